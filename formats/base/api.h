@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * PSNAP_API marks what the shared library exports. Everything else is hidden;
+ * tests/rules/symbols.sh compares the library's symbols with these marks.
+ */
+#ifndef PSNAP_BASE_API_H
+#define PSNAP_BASE_API_H
+
+#define PSNAP_API __attribute__((visibility("default")))
+#define PSNAP_PRINTF(format, first) __attribute__((format(printf, format, first)))
+
+#endif

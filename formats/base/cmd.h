@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the commands share: declarative options that also print the help,
+ * aligned tables, error messages and exit statuses. Part of the program, not
+ * of the library.
+ *
+ * Exit status: 0 done, 1 failed or threshold missed, 2 wrong usage. Data goes
+ * to stdout, everything else to stderr.
+ */
+#ifndef PSNAP_BASE_CMD_H
+#define PSNAP_BASE_CMD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "formats/base/status.h"
+
+#define PSNAP_EXIT_DONE 0
+#define PSNAP_EXIT_FAILED 1
+#define PSNAP_EXIT_USAGE 2
+
+/* The commands, each in the cmd_NAME.c of the folder it drives (psnap.c holds the table). */
+int psnap_cmd_help(int argc, char **argv);
+
+/* A command: psnap.c holds the table of them. argv[0] is the command's name. */
+struct psnap_command {
+    const char *name;
+    const char *summary; /* one line of `psnap help` */
+    int (*run)(int argc, char **argv);
+};
+
+enum psnap_option_type {
+    PSNAP_OPTION_END = 0,
+    PSNAP_OPTION_FLAG, /* bool * */
+    PSNAP_OPTION_TEXT, /* const char ** */
+    PSNAP_OPTION_LIST, /* struct psnap_text_list *: may be given several times */
+    PSNAP_OPTION_U64,  /* uint64_t *, decimal or 0x */
+    PSNAP_OPTION_SIZE, /* uint64_t *, takes K M G T */
+    PSNAP_OPTION_REAL  /* double *, finite */
+};
+
+struct psnap_text_list {
+    const char **items; /* owned by the list; the texts belong to argv */
+    size_t count;
+};
+
+struct psnap_option {
+    enum psnap_option_type type;
+    char letter;          /* 0 for none */
+    const char *name;     /* long name without dashes, NULL for none */
+    void *value;
+    const char *argument; /* how help calls the value: "FILE"; NULL for flags */
+    const char *help;
+};
+
+struct psnap_usage {
+    const char *synopsis;    /* "psnap sim INPUT -m MACHINE [-m ...] [--json]" */
+    const char *description; /* a paragraph or two, wrapped by hand at 78 columns; may be NULL */
+    const struct psnap_option *options; /* ended by PSNAP_OPTION_END */
+};
+
+/*
+ * Parses argv[1..): options and operands in any order, "--name=value",
+ * "--name value", "-nvalue", "-n value", "--" ends options, a lone "-" is an
+ * operand. On success returns the number of operands, moved to argv[1..];
+ * `stop_at_operand` ends parsing at the first operand (for `record PROG ARGS`).
+ * Prints help for -h and --help and returns -1 with *exit_status 0; prints the
+ * mistake (and the nearest option name) and returns -1 with *exit_status 2.
+ */
+int psnap_options_parse(int argc, char **argv, const struct psnap_usage *usage,
+                        bool stop_at_operand, int *exit_status);
+
+void psnap_text_list_release(struct psnap_text_list *list);
+
+/* "32K", "1M", "4096" (binary multiples): false when it is none or overflows. */
+bool psnap_parse_size(const char *text, uint64_t *value);
+
+/* Prints "psnap COMMAND: message" to stderr with the error's place; returns PSNAP_EXIT_FAILED, or
+ * PSNAP_EXIT_USAGE for PSNAP_ERROR_USAGE. */
+int psnap_cmd_fail(const char *command, const struct psnap_error *error);
+
+/* Prints "psnap COMMAND: message" and a pointer to --help; returns PSNAP_EXIT_USAGE. */
+int psnap_cmd_usage(const char *command, const char *format, ...) PSNAP_PRINTF(2, 3);
+
+/* Flushes stdout and reports a full disk or closed pipe; returns `status` when all is well. */
+int psnap_cmd_close_stdout(const char *command, int status);
+
+/*
+ * Tables for people: cells are texts; columns are as wide as their widest cell
+ * (in UTF-8 characters), numbers to the right. Rows and headings are copied.
+ */
+struct psnap_table;
+struct psnap_table *psnap_table_new(size_t columns, const char *const *headings);
+void psnap_table_align_right(struct psnap_table *table, size_t column);
+/* Adds one cell; cells fill rows in order. */
+void psnap_table_cell(struct psnap_table *table, const char *format, ...) PSNAP_PRINTF(2, 3);
+void psnap_table_print(const struct psnap_table *table, FILE *file);
+void psnap_table_free(struct psnap_table *table);
+
+/* "12,345,678" into a caller's buffer of at least 32 bytes; returns it. */
+char *psnap_group_digits(uint64_t value, char buffer[32]);
+
+#endif

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Output files that appear whole or not at all: a regular file is written
+ * under a temporary name beside its target, then flushed, fsynced and renamed
+ * by commit; without commit nothing is left. "-" (stdout), devices and FIFOs
+ * are written directly. An existing regular file is refused unless `force`.
+ */
+#ifndef PSNAP_BASE_OUTPUT_H
+#define PSNAP_BASE_OUTPUT_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "formats/base/api.h"
+#include "formats/base/status.h"
+
+struct psnap_output;
+
+/* Checks and opens; call it before the work starts. NULL on failure, with `error` filled. */
+PSNAP_API struct psnap_output *psnap_output_open(const char *path, bool force,
+                                                 struct psnap_error *error);
+
+/* The stream to write to. Owned by the output; do not close it. */
+PSNAP_API FILE *psnap_output_file(struct psnap_output *output);
+PSNAP_API const char *psnap_output_path(const struct psnap_output *output);
+
+/* Flushes, makes the file appear, and frees the output, also on failure (then nothing appears). */
+PSNAP_API enum psnap_status psnap_output_commit(struct psnap_output *output,
+                                                struct psnap_error *error);
+
+/* Drops what was written and frees; NULL is legal. */
+PSNAP_API void psnap_output_abandon(struct psnap_output *output);
+
+#endif

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The one random generator: xoshiro256** 1.0 (Blackman and Vigna, "Scrambled
+ * linear pseudorandom number generators", 2018), its 256-bit state filled by
+ * SplitMix64 from a 64-bit seed. Its output is part of the profile format:
+ * same profile, same seed, same stream, for ever.
+ */
+#ifndef PSNAP_BASE_RNG_H
+#define PSNAP_BASE_RNG_H
+
+#include <stdint.h>
+
+#include "formats/base/api.h"
+
+struct psnap_rng {
+    uint64_t state[4];
+};
+
+PSNAP_API void psnap_rng_init(struct psnap_rng *rng, uint64_t seed);
+
+/* A generator whose stream depends on (seed, stream): one per region, loop, thread. */
+PSNAP_API void psnap_rng_init_stream(struct psnap_rng *rng, uint64_t seed, uint64_t stream);
+
+static inline uint64_t psnap_rng_rotl(uint64_t x, int k)
+{
+    return (x << k) | (x >> (64 - k));
+}
+
+/* 64 uniform bits. */
+static inline uint64_t psnap_rng_next(struct psnap_rng *rng)
+{
+    uint64_t *s = rng->state;
+    const uint64_t result = psnap_rng_rotl(s[1] * 5, 7) * 9;
+    const uint64_t t = s[1] << 17;
+
+    s[2] ^= s[0];
+    s[3] ^= s[1];
+    s[1] ^= s[2];
+    s[0] ^= s[3];
+    s[2] ^= t;
+    s[3] = psnap_rng_rotl(s[3], 45);
+    return result;
+}
+
+/* Uniform in [0, bound), bound > 0: high half of a 128-bit product (bias under bound/2^64). */
+static inline uint64_t psnap_rng_below(struct psnap_rng *rng, uint64_t bound)
+{
+    __extension__ typedef unsigned __int128 psnap_wide;
+    return (uint64_t)(((psnap_wide)psnap_rng_next(rng) * bound) >> 64);
+}
+
+#endif

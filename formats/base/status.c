@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Errors as values: filling them in and writing them out. A place is only ever
+ * added after the message, so a message set deep down gets its file and line
+ * from the caller that knows them.
+ */
+#include "formats/base/status.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum psnap_status psnap_error_set(struct psnap_error *error, enum psnap_status code,
+                                  const char *format, ...)
+{
+    if (error) {
+        va_list arguments;
+        error->code = code;
+        error->src_line = 0;
+        error->column = 0;
+        error->offset = UINT64_MAX;
+        error->file[0] = '\0';
+        va_start(arguments, format);
+        vsnprintf(error->message, sizeof error->message, format, arguments);
+        va_end(arguments);
+    }
+    return code;
+}
+
+static void set_file(struct psnap_error *error, const char *file)
+{
+    if (file)
+        snprintf(error->file, sizeof error->file, "%s", file);
+}
+
+void psnap_error_at(struct psnap_error *error, const char *file, uint32_t src_line,
+                    uint32_t column)
+{
+    if (!error)
+        return;
+    set_file(error, file);
+    error->src_line = src_line;
+    error->column = column;
+}
+
+void psnap_error_at_offset(struct psnap_error *error, const char *file, uint64_t offset)
+{
+    if (!error)
+        return;
+    set_file(error, file);
+    error->offset = offset;
+}
+
+char *psnap_error_format(const struct psnap_error *error, char *text, size_t size)
+{
+    const char *file = error->file[0] ? error->file : "input";
+
+    if (error->src_line && error->column)
+        snprintf(text, size, "%s:%" PRIu32 ":%" PRIu32 ": %s", file, error->src_line,
+                 error->column, error->message);
+    else if (error->src_line)
+        snprintf(text, size, "%s:%" PRIu32 ": %s", file, error->src_line, error->message);
+    else if (error->offset != UINT64_MAX)
+        snprintf(text, size, "%s: offset %" PRIu64 ": %s", file, error->offset, error->message);
+    else if (error->file[0])
+        snprintf(text, size, "%s: %s", file, error->message);
+    else
+        snprintf(text, size, "%s", error->message);
+    return text;
+}
+
+const char *psnap_status_name(enum psnap_status status)
+{
+    switch (status) {
+    case PSNAP_OK:
+        return "done";
+    case PSNAP_ERROR_USAGE:
+        return "usage";
+    case PSNAP_ERROR_IO:
+        return "input-output";
+    case PSNAP_ERROR_MEMORY:
+        return "memory";
+    case PSNAP_ERROR_SYNTAX:
+        return "syntax";
+    case PSNAP_ERROR_VALUE:
+        return "value";
+    case PSNAP_ERROR_CORRUPT:
+        return "corrupt";
+    case PSNAP_ERROR_TRUNCATED:
+        return "truncated";
+    case PSNAP_ERROR_VERSION:
+        return "version";
+    case PSNAP_ERROR_UNSUPPORTED:
+        return "unsupported";
+    case PSNAP_ERROR_EXISTS:
+        return "exists";
+    }
+    return "unknown";
+}

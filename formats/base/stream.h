@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The access stream, the central interface: a source delivers blocks of
+ * accesses, a sink takes them. Files, pipes, replayed profiles, captures and
+ * vectors are sources; simulators, builders, writers and exporters are sinks.
+ * Nothing downstream can tell a real stream from a synthetic one.
+ *
+ * A concrete source or sink is a struct whose first member is the base struct;
+ * the base's `ops` are const and shared.
+ */
+#ifndef PSNAP_BASE_STREAM_H
+#define PSNAP_BASE_STREAM_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "formats/base/access.h"
+#include "formats/base/api.h"
+#include "formats/base/program.h"
+#include "formats/base/status.h"
+
+#define PSNAP_BLOCK_ACCESSES 4096 /* capacity of the blocks that pumps use: 64 KiB */
+
+struct psnap_source;
+struct psnap_sink;
+
+struct psnap_source_ops {
+    /*
+     * Writes 1 to `capacity` accesses into `block` and returns how many; 0 at
+     * the end of the stream; a negative psnap_status with `error` filled on
+     * failure (accesses delivered before stay valid). Not called again after
+     * 0 or an error. Tables in self->program cover every ref delivered so far.
+     */
+    ssize_t (*next)(struct psnap_source *self, struct psnap_access *block, size_t capacity,
+                    struct psnap_error *error);
+    void (*free)(struct psnap_source *self);
+};
+
+struct psnap_source {
+    const struct psnap_source_ops *ops;
+    struct psnap_program *program; /* owned by the source; may grow between calls of next */
+};
+
+struct psnap_sink_ops {
+    /* Takes `n` accesses; they belong to the caller again on return. */
+    enum psnap_status (*put)(struct psnap_sink *self, const struct psnap_access *block, size_t n,
+                             struct psnap_error *error);
+    /* The stream has ended: flush, write trailers. May be NULL. Called at most once. */
+    enum psnap_status (*finish)(struct psnap_sink *self, struct psnap_error *error);
+    void (*free)(struct psnap_sink *self);
+};
+
+struct psnap_sink {
+    const struct psnap_sink_ops *ops;
+};
+
+PSNAP_API ssize_t psnap_source_next(struct psnap_source *source, struct psnap_access *block,
+                                    size_t capacity, struct psnap_error *error);
+PSNAP_API void psnap_source_free(struct psnap_source *source); /* NULL is legal */
+
+PSNAP_API enum psnap_status psnap_sink_put(struct psnap_sink *sink,
+                                           const struct psnap_access *block, size_t n,
+                                           struct psnap_error *error);
+PSNAP_API enum psnap_status psnap_sink_finish(struct psnap_sink *sink, struct psnap_error *error);
+PSNAP_API void psnap_sink_free(struct psnap_sink *sink); /* NULL is legal */
+
+/*
+ * Moves everything from source to sink in blocks of PSNAP_BLOCK_ACCESSES and
+ * finishes the sink when the source ended well. `count` (may be NULL) gets the
+ * number of accesses moved, also after an error.
+ */
+PSNAP_API enum psnap_status psnap_pump(struct psnap_source *source, struct psnap_sink *sink,
+                                       uint64_t *count, struct psnap_error *error);
+
+/*
+ * A source over an array. Copies neither array nor program; both must outlive
+ * the source. `program` may be NULL (then the source has an empty one).
+ */
+PSNAP_API struct psnap_source *psnap_vector_source_new(const struct psnap_access *accesses,
+                                                       size_t n, struct psnap_program *program);
+
+/*
+ * The accesses [skip, skip + count) of `inner`, count UINT64_MAX for no limit.
+ * Owns `inner`, shares its program.
+ */
+PSNAP_API struct psnap_source *psnap_limit_source_new(struct psnap_source *inner, uint64_t skip,
+                                                      uint64_t count);
+
+/* A growing array as a sink. The accesses stay owned by the sink until it is freed. */
+PSNAP_API struct psnap_sink *psnap_vector_sink_new(void);
+PSNAP_API const struct psnap_access *psnap_vector_sink_data(const struct psnap_sink *sink,
+                                                            size_t *n);
+
+/* One stream to `n` sinks in turn, stopping at the first error. Owns neither sinks nor array
+ * entries after psnap_sink_free: the caller frees the sinks. */
+PSNAP_API struct psnap_sink *psnap_tee_sink_new(struct psnap_sink *const *sinks, size_t n);
+
+/* Swallows everything. */
+PSNAP_API struct psnap_sink *psnap_null_sink_new(void);
+
+#endif

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The table of commands and nothing else. A command lives beside the library
+ * it drives, in a cmd_*.c of that folder.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "formats/base/cmd.h"
+
+static const struct psnap_command commands[] = {
+    {"help", "list the commands", psnap_cmd_help},
+};
+
+enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
+
+static void print_commands(FILE *file)
+{
+    fputs("usage: psnap COMMAND [ARGUMENTS]\n\ncommands:\n", file);
+    for (size_t i = 0; i < COMMAND_COUNT; i++)
+        fprintf(file, "  %-10s %s\n", commands[i].name, commands[i].summary);
+    fputs("\n'psnap COMMAND --help' says more about one of them.\n", file);
+}
+
+int psnap_cmd_help(int argc, char **argv)
+{
+    (void)argc;
+    (void)argv;
+    print_commands(stdout);
+    return psnap_cmd_close_stdout("help", PSNAP_EXIT_DONE);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 2) {
+        print_commands(stderr);
+        return PSNAP_EXIT_USAGE;
+    }
+    if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))
+        return psnap_cmd_help(argc, argv);
+    if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "version")) {
+        puts("psnap " PSNAP_VERSION);
+        return psnap_cmd_close_stdout("version", PSNAP_EXIT_DONE);
+    }
+    for (size_t i = 0; i < COMMAND_COUNT; i++)
+        if (!strcmp(argv[1], commands[i].name))
+            return commands[i].run(argc - 1, argv + 1);
+    fprintf(stderr, "psnap: no command '%s'; 'psnap help' lists them\n", argv[1]);
+    return PSNAP_EXIT_USAGE;
+}
