@@ -7,6 +7,6 @@
 #define PSNAP_BASE_API_H
 
 #define PSNAP_API __attribute__((visibility("default")))
-#define PSNAP_PRINTF(format, first) __attribute__((format(printf, format, first)))
+#define PSNAP_PRINTF(text, first) __attribute__((format(printf, text, first)))
 
 #endif

@@ -17,30 +17,10 @@
 #include <stdio.h>
 
 #include "formats/base/api.h"
+#include "formats/base/capture_abi.h"
 #include "formats/base/status.h"
 
 #define PSNAP_NONE UINT32_MAX /* "no index" in every table */
-
-/* Kinds of operations that blocks count; vector operations count by lanes. */
-#define PSNAP_OPERATIONS(X)                                                                        \
-    X(INT_ADD, "int_add") /* add, sub, compare, select, logic, shifts, conversions */              \
-    X(INT_MUL, "int_mul")                                                                          \
-    X(INT_DIV, "int_div") /* and remainder */                                                      \
-    X(FP_ADD, "fp_add")   /* add, sub, compare, negate, min and max */                             \
-    X(FP_MUL, "fp_mul")                                                                            \
-    X(FP_FMA, "fp_fma")                                                                            \
-    X(FP_DIV, "fp_div") /* and remainder */                                                        \
-    X(FP_SQRT, "fp_sqrt")                                                                          \
-    X(FP_MATH, "fp_math") /* exp, log, sin, pow and their like, called or as intrinsics */         \
-    X(BRANCH, "branch")                                                                            \
-    X(CALL, "call")
-
-enum psnap_operation {
-#define PSNAP_X(name, text) PSNAP_OP_##name,
-    PSNAP_OPERATIONS(PSNAP_X)
-#undef PSNAP_X
-        PSNAP_OPERATION_COUNT
-};
 
 struct psnap_loop {
     const char *id;       /* unique in the program: "spmv:30", "spmv:30.vector", "spmv" */
@@ -150,6 +130,6 @@ PSNAP_API const struct psnap_object *psnap_program_find_object(const struct psna
                                                                uint64_t address);
 
 /* The key of an operation in profiles: "fp_mul". Static storage. */
-PSNAP_API const char *psnap_operation_name(enum psnap_operation operation);
+PSNAP_API const char *psnap_operation_name(enum psnap_capture_operation operation);
 
 #endif

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The capture ABI as types: what the pass emits into a module, what the runtime
+ * and the collector share in memory. C and C++; no library behind it.
+ *
+ * A module has a static table (u32 words: header, loops, blocks, refs, pieces,
+ * sites, globals, string bytes), a byte array with a byte per piece and one
+ * with a byte per allocation site. A record in a ring is a header word and its
+ * payload words. The header of a piece is the address of the piece's byte, that
+ * of an event is the event's number, which no address equals.
+ *
+ * A ring is CHUNKS chunks of CHUNK_WORDS words. The thread that owns it writes
+ * records at `cursor` up to `limit`, storing `cursor` (release) after the last
+ * word of each record; no record crosses a chunk. `produced` counts the chunks
+ * it has left behind, `consumed` those the collector has read.
+ */
+#ifndef PSNAP_BASE_CAPTURE_ABI_H
+#define PSNAP_BASE_CAPTURE_ABI_H
+
+#include <stdint.h>
+
+#define PSNAP_CAPTURE_ABI 1
+#define PSNAP_CAPTURE_MAGIC 0x70616e73u /* "snap" */
+
+/* Referred to by every instrumented module: another version does not link. */
+#define PSNAP_CAPTURE_ABI_SYMBOL "__psnap_abi_1"
+
+/* Under these names the collector's address travels to the program. */
+#define PSNAP_ENV_SESSION "PSNAP_SESSION" /* path of the shared memory, set by psnap record */
+#define PSNAP_ENV_OUT "PSNAP_OUT"         /* set by the user: start a collector, write here */
+#define PSNAP_ENV_COMMAND "PSNAP_COMMAND" /* set by the user: the psnap program to start */
+
+enum {
+    PSNAP_CHUNK_WORDS = 8192,
+    PSNAP_RING_CHUNKS = 8,
+    PSNAP_RINGS = 128,           /* ring 0 is the control ring */
+    PSNAP_RECORD_WORDS_MAX = 512 /* no record is longer, but for DATA and GLOBALS */
+};
+
+enum psnap_capture_operation {
+#define PSNAP_OPERATION(NAME, text) PSNAP_OP_##NAME,
+#include "formats/base/capture_abi.inc"
+    PSNAP_OPERATION_COUNT
+};
+
+enum psnap_ref_op {
+#define PSNAP_REF_OP(NAME, words) PSNAP_REF_##NAME,
+#include "formats/base/capture_abi.inc"
+    PSNAP_REF_OP_COUNT
+};
+
+enum psnap_event {
+#define PSNAP_EVENT(NAME, words) PSNAP_EVENT_##NAME,
+#include "formats/base/capture_abi.inc"
+    PSNAP_EVENT_COUNT
+};
+
+struct psnap_table_header {
+#define PSNAP_TABLE_HEADER(name) uint32_t name;
+#include "formats/base/capture_abi.inc"
+};
+
+struct psnap_table_loop {
+#define PSNAP_LOOP_FIELD(name) uint32_t name;
+#include "formats/base/capture_abi.inc"
+};
+
+struct psnap_table_block {
+#define PSNAP_BLOCK_FIELD(name) uint32_t name;
+#include "formats/base/capture_abi.inc"
+    uint32_t operations[PSNAP_OPERATION_COUNT];
+};
+
+struct psnap_table_ref {
+#define PSNAP_REF_FIELD(name) uint32_t name;
+#include "formats/base/capture_abi.inc"
+};
+
+struct psnap_table_piece {
+#define PSNAP_PIECE_FIELD(name) uint32_t name;
+#include "formats/base/capture_abi.inc"
+};
+
+struct psnap_table_site {
+#define PSNAP_SITE_FIELD(name) uint32_t name;
+#include "formats/base/capture_abi.inc"
+};
+
+struct psnap_table_global {
+#define PSNAP_GLOBAL_FIELD(name) uint32_t name;
+#include "formats/base/capture_abi.inc"
+};
+
+/* What a module's constructor hands to __psnap_register. All of it static. */
+struct psnap_module {
+    uint64_t table_bytes;
+    const uint32_t *table;
+    const unsigned char *pieces;
+    const unsigned char *sites;
+    void *const *globals;
+    uint64_t piece_count, site_count, global_count;
+};
+
+enum psnap_ring_state {
+    PSNAP_RING_FREE = 0,
+    PSNAP_RING_TAKEN = 1,   /* being set up by its thread */
+    PSNAP_RING_ACTIVE = 2,
+    PSNAP_RING_FINISHED = 3 /* its thread has ended; the collector frees it */
+};
+
+/* Instrumented code touches `cursor` and `limit` alone: the first two words. */
+struct psnap_ring {
+    uint64_t *cursor;
+    uint64_t *limit;
+    uint64_t *data; /* the ring's words, as the program maps them */
+    uint64_t produced;
+    uint32_t used_words[PSNAP_RING_CHUNKS]; /* of each chunk left behind */
+    uint32_t state;                         /* enum psnap_ring_state */
+    uint32_t thread;                        /* in order of first record, 0 is the first */
+    uint64_t frame;                         /* stack pointer in its first instrumented frame */
+    uint64_t stack_low, stack_high;         /* mapping that holds it */
+    uint64_t padding[7];
+    uint64_t consumed;         /* by the collector */
+    uint32_t consumed_futex;   /* goes up with each chunk consumed */
+    uint32_t producer_waiting; /* the producer sleeps on consumed_futex */
+    uint64_t padding2[6];
+};
+
+struct psnap_session {
+    uint32_t magic, abi;
+    uint32_t collector_pid; /* in the collector's pid namespace */
+    uint32_t program_pid;   /* of the process that attached; 0 before */
+    uint32_t doorbell;      /* futex: goes up when a chunk is left behind */
+    uint32_t collector_waiting;
+    uint32_t next_thread;
+    uint32_t closing;      /* program: 1 when its exit handlers are done */
+    uint32_t closed;       /* futex, collector: 1 when the profile is written */
+    uint32_t other_images; /* processes that found the session taken (fork, exec, children) */
+    uint32_t threads_lost; /* threads that found no free ring */
+    uint32_t torn;         /* the runtime could not send a module's table */
+    struct psnap_ring rings[PSNAP_RINGS];
+};
+
+#define PSNAP_RING_WORDS ((uint64_t)PSNAP_CHUNK_WORDS * PSNAP_RING_CHUNKS)
+#define PSNAP_SESSION_HEADER_BYTES ((sizeof(struct psnap_session) + 4095) & ~(uint64_t)4095)
+#define PSNAP_SESSION_BYTES                                                                        \
+    (PSNAP_SESSION_HEADER_BYTES + PSNAP_RINGS * PSNAP_RING_WORDS * sizeof(uint64_t))
+
+#endif
