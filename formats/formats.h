@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Trace formats in and out. There is one const descriptor per format, in a
+ * file of its own; a trace becomes a source whatever its format, and every
+ * writer is a sink. Input is recognised by its first bytes, never by its name.
+ */
+#ifndef PSNAP_FORMATS_H
+#define PSNAP_FORMATS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "formats/base/api.h"
+#include "formats/base/status.h"
+#include "formats/base/stream.h"
+
+struct psnap_format_ops; /* private: bid, open, create */
+
+struct psnap_format {
+    const char *name;        /* "pst" */
+    const char *summary;     /* one line, without the name */
+    const char *description; /* paragraphs wrapped at 78 columns, ending in a newline */
+    const char *loses;       /* what a written file does not keep: "thread, ref"; "" for nothing */
+    bool readable;
+    bool writable;
+    const struct psnap_format_ops *ops;
+};
+
+/* The format of this name (NULL: no such format), and the i-th (NULL: past the last). */
+PSNAP_API const struct psnap_format *psnap_format_find(const char *name);
+PSNAP_API const struct psnap_format *psnap_format_at(size_t i);
+
+/*
+ * Opens a trace; "-" is stdin. `format` NULL recognises it. The source owns
+ * the file and a program, which holds at least one loop and grows while the
+ * stream is read. NULL on failure, with `error` filled: an empty input and an
+ * unknown format are errors. Errors of the source name the file and the line
+ * and column, or the offset.
+ *
+ * A .pst that ends too early delivers every access of its whole chunks, then
+ * fails with PSNAP_ERROR_TRUNCATED.
+ */
+PSNAP_API struct psnap_source *psnap_trace_open(const char *path, const char *format,
+                                                struct psnap_error *error);
+
+/* The format of a source that psnap_trace_open made. */
+PSNAP_API const struct psnap_format *psnap_trace_format(const struct psnap_source *source);
+
+/*
+ * Passes over the next `count` accesses of a source that psnap_trace_open
+ * made; fewer when the stream ends before, which is no error: *skipped (may
+ * be NULL) says how many. In a .pst whole chunks are passed over without
+ * decoding, while the tables they bring still arrive: with UINT64_MAX it
+ * checks the file and completes the program.
+ */
+PSNAP_API enum psnap_status psnap_trace_skip(struct psnap_source *source, uint64_t count,
+                                             uint64_t *skipped, struct psnap_error *error);
+
+/*
+ * A sink that writes to `file`, which stays the caller's and must outlive it,
+ * as must `program`: the source's, whose tables may grow between calls of put.
+ * psnap_sink_finish writes the trailer and flushes; without it a .pst is
+ * truncated. NULL on failure, with `error` filled.
+ */
+PSNAP_API struct psnap_sink *psnap_trace_writer_new(const char *format, FILE *file,
+                                                    struct psnap_program *program,
+                                                    struct psnap_error *error);
+
+/*
+ * A source that ends where `inner` fails with PSNAP_ERROR_TRUNCATED. Owns
+ * `inner`, shares its program. NULL when out of memory (`inner` is then freed).
+ */
+PSNAP_API struct psnap_source *psnap_partial_source_new(struct psnap_source *inner);
+
+#endif
