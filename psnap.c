@@ -32,6 +32,7 @@ int psnap_cmd_help(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+    psnap_cmd_ignore_sigpipe();
     if (argc < 2) {
         print_commands(stderr);
         return PSNAP_EXIT_USAGE;

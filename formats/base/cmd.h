@@ -84,12 +84,22 @@ int psnap_cmd_fail(const char *command, const struct psnap_error *error);
 /* Prints "psnap COMMAND: message" and a pointer to --help; returns PSNAP_EXIT_USAGE. */
 int psnap_cmd_usage(const char *command, const char *format, ...) PSNAP_PRINTF(2, 3);
 
+/*
+ * A closed pipe becomes a write error with a message instead of a silent death;
+ * called once, by main. A command that starts another program calls restore in
+ * the child before exec (or after it, when exec failed, ignore again): the
+ * other program must find signals as psnap found them.
+ */
+void psnap_cmd_ignore_sigpipe(void);
+void psnap_cmd_restore_sigpipe(void);
+
 /* Flushes stdout and reports a full disk or closed pipe; returns `status` when all is well. */
 int psnap_cmd_close_stdout(const char *command, int status);
 
 /*
  * Tables for people: cells are texts; columns are as wide as their widest cell
  * (in UTF-8 characters), numbers to the right. Rows and headings are copied.
+ * Out of memory ends the program with a message, so nothing here can fail.
  */
 struct psnap_table;
 struct psnap_table *psnap_table_new(size_t columns, const char *const *headings);

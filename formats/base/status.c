@@ -6,23 +6,51 @@
  */
 #include "formats/base/status.h"
 
+#include <ctype.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+
+static void fill(struct psnap_error *error, enum psnap_status code, const char *format,
+                 va_list arguments)
+{
+    error->code = code;
+    error->src_line = 0;
+    error->column = 0;
+    error->offset = UINT64_MAX;
+    error->file[0] = '\0';
+    vsnprintf(error->message, sizeof error->message, format, arguments);
+}
 
 enum psnap_status psnap_error_set(struct psnap_error *error, enum psnap_status code,
                                   const char *format, ...)
 {
     if (error) {
         va_list arguments;
-        error->code = code;
-        error->src_line = 0;
-        error->column = 0;
-        error->offset = UINT64_MAX;
-        error->file[0] = '\0';
         va_start(arguments, format);
-        vsnprintf(error->message, sizeof error->message, format, arguments);
+        fill(error, code, format, arguments);
         va_end(arguments);
+    }
+    return code;
+}
+
+enum psnap_status psnap_error_system(struct psnap_error *error, int reason, const char *format, ...)
+{
+    const enum psnap_status code = reason == ENOMEM   ? PSNAP_ERROR_MEMORY
+                                   : reason == EEXIST ? PSNAP_ERROR_EXISTS
+                                                      : PSNAP_ERROR_IO;
+
+    if (error) {
+        const char *words = strerror(reason);
+        va_list arguments;
+        size_t length;
+        va_start(arguments, format);
+        fill(error, code, format, arguments);
+        va_end(arguments);
+        length = strlen(error->message);
+        snprintf(error->message + length, sizeof error->message - length, ": %c%s",
+                 tolower((unsigned char)words[0]), words[0] ? words + 1 : "");
     }
     return code;
 }
@@ -33,8 +61,7 @@ static void set_file(struct psnap_error *error, const char *file)
         snprintf(error->file, sizeof error->file, "%s", file);
 }
 
-void psnap_error_at(struct psnap_error *error, const char *file, uint32_t src_line,
-                    uint32_t column)
+void psnap_error_at(struct psnap_error *error, const char *file, uint32_t src_line, uint32_t column)
 {
     if (!error)
         return;
@@ -56,8 +83,8 @@ char *psnap_error_format(const struct psnap_error *error, char *text, size_t siz
     const char *file = error->file[0] ? error->file : "input";
 
     if (error->src_line && error->column)
-        snprintf(text, size, "%s:%" PRIu32 ":%" PRIu32 ": %s", file, error->src_line,
-                 error->column, error->message);
+        snprintf(text, size, "%s:%" PRIu32 ":%" PRIu32 ": %s", file, error->src_line, error->column,
+                 error->message);
     else if (error->src_line)
         snprintf(text, size, "%s:%" PRIu32 ": %s", file, error->src_line, error->message);
     else if (error->offset != UINT64_MAX)

@@ -31,10 +31,10 @@ enum psnap_status {
 /* Where and why. A value: no part is owned, copying is fine. */
 struct psnap_error {
     enum psnap_status code;
-    uint32_t src_line;  /* 1-based line of a text input, 0 when unknown */
-    uint32_t column;    /* 1-based byte column, 0 when unknown */
-    uint64_t offset;    /* byte offset of a binary input, UINT64_MAX when unknown */
-    char file[256];     /* input or output the error is about, "" when none */
+    uint32_t src_line; /* 1-based line of a text input, 0 when unknown */
+    uint32_t column;   /* 1-based byte column, 0 when unknown */
+    uint64_t offset;   /* byte offset of a binary input, UINT64_MAX when unknown */
+    char file[256];    /* input or output the error is about, "" when none */
     char message[512];
 };
 
@@ -45,13 +45,20 @@ struct psnap_error {
 PSNAP_API enum psnap_status psnap_error_set(struct psnap_error *error, enum psnap_status code,
                                             const char *format, ...) PSNAP_PRINTF(3, 4);
 
+/*
+ * The same for what the system refused: the message, ": " and the words for
+ * `reason` (an errno), in lower case. PSNAP_ERROR_MEMORY for ENOMEM,
+ * PSNAP_ERROR_EXISTS for EEXIST, else PSNAP_ERROR_IO.
+ */
+PSNAP_API enum psnap_status psnap_error_system(struct psnap_error *error, int reason,
+                                               const char *format, ...) PSNAP_PRINTF(3, 4);
+
 /* Adds the place in a text: file (may be NULL to leave it), line and column (0: unknown). */
 PSNAP_API void psnap_error_at(struct psnap_error *error, const char *file, uint32_t src_line,
                               uint32_t column);
 
 /* Adds the place in a binary file: file (may be NULL to leave it) and byte offset. */
-PSNAP_API void psnap_error_at_offset(struct psnap_error *error, const char *file,
-                                     uint64_t offset);
+PSNAP_API void psnap_error_at_offset(struct psnap_error *error, const char *file, uint64_t offset);
 
 /*
  * Writes "file:line:column: message", "file: offset 123: message", "file:

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Declarative options: a table says what there is, and both the parser and the
+ * help are made from it. Options and operands may be mixed; operands are moved
+ * to the front of argv in their order. Mistakes name the option and, for an
+ * unknown one, the nearest that exists.
+ */
+#include "formats/base/cmd.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/base/text.h"
+
+#define HELP_COLUMN 30
+
+struct parser {
+    const struct psnap_usage *usage;
+    const char *command;
+    int argc, index; /* of the argument being looked at */
+    char **argv;
+};
+
+/* "-m, --machine MACHINE"; the text that help and messages show. */
+static void describe(const struct psnap_option *option, char *text, size_t size)
+{
+    const char *argument = option->argument ? option->argument : "VALUE";
+    const bool flag = option->type == PSNAP_OPTION_FLAG;
+    char letter[3] = {0};
+
+    if (option->letter) {
+        letter[0] = '-';
+        letter[1] = option->letter;
+    }
+    snprintf(text, size, "%s%s%s%s%s%s", letter, option->letter && option->name ? ", " : "",
+             option->name ? "--" : "", option->name ? option->name : "", flag ? "" : " ",
+             flag ? "" : argument);
+}
+
+static void print_help_line(const char *what, const char *help)
+{
+    const int width = printf("  %s", what);
+
+    if (width >= HELP_COLUMN)
+        printf("\n%*s", HELP_COLUMN, "");
+    else
+        printf("%*s", HELP_COLUMN - width, "");
+    for (; help && *help; help++) {
+        putchar(*help);
+        if (*help == '\n')
+            printf("%*s", HELP_COLUMN, "");
+    }
+    putchar('\n');
+}
+
+static void print_help(const struct psnap_usage *usage)
+{
+    char what[128];
+
+    printf("usage: %s\n", usage->synopsis);
+    if (usage->description)
+        printf("\n%s\n", usage->description);
+    puts("\noptions:");
+    for (const struct psnap_option *o = usage->options; o && o->type != PSNAP_OPTION_END; o++) {
+        describe(o, what, sizeof what);
+        print_help_line(what, o->help);
+    }
+    print_help_line("-h, --help", "show this help");
+}
+
+static const struct psnap_option *find_letter(const struct psnap_usage *usage, char letter)
+{
+    for (const struct psnap_option *o = usage->options; o && o->type != PSNAP_OPTION_END; o++)
+        if (o->letter && o->letter == letter)
+            return o;
+    return NULL;
+}
+
+static const struct psnap_option *find_name(const struct psnap_usage *usage, const char *name,
+                                            size_t length)
+{
+    for (const struct psnap_option *o = usage->options; o && o->type != PSNAP_OPTION_END; o++)
+        if (o->name && strlen(o->name) == length && !memcmp(o->name, name, length))
+            return o;
+    return NULL;
+}
+
+static int unknown_name(const struct parser *parser, const char *name, int length)
+{
+    const char *nearest = NULL;
+    const char *names[64] = {"help"};
+    char typed[64];
+    size_t count = 1;
+
+    for (const struct psnap_option *o = parser->usage->options;
+         o && o->type != PSNAP_OPTION_END && count < sizeof names / sizeof names[0]; o++)
+        names[count++] = o->name;
+    snprintf(typed, sizeof typed, "%.*s", length, name);
+    nearest = psnap_text_nearest(typed, names, count);
+    if (nearest)
+        return psnap_cmd_usage(parser->command, "no option '--%s'; did you mean '--%s'?", typed,
+                               nearest);
+    return psnap_cmd_usage(parser->command, "no option '--%s'", typed);
+}
+
+static bool list_append(struct psnap_text_list *list, const char *text)
+{
+    const char **larger = realloc(list->items, (list->count + 1) * sizeof *larger);
+
+    if (!larger)
+        return false;
+    larger[list->count++] = text;
+    list->items = larger;
+    return true;
+}
+
+/* Stores `text` (NULL for a flag) as the option's value; 0 or an exit status. */
+static int store(const struct parser *parser, const struct psnap_option *option, const char *text)
+{
+    const char *wanted = "";
+    char what[128];
+    bool good = true;
+
+    switch (option->type) {
+    case PSNAP_OPTION_FLAG:
+        *(bool *)option->value = true;
+        break;
+    case PSNAP_OPTION_TEXT:
+        *(const char **)option->value = text;
+        break;
+    case PSNAP_OPTION_LIST:
+        if (!list_append(option->value, text)) {
+            fprintf(stderr, "psnap %s: out of memory\n", parser->command);
+            return PSNAP_EXIT_FAILED;
+        }
+        break;
+    case PSNAP_OPTION_U64:
+        good = psnap_text_u64(text, option->value);
+        wanted = "a whole number from 0 to 18446744073709551615";
+        break;
+    case PSNAP_OPTION_SIZE:
+        good = psnap_text_size(text, option->value);
+        wanted = "a size such as 4096, 32K or 1M";
+        break;
+    case PSNAP_OPTION_REAL:
+        good = psnap_text_real(text, option->value);
+        wanted = "a number";
+        break;
+    case PSNAP_OPTION_END:
+        break;
+    }
+    if (good)
+        return 0;
+    describe(option, what, sizeof what);
+    return psnap_cmd_usage(parser->command, "%s: '%s' is not %s", what, text, wanted);
+}
+
+/* The value in the next argument; NULL after a message when there is none. */
+static const char *next_argument(struct parser *parser, const struct psnap_option *option)
+{
+    char what[128];
+
+    if (parser->index + 1 < parser->argc)
+        return parser->argv[++parser->index];
+    describe(option, what, sizeof what);
+    psnap_cmd_usage(parser->command, "%s: the value is missing", what);
+    return NULL;
+}
+
+static int parse_long(struct parser *parser, const char *name)
+{
+    const char *equals = strchr(name, '=');
+    const size_t length = equals ? (size_t)(equals - name) : strlen(name);
+    const struct psnap_option *option = find_name(parser->usage, name, length);
+    const char *value = equals ? equals + 1 : NULL;
+
+    if (!option)
+        return unknown_name(parser, name, length < 64 ? (int)length : 63);
+    if (option->type == PSNAP_OPTION_FLAG) {
+        if (value)
+            return psnap_cmd_usage(parser->command, "'--%s' takes no value", option->name);
+    } else if (!value) {
+        value = next_argument(parser, option);
+        if (!value)
+            return PSNAP_EXIT_USAGE;
+    }
+    return store(parser, option, value);
+}
+
+/* "-jk", "-nvalue", "-n value": flags may stand together, a value ends them. */
+static int parse_letters(struct parser *parser, const char *letters)
+{
+    for (; *letters; letters++) {
+        const struct psnap_option *option = find_letter(parser->usage, *letters);
+        const char *value = NULL;
+        int status;
+        if (!option)
+            return psnap_cmd_usage(parser->command, "no option '-%.*s'",
+                                   (int)(psnap_text_utf8(letters) + !psnap_text_utf8(letters)),
+                                   letters);
+        if (option->type != PSNAP_OPTION_FLAG) {
+            value = letters[1] ? letters + 1 : next_argument(parser, option);
+            if (!value)
+                return PSNAP_EXIT_USAGE;
+        }
+        status = store(parser, option, value);
+        if (status || value)
+            return status;
+    }
+    return 0;
+}
+
+int psnap_options_parse(int argc, char **argv, const struct psnap_usage *usage,
+                        bool stop_at_operand, int *exit_status)
+{
+    struct parser parser = {usage, argc > 0 ? argv[0] : "", argc, 1, argv};
+    int operands = 0;
+
+    *exit_status = PSNAP_EXIT_DONE;
+    for (; parser.index < argc; parser.index++) {
+        char *argument = argv[parser.index];
+        if (!strcmp(argument, "--")) {
+            parser.index++;
+            break;
+        }
+        if (argument[0] != '-' || !argument[1]) {
+            if (stop_at_operand)
+                break;
+            argv[1 + operands++] = argument;
+            continue;
+        }
+        if (!strcmp(argument, "--help") || (!strcmp(argument, "-h") && !find_letter(usage, 'h'))) {
+            print_help(usage);
+            *exit_status = psnap_cmd_close_stdout(parser.command, PSNAP_EXIT_DONE);
+            return -1;
+        }
+        *exit_status = argument[1] == '-' ? parse_long(&parser, argument + 2)
+                                          : parse_letters(&parser, argument + 1);
+        if (*exit_status)
+            return -1;
+    }
+    for (; parser.index < argc; parser.index++)
+        argv[1 + operands++] = argv[parser.index];
+    return operands;
+}
+
+void psnap_text_list_release(struct psnap_text_list *list)
+{
+    free(list->items);
+    *list = (struct psnap_text_list){NULL, 0};
+}
+
+bool psnap_parse_size(const char *text, uint64_t *value)
+{
+    return psnap_text_size(text, value);
+}

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Tables for people. Cells are kept until printing, when the widths are known;
+ * reports have thousands of rows, not millions. Width is counted in UTF-8
+ * characters, without regard to wide or combining ones. Columns are two blanks
+ * apart and lines have no trailing blanks.
+ */
+#include "formats/base/cmd.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct psnap_table {
+    size_t columns;
+    bool *right;  /* per column */
+    char **cells; /* the headings, then the rows */
+    size_t count, room;
+};
+
+_Noreturn static void out_of_memory(void)
+{
+    fputs("psnap: out of memory\n", stderr);
+    exit(PSNAP_EXIT_FAILED);
+}
+
+static size_t text_width(const char *text)
+{
+    size_t width = 0;
+
+    for (; *text; text++)
+        width += ((unsigned char)*text & 0xc0) != 0x80; /* not a continuation byte */
+    return width;
+}
+
+struct psnap_table *psnap_table_new(size_t columns, const char *const *headings)
+{
+    struct psnap_table *table = calloc(1, sizeof *table);
+
+    if (!table || !(table->right = calloc(columns ? columns : 1, sizeof *table->right)))
+        out_of_memory();
+    table->columns = columns;
+    for (size_t i = 0; i < columns; i++)
+        psnap_table_cell(table, "%s", headings[i]);
+    return table;
+}
+
+void psnap_table_align_right(struct psnap_table *table, size_t column)
+{
+    table->right[column] = true;
+}
+
+void psnap_table_cell(struct psnap_table *table, const char *format, ...)
+{
+    va_list arguments;
+    int length;
+
+    if (table->count == table->room) {
+        const size_t room = table->room ? table->room * 2 : 64;
+        char **larger = realloc(table->cells, room * sizeof *larger);
+        if (!larger)
+            out_of_memory();
+        table->cells = larger;
+        table->room = room;
+    }
+    va_start(arguments, format);
+    length = vasprintf(&table->cells[table->count], format, arguments);
+    va_end(arguments);
+    if (length < 0)
+        out_of_memory();
+    table->count++;
+}
+
+static void print_row(const struct psnap_table *table, size_t first, const size_t *widths,
+                      FILE *file)
+{
+    const size_t left = table->count - first;
+    const size_t n = left < table->columns ? left : table->columns;
+    size_t blanks = 0; /* owed before the next text */
+
+    for (size_t i = 0; i < n; i++) {
+        const char *text = table->cells[first + i];
+        const size_t padding = widths[i] - text_width(text);
+        if (table->right[i])
+            blanks += padding;
+        if (*text) {
+            fprintf(file, "%*s%s", (int)blanks, "", text);
+            blanks = 0;
+        }
+        if (!table->right[i])
+            blanks += padding;
+        blanks += 2;
+    }
+    fputc('\n', file);
+}
+
+void psnap_table_print(const struct psnap_table *table, FILE *file)
+{
+    size_t *widths = calloc(table->columns ? table->columns : 1, sizeof *widths);
+
+    if (!widths)
+        out_of_memory();
+    for (size_t i = 0; i < table->count; i++) {
+        const size_t width = text_width(table->cells[i]);
+        if (width > widths[i % table->columns])
+            widths[i % table->columns] = width;
+    }
+    for (size_t i = 0; i < table->count; i += table->columns)
+        print_row(table, i, widths, file);
+    free(widths);
+}
+
+void psnap_table_free(struct psnap_table *table)
+{
+    if (!table)
+        return;
+    for (size_t i = 0; i < table->count; i++)
+        free(table->cells[i]);
+    free(table->cells);
+    free(table->right);
+    free(table);
+}
+
+char *psnap_group_digits(uint64_t value, char buffer[32])
+{
+    char digits[24];
+    const int length = snprintf(digits, sizeof digits, "%" PRIu64, value);
+    char *to = buffer;
+
+    for (int i = 0; i < length; i++) {
+        if (i && (length - i) % 3 == 0)
+            *to++ = ',';
+        *to++ = digits[i];
+    }
+    *to = '\0';
+    return buffer;
+}

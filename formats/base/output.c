@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Whole files or none. A regular file is written to an unnamed file of the
+ * target's directory (O_TMPFILE), which gets a name only at commit, so that
+ * nothing is left behind however the program dies; where the file system has
+ * no unnamed files, to ".NAME.psnap-PID-N" beside it. Commit is flush, fsync
+ * and rename, without replacing anything that appeared in the meantime unless
+ * `force`. A target that is a symbolic link is replaced where it points to.
+ *
+ * Devices, FIFOs and standard output are written directly: what has been
+ * written to them cannot be taken back.
+ */
+#include "formats/base/output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define BUFFER_BYTES ((size_t)64 << 10)
+#define TEMPORARY_TRIES 100
+
+enum mode {
+    DIRECT_STDOUT, /* not ours to close */
+    DIRECT,
+    UNNAMED, /* regular, in an unnamed file */
+    NAMED    /* regular, in `temporary` */
+};
+
+struct psnap_output {
+    enum mode mode;
+    bool force;
+    mode_t permissions; /* of the file that is replaced, 0 for none */
+    FILE *file;
+    char *path;      /* as the user gave it: for messages */
+    char *target;    /* regular: what appears, links resolved */
+    char *temporary; /* regular: its name until then */
+    char buffer[BUFFER_BYTES];
+};
+
+static enum psnap_status fail(struct psnap_error *error, const char *verb, const char *path)
+{
+    return psnap_error_system(error, errno, "cannot %s '%s'", verb, path);
+}
+
+static void output_free(struct psnap_output *output)
+{
+    free(output->path);
+    free(output->target);
+    free(output->temporary);
+    free(output);
+}
+
+/* Sets `temporary` to the n-th name to try. */
+static int name_temporary(struct psnap_output *output, int n)
+{
+    const char *slash = strrchr(output->target, '/');
+    const int directory_length = slash ? (int)(slash - output->target + 1) : 0;
+
+    free(output->temporary);
+    if (asprintf(&output->temporary, "%.*s.%.200s.psnap-%ld-%d", directory_length, output->target,
+                 output->target + directory_length, (long)getpid(), n) >= 0)
+        return 0;
+    output->temporary = NULL;
+    return -1;
+}
+
+static int open_unnamed(const struct psnap_output *output)
+{
+    const char *slash = strrchr(output->target, '/');
+    const int directory_length = slash ? (int)(slash - output->target + 1) : 0;
+    char *directory;
+    int fd = -1;
+
+    if (asprintf(&directory, "%.*s.", directory_length, output->target) < 0)
+        return -1;
+    if (!access("/proc/self/fd", X_OK)) /* through which it gets its name */
+        fd = open(directory, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+    free(directory);
+    return fd;
+}
+
+/* Opens a new file that is not `target` yet; -1 with errno set. */
+static int open_temporary(struct psnap_output *output)
+{
+    int fd = open_unnamed(output);
+
+    output->mode = UNNAMED;
+    for (int i = 0; fd < 0 && i < TEMPORARY_TRIES; i++) {
+        if (name_temporary(output, i))
+            return -1;
+        fd = open(output->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        output->mode = NAMED;
+        if (fd < 0 && errno != EEXIST)
+            return -1;
+    }
+    return fd;
+}
+
+/* Decides how `path` is written and opens it; -1 with `error` filled. */
+static int open_path(struct psnap_output *output, struct psnap_error *error)
+{
+    struct stat status;
+    const bool exists = !stat(output->path, &status);
+    int fd;
+
+    if (!exists && errno != ENOENT) {
+        fail(error, "open", output->path);
+        return -1;
+    }
+    if (exists && !S_ISREG(status.st_mode)) {
+        output->mode = DIRECT;
+        fd = open(output->path, O_WRONLY | O_CLOEXEC);
+        if (fd < 0)
+            fail(error, "open", output->path);
+        return fd;
+    }
+    if (exists && !output->force) {
+        psnap_error_set(error, PSNAP_ERROR_EXISTS,
+                        "'%s' exists already; --force would overwrite it", output->path);
+        return -1;
+    }
+    output->permissions = exists ? status.st_mode & 0777 : 0;
+    output->target = exists ? realpath(output->path, NULL) : strdup(output->path);
+    fd = output->target ? open_temporary(output) : -1;
+    if (fd < 0)
+        fail(error, exists ? "replace" : "create", output->path);
+    return fd;
+}
+
+struct psnap_output *psnap_output_open(const char *path, bool force, struct psnap_error *error)
+{
+    struct psnap_output *output = calloc(1, sizeof *output);
+    int fd = -1;
+
+    if (!output || !(output->path = strdup(path))) {
+        psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
+        goto out;
+    }
+    output->force = force;
+    if (!strcmp(path, "-") || !strcmp(path, "/dev/stdout")) {
+        output->mode = DIRECT_STDOUT;
+        output->file = stdout;
+        return output;
+    }
+    fd = open_path(output, error);
+    if (fd < 0)
+        goto out;
+    output->file = fdopen(fd, "w");
+    if (!output->file) {
+        fail(error, "open", path);
+        goto out;
+    }
+    setvbuf(output->file, output->buffer, _IOFBF, BUFFER_BYTES);
+    return output;
+out:
+    if (fd >= 0) {
+        close(fd);
+        if (output->mode == NAMED)
+            unlink(output->temporary);
+    }
+    if (output)
+        output_free(output);
+    return NULL;
+}
+
+FILE *psnap_output_file(struct psnap_output *output)
+{
+    return output->file;
+}
+
+const char *psnap_output_path(const struct psnap_output *output)
+{
+    return output->path;
+}
+
+/* Gives an unnamed file a temporary name. */
+static int link_unnamed(struct psnap_output *output)
+{
+    char descriptor[64];
+
+    snprintf(descriptor, sizeof descriptor, "/proc/self/fd/%d", fileno(output->file));
+    for (int i = 0; i < TEMPORARY_TRIES; i++) {
+        if (name_temporary(output, i))
+            return -1;
+        if (!linkat(AT_FDCWD, descriptor, AT_FDCWD, output->temporary, AT_SYMLINK_FOLLOW)) {
+            output->mode = NAMED; /* so that abandoning removes it */
+            return 0;
+        }
+        if (errno != EEXIST)
+            return -1;
+    }
+    return -1;
+}
+
+/* rename(2) that replaces only what the user allowed to replace. */
+static int rename_to_target(const struct psnap_output *output)
+{
+    if (output->force)
+        return rename(output->temporary, output->target);
+    if (!renameat2(AT_FDCWD, output->temporary, AT_FDCWD, output->target, RENAME_NOREPLACE))
+        return 0;
+    if (errno != EINVAL && errno != ENOSYS)
+        return -1;
+    /* a file system that cannot promise it: look, then rename */
+    if (!access(output->target, F_OK)) {
+        errno = EEXIST;
+        return -1;
+    }
+    return rename(output->temporary, output->target);
+}
+
+static int make_appear(struct psnap_output *output)
+{
+    if (output->mode == DIRECT_STDOUT || output->mode == DIRECT)
+        return 0;
+    if (output->permissions && fchmod(fileno(output->file), output->permissions))
+        return -1;
+    if (fsync(fileno(output->file)))
+        return -1;
+    if (output->mode == UNNAMED && link_unnamed(output))
+        return -1;
+    return rename_to_target(output);
+}
+
+enum psnap_status psnap_output_commit(struct psnap_output *output, struct psnap_error *error)
+{
+    enum psnap_status status = PSNAP_OK;
+
+    if (ferror(output->file))
+        errno = EIO; /* an earlier write failed; its reason is gone */
+    else if (!fflush(output->file) && !make_appear(output))
+        goto out;
+    status = fail(error, "write", output->path);
+    if (output->mode == NAMED)
+        unlink(output->temporary);
+out:
+    if (output->mode != DIRECT_STDOUT)
+        fclose(output->file);
+    output_free(output);
+    return status;
+}
+
+void psnap_output_abandon(struct psnap_output *output)
+{
+    if (!output)
+        return;
+    if (output->mode != DIRECT_STDOUT)
+        fclose(output->file);
+    if (output->mode == NAMED)
+        unlink(output->temporary);
+    output_free(output);
+}

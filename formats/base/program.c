@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The static tables of a program. Each is an array that doubles when full, so
+ * adding a row costs amortised constant time; indices never change, pointers
+ * do. A table never reaches PSNAP_NONE rows. All strings live in one arena and
+ * die with the program.
+ */
+#include "formats/base/program.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/base/access.h"
+#include "formats/base/arena.h"
+
+#define FIRST_ROWS 16u
+
+struct psnap_program *psnap_program_new(void)
+{
+    struct psnap_program *program = calloc(1, sizeof *program);
+    struct psnap_provenance *provenance;
+
+    if (!program)
+        return NULL;
+    program->arena = psnap_arena_new();
+    if (!program->arena) {
+        free(program);
+        return NULL;
+    }
+    provenance = &program->provenance;
+    provenance->name = provenance->build_id = provenance->source_language = "";
+    provenance->compiler = provenance->host = provenance->recorded = provenance->stage = "";
+    return program;
+}
+
+void psnap_program_free(struct psnap_program *program)
+{
+    if (!program)
+        return;
+    free(program->loops);
+    free(program->blocks);
+    free(program->refs);
+    free(program->objects);
+    psnap_arena_free(program->arena);
+    free(program);
+}
+
+const char *psnap_program_string(struct psnap_program *program, const char *text)
+{
+    if (!text || !*text)
+        return "";
+    return psnap_arena_strndup(program->arena, text, strlen(text));
+}
+
+enum psnap_status psnap_program_set_command(struct psnap_program *program, const char *const *argv)
+{
+    size_t count = 0;
+    const char **copy;
+
+    while (argv[count])
+        count++;
+    copy = psnap_arena_alloc(program->arena, (count + 1) * sizeof *copy);
+    if (!copy)
+        return PSNAP_ERROR_MEMORY;
+    for (size_t i = 0; i < count; i++) {
+        copy[i] = psnap_program_string(program, argv[i]);
+        if (!copy[i])
+            return PSNAP_ERROR_MEMORY;
+    }
+    program->provenance.command = copy;
+    return PSNAP_OK;
+}
+
+/* The table with room for a row at index `count`, or NULL; then the old one is still good. */
+static void *grown(void *table, uint32_t count, uint32_t *room, size_t row_size)
+{
+    uint32_t rows;
+    void *larger;
+
+    if (count < *room)
+        return table;
+    if (count >= PSNAP_NONE / 2 || row_size > SIZE_MAX / PSNAP_NONE)
+        return NULL;
+    rows = *room ? *room * 2 : FIRST_ROWS;
+    larger = realloc(table, rows * row_size);
+    if (larger)
+        *room = rows;
+    return larger;
+}
+
+uint32_t psnap_program_add_loop(struct psnap_program *program, const struct psnap_loop *loop)
+{
+    struct psnap_loop *table =
+        grown(program->loops, program->loop_count, &program->loop_room, sizeof *table);
+
+    if (!table)
+        return PSNAP_NONE;
+    program->loops = table;
+    table[program->loop_count] = *loop;
+    return program->loop_count++;
+}
+
+uint32_t psnap_program_add_block(struct psnap_program *program, const struct psnap_block *block)
+{
+    struct psnap_block *table =
+        grown(program->blocks, program->block_count, &program->block_room, sizeof *table);
+
+    if (!table)
+        return PSNAP_NONE;
+    program->blocks = table;
+    table[program->block_count] = *block;
+    return program->block_count++;
+}
+
+uint32_t psnap_program_add_ref(struct psnap_program *program, const struct psnap_ref *ref)
+{
+    struct psnap_ref *table =
+        grown(program->refs, program->ref_count, &program->ref_room, sizeof *table);
+
+    if (!table)
+        return PSNAP_NONE;
+    program->refs = table;
+    table[program->ref_count] = *ref;
+    return program->ref_count++;
+}
+
+uint32_t psnap_program_add_object(struct psnap_program *program, const struct psnap_object *object)
+{
+    struct psnap_object *table =
+        grown(program->objects, program->object_count, &program->object_room, sizeof *table);
+
+    if (!table)
+        return PSNAP_NONE;
+    program->objects = table;
+    table[program->object_count] = *object;
+    return program->object_count++;
+}
+
+enum psnap_status psnap_program_add_anonymous(struct psnap_program *program, const char *loop_id)
+{
+    struct psnap_loop loop = {
+        .file = "", .parent = PSNAP_NONE, .header = PSNAP_NONE, .entry = PSNAP_NONE};
+    struct psnap_block block = {0};
+
+    if (program->ref_count)
+        return PSNAP_OK;
+    loop.id = loop.src_id = loop.function = psnap_program_string(program, loop_id);
+    if (!loop.id)
+        return PSNAP_ERROR_MEMORY;
+    block.loop = psnap_program_add_loop(program, &loop);
+    if (block.loop == PSNAP_NONE)
+        return PSNAP_ERROR_MEMORY;
+    struct psnap_ref ref = {.loop = block.loop, .kind = PSNAP_LOAD};
+    ref.block = psnap_program_add_block(program, &block);
+    if (ref.block == PSNAP_NONE || psnap_program_add_ref(program, &ref) == PSNAP_NONE)
+        return PSNAP_ERROR_MEMORY;
+    ref.kind = PSNAP_STORE;
+    return psnap_program_add_ref(program, &ref) == PSNAP_NONE ? PSNAP_ERROR_MEMORY : PSNAP_OK;
+}
+
+const struct psnap_object *psnap_program_find_object(const struct psnap_program *program,
+                                                     uint64_t address)
+{
+    for (uint32_t i = program->object_count; i-- > 0;) {
+        const struct psnap_object *object = &program->objects[i];
+        /* below the start the difference wraps to something huge */
+        if (address - object->address < object->size_bytes)
+            return object;
+    }
+    return NULL;
+}
+
+const char *psnap_operation_name(enum psnap_capture_operation operation)
+{
+    static const char *const names[PSNAP_OPERATION_COUNT] = {
+#define PSNAP_OPERATION(NAME, text) [PSNAP_OP_##NAME] = text,
+#include "formats/base/capture_abi.inc"
+    };
+
+    return operation < PSNAP_OPERATION_COUNT ? names[operation] : "unknown";
+}

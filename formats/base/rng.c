@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Seeding of the generator. SplitMix64 (Steele, Lea and Flood, "Fast splittable
+ * pseudorandom number generators", 2014; constants as published by Vigna)
+ * turns a 64-bit seed into the 256 bits of state that xoshiro256** wants: never
+ * all zero, since SplitMix64 is a bijection of a counter and takes the value 0
+ * once in 2^64 steps.
+ *
+ * Streams: the state is filled from SplitMix64 started at
+ * mix(seed) + mix(stream + 1), where mix(x) is the first SplitMix64 output from
+ * x: both spread over all bits before they meet.
+ * All of this is fixed for ever: profiles promise their streams.
+ */
+#include "formats/base/rng.h"
+
+static uint64_t splitmix64(uint64_t *state)
+{
+    uint64_t z = (*state += UINT64_C(0x9e3779b97f4a7c15));
+
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return z ^ (z >> 31);
+}
+
+void psnap_rng_init(struct psnap_rng *rng, uint64_t seed)
+{
+    for (int i = 0; i < 4; i++)
+        rng->state[i] = splitmix64(&seed);
+}
+
+void psnap_rng_init_stream(struct psnap_rng *rng, uint64_t seed, uint64_t stream)
+{
+    uint64_t counter = stream + 1;
+
+    psnap_rng_init(rng, splitmix64(&seed) + splitmix64(&counter));
+}

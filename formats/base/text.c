@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Numbers and names as text. strtoull and strtod accept more than we want
+ * (blanks, signs, "inf", hexadecimal floats) and strtod and printf follow the
+ * locale's decimal point, so integers are read by hand and reals under the "C"
+ * locale, which is set for the calling thread only.
+ *
+ * Names are compared by edit distance (Levenshtein: insert, delete, replace),
+ * a dynamic programme over one row, with names cut at NAME_MAX_COMPARED bytes.
+ */
+#include "formats/base/text.h"
+
+#include <locale.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NAME_MAX_COMPARED 64
+
+static int digit_value(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    if (c >= 'a' && c <= 'f')
+        return c - 'a' + 10;
+    if (c >= 'A' && c <= 'F')
+        return c - 'A' + 10;
+    return 16;
+}
+
+/* Reads digits up to the first character that is none; NULL when there is none or on overflow. */
+static const char *read_u64(const char *text, uint64_t *value)
+{
+    uint64_t base = 10, sum = 0;
+    const char *start;
+
+    if (text[0] == '0' && (text[1] == 'x' || text[1] == 'X')) {
+        base = 16;
+        text += 2;
+    }
+    start = text;
+    for (; (uint64_t)digit_value(*text) < base; text++) {
+        const uint64_t digit = (uint64_t)digit_value(*text);
+        if (sum > (UINT64_MAX - digit) / base)
+            return NULL;
+        sum = sum * base + digit;
+    }
+    *value = sum;
+    return text == start ? NULL : text;
+}
+
+bool psnap_text_u64(const char *text, uint64_t *value)
+{
+    uint64_t sum;
+    const char *end = read_u64(text, &sum);
+
+    if (!end || *end)
+        return false;
+    *value = sum;
+    return true;
+}
+
+bool psnap_text_i64(const char *text, int64_t *value)
+{
+    const bool negative = *text == '-';
+    uint64_t magnitude;
+
+    if (!psnap_text_u64(text + (negative || *text == '+'), &magnitude))
+        return false;
+    if (magnitude > (uint64_t)INT64_MAX + negative)
+        return false;
+    *value = (int64_t)(negative ? 0 - magnitude : magnitude);
+    return true;
+}
+
+bool psnap_text_size(const char *text, uint64_t *value)
+{
+    static const char units[] = "KMGT";
+    uint64_t sum;
+    const char *end = read_u64(text, &sum);
+    const char *unit;
+
+    if (!end)
+        return false;
+    if (*end) {
+        unit = strchr(units, *end >= 'a' && *end <= 'z' ? *end - 'a' + 'A' : *end);
+        if (!unit || end[1])
+            return false;
+        const int shift = 10 * (int)(unit - units + 1);
+        if (sum > UINT64_MAX >> shift)
+            return false;
+        sum <<= shift;
+    }
+    *value = sum;
+    return true;
+}
+
+/* The "C" locale for this thread; glibc hands out a static object, so this cannot fail there. */
+static locale_t enter_c_locale(locale_t *before)
+{
+    const locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+
+    *before = c ? uselocale(c) : (locale_t)0;
+    return c;
+}
+
+static void leave_c_locale(locale_t c, locale_t before)
+{
+    if (c) {
+        uselocale(before);
+        freelocale(c);
+    }
+}
+
+bool psnap_text_real(const char *text, double *value)
+{
+    locale_t before, c;
+    char *end;
+    double number;
+
+    if (!*text || text[strspn(text, "0123456789.eE+-")])
+        return false;
+    c = enter_c_locale(&before);
+    number = strtod(text, &end);
+    leave_c_locale(c, before);
+    if (end == text || *end || !isfinite(number))
+        return false;
+    *value = number;
+    return true;
+}
+
+char *psnap_text_from_real(double value, char buffer[32])
+{
+    locale_t before, c;
+
+    if (!isfinite(value)) {
+        strcpy(buffer, isnan(value) ? "nan" : value > 0 ? "inf" : "-inf");
+        return buffer;
+    }
+    c = enter_c_locale(&before);
+    for (int digits = 1; digits <= 17; digits++) {
+        snprintf(buffer, 32, "%.*g", digits, value);
+        /* 17 digits always read back; most values of ours need few */
+        if (digits == 17 || !(strtod(buffer, NULL) < value || strtod(buffer, NULL) > value))
+            break;
+    }
+    leave_c_locale(c, before);
+    return buffer;
+}
+
+size_t psnap_text_utf8(const char *text)
+{
+    const unsigned char *s = (const unsigned char *)text;
+    size_t length;
+    uint32_t code, least;
+
+    if (s[0] < 0x80)
+        return 1;
+    if (s[0] >= 0xf0)
+        length = 4, code = s[0] & 0x07u, least = 0x10000;
+    else if (s[0] >= 0xe0)
+        length = 3, code = s[0] & 0x0fu, least = 0x800;
+    else if (s[0] >= 0xc0)
+        length = 2, code = s[0] & 0x1fu, least = 0x80;
+    else
+        return 0;
+    if (s[0] > 0xf4)
+        return 0;
+    for (size_t i = 1; i < length; i++) {
+        if ((s[i] & 0xc0) != 0x80)
+            return 0;
+        code = code << 6 | (s[i] & 0x3fu);
+    }
+    if (code < least || code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff))
+        return 0;
+    return length;
+}
+
+static size_t edit_distance(const char *a, size_t a_length, const char *b, size_t b_length)
+{
+    size_t row[NAME_MAX_COMPARED + 1];
+
+    for (size_t j = 0; j <= b_length; j++)
+        row[j] = j;
+    for (size_t i = 1; i <= a_length; i++) {
+        size_t diagonal = row[0]; /* row[j - 1] of the row before */
+        row[0] = i;
+        for (size_t j = 1; j <= b_length; j++) {
+            size_t least = diagonal + (a[i - 1] != b[j - 1]);
+            diagonal = row[j];
+            if (row[j] + 1 < least)
+                least = row[j] + 1;
+            if (row[j - 1] + 1 < least)
+                least = row[j - 1] + 1;
+            row[j] = least;
+        }
+    }
+    return row[b_length];
+}
+
+const char *psnap_text_nearest(const char *name, const char *const *names, size_t count)
+{
+    const size_t length = strnlen(name, NAME_MAX_COMPARED);
+    const char *nearest = NULL;
+    size_t least = SIZE_MAX;
+
+    for (size_t i = 0; i < count; i++) {
+        if (!names[i])
+            continue;
+        const size_t other = strnlen(names[i], NAME_MAX_COMPARED);
+        const size_t distance = edit_distance(name, length, names[i], other);
+        const size_t longer = length > other ? length : other;
+        if (distance < least && distance * 3 <= longer) {
+            least = distance;
+            nearest = names[i];
+        }
+    }
+    return nearest;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Numbers and names as text, the same in YAML, on the command line and in
+ * text traces, whatever the locale. The whole text must be the number: no
+ * blanks, no trailing characters; false leaves *value alone.
+ */
+#ifndef PSNAP_BASE_TEXT_H
+#define PSNAP_BASE_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "formats/base/api.h"
+
+/* Decimal or 0x; false when it is none or does not fit. i64 takes a leading '-' or '+'. */
+PSNAP_API bool psnap_text_u64(const char *text, uint64_t *value);
+PSNAP_API bool psnap_text_i64(const char *text, int64_t *value);
+
+/* Like u64, with an optional binary multiple K, M, G or T: "32K" is 32768. */
+PSNAP_API bool psnap_text_size(const char *text, uint64_t *value);
+
+/* Decimal, with or without point and exponent; false for overflow: the value is always finite. */
+PSNAP_API bool psnap_text_real(const char *text, double *value);
+
+/*
+ * Writes `value` with the fewest digits that read back to the same double,
+ * always with '.' as decimal point; "nan", "inf" and "-inf" when not finite.
+ * Returns `buffer`.
+ */
+PSNAP_API char *psnap_text_from_real(double value, char buffer[32]);
+
+/* The length of the well-formed UTF-8 sequence at `text`, 1 to 4, 0 when it is not well formed
+ * (overlong, surrogate, beyond U+10FFFF, cut off by NUL). */
+PSNAP_API size_t psnap_text_utf8(const char *text);
+
+/* Of `count` names the one that `name` is most likely a misspelling of; NULL when none is near
+ * (more than a third of the letters differ). NULL entries are skipped. */
+PSNAP_API const char *psnap_text_nearest(const char *name, const char *const *names, size_t count);
+
+#endif
