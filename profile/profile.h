@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The profile: program > loop > region, as in PSnAP (Olschanowsky, Tikir,
+ * Carrington, Snavely, "Accurate Synthetic Address Streams Through Memory
+ * Profiles"). This header has the data model, the builder that makes a profile
+ * of an access stream, reading and writing as YAML (profile/FORMAT.md), and the
+ * generator that turns a region's metrics back into addresses.
+ */
+#ifndef PSNAP_PROFILE_H
+#define PSNAP_PROFILE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "formats/base/access.h"
+#include "formats/base/api.h"
+#include "formats/base/arena.h"
+#include "formats/base/program.h"
+#include "formats/base/status.h"
+#include "formats/base/stream.h"
+
+#define PSNAP_PROFILE_VERSION 1
+
+/* Documented limits of what is read; the builder stays far below them. */
+#define PSNAP_PROFILE_LOOPS_MAX 65536u
+#define PSNAP_PROFILE_REGIONS_MAX 65536u  /* in all loops together */
+#define PSNAP_PATTERN_MAX 65536u          /* accesses that a pattern unfolds to */
+#define PSNAP_COUNT_MAX (UINT64_MAX >> 2) /* any count */
+
+/*
+ * Strides are binned by powers of two. Bin 9 is stride 0; bin 9 + k + 1 holds
+ * the strides in (2^(k-1), 2^k], k = 0 to 8, and bin 9 - k - 1 their negatives;
+ * the last one, "random", everything longer than 2^8.
+ */
+enum {
+    PSNAP_STRIDE_ZERO = 9,
+    PSNAP_STRIDE_RANDOM = 19,
+    PSNAP_STRIDE_BINS = 20,
+    PSNAP_STRIDE_MAX = 256 /* bytes */
+};
+
+struct psnap_stride_count {
+    uint64_t count;
+    uint8_t bin;
+};
+
+/* `count` times a stride of bin `to` came right after one of bin `from`. */
+struct psnap_stride_edge {
+    uint64_t count;
+    uint8_t from, to;
+};
+
+struct psnap_size_count {
+    uint64_t count;
+    uint8_t size; /* bytes */
+};
+
+/*
+ * A folded sequence of indices, in preorder. A leaf has `what` (loop or region
+ * index), repeat 1 and span 0. A group has what PSNAP_NONE and repeats the next
+ * `span` items `repeat` times.
+ */
+struct psnap_sequence_item {
+    uint64_t repeat;
+    uint32_t what;
+    uint32_t span;
+};
+
+struct psnap_sequence {
+    struct psnap_sequence_item *items;
+    uint32_t count;
+};
+
+/* Arrays are ordered by bin (from, then to) or size and hold no zero counts. */
+struct psnap_profile_region {
+    const char *id;                     /* unique in its loop */
+    const char *object;                 /* name of what it lies in, NULL when unknown */
+    uint8_t object_kind;                /* enum psnap_object_kind, when object is not NULL */
+    uint64_t low;                       /* lowest address (canonical, see layout.h) */
+    uint64_t bytes;                     /* working set: up to the end of the highest access */
+    uint64_t accesses;                  /* at least 1 */
+    uint64_t kinds[3];                  /* by enum psnap_access_kind; they add up to accesses */
+    struct psnap_size_count *sizes;     /* add up to accesses */
+    struct psnap_stride_count *strides; /* add up to accesses - 1 */
+    struct psnap_stride_edge *edges;    /* a path through all strides: see psnap_region_ends */
+    uint16_t size_count, stride_count, edge_count;
+};
+
+struct psnap_profile_loop {
+    const char *id; /* unique in the profile */
+    const char *src_id;
+    const char *function;
+    const char *file; /* "" when unknown */
+    uint32_t src_line;
+    uint32_t depth;
+    uint32_t parent;     /* index of the loop around it, or PSNAP_NONE */
+    uint64_t entries;    /* UINT64_MAX when unknown */
+    uint64_t iterations; /* over all entries; UINT64_MAX when unknown */
+    uint64_t operations[PSNAP_OPERATION_COUNT];
+    uint64_t accesses; /* sum over its regions; 0 for loops kept as somebody's parent */
+    struct psnap_profile_region *regions;
+    uint32_t region_count;
+    struct psnap_sequence pattern; /* the first accesses, by region */
+};
+
+struct psnap_profile {
+    struct psnap_provenance provenance;
+    const char *model; /* "psnap" */
+    uint64_t region_gap_bytes;
+    uint32_t region_limit;
+    struct psnap_profile_loop *loops;
+    uint32_t loop_count;
+    struct psnap_sequence schedule; /* of loops */
+    struct psnap_arena *arena;      /* owns all of the above */
+};
+
+struct psnap_profile_totals {
+    uint64_t accesses, loads, stores, atomics, bytes;
+    uint64_t operations[PSNAP_OPERATION_COUNT];
+};
+
+PSNAP_API struct psnap_profile *psnap_profile_new(void); /* empty; NULL: out of memory */
+PSNAP_API void psnap_profile_free(struct psnap_profile *profile);
+PSNAP_API void psnap_profile_totals(const struct psnap_profile *profile,
+                                    struct psnap_profile_totals *totals);
+
+/* Reads and checks; `name` is used in errors. NULL on failure, with `error` filled. */
+PSNAP_API struct psnap_profile *psnap_profile_read(FILE *file, const char *name,
+                                                   struct psnap_error *error);
+PSNAP_API enum psnap_status psnap_profile_write(const struct psnap_profile *profile, FILE *file,
+                                                struct psnap_error *error);
+
+/* The bin of a stride, and its label: "-8", "0", "256", "random" (static storage). */
+PSNAP_API unsigned psnap_stride_bin(int64_t stride_bytes);
+PSNAP_API const char *psnap_stride_label(unsigned bin);
+
+/* The first stride's bin and the last one's, which the edges leave open; false when the edges do
+ * not form a path through all strides. Only with at least one stride. */
+PSNAP_API bool psnap_region_ends(const struct psnap_profile_region *region, unsigned *first,
+                                 unsigned *last);
+
+/* How the builder reads what the paper leaves open; zero-initialise for defaults. */
+enum psnap_schedule_reading {
+    PSNAP_SCHEDULE_DEFAULT = 0, /* VISITS */
+    PSNAP_SCHEDULE_VISITS,      /* how loops alternate, folded */
+    PSNAP_SCHEDULE_FIRST        /* every loop once, in the order of first accesses */
+};
+
+struct psnap_builder_options {
+    uint64_t region_gap_bytes; /* 0: 256 */
+    uint32_t region_limit;     /* regions per loop before rare ones merge; 0: 128 */
+    enum psnap_schedule_reading schedule;
+};
+
+/*
+ * A sink that builds a profile (model psnap). `program` is the stream's and
+ * must outlive the builder. NULL on failure.
+ */
+PSNAP_API struct psnap_sink *
+psnap_profile_builder_new(struct psnap_program *program,
+                          const struct psnap_builder_options *options /* NULL: defaults */,
+                          struct psnap_error *error);
+
+/* The profile of everything put; only after psnap_sink_finish, once. The caller frees it; it does
+ * not refer to builder or program. */
+PSNAP_API struct psnap_profile *psnap_profile_builder_take(struct psnap_sink *builder,
+                                                           struct psnap_error *error);
+
+/*
+ * Region metrics to accesses: an endless stream of the region's accesses,
+ * deterministic in (region, seed, stream). refs[kind] goes into access.ref.
+ * Keeps no pointer to `region`. NULL: out of memory.
+ */
+struct psnap_generator;
+PSNAP_API struct psnap_generator *psnap_generator_new(const struct psnap_profile_region *region,
+                                                      uint64_t seed, uint64_t stream,
+                                                      const uint32_t refs[3]);
+PSNAP_API void psnap_generator_free(struct psnap_generator *generator);
+PSNAP_API void psnap_generator_fill(struct psnap_generator *generator, struct psnap_access *block,
+                                    size_t n);
+
+#endif

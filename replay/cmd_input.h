@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * INPUT of the command line: a trace in any readable format, a profile (then
+ * replayed on the fly) or "-" (standard input, either of them). Part of the
+ * program, not of the library.
+ */
+#ifndef PSNAP_CMD_INPUT_H
+#define PSNAP_CMD_INPUT_H
+
+#include <stdint.h>
+
+#include "formats/base/status.h"
+#include "formats/base/stream.h"
+
+struct psnap_input_options {
+    const char *from; /* format's name, NULL: recognise; "profile" for a profile */
+    uint64_t seed;    /* of a replay */
+    uint64_t skip;    /* accesses to leave out at the start */
+    uint64_t count;   /* accesses to deliver at most, UINT64_MAX: all */
+};
+
+#define PSNAP_INPUT_DEFAULTS {.from = NULL, .seed = 0, .skip = 0, .count = UINT64_MAX}
+
+/* `options` NULL means PSNAP_INPUT_DEFAULTS. NULL on failure, with `error` filled. */
+struct psnap_source *psnap_input_open(const char *path, const struct psnap_input_options *options,
+                                      struct psnap_error *error);
+
+#endif
