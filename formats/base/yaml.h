@@ -7,7 +7,7 @@
  * Reading is strict: one document, UTF-8, no aliases, no anchors, no tags, no
  * duplicate keys, keys are scalars, at most PSNAP_YAML_DEPTH levels,
  * PSNAP_YAML_NODES nodes and PSNAP_YAML_BYTES bytes; else an error with its
- * place.
+ * place (columns count characters).
  */
 #ifndef PSNAP_BASE_YAML_H
 #define PSNAP_BASE_YAML_H
@@ -36,9 +36,9 @@ struct psnap_yaml_node {
     bool quoted;                 /* scalar was (is to be) quoted: never a number, null or bool */
     uint32_t src_line, column;   /* 1-based, of the value; 0 for nodes made by hand */
     uint32_t key_line, key_column;
-    const char *key;             /* in a map, else NULL */
-    const char *text;            /* of a scalar, without NUL bytes inside */
-    size_t count;                /* children */
+    const char *key;  /* in a map, else NULL */
+    const char *text; /* of a scalar, without NUL bytes inside */
+    size_t count;     /* children */
     struct psnap_yaml_node *first, *last, *next, *parent;
 };
 
@@ -49,8 +49,7 @@ struct psnap_yaml_node {
 PSNAP_API struct psnap_yaml_doc *psnap_yaml_read(FILE *file, const char *name,
                                                  struct psnap_error *error);
 PSNAP_API struct psnap_yaml_doc *psnap_yaml_read_text(const char *text, size_t size,
-                                                      const char *name,
-                                                      struct psnap_error *error);
+                                                      const char *name, struct psnap_error *error);
 PSNAP_API struct psnap_yaml_doc *psnap_yaml_doc_new(const char *name);
 PSNAP_API void psnap_yaml_doc_free(struct psnap_yaml_doc *doc);
 PSNAP_API struct psnap_yaml_node *psnap_yaml_root(const struct psnap_yaml_doc *doc);
@@ -59,6 +58,11 @@ PSNAP_API const char *psnap_yaml_name(const struct psnap_yaml_doc *doc);
 /* The child of a map with this key, NULL when there is none (or `map` is NULL or no map). */
 PSNAP_API struct psnap_yaml_node *psnap_yaml_get(const struct psnap_yaml_node *map,
                                                  const char *key);
+
+/* The same for a key that has to be there: NULL with `error` filled, at the map's place, if not. */
+PSNAP_API struct psnap_yaml_node *psnap_yaml_require(const struct psnap_yaml_doc *doc,
+                                                     const struct psnap_yaml_node *map,
+                                                     const char *key, struct psnap_error *error);
 
 /*
  * Typed access; on failure the error carries the document's name and the
@@ -71,19 +75,17 @@ PSNAP_API enum psnap_status psnap_yaml_u64(const struct psnap_yaml_doc *doc,
                                            struct psnap_error *error);
 PSNAP_API enum psnap_status psnap_yaml_i64(const struct psnap_yaml_doc *doc,
                                            const struct psnap_yaml_node *node, int64_t low,
-                                           int64_t high, int64_t *value,
-                                           struct psnap_error *error);
+                                           int64_t high, int64_t *value, struct psnap_error *error);
 PSNAP_API enum psnap_status psnap_yaml_real(const struct psnap_yaml_doc *doc,
                                             const struct psnap_yaml_node *node, double low,
-                                            double high, double *value,
-                                            struct psnap_error *error);
+                                            double high, double *value, struct psnap_error *error);
 PSNAP_API enum psnap_status psnap_yaml_size(const struct psnap_yaml_doc *doc,
                                             const struct psnap_yaml_node *node, uint64_t low,
                                             uint64_t high, uint64_t *value,
                                             struct psnap_error *error);
 PSNAP_API enum psnap_status psnap_yaml_text(const struct psnap_yaml_doc *doc,
-                                            const struct psnap_yaml_node *node,
-                                            const char **text, struct psnap_error *error);
+                                            const struct psnap_yaml_node *node, const char **text,
+                                            struct psnap_error *error);
 
 /* Fails unless `node` is of `kind`; `what` names it in the message ("loops", "a region"). */
 PSNAP_API enum psnap_status psnap_yaml_expect(const struct psnap_yaml_doc *doc,
@@ -112,8 +114,7 @@ PSNAP_API enum psnap_status psnap_yaml_fail(const struct psnap_yaml_doc *doc,
  */
 PSNAP_API struct psnap_yaml_node *psnap_yaml_add_map(struct psnap_yaml_doc *doc,
                                                      struct psnap_yaml_node *parent,
-                                                     const char *key,
-                                                     enum psnap_yaml_style style);
+                                                     const char *key, enum psnap_yaml_style style);
 PSNAP_API struct psnap_yaml_node *psnap_yaml_add_sequence(struct psnap_yaml_doc *doc,
                                                           struct psnap_yaml_node *parent,
                                                           const char *key,

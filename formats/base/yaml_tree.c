@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The tree of a YAML document: its nodes, and typed values out of them with
+ * errors that name file, line, column and key. libyaml is not needed here.
+ *
+ * Invariants: a child is linked once, in order; children of a map have keys,
+ * others have none; nodes and strings live in the document's arena and never
+ * move.
+ */
+#include "formats/base/yaml_tree.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/base/arena.h"
+#include "formats/base/text.h"
+
+struct psnap_yaml_doc *psnap_yaml_doc_new(const char *name)
+{
+    struct psnap_yaml_doc *doc = calloc(1, sizeof *doc);
+
+    if (!doc)
+        return NULL;
+    doc->arena = psnap_arena_new();
+    doc->name = doc->arena ? psnap_arena_strndup(doc->arena, name, strlen(name)) : NULL;
+    if (!doc->name) {
+        psnap_yaml_doc_free(doc);
+        return NULL;
+    }
+    return doc;
+}
+
+void psnap_yaml_doc_free(struct psnap_yaml_doc *doc)
+{
+    if (!doc)
+        return;
+    psnap_arena_free(doc->arena);
+    free(doc);
+}
+
+struct psnap_yaml_node *psnap_yaml_root(const struct psnap_yaml_doc *doc)
+{
+    return doc->root;
+}
+
+const char *psnap_yaml_name(const struct psnap_yaml_doc *doc)
+{
+    return doc->name;
+}
+
+struct psnap_yaml_node *psnap_yaml_append(struct psnap_yaml_doc *doc,
+                                          struct psnap_yaml_node *parent, const char *key,
+                                          enum psnap_yaml_kind kind)
+{
+    struct psnap_yaml_node *node = psnap_arena_alloc(doc->arena, sizeof *node);
+
+    if (!node) {
+        doc->out_of_memory = true;
+        return NULL;
+    }
+    node->kind = kind;
+    node->key = key;
+    node->parent = parent;
+    doc->nodes++;
+    if (!parent) {
+        doc->root = node;
+        return node;
+    }
+    if (parent->last)
+        parent->last->next = node;
+    else
+        parent->first = node;
+    parent->last = node;
+    parent->count++;
+    return node;
+}
+
+/* Errors */
+
+enum psnap_status psnap_yaml_fail(const struct psnap_yaml_doc *doc,
+                                  const struct psnap_yaml_node *node, struct psnap_error *error,
+                                  enum psnap_status code, const char *format, ...)
+{
+    if (error) {
+        char message[sizeof error->message];
+        va_list arguments;
+        va_start(arguments, format);
+        vsnprintf(message, sizeof message, format, arguments);
+        va_end(arguments);
+        psnap_error_set(error, code, "%s", message);
+        psnap_error_at(error, doc->name, node ? node->src_line : 0, node ? node->column : 0);
+    }
+    return code;
+}
+
+/* The same at the node's key instead of its value. */
+static void move_to_key(const struct psnap_yaml_node *node, struct psnap_error *error)
+{
+    psnap_error_at(error, NULL, node->key_line, node->key_column);
+}
+
+static int compare_keys(const void *left, const void *right)
+{
+    const struct psnap_yaml_node *a = *(const struct psnap_yaml_node *const *)left;
+    const struct psnap_yaml_node *b = *(const struct psnap_yaml_node *const *)right;
+    const int order = strcmp(a->key, b->key);
+
+    if (order)
+        return order;
+    if (a->key_line != b->key_line)
+        return a->key_line < b->key_line ? -1 : 1;
+    return (a->key_column > b->key_column) - (a->key_column < b->key_column);
+}
+
+static bool is_before(const struct psnap_yaml_node *a, const struct psnap_yaml_node *b)
+{
+    return a->key_line < b->key_line ||
+           (a->key_line == b->key_line && a->key_column < b->key_column);
+}
+
+enum psnap_status psnap_yaml_unique_keys(const struct psnap_yaml_doc *doc,
+                                         const struct psnap_yaml_node *map,
+                                         struct psnap_error *error)
+{
+    const struct psnap_yaml_node **sorted, *again = NULL, *before = NULL;
+    size_t n = 0;
+
+    if (map->count < 2)
+        return PSNAP_OK;
+    sorted = malloc(map->count * sizeof *sorted);
+    if (!sorted)
+        return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
+    for (const struct psnap_yaml_node *child = map->first; child; child = child->next)
+        sorted[n++] = child;
+    qsort(sorted, n, sizeof *sorted, compare_keys);
+    for (size_t i = 1; i < n; i++)
+        if (!strcmp(sorted[i - 1]->key, sorted[i]->key) &&
+            (!again || is_before(sorted[i], again))) {
+            before = sorted[i - 1];
+            again = sorted[i];
+        }
+    free(sorted);
+    if (!again)
+        return PSNAP_OK;
+    psnap_yaml_fail(doc, again, error, PSNAP_ERROR_SYNTAX,
+                    "the key '%.100s' is there already, in line %" PRIu32, again->key,
+                    before->key_line);
+    move_to_key(again, error);
+    return PSNAP_ERROR_SYNTAX;
+}
+
+/* Looking */
+
+struct psnap_yaml_node *psnap_yaml_get(const struct psnap_yaml_node *map, const char *key)
+{
+    if (!map || map->kind != PSNAP_YAML_MAP)
+        return NULL;
+    for (struct psnap_yaml_node *child = map->first; child; child = child->next)
+        if (!strcmp(child->key, key))
+            return child;
+    return NULL;
+}
+
+struct psnap_yaml_node *psnap_yaml_require(const struct psnap_yaml_doc *doc,
+                                           const struct psnap_yaml_node *map, const char *key,
+                                           struct psnap_error *error)
+{
+    struct psnap_yaml_node *child = psnap_yaml_get(map, key);
+
+    if (!child)
+        psnap_yaml_fail(doc, map, error, PSNAP_ERROR_VALUE, "the key '%s' is missing", key);
+    return child;
+}
+
+static const char *kind_name(enum psnap_yaml_kind kind)
+{
+    return kind == PSNAP_YAML_MAP ? "a map" : kind == PSNAP_YAML_SEQUENCE ? "a list" : "one value";
+}
+
+enum psnap_status psnap_yaml_expect(const struct psnap_yaml_doc *doc,
+                                    const struct psnap_yaml_node *node, enum psnap_yaml_kind kind,
+                                    const char *what, struct psnap_error *error)
+{
+    if (!node)
+        return psnap_yaml_fail(doc, NULL, error, PSNAP_ERROR_VALUE, "%s: missing", what);
+    if (node->kind == kind)
+        return PSNAP_OK;
+    return psnap_yaml_fail(doc, node, error, PSNAP_ERROR_VALUE, "%s must be %s, not %s", what,
+                           kind_name(kind), kind_name(node->kind));
+}
+
+enum psnap_status psnap_yaml_known_keys(const struct psnap_yaml_doc *doc,
+                                        const struct psnap_yaml_node *map, const char *const *keys,
+                                        struct psnap_error *error)
+{
+    size_t count = 0;
+
+    while (keys[count])
+        count++;
+    for (const struct psnap_yaml_node *child = map->first; child; child = child->next) {
+        const char *nearest;
+        size_t i = 0;
+        while (i < count && strcmp(keys[i], child->key))
+            i++;
+        if (i < count)
+            continue;
+        nearest = psnap_text_nearest(child->key, keys, count);
+        psnap_yaml_fail(doc, child, error, PSNAP_ERROR_VALUE,
+                        nearest ? "no key '%.100s' here; did you mean '%s'?"
+                                : "no key '%.100s' here",
+                        child->key, nearest);
+        move_to_key(child, error);
+        return PSNAP_ERROR_VALUE;
+    }
+    return PSNAP_OK;
+}
+
+/* "'ways'", "an item of 'sizes'": what messages call a node. */
+static void name_node(const struct psnap_yaml_node *node, char *text, size_t size)
+{
+    if (node->key)
+        snprintf(text, size, "'%.60s'", node->key);
+    else if (node->parent && node->parent->key)
+        snprintf(text, size, "an item of '%.60s'", node->parent->key);
+    else
+        snprintf(text, size, "the value");
+}
+
+static enum psnap_status wrong_value(const struct psnap_yaml_doc *doc,
+                                     const struct psnap_yaml_node *node, const char *wanted,
+                                     struct psnap_error *error)
+{
+    char name[96];
+
+    name_node(node, name, sizeof name);
+    if (node->kind != PSNAP_YAML_SCALAR)
+        return psnap_yaml_fail(doc, node, error, PSNAP_ERROR_VALUE, "%s must be %s, not %s", name,
+                               wanted, kind_name(node->kind));
+    return psnap_yaml_fail(doc, node, error, PSNAP_ERROR_VALUE, "%s must be %s, not %s'%.60s'",
+                           name, wanted, node->quoted ? "the text " : "", node->text);
+}
+
+static enum psnap_status missing(const struct psnap_yaml_doc *doc, struct psnap_error *error)
+{
+    return psnap_yaml_fail(doc, NULL, error, PSNAP_ERROR_VALUE, "a required value is missing");
+}
+
+static bool is_plain(const struct psnap_yaml_node *node)
+{
+    return node->kind == PSNAP_YAML_SCALAR && !node->quoted;
+}
+
+enum psnap_status psnap_yaml_u64(const struct psnap_yaml_doc *doc,
+                                 const struct psnap_yaml_node *node, uint64_t low, uint64_t high,
+                                 uint64_t *value, struct psnap_error *error)
+{
+    char wanted[96];
+    uint64_t number;
+
+    if (!node)
+        return missing(doc, error);
+    if (!is_plain(node) || !psnap_text_u64(node->text, &number) || number < low || number > high) {
+        snprintf(wanted, sizeof wanted, "a whole number from %" PRIu64 " to %" PRIu64, low, high);
+        return wrong_value(doc, node, wanted, error);
+    }
+    *value = number;
+    return PSNAP_OK;
+}
+
+enum psnap_status psnap_yaml_i64(const struct psnap_yaml_doc *doc,
+                                 const struct psnap_yaml_node *node, int64_t low, int64_t high,
+                                 int64_t *value, struct psnap_error *error)
+{
+    char wanted[96];
+    int64_t number;
+
+    if (!node)
+        return missing(doc, error);
+    if (!is_plain(node) || !psnap_text_i64(node->text, &number) || number < low || number > high) {
+        snprintf(wanted, sizeof wanted, "a whole number from %" PRId64 " to %" PRId64, low, high);
+        return wrong_value(doc, node, wanted, error);
+    }
+    *value = number;
+    return PSNAP_OK;
+}
+
+enum psnap_status psnap_yaml_real(const struct psnap_yaml_doc *doc,
+                                  const struct psnap_yaml_node *node, double low, double high,
+                                  double *value, struct psnap_error *error)
+{
+    char wanted[96], from[32], to[32];
+    double number;
+
+    if (!node)
+        return missing(doc, error);
+    if (!is_plain(node) || !psnap_text_real(node->text, &number) || number < low || number > high) {
+        snprintf(wanted, sizeof wanted, "a number from %s to %s", psnap_text_from_real(low, from),
+                 psnap_text_from_real(high, to));
+        return wrong_value(doc, node, wanted, error);
+    }
+    *value = number;
+    return PSNAP_OK;
+}
+
+enum psnap_status psnap_yaml_size(const struct psnap_yaml_doc *doc,
+                                  const struct psnap_yaml_node *node, uint64_t low, uint64_t high,
+                                  uint64_t *value, struct psnap_error *error)
+{
+    char wanted[96];
+    uint64_t number;
+
+    if (!node)
+        return missing(doc, error);
+    if (!is_plain(node) || !psnap_text_size(node->text, &number) || number < low || number > high) {
+        snprintf(wanted, sizeof wanted, "a size (4096, 32K, 1M) from %" PRIu64 " to %" PRIu64, low,
+                 high);
+        return wrong_value(doc, node, wanted, error);
+    }
+    *value = number;
+    return PSNAP_OK;
+}
+
+enum psnap_status psnap_yaml_text(const struct psnap_yaml_doc *doc,
+                                  const struct psnap_yaml_node *node, const char **text,
+                                  struct psnap_error *error)
+{
+    if (!node)
+        return missing(doc, error);
+    if (node->kind != PSNAP_YAML_SCALAR)
+        return wrong_value(doc, node, "one value", error);
+    *text = node->text;
+    return PSNAP_OK;
+}
