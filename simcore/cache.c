@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What of a cache is not in the hot loop: choosing its representation, memory,
+ * and marking lines dirty. Tables are zeroed lazily by the system, so that a
+ * simulated cache costs only what the stream touches of it.
+ */
+#include "simcore/cache.h"
+
+#include <stdlib.h>
+
+static unsigned log2_exact(uint64_t power_of_two)
+{
+    unsigned shift = 0;
+
+    while (power_of_two > UINT64_C(1) << shift)
+        shift++;
+    return shift;
+}
+
+bool cache_init(struct cache *cache, const struct psnap_cache_level *level, enum cache_kind kind)
+{
+    const bool power_of_two = (level->sets & (level->sets - 1)) == 0;
+
+    *cache = (struct cache){
+        .kind = power_of_two ? CACHE_FLAT : CACHE_FLAT_MODULO,
+        .line_shift = log2_exact(level->line_bytes),
+        .line_bytes = level->line_bytes,
+        .sets = level->sets,
+        .set_mask = level->sets - 1,
+        .ways = (uint32_t)level->ways,
+    };
+    if (kind == CACHE_LISTED || level->ways > CACHE_FLAT_WAYS_MAX ||
+        level->line_bytes < CACHE_FLAT_LINE_BYTES_MIN) {
+        cache->kind = CACHE_LISTED;
+        return cache_listed_init(cache);
+    }
+    cache->words = calloc(level->sets * level->ways, sizeof *cache->words);
+    return cache->words != NULL;
+}
+
+void cache_release(struct cache *cache)
+{
+    free(cache->words);
+    free(cache->nodes);
+    free(cache->buckets);
+    free(cache->lists);
+    *cache = (struct cache){0};
+}
+
+bool cache_mark_dirty(struct cache *cache, uint64_t address)
+{
+    const uint64_t line = address >> cache->line_shift;
+    const uint64_t word = (line << cache->line_shift) | CACHE_VALID;
+    uint64_t *set;
+
+    if (cache->kind == CACHE_LISTED)
+        return cache_listed_mark_dirty(cache, line);
+    set = cache_set(cache, cache->kind, line);
+    for (uint32_t way = 0; way < cache->ways; way++) {
+        if ((set[way] ^ word) <= CACHE_DIRTY) {
+            set[way] |= CACHE_DIRTY;
+            return true;
+        }
+    }
+    return false;
+}

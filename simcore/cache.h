@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * One set-associative LRU cache of lines with dirty bits: tags only, no data.
+ *
+ * Two representations, same behaviour (tests run one against the other):
+ *
+ *   flat    each set is an array of words, most recently used first, so that
+ *           order is recency and the first comparison mostly hits. A word is
+ *           the line's address, whose low bits are free for the flags; an
+ *           empty way is the word 0, which no line has. Cost grows with ways.
+ *   listed  each set is a linked list in order of recency, found through one
+ *           hash table. Constant cost for any associativity, and no flags
+ *           inside addresses, so lines may be 1 or 2 bytes long.
+ *
+ * Invariants: a set holds a line at most once; used ways come before empty ones.
+ */
+#ifndef PSNAP_SIMCORE_CACHE_H
+#define PSNAP_SIMCORE_CACHE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "simcore/simcore.h"
+
+#define CACHE_FLAT_WAYS_MAX 64      /* more ways are listed: see bench_sim for the crossing */
+#define CACHE_FLAT_LINE_BYTES_MIN 4 /* two flag bits */
+
+#define CACHE_DIRTY UINT64_C(1) /* flags in a word of a flat cache */
+#define CACHE_VALID UINT64_C(2)
+
+enum cache_kind {
+    CACHE_FLAT,        /* a power of two of sets: the set is chosen by a mask */
+    CACHE_FLAT_MODULO, /* any number of sets */
+    CACHE_LISTED
+};
+
+enum cache_touch {
+    CACHE_HIT,
+    CACHE_MISS,      /* allocated; what was evicted, if anything, was clean */
+    CACHE_MISS_DIRTY /* allocated; a dirty line was evicted */
+};
+
+struct cache_node {
+    uint64_t line;         /* line number */
+    uint32_t newer, older; /* in its set, 0: none */
+    uint32_t chain;        /* next in the hash bucket, 0: none */
+    uint32_t dirty;
+};
+
+struct cache_list {
+    uint32_t newest, oldest; /* nodes, 0: none */
+    uint32_t used;           /* ways */
+};
+
+struct cache {
+    enum cache_kind kind;
+    unsigned line_shift;
+    uint64_t line_bytes;
+    uint64_t sets, set_mask;
+    uint32_t ways;
+    uint64_t *words; /* flat: sets * ways */
+    /* listed: */
+    struct cache_node *nodes; /* [0] is "none" */
+    uint32_t node_count;      /* used, with [0] */
+    unsigned bucket_shift;
+    uint32_t *buckets;
+    struct cache_list *lists; /* per set */
+};
+
+/* An empty cache of a checked level. `kind` CACHE_LISTED forces that representation; else it is
+ * chosen. False: out of memory (release is still legal). */
+bool cache_init(struct cache *cache, const struct psnap_cache_level *level, enum cache_kind kind);
+void cache_release(struct cache *cache);
+
+/* Marks the line that holds `address` dirty if it is present, leaving recency alone. */
+bool cache_mark_dirty(struct cache *cache, uint64_t address);
+
+/* The listed halves of the above, and touch (see cache_touch below). */
+bool cache_listed_init(struct cache *cache);
+bool cache_listed_mark_dirty(struct cache *cache, uint64_t line);
+enum cache_touch cache_listed_touch(struct cache *cache, uint64_t line, bool dirty,
+                                    uint64_t *victim);
+
+/* Looks a word up in a set and moves it to the front, shifting the words before it by one. */
+static inline enum cache_touch cache_set_touch(uint64_t *set, uint32_t ways, uint64_t word,
+                                               bool dirty, uint64_t *victim)
+{
+    uint64_t carried = set[0];
+
+    if ((carried ^ word) <= CACHE_DIRTY) {
+        set[0] = carried | dirty;
+        return CACHE_HIT;
+    }
+    for (uint32_t way = 1; way < ways; way++) {
+        const uint64_t found = set[way];
+        set[way] = carried;
+        if ((found ^ word) <= CACHE_DIRTY) {
+            set[0] = found | dirty;
+            return CACHE_HIT;
+        }
+        carried = found;
+    }
+    set[0] = word | dirty;
+    *victim = carried & ~(CACHE_DIRTY | CACHE_VALID);
+    return carried & CACHE_DIRTY ? CACHE_MISS_DIRTY : CACHE_MISS;
+}
+
+static inline uint64_t *cache_set(const struct cache *cache, enum cache_kind kind, uint64_t line)
+{
+    const uint64_t set = kind == CACHE_FLAT ? line & cache->set_mask : line % cache->sets;
+
+    return cache->words + set * cache->ways;
+}
+
+/*
+ * Makes the line that holds `address` the most recently used of its set,
+ * allocating it if need be, and dirty if `dirty`. *victim is the address of an
+ * evicted line when that was dirty. `kind` is cache->kind, as a constant where
+ * speed matters.
+ */
+static inline __attribute__((always_inline)) enum cache_touch
+cache_touch(struct cache *cache, enum cache_kind kind, uint64_t address, bool dirty,
+            uint64_t *victim)
+{
+    const uint64_t line = address >> cache->line_shift;
+
+    if (kind == CACHE_LISTED)
+        return cache_listed_touch(cache, line, dirty, victim);
+    return cache_set_touch(cache_set(cache, kind, line), cache->ways,
+                           (line << cache->line_shift) | CACHE_VALID, dirty, victim);
+}
+
+#endif

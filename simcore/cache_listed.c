@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The listed representation of a cache: nodes are lines, one hash table over
+ * all of them finds a line, one list per set keeps them in order of recency.
+ * Nodes are handed out once each and then recycled: a full set gives its oldest
+ * node to the line that comes in. Line numbers are spread over the buckets by a
+ * Fibonacci hash (Knuth, The Art of Computer Programming, vol. 3, 6.4).
+ */
+#include "simcore/cache.h"
+
+#include <stdlib.h>
+
+#define GOLDEN_RATIO UINT64_C(0x9e3779b97f4a7c15) /* 2^64 / phi, odd */
+
+bool cache_listed_init(struct cache *cache)
+{
+    const uint64_t lines = cache->sets * cache->ways;
+    unsigned bits = 1; /* so that the shift below is under 64 */
+
+    while (UINT64_C(1) << bits < lines)
+        bits++;
+    cache->bucket_shift = 64 - bits;
+    cache->node_count = 1;
+    cache->nodes = calloc(lines + 1, sizeof *cache->nodes);
+    cache->buckets = calloc((size_t)1 << bits, sizeof *cache->buckets);
+    cache->lists = calloc(cache->sets, sizeof *cache->lists);
+    return cache->nodes && cache->buckets && cache->lists;
+}
+
+static uint32_t *bucket_of(const struct cache *cache, uint64_t line)
+{
+    return cache->buckets + (line * GOLDEN_RATIO >> cache->bucket_shift);
+}
+
+static uint32_t find(const struct cache *cache, uint64_t line)
+{
+    uint32_t index = *bucket_of(cache, line);
+
+    while (index && cache->nodes[index].line != line)
+        index = cache->nodes[index].chain;
+    return index;
+}
+
+static void hash_remove(struct cache *cache, uint32_t index)
+{
+    uint32_t *link = bucket_of(cache, cache->nodes[index].line);
+
+    while (*link != index)
+        link = &cache->nodes[*link].chain;
+    *link = cache->nodes[index].chain;
+}
+
+static void hash_insert(struct cache *cache, uint32_t index)
+{
+    uint32_t *bucket = bucket_of(cache, cache->nodes[index].line);
+
+    cache->nodes[index].chain = *bucket;
+    *bucket = index;
+}
+
+static void list_remove(struct cache *cache, struct cache_list *list, uint32_t index)
+{
+    const struct cache_node *node = &cache->nodes[index];
+
+    *(node->newer ? &cache->nodes[node->newer].older : &list->newest) = node->older;
+    *(node->older ? &cache->nodes[node->older].newer : &list->oldest) = node->newer;
+}
+
+static void list_push(struct cache *cache, struct cache_list *list, uint32_t index)
+{
+    cache->nodes[index].newer = 0;
+    cache->nodes[index].older = list->newest;
+    *(list->newest ? &cache->nodes[list->newest].newer : &list->oldest) = index;
+    list->newest = index;
+}
+
+/* A node for a line that comes in: a fresh one, or the oldest of a full set. */
+static uint32_t claim(struct cache *cache, struct cache_list *list, enum cache_touch *touch,
+                      uint64_t *victim)
+{
+    const uint32_t oldest = list->oldest;
+
+    *touch = CACHE_MISS;
+    if (list->used < cache->ways) {
+        list->used++;
+        return cache->node_count++;
+    }
+    if (cache->nodes[oldest].dirty)
+        *touch = CACHE_MISS_DIRTY;
+    *victim = cache->nodes[oldest].line << cache->line_shift;
+    list_remove(cache, list, oldest);
+    hash_remove(cache, oldest);
+    return oldest;
+}
+
+enum cache_touch cache_listed_touch(struct cache *cache, uint64_t line, bool dirty,
+                                    uint64_t *victim)
+{
+    struct cache_list *list = &cache->lists[line % cache->sets];
+    enum cache_touch touch = CACHE_HIT;
+    uint32_t index = list->newest;
+
+    if (index == 0 || cache->nodes[index].line != line) {
+        index = find(cache, line);
+        if (index) {
+            list_remove(cache, list, index);
+        } else {
+            index = claim(cache, list, &touch, victim);
+            cache->nodes[index].line = line;
+            cache->nodes[index].dirty = false;
+            hash_insert(cache, index);
+        }
+        list_push(cache, list, index);
+    }
+    cache->nodes[index].dirty |= dirty;
+    return touch;
+}
+
+bool cache_listed_mark_dirty(struct cache *cache, uint64_t line)
+{
+    const uint32_t index = find(cache, line);
+
+    if (index)
+        cache->nodes[index].dirty = true;
+    return index != 0;
+}

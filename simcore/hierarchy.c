@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The simulator's hot loop: exact LRU, non-inclusive, write back, allocate on
+ * load and store (MACHINES.md states the model in full).
+ *
+ * No level ever changes what a level above it holds, so a level may serve a
+ * whole block before the next one starts: each is a filter from a queue of
+ * requests to the queue of the next, in order, and its loop is small enough for
+ * the host's branch predictors and prefetchers. A full queue is drained where it
+ * is filled, so queues have a fixed size and nothing here can fail.
+ *
+ * An access carries the set of its bytes that are still sought, as a mask: a
+ * level clears those in lines it holds, and passes the rest on as the same one
+ * access. Its lines are touched in ascending order, each once. A dirty line is
+ * written back before the line that replaces it is fetched.
+ */
+#include "simcore/hierarchy.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define LIKELY(x) __builtin_expect(!!(x), 1)
+#define UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define HOT static inline __attribute__((always_inline))
+
+static void level_drain(struct level *level);
+
+static uint64_t mask_of(uint64_t offset, uint64_t n) /* n >= 1 bits from `offset` on, both <= 64 */
+{
+    return UINT64_MAX >> (64 - n) << offset;
+}
+
+static void send(struct level *next, struct request request)
+{
+    if (UNLIKELY(next->queued == HIERARCHY_QUEUE))
+        level_drain(next);
+    next->queue[next->queued++] = request;
+}
+
+static void evict(struct level *level, uint64_t victim, uint32_t access)
+{
+    level->evicted = true;
+    level->evictions[access]++;
+    if (level->next)
+        send(level->next, (struct request){.address = victim,
+                                           .bytes = level->cache.line_bytes,
+                                           .access = access,
+                                           .kind = REQUEST_WRITE_BACK});
+}
+
+static void pass_on(struct level *level, struct request request)
+{
+    level->reached[request.access]++;
+    if (level->next)
+        send(level->next, request);
+}
+
+/* An access in general: any number of lines, any of its bytes sought. */
+HOT void serve_split(struct level *level, enum cache_kind kind, struct request request)
+{
+    const uint64_t line_bytes = level->cache.line_bytes;
+    uint64_t missing = 0, victim, n;
+
+    for (uint64_t offset = 0; offset < request.size; offset += n) {
+        const uint64_t address = request.address + offset; /* wraps at the top, as it should */
+        uint64_t bytes;
+
+        n = line_bytes - (address & (line_bytes - 1));
+        if (n > request.size - offset)
+            n = request.size - offset;
+        bytes = mask_of(offset, n) & request.bytes;
+        if (!bytes)
+            continue;
+        switch (cache_touch(&level->cache, kind, address, request.kind == REQUEST_STORE, &victim)) {
+        case CACHE_HIT:
+            break;
+        case CACHE_MISS_DIRTY:
+            evict(level, victim, request.access);
+            /* fall through */
+        case CACHE_MISS:
+            missing |= bytes;
+        }
+    }
+    if (missing) {
+        request.bytes = missing;
+        pass_on(level, request);
+    }
+}
+
+/* The usual access: within one line, which it seeks whole or in part. */
+HOT void serve_line(struct level *level, enum cache_kind kind, const struct request *request)
+{
+    uint64_t victim;
+    const enum cache_touch touch =
+        cache_touch(&level->cache, kind, request->address, request->kind == REQUEST_STORE, &victim);
+
+    if (touch == CACHE_HIT)
+        return;
+    if (touch == CACHE_MISS_DIRTY)
+        evict(level, victim, request->access);
+    pass_on(level, *request);
+}
+
+/* Lines that are here become dirty, without being used; the rest goes further down. */
+static void serve_write_back(struct level *level, const struct request *request)
+{
+    const uint64_t line_bytes = level->cache.line_bytes;
+    uint64_t n;
+
+    for (uint64_t done = 0; done < request->bytes; done += n) {
+        struct request rest = *request;
+
+        rest.address += done;
+        n = line_bytes - (rest.address & (line_bytes - 1));
+        if (n > request->bytes - done)
+            n = request->bytes - done;
+        rest.bytes = n;
+        if (!cache_mark_dirty(&level->cache, rest.address) && level->next)
+            send(level->next, rest);
+    }
+}
+
+HOT bool within_line(const struct level *level, uint64_t address, uint64_t size)
+{
+    const uint64_t line_bytes = level->cache.line_bytes;
+
+    return (address & (line_bytes - 1)) + size <= line_bytes;
+}
+
+HOT void serve_queue(struct level *level, enum cache_kind kind)
+{
+    for (uint32_t i = 0; i < level->queued; i++) {
+        const struct request *request = &level->queue[i];
+
+        if (UNLIKELY(request->kind == REQUEST_WRITE_BACK))
+            serve_write_back(level, request);
+        else if (LIKELY(within_line(level, request->address, request->size)))
+            serve_line(level, kind, request);
+        else
+            serve_split(level, kind, *request);
+    }
+    level->queued = 0;
+}
+
+HOT void serve_block(struct level *level, enum cache_kind kind, const struct psnap_access *block,
+                     size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        const struct psnap_access *access = &block[i];
+        const struct request request = {.address = access->address,
+                                        .bytes = mask_of(0, access->size),
+                                        .access = (uint32_t)i,
+                                        .size = access->size,
+                                        .kind = access->kind != PSNAP_LOAD};
+
+        if (LIKELY(within_line(level, request.address, request.size)))
+            serve_line(level, kind, &request);
+        else
+            serve_split(level, kind, request);
+    }
+}
+
+/* The loops above once per representation: `kind` is a constant in each. */
+static void level_drain(struct level *level)
+{
+    switch (level->cache.kind) {
+    case CACHE_FLAT:
+        serve_queue(level, CACHE_FLAT);
+        break;
+    case CACHE_FLAT_MODULO:
+        serve_queue(level, CACHE_FLAT_MODULO);
+        break;
+    case CACHE_LISTED:
+        serve_queue(level, CACHE_LISTED);
+        break;
+    }
+}
+
+static void level_enter(struct level *level, const struct psnap_access *block, size_t n)
+{
+    switch (level->cache.kind) {
+    case CACHE_FLAT:
+        serve_block(level, CACHE_FLAT, block, n);
+        break;
+    case CACHE_FLAT_MODULO:
+        serve_block(level, CACHE_FLAT_MODULO, block, n);
+        break;
+    case CACHE_LISTED:
+        serve_block(level, CACHE_LISTED, block, n);
+        break;
+    }
+}
+
+void hierarchy_run(struct hierarchy *hierarchy, const struct psnap_access *block, size_t n)
+{
+    memset(hierarchy->reached, 0, n);
+    for (uint32_t i = 0; i < hierarchy->level_count; i++) {
+        struct level *level = &hierarchy->levels[i];
+        if (level->evicted)
+            memset(level->evictions, 0, sizeof level->evictions);
+        level->evicted = false;
+    }
+    level_enter(&hierarchy->levels[0], block, n);
+    for (uint32_t i = 1; i < hierarchy->level_count; i++)
+        level_drain(&hierarchy->levels[i]);
+}
+
+struct hierarchy *hierarchy_new(const struct psnap_machine *machine, enum cache_kind kind)
+{
+    struct hierarchy *hierarchy =
+        calloc(1, sizeof *hierarchy + machine->level_count * sizeof hierarchy->levels[0]);
+    bool fits = true;
+
+    if (!hierarchy)
+        return NULL;
+    hierarchy->level_count = machine->level_count;
+    for (uint32_t i = 0; i < machine->level_count; i++) {
+        struct level *level = &hierarchy->levels[i];
+        level->reached = hierarchy->reached;
+        level->next = i + 1 < machine->level_count ? level + 1 : NULL;
+        fits = cache_init(&level->cache, &machine->levels[i], kind) && fits;
+    }
+    if (!fits) {
+        hierarchy_free(hierarchy);
+        return NULL;
+    }
+    return hierarchy;
+}
+
+void hierarchy_free(struct hierarchy *hierarchy)
+{
+    if (!hierarchy)
+        return;
+    for (uint32_t i = 0; i < hierarchy->level_count; i++)
+        cache_release(&hierarchy->levels[i].cache);
+    free(hierarchy);
+}

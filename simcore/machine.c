@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The machine model: what a machine may be, the inline form, and finding a
+ * machine by what a user wrote. Every way in ends in psnap_machine_check, so
+ * that the simulator never sees a level that is not line_bytes * ways * sets
+ * bytes with line_bytes a power of two.
+ */
+#include "simcore/machine.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "formats/base/text.h"
+
+static enum psnap_status check_level(struct psnap_cache_level *level, struct machine_fault *fault,
+                                     struct psnap_error *error)
+{
+    const uint64_t line_bytes = level->line_bytes, ways = level->ways, size = level->size_bytes;
+
+    fault->field = MACHINE_LINE_BYTES;
+    if (line_bytes == 0 || line_bytes > PSNAP_LINE_BYTES_MAX || (line_bytes & (line_bytes - 1)))
+        return psnap_error_set(error, PSNAP_ERROR_VALUE,
+                               "line_bytes %" PRIu64 " is not a power of two from 1 to %" PRIu64,
+                               line_bytes, PSNAP_LINE_BYTES_MAX);
+    fault->field = MACHINE_WAYS;
+    if (ways == 0)
+        return psnap_error_set(error, PSNAP_ERROR_VALUE, "ways must be at least 1");
+    if (ways > PSNAP_LEVEL_LINES_MAX)
+        return psnap_error_set(error, PSNAP_ERROR_VALUE, "ways %" PRIu64 " is more than %" PRIu64,
+                               ways, PSNAP_LEVEL_LINES_MAX);
+    fault->field = MACHINE_SIZE_BYTES;
+    if (size == 0 || size > PSNAP_LEVEL_BYTES_MAX)
+        return psnap_error_set(error, PSNAP_ERROR_VALUE,
+                               "size_bytes %" PRIu64 " is not from 1 to %" PRIu64, size,
+                               PSNAP_LEVEL_BYTES_MAX);
+    if (size % (line_bytes * ways))
+        return psnap_error_set(error, PSNAP_ERROR_VALUE,
+                               "size_bytes %" PRIu64 " is not a whole number of sets of "
+                               "%" PRIu64 " bytes (line_bytes %" PRIu64 " * ways %" PRIu64 ")",
+                               size, line_bytes * ways, line_bytes, ways);
+    if (size / line_bytes > PSNAP_LEVEL_LINES_MAX)
+        return psnap_error_set(error, PSNAP_ERROR_VALUE, "%" PRIu64 " lines are more than %" PRIu64,
+                               size / line_bytes, PSNAP_LEVEL_LINES_MAX);
+    level->sets = size / (line_bytes * ways);
+    return PSNAP_OK;
+}
+
+enum psnap_status machine_check_levels(struct psnap_machine *machine, struct machine_fault *fault,
+                                       struct psnap_error *error)
+{
+    *fault = (struct machine_fault){.field = MACHINE_LEVELS};
+    if (machine->level_count == 0 || machine->level_count > PSNAP_LEVELS_MAX)
+        return psnap_error_set(error, PSNAP_ERROR_VALUE,
+                               "a machine has 1 to %d cache levels, not %" PRIu32, PSNAP_LEVELS_MAX,
+                               machine->level_count);
+    for (uint32_t i = 0; i < machine->level_count; i++) {
+        enum psnap_status status;
+
+        fault->level = i;
+        status = check_level(&machine->levels[i], fault, error);
+        if (status != PSNAP_OK)
+            return status;
+    }
+    return PSNAP_OK;
+}
+
+enum psnap_status psnap_machine_check(struct psnap_machine *machine, struct psnap_error *error)
+{
+    struct psnap_error cause;
+    struct machine_fault fault;
+    const enum psnap_status status = machine_check_levels(machine, &fault, &cause);
+
+    if (status == PSNAP_OK)
+        return PSNAP_OK;
+    if (fault.field == MACHINE_LEVELS)
+        return psnap_error_set(error, status, "machine '%.200s': %.250s", machine->name,
+                               cause.message);
+    return psnap_error_set(error, status, "machine '%.200s': level %" PRIu32 ": %.250s",
+                           machine->name, fault.level + 1, cause.message);
+}
+
+/* The inline form, read left to right; positions in messages are characters from 1. */
+struct inline_reader {
+    const char *text, *at;
+    struct psnap_error *error;
+};
+
+static enum psnap_status inline_fail(const struct inline_reader *reader, const char *at,
+                                     uint32_t level, const char *message)
+{
+    return psnap_error_set(reader->error, PSNAP_ERROR_VALUE,
+                           "machine '%.150s': level %" PRIu32 ", character %zu: %.250s",
+                           reader->text, level + 1, (size_t)(at - reader->text) + 1, message);
+}
+
+/* Reads up to ':' or ',' or the end into `field`; false when it is too long to be a number. */
+static bool inline_field(struct inline_reader *reader, char field[24])
+{
+    const size_t length = strcspn(reader->at, ":,");
+
+    if (length >= 24)
+        return false;
+    memcpy(field, reader->at, length);
+    field[length] = '\0';
+    reader->at += length;
+    return true;
+}
+
+static enum psnap_status inline_level(struct inline_reader *reader, struct psnap_machine *machine)
+{
+    static const char *const wants[] = {"a size such as 32K or 4096",
+                                        "a line size in bytes such as 64",
+                                        "a number of ways, or full"};
+    const uint32_t index = machine->level_count++;
+    struct psnap_cache_level *level = &machine->levels[index];
+    uint64_t *values[] = {&level->size_bytes, &level->line_bytes, &level->ways};
+    const char *starts[MACHINE_LEVELS];
+    struct machine_fault fault = {0};
+    struct psnap_error cause;
+    char field[24], message[80];
+
+    for (int i = 0; i < 3; i++) {
+        starts[i] = reader->at;
+        snprintf(message, sizeof message, "expected %s", wants[i]);
+        if (!inline_field(reader, field))
+            return inline_fail(reader, starts[i], index, message);
+        if (i == MACHINE_WAYS && !strcmp(field, "full"))
+            level->ways = level->line_bytes ? level->size_bytes / level->line_bytes : 0;
+        else if (!psnap_text_size(field, values[i]))
+            return inline_fail(reader, starts[i], index, message);
+        if (i < 2 && *reader->at != ':')
+            return inline_fail(reader, reader->at, index,
+                               "expected ':' (a level is size:line:ways)");
+        reader->at += i < 2;
+    }
+    if (check_level(level, &fault, &cause) != PSNAP_OK)
+        return inline_fail(reader, starts[fault.field], index, cause.message);
+    return PSNAP_OK;
+}
+
+enum psnap_status psnap_machine_parse_inline(const char *text, struct psnap_machine *machine,
+                                             struct psnap_error *error)
+{
+    struct inline_reader reader = {text, text, error};
+
+    *machine = (struct psnap_machine){0};
+    if (strlen(text) >= sizeof machine->name)
+        return psnap_error_set(error, PSNAP_ERROR_VALUE,
+                               "machine '%.40s...' is longer than %zu characters", text,
+                               sizeof machine->name - 1);
+    strcpy(machine->name, text);
+    for (;;) {
+        enum psnap_status status;
+
+        if (machine->level_count == PSNAP_LEVELS_MAX)
+            return inline_fail(&reader, reader.at, machine->level_count, "too many levels");
+        status = inline_level(&reader, machine);
+        if (status != PSNAP_OK)
+            return status;
+        if (!*reader.at)
+            return PSNAP_OK;
+        if (*reader.at != ',')
+            return inline_fail(&reader, reader.at, machine->level_count - 1,
+                               "expected ',' or the end");
+        reader.at++;
+    }
+}
+
+static enum psnap_status no_such_machine(const char *text, int reason, struct psnap_error *error)
+{
+    const char *names[MACHINE_BUNDLED_MAX + 1] = {"host"};
+    const char *nearest;
+    size_t count = 1;
+
+    for (const struct psnap_machine *machine; (machine = psnap_machine_bundled(count - 1));)
+        names[count++] = machine->name;
+    nearest = psnap_text_nearest(text, names, count);
+    if (strchr(text, '/'))
+        return psnap_error_set(error, PSNAP_ERROR_IO, "cannot open '%.300s': %s", text,
+                               strerror(reason));
+    return psnap_error_set(error, PSNAP_ERROR_VALUE,
+                           "no machine '%.200s'%s%s%s ('psnap machines' lists the bundled ones; a "
+                           "file or size:line:ways,... will do too)",
+                           text, nearest ? ": did you mean '" : "", nearest ? nearest : "",
+                           nearest ? "'?" : "");
+}
+
+enum psnap_status psnap_machine_find(const char *text, struct psnap_machine *machine,
+                                     struct psnap_error *error)
+{
+    const struct psnap_machine *bundled;
+    enum psnap_status status;
+    FILE *file;
+
+    for (size_t i = 0; (bundled = psnap_machine_bundled(i)); i++) {
+        if (!strcmp(text, bundled->name)) {
+            *machine = *bundled;
+            return PSNAP_OK;
+        }
+    }
+    if (!strcmp(text, "host"))
+        return psnap_machine_host(NULL, machine, error);
+    file = fopen(text, "r");
+    if (file) {
+        status = psnap_machine_read(file, text, machine, error);
+        fclose(file);
+        return status;
+    }
+    if (isdigit((unsigned char)text[0]) && strchr(text, ':'))
+        return psnap_machine_parse_inline(text, machine, error);
+    return no_such_machine(text, errno, error);
+}

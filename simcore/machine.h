@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the ways into the machine model share. */
+#ifndef PSNAP_SIMCORE_MACHINE_H
+#define PSNAP_SIMCORE_MACHINE_H
+
+#include "simcore/simcore.h"
+
+#define MACHINE_BUNDLED_MAX 32
+
+/* Which part of a machine a check found fault with, so that readers can point at it. */
+enum machine_field { MACHINE_SIZE_BYTES, MACHINE_LINE_BYTES, MACHINE_WAYS, MACHINE_LEVELS };
+
+struct machine_fault {
+    enum machine_field field;
+    uint32_t level; /* from 0; unless field is MACHINE_LEVELS */
+};
+
+/* psnap_machine_check, with the message free of names and the place in `fault`. */
+enum psnap_status machine_check_levels(struct psnap_machine *machine, struct machine_fault *fault,
+                                       struct psnap_error *error);
+
+#endif

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The machine this runs on, from Linux's cache topology (Documentation/ABI/
+ * testing/sysfs-devices-system-cpu): cpu0/cache/indexN holds level, type, size,
+ * coherency_line_size and ways_of_associativity. Instruction caches are left
+ * out. A virtual machine may report a size that is no whole number of sets (its
+ * share of a larger cache): it is rounded down and the description says so. Ways
+ * of 0 mean fully associative, or unknown: fully associative is taken.
+ */
+#include "simcore/machine.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/base/text.h"
+
+#define INDEX_MAX 16
+
+/* One word of a small file under the root; false when there is none. */
+static bool read_word(const char *root, const char *path, char word[64])
+{
+    char full[512];
+    FILE *file;
+    bool found;
+
+    if ((size_t)snprintf(full, sizeof full, "%s/%s", root, path) >= sizeof full)
+        return false;
+    file = fopen(full, "r");
+    if (!file)
+        return false;
+    found = fgets(word, 64, file) != NULL;
+    fclose(file);
+    if (found)
+        word[strcspn(word, " \n")] = '\0';
+    return found;
+}
+
+static bool read_number(const char *root, unsigned index, const char *name, uint64_t *value)
+{
+    char path[64], word[64];
+
+    snprintf(path, sizeof path, "cpu0/cache/index%u/%s", index, name);
+    return read_word(root, path, word) && psnap_text_size(word, value);
+}
+
+/* The data or unified cache `index`, or false. */
+static bool read_cache(const char *root, unsigned index, uint64_t *number,
+                       struct psnap_cache_level *level)
+{
+    char path[64], type[64];
+
+    snprintf(path, sizeof path, "cpu0/cache/index%u/type", index);
+    if (!read_word(root, path, type) || !strcmp(type, "Instruction"))
+        return false;
+    *level = (struct psnap_cache_level){0};
+    if (!read_number(root, index, "level", number) ||
+        !read_number(root, index, "size", &level->size_bytes) ||
+        !read_number(root, index, "coherency_line_size", &level->line_bytes))
+        return false;
+    read_number(root, index, "ways_of_associativity", &level->ways);
+    if (level->ways == 0 && level->line_bytes)
+        level->ways = level->size_bytes / level->line_bytes;
+    return true;
+}
+
+static uint32_t count_cores(const char *root)
+{
+    char path[64], word[64];
+    uint32_t cores = 0;
+
+    do {
+        cores++;
+        snprintf(path, sizeof path, "cpu%" PRIu32 "/topology/core_id", cores);
+    } while (cores < 65536 && read_word(root, path, word));
+    return cores;
+}
+
+static void round_to_sets(struct psnap_machine *machine, struct psnap_cache_level *level,
+                          uint32_t number)
+{
+    const uint64_t set_bytes = level->line_bytes * level->ways;
+    const size_t used = strlen(machine->description);
+
+    if (set_bytes == 0 || level->size_bytes % set_bytes == 0)
+        return;
+    snprintf(machine->description + used, sizeof machine->description - used,
+             "; level %" PRIu32 " rounded down from %" PRIu64 " bytes to whole sets", number,
+             level->size_bytes);
+    level->size_bytes -= level->size_bytes % set_bytes;
+}
+
+enum psnap_status psnap_machine_host(const char *root, struct psnap_machine *machine,
+                                     struct psnap_error *error)
+{
+    const char *from = root ? root : "/sys/devices/system/cpu";
+    char word[64];
+    uint64_t khz;
+
+    *machine = (struct psnap_machine){.name = "host",
+                                      .description = "this computer, as its system describes it"};
+    for (uint64_t wanted = 1; wanted <= PSNAP_LEVELS_MAX; wanted++) {
+        bool found = false;
+        for (unsigned index = 0; index < INDEX_MAX && !found; index++) {
+            struct psnap_cache_level level;
+            uint64_t number;
+
+            found = read_cache(from, index, &number, &level) && number == wanted;
+            if (found)
+                machine->levels[machine->level_count++] = level;
+        }
+        if (!found)
+            break;
+        round_to_sets(machine, &machine->levels[machine->level_count - 1], machine->level_count);
+    }
+    if (machine->level_count == 0)
+        return psnap_error_set(error, PSNAP_ERROR_UNSUPPORTED,
+                               "the system does not describe its caches under '%.300s': write a "
+                               "machine file instead",
+                               from);
+    machine->cores = count_cores(from);
+    if (read_word(from, "cpu0/cpufreq/cpuinfo_max_freq", word) && psnap_text_u64(word, &khz))
+        machine->clock_hz = 1e3 * (double)khz;
+    return psnap_machine_check(machine, error);
+}

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The simulator as a sink: every block runs through each machine's hierarchy,
+ * then what came out is counted, in a pass of its own, once per view (by
+ * reference, by thread, by the caller's tag). Loops, blocks and totals are sums
+ * over references, taken when somebody asks.
+ *
+ * A row of counts on a machine of L levels is L + 1 numbers of accesses by the
+ * level that satisfied them (memory last), then L numbers of write-backs by the
+ * level that evicted, charged to the access that made room.
+ */
+#include "simcore/simcore.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "simcore/hierarchy.h"
+
+struct counts {
+    uint64_t *numbers; /* rows * width */
+    uint32_t rows, room;
+};
+
+struct run {
+    struct hierarchy *hierarchy;
+    size_t width; /* numbers in a row */
+    struct counts views[PSNAP_SIM_VIEW_COUNT];
+};
+
+struct sim {
+    struct psnap_sink base;
+    const struct psnap_program *program;
+    struct psnap_sim_options options;
+    bool counted[PSNAP_SIM_VIEW_COUNT];
+    uint32_t rows[PSNAP_SIM_VIEW_COUNT][HIERARCHY_BLOCK]; /* of the block in hand */
+    uint64_t accesses;
+    size_t run_count;
+    struct run runs[];
+};
+
+static bool counts_grow(struct counts *counts, size_t width, uint32_t rows)
+{
+    if (rows > counts->room) {
+        const size_t room = rows > 2 * (size_t)counts->room ? rows : 2 * (size_t)counts->room;
+        uint64_t *numbers = realloc(counts->numbers, room * width * sizeof *numbers);
+
+        if (!numbers)
+            return false;
+        memset(numbers + counts->room * width, 0, (room - counts->room) * width * sizeof *numbers);
+        counts->numbers = numbers;
+        counts->room = (uint32_t)room;
+    }
+    if (rows > counts->rows)
+        counts->rows = rows;
+    return true;
+}
+
+/* Everything the hot loop and the counters rely on; one pass that vectorises. */
+static enum psnap_status check_block(const struct sim *sim, const struct psnap_access *block,
+                                     size_t n, struct psnap_error *error)
+{
+    unsigned bad = 0;
+    const uint32_t refs = sim->program->ref_count;
+
+    for (size_t i = 0; i < n; i++)
+        bad |= (unsigned)(block[i].ref >= refs) | (unsigned)(block[i].kind > PSNAP_ATOMIC) |
+               (unsigned)((uint8_t)(block[i].size - 1) >= PSNAP_ACCESS_SIZE_MAX);
+    if (!bad)
+        return PSNAP_OK;
+    for (size_t i = 0; i < n; i++) {
+        const struct psnap_access *access = &block[i];
+        if (access->ref >= refs || access->kind > PSNAP_ATOMIC || access->size < 1 ||
+            access->size > PSNAP_ACCESS_SIZE_MAX)
+            return psnap_error_set(error, PSNAP_ERROR_VALUE,
+                                   "access %" PRIu64 " of the stream makes no sense: reference "
+                                   "%" PRIu32 " of %" PRIu32 ", kind %u, %u bytes",
+                                   sim->accesses + i, access->ref, refs, access->kind,
+                                   access->size);
+    }
+    return PSNAP_OK;
+}
+
+static enum psnap_status fill_rows(struct sim *sim, const struct psnap_access *block, size_t n,
+                                   struct psnap_error *error)
+{
+    uint32_t *tags = sim->rows[PSNAP_SIM_TAG];
+    enum psnap_status status;
+
+    for (size_t i = 0; i < n; i++)
+        sim->rows[PSNAP_SIM_REF][i] = block[i].ref;
+    if (sim->counted[PSNAP_SIM_THREAD])
+        for (size_t i = 0; i < n; i++)
+            sim->rows[PSNAP_SIM_THREAD][i] = block[i].thread;
+    if (sim->counted[PSNAP_SIM_TAG]) {
+        status = sim->options.tagger(sim->options.tagger_context, block, n, tags, error);
+        if (status != PSNAP_OK)
+            return status;
+    }
+    for (int view = 0; view < PSNAP_SIM_VIEW_COUNT; view++) {
+        uint32_t highest = 0;
+
+        if (!sim->counted[view])
+            continue;
+        for (size_t i = 0; i < n; i++)
+            highest = sim->rows[view][i] > highest ? sim->rows[view][i] : highest;
+        if (highest >= PSNAP_SIM_ROWS_MAX)
+            return psnap_error_set(error, PSNAP_ERROR_MEMORY,
+                                   "the stream has more than %" PRIu32 " rows to count by",
+                                   PSNAP_SIM_ROWS_MAX);
+        for (size_t i = 0; i < sim->run_count; i++)
+            if (!counts_grow(&sim->runs[i].views[view], sim->runs[i].width, highest + 1))
+                return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for counts");
+    }
+    return PSNAP_OK;
+}
+
+static void count(struct run *run, const uint32_t *rows, uint64_t *numbers, size_t n)
+{
+    const struct hierarchy *hierarchy = run->hierarchy;
+    const size_t width = run->width;
+
+    for (size_t i = 0; i < n; i++)
+        numbers[rows[i] * width + hierarchy->reached[i]]++;
+    for (uint32_t level = 0; level < hierarchy->level_count; level++) {
+        const uint8_t *evictions = hierarchy->levels[level].evictions;
+
+        if (!hierarchy->levels[level].evicted)
+            continue;
+        for (size_t i = 0; i < n; i++)
+            if (evictions[i])
+                numbers[rows[i] * width + hierarchy->level_count + 1 + level] += evictions[i];
+    }
+}
+
+static enum psnap_status sim_put(struct psnap_sink *self, const struct psnap_access *block,
+                                 size_t n, struct psnap_error *error)
+{
+    struct sim *sim = (struct sim *)self;
+    enum psnap_status status = check_block(sim, block, n, error);
+
+    while (status == PSNAP_OK && n) {
+        const size_t part = n < HIERARCHY_BLOCK ? n : HIERARCHY_BLOCK;
+
+        status = fill_rows(sim, block, part, error);
+        if (status != PSNAP_OK)
+            break;
+        for (size_t i = 0; i < sim->run_count; i++) {
+            struct run *run = &sim->runs[i];
+
+            hierarchy_run(run->hierarchy, block, part);
+            for (int view = 0; view < PSNAP_SIM_VIEW_COUNT; view++)
+                if (sim->counted[view])
+                    count(run, sim->rows[view], run->views[view].numbers, part);
+        }
+        sim->accesses += part;
+        block += part;
+        n -= part;
+    }
+    return status;
+}
+
+static void sim_free(struct psnap_sink *self)
+{
+    struct sim *sim = (struct sim *)self;
+
+    for (size_t i = 0; i < sim->run_count; i++) {
+        hierarchy_free(sim->runs[i].hierarchy);
+        for (int view = 0; view < PSNAP_SIM_VIEW_COUNT; view++)
+            free(sim->runs[i].views[view].numbers);
+    }
+    free(sim);
+}
+
+static const struct psnap_sink_ops sim_ops = {.put = sim_put, .free = sim_free};
+
+struct psnap_sink *psnap_sim_new(const struct psnap_machine *machines, size_t n,
+                                 const struct psnap_program *program,
+                                 const struct psnap_sim_options *options, struct psnap_error *error)
+{
+    struct sim *sim = calloc(1, sizeof *sim + n * sizeof sim->runs[0]);
+
+    if (!sim) {
+        psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for a simulator");
+        return NULL;
+    }
+    sim->base.ops = &sim_ops;
+    sim->program = program;
+    sim->run_count = n;
+    if (options)
+        sim->options = *options;
+    sim->counted[PSNAP_SIM_REF] = true;
+    sim->counted[PSNAP_SIM_THREAD] = sim->options.by_thread;
+    sim->counted[PSNAP_SIM_TAG] = sim->options.tagger != NULL;
+    for (size_t i = 0; i < n; i++) {
+        sim->runs[i].width = 2 * (size_t)machines[i].level_count + 1;
+        sim->runs[i].hierarchy = hierarchy_new(&machines[i], CACHE_FLAT);
+        if (!sim->runs[i].hierarchy) {
+            psnap_error_set(error, PSNAP_ERROR_MEMORY, "machine '%s' does not fit in memory",
+                            machines[i].name);
+            sim_free(&sim->base);
+            return NULL;
+        }
+    }
+    return &sim->base;
+}
+
+uint32_t psnap_sim_rows(const struct psnap_sink *sim, enum psnap_sim_view view)
+{
+    const struct sim *self = (const struct sim *)sim;
+
+    return self->run_count ? self->runs[0].views[view].rows : 0;
+}
+
+void psnap_sim_add(const struct psnap_sink *sim, size_t machine, enum psnap_sim_view view,
+                   uint32_t row, struct psnap_tally *tally)
+{
+    const struct run *run = &((const struct sim *)sim)->runs[machine];
+    const uint32_t levels = run->hierarchy->level_count;
+    const uint64_t *numbers;
+
+    if (row >= run->views[view].rows)
+        return;
+    numbers = run->views[view].numbers + row * run->width;
+    for (uint32_t level = 0; level < levels; level++) {
+        tally->accesses += numbers[level];
+        tally->hits[level] += numbers[level];
+        tally->write_backs[level] += numbers[levels + 1 + level];
+    }
+    tally->accesses += numbers[levels];
+}
+
+void psnap_sim_add_total(const struct psnap_sink *sim, size_t machine, struct psnap_tally *tally)
+{
+    const uint32_t rows = psnap_sim_rows(sim, PSNAP_SIM_REF);
+
+    for (uint32_t row = 0; row < rows; row++)
+        psnap_sim_add(sim, machine, PSNAP_SIM_REF, row, tally);
+}
+
+uint64_t psnap_tally_satisfied(const struct psnap_tally *tally, size_t level)
+{
+    uint64_t satisfied = 0;
+
+    for (size_t i = 0; i <= level; i++)
+        satisfied += tally->hits[i];
+    return satisfied;
+}
+
+uint64_t psnap_tally_reached(const struct psnap_tally *tally, size_t level)
+{
+    return level ? tally->accesses - psnap_tally_satisfied(tally, level - 1) : tally->accesses;
+}
+
+double psnap_tally_hit_rate(const struct psnap_tally *tally, size_t level)
+{
+    const uint64_t reached = psnap_tally_reached(tally, level);
+
+    return reached ? (double)tally->hits[level] / (double)reached : NAN;
+}
+
+double psnap_tally_cumulative(const struct psnap_tally *tally, size_t level)
+{
+    return tally->accesses ? (double)psnap_tally_satisfied(tally, level) / (double)tally->accesses
+                           : NAN;
+}

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The machine model and the exact multi-level LRU simulator.
+ *
+ * A machine is a list of cache levels, nearest first. A simulator is a sink
+ * that runs one stream through any number of machines in one pass and counts,
+ * for every reference of the program, at which level its accesses were
+ * satisfied. MACHINES.md states the model; cache.h and level.c implement it.
+ *
+ * Nothing here is shared between objects: different simulators may be used by
+ * different threads at once, one simulator by one thread at a time.
+ */
+#ifndef PSNAP_SIMCORE_H
+#define PSNAP_SIMCORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "formats/base/access.h"
+#include "formats/base/api.h"
+#include "formats/base/program.h"
+#include "formats/base/status.h"
+#include "formats/base/stream.h"
+
+/* ------------------------------------------------------------------ machines */
+
+#define PSNAP_LEVELS_MAX 8
+#define PSNAP_LINE_BYTES_MAX (UINT64_C(1) << 30)
+#define PSNAP_LEVEL_BYTES_MAX (UINT64_C(1) << 40)
+#define PSNAP_LEVEL_LINES_MAX (UINT64_C(1) << 31)
+
+struct psnap_cache_level {
+    uint64_t size_bytes;          /* line_bytes * ways * sets, exactly */
+    uint64_t line_bytes;          /* a power of two */
+    uint64_t ways;                /* 1: direct mapped; size_bytes / line_bytes: fully associative */
+    uint64_t sets;                /* any count; derived */
+    double latency_cycles;        /* of a hit here; 0 when unknown */
+    double bandwidth_bytes_per_s; /* between this level and the core; 0 when unknown */
+};
+
+struct psnap_machine {
+    char name[256];                      /* unique in a command; an inline form is its own name */
+    char description[256];               /* one line, "" when there is none */
+    double clock_hz;                     /* 0 when unknown */
+    uint32_t cores;                      /* 0 when unknown */
+    double memory_latency_cycles;        /* behind the last level; 0 when unknown */
+    double memory_bandwidth_bytes_per_s; /* 0 when unknown */
+    uint32_t level_count;                /* 1 to PSNAP_LEVELS_MAX */
+    struct psnap_cache_level levels[PSNAP_LEVELS_MAX]; /* [0] is level 1 */
+};
+
+/*
+ * Derives each level's sets and checks the machine; the message names level and
+ * field. Machines that the functions below deliver have been checked.
+ */
+PSNAP_API enum psnap_status psnap_machine_check(struct psnap_machine *machine,
+                                                struct psnap_error *error);
+
+/* "32K:64:8,1M:64:16": size:line:ways per level; ways may be "full". */
+PSNAP_API enum psnap_status psnap_machine_parse_inline(const char *text,
+                                                       struct psnap_machine *machine,
+                                                       struct psnap_error *error);
+
+/* A machine file (YAML, see MACHINES.md); `name` is used in errors. */
+PSNAP_API enum psnap_status psnap_machine_read(FILE *file, const char *name,
+                                               struct psnap_machine *machine,
+                                               struct psnap_error *error);
+
+/*
+ * The machine of this computer's first processor, from the cache topology under
+ * `root` (NULL: /sys/devices/system/cpu). PSNAP_ERROR_UNSUPPORTED when the
+ * system does not tell.
+ */
+PSNAP_API enum psnap_status psnap_machine_host(const char *root, struct psnap_machine *machine,
+                                               struct psnap_error *error);
+
+/* The machines that are built in, in a fixed order; NULL past the end. Static storage. */
+PSNAP_API const struct psnap_machine *psnap_machine_bundled(size_t index);
+
+/* What a user may write for a machine: a bundled name, "host", a file or the inline form. */
+PSNAP_API enum psnap_status psnap_machine_find(const char *text, struct psnap_machine *machine,
+                                               struct psnap_error *error);
+
+/* ----------------------------------------------------------------- simulator */
+
+#define PSNAP_SIM_ROWS_MAX (UINT32_C(1) << 24)
+
+struct psnap_sim_options {
+    bool by_thread; /* count PSNAP_SIM_THREAD too */
+    /*
+     * Counts PSNAP_SIM_TAG too, unless NULL: gives each access of a block its
+     * row, below PSNAP_SIM_ROWS_MAX. Called with every access once, in order.
+     */
+    enum psnap_status (*tagger)(void *context, const struct psnap_access *block, size_t n,
+                                uint32_t *rows, struct psnap_error *error);
+    void *tagger_context;
+};
+
+/* What rows counts are kept by. Each view counts every access once. */
+enum psnap_sim_view {
+    PSNAP_SIM_REF = 0, /* row: access.ref */
+    PSNAP_SIM_THREAD,  /* row: access.thread */
+    PSNAP_SIM_TAG,     /* row: what the tagger said */
+    PSNAP_SIM_VIEW_COUNT
+};
+
+/* Counts of any group of accesses; sums of tallies are tallies. [0] is level 1. */
+struct psnap_tally {
+    uint64_t accesses;
+    uint64_t hits[PSNAP_LEVELS_MAX];        /* satisfied at this level */
+    uint64_t write_backs[PSNAP_LEVELS_MAX]; /* dirty lines this level evicted for these accesses */
+};
+
+/*
+ * A simulator of `n` machines (copied), all cold. `program` is the stream's,
+ * must outlive the simulator, and may grow; an access whose ref it does not
+ * have is an error of the stream. NULL when a simulator does not fit in memory.
+ * `options` may be NULL.
+ */
+PSNAP_API struct psnap_sink *psnap_sim_new(const struct psnap_machine *machines, size_t n,
+                                           const struct psnap_program *program,
+                                           const struct psnap_sim_options *options,
+                                           struct psnap_error *error);
+
+/* Rows of a view so far: those at and above it are zero. */
+PSNAP_API uint32_t psnap_sim_rows(const struct psnap_sink *sim, enum psnap_sim_view view);
+
+/* Adds one row's counts on one machine to `tally`; rows beyond the last add nothing. */
+PSNAP_API void psnap_sim_add(const struct psnap_sink *sim, size_t machine, enum psnap_sim_view view,
+                             uint32_t row, struct psnap_tally *tally);
+
+/* Adds all rows of PSNAP_SIM_REF: the whole stream. */
+PSNAP_API void psnap_sim_add_total(const struct psnap_sink *sim, size_t machine,
+                                   struct psnap_tally *tally);
+
+/* Accesses that reached level `level` (from 0), and those satisfied there or nearer. */
+PSNAP_API uint64_t psnap_tally_reached(const struct psnap_tally *tally, size_t level);
+PSNAP_API uint64_t psnap_tally_satisfied(const struct psnap_tally *tally, size_t level);
+
+/* Hits per access that reached the level, and satisfied per access of all; NaN where the
+ * denominator is zero. */
+PSNAP_API double psnap_tally_hit_rate(const struct psnap_tally *tally, size_t level);
+PSNAP_API double psnap_tally_cumulative(const struct psnap_tally *tally, size_t level);
+
+#endif
