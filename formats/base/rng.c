@@ -6,9 +6,10 @@
  * all zero, since SplitMix64 is a bijection of a counter and takes the value 0
  * once in 2^64 steps.
  *
- * Streams: the state is filled from SplitMix64 started at
- * mix(seed) + mix(stream + 1), where mix(x) is the first SplitMix64 output from
- * x: both spread over all bits before they meet.
+ * Streams: the state is filled from SplitMix64 started at mix(mix(seed) +
+ * stream), where mix(x) is the first SplitMix64 output from x. mix is a
+ * bijection, so the streams of one seed differ for certain; a plain sum of the
+ * two would make stream 1 of seed 2 that of stream 2 of seed 1.
  * All of this is fixed for ever: profiles promise their streams.
  */
 #include "formats/base/rng.h"
@@ -30,7 +31,7 @@ void psnap_rng_init(struct psnap_rng *rng, uint64_t seed)
 
 void psnap_rng_init_stream(struct psnap_rng *rng, uint64_t seed, uint64_t stream)
 {
-    uint64_t counter = stream + 1;
+    uint64_t start = splitmix64(&seed) + stream;
 
-    psnap_rng_init(rng, splitmix64(&seed) + splitmix64(&counter));
+    psnap_rng_init(rng, splitmix64(&start));
 }

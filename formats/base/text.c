@@ -130,6 +130,25 @@ bool psnap_text_real(const char *text, double *value)
     return true;
 }
 
+/* Fixed notation for what people read easily, else an exponent. YAML 1.1 wants a point before it.
+ */
+static void write_real(double value, int digits, char buffer[32])
+{
+    int exponent;
+    char *e;
+
+    snprintf(buffer, 32, "%.*e", digits - 1, value);
+    e = strchr(buffer, 'e');
+    exponent = atoi(e + 1);
+    if (exponent >= -5 && exponent < 16) {
+        const int decimals = digits - 1 - exponent;
+        snprintf(buffer, 32, "%.*f", decimals > 0 ? decimals : 0, value);
+    } else if (digits == 1) {
+        memmove(e + 2, e, strlen(e) + 1);
+        memcpy(e, ".0", 2);
+    }
+}
+
 char *psnap_text_from_real(double value, char buffer[32])
 {
     locale_t before, c;
@@ -139,10 +158,11 @@ char *psnap_text_from_real(double value, char buffer[32])
         return buffer;
     }
     c = enter_c_locale(&before);
-    for (int digits = 1; digits <= 17; digits++) {
-        snprintf(buffer, 32, "%.*g", digits, value);
-        /* 17 digits always read back; most values of ours need few */
-        if (digits == 17 || !(strtod(buffer, NULL) < value || strtod(buffer, NULL) > value))
+    for (int digits = 1; digits <= 17; digits++) { /* 17 always read back; most of ours need few */
+        double back;
+        write_real(value, digits, buffer);
+        back = strtod(buffer, NULL);
+        if (back >= value && back <= value)
             break;
     }
     leave_c_locale(c, before);

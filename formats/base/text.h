@@ -24,9 +24,9 @@ PSNAP_API bool psnap_text_size(const char *text, uint64_t *value);
 PSNAP_API bool psnap_text_real(const char *text, double *value);
 
 /*
- * Writes `value` with the fewest digits that read back to the same double,
- * always with '.' as decimal point; "nan", "inf" and "-inf" when not finite.
- * Returns `buffer`.
+ * Writes `value` with the fewest digits that read back to the same double:
+ * "100", "0.25", "1.0e-07" (readers of YAML 1.1 want the point), whatever the
+ * locale; "nan", "inf" and "-inf" when not finite. Returns `buffer`.
  */
 PSNAP_API char *psnap_text_from_real(double value, char buffer[32]);
 

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Sources, sinks and the pump between them, with sources and sinks that fail. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/base/rng.h"
+#include "formats/base/stream.h"
+
+static struct psnap_access *make_accesses(size_t n)
+{
+    struct psnap_access *accesses = calloc(n ? n : 1, sizeof *accesses);
+    struct psnap_rng rng;
+
+    psnap_rng_init(&rng, n);
+    for (size_t i = 0; i < n; i++)
+        accesses[i] = (struct psnap_access){psnap_rng_next(&rng), (uint32_t)i, 8, PSNAP_LOAD, 0};
+    return accesses;
+}
+
+static void pump_moves_everything(void **state)
+{
+    static const size_t sizes[] = {0, 1, 4095, 4096, 4097, 50000};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        const size_t n = sizes[i];
+        struct psnap_access *accesses = make_accesses(n);
+        struct psnap_source *source = psnap_vector_source_new(accesses, n, NULL);
+        struct psnap_sink *sink = psnap_vector_sink_new();
+        const struct psnap_access *data;
+        uint64_t moved;
+        size_t taken;
+        assert_non_null(source->program);
+        assert_int_equal(psnap_pump(source, sink, &moved, NULL), PSNAP_OK);
+        data = psnap_vector_sink_data(sink, &taken);
+        assert_int_equal(moved, n);
+        assert_int_equal(taken, n);
+        if (n)
+            assert_memory_equal(data, accesses, n * sizeof *data);
+        psnap_source_free(source);
+        psnap_sink_free(sink);
+        free(accesses);
+    }
+}
+
+static void limit_cuts_a_window(void **state)
+{
+    enum { N = 10000 };
+    struct psnap_access *accesses = make_accesses(N);
+    struct psnap_rng rng;
+
+    (void)state;
+    psnap_rng_init(&rng, 5);
+    for (int i = 0; i < 200; i++) {
+        const uint64_t skip = psnap_rng_below(&rng, N + 1000);
+        const uint64_t count = i % 3 ? psnap_rng_below(&rng, N) : i % 2 ? UINT64_MAX : 0;
+        const uint64_t there = skip < N ? N - skip : 0;
+        const uint64_t expected = count < there ? count : there;
+        struct psnap_source *source =
+            psnap_limit_source_new(psnap_vector_source_new(accesses, N, NULL), skip, count);
+        struct psnap_access block[777];
+        uint64_t got = 0;
+        for (;;) {
+            const size_t capacity = 1 + psnap_rng_below(&rng, 777);
+            const ssize_t n = psnap_source_next(source, block, capacity, NULL);
+            assert_true(n >= 0 && (size_t)n <= capacity);
+            if (n == 0)
+                break;
+            assert_memory_equal(block, accesses + skip + got, (size_t)n * sizeof *block);
+            got += (uint64_t)n;
+        }
+        assert_int_equal(got, expected);
+        psnap_source_free(source);
+    }
+    free(accesses);
+}
+
+static void vector_source_shares_a_given_program(void **state)
+{
+    struct psnap_program *program = psnap_program_new();
+    struct psnap_source *source = psnap_vector_source_new(NULL, 0, program);
+    struct psnap_source *limited;
+
+    (void)state;
+    assert_ptr_equal(source->program, program);
+    limited = psnap_limit_source_new(source, 0, 1);
+    assert_ptr_equal(limited->program, program);
+    psnap_source_free(limited);
+    psnap_source_free(NULL);
+    psnap_program_free(program);
+}
+
+/* A source that delivers two blocks, then fails. */
+struct failing_source {
+    struct psnap_source base;
+    int calls;
+};
+
+static ssize_t failing_next(struct psnap_source *self, struct psnap_access *block, size_t capacity,
+                            struct psnap_error *error)
+{
+    (void)capacity;
+    if (((struct failing_source *)self)->calls++ == 2)
+        return psnap_error_set(error, PSNAP_ERROR_CORRUPT, "bad block");
+    memset(block, 0, 3 * sizeof *block);
+    return 3;
+}
+
+/* A sink that counts its calls and fails at the n-th put, or at finish. */
+struct counting_sink {
+    struct psnap_sink base;
+    int puts, finishes, fail_at_put;
+    enum psnap_status finish_status;
+};
+
+static enum psnap_status counting_put(struct psnap_sink *self, const struct psnap_access *block,
+                                      size_t n, struct psnap_error *error)
+{
+    struct counting_sink *sink = (struct counting_sink *)self;
+
+    (void)block, (void)n;
+    if (++sink->puts == sink->fail_at_put)
+        return psnap_error_set(error, PSNAP_ERROR_IO, "disk full");
+    return PSNAP_OK;
+}
+
+static enum psnap_status counting_finish(struct psnap_sink *self, struct psnap_error *error)
+{
+    struct counting_sink *sink = (struct counting_sink *)self;
+
+    sink->finishes++;
+    if (sink->finish_status)
+        psnap_error_set(error, sink->finish_status, "cannot finish");
+    return sink->finish_status;
+}
+
+static void no_free(struct psnap_sink *self)
+{
+    (void)self;
+}
+
+static const struct psnap_sink_ops counting_ops = {counting_put, counting_finish, no_free};
+
+static void pump_passes_errors_on(void **state)
+{
+    static const struct psnap_source_ops failing_ops = {failing_next, NULL};
+    struct failing_source source = {{&failing_ops, NULL}, 0};
+    struct counting_sink sink = {.base = {&counting_ops}};
+    struct psnap_error error;
+    uint64_t moved;
+
+    (void)state;
+    assert_int_equal(psnap_pump(&source.base, &sink.base, &moved, &error), PSNAP_ERROR_CORRUPT);
+    assert_string_equal(error.message, "bad block");
+    assert_int_equal(moved, 6);
+    assert_int_equal(sink.finishes, 0); /* no trailer after a stream that broke off */
+
+    source.calls = 0;
+    sink = (struct counting_sink){.base = {&counting_ops}, .fail_at_put = 2};
+    assert_int_equal(psnap_pump(&source.base, &sink.base, &moved, &error), PSNAP_ERROR_IO);
+    assert_int_equal(moved, 3);
+    assert_int_equal(sink.finishes, 0);
+}
+
+static void tee_feeds_all_until_one_fails(void **state)
+{
+    struct counting_sink a = {.base = {&counting_ops}};
+    struct counting_sink b = {.base = {&counting_ops}, .fail_at_put = 2};
+    struct counting_sink c = {.base = {&counting_ops}};
+    struct psnap_sink *sinks[] = {&a.base, &b.base, &c.base};
+    struct psnap_sink *tee = psnap_tee_sink_new(sinks, 3);
+    const struct psnap_access access = {0};
+    struct psnap_error error;
+
+    (void)state;
+    sinks[0] = NULL; /* the array was copied */
+    assert_int_equal(psnap_sink_put(tee, &access, 1, &error), PSNAP_OK);
+    assert_int_equal(c.puts, 1);
+    assert_int_equal(psnap_sink_put(tee, &access, 1, &error), PSNAP_ERROR_IO);
+    assert_int_equal(a.puts, 2);
+    assert_int_equal(c.puts, 1);
+    b.finish_status = PSNAP_ERROR_MEMORY;
+    assert_int_equal(psnap_sink_finish(tee, &error), PSNAP_ERROR_MEMORY);
+    assert_int_equal(a.finishes, 1);
+    assert_int_equal(c.finishes, 0);
+    psnap_sink_free(tee);
+
+    tee = psnap_tee_sink_new(NULL, 0);
+    assert_int_equal(psnap_sink_put(tee, &access, 1, &error), PSNAP_OK);
+    psnap_sink_free(tee);
+    psnap_sink_free(NULL);
+}
+
+static void null_swallows(void **state)
+{
+    struct psnap_access *accesses = make_accesses(10000);
+    struct psnap_source *source = psnap_vector_source_new(accesses, 10000, NULL);
+    struct psnap_sink *sink = psnap_null_sink_new();
+    uint64_t moved;
+
+    (void)state;
+    assert_int_equal(psnap_pump(source, sink, &moved, NULL), PSNAP_OK);
+    assert_int_equal(moved, 10000);
+    psnap_sink_free(sink);
+    psnap_source_free(source);
+    free(accesses);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(pump_moves_everything),
+        cmocka_unit_test(limit_cuts_a_window),
+        cmocka_unit_test(vector_source_shares_a_given_program),
+        cmocka_unit_test(pump_passes_errors_on),
+        cmocka_unit_test(tee_feeds_all_until_one_fails),
+        cmocka_unit_test(null_swallows),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
