@@ -10,6 +10,7 @@
 
 static const struct psnap_command commands[] = {
     {"help", "list the commands", psnap_cmd_help},
+    {"machines", "list and describe machines", psnap_cmd_machines},
 };
 
 enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };

@@ -36,6 +36,7 @@ struct sim {
     bool counted[PSNAP_SIM_VIEW_COUNT];
     uint32_t rows[PSNAP_SIM_VIEW_COUNT][HIERARCHY_BLOCK]; /* of the block in hand */
     uint64_t accesses;
+    uint32_t threads;
     size_t run_count;
     struct run runs[];
 };
@@ -58,15 +59,19 @@ static bool counts_grow(struct counts *counts, size_t width, uint32_t rows)
 }
 
 /* Everything the hot loop and the counters rely on; one pass that vectorises. */
-static enum psnap_status check_block(const struct sim *sim, const struct psnap_access *block,
-                                     size_t n, struct psnap_error *error)
+static enum psnap_status check_block(struct sim *sim, const struct psnap_access *block, size_t n,
+                                     struct psnap_error *error)
 {
     unsigned bad = 0;
+    uint32_t threads = sim->threads;
     const uint32_t refs = sim->program->ref_count;
 
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
+        threads = block[i].thread >= threads ? block[i].thread + UINT32_C(1) : threads;
         bad |= (unsigned)(block[i].ref >= refs) | (unsigned)(block[i].kind > PSNAP_ATOMIC) |
                (unsigned)((uint8_t)(block[i].size - 1) >= PSNAP_ACCESS_SIZE_MAX);
+    }
+    sim->threads = threads;
     if (!bad)
         return PSNAP_OK;
     for (size_t i = 0; i < n; i++) {
@@ -204,6 +209,16 @@ struct psnap_sink *psnap_sim_new(const struct psnap_machine *machines, size_t n,
         }
     }
     return &sim->base;
+}
+
+uint64_t psnap_sim_accesses(const struct psnap_sink *sim)
+{
+    return ((const struct sim *)sim)->accesses;
+}
+
+uint32_t psnap_sim_threads(const struct psnap_sink *sim)
+{
+    return ((const struct sim *)sim)->threads;
 }
 
 uint32_t psnap_sim_rows(const struct psnap_sink *sim, enum psnap_sim_view view)

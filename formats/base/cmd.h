@@ -23,6 +23,9 @@
 
 /* The commands, each in the cmd_NAME.c of the folder it drives (psnap.c holds the table). */
 int psnap_cmd_help(int argc, char **argv);
+int psnap_cmd_compare(int argc, char **argv);
+int psnap_cmd_machines(int argc, char **argv);
+int psnap_cmd_sim(int argc, char **argv);
 
 /* A command: psnap.c holds the table of them. argv[0] is the command's name. */
 struct psnap_command {

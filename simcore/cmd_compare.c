@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * psnap compare: an observed stream and a synthetic one through the same
+ * caches, and how far their hit rates are apart. compare.c has the definitions;
+ * the JSON is documented in MACHINES.md.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/base/cmd.h"
+#include "formats/base/json.h"
+#include "replay/cmd_input.h"
+#include "simcore/compare.h"
+
+#define ROWS_SHOWN 20
+
+struct settings {
+    struct psnap_input_options observed, synthetic;
+    double max_error, max_mean; /* points, below 0: no limit */
+    bool json, all;
+};
+
+static enum psnap_status run_side(struct compare_side *side,
+                                  const struct psnap_input_options *input,
+                                  const struct psnap_machine *machines, size_t n,
+                                  struct psnap_error *error)
+{
+    struct psnap_source *source = psnap_input_open(side->path, input, error);
+    struct psnap_sink *sim = NULL;
+    enum psnap_status status = PSNAP_ERROR_MEMORY;
+
+    if (source)
+        sim = psnap_sim_new(machines, n, source->program, NULL, error);
+    if (sim)
+        status = psnap_pump(source, sim, &side->accesses, error);
+    if (status == PSNAP_OK)
+        status = scope_rows_init(&side->total, SCOPE_TOTAL, sim, n, source->program, NULL, error);
+    if (status == PSNAP_OK)
+        status = scope_rows_init(&side->loops, SCOPE_LOOP, sim, n, source->program, NULL, error);
+    psnap_sink_free(sim);
+    psnap_source_free(source);
+    return status;
+}
+
+/* ------------------------------------------------------------------ the table */
+
+static void percent_cell(struct psnap_table *table, double fraction)
+{
+    if (isnan(fraction))
+        psnap_table_cell(table, "-");
+    else
+        psnap_table_cell(table, "%.2f", 100 * fraction);
+}
+
+static struct psnap_table *rows_table(const struct compare *compare)
+{
+    enum { FIXED = 5, PER_LEVEL = 3 };
+    static const char *const fixed[FIXED] = {"machine", "scope", "id", "name", "share %"};
+    static const char *const per_level[PER_LEVEL] = {"observed %", "synthetic %", "points"};
+    const size_t columns = FIXED + compare->levels * (size_t)PER_LEVEL;
+    const char *headings[FIXED + PSNAP_LEVELS_MAX * PER_LEVEL];
+    char texts[PSNAP_LEVELS_MAX * PER_LEVEL][32];
+    struct psnap_table *table;
+
+    for (size_t i = 0; i < FIXED; i++)
+        headings[i] = fixed[i];
+    for (size_t i = 0; i < columns - FIXED; i++) {
+        snprintf(texts[i], sizeof texts[i], "L%zu %s", i / PER_LEVEL + 1, per_level[i % PER_LEVEL]);
+        headings[FIXED + i] = texts[i];
+    }
+    table = psnap_table_new(columns, headings);
+    for (size_t i = FIXED - 1; i < columns; i++)
+        psnap_table_align_right(table, i);
+    return table;
+}
+
+static void table_row(struct psnap_table *table, const struct compare *compare,
+                      const struct compare_row *row)
+{
+    psnap_table_cell(table, "%s", compare->machines[row->machine].name);
+    psnap_table_cell(table, "%s", scope_name(row->scope));
+    psnap_table_cell(table, "%s", row->id);
+    psnap_table_cell(table, "%s", row->name);
+    percent_cell(table, row->share);
+    for (uint32_t i = 0; i < compare->levels; i++) {
+        const struct compare_level *level = &row->levels[i];
+
+        if (i >= compare->machines[row->machine].level_count) {
+            for (int blank = 0; blank < 3; blank++)
+                psnap_table_cell(table, "%s", "");
+            continue;
+        }
+        percent_cell(table, level->observed);
+        percent_cell(table, level->synthetic);
+        psnap_table_cell(table, "%.2f", level->error_points);
+    }
+}
+
+static void print_rows(const struct compare *compare, enum scope scope, bool all)
+{
+    struct psnap_table *table = rows_table(compare);
+    size_t shown = 0, hidden = 0;
+
+    for (size_t i = 0; i < compare->count; i++) {
+        if (compare->rows[i].scope != scope)
+            continue;
+        if (!all && (shown == ROWS_SHOWN || !compare->rows[i].relevant)) {
+            hidden++;
+            continue;
+        }
+        table_row(table, compare, &compare->rows[i]);
+        shown++;
+    }
+    psnap_table_print(table, stdout);
+    psnap_table_free(table);
+    if (hidden)
+        printf("(%zu more rows: --all shows them)\n", hidden);
+}
+
+static void print_summary(const struct compare *compare)
+{
+    static const char *const names[] = {"mean", "largest", "total (mean)"};
+    const double *const points[] = {compare->mean_points, compare->max_points,
+                                    compare->total_points};
+    const char *headings[1 + PSNAP_LEVELS_MAX] = {"points"};
+    char texts[PSNAP_LEVELS_MAX][8];
+    struct psnap_table *table;
+
+    for (uint32_t i = 0; i < compare->levels; i++) {
+        snprintf(texts[i], sizeof texts[i], "L%" PRIu32, i + 1);
+        headings[1 + i] = texts[i];
+    }
+    table = psnap_table_new(1 + compare->levels, headings);
+    for (uint32_t i = 1; i <= compare->levels; i++)
+        psnap_table_align_right(table, i);
+    for (size_t row = 0; row < sizeof names / sizeof names[0]; row++) {
+        psnap_table_cell(table, "%s", names[row]);
+        for (uint32_t i = 0; i < compare->levels; i++)
+            psnap_table_cell(table, "%.2f", points[row][i]);
+    }
+    printf("\nerror of cumulative hit rates, %zu relevant loop%s, %zu machine%s\n\n",
+           compare->relevant_loops, compare->relevant_loops == 1 ? "" : "s", compare->machine_count,
+           compare->machine_count == 1 ? "" : "s");
+    psnap_table_print(table, stdout);
+    psnap_table_free(table);
+}
+
+/* A loop that one side has lost deserves more than a dash in a table. */
+static void print_missing(const struct compare *compare)
+{
+    for (size_t i = 0; i < compare->count; i++) {
+        const struct compare_row *row = &compare->rows[i];
+        if (row->machine == 0 && row->relevant && !(row->in_observed && row->in_synthetic))
+            printf("loop %s (%s) is only in the %s stream: counted as %g points\n", row->id,
+                   row->name, row->in_observed ? "observed" : "synthetic", COMPARE_WHOLLY);
+    }
+}
+
+static void print_tables(const struct compare *compare, const struct compare_side *observed,
+                         const struct compare_side *synthetic, bool all)
+{
+    char digits[2][32];
+
+    printf("observed   %s: %s accesses\nsynthetic  %s: %s accesses\n\n", observed->path,
+           psnap_group_digits(observed->accesses, digits[0]), synthetic->path,
+           psnap_group_digits(synthetic->accesses, digits[1]));
+    print_rows(compare, SCOPE_LOOP, all);
+    print_missing(compare);
+    putchar('\n');
+    print_rows(compare, SCOPE_TOTAL, true);
+    print_summary(compare);
+}
+
+/* ------------------------------------------------------------------- the JSON */
+
+static void json_row(struct psnap_json *json, const struct compare *compare,
+                     const struct compare_row *row)
+{
+    psnap_json_begin_object(json, NULL);
+    psnap_json_text(json, "machine", compare->machines[row->machine].name);
+    psnap_json_text(json, "scope", scope_name(row->scope));
+    psnap_json_text(json, "id", row->id);
+    psnap_json_text(json, "name", row->name);
+    psnap_json_real(json, "share", row->share);
+    psnap_json_bool(json, "relevant", row->relevant);
+    psnap_json_begin_array(json, "levels");
+    for (uint32_t i = 0; i < compare->machines[row->machine].level_count; i++) {
+        psnap_json_begin_object(json, NULL);
+        psnap_json_u64(json, "level", i + UINT64_C(1));
+        psnap_json_real(json, "observed", row->levels[i].observed);
+        psnap_json_real(json, "synthetic", row->levels[i].synthetic);
+        psnap_json_real(json, "error_points", row->levels[i].error_points);
+        psnap_json_real(json, "relative_miss_error", row->levels[i].relative_miss_error);
+        psnap_json_end_object(json);
+    }
+    psnap_json_end_array(json);
+    psnap_json_end_object(json);
+}
+
+static void json_points(struct psnap_json *json, const char *key, const double *points,
+                        uint32_t levels)
+{
+    psnap_json_begin_array(json, key);
+    for (uint32_t i = 0; i < levels; i++)
+        psnap_json_real(json, NULL, points[i]);
+    psnap_json_end_array(json);
+}
+
+static void json_side(struct psnap_json *json, const char *key, const struct compare_side *side)
+{
+    psnap_json_begin_object(json, key);
+    psnap_json_text(json, "input", side->path);
+    psnap_json_u64(json, "accesses", side->accesses);
+    psnap_json_end_object(json);
+}
+
+static void print_json(const struct compare *compare, const struct compare_side *observed,
+                       const struct compare_side *synthetic, bool all)
+{
+    struct psnap_json json;
+
+    psnap_json_init(&json, stdout);
+    psnap_json_begin_object(&json, NULL);
+    psnap_json_u64(&json, "psnap", 1);
+    psnap_json_text(&json, "command", "compare");
+    json_side(&json, "observed", observed);
+    json_side(&json, "synthetic", synthetic);
+    psnap_json_begin_array(&json, "rows");
+    for (size_t i = 0; i < compare->count; i++)
+        if (all || compare->rows[i].relevant)
+            json_row(&json, compare, &compare->rows[i]);
+    psnap_json_end_array(&json);
+    psnap_json_begin_object(&json, "summary");
+    psnap_json_u64(&json, "relevant_loops", compare->relevant_loops);
+    psnap_json_u64(&json, "missing_loops", compare->missing_loops);
+    psnap_json_u64(&json, "machines", compare->machine_count);
+    json_points(&json, "mean_points", compare->mean_points, compare->levels);
+    json_points(&json, "max_points", compare->max_points, compare->levels);
+    json_points(&json, "total_points", compare->total_points, compare->levels);
+    psnap_json_end_object(&json);
+    psnap_json_end_object(&json);
+    putchar('\n');
+}
+
+/* ---------------------------------------------------------------- the command */
+
+/* Rows are ordered by their error: the first relevant one has the largest. */
+static bool within_limits(const struct compare *compare, const struct settings *settings)
+{
+    const struct compare_row *worst = compare->rows;
+
+    while (!worst->relevant) /* totals are relevant */
+        worst++;
+    if (settings->max_error >= 0 && worst->worst_points > settings->max_error) {
+        fprintf(stderr, "psnap compare: %s %s on %s is %.3f points apart, more than %g\n",
+                scope_name(worst->scope), worst->id, compare->machines[worst->machine].name,
+                worst->worst_points, settings->max_error);
+        return false;
+    }
+    for (uint32_t i = 0; i < compare->levels && settings->max_mean >= 0; i++) {
+        if (compare->mean_points[i] > settings->max_mean) {
+            fprintf(stderr,
+                    "psnap compare: the mean error at level %" PRIu32 " is %.3f points, "
+                    "more than %g\n",
+                    i + 1, compare->mean_points[i], settings->max_mean);
+            return false;
+        }
+    }
+    return true;
+}
+
+static int compare_sides(struct compare_side *observed, struct compare_side *synthetic,
+                         const struct settings *settings, const struct psnap_machine *machines,
+                         size_t n)
+{
+    struct psnap_error error;
+    struct compare compare = {0};
+    bool good;
+
+    if (run_side(observed, &settings->observed, machines, n, &error) != PSNAP_OK ||
+        run_side(synthetic, &settings->synthetic, machines, n, &error) != PSNAP_OK ||
+        compare_init(&compare, machines, n, observed, synthetic, &error) != PSNAP_OK)
+        return psnap_cmd_fail("compare", &error);
+    if (settings->json)
+        print_json(&compare, observed, synthetic, settings->all);
+    else
+        print_tables(&compare, observed, synthetic, settings->all);
+    fflush(stdout);
+    good = within_limits(&compare, settings);
+    compare_release(&compare);
+    return psnap_cmd_close_stdout("compare", good ? PSNAP_EXIT_DONE : PSNAP_EXIT_FAILED);
+}
+
+static int run(char *const *paths, const struct settings *settings,
+               const struct psnap_text_list *machine_list)
+{
+    const char *structures[] = {"table1-1", "table1-2", "table1-3", "table1-4", "table1-5",
+                                "table1-6", "table1-7", "table1-8", "table1-9", "table1-10"};
+    const size_t n =
+        machine_list->count ? machine_list->count : sizeof structures / sizeof structures[0];
+    struct compare_side observed = {.path = paths[0]}, synthetic = {.path = paths[1]};
+    struct psnap_error error;
+    struct psnap_machine *machines;
+    int status;
+
+    if (!strcmp(paths[0], "-") && !strcmp(paths[1], "-"))
+        return psnap_cmd_usage("compare", "only one side can be standard input");
+    machines = scope_machines(machine_list->count ? machine_list->items : structures, n, &error);
+    if (!machines)
+        return psnap_cmd_fail("compare", &error);
+    status = compare_sides(&observed, &synthetic, settings, machines, n);
+    scope_rows_release(&observed.total);
+    scope_rows_release(&observed.loops);
+    scope_rows_release(&synthetic.total);
+    scope_rows_release(&synthetic.loops);
+    free(machines);
+    return status;
+}
+
+int psnap_cmd_compare(int argc, char **argv)
+{
+    struct settings settings = {PSNAP_INPUT_DEFAULTS, PSNAP_INPUT_DEFAULTS, -1, -1, false, false};
+    struct psnap_text_list machines = {0};
+    uint64_t seed = 0;
+    const struct psnap_option options[] = {
+        {PSNAP_OPTION_LIST, 'm', "machine", &machines, "MACHINE",
+         "may be repeated (the ten structures table1-1 to table1-10)"},
+        {PSNAP_OPTION_FLAG, 0, "json", &settings.json, NULL, "print JSON"},
+        {PSNAP_OPTION_FLAG, 0, "all", &settings.all, NULL,
+         "show every loop, also those with less than 0.5 % of the accesses"},
+        {PSNAP_OPTION_REAL, 0, "max-error", &settings.max_error, "POINTS",
+         "exit 1 when the error of a relevant loop or of the total is larger"},
+        {PSNAP_OPTION_REAL, 0, "max-mean", &settings.max_mean, "POINTS",
+         "exit 1 when the mean error at some level is larger"},
+        {PSNAP_OPTION_U64, 0, "seed", &seed, "N", "of a profile's replay (0)"},
+        {PSNAP_OPTION_TEXT, 0, "from-observed", &settings.observed.from, "FORMAT",
+         "the observed input's format (recognised)"},
+        {PSNAP_OPTION_TEXT, 0, "from-synthetic", &settings.synthetic.from, "FORMAT",
+         "the synthetic input's format (recognised)"},
+        {PSNAP_OPTION_END, 0, NULL, NULL, NULL, NULL},
+    };
+    const struct psnap_usage usage = {
+        "psnap compare OBSERVED SYNTHETIC [-m MACHINE ...] [--max-error POINTS] [--json]",
+        "Runs both streams (each a trace, a profile, or one of them - for standard\n"
+        "input) through the caches of each MACHINE and prints how far their\n"
+        "cumulative hit rates are apart, per loop and in total, in points (percent).\n"
+        "Loops are matched by their place in the source; a loop with at least 0.5 %\n"
+        "of the accesses that only one side has counts as 100 points.\n",
+        options};
+    int status;
+    const int operands = psnap_options_parse(argc, argv, &usage, false, &status);
+
+    settings.observed.seed = settings.synthetic.seed = seed;
+    if (operands == 2)
+        status = run(argv + 1, &settings, &machines);
+    else if (operands >= 0)
+        status = psnap_cmd_usage("compare", "two inputs are needed, not %d", operands);
+    psnap_text_list_release(&machines);
+    return status;
+}

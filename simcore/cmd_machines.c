@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * psnap machines: the machines that are built in, one line each; with a name
+ * (or anything else that a MACHINE may be) the whole description.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "formats/base/cmd.h"
+#include "formats/base/json.h"
+#include "simcore/scope.h"
+
+static void list_machines(void)
+{
+    static const char *const headings[] = {"name", "levels (size:line:ways)", "description"};
+    struct psnap_table *table = psnap_table_new(3, headings);
+    const struct psnap_machine *machine;
+    struct psnap_machine host;
+    struct psnap_error error;
+    char shape[512];
+
+    for (size_t i = 0; (machine = psnap_machine_bundled(i)); i++) {
+        psnap_table_cell(table, "%s", machine->name);
+        psnap_table_cell(table, "%s", scope_machine_shape(machine, shape, sizeof shape));
+        psnap_table_cell(table, "%s", machine->description);
+    }
+    if (psnap_machine_host(NULL, &host, &error) == PSNAP_OK) {
+        psnap_table_cell(table, "host");
+        psnap_table_cell(table, "%s", scope_machine_shape(&host, shape, sizeof shape));
+        psnap_table_cell(table, "%s", host.description);
+    }
+    psnap_table_print(table, stdout);
+    psnap_table_free(table);
+}
+
+static void print_known(double value, const char *unit)
+{
+    if (value > 0)
+        printf(", %g %s", value, unit);
+}
+
+static void describe(const struct psnap_machine *machine)
+{
+    printf("%s\n", machine->name);
+    if (machine->description[0])
+        printf("  %s\n", machine->description);
+    if (machine->clock_hz > 0)
+        printf("  clock %g GHz\n", machine->clock_hz / 1e9);
+    if (machine->cores)
+        printf("  cores %" PRIu32 "\n", machine->cores);
+    for (uint32_t i = 0; i < machine->level_count; i++) {
+        const struct psnap_cache_level *level = &machine->levels[i];
+        char digits[32];
+
+        printf("  level %" PRIu32 ": %s bytes, lines of %" PRIu64 " bytes, %" PRIu64
+               " way%s, %" PRIu64 " set%s",
+               i + 1, psnap_group_digits(level->size_bytes, digits), level->line_bytes, level->ways,
+               level->ways == 1 ? "" : "s", level->sets, level->sets == 1 ? "" : "s");
+        print_known(level->latency_cycles, "cycles");
+        print_known(level->bandwidth_bytes_per_s, "bytes/s");
+        putchar('\n');
+    }
+    if (machine->memory_latency_cycles > 0 || machine->memory_bandwidth_bytes_per_s > 0) {
+        printf("  memory");
+        print_known(machine->memory_latency_cycles, "cycles");
+        print_known(machine->memory_bandwidth_bytes_per_s, "bytes/s");
+        putchar('\n');
+    }
+}
+
+static void json_known(struct psnap_json *json, const char *key, double value)
+{
+    if (value > 0)
+        psnap_json_real(json, key, value);
+}
+
+static void json_machine(struct psnap_json *json, const struct psnap_machine *machine)
+{
+    psnap_json_begin_object(json, NULL);
+    psnap_json_text(json, "name", machine->name);
+    psnap_json_text(json, "description", machine->description);
+    json_known(json, "clock_hz", machine->clock_hz);
+    if (machine->cores)
+        psnap_json_u64(json, "cores", machine->cores);
+    psnap_json_begin_array(json, "levels");
+    for (uint32_t i = 0; i < machine->level_count; i++) {
+        const struct psnap_cache_level *level = &machine->levels[i];
+
+        psnap_json_begin_object(json, NULL);
+        psnap_json_u64(json, "level", i + UINT64_C(1));
+        psnap_json_u64(json, "size_bytes", level->size_bytes);
+        psnap_json_u64(json, "line_bytes", level->line_bytes);
+        psnap_json_u64(json, "ways", level->ways);
+        psnap_json_u64(json, "sets", level->sets);
+        json_known(json, "latency_cycles", level->latency_cycles);
+        json_known(json, "bandwidth_bytes_per_s", level->bandwidth_bytes_per_s);
+        psnap_json_end_object(json);
+    }
+    psnap_json_end_array(json);
+    if (machine->memory_latency_cycles > 0 || machine->memory_bandwidth_bytes_per_s > 0) {
+        psnap_json_begin_object(json, "memory");
+        json_known(json, "latency_cycles", machine->memory_latency_cycles);
+        json_known(json, "bandwidth_bytes_per_s", machine->memory_bandwidth_bytes_per_s);
+        psnap_json_end_object(json);
+    }
+    psnap_json_end_object(json);
+}
+
+static void print_json(const struct psnap_machine *one)
+{
+    struct psnap_json json;
+    struct psnap_machine host;
+    const struct psnap_machine *machine;
+
+    psnap_json_init(&json, stdout);
+    psnap_json_begin_object(&json, NULL);
+    psnap_json_u64(&json, "psnap", 1);
+    psnap_json_text(&json, "command", "machines");
+    psnap_json_begin_array(&json, "machines");
+    if (one) {
+        json_machine(&json, one);
+    } else {
+        for (size_t i = 0; (machine = psnap_machine_bundled(i)); i++)
+            json_machine(&json, machine);
+        if (psnap_machine_host(NULL, &host, NULL) == PSNAP_OK)
+            json_machine(&json, &host);
+    }
+    psnap_json_end_array(&json);
+    psnap_json_end_object(&json);
+    putchar('\n');
+}
+
+int psnap_cmd_machines(int argc, char **argv)
+{
+    bool json = false;
+    const struct psnap_option options[] = {
+        {PSNAP_OPTION_FLAG, 0, "json", &json, NULL, "print JSON"},
+        {PSNAP_OPTION_END, 0, NULL, NULL, NULL, NULL},
+    };
+    const struct psnap_usage usage = {
+        "psnap machines [MACHINE] [--json]",
+        "Lists the machines that are built in. With a MACHINE (a name of the list, a\n"
+        "machine file, or a form like 32K:64:8,1M:64:16) it describes that one.\n",
+        options};
+    struct psnap_machine machine;
+    struct psnap_error error;
+    int status;
+    const int operands = psnap_options_parse(argc, argv, &usage, false, &status);
+
+    if (operands < 0)
+        return status;
+    if (operands > 1)
+        return psnap_cmd_usage("machines", "one machine at most, not %d", operands);
+    if (operands == 1 && psnap_machine_find(argv[1], &machine, &error) != PSNAP_OK)
+        return psnap_cmd_fail("machines", &error);
+    if (json)
+        print_json(operands ? &machine : NULL);
+    else if (operands)
+        describe(&machine);
+    else
+        list_machines();
+    return psnap_cmd_close_stdout("machines", PSNAP_EXIT_DONE);
+}

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * psnap sim: one pass of a stream through any number of machines, and a table
+ * of hit rates for each. The JSON is documented in MACHINES.md.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "formats/base/cmd.h"
+#include "formats/base/json.h"
+#include "replay/cmd_input.h"
+#include "simcore/scope.h"
+
+struct report {
+    const char *path;
+    const struct psnap_machine *machines;
+    size_t machine_count;
+    bool wanted[SCOPE_COUNT];
+    struct scope_rows scopes[SCOPE_COUNT]; /* of those wanted */
+    uint64_t accesses;
+    uint32_t threads;
+    double seconds;
+};
+
+static double rate(const struct report *report)
+{
+    return report->seconds > 0 ? (double)report->accesses / report->seconds : 0;
+}
+
+static double now(void)
+{
+    struct timespec time;
+
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+static enum psnap_status run(struct report *report, struct psnap_source *source,
+                             struct psnap_error *error)
+{
+    struct touched *touched = report->wanted[SCOPE_REGION] ? touched_new(source->program) : NULL;
+    const struct psnap_sim_options options = {.by_thread = report->wanted[SCOPE_THREAD],
+                                              .tagger = touched ? touched_tag : NULL,
+                                              .tagger_context = touched};
+    struct psnap_sink *sim =
+        psnap_sim_new(report->machines, report->machine_count, source->program, &options, error);
+    const double start = now();
+    enum psnap_status status = sim ? PSNAP_OK : PSNAP_ERROR_MEMORY;
+
+    if (report->wanted[SCOPE_REGION] && !touched)
+        status = psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for regions");
+    if (status == PSNAP_OK)
+        status = psnap_pump(source, sim, &report->accesses, error);
+    report->seconds = now() - start;
+    if (status == PSNAP_OK)
+        report->threads = psnap_sim_threads(sim);
+    for (int i = 0; i < SCOPE_COUNT && status == PSNAP_OK; i++)
+        if (report->wanted[i])
+            status = scope_rows_init(&report->scopes[i], (enum scope)i, sim, report->machine_count,
+                                     source->program, touched, error);
+    psnap_sink_free(sim);
+    touched_free(touched);
+    return status;
+}
+
+/* A share or rate in percent; "-" when there is nothing to divide by. */
+static void percent_cell(struct psnap_table *table, double fraction)
+{
+    if (fraction == fraction)
+        psnap_table_cell(table, "%.2f", 100 * fraction);
+    else
+        psnap_table_cell(table, "-");
+}
+
+static void table_row(struct psnap_table *table, const struct report *report, size_t machine,
+                      enum scope scope, const struct scope_row *row)
+{
+    const struct psnap_tally *tally = &row->tallies[machine];
+    char digits[32];
+
+    psnap_table_cell(table, "%s", scope_name(scope));
+    psnap_table_cell(table, "%s", row->id);
+    psnap_table_cell(table, "%s", row->name);
+    psnap_table_cell(table, "%s", psnap_group_digits(tally->accesses, digits));
+    percent_cell(table, report->accesses ? (double)tally->accesses / (double)report->accesses : 1);
+    for (size_t i = 0; i < report->machines[machine].level_count; i++) {
+        percent_cell(table, psnap_tally_hit_rate(tally, i));
+        percent_cell(table, psnap_tally_cumulative(tally, i));
+        psnap_table_cell(table, "%s", psnap_group_digits(tally->write_backs[i], digits));
+    }
+}
+
+static void print_machine(const struct report *report, size_t machine)
+{
+    enum { FIXED = 5, PER_LEVEL = 3 };
+    static const char *const fixed[FIXED] = {"scope", "id", "name", "accesses", "share %"};
+    static const char *const per_level[PER_LEVEL] = {"hits %", "cumul. %", "write-backs"};
+    const uint32_t levels = report->machines[machine].level_count;
+    char texts[PSNAP_LEVELS_MAX * PER_LEVEL][32], shape[512];
+    const char *headings[FIXED + PSNAP_LEVELS_MAX * PER_LEVEL];
+    struct psnap_table *table;
+
+    for (size_t i = 0; i < FIXED; i++)
+        headings[i] = fixed[i];
+    for (size_t i = 0; i < levels * (size_t)PER_LEVEL; i++) {
+        snprintf(texts[i], sizeof texts[i], "L%zu %s", i / PER_LEVEL + 1, per_level[i % PER_LEVEL]);
+        headings[FIXED + i] = texts[i];
+    }
+    table = psnap_table_new(FIXED + levels * (size_t)PER_LEVEL, headings);
+    for (size_t i = 3; i < FIXED + levels * (size_t)PER_LEVEL; i++)
+        psnap_table_align_right(table, i);
+    for (int scope = 0; scope < SCOPE_COUNT; scope++)
+        for (size_t i = 0; i < report->scopes[scope].count; i++)
+            table_row(table, report, machine, (enum scope)scope, &report->scopes[scope].rows[i]);
+    printf("%smachine %s", machine ? "\n" : "", report->machines[machine].name);
+    scope_machine_shape(&report->machines[machine], shape, sizeof shape);
+    if (strcmp(shape, report->machines[machine].name) != 0)
+        printf(" (%s)", shape);
+    printf("\n\n");
+    psnap_table_print(table, stdout);
+    psnap_table_free(table);
+}
+
+static void print_tables(const struct report *report)
+{
+    char digits[32];
+
+    for (size_t i = 0; i < report->machine_count; i++)
+        print_machine(report, i);
+    if (report->threads > 1)
+        printf("\n%" PRIu32 " threads, interleaved in the stream's order, in one hierarchy\n",
+               report->threads);
+    fprintf(stderr, "%s accesses in %.2f s, %.1f M/s\n",
+            psnap_group_digits(report->accesses, digits), report->seconds, 1e-6 * rate(report));
+}
+
+static void json_row(struct psnap_json *json, const struct report *report, size_t machine,
+                     enum scope scope, const struct scope_row *row)
+{
+    const struct psnap_tally *tally = &row->tallies[machine];
+
+    psnap_json_begin_object(json, NULL);
+    psnap_json_text(json, "machine", report->machines[machine].name);
+    psnap_json_text(json, "scope", scope_name(scope));
+    psnap_json_text(json, "id", row->id);
+    psnap_json_text(json, "name", row->name);
+    psnap_json_u64(json, "accesses", tally->accesses);
+    psnap_json_begin_array(json, "levels");
+    for (size_t i = 0; i < report->machines[machine].level_count; i++) {
+        psnap_json_begin_object(json, NULL);
+        psnap_json_u64(json, "level", i + 1);
+        psnap_json_u64(json, "accesses", psnap_tally_reached(tally, i));
+        psnap_json_u64(json, "hits", tally->hits[i]);
+        psnap_json_real(json, "hit_rate", psnap_tally_hit_rate(tally, i));
+        psnap_json_real(json, "cumulative_hit_rate", psnap_tally_cumulative(tally, i));
+        psnap_json_u64(json, "write_backs", tally->write_backs[i]);
+        psnap_json_end_object(json);
+    }
+    psnap_json_end_array(json);
+    psnap_json_end_object(json);
+}
+
+static void print_json(const struct report *report)
+{
+    struct psnap_json json;
+
+    psnap_json_init(&json, stdout);
+    psnap_json_begin_object(&json, NULL);
+    psnap_json_u64(&json, "psnap", 1);
+    psnap_json_text(&json, "command", "sim");
+    psnap_json_text(&json, "input", report->path);
+    psnap_json_u64(&json, "accesses", report->accesses);
+    psnap_json_u64(&json, "threads", report->threads);
+    psnap_json_text(&json, "interleaving", "stream order, one hierarchy");
+    psnap_json_real(&json, "accesses_per_second", rate(report));
+    psnap_json_begin_array(&json, "rows");
+    for (size_t machine = 0; machine < report->machine_count; machine++)
+        for (int scope = 0; scope < SCOPE_COUNT; scope++)
+            for (size_t i = 0; i < report->scopes[scope].count; i++)
+                json_row(&json, report, machine, (enum scope)scope, &report->scopes[scope].rows[i]);
+    psnap_json_end_array(&json);
+    psnap_json_end_object(&json);
+    putchar('\n');
+}
+
+static int simulate(const char *path, const struct psnap_input_options *input, const char *by,
+                    const struct psnap_text_list *machines, bool json)
+{
+    struct report report = {.path = path, .machine_count = machines->count};
+    struct psnap_error error;
+    struct psnap_source *source = NULL;
+    struct psnap_machine *owned = NULL;
+    int status = PSNAP_EXIT_DONE;
+
+    if (!scope_parse_list(by, report.wanted, &error))
+        return psnap_cmd_fail("sim", &error);
+    owned = scope_machines(machines->items, machines->count, &error);
+    report.machines = owned;
+    if (owned)
+        source = psnap_input_open(path, input, &error);
+    if (source && run(&report, source, &error) == PSNAP_OK) {
+        if (json)
+            print_json(&report);
+        else
+            print_tables(&report);
+        status = psnap_cmd_close_stdout("sim", PSNAP_EXIT_DONE);
+    } else {
+        status = psnap_cmd_fail("sim", &error);
+    }
+    for (int i = 0; i < SCOPE_COUNT; i++)
+        scope_rows_release(&report.scopes[i]);
+    psnap_source_free(source);
+    free(owned);
+    return status;
+}
+
+int psnap_cmd_sim(int argc, char **argv)
+{
+    struct psnap_input_options input = PSNAP_INPUT_DEFAULTS;
+    struct psnap_text_list machines = {0};
+    const char *by = "total,loop";
+    bool json = false;
+    const struct psnap_option options[] = {
+        {PSNAP_OPTION_LIST, 'm', "machine", &machines, "MACHINE",
+         "a bundled name, a machine file, or size:line:ways,...; may be repeated"},
+        {PSNAP_OPTION_TEXT, 0, "by", &by, "SCOPES",
+         "rows: any of total,loop,block,region,thread (total,loop)"},
+        {PSNAP_OPTION_FLAG, 0, "json", &json, NULL, "print JSON"},
+        {PSNAP_OPTION_TEXT, 0, "from", &input.from, "FORMAT", "the input's format (recognised)"},
+        {PSNAP_OPTION_U64, 0, "seed", &input.seed, "N", "of a profile's replay (0)"},
+        {PSNAP_OPTION_U64, 0, "skip", &input.skip, "N", "leave out the first N accesses"},
+        {PSNAP_OPTION_U64, 0, "count", &input.count, "N", "stop after N accesses"},
+        {PSNAP_OPTION_END, 0, NULL, NULL, NULL, NULL},
+    };
+    const struct psnap_usage usage = {
+        "psnap sim INPUT -m MACHINE [-m ...] [--by total,loop,block,region,thread] [--json]",
+        "Runs the accesses of INPUT (a trace, a profile, or - for standard input)\n"
+        "through the caches of each MACHINE, all cold at the start, in one pass.\n"
+        "'psnap machines' lists the bundled machines. Hit rates are of the accesses\n"
+        "that reached a level; cumulative ones of all accesses.\n",
+        options};
+    int status;
+    const int operands = psnap_options_parse(argc, argv, &usage, false, &status);
+
+    if (operands == 1 && machines.count)
+        status = simulate(argv[1], &input, by, &machines, json);
+    else if (operands == 1)
+        status = psnap_cmd_usage("sim", "no machine: give at least one -m MACHINE");
+    else if (operands >= 0)
+        status = psnap_cmd_usage("sim", "one input is needed, not %d", operands);
+    psnap_text_list_release(&machines);
+    return status;
+}

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * How far two simulated streams are apart, per loop and in total.
+ *
+ * The error of a loop at a level is |observed - synthetic| of the cumulative hit
+ * rates, in points (percent), as in PSnAP's Table 2 (Olschanowsky et al.). A loop
+ * is relevant with at least 0.5 % of the observed accesses; means are over
+ * relevant loops and machines, unweighted. A loop that only one side has
+ * disagrees wholly, 100 points at every level, and is relevant when it has 0.5 %
+ * of the accesses of the side that has it: nothing is left out by being lost.
+ */
+#include "simcore/compare.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Of the misses past a level: their difference to the observed ones, over those. */
+static double miss_error(const struct psnap_tally *observed, const struct psnap_tally *synthetic,
+                         size_t level)
+{
+    const double expected = (double)psnap_tally_reached(observed, level + 1);
+    const double found = (double)psnap_tally_reached(synthetic, level + 1);
+
+    if (expected > 0)
+        return fabs(found - expected) / expected;
+    return found > 0 ? NAN : 0;
+}
+
+static void fill_levels(struct compare_row *row, uint32_t levels,
+                        const struct psnap_tally *observed, const struct psnap_tally *synthetic)
+{
+    for (uint32_t i = 0; i < levels; i++) {
+        struct compare_level *level = &row->levels[i];
+
+        level->observed = observed ? psnap_tally_cumulative(observed, i) : NAN;
+        level->synthetic = synthetic ? psnap_tally_cumulative(synthetic, i) : NAN;
+        level->relative_miss_error = NAN;
+        level->error_points = COMPARE_WHOLLY;
+        if (observed && synthetic) {
+            level->error_points = 100 * fabs(level->observed - level->synthetic);
+            level->relative_miss_error = miss_error(observed, synthetic, i);
+            if (isnan(level->error_points)) /* an empty stream: alike only if both are */
+                level->error_points =
+                    observed->accesses == synthetic->accesses ? 0 : COMPARE_WHOLLY;
+        }
+        if (level->error_points > row->worst_points)
+            row->worst_points = level->error_points;
+    }
+}
+
+/* One row per machine for a loop or total that at least one side has. */
+static void add_rows(struct compare *compare, enum scope scope, const struct compare_side *observed,
+                     const struct scope_row *observed_row, const struct compare_side *synthetic,
+                     const struct scope_row *synthetic_row)
+{
+    const struct scope_row *either = observed_row ? observed_row : synthetic_row;
+    const struct compare_side *side = observed_row ? observed : synthetic;
+    const double share =
+        side->accesses ? (double)either->tallies[0].accesses / (double)side->accesses : 0;
+    const bool relevant = scope == SCOPE_TOTAL || share >= COMPARE_RELEVANT;
+
+    for (size_t i = 0; i < compare->machine_count; i++) {
+        struct compare_row *row = &compare->rows[compare->count++];
+
+        *row = (struct compare_row){.machine = i,
+                                    .scope = scope,
+                                    .id = either->id,
+                                    .name = either->name,
+                                    .share = observed_row ? share : 0,
+                                    .relevant = relevant,
+                                    .in_observed = observed_row != NULL,
+                                    .in_synthetic = synthetic_row != NULL};
+        fill_levels(row, compare->machines[i].level_count,
+                    observed_row ? &observed_row->tallies[i] : NULL,
+                    synthetic_row ? &synthetic_row->tallies[i] : NULL);
+    }
+    if (scope == SCOPE_LOOP && relevant) {
+        compare->relevant_loops++;
+        compare->missing_loops += !observed_row || !synthetic_row;
+    }
+}
+
+static int by_id(const void *left, const void *right)
+{
+    const struct scope_row *const *a = left, *const *b = right;
+
+    return strcmp((*a)->id, (*b)->id);
+}
+
+static const struct scope_row **sorted_rows(const struct scope_rows *rows)
+{
+    const struct scope_row **sorted = malloc((rows->count + 1) * sizeof *sorted);
+
+    if (!sorted)
+        return NULL;
+    for (size_t i = 0; i < rows->count; i++)
+        sorted[i] = &rows->rows[i];
+    qsort(sorted, rows->count, sizeof *sorted, by_id);
+    return sorted;
+}
+
+/* Merges both sides' loops, ordered by id. */
+static bool match_loops(struct compare *compare, const struct compare_side *observed,
+                        const struct compare_side *synthetic)
+{
+    const struct scope_row **left = sorted_rows(&observed->loops);
+    const struct scope_row **right = sorted_rows(&synthetic->loops);
+    const bool fits = left && right;
+    size_t i = 0, j = 0;
+
+    while (fits && (i < observed->loops.count || j < synthetic->loops.count)) {
+        int order = 0;
+
+        if (i == observed->loops.count)
+            order = 1;
+        else if (j == synthetic->loops.count)
+            order = -1;
+        else
+            order = strcmp(left[i]->id, right[j]->id);
+        add_rows(compare, SCOPE_LOOP, observed, order <= 0 ? left[i] : NULL, synthetic,
+                 order >= 0 ? right[j] : NULL);
+        i += order <= 0;
+        j += order >= 0;
+    }
+    free(left);
+    free(right);
+    return fits;
+}
+
+static void summarise(struct compare *compare)
+{
+    size_t loops[PSNAP_LEVELS_MAX] = {0}, totals[PSNAP_LEVELS_MAX] = {0};
+
+    for (size_t i = 0; i < compare->count; i++) {
+        const struct compare_row *row = &compare->rows[i];
+        const uint32_t levels = compare->machines[row->machine].level_count;
+
+        for (uint32_t level = 0; level < levels && row->relevant; level++) {
+            const double points = row->levels[level].error_points;
+            if (row->scope == SCOPE_TOTAL) {
+                compare->total_points[level] += points;
+                totals[level]++;
+                continue;
+            }
+            compare->mean_points[level] += points;
+            compare->max_points[level] = fmax(compare->max_points[level], points);
+            loops[level]++;
+        }
+        compare->levels = levels > compare->levels ? levels : compare->levels;
+    }
+    for (uint32_t level = 0; level < compare->levels; level++) {
+        compare->mean_points[level] /= loops[level] ? (double)loops[level] : 1;
+        compare->total_points[level] /= totals[level] ? (double)totals[level] : 1;
+    }
+}
+
+static int by_error(const void *left, const void *right)
+{
+    const struct compare_row *a = left, *b = right;
+
+    if (a->worst_points != b->worst_points)
+        return a->worst_points < b->worst_points ? 1 : -1;
+    if (a->share != b->share)
+        return a->share < b->share ? 1 : -1;
+    if (a->machine != b->machine)
+        return a->machine > b->machine ? 1 : -1;
+    return strcmp(a->id, b->id);
+}
+
+enum psnap_status compare_init(struct compare *compare, const struct psnap_machine *machines,
+                               size_t machine_count, const struct compare_side *observed,
+                               const struct compare_side *synthetic, struct psnap_error *error)
+{
+    const size_t loops = observed->loops.count + synthetic->loops.count;
+
+    *compare = (struct compare){.machines = machines, .machine_count = machine_count};
+    compare->rows = malloc((loops + 1) * machine_count * sizeof *compare->rows);
+    if (!compare->rows || !match_loops(compare, observed, synthetic)) {
+        compare_release(compare);
+        return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for the comparison");
+    }
+    add_rows(compare, SCOPE_TOTAL, observed, &observed->total.rows[0], synthetic,
+             &synthetic->total.rows[0]);
+    summarise(compare);
+    qsort(compare->rows, compare->count, sizeof compare->rows[0], by_error);
+    return PSNAP_OK;
+}
+
+void compare_release(struct compare *compare)
+{
+    free(compare->rows);
+    *compare = (struct compare){0};
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The rows of reports: a simulator's counts summed by loop, block and so on.
+ */
+#ifndef PSNAP_SIMCORE_SCOPE_H
+#define PSNAP_SIMCORE_SCOPE_H
+
+#include "simcore/simcore.h"
+#include "simcore/touched.h"
+
+enum scope { SCOPE_TOTAL, SCOPE_LOOP, SCOPE_BLOCK, SCOPE_REGION, SCOPE_THREAD, SCOPE_COUNT };
+
+const char *scope_name(enum scope scope);
+
+/* "total,loop" into wanted[]; false with `error` filled when a word is no scope. */
+bool scope_parse_list(const char *text, bool wanted[SCOPE_COUNT], struct psnap_error *error);
+
+struct scope_row {
+    char *id;                    /* unique in its scope; for loops the src_id */
+    char *name;                  /* for people */
+    struct psnap_tally *tallies; /* one per machine */
+};
+
+struct scope_rows {
+    enum scope scope;
+    struct scope_row *rows; /* most accesses first; rows without accesses are left out */
+    size_t count;
+};
+
+/*
+ * Sums what a simulator of `program`'s stream has counted on `machines`
+ * machines. `touched` is the simulator's tagger (SCOPE_REGION only). Keeps no
+ * pointers to its arguments.
+ */
+enum psnap_status scope_rows_init(struct scope_rows *rows, enum scope scope,
+                                  const struct psnap_sink *sim, size_t machines,
+                                  const struct psnap_program *program,
+                                  const struct touched *touched, struct psnap_error *error);
+void scope_rows_release(struct scope_rows *rows);
+
+/* Machines by what the user wrote, each name once. NULL on failure, with `error` filled. */
+struct psnap_machine *scope_machines(const char *const *texts, size_t n, struct psnap_error *error);
+
+/* "64K:64:2,512K:64:16" into `text`; returns it. */
+char *scope_machine_shape(const struct psnap_machine *machine, char *text, size_t size);
+
+#endif
