@@ -5,8 +5,9 @@
  * locale's decimal point, so integers are read by hand and reals under the "C"
  * locale, which is set for the calling thread only.
  *
- * Names are compared by edit distance (Levenshtein: insert, delete, replace),
- * a dynamic programme over one row, with names cut at NAME_MAX_COMPARED bytes.
+ * Names are compared by edit distance (insert, delete, replace, swap two
+ * neighbours), a dynamic programme over three rows, with names cut at
+ * NAME_MAX_COMPARED bytes.
  */
 #include "formats/base/text.h"
 
@@ -199,24 +200,27 @@ size_t psnap_text_utf8(const char *text)
 
 static size_t edit_distance(const char *a, size_t a_length, const char *b, size_t b_length)
 {
-    size_t row[NAME_MAX_COMPARED + 1];
+    size_t rows[3][NAME_MAX_COMPARED + 1]; /* row i of the table is rows[i % 3] */
 
     for (size_t j = 0; j <= b_length; j++)
-        row[j] = j;
+        rows[0][j] = j;
     for (size_t i = 1; i <= a_length; i++) {
-        size_t diagonal = row[0]; /* row[j - 1] of the row before */
+        const size_t *above = rows[(i + 2) % 3], *two_above = rows[(i + 1) % 3];
+        size_t *row = rows[i % 3];
         row[0] = i;
         for (size_t j = 1; j <= b_length; j++) {
-            size_t least = diagonal + (a[i - 1] != b[j - 1]);
-            diagonal = row[j];
-            if (row[j] + 1 < least)
-                least = row[j] + 1;
+            size_t least = above[j - 1] + (a[i - 1] != b[j - 1]);
+            if (above[j] + 1 < least)
+                least = above[j] + 1;
             if (row[j - 1] + 1 < least)
                 least = row[j - 1] + 1;
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] &&
+                two_above[j - 2] + 1 < least)
+                least = two_above[j - 2] + 1;
             row[j] = least;
         }
     }
-    return row[b_length];
+    return rows[a_length % 3][b_length];
 }
 
 const char *psnap_text_nearest(const char *name, const char *const *names, size_t count)

@@ -362,11 +362,13 @@ static int emit_tree(yaml_emitter_t *emitter, const struct psnap_yaml_node *root
 
 static int emit_document(yaml_emitter_t *emitter, const struct psnap_yaml_node *root)
 {
+    /* a document of one empty value would vanish without its "---" */
+    const int implicit = root->kind != PSNAP_YAML_SCALAR || root->quoted || *root->text;
     yaml_event_t event;
 
     return yaml_stream_start_event_initialize(&event, YAML_UTF8_ENCODING) &&
            yaml_emitter_emit(emitter, &event) &&
-           yaml_document_start_event_initialize(&event, NULL, NULL, NULL, 1) &&
+           yaml_document_start_event_initialize(&event, NULL, NULL, NULL, implicit) &&
            yaml_emitter_emit(emitter, &event) && emit_tree(emitter, root) &&
            yaml_document_end_event_initialize(&event, 1) && yaml_emitter_emit(emitter, &event) &&
            yaml_stream_end_event_initialize(&event) && yaml_emitter_emit(emitter, &event);

@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Output files appear whole or not at all, and only where they may. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "formats/base/output.h"
+
+/* Each test runs in an empty directory of its own. */
+static char start[4096];
+
+static int enter(void **state)
+{
+    char *directory = strdup("/tmp/psnap-output-XXXXXX");
+
+    if (!getcwd(start, sizeof start) || !mkdtemp(directory) || chdir(directory))
+        return -1;
+    *state = directory;
+    return 0;
+}
+
+static int leave(void **state)
+{
+    char command[128];
+    const int status = chdir(start);
+
+    snprintf(command, sizeof command, "rm -rf '%s'", (char *)*state);
+    free(*state);
+    return system(command) || status;
+}
+
+static int count_files(void)
+{
+    DIR *directory = opendir(".");
+    int count = 0;
+
+    while (readdir(directory))
+        count++;
+    closedir(directory);
+    return count - 2; /* . and .. */
+}
+
+static void write_file(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "w");
+
+    assert_non_null(file);
+    fputs(text, file);
+    fclose(file);
+}
+
+static void check_file(const char *path, const char *expected)
+{
+    char text[256] = {0};
+    FILE *file = fopen(path, "r");
+
+    assert_non_null(file);
+    assert_int_equal(fread(text, 1, sizeof text - 1, file), strlen(expected));
+    assert_string_equal(text, expected);
+    fclose(file);
+}
+
+static void file_appears_at_commit(void **state)
+{
+    struct psnap_error error;
+    struct psnap_output *output = psnap_output_open("new", false, &error);
+    struct stat status;
+
+    (void)state;
+    umask(022);
+    assert_non_null(output);
+    assert_string_equal(psnap_output_path(output), "new");
+    fputs("content", psnap_output_file(output));
+    fflush(psnap_output_file(output));
+    assert_int_equal(access("new", F_OK), -1);
+    assert_int_equal(psnap_output_commit(output, &error), PSNAP_OK);
+    check_file("new", "content");
+    assert_int_equal(count_files(), 1);
+    stat("new", &status);
+    assert_int_equal(status.st_mode & 0777, 0644);
+}
+
+static void abandoned_leaves_nothing(void **state)
+{
+    struct psnap_output *output = psnap_output_open("new", false, NULL);
+
+    (void)state;
+    fputs("content", psnap_output_file(output));
+    psnap_output_abandon(output);
+    psnap_output_abandon(NULL);
+    assert_int_equal(count_files(), 0);
+}
+
+static void existing_file_needs_force(void **state)
+{
+    struct psnap_error error;
+    struct psnap_output *output;
+    struct stat status;
+
+    (void)state;
+    write_file("old", "old");
+    chmod("old", 0600);
+    assert_null(psnap_output_open("old", false, &error));
+    assert_int_equal(error.code, PSNAP_ERROR_EXISTS);
+    assert_string_equal(error.message, "'old' exists already; --force would overwrite it");
+
+    output = psnap_output_open("old", true, &error);
+    fputs("new", psnap_output_file(output));
+    psnap_output_abandon(output);
+    check_file("old", "old");
+
+    output = psnap_output_open("old", true, &error);
+    fputs("new", psnap_output_file(output));
+    assert_int_equal(psnap_output_commit(output, &error), PSNAP_OK);
+    check_file("old", "new");
+    stat("old", &status);
+    assert_int_equal(status.st_mode & 0777, 0600); /* as it was */
+    assert_int_equal(count_files(), 1);
+}
+
+static void file_that_appeared_meanwhile_is_kept(void **state)
+{
+    struct psnap_error error;
+    struct psnap_output *output = psnap_output_open("new", false, &error);
+
+    (void)state;
+    fputs("ours", psnap_output_file(output));
+    write_file("new", "theirs");
+    assert_int_equal(psnap_output_commit(output, &error), PSNAP_ERROR_EXISTS);
+    check_file("new", "theirs");
+    assert_int_equal(count_files(), 1);
+}
+
+static void link_is_replaced_where_it_points(void **state)
+{
+    struct psnap_output *output;
+    struct stat status;
+
+    (void)state;
+    write_file("target", "old");
+    assert_int_equal(symlink("target", "link"), 0);
+    assert_null(psnap_output_open("link", false, NULL));
+    output = psnap_output_open("link", true, NULL);
+    fputs("new", psnap_output_file(output));
+    assert_int_equal(psnap_output_commit(output, NULL), PSNAP_OK);
+    check_file("target", "new");
+    lstat("link", &status);
+    assert_true(S_ISLNK(status.st_mode));
+}
+
+static void two_outputs_do_not_meet(void **state)
+{
+    struct psnap_output *a = psnap_output_open("a", true, NULL);
+    struct psnap_output *b = psnap_output_open("a", true, NULL);
+
+    (void)state;
+    fputs("first", psnap_output_file(a));
+    fputs("second", psnap_output_file(b));
+    assert_int_equal(psnap_output_commit(b, NULL), PSNAP_OK);
+    check_file("a", "second");
+    assert_int_equal(psnap_output_commit(a, NULL), PSNAP_OK);
+    check_file("a", "first");
+    assert_int_equal(count_files(), 1);
+}
+
+static void impossible_places_are_refused_at_once(void **state)
+{
+    struct psnap_error error;
+
+    (void)state;
+    assert_null(psnap_output_open("missing/new", false, &error));
+    assert_int_equal(error.code, PSNAP_ERROR_IO);
+    assert_string_equal(error.message, "cannot create 'missing/new': no such file or directory");
+    assert_null(psnap_output_open(".", true, &error));
+    assert_string_equal(error.message, "cannot open '.': is a directory");
+    write_file("file", "");
+    assert_null(psnap_output_open("file/new", false, &error));
+    assert_string_equal(error.message, "cannot open 'file/new': not a directory");
+}
+
+static void full_disk_is_an_error(void **state)
+{
+    struct psnap_error error;
+    struct psnap_output *output = psnap_output_open("/dev/full", false, &error);
+
+    (void)state;
+    assert_non_null(output); /* devices need no force */
+    fputs("x", psnap_output_file(output));
+    assert_int_equal(psnap_output_commit(output, &error), PSNAP_ERROR_IO);
+    assert_string_equal(error.message, "cannot write '/dev/full': no space left on device");
+
+    output = psnap_output_open("/dev/full", false, &error);
+    for (int i = 0; i < 100000; i++) /* more than the buffer: the failure is an earlier one */
+        fputs("0123456789", psnap_output_file(output));
+    assert_int_equal(psnap_output_commit(output, &error), PSNAP_ERROR_IO);
+}
+
+static void write_error_leaves_no_file(void **state)
+{
+    struct psnap_error error;
+    struct psnap_output *output = psnap_output_open("new", false, &error);
+    const int full = open("/dev/full", O_WRONLY);
+
+    (void)state;
+    dup2(full, fileno(psnap_output_file(output))); /* the disk fills up */
+    fputs("x", psnap_output_file(output));
+    assert_int_equal(psnap_output_commit(output, &error), PSNAP_ERROR_IO);
+    close(full);
+    assert_int_equal(count_files(), 0);
+}
+
+static void *read_fifo(void *text)
+{
+    FILE *file = fopen("fifo", "r");
+
+    *(size_t *)text = fread((char *)text + sizeof(size_t), 1, 64, file);
+    fclose(file);
+    return NULL;
+}
+
+static void fifo_is_written_directly(void **state)
+{
+    struct {
+        size_t size;
+        char text[64];
+    } got = {0};
+    struct psnap_output *output;
+    pthread_t reader;
+
+    (void)state;
+    assert_int_equal(mkfifo("fifo", 0600), 0);
+    assert_int_equal(pthread_create(&reader, NULL, read_fifo, &got), 0);
+    output = psnap_output_open("fifo", false, NULL);
+    assert_non_null(output);
+    fputs("through", psnap_output_file(output));
+    assert_int_equal(psnap_output_commit(output, NULL), PSNAP_OK);
+    pthread_join(reader, NULL);
+    assert_int_equal(got.size, 7);
+    assert_memory_equal(got.text, "through", 7);
+    assert_int_equal(count_files(), 1);
+}
+
+static void dash_is_stdout(void **state)
+{
+    struct psnap_output *output = psnap_output_open("-", false, NULL);
+
+    (void)state;
+    assert_ptr_equal(psnap_output_file(output), stdout);
+    assert_int_equal(psnap_output_commit(output, NULL), PSNAP_OK);
+    assert_true(fcntl(STDOUT_FILENO, F_GETFD) >= 0); /* still open */
+    psnap_output_abandon(psnap_output_open("-", false, NULL));
+    assert_true(fcntl(STDOUT_FILENO, F_GETFD) >= 0);
+    assert_int_equal(count_files(), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(file_appears_at_commit, enter, leave),
+        cmocka_unit_test_setup_teardown(abandoned_leaves_nothing, enter, leave),
+        cmocka_unit_test_setup_teardown(existing_file_needs_force, enter, leave),
+        cmocka_unit_test_setup_teardown(file_that_appeared_meanwhile_is_kept, enter, leave),
+        cmocka_unit_test_setup_teardown(link_is_replaced_where_it_points, enter, leave),
+        cmocka_unit_test_setup_teardown(two_outputs_do_not_meet, enter, leave),
+        cmocka_unit_test_setup_teardown(impossible_places_are_refused_at_once, enter, leave),
+        cmocka_unit_test_setup_teardown(full_disk_is_an_error, enter, leave),
+        cmocka_unit_test_setup_teardown(write_error_leaves_no_file, enter, leave),
+        cmocka_unit_test_setup_teardown(fifo_is_written_directly, enter, leave),
+        cmocka_unit_test_setup_teardown(dash_is_stdout, enter, leave),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,580 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * YAML documents: what is refused and where, typed access, and random trees
+ * that are written and read back.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <float.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/base/rng.h"
+#include "formats/base/yaml.h"
+
+static struct psnap_yaml_doc *read_good(const char *text)
+{
+    struct psnap_error error;
+    struct psnap_yaml_doc *doc = psnap_yaml_read_text(text, strlen(text), "t", &error);
+    char message[1024];
+
+    if (!doc)
+        fail_msg("%s", psnap_error_format(&error, message, sizeof message));
+    return doc;
+}
+
+static void positions_and_structure_are_kept(void **state)
+{
+    struct psnap_yaml_doc *doc = read_good("# a profile\n"
+                                           "name: cg\n"
+                                           "list: [1, 'two', {three: 3}]\n"
+                                           "deep:\n"
+                                           "  - a: x\n"
+                                           "    b: \"y\"\n"
+                                           "  -\n"
+                                           "empty: {}\n");
+    const struct psnap_yaml_node *root = psnap_yaml_root(doc), *node;
+
+    (void)state;
+    assert_string_equal(psnap_yaml_name(doc), "t");
+    assert_int_equal(root->kind, PSNAP_YAML_MAP);
+    assert_int_equal(root->style, PSNAP_YAML_BLOCK);
+    assert_int_equal(root->count, 4);
+
+    node = psnap_yaml_get(root, "name");
+    assert_string_equal(node->text, "cg");
+    assert_false(node->quoted);
+    assert_int_equal(node->key_line, 2);
+    assert_int_equal(node->key_column, 1);
+    assert_int_equal(node->src_line, 2);
+    assert_int_equal(node->column, 7);
+    assert_ptr_equal(node->parent, root);
+
+    node = psnap_yaml_get(root, "list");
+    assert_int_equal(node->kind, PSNAP_YAML_SEQUENCE);
+    assert_int_equal(node->style, PSNAP_YAML_FLOW);
+    assert_int_equal(node->count, 3);
+    assert_null(node->first->key);
+    assert_true(node->first->next->quoted);
+    assert_int_equal(node->first->next->column, 11);
+    assert_string_equal(psnap_yaml_get(node->last, "three")->text, "3");
+
+    node = psnap_yaml_get(root, "deep");
+    assert_int_equal(node->style, PSNAP_YAML_BLOCK);
+    assert_int_equal(psnap_yaml_get(node->first, "b")->src_line, 6);
+    assert_string_equal(node->last->text, "");
+    assert_int_equal(psnap_yaml_get(root, "empty")->count, 0);
+
+    assert_null(psnap_yaml_get(root, "missing"));
+    assert_null(psnap_yaml_get(NULL, "x"));
+    assert_null(psnap_yaml_get(psnap_yaml_get(root, "name"), "x"));
+    psnap_yaml_doc_free(doc);
+    psnap_yaml_doc_free(NULL);
+}
+
+static void check_bad(const char *text, size_t size, const char *expected)
+{
+    struct psnap_error error = {0};
+    char message[1024];
+
+    assert_null(psnap_yaml_read_text(text, size, "t", &error));
+    assert_string_equal(psnap_error_format(&error, message, sizeof message), expected);
+    assert_null(psnap_yaml_read_text(text, size, "t", NULL));
+}
+
+static void bad_input_is_refused_with_its_place(void **state)
+{
+    static const struct {
+        const char *text, *expected;
+    } cases[] = {
+        {"", "t:1:1: the input is empty"},
+        {"# nothing\n\n", "t:1:1: the input is empty"},
+        {"a: 1\nb: &x 2\n", "t:2:4: anchors are not allowed"},
+        {"a: &x [1]\n", "t:1:4: anchors are not allowed"},
+        {"&x {a: 1}\n", "t:1:1: anchors are not allowed"},
+        {"&k a: 1\n", "t:1:1: anchors are not allowed"},
+        {"a: 1\nb: *x\n", "t:2:4: aliases are not allowed"},
+        {"a: !!int 5\n", "t:1:4: tags are not allowed"},
+        {"a: !x {}\n", "t:1:4: tags are not allowed"},
+        {"a: 1\n---\nb: 2\n", "t:2:1: a second document is not allowed"},
+        {"a: 1\nb: 2\na: 3\n", "t:3:1: the key 'a' is there already, in line 1"},
+        {"x:\n  - {a: 1, b: 1, 'a': 2, b: 2}\n", "t:2:18: the key 'a' is there already, in line 2"},
+        {"[a, b]: 1\n", "t:1:1: a key must be plain text"},
+        {"? {a: b}\n: 1\n", "t:1:3: a key must be plain text"},
+        {"a: \"x\\0y\"\n", "t:1:4: text with a NUL character"},
+        {"\"a\\0\": 1\n", "t:1:1: text with a NUL character"},
+        {"a: [1, 2\n", "t:2:1: did not find expected ',' or ']' while parsing a flow sequence"},
+        {"a: {b: 1\n", "t:2:1: did not find expected ',' or '}' while parsing a flow mapping"},
+        {"a: \"open\n", "t:2:1: found unexpected end of stream while scanning a quoted scalar"},
+        {"a: b: c\n", "t:1:5: mapping values are not allowed in this context"},
+        {"a: 1\n\tb: 2\n",
+         "t:2:1: found a tab character that violates indentation while scanning a plain scalar"},
+        {"a: 1\n b: 2\n", "t:2:3: mapping values are not allowed in this context"},
+        {"a: 1\nb\n", "t:3:1: could not find expected ':' while scanning a simple key"},
+        {"a: @x\n", "t:1:4: found character that cannot start any token while scanning for the "
+                    "next token"},
+        {"%YAML 3.0\n---\na: 1\n", "t:1:1: found incompatible YAML document"},
+        {"a: 1\nb: \xff\n", "t:2:4: invalid leading UTF-8 octet"},
+        {"\xc3\xa4: \xc3(\n", "t:1:5: invalid trailing UTF-8 octet"},
+        {"a: \xed\xa0\x80\n", "t:1:4: invalid Unicode character"},
+        {"a: x\x01y\n", "t:1:5: control characters are not allowed"},
+        {"\xff\xfe"
+         "a\n",
+         "t:1:1: invalid leading UTF-8 octet"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        check_bad(cases[i].text, strlen(cases[i].text), cases[i].expected);
+    check_bad("a: \0b\n", 6, "t:1:4: control characters are not allowed");
+    check_bad("a\0:\0 \0b\0", 8, "t:1:2: control characters are not allowed"); /* UTF-16 */
+}
+
+static void limits_hold(void **state)
+{
+    enum { SIZE = 1 << 20 };
+    char *text = malloc(SIZE);
+    struct psnap_yaml_doc *doc;
+    struct psnap_error error;
+
+    (void)state;
+    memset(text, '[', SIZE);
+    check_bad(text, SIZE, "t:1:65: nested too deeply");
+    memset(text + PSNAP_YAML_DEPTH, ']', PSNAP_YAML_DEPTH);
+    doc = psnap_yaml_read_text(text, 2 * PSNAP_YAML_DEPTH, "t", &error);
+    assert_non_null(doc);
+    psnap_yaml_doc_free(doc);
+    for (int i = 0; i < SIZE; i += 2)
+        memcpy(text + i, "- ", 2);
+    check_bad(text, SIZE, "t:1:129: nested too deeply");
+    free(text);
+    assert_null(psnap_yaml_read_text("", PSNAP_YAML_BYTES + 1, "t", &error));
+    assert_string_equal(error.message, "larger than 256 MiB");
+}
+
+static void duplicate_keys_are_found_among_many(void **state)
+{
+    enum { N = 200000 }; /* a quadratic search would not come back */
+    char *text = NULL;
+    struct psnap_error error;
+    struct psnap_yaml_doc *doc;
+    size_t size;
+    FILE *file = open_memstream(&text, &size);
+
+    (void)state;
+    for (int i = 0; i < N; i++)
+        fprintf(file, "k%d: %d\n", (int)((i * 7919LL) % N), i);
+    fflush(file);
+    doc = psnap_yaml_read_text(text, size, "t", &error);
+    assert_non_null(doc);
+    assert_int_equal(psnap_yaml_root(doc)->count, N);
+    psnap_yaml_doc_free(doc);
+    fputs("k7919: again\nk0: again\n", file);
+    fclose(file);
+    assert_null(psnap_yaml_read_text(text, size, "t", &error));
+    assert_int_equal(error.src_line, N + 1);
+    assert_string_equal(error.message, "the key 'k7919' is there already, in line 2");
+    free(text);
+}
+
+static void files_are_read_whole(void **state)
+{
+    struct psnap_error error;
+    struct psnap_yaml_doc *doc;
+    FILE *file = tmpfile();
+
+    (void)state;
+    fputs("text: ", file);
+    for (int i = 0; i < 300000; i++)
+        fputc('a' + i % 26, file);
+    rewind(file);
+    doc = psnap_yaml_read(file, "t", &error);
+    assert_non_null(doc);
+    assert_int_equal(strlen(psnap_yaml_root(doc)->first->text), 300000);
+    psnap_yaml_doc_free(doc);
+    fclose(file);
+    file = fopen(".", "r"); /* opens, but does not read */
+    assert_non_null(file);
+    assert_null(psnap_yaml_read(file, "here", &error));
+    assert_string_equal(error.message, "cannot read 'here': is a directory");
+    fclose(file);
+}
+
+#define CHECK_ERROR(call, place, words)                                                            \
+    do {                                                                                           \
+        char text_[1024];                                                                          \
+        assert_int_equal(call, PSNAP_ERROR_VALUE);                                                 \
+        assert_string_equal(psnap_error_format(&error, text_, sizeof text_), place words);         \
+    } while (0)
+
+static void typed_access_checks_and_explains(void **state)
+{
+    struct psnap_yaml_doc *doc = read_good("ways: 8\n"
+                                           "negative: -5\n"
+                                           "hex: 0x20\n"
+                                           "size: 32K\n"
+                                           "rate: 2.5e-1\n"
+                                           "quoted: '8'\n"
+                                           "word: eight\n"
+                                           "list: [1, x]\n"
+                                           "map: {}\n"
+                                           "nan: .nan\n"
+                                           "huge: 99999999999999999999\n"
+                                           "null:\n");
+    const struct psnap_yaml_node *root = psnap_yaml_root(doc), *list = psnap_yaml_get(root, "list");
+    struct psnap_error error;
+    const char *text;
+    uint64_t u = 0;
+    int64_t i = 0;
+    double r = 0;
+
+    (void)state;
+#define U64(key, low, high) psnap_yaml_u64(doc, psnap_yaml_get(root, key), low, high, &u, &error)
+    assert_int_equal(U64("ways", 1, 8), PSNAP_OK);
+    assert_int_equal(u, 8);
+    assert_int_equal(U64("hex", 0, 100), PSNAP_OK);
+    assert_int_equal(u, 32);
+    CHECK_ERROR(U64("ways", 1, 7), "t:1:7: ", "'ways' must be a whole number from 1 to 7, not '8'");
+    CHECK_ERROR(U64("ways", 9, 10),
+                "t:1:7: ", "'ways' must be a whole number from 9 to 10, not '8'");
+    CHECK_ERROR(U64("negative", 0, 7),
+                "t:2:11: ", "'negative' must be a whole number from 0 to 7, not '-5'");
+    CHECK_ERROR(U64("quoted", 0, 9),
+                "t:6:9: ", "'quoted' must be a whole number from 0 to 9, not the text '8'");
+    CHECK_ERROR(U64("size", 0, 9),
+                "t:4:7: ", "'size' must be a whole number from 0 to 9, not '32K'");
+    CHECK_ERROR(U64("map", 0, 9), "t:9:6: ", "'map' must be a whole number from 0 to 9, not a map");
+    CHECK_ERROR(U64("huge", 0, UINT64_MAX), "t:11:7: ",
+                "'huge' must be a whole number from 0 to 18446744073709551615, not "
+                "'99999999999999999999'");
+    CHECK_ERROR(U64("null", 0, 1), "t:12:6: ", "'null' must be a whole number from 0 to 1, not ''");
+    CHECK_ERROR(U64("missing", 0, 9), "t: ", "a required value is missing");
+    CHECK_ERROR(psnap_yaml_u64(doc, list->last, 0, 9, &u, &error),
+                "t:8:11: ", "an item of 'list' must be a whole number from 0 to 9, not 'x'");
+    assert_int_equal(u, 32);
+
+    assert_int_equal(psnap_yaml_i64(doc, psnap_yaml_get(root, "negative"), -5, 0, &i, &error), 0);
+    assert_int_equal(i, -5);
+    CHECK_ERROR(psnap_yaml_i64(doc, psnap_yaml_get(root, "negative"), -4, 4, &i, &error),
+                "t:2:11: ", "'negative' must be a whole number from -4 to 4, not '-5'");
+
+    assert_int_equal(psnap_yaml_size(doc, psnap_yaml_get(root, "size"), 0, 65536, &u, &error), 0);
+    assert_int_equal(u, 32768);
+    CHECK_ERROR(psnap_yaml_size(doc, psnap_yaml_get(root, "size"), 0, 100, &u, &error),
+                "t:4:7: ", "'size' must be a size (4096, 32K, 1M) from 0 to 100, not '32K'");
+
+    assert_int_equal(psnap_yaml_real(doc, psnap_yaml_get(root, "rate"), 0, 1, &r, &error), 0);
+    assert_true(r == 0.25);
+    CHECK_ERROR(psnap_yaml_real(doc, psnap_yaml_get(root, "nan"), 0, 0.5, &r, &error),
+                "t:10:6: ", "'nan' must be a number from 0 to 0.5, not '.nan'");
+
+    assert_int_equal(psnap_yaml_text(doc, psnap_yaml_get(root, "quoted"), &text, &error), 0);
+    assert_string_equal(text, "8");
+    CHECK_ERROR(psnap_yaml_text(doc, list, &text, &error),
+                "t:8:7: ", "'list' must be one value, not a list");
+    psnap_yaml_doc_free(doc);
+}
+
+static void structure_is_checked(void **state)
+{
+    static const char *const keys[] = {"size_bytes", "line_bytes", "ways", NULL};
+    struct psnap_yaml_doc *doc = read_good("ways: 1\nline_byte: 2\n");
+    const struct psnap_yaml_node *root = psnap_yaml_root(doc);
+    struct psnap_error error;
+
+    (void)state;
+    assert_int_equal(psnap_yaml_expect(doc, root, PSNAP_YAML_MAP, "a machine", &error), PSNAP_OK);
+    CHECK_ERROR(psnap_yaml_expect(doc, root, PSNAP_YAML_SEQUENCE, "a machine", &error),
+                "t:1:1: ", "a machine must be a list, not a map");
+    CHECK_ERROR(psnap_yaml_expect(doc, root->last, PSNAP_YAML_MAP, "a level", &error),
+                "t:2:12: ", "a level must be a map, not one value");
+    CHECK_ERROR(psnap_yaml_expect(doc, NULL, PSNAP_YAML_MAP, "levels", &error),
+                "t: ", "levels: missing");
+    CHECK_ERROR(psnap_yaml_known_keys(doc, root, keys, &error),
+                "t:2:1: ", "no key 'line_byte' here; did you mean 'line_bytes'?");
+    assert_int_equal(
+        psnap_yaml_known_keys(doc, root, (const char *const[]){"ways", "line_byte", NULL}, &error),
+        PSNAP_OK);
+    assert_int_equal(psnap_yaml_known_keys(doc, root, (const char *const[]){NULL}, &error),
+                     PSNAP_ERROR_VALUE);
+    assert_string_equal(error.message, "no key 'ways' here");
+    assert_ptr_equal(psnap_yaml_require(doc, root, "ways", &error), root->first);
+    assert_null(psnap_yaml_require(doc, root, "size_bytes", &error));
+    assert_string_equal(error.message, "the key 'size_bytes' is missing");
+    assert_int_equal(error.src_line, 1);
+    assert_int_equal(psnap_yaml_fail(doc, root->last, &error, PSNAP_ERROR_VERSION, "version %d", 9),
+                     PSNAP_ERROR_VERSION);
+    assert_string_equal(error.message, "version 9");
+    assert_int_equal(error.column, 12);
+    psnap_yaml_doc_free(doc);
+}
+
+static char *write_text(const struct psnap_yaml_doc *doc)
+{
+    struct psnap_error error;
+    char *text = NULL;
+    size_t size = 0;
+    FILE *file = open_memstream(&text, &size);
+
+    assert_int_equal(psnap_yaml_write(doc, file, &error), PSNAP_OK);
+    fclose(file);
+    return text;
+}
+
+static void written_documents_look_right(void **state)
+{
+    struct psnap_yaml_doc *doc = psnap_yaml_doc_new("t");
+    struct psnap_yaml_node *root = psnap_yaml_add_map(doc, NULL, NULL, PSNAP_YAML_BLOCK);
+    struct psnap_yaml_node *loops = psnap_yaml_add_sequence(doc, root, "loops", PSNAP_YAML_BLOCK);
+    struct psnap_yaml_node *loop = psnap_yaml_add_map(doc, loops, NULL, PSNAP_YAML_BLOCK);
+    struct psnap_yaml_node *region = psnap_yaml_add_map(doc, loop, "region", PSNAP_YAML_FLOW);
+    struct psnap_yaml_node *strides =
+        psnap_yaml_add_sequence(doc, region, "strides", PSNAP_YAML_FLOW);
+    char *text;
+
+    (void)state;
+    psnap_yaml_add_u64(doc, strides, NULL, UINT64_MAX);
+    psnap_yaml_add_i64(doc, strides, NULL, INT64_MIN);
+    psnap_yaml_add_real(doc, strides, NULL, 0.1);
+    psnap_yaml_add_text(doc, region, "12", "12");
+    psnap_yaml_add_text(doc, loop, "id", "spmv:30.vector");
+    psnap_yaml_add_text(doc, loop, "yes", "no");
+    psnap_yaml_add_text(doc, loop, "n", "");
+    psnap_yaml_add_text(doc, loop, "site", "main cg.c:120");
+    psnap_yaml_add_text(doc, loop, "colon", "a: b");
+    psnap_yaml_add_text(doc, loop, "hash", "a #b");
+    psnap_yaml_add_text(doc, loop, "lines", "a\nb");
+    psnap_yaml_add_text(doc, loop, "bytes", "\xff\xc3\xa4");
+    psnap_yaml_add_map(doc, root, "none", PSNAP_YAML_BLOCK);
+    text = write_text(doc);
+    assert_string_equal(text, "loops:\n"
+                              "- region: {strides: [18446744073709551615, -9223372036854775808, "
+                              "0.1], '12': '12'}\n"
+                              "  id: spmv:30.vector\n"
+                              "  'yes': 'no'\n"
+                              "  n: ''\n"
+                              "  site: main cg.c:120\n"
+                              "  colon: 'a: b'\n"
+                              "  hash: 'a #b'\n"
+                              "  lines: \"a\\nb\"\n"
+                              "  bytes: \xef\xbf\xbd\xc3\xa4\n"
+                              "none: {}\n");
+    free(text);
+    psnap_yaml_doc_free(doc);
+}
+
+static void texts_read_back_as_texts(void **state)
+{
+    static const char *const texts[] = {
+        "",
+        " ",
+        "~",
+        "null",
+        "true",
+        "No",
+        "on",
+        "1",
+        "-1",
+        "0x1F",
+        "1e5",
+        ".5",
+        ".inf",
+        "-.5",
+        "1:30",
+        "=",
+        "<<",
+        "-",
+        "?",
+        ":",
+        "- a",
+        "a:",
+        "#a",
+        "'",
+        "\"",
+        "[a",
+        "{a}",
+        "a,b",
+        "&a",
+        "*a",
+        "!a",
+        "%a",
+        "@a",
+        "`a",
+        " a",
+        "a ",
+        "a\n",
+        "\na",
+        "a\tb",
+        "\x01",
+        "\x7f",
+        "---",
+        "...",
+        "|",
+        ">",
+        "a\r\n",
+        "\xc2\x85",
+        "\xe2\x80\xa8",
+        "\xef\xbb\xbfx",
+        "\xf0\x9f\x98\x80",
+        "2001-12-14",
+        "+12e03",
+        "_1",
+        "a\\b",
+    };
+    struct psnap_yaml_doc *doc, *back;
+    char *text;
+
+    (void)state;
+    for (int style = PSNAP_YAML_BLOCK; style <= PSNAP_YAML_FLOW; style++) {
+        const struct psnap_yaml_node *node;
+        doc = psnap_yaml_doc_new("t");
+        struct psnap_yaml_node *root =
+            psnap_yaml_add_map(doc, NULL, NULL, (enum psnap_yaml_style)style);
+        for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+            psnap_yaml_add_text(doc, root, texts[i], texts[i]);
+        text = write_text(doc);
+        back = read_good(text);
+        node = psnap_yaml_root(back)->first;
+        for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++, node = node->next) {
+            uint64_t u;
+            double r;
+            assert_string_equal(node->key, texts[i]);
+            assert_string_equal(node->text, texts[i]);
+            assert_int_not_equal(psnap_yaml_u64(back, node, 0, UINT64_MAX, &u, NULL), PSNAP_OK);
+            assert_int_not_equal(psnap_yaml_real(back, node, -DBL_MAX, DBL_MAX, &r, NULL),
+                                 PSNAP_OK);
+        }
+        assert_null(node);
+        psnap_yaml_doc_free(back);
+        psnap_yaml_doc_free(doc);
+        free(text);
+    }
+}
+
+/* Random trees */
+
+static void random_text(struct psnap_rng *rng, char *text, size_t length)
+{
+    static const char *const pieces[] = {"a",  "B",  "7",        " ",  ":", "#", "'",
+                                         "\"", ",",  "[",        "]",  "{", "}", "-",
+                                         "\n", "\t", "\xc3\xa9", "\\", "~", "."};
+    char *to = text;
+
+    for (size_t i = 0; i < length; i++) {
+        const char *piece = pieces[psnap_rng_below(rng, sizeof pieces / sizeof pieces[0])];
+        memcpy(to, piece, strlen(piece));
+        to += strlen(piece);
+    }
+    *to = '\0';
+}
+
+static void random_tree(struct psnap_yaml_doc *doc, struct psnap_yaml_node *parent, const char *key,
+                        struct psnap_rng *rng, int depth)
+{
+    const uint64_t choice = psnap_rng_below(rng, parent ? 6 : 2);
+    const enum psnap_yaml_style style =
+        psnap_rng_below(rng, 3) ? PSNAP_YAML_BLOCK : PSNAP_YAML_FLOW;
+    char text[512];
+
+    if (choice < 2 && depth < 8) {
+        struct psnap_yaml_node *node = choice ? psnap_yaml_add_map(doc, parent, key, style)
+                                              : psnap_yaml_add_sequence(doc, parent, key, style);
+        const uint64_t n = psnap_rng_below(rng, 6);
+        for (uint64_t i = 0; i < n; i++) {
+            char *end;
+            random_text(rng, text, psnap_rng_below(rng, 12));
+            end = text + strlen(text);
+            snprintf(end, 8, "%d", (int)i); /* distinct keys */
+            random_tree(doc, node, choice ? text : NULL, rng, depth + 1);
+        }
+    } else if (choice == 2) {
+        psnap_yaml_add_u64(doc, parent, key, psnap_rng_next(rng));
+    } else if (choice == 3) {
+        psnap_yaml_add_i64(doc, parent, key, (int64_t)psnap_rng_next(rng));
+    } else if (choice == 4) {
+        psnap_yaml_add_real(doc, parent, key, (double)psnap_rng_next(rng) / 1e9);
+    } else {
+        random_text(rng, text, psnap_rng_below(rng, psnap_rng_below(rng, 10) ? 20 : 200));
+        psnap_yaml_add_text(doc, parent, key, text);
+    }
+}
+
+static void check_same(const struct psnap_yaml_node *a, const struct psnap_yaml_node *b)
+{
+    assert_int_equal(a->kind, b->kind);
+    assert_int_equal(a->count, b->count);
+    assert_int_equal(!a->key, !b->key);
+    if (a->key)
+        assert_string_equal(a->key, b->key);
+    if (a->kind == PSNAP_YAML_SCALAR) {
+        assert_string_equal(a->text, b->text);
+        assert_true(b->quoted || !a->quoted);
+    }
+    for (a = a->first, b = b->first; a; a = a->next, b = b->next)
+        check_same(a, b);
+}
+
+static void random_trees_survive_writing_and_reading(void **state)
+{
+    struct psnap_rng rng;
+
+    (void)state;
+    for (uint64_t seed = 0; seed < 3000; seed++) {
+        struct psnap_yaml_doc *doc = psnap_yaml_doc_new("t"), *back;
+        char *text, *again;
+        psnap_rng_init(&rng, seed);
+        random_tree(doc, NULL, NULL, &rng, 0);
+        text = write_text(doc);
+        back = read_good(text);
+        check_same(psnap_yaml_root(doc), psnap_yaml_root(back));
+        again = write_text(back); /* written again: what was read is what is written */
+        psnap_yaml_doc_free(doc);
+        doc = read_good(again);
+        check_same(psnap_yaml_root(back), psnap_yaml_root(doc));
+        psnap_yaml_doc_free(back);
+        psnap_yaml_doc_free(doc);
+        free(text);
+        free(again);
+    }
+}
+
+static void writing_fails_cleanly(void **state)
+{
+    struct psnap_yaml_doc *doc = psnap_yaml_doc_new("t");
+    struct psnap_yaml_node *root;
+    struct psnap_error error;
+    FILE *file = fopen("/dev/full", "w");
+
+    (void)state;
+    assert_int_equal(psnap_yaml_write(doc, file, &error), PSNAP_ERROR_USAGE);
+    root = psnap_yaml_add_sequence(doc, NULL, NULL, PSNAP_YAML_BLOCK);
+    for (uint64_t i = 0; i < 10000; i++)
+        psnap_yaml_add_u64(doc, root, NULL, i);
+    assert_int_equal(psnap_yaml_write(doc, file, &error), PSNAP_ERROR_IO);
+    assert_string_equal(error.message, "cannot write 't': no space left on device");
+    psnap_yaml_doc_free(doc);
+    fclose(file);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(positions_and_structure_are_kept),
+        cmocka_unit_test(bad_input_is_refused_with_its_place),
+        cmocka_unit_test(limits_hold),
+        cmocka_unit_test(duplicate_keys_are_found_among_many),
+        cmocka_unit_test(files_are_read_whole),
+        cmocka_unit_test(typed_access_checks_and_explains),
+        cmocka_unit_test(structure_is_checked),
+        cmocka_unit_test(written_documents_look_right),
+        cmocka_unit_test(texts_read_back_as_texts),
+        cmocka_unit_test(random_trees_survive_writing_and_reading),
+        cmocka_unit_test(writing_fails_cleanly),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
