@@ -2,15 +2,15 @@
 /*
  * adi: the heat equation on a square of n by n points, n = SIZE, by alternating directions
  * (Peaceman and Rachford): each of the ITERATIONS time steps is implicit along the columns,
- * then along the rows. A line's tridiagonal system is eliminated forwards and
- * substituted backwards (Thomas); p and q keep the elimination's factors of every line.
+ * then along the rows. A line's tridiagonal system is eliminated forwards and substituted
+ * backwards (Thomas); p and q keep the elimination's factors of every line.
  *
- * Accesses: four regions of 8 n^2 bytes (globals), about 20 n^2 accesses a step. columns()
+ * Accesses: four regions of 8 n^2 bytes (globals), about 17 n^2 accesses a step. columns()
  * runs its inner loops down u and v by strides of 8 n bytes, forwards and then backwards,
- * while p and q go along rows: n lines of each column are needed again by the next
- * columns, so a cache of about 24 n lines keeps them, a smaller one misses on every access to
- * a column. rows() goes by 8 and -8 bytes in u, p and q, and reads its neighbours 8 n
- * bytes away in v. Whole arrays come again only half a step later.
+ * while p and q go along rows: a column touches n lines of u and n of v, which the next
+ * columns need again, so a cache that keeps 128 n bytes (with lines of 64) misses on one column
+ * in 8 and a smaller one on nearly every access to u and v. rows() goes by 8 and -8 bytes and
+ * reads neighbours 8 n bytes away in v. A whole array comes again only half a step later.
  */
 #include "sample.h"
 

@@ -3,12 +3,13 @@
  * bfs: breadth-first search from ITERATIONS vertices of a random undirected graph of
  * n = SIZE vertices and 8 n edges, in compressed rows, with a queue.
  *
- * Accesses: search() takes vertices from the queue (4 n bytes, written and read at unit stride,
- * which the data decide), loads the bounds of a vertex's edges (random in 8 n bytes),
- * its 16 neighbours on average at unit stride (random runs of 64 bytes in 64 n), and for each
- * neighbour its distance (random in 4 n), which is stored when it is new. About 37 n accesses
- * a search; 32 n of them are half edges at 2 or more lines a run, half distances that hit
- * when 4 n bytes fit. Every edge is loaded once a search. build() scatters likewise.
+ * Accesses: search() takes vertices from the queue (4 n bytes, written and read at unit
+ * stride), loads the bounds of a vertex's edges (8 n bytes, at random), its 16 neighbours on
+ * average at unit stride (runs of 64 bytes, at random in 64 n) and the distance of each
+ * neighbour (4 n bytes, at random), which is stored when it is new: the data decide. About
+ * 44 n accesses a search. Each neighbour is loaded once a search, so its lines miss, about two
+ * to a vertex, unless 64 n bytes fit; the 16 n distances hit when 4 n bytes fit. build()
+ * counts and scatters the edges likewise. Five regions (heap).
  */
 #include "sample.h"
 

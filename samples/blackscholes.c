@@ -5,10 +5,10 @@
  *
  * Accesses: price() loads the five numbers and the type of an option, each from an array of
  * its own, and stores the price: seven streams at unit stride, six of 8 n bytes and one of n
- * (heap), 7 n accesses a pass and nothing used twice. A line of reals misses once in 8 elements
- * when 49 n bytes exceed the cache, else all hits after the first pass. Branches on the type
- * (random) and on signs change no addresses. Time goes to exponentials and logarithms;
- * coefficients are constants in memory that the compiler may load.
+ * (heap), 7 n accesses a pass and nothing used twice. Each stream misses once a line when
+ * 49 n bytes exceed the cache, else all hits after the first pass. Branches on the type
+ * (random) and on signs change no addresses. The compiler may load coefficients from
+ * constants that always hit; tables inside libm are not the program's.
  */
 #include "sample.h"
 

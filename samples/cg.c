@@ -5,12 +5,13 @@
  * A has n = SIZE rows of 129 entries on average in compressed rows and is diagonally
  * dominant, so positive definite. ITERATIONS steps.
  *
- * Accesses: nearly all in multiply(), about 129 n times a round: value and column at unit
- * stride (8 and 4 bytes) and a gather from p at random. So 12 * 129 n bytes stream by and come
- * again a round later, while a vector of 8 n bytes is hit everywhere: a cache of some
- * times 8 n bytes misses on the stream alone (3 lines in 16 entries), a smaller one also on
- * most gathers. The rest are passes at unit stride over p, q, r, z (8 n bytes each),
- * at most 14 n accesses a round. build() counts and scatters entries in random order.
+ * Accesses: nearly all in multiply(), three for each of 129 n entries a round: value and
+ * column at unit stride (8 and 4 bytes) and a gather from p at random. So 12 * 129 n bytes
+ * stream by and come again a round later, while the 8 n bytes of p are used everywhere: a
+ * cache of several times 8 n bytes misses on the stream alone (3 lines of 64 bytes in 16
+ * entries), a smaller one on most gathers too. The rest are passes at unit stride over p, q,
+ * r and z (8 n bytes each), 14 n accesses a round. build() scatters entries at random. All
+ * regions are on the heap.
  */
 #include "sample.h"
 

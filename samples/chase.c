@@ -3,13 +3,12 @@
  * chase: follow pointers through n = SIZE nodes linked into one random cycle (Sattolo's
  * shuffle), ITERATIONS times round.
  *
- * Accesses: chase() loads value and next of a node of 64 bytes, then goes where next
- * points; 2 n a round over a region of 64 n bytes (heap). The value's line has just been
- * missed or hit, so next always hits (when lines are at least 16 bytes). A node comes again
- * after all the others: reuse distance n - 1 always, so LRU misses on every value as soon
- * as 64 n bytes exceed the cache, and on none after the first round when they fit. A
- * set-associative cache is spared nothing: the addresses are dense. init() walks order[] and
- * the nodes at unit stride, and the shuffle swaps order[] (4 n bytes) at random.
+ * Accesses: chase() loads value and next of a node of 64 bytes, then goes where next points:
+ * 2 n a round over a region of 64 n bytes (heap). The value's line has just come, so next
+ * always hits. A node comes again after all the others, at a reuse distance of n - 1: LRU
+ * misses on every value as soon as 64 n bytes exceed the cache, and on none after the first
+ * round when they fit. init() walks order (4 n bytes) and the nodes at unit stride, and the
+ * shuffle swaps elements of order at random.
  */
 #include "sample.h"
 

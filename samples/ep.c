@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * ep: pairs of normally distributed numbers by Marsaglia's polar method, counted by
- * their distance from the origin, as NPB EP does: ITERATIONS batches of n = SIZE pairs.
+ * ep: pairs of normally distributed numbers by Marsaglia's polar method, counted by their
+ * distance from the origin, as NPB EP does: ITERATIONS batches of n = SIZE pairs.
  *
- * Accesses: fill() stores 2 n reals at unit stride, tally() loads them; one region of 16 n bytes
- * (heap), written and read again by every batch, 4 n accesses. A pair inside the unit
- * circle (pi / 4 of them, at random) adds one to one of 16 counters, 128 bytes that
- * always hit. When 16 n bytes fit in a cache, all hits after the first batch; else one miss a
- * line in both loops. Most of the time goes to logarithms, not to memory.
+ * Accesses: fill() stores 2 n reals at unit stride and tally() loads them: one region of
+ * 16 n bytes (heap), 4 n accesses a batch, fewer when vectorised. A pair inside the unit
+ * circle (pi / 4 of them, at random) adds one to one of 16 counters, 128 bytes that always hit.
+ * When 16 n bytes fit in a cache, all hits after the first batch; else both loops miss once a
+ * line. Most of the time goes to logarithms, not to memory.
  */
 #include "sample.h"
 

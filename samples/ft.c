@@ -4,13 +4,13 @@
  * Fourier space, as NPB FT does: transform once, then for each of the ITERATIONS time steps
  * multiply by the decay of each mode, transform back and sum some points.
  *
- * Accesses: an element is 16 bytes, an array 16 n^3 (three regions with decay[], 40 n^3 bytes,
- * heap). transform() passes over the array once for each dimension: a line of n elements,
- * 16 bytes, 16 n or 16 n^2 bytes apart, is copied to a buffer, transformed there in log2 n passes
- * (Stockham) between two buffers of 16 n bytes, which stay in any cache, and copied back.
- * So of about 15 log2 n + 12 accesses a point and step most hit; the copies along y and z
- * use 16 bytes of each line, and n lines must stay for the next line's copy to find them: at
- * strides of a power of two they fall into few sets. evolve() is at unit stride.
+ * Accesses: two regions of 16 n^3 bytes and decay[] of 8 n^3 (heap). transform() passes over
+ * an array once for each dimension: a line of n elements, 16, 16 n or 16 n^2 bytes apart, is
+ * copied to a buffer, transformed there in log2 n passes between two buffers of 16 n bytes
+ * (Stockham; a memcpy if log2 n is odd), which any cache keeps, and copied back. So of about
+ * 12 log2 n accesses a point and step most hit. The copies along y and z use 16 bytes of a
+ * line, and n lines must stay for the next line's copy to find them; at strides of a power
+ * of two they fall into few sets. evolve() is at unit stride.
  */
 #include "sample.h"
 

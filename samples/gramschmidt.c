@@ -4,11 +4,12 @@
  * ITERATIONS factors anew. Matrices lie by rows, but the algorithm works on columns.
  *
  * Accesses: for each column k of q, all later columns j of a, twice: 5 n accesses each,
- * 2.5 n^3 in all, in a triangle (j > k). Every inner loop strides by 8 n bytes, so each access
- * is to a line of its own: a column touches n lines of 8 useful elements, which the next
- * columns use if the cache keeps n lines (the column of q and 8 columns of a, 128 n bytes);
- * the whole of a, 8 n^2 bytes, comes again with the next k. Three regions of 8 n^2 bytes
- * (heap). Strides of a power of two fall into few sets and miss sooner.
+ * 2.5 n^3 in all, in a triangle (j > k). Every inner loop strides by 8 n bytes, so each
+ * access is to a line of its own: a column touches n lines with 8 elements each, which the
+ * next columns use if the cache keeps the n lines of q's column and those of 8 columns of a,
+ * 128 n bytes with lines of 64; the whole of a, 8 n^2 bytes, comes again with the next k.
+ * Three regions of 8 n^2 bytes (heap). Strides of a power of two fall into few sets and miss
+ * sooner.
  */
 #include "sample.h"
 

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * hashjoin: join two tables on a key: build a hash table with chains over the n = SIZE
- * tuples of one, probe it with the 4 n tuples of the other, half of which find their
- * match; ITERATIONS probes of the whole other table.
+ * tuples of one, probe it with the 4 n tuples of the other, half of which find their match;
+ * ITERATIONS probes of the whole other table.
  *
- * Accesses: probe() loads its tuples of 16 bytes at unit stride (64 n bytes), then a bucket at
- * random (8 bytes of up to 16 n), then each entry of its chain (24 bytes of 24 n), linked by
- * pointers: 1.5 of them on average, as many buckets as tuples or twice as many. About 7 accesses a
- * probe. Between two visits of a bucket lie about as many other probes as there are
- * buckets, so the hit rate on buckets and chains is about the part of 40 n bytes that the cache
- * keeps beside the stream. build() stores entries at unit stride and pushes each on a random
- * bucket. Four regions (heap).
+ * Accesses: probe() loads its tuples of 16 bytes at unit stride (64 n bytes), then a bucket
+ * at random (8 bytes in 8 n to 16 n), then follows its chain, at most one entry on average,
+ * to entries anywhere in 24 n bytes: about 5 accesses a probe. Buckets and entries are hit
+ * about as often as the cache keeps their 32 n to 40 n bytes beside the stream. build()
+ * stores entries at unit stride and pushes each onto a random bucket. Four regions (heap),
+ * linked by pointers.
  */
 #include "sample.h"
 

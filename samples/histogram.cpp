@@ -4,12 +4,12 @@
  * find the quartiles. C++ with vectors, a template and lambdas, so that a profile must
  * name loops in templates and in the standard library.
  *
- * Accesses: pixels are 8 bytes, one vector of 8 n bytes. histogram() loads pixels at unit
- * stride (8 bytes, of which it uses 2 or 4) and adds one to a bin: 65536 bins of
- * brightness, 256 KB at random, and 64 tiles, 256 bytes that always hit. equalise() loads and
- * stores each pixel's brightness and looks the new one up in 512 KB. About 10 n accesses a
- * round. std::sort partitions depth first: 2 n accesses or so on each of log2 n depths, at
- * unit stride from both ends, within the cache once the part fits.
+ * Accesses: a pixel is 8 bytes, one vector of 8 n. histogram() loads 2 of the 8 at unit
+ * stride and adds one to a bin, at random in 65536 bins (256 KB) for brightness, in 64 that
+ * always hit for tiles. equalise() loads and stores each pixel and looks its new brightness
+ * up at random in 512 KB. About 10 n accesses a round. std::sort partitions depth first, from
+ * both ends at unit stride: 1 or 2 n accesses on each of log2 n depths, within the cache as
+ * soon as the part fits.
  */
 #include <algorithm>
 #include <new>

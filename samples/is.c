@@ -4,13 +4,12 @@
  * rankings, two keys changing between them, then the keys are put in order and checked.
  * Keys have a bell-shaped distribution over a range m of about n / 16.
  *
- * Accesses: rank() reads keys (4 n bytes, heap) at unit stride twice. First it counts them
- * into 1024 buckets, 4 KB that stay in any cache; then it scatters them into sorted[] (4 n
- * bytes) at 1024 places that all move forwards: as many lines are being filled, 64 KB. Last it
- * reads sorted[] at unit stride and counts each key in count[] (4 m bytes), at random but
- * within 4 m / 1024 bytes at a time. 10 n accesses a ranking, half of which miss
- * once a line when 8 n bytes exceed the cache. order(), at the end, goes to count[] and
- * sorted[] at random.
+ * Accesses: rank() reads keys (4 n bytes, heap) at unit stride twice: it counts them into 1024
+ * buckets (4 KB, a global), then scatters them into sorted (4 n bytes) at 1024 places that
+ * all move forwards, so that as many lines are being filled, 64 KB. Then it reads sorted at
+ * unit stride and counts each key in count (4 m bytes), at random but within 4 m / 1024 bytes
+ * at a time. 10 n accesses a ranking, 4 n of which stream by and miss once a line when 8 n
+ * bytes exceed the cache. order(), at the end, goes to count and sorted at random.
  */
 #include "sample.h"
 

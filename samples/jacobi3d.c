@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * jacobi3d: Jacobi's iteration for Laplace's equation on a cube of n^3 points, n = SIZE,
- * the boundary included and fixed; ITERATIONS sweeps, from one array to the other and
- * back.
+ * the boundary included and fixed; ITERATIONS sweeps, from one array to the other and back.
  *
- * Accesses: a point loads itself and its six neighbours and stores its new value: offsets
- * of 8, 8 n and 8 n^2 bytes to both sides, two regions of 8 n^3 bytes (globals), about 8 n^3
- * accesses a sweep. Every element is loaded seven times, first as the neighbour ahead in
- * i: a cache of three planes, 24 n^2 bytes, misses once a line of each array (per line of 64
- * bytes, 2 of 64 accesses); one of five rows of 8 n bytes but less than the planes
- * misses on three lines of the old array. A row of the new array is written at unit stride.
- * When n is a power of two, rows and planes of a column fall into few sets.
+ * Accesses: a point loads itself and its six neighbours and stores its new value: offsets of
+ * 8, 8 n and 8 n^2 bytes to both sides, two regions of 8 n^3 bytes (globals), 8 n^3 accesses a
+ * sweep, half when vectorised by two. A cache that keeps three planes, 24 n^2 bytes, misses
+ * once a line of each array (with lines of 64, 2 of 64 accesses); one that keeps five rows,
+ * 40 n bytes, but no planes, misses on three lines of the old array. When n is a power of
+ * two, neighbouring rows and planes fall into few sets.
  */
 #include "sample.h"
 

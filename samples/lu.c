@@ -5,12 +5,12 @@
  * anew.
  *
  * Accesses: one region of 8 n^2 bytes (heap), by rows. For each block, factor_panel() goes
- * down columns by 8 n bytes to find the pivot and through 32 elements of each row; then
- * update() subtracts from each row below, 8 (n - first) bytes, 32 multiples of the block's
- * rows: 3 accesses at unit stride a turn, n^3 in all less what is vectorised. A row stays in
- * the nearest cache while 32 rows pass it, 256 n bytes, which want the next; the rest of the
- * matrix comes once for each block, n / 32 times in all. Loop bounds shrink with
- * the block: squares and triangles.
+ * down a column by 8 n bytes to find the pivot and through 32 elements of each row; then
+ * update() subtracts from each row below, 8 (n - first) bytes, multiples of the block's 32
+ * rows: 3 accesses at unit stride for each product, n^3 in all, half when vectorised by
+ * two. A row stays in the nearest cache while 32 rows pass it, 256 n bytes, which want the
+ * next; the rest of the matrix comes once for each block, n / 32 times in all. Loop bounds
+ * shrink with the block: squares and triangles.
  */
 #include "sample.h"
 

@@ -5,12 +5,11 @@
  *
  * Accesses, to be counted by hand: init() stores a and b, 2 n^2; each multiply() loads a
  * and b n^3 times each and stores c n^2 times; checksum() loads c, n^2. Strides in the
- * inner loop of multiply(): 8 bytes through a row of a, 8 n through a column of b. Three
- * regions of 8 n^2 bytes, globals. A row of a (8 n bytes) is used n times in a row and
- * hits; a column of b touches n lines, used again by the next 7 columns if the cache keeps
- * n lines, and all of b is swept once for each row of a. With lines of 64 bytes, a misses
- * once in 8 n loads of a row, b once in 8 loads when n lines fit but b does not, and
- * always when they do not fit.
+ * inner loop of multiply(): 8 bytes along a row of a, 8 n down a column of b. Three regions
+ * of 8 n^2 bytes (globals). A row of a is used n times in turn and hits but for its first time:
+ * with lines of 64 bytes it misses once in 8 n loads. A column of b touches n lines: b misses
+ * once in 8 loads if the cache keeps these n lines for the next 7 columns, always if not, and
+ * only the first time if it keeps all of b.
  */
 #include "sample.h"
 

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * mergesort: sort n = SIZE integers by merging halves, recursively, short pieces by insertion;
- * ITERATIONS sorts of new numbers.
+ * mergesort: sort n = SIZE integers by merging halves, recursively, short pieces by
+ * insertion; ITERATIONS sorts of new numbers.
  *
- * Accesses: two regions of 8 n bytes (heap). sort() halves the array down to pieces of at most
- * 16, which insert() sorts in place, in 2 or 3 lines. merge() copies the left half to the
- * buffer at unit stride, then reads the buffer and the right half and writes the array, three
- * streams at unit stride whose order the numbers decide. About 4.5 n accesses on each of
- * log2(n / 16) depths. The recursion goes depth first: pieces of 12 bytes times their length
- * that fit in a cache are sorted within it, so a cache of s bytes misses only on the upper
- * log2(12 n / s) depths, once a line and stream.
+ * Accesses: an array of 8 n bytes and a buffer of half that (heap). sort() halves the array
+ * down to pieces of at most 16, which insert() sorts within 2 or 3 lines. merge() copies the
+ * left half to the buffer at unit stride, then reads the buffer and the right half and
+ * writes the array, three streams at unit stride whose order the numbers decide. About 3.5 n
+ * accesses on each of log2(n / 16) depths. The recursion goes depth first: a piece of k
+ * numbers for which 12 k bytes fit in a cache is sorted within it, so a cache of s bytes
+ * misses only on the upper log2(12 n / s) depths, once a line and stream.
  */
 #include "sample.h"
 

@@ -3,13 +3,14 @@
  * mg: Poisson's equation on a cube by multigrid: ITERATIONS V-cycles on (n + 1)^3 points,
  * n = SIZE, zero at the boundary, then on grids of half the edge down to n = 2.
  *
- * Accesses: each grid has three regions of 8 (n + 1)^3 bytes, u, f and r (heap), a seventh
- * more for all coarser ones together, which soon fit in a cache. residual() is a stencil of
- * seven points of u, and f and r at unit stride; smooth() adds r to u at unit stride;
- * coarsen() loads the 27 points of r around every other point in each dimension, in
- * 9 rows at a stride of 16 bytes; refine() loads eight points of the coarse u for each of the
- * fine ones. About 65 (n + 1)^3 accesses a cycle. Three planes, 24 (n + 1)^2 bytes,
- * are the working set of the stencils; a grid comes again with the next pass over it.
+ * Accesses: each grid has three regions of 8 (n + 1)^3 bytes, u, f and r (heap); all coarser
+ * ones together are a seventh of the finest and soon fit in a cache. residual() is a stencil
+ * of seven points of u, with f and r at unit stride; smooth() adds r to u at unit stride;
+ * coarsen() loads the 27 points of r around every other point in each dimension, nine rows
+ * at a stride of 16 bytes; refine() loads eight points of the coarse u for each of the fine
+ * one, each of them several times in turn. About 48 (n + 1)^3 accesses a cycle. Three planes,
+ * 24 (n + 1)^2 bytes, are the working set of the stencils; a grid comes again with the next
+ * pass over it.
  */
 #include "sample.h"
 

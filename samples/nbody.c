@@ -4,11 +4,11 @@
  * Euler and Cromer.
  *
  * Accesses: for each body, attract() passes over all bodies and loads the position and mass
- * of each: 4 loads a pair, 4 n^2 a step, in one region of 56 n bytes (heap), an array of
- * structures: offsets 8, 8, 32 and then 8 to the next body, so that 32 of 56 bytes are
- * used. Sums stay in registers and the velocity is stored n times a step only. A cache of 56 n
- * bytes hits always; a smaller one under LRU misses once a line, with lines of 64 bytes
- * nearly once in 4.6 loads.
+ * of each: 4 loads a pair (3 when two are loaded at once), up to 4 n^2 a step, in one region
+ * of 56 n bytes (heap), an array of structures of which 32 in 56 bytes are used. Sums stay in
+ * registers and the velocity is stored n times a step only. A cache of 56 n bytes always hits
+ * after the first pass; a smaller one under LRU misses once a line, with lines of 64 bytes 7
+ * times in 8 bodies.
  */
 #include "sample.h"
 

@@ -4,11 +4,11 @@
  * of n by n points, n = SIZE, its boundary fixed; ITERATIONS sweeps.
  *
  * Accesses: one region of 8 n^2 bytes (heap); a point loads the nine points around it in
- * three rows and stores the middle: offsets of 8 and 8 n bytes, about 8 to 10 n^2 accesses a
- * sweep (the left neighbour was just computed and may stay in a register). Three rows, 24 n
+ * three rows and stores the middle: offsets of 8 and 8 n bytes, 9 n^2 accesses a sweep, or
+ * 10 n^2 when the left neighbour, just computed, is not kept in a register. Three rows, 24 n
  * bytes, are the working set: a cache that keeps them misses once a line (of 64 bytes, once
- * in about 72 accesses), a smaller one three times. A sweep later everything comes again.
- * Each point waits for its left neighbour, so the loop is slow for what it loads.
+ * in 72 accesses), a smaller one three times. The whole square comes again with the next
+ * sweep. Each point waits for its left neighbour.
  */
 #include "sample.h"
 

@@ -7,9 +7,9 @@
  * Accesses: multiply() loads value (8 bytes) and column (4) at unit stride, 17 n entries,
  * and gathers from x: mostly from a band of 4 KB that moves down with the rows and stays in
  * any cache, one in four anywhere in 8 n bytes. It stores y at unit stride and loads the
- * bounds of each row. 54 n accesses a step, 220 n bytes: the matrix streams by at 3 lines in 16
- * entries when it does not fit; a cache that keeps x, 8 n bytes, misses on nothing
- * else. The inner loop is short and its length hard to foresee.
+ * bounds of each row. About 54 n accesses and 220 n bytes a step: the matrix streams by at 3
+ * lines of 64 bytes in 16 entries; a cache that keeps x misses on little else. The inner
+ * loop is short and its length hard to foresee.
  */
 #include "sample.h"
 

@@ -5,10 +5,10 @@
  *
  * Accesses: unit stride throughout, three regions of 8 n bytes (globals), 10 n accesses a
  * round where one access is one element (optimised code moves two or more at once, and
- * makes a memcpy of copy). Nothing is used twice within a loop, so while 24 n bytes exceed
- * a cache, every line misses once in each loop that touches it: hit rate 1 - 8/line for
- * scalar accesses, at every level alike. When 24 n bytes fit, everything hits after
- * the first round.
+ * makes a memcpy of copy). Nothing is used twice within a loop, so as long as 24 n bytes
+ * exceed a cache, every line misses once in each loop that touches it: a hit rate of
+ * 1 - 8 / line at the first level for scalar accesses, and 0 behind it. When 24 n bytes fit, all
+ * hits after the first round.
  */
 #include "sample.h"
 

@@ -3,12 +3,12 @@
  * symm: C = alpha A B + beta C with A symmetric, of which only the lower triangle is
  * stored, all of n = SIZE rows and columns; ITERATIONS multiplies again.
  *
- * Accesses: the inner loop goes down a column of b and c up to row i (a triangle, n^3 / 2
+ * Accesses: the inner loop goes down a column of b and of c to row i (a triangle, n^3 / 2
  * turns) and along row i of a: strides of 8 n bytes in b and c, 8 in a, 4 accesses a turn and
- * 2 n^3 in all. Three regions of 8 n^2 bytes (heap), of a only half is used. The columns touch
- * 2 i lines whose other elements the next j use if the cache keeps them (128 i bytes with
- * lines of 64), else all but a miss; the rows above i of b and c, 16 n i bytes, come again
- * with the next i.
+ * 2 n^3 in all. Three regions of 8 n^2 bytes (heap), of a only half is used. The columns
+ * touch 2 i lines whose other elements the next j use if the cache keeps them (128 i bytes
+ * with lines of 64), else nearly all of these miss; the rows of b and c above i, 16 n i bytes,
+ * come again with the next i.
  */
 #include "sample.h"
 
