@@ -30,6 +30,10 @@
 #define PSNAP_ENV_OUT "PSNAP_OUT"         /* set by the user: start a collector, write here */
 #define PSNAP_ENV_COMMAND "PSNAP_COMMAND" /* set by the user: the psnap program to start */
 
+/* What `psnap cc` tells the pass. */
+#define PSNAP_ENV_STAGE "PSNAP_STAGE"           /* "optimized" (default), "vectorizer-start" */
+#define PSNAP_ENV_CC_COMMAND "PSNAP_CC_COMMAND" /* becomes psnap_module.command */
+
 enum {
     PSNAP_CHUNK_WORDS = 8192,
     PSNAP_RING_CHUNKS = 8,
@@ -98,12 +102,14 @@ struct psnap_module {
     const unsigned char *pieces;
     const unsigned char *sites;
     void *const *globals;
+    const char *abi;     /* PSNAP_CAPTURE_ABI_SYMBOL: does not link with another runtime */
+    const char *command; /* the psnap program that compiled the module */
     uint64_t piece_count, site_count, global_count;
 };
 
 enum psnap_ring_state {
     PSNAP_RING_FREE = 0,
-    PSNAP_RING_TAKEN = 1,   /* being set up by its thread */
+    PSNAP_RING_TAKEN = 1, /* being set up by its thread */
     PSNAP_RING_ACTIVE = 2,
     PSNAP_RING_FINISHED = 3 /* its thread has ended; the collector frees it */
 };
@@ -118,8 +124,10 @@ struct psnap_ring {
     uint32_t state;                         /* enum psnap_ring_state */
     uint32_t thread;                        /* in order of first record, 0 is the first */
     uint64_t frame;                         /* stack pointer in its first instrumented frame */
-    uint64_t stack_low, stack_high;         /* mapping that holds it */
-    uint64_t padding[7];
+    uint64_t stack_low, stack_high;         /* range that its stack may use */
+    uint64_t local;                         /* address of a thread-local variable of ours ... */
+    uint64_t local_low, local_high;         /* ... and the mapping that holds it */
+    uint64_t padding[4];
     uint64_t consumed;         /* by the collector */
     uint32_t consumed_futex;   /* goes up with each chunk consumed */
     uint32_t producer_waiting; /* the producer sleeps on consumed_futex */
@@ -128,16 +136,16 @@ struct psnap_ring {
 
 struct psnap_session {
     uint32_t magic, abi;
-    uint32_t collector_pid; /* in the collector's pid namespace */
+    uint32_t collector_pid; /* 0 until the collector runs */
     uint32_t program_pid;   /* of the process that attached; 0 before */
     uint32_t doorbell;      /* futex: goes up when a chunk is left behind */
     uint32_t collector_waiting;
     uint32_t next_thread;
-    uint32_t closing;      /* program: 1 when its exit handlers are done */
-    uint32_t closed;       /* futex, collector: 1 when the profile is written */
-    uint32_t other_images; /* processes that found the session taken (fork, exec, children) */
+    uint32_t closing;      /* program: 1 when its exit handlers wait for the collector */
+    uint32_t closed;       /* futex, collector: 1 when its files are written, or it failed */
+    uint32_t unrecorded;   /* processes that found the session taken (fork, exec, children) */
     uint32_t threads_lost; /* threads that found no free ring */
-    uint32_t torn;         /* the runtime could not send a module's table */
+    uint32_t abandoned;    /* the program gave the collector up for dead */
     struct psnap_ring rings[PSNAP_RINGS];
 };
 

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The collector: an instrumented program that is running, as an access stream.
+ *
+ * The shared memory is made first, its path given to the program in
+ * PSNAP_ENV_SESSION; the source then delivers the program's accesses, with
+ * canonical addresses, while it runs, and ends when it has. A program that
+ * crashes or is killed delivers all that it had published. Accesses of one
+ * thread come in their order; threads come chunk by chunk, as they are read.
+ */
+#ifndef PSNAP_CAPTURE_CAPTURE_H
+#define PSNAP_CAPTURE_CAPTURE_H
+
+#include <sys/types.h>
+
+#include "formats/base/stream.h"
+
+/* What a finished recording has to say about its completeness. */
+struct psnap_capture_report {
+    uint32_t modules;      /* instrumented modules that ran; 0: the program is not instrumented */
+    uint32_t threads;      /* threads recorded */
+    uint32_t unrecorded;   /* further processes: forked, exec'd, started by the program */
+    uint32_t threads_lost; /* threads that found no free ring: their accesses are missing */
+    uint32_t is_abandoned; /* the program could not reach the collector: accesses are missing */
+    pid_t program;         /* the process that was recorded, 0 when none was */
+};
+
+/* A new session with shared memory of its own. NULL on failure, with `error` filled. */
+PSNAP_API struct psnap_source *psnap_capture_new(struct psnap_error *error);
+
+/* A session whose memory the program has made and this process inherited as `fd` (owned). */
+PSNAP_API struct psnap_source *psnap_capture_adopt(int fd, struct psnap_error *error);
+
+/* Where the program finds the memory: "/proc/123/fd/4". Owned by the source. */
+PSNAP_API const char *psnap_capture_path(const struct psnap_source *capture);
+
+/*
+ * The stream ends when process `pid` has ended, and the one that recorded, if
+ * it is another, too. The caller reaps its own children.
+ */
+PSNAP_API enum psnap_status psnap_capture_watch(struct psnap_source *capture, pid_t pid,
+                                                struct psnap_error *error);
+
+PSNAP_API struct psnap_capture_report psnap_capture_report(const struct psnap_source *capture);
+
+/* Files are written (or have failed): lets a program go that waits for that in its exit. */
+PSNAP_API void psnap_capture_close(struct psnap_source *capture);
+
+#endif

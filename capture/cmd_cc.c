@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * psnap cc, psnap c++: the user's clang command line with the capture pass
+ * loaded and, when it links, the runtime added. Everything else passes through.
+ *
+ * Options of our own start with --psnap-: --psnap-stage=vectorizer-start puts
+ * the pass before vectorisation. PSNAP_CLANG and PSNAP_CLANGXX name another
+ * compiler.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "formats/base/capture_abi.h"
+#include "formats/base/cmd.h"
+
+/* What a command line asks for, as far as we must know. */
+struct request {
+    bool has_input, stops_early, preprocesses, has_debug, is_relocatable;
+};
+
+static bool starts_with(const char *text, const char *prefix)
+{
+    return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+static bool is_one_of(const char *text, const char *const *names)
+{
+    for (; *names; names++)
+        if (!strcmp(text, *names))
+            return true;
+    return false;
+}
+
+/* Options whose value is the next argument, which is then no input. */
+static bool takes_value(const char *option)
+{
+    static const char *const names[] = {"-o",
+                                        "-x",
+                                        "-I",
+                                        "-L",
+                                        "-D",
+                                        "-U",
+                                        "-MF",
+                                        "-MT",
+                                        "-MQ",
+                                        "-include",
+                                        "-imacros",
+                                        "-isystem",
+                                        "-iquote",
+                                        "-idirafter",
+                                        "-isysroot",
+                                        "-Xclang",
+                                        "-Xlinker",
+                                        "-Xassembler",
+                                        "-Xpreprocessor",
+                                        "-mllvm",
+                                        "-target",
+                                        "-arch",
+                                        "-T",
+                                        "-u",
+                                        "-z",
+                                        "-e",
+                                        "-framework",
+                                        "-F",
+                                        "-aux-info",
+                                        "--param",
+                                        "-A",
+                                        "-iprefix",
+                                        "-iwithprefix",
+                                        "-B",
+                                        "--sysroot",
+                                        NULL};
+    return is_one_of(option, names);
+}
+
+static void look_at(struct request *request, const char *argument)
+{
+    static const char *const stops[] = {
+        "-c", "-S", "-fsyntax-only", "--precompile", "--analyze", "-emit-ast", NULL};
+    static const char *const preprocess[] = {"-E", "-M", "-MM", "--preprocess", NULL};
+
+    if (is_one_of(argument, stops))
+        request->stops_early = true;
+    else if (is_one_of(argument, preprocess))
+        request->preprocesses = request->stops_early = true;
+    else if (!strcmp(argument, "-r"))
+        request->is_relocatable = true;
+    else if (starts_with(argument, "-g") && !starts_with(argument, "-gcc"))
+        request->has_debug = true;
+    else if (argument[0] != '-' || !strcmp(argument, "-"))
+        request->has_input = true;
+}
+
+/* Words of a response file, as clang splits them: blanks, quotes, backslashes. */
+static void look_into_file(struct request *request, const char *path, int depth)
+{
+    char word[PATH_MAX + 1];
+    size_t length = 0;
+    int c, quote = 0;
+    bool in_word = false, skip = false;
+    FILE *file = depth < 8 ? fopen(path, "re") : NULL;
+
+    if (!file)
+        return; /* clang will say it */
+    do {
+        c = getc(file);
+        if (c == '\\' && quote != '\'')
+            c = getc(file);
+        else if (quote ? c == quote : c == '\'' || c == '"') {
+            quote = quote ? 0 : c;
+            in_word = true;
+            continue;
+        } else if (c == EOF || (!quote && strchr(" \t\r\n", c))) {
+            word[length] = '\0';
+            if (in_word && !skip && word[0] == '@')
+                look_into_file(request, word + 1, depth + 1);
+            else if (in_word && !skip)
+                look_at(request, word);
+            skip = in_word && !skip && takes_value(word);
+            in_word = false;
+            length = 0;
+            continue;
+        }
+        in_word = true;
+        if (c != EOF && length < PATH_MAX)
+            word[length++] = (char)c;
+    } while (c != EOF);
+    fclose(file);
+}
+
+static struct request understand(int argc, char **argv)
+{
+    struct request request = {0};
+
+    for (int i = 1; i < argc; i++) {
+        if (argv[i][0] == '@')
+            look_into_file(&request, argv[i] + 1, 0);
+        else
+            look_at(&request, argv[i]);
+        if (takes_value(argv[i]))
+            i++;
+    }
+    return request;
+}
+
+/* This program's path, and the folder with the pass and the runtime beside it. */
+static bool find_files(char self[PATH_MAX], char pass[PATH_MAX + 64], char runtime[PATH_MAX + 64])
+{
+    static const char *const places[] = {"lib/psnap", "../lib/psnap", PSNAP_LIBDIR "/psnap", NULL};
+    ssize_t length = readlink("/proc/self/exe", self, PATH_MAX - 1);
+    char folder[PATH_MAX];
+
+    if (length <= 0)
+        return false;
+    self[length] = '\0';
+    snprintf(folder, sizeof folder, "%s", self);
+    *strrchr(folder, '/') = '\0';
+    for (const char *const *place = places; *place; place++) {
+        bool is_absolute = (*place)[0] == '/';
+        const char *slash = is_absolute ? "" : "/", *prefix = is_absolute ? "" : folder;
+        snprintf(pass, PATH_MAX + 64, "%s%s%s/psnap_pass.so", prefix, slash, *place);
+        snprintf(runtime, PATH_MAX + 64, "%s%s%s/libpsnap_rt.a", prefix, slash, *place);
+        if (access(pass, R_OK) == 0 && access(runtime, R_OK) == 0)
+            return true;
+    }
+    return false;
+}
+
+static int compile(int argc, char **argv, const char *compiler)
+{
+    char self[PATH_MAX], pass[PATH_MAX + 64], runtime[PATH_MAX + 64], plugin[PATH_MAX + 96];
+    struct request request = understand(argc, argv);
+    const char **command = calloc((size_t)argc + 16, sizeof *command);
+    int n = 0, first = 1;
+
+    if (!find_files(self, pass, runtime)) {
+        fprintf(stderr,
+                "psnap %s: the capture pass is not installed beside this program (it was "
+                "built without LLVM)\n",
+                argv[0]);
+        free(command);
+        return PSNAP_EXIT_FAILED;
+    }
+    if (!command) {
+        fprintf(stderr, "psnap %s: out of memory\n", argv[0]);
+        return PSNAP_EXIT_FAILED;
+    }
+    snprintf(plugin, sizeof plugin, "-fpass-plugin=%s", pass);
+    setenv(PSNAP_ENV_CC_COMMAND, self, 1);
+    command[n++] = compiler;
+    if (request.has_input && !request.preprocesses) {
+        command[n++] = "--start-no-unused-arguments";
+        command[n++] = plugin;
+        if (!request.has_debug)
+            command[n++] = "-gline-tables-only";
+        command[n++] = "--end-no-unused-arguments";
+    }
+    for (; first < argc; first++) {
+        static const char stage[] = "--psnap-stage=";
+        if (starts_with(argv[first], stage)) {
+            const char *name = argv[first] + strlen(stage);
+            if (strcmp(name, "optimized") != 0 && strcmp(name, "vectorizer-start") != 0) {
+                free(command);
+                return psnap_cmd_usage(
+                    argv[0], "no stage '%s'; there are: optimized, vectorizer-start", name);
+            }
+            setenv(PSNAP_ENV_STAGE, name, 1);
+        } else
+            command[n++] = argv[first];
+    }
+    if (request.has_input && !request.stops_early && !request.is_relocatable) {
+        command[n++] = "--start-no-unused-arguments";
+        command[n++] = "-Wl,--export-dynamic-symbol=__psnap_*";
+        command[n++] = "-xnone";
+        command[n++] = runtime;
+        command[n++] = "-lpthread";
+        command[n++] = "--end-no-unused-arguments";
+    }
+    command[n] = NULL;
+    psnap_cmd_restore_sigpipe();
+    execvp(compiler, (char **)(uintptr_t)command);
+    fprintf(stderr, "psnap %s: cannot run '%s': %s\n", argv[0], compiler, strerror(errno));
+    free(command);
+    return PSNAP_EXIT_FAILED;
+}
+
+static void print_help(const char *name)
+{
+    printf("usage: psnap %s CLANG-ARGUMENTS\n\n"
+           "Compiles and links with clang, with the capture of memory accesses compiled\n"
+           "in; run the program with 'psnap record'. Works as CC=\"psnap %s\" under make,\n"
+           "CMake and autoconf. Adds -gline-tables-only when no -g option is given.\n\n"
+           "  --psnap-stage=STAGE  where in the pipeline accesses are captured: optimized\n"
+           "                       (the default: what the machine code does) or\n"
+           "                       vectorizer-start (before vectorisation)\n\n"
+           "PSNAP_CLANG and PSNAP_CLANGXX name another compiler.\n",
+           name, name);
+}
+
+static int run(int argc, char **argv, const char *variable, const char *fallback)
+{
+    const char *compiler = getenv(variable);
+
+    if (argc == 2 && !strcmp(argv[1], "--psnap-help")) {
+        print_help(argv[0]);
+        return psnap_cmd_close_stdout(argv[0], PSNAP_EXIT_DONE);
+    }
+    return compile(argc, argv, compiler && *compiler ? compiler : fallback);
+}
+
+int psnap_cmd_cc(int argc, char **argv)
+{
+    return run(argc, argv, "PSNAP_CLANG", PSNAP_CLANG_PATH);
+}
+
+int psnap_cmd_cxx(int argc, char **argv)
+{
+    return run(argc, argv, "PSNAP_CLANGXX", PSNAP_CLANGXX_PATH);
+}

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * psnap record: runs an instrumented program beside the collector. Exit status:
+ * the program's own (128+n for signal n), 125 when psnap failed or lost data,
+ * 126 and 127 when the program cannot be run, as in env(1).
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "capture/cmd_recording.h"
+#include "formats/base/cmd.h"
+
+static volatile sig_atomic_t child_pid;
+
+static void pass_on(int signal)
+{
+    if (child_pid > 0)
+        kill((pid_t)child_pid, signal);
+}
+
+/* The terminal's signals reach the program by themselves; we stay to write the profile. */
+static void arrange_signals(void)
+{
+    struct sigaction ignore = {.sa_handler = SIG_IGN}, forward = {.sa_handler = pass_on};
+
+    forward.sa_flags = SA_RESTART;
+    sigaction(SIGINT, &ignore, NULL);
+    sigaction(SIGQUIT, &ignore, NULL);
+    sigaction(SIGTERM, &forward, NULL);
+    sigaction(SIGHUP, &forward, NULL);
+}
+
+/* Starts the program; *failure is the errno of an exec that failed. */
+static pid_t start(char **argv, const char *session, int *failure)
+{
+    int report[2];
+    pid_t pid;
+
+    *failure = 0;
+    if (pipe2(report, O_CLOEXEC) != 0) {
+        *failure = errno;
+        return -1;
+    }
+    fflush(NULL);
+    pid = fork();
+    if (pid == 0) {
+        setenv(PSNAP_ENV_SESSION, session, 1);
+        unsetenv(PSNAP_ENV_OUT);
+        psnap_cmd_restore_sigpipe();
+        execvp(argv[0], argv);
+        *failure = errno;
+        (void)!write(report[1], failure, sizeof *failure);
+        _exit(127);
+    }
+    if (pid < 0)
+        *failure = errno;
+    close(report[1]);
+    if (pid > 0 && read(report[0], failure, sizeof *failure) == (ssize_t)sizeof *failure) {
+        waitpid(pid, NULL, 0);
+        pid = -1;
+    }
+    close(report[0]);
+    return pid;
+}
+
+static int reap(pid_t pid)
+{
+    int status = 0;
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+static void summarise(const struct psnap_recording *recording)
+{
+    char digits[32];
+    fprintf(stderr, "psnap record: %s accesses", psnap_group_digits(recording->accesses, digits));
+    if (!recording->no_profile)
+        fprintf(stderr, ", profile in %s", recording->profile);
+    if (recording->trace)
+        fprintf(stderr, ", trace in %s", recording->trace);
+    fputc('\n', stderr);
+}
+
+static int lost(const struct psnap_error *error)
+{
+    psnap_cmd_fail("record", error);
+    return PSNAP_EXIT_LOST;
+}
+
+static int record(struct psnap_recording *recording, char **argv, bool is_verbose)
+{
+    struct psnap_error error = {0};
+    struct psnap_source *capture = psnap_capture_new(&error);
+    int failure, result;
+    pid_t pid;
+
+    if (!capture)
+        return lost(&error);
+    if (psnap_recording_open(recording, argv[0], &error)) {
+        psnap_source_free(capture);
+        return error.code == PSNAP_ERROR_USAGE ? psnap_cmd_fail("record", &error) : lost(&error);
+    }
+    pid = start(argv, psnap_capture_path(capture), &failure);
+    if (pid < 0) {
+        fprintf(stderr, "psnap record: cannot run '%s': %s\n", argv[0], strerror(failure));
+        psnap_recording_release(recording);
+        psnap_source_free(capture);
+        return failure == ENOENT ? 127 : 126;
+    }
+    child_pid = pid;
+    arrange_signals();
+    {
+        char path[64];
+        enum psnap_status status = psnap_capture_watch(capture, pid, &error);
+        snprintf(path, sizeof path, "/proc/%ld/exe", (long)pid);
+        if (!status)
+            status =
+                psnap_recording_describe(capture->program, (const char *const *)argv, path, &error);
+        if (!status)
+            status = psnap_recording_run(recording, capture, &error);
+        psnap_capture_close(capture);
+        result = reap(pid);
+        child_pid = 0;
+        if (status)
+            result = lost(&error);
+        else if (psnap_recording_complain(recording, capture))
+            result = PSNAP_EXIT_LOST;
+        else if (is_verbose)
+            summarise(recording);
+    }
+    psnap_recording_release(recording);
+    psnap_source_free(capture);
+    return result;
+}
+
+int psnap_cmd_record(int argc, char **argv)
+{
+    struct psnap_recording recording = {.command = "record"};
+    bool is_verbose = isatty(STDERR_FILENO);
+    const struct psnap_option options[] = {
+        {PSNAP_OPTION_TEXT, 'o', "output", &recording.profile, "P.yaml",
+         "profile to write (default PROG.psnap.yaml, then .2, .3)"},
+        {PSNAP_OPTION_TEXT, 0, "trace", &recording.trace, "T.pst",
+         "also write every access to this trace"},
+        {PSNAP_OPTION_FLAG, 0, "no-profile", &recording.no_profile, NULL, "trace only"},
+        {PSNAP_OPTION_TEXT, 0, "model", &recording.model, "NAME",
+         "model of the profile: psnap (the published one)"},
+        {PSNAP_OPTION_SIZE, 0, "gap", &recording.gap_bytes, "BYTES",
+         "how near an access joins a region (default 256)"},
+        {PSNAP_OPTION_FLAG, 0, "force", &recording.force, NULL, "overwrite existing files"},
+        {PSNAP_OPTION_FLAG, 'v', "verbose", &is_verbose, NULL,
+         "say what was recorded (default on a terminal)"},
+        {0},
+    };
+    const struct psnap_usage usage = {
+        "psnap record [-o P.yaml] [--trace T.pst] [--no-profile] -- PROG ARGS",
+        "Runs PROG, which 'psnap cc' has compiled, and keeps a profile of its memory\n"
+        "accesses. The exit status is PROG's own (128+n for signal n); 125 when psnap\n"
+        "failed or lost data, 126 and 127 when PROG cannot be run.",
+        options,
+    };
+    int status, operands = psnap_options_parse(argc, argv, &usage, true, &status);
+
+    if (operands < 0)
+        return status;
+    if (operands == 0)
+        return psnap_cmd_usage("record", "which program?");
+    argv[1 + operands] = NULL;
+    return record(&recording, argv + 1, is_verbose);
+}

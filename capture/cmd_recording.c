@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * From a captured stream to files: a tee feeds the profile builder and, when a
+ * trace was asked for, the trace writer, in one pass; no access is kept.
+ */
+#include "capture/cmd_recording.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "formats/base/stream.h"
+#include "formats/formats.h"
+#include "profile/profile.h"
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* PROG.psnap.yaml, or with .2, .3 and so on: the first that does not exist. */
+static void choose_name(struct psnap_recording *recording, const char *program)
+{
+    char *name = recording->default_profile;
+    size_t size = sizeof recording->default_profile;
+
+    snprintf(name, size, "%s.psnap.yaml", base_name(program));
+    for (unsigned n = 2; access(name, F_OK) == 0; n++)
+        snprintf(name, size, "%s.psnap.yaml.%u", base_name(program), n);
+    recording->profile = name;
+}
+
+enum psnap_status psnap_recording_open(struct psnap_recording *recording, const char *program,
+                                       struct psnap_error *error)
+{
+    if (recording->model && strcmp(recording->model, "psnap") != 0)
+        return psnap_error_set(error, PSNAP_ERROR_USAGE, "no model '%s'; there is: psnap",
+                               recording->model);
+    if (recording->no_profile && !recording->trace)
+        return psnap_error_set(error, PSNAP_ERROR_USAGE,
+                               "--no-profile without --trace leaves nothing to record");
+    if (!recording->no_profile) {
+        if (!recording->profile)
+            choose_name(recording, program);
+        recording->profile_output = psnap_output_open(recording->profile, recording->force, error);
+        if (!recording->profile_output)
+            return error->code;
+    }
+    if (recording->trace) {
+        recording->trace_output = psnap_output_open(recording->trace, recording->force, error);
+        if (!recording->trace_output)
+            return error->code;
+    }
+    return PSNAP_OK;
+}
+
+void psnap_recording_release(struct psnap_recording *recording)
+{
+    psnap_output_abandon(recording->profile_output);
+    psnap_output_abandon(recording->trace_output);
+    recording->profile_output = recording->trace_output = NULL;
+}
+
+static enum psnap_status commit(struct psnap_output **output, struct psnap_error *error)
+{
+    struct psnap_output *done = *output;
+    *output = NULL;
+    return psnap_output_commit(done, error);
+}
+
+static enum psnap_status write_profile(struct psnap_recording *recording,
+                                       struct psnap_sink *builder, struct psnap_error *error)
+{
+    struct psnap_profile *profile = psnap_profile_builder_take(builder, error);
+    enum psnap_status status = profile ? PSNAP_OK : error->code;
+
+    if (!status)
+        status = psnap_profile_write(profile, psnap_output_file(recording->profile_output), error);
+    if (!status)
+        status = commit(&recording->profile_output, error);
+    psnap_profile_free(profile);
+    return status;
+}
+
+enum psnap_status psnap_recording_run(struct psnap_recording *recording,
+                                      struct psnap_source *capture, struct psnap_error *error)
+{
+    const struct psnap_builder_options options = {.region_gap_bytes = recording->gap_bytes};
+    struct psnap_sink *sinks[2], *builder = NULL, *writer = NULL, *tee = NULL;
+    enum psnap_status status = PSNAP_OK;
+    size_t n = 0;
+
+    if (recording->profile_output) {
+        builder = psnap_profile_builder_new(capture->program, &options, error);
+        status = builder ? PSNAP_OK : error->code;
+        sinks[n++] = builder;
+    }
+    if (!status && recording->trace_output) {
+        writer = psnap_trace_writer_new("pst", psnap_output_file(recording->trace_output),
+                                        capture->program, error);
+        status = writer ? PSNAP_OK : error->code;
+        sinks[n++] = writer;
+    }
+    if (!status) {
+        tee = psnap_tee_sink_new(sinks, n);
+        status = tee ? psnap_pump(capture, tee, &recording->accesses, error)
+                     : psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
+    }
+    if (!status && psnap_capture_report(capture).modules) {
+        if (builder)
+            status = write_profile(recording, builder, error);
+        if (!status && writer)
+            status = commit(&recording->trace_output, error);
+    }
+    psnap_sink_free(tee);
+    psnap_sink_free(writer);
+    psnap_sink_free(builder);
+    return status;
+}
+
+bool psnap_recording_complain(const struct psnap_recording *recording,
+                              const struct psnap_source *capture)
+{
+    struct psnap_capture_report report = psnap_capture_report(capture);
+    const char *command = recording->command;
+
+    if (!report.modules)
+        fprintf(stderr,
+                "psnap %s: the program is not instrumented, nothing was recorded; compile and "
+                "link it with 'psnap cc' or 'psnap c++' (CC=\"psnap cc\" under make)\n",
+                command);
+    if (report.is_abandoned)
+        fprintf(stderr,
+                "psnap %s: the program could not reach the collector, accesses are "
+                "missing\n",
+                command);
+    if (report.threads_lost)
+        fprintf(stderr,
+                "psnap %s: %" PRIu32 " threads found no free ring, their accesses are "
+                "missing\n",
+                command, report.threads_lost);
+    if (report.unrecorded)
+        fprintf(stderr,
+                "psnap %s: %" PRIu32 " further processes (forked or started by the program) "
+                "were not recorded\n",
+                command, report.unrecorded);
+    return !report.modules || report.is_abandoned || report.threads_lost;
+}
+
+/* The GNU build id note of an ELF file as hex, "" when there is none. */
+static void read_build_id(const char *path, char *hex, size_t size)
+{
+    struct stat about;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    const unsigned char *file = MAP_FAILED;
+    const Elf64_Ehdr *header;
+
+    hex[0] = '\0';
+    if (fd < 0)
+        return;
+    if (fstat(fd, &about) == 0 && (size_t)about.st_size >= sizeof *header)
+        file = mmap(NULL, (size_t)about.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+    close(fd);
+    if (file == MAP_FAILED)
+        return;
+    header = (const void *)file;
+    size_t length = (size_t)about.st_size;
+    bool is_elf = memcmp(file, ELFMAG, SELFMAG) == 0 && file[EI_CLASS] == ELFCLASS64 &&
+                  header->e_phoff <= length &&
+                  header->e_phnum <= (length - header->e_phoff) / sizeof(Elf64_Phdr);
+    for (unsigned i = 0; is_elf && i < header->e_phnum; i++) {
+        Elf64_Phdr segment;
+        memcpy(&segment, file + header->e_phoff + i * sizeof segment, sizeof segment);
+        if (segment.p_type != PT_NOTE || segment.p_offset > length ||
+            segment.p_filesz > length - segment.p_offset)
+            continue;
+        const unsigned char *at = file + segment.p_offset, *end = at + segment.p_filesz;
+        Elf64_Nhdr note;
+        while ((size_t)(end - at) >= sizeof note) {
+            memcpy(&note, at, sizeof note);
+            size_t name = (note.n_namesz + 3u) & ~3u, data = (note.n_descsz + 3u) & ~3u;
+            at += sizeof note;
+            if (name > (size_t)(end - at) || data > (size_t)(end - at) - name)
+                break;
+            if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 && !memcmp(at, "GNU", 4))
+                for (size_t k = 0; k < note.n_descsz && 2 * k + 3 <= size; k++)
+                    snprintf(hex + 2 * k, size - 2 * k, "%02x", at[name + k]);
+            at += name + data;
+        }
+    }
+    munmap((void *)(uintptr_t)file, length);
+}
+
+enum psnap_status psnap_recording_describe(struct psnap_program *program, const char *const *argv,
+                                           const char *path, struct psnap_error *error)
+{
+    struct psnap_provenance *provenance = &program->provenance;
+    char build_id[96], recorded[32];
+    time_t now = time(NULL);
+    struct utsname host;
+    struct tm utc;
+
+    read_build_id(path, build_id, sizeof build_id);
+    strftime(recorded, sizeof recorded, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
+    provenance->name = psnap_program_string(program, base_name(argv[0]));
+    provenance->build_id = psnap_program_string(program, build_id);
+    provenance->recorded = psnap_program_string(program, recorded);
+    provenance->host = psnap_program_string(program, uname(&host) == 0 ? host.machine : "");
+    if (!provenance->name || !provenance->build_id || !provenance->recorded || !provenance->host ||
+        psnap_program_set_command(program, argv))
+        return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
+    return PSNAP_OK;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What `psnap record` and `psnap collect` share: where a recording goes, and
+ * how a captured stream gets there.
+ */
+#ifndef PSNAP_CAPTURE_CMD_RECORDING_H
+#define PSNAP_CAPTURE_CMD_RECORDING_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "capture/capture.h"
+#include "formats/base/output.h"
+
+#define PSNAP_EXIT_LOST 125 /* psnap failed or lost data, as in env(1) */
+
+struct psnap_recording {
+    const char *command; /* "record", for messages */
+    const char *profile; /* path, NULL for the default name */
+    const char *trace;   /* path, NULL for none */
+    bool no_profile, force;
+    const char *model;  /* NULL for the default */
+    uint64_t gap_bytes; /* 0 for the default */
+    struct psnap_output *profile_output, *trace_output;
+    char default_profile[4096];
+    uint64_t accesses; /* counted while recording */
+};
+
+/* Opens the outputs, before the program starts. `program` names the default profile. */
+enum psnap_status psnap_recording_open(struct psnap_recording *recording, const char *program,
+                                       struct psnap_error *error);
+
+/* Moves the stream to its end into profile and trace, and makes the files appear. */
+enum psnap_status psnap_recording_run(struct psnap_recording *recording,
+                                      struct psnap_source *capture, struct psnap_error *error);
+
+/* Drops outputs that have not appeared. */
+void psnap_recording_release(struct psnap_recording *recording);
+
+/* Says on stderr what is missing from the recording; true when something is. */
+bool psnap_recording_complain(const struct psnap_recording *recording,
+                              const struct psnap_source *capture);
+
+/* Name, command line, host, time and build id; `path` is the program's file. */
+enum psnap_status psnap_recording_describe(struct psnap_program *program, const char *const *argv,
+                                           const char *path, struct psnap_error *error);
+
+#endif

@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The shared memory, the waiting and the order in which rings are read.
+ *
+ * Before a chunk of a thread is decoded, the control ring is read as far as it
+ * was written when the chunk was left behind, so tables are there before they
+ * are needed. Chunks that the program is still writing are read only when it
+ * has ended (or waits for us in its exit handler): until then they are its own.
+ * Expects Linux: memfd, futex and pidfd.
+ */
+#include "capture/collector.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <linux/futex.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+struct capture {
+    struct psnap_source base;
+    struct psnap_session *session;
+    int fd;
+    char path[64];
+    int watched, other;  /* pidfds: the process started, and the one that recorded; -1 none */
+    bool has_ended;      /* nothing will be written any more */
+    uint32_t ring;       /* being read, 0 for none */
+    uint32_t last_ring;  /* read before: the search goes on behind it */
+    bool is_last_part;   /* ... in a chunk that its thread had not left behind */
+    uint64_t control_at; /* words read of the control ring's open chunk */
+    uint32_t known_threads[PSNAP_RINGS]; /* thread + 1 whose stack is known */
+    struct psnap_decoder decoder;
+};
+
+static uint64_t *words_of(const struct capture *self, uint32_t ring, uint64_t chunk)
+{
+    return (uint64_t *)((char *)self->session + PSNAP_SESSION_HEADER_BYTES) +
+           ring * PSNAP_RING_WORDS + chunk % PSNAP_RING_CHUNKS * PSNAP_CHUNK_WORDS;
+}
+
+static void give_back(struct psnap_ring *ring)
+{
+    __atomic_store_n(&ring->consumed, ring->consumed + 1, __ATOMIC_SEQ_CST);
+    __atomic_fetch_add(&ring->consumed_futex, 1, __ATOMIC_SEQ_CST);
+    if (__atomic_load_n(&ring->producer_waiting, __ATOMIC_SEQ_CST))
+        syscall(SYS_futex, &ring->consumed_futex, FUTEX_WAKE, 1, NULL, NULL, 0);
+}
+
+/* Words in the chunk that the owner is writing: its cursor is an address in its own space. */
+static uint64_t open_words(const struct psnap_ring *ring, uint64_t chunk)
+{
+    uint64_t *begin = ring->data + chunk % PSNAP_RING_CHUNKS * PSNAP_CHUNK_WORDS;
+    uint64_t *cursor = __atomic_load_n(&ring->cursor, __ATOMIC_ACQUIRE);
+    uint64_t words = ((uint64_t)(uintptr_t)cursor - (uint64_t)(uintptr_t)begin) / sizeof *begin;
+    return ring->data && words <= PSNAP_CHUNK_WORDS ? words : 0;
+}
+
+static uint64_t left_behind_words(const struct psnap_ring *ring)
+{
+    uint32_t words = ring->used_words[ring->consumed % PSNAP_RING_CHUNKS];
+    return words <= PSNAP_CHUNK_WORDS ? words : 0;
+}
+
+static enum psnap_status read_control_words(struct capture *self, const uint64_t *begin,
+                                            uint64_t words, struct psnap_error *error)
+{
+    while (self->control_at < words) {
+        uint64_t length =
+            psnap_decode_control(&self->decoder, begin + self->control_at, begin + words, error);
+        if (!length)
+            return error ? error->code : PSNAP_ERROR_CORRUPT;
+        self->control_at += length;
+    }
+    return PSNAP_OK;
+}
+
+/* Everything that is in the control ring now. */
+static enum psnap_status read_control(struct capture *self, struct psnap_error *error)
+{
+    struct psnap_ring *ring = &self->session->rings[0];
+    struct psnap_error local;
+    enum psnap_status status = PSNAP_OK;
+
+    if (__atomic_load_n(&ring->state, __ATOMIC_ACQUIRE) != PSNAP_RING_ACTIVE)
+        return PSNAP_OK;
+    error = error ? error : &local;
+    self->decoder.rebase.program = (pid_t)self->session->program_pid;
+    while (!status && ring->consumed < __atomic_load_n(&ring->produced, __ATOMIC_ACQUIRE)) {
+        status = read_control_words(self, words_of(self, 0, ring->consumed),
+                                    left_behind_words(ring), error);
+        self->control_at = 0;
+        give_back(ring);
+    }
+    if (!status) {
+        uint64_t words = open_words(ring, ring->consumed);
+        if (__atomic_load_n(&ring->produced, __ATOMIC_ACQUIRE) == ring->consumed)
+            status = read_control_words(self, words_of(self, 0, ring->consumed), words, error);
+    }
+    return status;
+}
+
+/* Points the decoder at a chunk of ring `index`, whose first chunk brings its stack. */
+static enum psnap_status open_chunk(struct capture *self, uint32_t index, uint64_t words,
+                                    struct psnap_error *error)
+{
+    struct psnap_ring *ring = &self->session->rings[index];
+    struct psnap_decoder *decoder = &self->decoder;
+    enum psnap_status status = read_control(self, error);
+
+    if (status)
+        return status;
+    if (self->known_threads[index] != ring->thread + 1) {
+        self->known_threads[index] = ring->thread + 1;
+        if (!psnap_rebase_add_stack(&decoder->rebase, ring->thread, ring->frame, ring->stack_low,
+                                    ring->stack_high) ||
+            !psnap_rebase_add_local(&decoder->rebase, ring->local, ring->local_low,
+                                    ring->local_high))
+            return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for a stack");
+        decoder->generation = decoder->rebase.generation - 1; /* forget at the next event */
+        for (uint32_t i = 0; i < decoder->tables.ref_count; i++)
+            decoder->tables.refs[i].span = 0;
+    }
+    self->ring = index;
+    decoder->thread = (uint16_t)ring->thread;
+    decoder->at = words_of(self, index, ring->consumed);
+    decoder->end = decoder->at + words;
+    return PSNAP_OK;
+}
+
+static void free_finished(struct capture *self, struct psnap_ring *ring)
+{
+    if (__atomic_load_n(&ring->state, __ATOMIC_ACQUIRE) == PSNAP_RING_FINISHED &&
+        ring->consumed == __atomic_load_n(&ring->produced, __ATOMIC_ACQUIRE)) {
+        self->known_threads[ring - self->session->rings] = 0;
+        __atomic_store_n(&ring->state, PSNAP_RING_FREE, __ATOMIC_RELEASE);
+    }
+}
+
+/* Finds something to decode, after the ring that was read last; *found says whether. */
+static enum psnap_status next_chunk(struct capture *self, bool *found, struct psnap_error *error)
+{
+    *found = false;
+    for (uint32_t i = 0; i < PSNAP_RINGS - 1 && !*found; i++) {
+        uint32_t index = (self->last_ring + i) % (PSNAP_RINGS - 1) + 1;
+        struct psnap_ring *ring = &self->session->rings[index];
+        uint32_t state = __atomic_load_n(&ring->state, __ATOMIC_ACQUIRE);
+        uint64_t words = 0;
+        if (state != PSNAP_RING_ACTIVE && state != PSNAP_RING_FINISHED)
+            continue;
+        self->is_last_part = false;
+        if (ring->consumed < __atomic_load_n(&ring->produced, __ATOMIC_ACQUIRE)) {
+            words = left_behind_words(ring);
+            *found = true;
+        } else if (self->has_ended && state == PSNAP_RING_ACTIVE) {
+            words = open_words(ring, ring->consumed);
+            self->is_last_part = true;
+            *found = words != 0;
+        } else
+            free_finished(self, ring);
+        if (*found) {
+            enum psnap_status status = open_chunk(self, index, words, error);
+            if (status)
+                return status;
+        }
+    }
+    return PSNAP_OK;
+}
+
+static void done_with_chunk(struct capture *self)
+{
+    struct psnap_ring *ring = &self->session->rings[self->ring];
+    if (self->is_last_part) /* never written again, never read again */
+        __atomic_store_n(&ring->state, PSNAP_RING_TAKEN, __ATOMIC_RELEASE);
+    else
+        give_back(ring);
+    free_finished(self, ring);
+    self->last_ring = self->ring;
+    self->ring = 0;
+}
+
+static bool has_exited(int pidfd)
+{
+    struct pollfd ended = {.fd = pidfd, .events = POLLIN};
+    return pidfd < 0 || poll(&ended, 1, 0) > 0;
+}
+
+/* Sleeps until a chunk is left behind or the program ends; looks for that now and then. */
+static void wait_for_program(struct capture *self)
+{
+    struct psnap_session *session = self->session;
+    const struct timespec patience = {.tv_nsec = 5 * 1000 * 1000};
+    uint32_t seen = __atomic_load_n(&session->doorbell, __ATOMIC_SEQ_CST);
+    pid_t program = (pid_t)__atomic_load_n(&session->program_pid, __ATOMIC_ACQUIRE);
+
+    if (program && self->other < 0)
+        self->other = (int)syscall(SYS_pidfd_open, program, 0);
+    if (__atomic_load_n(&session->closing, __ATOMIC_ACQUIRE) ||
+        (has_exited(self->watched) && has_exited(self->other))) {
+        self->has_ended = true;
+        return;
+    }
+    __atomic_store_n(&session->collector_waiting, 1, __ATOMIC_SEQ_CST);
+    for (uint32_t i = 1; i < PSNAP_RINGS; i++) /* one may have been left just before */
+        if (session->rings[i].state == PSNAP_RING_ACTIVE &&
+            session->rings[i].consumed <
+                __atomic_load_n(&session->rings[i].produced, __ATOMIC_SEQ_CST))
+            seen--;
+    syscall(SYS_futex, &session->doorbell, FUTEX_WAIT, seen, &patience, NULL, 0);
+    __atomic_store_n(&session->collector_waiting, 0, __ATOMIC_SEQ_CST);
+}
+
+static ssize_t capture_next(struct psnap_source *source, struct psnap_access *block,
+                            size_t capacity, struct psnap_error *error)
+{
+    struct capture *self = (struct capture *)source;
+    size_t n = 0;
+
+    for (;;) {
+        if (self->ring) {
+            ssize_t more = psnap_decode(&self->decoder, block + n, capacity - n, error);
+            if (more < 0)
+                return more;
+            n += (size_t)more;
+            if (self->decoder.at != self->decoder.end || self->decoder.expansion.piece)
+                return (ssize_t)n; /* full */
+            done_with_chunk(self);
+        } else {
+            bool found, had_ended = self->has_ended;
+            enum psnap_status status = next_chunk(self, &found, error);
+            if (status)
+                return status;
+            if (found)
+                continue;
+            if (n)
+                return (ssize_t)n;
+            status = read_control(self, error);
+            if (status || had_ended)
+                return status;
+            wait_for_program(self);
+        }
+    }
+}
+
+static void capture_free(struct psnap_source *source)
+{
+    struct capture *self = (struct capture *)source;
+
+    if (self->session) {
+        psnap_capture_close(source);
+        munmap(self->session, PSNAP_SESSION_BYTES);
+    }
+    if (self->fd >= 0)
+        close(self->fd);
+    if (self->watched >= 0)
+        close(self->watched);
+    if (self->other >= 0)
+        close(self->other);
+    psnap_capture_tables_release(&self->decoder.tables);
+    psnap_rebase_release(&self->decoder.rebase);
+    psnap_program_free(self->base.program);
+    free(self);
+}
+
+static const struct psnap_source_ops capture_ops = {capture_next, capture_free};
+
+static struct capture *open_memory(int fd, struct psnap_error *error)
+{
+    struct capture *self = calloc(1, sizeof *self);
+    void *memory;
+
+    if (!self) {
+        close(fd);
+        psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
+        return NULL;
+    }
+    self->base.ops = &capture_ops;
+    self->fd = fd;
+    self->watched = self->other = -1;
+    psnap_rebase_init(&self->decoder.rebase);
+    self->base.program = psnap_program_new();
+    self->decoder.program = self->base.program;
+    psnap_capture_tables_init(&self->decoder.tables, self->base.program);
+    memory = mmap(NULL, PSNAP_SESSION_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (memory == MAP_FAILED || !self->base.program) {
+        psnap_error_set(error, PSNAP_ERROR_MEMORY, "cannot map the shared memory: %s",
+                        strerror(errno));
+        capture_free(&self->base);
+        return NULL;
+    }
+    self->session = memory;
+    snprintf(self->path, sizeof self->path, "/proc/%ld/fd/%d", (long)getpid(), fd);
+    return self;
+}
+
+struct psnap_source *psnap_capture_new(struct psnap_error *error)
+{
+    int fd = memfd_create("psnap", MFD_CLOEXEC);
+    struct capture *self;
+
+    if (fd < 0 || ftruncate(fd, (off_t)PSNAP_SESSION_BYTES) != 0) {
+        psnap_error_set(error, PSNAP_ERROR_IO, "cannot create shared memory: %s", strerror(errno));
+        if (fd >= 0)
+            close(fd);
+        return NULL;
+    }
+    self = open_memory(fd, error);
+    if (!self)
+        return NULL;
+    self->session->magic = PSNAP_CAPTURE_MAGIC;
+    self->session->abi = PSNAP_CAPTURE_ABI;
+    self->session->collector_pid = (uint32_t)getpid();
+    return &self->base;
+}
+
+struct psnap_source *psnap_capture_adopt(int fd, struct psnap_error *error)
+{
+    struct stat about;
+    struct capture *self;
+
+    if (fstat(fd, &about) != 0 || (uint64_t)about.st_size != PSNAP_SESSION_BYTES) {
+        psnap_error_set(error, PSNAP_ERROR_USAGE, "descriptor %d is not a recording", fd);
+        return NULL;
+    }
+    self = open_memory(fd, error);
+    if (!self)
+        return NULL;
+    if (self->session->magic != PSNAP_CAPTURE_MAGIC || self->session->abi != PSNAP_CAPTURE_ABI) {
+        psnap_error_set(error, PSNAP_ERROR_VERSION,
+                        "the program was compiled for capture ABI %" PRIu32 ", this is %d",
+                        self->session->abi, PSNAP_CAPTURE_ABI);
+        capture_free(&self->base);
+        return NULL;
+    }
+    __atomic_store_n(&self->session->collector_pid, (uint32_t)getpid(), __ATOMIC_RELEASE);
+    return &self->base;
+}
+
+const char *psnap_capture_path(const struct psnap_source *capture)
+{
+    return ((const struct capture *)capture)->path;
+}
+
+enum psnap_status psnap_capture_watch(struct psnap_source *capture, pid_t pid,
+                                      struct psnap_error *error)
+{
+    struct capture *self = (struct capture *)capture;
+
+    self->watched = (int)syscall(SYS_pidfd_open, pid, 0);
+    if (self->watched < 0 && errno != ESRCH)
+        return psnap_error_set(error, PSNAP_ERROR_IO, "cannot watch process %ld: %s", (long)pid,
+                               strerror(errno));
+    return PSNAP_OK;
+}
+
+struct psnap_capture_report psnap_capture_report(const struct psnap_source *capture)
+{
+    const struct capture *self = (const struct capture *)capture;
+    const struct psnap_session *session = self->session;
+
+    return (struct psnap_capture_report){
+        .modules = self->decoder.tables.module_count,
+        .threads = session->next_thread,
+        .unrecorded = session->unrecorded,
+        .threads_lost = session->threads_lost,
+        .is_abandoned = session->abandoned,
+        .program = (pid_t)session->program_pid,
+    };
+}
+
+void psnap_capture_close(struct psnap_source *capture)
+{
+    struct psnap_session *session = ((struct capture *)capture)->session;
+    __atomic_store_n(&session->closed, 1, __ATOMIC_SEQ_CST);
+    syscall(SYS_futex, &session->closed, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
+}

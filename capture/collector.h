@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The collector's parts: the source that capture.h hands out, and how it
+ * decodes a chunk of a ring.
+ */
+#ifndef PSNAP_CAPTURE_COLLECTOR_H
+#define PSNAP_CAPTURE_COLLECTOR_H
+
+#include <stdbool.h>
+
+#include "capture/capture.h"
+#include "capture/rebase.h"
+#include "capture/tables.h"
+
+/* A reference of a record that is being written out access by access. */
+struct psnap_expansion {
+    const struct psnap_capture_piece *piece; /* NULL: none */
+    const uint64_t *words;                   /* of the next reference */
+    uint32_t ref;                            /* of the piece, the next to write out */
+    uint64_t step;                           /* accesses of it already written out */
+};
+
+struct psnap_decoder {
+    struct psnap_program *program;
+    struct psnap_capture_tables tables;
+    struct psnap_rebase rebase;
+    uint32_t generation;                       /* of the rebase, that the refs' ranges are of */
+    const struct psnap_capture_module *module; /* of the last record */
+    struct psnap_expansion expansion;
+    uint16_t thread;
+    /* Of the chunk being decoded: */
+    const uint64_t *at, *end;
+};
+
+/*
+ * Decodes from decoder->at until the chunk ends or the block is full; returns
+ * the number of accesses written, or a negative status. Progress is kept in
+ * the decoder; the chunk is done when decoder->at == decoder->end and no
+ * expansion is open.
+ */
+ssize_t psnap_decode(struct psnap_decoder *decoder, struct psnap_access *block, size_t capacity,
+                     struct psnap_error *error);
+
+/* One event record of the control ring; returns its length in words, 0 on failure. */
+uint64_t psnap_decode_control(struct psnap_decoder *decoder, const uint64_t *at,
+                              const uint64_t *end, struct psnap_error *error);
+
+#endif

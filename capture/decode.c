@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Ring records to accesses. Almost all records are pieces whose references are
+ * plain: an address each. The others (masked, gathered, copied, filled, wide)
+ * are written out one access at a time and may stop in the middle of a copy of
+ * gigabytes when the block is full. Addresses are made canonical here; each
+ * reference remembers the range its last address was in.
+ */
+#include "capture/collector.h"
+
+#include <inttypes.h>
+
+static enum psnap_status corrupt(struct psnap_error *error, uint64_t word)
+{
+    return psnap_error_set(error, PSNAP_ERROR_CORRUPT,
+                           "the program's ring holds a record that cannot be (0x%" PRIx64 ")",
+                           word);
+}
+
+static enum psnap_status no_memory(struct psnap_error *error)
+{
+    return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for the program's mappings");
+}
+
+/* Learns the range of an address that the reference has not seen last. */
+static bool refresh(struct psnap_decoder *decoder, struct psnap_capture_ref *ref, uint64_t address)
+{
+    const struct psnap_range *range = psnap_rebase_find(&decoder->rebase, address);
+    if (!range)
+        return false;
+    ref->low = range->low;
+    ref->span = range->high - range->low;
+    ref->delta = range->delta;
+    return true;
+}
+
+/* Ranges have changed: what refs remember of them may be wrong. */
+static void forget_ranges(struct psnap_decoder *decoder)
+{
+    if (decoder->generation == decoder->rebase.generation)
+        return;
+    decoder->generation = decoder->rebase.generation;
+    for (uint32_t i = 0; i < decoder->tables.ref_count; i++)
+        decoder->tables.refs[i].span = 0;
+}
+
+static inline unsigned lane_of(uint64_t mask, uint64_t n)
+{
+    while (n--)
+        mask &= mask - 1;
+    return (unsigned)__builtin_ctzll(mask);
+}
+
+static inline uint64_t pieces_of(uint64_t bytes)
+{
+    return (bytes + PSNAP_ACCESS_SIZE_MAX - 1) / PSNAP_ACCESS_SIZE_MAX;
+}
+
+/* Bytes and first byte of a contiguous reference. */
+static uint64_t span_of(const struct psnap_capture_ref *ref, const uint64_t *words, uint64_t *first)
+{
+    *first = words[0];
+    switch (ref->op) {
+    case PSNAP_REF_MASKED:
+        if (!words[1])
+            return 0;
+        *first += (uint64_t)__builtin_ctzll(words[1]) * ref->wide_bytes;
+        return (uint64_t)(64 - __builtin_clzll(words[1]) - __builtin_ctzll(words[1])) *
+               ref->wide_bytes;
+    case PSNAP_REF_PACKED:
+        return (uint64_t)__builtin_popcountll(words[1]) * ref->wide_bytes;
+    case PSNAP_REF_FILL:
+        return words[1];
+    case PSNAP_REF_COPY:
+        return words[2];
+    default:
+        return ref->wide_bytes;
+    }
+}
+
+/* The step-th access of a reference: false when it has no more. */
+static bool expand_step(const struct psnap_capture_ref *ref, const uint64_t *words, uint64_t step,
+                        uint64_t *address, uint32_t *size, uint32_t *ref_offset)
+{
+    uint64_t first, bytes, piece = step;
+
+    *ref_offset = 0;
+    if (ref->op == PSNAP_REF_NONE)
+        return false;
+    if (ref->op == PSNAP_REF_GATHER) {
+        uint64_t per_lane = pieces_of(ref->wide_bytes), lane = step / per_lane;
+        if (lane >= (uint64_t)__builtin_popcountll(words[0]))
+            return false;
+        first = words[1 + lane_of(words[0], lane)];
+        bytes = ref->wide_bytes;
+        piece = step % per_lane;
+    } else
+        bytes = span_of(ref, words, &first);
+    if (ref->op == PSNAP_REF_COPY) { /* words: destination, source; load, then store */
+        first = step % 2 ? words[0] : words[1];
+        *ref_offset = step % 2;
+        piece = step / 2;
+    }
+    if (piece >= pieces_of(bytes))
+        return false;
+    bytes -= piece * PSNAP_ACCESS_SIZE_MAX;
+    *address = first + piece * PSNAP_ACCESS_SIZE_MAX;
+    *size = (uint32_t)(bytes < PSNAP_ACCESS_SIZE_MAX ? bytes : PSNAP_ACCESS_SIZE_MAX);
+    return true;
+}
+
+static uint32_t words_of(const struct psnap_capture_ref *ref)
+{
+    static const uint8_t words[] = {
+#define PSNAP_REF_OP(NAME, count) count,
+#include "formats/base/capture_abi.inc"
+    };
+    return words[ref->op] + (ref->op == PSNAP_REF_GATHER ? ref->lanes : 0u);
+}
+
+/* Writes out the open expansion as far as the block has room. */
+static ssize_t expand(struct psnap_decoder *decoder, struct psnap_access *block, size_t capacity,
+                      struct psnap_error *error)
+{
+    struct psnap_expansion *open = &decoder->expansion;
+    size_t n = 0;
+
+    while (open->piece) {
+        uint32_t index = open->piece->first_ref + open->ref, offset, size;
+        struct psnap_capture_ref *ref = &decoder->tables.refs[index];
+        uint64_t address;
+        if (open->ref == open->piece->refs) {
+            open->piece = NULL;
+            break;
+        }
+        if (!expand_step(ref, open->words, open->step, &address, &size, &offset)) {
+            open->words += words_of(ref);
+            open->ref++;
+            open->step = 0;
+            continue;
+        }
+        if (n == capacity)
+            break;
+        ref += offset;
+        if (address - ref->low >= ref->span && !refresh(decoder, ref, address))
+            return no_memory(error);
+        block[n++] = (struct psnap_access){
+            .address = address + ref->delta,
+            .ref = index + offset,
+            .size = (uint8_t)size,
+            .kind = ref->kind,
+            .thread = decoder->thread,
+        };
+        open->step++;
+    }
+    return (ssize_t)n;
+}
+
+/* An allocation: perhaps a mapping of its own, and a name for what lies in it. */
+static enum psnap_status allocation(struct psnap_decoder *decoder, const uint64_t *words,
+                                    struct psnap_error *error)
+{
+    enum { OBJECTS_MAX = 1 << 16, NEAR_BYTES = 256 };
+    struct psnap_program *program = decoder->program;
+    struct psnap_object object = {
+        .size_bytes = words[2],
+        .name = psnap_capture_tables_site(&decoder->tables, words[3]),
+        .kind = PSNAP_OBJECT_ALLOCATION,
+    };
+    const struct psnap_range *range;
+    struct psnap_object *last =
+        program->object_count ? &program->objects[program->object_count - 1] : NULL;
+
+    if (!psnap_rebase_add_allocation(&decoder->rebase, words[1], words[2]))
+        return no_memory(error);
+    forget_ranges(decoder);
+    range = psnap_rebase_find(&decoder->rebase, words[1]);
+    if (!range)
+        return no_memory(error);
+    object.address = words[1] + range->delta;
+    /* Neighbours from one site are one object: a list's nodes, a tree's. */
+    if (last && last->name == object.name && last->kind == object.kind &&
+        object.address + object.size_bytes + NEAR_BYTES >= last->address &&
+        object.address <= last->address + last->size_bytes + NEAR_BYTES) {
+        uint64_t low = object.address < last->address ? object.address : last->address;
+        uint64_t high = object.address + object.size_bytes;
+        if (high < last->address + last->size_bytes)
+            high = last->address + last->size_bytes;
+        last->address = low;
+        last->size_bytes = high - low;
+        return PSNAP_OK;
+    }
+    if (program->object_count < OBJECTS_MAX &&
+        psnap_program_add_object(program, &object) == PSNAP_NONE)
+        return no_memory(error);
+    return PSNAP_OK;
+}
+
+/* The piece whose record starts with this word, NULL when there is none such. */
+static const struct psnap_capture_piece *find_piece(struct psnap_decoder *decoder, uint64_t word)
+{
+    const struct psnap_capture_module *module = decoder->module;
+
+    if (!module || word - module->pieces >= module->piece_count) {
+        module = psnap_capture_tables_find(&decoder->tables, word);
+        if (!module || word - module->pieces >= module->piece_count)
+            return NULL;
+        decoder->module = module;
+    }
+    return &decoder->tables.pieces[module->first_piece + (word - module->pieces)];
+}
+
+/* A plain piece, straight into the block, which has room. */
+static bool put_plain(struct psnap_decoder *decoder, const struct psnap_capture_piece *piece,
+                      const uint64_t *words, struct psnap_access *block)
+{
+    struct psnap_capture_ref *refs = &decoder->tables.refs[piece->first_ref];
+
+    for (uint32_t i = 0; i < piece->refs; i++) {
+        struct psnap_capture_ref *ref = &refs[i];
+        uint64_t address = words[i];
+        if (__builtin_expect(address - ref->low >= ref->span, 0) && !refresh(decoder, ref, address))
+            return false;
+        block[i] = (struct psnap_access){
+            .address = address + ref->delta,
+            .ref = piece->first_ref + i,
+            .size = ref->size,
+            .kind = ref->kind,
+            .thread = decoder->thread,
+        };
+    }
+    return true;
+}
+
+ssize_t psnap_decode(struct psnap_decoder *decoder, struct psnap_access *block, size_t capacity,
+                     struct psnap_error *error)
+{
+    size_t n = 0;
+
+    for (;;) {
+        const uint64_t *at = decoder->at;
+        const struct psnap_capture_piece *piece;
+        if (decoder->expansion.piece) {
+            ssize_t more = expand(decoder, block + n, capacity - n, error);
+            if (more < 0)
+                return more;
+            n += (size_t)more;
+            if (decoder->expansion.piece)
+                return (ssize_t)n; /* the block is full */
+        }
+        if (at == decoder->end)
+            return (ssize_t)n;
+        if (*at == PSNAP_EVENT_ALLOC && decoder->end - at >= 4) {
+            enum psnap_status status = allocation(decoder, at, error);
+            if (status)
+                return status;
+            decoder->at += 4;
+            continue;
+        }
+        piece = find_piece(decoder, *at);
+        if (!piece || decoder->end - at < piece->words)
+            return corrupt(error, *at);
+        if (piece->is_plain && capacity - n >= piece->refs) {
+            if (!put_plain(decoder, piece, at + 1, block + n))
+                return no_memory(error);
+            n += piece->refs;
+        } else if (piece->is_plain && n)
+            return (ssize_t)n;
+        else
+            decoder->expansion = (struct psnap_expansion){.piece = piece, .words = at + 1};
+        decoder->at += piece->words;
+        if (piece->block != PSNAP_NONE)
+            decoder->program->blocks[piece->block].executions++;
+    }
+}
+
+/* Globals arrive as the program has them; objects are canonical. */
+static bool add_globals(struct psnap_decoder *decoder, const uint64_t *addresses, uint64_t count)
+{
+    for (uint64_t i = 0; i < count; i++) {
+        const struct psnap_range *range = psnap_rebase_find(&decoder->rebase, addresses[i]);
+        uint64_t address = range ? addresses[i] + range->delta : 0;
+        if (!range || !psnap_capture_tables_add_globals(&decoder->tables, &address, 1))
+            return false;
+    }
+    return true;
+}
+
+uint64_t psnap_decode_control(struct psnap_decoder *decoder, const uint64_t *at,
+                              const uint64_t *end, struct psnap_error *error)
+{
+    uint64_t left = (uint64_t)(end - at), words = 0;
+    bool is_done = true;
+
+    if (*at == PSNAP_EVENT_HEAP && left >= 2) {
+        words = 2;
+        is_done = psnap_rebase_add_heap(&decoder->rebase, at[1]);
+    } else if (*at == PSNAP_EVENT_IMAGE && left >= 3) {
+        words = 3;
+        is_done = psnap_rebase_add_image(&decoder->rebase, at[1], at[2]);
+    } else if (*at == PSNAP_EVENT_DATA && left >= 2 && at[1] <= (left - 2) * 8) {
+        words = 2 + (at[1] + 7) / 8;
+        is_done = psnap_capture_tables_add_bytes(&decoder->tables, at + 2, at[1]);
+    } else if (*at == PSNAP_EVENT_GLOBALS && left >= 2 && at[1] <= left - 2) {
+        words = 2 + at[1];
+        is_done = add_globals(decoder, at + 2, at[1]);
+    } else if (*at == PSNAP_EVENT_MODULE && left >= 5) {
+        if (psnap_capture_tables_finish(&decoder->tables, at + 1, error))
+            return 0;
+        decoder->module = NULL; /* the array has moved */
+        words = 5;
+    } else {
+        corrupt(error, *at);
+        return 0;
+    }
+    if (!is_done) {
+        no_memory(error);
+        return 0;
+    }
+    forget_ranges(decoder);
+    return words;
+}

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Which instructions touch memory and how. One access is one load or store as
+ * the IR makes it; gathers and scatters make one per active lane, masked
+ * contiguous ones one from the first to the last active lane, copies and fills
+ * 64-byte pieces. Scalable vectors and other address spaces are left alone.
+ */
+#include "pass.h"
+
+#include "llvm/Analysis/ValueTracking.h"
+#include "llvm/IR/Constants.h"
+#include "llvm/IR/Instructions.h"
+#include "llvm/IR/IntrinsicInst.h"
+
+using namespace llvm;
+
+namespace psnap
+{
+
+uint32_t accessWords(const Access &access)
+{
+    static const uint32_t words[] = {
+#define PSNAP_REF_OP(NAME, words) words,
+#include "formats/base/capture_abi.inc"
+    };
+    return words[access.op] + (access.op == PSNAP_REF_GATHER ? access.lanes : 0);
+}
+
+/* Bytes that a value of this type takes in memory, 0 when that is not known here. */
+static uint32_t storeSize(Type *type, const DataLayout &layout)
+{
+    TypeSize size = layout.getTypeStoreSize(type);
+    return size.isScalable() || size.getFixedValue() > UINT32_MAX ? 0
+                                                                  : (uint32_t)size.getFixedValue();
+}
+
+static void plain(Instruction &at, Value *pointer, Type *type, uint32_t kind,
+                  const DataLayout &layout, std::vector<Access> &out)
+{
+    Access access;
+    access.at = &at;
+    access.pointer = pointer;
+    access.kind = kind;
+    access.size_bytes = storeSize(type, layout);
+    if (access.size_bytes && pointer->getType()->getPointerAddressSpace() == 0)
+        out.push_back(access);
+}
+
+static void vector(IntrinsicInst &at, psnap_ref_op op, Value *pointer, Value *mask, Type *type,
+                   uint32_t kind, const DataLayout &layout, std::vector<Access> &out)
+{
+    auto *lanes = dyn_cast<FixedVectorType>(type);
+    Type *scalar_pointer = pointer->getType()->getScalarType();
+
+    if (!lanes || lanes->getNumElements() > 64 || scalar_pointer->getPointerAddressSpace() != 0)
+        return;
+    Access access;
+    access.at = &at;
+    access.pointer = pointer;
+    access.extra = mask;
+    access.op = op;
+    access.kind = kind;
+    access.lanes = lanes->getNumElements();
+    access.size_bytes = storeSize(lanes->getElementType(), layout);
+    if (access.size_bytes)
+        out.push_back(access);
+}
+
+static void bulk(AnyMemIntrinsic &at, std::vector<Access> &out)
+{
+    Access access;
+
+    if (at.getDestAddressSpace() != 0)
+        return;
+    access.at = &at;
+    access.pointer = at.getRawDest();
+    access.extra = at.getLength();
+    access.size_bytes = 64;
+    if (auto *copy = dyn_cast<AnyMemTransferInst>(&at)) {
+        if (copy->getSourceAddressSpace() != 0)
+            return;
+        access.op = PSNAP_REF_COPY;
+        access.source = copy->getRawSource();
+        out.push_back(access);
+        access.op = PSNAP_REF_NONE;
+        access.kind = 1;
+    } else {
+        access.op = PSNAP_REF_FILL;
+        access.kind = 1;
+    }
+    out.push_back(access);
+}
+
+static void intrinsic(IntrinsicInst &at, const DataLayout &layout, std::vector<Access> &out)
+{
+    /* The mask is the last vector of i1 in all of these; finding it by type also fits
+     * the LLVM versions that dropped the alignment argument. */
+    auto mask = [&]() -> Value * {
+        for (Value *argument : at.args())
+            if (argument->getType()->isIntOrIntVectorTy(1) && argument->getType()->isVectorTy())
+                return argument;
+        return nullptr;
+    };
+    Value *first = at.arg_size() > 0 ? at.getArgOperand(0) : nullptr;
+    Value *second = at.arg_size() > 1 ? at.getArgOperand(1) : nullptr;
+
+    switch (at.getIntrinsicID()) {
+    case Intrinsic::masked_load:
+        return vector(at, PSNAP_REF_MASKED, first, mask(), at.getType(), 0, layout, out);
+    case Intrinsic::masked_store:
+        return vector(at, PSNAP_REF_MASKED, second, mask(), first->getType(), 1, layout, out);
+    case Intrinsic::masked_gather:
+        return vector(at, PSNAP_REF_GATHER, first, mask(), at.getType(), 0, layout, out);
+    case Intrinsic::masked_scatter:
+        return vector(at, PSNAP_REF_GATHER, second, mask(), first->getType(), 1, layout, out);
+    case Intrinsic::masked_expandload:
+        return vector(at, PSNAP_REF_PACKED, first, mask(), at.getType(), 0, layout, out);
+    case Intrinsic::masked_compressstore:
+        return vector(at, PSNAP_REF_PACKED, second, mask(), first->getType(), 1, layout, out);
+    default:
+        if (auto *memory = dyn_cast<AnyMemIntrinsic>(&at))
+            bulk(*memory, out);
+    }
+}
+
+void classify(Instruction &at, const DataLayout &layout, std::vector<Access> &out)
+{
+    if (auto *load = dyn_cast<LoadInst>(&at))
+        plain(at, load->getPointerOperand(), load->getType(), 0, layout, out);
+    else if (auto *store = dyn_cast<StoreInst>(&at))
+        plain(at, store->getPointerOperand(), store->getValueOperand()->getType(), 1, layout, out);
+    else if (auto *rmw = dyn_cast<AtomicRMWInst>(&at))
+        plain(at, rmw->getPointerOperand(), rmw->getValOperand()->getType(), 2, layout, out);
+    else if (auto *exchange = dyn_cast<AtomicCmpXchgInst>(&at))
+        plain(at, exchange->getPointerOperand(), exchange->getNewValOperand()->getType(), 2, layout,
+              out);
+    else if (auto *call = dyn_cast<IntrinsicInst>(&at))
+        intrinsic(*call, layout, out);
+}
+
+Object objectOf(const Value *pointer, const TargetLibraryInfo &library)
+{
+    Object object;
+    if (!pointer || !pointer->getType()->isPointerTy())
+        return object;
+    const Value *base = getUnderlyingObject(pointer, 12);
+    if (auto *global = dyn_cast<GlobalVariable>(base)) {
+        if (!global->hasPrivateLinkage())
+            object.name = global->getName().str();
+    } else if (auto *slot = dyn_cast<AllocaInst>(base)) {
+        object.kind = 2;
+        object.name = slot->getFunction()->getName().str();
+        if (slot->hasName())
+            object.name += "." + slot->getName().str();
+    } else if (auto *call = dyn_cast<CallBase>(base)) {
+        Allocation allocation;
+        if (isAllocation(*const_cast<CallBase *>(call), library, allocation)) {
+            object.kind = 1;
+            object.name = siteName(*call);
+        }
+    }
+    return object;
+}
+
+} // namespace psnap

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the pass knows of a module while it works: first everything is looked
+ * at (loops named, accesses classified, pieces cut), then code is changed,
+ * last the static table is written. Nothing is looked at after it was changed.
+ */
+#ifndef PSNAP_CAPTURE_PASS_H
+#define PSNAP_CAPTURE_PASS_H
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "llvm/Analysis/LoopInfo.h"
+#include "llvm/Analysis/TargetLibraryInfo.h"
+#include "llvm/IR/DataLayout.h"
+#include "llvm/IR/Function.h"
+#include "llvm/IR/InstrTypes.h"
+#include "llvm/IR/Instruction.h"
+#include "llvm/IR/Module.h"
+
+#include "formats/base/capture_abi.h"
+
+namespace psnap
+{
+
+constexpr uint32_t NONE = UINT32_MAX;
+
+/* One reference: an instruction's way of touching memory. A copy makes two. */
+struct Access {
+    llvm::Instruction *at = nullptr;
+    llvm::Value *pointer = nullptr; /* or vector of pointers; destination of a copy */
+    llvm::Value *extra = nullptr;   /* lane mask, or length in bytes */
+    llvm::Value *source = nullptr;  /* of a copy */
+    psnap_ref_op op = PSNAP_REF_PLAIN;
+    uint32_t kind = 0; /* 0 load, 1 store, 2 atomic */
+    uint32_t size_bytes = 0;
+    uint32_t lanes = 1;
+};
+
+/* Words the access takes in a ring record. */
+uint32_t accessWords(const Access &access);
+
+/* Appends what `at` does to memory: none, one or two accesses. */
+void classify(llvm::Instruction &at, const llvm::DataLayout &layout, std::vector<Access> &out);
+
+/* The call may run instrumented code, so a piece must not be open across it. */
+bool endsPiece(const llvm::Instruction &at, const llvm::TargetLibraryInfo &library);
+
+/* Adds the operations of `at` to the counts of its block. */
+void countOperations(const llvm::Instruction &at, const llvm::TargetLibraryInfo &library,
+                     uint32_t (&counts)[PSNAP_OPERATION_COUNT]);
+
+/* A call that returns fresh memory: where the pointer and the size are found. */
+struct Allocation {
+    llvm::CallBase *call = nullptr;
+    llvm::Value *size = nullptr;
+    llvm::Value *times = nullptr;      /* second factor of the size, or null */
+    llvm::Value *pointer_at = nullptr; /* the pointer is stored here (posix_memalign), or null */
+};
+bool isAllocation(llvm::Instruction &at, const llvm::TargetLibraryInfo &library, Allocation &out);
+
+/* Rows and strings of the static table, in the order of capture_abi.inc. */
+class Table
+{
+  public:
+    Table();
+    uint32_t string(llvm::StringRef text); /* offset of a terminated copy, same text same offset */
+    std::vector<psnap_table_loop> loops;
+    std::vector<psnap_table_block> blocks;
+    std::vector<psnap_table_ref> refs;
+    std::vector<psnap_table_piece> pieces;
+    std::vector<psnap_table_site> sites;
+    std::vector<psnap_table_global> globals;
+    std::vector<llvm::GlobalVariable *> global_values;
+    /* The whole table as u32 words, header first. */
+    std::vector<uint32_t> words(llvm::StringRef source, llvm::StringRef language,
+                                llvm::StringRef compiler, llvm::StringRef stage);
+
+  private:
+    std::map<std::string, uint32_t> offsets;
+    std::string strings;
+};
+
+/*
+ * Names of loops. A loop of the source is (function, file, line, column); the
+ * loops that the optimiser made of it are its parts. Ids depend only on source,
+ * compiler and flags: loops are added in module order, then named.
+ */
+class LoopNames
+{
+  public:
+    void add(const llvm::Loop &loop, const llvm::Function &function);
+    void assign();
+    struct Name {
+        std::string id, src_id, function, file;
+        uint32_t src_line = 0;
+    };
+    const Name &of(const llvm::Loop *loop) const;
+    Name ofFunction(const llvm::Function &function); /* its pseudo-loop */
+
+  private:
+    struct Entry {
+        const llvm::Loop *loop;
+        std::string linkage, file;
+        uint32_t src_line, column;
+        bool vectorized, has_vector_access;
+        Name name;
+    };
+    std::string display(const std::string &linkage);
+    std::vector<Entry> entries;
+    std::map<const llvm::Loop *, size_t> index;
+    std::map<std::string, std::string> linkage_names; /* linkage name -> unique display name */
+    std::map<std::string, unsigned> display_uses;
+};
+
+/* "f.c" of a path; the source line of the first instruction that has one. */
+std::string baseName(llvm::StringRef path);
+uint32_t firstLine(const llvm::BasicBlock &block);
+
+/* The variable behind a pointer: name ("" when unknown) and kind (global, allocation, stack). */
+struct Object {
+    std::string name;
+    uint32_t kind = 0;
+};
+Object objectOf(const llvm::Value *pointer, const llvm::TargetLibraryInfo &library);
+std::string siteName(const llvm::Instruction &call);
+
+} // namespace psnap
+
+#endif

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The static table of a module, u32 words in the order that capture_abi.inc
+ * gives: header, loops, blocks, refs, pieces, sites, globals, then the string
+ * bytes, padded to a word.
+ */
+#include "pass.h"
+
+#include <cstring>
+
+using namespace llvm;
+
+namespace psnap
+{
+
+Table::Table()
+{
+    string("");
+}
+
+uint32_t Table::string(StringRef text)
+{
+    auto known = offsets.find(text.str());
+    if (known != offsets.end())
+        return known->second;
+    uint32_t offset = (uint32_t)strings.size();
+    strings += text.str();
+    strings += '\0';
+    offsets[text.str()] = offset;
+    return offset;
+}
+
+template <typename Row>
+static void appendRows(std::vector<uint32_t> &words, const std::vector<Row> &rows)
+{
+    static_assert(sizeof(Row) % sizeof(uint32_t) == 0, "rows are u32 columns");
+    const uint32_t *first = reinterpret_cast<const uint32_t *>(rows.data());
+    words.insert(words.end(), first, first + rows.size() * sizeof(Row) / sizeof(uint32_t));
+}
+
+std::vector<uint32_t> Table::words(StringRef source, StringRef language, StringRef compiler,
+                                   StringRef stage)
+{
+    psnap_table_header header = {};
+    header.magic = PSNAP_CAPTURE_MAGIC;
+    header.abi = PSNAP_CAPTURE_ABI;
+    header.loops = (uint32_t)loops.size();
+    header.blocks = (uint32_t)blocks.size();
+    header.refs = (uint32_t)refs.size();
+    header.pieces = (uint32_t)pieces.size();
+    header.sites = (uint32_t)sites.size();
+    header.globals = (uint32_t)globals.size();
+    header.source = string(source);
+    header.language = string(language);
+    header.compiler = string(compiler);
+    header.stage = string(stage);
+    header.string_bytes = (uint32_t)strings.size();
+
+    std::vector<uint32_t> words;
+    appendRows(words, std::vector<psnap_table_header>{header});
+    appendRows(words, loops);
+    appendRows(words, blocks);
+    appendRows(words, refs);
+    appendRows(words, pieces);
+    appendRows(words, sites);
+    appendRows(words, globals);
+    size_t at = words.size();
+    words.resize(at + (strings.size() + 3) / 4);
+    std::memcpy(&words[at], strings.data(), strings.size());
+    return words;
+}
+
+} // namespace psnap

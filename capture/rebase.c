@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A sorted array of disjoint ranges. Where they come from:
+ *
+ *   images   announced with each module: the program itself is image 0
+ *   heap     from its first address, announced at the start
+ *   stacks   a thread's first instrumented frame is offset 0
+ *   mmap     an allocation of LARGE bytes or more that is not in one of these
+ *            is a mapping of its own: they follow each other in the order of
+ *            allocation, page offsets kept (the kernel aligns large ones to
+ *            huge pages, which address randomisation shifts against the rest)
+ *   locals   thread-local variables outside of stacks, anchored at one of ours
+ *   others   (small allocations of threads' arenas, what libraries map) are looked
+ *            up in /proc/PID/maps when first touched
+ *
+ * The same range allocated again keeps its canonical place, as caches see it.
+ */
+#include "capture/rebase.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/base/layout.h"
+
+enum { PAGE = 4096, LARGE = 128 * 1024, UNKNOWN_BLOCK = 2 << 20 };
+
+static uint64_t canonical(enum psnap_group group, uint32_t index, int64_t offset)
+{
+    return psnap_layout_join((struct psnap_place){group, index, offset});
+}
+
+void psnap_rebase_init(struct psnap_rebase *rebase)
+{
+    *rebase = (struct psnap_rebase){
+        .next_mmap = canonical(PSNAP_GROUP_MMAP, 0, 0),
+        .next_other = canonical(PSNAP_GROUP_MMAP, 0, (int64_t)(PSNAP_LAYOUT_WINDOW / 2)),
+    };
+}
+
+void psnap_rebase_release(struct psnap_rebase *rebase)
+{
+    free(rebase->ranges);
+    free(rebase->paths);
+    free(rebase->path_low);
+    free(rebase->path_image);
+    psnap_rebase_init(rebase);
+}
+
+/* Index of the first range that ends behind `address`. */
+static size_t search(const struct psnap_rebase *rebase, uint64_t address)
+{
+    size_t low = 0, high = rebase->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (rebase->ranges[middle].high <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static bool grow(struct psnap_rebase *rebase)
+{
+    if (rebase->count + 2 > rebase->room) {
+        size_t room = rebase->room ? 2 * rebase->room : 32;
+        struct psnap_range *ranges = realloc(rebase->ranges, room * sizeof *ranges);
+        if (!ranges)
+            return false;
+        rebase->ranges = ranges;
+        rebase->room = room;
+    }
+    return true;
+}
+
+static void insert_at(struct psnap_rebase *rebase, size_t at, struct psnap_range range)
+{
+    memmove(&rebase->ranges[at + 1], &rebase->ranges[at],
+            (rebase->count - at) * sizeof *rebase->ranges);
+    rebase->ranges[at] = range;
+    rebase->count++;
+}
+
+/* Puts the range on top of what was known. */
+static bool add(struct psnap_rebase *rebase, struct psnap_range range)
+{
+    size_t at = search(rebase, range.low);
+
+    if (range.low >= range.high)
+        return true;
+    if (at < rebase->count && rebase->ranges[at].low < range.high)
+        rebase->generation++;
+    while (at < rebase->count && rebase->ranges[at].low < range.high) {
+        struct psnap_range *old = &rebase->ranges[at];
+        if (!grow(rebase))
+            return false;
+        old = &rebase->ranges[at];
+        if (old->low < range.low && old->high > range.high) { /* split it */
+            struct psnap_range above = {range.high, old->high, old->delta};
+            old->high = range.low;
+            insert_at(rebase, ++at, above);
+            break;
+        }
+        if (old->low < range.low) {
+            old->high = range.low;
+            at++;
+        } else if (old->high > range.high) {
+            old->low = range.high;
+            break;
+        } else {
+            memmove(old, old + 1, (rebase->count - at - 1) * sizeof *old);
+            rebase->count--;
+        }
+    }
+    if (!grow(rebase))
+        return false;
+    insert_at(rebase, at, range);
+    return true;
+}
+
+/* Cuts [low, high), which holds `address`, down to the gap between known ranges. */
+static void clip(const struct psnap_rebase *rebase, uint64_t address, uint64_t *low, uint64_t *high)
+{
+    size_t above = search(rebase, address);
+    if (above > 0 && rebase->ranges[above - 1].high > *low)
+        *low = rebase->ranges[above - 1].high;
+    if (above < rebase->count && rebase->ranges[above].low < *high)
+        *high = rebase->ranges[above].low;
+}
+
+bool psnap_rebase_add_image(struct psnap_rebase *rebase, uint64_t low, uint64_t high)
+{
+    size_t at = search(rebase, low);
+    uint64_t base;
+
+    if (at < rebase->count && rebase->ranges[at].low <= low)
+        return true; /* another module of the same image */
+    low &= ~(uint64_t)(PAGE - 1);
+    base = canonical(PSNAP_GROUP_IMAGE, rebase->images++, 0);
+    return add(rebase, (struct psnap_range){low, high, base - low});
+}
+
+bool psnap_rebase_add_heap(struct psnap_rebase *rebase, uint64_t start)
+{
+    size_t above = search(rebase, start);
+    uint64_t base = canonical(PSNAP_GROUP_HEAP, 0, 0);
+    uint64_t high = start + PSNAP_LAYOUT_WINDOW - 1;
+
+    if (above < rebase->count && rebase->ranges[above].low < high)
+        high = rebase->ranges[above].low;
+    return add(rebase, (struct psnap_range){start, high, base - start});
+}
+
+bool psnap_rebase_add_stack(struct psnap_rebase *rebase, uint32_t thread, uint64_t frame,
+                            uint64_t low, uint64_t high)
+{
+    const uint64_t half = PSNAP_LAYOUT_INSTANCE / 2;
+    uint32_t instances = (uint32_t)(PSNAP_LAYOUT_WINDOW / PSNAP_LAYOUT_INSTANCE);
+    uint64_t base = canonical(PSNAP_GROUP_STACK, thread % instances, 0);
+
+    low = frame > half && low < frame - half ? frame - half : low;
+    high = high > frame + half ? frame + half : high;
+    return add(rebase, (struct psnap_range){low, high, base - frame});
+}
+
+bool psnap_rebase_add_allocation(struct psnap_rebase *rebase, uint64_t address, uint64_t size_bytes)
+{
+    uint64_t low = address & ~(uint64_t)(PAGE - 1);
+    uint64_t high = (address + size_bytes + PAGE - 1) & ~(uint64_t)(PAGE - 1);
+    size_t at = search(rebase, low);
+    struct psnap_range range = {low, high, rebase->next_mmap - low};
+
+    if (size_bytes < LARGE || high < low)
+        return true;
+    if (at < rebase->count && rebase->ranges[at].low <= low && rebase->ranges[at].high >= high)
+        return true; /* on the heap, or a place that was used before */
+    if (high - low > PSNAP_LAYOUT_WINDOW / 4)
+        return true;
+    rebase->next_mmap += high - low;
+    return add(rebase, range);
+}
+
+bool psnap_rebase_add_local(struct psnap_rebase *rebase, uint64_t anchor, uint64_t low,
+                            uint64_t high)
+{
+    const uint64_t half = PSNAP_LAYOUT_INSTANCE / 2;
+    uint64_t base = rebase->next_other + half;
+    size_t at = search(rebase, anchor);
+
+    if (low >= high || (at < rebase->count && rebase->ranges[at].low <= anchor))
+        return true; /* on the thread's stack */
+    low = low < anchor - half ? anchor - half : low;
+    high = high > anchor + half ? anchor + half : high;
+    clip(rebase, anchor, &low, &high);
+    rebase->next_other += PSNAP_LAYOUT_INSTANCE;
+    return add(rebase, (struct psnap_range){low, high, base - anchor});
+}
+
+/* One line of /proc/PID/maps. */
+struct mapping {
+    uint64_t low, high;
+    char path[256];
+};
+
+static bool next_mapping(FILE *maps, struct mapping *mapping)
+{
+    char line[512];
+    int at = 0;
+
+    if (!fgets(line, sizeof line, maps))
+        return false;
+    mapping->path[0] = '\0';
+    if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*s %*s %*s %*s %n", &mapping->low, &mapping->high,
+               &at) < 2)
+        return false;
+    if (at > 0) {
+        snprintf(mapping->path, sizeof mapping->path, "%.255s", line + at);
+        mapping->path[strcspn(mapping->path, "\n")] = '\0';
+    }
+    return true;
+}
+
+/* A file's mappings keep their distances: image k from the lowest of them. */
+static bool add_file(struct psnap_rebase *rebase, const struct mapping *mapping, uint64_t lowest)
+{
+    uint64_t base;
+    size_t i = 0;
+
+    while (i < rebase->path_count &&
+           (strcmp(rebase->paths[i], mapping->path) != 0 || rebase->path_low[i] > mapping->low))
+        i++;
+    if (i == rebase->path_count) {
+        char(*paths)[256] = realloc(rebase->paths, (i + 1) * sizeof *paths);
+        if (!paths)
+            return false;
+        rebase->paths = paths;
+        uint64_t *low = realloc(rebase->path_low, (i + 1) * sizeof *low);
+        if (!low)
+            return false;
+        rebase->path_low = low;
+        uint32_t *image = realloc(rebase->path_image, (i + 1) * sizeof *image);
+        if (!image)
+            return false;
+        rebase->path_image = image;
+        memcpy(paths[i], mapping->path, sizeof *paths);
+        low[i] = lowest;
+        image[i] = rebase->images++;
+        rebase->path_count++;
+    }
+    base = canonical(PSNAP_GROUP_IMAGE, rebase->path_image[i], 0);
+    return add(rebase,
+               (struct psnap_range){mapping->low, mapping->high, base - rebase->path_low[i]});
+}
+
+/* Anonymous memory grows downwards, so its end is what stays: offsets are kept from there. */
+static bool add_other(struct psnap_rebase *rebase, uint64_t low, uint64_t high)
+{
+    const uint64_t unit = UINT64_C(1) << 30;
+    uint64_t end = rebase->next_other + (high - low + 2 * unit - 1) / unit * unit;
+
+    rebase->next_other = end;
+    return add(rebase, (struct psnap_range){low, high, end - high});
+}
+
+static bool look_up(struct psnap_rebase *rebase, uint64_t address)
+{
+    struct mapping mapping = {0}, first = {0};
+    uint64_t previous_high = 0;
+    bool is_found = false;
+    char name[64];
+    FILE *maps;
+
+    snprintf(name, sizeof name, "/proc/%ld/maps", (long)rebase->program);
+    maps = fopen(name, "re");
+    while (maps && !is_found && next_mapping(maps, &mapping)) {
+        bool is_bss = !mapping.path[0] && first.path[0] == '/' && mapping.low == previous_high;
+        if (strcmp(mapping.path, first.path) != 0 && !is_bss)
+            first = mapping;
+        else if (is_bss)
+            memcpy(mapping.path, first.path, sizeof mapping.path);
+        previous_high = mapping.high;
+        is_found = address >= mapping.low && address < mapping.high;
+    }
+    if (maps)
+        fclose(maps);
+    if (!is_found) {
+        mapping.low = address / UNKNOWN_BLOCK * UNKNOWN_BLOCK;
+        mapping.high = mapping.low + UNKNOWN_BLOCK;
+        mapping.path[0] = '\0';
+    }
+    clip(rebase, address, &mapping.low, &mapping.high);
+    return mapping.path[0] == '/' ? add_file(rebase, &mapping, first.low)
+                                  : add_other(rebase, mapping.low, mapping.high);
+}
+
+const struct psnap_range *psnap_rebase_find(struct psnap_rebase *rebase, uint64_t address)
+{
+    size_t at = search(rebase, address);
+
+    if (at == rebase->count || rebase->ranges[at].low > address) {
+        if (!look_up(rebase, address))
+            return NULL;
+        at = search(rebase, address);
+    }
+    return &rebase->ranges[at];
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Real addresses of the program to canonical ones (formats/base/layout.h), so
+ * that two runs give the same stream whatever address-space randomisation and
+ * the environment do. Ranges learnt later hide earlier ones.
+ */
+#ifndef PSNAP_CAPTURE_REBASE_H
+#define PSNAP_CAPTURE_REBASE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* canonical = address + delta, for addresses in [low, high). */
+struct psnap_range {
+    uint64_t low, high, delta;
+};
+
+struct psnap_rebase {
+    struct psnap_range *ranges; /* sorted, disjoint */
+    size_t count, room;
+    uint64_t next_mmap;  /* canonical address of the next large allocation */
+    uint64_t next_other; /* and of the next mapping found by looking */
+    uint32_t images;
+    pid_t program;
+    uint32_t generation; /* goes up when a range changes that may have been used */
+    char (*paths)[256];  /* of images found by looking, with their first addresses */
+    uint64_t *path_low;
+    uint32_t *path_image;
+    size_t path_count;
+};
+
+void psnap_rebase_init(struct psnap_rebase *rebase);
+void psnap_rebase_release(struct psnap_rebase *rebase);
+
+/* These return false when out of memory. */
+bool psnap_rebase_add_image(struct psnap_rebase *rebase, uint64_t low, uint64_t high);
+bool psnap_rebase_add_heap(struct psnap_rebase *rebase, uint64_t start);
+bool psnap_rebase_add_stack(struct psnap_rebase *rebase, uint32_t thread, uint64_t frame,
+                            uint64_t low, uint64_t high);
+/* The mapping with a thread's variables, of which the one at `anchor` is always there. */
+bool psnap_rebase_add_local(struct psnap_rebase *rebase, uint64_t anchor, uint64_t low,
+                            uint64_t high);
+bool psnap_rebase_add_allocation(struct psnap_rebase *rebase, uint64_t address,
+                                 uint64_t size_bytes);
+
+/* The range that holds `address`; looks at the program's mappings when it is not known yet.
+ * NULL when out of memory. Valid until the next call. */
+const struct psnap_range *psnap_rebase_find(struct psnap_rebase *rebase, uint64_t address);
+
+#endif

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The producer's side of the rings. Instrumented code fills the chunk between
+ * ring->cursor and ring->limit by itself; it comes here when a chunk is full
+ * or the thread has no ring yet. A full ring makes the program wait; when the
+ * collector has died the thread goes on writing into scratch memory that
+ * nobody reads, which is also where a program runs that is not recorded.
+ *
+ * Invariant: 0 <= produced - consumed <= PSNAP_RING_CHUNKS, and the chunk being
+ * written is produced % PSNAP_RING_CHUNKS.
+ */
+#include "runtime.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stddef.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+const char __psnap_abi_1 = PSNAP_CAPTURE_ABI;
+
+struct psnap_session *psnap_rt_session;
+static bool recording; /* atomic */
+
+/* Full from the start, so that the first record of a thread comes to __psnap_reserve. */
+static struct psnap_ring empty_ring;
+_Thread_local struct psnap_ring *__psnap_ring = &empty_ring;
+
+enum { SCRATCH_WORDS = 4096 };
+struct scratch {
+    struct psnap_ring ring;
+    uint64_t words[SCRATCH_WORDS];
+};
+static struct scratch last_resort; /* shared by threads when memory has run out */
+static pthread_key_t thread_end;
+static pthread_once_t thread_end_once = PTHREAD_ONCE_INIT;
+
+static bool is_real(const struct psnap_ring *ring)
+{
+    const char *at = (const char *)ring, *session = (const char *)psnap_rt_session;
+    return session && at >= session && at < session + sizeof *psnap_rt_session;
+}
+
+void psnap_rt_ring_doorbell(void)
+{
+    struct psnap_session *session = psnap_rt_session;
+    __atomic_fetch_add(&session->doorbell, 1, __ATOMIC_SEQ_CST);
+    if (__atomic_load_n(&session->collector_waiting, __ATOMIC_SEQ_CST))
+        syscall(SYS_futex, &session->doorbell, FUTEX_WAKE, 1, NULL, NULL, 0);
+}
+
+bool psnap_rt_collector_alive(void)
+{
+    uint32_t pid = __atomic_load_n(&psnap_rt_session->collector_pid, __ATOMIC_ACQUIRE);
+    struct pollfd ended = {.events = POLLIN};
+    bool alive;
+
+    if (__atomic_load_n(&psnap_rt_session->closed, __ATOMIC_ACQUIRE))
+        return false;
+    if (!pid)
+        return true; /* still starting; it says `closed` when it cannot */
+    ended.fd = (int)syscall(SYS_pidfd_open, pid, 0);
+    if (ended.fd < 0)
+        return errno != ESRCH;
+    alive = poll(&ended, 1, 0) == 0;
+    close(ended.fd);
+    return alive;
+}
+
+bool psnap_rt_is_recording(void)
+{
+    return __atomic_load_n(&recording, __ATOMIC_ACQUIRE);
+}
+
+void psnap_rt_set_recording(bool is_recording)
+{
+    __atomic_store_n(&recording, is_recording, __ATOMIC_RELEASE);
+}
+
+void psnap_rt_stop(void)
+{
+    psnap_rt_set_recording(false);
+    __psnap_ring = &empty_ring;
+}
+
+static uint64_t *chunk_of(const struct psnap_ring *ring)
+{
+    return ring->data + ring->produced % PSNAP_RING_CHUNKS * PSNAP_CHUNK_WORDS;
+}
+
+static void open_chunk(struct psnap_ring *ring)
+{
+    ring->limit = chunk_of(ring) + PSNAP_CHUNK_WORDS;
+    __atomic_store_n(&ring->cursor, chunk_of(ring), __ATOMIC_RELEASE);
+}
+
+static void leave_chunk(struct psnap_ring *ring)
+{
+    ring->used_words[ring->produced % PSNAP_RING_CHUNKS] =
+        (uint32_t)(ring->cursor - chunk_of(ring));
+    __atomic_store_n(&ring->produced, ring->produced + 1, __ATOMIC_RELEASE);
+    psnap_rt_ring_doorbell();
+}
+
+/* Waits until a chunk is free; false when the collector has died. */
+static bool wait_for_chunk(struct psnap_ring *ring)
+{
+    const struct timespec patience = {.tv_nsec = 200 * 1000 * 1000};
+
+    while (ring->produced - __atomic_load_n(&ring->consumed, __ATOMIC_ACQUIRE) >=
+           PSNAP_RING_CHUNKS) {
+        uint32_t seen = __atomic_load_n(&ring->consumed_futex, __ATOMIC_SEQ_CST);
+        __atomic_store_n(&ring->producer_waiting, 1, __ATOMIC_SEQ_CST);
+        if (ring->produced - __atomic_load_n(&ring->consumed, __ATOMIC_SEQ_CST) >=
+                PSNAP_RING_CHUNKS &&
+            syscall(SYS_futex, &ring->consumed_futex, FUTEX_WAIT, seen, &patience, NULL, 0) != 0 &&
+            errno == ETIMEDOUT && !psnap_rt_collector_alive())
+            return false;
+        __atomic_store_n(&ring->producer_waiting, 0, __ATOMIC_RELAXED);
+    }
+    return true;
+}
+
+uint64_t *psnap_rt_room(struct psnap_ring *ring, uint64_t words)
+{
+    if (ring->cursor + words > ring->limit) {
+        leave_chunk(ring);
+        if (!wait_for_chunk(ring)) {
+            __atomic_store_n(&psnap_rt_session->abandoned, 1, __ATOMIC_RELAXED);
+            return NULL;
+        }
+        open_chunk(ring);
+    }
+    return ring->cursor;
+}
+
+void psnap_rt_publish(struct psnap_ring *ring, uint64_t *end)
+{
+    __atomic_store_n(&ring->cursor, end, __ATOMIC_RELEASE);
+}
+
+static void end_of_thread(void *pointer)
+{
+    struct psnap_ring *ring = pointer;
+
+    if (is_real(ring)) {
+        leave_chunk(ring);
+        __atomic_store_n(&ring->state, PSNAP_RING_FINISHED, __ATOMIC_RELEASE);
+        psnap_rt_ring_doorbell();
+    } else if (ring != &last_resort.ring)
+        munmap(ring, sizeof(struct scratch));
+    __psnap_ring = &empty_ring;
+}
+
+static void make_thread_end(void)
+{
+    pthread_key_create(&thread_end, end_of_thread);
+}
+
+static struct psnap_ring *scratch_ring(void)
+{
+    struct scratch *scratch =
+        mmap(NULL, sizeof *scratch, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (scratch == MAP_FAILED)
+        scratch = &last_resort;
+    scratch->ring.data = scratch->words;
+    scratch->ring.cursor = scratch->words;
+    scratch->ring.limit = scratch->words + SCRATCH_WORDS;
+    return &scratch->ring;
+}
+
+/* A free ring of the session, waiting for the collector to give back those of ended threads. */
+static struct psnap_ring *take_ring(void)
+{
+    const struct timespec moment = {.tv_nsec = 1000 * 1000};
+
+    for (;;) {
+        bool any_finished = false;
+        for (uint32_t i = 1; i < PSNAP_RINGS; i++) {
+            struct psnap_ring *ring = &psnap_rt_session->rings[i];
+            uint32_t state = PSNAP_RING_FREE;
+            if (__atomic_compare_exchange_n(&ring->state, &state, PSNAP_RING_TAKEN, false,
+                                            __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+                return ring;
+            any_finished |= state == PSNAP_RING_FINISHED;
+        }
+        if (!any_finished || !psnap_rt_collector_alive())
+            return NULL;
+        psnap_rt_ring_doorbell();
+        nanosleep(&moment, NULL);
+    }
+}
+
+struct psnap_ring *psnap_rt_attach(uint64_t frame)
+{
+    struct psnap_session *session = psnap_rt_session;
+    bool wanted = psnap_rt_is_recording();
+    struct psnap_ring *ring = wanted ? take_ring() : NULL;
+
+    if (ring) {
+        ring->data = (uint64_t *)((char *)session + PSNAP_SESSION_HEADER_BYTES) +
+                     (uint64_t)(ring - session->rings) * PSNAP_RING_WORDS;
+        ring->thread = __atomic_fetch_add(&session->next_thread, 1, __ATOMIC_RELAXED);
+        ring->frame = frame;
+        psnap_rt_find_stack(frame, &ring->stack_low, &ring->stack_high);
+        ring->local = (uint64_t)&__psnap_ring;
+        psnap_rt_find_mapping(ring->local, &ring->local_low, &ring->local_high);
+        open_chunk(ring);
+        __atomic_store_n(&ring->state, PSNAP_RING_ACTIVE, __ATOMIC_RELEASE);
+    } else {
+        if (wanted)
+            __atomic_fetch_add(&session->threads_lost, 1, __ATOMIC_RELAXED);
+        ring = scratch_ring();
+    }
+    pthread_once(&thread_end_once, make_thread_end);
+    pthread_setspecific(thread_end, ring);
+    return __psnap_ring = ring;
+}
+
+/* Scratch rings are as long as no chunk is: so a ring of a stopped session is told apart. */
+static bool is_scratch(const struct psnap_ring *ring)
+{
+    return ring->limit == ring->data + SCRATCH_WORDS;
+}
+
+static uint64_t *reserve(uint64_t words, uint64_t frame)
+{
+    struct psnap_ring *ring = __psnap_ring;
+    int saved_errno = errno;
+    uint64_t *room = NULL;
+
+    if (ring == &empty_ring)
+        ring = psnap_rt_attach(frame);
+    if (is_real(ring) && psnap_rt_is_recording()) {
+        room = psnap_rt_room(ring, words);
+        if (!room)
+            psnap_rt_stop();
+    }
+    if (!room) {
+        if (!is_scratch(ring))
+            ring = psnap_rt_attach(frame);
+        room = ring->cursor = ring->data;
+    }
+    errno = saved_errno;
+    return room;
+}
+
+__attribute__((preserve_most)) uint64_t *__psnap_reserve(uint64_t words)
+{
+    return reserve(words, (uint64_t)__builtin_frame_address(0));
+}
+
+void __psnap_allocated(const void *address, uint64_t size_bytes, const unsigned char *site)
+{
+    if (!psnap_rt_is_recording() || !address || address == MAP_FAILED)
+        return;
+
+    struct psnap_ring *ring = __psnap_ring;
+    uint64_t *room = ring->cursor;
+    if (room + 4 > ring->limit)
+        room = reserve(4, (uint64_t)__builtin_frame_address(0));
+    room[0] = PSNAP_EVENT_ALLOC;
+    room[1] = (uint64_t)address;
+    room[2] = size_bytes;
+    room[3] = (uint64_t)site;
+    psnap_rt_publish(__psnap_ring, room + 4);
+}

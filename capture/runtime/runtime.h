@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The capture runtime, linked into the user's program: it moves records into
+ * shared memory and does nothing else. libc and pthread only, no allocation but
+ * mmap of its own pages, errno left alone, nothing printed unless a collector
+ * that the user asked for (PSNAP_OUT) cannot be started.
+ */
+#ifndef PSNAP_CAPTURE_RUNTIME_H
+#define PSNAP_CAPTURE_RUNTIME_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "formats/base/capture_abi.h"
+
+#define PSNAP_HOOK __attribute__((visibility("default")))
+
+/* Hooks called by instrumented code (capture/pass). */
+extern PSNAP_HOOK const char __psnap_abi_1;
+extern PSNAP_HOOK _Thread_local struct psnap_ring *__psnap_ring
+    __attribute__((tls_model("initial-exec")));
+PSNAP_HOOK __attribute__((preserve_most)) uint64_t *__psnap_reserve(uint64_t words);
+PSNAP_HOOK void __psnap_allocated(const void *address, uint64_t size_bytes,
+                                  const unsigned char *site);
+PSNAP_HOOK void __psnap_register(const struct psnap_module *module);
+
+/* The session that this process records into, or NULL. It stays mapped once it is, so that a
+ * thread that is about to use it may; `recording` says whether it still counts. */
+extern struct psnap_session *psnap_rt_session;
+bool psnap_rt_is_recording(void);
+void psnap_rt_set_recording(bool is_recording);
+
+/* ring.c: where this thread writes now; `frame` is its stack pointer. Never NULL. */
+struct psnap_ring *psnap_rt_attach(uint64_t frame);
+/* Room for `words` in a real ring, waiting for the collector; NULL when it has died. */
+uint64_t *psnap_rt_room(struct psnap_ring *ring, uint64_t words);
+void psnap_rt_publish(struct psnap_ring *ring, uint64_t *end);
+void psnap_rt_ring_doorbell(void);
+void psnap_rt_stop(void); /* from now on nothing is recorded */
+bool psnap_rt_collector_alive(void);
+
+/* maps.c: the mapping of this process that holds `address`; the address alone when unknown. */
+void psnap_rt_find_mapping(uint64_t address, uint64_t *low, uint64_t *high);
+/* First address of the brk heap, whether it has been used or not. */
+uint64_t psnap_rt_heap_start(void);
+/* The range that the stack holding `frame` may use. */
+void psnap_rt_find_stack(uint64_t frame, uint64_t *low, uint64_t *high);
+
+/* launch.c: a collector of our own, for PSNAP_OUT; NULL when it cannot be. */
+struct psnap_session *psnap_rt_launch(const char *command, const char *output);
+
+#endif

@@ -1,0 +1,390 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Reads the static table of a module (capture_abi.inc) into the program's
+ * tables. Nothing in it is trusted: it comes out of another process's memory.
+ * Loop ids are unique in a program: the second "init" is "init@other.c", a
+ * third from a file of that name "init@other.c#2".
+ */
+#include "capture/tables.h"
+
+#include <search.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Pointers into the arriving table, checked to lie in it. */
+struct view {
+    const struct psnap_table_header *header;
+    const struct psnap_table_loop *loops;
+    const struct psnap_table_block *blocks;
+    const struct psnap_table_ref *refs;
+    const struct psnap_table_piece *pieces;
+    const struct psnap_table_site *sites;
+    const struct psnap_table_global *globals;
+    const char *strings;
+};
+
+void psnap_capture_tables_init(struct psnap_capture_tables *tables, struct psnap_program *program)
+{
+    *tables = (struct psnap_capture_tables){.program = program};
+}
+
+void psnap_capture_tables_release(struct psnap_capture_tables *tables)
+{
+    while (tables->loop_ids) {
+        const char *id = *(const char **)tables->loop_ids;
+        tdelete(id, &tables->loop_ids, (int (*)(const void *, const void *))strcmp);
+    }
+    free(tables->modules);
+    free(tables->pieces);
+    free(tables->refs);
+    free(tables->sites);
+    free(tables->bytes);
+    free(tables->globals);
+    psnap_capture_tables_init(tables, NULL);
+}
+
+/* Room for `more` items of `size` behind `count`; grows by doubling. */
+static bool make_room(void *array_pointer, size_t *room, size_t count, size_t more, size_t size)
+{
+    void *array;
+    memcpy(&array, array_pointer, sizeof array);
+    if (count + more > *room) {
+        size_t wanted = *room ? *room : 64;
+        while (wanted < count + more)
+            wanted *= 2;
+        array = realloc(array, wanted * size);
+        if (!array)
+            return false;
+        memcpy(array_pointer, &array, sizeof array);
+        *room = wanted;
+    }
+    return true;
+}
+
+bool psnap_capture_tables_add_bytes(struct psnap_capture_tables *tables, const void *bytes,
+                                    size_t size)
+{
+    if (!make_room(&tables->bytes, &tables->byte_room, tables->byte_count, size, 1))
+        return false;
+    memcpy(tables->bytes + tables->byte_count, bytes, size);
+    tables->byte_count += size;
+    return true;
+}
+
+bool psnap_capture_tables_add_globals(struct psnap_capture_tables *tables,
+                                      const uint64_t *addresses, size_t count)
+{
+    if (!make_room(&tables->globals, &tables->global_room, tables->global_count, count,
+                   sizeof *addresses))
+        return false;
+    memcpy(tables->globals + tables->global_count, addresses, count * sizeof *addresses);
+    tables->global_count += count;
+    return true;
+}
+
+static enum psnap_status corrupt(struct psnap_error *error, const char *what)
+{
+    return psnap_error_set(error, PSNAP_ERROR_CORRUPT, "the program sent a corrupt table: %s",
+                           what);
+}
+
+static enum psnap_status take_view(const struct psnap_capture_tables *tables,
+                                   const uint64_t *description, struct view *view,
+                                   struct psnap_error *error)
+{
+    const unsigned char *at = tables->bytes;
+    uint64_t left = tables->byte_count;
+
+#define TAKE(member, count)                                                                        \
+    do {                                                                                           \
+        uint64_t bytes = (uint64_t)(count) * sizeof *view->member;                                 \
+        if (bytes > left)                                                                          \
+            return corrupt(error, #member " run past its end");                                    \
+        view->member = (const void *)at;                                                           \
+        at += bytes;                                                                               \
+        left -= bytes;                                                                             \
+    } while (0)
+
+    TAKE(header, 1);
+    if (view->header->magic != PSNAP_CAPTURE_MAGIC)
+        return corrupt(error, "no magic");
+    if (view->header->abi != PSNAP_CAPTURE_ABI)
+        return psnap_error_set(error, PSNAP_ERROR_VERSION,
+                               "a module was compiled for capture ABI %u, this is %u",
+                               view->header->abi, PSNAP_CAPTURE_ABI);
+    TAKE(loops, view->header->loops);
+    TAKE(blocks, view->header->blocks);
+    TAKE(refs, view->header->refs);
+    TAKE(pieces, view->header->pieces);
+    TAKE(sites, view->header->sites);
+    TAKE(globals, view->header->globals);
+    TAKE(strings, view->header->string_bytes);
+#undef TAKE
+    if (!view->header->string_bytes || view->strings[view->header->string_bytes - 1])
+        return corrupt(error, "strings have no end");
+    if (description[2] != view->header->pieces || description[3] != view->header->sites ||
+        tables->global_count != view->header->globals)
+        return corrupt(error, "counts differ");
+    return PSNAP_OK;
+}
+
+static const char *text_at(const struct view *view, uint32_t offset)
+{
+    return view->strings + (offset < view->header->string_bytes ? offset : 0);
+}
+
+static int compare_ids(const void *a, const void *b)
+{
+    return strcmp(a, b);
+}
+
+/* The id, or with a suffix that makes it new; NULL when out of memory. */
+static const char *unique_id(struct psnap_capture_tables *tables, const char *id,
+                             const char *suffix)
+{
+    char longer[1024];
+
+    snprintf(longer, sizeof longer, "%s%s", id, suffix);
+    for (unsigned n = 2; tfind(longer, &tables->loop_ids, compare_ids); n++)
+        snprintf(longer, sizeof longer, "%s%s#%u", id, suffix, n);
+    id = psnap_program_string(tables->program, longer);
+    return id && tsearch(id, &tables->loop_ids, compare_ids) ? id : NULL;
+}
+
+/* Whether any loop of the module has an id that is taken: then all of that function's get a
+ * suffix, so that parts and their source loop keep belonging together. */
+static bool is_taken(const struct psnap_capture_tables *tables, const char *id)
+{
+    return tfind(id, &tables->loop_ids, compare_ids) != NULL;
+}
+
+static bool add_loops(struct psnap_capture_tables *tables, const struct view *view,
+                      uint32_t first_block)
+{
+    struct psnap_program *program = tables->program;
+    uint32_t first = program->loop_count;
+    char suffix[256] = "";
+
+    for (uint32_t i = 0; i < view->header->loops; i++) {
+        const struct psnap_table_loop *row = &view->loops[i];
+        const char *file = text_at(view, row->file), *src_id = text_at(view, row->src_id);
+        char renamed[1024];
+        if (row->depth == 0)
+            snprintf(suffix, sizeof suffix, "%s%s", is_taken(tables, src_id) ? "@" : "",
+                     is_taken(tables, src_id) ? text_at(view, view->header->source) : "");
+        snprintf(renamed, sizeof renamed, "%s%s", src_id, suffix);
+        struct psnap_loop loop = {
+            .id = unique_id(tables, text_at(view, row->id), suffix),
+            .src_id = psnap_program_string(program, renamed),
+            .function = psnap_program_string(program, text_at(view, row->function)),
+            .file = psnap_program_string(program, file),
+            .src_line = row->src_line,
+            .depth = row->depth,
+            .parent = row->parent < i ? first + row->parent : PSNAP_NONE,
+            .header = row->header < view->header->blocks ? first_block + row->header : PSNAP_NONE,
+            .entry = row->entry < view->header->blocks ? first_block + row->entry : PSNAP_NONE,
+        };
+        if (!loop.id || !loop.src_id || !loop.function || !loop.file ||
+            psnap_program_add_loop(program, &loop) == PSNAP_NONE)
+            return false;
+    }
+    return true;
+}
+
+static bool add_blocks(struct psnap_capture_tables *tables, const struct view *view,
+                       uint32_t first_loop)
+{
+    for (uint32_t i = 0; i < view->header->blocks; i++) {
+        const struct psnap_table_block *row = &view->blocks[i];
+        struct psnap_block block = {.loop = first_loop + row->loop, .src_line = row->src_line};
+        for (unsigned k = 0; k < PSNAP_OPERATION_COUNT; k++)
+            block.operations[k] =
+                (uint16_t)(row->operations[k] < UINT16_MAX ? row->operations[k] : UINT16_MAX);
+        if (psnap_program_add_block(tables->program, &block) == PSNAP_NONE)
+            return false;
+    }
+    return true;
+}
+
+static bool add_refs(struct psnap_capture_tables *tables, const struct view *view,
+                     uint32_t first_block)
+{
+    struct psnap_program *program = tables->program;
+    for (uint32_t i = 0; i < view->header->refs; i++) {
+        const struct psnap_table_ref *row = &view->refs[i];
+        const char *object = text_at(view, row->object);
+        bool is_fixed = row->op == PSNAP_REF_PLAIN && row->size <= PSNAP_ACCESS_SIZE_MAX;
+        bool is_lane = row->op == PSNAP_REF_GATHER && row->size <= PSNAP_ACCESS_SIZE_MAX;
+        struct psnap_ref ref = {
+            .block = first_block + row->block,
+            .loop = program->blocks[first_block + row->block].loop,
+            .src_line = row->src_line,
+            .object = *object ? psnap_program_string(program, object) : NULL,
+            .object_kind = (uint8_t)row->object_kind,
+            .kind = (uint8_t)row->kind,
+            .size = is_fixed || is_lane ? (uint8_t)row->size : 0,
+        };
+        if ((*object && !ref.object) || psnap_program_add_ref(program, &ref) == PSNAP_NONE)
+            return false;
+        tables->refs[tables->ref_count++] = (struct psnap_capture_ref){
+            .op = (uint8_t)row->op,
+            .kind = (uint8_t)row->kind,
+            .size = ref.size,
+            .lanes = (uint8_t)row->lanes,
+            .wide_bytes = row->size,
+        };
+    }
+    return true;
+}
+
+static void add_pieces(struct psnap_capture_tables *tables, const struct view *view,
+                       uint32_t first_ref, uint32_t first_block)
+{
+    for (uint32_t i = 0; i < view->header->pieces; i++) {
+        const struct psnap_table_piece *row = &view->pieces[i];
+        struct psnap_capture_piece *piece = &tables->pieces[tables->piece_count++];
+        piece->first_ref = first_ref + row->first_ref;
+        piece->refs = (uint16_t)row->refs;
+        piece->words = (uint16_t)row->words;
+        piece->block = row->block < view->header->blocks ? first_block + row->block : PSNAP_NONE;
+        piece->is_plain = 1;
+        for (uint32_t k = 0; k < row->refs; k++)
+            piece->is_plain &= tables->refs[piece->first_ref + k].op == PSNAP_REF_PLAIN &&
+                               tables->refs[piece->first_ref + k].size != 0;
+    }
+}
+
+/* Cross references of the rows, before any is used as an index. */
+static enum psnap_status check_rows(const struct view *view, struct psnap_error *error)
+{
+    const struct psnap_table_header *header = view->header;
+    static const uint32_t op_words[] = {
+#define PSNAP_REF_OP(NAME, words) words,
+#include "formats/base/capture_abi.inc"
+    };
+
+    for (uint32_t i = 0; i < header->blocks; i++)
+        if (view->blocks[i].loop >= header->loops)
+            return corrupt(error, "a block of no loop");
+    for (uint32_t i = 0; i < header->refs; i++) {
+        const struct psnap_table_ref *ref = &view->refs[i];
+        if (ref->block >= header->blocks || ref->op >= PSNAP_REF_OP_COUNT || ref->kind > 2 ||
+            ref->lanes < 1 || ref->lanes > 64 || ref->object_kind > 2 || ref->size < 1)
+            return corrupt(error, "a reference that cannot be");
+        if (ref->op == PSNAP_REF_COPY &&
+            (i + 1 == header->refs || view->refs[i + 1].op != PSNAP_REF_NONE))
+            return corrupt(error, "half a copy");
+    }
+    for (uint32_t i = 0; i < header->pieces; i++) {
+        const struct psnap_table_piece *piece = &view->pieces[i];
+        uint32_t words = 1;
+        if (piece->first_ref > header->refs || piece->refs > header->refs - piece->first_ref ||
+            piece->words > PSNAP_RECORD_WORDS_MAX)
+            return corrupt(error, "a piece without references");
+        for (uint32_t k = piece->first_ref; k < piece->first_ref + piece->refs; k++)
+            words += op_words[view->refs[k].op] +
+                     (view->refs[k].op == PSNAP_REF_GATHER ? view->refs[k].lanes : 0);
+        if (words != piece->words)
+            return corrupt(error, "a piece of a wrong length");
+    }
+    return PSNAP_OK;
+}
+
+static bool reserve_rows(struct psnap_capture_tables *tables, const struct psnap_table_header *add)
+{
+    size_t module_room = tables->module_count, piece_room = tables->piece_count;
+    size_t ref_room = tables->ref_count, site_room = tables->site_count;
+
+    return make_room(&tables->modules, &module_room, tables->module_count, 1,
+                     sizeof *tables->modules) &&
+           make_room(&tables->pieces, &piece_room, tables->piece_count, add->pieces,
+                     sizeof *tables->pieces) &&
+           make_room(&tables->refs, &ref_room, tables->ref_count, add->refs,
+                     sizeof *tables->refs) &&
+           make_room(&tables->sites, &site_room, tables->site_count, add->sites,
+                     sizeof *tables->sites);
+}
+
+static bool set_provenance(struct psnap_program *program, const struct view *view)
+{
+    struct psnap_provenance *provenance = &program->provenance;
+
+    if (provenance->compiler && *provenance->compiler)
+        return true; /* the first module speaks for the program */
+    provenance->compiler = psnap_program_string(program, text_at(view, view->header->compiler));
+    provenance->source_language =
+        psnap_program_string(program, text_at(view, view->header->language));
+    provenance->stage = psnap_program_string(program, text_at(view, view->header->stage));
+    return provenance->compiler && provenance->source_language && provenance->stage;
+}
+
+enum psnap_status psnap_capture_tables_finish(struct psnap_capture_tables *tables,
+                                              const uint64_t *description,
+                                              struct psnap_error *error)
+{
+    struct psnap_program *program = tables->program;
+    uint32_t first_loop = program->loop_count, first_block = program->block_count;
+    uint32_t first_ref = program->ref_count;
+    struct view view;
+    enum psnap_status status = take_view(tables, description, &view, error);
+
+    if (!status)
+        status = check_rows(&view, error);
+    if (status)
+        return status;
+    if (!reserve_rows(tables, view.header) || !set_provenance(program, &view))
+        goto no_memory;
+    tables->modules[tables->module_count++] = (struct psnap_capture_module){
+        .pieces = description[0],
+        .piece_count = description[2],
+        .sites = description[1],
+        .site_count = description[3],
+        .first_piece = tables->piece_count,
+        .first_site = tables->site_count,
+    };
+    if (!add_loops(tables, &view, first_block) || !add_blocks(tables, &view, first_loop) ||
+        !add_refs(tables, &view, first_block))
+        goto no_memory;
+    add_pieces(tables, &view, first_ref, first_block);
+    for (uint32_t i = 0; i < view.header->sites; i++) {
+        const char *name = psnap_program_string(program, text_at(&view, view.sites[i].name));
+        if (!name)
+            goto no_memory;
+        tables->sites[tables->site_count++] = name;
+    }
+    for (uint32_t i = 0; i < view.header->globals; i++) {
+        struct psnap_object object = {
+            .address = tables->globals[i],
+            .size_bytes = view.globals[i].size_bytes,
+            .name = psnap_program_string(program, text_at(&view, view.globals[i].name)),
+            .kind = PSNAP_OBJECT_GLOBAL,
+        };
+        if (!object.name || psnap_program_add_object(program, &object) == PSNAP_NONE)
+            goto no_memory;
+    }
+    tables->byte_count = tables->global_count = 0;
+    return PSNAP_OK;
+
+no_memory:
+    return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for a module's table");
+}
+
+const struct psnap_capture_module *
+psnap_capture_tables_find(const struct psnap_capture_tables *tables, uint64_t address)
+{
+    for (uint32_t i = tables->module_count; i-- > 0;) {
+        const struct psnap_capture_module *module = &tables->modules[i];
+        if (address - module->pieces < module->piece_count ||
+            address - module->sites < module->site_count)
+            return module;
+    }
+    return NULL;
+}
+
+const char *psnap_capture_tables_site(const struct psnap_capture_tables *tables, uint64_t address)
+{
+    const struct psnap_capture_module *module = psnap_capture_tables_find(tables, address);
+    uint64_t site = module ? address - module->sites : UINT64_MAX;
+    return module && site < module->site_count ? tables->sites[module->first_site + site] : "";
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the collector knows of instrumented modules: the tables that the pass
+ * wrote become rows of the program, and what decoding needs per piece and ref.
+ */
+#ifndef PSNAP_CAPTURE_TABLES_H
+#define PSNAP_CAPTURE_TABLES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "formats/base/access.h"
+#include "formats/base/capture_abi.h"
+#include "formats/base/program.h"
+#include "formats/base/status.h"
+
+/* How to decode one reference; the range its last address was in saves a search. */
+struct psnap_capture_ref {
+    uint64_t low, span, delta; /* address - low < span: canonical is address + delta */
+    uint8_t op, kind, size, lanes;
+    uint32_t wide_bytes; /* size, also when it is over 64 */
+};
+
+struct psnap_capture_piece {
+    uint32_t first_ref; /* in the program and in psnap_capture_tables.refs */
+    uint16_t refs, words;
+    uint32_t block;    /* whose execution it counts, or PSNAP_NONE */
+    uint32_t is_plain; /* one word, one access per ref */
+};
+
+struct psnap_capture_module {
+    uint64_t pieces, piece_count; /* address of the piece bytes in the program */
+    uint64_t sites, site_count;
+    uint32_t first_piece, first_site;
+};
+
+struct psnap_capture_tables {
+    struct psnap_program *program;
+    struct psnap_capture_module *modules;
+    struct psnap_capture_piece *pieces;
+    struct psnap_capture_ref *refs;
+    const char **sites;
+    uint32_t module_count, piece_count, ref_count, site_count;
+    void *loop_ids; /* tsearch tree of the ids in use */
+    /* The table that is arriving. */
+    unsigned char *bytes;
+    size_t byte_count, byte_room;
+    uint64_t *globals;
+    size_t global_count, global_room;
+};
+
+void psnap_capture_tables_init(struct psnap_capture_tables *tables, struct psnap_program *program);
+void psnap_capture_tables_release(struct psnap_capture_tables *tables);
+
+/* Parts of the arriving table; false when out of memory. */
+bool psnap_capture_tables_add_bytes(struct psnap_capture_tables *tables, const void *bytes,
+                                    size_t size);
+bool psnap_capture_tables_add_globals(struct psnap_capture_tables *tables,
+                                      const uint64_t *addresses, size_t count);
+
+/* The table is complete: checks it and appends its rows. `description`: the words of the event. */
+enum psnap_status psnap_capture_tables_finish(struct psnap_capture_tables *tables,
+                                              const uint64_t *description,
+                                              struct psnap_error *error);
+
+/* The module whose pieces (or sites) hold `address`, or NULL. */
+const struct psnap_capture_module *
+psnap_capture_tables_find(const struct psnap_capture_tables *tables, uint64_t address);
+const char *psnap_capture_tables_site(const struct psnap_capture_tables *tables, uint64_t address);
+
+#endif
