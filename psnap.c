@@ -9,6 +9,10 @@
 #include "formats/base/cmd.h"
 
 static const struct psnap_command commands[] = {
+    {"cc", "compile C with clang, with capture compiled in", psnap_cmd_cc},
+    {"c++", "compile C++ likewise", psnap_cmd_cxx},
+    {"record", "run an instrumented program and keep its profile", psnap_cmd_record},
+    {"collect", NULL, psnap_cmd_collect}, /* started by programs, not by people */
     {"help", "list the commands", psnap_cmd_help},
     {"machines", "list and describe machines", psnap_cmd_machines},
 };
@@ -19,7 +23,8 @@ static void print_commands(FILE *file)
 {
     fputs("usage: psnap COMMAND [ARGUMENTS]\n\ncommands:\n", file);
     for (size_t i = 0; i < COMMAND_COUNT; i++)
-        fprintf(file, "  %-10s %s\n", commands[i].name, commands[i].summary);
+        if (commands[i].summary)
+            fprintf(file, "  %-10s %s\n", commands[i].name, commands[i].summary);
     fputs("\n'psnap COMMAND --help' says more about one of them.\n", file);
 }
 

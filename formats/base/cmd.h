@@ -22,6 +22,10 @@
 #define PSNAP_EXIT_USAGE 2
 
 /* The commands, each in the cmd_NAME.c of the folder it drives (psnap.c holds the table). */
+int psnap_cmd_cc(int argc, char **argv);
+int psnap_cmd_collect(int argc, char **argv);
+int psnap_cmd_cxx(int argc, char **argv);
+int psnap_cmd_record(int argc, char **argv);
 int psnap_cmd_help(int argc, char **argv);
 int psnap_cmd_compare(int argc, char **argv);
 int psnap_cmd_machines(int argc, char **argv);
