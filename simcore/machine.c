@@ -174,12 +174,11 @@ static enum psnap_status no_such_machine(const char *text, int reason, struct ps
     const char *nearest;
     size_t count = 1;
 
+    if (strchr(text, '/') || reason != ENOENT)
+        return psnap_error_system(error, reason, "cannot open '%.300s'", text);
     for (const struct psnap_machine *machine; (machine = psnap_machine_bundled(count - 1));)
         names[count++] = machine->name;
     nearest = psnap_text_nearest(text, names, count);
-    if (strchr(text, '/'))
-        return psnap_error_set(error, PSNAP_ERROR_IO, "cannot open '%.300s': %s", text,
-                               strerror(reason));
     return psnap_error_set(error, PSNAP_ERROR_VALUE,
                            "no machine '%.200s'%s%s%s ('psnap machines' lists the bundled ones; a "
                            "file or size:line:ways,... will do too)",
@@ -193,6 +192,7 @@ enum psnap_status psnap_machine_find(const char *text, struct psnap_machine *mac
     const struct psnap_machine *bundled;
     enum psnap_status status;
     FILE *file;
+    int reason;
 
     for (size_t i = 0; (bundled = psnap_machine_bundled(i)); i++) {
         if (!strcmp(text, bundled->name)) {
@@ -203,6 +203,7 @@ enum psnap_status psnap_machine_find(const char *text, struct psnap_machine *mac
     if (!strcmp(text, "host"))
         return psnap_machine_host(NULL, machine, error);
     file = fopen(text, "r");
+    reason = errno;
     if (file) {
         status = psnap_machine_read(file, text, machine, error);
         fclose(file);
@@ -210,5 +211,5 @@ enum psnap_status psnap_machine_find(const char *text, struct psnap_machine *mac
     }
     if (isdigit((unsigned char)text[0]) && strchr(text, ':'))
         return psnap_machine_parse_inline(text, machine, error);
-    return no_such_machine(text, errno, error);
+    return no_such_machine(text, reason, error);
 }

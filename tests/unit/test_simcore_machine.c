@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The machine model: every way in, what each refuses and where it says the
+ * mistake is, and the bundled machines against the published tables.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "simcore/simcore.h"
+
+static void assert_level(const struct psnap_machine *machine, uint32_t level, uint64_t size,
+                         uint64_t line, uint64_t ways, uint64_t sets)
+{
+    assert_true(level < machine->level_count);
+    assert_int_equal(machine->levels[level].size_bytes, size);
+    assert_int_equal(machine->levels[level].line_bytes, line);
+    assert_int_equal(machine->levels[level].ways, ways);
+    assert_int_equal(machine->levels[level].sets, sets);
+}
+
+static void inline_form_reads_levels(void **state)
+{
+    struct psnap_machine machine;
+
+    (void)state;
+    assert_int_equal(psnap_machine_parse_inline("32K:64:8,1M:128:16,36M:64:12", &machine, NULL),
+                     PSNAP_OK);
+    assert_int_equal(machine.level_count, 3);
+    assert_string_equal(machine.name, "32K:64:8,1M:128:16,36M:64:12");
+    assert_level(&machine, 0, 32 << 10, 64, 8, 64);
+    assert_level(&machine, 1, 1 << 20, 128, 16, 512);
+    assert_level(&machine, 2, 36 << 20, 64, 12, 49152);
+    assert_int_equal(psnap_machine_parse_inline("4096:1:full", &machine, NULL), PSNAP_OK);
+    assert_level(&machine, 0, 4096, 1, 4096, 1);
+}
+
+static void inline_form_says_where_the_mistake_is(void **state)
+{
+    static const struct {
+        const char *text, *message;
+    } cases[] = {
+        {"", "level 1, character 1: expected a size"},
+        {"32K", "level 1, character 4: expected ':'"},
+        {"32K:64", "level 1, character 7: expected ':'"},
+        {"32K:64:", "level 1, character 8: expected a number of ways"},
+        {"32K:64:8,", "level 2, character 10: expected a size"},
+        {"32K:64:8:2", "level 1, character 9: expected ',' or the end"},
+        {"32K:48:8", "level 1, character 5: line_bytes 48 is not a power of two"},
+        {"32K:0:8", "level 1, character 5: line_bytes 0"},
+        {"32K:2G:1", "level 1, character 5: line_bytes 2147483648"},
+        {"32K:64:0", "level 1, character 8: ways must be at least 1"},
+        {"0:64:8", "level 1, character 1: size_bytes 0"},
+        {"33K:64:8,100:64:1", "level 2, character 10: size_bytes 100 is not a whole number of"},
+        {"2T:64:8", "level 1, character 1: size_bytes 2199023255552"},
+        {"1T:1:1", "level 1, character 1: 1099511627776 lines"},
+        {"99999999999999999999:64:8", "level 1, character 1: expected a size"},
+        {"32K:64:8;", "level 1, character 8: expected a number of ways"},
+        {"-32K:64:8", "level 1, character 1: expected a size"},
+        {"32K:64:1111111111111111111111111111", "level 1, character 8: expected a number"},
+        {"1K:64:1,1K:64:1,1K:64:1,1K:64:1,1K:64:1,1K:64:1,1K:64:1,1K:64:1,1K:64:1",
+         "level 9, character 65: too many levels"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct psnap_machine machine;
+        struct psnap_error error;
+
+        assert_int_equal(psnap_machine_parse_inline(cases[i].text, &machine, &error),
+                         PSNAP_ERROR_VALUE);
+        if (!strstr(error.message, cases[i].message))
+            fail_msg("'%s': '%s' is not in '%s'", cases[i].text, cases[i].message, error.message);
+    }
+}
+
+static void bundled_machines_are_the_published_ones(void **state)
+{
+    /* science.md: size KB, line B, ways */
+    static const uint64_t structures[10][3][3] = {
+        {{32, 128, 2}, {1024, 128, 8}},
+        {{256, 128, 8}, {9216, 128, 12}},
+        {{64, 64, 2}, {512, 64, 16}},
+        {{32, 32, 4}, {128, 64, 2}},
+        {{64, 64, 2}, {512, 64, 16}, {1023, 64, 48}}, /* 1024 as printed, in whole sets */
+        {{64, 128, 8}, {4096, 128, 8}, {16384, 128, 16}},
+        {{64, 64, 2}, {512, 64, 8}},
+        {{64, 64, 2}, {512, 64, 32}},
+        {{64, 64, 2}, {512, 32, 16}},
+        {{64, 64, 2}, {512, 128, 16}},
+    };
+    const struct psnap_machine *bundled;
+    size_t count = 0;
+
+    (void)state;
+    for (int i = 0; i < 10; i++) {
+        struct psnap_machine machine;
+        char name[32];
+
+        snprintf(name, sizeof name, "table1-%d", i + 1);
+        assert_int_equal(psnap_machine_find(name, &machine, NULL), PSNAP_OK);
+        assert_string_equal(machine.name, name);
+        assert_int_equal(machine.level_count, structures[i][2][0] ? 3 : 2);
+        for (uint32_t level = 0; level < machine.level_count; level++) {
+            assert_int_equal(machine.levels[level].size_bytes, structures[i][level][0] * 1024);
+            assert_int_equal(machine.levels[level].line_bytes, structures[i][level][1]);
+            assert_int_equal(machine.levels[level].ways, structures[i][level][2]);
+        }
+    }
+    for (; (bundled = psnap_machine_bundled(count)); count++) {
+        struct psnap_machine copy = *bundled;
+
+        assert_int_equal(psnap_machine_check(&copy, NULL), PSNAP_OK);
+        assert_memory_equal(&copy, bundled, sizeof copy); /* the sets as well */
+        assert_true(bundled->description[0]);
+    }
+    assert_int_equal(count, 13);
+    assert_int_equal(psnap_machine_bundled(4)->levels[2].sets, 341);
+    assert_non_null(strstr(psnap_machine_bundled(4)->description, "341"));
+}
+
+static enum psnap_status read_text(const char *text, struct psnap_machine *machine,
+                                   struct psnap_error *error)
+{
+    FILE *file = fmemopen((void *)(uintptr_t)text, strlen(text), "r");
+    enum psnap_status status;
+
+    assert_non_null(file);
+    status = psnap_machine_read(file, "m.yaml", machine, error);
+    fclose(file);
+    return status;
+}
+
+static void files_read_every_key(void **state)
+{
+    struct psnap_machine machine;
+
+    (void)state;
+    assert_int_equal(read_text("machine:\n"
+                               "  name: full of keys\n"
+                               "  description: with, a comma\n"
+                               "  clock_hz: 2.5e9\n"
+                               "  cores: 4\n"
+                               "  levels:\n"
+                               "  - {size_bytes: 32K, line_bytes: 64, ways: 8, latency_cycles: 4.5,"
+                               " bandwidth_bytes_per_s: 1e11}\n"
+                               "  - {size_bytes: 3072, line_bytes: 0x20, ways: full}\n"
+                               "  memory: {latency_cycles: 200, bandwidth_bytes_per_s: 2e10}\n",
+                               &machine, NULL),
+                     PSNAP_OK);
+    assert_string_equal(machine.name, "full of keys");
+    assert_string_equal(machine.description, "with, a comma");
+    assert_true(machine.clock_hz == 2.5e9);
+    assert_int_equal(machine.cores, 4);
+    assert_int_equal(machine.level_count, 2);
+    assert_level(&machine, 0, 32 << 10, 64, 8, 64);
+    assert_level(&machine, 1, 3072, 32, 96, 1);
+    assert_true(machine.levels[0].latency_cycles == 4.5);
+    assert_true(machine.levels[0].bandwidth_bytes_per_s == 1e11);
+    assert_true(machine.levels[1].latency_cycles == 0);
+    assert_true(machine.memory_latency_cycles == 200);
+    assert_true(machine.memory_bandwidth_bytes_per_s == 2e10);
+}
+
+#define LEVEL "{size_bytes: 32K, line_bytes: 64, ways: 8}"
+
+static void files_say_where_the_mistake_is(void **state)
+{
+    static const struct {
+        const char *text;
+        uint32_t src_line, column;
+        const char *message;
+    } cases[] = {
+        {"[]", 1, 1, "map"},
+        {"machines: {}\n", 1, 1, "machines"},
+        {"machine: {}\nmachine: {}\n", 2, 1, "machine"},
+        {"machine: 3\n", 1, 10, "map"},
+        {"machine: {levels: [" LEVEL "]}\n", 1, 10, "name"},
+        {"machine: {name: x}\n", 1, 10, "levels"},
+        {"machine: {name: x, levels: []}\n", 1, 28, "1 to 8 levels"},
+        {"machine: {name: x, levels: 7}\n", 1, 28, "levels"},
+        {"machine:\n  name: x\n  levels:\n  - " LEVEL "\n  speed: 3\n", 5, 3, "speed"},
+        {"machine:\n  name: x\n  levels:\n  - {size_bytes: 32K, line_bytes: 48, ways: 8}\n", 4, 35,
+         "power of two"},
+        {"machine:\n  name: x\n  levels:\n  - " LEVEL
+         "\n  - {size_bytes: 100, line_bytes: 64, ways: 1}\n",
+         5, 18, "whole number of sets"},
+        {"machine:\n  name: x\n  levels:\n  - {size_bytes: 32K, line_bytes: 64}\n", 4, 5, "ways"},
+        {"machine:\n  name: x\n  levels:\n  - {size_bytes: 32K, line_bytes: 64, ways: none}\n", 4,
+         45, "ways"},
+        {"machine: {name: x, cores: 0, levels: [" LEVEL "]}\n", 1, 27, "cores"},
+        {"machine: {name: x, clock_hz: .nan, levels: [" LEVEL "]}\n", 1, 30, "clock_hz"},
+        {"machine: {name: x, memory: {size: 3}, levels: [" LEVEL "]}\n", 1, 29, "size"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct psnap_machine machine;
+        struct psnap_error error = {0};
+
+        assert_true(read_text(cases[i].text, &machine, &error) < 0);
+        if (!strstr(error.message, cases[i].message) || error.src_line != cases[i].src_line ||
+            error.column != cases[i].column)
+            fail_msg("%s: %u:%u: %s", cases[i].text, error.src_line, error.column, error.message);
+        assert_string_equal(error.file, "m.yaml");
+    }
+}
+
+static void files_of_the_samples_are_machines(void **state)
+{
+    static const char *const names[] = {"desktop", "embedded", "tlb"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        struct psnap_machine machine;
+        struct psnap_error error = {0};
+        char path[64];
+
+        snprintf(path, sizeof path, "samples/machines/%s.yaml", names[i]);
+        if (psnap_machine_find(path, &machine, &error) != PSNAP_OK)
+            fail_msg("%s: %s", path, error.message);
+        assert_string_equal(machine.name, names[i]);
+    }
+}
+
+static void find_suggests_and_explains(void **state)
+{
+    struct psnap_machine machine;
+    struct psnap_error error;
+
+    (void)state;
+    assert_int_equal(psnap_machine_find("tabel1-4", &machine, &error), PSNAP_ERROR_VALUE);
+    assert_non_null(strstr(error.message, "did you mean 'table1-4'"));
+    assert_int_equal(psnap_machine_find("/no/such.yaml", &machine, &error), PSNAP_ERROR_IO);
+    assert_non_null(strstr(error.message, "no such file"));
+    assert_true(psnap_machine_find("samples", &machine, &error) < 0); /* a directory */
+    assert_int_equal(psnap_machine_find("1K:64:1", &machine, &error), PSNAP_OK);
+}
+
+static void write_file(const char *root, const char *path, const char *text)
+{
+    char full[512];
+    FILE *file;
+
+    snprintf(full, sizeof full, "%s/%s", root, path);
+    for (char *slash = full + strlen(root) + 1; (slash = strchr(slash, '/')); slash++) {
+        *slash = '\0';
+        mkdir(full, 0777);
+        *slash = '/';
+    }
+    file = fopen(full, "w");
+    assert_non_null(file);
+    fputs(text, file);
+    fclose(file);
+}
+
+static void write_cache(const char *root, unsigned index, const char *level, const char *type,
+                        const char *size, const char *line, const char *ways)
+{
+    const char *const names[] = {"level", "type", "size", "coherency_line_size",
+                                 "ways_of_associativity"};
+    const char *const texts[] = {level, type, size, line, ways};
+    char path[128];
+
+    for (int i = 0; i < 5; i++) {
+        snprintf(path, sizeof path, "cpu0/cache/index%u/%s", index, names[i]);
+        write_file(root, path, texts[i]);
+    }
+}
+
+static void host_is_read_from_its_description(void **state)
+{
+    char root[] = "/tmp/psnap-host-XXXXXX", command[64];
+    struct psnap_machine machine;
+    struct psnap_error error;
+
+    (void)state;
+    assert_non_null(mkdtemp(root));
+    assert_int_equal(psnap_machine_host(root, &machine, &error), PSNAP_ERROR_UNSUPPORTED);
+    write_cache(root, 0, "1\n", "Data\n", "48K\n", "64\n", "12\n");
+    write_cache(root, 1, "1\n", "Instruction\n", "32K\n", "64\n", "8\n");
+    write_cache(root, 2, "2\n", "Unified\n", "2048K\n", "64\n", "16\n");
+    write_cache(root, 3, "3\n", "Unified\n", "1000K\n", "64\n", "15\n"); /* 1066.67 sets */
+    write_file(root, "cpu0/topology/core_id", "0\n");
+    write_file(root, "cpu1/topology/core_id", "1\n");
+    write_file(root, "cpu2/topology/core_id", "2\n");
+    write_file(root, "cpu0/cpufreq/cpuinfo_max_freq", "3500000\n");
+    assert_int_equal(psnap_machine_host(root, &machine, &error), PSNAP_OK);
+    assert_string_equal(machine.name, "host");
+    assert_int_equal(machine.level_count, 3);
+    assert_int_equal(machine.cores, 3);
+    assert_true(machine.clock_hz == 3.5e9);
+    assert_level(&machine, 0, 48 << 10, 64, 12, 64);
+    assert_level(&machine, 1, 2 << 20, 64, 16, 2048);
+    assert_level(&machine, 2, 1066 * 64 * 15, 64, 15, 1066);
+    assert_non_null(strstr(machine.description, "level 3 rounded down from 1024000 bytes"));
+    snprintf(command, sizeof command, "rm -r %s", root);
+    assert_int_equal(system(command), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(inline_form_reads_levels),
+        cmocka_unit_test(inline_form_says_where_the_mistake_is),
+        cmocka_unit_test(bundled_machines_are_the_published_ones),
+        cmocka_unit_test(files_read_every_key),
+        cmocka_unit_test(files_say_where_the_mistake_is),
+        cmocka_unit_test(files_of_the_samples_are_machines),
+        cmocka_unit_test(find_suggests_and_explains),
+        cmocka_unit_test(host_is_read_from_its_description),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
