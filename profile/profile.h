@@ -24,9 +24,9 @@
 
 /* Documented limits of what is read; the builder stays far below them. */
 #define PSNAP_PROFILE_LOOPS_MAX 65536u
-#define PSNAP_PROFILE_REGIONS_MAX 65536u  /* in all loops together */
-#define PSNAP_PATTERN_MAX 65536u          /* accesses that a pattern unfolds to */
-#define PSNAP_COUNT_MAX (UINT64_MAX >> 2) /* any count */
+#define PSNAP_PROFILE_REGIONS_MAX 65536u    /* in all loops together */
+#define PSNAP_PATTERN_MAX 65536u            /* accesses that a pattern unfolds to */
+#define PSNAP_COUNT_MAX (UINT64_C(1) << 56) /* any count, and what counts add up to */
 
 /*
  * Strides are binned by powers of two. Bin 9 is stride 0; bin 9 + k + 1 holds
@@ -39,6 +39,8 @@ enum {
     PSNAP_STRIDE_BINS = 20,
     PSNAP_STRIDE_MAX = 256 /* bytes */
 };
+
+#define PSNAP_VISITS_PER_ACCESS 64u /* at most, of all loops of a schedule */
 
 struct psnap_stride_count {
     uint64_t count;
@@ -147,9 +149,14 @@ enum psnap_schedule_reading {
     PSNAP_SCHEDULE_FIRST        /* every loop once, in the order of first accesses */
 };
 
+#define PSNAP_REGION_GAP_DEFAULT UINT64_C(256) /* bytes, as published */
+#define PSNAP_REGION_GAP_MAX (UINT64_C(1) << 40)
+#define PSNAP_REGION_LIMIT_DEFAULT 128u
+#define PSNAP_REGION_LIMIT_MAX 4096u
+
 struct psnap_builder_options {
-    uint64_t region_gap_bytes; /* 0: 256 */
-    uint32_t region_limit;     /* regions per loop before rare ones merge; 0: 128 */
+    uint64_t region_gap_bytes; /* 0: the default */
+    uint32_t region_limit;     /* regions per loop before rare ones merge; 0: the default */
     enum psnap_schedule_reading schedule;
 };
 

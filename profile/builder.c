@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The builder: an access stream to a profile, in one pass and bounded memory.
+ * This file is the hot loop. Per access it looks at the reference's last
+ * region (builder.h says why a match is exact), and counts one stride edge and
+ * one shape; histograms, working sets and access counts are sums of these,
+ * formed once at the end. All else is on the slow path: a reference or a loop
+ * seen for the first time, another loop, another region, a new or full loop.
+ *
+ * Strides are differences to the previous address in the same region, whichever
+ * instruction or thread made it. The stream must keep to program.h: a ref
+ * belongs to one loop for ever.
+ */
+#include "profile/builder.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    BINS_SPAN = 2 * PSNAP_STRIDE_MAX + 1,
+    SCHEDULE_PERIOD = 32, /* longest round of loops that is looked for */
+    SCHEDULE_ITEMS = 256  /* beyond these the order of the newer half is given up */
+};
+
+/* What is known about a reference: a match in region's reach decides all else. */
+struct ref_state {
+    struct build_loop *loop; /* NULL: not seen yet */
+    struct build_region *region;
+};
+
+struct builder {
+    struct psnap_sink base;
+    struct psnap_program *program;
+    struct psnap_builder_options options;
+    struct ref_state *refs;
+    uint32_t ref_count;
+    uint32_t loop_count;       /* of loops[] */
+    struct build_loop **loops; /* in the order of first accesses */
+    uint32_t *loop_of;         /* index in program->loops to index in loops, or PSNAP_NONE */
+    uint32_t loop_of_count;
+    struct build_loop *current;
+    struct build_region nowhere; /* what a new reference touched last: matches nothing */
+    struct fold visits;
+    uint32_t last_visited;
+    uint16_t first_thread; /* the one whose loops make the schedule */
+    bool started, finished, taken;
+    uint8_t bins[BINS_SPAN + 1]; /* by stride + PSNAP_STRIDE_MAX; the last is random's */
+};
+
+static bool grow_refs(struct builder *b)
+{
+    uint32_t count = b->program->ref_count;
+    struct ref_state *refs = realloc(b->refs, count * sizeof *refs);
+
+    if (!refs)
+        return false;
+    for (uint32_t i = b->ref_count; i < count; i++)
+        refs[i] = (struct ref_state){NULL, &b->nowhere};
+    b->refs = refs;
+    b->ref_count = count;
+    return true;
+}
+
+static bool grow_loops(struct builder *b)
+{
+    uint32_t count = b->program->loop_count;
+    uint32_t *loop_of = realloc(b->loop_of, count * sizeof *loop_of);
+    struct build_loop **loops;
+
+    if (!loop_of)
+        return false;
+    for (uint32_t i = b->loop_of_count; i < count; i++)
+        loop_of[i] = PSNAP_NONE;
+    b->loop_of = loop_of;
+    loops = realloc(b->loops, count * sizeof *loops);
+    if (!loops)
+        return false;
+    b->loops = loops;
+    b->loop_of_count = count;
+    return true;
+}
+
+/* The loop of a reference seen for the first time. */
+static enum psnap_status meet_ref(struct builder *b, uint32_t ref, struct psnap_error *error)
+{
+    uint32_t loop = b->program->refs[ref].loop;
+    struct build_loop *built;
+
+    if (loop >= b->program->loop_count)
+        return psnap_error_set(error, PSNAP_ERROR_VALUE, "reference %" PRIu32 " belongs to no loop",
+                               ref);
+    if (loop >= b->loop_of_count && !grow_loops(b))
+        return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
+    if (b->loop_of[loop] == PSNAP_NONE) {
+        built = build_loop_new(loop, b->options.region_gap_bytes, b->options.region_limit);
+        if (!built)
+            return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
+        b->loop_of[loop] = b->loop_count;
+        b->loops[b->loop_count++] = built;
+    }
+    b->refs[ref].loop = b->loops[b->loop_of[loop]];
+    return PSNAP_OK;
+}
+
+/* The stream goes on in another loop than before. */
+static enum psnap_status switch_loop(struct builder *b, const struct psnap_access *access,
+                                     struct psnap_error *error)
+{
+    struct ref_state *state = &b->refs[access->ref];
+    enum psnap_status status = state->loop ? PSNAP_OK : meet_ref(b, access->ref, error);
+
+    if (status)
+        return status;
+    b->current = state->loop;
+    if (!b->started) {
+        b->started = true;
+        b->first_thread = access->thread;
+    }
+    if (access->thread != b->first_thread || state->loop->index == b->last_visited ||
+        b->options.schedule == PSNAP_SCHEDULE_FIRST)
+        return PSNAP_OK;
+    b->last_visited = state->loop->index;
+    if (fold_append(&b->visits, b->last_visited))
+        return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
+    return PSNAP_OK;
+}
+
+/* The region of an address that is not in the reach of its reference's last one; opened if need
+ * be. NULL: out of memory. */
+static struct build_region *enter_region(struct builder *b, const struct psnap_access *access)
+{
+    struct build_loop *loop = b->current;
+    struct build_region *region = build_region_find(loop, access->address);
+
+    if (!region && loop->count == loop->limit) {
+        if (build_loop_merge(loop, b->program))
+            return NULL;
+        region = build_region_find(loop, access->address);
+    }
+    if (!region) {
+        const struct psnap_ref *ref = &b->program->refs[access->ref];
+        region = build_region_open(loop, access->address, access->size);
+        if (!region)
+            return NULL;
+        if (ref->object) {
+            region->named = true;
+            region->object = ref->object;
+            region->object_kind = ref->object_kind;
+        }
+    }
+    if (region != loop->entered)
+        region->visits++;
+    loop->entered = region;
+    b->refs[access->ref].region = region;
+    return region;
+}
+
+/* What foreign streams may get wrong, and a table that has grown. */
+static enum psnap_status check_access(struct builder *b, const struct psnap_access *access,
+                                      struct psnap_error *error)
+{
+    if (access->ref >= b->program->ref_count)
+        return psnap_error_set(error, PSNAP_ERROR_VALUE,
+                               "reference %" PRIu32 " is not in the program's table", access->ref);
+    if (access->size - 1u >= PSNAP_ACCESS_SIZE_MAX || access->kind > PSNAP_ATOMIC)
+        return psnap_error_set(error, PSNAP_ERROR_VALUE,
+                               "an access of %u bytes and kind %u cannot be", access->size,
+                               access->kind);
+    if (access->ref >= b->ref_count && !grow_refs(b))
+        return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
+    return PSNAP_OK;
+}
+
+static inline void count_stride(const struct builder *b, struct build_region *region,
+                                uint64_t address)
+{
+    uint64_t place = address - region->previous + PSNAP_STRIDE_MAX;
+    unsigned bin = b->bins[place < BINS_SPAN ? place : BINS_SPAN];
+
+    region->previous = address;
+    region->edges[region->row][bin]++;
+    region->row = bin;
+}
+
+/* An access at or beyond an end of the region; growing into free space is the common case. */
+static inline void widen(struct build_loop *loop, struct build_region *region, uint64_t address,
+                         uint64_t last_byte)
+{
+    if (last_byte > region->last_byte)
+        region->last_byte = last_byte;
+    if (last_byte < address) /* round the end of the address space */
+        region->last_byte = UINT64_MAX;
+    if (address > region->high && address <= region->free_high) {
+        region->high = address;
+        region->reach_bytes = address + loop->gap - region->reach_low + 1;
+    } else if (address < region->low || address > region->high) {
+        build_region_extend(loop, region, address);
+    }
+}
+
+static enum psnap_status put(struct psnap_sink *self, const struct psnap_access *block, size_t n,
+                             struct psnap_error *error)
+{
+    struct builder *b = (struct builder *)self;
+    enum psnap_status status;
+
+    for (const struct psnap_access *access = block; access < block + n; access++) {
+        const uint64_t address = access->address, last_byte = address + access->size - 1;
+        struct build_region *region;
+
+        if (access->ref >= b->ref_count || access->size - 1u >= PSNAP_ACCESS_SIZE_MAX ||
+            access->kind > PSNAP_ATOMIC) {
+            if ((status = check_access(b, access, error)))
+                return status;
+        }
+        if (b->refs[access->ref].loop != b->current || !b->current)
+            if ((status = switch_loop(b, access, error)))
+                return status;
+
+        region = b->refs[access->ref].region;
+        if (address - region->reach_low >= region->reach_bytes) {
+            region = enter_region(b, access);
+            if (!region)
+                return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
+        }
+        if (region->row == BUILD_ROW_OPENED)
+            region->row = BUILD_ROW_START; /* the first access has no stride */
+        else
+            count_stride(b, region, address);
+        region->shapes[build_shape(access->kind, access->size)]++;
+        if (address < region->low || address > region->high || last_byte > region->last_byte)
+            widen(b->current, region, address, last_byte);
+        if (b->current->pattern_count < BUILD_PATTERN)
+            b->current->pattern[b->current->pattern_count++] = region->slot;
+    }
+    return PSNAP_OK;
+}
+
+static enum psnap_status finish(struct psnap_sink *self, struct psnap_error *error)
+{
+    (void)error;
+    ((struct builder *)self)->finished = true;
+    return PSNAP_OK;
+}
+
+static void builder_free(struct psnap_sink *self)
+{
+    struct builder *b = (struct builder *)self;
+
+    for (uint32_t i = 0; i < b->loop_count; i++)
+        build_loop_free(b->loops[i]);
+    fold_release(&b->visits);
+    free(b->loops);
+    free(b->loop_of);
+    free(b->refs);
+    free(b);
+}
+
+static const struct psnap_sink_ops builder_ops = {put, finish, builder_free};
+
+struct psnap_sink *psnap_profile_builder_new(struct psnap_program *program,
+                                             const struct psnap_builder_options *options,
+                                             struct psnap_error *error)
+{
+    struct builder *b;
+    struct psnap_builder_options read = options ? *options : (struct psnap_builder_options){0};
+
+    if (read.region_gap_bytes == 0)
+        read.region_gap_bytes = PSNAP_REGION_GAP_DEFAULT;
+    if (read.region_limit == 0)
+        read.region_limit = PSNAP_REGION_LIMIT_DEFAULT;
+    if (read.region_gap_bytes > PSNAP_REGION_GAP_MAX ||
+        read.region_limit > PSNAP_REGION_LIMIT_MAX) {
+        psnap_error_set(error, PSNAP_ERROR_USAGE,
+                        "a gap of at most %" PRIu64 " bytes and at most %u regions are possible",
+                        PSNAP_REGION_GAP_MAX, PSNAP_REGION_LIMIT_MAX);
+        return NULL;
+    }
+    b = calloc(1, sizeof *b);
+    if (!b) {
+        psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
+        return NULL;
+    }
+    b->base.ops = &builder_ops;
+    b->program = program;
+    b->options = read;
+    b->last_visited = PSNAP_NONE;
+    fold_init(&b->visits, false, SCHEDULE_PERIOD, SCHEDULE_ITEMS);
+    for (int stride = -PSNAP_STRIDE_MAX; stride <= PSNAP_STRIDE_MAX; stride++)
+        b->bins[stride + PSNAP_STRIDE_MAX] = (uint8_t)psnap_stride_bin(stride);
+    b->bins[BINS_SPAN] = PSNAP_STRIDE_RANDOM;
+    return &b->base;
+}
+
+struct psnap_profile *psnap_profile_builder_take(struct psnap_sink *builder,
+                                                 struct psnap_error *error)
+{
+    struct builder *b = (struct builder *)builder;
+
+    if (!b->finished || b->taken) {
+        psnap_error_set(error, PSNAP_ERROR_USAGE,
+                        "a profile is taken once, after the stream has ended");
+        return NULL;
+    }
+    b->taken = true;
+    return build_profile(b->program, b->loops, b->loop_count, &b->visits, &b->options, error);
+}

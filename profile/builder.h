@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The builder's working data: per loop a set of regions ordered by address,
+ * per reference the region it touched last.
+ *
+ * A region's `reach` is the range of addresses that join it: those within the
+ * gap of [low, high] that are not closer to a neighbour (of two equally close
+ * ones the lower takes it). Reaches never overlap, so finding an address in any
+ * region's reach, by whatever way one came to that region, is finding *the*
+ * region: a stale cache entry can miss but not mislead.
+ */
+#ifndef PSNAP_PROFILE_BUILDER_H
+#define PSNAP_PROFILE_BUILDER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "formats/base/stream.h"
+#include "profile/fold.h"
+#include "profile/profile.h"
+
+enum {
+    BUILD_ROW_START = PSNAP_STRIDE_BINS, /* row of the first stride, which follows none */
+    BUILD_ROWS,
+    BUILD_ROW_OPENED = BUILD_ROWS, /* before the first access is counted */
+    BUILD_SHAPES = 3 * (PSNAP_ACCESS_SIZE_MAX + 1),
+    BUILD_PATTERN = 1024,      /* accesses in a pattern buffer, as published */
+    BUILD_LIMIT_MAX = 4096,    /* regions of a loop */
+    BUILD_MERGE_SAMPLE = 65536 /* accesses synthesised for a merge; longer ones are periodic */
+};
+
+struct build_region {
+    /* The hot line: an access reads and writes these and its two counters. */
+    uint64_t reach_low, reach_bytes; /* reach is [reach_low, reach_low + reach_bytes) */
+    uint64_t low, high;              /* lowest and highest address */
+    uint64_t last_byte;              /* of the access that ends highest */
+    uint64_t free_high;              /* growing up to here concerns no neighbour */
+    uint64_t previous;               /* address */
+    uint32_t row;                    /* bin of the previous stride, or BUILD_ROW_START */
+    uint32_t position;               /* in the loop's order */
+
+    uint64_t visits; /* times references came here from elsewhere */
+    uint32_t serial; /* regions of the loop that were opened before */
+    uint16_t slot;
+    uint8_t object_kind;
+    bool named;         /* object was looked for */
+    const char *object; /* or NULL */
+    uint64_t edges[BUILD_ROWS][PSNAP_STRIDE_BINS];
+    uint64_t shapes[BUILD_SHAPES]; /* accesses by kind and size */
+};
+
+struct build_loop {
+    uint32_t index; /* in program->loops */
+    uint32_t count; /* regions */
+    uint32_t opened;
+    uint32_t pattern_count;
+    uint32_t slot_count, free_count;
+    uint64_t gap, limit;
+    uint64_t naming_steps;
+    struct build_region *entered; /* last one found by search */
+    struct build_region **order;  /* by address */
+    uint64_t *reach_lows;         /* order[i]->reach_low, what the search reads */
+    struct build_region **slots;  /* all ever allocated */
+    uint16_t *free_slots;
+    uint16_t pattern[BUILD_PATTERN]; /* slots */
+};
+
+static inline unsigned build_shape(unsigned kind, unsigned size)
+{
+    return kind * (PSNAP_ACCESS_SIZE_MAX + 1) + size;
+}
+
+struct build_loop *build_loop_new(uint32_t index, uint64_t gap, uint32_t limit);
+void build_loop_free(struct build_loop *loop);
+
+/* The region whose reach holds the address, or NULL. */
+struct build_region *build_region_find(const struct build_loop *loop, uint64_t address);
+
+/* Opens a region for an address that is in no reach. There must be room for it (count < limit). */
+struct build_region *build_region_open(struct build_loop *loop, uint64_t address, unsigned size);
+
+/* Makes low or high an address of the region's reach. */
+void build_region_extend(struct build_loop *loop, struct build_region *region, uint64_t address);
+
+/* Recomputes positions and reaches after regions were joined. */
+void build_loop_reorder(struct build_loop *loop);
+
+uint64_t build_region_accesses(const struct build_region *region);
+
+/* Metrics as the profile has them (id and object apart); arrays go to `arena`. */
+enum psnap_status build_region_export(const struct build_region *region, struct psnap_arena *arena,
+                                      struct psnap_profile_region *out);
+
+/* Looks for the object that the region lies in, unless that was done. */
+void build_region_name(struct build_loop *loop, struct build_region *region,
+                       const struct psnap_program *program);
+
+/* Merges rarely used regions until at most three quarters of the limit are left. */
+enum psnap_status build_loop_merge(struct build_loop *loop, const struct psnap_program *program);
+
+/* What the builder knows when the stream has ended, as a profile. */
+struct psnap_profile *build_profile(const struct psnap_program *program,
+                                    struct build_loop *const *loops, uint32_t loop_count,
+                                    struct fold *visits,
+                                    const struct psnap_builder_options *options,
+                                    struct psnap_error *error);
+
+#endif

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Merging rarely used regions (PSnAP): large strides and pointer chases would
+ * make a region of every access, so "groups of rarely accessed regions are
+ * merged by generating a synthetic stream of them and profiling that into a
+ * single region".
+ *
+ * When: a loop's regions have reached the limit. Which: rare is a region with
+ * at most 1/limit of the loop's accesses; a group is a run of rare regions that
+ * are neighbours by address, in one mapping group and of one object. The
+ * threshold doubles until at most three quarters of the limit are left, at the
+ * end without regard for objects: so memory per loop is bounded and merges are
+ * rare in their turn.
+ *
+ * The synthetic stream: each region generates its accesses in bursts as long
+ * as a reference's mean stay in it, in random order. It is never longer than
+ * BUILD_MERGE_SAMPLE accesses: beyond that it is taken to repeat, which keeps
+ * all counts exact and strides and edges one path.
+ */
+#include "profile/builder.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/base/layout.h"
+#include "formats/base/rng.h"
+
+static bool same_text(const char *a, const char *b)
+{
+    return a == b || (a && b && !strcmp(a, b));
+}
+
+static bool may_merge(const struct build_region *a, const struct build_region *b)
+{
+    struct psnap_place p = psnap_layout_split(a->low), q = psnap_layout_split(b->low);
+
+    return p.group == q.group && p.index == q.index && same_text(a->object, b->object);
+}
+
+/* How many of the regions from `begin` on form a group: 1 when none. */
+static uint32_t group_length(const struct build_loop *loop, const uint64_t *accesses,
+                             uint32_t begin, uint64_t rare, bool all)
+{
+    uint32_t end = begin + 1;
+
+    if (accesses[begin] > rare)
+        return 1;
+    while (end < loop->count && accesses[end] <= rare &&
+           (all || may_merge(loop->order[end - 1], loop->order[end])))
+        end++;
+    return end - begin;
+}
+
+static uint32_t count_groups(const struct build_loop *loop, const uint64_t *accesses, uint64_t rare,
+                             bool all)
+{
+    uint32_t groups = 0;
+
+    for (uint32_t i = 0; i < loop->count; i += group_length(loop, accesses, i, rare, all))
+        groups++;
+    return groups;
+}
+
+/* A group on its way to one region. */
+struct merge {
+    struct build_region **regions; /* of the group, by address */
+    const uint64_t *accesses;      /* of each */
+    uint32_t count;
+    uint64_t total;        /* accesses */
+    uint32_t sample_count; /* accesses synthesised */
+    struct psnap_access *sample;
+    uint32_t *bursts; /* regions, one entry per burst */
+    struct psnap_generator **generators;
+    uint64_t *shares, *burst_lengths; /* of the sample, by region */
+};
+
+static void merge_release(struct merge *merge)
+{
+    if (merge->generators)
+        for (uint32_t i = 0; i < merge->count; i++)
+            psnap_generator_free(merge->generators[i]);
+    free(merge->generators);
+    free(merge->sample);
+    free(merge->bursts);
+    free(merge->shares);
+    free(merge->burst_lengths);
+}
+
+/* Each region's share of the sample and its burst length; then room for both. */
+static enum psnap_status merge_plan(struct merge *merge)
+{
+    merge->generators = calloc(merge->count, sizeof(struct psnap_generator *));
+    merge->shares = calloc(merge->count, sizeof *merge->shares);
+    merge->burst_lengths = calloc(merge->count, sizeof *merge->burst_lengths);
+    if (!merge->generators || !merge->shares || !merge->burst_lengths)
+        return PSNAP_ERROR_MEMORY;
+    for (uint32_t i = 0; i < merge->count; i++)
+        merge->total += merge->accesses[i];
+    for (uint32_t i = 0; i < merge->count; i++) {
+        uint64_t share = merge->accesses[i], visits = merge->regions[i]->visits;
+        if (merge->total > BUILD_MERGE_SAMPLE)
+            share = share * BUILD_MERGE_SAMPLE / merge->total;
+        merge->shares[i] = share ? share : 1;
+        merge->burst_lengths[i] = merge->accesses[i] / (visits ? visits : 1);
+        if (!merge->burst_lengths[i])
+            merge->burst_lengths[i] = 1;
+        merge->sample_count += (uint32_t)merge->shares[i];
+    }
+    merge->sample = malloc(merge->sample_count * sizeof *merge->sample);
+    merge->bursts = malloc(merge->sample_count * sizeof *merge->bursts);
+    return merge->sample && merge->bursts ? PSNAP_OK : PSNAP_ERROR_MEMORY;
+}
+
+static enum psnap_status merge_start_generators(struct merge *merge, struct psnap_arena *arena)
+{
+    static const uint32_t refs[3] = {0, 0, 0};
+
+    for (uint32_t i = 0; i < merge->count; i++) {
+        struct psnap_profile_region metrics;
+        if (build_region_export(merge->regions[i], arena, &metrics))
+            return PSNAP_ERROR_MEMORY;
+        merge->generators[i] =
+            psnap_generator_new(&metrics, metrics.low, merge->regions[i]->serial, refs);
+        if (!merge->generators[i])
+            return PSNAP_ERROR_MEMORY;
+    }
+    return PSNAP_OK;
+}
+
+static void merge_synthesise(struct merge *merge)
+{
+    struct psnap_rng rng;
+    uint32_t bursts = 0, done = 0;
+
+    for (uint32_t i = 0; i < merge->count; i++)
+        for (uint64_t n = 0; n < merge->shares[i]; n += merge->burst_lengths[i])
+            merge->bursts[bursts++] = i;
+    psnap_rng_init(&rng, merge->regions[0]->low);
+    for (uint32_t i = bursts; i > 1; i--) { /* Fisher and Yates */
+        uint32_t j = (uint32_t)psnap_rng_below(&rng, i), swapped = merge->bursts[i - 1];
+        merge->bursts[i - 1] = merge->bursts[j];
+        merge->bursts[j] = swapped;
+    }
+    for (uint32_t b = 0; b < bursts; b++) {
+        uint32_t i = merge->bursts[b];
+        uint64_t length = merge->burst_lengths[i];
+        if (length > merge->shares[i])
+            length = merge->shares[i];
+        psnap_generator_fill(merge->generators[i], merge->sample + done, length);
+        merge->shares[i] -= length;
+        done += (uint32_t)length;
+    }
+}
+
+/* How many of 0, 1, ..., n - 1 are i modulo m. */
+static uint64_t occurrences(uint64_t n, uint64_t m, uint64_t i)
+{
+    return n / m + (i < n % m);
+}
+
+/* Profiles the sample, repeated to the total, into `into`. */
+static void merge_profile(const struct merge *merge, struct build_region *into)
+{
+    const struct psnap_access *sample = merge->sample;
+    uint64_t m = merge->sample_count, strides = merge->total - 1;
+    unsigned first, bin;
+
+    memset(into->edges, 0, sizeof into->edges);
+    if (!strides) /* cannot be: a group has two regions */
+        return;
+    first = bin = psnap_stride_bin((int64_t)(sample[1 % m].address - sample[0].address));
+    into->edges[BUILD_ROW_START][first] = 1;
+    into->row = first;
+    for (uint64_t i = 0; i < m; i++) {
+        /* Stride i leads from i to i + 1; the edge after it to stride i + 1. */
+        uint64_t from = (i + 1) % m, to = (i + 2) % m;
+        unsigned next = psnap_stride_bin((int64_t)(sample[to].address - sample[from].address));
+        into->edges[bin][next] += occurrences(strides - 1, m, i);
+        if (i == (strides - 1) % m)
+            into->row = bin;
+        bin = next;
+    }
+    into->previous = sample[strides % m].address;
+}
+
+static void merge_sums(const struct merge *merge, struct build_region *into)
+{
+    for (uint32_t i = 0; i < merge->count; i++) {
+        const struct build_region *region = merge->regions[i];
+        if (region == into)
+            continue;
+        into->low = region->low < into->low ? region->low : into->low;
+        into->high = region->high > into->high ? region->high : into->high;
+        if (region->last_byte > into->last_byte)
+            into->last_byte = region->last_byte;
+        into->visits += region->visits;
+        if (region->serial < into->serial)
+            into->serial = region->serial;
+        if (!same_text(region->object, into->object))
+            into->object = NULL;
+        for (unsigned s = 0; s < BUILD_SHAPES; s++)
+            into->shapes[s] += region->shapes[s];
+    }
+}
+
+/* Joins a group into its first region. */
+static enum psnap_status merge_group(struct build_region **regions, const uint64_t *accesses,
+                                     uint32_t count)
+{
+    struct merge merge = {.regions = regions, .accesses = accesses, .count = count};
+    struct psnap_arena *arena = psnap_arena_new();
+    enum psnap_status status = arena ? merge_plan(&merge) : PSNAP_ERROR_MEMORY;
+
+    if (!status)
+        status = merge_start_generators(&merge, arena);
+    if (!status) {
+        merge_synthesise(&merge);
+        merge_profile(&merge, regions[0]);
+        merge_sums(&merge, regions[0]);
+    }
+    merge_release(&merge);
+    psnap_arena_free(arena);
+    return status;
+}
+
+/* Gives back the group's slots but the first, which stands for them in the pattern buffer. */
+static void forget_others(struct build_loop *loop, uint32_t begin, uint32_t length)
+{
+    uint16_t kept = loop->order[begin]->slot;
+
+    for (uint32_t i = begin + 1; i < begin + length; i++) {
+        uint16_t slot = loop->order[i]->slot;
+        for (uint32_t p = 0; p < loop->pattern_count; p++)
+            if (loop->pattern[p] == slot)
+                loop->pattern[p] = kept;
+        /* What still points here must not match any address. */
+        loop->slots[slot]->reach_bytes = 0;
+        loop->free_slots[loop->free_count++] = slot;
+    }
+}
+
+enum psnap_status build_loop_merge(struct build_loop *loop, const struct psnap_program *program)
+{
+    uint64_t *accesses = malloc(loop->count * sizeof *accesses);
+    uint64_t total = 0, rare;
+    uint32_t kept = 0;
+    bool all = false;
+    enum psnap_status status = PSNAP_OK;
+
+    if (!accesses)
+        return PSNAP_ERROR_MEMORY;
+    for (uint32_t i = 0; i < loop->count; i++) {
+        build_region_name(loop, loop->order[i], program);
+        accesses[i] = build_region_accesses(loop->order[i]);
+        total += accesses[i];
+    }
+    rare = total / loop->limit + 1;
+    while (!all && count_groups(loop, accesses, rare, all) > loop->limit * 3 / 4) {
+        rare *= 2;
+        all = rare / 2 > total;
+    }
+    for (uint32_t i = 0; i < loop->count && !status;) {
+        uint32_t length = group_length(loop, accesses, i, rare, all);
+        if (length > 1) {
+            status = merge_group(&loop->order[i], &accesses[i], length);
+            forget_others(loop, i, length);
+        }
+        loop->order[kept++] = loop->order[i];
+        i += length;
+    }
+    free(accesses);
+    if (status)
+        return status;
+    loop->count = kept;
+    loop->entered = NULL;
+    build_loop_reorder(loop);
+    return PSNAP_OK;
+}

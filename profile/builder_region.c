@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Regions of one loop, ordered by address: finding by binary search over the
+ * low ends of their reaches, opening, growing, and their metrics in the form
+ * that profiles have.
+ *
+ * The rule (PSnAP): an access joins the closest region whose address range it
+ * is within `gap` bytes of, else it opens a new one. Distance is that of
+ * addresses; inside a range it is 0. It follows that ranges never overlap: an
+ * address beyond a neighbour would be closer to the neighbour.
+ */
+#include "profile/builder.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Steps through the program's objects that naming a loop's regions may cost. */
+#define NAMING_STEPS_MAX (UINT64_C(1) << 26)
+
+struct build_loop *build_loop_new(uint32_t index, uint64_t gap, uint32_t limit)
+{
+    struct build_loop *loop = calloc(1, sizeof *loop);
+
+    if (!loop)
+        return NULL;
+    loop->index = index;
+    loop->gap = gap;
+    loop->limit = limit;
+    loop->order = calloc(limit, sizeof *loop->order);
+    loop->reach_lows = calloc(limit, sizeof *loop->reach_lows);
+    loop->slots = calloc(limit, sizeof *loop->slots);
+    loop->free_slots = calloc(limit, sizeof *loop->free_slots);
+    if (loop->order && loop->reach_lows && loop->slots && loop->free_slots)
+        return loop;
+    build_loop_free(loop);
+    return NULL;
+}
+
+void build_loop_free(struct build_loop *loop)
+{
+    if (!loop)
+        return;
+    for (uint32_t i = 0; i < loop->slot_count; i++)
+        free(loop->slots[i]);
+    free(loop->order);
+    free(loop->reach_lows);
+    free(loop->slots);
+    free(loop->free_slots);
+    free(loop);
+}
+
+/* The number of reaches that begin at or below the address. */
+static uint32_t count_at_or_below(const struct build_loop *loop, uint64_t address)
+{
+    const uint64_t *lows = loop->reach_lows, *base = lows;
+    uint32_t n = loop->count;
+
+    if (!n)
+        return 0;
+    while (n > 1) {
+        uint32_t half = n / 2;
+        base += base[half] <= address ? half : 0; /* a conditional move, not a branch */
+        n -= half;
+    }
+    return (uint32_t)(base - lows) + (*base <= address);
+}
+
+struct build_region *build_region_find(const struct build_loop *loop, uint64_t address)
+{
+    uint32_t below = count_at_or_below(loop, address);
+    struct build_region *region;
+
+    if (!below)
+        return NULL;
+    region = loop->order[below - 1];
+    if (region->reach_bytes == UINT64_MAX) /* all addresses, one more than counts */
+        return region;
+    return address - region->reach_low < region->reach_bytes ? region : NULL;
+}
+
+/* Of the addresses between two neighbours, the last that is not closer to the upper one. */
+static uint64_t middle(const struct build_region *lower, const struct build_region *upper)
+{
+    return lower->high + (upper->low - lower->high) / 2;
+}
+
+static void set_reach(struct build_loop *loop, uint32_t position)
+{
+    struct build_region *region = loop->order[position];
+    uint64_t gap = loop->gap;
+    uint64_t low = region->low - (gap < region->low ? gap : region->low);
+    uint64_t above = UINT64_MAX - region->high;
+    uint64_t last = region->high + (gap < above ? gap : above);
+
+    region->free_high = UINT64_MAX - gap;
+    if (position > 0) {
+        uint64_t border = middle(loop->order[position - 1], region) + 1;
+        if (low < border)
+            low = border;
+    }
+    if (position + 1 < loop->count) {
+        const struct build_region *next = loop->order[position + 1];
+        uint64_t border = middle(region, next);
+        if (last > border)
+            last = border;
+        region->free_high = next->low < 2 * gap + 2 ? 0 : next->low - 2 * gap - 2;
+    }
+    region->reach_low = low;
+    region->reach_bytes = last - low + 1 ? last - low + 1 : UINT64_MAX;
+    loop->reach_lows[position] = low;
+}
+
+static void set_reaches_around(struct build_loop *loop, uint32_t position)
+{
+    set_reach(loop, position);
+    if (position > 0)
+        set_reach(loop, position - 1);
+    if (position + 1 < loop->count)
+        set_reach(loop, position + 1);
+}
+
+void build_region_extend(struct build_loop *loop, struct build_region *region, uint64_t address)
+{
+    if (address < region->low)
+        region->low = address;
+    if (address > region->high)
+        region->high = address;
+    set_reaches_around(loop, region->position);
+}
+
+void build_loop_reorder(struct build_loop *loop)
+{
+    for (uint32_t i = 0; i < loop->count; i++)
+        loop->order[i]->position = i;
+    for (uint32_t i = 0; i < loop->count; i++)
+        set_reach(loop, i);
+}
+
+static struct build_region *take_slot(struct build_loop *loop)
+{
+    uint16_t slot;
+
+    if (loop->free_count) {
+        slot = loop->free_slots[--loop->free_count];
+    } else {
+        slot = (uint16_t)loop->slot_count;
+        loop->slots[slot] = malloc(sizeof *loop->slots[slot]);
+        if (!loop->slots[slot])
+            return NULL;
+        loop->slot_count++;
+    }
+    memset(loop->slots[slot], 0, sizeof *loop->slots[slot]);
+    loop->slots[slot]->slot = slot;
+    return loop->slots[slot];
+}
+
+struct build_region *build_region_open(struct build_loop *loop, uint64_t address, unsigned size)
+{
+    uint32_t position = count_at_or_below(loop, address);
+    uint32_t above = loop->count - position;
+    struct build_region *region = take_slot(loop);
+
+    if (!region)
+        return NULL;
+    region->low = region->high = region->previous = address;
+    region->last_byte = address + size - 1 < address ? UINT64_MAX : address + size - 1;
+    region->row = BUILD_ROW_OPENED;
+    region->serial = loop->opened++;
+    memmove(&loop->order[position + 1], &loop->order[position], above * sizeof *loop->order);
+    memmove(&loop->reach_lows[position + 1], &loop->reach_lows[position],
+            above * sizeof *loop->reach_lows);
+    loop->order[position] = region;
+    loop->count++;
+    for (uint32_t i = position; i < loop->count; i++)
+        loop->order[i]->position = i;
+    set_reaches_around(loop, position);
+    return region;
+}
+
+uint64_t build_region_accesses(const struct build_region *region)
+{
+    uint64_t sum = 0;
+
+    for (unsigned i = 0; i < BUILD_SHAPES; i++)
+        sum += region->shapes[i];
+    return sum;
+}
+
+static bool export_sizes(const struct build_region *region, struct psnap_arena *arena,
+                         struct psnap_profile_region *out)
+{
+    out->sizes = psnap_arena_alloc(arena, PSNAP_ACCESS_SIZE_MAX * sizeof *out->sizes);
+    if (!out->sizes)
+        return false;
+    for (unsigned size = 1; size <= PSNAP_ACCESS_SIZE_MAX; size++) {
+        uint64_t count = 0;
+        for (unsigned kind = 0; kind < 3; kind++) {
+            uint64_t shape = region->shapes[build_shape(kind, size)];
+            out->kinds[kind] += shape;
+            count += shape;
+        }
+        out->accesses += count;
+        if (count)
+            out->sizes[out->size_count++] = (struct psnap_size_count){count, (uint8_t)size};
+    }
+    return true;
+}
+
+static bool export_strides(const struct build_region *region, struct psnap_arena *arena,
+                           struct psnap_profile_region *out)
+{
+    unsigned edges = 0;
+
+    for (unsigned from = 0; from < PSNAP_STRIDE_BINS; from++)
+        for (unsigned to = 0; to < PSNAP_STRIDE_BINS; to++)
+            edges += region->edges[from][to] != 0;
+    out->strides = psnap_arena_alloc(arena, PSNAP_STRIDE_BINS * sizeof *out->strides);
+    out->edges = psnap_arena_alloc(arena, (edges + 1) * sizeof *out->edges);
+    if (!out->strides || !out->edges)
+        return false;
+    for (unsigned bin = 0; bin < PSNAP_STRIDE_BINS; bin++) {
+        uint64_t count = 0;
+        for (unsigned from = 0; from < BUILD_ROWS; from++)
+            count += region->edges[from][bin];
+        if (count)
+            out->strides[out->stride_count++] = (struct psnap_stride_count){count, (uint8_t)bin};
+    }
+    for (unsigned from = 0; from < PSNAP_STRIDE_BINS; from++)
+        for (unsigned to = 0; to < PSNAP_STRIDE_BINS; to++)
+            if (region->edges[from][to])
+                out->edges[out->edge_count++] =
+                    (struct psnap_stride_edge){region->edges[from][to], (uint8_t)from, (uint8_t)to};
+    return true;
+}
+
+enum psnap_status build_region_export(const struct build_region *region, struct psnap_arena *arena,
+                                      struct psnap_profile_region *out)
+{
+    memset(out, 0, sizeof *out);
+    out->low = region->low;
+    out->bytes = region->last_byte - region->low + 1;
+    if (!out->bytes) /* all of the address space: one byte more than counts */
+        out->bytes = UINT64_MAX;
+    return export_sizes(region, arena, out) && export_strides(region, arena, out)
+               ? PSNAP_OK
+               : PSNAP_ERROR_MEMORY;
+}
+
+void build_region_name(struct build_loop *loop, struct build_region *region,
+                       const struct psnap_program *program)
+{
+    const struct psnap_object *object;
+
+    if (region->named)
+        return;
+    region->named = true;
+    loop->naming_steps += program->object_count;
+    if (loop->naming_steps > NAMING_STEPS_MAX)
+        return;
+    object = psnap_program_find_object(program, region->low);
+    if (object) {
+        region->object = object->name;
+        region->object_kind = object->kind;
+    }
+}

@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Folding while a sequence arrives. Outermost items are leaves or groups. After
+ * each one that is appended, the last p of them (p = 1, 2, ... period) are
+ * compared with what stands before: if that is a group with the same body, it
+ * takes them in; if it is the same p items, both become a group of two rounds;
+ * two groups with the same body become one. This repeats until nothing folds,
+ * so nests of loops fold into nests of groups.
+ *
+ * Items hold totals: a leaf in a group that went round 10 times, in one that
+ * went round 3 times, counts 30. Comparing without counts (`exact` false) thus
+ * sums what is only similar, and finishing takes means: loops whose trip
+ * counts differ from entry to entry still fold.
+ *
+ * What does not fold would grow without bound: beyond `limit` items the newer
+ * half becomes one group that visits each of its members once a round.
+ *
+ * The common case, the next leaf of the last group, costs one comparison.
+ */
+#include "profile/fold.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    FOLD_DEPTH = 16,   /* groups in groups; readers take more */
+    FOLD_OPEN_MAX = 64 /* leaves in a group that is followed leaf by leaf */
+};
+
+void fold_init(struct fold *fold, bool exact, uint32_t period, uint32_t limit)
+{
+    memset(fold, 0, sizeof *fold);
+    fold->exact = exact;
+    fold->period = period;
+    fold->limit = limit;
+}
+
+void fold_release(struct fold *fold)
+{
+    free(fold->items);
+    free(fold->starts);
+}
+
+static bool make_room(struct fold *fold)
+{
+    uint32_t room = fold->room ? 2 * fold->room : 64;
+    struct fold_item *items;
+    uint32_t *starts;
+
+    /* One item more than is appended: making a group inserts its head. */
+    if (fold->count + 2 <= fold->room)
+        return true;
+    items = realloc(fold->items, room * sizeof *items);
+    if (!items)
+        return false;
+    fold->items = items;
+    starts = realloc(fold->starts, room * sizeof *starts);
+    if (!starts)
+        return false;
+    fold->starts = starts;
+    fold->room = room;
+    return true;
+}
+
+/* Whether `a`, in all its `a_rounds` rounds, did per round what `b` did in `b_rounds`. */
+static bool same(const struct fold *fold, const struct fold_item *a, uint64_t a_rounds,
+                 const struct fold_item *b, uint64_t b_rounds, uint32_t length)
+{
+    for (uint32_t i = 0; i < length; i++) {
+        if (a[i].what != b[i].what || a[i].span != b[i].span)
+            return false;
+        if (fold->exact && a[i].total * b_rounds != b[i].total * a_rounds)
+            return false;
+    }
+    return true;
+}
+
+static void add_totals(struct fold_item *to, const struct fold_item *from, uint32_t length)
+{
+    for (uint32_t i = 0; i < length; i++)
+        to[i].total += from[i].total;
+}
+
+/* How deep the groups of a sequence are nested. */
+static unsigned depth(const struct fold_item *items, uint32_t length)
+{
+    uint32_t ends[FOLD_DEPTH];
+    unsigned level = 0, deepest = 0;
+
+    for (uint32_t i = 0; i < length; i++) {
+        while (level && i >= ends[level - 1])
+            level--;
+        if (items[i].what != PSNAP_NONE)
+            continue;
+        ends[level++] = i + 1 + items[i].span;
+        if (level > deepest)
+            deepest = level;
+    }
+    return deepest;
+}
+
+static void drop_last(struct fold *fold, uint32_t outermost)
+{
+    fold->start_count -= outermost;
+    fold->count = fold->starts[fold->start_count];
+}
+
+/* Folds the last p outermost items into what stands before them, if they are the same. */
+static bool fold_period(struct fold *fold, uint32_t p)
+{
+    uint32_t tail = fold->starts[fold->start_count - p];
+    uint32_t before = fold->starts[fold->start_count - p - 1];
+    uint32_t length = fold->count - tail;
+    struct fold_item *items = fold->items, *previous = &items[before];
+
+    if (previous->what == PSNAP_NONE && previous->span == length &&
+        same(fold, previous + 1, previous->total, &items[tail], 1, length)) {
+        previous->total++;
+        add_totals(previous + 1, &items[tail], length);
+        drop_last(fold, p);
+        return true;
+    }
+    if (p == 1 && previous->what == PSNAP_NONE && items[tail].what == PSNAP_NONE &&
+        previous->span == items[tail].span &&
+        same(fold, previous + 1, previous->total, &items[tail + 1], items[tail].total,
+             previous->span)) {
+        add_totals(previous, &items[tail], length);
+        drop_last(fold, 1);
+        return true;
+    }
+    if (2 * p > fold->start_count)
+        return false;
+    before = fold->starts[fold->start_count - 2 * p];
+    if (tail - before != length || !same(fold, &items[before], 1, &items[tail], 1, length) ||
+        depth(&items[tail], length) >= FOLD_DEPTH)
+        return false;
+    add_totals(&items[before], &items[tail], length);
+    memmove(&items[before + 1], &items[before], length * sizeof *items);
+    items[before] = (struct fold_item){.total = 2, .what = PSNAP_NONE, .span = length};
+    fold->start_count -= 2 * p - 1;
+    fold->count = before + 1 + length;
+    return true;
+}
+
+static bool fold_once(struct fold *fold)
+{
+    const struct fold_item *items = fold->items;
+    uint32_t last = fold->count - 1;
+
+    for (uint32_t p = 1; p <= fold->period && p < fold->start_count; p++)
+        /* Whatever folds has the same last item; most candidates fail here. */
+        if (items[fold->starts[fold->start_count - p] - 1].what == items[last].what &&
+            fold_period(fold, p))
+            return true;
+    return false;
+}
+
+static uint32_t find_leaf(const struct fold_item *items, uint32_t begin, uint32_t end,
+                          uint32_t what)
+{
+    while (begin < end && items[begin].what != what)
+        begin++;
+    return begin;
+}
+
+/* Gives up the order of the newer half: one group with each of its leaves once. */
+static void mix_newer_half(struct fold *fold)
+{
+    struct fold_item *items = fold->items;
+    uint32_t kept = 0, head, end;
+    uint64_t visits = 0;
+
+    while (kept + 1 < fold->start_count && fold->starts[kept + 1] <= fold->limit / 2)
+        kept++;
+    head = fold->starts[kept];
+    end = head + 1;
+
+    /* The group's head takes the first item's place; make that place free. */
+    memmove(&items[head + 1], &items[head], (fold->count - head) * sizeof *items);
+    for (uint32_t i = head + 1; i <= fold->count; i++) {
+        struct fold_item item = items[i];
+        uint32_t leaf;
+        if (item.what == PSNAP_NONE)
+            continue;
+        visits += item.total;
+        leaf = find_leaf(items, head + 1, end, item.what);
+        if (leaf == end)
+            items[end++] = (struct fold_item){.what = item.what};
+        items[leaf].total += item.total;
+    }
+    items[head] = (struct fold_item){
+        .total = visits / (end - head - 1), .what = PSNAP_NONE, .span = end - head - 1};
+    fold->count = end;
+    fold->start_count = kept + 1;
+}
+
+/* Sets `open` when the last outermost item is a group of leaves only. */
+static void look_at_last(struct fold *fold)
+{
+    const struct fold_item *last = &fold->items[fold->starts[fold->start_count - 1]];
+
+    fold->open = !fold->exact && last->what == PSNAP_NONE && last->span <= FOLD_OPEN_MAX;
+    for (uint32_t i = 1; i <= last->span; i++)
+        if (last[i].what == PSNAP_NONE)
+            fold->open = false;
+}
+
+static enum psnap_status append_leaf(struct fold *fold, uint32_t what)
+{
+    if (!make_room(fold))
+        return PSNAP_ERROR_MEMORY;
+    fold->starts[fold->start_count++] = fold->count;
+    fold->items[fold->count++] = (struct fold_item){.total = 1, .what = what};
+    while (fold_once(fold))
+        continue;
+    if (fold->count > fold->limit)
+        mix_newer_half(fold);
+    return PSNAP_OK;
+}
+
+/* Leaves that looked like the beginning of another round of the last group were none. */
+static enum psnap_status append_pending(struct fold *fold)
+{
+    uint32_t body = fold->starts[fold->start_count - 1] + 1, pending = fold->pending;
+    uint32_t leaves[FOLD_OPEN_MAX];
+
+    for (uint32_t i = 0; i < pending; i++)
+        leaves[i] = fold->items[body + i].what;
+    fold->pending = 0;
+    fold->open = false;
+    for (uint32_t i = 0; i < pending; i++)
+        if (append_leaf(fold, leaves[i]))
+            return PSNAP_ERROR_MEMORY;
+    return PSNAP_OK;
+}
+
+enum psnap_status fold_append(struct fold *fold, uint32_t what)
+{
+    if (fold->open) {
+        struct fold_item *group = &fold->items[fold->starts[fold->start_count - 1]];
+        if (group[1 + fold->pending].what == what) {
+            if (++fold->pending == group->span) {
+                for (uint32_t i = 0; i <= group->span; i++)
+                    group[i].total++;
+                fold->pending = 0;
+            }
+            return PSNAP_OK;
+        }
+        if (fold->pending && append_pending(fold))
+            return PSNAP_ERROR_MEMORY;
+    }
+    if (append_leaf(fold, what))
+        return PSNAP_ERROR_MEMORY;
+    look_at_last(fold);
+    return PSNAP_OK;
+}
+
+/* How often per round of its group, at least once. */
+static uint64_t per_round(uint64_t total, uint64_t rounds)
+{
+    uint64_t times = rounds ? (total + rounds / 2) / rounds : total;
+
+    return times ? times : 1;
+}
+
+/* Writes items [begin, end), which went round `rounds` times in all; a group that goes round once
+ * is its body. Recursion is as deep as groups are, FOLD_DEPTH at most. */
+static void emit(const struct fold *fold, uint32_t begin, uint32_t end, uint64_t rounds,
+                 struct psnap_sequence *out)
+{
+    for (uint32_t i = begin; i < end; i += 1 + fold->items[i].span) {
+        const struct fold_item *item = &fold->items[i];
+        uint64_t repeat = per_round(item->total, rounds);
+        uint32_t head = out->count;
+        if (item->what != PSNAP_NONE) {
+            out->items[out->count++] = (struct psnap_sequence_item){1, item->what, 0};
+            continue;
+        }
+        if (repeat > 1)
+            out->items[out->count++] = (struct psnap_sequence_item){repeat, PSNAP_NONE, 0};
+        emit(fold, i + 1, i + 1 + item->span, item->total, out);
+        if (repeat > 1)
+            out->items[head].span = out->count - head - 1;
+    }
+}
+
+enum psnap_status fold_finish(struct fold *fold, struct psnap_arena *arena,
+                              struct psnap_sequence *sequence)
+{
+    sequence->count = 0;
+    sequence->items = NULL;
+    if (fold->pending && append_pending(fold))
+        return PSNAP_ERROR_MEMORY;
+    if (!fold->count)
+        return PSNAP_OK;
+    sequence->items = psnap_arena_alloc(arena, fold->count * sizeof *sequence->items);
+    if (!sequence->items)
+        return PSNAP_ERROR_MEMORY;
+    emit(fold, 0, fold->count, 1, sequence);
+    return PSNAP_OK;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Folding a sequence of indices into repeated groups as it arrives: the order
+ * of a loop's regions (exactly) and of the loops (with counts averaged).
+ */
+#ifndef PSNAP_PROFILE_FOLD_H
+#define PSNAP_PROFILE_FOLD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "formats/base/arena.h"
+#include "formats/base/status.h"
+#include "profile/profile.h"
+
+/* As psnap_sequence_item, but with the number of times in all, not per round of its group. */
+struct fold_item {
+    uint64_t total;
+    uint32_t what; /* index, or PSNAP_NONE for a group of the next `span` items */
+    uint32_t span;
+};
+
+struct fold {
+    struct fold_item *items;
+    uint32_t *starts; /* where the outermost items begin */
+    uint32_t count, room;
+    uint32_t start_count;
+    uint32_t period;  /* longest group that is looked for, in outermost items */
+    uint32_t limit;   /* items kept before order is given up for a mix; UINT32_MAX: never */
+    uint32_t pending; /* leading leaves of the last group seen again since its last round */
+    bool exact;       /* groups are equal only if their counts are */
+    bool open;        /* the last outermost item is a group of leaves */
+};
+
+void fold_init(struct fold *fold, bool exact, uint32_t period, uint32_t limit);
+void fold_release(struct fold *fold);
+enum psnap_status fold_append(struct fold *fold, uint32_t what);
+
+/* The sequence so far, in `arena`; the fold takes no more after this. */
+enum psnap_status fold_finish(struct fold *fold, struct psnap_arena *arena,
+                              struct psnap_sequence *sequence);
+
+#endif

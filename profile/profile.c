@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The data model's small change: stride bins, sums over a profile, and the two
+ * ends of a stride path.
+ *
+ * A region's strides form a sequence of bins b1, b2, ..., bn, and the edges
+ * count its neighbours. So every bin has as many edges out of it as strides,
+ * one less if it is the last of the sequence, and as many into it, one less if
+ * it is the first: the histogram and the edges together tell where the
+ * sequence starts and ends, and two that contradict each other are found out.
+ */
+#include "profile/profile.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct psnap_profile *psnap_profile_new(void)
+{
+    struct psnap_profile *profile = calloc(1, sizeof *profile);
+
+    if (!profile)
+        return NULL;
+    profile->arena = psnap_arena_new();
+    if (!profile->arena) {
+        free(profile);
+        return NULL;
+    }
+    profile->model = "psnap";
+    profile->provenance = (struct psnap_provenance){"", NULL, "", "", "", "", "", ""};
+    return profile;
+}
+
+void psnap_profile_free(struct psnap_profile *profile)
+{
+    if (!profile)
+        return;
+    psnap_arena_free(profile->arena);
+    free(profile);
+}
+
+void psnap_profile_totals(const struct psnap_profile *profile, struct psnap_profile_totals *totals)
+{
+    memset(totals, 0, sizeof *totals);
+    for (uint32_t i = 0; i < profile->loop_count; i++) {
+        const struct psnap_profile_loop *loop = &profile->loops[i];
+        for (unsigned op = 0; op < PSNAP_OPERATION_COUNT; op++)
+            totals->operations[op] += loop->operations[op];
+        for (uint32_t j = 0; j < loop->region_count; j++) {
+            const struct psnap_profile_region *region = &loop->regions[j];
+            totals->accesses += region->accesses;
+            totals->loads += region->kinds[PSNAP_LOAD];
+            totals->stores += region->kinds[PSNAP_STORE];
+            totals->atomics += region->kinds[PSNAP_ATOMIC];
+            for (unsigned k = 0; k < region->size_count; k++)
+                totals->bytes += region->sizes[k].count * region->sizes[k].size;
+        }
+    }
+}
+
+unsigned psnap_stride_bin(int64_t stride_bytes)
+{
+    /* Negating in unsigned keeps INT64_MIN defined. */
+    uint64_t length = stride_bytes < 0 ? -(uint64_t)stride_bytes : (uint64_t)stride_bytes;
+    unsigned power = 0;
+
+    if (length == 0)
+        return PSNAP_STRIDE_ZERO;
+    if (length > PSNAP_STRIDE_MAX)
+        return PSNAP_STRIDE_RANDOM;
+    while ((UINT64_C(1) << power) < length)
+        power++;
+    return stride_bytes < 0 ? PSNAP_STRIDE_ZERO - 1 - power : PSNAP_STRIDE_ZERO + 1 + power;
+}
+
+const char *psnap_stride_label(unsigned bin)
+{
+    static const char *const labels[PSNAP_STRIDE_BINS] = {
+        "-256", "-128", "-64", "-32", "-16", "-8", "-4", "-2",  "-1",  "0",
+        "1",    "2",    "4",   "8",   "16",  "32", "64", "128", "256", "random"};
+    return labels[bin];
+}
+
+bool psnap_region_ends(const struct psnap_profile_region *region, unsigned *first, unsigned *last)
+{
+    uint64_t strides[PSNAP_STRIDE_BINS] = {0}, in[PSNAP_STRIDE_BINS] = {0},
+             out[PSNAP_STRIDE_BINS] = {0};
+    unsigned firsts = 0, lasts = 0;
+
+    for (unsigned i = 0; i < region->stride_count; i++)
+        strides[region->strides[i].bin] = region->strides[i].count;
+    for (unsigned i = 0; i < region->edge_count; i++) {
+        out[region->edges[i].from] += region->edges[i].count;
+        in[region->edges[i].to] += region->edges[i].count;
+    }
+    for (unsigned bin = 0; bin < PSNAP_STRIDE_BINS; bin++) {
+        if (in[bin] + 1 == strides[bin]) {
+            *first = bin;
+            firsts++;
+        } else if (in[bin] != strides[bin]) {
+            return false;
+        }
+        if (out[bin] + 1 == strides[bin]) {
+            *last = bin;
+            lasts++;
+        } else if (out[bin] != strides[bin]) {
+            return false;
+        }
+    }
+    return firsts == 1 && lasts == 1;
+}

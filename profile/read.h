@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the parts of the profile reader share. Every function returns
+ * PSNAP_OK or leaves an error with the place of what is wrong; strings are
+ * copied to the profile's arena.
+ */
+#ifndef PSNAP_PROFILE_READ_H
+#define PSNAP_PROFILE_READ_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "formats/base/yaml.h"
+#include "profile/profile.h"
+
+struct reading {
+    const struct psnap_yaml_doc *doc;
+    struct psnap_profile *profile;
+    struct psnap_error *error;
+    uint32_t region_count; /* in all loops so far */
+};
+
+/* Ids to indices, for loops of a profile and regions of a loop. */
+struct name_index {
+    struct named_node {
+        const char *id;
+        const struct psnap_yaml_node *node; /* of the id */
+        uint32_t index;
+    } *entries; /* by id */
+    uint32_t count;
+};
+
+/* The ids of a list's maps; two equal ones are an error that names both lines. */
+enum psnap_status read_names(const struct reading *r, const struct psnap_yaml_node *list,
+                             struct name_index *names);
+const struct named_node *find_name(const struct name_index *names, const char *id);
+
+enum psnap_status read_out_of_memory(const struct reading *r);
+
+/* map[key] as text, copied; `missing` when it is not there, or an error when that is NULL. */
+enum psnap_status read_text(const struct reading *r, const struct psnap_yaml_node *map,
+                            const char *key, const char *missing, const char **text);
+
+/* map[key] as a count up to PSNAP_COUNT_MAX; `missing` when it is not there. */
+enum psnap_status read_count(const struct reading *r, const struct psnap_yaml_node *map,
+                             const char *key, uint64_t missing, uint64_t *count);
+
+/* *sum += count; an error at `node` beyond PSNAP_COUNT_MAX. */
+enum psnap_status read_sum(const struct reading *r, const struct psnap_yaml_node *node,
+                           uint64_t count, uint64_t *sum);
+
+/* `pattern` and `schedule`: items name entries of `names`, groups repeat. */
+enum psnap_status read_sequence(const struct reading *r, const struct psnap_yaml_node *list,
+                                const struct name_index *names, const char *what,
+                                struct psnap_sequence *sequence);
+
+/*
+ * How often each index occurs when the sequence is unfolded, added to
+ * counts[]; false when all together exceed `limit`.
+ */
+bool sequence_counts(const struct psnap_sequence *sequence, uint64_t limit, uint64_t *counts);
+
+/* parent["operations"]; what is not there stays as it is. */
+enum psnap_status read_operations(const struct reading *r, const struct psnap_yaml_node *parent,
+                                  uint64_t operations[PSNAP_OPERATION_COUNT]);
+
+/* `names` are the ids of all loops. */
+enum psnap_status read_loop(struct reading *r, const struct psnap_yaml_node *map,
+                            const struct name_index *names, struct psnap_profile_loop *loop);
+enum psnap_status read_region(struct reading *r, const struct psnap_yaml_node *map,
+                              struct psnap_profile_region *region);
+
+#endif
