@@ -33,11 +33,12 @@ PSNAP_API const struct psnap_format *psnap_format_find(const char *name);
 PSNAP_API const struct psnap_format *psnap_format_at(size_t i);
 
 /*
- * Opens a trace; "-" is stdin. `format` NULL recognises it. The source owns
- * the file and a program, which holds at least one loop and grows while the
- * stream is read. NULL on failure, with `error` filled: an empty input and an
- * unknown format are errors. Errors of the source name the file and the line
- * and column, or the offset.
+ * Opens a trace; "-" is stdin, through the FILE of that name (a byte looked at
+ * may be put back with ungetc before). `format` NULL recognises it. The source owns
+ * the file and a program, which holds at least one loop once an access has been
+ * read, and grows while the stream is read. NULL on failure, with `error` filled: an empty input
+ * and an unknown format are errors. Errors of the source name the file and the line and column, or
+ * the offset.
  *
  * A .pst that ends too early delivers every access of its whole chunks, then
  * fails with PSNAP_ERROR_TRUNCATED.

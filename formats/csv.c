@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Accesses as comma-separated values, for spreadsheets and scripts: a heading,
+ * then a row per access with every field of its record. What is lost is the
+ * program: read back, the references keep their numbers (up to 2^20 of them)
+ * in one loop called "csv".
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/text_trace.h"
+
+#define HEADING "address,size,kind,thread,ref"
+#define REFS_MAX (1u << 20)
+
+static const char *const kind_names[] = {"load", "store", "atomic"};
+
+struct csv_trace {
+    struct psnap_text_trace text;
+    bool has_heading;
+};
+
+static bool scan_comma(struct psnap_scan *scan)
+{
+    if (*scan->at != ',')
+        return false;
+    scan->at++;
+    return true;
+}
+
+static bool scan_text(struct psnap_scan *scan, const char *text)
+{
+    const size_t n = strlen(text);
+
+    if ((size_t)(scan->end - scan->at) < n || memcmp(scan->at, text, n) != 0)
+        return false;
+    scan->at += n;
+    return true;
+}
+
+static bool scan_kind(struct psnap_scan *scan, enum psnap_access_kind *kind)
+{
+    for (int i = PSNAP_LOAD; i <= PSNAP_ATOMIC; i++)
+        if (scan_text(scan, kind_names[i])) {
+            *kind = (enum psnap_access_kind)i;
+            return true;
+        }
+    return false;
+}
+
+/* Adds references up to number `ref`; one that no access names yet counts as a load. */
+static enum psnap_status need_ref(struct psnap_program *program, uint32_t ref,
+                                  enum psnap_access_kind kind, struct psnap_error *error)
+{
+    while (program->ref_count <= ref) {
+        const struct psnap_ref row = {.kind =
+                                          program->ref_count == ref ? (uint8_t)kind : PSNAP_LOAD};
+        if (psnap_program_add_ref(program, &row) == PSNAP_NONE)
+            return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
+    }
+    return PSNAP_OK;
+}
+
+static enum psnap_status csv_line(struct psnap_text_trace *trace, struct psnap_scan *scan,
+                                  struct psnap_access *out, size_t *n, struct psnap_error *error)
+{
+    struct csv_trace *csv = (struct csv_trace *)trace;
+    uint64_t address, size, thread = 0, ref = 0;
+    enum psnap_access_kind kind = PSNAP_LOAD;
+    enum psnap_status status;
+
+    if (psnap_scan_done(scan))
+        return PSNAP_OK;
+    if (!csv->has_heading) {
+        if (!scan_text(scan, HEADING) || !psnap_scan_done(scan))
+            return psnap_scan_expected("the heading '" HEADING "'", error);
+        csv->has_heading = true;
+        return PSNAP_OK;
+    }
+    if (!psnap_scan_hex(scan, &address) || !scan_comma(scan))
+        return psnap_scan_expected("a hexadecimal address of at most 64 bits and a comma", error);
+    if (!psnap_scan_decimal(scan, &size) || !scan_comma(scan))
+        return psnap_scan_expected("a decimal size and a comma", error);
+    if (!scan_kind(scan, &kind) || !scan_comma(scan))
+        return psnap_scan_expected("load, store or atomic and a comma", error);
+    if (!psnap_scan_decimal(scan, &thread) || thread > UINT16_MAX || !scan_comma(scan))
+        return psnap_scan_expected("a thread from 0 to 65535 and a comma", error);
+    if (!psnap_scan_decimal(scan, &ref) || ref >= REFS_MAX)
+        return psnap_scan_expected("a reference from 0 to 1048575", error);
+    if (!psnap_scan_done(scan))
+        return psnap_scan_expected("the end of the line", error);
+    status = need_ref(trace->trace.base.program, (uint32_t)ref, kind, error);
+    if (status == PSNAP_OK)
+        status = psnap_text_access(address, size, kind, (uint32_t)ref, out, n, error);
+    for (size_t i = 0; i < *n; i++)
+        out[i].thread = (uint16_t)thread;
+    return status;
+}
+
+static int csv_bid(const unsigned char *start, size_t n, bool whole)
+{
+    struct psnap_scan scan;
+    size_t at = 0;
+
+    return psnap_text_bid_line(start, n, whole, &at, &scan) && scan_text(&scan, HEADING) &&
+                   psnap_scan_done(&scan)
+               ? 80
+               : 0;
+}
+
+static struct psnap_trace *csv_open(struct psnap_reader *reader, struct psnap_error *error)
+{
+    struct csv_trace *csv = calloc(1, sizeof *csv);
+
+    if (csv)
+        csv->text.line = csv_line;
+    return psnap_text_trace_open(csv ? &csv->text : NULL, reader, "csv", error);
+}
+
+static char *csv_format(char *to, const struct psnap_access *access)
+{
+    const char *kind = kind_names[access->kind];
+    const size_t length = strlen(kind);
+    *to++ = '0';
+    *to++ = 'x';
+    to = psnap_text_put_hex(to, access->address, 1);
+    *to++ = ',';
+    to = psnap_text_put_decimal(to, access->size);
+    *to++ = ',';
+    memcpy(to, kind, length);
+    to += length;
+    *to++ = ',';
+    to = psnap_text_put_decimal(to, access->thread);
+    *to++ = ',';
+    to = psnap_text_put_decimal(to, access->ref);
+    *to++ = '\n';
+    return to;
+}
+
+static struct psnap_sink *csv_create(FILE *file, struct psnap_program *program,
+                                     struct psnap_error *error)
+{
+    (void)program;
+    return psnap_text_sink_new(file, HEADING "\n", csv_format, error);
+}
+
+static const struct psnap_format_ops csv_ops = {csv_bid, csv_open, NULL, csv_create};
+
+const struct psnap_format psnap_format_csv = {
+    .name = "csv",
+    .summary = "comma-separated values with a heading",
+    .description =
+        "A heading, '" HEADING "', then a row per access: address in\n"
+        "hexadecimal with 0x, size in bytes, load, store or atomic, thread from 0, number\n"
+        "of the reference. Read, references keep their numbers in one loop.\n",
+    .loses = "program (loops, blocks, objects, executions)",
+    .readable = true,
+    .writable = true,
+    .ops = &csv_ops,
+};

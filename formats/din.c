@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The text traces of Dinero IV: `din`, the traditional one (-informat d), and
+ * `xdin`, the extended one (-informat D, its default).
+ *
+ * din: "label address", the address in hexadecimal. Labels 0 read, 1 write;
+ * 2 (instruction fetch), 3 (escape) and 4 (flush) are no accesses and are
+ * passed over, as is anything after the address. Dinero makes every access 4
+ * bytes at a multiple of 4, whatever was traced. Read back here, an access
+ * keeps its address and ends with its 4-byte word: it touches the same words,
+ * and its address survives.
+ *
+ * xdin: "type address size", address and size in hexadecimal. Types r read, w
+ * write, m miscellaneous (a read that prefetches nothing); i (fetch), c
+ * (copy back) and v (invalidate) are no accesses. Blank lines are fatal to
+ * Dinero; none is written, and here they are passed over.
+ */
+#include <stdlib.h>
+
+#include "formats/text_trace.h"
+
+enum { LOAD_REF = PSNAP_LOAD, STORE_REF = PSNAP_STORE }; /* of psnap_program_add_anonymous */
+
+static enum psnap_status din_line(struct psnap_text_trace *trace, struct psnap_scan *scan,
+                                  struct psnap_access *out, size_t *n, struct psnap_error *error)
+{
+    uint64_t address;
+    unsigned label;
+
+    (void)trace;
+    if (psnap_scan_done(scan))
+        return PSNAP_OK;
+    label = (unsigned)*scan->at - '0';
+    if (label > 4 || (scan->at[1] != ' ' && scan->at[1] != '\t'))
+        return psnap_scan_expected("a label from 0 to 4 and a blank", error);
+    scan->at++;
+    psnap_scan_blanks(scan);
+    if (!psnap_scan_hex(scan, &address))
+        return psnap_scan_expected("a hexadecimal address of at most 64 bits", error);
+    if (*scan->at > ' ')
+        return psnap_scan_expected("the end of the address", error);
+    if (label > 1)
+        return PSNAP_OK;
+    out[(*n)++] = (struct psnap_access){.address = address,
+                                        .ref = label,
+                                        .size = (uint8_t)(4 - (address & 3)),
+                                        .kind = (uint8_t)label};
+    return PSNAP_OK;
+}
+
+static enum psnap_status xdin_line(struct psnap_text_trace *trace, struct psnap_scan *scan,
+                                   struct psnap_access *out, size_t *n, struct psnap_error *error)
+{
+    uint64_t address, size;
+    unsigned char type;
+
+    (void)trace;
+    if (psnap_scan_done(scan))
+        return PSNAP_OK;
+    type = *scan->at | 0x20;
+    if ((type != 'r' && type != 'w' && type != 'i' && type != 'm' && type != 'c' && type != 'v') ||
+        (scan->at[1] != ' ' && scan->at[1] != '\t'))
+        return psnap_scan_expected("a type (r, w, i, m, c or v) and a blank", error);
+    scan->at++;
+    psnap_scan_blanks(scan);
+    if (!psnap_scan_hex(scan, &address))
+        return psnap_scan_expected("a hexadecimal address of at most 64 bits", error);
+    psnap_scan_blanks(scan);
+    if (!psnap_scan_hex(scan, &size))
+        return psnap_scan_expected("a hexadecimal size", error);
+    if (!psnap_scan_done(scan))
+        return psnap_scan_expected("the end of the line", error);
+    if (type == 'w')
+        return psnap_text_access(address, size, PSNAP_STORE, STORE_REF, out, n, error);
+    if (type == 'r' || type == 'm')
+        return psnap_text_access(address, size, PSNAP_LOAD, LOAD_REF, out, n, error);
+    return PSNAP_OK;
+}
+
+/* Sure when the first line that is not blank is good. */
+static int bid(const unsigned char *start, size_t n, bool whole,
+               enum psnap_status (*line)(struct psnap_text_trace *, struct psnap_scan *,
+                                         struct psnap_access *, size_t *, struct psnap_error *))
+{
+    struct psnap_access out[PSNAP_TEXT_LINE_ACCESSES];
+    struct psnap_scan scan;
+    size_t at = 0, made = 0;
+
+    if (!psnap_text_bid_line(start, n, whole, &at, &scan))
+        return 0;
+    return line(NULL, &scan, out, &made, NULL) == PSNAP_OK ? 50 : 0;
+}
+
+static int din_bid(const unsigned char *start, size_t n, bool whole)
+{
+    return bid(start, n, whole, din_line);
+}
+
+static int xdin_bid(const unsigned char *start, size_t n, bool whole)
+{
+    return bid(start, n, whole, xdin_line);
+}
+
+static struct psnap_trace *din_open(struct psnap_reader *reader, struct psnap_error *error)
+{
+    struct psnap_text_trace *trace = calloc(1, sizeof *trace);
+
+    if (trace)
+        trace->line = din_line;
+    return psnap_text_trace_open(trace, reader, "din", error);
+}
+
+static struct psnap_trace *xdin_open(struct psnap_reader *reader, struct psnap_error *error)
+{
+    struct psnap_text_trace *trace = calloc(1, sizeof *trace);
+
+    if (trace)
+        trace->line = xdin_line;
+    return psnap_text_trace_open(trace, reader, "xdin", error);
+}
+
+static char *din_format(char *to, const struct psnap_access *access)
+{
+    *to++ = access->kind == PSNAP_LOAD ? '0' : '1';
+    *to++ = ' ';
+    to = psnap_text_put_hex(to, access->address, 1);
+    *to++ = '\n';
+    return to;
+}
+
+static char *xdin_format(char *to, const struct psnap_access *access)
+{
+    *to++ = access->kind == PSNAP_LOAD ? 'r' : 'w';
+    *to++ = ' ';
+    to = psnap_text_put_hex(to, access->address, 1);
+    *to++ = ' ';
+    to = psnap_text_put_hex(to, access->size, 1);
+    *to++ = '\n';
+    return to;
+}
+
+static struct psnap_sink *din_create(FILE *file, struct psnap_program *program,
+                                     struct psnap_error *error)
+{
+    (void)program;
+    return psnap_text_sink_new(file, "", din_format, error);
+}
+
+static struct psnap_sink *xdin_create(FILE *file, struct psnap_program *program,
+                                      struct psnap_error *error)
+{
+    (void)program;
+    return psnap_text_sink_new(file, "", xdin_format, error);
+}
+
+static const struct psnap_format_ops din_ops = {din_bid, din_open, NULL, din_create};
+static const struct psnap_format_ops xdin_ops = {xdin_bid, xdin_open, NULL, xdin_create};
+
+const struct psnap_format psnap_format_din = {
+    .name = "din",
+    .summary = "Dinero IV, traditional text (-informat d)",
+    .description =
+        "One line per access: label and hexadecimal address. Labels 0 (read) and 1\n"
+        "(write) are accesses; 2, 3 and 4 are passed over when read. Dinero takes every\n"
+        "access as 4 bytes at a multiple of 4, so an access of another size or one that\n"
+        "straddles a word is another access there; xdin keeps both. Read, an access ends\n"
+        "with the 4-byte word that its address is in. An atomic is written as a write.\n",
+    .loses = "size (Dinero takes all as 4 bytes), atomic, thread, reference, program",
+    .readable = true,
+    .writable = true,
+    .ops = &din_ops,
+};
+
+const struct psnap_format psnap_format_xdin = {
+    .name = "xdin",
+    .summary = "Dinero IV, extended text (-informat D, its default)",
+    .description =
+        "One line per access: type, address and size, both hexadecimal. Types r (read),\n"
+        "w (write) and m (miscellaneous, a read) are accesses; i, c and v are passed over\n"
+        "when read, and so are blank lines, which Dinero refuses. Accesses of more than\n"
+        "64 bytes are split. An atomic is written as a write.\n",
+    .loses = "atomic, thread, reference, program",
+    .readable = true,
+    .writable = true,
+    .ops = &xdin_ops,
+};

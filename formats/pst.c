@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The native trace as a source, and its descriptor. Frames are read in order:
+ * tables grow the program, a chunk of accesses goes through the decoder, the
+ * end frame must agree with what came before and be the last thing in the
+ * input. Blocks never straddle the position of an object's announcement.
+ *
+ * A trace that ends too early delivers its whole chunks, then fails with
+ * PSNAP_ERROR_TRUNCATED. Opening reads up to the first chunk, so that the
+ * program is known before the first access is asked for.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/pst.h"
+#include "formats/trace.h"
+
+struct pst_source {
+    struct psnap_trace trace;
+    struct psnap_reader *reader;
+    struct psnap_pst_unpacker *unpacker;
+    struct psnap_pst_decoder *decoder;
+    struct psnap_pst_tables_reader *tables;
+    struct psnap_pst_frame chunk; /* the chunk of accesses that is next or under way */
+    bool has_chunk;               /* chunk is read, its accesses are not all delivered */
+    bool decoding;                /* and the decoder is in it */
+    bool ended;                   /* the end frame was good */
+    uint64_t position;            /* number of the next access */
+    uint64_t chunk_end;           /* number of the first access after the chunk */
+    uint64_t next_object;         /* position of the next announcement */
+};
+
+/* Adds the place to an error of the parts that do not know it. */
+static enum psnap_status at_frame(const struct pst_source *source,
+                                  const struct psnap_pst_frame *frame, enum psnap_status status,
+                                  struct psnap_error *error)
+{
+    if (status != PSNAP_OK)
+        psnap_error_at_offset(error, source->reader->name, frame->offset);
+    return status;
+}
+
+/* The end must agree with what was read and be the last thing in the input. */
+static enum psnap_status read_end(struct pst_source *source, const struct psnap_pst_frame *frame,
+                                  struct psnap_cursor *payload, struct psnap_error *error)
+{
+    const size_t size = PSNAP_PST_FRAME_HEADER + (size_t)frame->stored_size;
+    enum psnap_status status = psnap_pst_tables_check(source->tables, error);
+
+    if (status != PSNAP_OK)
+        return status;
+    if (psnap_cursor_varint(payload) != source->position)
+        return psnap_error_set(error, PSNAP_ERROR_CORRUPT,
+                               "the end counts other accesses than the %" PRIu64 " there are",
+                               source->position);
+    status = psnap_pst_tables_read_executions(source->tables, payload, error);
+    if (status != PSNAP_OK)
+        return status;
+    if (psnap_reader_ahead(source->reader, size + 1) > size)
+        return psnap_error_set(error, PSNAP_ERROR_CORRUPT,
+                               "something follows the end of the trace");
+    source->ended = true;
+    return psnap_reader_failed(source->reader, error);
+}
+
+/* A frame that is not a chunk of accesses. */
+static enum psnap_status read_other(struct pst_source *source, const struct psnap_pst_frame *frame,
+                                    struct psnap_error *error)
+{
+    struct psnap_cursor payload;
+    enum psnap_status status;
+
+    if (frame->type != PSNAP_PST_TABLES && frame->type != PSNAP_PST_END) {
+        if (frame->type & 0x20)
+            return PSNAP_OK; /* first letter is lower case */
+        return psnap_error_set(error, PSNAP_ERROR_VERSION,
+                               "has a kind of chunk that only a newer psnap can read");
+    }
+    status = psnap_pst_unpack_payload(source->unpacker, source->reader, frame, &payload, error);
+    if (status != PSNAP_OK)
+        return status;
+    return frame->type == PSNAP_PST_TABLES ? psnap_pst_tables_read(source->tables, &payload, error)
+                                           : read_end(source, frame, &payload, error);
+}
+
+/* Says how much of a trace that ends too early is good. */
+static enum psnap_status truncated(const struct pst_source *source, struct psnap_error *error)
+{
+    const uint64_t offset = source->reader->offset + source->reader->end;
+
+    psnap_error_set(error, PSNAP_ERROR_TRUNCATED,
+                    "trace ends too early; its first %" PRIu64
+                    " accesses are whole ('psnap convert --partial' keeps them)",
+                    source->position);
+    psnap_error_at_offset(error, source->reader->name, offset);
+    return PSNAP_ERROR_TRUNCATED;
+}
+
+/* Reads up to the next chunk of accesses, or to the end, unless it is in a chunk. */
+static enum psnap_status find_chunk(struct pst_source *source, struct psnap_error *error)
+{
+    struct psnap_pst_frame *frame = &source->chunk;
+
+    while (!source->has_chunk && !source->ended) {
+        enum psnap_status status = psnap_pst_unpack(source->unpacker, source->reader, frame, error);
+
+        if (status == PSNAP_ERROR_TRUNCATED)
+            return truncated(source, error);
+        if (status != PSNAP_OK)
+            return status;
+        if (frame->first != source->position)
+            status =
+                psnap_error_set(error, PSNAP_ERROR_CORRUPT,
+                                "chunk starts at access %" PRIu64 " where %" PRIu64 " comes next",
+                                frame->first, source->position);
+        if (status == PSNAP_OK && frame->type != PSNAP_PST_ACCESSES)
+            status = read_other(source, frame, error);
+        else if (status == PSNAP_OK)
+            status = psnap_pst_tables_check(source->tables, error);
+        if (status != PSNAP_OK)
+            return at_frame(source, frame, status, error);
+        source->has_chunk = frame->type == PSNAP_PST_ACCESSES;
+        source->chunk_end = source->position + frame->accesses;
+    }
+    return psnap_pst_tables_announce(source->tables, source->position, &source->next_object, error);
+}
+
+static enum psnap_status start_decoding(struct pst_source *source, struct psnap_error *error)
+{
+    struct psnap_cursor payload;
+    enum psnap_status status =
+        psnap_pst_unpack_payload(source->unpacker, source->reader, &source->chunk, &payload, error);
+
+    if (status != PSNAP_OK)
+        return status;
+    source->decoding = true;
+    return psnap_pst_decoder_start(source->decoder, &payload, source->chunk.accesses,
+                                   source->trace.base.program->ref_count, error);
+}
+
+static void advance(struct pst_source *source, uint64_t n)
+{
+    source->position += n;
+    if (source->position == source->chunk_end)
+        source->has_chunk = source->decoding = false;
+}
+
+static ssize_t pst_next(struct psnap_source *self, struct psnap_access *block, size_t capacity,
+                        struct psnap_error *error)
+{
+    struct pst_source *source = (struct pst_source *)self;
+    enum psnap_status status = find_chunk(source, error);
+    uint64_t n;
+
+    if (status != PSNAP_OK)
+        return status;
+    if (source->ended)
+        return 0;
+    if (!source->decoding)
+        status = start_decoding(source, error);
+    n = source->chunk_end - source->position;
+    if (n > source->next_object - source->position)
+        n = source->next_object - source->position;
+    if (n > capacity)
+        n = capacity;
+    if (status == PSNAP_OK)
+        status = psnap_pst_decoder_next(source->decoder, block, (size_t)n, error);
+    if (status != PSNAP_OK)
+        return at_frame(source, &source->chunk, status, error);
+    advance(source, n);
+    return (ssize_t)n;
+}
+
+/* Reads and drops `n` accesses of the chunk under way. */
+static enum psnap_status drop(struct pst_source *source, uint64_t n, struct psnap_error *error)
+{
+    struct psnap_access block[256];
+
+    while (n > 0) {
+        const ssize_t got = pst_next(&source->trace.base, block, n < 256 ? (size_t)n : 256, error);
+        if (got < 0)
+            return (enum psnap_status)got;
+        n -= (uint64_t)got;
+    }
+    return PSNAP_OK;
+}
+
+static enum psnap_status pst_skip(struct psnap_source *self, uint64_t count, uint64_t *skipped,
+                                  struct psnap_error *error)
+{
+    struct pst_source *source = (struct pst_source *)self;
+
+    *skipped = 0;
+    while (*skipped < count) {
+        enum psnap_status status = find_chunk(source, error);
+        const uint64_t left = source->chunk_end - source->position, want = count - *skipped;
+
+        if (status == PSNAP_OK && source->ended)
+            break;
+        if (status == PSNAP_OK && left <= want)
+            advance(source, left);
+        else if (status == PSNAP_OK)
+            status = drop(source, want, error);
+        if (status != PSNAP_OK)
+            return status;
+        *skipped += left <= want ? left : want;
+    }
+    return PSNAP_OK;
+}
+
+static void pst_free(struct psnap_source *self)
+{
+    struct pst_source *source = (struct pst_source *)self;
+
+    psnap_reader_free(source->reader);
+    psnap_pst_unpacker_free(source->unpacker);
+    psnap_pst_decoder_free(source->decoder);
+    psnap_pst_tables_reader_free(source->tables);
+    psnap_program_free(source->trace.base.program);
+    free(source);
+}
+
+static struct psnap_trace *pst_open(struct psnap_reader *reader, struct psnap_error *error)
+{
+    static const struct psnap_source_ops ops = {pst_next, pst_free};
+    struct pst_source *source = calloc(1, sizeof *source);
+    struct psnap_program *program = psnap_program_new();
+    enum psnap_status status;
+
+    if (!source || !program) {
+        psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
+        psnap_reader_free(reader);
+        psnap_program_free(program);
+        free(source);
+        return NULL;
+    }
+    source->trace.base = (struct psnap_source){&ops, program};
+    source->reader = reader;
+    source->unpacker = psnap_pst_unpacker_new();
+    source->decoder = psnap_pst_decoder_new();
+    source->tables = psnap_pst_tables_reader_new(program);
+    if (!source->unpacker || !source->decoder || !source->tables)
+        status = psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
+    else
+        status = psnap_pst_unpack_file_header(source->unpacker, reader, error);
+    if (status == PSNAP_OK) {
+        status = find_chunk(source, error);
+        if (status == PSNAP_ERROR_TRUNCATED)
+            status = PSNAP_OK; /* next will say so, with what came before */
+    }
+    if (status == PSNAP_OK)
+        return &source->trace;
+    pst_free(&source->trace.base);
+    return NULL;
+}
+
+static int pst_bid(const unsigned char *start, size_t n, bool whole)
+{
+    const size_t magic = n < 8 ? n : 8;
+
+    return magic > 0 && (magic == 8 || whole) && !memcmp(start, PSNAP_PST_MAGIC, magic) ? 100 : 0;
+}
+
+static struct psnap_sink *pst_create(FILE *file, struct psnap_program *program,
+                                     struct psnap_error *error)
+{
+    return psnap_pst_writer_new(file, program, PSNAP_PST_CHUNK_ACCESSES, error);
+}
+
+static const struct psnap_format_ops pst_ops = {pst_bid, pst_open, pst_skip, pst_create};
+
+const struct psnap_format psnap_format_pst = {
+    .name = "pst",
+    .summary = "psnap's own trace: everything, checksummed, small",
+    .description =
+        "The whole stream without loss: address, size, kind, reference and thread of\n"
+        "every access, the program's loops, blocks, references and named objects, its\n"
+        "provenance, and how often each block was executed. Chunks are compressed with\n"
+        "zstd and checksummed; a file that was cut off is readable up to its last whole\n"
+        "chunk. Regular streams take thousandths of a byte per access. formats/PST.md\n"
+        "describes the bytes.\n",
+    .loses = "",
+    .readable = true,
+    .writable = true,
+    .ops = &pst_ops,
+};

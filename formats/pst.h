@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The native trace, in parts: frames (checksums, zstd), the coding of a chunk
+ * of accesses, the tables. PST.md has the layout of the bytes. Private to
+ * formats/.
+ */
+#ifndef PSNAP_FORMATS_PST_H
+#define PSNAP_FORMATS_PST_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "formats/base/access.h"
+#include "formats/base/program.h"
+#include "formats/base/status.h"
+#include "formats/base/stream.h"
+#include "formats/bytes.h"
+#include "formats/reader.h"
+
+#define PSNAP_PST_MAGIC "\x89PST\r\n\x1a\n"
+#define PSNAP_PST_VERSION 1u
+#define PSNAP_PST_FILE_HEADER 16u  /* bytes */
+#define PSNAP_PST_FRAME_HEADER 40u /* bytes */
+
+/* Types of frames: four characters. A reader may pass over a type it does not know when the
+ * first one is a lower-case letter. */
+#define PSNAP_PST_TYPE(a, b, c, d)                                                                 \
+    ((uint32_t)(a) | (uint32_t)(b) << 8 | (uint32_t)(c) << 16 | (uint32_t)(d) << 24)
+#define PSNAP_PST_TABLES PSNAP_PST_TYPE('T', 'a', 'b', 'l')
+#define PSNAP_PST_ACCESSES PSNAP_PST_TYPE('A', 'c', 'c', 's')
+#define PSNAP_PST_END PSNAP_PST_TYPE('E', 'n', 'd', '.')
+
+/* Sections of a Tabl payload. A reader passes over a tag it does not know. */
+enum psnap_pst_section {
+    PSNAP_PST_STRING_ROWS = 1,
+    PSNAP_PST_PROVENANCE = 2,
+    PSNAP_PST_LOOP_ROWS = 3,
+    PSNAP_PST_BLOCK_ROWS = 4,
+    PSNAP_PST_REF_ROWS = 5,
+    PSNAP_PST_OBJECT_ROWS = 6
+};
+
+/* Limits of the format: a reader refuses what is larger, so a hostile file has bounded needs. */
+#define PSNAP_PST_PAYLOAD_MAX (UINT32_C(64) << 20) /* bytes of a frame, stored or not */
+#define PSNAP_PST_CHUNK_MAX (UINT32_C(1) << 24)    /* accesses of a chunk */
+#define PSNAP_PST_TOKENS_MAX (UINT32_C(1) << 20)   /* lanes, tokens, jumps of a chunk, each */
+#define PSNAP_PST_LOOPS_MAX (UINT32_C(1) << 20)
+#define PSNAP_PST_BLOCKS_MAX (UINT32_C(1) << 22)
+#define PSNAP_PST_REFS_MAX (UINT32_C(1) << 23)
+#define PSNAP_PST_OBJECTS_MAX (UINT32_C(1) << 22)      /* a writer drops further ones */
+#define PSNAP_PST_STRING_MAX (UINT32_C(1) << 20)       /* bytes of one string */
+#define PSNAP_PST_STRINGS_MAX (UINT64_C(256) << 20)    /* bytes of all strings */
+#define PSNAP_PST_STRING_COUNT_MAX (UINT32_C(1) << 23) /* distinct strings */
+
+/* What the writer chooses: a chunk ends when either count is reached. */
+#define PSNAP_PST_CHUNK_ACCESSES (UINT32_C(1) << 22)
+#define PSNAP_PST_CHUNK_TOKENS (UINT32_C(1) << 18)
+#define PSNAP_PST_PUT_MAX PSNAP_BLOCK_ACCESSES /* accesses that the encoder takes at a time */
+
+/* A writer with chunks of at most `chunk_accesses`; psnap_trace_writer_new uses the default. */
+struct psnap_sink *psnap_pst_writer_new(FILE *file, struct psnap_program *program,
+                                        uint32_t chunk_accesses, struct psnap_error *error);
+
+/* ---- frames: pst_frame.c ---- */
+
+struct psnap_pst_packer;
+struct psnap_pst_unpacker;
+
+struct psnap_pst_frame {
+    uint32_t type;
+    uint32_t accesses; /* in this frame */
+    uint64_t first;    /* number of its first access; accesses before it, for other frames */
+    uint64_t offset;   /* of the frame in the input */
+    const unsigned char *stored;
+    uint32_t stored_size, raw_size;
+    uint8_t method;
+};
+
+struct psnap_pst_packer *psnap_pst_packer_new(FILE *file);
+void psnap_pst_packer_free(struct psnap_pst_packer *packer);
+enum psnap_status psnap_pst_pack_file_header(struct psnap_pst_packer *packer,
+                                             struct psnap_error *error);
+/* Writes a frame with `frame`'s type, first and accesses, and this payload. */
+enum psnap_status psnap_pst_pack(struct psnap_pst_packer *packer,
+                                 const struct psnap_pst_frame *frame,
+                                 const struct psnap_bytes *payload, struct psnap_error *error);
+
+struct psnap_pst_unpacker *psnap_pst_unpacker_new(void);
+void psnap_pst_unpacker_free(struct psnap_pst_unpacker *unpacker);
+enum psnap_status psnap_pst_unpack_file_header(struct psnap_pst_unpacker *unpacker,
+                                               struct psnap_reader *reader,
+                                               struct psnap_error *error);
+/* Reads a frame and checks its checksums. `frame->stored` is valid until the next call. */
+enum psnap_status psnap_pst_unpack(struct psnap_pst_unpacker *unpacker, struct psnap_reader *reader,
+                                   struct psnap_pst_frame *frame, struct psnap_error *error);
+/* The payload of the frame, decompressed; valid until the next call. */
+enum psnap_status psnap_pst_unpack_payload(struct psnap_pst_unpacker *unpacker,
+                                           struct psnap_reader *reader,
+                                           const struct psnap_pst_frame *frame,
+                                           struct psnap_cursor *payload, struct psnap_error *error);
+/* For tools that make frames by hand (the fuzzer): the two checksums of a frame header. */
+void psnap_pst_frame_seal(unsigned char *header, const unsigned char *stored, size_t stored_size,
+                          uint64_t *chain);
+void psnap_pst_file_header_make(unsigned char *header, uint32_t version, uint64_t *chain);
+
+/* ---- accesses of a chunk: pst_encode.c, pst_decode.c ---- */
+
+struct psnap_pst_encoder;
+struct psnap_pst_decoder;
+
+struct psnap_pst_encoder *psnap_pst_encoder_new(void);
+void psnap_pst_encoder_free(struct psnap_pst_encoder *encoder);
+/* Takes up to PSNAP_PST_PUT_MAX accesses, whose refs must be below `ref_count`, into a chunk that
+ * is not full. After an error the encoder is good for nothing but freeing. */
+enum psnap_status psnap_pst_encoder_put(struct psnap_pst_encoder *encoder,
+                                        const struct psnap_access *block, size_t n,
+                                        uint32_t ref_count, struct psnap_error *error);
+uint32_t psnap_pst_encoder_accesses(const struct psnap_pst_encoder *encoder);
+bool psnap_pst_encoder_full(const struct psnap_pst_encoder *encoder);
+/* Replaces *payload by the chunk so far (at least one access) and starts the next one. */
+enum psnap_status psnap_pst_encoder_flush(struct psnap_pst_encoder *encoder,
+                                          struct psnap_bytes *payload, struct psnap_error *error);
+
+struct psnap_pst_decoder *psnap_pst_decoder_new(void);
+void psnap_pst_decoder_free(struct psnap_pst_decoder *decoder);
+/* Starts a chunk of `accesses`; `payload` may go after the call. */
+enum psnap_status psnap_pst_decoder_start(struct psnap_pst_decoder *decoder,
+                                          struct psnap_cursor *payload, uint32_t accesses,
+                                          uint32_t ref_count, struct psnap_error *error);
+/* The next `n` accesses, at most what is left of the chunk. */
+enum psnap_status psnap_pst_decoder_next(struct psnap_pst_decoder *decoder,
+                                         struct psnap_access *block, size_t n,
+                                         struct psnap_error *error);
+
+/* ---- tables: pst_tables_write.c, pst_tables_read.c ---- */
+
+struct psnap_pst_tables_writer;
+struct psnap_pst_tables_reader;
+
+struct psnap_pst_tables_writer *psnap_pst_tables_writer_new(struct psnap_program *program);
+void psnap_pst_tables_writer_free(struct psnap_pst_tables_writer *tables);
+/* Notes that the objects new since the last call were announced before access `position`. */
+enum psnap_status psnap_pst_tables_note(struct psnap_pst_tables_writer *tables, uint64_t position,
+                                        struct psnap_error *error);
+/* Replaces *payload by what is new, a few MiB at a time: empty when nothing is. */
+enum psnap_status psnap_pst_tables_flush(struct psnap_pst_tables_writer *tables,
+                                         struct psnap_bytes *payload, struct psnap_error *error);
+/* Appends the executions of all blocks. */
+void psnap_pst_tables_executions(const struct psnap_pst_tables_writer *tables,
+                                 struct psnap_bytes *payload);
+
+struct psnap_pst_tables_reader *psnap_pst_tables_reader_new(struct psnap_program *program);
+void psnap_pst_tables_reader_free(struct psnap_pst_tables_reader *tables);
+/* Adds the rows of a payload to the program; objects wait until they are announced. */
+enum psnap_status psnap_pst_tables_read(struct psnap_pst_tables_reader *tables,
+                                        struct psnap_cursor *payload, struct psnap_error *error);
+/* To be called before accesses are read: checks what loops say of rows that came after them. */
+enum psnap_status psnap_pst_tables_check(struct psnap_pst_tables_reader *tables,
+                                         struct psnap_error *error);
+/* Adds the objects announced up to access `position` to the program; *next gets the position of
+ * the first one after (UINT64_MAX: none is known). */
+enum psnap_status psnap_pst_tables_announce(struct psnap_pst_tables_reader *tables,
+                                            uint64_t position, uint64_t *next,
+                                            struct psnap_error *error);
+enum psnap_status psnap_pst_tables_read_executions(struct psnap_pst_tables_reader *tables,
+                                                   struct psnap_cursor *payload,
+                                                   struct psnap_error *error);
+
+#endif

@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Payloads of `Tabl` frames back to the tables of a program (PST.md,
+ * "Tables"). Every index is checked before a row is added: strings, loops of
+ * blocks and blocks of refs must have come before; a loop may name a parent or
+ * a block that comes later, so loops are checked when accesses begin. A parent
+ * is less deep than its child, so walks up the loops end.
+ *
+ * Objects are kept back until the stream reaches the access before which they
+ * were announced. A section may be longer than its rows and a payload may
+ * have sections that are not known here: later writers may add to both.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/base/arena.h"
+#include "formats/pst.h"
+
+struct waiting_object {
+    uint64_t position;
+    struct psnap_object object;
+};
+
+struct psnap_pst_tables_reader {
+    struct psnap_program *program;
+    const char **strings;
+    uint32_t string_count, string_room;
+    uint64_t string_bytes;
+    uint32_t loops_checked;
+    struct waiting_object *waiting;
+    uint32_t waiting_count, waiting_room, announced;
+};
+
+struct psnap_pst_tables_reader *psnap_pst_tables_reader_new(struct psnap_program *program)
+{
+    struct psnap_pst_tables_reader *tables = calloc(1, sizeof *tables);
+
+    if (!tables)
+        return NULL;
+    tables->program = program;
+    tables->string_room = 64;
+    tables->strings = malloc(tables->string_room * sizeof *tables->strings);
+    if (!tables->strings) {
+        free(tables);
+        return NULL;
+    }
+    tables->strings[tables->string_count++] = "";
+    return tables;
+}
+
+void psnap_pst_tables_reader_free(struct psnap_pst_tables_reader *tables)
+{
+    if (!tables)
+        return;
+    free(tables->strings);
+    free(tables->waiting);
+    free(tables);
+}
+
+static enum psnap_status out_of_memory(struct psnap_error *error)
+{
+    return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
+}
+
+/* One string, in the program's arena from now on. */
+static enum psnap_status get_string(struct psnap_pst_tables_reader *tables,
+                                    struct psnap_cursor *section, struct psnap_error *error)
+{
+    const size_t length = (size_t)psnap_cursor_below(section, PSNAP_PST_STRING_MAX);
+    const unsigned char *at = psnap_cursor_take(section, length);
+    char *copy;
+
+    if (!at)
+        return PSNAP_OK; /* section->failed */
+    tables->string_bytes += length;
+    if (length == 0 || memchr(at, 0, length) || tables->string_bytes > PSNAP_PST_STRINGS_MAX ||
+        tables->string_count >= PSNAP_PST_STRING_COUNT_MAX) {
+        section->failed = true;
+        return PSNAP_OK;
+    }
+    if (tables->string_count == tables->string_room) {
+        const char **larger = realloc(tables->strings, 2 * tables->string_room * sizeof *larger);
+        if (!larger)
+            return out_of_memory(error);
+        tables->strings = larger;
+        tables->string_room *= 2;
+    }
+    copy = psnap_arena_strndup(tables->program->arena, (const char *)at, length);
+    if (!copy)
+        return out_of_memory(error);
+    tables->strings[tables->string_count++] = copy;
+    return PSNAP_OK;
+}
+
+static const char *get_name(const struct psnap_pst_tables_reader *tables,
+                            struct psnap_cursor *section)
+{
+    return tables->strings[psnap_cursor_below(section, tables->string_count - 1)];
+}
+
+static enum psnap_status get_provenance(struct psnap_pst_tables_reader *tables,
+                                        struct psnap_cursor *section, struct psnap_error *error)
+{
+    struct psnap_provenance *provenance = &tables->program->provenance;
+    enum psnap_status status = PSNAP_OK;
+    const char **command;
+    uint64_t count;
+
+    provenance->name = get_name(tables, section);
+    provenance->build_id = get_name(tables, section);
+    provenance->source_language = get_name(tables, section);
+    provenance->compiler = get_name(tables, section);
+    provenance->host = get_name(tables, section);
+    provenance->recorded = get_name(tables, section);
+    provenance->stage = get_name(tables, section);
+    count = psnap_cursor_below(section, (size_t)(section->end - section->at) + 1);
+    provenance->command = NULL;
+    if (section->failed || count == 0)
+        return PSNAP_OK;
+    command = calloc(count, sizeof *command);
+    if (!command)
+        return out_of_memory(error);
+    for (uint64_t i = 0; i + 1 < count; i++)
+        command[i] = get_name(tables, section);
+    if (!section->failed)
+        status = psnap_program_set_command(tables->program, command);
+    free(command);
+    return status == PSNAP_OK ? PSNAP_OK : out_of_memory(error);
+}
+
+/* An index plus one, 0 for PSNAP_NONE. */
+static uint32_t get_index(struct psnap_cursor *section)
+{
+    return (uint32_t)psnap_cursor_below(section, UINT32_MAX) - 1u;
+}
+
+static enum psnap_status get_loop(struct psnap_pst_tables_reader *tables,
+                                  struct psnap_cursor *section, struct psnap_error *error)
+{
+    struct psnap_loop loop = {0};
+
+    loop.id = get_name(tables, section);
+    loop.src_id = get_name(tables, section);
+    loop.function = get_name(tables, section);
+    loop.file = get_name(tables, section);
+    loop.src_line = (uint32_t)psnap_cursor_below(section, UINT32_MAX);
+    loop.depth = (uint32_t)psnap_cursor_below(section, UINT32_MAX);
+    loop.parent = get_index(section);
+    loop.header = get_index(section);
+    loop.entry = get_index(section);
+    if (tables->program->loop_count >= PSNAP_PST_LOOPS_MAX)
+        section->failed = true;
+    if (!section->failed && psnap_program_add_loop(tables->program, &loop) == PSNAP_NONE)
+        return out_of_memory(error);
+    return PSNAP_OK;
+}
+
+static enum psnap_status get_block(struct psnap_pst_tables_reader *tables,
+                                   struct psnap_cursor *section, struct psnap_error *error)
+{
+    struct psnap_block block = {0};
+
+    block.loop = (uint32_t)psnap_cursor_below(section, UINT32_MAX);
+    block.src_line = (uint32_t)psnap_cursor_below(section, UINT32_MAX);
+    for (int i = 0; i < PSNAP_OPERATION_COUNT; i++)
+        block.operations[i] = (uint16_t)psnap_cursor_below(section, UINT16_MAX);
+    if (block.loop >= tables->program->loop_count ||
+        tables->program->block_count >= PSNAP_PST_BLOCKS_MAX)
+        section->failed = true;
+    if (!section->failed && psnap_program_add_block(tables->program, &block) == PSNAP_NONE)
+        return out_of_memory(error);
+    return PSNAP_OK;
+}
+
+static enum psnap_status get_ref(struct psnap_pst_tables_reader *tables,
+                                 struct psnap_cursor *section, struct psnap_error *error)
+{
+    struct psnap_ref ref = {0};
+    uint64_t object;
+
+    ref.block = (uint32_t)psnap_cursor_below(section, UINT32_MAX);
+    ref.src_line = (uint32_t)psnap_cursor_below(section, UINT32_MAX);
+    object = psnap_cursor_below(section, tables->string_count);
+    ref.object = object ? tables->strings[object - 1] : NULL;
+    ref.object_kind = psnap_cursor_u8(section);
+    ref.kind = psnap_cursor_u8(section);
+    ref.size = psnap_cursor_u8(section);
+    if (ref.block >= tables->program->block_count || ref.kind > PSNAP_ATOMIC ||
+        ref.object_kind > PSNAP_OBJECT_STACK || ref.size > PSNAP_ACCESS_SIZE_MAX ||
+        tables->program->ref_count >= PSNAP_PST_REFS_MAX)
+        section->failed = true;
+    if (section->failed)
+        return PSNAP_OK;
+    ref.loop = tables->program->blocks[ref.block].loop;
+    return psnap_program_add_ref(tables->program, &ref) == PSNAP_NONE ? out_of_memory(error)
+                                                                      : PSNAP_OK;
+}
+
+static enum psnap_status get_object(struct psnap_pst_tables_reader *tables,
+                                    struct psnap_cursor *section, struct psnap_error *error)
+{
+    struct waiting_object waiting = {0};
+
+    waiting.position = psnap_cursor_varint(section);
+    waiting.object.address = psnap_cursor_varint(section);
+    waiting.object.size_bytes = psnap_cursor_varint(section);
+    waiting.object.name = get_name(tables, section);
+    waiting.object.kind = psnap_cursor_u8(section);
+    if (waiting.object.kind > PSNAP_OBJECT_STACK ||
+        tables->program->object_count + (tables->waiting_count - tables->announced) >=
+            PSNAP_PST_OBJECTS_MAX ||
+        (tables->waiting_count > 0 &&
+         tables->waiting[tables->waiting_count - 1].position > waiting.position))
+        section->failed = true;
+    if (section->failed)
+        return PSNAP_OK;
+    if (tables->waiting_count == tables->waiting_room) {
+        const uint32_t room = tables->waiting_room * 2 + 64;
+        struct waiting_object *larger = realloc(tables->waiting, room * sizeof *larger);
+        if (!larger)
+            return out_of_memory(error);
+        tables->waiting = larger;
+        tables->waiting_room = room;
+    }
+    tables->waiting[tables->waiting_count++] = waiting;
+    return PSNAP_OK;
+}
+
+static enum psnap_status read_section(struct psnap_pst_tables_reader *tables, uint8_t tag,
+                                      struct psnap_cursor *section, struct psnap_error *error)
+{
+    enum psnap_status (*get)(struct psnap_pst_tables_reader *, struct psnap_cursor *,
+                             struct psnap_error *) = NULL;
+    uint64_t count;
+
+    switch (tag) {
+    case PSNAP_PST_STRING_ROWS:
+        get = get_string;
+        break;
+    case PSNAP_PST_PROVENANCE:
+        get = get_provenance;
+        break;
+    case PSNAP_PST_LOOP_ROWS:
+        get = get_loop;
+        break;
+    case PSNAP_PST_BLOCK_ROWS:
+        get = get_block;
+        break;
+    case PSNAP_PST_REF_ROWS:
+        get = get_ref;
+        break;
+    case PSNAP_PST_OBJECT_ROWS:
+        get = get_object;
+        break;
+    default:
+        return PSNAP_OK;
+    }
+    count = psnap_cursor_varint(section);
+    for (uint64_t i = 0; i < count && !section->failed; i++) {
+        const enum psnap_status status = get(tables, section, error);
+        if (status != PSNAP_OK)
+            return status;
+    }
+    return PSNAP_OK;
+}
+
+enum psnap_status psnap_pst_tables_read(struct psnap_pst_tables_reader *tables,
+                                        struct psnap_cursor *payload, struct psnap_error *error)
+{
+    if (tables->announced == tables->waiting_count)
+        tables->announced = tables->waiting_count = 0;
+    while (payload->at < payload->end) {
+        const uint8_t tag = psnap_cursor_u8(payload);
+        const uint64_t size = psnap_cursor_below(payload, PSNAP_PST_PAYLOAD_MAX);
+        const unsigned char *at = psnap_cursor_take(payload, (size_t)size);
+        struct psnap_cursor section = {at, at ? at + size : at, false};
+        enum psnap_status status;
+
+        if (!at)
+            return psnap_error_set(error, PSNAP_ERROR_CORRUPT, "table section is cut short");
+        status = read_section(tables, tag, &section, error);
+        if (status != PSNAP_OK)
+            return status;
+        if (section.failed)
+            return psnap_error_set(error, PSNAP_ERROR_CORRUPT,
+                                   "row of table section %u makes no sense", tag);
+    }
+    return PSNAP_OK;
+}
+
+enum psnap_status psnap_pst_tables_check(struct psnap_pst_tables_reader *tables,
+                                         struct psnap_error *error)
+{
+    const struct psnap_program *program = tables->program;
+
+    for (; tables->loops_checked < program->loop_count; tables->loops_checked++) {
+        const struct psnap_loop *loop = &program->loops[tables->loops_checked];
+
+        if ((loop->parent != PSNAP_NONE && (loop->parent >= program->loop_count ||
+                                            program->loops[loop->parent].depth >= loop->depth)) ||
+            (loop->header != PSNAP_NONE && loop->header >= program->block_count) ||
+            (loop->entry != PSNAP_NONE && loop->entry >= program->block_count))
+            return psnap_error_set(error, PSNAP_ERROR_CORRUPT,
+                                   "parent, header or entry of loop %u makes no sense",
+                                   tables->loops_checked);
+    }
+    return PSNAP_OK;
+}
+
+enum psnap_status psnap_pst_tables_announce(struct psnap_pst_tables_reader *tables,
+                                            uint64_t position, uint64_t *next,
+                                            struct psnap_error *error)
+{
+    for (; tables->announced < tables->waiting_count; tables->announced++) {
+        const struct waiting_object *waiting = &tables->waiting[tables->announced];
+
+        if (waiting->position > position) {
+            *next = waiting->position;
+            return PSNAP_OK;
+        }
+        if (psnap_program_add_object(tables->program, &waiting->object) == PSNAP_NONE)
+            return out_of_memory(error);
+    }
+    *next = UINT64_MAX;
+    return PSNAP_OK;
+}
+
+enum psnap_status psnap_pst_tables_read_executions(struct psnap_pst_tables_reader *tables,
+                                                   struct psnap_cursor *payload,
+                                                   struct psnap_error *error)
+{
+    struct psnap_program *program = tables->program;
+
+    if (psnap_cursor_varint(payload) != program->block_count)
+        payload->failed = true;
+    for (uint32_t i = 0; i < program->block_count && !payload->failed; i++)
+        program->blocks[i].executions = psnap_cursor_varint(payload);
+    if (payload->failed)
+        return psnap_error_set(error, PSNAP_ERROR_CORRUPT, "executions of blocks make no sense");
+    return PSNAP_OK;
+}

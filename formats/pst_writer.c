@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The native trace as a sink. Accesses go into the encoder; when its chunk is
+ * full, the tables' new rows are written and then the chunk, so that a reader
+ * knows every row before it meets an access that needs it. The end frame
+ * carries what is only known at the end: the total and how often each block
+ * was executed. Writes in order only, so a pipe will do.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/pst.h"
+
+struct pst_writer {
+    struct psnap_sink base;
+    FILE *file;
+    struct psnap_program *program;
+    struct psnap_pst_packer *packer;
+    struct psnap_pst_encoder *encoder;
+    struct psnap_pst_tables_writer *tables;
+    struct psnap_bytes payload;
+    uint64_t accesses; /* in chunks that are written */
+    uint32_t chunk_accesses;
+    bool begun; /* the file header is written */
+};
+
+static enum psnap_status write_frame(struct pst_writer *writer, uint32_t type, uint32_t accesses,
+                                     struct psnap_error *error)
+{
+    const struct psnap_pst_frame frame = {
+        .type = type, .first = writer->accesses, .accesses = accesses};
+
+    if (writer->payload.failed)
+        return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
+    return psnap_pst_pack(writer->packer, &frame, &writer->payload, error);
+}
+
+static enum psnap_status write_tables(struct pst_writer *writer, struct psnap_error *error)
+{
+    enum psnap_status status = PSNAP_OK;
+
+    if (!writer->begun) {
+        status = psnap_pst_pack_file_header(writer->packer, error);
+        writer->begun = true;
+    }
+    while (status == PSNAP_OK) {
+        status = psnap_pst_tables_flush(writer->tables, &writer->payload, error);
+        if (status != PSNAP_OK || writer->payload.size == 0)
+            break;
+        status = write_frame(writer, PSNAP_PST_TABLES, 0, error);
+    }
+    return status;
+}
+
+static enum psnap_status write_chunk(struct pst_writer *writer, struct psnap_error *error)
+{
+    const uint32_t accesses = psnap_pst_encoder_accesses(writer->encoder);
+    enum psnap_status status = write_tables(writer, error);
+
+    if (status == PSNAP_OK && accesses > 0)
+        status = psnap_pst_encoder_flush(writer->encoder, &writer->payload, error);
+    if (status == PSNAP_OK && accesses > 0)
+        status = write_frame(writer, PSNAP_PST_ACCESSES, accesses, error);
+    writer->accesses += accesses;
+    return status;
+}
+
+static enum psnap_status writer_put(struct psnap_sink *self, const struct psnap_access *block,
+                                    size_t n, struct psnap_error *error)
+{
+    struct pst_writer *writer = (struct pst_writer *)self;
+    enum psnap_status status = psnap_pst_tables_note(
+        writer->tables, writer->accesses + psnap_pst_encoder_accesses(writer->encoder), error);
+
+    while (n > 0 && status == PSNAP_OK) {
+        const uint32_t held = psnap_pst_encoder_accesses(writer->encoder);
+        size_t take = writer->chunk_accesses - held;
+
+        if (take > PSNAP_PST_PUT_MAX)
+            take = PSNAP_PST_PUT_MAX;
+        if (take > n)
+            take = n;
+        status =
+            psnap_pst_encoder_put(writer->encoder, block, take, writer->program->ref_count, error);
+        if (status == PSNAP_OK &&
+            (held + take == writer->chunk_accesses || psnap_pst_encoder_full(writer->encoder)))
+            status = write_chunk(writer, error);
+        block += take;
+        n -= take;
+    }
+    return status;
+}
+
+static enum psnap_status writer_finish(struct psnap_sink *self, struct psnap_error *error)
+{
+    struct pst_writer *writer = (struct pst_writer *)self;
+    enum psnap_status status = psnap_pst_tables_note(
+        writer->tables, writer->accesses + psnap_pst_encoder_accesses(writer->encoder), error);
+
+    if (status == PSNAP_OK)
+        status = write_chunk(writer, error);
+    if (status != PSNAP_OK)
+        return status;
+    writer->payload.size = 0;
+    psnap_bytes_varint(&writer->payload, writer->accesses);
+    psnap_pst_tables_executions(writer->tables, &writer->payload);
+    status = write_frame(writer, PSNAP_PST_END, 0, error);
+    if (status == PSNAP_OK && fflush(writer->file) != 0)
+        status = psnap_error_set(error, PSNAP_ERROR_IO, "cannot write: %s", strerror(errno));
+    return status;
+}
+
+static void writer_free(struct psnap_sink *self)
+{
+    struct pst_writer *writer = (struct pst_writer *)self;
+
+    psnap_pst_packer_free(writer->packer);
+    psnap_pst_encoder_free(writer->encoder);
+    psnap_pst_tables_writer_free(writer->tables);
+    psnap_bytes_release(&writer->payload);
+    free(writer);
+}
+
+struct psnap_sink *psnap_pst_writer_new(FILE *file, struct psnap_program *program,
+                                        uint32_t chunk_accesses, struct psnap_error *error)
+{
+    static const struct psnap_sink_ops ops = {writer_put, writer_finish, writer_free};
+    struct pst_writer *writer = calloc(1, sizeof *writer);
+
+    if (!writer) {
+        psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
+        return NULL;
+    }
+    writer->base.ops = &ops;
+    writer->file = file;
+    writer->program = program;
+    writer->chunk_accesses = chunk_accesses;
+    writer->packer = psnap_pst_packer_new(file);
+    writer->encoder = psnap_pst_encoder_new();
+    writer->tables = psnap_pst_tables_writer_new(program);
+    if (!writer->packer || !writer->encoder || !writer->tables) {
+        psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
+        writer_free(&writer->base);
+        return NULL;
+    }
+    return &writer->base;
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Read-ahead over anything that can be read in order: a file, a pipe, memory
+ * in a test. Formats look at reader->data + reader->at, ask psnap_reader_ahead
+ * for more, and consume by moving `at`. The byte after the last one is always
+ * 0. Private to formats/.
+ */
+#ifndef PSNAP_FORMATS_READER_H
+#define PSNAP_FORMATS_READER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "formats/base/status.h"
+
+struct psnap_reader {
+    /* Like read(2): bytes read, 0 at the end, -1 with errno set. */
+    ssize_t (*read)(void *context, void *buffer, size_t n);
+    void (*close)(void *context); /* may be NULL */
+    void *context;
+    char name[256];
+    unsigned char *data;
+    size_t at, end; /* data[at..end) is read and not consumed */
+    size_t room;
+    uint64_t offset; /* of data[0] in the input */
+    bool ended;      /* nothing comes after data[end) */
+    int failure;     /* errno of the read that failed, or 0; implies ended */
+};
+
+/* A reader of `path` ("-": stdin). NULL on failure, with `error` filled. */
+struct psnap_reader *psnap_reader_open(const char *path, struct psnap_error *error);
+
+/* A reader with the given `read` and `close`; takes `context` over, also when it fails. */
+struct psnap_reader *psnap_reader_new(ssize_t (*read)(void *, void *, size_t),
+                                      void (*close)(void *), void *context, const char *name,
+                                      struct psnap_error *error);
+
+void psnap_reader_free(struct psnap_reader *reader);
+
+/*
+ * Tries to have `want` bytes after `at` and returns how many there are: fewer
+ * only when the input has ended or cannot be read (psnap_reader_failed tells).
+ * Memory grows with the bytes that arrive, not with `want`. Moves `data`.
+ */
+size_t psnap_reader_ahead(struct psnap_reader *reader, size_t want);
+
+/* The failure of reading as an error, PSNAP_OK when the input just ended. */
+enum psnap_status psnap_reader_failed(const struct psnap_reader *reader, struct psnap_error *error);
+
+/* Where the next byte to consume is in the input. */
+static inline uint64_t psnap_reader_offset(const struct psnap_reader *reader)
+{
+    return reader->offset + reader->at;
+}
+
+#endif

@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Text traces: lines in, lines out. A line is scanned where it lies in the
+ * reader's buffer; its end ('\n', or the reader's 0 at the end of the input)
+ * stops every scan, so no scan asks for bounds. Lines have at most 4096
+ * bytes. A line may turn into several accesses; when the caller's block is
+ * nearly full they wait in `pending`.
+ */
+#include "formats/text_trace.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define OUT_BYTES ((size_t)64 << 10)
+
+static inline unsigned hex_digit(unsigned c)
+{
+    if (c - '0' < 10)
+        return c - '0';
+    c |= 0x20;
+    return c - 'a' < 6 ? c - 'a' + 10 : 16;
+}
+
+bool psnap_scan_hex(struct psnap_scan *scan, uint64_t *value)
+{
+    const unsigned char *at = scan->at;
+    uint64_t sum = 0;
+    unsigned digit;
+
+    if (at[0] == '0' && (at[1] | 0x20) == 'x' && hex_digit(at[2]) < 16)
+        at += 2;
+    if (hex_digit(*at) > 15)
+        return false;
+    for (; (digit = hex_digit(*at)) < 16; at++) {
+        if (sum >> 60)
+            return false;
+        sum = sum << 4 | digit;
+    }
+    scan->at = at;
+    *value = sum;
+    return true;
+}
+
+bool psnap_scan_decimal(struct psnap_scan *scan, uint64_t *value)
+{
+    const unsigned char *at = scan->at;
+    uint64_t sum = 0;
+    unsigned digit;
+
+    for (; (digit = *at - (unsigned)'0') < 10; at++) {
+        if (sum > (UINT64_MAX - digit) / 10)
+            return false;
+        sum = sum * 10 + digit;
+    }
+    if (at == scan->at)
+        return false;
+    scan->at = at;
+    *value = sum;
+    return true;
+}
+
+enum psnap_status psnap_scan_expected(const char *wanted, struct psnap_error *error)
+{
+    return psnap_error_set(error, PSNAP_ERROR_SYNTAX, "%s expected", wanted);
+}
+
+enum psnap_status psnap_text_access(uint64_t address, uint64_t size, enum psnap_access_kind kind,
+                                    uint32_t ref, struct psnap_access *out, size_t *n,
+                                    struct psnap_error *error)
+{
+    if (size < 1 || size > PSNAP_TEXT_SIZE_MAX)
+        return psnap_error_set(error, PSNAP_ERROR_VALUE,
+                               "an access of %" PRIu64 " bytes; 1 to %u are possible", size,
+                               PSNAP_TEXT_SIZE_MAX);
+    if (address + (size - 1) < address)
+        return psnap_error_set(error, PSNAP_ERROR_VALUE,
+                               "the access reaches beyond the end of the address space");
+    while (size > 0) {
+        const uint64_t piece = size < PSNAP_ACCESS_SIZE_MAX ? size : PSNAP_ACCESS_SIZE_MAX;
+
+        out[(*n)++] = (struct psnap_access){address, ref, (uint8_t)piece, (uint8_t)kind, 0};
+        address += piece;
+        size -= piece;
+    }
+    return PSNAP_OK;
+}
+
+bool psnap_text_bid_line(const unsigned char *start, size_t n, bool whole, size_t *at,
+                         struct psnap_scan *scan)
+{
+    while (*at < n) {
+        const unsigned char *line = start + *at;
+        const unsigned char *end = memchr(line, '\n', n - *at);
+
+        if (!end && !whole)
+            return false;
+        if (!end)
+            end = start + n;
+        *at = (size_t)(end - start) + 1;
+        *scan = (struct psnap_scan){line, line, end};
+        if (!psnap_scan_done(scan)) {
+            scan->at = line;
+            return true;
+        }
+    }
+    return false;
+}
+
+static enum psnap_status at_line(const struct psnap_text_trace *trace, size_t column,
+                                 enum psnap_status status, struct psnap_error *error)
+{
+    psnap_error_at(error, trace->reader->name,
+                   trace->src_line > UINT32_MAX ? UINT32_MAX : (uint32_t)trace->src_line,
+                   (uint32_t)column);
+    return status;
+}
+
+/* Finds the next line and consumes it; scan->start is NULL at the end of the input. */
+static enum psnap_status next_line(struct psnap_text_trace *trace, struct psnap_scan *scan,
+                                   struct psnap_error *error)
+{
+    struct psnap_reader *reader = trace->reader;
+    const unsigned char *start = reader->data + reader->at;
+    const unsigned char *end = memchr(start, '\n', reader->end - reader->at);
+
+    if (!end) {
+        const size_t have = psnap_reader_ahead(reader, PSNAP_TEXT_LINE_MAX + 1);
+
+        start = reader->data + reader->at;
+        end = memchr(start, '\n', have);
+        *scan = (struct psnap_scan){0};
+        if (reader->failure)
+            return psnap_reader_failed(reader, error);
+        if (!end && reader->ended) {
+            if (have == 0)
+                return PSNAP_OK;
+            end = start + have; /* the last line has no end; the reader's 0 is there */
+        }
+    }
+    trace->src_line++;
+    if (!end || (size_t)(end - start) > PSNAP_TEXT_LINE_MAX) {
+        psnap_error_set(error, PSNAP_ERROR_SYNTAX, "line of more than %u bytes",
+                        PSNAP_TEXT_LINE_MAX);
+        return at_line(trace, PSNAP_TEXT_LINE_MAX + 1, PSNAP_ERROR_SYNTAX, error);
+    }
+    *scan = (struct psnap_scan){start, start, end};
+    reader->at = (size_t)(end - reader->data) + (end < reader->data + reader->end);
+    return PSNAP_OK;
+}
+
+static size_t take_pending(struct psnap_text_trace *trace, struct psnap_access *block,
+                           size_t capacity)
+{
+    const size_t left = trace->pending_end - trace->pending_at;
+    const size_t n = left < capacity ? left : capacity;
+
+    memcpy(block, trace->pending + trace->pending_at, n * sizeof *block);
+    trace->pending_at += n;
+    return n;
+}
+
+/* Scans one line to up to `room` accesses, or more into `pending`. */
+static enum psnap_status read_line(struct psnap_text_trace *trace, struct psnap_access *out,
+                                   size_t room, size_t *n, struct psnap_error *error)
+{
+    const bool direct = room >= PSNAP_TEXT_LINE_ACCESSES;
+    struct psnap_scan scan;
+    size_t made = 0;
+    enum psnap_status status = next_line(trace, &scan, error);
+
+    if (status != PSNAP_OK)
+        return status;
+    if (!scan.start) {
+        trace->ended = true;
+        return PSNAP_OK;
+    }
+    status = trace->line(trace, &scan, direct ? out : trace->pending, &made, error);
+    if (status != PSNAP_OK)
+        return at_line(trace, (size_t)(scan.at - scan.start) + 1, status, error);
+    if (direct) {
+        *n += made;
+    } else {
+        trace->pending_at = 0;
+        trace->pending_end = made;
+        *n += take_pending(trace, out, room);
+    }
+    return PSNAP_OK;
+}
+
+/* An error waits until what came before it is delivered. */
+static ssize_t text_next(struct psnap_source *self, struct psnap_access *block, size_t capacity,
+                         struct psnap_error *error)
+{
+    struct psnap_text_trace *trace = (struct psnap_text_trace *)self;
+    size_t n = take_pending(trace, block, capacity);
+
+    while (n < capacity && !trace->ended && trace->failed == PSNAP_OK)
+        trace->failed = read_line(trace, block + n, capacity - n, &n, &trace->error);
+    if (n == 0 && trace->failed != PSNAP_OK) {
+        if (error)
+            *error = trace->error;
+        return trace->failed;
+    }
+    return (ssize_t)n;
+}
+
+static void text_free(struct psnap_source *self)
+{
+    struct psnap_text_trace *trace = (struct psnap_text_trace *)self;
+
+    if (trace->release)
+        trace->release(trace);
+    psnap_reader_free(trace->reader);
+    psnap_program_free(trace->trace.base.program);
+    free(trace->pending);
+    free(trace);
+}
+
+struct psnap_trace *psnap_text_trace_open(struct psnap_text_trace *trace,
+                                          struct psnap_reader *reader, const char *loop_id,
+                                          struct psnap_error *error)
+{
+    static const struct psnap_source_ops ops = {text_next, text_free};
+    struct psnap_program *program;
+
+    if (!trace) {
+        psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
+        psnap_reader_free(reader);
+        return NULL;
+    }
+    program = psnap_program_new();
+    trace->trace.base = (struct psnap_source){&ops, program};
+    trace->reader = reader;
+    trace->pending = malloc(PSNAP_TEXT_LINE_ACCESSES * sizeof *trace->pending);
+    if (program && trace->pending &&
+        (!loop_id || psnap_program_add_anonymous(program, loop_id) == PSNAP_OK))
+        return &trace->trace;
+    psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
+    text_free(&trace->trace.base);
+    return NULL;
+}
+
+struct text_sink {
+    struct psnap_sink base;
+    FILE *file;
+    char *(*format)(char *to, const struct psnap_access *access);
+    size_t used;
+    char text[OUT_BYTES + PSNAP_TEXT_OUT_MAX];
+};
+
+static enum psnap_status write_text(struct text_sink *sink, struct psnap_error *error)
+{
+    const size_t n = sink->used;
+
+    sink->used = 0;
+    if (n > 0 && fwrite(sink->text, 1, n, sink->file) != n)
+        return psnap_error_set(error, PSNAP_ERROR_IO, "cannot write: %s", strerror(errno));
+    return PSNAP_OK;
+}
+
+static enum psnap_status text_put(struct psnap_sink *self, const struct psnap_access *block,
+                                  size_t n, struct psnap_error *error)
+{
+    struct text_sink *sink = (struct text_sink *)self;
+    char *to = sink->text + sink->used;
+
+    for (size_t i = 0; i < n; i++) {
+        to = sink->format(to, &block[i]);
+        if ((size_t)(to - sink->text) >= OUT_BYTES) {
+            sink->used = (size_t)(to - sink->text);
+            if (write_text(sink, error) != PSNAP_OK)
+                return PSNAP_ERROR_IO;
+            to = sink->text;
+        }
+    }
+    sink->used = (size_t)(to - sink->text);
+    return PSNAP_OK;
+}
+
+static enum psnap_status text_finish(struct psnap_sink *self, struct psnap_error *error)
+{
+    struct text_sink *sink = (struct text_sink *)self;
+    const enum psnap_status status = write_text(sink, error);
+
+    if (status == PSNAP_OK && fflush(sink->file) != 0)
+        return psnap_error_set(error, PSNAP_ERROR_IO, "cannot write: %s", strerror(errno));
+    return status;
+}
+
+static void text_sink_free(struct psnap_sink *self)
+{
+    free(self);
+}
+
+struct psnap_sink *psnap_text_sink_new(FILE *file, const char *heading,
+                                       char *(*format)(char *to, const struct psnap_access *access),
+                                       struct psnap_error *error)
+{
+    static const struct psnap_sink_ops ops = {text_put, text_finish, text_sink_free};
+    struct text_sink *sink = malloc(sizeof *sink);
+
+    if (!sink) {
+        psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
+        return NULL;
+    }
+    sink->base.ops = &ops;
+    sink->file = file;
+    sink->format = format;
+    sink->used = strlen(heading);
+    memcpy(sink->text, heading, sink->used);
+    return &sink->base;
+}
+
+char *psnap_text_put_hex(char *to, uint64_t value, unsigned digits)
+{
+    const unsigned needed = (67 - (unsigned)__builtin_clzll(value | 1)) / 4;
+
+    if (digits < needed)
+        digits = needed;
+    for (unsigned i = digits; i-- > 0; value >>= 4)
+        to[i] = "0123456789abcdef"[value & 15];
+    return to + digits;
+}
+
+char *psnap_text_put_decimal(char *to, uint64_t value)
+{
+    char digits[20];
+    size_t n = 0;
+
+    do
+        digits[n++] = (char)('0' + value % 10);
+    while (value /= 10);
+    while (n > 0)
+        *to++ = digits[--n];
+    return to;
+}

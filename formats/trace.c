@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The registry of trace formats, and what all of them share: opening a file
+ * of an unknown format by asking every descriptor how sure it is of the first
+ * bytes (as libarchive does), passing over accesses, and accepting the whole
+ * part of a truncated trace.
+ */
+#include "formats/trace.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/base/text.h"
+
+static const struct psnap_format *const formats[] = {
+    &psnap_format_pst,    &psnap_format_din, &psnap_format_xdin,
+    &psnap_format_lackey, &psnap_format_csv,
+};
+
+enum { FORMAT_COUNT = sizeof formats / sizeof formats[0] };
+
+const struct psnap_format *psnap_format_at(size_t i)
+{
+    return i < FORMAT_COUNT ? formats[i] : NULL;
+}
+
+const struct psnap_format *psnap_format_find(const char *name)
+{
+    for (size_t i = 0; i < FORMAT_COUNT; i++)
+        if (!strcmp(formats[i]->name, name))
+            return formats[i];
+    return NULL;
+}
+
+/* The format called `name`, which must be readable (or writable), or NULL with `error` filled. */
+static const struct psnap_format *named_format(const char *name, bool writable,
+                                               struct psnap_error *error)
+{
+    const struct psnap_format *format = psnap_format_find(name);
+    const char *names[FORMAT_COUNT], *nearest;
+
+    if (format && (writable ? format->writable : format->readable))
+        return format;
+    if (format) {
+        psnap_error_set(error, PSNAP_ERROR_USAGE, "format '%s' cannot be %s", name,
+                        writable ? "written" : "read");
+        return NULL;
+    }
+    for (size_t i = 0; i < FORMAT_COUNT; i++)
+        names[i] = formats[i]->name;
+    nearest = psnap_text_nearest(name, names, FORMAT_COUNT);
+    psnap_error_set(error, PSNAP_ERROR_USAGE, "no format '%s'%s%s%s", name,
+                    nearest ? "; did you mean '" : "; 'psnap formats' lists them",
+                    nearest ? nearest : "", nearest ? "'?" : "");
+    return NULL;
+}
+
+/* What a compressed input is compressed with, or NULL. */
+static const char *compression(const unsigned char *start, size_t n)
+{
+    if (n >= 2 && !memcmp(start, "\x1f\x8b", 2))
+        return "gzip";
+    if (n >= 4 && !memcmp(start, "\x28\xb5\x2f\xfd", 4))
+        return "zstd";
+    if (n >= 6 && !memcmp(start,
+                          "\xfd"
+                          "7zXZ",
+                          6))
+        return "xz";
+    return NULL;
+}
+
+/* The format that is surest of the input's first bytes, or NULL with `error` filled. */
+static const struct psnap_format *recognise(struct psnap_reader *reader, struct psnap_error *error)
+{
+    const size_t have = psnap_reader_ahead(reader, PSNAP_BID_BYTES);
+    const unsigned char *start = reader->data + reader->at;
+    const struct psnap_format *best = NULL;
+    const char *packed;
+    int surest = 0;
+
+    if (psnap_reader_failed(reader, error) != PSNAP_OK)
+        return NULL;
+    for (size_t i = 0; i < FORMAT_COUNT; i++) {
+        const int bid = formats[i]->ops->bid ? formats[i]->ops->bid(start, have, reader->ended) : 0;
+        if (bid > surest) {
+            surest = bid;
+            best = formats[i];
+        }
+    }
+    if (best)
+        return best;
+    packed = compression(start, have);
+    if (packed)
+        psnap_error_set(error, PSNAP_ERROR_UNSUPPORTED,
+                        "input is compressed with %s; decompress it into a pipe and read '-'",
+                        packed);
+    else if (have == 0)
+        psnap_error_set(error, PSNAP_ERROR_VALUE,
+                        "empty input: no format to recognise, no access to read");
+    else
+        psnap_error_set(error, PSNAP_ERROR_VALUE,
+                        "not a trace in a known format ('psnap formats' lists them)");
+    psnap_error_at(error, reader->name, 0, 0);
+    return NULL;
+}
+
+struct psnap_source *psnap_trace_open_reader(struct psnap_reader *reader, const char *name,
+                                             struct psnap_error *error)
+{
+    const struct psnap_format *format =
+        name ? named_format(name, false, error) : recognise(reader, error);
+    struct psnap_trace *trace;
+
+    if (!format) {
+        psnap_reader_free(reader);
+        return NULL;
+    }
+    trace = format->ops->open(reader, error);
+    if (!trace)
+        return NULL;
+    trace->format = format;
+    return &trace->base;
+}
+
+struct psnap_source *psnap_trace_open(const char *path, const char *format,
+                                      struct psnap_error *error)
+{
+    struct psnap_reader *reader;
+
+    if (format && !named_format(format, false, error))
+        return NULL;
+    reader = psnap_reader_open(path, error);
+    return reader ? psnap_trace_open_reader(reader, format, error) : NULL;
+}
+
+const struct psnap_format *psnap_trace_format(const struct psnap_source *source)
+{
+    return ((const struct psnap_trace *)source)->format;
+}
+
+static enum psnap_status skip_by_reading(struct psnap_source *source, uint64_t count,
+                                         uint64_t *skipped, struct psnap_error *error)
+{
+    struct psnap_access *block = malloc(PSNAP_BLOCK_ACCESSES * sizeof *block);
+    enum psnap_status status = PSNAP_OK;
+
+    *skipped = 0;
+    if (!block)
+        return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
+    while (*skipped < count) {
+        const uint64_t left = count - *skipped;
+        const size_t want = left < PSNAP_BLOCK_ACCESSES ? (size_t)left : PSNAP_BLOCK_ACCESSES;
+        const ssize_t got = psnap_source_next(source, block, want, error);
+
+        if (got < 0)
+            status = (enum psnap_status)got;
+        if (got <= 0)
+            break;
+        *skipped += (uint64_t)got;
+    }
+    free(block);
+    return status;
+}
+
+enum psnap_status psnap_trace_skip(struct psnap_source *source, uint64_t count, uint64_t *skipped,
+                                   struct psnap_error *error)
+{
+    const struct psnap_format_ops *ops = psnap_trace_format(source)->ops;
+    uint64_t passed = 0;
+    const enum psnap_status status =
+        (ops->skip ? ops->skip : skip_by_reading)(source, count, &passed, error);
+
+    if (skipped)
+        *skipped = passed;
+    return status;
+}
+
+struct psnap_sink *psnap_trace_writer_new(const char *name, FILE *file,
+                                          struct psnap_program *program, struct psnap_error *error)
+{
+    const struct psnap_format *format = named_format(name, true, error);
+
+    return format ? format->ops->create(file, program, error) : NULL;
+}
+
+struct partial_source {
+    struct psnap_source base;
+    struct psnap_source *inner;
+};
+
+static ssize_t partial_next(struct psnap_source *self, struct psnap_access *block, size_t capacity,
+                            struct psnap_error *error)
+{
+    struct partial_source *partial = (struct partial_source *)self;
+    const ssize_t got = psnap_source_next(partial->inner, block, capacity, error);
+
+    return got == PSNAP_ERROR_TRUNCATED ? 0 : got;
+}
+
+static void partial_free(struct psnap_source *self)
+{
+    psnap_source_free(((struct partial_source *)self)->inner);
+    free(self);
+}
+
+struct psnap_source *psnap_partial_source_new(struct psnap_source *inner)
+{
+    static const struct psnap_source_ops ops = {partial_next, partial_free};
+    struct partial_source *partial = malloc(sizeof *partial);
+
+    if (!partial) {
+        psnap_source_free(inner);
+        return NULL;
+    }
+    partial->base.ops = &ops;
+    partial->base.program = inner->program;
+    partial->inner = inner;
+    return &partial->base;
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What a format implements, and what every source made from a file has in
+ * common. Private to formats/.
+ */
+#ifndef PSNAP_FORMATS_TRACE_H
+#define PSNAP_FORMATS_TRACE_H
+
+#include "formats/formats.h"
+#include "formats/reader.h"
+
+#define PSNAP_BID_BYTES 4096u /* how much of an input `bid` is shown, if there is so much */
+
+/* The first member of every source that reads a trace. */
+struct psnap_trace {
+    struct psnap_source base;
+    const struct psnap_format *format; /* set by psnap_trace_open */
+};
+
+struct psnap_format_ops {
+    /*
+     * How sure it is, 0 (not mine) to 100, that an input which starts with
+     * these `n` bytes is of this format; `whole` when there are no more.
+     * NULL when the format is not readable.
+     */
+    int (*bid)(const unsigned char *start, size_t n, bool whole);
+    /* Owns `reader`, also when it fails. */
+    struct psnap_trace *(*open)(struct psnap_reader *reader, struct psnap_error *error);
+    /* As psnap_trace_skip; NULL: by reading. */
+    enum psnap_status (*skip)(struct psnap_source *source, uint64_t count, uint64_t *skipped,
+                              struct psnap_error *error);
+    /* As psnap_trace_writer_new; NULL when the format is not writable. */
+    struct psnap_sink *(*create)(FILE *file, struct psnap_program *program,
+                                 struct psnap_error *error);
+};
+
+/* psnap_trace_open from the second step on: recognises what `reader` reads, which it owns. */
+struct psnap_source *psnap_trace_open_reader(struct psnap_reader *reader, const char *format,
+                                             struct psnap_error *error);
+
+extern const struct psnap_format psnap_format_pst;
+extern const struct psnap_format psnap_format_din;
+extern const struct psnap_format psnap_format_xdin;
+extern const struct psnap_format psnap_format_lackey;
+extern const struct psnap_format psnap_format_csv;
+
+#endif

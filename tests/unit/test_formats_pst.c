@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The native trace: what goes in comes out, whatever the stream, and nothing
+ * that is damaged or cut off comes out as if it were whole.
+ */
+#include "tests/unit/test_formats_support.h"
+
+#include "formats/pst.h"
+
+enum { SMALL_CHUNK = 64 };
+
+struct written {
+    char *data;
+    size_t size;
+    struct psnap_program *program;
+    struct psnap_access *accesses;
+    size_t count;
+    uint64_t announced[64]; /* number of the access before which object i was announced */
+};
+
+/* Writes `count` random accesses in `blocks` blocks, between which the program grows. */
+static void write_random(struct written *written, uint64_t seed, size_t count, size_t blocks,
+                         uint32_t chunk)
+{
+    struct psnap_rng rng;
+    FILE *file = open_memstream(&written->data, &written->size);
+    struct psnap_sink *sink;
+    struct psnap_error error;
+    size_t done = 0;
+
+    psnap_rng_init(&rng, seed);
+    written->program = random_program(&rng);
+    written->count = count;
+    written->accesses = calloc(count + 1, sizeof *written->accesses);
+    sink = psnap_pst_writer_new(file, written->program, chunk, &error);
+    assert_non_null(sink);
+    for (size_t b = 0; b < blocks; b++) {
+        const size_t n =
+            b + 1 < blocks ? (size_t)psnap_rng_below(&rng, count - done + 1) : count - done;
+
+        if (psnap_rng_below(&rng, 3) == 0)
+            grow_program(written->program, &rng);
+        if (psnap_rng_below(&rng, 2) == 0 && written->program->object_count < 64) {
+            written->announced[written->program->object_count] = done;
+            announce_object(written->program, &rng);
+        }
+        random_accesses(written->program, &rng, written->accesses + done, n);
+        assert_int_equal(psnap_sink_put(sink, written->accesses + done, n, &error), PSNAP_OK);
+        done += n;
+    }
+    for (uint32_t i = 0; i < written->program->block_count; i++)
+        written->program->blocks[i].executions = psnap_rng_next(&rng) >> (i % 64);
+    assert_int_equal(psnap_sink_finish(sink, &error), PSNAP_OK);
+    psnap_sink_free(sink);
+    fclose(file);
+}
+
+static void release(struct written *written)
+{
+    psnap_program_free(written->program);
+    free(written->accesses);
+    free(written->data);
+}
+
+static void check_round_trip(uint64_t seed, size_t count, size_t blocks, uint32_t chunk,
+                             size_t piece)
+{
+    struct written written = {0};
+    struct memory_input input;
+    struct psnap_error error;
+    enum psnap_status status;
+    struct psnap_source *source;
+    struct psnap_access *back;
+    size_t n;
+
+    write_random(&written, seed, count, blocks, chunk);
+    source = open_memory(&input, written.data, written.size, piece, NULL, &error);
+    assert_non_null(source);
+    assert_string_equal(psnap_trace_format(source)->name, "pst");
+    back = read_all(source, &n, &status, &error);
+    assert_int_equal(status, PSNAP_OK);
+    assert_same_accesses(written.accesses, written.count, back, n);
+    assert_same_program(written.program, source->program);
+    free(back);
+    psnap_source_free(source);
+    release(&written);
+}
+
+static void test_round_trip(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 40; seed++)
+        check_round_trip(seed, (size_t)(seed * seed * 17), 1 + seed % 7,
+                         seed % 2 ? PSNAP_PST_CHUNK_ACCESSES : (uint32_t)(1 + seed * 31),
+                         seed % 3 ? 1 << 20 : 13);
+    check_round_trip(100, 0, 1, PSNAP_PST_CHUNK_ACCESSES, 1);
+    check_round_trip(101, 1, 1, 1, 1);
+    check_round_trip(102, 3000000, 9, PSNAP_PST_CHUNK_ACCESSES, 1 << 20);
+}
+
+/* Objects appear no earlier and no later than they were announced. */
+static void test_objects_keep_their_time(void **state)
+{
+    struct written written = {0};
+    struct memory_input input;
+    struct psnap_error error;
+    struct psnap_source *source;
+    struct psnap_access block[300];
+    size_t position = 0;
+    ssize_t got;
+
+    (void)state;
+    write_random(&written, 7, 20000, 60, 1000);
+    assert_true(written.program->object_count > 10);
+    source = open_memory(&input, written.data, written.size, 1 << 20, NULL, &error);
+    assert_non_null(source);
+    while ((got = psnap_source_next(source, block, 300, &error)) > 0) {
+        uint32_t expected = 0;
+        while (expected < written.program->object_count && written.announced[expected] <= position)
+            expected++;
+        assert_int_equal(source->program->object_count, expected);
+        position += (size_t)got;
+        if (expected < written.program->object_count)
+            assert_true(position <= written.announced[expected]);
+    }
+    assert_int_equal(got, 0);
+    psnap_source_free(source);
+    release(&written);
+}
+
+static void test_skip(void **state)
+{
+    struct written written = {0};
+    struct psnap_error error;
+
+    (void)state;
+    write_random(&written, 11, 5000, 20, 512);
+    for (uint64_t skip = 0; skip < 5600; skip += 173) {
+        const uint64_t expected = skip < written.count ? skip : written.count;
+        struct memory_input input;
+        enum psnap_status status;
+        struct psnap_access *back;
+        uint64_t skipped;
+        size_t n;
+        struct psnap_source *source =
+            open_memory(&input, written.data, written.size, 4096, NULL, &error);
+
+        assert_int_equal(psnap_trace_skip(source, skip / 2, &skipped, &error), PSNAP_OK);
+        assert_int_equal(psnap_trace_skip(source, skip - skip / 2, NULL, &error), PSNAP_OK);
+        back = read_all(source, &n, &status, &error);
+        assert_int_equal(status, PSNAP_OK);
+        assert_same_accesses(written.accesses + expected, written.count - expected, back, n);
+        assert_same_program(written.program, source->program);
+        free(back);
+        psnap_source_free(source);
+    }
+    release(&written);
+}
+
+/* Cut off at every byte: an error, and every access of the whole chunks before it. */
+static void test_truncation(void **state)
+{
+    struct written written = {0};
+    struct psnap_error error;
+    size_t whole_before = 0;
+
+    (void)state;
+    write_random(&written, 5, 400, 8, SMALL_CHUNK);
+    for (size_t size = 0; size < written.size; size++) {
+        struct memory_input input;
+        enum psnap_status status;
+        struct psnap_access *back;
+        size_t n;
+        struct psnap_source *source =
+            open_memory(&input, written.data, size, 1 << 20, size ? NULL : "pst", &error);
+
+        if (size < PSNAP_PST_FILE_HEADER) {
+            assert_null(source);
+            assert_int_equal(error.code, PSNAP_ERROR_TRUNCATED);
+            continue;
+        }
+        assert_non_null(source);
+        back = read_all(source, &n, &status, &error);
+        assert_int_equal(status, PSNAP_ERROR_TRUNCATED);
+        assert_int_equal(error.offset, size);
+        assert_true(n % SMALL_CHUNK == 0 || n == written.count);
+        assert_true(n >= whole_before);
+        whole_before = n;
+        assert_same_accesses(written.accesses, n, back, n);
+        free(back);
+        psnap_source_free(source);
+    }
+    assert_int_equal(whole_before, written.count); /* only the end frame was missing */
+    release(&written);
+}
+
+static void test_partial(void **state)
+{
+    struct written written = {0};
+    struct memory_input input;
+    struct psnap_error error;
+    enum psnap_status status;
+    struct psnap_source *source;
+    struct psnap_access *back;
+    size_t n;
+
+    (void)state;
+    write_random(&written, 6, 1000, 8, SMALL_CHUNK);
+    source = open_memory(&input, written.data, written.size - 1, 1 << 20, NULL, &error);
+    source = psnap_partial_source_new(source);
+    back = read_all(source, &n, &status, &error);
+    assert_int_equal(status, PSNAP_OK);
+    assert_same_accesses(written.accesses, written.count, back, n);
+    free(back);
+    psnap_source_free(source);
+    release(&written);
+}
+
+/* One bit turned in every byte: always an error, never an access that was not written. */
+static void test_bit_flips(void **state)
+{
+    struct written written = {0};
+    struct psnap_error error;
+
+    (void)state;
+    write_random(&written, 8, 300, 6, SMALL_CHUNK);
+    for (size_t i = 0; i < written.size; i++) {
+        struct memory_input input;
+        enum psnap_status status = PSNAP_ERROR_CORRUPT;
+        size_t n;
+        struct psnap_source *source;
+
+        written.data[i] = (char)(written.data[i] ^ (1 << (i % 8)));
+        source = open_memory(&input, written.data, written.size, 1 << 20, "pst", &error);
+        if (source) {
+            struct psnap_access *back = read_all(source, &n, &status, &error);
+            assert_true(n <= written.count);
+            assert_same_accesses(written.accesses, n, back, n);
+            free(back);
+        }
+        assert_int_equal(status, PSNAP_ERROR_CORRUPT);
+        assert_int_equal(error.code, PSNAP_ERROR_CORRUPT);
+        assert_true(error.offset <= i);
+        psnap_source_free(source);
+        written.data[i] = (char)(written.data[i] ^ (1 << (i % 8)));
+    }
+    release(&written);
+}
+
+/* A whole frame that is missing, doubled or moved is found too, and so is anything at the end. */
+static void test_frames_out_of_place(void **state)
+{
+    struct written written = {0};
+    struct memory_input input;
+    struct psnap_error error;
+    enum psnap_status status;
+    struct psnap_source *source;
+    size_t n, first, second;
+    char *data;
+
+    (void)state;
+    write_random(&written, 9, 300, 1, SMALL_CHUNK);
+    data = calloc(1, written.size * 2);
+    first = PSNAP_PST_FILE_HEADER; /* the tables */
+    first += PSNAP_PST_FRAME_HEADER + psnap_load_u32((unsigned char *)written.data + first + 24);
+    second =
+        first + PSNAP_PST_FRAME_HEADER + psnap_load_u32((unsigned char *)written.data + first + 24);
+    memcpy(data, written.data, first); /* without the first chunk */
+    memcpy(data + first, written.data + second, written.size - second);
+    source = open_memory(&input, data, written.size - (second - first), 1 << 20, NULL, &error);
+    assert_null(source);
+    assert_int_equal(error.code, PSNAP_ERROR_CORRUPT);
+    memcpy(data, written.data, second); /* the first chunk twice */
+    memcpy(data + second, written.data + first, written.size - first);
+    source = open_memory(&input, data, written.size + (second - first), 1 << 20, NULL, &error);
+    free(read_all(source, &n, &status, &error));
+    assert_int_equal(status, PSNAP_ERROR_CORRUPT);
+    assert_int_equal(n, SMALL_CHUNK);
+    psnap_source_free(source);
+    memcpy(data, written.data, written.size); /* one byte more than there should be */
+    source = open_memory(&input, data, written.size + 1, 1 << 20, NULL, &error);
+    free(read_all(source, &n, &status, &error));
+    assert_int_equal(status, PSNAP_ERROR_CORRUPT);
+    psnap_source_free(source);
+    free(data);
+    release(&written);
+}
+
+static void test_newer_version(void **state)
+{
+    unsigned char header[PSNAP_PST_FILE_HEADER];
+    struct memory_input input;
+    struct psnap_error error;
+    uint64_t chain;
+
+    (void)state;
+    psnap_pst_file_header_make(header, PSNAP_PST_VERSION + 1, &chain);
+    assert_null(open_memory(&input, header, sizeof header, 99, NULL, &error));
+    assert_int_equal(error.code, PSNAP_ERROR_VERSION);
+    header[8] = PSNAP_PST_VERSION; /* now the header's check does not match */
+    assert_null(open_memory(&input, header, sizeof header, 99, NULL, &error));
+    assert_int_equal(error.code, PSNAP_ERROR_CORRUPT);
+}
+
+static void test_bad_accesses_are_refused(void **state)
+{
+    static const struct psnap_access bad[] = {
+        {.address = 1, .ref = 1000, .size = 8},
+        {.address = 1, .ref = 0, .size = 0},
+        {.address = 1, .ref = 0, .size = 65},
+        {.address = 1, .ref = 0, .size = 8, .kind = 3},
+    };
+    struct psnap_error error;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        FILE *file = tmpfile();
+        struct psnap_program *program = psnap_program_new();
+        struct psnap_sink *sink;
+
+        assert_int_equal(psnap_program_add_anonymous(program, "x"), PSNAP_OK);
+        sink = psnap_trace_writer_new("pst", file, program, &error);
+        assert_int_equal(psnap_sink_put(sink, &bad[i], 1, &error), PSNAP_ERROR_VALUE);
+        psnap_sink_free(sink);
+        psnap_program_free(program);
+        fclose(file);
+    }
+}
+
+/* A matrix multiply's stream must take next to nothing. */
+static void test_regular_streams_are_tiny(void **state)
+{
+    enum { N = 200 };
+    static struct psnap_access block[2 * N + 1];
+    struct psnap_program *program = psnap_program_new();
+    struct psnap_error error;
+    char *data;
+    size_t size;
+    uint64_t accesses = 0;
+    FILE *file = open_memstream(&data, &size);
+    const struct psnap_ref third = {.block = 0, .loop = 0, .kind = PSNAP_STORE};
+    struct psnap_sink *sink;
+
+    (void)state;
+    assert_int_equal(psnap_program_add_anonymous(program, "gemm"), PSNAP_OK);
+    assert_int_equal(psnap_program_add_ref(program, &third), 2);
+    sink = psnap_trace_writer_new("pst", file, program, &error);
+    for (uint64_t i = 0; i < N; i++)
+        for (uint64_t j = 0; j < N; j++) {
+            size_t n = 0;
+            for (uint64_t k = 0; k < N; k++) {
+                block[n++] = (struct psnap_access){0x100000 + 8 * (i * N + k), 0, 8, 0, 0};
+                block[n++] = (struct psnap_access){0x200000 + 8 * (k * N + j), 1, 8, 0, 0};
+            }
+            block[n++] = (struct psnap_access){0x300000 + 8 * (i * N + j), 2, 8, 1, 0};
+            assert_int_equal(psnap_sink_put(sink, block, n, &error), PSNAP_OK);
+            accesses += n;
+        }
+    assert_int_equal(psnap_sink_finish(sink, &error), PSNAP_OK);
+    psnap_sink_free(sink);
+    fclose(file);
+    assert_true((double)size < 0.001 * (double)accesses);
+    free(data);
+    psnap_program_free(program);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_objects_keep_their_time),
+        cmocka_unit_test(test_skip),
+        cmocka_unit_test(test_truncation),
+        cmocka_unit_test(test_partial),
+        cmocka_unit_test(test_bit_flips),
+        cmocka_unit_test(test_frames_out_of_place),
+        cmocka_unit_test(test_newer_version),
+        cmocka_unit_test(test_bad_accesses_are_refused),
+        cmocka_unit_test(test_regular_streams_are_tiny),
+    };
+
+    return cmocka_run_group_tests_name("formats_pst", tests, NULL, NULL);
+}
