@@ -11,8 +11,9 @@
  *
  * An access carries the set of its bytes that are still sought, as a mask: a
  * level clears those in lines it holds, and passes the rest on as the same one
- * access. Its lines are touched in ascending order, each once. A dirty line is
- * written back before the line that replaces it is fetched.
+ * access. Its lines are touched in ascending order, each once. A store makes
+ * lines dirty in level 1; to the levels below it is a fetch like any other. A
+ * dirty line is written back before the line that replaces it is fetched.
  */
 #include "simcore/hierarchy.h"
 
@@ -45,7 +46,7 @@ static void evict(struct level *level, uint64_t victim, uint32_t access)
         send(level->next, (struct request){.address = victim,
                                            .bytes = level->cache.line_bytes,
                                            .access = access,
-                                           .kind = REQUEST_WRITE_BACK});
+                                           .write_back = true});
 }
 
 static void pass_on(struct level *level, struct request request)
@@ -56,7 +57,7 @@ static void pass_on(struct level *level, struct request request)
 }
 
 /* An access in general: any number of lines, any of its bytes sought. */
-HOT void serve_split(struct level *level, enum cache_kind kind, struct request request)
+HOT void serve_split(struct level *level, enum cache_kind kind, struct request request, bool store)
 {
     const uint64_t line_bytes = level->cache.line_bytes;
     uint64_t missing = 0, victim, n;
@@ -71,7 +72,7 @@ HOT void serve_split(struct level *level, enum cache_kind kind, struct request r
         bytes = mask_of(offset, n) & request.bytes;
         if (!bytes)
             continue;
-        switch (cache_touch(&level->cache, kind, address, request.kind == REQUEST_STORE, &victim)) {
+        switch (cache_touch(&level->cache, kind, address, store, &victim)) {
         case CACHE_HIT:
             break;
         case CACHE_MISS_DIRTY:
@@ -88,11 +89,12 @@ HOT void serve_split(struct level *level, enum cache_kind kind, struct request r
 }
 
 /* The usual access: within one line, which it seeks whole or in part. */
-HOT void serve_line(struct level *level, enum cache_kind kind, const struct request *request)
+HOT void serve_line(struct level *level, enum cache_kind kind, const struct request *request,
+                    bool store)
 {
     uint64_t victim;
     const enum cache_touch touch =
-        cache_touch(&level->cache, kind, request->address, request->kind == REQUEST_STORE, &victim);
+        cache_touch(&level->cache, kind, request->address, store, &victim);
 
     if (touch == CACHE_HIT)
         return;
@@ -132,12 +134,12 @@ HOT void serve_queue(struct level *level, enum cache_kind kind)
     for (uint32_t i = 0; i < level->queued; i++) {
         const struct request *request = &level->queue[i];
 
-        if (UNLIKELY(request->kind == REQUEST_WRITE_BACK))
+        if (UNLIKELY(request->write_back))
             serve_write_back(level, request);
         else if (LIKELY(within_line(level, request->address, request->size)))
-            serve_line(level, kind, request);
+            serve_line(level, kind, request, false);
         else
-            serve_split(level, kind, *request);
+            serve_split(level, kind, *request, false);
     }
     level->queued = 0;
 }
@@ -150,13 +152,12 @@ HOT void serve_block(struct level *level, enum cache_kind kind, const struct psn
         const struct request request = {.address = access->address,
                                         .bytes = mask_of(0, access->size),
                                         .access = (uint32_t)i,
-                                        .size = access->size,
-                                        .kind = access->kind != PSNAP_LOAD};
+                                        .size = access->size};
 
         if (LIKELY(within_line(level, request.address, request.size)))
-            serve_line(level, kind, &request);
+            serve_line(level, kind, &request, access->kind != PSNAP_LOAD);
         else
-            serve_split(level, kind, request);
+            serve_split(level, kind, request, access->kind != PSNAP_LOAD);
     }
 }
 

@@ -18,10 +18,8 @@ struct request {
     uint64_t bytes;   /* access: bit i: byte `address + i` is sought; write-back: their number */
     uint32_t access;  /* index in the block, for attribution */
     uint8_t size;     /* of the whole access in bytes */
-    uint8_t kind;     /* enum request_kind */
+    bool write_back;
 };
-
-enum request_kind { REQUEST_LOAD = 0, REQUEST_STORE = 1, REQUEST_WRITE_BACK = 2 };
 
 struct level {
     struct cache cache;

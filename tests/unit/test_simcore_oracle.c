@@ -113,7 +113,8 @@ static void naive_access(struct naive *naive, const struct psnap_access *access)
                 seen |= sought[j] && (access->address + j) / line_bytes == number;
             if (seen)
                 continue;
-            hit = naive_touch(naive, naive->depth, number, access->kind != PSNAP_LOAD);
+            hit = naive_touch(naive, naive->depth, number,
+                              naive->depth == 0 && access->kind != PSNAP_LOAD);
             for (unsigned j = i; j < access->size && !hit; j++)
                 if (sought[j] && (access->address + j) / line_bytes == number)
                     any = still[j] = true;
