@@ -6,6 +6,7 @@
 #ifndef PSNAP_BASE_ACCESS_H
 #define PSNAP_BASE_ACCESS_H
 
+#include <assert.h>
 #include <stdint.h>
 
 enum psnap_access_kind {
@@ -24,6 +25,6 @@ struct psnap_access {
     uint16_t thread;  /* 0 is the first thread */
 };
 
-_Static_assert(sizeof(struct psnap_access) == 16, "an access is 16 bytes");
+static_assert(sizeof(struct psnap_access) == 16, "an access is 16 bytes");
 
 #endif

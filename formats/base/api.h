@@ -6,7 +6,11 @@
 #ifndef PSNAP_BASE_API_H
 #define PSNAP_BASE_API_H
 
-#define PSNAP_API __attribute__((visibility("default")))
+#ifdef __cplusplus
+#    define PSNAP_API extern "C" __attribute__((visibility("default")))
+#else
+#    define PSNAP_API __attribute__((visibility("default")))
+#endif
 #define PSNAP_PRINTF(text, first) __attribute__((format(printf, text, first)))
 
 #endif

@@ -55,8 +55,8 @@ struct psnap_text_list {
 
 struct psnap_option {
     enum psnap_option_type type;
-    char letter;          /* 0 for none */
-    const char *name;     /* long name without dashes, NULL for none */
+    char letter;      /* 0 for none */
+    const char *name; /* long name without dashes, NULL for none */
     void *value;
     const char *argument; /* how help calls the value: "FILE"; NULL for flags */
     const char *help;

@@ -45,15 +45,14 @@ void psnap_cmd_restore_sigpipe(void)
 
 int psnap_cmd_close_stdout(const char *command, int status)
 {
-    const bool failed_before = ferror(stdout);
+    const bool failed_before = ferror(stdout); /* whose reason is gone */
     struct psnap_error error;
 
-    errno = 0;
-    if (!fflush(stdout) && !failed_before)
-        return status;
-    if (errno)
+    if (fflush(stdout))
         psnap_error_system(&error, errno, "cannot write standard output");
-    else
+    else if (failed_before)
         psnap_error_set(&error, PSNAP_ERROR_IO, "cannot write standard output");
+    else
+        return status;
     return psnap_cmd_fail(command, &error);
 }

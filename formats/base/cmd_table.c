@@ -7,6 +7,7 @@
  */
 #include "formats/base/cmd.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -38,7 +39,8 @@ struct psnap_table *psnap_table_new(size_t columns, const char *const *headings)
 {
     struct psnap_table *table = calloc(1, sizeof *table);
 
-    if (!table || !(table->right = calloc(columns ? columns : 1, sizeof *table->right)))
+    assert(columns > 0);
+    if (!table || !(table->right = calloc(columns, sizeof *table->right)))
         out_of_memory();
     table->columns = columns;
     for (size_t i = 0; i < columns; i++)
@@ -97,7 +99,7 @@ static void print_row(const struct psnap_table *table, size_t first, const size_
 
 void psnap_table_print(const struct psnap_table *table, FILE *file)
 {
-    size_t *widths = calloc(table->columns ? table->columns : 1, sizeof *widths);
+    size_t *widths = calloc(table->columns, sizeof *widths);
 
     if (!widths)
         out_of_memory();

@@ -45,6 +45,12 @@ static enum psnap_status fail(struct psnap_error *error, const char *verb, const
     return psnap_error_system(error, errno, "cannot %s '%s'", verb, path);
 }
 
+static void remove_temporary(const struct psnap_output *output)
+{
+    if (output->mode == NAMED && output->temporary)
+        unlink(output->temporary);
+}
+
 static void output_free(struct psnap_output *output)
 {
     free(output->path);
@@ -158,8 +164,7 @@ struct psnap_output *psnap_output_open(const char *path, bool force, struct psna
 out:
     if (fd >= 0) {
         close(fd);
-        if (output->mode == NAMED)
-            unlink(output->temporary);
+        remove_temporary(output);
     }
     if (output)
         output_free(output);
@@ -234,8 +239,7 @@ enum psnap_status psnap_output_commit(struct psnap_output *output, struct psnap_
     else if (!fflush(output->file) && !make_appear(output))
         goto out;
     status = fail(error, "write", output->path);
-    if (output->mode == NAMED)
-        unlink(output->temporary);
+    remove_temporary(output);
 out:
     if (output->mode != DIRECT_STDOUT)
         fclose(output->file);
@@ -249,7 +253,6 @@ void psnap_output_abandon(struct psnap_output *output)
         return;
     if (output->mode != DIRECT_STDOUT)
         fclose(output->file);
-    if (output->mode == NAMED)
-        unlink(output->temporary);
+    remove_temporary(output);
     output_free(output);
 }

@@ -36,19 +36,19 @@ struct psnap_loop {
 
 struct psnap_block {
     uint32_t loop;
-    uint32_t src_line;                       /* of its first instruction that has one, or 0 */
+    uint32_t src_line;                          /* of its first instruction that has one, or 0 */
     uint16_t operations[PSNAP_OPERATION_COUNT]; /* per execution, saturating */
-    uint64_t executions;                     /* so far; exact when the stream has ended */
+    uint64_t executions;                        /* so far; exact when the stream has ended */
 };
 
 struct psnap_ref {
     uint32_t block;
-    uint32_t loop;     /* == blocks[block].loop */
-    uint32_t src_line; /* 0 when unknown */
-    const char *object; /* variable the access is known to touch: "a", "main.buffer"; or NULL */
+    uint32_t loop;       /* == blocks[block].loop */
+    uint32_t src_line;   /* 0 when unknown */
+    const char *object;  /* variable the access is known to touch: "a", "main.buffer"; or NULL */
     uint8_t object_kind; /* enum psnap_object_kind, when object is not NULL */
-    uint8_t kind;       /* enum psnap_access_kind */
-    uint8_t size;       /* bytes per access; 0 when it varies */
+    uint8_t kind;        /* enum psnap_access_kind */
+    uint8_t size;        /* bytes per access; 0 when it varies */
 };
 
 enum psnap_object_kind {

@@ -10,6 +10,7 @@
  * Both directions walk the tree by parent links: no recursion, whatever the
  * depth.
  */
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -180,6 +181,7 @@ static enum psnap_status take_event(struct reader *reader, const yaml_event_t *e
     case YAML_SEQUENCE_END_EVENT:
     case YAML_MAPPING_END_EVENT:
         ended = reader->current;
+        assert(ended); /* libyaml ends what it has begun */
         reader->current = ended->parent;
         reader->depth--;
         return ended->kind == PSNAP_YAML_MAP
