@@ -54,24 +54,26 @@ static void percent_cell(struct psnap_table *table, double fraction)
         psnap_table_cell(table, "%.2f", 100 * fraction);
 }
 
-static struct psnap_table *rows_table(const struct compare *compare)
+/* Of the loops or the totals: what a row is, then three columns for each level. */
+static struct psnap_table *rows_table(const struct compare *compare, enum scope scope)
 {
-    enum { FIXED = 5, PER_LEVEL = 3 };
-    static const char *const fixed[FIXED] = {"machine", "scope", "id", "name", "share %"};
-    static const char *const per_level[PER_LEVEL] = {"observed %", "synthetic %", "points"};
-    const size_t columns = FIXED + compare->levels * (size_t)PER_LEVEL;
-    const char *headings[FIXED + PSNAP_LEVELS_MAX * PER_LEVEL];
+    enum { FIXED_MAX = 4, PER_LEVEL = 3 };
+    static const char *const fixed[FIXED_MAX] = {"machine", "loop", "name", "share %"};
+    static const char *const per_level[PER_LEVEL] = {"obs. %", "syn. %", "points"};
+    const size_t fixed_count = scope == SCOPE_TOTAL ? 1 : FIXED_MAX;
+    const size_t columns = fixed_count + compare->levels * (size_t)PER_LEVEL;
+    const char *headings[FIXED_MAX + PSNAP_LEVELS_MAX * PER_LEVEL];
     char texts[PSNAP_LEVELS_MAX * PER_LEVEL][32];
     struct psnap_table *table;
 
-    for (size_t i = 0; i < FIXED; i++)
+    for (size_t i = 0; i < fixed_count; i++)
         headings[i] = fixed[i];
-    for (size_t i = 0; i < columns - FIXED; i++) {
+    for (size_t i = 0; i < columns - fixed_count; i++) {
         snprintf(texts[i], sizeof texts[i], "L%zu %s", i / PER_LEVEL + 1, per_level[i % PER_LEVEL]);
-        headings[FIXED + i] = texts[i];
+        headings[fixed_count + i] = texts[i];
     }
     table = psnap_table_new(columns, headings);
-    for (size_t i = FIXED - 1; i < columns; i++)
+    for (size_t i = scope == SCOPE_TOTAL ? 1 : FIXED_MAX - 1; i < columns; i++)
         psnap_table_align_right(table, i);
     return table;
 }
@@ -80,10 +82,11 @@ static void table_row(struct psnap_table *table, const struct compare *compare,
                       const struct compare_row *row)
 {
     psnap_table_cell(table, "%s", compare->machines[row->machine].name);
-    psnap_table_cell(table, "%s", scope_name(row->scope));
-    psnap_table_cell(table, "%s", row->id);
-    psnap_table_cell(table, "%s", row->name);
-    percent_cell(table, row->share);
+    if (row->scope != SCOPE_TOTAL) {
+        psnap_table_cell(table, "%s", row->id);
+        psnap_table_cell(table, "%s", row->name);
+        percent_cell(table, row->share);
+    }
     for (uint32_t i = 0; i < compare->levels; i++) {
         const struct compare_level *level = &row->levels[i];
 
@@ -100,7 +103,7 @@ static void table_row(struct psnap_table *table, const struct compare *compare,
 
 static void print_rows(const struct compare *compare, enum scope scope, bool all)
 {
-    struct psnap_table *table = rows_table(compare);
+    struct psnap_table *table = rows_table(compare, scope);
     size_t shown = 0, hidden = 0;
 
     for (size_t i = 0; i < compare->count; i++) {
@@ -168,7 +171,7 @@ static void print_tables(const struct compare *compare, const struct compare_sid
            psnap_group_digits(synthetic->accesses, digits[1]));
     print_rows(compare, SCOPE_LOOP, all);
     print_missing(compare);
-    putchar('\n');
+    puts("\nthe whole stream\n");
     print_rows(compare, SCOPE_TOTAL, true);
     print_summary(compare);
 }

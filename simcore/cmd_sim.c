@@ -96,7 +96,7 @@ static void print_machine(const struct report *report, size_t machine)
 {
     enum { FIXED = 5, PER_LEVEL = 3 };
     static const char *const fixed[FIXED] = {"scope", "id", "name", "accesses", "share %"};
-    static const char *const per_level[PER_LEVEL] = {"hits %", "cumul. %", "write-backs"};
+    static const char *const per_level[PER_LEVEL] = {"hit %", "cum. %", "wb"};
     const uint32_t levels = report->machines[machine].level_count;
     char texts[PSNAP_LEVELS_MAX * PER_LEVEL][32], shape[512];
     const char *headings[FIXED + PSNAP_LEVELS_MAX * PER_LEVEL];
