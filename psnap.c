@@ -7,13 +7,17 @@
 #include <string.h>
 
 #include "formats/base/cmd.h"
+#include "formats/base/text.h"
 
 static const struct psnap_command commands[] = {
     {"cc", "compile C with clang, with capture compiled in", psnap_cmd_cc},
     {"c++", "compile C++ likewise", psnap_cmd_cxx},
     {"record", "run an instrumented program and keep its profile", psnap_cmd_record},
     {"collect", NULL, psnap_cmd_collect}, /* started by programs, not by people */
-    {"help", "list the commands", psnap_cmd_help},
+    {"convert", "write a stream in another trace format", psnap_cmd_convert},
+    {"info", "what is in a trace or profile", psnap_cmd_info},
+    {"formats", "list and describe trace formats", psnap_cmd_formats},
+    {"help", "list the commands, or explain one", psnap_cmd_help},
     {"machines", "list and describe machines", psnap_cmd_machines},
 };
 
@@ -28,30 +32,56 @@ static void print_commands(FILE *file)
     fputs("\n'psnap COMMAND --help' says more about one of them.\n", file);
 }
 
+static const struct psnap_command *find_command(const char *name)
+{
+    for (size_t i = 0; i < COMMAND_COUNT; i++)
+        if (!strcmp(name, commands[i].name))
+            return &commands[i];
+    return NULL;
+}
+
+static int unknown_command(const char *name)
+{
+    const char *names[COMMAND_COUNT], *nearest;
+
+    for (size_t i = 0; i < COMMAND_COUNT; i++)
+        names[i] = commands[i].summary ? commands[i].name : NULL;
+    nearest = psnap_text_nearest(name, names, COMMAND_COUNT);
+    if (nearest)
+        fprintf(stderr, "psnap: no command '%s'; did you mean '%s'?\n", name, nearest);
+    else
+        fprintf(stderr, "psnap: no command '%s'; 'psnap help' lists them\n", name);
+    return PSNAP_EXIT_USAGE;
+}
+
+/* "help" lists the commands, "help NAME" is "NAME --help". */
 int psnap_cmd_help(int argc, char **argv)
 {
-    (void)argc;
-    (void)argv;
+    static char help[] = "--help";
+    const struct psnap_command *command = argc > 1 ? find_command(argv[1]) : NULL;
+
+    if (argc > 1 && argv[1][0] != '-')
+        return command ? command->run(2, (char *[]){argv[1], help, NULL})
+                       : unknown_command(argv[1]);
     print_commands(stdout);
     return psnap_cmd_close_stdout("help", PSNAP_EXIT_DONE);
 }
 
 int main(int argc, char **argv)
 {
+    const struct psnap_command *command;
+
     psnap_cmd_ignore_sigpipe();
     if (argc < 2) {
         print_commands(stderr);
         return PSNAP_EXIT_USAGE;
     }
     if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))
-        return psnap_cmd_help(argc, argv);
+        return psnap_cmd_help(1, argv);
     if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "version")) {
         puts("psnap " PSNAP_VERSION);
         return psnap_cmd_close_stdout("version", PSNAP_EXIT_DONE);
     }
-    for (size_t i = 0; i < COMMAND_COUNT; i++)
-        if (!strcmp(argv[1], commands[i].name))
-            return commands[i].run(argc - 1, argv + 1);
-    fprintf(stderr, "psnap: no command '%s'; 'psnap help' lists them\n", argv[1]);
-    return PSNAP_EXIT_USAGE;
+    command = find_command(argv[1]);
+    return command ? command->run(argc - 1, argv + 1) : unknown_command(argv[1]);
 }

@@ -1,0 +1,43 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# What is installed can be used: C and C++ programs find the headers and the
+# library through pkg-config, link and run.
+set -eu
+[ -e "$PSNAP_BUILD/lib/libpsnap.so" ] || exit 77 # sanitizer builds have none
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+cmake --install "$PSNAP_BUILD" --prefix "$work/prefix" > "$work/log" || { cat "$work/log"; exit 1; }
+"$work/prefix/bin/psnap" --version | grep -qx 'psnap [0-9.]*'
+
+cat > "$work/use.c" << 'EOF'
+#include <psnap/formats/base/rng.h>
+#include <psnap/formats/base/stream.h>
+#include <psnap/simcore.h>
+#include <stdio.h>
+
+int main(void)
+{
+    struct psnap_rng rng;
+    struct psnap_source *source = psnap_vector_source_new(NULL, 0, NULL);
+    uint64_t count = 1;
+    enum psnap_status status = psnap_pump(source, psnap_null_sink_new(), &count, NULL);
+
+    psnap_rng_init(&rng, 0);
+    printf("%d %d %llx\n", (int)status, (int)count, (unsigned long long)psnap_rng_next(&rng));
+    return 0;
+}
+EOF
+cp "$work/use.c" "$work/use.cpp"
+pc=$(find "$work/prefix" -name psnap.pc)
+for language in c cpp; do
+    case $language in
+    c) compiler=${PSNAP_CC:-cc} ;;
+    cpp) compiler=${PSNAP_CXX:-c++} ;;
+    esac
+    flags=$(PKG_CONFIG_PATH=$(dirname "$pc") pkg-config --define-prefix --cflags --libs psnap)
+    $compiler -Wall -Wextra -Werror "$work/use.$language" -o "$work/use" $flags
+    result=$(LD_LIBRARY_PATH=$(dirname "$(find "$work/prefix" -name libpsnap.so)") "$work/use")
+    [ "$result" = "0 0 99ec5f36cb75f2b4" ] || { echo "$language: '$result'"; exit 1; }
+done

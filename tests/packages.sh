@@ -1,0 +1,40 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# The Debian packages that psnap needs, for scripts to source:
+#
+#   . tests/packages.sh
+#   psnap_need $PSNAP_BUILD_PACKAGES
+#
+# psnap_need installs what is missing, and only that, with apt-get (through
+# sudo when not root), and says so. With everything there it takes no time.
+
+PSNAP_BUILD_PACKAGES="cmake ninja-build gcc g++ libc6-dev pkg-config clang-19 llvm-19-dev
+    libzstd-dev libyaml-dev libxxhash-dev"
+PSNAP_TEST_PACKAGES="$PSNAP_BUILD_PACKAGES libcmocka-dev clang-format-19 clang-tidy-19
+    libclang-rt-19-dev binutils make zstd python3 python3-yaml python3-jsonschema"
+
+psnap_need()
+{
+    local missing="" package sudo=""
+    if ! command -v dpkg-query > /dev/null || ! command -v apt-get > /dev/null; then
+        echo "no apt-get here; these Debian packages are needed, by whatever name:" $* >&2
+        return 0
+    fi
+    for package in "$@"; do
+        [ "$(dpkg-query -W -f='${db:Status-Status}' "$package" 2> /dev/null)" = installed ] ||
+            missing="$missing $package"
+    done
+    [ -n "$missing" ] || return 0
+    if [ "$(id -u)" != 0 ]; then
+        if ! command -v sudo > /dev/null; then
+            echo "missing:$missing; install them as root" >&2
+            return 1
+        fi
+        sudo=sudo
+    fi
+    echo "installing with apt-get:$missing" >&2
+    $sudo apt-get update -qq &&
+        $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends \
+            $missing > /dev/null
+}

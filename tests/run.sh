@@ -1,0 +1,84 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Installs what the tests need, builds, and runs them all: the debug preset
+# (warnings are errors) and the build without LLVM. May be run again; then only
+# what changed is built.
+#
+#   tests/run.sh           debug, no-llvm
+#   tests/run.sh --asan    and with address and undefined behaviour sanitizers
+#   tests/run.sh --tsan    and with the thread sanitizer
+#   tests/run.sh --fuzz    and each fuzz target for PSNAP_FUZZ_SECONDS (default 10)
+#   tests/run.sh --all     all of these
+#
+# PSNAP_JOBS sets how many jobs run at once (default: the processors).
+set -u
+cd "$(dirname "$0")/.."
+. tests/packages.sh
+
+presets="debug no-llvm"
+for option in "$@"; do
+    case $option in
+    --asan | --tsan | --fuzz) presets="$presets ${option#--}" ;;
+    --all) presets="debug no-llvm asan tsan fuzz" ;;
+    *)
+        sed -n '4,16s/^# \{0,1\}//p' "$0"
+        [ "$option" = --help ] && exit 0
+        exit 2
+        ;;
+    esac
+done
+
+jobs=${PSNAP_JOBS:-$(nproc)}
+summary=""
+failed=0
+
+note()
+{
+    summary="$summary$(printf '%-8s %4ds  %s' "$1" "$2" "$3")"$'\n'
+}
+
+fuzz()
+{
+    local target name status=0
+    for target in build/fuzz/tests/fuzz_*; do
+        name=${target##*/}
+        mkdir -p "build/fuzz/found/$name"
+        echo "$name: ${PSNAP_FUZZ_SECONDS:-10} seconds"
+        "$target" -max_total_time="${PSNAP_FUZZ_SECONDS:-10}" -print_final_stats=0 -verbosity=0 \
+            -artifact_prefix="build/fuzz/found/$name-" "build/fuzz/found/$name" \
+            "tests/fuzz/corpus/$name" || status=1
+    done
+    return $status
+}
+
+run()
+{
+    local preset=$1 start=$SECONDS log="build/$1/tests.log" result
+    echo "== $preset"
+    if ! cmake --preset "$preset" > "build/$preset.configure.log" 2>&1; then
+        cat "build/$preset.configure.log"
+        note "$preset" $((SECONDS - start)) "cannot be configured"
+        return 1
+    fi
+    if ! cmake --build --preset "$preset" -j "$jobs"; then
+        note "$preset" $((SECONDS - start)) "does not build"
+        return 1
+    fi
+    ctest --preset "$preset" -j "$jobs" 2>&1 | tee "$log"
+    result=${PIPESTATUS[0]}
+    if [ "$preset" = fuzz ] && [ "$result" = 0 ]; then
+        fuzz || result=$?
+    fi
+    note "$preset" $((SECONDS - start)) "$(grep 'tests passed' "$log" || echo "no tests ran")"
+    return "$result"
+}
+
+psnap_need $PSNAP_TEST_PACKAGES || exit 1
+mkdir -p build
+for preset in $presets; do
+    run "$preset" || failed=1
+done
+printf '\n%s' "$summary"
+[ "$failed" = 0 ] && echo "all passed" || echo "FAILED"
+exit "$failed"
