@@ -134,7 +134,7 @@ static struct build_region *enter_region(struct builder *b, const struct psnap_a
     struct build_region *region = build_region_find(loop, access->address);
 
     if (!region && loop->count == loop->limit) {
-        if (build_loop_merge(loop, b->program))
+        if (build_loop_merge(loop, b->program, false))
             return NULL;
         region = build_region_find(loop, access->address);
     }
@@ -237,6 +237,143 @@ static enum psnap_status put(struct psnap_sink *self, const struct psnap_access 
     return PSNAP_OK;
 }
 
+enum { RUN_SETTLES = 3 }; /* repetitions after which each one makes the same edges */
+
+/* Repetitions [from, to) one by one. */
+static enum psnap_status put_repetitions(struct psnap_sink *self, const struct psnap_run *run,
+                                         uint64_t from, uint64_t to, struct psnap_error *error)
+{
+    struct psnap_access block[512];
+    enum psnap_status status = PSNAP_OK;
+    size_t n = 0;
+
+    for (uint64_t i = from; i < to && !status; i++)
+        for (size_t k = 0; k < run->width && !status; k++) {
+            block[n] = run->first[k];
+            block[n++].address += i * (uint64_t)run->strides[k];
+            if (n == sizeof block / sizeof *block) {
+                status = put(self, block, n, error);
+                n = 0;
+            }
+        }
+    return status || !n ? status : put(self, block, n, error);
+}
+
+/* From here to `address` the region grows, if at all, without meeting a neighbour: then every
+ * access on the way joins it. */
+static bool stays_inside(const struct build_loop *loop, const struct build_region *region,
+                         uint64_t address, int64_t stride)
+{
+    if (address >= region->low && address <= region->high)
+        return true;
+    return address > region->high && address <= region->free_high && stride > 0 &&
+           (uint64_t)stride <= loop->gap;
+}
+
+/* The bin that a region's stride falls into in every repetition left, between the first such
+ * stride and the last; false when it may change on the way. */
+static bool settled_bin(const struct builder *b, int64_t first, int64_t last, unsigned *bin)
+{
+    *bin = b->bins[BINS_SPAN];
+    if (first > PSNAP_STRIDE_MAX && last > PSNAP_STRIDE_MAX)
+        return true;
+    if (first < -PSNAP_STRIDE_MAX && last < -PSNAP_STRIDE_MAX)
+        return true;
+    *bin = b->bins[(uint64_t)(first + PSNAP_STRIDE_MAX) < BINS_SPAN ? first + PSNAP_STRIDE_MAX
+                                                                    : BINS_SPAN];
+    return first == last;
+}
+
+/*
+ * Whether repetitions [from, count) make the same edges each, given that they
+ * were put up to and with `from`: every reference stays in its region, and every stride
+ * in its bin. A stride within a region is linear in the repetition, so its
+ * first and last values decide.
+ */
+static bool is_settled(struct builder *b, const struct psnap_run *run, uint64_t from)
+{
+    const uint64_t left = run->count - 1 - from;
+    bool settled = true;
+
+    for (size_t k = 0; k < run->width; k++)
+        b->refs[run->first[k].ref].region->run_previous = PSNAP_NONE;
+    /* Twice round: the first finds what precedes the first reference of each region. */
+    for (size_t i = 0; i < 2 * run->width && settled; i++) {
+        size_t k = i % run->width;
+        struct build_region *region = b->refs[run->first[k].ref].region;
+        uint64_t stride = (uint64_t)run->strides[k];
+        uint64_t address = run->first[k].address + from * stride;
+        uint32_t before = region->run_previous;
+        region->run_previous = (uint32_t)k;
+        if (i < run->width) {
+            uint64_t end = address + left * stride;
+            settled = stays_inside(b->current, region, end, run->strides[k]) &&
+                      end + run->first[k].size - 1 >= end;
+            continue;
+        }
+        uint64_t back = before >= k ? 1 : 0; /* that one is of the repetition before */
+        uint64_t previous =
+            run->first[before].address + (from - back) * (uint64_t)run->strides[before];
+        uint64_t drift = left * (stride - (uint64_t)run->strides[before]);
+        unsigned bin;
+        settled = settled_bin(b, (int64_t)(address - previous),
+                              (int64_t)(address - previous + drift), &bin);
+    }
+    return settled;
+}
+
+/* All repetitions from `from` on at once: each edge and shape of one of them, times their number.
+ */
+static void put_settled(struct builder *b, const struct psnap_run *run, uint64_t from)
+{
+    const uint64_t times = run->count - from;
+
+    for (size_t k = 0; k < run->width; k++) {
+        const struct psnap_access *access = &run->first[k];
+        struct build_region *region = b->refs[access->ref].region;
+        uint64_t address = access->address + from * (uint64_t)run->strides[k];
+        uint64_t place = address - region->previous + PSNAP_STRIDE_MAX;
+        unsigned bin = b->bins[place < BINS_SPAN ? place : BINS_SPAN];
+        region->edges[region->row][bin] += times;
+        region->row = bin;
+        region->previous = address;
+        region->shapes[build_shape(access->kind, access->size)] += times;
+    }
+    for (size_t k = 0; k < run->width; k++) {
+        const struct psnap_access *access = &run->first[k];
+        struct build_region *region = b->refs[access->ref].region;
+        uint64_t address = access->address + (run->count - 1) * (uint64_t)run->strides[k];
+        region->previous = address;
+        widen(b->current, region, address, address + access->size - 1);
+    }
+}
+
+/*
+ * A run in closed form: its first repetitions one by one, until the pattern
+ * buffer is full and every region has its stride, then the rest at once where
+ * that makes the same profile, else one by one as well.
+ */
+static enum psnap_status put_run(struct psnap_sink *self, const struct psnap_run *run,
+                                 struct psnap_error *error)
+{
+    struct builder *b = (struct builder *)self;
+    uint64_t singly = run->count < RUN_SETTLES ? run->count : RUN_SETTLES;
+    enum psnap_status status = put_repetitions(self, run, 0, singly, error);
+
+    if (!status && b->current && b->current->pattern_count < BUILD_PATTERN) {
+        uint64_t more = (BUILD_PATTERN - b->current->pattern_count) / run->width + 1;
+        more = more < run->count - singly ? more : run->count - singly;
+        status = put_repetitions(self, run, singly, singly + more, error);
+        singly += more;
+    }
+    if (status || singly == run->count)
+        return status;
+    if (!is_settled(b, run, singly - 1))
+        return put_repetitions(self, run, singly, run->count, error);
+    put_settled(b, run, singly);
+    return PSNAP_OK;
+}
+
 static enum psnap_status finish(struct psnap_sink *self, struct psnap_error *error)
 {
     (void)error;
@@ -257,7 +394,7 @@ static void builder_free(struct psnap_sink *self)
     free(b);
 }
 
-static const struct psnap_sink_ops builder_ops = {put, finish, builder_free};
+static const struct psnap_sink_ops builder_ops = {put, finish, builder_free, put_run};
 
 struct psnap_sink *psnap_profile_builder_new(struct psnap_program *program,
                                              const struct psnap_builder_options *options,
@@ -271,10 +408,10 @@ struct psnap_sink *psnap_profile_builder_new(struct psnap_program *program,
     if (read.region_limit == 0)
         read.region_limit = PSNAP_REGION_LIMIT_DEFAULT;
     if (read.region_gap_bytes > PSNAP_REGION_GAP_MAX ||
-        read.region_limit > PSNAP_REGION_LIMIT_MAX) {
+        read.region_limit < PSNAP_REGION_LIMIT_MIN || read.region_limit > PSNAP_REGION_LIMIT_MAX) {
         psnap_error_set(error, PSNAP_ERROR_USAGE,
-                        "a gap of at most %" PRIu64 " bytes and at most %u regions are possible",
-                        PSNAP_REGION_GAP_MAX, PSNAP_REGION_LIMIT_MAX);
+                        "a gap of at most %" PRIu64 " bytes and %u to %u regions are possible",
+                        PSNAP_REGION_GAP_MAX, PSNAP_REGION_LIMIT_MIN, PSNAP_REGION_LIMIT_MAX);
         return NULL;
     }
     b = calloc(1, sizeof *b);

@@ -39,11 +39,13 @@ struct build_region {
     uint32_t row;                    /* bin of the previous stride, or BUILD_ROW_START */
     uint32_t position;               /* in the loop's order */
 
-    uint64_t visits; /* times references came here from elsewhere */
-    uint32_t serial; /* regions of the loop that were opened before */
+    uint32_t run_previous; /* scratch of put_run: the reference before in this region */
+    uint64_t visits;       /* times references came here from elsewhere */
+    uint32_t serial;       /* regions of the loop that were opened before */
     uint16_t slot;
     uint8_t object_kind;
     bool named;         /* object was looked for */
+    bool merged;        /* of several */
     const char *object; /* or NULL */
     uint64_t edges[BUILD_ROWS][PSNAP_STRIDE_BINS];
     uint64_t shapes[BUILD_SHAPES]; /* accesses by kind and size */
@@ -95,8 +97,12 @@ enum psnap_status build_region_export(const struct build_region *region, struct 
 void build_region_name(struct build_loop *loop, struct build_region *region,
                        const struct psnap_program *program);
 
-/* Merges rarely used regions until at most three quarters of the limit are left. */
-enum psnap_status build_loop_merge(struct build_loop *loop, const struct psnap_program *program);
+/*
+ * Merges rarely used regions until at most three quarters of the limit are
+ * left; `last`, when the stream has ended: with the merged ones beside them.
+ */
+enum psnap_status build_loop_merge(struct build_loop *loop, const struct psnap_program *program,
+                                   bool last);
 
 /* What the builder knows when the stream has ended, as a profile. */
 struct psnap_profile *build_profile(const struct psnap_program *program,

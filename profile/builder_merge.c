@@ -12,6 +12,9 @@
  * end without regard for objects: so memory per loop is bounded and merges are
  * rare in their turn.
  *
+ * At the end what is rare joins the merged region beside it, so that a gather
+ * is one region and not one with a fringe.
+ *
  * The synthetic stream: each region generates its accesses in bursts as long
  * as a reference's mean stay in it, in random order. It is never longer than
  * BUILD_MERGE_SAMPLE accesses: beyond that it is taken to repeat, which keeps
@@ -30,33 +33,45 @@ static bool same_text(const char *a, const char *b)
     return a == b || (a && b && !strcmp(a, b));
 }
 
-static bool may_merge(const struct build_region *a, const struct build_region *b)
+static bool same_place(const struct build_region *a, const struct build_region *b)
 {
     struct psnap_place p = psnap_layout_split(a->low), q = psnap_layout_split(b->low);
 
     return p.group == q.group && p.index == q.index && same_text(a->object, b->object);
 }
 
-/* How many of the regions from `begin` on form a group: 1 when none. */
-static uint32_t group_length(const struct build_loop *loop, const uint64_t *accesses,
-                             uint32_t begin, uint64_t rare, bool all)
-{
-    uint32_t end = begin + 1;
+/* What may go into a group. */
+struct rule {
+    const uint64_t *accesses; /* of the loop's regions, by address */
+    uint64_t rare;            /* at most so many are rare */
+    bool all;                 /* objects and mapping groups do not matter */
+    bool last;                /* groups are those of a merged region */
+};
 
-    if (accesses[begin] > rare)
-        return 1;
-    while (end < loop->count && accesses[end] <= rare &&
-           (all || may_merge(loop->order[end - 1], loop->order[end])))
-        end++;
-    return end - begin;
+static bool may_join(const struct build_loop *loop, const struct rule *rule, uint32_t i)
+{
+    return rule->accesses[i] <= rule->rare || (rule->last && loop->order[i]->merged);
 }
 
-static uint32_t count_groups(const struct build_loop *loop, const uint64_t *accesses, uint64_t rare,
-                             bool all)
+/* How many of the regions from `begin` on form a group: 1 when none. */
+static uint32_t group_length(const struct build_loop *loop, const struct rule *rule, uint32_t begin)
+{
+    uint32_t end = begin + 1;
+    bool merged = loop->order[begin]->merged;
+
+    if (!may_join(loop, rule, begin))
+        return 1;
+    while (end < loop->count && may_join(loop, rule, end) &&
+           (rule->all || same_place(loop->order[end - 1], loop->order[end])))
+        merged |= loop->order[end++]->merged;
+    return rule->last && !merged ? 1 : end - begin;
+}
+
+static uint32_t count_groups(const struct build_loop *loop, const struct rule *rule)
 {
     uint32_t groups = 0;
 
-    for (uint32_t i = 0; i < loop->count; i += group_length(loop, accesses, i, rare, all))
+    for (uint32_t i = 0; i < loop->count; i += group_length(loop, rule, i))
         groups++;
     return groups;
 }
@@ -217,6 +232,7 @@ static enum psnap_status merge_group(struct build_region **regions, const uint64
         merge_synthesise(&merge);
         merge_profile(&merge, regions[0]);
         merge_sums(&merge, regions[0]);
+        regions[0]->merged = true;
     }
     merge_release(&merge);
     psnap_arena_free(arena);
@@ -239,12 +255,13 @@ static void forget_others(struct build_loop *loop, uint32_t begin, uint32_t leng
     }
 }
 
-enum psnap_status build_loop_merge(struct build_loop *loop, const struct psnap_program *program)
+enum psnap_status build_loop_merge(struct build_loop *loop, const struct psnap_program *program,
+                                   bool last)
 {
     uint64_t *accesses = malloc(loop->count * sizeof *accesses);
-    uint64_t total = 0, rare;
+    struct rule rule = {.accesses = accesses, .last = last};
+    uint64_t total = 0;
     uint32_t kept = 0;
-    bool all = false;
     enum psnap_status status = PSNAP_OK;
 
     if (!accesses)
@@ -254,13 +271,13 @@ enum psnap_status build_loop_merge(struct build_loop *loop, const struct psnap_p
         accesses[i] = build_region_accesses(loop->order[i]);
         total += accesses[i];
     }
-    rare = total / loop->limit + 1;
-    while (!all && count_groups(loop, accesses, rare, all) > loop->limit * 3 / 4) {
-        rare *= 2;
-        all = rare / 2 > total;
+    rule.rare = total / loop->limit + 1;
+    while (!last && !rule.all && count_groups(loop, &rule) > loop->limit * 3 / 4) {
+        rule.all = rule.rare > total;
+        rule.rare *= 2;
     }
     for (uint32_t i = 0; i < loop->count && !status;) {
-        uint32_t length = group_length(loop, accesses, i, rare, all);
+        uint32_t length = group_length(loop, &rule, i);
         if (length > 1) {
             status = merge_group(&loop->order[i], &accesses[i], length);
             forget_others(loop, i, length);

@@ -138,8 +138,10 @@ static enum psnap_status take_regions(struct taking *t, struct build_loop *built
                                       struct psnap_profile_loop *loop)
 {
     struct psnap_arena *arena = t->profile->arena;
-    enum psnap_status status = PSNAP_OK;
+    enum psnap_status status = build_loop_merge(built, t->program, true);
 
+    if (status)
+        return status;
     loop->regions = psnap_arena_alloc(arena, built->count * sizeof *loop->regions);
     if (!loop->regions)
         return PSNAP_ERROR_MEMORY;

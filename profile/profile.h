@@ -152,6 +152,7 @@ enum psnap_schedule_reading {
 #define PSNAP_REGION_GAP_DEFAULT UINT64_C(256) /* bytes, as published */
 #define PSNAP_REGION_GAP_MAX (UINT64_C(1) << 40)
 #define PSNAP_REGION_LIMIT_DEFAULT 128u
+#define PSNAP_REGION_LIMIT_MIN 2u
 #define PSNAP_REGION_LIMIT_MAX 4096u
 
 struct psnap_builder_options {

@@ -128,8 +128,8 @@ static enum psnap_status read_capture(const struct reading *r, const struct psna
                                           &profile->region_gap_bytes, r->error)))
         return status;
     node = psnap_yaml_get(map, "region_limit");
-    if (node &&
-        (status = psnap_yaml_u64(r->doc, node, 1, PSNAP_REGION_LIMIT_MAX, &limit, r->error)))
+    if (node && (status = psnap_yaml_u64(r->doc, node, PSNAP_REGION_LIMIT_MIN,
+                                         PSNAP_REGION_LIMIT_MAX, &limit, r->error)))
         return status;
     profile->region_limit = (uint32_t)limit;
     return PSNAP_OK;

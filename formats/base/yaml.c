@@ -325,12 +325,23 @@ static int end_event(yaml_event_t *event, const struct psnap_yaml_node *node)
                                         : yaml_sequence_end_event_initialize(event);
 }
 
+/* A key is always text to our readers, so one that is a number stays readable: {8: 100}. */
+static bool quoted_key(const char *key)
+{
+    const char *digits = key + (*key == '-');
+    const size_t n = strspn(digits, "0123456789");
+
+    if (n && !digits[n] && (*digits != '0' || n == 1)) /* a leading 0 is octal to some */
+        return false;
+    return psnap_yaml_looks_typed(key);
+}
+
 /* A node without its children, after its key. */
 static int emit_start(yaml_emitter_t *emitter, const struct psnap_yaml_node *node)
 {
     yaml_event_t event;
 
-    if (node->key && !(scalar_event(&event, node->key, psnap_yaml_looks_typed(node->key)) &&
+    if (node->key && !(scalar_event(&event, node->key, quoted_key(node->key)) &&
                        yaml_emitter_emit(emitter, &event)))
         return 0;
     return start_event(&event, node) && yaml_emitter_emit(emitter, &event);
