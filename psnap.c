@@ -14,7 +14,6 @@ static const struct psnap_command commands[] = {
     {"c++", "compile C++ likewise", psnap_cmd_cxx},
     {"record", "run an instrumented program and keep its profile", psnap_cmd_record},
     {"collect", NULL, psnap_cmd_collect}, /* started by programs, not by people */
-    {"convert", "write a stream in another trace format", psnap_cmd_convert},
     {"info", "what is in a trace or profile", psnap_cmd_info},
     {"formats", "list and describe trace formats", psnap_cmd_formats},
     {"help", "list the commands, or explain one", psnap_cmd_help},

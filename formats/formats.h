@@ -46,8 +46,9 @@ PSNAP_API const struct psnap_format *psnap_format_at(size_t i);
 PSNAP_API struct psnap_source *psnap_trace_open(const char *path, const char *format,
                                                 struct psnap_error *error);
 
-/* The format of a source that psnap_trace_open made. */
+/* Of a source that psnap_trace_open made: its format, and the bytes of input read so far. */
 PSNAP_API const struct psnap_format *psnap_trace_format(const struct psnap_source *source);
+PSNAP_API uint64_t psnap_trace_bytes(const struct psnap_source *source);
 
 /*
  * Passes over the next `count` accesses of a source that psnap_trace_open
@@ -68,11 +69,5 @@ PSNAP_API enum psnap_status psnap_trace_skip(struct psnap_source *source, uint64
 PSNAP_API struct psnap_sink *psnap_trace_writer_new(const char *format, FILE *file,
                                                     struct psnap_program *program,
                                                     struct psnap_error *error);
-
-/*
- * A source that ends where `inner` fails with PSNAP_ERROR_TRUNCATED. Owns
- * `inner`, shares its program. NULL when out of memory (`inner` is then freed).
- */
-PSNAP_API struct psnap_source *psnap_partial_source_new(struct psnap_source *inner);
 
 #endif

@@ -18,7 +18,6 @@
 
 struct pst_source {
     struct psnap_trace trace;
-    struct psnap_reader *reader;
     struct psnap_pst_unpacker *unpacker;
     struct psnap_pst_decoder *decoder;
     struct psnap_pst_tables_reader *tables;
@@ -37,7 +36,7 @@ static enum psnap_status at_frame(const struct pst_source *source,
                                   struct psnap_error *error)
 {
     if (status != PSNAP_OK)
-        psnap_error_at_offset(error, source->reader->name, frame->offset);
+        psnap_error_at_offset(error, source->trace.reader->name, frame->offset);
     return status;
 }
 
@@ -57,11 +56,11 @@ static enum psnap_status read_end(struct pst_source *source, const struct psnap_
     status = psnap_pst_tables_read_executions(source->tables, payload, error);
     if (status != PSNAP_OK)
         return status;
-    if (psnap_reader_ahead(source->reader, size + 1) > size)
+    if (psnap_reader_ahead(source->trace.reader, size + 1) > size)
         return psnap_error_set(error, PSNAP_ERROR_CORRUPT,
                                "something follows the end of the trace");
     source->ended = true;
-    return psnap_reader_failed(source->reader, error);
+    return psnap_reader_failed(source->trace.reader, error);
 }
 
 /* A frame that is not a chunk of accesses. */
@@ -77,7 +76,8 @@ static enum psnap_status read_other(struct pst_source *source, const struct psna
         return psnap_error_set(error, PSNAP_ERROR_VERSION,
                                "has a kind of chunk that only a newer psnap can read");
     }
-    status = psnap_pst_unpack_payload(source->unpacker, source->reader, frame, &payload, error);
+    status =
+        psnap_pst_unpack_payload(source->unpacker, source->trace.reader, frame, &payload, error);
     if (status != PSNAP_OK)
         return status;
     return frame->type == PSNAP_PST_TABLES ? psnap_pst_tables_read(source->tables, &payload, error)
@@ -87,13 +87,13 @@ static enum psnap_status read_other(struct pst_source *source, const struct psna
 /* Says how much of a trace that ends too early is good. */
 static enum psnap_status truncated(const struct pst_source *source, struct psnap_error *error)
 {
-    const uint64_t offset = source->reader->offset + source->reader->end;
+    const uint64_t offset = source->trace.reader->offset + source->trace.reader->end;
 
     psnap_error_set(error, PSNAP_ERROR_TRUNCATED,
                     "trace ends too early; its first %" PRIu64
                     " accesses are whole ('psnap convert --partial' keeps them)",
                     source->position);
-    psnap_error_at_offset(error, source->reader->name, offset);
+    psnap_error_at_offset(error, source->trace.reader->name, offset);
     return PSNAP_ERROR_TRUNCATED;
 }
 
@@ -103,7 +103,8 @@ static enum psnap_status find_chunk(struct pst_source *source, struct psnap_erro
     struct psnap_pst_frame *frame = &source->chunk;
 
     while (!source->has_chunk && !source->ended) {
-        enum psnap_status status = psnap_pst_unpack(source->unpacker, source->reader, frame, error);
+        enum psnap_status status =
+            psnap_pst_unpack(source->unpacker, source->trace.reader, frame, error);
 
         if (status == PSNAP_ERROR_TRUNCATED)
             return truncated(source, error);
@@ -129,8 +130,8 @@ static enum psnap_status find_chunk(struct pst_source *source, struct psnap_erro
 static enum psnap_status start_decoding(struct pst_source *source, struct psnap_error *error)
 {
     struct psnap_cursor payload;
-    enum psnap_status status =
-        psnap_pst_unpack_payload(source->unpacker, source->reader, &source->chunk, &payload, error);
+    enum psnap_status status = psnap_pst_unpack_payload(source->unpacker, source->trace.reader,
+                                                        &source->chunk, &payload, error);
 
     if (status != PSNAP_OK)
         return status;
@@ -213,7 +214,7 @@ static void pst_free(struct psnap_source *self)
 {
     struct pst_source *source = (struct pst_source *)self;
 
-    psnap_reader_free(source->reader);
+    psnap_reader_free(source->trace.reader);
     psnap_pst_unpacker_free(source->unpacker);
     psnap_pst_decoder_free(source->decoder);
     psnap_pst_tables_reader_free(source->tables);
@@ -223,7 +224,7 @@ static void pst_free(struct psnap_source *self)
 
 static struct psnap_trace *pst_open(struct psnap_reader *reader, struct psnap_error *error)
 {
-    static const struct psnap_source_ops ops = {pst_next, pst_free};
+    static const struct psnap_source_ops ops = {.next = pst_next, .free = pst_free};
     struct pst_source *source = calloc(1, sizeof *source);
     struct psnap_program *program = psnap_program_new();
     enum psnap_status status;
@@ -236,7 +237,7 @@ static struct psnap_trace *pst_open(struct psnap_reader *reader, struct psnap_er
         return NULL;
     }
     source->trace.base = (struct psnap_source){&ops, program};
-    source->reader = reader;
+    source->trace.reader = reader;
     source->unpacker = psnap_pst_unpacker_new();
     source->decoder = psnap_pst_decoder_new();
     source->tables = psnap_pst_tables_reader_new(program);

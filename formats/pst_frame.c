@@ -86,7 +86,7 @@ static enum psnap_status write_bytes(FILE *file, const void *data, size_t n,
                                      struct psnap_error *error)
 {
     if (n > 0 && fwrite(data, 1, n, file) != n)
-        return psnap_error_set(error, PSNAP_ERROR_IO, "cannot write: %s", strerror(errno));
+        return psnap_error_system(error, errno, "cannot write");
     return PSNAP_OK;
 }
 

@@ -107,7 +107,7 @@ static enum psnap_status writer_finish(struct psnap_sink *self, struct psnap_err
     psnap_pst_tables_executions(writer->tables, &writer->payload);
     status = write_frame(writer, PSNAP_PST_END, 0, error);
     if (status == PSNAP_OK && fflush(writer->file) != 0)
-        status = psnap_error_set(error, PSNAP_ERROR_IO, "cannot write: %s", strerror(errno));
+        status = psnap_error_system(error, errno, "cannot write");
     return status;
 }
 
@@ -125,7 +125,8 @@ static void writer_free(struct psnap_sink *self)
 struct psnap_sink *psnap_pst_writer_new(FILE *file, struct psnap_program *program,
                                         uint32_t chunk_accesses, struct psnap_error *error)
 {
-    static const struct psnap_sink_ops ops = {writer_put, writer_finish, writer_free};
+    static const struct psnap_sink_ops ops = {
+        .put = writer_put, .finish = writer_finish, .free = writer_free};
     struct pst_writer *writer = calloc(1, sizeof *writer);
 
     if (!writer) {

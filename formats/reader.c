@@ -32,7 +32,7 @@ struct psnap_reader *psnap_reader_open(const char *path, struct psnap_error *err
     FILE *file = strcmp(path, "-") != 0 ? fopen(path, "rbe") : stdin;
 
     if (!file) {
-        psnap_error_set(error, PSNAP_ERROR_IO, "cannot open '%s': %s", path, strerror(errno));
+        psnap_error_system(error, errno, "cannot open '%s'", path);
         return NULL;
     }
     return psnap_reader_new(read_file, close_file, file, file == stdin ? "stdin" : path, error);
@@ -119,10 +119,11 @@ size_t psnap_reader_ahead(struct psnap_reader *reader, size_t want)
 
 enum psnap_status psnap_reader_failed(const struct psnap_reader *reader, struct psnap_error *error)
 {
+    enum psnap_status status;
+
     if (!reader->failure)
         return PSNAP_OK;
-    psnap_error_set(error, reader->failure == ENOMEM ? PSNAP_ERROR_MEMORY : PSNAP_ERROR_IO,
-                    "cannot read: %s", strerror(reader->failure));
+    status = psnap_error_system(error, reader->failure, "cannot read");
     psnap_error_at_offset(error, reader->name, reader->offset + reader->end);
-    return error ? error->code : PSNAP_ERROR_IO;
+    return status;
 }

@@ -111,7 +111,7 @@ bool psnap_text_bid_line(const unsigned char *start, size_t n, bool whole, size_
 static enum psnap_status at_line(const struct psnap_text_trace *trace, size_t column,
                                  enum psnap_status status, struct psnap_error *error)
 {
-    psnap_error_at(error, trace->reader->name,
+    psnap_error_at(error, trace->trace.reader->name,
                    trace->src_line > UINT32_MAX ? UINT32_MAX : (uint32_t)trace->src_line,
                    (uint32_t)column);
     return status;
@@ -121,7 +121,7 @@ static enum psnap_status at_line(const struct psnap_text_trace *trace, size_t co
 static enum psnap_status next_line(struct psnap_text_trace *trace, struct psnap_scan *scan,
                                    struct psnap_error *error)
 {
-    struct psnap_reader *reader = trace->reader;
+    struct psnap_reader *reader = trace->trace.reader;
     const unsigned char *start = reader->data + reader->at;
     const unsigned char *end = memchr(start, '\n', reader->end - reader->at);
 
@@ -212,7 +212,7 @@ static void text_free(struct psnap_source *self)
 
     if (trace->release)
         trace->release(trace);
-    psnap_reader_free(trace->reader);
+    psnap_reader_free(trace->trace.reader);
     psnap_program_free(trace->trace.base.program);
     free(trace->pending);
     free(trace);
@@ -222,7 +222,7 @@ struct psnap_trace *psnap_text_trace_open(struct psnap_text_trace *trace,
                                           struct psnap_reader *reader, const char *loop_id,
                                           struct psnap_error *error)
 {
-    static const struct psnap_source_ops ops = {text_next, text_free};
+    static const struct psnap_source_ops ops = {.next = text_next, .free = text_free};
     struct psnap_program *program;
 
     if (!trace) {
@@ -232,7 +232,7 @@ struct psnap_trace *psnap_text_trace_open(struct psnap_text_trace *trace,
     }
     program = psnap_program_new();
     trace->trace.base = (struct psnap_source){&ops, program};
-    trace->reader = reader;
+    trace->trace.reader = reader;
     trace->pending = malloc(PSNAP_TEXT_LINE_ACCESSES * sizeof *trace->pending);
     if (program && trace->pending &&
         (!loop_id || psnap_program_add_anonymous(program, loop_id) == PSNAP_OK))
@@ -256,7 +256,7 @@ static enum psnap_status write_text(struct text_sink *sink, struct psnap_error *
 
     sink->used = 0;
     if (n > 0 && fwrite(sink->text, 1, n, sink->file) != n)
-        return psnap_error_set(error, PSNAP_ERROR_IO, "cannot write: %s", strerror(errno));
+        return psnap_error_system(error, errno, "cannot write");
     return PSNAP_OK;
 }
 
@@ -265,13 +265,15 @@ static enum psnap_status text_put(struct psnap_sink *self, const struct psnap_ac
 {
     struct text_sink *sink = (struct text_sink *)self;
     char *to = sink->text + sink->used;
+    enum psnap_status status;
 
     for (size_t i = 0; i < n; i++) {
         to = sink->format(to, &block[i]);
         if ((size_t)(to - sink->text) >= OUT_BYTES) {
             sink->used = (size_t)(to - sink->text);
-            if (write_text(sink, error) != PSNAP_OK)
-                return PSNAP_ERROR_IO;
+            status = write_text(sink, error);
+            if (status != PSNAP_OK)
+                return status;
             to = sink->text;
         }
     }
@@ -285,7 +287,7 @@ static enum psnap_status text_finish(struct psnap_sink *self, struct psnap_error
     const enum psnap_status status = write_text(sink, error);
 
     if (status == PSNAP_OK && fflush(sink->file) != 0)
-        return psnap_error_set(error, PSNAP_ERROR_IO, "cannot write: %s", strerror(errno));
+        return psnap_error_system(error, errno, "cannot write");
     return status;
 }
 
@@ -298,7 +300,8 @@ struct psnap_sink *psnap_text_sink_new(FILE *file, const char *heading,
                                        char *(*format)(char *to, const struct psnap_access *access),
                                        struct psnap_error *error)
 {
-    static const struct psnap_sink_ops ops = {text_put, text_finish, text_sink_free};
+    static const struct psnap_sink_ops ops = {
+        .put = text_put, .finish = text_finish, .free = text_sink_free};
     struct text_sink *sink = malloc(sizeof *sink);
 
     if (!sink) {

@@ -57,8 +57,7 @@ struct psnap_text_trace {
     enum psnap_status (*line)(struct psnap_text_trace *trace, struct psnap_scan *scan,
                               struct psnap_access *out, size_t *n, struct psnap_error *error);
     void (*release)(struct psnap_text_trace *trace); /* what the format keeps; may be NULL */
-    struct psnap_reader *reader;
-    uint64_t src_line; /* of the line scanned last */
+    uint64_t src_line;                               /* of the line scanned last */
     struct psnap_access *pending;
     size_t pending_at, pending_end;
     bool ended;

@@ -2,8 +2,7 @@
 /*
  * The registry of trace formats, and what all of them share: opening a file
  * of an unknown format by asking every descriptor how sure it is of the first
- * bytes (as libarchive does), passing over accesses, and accepting the whole
- * part of a truncated trace.
+ * bytes (as libarchive does), and passing over accesses.
  */
 #include "formats/trace.h"
 
@@ -139,6 +138,13 @@ const struct psnap_format *psnap_trace_format(const struct psnap_source *source)
     return ((const struct psnap_trace *)source)->format;
 }
 
+uint64_t psnap_trace_bytes(const struct psnap_source *source)
+{
+    const struct psnap_reader *reader = ((const struct psnap_trace *)source)->reader;
+
+    return reader->offset + reader->end;
+}
+
 static enum psnap_status skip_by_reading(struct psnap_source *source, uint64_t count,
                                          uint64_t *skipped, struct psnap_error *error)
 {
@@ -182,39 +188,4 @@ struct psnap_sink *psnap_trace_writer_new(const char *name, FILE *file,
     const struct psnap_format *format = named_format(name, true, error);
 
     return format ? format->ops->create(file, program, error) : NULL;
-}
-
-struct partial_source {
-    struct psnap_source base;
-    struct psnap_source *inner;
-};
-
-static ssize_t partial_next(struct psnap_source *self, struct psnap_access *block, size_t capacity,
-                            struct psnap_error *error)
-{
-    struct partial_source *partial = (struct partial_source *)self;
-    const ssize_t got = psnap_source_next(partial->inner, block, capacity, error);
-
-    return got == PSNAP_ERROR_TRUNCATED ? 0 : got;
-}
-
-static void partial_free(struct psnap_source *self)
-{
-    psnap_source_free(((struct partial_source *)self)->inner);
-    free(self);
-}
-
-struct psnap_source *psnap_partial_source_new(struct psnap_source *inner)
-{
-    static const struct psnap_source_ops ops = {partial_next, partial_free};
-    struct partial_source *partial = malloc(sizeof *partial);
-
-    if (!partial) {
-        psnap_source_free(inner);
-        return NULL;
-    }
-    partial->base.ops = &ops;
-    partial->base.program = inner->program;
-    partial->inner = inner;
-    return &partial->base;
 }

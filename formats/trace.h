@@ -15,6 +15,7 @@
 struct psnap_trace {
     struct psnap_source base;
     const struct psnap_format *format; /* set by psnap_trace_open */
+    struct psnap_reader *reader;       /* owned */
 };
 
 struct psnap_format_ops {

@@ -194,28 +194,6 @@ static void test_truncation(void **state)
     release(&written);
 }
 
-static void test_partial(void **state)
-{
-    struct written written = {0};
-    struct memory_input input;
-    struct psnap_error error;
-    enum psnap_status status;
-    struct psnap_source *source;
-    struct psnap_access *back;
-    size_t n;
-
-    (void)state;
-    write_random(&written, 6, 1000, 8, SMALL_CHUNK);
-    source = open_memory(&input, written.data, written.size - 1, 1 << 20, NULL, &error);
-    source = psnap_partial_source_new(source);
-    back = read_all(source, &n, &status, &error);
-    assert_int_equal(status, PSNAP_OK);
-    assert_same_accesses(written.accesses, written.count, back, n);
-    free(back);
-    psnap_source_free(source);
-    release(&written);
-}
-
 /* One bit turned in every byte: always an error, never an access that was not written. */
 static void test_bit_flips(void **state)
 {
@@ -371,7 +349,6 @@ int main(void)
         cmocka_unit_test(test_objects_keep_their_time),
         cmocka_unit_test(test_skip),
         cmocka_unit_test(test_truncation),
-        cmocka_unit_test(test_partial),
         cmocka_unit_test(test_bit_flips),
         cmocka_unit_test(test_frames_out_of_place),
         cmocka_unit_test(test_newer_version),

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * psnap convert: any input's stream to a file in any format that can be
+ * written. The output appears whole or not at all; what the format cannot
+ * keep is said on stderr.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "formats/base/cmd.h"
+#include "formats/base/output.h"
+#include "formats/formats.h"
+#include "replay/cmd_input.h"
+
+struct conversion {
+    const char *input, *output, *format;
+    struct psnap_input_options options;
+    bool force, partial;
+};
+
+/* The format whose name the output's suffix is, or NULL. */
+static const char *format_of_suffix(const char *path)
+{
+    const char *dot = strrchr(path, '.');
+    const struct psnap_format *format = dot ? psnap_format_find(dot + 1) : NULL;
+
+    return format ? format->name : NULL;
+}
+
+/* Says what was done with which settings, and what is lost. */
+static void report(const struct conversion *conversion, uint64_t count, int64_t bytes)
+{
+    const struct psnap_format *format = psnap_format_find(conversion->format);
+    char digits[32];
+
+    fprintf(stderr, "psnap convert: %s accesses", psnap_group_digits(count, digits));
+    if (conversion->options.skip)
+        fprintf(stderr, " after the first %s",
+                psnap_group_digits(conversion->options.skip, digits));
+    fprintf(stderr, " from '%s' to '%s' as %s", conversion->input, conversion->output,
+            format->name);
+    if (bytes >= 0)
+        fprintf(stderr, ", %s bytes", psnap_group_digits((uint64_t)bytes, digits));
+    fputc('\n', stderr);
+    if (format->loses[0])
+        fprintf(stderr, "psnap convert: %s does not keep: %s\n", format->name, format->loses);
+}
+
+/* Pumps; a trace that ends early is taken for whole when that was asked for. */
+static enum psnap_status pump(const struct conversion *conversion, struct psnap_source *source,
+                              struct psnap_sink *sink, uint64_t *count, struct psnap_error *error)
+{
+    const enum psnap_status status = psnap_pump(source, sink, count, error);
+    char text[1024];
+
+    if (status != PSNAP_ERROR_TRUNCATED || !conversion->partial)
+        return status;
+    fprintf(stderr, "psnap convert: %s\n", psnap_error_format(error, text, sizeof text));
+    return psnap_sink_finish(sink, error);
+}
+
+static int convert(const struct conversion *conversion)
+{
+    struct psnap_error error;
+    struct psnap_output *output = NULL;
+    struct psnap_sink *sink = NULL;
+    uint64_t count = 0;
+    int64_t bytes = -1;
+    enum psnap_status status = PSNAP_ERROR_IO;
+    struct psnap_source *source = psnap_input_open(conversion->input, &conversion->options, &error);
+
+    if (source)
+        output = psnap_output_open(conversion->output, conversion->force, &error);
+    if (output)
+        sink = psnap_trace_writer_new(conversion->format, psnap_output_file(output),
+                                      source->program, &error);
+    if (sink)
+        status = pump(conversion, source, sink, &count, &error);
+    psnap_sink_free(sink);
+    psnap_source_free(source);
+    if (status == PSNAP_OK) {
+        bytes = strcmp(conversion->output, "-") != 0 ? ftello(psnap_output_file(output)) : -1;
+        status = psnap_output_commit(output, &error);
+    } else {
+        psnap_output_abandon(output);
+    }
+    if (status == PSNAP_ERROR_IO && !error.file[0])
+        psnap_error_at(&error, conversion->output, 0, 0);
+    if (status != PSNAP_OK)
+        return psnap_cmd_fail("convert", &error);
+    report(conversion, count, bytes);
+    return PSNAP_EXIT_DONE;
+}
+
+int psnap_cmd_convert(int argc, char **argv)
+{
+    struct conversion conversion = {.options = PSNAP_INPUT_DEFAULTS};
+    const struct psnap_option options[] = {
+        {PSNAP_OPTION_TEXT, 'o', "output", &conversion.output, "FILE", "where to ('-': stdout)"},
+        {PSNAP_OPTION_TEXT, 'f', "format", &conversion.format, "FORMAT",
+         "to which format; else FILE's suffix says"},
+        {PSNAP_OPTION_TEXT, 0, "from", &conversion.options.from, "FORMAT",
+         "of the input; else it is recognised"},
+        {PSNAP_OPTION_U64, 0, "skip", &conversion.options.skip, "N",
+         "leave out the first N accesses"},
+        {PSNAP_OPTION_U64, 0, "count", &conversion.options.count, "N", "take at most N accesses"},
+        {PSNAP_OPTION_FLAG, 0, "partial", &conversion.partial, NULL,
+         "keep the whole part of a .pst that was cut off"},
+        {PSNAP_OPTION_FLAG, 0, "force", &conversion.force, NULL, "overwrite FILE"},
+        {.type = PSNAP_OPTION_END},
+    };
+    const struct psnap_usage usage = {
+        "psnap convert IN -o OUT [-f FORMAT] [--from FORMAT] [--skip N] [--count N]",
+        "Writes the accesses of IN, a trace, a profile (which is replayed) or '-', to\n"
+        "OUT in another format. 'psnap formats' lists the formats.",
+        options};
+    int status;
+    const int operands = psnap_options_parse(argc, argv, &usage, false, &status);
+
+    if (operands < 0)
+        return status;
+    if (operands != 1 || !conversion.output)
+        return psnap_cmd_usage("convert", operands != 1 ? "one input, please" : "-o is missing");
+    conversion.input = argv[1];
+    if (!conversion.format)
+        conversion.format = format_of_suffix(conversion.output);
+    if (!conversion.format)
+        return psnap_cmd_usage("convert", "'%s' does not say the format: give -f",
+                               conversion.output);
+    return convert(&conversion);
+}

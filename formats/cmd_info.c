@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * psnap info: what a trace or a profile is, how much is in it and where it
+ * comes from. A .pst is checked but not decoded; other traces are read
+ * through, as nothing else tells how much they hold.
+ *
+ * JSON: {format, accesses, loops, regions, bytes, bytes_per_access, program},
+ * and blocks, refs and objects for traces. A trace has no regions and a
+ * profile no blocks: what does not apply is null. `bytes` is the input's size.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "formats/base/cmd.h"
+#include "formats/base/json.h"
+#include "formats/formats.h"
+#include "profile/profile.h"
+
+#define NOT_APPLICABLE UINT64_MAX
+
+struct info {
+    const char *format;
+    uint64_t accesses, loops, blocks, refs, objects, regions;
+    uint64_t bytes;
+    const struct psnap_provenance *provenance;
+};
+
+static double bytes_per_access(const struct info *info)
+{
+    if (info->bytes == NOT_APPLICABLE || info->accesses == 0)
+        return NAN;
+    return (double)info->bytes / (double)info->accesses;
+}
+
+static void json_count(struct psnap_json *json, const char *key, uint64_t count)
+{
+    if (count == NOT_APPLICABLE)
+        psnap_json_real(json, key, NAN);
+    else
+        psnap_json_u64(json, key, count);
+}
+
+static void print_json(const struct info *info)
+{
+    const struct psnap_provenance *provenance = info->provenance;
+    struct psnap_json json;
+
+    psnap_json_init(&json, stdout);
+    psnap_json_begin_object(&json, NULL);
+    psnap_json_u64(&json, "psnap", 1);
+    psnap_json_text(&json, "command", "info");
+    psnap_json_text(&json, "format", info->format);
+    psnap_json_u64(&json, "accesses", info->accesses);
+    json_count(&json, "loops", info->loops);
+    json_count(&json, "regions", info->regions);
+    json_count(&json, "blocks", info->blocks);
+    json_count(&json, "refs", info->refs);
+    json_count(&json, "objects", info->objects);
+    json_count(&json, "bytes", info->bytes);
+    psnap_json_real(&json, "bytes_per_access", bytes_per_access(info));
+    psnap_json_begin_object(&json, "program");
+    psnap_json_text(&json, "name", provenance->name);
+    psnap_json_begin_array(&json, "command");
+    for (size_t i = 0; provenance->command && provenance->command[i]; i++)
+        psnap_json_text(&json, NULL, provenance->command[i]);
+    psnap_json_end_array(&json);
+    psnap_json_text(&json, "build_id", provenance->build_id);
+    psnap_json_text(&json, "source_language", provenance->source_language);
+    psnap_json_text(&json, "compiler", provenance->compiler);
+    psnap_json_text(&json, "host", provenance->host);
+    psnap_json_text(&json, "recorded", provenance->recorded);
+    psnap_json_text(&json, "stage", provenance->stage);
+    psnap_json_end_object(&json);
+    psnap_json_end_object(&json);
+}
+
+static void print_count(const char *what, uint64_t count)
+{
+    char digits[32];
+
+    if (count != NOT_APPLICABLE)
+        printf("%-16s %s\n", what, psnap_group_digits(count, digits));
+}
+
+static void print_known(const char *what, const char *text)
+{
+    if (text && text[0])
+        printf("%-16s %s\n", what, text);
+}
+
+static void print_text(const struct info *info)
+{
+    const struct psnap_provenance *provenance = info->provenance;
+
+    print_known("format", info->format);
+    print_count("accesses", info->accesses);
+    print_count("loops", info->loops);
+    print_count("regions", info->regions);
+    print_count("blocks", info->blocks);
+    print_count("references", info->refs);
+    print_count("objects", info->objects);
+    print_count("bytes", info->bytes);
+    if (isfinite(bytes_per_access(info)))
+        printf("%-16s %.6g\n", "bytes per access", bytes_per_access(info));
+    print_known("program", provenance->name);
+    if (provenance->command) {
+        printf("%-16s", "command");
+        for (size_t i = 0; provenance->command[i]; i++)
+            printf(" %s", provenance->command[i]);
+        putchar('\n');
+    }
+    print_known("build id", provenance->build_id);
+    print_known("language", provenance->source_language);
+    print_known("compiler", provenance->compiler);
+    print_known("host", provenance->host);
+    print_known("recorded", provenance->recorded);
+    print_known("stage", provenance->stage);
+}
+
+static int print_info(const struct info *info, bool json)
+{
+    if (json)
+        print_json(info);
+    else
+        print_text(info);
+    return psnap_cmd_close_stdout("info", PSNAP_EXIT_DONE);
+}
+
+static int info_trace(const char *path, const char *from, bool json)
+{
+    struct psnap_error error;
+    struct info info = {.regions = NOT_APPLICABLE};
+    struct psnap_source *source = psnap_trace_open(path, from, &error);
+    const struct psnap_program *program;
+    int status;
+
+    if (!source || psnap_trace_skip(source, UINT64_MAX, &info.accesses, &error) != PSNAP_OK) {
+        psnap_source_free(source);
+        return psnap_cmd_fail("info", &error);
+    }
+    program = source->program;
+    info.format = psnap_trace_format(source)->name;
+    info.loops = program->loop_count;
+    info.blocks = program->block_count;
+    info.refs = program->ref_count;
+    info.objects = program->object_count;
+    info.bytes = psnap_trace_bytes(source);
+    info.provenance = &program->provenance;
+    status = print_info(&info, json);
+    psnap_source_free(source);
+    return status;
+}
+
+static int info_profile(FILE *file, const char *path, bool json)
+{
+    struct psnap_error error;
+    struct psnap_profile *profile = psnap_profile_read(file, path, &error);
+    struct psnap_profile_totals totals;
+    struct info info = {.format = "profile",
+                        .blocks = NOT_APPLICABLE,
+                        .refs = NOT_APPLICABLE,
+                        .objects = NOT_APPLICABLE};
+    int status;
+
+    if (!profile)
+        return psnap_cmd_fail("info", &error);
+    psnap_profile_totals(profile, &totals);
+    info.accesses = totals.accesses;
+    info.loops = profile->loop_count;
+    for (uint32_t i = 0; i < profile->loop_count; i++)
+        info.regions += profile->loops[i].region_count;
+    info.bytes = ftello(file) < 0 ? NOT_APPLICABLE : (uint64_t)ftello(file);
+    info.provenance = &profile->provenance;
+    status = print_info(&info, json);
+    psnap_profile_free(profile);
+    return status;
+}
+
+/* A profile is YAML and begins with a key, a comment, a directive or a brace; no trace does. */
+static bool is_profile(FILE *file)
+{
+    const int first = getc(file);
+
+    if (first == EOF)
+        return false;
+    ungetc(first, file);
+    return first == 'p' || first == '#' || first == '%' || first == '{';
+}
+
+static int info(const char *path, const char *from, bool json)
+{
+    FILE *file = strcmp(path, "-") != 0 ? fopen(path, "rb") : stdin;
+    const bool profile = file && !from && is_profile(file);
+    int status;
+
+    /* A file that cannot be opened is opened again by psnap_trace_open, which says why. */
+    if (profile)
+        status = info_profile(file, file == stdin ? "stdin" : path, json);
+    else
+        status = info_trace(path, from, json);
+    if (file && file != stdin)
+        fclose(file);
+    return status;
+}
+
+int psnap_cmd_info(int argc, char **argv)
+{
+    const char *from = NULL;
+    bool json = false;
+    const struct psnap_option options[] = {
+        {PSNAP_OPTION_TEXT, 0, "from", &from, "FORMAT", "of the trace; else it is recognised"},
+        {PSNAP_OPTION_FLAG, 0, "json", &json, NULL, "JSON on stdout"},
+        {.type = PSNAP_OPTION_END},
+    };
+    const struct psnap_usage usage = {
+        "psnap info FILE [--from FORMAT] [--json]",
+        "Says what a trace or a profile is, how much is in it and where it comes from.\n"
+        "A .pst is checked from end to end, without decoding it.",
+        options};
+    int status;
+    const int operands = psnap_options_parse(argc, argv, &usage, false, &status);
+
+    if (operands < 0)
+        return status;
+    if (operands != 1)
+        return psnap_cmd_usage("info", "one file, please");
+    return info(argv[1], from, json);
+}
