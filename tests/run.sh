@@ -11,7 +11,8 @@
 #   tests/run.sh --fuzz    and each fuzz target for PSNAP_FUZZ_SECONDS (default 10)
 #   tests/run.sh --all     all of these
 #
-# PSNAP_JOBS sets how many jobs run at once (default: the processors).
+# PSNAP_JOBS sets how many jobs run at once (default: the processors);
+# PSNAP_TIDY=1 runs clang-tidy too (a minute or two).
 set -u
 cd "$(dirname "$0")/.."
 . tests/packages.sh
@@ -22,7 +23,7 @@ for option in "$@"; do
     --asan | --tsan | --fuzz) presets="$presets ${option#--}" ;;
     --all) presets="debug no-llvm asan tsan fuzz" ;;
     *)
-        sed -n '4,16s/^# \{0,1\}//p' "$0"
+        sed -n '4,17s/^# \{0,1\}//p' "$0"
         [ "$option" = --help ] && exit 0
         exit 2
         ;;
@@ -54,7 +55,7 @@ fuzz()
 
 run()
 {
-    local preset=$1 start=$SECONDS log="build/$1/tests.log" result
+    local preset=$1 start=$SECONDS log="build/$1/tests.log" tidy=${PSNAP_TIDY:-0} result
     echo "== $preset"
     if ! cmake --preset "$preset" > "build/$preset.configure.log" 2>&1; then
         cat "build/$preset.configure.log"
@@ -65,7 +66,8 @@ run()
         note "$preset" $((SECONDS - start)) "does not build"
         return 1
     fi
-    ctest --preset "$preset" -j "$jobs" 2>&1 | tee "$log"
+    [ "$preset" = debug ] || tidy=0 # once is enough
+    PSNAP_TIDY=$tidy ctest --preset "$preset" -j "$jobs" --timeout 600 2>&1 | tee "$log"
     result=${PIPESTATUS[0]}
     if [ "$preset" = fuzz ] && [ "$result" = 0 ]; then
         fuzz || result=$?
