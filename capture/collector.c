@@ -216,18 +216,20 @@ static void wait_for_program(struct capture *self)
     __atomic_store_n(&session->collector_waiting, 0, __ATOMIC_SEQ_CST);
 }
 
-static ssize_t capture_next(struct psnap_source *source, struct psnap_access *block,
-                            size_t capacity, struct psnap_error *error)
+static ssize_t capture_next_run(struct psnap_source *source, struct psnap_access *block,
+                                size_t capacity, struct psnap_run *run, struct psnap_error *error)
 {
     struct capture *self = (struct capture *)source;
     size_t n = 0;
 
     for (;;) {
         if (self->ring) {
-            ssize_t more = psnap_decode(&self->decoder, block + n, capacity - n, error);
+            ssize_t more = psnap_decode(&self->decoder, block + n, capacity - n, run, error);
             if (more < 0)
                 return more;
             n += (size_t)more;
+            if (run && run->count)
+                return (ssize_t)n;
             if (self->decoder.at != self->decoder.end || self->decoder.expansion.piece)
                 return (ssize_t)n; /* full */
             done_with_chunk(self);
@@ -246,6 +248,12 @@ static ssize_t capture_next(struct psnap_source *source, struct psnap_access *bl
             wait_for_program(self);
         }
     }
+}
+
+static ssize_t capture_next(struct psnap_source *source, struct psnap_access *block,
+                            size_t capacity, struct psnap_error *error)
+{
+    return capture_next_run(source, block, capacity, NULL, error);
 }
 
 static void capture_free(struct psnap_source *source)
@@ -268,7 +276,7 @@ static void capture_free(struct psnap_source *source)
     free(self);
 }
 
-static const struct psnap_source_ops capture_ops = {capture_next, capture_free};
+static const struct psnap_source_ops capture_ops = {capture_next, capture_free, capture_next_run};
 
 static struct capture *open_memory(int fd, struct psnap_error *error)
 {

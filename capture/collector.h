@@ -30,16 +30,20 @@ struct psnap_decoder {
     uint16_t thread;
     /* Of the chunk being decoded: */
     const uint64_t *at, *end;
+    /* The run that was found last: */
+    struct psnap_access run_first[PSNAP_RECORD_WORDS_MAX];
+    int64_t run_strides[PSNAP_RECORD_WORDS_MAX];
 };
 
 /*
  * Decodes from decoder->at until the chunk ends or the block is full; returns
  * the number of accesses written, or a negative status. Progress is kept in
  * the decoder; the chunk is done when decoder->at == decoder->end and no
- * expansion is open.
+ * expansion is open. With `run` not NULL it also stops behind a run, which
+ * follows the accesses written (run->count 0: none).
  */
 ssize_t psnap_decode(struct psnap_decoder *decoder, struct psnap_access *block, size_t capacity,
-                     struct psnap_error *error);
+                     struct psnap_run *run, struct psnap_error *error);
 
 /* One event record of the control ring; returns its length in words, 0 on failure. */
 uint64_t psnap_decode_control(struct psnap_decoder *decoder, const uint64_t *at,

@@ -5,6 +5,10 @@
  * are written out one access at a time and may stop in the middle of a copy of
  * gigabytes when the block is full. Addresses are made canonical here; each
  * reference remembers the range its last address was in.
+ *
+ * Records of one piece that follow each other with every address advancing by
+ * the stride it advanced by before are one run: found by comparing words, told
+ * by its first accesses, strides and length.
  */
 #include "capture/collector.h"
 
@@ -197,7 +201,7 @@ static enum psnap_status allocation(struct psnap_decoder *decoder, const uint64_
 }
 
 /* The piece whose record starts with this word, NULL when there is none such. */
-static const struct psnap_capture_piece *find_piece(struct psnap_decoder *decoder, uint64_t word)
+static struct psnap_capture_piece *find_piece(struct psnap_decoder *decoder, uint64_t word)
 {
     const struct psnap_capture_module *module = decoder->module;
 
@@ -232,14 +236,70 @@ static bool put_plain(struct psnap_decoder *decoder, const struct psnap_capture_
     return true;
 }
 
+enum { RUN_MIN = 6, PATIENCE_MAX = 127 };
+
+/* Records from `at` that are repetitions with constant strides, which are set from the first two;
+ * at least 1. */
+static uint64_t count_repetitions(const uint64_t *at, const uint64_t *end, size_t words,
+                                  int64_t *strides)
+{
+    const uint64_t *next = at + words;
+    uint64_t count = 2;
+
+    if ((size_t)(end - at) < RUN_MIN * words || *next != *at || next[words] != *at)
+        return 1;
+    for (size_t k = 1; k < words; k++)
+        strides[k - 1] = (int64_t)(next[k] - at[k]);
+    while ((size_t)(end - next) >= 2 * words && next[words] == *at) {
+        uint64_t differs = 0;
+        for (size_t k = 1; k < words; k++)
+            differs |= (next[words + k] - next[k]) ^ (uint64_t)strides[k - 1];
+        if (differs)
+            break;
+        next += words;
+        count++;
+    }
+    return count;
+}
+
+/* Looks for a run of `piece` at the decoder's place; true when there is one. */
+static bool find_run(struct psnap_decoder *decoder, struct psnap_capture_piece *piece,
+                     struct psnap_run *run)
+{
+    const uint64_t *at = decoder->at;
+    uint64_t count = count_repetitions(at, decoder->end, piece->words, decoder->run_strides);
+    const uint64_t *last = at + (count - 1) * piece->words;
+
+    for (uint32_t k = 0; k < piece->refs && count >= RUN_MIN; k++) {
+        struct psnap_capture_ref *ref = &decoder->tables.refs[piece->first_ref + k];
+        if (at[1 + k] - ref->low >= ref->span && !refresh(decoder, ref, at[1 + k]))
+            return false;
+        if (last[1 + k] - ref->low >= ref->span)
+            count = 0; /* it leaves its range: one by one */
+    }
+    if (count < RUN_MIN) {
+        piece->rest = piece->patience;
+        piece->patience =
+            (uint8_t)(piece->patience < PATIENCE_MAX / 2 ? 2 * piece->patience + 1 : PATIENCE_MAX);
+        return false;
+    }
+    piece->patience = 0;
+    put_plain(decoder, piece, at + 1, decoder->run_first); /* in ranges: cannot fail */
+    *run = (struct psnap_run){decoder->run_first, decoder->run_strides, piece->refs, count};
+    decoder->at += count * piece->words;
+    if (piece->block != PSNAP_NONE)
+        decoder->program->blocks[piece->block].executions += count;
+    return true;
+}
+
 ssize_t psnap_decode(struct psnap_decoder *decoder, struct psnap_access *block, size_t capacity,
-                     struct psnap_error *error)
+                     struct psnap_run *run, struct psnap_error *error)
 {
     size_t n = 0;
 
     for (;;) {
         const uint64_t *at = decoder->at;
-        const struct psnap_capture_piece *piece;
+        struct psnap_capture_piece *piece;
         if (decoder->expansion.piece) {
             ssize_t more = expand(decoder, block + n, capacity - n, error);
             if (more < 0)
@@ -260,6 +320,12 @@ ssize_t psnap_decode(struct psnap_decoder *decoder, struct psnap_access *block, 
         piece = find_piece(decoder, *at);
         if (!piece || decoder->end - at < piece->words)
             return corrupt(error, *at);
+        if (run && piece->is_plain && piece->refs) {
+            if (piece->rest)
+                piece->rest--;
+            else if (find_run(decoder, piece, run))
+                return (ssize_t)n;
+        }
         if (piece->is_plain && capacity - n >= piece->refs) {
             if (!put_plain(decoder, piece, at + 1, block + n))
                 return no_memory(error);

@@ -249,9 +249,12 @@ static void add_pieces(struct psnap_capture_tables *tables, const struct view *v
         piece->words = (uint16_t)row->words;
         piece->block = row->block < view->header->blocks ? first_block + row->block : PSNAP_NONE;
         piece->is_plain = 1;
-        for (uint32_t k = 0; k < row->refs; k++)
-            piece->is_plain &= tables->refs[piece->first_ref + k].op == PSNAP_REF_PLAIN &&
-                               tables->refs[piece->first_ref + k].size != 0;
+        piece->rest = piece->patience = 0;
+        for (uint32_t k = 0; k < row->refs; k++) {
+            const struct psnap_capture_ref *ref = &tables->refs[piece->first_ref + k];
+            if (ref->op != PSNAP_REF_PLAIN || ref->size == 0)
+                piece->is_plain = 0;
+        }
     }
 }
 

@@ -24,8 +24,10 @@ struct psnap_capture_ref {
 struct psnap_capture_piece {
     uint32_t first_ref; /* in the program and in psnap_capture_tables.refs */
     uint16_t refs, words;
-    uint32_t block;    /* whose execution it counts, or PSNAP_NONE */
-    uint32_t is_plain; /* one word, one access per ref */
+    uint32_t block;   /* whose execution it counts, or PSNAP_NONE */
+    uint8_t is_plain; /* one word, one access per ref */
+    uint8_t rest;     /* records to go before a run of it is looked for again */
+    uint8_t patience; /* what rest becomes after looking in vain */
 };
 
 struct psnap_capture_module {

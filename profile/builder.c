@@ -315,9 +315,14 @@ static bool is_settled(struct builder *b, const struct psnap_run *run, uint64_t 
         uint64_t previous =
             run->first[before].address + (from - back) * (uint64_t)run->strides[before];
         uint64_t drift = left * (stride - (uint64_t)run->strides[before]);
-        unsigned bin;
         settled = settled_bin(b, (int64_t)(address - previous),
-                              (int64_t)(address - previous + drift), &bin);
+                              (int64_t)(address - previous + drift), &region->run_bin);
+    }
+    /* The last stride that was counted must be the one that recurs: a reference may have come
+     * into its region with repetition `from`. */
+    for (size_t k = 0; k < run->width && settled; k++) {
+        const struct build_region *region = b->refs[run->first[k].ref].region;
+        settled = region->row == region->run_bin;
     }
     return settled;
 }

@@ -39,9 +39,9 @@ struct build_region {
     uint32_t row;                    /* bin of the previous stride, or BUILD_ROW_START */
     uint32_t position;               /* in the loop's order */
 
-    uint32_t run_previous; /* scratch of put_run: the reference before in this region */
-    uint64_t visits;       /* times references came here from elsewhere */
-    uint32_t serial;       /* regions of the loop that were opened before */
+    uint32_t run_previous, run_bin; /* scratch of put_run: last reference and stride here */
+    uint64_t visits;                /* times references came here from elsewhere */
+    uint32_t serial;                /* regions of the loop that were opened before */
     uint16_t slot;
     uint8_t object_kind;
     bool named;         /* object was looked for */

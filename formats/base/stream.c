@@ -18,6 +18,14 @@ ssize_t psnap_source_next(struct psnap_source *source, struct psnap_access *bloc
     return source->ops->next(source, block, capacity, error);
 }
 
+ssize_t psnap_source_next_run(struct psnap_source *source, struct psnap_access *block,
+                              size_t capacity, struct psnap_run *run, struct psnap_error *error)
+{
+    run->count = 0;
+    return source->ops->next_run ? source->ops->next_run(source, block, capacity, run, error)
+                                 : source->ops->next(source, block, capacity, error);
+}
+
 void psnap_source_free(struct psnap_source *source)
 {
     if (source)
@@ -28,6 +36,34 @@ enum psnap_status psnap_sink_put(struct psnap_sink *sink, const struct psnap_acc
                                  size_t n, struct psnap_error *error)
 {
     return sink->ops->put(sink, block, n, error);
+}
+
+/* The accesses of a run, in blocks. */
+static enum psnap_status write_out(struct psnap_sink *sink, const struct psnap_run *run,
+                                   struct psnap_error *error)
+{
+    struct psnap_access block[256];
+    enum psnap_status status = PSNAP_OK;
+    size_t n = 0;
+
+    for (uint64_t i = 0; i < run->count && !status; i++)
+        for (size_t k = 0; k < run->width && !status; k++) {
+            block[n] = run->first[k];
+            block[n++].address += i * (uint64_t)run->strides[k];
+            if (n == sizeof block / sizeof *block) {
+                status = psnap_sink_put(sink, block, n, error);
+                n = 0;
+            }
+        }
+    if (n && !status)
+        status = psnap_sink_put(sink, block, n, error);
+    return status;
+}
+
+enum psnap_status psnap_sink_put_run(struct psnap_sink *sink, const struct psnap_run *run,
+                                     struct psnap_error *error)
+{
+    return sink->ops->put_run ? sink->ops->put_run(sink, run, error) : write_out(sink, run, error);
 }
 
 enum psnap_status psnap_sink_finish(struct psnap_sink *sink, struct psnap_error *error)
@@ -53,17 +89,21 @@ enum psnap_status psnap_pump(struct psnap_source *source, struct psnap_sink *sin
         goto out;
     }
     for (;;) {
-        const ssize_t n = psnap_source_next(source, block, PSNAP_BLOCK_ACCESSES, error);
+        struct psnap_run run;
+        const ssize_t n = psnap_source_next_run(source, block, PSNAP_BLOCK_ACCESSES, &run, error);
         if (n < 0) {
             status = (enum psnap_status)n;
             goto out;
         }
-        if (n == 0)
+        if (n == 0 && run.count == 0)
             break;
-        status = psnap_sink_put(sink, block, (size_t)n, error);
+        if (n)
+            status = psnap_sink_put(sink, block, (size_t)n, error);
+        if (!status && run.count)
+            status = psnap_sink_put_run(sink, &run, error);
         if (status != PSNAP_OK)
             goto out;
-        moved += (uint64_t)n;
+        moved += (uint64_t)n + run.count * run.width;
     }
     status = psnap_sink_finish(sink, error);
 out:
@@ -245,6 +285,17 @@ static enum psnap_status tee_sink_put(struct psnap_sink *self, const struct psna
     return PSNAP_OK;
 }
 
+static enum psnap_status tee_sink_put_run(struct psnap_sink *self, const struct psnap_run *run,
+                                          struct psnap_error *error)
+{
+    struct tee_sink *tee = (struct tee_sink *)self;
+    enum psnap_status status = PSNAP_OK;
+
+    for (size_t i = 0; i < tee->count && !status; i++)
+        status = psnap_sink_put_run(tee->sinks[i], run, error);
+    return status;
+}
+
 static enum psnap_status tee_sink_finish(struct psnap_sink *self, struct psnap_error *error)
 {
     struct tee_sink *tee = (struct tee_sink *)self;
@@ -264,7 +315,8 @@ static void plain_sink_free(struct psnap_sink *self)
 
 struct psnap_sink *psnap_tee_sink_new(struct psnap_sink *const *sinks, size_t n)
 {
-    static const struct psnap_sink_ops ops = {tee_sink_put, tee_sink_finish, plain_sink_free};
+    static const struct psnap_sink_ops ops = {tee_sink_put, tee_sink_finish, plain_sink_free,
+                                              tee_sink_put_run};
     struct tee_sink *tee = malloc(sizeof *tee + n * sizeof *sinks);
 
     if (!tee)

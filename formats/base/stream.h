@@ -25,6 +25,19 @@
 struct psnap_source;
 struct psnap_sink;
 
+/*
+ * `count` repetitions of `width` accesses whose addresses all advance by
+ * constant strides: what a loop does whose accesses are affine. The k-th access
+ * of repetition i is first[k] at address first[k].address + i * strides[k]
+ * (modulo 2^64). All refs belong to one block, none occurs twice.
+ */
+struct psnap_run {
+    const struct psnap_access *first;
+    const int64_t *strides;
+    size_t width;
+    uint64_t count;
+};
+
 struct psnap_source_ops {
     /*
      * Writes 1 to `capacity` accesses into `block` and returns how many; 0 at
@@ -35,6 +48,14 @@ struct psnap_source_ops {
     ssize_t (*next)(struct psnap_source *self, struct psnap_access *block, size_t capacity,
                     struct psnap_error *error);
     void (*free)(struct psnap_source *self);
+    /*
+     * As next, but the accesses in `block` (0 to n of them) may be followed by a
+     * run, which is valid until the next call; run->count is 0 when there is
+     * none. The stream ends with no accesses and no run. May be NULL. Both ways
+     * of reading may be mixed and deliver the same stream.
+     */
+    ssize_t (*next_run)(struct psnap_source *self, struct psnap_access *block, size_t capacity,
+                        struct psnap_run *run, struct psnap_error *error);
 };
 
 struct psnap_source {
@@ -49,6 +70,9 @@ struct psnap_sink_ops {
     /* The stream has ended: flush, write trailers. May be NULL. Called at most once. */
     enum psnap_status (*finish)(struct psnap_sink *self, struct psnap_error *error);
     void (*free)(struct psnap_sink *self);
+    /* Takes a run, equal to putting its accesses one by one. May be NULL. */
+    enum psnap_status (*put_run)(struct psnap_sink *self, const struct psnap_run *run,
+                                 struct psnap_error *error);
 };
 
 struct psnap_sink {
@@ -57,11 +81,18 @@ struct psnap_sink {
 
 PSNAP_API ssize_t psnap_source_next(struct psnap_source *source, struct psnap_access *block,
                                     size_t capacity, struct psnap_error *error);
+/* As next_run of the ops; a source that has none delivers blocks alone. */
+PSNAP_API ssize_t psnap_source_next_run(struct psnap_source *source, struct psnap_access *block,
+                                        size_t capacity, struct psnap_run *run,
+                                        struct psnap_error *error);
 PSNAP_API void psnap_source_free(struct psnap_source *source); /* NULL is legal */
 
 PSNAP_API enum psnap_status psnap_sink_put(struct psnap_sink *sink,
                                            const struct psnap_access *block, size_t n,
                                            struct psnap_error *error);
+/* A run, written out in blocks for a sink that takes none. */
+PSNAP_API enum psnap_status psnap_sink_put_run(struct psnap_sink *sink, const struct psnap_run *run,
+                                               struct psnap_error *error);
 PSNAP_API enum psnap_status psnap_sink_finish(struct psnap_sink *sink, struct psnap_error *error);
 PSNAP_API void psnap_sink_free(struct psnap_sink *sink); /* NULL is legal */
 

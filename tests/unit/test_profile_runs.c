@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Runs are a faster way to say the same: a builder that is given runs writes
+ * the profile that it writes for their accesses one by one. Random runs: of
+ * one to six references, with equal, different, zero and negative strides, in
+ * one region or several, mixed with single accesses.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/base/rng.h"
+#include "formats/base/stream.h"
+#include "profile/profile.h"
+
+enum { REFS = 12, LOOPS = 3 };
+
+static struct psnap_program *make_program(void)
+{
+    struct psnap_program *program = psnap_program_new();
+    for (uint32_t i = 0; i < LOOPS; i++) {
+        char id[8];
+        snprintf(id, sizeof id, "loop%u", (unsigned)i);
+        const char *name = psnap_program_string(program, id);
+        psnap_program_add_loop(program, &(struct psnap_loop){.id = name,
+                                                             .src_id = name,
+                                                             .function = name,
+                                                             .file = "",
+                                                             .parent = PSNAP_NONE,
+                                                             .header = PSNAP_NONE,
+                                                             .entry = PSNAP_NONE});
+        psnap_program_add_block(program, &(struct psnap_block){.loop = i});
+    }
+    for (uint32_t i = 0; i < REFS; i++)
+        psnap_program_add_ref(program, &(struct psnap_ref){.block = i % LOOPS,
+                                                           .loop = i % LOOPS,
+                                                           .kind = (uint8_t)(i % 2),
+                                                           .size = 8});
+    return program;
+}
+
+/* A run over some references of one loop, in up to three areas that may touch. */
+static struct psnap_run make_run(struct psnap_rng *rng, struct psnap_access *first,
+                                 int64_t *strides)
+{
+    static const int64_t choices[] = {8, 8, 8, 16, 64, 256, 264, 0, -8, -64, -300, 1, 4096};
+    uint32_t loop = (uint32_t)psnap_rng_below(rng, LOOPS);
+    size_t width = 1 + psnap_rng_below(rng, REFS / LOOPS);
+    int64_t common = choices[psnap_rng_below(rng, sizeof choices / sizeof *choices)];
+    bool is_uniform = psnap_rng_below(rng, 2);
+
+    for (size_t k = 0; k < width; k++) {
+        uint64_t area = 0x100000 + psnap_rng_below(rng, 3) * 0x1000;
+        uint32_t ref = loop + (uint32_t)k * LOOPS;
+        first[k] = (struct psnap_access){.address = area + 8 * psnap_rng_below(rng, 300),
+                                         .ref = ref,
+                                         .size = 8,
+                                         .kind = (uint8_t)(ref % 2)};
+        strides[k] =
+            is_uniform ? common : choices[psnap_rng_below(rng, sizeof choices / sizeof *choices)];
+    }
+    return (struct psnap_run){first, strides, width, 1 + psnap_rng_below(rng, 400)};
+}
+
+static char *profile_text(struct psnap_sink *builder, size_t *size)
+{
+    struct psnap_error error = {0};
+    char *text = NULL;
+    FILE *file = open_memstream(&text, size);
+    assert_int_equal(psnap_sink_finish(builder, &error), PSNAP_OK);
+    struct psnap_profile *profile = psnap_profile_builder_take(builder, &error);
+    assert_non_null(profile);
+    assert_int_equal(psnap_profile_write(profile, file, &error), PSNAP_OK);
+    fclose(file);
+    psnap_profile_free(profile);
+    psnap_sink_free(builder);
+    return text;
+}
+
+static void runs_equal_their_accesses(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 0; seed < 400; seed++) {
+        struct psnap_rng rng;
+        struct psnap_error error = {0};
+        struct psnap_program *program = make_program();
+        struct psnap_sink *by_run = psnap_profile_builder_new(program, NULL, &error);
+        struct psnap_sink *by_access = psnap_profile_builder_new(program, NULL, &error);
+        size_t size[2];
+
+        psnap_rng_init(&rng, seed);
+        for (unsigned i = 0; i < 40; i++) {
+            struct psnap_access first[REFS];
+            int64_t strides[REFS];
+            struct psnap_run run = make_run(&rng, first, strides);
+            assert_int_equal(psnap_sink_put_run(by_run, &run, &error), PSNAP_OK);
+            for (uint64_t r = 0; r < run.count; r++)
+                for (size_t k = 0; k < run.width; k++) {
+                    struct psnap_access access = first[k];
+                    access.address += r * (uint64_t)strides[k];
+                    assert_int_equal(psnap_sink_put(by_access, &access, 1, &error), PSNAP_OK);
+                }
+        }
+        char *a = profile_text(by_run, &size[0]), *b = profile_text(by_access, &size[1]);
+        if (strcmp(a, b) != 0)
+            fail_msg("seed %u: runs make another profile:\n%s\n---\n%s", (unsigned)seed, a, b);
+        free(a);
+        free(b);
+        psnap_program_free(program);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(runs_equal_their_accesses)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
