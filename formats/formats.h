@@ -46,6 +46,11 @@ PSNAP_API const struct psnap_format *psnap_format_at(size_t i);
 PSNAP_API struct psnap_source *psnap_trace_open(const char *path, const char *format,
                                                 struct psnap_error *error);
 
+/* The same of a file that is open already, a pipe for one, at its present position; `name` is used
+ * in errors. The source closes it (unless it is stdin), also when this fails. */
+PSNAP_API struct psnap_source *psnap_trace_open_file(FILE *file, const char *name,
+                                                     const char *format, struct psnap_error *error);
+
 /* Of a source that psnap_trace_open made: its format, and the bytes of input read so far. */
 PSNAP_API const struct psnap_format *psnap_trace_format(const struct psnap_source *source);
 PSNAP_API uint64_t psnap_trace_bytes(const struct psnap_source *source);

@@ -35,7 +35,12 @@ struct psnap_reader *psnap_reader_open(const char *path, struct psnap_error *err
         psnap_error_system(error, errno, "cannot open '%s'", path);
         return NULL;
     }
-    return psnap_reader_new(read_file, close_file, file, file == stdin ? "stdin" : path, error);
+    return psnap_reader_of_file(file, file == stdin ? "stdin" : path, error);
+}
+
+struct psnap_reader *psnap_reader_of_file(FILE *file, const char *name, struct psnap_error *error)
+{
+    return psnap_reader_new(read_file, close_file, file, name, error);
 }
 
 struct psnap_reader *psnap_reader_new(ssize_t (*read_some)(void *, void *, size_t),

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/types.h>
 
 #include "formats/base/status.h"
@@ -31,6 +32,9 @@ struct psnap_reader {
 
 /* A reader of `path` ("-": stdin). NULL on failure, with `error` filled. */
 struct psnap_reader *psnap_reader_open(const char *path, struct psnap_error *error);
+
+/* The same of an open file, which the reader closes unless it is stdin. */
+struct psnap_reader *psnap_reader_of_file(FILE *file, const char *name, struct psnap_error *error);
 
 /* A reader with the given `read` and `close`; takes `context` over, also when it fails. */
 struct psnap_reader *psnap_reader_new(ssize_t (*read)(void *, void *, size_t),

@@ -133,6 +133,14 @@ struct psnap_source *psnap_trace_open(const char *path, const char *format,
     return reader ? psnap_trace_open_reader(reader, format, error) : NULL;
 }
 
+struct psnap_source *psnap_trace_open_file(FILE *file, const char *name, const char *format,
+                                           struct psnap_error *error)
+{
+    struct psnap_reader *reader = psnap_reader_of_file(file, name, error);
+
+    return reader ? psnap_trace_open_reader(reader, format, error) : NULL;
+}
+
 const struct psnap_format *psnap_trace_format(const struct psnap_source *source)
 {
     return ((const struct psnap_trace *)source)->format;
