@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Out of memory: each job below is run again and again with its first, second,
+ * third, ... allocation failing, until it gets by without a failure. Each time
+ * it either does its work or says PSNAP_ERROR_MEMORY, and gives everything
+ * back. Our malloc stands before glibc's, so libyaml's allocations fail as well;
+ * sanitizers want to stand there themselves, so their builds skip this.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "formats/base/output.h"
+#include "formats/base/program.h"
+#include "formats/base/stream.h"
+#include "formats/base/yaml.h"
+
+#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
+#    define SANITIZED 1
+#elif defined __has_feature
+#    if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#        define SANITIZED 1
+#    endif
+#endif
+
+#if !defined SANITIZED && defined __GLIBC__
+
+void *__libc_malloc(size_t size);
+void *__libc_calloc(size_t n, size_t size);
+void *__libc_realloc(void *memory, size_t size);
+void __libc_free(void *memory);
+
+static bool armed;
+static long countdown; /* the allocation that fails: 1 is the next */
+static long held;      /* allocated while armed and not freed */
+static bool failed;
+
+static bool fails(void)
+{
+    if (!armed || --countdown != 0)
+        return false;
+    failed = true;
+    errno = ENOMEM;
+    return true;
+}
+
+static void *taken(void *memory)
+{
+    held += armed && memory;
+    return memory;
+}
+
+/* Visible, or the libraries would not find them. */
+#    define VISIBLE __attribute__((visibility("default")))
+
+VISIBLE void *malloc(size_t size)
+{
+    return fails() ? NULL : taken(__libc_malloc(size));
+}
+
+VISIBLE void *calloc(size_t n, size_t size)
+{
+    return fails() ? NULL : taken(__libc_calloc(n, size));
+}
+
+VISIBLE void *realloc(void *memory, size_t size)
+{
+    void *larger = fails() ? NULL : __libc_realloc(memory, size);
+
+    if (!memory)
+        taken(larger);
+    return larger;
+}
+
+VISIBLE void free(void *memory)
+{
+    held -= armed && memory;
+    __libc_free(memory);
+}
+
+/* The jobs. Each returns what its work came to and frees all it got. */
+
+static FILE *sink_file; /* opened beforehand: stdio's own allocations are not ours */
+
+static enum psnap_status read_yaml(struct psnap_error *error)
+{
+    static const char text[] = "a: {b: [1, 2, 'three'], c: d}\nlist:\n- x\n- y: z\n  k: v\n";
+    struct psnap_yaml_doc *doc = psnap_yaml_read_text(text, sizeof text - 1, "t", error);
+
+    if (!doc)
+        return error->code;
+    psnap_yaml_doc_free(doc);
+    return PSNAP_OK;
+}
+
+static enum psnap_status write_yaml(struct psnap_error *error)
+{
+    struct psnap_yaml_doc *doc = psnap_yaml_doc_new("t");
+    enum psnap_status status;
+
+    if (!doc)
+        return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
+    /* a builder that checks nothing */
+    struct psnap_yaml_node *root = psnap_yaml_add_map(doc, NULL, NULL, PSNAP_YAML_BLOCK);
+    for (uint64_t i = 0; i < 200; i++) {
+        char key[16];
+        snprintf(key, sizeof key, "k%d", (int)i);
+        struct psnap_yaml_node *list = psnap_yaml_add_sequence(doc, root, key, PSNAP_YAML_FLOW);
+        psnap_yaml_add_u64(doc, list, NULL, i);
+        psnap_yaml_add_text(doc, list, NULL, "text");
+        psnap_yaml_add_real(doc, list, NULL, 0.5);
+    }
+    status = psnap_yaml_write(doc, sink_file, error);
+    psnap_yaml_doc_free(doc);
+    return status;
+}
+
+static enum psnap_status build_program(struct psnap_error *error)
+{
+    static const char *const argv[] = {"prog", "-x", NULL};
+    struct psnap_program *program = psnap_program_new();
+    enum psnap_status status = PSNAP_ERROR_MEMORY;
+
+    if (!program)
+        goto out;
+    if (psnap_program_set_command(program, argv) || psnap_program_add_anonymous(program, "trace"))
+        goto out;
+    for (uint32_t i = 0; i < 100; i++) {
+        const struct psnap_object object = {i, 1, psnap_program_string(program, "o"), 0};
+        if (!object.name || psnap_program_add_object(program, &object) == PSNAP_NONE)
+            goto out;
+    }
+    status = PSNAP_OK;
+out:
+    psnap_program_free(program);
+    return status ? psnap_error_set(error, status, "out of memory") : status;
+}
+
+static enum psnap_status pump(struct psnap_error *error)
+{
+    static struct psnap_access accesses[10000];
+    struct psnap_source *source = psnap_vector_source_new(accesses, 10000, NULL);
+    struct psnap_sink *vector = psnap_vector_sink_new(), *tee = psnap_tee_sink_new(&vector, 1);
+    enum psnap_status status = PSNAP_ERROR_MEMORY;
+
+    if (source)
+        source = psnap_limit_source_new(source, 1, UINT64_MAX); /* frees it when it fails */
+    if (source && vector && tee)
+        status = psnap_pump(source, tee, NULL, error);
+    else
+        psnap_error_set(error, status, "out of memory");
+    psnap_source_free(source);
+    psnap_sink_free(tee);
+    psnap_sink_free(vector);
+    return status;
+}
+
+static char path[64];
+
+static enum psnap_status write_output(struct psnap_error *error)
+{
+    struct psnap_output *output = psnap_output_open(path, true, error);
+
+    if (!output)
+        return error->code;
+    fputs("x", psnap_output_file(output));
+    return psnap_output_commit(output, error);
+}
+
+static void run_job(enum psnap_status (*job)(struct psnap_error *))
+{
+    for (long n = 1;; n++) {
+        struct psnap_error error = {0};
+        enum psnap_status status;
+        countdown = n;
+        held = 0;
+        failed = false;
+        armed = true;
+        status = job(&error);
+        armed = false;
+        if (held)
+            fail_msg("failure %ld: %ld allocations are lost", n, held);
+        if (status) {
+            assert_true(failed);
+            assert_int_equal(status, PSNAP_ERROR_MEMORY);
+            assert_int_equal(error.code, PSNAP_ERROR_MEMORY);
+            assert_true(error.message[0]);
+        }
+        if (!failed) {
+            assert_true(n > 3); /* the failures were ours to have */
+            break;
+        }
+    }
+}
+
+static void reading_yaml(void **state)
+{
+    (void)state;
+    run_job(read_yaml);
+}
+
+static void writing_yaml(void **state)
+{
+    (void)state;
+    run_job(write_yaml);
+}
+
+static void building_a_program(void **state)
+{
+    (void)state;
+    run_job(build_program);
+}
+
+static void pumping(void **state)
+{
+    (void)state;
+    run_job(pump);
+}
+
+static void writing_a_file(void **state)
+{
+    (void)state;
+    snprintf(path, sizeof path, "/tmp/psnap-memory-%ld", (long)getpid());
+    run_job(write_output);
+    assert_int_equal(unlink(path), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reading_yaml),       cmocka_unit_test(writing_yaml),
+        cmocka_unit_test(building_a_program), cmocka_unit_test(pumping),
+        cmocka_unit_test(writing_a_file),
+    };
+    static char buffer[4096];
+
+    sink_file = fopen("/dev/null", "w");
+    setvbuf(sink_file, buffer, _IOFBF, sizeof buffer);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
+
+#else
+
+int main(void)
+{
+    return 0;
+}
+
+#endif
