@@ -14,6 +14,10 @@ static const struct psnap_command commands[] = {
     {"c++", "compile C++ likewise", psnap_cmd_cxx},
     {"record", "run an instrumented program and keep its profile", psnap_cmd_record},
     {"collect", NULL, psnap_cmd_collect}, /* started by programs, not by people */
+    {"profile", "make a profile of a trace", psnap_cmd_profile},
+    {"replay", "make a synthetic stream of a profile", psnap_cmd_replay},
+    {"show", "a profile for people", psnap_cmd_show},
+    {"check", "validate profiles", psnap_cmd_check},
     {"info", "what is in a trace or profile", psnap_cmd_info},
     {"formats", "list and describe trace formats", psnap_cmd_formats},
     {"help", "list the commands, or explain one", psnap_cmd_help},

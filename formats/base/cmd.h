@@ -33,6 +33,10 @@ int psnap_cmd_info(int argc, char **argv);
 int psnap_cmd_compare(int argc, char **argv);
 int psnap_cmd_machines(int argc, char **argv);
 int psnap_cmd_sim(int argc, char **argv);
+int psnap_cmd_check(int argc, char **argv);
+int psnap_cmd_profile(int argc, char **argv);
+int psnap_cmd_replay(int argc, char **argv);
+int psnap_cmd_show(int argc, char **argv);
 
 /* A command: psnap.c holds the table of them. argv[0] is the command's name. */
 struct psnap_command {

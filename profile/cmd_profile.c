@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * psnap profile: the profile of any input's stream. The stream is not kept:
+ * what a profile needs is counted as it goes by.
+ */
+#include <string.h>
+
+#include "formats/base/cmd.h"
+#include "formats/base/output.h"
+#include "profile/profile.h"
+#include "replay/cmd_input.h"
+
+struct request {
+    const char *input, *output, *model, *schedule;
+    struct psnap_input_options options;
+    struct psnap_builder_options builder;
+    uint64_t limit;
+    bool force;
+};
+
+/* The stream's profile, or NULL with `error` filled. */
+static struct psnap_profile *build(const struct request *request, uint64_t *count,
+                                   struct psnap_error *error)
+{
+    struct psnap_source *source = psnap_input_open(request->input, &request->options, error);
+    struct psnap_sink *builder =
+        source ? psnap_profile_builder_new(source->program, &request->builder, error) : NULL;
+    struct psnap_profile *profile = NULL;
+
+    if (builder && psnap_pump(source, builder, count, error) == PSNAP_OK)
+        profile = psnap_profile_builder_take(builder, error);
+    psnap_sink_free(builder);
+    psnap_source_free(source);
+    return profile;
+}
+
+static int profile(const struct request *request)
+{
+    struct psnap_error error;
+    struct psnap_profile *built = NULL;
+    struct psnap_output *output = psnap_output_open(request->output, request->force, &error);
+    uint64_t count = 0;
+    char digits[32];
+    enum psnap_status status = PSNAP_ERROR_IO;
+
+    if (output)
+        built = build(request, &count, &error);
+    if (built)
+        status = psnap_profile_write(built, psnap_output_file(output), &error);
+    if (status == PSNAP_OK)
+        status = psnap_output_commit(output, &error);
+    else
+        psnap_output_abandon(output);
+    if (status == PSNAP_OK)
+        fprintf(stderr, "psnap profile: %s accesses in %u loops of '%s' to '%s'\n",
+                psnap_group_digits(count, digits), (unsigned)built->loop_count, request->input,
+                request->output);
+    psnap_profile_free(built);
+    return status == PSNAP_OK ? PSNAP_EXIT_DONE : psnap_cmd_fail("profile", &error);
+}
+
+int psnap_cmd_profile(int argc, char **argv)
+{
+    struct request request = {.model = "psnap",
+                              .schedule = "visits",
+                              .options = PSNAP_INPUT_DEFAULTS,
+                              .builder = {.region_gap_bytes = PSNAP_REGION_GAP_DEFAULT},
+                              .limit = PSNAP_REGION_LIMIT_DEFAULT};
+    const struct psnap_option options[] = {
+        {PSNAP_OPTION_TEXT, 'o', "output", &request.output, "P.yaml", "where to ('-': stdout)"},
+        {PSNAP_OPTION_TEXT, 0, "model", &request.model, "MODEL", "psnap, the published one"},
+        {PSNAP_OPTION_SIZE, 0, "gap", &request.builder.region_gap_bytes, "BYTES",
+         "how far from a region an access still joins it; 256"},
+        {PSNAP_OPTION_U64, 0, "regions", &request.limit, "N",
+         "regions of a loop before rarely used ones are merged; 128"},
+        {PSNAP_OPTION_TEXT, 0, "schedule", &request.schedule, "ORDER",
+         "visits: how loops alternate; first: each once, by first access"},
+        {PSNAP_OPTION_TEXT, 0, "from", &request.options.from, "FORMAT",
+         "of the input; else it is recognised"},
+        {PSNAP_OPTION_U64, 0, "seed", &request.options.seed, "N", "when the input is replayed"},
+        {PSNAP_OPTION_U64, 0, "skip", &request.options.skip, "N", "leave out the first N accesses"},
+        {PSNAP_OPTION_U64, 0, "count", &request.options.count, "N", "take at most N accesses"},
+        {PSNAP_OPTION_FLAG, 0, "force", &request.force, NULL, "overwrite P.yaml"},
+        {.type = PSNAP_OPTION_END},
+    };
+    const struct psnap_usage usage = {
+        "psnap profile INPUT -o P.yaml [--model psnap] [--gap BYTES] [--from FORMAT]",
+        "Writes the profile of INPUT's accesses: a trace in any format that can be\n"
+        "read, a profile (which is replayed) or '-'.",
+        options};
+    int status;
+    const int operands = psnap_options_parse(argc, argv, &usage, false, &status);
+
+    if (operands < 0)
+        return status;
+    if (operands != 1 || !request.output)
+        return psnap_cmd_usage("profile", operands != 1 ? "one input, please" : "-o is missing");
+    if (strcmp(request.model, "psnap") != 0)
+        return psnap_cmd_usage("profile", "there is no model '%s', only psnap", request.model);
+    if (request.builder.region_gap_bytes < 1 ||
+        request.builder.region_gap_bytes > PSNAP_REGION_GAP_MAX)
+        return psnap_cmd_usage("profile", "a gap is 1 to 2^40 bytes");
+    if (request.limit < PSNAP_REGION_LIMIT_MIN || request.limit > PSNAP_REGION_LIMIT_MAX)
+        return psnap_cmd_usage("profile", "--regions is %u to %u", PSNAP_REGION_LIMIT_MIN,
+                               PSNAP_REGION_LIMIT_MAX);
+    if (strcmp(request.schedule, "visits") != 0 && strcmp(request.schedule, "first") != 0)
+        return psnap_cmd_usage("profile", "--schedule is visits or first, not '%s'",
+                               request.schedule);
+    request.builder.schedule =
+        *request.schedule == 'v' ? PSNAP_SCHEDULE_VISITS : PSNAP_SCHEDULE_FIRST;
+    request.builder.region_limit = (uint32_t)request.limit;
+    request.input = argv[1];
+    return profile(&request);
+}

@@ -1,0 +1,426 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * psnap show: a profile for people. The program and the totals, the hottest
+ * loops with their share of the accesses, their working set and the strides
+ * that dominate; with --loop one loop's regions. --json has the same fields.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/base/cmd.h"
+#include "formats/base/json.h"
+#include "formats/base/layout.h"
+#include "profile/profile.h"
+#include "profile/yaml_keys.h"
+
+struct request {
+    const char *path, *loop;
+    uint64_t top;
+    bool json;
+};
+
+/* What is shown of a loop as a whole. */
+struct summary {
+    uint32_t index;
+    uint64_t working_set_bytes; /* sum over regions */
+    uint64_t loads, stores;     /* atomics count as stores */
+    uint64_t strides[PSNAP_STRIDE_BINS];
+};
+
+static void summarise(const struct psnap_profile_loop *loop, uint32_t index,
+                      struct summary *summary)
+{
+    memset(summary, 0, sizeof *summary);
+    summary->index = index;
+    for (uint32_t i = 0; i < loop->region_count; i++) {
+        const struct psnap_profile_region *region = &loop->regions[i];
+        summary->working_set_bytes += region->bytes;
+        summary->loads += region->kinds[PSNAP_LOAD];
+        summary->stores += region->kinds[PSNAP_STORE] + region->kinds[PSNAP_ATOMIC];
+        for (unsigned s = 0; s < region->stride_count; s++)
+            summary->strides[region->strides[s].bin] += region->strides[s].count;
+    }
+}
+
+/* "12.5 MiB", "800 B". */
+static const char *human_bytes(uint64_t bytes, char text[32])
+{
+    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+    double value = (double)bytes;
+    unsigned unit = 0;
+
+    for (; value >= 1024 && unit < 6; unit++)
+        value /= 1024;
+    snprintf(text, 32, unit && value < 100 ? "%.1f %s" : "%.0f %s", value, units[unit]);
+    return text;
+}
+
+/* "8 75 %, random 25 %": the bins with most strides, at most three of at least 5 %. */
+static const char *human_strides(const uint64_t counts[PSNAP_STRIDE_BINS], char *text, size_t size)
+{
+    bool shown[PSNAP_STRIDE_BINS] = {false};
+    uint64_t sum = 0;
+    size_t used = 0;
+
+    text[0] = '\0';
+    for (unsigned bin = 0; bin < PSNAP_STRIDE_BINS; bin++)
+        sum += counts[bin];
+    for (unsigned n = 0; n < 3; n++) {
+        unsigned best = PSNAP_STRIDE_BINS;
+        double percent;
+        for (unsigned bin = 0; bin < PSNAP_STRIDE_BINS; bin++)
+            if (!shown[bin] && counts[bin] &&
+                (best == PSNAP_STRIDE_BINS || counts[bin] > counts[best]))
+                best = bin;
+        percent = best < PSNAP_STRIDE_BINS ? 100.0 * (double)counts[best] / (double)sum : 0;
+        if (percent < 5)
+            break;
+        shown[best] = true;
+        used += (size_t)snprintf(text + used, size - used, "%s%s %.0f %%", n ? ", " : "",
+                                 psnap_stride_label(best), percent);
+    }
+    return text[0] ? text : "-";
+}
+
+static const char *human_source(const struct psnap_profile_loop *loop, char *text, size_t size)
+{
+    if (loop->src_line)
+        snprintf(text, size, "%s:%" PRIu32, loop->file, loop->src_line);
+    else
+        snprintf(text, size, "%s", *loop->file ? loop->file : "-");
+    return text;
+}
+
+static double share(uint64_t part, uint64_t whole)
+{
+    return whole ? (double)part / (double)whole : 0;
+}
+
+static void print_program(const struct psnap_profile *profile)
+{
+    const struct psnap_provenance *from = &profile->provenance;
+
+    printf("program    %s", *from->name ? from->name : "unknown");
+    if (from->command && from->command[0]) {
+        printf(" (");
+        for (const char *const *word = from->command; *word; word++)
+            printf("%s%s", word == from->command ? "" : " ", *word);
+        printf(")");
+    }
+    putchar('\n');
+    if (*from->compiler || *from->host)
+        printf("built      %s%s%s\n", from->compiler, *from->compiler && *from->host ? ", " : "",
+               from->host);
+    if (*from->recorded)
+        printf("recorded   %s\n", from->recorded);
+    printf("model      %s, gap %" PRIu64 " bytes, %" PRIu32 " regions per loop\n", profile->model,
+           profile->region_gap_bytes, profile->region_limit);
+}
+
+static void print_totals(const struct psnap_profile *profile)
+{
+    struct psnap_profile_totals totals;
+    char digits[32], bytes[32];
+    const char *separator = "operations ";
+
+    psnap_profile_totals(profile, &totals);
+    printf("accesses   %s in %" PRIu32 " loops, %s\n", psnap_group_digits(totals.accesses, digits),
+           profile->loop_count, human_bytes(totals.bytes, bytes));
+    printf("           %s loads", psnap_group_digits(totals.loads, digits));
+    printf(", %s stores", psnap_group_digits(totals.stores, digits));
+    if (totals.atomics)
+        printf(", %s atomics", psnap_group_digits(totals.atomics, digits));
+    putchar('\n');
+    for (unsigned op = 0; op < PSNAP_OPERATION_COUNT; op++)
+        if (totals.operations[op]) {
+            printf("%s%s %s", separator, psnap_operation_name(op),
+                   psnap_group_digits(totals.operations[op], digits));
+            separator = ", ";
+        }
+    if (separator[0] == ',')
+        putchar('\n');
+}
+
+static void print_loops(const struct psnap_profile *profile, const struct summary *summaries,
+                        uint32_t count, uint64_t accesses)
+{
+    static const char *const headings[] = {"loop",    "source",      "accesses",       "share",
+                                           "regions", "working set", "strides (bytes)"};
+    struct psnap_table *table = psnap_table_new(7, headings);
+    char text[4096], bytes[32];
+
+    for (size_t column = 2; column < 6; column++)
+        psnap_table_align_right(table, column);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct psnap_profile_loop *loop = &profile->loops[summaries[i].index];
+        psnap_table_cell(table, "%s", loop->id);
+        psnap_table_cell(table, "%s", human_source(loop, text, sizeof text));
+        psnap_table_cell(table, "%s", psnap_group_digits(loop->accesses, bytes));
+        psnap_table_cell(table, "%.1f %%", 100 * share(loop->accesses, accesses));
+        psnap_table_cell(table, "%" PRIu32, loop->region_count);
+        psnap_table_cell(table, "%s", human_bytes(summaries[i].working_set_bytes, bytes));
+        psnap_table_cell(table, "%s", human_strides(summaries[i].strides, text, sizeof text));
+    }
+    putchar('\n');
+    psnap_table_print(table, stdout);
+    psnap_table_free(table);
+    if (count < profile->loop_count)
+        printf("(%" PRIu32 " of %" PRIu32 " loops; --top N shows more)\n", count,
+               profile->loop_count);
+}
+
+static void print_regions(const struct psnap_profile_loop *loop)
+{
+    static const char *const headings[] = {"region", "object",      "accesses", "share",
+                                           "stores", "working set", "place",    "strides (bytes)"};
+    struct psnap_table *table = psnap_table_new(8, headings);
+    char text[256], bytes[32];
+
+    for (size_t column = 2; column < 6; column++)
+        psnap_table_align_right(table, column);
+    for (uint32_t i = 0; i < loop->region_count; i++) {
+        const struct psnap_profile_region *region = &loop->regions[i];
+        const struct psnap_place place = psnap_layout_split(region->low);
+        uint64_t strides[PSNAP_STRIDE_BINS] = {0};
+        for (unsigned s = 0; s < region->stride_count; s++)
+            strides[region->strides[s].bin] = region->strides[s].count;
+        psnap_table_cell(table, "%s", region->id);
+        psnap_table_cell(table, "%s", region->object ? region->object : "-");
+        psnap_table_cell(table, "%s", psnap_group_digits(region->accesses, bytes));
+        psnap_table_cell(table, "%.1f %%", 100 * share(region->accesses, loop->accesses));
+        psnap_table_cell(table, "%.0f %%",
+                         100 *
+                             share(region->accesses - region->kinds[PSNAP_LOAD], region->accesses));
+        psnap_table_cell(table, "%s", human_bytes(region->bytes, bytes));
+        psnap_table_cell(table, "%s%+" PRId64, psnap_group_name(place.group), place.offset);
+        psnap_table_cell(table, "%s", human_strides(strides, text, sizeof text));
+    }
+    putchar('\n');
+    psnap_table_print(table, stdout);
+    psnap_table_free(table);
+}
+
+static void print_loop(const struct psnap_profile *profile, const struct summary *summary,
+                       uint64_t accesses)
+{
+    const struct psnap_profile_loop *loop = &profile->loops[summary->index];
+    char text[4096], digits[32];
+
+    printf("loop       %s", loop->id);
+    if (strcmp(loop->id, loop->src_id) != 0)
+        printf(", part of %s", loop->src_id);
+    printf("\nfunction   %s at %s\n", loop->function, human_source(loop, text, sizeof text));
+    printf("nest       depth %" PRIu32, loop->depth);
+    for (uint32_t l = loop->parent; l != PSNAP_NONE; l = profile->loops[l].parent)
+        printf(", in %s", profile->loops[l].id);
+    putchar('\n');
+    if (loop->entries != UINT64_MAX)
+        printf("entries    %s\n", psnap_group_digits(loop->entries, digits));
+    if (loop->iterations != UINT64_MAX) {
+        printf("iterations %s", psnap_group_digits(loop->iterations, digits));
+        if (loop->entries && loop->entries != UINT64_MAX)
+            printf(", %.6g per entry", (double)loop->iterations / (double)loop->entries);
+        putchar('\n');
+    }
+    printf("accesses   %s, %.1f %% of all\n", psnap_group_digits(loop->accesses, digits),
+           100 * share(loop->accesses, accesses));
+    for (unsigned op = 0; op < PSNAP_OPERATION_COUNT; op++)
+        if (loop->operations[op])
+            printf("%-10s %s\n", psnap_operation_name(op),
+                   psnap_group_digits(loop->operations[op], digits));
+    if (loop->region_count)
+        print_regions(loop);
+}
+
+static void json_strides(struct psnap_json *json, const uint64_t counts[PSNAP_STRIDE_BINS])
+{
+    psnap_json_begin_object(json, "strides");
+    for (unsigned bin = 0; bin < PSNAP_STRIDE_BINS; bin++)
+        if (counts[bin])
+            psnap_json_u64(json, psnap_stride_label(bin), counts[bin]);
+    psnap_json_end_object(json);
+}
+
+static void json_operations(struct psnap_json *json, const uint64_t counts[PSNAP_OPERATION_COUNT])
+{
+    psnap_json_begin_object(json, "operations");
+    for (unsigned op = 0; op < PSNAP_OPERATION_COUNT; op++)
+        if (counts[op])
+            psnap_json_u64(json, psnap_operation_name(op), counts[op]);
+    psnap_json_end_object(json);
+}
+
+static void json_region(struct psnap_json *json, const struct psnap_profile_region *region)
+{
+    const struct psnap_place place = psnap_layout_split(region->low);
+    uint64_t strides[PSNAP_STRIDE_BINS] = {0};
+
+    for (unsigned s = 0; s < region->stride_count; s++)
+        strides[region->strides[s].bin] = region->strides[s].count;
+    psnap_json_begin_object(json, NULL);
+    psnap_json_text(json, "id", region->id);
+    if (region->object)
+        psnap_json_text(json, psnap_object_keys[region->object_kind], region->object);
+    psnap_json_u64(json, "accesses", region->accesses);
+    for (unsigned kind = 0; kind < 3; kind++)
+        psnap_json_u64(json, psnap_kind_keys[kind], region->kinds[kind]);
+    psnap_json_u64(json, "working_set_bytes", region->bytes);
+    psnap_json_text(json, "group", psnap_group_name(place.group));
+    psnap_json_u64(json, "index", place.index);
+    psnap_json_i64(json, "offset", place.offset);
+    json_strides(json, strides);
+    psnap_json_end_object(json);
+}
+
+static void json_loop(struct psnap_json *json, const struct psnap_profile *profile,
+                      const struct summary *summary, uint64_t accesses, bool regions)
+{
+    const struct psnap_profile_loop *loop = &profile->loops[summary->index];
+
+    psnap_json_begin_object(json, NULL);
+    psnap_json_text(json, "id", loop->id);
+    psnap_json_text(json, "part_of", loop->src_id);
+    psnap_json_text(json, "function", loop->function);
+    psnap_json_text(json, "file", loop->file);
+    psnap_json_u64(json, "src_line", loop->src_line);
+    psnap_json_u64(json, "depth", loop->depth);
+    if (loop->parent != PSNAP_NONE)
+        psnap_json_text(json, "parent", profile->loops[loop->parent].id);
+    if (loop->entries != UINT64_MAX)
+        psnap_json_u64(json, "entries", loop->entries);
+    if (loop->iterations != UINT64_MAX)
+        psnap_json_u64(json, "iterations", loop->iterations);
+    psnap_json_u64(json, "accesses", loop->accesses);
+    psnap_json_real(json, "share", share(loop->accesses, accesses));
+    psnap_json_u64(json, "loads", summary->loads);
+    psnap_json_u64(json, "stores", summary->stores);
+    psnap_json_u64(json, "working_set_bytes", summary->working_set_bytes);
+    json_strides(json, summary->strides);
+    json_operations(json, loop->operations);
+    if (regions) {
+        psnap_json_begin_array(json, "regions");
+        for (uint32_t i = 0; i < loop->region_count; i++)
+            json_region(json, &loop->regions[i]);
+        psnap_json_end_array(json);
+    } else {
+        psnap_json_u64(json, "region_count", loop->region_count);
+    }
+    psnap_json_end_object(json);
+}
+
+static void print_json(const struct request *request, const struct psnap_profile *profile,
+                       const struct summary *summaries, uint32_t count)
+{
+    struct psnap_profile_totals totals;
+    struct psnap_json json;
+
+    psnap_profile_totals(profile, &totals);
+    psnap_json_init(&json, stdout);
+    psnap_json_begin_object(&json, NULL);
+    psnap_json_u64(&json, "psnap", 1);
+    psnap_json_text(&json, "command", "show");
+    psnap_json_text(&json, "program", profile->provenance.name);
+    psnap_json_text(&json, "model", profile->model);
+    psnap_json_u64(&json, "accesses", totals.accesses);
+    psnap_json_u64(&json, "loads", totals.loads);
+    psnap_json_u64(&json, "stores", totals.stores);
+    psnap_json_u64(&json, "atomics", totals.atomics);
+    psnap_json_u64(&json, "bytes", totals.bytes);
+    json_operations(&json, totals.operations);
+    psnap_json_u64(&json, "loop_count", profile->loop_count);
+    psnap_json_begin_array(&json, "loops");
+    for (uint32_t i = 0; i < count; i++)
+        json_loop(&json, profile, &summaries[i], totals.accesses, request->loop != NULL);
+    psnap_json_end_array(&json);
+    psnap_json_end_object(&json);
+}
+
+static const struct psnap_profile *sorted_profile; /* qsort has no argument for this */
+
+static int compare_hot(const void *a, const void *b)
+{
+    const struct summary *p = a, *q = b;
+    const uint64_t x = sorted_profile->loops[p->index].accesses;
+    const uint64_t y = sorted_profile->loops[q->index].accesses;
+
+    if (x != y)
+        return x > y ? -1 : 1;
+    return p->index < q->index ? -1 : p->index > q->index;
+}
+
+/* Shows the `top` hottest loops, or the one asked for. */
+static int show(const struct request *request, const struct psnap_profile *profile)
+{
+    struct summary *summaries = calloc(profile->loop_count + 1, sizeof *summaries);
+    struct psnap_profile_totals totals;
+    uint32_t count = 0;
+    int status = PSNAP_EXIT_DONE;
+
+    if (!summaries)
+        return PSNAP_EXIT_FAILED;
+    psnap_profile_totals(profile, &totals);
+    for (uint32_t i = 0; i < profile->loop_count; i++)
+        if (!request->loop || !strcmp(request->loop, profile->loops[i].id))
+            summarise(&profile->loops[i], i, &summaries[count++]);
+    sorted_profile = profile;
+    qsort(summaries, count, sizeof *summaries, compare_hot);
+    if (count > request->top)
+        count = (uint32_t)request->top;
+    if (request->loop && !count) {
+        fprintf(stderr, "psnap show: there is no loop '%s' in '%s'\n", request->loop,
+                request->path);
+        status = PSNAP_EXIT_FAILED;
+    } else if (request->json) {
+        print_json(request, profile, summaries, count);
+    } else if (request->loop) {
+        print_loop(profile, &summaries[0], totals.accesses);
+    } else {
+        print_program(profile);
+        print_totals(profile);
+        print_loops(profile, summaries, count, totals.accesses);
+    }
+    free(summaries);
+    return status;
+}
+
+int psnap_cmd_show(int argc, char **argv)
+{
+    struct request request = {.top = 20};
+    const struct psnap_option options[] = {
+        {PSNAP_OPTION_TEXT, 0, "loop", &request.loop, "ID", "one loop, with its regions"},
+        {PSNAP_OPTION_U64, 0, "top", &request.top, "N", "so many of the hottest loops; 20"},
+        {PSNAP_OPTION_FLAG, 0, "json", &request.json, NULL, "for programs"},
+        {.type = PSNAP_OPTION_END},
+    };
+    const struct psnap_usage usage = {
+        "psnap show P.yaml [--loop ID] [--top N] [--json]",
+        "Shows a profile: program, totals, and its hottest loops with their share of the\n"
+        "accesses, working set (of all regions together) and dominating strides.",
+        options};
+    struct psnap_profile *profile = NULL;
+    struct psnap_error error;
+    FILE *file;
+    int status;
+    const int operands = psnap_options_parse(argc, argv, &usage, false, &status);
+
+    if (operands < 0)
+        return status;
+    if (operands != 1)
+        return psnap_cmd_usage("show", "one profile, please");
+    request.path = argv[1];
+    file = strcmp(request.path, "-") != 0 ? fopen(request.path, "rbe") : stdin;
+    if (file)
+        profile = psnap_profile_read(file, file == stdin ? "stdin" : request.path, &error);
+    else
+        psnap_error_set(&error, PSNAP_ERROR_IO, "cannot open '%s': %s", request.path,
+                        strerror(errno));
+    if (file && file != stdin)
+        fclose(file);
+    if (!profile)
+        return psnap_cmd_fail("show", &error);
+    status = show(&request, profile);
+    psnap_profile_free(profile);
+    return psnap_cmd_close_stdout("show", status);
+}

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * psnap replay: a profile's synthetic stream to a file in any format that can
+ * be written.
+ */
+#include <string.h>
+#include <unistd.h>
+
+#include "formats/base/cmd.h"
+#include "formats/base/output.h"
+#include "formats/formats.h"
+#include "replay/cmd_input.h"
+
+struct request {
+    const char *profile, *output, *format;
+    struct psnap_input_options options;
+    bool force;
+};
+
+/* The format that -f or the output's suffix says, pst when neither does. */
+static const char *choose_format(const struct request *request)
+{
+    const char *dot = strrchr(request->output, '.');
+
+    if (request->format)
+        return request->format;
+    return dot && psnap_format_find(dot + 1) ? dot + 1 : "pst";
+}
+
+/* Binary output would make a mess of a terminal. */
+static bool spares_terminal(const char *output, const char *format)
+{
+    static const char *const texts[] = {"din", "xdin", "lackey", "csv"};
+
+    if (strcmp(output, "-") != 0 || !isatty(STDOUT_FILENO))
+        return true;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (!strcmp(texts[i], format))
+            return true;
+    return false;
+}
+
+/* Says on stderr what was written, and with which settings. */
+static void report(const struct request *request, const char *format, uint64_t count)
+{
+    char digits[32];
+
+    fprintf(stderr, "psnap replay: %s accesses", psnap_group_digits(count, digits));
+    if (request->options.skip)
+        fprintf(stderr, " after the first %s", psnap_group_digits(request->options.skip, digits));
+    fprintf(stderr, " of '%s' with seed %s", request->profile,
+            psnap_group_digits(request->options.seed, digits));
+    fprintf(stderr, " to '%s' as %s\n", request->output, format);
+    if (psnap_format_find(format)->loses[0])
+        fprintf(stderr, "psnap replay: %s does not keep: %s\n", format,
+                psnap_format_find(format)->loses);
+}
+
+static int replay(const struct request *request, const char *format)
+{
+    struct psnap_error error;
+    struct psnap_source *source = psnap_input_open(request->profile, &request->options, &error);
+    struct psnap_output *output = NULL;
+    struct psnap_sink *sink = NULL;
+    uint64_t count = 0;
+    enum psnap_status status = PSNAP_ERROR_IO;
+
+    if (source)
+        output = psnap_output_open(request->output, request->force, &error);
+    if (output)
+        sink = psnap_trace_writer_new(format, psnap_output_file(output), source->program, &error);
+    if (sink)
+        status = psnap_pump(source, sink, &count, &error);
+    psnap_sink_free(sink);
+    psnap_source_free(source);
+    if (status == PSNAP_OK)
+        status = psnap_output_commit(output, &error);
+    else
+        psnap_output_abandon(output);
+    if (status != PSNAP_OK)
+        return psnap_cmd_fail("replay", &error);
+    report(request, format, count);
+    return PSNAP_EXIT_DONE;
+}
+
+int psnap_cmd_replay(int argc, char **argv)
+{
+    struct request request = {.output = "-", .options = PSNAP_INPUT_DEFAULTS};
+    const struct psnap_option options[] = {
+        {PSNAP_OPTION_TEXT, 'o', "output", &request.output, "FILE", "where to; else stdout"},
+        {PSNAP_OPTION_TEXT, 'f', "format", &request.format, "FORMAT",
+         "of the output; else FILE's suffix, or pst"},
+        {PSNAP_OPTION_U64, 0, "seed", &request.options.seed, "N",
+         "of what is random; 0 unless said"},
+        {PSNAP_OPTION_U64, 0, "skip", &request.options.skip, "N", "leave out the first N accesses"},
+        {PSNAP_OPTION_U64, 0, "count", &request.options.count, "N", "write at most N accesses"},
+        {PSNAP_OPTION_FLAG, 0, "force", &request.force, NULL, "overwrite FILE"},
+        {.type = PSNAP_OPTION_END},
+    };
+    const struct psnap_usage usage = {
+        "psnap replay P.yaml [-f FORMAT] [-o FILE] [--seed N] [--skip N] [--count N]",
+        "Writes the synthetic address stream of a profile. The same profile and seed\n"
+        "give the same stream. 'psnap formats' lists the formats.",
+        options};
+    const char *format;
+    int status;
+    const int operands = psnap_options_parse(argc, argv, &usage, false, &status);
+
+    if (operands < 0)
+        return status;
+    if (operands != 1)
+        return psnap_cmd_usage("replay", "one profile, please");
+    request.profile = argv[1];
+    request.options.from = "profile";
+    format = choose_format(&request);
+    if (!psnap_format_find(format) || !psnap_format_find(format)->writable)
+        return psnap_cmd_usage("replay", "'%s' is no format that can be written", format);
+    if (!spares_terminal(request.output, format))
+        return psnap_cmd_usage("replay", "%s is binary: give -o FILE, or redirect", format);
+    return replay(&request, format);
+}
