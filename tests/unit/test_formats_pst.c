@@ -280,6 +280,31 @@ static void test_newer_version(void **state)
     assert_int_equal(error.code, PSNAP_ERROR_CORRUPT);
 }
 
+/*
+ * rich.pst was written by write_random(3, 500, 5, 64) when version 1 was new:
+ * it must be readable for ever. (Its random numbers are those of base/rng.)
+ */
+static void test_golden(void **state)
+{
+    struct written written = {0};
+    struct psnap_error error;
+    enum psnap_status status;
+    struct psnap_access *back;
+    size_t n;
+    struct psnap_source *source = psnap_trace_open("tests/golden/formats/rich.pst", NULL, &error);
+
+    (void)state;
+    assert_non_null(source);
+    write_random(&written, 3, 500, 5, SMALL_CHUNK);
+    back = read_all(source, &n, &status, &error);
+    assert_int_equal(status, PSNAP_OK);
+    assert_same_accesses(written.accesses, written.count, back, n);
+    assert_same_program(written.program, source->program);
+    free(back);
+    psnap_source_free(source);
+    release(&written);
+}
+
 static void test_bad_accesses_are_refused(void **state)
 {
     static const struct psnap_access bad[] = {
@@ -352,6 +377,7 @@ int main(void)
         cmocka_unit_test(test_bit_flips),
         cmocka_unit_test(test_frames_out_of_place),
         cmocka_unit_test(test_newer_version),
+        cmocka_unit_test(test_golden),
         cmocka_unit_test(test_bad_accesses_are_refused),
         cmocka_unit_test(test_regular_streams_are_tiny),
     };
