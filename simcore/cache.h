@@ -81,16 +81,14 @@ bool cache_listed_mark_dirty(struct cache *cache, uint64_t line);
 enum cache_touch cache_listed_touch(struct cache *cache, uint64_t line, bool dirty,
                                     uint64_t *victim);
 
-/* Looks a word up in a set and moves it to the front, shifting the words before it by one. */
-static inline enum cache_touch cache_set_touch(uint64_t *set, uint32_t ways, uint64_t word,
-                                               bool dirty, uint64_t *victim)
+#define CACHE_INLINE static inline __attribute__((always_inline))
+
+/* Looks for a word behind the front of its set and moves it there, shifting what was before it. */
+CACHE_INLINE enum cache_touch cache_set_touch(uint64_t *set, uint32_t ways, uint64_t word,
+                                              bool dirty, uint64_t *victim)
 {
     uint64_t carried = set[0];
 
-    if ((carried ^ word) <= CACHE_DIRTY) {
-        set[0] = carried | dirty;
-        return CACHE_HIT;
-    }
     for (uint32_t way = 1; way < ways; way++) {
         const uint64_t found = set[way];
         set[way] = carried;
@@ -118,16 +116,29 @@ static inline uint64_t *cache_set(const struct cache *cache, enum cache_kind kin
  * evicted line when that was dirty. `kind` is cache->kind, as a constant where
  * speed matters.
  */
-static inline __attribute__((always_inline)) enum cache_touch
-cache_touch(struct cache *cache, enum cache_kind kind, uint64_t address, bool dirty,
-            uint64_t *victim)
+CACHE_INLINE enum cache_touch cache_touch(struct cache *cache, enum cache_kind kind,
+                                          uint64_t address, bool dirty, uint64_t *victim)
 {
     const uint64_t line = address >> cache->line_shift;
+    const uint64_t word = (line << cache->line_shift) | CACHE_VALID;
+    uint64_t *set;
 
     if (kind == CACHE_LISTED)
         return cache_listed_touch(cache, line, dirty, victim);
-    return cache_set_touch(cache_set(cache, kind, line), cache->ways,
-                           (line << cache->line_shift) | CACHE_VALID, dirty, victim);
+    set = cache_set(cache, kind, line);
+    if ((set[0] ^ word) <= CACHE_DIRTY) {
+        if (dirty) /* no store on loads: the next access need not wait for it */
+            set[0] = word | CACHE_DIRTY;
+        return CACHE_HIT;
+    }
+    switch (cache->ways) { /* the usual ones as constants: their loops are unrolled */
+    case 8:
+        return cache_set_touch(set, 8, word, dirty, victim);
+    case 16:
+        return cache_set_touch(set, 16, word, dirty, victim);
+    default:
+        return cache_set_touch(set, cache->ways, word, dirty, victim);
+    }
 }
 
 #endif

@@ -31,6 +31,14 @@ static uint64_t mask_of(uint64_t offset, uint64_t n) /* n >= 1 bits from `offset
     return UINT64_MAX >> (64 - n) << offset;
 }
 
+static struct request whole(const struct psnap_access *access, uint32_t index)
+{
+    return (struct request){.address = access->address,
+                            .bytes = mask_of(0, access->size),
+                            .access = index,
+                            .size = access->size};
+}
+
 static void send(struct level *next, struct request request)
 {
     if (UNLIKELY(next->queued == HIERARCHY_QUEUE))
@@ -88,19 +96,16 @@ HOT void serve_split(struct level *level, enum cache_kind kind, struct request r
     }
 }
 
-/* The usual access: within one line, which it seeks whole or in part. */
-HOT void serve_line(struct level *level, enum cache_kind kind, const struct request *request,
-                    bool store)
+/* The usual access, within one line: true when it was there. */
+HOT bool serve_line(struct level *level, struct cache *cache, enum cache_kind kind,
+                    uint64_t address, bool store, uint32_t access)
 {
     uint64_t victim;
-    const enum cache_touch touch =
-        cache_touch(&level->cache, kind, request->address, store, &victim);
+    const enum cache_touch touch = cache_touch(cache, kind, address, store, &victim);
 
-    if (touch == CACHE_HIT)
-        return;
     if (touch == CACHE_MISS_DIRTY)
-        evict(level, victim, request->access);
-    pass_on(level, *request);
+        evict(level, victim, access);
+    return touch == CACHE_HIT;
 }
 
 /* Lines that are here become dirty, without being used; the rest goes further down. */
@@ -122,24 +127,26 @@ static void serve_write_back(struct level *level, const struct request *request)
     }
 }
 
-HOT bool within_line(const struct level *level, uint64_t address, uint64_t size)
+HOT bool within_line(const struct cache *cache, uint64_t address, uint64_t size)
 {
-    const uint64_t line_bytes = level->cache.line_bytes;
-
-    return (address & (line_bytes - 1)) + size <= line_bytes;
+    return (address & (cache->line_bytes - 1)) + size <= cache->line_bytes;
 }
 
 HOT void serve_queue(struct level *level, enum cache_kind kind)
 {
+    struct cache copy = level->cache; /* nothing else can change it: it stays in registers */
+    struct cache *cache = kind == CACHE_LISTED ? &level->cache : &copy;
+
     for (uint32_t i = 0; i < level->queued; i++) {
         const struct request *request = &level->queue[i];
 
-        if (UNLIKELY(request->write_back))
+        if (UNLIKELY(request->write_back)) {
             serve_write_back(level, request);
-        else if (LIKELY(within_line(level, request->address, request->size)))
-            serve_line(level, kind, request, false);
-        else
+        } else if (UNLIKELY(!within_line(cache, request->address, request->size))) {
             serve_split(level, kind, *request, false);
+        } else if (!serve_line(level, cache, kind, request->address, false, request->access)) {
+            pass_on(level, *request);
+        }
     }
     level->queued = 0;
 }
@@ -147,17 +154,17 @@ HOT void serve_queue(struct level *level, enum cache_kind kind)
 HOT void serve_block(struct level *level, enum cache_kind kind, const struct psnap_access *block,
                      size_t n)
 {
-    for (size_t i = 0; i < n; i++) {
-        const struct psnap_access *access = &block[i];
-        const struct request request = {.address = access->address,
-                                        .bytes = mask_of(0, access->size),
-                                        .access = (uint32_t)i,
-                                        .size = access->size};
+    struct cache copy = level->cache;
+    struct cache *cache = kind == CACHE_LISTED ? &level->cache : &copy;
 
-        if (LIKELY(within_line(level, request.address, request.size)))
-            serve_line(level, kind, &request, access->kind != PSNAP_LOAD);
-        else
-            serve_split(level, kind, request, access->kind != PSNAP_LOAD);
+    for (uint32_t i = 0; i < n; i++) {
+        const struct psnap_access *access = &block[i];
+        const bool store = access->kind != PSNAP_LOAD;
+
+        if (UNLIKELY(!within_line(cache, access->address, access->size)))
+            serve_split(level, kind, whole(access, i), store);
+        else if (!serve_line(level, cache, kind, access->address, store, i))
+            pass_on(level, whole(access, i));
     }
 }
 

@@ -58,70 +58,84 @@ static bool counts_grow(struct counts *counts, size_t width, uint32_t rows)
     return true;
 }
 
-/* Everything the hot loop and the counters rely on; one pass that vectorises. */
-static enum psnap_status check_block(struct sim *sim, const struct psnap_access *block, size_t n,
-                                     struct psnap_error *error)
+static bool makes_sense(const struct psnap_access *access, uint32_t refs)
 {
-    unsigned bad = 0;
-    uint32_t threads = sim->threads;
-    const uint32_t refs = sim->program->ref_count;
-
-    for (size_t i = 0; i < n; i++) {
-        threads = block[i].thread >= threads ? block[i].thread + UINT32_C(1) : threads;
-        bad |= (unsigned)(block[i].ref >= refs) | (unsigned)(block[i].kind > PSNAP_ATOMIC) |
-               (unsigned)((uint8_t)(block[i].size - 1) >= PSNAP_ACCESS_SIZE_MAX);
-    }
-    sim->threads = threads;
-    if (!bad)
-        return PSNAP_OK;
-    for (size_t i = 0; i < n; i++) {
-        const struct psnap_access *access = &block[i];
-        if (access->ref >= refs || access->kind > PSNAP_ATOMIC || access->size < 1 ||
-            access->size > PSNAP_ACCESS_SIZE_MAX)
-            return psnap_error_set(error, PSNAP_ERROR_VALUE,
-                                   "access %" PRIu64 " of the stream makes no sense: reference "
-                                   "%" PRIu32 " of %" PRIu32 ", kind %u, %u bytes",
-                                   sim->accesses + i, access->ref, refs, access->kind,
-                                   access->size);
-    }
-    return PSNAP_OK;
+    return access->ref < refs && access->kind <= PSNAP_ATOMIC && access->size >= 1 &&
+           access->size <= PSNAP_ACCESS_SIZE_MAX;
 }
 
-static enum psnap_status fill_rows(struct sim *sim, const struct psnap_access *block, size_t n,
-                                   struct psnap_error *error)
+static enum psnap_status nonsense(const struct sim *sim, const struct psnap_access *block,
+                                  struct psnap_error *error)
 {
-    uint32_t *tags = sim->rows[PSNAP_SIM_TAG];
-    enum psnap_status status;
+    const uint32_t refs = sim->program->ref_count;
+    size_t i = 0;
+
+    while (makes_sense(&block[i], refs))
+        i++;
+    return psnap_error_set(error, PSNAP_ERROR_VALUE,
+                           "access %" PRIu64 " of the stream makes no sense: reference %" PRIu32
+                           " of %" PRIu32 ", kind %u, %u bytes",
+                           sim->accesses + i, block[i].ref, refs, block[i].kind, block[i].size);
+}
+
+static uint32_t highest_of(const uint32_t *rows, size_t n)
+{
+    uint32_t highest = 0;
 
     for (size_t i = 0; i < n; i++)
-        sim->rows[PSNAP_SIM_REF][i] = block[i].ref;
+        highest = rows[i] > highest ? rows[i] : highest;
+    return highest;
+}
+
+/* Checks what the hot loop and the counters rely on, and fills the rows of the views. */
+static enum psnap_status survey(struct sim *sim, const struct psnap_access *block, size_t n,
+                                uint32_t highest[PSNAP_SIM_VIEW_COUNT], struct psnap_error *error)
+{
+    uint32_t *refs = sim->rows[PSNAP_SIM_REF], *tags = sim->rows[PSNAP_SIM_TAG];
+    uint32_t thread = 0;
+    unsigned bad = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        refs[i] = block[i].ref;
+        thread = block[i].thread > thread ? block[i].thread : thread;
+        bad |= (unsigned)(block[i].kind > PSNAP_ATOMIC) |
+               (unsigned)((uint8_t)(block[i].size - 1) >= PSNAP_ACCESS_SIZE_MAX);
+    }
+    highest[PSNAP_SIM_REF] = highest_of(refs, n);
+    highest[PSNAP_SIM_THREAD] = thread;
+    if (bad || highest[PSNAP_SIM_REF] >= sim->program->ref_count)
+        return nonsense(sim, block, error);
+    if (thread >= sim->threads)
+        sim->threads = thread + 1;
     if (sim->counted[PSNAP_SIM_THREAD])
         for (size_t i = 0; i < n; i++)
             sim->rows[PSNAP_SIM_THREAD][i] = block[i].thread;
     if (sim->counted[PSNAP_SIM_TAG]) {
-        status = sim->options.tagger(sim->options.tagger_context, block, n, tags, error);
+        enum psnap_status status =
+            sim->options.tagger(sim->options.tagger_context, block, n, tags, error);
         if (status != PSNAP_OK)
             return status;
-    }
-    for (int view = 0; view < PSNAP_SIM_VIEW_COUNT; view++) {
-        uint32_t highest = 0;
-
-        if (!sim->counted[view])
-            continue;
-        for (size_t i = 0; i < n; i++)
-            highest = sim->rows[view][i] > highest ? sim->rows[view][i] : highest;
-        if (highest >= PSNAP_SIM_ROWS_MAX)
-            return psnap_error_set(error, PSNAP_ERROR_MEMORY,
-                                   "the stream has more than %" PRIu32 " rows to count by",
-                                   PSNAP_SIM_ROWS_MAX);
-        for (size_t i = 0; i < sim->run_count; i++)
-            if (!counts_grow(&sim->runs[i].views[view], sim->runs[i].width, highest + 1))
-                return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for counts");
+        highest[PSNAP_SIM_TAG] = highest_of(tags, n);
     }
     return PSNAP_OK;
 }
 
-static void count(struct run *run, const uint32_t *rows, uint64_t *numbers, size_t n)
+/* Makes room for rows up to `highest` on every machine. */
+static enum psnap_status make_room(struct sim *sim, int view, uint32_t highest,
+                                   struct psnap_error *error)
+{
+    if (highest >= PSNAP_SIM_ROWS_MAX)
+        return psnap_error_set(error, PSNAP_ERROR_MEMORY,
+                               "the stream has more than %" PRIu32 " rows to count by",
+                               PSNAP_SIM_ROWS_MAX);
+    for (size_t i = 0; i < sim->run_count; i++)
+        if (!counts_grow(&sim->runs[i].views[view], sim->runs[i].width, highest + 1))
+            return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for counts");
+    return PSNAP_OK;
+}
+
+/* Adds what came of the block in hand to a view's numbers. */
+static void count(const struct run *run, const uint32_t *rows, uint64_t *numbers, size_t n)
 {
     const struct hierarchy *hierarchy = run->hierarchy;
     const size_t width = run->width;
@@ -139,27 +153,40 @@ static void count(struct run *run, const uint32_t *rows, uint64_t *numbers, size
     }
 }
 
+/* At most HIERARCHY_BLOCK accesses. */
+static enum psnap_status put_part(struct sim *sim, const struct psnap_access *block, size_t n,
+                                  struct psnap_error *error)
+{
+    uint32_t highest[PSNAP_SIM_VIEW_COUNT];
+    enum psnap_status status = survey(sim, block, n, highest, error);
+
+    for (int view = 0; view < PSNAP_SIM_VIEW_COUNT && status == PSNAP_OK; view++)
+        if (sim->counted[view])
+            status = make_room(sim, view, highest[view], error);
+    if (status != PSNAP_OK)
+        return status;
+    for (size_t i = 0; i < sim->run_count; i++) {
+        struct run *run = &sim->runs[i];
+
+        hierarchy_run(run->hierarchy, block, n);
+        for (int view = 0; view < PSNAP_SIM_VIEW_COUNT; view++)
+            if (sim->counted[view])
+                count(run, sim->rows[view], run->views[view].numbers, n);
+    }
+    sim->accesses += n;
+    return PSNAP_OK;
+}
+
 static enum psnap_status sim_put(struct psnap_sink *self, const struct psnap_access *block,
                                  size_t n, struct psnap_error *error)
 {
     struct sim *sim = (struct sim *)self;
-    enum psnap_status status = check_block(sim, block, n, error);
+    enum psnap_status status = PSNAP_OK;
 
-    while (status == PSNAP_OK && n) {
+    while (n && status == PSNAP_OK) {
         const size_t part = n < HIERARCHY_BLOCK ? n : HIERARCHY_BLOCK;
 
-        status = fill_rows(sim, block, part, error);
-        if (status != PSNAP_OK)
-            break;
-        for (size_t i = 0; i < sim->run_count; i++) {
-            struct run *run = &sim->runs[i];
-
-            hierarchy_run(run->hierarchy, block, part);
-            for (int view = 0; view < PSNAP_SIM_VIEW_COUNT; view++)
-                if (sim->counted[view])
-                    count(run, sim->rows[view], run->views[view].numbers, part);
-        }
-        sim->accesses += part;
+        status = put_part(sim, block, part, error);
         block += part;
         n -= part;
     }
