@@ -196,6 +196,95 @@ static void tee_feeds_all_until_one_fails(void **state)
     psnap_sink_free(NULL);
 }
 
+/* A source that delivers a few accesses, then a run, again and again. */
+struct run_source {
+    struct psnap_source base;
+    struct psnap_rng rng;
+    int calls;
+    struct psnap_access first[5];
+    int64_t strides[5];
+    struct psnap_sink *expected; /* takes what has been delivered, one by one */
+};
+
+static ssize_t run_next(struct psnap_source *self, struct psnap_access *block, size_t capacity,
+                        struct psnap_run *run, struct psnap_error *error)
+{
+    struct run_source *source = (struct run_source *)self;
+    struct psnap_rng *rng = &source->rng;
+    const size_t n = psnap_rng_below(rng, capacity < 3 ? capacity : 3);
+
+    if (source->calls-- == 0)
+        return 0;
+    for (size_t i = 0; i < n; i++)
+        block[i] = (struct psnap_access){psnap_rng_next(rng), (uint32_t)i, 4, PSNAP_STORE, 0};
+    psnap_sink_put(source->expected, block, n, error);
+    *run = (struct psnap_run){source->first, source->strides, 1 + psnap_rng_below(rng, 5),
+                              n ? psnap_rng_below(rng, 400) : 1 + psnap_rng_below(rng, 400)};
+    for (size_t k = 0; k < run->width; k++) {
+        source->first[k] =
+            (struct psnap_access){psnap_rng_next(rng), (uint32_t)k, 8, PSNAP_LOAD, 0};
+        source->strides[k] = (int64_t)psnap_rng_next(rng) >> psnap_rng_below(rng, 64);
+    }
+    for (uint64_t i = 0; i < run->count; i++)
+        for (size_t k = 0; k < run->width; k++) {
+            struct psnap_access access = source->first[k];
+            access.address += i * (uint64_t)source->strides[k];
+            psnap_sink_put(source->expected, &access, 1, error);
+        }
+    return (ssize_t)n;
+}
+
+/* A sink that counts accesses, of runs without writing them out. */
+struct run_sink {
+    struct psnap_sink base;
+    uint64_t put, run;
+};
+
+static enum psnap_status run_sink_put(struct psnap_sink *self, const struct psnap_access *block,
+                                      size_t n, struct psnap_error *error)
+{
+    (void)block, (void)error;
+    ((struct run_sink *)self)->put += n;
+    return PSNAP_OK;
+}
+
+static enum psnap_status run_sink_put_run(struct psnap_sink *self, const struct psnap_run *run,
+                                          struct psnap_error *error)
+{
+    (void)error;
+    ((struct run_sink *)self)->run += run->count * run->width;
+    return PSNAP_OK;
+}
+
+static void runs_are_written_out_for_who_knows_none(void **state)
+{
+    static const struct psnap_source_ops source_ops = {NULL, NULL, run_next};
+    static const struct psnap_sink_ops sink_ops = {run_sink_put, NULL, no_free, run_sink_put_run};
+    struct run_source source = {.base = {&source_ops, NULL}, .calls = 500};
+    struct run_sink knows = {.base = {&sink_ops}};
+    struct psnap_sink *plain = psnap_vector_sink_new();
+    struct psnap_sink *tee = psnap_tee_sink_new((struct psnap_sink *[]){plain, &knows.base}, 2);
+    const struct psnap_access *got, *expected;
+    size_t got_count, expected_count;
+    uint64_t moved;
+
+    (void)state;
+    psnap_rng_init(&source.rng, 11);
+    source.expected = psnap_vector_sink_new();
+    assert_int_equal(psnap_pump(&source.base, tee, &moved, NULL), PSNAP_OK);
+    got = psnap_vector_sink_data(plain, &got_count);
+    expected = psnap_vector_sink_data(source.expected, &expected_count);
+    assert_true(expected_count > 100000);
+    assert_int_equal(got_count, expected_count);
+    assert_memory_equal(got, expected, got_count * sizeof *got);
+    assert_int_equal(moved, expected_count);
+    assert_int_equal(knows.put + knows.run, expected_count);
+    assert_true(knows.put > 0 && knows.run > 0);
+    psnap_sink_free(tee);
+    psnap_sink_free(plain);
+    psnap_sink_free(source.expected);
+}
+
 static void null_swallows(void **state)
 {
     struct psnap_access *accesses = make_accesses(10000);
@@ -219,6 +308,7 @@ int main(void)
         cmocka_unit_test(vector_source_shares_a_given_program),
         cmocka_unit_test(pump_passes_errors_on),
         cmocka_unit_test(tee_feeds_all_until_one_fails),
+        cmocka_unit_test(runs_are_written_out_for_who_knows_none),
         cmocka_unit_test(null_swallows),
     };
 

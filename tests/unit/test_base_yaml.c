@@ -340,7 +340,9 @@ static void written_documents_look_right(void **state)
     psnap_yaml_add_u64(doc, strides, NULL, UINT64_MAX);
     psnap_yaml_add_i64(doc, strides, NULL, INT64_MIN);
     psnap_yaml_add_real(doc, strides, NULL, 0.1);
-    psnap_yaml_add_text(doc, region, "12", "12");
+    psnap_yaml_add_text(doc, region, "12", "12"); /* keys are texts anyway, so numbers are plain */
+    psnap_yaml_add_text(doc, region, "-8", "eight");
+    psnap_yaml_add_text(doc, region, "007", "bond");
     psnap_yaml_add_text(doc, loop, "id", "spmv:30.vector");
     psnap_yaml_add_text(doc, loop, "yes", "no");
     psnap_yaml_add_text(doc, loop, "n", "");
@@ -353,7 +355,7 @@ static void written_documents_look_right(void **state)
     text = write_text(doc);
     assert_string_equal(text, "loops:\n"
                               "- region: {strides: [18446744073709551615, -9223372036854775808, "
-                              "0.1], '12': '12'}\n"
+                              "0.1], 12: '12', -8: eight, '007': bond}\n"
                               "  id: spmv:30.vector\n"
                               "  'yes': 'no'\n"
                               "  n: ''\n"
