@@ -18,9 +18,12 @@ static const struct psnap_command commands[] = {
     {"replay", "make a synthetic stream of a profile", psnap_cmd_replay},
     {"show", "a profile for people", psnap_cmd_show},
     {"check", "validate profiles", psnap_cmd_check},
+    {"convert", "write a stream in another trace format", psnap_cmd_convert},
     {"info", "what is in a trace or profile", psnap_cmd_info},
     {"formats", "list and describe trace formats", psnap_cmd_formats},
     {"help", "list the commands, or explain one", psnap_cmd_help},
+    {"sim", "simulate the caches of machines: hit rates", psnap_cmd_sim},
+    {"compare", "how far two streams are apart in the caches", psnap_cmd_compare},
     {"machines", "list and describe machines", psnap_cmd_machines},
 };
 
