@@ -27,7 +27,7 @@ static inline unsigned char *psnap_bytes_extend(struct psnap_bytes *bytes, size_
 
     if (bytes->failed)
         return NULL;
-    if (bytes->room - bytes->size < n) {
+    if (!bytes->data || bytes->room - bytes->size < n) {
         const size_t room = (bytes->size + n) * 2 + 64;
         unsigned char *larger = realloc(bytes->data, room);
         if (!larger) {

@@ -76,6 +76,8 @@ static int convert(const struct conversion *conversion)
                                       source->program, &error);
     if (sink)
         status = pump(conversion, source, sink, &count, &error);
+    if (sink && status != PSNAP_OK && !error.file[0]) /* not the input's */
+        psnap_error_at(&error, conversion->output, 0, 0);
     psnap_sink_free(sink);
     psnap_source_free(source);
     if (status == PSNAP_OK) {
@@ -84,8 +86,6 @@ static int convert(const struct conversion *conversion)
     } else {
         psnap_output_abandon(output);
     }
-    if (status == PSNAP_ERROR_IO && !error.file[0])
-        psnap_error_at(&error, conversion->output, 0, 0);
     if (status != PSNAP_OK)
         return psnap_cmd_fail("convert", &error);
     report(conversion, count, bytes);

@@ -8,7 +8,7 @@
  * and blocks, refs and objects for traces. A trace has no regions and a
  * profile no blocks: what does not apply is null. `bytes` is the input's size.
  */
-#include <inttypes.h>
+#include <errno.h>
 #include <math.h>
 #include <string.h>
 
@@ -16,6 +16,7 @@
 #include "formats/base/json.h"
 #include "formats/formats.h"
 #include "profile/profile.h"
+#include "replay/cmd_input.h"
 
 #define NOT_APPLICABLE UINT64_MAX
 
@@ -127,11 +128,12 @@ static int print_info(const struct info *info, bool json)
     return psnap_cmd_close_stdout("info", PSNAP_EXIT_DONE);
 }
 
-static int info_trace(const char *path, const char *from, bool json)
+/* Closes the file. */
+static int info_trace(FILE *file, const char *name, const char *from, bool json)
 {
     struct psnap_error error;
     struct info info = {.regions = NOT_APPLICABLE};
-    struct psnap_source *source = psnap_trace_open(path, from, &error);
+    struct psnap_source *source = psnap_trace_open_file(file, name, from, &error);
     const struct psnap_program *program;
     int status;
 
@@ -152,10 +154,10 @@ static int info_trace(const char *path, const char *from, bool json)
     return status;
 }
 
-static int info_profile(FILE *file, const char *path, bool json)
+static int info_profile(FILE *file, const char *name, bool json)
 {
     struct psnap_error error;
-    struct psnap_profile *profile = psnap_profile_read(file, path, &error);
+    struct psnap_profile *profile = psnap_profile_read(file, name, &error);
     struct psnap_profile_totals totals;
     struct info info = {.format = "profile",
                         .blocks = NOT_APPLICABLE,
@@ -177,29 +179,21 @@ static int info_profile(FILE *file, const char *path, bool json)
     return status;
 }
 
-/* A profile is YAML and begins with a key, a comment, a directive or a brace; no trace does. */
-static bool is_profile(FILE *file)
-{
-    const int first = getc(file);
-
-    if (first == EOF)
-        return false;
-    ungetc(first, file);
-    return first == 'p' || first == '#' || first == '%' || first == '{';
-}
-
 static int info(const char *path, const char *from, bool json)
 {
     FILE *file = strcmp(path, "-") != 0 ? fopen(path, "rb") : stdin;
-    const bool profile = file && !from && is_profile(file);
+    const char *name = file == stdin ? "stdin" : path;
+    struct psnap_error error;
     int status;
 
-    /* A file that cannot be opened is opened again by psnap_trace_open, which says why. */
-    if (profile)
-        status = info_profile(file, file == stdin ? "stdin" : path, json);
-    else
-        status = info_trace(path, from, json);
-    if (file && file != stdin)
+    if (!file) {
+        psnap_error_system(&error, errno, "cannot open '%s'", path);
+        return psnap_cmd_fail("info", &error);
+    }
+    if (from ? strcmp(from, "profile") != 0 : !psnap_input_is_profile(file))
+        return info_trace(file, name, from, json);
+    status = info_profile(file, name, json);
+    if (file != stdin)
         fclose(file);
     return status;
 }

@@ -96,13 +96,13 @@ static bool reserve(struct psnap_pst_decoder *decoder)
             return false;
         decoder->lane_room = decoder->lane_count;
     }
-    if (decoder->token_room < decoder->token_count) {
+    if (decoder->token_room <= decoder->token_count) { /* one more: never NULL */
         release_tokens(decoder);
-        decoder->values = malloc(decoder->token_count * sizeof *decoder->values);
-        decoder->runs = malloc(decoder->token_count * sizeof *decoder->runs);
+        decoder->token_room = decoder->token_count + 1;
+        decoder->values = malloc(decoder->token_room * sizeof *decoder->values);
+        decoder->runs = malloc(decoder->token_room * sizeof *decoder->runs);
         if (!decoder->values || !decoder->runs)
             return false;
-        decoder->token_room = decoder->token_count;
     }
     if (decoder->jump_room < decoder->jump_count) {
         release_jumps(decoder);

@@ -17,7 +17,7 @@
 
 /* Whether YAML that may be a profile begins here: `psnap: 1`, a comment, a document mark, a
  * directive, a quoted key, a flow map. */
-static bool looks_like_profile(FILE *file)
+bool psnap_input_is_profile(FILE *file)
 {
     const int first = getc(file);
 
@@ -75,13 +75,13 @@ struct psnap_source *psnap_input_open(const char *path, const struct psnap_input
 
     options = options ? options : &defaults;
     if (!file) {
-        psnap_error_set(error, PSNAP_ERROR_IO, "cannot open '%s': %s", path, strerror(errno));
+        psnap_error_system(error, errno, "cannot open '%s'", path);
         return NULL;
     }
     if (options->from)
         is_trace = strcmp(options->from, "profile") != 0;
     else
-        is_trace = !looks_like_profile(file);
+        is_trace = !psnap_input_is_profile(file);
     source = is_trace ? psnap_trace_open_file(file, name, options->from, error)
                       : open_profile(file, name, options, error);
     return source ? limit(source, is_trace, options, error) : NULL;

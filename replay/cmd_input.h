@@ -7,7 +7,9 @@
 #ifndef PSNAP_CMD_INPUT_H
 #define PSNAP_CMD_INPUT_H
 
+#include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "formats/base/status.h"
 #include "formats/base/stream.h"
@@ -20,6 +22,9 @@ struct psnap_input_options {
 };
 
 #define PSNAP_INPUT_DEFAULTS {.from = NULL, .seed = 0, .skip = 0, .count = UINT64_MAX}
+
+/* Whether an open input begins as a profile does, and no trace; its first byte is put back. */
+bool psnap_input_is_profile(FILE *file);
 
 /* `options` NULL means PSNAP_INPUT_DEFAULTS. NULL on failure, with `error` filled. */
 struct psnap_source *psnap_input_open(const char *path, const struct psnap_input_options *options,

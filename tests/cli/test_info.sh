@@ -1,0 +1,50 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# psnap info: the JSON of the contract for a trace in every format, for people
+# too, and errors.
+set -eu
+
+golden=$PSNAP_SOURCE/tests/golden/formats
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+
+fail() {
+    echo "test_info: $*" >&2
+    exit 1
+}
+
+# has FILE TEXT: the JSON, blanks aside, contains it
+has() {
+    tr -d ' \n' < "$1" | grep -qF -- "$2" || fail "$2 is not in $(cat "$1")"
+}
+
+for format in din xdin lackey csv pst; do
+    file=$golden/small.$format
+    "$PSNAP" info "$file" --json > "$dir/json"
+    has "$dir/json" '{"psnap":1,"command":"info","format":"'$format'","accesses":12,"loops":1,'
+    has "$dir/json" '"regions":null,'
+    has "$dir/json" '"bytes":'"$(wc -c < "$file")"',"bytes_per_access":'
+    "$PSNAP" info - --json < "$file" | cmp - "$dir/json" || fail "$format: stdin differs"
+done
+
+"$PSNAP" info "$golden/rich.pst" --json > "$dir/json"
+has "$dir/json" '"accesses":500,'
+has "$dir/json" '"program":{"name":"cg","command":["./cg","","--size=3"],"build_id":"5a1f",'
+"$PSNAP" info "$golden/rich.pst" > "$dir/text"
+grep -Eq '^accesses +500$' "$dir/text" || fail "$(cat "$dir/text")"
+grep -Eq '^command +./cg  --size=3$' "$dir/text" || fail "$(cat "$dir/text")"
+
+# a damaged byte in the accesses is found without decoding them
+cp "$golden/rich.pst" "$dir/bad.pst"
+printf 'x' | dd of="$dir/bad.pst" bs=1 seek=2500 conv=notrunc 2> /dev/null
+! "$PSNAP" info "$dir/bad.pst" > "$dir/out" 2> "$dir/err" || fail "damage not found"
+grep -q 'bad.pst: offset [0-9]*: damaged chunk' "$dir/err" || fail "$(cat "$dir/err")"
+! "$PSNAP" info "$dir/none" 2> "$dir/err" || fail "no such file, yet done"
+grep -q "cannot open '$dir/none': no such file or directory" "$dir/err" || fail "$(cat "$dir/err")"
+status=0
+"$PSNAP" info 2> /dev/null || status=$?
+[ $status = 2 ] || fail "no file: exit status $status"
+if [ -w /dev/full ]; then
+    ! "$PSNAP" info "$golden/small.din" > /dev/full 2> /dev/null || fail "full disk, yet done"
+fi
