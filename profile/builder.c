@@ -131,10 +131,16 @@ static enum psnap_status switch_loop(struct builder *b, const struct psnap_acces
 static struct build_region *enter_region(struct builder *b, const struct psnap_access *access)
 {
     struct build_loop *loop = b->current;
-    struct build_region *region = build_region_find(loop, access->address);
+    struct build_region *region;
 
+    if (loop->visits >= loop->restless_at) {
+        loop->restless_at *= 2;
+        if (build_loop_merge(loop, b->program, BUILD_MERGE_RESTLESS))
+            return NULL;
+    }
+    region = build_region_find(loop, access->address);
     if (!region && loop->count == loop->limit) {
-        if (build_loop_merge(loop, b->program, false))
+        if (build_loop_merge(loop, b->program, BUILD_MERGE_FULL))
             return NULL;
         region = build_region_find(loop, access->address);
     }
@@ -149,8 +155,10 @@ static struct build_region *enter_region(struct builder *b, const struct psnap_a
             region->object_kind = ref->object_kind;
         }
     }
-    if (region != loop->entered)
+    if (region != loop->entered) {
         region->visits++;
+        loop->visits++;
+    }
     loop->entered = region;
     b->refs[access->ref].region = region;
     return region;

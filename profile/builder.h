@@ -24,7 +24,8 @@ enum {
     BUILD_ROWS,
     BUILD_ROW_OPENED = BUILD_ROWS, /* before the first access is counted */
     BUILD_SHAPES = 3 * (PSNAP_ACCESS_SIZE_MAX + 1),
-    BUILD_PATTERN = 1024,      /* accesses in a pattern buffer, as published */
+    BUILD_PATTERN = 1024, /* accesses in a pattern buffer, as published */
+    BUILD_RESTLESS_FIRST = 4096,
     BUILD_LIMIT_MAX = 4096,    /* regions of a loop */
     BUILD_MERGE_SAMPLE = 65536 /* accesses synthesised for a merge; longer ones are periodic */
 };
@@ -51,6 +52,13 @@ struct build_region {
     uint64_t shapes[BUILD_SHAPES]; /* accesses by kind and size */
 };
 
+/* Why a loop's regions are merged, which says what is rare. */
+enum build_merge_reason {
+    BUILD_MERGE_FULL,     /* the limit is reached */
+    BUILD_MERGE_RESTLESS, /* references go from region to region all the time */
+    BUILD_MERGE_LAST      /* the stream has ended: fringes of merged regions */
+};
+
 struct build_loop {
     uint32_t index; /* in program->loops */
     uint32_t count; /* regions */
@@ -59,6 +67,7 @@ struct build_loop {
     uint32_t slot_count, free_count;
     uint64_t gap, limit;
     uint64_t naming_steps;
+    uint64_t visits, restless_at; /* of all its regions, and when to merge for them */
     struct build_region *entered; /* last one found by search */
     struct build_region **order;  /* by address */
     uint64_t *reach_lows;         /* order[i]->reach_low, what the search reads */
@@ -97,12 +106,10 @@ enum psnap_status build_region_export(const struct build_region *region, struct 
 void build_region_name(struct build_loop *loop, struct build_region *region,
                        const struct psnap_program *program);
 
-/*
- * Merges rarely used regions until at most three quarters of the limit are
- * left; `last`, when the stream has ended: with the merged ones beside them.
- */
+/* Merges rarely used regions; when the loop was full, until at most three quarters of the limit are
+ * left. */
 enum psnap_status build_loop_merge(struct build_loop *loop, const struct psnap_program *program,
-                                   bool last);
+                                   enum build_merge_reason reason);
 
 /* What the builder knows when the stream has ended, as a profile. */
 struct psnap_profile *build_profile(const struct psnap_program *program,

@@ -5,15 +5,19 @@
  * merged by generating a synthetic stream of them and profiling that into a
  * single region".
  *
- * When: a loop's regions have reached the limit. Which: rare is a region with
- * at most 1/limit of the loop's accesses; a group is a run of rare regions that
+ * When and which: a loop's regions have reached the limit: rare is a region with
+ * at most 1/limit of the loop's accesses. Or references have gone from region to
+ * region very often (after BUILD_RESTLESS_FIRST such visits, and when they have
+ * doubled since): rare is a region most of whose accesses were visits, such as
+ * the rows of a matrix that is walked by columns. A group is a run of rare regions that
  * are neighbours by address, in one mapping group and of one object. The
  * threshold doubles until at most three quarters of the limit are left, at the
  * end without regard for objects: so memory per loop is bounded and merges are
  * rare in their turn.
  *
- * At the end what is rare joins the merged region beside it, so that a gather
- * is one region and not one with a fringe.
+ * At the end what is rare joins the merged region beside it, and rare regions
+ * whose ranges have grown together become one, so that a gather is one region
+ * whatever its size, and not many or one with a fringe.
  *
  * The synthetic stream: each region generates its accesses in bursts as long
  * as a reference's mean stay in it, in random order. It is never longer than
@@ -45,26 +49,38 @@ struct rule {
     const uint64_t *accesses; /* of the loop's regions, by address */
     uint64_t rare;            /* at most so many are rare */
     bool all;                 /* objects and mapping groups do not matter */
-    bool last;                /* groups are those of a merged region */
+    enum build_merge_reason reason;
 };
 
 static bool may_join(const struct build_loop *loop, const struct rule *rule, uint32_t i)
 {
-    return rule->accesses[i] <= rule->rare || (rule->last && loop->order[i]->merged);
+    const struct build_region *region = loop->order[i];
+
+    if (rule->reason == BUILD_MERGE_RESTLESS)
+        return rule->accesses[i] <= 2 * region->visits;
+    return rule->accesses[i] <= rule->rare || (rule->reason == BUILD_MERGE_LAST && region->merged);
+}
+
+/* Whether the ranges of two neighbours ended up within the gap of each other. */
+static bool touch(const struct build_loop *loop, uint32_t lower)
+{
+    return loop->order[lower + 1]->low - loop->order[lower]->high <= loop->gap;
 }
 
 /* How many of the regions from `begin` on form a group: 1 when none. */
 static uint32_t group_length(const struct build_loop *loop, const struct rule *rule, uint32_t begin)
 {
-    uint32_t end = begin + 1;
+    uint32_t end = begin + 1, touching = 1;
     bool merged = loop->order[begin]->merged;
 
     if (!may_join(loop, rule, begin))
         return 1;
     while (end < loop->count && may_join(loop, rule, end) &&
-           (rule->all || same_place(loop->order[end - 1], loop->order[end])))
+           (rule->all || same_place(loop->order[end - 1], loop->order[end]))) {
+        touching += touching == end - begin && touch(loop, end - 1);
         merged |= loop->order[end++]->merged;
-    return rule->last && !merged ? 1 : end - begin;
+    }
+    return rule->reason == BUILD_MERGE_LAST && !merged ? touching : end - begin;
 }
 
 static uint32_t count_groups(const struct build_loop *loop, const struct rule *rule)
@@ -256,10 +272,10 @@ static void forget_others(struct build_loop *loop, uint32_t begin, uint32_t leng
 }
 
 enum psnap_status build_loop_merge(struct build_loop *loop, const struct psnap_program *program,
-                                   bool last)
+                                   enum build_merge_reason reason)
 {
     uint64_t *accesses = malloc(loop->count * sizeof *accesses);
-    struct rule rule = {.accesses = accesses, .last = last};
+    struct rule rule = {.accesses = accesses, .reason = reason};
     uint64_t total = 0;
     uint32_t kept = 0;
     enum psnap_status status = PSNAP_OK;
@@ -272,7 +288,8 @@ enum psnap_status build_loop_merge(struct build_loop *loop, const struct psnap_p
         total += accesses[i];
     }
     rule.rare = total / loop->limit + 1;
-    while (!last && !rule.all && count_groups(loop, &rule) > loop->limit * 3 / 4) {
+    while (reason == BUILD_MERGE_FULL && !rule.all &&
+           count_groups(loop, &rule) > loop->limit * 3 / 4) {
         rule.all = rule.rare > total;
         rule.rare *= 2;
     }

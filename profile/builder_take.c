@@ -138,7 +138,7 @@ static enum psnap_status take_regions(struct taking *t, struct build_loop *built
                                       struct psnap_profile_loop *loop)
 {
     struct psnap_arena *arena = t->profile->arena;
-    enum psnap_status status = build_loop_merge(built, t->program, true);
+    enum psnap_status status = build_loop_merge(built, t->program, BUILD_MERGE_LAST);
 
     if (status)
         return status;

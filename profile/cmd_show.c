@@ -24,6 +24,7 @@ struct request {
 /* What is shown of a loop as a whole. */
 struct summary {
     uint32_t index;
+    uint64_t accesses;
     uint64_t working_set_bytes; /* sum over regions */
     uint64_t loads, stores;     /* atomics count as stores */
     uint64_t strides[PSNAP_STRIDE_BINS];
@@ -34,6 +35,7 @@ static void summarise(const struct psnap_profile_loop *loop, uint32_t index,
 {
     memset(summary, 0, sizeof *summary);
     summary->index = index;
+    summary->accesses = loop->accesses;
     for (uint32_t i = 0; i < loop->region_count; i++) {
         const struct psnap_profile_region *region = &loop->regions[i];
         summary->working_set_bytes += region->bytes;
@@ -337,16 +339,12 @@ static void print_json(const struct request *request, const struct psnap_profile
     psnap_json_end_object(&json);
 }
 
-static const struct psnap_profile *sorted_profile; /* qsort has no argument for this */
-
 static int compare_hot(const void *a, const void *b)
 {
     const struct summary *p = a, *q = b;
-    const uint64_t x = sorted_profile->loops[p->index].accesses;
-    const uint64_t y = sorted_profile->loops[q->index].accesses;
 
-    if (x != y)
-        return x > y ? -1 : 1;
+    if (p->accesses != q->accesses)
+        return p->accesses > q->accesses ? -1 : 1;
     return p->index < q->index ? -1 : p->index > q->index;
 }
 
@@ -364,7 +362,6 @@ static int show(const struct request *request, const struct psnap_profile *profi
     for (uint32_t i = 0; i < profile->loop_count; i++)
         if (!request->loop || !strcmp(request->loop, profile->loops[i].id))
             summarise(&profile->loops[i], i, &summaries[count++]);
-    sorted_profile = profile;
     qsort(summaries, count, sizeof *summaries, compare_hot);
     if (count > request->top)
         count = (uint32_t)request->top;
