@@ -115,9 +115,8 @@ static void print_machine(const struct report *report, size_t machine)
         for (size_t i = 0; i < report->scopes[scope].count; i++)
             table_row(table, report, machine, (enum scope)scope, &report->scopes[scope].rows[i]);
     printf("%smachine %s", machine ? "\n" : "", report->machines[machine].name);
-    scope_machine_shape(&report->machines[machine], shape, sizeof shape);
-    if (strcmp(shape, report->machines[machine].name) != 0)
-        printf(" (%s)", shape);
+    if (!strchr(report->machines[machine].name, ':')) /* the inline form says it already */
+        printf(" (%s)", scope_machine_shape(&report->machines[machine], shape, sizeof shape));
     printf("\n\n");
     psnap_table_print(table, stdout);
     psnap_table_free(table);

@@ -36,7 +36,7 @@ struct sim {
     bool counted[PSNAP_SIM_VIEW_COUNT];
     uint32_t rows[PSNAP_SIM_VIEW_COUNT][HIERARCHY_BLOCK]; /* of the block in hand */
     uint64_t accesses;
-    uint32_t threads;
+    uint64_t threads[(UINT16_MAX + 1) / 64]; /* bit t: there were accesses of thread t */
     size_t run_count;
     struct run runs[];
 };
@@ -105,8 +105,9 @@ static enum psnap_status survey(struct sim *sim, const struct psnap_access *bloc
     highest[PSNAP_SIM_THREAD] = thread;
     if (bad || highest[PSNAP_SIM_REF] >= sim->program->ref_count)
         return nonsense(sim, block, error);
-    if (thread >= sim->threads)
-        sim->threads = thread + 1;
+    sim->threads[0] |= thread == 0;
+    for (size_t i = 0; i < n && thread > 0; i++)
+        sim->threads[block[i].thread / 64] |= UINT64_C(1) << block[i].thread % 64;
     if (sim->counted[PSNAP_SIM_THREAD])
         for (size_t i = 0; i < n; i++)
             sim->rows[PSNAP_SIM_THREAD][i] = block[i].thread;
@@ -245,7 +246,12 @@ uint64_t psnap_sim_accesses(const struct psnap_sink *sim)
 
 uint32_t psnap_sim_threads(const struct psnap_sink *sim)
 {
-    return ((const struct sim *)sim)->threads;
+    const uint64_t *threads = ((const struct sim *)sim)->threads;
+    uint32_t count = 0;
+
+    for (size_t i = 0; i <= UINT16_MAX; i++)
+        count += threads[i / 64] >> i % 64 & 1;
+    return count;
 }
 
 uint32_t psnap_sim_rows(const struct psnap_sink *sim, enum psnap_sim_view view)

@@ -124,7 +124,7 @@ PSNAP_API struct psnap_sink *psnap_sim_new(const struct psnap_machine *machines,
                                            const struct psnap_sim_options *options,
                                            struct psnap_error *error);
 
-/* Accesses put so far, and one more than the highest thread number among them. */
+/* Accesses put so far, and how many threads they are of. */
 PSNAP_API uint64_t psnap_sim_accesses(const struct psnap_sink *sim);
 PSNAP_API uint32_t psnap_sim_threads(const struct psnap_sink *sim);
 

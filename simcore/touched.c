@@ -178,7 +178,7 @@ static bool look_up(struct touched *touched, const struct psnap_access *access)
     const char *loop = ref->loop < program->loop_count ? program->loops[ref->loop].src_id : "";
 
     *memory = (struct memory){0, UINT64_MAX, PSNAP_NONE, touched->objects_seen};
-    if (!name) {
+    if (!name || !*name) {
         const size_t at = range_at(touched, access->address);
         const uint64_t window = access->address & ~(PSNAP_LAYOUT_WINDOW - 1);
 
@@ -186,7 +186,7 @@ static bool look_up(struct touched *touched, const struct psnap_access *access)
         if (at + 1 < touched->range_count)
             memory->last = touched->ranges[at + 1].first - 1;
         name = touched->ranges[at].name;
-        if (!name) { /* the layout changes at windows */
+        if (!name || !*name) { /* the layout changes at windows */
             name = layout_name(access->address);
             if (memory->first < window)
                 memory->first = window;

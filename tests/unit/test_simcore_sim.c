@@ -219,9 +219,15 @@ static void nonsense_is_an_error_of_the_stream(void **state)
         struct psnap_error error;
 
         assert_int_equal(psnap_sink_put(sim, block, 1, &error), PSNAP_OK);
-        assert_int_equal(psnap_sim_threads(sim), 65536);
+        assert_int_equal(psnap_sim_threads(sim), 1);
         assert_int_equal(psnap_sink_put(sim, block, 2, &error), PSNAP_ERROR_VALUE);
         assert_non_null(strstr(error.message, "access 2 of the stream"));
+        assert_int_equal(psnap_sim_accesses(sim), 1);
+        assert_int_equal(psnap_sink_put(sim, (struct psnap_access[]){{0, 0, 1, L, 64}}, 1, NULL),
+                         PSNAP_OK);
+        assert_int_equal(psnap_sink_put(sim, (struct psnap_access[]){{0, 0, 1, L, 0}}, 1, NULL),
+                         PSNAP_OK);
+        assert_int_equal(psnap_sim_threads(sim), 3);
         psnap_sink_free(sim);
     }
     psnap_program_free(program);

@@ -1,0 +1,123 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# psnap compare: streams worked out by hand, a stream with itself, a stream with
+# its profile, thresholds and wrong usage.
+set -eu
+
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+cd "$dir"
+
+fail() {
+    echo "test_compare: $*" >&2
+    exit 1
+}
+
+status() {
+    local wanted=$1 got=0
+    shift
+    "$@" > out 2> err || got=$?
+    [ "$got" = "$wanted" ] || fail "exit status $got, not $wanted, of $*: $(cat err)"
+}
+
+stream() { # ADDRESS...: loads of 4 bytes
+    echo address,size,kind,thread,ref
+    for address in "$@"; do
+        echo "$address,4,load,0,0"
+    done
+}
+stream 0x0 0x0 0x40 0x0 > a.csv  # 2 of 4 hit
+stream 0x0 0x40 0x80 0x0 > b.csv # 1 of 4 in two lines of 64: none; in four: 1
+
+cat > expected << 'END'
+observed   a.csv: 4 accesses
+synthetic  b.csv: 4 accesses
+
+machine             loop  name  share %  L1 obs. %  L1 syn. %  L1 points  L2 obs. %  L2 syn. %  L2 points
+128:64:2,256:64:4   csv   csv    100.00      50.00       0.00      50.00      50.00      25.00      25.00
+1K:64:16            csv   csv    100.00      50.00      25.00      25.00
+
+the whole stream
+
+machine             L1 obs. %  L1 syn. %  L1 points  L2 obs. %  L2 syn. %  L2 points
+128:64:2,256:64:4       50.00       0.00      50.00      50.00      25.00      25.00
+1K:64:16                50.00      25.00      25.00
+
+error of cumulative hit rates, 1 relevant loop, 2 machines
+
+points           L1     L2
+mean          37.50  25.00
+largest       50.00  25.00
+total (mean)  37.50  25.00
+END
+"$PSNAP" compare a.csv b.csv -m 128:64:2,256:64:4 -m 1K:64:16 | tee table |
+    diff <(sed 's/  */ /g' expected) <(sed 's/  */ /g' table) > difference ||
+    fail "$(cat difference table)"
+
+"$PSNAP" compare a.csv b.csv -m 128:64:2,256:64:4 -m 1K:64:16 --json > json
+python3 - << 'END'
+import json
+r = json.load(open("json"))
+assert r["psnap"] == 1 and r["command"] == "compare"
+assert r["observed"] == {"input": "a.csv", "accesses": 4}
+assert [(x["machine"], x["scope"], x["share"]) for x in r["rows"] if x["scope"] == "loop"] == [
+    ("128:64:2,256:64:4", "loop", 1), ("1K:64:16", "loop", 1)]
+row = r["rows"][0]
+assert row["levels"] == [
+    {"level": 1, "observed": 0.5, "synthetic": 0, "error_points": 50, "relative_miss_error": 1},
+    {"level": 2, "observed": 0.5, "synthetic": 0.25, "error_points": 25,
+     "relative_miss_error": 0.5}], row
+s = r["summary"]
+assert s["mean_points"] == [37.5, 25] and s["max_points"] == [50, 25]
+assert s["total_points"] == [37.5, 25]
+END
+
+# a stream with itself: no error anywhere, on all ten structures
+rich=$PSNAP_SOURCE/tests/golden/formats/rich.pst
+"$PSNAP" compare "$rich" "$rich" --max-error 0 --max-mean 0 --all --json > json
+python3 - << 'END'
+import json
+r = json.load(open("json"))
+assert len({x["machine"] for x in r["rows"]}) == 10
+assert all(l["error_points"] == 0 and l["relative_miss_error"] == 0
+           for x in r["rows"] for l in x["levels"])
+assert r["summary"]["max_points"] == [0, 0, 0] and r["summary"]["missing_loops"] == 0
+END
+
+# either side may be a profile or standard input
+for i in {1..300}; do
+    printf '0x%x\n' $((i * 24)) $((4096 + i * 512)) 16
+done > addresses
+stream $(cat addresses) > walk.csv
+"$PSNAP" profile walk.csv -o walk.yaml
+"$PSNAP" compare walk.csv walk.yaml --json > json
+"$PSNAP" compare - walk.yaml --json < walk.csv | sed 's|"-"|"walk.csv"|' | cmp - json ||
+    fail "standard input differs"
+python3 - << 'END'
+import json
+r = json.load(open("json"))
+assert r["observed"]["accesses"] == r["synthetic"]["accesses"] == 900
+assert r["summary"]["missing_loops"] == 0
+assert all(0 <= p <= 100 for p in r["summary"]["max_points"])
+END
+
+# a loop that the other side lacks counts as wholly wrong, and is named
+status 1 "$PSNAP" compare "$rich" a.csv -m table1-1 --max-error 99
+grep -q 'only in the observed stream' out || fail "$(cat out)"
+grep -q 'only in the synthetic stream' out || fail "$(cat out)"
+grep -q '100.000 points apart, more than 99' err || fail "$(cat err)"
+
+# thresholds
+status 0 "$PSNAP" compare a.csv b.csv -m 1K:64:16 --max-error 25 --max-mean 25
+status 1 "$PSNAP" compare a.csv b.csv -m 1K:64:16 --max-error 24.9
+status 1 "$PSNAP" compare a.csv b.csv -m 1K:64:16 --max-mean 24.9
+grep -q 'mean error at level 1 is 25.000 points' err || fail "$(cat err)"
+
+# mistakes
+status 2 "$PSNAP" compare a.csv
+status 2 "$PSNAP" compare - -
+status 2 "$PSNAP" compare a.csv b.csv --max-error low
+status 1 "$PSNAP" compare a.csv nothing.csv
+status 1 "$PSNAP" compare a.csv b.csv -m nothing
+[ ! -s out ] || fail "output in spite of an error"

@@ -1,0 +1,135 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# psnap sim: a stream small enough to count by hand as a table and as JSON,
+# every kind of input and machine, every scope, and wrong usage.
+set -eu
+
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+cd "$dir"
+
+fail() {
+    echo "test_sim: $*" >&2
+    exit 1
+}
+
+# status WANTED COMMAND...: runs it with its messages in err
+status() {
+    local wanted=$1 got=0
+    shift
+    "$@" > out 2> err || got=$?
+    [ "$got" = "$wanted" ] || fail "exit status $got, not $wanted, of $*: $(cat err)"
+}
+
+# Level 1 has 2 lines of 16 bytes in one set. Loads of lines 0, 1, 0, a store to
+# line 2 (evicts 1), a load of 0 (hit), of 1 (evicts 2, dirty), of 2 (evicts 0).
+cat > hand.csv << 'END'
+address,size,kind,thread,ref
+0x0,4,load,0,0
+0x10,4,load,0,0
+0x4,4,load,1,0
+0x20,4,store,0,0
+0x8,8,load,0,0
+0x1c,4,load,1,0
+0x20,1,load,0,0
+END
+
+cat > expected << 'END'
+machine 32:16:2,1K:16:full
+
+scope  id     name  accesses  share %  L1 hit %  L1 cum. %  L1 wb  L2 hit %  L2 cum. %  L2 wb
+total  total  all          7   100.00     28.57      28.57      1     40.00      57.14      0
+loop   csv    csv          7   100.00     28.57      28.57      1     40.00      57.14      0
+
+2 threads, interleaved in the stream's order, in one hierarchy
+END
+"$PSNAP" sim hand.csv -m 32:16:2,1K:16:full > table 2> speed
+diff expected table || fail "the table"
+grep -q '^7 accesses in .* s, .* M/s$' speed || fail "no speed: $(cat speed)"
+
+"$PSNAP" sim hand.csv -m 32:16:2,1K:16:full --by thread,total --json > json 2> err
+[ ! -s err ] || fail "JSON should come alone: $(cat err)"
+python3 - << 'END'
+import json
+r = json.load(open("json"))
+assert r["psnap"] == 1 and r["command"] == "sim" and r["accesses"] == 7 and r["threads"] == 2, r
+assert r["accesses_per_second"] > 0
+assert [(x["machine"], x["scope"], x["id"], x["accesses"]) for x in r["rows"]] == [
+    ("32:16:2,1K:16:full", "total", "total", 7),
+    ("32:16:2,1K:16:full", "thread", "0", 5),
+    ("32:16:2,1K:16:full", "thread", "1", 2)], r["rows"]
+total, first, second = [x["levels"] for x in r["rows"]]
+assert total[0] == {"level": 1, "accesses": 7, "hits": 2, "hit_rate": 2 / 7,
+                    "cumulative_hit_rate": 2 / 7, "write_backs": 1}, total
+assert total[1] == {"level": 2, "accesses": 5, "hits": 2, "hit_rate": 2 / 5,
+                    "cumulative_hit_rate": 4 / 7, "write_backs": 0}, total
+assert [x["hits"] for x in first] == [1, 1] and [x["hits"] for x in second] == [1, 1]
+assert second[0]["write_backs"] == 1
+END
+
+# machines: files and bundled names, several at once as each alone
+cp "$PSNAP_SOURCE/samples/machines/embedded.yaml" my.yaml
+rich=$PSNAP_SOURCE/tests/golden/formats/rich.pst
+"$PSNAP" sim "$rich" -m my.yaml -m table1-5 -mhost --by total,loop,block,region,thread --json > all
+for machine in my.yaml table1-5 host; do
+    "$PSNAP" sim "$rich" -m $machine --by total,loop,block,region,thread --json > $machine.json
+done
+python3 - << 'END'
+import json
+everything = json.load(open("all"))["rows"]
+alone = sum((json.load(open(m + ".json"))["rows"] for m in ("my.yaml", "table1-5", "host")), [])
+assert everything == alone
+for machine in ("embedded", "table1-5", "host"):
+    rows = [r for r in everything if r["machine"] == machine]
+    total = rows[0]
+    assert total["scope"] == "total" and total["accesses"] == 500
+    for scope in ("loop", "block", "region", "thread"):
+        parts = [r for r in rows if r["scope"] == scope]
+        assert len({r["id"] for r in parts}) == len(parts) > 1
+        assert sum(r["accesses"] for r in parts) == 500
+        for i, level in enumerate(total["levels"]):
+            for key in ("accesses", "hits", "write_backs"):
+                assert sum(r["levels"][i][key] for r in parts) == level[key], (scope, key)
+    for r in rows:
+        satisfied, reached = 0, r["accesses"]
+        for level in r["levels"]:
+            assert level["accesses"] == reached
+            satisfied += level["hits"]
+            reached -= level["hits"]
+            assert level["hit_rate"] == (level["hits"] / level["accesses"]
+                                         if level["accesses"] else None)
+            assert level["cumulative_hit_rate"] == satisfied / r["accesses"]
+END
+
+# inputs: standard input, a window, a format by name, a profile
+"$PSNAP" sim - -m table1-1 < hand.csv 2> /dev/null > stdin.txt
+"$PSNAP" sim hand.csv --from csv -m table1-1 2> /dev/null | cmp - stdin.txt || fail "--from differs"
+"$PSNAP" sim hand.csv -m 32:16:2 --skip 1 --count 3 --json > json
+python3 -c 'import json; r = json.load(open("json")); assert r["accesses"] == 3; \
+assert [l["hits"] for l in r["rows"][0]["levels"]] == [0]' || fail "window"
+"$PSNAP" profile hand.csv -o hand.yaml
+"$PSNAP" sim hand.yaml -m table1-1 --seed 3 --json > json
+python3 -c 'import json; r = json.load(open("json")); assert r["accesses"] == 7' || fail "profile"
+
+# mistakes
+status 2 "$PSNAP" sim hand.csv
+grep -q -- '-m MACHINE' err || fail "$(cat err)"
+status 2 "$PSNAP" sim -m table1-1
+status 2 "$PSNAP" sim hand.csv hand.csv -m table1-1
+status 2 "$PSNAP" sim hand.csv -m table1-1 --by total,lop
+grep -q "not 'lop'" err || fail "$(cat err)"
+status 2 "$PSNAP" sim hand.csv -m table1-1 -m table1-1
+status 1 "$PSNAP" sim hand.csv -m table1-11
+grep -q "did you mean 'table1-1'" err || fail "$(cat err)"
+status 1 "$PSNAP" sim hand.csv -m 32K:64:7
+status 1 "$PSNAP" sim nothing.pst -m table1-1
+[ ! -s out ] || fail "output in spite of an error"
+head -c 3000 "$rich" > cut.pst
+status 1 "$PSNAP" sim cut.pst -m table1-1
+grep -q 'cut.pst' err || fail "$(cat err)"
+if [ -w /dev/full ]; then
+    got=0
+    "$PSNAP" sim hand.csv -m table1-1 > /dev/full 2> err || got=$?
+    [ $got = 1 ] || fail "a full disk went unnoticed"
+fi
