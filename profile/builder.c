@@ -267,15 +267,22 @@ static enum psnap_status put_repetitions(struct psnap_sink *self, const struct p
     return status || !n ? status : put(self, block, n, error);
 }
 
-/* From here to `address` the region grows, if at all, without meeting a neighbour: then every
- * access on the way joins it. */
-static bool stays_inside(const struct build_loop *loop, const struct build_region *region,
-                         uint64_t address, int64_t stride)
+/* How many further steps of `stride` from `address` stay in the region: it may grow upwards, by
+ * steps within the gap, as far as that concerns no neighbour. */
+static uint64_t steps_inside(const struct build_loop *loop, const struct build_region *region,
+                             const struct psnap_access *access, uint64_t address, int64_t stride)
 {
-    if (address >= region->low && address <= region->high)
-        return true;
-    return address > region->high && address <= region->free_high && stride > 0 &&
-           (uint64_t)stride <= loop->gap;
+    uint64_t bound = region->high;
+
+    if (stride == 0)
+        return UINT64_MAX;
+    if (stride < 0)
+        return (address - region->low) / (0 - (uint64_t)stride);
+    if ((uint64_t)stride <= loop->gap && region->free_high > bound)
+        bound = region->free_high;
+    if (bound > UINT64_MAX - access->size)
+        return 0;
+    return bound < address ? 0 : (bound - address) / (uint64_t)stride;
 }
 
 /* The bin that a region's stride falls into in every repetition left, between the first such
@@ -292,39 +299,45 @@ static bool settled_bin(const struct builder *b, int64_t first, int64_t last, un
     return first == last;
 }
 
-/*
- * Whether repetitions [from, count) make the same edges each, given that they
- * were put up to and with `from`: every reference stays in its region, and every stride
- * in its bin. A stride within a region is linear in the repetition, so its
- * first and last values decide.
- */
-static bool is_settled(struct builder *b, const struct psnap_run *run, uint64_t from)
+/* The repetition before which every reference stays in the region that it has at `from`. */
+static uint64_t last_inside(const struct builder *b, const struct psnap_run *run, uint64_t from)
 {
-    const uint64_t left = run->count - 1 - from;
+    uint64_t steps = run->count - 1 - from;
+
+    for (size_t k = 0; k < run->width; k++) {
+        const struct psnap_access *access = &run->first[k];
+        uint64_t address = access->address + from * (uint64_t)run->strides[k];
+        uint64_t mine =
+            steps_inside(b->current, b->refs[access->ref].region, access, address, run->strides[k]);
+        steps = mine < steps ? mine : steps;
+    }
+    return from + 1 + steps;
+}
+
+/*
+ * Whether repetitions [from, end) make the same edges each, given that they
+ * were put up to and with `from`, and that every reference stays in its region:
+ * so every stride must stay in its bin. A stride within a region is linear in
+ * the repetition: its first and last values decide.
+ */
+static bool is_settled(struct builder *b, const struct psnap_run *run, uint64_t from, uint64_t end)
+{
+    const uint64_t left = end - 1 - from;
     bool settled = true;
 
-    for (size_t k = 0; k < run->width; k++)
-        b->refs[run->first[k].ref].region->run_previous = PSNAP_NONE;
-    /* Twice round: the first finds what precedes the first reference of each region. */
-    for (size_t i = 0; i < 2 * run->width && settled; i++) {
-        size_t k = i % run->width;
+    for (size_t k = 0; k < run->width; k++) /* what precedes the first of each region */
+        b->refs[run->first[k].ref].region->run_previous = (uint32_t)k;
+    for (size_t k = 0; k < run->width && settled; k++) {
         struct build_region *region = b->refs[run->first[k].ref].region;
         uint64_t stride = (uint64_t)run->strides[k];
-        uint64_t address = run->first[k].address + from * stride;
         uint32_t before = region->run_previous;
-        region->run_previous = (uint32_t)k;
-        if (i < run->width) {
-            uint64_t end = address + left * stride;
-            settled = stays_inside(b->current, region, end, run->strides[k]) &&
-                      end + run->first[k].size - 1 >= end;
-            continue;
-        }
         uint64_t back = before >= k ? 1 : 0; /* that one is of the repetition before */
         uint64_t previous =
             run->first[before].address + (from - back) * (uint64_t)run->strides[before];
+        uint64_t first = run->first[k].address + from * stride - previous;
         uint64_t drift = left * (stride - (uint64_t)run->strides[before]);
-        settled = settled_bin(b, (int64_t)(address - previous),
-                              (int64_t)(address - previous + drift), &region->run_bin);
+        settled = settled_bin(b, (int64_t)first, (int64_t)(first + drift), &region->run_bin);
+        region->run_previous = (uint32_t)k;
     }
     /* The last stride that was counted must be the one that recurs: a reference may have come
      * into its region with repetition `from`. */
@@ -335,11 +348,10 @@ static bool is_settled(struct builder *b, const struct psnap_run *run, uint64_t 
     return settled;
 }
 
-/* All repetitions from `from` on at once: each edge and shape of one of them, times their number.
- */
-static void put_settled(struct builder *b, const struct psnap_run *run, uint64_t from)
+/* Repetitions [from, end) at once: each edge and shape of one of them, times their number. */
+static void put_settled(struct builder *b, const struct psnap_run *run, uint64_t from, uint64_t end)
 {
-    const uint64_t times = run->count - from;
+    const uint64_t times = end - from;
 
     for (size_t k = 0; k < run->width; k++) {
         const struct psnap_access *access = &run->first[k];
@@ -355,35 +367,42 @@ static void put_settled(struct builder *b, const struct psnap_run *run, uint64_t
     for (size_t k = 0; k < run->width; k++) {
         const struct psnap_access *access = &run->first[k];
         struct build_region *region = b->refs[access->ref].region;
-        uint64_t address = access->address + (run->count - 1) * (uint64_t)run->strides[k];
+        uint64_t address = access->address + (end - 1) * (uint64_t)run->strides[k];
         region->previous = address;
         widen(b->current, region, address, address + access->size - 1);
     }
 }
 
 /*
- * A run in closed form: its first repetitions one by one, until the pattern
- * buffer is full and every region has its stride, then the rest at once where
- * that makes the same profile, else one by one as well.
+ * A run in closed form: some repetitions one by one, until the pattern buffer
+ * is full and every region has its stride, then at once those in which nothing
+ * changes, and so on. Where something changes all the time, ever more are put
+ * one by one before the next look.
  */
 static enum psnap_status put_run(struct psnap_sink *self, const struct psnap_run *run,
                                  struct psnap_error *error)
 {
     struct builder *b = (struct builder *)self;
-    uint64_t singly = run->count < RUN_SETTLES ? run->count : RUN_SETTLES;
-    enum psnap_status status = put_repetitions(self, run, 0, singly, error);
+    uint64_t done = 0, singly = RUN_SETTLES;
 
-    if (!status && b->current && b->current->pattern_count < BUILD_PATTERN) {
-        uint64_t more = (BUILD_PATTERN - b->current->pattern_count) / run->width + 1;
-        more = more < run->count - singly ? more : run->count - singly;
-        status = put_repetitions(self, run, singly, singly + more, error);
-        singly += more;
+    while (done < run->count) {
+        enum psnap_status status;
+        uint64_t end;
+        end = singly < run->count - done ? done + singly : run->count;
+        status = put_repetitions(self, run, done, end, error);
+        if (status)
+            return status;
+        done = end;
+        end = last_inside(b, run, done - 1);
+        if (b->current->pattern_count < BUILD_PATTERN)
+            singly = (BUILD_PATTERN - b->current->pattern_count) / run->width + 1;
+        else if (end > done && is_settled(b, run, done - 1, end)) {
+            put_settled(b, run, done, end);
+            done = end;
+            singly = RUN_SETTLES;
+        } else
+            singly *= 2;
     }
-    if (status || singly == run->count)
-        return status;
-    if (!is_settled(b, run, singly - 1))
-        return put_repetitions(self, run, singly, run->count, error);
-    put_settled(b, run, singly);
     return PSNAP_OK;
 }
 
