@@ -28,6 +28,7 @@ struct pst_source {
     uint64_t position;            /* number of the next access */
     uint64_t chunk_end;           /* number of the first access after the chunk */
     uint64_t next_object;         /* position of the next announcement */
+    struct psnap_pst_run run;     /* delivered last */
 };
 
 /* Adds the place to an error of the parts that do not know it. */
@@ -147,29 +148,78 @@ static void advance(struct pst_source *source, uint64_t n)
         source->has_chunk = source->decoding = false;
 }
 
+/* How many accesses may be delivered now: those before the chunk's end and the next object; 0 at
+ * the end of the stream. */
+static enum psnap_status find_accesses(struct pst_source *source, uint64_t *n,
+                                       struct psnap_error *error)
+{
+    enum psnap_status status = find_chunk(source, error);
+
+    *n = 0;
+    if (status != PSNAP_OK || source->ended)
+        return status;
+    if (!source->decoding)
+        status = start_decoding(source, error);
+    *n = source->chunk_end - source->position;
+    if (*n > source->next_object - source->position)
+        *n = source->next_object - source->position;
+    return at_frame(source, &source->chunk, status, error);
+}
+
+static enum psnap_status decode(struct pst_source *source, struct psnap_access *block, uint64_t n,
+                                struct psnap_error *error)
+{
+    const enum psnap_status status =
+        psnap_pst_decoder_next(source->decoder, block, (size_t)n, error);
+
+    if (status == PSNAP_OK)
+        advance(source, n);
+    return at_frame(source, &source->chunk, status, error);
+}
+
 static ssize_t pst_next(struct psnap_source *self, struct psnap_access *block, size_t capacity,
                         struct psnap_error *error)
 {
     struct pst_source *source = (struct pst_source *)self;
-    enum psnap_status status = find_chunk(source, error);
     uint64_t n;
+    enum psnap_status status = find_accesses(source, &n, error);
 
-    if (status != PSNAP_OK)
-        return status;
-    if (source->ended)
-        return 0;
-    if (!source->decoding)
-        status = start_decoding(source, error);
-    n = source->chunk_end - source->position;
-    if (n > source->next_object - source->position)
-        n = source->next_object - source->position;
     if (n > capacity)
         n = capacity;
-    if (status == PSNAP_OK)
-        status = psnap_pst_decoder_next(source->decoder, block, (size_t)n, error);
+    if (status == PSNAP_OK && n > 0)
+        status = decode(source, block, n, error);
+    return status == PSNAP_OK ? (ssize_t)n : status;
+}
+
+/* Looks for a run after every few accesses, less often while there is none. */
+static ssize_t pst_next_run(struct psnap_source *self, struct psnap_access *block, size_t capacity,
+                            struct psnap_run *out, struct psnap_error *error)
+{
+    struct pst_source *source = (struct pst_source *)self;
+    struct psnap_pst_run *run = &source->run;
+    uint64_t left, step = PSNAP_PST_RUN_ACCESSES;
+    enum psnap_status status = find_accesses(source, &left, error);
+    size_t n = 0;
+
+    run->count = 0;
+    while (status == PSNAP_OK && left > 0 && run->count == 0) {
+        uint64_t take = step < left ? step : left;
+
+        psnap_pst_decoder_run(source->decoder, self->program, left, run);
+        if (run->count || n == capacity)
+            break;
+        if (take > capacity - n)
+            take = capacity - n;
+        status = decode(source, block + n, take, error);
+        n += (size_t)take;
+        left -= take;
+        step *= 2;
+    }
     if (status != PSNAP_OK)
-        return at_frame(source, &source->chunk, status, error);
-    advance(source, n);
+        return status;
+    if (run->count)
+        advance(source, run->count * run->width);
+    *out = (struct psnap_run){run->first, run->strides, run->width, run->count};
     return (ssize_t)n;
 }
 
@@ -224,7 +274,8 @@ static void pst_free(struct psnap_source *self)
 
 static struct psnap_trace *pst_open(struct psnap_reader *reader, struct psnap_error *error)
 {
-    static const struct psnap_source_ops ops = {.next = pst_next, .free = pst_free};
+    static const struct psnap_source_ops ops = {
+        .next = pst_next, .free = pst_free, .next_run = pst_next_run};
     struct pst_source *source = calloc(1, sizeof *source);
     struct psnap_program *program = psnap_program_new();
     enum psnap_status status;

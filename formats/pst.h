@@ -58,6 +58,11 @@ enum psnap_pst_section {
 #define PSNAP_PST_CHUNK_TOKENS (UINT32_C(1) << 18)
 #define PSNAP_PST_PUT_MAX PSNAP_BLOCK_ACCESSES /* accesses that the encoder takes at a time */
 
+/* Runs that the reader finds: their width at most, accesses and repetitions at least. */
+#define PSNAP_PST_RUN_WIDTH 32u
+#define PSNAP_PST_RUN_ACCESSES 64u
+#define PSNAP_PST_RUN_COUNT 8u
+
 /* A writer with chunks of at most `chunk_accesses`; psnap_trace_writer_new uses the default. */
 struct psnap_sink *psnap_pst_writer_new(FILE *file, struct psnap_program *program,
                                         uint32_t chunk_accesses, struct psnap_error *error);
@@ -116,6 +121,10 @@ void psnap_pst_encoder_free(struct psnap_pst_encoder *encoder);
 enum psnap_status psnap_pst_encoder_put(struct psnap_pst_encoder *encoder,
                                         const struct psnap_access *block, size_t n,
                                         uint32_t ref_count, struct psnap_error *error);
+/* Takes up to `limit` repetitions of a run, from the i-th on, at once: those that are predicted as
+ * they stand, so all or none. Returns how many. */
+uint32_t psnap_pst_encoder_repeat(struct psnap_pst_encoder *encoder, const struct psnap_run *run,
+                                  uint64_t i, uint64_t limit);
 uint32_t psnap_pst_encoder_accesses(const struct psnap_pst_encoder *encoder);
 bool psnap_pst_encoder_full(const struct psnap_pst_encoder *encoder);
 /* Replaces *payload by the chunk so far (at least one access) and starts the next one. */
@@ -132,6 +141,17 @@ enum psnap_status psnap_pst_decoder_start(struct psnap_pst_decoder *decoder,
 enum psnap_status psnap_pst_decoder_next(struct psnap_pst_decoder *decoder,
                                          struct psnap_access *block, size_t n,
                                          struct psnap_error *error);
+/* What the decoder finds of a run. */
+struct psnap_pst_run {
+    struct psnap_access first[PSNAP_PST_RUN_WIDTH];
+    int64_t strides[PSNAP_PST_RUN_WIDTH];
+    size_t width;
+    uint32_t count; /* 0: no run begins here */
+};
+
+/* Takes a run from the next `limit` accesses if one begins there that is worth it. */
+void psnap_pst_decoder_run(struct psnap_pst_decoder *decoder, const struct psnap_program *program,
+                           uint64_t limit, struct psnap_pst_run *run);
 
 /* ---- tables: pst_tables_write.c, pst_tables_read.c ---- */
 

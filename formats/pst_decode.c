@@ -310,6 +310,12 @@ static bool take_token(struct psnap_pst_decoder *decoder, uint32_t index)
     return true;
 }
 
+static inline void set_access(struct psnap_access *access, uint64_t address, uint64_t key)
+{
+    access->address = address;
+    memcpy((char *)access + sizeof access->address, &key, sizeof key);
+}
+
 /* The next access of a lane. */
 static inline bool take_access(struct psnap_pst_decoder *decoder, uint32_t index,
                                struct psnap_access *access)
@@ -322,8 +328,7 @@ static inline bool take_access(struct psnap_pst_decoder *decoder, uint32_t index
     } else if (!take_token(decoder, index)) {
         return false;
     }
-    access->address = lane->last;
-    memcpy((char *)access + sizeof access->address, &lane->key, sizeof lane->key);
+    set_access(access, lane->last, lane->key);
     return true;
 }
 
@@ -367,4 +372,76 @@ enum psnap_status psnap_pst_decoder_next(struct psnap_pst_decoder *decoder,
     if (!good)
         return psnap_error_set(error, PSNAP_ERROR_CORRUPT, "chunk of accesses makes no sense");
     return PSNAP_OK;
+}
+
+/* How often the lanes that are predicted next come round again, all addresses as predicted; their
+ * number goes to *width. */
+static uint64_t find_cycle(const struct psnap_pst_decoder *decoder, uint32_t first, size_t *width)
+{
+    uint64_t count = decoder->hits;
+    uint32_t index = first;
+
+    *width = 0;
+    do {
+        const struct lane *lane = &decoder->lanes[index];
+
+        if (*width == PSNAP_PST_RUN_WIDTH || lane->run < PSNAP_PST_RUN_COUNT)
+            return 0;
+        if (lane->run < count)
+            count = lane->run;
+        ++*width;
+        index = lane->next;
+    } while (index != first);
+    return count < decoder->hits / *width ? count : decoder->hits / *width;
+}
+
+/* A run is of one thread and one block, and no ref occurs twice. */
+static bool may_be_run(const struct psnap_pst_run *run, const struct psnap_program *program)
+{
+    for (size_t k = 1; k < run->width; k++) {
+        if (run->first[k].thread != run->first[0].thread ||
+            program->refs[run->first[k].ref].block != program->refs[run->first[0].ref].block)
+            return false;
+        for (size_t j = 0; j < k; j++)
+            if (run->first[j].ref == run->first[k].ref)
+                return false;
+    }
+    return true;
+}
+
+void psnap_pst_decoder_run(struct psnap_pst_decoder *decoder, const struct psnap_program *program,
+                           uint64_t limit, struct psnap_pst_run *run)
+{
+    const uint32_t first = decoder->lanes[decoder->current].next;
+    uint32_t index = first;
+    uint64_t count;
+
+    run->count = 0;
+    if (!decoder->started || decoder->hits < PSNAP_PST_RUN_ACCESSES)
+        return;
+    count = find_cycle(decoder, first, &run->width);
+    if (count > limit / run->width)
+        count = limit / run->width;
+    if (count < PSNAP_PST_RUN_COUNT || count * run->width < PSNAP_PST_RUN_ACCESSES)
+        return;
+    for (size_t k = 0; k < run->width; k++, index = decoder->lanes[index].next) {
+        const struct lane *lane = &decoder->lanes[index];
+
+        set_access(&run->first[k], lane->last + lane->stride, lane->key);
+        run->strides[k] = (int64_t)lane->stride;
+    }
+    if (!may_be_run(run, program))
+        return;
+    decoder->lanes[decoder->current].missed = 0;
+    for (size_t k = 0; k < run->width; k++) {
+        struct lane *lane = &decoder->lanes[index];
+
+        decoder->current = index;
+        lane->missed = 0;
+        lane->run -= (uint32_t)count;
+        lane->last += count * lane->stride;
+        index = lane->next;
+    }
+    decoder->hits -= (uint32_t)(count * run->width);
+    run->count = (uint32_t)count;
 }

@@ -303,6 +303,49 @@ enum psnap_status psnap_pst_encoder_put(struct psnap_pst_encoder *encoder,
     return put_rest(encoder, block, n, ref_count, error);
 }
 
+/* Whether the predictions from here on are the run's repetition i, lane by lane. */
+static bool predicts(const struct psnap_pst_encoder *encoder, const struct psnap_run *run,
+                     uint64_t i)
+{
+    uint32_t index = encoder->previous;
+
+    for (size_t k = 0; k < run->width; k++) {
+        const struct psnap_access *first = &run->first[k];
+        const uint64_t stride = (uint64_t)run->strides[k];
+        const struct lane *lane;
+
+        index = encoder->lanes[index].next;
+        lane = &encoder->lanes[index];
+        if (lane->key != key_of(first) || lane->stride != stride ||
+            lane->last + stride != first->address + i * stride)
+            return false;
+    }
+    return true;
+}
+
+/* As the strides are the lanes', one repetition that is predicted means that all are. */
+uint32_t psnap_pst_encoder_repeat(struct psnap_pst_encoder *encoder, const struct psnap_run *run,
+                                  uint64_t i, uint64_t limit)
+{
+    const uint64_t room = (PSNAP_PST_CHUNK_MAX - encoder->accesses) / run->width;
+    const uint32_t n = (uint32_t)(limit < room ? limit : room);
+
+    if (n == 0 || encoder->accesses == 0 || !predicts(encoder, run, i))
+        return 0;
+    for (size_t k = 0; k < run->width; k++) {
+        struct lane *lane = &encoder->lanes[encoder->previous];
+
+        lane->missed = 0;
+        encoder->previous = lane->next;
+        lane = &encoder->lanes[encoder->previous];
+        lane->last += n * lane->stride;
+        lane->run += n;
+    }
+    encoder->run += n * (uint32_t)run->width;
+    encoder->accesses += n * (uint32_t)run->width;
+    return n;
+}
+
 /* Bytes that hold every value up to `largest`. */
 static unsigned width_of(uint64_t largest)
 {

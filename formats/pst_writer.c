@@ -66,16 +66,21 @@ static enum psnap_status write_chunk(struct pst_writer *writer, struct psnap_err
     return status;
 }
 
-static enum psnap_status writer_put(struct psnap_sink *self, const struct psnap_access *block,
-                                    size_t n, struct psnap_error *error)
+static enum psnap_status write_full_chunk(struct pst_writer *writer, struct psnap_error *error)
 {
-    struct pst_writer *writer = (struct pst_writer *)self;
-    enum psnap_status status = psnap_pst_tables_note(
-        writer->tables, writer->accesses + psnap_pst_encoder_accesses(writer->encoder), error);
+    if (psnap_pst_encoder_accesses(writer->encoder) < writer->chunk_accesses &&
+        !psnap_pst_encoder_full(writer->encoder))
+        return PSNAP_OK;
+    return write_chunk(writer, error);
+}
+
+static enum psnap_status put_accesses(struct pst_writer *writer, const struct psnap_access *block,
+                                      size_t n, struct psnap_error *error)
+{
+    enum psnap_status status = PSNAP_OK;
 
     while (n > 0 && status == PSNAP_OK) {
-        const uint32_t held = psnap_pst_encoder_accesses(writer->encoder);
-        size_t take = writer->chunk_accesses - held;
+        size_t take = writer->chunk_accesses - psnap_pst_encoder_accesses(writer->encoder);
 
         if (take > PSNAP_PST_PUT_MAX)
             take = PSNAP_PST_PUT_MAX;
@@ -83,11 +88,66 @@ static enum psnap_status writer_put(struct psnap_sink *self, const struct psnap_
             take = n;
         status =
             psnap_pst_encoder_put(writer->encoder, block, take, writer->program->ref_count, error);
-        if (status == PSNAP_OK &&
-            (held + take == writer->chunk_accesses || psnap_pst_encoder_full(writer->encoder)))
-            status = write_chunk(writer, error);
+        if (status == PSNAP_OK)
+            status = write_full_chunk(writer, error);
         block += take;
         n -= take;
+    }
+    return status;
+}
+
+static enum psnap_status note_objects(struct pst_writer *writer, struct psnap_error *error)
+{
+    return psnap_pst_tables_note(
+        writer->tables, writer->accesses + psnap_pst_encoder_accesses(writer->encoder), error);
+}
+
+static enum psnap_status writer_put(struct psnap_sink *self, const struct psnap_access *block,
+                                    size_t n, struct psnap_error *error)
+{
+    struct pst_writer *writer = (struct pst_writer *)self;
+    const enum psnap_status status = note_objects(writer, error);
+
+    return status != PSNAP_OK ? status : put_accesses(writer, block, n, error);
+}
+
+/* Repetition i of a run, access by access. */
+static enum psnap_status put_repetition(struct pst_writer *writer, const struct psnap_run *run,
+                                        uint64_t i, struct psnap_error *error)
+{
+    struct psnap_access block[64];
+    enum psnap_status status = PSNAP_OK;
+    size_t n = 0;
+
+    for (size_t k = 0; k < run->width && status == PSNAP_OK; k++) {
+        block[n] = run->first[k];
+        block[n++].address += i * (uint64_t)run->strides[k];
+        if (n == sizeof block / sizeof *block || k + 1 == run->width) {
+            status = put_accesses(writer, block, n, error);
+            n = 0;
+        }
+    }
+    return status;
+}
+
+/* Until the encoder has learnt the run, and at the ends of chunks, its accesses are put singly. */
+static enum psnap_status writer_put_run(struct psnap_sink *self, const struct psnap_run *run,
+                                        struct psnap_error *error)
+{
+    struct pst_writer *writer = (struct pst_writer *)self;
+    enum psnap_status status = note_objects(writer, error);
+    uint64_t i = 0;
+
+    while (run->width > 0 && i < run->count && status == PSNAP_OK) {
+        status = put_repetition(writer, run, i++, error);
+        if (status == PSNAP_OK && i < run->count) {
+            const uint32_t held = psnap_pst_encoder_accesses(writer->encoder);
+            const uint64_t room = (writer->chunk_accesses - held) / run->width;
+            const uint64_t left = run->count - i;
+
+            i += psnap_pst_encoder_repeat(writer->encoder, run, i, left < room ? left : room);
+            status = write_full_chunk(writer, error);
+        }
     }
     return status;
 }
@@ -95,8 +155,7 @@ static enum psnap_status writer_put(struct psnap_sink *self, const struct psnap_
 static enum psnap_status writer_finish(struct psnap_sink *self, struct psnap_error *error)
 {
     struct pst_writer *writer = (struct pst_writer *)self;
-    enum psnap_status status = psnap_pst_tables_note(
-        writer->tables, writer->accesses + psnap_pst_encoder_accesses(writer->encoder), error);
+    enum psnap_status status = note_objects(writer, error);
 
     if (status == PSNAP_OK)
         status = write_chunk(writer, error);
@@ -126,7 +185,7 @@ struct psnap_sink *psnap_pst_writer_new(FILE *file, struct psnap_program *progra
                                         uint32_t chunk_accesses, struct psnap_error *error)
 {
     static const struct psnap_sink_ops ops = {
-        .put = writer_put, .finish = writer_finish, .free = writer_free};
+        .put = writer_put, .finish = writer_finish, .free = writer_free, .put_run = writer_put_run};
     struct pst_writer *writer = calloc(1, sizeof *writer);
 
     if (!writer) {

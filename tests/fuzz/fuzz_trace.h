@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reads a trace from memory to its end or error, in blocks of two lengths, and
- * aborts when a source breaks its promises: an invalid access, a reference
- * that the program does not have, tables that name rows there are not, an
- * error without a code.
+ * Reads a trace from memory to its end or error, in blocks of two lengths, by
+ * runs when its size is odd, and aborts when a source breaks its promises: an invalid access, a
+ * reference that the program does not have, tables that name rows there are not, an error without a
+ * code.
  */
 #ifndef PSNAP_FUZZ_TRACE_H
 #define PSNAP_FUZZ_TRACE_H
@@ -55,6 +55,14 @@ static inline void fuzz_check_program(const struct psnap_program *program)
                   program->refs[i].loop == program->blocks[program->refs[i].block].loop);
 }
 
+static inline void fuzz_check_accesses(const struct psnap_program *program,
+                                       const struct psnap_access *accesses, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        fuzz_must(accesses[i].size >= 1 && accesses[i].size <= PSNAP_ACCESS_SIZE_MAX &&
+                  accesses[i].kind <= PSNAP_ATOMIC && accesses[i].ref < program->ref_count);
+}
+
 static inline void fuzz_trace(const uint8_t *data, size_t size, const char *format)
 {
     static struct psnap_access block[4096];
@@ -72,13 +80,17 @@ static inline void fuzz_trace(const uint8_t *data, size_t size, const char *form
         return;
     }
     while (total < FUZZ_ACCESSES_MAX) {
-        got = psnap_source_next(source, block, total % 2 ? 4096 : 111, &error);
-        if (got <= 0)
+        struct psnap_run run = {.count = 0};
+        const size_t capacity = total % 2 ? 4096 : 111;
+
+        got = size % 2 ? psnap_source_next_run(source, block, capacity, &run, &error)
+                       : psnap_source_next(source, block, capacity, &error);
+        if (got < 0 || (got == 0 && run.count == 0))
             break;
-        for (ssize_t i = 0; i < got; i++)
-            fuzz_must(block[i].size >= 1 && block[i].size <= PSNAP_ACCESS_SIZE_MAX &&
-                      block[i].kind <= PSNAP_ATOMIC && block[i].ref < source->program->ref_count);
-        total += (size_t)got;
+        fuzz_check_accesses(source->program, block, (size_t)got);
+        if (run.count)
+            fuzz_check_accesses(source->program, run.first, run.width);
+        total += (size_t)got + (size_t)run.count;
     }
     if (got < 0)
         fuzz_must(error.code == (enum psnap_status)got && error.message[0]);
