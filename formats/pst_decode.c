@@ -420,6 +420,8 @@ void psnap_pst_decoder_run(struct psnap_pst_decoder *decoder, const struct psnap
     if (!decoder->started || decoder->hits < PSNAP_PST_RUN_ACCESSES)
         return;
     count = find_cycle(decoder, first, &run->width);
+    if (count == 0)
+        return;
     if (count > limit / run->width)
         count = limit / run->width;
     if (count < PSNAP_PST_RUN_COUNT || count * run->width < PSNAP_PST_RUN_ACCESSES)
