@@ -15,6 +15,7 @@
 #include <inttypes.h>
 #include <linux/futex.h>
 #include <poll.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,6 +31,7 @@ struct capture {
     int fd;
     char path[64];
     int watched, other;  /* pidfds: the process started, and the one that recorded; -1 none */
+    bool may_spin;       /* there is a processor for us besides the program's */
     bool has_ended;      /* nothing will be written any more */
     uint32_t ring;       /* being read, 0 for none */
     uint32_t last_ring;  /* read before: the search goes on behind it */
@@ -47,7 +49,11 @@ static uint64_t *words_of(const struct capture *self, uint32_t ring, uint64_t ch
 
 static void give_back(struct psnap_ring *ring)
 {
+    uint64_t unread = __atomic_load_n(&ring->produced, __ATOMIC_SEQ_CST) - ring->consumed - 1;
+
     __atomic_store_n(&ring->consumed, ring->consumed + 1, __ATOMIC_SEQ_CST);
+    if (unread > PSNAP_RING_CHUNKS_LOW)
+        return;
     __atomic_fetch_add(&ring->consumed_futex, 1, __ATOMIC_SEQ_CST);
     if (__atomic_load_n(&ring->producer_waiting, __ATOMIC_SEQ_CST))
         syscall(SYS_futex, &ring->consumed_futex, FUTEX_WAKE, 1, NULL, NULL, 0);
@@ -191,6 +197,35 @@ static bool has_exited(int pidfd)
     return pidfd < 0 || poll(&ended, 1, 0) > 0;
 }
 
+static bool has_chunks(const struct capture *self)
+{
+    for (uint32_t i = 1; i < PSNAP_RINGS; i++) {
+        const struct psnap_ring *ring = &self->session->rings[i];
+        uint32_t state = __atomic_load_n(&ring->state, __ATOMIC_ACQUIRE);
+        if ((state == PSNAP_RING_ACTIVE || state == PSNAP_RING_FINISHED) &&
+            ring->consumed < __atomic_load_n(&ring->produced, __ATOMIC_SEQ_CST))
+            return true;
+    }
+    return false;
+}
+
+/* A chunk takes the program about as long as going to sleep and waking up takes us: where there
+ * is a processor for each, look again for a moment first. */
+static bool spin_for_chunks(const struct capture *self)
+{
+    enum { LOOKS = 200, PAUSES = 16 };
+
+    for (int i = 0; i < LOOKS && self->may_spin; i++) {
+        if (has_chunks(self))
+            return true;
+#if defined(__x86_64__)
+        for (int k = 0; k < PAUSES; k++)
+            __builtin_ia32_pause();
+#endif
+    }
+    return false;
+}
+
 /* Sleeps until a chunk is left behind or the program ends; looks for that now and then. */
 static void wait_for_program(struct capture *self)
 {
@@ -206,13 +241,11 @@ static void wait_for_program(struct capture *self)
         self->has_ended = true;
         return;
     }
+    if (spin_for_chunks(self))
+        return;
     __atomic_store_n(&session->collector_waiting, 1, __ATOMIC_SEQ_CST);
-    for (uint32_t i = 1; i < PSNAP_RINGS; i++) /* one may have been left just before */
-        if (session->rings[i].state == PSNAP_RING_ACTIVE &&
-            session->rings[i].consumed <
-                __atomic_load_n(&session->rings[i].produced, __ATOMIC_SEQ_CST))
-            seen--;
-    syscall(SYS_futex, &session->doorbell, FUTEX_WAIT, seen, &patience, NULL, 0);
+    if (!has_chunks(self)) /* one may have been left just before */
+        syscall(SYS_futex, &session->doorbell, FUTEX_WAIT, seen, &patience, NULL, 0);
     __atomic_store_n(&session->collector_waiting, 0, __ATOMIC_SEQ_CST);
 }
 
@@ -303,6 +336,9 @@ static struct capture *open_memory(int fd, struct psnap_error *error)
         return NULL;
     }
     self->session = memory;
+    cpu_set_t processors;
+    self->may_spin =
+        sched_getaffinity(0, sizeof processors, &processors) == 0 && CPU_COUNT(&processors) > 1;
     snprintf(self->path, sizeof self->path, "/proc/%ld/fd/%d", (long)getpid(), fd);
     return self;
 }

@@ -106,17 +106,22 @@ static void leave_chunk(struct psnap_ring *ring)
     psnap_rt_ring_doorbell();
 }
 
-/* Waits until a chunk is free; false when the collector has died. */
+static uint64_t unread_chunks(const struct psnap_ring *ring)
+{
+    return ring->produced - __atomic_load_n(&ring->consumed, __ATOMIC_SEQ_CST);
+}
+
+/* Waits until chunks are free; false when the collector has died. */
 static bool wait_for_chunk(struct psnap_ring *ring)
 {
     const struct timespec patience = {.tv_nsec = 200 * 1000 * 1000};
 
-    while (ring->produced - __atomic_load_n(&ring->consumed, __ATOMIC_ACQUIRE) >=
-           PSNAP_RING_CHUNKS) {
+    if (unread_chunks(ring) < PSNAP_RING_CHUNKS)
+        return true;
+    while (unread_chunks(ring) > PSNAP_RING_CHUNKS_LOW) {
         uint32_t seen = __atomic_load_n(&ring->consumed_futex, __ATOMIC_SEQ_CST);
         __atomic_store_n(&ring->producer_waiting, 1, __ATOMIC_SEQ_CST);
-        if (ring->produced - __atomic_load_n(&ring->consumed, __ATOMIC_SEQ_CST) >=
-                PSNAP_RING_CHUNKS &&
+        if (unread_chunks(ring) > PSNAP_RING_CHUNKS_LOW &&
             syscall(SYS_futex, &ring->consumed_futex, FUTEX_WAIT, seen, &patience, NULL, 0) != 0 &&
             errno == ETIMEDOUT && !psnap_rt_collector_alive())
             return false;

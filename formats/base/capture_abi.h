@@ -12,7 +12,9 @@
  * A ring is CHUNKS chunks of CHUNK_WORDS words. The thread that owns it writes
  * records at `cursor` up to `limit`, storing `cursor` (release) after the last
  * word of each record; no record crosses a chunk. `produced` counts the chunks
- * it has left behind, `consumed` those the collector has read.
+ * it has left behind, `consumed` those the collector has read. A thread that
+ * found its ring full sleeps until no more than CHUNKS_LOW are unread, so that
+ * the two do not wake each other for every chunk.
  */
 #ifndef PSNAP_BASE_CAPTURE_ABI_H
 #define PSNAP_BASE_CAPTURE_ABI_H
@@ -35,8 +37,9 @@
 #define PSNAP_ENV_CC_COMMAND "PSNAP_CC_COMMAND" /* becomes psnap_module.command */
 
 enum {
-    PSNAP_CHUNK_WORDS = 8192,
+    PSNAP_CHUNK_WORDS = 16384,
     PSNAP_RING_CHUNKS = 8,
+    PSNAP_RING_CHUNKS_LOW = 4,
     PSNAP_RINGS = 128,           /* ring 0 is the control ring */
     PSNAP_RECORD_WORDS_MAX = 512 /* no record is longer, but for DATA and GLOBALS */
 };
