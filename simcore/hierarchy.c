@@ -7,7 +7,8 @@
  * whole block before the next one starts: each is a filter from a queue of
  * requests to the queue of the next, in order, and its loop is small enough for
  * the host's branch predictors and prefetchers. A full queue is drained where it
- * is filled, so queues have a fixed size and nothing here can fail.
+ * is filled, so queues have a fixed size and running cannot fail. For the same
+ * reason machines whose first levels are alike can share them.
  *
  * An access carries the set of its bytes that are still sought, as a mask: a
  * level clears those in lines it holds, and passes the rest on as the same one
@@ -31,69 +32,68 @@ static uint64_t mask_of(uint64_t offset, uint64_t n) /* n >= 1 bits from `offset
     return UINT64_MAX >> (64 - n) << offset;
 }
 
-static struct request whole(const struct psnap_access *access, uint32_t index)
+/*
+ * Asks all levels that follow; behind the last one memory takes everything.
+ * Numbers instead of a struct request: it is put together where it stays.
+ */
+HOT void send(struct level *from, uint64_t address, uint64_t bytes, uint32_t access, uint32_t size)
 {
-    return (struct request){.address = access->address,
-                            .bytes = mask_of(0, access->size),
-                            .access = index,
-                            .size = access->size};
-}
+    for (struct level *level = from->below; level; level = level->sibling) {
+        struct request *request;
 
-static void send(struct level *next, struct request request)
-{
-    if (UNLIKELY(next->queued == HIERARCHY_QUEUE))
-        level_drain(next);
-    next->queue[next->queued++] = request;
+        if (UNLIKELY(level->queued == HIERARCHY_QUEUE))
+            level_drain(level);
+        request = &level->queue[level->queued++];
+        request->address = address;
+        request->bytes = bytes;
+        request->access = access;
+        request->size = size;
+    }
 }
 
 static void evict(struct level *level, uint64_t victim, uint32_t access)
 {
     level->evicted = true;
     level->evictions[access]++;
-    if (level->next)
-        send(level->next, (struct request){.address = victim,
-                                           .bytes = level->cache.line_bytes,
-                                           .access = access,
-                                           .write_back = true});
+    send(level, victim, level->cache.line_bytes, access, 0);
 }
 
-static void pass_on(struct level *level, struct request request)
+HOT void pass_on(struct level *level, uint64_t address, uint64_t bytes, uint32_t access,
+                 uint32_t size)
 {
-    level->reached[request.access]++;
-    if (level->next)
-        send(level->next, request);
+    level->passed[access] = 1;
+    send(level, address, bytes, access, size);
 }
 
 /* An access in general: any number of lines, any of its bytes sought. */
-HOT void serve_split(struct level *level, enum cache_kind kind, struct request request, bool store)
+static void serve_split(struct level *level, enum cache_kind kind, const struct request *request,
+                        bool store)
 {
     const uint64_t line_bytes = level->cache.line_bytes;
     uint64_t missing = 0, victim, n;
 
-    for (uint64_t offset = 0; offset < request.size; offset += n) {
-        const uint64_t address = request.address + offset; /* wraps at the top, as it should */
+    for (uint64_t offset = 0; offset < request->size; offset += n) {
+        const uint64_t address = request->address + offset; /* wraps at the top, as it should */
         uint64_t bytes;
 
         n = line_bytes - (address & (line_bytes - 1));
-        if (n > request.size - offset)
-            n = request.size - offset;
-        bytes = mask_of(offset, n) & request.bytes;
+        if (n > request->size - offset)
+            n = request->size - offset;
+        bytes = mask_of(offset, n) & request->bytes;
         if (!bytes)
             continue;
         switch (cache_touch(&level->cache, kind, address, store, &victim)) {
         case CACHE_HIT:
             break;
         case CACHE_MISS_DIRTY:
-            evict(level, victim, request.access);
+            evict(level, victim, request->access);
             /* fall through */
         case CACHE_MISS:
             missing |= bytes;
         }
     }
-    if (missing) {
-        request.bytes = missing;
-        pass_on(level, request);
-    }
+    if (missing)
+        pass_on(level, request->address, missing, request->access, request->size);
 }
 
 /* The usual access, within one line: true when it was there. */
@@ -115,15 +115,13 @@ static void serve_write_back(struct level *level, const struct request *request)
     uint64_t n;
 
     for (uint64_t done = 0; done < request->bytes; done += n) {
-        struct request rest = *request;
+        const uint64_t address = request->address + done;
 
-        rest.address += done;
-        n = line_bytes - (rest.address & (line_bytes - 1));
+        n = line_bytes - (address & (line_bytes - 1));
         if (n > request->bytes - done)
             n = request->bytes - done;
-        rest.bytes = n;
-        if (!cache_mark_dirty(&level->cache, rest.address) && level->next)
-            send(level->next, rest);
+        if (!cache_mark_dirty(&level->cache, address))
+            send(level, address, n, request->access, 0);
     }
 }
 
@@ -140,13 +138,12 @@ HOT void serve_queue(struct level *level, enum cache_kind kind)
     for (uint32_t i = 0; i < level->queued; i++) {
         const struct request *request = &level->queue[i];
 
-        if (UNLIKELY(request->write_back)) {
+        if (UNLIKELY(request->size == 0))
             serve_write_back(level, request);
-        } else if (UNLIKELY(!within_line(cache, request->address, request->size))) {
-            serve_split(level, kind, *request, false);
-        } else if (!serve_line(level, cache, kind, request->address, false, request->access)) {
-            pass_on(level, *request);
-        }
+        else if (UNLIKELY(!within_line(cache, request->address, request->size)))
+            serve_split(level, kind, request, false);
+        else if (!serve_line(level, cache, kind, request->address, false, request->access))
+            pass_on(level, request->address, request->bytes, request->access, request->size);
     }
     level->queued = 0;
 }
@@ -158,13 +155,16 @@ HOT void serve_block(struct level *level, enum cache_kind kind, const struct psn
     struct cache *cache = kind == CACHE_LISTED ? &level->cache : &copy;
 
     for (uint32_t i = 0; i < n; i++) {
-        const struct psnap_access *access = &block[i];
-        const bool store = access->kind != PSNAP_LOAD;
+        const uint64_t address = block[i].address;
+        const uint32_t size = block[i].size;
+        const bool store = block[i].kind != PSNAP_LOAD;
 
-        if (UNLIKELY(!within_line(cache, access->address, access->size)))
-            serve_split(level, kind, whole(access, i), store);
-        else if (!serve_line(level, cache, kind, access->address, store, i))
-            pass_on(level, whole(access, i));
+        if (UNLIKELY(!within_line(cache, address, size))) {
+            const struct request whole = {address, mask_of(0, size), i, size};
+            serve_split(level, kind, &whole, store);
+        } else if (!serve_line(level, cache, kind, address, store, i)) {
+            pass_on(level, address, mask_of(0, size), i, size);
+        }
     }
 }
 
@@ -201,33 +201,81 @@ static void level_enter(struct level *level, const struct psnap_access *block, s
 
 void hierarchy_run(struct hierarchy *hierarchy, const struct psnap_access *block, size_t n)
 {
-    memset(hierarchy->reached, 0, n);
-    for (uint32_t i = 0; i < hierarchy->level_count; i++) {
-        struct level *level = &hierarchy->levels[i];
+    for (size_t i = 0; i < hierarchy->level_count; i++) {
+        struct level *level = hierarchy->levels[i];
+
+        memset(level->passed, 0, n);
         if (level->evicted)
             memset(level->evictions, 0, sizeof level->evictions);
         level->evicted = false;
     }
-    level_enter(&hierarchy->levels[0], block, n);
-    for (uint32_t i = 1; i < hierarchy->level_count; i++)
-        level_drain(&hierarchy->levels[i]);
+    for (struct level *root = hierarchy->roots; root; root = root->sibling)
+        level_enter(root, block, n);
+    for (size_t i = 0; i < hierarchy->level_count; i++)
+        level_drain(hierarchy->levels[i]);
 }
 
-struct hierarchy *hierarchy_new(const struct psnap_machine *machine, enum cache_kind kind)
+void hierarchy_reached(const struct path *path, uint8_t *reached, size_t n)
 {
-    struct hierarchy *hierarchy =
-        calloc(1, sizeof *hierarchy + machine->level_count * sizeof hierarchy->levels[0]);
-    bool fits = true;
+    memcpy(reached, path->levels[0]->passed, n);
+    for (uint32_t level = 1; level < path->level_count; level++) {
+        const uint8_t *passed = path->levels[level]->passed;
 
-    if (!hierarchy)
-        return NULL;
-    hierarchy->level_count = machine->level_count;
-    for (uint32_t i = 0; i < machine->level_count; i++) {
-        struct level *level = &hierarchy->levels[i];
-        level->reached = hierarchy->reached;
-        level->next = i + 1 < machine->level_count ? level + 1 : NULL;
-        fits = cache_init(&level->cache, &machine->levels[i], kind) && fits;
+        for (size_t i = 0; i < n; i++)
+            reached[i] = (uint8_t)(reached[i] + passed[i]);
     }
+}
+
+/* ---------------------------------------------------------------- the forest */
+
+/* The level of this shape among those of a list, made if need be. NULL: out of memory. */
+static struct level *level_in(struct hierarchy *hierarchy, struct level **list,
+                              const struct psnap_cache_level *shape, enum cache_kind kind)
+{
+    struct level *level;
+
+    for (; *list; list = &(*list)->sibling)
+        if ((*list)->shape.size_bytes == shape->size_bytes &&
+            (*list)->shape.line_bytes == shape->line_bytes && (*list)->shape.ways == shape->ways)
+            return *list;
+    level = calloc(1, sizeof *level);
+    if (!level)
+        return NULL;
+    *list = level;
+    hierarchy->levels[hierarchy->level_count++] = level;
+    level->shape = *shape;
+    return cache_init(&level->cache, shape, kind) ? level : NULL;
+}
+
+static bool add_machine(struct hierarchy *hierarchy, const struct psnap_machine *machine,
+                        enum cache_kind kind)
+{
+    struct path *path = &hierarchy->paths[hierarchy->machine_count++];
+    struct level **list = &hierarchy->roots;
+
+    for (uint32_t i = 0; i < machine->level_count; i++) {
+        struct level *level = level_in(hierarchy, list, &machine->levels[i], kind);
+
+        if (!level)
+            return false;
+        path->levels[path->level_count++] = level;
+        list = &level->below;
+    }
+    return true;
+}
+
+struct hierarchy *hierarchy_new(const struct psnap_machine *machines, size_t n,
+                                enum cache_kind kind)
+{
+    struct hierarchy *hierarchy = calloc(1, sizeof *hierarchy + n * sizeof hierarchy->paths[0]);
+    bool fits = hierarchy != NULL;
+
+    if (!fits)
+        return NULL;
+    hierarchy->levels = calloc(n + 1, PSNAP_LEVELS_MAX * sizeof(struct level *));
+    fits = hierarchy->levels != NULL;
+    for (size_t i = 0; i < n && fits; i++)
+        fits = add_machine(hierarchy, &machines[i], kind);
     if (!fits) {
         hierarchy_free(hierarchy);
         return NULL;
@@ -239,7 +287,10 @@ void hierarchy_free(struct hierarchy *hierarchy)
 {
     if (!hierarchy)
         return;
-    for (uint32_t i = 0; i < hierarchy->level_count; i++)
-        cache_release(&hierarchy->levels[i].cache);
+    for (size_t i = 0; i < hierarchy->level_count; i++) {
+        cache_release(&hierarchy->levels[i]->cache);
+        free(hierarchy->levels[i]);
+    }
+    free(hierarchy->levels);
     free(hierarchy);
 }

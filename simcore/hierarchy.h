@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The cache levels of one machine. A block of accesses goes in, and for each
- * of them comes out how deep it went and how many dirty lines each level
- * evicted for it.
+ * The cache levels of any number of machines. A block of accesses goes in, and
+ * for each of them comes out how deep it went on each machine and how many dirty
+ * lines each level evicted for it.
+ *
+ * Machines whose first levels are alike share them: levels form a forest, a
+ * machine is a path from a root. A level depends on the levels above it only.
  */
 #ifndef PSNAP_SIMCORE_HIERARCHY_H
 #define PSNAP_SIMCORE_HIERARCHY_H
@@ -17,31 +20,43 @@ struct request {
     uint64_t address; /* of the access's first byte, or of the range to write back */
     uint64_t bytes;   /* access: bit i: byte `address + i` is sought; write-back: their number */
     uint32_t access;  /* index in the block, for attribution */
-    uint8_t size;     /* of the whole access in bytes */
-    bool write_back;
+    uint32_t size;    /* of the whole access in bytes; 0: a write-back */
 };
 
 struct level {
     struct cache cache;
-    struct level *next; /* NULL: memory is next */
-    uint8_t *reached;   /* the hierarchy's */
-    bool evicted;       /* some of evictions[] are not zero */
+    struct psnap_cache_level shape;
+    struct level *below;   /* the first of those that follow on some machine, or NULL */
+    struct level *sibling; /* the next one that follows the same level, or NULL */
+    bool evicted;          /* some of evictions[] are not zero */
     uint32_t queued;
+    uint8_t passed[HIERARCHY_BLOCK];       /* per access: 1 when it went on from here */
     uint8_t evictions[HIERARCHY_BLOCK];    /* per access: dirty lines evicted; at most 64 */
     struct request queue[HIERARCHY_QUEUE]; /* from the level above, not served yet */
 };
 
-struct hierarchy {
+struct path {
     uint32_t level_count;
-    uint8_t reached[HIERARCHY_BLOCK]; /* per access: the level that satisfied it, from 0 */
-    struct level levels[];
+    struct level *levels[PSNAP_LEVELS_MAX];
+};
+
+struct hierarchy {
+    struct level *roots;   /* siblings: the different first levels */
+    struct level **levels; /* all of them, each after the one above it */
+    size_t level_count, machine_count;
+    struct path paths[]; /* per machine */
 };
 
 /* All levels cold. `kind` as for cache_init. NULL: out of memory. */
-struct hierarchy *hierarchy_new(const struct psnap_machine *machine, enum cache_kind kind);
+struct hierarchy *hierarchy_new(const struct psnap_machine *machines, size_t n,
+                                enum cache_kind kind);
 void hierarchy_free(struct hierarchy *hierarchy);
 
-/* Runs n <= HIERARCHY_BLOCK valid accesses and fills reached and evictions. */
+/* Runs n <= HIERARCHY_BLOCK valid accesses and fills passed and evictions. */
 void hierarchy_run(struct hierarchy *hierarchy, const struct psnap_access *block, size_t n);
+
+/* Per access of the last block the level of a machine that satisfied it, from 0; memory is the
+ * machine's level_count. */
+void hierarchy_reached(const struct path *path, uint8_t *reached, size_t n);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The simulator as a sink: every block runs through each machine's hierarchy,
- * then what came out is counted, in a pass of its own, once per view (by
+ * The simulator as a sink: every block runs through all machines' levels, then
+ * what came out is counted, in a pass of its own per machine and view (by
  * reference, by thread, by the caller's tag). Loops, blocks and totals are sums
  * over references, taken when somebody asks.
  *
@@ -24,7 +24,7 @@ struct counts {
 };
 
 struct run {
-    struct hierarchy *hierarchy;
+    const struct path *path;
     size_t width; /* numbers in a row */
     struct counts views[PSNAP_SIM_VIEW_COUNT];
 };
@@ -35,6 +35,8 @@ struct sim {
     struct psnap_sim_options options;
     bool counted[PSNAP_SIM_VIEW_COUNT];
     uint32_t rows[PSNAP_SIM_VIEW_COUNT][HIERARCHY_BLOCK]; /* of the block in hand */
+    uint8_t reached[HIERARCHY_BLOCK];                     /* and of the machine in hand */
+    struct hierarchy *hierarchy;
     uint64_t accesses;
     uint64_t threads[(UINT16_MAX + 1) / 64]; /* bit t: there were accesses of thread t */
     size_t run_count;
@@ -136,21 +138,22 @@ static enum psnap_status make_room(struct sim *sim, int view, uint32_t highest,
 }
 
 /* Adds what came of the block in hand to a view's numbers. */
-static void count(const struct run *run, const uint32_t *rows, uint64_t *numbers, size_t n)
+static void count(const struct run *run, const uint8_t *reached, const uint32_t *rows,
+                  uint64_t *numbers, size_t n)
 {
-    const struct hierarchy *hierarchy = run->hierarchy;
+    const uint32_t levels = run->path->level_count;
     const size_t width = run->width;
 
     for (size_t i = 0; i < n; i++)
-        numbers[rows[i] * width + hierarchy->reached[i]]++;
-    for (uint32_t level = 0; level < hierarchy->level_count; level++) {
-        const uint8_t *evictions = hierarchy->levels[level].evictions;
+        numbers[rows[i] * width + reached[i]]++;
+    for (uint32_t level = 0; level < levels; level++) {
+        const uint8_t *evictions = run->path->levels[level]->evictions;
 
-        if (!hierarchy->levels[level].evicted)
+        if (!run->path->levels[level]->evicted)
             continue;
         for (size_t i = 0; i < n; i++)
             if (evictions[i])
-                numbers[rows[i] * width + hierarchy->level_count + 1 + level] += evictions[i];
+                numbers[rows[i] * width + levels + 1 + level] += evictions[i];
     }
 }
 
@@ -166,13 +169,14 @@ static enum psnap_status put_part(struct sim *sim, const struct psnap_access *bl
             status = make_room(sim, view, highest[view], error);
     if (status != PSNAP_OK)
         return status;
+    hierarchy_run(sim->hierarchy, block, n);
     for (size_t i = 0; i < sim->run_count; i++) {
-        struct run *run = &sim->runs[i];
+        const struct run *run = &sim->runs[i];
 
-        hierarchy_run(run->hierarchy, block, n);
+        hierarchy_reached(run->path, sim->reached, n);
         for (int view = 0; view < PSNAP_SIM_VIEW_COUNT; view++)
             if (sim->counted[view])
-                count(run, sim->rows[view], run->views[view].numbers, n);
+                count(run, sim->reached, sim->rows[view], run->views[view].numbers, n);
     }
     sim->accesses += n;
     return PSNAP_OK;
@@ -198,11 +202,10 @@ static void sim_free(struct psnap_sink *self)
 {
     struct sim *sim = (struct sim *)self;
 
-    for (size_t i = 0; i < sim->run_count; i++) {
-        hierarchy_free(sim->runs[i].hierarchy);
+    for (size_t i = 0; i < sim->run_count; i++)
         for (int view = 0; view < PSNAP_SIM_VIEW_COUNT; view++)
             free(sim->runs[i].views[view].numbers);
-    }
+    hierarchy_free(sim->hierarchy);
     free(sim);
 }
 
@@ -226,15 +229,15 @@ struct psnap_sink *psnap_sim_new(const struct psnap_machine *machines, size_t n,
     sim->counted[PSNAP_SIM_REF] = true;
     sim->counted[PSNAP_SIM_THREAD] = sim->options.by_thread;
     sim->counted[PSNAP_SIM_TAG] = sim->options.tagger != NULL;
+    sim->hierarchy = hierarchy_new(machines, n, CACHE_FLAT);
+    if (!sim->hierarchy) {
+        psnap_error_set(error, PSNAP_ERROR_MEMORY, "the machines' caches do not fit in memory");
+        sim_free(&sim->base);
+        return NULL;
+    }
     for (size_t i = 0; i < n; i++) {
+        sim->runs[i].path = &sim->hierarchy->paths[i];
         sim->runs[i].width = 2 * (size_t)machines[i].level_count + 1;
-        sim->runs[i].hierarchy = hierarchy_new(&machines[i], CACHE_FLAT);
-        if (!sim->runs[i].hierarchy) {
-            psnap_error_set(error, PSNAP_ERROR_MEMORY, "machine '%s' does not fit in memory",
-                            machines[i].name);
-            sim_free(&sim->base);
-            return NULL;
-        }
     }
     return &sim->base;
 }
@@ -250,7 +253,7 @@ uint32_t psnap_sim_threads(const struct psnap_sink *sim)
     uint32_t count = 0;
 
     for (size_t i = 0; i <= UINT16_MAX; i++)
-        count += threads[i / 64] >> i % 64 & 1;
+        count += (uint32_t)(threads[i / 64] >> i % 64) & 1;
     return count;
 }
 
@@ -265,7 +268,7 @@ void psnap_sim_add(const struct psnap_sink *sim, size_t machine, enum psnap_sim_
                    uint32_t row, struct psnap_tally *tally)
 {
     const struct run *run = &((const struct sim *)sim)->runs[machine];
-    const uint32_t levels = run->hierarchy->level_count;
+    const uint32_t levels = run->path->level_count;
     const uint64_t *numbers;
 
     if (row >= run->views[view].rows)

@@ -268,16 +268,17 @@ static void both_representations_agree(void **state)
         struct hierarchy *chosen, *listed;
 
         random_machine(&rng, &machine, CACHE_FLAT_WAYS_MAX);
-        chosen = hierarchy_new(&machine, CACHE_FLAT);
-        listed = hierarchy_new(&machine, CACHE_LISTED);
+        chosen = hierarchy_new(&machine, 1, CACHE_FLAT);
+        listed = hierarchy_new(&machine, 1, CACHE_LISTED);
         for (int block = 0; block < 4; block++) {
             random_stream(&rng, stream, HIERARCHY_BLOCK);
             hierarchy_run(chosen, stream, HIERARCHY_BLOCK);
             hierarchy_run(listed, stream, HIERARCHY_BLOCK);
-            assert_memory_equal(chosen->reached, listed->reached, HIERARCHY_BLOCK);
-            for (uint32_t i = 0; i < machine.level_count; i++)
-                assert_memory_equal(chosen->levels[i].evictions, listed->levels[i].evictions,
-                                    HIERARCHY_BLOCK);
+            for (uint32_t i = 0; i < machine.level_count; i++) {
+                const struct level *a = chosen->levels[i], *b = listed->levels[i];
+                assert_memory_equal(a->passed, b->passed, HIERARCHY_BLOCK);
+                assert_memory_equal(a->evictions, b->evictions, HIERARCHY_BLOCK);
+            }
         }
         hierarchy_free(chosen);
         hierarchy_free(listed);
@@ -301,13 +302,13 @@ static void a_larger_lru_cache_holds_all_that_a_smaller_one_holds(void **state)
         large.levels[0] = (struct psnap_cache_level){large_ways * 16, 16, large_ways, 0, 0, 0};
         assert_int_equal(psnap_machine_check(&small, NULL), PSNAP_OK);
         assert_int_equal(psnap_machine_check(&large, NULL), PSNAP_OK);
-        small_cache = hierarchy_new(&small, CACHE_FLAT);
-        large_cache = hierarchy_new(&large, CACHE_FLAT);
+        small_cache = hierarchy_new(&small, 1, CACHE_FLAT);
+        large_cache = hierarchy_new(&large, 1, CACHE_FLAT);
         random_stream(&rng, stream, HIERARCHY_BLOCK);
         hierarchy_run(small_cache, stream, HIERARCHY_BLOCK);
         hierarchy_run(large_cache, stream, HIERARCHY_BLOCK);
         for (size_t i = 0; i < HIERARCHY_BLOCK; i++)
-            assert_true(large_cache->reached[i] <= small_cache->reached[i]);
+            assert_true(large_cache->levels[0]->passed[i] <= small_cache->levels[0]->passed[i]);
         hierarchy_free(small_cache);
         hierarchy_free(large_cache);
     }
@@ -338,8 +339,15 @@ static void machines_are_independent_and_views_add_up(void **state)
         struct psnap_sink *together;
 
         random_stream(&rng, stream, n);
-        for (int i = 0; i < 3; i++)
+        for (uint32_t i = 0; i < 3; i++) {
             random_machine(&rng, &machines[i], 100);
+            /* most share some first levels with the one before */
+            for (uint32_t j = 0; i && j < pick(&rng, 0, machines[i - 1].level_count); j++) {
+                machines[i].levels[j] = machines[i - 1].levels[j];
+                machines[i].level_count =
+                    machines[i].level_count > j ? machines[i].level_count : j + 1;
+            }
+        }
         together = psnap_sim_new(machines, 3, program, &options, NULL);
         feed(&rng, together, stream, n);
         for (size_t i = 0; i < 3; i++) {
