@@ -24,10 +24,11 @@ enum {
     BUILD_ROWS,
     BUILD_ROW_OPENED = BUILD_ROWS, /* before the first access is counted */
     BUILD_SHAPES = 3 * (PSNAP_ACCESS_SIZE_MAX + 1),
-    BUILD_PATTERN = 1024, /* accesses in a pattern buffer, as published */
-    BUILD_RESTLESS_FIRST = 4096,
-    BUILD_LIMIT_MAX = 4096,    /* regions of a loop */
-    BUILD_MERGE_SAMPLE = 65536 /* accesses synthesised for a merge; longer ones are periodic */
+    BUILD_PATTERN = 1024,        /* accesses in a pattern buffer, as published */
+    BUILD_RESTLESS_FIRST = 4096, /* visits after which restless regions are looked for */
+    BUILD_RESTLESS_GROUP = 16,   /* so many, each with at most its share, make a group */
+    BUILD_LIMIT_MAX = 4096,      /* regions of a loop */
+    BUILD_MERGE_SAMPLE = 65536   /* accesses synthesised for a merge; longer ones are periodic */
 };
 
 struct build_region {

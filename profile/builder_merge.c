@@ -5,15 +5,18 @@
  * merged by generating a synthetic stream of them and profiling that into a
  * single region".
  *
- * When and which: a loop's regions have reached the limit: rare is a region with
- * at most 1/limit of the loop's accesses. Or references have gone from region to
- * region very often (after BUILD_RESTLESS_FIRST such visits, and when they have
- * doubled since): rare is a region most of whose accesses were visits, such as
- * the rows of a matrix that is walked by columns. A group is a run of rare regions that
- * are neighbours by address, in one mapping group and of one object. The
- * threshold doubles until at most three quarters of the limit are left, at the
- * end without regard for objects: so memory per loop is bounded and merges are
- * rare in their turn.
+ * When and which, of a loop:
+ *   Its regions have reached the limit: rare is a region with at most 1/limit
+ *   of the loop's accesses. That threshold doubles until at most three quarters
+ *   of the limit are left, in the end without regard for objects, so memory per
+ *   loop is bounded.
+ *   References have gone from region to region very often (BUILD_RESTLESS_FIRST
+ *   such visits, and each time they have doubled): rare is a region most of
+ *   whose accesses were visits, such as the rows of a matrix that is walked by
+ *   columns, if there are BUILD_RESTLESS_GROUP of them side by side with at
+ *   most that share of the accesses each.
+ * What is merged is a run of rare regions that are neighbours by address, in
+ * one mapping group and of one object.
  *
  * At the end what is rare joins the merged region beside it, and rare regions
  * whose ranges have grown together become one, so that a gather is one region
@@ -57,7 +60,7 @@ static bool may_join(const struct build_loop *loop, const struct rule *rule, uin
     const struct build_region *region = loop->order[i];
 
     if (rule->reason == BUILD_MERGE_RESTLESS)
-        return rule->accesses[i] <= 2 * region->visits;
+        return rule->accesses[i] <= 2 * region->visits && rule->accesses[i] <= rule->rare;
     return rule->accesses[i] <= rule->rare || (rule->reason == BUILD_MERGE_LAST && region->merged);
 }
 
@@ -80,6 +83,8 @@ static uint32_t group_length(const struct build_loop *loop, const struct rule *r
         touching += touching == end - begin && touch(loop, end - 1);
         merged |= loop->order[end++]->merged;
     }
+    if (rule->reason == BUILD_MERGE_RESTLESS && end - begin < BUILD_RESTLESS_GROUP)
+        return 1;
     return rule->reason == BUILD_MERGE_LAST && !merged ? touching : end - begin;
 }
 
@@ -287,7 +292,8 @@ enum psnap_status build_loop_merge(struct build_loop *loop, const struct psnap_p
         accesses[i] = build_region_accesses(loop->order[i]);
         total += accesses[i];
     }
-    rule.rare = total / loop->limit + 1;
+    rule.rare =
+        reason == BUILD_MERGE_RESTLESS ? total / BUILD_RESTLESS_GROUP : total / loop->limit + 1;
     while (reason == BUILD_MERGE_FULL && !rule.all &&
            count_groups(loop, &rule) > loop->limit * 3 / 4) {
         rule.all = rule.rare > total;

@@ -9,6 +9,8 @@
  *   to the loop's end. Where the pattern is the whole truth this is one access
  *   per slot. Fractions are kept as credit (error diffusion).
  *
+ *   A round that the end of the buffer cuts short is left out.
+ *
  *   Regions that the pattern buffer has not seen get slots in proportion to
  *   their accesses, evenly spread over the ring.
  *
@@ -69,6 +71,29 @@ static uint32_t unfold(const struct psnap_sequence *pattern, uint32_t begin, uin
             memcpy(&out[count], &out[start], length * sizeof *out);
     }
     return count;
+}
+
+/*
+ * The pattern buffer ends where it is full, mostly in the middle of a round of
+ * its last group. Walked round and round, that piece would be out of step with
+ * what follows: it is left out if it is the beginning of such a round.
+ */
+static uint32_t whole_rounds(const struct psnap_sequence *pattern, const uint32_t *unfolded,
+                             uint32_t length, uint32_t *scratch)
+{
+    uint32_t last = PSNAP_NONE, piece, round, before;
+
+    for (uint32_t i = 0; i < pattern->count; i += 1 + pattern->items[i].span)
+        if (pattern->items[i].what == PSNAP_NONE)
+            last = i;
+    if (last == PSNAP_NONE)
+        return length;
+    before = unfold(pattern, 0, last, scratch, 0);
+    round = unfold(pattern, last + 1, last + 1 + pattern->items[last].span, scratch, 0);
+    piece = length - before - round * (uint32_t)pattern->items[last].repeat;
+    if (piece < round && !memcmp(unfolded + length - piece, scratch, piece * sizeof *scratch))
+        length -= piece;
+    return length;
 }
 
 /* How many slots a region gets that the pattern lacks. */
@@ -133,12 +158,13 @@ static enum psnap_status make_ring(struct replay_loop *loop,
 static enum psnap_status make_slots(struct replay_loop *loop,
                                     const struct psnap_profile_loop *profile)
 {
-    uint32_t *pattern = malloc((PSNAP_PATTERN_MAX + 1) * sizeof *pattern);
+    uint32_t *pattern = malloc(2 * PSNAP_PATTERN_MAX * sizeof *pattern); /* and for scratch */
     uint64_t *slot_counts = calloc(profile->region_count, sizeof *slot_counts);
     enum psnap_status status = pattern && slot_counts ? PSNAP_OK : PSNAP_ERROR_MEMORY;
 
     if (!status) {
         uint32_t length = unfold(&profile->pattern, 0, profile->pattern.count, pattern, 0);
+        length = whole_rounds(&profile->pattern, pattern, length, pattern + PSNAP_PATTERN_MAX);
         status = make_ring(loop, profile, pattern, length, slot_counts);
     }
     for (uint32_t i = 0; i < profile->region_count && !status; i++) {
