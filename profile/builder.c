@@ -18,34 +18,8 @@
 #include <string.h>
 
 enum {
-    BINS_SPAN = 2 * PSNAP_STRIDE_MAX + 1,
     SCHEDULE_PERIOD = 32, /* longest round of loops that is looked for */
     SCHEDULE_ITEMS = 256  /* beyond these the order of the newer half is given up */
-};
-
-/* What is known about a reference: a match in region's reach decides all else. */
-struct ref_state {
-    struct build_loop *loop; /* NULL: not seen yet */
-    struct build_region *region;
-};
-
-struct builder {
-    struct psnap_sink base;
-    struct psnap_program *program;
-    struct psnap_builder_options options;
-    struct ref_state *refs;
-    uint32_t ref_count;
-    uint32_t loop_count;       /* of loops[] */
-    struct build_loop **loops; /* in the order of first accesses */
-    uint32_t *loop_of;         /* index in program->loops to index in loops, or PSNAP_NONE */
-    uint32_t loop_of_count;
-    struct build_loop *current;
-    struct build_region nowhere; /* what a new reference touched last: matches nothing */
-    struct fold visits;
-    uint32_t last_visited;
-    uint16_t first_thread; /* the one whose loops make the schedule */
-    bool started, finished, taken;
-    uint8_t bins[BINS_SPAN + 1]; /* by stride + PSNAP_STRIDE_MAX; the last is random's */
 };
 
 static bool grow_refs(struct builder *b)
@@ -184,31 +158,15 @@ static inline void count_stride(const struct builder *b, struct build_region *re
                                 uint64_t address)
 {
     uint64_t place = address - region->previous + PSNAP_STRIDE_MAX;
-    unsigned bin = b->bins[place < BINS_SPAN ? place : BINS_SPAN];
+    unsigned bin = b->bins[place < BUILD_BINS_SPAN ? place : BUILD_BINS_SPAN];
 
     region->previous = address;
     region->edges[region->row][bin]++;
     region->row = bin;
 }
 
-/* An access at or beyond an end of the region; growing into free space is the common case. */
-static inline void widen(struct build_loop *loop, struct build_region *region, uint64_t address,
-                         uint64_t last_byte)
-{
-    if (last_byte > region->last_byte)
-        region->last_byte = last_byte;
-    if (last_byte < address) /* round the end of the address space */
-        region->last_byte = UINT64_MAX;
-    if (address > region->high && address <= region->free_high) {
-        region->high = address;
-        region->reach_bytes = address + loop->gap - region->reach_low + 1;
-    } else if (address < region->low || address > region->high) {
-        build_region_extend(loop, region, address);
-    }
-}
-
-static enum psnap_status put(struct psnap_sink *self, const struct psnap_access *block, size_t n,
-                             struct psnap_error *error)
+enum psnap_status build_put(struct psnap_sink *self, const struct psnap_access *block, size_t n,
+                            struct psnap_error *error)
 {
     struct builder *b = (struct builder *)self;
     enum psnap_status status;
@@ -238,170 +196,9 @@ static enum psnap_status put(struct psnap_sink *self, const struct psnap_access 
             count_stride(b, region, address);
         region->shapes[build_shape(access->kind, access->size)]++;
         if (address < region->low || address > region->high || last_byte > region->last_byte)
-            widen(b->current, region, address, last_byte);
+            build_region_widen(b->current, region, address, last_byte);
         if (b->current->pattern_count < BUILD_PATTERN)
             b->current->pattern[b->current->pattern_count++] = region->slot;
-    }
-    return PSNAP_OK;
-}
-
-enum { RUN_SETTLES = 3 }; /* repetitions after which each one makes the same edges */
-
-/* Repetitions [from, to) one by one. */
-static enum psnap_status put_repetitions(struct psnap_sink *self, const struct psnap_run *run,
-                                         uint64_t from, uint64_t to, struct psnap_error *error)
-{
-    struct psnap_access block[512];
-    enum psnap_status status = PSNAP_OK;
-    size_t n = 0;
-
-    for (uint64_t i = from; i < to && !status; i++)
-        for (size_t k = 0; k < run->width && !status; k++) {
-            block[n] = run->first[k];
-            block[n++].address += i * (uint64_t)run->strides[k];
-            if (n == sizeof block / sizeof *block) {
-                status = put(self, block, n, error);
-                n = 0;
-            }
-        }
-    return status || !n ? status : put(self, block, n, error);
-}
-
-/* How many further steps of `stride` from `address` stay in the region: it may grow upwards, by
- * steps within the gap, as far as that concerns no neighbour. */
-static uint64_t steps_inside(const struct build_loop *loop, const struct build_region *region,
-                             const struct psnap_access *access, uint64_t address, int64_t stride)
-{
-    uint64_t bound = region->high;
-
-    if (stride == 0)
-        return UINT64_MAX;
-    if (stride < 0)
-        return (address - region->low) / (0 - (uint64_t)stride);
-    if ((uint64_t)stride <= loop->gap && region->free_high > bound)
-        bound = region->free_high;
-    if (bound > UINT64_MAX - access->size)
-        return 0;
-    return bound < address ? 0 : (bound - address) / (uint64_t)stride;
-}
-
-/* The bin that a region's stride falls into in every repetition left, between the first such
- * stride and the last; false when it may change on the way. */
-static bool settled_bin(const struct builder *b, int64_t first, int64_t last, unsigned *bin)
-{
-    *bin = b->bins[BINS_SPAN];
-    if (first > PSNAP_STRIDE_MAX && last > PSNAP_STRIDE_MAX)
-        return true;
-    if (first < -PSNAP_STRIDE_MAX && last < -PSNAP_STRIDE_MAX)
-        return true;
-    *bin = b->bins[(uint64_t)(first + PSNAP_STRIDE_MAX) < BINS_SPAN ? first + PSNAP_STRIDE_MAX
-                                                                    : BINS_SPAN];
-    return first == last;
-}
-
-/* The repetition before which every reference stays in the region that it has at `from`. */
-static uint64_t last_inside(const struct builder *b, const struct psnap_run *run, uint64_t from)
-{
-    uint64_t steps = run->count - 1 - from;
-
-    for (size_t k = 0; k < run->width; k++) {
-        const struct psnap_access *access = &run->first[k];
-        uint64_t address = access->address + from * (uint64_t)run->strides[k];
-        uint64_t mine =
-            steps_inside(b->current, b->refs[access->ref].region, access, address, run->strides[k]);
-        steps = mine < steps ? mine : steps;
-    }
-    return from + 1 + steps;
-}
-
-/*
- * Whether repetitions [from, end) make the same edges each, given that they
- * were put up to and with `from`, and that every reference stays in its region:
- * so every stride must stay in its bin. A stride within a region is linear in
- * the repetition: its first and last values decide.
- */
-static bool is_settled(struct builder *b, const struct psnap_run *run, uint64_t from, uint64_t end)
-{
-    const uint64_t left = end - 1 - from;
-    bool settled = true;
-
-    for (size_t k = 0; k < run->width; k++) /* what precedes the first of each region */
-        b->refs[run->first[k].ref].region->run_previous = (uint32_t)k;
-    for (size_t k = 0; k < run->width && settled; k++) {
-        struct build_region *region = b->refs[run->first[k].ref].region;
-        uint64_t stride = (uint64_t)run->strides[k];
-        uint32_t before = region->run_previous;
-        uint64_t back = before >= k ? 1 : 0; /* that one is of the repetition before */
-        uint64_t previous =
-            run->first[before].address + (from - back) * (uint64_t)run->strides[before];
-        uint64_t first = run->first[k].address + from * stride - previous;
-        uint64_t drift = left * (stride - (uint64_t)run->strides[before]);
-        settled = settled_bin(b, (int64_t)first, (int64_t)(first + drift), &region->run_bin);
-        region->run_previous = (uint32_t)k;
-    }
-    /* The last stride that was counted must be the one that recurs: a reference may have come
-     * into its region with repetition `from`. */
-    for (size_t k = 0; k < run->width && settled; k++) {
-        const struct build_region *region = b->refs[run->first[k].ref].region;
-        settled = region->row == region->run_bin;
-    }
-    return settled;
-}
-
-/* Repetitions [from, end) at once: each edge and shape of one of them, times their number. */
-static void put_settled(struct builder *b, const struct psnap_run *run, uint64_t from, uint64_t end)
-{
-    const uint64_t times = end - from;
-
-    for (size_t k = 0; k < run->width; k++) {
-        const struct psnap_access *access = &run->first[k];
-        struct build_region *region = b->refs[access->ref].region;
-        uint64_t address = access->address + from * (uint64_t)run->strides[k];
-        uint64_t place = address - region->previous + PSNAP_STRIDE_MAX;
-        unsigned bin = b->bins[place < BINS_SPAN ? place : BINS_SPAN];
-        region->edges[region->row][bin] += times;
-        region->row = bin;
-        region->previous = address;
-        region->shapes[build_shape(access->kind, access->size)] += times;
-    }
-    for (size_t k = 0; k < run->width; k++) {
-        const struct psnap_access *access = &run->first[k];
-        struct build_region *region = b->refs[access->ref].region;
-        uint64_t address = access->address + (end - 1) * (uint64_t)run->strides[k];
-        region->previous = address;
-        widen(b->current, region, address, address + access->size - 1);
-    }
-}
-
-/*
- * A run in closed form: some repetitions one by one, until the pattern buffer
- * is full and every region has its stride, then at once those in which nothing
- * changes, and so on. Where something changes all the time, ever more are put
- * one by one before the next look.
- */
-static enum psnap_status put_run(struct psnap_sink *self, const struct psnap_run *run,
-                                 struct psnap_error *error)
-{
-    struct builder *b = (struct builder *)self;
-    uint64_t done = 0, singly = RUN_SETTLES;
-
-    while (done < run->count) {
-        enum psnap_status status;
-        uint64_t end;
-        end = singly < run->count - done ? done + singly : run->count;
-        status = put_repetitions(self, run, done, end, error);
-        if (status)
-            return status;
-        done = end;
-        end = last_inside(b, run, done - 1);
-        if (b->current->pattern_count < BUILD_PATTERN)
-            singly = (BUILD_PATTERN - b->current->pattern_count) / run->width + 1;
-        else if (end > done && is_settled(b, run, done - 1, end)) {
-            put_settled(b, run, done, end);
-            done = end;
-            singly = RUN_SETTLES;
-        } else
-            singly *= 2;
     }
     return PSNAP_OK;
 }
@@ -426,7 +223,7 @@ static void builder_free(struct psnap_sink *self)
     free(b);
 }
 
-static const struct psnap_sink_ops builder_ops = {put, finish, builder_free, put_run};
+static const struct psnap_sink_ops builder_ops = {build_put, finish, builder_free, build_put_run};
 
 struct psnap_sink *psnap_profile_builder_new(struct psnap_program *program,
                                              const struct psnap_builder_options *options,
@@ -458,7 +255,7 @@ struct psnap_sink *psnap_profile_builder_new(struct psnap_program *program,
     fold_init(&b->visits, false, SCHEDULE_PERIOD, SCHEDULE_ITEMS);
     for (int stride = -PSNAP_STRIDE_MAX; stride <= PSNAP_STRIDE_MAX; stride++)
         b->bins[stride + PSNAP_STRIDE_MAX] = (uint8_t)psnap_stride_bin(stride);
-    b->bins[BINS_SPAN] = PSNAP_STRIDE_RANDOM;
+    b->bins[BUILD_BINS_SPAN] = PSNAP_STRIDE_RANDOM;
     return &b->base;
 }
 

@@ -24,7 +24,8 @@ enum {
     BUILD_ROWS,
     BUILD_ROW_OPENED = BUILD_ROWS, /* before the first access is counted */
     BUILD_SHAPES = 3 * (PSNAP_ACCESS_SIZE_MAX + 1),
-    BUILD_PATTERN = 1024,        /* accesses in a pattern buffer, as published */
+    BUILD_BINS_SPAN = 2 * PSNAP_STRIDE_MAX + 1, /* strides that have a bin of their own */
+    BUILD_PATTERN = 1024,                       /* accesses in a pattern buffer, as published */
     BUILD_RESTLESS_FIRST = 4096, /* visits after which restless regions are looked for */
     BUILD_RESTLESS_GROUP = 16,   /* so many, each with at most its share, make a group */
     BUILD_LIMIT_MAX = 4096,      /* regions of a loop */
@@ -111,6 +112,53 @@ void build_region_name(struct build_loop *loop, struct build_region *region,
  * left. */
 enum psnap_status build_loop_merge(struct build_loop *loop, const struct psnap_program *program,
                                    enum build_merge_reason reason);
+
+/* What is known about a reference: a match in region's reach decides all else. */
+struct ref_state {
+    struct build_loop *loop; /* NULL: not seen yet */
+    struct build_region *region;
+};
+
+struct builder {
+    struct psnap_sink base;
+    struct psnap_program *program;
+    struct psnap_builder_options options;
+    struct ref_state *refs;
+    uint32_t ref_count;
+    uint32_t loop_count;       /* of loops[] */
+    struct build_loop **loops; /* in the order of first accesses */
+    uint32_t *loop_of;         /* index in program->loops to index in loops, or PSNAP_NONE */
+    uint32_t loop_of_count;
+    struct build_loop *current;
+    struct build_region nowhere; /* what a new reference touched last: matches nothing */
+    struct fold visits;
+    uint32_t last_visited;
+    uint16_t first_thread; /* the one whose loops make the schedule */
+    bool started, finished, taken;
+    uint8_t bins[BUILD_BINS_SPAN + 1]; /* by stride + PSNAP_STRIDE_MAX; the last is random's */
+};
+
+/* An access at or beyond an end of the region; growing into free space is the common case. */
+static inline void build_region_widen(struct build_loop *loop, struct build_region *region,
+                                      uint64_t address, uint64_t last_byte)
+{
+    if (last_byte > region->last_byte)
+        region->last_byte = last_byte;
+    if (last_byte < address) /* round the end of the address space */
+        region->last_byte = UINT64_MAX;
+    if (address > region->high && address <= region->free_high) {
+        region->high = address;
+        region->reach_bytes = address + loop->gap - region->reach_low + 1;
+    } else if (address < region->low || address > region->high) {
+        build_region_extend(loop, region, address);
+    }
+}
+
+/* The sink's put and put_run. */
+enum psnap_status build_put(struct psnap_sink *self, const struct psnap_access *block, size_t n,
+                            struct psnap_error *error);
+enum psnap_status build_put_run(struct psnap_sink *self, const struct psnap_run *run,
+                                struct psnap_error *error);
 
 /* What the builder knows when the stream has ended, as a profile. */
 struct psnap_profile *build_profile(const struct psnap_program *program,
