@@ -16,14 +16,17 @@ PSNAP_TEST_PACKAGES="$PSNAP_BUILD_PACKAGES libcmocka-dev clang-format-19 clang-t
 
 psnap_need()
 {
-    local missing="" package sudo=""
+    local missing="" package sudo="" installed
     if ! command -v dpkg-query > /dev/null || ! command -v apt-get > /dev/null; then
-        echo "no apt-get here; these Debian packages are needed, by whatever name:" $* >&2
+        echo "no apt-get here; these Debian packages are needed, by whatever name: $*" >&2
         return 0
     fi
+    installed=$(dpkg-query -W -f='/${Package} ${db:Status-Status}/' "$@" 2> /dev/null || true)
     for package in "$@"; do
-        [ "$(dpkg-query -W -f='${db:Status-Status}' "$package" 2> /dev/null)" = installed ] ||
-            missing="$missing $package"
+        case $installed in
+        *"/$package installed/"*) ;;
+        *) missing="$missing $package" ;;
+        esac
     done
     [ -n "$missing" ] || return 0
     if [ "$(id -u)" != 0 ]; then

@@ -14,7 +14,7 @@
 # PSNAP_JOBS sets how many jobs run at once (default: the processors);
 # PSNAP_TIDY=1 runs clang-tidy too (a minute or two).
 set -u
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/.." || exit 1
 . tests/packages.sh
 
 presets="debug no-llvm"

@@ -13,7 +13,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 public=(formats/base/*.h)
 for folder in formats simcore profile replay predict capture; do
-    [ ! -e $folder/$folder.h ] || public+=($folder/$folder.h)
+    [ ! -e $folder/$folder.h ] || public+=("$folder/$folder.h")
 done
 
 # Comments and macros off, all on one line; of each declaration the last name before ( or [ or ;
