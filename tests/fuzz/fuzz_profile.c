@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The profile reader. What it takes must be written, read back and written the
+ * same again, and must replay: the first accesses are looked at, each in the
+ * working set of a region of its loop. What it refuses has an error.
+ */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "profile/profile.h"
+#include "replay/replay.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void must(int condition)
+{
+    if (!condition)
+        abort();
+}
+
+static struct psnap_profile *read_bytes(const void *data, size_t size)
+{
+    struct psnap_error error = {.code = PSNAP_OK};
+    FILE *file = fmemopen((void *)(uintptr_t)data, size, "r");
+    struct psnap_profile *profile;
+
+    must(file != NULL);
+    profile = psnap_profile_read(file, "fuzz", &error);
+    must(profile || (error.code < 0 && error.message[0]));
+    fclose(file);
+    return profile;
+}
+
+static char *write_bytes(const struct psnap_profile *profile, size_t *size)
+{
+    char *text = NULL;
+    FILE *file = open_memstream(&text, size);
+
+    must(file && psnap_profile_write(profile, file, NULL) == PSNAP_OK && fclose(file) == 0);
+    return text;
+}
+
+static void look_at(const struct psnap_profile *profile, const struct psnap_program *program,
+                    const struct psnap_access *access)
+{
+    const struct psnap_profile_loop *loop;
+    uint32_t i = 0;
+
+    must(access->ref < program->ref_count);
+    loop = &profile->loops[program->refs[access->ref].loop];
+    while (i < loop->region_count &&
+           !(access->address >= loop->regions[i].low && access->size <= loop->regions[i].bytes &&
+             access->address - loop->regions[i].low <= loop->regions[i].bytes - access->size))
+        i++;
+    must(i < loop->region_count);
+}
+
+static void replay(const struct psnap_profile *profile)
+{
+    struct psnap_source *source = psnap_replay_new(profile, 1, NULL);
+    struct psnap_access block[64];
+    uint64_t count = 0;
+    ssize_t n = 1;
+
+    must(source != NULL);
+    while (count < 2000 && (n = psnap_source_next(source, block, 64, NULL)) > 0)
+        for (ssize_t i = 0; i < n; i++, count++)
+            look_at(profile, source->program, &block[i]);
+    if (n == 0) {
+        struct psnap_profile_totals totals;
+        psnap_profile_totals(profile, &totals);
+        must(count == totals.accesses);
+    }
+    psnap_source_free(source);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct psnap_profile *profile, *back;
+    char *text, *again;
+    size_t bytes, more;
+
+    if (!size)
+        return 0;
+    profile = read_bytes(data, size);
+    if (!profile)
+        return 0;
+    text = write_bytes(profile, &bytes);
+    back = read_bytes(text, bytes);
+    must(back != NULL);
+    again = write_bytes(back, &more);
+    must(bytes == more && !memcmp(text, again, bytes));
+    replay(back);
+    free(text);
+    free(again);
+    psnap_profile_free(profile);
+    psnap_profile_free(back);
+    return 0;
+}
