@@ -110,6 +110,16 @@ static inline uint64_t *cache_set(const struct cache *cache, enum cache_kind kin
     return cache->words + set * cache->ways;
 }
 
+/* Tells the host that the set of `address` will be wanted; of a CACHE_FLAT. */
+static inline void cache_prefetch(const struct cache *cache, uint64_t address)
+{
+    const uint64_t *set = cache_set(cache, CACHE_FLAT, address >> cache->line_shift);
+
+    __builtin_prefetch(set, 1);
+    if (cache->ways > 8)
+        __builtin_prefetch(set + 8, 1); /* the next 64 bytes */
+}
+
 /*
  * Makes the line that holds `address` the most recently used of its set,
  * allocating it if need be, and dirty if `dirty`. *victim is the address of an
@@ -132,6 +142,10 @@ CACHE_INLINE enum cache_touch cache_touch(struct cache *cache, enum cache_kind k
         return CACHE_HIT;
     }
     switch (cache->ways) { /* the usual ones as constants: their loops are unrolled */
+    case 2:
+        return cache_set_touch(set, 2, word, dirty, victim);
+    case 4:
+        return cache_set_touch(set, 4, word, dirty, victim);
     case 8:
         return cache_set_touch(set, 8, word, dirty, victim);
     case 16:

@@ -25,6 +25,8 @@
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define HOT static inline __attribute__((always_inline))
 
+#define AHEAD 8 /* requests between fetching a set into the host's cache and using it */
+
 static void level_drain(struct level *level);
 
 static uint64_t mask_of(uint64_t offset, uint64_t n) /* n >= 1 bits from `offset` on, both <= 64 */
@@ -138,6 +140,8 @@ HOT void serve_queue(struct level *level, enum cache_kind kind)
     for (uint32_t i = 0; i < level->queued; i++) {
         const struct request *request = &level->queue[i];
 
+        if (kind == CACHE_FLAT && i + AHEAD < level->queued)
+            cache_prefetch(cache, request[AHEAD].address);
         if (UNLIKELY(request->size == 0))
             serve_write_back(level, request);
         else if (UNLIKELY(!within_line(cache, request->address, request->size)))
