@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "formats/base/cmd_progress.h"
 #include "formats/formats.h"
 #include "profile/profile.h"
 #include "replay/replay.h"
@@ -29,11 +30,16 @@ bool psnap_input_is_profile(FILE *file)
 
 static struct psnap_source *open_profile(FILE *file, const char *name,
                                          const struct psnap_input_options *options,
-                                         struct psnap_error *error)
+                                         uint64_t *accesses, struct psnap_error *error)
 {
     struct psnap_profile *profile = psnap_profile_read(file, name, error);
     struct psnap_source *source = profile ? psnap_replay_new(profile, options->seed, error) : NULL;
 
+    if (profile) {
+        struct psnap_profile_totals totals;
+        psnap_profile_totals(profile, &totals);
+        *accesses = totals.accesses;
+    }
     psnap_profile_free(profile);
     if (file != stdin)
         fclose(file);
@@ -71,6 +77,7 @@ struct psnap_source *psnap_input_open(const char *path, const struct psnap_input
     FILE *file = is_stdin ? stdin : fopen(path, "rbe");
     const char *name = is_stdin ? "stdin" : path;
     struct psnap_source *source;
+    uint64_t accesses = 0; /* in all, 0 when unknown */
     bool is_trace;
 
     options = options ? options : &defaults;
@@ -83,6 +90,12 @@ struct psnap_source *psnap_input_open(const char *path, const struct psnap_input
     else
         is_trace = !psnap_input_is_profile(file);
     source = is_trace ? psnap_trace_open_file(file, name, options->from, error)
-                      : open_profile(file, name, options, error);
-    return source ? limit(source, is_trace, options, error) : NULL;
+                      : open_profile(file, name, options, &accesses, error);
+    if (source)
+        source = limit(source, is_trace, options, error);
+    if (!source)
+        return NULL;
+    if (options->skip || options->count < accesses)
+        accesses = options->count < accesses ? options->count : 0;
+    return psnap_progress_source_new(source, accesses, is_trace ? fileno(file) : -1);
 }

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A line on the terminal that is rewritten twice a second, from the first
+ * second on, and erased at the end. The time left assumes that the rest goes as
+ * fast as what is done.
+ */
+#include "formats/base/cmd_progress.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "formats/base/cmd.h"
+
+#define FIRST_SECONDS 1.0
+#define STEP_SECONDS 0.5
+#define LOOK_ACCESSES 262144 /* how many go by between two looks at the clock */
+
+struct progress {
+    struct psnap_source base;
+    struct psnap_source *inner;
+    uint64_t total, count, next_look;
+    int fd;
+    off_t size_bytes;
+    struct timespec start;
+    double next_seconds;
+    bool is_shown;
+};
+
+static double seconds_since(const struct timespec *start)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)(now.tv_sec - start->tv_sec) + 1e-9 * (double)(now.tv_nsec - start->tv_nsec);
+}
+
+/* Between 0 and 1, or 0 when there is nothing to tell it by. */
+static double fraction_done(const struct progress *self)
+{
+    if (self->total)
+        return (double)self->count / (double)self->total;
+    if (self->size_bytes > 0) {
+        off_t at = lseek(self->fd, 0, SEEK_CUR);
+        return at > 0 ? (double)at / (double)self->size_bytes : 0;
+    }
+    return 0;
+}
+
+static void show(struct progress *self, double seconds)
+{
+    const double done = fraction_done(self);
+    char digits[32];
+
+    fprintf(stderr, "\rpsnap: %s accesses", psnap_group_digits(self->count, digits));
+    if (done > 0 && done <= 1)
+        fprintf(stderr, ", %.0f %%, %.0f s left", 100 * done, seconds * (1 - done) / done);
+    fputs("\033[K", stderr);
+    self->is_shown = true;
+    self->next_seconds = seconds + STEP_SECONDS;
+}
+
+static void erase(struct progress *self)
+{
+    if (self->is_shown)
+        fputs("\r\033[K", stderr);
+    self->is_shown = false;
+}
+
+/* The answer of the inner source, on its way to the caller. */
+static ssize_t passed(struct progress *self, ssize_t n, uint64_t accesses)
+{
+    if (n < 0 || accesses == 0) {
+        erase(self);
+        return n;
+    }
+    self->count += accesses;
+    if (self->count >= self->next_look) {
+        const double seconds = seconds_since(&self->start);
+        self->next_look = self->count + LOOK_ACCESSES;
+        if (seconds >= self->next_seconds)
+            show(self, seconds);
+    }
+    return n;
+}
+
+static ssize_t progress_next_run(struct psnap_source *source, struct psnap_access *block,
+                                 size_t capacity, struct psnap_run *run, struct psnap_error *error)
+{
+    struct progress *self = (struct progress *)source;
+    const ssize_t n = psnap_source_next_run(self->inner, block, capacity, run, error);
+
+    return passed(self, n, (n > 0 ? (uint64_t)n : 0) + run->count * run->width);
+}
+
+static ssize_t progress_next(struct psnap_source *source, struct psnap_access *block,
+                             size_t capacity, struct psnap_error *error)
+{
+    struct progress *self = (struct progress *)source;
+    const ssize_t n = psnap_source_next(self->inner, block, capacity, error);
+
+    return passed(self, n, n > 0 ? (uint64_t)n : 0);
+}
+
+static void progress_free(struct psnap_source *source)
+{
+    struct progress *self = (struct progress *)source;
+
+    erase(self);
+    psnap_source_free(self->inner);
+    free(self);
+}
+
+struct psnap_source *psnap_progress_source_new(struct psnap_source *inner, uint64_t total, int fd)
+{
+    static const struct psnap_source_ops ops = {progress_next, progress_free, progress_next_run};
+    struct progress *self = isatty(STDERR_FILENO) ? calloc(1, sizeof *self) : NULL;
+    struct stat about;
+
+    if (!self)
+        return inner;
+    self->base = (struct psnap_source){&ops, inner->program};
+    self->inner = inner;
+    self->total = total;
+    self->fd = fd;
+    self->next_seconds = FIRST_SECONDS;
+    clock_gettime(CLOCK_MONOTONIC, &self->start);
+    if (fd >= 0 && fstat(fd, &about) == 0 && S_ISREG(about.st_mode))
+        self->size_bytes = about.st_size;
+    return &self->base;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * How far long work is, on a terminal: a source that passes another's stream
+ * on and now and then says so on stderr. Part of the program, not of the
+ * library.
+ */
+#ifndef PSNAP_CMD_PROGRESS_H
+#define PSNAP_CMD_PROGRESS_H
+
+#include <stdint.h>
+
+#include "formats/base/stream.h"
+
+/*
+ * `total` is the number of accesses that will come, 0 when unknown; then the
+ * position in the file open as `fd` tells how far it is (-1: nothing does, and
+ * the count alone is shown). Owns `inner` and shares its program. Returns
+ * `inner` itself when stderr is no terminal, or memory is out.
+ */
+struct psnap_source *psnap_progress_source_new(struct psnap_source *inner, uint64_t total, int fd);
+
+#endif
