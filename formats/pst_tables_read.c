@@ -16,6 +16,9 @@
 #include "formats/base/arena.h"
 #include "formats/pst.h"
 
+#define OPERATIONS_MAX 1000u /* kinds that a later writer may count; those not known are dropped   \
+                              */
+
 struct waiting_object {
     uint64_t position;
     struct psnap_object object;
@@ -27,6 +30,7 @@ struct psnap_pst_tables_reader {
     uint32_t string_count, string_room;
     uint64_t string_bytes;
     uint32_t loops_checked;
+    uint32_t operations; /* that the blocks of this section count */
     struct waiting_object *waiting;
     uint32_t waiting_count, waiting_room, announced;
 };
@@ -162,8 +166,11 @@ static enum psnap_status get_block(struct psnap_pst_tables_reader *tables,
 
     block.loop = (uint32_t)psnap_cursor_below(section, UINT32_MAX);
     block.src_line = (uint32_t)psnap_cursor_below(section, UINT32_MAX);
-    for (int i = 0; i < PSNAP_OPERATION_COUNT; i++)
-        block.operations[i] = (uint16_t)psnap_cursor_below(section, UINT16_MAX);
+    for (uint32_t i = 0; i < tables->operations; i++) {
+        const uint16_t count = (uint16_t)psnap_cursor_below(section, UINT16_MAX);
+        if (i < PSNAP_OPERATION_COUNT)
+            block.operations[i] = count;
+    }
     if (block.loop >= tables->program->loop_count ||
         tables->program->block_count >= PSNAP_PST_BLOCKS_MAX)
         section->failed = true;
@@ -256,6 +263,8 @@ static enum psnap_status read_section(struct psnap_pst_tables_reader *tables, ui
         return PSNAP_OK;
     }
     count = psnap_cursor_varint(section);
+    if (tag == PSNAP_PST_BLOCK_ROWS)
+        tables->operations = (uint32_t)psnap_cursor_below(section, OPERATIONS_MAX);
     for (uint64_t i = 0; i < count && !section->failed; i++) {
         const enum psnap_status status = get(tables, section, error);
         if (status != PSNAP_OK)

@@ -205,6 +205,8 @@ static void put_block(struct psnap_pst_tables_writer *tables, uint32_t index)
 
     if (block->loop >= tables->program->loop_count)
         fail(tables, PSNAP_ERROR_VALUE, "a block belongs to no loop");
+    if (rows->size == 0) /* the first row of a section */
+        psnap_bytes_varint(rows, PSNAP_OPERATION_COUNT);
     psnap_bytes_varint(rows, block->loop);
     psnap_bytes_varint(rows, block->src_line);
     for (int i = 0; i < PSNAP_OPERATION_COUNT; i++)

@@ -35,6 +35,14 @@ has "$dir/json" '"program":{"name":"cg","command":["./cg","","--size=3"],"build_
 grep -Eq '^accesses +500$' "$dir/text" || fail "$(cat "$dir/text")"
 grep -Eq '^command +./cg  --size=3$' "$dir/text" || fail "$(cat "$dir/text")"
 
+# a profile, from a file and from a pipe
+"$PSNAP" profile "$golden/small.pst" -o "$dir/p.yaml" 2> /dev/null
+"$PSNAP" info "$dir/p.yaml" --json > "$dir/json"
+has "$dir/json" '"command":"info","format":"profile","accesses":12,'
+has "$dir/json" '"refs":null,'
+has "$dir/json" '"bytes":'"$(wc -c < "$dir/p.yaml")"',"bytes_per_access":'
+"$PSNAP" info - < "$dir/p.yaml" | grep -Eq '^format +profile$' || fail "profile from a pipe"
+
 # a damaged byte in the accesses is found without decoding them
 cp "$golden/rich.pst" "$dir/bad.pst"
 printf 'x' | dd of="$dir/bad.pst" bs=1 seek=2500 conv=notrunc 2> /dev/null

@@ -5,6 +5,8 @@
  */
 #include "tests/unit/test_formats_support.h"
 
+#include <errno.h>
+
 #include "formats/pst.h"
 
 enum { SMALL_CHUNK = 64 };
@@ -432,6 +434,210 @@ static void test_golden(void **state)
     release(&written);
 }
 
+/* A file made by hand: frames that are stored as they are. */
+struct hand_made {
+    unsigned char data[1024];
+    size_t size;
+    uint64_t chain;
+};
+
+static void add_frame(struct hand_made *file, uint32_t type, uint64_t first, uint32_t accesses,
+                      const void *payload, size_t size)
+{
+    unsigned char *header = file->data + file->size;
+
+    if (file->size == 0) {
+        psnap_pst_file_header_make(header, PSNAP_PST_VERSION, &file->chain);
+        file->size = PSNAP_PST_FILE_HEADER;
+        header += file->size;
+    }
+    memset(header, 0, PSNAP_PST_FRAME_HEADER);
+    psnap_store_u32(header, type);
+    psnap_store_u64(header + 8, first);
+    psnap_store_u32(header + 16, accesses);
+    psnap_store_u32(header + 20, (uint32_t)size);
+    psnap_store_u32(header + 24, (uint32_t)size);
+    memcpy(header + PSNAP_PST_FRAME_HEADER, payload, size);
+    psnap_pst_frame_seal(header, header + PSNAP_PST_FRAME_HEADER, size, &file->chain);
+    file->size += PSNAP_PST_FRAME_HEADER + size;
+}
+
+/*
+ * A string "f", a loop, a block with two kinds of operations and one with more
+ * kinds than there are, a ref, and a section from the future.
+ */
+/* clang-format off */
+static const unsigned char made_tables[] = {
+    1, 3, 1, 1, 'f',
+    3, 10, 1, 1, 1, 1, 1, 7, 0, 0, 1, 0,
+    4, 6, 1, 2, 0, 8, 3, 4,
+    4, 24, 1, 20, 0, 8, 9, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 7,
+    5, 7, 1, 0, 8, 0, 0, 1, 8,
+    9, 2, 1, 2};
+/* clang-format on */
+
+/* One lane: ref 0, thread 0, 8 bytes, a store, first at 16, then 2 right ones, 1 token: 8 more
+ * (shift 3, zigzag of 1: 2), run 3: 16 16 16 24 24 24 24, as the stride stays 0. */
+static const unsigned char made_chunk[] = {1, 1, 0,                       /* lanes, tokens, jumps */
+                                           0, 0, 8, 1, 32, 2, 1, 3, 0x11, /* the lane */
+                                           0, 2, 3};
+
+static void test_made_by_hand(void **state)
+{
+    static const uint64_t addresses[] = {16, 16, 16, 24, 24, 24, 24};
+    static const unsigned char end[] = {7, 2, 0xff, 1, 5};
+    struct hand_made file = {.size = 0};
+    struct memory_input input;
+    struct psnap_error error;
+    enum psnap_status status;
+    struct psnap_source *source;
+    struct psnap_access *all;
+    size_t n;
+
+    (void)state;
+    add_frame(&file, PSNAP_PST_TYPE('n', 'o', 't', 'e'), 0, 0, "a later psnap's", 15);
+    add_frame(&file, PSNAP_PST_TABLES, 0, 0, made_tables, sizeof made_tables);
+    add_frame(&file, PSNAP_PST_ACCESSES, 0, 7, made_chunk, sizeof made_chunk);
+    add_frame(&file, PSNAP_PST_END, 7, 0, end, sizeof end);
+    source = open_memory(&input, file.data, file.size, 1, NULL, &error);
+    assert_non_null(source);
+    all = read_all(source, &n, &status, &error);
+    assert_int_equal(status, PSNAP_OK);
+    assert_int_equal(n, 7);
+    for (size_t i = 0; i < n; i++)
+        assert_true(all[i].address == addresses[i] && all[i].size == 8 &&
+                    all[i].kind == PSNAP_STORE);
+    assert_string_equal(source->program->loops[0].id, "f");
+    assert_int_equal(source->program->loops[0].header, 0);
+    assert_int_equal(source->program->loops[0].parent, PSNAP_NONE);
+    assert_int_equal(source->program->blocks[0].executions, 255);
+    assert_int_equal(source->program->blocks[0].operations[1], 4);
+    assert_int_equal(source->program->blocks[0].operations[2], 0);
+    assert_int_equal(source->program->blocks[1].operations[0], 9);
+    free(all);
+    psnap_source_free(source);
+}
+
+/* Well sealed, but what it says cannot be. */
+static void check_nonsense(uint32_t type, uint32_t count, const void *payload, size_t size,
+                           enum psnap_status expected)
+{
+    const unsigned char end[] = {(unsigned char)count, 2, 0, 0};
+    struct hand_made file = {.size = 0};
+    struct memory_input input;
+    struct psnap_error error = {.code = PSNAP_OK};
+    enum psnap_status status;
+    struct psnap_source *source;
+    size_t n;
+
+    add_frame(&file, PSNAP_PST_TABLES, 0, 0, made_tables, sizeof made_tables);
+    add_frame(&file, type, 0, count, payload, size);
+    add_frame(&file, PSNAP_PST_END, count, 0, end, sizeof end);
+    source = open_memory(&input, file.data, file.size, 99, NULL, &error);
+    if (source)
+        free(read_all(source, &n, &status, &error));
+    psnap_source_free(source);
+    assert_int_equal(error.code, expected);
+}
+
+static void test_nonsense(void **state)
+{
+    static const unsigned char bad_parent[] = {3, 10, 1, 1, 1, 1, 1, 7, 0, 1, 1, 0};
+    static const unsigned char no_such_string[] = {3, 10, 1, 2, 1, 1, 1, 7, 0, 0, 1, 0};
+    static const unsigned char no_such_block[] = {5, 7, 1, 2, 8, 0, 0, 1, 8};
+    static const unsigned char many_strings[] = {1, 6, 0xff, 0xff, 0xff, 0xff, 1, 'x'};
+    unsigned char bad[sizeof made_chunk];
+
+    (void)state;
+    check_nonsense(PSNAP_PST_TYPE('N', 'o', 't', 'e'), 0, "x", 1, PSNAP_ERROR_VERSION);
+    check_nonsense(PSNAP_PST_ACCESSES, 7, made_chunk, sizeof made_chunk, PSNAP_OK);
+    check_nonsense(PSNAP_PST_ACCESSES, 8, made_chunk, sizeof made_chunk, PSNAP_ERROR_CORRUPT);
+    check_nonsense(PSNAP_PST_ACCESSES, 6, made_chunk, sizeof made_chunk, PSNAP_ERROR_CORRUPT);
+    check_nonsense(PSNAP_PST_ACCESSES, 0, made_chunk, sizeof made_chunk, PSNAP_ERROR_CORRUPT);
+    check_nonsense(PSNAP_PST_ACCESSES, 7, made_chunk, sizeof made_chunk - 1, PSNAP_ERROR_CORRUPT);
+    for (size_t i = 0; i < sizeof bad; i++) {
+        memcpy(bad, made_chunk, sizeof bad);
+        bad[i] = 0xff; /* no such count, ref, size, kind, width, run */
+        if (i != 13)   /* the value of a token may be any */
+            check_nonsense(PSNAP_PST_ACCESSES, 7, bad, sizeof bad, PSNAP_ERROR_CORRUPT);
+    }
+    check_nonsense(PSNAP_PST_TABLES, 0, no_such_string, sizeof no_such_string, PSNAP_ERROR_CORRUPT);
+    check_nonsense(PSNAP_PST_TABLES, 0, no_such_block, sizeof no_such_block, PSNAP_ERROR_CORRUPT);
+    check_nonsense(PSNAP_PST_TABLES, 0, many_strings, sizeof many_strings, PSNAP_ERROR_CORRUPT);
+    check_nonsense(PSNAP_PST_TABLES, 0, many_strings, 5, PSNAP_ERROR_CORRUPT);
+    /* a loop of depth 0 in one of depth 0 */
+    check_nonsense(PSNAP_PST_TABLES, 0, bad_parent, sizeof bad_parent, PSNAP_ERROR_CORRUPT);
+    check_nonsense(PSNAP_PST_END, 0, "\0\1", 2, PSNAP_ERROR_CORRUPT);
+}
+
+/* What is known of the program only at the end replaces what was known at first. */
+static void test_provenance_may_change(void **state)
+{
+    static const struct psnap_access access = {.address = 8, .size = 8};
+    struct psnap_program *program = psnap_program_new();
+    struct memory_input input;
+    struct psnap_error error;
+    struct psnap_source *source;
+    struct psnap_sink *sink;
+    char *data;
+    size_t size;
+    FILE *file = open_memstream(&data, &size);
+
+    (void)state;
+    assert_int_equal(psnap_program_add_anonymous(program, "x"), PSNAP_OK);
+    program->provenance.name = "early";
+    sink = psnap_pst_writer_new(file, program, 1, &error);
+    assert_int_equal(psnap_sink_put(sink, &access, 1, &error), PSNAP_OK);
+    program->provenance.name = "late";
+    assert_int_equal(psnap_sink_finish(sink, &error), PSNAP_OK);
+    psnap_sink_free(sink);
+    fclose(file);
+    source = open_memory(&input, data, size, 99, NULL, &error);
+    assert_string_equal(source->program->provenance.name, "early");
+    assert_int_equal(psnap_trace_skip(source, UINT64_MAX, NULL, &error), PSNAP_OK);
+    assert_string_equal(source->program->provenance.name, "late");
+    psnap_source_free(source);
+    psnap_program_free(program);
+    free(data);
+}
+
+static ssize_t failing_read(void *context, void *buffer, size_t n)
+{
+    struct memory_input *input = context;
+
+    if (input->at == input->size) {
+        errno = EIO;
+        return -1;
+    }
+    return memory_read(context, buffer, n);
+}
+
+/* A read that fails is not a trace that ends. */
+static void test_read_errors(void **state)
+{
+    struct written written = {0};
+
+    (void)state;
+    write_random(&written, 12, 300, 2, SMALL_CHUNK);
+    for (size_t size = 0; size < written.size; size += 97) {
+        struct memory_input input = {written.data, size, 0, 50};
+        struct psnap_error error;
+        enum psnap_status status = PSNAP_ERROR_IO;
+        struct psnap_reader *reader =
+            psnap_reader_new(failing_read, NULL, &input, "memory", &error);
+        struct psnap_source *source = psnap_trace_open_reader(reader, "pst", &error);
+        size_t n;
+
+        if (source)
+            free(read_all(source, &n, &status, &error));
+        assert_int_equal(status, PSNAP_ERROR_IO);
+        assert_int_equal(error.code, PSNAP_ERROR_IO);
+        assert_int_equal(error.offset, size);
+        psnap_source_free(source);
+    }
+    release(&written);
+}
+
 static void test_bad_accesses_are_refused(void **state)
 {
     static const struct psnap_access bad[] = {
@@ -505,6 +711,10 @@ int main(void)
         cmocka_unit_test(test_frames_out_of_place),
         cmocka_unit_test(test_newer_version),
         cmocka_unit_test(test_runs),
+        cmocka_unit_test(test_made_by_hand),
+        cmocka_unit_test(test_nonsense),
+        cmocka_unit_test(test_provenance_may_change),
+        cmocka_unit_test(test_read_errors),
         cmocka_unit_test(test_golden),
         cmocka_unit_test(test_bad_accesses_are_refused),
         cmocka_unit_test(test_regular_streams_are_tiny),
