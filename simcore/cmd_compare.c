@@ -128,7 +128,7 @@ static void print_summary(const struct compare *compare)
     const double *const points[] = {compare->mean_points, compare->max_points,
                                     compare->total_points};
     const char *headings[1 + PSNAP_LEVELS_MAX] = {"points"};
-    char texts[PSNAP_LEVELS_MAX][8];
+    char texts[PSNAP_LEVELS_MAX][16];
     struct psnap_table *table;
 
     for (uint32_t i = 0; i < compare->levels; i++) {

@@ -51,9 +51,9 @@ mean          37.50  25.00
 largest       50.00  25.00
 total (mean)  37.50  25.00
 END
-"$PSNAP" compare a.csv b.csv -m 128:64:2,256:64:4 -m 1K:64:16 | tee table |
-    diff <(sed 's/  */ /g' expected) <(sed 's/  */ /g' table) > difference ||
-    fail "$(cat difference table)"
+"$PSNAP" compare a.csv b.csv -m 128:64:2,256:64:4 -m 1K:64:16 > table
+sed 's/  */ /g' table > squeezed # columns are as wide as they must be
+sed 's/  */ /g' expected | diff - squeezed || fail "the table: $(cat table)"
 
 "$PSNAP" compare a.csv b.csv -m 128:64:2,256:64:4 -m 1K:64:16 --json > json
 python3 - << 'END'
