@@ -1,20 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Out of memory: each job below is run again and again with its first, second,
- * third, ... allocation failing, until it gets by without a failure. Each time
- * it either does its work or says PSNAP_ERROR_MEMORY, and gives everything
- * back. Our malloc stands before glibc's, so libyaml's allocations fail as well;
- * sanitizers want to stand there themselves, so their builds skip this.
- */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-#include <errno.h>
-#include <stdbool.h>
+/* Out of memory in base: each job below with every one of its allocations failing. */
+#include "tests/unit/failing_malloc.h"
+
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -23,68 +11,7 @@
 #include "formats/base/stream.h"
 #include "formats/base/yaml.h"
 
-#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
-#    define SANITIZED 1
-#elif defined __has_feature
-#    if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#        define SANITIZED 1
-#    endif
-#endif
-
-#if !defined SANITIZED && defined __GLIBC__
-
-void *__libc_malloc(size_t size);
-void *__libc_calloc(size_t n, size_t size);
-void *__libc_realloc(void *memory, size_t size);
-void __libc_free(void *memory);
-
-static bool armed;
-static long countdown; /* the allocation that fails: 1 is the next */
-static long held;      /* allocated while armed and not freed */
-static bool failed;
-
-static bool fails(void)
-{
-    if (!armed || --countdown != 0)
-        return false;
-    failed = true;
-    errno = ENOMEM;
-    return true;
-}
-
-static void *taken(void *memory)
-{
-    held += armed && memory;
-    return memory;
-}
-
-/* Visible, or the libraries would not find them. */
-#    define VISIBLE __attribute__((visibility("default")))
-
-VISIBLE void *malloc(size_t size)
-{
-    return fails() ? NULL : taken(__libc_malloc(size));
-}
-
-VISIBLE void *calloc(size_t n, size_t size)
-{
-    return fails() ? NULL : taken(__libc_calloc(n, size));
-}
-
-VISIBLE void *realloc(void *memory, size_t size)
-{
-    void *larger = fails() ? NULL : __libc_realloc(memory, size);
-
-    if (!memory)
-        taken(larger);
-    return larger;
-}
-
-VISIBLE void free(void *memory)
-{
-    held -= armed && memory;
-    __libc_free(memory);
-}
+#if FAILING_MALLOC
 
 /* The jobs. Each returns what its work came to and frees all it got. */
 
@@ -173,32 +100,6 @@ static enum psnap_status write_output(struct psnap_error *error)
         return error->code;
     fputs("x", psnap_output_file(output));
     return psnap_output_commit(output, error);
-}
-
-static void run_job(enum psnap_status (*job)(struct psnap_error *))
-{
-    for (long n = 1;; n++) {
-        struct psnap_error error = {0};
-        enum psnap_status status;
-        countdown = n;
-        held = 0;
-        failed = false;
-        armed = true;
-        status = job(&error);
-        armed = false;
-        if (held)
-            fail_msg("failure %ld: %ld allocations are lost", n, held);
-        if (status) {
-            assert_true(failed);
-            assert_int_equal(status, PSNAP_ERROR_MEMORY);
-            assert_int_equal(error.code, PSNAP_ERROR_MEMORY);
-            assert_true(error.message[0]);
-        }
-        if (!failed) {
-            assert_true(n > 3); /* the failures were ours to have */
-            break;
-        }
-    }
 }
 
 static void reading_yaml(void **state)

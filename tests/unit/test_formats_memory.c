@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Out of memory in the trace formats: writing and reading a .pst with tables,
+ * objects and several chunks, and reading text, with every one of their
+ * allocations failing.
+ */
+#include "tests/unit/failing_malloc.h"
+#include "tests/unit/test_formats_support.h"
+
+#include "formats/pst.h"
+
+#if FAILING_MALLOC
+
+enum { COUNT = 600 };
+
+static struct psnap_program *program;
+static struct psnap_access accesses[COUNT];
+static FILE *nowhere; /* opened beforehand: stdio's own allocations are not ours */
+
+static enum psnap_status write_pst(struct psnap_error *error)
+{
+    struct psnap_sink *sink = psnap_pst_writer_new(nowhere, program, 256, error);
+    enum psnap_status status;
+
+    if (!sink)
+        return error->code;
+    status = psnap_sink_put(sink, accesses, COUNT, error);
+    if (status == PSNAP_OK)
+        status = psnap_sink_finish(sink, error);
+    psnap_sink_free(sink);
+    return status;
+}
+
+static enum psnap_status read_source(struct psnap_source *source, struct psnap_error *error)
+{
+    static struct psnap_access block[100];
+    ssize_t got = 1;
+
+    if (!source)
+        return error->code;
+    while (got > 0)
+        got = psnap_source_next(source, block, 100, error);
+    psnap_source_free(source);
+    return (enum psnap_status)got;
+}
+
+static char *data;
+static size_t size;
+
+static enum psnap_status read_memory(struct psnap_error *error)
+{
+    struct memory_input input = {data, size, 0, 1000};
+    struct psnap_reader *reader = psnap_reader_new(memory_read, NULL, &input, "memory", error);
+
+    return reader ? read_source(psnap_trace_open_reader(reader, NULL, error), error) : error->code;
+}
+
+static void writing_a_pst(void **state)
+{
+    (void)state;
+    run_job(write_pst);
+}
+
+/* Writes the accesses in a format and reads them with failing allocations. */
+static void check_reading(const char *format)
+{
+    FILE *file = open_memstream(&data, &size);
+    struct psnap_error error;
+    struct psnap_sink *sink = psnap_trace_writer_new(format, file, program, &error);
+
+    assert_int_equal(psnap_sink_put(sink, accesses, COUNT, &error), PSNAP_OK);
+    assert_int_equal(psnap_sink_finish(sink, &error), PSNAP_OK);
+    psnap_sink_free(sink);
+    fclose(file);
+    run_job(read_memory);
+    free(data);
+}
+
+static void reading(void **state)
+{
+    (void)state;
+    check_reading("pst");
+    check_reading("xdin");
+    check_reading("csv");
+}
+
+static void reading_lackey(void **state)
+{
+    FILE *file = open_memstream(&data, &size);
+
+    (void)state;
+    for (unsigned i = 0; i < 5000; i++) /* more references than the first table holds */
+        fprintf(file, "I  %x,4\n L %x,8\n", 4096 + 4 * i, i);
+    fclose(file);
+    run_job(read_memory);
+    free(data);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(writing_a_pst),
+        cmocka_unit_test(reading),
+        cmocka_unit_test(reading_lackey),
+    };
+    static char buffer[4096];
+    struct psnap_rng rng;
+
+    nowhere = fopen("/dev/null", "w");
+    setvbuf(nowhere, buffer, _IOFBF, sizeof buffer);
+    psnap_rng_init(&rng, 1);
+    program = random_program(&rng);
+    for (int i = 0; i < 100; i++) {
+        grow_program(program, &rng);
+        announce_object(program, &rng);
+    }
+    random_accesses(program, &rng, accesses, COUNT);
+    for (size_t i = 0; i < COUNT; i++)
+        accesses[i].address >>= 1;
+    return cmocka_run_group_tests_name("formats_memory", tests, NULL, NULL);
+}
+
+#else
+
+int main(void)
+{
+    return 0;
+}
+
+#endif
