@@ -141,7 +141,7 @@ static void print_summary(const struct compare *compare)
     for (size_t row = 0; row < sizeof names / sizeof names[0]; row++) {
         psnap_table_cell(table, "%s", names[row]);
         for (uint32_t i = 0; i < compare->levels; i++)
-            psnap_table_cell(table, "%.2f", points[row][i]);
+            percent_cell(table, points[row][i] / 100);
     }
     printf("\nerror of cumulative hit rates, %zu relevant loop%s, %zu machine%s\n\n",
            compare->relevant_loops, compare->relevant_loops == 1 ? "" : "s", compare->machine_count,
@@ -350,7 +350,7 @@ int psnap_cmd_compare(int argc, char **argv)
         "input) through the caches of each MACHINE and prints how far their\n"
         "cumulative hit rates are apart, per loop and in total, in points (percent).\n"
         "Loops are matched by their place in the source; a loop with at least 0.5 %\n"
-        "of the accesses that only one side has counts as 100 points.\n",
+        "of the accesses that only one side has counts as 100 points.",
         options};
     int status;
     const int operands = psnap_options_parse(argc, argv, &usage, false, &status);

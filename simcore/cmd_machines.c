@@ -140,7 +140,7 @@ int psnap_cmd_machines(int argc, char **argv)
     const struct psnap_usage usage = {
         "psnap machines [MACHINE] [--json]",
         "Lists the machines that are built in. With a MACHINE (a name of the list, a\n"
-        "machine file, or a form like 32K:64:8,1M:64:16) it describes that one.\n",
+        "machine file, or a form like 32K:64:8,1M:64:16) it describes that one.",
         options};
     struct psnap_machine machine;
     struct psnap_error error;

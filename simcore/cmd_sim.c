@@ -238,7 +238,7 @@ int psnap_cmd_sim(int argc, char **argv)
         "Runs the accesses of INPUT (a trace, a profile, or - for standard input)\n"
         "through the caches of each MACHINE, all cold at the start, in one pass.\n"
         "'psnap machines' lists the bundled machines. Hit rates are of the accesses\n"
-        "that reached a level; cumulative ones of all accesses.\n",
+        "that reached a level; cumulative ones of all accesses.",
         options};
     int status;
     const int operands = psnap_options_parse(argc, argv, &usage, false, &status);

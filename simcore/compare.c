@@ -150,8 +150,10 @@ static void summarise(struct compare *compare)
         compare->levels = levels > compare->levels ? levels : compare->levels;
     }
     for (uint32_t level = 0; level < compare->levels; level++) {
-        compare->mean_points[level] /= loops[level] ? (double)loops[level] : 1;
-        compare->total_points[level] /= totals[level] ? (double)totals[level] : 1;
+        compare->mean_points[level] /= (double)loops[level]; /* NaN: no relevant loops */
+        compare->total_points[level] /= (double)totals[level];
+        if (!loops[level])
+            compare->max_points[level] = NAN;
     }
 }
 

@@ -44,8 +44,8 @@ struct compare {
     size_t count;
     size_t relevant_loops, missing_loops; /* loops, not rows; missing: relevant, on one side only */
     uint32_t levels;                      /* of the machine with most */
-    double mean_points[PSNAP_LEVELS_MAX], max_points[PSNAP_LEVELS_MAX];
-    double total_points[PSNAP_LEVELS_MAX]; /* mean over machines */
+    double mean_points[PSNAP_LEVELS_MAX], max_points[PSNAP_LEVELS_MAX]; /* NaN: no such loops */
+    double total_points[PSNAP_LEVELS_MAX];                              /* mean over machines */
 };
 
 /* Keeps pointers to the sides and machines. */
