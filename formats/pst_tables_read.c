@@ -16,8 +16,8 @@
 #include "formats/base/arena.h"
 #include "formats/pst.h"
 
-#define OPERATIONS_MAX 1000u /* kinds that a later writer may count; those not known are dropped   \
-                              */
+/* Kinds of operations that a later writer may count; those not known are dropped. */
+#define OPERATIONS_MAX 1000u
 
 struct waiting_object {
     uint64_t position;
