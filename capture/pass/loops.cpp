@@ -14,6 +14,7 @@
 #include "llvm/IR/Instructions.h"
 #include "llvm/Support/Path.h"
 
+#include <cstdlib>
 #include <set>
 
 using namespace llvm;
@@ -35,45 +36,85 @@ uint32_t firstLine(const BasicBlock &block)
     return 0;
 }
 
-std::string siteName(const Instruction &call)
+/* "a::vector<int, x<y>>::b" -> "a::vector::b"; operators keep their brackets. */
+static std::string withoutTemplateArguments(StringRef name)
 {
-    std::string name = demangle(call.getFunction()->getName());
-    const DILocation *place = call.getDebugLoc();
+    std::string plain;
+    int depth = 0;
 
-    if (place) {
-        if (const DISubprogram *scope = place->getScope()->getSubprogram())
-            name = scope->getName().str();
-        name += " " + baseName(place->getFilename()) + ":" + std::to_string(place->getLine());
+    if (name.contains("operator"))
+        return name.str();
+    for (char c : name) {
+        depth += c == '<';
+        if (depth == 0)
+            plain += c;
+        depth -= c == '>' && depth > 0;
     }
-    return name;
+    return plain;
 }
 
-/* "ns::f<int>(long)" -> "ns::f<int>": the last parenthesis at depth 0 and what follows. */
-static std::string withoutParameters(std::string name)
+/* What a person calls a function: its qualified name without parameters, template arguments,
+ * return type and anonymous namespaces. Names that are not C++ stay as they are. */
+static std::string functionName(StringRef linkage)
 {
-    int depth = 0;
-    if (name.empty() || name.find('(') == std::string::npos)
-        return name;
-    for (size_t i = name.size(); i-- > 0;) {
-        depth += name[i] == ')';
-        depth -= name[i] == '(';
-        if (name[i] == '(' && depth == 0 && i > 0)
-            return name.substr(0, i);
-    }
+    ItaniumPartialDemangler demangler;
+    std::string mangled = linkage.str();
+
+    if (demangler.partialDemangle(mangled.c_str()) || !demangler.isFunction())
+        return withoutTemplateArguments(mangled);
+    auto text = [&](char *raw) {
+        std::string copy = raw ? raw : "";
+        std::free(raw);
+        return copy;
+    };
+    std::string context =
+        withoutTemplateArguments(text(demangler.getFunctionDeclContextName(nullptr, nullptr)));
+    std::string base = text(demangler.getFunctionBaseName(nullptr, nullptr));
+    static const std::string anonymous = "(anonymous namespace)";
+    for (size_t at; (at = context.find(anonymous)) != std::string::npos;)
+        context.erase(at, anonymous.size() +
+                              (context.compare(at + anonymous.size(), 2, "::") == 0 ? 2 : 0));
+    if (context.size() >= 2 && context.compare(context.size() - 2, 2, "::") == 0)
+        context.resize(context.size() - 2);
+    return context.empty() ? base : context + "::" + base;
+}
+
+/* Which function of the source a scope is: line tables alone have no linkage names, so overloads
+ * and instances are told apart by line and template arguments. */
+static std::string functionKey(const DISubprogram &scope)
+{
+    if (!scope.getLinkageName().empty())
+        return scope.getLinkageName().str();
+    return scope.getName().str() + "@" + std::to_string(scope.getLine());
+}
+
+static std::string scopeName(const DISubprogram &scope)
+{
+    return functionName(scope.getLinkageName().empty() ? scope.getName() : scope.getLinkageName());
+}
+
+/* The line that asks for memory, not the one in the library's allocator that it inlined. */
+std::string siteName(const Instruction &call)
+{
+    const DILocation *place = call.getDebugLoc();
+    while (place && place->getInlinedAt() && place->getFilename().starts_with("/usr/"))
+        place = place->getInlinedAt();
+    const DISubprogram *scope = place ? place->getScope()->getSubprogram() : nullptr;
+    std::string name = scope ? scopeName(*scope) : functionName(call.getFunction()->getName());
+
+    if (place)
+        name += " " + baseName(place->getFilename()) + ":" + std::to_string(place->getLine());
     return name;
 }
 
 /* The name a person knows, made unique among functions that would share it (overloads). */
-std::string LoopNames::display(const std::string &linkage)
+std::string LoopNames::display(const std::string &key, const std::string &name)
 {
-    auto known = linkage_names.find(linkage);
-    if (known != linkage_names.end())
+    auto known = names_by_key.find(key);
+    if (known != names_by_key.end())
         return known->second;
-    std::string name = withoutParameters(demangle(linkage));
     unsigned use = ++display_uses[name];
-    if (use > 1)
-        name += "#" + std::to_string(use);
-    return linkage_names[linkage] = name;
+    return names_by_key[key] = use > 1 ? name + "#" + std::to_string(use) : name;
 }
 
 static bool hasVectorAccess(const Loop &loop)
@@ -96,14 +137,17 @@ void LoopNames::add(const Loop &loop, const Function &function)
 {
     Entry entry = {};
     entry.loop = &loop;
-    entry.linkage = function.getName().str();
+    const DISubprogram *home = function.getSubprogram();
+    entry.key = home ? functionKey(*home) : function.getName().str();
+    entry.function = home ? scopeName(*home) : functionName(function.getName());
     if (const DILocation *place = loop.getStartLoc()) {
         entry.src_line = place->getLine();
         entry.column = place->getColumn();
         entry.file = baseName(place->getFilename());
-        if (const DISubprogram *scope = place->getScope()->getSubprogram())
-            entry.linkage = scope->getLinkageName().empty() ? scope->getName().str()
-                                                            : scope->getLinkageName().str();
+        if (const DISubprogram *scope = place->getScope()->getSubprogram()) {
+            entry.key = functionKey(*scope);
+            entry.function = scopeName(*scope);
+        }
     }
     entry.vectorized = findOptionMDForLoop(&loop, "llvm.loop.isvectorized") != nullptr;
     entry.has_vector_access = hasVectorAccess(loop);
@@ -118,7 +162,7 @@ void LoopNames::assign()
     std::map<std::string, unsigned> unnamed;           /* function -> loops without a line */
 
     for (Entry &entry : entries) {
-        entry.name.function = display(entry.linkage);
+        entry.name.function = display(entry.key, entry.function);
         entry.name.file = entry.file;
         entry.name.src_line = entry.src_line;
         if (entry.src_line)
@@ -158,8 +202,12 @@ const LoopNames::Name &LoopNames::of(const Loop *loop) const
 LoopNames::Name LoopNames::ofFunction(const Function &function)
 {
     Name name;
-    name.function = name.id = name.src_id = display(function.getName().str());
-    if (const DISubprogram *scope = function.getSubprogram()) {
+    const DISubprogram *scope = function.getSubprogram();
+
+    name.function = scope ? display(functionKey(*scope), scopeName(*scope))
+                          : display(function.getName().str(), functionName(function.getName()));
+    name.id = name.src_id = name.function;
+    if (scope) {
         name.file = baseName(scope->getFilename());
         name.src_line = scope->getLine();
     } else

@@ -103,15 +103,15 @@ class LoopNames
   private:
     struct Entry {
         const llvm::Loop *loop;
-        std::string linkage, file;
+        std::string key, function, file;
         uint32_t src_line, column;
         bool vectorized, has_vector_access;
         Name name;
     };
-    std::string display(const std::string &linkage);
+    std::string display(const std::string &key, const std::string &name);
     std::vector<Entry> entries;
     std::map<const llvm::Loop *, size_t> index;
-    std::map<std::string, std::string> linkage_names; /* linkage name -> unique display name */
+    std::map<std::string, std::string> names_by_key; /* function -> its display name */
     std::map<std::string, unsigned> display_uses;
 };
 
