@@ -55,6 +55,17 @@ static bool grow_loops(struct builder *b)
     return true;
 }
 
+/* The first loop that was met of the same source loop. */
+static uint32_t source_of(const struct builder *b, uint32_t loop)
+{
+    const struct psnap_loop *loops = b->program->loops;
+
+    for (uint32_t i = 0; i < b->loop_count; i++)
+        if (!strcmp(loops[b->loops[i]->index].src_id, loops[loop].src_id))
+            return b->loops[i]->source;
+    return loop;
+}
+
 /* The loop of a reference seen for the first time. */
 static enum psnap_status meet_ref(struct builder *b, uint32_t ref, struct psnap_error *error)
 {
@@ -70,11 +81,35 @@ static enum psnap_status meet_ref(struct builder *b, uint32_t ref, struct psnap_
         built = build_loop_new(loop, b->options.region_gap_bytes, b->options.region_limit);
         if (!built)
             return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
+        built->source = source_of(b, loop);
         b->loop_of[loop] = b->loop_count;
         b->loops[b->loop_count++] = built;
     }
     b->refs[ref].loop = b->loops[b->loop_of[loop]];
     return PSNAP_OK;
+}
+
+/*
+ * Appends a visit to the schedule. The parts that the optimiser made of a
+ * source loop and that follow each other are one unit: whether an entry reaches
+ * the remainder of a vectorised loop depends on data, and would keep regular
+ * schedules from folding.
+ */
+static enum psnap_status visit_loop(struct builder *b, struct build_loop *loop)
+{
+    struct build_loop *last = b->last_visited;
+
+    b->last_visited = loop;
+    if (last && last->unit == loop->unit)
+        return PSNAP_OK;
+    if (last && last->source == loop->source) {
+        uint32_t unit = loop->unit;
+        for (uint32_t i = 0; i < b->loop_count; i++)
+            if (b->loops[i]->unit == unit)
+                b->loops[i]->unit = last->unit;
+        return PSNAP_OK;
+    }
+    return fold_append(&b->visits, loop->unit);
 }
 
 /* The stream goes on in another loop than before. */
@@ -91,11 +126,8 @@ static enum psnap_status switch_loop(struct builder *b, const struct psnap_acces
         b->started = true;
         b->first_thread = access->thread;
     }
-    if (access->thread != b->first_thread || state->loop->index == b->last_visited ||
-        b->options.schedule == PSNAP_SCHEDULE_FIRST)
-        return PSNAP_OK;
-    b->last_visited = state->loop->index;
-    if (fold_append(&b->visits, b->last_visited))
+    if (access->thread == b->first_thread && b->options.schedule != PSNAP_SCHEDULE_FIRST &&
+        visit_loop(b, state->loop))
         return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
     return PSNAP_OK;
 }
@@ -251,7 +283,6 @@ struct psnap_sink *psnap_profile_builder_new(struct psnap_program *program,
     b->base.ops = &builder_ops;
     b->program = program;
     b->options = read;
-    b->last_visited = PSNAP_NONE;
     fold_init(&b->visits, false, SCHEDULE_PERIOD, SCHEDULE_ITEMS);
     for (int stride = -PSNAP_STRIDE_MAX; stride <= PSNAP_STRIDE_MAX; stride++)
         b->bins[stride + PSNAP_STRIDE_MAX] = (uint8_t)psnap_stride_bin(stride);

@@ -62,7 +62,10 @@ enum build_merge_reason {
 };
 
 struct build_loop {
-    uint32_t index; /* in program->loops */
+    uint32_t index;  /* in program->loops */
+    uint32_t source; /* index of the first built loop with the same src_id */
+    uint32_t
+        unit; /* what the schedule calls it: index of a part that it once followed, or its own */
     uint32_t count; /* regions */
     uint32_t opened;
     uint32_t pattern_count;
@@ -132,8 +135,8 @@ struct builder {
     struct build_loop *current;
     struct build_region nowhere; /* what a new reference touched last: matches nothing */
     struct fold visits;
-    uint32_t last_visited;
-    uint16_t first_thread; /* the one whose loops make the schedule */
+    struct build_loop *last_visited; /* by the first thread */
+    uint16_t first_thread;           /* the one whose loops make the schedule */
     bool started, finished, taken;
     uint8_t bins[BUILD_BINS_SPAN + 1]; /* by stride + PSNAP_STRIDE_MAX; the last is random's */
 };
@@ -166,5 +169,11 @@ struct psnap_profile *build_profile(const struct psnap_program *program,
                                     struct fold *visits,
                                     const struct psnap_builder_options *options,
                                     struct psnap_error *error);
+
+/* The schedule: visits as folded, units as their parts; loops that it lacks come once, at the end.
+ * `kept` has the profile's indices by those of the program. */
+enum psnap_status build_schedule(struct psnap_profile *profile, const uint32_t *kept,
+                                 struct build_loop *const *loops, uint32_t loop_count,
+                                 struct fold *visits);
 
 #endif

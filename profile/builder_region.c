@@ -23,7 +23,7 @@ struct build_loop *build_loop_new(uint32_t index, uint64_t gap, uint32_t limit)
 
     if (!loop)
         return NULL;
-    loop->index = index;
+    loop->index = loop->source = loop->unit = index;
     loop->gap = gap;
     loop->limit = limit;
     loop->restless_at = BUILD_RESTLESS_FIRST;

@@ -96,7 +96,7 @@ static const char *region_id(struct taking *t, const struct psnap_profile_region
         name = region->object;
     } else if (region->object && region->object_kind == PSNAP_OBJECT_STACK) {
         const char *dot = strrchr(region->object, '.');
-        name = dot && dot[1] ? dot + 1 : region->object;
+        name = dot && dot[1] ? dot + 1 : NULL; /* a function's frame is no name for a region */
     }
     if (!name || !*name || strlen(name) > 128) {
         snprintf(number, sizeof number, "r%" PRIu32, index + 1);
@@ -202,39 +202,6 @@ static void take_operations(struct taking *t)
     }
 }
 
-/* The schedule as seen; loops that it lacks come once, at the end. */
-static enum psnap_status take_schedule(struct taking *t, struct build_loop *const *loops,
-                                       uint32_t loop_count, struct fold *visits)
-{
-    struct psnap_sequence seen, *schedule = &t->profile->schedule;
-    bool *scheduled = calloc(t->program->loop_count + 1, sizeof *scheduled);
-    enum psnap_status status = scheduled ? PSNAP_OK : PSNAP_ERROR_MEMORY;
-
-    if (!status)
-        status = fold_finish(visits, t->profile->arena, &seen);
-    if (!status) {
-        schedule->items = psnap_arena_alloc(t->profile->arena,
-                                            (seen.count + loop_count + 1) * sizeof *seen.items);
-        status = schedule->items ? PSNAP_OK : PSNAP_ERROR_MEMORY;
-    }
-    if (!status) {
-        for (uint32_t i = 0; i < seen.count; i++) {
-            struct psnap_sequence_item item = seen.items[i];
-            if (item.what != PSNAP_NONE) {
-                scheduled[item.what] = true;
-                item.what = t->kept[item.what];
-            }
-            schedule->items[schedule->count++] = item;
-        }
-        for (uint32_t i = 0; i < loop_count; i++)
-            if (!scheduled[loops[i]->index])
-                schedule->items[schedule->count++] =
-                    (struct psnap_sequence_item){1, t->kept[loops[i]->index], 0};
-    }
-    free(scheduled);
-    return status;
-}
-
 static enum psnap_status take_all(struct taking *t, struct build_loop *const *loops,
                                   uint32_t loop_count, struct fold *visits)
 {
@@ -252,7 +219,7 @@ static enum psnap_status take_all(struct taking *t, struct build_loop *const *lo
         if (t->kept[i] != PSNAP_NONE)
             status = take_loop(t, i);
     if (!status)
-        status = take_schedule(t, loops, loop_count, visits);
+        status = build_schedule(profile, t->kept, loops, loop_count, visits);
     take_operations(t);
     return status;
 }

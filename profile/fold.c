@@ -24,6 +24,7 @@
 
 enum {
     FOLD_DEPTH = 16,   /* groups in groups; readers take more */
+    FOLD_SHORT = 4,    /* items that writing out a group may add */
     FOLD_OPEN_MAX = 64 /* leaves in a group that is followed leaf by leaf */
 };
 
@@ -263,24 +264,32 @@ static uint64_t per_round(uint64_t total, uint64_t rounds)
     return times ? times : 1;
 }
 
-/* Writes items [begin, end), which went round `rounds` times in all; a group that goes round once
- * is its body. Recursion is as deep as groups are, FOLD_DEPTH at most. */
+/*
+ * Writes items [begin, end), which went round `rounds` times in all. A group
+ * that is hardly longer without repeat is written out (each adds FOLD_SHORT
+ * items at most): a person reads it with less effort. Recursion is as deep as
+ * groups are, FOLD_DEPTH at most.
+ */
 static void emit(const struct fold *fold, uint32_t begin, uint32_t end, uint64_t rounds,
                  struct psnap_sequence *out)
 {
     for (uint32_t i = begin; i < end; i += 1 + fold->items[i].span) {
         const struct fold_item *item = &fold->items[i];
+        struct psnap_sequence_item *head = &out->items[out->count++];
         uint64_t repeat = per_round(item->total, rounds);
-        uint32_t head = out->count;
-        if (item->what != PSNAP_NONE) {
-            out->items[out->count++] = (struct psnap_sequence_item){1, item->what, 0};
+        *head = (struct psnap_sequence_item){1, item->what, 0};
+        if (item->what != PSNAP_NONE)
             continue;
-        }
-        if (repeat > 1)
-            out->items[out->count++] = (struct psnap_sequence_item){repeat, PSNAP_NONE, 0};
         emit(fold, i + 1, i + 1 + item->span, item->total, out);
-        if (repeat > 1)
-            out->items[head].span = out->count - head - 1;
+        head->repeat = repeat;
+        head->span = (uint32_t)(&out->items[out->count] - head) - 1;
+        if ((repeat - 1) * head->span <= FOLD_SHORT) {
+            uint32_t length = head->span;
+            memmove(head, head + 1, length * sizeof *head);
+            for (uint64_t round = 1; round < repeat; round++)
+                memcpy(head + round * length, head, length * sizeof *head);
+            out->count += (uint32_t)(repeat - 1) * length - 1;
+        }
     }
 }
 
@@ -293,7 +302,8 @@ enum psnap_status fold_finish(struct fold *fold, struct psnap_arena *arena,
         return PSNAP_ERROR_MEMORY;
     if (!fold->count)
         return PSNAP_OK;
-    sequence->items = psnap_arena_alloc(arena, fold->count * sizeof *sequence->items);
+    sequence->items =
+        psnap_arena_alloc(arena, fold->count * (FOLD_SHORT + 1) * sizeof *sequence->items);
     if (!sequence->items)
         return PSNAP_ERROR_MEMORY;
     emit(fold, 0, fold->count, 1, sequence);
