@@ -126,20 +126,21 @@ static bool grow_rows(struct touched *touched)
 {
     const uint32_t room = 2 * touched->row_room + 32;
     struct touched_row *rows = realloc(touched->rows, room * sizeof *rows);
-    uint32_t buckets = 64;
+    uint32_t bucket_count = 64, *buckets;
 
     if (!rows)
         return false;
     touched->rows = rows;
-    touched->row_room = room;
-    while (buckets < 2 * room)
-        buckets *= 2;
-    free(touched->buckets);
-    touched->buckets = malloc(buckets * sizeof *touched->buckets);
-    touched->bucket_count = buckets;
-    if (!touched->buckets)
+    while (bucket_count < 2 * room)
+        bucket_count *= 2;
+    buckets = malloc(bucket_count * sizeof *buckets);
+    if (!buckets)
         return false;
-    memset(touched->buckets, 0xff, buckets * sizeof *touched->buckets);
+    memset(buckets, 0xff, bucket_count * sizeof *buckets); /* PSNAP_NONE */
+    free(touched->buckets);
+    touched->buckets = buckets;
+    touched->bucket_count = bucket_count;
+    touched->row_room = room;
     for (uint32_t row = 0; row < touched->row_count; row++)
         *bucket_of(touched, rows[row].loop, rows[row].object) = row;
     return true;
