@@ -93,7 +93,7 @@ static bool add(struct psnap_rebase *rebase, struct psnap_range range)
     if (at < rebase->count && rebase->ranges[at].low < range.high)
         rebase->generation++;
     while (at < rebase->count && rebase->ranges[at].low < range.high) {
-        struct psnap_range *old = &rebase->ranges[at];
+        struct psnap_range *old;
         if (!grow(rebase))
             return false;
         old = &rebase->ranges[at];

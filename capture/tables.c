@@ -47,16 +47,16 @@ void psnap_capture_tables_release(struct psnap_capture_tables *tables)
 /* Room for `more` items of `size` behind `count`; grows by doubling. */
 static bool make_room(void *array_pointer, size_t *room, size_t count, size_t more, size_t size)
 {
-    void *array;
+    void *array, *grown;
     memcpy(&array, array_pointer, sizeof array);
     if (count + more > *room) {
         size_t wanted = *room ? *room : 64;
         while (wanted < count + more)
             wanted *= 2;
-        array = realloc(array, wanted * size);
-        if (!array)
+        grown = realloc(array, wanted * size);
+        if (!grown)
             return false;
-        memcpy(array_pointer, &array, sizeof array);
+        memcpy(array_pointer, &grown, sizeof grown);
         *room = wanted;
     }
     return true;

@@ -86,7 +86,7 @@ static char *profile_text(struct psnap_sink *builder, size_t *size)
 static void runs_equal_their_accesses(void **state)
 {
     (void)state;
-    for (uint64_t seed = 0; seed < 400; seed++) {
+    for (uint64_t seed = 0; seed < 60; seed++) {
         struct psnap_rng rng;
         struct psnap_error error = {0};
         struct psnap_program *program = make_program();
