@@ -21,7 +21,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LIKELY(x) __builtin_expect(!!(x), 1)
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define HOT static inline __attribute__((always_inline))
 

@@ -5,7 +5,7 @@
  * A machine is a list of cache levels, nearest first. A simulator is a sink
  * that runs one stream through any number of machines in one pass and counts,
  * for every reference of the program, at which level its accesses were
- * satisfied. MACHINES.md states the model; cache.h and level.c implement it.
+ * satisfied. MACHINES.md states the model; cache.h and hierarchy.c implement it.
  *
  * Nothing here is shared between objects: different simulators may be used by
  * different threads at once, one simulator by one thread at a time.
