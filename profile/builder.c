@@ -82,11 +82,23 @@ static enum psnap_status meet_ref(struct builder *b, uint32_t ref, struct psnap_
         if (!built)
             return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
         built->source = source_of(b, loop);
+        built->serial = b->loop_count;
         b->loop_of[loop] = b->loop_count;
         b->loops[b->loop_count++] = built;
     }
     b->refs[ref].loop = b->loops[b->loop_of[loop]];
     return PSNAP_OK;
+}
+
+static void join_units(const struct builder *b, const struct build_loop *into,
+                       const struct build_loop *loop)
+{
+    const uint32_t unit = loop->unit;
+
+    if (unit != into->unit)
+        for (uint32_t i = 0; i < b->loop_count; i++)
+            if (b->loops[i]->unit == unit)
+                b->loops[i]->unit = into->unit;
 }
 
 /*
@@ -99,15 +111,13 @@ static enum psnap_status visit_loop(struct builder *b, struct build_loop *loop)
 {
     struct build_loop *last = b->last_visited;
 
+    if (last == loop)
+        return PSNAP_OK;
     b->last_visited = loop;
-    if (last && last->unit == loop->unit)
-        return PSNAP_OK;
     if (last && last->source == loop->source) {
-        uint32_t unit = loop->unit;
-        for (uint32_t i = 0; i < b->loop_count; i++)
-            if (b->loops[i]->unit == unit)
-                b->loops[i]->unit = last->unit;
-        return PSNAP_OK;
+        join_units(b, last, loop);
+        if (loop->serial > last->serial)
+            return PSNAP_OK; /* the next part of the same visit */
     }
     return fold_append(&b->visits, loop->unit);
 }

@@ -266,9 +266,10 @@ static uint64_t per_round(uint64_t total, uint64_t rounds)
 
 /*
  * Writes items [begin, end), which went round `rounds` times in all. A group
- * that is hardly longer without repeat is written out (each adds FOLD_SHORT
- * items at most): a person reads it with less effort. Recursion is as deep as
- * groups are, FOLD_DEPTH at most.
+ * that goes round once is its body; in patterns, whose ids are short, one that
+ * is hardly longer without repeat is written out (each adds FOLD_SHORT items at
+ * most): a person reads it with less effort. Recursion is as deep as groups
+ * are, FOLD_DEPTH at most.
  */
 static void emit(const struct fold *fold, uint32_t begin, uint32_t end, uint64_t rounds,
                  struct psnap_sequence *out)
@@ -283,7 +284,7 @@ static void emit(const struct fold *fold, uint32_t begin, uint32_t end, uint64_t
         emit(fold, i + 1, i + 1 + item->span, item->total, out);
         head->repeat = repeat;
         head->span = (uint32_t)(&out->items[out->count] - head) - 1;
-        if ((repeat - 1) * head->span <= FOLD_SHORT) {
+        if ((repeat - 1) * head->span <= (fold->exact ? FOLD_SHORT : 0)) {
             uint32_t length = head->span;
             memmove(head, head + 1, length * sizeof *head);
             for (uint64_t round = 1; round < repeat; round++)
