@@ -196,51 +196,78 @@ static enum psnap_status check_access(struct builder *b, const struct psnap_acce
     return PSNAP_OK;
 }
 
-static inline void count_stride(const struct builder *b, struct build_region *region,
-                                uint64_t address)
+static inline void count(const uint8_t *bins, struct build_region *region,
+                         const struct psnap_access *access)
 {
-    uint64_t place = address - region->previous + PSNAP_STRIDE_MAX;
-    unsigned bin = b->bins[place < BUILD_BINS_SPAN ? place : BUILD_BINS_SPAN];
+    const uint64_t place = access->address - region->previous + PSNAP_STRIDE_MAX;
+    const unsigned bin = bins[place < BUILD_BINS_SPAN ? place : BUILD_BINS_SPAN];
 
-    region->previous = address;
+    region->previous = access->address;
     region->edges[region->row][bin]++;
     region->row = bin;
+    region->shapes[build_shape(access->kind, access->size)]++;
 }
 
+/* One access in general: anything about it may be new. */
+static enum psnap_status put_any(struct builder *b, const struct psnap_access *access,
+                                 struct psnap_error *error)
+{
+    const uint64_t address = access->address, last_byte = address + access->size - 1;
+    enum psnap_status status = check_access(b, access, error);
+    struct build_region *region;
+
+    if (!status && (b->refs[access->ref].loop != b->current || !b->current))
+        status = switch_loop(b, access, error);
+    if (status)
+        return status;
+    region = b->refs[access->ref].region;
+    if (address - region->reach_low >= region->reach_bytes) {
+        region = enter_region(b, access);
+        if (!region)
+            return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
+    }
+    if (region->row == BUILD_ROW_OPENED) { /* the first access has no stride */
+        region->row = BUILD_ROW_START;
+        region->shapes[build_shape(access->kind, access->size)]++;
+    } else
+        count(b->bins, region, access);
+    if (address < region->low || address > region->high || last_byte > region->last_byte)
+        build_region_widen(b->current, region, address, last_byte);
+    if (b->current->pattern_count < BUILD_PATTERN)
+        b->current->pattern[b->current->pattern_count++] = region->slot;
+    return PSNAP_OK;
+}
+
+/*
+ * Nearly all accesses are of the loop that the last one was of, within the
+ * bounds of the region that their reference touched last: these only count.
+ */
 enum psnap_status build_put(struct psnap_sink *self, const struct psnap_access *block, size_t n,
                             struct psnap_error *error)
 {
     struct builder *b = (struct builder *)self;
-    enum psnap_status status;
+    const struct psnap_access *access = block, *const end = block + n;
 
-    for (const struct psnap_access *access = block; access < block + n; access++) {
-        const uint64_t address = access->address, last_byte = address + access->size - 1;
-        struct build_region *region;
+    while (access < end) {
+        const struct ref_state *refs = b->refs;
+        const struct build_loop *loop = b->current;
+        const uint32_t ref_count = loop && loop->pattern_count == BUILD_PATTERN ? b->ref_count : 0;
+        enum psnap_status status;
 
-        if (access->ref >= b->ref_count || access->size - 1u >= PSNAP_ACCESS_SIZE_MAX ||
-            access->kind > PSNAP_ATOMIC) {
-            if ((status = check_access(b, access, error)))
-                return status;
+        for (; access < end; access++) {
+            const uint64_t address = access->address;
+            struct build_region *region;
+            if (access->ref >= ref_count || refs[access->ref].loop != loop ||
+                access->size - 1u >= PSNAP_ACCESS_SIZE_MAX || access->kind > PSNAP_ATOMIC)
+                break;
+            region = refs[access->ref].region;
+            if (address < region->low || address > region->high ||
+                region->last_byte - address < access->size - 1u)
+                break;
+            count(b->bins, region, access);
         }
-        if (b->refs[access->ref].loop != b->current || !b->current)
-            if ((status = switch_loop(b, access, error)))
-                return status;
-
-        region = b->refs[access->ref].region;
-        if (address - region->reach_low >= region->reach_bytes) {
-            region = enter_region(b, access);
-            if (!region)
-                return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
-        }
-        if (region->row == BUILD_ROW_OPENED)
-            region->row = BUILD_ROW_START; /* the first access has no stride */
-        else
-            count_stride(b, region, address);
-        region->shapes[build_shape(access->kind, access->size)]++;
-        if (address < region->low || address > region->high || last_byte > region->last_byte)
-            build_region_widen(b->current, region, address, last_byte);
-        if (b->current->pattern_count < BUILD_PATTERN)
-            b->current->pattern[b->current->pattern_count++] = region->slot;
+        if (access < end && (status = put_any(b, access++, error)))
+            return status;
     }
     return PSNAP_OK;
 }
@@ -293,6 +320,7 @@ struct psnap_sink *psnap_profile_builder_new(struct psnap_program *program,
     b->base.ops = &builder_ops;
     b->program = program;
     b->options = read;
+    b->nowhere.low = UINT64_MAX; /* and high 0: it holds no address */
     fold_init(&b->visits, false, SCHEDULE_PERIOD, SCHEDULE_ITEMS);
     for (int stride = -PSNAP_STRIDE_MAX; stride <= PSNAP_STRIDE_MAX; stride++)
         b->bins[stride + PSNAP_STRIDE_MAX] = (uint8_t)psnap_stride_bin(stride);

@@ -272,6 +272,8 @@ static void forget_others(struct build_loop *loop, uint32_t begin, uint32_t leng
                 loop->pattern[p] = kept;
         /* What still points here must not match any address. */
         loop->slots[slot]->reach_bytes = 0;
+        loop->slots[slot]->low = UINT64_MAX;
+        loop->slots[slot]->high = 0;
         loop->free_slots[loop->free_count++] = slot;
     }
 }
