@@ -8,14 +8,16 @@
  *
  *   start_offset     where a region's stream starts
  *   stride_bytes     which stride of a bin is taken
- *   successor        which of a bin's successors comes next
+ *   successor        which of a bin's successors comes next, and
+ *   start_row        when a rare one comes for the first time
+ *   set_rows         what follows the last stride
  *   random_offset    where a random stride leads
  *   wrapped_offset   what happens at the ends of the working set
  *
  * Counts (successors, sizes, kinds) are dealt out by error diffusion: each
  * candidate earns credit in proportion to its count, the one with most credit
- * (the first of equals) pays for all. After as many choices as there are
- * counts, each was chosen exactly its count of times.
+ * (the first of equals) pays for all. From credits of 0, after as many choices
+ * as there are counts, each was chosen exactly its count of times.
  *
  * Invariant: low <= address and address + size <= low + bytes, always.
  */
@@ -66,7 +68,8 @@ static unsigned choose_many(struct choice *choice)
     return best->value;
 }
 
-/* The same for one and two shares (whose credits are each other's negative) without a search. */
+/* The same for one and two shares without a search; of two, share[0].credit is the lead of the
+ * first in credit. */
 static inline unsigned choose(struct choice *choice)
 {
     struct share *share = choice->shares;
@@ -75,11 +78,11 @@ static inline unsigned choose(struct choice *choice)
         return share->value;
     if (choice->count > 2)
         return choose_many(choice);
-    if (2 * share[0].credit >= share[1].weight - share[0].weight) {
-        share[0].credit -= share[1].weight;
+    if (share[0].credit + share[0].weight >= share[1].weight) {
+        share[0].credit -= 2 * share[1].weight;
         return share[0].value;
     }
-    share[0].credit += share[0].weight;
+    share[0].credit += 2 * share[0].weight;
     return share[1].value;
 }
 
@@ -91,20 +94,43 @@ static inline int64_t stride_bytes(unsigned bin)
     return strides[bin];
 }
 
-/* Reading: successors in proportion to the graph's counts, evenly spread. A bin that has none was
- * the last of the recorded sequence, which starts again. */
+/* Reading: successors in proportion to the graph's counts, evenly spread. */
 static inline unsigned successor(struct psnap_generator *g)
 {
-    struct choice *row = &g->rows[g->bin];
-
-    return row->count ? choose(row) : g->first;
+    return choose(&g->rows[g->bin]);
 }
 
-/* Reading: anywhere in the working set, in steps of the access's size (its power of two). */
-static inline uint64_t random_offset(struct psnap_generator *g, unsigned size)
+/* Reading: a walk begins with its first step, so what is rare comes when it is due, not sooner. */
+static void start_row(struct choice *row)
+{
+    for (unsigned i = 0; i < row->count; i++)
+        row->shares[i].credit = row->shares[i].weight;
+    if (row->count == 2)
+        row->shares[0].credit -= row->shares[1].weight;
+}
+
+/* Reading: at the low end, or at the high one when the strides lead down on the whole. */
+static uint64_t start_offset(const struct psnap_generator *g, unsigned size)
+{
+    return g->downwards ? g->bytes - size : 0;
+}
+
+/* Whether a walk has come to the end of the working set, as near as a stride can be long. */
+static bool is_at_end(const struct psnap_generator *g, unsigned size)
+{
+    uint64_t left = g->downwards ? g->offset : g->bytes - size - g->offset;
+
+    return left < PSNAP_STRIDE_MAX || g->offset > g->bytes - size;
+}
+
+/* Reading: a random stride at the end of a walk leads back to its start; all others lead anywhere
+ * in the working set, in steps of the access's size (its power of two). */
+static uint64_t random_offset(struct psnap_generator *g, unsigned size, bool walked)
 {
     unsigned shift = 31u - (unsigned)__builtin_clz(size);
 
+    if (walked && is_at_end(g, size))
+        return start_offset(g, size);
     return psnap_rng_below(&g->rng, ((g->bytes - size) >> shift) + 1) << shift;
 }
 
@@ -121,14 +147,9 @@ static uint64_t wrapped_offset(const struct psnap_generator *g, int64_t stride, 
     return offset <= room ? offset : room;
 }
 
-/* Reading: at the low end, or at the high one when the strides lead down on the whole. */
-static uint64_t start_offset(const struct psnap_generator *g, unsigned size)
-{
-    return g->downwards ? g->bytes - size : 0;
-}
-
 static inline uint64_t next_offset(struct psnap_generator *g, unsigned size)
 {
+    const unsigned before = g->bin;
     int64_t stride;
     uint64_t offset;
 
@@ -138,7 +159,7 @@ static inline uint64_t next_offset(struct psnap_generator *g, unsigned size)
     }
     g->bin = g->bin == AT_START ? g->first : successor(g);
     if (g->bin == PSNAP_STRIDE_RANDOM)
-        return random_offset(g, size);
+        return random_offset(g, size, before != PSNAP_STRIDE_RANDOM);
     stride = stride_bytes(g->bin);
     offset = g->offset + (uint64_t)stride;
     return offset <= g->bytes - size ? offset : wrapped_offset(g, stride, size);
@@ -169,30 +190,48 @@ static void add_share(struct choice *choice, struct share **room, unsigned value
     *(*room)++ = (struct share){.weight = (int64_t)weight, .value = value};
 }
 
+/* Reading: the recorded sequence of strides is followed by a random one and starts again, which
+ * makes its path a cycle: every row has a successor, and as many as the bin has strides. */
+static void set_rows(struct psnap_generator *g, const struct psnap_profile_region *region,
+                     struct share *room)
+{
+    uint64_t counts[PSNAP_STRIDE_BINS][PSNAP_STRIDE_BINS] = {{0}};
+    unsigned last;
+
+    psnap_region_ends(region, &g->first, &last);
+    for (unsigned i = 0; i < region->edge_count; i++)
+        counts[region->edges[i].from][region->edges[i].to] = region->edges[i].count;
+    counts[last][PSNAP_STRIDE_RANDOM]++;
+    counts[PSNAP_STRIDE_RANDOM][g->first]++;
+    for (unsigned from = 0; from < PSNAP_STRIDE_BINS; from++) {
+        for (unsigned to = 0; to < PSNAP_STRIDE_BINS; to++)
+            if (counts[from][to])
+                add_share(&g->rows[from], &room, to, counts[from][to]);
+        start_row(&g->rows[from]);
+    }
+}
+
 static void set_strides(struct psnap_generator *g, const struct psnap_profile_region *region,
                         struct share *room)
 {
     __extension__ typedef __int128 wide;
     wide drift = 0;
-    unsigned last;
 
-    g->first = PSNAP_STRIDE_ZERO; /* of a region of one access, asked for more */
-    if (!region->stride_count)
-        return;
-    psnap_region_ends(region, &g->first, &last);
     for (unsigned i = 0; i < region->stride_count; i++)
         drift += stride_bytes(region->strides[i].bin) * (wide)region->strides[i].count;
     g->downwards = drift < 0;
-    for (unsigned i = 0; i < region->edge_count; i++) {
-        const struct psnap_stride_edge *edge = &region->edges[i];
-        add_share(&g->rows[edge->from], &room, edge->to, edge->count);
+    if (region->stride_count) {
+        set_rows(g, region, room);
+    } else { /* one access; should more be asked for, they stay where it is */
+        g->first = PSNAP_STRIDE_ZERO;
+        add_share(&g->rows[PSNAP_STRIDE_ZERO], &room, PSNAP_STRIDE_ZERO, 1);
     }
 }
 
 struct psnap_generator *psnap_generator_new(const struct psnap_profile_region *region,
                                             uint64_t seed, uint64_t stream, const uint32_t refs[3])
 {
-    size_t shares = (size_t)region->size_count + 3 + region->edge_count;
+    size_t shares = (size_t)region->size_count + 3 + region->edge_count + 2;
     struct psnap_generator *g = calloc(1, sizeof *g + shares * sizeof g->shares[0]);
     struct share *room;
 
