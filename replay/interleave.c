@@ -1,58 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Pattern buffers interleave regions. The pattern is a ring of slots, each of
- * one region, that is walked until the loop has delivered all its accesses.
- * Readings of what the paper leaves open (replay/MODELS.md):
+ * Pattern buffers interleave regions: the buffer is a ring that is walked round
+ * and round, one access of its region per slot, until the loop has delivered
+ * all its accesses. Readings of what the paper leaves open (replay/MODELS.md):
  *
- *   A region with N of the loop's accesses and c of its slots delivers N / c
- *   per slot, relative to the mean over all slots, so that every region lasts
- *   to the loop's end. Where the pattern is the whole truth this is one access
- *   per slot. Fractions are kept as credit (error diffusion).
+ *   A round that the end of the buffer cuts short is left out (whole_rounds).
  *
- *   A round that the end of the buffer cuts short is left out.
+ *   A region that has delivered all its accesses leaves its slots to the next
+ *   region that the buffer has not seen, in the order of first accesses
+ *   (leave_seat): a loop that walks through one array after the other, or
+ *   through the planes of one, keeps as many in use at a time as at its start.
+ *   When none is waiting the slots are passed over.
  *
- *   Regions that the pattern buffer has not seen get slots in proportion to
- *   their accesses, evenly spread over the ring.
- *
- * Rates are rounded up, so every region has delivered all its accesses when
- * the loop has walked as many slots as it has accesses; what is rounded up too
- * much is cut off by `left`. Accesses per region are exact.
+ * Accesses per region are exact, whatever the pattern.
  */
 #include "replay/interleave.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    RING_DEFAULT = 1024,    /* slots of a loop without a pattern */
-    SLOTS_MAX = 1024,       /* of a region that the pattern lacks */
-    EXTRA_SLOTS_MAX = 65536 /* of all of them */
-};
-
-#define ONE (UINT64_C(1) << 32)
-
-/* A slot on its way to the ring; `key` in [0, 2^32) is its place there. */
-struct place {
-    uint64_t key;
-    uint32_t region;
-    uint32_t order; /* breaks ties */
-};
-
-static int compare_places(const void *a, const void *b)
-{
-    const struct place *p = a, *q = b;
-
-    if (p->key != q->key)
-        return p->key < q->key ? -1 : 1;
-    return p->order < q->order ? -1 : p->order > q->order;
-}
-
-static uint64_t scale(uint64_t value, uint64_t by, uint64_t divisor, bool up)
-{
-    __extension__ typedef unsigned __int128 wide;
-
-    return (uint64_t)(((wide)value * by + (up ? divisor - 1 : 0)) / divisor);
-}
+enum { RING_DEFAULT = 1024 /* slots of a loop without a pattern, at most */ };
 
 /* The regions of an unfolded pattern; `out` has room for PSNAP_PATTERN_MAX. */
 static uint32_t unfold(const struct psnap_sequence *pattern, uint32_t begin, uint32_t end,
@@ -96,86 +63,55 @@ static uint32_t whole_rounds(const struct psnap_sequence *pattern, const uint32_
     return length;
 }
 
-/* How many slots a region gets that the pattern lacks. */
-static uint64_t extra_slots(uint64_t accesses, uint64_t ring, uint64_t seen, uint32_t lacking)
+/* Slots and seats of the pattern (of the first regions, if there is none); the rest waits. */
+static void take_seats(struct replay_loop *loop, const uint32_t *pattern, uint32_t length,
+                       uint32_t *seat_of)
 {
-    uint64_t most = EXTRA_SLOTS_MAX / lacking < SLOTS_MAX ? EXTRA_SLOTS_MAX / lacking : SLOTS_MAX;
-    uint64_t slots = seen ? scale(accesses, ring, seen, true) : most;
+    uint32_t seats = 0;
 
-    if (slots > most)
-        slots = most;
-    return slots ? slots : 1;
-}
-
-/* Makes the ring of `pattern` and of slots for regions that it lacks; counts slots by region. */
-static enum psnap_status make_ring(struct replay_loop *loop,
-                                   const struct psnap_profile_loop *profile,
-                                   const uint32_t *pattern, uint32_t length, uint64_t *slot_counts)
-{
-    uint64_t seen = 0, ring = length, extra = 0, count = 0;
-    uint32_t lacking = 0;
-    struct place *places;
-
-    for (uint32_t i = 0; i < length; i++)
-        slot_counts[pattern[i]]++;
-    for (uint32_t i = 0; i < profile->region_count; i++) {
-        seen += slot_counts[i] ? profile->regions[i].accesses : 0;
-        lacking += !slot_counts[i];
+    for (uint32_t i = 0; i < loop->region_count; i++)
+        seat_of[i] = PSNAP_NONE;
+    for (uint32_t i = 0; i < length; i++) {
+        uint32_t region = pattern[i];
+        if (seat_of[region] == PSNAP_NONE) {
+            seat_of[region] = seats;
+            loop->seats[seats++] = region;
+        }
+        loop->slots[loop->slot_count++] = seat_of[region];
     }
-    if (!seen) { /* no pattern: a ring of all regions by share */
-        seen = profile->accesses;
-        ring = RING_DEFAULT;
-    }
-    for (uint32_t i = 0; i < profile->region_count; i++)
-        if (!slot_counts[i])
-            extra += extra_slots(profile->regions[i].accesses, ring, seen, lacking);
-    places = malloc((length + extra) * sizeof *places);
-    loop->slots = malloc((length + extra) * sizeof *loop->slots);
-    if (!places || !loop->slots) {
-        free(places);
-        return PSNAP_ERROR_MEMORY;
-    }
-    for (uint32_t i = 0; i < length; i++, count++)
-        places[count] = (struct place){scale(i, ONE, length, false), pattern[i], (uint32_t)count};
-    for (uint32_t i = 0; i < profile->region_count; i++) {
-        uint64_t slots;
-        if (slot_counts[i])
+    for (uint32_t i = 0; i < loop->region_count; i++) {
+        if (seat_of[i] != PSNAP_NONE)
             continue;
-        slots = extra_slots(profile->regions[i].accesses, ring, seen, lacking);
-        slot_counts[i] = slots;
-        for (uint64_t j = 0; j < slots; j++, count++)
-            places[count] =
-                (struct place){scale(2 * j + 1, ONE, 2 * slots, false), i, (uint32_t)count};
+        if (length == 0 && seats < RING_DEFAULT) {
+            loop->slots[loop->slot_count++] = seats;
+            loop->seats[seats++] = i;
+        } else {
+            loop->waiting[loop->waiting_count++] = i;
+        }
     }
-    qsort(places, count, sizeof *places, compare_places);
-    for (uint64_t i = 0; i < count; i++)
-        loop->slots[i] = places[i].region;
-    loop->slot_count = (uint32_t)count;
-    free(places);
-    return PSNAP_OK;
 }
 
 static enum psnap_status make_slots(struct replay_loop *loop,
                                     const struct psnap_profile_loop *profile)
 {
+    const uint32_t regions = profile->region_count;
     uint32_t *pattern = malloc(2 * PSNAP_PATTERN_MAX * sizeof *pattern); /* and for scratch */
-    uint64_t *slot_counts = calloc(profile->region_count, sizeof *slot_counts);
-    enum psnap_status status = pattern && slot_counts ? PSNAP_OK : PSNAP_ERROR_MEMORY;
+    uint32_t *seat_of = malloc(regions * sizeof *seat_of);
+    enum psnap_status status = PSNAP_ERROR_MEMORY;
 
-    if (!status) {
+    loop->seats = malloc(regions * sizeof *loop->seats);
+    loop->waiting = malloc(regions * sizeof *loop->waiting);
+    if (pattern && seat_of && loop->seats && loop->waiting) {
         uint32_t length = unfold(&profile->pattern, 0, profile->pattern.count, pattern, 0);
         length = whole_rounds(&profile->pattern, pattern, length, pattern + PSNAP_PATTERN_MAX);
-        status = make_ring(loop, profile, pattern, length, slot_counts);
-    }
-    for (uint32_t i = 0; i < profile->region_count && !status; i++) {
-        struct replay_region *region = &loop->regions[i];
-        /* (N / c) / (accesses of the loop / slots of the ring) */
-        region->rate = scale(region->left, loop->slot_count * ONE / slot_counts[i] + 1,
-                             profile->accesses, true);
-        region->credit = ONE / 2;
+        loop->slots = malloc((length ? length : RING_DEFAULT) * sizeof *loop->slots);
+        if (loop->slots) {
+            take_seats(loop, pattern, length, seat_of);
+            status = PSNAP_OK;
+        }
     }
     free(pattern);
-    free(slot_counts);
+    free(seat_of);
     return status;
 }
 
@@ -223,62 +159,56 @@ void replay_loop_release(struct replay_loop *loop)
         free(loop->regions[i].buffer);
     }
     free(loop->regions);
+    free(loop->seats);
+    free(loop->waiting);
     free(loop->slots);
 }
 
-/* Up to n accesses of the current burst; returns how many. */
-static size_t deliver_burst(struct replay_loop *loop, struct psnap_access *block, size_t n)
+/* The region on a seat is done: the next one takes it. */
+static void leave_seat(struct replay_loop *loop, uint32_t seat)
 {
-    struct replay_region *region = loop->burst_region;
-
-    if (region->at == region->end) {
-        psnap_generator_fill(region->generator, region->buffer, REPLAY_BUFFER);
-        region->at = 0;
-        region->end = REPLAY_BUFFER;
-    }
-    if (n > loop->burst)
-        n = (size_t)loop->burst;
-    if (n > region->end - region->at)
-        n = region->end - region->at;
-    memcpy(block, region->buffer + region->at, n * sizeof *block);
-    region->at += (uint32_t)n;
-    region->left -= n;
-    loop->burst -= n;
-    return n;
+    loop->seats[seat] =
+        loop->waiting_at < loop->waiting_count ? loop->waiting[loop->waiting_at++] : PSNAP_NONE;
 }
 
-/* Goes on to the next slot that delivers something. */
-static void next_burst(struct replay_loop *loop)
+/* Takes slots of empty seats out of the ring; `at` stays before the same slot. */
+static void close_ranks(struct replay_loop *loop)
 {
-    do {
-        struct replay_region *region = &loop->regions[loop->slots[loop->at]];
-        loop->at = loop->at + 1 < loop->slot_count ? loop->at + 1 : 0;
-        region->credit += region->rate;
-        loop->burst_region = region;
-        loop->burst = region->credit >> 32;
-        region->credit &= ONE - 1;
-        if (loop->burst > region->left)
-            loop->burst = region->left;
-    } while (!loop->burst);
+    uint32_t kept = 0, at = 0;
+
+    for (uint32_t i = 0; i < loop->slot_count; i++) {
+        if (i == loop->at)
+            at = kept;
+        if (loop->seats[loop->slots[i]] != PSNAP_NONE)
+            loop->slots[kept++] = loop->slots[i];
+    }
+    loop->slot_count = kept;
+    loop->at = at < kept ? at : 0;
+    loop->empty = 0;
 }
 
 void replay_loop_fill(struct replay_loop *loop, struct psnap_access *block, size_t n)
 {
     while (n) {
-        size_t done;
-        if (!loop->burst)
-            next_burst(loop);
-        if (loop->burst == 1 && loop->burst_region->at < loop->burst_region->end) {
-            /* Nearly always: one access that is there. */
-            struct replay_region *region = loop->burst_region;
-            *block++ = region->buffer[region->at++];
-            region->left--;
-            loop->burst = 0;
-            n--;
+        const uint32_t seat = loop->slots[loop->at];
+        struct replay_region *region;
+
+        loop->at = loop->at + 1 < loop->slot_count ? loop->at + 1 : 0;
+        if (loop->seats[seat] == PSNAP_NONE) {
+            /* Each empty slot is passed a few times at most, then all are taken out. */
+            if (++loop->empty > loop->slot_count)
+                close_ranks(loop);
             continue;
         }
-        done = deliver_burst(loop, block, n);
-        block += done;
-        n -= done;
+        region = &loop->regions[loop->seats[seat]];
+        if (region->at == region->end) {
+            psnap_generator_fill(region->generator, region->buffer, REPLAY_BUFFER);
+            region->at = 0;
+            region->end = REPLAY_BUFFER;
+        }
+        *block++ = region->buffer[region->at++];
+        n--;
+        if (--region->left == 0)
+            leave_seat(loop, seat);
     }
 }

@@ -19,18 +19,23 @@ struct replay_region {
     struct psnap_access *buffer;
     uint32_t at, end; /* of the buffer: what is generated and not delivered */
     uint64_t left;    /* accesses still to deliver */
-    uint64_t rate;    /* accesses per slot, in 2^-32 */
-    uint64_t credit;  /* earned and not delivered, in 2^-32 */
 };
 
+/*
+ * The pattern is a ring of slots, and a slot belongs to a seat. A region that
+ * the pattern names has one seat; when it has delivered all its accesses the
+ * seat goes to the next region without one.
+ */
 struct replay_loop {
-    struct replay_region *regions;
+    struct replay_region *regions; /* as in the profile */
     uint32_t region_count;
+    uint32_t *seats;   /* the region on each seat, PSNAP_NONE when it is empty */
+    uint32_t *waiting; /* regions without a seat, by their order in the profile */
+    uint32_t waiting_count, waiting_at;
+    uint32_t *slots; /* seats */
     uint32_t slot_count;
-    uint32_t *slots; /* regions in the order of the pattern, walked round and round */
-    uint32_t at;     /* next slot */
-    struct replay_region *burst_region; /* what the current slot still delivers */
-    uint64_t burst;
+    uint32_t at;    /* next slot */
+    uint32_t empty; /* slots passed in a row whose seats are empty */
 };
 
 /* `refs` has three entries per region, by kind. A loop that failed is released all the same. */
