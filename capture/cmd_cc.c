@@ -238,7 +238,8 @@ static void print_help(const char *name)
            "  --psnap-stage=STAGE  where in the pipeline accesses are captured: optimized\n"
            "                       (the default: what the machine code does) or\n"
            "                       vectorizer-start (before vectorisation)\n\n"
-           "PSNAP_CLANG and PSNAP_CLANGXX name another compiler.\n",
+           "PSNAP_CLANG and PSNAP_CLANGXX name another compiler. Its own options are listed\n"
+           "by clang --help.\n",
            name, name);
 }
 
@@ -246,7 +247,7 @@ static int run(int argc, char **argv, const char *variable, const char *fallback
 {
     const char *compiler = getenv(variable);
 
-    if (argc == 2 && !strcmp(argv[1], "--psnap-help")) {
+    if (argc == 2 && !strcmp(argv[1], "--help")) {
         print_help(argv[0]);
         return psnap_cmd_close_stdout(argv[0], PSNAP_EXIT_DONE);
     }
