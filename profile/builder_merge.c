@@ -14,7 +14,8 @@
  *   such visits, and each time they have doubled): rare is a region most of
  *   whose accesses were visits, such as the rows of a matrix that is walked by
  *   columns, if there are BUILD_RESTLESS_GROUP of them side by side with at
- *   most that share of the accesses each.
+ *   most that share of the accesses each, or if their ranges have grown
+ *   together.
  * What is merged is a run of rare regions that are neighbours by address, in
  * one mapping group and of one object.
  *
@@ -55,12 +56,19 @@ struct rule {
     enum build_merge_reason reason;
 };
 
+/* Whether references come for `stay` accesses or fewer in the mean. */
+static bool is_restless(const struct build_loop *loop, const struct rule *rule, uint32_t i,
+                        uint64_t stay)
+{
+    return rule->accesses[i] <= stay * loop->order[i]->visits;
+}
+
 static bool may_join(const struct build_loop *loop, const struct rule *rule, uint32_t i)
 {
     const struct build_region *region = loop->order[i];
 
     if (rule->reason == BUILD_MERGE_RESTLESS)
-        return rule->accesses[i] <= 2 * region->visits && rule->accesses[i] <= rule->rare;
+        return is_restless(loop, rule, i, 2) && rule->accesses[i] <= rule->rare;
     return rule->accesses[i] <= rule->rare || (rule->reason == BUILD_MERGE_LAST && region->merged);
 }
 
@@ -70,6 +78,18 @@ static bool touch(const struct build_loop *loop, uint32_t lower)
     return loop->order[lower + 1]->low - loop->order[lower]->high <= loop->gap;
 }
 
+/* Restless regions from `begin` on whose ranges have grown together. */
+static uint32_t grown_length(const struct build_loop *loop, const struct rule *rule, uint32_t begin)
+{
+    uint32_t end = begin + 1;
+
+    if (rule->reason == BUILD_MERGE_RESTLESS && is_restless(loop, rule, begin, 4))
+        while (end < loop->count && is_restless(loop, rule, end, 4) && touch(loop, end - 1) &&
+               same_place(loop->order[end - 1], loop->order[end]))
+            end++;
+    return end - begin;
+}
+
 /* How many of the regions from `begin` on form a group: 1 when none. */
 static uint32_t group_length(const struct build_loop *loop, const struct rule *rule, uint32_t begin)
 {
@@ -77,14 +97,14 @@ static uint32_t group_length(const struct build_loop *loop, const struct rule *r
     bool merged = loop->order[begin]->merged;
 
     if (!may_join(loop, rule, begin))
-        return 1;
+        return grown_length(loop, rule, begin);
     while (end < loop->count && may_join(loop, rule, end) &&
            (rule->all || same_place(loop->order[end - 1], loop->order[end]))) {
         touching += touching == end - begin && touch(loop, end - 1);
         merged |= loop->order[end++]->merged;
     }
     if (rule->reason == BUILD_MERGE_RESTLESS && end - begin < BUILD_RESTLESS_GROUP)
-        return 1;
+        return grown_length(loop, rule, begin);
     return rule->reason == BUILD_MERGE_LAST && !merged ? touching : end - begin;
 }
 
