@@ -101,8 +101,19 @@ static void join_units(const struct builder *b, const struct build_loop *into,
                 b->loops[i]->unit = into->unit;
 }
 
+/* The visit that is going on ends here, and one of `next` begins. */
+static enum psnap_status end_visit(struct builder *b, struct build_loop *next)
+{
+    const struct build_loop *ended = b->visited;
+    const uint64_t accesses = b->position - b->visit_start;
+
+    b->visited = next;
+    b->visit_start = b->position;
+    return ended ? fold_append(&b->visits, ended->unit, accesses) : PSNAP_OK;
+}
+
 /*
- * Appends a visit to the schedule. The parts that the optimiser made of a
+ * A visit for the schedule, unless it goes on. The parts that the optimiser made of a
  * source loop and that follow each other are one unit: whether an entry reaches
  * the remainder of a vectorised loop depends on data, and would keep regular
  * schedules from folding.
@@ -119,7 +130,7 @@ static enum psnap_status visit_loop(struct builder *b, struct build_loop *loop)
         if (loop->serial > last->serial)
             return PSNAP_OK; /* the next part of the same visit */
     }
-    return fold_append(&b->visits, loop->unit);
+    return end_visit(b, loop);
 }
 
 /* The stream goes on in another loop than before. */
@@ -247,6 +258,7 @@ enum psnap_status build_put(struct psnap_sink *self, const struct psnap_access *
 {
     struct builder *b = (struct builder *)self;
     const struct psnap_access *access = block, *const end = block + n;
+    const uint64_t before = b->position;
 
     while (access < end) {
         const struct ref_state *refs = b->refs;
@@ -266,16 +278,21 @@ enum psnap_status build_put(struct psnap_sink *self, const struct psnap_access *
                 break;
             count(b->bins, region, access);
         }
+        b->position = before + (uint64_t)(access - block);
         if (access < end && (status = put_any(b, access++, error)))
             return status;
     }
+    b->position = before + n;
     return PSNAP_OK;
 }
 
 static enum psnap_status finish(struct psnap_sink *self, struct psnap_error *error)
 {
-    (void)error;
-    ((struct builder *)self)->finished = true;
+    struct builder *b = (struct builder *)self;
+
+    b->finished = true;
+    if (end_visit(b, NULL))
+        return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
     return PSNAP_OK;
 }
 

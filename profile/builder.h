@@ -137,6 +137,8 @@ struct builder {
     struct build_region nowhere; /* what a new reference touched last: matches nothing */
     struct fold visits;
     struct build_loop *last_visited; /* by the first thread */
+    struct build_loop *visited;      /* the first loop of the visit that goes on */
+    uint64_t visit_start, position;  /* accesses before it, and before the present one */
     uint16_t first_thread;           /* the one whose loops make the schedule */
     bool started, finished, taken;
     uint8_t bins[BUILD_BINS_SPAN + 1]; /* by stride + PSNAP_STRIDE_MAX; the last is random's */

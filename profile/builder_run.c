@@ -120,6 +120,7 @@ static void put_settled(struct builder *b, const struct psnap_run *run, uint64_t
 {
     const uint64_t times = end - from;
 
+    b->position += times * run->width;
     for (size_t k = 0; k < run->width; k++) {
         const struct psnap_access *access = &run->first[k];
         struct build_region *region = b->refs[access->ref].region;

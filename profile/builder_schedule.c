@@ -14,6 +14,8 @@
 
 #include "profile/read.h"
 
+#define UNEVEN 1.25
+
 static uint32_t count_parts(struct build_loop *const *loops, uint32_t loop_count, uint32_t unit)
 {
     uint32_t parts = 0;
@@ -33,12 +35,13 @@ static uint32_t unit_of(struct build_loop *const *loops, uint32_t loop_count, ui
 }
 
 static void add_parts(struct psnap_sequence *schedule, const uint32_t *kept,
-                      struct build_loop *const *loops, uint32_t loop_count, uint32_t unit)
+                      struct build_loop *const *loops, uint32_t loop_count, uint32_t unit,
+                      uint64_t accesses)
 {
     for (uint32_t i = 0; i < loop_count; i++)
         if (loops[i]->unit == unit)
-            schedule->items[schedule->count++] =
-                (struct psnap_sequence_item){1, kept[loops[i]->index], 0};
+            schedule->items[schedule->count++] = (struct psnap_sequence_item){
+                .repeat = 1, .accesses = accesses, .what = kept[loops[i]->index]};
 }
 
 /* Items [begin, end) with parts for units; as deep as the fold's groups. */
@@ -50,7 +53,8 @@ static void expand(const struct psnap_sequence *seen, uint32_t begin, uint32_t e
         const struct psnap_sequence_item *item = &seen->items[i];
         uint32_t head = schedule->count;
         if (item->what != PSNAP_NONE) {
-            add_parts(schedule, kept, loops, loop_count, unit_of(loops, loop_count, item->what));
+            add_parts(schedule, kept, loops, loop_count, unit_of(loops, loop_count, item->what),
+                      item->accesses);
             continue;
         }
         schedule->items[schedule->count++] = *item;
@@ -65,8 +69,8 @@ static void list_loops(struct psnap_sequence *schedule, const uint32_t *kept,
 {
     schedule->count = 0;
     for (uint32_t i = 0; i < loop_count; i++)
-        schedule->items[schedule->count++] =
-            (struct psnap_sequence_item){1, kept[loops[i]->index], 0};
+        schedule->items[schedule->count++] = (struct psnap_sequence_item){
+            .repeat = 1, .accesses = PSNAP_EVENLY, .what = kept[loops[i]->index]};
 }
 
 /* Adds the loops that other threads alone visit; false when the schedule has too many visits. */
@@ -81,9 +85,71 @@ static bool complete(struct psnap_profile *profile, const uint32_t *kept,
         return false;
     for (uint32_t i = 0; i < loop_count; i++)
         if (!counts[kept[loops[i]->index]])
-            schedule->items[schedule->count++] =
-                (struct psnap_sequence_item){1, kept[loops[i]->index], 0};
+            schedule->items[schedule->count++] = (struct psnap_sequence_item){
+                .repeat = 1, .accesses = 0, .what = kept[loops[i]->index]};
     return true;
+}
+
+/* What all leaves of one loop have in common. */
+struct leaves {
+    double least, most; /* mean accesses of a visit, by leaf */
+    uint64_t amount;    /* what was seen at all of them */
+    uint64_t passed;    /* what was seen at those before */
+};
+
+/* floor(value * by / divisor) */
+static uint64_t scale(uint64_t value, uint64_t by, uint64_t divisor)
+{
+    __extension__ typedef unsigned __int128 wide;
+
+    return divisor ? (uint64_t)((wide)value * by / divisor) : 0;
+}
+
+static void measure(struct leaves *leaves, const struct psnap_sequence_item *leaf, uint64_t visits)
+{
+    const double mean = (double)leaf->accesses / (double)visits;
+
+    if (!leaves->amount || mean < leaves->least)
+        leaves->least = mean;
+    if (!leaves->amount || mean > leaves->most)
+        leaves->most = mean;
+    leaves->amount += leaf->accesses;
+}
+
+/*
+ * Leaves come with the accesses that were seen there, of all parts of their
+ * unit and of all threads. A loop whose visits are much the same everywhere
+ * needs no telling; one whose visits differ (by UNEVEN from leaf to leaf) gets
+ * its accesses split in the proportion of what was seen.
+ */
+static enum psnap_status share_out(struct psnap_profile *profile)
+{
+    struct psnap_sequence *schedule = &profile->schedule;
+    struct leaves *leaves = calloc(profile->loop_count + 1, sizeof *leaves);
+    uint64_t *visits = malloc((schedule->count + 1) * sizeof *visits);
+    enum psnap_status status = leaves && visits ? PSNAP_OK : PSNAP_ERROR_MEMORY;
+
+    if (!status) {
+        psnap_sequence_visits(schedule, visits);
+        for (uint32_t i = 0; i < schedule->count; i++)
+            if (schedule->items[i].what != PSNAP_NONE)
+                measure(&leaves[schedule->items[i].what], &schedule->items[i], visits[i]);
+    }
+    for (uint32_t i = 0; i < schedule->count && !status; i++) {
+        struct psnap_sequence_item *item = &schedule->items[i];
+        struct leaves *of = &leaves[item->what == PSNAP_NONE ? 0 : item->what];
+        uint64_t all, seen = item->accesses;
+        item->accesses = PSNAP_EVENLY;
+        if (item->what == PSNAP_NONE || of->most <= UNEVEN * of->least)
+            continue;
+        all = profile->loops[item->what].accesses;
+        item->accesses =
+            scale(of->passed + seen, all, of->amount) - scale(of->passed, all, of->amount);
+        of->passed += seen;
+    }
+    free(leaves);
+    free(visits);
+    return status;
 }
 
 enum psnap_status build_schedule(struct psnap_profile *profile, const uint32_t *kept,
@@ -108,7 +174,9 @@ enum psnap_status build_schedule(struct psnap_profile *profile, const uint32_t *
     }
     if (!status) {
         expand(&seen, 0, seen.count, &profile->schedule, kept, loops, loop_count);
-        if (!complete(profile, kept, loops, loop_count, counts))
+        if (complete(profile, kept, loops, loop_count, counts))
+            status = share_out(profile);
+        else
             list_loops(&profile->schedule, kept, loops, loop_count);
     }
     free(counts);

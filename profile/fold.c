@@ -23,9 +23,8 @@
 #include <string.h>
 
 enum {
-    FOLD_DEPTH = 16,   /* groups in groups; readers take more */
-    FOLD_SHORT = 4,    /* items that writing out a group may add */
-    FOLD_OPEN_MAX = 64 /* leaves in a group that is followed leaf by leaf */
+    FOLD_DEPTH = 16, /* groups in groups; readers take more */
+    FOLD_SHORT = 4   /* items that writing out a group may add */
 };
 
 void fold_init(struct fold *fold, bool exact, uint32_t period, uint32_t limit)
@@ -78,8 +77,10 @@ static bool same(const struct fold *fold, const struct fold_item *a, uint64_t a_
 
 static void add_totals(struct fold_item *to, const struct fold_item *from, uint32_t length)
 {
-    for (uint32_t i = 0; i < length; i++)
+    for (uint32_t i = 0; i < length; i++) {
         to[i].total += from[i].total;
+        to[i].amount += from[i].amount;
+    }
 }
 
 /* How deep the groups of a sequence are nested. */
@@ -188,6 +189,7 @@ static void mix_newer_half(struct fold *fold)
         if (leaf == end)
             items[end++] = (struct fold_item){.what = item.what};
         items[leaf].total += item.total;
+        items[leaf].amount += item.amount;
     }
     items[head] = (struct fold_item){
         .total = visits / (end - head - 1), .what = PSNAP_NONE, .span = end - head - 1};
@@ -206,12 +208,12 @@ static void look_at_last(struct fold *fold)
             fold->open = false;
 }
 
-static enum psnap_status append_leaf(struct fold *fold, uint32_t what)
+static enum psnap_status append_leaf(struct fold *fold, uint32_t what, uint64_t amount)
 {
     if (!make_room(fold))
         return PSNAP_ERROR_MEMORY;
     fold->starts[fold->start_count++] = fold->count;
-    fold->items[fold->count++] = (struct fold_item){.total = 1, .what = what};
+    fold->items[fold->count++] = (struct fold_item){.total = 1, .amount = amount, .what = what};
     while (fold_once(fold))
         continue;
     if (fold->count > fold->limit)
@@ -230,19 +232,23 @@ static enum psnap_status append_pending(struct fold *fold)
     fold->pending = 0;
     fold->open = false;
     for (uint32_t i = 0; i < pending; i++)
-        if (append_leaf(fold, leaves[i]))
+        if (append_leaf(fold, leaves[i], fold->pending_amounts[i]))
             return PSNAP_ERROR_MEMORY;
     return PSNAP_OK;
 }
 
-enum psnap_status fold_append(struct fold *fold, uint32_t what)
+enum psnap_status fold_append(struct fold *fold, uint32_t what, uint64_t amount)
 {
     if (fold->open) {
         struct fold_item *group = &fold->items[fold->starts[fold->start_count - 1]];
         if (group[1 + fold->pending].what == what) {
-            if (++fold->pending == group->span) {
-                for (uint32_t i = 0; i <= group->span; i++)
-                    group[i].total++;
+            fold->pending_amounts[fold->pending++] = amount;
+            if (fold->pending == group->span) {
+                group->total++;
+                for (uint32_t i = 0; i < group->span; i++) {
+                    group[1 + i].total++;
+                    group[1 + i].amount += fold->pending_amounts[i];
+                }
                 fold->pending = 0;
             }
             return PSNAP_OK;
@@ -250,7 +256,7 @@ enum psnap_status fold_append(struct fold *fold, uint32_t what)
         if (fold->pending && append_pending(fold))
             return PSNAP_ERROR_MEMORY;
     }
-    if (append_leaf(fold, what))
+    if (append_leaf(fold, what, amount))
         return PSNAP_ERROR_MEMORY;
     look_at_last(fold);
     return PSNAP_OK;
@@ -278,7 +284,8 @@ static void emit(const struct fold *fold, uint32_t begin, uint32_t end, uint64_t
         const struct fold_item *item = &fold->items[i];
         struct psnap_sequence_item *head = &out->items[out->count++];
         uint64_t repeat = per_round(item->total, rounds);
-        *head = (struct psnap_sequence_item){1, item->what, 0};
+        *head =
+            (struct psnap_sequence_item){.repeat = 1, .accesses = item->amount, .what = item->what};
         if (item->what != PSNAP_NONE)
             continue;
         emit(fold, i + 1, i + 1 + item->span, item->total, out);

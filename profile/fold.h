@@ -14,10 +14,13 @@
 #include "formats/base/status.h"
 #include "profile/profile.h"
 
+enum { FOLD_OPEN_MAX = 64 /* leaves in a group that is followed leaf by leaf */ };
+
 /* As psnap_sequence_item, but with the number of times in all, not per round of its group. */
 struct fold_item {
     uint64_t total;
-    uint32_t what; /* index, or PSNAP_NONE for a group of the next `span` items */
+    uint64_t amount; /* of a leaf, what its times came to in all */
+    uint32_t what;   /* index, or PSNAP_NONE for a group of the next `span` items */
     uint32_t span;
 };
 
@@ -29,13 +32,17 @@ struct fold {
     uint32_t period;  /* longest group that is looked for, in outermost items */
     uint32_t limit;   /* items kept before order is given up for a mix; UINT32_MAX: never */
     uint32_t pending; /* leading leaves of the last group seen again since its last round */
-    bool exact;       /* groups are equal only if their counts are */
-    bool open;        /* the last outermost item is a group of leaves */
+    uint64_t pending_amounts[FOLD_OPEN_MAX];
+    bool exact; /* groups are equal only if their counts are */
+    bool open;  /* the last outermost item is a group of leaves */
 };
 
 void fold_init(struct fold *fold, bool exact, uint32_t period, uint32_t limit);
 void fold_release(struct fold *fold);
-enum psnap_status fold_append(struct fold *fold, uint32_t what);
+
+/* One more of the sequence; `amount` is summed up beside the times, and plays no part in folding.
+ */
+enum psnap_status fold_append(struct fold *fold, uint32_t what, uint64_t amount);
 
 /* The sequence so far, in `arena`; the fold takes no more after this. */
 enum psnap_status fold_finish(struct fold *fold, struct psnap_arena *arena,

@@ -57,6 +57,24 @@ void psnap_profile_totals(const struct psnap_profile *profile, struct psnap_prof
     }
 }
 
+void psnap_sequence_visits(const struct psnap_sequence *sequence, uint64_t *visits)
+{
+    uint64_t rounds[PSNAP_SEQUENCE_DEPTH + 1] = {1};
+    uint32_t ends[PSNAP_SEQUENCE_DEPTH + 1] = {sequence->count};
+    unsigned depth = 0;
+
+    for (uint32_t i = 0; i < sequence->count; i++) {
+        const struct psnap_sequence_item *item = &sequence->items[i];
+        while (i >= ends[depth])
+            depth--;
+        visits[i] = rounds[depth] * item->repeat;
+        if (item->what == PSNAP_NONE) {
+            rounds[depth + 1] = visits[i];
+            ends[++depth] = i + 1 + item->span;
+        }
+    }
+}
+
 unsigned psnap_stride_bin(int64_t stride_bytes)
 {
     /* Negating in unsigned keeps INT64_MIN defined. */

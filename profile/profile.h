@@ -33,6 +33,8 @@
  * the strides in (2^(k-1), 2^k], k = 0 to 8, and bin 9 - k - 1 their negatives;
  * the last one, "random", everything longer than 2^8.
  */
+#define PSNAP_SEQUENCE_DEPTH 64 /* groups in groups, more than any that was read or built */
+
 enum {
     PSNAP_STRIDE_ZERO = 9,
     PSNAP_STRIDE_RANDOM = 19,
@@ -61,10 +63,15 @@ struct psnap_size_count {
 /*
  * A folded sequence of indices, in preorder. A leaf has `what` (loop or region
  * index), repeat 1 and span 0. A group has what PSNAP_NONE and repeats the next
- * `span` items `repeat` times.
+ * `span` items `repeat` times. In a schedule a loop whose visits differ has at
+ * each of its leaves the accesses that all visits there come to; else
+ * `accesses` is PSNAP_EVENLY.
  */
+#define PSNAP_EVENLY UINT64_MAX
+
 struct psnap_sequence_item {
     uint64_t repeat;
+    uint64_t accesses;
     uint32_t what;
     uint32_t span;
 };
@@ -132,6 +139,9 @@ PSNAP_API struct psnap_profile *psnap_profile_read(FILE *file, const char *name,
                                                    struct psnap_error *error);
 PSNAP_API enum psnap_status psnap_profile_write(const struct psnap_profile *profile, FILE *file,
                                                 struct psnap_error *error);
+
+/* By item of a sequence: how often it comes when the sequence is unfolded. */
+PSNAP_API void psnap_sequence_visits(const struct psnap_sequence *sequence, uint64_t *visits);
 
 /* The bin of a stride, and its label: "-8", "0", "256", "random" (static storage). */
 PSNAP_API unsigned psnap_stride_bin(int64_t stride_bytes);

@@ -187,6 +187,33 @@ static enum psnap_status read_loops(struct reading *r, const struct psnap_yaml_n
     return status ? status : check_nests(r, list);
 }
 
+/* What the schedule says about one loop: it is there if it has accesses, and where its visits are
+ * counted, all are and come to its accesses. */
+static enum psnap_status check_visits(const struct reading *r, const struct psnap_yaml_node *list,
+                                      const struct psnap_profile_loop *loop,
+                                      const struct psnap_yaml_node *map,
+                                      const struct visit_nodes *visits)
+{
+    if (!visits->counted && !visits->even && loop->accesses)
+        return psnap_yaml_fail(r->doc, list, r->error, PSNAP_ERROR_VALUE,
+                               "the schedule lacks loop '%.100s' (line %" PRIu32
+                               "), which has accesses",
+                               loop->id, map->src_line);
+    if (!visits->counted)
+        return PSNAP_OK;
+    if (visits->even)
+        return psnap_yaml_fail(r->doc, visits->even, r->error, PSNAP_ERROR_VALUE,
+                               "loop '%.100s' needs 'accesses' at all its visits or at none, and "
+                               "line %" PRIu32 " has them",
+                               loop->id, visits->counted->src_line);
+    if (visits->accesses != loop->accesses)
+        return psnap_yaml_fail(r->doc, visits->counted, r->error, PSNAP_ERROR_VALUE,
+                               "the visits of loop '%.100s' come to %" PRIu64
+                               " accesses, but the loop (line %" PRIu32 ") has %" PRIu64,
+                               loop->id, visits->accesses, map->src_line, loop->accesses);
+    return PSNAP_OK;
+}
+
 static enum psnap_status read_schedule(const struct reading *r, const struct psnap_yaml_node *root,
                                        const struct psnap_yaml_node *loops,
                                        const struct name_index *names)
@@ -195,29 +222,24 @@ static enum psnap_status read_schedule(const struct reading *r, const struct psn
     const struct psnap_yaml_node *list = psnap_yaml_require(r->doc, root, "schedule", r->error);
     const struct psnap_yaml_node *map = loops->first;
     struct psnap_profile_totals totals;
-    uint64_t *counts, limit;
-    enum psnap_status status;
+    struct visit_nodes *visits = calloc(profile->loop_count + 1, sizeof *visits);
+    uint64_t *counts = calloc(profile->loop_count + 1, sizeof *counts);
+    enum psnap_status status = PSNAP_ERROR_VALUE;
 
-    if (!list)
-        return PSNAP_ERROR_VALUE;
-    status = read_sequence(r, list, names, "loop", &profile->schedule);
-    if (status)
-        return status;
-    counts = calloc(profile->loop_count + 1, sizeof *counts);
-    if (!counts)
-        return read_out_of_memory(r);
+    if (!visits || !counts)
+        status = read_out_of_memory(r);
+    else if (list)
+        status = read_sequence(r, list, names, "loop", visits, &profile->schedule);
     psnap_profile_totals(profile, &totals);
-    limit = totals.accesses * PSNAP_VISITS_PER_ACCESS + profile->loop_count;
-    if (!sequence_counts(&profile->schedule, limit, counts))
+    if (!status &&
+        !sequence_counts(&profile->schedule,
+                         totals.accesses * PSNAP_VISITS_PER_ACCESS + profile->loop_count, counts))
         status = psnap_yaml_fail(r->doc, list, r->error, PSNAP_ERROR_VALUE,
                                  "the schedule visits loops more than %u times per access",
                                  PSNAP_VISITS_PER_ACCESS);
     for (uint32_t i = 0; i < profile->loop_count && !status; i++, map = map->next)
-        if (!counts[i] && profile->loops[i].accesses)
-            status = psnap_yaml_fail(r->doc, list, r->error, PSNAP_ERROR_VALUE,
-                                     "the schedule lacks loop '%.100s' (line %" PRIu32
-                                     "), which has accesses",
-                                     profile->loops[i].id, map->src_line);
+        status = check_visits(r, list, &profile->loops[i], map, &visits[i]);
+    free(visits);
     free(counts);
     return status;
 }

@@ -50,10 +50,17 @@ enum psnap_status read_count(const struct reading *r, const struct psnap_yaml_no
 enum psnap_status read_sum(const struct reading *r, const struct psnap_yaml_node *node,
                            uint64_t count, uint64_t *sum);
 
-/* `pattern` and `schedule`: items name entries of `names`, groups repeat. */
+/* What the leaves of a loop in the schedule say about its accesses. */
+struct visit_nodes {
+    const struct psnap_yaml_node *counted, *even; /* a leaf with `accesses`, one without, or NULL */
+    uint64_t accesses;                            /* sum over those with */
+};
+
+/* `pattern` and `schedule`: items name entries of `names`, groups repeat. With `visits`, by index,
+ * leaves may be maps with `accesses`. */
 enum psnap_status read_sequence(const struct reading *r, const struct psnap_yaml_node *list,
                                 const struct name_index *names, const char *what,
-                                struct psnap_sequence *sequence);
+                                struct visit_nodes *visits, struct psnap_sequence *sequence);
 
 /*
  * How often each index occurs when the sequence is unfolded, added to

@@ -108,7 +108,7 @@ static enum psnap_status read_pattern(const struct reading *r, const struct psna
 
     if (!pattern)
         return PSNAP_OK;
-    status = read_sequence(r, pattern, names, "region", &loop->pattern);
+    status = read_sequence(r, pattern, names, "region", NULL, &loop->pattern);
     if (status)
         return status;
     counts = calloc(loop->region_count + 1, sizeof *counts);

@@ -117,6 +117,49 @@ static enum psnap_status read_leaf(const struct reading *r, const struct psnap_y
     return PSNAP_OK;
 }
 
+/* A loop whose visits differ: {loop: f, accesses: 100}. */
+static enum psnap_status read_visit(const struct reading *r, const struct psnap_yaml_node *map,
+                                    const struct name_index *names, const char *what,
+                                    struct visit_nodes *visits, struct psnap_sequence_item *item)
+{
+    static const char *const keys[] = {"loop", "accesses", NULL};
+    const struct psnap_yaml_node *accesses;
+    enum psnap_status status = psnap_yaml_known_keys(r->doc, map, keys, r->error);
+
+    if (!status)
+        status = read_leaf(r, psnap_yaml_get(map, "loop"), names, what, &item->what);
+    if (status)
+        return status;
+    accesses = psnap_yaml_require(r->doc, map, "accesses", r->error);
+    if (!accesses)
+        return PSNAP_ERROR_VALUE;
+    status = psnap_yaml_u64(r->doc, accesses, 0, PSNAP_COUNT_MAX, &item->accesses, r->error);
+    if (status)
+        return status;
+    visits[item->what].counted = accesses;
+    return read_sum(r, accesses, item->accesses, &visits[item->what].accesses);
+}
+
+/* Any item but the body of a group, which *of is then. */
+static enum psnap_status read_item(const struct reading *r, const struct psnap_yaml_node *node,
+                                   const struct name_index *names, const char *what,
+                                   struct visit_nodes *visits, struct psnap_sequence_item *item,
+                                   const struct psnap_yaml_node **of)
+{
+    enum psnap_status status;
+
+    *item = (struct psnap_sequence_item){.repeat = 1, .accesses = PSNAP_EVENLY, .what = PSNAP_NONE};
+    *of = NULL;
+    if (visits && psnap_yaml_get(node, "loop"))
+        return read_visit(r, node, names, what, visits, item);
+    if (node->kind != PSNAP_YAML_SCALAR)
+        return read_group(r, node, what, &item->repeat, of);
+    status = read_leaf(r, node, names, what, &item->what);
+    if (!status && visits)
+        visits[item->what].even = node;
+    return status;
+}
+
 /* The number of items: nodes of the document that are leaves or groups. */
 static uint32_t count_items(const struct psnap_yaml_node *list)
 {
@@ -141,7 +184,7 @@ static uint32_t count_items(const struct psnap_yaml_node *list)
 
 enum psnap_status read_sequence(const struct reading *r, const struct psnap_yaml_node *list,
                                 const struct name_index *names, const char *what,
-                                struct psnap_sequence *sequence)
+                                struct visit_nodes *visits, struct psnap_sequence *sequence)
 {
     uint32_t open[PSNAP_YAML_DEPTH]; /* groups whose bodies are being read */
     const struct psnap_yaml_node *node;
@@ -156,12 +199,8 @@ enum psnap_status read_sequence(const struct reading *r, const struct psnap_yaml
         return read_out_of_memory(r);
     for (node = list->first; node;) {
         struct psnap_sequence_item *item = &sequence->items[sequence->count++];
-        const struct psnap_yaml_node *of = NULL;
-        *item = (struct psnap_sequence_item){1, PSNAP_NONE, 0};
-        if (node->kind == PSNAP_YAML_SCALAR)
-            status = read_leaf(r, node, names, what, &item->what);
-        else
-            status = read_group(r, node, what, &item->repeat, &of);
+        const struct psnap_yaml_node *of;
+        status = read_item(r, node, names, what, visits, item, &of);
         if (status)
             return status;
         if (of) {

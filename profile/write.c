@@ -92,8 +92,14 @@ static void write_items(const struct psnap_sequence *sequence, uint32_t begin, u
     for (uint32_t i = begin; i < end; i += 1 + sequence->items[i].span) {
         const struct psnap_sequence_item *item = &sequence->items[i];
         struct psnap_yaml_node *group, *body;
-        if (item->what != PSNAP_NONE) {
+        if (item->what != PSNAP_NONE && item->accesses == PSNAP_EVENLY) {
             psnap_yaml_add_text(doc, list, NULL, id_of(from, item->what));
+            continue;
+        }
+        if (item->what != PSNAP_NONE) {
+            group = psnap_yaml_add_map(doc, list, NULL, PSNAP_YAML_FLOW);
+            psnap_yaml_add_text(doc, group, "loop", id_of(from, item->what));
+            psnap_yaml_add_u64(doc, group, "accesses", item->accesses);
             continue;
         }
         group = psnap_yaml_add_map(doc, list, NULL, PSNAP_YAML_FLOW);

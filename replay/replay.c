@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The replay source: walks the schedule, and at each visit of a loop delivers
- * its share of the loop's accesses. Over v visits of a loop with N accesses,
- * visit i delivers floor((i + 1) N / v) - floor(i N / v): shares differ by one
- * at most and add up to N.
+ * its share of the loop's accesses. A place of the schedule that is visited v
+ * times and has N accesses delivers floor((i + 1) N / v) - floor(i N / v) at
+ * visit i: shares differ by one at most and add up to N. N is what the schedule
+ * says; where it says nothing, the loop's accesses go evenly to all its visits.
  *
  * The schedule is walked by a cursor with a stack of rounds; it is never
  * unfolded. Everything that depends on the seed is in the regions' generators.
@@ -16,9 +17,7 @@
 
 #include "replay/interleave.h"
 
-enum { SCHEDULE_DEPTH = 64 };
-
-/* A loop's way through its visits. */
+/* The way through the visits of one place of the schedule. */
 struct visits {
     uint64_t share, rest; /* accesses / visits, accesses % visits */
     uint64_t count;
@@ -31,13 +30,13 @@ struct cursor {
     struct {
         uint32_t begin, end; /* of the body */
         uint64_t rounds;     /* still to go, this one included */
-    } groups[SCHEDULE_DEPTH];
+    } groups[PSNAP_SEQUENCE_DEPTH];
 };
 
 struct replay {
     struct psnap_source base;
     struct replay_loop *loops;
-    struct visits *visits;
+    struct visits *visits; /* by item of the schedule */
     uint32_t loop_count;
     struct psnap_sequence schedule; /* a copy */
     struct cursor cursor;
@@ -45,8 +44,8 @@ struct replay {
     uint64_t left;    /* accesses left in this visit */
 };
 
-/* The next loop of the schedule, PSNAP_NONE at its end. */
-static uint32_t next_loop(struct cursor *cursor, const struct psnap_sequence *schedule)
+/* The next place of the schedule, PSNAP_NONE at its end. */
+static uint32_t next_leaf(struct cursor *cursor, const struct psnap_sequence *schedule)
 {
     for (;;) {
         const struct psnap_sequence_item *item;
@@ -61,7 +60,7 @@ static uint32_t next_loop(struct cursor *cursor, const struct psnap_sequence *sc
             return PSNAP_NONE;
         item = &schedule->items[cursor->at++];
         if (item->what != PSNAP_NONE)
-            return item->what;
+            return cursor->at - 1;
         cursor->groups[cursor->depth].begin = cursor->at;
         cursor->groups[cursor->depth].end = cursor->at + item->span;
         cursor->groups[cursor->depth++].rounds = item->repeat;
@@ -87,11 +86,11 @@ static ssize_t next(struct psnap_source *self, struct psnap_access *block, size_
     while (done < capacity) {
         size_t n = capacity - done;
         if (!replay->left) {
-            uint32_t loop = next_loop(&replay->cursor, &replay->schedule);
-            if (loop == PSNAP_NONE)
+            uint32_t leaf = next_leaf(&replay->cursor, &replay->schedule);
+            if (leaf == PSNAP_NONE)
                 break;
-            replay->current = loop;
-            replay->left = next_share(&replay->visits[loop]);
+            replay->current = replay->schedule.items[leaf].what;
+            replay->left = next_share(&replay->visits[leaf]);
             continue;
         }
         if (n > replay->left)
@@ -192,7 +191,6 @@ static enum psnap_status add_refs(struct psnap_program *program,
 static enum psnap_status init_loop(struct replay *replay, const struct psnap_profile_loop *loop,
                                    uint32_t index, uint64_t seed)
 {
-    struct visits *visits = &replay->visits[index];
     uint32_t(*refs)[3] = malloc((loop->region_count + 1) * sizeof *refs);
     enum psnap_status status = refs ? PSNAP_OK : PSNAP_ERROR_MEMORY;
 
@@ -201,31 +199,53 @@ static enum psnap_status init_loop(struct replay *replay, const struct psnap_pro
     if (!status)
         status = replay_loop_init(&replay->loops[index], loop, seed, (const uint32_t(*)[3])refs);
     free(refs);
-    if (visits->count) {
-        visits->share = loop->accesses / visits->count;
-        visits->rest = loop->accesses % visits->count;
-    }
     return status;
 }
 
-/* Walks the schedule once by products: how often each loop is visited. */
-static void count_visits(const struct psnap_sequence *schedule, struct visits *visits)
+/* floor(value * by / divisor) */
+static uint64_t scale(uint64_t value, uint64_t by, uint64_t divisor)
 {
-    uint64_t rounds[SCHEDULE_DEPTH + 1] = {1};
-    uint32_t ends[SCHEDULE_DEPTH + 1] = {schedule->count};
-    unsigned depth = 0;
+    __extension__ typedef unsigned __int128 wide;
 
-    for (uint32_t i = 0; i < schedule->count; i++) {
-        const struct psnap_sequence_item *item = &schedule->items[i];
-        while (i >= ends[depth])
-            depth--;
-        if (item->what != PSNAP_NONE) {
-            visits[item->what].count += rounds[depth];
-            continue;
-        }
-        rounds[depth + 1] = rounds[depth] * item->repeat;
-        ends[++depth] = i + 1 + item->span;
+    return (uint64_t)((wide)value * by / divisor);
+}
+
+/* Every place's visits and accesses. */
+static enum psnap_status init_visits(struct replay *replay, const struct psnap_profile *profile)
+{
+    const struct psnap_sequence *schedule = &replay->schedule;
+    uint64_t *counts = calloc(schedule->count + 1, sizeof *counts);
+    struct {
+        uint64_t all, passed; /* visits of a loop: at all places, at those before */
+    } *of_loop = calloc(profile->loop_count + 1, sizeof *of_loop);
+
+    if (!counts || !of_loop) {
+        free(counts);
+        free(of_loop);
+        return PSNAP_ERROR_MEMORY;
     }
+    psnap_sequence_visits(schedule, counts);
+    for (uint32_t i = 0; i < schedule->count; i++)
+        if (schedule->items[i].what != PSNAP_NONE)
+            of_loop[schedule->items[i].what].all += counts[i];
+    for (uint32_t i = 0; i < schedule->count; i++) {
+        const uint32_t loop = schedule->items[i].what;
+        uint64_t accesses = schedule->items[i].accesses, before, all;
+        if (loop == PSNAP_NONE)
+            continue;
+        if (accesses == PSNAP_EVENLY) {
+            all = profile->loops[loop].accesses;
+            before = of_loop[loop].passed;
+            accesses = scale(before + counts[i], all, of_loop[loop].all) -
+                       scale(before, all, of_loop[loop].all);
+            of_loop[loop].passed += counts[i];
+        }
+        replay->visits[i] = (struct visits){
+            .share = accesses / counts[i], .rest = accesses % counts[i], .count = counts[i]};
+    }
+    free(counts);
+    free(of_loop);
+    return PSNAP_OK;
 }
 
 static enum psnap_status init_replay(struct replay *replay, const struct psnap_profile *profile,
@@ -236,7 +256,7 @@ static enum psnap_status init_replay(struct replay *replay, const struct psnap_p
 
     replay->base.program = psnap_program_new();
     replay->loops = calloc(profile->loop_count + 1, sizeof *replay->loops);
-    replay->visits = calloc(profile->loop_count + 1, sizeof *replay->visits);
+    replay->visits = calloc(items + 1, sizeof *replay->visits);
     replay->schedule.items = malloc((items + 1) * sizeof *replay->schedule.items);
     if (!replay->base.program || !replay->loops || !replay->visits || !replay->schedule.items)
         return PSNAP_ERROR_MEMORY;
@@ -245,8 +265,9 @@ static enum psnap_status init_replay(struct replay *replay, const struct psnap_p
         memcpy(replay->schedule.items, profile->schedule.items,
                items * sizeof *replay->schedule.items);
     replay->schedule.count = items;
-    count_visits(&replay->schedule, replay->visits);
-    status = copy_provenance(replay->base.program, &profile->provenance);
+    status = init_visits(replay, profile);
+    if (!status)
+        status = copy_provenance(replay->base.program, &profile->provenance);
     for (uint32_t i = 0; i < profile->loop_count && !status; i++)
         status = add_loop(replay->base.program, &profile->loops[i]);
     for (uint32_t i = 0; i < profile->loop_count && !status; i++)
