@@ -1,0 +1,93 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# psnap profile: traces, pipes and profiles to profiles; counts that can be
+# checked by hand; the schema; output files; mistakes.
+set -eu
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+
+# expect STATUS COMMAND...: runs it, keeps what it prints in out and err
+expect()
+{
+    local wanted=$1 status=0
+    shift
+    "$@" > out 2> err || status=$?
+    [ "$status" = "$wanted" ] || {
+        echo "exit status $status instead of $wanted: $*"
+        cat out err
+        exit 1
+    }
+}
+
+# c[i][j] += a[i][k] * b[k][j], n = 12: 2 n^3 loads, n^2 stores
+awk 'BEGIN { n = 12
+    for (i = 0; i < n; i++) for (j = 0; j < n; j++) {
+        for (k = 0; k < n; k++) printf "r %x 8\nr %x 8\n", 4096 + 8 * (i * n + k), 16384 + 8 * (k * n + j)
+        printf "w %x 8\n", 32768 + 8 * (i * n + j) } }' > mm.xdin
+
+expect 0 "$PSNAP" profile mm.xdin -o mm.yaml
+grep -q '3,600 accesses in 1 loops' err
+grep -q '^totals: {accesses: 3600, loads: 3456, stores: 144, bytes: 28800}$' mm.yaml
+grep -q 'working_set: {bytes: 1152, group: raw, offset: 4096}' mm.yaml
+grep -q 'working_set: {bytes: 1152, group: raw, offset: 16384}' mm.yaml
+grep -q 'working_set: {bytes: 1152, group: raw, offset: 32768}' mm.yaml
+grep -q 'strides: {8: 143}' mm.yaml
+expect 0 "$PSNAP" check mm.yaml
+
+# the same from a pipe, from a FIFO, from another format, with the format said
+"$PSNAP" profile - -o pipe.yaml < mm.xdin 2> err
+"$PSNAP" profile <(cat mm.xdin) -o fifo.yaml 2> err
+cmp mm.yaml pipe.yaml
+cmp mm.yaml fifo.yaml
+expect 0 "$PSNAP" convert mm.xdin -o mm.csv
+expect 0 "$PSNAP" profile mm.csv --from csv -o csv.yaml
+sed 's/xdin/csv/g' mm.yaml | cmp - csv.yaml
+expect 0 "$PSNAP" profile mm.xdin -o -
+cmp mm.yaml out
+
+# a profile is replayed; totals stay
+expect 0 "$PSNAP" profile mm.yaml -o again.yaml
+[ "$(grep ^totals mm.yaml)" = "$(grep ^totals again.yaml)" ]
+
+# windows and options
+expect 0 "$PSNAP" profile mm.xdin --skip 3000 --count 500 -o part.yaml
+grep -q '^totals: {accesses: 500,' part.yaml
+expect 0 "$PSNAP" profile mm.xdin --gap 64 --regions 4096 -o rows.yaml
+grep -q 'region_gap_bytes: 64, region_limit: 4096' rows.yaml
+[ "$(grep -c '  - id:' rows.yaml)" -gt "$(grep -c '  - id:' mm.yaml)" ]
+expect 0 "$PSNAP" profile mm.xdin --model psnap --schedule first -o first.yaml
+
+# what is written fits the schema, and stays as it is
+status=0
+/usr/bin/python3 "$PSNAP_SOURCE/tests/schema_check.py" \
+    "$PSNAP_SOURCE/profile/psnap-profile.schema.json" *.yaml || status=$?
+[ $status = 0 ] || [ $status = 77 ]
+
+# no file is overwritten, none is left behind by a failure
+expect 1 "$PSNAP" profile mm.xdin -o mm.yaml
+grep -q 'mm.yaml' err
+expect 0 "$PSNAP" profile mm.xdin -o mm.yaml --force
+printf 'r 10 8\nnonsense\n' > bad.xdin
+expect 1 "$PSNAP" profile bad.xdin -o bad.yaml
+grep -q 'bad.xdin:2' err
+[ ! -e bad.yaml ]
+if [ -e /dev/full ]; then
+    expect 1 "$PSNAP" profile mm.xdin -o /dev/full
+fi
+
+expect 2 "$PSNAP" profile
+expect 2 "$PSNAP" profile mm.xdin
+grep -q -- '-o is missing' err
+expect 2 "$PSNAP" profile mm.xdin mm.csv -o x.yaml
+expect 2 "$PSNAP" profile mm.xdin -o x.yaml --model walks-9
+grep -q "no model 'walks-9'" err
+expect 2 "$PSNAP" profile mm.xdin -o x.yaml --gap 0
+expect 2 "$PSNAP" profile mm.xdin -o x.yaml --regions 1
+expect 2 "$PSNAP" profile mm.xdin -o x.yaml --schedule never
+expect 1 "$PSNAP" profile missing.xdin -o x.yaml
+grep -q "cannot open 'missing.xdin': No such file or directory\|cannot open 'missing.xdin': no such" err
+: > empty.xdin
+expect 1 "$PSNAP" profile empty.xdin -o x.yaml
+[ ! -e x.yaml ]

@@ -1,0 +1,63 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# psnap show: a profile for people, and as JSON.
+set -eu
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+golden=$PSNAP_SOURCE/tests/golden/profile.psnap.yaml
+
+# expect STATUS COMMAND...: runs it, keeps what it prints in out and err
+expect()
+{
+    local wanted=$1 status=0
+    shift
+    "$@" > out 2> err || status=$?
+    [ "$status" = "$wanted" ] || {
+        echo "exit status $status instead of $wanted: $*"
+        cat out err
+        exit 1
+    }
+}
+
+expect 0 "$PSNAP" show "$golden"
+grep -q '^program    t (./t 1)$' out
+grep -q '^accesses   29 in 2 loops, 192 B$' out
+grep -q '20 loads, 9 stores' out
+grep -q 'fp_add 8' out
+# hottest first
+[ "$(grep -n '^sum ' out | cut -d: -f1)" -lt "$(grep -n '^init ' out | cut -d: -f1)" ]
+grep -q '^init *dir:1/t.c:7 *8 *27.6 % *1 *64 B *8 100 %' out
+expect 0 "$PSNAP" show "$golden" --top 1
+! grep -q '^init ' out
+grep -q '(1 of 2 loops; --top N shows more)' out
+
+expect 0 "$PSNAP" show "$golden" --loop sum
+grep -q '^nest       depth 2, in init$' out
+grep -q '^iterations 20, 5 per entry$' out
+grep -q '^a .*stack-512 .*random 60 %, 0 40 %' out
+"$PSNAP" show - < "$golden" > piped
+grep -q '^program    t' piped
+
+expect 0 "$PSNAP" show "$golden" --json
+cp out show.json
+if /usr/bin/python3 -c '' 2> /dev/null; then
+    /usr/bin/python3 - << 'PYTHON'
+import json
+report = json.load(open("show.json"))
+assert report["psnap"] == 1 and report["command"] == "show"
+assert report["accesses"] == 29 and report["bytes"] == 192
+assert [loop["id"] for loop in report["loops"]] == ["sum", "init"]
+assert report["loops"][0]["strides"] == {"0": 13, "random": 6}
+assert report["loops"][0]["parent"] == "init"
+assert abs(report["loops"][1]["share"] - 8 / 29) < 1e-12
+PYTHON
+fi
+expect 0 "$PSNAP" show "$golden" --json --loop sum
+grep -q '"regions"' out
+
+expect 1 "$PSNAP" show "$golden" --loop nothing
+grep -q "no loop 'nothing'" err
+expect 1 "$PSNAP" show missing.yaml
+expect 2 "$PSNAP" show
