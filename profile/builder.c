@@ -66,6 +66,33 @@ static uint32_t source_of(const struct builder *b, uint32_t loop)
     return loop;
 }
 
+/* Whether two ids name the vector body and the remainder of one loop: "f:12.vector2", "f:12.rest2".
+ */
+static bool is_remainder(const char *id, const char *other)
+{
+    static const char *const suffixes[2] = {".vector", ".rest"};
+
+    for (unsigned i = 0; i < 2; i++) {
+        const char *mine = strstr(id, suffixes[i]), *theirs = strstr(other, suffixes[1 - i]);
+        if (mine && theirs && mine - id == theirs - other &&
+            !strncmp(id, other, (size_t)(mine - id)) &&
+            !strcmp(mine + strlen(suffixes[i]), theirs + strlen(suffixes[1 - i])))
+            return true;
+    }
+    return false;
+}
+
+/* The unit of the schedule that a loop belongs to from the start. */
+static uint32_t unit_of(const struct builder *b, uint32_t loop)
+{
+    const struct psnap_loop *loops = b->program->loops;
+
+    for (uint32_t i = 0; i < b->loop_count; i++)
+        if (is_remainder(loops[b->loops[i]->index].id, loops[loop].id))
+            return b->loops[i]->unit;
+    return loop;
+}
+
 /* The loop of a reference seen for the first time. */
 static enum psnap_status meet_ref(struct builder *b, uint32_t ref, struct psnap_error *error)
 {
@@ -82,6 +109,7 @@ static enum psnap_status meet_ref(struct builder *b, uint32_t ref, struct psnap_
         if (!built)
             return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
         built->source = source_of(b, loop);
+        built->unit = unit_of(b, loop);
         built->serial = b->loop_count;
         b->loop_of[loop] = b->loop_count;
         b->loops[b->loop_count++] = built;

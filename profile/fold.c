@@ -107,6 +107,27 @@ static void drop_last(struct fold *fold, uint32_t outermost)
     fold->count = fold->starts[fold->start_count];
 }
 
+/*
+ * Groups that are equal but for counts fold as soon as the shorter one is
+ * whole: further rounds of it come late, when it is the end of a larger group.
+ * Gives what stands from `tail` on to such a group at the end of the one at
+ * `outer`.
+ */
+static bool fold_late_round(struct fold *fold, uint32_t outer, uint32_t tail)
+{
+    struct fold_item *items = fold->items;
+    uint32_t length = fold->count - tail;
+
+    for (uint32_t i = outer + 1; i < tail; i++)
+        if (items[i].what == PSNAP_NONE && i + 1 + items[i].span == tail &&
+            items[i].span == length && same(fold, &items[i + 1], 1, &items[tail], 1, length)) {
+            items[i].total++;
+            add_totals(&items[i + 1], &items[tail], length);
+            return true;
+        }
+    return false;
+}
+
 /* Folds the last p outermost items into what stands before them, if they are the same. */
 static bool fold_period(struct fold *fold, uint32_t p)
 {
@@ -119,6 +140,10 @@ static bool fold_period(struct fold *fold, uint32_t p)
         same(fold, previous + 1, previous->total, &items[tail], 1, length)) {
         previous->total++;
         add_totals(previous + 1, &items[tail], length);
+        drop_last(fold, p);
+        return true;
+    }
+    if (!fold->exact && fold_late_round(fold, before, tail)) {
         drop_last(fold, p);
         return true;
     }

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Folding: exact folds unfold to the sequence that went in; averaging ones keep
+ * every index and all amounts, and stay small whatever comes.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/base/rng.h"
+#include "profile/fold.h"
+
+enum { LONGEST = 200000 };
+
+struct result {
+    struct psnap_arena *arena;
+    struct psnap_sequence sequence;
+};
+
+static struct result fold(const uint32_t *input, size_t n, bool exact, uint32_t limit)
+{
+    struct result result = {.arena = psnap_arena_new()};
+    struct fold folding;
+
+    fold_init(&folding, exact, exact ? 512 : 32, limit);
+    for (size_t i = 0; i < n; i++)
+        assert_int_equal(fold_append(&folding, input[i], input[i] + 1), PSNAP_OK);
+    assert_int_equal(fold_finish(&folding, result.arena, &result.sequence), PSNAP_OK);
+    fold_release(&folding);
+    return result;
+}
+
+static size_t unfold(const struct psnap_sequence *sequence, uint32_t begin, uint32_t end,
+                     uint32_t *out, size_t n)
+{
+    for (uint32_t i = begin; i < end; i += 1 + sequence->items[i].span) {
+        const struct psnap_sequence_item *item = &sequence->items[i];
+        for (uint64_t round = 0; round < item->repeat; round++) {
+            if (item->what == PSNAP_NONE) {
+                assert_true(item->span > 0);
+                n = unfold(sequence, i + 1, i + 1 + item->span, out, n);
+            } else if (n < LONGEST) {
+                out[n++] = item->what;
+            }
+        }
+    }
+    return n;
+}
+
+/* A random nest of repeats, at most `depth` deep. */
+static size_t random_nest(struct psnap_rng *rng, unsigned depth, uint32_t *out, size_t n)
+{
+    uint64_t parts = 1 + psnap_rng_below(rng, 4);
+
+    for (uint64_t part = 0; part < parts; part++) {
+        uint64_t repeat = 1 + psnap_rng_below(rng, depth ? 7 : 3);
+        size_t start = n, length;
+        if (depth == 0 || psnap_rng_below(rng, 2))
+            out[n++] = (uint32_t)psnap_rng_below(rng, 6);
+        else
+            n = random_nest(rng, depth - 1, out, n);
+        length = n - start;
+        for (uint64_t round = 1; round < repeat && n + length < LONGEST / 40; round++, n += length)
+            memcpy(&out[n], &out[start], length * sizeof *out);
+    }
+    return n;
+}
+
+static void test_exact_folds_unfold(void **state)
+{
+    uint32_t *input = malloc(LONGEST * sizeof *input), *back = malloc(LONGEST * sizeof *back);
+    struct psnap_rng rng;
+
+    (void)state;
+    psnap_rng_init(&rng, 1);
+    for (unsigned round = 0; round < 400; round++) {
+        size_t n = random_nest(&rng, round % 4, input, 0);
+        struct result result = fold(input, n, true, UINT32_MAX);
+        assert_int_equal(unfold(&result.sequence, 0, result.sequence.count, back, 0), n);
+        assert_memory_equal(input, back, n * sizeof *input);
+        psnap_arena_free(result.arena);
+    }
+    free(input);
+    free(back);
+}
+
+static void test_regular_nests_become_small(void **state)
+{
+    uint32_t *input = malloc(LONGEST * sizeof *input);
+    struct result result;
+    size_t n = 0;
+
+    (void)state;
+    for (unsigned t = 0; t < 30; t++) { /* 30 times: 0, 100 times (1, 2), 3 */
+        input[n++] = 0;
+        for (unsigned i = 0; i < 100; i++) {
+            input[n++] = 1;
+            input[n++] = 2;
+        }
+        input[n++] = 3;
+    }
+    for (unsigned exact = 0; exact < 2; exact++) {
+        result = fold(input, n, exact, 256);
+        assert_int_equal(result.sequence.count, 6);
+        assert_int_equal(result.sequence.items[0].repeat, 30);
+        assert_int_equal(result.sequence.items[0].span, 5);
+        assert_int_equal(result.sequence.items[2].repeat, 100);
+        assert_int_equal(result.sequence.items[3].what, 1);
+        assert_int_equal(result.sequence.items[3].accesses, 30 * 100 * 2);
+        psnap_arena_free(result.arena);
+    }
+    free(input);
+}
+
+/* Trip counts that differ from entry to entry fold into their mean. */
+static void test_counts_are_averaged(void **state)
+{
+    uint32_t *input = malloc(LONGEST * sizeof *input);
+    struct result result;
+    size_t n = 0;
+
+    (void)state;
+    for (unsigned t = 2; t <= 100; t++) {
+        input[n++] = 0;
+        for (unsigned i = 0; i < t; i++) {
+            input[n++] = 1;
+            input[n++] = 2;
+        }
+    }
+    result = fold(input, n, false, 256);
+    assert_int_equal(result.sequence.count, 5); /* 99 times: 0, 51 times (1, 2) */
+    assert_int_equal(result.sequence.items[0].repeat, 99);
+    assert_int_equal(result.sequence.items[2].repeat, 51);
+    psnap_arena_free(result.arena);
+    free(input);
+}
+
+/* Whatever comes: bounded, every index there, amounts kept. */
+static void test_noise_stays_small(void **state)
+{
+    uint32_t *input = malloc(LONGEST * sizeof *input);
+    struct psnap_rng rng;
+
+    (void)state;
+    psnap_rng_init(&rng, 2);
+    for (unsigned round = 0; round < 8; round++) {
+        uint64_t kinds = 2 + psnap_rng_below(&rng, 40), wanted[64] = {0}, got[64] = {0};
+        struct result result;
+        size_t n = LONGEST / 4;
+        for (size_t i = 0; i < n; i++) {
+            input[i] = (uint32_t)psnap_rng_below(&rng, kinds);
+            if (psnap_rng_below(&rng, 4) && i > 10)
+                input[i] = input[i - 10];
+            wanted[input[i]] += input[i] + 1;
+        }
+        result = fold(input, n, false, 256);
+        assert_true(result.sequence.count <= 5 * 257);
+        for (uint32_t i = 0; i < result.sequence.count; i++)
+            if (result.sequence.items[i].what != PSNAP_NONE)
+                got[result.sequence.items[i].what] += result.sequence.items[i].accesses;
+        assert_memory_equal(wanted, got, sizeof wanted);
+        psnap_arena_free(result.arena);
+    }
+    free(input);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_exact_folds_unfold),
+        cmocka_unit_test(test_regular_nests_become_small),
+        cmocka_unit_test(test_counts_are_averaged),
+        cmocka_unit_test(test_noise_stays_small),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
