@@ -167,9 +167,14 @@ static enum psnap_status take_regions(struct taking *t, struct build_loop *built
     return status ? status : take_pattern(t, built, loop);
 }
 
+/* A block that was never executed has not been counted: the stream has its accesses. */
 static uint64_t executions(const struct psnap_program *program, uint32_t block)
 {
-    return block < program->block_count ? program->blocks[block].executions : UINT64_MAX;
+    uint64_t count = block < program->block_count ? program->blocks[block].executions : 0;
+
+    if (!count)
+        return UINT64_MAX;
+    return count < PSNAP_COUNT_MAX ? count : PSNAP_COUNT_MAX;
 }
 
 static enum psnap_status take_loop(struct taking *t, uint32_t index)
@@ -185,7 +190,10 @@ static enum psnap_status take_loop(struct taking *t, uint32_t index)
         return PSNAP_ERROR_MEMORY;
     to->src_line = from->src_line;
     to->depth = from->depth;
-    to->parent = from->parent < t->program->loop_count ? t->kept[from->parent] : PSNAP_NONE;
+    to->parent = PSNAP_NONE;
+    if (from->parent < t->program->loop_count &&
+        t->program->loops[from->parent].depth < from->depth)
+        to->parent = t->kept[from->parent];
     to->entries = executions(t->program, from->entry);
     to->iterations = executions(t->program, from->header);
     return t->built[index] ? take_regions(t, t->built[index], to) : PSNAP_OK;
@@ -193,15 +201,64 @@ static enum psnap_status take_loop(struct taking *t, uint32_t index)
 
 static void take_operations(struct taking *t)
 {
+    uint64_t totals[PSNAP_OPERATION_COUNT] = {0};
+
     for (uint32_t i = 0; i < t->program->block_count; i++) {
         const struct psnap_block *block = &t->program->blocks[i];
         struct psnap_profile_loop *loop;
         if (block->loop >= t->program->loop_count || t->kept[block->loop] == PSNAP_NONE)
             continue;
         loop = &t->profile->loops[t->kept[block->loop]];
-        for (unsigned op = 0; op < PSNAP_OPERATION_COUNT; op++)
-            loop->operations[op] += block->executions * block->operations[op];
+        for (unsigned op = 0; op < PSNAP_OPERATION_COUNT; op++) {
+            uint64_t executed = block->executions < PSNAP_COUNT_MAX / UINT16_MAX
+                                    ? block->executions * block->operations[op]
+                                    : PSNAP_COUNT_MAX;
+            if (executed > PSNAP_COUNT_MAX - totals[op]) /* readers take no more in all */
+                executed = PSNAP_COUNT_MAX - totals[op];
+            totals[op] += executed;
+            loop->operations[op] += executed;
+        }
     }
+}
+
+static int compare_ids(const void *a, const void *b)
+{
+    const struct psnap_profile_loop *p = *(struct psnap_profile_loop *const *)a;
+    const struct psnap_profile_loop *q = *(struct psnap_profile_loop *const *)b;
+    const int order = strcmp(p->id, q->id);
+
+    return order ? order : p < q ? -1 : p > q;
+}
+
+/* Programs promise unique ids; a foreign one that breaks it still gets a profile that reads. */
+static enum psnap_status make_ids_unique(struct taking *t)
+{
+    const uint32_t count = t->profile->loop_count;
+    struct psnap_profile_loop **sorted = malloc((count + 1) * sizeof(struct psnap_profile_loop *));
+    enum psnap_status status = sorted ? PSNAP_OK : PSNAP_ERROR_MEMORY;
+    bool again = true;
+
+    while (again && !status) {
+        again = false;
+        for (uint32_t i = 0; i < count; i++)
+            sorted[i] = &t->profile->loops[i];
+        qsort(sorted, count, sizeof(struct psnap_profile_loop *), compare_ids);
+        for (uint32_t i = 0; i < count && !status; i++) {
+            const size_t size = strlen(sorted[i]->id) + 16;
+            char *id;
+            if (*sorted[i]->id && (i == 0 || strcmp(sorted[i - 1]->id, sorted[i]->id) != 0))
+                continue;
+            again = true;
+            id = psnap_arena_alloc(t->profile->arena, size);
+            if (id)
+                snprintf(id, size, "%s~%" PRIu32, sorted[i]->id,
+                         (uint32_t)(sorted[i] - t->profile->loops));
+            sorted[i]->id = id;
+            status = id ? PSNAP_OK : PSNAP_ERROR_MEMORY;
+        }
+    }
+    free(sorted);
+    return status;
 }
 
 static enum psnap_status take_all(struct taking *t, struct build_loop *const *loops,
@@ -220,6 +277,8 @@ static enum psnap_status take_all(struct taking *t, struct build_loop *const *lo
     for (uint32_t i = 0; i < t->program->loop_count && !status; i++)
         if (t->kept[i] != PSNAP_NONE)
             status = take_loop(t, i);
+    if (!status)
+        status = make_ids_unique(t);
     if (!status)
         status = build_schedule(profile, t->kept, loops, loop_count, visits);
     take_operations(t);

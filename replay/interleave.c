@@ -145,7 +145,8 @@ enum psnap_status replay_loop_init(struct replay_loop *loop,
         region->left = from->accesses;
         region->generator =
             psnap_generator_new(from, seed, name_hash(profile->id, from->id), refs[i]);
-        region->buffer = malloc(REPLAY_BUFFER * sizeof *region->buffer);
+        region->size = from->accesses < REPLAY_BUFFER ? (uint32_t)from->accesses : REPLAY_BUFFER;
+        region->buffer = malloc(region->size * sizeof *region->buffer);
         if (!region->generator || !region->buffer)
             return PSNAP_ERROR_MEMORY;
     }
@@ -202,9 +203,9 @@ void replay_loop_fill(struct replay_loop *loop, struct psnap_access *block, size
         }
         region = &loop->regions[loop->seats[seat]];
         if (region->at == region->end) {
-            psnap_generator_fill(region->generator, region->buffer, REPLAY_BUFFER);
+            psnap_generator_fill(region->generator, region->buffer, region->size);
             region->at = 0;
-            region->end = REPLAY_BUFFER;
+            region->end = region->size;
         }
         *block++ = region->buffer[region->at++];
         n--;

@@ -17,7 +17,8 @@ enum { REPLAY_BUFFER = 64 /* accesses a region generates at a time */ };
 struct replay_region {
     struct psnap_generator *generator;
     struct psnap_access *buffer;
-    uint32_t at, end; /* of the buffer: what is generated and not delivered */
+    uint32_t size;    /* of the buffer */
+    uint32_t at, end; /* what of it is generated and not delivered */
     uint64_t left;    /* accesses still to deliver */
 };
 
@@ -35,7 +36,7 @@ struct replay_loop {
     uint32_t *slots; /* seats */
     uint32_t slot_count;
     uint32_t at;    /* next slot */
-    uint32_t empty; /* slots passed in a row whose seats are empty */
+    uint32_t empty; /* slots of empty seats passed since these were taken out */
 };
 
 /* `refs` has three entries per region, by kind. A loop that failed is released all the same. */

@@ -446,6 +446,40 @@ static void test_names_and_nests(void **state)
     psnap_program_free(program);
 }
 
+/* Ids that are not unique, nests that are none: still a profile that reads. */
+static void test_odd_programs(void **state)
+{
+    struct psnap_program *program = make_program(4, 1);
+    struct psnap_access accesses[4];
+    struct psnap_profile *profile, *back;
+    struct psnap_error error;
+    char *text = NULL;
+    size_t size = 0;
+    FILE *file = open_memstream(&text, &size);
+
+    (void)state;
+    for (uint32_t i = 0; i < 4; i++) {
+        accesses[i] = (struct psnap_access){HEAP + i, i, 8, PSNAP_LOAD, (uint16_t)i};
+        program->loops[i].id = i == 3 ? "" : "f";
+        program->loops[i].parent = (i + 1) % 4;
+        program->loops[i].header = i;
+        program->blocks[i].executions = UINT64_MAX;
+        program->blocks[i].operations[PSNAP_OP_CALL] = UINT16_MAX;
+    }
+    profile = build(program, accesses, 4, NULL);
+    assert_int_equal(psnap_profile_write(profile, file, &error), PSNAP_OK);
+    fclose(file);
+    file = fmemopen(text, size, "r");
+    back = psnap_profile_read(file, "odd", &error);
+    if (!back)
+        fail_msg("%u: %s\n%s", (unsigned)error.src_line, error.message, text);
+    fclose(file);
+    free(text);
+    psnap_profile_free(profile);
+    psnap_profile_free(back);
+    psnap_program_free(program);
+}
+
 static void test_bad_streams(void **state)
 {
     static const struct psnap_access bad[] = {{HEAP, 9, 8, PSNAP_LOAD, 0},
@@ -479,6 +513,7 @@ int main(void)
         cmocka_unit_test(test_merging_random_streams),
         cmocka_unit_test(test_loops_alternate),
         cmocka_unit_test(test_names_and_nests),
+        cmocka_unit_test(test_odd_programs),
         cmocka_unit_test(test_bad_streams),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
