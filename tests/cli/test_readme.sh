@@ -1,0 +1,118 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# The README tells the truth: its ```sh blocks run, one after the other, from the
+# root of a copy of the tree; a block after <!-- exit 1 --> ends with status 1. What
+# it shows of a profile and of an error is what comes out; its links lead
+# somewhere; its tables have all commands and formats.
+#
+# To be quick, the build under test stands for build/release, nothing is built or
+# installed from packages, cg is smaller, and tests/run.sh is left out. With
+# PSNAP_README_FULL=1 everything is run as it stands there, which takes minutes.
+set -eu
+[ -e "$PSNAP_BUILD/lib/psnap/psnap_pass.so" ] || exit 77
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+tree=$work/tree
+mkdir "$tree" "$work/home" "$work/bin"
+tar -C "$PSNAP_SOURCE" --exclude=./build --exclude=./.git -cf - . | tar -C "$tree" -xf -
+cd "$tree"
+
+substitute=cat
+if [ -z "${PSNAP_README_FULL-}" ]; then
+    substitute=quicker
+    mkdir build
+    ln -s "$PSNAP_BUILD" build/release
+    echo 'psnap_need() { :; }' >> tests/packages.sh
+    cat > "$work/bin/cmake" << EOF
+#!/bin/sh
+case \$1 in
+--preset | --build | -S) exit 0 ;;
+*) exec "$(command -v cmake)" "\$@" ;;
+esac
+EOF
+    chmod +x "$work/bin/cmake"
+fi
+unset PSNAP_README_FULL
+
+quicker()
+{
+    sed -e '/tests\/run\.sh/d' -e 's,samples/quickstart\.sh$,& 200,' -e 's,\./cg 2000,./cg 200,'
+}
+
+# The blocks as one script; each says where it is when it fails.
+script()
+{
+    echo 'set -Eu'
+    awk '
+        /^<!-- exit 1 -->$/ { fails = 1; next }
+        /^```sh$/ {
+            inside = 1
+            print "place=" NR
+            if (fails) print "trap - ERR"; else print "trap complain ERR"
+            next
+        }
+        inside && /^```$/ {
+            if (fails) print "[ $? = 1 ] || complain"
+            inside = fails = 0
+            next
+        }
+        inside
+    ' README.md
+}
+
+{
+    echo "complain() { echo \"README.md, block at line \$place: failed: \$BASH_COMMAND\" >&2; exit 1; }"
+    script | $substitute
+} > "$work/script"
+[ "$(grep -c '^place=' "$work/script")" -ge 8 ] || { echo "README.md: few blocks found"; exit 1; }
+HOME=$work/home PATH=$work/bin:$PATH bash "$work/script" > "$work/log" 2>&1 || {
+    tail -n 40 "$work/log"
+    exit 1
+}
+
+failures=0
+complain()
+{
+    echo "README.md: $*"
+    failures=$((failures + 1))
+}
+
+# Where the linker puts an array is not for us to say.
+same_places()
+{
+    sed 's/offset: [0-9]*/offset: N/'
+}
+sed -n '/^```yaml$/,/^```$/ { /^```/d; p }' README.md | same_places > "$work/shown"
+lines=$(wc -l < "$work/shown")
+[ "$lines" -ge 10 ] || complain "it shows no profile"
+start=$(grep -nFx -m 1 -e "$(head -n 1 "$work/shown")" build/tutorial/m4.yaml | cut -d: -f1)
+tail -n "+${start:-1}" build/tutorial/m4.yaml | head -n "$lines" | same_places > "$work/written"
+diff "$work/shown" "$work/written" || complain "the profile of the tutorial differs"
+
+# Nor on which lines the contradiction is.
+same_lines()
+{
+    sed 's/:[0-9]*:[0-9]*:/:N:N:/; s/line [0-9]*/line N/'
+}
+for line in '^psnap record: .* accesses, profile in m4.yaml' '^wrong.yaml:'; do
+    shown=$(grep -m 1 "$line" README.md | same_lines)
+    same_lines < "$work/log" | grep -qFx -e "${shown:-nothing}" ||
+        complain "'$shown' is not what comes out: $(grep -m 1 "$line" "$work/log")"
+done
+
+grep -o '\]([^):#]*)' README.md | tr -d ']()' | while read -r link; do
+    [ -e "$link" ] || echo "$link"
+done > "$work/broken"
+[ ! -s "$work/broken" ] || complain "links to what is not there:" $(cat "$work/broken")
+
+"$PSNAP" help | sed -n '/^commands:/,/^$/s/^  \([a-z+]*\) .*/\1/p' | while read -r command; do
+    grep -q "^| .*\`psnap $command\`" README.md || echo "psnap $command"
+done > "$work/missing"
+"$PSNAP" formats | sed -n '2,$s/ .*//p' | while read -r format; do
+    grep -q "^| \`$format\` |" README.md || echo "$format"
+done >> "$work/missing"
+[ ! -s "$work/missing" ] || complain "its tables lack:" $(cat "$work/missing")
+
+[ "$failures" -eq 0 ]
