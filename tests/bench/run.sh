@@ -1,0 +1,143 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Speed: what capture costs, and how fast streams are simulated, replayed and
+# profiled. Prints two tables and writes tests/bench/capture.csv and rates.csv.
+#
+#   tests/bench/run.sh [--samples a,b,c] [--runs N] [--quick] [--no-write]
+#
+# capture.csv, a row per sample at its bench arguments (samples/samples.list),
+# compiled with -O2; wall seconds are medians of N runs (3), taken in turn:
+#   native_s        plain clang, the same options
+#   idle_s, idle_x  compiled by psnap cc, run by itself; as a multiple of native
+#   record_s, record_x  under psnap record with a profile; as a multiple of native
+#   accesses, million_per_s  recorded, and per second of record_s
+#   profile_bytes
+# rates.csv: million accesses per second of wall time of each command, median.
+# --quick takes the arguments of the tests. Run it alone on the machine.
+set -eu
+cd "$(dirname "$0")/../.."
+runs=3 quick=0 write=1 wanted=""
+while [ $# -gt 0 ]; do
+    case $1 in
+    --samples) wanted=,$2, && shift ;;
+    --runs) runs=$2 && shift ;;
+    --quick) quick=1 ;;
+    --no-write) write=0 ;;
+    *)
+        sed -n '3,20s/^# \{0,1\}//p' "$0"
+        [ "$1" = --help ] && exit 0
+        exit 2
+        ;;
+    esac
+    shift
+done
+
+cmake --preset release > /dev/null
+cmake --build --preset release > /dev/null
+psnap=$PWD/build/release/psnap
+clang=${PSNAP_CLANG:-clang-19}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# seconds COMMAND...: wall time, appended to the file $1
+seconds()
+{
+    local to=$1 start end
+    shift
+    start=$EPOCHREALTIME
+    "$@" > /dev/null
+    end=$EPOCHREALTIME
+    echo "$start $end" | awk '{printf "%.4f\n", $2 - $1}' >> "$to"
+}
+
+median()
+{
+    sort -n "$1" | awk '{v[NR] = $1} END {print v[int((NR + 1) / 2)]}'
+}
+
+accesses_of()
+{
+    "$psnap" info --json "$1" | sed -n 's/.*"accesses": *\([0-9]*\).*/\1/p' | head -1
+}
+
+one_sample()
+{
+    local name=$1 file=$2 i native idle record accesses compiler=$clang driver=cc
+    shift 2
+    case $file in *.cpp) compiler=${PSNAP_CLANGXX:-clang++-19} driver=c++ ;; esac
+    rm -f "$work"/*.s
+    "$compiler" -O2 "samples/$file" -o "$work/native" -lm -pthread
+    "$psnap" $driver -O2 "samples/$file" -o "$work/$name" -lm -pthread
+    for ((i = 0; i < runs; i++)); do
+        seconds "$work/native.s" "$work/native" "$@"
+        seconds "$work/idle.s" "$work/$name" "$@"
+        seconds "$work/record.s" "$psnap" record --force -o "$work/p.yaml" -- "$work/$name" "$@"
+    done
+    native=$(median "$work/native.s") idle=$(median "$work/idle.s")
+    record=$(median "$work/record.s") accesses=$(accesses_of "$work/p.yaml")
+    echo "$name,$*,$native,$idle,$record,$accesses,$(stat -c %s "$work/p.yaml")" |
+        awk -F, -v OFS=, '{print $1, $2, $3, $4, sprintf("%.2f", $4 / $3), $5,
+            sprintf("%.2f", $5 / $3), $6, sprintf("%.1f", $6 / $5 / 1e6), $7}'
+}
+
+capture()
+{
+    local name file rest test fidelity bench
+    echo sample,arguments,native_s,idle_s,idle_x,record_s,record_x,accesses,million_per_s,profile_bytes
+    while read -r name file rest; do
+        IFS='|' read -r test fidelity bench <<< "$rest"
+        [ -z "$wanted" ] || [[ $wanted == *,$name,* ]] || continue
+        [ $quick = 0 ] || bench=$test
+        # shellcheck disable=SC2086
+        one_sample "$name" "$file" $bench < /dev/null
+    done < <(grep -v -e '^#' -e '^ *$' samples/samples.list)
+}
+
+# rate NAME ACCESSES COMMAND...: a row of rates.csv
+rate()
+{
+    local name=$1 accesses=$2 i
+    shift 2
+    rm -f "$work/rate.s"
+    for ((i = 0; i < runs; i++)); do seconds "$work/rate.s" "$@"; done
+    awk -v n="$name" -v a="$accesses" -v s="$(median "$work/rate.s")" \
+        'BEGIN {printf "%s,%d,%.3f,%.1f\n", n, a, s, a / s / 1e6}'
+}
+
+rates()
+{
+    local name accesses arguments machine=32K:64:8,1M:64:16,32M:64:16
+    echo "what,accesses,seconds,million_per_s"
+    for name in cg matmul stream; do
+        [ -z "$wanted" ] || [[ $wanted == *,$name,* ]] || continue
+        arguments=$(sed -n "s/^$name  *[^ ]*  *//p" samples/samples.list |
+            cut -d'|' -f$((quick ? 1 : 2)))
+        "$psnap" cc -O2 "samples/$name.c" -o "$work/$name" -lm
+        # shellcheck disable=SC2086
+        "$psnap" record --force -o "$work/p.yaml" --trace "$work/t.pst" -- \
+            "$work/$name" $arguments > /dev/null < /dev/null
+        accesses=$(accesses_of "$work/p.yaml")
+        cat "$work/t.pst" > /dev/null # into the page cache
+        rate "sim $name.pst (three levels)" "$accesses" "$psnap" sim "$work/t.pst" -m $machine 2> /dev/null
+        rate "replay $name -f pst -o /dev/null" "$accesses" "$psnap" replay "$work/p.yaml" -f pst -o /dev/null 2> /dev/null
+        rate "profile $name.pst" "$accesses" "$psnap" profile "$work/t.pst" --force -o "$work/q.yaml" 2> /dev/null
+        rm -f "$work/t.pst"
+    done
+}
+
+capture > "$work/capture.csv"
+column -s, -t "$work/capture.csv"
+echo
+awk -F, 'NR > 1 {n++; i += log($5); r += log($7); if ($7 > max) {max = $7; who = $1}}
+    END {if (n) printf "%d samples: idle %.2fx, record %.2fx of native (geometric means); largest %.1fx (%s)\n",
+        n, exp(i / n), exp(r / n), max, who}' "$work/capture.csv"
+echo
+rates > "$work/rates.csv"
+column -s, -t "$work/rates.csv"
+if [ $write = 1 ] && [ $quick = 0 ] && [ -z "$wanted" ]; then
+    cp "$work/capture.csv" tests/bench/capture.csv
+    cp "$work/rates.csv" tests/bench/rates.csv
+    echo
+    echo "written: tests/bench/capture.csv, tests/bench/rates.csv"
+fi
