@@ -20,7 +20,8 @@
 #include "formats/base/program.h"
 #include "formats/base/status.h"
 
-#define PSNAP_BLOCK_ACCESSES 2048 /* capacity of the blocks that pumps use: 32 KiB, a first-level cache */
+#define PSNAP_BLOCK_ACCESSES                                                                       \
+    2048 /* capacity of the blocks that pumps use: 32 KiB, a first-level cache */
 
 struct psnap_source;
 struct psnap_sink;
