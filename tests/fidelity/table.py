@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The table of tests/fidelity/run.sh.
+
+table.py print|check|accept FOLDER all|some: reads FOLDER/SAMPLE.json (psnap
+compare --json) and FOLDER/SAMPLE.yaml (for its size), prints the table by
+sample, and compares the rows with psnap.csv, or writes psnap.csv and table.md.
+"""
+
+import csv
+import json
+import os
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROWS = os.path.join(HERE, "psnap.csv")
+NOISE_POINTS = 0.05
+# Mean absolute error by level, all relevant loops and structures: PSnAP, Table 2.
+PUBLISHED = {
+    "cg": (0.2, 0.2, 0.2),
+    "ft": (0.1, 0.1, 0.1),
+    "stream": (0.2, 0.3, 1.6),
+    "nbody": (1.8, 1.2, 1.6),
+    "jacobi3d": (2.7, 3.0, 3.4),
+    "lu": (0.0, 0.0, 0.0),
+}
+HEADINGS = ["sample", "loops", "L1", "L2", "L3", "max L1", "max L2", "max L3",
+            "all L1", "all L2", "all L3", "published", "KB"]
+
+
+def read(folder):
+    samples = {}
+    for name in sorted(os.listdir(folder)):
+        if name.endswith(".json"):
+            with open(os.path.join(folder, name)) as file:
+                result = json.load(file)
+            size = os.path.getsize(os.path.join(folder, name[:-5] + ".yaml"))
+            samples[name[:-5]] = (result, size)
+    return samples
+
+
+def rows_of(sample, result):
+    """One row per structure, relevant loop (or total) and level."""
+    for row in result["rows"]:
+        for level in row["levels"]:
+            yield {
+                "sample": sample, "machine": row["machine"], "scope": row["scope"],
+                "id": row["id"], "share": "%.4f" % row["share"], "level": level["level"],
+                "observed": number(level["observed"], 6), "synthetic": number(level["synthetic"], 6),
+                "points": number(level["error_points"], 3),
+            }
+
+
+def number(value, digits):
+    return "" if value is None else "%.*f" % (digits, value)
+
+
+def table(samples):
+    out = []
+    for name, (result, size) in samples.items():
+        loops = {row["id"] for row in result["rows"] if row["scope"] == "loop"}
+        summary = result["summary"]
+        points = [number(p, 2) for key in ("mean_points", "max_points", "total_points")
+                  for p in (summary[key] + [None] * 3)[:3]]
+        known = PUBLISHED.get(name)
+        out.append([name, str(len(loops))] + points
+                   + ["%g/%g/%g" % known if known else "", "%.0f" % (size / 1024)])
+    if out:
+        means = []
+        for column in range(2, 11):
+            values = [float(row[column]) for row in out if row[column]]
+            means.append("%.2f" % (sum(values) / len(values)) if values else "")
+        out.append(["mean", ""] + means + ["2.2/1.9/1.8", ""])
+    return out
+
+
+def show(lines):
+    widths = [max(len(row[i]) for row in [HEADINGS] + lines) for i in range(len(HEADINGS))]
+    for row in [HEADINGS] + lines:
+        cells = [row[0].ljust(widths[0])] + [c.rjust(w) for c, w in zip(row[1:], widths[1:])]
+        print("  ".join(cells))
+
+
+def write_markdown(lines):
+    with open(os.path.join(HERE, "table.md"), "w") as file:
+        file.write("Written by `tests/fidelity/run.sh --accept`; README.md explains it.\n\n")
+        file.write("| " + " | ".join(HEADINGS) + " |\n")
+        file.write("|---|" + "---:|" * (len(HEADINGS) - 1) + "\n")
+        for row in lines:
+            file.write("| " + " | ".join(row) + " |\n")
+
+
+def key(row):
+    return row["sample"], row["machine"], row["scope"], row["id"], int(row["level"])
+
+
+def check(rows, samples, everything):
+    with open(ROWS, newline="") as file:
+        committed = {key(row): row for row in csv.DictReader(file) if row["sample"] in samples}
+    worse = 0
+    for row in rows:
+        old = committed.pop(key(row), None)
+        if old is None or not row["points"] or not old["points"]:
+            if old is None or row["points"] != old["points"]:
+                print("no such row in psnap.csv: %s" % (key(row),))
+                worse += 1
+        elif float(row["points"]) > float(old["points"]) + NOISE_POINTS:
+            print("worse: %s: %s points, committed %s" % (key(row), row["points"], old["points"]))
+            worse += 1
+    for missing in committed if everything else []:
+        print("missing: %s" % (missing,))
+        worse += 1
+    print("%d rows, %d worse than committed" % (len(rows), worse))
+    return 1 if worse else 0
+
+
+def main():
+    mode, folder, extent = sys.argv[1:]
+    samples = read(folder)
+    lines = table(samples)
+    rows = [row for name, (result, _) in samples.items() for row in rows_of(name, result)]
+    if not rows:
+        sys.exit("fidelity: no sample was compared")
+    show(lines)
+    if mode == "accept":
+        if extent != "all":
+            sys.exit("fidelity: --accept wants all samples")
+        with open(ROWS, "w", newline="") as file:
+            writer = csv.DictWriter(file, rows[0].keys(), lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(rows)
+        write_markdown(lines)
+    elif mode == "check":
+        sys.exit(check(rows, samples, extent == "all"))
+
+
+main()
