@@ -35,7 +35,6 @@ struct capture {
     bool has_ended;      /* nothing will be written any more */
     uint32_t ring;       /* being read, 0 for none */
     uint32_t last_ring;  /* read before: the search goes on behind it */
-    bool is_last_part;   /* ... in a chunk that its thread had not left behind */
     uint64_t control_at; /* words read of the control ring's open chunk */
     uint32_t known_threads[PSNAP_RINGS]; /* thread + 1 whose stack is known */
     struct psnap_decoder decoder;
@@ -160,13 +159,13 @@ static enum psnap_status next_chunk(struct capture *self, bool *found, struct ps
         uint64_t words = 0;
         if (state != PSNAP_RING_ACTIVE && state != PSNAP_RING_FINISHED)
             continue;
-        self->is_last_part = false;
+        self->decoder.is_last_part = false;
         if (ring->consumed < __atomic_load_n(&ring->produced, __ATOMIC_ACQUIRE)) {
             words = left_behind_words(ring);
             *found = true;
         } else if (self->has_ended && state == PSNAP_RING_ACTIVE) {
             words = open_words(ring, ring->consumed);
-            self->is_last_part = true;
+            self->decoder.is_last_part = true;
             *found = words != 0;
         } else
             free_finished(self, ring);
@@ -182,7 +181,7 @@ static enum psnap_status next_chunk(struct capture *self, bool *found, struct ps
 static void done_with_chunk(struct capture *self)
 {
     struct psnap_ring *ring = &self->session->rings[self->ring];
-    if (self->is_last_part) /* never written again, never read again */
+    if (self->decoder.is_last_part) /* never written again, never read again */
         __atomic_store_n(&ring->state, PSNAP_RING_TAKEN, __ATOMIC_RELEASE);
     else
         give_back(ring);

@@ -30,6 +30,7 @@ struct psnap_decoder {
     uint16_t thread;
     /* Of the chunk being decoded: */
     const uint64_t *at, *end;
+    bool is_last_part; /* its thread had not left it behind when the program ended */
     /* The run that was found last: */
     struct psnap_access run_first[PSNAP_RECORD_WORDS_MAX];
     int64_t run_strides[PSNAP_RECORD_WORDS_MAX];

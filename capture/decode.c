@@ -55,6 +55,12 @@ static inline unsigned lane_of(uint64_t mask, uint64_t n)
     return (unsigned)__builtin_ctzll(mask);
 }
 
+/* The active lanes, of those that there are. */
+static inline uint64_t mask_of(const struct psnap_capture_ref *ref, uint64_t word)
+{
+    return word & (~UINT64_C(0) >> (64 - ref->lanes));
+}
+
 static inline uint64_t pieces_of(uint64_t bytes)
 {
     return (bytes + PSNAP_ACCESS_SIZE_MAX - 1) / PSNAP_ACCESS_SIZE_MAX;
@@ -63,16 +69,18 @@ static inline uint64_t pieces_of(uint64_t bytes)
 /* Bytes and first byte of a contiguous reference. */
 static uint64_t span_of(const struct psnap_capture_ref *ref, const uint64_t *words, uint64_t *first)
 {
+    uint64_t mask;
+
     *first = words[0];
     switch (ref->op) {
     case PSNAP_REF_MASKED:
-        if (!words[1])
+        mask = mask_of(ref, words[1]);
+        if (!mask)
             return 0;
-        *first += (uint64_t)__builtin_ctzll(words[1]) * ref->wide_bytes;
-        return (uint64_t)(64 - __builtin_clzll(words[1]) - __builtin_ctzll(words[1])) *
-               ref->wide_bytes;
+        *first += (uint64_t)__builtin_ctzll(mask) * ref->wide_bytes;
+        return (uint64_t)(64 - __builtin_clzll(mask) - __builtin_ctzll(mask)) * ref->wide_bytes;
     case PSNAP_REF_PACKED:
-        return (uint64_t)__builtin_popcountll(words[1]) * ref->wide_bytes;
+        return (uint64_t)__builtin_popcountll(mask_of(ref, words[1])) * ref->wide_bytes;
     case PSNAP_REF_FILL:
         return words[1];
     case PSNAP_REF_COPY:
@@ -93,9 +101,10 @@ static bool expand_step(const struct psnap_capture_ref *ref, const uint64_t *wor
         return false;
     if (ref->op == PSNAP_REF_GATHER) {
         uint64_t per_lane = pieces_of(ref->wide_bytes), lane = step / per_lane;
-        if (lane >= (uint64_t)__builtin_popcountll(words[0]))
+        uint64_t mask = mask_of(ref, words[0]);
+        if (lane >= (uint64_t)__builtin_popcountll(mask))
             return false;
-        first = words[1 + lane_of(words[0], lane)];
+        first = words[1 + lane_of(mask, lane)];
         bytes = ref->wide_bytes;
         piece = step % per_lane;
     } else
@@ -122,6 +131,14 @@ static uint32_t words_of(const struct psnap_capture_ref *ref)
     return words[ref->op] + (ref->op == PSNAP_REF_GATHER ? ref->lanes : 0u);
 }
 
+/* No program has memory for more: what would be there for hours to come is no copy. */
+#define LENGTH_MAX (UINT64_C(1) << 47)
+
+static uint64_t length_of(const struct psnap_capture_ref *ref, const uint64_t *words)
+{
+    return ref->op == PSNAP_REF_COPY ? words[2] : ref->op == PSNAP_REF_FILL ? words[1] : 0;
+}
+
 /* Writes out the open expansion as far as the block has room. */
 static ssize_t expand(struct psnap_decoder *decoder, struct psnap_access *block, size_t capacity,
                       struct psnap_error *error)
@@ -137,6 +154,8 @@ static ssize_t expand(struct psnap_decoder *decoder, struct psnap_access *block,
             open->piece = NULL;
             break;
         }
+        if (open->step == 0 && length_of(ref, open->words) > LENGTH_MAX)
+            return corrupt(error, length_of(ref, open->words));
         if (!expand_step(ref, open->words, open->step, &address, &size, &offset)) {
             open->words += words_of(ref);
             open->ref++;
@@ -272,9 +291,11 @@ static bool find_run(struct psnap_decoder *decoder, struct psnap_capture_piece *
 
     for (uint32_t k = 0; k < piece->refs && count >= RUN_MIN; k++) {
         struct psnap_capture_ref *ref = &decoder->tables.refs[piece->first_ref + k];
+        int64_t way;
         if (at[1 + k] - ref->low >= ref->span && !refresh(decoder, ref, at[1 + k]))
             return false;
-        if (last[1 + k] - ref->low >= ref->span)
+        if (last[1 + k] - ref->low >= ref->span ||
+            __builtin_mul_overflow(decoder->run_strides[k], (int64_t)count, &way))
             count = 0; /* it leaves its range: one by one */
     }
     if (count < RUN_MIN) {
@@ -289,6 +310,21 @@ static bool find_run(struct psnap_decoder *decoder, struct psnap_capture_piece *
     decoder->at += count * piece->words;
     if (piece->block != PSNAP_NONE)
         decoder->program->blocks[piece->block].executions += count;
+    return true;
+}
+
+/* Passes over a record that was never finished: its header says minus its length, or, where the
+ * program was killed between taking the room and marking it, nothing. */
+static bool pass_over(struct psnap_decoder *decoder)
+{
+    uint64_t words = -*decoder->at, left = (uint64_t)(decoder->end - decoder->at);
+
+    if (words >= 1 && words <= PSNAP_RECORD_WORDS_MAX && words <= left)
+        decoder->at += words;
+    else if (decoder->is_last_part)
+        decoder->at = decoder->end;
+    else
+        return false;
     return true;
 }
 
@@ -318,8 +354,11 @@ ssize_t psnap_decode(struct psnap_decoder *decoder, struct psnap_access *block, 
             continue;
         }
         piece = find_piece(decoder, *at);
-        if (!piece || decoder->end - at < piece->words)
-            return corrupt(error, *at);
+        if (!piece || decoder->end - at < piece->words) {
+            if (!pass_over(decoder))
+                return corrupt(error, *at);
+            continue;
+        }
         if (run && piece->is_plain && piece->refs) {
             if (piece->rest)
                 piece->rest--;

@@ -67,7 +67,8 @@ bool psnap_capture_tables_add_bytes(struct psnap_capture_tables *tables, const v
 {
     if (!make_room(&tables->bytes, &tables->byte_room, tables->byte_count, size, 1))
         return false;
-    memcpy(tables->bytes + tables->byte_count, bytes, size);
+    if (size)
+        memcpy(tables->bytes + tables->byte_count, bytes, size);
     tables->byte_count += size;
     return true;
 }
@@ -78,7 +79,8 @@ bool psnap_capture_tables_add_globals(struct psnap_capture_tables *tables,
     if (!make_room(&tables->globals, &tables->global_room, tables->global_count, count,
                    sizeof *addresses))
         return false;
-    memcpy(tables->globals + tables->global_count, addresses, count * sizeof *addresses);
+    if (count)
+        memcpy(tables->globals + tables->global_count, addresses, count * sizeof *addresses);
     tables->global_count += count;
     return true;
 }

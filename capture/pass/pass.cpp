@@ -3,11 +3,15 @@
  * The capture pass. Each block is cut into call-free pieces; a piece becomes one
  * record in the thread's ring:
  *
- *     cursor = ring->cursor; if (cursor + words > ring->limit) cursor = __psnap_reserve(words)
- *     cursor[0] = piece; cursor[1..] = addresses, each stored where it is known
- *     ring->cursor = cursor + words     (release, after the piece's last access)
+ *     at = ring->cursor
+ *     if (at + words > ring->limit || !compare_and_swap(&ring->cursor, at, at + words))
+ *         at = __psnap_reserve(words)
+ *     at[0] = -words                    (an open record: readers pass over it)
+ *     at[1..] = addresses, each stored where it is known
+ *     at[0] = piece                     (release, after the piece's last access)
  *
- * so that a record is complete or not there. Blocks without accesses get a
+ * so that a record is complete or marked, and signal handlers, which may come
+ * between any two instructions, append theirs behind it. Blocks without accesses get a
  * record of their header word alone when they compute something, head a loop or
  * lead into one: executions of blocks, and so operations, iterations and
  * entries, are exact. Runs at the end of the optimisation pipeline, or, with
@@ -20,11 +24,14 @@
 #include "llvm/Config/llvm-config.h"
 #include "llvm/IR/DebugInfoMetadata.h"
 #include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/InlineAsm.h"
+#include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/MDBuilder.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Passes/PassPlugin.h"
+#include "llvm/TargetParser/Triple.h"
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
 #include "llvm/Transforms/Utils/LoopSimplify.h"
 #include "llvm/Transforms/Utils/ModuleUtils.h"
@@ -68,6 +75,8 @@ class ModulePlan
     void declare();
     void emit(FunctionPlan &plan);
     void emitPiece(Piece &piece);
+    Value *emitRoom(const Piece &piece);
+    Value *emitClaim(IRBuilder<> &builder, Value *my_ring, Value *cursor, Value *after);
     void emitAddresses(const Access &access, Value *cursor, uint32_t word);
     void emitAllocation(const Allocation &allocation, uint32_t site);
     void emitModule();
@@ -97,9 +106,23 @@ static bool instrumentable(const Function &function)
            !function.getName().starts_with("__psnap_");
 }
 
+/* Allocas stay in the entry block, where they cost nothing, when that is split: so before
+ * everything else in it. */
+static void gatherAllocas(BasicBlock &entry)
+{
+    auto first = entry.getFirstNonPHIOrDbgOrAlloca();
+    for (auto at = first; at != entry.end();) {
+        Instruction &instruction = *at++;
+        auto *slot = dyn_cast<AllocaInst>(&instruction);
+        if (slot && slot->isStaticAlloca())
+            slot->moveBefore(entry, first);
+    }
+}
+
 /* Loops must have preheaders, so that entries can be counted there. */
 void ModulePlan::prepareLoops(Function &function)
 {
+    gatherAllocas(function.getEntryBlock());
     auto &loops = analyses.getResult<LoopAnalysis>(function);
     auto &dominators = analyses.getResult<DominatorTreeAnalysis>(function);
     auto &assumptions = analyses.getResult<AssumptionAnalysis>(function);
@@ -208,7 +231,8 @@ void ModulePlan::planBlock(BasicBlock &block, uint32_t index, bool counted, Func
         counted |= operations != 0;
     if (out.pieces.size() == first_piece && counted) {
         out.pieces.push_back({});
-        out.pieces.back().first = &*block.getFirstInsertionPt();
+        out.pieces.back().first = block.isEntryBlock() ? &*block.getFirstNonPHIOrDbgOrAlloca()
+                                                       : &*block.getFirstInsertionPt();
     }
     for (size_t i = first_piece; i < out.pieces.size(); i++) {
         Piece &piece = out.pieces[i];
@@ -245,6 +269,7 @@ void ModulePlan::declare()
     auto *function = cast<Function>(reserve.getCallee());
     function->setCallingConv(CallingConv::PreserveMost);
     function->setDoesNotThrow();
+    function->addFnAttr(Attribute::NonLazyBind); /* the lazy binder knows no PreserveMost */
     allocated = module.getOrInsertFunction("__psnap_allocated", Type::getVoidTy(context), pointer,
                                            word, pointer);
     cast<Function>(allocated.getCallee())->setDoesNotThrow();
@@ -308,44 +333,77 @@ void ModulePlan::emitAddresses(const Access &access, Value *cursor, uint32_t at)
     }
 }
 
-void ModulePlan::emitPiece(Piece &piece)
+/* cursor = after, if it still is `cursor`: what one instruction does no signal handler splits.
+ * Only this thread and its handlers write there, so no lock prefix. Yields an i1. */
+Value *ModulePlan::emitClaim(IRBuilder<> &builder, Value *my_ring, Value *cursor, Value *after)
 {
-    bool empty = piece.accesses.empty();
-    IRBuilder<> open(piece.first);
-    Value *size = ConstantInt::get(word, piece.words);
+    if (Triple(module.getTargetTriple()).getArch() != Triple::x86_64) {
+        auto *claim =
+            builder.CreateAtomicCmpXchg(my_ring, cursor, after, Align(8), AtomicOrdering::Monotonic,
+                                        AtomicOrdering::Monotonic, SyncScope::SingleThread);
+        return builder.CreateExtractValue(claim, 1);
+    }
+    Type *flag = builder.getInt8Ty();
+    auto *type = FunctionType::get(StructType::get(flag, pointer),
+                                   {pointer, pointer, pointer, pointer}, false);
+    auto *code = InlineAsm::get(type, "cmpxchgq $3, $1",
+                                "={@ccz},=*m,={ax},r,*m,2,~{dirflag},~{fpsr},~{flags}", true);
+    CallInst *claim = builder.CreateCall(type, code, {my_ring, after, my_ring, cursor});
+    for (unsigned operand : {0u, 2u})
+        claim->addParamAttr(operand, Attribute::get(context, Attribute::ElementType, word));
+    return builder.CreateTrunc(builder.CreateExtractValue(claim, 0), builder.getInt1Ty());
+}
+
+/* Takes the record's room before piece.first, where the block is split; returns its address. */
+Value *ModulePlan::emitRoom(const Piece &piece)
+{
+    BasicBlock *before = piece.first->getParent();
+    BasicBlock *join = SplitBlock(before, piece.first);
+    BasicBlock *fast = BasicBlock::Create(context, "", before->getParent(), join);
+    BasicBlock *slow = BasicBlock::Create(context, "", before->getParent(), join);
+    MDNode *cold = MDBuilder(context).createBranchWeights(1, 1u << 20);
+
+    IRBuilder<> open(before->getTerminator());
     Value *my_ring = open.CreateLoad(pointer, open.CreateThreadLocalAddress(ring));
     Value *cursor = open.CreateLoad(pointer, my_ring);
     Value *limit = open.CreateLoad(pointer, open.CreateConstInBoundsGEP1_64(word, my_ring, 1));
     Value *after = open.CreateConstGEP1_64(word, cursor, piece.words);
-    Value *full = open.CreateICmpUGT(after, limit);
+    open.CreateCondBr(open.CreateICmpUGT(after, limit), slow, fast, cold);
+    before->getTerminator()->eraseFromParent();
 
-    MDNode *cold = MDBuilder(context).createBranchWeights(1, 1u << 20);
-    BasicBlock *before = piece.first->getParent();
-    Instruction *slow_end = SplitBlockAndInsertIfThen(full, piece.first, false, cold);
-    IRBuilder<> slow(slow_end);
-    CallInst *fresh = slow.CreateCall(reserve, {size});
+    IRBuilder<> claim(fast);
+    Value *is_taken = emitClaim(claim, my_ring, cursor, after);
+    claim.CreateCondBr(claim.CreateNot(is_taken), slow, join, cold);
+
+    IRBuilder<> call(slow);
+    CallInst *fresh = call.CreateCall(reserve, {ConstantInt::get(word, piece.words)});
     fresh->setCallingConv(CallingConv::PreserveMost);
-    Value *fresh_ring = slow.CreateLoad(pointer, slow.CreateThreadLocalAddress(ring));
+    fresh->setDebugLoc(piece.first->getDebugLoc());
+    call.CreateBr(join);
 
-    IRBuilder<> join(&piece.first->getParent()->front());
-    PHINode *at = join.CreatePHI(pointer, 2);
-    at->addIncoming(cursor, before);
-    at->addIncoming(fresh, slow_end->getParent());
-    PHINode *into = join.CreatePHI(pointer, 2);
-    into->addIncoming(my_ring, before);
-    into->addIncoming(fresh_ring, slow_end->getParent());
+    IRBuilder<> top(&join->front());
+    PHINode *at = top.CreatePHI(pointer, 2);
+    at->addIncoming(cursor, fast);
+    at->addIncoming(fresh, slow);
+    return at;
+}
 
+void ModulePlan::emitPiece(Piece &piece)
+{
+    bool empty = piece.accesses.empty();
+    Value *at = emitRoom(piece);
     IRBuilder<> body(piece.first);
-    body.CreateAlignedStore(body.CreatePtrToInt(addressOfByte(pieces, piece.index), word), at,
-                            Align(8));
     uint32_t next_word = 1;
+
+    if (!empty)
+        body.CreateAlignedStore(ConstantInt::getSigned(word, -(int64_t)piece.words), at, Align(8));
     for (const Access &access : piece.accesses) {
         emitAddresses(access, at, next_word);
         next_word += accessWords(access);
     }
     IRBuilder<> publish(empty ? piece.first : piece.last->getNextNode());
-    Value *end = publish.CreateConstInBoundsGEP1_64(word, at, piece.words);
-    StoreInst *store = publish.CreateAlignedStore(end, into, Align(8));
+    Value *header = publish.CreatePtrToInt(addressOfByte(pieces, piece.index), word);
+    StoreInst *store = publish.CreateAlignedStore(header, at, Align(8));
     store->setAtomic(AtomicOrdering::Release);
 }
 
@@ -366,8 +424,11 @@ void ModulePlan::emitAllocation(const Allocation &allocation, uint32_t site)
     Value *size = allocation.size;
     if (allocation.times)
         size = builder.CreateMul(size, allocation.times);
-    Value *address = allocation.pointer_at ? builder.CreateLoad(pointer, allocation.pointer_at)
-                                           : static_cast<Value *>(allocation.call);
+    Value *address = allocation.call;
+    if (allocation.pointer_at) /* written when the call says 0 */
+        address = builder.CreateSelect(builder.CreateIsNull(allocation.call),
+                                       builder.CreateLoad(pointer, allocation.pointer_at),
+                                       ConstantPointerNull::get(pointer));
     builder.CreateCall(allocated, {address, size, addressOfByte(sites, site)});
 }
 
@@ -447,16 +508,32 @@ void ModulePlan::emitModule()
     appendToGlobalCtors(module, constructor, 0);
 }
 
+/* Resolvers of ifuncs and what they call: run before thread-local storage is there. */
+static std::set<const Function *> runEarly(const Module &module)
+{
+    std::vector<const Function *> open;
+    std::set<const Function *> early;
+
+    for (const GlobalIFunc &ifunc : module.ifuncs())
+        open.push_back(ifunc.getResolverFunction());
+    while (!open.empty()) {
+        const Function *function = open.back();
+        open.pop_back();
+        if (!function || !early.insert(function).second)
+            continue;
+        for (const Instruction &at : instructions(*function))
+            if (auto *call = dyn_cast<CallBase>(&at))
+                open.push_back(call->getCalledFunction());
+    }
+    return early;
+}
+
 bool ModulePlan::run()
 {
-    std::set<const Function *> resolvers; /* run before thread-local storage is there */
-    for (const GlobalIFunc &ifunc : module.ifuncs())
-        if (const Function *resolver = ifunc.getResolverFunction())
-            resolvers.insert(resolver);
-
+    std::set<const Function *> early = runEarly(module);
     std::vector<Function *> functions;
     for (Function &function : module)
-        if (instrumentable(function) && !resolvers.count(&function))
+        if (instrumentable(function) && !early.count(&function))
             functions.push_back(&function);
     if (functions.empty())
         return false;

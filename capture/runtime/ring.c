@@ -7,7 +7,10 @@
  * nobody reads, which is also where a program runs that is not recorded.
  *
  * Invariant: 0 <= produced - consumed <= PSNAP_RING_CHUNKS, and the chunk being
- * written is produced % PSNAP_RING_CHUNKS.
+ * written is produced % PSNAP_RING_CHUNKS; none is while `limit` is NULL.
+ *
+ * Signals are blocked while a ring changes hands, not while the thread waits:
+ * its handlers then come here too, and find a ring that has no chunk.
  */
 #include "runtime.h"
 
@@ -15,6 +18,7 @@
 #include <linux/futex.h>
 #include <poll.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stddef.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -66,7 +70,7 @@ bool psnap_rt_collector_alive(void)
     ended.fd = (int)syscall(SYS_pidfd_open, pid, 0);
     if (ended.fd < 0)
         return errno != ESRCH;
-    alive = poll(&ended, 1, 0) == 0;
+    alive = poll(&ended, 1, 0) <= 0; /* a signal is no sign of death */
     close(ended.fd);
     return alive;
 }
@@ -100,8 +104,11 @@ static void open_chunk(struct psnap_ring *ring)
 
 static void leave_chunk(struct psnap_ring *ring)
 {
+    if (!ring->limit)
+        return;
     ring->used_words[ring->produced % PSNAP_RING_CHUNKS] =
         (uint32_t)(ring->cursor - chunk_of(ring));
+    ring->cursor = ring->limit = NULL;
     __atomic_store_n(&ring->produced, ring->produced + 1, __ATOMIC_RELEASE);
     psnap_rt_ring_doorbell();
 }
@@ -111,36 +118,59 @@ static uint64_t unread_chunks(const struct psnap_ring *ring)
     return ring->produced - __atomic_load_n(&ring->consumed, __ATOMIC_SEQ_CST);
 }
 
-/* Waits until chunks are free; false when the collector has died. */
+/* Sleeps until chunks are free, a signal has come or some time has passed; false when the
+ * collector has died. */
 static bool wait_for_chunk(struct psnap_ring *ring)
 {
     const struct timespec patience = {.tv_nsec = 200 * 1000 * 1000};
+    uint32_t seen = __atomic_load_n(&ring->consumed_futex, __ATOMIC_SEQ_CST);
+    bool alive = true;
 
-    if (unread_chunks(ring) < PSNAP_RING_CHUNKS)
-        return true;
-    while (unread_chunks(ring) > PSNAP_RING_CHUNKS_LOW) {
-        uint32_t seen = __atomic_load_n(&ring->consumed_futex, __ATOMIC_SEQ_CST);
-        __atomic_store_n(&ring->producer_waiting, 1, __ATOMIC_SEQ_CST);
-        if (unread_chunks(ring) > PSNAP_RING_CHUNKS_LOW &&
-            syscall(SYS_futex, &ring->consumed_futex, FUTEX_WAIT, seen, &patience, NULL, 0) != 0 &&
-            errno == ETIMEDOUT && !psnap_rt_collector_alive())
+    __atomic_store_n(&ring->producer_waiting, 1, __ATOMIC_SEQ_CST);
+    if (unread_chunks(ring) > PSNAP_RING_CHUNKS_LOW &&
+        syscall(SYS_futex, &ring->consumed_futex, FUTEX_WAIT, seen, &patience, NULL, 0) != 0 &&
+        errno != EAGAIN)
+        alive = psnap_rt_collector_alive();
+    __atomic_store_n(&ring->producer_waiting, 0, __ATOMIC_RELAXED);
+    return alive;
+}
+
+/* The ring gets an empty chunk; `signals` is the mask to wait with. False when there will be
+ * none. A handler may have got one in the meantime. */
+static bool renew_chunk(struct psnap_ring *ring, const sigset_t *signals)
+{
+    uint64_t most = PSNAP_RING_CHUNKS - 1;
+    sigset_t all;
+
+    leave_chunk(ring);
+    sigfillset(&all);
+    while (!ring->limit && unread_chunks(ring) > most) {
+        bool alive;
+        most = PSNAP_RING_CHUNKS_LOW;
+        pthread_sigmask(SIG_SETMASK, signals, NULL);
+        alive = wait_for_chunk(ring);
+        pthread_sigmask(SIG_SETMASK, &all, NULL);
+        if (!alive) {
+            __atomic_store_n(&psnap_rt_session->abandoned, 1, __ATOMIC_RELAXED);
             return false;
-        __atomic_store_n(&ring->producer_waiting, 0, __ATOMIC_RELAXED);
+        }
     }
+    if (!ring->limit)
+        open_chunk(ring);
     return true;
 }
 
 uint64_t *psnap_rt_room(struct psnap_ring *ring, uint64_t words)
 {
-    if (ring->cursor + words > ring->limit) {
-        leave_chunk(ring);
-        if (!wait_for_chunk(ring)) {
-            __atomic_store_n(&psnap_rt_session->abandoned, 1, __ATOMIC_RELAXED);
-            return NULL;
-        }
-        open_chunk(ring);
-    }
-    return ring->cursor;
+    sigset_t all, signals;
+    bool has_room = true;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &signals);
+    while (has_room && (!ring->limit || ring->cursor + words > ring->limit))
+        has_room = renew_chunk(ring, &signals);
+    pthread_sigmask(SIG_SETMASK, &signals, NULL);
+    return has_room ? ring->cursor : NULL;
 }
 
 void psnap_rt_publish(struct psnap_ring *ring, uint64_t *end)
@@ -232,45 +262,71 @@ static bool is_scratch(const struct psnap_ring *ring)
     return ring->limit == ring->data + SCRATCH_WORDS;
 }
 
-static uint64_t *reserve(uint64_t words, uint64_t frame)
+/* Takes room as instrumented code does (capture/pass/pass.cpp): so that a handler that comes
+ * in between makes it fail. NULL when it has, or the chunk is full. */
+static uint64_t *claim(struct psnap_ring *ring, uint64_t words)
 {
-    struct psnap_ring *ring = __psnap_ring;
-    int saved_errno = errno;
-    uint64_t *room = NULL;
+    uint64_t *room = ring->cursor, *before = room;
+    bool is_taken;
 
-    if (ring == &empty_ring)
-        ring = psnap_rt_attach(frame);
-    if (is_real(ring) && psnap_rt_is_recording()) {
-        room = psnap_rt_room(ring, words);
-        if (!room)
+    if (!ring->limit || room + words > ring->limit)
+        return NULL;
+#if defined(__x86_64__)
+    __asm__ volatile("cmpxchgq %3, %1"
+                     : "=@ccz"(is_taken), "+m"(ring->cursor), "+a"(before)
+                     : "r"(room + words));
+#else
+    is_taken = __atomic_compare_exchange_n(&ring->cursor, &before, room + words, false,
+                                           __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+#endif
+    if (!is_taken)
+        return NULL;
+    *room = -words;
+    return room;
+}
+
+/* Signals are blocked; `signals` is the thread's mask. */
+static uint64_t *reserve(uint64_t words, uint64_t frame, const sigset_t *signals)
+{
+    for (;;) {
+        struct psnap_ring *ring = __psnap_ring;
+        uint64_t *room = claim(ring, words);
+        if (room)
+            return room;
+        if (ring == &empty_ring)
+            psnap_rt_attach(frame);
+        else if (is_scratch(ring))
+            ring->cursor = ring->data;
+        else if (!psnap_rt_is_recording() || !renew_chunk(ring, signals))
             psnap_rt_stop();
     }
-    if (!room) {
-        if (!is_scratch(ring))
-            ring = psnap_rt_attach(frame);
-        room = ring->cursor = ring->data;
-    }
-    errno = saved_errno;
-    return room;
 }
 
 __attribute__((preserve_most)) uint64_t *__psnap_reserve(uint64_t words)
 {
-    return reserve(words, (uint64_t)__builtin_frame_address(0));
+    int saved_errno = errno;
+    sigset_t all, signals;
+    uint64_t *room;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &signals);
+    room = reserve(words, (uint64_t)__builtin_frame_address(0), &signals);
+    pthread_sigmask(SIG_SETMASK, &signals, NULL);
+    errno = saved_errno;
+    return room;
 }
 
 void __psnap_allocated(const void *address, uint64_t size_bytes, const unsigned char *site)
 {
+    uint64_t *room;
+
     if (!psnap_rt_is_recording() || !address || address == MAP_FAILED)
         return;
-
-    struct psnap_ring *ring = __psnap_ring;
-    uint64_t *room = ring->cursor;
-    if (room + 4 > ring->limit)
-        room = reserve(4, (uint64_t)__builtin_frame_address(0));
-    room[0] = PSNAP_EVENT_ALLOC;
+    room = claim(__psnap_ring, 4);
+    if (!room)
+        room = __psnap_reserve(4);
     room[1] = (uint64_t)address;
     room[2] = size_bytes;
     room[3] = (uint64_t)site;
-    psnap_rt_publish(__psnap_ring, room + 4);
+    __atomic_store_n(&room[0], PSNAP_EVENT_ALLOC, __ATOMIC_RELEASE);
 }

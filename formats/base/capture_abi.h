@@ -7,11 +7,15 @@
  * sites, globals, string bytes), a byte array with a byte per piece and one
  * with a byte per allocation site. A record in a ring is a header word and its
  * payload words. The header of a piece is the address of the piece's byte, that
- * of an event is the event's number, which no address equals.
+ * of an event is the event's number, that of a record that is being written is
+ * minus its length in words: no address equals these.
  *
- * A ring is CHUNKS chunks of CHUNK_WORDS words. The thread that owns it writes
- * records at `cursor` up to `limit`, storing `cursor` (release) after the last
- * word of each record; no record crosses a chunk. `produced` counts the chunks
+ * A ring is CHUNKS chunks of CHUNK_WORDS words. The thread that owns it takes
+ * room for a record by moving `cursor`, which may not pass `limit`, in one
+ * instruction, marks it open, fills it and stores its header last (release);
+ * no record crosses a chunk. Signal handlers of the thread do so in between.
+ * Ring 0 is written under a lock and publishes by `cursor`: it is read while it
+ * is written, the others when a chunk is left behind. `produced` counts the chunks
  * it has left behind, `consumed` those the collector has read. A thread that
  * found its ring full sleeps until no more than CHUNKS_LOW are unread, so that
  * the two do not wake each other for every chunk.
