@@ -25,6 +25,8 @@
 #include "formats/base/layout.h"
 
 enum { PAGE = 4096, LARGE = 128 * 1024, UNKNOWN_BLOCK = 2 << 20 };
+#define HALF (PSNAP_LAYOUT_WINDOW / 2)
+#define INSTANCES (PSNAP_LAYOUT_WINDOW / PSNAP_LAYOUT_INSTANCE)
 
 static uint64_t canonical(enum psnap_group group, uint32_t index, int64_t offset)
 {
@@ -35,16 +37,14 @@ void psnap_rebase_init(struct psnap_rebase *rebase)
 {
     *rebase = (struct psnap_rebase){
         .next_mmap = canonical(PSNAP_GROUP_MMAP, 0, 0),
-        .next_other = canonical(PSNAP_GROUP_MMAP, 0, (int64_t)(PSNAP_LAYOUT_WINDOW / 2)),
+        .next_other = canonical(PSNAP_GROUP_MMAP, 0, HALF),
     };
 }
 
 void psnap_rebase_release(struct psnap_rebase *rebase)
 {
     free(rebase->ranges);
-    free(rebase->paths);
-    free(rebase->path_low);
-    free(rebase->path_image);
+    free(rebase->files);
     psnap_rebase_init(rebase);
 }
 
@@ -130,6 +130,39 @@ static void clip(const struct psnap_rebase *rebase, uint64_t address, uint64_t *
         *high = rebase->ranges[above].low;
 }
 
+/* Room for `bytes` in the second half of the mmap window, which is used again when it is full. */
+static uint64_t take_other(struct psnap_rebase *rebase, uint64_t bytes)
+{
+    uint64_t end = canonical(PSNAP_GROUP_MMAP, 0, 0) + PSNAP_LAYOUT_WINDOW, first;
+
+    if (bytes > end - rebase->next_other)
+        rebase->next_other = canonical(PSNAP_GROUP_MMAP, 0, HALF);
+    first = rebase->next_other;
+    rebase->next_other += bytes;
+    return first;
+}
+
+/* Anonymous memory grows downwards, so its end is what stays: offsets are kept from there. */
+static bool add_other(struct psnap_rebase *rebase, uint64_t low, uint64_t high)
+{
+    const uint64_t unit = UNKNOWN_BLOCK;
+    uint64_t bytes = (high - low + 2 * unit - 1) / unit * unit;
+
+    return add(rebase, (struct psnap_range){low, high, take_other(rebase, bytes) + bytes - high});
+}
+
+/* The next image's place; a large one takes those behind it, too. False when there is no more. */
+static bool take_image(struct psnap_rebase *rebase, uint64_t bytes, uint64_t *base)
+{
+    uint64_t instances = bytes ? (bytes - 1) / PSNAP_LAYOUT_INSTANCE + 1 : 1;
+
+    if (instances > INSTANCES - rebase->images)
+        return false;
+    *base = canonical(PSNAP_GROUP_IMAGE, rebase->images, 0);
+    rebase->images += (uint32_t)instances;
+    return true;
+}
+
 bool psnap_rebase_add_image(struct psnap_rebase *rebase, uint64_t low, uint64_t high)
 {
     size_t at = search(rebase, low);
@@ -138,7 +171,10 @@ bool psnap_rebase_add_image(struct psnap_rebase *rebase, uint64_t low, uint64_t 
     if (at < rebase->count && rebase->ranges[at].low <= low)
         return true; /* another module of the same image */
     low &= ~(uint64_t)(PAGE - 1);
-    base = canonical(PSNAP_GROUP_IMAGE, rebase->images++, 0);
+    if (high <= low || high - low > HALF / 2)
+        return true;
+    if (!take_image(rebase, high - low, &base))
+        return add_other(rebase, low, high);
     return add(rebase, (struct psnap_range){low, high, base - low});
 }
 
@@ -157,8 +193,7 @@ bool psnap_rebase_add_stack(struct psnap_rebase *rebase, uint32_t thread, uint64
                             uint64_t low, uint64_t high)
 {
     const uint64_t half = PSNAP_LAYOUT_INSTANCE / 2;
-    uint32_t instances = (uint32_t)(PSNAP_LAYOUT_WINDOW / PSNAP_LAYOUT_INSTANCE);
-    uint64_t base = canonical(PSNAP_GROUP_STACK, thread % instances, 0);
+    uint64_t base = canonical(PSNAP_GROUP_STACK, thread % INSTANCES, 0);
 
     low = frame > half && low < frame - half ? frame - half : low;
     high = high > frame + half ? frame + half : high;
@@ -178,6 +213,10 @@ bool psnap_rebase_add_allocation(struct psnap_rebase *rebase, uint64_t address, 
         return true; /* on the heap, or a place that was used before */
     if (high - low > PSNAP_LAYOUT_WINDOW / 4)
         return true;
+    if (rebase->next_mmap + (high - low) > canonical(PSNAP_GROUP_MMAP, 0, HALF)) {
+        rebase->next_mmap = canonical(PSNAP_GROUP_MMAP, 0, 0); /* used up: again from the start */
+        range.delta = rebase->next_mmap - low;
+    }
     rebase->next_mmap += high - low;
     return add(rebase, range);
 }
@@ -186,7 +225,7 @@ bool psnap_rebase_add_local(struct psnap_rebase *rebase, uint64_t anchor, uint64
                             uint64_t high)
 {
     const uint64_t half = PSNAP_LAYOUT_INSTANCE / 2;
-    uint64_t base = rebase->next_other + half;
+    uint64_t base;
     size_t at = search(rebase, anchor);
 
     if (low >= high || (at < rebase->count && rebase->ranges[at].low <= anchor))
@@ -194,13 +233,14 @@ bool psnap_rebase_add_local(struct psnap_rebase *rebase, uint64_t anchor, uint64
     low = low < anchor - half ? anchor - half : low;
     high = high > anchor + half ? anchor + half : high;
     clip(rebase, anchor, &low, &high);
-    rebase->next_other += PSNAP_LAYOUT_INSTANCE;
+    base = take_other(rebase, PSNAP_LAYOUT_INSTANCE) + half;
     return add(rebase, (struct psnap_range){low, high, base - anchor});
 }
 
 /* One line of /proc/PID/maps. */
 struct mapping {
     uint64_t low, high;
+    char permissions[8];
     char path[256];
 };
 
@@ -212,8 +252,8 @@ static bool next_mapping(FILE *maps, struct mapping *mapping)
     if (!fgets(line, sizeof line, maps))
         return false;
     mapping->path[0] = '\0';
-    if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*s %*s %*s %*s %n", &mapping->low, &mapping->high,
-               &at) < 2)
+    if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s %*s %*s %*s %n", &mapping->low, &mapping->high,
+               mapping->permissions, &at) < 3)
         return false;
     if (at > 0) {
         snprintf(mapping->path, sizeof mapping->path, "%.255s", line + at);
@@ -222,49 +262,55 @@ static bool next_mapping(FILE *maps, struct mapping *mapping)
     return true;
 }
 
+/* Remembers the file that is mapped from `lowest` on; NULL when out of memory. */
+static struct psnap_rebase_file *new_file(struct psnap_rebase *rebase,
+                                          const struct mapping *mapping, uint64_t lowest)
+{
+    struct psnap_rebase_file *files =
+        realloc(rebase->files, (rebase->file_count + 1) * sizeof *files);
+
+    if (!files)
+        return NULL;
+    rebase->files = files;
+    files += rebase->file_count;
+    *files = (struct psnap_rebase_file){.low = lowest};
+    memcpy(files->path, mapping->path, sizeof files->path);
+    return files;
+}
+
 /* A file's mappings keep their distances: image k from the lowest of them. */
 static bool add_file(struct psnap_rebase *rebase, const struct mapping *mapping, uint64_t lowest)
 {
-    uint64_t base;
+    struct psnap_rebase_file *file;
     size_t i = 0;
 
-    while (i < rebase->path_count &&
-           (strcmp(rebase->paths[i], mapping->path) != 0 || rebase->path_low[i] > mapping->low))
+    while (i < rebase->file_count && (strcmp(rebase->files[i].path, mapping->path) != 0 ||
+                                      rebase->files[i].low > mapping->low ||
+                                      mapping->high - rebase->files[i].low > PSNAP_LAYOUT_INSTANCE))
         i++;
-    if (i == rebase->path_count) {
-        char(*paths)[256] = realloc(rebase->paths, (i + 1) * sizeof *paths);
-        if (!paths)
+    if (i == rebase->file_count) {
+        if (mapping->high - lowest > PSNAP_LAYOUT_INSTANCE)
+            lowest = mapping->low;
+        file = new_file(rebase, mapping, lowest);
+        if (!file)
             return false;
-        rebase->paths = paths;
-        uint64_t *low = realloc(rebase->path_low, (i + 1) * sizeof *low);
-        if (!low)
-            return false;
-        rebase->path_low = low;
-        uint32_t *image = realloc(rebase->path_image, (i + 1) * sizeof *image);
-        if (!image)
-            return false;
-        rebase->path_image = image;
-        memcpy(paths[i], mapping->path, sizeof *paths);
-        low[i] = lowest;
-        image[i] = rebase->images++;
-        rebase->path_count++;
+        if (mapping->high - lowest > PSNAP_LAYOUT_INSTANCE ||
+            !take_image(rebase, PSNAP_LAYOUT_INSTANCE, &file->base))
+            return add_other(rebase, mapping->low, mapping->high);
+        rebase->file_count++;
     }
-    base = canonical(PSNAP_GROUP_IMAGE, rebase->path_image[i], 0);
-    return add(rebase,
-               (struct psnap_range){mapping->low, mapping->high, base - rebase->path_low[i]});
+    file = &rebase->files[i];
+    return add(rebase, (struct psnap_range){mapping->low, mapping->high, file->base - file->low});
 }
 
-/* Anonymous memory grows downwards, so its end is what stays: offsets are kept from there. */
-static bool add_other(struct psnap_rebase *rebase, uint64_t low, uint64_t high)
+static bool is_reserved(const struct mapping *mapping)
 {
-    const uint64_t unit = UINT64_C(1) << 30;
-    uint64_t end = rebase->next_other + (high - low + 2 * unit - 1) / unit * unit;
-
-    rebase->next_other = end;
-    return add(rebase, (struct psnap_range){low, high, end - high});
+    return !mapping->path[0] && !strncmp(mapping->permissions, "---", 3);
 }
 
-static bool look_up(struct psnap_rebase *rebase, uint64_t address)
+/* The program's mapping that holds `address`, with the lowest address of its file. Anonymous
+ * memory may grow into what is reserved behind it (an arena of malloc): both are one. */
+static bool find_mapping(pid_t program, uint64_t address, struct mapping *found, uint64_t *lowest)
 {
     struct mapping mapping = {0}, first = {0};
     uint64_t previous_high = 0;
@@ -272,33 +318,57 @@ static bool look_up(struct psnap_rebase *rebase, uint64_t address)
     char name[64];
     FILE *maps;
 
-    snprintf(name, sizeof name, "/proc/%ld/maps", (long)rebase->program);
+    snprintf(name, sizeof name, "/proc/%ld/maps", (long)program);
     maps = fopen(name, "re");
-    while (maps && !is_found && next_mapping(maps, &mapping)) {
+    while (maps && next_mapping(maps, &mapping)) {
         bool is_bss = !mapping.path[0] && first.path[0] == '/' && mapping.low == previous_high;
+        if (is_found) {
+            if (found->path[0] || !is_reserved(&mapping) || mapping.low != found->high)
+                break;
+            found->high = mapping.high;
+            continue;
+        }
         if (strcmp(mapping.path, first.path) != 0 && !is_bss)
             first = mapping;
         else if (is_bss)
             memcpy(mapping.path, first.path, sizeof mapping.path);
         previous_high = mapping.high;
         is_found = address >= mapping.low && address < mapping.high;
+        *found = mapping;
+        *lowest = first.low;
     }
     if (maps)
         fclose(maps);
-    if (!is_found) {
-        mapping.low = address / UNKNOWN_BLOCK * UNKNOWN_BLOCK;
-        mapping.high = mapping.low + UNKNOWN_BLOCK;
-        mapping.path[0] = '\0';
+    return is_found;
+}
+
+static bool look_up(struct psnap_rebase *rebase, uint64_t address)
+{
+    const uint64_t part = UINT64_C(1) << 30;
+    struct mapping mapping;
+    uint64_t lowest = 0;
+
+    if (!find_mapping(rebase->program, address, &mapping, &lowest)) {
+        mapping = (struct mapping){.low = address / UNKNOWN_BLOCK * UNKNOWN_BLOCK};
+        mapping.high =
+            mapping.low > UINT64_MAX - UNKNOWN_BLOCK ? UINT64_MAX : mapping.low + UNKNOWN_BLOCK;
+    }
+    if (mapping.high - mapping.low > HALF / 4) { /* reserved, not used: a part will do */
+        mapping.low += (address - mapping.low) / part * part;
+        mapping.high = mapping.low + part;
     }
     clip(rebase, address, &mapping.low, &mapping.high);
-    return mapping.path[0] == '/' ? add_file(rebase, &mapping, first.low)
+    return mapping.path[0] == '/' ? add_file(rebase, &mapping, lowest)
                                   : add_other(rebase, mapping.low, mapping.high);
 }
 
 const struct psnap_range *psnap_rebase_find(struct psnap_rebase *rebase, uint64_t address)
 {
-    size_t at = search(rebase, address);
+    size_t at;
 
+    if (address == UINT64_MAX)
+        address--; /* no range has a last byte there */
+    at = search(rebase, address);
     if (at == rebase->count || rebase->ranges[at].low > address) {
         if (!look_up(rebase, address))
             return NULL;

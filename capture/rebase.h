@@ -17,6 +17,12 @@ struct psnap_range {
     uint64_t low, high, delta;
 };
 
+/* A file that was found mapped: its addresses from `low` on have their places from `base` on. */
+struct psnap_rebase_file {
+    uint64_t low, base;
+    char path[256];
+};
+
 struct psnap_rebase {
     struct psnap_range *ranges; /* sorted, disjoint */
     size_t count, room;
@@ -25,10 +31,8 @@ struct psnap_rebase {
     uint32_t images;
     pid_t program;
     uint32_t generation; /* goes up when a range changes that may have been used */
-    char (*paths)[256];  /* of images found by looking, with their first addresses */
-    uint64_t *path_low;
-    uint32_t *path_image;
-    size_t path_count;
+    struct psnap_rebase_file *files;
+    size_t file_count;
 };
 
 void psnap_rebase_init(struct psnap_rebase *rebase);
