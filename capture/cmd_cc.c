@@ -175,6 +175,7 @@ static int compile(int argc, char **argv, const char *compiler)
 {
     char self[PATH_MAX], pass[PATH_MAX + 64], runtime[PATH_MAX + 64], plugin[PATH_MAX + 96];
     struct request request = understand(argc, argv);
+    struct psnap_error error = {0};
     const char **command = calloc((size_t)argc + 16, sizeof *command);
     int n = 0, first = 1;
 
@@ -224,7 +225,8 @@ static int compile(int argc, char **argv, const char *compiler)
     command[n] = NULL;
     psnap_cmd_restore_sigpipe();
     execvp(compiler, (char **)(uintptr_t)command);
-    fprintf(stderr, "psnap %s: cannot run '%s': %s\n", argv[0], compiler, strerror(errno));
+    psnap_error_system(&error, errno, "cannot run '%s'", compiler);
+    psnap_cmd_fail(argv[0], &error);
     free(command);
     return PSNAP_EXIT_FAILED;
 }

@@ -37,6 +37,24 @@ static void arrange_signals(void)
     sigaction(SIGHUP, &forward, NULL);
 }
 
+/* The file that execvp will run, for its build id: the program may have ended before we could ask
+ * the system what it was. */
+static void find_program(const char *name, char *path, size_t size)
+{
+    const char *folders = getenv("PATH");
+
+    snprintf(path, size, "%s", name);
+    if (strchr(name, '/'))
+        return;
+    for (folders = folders ? folders : "/usr/bin:/bin"; *folders;) {
+        size_t length = strcspn(folders, ":");
+        snprintf(path, size, "%.*s%s%s", (int)length, folders, length ? "/" : "", name);
+        if (access(path, X_OK) == 0)
+            return;
+        folders += length + (folders[length] == ':');
+    }
+}
+
 /* Starts the program; *failure is the errno of an exec that failed. */
 static pid_t start(char **argv, const char *session, int *failure)
 {
@@ -110,7 +128,8 @@ static int record(struct psnap_recording *recording, char **argv, bool is_verbos
     }
     pid = start(argv, psnap_capture_path(capture), &failure);
     if (pid < 0) {
-        fprintf(stderr, "psnap record: cannot run '%s': %s\n", argv[0], strerror(failure));
+        psnap_error_system(&error, failure, "cannot run '%s'", argv[0]);
+        psnap_cmd_fail("record", &error);
         psnap_recording_release(recording);
         psnap_source_free(capture);
         return failure == ENOENT ? 127 : 126;
@@ -118,9 +137,9 @@ static int record(struct psnap_recording *recording, char **argv, bool is_verbos
     child_pid = pid;
     arrange_signals();
     {
-        char path[64];
+        char path[4096];
         enum psnap_status status = psnap_capture_watch(capture, pid, &error);
-        snprintf(path, sizeof path, "/proc/%ld/exe", (long)pid);
+        find_program(argv[0], path, sizeof path);
         if (!status)
             status =
                 psnap_recording_describe(capture->program, (const char *const *)argv, path, &error);

@@ -151,9 +151,9 @@ bool psnap_recording_complain(const struct psnap_recording *recording,
                 command, report.threads_lost);
     if (report.unrecorded)
         fprintf(stderr,
-                "psnap %s: %" PRIu32 " further processes (forked or started by the program) "
-                "were not recorded\n",
-                command, report.unrecorded);
+                "psnap %s: %" PRIu32 " further process%s (forked or started by the program) "
+                "not recorded\n",
+                command, report.unrecorded, report.unrecorded == 1 ? "" : "es");
     return !report.modules || report.is_abandoned || report.threads_lost;
 }
 

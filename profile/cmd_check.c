@@ -3,28 +3,23 @@
  * psnap check: reads profiles with all the checks that reading makes, and says
  * for each whether it is sound, or where it is not.
  */
-#include <errno.h>
 #include <string.h>
 
 #include "formats/base/cmd.h"
 #include "profile/profile.h"
+#include "replay/cmd_input.h"
 
 /* Prints the verdict; whether it was good. */
 static bool check(const char *path)
 {
     const bool is_stdin = !strcmp(path, "-");
-    FILE *file = is_stdin ? stdin : fopen(path, "rbe");
     const char *name = is_stdin ? "stdin" : path;
-    struct psnap_profile *profile = NULL;
     struct psnap_profile_totals totals;
     struct psnap_error error;
+    struct psnap_profile *profile = psnap_input_read_profile(path, &error);
     char text[1024], digits[32];
     bool good;
 
-    if (file)
-        profile = psnap_profile_read(file, name, &error);
-    else
-        psnap_error_set(&error, PSNAP_ERROR_IO, "cannot open '%s': %s", path, strerror(errno));
     if (profile) {
         psnap_profile_totals(profile, &totals);
         printf("%s: ok: model %s, %u loops, %s accesses\n", name, profile->model,
@@ -34,8 +29,6 @@ static bool check(const char *path)
     }
     good = profile != NULL;
     psnap_profile_free(profile);
-    if (file && !is_stdin)
-        fclose(file);
     return good;
 }
 

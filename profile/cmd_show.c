@@ -4,7 +4,6 @@
  * loops with their share of the accesses, their working set and the strides
  * that dominate; with --loop one loop's regions. --json has the same fields.
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +12,7 @@
 #include "formats/base/json.h"
 #include "formats/base/layout.h"
 #include "profile/profile.h"
+#include "replay/cmd_input.h"
 #include "profile/yaml_keys.h"
 
 struct request {
@@ -398,7 +398,6 @@ int psnap_cmd_show(int argc, char **argv)
         options};
     struct psnap_profile *profile = NULL;
     struct psnap_error error;
-    FILE *file;
     int status;
     const int operands = psnap_options_parse(argc, argv, &usage, false, &status);
 
@@ -407,14 +406,7 @@ int psnap_cmd_show(int argc, char **argv)
     if (operands != 1)
         return psnap_cmd_usage("show", "one profile, please");
     request.path = argv[1];
-    file = strcmp(request.path, "-") != 0 ? fopen(request.path, "rbe") : stdin;
-    if (file)
-        profile = psnap_profile_read(file, file == stdin ? "stdin" : request.path, &error);
-    else
-        psnap_error_set(&error, PSNAP_ERROR_IO, "cannot open '%s': %s", request.path,
-                        strerror(errno));
-    if (file && file != stdin)
-        fclose(file);
+    profile = psnap_input_read_profile(request.path, &error);
     if (!profile)
         return psnap_cmd_fail("show", &error);
     status = show(&request, profile);

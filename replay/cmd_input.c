@@ -28,11 +28,39 @@ bool psnap_input_is_profile(FILE *file)
     return strchr("p#-%\"'{", first) != NULL;
 }
 
+/* Reads what should be a profile from an open file. */
+static struct psnap_profile *read_profile(FILE *file, const char *name, struct psnap_error *error)
+{
+    if (!psnap_input_is_profile(file) && !feof(file)) {
+        psnap_error_set(error, PSNAP_ERROR_VALUE,
+                        "no profile but perhaps a trace; 'psnap profile' makes a profile of one");
+        psnap_error_at(error, name, 0, 0);
+        return NULL;
+    }
+    return psnap_profile_read(file, name, error);
+}
+
+struct psnap_profile *psnap_input_read_profile(const char *path, struct psnap_error *error)
+{
+    const bool is_stdin = !strcmp(path, "-");
+    FILE *file = is_stdin ? stdin : fopen(path, "rbe");
+    struct psnap_profile *profile;
+
+    if (!file) {
+        psnap_error_system(error, errno, "cannot open '%s'", path);
+        return NULL;
+    }
+    profile = read_profile(file, is_stdin ? "stdin" : path, error);
+    if (!is_stdin)
+        fclose(file);
+    return profile;
+}
+
 static struct psnap_source *open_profile(FILE *file, const char *name,
                                          const struct psnap_input_options *options,
                                          uint64_t *accesses, struct psnap_error *error)
 {
-    struct psnap_profile *profile = psnap_profile_read(file, name, error);
+    struct psnap_profile *profile = read_profile(file, name, error);
     struct psnap_source *source = profile ? psnap_replay_new(profile, options->seed, error) : NULL;
 
     if (profile) {

@@ -26,6 +26,12 @@ struct psnap_input_options {
 /* Whether an open input begins as a profile does, and no trace; its first byte is put back. */
 bool psnap_input_is_profile(FILE *file);
 
+struct psnap_profile;
+
+/* The profile at `path` ("-" is standard input); a trace there is an error that says what to do.
+ * NULL on failure, with `error` filled. The caller frees it. */
+struct psnap_profile *psnap_input_read_profile(const char *path, struct psnap_error *error);
+
 /* `options` NULL means PSNAP_INPUT_DEFAULTS. NULL on failure, with `error` filled. */
 struct psnap_source *psnap_input_open(const char *path, const struct psnap_input_options *options,
                                       struct psnap_error *error);
