@@ -21,6 +21,8 @@ struct psnap_capture_report {
     uint32_t threads;      /* threads recorded */
     uint32_t unrecorded;   /* further processes: forked, exec'd, started by the program */
     uint32_t threads_lost; /* threads that found no free ring: their accesses are missing */
+    uint32_t copies; /* further copies of the runtime (shared libraries under a program that is
+                        not instrumented): what their modules did is missing */
     uint32_t is_abandoned; /* the program could not reach the collector: accesses are missing */
     pid_t program;         /* the process that was recorded, 0 when none was */
 };

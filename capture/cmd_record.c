@@ -124,7 +124,7 @@ static int record(struct psnap_recording *recording, char **argv, bool is_verbos
         return lost(&error);
     if (psnap_recording_open(recording, argv[0], &error)) {
         psnap_source_free(capture);
-        return error.code == PSNAP_ERROR_USAGE ? psnap_cmd_fail("record", &error) : lost(&error);
+        return lost(&error);
     }
     pid = start(argv, psnap_capture_path(capture), &failure);
     if (pid < 0) {
@@ -188,10 +188,12 @@ int psnap_cmd_record(int argc, char **argv)
     };
     int status, operands = psnap_options_parse(argc, argv, &usage, true, &status);
 
-    if (operands < 0)
-        return status;
-    if (operands == 0)
-        return psnap_cmd_usage("record", "which program?");
+    if (operands < 0) /* 2 could be the program's own */
+        return status ? PSNAP_EXIT_LOST : PSNAP_EXIT_DONE;
+    if (operands == 0) {
+        psnap_cmd_usage("record", "which program?");
+        return PSNAP_EXIT_LOST;
+    }
     argv[1 + operands] = NULL;
     return record(&recording, argv + 1, is_verbose);
 }

@@ -139,6 +139,15 @@ bool psnap_recording_complain(const struct psnap_recording *recording,
                 "psnap %s: the program is not instrumented, nothing was recorded; compile and "
                 "link it with 'psnap cc' or 'psnap c++' (CC=\"psnap cc\" under make)\n",
                 command);
+    if (report.modules && !report.threads)
+        fprintf(stderr, "psnap %s: no instrumented code has run, the profile is empty\n", command);
+    if (report.copies)
+        fprintf(stderr,
+                "psnap %s: %" PRIu32 " instrumented shared librar%s not recorded: only one is, "
+                "unless the program is instrumented itself\n",
+                command, report.copies, report.copies == 1 ? "y" : "ies");
+    if (report.threads > UINT16_MAX)
+        fprintf(stderr, "psnap %s: threads from %u on share one number\n", command, UINT16_MAX);
     if (report.is_abandoned)
         fprintf(stderr,
                 "psnap %s: the program could not reach the collector, accesses are "
@@ -154,7 +163,8 @@ bool psnap_recording_complain(const struct psnap_recording *recording,
                 "psnap %s: %" PRIu32 " further process%s (forked or started by the program) "
                 "not recorded\n",
                 command, report.unrecorded, report.unrecorded == 1 ? "" : "es");
-    return !report.modules || report.is_abandoned || report.threads_lost;
+    return !report.modules || !report.threads || report.copies || report.is_abandoned ||
+           report.threads_lost;
 }
 
 /* The GNU build id note of an ELF file as hex, "" when there is none. */

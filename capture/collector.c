@@ -111,7 +111,29 @@ static enum psnap_status read_control(struct capture *self, struct psnap_error *
     return status;
 }
 
-/* Points the decoder at a chunk of ring `index`, whose first chunk brings its stack. */
+/* The stacks of all threads that have begun: one may read what lies on another's. */
+static bool learn_threads(struct capture *self)
+{
+    struct psnap_decoder *decoder = &self->decoder;
+
+    for (uint32_t i = 1; i < PSNAP_RINGS; i++) {
+        const struct psnap_ring *ring = &self->session->rings[i];
+        uint32_t state = __atomic_load_n(&ring->state, __ATOMIC_ACQUIRE);
+        if ((state != PSNAP_RING_ACTIVE && state != PSNAP_RING_FINISHED) ||
+            self->known_threads[i] == ring->thread + 1)
+            continue;
+        self->known_threads[i] = ring->thread + 1;
+        if (!psnap_rebase_add_stack(&decoder->rebase, ring->thread, ring->frame, ring->stack_low,
+                                    ring->stack_high) ||
+            !psnap_rebase_add_local(&decoder->rebase, ring->local, ring->local_low,
+                                    ring->local_high))
+            return false;
+        psnap_decoder_forget_ranges(decoder);
+    }
+    return true;
+}
+
+/* Points the decoder at a chunk of ring `index`. */
 static enum psnap_status open_chunk(struct capture *self, uint32_t index, uint64_t words,
                                     struct psnap_error *error)
 {
@@ -121,19 +143,10 @@ static enum psnap_status open_chunk(struct capture *self, uint32_t index, uint64
 
     if (status)
         return status;
-    if (self->known_threads[index] != ring->thread + 1) {
-        self->known_threads[index] = ring->thread + 1;
-        if (!psnap_rebase_add_stack(&decoder->rebase, ring->thread, ring->frame, ring->stack_low,
-                                    ring->stack_high) ||
-            !psnap_rebase_add_local(&decoder->rebase, ring->local, ring->local_low,
-                                    ring->local_high))
-            return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for a stack");
-        decoder->generation = decoder->rebase.generation - 1; /* forget at the next event */
-        for (uint32_t i = 0; i < decoder->tables.ref_count; i++)
-            decoder->tables.refs[i].span = 0;
-    }
+    if (!learn_threads(self))
+        return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for a stack");
     self->ring = index;
-    decoder->thread = (uint16_t)ring->thread;
+    decoder->thread = (uint16_t)(ring->thread < UINT16_MAX ? ring->thread : UINT16_MAX);
     decoder->at = words_of(self, index, ring->consumed);
     decoder->end = decoder->at + words;
     return PSNAP_OK;
@@ -412,6 +425,7 @@ struct psnap_capture_report psnap_capture_report(const struct psnap_source *capt
         .threads = session->next_thread,
         .unrecorded = session->unrecorded,
         .threads_lost = session->threads_lost,
+        .copies = session->copies,
         .is_abandoned = session->abandoned,
         .program = (pid_t)session->program_pid,
     };

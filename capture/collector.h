@@ -46,6 +46,9 @@ struct psnap_decoder {
 ssize_t psnap_decode(struct psnap_decoder *decoder, struct psnap_access *block, size_t capacity,
                      struct psnap_run *run, struct psnap_error *error);
 
+/* Called after the rebase has changed: what references remember of it may be wrong now. */
+void psnap_decoder_forget_ranges(struct psnap_decoder *decoder);
+
 /* One event record of the control ring; returns its length in words, 0 on failure. */
 uint64_t psnap_decode_control(struct psnap_decoder *decoder, const uint64_t *at,
                               const uint64_t *end, struct psnap_error *error);

@@ -39,7 +39,7 @@ static bool refresh(struct psnap_decoder *decoder, struct psnap_capture_ref *ref
 }
 
 /* Ranges have changed: what refs remember of them may be wrong. */
-static void forget_ranges(struct psnap_decoder *decoder)
+void psnap_decoder_forget_ranges(struct psnap_decoder *decoder)
 {
     if (decoder->generation == decoder->rebase.generation)
         return;
@@ -196,7 +196,7 @@ static enum psnap_status allocation(struct psnap_decoder *decoder, const uint64_
 
     if (!psnap_rebase_add_allocation(&decoder->rebase, words[1], words[2]))
         return no_memory(error);
-    forget_ranges(decoder);
+    psnap_decoder_forget_ranges(decoder);
     range = psnap_rebase_find(&decoder->rebase, words[1]);
     if (!range)
         return no_memory(error);
@@ -409,6 +409,9 @@ uint64_t psnap_decode_control(struct psnap_decoder *decoder, const uint64_t *at,
     } else if (*at == PSNAP_EVENT_GLOBALS && left >= 2 && at[1] <= left - 2) {
         words = 2 + at[1];
         is_done = add_globals(decoder, at + 2, at[1]);
+    } else if (*at == PSNAP_EVENT_ALLOC && left >= 4) {
+        words = 4; /* its name comes with the thread's records */
+        is_done = psnap_rebase_add_allocation(&decoder->rebase, at[1], at[2]);
     } else if (*at == PSNAP_EVENT_MODULE && left >= 5) {
         if (psnap_capture_tables_finish(&decoder->tables, at + 1, error))
             return 0;
@@ -422,6 +425,6 @@ uint64_t psnap_decode_control(struct psnap_decoder *decoder, const uint64_t *at,
         no_memory(error);
         return 0;
     }
-    forget_ranges(decoder);
+    psnap_decoder_forget_ranges(decoder);
     return words;
 }

@@ -5,13 +5,12 @@
  *   images   announced with each module: the program itself is image 0
  *   heap     from its first address, announced at the start
  *   stacks   a thread's first instrumented frame is offset 0
- *   mmap     an allocation of LARGE bytes or more that is not in one of these
- *            is a mapping of its own: they follow each other in the order of
- *            allocation, page offsets kept (the kernel aligns large ones to
- *            huge pages, which address randomisation shifts against the rest)
- *   locals   thread-local variables outside of stacks, anchored at one of ours
- *   others   (small allocations of threads' arenas, what libraries map) are looked
- *            up in /proc/PID/maps when first touched
+ *   mmap     an allocation of PSNAP_LARGE_BYTES or more, or at the start of a page,
+ *            that is not in one of these is a mapping of its own: they follow
+ *            each other in the order of allocation, page offsets kept (the kernel aligns large ones
+ * to huge pages, which address randomisation shifts against the rest) locals   thread-local
+ * variables outside of stacks, anchored at one of ours others   (small allocations of threads'
+ * arenas, what libraries map) are looked up in /proc/PID/maps when first touched
  *
  * The same range allocated again keeps its canonical place, as caches see it.
  */
@@ -22,9 +21,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/base/capture_abi.h"
 #include "formats/base/layout.h"
 
-enum { PAGE = 4096, LARGE = 128 * 1024, UNKNOWN_BLOCK = 2 << 20 };
+enum { PAGE = 4096, UNKNOWN_BLOCK = 2 << 20 };
 #define HALF (PSNAP_LAYOUT_WINDOW / 2)
 #define INSTANCES (PSNAP_LAYOUT_WINDOW / PSNAP_LAYOUT_INSTANCE)
 
@@ -207,7 +207,7 @@ bool psnap_rebase_add_allocation(struct psnap_rebase *rebase, uint64_t address, 
     size_t at = search(rebase, low);
     struct psnap_range range = {low, high, rebase->next_mmap - low};
 
-    if (size_bytes < LARGE || high < low)
+    if ((size_bytes < PSNAP_LARGE_BYTES && address % PAGE != 0) || high < low)
         return true;
     if (at < rebase->count && rebase->ranges[at].low <= low && rebase->ranges[at].high >= high)
         return true; /* on the heap, or a place that was used before */

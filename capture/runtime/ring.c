@@ -247,9 +247,10 @@ struct psnap_ring *psnap_rt_attach(uint64_t frame)
         open_chunk(ring);
         __atomic_store_n(&ring->state, PSNAP_RING_ACTIVE, __ATOMIC_RELEASE);
     } else {
+        ring = scratch_ring();
+        ring->thread = wanted; /* lost: not to be tried again */
         if (wanted)
             __atomic_fetch_add(&session->threads_lost, 1, __ATOMIC_RELAXED);
-        ring = scratch_ring();
     }
     pthread_once(&thread_end_once, make_thread_end);
     pthread_setspecific(thread_end, ring);
@@ -260,6 +261,36 @@ struct psnap_ring *psnap_rt_attach(uint64_t frame)
 static bool is_scratch(const struct psnap_ring *ring)
 {
     return ring->limit == ring->data + SCRATCH_WORDS;
+}
+
+static void leave_scratch(struct psnap_ring *ring)
+{
+    __psnap_ring = &empty_ring;
+    if (ring != &last_resort.ring)
+        munmap(ring, sizeof(struct scratch));
+}
+
+struct psnap_ring *psnap_rt_set_aside(void)
+{
+    struct psnap_ring *ring = __psnap_ring;
+
+    last_resort.ring.data = last_resort.words;
+    last_resort.ring.thread = 1;
+    last_resort.ring.limit = last_resort.words + SCRATCH_WORDS;
+    last_resort.ring.cursor = last_resort.words;
+    __psnap_ring = &last_resort.ring;
+    return ring;
+}
+
+void psnap_rt_go_on(struct psnap_ring *ring)
+{
+    __psnap_ring = ring;
+}
+
+void psnap_rt_forked(void)
+{
+    __atomic_fetch_add(&psnap_rt_session->unrecorded, 1, __ATOMIC_RELAXED);
+    psnap_rt_stop();
 }
 
 /* Takes room as instrumented code does (capture/pass/pass.cpp): so that a handler that comes
@@ -295,8 +326,12 @@ static uint64_t *reserve(uint64_t words, uint64_t frame, const sigset_t *signals
             return room;
         if (ring == &empty_ring)
             psnap_rt_attach(frame);
+        else if (is_scratch(ring) && psnap_rt_is_recording() && !ring->thread)
+            leave_scratch(ring); /* it ran before the first module was announced */
         else if (is_scratch(ring))
             ring->cursor = ring->data;
+        else if (psnap_rt_is_recording() && (uint32_t)getpid() != psnap_rt_session->program_pid)
+            psnap_rt_forked(); /* by a system call that no handler saw */
         else if (!psnap_rt_is_recording() || !renew_chunk(ring, signals))
             psnap_rt_stop();
     }
@@ -322,6 +357,7 @@ void __psnap_allocated(const void *address, uint64_t size_bytes, const unsigned 
 
     if (!psnap_rt_is_recording() || !address || address == MAP_FAILED)
         return;
+    psnap_rt_announce((uint64_t)address, size_bytes);
     room = claim(__psnap_ring, 4);
     if (!room)
         room = __psnap_reserve(4);

@@ -36,7 +36,15 @@ struct psnap_ring *psnap_rt_attach(uint64_t frame);
 uint64_t *psnap_rt_room(struct psnap_ring *ring, uint64_t words);
 void psnap_rt_publish(struct psnap_ring *ring, uint64_t *end);
 void psnap_rt_ring_doorbell(void);
-void psnap_rt_stop(void); /* from now on nothing is recorded */
+void psnap_rt_stop(void);   /* from now on nothing is recorded */
+void psnap_rt_forked(void); /* this is a child: likewise, and it is counted */
+/* While a module is announced this thread's records go nowhere: the code that makes them (a malloc
+ * of the program's own, say) may be of a module that is not announced yet. */
+struct psnap_ring *psnap_rt_set_aside(void);
+void psnap_rt_go_on(struct psnap_ring *ring);
+
+/* session.c: large allocations get their places before any thread's accesses to them are read. */
+void psnap_rt_announce(uint64_t address, uint64_t size_bytes);
 bool psnap_rt_collector_alive(void);
 
 /* maps.c: the mapping of this process that holds `address`; the address alone when unknown. */

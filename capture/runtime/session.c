@@ -14,6 +14,7 @@
 #include <link.h>
 #include <linux/futex.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -23,7 +24,7 @@
 #include <unistd.h>
 
 static pthread_mutex_t control_lock = PTHREAD_MUTEX_INITIALIZER;
-static bool has_begun;
+static bool has_begun, is_launched;
 
 /* Room in the control ring; the session is dropped when the collector has died. */
 static uint64_t *control_room(uint64_t words)
@@ -110,12 +111,44 @@ static int send_image(struct dl_phdr_info *info, size_t size, void *unused)
     return 0;
 }
 
+/* The control ring is this thread's alone, and no signal handler comes in between. */
+static struct psnap_ring *enter_control(sigset_t *signals)
+{
+    sigset_t all;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, signals);
+    pthread_mutex_lock(&control_lock);
+    return psnap_rt_set_aside();
+}
+
+static void leave_control(struct psnap_ring *ring, const sigset_t *signals)
+{
+    psnap_rt_go_on(ring);
+    pthread_mutex_unlock(&control_lock);
+    pthread_sigmask(SIG_SETMASK, signals, NULL);
+}
+
+void psnap_rt_announce(uint64_t address, uint64_t size_bytes)
+{
+    const uint64_t allocation[] = {address, size_bytes, 0};
+
+    if (size_bytes < PSNAP_LARGE_BYTES && address % 4096 != 0)
+        return;
+    if ((uint32_t)getpid() != psnap_rt_session->program_pid) {
+        psnap_rt_forked();
+        return;
+    }
+    sigset_t signals;
+    struct psnap_ring *mine = enter_control(&signals);
+    send_words(PSNAP_EVENT_ALLOC, allocation, 3);
+    leave_control(mine, &signals);
+}
+
 static void forked(void)
 {
-    if (psnap_rt_is_recording()) {
-        __atomic_fetch_add(&psnap_rt_session->unrecorded, 1, __ATOMIC_RELAXED);
-        psnap_rt_stop();
-    }
+    if (psnap_rt_is_recording())
+        psnap_rt_forked();
 }
 
 static struct psnap_session *open_session(const char *path)
@@ -138,20 +171,22 @@ static struct psnap_session *open_session(const char *path)
     }
     if (!__atomic_compare_exchange_n(&session->program_pid, &nobody, (uint32_t)getpid(), false,
                                      __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
-        __atomic_fetch_add(&session->unrecorded, 1, __ATOMIC_RELAXED);
+        uint32_t *missed = nobody == (uint32_t)getpid() ? &session->copies : &session->unrecorded;
+        __atomic_fetch_add(missed, 1, __ATOMIC_RELAXED);
         munmap(session, PSNAP_SESSION_BYTES);
         return NULL;
     }
     return session;
 }
 
-/* Exit handler under PSNAP_OUT: the profile is there when the program is gone. */
-static void wait_for_collector(void)
+/* Under PSNAP_OUT the profile is there when the program is gone. The last destructor: what the
+ * others do is still recorded. */
+__attribute__((destructor(101))) static void wait_for_collector(void)
 {
     struct psnap_session *session = psnap_rt_session;
     const struct timespec patience = {.tv_nsec = 100 * 1000 * 1000};
 
-    if (!psnap_rt_is_recording())
+    if (!is_launched || !psnap_rt_is_recording())
         return;
     __atomic_store_n(&session->closing, 1, __ATOMIC_SEQ_CST);
     psnap_rt_ring_doorbell();
@@ -171,8 +206,7 @@ static void begin(const char *command)
         psnap_rt_session = open_session(path);
     else if (output && *output) {
         psnap_rt_session = psnap_rt_launch(command, output);
-        if (psnap_rt_session)
-            atexit(wait_for_collector);
+        is_launched = psnap_rt_session != NULL;
     }
     if (!psnap_rt_session)
         return;
@@ -193,7 +227,8 @@ void __psnap_register(const struct psnap_module *module)
                                     module->piece_count, module->site_count};
     int saved_errno = errno;
 
-    pthread_mutex_lock(&control_lock);
+    sigset_t signals;
+    struct psnap_ring *mine = enter_control(&signals);
     if (!has_begun)
         begin(module->command);
     if (psnap_rt_is_recording()) {
@@ -203,6 +238,6 @@ void __psnap_register(const struct psnap_module *module)
         send_words(PSNAP_EVENT_MODULE, description, 4);
         psnap_rt_ring_doorbell();
     }
-    pthread_mutex_unlock(&control_lock);
+    leave_control(mine, &signals);
     errno = saved_errno;
 }

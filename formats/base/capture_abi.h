@@ -44,8 +44,9 @@ enum {
     PSNAP_CHUNK_WORDS = 16384,
     PSNAP_RING_CHUNKS = 8,
     PSNAP_RING_CHUNKS_LOW = 4,
-    PSNAP_RINGS = 128,           /* ring 0 is the control ring */
-    PSNAP_RECORD_WORDS_MAX = 512 /* no record is longer, but for DATA and GLOBALS */
+    PSNAP_RINGS = 512,              /* ring 0 is the control ring */
+    PSNAP_LARGE_BYTES = 128 * 1024, /* allocations from here on may be mappings of their own */
+    PSNAP_RECORD_WORDS_MAX = 512    /* no record is longer, but for DATA and GLOBALS */
 };
 
 enum psnap_capture_operation {
@@ -152,6 +153,7 @@ struct psnap_session {
     uint32_t closed;       /* futex, collector: 1 when its files are written, or it failed */
     uint32_t unrecorded;   /* processes that found the session taken (fork, exec, children) */
     uint32_t threads_lost; /* threads that found no free ring */
+    uint32_t copies;       /* further copies of the runtime in the process, not recorded */
     uint32_t abandoned;    /* the program gave the collector up for dead */
     struct psnap_ring rings[PSNAP_RINGS];
 };
