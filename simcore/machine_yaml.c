@@ -147,6 +147,17 @@ static enum psnap_status read_levels(const struct reader *reader, const struct p
                            status, "%s", cause.message);
 }
 
+/* "machines/x.yaml" is machine x unless it says another name. */
+static void name_after_file(const char *path, struct psnap_machine *machine)
+{
+    const char *slash = strrchr(path, '/');
+    const char *base = slash ? slash + 1 : path;
+    const char *dot = strrchr(base, '.');
+    size_t length = dot && dot > base ? (size_t)(dot - base) : strlen(base);
+
+    snprintf(machine->name, sizeof machine->name, "%.*s", (int)length, base);
+}
+
 static enum psnap_status read_machine(const struct reader *reader,
                                       const struct psnap_yaml_node *map,
                                       struct psnap_machine *machine)
@@ -160,8 +171,7 @@ static enum psnap_status read_machine(const struct reader *reader,
     if (status == PSNAP_OK)
         status = read_name(reader, map, "name", machine->name, sizeof machine->name);
     if (status == PSNAP_OK && !machine->name[0])
-        status = psnap_yaml_fail(reader->doc, map, reader->error, PSNAP_ERROR_VALUE,
-                                 "a machine needs a name");
+        name_after_file(psnap_yaml_name(reader->doc), machine);
     if (status == PSNAP_OK)
         status = read_name(reader, map, "description", machine->description,
                            sizeof machine->description);
@@ -180,7 +190,7 @@ static enum psnap_status read_machine(const struct reader *reader,
 enum psnap_status psnap_machine_read(FILE *file, const char *name, struct psnap_machine *machine,
                                      struct psnap_error *error)
 {
-    static const char *const keys[] = {"machine", NULL};
+    static const char *const wrapped[] = {"machine", NULL};
     struct psnap_yaml_doc *doc = psnap_yaml_read(file, name, error);
     const struct reader reader = {doc, error};
     const struct psnap_yaml_node *root, *map;
@@ -192,11 +202,9 @@ enum psnap_status psnap_machine_read(FILE *file, const char *name, struct psnap_
     root = psnap_yaml_root(doc);
     map = psnap_yaml_get(root, "machine");
     status = psnap_yaml_expect(doc, root, PSNAP_YAML_MAP, "a machine file", error);
-    if (status == PSNAP_OK)
-        status = psnap_yaml_known_keys(doc, root, keys, error);
-    if (status == PSNAP_OK && !map)
-        status = psnap_yaml_fail(doc, root, error, PSNAP_ERROR_VALUE,
-                                 "a machine file has one key, 'machine'");
+    if (status == PSNAP_OK && map)
+        status = psnap_yaml_known_keys(doc, root, wrapped, error);
+    map = map ? map : root; /* the keys of a machine may stand on their own */
     if (status == PSNAP_OK)
         status = psnap_yaml_expect(doc, map, PSNAP_YAML_MAP, "machine", error);
     if (status == PSNAP_OK)

@@ -172,6 +172,16 @@ static void files_read_every_key(void **state)
 
 #define LEVEL "{size_bytes: 32K, line_bytes: 64, ways: 8}"
 
+static void levels_alone_are_a_machine(void **state)
+{
+    struct psnap_machine machine;
+
+    (void)state;
+    assert_int_equal(read_text("levels:\n- " LEVEL "\n", &machine, NULL), PSNAP_OK);
+    assert_string_equal(machine.name, "m");
+    assert_level(&machine, 0, 32 << 10, 64, 8, 64);
+}
+
 static void files_say_where_the_mistake_is(void **state)
 {
     static const struct {
@@ -183,7 +193,8 @@ static void files_say_where_the_mistake_is(void **state)
         {"machines: {}\n", 1, 1, "machines"},
         {"machine: {}\nmachine: {}\n", 2, 1, "machine"},
         {"machine: 3\n", 1, 10, "map"},
-        {"machine: {levels: [" LEVEL "]}\n", 1, 10, "name"},
+        {"machine: {name: ''}\n", 1, 17, "name"},
+        {"machine: {levels: []}\nname: x\n", 2, 1, "name"},
         {"machine: {name: x}\n", 1, 10, "levels"},
         {"machine: {name: x, levels: []}\n", 1, 28, "1 to 8 levels"},
         {"machine: {name: x, levels: 7}\n", 1, 28, "levels"},
@@ -313,6 +324,7 @@ int main(void)
         cmocka_unit_test(inline_form_says_where_the_mistake_is),
         cmocka_unit_test(bundled_machines_are_the_published_ones),
         cmocka_unit_test(files_read_every_key),
+        cmocka_unit_test(levels_alone_are_a_machine),
         cmocka_unit_test(files_say_where_the_mistake_is),
         cmocka_unit_test(files_of_the_samples_are_machines),
         cmocka_unit_test(find_suggests_and_explains),
