@@ -177,6 +177,7 @@ static int compile(int argc, char **argv, const char *compiler)
     struct request request = understand(argc, argv);
     struct psnap_error error = {0};
     const char **command = calloc((size_t)argc + 16, sizeof *command);
+    struct psnap_error error = {0};
     int n = 0, first = 1;
 
     if (!find_files(self, pass, runtime)) {
@@ -226,9 +227,12 @@ static int compile(int argc, char **argv, const char *compiler)
     psnap_cmd_restore_sigpipe();
     execvp(compiler, (char **)(uintptr_t)command);
     psnap_error_system(&error, errno, "cannot run '%s'", compiler);
+<<<<<<< Updated upstream
     psnap_cmd_fail(argv[0], &error);
+=======
+>>>>>>> Stashed changes
     free(command);
-    return PSNAP_EXIT_FAILED;
+    return psnap_cmd_fail(argv[0], &error);
 }
 
 static void print_help(const char *name)

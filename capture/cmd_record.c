@@ -18,6 +18,7 @@
 #include "formats/base/cmd.h"
 
 static volatile sig_atomic_t child_pid;
+static void (*file_limit_before)(int); /* what SIGXFSZ did: for the program */
 
 static void pass_on(int signal)
 {
@@ -37,6 +38,7 @@ static void arrange_signals(void)
     sigaction(SIGHUP, &forward, NULL);
 }
 
+<<<<<<< Updated upstream
 /* The file that execvp will run, for its build id: the program may have ended before we could ask
  * the system what it was. */
 static void find_program(const char *name, char *path, size_t size)
@@ -53,6 +55,19 @@ static void find_program(const char *name, char *path, size_t size)
             return;
         folders += length + (folders[length] == ':');
     }
+=======
+/* Standard files that are closed stay so for the program, but none of ours gets their numbers:
+ * what is meant for stderr must not end up in the profile. */
+static void occupy_standard_files(void)
+{
+    int fd;
+
+    do
+        fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+    while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd >= 0)
+        close(fd);
+>>>>>>> Stashed changes
 }
 
 /* Starts the program; *failure is the errno of an exec that failed. */
@@ -72,6 +87,7 @@ static pid_t start(char **argv, const char *session, int *failure)
         setenv(PSNAP_ENV_SESSION, session, 1);
         unsetenv(PSNAP_ENV_OUT);
         psnap_cmd_restore_sigpipe();
+        signal(SIGXFSZ, file_limit_before);
         execvp(argv[0], argv);
         *failure = errno;
         (void)!write(report[1], failure, sizeof *failure);
@@ -116,10 +132,13 @@ static int lost(const struct psnap_error *error)
 static int record(struct psnap_recording *recording, char **argv, bool is_verbose)
 {
     struct psnap_error error = {0};
-    struct psnap_source *capture = psnap_capture_new(&error);
+    struct psnap_source *capture;
     int failure, result;
     pid_t pid;
 
+    occupy_standard_files();
+    file_limit_before = signal(SIGXFSZ, SIG_IGN); /* a file too large is an error like others */
+    capture = psnap_capture_new(&error);
     if (!capture)
         return lost(&error);
     if (psnap_recording_open(recording, argv[0], &error)) {

@@ -86,6 +86,8 @@ static enum psnap_status write_profile(struct psnap_recording *recording,
 
     if (!status)
         status = psnap_profile_write(profile, psnap_output_file(recording->profile_output), error);
+    if (status == PSNAP_ERROR_IO)
+        psnap_error_at(error, recording->profile, 0, 0);
     if (!status)
         status = commit(&recording->profile_output, error);
     psnap_profile_free(profile);
@@ -115,6 +117,8 @@ enum psnap_status psnap_recording_run(struct psnap_recording *recording,
         tee = psnap_tee_sink_new(sinks, n);
         status = tee ? psnap_pump(capture, tee, &recording->accesses, error)
                      : psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
+        if (status == PSNAP_ERROR_IO && writer) /* only the trace is written by now */
+            psnap_error_at(error, recording->trace, 0, 0);
     }
     if (!status && psnap_capture_report(capture).modules) {
         if (builder)

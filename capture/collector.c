@@ -342,8 +342,7 @@ static struct capture *open_memory(int fd, struct psnap_error *error)
     psnap_capture_tables_init(&self->decoder.tables, self->base.program);
     memory = mmap(NULL, PSNAP_SESSION_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (memory == MAP_FAILED || !self->base.program) {
-        psnap_error_set(error, PSNAP_ERROR_MEMORY, "cannot map the shared memory: %s",
-                        strerror(errno));
+        psnap_error_system(error, errno, "cannot map the shared memory");
         capture_free(&self->base);
         return NULL;
     }
@@ -361,7 +360,7 @@ struct psnap_source *psnap_capture_new(struct psnap_error *error)
     struct capture *self;
 
     if (fd < 0 || ftruncate(fd, (off_t)PSNAP_SESSION_BYTES) != 0) {
-        psnap_error_set(error, PSNAP_ERROR_IO, "cannot create shared memory: %s", strerror(errno));
+        psnap_error_system(error, errno, "cannot create shared memory");
         if (fd >= 0)
             close(fd);
         return NULL;
@@ -410,8 +409,7 @@ enum psnap_status psnap_capture_watch(struct psnap_source *capture, pid_t pid,
 
     self->watched = (int)syscall(SYS_pidfd_open, pid, 0);
     if (self->watched < 0 && errno != ESRCH)
-        return psnap_error_set(error, PSNAP_ERROR_IO, "cannot watch process %ld: %s", (long)pid,
-                               strerror(errno));
+        return psnap_error_system(error, errno, "cannot watch process %ld", (long)pid);
     return PSNAP_OK;
 }
 

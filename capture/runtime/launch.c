@@ -7,10 +7,12 @@
  */
 #include "runtime.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -22,12 +24,30 @@ static void complain(const char *what)
     (void)!write(2, "\n", 1);
 }
 
+/* The collector keeps none of the program's files open but stderr: whoever reads the other end
+ * of a pipe is to see it end with the program. Returns where `fd` is now. */
+static int keep_only(int fd)
+{
+    int null = open("/dev/null", O_RDWR);
+
+    fd = fcntl(fd, F_DUPFD, 3);
+    dup2(null, 0);
+    dup2(null, 1);
+    if (fcntl(2, F_GETFD) < 0)
+        dup2(null, 2);
+    if (fd > 3)
+        syscall(SYS_close_range, 3u, (unsigned)fd - 1, 0u);
+    syscall(SYS_close_range, (unsigned)fd + 1, ~0u, 0u);
+    return fd;
+}
+
 static void run_collector(struct psnap_session *session, int fd, pid_t program, const char *command,
                           const char *output)
 {
     char fd_text[16], pid_text[16];
 
     setsid();
+    fd = keep_only(fd);
     unsetenv(PSNAP_ENV_OUT);
     unsetenv("LD_PRELOAD");
     snprintf(fd_text, sizeof fd_text, "%d", fd);

@@ -1,0 +1,109 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Where recordings go: default names, existing files, folders that cannot be written, full
+# disks. The program runs as ever, or not at all when that can be known before it starts.
+set -eu
+. "$PSNAP_SOURCE/tests/cli/capture_common.sh"
+
+cat > prog.c << 'END'
+#include <stdio.h>
+#include <stdlib.h>
+static volatile double cells[4096];
+int main(int argc, char **argv)
+{
+    int n = argc > 1 ? atoi(argv[1]) : 1;
+    puts("start");
+    for (int k = 0; k < n; k++)
+        for (int i = 0; i < 4096; i++)
+            cells[i * 37 % 4096] += cells[i];
+    puts("end");
+    return argc > 2 ? atoi(argv[2]) : 0;
+}
+END
+mkdir tools
+"$PSNAP" cc -O1 -o tools/prog prog.c
+printf 'start\nend\n' > output
+
+# refused STATUS MESSAGE ARGUMENTS...: before the program starts, and leaves nothing
+refused() {
+    local result wanted=$1 message=$2
+    shift 2
+    ls -A > before
+    result=$(status "$PSNAP" record "$@" -- tools/prog)
+    [ "$result" = "$wanted" ] || fail "$*: exit status $result: $(cat err)"
+    [ ! -s out ] || fail "$*: the program ran"
+    has err "$message"
+    [ "$(wc -l < err)" -le 2 ] || fail "$*: $(cat err)"
+    ls -A | cmp -s before - || fail "$*: left something: $(ls -A)"
+}
+touch before out err
+
+# default names, in the folder where one is
+for expected in prog.psnap.yaml prog.psnap.yaml.2 prog.psnap.yaml.3; do
+    [ ! -e $expected ] || fail "$expected is there"
+    "$PSNAP" record -- tools/prog > out 2> err
+    cmp out output && [ ! -s err ] || fail "$expected: $(cat out err)"
+    "$PSNAP" check $expected > /dev/null || fail "$expected: no profile"
+done
+rm prog.psnap.yaml.2
+"$PSNAP" record -v -- tools/prog 2> err > out
+has err "profile in prog.psnap.yaml.2"
+[ -e prog.psnap.yaml.2 ] && [ ! -e prog.psnap.yaml.4 ] || fail "the gap stays"
+
+# existing files
+echo precious > kept
+refused 125 "'kept' exists already" -o kept
+refused 125 "'kept' exists already" -o new.yaml --trace kept
+[ "$(cat kept)" = precious ] || fail "overwritten"
+"$PSNAP" record --force -o kept --trace kept.pst -- tools/prog > out
+"$PSNAP" check kept > /dev/null && "$PSNAP" info kept.pst > /dev/null || fail "--force"
+ln -s kept link
+"$PSNAP" record --force -o link -- tools/prog > out
+[ -L link ] && "$PSNAP" check kept > /dev/null || fail "a link is replaced"
+
+# what cannot be
+refused 125 "cannot create 'none/p.yaml': no such file or directory" -o none/p.yaml
+refused 125 "cannot create 'none/t.pst'" -o q.yaml --trace none/t.pst
+refused 125 "cannot open 'kept/p.yaml': not a directory" -o kept/p.yaml
+refused 2 "--no-profile without --trace" --no-profile
+refused 2 "no model 'other'" --model other
+if [ "$(id -u)" != 0 ]; then
+    mkdir closed && chmod a-w closed
+    refused 125 "cannot create 'closed/p.yaml': permission denied" -o closed/p.yaml
+fi
+
+# both files, one file, and the same stream in both
+"$PSNAP" record -o p.yaml --trace t.pst -- tools/prog 3 > out
+"$PSNAP" record --no-profile --trace only.pst -- tools/prog 3 > out
+[ "$(ls prog.psnap.yaml*)" = "$(printf 'prog.psnap.yaml\nprog.psnap.yaml.2\nprog.psnap.yaml.3')" ] ||
+    fail "--no-profile: $(ls)"
+for trace in t.pst only.pst; do
+    "$PSNAP" convert $trace -f xdin -o - 2> /dev/null > $trace.xdin
+done
+cmp t.pst.xdin only.pst.xdin
+"$PSNAP" record -o - -- tools/prog > out 2> err || fail "to stdout: $(cat err)"
+has out "psnap: 1"
+has out "start"
+"$PSNAP" record -o /dev/null --trace /dev/null -- tools/prog > out
+cmp out output
+
+# no room: the program ends as it should, its output is whole, then psnap says what failed
+if [ -w /dev/full ]; then
+    for arguments in "-o /dev/full" "-o x.yaml --trace /dev/full" \
+        "--no-profile --trace /dev/full" "-o /dev/full --trace x.pst"; do
+        [ "$(status "$PSNAP" record $arguments -- tools/prog 500 7)" = 125 ] ||
+            fail "$arguments: exit status"
+        cmp out output || fail "$arguments: $(cat out)"
+        has err "no space left on device"
+        has err "/dev/full"
+        [ "$(wc -l < err)" = 1 ] || fail "$arguments: $(cat err)"
+        [ ! -e x.yaml ] && [ ! -e x.pst ] || fail "$arguments: half a recording"
+    done
+fi
+# a limit on file sizes is an error like others
+[ "$( (ulimit -f 8; status "$PSNAP" record --no-profile --trace big.pst -- tools/prog 500))" = 125 ] ||
+    fail "file size limit: $(cat err)"
+has err "file too large"
+[ ! -e big.pst ] || fail "half a trace"
+[ -z "$(find . -name '.*psnap*')" ] || fail "temporary files: $(ls -A)"
