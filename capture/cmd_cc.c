@@ -175,7 +175,6 @@ static int compile(int argc, char **argv, const char *compiler)
 {
     char self[PATH_MAX], pass[PATH_MAX + 64], runtime[PATH_MAX + 64], plugin[PATH_MAX + 96];
     struct request request = understand(argc, argv);
-    struct psnap_error error = {0};
     const char **command = calloc((size_t)argc + 16, sizeof *command);
     struct psnap_error error = {0};
     int n = 0, first = 1;
@@ -227,10 +226,6 @@ static int compile(int argc, char **argv, const char *compiler)
     psnap_cmd_restore_sigpipe();
     execvp(compiler, (char **)(uintptr_t)command);
     psnap_error_system(&error, errno, "cannot run '%s'", compiler);
-<<<<<<< Updated upstream
-    psnap_cmd_fail(argv[0], &error);
-=======
->>>>>>> Stashed changes
     free(command);
     return psnap_cmd_fail(argv[0], &error);
 }

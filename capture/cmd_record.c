@@ -38,7 +38,6 @@ static void arrange_signals(void)
     sigaction(SIGHUP, &forward, NULL);
 }
 
-<<<<<<< Updated upstream
 /* The file that execvp will run, for its build id: the program may have ended before we could ask
  * the system what it was. */
 static void find_program(const char *name, char *path, size_t size)
@@ -55,7 +54,8 @@ static void find_program(const char *name, char *path, size_t size)
             return;
         folders += length + (folders[length] == ':');
     }
-=======
+}
+
 /* Standard files that are closed stay so for the program, but none of ours gets their numbers:
  * what is meant for stderr must not end up in the profile. */
 static void occupy_standard_files(void)
@@ -67,7 +67,6 @@ static void occupy_standard_files(void)
     while (fd >= 0 && fd <= STDERR_FILENO);
     if (fd >= 0)
         close(fd);
->>>>>>> Stashed changes
 }
 
 /* Starts the program; *failure is the errno of an exec that failed. */
