@@ -57,7 +57,8 @@ static void *thread(void *argument)
 }
 static void *lasting(void *argument)
 {
-    work((long)argument);
+    work(100);
+    __atomic_add_fetch((int *)argument, 1, __ATOMIC_SEQ_CST);
     pause();
     return NULL;
 }
@@ -179,10 +180,12 @@ static int threads(int count, int concurrent, long n)
 static int crowd(int count)
 {
     pthread_t one;
+    int ready = 0;
     for (int i = 0; i < count; i++)
-        if (pthread_create(&one, NULL, lasting, (void *)100L))
+        if (pthread_create(&one, NULL, lasting, &ready))
             return 1;
-    usleep(300000);
+    while (__atomic_load_n(&ready, __ATOMIC_SEQ_CST) < count)
+        usleep(1000);
     printf("crowd\n");
     fflush(stdout);
     _exit(0);
@@ -311,7 +314,8 @@ has err "the program is not instrumented"
 has err "psnap cc"
 has out "<two"
 [ ! -e none.yaml ] || fail "a profile of nothing"
-[ "$(status "$PSNAP" record -o none.yaml --)" = 2 ] || fail "no program"
+[ "$(status "$PSNAP" record -o none.yaml --)" = 125 ] || fail "no program"
+[ "$(status "$PSNAP" record --odd -- ./act die exit)" = 125 ] || fail "no such option"
 
 # ------------------------------------------------------------- signals
 
@@ -347,7 +351,7 @@ has err "1 further process"
 [ "$(stores p.yaml)" = 1000 ] || fail "child: $(stores p.yaml)"
 recorded 300000 0 threads 300 20 1000
 recorded 8000000 0 threads 8 8 1000000
-[ "$(status "$PSNAP" record --force -o p.yaml -- ./act crowd 140)" = 125 ] || fail "crowd"
+[ "$(status "$PSNAP" record --force -o p.yaml -- ./act crowd 560)" = 125 ] || fail "crowd"
 has err "threads found no free ring"
 has out "crowd"
 

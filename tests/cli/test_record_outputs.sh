@@ -66,8 +66,8 @@ ln -s kept link
 refused 125 "cannot create 'none/p.yaml': no such file or directory" -o none/p.yaml
 refused 125 "cannot create 'none/t.pst'" -o q.yaml --trace none/t.pst
 refused 125 "cannot open 'kept/p.yaml': not a directory" -o kept/p.yaml
-refused 2 "--no-profile without --trace" --no-profile
-refused 2 "no model 'other'" --model other
+refused 125 "--no-profile without --trace" --no-profile
+refused 125 "no model 'other'" --model other
 if [ "$(id -u)" != 0 ]; then
     mkdir closed && chmod a-w closed
     refused 125 "cannot create 'closed/p.yaml': permission denied" -o closed/p.yaml

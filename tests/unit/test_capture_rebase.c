@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "capture/rebase.h"
+#include "formats/base/capture_abi.h"
 #include "formats/base/layout.h"
 #include "formats/base/rng.h"
 
@@ -27,7 +28,7 @@
 #define GRAIN 16
 #define GRAINS (SPAN / GRAIN)
 
-enum { PAGE = 4096, LARGE = 128 * 1024, OWNERS = 600, STEPS = 60, NOBODY = 0 };
+enum { PAGE = 4096, LARGE = PSNAP_LARGE_BYTES, OWNERS = 600, STEPS = 60, NOBODY = 0 };
 
 struct map {
     uint16_t owner[GRAINS]; /* index of `delta`; NOBODY: unknown */
@@ -111,10 +112,11 @@ static void add_stack(struct map *map, struct psnap_rebase *rebase, struct psnap
     paint(map, low, high, place(PSNAP_GROUP_STACK, thread, 0) - frame);
 }
 
-/* A large allocation is new unless all of it lies in what one earlier range has given it. */
+/* A large allocation, or one that a page begins with, is new unless all of it lies in what one
+ * earlier range has given it. */
 static void add_allocation(struct map *map, struct psnap_rebase *rebase, struct psnap_rng *rng)
 {
-    uint64_t address = some_address(rng, GRAIN);
+    uint64_t address = some_address(rng, psnap_rng_below(rng, 2) ? GRAIN : PAGE);
     uint64_t size = psnap_rng_below(rng, 4) ? LARGE + psnap_rng_below(rng, LARGE)
                                             : 1 + psnap_rng_below(rng, 2 * LARGE);
     uint64_t low = address / PAGE * PAGE, high = (address + size + PAGE - 1) / PAGE * PAGE;
@@ -125,7 +127,7 @@ static void add_allocation(struct map *map, struct psnap_rebase *rebase, struct 
     for (uint64_t at = low; at < high; at += GRAIN)
         is_known &= owner_at(map, at) == owner_at(map, low);
     assert_true(psnap_rebase_add_allocation(rebase, address, size));
-    if (size < LARGE || is_known)
+    if ((size < PSNAP_LARGE_BYTES && address % PAGE != 0) || is_known)
         return;
     paint(map, low, high, place(PSNAP_GROUP_MMAP, 0, map->next_allocation) - low);
     map->next_allocation += high - low;
