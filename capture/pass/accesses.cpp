@@ -91,6 +91,44 @@ static void bulk(AnyMemIntrinsic &at, std::vector<Access> &out)
     out.push_back(access);
 }
 
+/*
+ * Intrinsics of x86 that programs call by hand; what the vectoriser makes is generic. Masks are
+ * vectors of i1, or of integers whose sign bits count:
+ *   avx[2].maskload(pointer, mask), avx[2].maskstore(pointer, mask, value)
+ *   avx2.gather(else, base, index, mask, scale), avx512.mask.gather likewise
+ *   avx512.mask.scatter(base, mask, index, value, scale)
+ */
+static void x86(IntrinsicInst &at, StringRef name, const DataLayout &layout,
+                std::vector<Access> &out)
+{
+    bool is_gather = name.starts_with("avx2.gather.") || name.starts_with("avx512.mask.gather");
+    bool is_scatter = name.starts_with("avx512.mask.scatter");
+    auto argument = [&](unsigned i) { return at.getArgOperand(i); };
+
+    if (name.starts_with("avx.maskload.") || name.starts_with("avx2.maskload."))
+        return vector(at, PSNAP_REF_MASKED, argument(0), argument(1), at.getType(), 0, layout, out);
+    if (name.starts_with("avx.maskstore.") || name.starts_with("avx2.maskstore."))
+        return vector(at, PSNAP_REF_MASKED, argument(0), argument(1), argument(2)->getType(), 1,
+                      layout, out);
+    if ((!is_gather && !is_scatter) || at.arg_size() != 5)
+        return;
+    size_t before = out.size();
+    if (is_gather)
+        vector(at, PSNAP_REF_GATHER, argument(1), argument(3), at.getType(), 0, layout, out);
+    else
+        vector(at, PSNAP_REF_GATHER, argument(0), argument(1), argument(3)->getType(), 1, layout,
+               out);
+    if (out.size() == before)
+        return;
+    Access &access = out.back();
+    auto *scale = dyn_cast<ConstantInt>(argument(4));
+    access.index = argument(2);
+    access.scale = scale ? scale->getZExtValue() : 1;
+    /* Four indices may select two lanes, and the other way round. */
+    unsigned indices = cast<FixedVectorType>(access.index->getType())->getNumElements();
+    access.lanes = indices < access.lanes ? indices : access.lanes;
+}
+
 static void intrinsic(IntrinsicInst &at, const DataLayout &layout, std::vector<Access> &out)
 {
     /* The mask is the last vector of i1 in all of these; finding it by type also fits
@@ -120,6 +158,8 @@ static void intrinsic(IntrinsicInst &at, const DataLayout &layout, std::vector<A
     default:
         if (auto *memory = dyn_cast<AnyMemIntrinsic>(&at))
             bulk(*memory, out);
+        else if (at.getCalledFunction()->getName().starts_with("llvm.x86.avx"))
+            x86(at, at.getCalledFunction()->getName().drop_front(9), layout, out);
     }
 }
 

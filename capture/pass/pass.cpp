@@ -83,6 +83,7 @@ class ModulePlan
     GlobalVariable *constant(Constant *value, const char *name);
     Value *addressOfByte(GlobalVariable *array, uint32_t index);
     Value *toWord(IRBuilder<> &builder, Value *value);
+    Value *laneAddress(IRBuilder<> &builder, const Access &access, uint32_t lane);
     StringRef language() const;
 
     Module &module;
@@ -298,9 +299,26 @@ Value *ModulePlan::toWord(IRBuilder<> &builder, Value *value)
     Type *type = value->getType();
     if (type->isPointerTy())
         return builder.CreatePtrToInt(value, word);
-    if (auto *lanes = dyn_cast<FixedVectorType>(type)) /* a mask */
+    if (auto *lanes = dyn_cast<FixedVectorType>(type)) { /* a mask */
+        if (type->getScalarSizeInBits() > 1) {           /* ... of sign bits */
+            auto *integers = VectorType::getInteger(lanes);
+            value = builder.CreateBitCast(value, integers);
+            value = builder.CreateICmpSLT(value, Constant::getNullValue(integers));
+        }
         value = builder.CreateBitCast(value, builder.getIntNTy(lanes->getNumElements()));
+    }
     return builder.CreateZExtOrTrunc(value, word);
+}
+
+/* The address of a lane of a gather or scatter. */
+Value *ModulePlan::laneAddress(IRBuilder<> &builder, const Access &access, uint32_t lane)
+{
+    if (!access.index)
+        return builder.CreateExtractElement(access.pointer, (uint64_t)lane);
+    Value *index = builder.CreateExtractElement(access.index, (uint64_t)lane);
+    Value *offset = builder.CreateMul(builder.CreateSExtOrTrunc(index, word),
+                                      ConstantInt::get(word, access.scale));
+    return builder.CreateAdd(builder.CreatePtrToInt(access.pointer, word), offset);
 }
 
 void ModulePlan::emitAddresses(const Access &access, Value *cursor, uint32_t at)
@@ -324,9 +342,9 @@ void ModulePlan::emitAddresses(const Access &access, Value *cursor, uint32_t at)
         put(access.source);
         return put(access.extra);
     case PSNAP_REF_GATHER:
-        put(access.extra);
+        put(builder.CreateAnd(toWord(builder, access.extra), ~UINT64_C(0) >> (64 - access.lanes)));
         for (uint32_t lane = 0; lane < access.lanes; lane++)
-            put(builder.CreateExtractElement(access.pointer, (uint64_t)lane));
+            put(laneAddress(builder, access, lane));
         return;
     default:
         return;

@@ -33,6 +33,8 @@ struct Access {
     llvm::Value *pointer = nullptr; /* or vector of pointers; destination of a copy */
     llvm::Value *extra = nullptr;   /* lane mask, or length in bytes */
     llvm::Value *source = nullptr;  /* of a copy */
+    llvm::Value *index = nullptr;   /* of a gather with one base: vector, times scale, bytes */
+    uint64_t scale = 1;
     psnap_ref_op op = PSNAP_REF_PLAIN;
     uint32_t kind = 0; /* 0 load, 1 store, 2 atomic */
     uint32_t size_bytes = 0;
