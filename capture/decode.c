@@ -194,7 +194,7 @@ static enum psnap_status allocation(struct psnap_decoder *decoder, const uint64_
     struct psnap_object *last =
         program->object_count ? &program->objects[program->object_count - 1] : NULL;
 
-    if (!psnap_rebase_add_allocation(&decoder->rebase, words[1], words[2]))
+    if (!psnap_rebase_allocate(&decoder->rebase, words[4]))
         return no_memory(error);
     psnap_decoder_forget_ranges(decoder);
     range = psnap_rebase_find(&decoder->rebase, words[1]);
@@ -346,11 +346,11 @@ ssize_t psnap_decode(struct psnap_decoder *decoder, struct psnap_access *block, 
         }
         if (at == decoder->end)
             return (ssize_t)n;
-        if (*at == PSNAP_EVENT_ALLOC && decoder->end - at >= 4) {
+        if (*at == PSNAP_EVENT_ALLOC && decoder->end - at >= 5) {
             enum psnap_status status = allocation(decoder, at, error);
             if (status)
                 return status;
-            decoder->at += 4;
+            decoder->at += 5;
             continue;
         }
         piece = find_piece(decoder, *at);
@@ -409,9 +409,9 @@ uint64_t psnap_decode_control(struct psnap_decoder *decoder, const uint64_t *at,
     } else if (*at == PSNAP_EVENT_GLOBALS && left >= 2 && at[1] <= left - 2) {
         words = 2 + at[1];
         is_done = add_globals(decoder, at + 2, at[1]);
-    } else if (*at == PSNAP_EVENT_ALLOC && left >= 4) {
-        words = 4; /* its name comes with the thread's records */
-        is_done = psnap_rebase_add_allocation(&decoder->rebase, at[1], at[2]);
+    } else if (*at == PSNAP_EVENT_ALLOC && left >= 5) {
+        words = 5; /* its name comes with the thread's records */
+        is_done = psnap_rebase_announce(&decoder->rebase, at[1], at[2]);
     } else if (*at == PSNAP_EVENT_MODULE && left >= 5) {
         if (psnap_capture_tables_finish(&decoder->tables, at + 1, error))
             return 0;

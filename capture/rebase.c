@@ -1,18 +1,26 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A sorted array of disjoint ranges. Where they come from:
+ * Sorted arrays of disjoint ranges. Where they come from:
  *
  *   images   announced with each module: the program itself is image 0
  *   heap     from its first address, announced at the start
  *   stacks   a thread's first instrumented frame is offset 0
  *   mmap     an allocation of PSNAP_LARGE_BYTES or more, or at the start of a page,
  *            that is not in one of these is a mapping of its own: they follow
- *            each other in the order of allocation, page offsets kept (the kernel aligns large ones
- * to huge pages, which address randomisation shifts against the rest) locals   thread-local
- * variables outside of stacks, anchored at one of ours others   (small allocations of threads'
- * arenas, what libraries map) are looked up in /proc/PID/maps when first touched
+ *            each other in the order of allocation, page offsets kept (the kernel
+ *            aligns large ones to huge pages, which address randomisation shifts
+ *            against the rest)
+ *   locals   thread-local variables outside of stacks, anchored at one of ours
+ *   others   (small allocations of threads' arenas, what libraries map) are looked
+ *            up in /proc/PID/maps when first touched
  *
  * The same range allocated again keeps its canonical place, as caches see it.
+ *
+ * Announcements run ahead of the accesses by as much as the collector is late.
+ * So places are given in a plan that knows what has been announced, in that
+ * order. An allocation of addresses that mean nothing yet gets its place at once
+ * (another thread's accesses to it may be read first); one that gives addresses
+ * a new meaning when the records of the thread that allocated it get there.
  */
 #include "capture/rebase.h"
 
@@ -43,18 +51,20 @@ void psnap_rebase_init(struct psnap_rebase *rebase)
 
 void psnap_rebase_release(struct psnap_rebase *rebase)
 {
-    free(rebase->ranges);
+    free(rebase->known.items);
+    free(rebase->plan.items);
+    free(rebase->placements);
     free(rebase->files);
     psnap_rebase_init(rebase);
 }
 
 /* Index of the first range that ends behind `address`. */
-static size_t search(const struct psnap_rebase *rebase, uint64_t address)
+static size_t search(const struct psnap_ranges *ranges, uint64_t address)
 {
-    size_t low = 0, high = rebase->count;
+    size_t low = 0, high = ranges->count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (rebase->ranges[middle].high <= address)
+        if (ranges->items[middle].high <= address)
             low = middle + 1;
         else
             high = middle;
@@ -62,45 +72,59 @@ static size_t search(const struct psnap_rebase *rebase, uint64_t address)
     return low;
 }
 
-static bool grow(struct psnap_rebase *rebase)
+static bool grow(struct psnap_ranges *ranges)
 {
-    if (rebase->count + 2 > rebase->room) {
-        size_t room = rebase->room ? 2 * rebase->room : 32;
-        struct psnap_range *ranges = realloc(rebase->ranges, room * sizeof *ranges);
-        if (!ranges)
+    if (ranges->count + 2 > ranges->room) {
+        size_t room = ranges->room ? 2 * ranges->room : 32;
+        struct psnap_range *items = realloc(ranges->items, room * sizeof *items);
+        if (!items)
             return false;
-        rebase->ranges = ranges;
-        rebase->room = room;
+        ranges->items = items;
+        ranges->room = room;
     }
     return true;
 }
 
-static void insert_at(struct psnap_rebase *rebase, size_t at, struct psnap_range range)
+static void insert_at(struct psnap_ranges *ranges, size_t at, struct psnap_range range)
 {
-    memmove(&rebase->ranges[at + 1], &rebase->ranges[at],
-            (rebase->count - at) * sizeof *rebase->ranges);
-    rebase->ranges[at] = range;
-    rebase->count++;
+    memmove(&ranges->items[at + 1], &ranges->items[at],
+            (ranges->count - at) * sizeof *ranges->items);
+    ranges->items[at] = range;
+    ranges->count++;
 }
 
-/* Puts the range on top of what was known. */
-static bool add(struct psnap_rebase *rebase, struct psnap_range range)
+/* The range that holds all of [low, high), or NULL. */
+static const struct psnap_range *holder(const struct psnap_ranges *ranges, uint64_t low,
+                                        uint64_t high)
 {
-    size_t at = search(rebase, range.low);
+    size_t at = search(ranges, low);
+    bool is_held =
+        at < ranges->count && ranges->items[at].low <= low && ranges->items[at].high >= high;
+    return is_held ? &ranges->items[at] : NULL;
+}
+
+static bool overlaps(const struct psnap_ranges *ranges, uint64_t low, uint64_t high)
+{
+    size_t at = search(ranges, low);
+    return at < ranges->count && ranges->items[at].low < high;
+}
+
+/* Puts the range on top of what was there. */
+static bool put(struct psnap_ranges *ranges, struct psnap_range range)
+{
+    size_t at = search(ranges, range.low);
 
     if (range.low >= range.high)
         return true;
-    if (at < rebase->count && rebase->ranges[at].low < range.high)
-        rebase->generation++;
-    while (at < rebase->count && rebase->ranges[at].low < range.high) {
+    while (at < ranges->count && ranges->items[at].low < range.high) {
         struct psnap_range *old;
-        if (!grow(rebase))
+        if (!grow(ranges))
             return false;
-        old = &rebase->ranges[at];
+        old = &ranges->items[at];
         if (old->low < range.low && old->high > range.high) { /* split it */
             struct psnap_range above = {range.high, old->high, old->delta};
             old->high = range.low;
-            insert_at(rebase, ++at, above);
+            insert_at(ranges, ++at, above);
             break;
         }
         if (old->low < range.low) {
@@ -110,24 +134,36 @@ static bool add(struct psnap_rebase *rebase, struct psnap_range range)
             old->low = range.high;
             break;
         } else {
-            memmove(old, old + 1, (rebase->count - at - 1) * sizeof *old);
-            rebase->count--;
+            memmove(old, old + 1, (ranges->count - at - 1) * sizeof *old);
+            ranges->count--;
         }
     }
-    if (!grow(rebase))
+    if (!grow(ranges))
         return false;
-    insert_at(rebase, at, range);
+    insert_at(ranges, at, range);
     return true;
 }
 
-/* Cuts [low, high), which holds `address`, down to the gap between known ranges. */
-static void clip(const struct psnap_rebase *rebase, uint64_t address, uint64_t *low, uint64_t *high)
+/* From now on the range is what its addresses mean. */
+static bool add(struct psnap_rebase *rebase, struct psnap_range range)
 {
-    size_t above = search(rebase, address);
-    if (above > 0 && rebase->ranges[above - 1].high > *low)
-        *low = rebase->ranges[above - 1].high;
-    if (above < rebase->count && rebase->ranges[above].low < *high)
-        *high = rebase->ranges[above].low;
+    const struct psnap_range *old = holder(&rebase->known, range.low, range.high);
+
+    if (old && old->delta == range.delta)
+        return true;
+    if (range.low < range.high && overlaps(&rebase->known, range.low, range.high))
+        rebase->generation++;
+    return put(&rebase->known, range);
+}
+
+/* Cuts [low, high), which holds `address`, down to the gap between known ranges. */
+static void clip(const struct psnap_ranges *ranges, uint64_t address, uint64_t *low, uint64_t *high)
+{
+    size_t above = search(ranges, address);
+    if (above > 0 && ranges->items[above - 1].high > *low)
+        *low = ranges->items[above - 1].high;
+    if (above < ranges->count && ranges->items[above].low < *high)
+        *high = ranges->items[above].low;
 }
 
 /* Room for `bytes` in the second half of the mmap window, which is used again when it is full. */
@@ -165,28 +201,28 @@ static bool take_image(struct psnap_rebase *rebase, uint64_t bytes, uint64_t *ba
 
 bool psnap_rebase_add_image(struct psnap_rebase *rebase, uint64_t low, uint64_t high)
 {
-    size_t at = search(rebase, low);
+    struct psnap_range range = {low & ~(uint64_t)(PAGE - 1), high, 0};
     uint64_t base;
 
-    if (at < rebase->count && rebase->ranges[at].low <= low)
+    if (holder(&rebase->known, low, low + 1))
         return true; /* another module of the same image */
-    low &= ~(uint64_t)(PAGE - 1);
     if (high <= low || high - low > HALF / 2)
         return true;
     if (!take_image(rebase, high - low, &base))
-        return add_other(rebase, low, high);
-    return add(rebase, (struct psnap_range){low, high, base - low});
+        return add_other(rebase, range.low, high);
+    range.delta = base - range.low;
+    return put(&rebase->plan, range) && add(rebase, range);
 }
 
 bool psnap_rebase_add_heap(struct psnap_rebase *rebase, uint64_t start)
 {
-    size_t above = search(rebase, start);
+    size_t above = search(&rebase->known, start);
     uint64_t base = canonical(PSNAP_GROUP_HEAP, 0, 0);
-    uint64_t high = start + PSNAP_LAYOUT_WINDOW - 1;
+    struct psnap_range range = {start, start + PSNAP_LAYOUT_WINDOW - 1, base - start};
 
-    if (above < rebase->count && rebase->ranges[above].low < high)
-        high = rebase->ranges[above].low;
-    return add(rebase, (struct psnap_range){start, high, base - start});
+    if (above < rebase->known.count && rebase->known.items[above].low < range.high)
+        range.high = rebase->known.items[above].low;
+    return put(&rebase->plan, range) && add(rebase, range);
 }
 
 bool psnap_rebase_add_stack(struct psnap_rebase *rebase, uint32_t thread, uint64_t frame,
@@ -200,25 +236,79 @@ bool psnap_rebase_add_stack(struct psnap_rebase *rebase, uint32_t thread, uint64
     return add(rebase, (struct psnap_range){low, high, base - frame});
 }
 
-bool psnap_rebase_add_allocation(struct psnap_rebase *rebase, uint64_t address, uint64_t size_bytes)
+/* The place of an allocation by the plan, which then knows it; an empty range for none. */
+static bool plan(struct psnap_rebase *rebase, uint64_t address, uint64_t size_bytes,
+                 struct psnap_range *range)
 {
     uint64_t low = address & ~(uint64_t)(PAGE - 1);
     uint64_t high = (address + size_bytes + PAGE - 1) & ~(uint64_t)(PAGE - 1);
-    size_t at = search(rebase, low);
-    struct psnap_range range = {low, high, rebase->next_mmap - low};
+    const struct psnap_range *old = holder(&rebase->plan, low, high);
 
-    if ((size_bytes < PSNAP_LARGE_BYTES && address % PAGE != 0) || high < low)
+    *range = (struct psnap_range){0, 0, 0};
+    if (high <= low || high - low > PSNAP_LAYOUT_WINDOW / 4)
         return true;
-    if (at < rebase->count && rebase->ranges[at].low <= low && rebase->ranges[at].high >= high)
-        return true; /* on the heap, or a place that was used before */
-    if (high - low > PSNAP_LAYOUT_WINDOW / 4)
-        return true;
-    if (rebase->next_mmap + (high - low) > canonical(PSNAP_GROUP_MMAP, 0, HALF)) {
+    if (!old && rebase->next_mmap + (high - low) > canonical(PSNAP_GROUP_MMAP, 0, HALF))
         rebase->next_mmap = canonical(PSNAP_GROUP_MMAP, 0, 0); /* used up: again from the start */
-        range.delta = rebase->next_mmap - low;
-    }
+    *range = (struct psnap_range){low, high, old ? old->delta : rebase->next_mmap - low};
+    if (old)
+        return true; /* on the heap, or a place that was used before */
     rebase->next_mmap += high - low;
-    return add(rebase, range);
+    return put(&rebase->plan, *range);
+}
+
+/* Forgets placements that are done, in the order they came. */
+static void drop_placements(struct psnap_rebase *rebase)
+{
+    size_t done = rebase->placements_done;
+
+    while (done < rebase->placement_count && rebase->placements[done].is_done)
+        done++;
+    rebase->placements_done = done;
+    if (done < rebase->placement_count / 2 || done == 0)
+        return;
+    rebase->placement_count -= done;
+    rebase->first_placement += done;
+    rebase->placements_done = 0;
+    memmove(rebase->placements, rebase->placements + done,
+            rebase->placement_count * sizeof *rebase->placements);
+}
+
+bool psnap_rebase_announce(struct psnap_rebase *rebase, uint64_t address, uint64_t size_bytes)
+{
+    struct psnap_placement placement = {.is_done = false};
+
+    if (rebase->placement_count == rebase->placement_room) {
+        size_t room = rebase->placement_room ? 2 * rebase->placement_room : 32;
+        void *placements = realloc(rebase->placements, room * sizeof *rebase->placements);
+        if (!placements)
+            return false;
+        rebase->placements = placements;
+        rebase->placement_room = room;
+    }
+    if (!plan(rebase, address, size_bytes, &placement.range))
+        return false;
+    if (!overlaps(&rebase->known, placement.range.low, placement.range.high)) {
+        placement.is_done = true;
+        if (!add(rebase, placement.range))
+            return false;
+    }
+    rebase->placements[rebase->placement_count++] = placement;
+    return true;
+}
+
+bool psnap_rebase_allocate(struct psnap_rebase *rebase, uint64_t number)
+{
+    struct psnap_placement *placement;
+    bool is_added = true;
+
+    if (number - 1 - rebase->first_placement >= rebase->placement_count)
+        return true; /* none, or done */
+    placement = &rebase->placements[number - 1 - rebase->first_placement];
+    if (!placement->is_done)
+        is_added = add(rebase, placement->range);
+    placement->is_done = true;
+    drop_placements(rebase);
+    return is_added;
 }
 
 bool psnap_rebase_add_local(struct psnap_rebase *rebase, uint64_t anchor, uint64_t low,
@@ -226,13 +316,12 @@ bool psnap_rebase_add_local(struct psnap_rebase *rebase, uint64_t anchor, uint64
 {
     const uint64_t half = PSNAP_LAYOUT_INSTANCE / 2;
     uint64_t base;
-    size_t at = search(rebase, anchor);
 
-    if (low >= high || (at < rebase->count && rebase->ranges[at].low <= anchor))
+    if (low >= high || holder(&rebase->known, anchor, anchor + 1))
         return true; /* on the thread's stack */
     low = low < anchor - half ? anchor - half : low;
     high = high > anchor + half ? anchor + half : high;
-    clip(rebase, anchor, &low, &high);
+    clip(&rebase->known, anchor, &low, &high);
     base = take_other(rebase, PSNAP_LAYOUT_INSTANCE) + half;
     return add(rebase, (struct psnap_range){low, high, base - anchor});
 }
@@ -357,22 +446,19 @@ static bool look_up(struct psnap_rebase *rebase, uint64_t address)
         mapping.low += (address - mapping.low) / part * part;
         mapping.high = mapping.low + part;
     }
-    clip(rebase, address, &mapping.low, &mapping.high);
+    clip(&rebase->known, address, &mapping.low, &mapping.high);
     return mapping.path[0] == '/' ? add_file(rebase, &mapping, lowest)
                                   : add_other(rebase, mapping.low, mapping.high);
 }
 
 const struct psnap_range *psnap_rebase_find(struct psnap_rebase *rebase, uint64_t address)
 {
-    size_t at;
+    const struct psnap_range *range;
 
     if (address == UINT64_MAX)
         address--; /* no range has a last byte there */
-    at = search(rebase, address);
-    if (at == rebase->count || rebase->ranges[at].low > address) {
-        if (!look_up(rebase, address))
-            return NULL;
-        at = search(rebase, address);
-    }
-    return &rebase->ranges[at];
+    range = holder(&rebase->known, address, address + 1);
+    if (range)
+        return range;
+    return look_up(rebase, address) ? holder(&rebase->known, address, address + 1) : NULL;
 }

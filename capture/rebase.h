@@ -23,14 +23,30 @@ struct psnap_rebase_file {
     char path[256];
 };
 
-struct psnap_rebase {
-    struct psnap_range *ranges; /* sorted, disjoint */
+/* Sorted, disjoint. */
+struct psnap_ranges {
+    struct psnap_range *items;
     size_t count, room;
+};
+
+/* An allocation that was announced: what its addresses mean from then on. */
+struct psnap_placement {
+    struct psnap_range range;
+    bool is_done; /* in `known` */
+};
+
+struct psnap_rebase {
+    struct psnap_ranges known; /* what addresses mean where the records are being read */
+    struct psnap_ranges plan;  /* and at the latest announcement: images, heap, allocations */
+    struct psnap_placement *placements; /* of announcements first_placement + 1 and on */
+    size_t placement_count, placement_room;
+    size_t placements_done; /* the first ones, to be dropped together */
+    uint64_t first_placement;
     uint64_t next_mmap;  /* canonical address of the next large allocation */
     uint64_t next_other; /* and of the next mapping found by looking */
     uint32_t images;
     pid_t program;
-    uint32_t generation; /* goes up when a range changes that may have been used */
+    uint32_t generation; /* goes up when a known range changes */
     struct psnap_rebase_file *files;
     size_t file_count;
 };
@@ -46,8 +62,10 @@ bool psnap_rebase_add_stack(struct psnap_rebase *rebase, uint32_t thread, uint64
 /* The mapping with a thread's variables, of which the one at `anchor` is always there. */
 bool psnap_rebase_add_local(struct psnap_rebase *rebase, uint64_t anchor, uint64_t low,
                             uint64_t high);
-bool psnap_rebase_add_allocation(struct psnap_rebase *rebase, uint64_t address,
-                                 uint64_t size_bytes);
+/* A large allocation, the next to be announced: the first has number 1. It counts from the moment
+ * its number is found in the records of the thread that made it. */
+bool psnap_rebase_announce(struct psnap_rebase *rebase, uint64_t address, uint64_t size_bytes);
+bool psnap_rebase_allocate(struct psnap_rebase *rebase, uint64_t number);
 
 /* The range that holds `address`; looks at the program's mappings when it is not known yet.
  * NULL when out of memory. Valid until the next call. */

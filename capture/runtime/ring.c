@@ -353,16 +353,17 @@ __attribute__((preserve_most)) uint64_t *__psnap_reserve(uint64_t words)
 
 void __psnap_allocated(const void *address, uint64_t size_bytes, const unsigned char *site)
 {
-    uint64_t *room;
+    uint64_t *room, number;
 
     if (!psnap_rt_is_recording() || !address || address == MAP_FAILED)
         return;
-    psnap_rt_announce((uint64_t)address, size_bytes);
-    room = claim(__psnap_ring, 4);
+    number = psnap_rt_announce((uint64_t)address, size_bytes);
+    room = claim(__psnap_ring, 5);
     if (!room)
-        room = __psnap_reserve(4);
+        room = __psnap_reserve(5);
     room[1] = (uint64_t)address;
     room[2] = size_bytes;
     room[3] = (uint64_t)site;
+    room[4] = number;
     __atomic_store_n(&room[0], PSNAP_EVENT_ALLOC, __ATOMIC_RELEASE);
 }

@@ -43,8 +43,9 @@ void psnap_rt_forked(void); /* this is a child: likewise, and it is counted */
 struct psnap_ring *psnap_rt_set_aside(void);
 void psnap_rt_go_on(struct psnap_ring *ring);
 
-/* session.c: large allocations get their places before any thread's accesses to them are read. */
-void psnap_rt_announce(uint64_t address, uint64_t size_bytes);
+/* session.c: large allocations get their places before any thread's accesses to them are read.
+ * Returns the number of the announcement, 0 when the allocation is small. */
+uint64_t psnap_rt_announce(uint64_t address, uint64_t size_bytes);
 bool psnap_rt_collector_alive(void);
 
 /* maps.c: the mapping of this process that holds `address`; the address alone when unknown. */

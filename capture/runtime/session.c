@@ -129,20 +129,26 @@ static void leave_control(struct psnap_ring *ring, const sigset_t *signals)
     pthread_sigmask(SIG_SETMASK, signals, NULL);
 }
 
-void psnap_rt_announce(uint64_t address, uint64_t size_bytes)
+uint64_t psnap_rt_announce(uint64_t address, uint64_t size_bytes)
 {
-    const uint64_t allocation[] = {address, size_bytes, 0};
+    static uint64_t announced; /* under the control lock */
+    const uint64_t allocation[] = {address, size_bytes, 0, 0};
+    int saved_errno = errno;
+    uint64_t number = 0;
+    sigset_t signals;
 
     if (size_bytes < PSNAP_LARGE_BYTES && address % 4096 != 0)
-        return;
-    if ((uint32_t)getpid() != psnap_rt_session->program_pid) {
+        return 0;
+    if ((uint32_t)getpid() != psnap_rt_session->program_pid)
         psnap_rt_forked();
-        return;
+    else {
+        struct psnap_ring *mine = enter_control(&signals);
+        send_words(PSNAP_EVENT_ALLOC, allocation, 4);
+        number = ++announced;
+        leave_control(mine, &signals);
     }
-    sigset_t signals;
-    struct psnap_ring *mine = enter_control(&signals);
-    send_words(PSNAP_EVENT_ALLOC, allocation, 3);
-    leave_control(mine, &signals);
+    errno = saved_errno;
+    return number;
 }
 
 static void forked(void)

@@ -308,7 +308,7 @@ static void make_module(struct module *module, uint64_t seed)
     memset(module->executions, 0, sizeof module->executions);
     for (int i = 0; i < 400; i++) {
         uint64_t *event = module->ring + module->ring_words;
-        if (psnap_rng_below(&rng, 20) || module->ring_words + 4 > RING_WORDS) {
+        if (psnap_rng_below(&rng, 20) || module->ring_words + 5 > RING_WORDS) {
             put_records(module, &rng, (uint32_t)psnap_rng_below(&rng, PIECES_MAX));
             continue;
         }
@@ -316,7 +316,8 @@ static void make_module(struct module *module, uint64_t seed)
         event[1] = HEAP + SMALL + psnap_rng_below(&rng, SMALL);
         event[2] = psnap_rng_below(&rng, 300000);
         event[3] = SITES + psnap_rng_below(&rng, SITES_MAX);
-        module->ring_words += 4;
+        event[4] = 0;
+        module->ring_words += 5;
     }
 }
 

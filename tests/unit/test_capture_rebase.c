@@ -5,7 +5,8 @@
  * known, so the last one wins. Random images, heaps, stacks, thread-local
  * mappings, allocations and unknown addresses. After each of them every range
  * that was painted answers with the canonical address that it was given, and
- * no two ranges share one.
+ * no two ranges share one. Allocations are announced some steps before they
+ * count: a second map, painted at announcements, says where they go.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -32,10 +33,13 @@ enum { PAGE = 4096, LARGE = PSNAP_LARGE_BYTES, OWNERS = 600, STEPS = 60, NOBODY 
 
 struct map {
     uint16_t owner[GRAINS]; /* index of `delta`; NOBODY: unknown */
+    uint16_t plan[GRAINS];  /* the same at the latest announcement */
     uint64_t delta[OWNERS]; /* canonical - real */
     unsigned owners;
     uint64_t next_allocation; /* offset in the mmap window */
     uint32_t images, threads;
+    struct psnap_range announced[STEPS]; /* low 0: has its place already */
+    unsigned announcements, allocations;
     bool is_repainted; /* something known has changed its place */
 };
 
@@ -49,16 +53,30 @@ static unsigned owner_at(const struct map *map, uint64_t address)
     return map->owner[(address - BASE) / GRAIN];
 }
 
+static void paint_on(uint16_t *owners, uint64_t low, uint64_t high, unsigned owner)
+{
+    low = low < BASE ? BASE : low;
+    high = high > BASE + SPAN ? BASE + SPAN : high;
+    for (uint64_t at = low; at < high; at += GRAIN)
+        owners[(at - BASE) / GRAIN] = (uint16_t)owner;
+}
+
+static bool is_free(const struct map *map, uint64_t low, uint64_t high)
+{
+    for (uint64_t at = low; at < high && at < BASE + SPAN; at += GRAIN)
+        if (owner_at(map, at) != NOBODY)
+            return false;
+    return true;
+}
+
 static void paint(struct map *map, uint64_t low, uint64_t high, uint64_t delta)
 {
     assert_true(++map->owners < OWNERS);
     map->delta[map->owners] = delta;
-    low = low < BASE ? BASE : low;
-    high = high > BASE + SPAN ? BASE + SPAN : high;
-    for (uint64_t at = low; at < high; at += GRAIN) {
-        map->is_repainted |= owner_at(map, at) != NOBODY;
-        map->owner[(at - BASE) / GRAIN] = (uint16_t)map->owners;
-    }
+    for (uint64_t at = low < BASE ? BASE : low; at < high && at < BASE + SPAN; at += GRAIN)
+        if (owner_at(map, at) != NOBODY && map->delta[owner_at(map, at)] != delta)
+            map->is_repainted = true;
+    paint_on(map->owner, low, high, map->owners);
 }
 
 /* Where the unpainted surroundings of `address` end, within [low, high). */
@@ -87,8 +105,10 @@ static void add_image(struct map *map, struct psnap_rebase *rebase, struct psnap
     uint64_t high = low + GRAIN * (1 + psnap_rng_below(rng, 40000));
 
     assert_true(psnap_rebase_add_image(rebase, low, high));
-    if (owner_at(map, low) == NOBODY)
-        paint(map, first, high, place(PSNAP_GROUP_IMAGE, map->images++, 0) - first);
+    if (owner_at(map, low) != NOBODY)
+        return;
+    paint(map, first, high, place(PSNAP_GROUP_IMAGE, map->images++, 0) - first);
+    paint_on(map->plan, first, high, map->owners);
 }
 
 static void add_heap(struct map *map, struct psnap_rebase *rebase, struct psnap_rng *rng)
@@ -100,6 +120,7 @@ static void add_heap(struct map *map, struct psnap_rebase *rebase, struct psnap_
     shrink(map, start, &low, &high);
     assert_true(psnap_rebase_add_heap(rebase, start));
     paint(map, start, high, place(PSNAP_GROUP_HEAP, 0, 0) - start);
+    paint_on(map->plan, start, high, map->owners);
 }
 
 static void add_stack(struct map *map, struct psnap_rebase *rebase, struct psnap_rng *rng)
@@ -112,25 +133,49 @@ static void add_stack(struct map *map, struct psnap_rebase *rebase, struct psnap
     paint(map, low, high, place(PSNAP_GROUP_STACK, thread, 0) - frame);
 }
 
-/* A large allocation, or one that a page begins with, is new unless all of it lies in what one
- * earlier range has given it. */
-static void add_allocation(struct map *map, struct psnap_rebase *rebase, struct psnap_rng *rng)
+/* A new place unless all of it lies in what one earlier range has given it. What is free means it
+ * at once, else it waits. */
+static void announce(struct map *map, struct psnap_rebase *rebase, struct psnap_rng *rng)
 {
     uint64_t address = some_address(rng, psnap_rng_below(rng, 2) ? GRAIN : PAGE);
-    uint64_t size = psnap_rng_below(rng, 4) ? LARGE + psnap_rng_below(rng, LARGE)
-                                            : 1 + psnap_rng_below(rng, 2 * LARGE);
+    uint64_t size = 1 + psnap_rng_below(rng, 2 * LARGE);
     uint64_t low = address / PAGE * PAGE, high = (address + size + PAGE - 1) / PAGE * PAGE;
-    bool is_known = owner_at(map, low) != NOBODY;
+    unsigned owner = map->plan[(low - BASE) / GRAIN];
+    struct psnap_range *waits = &map->announced[map->announcements];
 
     if (high > BASE + SPAN)
         return;
     for (uint64_t at = low; at < high; at += GRAIN)
-        is_known &= owner_at(map, at) == owner_at(map, low);
-    assert_true(psnap_rebase_add_allocation(rebase, address, size));
-    if ((size < PSNAP_LARGE_BYTES && address % PAGE != 0) || is_known)
+        owner = map->plan[(at - BASE) / GRAIN] == owner ? owner : NOBODY;
+    assert_true(psnap_rebase_announce(rebase, address, size));
+    map->announcements++;
+    *waits = (struct psnap_range){low, high, map->delta[owner]};
+    if (owner == NOBODY) {
+        waits->delta = place(PSNAP_GROUP_MMAP, 0, map->next_allocation) - low;
+        map->next_allocation += high - low;
+    }
+    if (is_free(map, low, high)) {
+        paint(map, low, high, waits->delta);
+        owner = owner == NOBODY ? map->owners : owner;
+        waits->low = 0;
+    } else if (owner == NOBODY) {
+        assert_true(++map->owners < OWNERS);
+        map->delta[map->owners] = waits->delta;
+        owner = map->owners;
+    }
+    paint_on(map->plan, low, high, owner);
+}
+
+static void allocate(struct map *map, struct psnap_rebase *rebase, struct psnap_rng *rng)
+{
+    (void)rng;
+    if (map->allocations == map->announcements)
         return;
-    paint(map, low, high, place(PSNAP_GROUP_MMAP, 0, map->next_allocation) - low);
-    map->next_allocation += high - low;
+    struct psnap_range *waits = &map->announced[map->allocations++];
+    assert_true(psnap_rebase_allocate(rebase, map->allocations));
+    if (waits->low)
+        paint(map, waits->low, waits->high, waits->delta);
+    assert_true(psnap_rebase_allocate(rebase, 0)); /* a small one */
 }
 
 /* What nobody announced, and no process has mapped: its block of 2 MiB, as far as it is free.
@@ -181,7 +226,7 @@ static int compare_canonical(const void *a, const void *b)
 /* Every painted place answers as it should, and canonical addresses are nobody's twice. */
 static void check(const struct map *map, struct psnap_rebase *rebase)
 {
-    struct psnap_range *ranges = calloc(rebase->count + 1, sizeof *ranges);
+    struct psnap_range *ranges = calloc(rebase->known.count + 1, sizeof *ranges);
 
     for (uint64_t i = 0; i < GRAINS; i += i % 64 == 63 ? 1 : 21) {
         uint64_t address = BASE + i * GRAIN;
@@ -192,13 +237,13 @@ static void check(const struct map *map, struct psnap_rebase *rebase)
         assert_true(range && address >= range->low && address < range->high);
         assert_int_equal(range->delta, map->delta[map->owner[i]]);
     }
-    for (size_t i = 0; i < rebase->count; i++) {
-        ranges[i] = rebase->ranges[i];
+    for (size_t i = 0; i < rebase->known.count; i++) {
+        ranges[i] = rebase->known.items[i];
         assert_true(ranges[i].low < ranges[i].high);
         assert_true(i == 0 || ranges[i - 1].high <= ranges[i].low);
     }
-    qsort(ranges, rebase->count, sizeof *ranges, compare_canonical);
-    for (size_t i = 1; i < rebase->count; i++)
+    qsort(ranges, rebase->known.count, sizeof *ranges, compare_canonical);
+    for (size_t i = 1; i < rebase->known.count; i++)
         assert_true(ranges[i - 1].high + ranges[i - 1].delta <= ranges[i].low + ranges[i].delta);
     free(ranges);
 }
@@ -206,8 +251,8 @@ static void check(const struct map *map, struct psnap_rebase *rebase)
 static void test_against_map(void **state)
 {
     static void (*const steps[])(struct map *, struct psnap_rebase *, struct psnap_rng *) = {
-        add_image,      add_stack,    add_allocation, add_allocation,
-        add_allocation, find_unknown, add_local};
+        add_image, add_stack, announce,     announce, announce,
+        allocate,  allocate,  find_unknown, add_local};
     struct map *map = malloc(sizeof *map);
     struct psnap_rng rng;
 
@@ -250,7 +295,7 @@ static void test_windows_end(void **state)
             assert_true(psnap_rebase_add_image(&rebase, low, low + 5 * gib));
             group = i < 5 * 128 ? PSNAP_GROUP_IMAGE : PSNAP_GROUP_MMAP; /* two places each */
         } else if (i % 5 == 1)
-            assert_true(psnap_rebase_add_allocation(&rebase, at, 20 * gib));
+            assert_true(psnap_rebase_announce(&rebase, at, 20 * gib));
         else if (i % 5 == 2)
             assert_true(psnap_rebase_add_local(&rebase, at, low, low + gib));
         else if (i % 5 == 3) {
@@ -277,7 +322,8 @@ static void test_impossible(void **state)
         for (unsigned k = 0; k < sizeof odd / sizeof *odd; k++) {
             assert_true(psnap_rebase_add_image(&rebase, odd[i], odd[k]));
             assert_true(psnap_rebase_add_heap(&rebase, odd[i]));
-            assert_true(psnap_rebase_add_allocation(&rebase, odd[i], odd[k]));
+            assert_true(psnap_rebase_announce(&rebase, odd[i], odd[k]));
+            assert_true(psnap_rebase_allocate(&rebase, odd[k]));
             assert_true(psnap_rebase_add_stack(&rebase, 1, odd[i], odd[k], odd[i]));
             assert_true(psnap_rebase_add_local(&rebase, odd[i], odd[k], odd[i]));
             assert_non_null(psnap_rebase_find(&rebase, odd[k]));

@@ -1,0 +1,186 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# The profile depends on the program and its input alone: not on where the system puts
+# things, how large the environment is, where it runs and under what name, whether the
+# collector was slow; and a trace makes the same profile later.
+set -eu
+. "$PSNAP_SOURCE/tests/cli/capture_common.sh"
+
+# Memory of all kinds: globals, the heap, large and small mappings, the stack (also with
+# more alignment than it has by itself), thread-local variables, strings of the C library.
+cat > kinds.c << 'END'
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+static double global[5000];
+static _Thread_local int local[100];
+
+struct node {
+    struct node *next;
+    long value;
+};
+
+__attribute__((noinline)) static long list(int n)
+{
+    struct node *first = NULL;
+    long sum = 0;
+    for (int i = 0; i < n; i++) {
+        struct node *node = malloc(sizeof *node + (size_t)i % 50);
+        node->next = first;
+        node->value = i;
+        first = node;
+    }
+    for (struct node *node = first; node; node = node->next)
+        sum += node->value;
+    while (first) {
+        struct node *next = first->next;
+        free(first);
+        first = next;
+    }
+    return sum;
+}
+
+__attribute__((noinline)) static long large(size_t n)
+{
+    double *a = calloc(n, sizeof *a), *b = malloc(n * sizeof *b);
+    long sum = 0;
+    for (size_t i = 0; i < n; i++)
+        b[i] = a[i] + (double)i;
+    a = realloc(a, 3 * n * sizeof *a);
+    for (size_t i = 0; i < 3 * n; i += 7)
+        a[i] = b[i / 3];
+    for (size_t i = 0; i < n; i++)
+        sum += (long)a[i / 7 * 7];
+    free(a), free(b);
+    return sum;
+}
+
+__attribute__((noinline)) static long mapped(size_t bytes)
+{
+    unsigned char *a = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    long sum = 0;
+    for (size_t i = 0; i < bytes; i += 5)
+        a[i] = (unsigned char)i;
+    for (size_t i = 0; i < bytes; i++)
+        sum += a[i];
+    munmap(a, bytes);
+    return sum;
+}
+
+__attribute__((noinline)) static long stack(int n)
+{
+    volatile long here[300];
+    long sum = 0;
+    for (int i = 0; i < 300; i++)
+        here[i] = i + n;
+    for (int i = 0; i < 300; i++)
+        sum += here[i];
+    return n ? sum + stack(n - 1) : sum;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+int main(void)
+{
+    long sum = 0;
+    for (int i = 0; i < 5000; i++)
+        global[i] = i * 7 % 1000;
+    qsort(global, 5000, sizeof *global, by_value);
+    for (int i = 0; i < 100; i++)
+        local[i] = i;
+    for (int k = 0; k < 5; k++) {
+        sum += list(1000 * (k + 1)) + large(20000 + 5000 * (size_t)k) + stack(20);
+        sum += mapped(70000) + mapped(300000 + 4096 * (size_t)k);
+        for (int i = 0; i < 100; i++)
+            sum += local[i] * (int)global[i * 50];
+    }
+    printf("%ld\n", sum);
+    return 0;
+}
+END
+cat > objects.cpp << 'END'
+#include <cstdio>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+int main()
+{
+    std::map<int, std::string> names;
+    std::vector<std::unique_ptr<std::vector<double>>> rows;
+    for (int i = 0; i < 500; i++)
+        names[i * 7919 % 1009] = std::string(static_cast<size_t>(i % 90), 'x');
+    for (int i = 0; i < 100; i++)
+        rows.push_back(std::make_unique<std::vector<double>>(i * 10));
+    double sum = 0;
+    for (auto &row : rows)
+        for (double &x : *row)
+            sum += x += 1;
+    for (auto &name : names)
+        sum += static_cast<double>(name.second.size());
+    std::printf("%g\n", sum);
+}
+END
+"$PSNAP" cc -O1 -o kinds kinds.c
+"$PSNAP" c++ -O2 -o objects objects.cpp
+"$PSNAP" cc -O2 -o bfs "$PSNAP_SOURCE/samples/bfs.c" -lm
+
+# same PROFILE PROFILE WORDS: but for the provenance, from "program:" to the next key
+core() { sed '/^program:/,/^capture:/{/^capture:/!d}' "$1"; }
+same() {
+    diff <(core "$1") <(core "$2") > difference ||
+        fail "$3: $(wc -l < difference) lines differ: $(head -n 20 difference)"
+}
+
+
+mkdir -p else/where
+cp kinds else/where/another-name
+padding=$(printf '%5000s' '' | tr ' ' x)
+for program in "kinds" "objects" "bfs 2000 1"; do
+    name=${program%% *}
+    "$PSNAP" record -o $name.yaml --trace $name.pst -- ./$program > $name.output
+    "$PSNAP" check $name.yaml > /dev/null
+    for n in 1 2 3; do
+        "$PSNAP" record --force -o again.yaml -- ./$program > output
+        same $name.yaml again.yaml "$name again"
+        env -i PATH="$PATH" "$PSNAP" record --force -o again.yaml -- ./$program > output
+        same $name.yaml again.yaml "$name without an environment"
+        X=$padding "$PSNAP" record --force -o again.yaml -- "$dir/$name" ${program#"$name"} > output
+        same $name.yaml again.yaml "$name in a large environment, by its path"
+    done
+    if setarch -R true 2> /dev/null; then
+        setarch -R "$PSNAP" record --force -o again.yaml -- ./$program > output
+        same $name.yaml again.yaml "$name without randomisation"
+    fi
+    (cd / && "$PSNAP" record --force -o "$dir/again.yaml" -- "$dir/$name" ${program#"$name"} > "$dir/output")
+    same $name.yaml again.yaml "$name in another folder"
+    PSNAP_OUT=self.yaml ./$program > output
+    same $name.yaml self.yaml "$name recording itself"
+    rm self.yaml
+    cmp output $name.output
+    "$PSNAP" profile $name.pst --force -o again.yaml
+    same $name.yaml again.yaml "$name from its trace"
+done
+"$PSNAP" record --force -o again.yaml -- else/where/another-name > output
+same kinds.yaml again.yaml "kinds by another name"
+
+# a collector that comes late to everything
+"$PSNAP" record --force -o again.yaml -- ./kinds > output &
+kill -STOP $!
+sleep 0.2
+kill -CONT $!
+wait $!
+same kinds.yaml again.yaml "kinds, slowly collected"
+
+# loop ids depend on source, compiler and flags: compiled again, elsewhere, the same profile
+(cd else && cp ../kinds.c . && "$PSNAP" cc -O1 -o kinds kinds.c)
+"$PSNAP" record --force -o again.yaml -- else/kinds > output
+same kinds.yaml again.yaml "kinds compiled elsewhere"
