@@ -208,7 +208,7 @@ static enum psnap_status read_events(struct reader *reader, const char *text, si
 
     if (!yaml_parser_initialize(&parser))
         return out_of_memory(reader);
-    yaml_parser_set_input_string(&parser, (const unsigned char *)text, size);
+    yaml_parser_set_input_string(&parser, (const unsigned char *)(text ? text : ""), size);
     yaml_parser_set_encoding(&parser, YAML_UTF8_ENCODING); /* no guessing: UTF-16 is an error */
     while (status == PSNAP_OK && !ended) {
         yaml_event_t event;

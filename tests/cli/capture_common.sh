@@ -1,3 +1,4 @@
+#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # What the tests of capture share; they source it. Skips without `psnap cc`, makes and leaves

@@ -1,3 +1,4 @@
+#!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
 """The table of tests/fidelity/run.sh.
 
