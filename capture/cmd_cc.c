@@ -20,7 +20,7 @@
 
 /* What a command line asks for, as far as we must know. */
 struct request {
-    bool has_input, stops_early, preprocesses, has_debug, is_relocatable;
+    bool has_input, stops_early, preprocesses, has_debug, is_relocatable, is_static;
 };
 
 static bool starts_with(const char *text, const char *prefix)
@@ -78,10 +78,33 @@ static bool takes_value(const char *option)
     return is_one_of(option, names);
 }
 
+static bool ends_with(const char *text, const char *end)
+{
+    size_t length = strlen(text), end_length = strlen(end);
+    return length >= end_length && !strcmp(text + length - end_length, end);
+}
+
+static bool is_header(const char *input)
+{
+    static const char *const ends[] = {".h", ".hh", ".hpp", ".hxx", ".H", ".h++", NULL};
+    for (const char *const *end = ends; *end; end++)
+        if (ends_with(input, *end))
+            return true;
+    return false;
+}
+
+/* The value of an option: -x c-header asks for a precompiled header, which is not linked. */
+static void look_at_value(struct request *request, const char *option, const char *value)
+{
+    if (!strcmp(option, "-x") && ends_with(value, "-header"))
+        request->stops_early = true;
+}
+
 static void look_at(struct request *request, const char *argument)
 {
     static const char *const stops[] = {
         "-c", "-S", "-fsyntax-only", "--precompile", "--analyze", "-emit-ast", NULL};
+    static const char *const statics[] = {"-static", "--static", "-static-pie", NULL};
     static const char *const preprocess[] = {"-E", "-M", "-MM", "--preprocess", NULL};
 
     if (is_one_of(argument, stops))
@@ -90,20 +113,36 @@ static void look_at(struct request *request, const char *argument)
         request->preprocesses = request->stops_early = true;
     else if (!strcmp(argument, "-r"))
         request->is_relocatable = true;
+    else if (is_one_of(argument, statics))
+        request->is_static = true;
+    else if (starts_with(argument, "-x") && ends_with(argument, "-header"))
+        request->stops_early = true;
     else if (starts_with(argument, "-g") && !starts_with(argument, "-gcc"))
         request->has_debug = true;
-    else if (argument[0] != '-' || !strcmp(argument, "-"))
+    else if (argument[0] != '-' || !strcmp(argument, "-") || starts_with(argument, "-l")) {
         request->has_input = true;
+        request->stops_early |= is_header(argument);
+    }
+}
+
+static void look_into_file(struct request *request, const char *path, int depth);
+
+static void look_at_word(struct request *request, const char *word, int depth)
+{
+    if (word[0] == '@')
+        look_into_file(request, word + 1, depth + 1);
+    else
+        look_at(request, word);
 }
 
 /* Words of a response file, as clang splits them: blanks, quotes, backslashes. */
 static void look_into_file(struct request *request, const char *path, int depth)
 {
-    char word[PATH_MAX + 1];
+    char word[PATH_MAX + 1], option[16] = ""; /* the one whose value is next */
     size_t length = 0;
     int c, quote = 0;
-    bool in_word = false, skip = false;
-    FILE *file = depth < 8 ? fopen(path, "re") : NULL;
+    bool in_word = false;
+    FILE *file = depth <= 8 ? fopen(path, "re") : NULL;
 
     if (!file)
         return; /* clang will say it */
@@ -117,11 +156,13 @@ static void look_into_file(struct request *request, const char *path, int depth)
             continue;
         } else if (c == EOF || (!quote && strchr(" \t\r\n", c))) {
             word[length] = '\0';
-            if (in_word && !skip && word[0] == '@')
-                look_into_file(request, word + 1, depth + 1);
-            else if (in_word && !skip)
-                look_at(request, word);
-            skip = in_word && !skip && takes_value(word);
+            if (in_word && option[0]) {
+                look_at_value(request, option, word);
+                option[0] = '\0';
+            } else if (in_word) {
+                look_at_word(request, word, depth);
+                snprintf(option, sizeof option, "%.15s", takes_value(word) ? word : "");
+            }
             in_word = false;
             length = 0;
             continue;
@@ -138,12 +179,9 @@ static struct request understand(int argc, char **argv)
     struct request request = {0};
 
     for (int i = 1; i < argc; i++) {
-        if (argv[i][0] == '@')
-            look_into_file(&request, argv[i] + 1, 0);
-        else
-            look_at(&request, argv[i]);
-        if (takes_value(argv[i]))
-            i++;
+        look_at_word(&request, argv[i], 0);
+        if (takes_value(argv[i]) && ++i < argc)
+            look_at_value(&request, argv[i - 1], argv[i]);
     }
     return request;
 }
@@ -216,7 +254,8 @@ static int compile(int argc, char **argv, const char *compiler)
     }
     if (request.has_input && !request.stops_early && !request.is_relocatable) {
         command[n++] = "--start-no-unused-arguments";
-        command[n++] = "-Wl,--export-dynamic-symbol=__psnap_*";
+        if (!request.is_static) /* no library will look for them */
+            command[n++] = "-Wl,--export-dynamic-symbol=__psnap_*";
         command[n++] = "-xnone";
         command[n++] = runtime;
         command[n++] = "-lpthread";

@@ -2,8 +2,9 @@
 /*
  * Reads the static table of a module (capture_abi.inc) into the program's
  * tables. Nothing in it is trusted: it comes out of another process's memory.
- * Loop ids are unique in a program: the second "init" is "init@other.c", a
- * third from a file of that name "init@other.c#2".
+ * A loop of the source has one name in a program: the "init:3" of another file
+ * is "init:3@other.c". Loop ids are unique: what further modules have of a loop
+ * (of a header, say) is "f:12@module.c", a part of f:12 like others.
  */
 #include "capture/tables.h"
 
@@ -29,12 +30,23 @@ void psnap_capture_tables_init(struct psnap_capture_tables *tables, struct psnap
     *tables = (struct psnap_capture_tables){.program = program};
 }
 
+static int compare_ids(const void *a, const void *b)
+{
+    return strcmp(a, b);
+}
+
+static void empty(void **tree)
+{
+    while (*tree) {
+        const char *text = *(const char **)*tree;
+        tdelete(text, tree, compare_ids);
+    }
+}
+
 void psnap_capture_tables_release(struct psnap_capture_tables *tables)
 {
-    while (tables->loop_ids) {
-        const char *id = *(const char **)tables->loop_ids;
-        tdelete(id, &tables->loop_ids, (int (*)(const void *, const void *))strcmp);
-    }
+    empty(&tables->loop_ids);
+    empty(&tables->src_ids);
     free(tables->modules);
     free(tables->pieces);
     free(tables->refs);
@@ -136,29 +148,57 @@ static const char *text_at(const struct view *view, uint32_t offset)
     return view->strings + (offset < view->header->string_bytes ? offset : 0);
 }
 
-static int compare_ids(const void *a, const void *b)
+/* Adds a copy of `text` to the tree; it lives as long as the program. NULL when out of memory. */
+static const char *enter(struct psnap_program *program, void **tree, const char *text)
 {
-    return strcmp(a, b);
+    text = psnap_program_string(program, text);
+    return text && tsearch(text, tree, compare_ids) ? text : NULL;
 }
 
-/* The id, or with a suffix that makes it new; NULL when out of memory. */
-static const char *unique_id(struct psnap_capture_tables *tables, const char *id,
-                             const char *suffix)
+/* The n-th name to try for a loop: itself, with its file, numbered. */
+static void make_name(char *name, size_t size, const char *text, const char *file, unsigned n)
 {
-    char longer[1024];
-
-    snprintf(longer, sizeof longer, "%s%s", id, suffix);
-    for (unsigned n = 2; tfind(longer, &tables->loop_ids, compare_ids); n++)
-        snprintf(longer, sizeof longer, "%s%s#%u", id, suffix, n);
-    id = psnap_program_string(tables->program, longer);
-    return id && tsearch(id, &tables->loop_ids, compare_ids) ? id : NULL;
+    if (n == 1)
+        snprintf(name, size, "%s", text);
+    else if (n == 2)
+        snprintf(name, size, "%s@%s", text, file);
+    else
+        snprintf(name, size, "%s@%s#%u", text, file, n - 1);
 }
 
-/* Whether any loop of the module has an id that is taken: then all of that function's get a
- * suffix, so that parts and their source loop keep belonging together. */
-static bool is_taken(const struct psnap_capture_tables *tables, const char *id)
+/* The name of a loop of the source: the same for the same text and file. src_ids holds names,
+ * and names with the files they are of. */
+static const char *name_source_loop(struct psnap_capture_tables *tables, const char *text,
+                                    const char *file)
 {
-    return tfind(id, &tables->loop_ids, compare_ids) != NULL;
+    char name[1024], with_file[1300];
+
+    for (unsigned n = 1;; n++) {
+        const char *const *known;
+        make_name(name, sizeof name, text, file, n);
+        snprintf(with_file, sizeof with_file, "%s\n%s", name, file);
+        if (tfind(with_file, &tables->src_ids, compare_ids)) {
+            known = tfind(name, &tables->src_ids, compare_ids);
+            return known ? *known : NULL;
+        }
+        if (!tfind(name, &tables->src_ids, compare_ids))
+            return enter(tables->program, &tables->src_ids, with_file)
+                       ? enter(tables->program, &tables->src_ids, name)
+                       : NULL;
+    }
+}
+
+/* An id that no other loop has. */
+static const char *name_loop(struct psnap_capture_tables *tables, const char *text,
+                             const char *module)
+{
+    char name[1024];
+    unsigned n = 1;
+
+    do
+        make_name(name, sizeof name, text, module, n++);
+    while (tfind(name, &tables->loop_ids, compare_ids));
+    return enter(tables->program, &tables->loop_ids, name);
 }
 
 static bool add_loops(struct psnap_capture_tables *tables, const struct view *view,
@@ -166,21 +206,15 @@ static bool add_loops(struct psnap_capture_tables *tables, const struct view *vi
 {
     struct psnap_program *program = tables->program;
     uint32_t first = program->loop_count;
-    char suffix[256] = "";
 
     for (uint32_t i = 0; i < view->header->loops; i++) {
         const struct psnap_table_loop *row = &view->loops[i];
-        const char *file = text_at(view, row->file), *src_id = text_at(view, row->src_id);
-        char renamed[1024];
-        if (row->depth == 0)
-            snprintf(suffix, sizeof suffix, "%s%s", is_taken(tables, src_id) ? "@" : "",
-                     is_taken(tables, src_id) ? text_at(view, view->header->source) : "");
-        snprintf(renamed, sizeof renamed, "%s%s", src_id, suffix);
         struct psnap_loop loop = {
-            .id = unique_id(tables, text_at(view, row->id), suffix),
-            .src_id = psnap_program_string(program, renamed),
+            .id = name_loop(tables, text_at(view, row->id), text_at(view, view->header->source)),
+            .src_id =
+                name_source_loop(tables, text_at(view, row->src_id), text_at(view, row->file)),
             .function = psnap_program_string(program, text_at(view, row->function)),
-            .file = psnap_program_string(program, file),
+            .file = psnap_program_string(program, text_at(view, row->file)),
             .src_line = row->src_line,
             .depth = row->depth,
             .parent = row->parent < i ? first + row->parent : PSNAP_NONE,
@@ -331,7 +365,7 @@ enum psnap_status psnap_capture_tables_finish(struct psnap_capture_tables *table
     struct psnap_program *program = tables->program;
     uint32_t first_loop = program->loop_count, first_block = program->block_count;
     uint32_t first_ref = program->ref_count;
-    struct view view;
+    struct view view = {0};
     enum psnap_status status = take_view(tables, description, &view, error);
 
     if (!status)

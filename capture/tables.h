@@ -43,7 +43,7 @@ struct psnap_capture_tables {
     struct psnap_capture_ref *refs;
     const char **sites;
     uint32_t module_count, piece_count, ref_count, site_count;
-    void *loop_ids; /* tsearch tree of the ids in use */
+    void *loop_ids, *src_ids; /* tsearch trees of the names in use */
     /* The table that is arriving. */
     unsigned char *bytes;
     size_t byte_count, byte_room;

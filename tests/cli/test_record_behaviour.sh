@@ -243,7 +243,7 @@ stores() {
     "$PSNAP" show "$1" --json | python3 -c '
 import json, sys
 loops = json.load(sys.stdin)["loops"]
-print(sum(loop["accesses"] for loop in loops if loop["id"].split(".")[0] == sys.argv[1]))
+print(sum(loop["accesses"] for loop in loops if loop["part_of"] == sys.argv[1]))
 ' "${2:-work:$line}"
 }
 recorded() { # EXPECTED STATUS ARGUMENTS...: records act, accesses of work() are EXPECTED
