@@ -110,7 +110,6 @@ static enum psnap_status meet_ref(struct builder *b, uint32_t ref, struct psnap_
             return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
         built->source = source_of(b, loop);
         built->unit = unit_of(b, loop);
-        built->serial = b->loop_count;
         b->loop_of[loop] = b->loop_count;
         b->loops[b->loop_count++] = built;
     }
@@ -155,8 +154,8 @@ static enum psnap_status visit_loop(struct builder *b, struct build_loop *loop)
     b->last_visited = loop;
     if (last && last->source == loop->source) {
         join_units(b, last, loop);
-        if (loop->serial > last->serial)
-            return PSNAP_OK; /* the next part of the same visit */
+        if (loop->index > last->index)
+            return PSNAP_OK; /* a later part in the code: the same visit */
     }
     return end_visit(b, loop);
 }

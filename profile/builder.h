@@ -63,7 +63,6 @@ enum build_merge_reason {
 
 struct build_loop {
     uint32_t index;  /* in program->loops */
-    uint32_t serial; /* loops met before it */
     uint32_t source; /* index of the first built loop with the same src_id */
     uint32_t
         unit; /* what the schedule calls it: index of a part that it once followed, or its own */

@@ -11,7 +11,8 @@
  *   successor        which of a bin's successors comes next, and
  *   start_row        when a rare one comes for the first time
  *   set_rows         what follows the last stride
- *   random_offset    where a random stride leads
+ *   leap_bytes       how far a random stride leads, and
+ *   random_offset    where
  *   wrapped_offset   what happens at the ends of the working set
  *
  * Counts (successors, sizes, kinds) are dealt out by error diffusion: each
@@ -28,6 +29,8 @@
 #include "formats/base/rng.h"
 
 enum { UNSTARTED = PSNAP_STRIDE_BINS, AT_START };
+
+enum { GATHER = 20 /* one of so many strides may be followed by one that is not random */ };
 
 /* Something to choose from, `weight` times in the sum of weights. */
 struct share {
@@ -49,6 +52,7 @@ struct psnap_generator {
     unsigned bin;    /* of the latest stride, or UNSTARTED or AT_START */
     unsigned first;  /* bin of the first stride */
     bool downwards;
+    uint64_t leap; /* random strides are so much longer than the longest, or 0: lead anywhere */
     uint32_t refs[3];
     struct choice sizes, kinds;
     struct choice rows[PSNAP_STRIDE_BINS]; /* successors of each bin */
@@ -123,15 +127,60 @@ static bool is_at_end(const struct psnap_generator *g, unsigned size)
     return left < PSNAP_STRIDE_MAX || g->offset > g->bytes - size;
 }
 
-/* Reading: a random stride at the end of a walk leads back to its start; all others lead anywhere
- * in the working set, in steps of the access's size (its power of two). */
+/*
+ * Reading: how much longer than the longest stride a random one can be; 0 when it leads anywhere.
+ * Two kinds of region have random strides. Where nearly every other stride is followed by a random
+ * one, elements or records are visited in no order (gathers, hash tables, chases): anywhere. Where
+ * other strides follow each other, several walks take turns (a stencil's rows, the lines of a
+ * cube), and what a random stride leaves another one comes back to: the range goes from 2^8 to the
+ * working set, on a scale of powers of two, with the third power of the share of random strides.
+ * tests/fidelity/readings.md has the alternatives and what they cost.
+ */
+static uint64_t leap_bytes(const struct psnap_profile_region *region)
+{
+    __extension__ typedef unsigned __int128 wide;
+    uint64_t strides = 0, random = 0, others = 0, left = 0, share;
+    unsigned range_log2;
+
+    for (unsigned i = 0; i < region->stride_count; i++) {
+        strides += region->strides[i].count;
+        if (region->strides[i].bin == PSNAP_STRIDE_RANDOM)
+            random = region->strides[i].count;
+    }
+    for (unsigned i = 0; i < region->edge_count; i++) {
+        if (region->edges[i].from == PSNAP_STRIDE_RANDOM)
+            continue;
+        others += region->edges[i].count;
+        if (region->edges[i].to == PSNAP_STRIDE_RANDOM)
+            left += region->edges[i].count;
+    }
+    if ((others - left) * GATHER <= others || region->bytes < 2 * PSNAP_STRIDE_MAX)
+        return 0;
+    /* In integers, so that all machines agree; the share in 1/1024. */
+    share = (uint64_t)((wide)random * 1024 / strides);
+    range_log2 = 63u - (unsigned)__builtin_clzll(region->bytes / PSNAP_STRIDE_MAX);
+    range_log2 = (unsigned)((share * share * share * range_log2 + (1u << 29)) >> 30);
+    return (uint64_t)PSNAP_STRIDE_MAX << range_log2;
+}
+
+/* Reading: a random stride at the end of a walk leads back to its start. Others lead up or down, as
+ * there is room, in steps of the access's size (its power of two). */
 static uint64_t random_offset(struct psnap_generator *g, unsigned size, bool walked)
 {
     unsigned shift = 31u - (unsigned)__builtin_clz(size);
+    uint64_t room = g->bytes - size; /* the highest offset for this size */
+    uint64_t from = g->offset < room ? g->offset : room;
+    uint64_t draw, stride;
 
     if (walked && is_at_end(g, size))
         return start_offset(g, size);
-    return psnap_rng_below(&g->rng, ((g->bytes - size) >> shift) + 1) << shift;
+    if (!g->leap || room / 2 < PSNAP_STRIDE_MAX + g->leap)
+        return psnap_rng_below(&g->rng, (room >> shift) + 1) << shift;
+    draw = psnap_rng_below(&g->rng, 2 * (g->leap >> shift));
+    stride = PSNAP_STRIDE_MAX + (((draw >> 1) + 1) << shift);
+    if (draw & 1)
+        return stride <= room - from ? from + stride : from - stride;
+    return stride <= from ? from - stride : from + stride;
 }
 
 /* Reading: a stride past one end of the working set comes in again at the other. */
@@ -220,6 +269,7 @@ static void set_strides(struct psnap_generator *g, const struct psnap_profile_re
     for (unsigned i = 0; i < region->stride_count; i++)
         drift += stride_bytes(region->strides[i].bin) * (wide)region->strides[i].count;
     g->downwards = drift < 0;
+    g->leap = leap_bytes(region);
     if (region->stride_count) {
         set_rows(g, region, room);
     } else { /* one access; should more be asked for, they stay where it is */

@@ -404,6 +404,31 @@ static void test_loops_alternate(void **state)
     psnap_program_free(program);
 }
 
+/* A peeled part that only some entries reach, and that the first does not, changes no schedule. */
+static void test_parts_are_one_visit(void **state)
+{
+    struct psnap_program *program = make_program(3, 1);
+    struct psnap_access accesses[50 * 3];
+    struct psnap_profile *profile;
+    unsigned n = 0;
+
+    (void)state;
+    program->loops[1].src_id = program->loops[2].src_id = "g:1"; /* in the order of the code */
+    for (unsigned i = 0; i < 50; i++) {
+        accesses[n++] = (struct psnap_access){HEAP, 0, 8, PSNAP_STORE, 0};
+        if (i * i % 5 == 1)
+            accesses[n++] = (struct psnap_access){HEAP + 8 * i, 1, 8, PSNAP_LOAD, 0};
+        accesses[n++] = (struct psnap_access){HEAP + 8 * i, 2, 8, PSNAP_LOAD, 0};
+    }
+    profile = build(program, accesses, n, NULL);
+    assert_int_equal(profile->schedule.count, 7); /* once, and 49 times: 0 and both parts */
+    assert_int_equal(profile->schedule.items[3].repeat, 49);
+    assert_int_equal(profile->schedule.items[3].span, 3);
+    assert_int_equal(profile->schedule.items[4].what, 0);
+    psnap_profile_free(profile);
+    psnap_program_free(program);
+}
+
 static void test_names_and_nests(void **state)
 {
     struct psnap_program *program = make_program(3, 1);
@@ -512,6 +537,7 @@ int main(void)
         cmocka_unit_test(test_gather_becomes_one_region),
         cmocka_unit_test(test_merging_random_streams),
         cmocka_unit_test(test_loops_alternate),
+        cmocka_unit_test(test_parts_are_one_visit),
         cmocka_unit_test(test_names_and_nests),
         cmocka_unit_test(test_odd_programs),
         cmocka_unit_test(test_bad_streams),

@@ -338,6 +338,56 @@ static void test_pattern_that_lacks_regions(void **state)
     psnap_profile_free(profile);
 }
 
+/* Records in no order cover the working set; of walks that take turns, random strides stay near. */
+static void test_random_strides(void **state)
+{
+    static const char text[] = "psnap: 1\n"
+                               "capture: {model: psnap}\n"
+                               "schedule: [f, g]\n"
+                               "loops:\n"
+                               "- id: f\n"
+                               "  pattern: [x]\n"
+                               "  regions:\n"
+                               "  - id: x\n"
+                               "    working_set: {bytes: 1048576, group: heap, offset: 0}\n"
+                               "    accesses: 10001\n"
+                               "    loads: 10001\n"
+                               "    sizes: {8: 10001}\n"
+                               "    strides: {8: 5000, random: 5000}\n"
+                               "    stride_graph: {8: {random: 5000}, random: {8: 4999}}\n"
+                               "- id: g\n"
+                               "  pattern: [y]\n"
+                               "  regions:\n"
+                               "  - id: y\n"
+                               "    working_set: {bytes: 1048576, group: heap, offset: 0}\n"
+                               "    accesses: 3001\n"
+                               "    loads: 3001\n"
+                               "    sizes: {8: 3001}\n"
+                               "    strides: {8: 2000, random: 1000}\n"
+                               "    stride_graph: {8: {8: 1000, random: 1000}, random: {8: 999}}\n";
+    struct psnap_profile *profile = read_text(text);
+    struct stream stream = replay(profile, 0, 4096);
+    unsigned seen[16] = {0}, random = 0;
+
+    (void)state;
+    assert_exact(profile, &stream);
+    for (size_t i = 0; i < 10001; i++)
+        seen[(stream.accesses[i].address - HEAP) >> 16]++;
+    for (unsigned i = 0; i < 16; i++) /* 625 on average, standard deviation 34 */
+        assert_in_range(seen[i], 400, 850);
+    for (size_t i = 10002; i < stream.n; i++) {
+        int64_t stride = (int64_t)(stream.accesses[i].address - stream.accesses[i - 1].address);
+        if (stride == 8)
+            continue;
+        /* a third of the strides: 2^8 times 2^(12 / 27) rounded */
+        assert_in_range(llabs(stride), PSNAP_STRIDE_MAX + 8, 2 * PSNAP_STRIDE_MAX);
+        random++;
+    }
+    assert_int_equal(random, 1000);
+    free(stream.accesses);
+    psnap_profile_free(profile);
+}
+
 /* Visits that differ: main has 5 of its 6 accesses before f, and f runs twice between. */
 static void test_uneven_visits(void **state)
 {
@@ -406,6 +456,7 @@ int main(void)
         cmocka_unit_test(test_by_hand),
         cmocka_unit_test(test_regular_streams_are_reproduced),
         cmocka_unit_test(test_pattern_that_lacks_regions),
+        cmocka_unit_test(test_random_strides),
         cmocka_unit_test(test_uneven_visits),
         cmocka_unit_test(test_profile_of_replay),
     };
