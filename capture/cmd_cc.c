@@ -107,7 +107,8 @@ static void look_at(struct request *request, const char *argument)
     static const char *const statics[] = {"-static", "--static", "-static-pie", NULL};
     static const char *const preprocess[] = {"-E", "-M", "-MM", "--preprocess", NULL};
 
-    if (is_one_of(argument, stops))
+    if (is_one_of(argument, stops) ||
+        (starts_with(argument, "-x") && ends_with(argument, "-header")))
         request->stops_early = true;
     else if (is_one_of(argument, preprocess))
         request->preprocesses = request->stops_early = true;
@@ -115,8 +116,6 @@ static void look_at(struct request *request, const char *argument)
         request->is_relocatable = true;
     else if (is_one_of(argument, statics))
         request->is_static = true;
-    else if (starts_with(argument, "-x") && ends_with(argument, "-header"))
-        request->stops_early = true;
     else if (starts_with(argument, "-g") && !starts_with(argument, "-gcc"))
         request->has_debug = true;
     else if (argument[0] != '-' || !strcmp(argument, "-") || starts_with(argument, "-l")) {
@@ -180,8 +179,10 @@ static struct request understand(int argc, char **argv)
 
     for (int i = 1; i < argc; i++) {
         look_at_word(&request, argv[i], 0);
-        if (takes_value(argv[i]) && ++i < argc)
-            look_at_value(&request, argv[i - 1], argv[i]);
+        if (takes_value(argv[i]) && i + 1 < argc) {
+            look_at_value(&request, argv[i], argv[i + 1]);
+            i++;
+        }
     }
     return request;
 }

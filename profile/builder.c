@@ -306,7 +306,10 @@ enum psnap_status build_put(struct psnap_sink *self, const struct psnap_access *
             count(b->bins, region, access);
         }
         b->position = before + (uint64_t)(access - block);
-        if (access < end && (status = put_any(b, access++, error)))
+        if (access == end)
+            break;
+        status = put_any(b, access++, error);
+        if (status)
             return status;
     }
     b->position = before + n;
