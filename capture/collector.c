@@ -37,6 +37,7 @@ struct capture {
     uint32_t last_ring;  /* read before: the search goes on behind it */
     uint64_t control_at; /* words read of the control ring's open chunk */
     uint32_t known_threads[PSNAP_RINGS]; /* thread + 1 whose stack is known */
+    uint32_t stuck_at[PSNAP_RINGS];      /* 1 + words read of a chunk with an open record, or 0 */
     struct psnap_decoder decoder;
 };
 
@@ -133,7 +134,31 @@ static bool learn_threads(struct capture *self)
     return true;
 }
 
-/* Points the decoder at a chunk of ring `index`. */
+/* Nothing more will come of the records that are open in this ring: its thread, or the program, has
+ * ended, or its thread waits for us. */
+static bool is_final(const struct capture *self, const struct psnap_ring *ring)
+{
+    return self->has_ended ||
+           __atomic_load_n(&ring->state, __ATOMIC_ACQUIRE) == PSNAP_RING_FINISHED ||
+           __atomic_load_n(&ring->produced, __ATOMIC_ACQUIRE) - ring->consumed == PSNAP_RING_CHUNKS;
+}
+
+/* There is a chunk to read in ring `index`, beyond an open record if that is where we are. */
+static bool is_ready(const struct capture *self, uint32_t index)
+{
+    const struct psnap_ring *ring = &self->session->rings[index];
+    uint32_t state = __atomic_load_n(&ring->state, __ATOMIC_ACQUIRE);
+    const uint64_t *chunk = words_of(self, index, ring->consumed);
+
+    if ((state != PSNAP_RING_ACTIVE && state != PSNAP_RING_FINISHED) ||
+        ring->consumed == __atomic_load_n(&ring->produced, __ATOMIC_SEQ_CST))
+        return false;
+    return !self->stuck_at[index] || is_final(self, ring) ||
+           !psnap_decoder_is_open(
+               __atomic_load_n(&chunk[self->stuck_at[index] - 1], __ATOMIC_ACQUIRE));
+}
+
+/* Points the decoder at a chunk of ring `index`, or to where it got stuck in it. */
 static enum psnap_status open_chunk(struct capture *self, uint32_t index, uint64_t words,
                                     struct psnap_error *error)
 {
@@ -149,6 +174,10 @@ static enum psnap_status open_chunk(struct capture *self, uint32_t index, uint64
     decoder->thread = (uint16_t)(ring->thread < UINT16_MAX ? ring->thread : UINT16_MAX);
     decoder->at = words_of(self, index, ring->consumed);
     decoder->end = decoder->at + words;
+    decoder->passes_over = is_final(self, ring);
+    if (self->stuck_at[index])
+        decoder->at += self->stuck_at[index] - 1;
+    self->stuck_at[index] = 0;
     return PSNAP_OK;
 }
 
@@ -175,7 +204,7 @@ static enum psnap_status next_chunk(struct capture *self, bool *found, struct ps
         self->decoder.is_last_part = false;
         if (ring->consumed < __atomic_load_n(&ring->produced, __ATOMIC_ACQUIRE)) {
             words = left_behind_words(ring);
-            *found = true;
+            *found = is_ready(self, index);
         } else if (self->has_ended && state == PSNAP_RING_ACTIVE) {
             words = open_words(ring, ring->consumed);
             self->decoder.is_last_part = true;
@@ -203,6 +232,15 @@ static void done_with_chunk(struct capture *self)
     self->ring = 0;
 }
 
+/* The chunk has an open record: on to other rings. */
+static void set_chunk_aside(struct capture *self)
+{
+    const uint64_t *begin = words_of(self, self->ring, self->session->rings[self->ring].consumed);
+    self->stuck_at[self->ring] = (uint32_t)(self->decoder.at - begin) + 1;
+    self->last_ring = self->ring;
+    self->ring = 0;
+}
+
 static bool has_exited(int pidfd)
 {
     struct pollfd ended = {.fd = pidfd, .events = POLLIN};
@@ -211,13 +249,9 @@ static bool has_exited(int pidfd)
 
 static bool has_chunks(const struct capture *self)
 {
-    for (uint32_t i = 1; i < PSNAP_RINGS; i++) {
-        const struct psnap_ring *ring = &self->session->rings[i];
-        uint32_t state = __atomic_load_n(&ring->state, __ATOMIC_ACQUIRE);
-        if ((state == PSNAP_RING_ACTIVE || state == PSNAP_RING_FINISHED) &&
-            ring->consumed < __atomic_load_n(&ring->produced, __ATOMIC_SEQ_CST))
+    for (uint32_t i = 1; i < PSNAP_RINGS; i++)
+        if (is_ready(self, i))
             return true;
-    }
     return false;
 }
 
@@ -275,9 +309,12 @@ static ssize_t capture_next_run(struct psnap_source *source, struct psnap_access
             n += (size_t)more;
             if (run && run->count)
                 return (ssize_t)n;
-            if (self->decoder.at != self->decoder.end || self->decoder.expansion.piece)
+            if (self->decoder.is_stuck)
+                set_chunk_aside(self);
+            else if (self->decoder.at != self->decoder.end || self->decoder.expansion.piece)
                 return (ssize_t)n; /* full */
-            done_with_chunk(self);
+            else
+                done_with_chunk(self);
         } else {
             bool found, had_ended = self->has_ended;
             enum psnap_status status = next_chunk(self, &found, error);

@@ -31,16 +31,25 @@ struct psnap_decoder {
     /* Of the chunk being decoded: */
     const uint64_t *at, *end;
     bool is_last_part; /* its thread had not left it behind when the program ended */
+    bool passes_over;  /* open records are not waited for */
+    bool is_stuck;     /* the record at `at` is open: try again when it is not */
     /* The run that was found last: */
     struct psnap_access run_first[PSNAP_RECORD_WORDS_MAX];
     int64_t run_strides[PSNAP_RECORD_WORDS_MAX];
 };
 
+/* The header of a record that is being written, in the middle of which instrumented code has
+ * been called (a signal handler, a memcpy of the program's own), or that never will be. */
+static inline bool psnap_decoder_is_open(uint64_t header)
+{
+    return -header - 1 < PSNAP_RECORD_WORDS_MAX;
+}
+
 /*
  * Decodes from decoder->at until the chunk ends or the block is full; returns
  * the number of accesses written, or a negative status. Progress is kept in
  * the decoder; the chunk is done when decoder->at == decoder->end and no
- * expansion is open. With `run` not NULL it also stops behind a run, which
+ * expansion is open, or stuck. With `run` not NULL it also stops behind a run, which
  * follows the accesses written (run->count 0: none).
  */
 ssize_t psnap_decode(struct psnap_decoder *decoder, struct psnap_access *block, size_t capacity,

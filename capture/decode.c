@@ -313,15 +313,17 @@ static bool find_run(struct psnap_decoder *decoder, struct psnap_capture_piece *
     return true;
 }
 
-/* Passes over a record that was never finished: its header says minus its length, or, where the
- * program was killed between taking the room and marking it, nothing. */
+/* What starts with no piece: an open record, whose header says minus its length, is waited for or
+ * passed over; where the program was killed between taking the room and marking it, nothing
+ * follows. False when neither. */
 static bool pass_over(struct psnap_decoder *decoder)
 {
     uint64_t words = -*decoder->at, left = (uint64_t)(decoder->end - decoder->at);
 
-    if (words >= 1 && words <= PSNAP_RECORD_WORDS_MAX && words <= left)
-        decoder->at += words;
-    else if (decoder->is_last_part)
+    if (psnap_decoder_is_open(*decoder->at) && words <= left) {
+        decoder->is_stuck = !decoder->passes_over;
+        decoder->at += decoder->is_stuck ? 0 : words;
+    } else if (decoder->is_last_part)
         decoder->at = decoder->end;
     else
         return false;
@@ -333,6 +335,7 @@ ssize_t psnap_decode(struct psnap_decoder *decoder, struct psnap_access *block, 
 {
     size_t n = 0;
 
+    decoder->is_stuck = false;
     for (;;) {
         const uint64_t *at = decoder->at;
         struct psnap_capture_piece *piece;
@@ -357,6 +360,8 @@ ssize_t psnap_decode(struct psnap_decoder *decoder, struct psnap_access *block, 
         if (!piece || decoder->end - at < piece->words) {
             if (!pass_over(decoder))
                 return corrupt(error, *at);
+            if (decoder->is_stuck)
+                return (ssize_t)n;
             continue;
         }
         if (run && piece->is_plain && piece->refs) {

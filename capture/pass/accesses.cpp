@@ -8,6 +8,7 @@
 #include "pass.h"
 
 #include "llvm/Analysis/ValueTracking.h"
+#include "llvm/Demangle/Demangle.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/IntrinsicInst.h"
@@ -178,6 +179,11 @@ void classify(Instruction &at, const DataLayout &layout, std::vector<Access> &ou
         intrinsic(*call, layout, out);
 }
 
+std::string variableName(const GlobalVariable &global)
+{
+    return demangle(global.getName());
+}
+
 Object objectOf(const Value *pointer, const TargetLibraryInfo &library)
 {
     Object object;
@@ -186,10 +192,10 @@ Object objectOf(const Value *pointer, const TargetLibraryInfo &library)
     const Value *base = getUnderlyingObject(pointer, 12);
     if (auto *global = dyn_cast<GlobalVariable>(base)) {
         if (!global->hasPrivateLinkage())
-            object.name = global->getName().str();
+            object.name = variableName(*global);
     } else if (auto *slot = dyn_cast<AllocaInst>(base)) {
         object.kind = 2;
-        object.name = slot->getFunction()->getName().str();
+        object.name = functionName(slot->getFunction()->getName());
         if (slot->hasName())
             object.name += "." + slot->getName().str();
     } else if (auto *call = dyn_cast<CallBase>(base)) {

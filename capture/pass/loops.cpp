@@ -55,7 +55,7 @@ static std::string withoutTemplateArguments(StringRef name)
 
 /* What a person calls a function: its qualified name without parameters, template arguments,
  * return type and anonymous namespaces. Names that are not C++ stay as they are. */
-static std::string functionName(StringRef linkage)
+std::string functionName(StringRef linkage)
 {
     ItaniumPartialDemangler demangler;
     std::string mangled = linkage.str();

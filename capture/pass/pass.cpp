@@ -8,7 +8,8 @@
  *         at = __psnap_reserve(words)
  *     at[0] = -words                    (an open record: readers pass over it)
  *     at[1..] = addresses, each stored where it is known
- *     at[0] = piece                     (release, after the piece's last access)
+ *     at[0] = piece                     (release, after the piece's last access; a copy or fill,
+ *                                        which may be a call, is the last and comes behind)
  *
  * so that a record is complete or marked, and signal handlers, which may come
  * between any two instructions, append theirs behind it. Blocks without accesses get a
@@ -49,6 +50,7 @@ struct Piece {
     std::vector<Access> accesses;
     Instruction *first = nullptr; /* where the record is opened: at or before the first access */
     Instruction *last = nullptr;  /* the last access; published behind it (or before `first`) */
+    bool ends_in_call = false;    /* ... or before it: a memcpy, which may be the program's own */
     uint32_t index = 0, words = 1;
 };
 
@@ -226,6 +228,10 @@ void ModulePlan::planBlock(BasicBlock &block, uint32_t index, bool counted, Func
         piece.last = &at;
         piece.words += words;
         piece.accesses.insert(piece.accesses.end(), accesses.begin(), accesses.end());
+        if (accesses[0].op == PSNAP_REF_COPY || accesses[0].op == PSNAP_REF_FILL) {
+            piece.ends_in_call = true;
+            open = false;
+        }
     }
 
     for (uint32_t operations : row.operations)
@@ -361,15 +367,13 @@ Value *ModulePlan::emitClaim(IRBuilder<> &builder, Value *my_ring, Value *cursor
                                         AtomicOrdering::Monotonic, SyncScope::SingleThread);
         return builder.CreateExtractValue(claim, 1);
     }
-    Type *flag = builder.getInt8Ty();
-    auto *type = FunctionType::get(StructType::get(flag, pointer),
-                                   {pointer, pointer, pointer, pointer}, false);
-    auto *code = InlineAsm::get(type, "cmpxchgq $3, $1",
-                                "={@ccz},=*m,={ax},r,*m,2,~{dirflag},~{fpsr},~{flags}", true);
-    CallInst *claim = builder.CreateCall(type, code, {my_ring, after, my_ring, cursor});
+    auto *type = FunctionType::get(pointer, {pointer, pointer, pointer, pointer}, false);
+    auto *code = InlineAsm::get(type, "cmpxchgq $2, $1",
+                                "={ax},=*m,r,*m,0,~{dirflag},~{fpsr},~{flags}", true);
+    CallInst *before = builder.CreateCall(type, code, {my_ring, after, my_ring, cursor});
     for (unsigned operand : {0u, 2u})
-        claim->addParamAttr(operand, Attribute::get(context, Attribute::ElementType, word));
-    return builder.CreateTrunc(builder.CreateExtractValue(claim, 0), builder.getInt1Ty());
+        before->addParamAttr(operand, Attribute::get(context, Attribute::ElementType, word));
+    return builder.CreateICmpEQ(before, cursor);
 }
 
 /* Takes the record's room before piece.first, where the block is split; returns its address. */
@@ -419,7 +423,9 @@ void ModulePlan::emitPiece(Piece &piece)
         emitAddresses(access, at, next_word);
         next_word += accessWords(access);
     }
-    IRBuilder<> publish(empty ? piece.first : piece.last->getNextNode());
+    IRBuilder<> publish(empty                ? piece.first
+                        : piece.ends_in_call ? piece.last
+                                             : piece.last->getNextNode());
     Value *header = publish.CreatePtrToInt(addressOfByte(pieces, piece.index), word);
     StoreInst *store = publish.CreateAlignedStore(header, at, Align(8));
     store->setAtomic(AtomicOrdering::Release);
@@ -564,7 +570,7 @@ bool ModulePlan::run()
             uint64_t size = module.getDataLayout().getTypeAllocSize(global.getValueType());
             if (size == 0 || size > UINT32_MAX)
                 size = size ? UINT32_MAX : 1;
-            table.globals.push_back({table.string(global.getName()), (uint32_t)size});
+            table.globals.push_back({table.string(variableName(global)), (uint32_t)size});
             table.global_values.push_back(&global);
         }
     for (Function *function : functions)

@@ -126,6 +126,8 @@ struct Object {
     std::string name;
     uint32_t kind = 0;
 };
+std::string variableName(const llvm::GlobalVariable &global); /* "ns::table" */
+std::string functionName(llvm::StringRef linkage);            /* "ns::f" */
 Object objectOf(const llvm::Value *pointer, const llvm::TargetLibraryInfo &library);
 std::string siteName(const llvm::Instruction &call);
 

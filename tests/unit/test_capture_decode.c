@@ -325,7 +325,7 @@ static void make_module(struct module *module, uint64_t seed)
 
 static void decoder_init(struct psnap_decoder *decoder)
 {
-    *decoder = (struct psnap_decoder){.thread = 7};
+    *decoder = (struct psnap_decoder){.thread = 7, .passes_over = true};
     psnap_rebase_init(&decoder->rebase);
     decoder->program = psnap_program_new();
     assert_non_null(decoder->program);
@@ -429,8 +429,12 @@ static void test_expansion(void **state)
                              PSNAP_OK);
             decoder.at = module->ring;
             decoder.end = module->ring + module->ring_words;
-            while (take(&decoder, module, &seen, capacities[way / 2], way % 2))
-                ;
+            decoder.passes_over = seed % 2;
+            while (take(&decoder, module, &seen, capacities[way / 2], way % 2)) {
+                assert_true(!decoder.is_stuck ||
+                            (psnap_decoder_is_open(*decoder.at) && !decoder.passes_over));
+                decoder.passes_over = seed % 2 || decoder.is_stuck; /* waited long enough */
+            }
             assert_int_equal(seen, module->expected_count);
             for (uint32_t i = 0; i < BLOCKS; i++)
                 assert_int_equal(decoder.program->blocks[i].executions, module->executions[i]);
