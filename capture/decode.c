@@ -306,7 +306,7 @@ static bool find_run(struct psnap_decoder *decoder, struct psnap_capture_piece *
     }
     piece->patience = 0;
     put_plain(decoder, piece, at + 1, decoder->run_first); /* in ranges: cannot fail */
-    *run = (struct psnap_run){decoder->run_first, decoder->run_strides, piece->refs, count};
+    *run = (struct psnap_run){decoder->run_first, decoder->run_strides, NULL, piece->refs, count};
     decoder->at += count * piece->words;
     if (piece->block != PSNAP_NONE)
         decoder->program->blocks[piece->block].executions += count;

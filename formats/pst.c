@@ -219,7 +219,7 @@ static ssize_t pst_next_run(struct psnap_source *self, struct psnap_access *bloc
         return status;
     if (run->count)
         advance(source, run->count * run->width);
-    *out = (struct psnap_run){run->first, run->strides, run->width, run->count};
+    *out = (struct psnap_run){run->first, run->strides, NULL, run->width, run->count};
     return (ssize_t)n;
 }
 

@@ -111,25 +111,6 @@ static enum psnap_status writer_put(struct psnap_sink *self, const struct psnap_
     return status != PSNAP_OK ? status : put_accesses(writer, block, n, error);
 }
 
-/* Repetition i of a run, access by access. */
-static enum psnap_status put_repetition(struct pst_writer *writer, const struct psnap_run *run,
-                                        uint64_t i, struct psnap_error *error)
-{
-    struct psnap_access block[64];
-    enum psnap_status status = PSNAP_OK;
-    size_t n = 0;
-
-    for (size_t k = 0; k < run->width && status == PSNAP_OK; k++) {
-        block[n] = run->first[k];
-        block[n++].address += i * (uint64_t)run->strides[k];
-        if (n == sizeof block / sizeof *block || k + 1 == run->width) {
-            status = put_accesses(writer, block, n, error);
-            n = 0;
-        }
-    }
-    return status;
-}
-
 /* Until the encoder has learnt the run, and at the ends of chunks, its accesses are put singly. */
 static enum psnap_status writer_put_run(struct psnap_sink *self, const struct psnap_run *run,
                                         struct psnap_error *error)
@@ -138,8 +119,11 @@ static enum psnap_status writer_put_run(struct psnap_sink *self, const struct ps
     enum psnap_status status = note_objects(writer, error);
     uint64_t i = 0;
 
+    if (status == PSNAP_OK && run->columns)
+        return psnap_sink_put_repetitions(self, run, 0, run->count, error);
     while (run->width > 0 && i < run->count && status == PSNAP_OK) {
-        status = put_repetition(writer, run, i++, error);
+        status = psnap_sink_put_repetitions(self, run, i, i + 1, error);
+        i++;
         if (status == PSNAP_OK && i < run->count) {
             const uint32_t held = psnap_pst_encoder_accesses(writer->encoder);
             const uint64_t room = (writer->chunk_accesses - held) / run->width;

@@ -14,26 +14,6 @@
 
 enum { RUN_SETTLES = 3 }; /* repetitions after which each one makes the same edges */
 
-/* Repetitions [from, to) one by one. */
-static enum psnap_status put_repetitions(struct psnap_sink *self, const struct psnap_run *run,
-                                         uint64_t from, uint64_t to, struct psnap_error *error)
-{
-    struct psnap_access block[512];
-    enum psnap_status status = PSNAP_OK;
-    size_t n = 0;
-
-    for (uint64_t i = from; i < to && !status; i++)
-        for (size_t k = 0; k < run->width && !status; k++) {
-            block[n] = run->first[k];
-            block[n++].address += i * (uint64_t)run->strides[k];
-            if (n == sizeof block / sizeof *block) {
-                status = build_put(self, block, n, error);
-                n = 0;
-            }
-        }
-    return status || !n ? status : build_put(self, block, n, error);
-}
-
 /* How many further steps of `stride` from `address` stay in the region: it may grow upwards, by
  * steps within the gap, as far as that concerns no neighbour. */
 static uint64_t steps_inside(const struct build_loop *loop, const struct build_region *region,
@@ -157,7 +137,7 @@ enum psnap_status build_put_run(struct psnap_sink *self, const struct psnap_run 
         enum psnap_status status;
         uint64_t end;
         end = singly < run->count - done ? done + singly : run->count;
-        status = put_repetitions(self, run, done, end, error);
+        status = psnap_sink_put_repetitions(self, run, done, end, error);
         if (status)
             return status;
         done = end;

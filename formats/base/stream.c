@@ -38,32 +38,30 @@ enum psnap_status psnap_sink_put(struct psnap_sink *sink, const struct psnap_acc
     return sink->ops->put(sink, block, n, error);
 }
 
-/* The accesses of a run, in blocks. */
-static enum psnap_status write_out(struct psnap_sink *sink, const struct psnap_run *run,
-                                   struct psnap_error *error)
+enum psnap_status psnap_sink_put_repetitions(struct psnap_sink *sink, const struct psnap_run *run,
+                                             uint64_t from, uint64_t to, struct psnap_error *error)
 {
-    struct psnap_access block[256];
+    struct psnap_access block[512];
     enum psnap_status status = PSNAP_OK;
     size_t n = 0;
 
-    for (uint64_t i = 0; i < run->count && !status; i++)
+    for (uint64_t i = from; i < to && !status; i++)
         for (size_t k = 0; k < run->width && !status; k++) {
             block[n] = run->first[k];
-            block[n++].address += i * (uint64_t)run->strides[k];
+            block[n++].address = psnap_run_address(run, i, k);
             if (n == sizeof block / sizeof *block) {
                 status = psnap_sink_put(sink, block, n, error);
                 n = 0;
             }
         }
-    if (n && !status)
-        status = psnap_sink_put(sink, block, n, error);
-    return status;
+    return status || !n ? status : psnap_sink_put(sink, block, n, error);
 }
 
 enum psnap_status psnap_sink_put_run(struct psnap_sink *sink, const struct psnap_run *run,
                                      struct psnap_error *error)
 {
-    return sink->ops->put_run ? sink->ops->put_run(sink, run, error) : write_out(sink, run, error);
+    return sink->ops->put_run ? sink->ops->put_run(sink, run, error)
+                              : psnap_sink_put_repetitions(sink, run, 0, run->count, error);
 }
 
 enum psnap_status psnap_sink_finish(struct psnap_sink *sink, struct psnap_error *error)

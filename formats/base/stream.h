@@ -27,17 +27,38 @@ struct psnap_source;
 struct psnap_sink;
 
 /*
- * `count` repetitions of `width` accesses whose addresses all advance by
- * constant strides: what a loop does whose accesses are affine. The k-th access
- * of repetition i is first[k] at address first[k].address + i * strides[k]
- * (modulo 2^64). All refs belong to one block, none occurs twice.
+ * The addresses of one irregular access of a run, where they lie: that of
+ * repetition i is words[i * pitch] + offset, and they all lie in [low, high].
+ */
+struct psnap_column {
+    const uint64_t *words; /* NULL: the access advances by its stride */
+    size_t pitch;          /* words from one repetition to the next */
+    uint64_t offset;       /* added modulo 2^64 */
+    uint64_t low, high;    /* the lowest and the highest address */
+};
+
+/*
+ * `count` repetitions of the same `width` accesses: what a loop does. The k-th
+ * access of repetition i is first[k] at the address first[k].address +
+ * i * strides[k] (modulo 2^64) or, where columns[k] has words, at that of the
+ * column; first[k] is then the one of repetition 0 as well. All refs belong to
+ * one loop, none occurs twice.
  */
 struct psnap_run {
     const struct psnap_access *first;
-    const int64_t *strides;
+    const int64_t *strides;             /* unused for a column */
+    const struct psnap_column *columns; /* `width` of them, or NULL: all accesses have strides */
     size_t width;
     uint64_t count;
 };
+
+/* The address of the k-th access of repetition i. */
+static inline uint64_t psnap_run_address(const struct psnap_run *run, uint64_t i, size_t k)
+{
+    if (run->columns && run->columns[k].words)
+        return run->columns[k].words[i * run->columns[k].pitch] + run->columns[k].offset;
+    return run->first[k].address + i * (uint64_t)run->strides[k];
+}
 
 struct psnap_source_ops {
     /*
@@ -94,6 +115,10 @@ PSNAP_API enum psnap_status psnap_sink_put(struct psnap_sink *sink,
 /* A run, written out in blocks for a sink that takes none. */
 PSNAP_API enum psnap_status psnap_sink_put_run(struct psnap_sink *sink, const struct psnap_run *run,
                                                struct psnap_error *error);
+/* Repetitions [from, to) of a run, access by access. */
+PSNAP_API enum psnap_status psnap_sink_put_repetitions(struct psnap_sink *sink,
+                                                       const struct psnap_run *run, uint64_t from,
+                                                       uint64_t to, struct psnap_error *error);
 PSNAP_API enum psnap_status psnap_sink_finish(struct psnap_sink *sink, struct psnap_error *error);
 PSNAP_API void psnap_sink_free(struct psnap_sink *sink); /* NULL is legal */
 

@@ -218,7 +218,7 @@ static ssize_t run_next(struct psnap_source *self, struct psnap_access *block, s
     for (size_t i = 0; i < n; i++)
         block[i] = (struct psnap_access){psnap_rng_next(rng), (uint32_t)i, 4, PSNAP_STORE, 0};
     psnap_sink_put(source->expected, block, n, error);
-    *run = (struct psnap_run){source->first, source->strides, 1 + psnap_rng_below(rng, 5),
+    *run = (struct psnap_run){source->first, source->strides, NULL, 1 + psnap_rng_below(rng, 5),
                               n ? psnap_rng_below(rng, 400) : 1 + psnap_rng_below(rng, 400)};
     for (size_t k = 0; k < run->width; k++) {
         source->first[k] =

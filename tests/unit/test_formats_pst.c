@@ -296,7 +296,7 @@ static void add_run(struct run_stream *stream, struct psnap_sink *sink, struct p
     const uint32_t ref = (uint32_t)psnap_rng_below(rng, program->ref_count);
     struct psnap_access first[8];
     int64_t strides[8];
-    struct psnap_run run = {first, strides, 0, 1 + psnap_rng_below(rng, 3000)};
+    struct psnap_run run = {first, strides, NULL, 0, 1 + psnap_rng_below(rng, 3000)};
     struct psnap_error error;
 
     for (uint32_t r = ref; r < program->ref_count && run.width < 8; r++, run.width++) {

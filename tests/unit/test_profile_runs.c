@@ -65,7 +65,7 @@ static struct psnap_run make_run(struct psnap_rng *rng, struct psnap_access *fir
         strides[k] =
             is_uniform ? common : choices[psnap_rng_below(rng, sizeof choices / sizeof *choices)];
     }
-    return (struct psnap_run){first, strides, width, 1 + psnap_rng_below(rng, 400)};
+    return (struct psnap_run){first, strides, NULL, width, 1 + psnap_rng_below(rng, 400)};
 }
 
 static char *profile_text(struct psnap_sink *builder, size_t *size)
