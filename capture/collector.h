@@ -36,6 +36,7 @@ struct psnap_decoder {
     /* The run that was found last: */
     struct psnap_access run_first[PSNAP_RECORD_WORDS_MAX];
     int64_t run_strides[PSNAP_RECORD_WORDS_MAX];
+    struct psnap_column run_columns[PSNAP_RECORD_WORDS_MAX];
 };
 
 /* The header of a record that is being written, in the middle of which instrumented code has

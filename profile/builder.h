@@ -28,6 +28,7 @@ enum {
     BUILD_PATTERN = 1024,                       /* accesses in a pattern buffer, as published */
     BUILD_RESTLESS_FIRST = 4096, /* visits after which restless regions are looked for */
     BUILD_RESTLESS_GROUP = 16,   /* so many, each with at most its share, make a group */
+    BUILD_GROWN_STAY = 16,       /* accesses a visit: more, and regions that touch are left apart */
     BUILD_LIMIT_MAX = 4096,      /* regions of a loop */
     BUILD_MERGE_SAMPLE = 65536   /* accesses synthesised for a merge; longer ones are periodic */
 };
@@ -42,9 +43,8 @@ struct build_region {
     uint32_t row;                    /* bin of the previous stride, or BUILD_ROW_START */
     uint32_t position;               /* in the loop's order */
 
-    uint32_t run_previous, run_bin; /* scratch of put_run: last reference and stride here */
-    uint64_t visits;                /* times references came here from elsewhere */
-    uint32_t serial;                /* regions of the loop that were opened before */
+    uint64_t visits; /* times references came here from elsewhere */
+    uint32_t serial; /* regions of the loop that were opened before */
     uint16_t slot;
     uint8_t object_kind;
     bool named;         /* object was looked for */

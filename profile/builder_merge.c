@@ -83,9 +83,9 @@ static uint32_t grown_length(const struct build_loop *loop, const struct rule *r
 {
     uint32_t end = begin + 1;
 
-    if (rule->reason == BUILD_MERGE_RESTLESS && is_restless(loop, rule, begin, 4))
-        while (end < loop->count && is_restless(loop, rule, end, 4) && touch(loop, end - 1) &&
-               same_place(loop->order[end - 1], loop->order[end]))
+    if (rule->reason == BUILD_MERGE_RESTLESS && is_restless(loop, rule, begin, BUILD_GROWN_STAY))
+        while (end < loop->count && is_restless(loop, rule, end, BUILD_GROWN_STAY) &&
+               touch(loop, end - 1) && same_place(loop->order[end - 1], loop->order[end]))
             end++;
     return end - begin;
 }

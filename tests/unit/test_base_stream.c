@@ -203,6 +203,8 @@ struct run_source {
     int calls;
     struct psnap_access first[5];
     int64_t strides[5];
+    uint64_t words[400];
+    struct psnap_column columns[5];
     struct psnap_sink *expected; /* takes what has been delivered, one by one */
 };
 
@@ -218,17 +220,25 @@ static ssize_t run_next(struct psnap_source *self, struct psnap_access *block, s
     for (size_t i = 0; i < n; i++)
         block[i] = (struct psnap_access){psnap_rng_next(rng), (uint32_t)i, 4, PSNAP_STORE, 0};
     psnap_sink_put(source->expected, block, n, error);
-    *run = (struct psnap_run){source->first, source->strides, NULL, 1 + psnap_rng_below(rng, 5),
-                              n ? psnap_rng_below(rng, 400) : 1 + psnap_rng_below(rng, 400)};
+    for (size_t i = 0; i < 400; i++)
+        source->words[i] = psnap_rng_next(rng);
+    *run = (struct psnap_run){
+        source->first, source->strides, psnap_rng_below(rng, 2) ? source->columns : NULL,
+        1 + psnap_rng_below(rng, 5), n ? psnap_rng_below(rng, 400) : 1 + psnap_rng_below(rng, 400)};
     for (size_t k = 0; k < run->width; k++) {
         source->first[k] =
             (struct psnap_access){psnap_rng_next(rng), (uint32_t)k, 8, PSNAP_LOAD, 0};
         source->strides[k] = (int64_t)psnap_rng_next(rng) >> psnap_rng_below(rng, 64);
+        source->columns[k] = (struct psnap_column){psnap_rng_below(rng, 2) ? source->words : NULL,
+                                                   1, psnap_rng_next(rng), 0, UINT64_MAX};
     }
     for (uint64_t i = 0; i < run->count; i++)
         for (size_t k = 0; k < run->width; k++) {
             struct psnap_access access = source->first[k];
-            access.address += i * (uint64_t)source->strides[k];
+            if (run->columns && source->columns[k].words)
+                access.address = source->words[i] + source->columns[k].offset;
+            else
+                access.address += i * (uint64_t)source->strides[k];
             psnap_sink_put(source->expected, &access, 1, error);
         }
     return (ssize_t)n;

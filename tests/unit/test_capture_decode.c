@@ -35,7 +35,7 @@ enum {
     SITES_MAX = 3,
     TABLE_WORDS = 8192,
     RING_WORDS = 12000,
-    ACCESSES_MAX = 400000
+    ACCESSES_MAX = 1000000
 };
 
 /* A module, its table as the pass lays it out, and words of a ring. */
@@ -268,6 +268,7 @@ static void put_records(struct module *module, struct psnap_rng *rng, uint32_t i
     uint64_t count = psnap_rng_below(rng, 3) ? 1 : 1 + psnap_rng_below(rng, 40);
     uint64_t *record = module->ring + module->ring_words;
     bool is_finished = psnap_rng_below(rng, 30) != 0;
+    uint32_t irregular = psnap_rng_below(rng, 2) ? (uint32_t)psnap_rng_below(rng, 7) : 0; /* bits */
 
     if (module->ring_words + count * piece->words > RING_WORDS)
         return;
@@ -275,7 +276,8 @@ static void put_records(struct module *module, struct psnap_rng *rng, uint32_t i
         uint64_t *words = record + 1;
         record[0] = PIECES + index;
         for (uint32_t i = piece->first_ref; i < piece->first_ref + piece->refs; i++) {
-            if (n == 0 || module->refs[i].op != PSNAP_REF_PLAIN)
+            bool is_irregular = irregular >> (i - piece->first_ref) % 3 & 1;
+            if (n == 0 || is_irregular || module->refs[i].op != PSNAP_REF_PLAIN)
                 make_words(&module->refs[i], words, rng);
             else /* now and then a stride breaks */
                 *words = *(words - piece->words) +
@@ -375,7 +377,7 @@ static enum psnap_status feed_control(struct psnap_decoder *decoder, const uint6
 
 /* Takes the next accesses and compares them; false at the end of the ring or, with
  * `expected` NULL, at an error. */
-static uint64_t runs_seen;
+static uint64_t runs_seen, columns_seen;
 
 static bool take(struct psnap_decoder *decoder, const struct module *expected, size_t *seen,
                  size_t capacity, bool with_runs)
@@ -400,7 +402,12 @@ static bool take(struct psnap_decoder *decoder, const struct module *expected, s
         for (uint64_t i = 0; i < run.count; i++)
             for (size_t k = 0; k < run.width; k++) {
                 struct psnap_access access = run.first[k];
-                access.address += i * (uint64_t)run.strides[k];
+                access.address = psnap_run_address(&run, i, k);
+                if (run.columns && run.columns[k].words) {
+                    assert_true(access.address >= run.columns[k].low);
+                    assert_true(access.address <= run.columns[k].high);
+                    columns_seen++;
+                }
                 assert_memory_equal(&access, expected->expected + (*seen)++, sizeof access);
             }
     } else
@@ -441,7 +448,7 @@ static void test_expansion(void **state)
             decoder_release(&decoder);
         }
     }
-    assert_true(runs_seen > 1000);
+    assert_true(runs_seen > 1000 && columns_seen > 10000);
     free(module->expected);
     free(module);
     free(control);

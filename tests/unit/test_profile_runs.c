@@ -2,8 +2,8 @@
 /*
  * Runs are a faster way to say the same: a builder that is given runs writes
  * the profile that it writes for their accesses one by one. Random runs: of
- * one to six references, with equal, different, zero and negative strides, in
- * one region or several, mixed with single accesses.
+ * one to four references, with equal, different, zero and negative strides or
+ * with addresses in columns, in one region or several.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,7 +19,7 @@
 #include "formats/base/stream.h"
 #include "profile/profile.h"
 
-enum { REFS = 12, LOOPS = 3 };
+enum { REFS = 12, LOOPS = 3, RUN_MAX = 400 };
 
 static struct psnap_program *make_program(void)
 {
@@ -65,7 +65,31 @@ static struct psnap_run make_run(struct psnap_rng *rng, struct psnap_access *fir
         strides[k] =
             is_uniform ? common : choices[psnap_rng_below(rng, sizeof choices / sizeof *choices)];
     }
-    return (struct psnap_run){first, strides, NULL, width, 1 + psnap_rng_below(rng, 400)};
+    return (struct psnap_run){first, strides, NULL, width, 1 + psnap_rng_below(rng, RUN_MAX)};
+}
+
+/* Gives some references of a run addresses of their own, near or far, some the same as another's.
+ */
+static void add_columns(struct psnap_run *run, struct psnap_access *first,
+                        struct psnap_column *columns, uint64_t *words, struct psnap_rng *rng)
+{
+    for (size_t k = 0; k < run->width; k++) {
+        uint64_t span = psnap_rng_below(rng, 3) ? 300 : 3000, area = first[k].address;
+        bool same = k && columns[k - 1].words && psnap_rng_below(rng, 2);
+        columns[k] = (struct psnap_column){words + k, run->width, 16, UINT64_MAX, 0};
+        for (uint64_t i = 0; i < run->count; i++) {
+            uint64_t *word = words + i * run->width + k, address;
+            *word = same ? word[-1] : area - 16 + 8 * psnap_rng_below(rng, span);
+            address = *word + 16;
+            columns[k].low = address < columns[k].low ? address : columns[k].low;
+            columns[k].high = address > columns[k].high ? address : columns[k].high;
+        }
+        if (psnap_rng_below(rng, 2))
+            first[k].address = words[k] + 16;
+        else
+            columns[k].words = NULL;
+    }
+    run->columns = columns;
 }
 
 static char *profile_text(struct psnap_sink *builder, size_t *size)
@@ -99,11 +123,15 @@ static void runs_equal_their_accesses(void **state)
             struct psnap_access first[REFS];
             int64_t strides[REFS];
             struct psnap_run run = make_run(&rng, first, strides);
+            struct psnap_column columns[REFS];
+            uint64_t words[RUN_MAX * REFS / LOOPS];
+            if (psnap_rng_below(&rng, 2))
+                add_columns(&run, first, columns, words, &rng);
             assert_int_equal(psnap_sink_put_run(by_run, &run, &error), PSNAP_OK);
             for (uint64_t r = 0; r < run.count; r++)
                 for (size_t k = 0; k < run.width; k++) {
                     struct psnap_access access = first[k];
-                    access.address += r * (uint64_t)strides[k];
+                    access.address = psnap_run_address(&run, r, k);
                     assert_int_equal(psnap_sink_put(by_access, &access, 1, &error), PSNAP_OK);
                 }
         }
