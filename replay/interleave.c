@@ -16,6 +16,7 @@
  */
 #include "replay/interleave.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -75,7 +76,7 @@ static void take_seats(struct replay_loop *loop, const uint32_t *pattern, uint32
         uint32_t region = pattern[i];
         if (seat_of[region] == PSNAP_NONE) {
             seat_of[region] = seats;
-            loop->seats[seats++] = region;
+            loop->seats[seats++] = &loop->regions[region];
         }
         loop->slots[loop->slot_count++] = seat_of[region];
     }
@@ -84,7 +85,7 @@ static void take_seats(struct replay_loop *loop, const uint32_t *pattern, uint32
             continue;
         if (length == 0 && seats < RING_DEFAULT) {
             loop->slots[loop->slot_count++] = seats;
-            loop->seats[seats++] = i;
+            loop->seats[seats++] = &loop->regions[i];
         } else {
             loop->waiting[loop->waiting_count++] = i;
         }
@@ -99,7 +100,7 @@ static enum psnap_status make_slots(struct replay_loop *loop,
     uint32_t *seat_of = malloc(regions * sizeof *seat_of);
     enum psnap_status status = PSNAP_ERROR_MEMORY;
 
-    loop->seats = malloc(regions * sizeof *loop->seats);
+    loop->seats = malloc(regions * sizeof(struct replay_region *));
     loop->waiting = malloc(regions * sizeof *loop->waiting);
     if (pattern && seat_of && loop->seats && loop->waiting) {
         uint32_t length = unfold(&profile->pattern, 0, profile->pattern.count, pattern, 0);
@@ -128,6 +129,18 @@ static uint64_t name_hash(const char *loop, const char *region)
     return hash;
 }
 
+/* Generates what comes next; false when all of the region is delivered. */
+static bool refill(struct replay_region *region)
+{
+    const size_t n = region->left < REPLAY_BUFFER ? (size_t)region->left : REPLAY_BUFFER;
+
+    psnap_generator_fill(region->generator, region->buffer, n);
+    region->left -= n;
+    region->next = region->buffer;
+    region->end = region->buffer + n;
+    return n > 0;
+}
+
 enum psnap_status replay_loop_init(struct replay_loop *loop,
                                    const struct psnap_profile_loop *profile, uint64_t seed,
                                    const uint32_t (*refs)[3])
@@ -142,13 +155,14 @@ enum psnap_status replay_loop_init(struct replay_loop *loop,
     for (uint32_t i = 0; i < profile->region_count; i++) {
         const struct psnap_profile_region *from = &profile->regions[i];
         struct replay_region *region = &loop->regions[i];
+        const uint64_t n = from->accesses < REPLAY_BUFFER ? from->accesses : REPLAY_BUFFER;
         region->left = from->accesses;
         region->generator =
             psnap_generator_new(from, seed, name_hash(profile->id, from->id), refs[i]);
-        region->size = from->accesses < REPLAY_BUFFER ? (uint32_t)from->accesses : REPLAY_BUFFER;
-        region->buffer = malloc(region->size * sizeof *region->buffer);
+        region->buffer = malloc((size_t)n * sizeof *region->buffer);
         if (!region->generator || !region->buffer)
             return PSNAP_ERROR_MEMORY;
+        refill(region);
     }
     return make_slots(loop, profile);
 }
@@ -168,48 +182,46 @@ void replay_loop_release(struct replay_loop *loop)
 /* The region on a seat is done: the next one takes it. */
 static void leave_seat(struct replay_loop *loop, uint32_t seat)
 {
-    loop->seats[seat] =
-        loop->waiting_at < loop->waiting_count ? loop->waiting[loop->waiting_at++] : PSNAP_NONE;
+    loop->seats[seat] = loop->waiting_at < loop->waiting_count
+                            ? &loop->regions[loop->waiting[loop->waiting_at++]]
+                            : NULL;
 }
 
-/* Takes slots of empty seats out of the ring; `at` stays before the same slot. */
-static void close_ranks(struct replay_loop *loop)
+/* Takes slots of empty seats out of the ring; the slot `next` is now where it says. */
+static uint32_t close_ranks(struct replay_loop *loop, uint32_t next)
 {
     uint32_t kept = 0, at = 0;
 
     for (uint32_t i = 0; i < loop->slot_count; i++) {
-        if (i == loop->at)
+        if (i == next)
             at = kept;
-        if (loop->seats[loop->slots[i]] != PSNAP_NONE)
+        if (loop->seats[loop->slots[i]])
             loop->slots[kept++] = loop->slots[i];
     }
     loop->slot_count = kept;
-    loop->at = at < kept ? at : 0;
     loop->empty = 0;
+    return at < kept ? at : 0;
 }
 
 void replay_loop_fill(struct replay_loop *loop, struct psnap_access *block, size_t n)
 {
-    while (n) {
-        const uint32_t seat = loop->slots[loop->at];
-        struct replay_region *region;
+    struct psnap_access *const end = block + n;
+    uint32_t at = loop->at;
 
-        loop->at = loop->at + 1 < loop->slot_count ? loop->at + 1 : 0;
-        if (loop->seats[seat] == PSNAP_NONE) {
+    while (block < end) {
+        const uint32_t seat = loop->slots[at];
+        struct replay_region *region = loop->seats[seat];
+
+        at = at + 1 < loop->slot_count ? at + 1 : 0;
+        if (!region) {
             /* Each empty slot is passed a few times at most, then all are taken out. */
             if (++loop->empty > loop->slot_count)
-                close_ranks(loop);
+                at = close_ranks(loop, at);
             continue;
         }
-        region = &loop->regions[loop->seats[seat]];
-        if (region->at == region->end) {
-            psnap_generator_fill(region->generator, region->buffer, region->size);
-            region->at = 0;
-            region->end = region->size;
-        }
-        *block++ = region->buffer[region->at++];
-        n--;
-        if (--region->left == 0)
+        *block++ = *region->next++;
+        if (region->next == region->end && !refill(region))
             leave_seat(loop, seat);
     }
+    loop->at = at;
 }

@@ -15,11 +15,10 @@
 enum { REPLAY_BUFFER = 64 /* accesses a region generates at a time */ };
 
 struct replay_region {
+    struct psnap_access *next, *end; /* generated and not delivered, never none on a seat */
     struct psnap_generator *generator;
     struct psnap_access *buffer;
-    uint32_t size;    /* of the buffer */
-    uint32_t at, end; /* what of it is generated and not delivered */
-    uint64_t left;    /* accesses still to deliver */
+    uint64_t left; /* accesses still to generate */
 };
 
 /*
@@ -30,8 +29,8 @@ struct replay_region {
 struct replay_loop {
     struct replay_region *regions; /* as in the profile */
     uint32_t region_count;
-    uint32_t *seats;   /* the region on each seat, PSNAP_NONE when it is empty */
-    uint32_t *waiting; /* regions without a seat, by their order in the profile */
+    struct replay_region **seats; /* the region on each seat, NULL when it is empty */
+    uint32_t *waiting;            /* regions without a seat, by their order in the profile */
     uint32_t waiting_count, waiting_at;
     uint32_t *slots; /* seats */
     uint32_t slot_count;
