@@ -123,15 +123,6 @@ static bool expand_step(const struct psnap_capture_ref *ref, const uint64_t *wor
     return true;
 }
 
-static uint32_t words_of(const struct psnap_capture_ref *ref)
-{
-    static const uint8_t words[] = {
-#define PSNAP_REF_OP(NAME, count) count,
-#include "formats/base/capture_abi.inc"
-    };
-    return words[ref->op] + (ref->op == PSNAP_REF_GATHER ? ref->lanes : 0u);
-}
-
 /* No program has memory for more: what would be there for hours to come is no copy. */
 #define LENGTH_MAX (UINT64_C(1) << 47)
 
@@ -158,7 +149,7 @@ static ssize_t expand(struct psnap_decoder *decoder, struct psnap_access *block,
         if (open->step == 0 && length_of(ref, open->words) > LENGTH_MAX)
             return corrupt(error, length_of(ref, open->words));
         if (!expand_step(ref, open->words, open->step, &address, &size, &offset)) {
-            open->words += words_of(ref);
+            open->words += psnap_ref_words(ref->op, ref->lanes);
             open->ref++;
             open->step = 0;
             continue;

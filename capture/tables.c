@@ -298,10 +298,6 @@ static void add_pieces(struct psnap_capture_tables *tables, const struct view *v
 static enum psnap_status check_rows(const struct view *view, struct psnap_error *error)
 {
     const struct psnap_table_header *header = view->header;
-    static const uint32_t op_words[] = {
-#define PSNAP_REF_OP(NAME, words) words,
-#include "formats/base/capture_abi.inc"
-    };
 
     for (uint32_t i = 0; i < header->blocks; i++)
         if (view->blocks[i].loop >= header->loops)
@@ -322,8 +318,7 @@ static enum psnap_status check_rows(const struct view *view, struct psnap_error 
             piece->words > PSNAP_RECORD_WORDS_MAX)
             return corrupt(error, "a piece without references");
         for (uint32_t k = piece->first_ref; k < piece->first_ref + piece->refs; k++)
-            words += op_words[view->refs[k].op] +
-                     (view->refs[k].op == PSNAP_REF_GATHER ? view->refs[k].lanes : 0);
+            words += psnap_ref_words(view->refs[k].op, view->refs[k].lanes);
         if (words != piece->words)
             return corrupt(error, "a piece of a wrong length");
     }

@@ -20,11 +20,7 @@ namespace psnap
 
 uint32_t accessWords(const Access &access)
 {
-    static const uint32_t words[] = {
-#define PSNAP_REF_OP(NAME, words) words,
-#include "formats/base/capture_abi.inc"
-    };
-    return words[access.op] + (access.op == PSNAP_REF_GATHER ? access.lanes : 0);
+    return psnap_ref_words(access.op, access.lanes);
 }
 
 /* Bytes that a value of this type takes in memory, 0 when that is not known here. */

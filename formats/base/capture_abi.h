@@ -61,6 +61,17 @@ enum psnap_ref_op {
     PSNAP_REF_OP_COUNT
 };
 
+/* Words that a reference takes in a record; `op` is one of the enum. */
+static inline uint32_t psnap_ref_words(uint32_t op, uint32_t lanes)
+{
+    static const uint8_t ref_words[] = {
+#define PSNAP_REF_OP(NAME, words) words,
+#include "formats/base/capture_abi.inc"
+    };
+
+    return ref_words[op] + (op == PSNAP_REF_GATHER ? lanes : 0u);
+}
+
 enum psnap_event {
 #define PSNAP_EVENT(NAME, words) PSNAP_EVENT_##NAME,
 #include "formats/base/capture_abi.inc"
