@@ -16,6 +16,7 @@
 
 #include "capture/cmd_recording.h"
 #include "formats/base/cmd.h"
+#include "formats/formats.h"
 
 static volatile sig_atomic_t child_pid;
 static void (*file_limit_before)(int); /* what SIGXFSZ did: for the program */
@@ -119,6 +120,9 @@ static void summarise(const struct psnap_recording *recording)
         fprintf(stderr, ", profile in %s", recording->profile);
     if (recording->trace)
         fprintf(stderr, ", trace in %s", recording->trace);
+    if (recording->trace && recording->trace_format->loses[0])
+        fprintf(stderr, " (%s does not keep: %s)", recording->trace_format->name,
+                recording->trace_format->loses);
     fputc('\n', stderr);
 }
 
@@ -186,7 +190,7 @@ int psnap_cmd_record(int argc, char **argv)
         {PSNAP_OPTION_TEXT, 'o', "output", &recording.profile, "P.yaml",
          "profile to write (default PROG.psnap.yaml, then .2, .3)"},
         {PSNAP_OPTION_TEXT, 0, "trace", &recording.trace, "T.pst",
-         "also write every access to this trace"},
+         "also write every access to this trace; .din, .csv and so on choose the format"},
         {PSNAP_OPTION_FLAG, 0, "no-profile", &recording.no_profile, NULL, "trace only"},
         {PSNAP_OPTION_TEXT, 0, "model", &recording.model, "NAME",
          "model of the profile: psnap (the published one)"},

@@ -40,6 +40,33 @@ static void choose_name(struct psnap_recording *recording, const char *program)
     recording->profile = name;
 }
 
+/* A trace is in the format that its name ends in, else .pst; a name that promises another kind of
+ * file than it would get is a slip. */
+static enum psnap_status choose_formats(struct psnap_recording *recording,
+                                        struct psnap_error *error)
+{
+    const char *dot = recording->trace ? strrchr(recording->trace, '.') : NULL;
+    const struct psnap_format *format = psnap_format_find("pst");
+
+    if (!recording->no_profile && recording->profile && psnap_format_of_path(recording->profile))
+        return psnap_error_set(error, PSNAP_ERROR_USAGE,
+                               "'%s' is to be a profile, but has a trace's name; --trace "
+                               "writes traces",
+                               recording->profile);
+    if (dot && (!strcmp(dot, ".yaml") || !strcmp(dot, ".yml")))
+        return psnap_error_set(error, PSNAP_ERROR_USAGE,
+                               "'%s' is to be a trace, but has a profile's name; -o writes "
+                               "profiles",
+                               recording->trace);
+    if (recording->trace && psnap_format_of_path(recording->trace))
+        format = psnap_format_of_path(recording->trace);
+    if (!format->writable)
+        return psnap_error_set(error, PSNAP_ERROR_USAGE, "format '%s' cannot be written",
+                               format->name);
+    recording->trace_format = format;
+    return PSNAP_OK;
+}
+
 enum psnap_status psnap_recording_open(struct psnap_recording *recording, const char *program,
                                        struct psnap_error *error)
 {
@@ -49,6 +76,8 @@ enum psnap_status psnap_recording_open(struct psnap_recording *recording, const 
     if (recording->no_profile && !recording->trace)
         return psnap_error_set(error, PSNAP_ERROR_USAGE,
                                "--no-profile without --trace leaves nothing to record");
+    if (choose_formats(recording, error))
+        return error->code;
     if (!recording->no_profile) {
         if (!recording->profile)
             choose_name(recording, program);
@@ -108,7 +137,8 @@ enum psnap_status psnap_recording_run(struct psnap_recording *recording,
         sinks[n++] = builder;
     }
     if (!status && recording->trace_output) {
-        writer = psnap_trace_writer_new("pst", psnap_output_file(recording->trace_output),
+        writer = psnap_trace_writer_new(recording->trace_format->name,
+                                        psnap_output_file(recording->trace_output),
                                         capture->program, error);
         status = writer ? PSNAP_OK : error->code;
         sinks[n++] = writer;

@@ -14,6 +14,8 @@
 
 #define PSNAP_EXIT_LOST 125 /* psnap failed or lost data, as in env(1) */
 
+struct psnap_format;
+
 struct psnap_recording {
     const char *command; /* "record", for messages */
     const char *profile; /* path, NULL for the default name */
@@ -22,6 +24,7 @@ struct psnap_recording {
     const char *model;  /* NULL for the default */
     uint64_t gap_bytes; /* 0 for the default */
     struct psnap_output *profile_output, *trace_output;
+    const struct psnap_format *trace_format; /* as the trace's name says */
     char default_profile[4096];
     uint64_t accesses; /* counted while recording */
 };

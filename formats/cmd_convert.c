@@ -18,15 +18,6 @@ struct conversion {
     bool force, partial;
 };
 
-/* The format whose name the output's suffix is, or NULL. */
-static const char *format_of_suffix(const char *path)
-{
-    const char *dot = strrchr(path, '.');
-    const struct psnap_format *format = dot ? psnap_format_find(dot + 1) : NULL;
-
-    return format ? format->name : NULL;
-}
-
 /* Says what was done with which settings, and what is lost. */
 static void report(const struct conversion *conversion, uint64_t count, int64_t bytes)
 {
@@ -114,6 +105,7 @@ int psnap_cmd_convert(int argc, char **argv)
         "Writes the accesses of IN, a trace, a profile (which is replayed) or '-', to\n"
         "OUT in another format. 'psnap formats' lists the formats.",
         options};
+    const struct psnap_format *named;
     int status;
     const int operands = psnap_options_parse(argc, argv, &usage, false, &status);
 
@@ -122,8 +114,9 @@ int psnap_cmd_convert(int argc, char **argv)
     if (operands != 1 || !conversion.output)
         return psnap_cmd_usage("convert", operands != 1 ? "one input, please" : "-o is missing");
     conversion.input = argv[1];
-    if (!conversion.format)
-        conversion.format = format_of_suffix(conversion.output);
+    named = psnap_format_of_path(conversion.output);
+    if (!conversion.format && named)
+        conversion.format = named->name;
     if (!conversion.format)
         return psnap_cmd_usage("convert", "'%s' does not say the format: give -f",
                                conversion.output);

@@ -32,6 +32,9 @@ struct psnap_format {
 PSNAP_API const struct psnap_format *psnap_format_find(const char *name);
 PSNAP_API const struct psnap_format *psnap_format_at(size_t i);
 
+/* The format whose name the file name ends in ("t.din": din); NULL when it ends in no such. */
+PSNAP_API const struct psnap_format *psnap_format_of_path(const char *path);
+
 /*
  * Opens a trace; "-" is stdin, through the FILE of that name (a byte looked at
  * may be put back with ungetc before). `format` NULL recognises it. The source owns

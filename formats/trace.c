@@ -31,6 +31,13 @@ const struct psnap_format *psnap_format_find(const char *name)
     return NULL;
 }
 
+const struct psnap_format *psnap_format_of_path(const char *path)
+{
+    const char *dot = strrchr(path, '.');
+
+    return dot ? psnap_format_find(dot + 1) : NULL;
+}
+
 /* The format called `name`, which must be readable (or writable), or NULL with `error` filled. */
 static const struct psnap_format *named_format(const char *name, bool writable,
                                                struct psnap_error *error)

@@ -82,6 +82,22 @@ for trace in t.pst only.pst; do
     "$PSNAP" convert $trace -f xdin -o - 2> /dev/null > $trace.xdin
 done
 cmp t.pst.xdin only.pst.xdin
+
+# a trace is what its name says
+for format in din xdin lackey csv; do
+    "$PSNAP" record -v -o p.$format.yaml --trace t.$format -- tools/prog 3 > out 2> err
+    "$PSNAP" convert t.pst -f $format -o - 2> /dev/null | cmp - t.$format
+    diff <(grep -v recorded: p.yaml) <(grep -v recorded: p.$format.yaml)
+done
+has err "trace in t.csv"
+"$PSNAP" record -v --no-profile --trace lost.din -- tools/prog 2> err > out
+has err "din does not keep: "
+"$PSNAP" record --no-profile --trace t.other -- tools/prog > out
+"$PSNAP" info t.other > out && has out pst
+refused 125 "'t2.yaml' is to be a trace, but has a profile's name" --trace t2.yaml
+refused 125 "'t2.yml' is to be a trace, but has a profile's name" -o ok.yaml --trace t2.yml
+refused 125 "'p2.pst' is to be a profile, but has a trace's name" -o p2.pst
+
 "$PSNAP" record -o - -- tools/prog > out 2> err || fail "to stdout: $(cat err)"
 has out "psnap: 1"
 has out "start"

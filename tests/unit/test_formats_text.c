@@ -245,6 +245,10 @@ static void test_registry(void **state)
     }
     assert_true(count >= 5);
     assert_null(psnap_format_find("nonesuch"));
+    assert_ptr_equal(psnap_format_of_path("a.b/t.pst.din"), psnap_format_find("din"));
+    assert_null(psnap_format_of_path("din"));
+    assert_null(psnap_format_of_path("a.din/t"));
+    assert_null(psnap_format_of_path("t."));
     assert_null(psnap_trace_open("x", "dim", &error));
     assert_int_equal(error.code, PSNAP_ERROR_USAGE);
     assert_string_equal(error.message, "no format 'dim'; did you mean 'din'?");
