@@ -36,6 +36,25 @@ static void read_command(uint64_t pid, char *text, size_t size, const char **arg
     argv[count] = NULL;
 }
 
+/* The user can set a variable here and give no options. */
+static enum psnap_status open_recording(struct psnap_recording *recording, const char *program,
+                                        struct psnap_error *error)
+{
+    enum psnap_status status;
+
+    if (psnap_output_is_stdout(recording->profile))
+        return psnap_error_set(error, PSNAP_ERROR_USAGE,
+                               "the program has standard output for itself: name a file in %s",
+                               PSNAP_ENV_OUT);
+    status = psnap_recording_open(recording, program, error);
+    if (status == PSNAP_ERROR_EXISTS)
+        status = psnap_error_set(error, PSNAP_ERROR_EXISTS,
+                                 "'%s' exists already, nothing was recorded: remove it, or name "
+                                 "another file in %s",
+                                 recording->profile, PSNAP_ENV_OUT);
+    return status;
+}
+
 static int collect(struct psnap_recording *recording, int fd, uint64_t pid)
 {
     static char text[1 << 17];
@@ -52,7 +71,7 @@ static int collect(struct psnap_recording *recording, int fd, uint64_t pid)
     snprintf(path, sizeof path, "/proc/%llu/exe", (unsigned long long)pid);
     status = psnap_capture_watch(capture, (pid_t)pid, &error);
     if (!status)
-        status = psnap_recording_open(recording, argv[0], &error);
+        status = open_recording(recording, argv[0], &error);
     if (!status)
         status = psnap_recording_describe(capture->program, argv, path, &error);
     if (!status)

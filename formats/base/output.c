@@ -136,6 +136,11 @@ static int open_path(struct psnap_output *output, struct psnap_error *error)
     return fd;
 }
 
+bool psnap_output_is_stdout(const char *path)
+{
+    return !strcmp(path, "-") || !strcmp(path, "/dev/stdout");
+}
+
 struct psnap_output *psnap_output_open(const char *path, bool force, struct psnap_error *error)
 {
     struct psnap_output *output = calloc(1, sizeof *output);
@@ -146,7 +151,7 @@ struct psnap_output *psnap_output_open(const char *path, bool force, struct psna
         goto out;
     }
     output->force = force;
-    if (!strcmp(path, "-") || !strcmp(path, "/dev/stdout")) {
+    if (psnap_output_is_stdout(path)) {
         output->mode = DIRECT_STDOUT;
         output->file = stdout;
         return output;

@@ -20,6 +20,9 @@ struct psnap_output;
 PSNAP_API struct psnap_output *psnap_output_open(const char *path, bool force,
                                                  struct psnap_error *error);
 
+/* True of "-" and the like: such an output goes to standard output. */
+PSNAP_API bool psnap_output_is_stdout(const char *path);
+
 /* The stream to write to. Owned by the output; do not close it. */
 PSNAP_API FILE *psnap_output_file(struct psnap_output *output);
 PSNAP_API const char *psnap_output_path(const struct psnap_output *output);

@@ -387,7 +387,10 @@ grep -q whole out || fail "the program did not survive the collector"
 echo precious > kept.yaml
 [ "$(PSNAP_OUT=kept.yaml status ./act echo 3 < input)" = 3 ] || fail "PSNAP_OUT: status"
 [ "$(cat kept.yaml)" = precious ] || fail "PSNAP_OUT: overwritten"
-has err "'kept.yaml' exists already"
+has err "'kept.yaml' exists already, nothing was recorded: remove it, or name another file in PSNAP_OUT"
+[ "$(PSNAP_OUT=- status ./act echo 3 < input)" = 3 ] || fail "PSNAP_OUT=-: status"
+has err "name a file in PSNAP_OUT"
+! grep -q "psnap: 1" out || fail "PSNAP_OUT=-: a profile in the program's output"
 [ "$(PSNAP_OUT=no/where.yaml status ./act echo 3 < input)" = 3 ] || fail "PSNAP_OUT: nowhere"
 has err "cannot create 'no/where.yaml'"
 [ "$(PSNAP_OUT=none.yaml PSNAP_COMMAND=/not/there status ./act echo 3 < input)" = 3 ] ||
