@@ -70,8 +70,9 @@ static void occupy_standard_files(void)
         close(fd);
 }
 
-/* Starts the program; *failure is the errno of an exec that failed. */
-static pid_t start(char **argv, const char *session, int *failure)
+/* Starts the program, with what it prints on stderr when `moves_stdout`; *failure is the errno of
+ * an exec that failed. */
+static pid_t start(char **argv, const char *session, bool moves_stdout, int *failure)
 {
     int report[2];
     pid_t pid;
@@ -84,6 +85,8 @@ static pid_t start(char **argv, const char *session, int *failure)
     fflush(NULL);
     pid = fork();
     if (pid == 0) {
+        if (moves_stdout)
+            dup2(STDERR_FILENO, STDOUT_FILENO);
         setenv(PSNAP_ENV_SESSION, session, 1);
         unsetenv(PSNAP_ENV_OUT);
         psnap_cmd_restore_sigpipe();
@@ -148,7 +151,7 @@ static int record(struct psnap_recording *recording, char **argv, bool is_verbos
         psnap_source_free(capture);
         return lost(&error);
     }
-    pid = start(argv, psnap_capture_path(capture), &failure);
+    pid = start(argv, psnap_capture_path(capture), recording->takes_stdout, &failure);
     if (pid < 0) {
         psnap_error_system(&error, failure, "cannot run '%s'", argv[0]);
         psnap_cmd_fail("record", &error);
@@ -205,7 +208,9 @@ int psnap_cmd_record(int argc, char **argv)
         "psnap record [-o P.yaml] [--trace T.pst] [--no-profile] -- PROG ARGS",
         "Runs PROG, which 'psnap cc' has compiled, and keeps a profile of its memory\n"
         "accesses. The exit status is PROG's own (128+n for signal n); 125 when psnap\n"
-        "failed or lost data, 126 and 127 when PROG cannot be run.",
+        "failed or lost data, 126 and 127 when PROG cannot be run. With '-o -' (or\n"
+        "'--trace -') standard output is the profile's alone: what PROG prints goes to\n"
+        "standard error.",
         options,
     };
     int status, operands = psnap_options_parse(argc, argv, &usage, true, &status);

@@ -70,12 +70,20 @@ static enum psnap_status choose_formats(struct psnap_recording *recording,
 enum psnap_status psnap_recording_open(struct psnap_recording *recording, const char *program,
                                        struct psnap_error *error)
 {
+    bool has_profile =
+        !recording->no_profile && recording->profile && psnap_output_is_stdout(recording->profile);
+    bool has_trace = recording->trace && psnap_output_is_stdout(recording->trace);
+
     if (recording->model && strcmp(recording->model, "psnap") != 0)
         return psnap_error_set(error, PSNAP_ERROR_USAGE, "no model '%s'; there is: psnap",
                                recording->model);
     if (recording->no_profile && !recording->trace)
         return psnap_error_set(error, PSNAP_ERROR_USAGE,
                                "--no-profile without --trace leaves nothing to record");
+    if (has_profile && has_trace)
+        return psnap_error_set(error, PSNAP_ERROR_USAGE,
+                               "profile and trace cannot both go to standard output");
+    recording->takes_stdout = has_profile || has_trace;
     if (choose_formats(recording, error))
         return error->code;
     if (!recording->no_profile) {

@@ -98,9 +98,17 @@ refused 125 "'t2.yaml' is to be a trace, but has a profile's name" --trace t2.ya
 refused 125 "'t2.yml' is to be a trace, but has a profile's name" -o ok.yaml --trace t2.yml
 refused 125 "'p2.pst' is to be a profile, but has a trace's name" -o p2.pst
 
-"$PSNAP" record -o - -- tools/prog > out 2> err || fail "to stdout: $(cat err)"
-has out "psnap: 1"
-has out "start"
+# standard output is the profile's, or the trace's, alone
+"$PSNAP" record -o - -- tools/prog 3 > out 2> err || fail "to stdout: $(cat err)"
+diff <(grep -v recorded: p.yaml) <(grep -v recorded: out) || fail "to stdout: not the profile"
+cmp err output
+"$PSNAP" record --no-profile --trace - -- tools/prog 3 2> err | "$PSNAP" info - > info
+has info pst
+cmp err output
+"$PSNAP" record -o other.yaml --trace /dev/stdout -- tools/prog 3 2> err | "$PSNAP" info - > info
+has info pst
+cmp err output
+refused 125 "profile and trace cannot both go to standard output" -o - --trace -
 "$PSNAP" record -o /dev/null --trace /dev/null -- tools/prog > out
 cmp out output
 
