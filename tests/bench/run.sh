@@ -56,6 +56,15 @@ median()
     sort -n "$1" | awk '{v[NR] = $1} END {print v[int((NR + 1) / 2)]}'
 }
 
+# table FILE.csv: with columns as wide as they must be
+table()
+{
+    awk -F, '
+        NR == FNR { for (i = 1; i <= NF; i++) if (length($i) > width[i]) width[i] = length($i); next }
+        { for (i = 1; i < NF; i++) printf "%-*s  ", width[i], $i; print $NF }
+    ' "$1" "$1"
+}
+
 accesses_of()
 {
     "$psnap" info --json "$1" | sed -n 's/.*"accesses": *\([0-9]*\).*/\1/p' | head -1
@@ -127,14 +136,14 @@ rates()
 }
 
 capture > "$work/capture.csv"
-column -s, -t "$work/capture.csv"
+table "$work/capture.csv"
 echo
 awk -F, 'NR > 1 {n++; i += log($5); r += log($7); if ($7 > max) {max = $7; who = $1}}
     END {if (n) printf "%d samples: idle %.2fx, record %.2fx of native (geometric means); largest %.1fx (%s)\n",
         n, exp(i / n), exp(r / n), max, who}' "$work/capture.csv"
 echo
 rates > "$work/rates.csv"
-column -s, -t "$work/rates.csv"
+table "$work/rates.csv"
 if [ $write = 1 ] && [ $quick = 0 ] && [ -z "$wanted" ]; then
     cp "$work/capture.csv" tests/bench/capture.csv
     cp "$work/rates.csv" tests/bench/rates.csv
