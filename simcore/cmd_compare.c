@@ -122,6 +122,48 @@ static void print_rows(const struct compare *compare, enum scope scope, bool all
         printf("(%zu more rows: --all shows them)\n", hidden);
 }
 
+/* Several machines: a loop once, its errors summed up over them. */
+static void print_loops(const struct compare *compare, bool all)
+{
+    enum { FIXED = 3, PER_LEVEL = 2 };
+    static const char *const per_level[PER_LEVEL] = {"mean", "largest"};
+    const char *headings[FIXED + PSNAP_LEVELS_MAX * PER_LEVEL + 1] = {"loop", "name", "share %"};
+    const size_t columns = FIXED + compare->levels * (size_t)PER_LEVEL + 1;
+    char texts[PSNAP_LEVELS_MAX * PER_LEVEL][16];
+    struct psnap_table *table;
+    size_t shown = 0;
+
+    for (size_t i = 0; i < columns - FIXED - 1; i++) {
+        snprintf(texts[i], sizeof texts[i], "L%zu %s", i / PER_LEVEL + 1, per_level[i % PER_LEVEL]);
+        headings[FIXED + i] = texts[i];
+    }
+    headings[columns - 1] = "worst on";
+    table = psnap_table_new(columns, headings);
+    for (size_t i = FIXED - 1; i < columns - 1; i++)
+        psnap_table_align_right(table, i);
+    for (size_t i = 0; i < compare->loop_count; i++) {
+        const struct compare_loop *loop = &compare->loops[i];
+        if (!all && (shown == ROWS_SHOWN || !loop->relevant))
+            continue;
+        psnap_table_cell(table, "%s", loop->id);
+        psnap_table_cell(table, "%s", loop->name);
+        percent_cell(table, loop->share);
+        for (uint32_t level = 0; level < compare->levels; level++) {
+            psnap_table_cell(table, "%.2f", loop->mean_points[level]);
+            psnap_table_cell(table, "%.2f", loop->max_points[level]);
+        }
+        psnap_table_cell(table, "%s",
+                         loop->worst_points > 0 ? compare->machines[loop->worst_machine].name : "");
+        shown++;
+    }
+    printf("points of error over %zu machines; -m with one of them shows the hit rates\n\n",
+           compare->machine_count);
+    psnap_table_print(table, stdout);
+    psnap_table_free(table);
+    if (shown < compare->loop_count)
+        printf("(%zu more loops: --all shows them)\n", compare->loop_count - shown);
+}
+
 static void print_summary(const struct compare *compare)
 {
     static const char *const names[] = {"mean", "largest", "total (mean)"};
@@ -169,7 +211,10 @@ static void print_tables(const struct compare *compare, const struct compare_sid
     printf("observed   %s: %s accesses\nsynthetic  %s: %s accesses\n\n", observed->path,
            psnap_group_digits(observed->accesses, digits[0]), synthetic->path,
            psnap_group_digits(synthetic->accesses, digits[1]));
-    print_rows(compare, SCOPE_LOOP, all);
+    if (compare->machine_count > 1)
+        print_loops(compare, all);
+    else
+        print_rows(compare, SCOPE_LOOP, all);
     print_missing(compare);
     puts("\nthe whole stream\n");
     print_rows(compare, SCOPE_TOTAL, true);

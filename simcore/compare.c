@@ -49,6 +49,30 @@ static void fill_levels(struct compare_row *row, uint32_t levels,
     }
 }
 
+/* Sums up the rows of a loop, one per machine. */
+static void add_loop(struct compare *compare, const struct compare_row *rows)
+{
+    struct compare_loop *loop = &compare->loops[compare->loop_count++];
+    size_t machines[PSNAP_LEVELS_MAX] = {0};
+
+    *loop = (struct compare_loop){
+        .id = rows->id, .name = rows->name, .share = rows->share, .relevant = rows->relevant};
+    for (size_t i = 0; i < compare->machine_count; i++) {
+        for (uint32_t level = 0; level < compare->machines[i].level_count; level++) {
+            const double points = rows[i].levels[level].error_points;
+            loop->mean_points[level] += points;
+            loop->max_points[level] = fmax(loop->max_points[level], points);
+            machines[level]++;
+        }
+        if (rows[i].worst_points > loop->worst_points) {
+            loop->worst_points = rows[i].worst_points;
+            loop->worst_machine = i;
+        }
+    }
+    for (uint32_t level = 0; level < PSNAP_LEVELS_MAX && machines[level]; level++)
+        loop->mean_points[level] /= (double)machines[level];
+}
+
 /* One row per machine for a loop or total that at least one side has. */
 static void add_rows(struct compare *compare, enum scope scope, const struct compare_side *observed,
                      const struct scope_row *observed_row, const struct compare_side *synthetic,
@@ -75,6 +99,8 @@ static void add_rows(struct compare *compare, enum scope scope, const struct com
                     observed_row ? &observed_row->tallies[i] : NULL,
                     synthetic_row ? &synthetic_row->tallies[i] : NULL);
     }
+    if (scope == SCOPE_LOOP)
+        add_loop(compare, compare->rows + compare->count - compare->machine_count);
     if (scope == SCOPE_LOOP && relevant) {
         compare->relevant_loops++;
         compare->missing_loops += !observed_row || !synthetic_row;
@@ -170,6 +196,17 @@ static int by_error(const void *left, const void *right)
     return strcmp(a->id, b->id);
 }
 
+static int by_loop_error(const void *left, const void *right)
+{
+    const struct compare_loop *a = left, *b = right;
+
+    if (a->worst_points != b->worst_points)
+        return a->worst_points < b->worst_points ? 1 : -1;
+    if (a->share != b->share)
+        return a->share < b->share ? 1 : -1;
+    return strcmp(a->id, b->id);
+}
+
 enum psnap_status compare_init(struct compare *compare, const struct psnap_machine *machines,
                                size_t machine_count, const struct compare_side *observed,
                                const struct compare_side *synthetic, struct psnap_error *error)
@@ -178,7 +215,8 @@ enum psnap_status compare_init(struct compare *compare, const struct psnap_machi
 
     *compare = (struct compare){.machines = machines, .machine_count = machine_count};
     compare->rows = malloc((loops + 1) * machine_count * sizeof *compare->rows);
-    if (!compare->rows || !match_loops(compare, observed, synthetic)) {
+    compare->loops = malloc((loops + 1) * sizeof *compare->loops);
+    if (!compare->rows || !compare->loops || !match_loops(compare, observed, synthetic)) {
         compare_release(compare);
         return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for the comparison");
     }
@@ -186,11 +224,13 @@ enum psnap_status compare_init(struct compare *compare, const struct psnap_machi
              &synthetic->total.rows[0]);
     summarise(compare);
     qsort(compare->rows, compare->count, sizeof compare->rows[0], by_error);
+    qsort(compare->loops, compare->loop_count, sizeof compare->loops[0], by_loop_error);
     return PSNAP_OK;
 }
 
 void compare_release(struct compare *compare)
 {
     free(compare->rows);
+    free(compare->loops);
     *compare = (struct compare){0};
 }

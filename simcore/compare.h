@@ -37,11 +37,23 @@ struct compare_row {
     struct compare_level levels[PSNAP_LEVELS_MAX];
 };
 
+/* One loop over all machines. */
+struct compare_loop {
+    const char *id, *name;
+    double share;
+    bool relevant;
+    size_t worst_machine;
+    double worst_points;
+    double mean_points[PSNAP_LEVELS_MAX], max_points[PSNAP_LEVELS_MAX]; /* of machines with it */
+};
+
 struct compare {
     const struct psnap_machine *machines;
     size_t machine_count;
     struct compare_row *rows; /* worst error first */
     size_t count;
+    struct compare_loop *loops; /* worst error first */
+    size_t loop_count;
     size_t relevant_loops, missing_loops; /* loops, not rows; missing: relevant, on one side only */
     uint32_t levels;                      /* of the machine with most */
     double mean_points[PSNAP_LEVELS_MAX], max_points[PSNAP_LEVELS_MAX]; /* NaN: no such loops */

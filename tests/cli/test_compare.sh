@@ -34,9 +34,10 @@ cat > expected << 'END'
 observed   a.csv: 4 accesses
 synthetic  b.csv: 4 accesses
 
-machine             loop  name  share %  L1 obs. %  L1 syn. %  L1 points  L2 obs. %  L2 syn. %  L2 points
-128:64:2,256:64:4   csv   csv    100.00      50.00       0.00      50.00      50.00      25.00      25.00
-1K:64:16            csv   csv    100.00      50.00      25.00      25.00
+points of error over 2 machines; -m with one of them shows the hit rates
+
+loop  name  share %  L1 mean  L1 largest  L2 mean  L2 largest  worst on
+csv   csv    100.00    37.50       50.00    25.00       25.00  128:64:2,256:64:4
 
 the whole stream
 
@@ -73,6 +74,13 @@ assert s["mean_points"] == [37.5, 25] and s["max_points"] == [50, 25]
 assert s["total_points"] == [37.5, 25]
 END
 
+# one machine: the hit rates of each loop
+"$PSNAP" compare a.csv b.csv -m 1K:64:16 | sed -n '4,5s/  */ /gp' > squeezed
+diff squeezed - << 'END' || fail "one machine"
+machine loop name share % L1 obs. % L1 syn. % L1 points
+1K:64:16 csv csv 100.00 50.00 25.00 25.00
+END
+
 # a stream with itself: no error anywhere, on all ten structures
 rich=$PSNAP_SOURCE/tests/golden/formats/rich.pst
 "$PSNAP" compare "$rich" "$rich" --max-error 0 --max-mean 0 --all --json > json
@@ -84,6 +92,14 @@ assert all(l["error_points"] == 0 and l["relative_miss_error"] == 0
            for x in r["rows"] for l in x["levels"])
 assert r["summary"]["max_points"] == [0, 0, 0] and r["summary"]["missing_loops"] == 0
 END
+
+# a loop is in the table once, however many machines there are
+"$PSNAP" compare "$rich" "$rich" --all > table
+"$PSNAP" compare "$rich" "$rich" --all -m table1-1 > one
+sed -n '/^loop/,/^$/p' table | sed '1d; $d' | awk '{ print $1 }' | sort > loops
+sed -n '/^machine/,/^$/p' one | sed '/^$/,$d; 1d' | awk '{ print $2 }' | sort | diff - loops ||
+    fail "the loops: $(cat table)"
+[ -s loops ] && [ "$(grep -c '^table1-' table)" = 10 ] || fail "the machines: $(cat table)"
 
 # either side may be a profile or standard input
 for i in {1..300}; do
