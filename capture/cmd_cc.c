@@ -18,9 +18,12 @@
 #include "formats/base/capture_abi.h"
 #include "formats/base/cmd.h"
 
+#define STAGE_OPTION "--psnap-stage="
+
 /* What a command line asks for, as far as we must know. */
 struct request {
     bool has_input, stops_early, preprocesses, has_debug, is_relocatable, is_static;
+    bool is_lto, is_thin, is_unified; /* optimised at the link, of these kinds */
 };
 
 static bool starts_with(const char *text, const char *prefix)
@@ -105,6 +108,9 @@ static void look_at(struct request *request, const char *argument)
     static const char *const stops[] = {
         "-c", "-S", "-fsyntax-only", "--precompile", "--analyze", "-emit-ast", NULL};
     static const char *const statics[] = {"-static", "--static", "-static-pie", NULL};
+    static const char *const ltos[] = {"-flto",           "-flto=thin", "-flto=full", "-flto=auto",
+                                       "-flto=jobserver", "-fno-lto",   NULL};
+    static const char *const unified[] = {"-funified-lto", "-fno-unified-lto", NULL};
     static const char *const preprocess[] = {"-E", "-M", "-MM", "--preprocess", NULL};
 
     if (is_one_of(argument, stops) ||
@@ -116,6 +122,11 @@ static void look_at(struct request *request, const char *argument)
         request->is_relocatable = true;
     else if (is_one_of(argument, statics))
         request->is_static = true;
+    else if (is_one_of(argument, ltos)) {
+        request->is_lto = strcmp(argument, "-fno-lto") != 0;
+        request->is_thin = !strcmp(argument, "-flto=thin");
+    } else if (is_one_of(argument, unified))
+        request->is_unified = !strcmp(argument, "-funified-lto");
     else if (starts_with(argument, "-g") && !starts_with(argument, "-gcc"))
         request->has_debug = true;
     else if (argument[0] != '-' || !strcmp(argument, "-") || starts_with(argument, "-l")) {
@@ -210,12 +221,37 @@ static bool find_files(char self[PATH_MAX], char pass[PATH_MAX + 64], char runti
     return false;
 }
 
+/* Tells the pass where it is to work; NULL for the default. False, and says so, when that cannot
+ * be. Code for -flto=thin (or unified) is only simplified before the link: what is captured there
+ * is what the earlier stage captures, and is recorded under its name. */
+static bool set_stage(const struct request *request, const char *stage, const char *command)
+{
+    bool is_early = stage && !strcmp(stage, "vectorizer-start");
+
+    if (stage && !is_early && strcmp(stage, "optimized") != 0) {
+        psnap_cmd_usage(command, "no stage '%s'; there are: optimized, vectorizer-start", stage);
+        return false;
+    }
+    if (request->is_lto && (request->is_thin || request->is_unified)) {
+        if (stage && !is_early) {
+            psnap_cmd_usage(command, "with -flto=thin code is optimized after its capture; the "
+                                     "stage can only be vectorizer-start");
+            return false;
+        }
+        stage = "vectorizer-start";
+    }
+    if (stage)
+        setenv(PSNAP_ENV_STAGE, stage, 1);
+    return true;
+}
+
 static int compile(int argc, char **argv, const char *compiler)
 {
     char self[PATH_MAX], pass[PATH_MAX + 64], runtime[PATH_MAX + 64], plugin[PATH_MAX + 96];
     struct request request = understand(argc, argv);
     const char **command = calloc((size_t)argc + 16, sizeof *command);
     struct psnap_error error = {0};
+    const char *stage = NULL;
     int n = 0, first = 1;
 
     if (!find_files(self, pass, runtime)) {
@@ -241,17 +277,14 @@ static int compile(int argc, char **argv, const char *compiler)
         command[n++] = "--end-no-unused-arguments";
     }
     for (; first < argc; first++) {
-        static const char stage[] = "--psnap-stage=";
-        if (starts_with(argv[first], stage)) {
-            const char *name = argv[first] + strlen(stage);
-            if (strcmp(name, "optimized") != 0 && strcmp(name, "vectorizer-start") != 0) {
-                free(command);
-                return psnap_cmd_usage(
-                    argv[0], "no stage '%s'; there are: optimized, vectorizer-start", name);
-            }
-            setenv(PSNAP_ENV_STAGE, name, 1);
-        } else
+        if (starts_with(argv[first], STAGE_OPTION))
+            stage = argv[first] + strlen(STAGE_OPTION);
+        else
             command[n++] = argv[first];
+    }
+    if (!set_stage(&request, stage, argv[0])) {
+        free(command);
+        return PSNAP_EXIT_USAGE;
     }
     if (request.has_input && !request.stops_early && !request.is_relocatable) {
         command[n++] = "--start-no-unused-arguments";
@@ -278,7 +311,8 @@ static void print_help(const char *name)
            "CMake and autoconf. Adds -gline-tables-only when no -g option is given.\n\n"
            "  --psnap-stage=STAGE  where in the pipeline accesses are captured: optimized\n"
            "                       (the default: what the machine code does) or\n"
-           "                       vectorizer-start (before vectorisation)\n\n"
+           "                       vectorizer-start (before vectorisation; always so with\n"
+           "                       -flto=thin, which optimises at the link)\n\n"
            "PSNAP_CLANG and PSNAP_CLANGXX name another compiler. Its own options are listed\n"
            "by clang --help.\n",
            name, name);

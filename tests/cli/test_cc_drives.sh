@@ -115,8 +115,25 @@ for flags in -fPIE "-fPIE -pie" "-fno-pie -no-pie" -static -static-pie "-fuse-ld
     run ./program
     line=work:5
     case $flags in *-g0*) line="work#1" ;; esac
+    stage=optimized
+    case $flags in *-flto=thin*) stage=vectorizer-start ;; esac
+    has p.yaml "stage: $stage,"
     [ "$(accesses "$line")" = 1000 ] || [ "${flags#-O0}" != "$flags" ] || fail "$flags: $(accesses "$line") accesses"
 done
+
+# code for ThinLTO is captured before it is vectorised, and the profile says so
+echo -flto=thin > thin.rsp
+printf '#!/bin/sh\necho "stage=$PSNAP_STAGE"\n' > say-stage
+chmod +x say-stage
+for flags in "-flto=thin" @thin.rsp "-flto -flto=thin" "-flto=thin --psnap-stage=vectorizer-start" \
+    "-flto -funified-lto"; do
+    [ "$(PSNAP_CLANG=./say-stage $cc $flags -c work.c)" = stage=vectorizer-start ] || fail "$flags"
+done
+for flags in "" -flto -flto=full "-flto=thin -fno-lto" "-flto=thin -flto=full" -funified-lto; do
+    [ "$(PSNAP_CLANG=./say-stage $cc $flags -c work.c)" = stage= ] || fail "$flags: captured early"
+done
+[ "$(status $cc --psnap-stage=optimized -flto=thin -c work.c)" = 2 ] || fail "optimized, thin"
+has err "can only be vectorizer-start"
 
 # line tables unless the user says what there is to be
 for flags in "" -g0 -g -ggdb3 -gline-directives-only; do
