@@ -13,7 +13,9 @@
  * counts differ from entry to entry still fold.
  *
  * What does not fold would grow without bound: beyond `limit` items the newer
- * half becomes one group that visits each of its members once a round.
+ * half becomes one group, the mix, that visits each of its members once a round.
+ * For some time its members go right into it then, for twice as long after each
+ * time that order was looked for in vain.
  *
  * The common case, the next leaf of the last group, costs one comparison.
  */
@@ -24,7 +26,9 @@
 
 enum {
     FOLD_DEPTH = 16, /* groups in groups; readers take more */
-    FOLD_SHORT = 4   /* items that writing out a group may add */
+    FOLD_SHORT = 4,  /* items that writing out a group may add */
+    FOLD_MIX_FIRST = 64,
+    FOLD_MIX_MOST = 1 << 14 /* leaves that go into the mix before order is looked for again */
 };
 
 void fold_init(struct fold *fold, bool exact, uint32_t period, uint32_t limit)
@@ -33,19 +37,21 @@ void fold_init(struct fold *fold, bool exact, uint32_t period, uint32_t limit)
     fold->exact = exact;
     fold->period = period;
     fold->limit = limit;
+    fold->mix_length = FOLD_MIX_FIRST;
 }
 
 void fold_release(struct fold *fold)
 {
     free(fold->items);
     free(fold->starts);
+    free(fold->lasts);
 }
 
 static bool make_room(struct fold *fold)
 {
     uint32_t room = fold->room ? 2 * fold->room : 64;
     struct fold_item *items;
-    uint32_t *starts;
+    uint32_t *starts, *lasts;
 
     /* One item more than is appended: making a group inserts its head. */
     if (fold->count + 2 <= fold->room)
@@ -58,6 +64,10 @@ static bool make_room(struct fold *fold)
     if (!starts)
         return false;
     fold->starts = starts;
+    lasts = realloc(fold->lasts, room * sizeof *lasts);
+    if (!lasts)
+        return false;
+    fold->lasts = lasts;
     fold->room = room;
     return true;
 }
@@ -169,16 +179,17 @@ static bool fold_period(struct fold *fold, uint32_t p)
     return true;
 }
 
-static bool fold_once(struct fold *fold)
+/* Whatever folds ends alike, with `what` that was appended last; most candidates fail here. */
+static bool fold_once(struct fold *fold, uint32_t what)
 {
-    const struct fold_item *items = fold->items;
-    uint32_t last = fold->count - 1;
+    const uint32_t most = fold->period < fold->start_count ? fold->period : fold->start_count - 1;
+    const uint32_t *last = &fold->lasts[fold->start_count - 1];
 
-    for (uint32_t p = 1; p <= fold->period && p < fold->start_count; p++)
-        /* Whatever folds has the same last item; most candidates fail here. */
-        if (items[fold->starts[fold->start_count - p] - 1].what == items[last].what &&
-            fold_period(fold, p))
+    for (uint32_t p = 1; p <= most; p++)
+        if (*--last == what && fold_period(fold, p)) {
+            fold->lasts[fold->start_count - 1] = what;
             return true;
+        }
     return false;
 }
 
@@ -220,6 +231,33 @@ static void mix_newer_half(struct fold *fold)
         .total = visits / (end - head - 1), .what = PSNAP_NONE, .span = end - head - 1};
     fold->count = end;
     fold->start_count = kept + 1;
+    fold->lasts[kept] = items[end - 1].what;
+    fold->mixing = fold->mix_length;
+    fold->mix_rest = (uint32_t)(visits % items[head].span);
+    if (fold->mix_length < FOLD_MIX_MOST)
+        fold->mix_length *= 2;
+}
+
+/* One more visit in the mix, which is the last outermost item; false when it lacks that leaf. */
+static bool add_to_mix(struct fold *fold, uint32_t what, uint64_t amount)
+{
+    struct fold_item *items = fold->items;
+    const uint32_t head = fold->starts[fold->start_count - 1];
+    const uint32_t leaf = find_leaf(items, head + 1, fold->count, what);
+
+    if (leaf == fold->count) {
+        fold->mixing = 0;
+        fold->mix_length = FOLD_MIX_FIRST;
+        return false;
+    }
+    fold->mixing--;
+    items[leaf].total++;
+    items[leaf].amount += amount;
+    if (++fold->mix_rest == items[head].span) {
+        fold->mix_rest = 0;
+        items[head].total++;
+    }
+    return true;
 }
 
 /* Sets `open` when the last outermost item is a group of leaves only. */
@@ -237,9 +275,10 @@ static enum psnap_status append_leaf(struct fold *fold, uint32_t what, uint64_t 
 {
     if (!make_room(fold))
         return PSNAP_ERROR_MEMORY;
+    fold->lasts[fold->start_count] = what;
     fold->starts[fold->start_count++] = fold->count;
     fold->items[fold->count++] = (struct fold_item){.total = 1, .amount = amount, .what = what};
-    while (fold_once(fold))
+    while (fold_once(fold, what))
         continue;
     if (fold->count > fold->limit)
         mix_newer_half(fold);
@@ -264,6 +303,8 @@ static enum psnap_status append_pending(struct fold *fold)
 
 enum psnap_status fold_append(struct fold *fold, uint32_t what, uint64_t amount)
 {
+    if (fold->mixing && add_to_mix(fold, what, amount))
+        return PSNAP_OK;
     if (fold->open) {
         struct fold_item *group = &fold->items[fold->starts[fold->start_count - 1]];
         if (group[1 + fold->pending].what == what) {

@@ -168,6 +168,35 @@ static void test_noise_stays_small(void **state)
     free(input);
 }
 
+/* After a long time without order, order is found again: of other indices at once, of the same
+ * ones when as much has passed again. */
+static void test_order_after_noise(void **state)
+{
+    enum { NOISE = 60000, ROUNDS = 20000 };
+    uint32_t *input = malloc(LONGEST * sizeof *input);
+    struct psnap_rng rng;
+
+    (void)state;
+    psnap_rng_init(&rng, 3);
+    for (uint32_t base = 0; base <= 10; base += 10) {
+        struct result result;
+        const struct psnap_sequence_item *group = NULL;
+        size_t n = 0;
+        while (n < NOISE)
+            input[n++] = (uint32_t)psnap_rng_below(&rng, 9);
+        for (uint32_t i = 0; i < 3 * ROUNDS; i++)
+            input[n++] = base + i % 3;
+        result = fold(input, n, false, 256);
+        for (uint32_t i = 0; i < result.sequence.count; i++)
+            if (result.sequence.items[i].what == PSNAP_NONE && result.sequence.items[i].span == 3)
+                group = &result.sequence.items[i];
+        assert_non_null(group);
+        assert_true(group->repeat >= (base ? ROUNDS - 1 : ROUNDS / 8));
+        psnap_arena_free(result.arena);
+    }
+    free(input);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -175,6 +204,7 @@ int main(void)
         cmocka_unit_test(test_regular_nests_become_small),
         cmocka_unit_test(test_counts_are_averaged),
         cmocka_unit_test(test_noise_stays_small),
+        cmocka_unit_test(test_order_after_noise),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
