@@ -160,9 +160,8 @@ static enum psnap_status visit_loop(struct builder *b, struct build_loop *loop)
     return end_visit(b, loop);
 }
 
-/* The stream goes on in another loop than before. */
-static enum psnap_status switch_loop(struct builder *b, const struct psnap_access *access,
-                                     struct psnap_error *error)
+enum psnap_status build_switch_loop(struct builder *b, const struct psnap_access *access,
+                                    struct psnap_error *error)
 {
     struct ref_state *state = &b->refs[access->ref];
     enum psnap_status status = state->loop ? PSNAP_OK : meet_ref(b, access->ref, error);
@@ -255,7 +254,7 @@ static enum psnap_status put_any(struct builder *b, const struct psnap_access *a
     struct build_region *region;
 
     if (!status && (b->refs[access->ref].loop != b->current || !b->current))
-        status = switch_loop(b, access, error);
+        status = build_switch_loop(b, access, error);
     if (status)
         return status;
     region = b->refs[access->ref].region;

@@ -159,6 +159,10 @@ static inline void build_region_widen(struct build_loop *loop, struct build_regi
     }
 }
 
+/* The stream goes on, with this access, in another loop than before. */
+enum psnap_status build_switch_loop(struct builder *b, const struct psnap_access *access,
+                                    struct psnap_error *error);
+
 /* The sink's put and put_run. */
 enum psnap_status build_put(struct psnap_sink *self, const struct psnap_access *block, size_t n,
                             struct psnap_error *error);

@@ -216,27 +216,27 @@ static void put_inside(struct builder *b, const struct psnap_run *run, uint64_t 
     b->position += (end - from) * run->width;
 }
 
-/* How many steps of `stride` from `address` stay in the region: it may grow upwards, by
- * steps within the gap, as far as that concerns no neighbour. */
+/* How many accesses, from the one at `address` on by `stride`, are in the region: it may grow
+ * upwards, by steps within the gap, as far as that concerns no neighbour. */
 static uint64_t steps_inside(const struct build_loop *loop, const struct build_region *region,
                              const struct psnap_access *access, uint64_t address, int64_t stride)
 {
     uint64_t bound = region->high;
 
     if (address < region->low || address > bound)
-        return 0; /* a merge has taken the region away */
+        return 0;
     if (stride == 0)
         return UINT64_MAX;
     if (stride < 0)
-        return (address - region->low) / (0 - (uint64_t)stride);
+        return (address - region->low) / (0 - (uint64_t)stride) + 1;
     if ((uint64_t)stride <= loop->gap && region->free_high > bound)
         bound = region->free_high;
     if (bound > UINT64_MAX - access->size)
         return 0;
-    return bound < address ? 0 : (bound - address) / (uint64_t)stride;
+    return (bound - address) / (uint64_t)stride + 1;
 }
 
-/* The same of a column's repetitions from `from` on, at most `most`: of those in a row. */
+/* The same of a column from repetition `from` on, at most `most`. */
 static uint64_t words_inside(const struct build_region *region, const struct psnap_access *access,
                              const struct psnap_column *column, uint64_t from, uint64_t most)
 {
@@ -257,54 +257,70 @@ static uint64_t words_inside(const struct build_region *region, const struct psn
     return n;
 }
 
-/* The repetition before which every reference stays in the region that it was in at `from` - 1. */
+/* The repetition before which, from `from` on, every reference stays in the region that it is in.
+ */
 static uint64_t last_inside(const struct builder *b, const struct psnap_run *run, uint64_t from)
 {
     uint64_t inside = run->count - from;
 
-    for (size_t k = 0; k < run->width; k++) {
+    for (size_t k = 0; k < run->width && inside; k++) {
         const struct psnap_access *access = &run->first[k];
         const struct build_region *region = b->refs[access->ref].region;
         const bool is_column = run->columns && run->columns[k].words;
-        const uint64_t mine =
-            is_column ? words_inside(region, access, &run->columns[k], from, inside)
-                      : steps_inside(b->current, region, access,
-                                     psnap_run_address(run, from - 1, k), run->strides[k]);
+        const uint64_t mine = is_column
+                                  ? words_inside(region, access, &run->columns[k], from, inside)
+                                  : steps_inside(b->current, region, access,
+                                                 psnap_run_address(run, from, k), run->strides[k]);
         inside = mine < inside ? mine : inside;
     }
     return from + inside;
 }
 
+/* Whether all is known about the references that build_put asks of an access, but for its place. */
+static bool is_known(const struct builder *b, const struct psnap_run *run)
+{
+    if (!b->current || b->current->pattern_count < BUILD_PATTERN || run->width > RUN_WIDTH)
+        return false;
+    for (size_t k = 0; k < run->width; k++) {
+        const struct psnap_access *access = &run->first[k];
+        if (access->ref >= b->ref_count || b->refs[access->ref].loop != b->current ||
+            access->size - 1u >= PSNAP_ACCESS_SIZE_MAX || access->kind > PSNAP_ATOMIC)
+            return false;
+    }
+    return true;
+}
+
 /*
- * Some repetitions one by one, until the pattern buffer is full and the
- * references are in their regions, then at once those in which none leaves its
- * own, and so on. Where that happens all the time, ever more are put one by one
- * before the next look.
+ * Repetitions in which no reference leaves its region at once; one by one where
+ * one does, and until the pattern buffer is full. Where that happens all the
+ * time, ever more are put one by one before the next look.
  */
 enum psnap_status build_put_run(struct psnap_sink *self, const struct psnap_run *run,
                                 struct psnap_error *error)
 {
     struct builder *b = (struct builder *)self;
-    uint64_t done = 0, singly = run->width > RUN_WIDTH ? run->count : 1;
+    const struct build_loop *loop =
+        run->width && run->first->ref < b->ref_count ? b->refs[run->first->ref].loop : NULL;
+    uint64_t done = 0, singly = 1;
 
+    if (loop && loop != b->current && run->count && build_switch_loop(b, run->first, error))
+        return PSNAP_ERROR_MEMORY;
     while (done < run->count) {
-        const uint64_t end = singly < run->count - done ? done + singly : run->count;
-        enum psnap_status status = psnap_sink_put_repetitions(self, run, done, end, error);
-        uint64_t inside;
-        if (status)
-            return status;
-        done = end;
-        if (b->current->pattern_count < BUILD_PATTERN) {
-            singly = (BUILD_PATTERN - b->current->pattern_count) / run->width + 1;
-            continue;
-        }
-        inside = last_inside(b, run, done);
+        const uint64_t inside = is_known(b, run) ? last_inside(b, run, done) : done;
+        uint64_t end;
+        enum psnap_status status;
         if (inside > done) {
             put_inside(b, run, done, inside);
             done = inside;
             singly = 1;
-        } else
-            singly *= 2;
+            continue;
+        }
+        end = singly < run->count - done ? done + singly : run->count;
+        status = psnap_sink_put_repetitions(self, run, done, end, error);
+        if (status)
+            return status;
+        done = end;
+        singly *= 2;
     }
     return PSNAP_OK;
 }
