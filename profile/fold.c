@@ -36,7 +36,7 @@ void fold_init(struct fold *fold, bool exact, uint32_t period, uint32_t limit)
     memset(fold, 0, sizeof *fold);
     fold->exact = exact;
     fold->period = period;
-    fold->limit = limit;
+    fold->limit = fold->most = limit;
     fold->mix_length = FOLD_MIX_FIRST;
 }
 
@@ -45,6 +45,7 @@ void fold_release(struct fold *fold)
     free(fold->items);
     free(fold->starts);
     free(fold->lasts);
+    free(fold->places);
 }
 
 static bool make_room(struct fold *fold)
@@ -193,15 +194,34 @@ static bool fold_once(struct fold *fold, uint32_t what)
     return false;
 }
 
-static uint32_t find_leaf(const struct fold_item *items, uint32_t begin, uint32_t end,
-                          uint32_t what)
+/* Room to say where in the mix each `what` is. */
+static bool make_places(struct fold *fold, uint32_t what)
 {
-    while (begin < end && items[begin].what != what)
-        begin++;
-    return begin;
+    uint32_t room = fold->place_room ? fold->place_room : 64, *places;
+
+    if (what < fold->place_room)
+        return true;
+    while (room <= what)
+        room *= 2;
+    places = realloc(fold->places, room * sizeof *places);
+    if (!places)
+        return false;
+    memset(places + fold->place_room, 0, (room - fold->place_room) * sizeof *places);
+    fold->places = places;
+    fold->place_room = room;
+    return true;
 }
 
-/* Gives up the order of the newer half: one group with each of its leaves once. */
+/* Whether `what` is where its place says, among the leaves in [begin, end). */
+static bool is_placed(const struct fold *fold, uint32_t what, uint32_t begin, uint32_t end)
+{
+    const uint32_t place = what < fold->place_room ? fold->places[what] : 0;
+
+    return place >= begin && place < end && fold->items[place].what == what;
+}
+
+/* Gives up the order of the newer half: one group with each of its leaves once. The limit is
+ * one of what is kept in order: a mix may be larger, a program has many loops. */
 static void mix_newer_half(struct fold *fold)
 {
     struct fold_item *items = fold->items;
@@ -221,9 +241,11 @@ static void mix_newer_half(struct fold *fold)
         if (item.what == PSNAP_NONE)
             continue;
         visits += item.total;
-        leaf = find_leaf(items, head + 1, end, item.what);
-        if (leaf == end)
+        if (!is_placed(fold, item.what, head + 1, end)) {
+            fold->places[item.what] = end;
             items[end++] = (struct fold_item){.what = item.what};
+        }
+        leaf = fold->places[item.what];
         items[leaf].total += item.total;
         items[leaf].amount += item.amount;
     }
@@ -232,6 +254,7 @@ static void mix_newer_half(struct fold *fold)
     fold->count = end;
     fold->start_count = kept + 1;
     fold->lasts[kept] = items[end - 1].what;
+    fold->most = end < fold->limit / 2 ? fold->limit : end + fold->limit / 2;
     fold->mixing = fold->mix_length;
     fold->mix_rest = (uint32_t)(visits % items[head].span);
     if (fold->mix_length < FOLD_MIX_MOST)
@@ -243,13 +266,14 @@ static bool add_to_mix(struct fold *fold, uint32_t what, uint64_t amount)
 {
     struct fold_item *items = fold->items;
     const uint32_t head = fold->starts[fold->start_count - 1];
-    const uint32_t leaf = find_leaf(items, head + 1, fold->count, what);
+    uint32_t leaf;
 
-    if (leaf == fold->count) {
+    if (!is_placed(fold, what, head + 1, fold->count)) {
         fold->mixing = 0;
         fold->mix_length = FOLD_MIX_FIRST;
         return false;
     }
+    leaf = fold->places[what];
     fold->mixing--;
     items[leaf].total++;
     items[leaf].amount += amount;
@@ -273,14 +297,14 @@ static void look_at_last(struct fold *fold)
 
 static enum psnap_status append_leaf(struct fold *fold, uint32_t what, uint64_t amount)
 {
-    if (!make_room(fold))
+    if (!make_room(fold) || !make_places(fold, what))
         return PSNAP_ERROR_MEMORY;
     fold->lasts[fold->start_count] = what;
     fold->starts[fold->start_count++] = fold->count;
     fold->items[fold->count++] = (struct fold_item){.total = 1, .amount = amount, .what = what};
     while (fold_once(fold, what))
         continue;
-    if (fold->count > fold->limit)
+    if (fold->count > fold->most)
         mix_newer_half(fold);
     return PSNAP_OK;
 }

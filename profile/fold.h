@@ -28,10 +28,13 @@ struct fold {
     struct fold_item *items;
     uint32_t *starts; /* where the outermost items begin */
     uint32_t *lasts;  /* what the last leaf in each of them is */
+    uint32_t *places; /* by `what`: where in the mix it is, if it is */
+    uint32_t place_room;
     uint32_t count, room;
     uint32_t start_count;
     uint32_t period;     /* longest group that is looked for, in outermost items */
     uint32_t limit;      /* items kept before order is given up for a mix; UINT32_MAX: never */
+    uint32_t most;       /* items that are kept just now */
     uint32_t mixing;     /* leaves that go into the last group before order is looked for again */
     uint32_t mix_length; /* how many the next time */
     uint32_t mix_rest;   /* leaves of the mix beyond its whole rounds */

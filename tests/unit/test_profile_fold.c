@@ -197,6 +197,30 @@ static void test_order_after_noise(void **state)
     free(input);
 }
 
+/* More indices than are kept in order, in no order: each visit is quick, the result bounded. */
+static void test_many_kinds_without_order(void **state)
+{
+    enum { KINDS = 20000, VISITS = 2000000 };
+    struct result result = {.arena = psnap_arena_new()};
+    struct fold folding;
+    struct psnap_rng rng;
+    uint64_t visits = 0;
+
+    (void)state;
+    psnap_rng_init(&rng, 4);
+    fold_init(&folding, false, 32, 256);
+    for (uint32_t i = 0; i < VISITS; i++)
+        assert_int_equal(fold_append(&folding, (uint32_t)psnap_rng_below(&rng, KINDS), 1),
+                         PSNAP_OK);
+    assert_true(folding.count < KINDS + 1000);
+    assert_int_equal(fold_finish(&folding, result.arena, &result.sequence), PSNAP_OK);
+    for (uint32_t i = 0; i < result.sequence.count; i++)
+        visits += result.sequence.items[i].accesses;
+    assert_int_equal(visits, VISITS);
+    fold_release(&folding);
+    psnap_arena_free(result.arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -205,6 +229,7 @@ int main(void)
         cmocka_unit_test(test_counts_are_averaged),
         cmocka_unit_test(test_noise_stays_small),
         cmocka_unit_test(test_order_after_noise),
+        cmocka_unit_test(test_many_kinds_without_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
