@@ -14,6 +14,7 @@
 #include "profile/builder.h"
 
 #include <inttypes.h>
+#include <search.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -55,42 +56,55 @@ static bool grow_loops(struct builder *b)
     return true;
 }
 
-/* The first loop that was met of the same source loop. */
-static uint32_t source_of(const struct builder *b, uint32_t loop)
+static int compare_ids(const void *a, const void *b)
 {
-    const struct psnap_loop *loops = b->program->loops;
-
-    for (uint32_t i = 0; i < b->loop_count; i++)
-        if (!strcmp(loops[b->loops[i]->index].src_id, loops[loop].src_id))
-            return b->loops[i]->source;
-    return loop;
+    return strcmp(((const struct build_name *)a)->id, ((const struct build_name *)b)->id);
 }
 
-/* Whether two ids name the vector body and the remainder of one loop: "f:12.vector2", "f:12.rest2".
- */
-static bool is_remainder(const char *id, const char *other)
+static int compare_sources(const void *a, const void *b)
+{
+    return strcmp(((const struct build_name *)a)->src_id, ((const struct build_name *)b)->src_id);
+}
+
+/* The other one of the vector body and the remainder of a loop: "f:12.rest2" of "f:12.vector2". */
+static const struct build_loop *find_remainder(const struct builder *b, const char *id)
 {
     static const char *const suffixes[2] = {".vector", ".rest"};
+    struct build_loop *const *found = NULL;
 
-    for (unsigned i = 0; i < 2; i++) {
-        const char *mine = strstr(id, suffixes[i]), *theirs = strstr(other, suffixes[1 - i]);
-        if (mine && theirs && mine - id == theirs - other &&
-            !strncmp(id, other, (size_t)(mine - id)) &&
-            !strcmp(mine + strlen(suffixes[i]), theirs + strlen(suffixes[1 - i])))
-            return true;
+    for (unsigned i = 0; i < 2 && !found; i++) {
+        const char *mine = strstr(id, suffixes[i]), *other = suffixes[1 - i];
+        struct build_name name = {.src_id = ""};
+        size_t stem = mine ? (size_t)(mine - id) : 0;
+        char *text = mine ? malloc(strlen(id) + strlen(other) + 1) : NULL;
+        if (!text)
+            continue;
+        memcpy(text, id, stem);
+        strcpy(text + stem, other);
+        strcat(text + stem, mine + strlen(suffixes[i]));
+        name.id = text;
+        found = tfind(&name, &b->by_id, compare_ids);
+        free(text);
     }
-    return false;
+    return found ? *found : NULL;
 }
 
-/* The unit of the schedule that a loop belongs to from the start. */
-static uint32_t unit_of(const struct builder *b, uint32_t loop)
+/* Finds out which source loop and which unit of the schedule a loop belongs to, and makes it
+ * known; false when out of memory. */
+static bool introduce(struct builder *b, struct build_loop *loop)
 {
-    const struct psnap_loop *loops = b->program->loops;
+    const struct psnap_loop *about = &b->program->loops[loop->index];
+    const struct build_loop *remainder = find_remainder(b, about->id);
+    struct build_loop *const *first;
 
-    for (uint32_t i = 0; i < b->loop_count; i++)
-        if (is_remainder(loops[b->loops[i]->index].id, loops[loop].id))
-            return b->loops[i]->unit;
-    return loop;
+    loop->name = (struct build_name){about->id, about->src_id};
+    if (remainder)
+        loop->unit = remainder->unit;
+    first = tsearch(loop, &b->by_source, compare_sources);
+    if (!first || !tsearch(loop, &b->by_id, compare_ids))
+        return false;
+    loop->source = (*first)->source;
+    return true;
 }
 
 /* The loop of a reference seen for the first time. */
@@ -108,10 +122,10 @@ static enum psnap_status meet_ref(struct builder *b, uint32_t ref, struct psnap_
         built = build_loop_new(loop, b->options.region_gap_bytes, b->options.region_limit);
         if (!built)
             return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
-        built->source = source_of(b, loop);
-        built->unit = unit_of(b, loop);
         b->loop_of[loop] = b->loop_count;
         b->loops[b->loop_count++] = built;
+        if (!introduce(b, built))
+            return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
     }
     b->refs[ref].loop = b->loops[b->loop_of[loop]];
     return PSNAP_OK;
@@ -173,6 +187,13 @@ enum psnap_status build_switch_loop(struct builder *b, const struct psnap_access
         b->started = true;
         b->first_thread = access->thread;
     }
+    if (access->thread < b->first_thread) { /* other threads' chunks may arrive first */
+        b->first_thread = access->thread;
+        b->last_visited = b->visited = NULL;
+        b->visit_start = b->position;
+        fold_release(&b->visits);
+        fold_init(&b->visits, false, SCHEDULE_PERIOD, SCHEDULE_ITEMS);
+    }
     if (access->thread == b->first_thread && b->options.schedule != PSNAP_SCHEDULE_FIRST &&
         visit_loop(b, state->loop))
         return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
@@ -186,12 +207,15 @@ static struct build_region *enter_region(struct builder *b, const struct psnap_a
     struct build_loop *loop = b->current;
     struct build_region *region;
 
+    b->region_count -= loop->count;
     if (loop->visits >= loop->restless_at) {
         loop->restless_at *= 2;
         if (build_loop_merge(loop, b->program, BUILD_MERGE_RESTLESS))
             return NULL;
     }
     region = build_region_find(loop, access->address);
+    if (!region && loop->count && b->region_count + loop->count >= BUILD_REGIONS_MAX)
+        region = build_region_stretch(loop, access->address);
     if (!region && loop->count == loop->limit) {
         if (build_loop_merge(loop, b->program, BUILD_MERGE_FULL))
             return NULL;
@@ -212,6 +236,7 @@ static struct build_region *enter_region(struct builder *b, const struct psnap_a
         region->visits++;
         loop->visits++;
     }
+    b->region_count += loop->count;
     loop->entered = region;
     b->refs[access->ref].region = region;
     return region;
@@ -325,10 +350,21 @@ static enum psnap_status finish(struct psnap_sink *self, struct psnap_error *err
     return PSNAP_OK;
 }
 
+/* Makes tdelete take the root: the program, and so the names, may be gone. */
+static int compare_nothing(const void *a, const void *b)
+{
+    (void)a, (void)b;
+    return 0;
+}
+
 static void builder_free(struct psnap_sink *self)
 {
     struct builder *b = (struct builder *)self;
 
+    while (b->by_id)
+        tdelete(b, &b->by_id, compare_nothing);
+    while (b->by_source)
+        tdelete(b, &b->by_source, compare_nothing);
     for (uint32_t i = 0; i < b->loop_count; i++)
         build_loop_free(b->loops[i]);
     fold_release(&b->visits);

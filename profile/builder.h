@@ -29,6 +29,7 @@ enum {
     BUILD_RESTLESS_FIRST = 4096, /* visits after which restless regions are looked for */
     BUILD_RESTLESS_GROUP = 16,   /* so many, each with at most its share, make a group */
     BUILD_GROWN_STAY = 16,       /* accesses a visit: more, and regions that touch are left apart */
+    BUILD_REGIONS_MAX = 16384,   /* of all loops; then each has those it has, and one at least */
     BUILD_LIMIT_MAX = 4096,      /* regions of a loop */
     BUILD_MERGE_SAMPLE = 65536   /* accesses synthesised for a merge; longer ones are periodic */
 };
@@ -61,9 +62,15 @@ enum build_merge_reason {
     BUILD_MERGE_LAST      /* the stream has ended: fringes of merged regions */
 };
 
+/* What loops are found by. */
+struct build_name {
+    const char *id, *src_id;
+};
+
 struct build_loop {
-    uint32_t index;  /* in program->loops */
-    uint32_t source; /* index of the first built loop with the same src_id */
+    struct build_name name; /* of program->loops */
+    uint32_t index;         /* in program->loops */
+    uint32_t source;        /* index of the first built loop with the same src_id */
     uint32_t
         unit; /* what the schedule calls it: index of a part that it once followed, or its own */
     uint32_t count; /* regions */
@@ -91,6 +98,9 @@ void build_loop_free(struct build_loop *loop);
 
 /* The region whose reach holds the address, or NULL. */
 struct build_region *build_region_find(const struct build_loop *loop, uint64_t address);
+
+/* The closest region, made to hold the address; there must be one. */
+struct build_region *build_region_stretch(struct build_loop *loop, uint64_t address);
 
 /* Opens a region for an address that is in no reach. There must be room for it (count < limit). */
 struct build_region *build_region_open(struct build_loop *loop, uint64_t address, unsigned size);
@@ -129,7 +139,9 @@ struct builder {
     struct ref_state *refs;
     uint32_t ref_count;
     uint32_t loop_count;       /* of loops[] */
+    uint32_t region_count;     /* of all of them */
     struct build_loop **loops; /* in the order of first accesses */
+    void *by_id, *by_source;   /* trees (tsearch) of all loops, and of the first ones by src_id */
     uint32_t *loop_of;         /* index in program->loops to index in loops, or PSNAP_NONE */
     uint32_t loop_of_count;
     struct build_loop *current;

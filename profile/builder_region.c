@@ -137,6 +137,19 @@ void build_loop_reorder(struct build_loop *loop)
         set_reach(loop, i);
 }
 
+struct build_region *build_region_stretch(struct build_loop *loop, uint64_t address)
+{
+    uint32_t below = count_at_or_below(loop, address);
+    struct build_region *lower = below ? loop->order[below - 1] : NULL;
+    struct build_region *upper = below < loop->count ? loop->order[below] : NULL;
+    struct build_region *region = lower ? lower : upper;
+
+    if (lower && upper && address > lower->high && upper->low - address < address - lower->high)
+        region = upper;
+    build_region_extend(loop, region, address);
+    return region;
+}
+
 static struct build_region *take_slot(struct build_loop *loop)
 {
     uint16_t slot;

@@ -189,7 +189,7 @@ static enum psnap_status take_loop(struct taking *t, uint32_t index)
     if (!to->id || !to->src_id || !to->function || !to->file)
         return PSNAP_ERROR_MEMORY;
     to->src_line = from->src_line;
-    to->depth = from->depth;
+    to->depth = from->depth < UINT16_MAX ? from->depth : UINT16_MAX;
     to->parent = PSNAP_NONE;
     if (from->parent < t->program->loop_count &&
         t->program->loops[from->parent].depth < from->depth)

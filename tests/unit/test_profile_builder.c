@@ -528,6 +528,57 @@ static void test_bad_streams(void **state)
     psnap_program_free(program);
 }
 
+/* So many loops and regions that not all can be had: the profile is one that is read again, and
+ * nothing is missing from it. */
+static void test_many_loops(void **state)
+{
+    enum { LOOPS = 4000, REGIONS = 30 };
+    struct psnap_program *program = make_program(LOOPS, 1);
+    struct psnap_access *accesses = calloc(LOOPS * REGIONS, sizeof *accesses);
+    struct psnap_profile *profile, *again;
+    struct psnap_error error = {0};
+    char *text = NULL;
+    size_t size, regions = 0;
+    uint64_t sum = 0;
+    FILE *file = open_memstream(&text, &size);
+
+    (void)state;
+    for (uint32_t i = 0; i < LOOPS * REGIONS; i++)
+        accesses[i] =
+            (struct psnap_access){.address = HEAP + UINT64_C(65536) * (i / LOOPS * 7 % REGIONS),
+                                  .ref = i % LOOPS,
+                                  .size = 8};
+    profile = build(program, accesses, LOOPS * REGIONS, NULL);
+    assert_int_equal(psnap_profile_write(profile, file, &error), PSNAP_OK);
+    fclose(file);
+    file = fmemopen(text, size, "r");
+    again = psnap_profile_read(file, "many.yaml", &error);
+    fclose(file);
+    assert_non_null(again);
+    assert_int_equal(again->loop_count, LOOPS);
+    for (uint32_t l = 0; l < LOOPS; l++) {
+        const struct psnap_profile_loop *loop = &again->loops[l];
+        uint64_t low = UINT64_MAX, high = 0;
+        assert_true(loop->region_count > 0);
+        regions += loop->region_count;
+        for (uint32_t r = 0; r < loop->region_count; r++) {
+            const struct psnap_profile_region *region = &loop->regions[r];
+            sum += region->accesses;
+            low = region->low < low ? region->low : low;
+            high = region->low + region->bytes > high ? region->low + region->bytes : high;
+        }
+        assert_int_equal(low, HEAP);
+        assert_int_equal(high, HEAP + UINT64_C(65536) * (REGIONS - 1) + 8);
+    }
+    assert_int_equal(sum, LOOPS * REGIONS);
+    assert_in_range(regions, 16000, 16384 + LOOPS);
+    psnap_profile_free(profile);
+    psnap_profile_free(again);
+    psnap_program_free(program);
+    free(accesses);
+    free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -541,6 +592,7 @@ int main(void)
         cmocka_unit_test(test_names_and_nests),
         cmocka_unit_test(test_odd_programs),
         cmocka_unit_test(test_bad_streams),
+        cmocka_unit_test(test_many_loops),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
