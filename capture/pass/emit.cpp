@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What is planned becomes code: records of pieces and allocations, and the
+ * module's static table with the constructor that hands it to the runtime.
+ */
+#include "plan.h"
+
+#include "llvm/BinaryFormat/Dwarf.h"
+#include "llvm/Config/llvm-config.h"
+#include "llvm/IR/DebugInfoMetadata.h"
+#include "llvm/IR/InlineAsm.h"
+#include "llvm/IR/Instructions.h"
+#include "llvm/IR/MDBuilder.h"
+#include "llvm/TargetParser/Triple.h"
+#include "llvm/Transforms/Utils/BasicBlockUtils.h"
+#include "llvm/Transforms/Utils/ModuleUtils.h"
+
+#include <cstdlib>
+
+using namespace llvm;
+
+namespace psnap
+{
+
+void ModulePlan::declare()
+{
+    word = Type::getInt64Ty(context);
+    pointer = PointerType::getUnqual(context);
+    reserve = module.getOrInsertFunction("__psnap_reserve", pointer, word);
+    auto *function = cast<Function>(reserve.getCallee());
+    function->setCallingConv(CallingConv::PreserveMost);
+    function->setDoesNotThrow();
+    function->addFnAttr(Attribute::NonLazyBind); /* the lazy binder knows no PreserveMost */
+    allocated = module.getOrInsertFunction("__psnap_allocated", Type::getVoidTy(context), pointer,
+                                           word, pointer);
+    cast<Function>(allocated.getCallee())->setDoesNotThrow();
+
+    ring = cast<GlobalVariable>(module.getOrInsertGlobal("__psnap_ring", pointer));
+    ring->setThreadLocalMode(GlobalValue::InitialExecTLSModel);
+
+    auto bytes = [&](size_t count, const char *name) {
+        auto *type = ArrayType::get(Type::getInt8Ty(context), count ? count : 1);
+        return new GlobalVariable(module, type, false, GlobalValue::InternalLinkage,
+                                  ConstantAggregateZero::get(type), name);
+    };
+    pieces = bytes(table.pieces.size(), "__psnap_pieces");
+    sites = bytes(table.sites.size(), "__psnap_sites");
+}
+
+Value *ModulePlan::addressOfByte(GlobalVariable *array, uint32_t index)
+{
+    Constant *offset = ConstantInt::get(word, index);
+    return ConstantExpr::getInBoundsGetElementPtr(Type::getInt8Ty(context), array,
+                                                  ArrayRef<Constant *>(offset));
+}
+
+Value *ModulePlan::toWord(IRBuilder<> &builder, Value *value)
+{
+    Type *type = value->getType();
+    if (type->isPointerTy())
+        return builder.CreatePtrToInt(value, word);
+    if (auto *lanes = dyn_cast<FixedVectorType>(type)) { /* a mask */
+        if (type->getScalarSizeInBits() > 1) {           /* ... of sign bits */
+            auto *integers = VectorType::getInteger(lanes);
+            value = builder.CreateBitCast(value, integers);
+            value = builder.CreateICmpSLT(value, Constant::getNullValue(integers));
+        }
+        value = builder.CreateBitCast(value, builder.getIntNTy(lanes->getNumElements()));
+    }
+    return builder.CreateZExtOrTrunc(value, word);
+}
+
+/* The address of a lane of a gather or scatter. */
+Value *ModulePlan::laneAddress(IRBuilder<> &builder, const Access &access, uint32_t lane)
+{
+    if (!access.index)
+        return builder.CreateExtractElement(access.pointer, (uint64_t)lane);
+    Value *index = builder.CreateExtractElement(access.index, (uint64_t)lane);
+    Value *offset = builder.CreateMul(builder.CreateSExtOrTrunc(index, word),
+                                      ConstantInt::get(word, access.scale));
+    return builder.CreateAdd(builder.CreatePtrToInt(access.pointer, word), offset);
+}
+
+void ModulePlan::emitAddresses(const Access &access, Value *cursor, uint32_t at)
+{
+    IRBuilder<> builder(access.at);
+    auto put = [&](Value *value) {
+        Value *slot = builder.CreateConstInBoundsGEP1_64(word, cursor, at++);
+        builder.CreateAlignedStore(toWord(builder, value), slot, Align(8));
+    };
+
+    switch (access.op) {
+    case PSNAP_REF_PLAIN:
+        return put(access.pointer);
+    case PSNAP_REF_MASKED:
+    case PSNAP_REF_PACKED:
+    case PSNAP_REF_FILL:
+        put(access.pointer);
+        return put(access.extra);
+    case PSNAP_REF_COPY:
+        put(access.pointer);
+        put(access.source);
+        return put(access.extra);
+    case PSNAP_REF_GATHER:
+        put(builder.CreateAnd(toWord(builder, access.extra), ~UINT64_C(0) >> (64 - access.lanes)));
+        for (uint32_t lane = 0; lane < access.lanes; lane++)
+            put(laneAddress(builder, access, lane));
+        return;
+    default:
+        return;
+    }
+}
+
+/* cursor = after, if it still is `cursor`: what one instruction does no signal handler splits.
+ * Only this thread and its handlers write there, so no lock prefix. Yields an i1. */
+Value *ModulePlan::emitClaim(IRBuilder<> &builder, Value *my_ring, Value *cursor, Value *after)
+{
+    if (Triple(module.getTargetTriple()).getArch() != Triple::x86_64) {
+        auto *claim =
+            builder.CreateAtomicCmpXchg(my_ring, cursor, after, Align(8), AtomicOrdering::Monotonic,
+                                        AtomicOrdering::Monotonic, SyncScope::SingleThread);
+        return builder.CreateExtractValue(claim, 1);
+    }
+    auto *type = FunctionType::get(pointer, {pointer, pointer, pointer, pointer}, false);
+    auto *code = InlineAsm::get(type, "cmpxchgq $2, $1",
+                                "={ax},=*m,r,*m,0,~{dirflag},~{fpsr},~{flags}", true);
+    CallInst *before = builder.CreateCall(type, code, {my_ring, after, my_ring, cursor});
+    for (unsigned operand : {0u, 2u})
+        before->addParamAttr(operand, Attribute::get(context, Attribute::ElementType, word));
+    return builder.CreateICmpEQ(before, cursor);
+}
+
+/* Takes the record's room before piece.first, where the block is split; returns its address. */
+Value *ModulePlan::emitRoom(const Piece &piece)
+{
+    BasicBlock *before = piece.first->getParent();
+    BasicBlock *join = SplitBlock(before, piece.first);
+    BasicBlock *fast = BasicBlock::Create(context, "", before->getParent(), join);
+    BasicBlock *slow = BasicBlock::Create(context, "", before->getParent(), join);
+    MDNode *cold = MDBuilder(context).createBranchWeights(1, 1u << 20);
+
+    IRBuilder<> open(before->getTerminator());
+    Value *my_ring = open.CreateLoad(pointer, open.CreateThreadLocalAddress(ring));
+    Value *cursor = open.CreateLoad(pointer, my_ring);
+    Value *limit = open.CreateLoad(pointer, open.CreateConstInBoundsGEP1_64(word, my_ring, 1));
+    Value *after = open.CreateConstGEP1_64(word, cursor, piece.words);
+    open.CreateCondBr(open.CreateICmpUGT(after, limit), slow, fast, cold);
+    before->getTerminator()->eraseFromParent();
+
+    IRBuilder<> claim(fast);
+    Value *is_taken = emitClaim(claim, my_ring, cursor, after);
+    claim.CreateCondBr(claim.CreateNot(is_taken), slow, join, cold);
+
+    IRBuilder<> call(slow);
+    CallInst *fresh = call.CreateCall(reserve, {ConstantInt::get(word, piece.words)});
+    fresh->setCallingConv(CallingConv::PreserveMost);
+    fresh->setDebugLoc(piece.first->getDebugLoc());
+    call.CreateBr(join);
+
+    IRBuilder<> top(&join->front());
+    PHINode *at = top.CreatePHI(pointer, 2);
+    at->addIncoming(cursor, fast);
+    at->addIncoming(fresh, slow);
+    return at;
+}
+
+void ModulePlan::emitPiece(Piece &piece)
+{
+    bool empty = piece.accesses.empty();
+    Value *at = emitRoom(piece);
+    IRBuilder<> body(piece.first);
+    uint32_t next_word = 1;
+
+    if (!empty)
+        body.CreateAlignedStore(ConstantInt::getSigned(word, -(int64_t)piece.words), at, Align(8));
+    for (const Access &access : piece.accesses) {
+        emitAddresses(access, at, next_word);
+        next_word += accessWords(access);
+    }
+    IRBuilder<> publish(empty                ? piece.first
+                        : piece.ends_in_call ? piece.last
+                                             : piece.last->getNextNode());
+    Value *header = publish.CreatePtrToInt(addressOfByte(pieces, piece.index), word);
+    StoreInst *store = publish.CreateAlignedStore(header, at, Align(8));
+    store->setAtomic(AtomicOrdering::Release);
+}
+
+void ModulePlan::emitAllocation(const Allocation &allocation, uint32_t site)
+{
+    Instruction *next;
+    if (auto *invoke = dyn_cast<InvokeInst>(allocation.call)) {
+        BasicBlock *normal = invoke->getNormalDest();
+        if (!normal->getSinglePredecessor())
+            normal = SplitEdge(invoke->getParent(), normal);
+        next = &*normal->getFirstInsertionPt();
+    } else
+        next = allocation.call->getNextNode();
+    if (allocation.call->isMustTailCall())
+        return;
+
+    IRBuilder<> builder(next);
+    Value *size = allocation.size;
+    if (allocation.times)
+        size = builder.CreateMul(size, allocation.times);
+    Value *address = allocation.call;
+    if (allocation.pointer_at) /* written when the call says 0 */
+        address = builder.CreateSelect(builder.CreateIsNull(allocation.call),
+                                       builder.CreateLoad(pointer, allocation.pointer_at),
+                                       ConstantPointerNull::get(pointer));
+    builder.CreateCall(allocated, {address, size, addressOfByte(sites, site)});
+}
+
+void ModulePlan::emit(FunctionPlan &plan)
+{
+    /* What LLVM inferred about memory no longer holds: the function writes to the ring. */
+    plan.function->removeFnAttr(Attribute::Memory);
+    plan.function->removeFnAttr(Attribute::Speculatable);
+    for (User *user : plan.function->users())
+        if (auto *call = dyn_cast<CallBase>(user))
+            call->removeFnAttr(Attribute::Memory);
+    for (Piece &piece : plan.pieces)
+        emitPiece(piece);
+    for (auto &allocation : plan.allocations)
+        emitAllocation(allocation.first, allocation.second);
+}
+
+GlobalVariable *ModulePlan::constant(Constant *value, const char *name)
+{
+    return new GlobalVariable(module, value->getType(), true, GlobalValue::InternalLinkage, value,
+                              name);
+}
+
+StringRef ModulePlan::language() const
+{
+    for (const DICompileUnit *unit : module.debug_compile_units()) {
+        unsigned id = unit->getSourceLanguage();
+        StringRef name = dwarf::LanguageString(id);
+        if (name.contains("C_plus_plus"))
+            return "C++";
+        if (name.contains("Fortran"))
+            return "Fortran";
+        if (name.starts_with("DW_LANG_C"))
+            return "C";
+    }
+    return "";
+}
+
+/* The module's table, and a constructor that hands it to the runtime. */
+void ModulePlan::emitModule()
+{
+    std::vector<uint32_t> words = table.words(baseName(module.getSourceFileName()), language(),
+                                              "clang " LLVM_VERSION_STRING, stage);
+    auto *table_value = constant(ConstantDataArray::get(context, words), "__psnap_table");
+    table_value->setAlignment(Align(8));
+
+    std::vector<Constant *> addresses(table.global_values.begin(), table.global_values.end());
+    auto *addresses_value =
+        constant(ConstantArray::get(ArrayType::get(pointer, addresses.size()), addresses),
+                 "__psnap_globals");
+    auto *abi = module.getOrInsertGlobal(PSNAP_CAPTURE_ABI_SYMBOL, Type::getInt8Ty(context));
+    const char *psnap = std::getenv(PSNAP_ENV_CC_COMMAND);
+    auto *command =
+        constant(ConstantDataArray::getString(context, psnap ? psnap : "psnap"), "__psnap_command");
+
+    auto number = [&](uint64_t value) { return ConstantInt::get(word, value); };
+    Constant *fields[] = {number(words.size() * sizeof(uint32_t)),
+                          table_value,
+                          pieces,
+                          sites,
+                          addresses_value,
+                          abi,
+                          command,
+                          number(table.pieces.size()),
+                          number(table.sites.size()),
+                          number(addresses.size())};
+    auto *description = constant(ConstantStruct::getAnon(fields), "__psnap_module");
+
+    FunctionCallee enroll =
+        module.getOrInsertFunction("__psnap_register", Type::getVoidTy(context), pointer);
+    auto *constructor = Function::Create(FunctionType::get(Type::getVoidTy(context), false),
+                                         GlobalValue::InternalLinkage, "__psnap_enroll", module);
+    constructor->setDoesNotThrow();
+    IRBuilder<> builder(BasicBlock::Create(context, "", constructor));
+    builder.CreateCall(enroll, {description});
+    builder.CreateRetVoid();
+    appendToGlobalCtors(module, constructor, 0);
+}
+
+} // namespace psnap
