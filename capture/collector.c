@@ -311,7 +311,7 @@ static ssize_t capture_next_run(struct psnap_source *source, struct psnap_access
                 return (ssize_t)n;
             if (self->decoder.is_stuck)
                 set_chunk_aside(self);
-            else if (self->decoder.at != self->decoder.end || self->decoder.expansion.piece)
+            else if (!psnap_decoder_is_done(&self->decoder))
                 return (ssize_t)n; /* full */
             else
                 done_with_chunk(self);

@@ -20,6 +20,20 @@ struct psnap_expansion {
     uint64_t step;                           /* accesses of it already written out */
 };
 
+/* The record of a hoisted loop that is being delivered (descriptor.c). */
+struct psnap_hoisted {
+    const struct psnap_capture_hoist *hoist; /* NULL: none */
+    const uint64_t *record, *row, *end;      /* row: of the next iteration */
+    uint64_t count, begun;                   /* whole iterations; those of earlier records */
+    uint32_t last;                           /* pieces that the partial iteration came past */
+    uint64_t iteration;                      /* of the record, the next to deliver */
+    uint64_t alike;                          /* from it on, that have the following in common: */
+    uint64_t mask;
+    uint32_t pieces, refs, pitch;
+    uint32_t piece, ref;  /* where in the iteration delivery goes on */
+    const uint64_t *word; /* ... and in its row */
+};
+
 struct psnap_decoder {
     struct psnap_program *program;
     struct psnap_capture_tables tables;
@@ -27,6 +41,7 @@ struct psnap_decoder {
     uint32_t generation;                       /* of the rebase, that the refs' ranges are of */
     const struct psnap_capture_module *module; /* of the last record */
     struct psnap_expansion expansion;
+    struct psnap_hoisted hoisted;
     uint16_t thread;
     /* Of the chunk being decoded: */
     const uint64_t *at, *end;
@@ -39,6 +54,12 @@ struct psnap_decoder {
     struct psnap_column run_columns[PSNAP_RECORD_WORDS_MAX];
 };
 
+/* Nothing is left of the chunk. */
+static inline bool psnap_decoder_is_done(const struct psnap_decoder *decoder)
+{
+    return decoder->at == decoder->end && !decoder->expansion.piece && !decoder->hoisted.hoist;
+}
+
 /* The header of a record that is being written, in the middle of which instrumented code has
  * been called (a signal handler, a memcpy of the program's own), or that never will be. */
 static inline bool psnap_decoder_is_open(uint64_t header)
@@ -49,12 +70,26 @@ static inline bool psnap_decoder_is_open(uint64_t header)
 /*
  * Decodes from decoder->at until the chunk ends or the block is full; returns
  * the number of accesses written, or a negative status. Progress is kept in
- * the decoder; the chunk is done when decoder->at == decoder->end and no
- * expansion is open, or stuck. With `run` not NULL it also stops behind a run, which
- * follows the accesses written (run->count 0: none).
+ * the decoder; the chunk is done when psnap_decoder_is_done says so, or stuck. With `run` not NULL
+ * it also stops behind a run, which follows the accesses written (run->count 0: none).
  */
 ssize_t psnap_decode(struct psnap_decoder *decoder, struct psnap_access *block, size_t capacity,
                      struct psnap_run *run, struct psnap_error *error);
+
+/* Takes the record of a hoisted loop, which begins at decoder->at and ends as the row `end` says.
+ */
+enum psnap_status psnap_descriptor_open(struct psnap_decoder *decoder,
+                                        const struct psnap_capture_piece *end,
+                                        struct psnap_error *error);
+/* Delivers it, as psnap_decode does; all of it once decoder->hoisted.hoist is NULL. */
+ssize_t psnap_descriptor_next(struct psnap_decoder *decoder, struct psnap_access *block,
+                              size_t capacity, struct psnap_run *run, struct psnap_error *error);
+/* Hoisted loops that were entered and of whose end nothing has been read. */
+uint64_t psnap_descriptor_lost(const struct psnap_decoder *decoder);
+
+/* Learns the range of an address that the reference has not seen last; false: out of memory. */
+bool psnap_decoder_refresh(struct psnap_decoder *decoder, struct psnap_capture_ref *ref,
+                           uint64_t address);
 
 /* Called after the rebase has changed: what references remember of it may be wrong now. */
 void psnap_decoder_forget_ranges(struct psnap_decoder *decoder);

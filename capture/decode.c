@@ -39,6 +39,12 @@ static bool refresh(struct psnap_decoder *decoder, struct psnap_capture_ref *ref
     return true;
 }
 
+bool psnap_decoder_refresh(struct psnap_decoder *decoder, struct psnap_capture_ref *ref,
+                           uint64_t address)
+{
+    return refresh(decoder, ref, address);
+}
+
 /* Ranges have changed: what refs remember of them may be wrong. */
 void psnap_decoder_forget_ranges(struct psnap_decoder *decoder)
 {
@@ -403,13 +409,17 @@ static bool find_run(struct psnap_decoder *decoder, struct psnap_capture_piece *
     return true;
 }
 
-/* What starts with no piece: an open record, whose header says minus its length, is waited for or
- * passed over; where the program was killed between taking the room and marking it, nothing
- * follows. False when neither. */
+/* What starts with no piece: a gap, or an open record, whose header says minus its length, is
+ * waited for or passed over; where the program was killed between taking the room and marking it,
+ * nothing follows. False when neither. */
 static bool pass_over(struct psnap_decoder *decoder)
 {
     uint64_t words = -*decoder->at, left = (uint64_t)(decoder->end - decoder->at);
 
+    if (*decoder->at - PSNAP_GAP - 1 < PSNAP_RECORD_WORDS_MAX && *decoder->at - PSNAP_GAP <= left) {
+        decoder->at += *decoder->at - PSNAP_GAP;
+        return true;
+    }
     if (psnap_decoder_is_open(*decoder->at) && words <= left) {
         decoder->is_stuck = !decoder->passes_over;
         decoder->at += decoder->is_stuck ? 0 : words;
@@ -437,6 +447,14 @@ ssize_t psnap_decode(struct psnap_decoder *decoder, struct psnap_access *block, 
             if (decoder->expansion.piece)
                 return (ssize_t)n; /* the block is full */
         }
+        if (decoder->hoisted.hoist) {
+            ssize_t more = psnap_descriptor_next(decoder, block + n, capacity - n, run, error);
+            if (more < 0)
+                return more;
+            n += (size_t)more;
+            if (decoder->hoisted.hoist)
+                return (ssize_t)n; /* the block is full, or a run follows */
+        }
         if (at == decoder->end)
             return (ssize_t)n;
         if (*at == PSNAP_EVENT_ALLOC && decoder->end - at >= 5) {
@@ -452,6 +470,12 @@ ssize_t psnap_decode(struct psnap_decoder *decoder, struct psnap_access *block, 
                 return corrupt(error, *at);
             if (decoder->is_stuck)
                 return (ssize_t)n;
+            continue;
+        }
+        if (piece->hoist) {
+            enum psnap_status status = psnap_descriptor_open(decoder, piece, error);
+            if (status)
+                return status;
             continue;
         }
         if (run && piece->is_plain && piece->refs) {

@@ -20,6 +20,8 @@ struct view {
     const struct psnap_table_block *blocks;
     const struct psnap_table_ref *refs;
     const struct psnap_table_piece *pieces;
+    const struct psnap_table_hoist *hoists;
+    const struct psnap_table_move *moves;
     const struct psnap_table_site *sites;
     const struct psnap_table_global *globals;
     const char *strings;
@@ -50,6 +52,8 @@ void psnap_capture_tables_release(struct psnap_capture_tables *tables)
     free(tables->modules);
     free(tables->pieces);
     free(tables->refs);
+    free(tables->hoists);
+    free(tables->moves);
     free(tables->sites);
     free(tables->bytes);
     free(tables->globals);
@@ -131,6 +135,8 @@ static enum psnap_status take_view(const struct psnap_capture_tables *tables,
     TAKE(blocks, view->header->blocks);
     TAKE(refs, view->header->refs);
     TAKE(pieces, view->header->pieces);
+    TAKE(hoists, view->header->hoists);
+    TAKE(moves, view->header->moves);
     TAKE(sites, view->header->sites);
     TAKE(globals, view->header->globals);
     TAKE(strings, view->header->string_bytes);
@@ -286,12 +292,90 @@ static void add_pieces(struct psnap_capture_tables *tables, const struct view *v
         piece->block = row->block < view->header->blocks ? first_block + row->block : PSNAP_NONE;
         piece->is_plain = 1;
         piece->rest = piece->patience = 0;
+        piece->guard = (uint8_t)row->guard;
+        piece->row_words = 0;
+        piece->hoist = row->hoist ? tables->hoist_count + row->hoist : 0;
+        piece->last = row->last;
         for (uint32_t k = 0; k < row->refs; k++) {
             const struct psnap_capture_ref *ref = &tables->refs[piece->first_ref + k];
             if (ref->op != PSNAP_REF_PLAIN || ref->size == 0)
                 piece->is_plain = 0;
         }
     }
+}
+
+static uint64_t join(uint32_t low, uint32_t high)
+{
+    return low | (uint64_t)high << 32;
+}
+
+static void add_hoists(struct psnap_capture_tables *tables, const struct view *view,
+                       uint32_t first_loop, uint32_t first_piece)
+{
+    uint32_t first_move = tables->move_count;
+
+    for (uint32_t i = 0; i < view->header->moves; i++) {
+        const struct psnap_table_move *row = &view->moves[i];
+        tables->moves[tables->move_count++] = (struct psnap_capture_move){
+            .base = row->base,
+            .step = row->step,
+            .offset = (int64_t)join(row->offset_low, row->offset_high),
+            .stride = (int64_t)join(row->step_low, row->step_high),
+        };
+    }
+    for (uint32_t i = 0; i < view->header->hoists; i++) {
+        const struct psnap_table_hoist *row = &view->hoists[i];
+        struct psnap_capture_piece *pieces = &tables->pieces[first_piece + row->first_piece];
+        const struct psnap_capture_move *move = &tables->moves[first_move + row->first_move];
+        tables->hoists[tables->hoist_count++] = (struct psnap_capture_hoist){
+            .loop = first_loop + row->loop,
+            .first_piece = first_piece + row->first_piece,
+            .pieces = row->pieces,
+            .first_ref = pieces->first_ref,
+            .first_move = first_move + row->first_move,
+            .words = row->words,
+            .guards = row->guards,
+            .has_rows = row->rows,
+        };
+        for (uint32_t k = 0; k < row->pieces; k++)
+            for (uint32_t r = 0; r < pieces[k].refs; r++)
+                pieces[k].row_words = (uint16_t)(pieces[k].row_words + !move++->base);
+    }
+}
+
+/* Of one hoisted loop: its pieces are plain and follow each other, and so do its moves. */
+static bool is_hoist(const struct view *view, const struct psnap_table_hoist *hoist)
+{
+    const struct psnap_table_header *header = view->header;
+    const uint32_t least = hoist->rows ? PSNAP_HOIST_ROWS_WORDS : PSNAP_HOIST_HEADER_WORDS;
+    uint32_t refs = 0, next_ref;
+
+    if (hoist->loop >= header->loops || hoist->first_piece >= header->pieces || !hoist->pieces ||
+        hoist->pieces > header->pieces - hoist->first_piece || hoist->words < least ||
+        hoist->words > PSNAP_RECORD_WORDS_MAX || hoist->rows > 1 ||
+        hoist->guards > (hoist->rows ? PSNAP_HOIST_GUARDS_MAX : 0))
+        return false;
+    next_ref = view->pieces[hoist->first_piece].first_ref;
+    for (uint32_t i = 0; i < hoist->pieces; i++) {
+        const struct psnap_table_piece *piece = &view->pieces[hoist->first_piece + i];
+        if (piece->hoist || piece->first_ref != next_ref || piece->guard > hoist->guards)
+            return false;
+        for (uint32_t k = 0; k < piece->refs; k++, next_ref++)
+            if (view->refs[next_ref].op != PSNAP_REF_PLAIN ||
+                view->refs[next_ref].size > PSNAP_ACCESS_SIZE_MAX)
+                return false;
+        refs += piece->refs;
+    }
+    if (refs > PSNAP_HOIST_REFS_MAX || hoist->first_move > header->moves ||
+        refs > header->moves - hoist->first_move)
+        return false;
+    for (uint32_t i = 0; i < refs; i++) {
+        const struct psnap_table_move *move = &view->moves[hoist->first_move + i];
+        if (move->base >= hoist->words || move->step >= hoist->words ||
+            (move->base ? move->base < least : !hoist->rows))
+            return false;
+    }
+    return true;
 }
 
 /* Cross references of the rows, before any is used as an index. */
@@ -315,13 +399,19 @@ static enum psnap_status check_rows(const struct view *view, struct psnap_error 
         const struct psnap_table_piece *piece = &view->pieces[i];
         uint32_t words = 1;
         if (piece->first_ref > header->refs || piece->refs > header->refs - piece->first_ref ||
-            piece->words > PSNAP_RECORD_WORDS_MAX)
+            piece->words > PSNAP_RECORD_WORDS_MAX || piece->hoist > header->hoists ||
+            piece->guard > PSNAP_HOIST_GUARDS_MAX)
             return corrupt(error, "a piece without references");
+        if (piece->hoist)
+            words = view->hoists[piece->hoist - 1].words;
         for (uint32_t k = piece->first_ref; k < piece->first_ref + piece->refs; k++)
             words += psnap_ref_words(view->refs[k].op, view->refs[k].lanes);
         if (words != piece->words)
             return corrupt(error, "a piece of a wrong length");
     }
+    for (uint32_t i = 0; i < header->hoists; i++)
+        if (!is_hoist(view, &view->hoists[i]))
+            return corrupt(error, "a loop that cannot be hoisted");
     return PSNAP_OK;
 }
 
@@ -329,6 +419,7 @@ static bool reserve_rows(struct psnap_capture_tables *tables, const struct psnap
 {
     size_t module_room = tables->module_count, piece_room = tables->piece_count;
     size_t ref_room = tables->ref_count, site_room = tables->site_count;
+    size_t hoist_room = tables->hoist_count, move_room = tables->move_count;
 
     return make_room(&tables->modules, &module_room, tables->module_count, 1,
                      sizeof *tables->modules) &&
@@ -336,6 +427,10 @@ static bool reserve_rows(struct psnap_capture_tables *tables, const struct psnap
                      sizeof *tables->pieces) &&
            make_room(&tables->refs, &ref_room, tables->ref_count, add->refs,
                      sizeof *tables->refs) &&
+           make_room(&tables->hoists, &hoist_room, tables->hoist_count, add->hoists,
+                     sizeof *tables->hoists) &&
+           make_room(&tables->moves, &move_room, tables->move_count, add->moves,
+                     sizeof *tables->moves) &&
            make_room(&tables->sites, &site_room, tables->site_count, add->sites,
                      sizeof *tables->sites);
 }
@@ -359,7 +454,7 @@ enum psnap_status psnap_capture_tables_finish(struct psnap_capture_tables *table
 {
     struct psnap_program *program = tables->program;
     uint32_t first_loop = program->loop_count, first_block = program->block_count;
-    uint32_t first_ref = program->ref_count;
+    uint32_t first_ref = program->ref_count, first_piece = tables->piece_count;
     struct view view = {0};
     enum psnap_status status = take_view(tables, description, &view, error);
 
@@ -381,6 +476,7 @@ enum psnap_status psnap_capture_tables_finish(struct psnap_capture_tables *table
         !add_refs(tables, &view, first_block))
         goto no_memory;
     add_pieces(tables, &view, first_ref, first_block);
+    add_hoists(tables, &view, first_loop, first_piece);
     for (uint32_t i = 0; i < view.header->sites; i++) {
         const char *name = psnap_program_string(program, text_at(&view, view.sites[i].name));
         if (!name)

@@ -24,10 +24,29 @@ struct psnap_capture_ref {
 struct psnap_capture_piece {
     uint32_t first_ref; /* in the program and in psnap_capture_tables.refs */
     uint16_t refs, words;
-    uint32_t block;   /* whose execution it counts, or PSNAP_NONE */
-    uint8_t is_plain; /* one word, one access per ref */
-    uint8_t rest;     /* records to go before a run of it is looked for again */
-    uint8_t patience; /* what rest becomes after looking in vain */
+    uint32_t block;     /* whose execution it counts, or PSNAP_NONE */
+    uint8_t is_plain;   /* one word, one access per ref */
+    uint8_t rest;       /* records to go before a run of it is looked for again */
+    uint8_t patience;   /* what rest becomes after looking in vain */
+    uint8_t guard;      /* 0, or 1 + bit in the masks of its hoisted loop */
+    uint16_t row_words; /* that it takes in a row of its hoisted loop */
+    uint32_t hoist;     /* not 0: no piece but an end of this hoisted loop, less 1 */
+    uint32_t last;      /* ... and pieces of its partial iteration, or PSNAP_NONE */
+};
+
+struct psnap_capture_hoist {
+    uint32_t loop; /* of the program */
+    uint32_t first_piece, pieces, first_ref, first_move;
+    uint32_t words; /* of the record without rows */
+    uint32_t guards;
+    bool has_rows;
+    uint64_t completed; /* executions of the loop */
+};
+
+/* As psnap_table_move. */
+struct psnap_capture_move {
+    uint32_t base, step;
+    int64_t offset, stride;
 };
 
 struct psnap_capture_module {
@@ -41,8 +60,10 @@ struct psnap_capture_tables {
     struct psnap_capture_module *modules;
     struct psnap_capture_piece *pieces;
     struct psnap_capture_ref *refs;
+    struct psnap_capture_hoist *hoists;
+    struct psnap_capture_move *moves;
     const char **sites;
-    uint32_t module_count, piece_count, ref_count, site_count;
+    uint32_t module_count, piece_count, ref_count, hoist_count, move_count, site_count;
     void *loop_ids, *src_ids; /* tsearch trees of the names in use */
     /* The table that is arriving. */
     unsigned char *bytes;

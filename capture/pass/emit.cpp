@@ -38,6 +38,11 @@ void ModulePlan::declare()
     ring = cast<GlobalVariable>(module.getOrInsertGlobal("__psnap_ring", pointer));
     ring->setThreadLocalMode(GlobalValue::InitialExecTLSModel);
 
+    if (switching) {
+        unhoisted = cast<GlobalVariable>(
+            module.getOrInsertGlobal("__psnap_unhoisted", Type::getInt8Ty(context)));
+        nowhere = cast<GlobalVariable>(module.getOrInsertGlobal("__psnap_nowhere", word));
+    }
     auto bytes = [&](size_t count, const char *name) {
         auto *type = ArrayType::get(Type::getInt8Ty(context), count ? count : 1);
         return new GlobalVariable(module, type, false, GlobalValue::InternalLinkage,
@@ -130,44 +135,72 @@ Value *ModulePlan::emitClaim(IRBuilder<> &builder, Value *my_ring, Value *cursor
     return builder.CreateICmpEQ(before, cursor);
 }
 
-/* Takes the record's room before piece.first, where the block is split; returns its address. */
-Value *ModulePlan::emitRoom(const Piece &piece)
+Value *ModulePlan::emitRoom(Instruction *here, uint32_t words, Value *wanted)
 {
-    BasicBlock *before = piece.first->getParent();
-    BasicBlock *join = SplitBlock(before, piece.first);
-    BasicBlock *fast = BasicBlock::Create(context, "", before->getParent(), join);
+    BasicBlock *before = here->getParent();
+    BasicBlock *join = SplitBlock(before, here);
+    BasicBlock *claim_block = BasicBlock::Create(context, "", before->getParent(), join);
     BasicBlock *slow = BasicBlock::Create(context, "", before->getParent(), join);
     MDNode *cold = MDBuilder(context).createBranchWeights(1, 1u << 20);
+    IRBuilder<> top(&join->front());
+    PHINode *at = top.CreatePHI(pointer, 2);
 
+    if (wanted) {
+        BasicBlock *open = BasicBlock::Create(context, "", before->getParent(), claim_block);
+        IRBuilder<>(before->getTerminator()).CreateCondBr(wanted, open, join);
+        before->getTerminator()->eraseFromParent();
+        at->addIncoming(nowhere, before);
+        IRBuilder<>(open).CreateBr(join);
+        before = open;
+    }
     IRBuilder<> open(before->getTerminator());
     Value *my_ring = open.CreateLoad(pointer, open.CreateThreadLocalAddress(ring));
     Value *cursor = open.CreateLoad(pointer, my_ring);
     Value *limit = open.CreateLoad(pointer, open.CreateConstInBoundsGEP1_64(word, my_ring, 1));
-    Value *after = open.CreateConstGEP1_64(word, cursor, piece.words);
-    open.CreateCondBr(open.CreateICmpUGT(after, limit), slow, fast, cold);
+    Value *after = open.CreateConstGEP1_64(word, cursor, words);
+    open.CreateCondBr(open.CreateICmpUGT(after, limit), slow, claim_block, cold);
     before->getTerminator()->eraseFromParent();
 
-    IRBuilder<> claim(fast);
+    IRBuilder<> claim(claim_block);
     Value *is_taken = emitClaim(claim, my_ring, cursor, after);
     claim.CreateCondBr(claim.CreateNot(is_taken), slow, join, cold);
 
     IRBuilder<> call(slow);
-    CallInst *fresh = call.CreateCall(reserve, {ConstantInt::get(word, piece.words)});
+    CallInst *fresh = call.CreateCall(reserve, {ConstantInt::get(word, words)});
     fresh->setCallingConv(CallingConv::PreserveMost);
-    fresh->setDebugLoc(piece.first->getDebugLoc());
+    fresh->setDebugLoc(here->getDebugLoc());
     call.CreateBr(join);
 
-    IRBuilder<> top(&join->front());
-    PHINode *at = top.CreatePHI(pointer, 2);
-    at->addIncoming(cursor, fast);
+    at->addIncoming(cursor, claim_block);
     at->addIncoming(fresh, slow);
     return at;
+}
+
+/* Whether records of hoisted loops, or the others of them, are kept in this run. */
+Value *ModulePlan::wanted(Instruction *at, bool hoisted)
+{
+    if (!switching)
+        return nullptr;
+    IRBuilder<> builder(at);
+    Type *byte = Type::getInt8Ty(context);
+    Value *flag = builder.CreateLoad(byte, unhoisted);
+    auto *none = ConstantInt::get(byte, 0);
+    return hoisted ? builder.CreateICmpEQ(flag, none) : builder.CreateICmpNE(flag, none);
+}
+
+/* Stores the header, last of all. */
+void ModulePlan::publish(IRBuilder<> &builder, Value *record, uint32_t index)
+{
+    Value *header = builder.CreatePtrToInt(addressOfByte(pieces, index), word);
+    StoreInst *store = builder.CreateAlignedStore(header, record, Align(8));
+    store->setAtomic(AtomicOrdering::Release);
 }
 
 void ModulePlan::emitPiece(Piece &piece)
 {
     bool empty = piece.accesses.empty();
-    Value *at = emitRoom(piece);
+    Value *keep = piece.is_hoisted ? wanted(piece.first, false) : nullptr;
+    Value *at = emitRoom(piece.first, piece.words, keep);
     IRBuilder<> body(piece.first);
     uint32_t next_word = 1;
 
@@ -177,12 +210,10 @@ void ModulePlan::emitPiece(Piece &piece)
         emitAddresses(access, at, next_word);
         next_word += accessWords(access);
     }
-    IRBuilder<> publish(empty                ? piece.first
-                        : piece.ends_in_call ? piece.last
-                                             : piece.last->getNextNode());
-    Value *header = publish.CreatePtrToInt(addressOfByte(pieces, piece.index), word);
-    StoreInst *store = publish.CreateAlignedStore(header, at, Align(8));
-    store->setAtomic(AtomicOrdering::Release);
+    IRBuilder<> end(empty                ? piece.first
+                    : piece.ends_in_call ? piece.last
+                                         : piece.last->getNextNode());
+    publish(end, at, piece.index);
 }
 
 void ModulePlan::emitAllocation(const Allocation &allocation, uint32_t site)
@@ -219,9 +250,11 @@ void ModulePlan::emit(FunctionPlan &plan)
         if (auto *call = dyn_cast<CallBase>(user))
             call->removeFnAttr(Attribute::Memory);
     for (Piece &piece : plan.pieces)
-        emitPiece(piece);
+        if (!piece.is_hoisted || switching)
+            emitPiece(piece);
     for (auto &allocation : plan.allocations)
         emitAllocation(allocation.first, allocation.second);
+    emitHoists(plan); /* last: behind the pieces of the blocks before the loops */
 }
 
 GlobalVariable *ModulePlan::constant(Constant *value, const char *name)

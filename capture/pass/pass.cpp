@@ -93,10 +93,11 @@ void ModulePlan::plan(Function &function)
 {
     auto &loops = analyses.getResult<LoopAnalysis>(function);
     auto &library = analyses.getResult<TargetLibraryAnalysis>(function);
-    FunctionPlan out = {&function, {}, {}};
+    FunctionPlan out = {&function, {}, {}, {}};
     uint32_t body = (uint32_t)table.loops.size();
     uint32_t first_block = (uint32_t)table.blocks.size();
     std::map<const BasicBlock *, uint32_t> block_index;
+    std::map<uint32_t, BasicBlock *> blocks;
     std::set<const BasicBlock *> counted;
 
     table.loops.push_back(loopRow(table, names.ofFunction(function), 0, NONE));
@@ -128,6 +129,11 @@ void ModulePlan::plan(Function &function)
     }
     for (BasicBlock &block : function)
         planBlock(block, block_index[&block], counted.count(&block) != 0, out);
+    for (auto &entry : block_index)
+        blocks[entry.second] = const_cast<BasicBlock *>(entry.first);
+    if (hoisting)
+        planHoists(out, blocks);
+    number(out);
     plans.push_back(std::move(out));
 }
 
@@ -179,30 +185,53 @@ void ModulePlan::planBlock(BasicBlock &block, uint32_t index, bool counted, Func
                                                        : &*block.getFirstInsertionPt();
     }
     for (size_t i = first_piece; i < out.pieces.size(); i++) {
-        Piece &piece = out.pieces[i];
-        psnap_table_piece entry = {};
-        entry.first_ref = (uint32_t)table.refs.size();
-        entry.refs = (uint32_t)piece.accesses.size();
-        entry.words = piece.words;
-        entry.block = i == first_piece ? index : NONE;
-        piece.index = (uint32_t)table.pieces.size();
-        table.pieces.push_back(entry);
-        for (const Access &access : piece.accesses) {
-            psnap_table_ref ref = {};
-            Object object =
-                objectOf(access.op == PSNAP_REF_COPY ? access.source : access.pointer, library);
-            ref.block = index;
-            if (const DebugLoc &place = access.at->getDebugLoc())
-                ref.src_line = place.getLine();
-            ref.op = access.op;
-            ref.kind = access.kind;
-            ref.size = access.size_bytes;
-            ref.lanes = access.lanes;
-            ref.object = table.string(object.name);
-            ref.object_kind = object.kind;
-            table.refs.push_back(ref);
-        }
+        out.pieces[i].block = index;
+        out.pieces[i].counts = i == first_piece;
     }
+}
+
+/* Gives a piece and its references their rows. */
+void ModulePlan::numberPiece(Piece &piece, const TargetLibraryInfo &library)
+{
+    psnap_table_piece entry = {};
+
+    entry.first_ref = (uint32_t)table.refs.size();
+    entry.refs = (uint32_t)piece.accesses.size();
+    entry.words = piece.words;
+    entry.block = piece.counts ? piece.block : NONE;
+    entry.guard = piece.guard;
+    piece.index = (uint32_t)table.pieces.size();
+    table.pieces.push_back(entry);
+    for (const Access &access : piece.accesses) {
+        psnap_table_ref ref = {};
+        Object object =
+            objectOf(access.op == PSNAP_REF_COPY ? access.source : access.pointer, library);
+        ref.block = piece.block;
+        if (const DebugLoc &place = access.at->getDebugLoc())
+            ref.src_line = place.getLine();
+        ref.op = access.op;
+        ref.kind = access.kind;
+        ref.size = access.size_bytes;
+        ref.lanes = access.lanes;
+        ref.object = table.string(object.name);
+        ref.object_kind = object.kind;
+        table.refs.push_back(ref);
+    }
+}
+
+/* Those of a hoisted loop stand together, in the order of its iterations. */
+void ModulePlan::number(FunctionPlan &plan)
+{
+    auto &library = analyses.getResult<TargetLibraryAnalysis>(*plan.function);
+
+    for (Hoist &hoist : plan.hoists) {
+        for (size_t piece : hoist.pieces)
+            numberPiece(plan.pieces[piece], library);
+        numberHoist(plan, hoist);
+    }
+    for (Piece &piece : plan.pieces)
+        if (!piece.is_hoisted)
+            numberPiece(piece, library);
 }
 
 /* Resolvers of ifuncs and what they call: run before thread-local storage is there. */

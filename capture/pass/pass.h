@@ -73,6 +73,8 @@ class Table
     std::vector<psnap_table_block> blocks;
     std::vector<psnap_table_ref> refs;
     std::vector<psnap_table_piece> pieces;
+    std::vector<psnap_table_hoist> hoists;
+    std::vector<psnap_table_move> moves;
     std::vector<psnap_table_site> sites;
     std::vector<psnap_table_global> globals;
     std::vector<llvm::GlobalVariable *> global_values;

@@ -10,24 +10,59 @@
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/PassManager.h"
 
+#include <cstdlib>
+
 namespace psnap
 {
 
 /* Accesses of a block between two calls. */
 struct Piece {
     std::vector<Access> accesses;
-    llvm::Instruction *first =
-        nullptr; /* where the record is opened: at or before the first access */
-    llvm::Instruction *last =
-        nullptr;               /* the last access; published behind it (or before `first`) */
+    llvm::Instruction *first = nullptr; /* where its record is opened: at or before first access */
+    llvm::Instruction *last = nullptr;  /* last access; published behind it (or before `first`) */
     bool ends_in_call = false; /* ... or before it: a memcpy, which may be the program's own */
-    uint32_t index = 0, words = 1;
+    uint32_t index = NONE, words = 1;
+    uint32_t block = NONE; /* of the table */
+    bool counts = false;   /* executions of the block */
+    uint32_t guard = 0;    /* as in the table */
+    bool is_hoisted = false;
+};
+
+/* How a reference of a hoisted loop moves: as in the table, but that words are numbered from 0. */
+struct Move {
+    uint32_t base = NONE, step = NONE;
+    int64_t offset_bytes = 0, step_bytes = 0;
+};
+
+/* A loop whose recording is hoisted (hoist.cpp). */
+struct Hoist {
+    struct Exit {
+        llvm::Instruction *from; /* terminator of the exiting block */
+        llvm::BasicBlock *to;
+        uint32_t last, end; /* as in the table; the index of the end's row */
+    };
+    llvm::BasicBlock *header = nullptr;
+    llvm::Instruction *latch = nullptr; /* its terminator */
+    uint32_t loop = 0;                  /* of the table */
+    std::vector<Exit> exits;
+    std::vector<size_t> pieces;       /* of the function's, in the order of the iteration */
+    std::vector<Move> moves;          /* for each of their accesses */
+    std::vector<llvm::Value *> words; /* bases and steps */
+    uint32_t guards = 0;
+    uint32_t row_words = 0; /* of the longest row */
+    uint32_t going_on = 0;  /* index of the end that is none */
+    uint32_t fixedWords() const
+    {
+        return (row_words ? PSNAP_HOIST_ROWS_WORDS : PSNAP_HOIST_HEADER_WORDS) +
+               (uint32_t)words.size();
+    }
 };
 
 struct FunctionPlan {
     llvm::Function *function;
     std::vector<Piece> pieces;
     std::vector<std::pair<Allocation, uint32_t>> allocations; /* and their sites */
+    std::vector<Hoist> hoists;
 };
 
 class ModulePlan
@@ -38,17 +73,31 @@ class ModulePlan
         : module(the_module), context(the_module.getContext()), analyses(the_analyses),
           stage(the_stage)
     {
+        const char *wish = std::getenv(PSNAP_ENV_HOIST);
+        hoisting = !wish || llvm::StringRef(wish) != "off";
+        switching = wish && llvm::StringRef(wish) == "switch";
     }
     bool run();
 
   private:
+    friend class HoistCode;
     void prepareLoops(llvm::Function &function);
     void plan(llvm::Function &function);
     void planBlock(llvm::BasicBlock &block, uint32_t index, bool counted, FunctionPlan &out);
+    /* `blocks`: by their index in the table. */
+    void planHoists(FunctionPlan &out, const std::map<uint32_t, llvm::BasicBlock *> &blocks);
+    void number(FunctionPlan &out);
+    void numberPiece(Piece &piece, const llvm::TargetLibraryInfo &library);
+    void numberHoist(const FunctionPlan &plan, Hoist &hoist);
     void declare();
     void emit(FunctionPlan &plan);
     void emitPiece(Piece &piece);
-    llvm::Value *emitRoom(const Piece &piece);
+    /* Takes room for a record before `at`, where the block is split; returns its address. With
+     * `wanted` false nothing is recorded: it is that of words that nobody reads. */
+    llvm::Value *emitRoom(llvm::Instruction *at, uint32_t words, llvm::Value *wanted);
+    llvm::Value *wanted(llvm::Instruction *at, bool hoisted); /* null: always */
+    void publish(llvm::IRBuilder<> &builder, llvm::Value *record, uint32_t index);
+    void emitHoists(const FunctionPlan &plan);
     llvm::Value *emitClaim(llvm::IRBuilder<> &builder, llvm::Value *my_ring, llvm::Value *cursor,
                            llvm::Value *after);
     void emitAddresses(const Access &access, llvm::Value *cursor, uint32_t word);
@@ -69,7 +118,9 @@ class ModulePlan
     std::map<const llvm::Loop *, uint32_t> loop_index;
     std::vector<FunctionPlan> plans;
     llvm::GlobalVariable *ring = nullptr, *pieces = nullptr, *sites = nullptr;
+    llvm::GlobalVariable *unhoisted = nullptr, *nowhere = nullptr; /* when switching */
     llvm::FunctionCallee reserve, allocated;
+    bool hoisting, switching; /* PSNAP_ENV_HOIST */
     llvm::Type *word = nullptr;
     llvm::PointerType *pointer = nullptr;
 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The static table of a module, u32 words in the order that capture_abi.inc
- * gives: header, loops, blocks, refs, pieces, sites, globals, then the string
- * bytes, padded to a word.
+ * gives: header, loops, blocks, refs, pieces, hoists, moves, sites, globals, then
+ * the string bytes, padded to a word.
  */
 #include "pass.h"
 
@@ -48,6 +48,8 @@ std::vector<uint32_t> Table::words(StringRef source, StringRef language, StringR
     header.blocks = (uint32_t)blocks.size();
     header.refs = (uint32_t)refs.size();
     header.pieces = (uint32_t)pieces.size();
+    header.hoists = (uint32_t)hoists.size();
+    header.moves = (uint32_t)moves.size();
     header.sites = (uint32_t)sites.size();
     header.globals = (uint32_t)globals.size();
     header.source = string(source);
@@ -62,6 +64,8 @@ std::vector<uint32_t> Table::words(StringRef source, StringRef language, StringR
     appendRows(words, blocks);
     appendRows(words, refs);
     appendRows(words, pieces);
+    appendRows(words, hoists);
+    appendRows(words, moves);
     appendRows(words, sites);
     appendRows(words, globals);
     size_t at = words.size();

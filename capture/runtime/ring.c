@@ -25,7 +25,7 @@
 #include <time.h>
 #include <unistd.h>
 
-const char __psnap_abi_1 = PSNAP_CAPTURE_ABI;
+const char __psnap_abi_2 = PSNAP_CAPTURE_ABI;
 
 struct psnap_session *psnap_rt_session;
 static bool recording; /* atomic */

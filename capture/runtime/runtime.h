@@ -16,13 +16,16 @@
 #define PSNAP_HOOK __attribute__((visibility("default")))
 
 /* Hooks called by instrumented code (capture/pass). */
-extern PSNAP_HOOK const char __psnap_abi_1;
+extern PSNAP_HOOK const char __psnap_abi_2;
 extern PSNAP_HOOK _Thread_local struct psnap_ring *__psnap_ring
     __attribute__((tls_model("initial-exec")));
 PSNAP_HOOK __attribute__((preserve_most)) uint64_t *__psnap_reserve(uint64_t words);
 PSNAP_HOOK void __psnap_allocated(const void *address, uint64_t size_bytes,
                                   const unsigned char *site);
 PSNAP_HOOK void __psnap_register(const struct psnap_module *module);
+/* Of code made with PSNAP_HOIST=switch: which of its records it keeps, and where the others go. */
+extern PSNAP_HOOK unsigned char __psnap_unhoisted;
+extern PSNAP_HOOK uint64_t __psnap_nowhere[PSNAP_RECORD_WORDS_MAX];
 
 /* The session that this process records into, or NULL. It stays mapped once it is, so that a
  * thread that is about to use it may; `recording` says whether it still counts. */

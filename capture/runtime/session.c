@@ -26,6 +26,9 @@
 static pthread_mutex_t control_lock = PTHREAD_MUTEX_INITIALIZER;
 static bool has_begun, is_launched;
 
+unsigned char __psnap_unhoisted;
+uint64_t __psnap_nowhere[PSNAP_RECORD_WORDS_MAX];
+
 /* Room in the control ring; the session is dropped when the collector has died. */
 static uint64_t *control_room(uint64_t words)
 {
@@ -204,10 +207,12 @@ __attribute__((destructor(101))) static void wait_for_collector(void)
 static void begin(const char *command)
 {
     const char *path = getenv(PSNAP_ENV_SESSION), *output = getenv(PSNAP_ENV_OUT);
+    const char *unhoisted = getenv(PSNAP_ENV_UNHOISTED);
     struct psnap_ring *control;
     uint64_t heap;
 
     has_begun = true;
+    __psnap_unhoisted = unhoisted && *unhoisted == '1';
     if (path && *path)
         psnap_rt_session = open_session(path);
     else if (output && *output) {

@@ -4,11 +4,29 @@
  * and the collector share in memory. C and C++; no library behind it.
  *
  * A module has a static table (u32 words: header, loops, blocks, refs, pieces,
- * sites, globals, string bytes), a byte array with a byte per piece and one
- * with a byte per allocation site. A record in a ring is a header word and its
- * payload words. The header of a piece is the address of the piece's byte, that
- * of an event is the event's number, that of a record that is being written is
- * minus its length in words: no address equals these.
+ * hoists, moves, sites, globals, string bytes), a byte array with a byte per
+ * piece and one with a byte per allocation site. A record in a ring is a header
+ * word and its payload words. The header of a piece is the address of the piece's
+ * byte, that of an event is the event's number, that of a record that is being
+ * written is minus its length in words, that of room that was not needed is
+ * PSNAP_GAP plus its length: no address equals these.
+ *
+ * A hoisted loop (capture/pass/hoist.cpp) has one record for many iterations:
+ *
+ *     end            address of the byte of the piece row that says how it ended
+ *     iterations     whole ones that the record stands for
+ *   with rows:
+ *     words          of the whole record
+ *     begun          iterations of the loop before the record's first
+ *   then:
+ *     bases, steps   of the loop's affine references
+ *     rows           one per iteration, the partial one included: the mask of the
+ *                    guarded pieces that were executed (if there are any), then the
+ *                    addresses of references that are not affine, of executed
+ *                    pieces alone
+ *
+ * An affine reference in iteration i of the loop is at offset + base + i * step,
+ * modulo 2^64.
  *
  * A ring is CHUNKS chunks of CHUNK_WORDS words. The thread that owns it takes
  * room for a record by moving `cursor`, which may not pass `limit`, in one
@@ -25,20 +43,24 @@
 
 #include <stdint.h>
 
-#define PSNAP_CAPTURE_ABI 1
+#define PSNAP_CAPTURE_ABI 2
 #define PSNAP_CAPTURE_MAGIC 0x70616e73u /* "snap" */
 
 /* Referred to by every instrumented module: another version does not link. */
-#define PSNAP_CAPTURE_ABI_SYMBOL "__psnap_abi_1"
+#define PSNAP_CAPTURE_ABI_SYMBOL "__psnap_abi_2"
 
 /* Under these names the collector's address travels to the program. */
-#define PSNAP_ENV_SESSION "PSNAP_SESSION" /* path of the shared memory, set by psnap record */
-#define PSNAP_ENV_OUT "PSNAP_OUT"         /* set by the user: start a collector, write here */
-#define PSNAP_ENV_COMMAND "PSNAP_COMMAND" /* set by the user: the psnap program to start */
+#define PSNAP_ENV_SESSION "PSNAP_SESSION"     /* path of the shared memory, set by psnap record */
+#define PSNAP_ENV_OUT "PSNAP_OUT"             /* set by the user: start a collector, write here */
+#define PSNAP_ENV_COMMAND "PSNAP_COMMAND"     /* set by the user: the psnap program to start */
+#define PSNAP_ENV_UNHOISTED "PSNAP_UNHOISTED" /* set by tests: see PSNAP_ENV_HOIST */
 
 /* What `psnap cc` tells the pass. */
 #define PSNAP_ENV_STAGE "PSNAP_STAGE"           /* "optimized" (default), "vectorizer-start" */
 #define PSNAP_ENV_CC_COMMAND "PSNAP_CC_COMMAND" /* becomes psnap_module.command */
+/* Set by tests: "off" hoists no loops, "switch" makes code that records every loop in both ways
+ * and keeps the hoisted records, or, run with PSNAP_UNHOISTED=1, the others. */
+#define PSNAP_ENV_HOIST "PSNAP_HOIST"
 
 enum {
     PSNAP_CHUNK_WORDS = 16384,
@@ -46,7 +68,12 @@ enum {
     PSNAP_RING_CHUNKS_LOW = 4,
     PSNAP_RINGS = 512,              /* ring 0 is the control ring */
     PSNAP_LARGE_BYTES = 128 * 1024, /* allocations from here on may be mappings of their own */
-    PSNAP_RECORD_WORDS_MAX = 512    /* no record is longer, but for DATA and GLOBALS */
+    PSNAP_RECORD_WORDS_MAX = 512,   /* no record is longer, but for DATA and GLOBALS */
+    PSNAP_GAP = 1024,               /* plus 1 to RECORD_WORDS_MAX: so many words to pass over */
+    PSNAP_HOIST_HEADER_WORDS = 2,   /* end, iterations */
+    PSNAP_HOIST_ROWS_WORDS = 4,     /* end, iterations, words, begun */
+    PSNAP_HOIST_REFS_MAX = 256,     /* of a hoisted loop */
+    PSNAP_HOIST_GUARDS_MAX = 64
 };
 
 enum psnap_capture_operation {
@@ -101,6 +128,16 @@ struct psnap_table_ref {
 
 struct psnap_table_piece {
 #define PSNAP_PIECE_FIELD(name) uint32_t name;
+#include "formats/base/capture_abi.inc"
+};
+
+struct psnap_table_hoist {
+#define PSNAP_HOIST_FIELD(name) uint32_t name;
+#include "formats/base/capture_abi.inc"
+};
+
+struct psnap_table_move {
+#define PSNAP_MOVE_FIELD(name) uint32_t name;
 #include "formats/base/capture_abi.inc"
 };
 

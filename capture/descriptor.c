@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Records of hoisted loops to accesses (capture_abi.h has their layout): the k-th
+ * reference of an iteration is base + offset + i * step, or the next word of the
+ * iteration's row. Iterations that execute the same pieces, in most loops all of
+ * them, are one run: affine references with their strides, the others as columns
+ * of the rows where they lie in the ring. Few iterations, what spans two
+ * ranges of the program's memory, and readers that take no runs get them one by one.
+ *
+ * A program that was killed, or a bug, may have written any words: rows stay in
+ * their record, references in their tables.
+ */
+#include "capture/collector.h"
+
+#include <inttypes.h>
+
+enum { RUN_MIN = 6 };
+
+static enum psnap_status corrupt(struct psnap_error *error, const char *what)
+{
+    return psnap_error_set(error, PSNAP_ERROR_CORRUPT,
+                           "the program's ring holds a loop that cannot be: %s", what);
+}
+
+/* The mask of guarded pieces: bit 0 is for those that have no guard. */
+static inline uint64_t mask_of(const struct psnap_capture_hoist *hoist, const uint64_t *row)
+{
+    return hoist->guards ? row[0] : 0;
+}
+
+static inline bool is_executed(const struct psnap_capture_piece *piece, uint64_t mask)
+{
+    return !piece->guard || (mask >> (piece->guard - 1) & 1);
+}
+
+/* Words of a row of the first `pieces` pieces, and the references they execute. */
+static uint32_t measure(const struct psnap_decoder *decoder,
+                        const struct psnap_capture_hoist *hoist, uint32_t pieces, uint64_t mask,
+                        uint32_t *refs)
+{
+    const struct psnap_capture_piece *piece = &decoder->tables.pieces[hoist->first_piece];
+    uint32_t words = hoist->guards > 0;
+
+    *refs = 0;
+    for (uint32_t i = 0; i < pieces; i++, piece++)
+        if (is_executed(piece, mask)) {
+            words += piece->row_words;
+            *refs += piece->refs;
+        }
+    return words;
+}
+
+enum psnap_status psnap_descriptor_open(struct psnap_decoder *decoder,
+                                        const struct psnap_capture_piece *end,
+                                        struct psnap_error *error)
+{
+    const uint64_t *at = decoder->at;
+    struct psnap_capture_hoist *hoist = &decoder->tables.hoists[end->hoist - 1];
+    uint64_t words = hoist->has_rows ? at[2] : hoist->words;
+
+    if (words < hoist->words || words > (uint64_t)(decoder->end - at) ||
+        (hoist->has_rows && at[1] > words))
+        return corrupt(error, "it is longer than there is room");
+    decoder->hoisted = (struct psnap_hoisted){
+        .hoist = hoist,
+        .record = at,
+        .row = at + hoist->words,
+        .end = at + words,
+        .count = at[1],
+        .begun = hoist->has_rows ? at[3] : 0,
+        .last = end->last == PSNAP_NONE ? 0 : end->last,
+    };
+    hoist->completed += end->last != PSNAP_NONE;
+    decoder->at += words;
+    return PSNAP_OK;
+}
+
+static inline uint64_t address_of(const struct psnap_hoisted *open,
+                                  const struct psnap_capture_move *move)
+{
+    uint64_t step = move->step ? open->record[move->step] : (uint64_t)move->stride;
+    return open->record[move->base] + (uint64_t)move->offset +
+           (open->begun + open->iteration) * step;
+}
+
+/* Iterations from here on that execute the same pieces, the partial one alone. Sets what they
+ * have in common; 0 when their rows leave the record. */
+static uint64_t count_alike(const struct psnap_decoder *decoder, struct psnap_hoisted *open)
+{
+    const struct psnap_capture_hoist *hoist = open->hoist;
+    uint64_t left = open->count - open->iteration, room = (uint64_t)(open->end - open->row);
+    const uint64_t *row = open->row;
+    uint64_t alike = 1;
+
+    if (hoist->guards && !room)
+        return 0;
+    open->pieces = left ? hoist->pieces : open->last;
+    open->mask = mask_of(hoist, row);
+    open->pitch = measure(decoder, hoist, open->pieces, open->mask, &open->refs);
+    if (open->pitch > room)
+        return 0;
+    if (!hoist->guards)
+        return left && (!open->pitch || room / open->pitch >= left) ? left : left == 0;
+    while (alike < left && (alike + 1) * open->pitch <= room &&
+           row[alike * open->pitch] == open->mask)
+        alike++;
+    return alike;
+}
+
+static void count_executions(struct psnap_decoder *decoder, const struct psnap_hoisted *open,
+                             uint64_t times)
+{
+    const struct psnap_capture_piece *piece = &decoder->tables.pieces[open->hoist->first_piece];
+
+    for (uint32_t i = 0; i < open->pieces; i++, piece++)
+        if (piece->block != PSNAP_NONE && is_executed(piece, open->mask))
+            decoder->program->blocks[piece->block].executions += times;
+}
+
+/* The place of a column's address in its range; false when they do not share one. */
+static bool set_column(struct psnap_decoder *decoder, struct psnap_capture_ref *ref,
+                       const uint64_t *words, size_t pitch, uint64_t count,
+                       struct psnap_column *column)
+{
+    uint64_t low = *words, high = *words;
+
+    for (uint64_t i = 1; i < count; i++) {
+        uint64_t word = words[i * pitch];
+        low = word < low ? word : low;
+        high = word > high ? word : high;
+    }
+    if (low - ref->low >= ref->span && !psnap_decoder_refresh(decoder, ref, low))
+        return false;
+    *column = (struct psnap_column){words, pitch, ref->delta, low + ref->delta, high + ref->delta};
+    return high - ref->low < ref->span;
+}
+
+static bool set_stride(struct psnap_decoder *decoder, struct psnap_capture_ref *ref, uint64_t first,
+                       int64_t stride, uint64_t count)
+{
+    int64_t way;
+
+    if (first - ref->low >= ref->span && !psnap_decoder_refresh(decoder, ref, first))
+        return false;
+    return !__builtin_mul_overflow(stride, (int64_t)count, &way) && (int64_t)count > 0 &&
+           first + (count - 1) * (uint64_t)stride - ref->low < ref->span;
+}
+
+/* The next `count` iterations as a run; false when they cannot be one. */
+static bool make_run(struct psnap_decoder *decoder, const struct psnap_hoisted *open,
+                     uint64_t count, struct psnap_run *run)
+{
+    const struct psnap_capture_tables *tables = &decoder->tables;
+    const struct psnap_capture_piece *piece = &tables->pieces[open->hoist->first_piece];
+    const struct psnap_capture_move *move = &tables->moves[open->hoist->first_move];
+    const uint64_t *word = open->row + (open->hoist->guards > 0);
+    size_t k = 0;
+
+    for (uint32_t i = 0; i < open->pieces; i++, piece++) {
+        struct psnap_capture_ref *ref = &tables->refs[piece->first_ref];
+        if (!is_executed(piece, open->mask)) {
+            move += piece->refs;
+            continue;
+        }
+        for (uint32_t r = 0; r < piece->refs; r++, ref++, move++, k++) {
+            uint64_t first = move->base ? address_of(open, move) : *word;
+            int64_t stride = move->step ? (int64_t)open->record[move->step] : move->stride;
+            decoder->run_columns[k].words = NULL;
+            decoder->run_strides[k] = stride;
+            if (move->base ? !set_stride(decoder, ref, first, stride, count)
+                           : !set_column(decoder, ref, word++, open->pitch, count,
+                                         &decoder->run_columns[k]))
+                return false;
+            decoder->run_first[k] = (struct psnap_access){
+                .address = first + ref->delta,
+                .ref = piece->first_ref + r,
+                .size = ref->size,
+                .kind = ref->kind,
+                .thread = decoder->thread,
+            };
+        }
+    }
+    *run = (struct psnap_run){decoder->run_first, decoder->run_strides,
+                              open->hoist->has_rows ? decoder->run_columns : NULL, k, count};
+    return true;
+}
+
+/* The rest of one iteration, as far as the block has room; negative when out of memory. */
+static ssize_t put_iteration(struct psnap_decoder *decoder, struct psnap_hoisted *open,
+                             struct psnap_access *block, size_t capacity)
+{
+    const struct psnap_capture_tables *tables = &decoder->tables;
+    const struct psnap_capture_hoist *hoist = open->hoist;
+    size_t n = 0;
+
+    for (; open->piece < open->pieces; open->piece++, open->ref = 0) {
+        const struct psnap_capture_piece *piece = &tables->pieces[hoist->first_piece + open->piece];
+        if (!is_executed(piece, open->mask))
+            continue;
+        for (; open->ref < piece->refs; open->ref++) {
+            uint32_t index = piece->first_ref + open->ref;
+            struct psnap_capture_ref *ref = &tables->refs[index];
+            const struct psnap_capture_move *move =
+                &tables->moves[hoist->first_move + index - hoist->first_ref];
+            uint64_t address;
+            if (n == capacity)
+                return (ssize_t)n;
+            address = move->base ? address_of(open, move) : *open->word++;
+            if (__builtin_expect(address - ref->low >= ref->span, 0) &&
+                !psnap_decoder_refresh(decoder, ref, address))
+                return -1;
+            block[n++] = (struct psnap_access){
+                .address = address + ref->delta,
+                .ref = index,
+                .size = ref->size,
+                .kind = ref->kind,
+                .thread = decoder->thread,
+            };
+        }
+    }
+    return (ssize_t)n;
+}
+
+static void advance(struct psnap_hoisted *open, uint64_t iterations)
+{
+    open->iteration += iterations;
+    open->row += iterations * open->pitch;
+    open->alike -= iterations;
+    open->piece = open->ref = 0;
+    open->word = open->row + (open->hoist->guards > 0);
+}
+
+ssize_t psnap_descriptor_next(struct psnap_decoder *decoder, struct psnap_access *block,
+                              size_t capacity, struct psnap_run *run, struct psnap_error *error)
+{
+    struct psnap_hoisted *open = &decoder->hoisted;
+    size_t n = 0;
+
+    while (open->alike || open->iteration < open->count ||
+           (open->iteration == open->count && open->last)) {
+        ssize_t more;
+        if (!open->alike) {
+            open->alike = count_alike(decoder, open);
+            if (!open->alike)
+                return corrupt(error, "its rows do not fit");
+            count_executions(decoder, open, open->alike);
+            if (!open->refs) {
+                advance(open, open->alike);
+                continue;
+            }
+            if (run && open->alike >= RUN_MIN && make_run(decoder, open, open->alike, run)) {
+                advance(open, open->alike);
+                return (ssize_t)n;
+            }
+            advance(open, 0);
+        }
+        more = put_iteration(decoder, open, block + n, capacity - n);
+        if (more < 0)
+            return psnap_error_set(error, PSNAP_ERROR_MEMORY,
+                                   "out of memory for the program's mappings");
+        n += (size_t)more;
+        if (open->piece < open->pieces)
+            return (ssize_t)n; /* the block is full */
+        advance(open, 1);
+    }
+    open->hoist = NULL;
+    return (ssize_t)n;
+}
+
+uint64_t psnap_descriptor_lost(const struct psnap_decoder *decoder)
+{
+    const struct psnap_capture_tables *tables = &decoder->tables;
+    uint64_t lost = 0;
+
+    for (uint32_t i = 0; i < tables->hoist_count; i++) {
+        uint32_t entry = decoder->program->loops[tables->hoists[i].loop].entry;
+        uint64_t begun = entry == PSNAP_NONE ? 0 : decoder->program->blocks[entry].executions;
+        if (begun > tables->hoists[i].completed)
+            lost += begun - tables->hoists[i].completed;
+    }
+    return lost;
+}
