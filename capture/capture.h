@@ -24,6 +24,8 @@ struct psnap_capture_report {
     uint32_t copies; /* further copies of the runtime (shared libraries under a program that is
                         not instrumented): what their modules did is missing */
     uint32_t is_abandoned; /* the program could not reach the collector: accesses are missing */
+    uint64_t loops_lost;   /* left by a signal handler, or running when the program ended: what they
+                              touched since their last record is missing */
     pid_t program;         /* the process that was recorded, 0 when none was */
 };
 

@@ -200,6 +200,12 @@ bool psnap_recording_complain(const struct psnap_recording *recording,
                 "psnap %s: %" PRIu32 " threads found no free ring, their accesses are "
                 "missing\n",
                 command, report.threads_lost);
+    if (report.loops_lost && !getenv(PSNAP_ENV_UNHOISTED))
+        fprintf(stderr,
+                "psnap %s: %" PRIu64
+                " execution%s of loops that a signal cut off: their last accesses "
+                "are missing\n",
+                command, report.loops_lost, report.loops_lost == 1 ? "" : "s");
     if (report.unrecorded)
         fprintf(stderr,
                 "psnap %s: %" PRIu32 " further process%s (forked or started by the program) "

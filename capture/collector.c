@@ -462,6 +462,7 @@ struct psnap_capture_report psnap_capture_report(const struct psnap_source *capt
         .threads_lost = session->threads_lost,
         .copies = session->copies,
         .is_abandoned = session->abandoned,
+        .loops_lost = psnap_descriptor_lost(&self->decoder),
         .program = (pid_t)session->program_pid,
     };
 }

@@ -15,8 +15,9 @@
  * between any two instructions, append theirs behind it. Blocks without accesses get a
  * record of their header word alone when they compute something, head a loop or
  * lead into one: executions of blocks, and so operations, iterations and
- * entries, are exact. Runs at the end of the optimisation pipeline, or, with
- * PSNAP_STAGE=vectorizer-start, before vectorisation.
+ * entries, are exact. Innermost loops without calls have one record for all or
+ * many of their iterations instead (hoist.cpp). Runs at the end of the optimisation pipeline, or,
+ * with PSNAP_STAGE=vectorizer-start, before vectorisation.
  */
 #include "plan.h"
 

@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Loops of all shapes, for test_hoist.sh: recorded hoisted and unhoisted they are
+ * the same stream. Each gets its bounds and steps from outside, so that the
+ * compiler does not know them.
+ */
+#include <setjmp.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define OPAQUE __attribute__((noinline))
+
+enum { SIZE = 1 << 12 };
+static double a[SIZE], b[SIZE], c[SIZE];
+static int where[SIZE];
+static unsigned char bytes[SIZE];
+static volatile long sink;
+
+/* ------------------------------------------------------------- affine */
+
+OPAQUE static double sum(const double *x, long n)
+{
+    double s = 0;
+    for (long i = 0; i < n; i++)
+        s += x[i];
+    return s;
+}
+
+OPAQUE static void strided(double *x, const double *y, long from, long to, long step)
+{
+    for (long i = from; step > 0 ? i < to : i > to; i += step)
+        x[i] = 2 * y[i] + x[from];
+}
+
+OPAQUE static void still(double *x, long n, long step)
+{
+    volatile double *p = x;
+    for (long i = 0; i < n; i++, p += step) /* a step of zero, too */
+        *p = *p + 1;
+}
+
+OPAQUE static void stencil(double *x, const double *y, long rows, long columns)
+{
+    for (long i = 1; i + 1 < rows; i++)
+        for (long j = 1; j + 1 < columns; j++)
+            x[i * columns + j] = y[i * columns + j - 1] + y[i * columns + j + 1] +
+                                 y[(i - 1) * columns + j] + y[(i + 1) * columns + j];
+}
+
+OPAQUE static void triangle(double *x, long n)
+{
+    for (long i = 0; i < n; i++)
+        for (long j = 0; j < i; j++) /* none at first */
+            x[i * n + j] = x[j * n + i];
+}
+
+/* ------------------------------------------------------------- indices that wrap around */
+
+OPAQUE static void wrap8(uint8_t from, unsigned n)
+{
+    uint8_t i = from;
+    while (n--)
+        a[i++] += 1;
+}
+
+OPAQUE static void wrap16(uint16_t from, uint16_t step, unsigned n)
+{
+    for (uint16_t i = from; n--; i = (uint16_t)(i + step))
+        bytes[i % SIZE] ^= 1;
+}
+
+OPAQUE static void wrap32(uint32_t from, uint32_t step, unsigned n)
+{
+    for (uint32_t i = from; n--; i += step)
+        b[i & (SIZE - 1)] += a[(uint32_t)(i + 7) >> 21];
+}
+
+OPAQUE static void wrap_index(double *x, uint32_t from, unsigned n)
+{
+    x -= from; /* far outside, but what is touched is not */
+    for (uint32_t i = from; n--; i++)
+        x[i] = 1;
+}
+
+OPAQUE static void below_zero(double *x, unsigned n)
+{
+    for (unsigned i = n; i-- > 0;)
+        x[i] = i;
+}
+
+/* ------------------------------------------------------------- exits */
+
+OPAQUE static long find(const double *x, long n, double value)
+{
+    for (long i = 0; i < n; i++)
+        if (x[i] == value)
+            return i;
+    return -1;
+}
+
+OPAQUE static long search(const double *x, const double *y, long n)
+{
+    for (long i = 0; i < n; i++) {
+        if (x[i] > 1000)
+            return i;
+        if (y[i] > 1000)
+            break;
+        if (x[n - 1 - i] < -1000)
+            return -i;
+        c[i] = 1;
+    }
+    return n;
+}
+
+OPAQUE static size_t length(const unsigned char *text)
+{
+    size_t n = 0;
+    while (text[n])
+        n++;
+    return n;
+}
+
+OPAQUE static long switches(const int *x, long n)
+{
+    long seen = 0;
+    for (long i = 0;; i++) {
+        switch (x[i] % 5) {
+        case 0:
+            seen += x[i];
+            break;
+        case 1:
+            c[i] = 1;
+            break;
+        case 2:
+            if (i > n)
+                return seen;
+            b[i] += 1;
+            break;
+        case 3:
+            if (i > n)
+                goto out;
+            break;
+        default:
+            a[x[i]] = 3;
+        }
+    }
+out:
+    return -seen;
+}
+
+/* ------------------------------------------------------------- irregular and guarded */
+
+OPAQUE static void gather(double *x, const double *y, const int *index, long n)
+{
+    for (long i = 0; i < n; i++)
+        x[i] = y[index[i]] + x[n - 1 - i];
+}
+
+OPAQUE static void scatter(double *x, const int *index, long n, double limit)
+{
+    for (long i = 0; i < n; i++) {
+        x[index[i]] += 1;
+        if (x[index[i]] > limit)
+            break;
+        c[i] = limit;
+    }
+}
+
+OPAQUE static void guarded(double *x, const int *index, long n)
+{
+    for (long i = 0; i < n; i++) {
+        if (index[i] & 1)
+            x[i] = 1;
+        else if (index[i] & 2)
+            x[index[i]] = 2;
+        if (index[i] % 3 == 0)
+            c[index[i]] += x[n - i];
+    }
+}
+
+OPAQUE static long guarded_exits(const int *index, long n)
+{
+    for (long i = 0; i < n; i++) {
+        if (index[i] & 4) {
+            if (b[i] < 0)
+                return i;
+            b[index[i]] += 1;
+        }
+        if (index[i] & 8 && a[i] < 0)
+            return -i;
+    }
+    return n;
+}
+
+struct node {
+    struct node *next;
+    long value;
+};
+
+OPAQUE static long walk(const struct node *node)
+{
+    long s = 0;
+    for (; node; node = node->next)
+        s += node->value;
+    return s;
+}
+
+/* ------------------------------------------------------------- an index in memory */
+
+OPAQUE static void in_memory(long n)
+{
+    volatile long i;
+    for (i = 0; i < n; i++)
+        a[i] = 1;
+}
+
+OPAQUE static void overwrites_itself(long n)
+{
+    long cell[8] = {0};
+    long *i = &cell[n & 1];
+    sink = (long)(uintptr_t)cell & 1;
+    while (*i < n) {
+        cell[(*i & 2) + 4] = *i; /* beside it */
+        cell[n & 1] += 1;        /* itself, under another name */
+    }
+    sink = cell[4];
+}
+
+OPAQUE static void bounds_in_memory(long *n)
+{
+    for (long i = 0; i < *n; i++)
+        n[i] -= i == 3; /* the first is the bound */
+}
+
+/* ------------------------------------------------------------- calls, nests */
+
+OPAQUE static void leaf(double *x)
+{
+    *x += 1;
+}
+
+OPAQUE static void calls(double *x, long n)
+{
+    for (long i = 0; i < n; i++) {
+        x[i] = 1;
+        if (i % 3 == 0)
+            leaf(x + i);
+        for (long j = 0; j < i % 4; j++) /* one to three iterations, or none */
+            x[j] += x[i];
+    }
+}
+
+OPAQUE static long recursive(double *x, long n)
+{
+    for (long i = 0; i < n; i++)
+        x[i] += n;
+    return n ? recursive(x + 1, n - 1) + recursive(x, n / 2) : 1;
+}
+
+OPAQUE static void copies(long n)
+{
+    struct {
+        char text[100];
+    } from = {{1}}, to[4];
+    for (long i = 0; i < n; i++) {
+        to[i & 3] = from;
+        from.text[i] = to[i & 3].text[i + 1];
+    }
+    sink = to[1].text[5];
+}
+
+OPAQUE static void jumps_into(long n, long start)
+{
+    long i = 0;
+    if (start)
+        goto middle;
+    for (; i < n; i++) {
+        a[i] = 1;
+    middle:
+        b[i] = 2;
+    }
+}
+
+/* ------------------------------------------------------------- signals and jumps */
+
+static sigjmp_buf place;
+static int counts_signals;
+
+static void handle(int number)
+{
+    (void)number;
+    counts_signals++;
+    gather(c, b, where, 40);
+    sink = (long)sum(b, 30);
+}
+
+static void leave(int number)
+{
+    (void)number;
+    siglongjmp(place, 1);
+}
+
+/* Handlers run at the same addresses each time: not behind a frame that the kernel aligns. */
+static void on_trap(void (*handler)(int))
+{
+    static char stack[1 << 16] __attribute__((aligned(4096)));
+    const stack_t other = {.ss_sp = stack, .ss_size = sizeof stack};
+    const struct sigaction action = {.sa_handler = handler, .sa_flags = SA_ONSTACK};
+
+    sigaltstack(&other, NULL);
+    sigaction(SIGTRAP, &action, NULL);
+}
+
+/* Signals come at the same place in both recordings: a trap, which is no call. */
+#if defined(__x86_64__)
+#    define TRAP() __asm__ volatile("int3")
+#elif defined(__aarch64__)
+#    define TRAP() __asm__ volatile("brk #0")
+#else
+#    define TRAP() (void)0
+#endif
+
+OPAQUE static void after_traps(long n)
+{
+    for (long i = 0; i < n; i++)
+        a[i] = 4;
+    TRAP();
+    for (long i = 0; i < n; i++)
+        a[where[i]] = 5;
+    TRAP();
+}
+
+int main(int argc, char **argv)
+{
+    const long seed = argc > 1 ? atol(argv[1]) : 1;
+    static struct node nodes[100];
+    long bound[12] = {12};
+
+    for (long i = 0; i < SIZE; i++) {
+        where[i] = (int)((i * 1103515245 + seed * 12345) % (SIZE / 2) & 2047);
+        a[i] = b[i] = (double)(i % 7);
+    }
+    for (long n = 0; n < 12; n++) {
+        sink = (long)(sum(a, n) + sum(b + n, 3 * n));
+        strided(c, a, n, 100, 1 + n);
+        strided(c, a, 100, n, -1 - n);
+        still(a + n, n, seed - 1);
+        still(a + 100, n, 3 - n);
+        stencil(c, a, n, 2 * n);
+        triangle(b, n);
+        wrap8((uint8_t)(250 - n), 20);
+        wrap16((uint16_t)(65530 + n), 1, 30);
+        wrap16((uint16_t)(7 * n), 21845, 15);
+        wrap32(UINT32_MAX - 5, 1 + (uint32_t)n, 20);
+        wrap_index(a, UINT32_MAX - 40, (unsigned)(2 * n));
+        below_zero(b, (unsigned)n);
+        sink = find(a, 10, (double)n);
+        a[n] = n & 1 ? 2000 : 0;
+        b[n] = n & 2 ? 2000 : 0;
+        a[11 - n] -= n & 4 ? 3000 : 0;
+        sink = search(a, b, 12);
+        a[n] = b[n] = a[11 - n] = 1;
+        memset(bytes, 'x', (size_t)(7 * n));
+        bytes[7 * n] = 0;
+        sink = (long)length(bytes);
+        gather(c, a, where + n, n * n);
+        scatter(a, where, 4 * n, 3.0 + (double)n);
+        guarded(c, where, 30 * n);
+        b[n] = n == 5 ? -1 : 1;
+        a[2 * n] = n == 7 ? -1 : 1;
+        sink = guarded_exits(where, 8 * n);
+        b[n] = a[2 * n] = 1;
+        sink = switches(where, 20 * n);
+        in_memory(n);
+        overwrites_itself(n + 5);
+        calls(a, n);
+        copies(n);
+        jumps_into(n + 1, n & 1);
+    }
+    bounds_in_memory(bound);
+    sink = recursive(b, 7);
+    gather(c, a, where, SIZE); /* more than a record holds */
+    guarded(c, where, SIZE / 2);
+    for (int i = 0; i < 100; i++)
+        nodes[(i * 37) % 100] = (struct node){i < 99 ? &nodes[(i + 1) * 37 % 100] : NULL, i};
+    sink = walk(nodes);
+    on_trap(handle);
+    after_traps(50);
+    on_trap(leave);
+    for (volatile int i = 0; i < 3; i++)
+        if (sigsetjmp(place, 1) == 0)
+            after_traps(20 + i);
+    printf("%d signals, sink %ld\n", counts_signals, sink);
+    return 0;
+}

@@ -1,0 +1,131 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Hoisting the recording of loops changes no access: programs that record in both ways, one
+# chosen at start, give the same trace and the same profile. All samples, and hoist.c, which
+# has a loop of every shape. Then what the two ways may not have in common: loops that are
+# left by a signal or still run when the program is killed.
+set -eu
+. "$PSNAP_SOURCE/tests/cli/capture_common.sh"
+
+# both NAME ARGUMENTS...: records ./NAME in both ways and compares
+both() {
+    local name=$1 way
+    shift
+    for way in 0 1; do
+        PSNAP_UNHOISTED=$way "$PSNAP" record --force -o $way.yaml --trace $way.pst -- \
+            "./$name" "$@" > out 2> err < /dev/null || fail "$name: exit status $?: $(cat err)"
+        sed "s/recorded: '[^']*'//" $way.yaml > $way.profile
+    done
+    diff 0.profile 1.profile > difference || fail "$name $*: $(head -20 difference)"
+    cmp <("$PSNAP" convert 0.pst -f csv -o - 2> 0.err) \
+        <("$PSNAP" convert 1.pst -f csv -o - 2> 1.err) > difference ||
+        fail "$name $*: $(cat difference 0.err 1.err)"
+    has 0.err " accesses from"
+}
+
+for flags in "-O2" "-O0" "-O1 -g" "-O3 -march=native" "-Os" "-O2 -fno-strict-aliasing -fwrapv" \
+    "-O2 --psnap-stage=vectorizer-start" "-O2 -fno-unroll-loops -fno-vectorize"; do
+    PSNAP_HOIST=switch "$PSNAP" cc $flags -o hoist "$PSNAP_SOURCE/tests/cli/hoist.c"
+    both hoist 1
+    PSNAP_HOIST=off "$PSNAP" cc $flags -o plain "$PSNAP_SOURCE/tests/cli/hoist.c"
+    ./hoist 1 > hoist.out
+    ./plain 1 > plain.out
+    cmp hoist.out plain.out || fail "$flags: the program does something else"
+done
+both hoist 5
+
+# ------------------------------------------------------------- all samples, at the tests' sizes
+
+grep -v -e '^#' -e '^ *$' "$PSNAP_SOURCE/samples/samples.list" > samples
+while read -r name file arguments; do
+    language=cc
+    case $file in *.cpp) language=c++ ;; esac
+    PSNAP_HOIST=switch "$PSNAP" $language -O2 -o "$name" "$PSNAP_SOURCE/samples/$file" -lm -pthread
+    [ "$name" = threads ] || both "$name" ${arguments%%|*}
+done < samples
+
+# ------------------------------------------------------------- faults in the middle of a loop
+
+# A loop touches a page that it may not; the handler runs loops of its own and opens the page, or
+# leaves with siglongjmp, or is killed. What it does comes before or behind the loop's accesses.
+cat > fault.c << 'END'
+#define _GNU_SOURCE
+#include <setjmp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+static char *page;
+static long other[5000];
+static int index_of[5000];
+static sigjmp_buf place;
+static char way;
+
+__attribute__((noinline)) static void rows(long *x, const int *index, long n)
+{
+    for (long i = 0; i < n; i++)
+        x[index[i]] += 1;
+}
+
+__attribute__((noinline)) static void affine(long *x, long n)
+{
+    for (volatile long *p = x; p < x + n; p++)
+        *p += 1;
+}
+
+static void handle(int number)
+{
+    if (way == 'k')
+        raise(SIGKILL);
+    if (way == 'l')
+        siglongjmp(place, number);
+    mprotect(page, 4096, PROT_READ | PROT_WRITE);
+    rows(other, index_of, 3000);
+    affine(other, 100);
+}
+
+int main(int argc, char **argv)
+{
+    static char stack[1 << 16] __attribute__((aligned(4096)));
+    const stack_t alternative = {.ss_sp = stack, .ss_size = sizeof stack};
+    const struct sigaction action = {.sa_handler = handle, .sa_flags = SA_ONSTACK};
+    way = argv[argc - 1][0];
+    for (int i = 0; i < 5000; i++)
+        index_of[i] = i * 7 % 900;
+    page = mmap(NULL, 3 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    page += 4096;
+    sigaltstack(&alternative, NULL);
+    sigaction(SIGSEGV, &action, NULL);
+    for (int i = 0; i < 2; i++) {
+        mprotect(page, 4096, PROT_NONE);
+        if (sigsetjmp(place, 1) == 0) {
+            if (i)
+                affine((long *)(page - 4096), 1500);
+            else
+                rows((long *)(page - 4096), index_of, 4000);
+        }
+    }
+    mprotect(page, 4096, PROT_READ | PROT_WRITE);
+    affine((long *)page, 10);
+    puts("done");
+    return 0;
+}
+END
+PSNAP_HOIST=switch "$PSNAP" cc -O2 -o fault fault.c
+for way in 0 1; do
+    PSNAP_UNHOISTED=$way "$PSNAP" record --force -o $way.yaml --trace $way.pst -- ./fault open > out 2> err ||
+        fail "fault: $(cat err)"
+    [ ! -s err ] || fail "fault: $(cat err)"
+    "$PSNAP" convert $way.pst -f csv -o - 2> err | grep -v ^0x4008 | sort > $way.csv # no argv
+done
+cmp 0.csv 1.csv > difference || fail "fault: $(cat difference)"
+
+# What was lost is said, what came before and behind is there.
+"$PSNAP" cc -O2 -o fault fault.c
+[ "$(status "$PSNAP" record --force -o p.yaml -- ./fault leave)" = 0 ] || fail "leave: $(cat err)"
+has err "2 executions of loops that a signal cut off"
+has p.yaml "main:"
+[ "$(status "$PSNAP" record --force -o p.yaml -- ./fault kill)" = 137 ] || fail "kill: $(cat err)"
+has err "1 execution of loops that a signal cut off"
+"$PSNAP" check p.yaml > out || fail "kill: $(cat out)"
