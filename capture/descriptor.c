@@ -58,8 +58,7 @@ enum psnap_status psnap_descriptor_open(struct psnap_decoder *decoder,
     struct psnap_capture_hoist *hoist = &decoder->tables.hoists[end->hoist - 1];
     uint64_t words = hoist->has_rows ? at[2] : hoist->words;
 
-    if (words < hoist->words || words > (uint64_t)(decoder->end - at) ||
-        (hoist->has_rows && at[1] > words))
+    if (words < hoist->words || words > (uint64_t)(decoder->end - at))
         return corrupt(error, "it is longer than there is room");
     decoder->hoisted = (struct psnap_hoisted){
         .hoist = hoist,

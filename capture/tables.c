@@ -402,8 +402,12 @@ static enum psnap_status check_rows(const struct view *view, struct psnap_error 
             piece->words > PSNAP_RECORD_WORDS_MAX || piece->hoist > header->hoists ||
             piece->guard > PSNAP_HOIST_GUARDS_MAX)
             return corrupt(error, "a piece without references");
-        if (piece->hoist)
-            words = view->hoists[piece->hoist - 1].words;
+        if (piece->hoist) {
+            const struct psnap_table_hoist *hoist = &view->hoists[piece->hoist - 1];
+            words = hoist->words;
+            if (piece->last != PSNAP_NONE && piece->last > hoist->pieces)
+                return corrupt(error, "an end behind the loop");
+        }
         for (uint32_t k = piece->first_ref; k < piece->first_ref + piece->refs; k++)
             words += psnap_ref_words(view->refs[k].op, view->refs[k].lanes);
         if (words != piece->words)

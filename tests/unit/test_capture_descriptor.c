@@ -1,0 +1,445 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Records of hoisted loops against an expansion that does one access at a time:
+ * random loops (guards, affine references with constant and recorded steps,
+ * irregular ones), random records of them, with gaps, open records and ordinary
+ * pieces in between, decoded with blocks of many capacities, with and without
+ * runs; accesses, executions and lost loops are compared. Then with words
+ * changed, in the ring and in the table: an error or a stream, and an end.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "capture/collector.h"
+#include "formats/base/layout.h"
+#include "formats/base/rng.h"
+
+#define IMAGE UINT64_C(0x555555554000)
+#define PIECES (IMAGE + 0x1000)
+#define HEAP UINT64_C(0x555570000000)
+#define IMAGE_BYTES (UINT64_C(1) << 26)
+
+enum {
+    HOISTS = 6,
+    PARTS_MAX = 5, /* pieces of a loop */
+    ENDS = 3,
+    PIECES_MAX = HOISTS * (PARTS_MAX + ENDS),
+    REFS_MAX = 100,
+    TABLE_WORDS = 4096,
+    RING_WORDS = 16000,
+    ACCESSES_MAX = 200000
+};
+
+struct module {
+    struct psnap_table_block blocks[1 + PIECES_MAX]; /* one for each piece; the first enters all */
+    struct psnap_table_ref refs[REFS_MAX];
+    struct psnap_table_move moves[REFS_MAX];
+    struct psnap_table_piece pieces[PIECES_MAX];
+    struct psnap_table_hoist hoists[HOISTS];
+    uint32_t ref_count, piece_count, first_end[HOISTS], last[HOISTS];
+    uint32_t table[TABLE_WORDS];
+    size_t table_words;
+    uint64_t ring[RING_WORDS];
+    size_t ring_words;
+    uint64_t executions[1 + PIECES_MAX], ended;
+    struct psnap_access expected[ACCESSES_MAX];
+    size_t expected_count;
+};
+
+static uint64_t below(struct psnap_rng *rng, uint64_t n)
+{
+    return psnap_rng_below(rng, n);
+}
+
+/* Some are the same as others', some recorded with the loop, some irregular. */
+static void make_move(struct module *module, struct psnap_table_hoist *hoist, struct psnap_rng *rng)
+{
+    static const int64_t steps[] = {0, 8, 8, -8, 64, 1, -4096};
+    struct psnap_table_move *move = &module->moves[module->ref_count];
+    const struct psnap_table_move *before = move - 1; /* of the same loop, if it has a base */
+    const bool shares = module->ref_count > hoist->first_move && before->base && below(rng, 2);
+    const int64_t offset = (int64_t)below(rng, 1000) - 500, step = steps[below(rng, 7)];
+
+    *move = (struct psnap_table_move){0};
+    if (hoist->rows && below(rng, 2))
+        return;
+    move->base = shares ? before->base : hoist->words++;
+    move->step = below(rng, 4) ? 0 : hoist->words++;
+    move->offset_low = (uint32_t)offset;
+    move->offset_high = (uint32_t)((uint64_t)offset >> 32);
+    move->step_low = (uint32_t)step;
+    move->step_high = (uint32_t)((uint64_t)step >> 32);
+}
+
+static void make_hoist(struct module *module, uint32_t index, struct psnap_rng *rng)
+{
+    static const uint32_t sizes[] = {1, 2, 4, 8, 16, 32, 64};
+    struct psnap_table_hoist *hoist = &module->hoists[index];
+    const bool rows = index % 3 != 0;
+
+    *hoist = (struct psnap_table_hoist){
+        .first_piece = module->piece_count,
+        .pieces = 1 + (uint32_t)below(rng, PARTS_MAX),
+        .first_move = module->ref_count,
+        .words = rows ? PSNAP_HOIST_ROWS_WORDS : PSNAP_HOIST_HEADER_WORDS,
+        .rows = rows,
+    };
+    for (uint32_t i = 0; i < hoist->pieces; i++) {
+        struct psnap_table_piece *piece = &module->pieces[module->piece_count];
+        *piece = (struct psnap_table_piece){
+            .first_ref = module->ref_count,
+            .refs = (uint32_t)below(rng, 4),
+            .block = below(rng, 4) ? 1 + module->piece_count : PSNAP_NONE,
+            .guard = index % 3 == 2 && below(rng, 2) ? ++hoist->guards : 0,
+        };
+        module->piece_count++;
+        piece->words = 1 + piece->refs;
+        for (uint32_t k = 0; k < piece->refs; k++, module->ref_count++) {
+            module->refs[module->ref_count] =
+                (struct psnap_table_ref){.op = PSNAP_REF_PLAIN,
+                                         .kind = (uint32_t)below(rng, 3),
+                                         .size = sizes[below(rng, 7)],
+                                         .lanes = 1};
+            make_move(module, hoist, rng);
+        }
+    }
+    module->first_end[index] = module->piece_count;
+    module->last[index] = 1 + (uint32_t)below(rng, hoist->pieces);
+    for (int i = 0; i < ENDS; i++)
+        module->pieces[module->piece_count++] = (struct psnap_table_piece){
+            .words = hoist->words,
+            .block = PSNAP_NONE,
+            .hoist = index + 1,
+            .last = i == 0   ? 0
+                    : i == 1 ? module->last[index]
+                             : PSNAP_NONE,
+        };
+}
+
+static void put_rows(struct module *module, const void *rows, size_t bytes)
+{
+    memcpy(module->table + module->table_words, rows, bytes);
+    module->table_words += bytes / sizeof *module->table;
+    assert_true(module->table_words < TABLE_WORDS);
+}
+
+static void make_table(struct module *module)
+{
+    static const char strings[8] = "\0main";
+    const struct psnap_table_loop loop = {.id = 1, .src_id = 1, .parent = PSNAP_NONE};
+    const struct psnap_table_header header = {
+        .magic = PSNAP_CAPTURE_MAGIC,
+        .abi = PSNAP_CAPTURE_ABI,
+        .loops = 1,
+        .blocks = 1 + PIECES_MAX,
+        .refs = module->ref_count,
+        .pieces = module->piece_count,
+        .hoists = HOISTS,
+        .moves = module->ref_count,
+        .string_bytes = sizeof strings,
+    };
+
+    module->table_words = 0;
+    put_rows(module, &header, sizeof header);
+    put_rows(module, &loop, sizeof loop);
+    put_rows(module, module->blocks, sizeof module->blocks);
+    put_rows(module, module->refs, module->ref_count * sizeof *module->refs);
+    put_rows(module, module->pieces, module->piece_count * sizeof *module->pieces);
+    put_rows(module, module->hoists, sizeof module->hoists);
+    put_rows(module, module->moves, module->ref_count * sizeof *module->moves);
+    put_rows(module, strings, sizeof strings);
+}
+
+/* ------------------------------------------------------------- records and what they mean */
+
+static void expect(struct module *module, uint64_t address, uint32_t ref)
+{
+    const struct psnap_place image = {PSNAP_GROUP_IMAGE, 0, (int64_t)(address - IMAGE)};
+    const struct psnap_place heap = {PSNAP_GROUP_HEAP, 0, (int64_t)(address - HEAP)};
+
+    assert_true(module->expected_count < ACCESSES_MAX);
+    module->expected[module->expected_count++] = (struct psnap_access){
+        .address = psnap_layout_join(address >= HEAP ? heap : image),
+        .ref = ref,
+        .size = (uint8_t)module->refs[ref].size,
+        .kind = (uint8_t)module->refs[ref].kind,
+        .thread = 3,
+    };
+}
+
+static uint64_t some_address(struct psnap_rng *rng)
+{
+    const uint64_t offset = IMAGE_BYTES / 4 + below(rng, IMAGE_BYTES / 4);
+    return (below(rng, 8) ? IMAGE : HEAP) + offset;
+}
+
+/* One iteration: what it touches is expected, its row is at `row`. Returns the words of that. */
+static size_t put_iteration(struct module *module, const struct psnap_table_hoist *hoist,
+                            const uint64_t *record, uint64_t *row, uint64_t i, uint32_t pieces,
+                            uint64_t mask, struct psnap_rng *rng)
+{
+    size_t words = 0;
+
+    if (hoist->guards)
+        row[words++] = mask;
+    for (uint32_t p = hoist->first_piece; p < hoist->first_piece + pieces; p++) {
+        const struct psnap_table_piece *piece = &module->pieces[p];
+        if (piece->guard && !(mask >> (piece->guard - 1) & 1))
+            continue;
+        if (piece->block != PSNAP_NONE)
+            module->executions[piece->block]++;
+        for (uint32_t ref = piece->first_ref; ref < piece->first_ref + piece->refs; ref++) {
+            const struct psnap_table_move *move = &module->moves[ref];
+            const uint64_t offset = move->offset_low | (uint64_t)move->offset_high << 32;
+            uint64_t step = move->step_low | (uint64_t)move->step_high << 32, address;
+            if (move->step)
+                step = record[move->step];
+            if (move->base)
+                address = record[move->base] + offset + i * step;
+            else
+                address = row[words++] = some_address(rng);
+            expect(module, address, ref);
+        }
+    }
+    return words;
+}
+
+/* The words are addresses, or, where a move says so, steps. */
+static void put_words(const struct module *module, const struct psnap_table_hoist *hoist,
+                      uint64_t *record, struct psnap_rng *rng)
+{
+    for (uint32_t i = hoist->rows ? 4 : 2; i < hoist->words; i++)
+        record[i] = some_address(rng);
+    for (uint32_t p = hoist->first_piece; p < hoist->first_piece + hoist->pieces; p++)
+        for (uint32_t i = 0; i < module->pieces[p].refs; i++) {
+            const struct psnap_table_move *move = &module->moves[module->pieces[p].first_ref + i];
+            if (move->step)
+                record[move->step] = below(rng, 3) * 8 - 8;
+        }
+}
+
+static void put_hoist(struct module *module, uint32_t index, struct psnap_rng *rng)
+{
+    const struct psnap_table_hoist *hoist = &module->hoists[index];
+    const uint64_t end = below(rng, ENDS), choice = below(rng, 3);
+    const uint64_t most = choice == 0 ? 4 : choice == 1 ? 40 : hoist->rows ? 25 : 300;
+    const uint64_t count = below(rng, most);
+    uint64_t *record = module->ring + module->ring_words, *row = record + hoist->words;
+    const uint64_t begun = hoist->rows && below(rng, 2) ? 1000 : 0;
+    uint64_t mask = psnap_rng_next(rng);
+
+    if (!hoist->rows && end == 2)
+        return;
+    record[0] = PIECES + module->first_end[index] + end;
+    record[1] = count;
+    put_words(module, hoist, record, rng);
+    for (uint64_t i = 0; i < count; i++) {
+        row += put_iteration(module, hoist, record, row, begun + i, hoist->pieces, mask, rng);
+        mask = below(rng, 8) ? mask : psnap_rng_next(rng);
+    }
+    if (end == 1)
+        row += put_iteration(module, hoist, record, row, begun + count, module->last[index], mask,
+                             rng);
+    if (hoist->rows) {
+        record[2] = (uint64_t)(row - record);
+        record[3] = begun;
+    }
+    module->ended += end != 2;
+    module->ring_words += (size_t)(row - record);
+    assert_true(module->ring_words < RING_WORDS);
+}
+
+static void make_module(struct module *module, uint64_t seed)
+{
+    struct psnap_rng rng;
+
+    psnap_rng_init(&rng, seed);
+    memset(module, 0, sizeof *module);
+    for (uint32_t i = 0; i < HOISTS; i++)
+        make_hoist(module, i, &rng);
+    make_table(module);
+    while (module->ring_words < RING_WORDS - 2000) {
+        uint64_t *at = module->ring + module->ring_words, words = 1 + below(&rng, 20);
+        if (below(&rng, 5) == 0) {
+            *at = below(&rng, 2) ? PSNAP_GAP + words : -words;
+            module->ring_words += words;
+        } else
+            put_hoist(module, (uint32_t)below(&rng, HOISTS), &rng);
+    }
+}
+
+/* ------------------------------------------------------------- decoding it */
+
+static enum psnap_status open_decoder(struct psnap_decoder *decoder, const struct module *module,
+                                      struct psnap_error *error)
+{
+    static uint64_t words[TABLE_WORDS];
+    const size_t bytes = module->table_words * sizeof *module->table;
+    const uint64_t start[] = {PSNAP_EVENT_HEAP, HEAP, PSNAP_EVENT_IMAGE, IMAGE, IMAGE + IMAGE_BYTES,
+                              PSNAP_EVENT_DATA, bytes};
+    const uint64_t end[] = {PSNAP_EVENT_MODULE, PIECES, 0, module->piece_count, 0};
+    size_t count = sizeof start / 8 + (bytes + 7) / 8;
+
+    *decoder = (struct psnap_decoder){.thread = 3, .passes_over = true};
+    psnap_rebase_init(&decoder->rebase);
+    decoder->program = psnap_program_new();
+    assert_non_null(decoder->program);
+    psnap_capture_tables_init(&decoder->tables, decoder->program);
+    decoder->at = module->ring;
+    decoder->end = module->ring + module->ring_words;
+    memcpy(words, start, sizeof start);
+    memcpy(words + sizeof start / 8, module->table, bytes);
+    memcpy(words + count, end, sizeof end);
+    count += sizeof end / 8;
+    for (size_t at = 0; at < count;) {
+        const uint64_t length = psnap_decode_control(decoder, words + at, words + count, error);
+        if (!length)
+            return error->code;
+        at += length;
+    }
+    return PSNAP_OK;
+}
+
+static void close_decoder(struct psnap_decoder *decoder)
+{
+    psnap_capture_tables_release(&decoder->tables);
+    psnap_rebase_release(&decoder->rebase);
+    psnap_program_free(decoder->program);
+}
+
+static uint64_t runs_seen, columns_seen;
+
+/* The next accesses, compared with what is expected if that is not NULL; false at the end. */
+static bool take(struct psnap_decoder *decoder, const struct module *expected, size_t *seen,
+                 size_t capacity, bool with_runs)
+{
+    static struct psnap_access block[4096];
+    struct psnap_error error = {0};
+    struct psnap_run run = {0};
+    const ssize_t n = psnap_decode(decoder, block, capacity, with_runs ? &run : NULL, &error);
+
+    if (n < 0) {
+        assert_true(error.message[0]);
+        if (expected)
+            fail_msg("%s", error.message);
+        return false;
+    }
+    assert_true((size_t)n <= capacity);
+    if (expected) {
+        assert_true(*seen + (size_t)n + run.count * run.width <= expected->expected_count);
+        assert_memory_equal(block, expected->expected + *seen, (size_t)n * sizeof *block);
+        *seen += (size_t)n;
+        runs_seen += run.count > 0;
+        columns_seen += run.count > 0 && run.columns;
+        for (uint64_t i = 0; i < run.count; i++)
+            for (size_t k = 0; k < run.width; k++) {
+                struct psnap_access access = run.first[k];
+                access.address = psnap_run_address(&run, i, k);
+                assert_memory_equal(&access, expected->expected + (*seen)++, sizeof access);
+                assert_true(!run.columns || !run.columns[k].words ||
+                            (access.address >= run.columns[k].low &&
+                             access.address <= run.columns[k].high));
+            }
+    } else
+        *seen += (size_t)n;
+    return !psnap_decoder_is_done(decoder);
+}
+
+static void test_expansion(void **state)
+{
+    static const size_t capacities[] = {1, 2, 3, 7, 64, 4096};
+    struct module *module = calloc(1, sizeof *module);
+
+    (void)state;
+    assert_non_null(module);
+    for (uint64_t seed = 0; seed < 60; seed++) {
+        make_module(module, seed);
+        for (unsigned way = 0; way < 2 * sizeof capacities / sizeof *capacities; way++) {
+            struct psnap_decoder decoder;
+            struct psnap_error error = {0};
+            size_t seen = 0;
+            uint64_t completed = 0;
+            assert_int_equal(open_decoder(&decoder, module, &error), PSNAP_OK);
+            while (take(&decoder, module, &seen, capacities[way / 2], way % 2))
+                ;
+            assert_int_equal(seen, module->expected_count);
+            for (uint32_t i = 0; i < PIECES_MAX; i++)
+                assert_int_equal(decoder.program->blocks[i].executions, module->executions[i]);
+            for (uint32_t i = 0; i < HOISTS; i++)
+                completed += decoder.tables.hoists[i].completed;
+            assert_int_equal(completed, module->ended);
+            close_decoder(&decoder);
+        }
+    }
+    assert_true(runs_seen > 1000 && columns_seen > 1000);
+    free(module);
+}
+
+static uint64_t odd_word(struct psnap_rng *rng, uint64_t word)
+{
+    switch (below(rng, 4)) {
+    case 0:
+        return word ^ UINT64_C(1) << below(rng, 64);
+    case 1:
+        return below(rng, 1000);
+    case 2:
+        return UINT64_MAX >> below(rng, 64);
+    default:
+        return psnap_rng_next(rng);
+    }
+}
+
+static void test_corrupt(void **state)
+{
+    struct module *module = calloc(1, sizeof *module);
+    unsigned refused = 0, accepted = 0, failed = 0;
+    struct psnap_rng rng;
+
+    (void)state;
+    assert_non_null(module);
+    psnap_rng_init(&rng, 1);
+    for (uint64_t seed = 0; seed < 4000; seed++) {
+        struct psnap_decoder decoder;
+        struct psnap_error error = {0};
+        size_t seen = 0;
+        if (seed % 10 == 0)
+            make_module(module, seed);
+        for (uint64_t i = below(&rng, 3); i > 0; i--) {
+            const size_t at = below(&rng, module->table_words);
+            module->table[at] = (uint32_t)odd_word(&rng, module->table[at]);
+        }
+        for (uint64_t i = below(&rng, 4); i > 0; i--) {
+            const size_t at = below(&rng, module->ring_words);
+            module->ring[at] = odd_word(&rng, module->ring[at]);
+        }
+        if (open_decoder(&decoder, module, &error)) {
+            assert_true(error.message[0]);
+            refused++;
+            make_table(module);
+        } else {
+            while (seen < ACCESSES_MAX &&
+                   take(&decoder, NULL, &seen, 1 + below(&rng, 200), seed % 2))
+                ;
+            accepted += decoder.at == decoder.end;
+            failed += decoder.at != decoder.end;
+        }
+        close_decoder(&decoder);
+    }
+    assert_true(refused > 200 && accepted > 200 && failed > 200); /* all have been tried */
+    free(module);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_expansion),
+        cmocka_unit_test(test_corrupt),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
