@@ -43,6 +43,7 @@ struct psnap_decoder {
     struct psnap_expansion expansion;
     struct psnap_hoisted hoisted;
     uint16_t thread;
+    uint64_t passed_over; /* open records, of pieces or of batches of loops */
     /* Of the chunk being decoded: */
     const uint64_t *at, *end;
     bool is_last_part; /* its thread had not left it behind when the program ended */
@@ -84,7 +85,8 @@ enum psnap_status psnap_descriptor_open(struct psnap_decoder *decoder,
 /* Delivers it, as psnap_decode does; all of it once decoder->hoisted.hoist is NULL. */
 ssize_t psnap_descriptor_next(struct psnap_decoder *decoder, struct psnap_access *block,
                               size_t capacity, struct psnap_run *run, struct psnap_error *error);
-/* Hoisted loops that were entered and of whose end nothing has been read. */
+/* Hoisted loops that were entered and of whose end nothing has been read, or records that were
+ * passed over, whichever are more: where both were lost they cannot be told apart. */
 uint64_t psnap_descriptor_lost(const struct psnap_decoder *decoder);
 
 /* Learns the range of an address that the reference has not seen last; false: out of memory. */

@@ -423,6 +423,7 @@ static bool pass_over(struct psnap_decoder *decoder)
     if (psnap_decoder_is_open(*decoder->at) && words <= left) {
         decoder->is_stuck = !decoder->passes_over;
         decoder->at += decoder->is_stuck ? 0 : words;
+        decoder->passed_over += !decoder->is_stuck;
     } else if (decoder->is_last_part)
         decoder->at = decoder->end;
     else

@@ -22,7 +22,12 @@ static enum psnap_status corrupt(struct psnap_error *error, const char *what)
                            "the program's ring holds a loop that cannot be: %s", what);
 }
 
-/* The mask of guarded pieces: bit 0 is for those that have no guard. */
+static enum psnap_status no_memory(struct psnap_error *error)
+{
+    return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for the program's mappings");
+}
+
+/* Bit n is that of the pieces whose guard is n + 1. */
 static inline uint64_t mask_of(const struct psnap_capture_hoist *hoist, const uint64_t *row)
 {
     return hoist->guards ? row[0] : 0;
@@ -184,37 +189,77 @@ static bool make_run(struct psnap_decoder *decoder, const struct psnap_hoisted *
     return true;
 }
 
-/* The rest of one iteration, as far as the block has room; negative when out of memory. */
-static ssize_t put_iteration(struct psnap_decoder *decoder, struct psnap_hoisted *open,
-                             struct psnap_access *block, size_t capacity)
+/* The address of an affine reference or the next in the row, made canonical in `access`. */
+static inline bool put_access(struct psnap_decoder *decoder, const uint64_t *record, uint64_t i,
+                              const struct psnap_capture_move *move, const uint64_t **word,
+                              uint32_t index, struct psnap_access *access)
 {
-    const struct psnap_capture_tables *tables = &decoder->tables;
+    struct psnap_capture_ref *ref = &decoder->tables.refs[index];
+    uint64_t address;
+
+    if (move->base) {
+        const uint64_t step = move->step ? record[move->step] : (uint64_t)move->stride;
+        address = record[move->base] + (uint64_t)move->offset + i * step;
+    } else
+        address = *(*word)++;
+    if (__builtin_expect(address - ref->low >= ref->span, 0) &&
+        !psnap_decoder_refresh(decoder, ref, address))
+        return false;
+    *access = (struct psnap_access){
+        .address = address + ref->delta,
+        .ref = index,
+        .size = ref->size,
+        .kind = ref->kind,
+        .thread = decoder->thread,
+    };
+    return true;
+}
+
+/* `times` iterations from the start of one, for which the block has room; false: no memory. */
+static bool put_iterations(struct psnap_decoder *decoder, const struct psnap_hoisted *open,
+                           uint64_t times, struct psnap_access *block)
+{
+    const struct psnap_capture_hoist *hoist = open->hoist;
+    const struct psnap_capture_piece *first = &decoder->tables.pieces[hoist->first_piece];
+    const struct psnap_capture_move *moves = &decoder->tables.moves[hoist->first_move];
+    const uint64_t *record = open->record, mask = open->mask;
+    const uint64_t begun = open->begun + open->iteration;
+
+    for (uint64_t i = begun; i < begun + times; i++) {
+        const uint64_t *word = open->word + (i - begun) * open->pitch;
+        const struct psnap_capture_move *move = moves;
+        for (uint32_t p = 0; p < open->pieces; p++) {
+            const uint32_t index = first[p].first_ref, refs = first[p].refs;
+            if (is_executed(&first[p], mask))
+                for (uint32_t r = 0; r < refs; r++, block++)
+                    if (!put_access(decoder, record, i, move + r, &word, index + r, block))
+                        return false;
+            move += refs;
+        }
+    }
+    return true;
+}
+
+/* The rest of one iteration, as far as the block has room; negative when out of memory. */
+static ssize_t put_rest(struct psnap_decoder *decoder, struct psnap_hoisted *open,
+                        struct psnap_access *block, size_t capacity)
+{
     const struct psnap_capture_hoist *hoist = open->hoist;
     size_t n = 0;
 
     for (; open->piece < open->pieces; open->piece++, open->ref = 0) {
-        const struct psnap_capture_piece *piece = &tables->pieces[hoist->first_piece + open->piece];
+        const struct psnap_capture_piece *piece =
+            &decoder->tables.pieces[hoist->first_piece + open->piece];
         if (!is_executed(piece, open->mask))
             continue;
         for (; open->ref < piece->refs; open->ref++) {
-            uint32_t index = piece->first_ref + open->ref;
-            struct psnap_capture_ref *ref = &tables->refs[index];
-            const struct psnap_capture_move *move =
-                &tables->moves[hoist->first_move + index - hoist->first_ref];
-            uint64_t address;
+            const uint32_t index = piece->first_ref + open->ref;
             if (n == capacity)
                 return (ssize_t)n;
-            address = move->base ? address_of(open, move) : *open->word++;
-            if (__builtin_expect(address - ref->low >= ref->span, 0) &&
-                !psnap_decoder_refresh(decoder, ref, address))
+            if (!put_access(decoder, open->record, open->begun + open->iteration,
+                            &decoder->tables.moves[hoist->first_move + index - hoist->first_ref],
+                            &open->word, index, &block[n++]))
                 return -1;
-            block[n++] = (struct psnap_access){
-                .address = address + ref->delta,
-                .ref = index,
-                .size = ref->size,
-                .kind = ref->kind,
-                .thread = decoder->thread,
-            };
         }
     }
     return (ssize_t)n;
@@ -253,10 +298,18 @@ ssize_t psnap_descriptor_next(struct psnap_decoder *decoder, struct psnap_access
             }
             advance(open, 0);
         }
-        more = put_iteration(decoder, open, block + n, capacity - n);
+        if (!open->piece && !open->ref && capacity - n >= open->refs) {
+            const uint64_t room = (capacity - n) / open->refs;
+            const uint64_t times = open->alike < room ? open->alike : room;
+            if (!put_iterations(decoder, open, times, block + n))
+                return no_memory(error);
+            n += (size_t)times * open->refs;
+            advance(open, times);
+            continue;
+        }
+        more = put_rest(decoder, open, block + n, capacity - n);
         if (more < 0)
-            return psnap_error_set(error, PSNAP_ERROR_MEMORY,
-                                   "out of memory for the program's mappings");
+            return no_memory(error);
         n += (size_t)more;
         if (open->piece < open->pieces)
             return (ssize_t)n; /* the block is full */
@@ -277,5 +330,5 @@ uint64_t psnap_descriptor_lost(const struct psnap_decoder *decoder)
         if (begun > tables->hoists[i].completed)
             lost += begun - tables->hoists[i].completed;
     }
-    return lost;
+    return lost > decoder->passed_over ? lost : decoder->passed_over;
 }

@@ -196,24 +196,32 @@ void ModulePlan::publish(IRBuilder<> &builder, Value *record, uint32_t index)
     store->setAtomic(AtomicOrdering::Release);
 }
 
-void ModulePlan::emitPiece(Piece &piece)
+/* What a record holds, once there is room for it. */
+void ModulePlan::fillPiece(const Piece &piece, Value *record)
 {
-    bool empty = piece.accesses.empty();
-    Value *keep = piece.is_hoisted ? wanted(piece.first, false) : nullptr;
-    Value *at = emitRoom(piece.first, piece.words, keep);
-    IRBuilder<> body(piece.first);
     uint32_t next_word = 1;
 
-    if (!empty)
-        body.CreateAlignedStore(ConstantInt::getSigned(word, -(int64_t)piece.words), at, Align(8));
     for (const Access &access : piece.accesses) {
-        emitAddresses(access, at, next_word);
+        emitAddresses(access, record, next_word);
         next_word += accessWords(access);
     }
-    IRBuilder<> end(empty                ? piece.first
-                    : piece.ends_in_call ? piece.last
-                                         : piece.last->getNextNode());
-    publish(end, at, piece.index);
+    IRBuilder<> end(piece.accesses.empty() ? piece.first
+                    : piece.ends_in_call   ? piece.last
+                                           : piece.last->getNextNode());
+    publish(end, record, piece.index);
+}
+
+void ModulePlan::emitPiece(Piece &piece)
+{
+    bool in_batch = piece.is_hoisted || piece.batch != NONE;
+    Value *record =
+        emitRoom(piece.first, piece.words, in_batch ? wanted(piece.first, false) : nullptr);
+    IRBuilder<> body(piece.first);
+
+    if (!piece.accesses.empty())
+        body.CreateAlignedStore(ConstantInt::getSigned(word, -(int64_t)piece.words), record,
+                                Align(8));
+    fillPiece(piece, record);
 }
 
 void ModulePlan::emitAllocation(const Allocation &allocation, uint32_t site)
@@ -250,11 +258,11 @@ void ModulePlan::emit(FunctionPlan &plan)
         if (auto *call = dyn_cast<CallBase>(user))
             call->removeFnAttr(Attribute::Memory);
     for (Piece &piece : plan.pieces)
-        if (!piece.is_hoisted || switching)
+        if (switching || (!piece.is_hoisted && piece.batch == NONE))
             emitPiece(piece);
     for (auto &allocation : plan.allocations)
         emitAllocation(allocation.first, allocation.second);
-    emitHoists(plan); /* last: behind the pieces of the blocks before the loops */
+    emitBatches(plan); /* last: behind the pieces of the blocks before the loops */
 }
 
 GlobalVariable *ModulePlan::constant(Constant *value, const char *name)

@@ -1,47 +1,30 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Innermost loops are recorded as a whole (capture_abi.h says what a record
- * looks like). For an address that scalar evolution knows as {base,+,step} of the
- * loop, with a step that does not change in it, or as invariant, only base and
- * step are recorded, once; so much is exact, for evolution is modulo 2^64 as
- * addresses are. What an index of fewer bits makes when it wraps around is no such
- * address. The others, loaded or computed otherwise, go into rows, a row for
- * each iteration.
+ * Which loops are recorded as a whole (batch.cpp has the code that does it,
+ * capture_abi.h what a record looks like). For an address that scalar evolution
+ * knows as {base,+,step} of an innermost loop, with a step that does not change in it,
+ * or as invariant, only base and step are recorded, once; so much is exact,
+ * for evolution is modulo 2^64 as addresses are. What an index of fewer bits makes when
+ * it wraps around is no such address. The others, loaded or computed otherwise,
+ * go into rows, a row for each iteration, as does which guarded pieces it executed.
  *
- * A loop without rows costs a counter of its iterations; its one record is
- * written behind it, on the way out. Rows are stored in a record of the greatest
- * length, which is closed when it is full or the loop ends; what it did not need
- * goes back to the ring:
- *
- *     before:     record = room, row = behind its fixed part, begun = iterations = 0
- *     iteration:  if (row is beyond the last that fits) { close; as before; begun = iterations }
- *                 next = row + 1, mask = 0
- *                 (at an access: *next++ = address; in a guarded piece: mask |= its bit)
- *                 *row = mask, row = next, iterations++
- *     close:      fill in the fixed part; *row = gap, record's header = end (release);
- *                 compare_and_swap(&ring->cursor, record + all, row)
- *
- * If a signal handler has appended its records by then the gap stays. (One that
- * comes between the last two steps and fills the whole ring to the same place
- * would lose its own.) An exit in mid-iteration has a partial row, and
- * an end that says how far it came: blocks are in an order that all iterations
- * follow, so that is a number of pieces. Variables of this code are
- * made as memory and promoted to registers.
+ * An exit in mid-iteration has a partial row, and an end that says how far the
+ * iteration came: blocks are in an order that all iterations follow, so that is
+ * a number of pieces.
  *
  * Not hoisted: loops in which a piece ends (calls), with accesses that are not
- * plain (masked, gathered, copied, over 64 bytes), whose blocks have no order (goto into
- * the middle), without exit or with more than EXITS_MAX.
+ * plain (masked, gathered, copied, over 64 bytes), whose blocks have no order
+ * (goto into the middle), without exit or with more than EXITS_MAX. Loops
+ * without calls that are not innermost, or cannot be hoisted, are batches.
  */
 #include "plan.h"
 
 #include "llvm/Analysis/AssumptionCache.h"
 #include "llvm/Analysis/LoopIterator.h"
 #include "llvm/Analysis/ScalarEvolutionExpressions.h"
+#include "llvm/Analysis/TargetTransformInfo.h"
 #include "llvm/IR/Dominators.h"
 #include "llvm/IR/Instructions.h"
-#include "llvm/IR/MDBuilder.h"
-#include "llvm/Transforms/Utils/BasicBlockUtils.h"
-#include "llvm/Transforms/Utils/PromoteMemToReg.h"
 #include "llvm/Transforms/Utils/ScalarEvolutionExpander.h"
 
 #include <set>
@@ -52,9 +35,8 @@ namespace psnap
 {
 
 enum { EXITS_MAX = 8, BASES_MAX = 64, ROW_WORDS_MAX = 64 };
-enum { PLAIN_BYTES_MAX = 64 };
-
-/* ------------------------------------------------------------- what can be hoisted */
+enum { PLAIN_BYTES_MAX = 64, PIECE_WORDS_MAX = 256 };
+enum { SHORT_ITERATIONS = 4096, BOUND_COST_MAX = 8 };
 
 /* The blocks of the loop in an order that every iteration follows; empty when there is none. */
 static std::vector<BasicBlock *> orderOf(Loop &loop, const LoopInfo &loops)
@@ -169,77 +151,157 @@ std::vector<Value *> Moves::expand(Type *word)
     return values;
 }
 
-using PiecesOf = std::map<const BasicBlock *, std::vector<size_t>>;
-
-/* Cuts the loop's way into pieces and exits; false when it cannot be hoisted. */
-static bool takeBlocks(Loop &loop, const LoopInfo &loops, const DominatorTree &dominators,
-                       const PiecesOf &pieces_of, FunctionPlan &plan, Hoist &hoist)
+/* Edges out of the loop; none when there are too many, or odd ones. */
+static std::vector<Exit> exitsOf(const Loop &loop, const std::vector<BasicBlock *> &blocks)
 {
+    std::vector<Exit> exits;
+
+    for (BasicBlock *block : blocks) {
+        Instruction *from = block->getTerminator();
+        std::set<BasicBlock *> targets(succ_begin(block), succ_end(block));
+        for (BasicBlock *to : targets) {
+            if (loop.contains(to))
+                continue;
+            if ((!isa<BranchInst>(from) && !isa<SwitchInst>(from)) || to->isEHPad())
+                return {};
+            exits.push_back({from, to, 0, 0});
+        }
+    }
+    return exits.size() <= EXITS_MAX ? exits : std::vector<Exit>();
+}
+
+/* Takes the loop, with those in it, as a batch, if it can be one. */
+bool ModulePlan::planBatch(Loop &loop, const PiecesOf &pieces_of, FunctionPlan &plan)
+{
+    auto &library = analyses.getResult<TargetLibraryAnalysis>(*plan.function);
+    Batch batch;
+
+    if (!loop.isLoopSimplifyForm() || hasCalls(loop, library))
+        return false;
+    batch.header = loop.getHeader();
+    batch.latch = loop.getLoopLatch()->getTerminator();
+    batch.exits = exitsOf(loop, loop.getBlocksVector());
+    if (batch.exits.empty())
+        return false;
+    for (BasicBlock *block : loop.blocks())
+        if (pieces_of.count(block))
+            for (size_t i : pieces_of.at(block))
+                if (plan.pieces[i].ends_in_call || plan.pieces[i].words > PIECE_WORDS_MAX)
+                    return false;
+    for (BasicBlock *block : loop.blocks())
+        if (pieces_of.count(block))
+            for (size_t i : pieces_of.at(block))
+                plan.pieces[i].batch = (uint32_t)plan.batches.size();
+    plan.batches.push_back(std::move(batch));
+    return true;
+}
+
+/* Whether the loop may have more than a few iterations, computed in front of it. */
+static Value *isLong(Loop &loop, ScalarEvolution &evolution, SCEVExpander &expander,
+                     const TargetTransformInfo &target)
+{
+    Instruction *before = loop.getLoopPreheader()->getTerminator();
+    const SCEV *most = evolution.getSymbolicMaxBackedgeTakenCount(&loop);
+    IRBuilder<> builder(before);
+
+    if (isa<SCEVCouldNotCompute>(most) || !expander.isSafeToExpandAt(most, before) ||
+        expander.isHighCostExpansion(most, &loop, BOUND_COST_MAX, &target, before))
+        return builder.getTrue();
+    auto *constant = dyn_cast<SCEVConstant>(most);
+    if (constant && constant->getAPInt().ule(SHORT_ITERATIONS))
+        return builder.getFalse();
+    Value *bound = expander.expandCodeFor(most, nullptr, before);
+    builder.SetInsertPoint(before);
+    if (bound->getType()->getIntegerBitWidth() <= 8)
+        return builder.getFalse();
+    return builder.CreateICmpUGT(bound, ConstantInt::get(bound->getType(), SHORT_ITERATIONS));
+}
+
+/* Takes the loop as a hoisted one, if it can be; a batch, if it needs one, is there or made. */
+bool ModulePlan::planHoist(Loop &loop, const PiecesOf &pieces_of, SCEVExpander &expander,
+                           FunctionPlan &plan)
+{
+    Function &function = *plan.function;
+    auto &loops = analyses.getResult<LoopAnalysis>(function);
+    auto &dominators = analyses.getResult<DominatorTreeAnalysis>(function);
+    auto &library = analyses.getResult<TargetLibraryAnalysis>(function);
+    auto &target = analyses.getResult<TargetIRAnalysis>(function);
+    ScalarEvolution &evolution = *expander.getSE();
+    std::vector<BasicBlock *> blocks = orderOf(loop, loops);
+    Hoist hoist;
+
+    hoist.exits = exitsOf(loop, blocks);
+    if (!loop.isLoopSimplifyForm() || hasCalls(loop, library) || hoist.exits.empty())
+        return false;
     hoist.header = loop.getHeader();
     hoist.latch = loop.getLoopLatch()->getTerminator();
-    for (BasicBlock *block : orderOf(loop, loops)) {
-        auto pieces = pieces_of.find(block);
+    hoist.loop = loop_index[&loop];
+    std::vector<uint32_t> guards;
+    for (BasicBlock *block : blocks) {
         bool is_guarded = !dominators.dominates(block, loop.getLoopLatch());
-        if (pieces != pieces_of.end())
-            for (size_t i : pieces->second) {
+        if (pieces_of.count(block))
+            for (size_t i : pieces_of.at(block)) {
                 if (!isPlain(plan.pieces[i]))
                     return false;
-                plan.pieces[i].guard = is_guarded ? ++hoist.guards : 0;
+                guards.push_back(is_guarded ? ++hoist.guards : 0);
                 hoist.pieces.push_back(i);
             }
-        Instruction *from = block->getTerminator();
-        uint32_t last = from == hoist.latch ? 0 : (uint32_t)hoist.pieces.size();
-        std::set<BasicBlock *> targets(succ_begin(block), succ_end(block));
-        for (BasicBlock *to : targets)
-            if (!loop.contains(to)) {
-                if ((!isa<BranchInst>(from) && !isa<SwitchInst>(from)) || to->isEHPad())
-                    return false;
-                hoist.exits.push_back({from, to, last, 0});
-            }
+        for (Exit &exit : hoist.exits)
+            if (exit.from == block->getTerminator() && exit.from != hoist.latch)
+                exit.last = (uint32_t)hoist.pieces.size();
     }
-    return !hoist.exits.empty() && hoist.exits.size() <= EXITS_MAX &&
-           hoist.guards <= PSNAP_HOIST_GUARDS_MAX;
+    Moves moves(evolution, expander, loop);
+    hoist.row_words = hoist.guards > 0;
+    for (size_t i : hoist.pieces)
+        for (const Access &access : plan.pieces[i].accesses) {
+            hoist.moves.push_back(moves.of(access.pointer));
+            hoist.row_words += hoist.moves.back().base == NONE;
+        }
+    if (hoist.guards > PSNAP_HOIST_GUARDS_MAX || hoist.moves.size() > PSNAP_HOIST_REFS_MAX ||
+        hoist.row_words > ROW_WORDS_MAX)
+        return false;
+
+    hoist.batch = plan.pieces[hoist.pieces[0]].batch;
+    if (hoist.row_words && hoist.batch == NONE) {
+        if (!planBatch(loop, pieces_of, plan))
+            return false;
+        hoist.batch = (uint32_t)plan.batches.size() - 1;
+    }
+    for (size_t i = 0; i < hoist.pieces.size(); i++) {
+        plan.pieces[hoist.pieces[i]].guard = guards[i];
+        plan.pieces[hoist.pieces[i]].is_hoisted = true;
+    }
+    hoist.words = moves.expand(Type::getInt64Ty(context));
+    if (hoist.batch != NONE && !hoist.row_words)
+        hoist.is_long = isLong(loop, evolution, expander, target);
+    plan.hoists.push_back(std::move(hoist));
+    return true;
 }
 
 void ModulePlan::planHoists(FunctionPlan &plan, const std::map<uint32_t, BasicBlock *> &blocks)
 {
     Function &function = *plan.function;
     auto &loops = analyses.getResult<LoopAnalysis>(function);
-    auto &dominators = analyses.getResult<DominatorTreeAnalysis>(function);
-    auto &library = analyses.getResult<TargetLibraryAnalysis>(function);
     const DataLayout &layout = module.getDataLayout();
     PiecesOf pieces_of;
+    std::set<const Loop *> batched;
 
     if (loops.empty() || layout.getPointerSizeInBits() != 64)
         return;
     for (size_t i = 0; i < plan.pieces.size(); i++)
         pieces_of[blocks.at(plan.pieces[i].block)].push_back(i);
-    ScalarEvolution evolution(function, library, analyses.getResult<AssumptionAnalysis>(function),
-                              dominators, loops);
+    ScalarEvolution evolution(function, analyses.getResult<TargetLibraryAnalysis>(function),
+                              analyses.getResult<AssumptionAnalysis>(function),
+                              analyses.getResult<DominatorTreeAnalysis>(function), loops);
     SCEVExpander expander(evolution, layout, "psnap");
     for (Loop *loop : loops.getLoopsInPreorder()) {
-        Hoist hoist;
-        if (!loop->isInnermost() || !loop->isLoopSimplifyForm() || hasCalls(*loop, library))
-            continue;
-        bool is_taken = takeBlocks(*loop, loops, dominators, pieces_of, plan, hoist);
-        Moves moves(evolution, expander, *loop);
-        hoist.loop = loop_index[loop];
-        hoist.row_words = hoist.guards > 0;
-        for (size_t i = 0; i < hoist.pieces.size() && is_taken; i++)
-            for (const Access &access : plan.pieces[hoist.pieces[i]].accesses) {
-                hoist.moves.push_back(moves.of(access.pointer));
-                hoist.row_words += hoist.moves.back().base == NONE;
-            }
-        if (!is_taken || hoist.moves.size() > PSNAP_HOIST_REFS_MAX ||
-            hoist.row_words > ROW_WORDS_MAX) {
-            for (size_t i : hoist.pieces)
-                plan.pieces[i].guard = 0;
-            continue;
-        }
-        for (size_t i : hoist.pieces)
-            plan.pieces[i].is_hoisted = true;
-        hoist.words = moves.expand(Type::getInt64Ty(context));
-        plan.hoists.push_back(std::move(hoist));
+        bool is_batched = batched.count(loop->getParentLoop()) != 0;
+        if (!loop->isInnermost())
+            is_batched = is_batched || planBatch(*loop, pieces_of, plan);
+        else if (!planHoist(*loop, pieces_of, expander, plan) && !is_batched)
+            planBatch(*loop, pieces_of, plan);
+        if (is_batched)
+            batched.insert(loop);
     }
 }
 
@@ -280,199 +342,10 @@ void ModulePlan::numberHoist(const FunctionPlan &plan, Hoist &hoist)
     std::map<uint32_t, uint32_t> ends;
     if (row.rows)
         hoist.going_on = addEnd(NONE);
-    for (Hoist::Exit &exit : hoist.exits) {
+    for (Exit &exit : hoist.exits) {
         if (!ends.count(exit.last))
             ends[exit.last] = addEnd(exit.last);
         exit.end = ends[exit.last];
-    }
-}
-
-/* ------------------------------------------------------------- the code */
-
-class HoistCode
-{
-  public:
-    HoistCode(ModulePlan &the_module, const FunctionPlan &the_plan, const Hoist &the_hoist,
-              std::vector<AllocaInst *> &all_variables)
-        : module(the_module), plan(the_plan), hoist(the_hoist), variables(all_variables),
-          word(module.word)
-    {
-    }
-    void emit();
-
-  private:
-    AllocaInst *variable(Type *type);
-    Value *wordAt(IRBuilder<> &builder, Value *record, uint64_t index)
-    {
-        return builder.CreateConstInBoundsGEP1_64(word, record, index);
-    }
-    void put(IRBuilder<> &builder, Value *value, Value *record, uint64_t index)
-    {
-        builder.CreateAlignedStore(value, wordAt(builder, record, index), Align(8));
-    }
-    Value *get(IRBuilder<> &builder, AllocaInst *from)
-    {
-        return builder.CreateLoad(from->getAllocatedType(), from);
-    }
-    Value *number(uint64_t value)
-    {
-        return ConstantInt::get(word, value);
-    }
-    void putWords(IRBuilder<> &builder, Value *at);
-    void emitRecord(Instruction *here, uint32_t end);
-    void emitOpening(Instruction *here);
-    void emitClosing(Instruction *here, AllocaInst *tail, uint32_t end);
-    void emitRows();
-
-    ModulePlan &module;
-    const FunctionPlan &plan;
-    const Hoist &hoist;
-    std::vector<AllocaInst *> &variables;
-    Type *word;
-    AllocaInst *iterations = nullptr;
-    AllocaInst *record = nullptr, *begun = nullptr, *row = nullptr, *next = nullptr,
-               *mask = nullptr; /* with rows */
-};
-
-AllocaInst *HoistCode::variable(Type *type)
-{
-    IRBuilder<> builder(&*plan.function->getEntryBlock().getFirstInsertionPt());
-    variables.push_back(builder.CreateAlloca(type));
-    return variables.back();
-}
-
-void HoistCode::putWords(IRBuilder<> &builder, Value *at)
-{
-    uint64_t index = hoist.fixedWords() - hoist.words.size();
-    for (Value *value : hoist.words)
-        put(builder, value, at, index++);
-}
-
-/* Of a loop without rows. */
-void HoistCode::emitRecord(Instruction *here, uint32_t end)
-{
-    Value *at = module.emitRoom(here, hoist.fixedWords(), module.wanted(here, true));
-    IRBuilder<> builder(here);
-
-    put(builder, ConstantInt::getSigned(word, -(int64_t)hoist.fixedWords()), at, 0);
-    put(builder, get(builder, iterations), at, 1);
-    putWords(builder, at);
-    module.publish(builder, at, end);
-}
-
-void HoistCode::emitOpening(Instruction *here)
-{
-    Value *at = module.emitRoom(here, PSNAP_RECORD_WORDS_MAX, module.wanted(here, true));
-    IRBuilder<> builder(here);
-
-    put(builder, ConstantInt::getSigned(word, -(int64_t)PSNAP_RECORD_WORDS_MAX), at, 0);
-    builder.CreateStore(at, record);
-    builder.CreateStore(wordAt(builder, at, hoist.fixedWords()), row);
-    builder.CreateStore(get(builder, iterations), begun);
-}
-
-void HoistCode::emitClosing(Instruction *here, AllocaInst *behind, uint32_t end)
-{
-    IRBuilder<> builder(here);
-    Value *at = get(builder, record), *tail = get(builder, behind);
-    Value *first = get(builder, begun), *all = wordAt(builder, at, PSNAP_RECORD_WORDS_MAX);
-    Value *words = builder.CreateExactUDiv(
-        builder.CreateSub(builder.CreatePtrToInt(tail, word), builder.CreatePtrToInt(at, word)),
-        number(8));
-
-    put(builder, builder.CreateSub(get(builder, iterations), first), at, 1);
-    put(builder, words, at, 2);
-    put(builder, first, at, 3);
-    putWords(builder, at);
-    put(builder, builder.CreateSub(number(PSNAP_GAP + PSNAP_RECORD_WORDS_MAX), words), tail, 0);
-    module.publish(builder, at, end);
-    Value *ring = builder.CreateLoad(module.pointer, builder.CreateThreadLocalAddress(module.ring));
-    module.emitClaim(builder, ring, all, tail);
-}
-
-/* What happens in the loop: rows are begun, filled and ended. */
-void HoistCode::emitRows()
-{
-    Instruction *top = &*hoist.header->getFirstInsertionPt();
-    IRBuilder<> check(top);
-    const uint32_t last_row = PSNAP_RECORD_WORDS_MAX - 1 - hoist.row_words; /* 1 for the gap */
-    Value *is_full =
-        check.CreateICmpUGT(get(check, row), wordAt(check, get(check, record), last_row));
-    MDNode *cold = MDBuilder(module.context).createBranchWeights(1, 1u << 20);
-    Instruction *full = SplitBlockAndInsertIfThen(is_full, top, false, cold);
-    emitClosing(full, row, hoist.going_on);
-    emitOpening(full);
-
-    IRBuilder<> begin(top);
-    begin.CreateStore(wordAt(begin, get(begin, row), hoist.guards > 0), next);
-    if (hoist.guards)
-        begin.CreateStore(number(0), mask);
-
-    auto move = hoist.moves.begin();
-    for (size_t index : hoist.pieces) {
-        const Piece &piece = plan.pieces[index];
-        IRBuilder<> at_piece(piece.first);
-        if (piece.guard)
-            at_piece.CreateStore(
-                at_piece.CreateOr(get(at_piece, mask), number(UINT64_C(1) << (piece.guard - 1))),
-                mask);
-        for (const Access &access : piece.accesses)
-            if (move++->base == NONE) {
-                IRBuilder<> builder(access.at);
-                Value *slot = get(builder, next);
-                put(builder, builder.CreatePtrToInt(access.pointer, word), slot, 0);
-                builder.CreateStore(wordAt(builder, slot, 1), next);
-            }
-    }
-    IRBuilder<> end(hoist.latch);
-    if (hoist.guards)
-        put(end, get(end, mask), get(end, row), 0);
-    end.CreateStore(get(end, next), row);
-}
-
-void HoistCode::emit()
-{
-    Instruction *before = nullptr;
-    for (BasicBlock *block : predecessors(hoist.header))
-        if (block != hoist.latch->getParent())
-            before = block->getTerminator();
-
-    iterations = variable(word);
-    IRBuilder<>(before).CreateStore(number(0), iterations);
-    if (hoist.row_words) {
-        record = variable(module.pointer);
-        row = variable(module.pointer);
-        next = variable(module.pointer);
-        begun = variable(word);
-        mask = hoist.guards ? variable(word) : nullptr;
-        emitOpening(before);
-        emitRows();
-    }
-    IRBuilder<> latch(hoist.latch);
-    latch.CreateStore(latch.CreateAdd(get(latch, iterations), number(1)), iterations);
-    for (const Hoist::Exit &exit : hoist.exits) {
-        BasicBlock *way_out = SplitBlockPredecessors(exit.to, {exit.from->getParent()}, ".psnap");
-        Instruction *here = way_out->getTerminator();
-        IRBuilder<> builder(here);
-        if (!hoist.row_words) {
-            emitRecord(here, exit.end);
-            continue;
-        }
-        if (hoist.guards) /* a row that is done already is not that of the mask: the gap's place */
-            put(builder, get(builder, mask), get(builder, row), 0);
-        emitClosing(here, next, exit.end);
-    }
-}
-
-void ModulePlan::emitHoists(const FunctionPlan &plan)
-{
-    std::vector<AllocaInst *> variables;
-
-    for (const Hoist &hoist : plan.hoists)
-        HoistCode(*this, plan, hoist, variables).emit();
-    if (!variables.empty()) {
-        DominatorTree dominators(*plan.function);
-        PromoteMemToReg(variables, dominators);
     }
 }
 

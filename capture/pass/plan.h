@@ -12,6 +12,11 @@
 
 #include <cstdlib>
 
+namespace llvm
+{
+class SCEVExpander;
+}
+
 namespace psnap
 {
 
@@ -26,6 +31,21 @@ struct Piece {
     bool counts = false;   /* executions of the block */
     uint32_t guard = 0;    /* as in the table */
     bool is_hoisted = false;
+    uint32_t batch = NONE; /* of the function's */
+};
+
+/* An edge out of a loop. */
+struct Exit {
+    llvm::Instruction *from; /* terminator of the exiting block */
+    llvm::BasicBlock *to;
+    uint32_t last, end; /* of a hoisted loop, as in the table; the index of the end's row */
+};
+
+/* A nest of loops without calls: room for its records is taken at once (batch.cpp). */
+struct Batch {
+    llvm::BasicBlock *header = nullptr;
+    llvm::Instruction *latch = nullptr; /* its terminator */
+    std::vector<Exit> exits;
 };
 
 /* How a reference of a hoisted loop moves: as in the table, but that words are numbered from 0. */
@@ -36,11 +56,6 @@ struct Move {
 
 /* A loop whose recording is hoisted (hoist.cpp). */
 struct Hoist {
-    struct Exit {
-        llvm::Instruction *from; /* terminator of the exiting block */
-        llvm::BasicBlock *to;
-        uint32_t last, end; /* as in the table; the index of the end's row */
-    };
     llvm::BasicBlock *header = nullptr;
     llvm::Instruction *latch = nullptr; /* its terminator */
     uint32_t loop = 0;                  /* of the table */
@@ -49,8 +64,10 @@ struct Hoist {
     std::vector<Move> moves;          /* for each of their accesses */
     std::vector<llvm::Value *> words; /* bases and steps */
     uint32_t guards = 0;
-    uint32_t row_words = 0; /* of the longest row */
-    uint32_t going_on = 0;  /* index of the end that is none */
+    uint32_t row_words = 0;         /* of the longest row */
+    uint32_t going_on = 0;          /* index of the end that is none */
+    uint32_t batch = NONE;          /* of the function's; there is one if there are rows */
+    llvm::Value *is_long = nullptr; /* i1: so many iterations that no batch is kept open */
     uint32_t fixedWords() const
     {
         return (row_words ? PSNAP_HOIST_ROWS_WORDS : PSNAP_HOIST_HEADER_WORDS) +
@@ -58,11 +75,15 @@ struct Hoist {
     }
 };
 
+/* Pieces of each block, by their index in the plan. */
+using PiecesOf = std::map<const llvm::BasicBlock *, std::vector<size_t>>;
+
 struct FunctionPlan {
     llvm::Function *function;
     std::vector<Piece> pieces;
     std::vector<std::pair<Allocation, uint32_t>> allocations; /* and their sites */
     std::vector<Hoist> hoists;
+    std::vector<Batch> batches;
 };
 
 class ModulePlan
@@ -80,24 +101,29 @@ class ModulePlan
     bool run();
 
   private:
+    friend class BatchCode;
     friend class HoistCode;
     void prepareLoops(llvm::Function &function);
     void plan(llvm::Function &function);
     void planBlock(llvm::BasicBlock &block, uint32_t index, bool counted, FunctionPlan &out);
     /* `blocks`: by their index in the table. */
     void planHoists(FunctionPlan &out, const std::map<uint32_t, llvm::BasicBlock *> &blocks);
+    bool planBatch(llvm::Loop &loop, const PiecesOf &pieces_of, FunctionPlan &out);
+    bool planHoist(llvm::Loop &loop, const PiecesOf &pieces_of, llvm::SCEVExpander &expander,
+                   FunctionPlan &out);
     void number(FunctionPlan &out);
     void numberPiece(Piece &piece, const llvm::TargetLibraryInfo &library);
     void numberHoist(const FunctionPlan &plan, Hoist &hoist);
     void declare();
     void emit(FunctionPlan &plan);
     void emitPiece(Piece &piece);
+    void fillPiece(const Piece &piece, llvm::Value *record);
     /* Takes room for a record before `at`, where the block is split; returns its address. With
      * `wanted` false nothing is recorded: it is that of words that nobody reads. */
     llvm::Value *emitRoom(llvm::Instruction *at, uint32_t words, llvm::Value *wanted);
     llvm::Value *wanted(llvm::Instruction *at, bool hoisted); /* null: always */
     void publish(llvm::IRBuilder<> &builder, llvm::Value *record, uint32_t index);
-    void emitHoists(const FunctionPlan &plan);
+    void emitBatches(const FunctionPlan &plan);
     llvm::Value *emitClaim(llvm::IRBuilder<> &builder, llvm::Value *my_ring, llvm::Value *cursor,
                            llvm::Value *after);
     void emitAddresses(const Access &access, llvm::Value *cursor, uint32_t word);

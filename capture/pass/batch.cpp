@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The code that records loops without calls. Where nothing of the thread's but
+ * signal handlers can come in between, room is taken for many records at once,
+ * a batch; each then costs a comparison and its stores:
+ *
+ *     open:    batch = room for RECORD_WORDS_MAX, batch[0] = -RECORD_WORDS_MAX,
+ *              next = batch + 1
+ *     append:  if (the record does not fit behind next) { close; open }
+ *              at = next, next += words; at[..] = the record
+ *     close:   *next = gap to the end; batch[0] = gap of one word (release);
+ *              compare_and_swap(&ring->cursor, batch + all, next)
+ *
+ * so that a closed batch is a sequence of ordinary records, an open one a record
+ * that is not there yet, and what was not needed goes back to the ring. If a
+ * signal handler has appended its records by then the gap stays. (One that comes
+ * between the last two steps and fills the whole ring up to the same place would lose
+ * its own.)
+ *
+ * A hoisted loop without rows costs a counter of its iterations; its record is
+ * written on the way out. If it may be long, a batch is closed before it: what is done
+ * must not wait, and be lost, with it. With rows:
+ *
+ *     before:     at = next, row = behind its fixed part, begun = iterations = 0
+ *     iteration:  if (a row does not fit) { end: going on; close; open; as before, with
+ *                                           begun = iterations }
+ *                 slot = row + 1, mask = 0
+ *                 (at an access: *slot++ = address; in a guarded piece: mask |= its bit)
+ *                 *row = mask, row = slot, iterations++
+ *     exit:       fill in the fixed part; next = slot
+ *
+ * Variables of this code are made as memory and promoted to registers.
+ */
+#include "plan.h"
+
+#include "llvm/IR/Dominators.h"
+#include "llvm/IR/Instructions.h"
+#include "llvm/IR/MDBuilder.h"
+#include "llvm/Transforms/Utils/BasicBlockUtils.h"
+#include "llvm/Transforms/Utils/PromoteMemToReg.h"
+
+using namespace llvm;
+
+namespace psnap
+{
+
+/* What both parts write with. */
+class Code
+{
+  protected:
+    Code(ModulePlan &the_module, Function &the_function, Type *the_word,
+         std::vector<AllocaInst *> &all_variables)
+        : module(the_module), function(the_function), word(the_word), variables(all_variables)
+    {
+    }
+    AllocaInst *variable(Type *type)
+    {
+        IRBuilder<> builder(&*function.getEntryBlock().getFirstInsertionPt());
+        variables.push_back(builder.CreateAlloca(type));
+        return variables.back();
+    }
+    Value *wordAt(IRBuilder<> &builder, Value *record, uint64_t index)
+    {
+        return builder.CreateConstInBoundsGEP1_64(word, record, index);
+    }
+    void put(IRBuilder<> &builder, Value *value, Value *record, uint64_t index)
+    {
+        builder.CreateAlignedStore(value, wordAt(builder, record, index), Align(8));
+    }
+    Value *get(IRBuilder<> &builder, AllocaInst *from)
+    {
+        return builder.CreateLoad(from->getAllocatedType(), from);
+    }
+    Constant *number(int64_t value)
+    {
+        return ConstantInt::getSigned(word, value);
+    }
+    Value *wordsBetween(IRBuilder<> &builder, Value *from, Value *to)
+    {
+        return builder.CreateExactSDiv(
+            builder.CreateSub(builder.CreatePtrToInt(to, word), builder.CreatePtrToInt(from, word)),
+            number(8));
+    }
+    /* Code before `here` that runs when `next` leaves no room in the batch for `words` and a gap.
+     */
+    Instruction *whenFull(Instruction *here, AllocaInst *next, AllocaInst *batch, uint32_t words)
+    {
+        IRBuilder<> check(here);
+        Value *last = wordAt(check, get(check, batch), PSNAP_RECORD_WORDS_MAX - 1 - words);
+        Value *is_full = check.CreateICmpUGT(get(check, next), last);
+        MDNode *cold = MDBuilder(here->getContext()).createBranchWeights(1, 1u << 20);
+        return SplitBlockAndInsertIfThen(is_full, here, false, cold);
+    }
+
+    ModulePlan &module;
+    Function &function;
+    Type *word;
+    std::vector<AllocaInst *> &variables;
+};
+
+class BatchCode : Code
+{
+  public:
+    BatchCode(ModulePlan &the_module, const FunctionPlan &plan, const Batch &the_batch,
+              std::vector<AllocaInst *> &all_variables)
+        : Code(the_module, *plan.function, the_module.word, all_variables), plan_batch(the_batch),
+          batch(variable(the_module.pointer)), next(variable(the_module.pointer))
+    {
+    }
+    void emit();
+    void open(Instruction *here);
+    void close(Instruction *here);
+    Value *append(Instruction *here, uint32_t words, bool takes = true);
+
+    const Batch &plan_batch;
+    AllocaInst *batch, *next;
+    std::map<std::pair<Instruction *, BasicBlock *>, BasicBlock *> ways_out;
+};
+
+void BatchCode::open(Instruction *here)
+{
+    Value *room = module.emitRoom(here, PSNAP_RECORD_WORDS_MAX, module.wanted(here, true));
+    IRBuilder<> builder(here);
+
+    put(builder, number(-PSNAP_RECORD_WORDS_MAX), room, 0);
+    builder.CreateStore(room, batch);
+    builder.CreateStore(wordAt(builder, room, 1), next);
+}
+
+void BatchCode::close(Instruction *here)
+{
+    IRBuilder<> builder(here);
+    Value *begin = get(builder, batch), *end = get(builder, next);
+    Value *all = wordAt(builder, begin, PSNAP_RECORD_WORDS_MAX);
+    Value *gap = builder.CreateAdd(wordsBetween(builder, end, all), number(PSNAP_GAP));
+
+    builder.CreateAlignedStore(gap, end, Align(8));
+    builder.CreateAlignedStore(number(PSNAP_GAP + 1), begin, Align(8))
+        ->setAtomic(AtomicOrdering::Release);
+    Value *ring = builder.CreateLoad(module.pointer, builder.CreateThreadLocalAddress(module.ring));
+    module.emitClaim(builder, ring, all, end);
+}
+
+/* Where a record of so many words begins; unless it `takes` them there may be another. */
+Value *BatchCode::append(Instruction *here, uint32_t words, bool takes)
+{
+    Instruction *full = whenFull(here, next, batch, words);
+    close(full);
+    open(full);
+    IRBuilder<> builder(here);
+    Value *at = get(builder, next);
+    if (takes)
+        builder.CreateStore(wordAt(builder, at, words), next);
+    return at;
+}
+
+/* The terminator of the block in front of a loop. */
+static Instruction *beforeLoop(BasicBlock *header, Instruction *latch)
+{
+    for (BasicBlock *block : predecessors(header))
+        if (block != latch->getParent())
+            return block->getTerminator();
+    return nullptr;
+}
+
+void BatchCode::emit()
+{
+    open(beforeLoop(plan_batch.header, plan_batch.latch));
+    for (const Exit &exit : plan_batch.exits) {
+        BasicBlock *way_out = SplitBlockPredecessors(exit.to, {exit.from->getParent()}, ".psnap");
+        ways_out[{exit.from, exit.to}] = way_out;
+        close(way_out->getTerminator());
+    }
+}
+
+class HoistCode : Code
+{
+  public:
+    /* `the_batch` may be null where there are no rows. */
+    HoistCode(ModulePlan &the_module, const FunctionPlan &the_plan, const Hoist &the_hoist,
+              BatchCode *the_batch, std::vector<AllocaInst *> &all_variables)
+        : Code(the_module, *the_plan.function, the_module.word, all_variables), plan(the_plan),
+          hoist(the_hoist), batch(the_batch)
+    {
+    }
+    void emit();
+
+  private:
+    void putWords(IRBuilder<> &builder, Value *record);
+    void emitRecord(Instruction *here, uint32_t end);
+    void emitEnd(Instruction *here, AllocaInst *tail, uint32_t end);
+    void begin(Instruction *here, Value *record);
+    void emitRows(Instruction *before);
+    void emitAddresses();
+
+    const FunctionPlan &plan;
+    const Hoist &hoist;
+    BatchCode *batch;
+    AllocaInst *iterations = nullptr;
+    AllocaInst *at = nullptr, *begun = nullptr, *row = nullptr, *slot = nullptr,
+               *mask = nullptr; /* with rows */
+};
+
+void HoistCode::putWords(IRBuilder<> &builder, Value *record)
+{
+    uint64_t index = hoist.fixedWords() - hoist.words.size();
+    for (Value *value : hoist.words)
+        put(builder, value, record, index++);
+}
+
+/* Of a loop without rows. */
+void HoistCode::emitRecord(Instruction *here, uint32_t end)
+{
+    const uint32_t words = hoist.fixedWords();
+    Value *record = batch ? batch->append(here, words)
+                          : module.emitRoom(here, words, module.wanted(here, true));
+    IRBuilder<> builder(here);
+
+    if (!batch)
+        put(builder, number(-(int64_t)words), record, 0);
+    put(builder, get(builder, iterations), record, 1);
+    putWords(builder, record);
+    module.publish(builder, record, end);
+}
+
+void HoistCode::begin(Instruction *here, Value *record)
+{
+    IRBuilder<> builder(here);
+    builder.CreateStore(record, at);
+    builder.CreateStore(wordAt(builder, record, hoist.fixedWords()), row);
+    builder.CreateStore(get(builder, iterations), begun);
+}
+
+/* The record with the rows up to `tail` is done. */
+void HoistCode::emitEnd(Instruction *here, AllocaInst *tail, uint32_t end)
+{
+    IRBuilder<> builder(here);
+    Value *record = get(builder, at), *behind = get(builder, tail), *first = get(builder, begun);
+
+    put(builder, builder.CreateSub(get(builder, iterations), first), record, 1);
+    put(builder, wordsBetween(builder, record, behind), record, 2);
+    put(builder, first, record, 3);
+    putWords(builder, record);
+    module.publish(builder, record, end);
+    builder.CreateStore(behind, batch->next);
+}
+
+void HoistCode::emitAddresses()
+{
+    auto move = hoist.moves.begin();
+
+    for (size_t index : hoist.pieces) {
+        const Piece &piece = plan.pieces[index];
+        IRBuilder<> first(piece.first);
+        if (piece.guard)
+            first.CreateStore(first.CreateOr(get(first, mask),
+                                             number((int64_t)(UINT64_C(1) << (piece.guard - 1)))),
+                              mask);
+        for (const Access &access : piece.accesses)
+            if (move++->base == NONE) {
+                IRBuilder<> builder(access.at);
+                Value *here = get(builder, slot);
+                put(builder, builder.CreatePtrToInt(access.pointer, word), here, 0);
+                builder.CreateStore(wordAt(builder, here, 1), slot);
+            }
+    }
+}
+
+/* What happens in the loop: rows are begun, filled and ended. */
+void HoistCode::emitRows(Instruction *before)
+{
+    begin(before, batch->append(before, hoist.fixedWords() + hoist.row_words, false));
+    Instruction *top = &*hoist.header->getFirstInsertionPt();
+    Instruction *full = whenFull(top, row, batch->batch, hoist.row_words);
+    emitEnd(full, row, hoist.going_on);
+    batch->close(full);
+    batch->open(full);
+    IRBuilder<> fresh(full);
+    begin(full, get(fresh, batch->next));
+
+    IRBuilder<> next(top);
+    next.CreateStore(wordAt(next, get(next, row), hoist.guards > 0), slot);
+    if (hoist.guards)
+        next.CreateStore(number(0), mask);
+    emitAddresses();
+    IRBuilder<> end(hoist.latch);
+    if (hoist.guards)
+        put(end, get(end, mask), get(end, row), 0);
+    end.CreateStore(get(end, slot), row);
+}
+
+static bool isFalse(const Value *value)
+{
+    auto *constant = dyn_cast<ConstantInt>(value);
+    return constant && constant->isZero();
+}
+
+void HoistCode::emit()
+{
+    Instruction *before = beforeLoop(hoist.header, hoist.latch);
+    bool may_be_long = hoist.is_long && !isFalse(hoist.is_long);
+
+    iterations = variable(word);
+    IRBuilder<>(before).CreateStore(number(0), iterations);
+    if (hoist.row_words) {
+        at = variable(module.pointer);
+        row = variable(module.pointer);
+        slot = variable(module.pointer);
+        begun = variable(word);
+        mask = hoist.guards ? variable(word) : nullptr;
+        emitRows(before);
+    } else if (may_be_long)
+        batch->close(SplitBlockAndInsertIfThen(hoist.is_long, before, false));
+    IRBuilder<> latch(hoist.latch);
+    latch.CreateStore(latch.CreateAdd(get(latch, iterations), number(1)), iterations);
+    for (const Exit &exit : hoist.exits) {
+        BasicBlock *to = exit.to;
+        if (batch && batch->ways_out.count({exit.from, exit.to}))
+            to = batch->ways_out[{exit.from, exit.to}];
+        BasicBlock *way_out = SplitBlockPredecessors(to, {exit.from->getParent()}, ".psnap");
+        Instruction *here = way_out->getTerminator();
+        IRBuilder<> builder(here);
+        if (hoist.row_words) {
+            if (hoist.guards) /* of a partial row; if there is none nothing is there yet */
+                put(builder, get(builder, mask), get(builder, row), 0);
+            emitEnd(here, slot, exit.end);
+            continue;
+        }
+        if (may_be_long)
+            batch->open(SplitBlockAndInsertIfThen(hoist.is_long, here, false));
+        emitRecord(here, exit.end);
+    }
+}
+
+void ModulePlan::emitBatches(const FunctionPlan &plan)
+{
+    std::vector<AllocaInst *> variables;
+    std::vector<BatchCode> batches;
+
+    for (const Batch &batch : plan.batches) {
+        batches.emplace_back(*this, plan, batch, variables);
+        batches.back().emit();
+    }
+    for (const Piece &piece : plan.pieces)
+        if (piece.batch != NONE && !piece.is_hoisted)
+            fillPiece(piece, batches[piece.batch].append(piece.first, piece.words));
+    for (const Hoist &hoist : plan.hoists)
+        HoistCode(*this, plan, hoist, hoist.batch == NONE ? nullptr : &batches[hoist.batch],
+                  variables)
+            .emit();
+    if (!variables.empty()) {
+        DominatorTree dominators(*plan.function);
+        PromoteMemToReg(variables, dominators);
+    }
+}
+
+} // namespace psnap
