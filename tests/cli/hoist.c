@@ -13,7 +13,7 @@
 
 #define OPAQUE __attribute__((noinline))
 
-enum { SIZE = 1 << 12 };
+enum { SIZE = 1 << 13 };
 static double a[SIZE], b[SIZE], c[SIZE];
 static int where[SIZE];
 static unsigned char bytes[SIZE];
@@ -253,6 +253,23 @@ OPAQUE static void calls(double *x, long n)
     }
 }
 
+/* One batch, or many; the affine loop may be long or short, the return leaves two loops. */
+OPAQUE static long nest(double *x, const int *index, long rows, long columns)
+{
+    for (long i = 0; i < rows; i++) {
+        c[i] = index[i];
+        for (long j = 0; j < columns; j++)
+            x[j] += (double)i;
+        for (long j = 0; j < index[i] % 8; j++)
+            c[index[j]] += x[j];
+        if (index[i] % 16 == 5)
+            for (long k = 0; k < columns; k++)
+                if (x[k] < (double)-k || (i > 250 && k == 3))
+                    return i;
+    }
+    return rows;
+}
+
 OPAQUE static long recursive(double *x, long n)
 {
     for (long i = 0; i < n; i++)
@@ -340,7 +357,7 @@ int main(int argc, char **argv)
     long bound[12] = {12};
 
     for (long i = 0; i < SIZE; i++) {
-        where[i] = (int)((i * 1103515245 + seed * 12345) % (SIZE / 2) & 2047);
+        where[i] = (int)(((unsigned long)i * 1103515245 + (unsigned long)seed * 12345) >> 7 & 2047);
         a[i] = b[i] = (double)(i % 7);
     }
     for (long n = 0; n < 12; n++) {
@@ -380,6 +397,7 @@ int main(int argc, char **argv)
         copies(n);
         jumps_into(n + 1, n & 1);
     }
+    sink = nest(a, where, 300, 5) + nest(b, where, 20, 0) + nest(a, where + 9, 4, SIZE);
     bounds_in_memory(bound);
     sink = recursive(b, 7);
     gather(c, a, where, SIZE); /* more than a record holds */
