@@ -325,6 +325,8 @@ static ssize_t capture_next_run(struct psnap_source *source, struct psnap_access
             if (n)
                 return (ssize_t)n;
             status = read_control(self, error);
+            if (had_ended)
+                psnap_capture_tables_count(&self->decoder.tables);
             if (status || had_ended)
                 return status;
             wait_for_program(self);

@@ -54,6 +54,7 @@ void psnap_capture_tables_release(struct psnap_capture_tables *tables)
     free(tables->refs);
     free(tables->hoists);
     free(tables->moves);
+    free(tables->same_as);
     free(tables->sites);
     free(tables->bytes);
     free(tables->globals);
@@ -235,10 +236,17 @@ static bool add_loops(struct psnap_capture_tables *tables, const struct view *vi
 }
 
 static bool add_blocks(struct psnap_capture_tables *tables, const struct view *view,
-                       uint32_t first_loop)
+                       uint32_t first_loop, uint32_t first_block)
 {
+    uint32_t *same_as =
+        realloc(tables->same_as, (first_block + view->header->blocks + 1) * sizeof *same_as);
+
+    if (!same_as)
+        return false;
+    tables->same_as = same_as;
     for (uint32_t i = 0; i < view->header->blocks; i++) {
         const struct psnap_table_block *row = &view->blocks[i];
+        same_as[first_block + i] = first_block + (row->same_as ? row->same_as - 1 : i);
         struct psnap_block block = {.loop = first_loop + row->loop, .src_line = row->src_line};
         for (unsigned k = 0; k < PSNAP_OPERATION_COUNT; k++)
             block.operations[k] =
@@ -384,8 +392,8 @@ static enum psnap_status check_rows(const struct view *view, struct psnap_error 
     const struct psnap_table_header *header = view->header;
 
     for (uint32_t i = 0; i < header->blocks; i++)
-        if (view->blocks[i].loop >= header->loops)
-            return corrupt(error, "a block of no loop");
+        if (view->blocks[i].loop >= header->loops || view->blocks[i].same_as > header->blocks)
+            return corrupt(error, "a block of no loop, or like no block");
     for (uint32_t i = 0; i < header->refs; i++) {
         const struct psnap_table_ref *ref = &view->refs[i];
         if (ref->block >= header->blocks || ref->op >= PSNAP_REF_OP_COUNT || ref->kind > 2 ||
@@ -452,6 +460,14 @@ static bool set_provenance(struct psnap_program *program, const struct view *vie
     return provenance->compiler && provenance->source_language && provenance->stage;
 }
 
+void psnap_capture_tables_count(const struct psnap_capture_tables *tables)
+{
+    struct psnap_program *program = tables->program;
+
+    for (uint32_t i = 0; tables->same_as && i < program->block_count; i++)
+        program->blocks[i].executions = program->blocks[tables->same_as[i]].executions;
+}
+
 enum psnap_status psnap_capture_tables_finish(struct psnap_capture_tables *tables,
                                               const uint64_t *description,
                                               struct psnap_error *error)
@@ -476,7 +492,8 @@ enum psnap_status psnap_capture_tables_finish(struct psnap_capture_tables *table
         .first_piece = tables->piece_count,
         .first_site = tables->site_count,
     };
-    if (!add_loops(tables, &view, first_block) || !add_blocks(tables, &view, first_loop) ||
+    if (!add_loops(tables, &view, first_block) ||
+        !add_blocks(tables, &view, first_loop, first_block) ||
         !add_refs(tables, &view, first_block))
         goto no_memory;
     add_pieces(tables, &view, first_ref, first_block);

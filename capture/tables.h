@@ -63,6 +63,7 @@ struct psnap_capture_tables {
     struct psnap_capture_hoist *hoists;
     struct psnap_capture_move *moves;
     const char **sites;
+    uint32_t *same_as; /* of each block of the program: one that counts for it, or itself */
     uint32_t module_count, piece_count, ref_count, hoist_count, move_count, site_count;
     void *loop_ids, *src_ids; /* tsearch trees of the names in use */
     /* The table that is arriving. */
@@ -85,6 +86,9 @@ bool psnap_capture_tables_add_globals(struct psnap_capture_tables *tables,
 enum psnap_status psnap_capture_tables_finish(struct psnap_capture_tables *tables,
                                               const uint64_t *description,
                                               struct psnap_error *error);
+
+/* Executions of the blocks that are counted by another's. */
+void psnap_capture_tables_count(const struct psnap_capture_tables *tables);
 
 /* The module whose pieces (or sites) hold `address`, or NULL. */
 const struct psnap_capture_module *

@@ -132,6 +132,7 @@ void ModulePlan::plan(Function &function)
         planBlock(block, block_index[&block], counted.count(&block) != 0, out);
     for (auto &entry : block_index)
         blocks[entry.second] = const_cast<BasicBlock *>(entry.first);
+    dropCounts(out, blocks);
     if (hoisting)
         planHoists(out, blocks);
     number(out);

@@ -107,6 +107,7 @@ class ModulePlan
     void plan(llvm::Function &function);
     void planBlock(llvm::BasicBlock &block, uint32_t index, bool counted, FunctionPlan &out);
     /* `blocks`: by their index in the table. */
+    void dropCounts(FunctionPlan &out, const std::map<uint32_t, llvm::BasicBlock *> &blocks);
     void planHoists(FunctionPlan &out, const std::map<uint32_t, llvm::BasicBlock *> &blocks);
     bool planBatch(llvm::Loop &loop, const PiecesOf &pieces_of, FunctionPlan &out);
     bool planHoist(llvm::Loop &loop, const PiecesOf &pieces_of, llvm::SCEVExpander &expander,
