@@ -73,9 +73,24 @@ static void bulk(AnyMemIntrinsic &at, std::vector<Access> &out)
     access.pointer = at.getRawDest();
     access.extra = at.getLength();
     access.size_bytes = 64;
-    if (auto *copy = dyn_cast<AnyMemTransferInst>(&at)) {
-        if (copy->getSourceAddressSpace() != 0)
-            return;
+    auto *copy = dyn_cast<AnyMemTransferInst>(&at);
+    auto *length = dyn_cast<ConstantInt>(at.getLength());
+    if (copy && copy->getSourceAddressSpace() != 0)
+        return;
+    if (length && length->getValue().ule(64)) { /* a struct: as a load and a store of it */
+        access.extra = nullptr;
+        access.size_bytes = (uint32_t)length->getZExtValue();
+        if (access.size_bytes && copy) {
+            Access load = access;
+            load.pointer = copy->getRawSource();
+            out.push_back(load);
+        }
+        access.kind = 1;
+        if (access.size_bytes)
+            out.push_back(access);
+        return;
+    }
+    if (copy) {
         access.op = PSNAP_REF_COPY;
         access.source = copy->getRawSource();
         out.push_back(access);
