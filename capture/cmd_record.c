@@ -11,11 +11,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "capture/cmd_recording.h"
+#include "capture/engine_valgrind.h"
 #include "formats/base/cmd.h"
+#include "formats/base/cmd_progress.h"
 #include "formats/formats.h"
 
 static volatile sig_atomic_t child_pid;
@@ -70,8 +73,8 @@ static void occupy_standard_files(void)
         close(fd);
 }
 
-/* Starts the program, with what it prints on stderr when `moves_stdout`; *failure is the errno of
- * an exec that failed. */
+/* Starts the program, with a session if it is instrumented, and with what it prints on stderr when
+ * `moves_stdout`; *failure is the errno of an exec that failed. */
 static pid_t start(char **argv, const char *session, bool moves_stdout, int *failure)
 {
     int report[2];
@@ -87,7 +90,10 @@ static pid_t start(char **argv, const char *session, bool moves_stdout, int *fai
     if (pid == 0) {
         if (moves_stdout)
             dup2(STDERR_FILENO, STDOUT_FILENO);
-        setenv(PSNAP_ENV_SESSION, session, 1);
+        if (session)
+            setenv(PSNAP_ENV_SESSION, session, 1);
+        else
+            psnap_valgrind_environment();
         unsetenv(PSNAP_ENV_OUT);
         psnap_cmd_restore_sigpipe();
         signal(SIGXFSZ, file_limit_before);
@@ -185,11 +191,100 @@ static int record(struct psnap_recording *recording, char **argv, bool is_verbos
     return result;
 }
 
+/* The status for a program that cannot be run, or 0; the same as when it is run without Valgrind.
+ */
+static int check_program(const char *name, const char *path)
+{
+    struct psnap_error error;
+    struct stat about;
+    int failure = 0;
+
+    if (stat(path, &about) != 0)
+        failure = errno;
+    else if (!S_ISREG(about.st_mode) || access(path, X_OK) != 0)
+        failure = EACCES;
+    if (!failure)
+        return 0;
+    psnap_error_system(&error, failure, "cannot run '%s'", name);
+    psnap_cmd_fail("record", &error);
+    return failure == ENOENT ? 127 : 126;
+}
+
+/* Moves the stream of a program that has been started to its end; returns the exit status. */
+static int finish_valgrind(struct psnap_recording *recording, struct psnap_source **capture,
+                           char **argv, const char *path, pid_t pid)
+{
+    struct psnap_source *valgrind = *capture;
+    struct psnap_error error = {0};
+    enum psnap_status status;
+    int result;
+
+    child_pid = pid;
+    arrange_signals();
+    status = psnap_recording_describe(valgrind->program, (const char *const *)argv, path, &error);
+    *capture = psnap_progress_source_new(valgrind, 0, -1);
+    if (!status)
+        status = psnap_recording_run(recording, *capture, &error);
+    if (status)
+        psnap_valgrind_drain(valgrind); /* the program runs on */
+    result = reap(pid);
+    child_pid = 0;
+    if (status)
+        return lost(&error);
+    if (!recording->accesses) {
+        fputs("psnap record: valgrind has not run the program, the profile is empty\n", stderr);
+        return result == 126 || result == 127 ? result : PSNAP_EXIT_LOST;
+    }
+    return result;
+}
+
+static int record_valgrind(struct psnap_recording *recording, char **argv, bool is_verbose)
+{
+    struct psnap_error error = {0};
+    struct psnap_source *capture;
+    char path[4096], **command = NULL;
+    int failure, result;
+    pid_t pid = -1;
+
+    occupy_standard_files();
+    file_limit_before = signal(SIGXFSZ, SIG_IGN);
+    find_program(argv[0], path, sizeof path);
+    result = check_program(argv[0], path);
+    if (result)
+        return result;
+    capture = psnap_valgrind_new(&error);
+    if (!capture)
+        return lost(&error);
+    if (!psnap_recording_open(recording, argv[0], &error)) {
+        command = psnap_valgrind_command(capture, argv);
+        if (!command)
+            psnap_error_set(&error, PSNAP_ERROR_MEMORY, "out of memory");
+    }
+    if (command) {
+        fputs("psnap record: running under Valgrind, some hundred times slower than alone\n",
+              stderr);
+        pid = start(command, NULL, recording->takes_stdout, &failure);
+        if (pid < 0)
+            psnap_error_system(&error, failure, "cannot run valgrind");
+    }
+    free(command);
+    psnap_valgrind_watch(capture, pid > 0 ? pid : 0);
+    result = pid > 0 ? finish_valgrind(recording, &capture, argv, path, pid) : lost(&error);
+    if (pid > 0 && result != PSNAP_EXIT_LOST && is_verbose)
+        summarise(recording);
+    psnap_recording_release(recording);
+    psnap_source_free(capture);
+    return result;
+}
+
 int psnap_cmd_record(int argc, char **argv)
 {
     struct psnap_recording recording = {.command = "record"};
     bool is_verbose = isatty(STDERR_FILENO);
+    const char *engine = NULL;
     const struct psnap_option options[] = {
+        {PSNAP_OPTION_TEXT, 0, "engine", &engine, "NAME",
+         "compiled (default), or valgrind: any program, slowly"},
         {PSNAP_OPTION_TEXT, 'o', "output", &recording.profile, "P.yaml",
          "profile to write (default PROG.psnap.yaml, then .2, .3)"},
         {PSNAP_OPTION_TEXT, 0, "trace", &recording.trace, "T.pst",
@@ -210,7 +305,9 @@ int psnap_cmd_record(int argc, char **argv)
         "accesses. The exit status is PROG's own (128+n for signal n); 125 when psnap\n"
         "failed or lost data, 126 and 127 when PROG cannot be run. With '-o -' (or\n"
         "'--trace -') standard output is the profile's alone: what PROG prints goes to\n"
-        "standard error.",
+        "standard error.\n\n"
+        "--engine valgrind runs a PROG that was not compiled so under Valgrind's lackey:\n"
+        "all its code, libraries and stack included, some hundred times slower.",
         options,
     };
     int status, operands = psnap_options_parse(argc, argv, &usage, true, &status);
@@ -222,5 +319,12 @@ int psnap_cmd_record(int argc, char **argv)
         return PSNAP_EXIT_LOST;
     }
     argv[1 + operands] = NULL;
+    recording.is_foreign = engine && !strcmp(engine, "valgrind");
+    if (engine && !recording.is_foreign && strcmp(engine, "compiled") != 0) {
+        psnap_cmd_usage("record", "no engine '%s'; there are: compiled, valgrind", engine);
+        return PSNAP_EXIT_LOST;
+    }
+    if (recording.is_foreign)
+        return record_valgrind(&recording, argv + 1, is_verbose);
     return record(&recording, argv + 1, is_verbose);
 }

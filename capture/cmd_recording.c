@@ -158,7 +158,7 @@ enum psnap_status psnap_recording_run(struct psnap_recording *recording,
         if (status == PSNAP_ERROR_IO && writer) /* only the trace is written by now */
             psnap_error_at(error, recording->trace, 0, 0);
     }
-    if (!status && psnap_capture_report(capture).modules) {
+    if (!status && (recording->is_foreign || psnap_capture_report(capture).modules)) {
         if (builder)
             status = write_profile(recording, builder, error);
         if (!status && writer)

@@ -22,6 +22,7 @@ struct psnap_recording {
     const char *trace;   /* path, NULL for none */
     bool no_profile, force;
     bool takes_stdout;  /* one of the two goes there: the program's own output must not */
+    bool is_foreign;    /* the source is no session of ours: what it delivers is all there is */
     const char *model;  /* NULL for the default */
     uint64_t gap_bytes; /* 0 for the default */
     struct psnap_output *profile_output, *trace_output;

@@ -10,9 +10,9 @@
 # sudo when not root), and says so. With everything there it takes no time.
 
 PSNAP_BUILD_PACKAGES="cmake ninja-build gcc g++ libc6-dev pkg-config clang-19 llvm-19-dev
-    libzstd-dev libyaml-dev libxxhash-dev"
+    libzstd-dev libyaml-dev libxxhash-dev libdw-dev"
 PSNAP_TEST_PACKAGES="$PSNAP_BUILD_PACKAGES libcmocka-dev clang-format-19 clang-tidy-19
-    libclang-rt-19-dev binutils make zstd python3 python3-yaml python3-jsonschema"
+    libclang-rt-19-dev binutils make zstd python3 python3-yaml python3-jsonschema valgrind"
 
 psnap_need()
 {
