@@ -39,12 +39,13 @@
 enum {
     BATCH = 1 << 16,
     READ_BYTES = 1 << 16,
-    LINE_BYTES = 256,  /* longer ones are no lackey's */
-    PIPE_START = 4096, /* bytes of the pipe until the mappings are read */
-    PIPE_FREE = 1024,  /* of these, free: about 40 lines */
-    FRAMES = 1 << 12,  /* calls that are remembered; deeper, the outermost are forgotten */
-    THREADS = 512,     /* Valgrind's own limit is 500 */
-    SEARCH = 256       /* frames that a return may leave at once */
+    PIPE_BYTES = 1 << 18, /* fewer switches between the two; more, and its mappings lag behind */
+    LINE_BYTES = 256,     /* longer ones are no lackey's */
+    PIPE_START = 4096,    /* bytes of the pipe until the mappings are read */
+    PIPE_FREE = 1024,     /* of these, free: about 40 lines */
+    FRAMES = 1 << 12,     /* calls that are remembered; deeper, the outermost are forgotten */
+    THREADS = 512,        /* Valgrind's own limit is 500 */
+    SEARCH = 256          /* frames that a return may leave at once */
 };
 
 #define NONE PSNAP_FLOW_NONE
@@ -464,7 +465,7 @@ static enum psnap_status wait_for_program(struct valgrind_source *self, struct p
             return PSNAP_OK; /* it cannot be run, and Valgrind has said why */
         else
             pause_ms(1);
-    fcntl(self->pipe[0], F_SETPIPE_SZ, READ_BYTES);
+    fcntl(self->pipe[0], F_SETPIPE_SZ, PIPE_BYTES);
     fcntl(self->pipe[0], F_SETFL, O_NONBLOCK);
     return psnap_guest_code_start(&self->code, self->pid, error);
 }
@@ -776,7 +777,7 @@ void psnap_valgrind_drain(struct psnap_source *source)
     struct psnap_error error;
 
     self->is_loaded = true; /* its mappings do not matter */
-    fcntl(self->pipe[0], F_SETPIPE_SZ, READ_BYTES);
+    fcntl(self->pipe[0], F_SETPIPE_SZ, PIPE_BYTES);
     fcntl(self->pipe[0], F_SETFL, O_NONBLOCK);
     while (!self->has_ended) {
         self->text_at = self->text_end;
