@@ -121,21 +121,27 @@ static void count_executions(struct psnap_decoder *decoder, const struct psnap_h
             decoder->program->blocks[piece->block].executions += times;
 }
 
-/* The place of a column's address in its range; false when they do not share one. */
+/* A column, or a stride, if the words happen to have one (then the column stays empty); false when
+ * they do not share a range. `count` is at least 2. */
 static bool set_column(struct psnap_decoder *decoder, struct psnap_capture_ref *ref,
                        const uint64_t *words, size_t pitch, uint64_t count,
-                       struct psnap_column *column)
+                       struct psnap_column *column, int64_t *stride)
 {
-    uint64_t low = *words, high = *words;
+    uint64_t low = *words, high = *words, before = *words, differs = 0;
 
+    *stride = (int64_t)(words[pitch] - words[0]);
     for (uint64_t i = 1; i < count; i++) {
-        uint64_t word = words[i * pitch];
+        const uint64_t word = words[i * pitch];
         low = word < low ? word : low;
         high = word > high ? word : high;
+        differs |= (word - before) ^ (uint64_t)*stride;
+        before = word;
     }
     if (low - ref->low >= ref->span && !psnap_decoder_refresh(decoder, ref, low))
         return false;
-    *column = (struct psnap_column){words, pitch, ref->delta, low + ref->delta, high + ref->delta};
+    if (differs)
+        *column =
+            (struct psnap_column){words, pitch, ref->delta, low + ref->delta, high + ref->delta};
     return high - ref->low < ref->span;
 }
 
@@ -158,6 +164,7 @@ static bool make_run(struct psnap_decoder *decoder, const struct psnap_hoisted *
     const struct psnap_capture_piece *piece = &tables->pieces[open->hoist->first_piece];
     const struct psnap_capture_move *move = &tables->moves[open->hoist->first_move];
     const uint64_t *word = open->row + (open->hoist->guards > 0);
+    bool any_columns = false;
     size_t k = 0;
 
     for (uint32_t i = 0; i < open->pieces; i++, piece++) {
@@ -173,8 +180,9 @@ static bool make_run(struct psnap_decoder *decoder, const struct psnap_hoisted *
             decoder->run_strides[k] = stride;
             if (move->base ? !set_stride(decoder, ref, first, stride, count)
                            : !set_column(decoder, ref, word++, open->pitch, count,
-                                         &decoder->run_columns[k]))
+                                         &decoder->run_columns[k], &decoder->run_strides[k]))
                 return false;
+            any_columns |= decoder->run_columns[k].words != NULL;
             decoder->run_first[k] = (struct psnap_access){
                 .address = first + ref->delta,
                 .ref = piece->first_ref + r,
@@ -185,7 +193,7 @@ static bool make_run(struct psnap_decoder *decoder, const struct psnap_hoisted *
         }
     }
     *run = (struct psnap_run){decoder->run_first, decoder->run_strides,
-                              open->hoist->has_rows ? decoder->run_columns : NULL, k, count};
+                              any_columns ? decoder->run_columns : NULL, k, count};
     return true;
 }
 

@@ -11,6 +11,9 @@
  * written is minus its length in words, that of room that was not needed is
  * PSNAP_GAP plus its length: no address equals these.
  *
+ * A batch (capture/pass/batch.cpp) is such a record while it is open and then a gap
+ * of one word, behind which its records stand.
+ *
  * A hoisted loop (capture/pass/hoist.cpp) has one record for many iterations:
  *
  *     end            address of the byte of the piece row that says how it ended
