@@ -257,8 +257,8 @@ bool ModulePlan::planHoist(Loop &loop, const PiecesOf &pieces_of, SCEVExpander &
             hoist.moves.push_back(moves.of(access.pointer));
             hoist.row_words += hoist.moves.back().base == NONE;
         }
-    if (hoist.guards > PSNAP_HOIST_GUARDS_MAX || hoist.moves.size() > PSNAP_HOIST_REFS_MAX ||
-        hoist.row_words > ROW_WORDS_MAX)
+    if (hoist.pieces.empty() || hoist.guards > PSNAP_HOIST_GUARDS_MAX ||
+        hoist.moves.size() > PSNAP_HOIST_REFS_MAX || hoist.row_words > ROW_WORDS_MAX)
         return false;
 
     hoist.batch = plan.pieces[hoist.pieces[0]].batch;
