@@ -317,7 +317,7 @@ static int pst_bid(const unsigned char *start, size_t n, bool whole)
 static struct psnap_sink *pst_create(FILE *file, struct psnap_program *program,
                                      struct psnap_error *error)
 {
-    return psnap_pst_writer_new(file, program, PSNAP_PST_CHUNK_ACCESSES, error);
+    return psnap_pst_writer_new(file, program, 0, error);
 }
 
 static const struct psnap_format_ops pst_ops = {pst_bid, pst_open, pst_skip, pst_create};

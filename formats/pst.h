@@ -19,7 +19,7 @@
 #include "formats/reader.h"
 
 #define PSNAP_PST_MAGIC "\x89PST\r\n\x1a\n"
-#define PSNAP_PST_VERSION 1u
+#define PSNAP_PST_VERSION 2u
 #define PSNAP_PST_FILE_HEADER 16u  /* bytes */
 #define PSNAP_PST_FRAME_HEADER 40u /* bytes */
 
@@ -43,8 +43,11 @@ enum psnap_pst_section {
 
 /* Limits of the format: a reader refuses what is larger, so a hostile file has bounded needs. */
 #define PSNAP_PST_PAYLOAD_MAX (UINT32_C(64) << 20) /* bytes of a frame, stored or not */
-#define PSNAP_PST_CHUNK_MAX (UINT32_C(1) << 24)    /* accesses of a chunk */
-#define PSNAP_PST_TOKENS_MAX (UINT32_C(1) << 20)   /* lanes, tokens, jumps of a chunk, each */
+#define PSNAP_PST_CHUNK_MAX (UINT32_C(1) << 31)    /* accesses of a chunk */
+#define PSNAP_PST_LANES_MAX (UINT32_C(1) << 17)    /* of a chunk, as what follows */
+#define PSNAP_PST_LITERALS_MAX (UINT32_C(1) << 22)
+#define PSNAP_PST_COPIES_MAX (UINT32_C(1) << 22)
+#define PSNAP_PST_WINDOWS_MAX (UINT32_C(1) << 22) /* tokens in the windows of all tracks */
 #define PSNAP_PST_LOOPS_MAX (UINT32_C(1) << 20)
 #define PSNAP_PST_BLOCKS_MAX (UINT32_C(1) << 22)
 #define PSNAP_PST_REFS_MAX (UINT32_C(1) << 23)
@@ -53,17 +56,30 @@ enum psnap_pst_section {
 #define PSNAP_PST_STRINGS_MAX (UINT64_C(256) << 20)    /* bytes of all strings */
 #define PSNAP_PST_STRING_COUNT_MAX (UINT32_C(1) << 23) /* distinct strings */
 
-/* What the writer chooses: a chunk ends when either count is reached. */
-#define PSNAP_PST_CHUNK_ACCESSES (UINT32_C(1) << 22)
-#define PSNAP_PST_CHUNK_TOKENS (UINT32_C(1) << 18)
-#define PSNAP_PST_PUT_MAX PSNAP_BLOCK_ACCESSES /* accesses that the encoder takes at a time */
+/*
+ * What the writer chooses. A chunk ends after so many literals, copies and
+ * lanes, or when it has a quarter of the accesses before it, but not below
+ * CHUNK_FIRST: so their number grows with the logarithm of a regular stream.
+ */
+#define PSNAP_PST_CHUNK_FIRST (UINT32_C(1) << 26)
+#define PSNAP_PST_CHUNK_TOKENS (UINT32_C(1) << 21)
+#define PSNAP_PST_CHUNK_LANES (UINT32_C(1) << 16)
+#define PSNAP_PST_CHUNK_WINDOWS (UINT32_C(3) << 20) /* tokens in the windows of all tracks */
+#define PSNAP_PST_WINDOW (UINT32_C(1) << 21)        /* and of one */
+
+/* A lane's other prediction takes over when it was right so many tokens in a row. */
+#define PSNAP_PST_OTHER_WINS 5u
+
+/* After so many literals of a track of addresses it is settled whether they or steps are written.
+ */
+#define PSNAP_PST_SETTLED 256u
 
 /* Runs that the reader finds: their width at most, accesses and repetitions at least. */
 #define PSNAP_PST_RUN_WIDTH 32u
 #define PSNAP_PST_RUN_ACCESSES 64u
 #define PSNAP_PST_RUN_COUNT 8u
 
-/* A writer with chunks of at most `chunk_accesses`; psnap_trace_writer_new uses the default. */
+/* A writer with chunks of at most `chunk_accesses`; 0: of lengths that grow with the trace. */
 struct psnap_sink *psnap_pst_writer_new(FILE *file, struct psnap_program *program,
                                         uint32_t chunk_accesses, struct psnap_error *error);
 
@@ -109,27 +125,115 @@ void psnap_pst_frame_seal(unsigned char *header, const unsigned char *stored, si
                           uint64_t *chain);
 void psnap_pst_file_header_make(unsigned char *header, uint32_t version, uint64_t *chain);
 
-/* ---- accesses of a chunk: pst_encode.c, pst_decode.c ---- */
+/* ---- tokens of a track: pst_fold.c ---- */
+
+/* After `run` right predictions a wrong one: the value is instead this. */
+struct psnap_pst_token {
+    uint64_t value;
+    uint32_t run;
+};
+
+/* After `literals` literals of the track, `length` tokens from before: `from` is twice the
+ * distance, plus 1 when they go on in a straight line, see PST.md. */
+struct psnap_pst_copy {
+    uint32_t literals, from, length;
+};
+
+/* The tokens of one track of the chunk, folded as they come. Zeroed is empty. */
+struct psnap_pst_track {
+    /* The run is twice that, plus 1 when the value is the one expected: then it is 0. */
+    struct psnap_pst_token *literals;
+    struct psnap_pst_copy *copies;
+    uint64_t *addresses; /* of the first literals, until it is known whether these are smaller */
+    struct psnap_pst_token *window; /* the last ones, a ring; room is a power of two */
+    uint64_t expected;              /* value of the next token, if that is literal */
+    uint64_t hash;                  /* of the last four tokens */
+    uint32_t literal_count, literal_room, copy_count, copy_room;
+    uint32_t window_room, window_have; /* tokens in use, and that there is memory for */
+    uint32_t count;
+    uint32_t needed;           /* tokens of the window that copies reach back */
+    uint32_t distance, length; /* of the copy under way; 0: none */
+    uint32_t since;            /* literals since the last copy */
+    uint32_t dry;              /* literals since a copy was worth it */
+    bool straight;             /* the copy under way goes on in a straight line */
+    bool absolute;             /* values of literals are addresses, else steps */
+};
+
+struct psnap_pst_folder;
+
+struct psnap_pst_folder *psnap_pst_folder_new(void);
+void psnap_pst_folder_free(struct psnap_pst_folder *folder);
+/* Starts a chunk: tracks of the last one are forgotten. */
+void psnap_pst_folder_start(struct psnap_pst_folder *folder);
+/* Literals and copies of all tracks of the chunk so far. */
+uint32_t psnap_pst_folder_tokens(const struct psnap_pst_folder *folder);
+/* Takes the next token of a track, whose number is `number`, what value is then to be expected of
+ * the one after it, and the address, for a track of those, else NULL; false: out of memory. */
+bool psnap_pst_fold(struct psnap_pst_folder *folder, struct psnap_pst_track *track, uint32_t number,
+                    struct psnap_pst_token token, uint64_t expected, const uint64_t *address);
+/* Ends the copy under way and settles how literals are written; false: out of memory. */
+bool psnap_pst_fold_end(struct psnap_pst_folder *folder, struct psnap_pst_track *track);
+/* Empties a track; its memory stays and is counted. */
+void psnap_pst_track_reset(struct psnap_pst_track *track, size_t *bytes);
+void psnap_pst_track_release(struct psnap_pst_track *track);
+
+/* ---- accesses of a chunk: pst_encode.c, pst_payload.c, pst_decode.c ---- */
+
+/* Everything of an access but its address, and where its addresses begin. */
+struct psnap_pst_lane {
+    struct psnap_access first;
+    struct psnap_pst_track next, address; /* wrong predictions of each kind */
+};
+
+/* Appends the payload of a chunk, its tracks ended; they are good for nothing but a reset.
+ * False: out of memory. */
+bool psnap_pst_payload_put(struct psnap_bytes *payload, struct psnap_pst_lane *lanes,
+                           uint32_t lane_count);
 
 struct psnap_pst_encoder;
 struct psnap_pst_decoder;
 
 struct psnap_pst_encoder *psnap_pst_encoder_new(void);
 void psnap_pst_encoder_free(struct psnap_pst_encoder *encoder);
-/* Takes up to PSNAP_PST_PUT_MAX accesses, whose refs must be below `ref_count`, into a chunk that
- * is not full. After an error the encoder is good for nothing but freeing. */
+/* Takes up to `n` accesses, whose refs must be below `ref_count`, until the chunk is full; *taken
+ * says how many. After an error the encoder is good for nothing but freeing. */
 enum psnap_status psnap_pst_encoder_put(struct psnap_pst_encoder *encoder,
                                         const struct psnap_access *block, size_t n,
-                                        uint32_t ref_count, struct psnap_error *error);
-/* Takes up to `limit` repetitions of a run, from the i-th on, at once: those that are predicted as
- * they stand, so all or none. Returns how many. */
+                                        uint32_t ref_count, size_t *taken,
+                                        struct psnap_error *error);
+/* Takes up to `limit` repetitions of a run without columns, from the i-th on (not 0), at once:
+ * those that are predicted as they stand, so all or none. Returns how many. */
 uint32_t psnap_pst_encoder_repeat(struct psnap_pst_encoder *encoder, const struct psnap_run *run,
                                   uint64_t i, uint64_t limit);
 uint32_t psnap_pst_encoder_accesses(const struct psnap_pst_encoder *encoder);
+/* It takes no further access: what it has must be flushed. */
 bool psnap_pst_encoder_full(const struct psnap_pst_encoder *encoder);
 /* Replaces *payload by the chunk so far (at least one access) and starts the next one. */
 enum psnap_status psnap_pst_encoder_flush(struct psnap_pst_encoder *encoder,
                                           struct psnap_bytes *payload, struct psnap_error *error);
+
+/* A track read: gives its tokens one after the other. */
+struct psnap_pst_unfolder {
+    const uint64_t *values; /* of literals; what follows too is not owned */
+    const uint32_t *runs;   /* theirs, as in psnap_pst_track */
+    const struct psnap_pst_copy *copies;
+    struct psnap_pst_token *window;
+    uint32_t window_room, count;
+    uint32_t literals, left; /* all still to come; before the next copy (of this segment) */
+    uint32_t copy_count;     /* still to come */
+    uint32_t length;         /* of the copy under way, still to come */
+    uint32_t distance;
+    bool straight;
+    bool literal;  /* the token given out last: is a literal ... */
+    bool expected; /* ... whose value is the one expected */
+};
+
+/* Whether its copies fit its literals and window; to be called before the first token. */
+bool psnap_pst_unfold_check(struct psnap_pst_unfolder *track);
+/* The next token; false when there is none. */
+bool psnap_pst_unfold(struct psnap_pst_unfolder *track, struct psnap_pst_token *token);
+/* What the token was, its value as copies take it; to be called before the next one. */
+void psnap_pst_unfold_done(struct psnap_pst_unfolder *track, const struct psnap_pst_token *token);
 
 struct psnap_pst_decoder *psnap_pst_decoder_new(void);
 void psnap_pst_decoder_free(struct psnap_pst_decoder *decoder);

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The payload of a chunk back to accesses: the predictions of pst_encode.c
- * run again, corrected by the jumps and tokens read.
+ * run again, corrected by the tokens read.
  *
  * Starting a chunk checks everything that the hot loop relies on: lanes are
- * valid accesses of known refs, jumps go to lanes there are, the runs of jumps
- * and those of tokens each add up to the chunk's accesses. What is left to
- * check there is that no lane is asked for more than it has, which, as the
- * sums agree, also means that nothing is left over at the end.
+ * valid accesses of known refs, and tokens can be had. What is left to check
+ * there is that tokens name lanes there are and, at the end, that none is
+ * left over.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -16,31 +15,40 @@
 
 struct lane {
     uint64_t key; /* the second half of the access record */
-    uint64_t last, stride;
-    uint32_t run;    /* right predictions to come before the next token */
-    uint32_t next;   /* lane predicted after this one */
-    uint32_t token;  /* the next one */
-    uint32_t missed; /* `next` was wrong the last time */
+    uint64_t last, step;
+    uint32_t next;     /* lane predicted after this one */
+    uint32_t next_run; /* right predictions to come before the next token */
+    uint32_t run;      /* the same of addresses */
+    uint32_t follows;  /* the base is the access before, else the lane's last one */
 };
 
-struct lane_tokens {
-    uint32_t end;  /* one after the lane's last token */
-    bool absolute; /* values are addresses, else deltas */
-    bool learns;   /* the run before the next token was empty: it sets the stride */
+/* The token that ends the run under way, and those after it. */
+struct track {
+    struct psnap_pst_unfolder unfolder;
+    struct psnap_pst_token token;
+    uint64_t expected; /* value of the next token, if it is a literal that says so */
+    bool ended;        /* there is none */
+};
+
+struct lane_tracks {
+    struct track next, address;
+    uint64_t other; /* step from the other base at the last token */
+    uint32_t score; /* tokens in a row at which it would have been right */
+    bool absolute;  /* values of literals are addresses, else steps */
 };
 
 struct psnap_pst_decoder {
     struct lane *lanes;
-    struct lane_tokens *lane_tokens;
-    uint64_t *values; /* of tokens, lane after lane */
-    uint32_t *runs;   /* right predictions after each token */
-    uint32_t *jump_runs, *jump_lanes;
-    uint32_t lane_room, token_room, jump_room;
-    uint32_t lane_count, token_count, jump_count;
-    uint32_t jump;    /* the next one */
-    uint32_t hits;    /* right lanes before it, or before the end */
+    struct lane_tracks *tracks;
+    uint64_t *values; /* of literals, track after track */
+    uint32_t *runs;
+    struct psnap_pst_copy *copies;
+    struct psnap_pst_token *windows;
+    uint32_t lane_room, literal_room, copy_room, window_room;
+    uint32_t lane_count;
     uint32_t current; /* lane of the last access */
-    uint32_t trailing;
+    uint32_t left;    /* accesses to come */
+    uint64_t address; /* of the last access */
     bool started;
 };
 
@@ -49,114 +57,95 @@ struct psnap_pst_decoder *psnap_pst_decoder_new(void)
     return calloc(1, sizeof(struct psnap_pst_decoder));
 }
 
-static void release_lanes(struct psnap_pst_decoder *decoder)
-{
-    free(decoder->lanes);
-    free(decoder->lane_tokens);
-    decoder->lanes = NULL;
-    decoder->lane_tokens = NULL;
-    decoder->lane_room = 0;
-}
-
-static void release_tokens(struct psnap_pst_decoder *decoder)
-{
-    free(decoder->values);
-    free(decoder->runs);
-    decoder->values = NULL;
-    decoder->runs = NULL;
-    decoder->token_room = 0;
-}
-
-static void release_jumps(struct psnap_pst_decoder *decoder)
-{
-    free(decoder->jump_runs);
-    free(decoder->jump_lanes);
-    decoder->jump_runs = decoder->jump_lanes = NULL;
-    decoder->jump_room = 0;
-}
-
 void psnap_pst_decoder_free(struct psnap_pst_decoder *decoder)
 {
     if (!decoder)
         return;
-    release_lanes(decoder);
-    release_tokens(decoder);
-    release_jumps(decoder);
+    free(decoder->lanes);
+    free(decoder->tracks);
+    free(decoder->values);
+    free(decoder->runs);
+    free(decoder->copies);
+    free(decoder->windows);
     free(decoder);
 }
 
-/* Room for the chunk's counts; nothing of the chunk before is kept. */
-static bool reserve(struct psnap_pst_decoder *decoder)
+/* Room for `count` items, one at least; what was in it is lost. */
+static bool reserve(void *array, size_t count, size_t size)
 {
-    if (decoder->lane_room < decoder->lane_count) {
-        release_lanes(decoder);
-        decoder->lanes = malloc(decoder->lane_count * sizeof *decoder->lanes);
-        decoder->lane_tokens = malloc(decoder->lane_count * sizeof *decoder->lane_tokens);
-        if (!decoder->lanes || !decoder->lane_tokens)
-            return false;
-        decoder->lane_room = decoder->lane_count;
-    }
-    if (decoder->token_room <= decoder->token_count) { /* one more: never NULL */
-        release_tokens(decoder);
-        decoder->token_room = decoder->token_count + 1;
-        decoder->values = malloc(decoder->token_room * sizeof *decoder->values);
-        decoder->runs = malloc(decoder->token_room * sizeof *decoder->runs);
-        if (!decoder->values || !decoder->runs)
-            return false;
-    }
-    if (decoder->jump_room < decoder->jump_count) {
-        release_jumps(decoder);
-        decoder->jump_runs = malloc(decoder->jump_count * sizeof *decoder->jump_runs);
-        decoder->jump_lanes = malloc(decoder->jump_count * sizeof *decoder->jump_lanes);
-        if (!decoder->jump_runs || !decoder->jump_lanes)
-            return false;
-        decoder->jump_room = decoder->jump_count;
-    }
-    return true;
+    void **items = array;
+
+    free(*items);
+    *items = malloc((count + 1) * size);
+    return *items != NULL;
 }
 
-static void get_planes64(struct psnap_cursor *payload, uint64_t *values, size_t n, unsigned width)
+/* Planes to numbers of 8 or of 4 bytes, `size` bytes apart. */
+static void get_planes(struct psnap_cursor *payload, void *items, size_t n, size_t size, bool wide,
+                       unsigned width)
 {
     const unsigned char *at = psnap_cursor_take(payload, n * width);
+    char *item = items;
 
-    for (size_t i = 0; i < n; i++)
-        values[i] = 0;
-    for (unsigned p = 0; at && p < width; p++, at += n)
-        for (size_t i = 0; i < n; i++)
-            values[i] |= (uint64_t)at[i] << (8 * p);
+    for (size_t i = 0; i < n; i++, item += size) {
+        uint64_t value = 0;
+        for (unsigned p = 0; at && p < width; p++)
+            value |= (uint64_t)at[p * n + i] << (8 * p);
+        if (wide) {
+            memcpy(item, &value, sizeof value);
+        } else {
+            const uint32_t narrow = (uint32_t)value;
+            memcpy(item, &narrow, sizeof narrow);
+        }
+    }
 }
 
-/* Returns the sum of the values. */
-static uint64_t get_planes32(struct psnap_cursor *payload, uint32_t *values, size_t n,
-                             unsigned width)
-{
-    const unsigned char *at = psnap_cursor_take(payload, n * width);
-    uint64_t sum = 0;
-
-    for (size_t i = 0; i < n; i++)
-        values[i] = 0;
-    for (unsigned p = 0; at && p < width; p++, at += n)
-        for (size_t i = 0; i < n; i++)
-            values[i] |= (uint32_t)at[i] << (8 * p);
-    for (size_t i = 0; i < n; i++)
-        sum += values[i];
-    return sum;
-}
-
-/* What a lane's row says of its tokens. */
+/* What a lane's row says of one of its tracks. */
 struct coding {
     uint64_t base;
-    uint32_t tokens;
-    uint8_t shift, value_width, run_width;
+    uint32_t literals, copies, window;
+    uint8_t shift, value_width, run_width, literals_width, from_width, length_width;
     bool absolute;
 };
 
-/* Reads the row of lane `index`, given the access of the row before; returns its first run. */
-static uint32_t get_lane(struct psnap_cursor *payload, uint32_t ref_count,
-                         struct psnap_access *access, struct coding *coding)
+static void get_track_row(struct psnap_cursor *payload, bool addresses, uint64_t first,
+                          struct coding *coding)
 {
-    uint32_t run;
+    *coding = (struct coding){0};
+    coding->literals = (uint32_t)psnap_cursor_below(payload, PSNAP_PST_LITERALS_MAX);
+    if (coding->literals == 0)
+        return;
+    coding->copies = (uint32_t)psnap_cursor_below(payload, PSNAP_PST_COPIES_MAX);
+    coding->run_width = psnap_cursor_u8(payload);
+    coding->value_width = coding->run_width & 15;
+    coding->run_width >>= 4;
+    if (addresses) {
+        coding->shift = psnap_cursor_u8(payload);
+        coding->absolute = coding->shift >> 7;
+        coding->shift &= 0x7f;
+    }
+    if (coding->absolute)
+        coding->base = first + psnap_unzigzag(psnap_cursor_varint(payload));
+    if (coding->copies) {
+        const uint8_t window = psnap_cursor_u8(payload);
+        coding->from_width = psnap_cursor_u8(payload);
+        coding->literals_width = coding->from_width & 15;
+        coding->from_width >>= 4;
+        coding->length_width = psnap_cursor_u8(payload);
+        if (window > 31 || coding->literals_width > 4 || coding->from_width > 4 ||
+            coding->length_width > 4)
+            payload->failed = true;
+        else
+            coding->window = UINT32_C(1) << window;
+    }
+    if (coding->shift > 63 || coding->value_width > 8 || coding->run_width > 4)
+        payload->failed = true;
+}
 
+/* Reads the row of a lane, given the access of the row before. */
+static void get_row(struct psnap_cursor *payload, uint32_t ref_count, struct psnap_access *access,
+                    struct coding *next, struct coding *address)
+{
     access->ref += (uint32_t)psnap_unzigzag(psnap_cursor_varint(payload));
     access->thread = (uint16_t)psnap_cursor_below(payload, UINT16_MAX);
     access->size = psnap_cursor_u8(payload);
@@ -165,148 +154,201 @@ static uint32_t get_lane(struct psnap_cursor *payload, uint32_t ref_count,
     if (access->ref >= ref_count || access->size < 1 || access->size > PSNAP_ACCESS_SIZE_MAX ||
         access->kind > PSNAP_ATOMIC)
         payload->failed = true;
-    run = (uint32_t)psnap_cursor_below(payload, PSNAP_PST_CHUNK_MAX);
-    *coding = (struct coding){0};
-    coding->tokens = (uint32_t)psnap_cursor_below(payload, PSNAP_PST_TOKENS_MAX);
-    if (coding->tokens) {
-        const uint8_t shift = psnap_cursor_u8(payload), widths = psnap_cursor_u8(payload);
-        coding->absolute = shift >> 7;
-        coding->shift = shift & 0x7f;
-        coding->value_width = widths & 15;
-        coding->run_width = widths >> 4;
+    get_track_row(payload, false, 0, next);
+    get_track_row(payload, true, access->address, address);
+}
+
+/* How much of everything the tracks of the chunk have. */
+struct totals {
+    uint64_t literals, copies, window;
+};
+
+static void add_totals(struct totals *totals, const struct coding *coding)
+{
+    totals->literals += coding->literals;
+    totals->copies += coding->copies;
+    totals->window += coding->window;
+}
+
+static bool fetch(struct track *track, uint32_t *run)
+{
+    track->ended = !psnap_pst_unfold(&track->unfolder, &track->token);
+    *run = track->ended ? UINT32_MAX : track->token.run;
+    return !track->ended;
+}
+
+/* The numbers of one track; `at` says where those of the tracks before end. */
+static bool get_track(struct psnap_pst_decoder *decoder, struct psnap_cursor *payload,
+                      const struct coding *coding, bool addresses, struct totals *at,
+                      struct track *track)
+{
+    uint64_t *values = decoder->values + at->literals;
+    struct psnap_pst_copy *copies = decoder->copies + at->copies;
+
+    get_planes(payload, values, coding->literals, sizeof *values, true, coding->value_width);
+    get_planes(payload, decoder->runs + at->literals, coding->literals, sizeof *decoder->runs,
+               false, coding->run_width);
+    get_planes(payload, &copies->literals, coding->copies, sizeof *copies, false,
+               coding->literals_width);
+    get_planes(payload, &copies->from, coding->copies, sizeof *copies, false, coding->from_width);
+    get_planes(payload, &copies->length, coding->copies, sizeof *copies, false,
+               coding->length_width);
+    for (uint32_t i = 0; addresses && i < coding->literals; i++)
         if (coding->absolute)
-            coding->base = access->address + psnap_unzigzag(psnap_cursor_varint(payload));
-        if (coding->shift > 63 || coding->value_width > 8 || coding->run_width > 4)
-            payload->failed = true;
-    }
-    return run;
-}
-
-/* Makes a lane's values what the hot loop adds: whole deltas or whole addresses. */
-static void finish_values(uint64_t *values, const struct coding *coding)
-{
-    if (coding->absolute)
-        for (uint32_t i = 0; i < coding->tokens; i++)
             values[i] = (values[i] << coding->shift) + coding->base;
-    else
-        for (uint32_t i = 0; i < coding->tokens; i++)
+        else
             values[i] = psnap_unzigzag(values[i]) << coding->shift;
+    *track = (struct track){.unfolder = {.values = values,
+                                         .runs = decoder->runs + at->literals,
+                                         .copies = copies,
+                                         .window = decoder->windows + at->window,
+                                         .window_room = coding->window,
+                                         .literals = coding->literals,
+                                         .copy_count = coding->copies}};
+    add_totals(at, coding);
+    return !payload->failed && psnap_pst_unfold_check(&track->unfolder);
 }
 
-/* Jumps: false when they do not fit into the chunk. */
-static bool get_jumps(struct psnap_pst_decoder *decoder, struct psnap_cursor *payload,
-                      uint32_t accesses)
+static bool get_lane(struct psnap_pst_decoder *decoder, struct psnap_cursor *rows,
+                     struct psnap_cursor *planes, uint32_t ref_count, uint32_t index,
+                     struct psnap_access *access, struct totals *at)
 {
-    const uint8_t widths = psnap_cursor_u8(payload);
-    const uint32_t n = decoder->jump_count;
-    uint64_t sum = 1 + (uint64_t)n;
+    struct lane *lane = &decoder->lanes[index];
+    struct lane_tracks *tracks = &decoder->tracks[index];
+    struct coding next, address;
 
-    if ((widths & 15) > 4 || widths >> 4 > 4)
+    get_row(rows, ref_count, access, &next, &address);
+    if (!get_track(decoder, planes, &next, false, at, &tracks->next) ||
+        !get_track(decoder, planes, &address, true, at, &tracks->address))
         return false;
-    sum += get_planes32(payload, decoder->jump_runs, n, widths & 15);
-    get_planes32(payload, decoder->jump_lanes, n, widths >> 4);
-    for (uint32_t i = 0; i < n; i++)
-        if (decoder->jump_lanes[i] >= decoder->lane_count)
-            return false;
-    if (payload->failed || sum > accesses)
-        return false;
-    decoder->trailing = accesses - (uint32_t)sum;
+    tracks->other = 0;
+    tracks->score = 0;
+    tracks->absolute = address.absolute;
+    *lane = (struct lane){.last = access->address,
+                          .next = index + 1 < decoder->lane_count ? index + 1 : index};
+    memcpy(&lane->key, (const char *)access + sizeof access->address, sizeof lane->key);
+    fetch(&tracks->next, &lane->next_run);
+    if (fetch(&tracks->address, &lane->run))
+        lane->run++; /* the lane's first access is not among the predictions */
     return true;
 }
 
 /*
- * Lanes and tokens. The rows are read twice, as the planes come after all of
- * them: once here to find the planes, once while they are read.
+ * The rows are read twice, as the planes come after all of them: once to find
+ * the planes and what room is needed, once while they are read.
  */
-static bool get_lanes(struct psnap_pst_decoder *decoder, struct psnap_cursor *payload,
-                      uint32_t accesses, uint32_t ref_count)
+static enum psnap_status get_lanes(struct psnap_pst_decoder *decoder, struct psnap_cursor *payload,
+                                   uint32_t ref_count, bool *good, struct psnap_error *error)
 {
     struct psnap_cursor rows = *payload;
     struct psnap_access access = {0};
-    struct coding coding;
-    uint64_t sum = 0, tokens = 0;
+    struct totals totals = {0}, at = {0};
+    struct coding next, address;
 
-    for (uint32_t i = 0; i < decoder->lane_count; i++) {
-        sum += (uint64_t)get_lane(payload, ref_count, &access, &coding) + 1 + coding.tokens;
-        tokens += coding.tokens;
+    for (uint32_t i = 0; i < decoder->lane_count && !payload->failed; i++) {
+        get_row(payload, ref_count, &access, &next, &address);
+        add_totals(&totals, &next);
+        add_totals(&totals, &address);
     }
-    if (payload->failed || tokens != decoder->token_count || !get_jumps(decoder, payload, accesses))
-        return false;
+    *good = !payload->failed && totals.literals <= PSNAP_PST_LITERALS_MAX &&
+            totals.copies <= PSNAP_PST_COPIES_MAX && totals.window <= PSNAP_PST_WINDOWS_MAX;
+    if (!*good)
+        return PSNAP_OK;
+    if (!reserve(&decoder->lanes, decoder->lane_count, sizeof *decoder->lanes) ||
+        !reserve(&decoder->tracks, decoder->lane_count, sizeof *decoder->tracks) ||
+        !reserve(&decoder->values, totals.literals, sizeof *decoder->values) ||
+        !reserve(&decoder->runs, totals.literals, sizeof *decoder->runs) ||
+        !reserve(&decoder->copies, totals.copies, sizeof *decoder->copies) ||
+        !reserve(&decoder->windows, totals.window, sizeof *decoder->windows))
+        return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
     access = (struct psnap_access){0};
-    tokens = 0;
-    for (uint32_t i = 0; i < decoder->lane_count; i++) {
-        struct lane *lane = &decoder->lanes[i];
-        const uint32_t run = get_lane(&rows, ref_count, &access, &coding);
+    for (uint32_t i = 0; i < decoder->lane_count && *good; i++)
+        *good = get_lane(decoder, &rows, payload, ref_count, i, &access, &at);
+    *good = *good && !payload->failed && payload->at == payload->end;
+    return PSNAP_OK;
+}
 
-        *lane = (struct lane){.last = access.address,
-                              .run = run + 1,
-                              .next = i,
-                              .token = (uint32_t)tokens,
-                              .missed = 1};
-        memcpy(&lane->key, (const char *)&access + sizeof access.address, sizeof lane->key);
-        get_planes64(payload, decoder->values + tokens, coding.tokens, coding.value_width);
-        sum += get_planes32(payload, decoder->runs + tokens, coding.tokens, coding.run_width);
-        finish_values(decoder->values + tokens, &coding);
-        tokens += coding.tokens;
-        decoder->lane_tokens[i] = (struct lane_tokens){(uint32_t)tokens, coding.absolute, run == 0};
-    }
-    return !payload->failed && payload->at == payload->end && sum == accesses;
+static enum psnap_status makes_no_sense(struct psnap_error *error)
+{
+    return psnap_error_set(error, PSNAP_ERROR_CORRUPT, "chunk of accesses makes no sense");
 }
 
 enum psnap_status psnap_pst_decoder_start(struct psnap_pst_decoder *decoder,
                                           struct psnap_cursor *payload, uint32_t accesses,
                                           uint32_t ref_count, struct psnap_error *error)
 {
-    decoder->lane_count = (uint32_t)psnap_cursor_below(payload, PSNAP_PST_TOKENS_MAX);
-    decoder->token_count = (uint32_t)psnap_cursor_below(payload, PSNAP_PST_TOKENS_MAX);
-    decoder->jump_count = (uint32_t)psnap_cursor_below(payload, PSNAP_PST_TOKENS_MAX);
+    enum psnap_status status;
+    bool good;
+
+    decoder->lane_count = (uint32_t)psnap_cursor_below(payload, PSNAP_PST_LANES_MAX);
     if (payload->failed || decoder->lane_count == 0 || accesses == 0)
-        return psnap_error_set(error, PSNAP_ERROR_CORRUPT, "chunk of accesses makes no sense");
-    if (!reserve(decoder))
-        return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
-    if (!get_lanes(decoder, payload, accesses, ref_count))
-        return psnap_error_set(error, PSNAP_ERROR_CORRUPT, "chunk of accesses makes no sense");
-    decoder->jump = 0;
-    decoder->hits = decoder->jump_count ? decoder->jump_runs[0] : decoder->trailing;
+        return makes_no_sense(error);
+    status = get_lanes(decoder, payload, ref_count, &good, error);
+    if (status != PSNAP_OK)
+        return status;
     decoder->current = 0;
+    decoder->address = 0;
+    decoder->left = accesses;
     decoder->started = false;
-    return PSNAP_OK;
+    return good ? PSNAP_OK : makes_no_sense(error);
 }
 
-/* The lane of the access after the last one, when its prediction was wrong. */
-static uint32_t take_jump(struct psnap_pst_decoder *decoder)
+/* The value of the track's token is known. Goes on to the next one, given the run until then and
+ * the prediction that was wrong; `run` gets that of the next one. */
+static void finish_token(struct track *track, uint64_t prediction, uint32_t *run)
 {
-    struct lane *lane = &decoder->lanes[decoder->current];
-    uint32_t to;
-
-    if (!decoder->started) {
-        decoder->started = true;
-        return 0;
-    }
-    to = decoder->jump_lanes[decoder->jump++];
-    if (lane->missed)
-        lane->next = to;
-    lane->missed ^= 1;
-    decoder->hits =
-        decoder->jump < decoder->jump_count ? decoder->jump_runs[decoder->jump] : decoder->trailing;
-    return to;
+    track->expected = track->token.run ? track->token.value : prediction;
+    psnap_pst_unfold_done(&track->unfolder, &track->token);
+    fetch(track, run);
 }
 
-/* Sets the lane to its next token; false when there is none. */
-static bool take_token(struct psnap_pst_decoder *decoder, uint32_t index)
+/* The lane after `index`, not as predicted; false when there is no such lane. */
+static bool take_next(struct psnap_pst_decoder *decoder, uint32_t *index)
+{
+    struct lane *lane = &decoder->lanes[*index];
+    struct track *track = &decoder->tracks[*index].next;
+    const uint32_t predicted = lane->next;
+
+    if (track->unfolder.literal && track->unfolder.expected)
+        track->token.value = track->expected;
+    if (track->ended || track->token.value >= decoder->lane_count)
+        return false;
+    *index = (uint32_t)track->token.value;
+    if (track->token.run == 0)
+        lane->next = *index;
+    finish_token(track, predicted, &lane->next_run);
+    return true;
+}
+
+/* The next address of a lane, not as predicted, after an access at `before`. */
+static bool take_address(struct psnap_pst_decoder *decoder, uint32_t index, uint64_t before,
+                         uint64_t *address)
 {
     struct lane *lane = &decoder->lanes[index];
-    struct lane_tokens *tokens = &decoder->lane_tokens[index];
-    uint64_t delta;
+    struct lane_tracks *tracks = &decoder->tracks[index];
+    struct psnap_pst_token *token = &tracks->address.token;
+    const uint64_t base = lane->follows ? before : lane->last, predicted = lane->step;
+    uint64_t other;
 
-    if (lane->token == tokens->end)
+    if (tracks->address.ended)
         return false;
-    delta = decoder->values[lane->token] - (tokens->absolute ? lane->last : 0);
-    if (tokens->learns)
-        lane->stride = delta;
-    lane->last += delta;
-    lane->run = decoder->runs[lane->token++];
-    tokens->learns = lane->run == 0;
+    if (tracks->address.unfolder.literal && tracks->address.unfolder.expected)
+        token->value = tracks->address.expected;
+    else if (tracks->address.unfolder.literal && tracks->absolute)
+        token->value -= base;
+    *address = base + token->value;
+    other = *address - (lane->follows ? lane->last : before);
+    tracks->score = other == tracks->other ? tracks->score + 1 : 0;
+    tracks->other = other;
+    if (token->run == 0)
+        lane->step = token->value;
+    if (tracks->score == PSNAP_PST_OTHER_WINS) {
+        tracks->other = lane->step;
+        lane->step = other;
+        lane->follows ^= 1;
+        tracks->score = 0;
+    }
+    finish_token(&tracks->address, predicted, &lane->run);
     return true;
 }
 
@@ -316,36 +358,12 @@ static inline void set_access(struct psnap_access *access, uint64_t address, uin
     memcpy((char *)access + sizeof access->address, &key, sizeof key);
 }
 
-/* The next access of a lane. */
-static inline bool take_access(struct psnap_pst_decoder *decoder, uint32_t index,
-                               struct psnap_access *access)
+/* No token may be left when the chunk has ended. */
+static bool all_taken(const struct psnap_pst_decoder *decoder)
 {
-    struct lane *lane = &decoder->lanes[index];
-
-    if (lane->run) {
-        lane->run--;
-        lane->last += lane->stride;
-    } else if (!take_token(decoder, index)) {
-        return false;
-    }
-    set_access(access, lane->last, lane->key);
-    return true;
-}
-
-/* Accesses whose lanes are all as predicted: the hot loop. */
-static bool take_predicted(struct psnap_pst_decoder *decoder, struct psnap_access *block, size_t n)
-{
-    uint32_t index = decoder->current;
-
-    for (size_t i = 0; i < n; i++) {
-        struct lane *lane = &decoder->lanes[index];
-
-        lane->missed = 0;
-        index = lane->next;
-        if (!take_access(decoder, index, &block[i]))
+    for (uint32_t i = 0; i < decoder->lane_count; i++)
+        if (!decoder->tracks[i].next.ended || !decoder->tracks[i].address.ended)
             return false;
-    }
-    decoder->current = index;
     return true;
 }
 
@@ -353,46 +371,63 @@ enum psnap_status psnap_pst_decoder_next(struct psnap_pst_decoder *decoder,
                                          struct psnap_access *block, size_t n,
                                          struct psnap_error *error)
 {
-    bool good = true;
+    struct lane *const lanes = decoder->lanes;
+    uint32_t index = decoder->current;
+    uint64_t address = decoder->address;
+    size_t i = 0;
 
-    while (n > 0 && good) {
-        size_t taken = 1;
-
-        if (decoder->started && decoder->hits > 0) {
-            taken = decoder->hits < n ? decoder->hits : n;
-            good = take_predicted(decoder, block, taken);
-            decoder->hits -= (uint32_t)taken;
-        } else {
-            decoder->current = take_jump(decoder);
-            good = take_access(decoder, decoder->current, block);
-        }
-        block += taken;
-        n -= taken;
+    if (!decoder->started && n > 0) {
+        decoder->started = true;
+        if (lanes->run != UINT32_MAX)
+            lanes->run--;
+        address = lanes->last;
+        set_access(&block[i++], address, lanes->key);
     }
-    if (!good)
-        return psnap_error_set(error, PSNAP_ERROR_CORRUPT, "chunk of accesses makes no sense");
-    return PSNAP_OK;
+    for (; i < n; i++) {
+        struct lane *lane = &lanes[index];
+
+        if (lane->next_run) {
+            lane->next_run--;
+            index = lane->next;
+        } else if (!take_next(decoder, &index)) {
+            return makes_no_sense(error);
+        }
+        lane = &lanes[index];
+        if (lane->run) {
+            lane->run--;
+            address = (lane->follows ? address : lane->last) + lane->step;
+        } else if (!take_address(decoder, index, address, &address)) {
+            return makes_no_sense(error);
+        }
+        lane->last = address;
+        set_access(&block[i], address, lane->key);
+    }
+    decoder->current = index;
+    decoder->address = address;
+    decoder->left -= (uint32_t)n;
+    return decoder->left || all_taken(decoder) ? PSNAP_OK : makes_no_sense(error);
 }
 
 /* How often the lanes that are predicted next come round again, all addresses as predicted; their
  * number goes to *width. */
 static uint64_t find_cycle(const struct psnap_pst_decoder *decoder, uint32_t first, size_t *width)
 {
-    uint64_t count = decoder->hits;
+    uint64_t count = UINT32_MAX;
     uint32_t index = first;
 
     *width = 0;
     do {
         const struct lane *lane = &decoder->lanes[index];
+        const uint32_t run = lane->run < lane->next_run ? lane->run : lane->next_run;
 
-        if (*width == PSNAP_PST_RUN_WIDTH || lane->run < PSNAP_PST_RUN_COUNT)
+        if (*width == PSNAP_PST_RUN_WIDTH || run < PSNAP_PST_RUN_COUNT)
             return 0;
-        if (lane->run < count)
-            count = lane->run;
+        if (run < count)
+            count = run;
         ++*width;
         index = lane->next;
     } while (index != first);
-    return count < decoder->hits / *width ? count : decoder->hits / *width;
+    return count;
 }
 
 /* A run is of one thread and one block, and no ref occurs twice. */
@@ -409,41 +444,67 @@ static bool may_be_run(const struct psnap_pst_run *run, const struct psnap_progr
     return true;
 }
 
+/*
+ * What the cycle's lanes advance by: a lane that follows another as much as
+ * that one, lane after lane, from one that has a step of its own.
+ */
+static bool set_strides(const struct psnap_pst_decoder *decoder, uint32_t first,
+                        struct psnap_pst_run *run)
+{
+    const struct lane *lane = &decoder->lanes[first];
+    int64_t stride = 0;
+    bool known = false;
+
+    for (size_t k = 0; k < 2 * run->width; k++, lane = &decoder->lanes[lane->next]) {
+        known |= !lane->follows;
+        if (!lane->follows)
+            stride = (int64_t)lane->step;
+        run->strides[k % run->width] = stride;
+    }
+    return known;
+}
+
 void psnap_pst_decoder_run(struct psnap_pst_decoder *decoder, const struct psnap_program *program,
                            uint64_t limit, struct psnap_pst_run *run)
 {
     const uint32_t first = decoder->lanes[decoder->current].next;
+    uint64_t count, address = decoder->address;
     uint32_t index = first;
-    uint64_t count;
 
     run->count = 0;
-    if (!decoder->started || decoder->hits < PSNAP_PST_RUN_ACCESSES)
+    if (!decoder->started || decoder->lanes[decoder->current].next_run == 0)
         return;
     count = find_cycle(decoder, first, &run->width);
     if (count == 0)
         return;
     if (count > limit / run->width)
         count = limit / run->width;
-    if (count < PSNAP_PST_RUN_COUNT || count * run->width < PSNAP_PST_RUN_ACCESSES)
+    if (count < PSNAP_PST_RUN_COUNT || count * run->width < PSNAP_PST_RUN_ACCESSES ||
+        !set_strides(decoder, first, run))
         return;
     for (size_t k = 0; k < run->width; k++, index = decoder->lanes[index].next) {
         const struct lane *lane = &decoder->lanes[index];
 
-        set_access(&run->first[k], lane->last + lane->stride, lane->key);
-        run->strides[k] = (int64_t)lane->stride;
+        address = (lane->follows ? address : lane->last) + lane->step;
+        set_access(&run->first[k], address, lane->key);
     }
+    if (decoder->lanes[first].follows &&
+        decoder->address != address - (uint64_t)run->strides[run->width - 1])
+        return; /* its first address is not in line with those that follow */
     if (!may_be_run(run, program))
         return;
-    decoder->lanes[decoder->current].missed = 0;
+    decoder->lanes[decoder->current].next_run--;
     for (size_t k = 0; k < run->width; k++) {
         struct lane *lane = &decoder->lanes[index];
 
         decoder->current = index;
-        lane->missed = 0;
+        lane->next_run -= (uint32_t)count;
         lane->run -= (uint32_t)count;
-        lane->last += count * lane->stride;
+        lane->last = run->first[k].address + (count - 1) * (uint64_t)run->strides[k];
         index = lane->next;
     }
-    decoder->hits -= (uint32_t)(count * run->width);
+    decoder->lanes[decoder->current].next_run++; /* it is not left yet */
+    decoder->address = decoder->lanes[decoder->current].last;
+    decoder->left -= (uint32_t)(count * run->width);
     run->count = (uint32_t)count;
 }

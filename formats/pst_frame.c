@@ -199,9 +199,9 @@ enum psnap_status psnap_pst_unpack_file_header(struct psnap_pst_unpacker *unpack
     version = psnap_load_u32(header + 8);
     if (version != PSNAP_PST_VERSION) {
         psnap_error_set(error, PSNAP_ERROR_VERSION,
-                        "written by a newer psnap: trace version %" PRIu32
-                        ", this one reads version %u",
-                        version, PSNAP_PST_VERSION);
+                        "written by %s psnap: trace version %" PRIu32 ", this one reads version %u",
+                        version < PSNAP_PST_VERSION ? "an older" : "a newer", version,
+                        PSNAP_PST_VERSION);
         psnap_error_at_offset(error, reader->name, 8);
         return PSNAP_ERROR_VERSION;
     }

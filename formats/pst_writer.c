@@ -20,9 +20,10 @@ struct pst_writer {
     struct psnap_pst_encoder *encoder;
     struct psnap_pst_tables_writer *tables;
     struct psnap_bytes payload;
-    uint64_t accesses; /* in chunks that are written */
-    uint32_t chunk_accesses;
-    bool begun; /* the file header is written */
+    uint64_t accesses;       /* in chunks that are written */
+    uint32_t chunk_accesses; /* of every chunk; 0: it depends on those before */
+    uint32_t limit;          /* of the chunk under way */
+    bool begun;              /* the file header is written */
 };
 
 static enum psnap_status write_frame(struct pst_writer *writer, uint32_t type, uint32_t accesses,
@@ -66,12 +67,30 @@ static enum psnap_status write_chunk(struct pst_writer *writer, struct psnap_err
     return status;
 }
 
+static uint32_t next_limit(const struct pst_writer *writer)
+{
+    const uint64_t quarter = writer->accesses / 4;
+
+    if (writer->chunk_accesses)
+        return writer->chunk_accesses;
+    if (quarter < PSNAP_PST_CHUNK_FIRST)
+        return PSNAP_PST_CHUNK_FIRST;
+    return quarter < PSNAP_PST_CHUNK_MAX ? (uint32_t)quarter : PSNAP_PST_CHUNK_MAX;
+}
+
+/* What is written is the reader's even if the next moment kills us: hence the flush. */
 static enum psnap_status write_full_chunk(struct pst_writer *writer, struct psnap_error *error)
 {
-    if (psnap_pst_encoder_accesses(writer->encoder) < writer->chunk_accesses &&
+    enum psnap_status status;
+
+    if (psnap_pst_encoder_accesses(writer->encoder) < writer->limit &&
         !psnap_pst_encoder_full(writer->encoder))
         return PSNAP_OK;
-    return write_chunk(writer, error);
+    status = write_chunk(writer, error);
+    if (status == PSNAP_OK && fflush(writer->file) != 0)
+        status = psnap_error_system(error, errno, "cannot write");
+    writer->limit = next_limit(writer);
+    return status;
 }
 
 static enum psnap_status put_accesses(struct pst_writer *writer, const struct psnap_access *block,
@@ -80,18 +99,15 @@ static enum psnap_status put_accesses(struct pst_writer *writer, const struct ps
     enum psnap_status status = PSNAP_OK;
 
     while (n > 0 && status == PSNAP_OK) {
-        size_t take = writer->chunk_accesses - psnap_pst_encoder_accesses(writer->encoder);
+        const uint32_t room = writer->limit - psnap_pst_encoder_accesses(writer->encoder);
+        size_t taken = 0;
 
-        if (take > PSNAP_PST_PUT_MAX)
-            take = PSNAP_PST_PUT_MAX;
-        if (take > n)
-            take = n;
-        status =
-            psnap_pst_encoder_put(writer->encoder, block, take, writer->program->ref_count, error);
+        status = psnap_pst_encoder_put(writer->encoder, block, n < room ? n : room,
+                                       writer->program->ref_count, &taken, error);
         if (status == PSNAP_OK)
             status = write_full_chunk(writer, error);
-        block += take;
-        n -= take;
+        block += taken;
+        n -= taken;
     }
     return status;
 }
@@ -126,7 +142,7 @@ static enum psnap_status writer_put_run(struct psnap_sink *self, const struct ps
         i++;
         if (status == PSNAP_OK && i < run->count) {
             const uint32_t held = psnap_pst_encoder_accesses(writer->encoder);
-            const uint64_t room = (writer->chunk_accesses - held) / run->width;
+            const uint64_t room = (writer->limit - held) / run->width;
             const uint64_t left = run->count - i;
 
             i += psnap_pst_encoder_repeat(writer->encoder, run, i, left < room ? left : room);
@@ -180,6 +196,7 @@ struct psnap_sink *psnap_pst_writer_new(FILE *file, struct psnap_program *progra
     writer->file = file;
     writer->program = program;
     writer->chunk_accesses = chunk_accesses;
+    writer->limit = next_limit(writer);
     writer->packer = psnap_pst_packer_new(file);
     writer->encoder = psnap_pst_encoder_new();
     writer->tables = psnap_pst_tables_writer_new(program);

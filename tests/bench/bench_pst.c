@@ -1,37 +1,74 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Speed and size of the trace formats, in memory and in one thread: writing
- * and reading .pst and the text formats for a matrix multiply (regular), a
- * sparse matrix-vector product (one gather in four accesses), a bucket count
- * (one random access in two) and uniformly random addresses. For comparison,
- * zstd -3 over the bare address deltas of the whole stream.
+ * Size and speed of .pst, in memory and in one thread, next to a baseline: the
+ * stream split by reference, the addresses of each as differences, and the
+ * sequence of blocks, all compressed by zstd -3. Differences are tried as
+ * 8-byte words and as varints, block numbers as 4-byte words and as varints,
+ * and what is smaller counts. A block counts as executed when the block
+ * changes, or a reference does not come after the one before.
  *
- *   bench_pst [ACCESSES]    prints CSV: format, stream, accesses, M written/s,
- *                           M read/s as accesses and with runs, bytes per
- *                           access, those of zstd -3 of deltas
+ *   bench_pst [-n ACCESSES] TRACE...  the first accesses (all) of each trace
+ *   bench_pst [-n ACCESSES]           streams made here (20 M accesses)
+ *
+ * Prints CSV. Rates are in million accesses a second, the best of three, put
+ * and got one by one and with the runs that the trace has. What is read back
+ * is compared with what was written.
  */
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 #include <zstd.h>
 
 #include "formats/base/rng.h"
+#include "formats/bytes.h"
 #include "formats/trace.h"
 
+#define RUN_WIDTH_MAX 64
+
+/* `count` accesses from number `at` on are a run of this width. */
+struct part {
+    size_t at, width;
+    uint64_t count;
+    int64_t strides[RUN_WIDTH_MAX];
+};
+
 struct stream {
+    struct psnap_program *program;
     struct psnap_access *accesses;
     size_t count, room;
+    struct part *runs;
+    size_t run_count, run_room;
 };
 
 static double now(void)
 {
     struct timespec time;
 
-    clock_gettime(CLOCK_MONOTONIC, &time);
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
+
+static void *must(void *pointer)
+{
+    if (pointer)
+        return pointer;
+    fputs("bench_pst: out of memory or failed\n", stderr);
+    exit(1);
+}
+
+static void must_be(bool good, const char *what, const struct psnap_error *error)
+{
+    if (good)
+        return;
+    fprintf(stderr, "bench_pst: %s%s%s\n", what, error ? ": " : "", error ? error->message : "");
+    exit(1);
+}
+
+/* ---- streams made here ---- */
 
 static bool add(struct stream *stream, uint64_t address, uint32_t ref, uint8_t kind)
 {
@@ -56,7 +93,8 @@ static void make_gemm(struct stream *stream)
         }
 }
 
-static void make_cg(struct stream *stream)
+/* Sparse matrix-vector product: one gather in four accesses, new columns each time. */
+static void make_gather(struct stream *stream)
 {
     struct psnap_rng rng;
     uint64_t element = 0;
@@ -78,7 +116,8 @@ static void make_cg(struct stream *stream)
     }
 }
 
-static void make_is(struct stream *stream)
+/* Load a key, load and store its bucket. */
+static void make_buckets(struct stream *stream)
 {
     struct psnap_rng rng;
 
@@ -116,32 +155,6 @@ static void make_branchy(struct stream *stream)
     }
 }
 
-static void *must(void *pointer)
-{
-    if (pointer)
-        return pointer;
-    fputs("bench_pst: out of memory or failed\n", stderr);
-    exit(1);
-}
-
-/* Bytes per access that zstd -3 needs for the plain deltas. */
-static double zstd_of_deltas(const struct stream *stream)
-{
-    const size_t size = stream->count * sizeof(uint64_t), room = ZSTD_compressBound(size);
-    uint64_t *deltas = must(malloc(size)), last = 0;
-    void *packed = must(malloc(room));
-    size_t got;
-
-    for (size_t i = 0; i < stream->count; i++) {
-        deltas[i] = stream->accesses[i].address - last;
-        last = stream->accesses[i].address;
-    }
-    got = ZSTD_compress(packed, room, deltas, size, 3);
-    free(deltas);
-    free(packed);
-    return (double)got / (double)stream->count;
-}
-
 static struct psnap_program *make_program(void)
 {
     struct psnap_program *program = must(psnap_program_new());
@@ -153,29 +166,140 @@ static struct psnap_program *make_program(void)
     return program;
 }
 
-static double time_write(const char *format, const struct stream *stream, FILE *file)
+/* ---- the baseline ---- */
+
+static size_t zstd_size(ZSTD_CCtx *zstd, struct psnap_bytes *packed, const void *data, size_t size)
 {
-    struct psnap_program *program = make_program();
+    size_t got;
+
+    if (size == 0)
+        return 0;
+    packed->size = 0;
+    must(psnap_bytes_extend(packed, ZSTD_compressBound(size)));
+    got = ZSTD_compressCCtx(zstd, packed->data, packed->size, data, size, 3);
+    must_be(!ZSTD_isError(got), "zstd failed", NULL);
+    return got;
+}
+
+/* Words as they are, or as varints when `zigzag` of them. */
+static size_t smaller_size(ZSTD_CCtx *zstd, struct psnap_bytes *packed, const void *words,
+                           size_t width, size_t n, bool zigzag)
+{
+    struct psnap_bytes varints = {0};
+    const size_t as_words = zstd_size(zstd, packed, words, n * width);
+    size_t as_varints;
+
+    for (size_t i = 0; i < n; i++) {
+        uint64_t value = 0;
+        memcpy(&value, (const char *)words + i * width, width);
+        psnap_bytes_varint(&varints, zigzag ? psnap_zigzag(value) : value);
+    }
+    as_varints = zstd_size(zstd, packed, varints.data, varints.size);
+    psnap_bytes_release(&varints);
+    return as_words < as_varints ? as_words : as_varints;
+}
+
+static size_t blocks_size(ZSTD_CCtx *zstd, struct psnap_bytes *packed, const struct stream *stream)
+{
+    const struct psnap_ref *refs = stream->program->refs;
+    uint32_t *blocks = must(malloc((stream->count + 1) * sizeof *blocks));
+    size_t n = 0, size;
+
+    for (size_t i = 0; i < stream->count; i++) {
+        const uint32_t ref = stream->accesses[i].ref;
+        if (i == 0 || ref <= stream->accesses[i - 1].ref ||
+            refs[ref].block != refs[stream->accesses[i - 1].ref].block)
+            blocks[n++] = refs[ref].block;
+    }
+    size = smaller_size(zstd, packed, blocks, sizeof *blocks, n, false);
+    free(blocks);
+    return size;
+}
+
+static size_t baseline_size(const struct stream *stream)
+{
+    const uint32_t refs = stream->program->ref_count;
+    ZSTD_CCtx *zstd = must(ZSTD_createCCtx());
+    struct psnap_bytes packed = {0};
+    size_t *offsets = must(calloc(refs + 1, sizeof *offsets)), total = 0;
+    uint64_t *last = must(calloc(refs, sizeof *last));
+    uint64_t *words = must(malloc((stream->count + 1) * sizeof *words));
+
+    for (size_t i = 0; i < stream->count; i++)
+        offsets[stream->accesses[i].ref + 1]++;
+    for (uint32_t r = 0; r < refs; r++)
+        offsets[r + 1] += offsets[r];
+    for (size_t i = 0; i < stream->count; i++) {
+        const struct psnap_access *access = &stream->accesses[i];
+        words[offsets[access->ref]++] = access->address - last[access->ref];
+        last[access->ref] = access->address;
+    }
+    for (uint32_t r = 0; r < refs; r++) {
+        const size_t from = r ? offsets[r - 1] : 0; /* offsets have moved on by one */
+        total += smaller_size(zstd, &packed, words + from, sizeof *words, offsets[r] - from, true);
+    }
+    total += blocks_size(zstd, &packed, stream);
+    ZSTD_freeCCtx(zstd);
+    psnap_bytes_release(&packed);
+    free(offsets);
+    free(last);
+    free(words);
+    return total;
+}
+
+/* ---- writing and reading ---- */
+
+static void put_accesses(struct psnap_sink *sink, const struct stream *stream, size_t from,
+                         size_t to)
+{
     struct psnap_error error;
-    struct psnap_sink *sink = must(psnap_trace_writer_new(format, file, program, &error));
+
+    for (size_t i = from; i < to; i += PSNAP_BLOCK_ACCESSES) {
+        const size_t n = to - i < PSNAP_BLOCK_ACCESSES ? to - i : PSNAP_BLOCK_ACCESSES;
+        must_be(psnap_sink_put(sink, stream->accesses + i, n, &error) == PSNAP_OK, "put", &error);
+    }
+}
+
+static double time_write(const char *format, const struct stream *stream, FILE *file, bool by_runs)
+{
+    struct psnap_error error;
+    struct psnap_sink *sink = must(psnap_trace_writer_new(format, file, stream->program, &error));
     const double start = now();
+    size_t at = 0;
     double seconds;
 
-    for (size_t i = 0; i < stream->count; i += PSNAP_BLOCK_ACCESSES) {
-        const size_t left = stream->count - i;
-        if (psnap_sink_put(sink, stream->accesses + i,
-                           left < PSNAP_BLOCK_ACCESSES ? left : PSNAP_BLOCK_ACCESSES, &error))
-            must(NULL);
+    for (size_t i = 0; by_runs && i < stream->run_count; i++) {
+        const struct part *part = &stream->runs[i];
+        const struct psnap_run run = {stream->accesses + part->at, part->strides, NULL, part->width,
+                                      part->count};
+        put_accesses(sink, stream, at, part->at);
+        must_be(psnap_sink_put_run(sink, &run, &error) == PSNAP_OK, "put_run", &error);
+        at = part->at + part->count * part->width;
     }
-    if (psnap_sink_finish(sink, &error))
-        must(NULL);
+    put_accesses(sink, stream, at, stream->count);
+    must_be(psnap_sink_finish(sink, &error) == PSNAP_OK, "finish", &error);
     seconds = now() - start;
     psnap_sink_free(sink);
-    psnap_program_free(program);
     return seconds;
 }
 
-static double time_read(const char *path, const struct stream *stream, bool by_runs)
+static void compare(const struct stream *stream, size_t at, const struct psnap_access *block,
+                    size_t n, const struct psnap_run *run)
+{
+    must_be(at + n + run->count * run->width <= stream->count &&
+                !memcmp(stream->accesses + at, block, n * sizeof *block),
+            "other accesses are read than were written", NULL);
+    at += n;
+    for (uint64_t i = 0; i < run->count; i++)
+        for (size_t k = 0; k < run->width; k++, at++) {
+            struct psnap_access access = run->first[k];
+            access.address = psnap_run_address(run, i, k);
+            must_be(!memcmp(stream->accesses + at, &access, sizeof access),
+                    "other runs are read than were written", NULL);
+        }
+}
+
+static double time_read(const char *path, const struct stream *stream, bool by_runs, bool check)
 {
     static struct psnap_access block[PSNAP_BLOCK_ACCESSES];
     struct psnap_error error;
@@ -191,26 +315,43 @@ static double time_read(const char *path, const struct stream *stream, bool by_r
                       : psnap_source_next(source, block, PSNAP_BLOCK_ACCESSES, &error);
         if (got < 0 || (got == 0 && run.count == 0))
             break;
-        if (got > 0 && block[0].address != stream->accesses[count].address)
-            must(NULL);
+        if (check)
+            compare(stream, count, block, (size_t)got, &run);
         count += (size_t)got + run.count * run.width;
     }
     seconds = now() - start;
-    if (got < 0 || count != stream->count)
-        must(NULL);
+    must_be(got == 0, "cannot read back", &error);
+    must_be(count == stream->count, "cannot read all back", NULL);
     psnap_source_free(source);
     return seconds;
 }
 
-static double best_read(const char *path, const struct stream *stream, bool by_runs)
+/* Million accesses a second of the fastest of three. */
+static double read_rate(const char *path, const struct stream *stream, bool by_runs, bool exact)
+{
+    double best = 1e9;
+
+    if (exact)
+        time_read(path, stream, by_runs, true);
+    for (int i = 0; i < 3; i++) {
+        const double seconds = time_read(path, stream, by_runs, false);
+        best = seconds < best ? seconds : best;
+    }
+    return (double)stream->count / best * 1e-6;
+}
+
+static double write_rate(const char *format, const struct stream *stream, FILE *file, bool by_runs)
 {
     double best = 1e9;
 
     for (int i = 0; i < 3; i++) {
-        const double seconds = time_read(path, stream, by_runs);
+        double seconds;
+        rewind(file);
+        must_be(ftruncate(fileno(file), 0) == 0, "cannot truncate", NULL);
+        seconds = time_write(format, stream, file, by_runs);
         best = seconds < best ? seconds : best;
     }
-    return best;
+    return (double)stream->count / best * 1e-6;
 }
 
 static void bench(const char *format, const char *name, const struct stream *stream)
@@ -218,39 +359,98 @@ static void bench(const char *format, const char *name, const struct stream *str
     char path[] = "/tmp/psnap-bench-XXXXXX";
     FILE *file = must(fdopen(mkstemp(path), "wb"));
     const double count = (double)stream->count;
-    double write_seconds = 1e9, bytes;
+    const double write_runs = write_rate(format, stream, file, true);
+    const long bytes_runs = ftell(file);
+    const double write = write_rate(format, stream, file, false);
+    const long bytes = ftell(file);
+    const bool exact = !strcmp(format, "pst");
+    size_t baseline;
 
-    for (int i = 0; i < 3; i++) {
-        double seconds;
-        rewind(file);
-        seconds = time_write(format, stream, file);
-        write_seconds = seconds < write_seconds ? seconds : write_seconds;
-    }
-    bytes = (double)ftell(file);
     fclose(file);
-    printf("%s,%s,%zu,%.1f,%.1f,%.1f,%.5f,%.3f\n", format, name, stream->count,
-           count / write_seconds * 1e-6, count / best_read(path, stream, false) * 1e-6,
-           count / best_read(path, stream, true) * 1e-6, bytes / count, zstd_of_deltas(stream));
+    must_be(bytes == bytes_runs, "runs make another file than accesses", NULL);
+    baseline = baseline_size(stream);
+    printf("%s,%s,%zu,%ld,%.3g,%zu,%.3g,%.3f,%.1f,%.1f,%.1f,%.1f\n", name, format, stream->count,
+           bytes, (double)bytes / count, baseline, (double)baseline / count,
+           (double)bytes / (double)baseline, write, write_runs,
+           read_rate(path, stream, false, exact), read_rate(path, stream, true, exact));
     remove(path);
     fflush(stdout);
 }
 
-int main(int argc, char **argv)
+/* ---- traces ---- */
+
+static void add_run(struct stream *stream, const struct psnap_run *run)
+{
+    struct part *part;
+
+    if (stream->run_count == stream->run_room) {
+        stream->run_room = stream->run_room * 2 + 64;
+        stream->runs = must(realloc(stream->runs, stream->run_room * sizeof *stream->runs));
+    }
+    part = &stream->runs[stream->run_count];
+    *part = (struct part){.at = stream->count, .width = run->width, .count = run->count};
+    if (part->count > (stream->room - stream->count) / part->width)
+        part->count = (stream->room - stream->count) / part->width;
+    for (uint64_t i = 0; i < part->count; i++)
+        for (size_t k = 0; k < run->width; k++) {
+            stream->accesses[stream->count] = run->first[k];
+            stream->accesses[stream->count++].address = psnap_run_address(run, i, k);
+        }
+    if (run->width > RUN_WIDTH_MAX || run->columns)
+        return;
+    memcpy(part->strides, run->strides, run->width * sizeof *part->strides);
+    stream->run_count++;
+}
+
+static void bench_file(const char *path, size_t limit)
+{
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    struct psnap_error error;
+    struct psnap_source *source = psnap_trace_open(path, NULL, &error);
+    struct stream stream = {.room = 0};
+    char *dot;
+
+    must_be(source, path, &error);
+    stream.program = source->program;
+    stream.room = limit;
+    stream.accesses = must(malloc(stream.room * sizeof *stream.accesses));
+    while (stream.count < stream.room) {
+        const size_t left = stream.room - stream.count;
+        struct psnap_run run;
+        const ssize_t got = psnap_source_next_run(
+            source, stream.accesses + stream.count,
+            left < PSNAP_BLOCK_ACCESSES ? left : PSNAP_BLOCK_ACCESSES, &run, &error);
+        must_be(got >= 0, path, &error);
+        stream.count += (size_t)got;
+        if (got == 0 && run.count == 0)
+            break;
+        if (run.count)
+            add_run(&stream, &run);
+    }
+    dot = must(strdup(name));
+    if (strrchr(dot, '.'))
+        *strrchr(dot, '.') = 0;
+    bench("pst", dot, &stream);
+    free(dot);
+    free(stream.runs);
+    free(stream.accesses);
+    psnap_source_free(source);
+}
+
+static void bench_made(size_t limit)
 {
     static const struct {
         const char *name;
         void (*make)(struct stream *stream);
     } streams[] = {{"gemm", make_gemm},
-                   {"cg", make_cg},
-                   {"is", make_is},
+                   {"gather", make_gather},
+                   {"buckets", make_buckets},
                    {"random", make_random},
                    {"branchy", make_branchy}};
-    static const char *const formats[] = {"pst", "din", "xdin", "lackey", "csv"};
-    struct stream stream = {.room = argc > 1 ? strtoull(argv[1], NULL, 10) : 20000000};
+    static const char *const formats[] = {"din", "xdin", "lackey", "csv"};
+    struct stream stream = {.room = limit, .program = make_program()};
 
     stream.accesses = must(malloc(stream.room * sizeof *stream.accesses));
-    puts("format,stream,accesses,write_m_per_s,read_m_per_s,read_runs_m_per_s,bytes_per_access,"
-         "zstd3_deltas_bytes_per_access");
     for (size_t i = 0; i < sizeof streams / sizeof streams[0]; i++) {
         stream.count = 0;
         streams[i].make(&stream);
@@ -258,9 +458,27 @@ int main(int argc, char **argv)
     }
     stream.room = stream.room < 4000000 ? stream.room : 4000000;
     stream.count = 0;
-    make_cg(&stream);
-    for (size_t i = 1; i < sizeof formats / sizeof formats[0]; i++)
-        bench(formats[i], "cg", &stream);
+    make_gather(&stream);
+    for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++)
+        bench(formats[i], "gather", &stream);
     free(stream.accesses);
+    psnap_program_free(stream.program);
+}
+
+int main(int argc, char **argv)
+{
+    size_t limit = 0;
+    int i = 1;
+
+    if (argc > 2 && !strcmp(argv[1], "-n")) {
+        limit = strtoull(argv[2], NULL, 10);
+        i = 3;
+    }
+    puts("stream,format,accesses,bytes,bytes_per_access,baseline_bytes,baseline_bytes_per_access,"
+         "of_baseline,in_m_per_s,in_runs_m_per_s,out_m_per_s,out_runs_m_per_s");
+    if (i == argc)
+        bench_made(limit ? limit : 20000000);
+    for (; i < argc; i++)
+        bench_file(argv[i], limit ? limit : 100000000);
     return 0;
 }

@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Tokens that repeat are folded as they come (PST.md, "Tokens").
+ *
+ * A loop nest gives each of its tracks a token for each time that an inner
+ * loop ends: tokens that repeat, or, in a triangle, that change by the same
+ * from one to the next. A matrix that is gone through again gives a million
+ * tokens that came before. So a token is either a literal or one more of a
+ * copy: the token `distance` before it in its track, or, where the copy is
+ * straight, as far from that one as that one is from the one again `distance`
+ * before. Runs and values alike; a copy may reach into itself.
+ *
+ * A copy begins only after a literal, and only where the tokens before would
+ * have been in it too: short distances are tried one by one, long ones are
+ * found by the hash of the last four tokens. Two tables hold where a hash was
+ * last seen: a small one all of them, a large one each sixteenth. Tracks in
+ * which nothing was found for long are searched less often. All of it depends
+ * on the tokens alone, so that the same accesses always make the same file.
+ *
+ * Memory: literals and copies of a chunk are bounded by its end, the windows
+ * by CHUNK_WINDOWS: when that is used up, windows grow no more.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/pst.h"
+
+#define RECENT_BITS 12 /* of the tables' lengths */
+#define SAMPLED_BITS 17
+#define SAMPLE_MASK 15u  /* one hash in 16 is sampled */
+#define NEAR 16u         /* distances that are tried */
+#define PROOF 16u        /* tokens that must agree before a copy from far */
+#define WORTH 16u        /* tokens that a copy saves if it is worth the search */
+#define DRY 64u          /* literals without such a copy */
+#define FIRST_WINDOW 16u /* tokens */
+
+#define EPOCH_STEP (UINT32_C(1) << 18) /* more than there are tracks */
+
+struct place {
+    uint32_t owner; /* the track, in this chunk; 0: none */
+    uint32_t position;
+};
+
+struct psnap_pst_folder {
+    struct place recent[1 << RECENT_BITS], sampled[1 << SAMPLED_BITS];
+    uint32_t epoch;   /* plus a track's number it is the owner of its places */
+    uint32_t tokens;  /* literals and copies */
+    uint32_t windows; /* room of all windows */
+};
+
+struct psnap_pst_folder *psnap_pst_folder_new(void)
+{
+    struct psnap_pst_folder *folder = calloc(1, sizeof *folder);
+
+    if (folder)
+        folder->epoch = EPOCH_STEP;
+    return folder;
+}
+
+void psnap_pst_folder_free(struct psnap_pst_folder *folder)
+{
+    free(folder);
+}
+
+void psnap_pst_folder_start(struct psnap_pst_folder *folder)
+{
+    folder->epoch += EPOCH_STEP;
+    if (folder->epoch == 0) { /* owners of long ago would be taken for ours */
+        memset(folder, 0, sizeof *folder);
+        folder->epoch = EPOCH_STEP;
+    }
+    folder->tokens = folder->windows = 0;
+}
+
+uint32_t psnap_pst_folder_tokens(const struct psnap_pst_folder *folder)
+{
+    return folder->tokens;
+}
+
+void psnap_pst_track_reset(struct psnap_pst_track *track, size_t *bytes)
+{
+    *bytes += track->literal_room * sizeof *track->literals +
+              track->copy_room * sizeof *track->copies + track->window_have * sizeof *track->window;
+    free(track->addresses);
+    *track = (struct psnap_pst_track){.literals = track->literals,
+                                      .copies = track->copies,
+                                      .window = track->window,
+                                      .literal_room = track->literal_room,
+                                      .copy_room = track->copy_room,
+                                      .window_have = track->window_have};
+}
+
+void psnap_pst_track_release(struct psnap_pst_track *track)
+{
+    free(track->literals);
+    free(track->copies);
+    free(track->addresses);
+    free(track->window);
+    *track = (struct psnap_pst_track){0};
+}
+
+/* Room for one more of `count` items of `size` bytes. */
+static bool grow(void *array, uint32_t count, uint32_t *room, size_t size)
+{
+    void **items = array, *larger;
+    const uint32_t more = *room ? *room * 2 : 4;
+
+    if (count < *room)
+        return true;
+    larger = realloc(*items, more * size);
+    if (!larger)
+        return false;
+    *items = larger;
+    *room = more;
+    return true;
+}
+
+/* The token `back` before the next one; back is at most the window's room. */
+static inline const struct psnap_pst_token *before(const struct psnap_pst_track *track,
+                                                   uint32_t back)
+{
+    return &track->window[(track->count - back) & (track->window_room - 1)];
+}
+
+static inline bool same(const struct psnap_pst_token *a, const struct psnap_pst_token *b)
+{
+    return a->value == b->value && a->run == b->run;
+}
+
+/* Whether the token `back` before the next one is in line with those `distance` and twice
+ * `distance` before it. */
+static inline bool in_line(const struct psnap_pst_track *track, uint32_t back, uint32_t distance)
+{
+    const struct psnap_pst_token *a = before(track, back), *b = before(track, back + distance),
+                                 *c = before(track, back + 2 * distance);
+
+    return a->value == 2 * b->value - c->value && a->run == 2 * b->run - c->run;
+}
+
+/* Adds a token to the window, which is first made larger if it can be. */
+static bool remember(struct psnap_pst_folder *folder, struct psnap_pst_track *track,
+                     const struct psnap_pst_token *token)
+{
+    const uint32_t room = track->window_room;
+
+    if (track->count == room &&
+        (room == 0 ||
+         (room < PSNAP_PST_WINDOW && folder->windows + room <= PSNAP_PST_CHUNK_WINDOWS))) {
+        const uint32_t more = room ? room : FIRST_WINDOW;
+        if (track->window_have < room + more) {
+            struct psnap_pst_token *larger =
+                realloc(track->window, (room + more) * sizeof *track->window);
+            if (!larger)
+                return false;
+            track->window = larger;
+            track->window_have = room + more;
+        }
+        track->window_room = room + more;
+        folder->windows += more;
+    }
+    track->window[track->count++ & (track->window_room - 1)] = *token;
+    return true;
+}
+
+/* A distance at which the last tokens, a whole period at least, are in line. */
+static void find_near(struct psnap_pst_track *track)
+{
+    const uint32_t have = track->count < track->window_room ? track->count : track->window_room;
+
+    for (uint32_t d = 1; d <= NEAR; d++) {
+        const uint32_t proof = d < 2 ? 2 : d;
+        uint32_t back = 1;
+
+        if (proof + 2 * d > have)
+            return;
+        while (back <= proof && in_line(track, back, d))
+            back++;
+        if (back > proof) {
+            track->distance = d;
+            track->straight = true;
+            return;
+        }
+    }
+}
+
+/* Whether the tokens before the `position`-th are those before the next one. */
+static bool proved(const struct psnap_pst_track *track, uint32_t position)
+{
+    const uint32_t distance = track->count - position;
+
+    if (distance == 0 || position < PROOF || distance + PROOF > track->window_room)
+        return false;
+    for (uint32_t back = 1; back <= PROOF; back++)
+        if (!same(before(track, back), before(track, back + distance)))
+            return false;
+    return true;
+}
+
+static void find_far(struct psnap_pst_track *track, uint32_t owner, struct place *place)
+{
+    if (track->distance == 0 && place->owner == owner && proved(track, place->position)) {
+        track->distance = track->count - place->position;
+        track->straight = false;
+    }
+    *place = (struct place){owner, track->count};
+}
+
+/* Looks for a copy that the next token may begin. */
+static void search(struct psnap_pst_folder *folder, struct psnap_pst_track *track, uint32_t number)
+{
+    const uint64_t mixed = (track->hash + number) * UINT64_C(0x9e3779b97f4a7c15);
+    const bool often = track->dry < DRY || (track->count & SAMPLE_MASK) == 0;
+
+    if (((mixed >> 20) & SAMPLE_MASK) == 0)
+        find_far(track, folder->epoch + number, &folder->sampled[mixed >> (64 - SAMPLED_BITS)]);
+    if (often)
+        find_far(track, folder->epoch + number, &folder->recent[mixed >> (64 - RECENT_BITS)]);
+    if (often && track->distance == 0)
+        find_near(track);
+    track->length = 0;
+}
+
+static bool end_copy(struct psnap_pst_folder *folder, struct psnap_pst_track *track)
+{
+    if (track->distance && track->length) {
+        const uint32_t reach = track->distance * (track->straight ? 2 : 1);
+
+        if (!grow(&track->copies, track->copy_count, &track->copy_room, sizeof *track->copies))
+            return false;
+        track->copies[track->copy_count++] = (struct psnap_pst_copy){
+            track->since, track->distance * 2 + track->straight, track->length};
+        track->since = 0;
+        folder->tokens++;
+        if (track->needed < reach)
+            track->needed = reach;
+        if (track->length >= WORTH)
+            track->dry = 0;
+    }
+    track->distance = 0;
+    return true;
+}
+
+/*
+ * Steps or addresses? A step's cost is taken as its bits and two more for how
+ * many there are, an address' as the bits of the range: uniformly random
+ * addresses are a bit cheaper as addresses, everything with locality as steps.
+ */
+static void settle(struct psnap_pst_track *track)
+{
+    uint64_t low = UINT64_MAX, high = 0, bits = 0, n = 0;
+
+    for (uint32_t i = 0; i < track->literal_count; i++) {
+        if (track->literals[i].run & 1)
+            continue;
+        n++;
+        low = track->addresses[i] < low ? track->addresses[i] : low;
+        high = track->addresses[i] > high ? track->addresses[i] : high;
+        bits += 66 - (uint64_t)__builtin_clzll(psnap_zigzag(track->literals[i].value) | 1);
+    }
+    track->absolute = n > 0 && n * (64 - (uint64_t)__builtin_clzll((high - low) | 1)) < bits;
+    for (uint32_t i = 0; track->absolute && i < track->literal_count; i++)
+        if (!(track->literals[i].run & 1))
+            track->literals[i].value = track->addresses[i];
+    free(track->addresses);
+    track->addresses = NULL;
+}
+
+bool psnap_pst_fold_end(struct psnap_pst_folder *folder, struct psnap_pst_track *track)
+{
+    if (track->addresses)
+        settle(track);
+    return end_copy(folder, track);
+}
+
+static bool add_literal(struct psnap_pst_track *track, const struct psnap_pst_token *token,
+                        bool was_expected, const uint64_t *address)
+{
+    const uint32_t n = track->literal_count;
+    uint64_t value = was_expected ? 0 : token->value;
+
+    if (!grow(&track->literals, n, &track->literal_room, sizeof *track->literals))
+        return false;
+    if (address && n < PSNAP_PST_SETTLED) {
+        if ((n & (n - 1)) == 0) { /* grows to the next power of two */
+            uint64_t *larger = realloc(track->addresses, (n ? 2 * n : 1) * sizeof *larger);
+            if (!larger)
+                return false;
+            track->addresses = larger;
+        }
+        track->addresses[n] = *address;
+    } else if (address && n == PSNAP_PST_SETTLED) {
+        settle(track);
+    }
+    if (track->absolute && !was_expected)
+        value = *address;
+    track->literals[track->literal_count++] =
+        (struct psnap_pst_token){value, 2 * token->run + was_expected};
+    track->since++;
+    track->dry++;
+    return true;
+}
+
+/* Whether the copy under way goes on with this token. */
+static inline bool goes_on(const struct psnap_pst_track *track, const struct psnap_pst_token *token)
+{
+    const struct psnap_pst_token *a = before(track, track->distance);
+
+    if (!track->straight)
+        return same(a, token);
+    const struct psnap_pst_token *b = before(track, track->distance * 2);
+    return token->value == 2 * a->value - b->value && token->run == 2 * a->run - b->run;
+}
+
+bool psnap_pst_fold(struct psnap_pst_folder *folder, struct psnap_pst_track *track, uint32_t number,
+                    struct psnap_pst_token token, uint64_t expected, const uint64_t *address)
+{
+    const bool was_expected = token.value == track->expected;
+
+    track->expected = expected;
+    track->hash = (track->hash << 16) +
+                  ((token.value + ((uint64_t)token.run << 40)) * UINT64_C(0xd6e8feb86659fd93) >> 7);
+    if (track->distance) {
+        if (goes_on(track, &token)) {
+            track->length++;
+            return remember(folder, track, &token);
+        }
+        if (!end_copy(folder, track))
+            return false;
+    }
+    if (!add_literal(track, &token, was_expected, address) || !remember(folder, track, &token))
+        return false;
+    folder->tokens++;
+    search(folder, track, number);
+    return true;
+}
