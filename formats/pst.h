@@ -61,7 +61,7 @@ enum psnap_pst_section {
  * lanes, or when it has a quarter of the accesses before it, but not below
  * CHUNK_FIRST: so their number grows with the logarithm of a regular stream.
  */
-#define PSNAP_PST_CHUNK_FIRST (UINT32_C(1) << 26)
+#define PSNAP_PST_CHUNK_FIRST (UINT32_C(1) << 27)
 #define PSNAP_PST_CHUNK_TOKENS (UINT32_C(1) << 21)
 #define PSNAP_PST_CHUNK_LANES (UINT32_C(1) << 16)
 #define PSNAP_PST_CHUNK_WINDOWS (UINT32_C(3) << 20) /* tokens in the windows of all tracks */
@@ -131,6 +131,7 @@ void psnap_pst_file_header_make(unsigned char *header, uint32_t version, uint64_
 struct psnap_pst_token {
     uint64_t value;
     uint32_t run;
+    uint32_t expected; /* a literal's value is the one expected, which need not be written */
 };
 
 /* After `literals` literals of the track, `length` tokens from before: `from` is twice the
@@ -141,20 +142,20 @@ struct psnap_pst_copy {
 
 /* The tokens of one track of the chunk, folded as they come. Zeroed is empty. */
 struct psnap_pst_track {
-    /* The run is twice that, plus 1 when the value is the one expected: then it is 0. */
     struct psnap_pst_token *literals;
     struct psnap_pst_copy *copies;
-    uint64_t *addresses; /* of the first literals, until it is known whether these are smaller */
-    struct psnap_pst_token *window; /* the last ones, a ring; room is a power of two */
+    uint64_t *addresses;            /* of literals, unless it is settled that steps are written */
+    struct psnap_pst_token *window; /* the last tokens once there was a copy, a ring */
     uint64_t expected;              /* value of the next token, if that is literal */
     uint64_t hash;                  /* of the last four tokens */
     uint32_t literal_count, literal_room, copy_count, copy_room;
-    uint32_t window_room, window_have; /* tokens in use, and that there is memory for */
+    uint32_t window_room, window_have; /* a power of two or 0, and what there is memory for */
+    uint32_t address_room;
     uint32_t count;
     uint32_t needed;           /* tokens of the window that copies reach back */
     uint32_t distance, length; /* of the copy under way; 0: none */
     uint32_t since;            /* literals since the last copy */
-    uint32_t dry;              /* literals since a copy was worth it */
+    uint32_t spent;            /* on searches that saved nothing */
     bool straight;             /* the copy under way goes on in a straight line */
     bool absolute;             /* values of literals are addresses, else steps */
 };
@@ -215,7 +216,7 @@ enum psnap_status psnap_pst_encoder_flush(struct psnap_pst_encoder *encoder,
 /* A track read: gives its tokens one after the other. */
 struct psnap_pst_unfolder {
     const uint64_t *values; /* of literals; what follows too is not owned */
-    const uint32_t *runs;   /* theirs, as in psnap_pst_track */
+    const uint32_t *runs;   /* theirs: twice that, plus 1 when the value is the one expected */
     const struct psnap_pst_copy *copies;
     struct psnap_pst_token *window;
     uint32_t window_room, count;

@@ -44,7 +44,7 @@ struct psnap_pst_decoder {
     uint32_t *runs;
     struct psnap_pst_copy *copies;
     struct psnap_pst_token *windows;
-    uint32_t lane_room, literal_room, copy_room, window_room;
+    uint32_t lane_room, track_room, value_room, run_room, copy_room, window_room;
     uint32_t lane_count;
     uint32_t current; /* lane of the last access */
     uint32_t left;    /* accesses to come */
@@ -70,14 +70,32 @@ void psnap_pst_decoder_free(struct psnap_pst_decoder *decoder)
     free(decoder);
 }
 
-/* Room for `count` items, one at least; what was in it is lost. */
-static bool reserve(void *array, size_t count, size_t size)
+/* Room for `count` items, one at least; what was in it may be lost. */
+static bool reserve(void *array, uint32_t *room, uint64_t count, size_t size)
 {
     void **items = array;
 
+    if (*room > count)
+        return true;
     free(*items);
+    *room = 0;
     *items = malloc((count + 1) * size);
+    if (*items)
+        *room = (uint32_t)count + 1;
     return *items != NULL;
+}
+
+static bool reserve_all(struct psnap_pst_decoder *decoder, uint64_t literals, uint64_t copies,
+                        uint64_t window)
+{
+    const uint32_t lanes = decoder->lane_count;
+
+    return reserve(&decoder->lanes, &decoder->lane_room, lanes, sizeof *decoder->lanes) &&
+           reserve(&decoder->tracks, &decoder->track_room, lanes, sizeof *decoder->tracks) &&
+           reserve(&decoder->values, &decoder->value_room, literals, sizeof *decoder->values) &&
+           reserve(&decoder->runs, &decoder->run_room, literals, sizeof *decoder->runs) &&
+           reserve(&decoder->copies, &decoder->copy_room, copies, sizeof *decoder->copies) &&
+           reserve(&decoder->windows, &decoder->window_room, window, sizeof *decoder->windows);
 }
 
 /* Planes to numbers of 8 or of 4 bytes, `size` bytes apart. */
@@ -254,12 +272,7 @@ static enum psnap_status get_lanes(struct psnap_pst_decoder *decoder, struct psn
             totals.copies <= PSNAP_PST_COPIES_MAX && totals.window <= PSNAP_PST_WINDOWS_MAX;
     if (!*good)
         return PSNAP_OK;
-    if (!reserve(&decoder->lanes, decoder->lane_count, sizeof *decoder->lanes) ||
-        !reserve(&decoder->tracks, decoder->lane_count, sizeof *decoder->tracks) ||
-        !reserve(&decoder->values, totals.literals, sizeof *decoder->values) ||
-        !reserve(&decoder->runs, totals.literals, sizeof *decoder->runs) ||
-        !reserve(&decoder->copies, totals.copies, sizeof *decoder->copies) ||
-        !reserve(&decoder->windows, totals.window, sizeof *decoder->windows))
+    if (!reserve_all(decoder, totals.literals, totals.copies, totals.window))
         return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
     access = (struct psnap_access){0};
     for (uint32_t i = 0; i < decoder->lane_count && *good; i++)

@@ -220,7 +220,7 @@ static enum psnap_status find_lane(struct psnap_pst_encoder *encoder,
 static bool next_token(struct psnap_pst_encoder *encoder, uint32_t previous, uint32_t index)
 {
     struct lane *lane = &encoder->lanes[previous];
-    const struct psnap_pst_token token = {index, lane->next_run};
+    const struct psnap_pst_token token = {.value = index, .run = lane->next_run};
     const uint32_t expected = lane->next_run ? index : lane->next;
 
     if (lane->next_run == 0)
@@ -237,7 +237,7 @@ static bool address_token(struct psnap_pst_encoder *encoder, uint32_t index, uin
     struct lane *lane = &encoder->lanes[index];
     const uint64_t step = address - (lane->follows ? before : lane->last);
     const uint64_t other = address - (lane->follows ? lane->last : before);
-    const struct psnap_pst_token token = {step, lane->run};
+    const struct psnap_pst_token token = {.value = step, .run = lane->run};
     const uint64_t expected = lane->run ? step : lane->step;
 
     lane->score = other == lane->other ? lane->score + 1 : 0;

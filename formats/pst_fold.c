@@ -30,8 +30,8 @@
 #define SAMPLE_MASK 15u  /* one hash in 16 is sampled */
 #define NEAR 16u         /* distances that are tried */
 #define PROOF 16u        /* tokens that must agree before a copy from far */
-#define WORTH 16u        /* tokens that a copy saves if it is worth the search */
-#define DRY 64u          /* literals without such a copy */
+#define PRICE 2u         /* tokens that copies must save for a literal to be searched */
+#define BEARABLE 256u    /* tokens that searches may have cost in vain */
 #define FIRST_WINDOW 16u /* tokens */
 
 #define EPOCH_STEP (UINT32_C(1) << 18) /* more than there are tracks */
@@ -79,12 +79,14 @@ uint32_t psnap_pst_folder_tokens(const struct psnap_pst_folder *folder)
 
 void psnap_pst_track_reset(struct psnap_pst_track *track, size_t *bytes)
 {
-    *bytes += track->literal_room * sizeof *track->literals +
-              track->copy_room * sizeof *track->copies + track->window_have * sizeof *track->window;
-    free(track->addresses);
+    *bytes +=
+        track->literal_room * sizeof *track->literals + track->copy_room * sizeof *track->copies +
+        track->window_have * sizeof *track->window + track->address_room * sizeof *track->addresses;
     *track = (struct psnap_pst_track){.literals = track->literals,
                                       .copies = track->copies,
+                                      .addresses = track->addresses,
                                       .window = track->window,
+                                      .address_room = track->address_room,
                                       .literal_room = track->literal_room,
                                       .copy_room = track->copy_room,
                                       .window_have = track->window_have};
@@ -115,11 +117,19 @@ static bool grow(void *array, uint32_t count, uint32_t *room, size_t size)
     return true;
 }
 
-/* The token `back` before the next one; back is at most the window's room. */
+/* The tokens that can be looked back at: before the first copy they are the literals. */
+static inline uint32_t history(const struct psnap_pst_track *track)
+{
+    return track->window_room && track->count > track->window_room ? track->window_room
+                                                                   : track->count;
+}
+
+/* The token `back` before the next one; back is at most their history. */
 static inline const struct psnap_pst_token *before(const struct psnap_pst_track *track,
                                                    uint32_t back)
 {
-    return &track->window[(track->count - back) & (track->window_room - 1)];
+    return track->window_room ? &track->window[(track->count - back) & (track->window_room - 1)]
+                              : &track->literals[track->count - back];
 }
 
 static inline bool same(const struct psnap_pst_token *a, const struct psnap_pst_token *b)
@@ -137,27 +147,49 @@ static inline bool in_line(const struct psnap_pst_track *track, uint32_t back, u
     return a->value == 2 * b->value - c->value && a->run == 2 * b->run - c->run;
 }
 
+/* Makes the window this long, if the memory of all windows allows it. */
+static bool set_window(struct psnap_pst_folder *folder, struct psnap_pst_track *track,
+                       uint32_t room)
+{
+    struct psnap_pst_token *larger;
+
+    if (room > PSNAP_PST_WINDOW ||
+        folder->windows + (room - track->window_room) > PSNAP_PST_CHUNK_WINDOWS)
+        return false;
+    if (track->window_have < room) {
+        larger = realloc(track->window, room * sizeof *larger);
+        if (!larger)
+            return false;
+        track->window = larger;
+        track->window_have = room;
+    }
+    folder->windows += room - track->window_room;
+    track->window_room = room;
+    return true;
+}
+
+/* The first copy of a track begins: from here on not all tokens are literals. False: there is no
+ * memory for it to reach back. */
+static bool open_window(struct psnap_pst_folder *folder, struct psnap_pst_track *track)
+{
+    uint32_t room = FIRST_WINDOW, from;
+
+    while (room <= track->count && room < PSNAP_PST_WINDOW)
+        room *= 2;
+    if (!set_window(folder, track, room))
+        return false;
+    from = track->count > room ? track->count - room : 0;
+    for (uint32_t i = from; i < track->count; i++)
+        track->window[i & (room - 1)] = track->literals[i];
+    return true;
+}
+
 /* Adds a token to the window, which is first made larger if it can be. */
 static bool remember(struct psnap_pst_folder *folder, struct psnap_pst_track *track,
                      const struct psnap_pst_token *token)
 {
-    const uint32_t room = track->window_room;
-
-    if (track->count == room &&
-        (room == 0 ||
-         (room < PSNAP_PST_WINDOW && folder->windows + room <= PSNAP_PST_CHUNK_WINDOWS))) {
-        const uint32_t more = room ? room : FIRST_WINDOW;
-        if (track->window_have < room + more) {
-            struct psnap_pst_token *larger =
-                realloc(track->window, (room + more) * sizeof *track->window);
-            if (!larger)
-                return false;
-            track->window = larger;
-            track->window_have = room + more;
-        }
-        track->window_room = room + more;
-        folder->windows += more;
-    }
+    if (track->count == track->window_room)
+        set_window(folder, track, 2 * track->window_room);
     track->window[track->count++ & (track->window_room - 1)] = *token;
     return true;
 }
@@ -165,7 +197,7 @@ static bool remember(struct psnap_pst_folder *folder, struct psnap_pst_track *tr
 /* A distance at which the last tokens, a whole period at least, are in line. */
 static void find_near(struct psnap_pst_track *track)
 {
-    const uint32_t have = track->count < track->window_room ? track->count : track->window_room;
+    const uint32_t have = history(track);
 
     for (uint32_t d = 1; d <= NEAR; d++) {
         const uint32_t proof = d < 2 ? 2 : d;
@@ -188,7 +220,8 @@ static bool proved(const struct psnap_pst_track *track, uint32_t position)
 {
     const uint32_t distance = track->count - position;
 
-    if (distance == 0 || position < PROOF || distance + PROOF > track->window_room)
+    if (distance == 0 || position < PROOF || distance + PROOF > history(track) ||
+        distance > PSNAP_PST_WINDOW)
         return false;
     for (uint32_t back = 1; back <= PROOF; back++)
         if (!same(before(track, back), before(track, back + distance)))
@@ -209,7 +242,7 @@ static void find_far(struct psnap_pst_track *track, uint32_t owner, struct place
 static void search(struct psnap_pst_folder *folder, struct psnap_pst_track *track, uint32_t number)
 {
     const uint64_t mixed = (track->hash + number) * UINT64_C(0x9e3779b97f4a7c15);
-    const bool often = track->dry < DRY || (track->count & SAMPLE_MASK) == 0;
+    const bool often = track->spent < BEARABLE || (track->count & SAMPLE_MASK) == 0;
 
     if (((mixed >> 20) & SAMPLE_MASK) == 0)
         find_far(track, folder->epoch + number, &folder->sampled[mixed >> (64 - SAMPLED_BITS)]);
@@ -233,8 +266,7 @@ static bool end_copy(struct psnap_pst_folder *folder, struct psnap_pst_track *tr
         folder->tokens++;
         if (track->needed < reach)
             track->needed = reach;
-        if (track->length >= WORTH)
-            track->dry = 0;
+        track->spent -= track->length < track->spent ? track->length : track->spent;
     }
     track->distance = 0;
     return true;
@@ -250,7 +282,7 @@ static void settle(struct psnap_pst_track *track)
     uint64_t low = UINT64_MAX, high = 0, bits = 0, n = 0;
 
     for (uint32_t i = 0; i < track->literal_count; i++) {
-        if (track->literals[i].run & 1)
+        if (track->literals[i].expected)
             continue;
         n++;
         low = track->addresses[i] < low ? track->addresses[i] : low;
@@ -258,45 +290,38 @@ static void settle(struct psnap_pst_track *track)
         bits += 66 - (uint64_t)__builtin_clzll(psnap_zigzag(track->literals[i].value) | 1);
     }
     track->absolute = n > 0 && n * (64 - (uint64_t)__builtin_clzll((high - low) | 1)) < bits;
-    for (uint32_t i = 0; track->absolute && i < track->literal_count; i++)
-        if (!(track->literals[i].run & 1))
-            track->literals[i].value = track->addresses[i];
-    free(track->addresses);
-    track->addresses = NULL;
+    if (!track->absolute) {
+        free(track->addresses);
+        track->addresses = NULL;
+        track->address_room = 0;
+    }
 }
 
 bool psnap_pst_fold_end(struct psnap_pst_folder *folder, struct psnap_pst_track *track)
 {
-    if (track->addresses)
+    if (track->addresses && !track->absolute)
         settle(track);
     return end_copy(folder, track);
 }
 
 static bool add_literal(struct psnap_pst_track *track, const struct psnap_pst_token *token,
-                        bool was_expected, const uint64_t *address)
+                        const uint64_t *address)
 {
     const uint32_t n = track->literal_count;
-    uint64_t value = was_expected ? 0 : token->value;
 
     if (!grow(&track->literals, n, &track->literal_room, sizeof *track->literals))
         return false;
-    if (address && n < PSNAP_PST_SETTLED) {
-        if ((n & (n - 1)) == 0) { /* grows to the next power of two */
-            uint64_t *larger = realloc(track->addresses, (n ? 2 * n : 1) * sizeof *larger);
-            if (!larger)
-                return false;
-            track->addresses = larger;
-        }
-        track->addresses[n] = *address;
-    } else if (address && n == PSNAP_PST_SETTLED) {
+    if (address && n == PSNAP_PST_SETTLED)
         settle(track);
+    if (address && (n < PSNAP_PST_SETTLED || track->absolute)) {
+        if (!grow(&track->addresses, n, &track->address_room, sizeof *track->addresses))
+            return false;
+        track->addresses[n] = *address;
     }
-    if (track->absolute && !was_expected)
-        value = *address;
-    track->literals[track->literal_count++] =
-        (struct psnap_pst_token){value, 2 * token->run + was_expected};
+    track->literals[track->literal_count++] = *token;
     track->since++;
-    track->dry++;
+    if (track->spent < BEARABLE)
+        track->spent += PRICE;
     return true;
 }
 
@@ -314,21 +339,22 @@ static inline bool goes_on(const struct psnap_pst_track *track, const struct psn
 bool psnap_pst_fold(struct psnap_pst_folder *folder, struct psnap_pst_track *track, uint32_t number,
                     struct psnap_pst_token token, uint64_t expected, const uint64_t *address)
 {
-    const bool was_expected = token.value == track->expected;
-
+    token.expected = token.value == track->expected;
     track->expected = expected;
     track->hash = (track->hash << 16) +
                   ((token.value + ((uint64_t)token.run << 40)) * UINT64_C(0xd6e8feb86659fd93) >> 7);
     if (track->distance) {
-        if (goes_on(track, &token)) {
+        if (goes_on(track, &token) && (track->window_room || open_window(folder, track))) {
             track->length++;
             return remember(folder, track, &token);
         }
         if (!end_copy(folder, track))
             return false;
     }
-    if (!add_literal(track, &token, was_expected, address) || !remember(folder, track, &token))
+    if (!add_literal(track, &token, address) ||
+        (track->window_room && !remember(folder, track, &token)))
         return false;
+    track->count += !track->window_room;
     folder->tokens++;
     search(folder, track, number);
     return true;

@@ -21,7 +21,10 @@
 enum { STORED = 0, ZSTD = 1 };
 enum { HEADER_SEALED = 28 }; /* bytes of a frame header that its own check covers */
 
+/* What is small, a chunk that folded or tables, is worth more time than what is large. */
 #define ZSTD_LEVEL 3
+#define ZSTD_LEVEL_SMALL 15
+#define SMALL_BYTES ((size_t)256 << 10)
 
 struct psnap_pst_packer {
     FILE *file;
@@ -65,8 +68,7 @@ struct psnap_pst_packer *psnap_pst_packer_new(FILE *file)
         return NULL;
     packer->file = file;
     packer->zstd = ZSTD_createCCtx();
-    if (!packer->zstd ||
-        ZSTD_isError(ZSTD_CCtx_setParameter(packer->zstd, ZSTD_c_compressionLevel, ZSTD_LEVEL))) {
+    if (!packer->zstd) {
         psnap_pst_packer_free(packer);
         return NULL;
     }
@@ -112,7 +114,8 @@ static size_t compressed(struct psnap_pst_packer *packer, const struct psnap_byt
         packer->packed = larger;
         packer->packed_room = room;
     }
-    size = ZSTD_compress2(packer->zstd, packer->packed, room, payload->data, payload->size);
+    size = ZSTD_compressCCtx(packer->zstd, packer->packed, room, payload->data, payload->size,
+                             payload->size < SMALL_BYTES ? ZSTD_LEVEL_SMALL : ZSTD_LEVEL);
     return ZSTD_isError(size) || size >= payload->size ? 0 : size;
 }
 

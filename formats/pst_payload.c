@@ -59,11 +59,14 @@ static void code_literals(struct psnap_pst_track *track, bool addresses, struct 
 
     coding->base = UINT64_MAX;
     for (uint32_t i = 0; track->absolute && i < n; i++)
-        if (!(literals[i].run & 1) && literals[i].value < coding->base)
-            coding->base = literals[i].value;
+        if (!literals[i].expected && track->addresses[i] < coding->base)
+            coding->base = track->addresses[i];
     for (uint32_t i = 0; i < n; i++) {
-        if (track->absolute && !(literals[i].run & 1))
-            literals[i].value -= coding->base;
+        if (literals[i].expected)
+            literals[i].value = 0;
+        else if (track->absolute)
+            literals[i].value = track->addresses[i] - coding->base;
+        literals[i].run = 2 * literals[i].run + literals[i].expected;
         ones |= literals[i].value;
         runs |= literals[i].run;
     }
