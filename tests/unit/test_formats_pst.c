@@ -286,133 +286,6 @@ static void test_other_versions(void **state)
     assert_int_equal(error.code, PSNAP_ERROR_CORRUPT);
 }
 
-/* A stream of runs and blocks, written as such and access by access: the files are the same. */
-struct run_stream {
-    struct psnap_access *accesses; /* all of it, written out */
-    size_t count, room;
-    char *data[2];
-    size_t size[2];
-};
-
-static void add_run(struct run_stream *stream, struct psnap_sink *sink, struct psnap_rng *rng,
-                    const struct psnap_program *program)
-{
-    const uint32_t ref = (uint32_t)psnap_rng_below(rng, program->ref_count);
-    struct psnap_access first[8];
-    int64_t strides[8];
-    struct psnap_run run = {first, strides, NULL, 0, 1 + psnap_rng_below(rng, 3000)};
-    struct psnap_error error;
-
-    for (uint32_t r = ref; r < program->ref_count && run.width < 8; r++, run.width++) {
-        if (program->refs[r].block != program->refs[ref].block)
-            break;
-        first[run.width] = (struct psnap_access){psnap_rng_next(rng), r, 8, 0, 1};
-        strides[run.width] = (int64_t)psnap_rng_below(rng, 200) - 100;
-    }
-    assert_int_equal(psnap_sink_put_run(sink, &run, &error), PSNAP_OK);
-    for (uint64_t i = 0; i < run.count; i++)
-        for (size_t k = 0; k < run.width; k++) {
-            assert_true(stream->count < stream->room);
-            stream->accesses[stream->count] = first[k];
-            stream->accesses[stream->count++].address += i * (uint64_t)strides[k];
-        }
-}
-
-static void make_runs(struct run_stream *stream, struct psnap_program *program,
-                      struct psnap_rng *rng, uint32_t chunk)
-{
-    FILE *file = open_memstream(&stream->data[0], &stream->size[0]);
-    struct psnap_error error;
-    struct psnap_sink *sink = psnap_pst_writer_new(file, program, chunk, &error);
-
-    stream->room = 1000000;
-    stream->accesses = malloc(stream->room * sizeof *stream->accesses);
-    for (int i = 0; i < 40; i++) {
-        const size_t n = (size_t)psnap_rng_below(rng, 100);
-
-        add_run(stream, sink, rng, program);
-        random_accesses(program, rng, stream->accesses + stream->count, n);
-        assert_int_equal(psnap_sink_put(sink, stream->accesses + stream->count, n, &error),
-                         PSNAP_OK);
-        stream->count += n;
-    }
-    assert_int_equal(psnap_sink_finish(sink, &error), PSNAP_OK);
-    psnap_sink_free(sink);
-    fclose(file);
-    file = open_memstream(&stream->data[1], &stream->size[1]);
-    sink = psnap_pst_writer_new(file, program, chunk, &error);
-    assert_int_equal(psnap_sink_put(sink, stream->accesses, stream->count, &error), PSNAP_OK);
-    assert_int_equal(psnap_sink_finish(sink, &error), PSNAP_OK);
-    psnap_sink_free(sink);
-    fclose(file);
-}
-
-/* Reads with next and next_run in turn; returns the accesses that came in runs. */
-static size_t check_read_runs(const struct run_stream *stream, struct psnap_rng *rng)
-{
-    struct memory_input input;
-    struct psnap_error error;
-    struct psnap_access block[700];
-    struct psnap_source *source =
-        open_memory(&input, stream->data[0], stream->size[0], 1 << 20, NULL, &error);
-    size_t position = 0, in_runs = 0;
-
-    for (;;) {
-        const size_t capacity = 1 + (size_t)psnap_rng_below(rng, 700);
-        struct psnap_run run = {.count = 0};
-        const ssize_t n = psnap_rng_below(rng, 4)
-                              ? psnap_source_next_run(source, block, capacity, &run, &error)
-                              : psnap_source_next(source, block, capacity, &error);
-
-        assert_true(n >= 0 && (size_t)n <= capacity);
-        if (n == 0 && run.count == 0)
-            break;
-        assert_same_accesses(stream->accesses + position, (size_t)n, block, (size_t)n);
-        position += (size_t)n;
-        for (uint64_t i = 0; i < run.count; i++)
-            for (size_t k = 0; k < run.width; k++) {
-                struct psnap_access access = run.first[k];
-                access.address += i * (uint64_t)run.strides[k];
-                assert_same_accesses(&stream->accesses[position++], 1, &access, 1);
-            }
-        for (size_t k = 1; run.count && k < run.width; k++)
-            assert_int_equal(source->program->refs[run.first[k].ref].block,
-                             source->program->refs[run.first[0].ref].block);
-        in_runs += run.count * run.width;
-    }
-    assert_int_equal(position, stream->count);
-    psnap_source_free(source);
-    return in_runs;
-}
-
-static void test_runs(void **state)
-{
-    static const uint32_t chunks[] = {0, 1000, 777, 64, 1};
-
-    (void)state;
-    for (size_t i = 0; i < sizeof chunks / sizeof chunks[0]; i++) {
-        struct run_stream stream = {0};
-        struct psnap_program *program;
-        struct psnap_rng rng;
-        size_t in_runs;
-
-        psnap_rng_init(&rng, i);
-        program = random_program(&rng);
-        for (int j = 0; j < 10; j++)
-            grow_program(program, &rng);
-        make_runs(&stream, program, &rng, chunks[i]);
-        assert_int_equal(stream.size[0], stream.size[1]);
-        assert_memory_equal(stream.data[0], stream.data[1], stream.size[0]);
-        in_runs = check_read_runs(&stream, &rng);
-        if (chunks[i] > 1000)
-            assert_true(in_runs > stream.count / 2);
-        psnap_program_free(program);
-        free(stream.accesses);
-        free(stream.data[0]);
-        free(stream.data[1]);
-    }
-}
-
 /*
  * rich.pst was written by write_random(3, 500, 5, 64) when version 2 was new:
  * it must be readable for ever. (Its random numbers are those of base/rng.)
@@ -579,6 +452,60 @@ static void test_nonsense(void **state)
     check_nonsense(PSNAP_PST_END, 0, "\0\1", 2, PSNAP_ERROR_CORRUPT);
 }
 
+/* Two literals (run 2, 8 more) and a copy of three of the token before, as made_chunk else. */
+/* clang-format off */
+static const unsigned char copying_chunk[] = {
+    1, 0, 0, 8, 1, 32, 1, 0, 0x10,
+    2, 1, 0x11, 3, 0, 0x11, 1, /* literals, copies, widths, shift; window, widths */
+    1,                         /* the lane that comes next: the one expected */
+    2, 2, 4, 4,                /* values and runs of literals */
+    2, 2, 3};                  /* after 2 literals, twice the distance of 1, 3 tokens */
+/* clang-format on */
+
+static void test_copies(void **state)
+{
+    static const struct {
+        unsigned char at, value;
+    } bad[] = {
+        {13, 31},                      /* window of 2^31 tokens */
+        {13, 32}, {14, 0x51}, {15, 5}, /* widths */
+        {21, 3},                       /* after more literals than there are */
+        {21, 0},                       /* of nothing */
+        {22, 0},  {22, 1},             /* at no distance */
+        {22, 3},  {22, 4},             /* beyond the window */
+        {22, 6},                       /* beyond the first token */
+        {23, 0},                       /* no token */
+        {23, 4},                       /* a token too much for the accesses */
+    };
+    static const unsigned char end[] = {16, 2, 0, 0};
+    unsigned char chunk[sizeof copying_chunk];
+    struct hand_made file = {.size = 0};
+    struct memory_input input;
+    struct psnap_error error;
+    enum psnap_status status;
+    struct psnap_source *source;
+    struct psnap_access *all;
+    size_t n;
+
+    (void)state;
+    add_frame(&file, PSNAP_PST_TABLES, 0, 0, made_tables, sizeof made_tables);
+    add_frame(&file, PSNAP_PST_ACCESSES, 0, 16, copying_chunk, sizeof copying_chunk);
+    add_frame(&file, PSNAP_PST_END, 16, 0, end, sizeof end);
+    source = open_memory(&input, file.data, file.size, 1, NULL, &error);
+    all = read_all(source, &n, &status, &error);
+    assert_int_equal(status, PSNAP_OK);
+    assert_int_equal(n, 16);
+    for (size_t i = 0; i < n; i++)
+        assert_int_equal(all[i].address, 16 + 8 * (i / 3));
+    free(all);
+    psnap_source_free(source);
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        memcpy(chunk, copying_chunk, sizeof chunk);
+        chunk[bad[i].at] = bad[i].value;
+        check_nonsense(PSNAP_PST_ACCESSES, 16, chunk, sizeof chunk, PSNAP_ERROR_CORRUPT);
+    }
+}
+
 /* What is known of the program only at the end replaces what was known at first. */
 static void test_provenance_may_change(void **state)
 {
@@ -672,43 +599,6 @@ static void test_bad_accesses_are_refused(void **state)
     }
 }
 
-/* A matrix multiply's stream must take next to nothing. */
-static void test_regular_streams_are_tiny(void **state)
-{
-    enum { N = 200 };
-    static struct psnap_access block[2 * N + 1];
-    struct psnap_program *program = psnap_program_new();
-    struct psnap_error error;
-    char *data;
-    size_t size;
-    uint64_t accesses = 0;
-    FILE *file = open_memstream(&data, &size);
-    const struct psnap_ref third = {.block = 0, .loop = 0, .kind = PSNAP_STORE};
-    struct psnap_sink *sink;
-
-    (void)state;
-    assert_int_equal(psnap_program_add_anonymous(program, "gemm"), PSNAP_OK);
-    assert_int_equal(psnap_program_add_ref(program, &third), 2);
-    sink = psnap_trace_writer_new("pst", file, program, &error);
-    for (uint64_t i = 0; i < N; i++)
-        for (uint64_t j = 0; j < N; j++) {
-            size_t n = 0;
-            for (uint64_t k = 0; k < N; k++) {
-                block[n++] = (struct psnap_access){0x100000 + 8 * (i * N + k), 0, 8, 0, 0};
-                block[n++] = (struct psnap_access){0x200000 + 8 * (k * N + j), 1, 8, 0, 0};
-            }
-            block[n++] = (struct psnap_access){0x300000 + 8 * (i * N + j), 2, 8, 1, 0};
-            assert_int_equal(psnap_sink_put(sink, block, n, &error), PSNAP_OK);
-            accesses += n;
-        }
-    assert_int_equal(psnap_sink_finish(sink, &error), PSNAP_OK);
-    psnap_sink_free(sink);
-    fclose(file);
-    assert_true((double)size < 0.001 * (double)accesses);
-    free(data);
-    psnap_program_free(program);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -719,14 +609,13 @@ int main(void)
         cmocka_unit_test(test_bit_flips),
         cmocka_unit_test(test_frames_out_of_place),
         cmocka_unit_test(test_other_versions),
-        cmocka_unit_test(test_runs),
         cmocka_unit_test(test_made_by_hand),
         cmocka_unit_test(test_nonsense),
+        cmocka_unit_test(test_copies),
         cmocka_unit_test(test_provenance_may_change),
         cmocka_unit_test(test_read_errors),
         cmocka_unit_test(test_golden),
         cmocka_unit_test(test_bad_accesses_are_refused),
-        cmocka_unit_test(test_regular_streams_are_tiny),
     };
 
     return cmocka_run_group_tests_name("formats_pst", tests, NULL, NULL);

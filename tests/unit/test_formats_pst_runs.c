@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The native trace's regular streams: runs and single accesses make the same
+ * file and come out as they went in, nests fold to next to nothing, and what
+ * is written is there for others to read.
+ */
+#include "tests/unit/test_formats_support.h"
+
+#include "formats/pst.h"
+
+enum { SMALL_CHUNK = 64 };
+
+/* A stream of runs and blocks, written as such and access by access: the files are the same. */
+struct run_stream {
+    struct psnap_access *accesses; /* all of it, written out */
+    size_t count, room;
+    char *data[2];
+    size_t size[2];
+};
+
+static void add_run(struct run_stream *stream, struct psnap_sink *sink, struct psnap_rng *rng,
+                    const struct psnap_program *program)
+{
+    const uint32_t ref = (uint32_t)psnap_rng_below(rng, program->ref_count);
+    struct psnap_access first[8];
+    int64_t strides[8];
+    struct psnap_run run = {first, strides, NULL, 0, 1 + psnap_rng_below(rng, 3000)};
+    struct psnap_error error;
+
+    for (uint32_t r = ref; r < program->ref_count && run.width < 8; r++, run.width++) {
+        if (program->refs[r].block != program->refs[ref].block)
+            break;
+        first[run.width] = (struct psnap_access){psnap_rng_next(rng), r, 8, 0, 1};
+        strides[run.width] = (int64_t)psnap_rng_below(rng, 200) - 100;
+    }
+    assert_int_equal(psnap_sink_put_run(sink, &run, &error), PSNAP_OK);
+    for (uint64_t i = 0; i < run.count; i++)
+        for (size_t k = 0; k < run.width; k++) {
+            assert_true(stream->count < stream->room);
+            stream->accesses[stream->count] = first[k];
+            stream->accesses[stream->count++].address += i * (uint64_t)strides[k];
+        }
+}
+
+static void make_runs(struct run_stream *stream, struct psnap_program *program,
+                      struct psnap_rng *rng, uint32_t chunk)
+{
+    FILE *file = open_memstream(&stream->data[0], &stream->size[0]);
+    struct psnap_error error;
+    struct psnap_sink *sink = psnap_pst_writer_new(file, program, chunk, &error);
+
+    stream->room = 1000000;
+    stream->accesses = malloc(stream->room * sizeof *stream->accesses);
+    for (int i = 0; i < 40; i++) {
+        const size_t n = (size_t)psnap_rng_below(rng, 100);
+
+        add_run(stream, sink, rng, program);
+        random_accesses(program, rng, stream->accesses + stream->count, n);
+        assert_int_equal(psnap_sink_put(sink, stream->accesses + stream->count, n, &error),
+                         PSNAP_OK);
+        stream->count += n;
+    }
+    assert_int_equal(psnap_sink_finish(sink, &error), PSNAP_OK);
+    psnap_sink_free(sink);
+    fclose(file);
+    file = open_memstream(&stream->data[1], &stream->size[1]);
+    sink = psnap_pst_writer_new(file, program, chunk, &error);
+    assert_int_equal(psnap_sink_put(sink, stream->accesses, stream->count, &error), PSNAP_OK);
+    assert_int_equal(psnap_sink_finish(sink, &error), PSNAP_OK);
+    psnap_sink_free(sink);
+    fclose(file);
+}
+
+/* Reads with next and next_run in turn; returns the accesses that came in runs. */
+static size_t check_read_runs(const struct run_stream *stream, struct psnap_rng *rng)
+{
+    struct memory_input input;
+    struct psnap_error error;
+    struct psnap_access block[700];
+    struct psnap_source *source =
+        open_memory(&input, stream->data[0], stream->size[0], 1 << 20, NULL, &error);
+    size_t position = 0, in_runs = 0;
+
+    for (;;) {
+        const size_t capacity = 1 + (size_t)psnap_rng_below(rng, 700);
+        struct psnap_run run = {.count = 0};
+        const ssize_t n = psnap_rng_below(rng, 4)
+                              ? psnap_source_next_run(source, block, capacity, &run, &error)
+                              : psnap_source_next(source, block, capacity, &error);
+
+        assert_true(n >= 0 && (size_t)n <= capacity);
+        if (n == 0 && run.count == 0)
+            break;
+        assert_same_accesses(stream->accesses + position, (size_t)n, block, (size_t)n);
+        position += (size_t)n;
+        for (uint64_t i = 0; i < run.count; i++)
+            for (size_t k = 0; k < run.width; k++) {
+                struct psnap_access access = run.first[k];
+                access.address += i * (uint64_t)run.strides[k];
+                assert_same_accesses(&stream->accesses[position++], 1, &access, 1);
+            }
+        for (size_t k = 1; run.count && k < run.width; k++)
+            assert_int_equal(source->program->refs[run.first[k].ref].block,
+                             source->program->refs[run.first[0].ref].block);
+        in_runs += run.count * run.width;
+    }
+    assert_int_equal(position, stream->count);
+    psnap_source_free(source);
+    return in_runs;
+}
+
+static void test_runs(void **state)
+{
+    static const uint32_t chunks[] = {0, 1000, 777, 64, 1};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof chunks / sizeof chunks[0]; i++) {
+        struct run_stream stream = {0};
+        struct psnap_program *program;
+        struct psnap_rng rng;
+        size_t in_runs;
+
+        psnap_rng_init(&rng, i);
+        program = random_program(&rng);
+        for (int j = 0; j < 10; j++)
+            grow_program(program, &rng);
+        make_runs(&stream, program, &rng, chunks[i]);
+        assert_int_equal(stream.size[0], stream.size[1]);
+        assert_memory_equal(stream.data[0], stream.data[1], stream.size[0]);
+        in_runs = check_read_runs(&stream, &rng);
+        if (chunks[i] > 1000)
+            assert_true(in_runs > stream.count / 2);
+        psnap_program_free(program);
+        free(stream.accesses);
+        free(stream.data[0]);
+        free(stream.data[1]);
+    }
+}
+
+/* A chunk that is full can be read at once, by others, whatever becomes of the writer. */
+static void test_chunks_are_flushed(void **state)
+{
+    char path[] = "/tmp/psnap-test-XXXXXX";
+    FILE *file = fdopen(mkstemp(path), "wb");
+    struct psnap_program *program = psnap_program_new();
+    struct psnap_access accesses[3 * SMALL_CHUNK + 5], *back;
+    struct psnap_error error;
+    enum psnap_status status;
+    struct psnap_source *source;
+    struct psnap_sink *sink;
+    size_t n;
+
+    (void)state;
+    assert_int_equal(psnap_program_add_anonymous(program, "x"), PSNAP_OK);
+    for (size_t i = 0; i < sizeof accesses / sizeof accesses[0]; i++)
+        accesses[i] = (struct psnap_access){.address = i * i * 8, .size = 8};
+    sink = psnap_pst_writer_new(file, program, SMALL_CHUNK, &error);
+    n = sizeof accesses / sizeof accesses[0];
+    assert_int_equal(psnap_sink_put(sink, accesses, n, &error), PSNAP_OK);
+    source = psnap_trace_open(path, NULL, &error);
+    assert_non_null(source);
+    back = read_all(source, &n, &status, &error);
+    assert_int_equal(status, PSNAP_ERROR_TRUNCATED);
+    assert_same_accesses(accesses, 3 * SMALL_CHUNK, back, n);
+    free(back);
+    psnap_source_free(source);
+    psnap_sink_free(sink);
+    psnap_program_free(program);
+    fclose(file);
+    remove(path);
+}
+
+/*
+ * What programs do, mixed: nests, triangles, fields of the same structure,
+ * read and write of a random place, walks through the same random list again
+ * and again, unpredictable branches.
+ */
+static void add_nest(struct run_stream *stream, struct psnap_rng *rng, uint32_t ref)
+{
+    const uint64_t outer = 1 + psnap_rng_below(rng, 30), inner = 1 + psnap_rng_below(rng, 40);
+    const uint64_t kind = psnap_rng_below(rng, 5), seed = psnap_rng_below(rng, 3);
+
+    for (uint64_t i = 0; i < outer; i++) {
+        struct psnap_rng list;
+        const uint64_t bound = kind == 1 ? 1 + i : inner;
+
+        psnap_rng_init(&list, seed); /* the same again each time */
+        for (uint64_t j = 0; j < bound && stream->count + 4 < stream->room; j++) {
+            struct psnap_access *to = stream->accesses + stream->count;
+            const uint64_t place = 8 * psnap_rng_below(kind == 2 ? rng : &list, 5000);
+            const uint64_t at = kind < 2 ? 8 * (i * inner + j) : place;
+
+            to[0] = (struct psnap_access){0x10000 + at, ref, 8, 0, 1};
+            to[1] = (struct psnap_access){0x10008 + at, ref + 1, 4, 0, 1};
+            to[2] = (struct psnap_access){0x10000 + at, ref + 2, 8, 1, 1};
+            to[3] = (struct psnap_access){0x90000 + 8 * (j * outer - i), ref + 3, 8, 1, 1};
+            stream->count += kind == 4 ? 1 + psnap_rng_below(rng, 4) : 4;
+        }
+    }
+}
+
+static void test_nests(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 0; seed < 12; seed++) {
+        struct run_stream stream = {.room = 300000};
+        struct psnap_program *program = psnap_program_new();
+        const struct psnap_ref ref = {0};
+        struct psnap_error error;
+        struct psnap_sink *sink;
+        struct psnap_rng rng;
+        FILE *file = open_memstream(&stream.data[0], &stream.size[0]);
+
+        psnap_rng_init(&rng, seed);
+        assert_int_equal(psnap_program_add_anonymous(program, "x"), PSNAP_OK);
+        while (program->ref_count < 40)
+            psnap_program_add_ref(program, &ref);
+        stream.accesses = malloc(stream.room * sizeof *stream.accesses);
+        while (stream.count + 10000 < stream.room)
+            add_nest(&stream, &rng, (uint32_t)psnap_rng_below(&rng, 9) * 4);
+        sink = psnap_pst_writer_new(file, program, seed % 3 ? 0 : 7000, &error);
+        for (size_t i = 0; i < stream.count; i += 1999)
+            assert_int_equal(psnap_sink_put(sink, stream.accesses + i,
+                                            stream.count - i < 1999 ? stream.count - i : 1999,
+                                            &error),
+                             PSNAP_OK);
+        assert_int_equal(psnap_sink_finish(sink, &error), PSNAP_OK);
+        psnap_sink_free(sink);
+        fclose(file);
+        check_read_runs(&stream, &rng);
+        psnap_program_free(program);
+        free(stream.accesses);
+        free(stream.data[0]);
+    }
+}
+
+static size_t gemm_size(uint64_t n)
+{
+    struct psnap_program *program = psnap_program_new();
+    struct psnap_access *block = malloc((2 * n + 1) * sizeof *block);
+    struct psnap_error error;
+    char *data;
+    size_t size;
+    FILE *file = open_memstream(&data, &size);
+    const struct psnap_ref third = {.block = 0, .loop = 0, .kind = PSNAP_STORE};
+    struct psnap_sink *sink;
+
+    assert_int_equal(psnap_program_add_anonymous(program, "gemm"), PSNAP_OK);
+    assert_int_equal(psnap_program_add_ref(program, &third), 2);
+    sink = psnap_trace_writer_new("pst", file, program, &error);
+    for (uint64_t i = 0; i < n; i++)
+        for (uint64_t j = 0; j < n; j++) {
+            size_t count = 0;
+            for (uint64_t k = 0; k < n; k++) {
+                block[count++] = (struct psnap_access){0x100000 + 8 * (i * n + k), 0, 8, 0, 0};
+                block[count++] = (struct psnap_access){0x200000 + 8 * (k * n + j), 1, 8, 0, 0};
+            }
+            block[count++] = (struct psnap_access){0x300000 + 8 * (i * n + j), 2, 8, 1, 0};
+            assert_int_equal(psnap_sink_put(sink, block, count, &error), PSNAP_OK);
+        }
+    assert_int_equal(psnap_sink_finish(sink, &error), PSNAP_OK);
+    psnap_sink_free(sink);
+    fclose(file);
+    free(block);
+    free(data);
+    psnap_program_free(program);
+    return size;
+}
+
+/* A matrix multiply's stream takes next to nothing, and hardly more when it is 27 times as long. */
+static void test_regular_streams_are_tiny(void **state)
+{
+    const size_t small = gemm_size(60), large = gemm_size(180);
+
+    (void)state;
+    assert_true(small < 500);
+    assert_true(large < small + 100);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_runs),
+        cmocka_unit_test(test_chunks_are_flushed),
+        cmocka_unit_test(test_nests),
+        cmocka_unit_test(test_regular_streams_are_tiny),
+    };
+
+    return cmocka_run_group_tests_name("formats_pst_runs", tests, NULL, NULL);
+}
