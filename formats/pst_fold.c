@@ -147,14 +147,13 @@ static inline bool in_line(const struct psnap_pst_track *track, uint32_t back, u
     return a->value == 2 * b->value - c->value && a->run == 2 * b->run - c->run;
 }
 
-/* Makes the window this long, if the memory of all windows allows it. */
+/* Makes the window this long, if the memory of all windows, `limit` tokens, allows it. */
 static bool set_window(struct psnap_pst_folder *folder, struct psnap_pst_track *track,
-                       uint32_t room)
+                       uint32_t room, uint32_t limit)
 {
     struct psnap_pst_token *larger;
 
-    if (room > PSNAP_PST_WINDOW ||
-        folder->windows + (room - track->window_room) > PSNAP_PST_CHUNK_WINDOWS)
+    if (room > PSNAP_PST_WINDOW || folder->windows + (room - track->window_room) > limit)
         return false;
     if (track->window_have < room) {
         larger = realloc(track->window, room * sizeof *larger);
@@ -176,7 +175,7 @@ static bool open_window(struct psnap_pst_folder *folder, struct psnap_pst_track 
 
     while (room <= track->count && room < PSNAP_PST_WINDOW)
         room *= 2;
-    if (!set_window(folder, track, room))
+    if (!set_window(folder, track, room, PSNAP_PST_CHUNK_WINDOWS))
         return false;
     from = track->count > room ? track->count - room : 0;
     for (uint32_t i = from; i < track->count; i++)
@@ -184,14 +183,13 @@ static bool open_window(struct psnap_pst_folder *folder, struct psnap_pst_track 
     return true;
 }
 
-/* Adds a token to the window, which is first made larger if it can be. */
-static bool remember(struct psnap_pst_folder *folder, struct psnap_pst_track *track,
+/* Adds a token to the window, which is first made larger if that leaves enough for others. */
+static void remember(struct psnap_pst_folder *folder, struct psnap_pst_track *track,
                      const struct psnap_pst_token *token)
 {
     if (track->count == track->window_room)
-        set_window(folder, track, 2 * track->window_room);
+        set_window(folder, track, 2 * track->window_room, PSNAP_PST_CHUNK_WINDOWS / 2);
     track->window[track->count++ & (track->window_room - 1)] = *token;
-    return true;
 }
 
 /* A distance at which the last tokens, a whole period at least, are in line. */
@@ -238,13 +236,34 @@ static void find_far(struct psnap_pst_track *track, uint32_t owner, struct place
     *place = (struct place){owner, track->count};
 }
 
+static inline uint64_t mixed_hash(const struct psnap_pst_track *track, uint32_t number)
+{
+    return (track->hash + number) * UINT64_C(0x9e3779b97f4a7c15);
+}
+
+static inline bool is_sampled(uint64_t mixed)
+{
+    return ((mixed >> 20) & SAMPLE_MASK) == 0;
+}
+
+/* A copied token is only put down, so that what comes after the copy finds its last round. */
+static inline void note_copied(struct psnap_pst_folder *folder, const struct psnap_pst_track *track,
+                               uint32_t number)
+{
+    const uint64_t mixed = mixed_hash(track, number);
+
+    if (is_sampled(mixed))
+        folder->sampled[mixed >> (64 - SAMPLED_BITS)] =
+            (struct place){folder->epoch + number, track->count};
+}
+
 /* Looks for a copy that the next token may begin. */
 static void search(struct psnap_pst_folder *folder, struct psnap_pst_track *track, uint32_t number)
 {
-    const uint64_t mixed = (track->hash + number) * UINT64_C(0x9e3779b97f4a7c15);
+    const uint64_t mixed = mixed_hash(track, number);
     const bool often = track->spent < BEARABLE || (track->count & SAMPLE_MASK) == 0;
 
-    if (((mixed >> 20) & SAMPLE_MASK) == 0)
+    if (is_sampled(mixed))
         find_far(track, folder->epoch + number, &folder->sampled[mixed >> (64 - SAMPLED_BITS)]);
     if (often)
         find_far(track, folder->epoch + number, &folder->recent[mixed >> (64 - RECENT_BITS)]);
@@ -346,15 +365,19 @@ bool psnap_pst_fold(struct psnap_pst_folder *folder, struct psnap_pst_track *tra
     if (track->distance) {
         if (goes_on(track, &token) && (track->window_room || open_window(folder, track))) {
             track->length++;
-            return remember(folder, track, &token);
+            remember(folder, track, &token);
+            note_copied(folder, track, number);
+            return true;
         }
         if (!end_copy(folder, track))
             return false;
     }
-    if (!add_literal(track, &token, address) ||
-        (track->window_room && !remember(folder, track, &token)))
+    if (!add_literal(track, &token, address))
         return false;
-    track->count += !track->window_room;
+    if (track->window_room)
+        remember(folder, track, &token);
+    else
+        track->count++;
     folder->tokens++;
     search(folder, track, number);
     return true;
