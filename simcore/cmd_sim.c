@@ -11,6 +11,7 @@
 #include "formats/base/cmd.h"
 #include "formats/base/json.h"
 #include "replay/cmd_input.h"
+#include "simcore/cmd_turns.h"
 #include "simcore/scope.h"
 
 struct report {
@@ -21,6 +22,7 @@ struct report {
     struct scope_rows scopes[SCOPE_COUNT]; /* of those wanted */
     uint64_t accesses;
     uint32_t threads;
+    bool in_turn; /* these, access by access; else in the stream's order */
     double seconds;
 };
 
@@ -129,8 +131,8 @@ static void print_tables(const struct report *report)
     for (size_t i = 0; i < report->machine_count; i++)
         print_machine(report, i);
     if (report->threads > 1)
-        printf("\n%" PRIu32 " threads, interleaved in the stream's order, in one hierarchy\n",
-               report->threads);
+        printf("\n%" PRIu32 " threads, interleaved %s, in one hierarchy\n", report->threads,
+               report->in_turn ? "access by access" : "in the stream's order");
     fprintf(stderr, "%s accesses in %.2f s, %.1f M/s\n",
             psnap_group_digits(report->accesses, digits), report->seconds, 1e-6 * rate(report));
 }
@@ -172,7 +174,9 @@ static void print_json(const struct report *report)
     psnap_json_text(&json, "input", report->path);
     psnap_json_u64(&json, "accesses", report->accesses);
     psnap_json_u64(&json, "threads", report->threads);
-    psnap_json_text(&json, "interleaving", "stream order, one hierarchy");
+    psnap_json_text(&json, "interleaving",
+                    report->in_turn ? "round-robin by access, one hierarchy"
+                                    : "stream order, one hierarchy");
     psnap_json_real(&json, "accesses_per_second", rate(report));
     psnap_json_begin_array(&json, "rows");
     for (size_t machine = 0; machine < report->machine_count; machine++)
@@ -182,6 +186,36 @@ static void print_json(const struct report *report)
     psnap_json_end_array(&json);
     psnap_json_end_object(&json);
     putchar('\n');
+}
+
+/* What is to be simulated: the stream, if it is of one thread or must be taken as it comes, else
+ * its threads in turn. */
+static enum psnap_status run_input(struct report *report, struct psnap_source **source,
+                                   const struct psnap_input_options *input,
+                                   struct psnap_error *error)
+{
+    bool may_turn = !report->wanted[SCOPE_THREAD] && psnap_turns_possible(report->path);
+    bool is_mixed = false;
+    enum psnap_status status;
+    uint32_t threads;
+
+    *source = psnap_input_open(report->path, input, error);
+    if (*source && may_turn) {
+        *source = psnap_lone_source_new(*source, &is_mixed);
+        if (!*source)
+            return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
+    }
+    status = *source ? run(report, *source, error) : error->code;
+    if (status || !is_mixed)
+        return status;
+    for (int i = 0; i < SCOPE_COUNT; i++)
+        scope_rows_release(&report->scopes[i]);
+    psnap_source_free(*source);
+    *source = psnap_turns_open(report->path, input, &threads, error);
+    report->in_turn = *source != NULL;
+    if (!*source && threads > PSNAP_TURNS_MAX)
+        *source = psnap_input_open(report->path, input, error);
+    return *source ? run(report, *source, error) : error->code;
 }
 
 static int simulate(const char *path, const struct psnap_input_options *input, const char *by,
@@ -197,9 +231,7 @@ static int simulate(const char *path, const struct psnap_input_options *input, c
         return psnap_cmd_fail("sim", &error);
     owned = scope_machines(machines->items, machines->count, &error);
     report.machines = owned;
-    if (owned)
-        source = psnap_input_open(path, input, &error);
-    if (source && run(&report, source, &error) == PSNAP_OK) {
+    if (owned && run_input(&report, &source, input, &error) == PSNAP_OK) {
         if (json)
             print_json(&report);
         else

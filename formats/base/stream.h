@@ -144,6 +144,18 @@ PSNAP_API struct psnap_source *psnap_vector_source_new(const struct psnap_access
 PSNAP_API struct psnap_source *psnap_limit_source_new(struct psnap_source *inner, uint64_t skip,
                                                       uint64_t count);
 
+/* The accesses of one thread. Owns `inner` (freed also when this fails with NULL: out of memory),
+ * shares its program. */
+PSNAP_API struct psnap_source *psnap_thread_source_new(struct psnap_source *inner, uint16_t thread);
+
+/*
+ * Sources in turn, access by access. Owns them (freed also when this fails with
+ * NULL: out of memory), but not the program, which must know all their refs from
+ * the start: sources of one file that are read in turn learn of them one after the other.
+ */
+PSNAP_API struct psnap_source *psnap_interleave_source_new(struct psnap_source *const *sources,
+                                                           size_t n, struct psnap_program *program);
+
 /* A growing array as a sink. The accesses stay owned by the sink until it is freed. */
 PSNAP_API struct psnap_sink *psnap_vector_sink_new(void);
 PSNAP_API const struct psnap_access *psnap_vector_sink_data(const struct psnap_sink *sink,

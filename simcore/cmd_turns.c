@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The threads of an input in turn, access by access. The input is read once to
+ * find the threads (and all of its tables), and then by as many readers as
+ * there are threads at the same time: so it must be a file.
+ */
+#include "simcore/cmd_turns.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { THREADS = 1 << 16 };
+
+bool psnap_turns_possible(const char *path)
+{
+    struct stat about;
+
+    return strcmp(path, "-") != 0 && stat(path, &about) == 0 && S_ISREG(about.st_mode);
+}
+
+/* ------------------------------------------------------------- one thread, or it ends */
+
+struct lone_source {
+    struct psnap_source base;
+    struct psnap_source *inner;
+    bool *is_mixed;
+    bool has_thread;
+    uint16_t thread;
+};
+
+static ssize_t lone_next_run(struct psnap_source *self, struct psnap_access *block, size_t capacity,
+                             struct psnap_run *run, struct psnap_error *error)
+{
+    struct lone_source *lone = (struct lone_source *)self;
+    ssize_t n = psnap_source_next_run(lone->inner, block, capacity, run, error);
+    uint16_t others = 0;
+
+    if (n > 0 || (n == 0 && run->count)) {
+        if (!lone->has_thread)
+            lone->thread = n ? block[0].thread : run->first[0].thread;
+        lone->has_thread = true;
+    }
+    for (ssize_t i = 0; i < n; i++)
+        others |= block[i].thread ^ lone->thread;
+    for (size_t k = 0; n >= 0 && run->count && k < run->width; k++)
+        others |= run->first[k].thread ^ lone->thread;
+    if (!others)
+        return n;
+    *lone->is_mixed = true;
+    run->count = 0;
+    return 0;
+}
+
+static ssize_t lone_next(struct psnap_source *self, struct psnap_access *block, size_t capacity,
+                         struct psnap_error *error)
+{
+    struct lone_source *lone = (struct lone_source *)self;
+    ssize_t n = psnap_source_next(lone->inner, block, capacity, error);
+
+    if (n > 0 && !lone->has_thread) {
+        lone->thread = block[0].thread;
+        lone->has_thread = true;
+    }
+    for (ssize_t i = 0; i < n; i++)
+        if (block[i].thread != lone->thread) {
+            *lone->is_mixed = true;
+            return 0;
+        }
+    return n;
+}
+
+static void lone_free(struct psnap_source *self)
+{
+    psnap_source_free(((struct lone_source *)self)->inner);
+    free(self);
+}
+
+struct psnap_source *psnap_lone_source_new(struct psnap_source *inner, bool *is_mixed)
+{
+    static const struct psnap_source_ops ops = {lone_next, lone_free, lone_next_run};
+    struct lone_source *lone = malloc(sizeof *lone);
+
+    *is_mixed = false;
+    if (!lone) {
+        psnap_source_free(inner);
+        return NULL;
+    }
+    *lone = (struct lone_source){{&ops, inner->program}, inner, is_mixed, false, 0};
+    return &lone->base;
+}
+
+/* ------------------------------------------------------------- threads in turn */
+
+struct turns {
+    struct psnap_source base;
+    struct psnap_source *tables; /* read to its end: its program has everything */
+    struct psnap_source *inner;
+};
+
+/* Reads a source to its end and marks its threads. */
+static enum psnap_status find_threads(struct psnap_source *source, bool *is_there,
+                                      struct psnap_error *error)
+{
+    struct psnap_access *block = malloc(PSNAP_BLOCK_ACCESSES * sizeof *block);
+    struct psnap_run run = {0};
+    ssize_t n = 0;
+
+    if (!block)
+        return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
+    do {
+        n = psnap_source_next_run(source, block, PSNAP_BLOCK_ACCESSES, &run, error);
+        for (ssize_t i = 0; i < n; i++)
+            is_there[block[i].thread] = true;
+        for (size_t k = 0; n >= 0 && run.count && k < run.width; k++)
+            is_there[run.first[k].thread] = true;
+    } while (n > 0 || (n == 0 && run.count));
+    free(block);
+    return n < 0 ? (enum psnap_status)n : PSNAP_OK;
+}
+
+static ssize_t turns_next(struct psnap_source *self, struct psnap_access *block, size_t capacity,
+                          struct psnap_error *error)
+{
+    return psnap_source_next(((struct turns *)self)->inner, block, capacity, error);
+}
+
+static void turns_free(struct psnap_source *self)
+{
+    struct turns *turns = (struct turns *)self;
+
+    psnap_source_free(turns->inner);
+    psnap_source_free(turns->tables);
+    free(turns);
+}
+
+/* A reader for each of the threads; NULL with `error` filled. */
+static struct psnap_source *open_lanes(const char *path, const struct psnap_input_options *options,
+                                       const bool *is_there, struct psnap_program *program,
+                                       struct psnap_error *error)
+{
+    struct psnap_source *lanes[PSNAP_TURNS_MAX], *result;
+    size_t n = 0;
+
+    for (unsigned thread = 0; thread < THREADS; thread++) {
+        struct psnap_source *file;
+        if (!is_there[thread])
+            continue;
+        file = n < PSNAP_TURNS_MAX ? psnap_input_open(path, options, error) : NULL;
+        lanes[n] = file ? psnap_thread_source_new(file, (uint16_t)thread) : NULL;
+        if (!lanes[n]) {
+            if (file)
+                psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
+            while (n)
+                psnap_source_free(lanes[--n]);
+            return NULL;
+        }
+        n++;
+    }
+    result = psnap_interleave_source_new(lanes, n, program);
+    if (!result)
+        psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
+    return result;
+}
+
+struct psnap_source *psnap_turns_open(const char *path, const struct psnap_input_options *options,
+                                      uint32_t *threads, struct psnap_error *error)
+{
+    static const struct psnap_source_ops ops = {turns_next, turns_free, NULL};
+    struct turns *turns = calloc(1, sizeof *turns);
+    bool *is_there = calloc(THREADS, sizeof *is_there);
+    enum psnap_status status = PSNAP_OK;
+
+    *threads = 0;
+    if (!turns || !is_there) {
+        status = psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
+        goto out;
+    }
+    turns->tables = psnap_input_open(path, options, error);
+    status = turns->tables ? find_threads(turns->tables, is_there, error) : error->code;
+    for (unsigned thread = 0; thread < THREADS && !status; thread++)
+        *threads += is_there[thread];
+    if (status || *threads > PSNAP_TURNS_MAX)
+        goto out;
+    turns->inner = open_lanes(path, options, is_there, turns->tables->program, error);
+    if (!turns->inner)
+        goto out;
+    turns->base = (struct psnap_source){&ops, turns->tables->program};
+    free(is_there);
+    return &turns->base;
+out:
+    free(is_there);
+    if (turns)
+        turns_free(&turns->base);
+    return NULL;
+}
