@@ -37,7 +37,10 @@ static enum psnap_status take_provenance(struct taking *t)
                                     .compiler = copy(t, from->compiler),
                                     .host = copy(t, from->host),
                                     .recorded = copy(t, from->recorded),
-                                    .stage = copy(t, from->stage)};
+                                    .stage = copy(t, from->stage),
+                                    .has_rank = from->has_rank,
+                                    .rank = from->rank,
+                                    .ranks = from->ranks};
     if (from->command) {
         const char **command;
         while (from->command[words])

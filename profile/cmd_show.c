@@ -117,6 +117,12 @@ static void print_program(const struct psnap_profile *profile)
                from->host);
     if (*from->recorded)
         printf("recorded   %s\n", from->recorded);
+    if (from->has_rank)
+        printf("rank       %" PRIu32, from->rank);
+    if (from->has_rank && from->ranks)
+        printf(" of %" PRIu32, from->ranks);
+    if (from->has_rank)
+        putchar('\n');
     printf("model      %s, gap %" PRIu64 " bytes, %" PRIu32 " regions per loop\n", profile->model,
            profile->region_gap_bytes, profile->region_limit);
 }

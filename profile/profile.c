@@ -26,7 +26,7 @@ struct psnap_profile *psnap_profile_new(void)
         return NULL;
     }
     profile->model = "psnap";
-    profile->provenance = (struct psnap_provenance){"", NULL, "", "", "", "", "", ""};
+    profile->provenance = (struct psnap_provenance){"", NULL, "", "", "", "", "", "", false, 0, 0};
     return profile;
 }
 

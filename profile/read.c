@@ -62,11 +62,32 @@ enum psnap_status read_sum(const struct reading *r, const struct psnap_yaml_node
     return PSNAP_OK;
 }
 
+static enum psnap_status read_rank(const struct reading *r, const struct psnap_yaml_node *map,
+                                   struct psnap_provenance *to)
+{
+    const struct psnap_yaml_node *rank = psnap_yaml_get(map, "rank");
+    const struct psnap_yaml_node *ranks = psnap_yaml_get(map, "ranks");
+    uint64_t number = 0, count = 0;
+    enum psnap_status status = PSNAP_OK;
+
+    if (rank)
+        status = psnap_yaml_u64(r->doc, rank, 0, UINT32_MAX - 1, &number, r->error);
+    if (!status && ranks)
+        status = psnap_yaml_u64(r->doc, ranks, 1, UINT32_MAX - 1, &count, r->error);
+    if (!status && ranks && number >= count)
+        return psnap_yaml_fail(r->doc, rank ? rank : ranks, r->error, PSNAP_ERROR_VALUE,
+                               "'rank' must be less than 'ranks'");
+    to->has_rank = rank != NULL;
+    to->rank = (uint32_t)number;
+    to->ranks = (uint32_t)count;
+    return status;
+}
+
 static enum psnap_status read_program(const struct reading *r, const struct psnap_yaml_node *map)
 {
     static const char *const keys[] = {"name",     "command", "build_id", "source_language",
                                        "compiler", "host",    "recorded", "thread",
-                                       NULL};
+                                       "rank",     "ranks",   NULL};
     struct psnap_provenance *to = &r->profile->provenance;
     const struct psnap_yaml_node *command, *thread;
     enum psnap_status status = psnap_yaml_expect(r->doc, map, PSNAP_YAML_MAP, "program", r->error);
@@ -77,7 +98,8 @@ static enum psnap_status read_program(const struct reading *r, const struct psna
         (status = read_text(r, map, "source_language", "", &to->source_language)) ||
         (status = read_text(r, map, "compiler", "", &to->compiler)) ||
         (status = read_text(r, map, "host", "", &to->host)) ||
-        (status = read_text(r, map, "recorded", "", &to->recorded)))
+        (status = read_text(r, map, "recorded", "", &to->recorded)) ||
+        (status = read_rank(r, map, to)))
         return status;
     thread = psnap_yaml_get(map, "thread");
     if (thread && (thread->kind != PSNAP_YAML_SCALAR || strcmp(thread->text, "all") != 0))

@@ -40,6 +40,10 @@ static void write_program(const struct psnap_profile *profile, struct psnap_yaml
     add_text(doc, map, "compiler", from->compiler);
     add_text(doc, map, "host", from->host);
     add_text(doc, map, "recorded", from->recorded);
+    if (from->has_rank)
+        psnap_yaml_add_u64(doc, map, "rank", from->rank);
+    if (from->ranks)
+        psnap_yaml_add_u64(doc, map, "ranks", from->ranks);
     psnap_yaml_add_text(doc, map, "thread", "all");
 }
 

@@ -12,6 +12,7 @@
 #ifndef PSNAP_BASE_PROGRAM_H
 #define PSNAP_BASE_PROGRAM_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -75,6 +76,8 @@ struct psnap_provenance {
     const char *host;            /* machine architecture: "x86_64" */
     const char *recorded;        /* UTC, ISO 8601, "" when unknown */
     const char *stage;           /* where the pass ran: "optimized", "vectorizer-start", "" */
+    bool has_rank;               /* one of a parallel job's processes (MPI): */
+    uint32_t rank, ranks;        /* its number, and of how many; 0: unknown */
 };
 
 struct psnap_arena;
