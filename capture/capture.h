@@ -2,8 +2,8 @@
 /*
  * The collector: an instrumented program that is running, as an access stream.
  *
- * The shared memory is made first, its path given to the program in
- * PSNAP_ENV_SESSION; the source then delivers the program's accesses, with
+ * The shared memory is made first and the program told where it is (struct
+ * psnap_hub); the source then delivers the program's accesses, with
  * canonical addresses, while it runs, and ends when it has. A program that
  * crashes or is killed delivers all that it had published. Accesses of one
  * thread come in their order; threads come chunk by chunk, as they are read.
@@ -19,7 +19,6 @@
 struct psnap_capture_report {
     uint32_t modules;      /* instrumented modules that ran; 0: the program is not instrumented */
     uint32_t threads;      /* threads recorded */
-    uint32_t unrecorded;   /* further processes: forked, exec'd, started by the program */
     uint32_t threads_lost; /* threads that found no free ring: their accesses are missing */
     uint32_t copies; /* further copies of the runtime (shared libraries under a program that is
                         not instrumented): what their modules did is missing */
@@ -35,8 +34,8 @@ PSNAP_API struct psnap_source *psnap_capture_new(struct psnap_error *error);
 /* A session whose memory the program has made and this process inherited as `fd` (owned). */
 PSNAP_API struct psnap_source *psnap_capture_adopt(int fd, struct psnap_error *error);
 
-/* Where the program finds the memory: "/proc/123/fd/4". Owned by the source. */
-PSNAP_API const char *psnap_capture_path(const struct psnap_source *capture);
+/* The shared memory: the program finds it as /proc/PID/fd/FD of this process. */
+PSNAP_API int psnap_capture_fd(const struct psnap_source *capture);
 
 /*
  * The stream ends when process `pid` has ended, and the one that recorded, if

@@ -3,6 +3,9 @@
  * psnap cc, psnap c++: the user's clang command line with the capture pass
  * loaded and, when it links, the runtime added. Everything else passes through.
  *
+ * With -flto it is the linker, lld, that instruments: at the end of its pipeline,
+ * where the program is whole (or, with thin LTO, each module has its imports).
+ *
  * Options of our own start with --psnap-: --psnap-stage=vectorizer-start puts
  * the pass before vectorisation. PSNAP_CLANG and PSNAP_CLANGXX name another
  * compiler.
@@ -23,7 +26,8 @@
 /* What a command line asks for, as far as we must know. */
 struct request {
     bool has_input, stops_early, preprocesses, has_debug, is_relocatable, is_static;
-    bool is_lto, is_thin, is_unified; /* optimised at the link, of these kinds */
+    bool has_lto;       /* objects are bitcode, which is instrumented when it is linked */
+    const char *linker; /* as in -fuse-ld=linker, or NULL */
 };
 
 static bool starts_with(const char *text, const char *prefix)
@@ -103,14 +107,20 @@ static void look_at_value(struct request *request, const char *option, const cha
         request->stops_early = true;
 }
 
+/* "lld", "lld-19", "/usr/bin/ld.lld" */
+static bool is_lld(const char *linker)
+{
+    const char *slash = strrchr(linker, '/');
+
+    linker = slash ? slash + 1 : linker;
+    return starts_with(linker, "lld") || starts_with(linker, "ld.lld");
+}
+
 static void look_at(struct request *request, const char *argument)
 {
     static const char *const stops[] = {
         "-c", "-S", "-fsyntax-only", "--precompile", "--analyze", "-emit-ast", NULL};
     static const char *const statics[] = {"-static", "--static", "-static-pie", NULL};
-    static const char *const ltos[] = {"-flto",           "-flto=thin", "-flto=full", "-flto=auto",
-                                       "-flto=jobserver", "-fno-lto",   NULL};
-    static const char *const unified[] = {"-funified-lto", "-fno-unified-lto", NULL};
     static const char *const preprocess[] = {"-E", "-M", "-MM", "--preprocess", NULL};
 
     if (is_one_of(argument, stops) ||
@@ -120,13 +130,14 @@ static void look_at(struct request *request, const char *argument)
         request->preprocesses = request->stops_early = true;
     else if (!strcmp(argument, "-r"))
         request->is_relocatable = true;
+    else if (!strcmp(argument, "-flto") || starts_with(argument, "-flto="))
+        request->has_lto = strcmp(argument, "-flto=none") != 0;
+    else if (!strcmp(argument, "-fno-lto"))
+        request->has_lto = false;
+    else if (starts_with(argument, "-fuse-ld="))
+        request->linker = is_lld(argument + strlen("-fuse-ld=")) ? "lld" : "other";
     else if (is_one_of(argument, statics))
         request->is_static = true;
-    else if (is_one_of(argument, ltos)) {
-        request->is_lto = strcmp(argument, "-fno-lto") != 0;
-        request->is_thin = !strcmp(argument, "-flto=thin");
-    } else if (is_one_of(argument, unified))
-        request->is_unified = !strcmp(argument, "-funified-lto");
     else if (starts_with(argument, "-g") && !starts_with(argument, "-gcc"))
         request->has_debug = true;
     else if (argument[0] != '-' || !strcmp(argument, "-") || starts_with(argument, "-l")) {
@@ -221,24 +232,35 @@ static bool find_files(char self[PATH_MAX], char pass[PATH_MAX + 64], char runti
     return false;
 }
 
-/* Tells the pass where it is to work; NULL for the default. False, and says so, when that cannot
- * be. Code for -flto=thin (or unified) is only simplified before the link: what is captured there
- * is what the earlier stage captures, and is recorded under its name. */
-static bool set_stage(const struct request *request, const char *stage, const char *command)
+/* What the linker needs: the runtime, and for bitcode the pass. */
+static int add_link_arguments(const struct request *request, const char *runtime,
+                              const char *lto_plugin, const char **command)
 {
-    bool is_early = stage && !strcmp(stage, "vectorizer-start");
+    int n = 0;
 
-    if (stage && !is_early && strcmp(stage, "optimized") != 0) {
+    command[n++] = "--start-no-unused-arguments";
+    if (!request->is_static) /* no library will look for them */
+        command[n++] = "-Wl,--export-dynamic-symbol=__psnap_*";
+    if (request->has_lto && !request->linker)
+        command[n++] = "-fuse-ld=lld"; /* no other loads passes */
+    if (request->has_lto || request->linker) {
+        command[n++] = lto_plugin;
+        command[n++] = "-Wl,-u,__psnap_register"; /* it is only known to be needed too late */
+    }
+    command[n++] = "-xnone";
+    command[n++] = runtime;
+    command[n++] = "-lpthread";
+    command[n++] = "--end-no-unused-arguments";
+    return n;
+}
+
+/* Tells the pass where it is to work; NULL for the default. False, and says so, when that cannot
+ * be. */
+static bool set_stage(const char *stage, const char *command)
+{
+    if (stage && strcmp(stage, "vectorizer-start") != 0 && strcmp(stage, "optimized") != 0) {
         psnap_cmd_usage(command, "no stage '%s'; there are: optimized, vectorizer-start", stage);
         return false;
-    }
-    if (request->is_lto && (request->is_thin || request->is_unified)) {
-        if (stage && !is_early) {
-            psnap_cmd_usage(command, "with -flto=thin code is optimized after its capture; the "
-                                     "stage can only be vectorizer-start");
-            return false;
-        }
-        stage = "vectorizer-start";
     }
     if (stage)
         setenv(PSNAP_ENV_STAGE, stage, 1);
@@ -248,12 +270,22 @@ static bool set_stage(const struct request *request, const char *stage, const ch
 static int compile(int argc, char **argv, const char *compiler)
 {
     char self[PATH_MAX], pass[PATH_MAX + 64], runtime[PATH_MAX + 64], plugin[PATH_MAX + 96];
+    char lto_plugin[PATH_MAX + 96];
     struct request request = understand(argc, argv);
-    const char **command = calloc((size_t)argc + 16, sizeof *command);
+    const bool links = request.has_input && !request.stops_early && !request.is_relocatable;
+    const char **command = calloc((size_t)argc + 24, sizeof *command);
     struct psnap_error error = {0};
     const char *stage = NULL;
     int n = 0, first = 1;
 
+    if (request.linker && strcmp(request.linker, "lld") != 0) {
+        if (links && request.has_lto) {
+            free(command);
+            return psnap_cmd_usage(
+                argv[0], "with -flto the linker instruments the program: it has to be lld");
+        }
+        request.linker = NULL;
+    }
     if (!find_files(self, pass, runtime)) {
         fprintf(stderr,
                 "psnap %s: the capture pass is not installed beside this program (it was "
@@ -269,9 +301,11 @@ static int compile(int argc, char **argv, const char *compiler)
     snprintf(plugin, sizeof plugin, "-fpass-plugin=%s", pass);
     setenv(PSNAP_ENV_CC_COMMAND, self, 1);
     command[n++] = compiler;
+    snprintf(lto_plugin, sizeof lto_plugin, "-Wl,--load-pass-plugin=%s", pass);
     if (request.has_input && !request.preprocesses) {
         command[n++] = "--start-no-unused-arguments";
-        command[n++] = plugin;
+        if (!request.has_lto)
+            command[n++] = plugin;
         if (!request.has_debug)
             command[n++] = "-gline-tables-only";
         command[n++] = "--end-no-unused-arguments";
@@ -282,19 +316,12 @@ static int compile(int argc, char **argv, const char *compiler)
         else
             command[n++] = argv[first];
     }
-    if (!set_stage(&request, stage, argv[0])) {
+    if (!set_stage(stage, argv[0])) {
         free(command);
         return PSNAP_EXIT_USAGE;
     }
-    if (request.has_input && !request.stops_early && !request.is_relocatable) {
-        command[n++] = "--start-no-unused-arguments";
-        if (!request.is_static) /* no library will look for them */
-            command[n++] = "-Wl,--export-dynamic-symbol=__psnap_*";
-        command[n++] = "-xnone";
-        command[n++] = runtime;
-        command[n++] = "-lpthread";
-        command[n++] = "--end-no-unused-arguments";
-    }
+    if (links)
+        n += add_link_arguments(&request, runtime, lto_plugin, command + n);
     command[n] = NULL;
     psnap_cmd_restore_sigpipe();
     execvp(compiler, (char **)(uintptr_t)command);
@@ -311,8 +338,8 @@ static void print_help(const char *name)
            "CMake and autoconf. Adds -gline-tables-only when no -g option is given.\n\n"
            "  --psnap-stage=STAGE  where in the pipeline accesses are captured: optimized\n"
            "                       (the default: what the machine code does) or\n"
-           "                       vectorizer-start (before vectorisation; always so with\n"
-           "                       -flto=thin, which optimises at the link)\n\n"
+           "                       vectorizer-start (before vectorisation); with -flto\n"
+           "                       it is an option of the link\n\n"
            "PSNAP_CLANG and PSNAP_CLANGXX name another compiler. Its own options are listed\n"
            "by clang --help.\n",
            name, name);

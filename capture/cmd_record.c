@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "capture/cmd_hub.h"
 #include "capture/cmd_recording.h"
 #include "capture/engine_valgrind.h"
 #include "formats/base/cmd.h"
@@ -73,9 +74,10 @@ static void occupy_standard_files(void)
         close(fd);
 }
 
-/* Starts the program, with a session if it is instrumented, and with what it prints on stderr when
+/* Starts the program, unrecorded when `session` is NULL, with what it prints on stderr when
  * `moves_stdout`; *failure is the errno of an exec that failed. */
-static pid_t start(char **argv, const char *session, bool moves_stdout, int *failure)
+static pid_t start(char **argv, const char *session, void (*environment)(void), bool moves_stdout,
+                   int *failure)
 {
     int report[2];
     pid_t pid;
@@ -93,7 +95,9 @@ static pid_t start(char **argv, const char *session, bool moves_stdout, int *fai
         if (session)
             setenv(PSNAP_ENV_SESSION, session, 1);
         else
-            psnap_valgrind_environment();
+            unsetenv(PSNAP_ENV_SESSION);
+        if (environment)
+            environment();
         unsetenv(PSNAP_ENV_OUT);
         psnap_cmd_restore_sigpipe();
         signal(SIGXFSZ, file_limit_before);
@@ -141,51 +145,103 @@ static int lost(const struct psnap_error *error)
     return PSNAP_EXIT_LOST;
 }
 
+/* Starts the program and says so when it cannot be; -1 then, with *result set. */
+static pid_t start_or_say(char **argv, const char *session, bool moves_stdout, int *result)
+{
+    struct psnap_error error = {0};
+    int failure;
+    pid_t pid = start(argv, session, NULL, moves_stdout, &failure);
+
+    if (pid >= 0) {
+        child_pid = pid;
+        arrange_signals();
+        return pid;
+    }
+    psnap_error_system(&error, failure, "cannot run '%s'", argv[0]);
+    psnap_cmd_fail("record", &error);
+    *result = failure == ENOENT ? 127 : 126;
+    return -1;
+}
+
+/* There is no memory for a recording, or the like: the program runs all the same. */
+static int run_unrecorded(char **argv, const struct psnap_error *error)
+{
+    int result;
+    pid_t pid = start_or_say(argv, NULL, false, &result);
+
+    if (pid < 0)
+        return result;
+    reap(pid);
+    return lost(error);
+}
+
+/* The first process's accesses go from here into its files. */
+static int record_first(struct psnap_recording *recording, struct psnap_source *capture,
+                        char **argv, const char *session, bool is_verbose)
+{
+    struct psnap_process self, process; /* the program's environment is ours */
+    struct psnap_error error = {0};
+    enum psnap_status status;
+    char path[4096];
+    int result;
+    pid_t pid = start_or_say(argv, session, recording->takes_stdout, &result);
+
+    if (pid < 0)
+        return result;
+    status = psnap_capture_watch(capture, pid, &error);
+    find_program(argv[0], path, sizeof path);
+    psnap_process_read(&self, getpid());
+    process = self;
+    process.argv = (const char **)(uintptr_t)argv;
+    if (!status)
+        status = psnap_recording_describe(capture->program, &process, path, &error);
+    if (!status)
+        status = psnap_recording_run(recording, capture, &error);
+    psnap_process_release(&self);
+    psnap_capture_close(capture);
+    result = reap(pid);
+    child_pid = 0;
+    if (status)
+        result = lost(&error);
+    else if (psnap_recording_complain(recording, capture))
+        result = PSNAP_EXIT_LOST;
+    else if (is_verbose)
+        summarise(recording);
+    return result;
+}
+
 static int record(struct psnap_recording *recording, char **argv, bool is_verbose)
 {
     struct psnap_error error = {0};
-    struct psnap_source *capture;
-    int failure, result;
+    struct psnap_hub_process hub;
+    struct psnap_source *capture = NULL;
+    int result = PSNAP_EXIT_LOST;
     pid_t pid;
 
     occupy_standard_files();
     file_limit_before = signal(SIGXFSZ, SIG_IGN); /* a file too large is an error like others */
+    if (psnap_recording_prepare(recording, argv[0], &error))
+        return lost(&error);
+    if (psnap_hub_start(&hub, recording, is_verbose, &error))
+        return run_unrecorded(argv, &error);
+    if (recording->is_late) { /* every process asks the hub */
+        pid = start_or_say(argv, hub.path, false, &result);
+        if (pid >= 0)
+            result = reap(pid);
+        child_pid = 0;
+        return psnap_hub_finish(&hub, recording) && pid >= 0 ? PSNAP_EXIT_LOST : result;
+    }
     capture = psnap_capture_new(&error);
     if (!capture)
-        return lost(&error);
-    if (psnap_recording_open(recording, argv[0], &error)) {
-        psnap_source_free(capture);
-        return lost(&error);
+        result = run_unrecorded(argv, &error);
+    else if (psnap_recording_open(recording, &error))
+        result = lost(&error);
+    else {
+        psnap_hub_offer(&hub, capture);
+        result = record_first(recording, capture, argv, hub.path, is_verbose);
     }
-    pid = start(argv, psnap_capture_path(capture), recording->takes_stdout, &failure);
-    if (pid < 0) {
-        psnap_error_system(&error, failure, "cannot run '%s'", argv[0]);
-        psnap_cmd_fail("record", &error);
-        psnap_recording_release(recording);
-        psnap_source_free(capture);
-        return failure == ENOENT ? 127 : 126;
-    }
-    child_pid = pid;
-    arrange_signals();
-    {
-        char path[4096];
-        enum psnap_status status = psnap_capture_watch(capture, pid, &error);
-        find_program(argv[0], path, sizeof path);
-        if (!status)
-            status =
-                psnap_recording_describe(capture->program, (const char *const *)argv, path, &error);
-        if (!status)
-            status = psnap_recording_run(recording, capture, &error);
-        psnap_capture_close(capture);
-        result = reap(pid);
-        child_pid = 0;
-        if (status)
-            result = lost(&error);
-        else if (psnap_recording_complain(recording, capture))
-            result = PSNAP_EXIT_LOST;
-        else if (is_verbose)
-            summarise(recording);
-    }
+    if (psnap_hub_finish(&hub, recording))
+        result = PSNAP_EXIT_LOST;
     psnap_recording_release(recording);
     psnap_source_free(capture);
     return result;
@@ -215,13 +271,18 @@ static int finish_valgrind(struct psnap_recording *recording, struct psnap_sourc
                            char **argv, const char *path, pid_t pid)
 {
     struct psnap_source *valgrind = *capture;
+    struct psnap_process self, process;
     struct psnap_error error = {0};
     enum psnap_status status;
     int result;
 
     child_pid = pid;
     arrange_signals();
-    status = psnap_recording_describe(valgrind->program, (const char *const *)argv, path, &error);
+    psnap_process_read(&self, getpid());
+    process = self;
+    process.argv = (const char **)(uintptr_t)argv;
+    status = psnap_recording_describe(valgrind->program, &process, path, &error);
+    psnap_process_release(&self);
     *capture = psnap_progress_source_new(valgrind, 0, -1);
     if (!status)
         status = psnap_recording_run(recording, *capture, &error);
@@ -236,6 +297,28 @@ static int finish_valgrind(struct psnap_recording *recording, struct psnap_sourc
         return result == 126 || result == 127 ? result : PSNAP_EXIT_LOST;
     }
     return result;
+}
+
+/* Names whose parts depend on the process are those for this one. */
+static enum psnap_status name_for_us(struct psnap_recording *recording, const char *program,
+                                     struct psnap_error *error)
+{
+    const char **names[] = {&recording->profile, &recording->trace};
+    char *rooms[] = {recording->default_profile, recording->trace_name};
+    enum psnap_status status = psnap_recording_prepare(recording, program, error);
+    struct psnap_process self;
+
+    psnap_process_read(&self, getpid());
+    for (size_t i = 0; i < 2 && !status && recording->is_late; i++) {
+        char *name = *names[i] ? psnap_name_expand(*names[i], &self) : NULL;
+        if (!name)
+            continue;
+        snprintf(rooms[i], sizeof recording->trace_name, "%s", name);
+        *names[i] = rooms[i];
+        free(name);
+    }
+    psnap_process_release(&self);
+    return status;
 }
 
 static int record_valgrind(struct psnap_recording *recording, char **argv, bool is_verbose)
@@ -255,7 +338,7 @@ static int record_valgrind(struct psnap_recording *recording, char **argv, bool 
     capture = psnap_valgrind_new(&error);
     if (!capture)
         return lost(&error);
-    if (!psnap_recording_open(recording, argv[0], &error)) {
+    if (!name_for_us(recording, argv[0], &error) && !psnap_recording_open(recording, &error)) {
         command = psnap_valgrind_command(capture, argv);
         if (!command)
             psnap_error_set(&error, PSNAP_ERROR_MEMORY, "out of memory");
@@ -263,7 +346,7 @@ static int record_valgrind(struct psnap_recording *recording, char **argv, bool 
     if (command) {
         fputs("psnap record: running under Valgrind, some hundred times slower than alone\n",
               stderr);
-        pid = start(command, NULL, recording->takes_stdout, &failure);
+        pid = start(command, NULL, psnap_valgrind_environment, recording->takes_stdout, &failure);
         if (pid < 0)
             psnap_error_system(&error, failure, "cannot run valgrind");
     }
@@ -305,7 +388,12 @@ int psnap_cmd_record(int argc, char **argv)
         "accesses. The exit status is PROG's own (128+n for signal n); 125 when psnap\n"
         "failed or lost data, 126 and 127 when PROG cannot be run. With '-o -' (or\n"
         "'--trace -') standard output is the profile's alone: what PROG prints goes to\n"
-        "standard error.\n\n"
+        "standard error.\n"
+        "\n"
+        "Every process that PROG starts, if it is instrumented, gets files of its own:\n"
+        "with its process id behind the name, or as the name says: %p is the process\n"
+        "id, %h the host, %q{VAR} a variable of its environment, %r its MPI rank.\n"
+        "\n"
         "--engine valgrind runs a PROG that was not compiled so under Valgrind's lackey:\n"
         "all its code, libraries and stack included, some hundred times slower.",
         options,

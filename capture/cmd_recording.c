@@ -67,9 +67,32 @@ static enum psnap_status choose_formats(struct psnap_recording *recording,
     return PSNAP_OK;
 }
 
-enum psnap_status psnap_recording_open(struct psnap_recording *recording, const char *program,
-                                       struct psnap_error *error)
+/* A name whose parts are the same for all processes is filled in here. */
+static enum psnap_status settle_name(const char **name, char *room, bool *is_late,
+                                     struct psnap_error *error)
 {
+    const struct psnap_process none = {0};
+    bool late;
+    enum psnap_status status = psnap_name_check(*name, &late, error);
+    char *expanded = NULL;
+
+    if (status || late || !strchr(*name, '%')) {
+        *is_late |= late;
+        return status;
+    }
+    expanded = psnap_name_expand(*name, &none);
+    if (!expanded)
+        return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
+    snprintf(room, sizeof((struct psnap_recording *)0)->default_profile, "%s", expanded);
+    free(expanded);
+    *name = room;
+    return PSNAP_OK;
+}
+
+enum psnap_status psnap_recording_prepare(struct psnap_recording *recording, const char *program,
+                                          struct psnap_error *error)
+{
+    enum psnap_status status = PSNAP_OK;
     bool has_profile =
         !recording->no_profile && recording->profile && psnap_output_is_stdout(recording->profile);
     bool has_trace = recording->trace && psnap_output_is_stdout(recording->trace);
@@ -86,15 +109,29 @@ enum psnap_status psnap_recording_open(struct psnap_recording *recording, const 
     recording->takes_stdout = has_profile || has_trace;
     if (choose_formats(recording, error))
         return error->code;
-    if (!recording->no_profile) {
-        if (!recording->profile)
-            choose_name(recording, program);
-        recording->profile_output = psnap_output_open(recording->profile, recording->force, error);
+    if (recording->no_profile)
+        recording->profile = NULL;
+    else if (!recording->profile)
+        choose_name(recording, program);
+    else
+        status = settle_name(&recording->profile, recording->default_profile, &recording->is_late,
+                             error);
+    if (!status && recording->trace)
+        status = settle_name(&recording->trace, recording->trace_name, &recording->is_late, error);
+    return status;
+}
+
+enum psnap_status psnap_recording_open(struct psnap_recording *recording, struct psnap_error *error)
+{
+    const bool force = recording->force || recording->spare; /* looked at when it is written */
+
+    if (recording->profile) {
+        recording->profile_output = psnap_output_open(recording->profile, force, error);
         if (!recording->profile_output)
             return error->code;
     }
     if (recording->trace) {
-        recording->trace_output = psnap_output_open(recording->trace, recording->force, error);
+        recording->trace_output = psnap_output_open(recording->trace, force, error);
         if (!recording->trace_output)
             return error->code;
     }
@@ -108,11 +145,40 @@ void psnap_recording_release(struct psnap_recording *recording)
     recording->profile_output = recording->trace_output = NULL;
 }
 
-static enum psnap_status commit(struct psnap_output **output, struct psnap_error *error)
+/* The first of NAME, NAME.SPARE, NAME.SPARE.2 ... that does not exist; the caller frees it. */
+static char *free_name(const struct psnap_recording *recording, const char *path)
+{
+    char *name = strdup(path);
+
+    for (unsigned n = 1; name && !recording->force && access(name, F_OK) == 0; n++) {
+        free(name);
+        if ((n == 1 ? asprintf(&name, "%s.%ld", path, (long)recording->spare)
+                    : asprintf(&name, "%s.%ld.%u", path, (long)recording->spare, n)) < 0)
+            return NULL;
+    }
+    return name;
+}
+
+static enum psnap_status commit(const struct psnap_recording *recording,
+                                struct psnap_output **output, struct psnap_error *error)
 {
     struct psnap_output *done = *output;
+    const char *path = psnap_output_path(done);
+    char *name = recording->spare ? free_name(recording, path) : NULL;
+    enum psnap_status status = PSNAP_OK;
+
     *output = NULL;
-    return psnap_output_commit(done, error);
+    if (name && strncmp(path, "/dev/", 5) != 0) {
+        if (strcmp(name, path) != 0)
+            fprintf(stderr, "psnap %s: '%s' exists already, writing '%s'\n", recording->command,
+                    path, name);
+        status = psnap_output_rename(done, name, error);
+    }
+    free(name);
+    if (!status)
+        return psnap_output_commit(done, error);
+    psnap_output_abandon(done);
+    return status;
 }
 
 static enum psnap_status write_profile(struct psnap_recording *recording,
@@ -126,9 +192,21 @@ static enum psnap_status write_profile(struct psnap_recording *recording,
     if (status == PSNAP_ERROR_IO)
         psnap_error_at(error, recording->profile, 0, 0);
     if (!status)
-        status = commit(&recording->profile_output, error);
+        status = commit(recording, &recording->profile_output, error);
     psnap_profile_free(profile);
     return status;
+}
+
+/* Whether there is something to write: a further process may have run nothing of ours. */
+static bool has_anything(const struct psnap_recording *recording,
+                         const struct psnap_source *capture)
+{
+    struct psnap_capture_report report;
+
+    if (recording->is_foreign)
+        return true;
+    report = psnap_capture_report(capture);
+    return report.modules && (report.threads || !recording->is_further);
 }
 
 enum psnap_status psnap_recording_run(struct psnap_recording *recording,
@@ -158,16 +236,24 @@ enum psnap_status psnap_recording_run(struct psnap_recording *recording,
         if (status == PSNAP_ERROR_IO && writer) /* only the trace is written by now */
             psnap_error_at(error, recording->trace, 0, 0);
     }
-    if (!status && (recording->is_foreign || psnap_capture_report(capture).modules)) {
+    if (!status && has_anything(recording, capture)) {
         if (builder)
             status = write_profile(recording, builder, error);
         if (!status && writer)
-            status = commit(&recording->trace_output, error);
+            status = commit(recording, &recording->trace_output, error);
     }
     psnap_sink_free(tee);
     psnap_sink_free(writer);
     psnap_sink_free(builder);
     return status;
+}
+
+void psnap_recording_say_not_instrumented(const char *command)
+{
+    fprintf(stderr,
+            "psnap %s: the program is not instrumented, nothing was recorded; compile and "
+            "link it with 'psnap cc' or 'psnap c++' (CC=\"psnap cc\" under make)\n",
+            command);
 }
 
 bool psnap_recording_complain(const struct psnap_recording *recording,
@@ -177,10 +263,7 @@ bool psnap_recording_complain(const struct psnap_recording *recording,
     const char *command = recording->command;
 
     if (!report.modules)
-        fprintf(stderr,
-                "psnap %s: the program is not instrumented, nothing was recorded; compile and "
-                "link it with 'psnap cc' or 'psnap c++' (CC=\"psnap cc\" under make)\n",
-                command);
+        psnap_recording_say_not_instrumented(command);
     if (report.modules && !report.threads)
         fprintf(stderr, "psnap %s: no instrumented code has run, the profile is empty\n", command);
     if (report.copies)
@@ -206,11 +289,6 @@ bool psnap_recording_complain(const struct psnap_recording *recording,
                 " execution%s of loops that a signal cut off: their last accesses "
                 "are missing\n",
                 command, report.loops_lost, report.loops_lost == 1 ? "" : "s");
-    if (report.unrecorded)
-        fprintf(stderr,
-                "psnap %s: %" PRIu32 " further process%s (forked or started by the program) "
-                "not recorded\n",
-                command, report.unrecorded, report.unrecorded == 1 ? "" : "es");
     return !report.modules || !report.threads || report.copies || report.is_abandoned ||
            report.threads_lost;
 }
@@ -259,10 +337,12 @@ static void read_build_id(const char *path, char *hex, size_t size)
     munmap((void *)(uintptr_t)file, length);
 }
 
-enum psnap_status psnap_recording_describe(struct psnap_program *program, const char *const *argv,
-                                           const char *path, struct psnap_error *error)
+enum psnap_status psnap_recording_describe(struct psnap_program *program,
+                                           const struct psnap_process *process, const char *path,
+                                           struct psnap_error *error)
 {
     struct psnap_provenance *provenance = &program->provenance;
+    const char *const *argv = process->argv;
     char build_id[96], recorded[32];
     time_t now = time(NULL);
     struct utsname host;
@@ -273,6 +353,7 @@ enum psnap_status psnap_recording_describe(struct psnap_program *program, const 
     provenance->name = psnap_program_string(program, base_name(argv[0]));
     provenance->build_id = psnap_program_string(program, build_id);
     provenance->recorded = psnap_program_string(program, recorded);
+    provenance->has_rank = psnap_process_rank(process, &provenance->rank, &provenance->ranks);
     provenance->host = psnap_program_string(program, uname(&host) == 0 ? host.machine : "");
     if (!provenance->name || !provenance->build_id || !provenance->recorded || !provenance->host ||
         psnap_program_set_command(program, argv))

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "capture/capture.h"
+#include "capture/cmd_names.h"
 #include "formats/base/output.h"
 
 #define PSNAP_EXIT_LOST 125 /* psnap failed or lost data, as in env(1) */
@@ -18,21 +19,28 @@ struct psnap_format;
 
 struct psnap_recording {
     const char *command; /* "record", for messages */
-    const char *profile; /* path, NULL for the default name */
+    const char *profile; /* path, NULL for the default name; may have parts like %p */
     const char *trace;   /* path, NULL for none */
     bool no_profile, force;
+    bool is_late;       /* names depend on the process */
+    bool is_further;    /* of a process that is not the first */
     bool takes_stdout;  /* one of the two goes there: the program's own output must not */
     bool is_foreign;    /* the source is no session of ours: what it delivers is all there is */
+    pid_t spare;        /* not 0: where a name is taken, this with a dot goes behind it */
     const char *model;  /* NULL for the default */
     uint64_t gap_bytes; /* 0 for the default */
     struct psnap_output *profile_output, *trace_output;
-    const struct psnap_format *trace_format; /* as the trace's name says */
-    char default_profile[4096];
-    uint64_t accesses; /* counted while recording */
+    const struct psnap_format *trace_format;      /* as the trace's name says */
+    char default_profile[4096], trace_name[4096]; /* room for names */
+    uint64_t accesses;                            /* counted while recording */
 };
 
-/* Opens the outputs, before the program starts. `program` names the default profile. */
-enum psnap_status psnap_recording_open(struct psnap_recording *recording, const char *program,
+/* Checks the options and settles names; `program` names the default profile. */
+enum psnap_status psnap_recording_prepare(struct psnap_recording *recording, const char *program,
+                                          struct psnap_error *error);
+
+/* Opens the outputs, before the program starts, under names that are final. */
+enum psnap_status psnap_recording_open(struct psnap_recording *recording,
                                        struct psnap_error *error);
 
 /* Moves the stream to its end into profile and trace, and makes the files appear. */
@@ -46,8 +54,11 @@ void psnap_recording_release(struct psnap_recording *recording);
 bool psnap_recording_complain(const struct psnap_recording *recording,
                               const struct psnap_source *capture);
 
-/* Name, command line, host, time and build id; `path` is the program's file. */
-enum psnap_status psnap_recording_describe(struct psnap_program *program, const char *const *argv,
-                                           const char *path, struct psnap_error *error);
+void psnap_recording_say_not_instrumented(const char *command);
+
+/* Name, command line, rank, host, time and build id; `path` is the program's file. */
+enum psnap_status psnap_recording_describe(struct psnap_program *program,
+                                           const struct psnap_process *process, const char *path,
+                                           struct psnap_error *error);
 
 #endif

@@ -460,6 +460,70 @@ static bool set_provenance(struct psnap_program *program, const struct view *vie
     return provenance->compiler && provenance->source_language && provenance->stage;
 }
 
+/* FNV-1a. */
+static uint64_t hash_bytes(const unsigned char *bytes, size_t count)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+
+    for (size_t i = 0; i < count; i++)
+        hash = (hash ^ bytes[i]) * UINT64_C(0x100000001b3);
+    return hash;
+}
+
+/* The same table again (a library that is loaded once more): its rows are there. */
+static bool find_rows(const struct psnap_capture_tables *tables,
+                      struct psnap_capture_module *module)
+{
+    for (uint32_t i = tables->module_count; i-- > 0;) {
+        const struct psnap_capture_module *old = &tables->modules[i];
+        if (old->table_hash != module->table_hash || old->table_bytes != module->table_bytes ||
+            old->piece_count != module->piece_count || old->site_count != module->site_count)
+            continue;
+        module->first_piece = old->first_piece;
+        module->first_site = old->first_site;
+        return true;
+    }
+    return false;
+}
+
+static bool add_globals(struct psnap_capture_tables *tables, const struct view *view)
+{
+    struct psnap_program *program = tables->program;
+
+    for (uint32_t i = 0; i < view->header->globals; i++) {
+        struct psnap_object object = {
+            .address = tables->globals[i],
+            .size_bytes = view->globals[i].size_bytes,
+            .name = psnap_program_string(program, text_at(view, view->globals[i].name)),
+            .kind = PSNAP_OBJECT_GLOBAL,
+        };
+        if (!object.name || psnap_program_add_object(program, &object) == PSNAP_NONE)
+            return false;
+    }
+    return true;
+}
+
+/* The rows of a table that is new. */
+static bool add_rows(struct psnap_capture_tables *tables, const struct view *view)
+{
+    struct psnap_program *program = tables->program;
+    uint32_t first_loop = program->loop_count, first_block = program->block_count;
+    uint32_t first_ref = program->ref_count, first_piece = tables->piece_count;
+
+    if (!add_loops(tables, view, first_block) ||
+        !add_blocks(tables, view, first_loop, first_block) || !add_refs(tables, view, first_block))
+        return false;
+    add_pieces(tables, view, first_ref, first_block);
+    add_hoists(tables, view, first_loop, first_piece);
+    for (uint32_t i = 0; i < view->header->sites; i++) {
+        const char *name = psnap_program_string(program, text_at(view, view->sites[i].name));
+        if (!name)
+            return false;
+        tables->sites[tables->site_count++] = name;
+    }
+    return true;
+}
+
 void psnap_capture_tables_count(const struct psnap_capture_tables *tables)
 {
     struct psnap_program *program = tables->program;
@@ -472,53 +536,31 @@ enum psnap_status psnap_capture_tables_finish(struct psnap_capture_tables *table
                                               const uint64_t *description,
                                               struct psnap_error *error)
 {
-    struct psnap_program *program = tables->program;
-    uint32_t first_loop = program->loop_count, first_block = program->block_count;
-    uint32_t first_ref = program->ref_count, first_piece = tables->piece_count;
     struct view view = {0};
     enum psnap_status status = take_view(tables, description, &view, error);
-
-    if (!status)
-        status = check_rows(&view, error);
-    if (status)
-        return status;
-    if (!reserve_rows(tables, view.header) || !set_provenance(program, &view))
-        goto no_memory;
-    tables->modules[tables->module_count++] = (struct psnap_capture_module){
+    struct psnap_capture_module module = {
         .pieces = description[0],
         .piece_count = description[2],
         .sites = description[1],
         .site_count = description[3],
         .first_piece = tables->piece_count,
         .first_site = tables->site_count,
+        .table_bytes = tables->byte_count,
+        .table_hash = hash_bytes(tables->bytes, tables->byte_count),
     };
-    if (!add_loops(tables, &view, first_block) ||
-        !add_blocks(tables, &view, first_loop, first_block) ||
-        !add_refs(tables, &view, first_block))
-        goto no_memory;
-    add_pieces(tables, &view, first_ref, first_block);
-    add_hoists(tables, &view, first_loop, first_piece);
-    for (uint32_t i = 0; i < view.header->sites; i++) {
-        const char *name = psnap_program_string(program, text_at(&view, view.sites[i].name));
-        if (!name)
-            goto no_memory;
-        tables->sites[tables->site_count++] = name;
-    }
-    for (uint32_t i = 0; i < view.header->globals; i++) {
-        struct psnap_object object = {
-            .address = tables->globals[i],
-            .size_bytes = view.globals[i].size_bytes,
-            .name = psnap_program_string(program, text_at(&view, view.globals[i].name)),
-            .kind = PSNAP_OBJECT_GLOBAL,
-        };
-        if (!object.name || psnap_program_add_object(program, &object) == PSNAP_NONE)
-            goto no_memory;
-    }
+    bool is_old;
+
+    if (!status)
+        status = check_rows(&view, error);
+    if (status)
+        return status;
+    is_old = find_rows(tables, &module);
+    if (!reserve_rows(tables, view.header) || !set_provenance(tables->program, &view) ||
+        (!is_old && !add_rows(tables, &view)) || !add_globals(tables, &view))
+        return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for a module's table");
+    tables->modules[tables->module_count++] = module;
     tables->byte_count = tables->global_count = 0;
     return PSNAP_OK;
-
-no_memory:
-    return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for a module's table");
 }
 
 const struct psnap_capture_module *

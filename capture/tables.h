@@ -53,6 +53,7 @@ struct psnap_capture_module {
     uint64_t pieces, piece_count; /* address of the piece bytes in the program */
     uint64_t sites, site_count;
     uint32_t first_piece, first_site;
+    uint64_t table_bytes, table_hash; /* modules with the same table share its rows */
 };
 
 struct psnap_capture_tables {

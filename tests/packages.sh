@@ -12,7 +12,10 @@
 PSNAP_BUILD_PACKAGES="cmake ninja-build gcc g++ libc6-dev pkg-config clang-19 llvm-19-dev
     libzstd-dev libyaml-dev libxxhash-dev libdw-dev"
 PSNAP_TEST_PACKAGES="$PSNAP_BUILD_PACKAGES libcmocka-dev clang-format-19 clang-tidy-19
-    libclang-rt-19-dev binutils make zstd python3 python3-yaml python3-jsonschema valgrind"
+    libclang-rt-19-dev libomp-19-dev lld-19 binutils make zstd python3 python3-yaml
+    python3-jsonschema valgrind"
+# Some 100 MB, for one test alone (cli.test_record_mpi), which is skipped without them.
+PSNAP_MPI_PACKAGES="libopenmpi-dev openmpi-bin"
 
 psnap_need()
 {

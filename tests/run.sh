@@ -9,6 +9,7 @@
 #   tests/run.sh --asan    and with address and undefined behaviour sanitizers
 #   tests/run.sh --tsan    and with the thread sanitizer
 #   tests/run.sh --fuzz    and each fuzz target for PSNAP_FUZZ_SECONDS (default 10)
+#   tests/run.sh --mpi     and with Open MPI installed, for the one test that wants it
 #   tests/run.sh --all     all of these
 #
 # PSNAP_JOBS sets how many jobs run at once (default: the processors);
@@ -18,12 +19,17 @@ cd "$(dirname "$0")/.." || exit 1
 . tests/packages.sh
 
 presets="debug no-llvm"
+mpi=""
 for option in "$@"; do
     case $option in
     --asan | --tsan | --fuzz) presets="$presets ${option#--}" ;;
-    --all) presets="debug no-llvm asan tsan fuzz" ;;
+    --mpi) mpi=$PSNAP_MPI_PACKAGES ;;
+    --all)
+        presets="debug no-llvm asan tsan fuzz"
+        mpi=$PSNAP_MPI_PACKAGES
+        ;;
     *)
-        sed -n '4,17s/^# \{0,1\}//p' "$0"
+        sed -n '4,18s/^# \{0,1\}//p' "$0"
         [ "$option" = --help ] && exit 0
         exit 2
         ;;
@@ -77,7 +83,7 @@ run()
     return "$result"
 }
 
-psnap_need $PSNAP_TEST_PACKAGES || exit 1
+psnap_need $PSNAP_TEST_PACKAGES $mpi || exit 1
 mkdir -p build
 for preset in $presets; do
     run "$preset" || failed=1

@@ -310,28 +310,25 @@ struct CapturePass : PassInfoMixin<CapturePass> {
 
 /* VectorizerStart hands out functions; the module is instrumented when the first of them gets
  * there, which is too early for the others. So that stage is the module pipeline's
- * OptimizerEarly: after inlining, simplification and mem2reg, before vectorisation. */
+ * OptimizerEarly: after inlining, simplification and mem2reg, before vectorisation. The linker's
+ * pipeline of full LTO has callbacks of its own; what was compiled for it has not been
+ * instrumented (psnap cc leaves the pass out). */
 static void addCallbacks(PassBuilder &builder)
 {
     const char *stage = std::getenv(PSNAP_ENV_STAGE);
-    if (stage && StringRef(stage) == "vectorizer-start")
-        builder.registerOptimizerEarlyEPCallback(
-#if LLVM_VERSION_MAJOR >= 20
-            [](ModulePassManager &manager, OptimizationLevel, ThinOrFullLTOPhase) {
-#else
-            [](ModulePassManager &manager, OptimizationLevel) {
-#endif
-                manager.addPass(psnap::CapturePass("vectorizer-start"));
-            });
-    else
-        builder.registerOptimizerLastEPCallback(
-#if LLVM_VERSION_MAJOR >= 20
-            [](ModulePassManager &manager, OptimizationLevel, ThinOrFullLTOPhase) {
-#else
-            [](ModulePassManager &manager, OptimizationLevel) {
-#endif
-                manager.addPass(psnap::CapturePass("optimized"));
-            });
+    auto early = [](ModulePassManager &manager, OptimizationLevel, auto...) {
+        manager.addPass(psnap::CapturePass("vectorizer-start"));
+    };
+    auto late = [](ModulePassManager &manager, OptimizationLevel, auto...) {
+        manager.addPass(psnap::CapturePass("optimized"));
+    };
+    if (stage && StringRef(stage) == "vectorizer-start") {
+        builder.registerOptimizerEarlyEPCallback(early);
+        builder.registerFullLinkTimeOptimizationEarlyEPCallback(early);
+    } else {
+        builder.registerOptimizerLastEPCallback(late);
+        builder.registerFullLinkTimeOptimizationLastEPCallback(late);
+    }
 }
 
 extern "C" LLVM_ATTRIBUTE_WEAK __attribute__((visibility("default"))) PassPluginLibraryInfo

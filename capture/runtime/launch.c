@@ -8,12 +8,14 @@
 #include "runtime.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 static void complain(const char *what)
@@ -41,63 +43,117 @@ static int keep_only(int fd)
     return fd;
 }
 
-static void run_collector(struct psnap_session *session, int fd, pid_t program, const char *command,
-                          const char *output)
+/* The environment without what is not for the collector, in `room`. */
+static char **own_environment(char **room, size_t count)
 {
-    char fd_text[16], pid_text[16];
+    size_t n = 0;
+
+    for (char **at = environ; *at && n + 1 < count; at++)
+        if (strncmp(*at, PSNAP_ENV_OUT "=", sizeof PSNAP_ENV_OUT) != 0 &&
+            strncmp(*at, "LD_PRELOAD=", 11) != 0)
+            room[n++] = *at;
+    room[n] = NULL;
+    return room;
+}
+
+static void run_collector(struct psnap_session *session, int fd, pid_t program, const char *command,
+                          const char *output, bool is_child)
+{
+    char fd_text[16], pid_text[16], *environment[1024];
+    char *arguments[] = {"psnap",
+                         "collect",
+                         "--fd",
+                         fd_text,
+                         "--pid",
+                         pid_text,
+                         "-o",
+                         (char *)(uintptr_t)output,
+                         is_child ? "--further" : NULL,
+                         NULL};
 
     setsid();
     fd = keep_only(fd);
-    unsetenv(PSNAP_ENV_OUT);
-    unsetenv("LD_PRELOAD");
     snprintf(fd_text, sizeof fd_text, "%d", fd);
     snprintf(pid_text, sizeof pid_text, "%d", (int)program);
-    execlp(command, "psnap", "collect", "--fd", fd_text, "--pid", pid_text, "-o", output,
-           (char *)NULL);
+    execvpe(command, arguments, own_environment(environment, 1024));
     complain(command);
     __atomic_store_n(&session->closed, 1, __ATOMIC_SEQ_CST);
     _exit(127);
 }
 
-struct psnap_session *psnap_rt_launch(const char *command, const char *output)
+/* The shared memory; a limit on file sizes is no reason to die of SIGXFSZ, which is blocked. */
+static int create_memory(void)
+{
+    const struct timespec at_once = {0, 0};
+    sigset_t file_size;
+    int fd = memfd_create(PSNAP_SESSION_NAME, 0); /* inherited by the collector */
+    uint64_t rings = PSNAP_RINGS;
+
+    sigemptyset(&file_size);
+    sigaddset(&file_size, SIGXFSZ);
+    while (fd >= 0 && ftruncate(fd, (off_t)PSNAP_SESSION_BYTES(rings)) != 0) {
+        sigtimedwait(&file_size, NULL, &at_once);
+        rings /= 2;
+        if (rings < PSNAP_RINGS_LEAST) {
+            close(fd);
+            fd = -1;
+        }
+    }
+    return fd;
+}
+
+/* fork without its handlers, which may be waiting for locks that we hold, and without SIGCHLD. */
+static pid_t plain_fork(void)
+{
+    return (pid_t)syscall(SYS_clone, 0ul, NULL, NULL, NULL, NULL);
+}
+
+static pid_t start_collector(struct psnap_session *session, int fd, const char *command,
+                             const char *output, bool is_child)
+{
+    pid_t program = getpid(), child = plain_fork();
+
+    if (child == 0) {
+        if (plain_fork() == 0)
+            run_collector(session, fd, program, command, output, is_child);
+        _exit(0);
+    }
+    if (child > 0)
+        waitpid(child, NULL, __WALL);
+    return child;
+}
+
+struct psnap_session *psnap_rt_launch(const char *command, const char *output, bool is_child)
 {
     const char *wanted = getenv(PSNAP_ENV_COMMAND);
     struct psnap_session *session;
-    pid_t program = getpid(), child;
-    int fd = memfd_create("psnap", 0); /* inherited by the collector */
+    int fd = create_memory();
 
-    if (fd < 0 || ftruncate(fd, (off_t)PSNAP_SESSION_BYTES) != 0) {
+    if (fd < 0) {
         complain("no shared memory");
-        if (fd >= 0)
-            close(fd);
         return NULL;
     }
-    session = mmap(NULL, PSNAP_SESSION_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    if (session == MAP_FAILED) {
+    session = psnap_rt_map_session(fd);
+    if (!session) {
         complain("no address space");
         close(fd);
         return NULL;
     }
     session->magic = PSNAP_CAPTURE_MAGIC;
     session->abi = PSNAP_CAPTURE_ABI;
-    session->program_pid = (uint32_t)program;
+    session->ring_count = psnap_rt_ring_count;
+    session->program_pid = (uint32_t)getpid();
+    if (ftruncate(fd, (off_t)PSNAP_SESSION_BYTES(psnap_rt_ring_count)) != 0)
+        complain("no shared memory");
     if (wanted && *wanted)
         command = wanted;
     else if (!command || access(command, X_OK) != 0)
         command = "psnap";
-
-    child = fork();
-    if (child == 0) {
-        if (fork() == 0)
-            run_collector(session, fd, program, command, output);
-        _exit(0);
+    if (start_collector(session, fd, command, output, is_child) < 0) {
+        complain("no process");
+        psnap_rt_unmap_session(session);
+        session = NULL;
     }
     close(fd);
-    if (child < 0) {
-        complain("no process");
-        munmap(session, PSNAP_SESSION_BYTES);
-        return NULL;
-    }
-    waitpid(child, NULL, 0);
     return session;
 }

@@ -102,6 +102,18 @@ uint64_t psnap_rt_heap_start(void)
     return search(is_heap, 0, &heap) ? heap.low : (uint64_t)syscall(SYS_brk, 0);
 }
 
+static bool is_session(const struct mapping *mapping, uint64_t unused)
+{
+    (void)unused;
+    return !strncmp(mapping->name, "/memfd:" PSNAP_SESSION_NAME, sizeof mapping->name - 1);
+}
+
+struct psnap_session *psnap_rt_find_session(void)
+{
+    struct mapping session;
+    return search(is_session, 0, &session) ? (struct psnap_session *)session.low : NULL;
+}
+
 /* The main stack grows: the kernel keeps the mmap area at least 128 MiB below its top. */
 void psnap_rt_find_stack(uint64_t frame, uint64_t *low, uint64_t *high)
 {

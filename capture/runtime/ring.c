@@ -16,7 +16,6 @@
 
 #include <errno.h>
 #include <linux/futex.h>
-#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stddef.h>
@@ -42,6 +41,32 @@ struct scratch {
 static struct scratch last_resort; /* shared by threads when memory has run out */
 static pthread_key_t thread_end;
 static pthread_once_t thread_end_once = PTHREAD_ONCE_INIT;
+static bool has_thread_end;
+static _Thread_local uint64_t first_frame; /* in a child by fork it is still the parent's */
+
+/* Further copies of this runtime in the process: their variables of this thread. */
+enum { COPIES_MAX = 7 };
+static _Thread_local struct psnap_ring **copies[COPIES_MAX];
+static _Thread_local unsigned copy_count;
+
+static void set_ring(struct psnap_ring *ring)
+{
+    __psnap_ring = ring;
+    for (unsigned i = 0; i < copy_count; i++)
+        *copies[i] = ring;
+}
+
+static bool add_copy(struct psnap_ring **ring_of_copy)
+{
+    if (copy_count == COPIES_MAX)
+        return false;
+    *ring_of_copy = __psnap_ring;
+    copies[copy_count++] = ring_of_copy;
+    return true;
+}
+
+const struct psnap_rt_hooks psnap_rt_hooks = {PSNAP_CAPTURE_ABI, add_copy, __psnap_reserve,
+                                              __psnap_allocated, __psnap_register};
 
 static bool is_real(const struct psnap_ring *ring)
 {
@@ -60,19 +85,10 @@ void psnap_rt_ring_doorbell(void)
 bool psnap_rt_collector_alive(void)
 {
     uint32_t pid = __atomic_load_n(&psnap_rt_session->collector_pid, __ATOMIC_ACQUIRE);
-    struct pollfd ended = {.events = POLLIN};
-    bool alive;
 
     if (__atomic_load_n(&psnap_rt_session->closed, __ATOMIC_ACQUIRE))
         return false;
-    if (!pid)
-        return true; /* still starting; it says `closed` when it cannot */
-    ended.fd = (int)syscall(SYS_pidfd_open, pid, 0);
-    if (ended.fd < 0)
-        return errno != ESRCH;
-    alive = poll(&ended, 1, 0) <= 0; /* a signal is no sign of death */
-    close(ended.fd);
-    return alive;
+    return !pid || psnap_rt_is_process(pid); /* none yet: it says `closed` when it cannot start */
 }
 
 bool psnap_rt_is_recording(void)
@@ -88,7 +104,7 @@ void psnap_rt_set_recording(bool is_recording)
 void psnap_rt_stop(void)
 {
     psnap_rt_set_recording(false);
-    __psnap_ring = &empty_ring;
+    set_ring(&empty_ring);
 }
 
 static uint64_t *chunk_of(const struct psnap_ring *ring)
@@ -108,9 +124,24 @@ static void leave_chunk(struct psnap_ring *ring)
         return;
     ring->used_words[ring->produced % PSNAP_RING_CHUNKS] =
         (uint32_t)(ring->cursor - chunk_of(ring));
-    ring->cursor = ring->limit = NULL;
+    ring->limit = NULL;
     __atomic_store_n(&ring->produced, ring->produced + 1, __ATOMIC_RELEASE);
+    __atomic_store_n(&ring->cursor, NULL, __ATOMIC_RELEASE); /* psnap_rt_ring_words counts on it */
     psnap_rt_ring_doorbell();
+}
+
+uint64_t psnap_rt_ring_words(const struct psnap_ring *ring)
+{
+    for (;;) {
+        uint64_t produced = __atomic_load_n(&ring->produced, __ATOMIC_ACQUIRE);
+        uint64_t *cursor = __atomic_load_n(&ring->cursor, __ATOMIC_ACQUIRE);
+        uint64_t *chunk = ring->data + produced % PSNAP_RING_CHUNKS * PSNAP_CHUNK_WORDS;
+        uint64_t words = ((uint64_t)cursor - (uint64_t)chunk) / sizeof *chunk;
+        if (__atomic_load_n(&ring->produced, __ATOMIC_ACQUIRE) != produced)
+            continue;
+        return produced * PSNAP_CHUNK_WORDS +
+               (ring->data && words <= PSNAP_CHUNK_WORDS ? words : 0);
+    }
 }
 
 static uint64_t unread_chunks(const struct psnap_ring *ring)
@@ -188,12 +219,12 @@ static void end_of_thread(void *pointer)
         psnap_rt_ring_doorbell();
     } else if (ring != &last_resort.ring)
         munmap(ring, sizeof(struct scratch));
-    __psnap_ring = &empty_ring;
+    set_ring(&empty_ring);
 }
 
 static void make_thread_end(void)
 {
-    pthread_key_create(&thread_end, end_of_thread);
+    has_thread_end = pthread_key_create(&thread_end, end_of_thread) == 0;
 }
 
 static struct psnap_ring *scratch_ring(void)
@@ -208,6 +239,17 @@ static struct psnap_ring *scratch_ring(void)
     return &scratch->ring;
 }
 
+/* The collector looks at no ring that it has not been told of. */
+static void note_ring(uint32_t index)
+{
+    uint32_t used = __atomic_load_n(&psnap_rt_session->rings_used, __ATOMIC_RELAXED);
+
+    while (used <= index &&
+           !__atomic_compare_exchange_n(&psnap_rt_session->rings_used, &used, index + 1, false,
+                                        __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+        ;
+}
+
 /* A free ring of the session, waiting for the collector to give back those of ended threads. */
 static struct psnap_ring *take_ring(void)
 {
@@ -215,12 +257,14 @@ static struct psnap_ring *take_ring(void)
 
     for (;;) {
         bool any_finished = false;
-        for (uint32_t i = 1; i < PSNAP_RINGS; i++) {
+        for (uint32_t i = 1; i < psnap_rt_ring_count; i++) {
             struct psnap_ring *ring = &psnap_rt_session->rings[i];
             uint32_t state = PSNAP_RING_FREE;
             if (__atomic_compare_exchange_n(&ring->state, &state, PSNAP_RING_TAKEN, false,
-                                            __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+                                            __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
+                note_ring(i);
                 return ring;
+            }
             any_finished |= state == PSNAP_RING_FINISHED;
         }
         if (!any_finished || !psnap_rt_collector_alive())
@@ -232,16 +276,23 @@ static struct psnap_ring *take_ring(void)
 
 struct psnap_ring *psnap_rt_attach(uint64_t frame)
 {
-    struct psnap_session *session = psnap_rt_session;
-    bool wanted = psnap_rt_is_recording();
-    struct psnap_ring *ring = wanted ? take_ring() : NULL;
+    struct psnap_session *session;
+    struct psnap_ring *ring;
+    bool wanted;
 
+    if (psnap_rt_is_forked())
+        psnap_rt_rejoin();
+    session = psnap_rt_session;
+    wanted = psnap_rt_is_recording();
+    ring = wanted ? take_ring() : NULL;
+    if (!first_frame)
+        first_frame = frame;
     if (ring) {
         ring->data = (uint64_t *)((char *)session + PSNAP_SESSION_HEADER_BYTES) +
                      (uint64_t)(ring - session->rings) * PSNAP_RING_WORDS;
         ring->thread = __atomic_fetch_add(&session->next_thread, 1, __ATOMIC_RELAXED);
-        ring->frame = frame;
-        psnap_rt_find_stack(frame, &ring->stack_low, &ring->stack_high);
+        ring->frame = first_frame;
+        psnap_rt_find_stack(first_frame, &ring->stack_low, &ring->stack_high);
         ring->local = (uint64_t)&__psnap_ring;
         psnap_rt_find_mapping(ring->local, &ring->local_low, &ring->local_high);
         open_chunk(ring);
@@ -253,8 +304,10 @@ struct psnap_ring *psnap_rt_attach(uint64_t frame)
             __atomic_fetch_add(&session->threads_lost, 1, __ATOMIC_RELAXED);
     }
     pthread_once(&thread_end_once, make_thread_end);
-    pthread_setspecific(thread_end, ring);
-    return __psnap_ring = ring;
+    if (has_thread_end)
+        pthread_setspecific(thread_end, ring);
+    set_ring(ring);
+    return ring;
 }
 
 /* Scratch rings are as long as no chunk is: so a ring of a stopped session is told apart. */
@@ -265,7 +318,7 @@ static bool is_scratch(const struct psnap_ring *ring)
 
 static void leave_scratch(struct psnap_ring *ring)
 {
-    __psnap_ring = &empty_ring;
+    set_ring(&empty_ring);
     if (ring != &last_resort.ring)
         munmap(ring, sizeof(struct scratch));
 }
@@ -278,19 +331,20 @@ struct psnap_ring *psnap_rt_set_aside(void)
     last_resort.ring.thread = 1;
     last_resort.ring.limit = last_resort.words + SCRATCH_WORDS;
     last_resort.ring.cursor = last_resort.words;
-    __psnap_ring = &last_resort.ring;
+    set_ring(&last_resort.ring);
     return ring;
 }
 
 void psnap_rt_go_on(struct psnap_ring *ring)
 {
-    __psnap_ring = ring;
+    set_ring(ring);
 }
 
-void psnap_rt_forked(void)
+void psnap_rt_leave_ring(void)
 {
-    __atomic_fetch_add(&psnap_rt_session->unrecorded, 1, __ATOMIC_RELAXED);
-    psnap_rt_stop();
+    set_ring(&empty_ring);
+    if (has_thread_end)
+        pthread_setspecific(thread_end, NULL);
 }
 
 /* Takes room as instrumented code does (capture/pass/pass.cpp): so that a handler that comes
@@ -319,6 +373,7 @@ static uint64_t *claim(struct psnap_ring *ring, uint64_t words)
 /* Signals are blocked; `signals` is the thread's mask. */
 static uint64_t *reserve(uint64_t words, uint64_t frame, const sigset_t *signals)
 {
+    psnap_rt_is_forked(); /* a child's ring is its parent's: it must not be written to */
     for (;;) {
         struct psnap_ring *ring = __psnap_ring;
         uint64_t *room = claim(ring, words);
@@ -330,11 +385,22 @@ static uint64_t *reserve(uint64_t words, uint64_t frame, const sigset_t *signals
             leave_scratch(ring); /* it ran before the first module was announced */
         else if (is_scratch(ring))
             ring->cursor = ring->data;
-        else if (psnap_rt_is_recording() && (uint32_t)getpid() != psnap_rt_session->program_pid)
-            psnap_rt_forked(); /* by a system call that no handler saw */
         else if (!psnap_rt_is_recording() || !renew_chunk(ring, signals))
             psnap_rt_stop();
     }
+}
+
+/* We are a further copy: the first one's rings are ours. */
+static uint64_t *reserve_at_first(uint64_t words)
+{
+    static _Thread_local bool is_known;
+
+    if (!is_known)
+        is_known = psnap_rt_first->add_copy(&__psnap_ring);
+    if (is_known)
+        return psnap_rt_first->reserve(words);
+    __atomic_store_n(&psnap_rt_first, NULL, __ATOMIC_RELAXED); /* one copy too many */
+    return __psnap_reserve(words);
 }
 
 __attribute__((preserve_most)) uint64_t *__psnap_reserve(uint64_t words)
@@ -343,6 +409,8 @@ __attribute__((preserve_most)) uint64_t *__psnap_reserve(uint64_t words)
     sigset_t all, signals;
     uint64_t *room;
 
+    if (psnap_rt_first)
+        return reserve_at_first(words);
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &signals);
     room = reserve(words, (uint64_t)__builtin_frame_address(0), &signals);
@@ -355,6 +423,12 @@ void __psnap_allocated(const void *address, uint64_t size_bytes, const unsigned 
 {
     uint64_t *room, number;
 
+    if (psnap_rt_first) {
+        psnap_rt_first->allocated(address, size_bytes, site);
+        return;
+    }
+    if (psnap_rt_is_forked())
+        psnap_rt_rejoin();
     if (!psnap_rt_is_recording() || !address || address == MAP_FAILED)
         return;
     number = psnap_rt_announce((uint64_t)address, size_bytes);

@@ -27,6 +27,18 @@ PSNAP_HOOK void __psnap_register(const struct psnap_module *module);
 extern PSNAP_HOOK unsigned char __psnap_unhoisted;
 extern PSNAP_HOOK uint64_t __psnap_nowhere[PSNAP_RECORD_WORDS_MAX];
 
+/* What a further copy of the runtime (in a shared library under a program that has none) uses of
+ * the first one, which says in the session where it is. */
+struct psnap_rt_hooks {
+    uint64_t abi;
+    bool (*add_copy)(struct psnap_ring **ring_of_copy); /* this thread's; false: too many */
+    uint64_t *(*reserve)(uint64_t words) __attribute__((preserve_most));
+    void (*allocated)(const void *address, uint64_t size_bytes, const unsigned char *site);
+    void (*enroll)(const struct psnap_module *module);
+};
+extern const struct psnap_rt_hooks psnap_rt_hooks;
+extern const struct psnap_rt_hooks *psnap_rt_first; /* NULL: we are the first copy */
+
 /* The session that this process records into, or NULL. It stays mapped once it is, so that a
  * thread that is about to use it may; `recording` says whether it still counts. */
 extern struct psnap_session *psnap_rt_session;
@@ -39,8 +51,10 @@ struct psnap_ring *psnap_rt_attach(uint64_t frame);
 uint64_t *psnap_rt_room(struct psnap_ring *ring, uint64_t words);
 void psnap_rt_publish(struct psnap_ring *ring, uint64_t *end);
 void psnap_rt_ring_doorbell(void);
-void psnap_rt_stop(void);   /* from now on nothing is recorded */
-void psnap_rt_forked(void); /* this is a child: likewise, and it is counted */
+/* Words that a ring has ever had up to where its thread writes now, gaps at ends of chunks too. */
+uint64_t psnap_rt_ring_words(const struct psnap_ring *ring);
+void psnap_rt_stop(void);       /* from now on nothing is recorded */
+void psnap_rt_leave_ring(void); /* this thread's ring is another process's */
 /* While a module is announced this thread's records go nowhere: the code that makes them (a malloc
  * of the program's own, say) may be of a module that is not announced yet. */
 struct psnap_ring *psnap_rt_set_aside(void);
@@ -49,16 +63,39 @@ void psnap_rt_go_on(struct psnap_ring *ring);
 /* session.c: large allocations get their places before any thread's accesses to them are read.
  * Returns the number of the announcement, 0 when the allocation is small. */
 uint64_t psnap_rt_announce(uint64_t address, uint64_t size_bytes);
+/* A child by fork that has recorded nothing yet gets a session of its own. */
+void psnap_rt_rejoin(void);
+bool psnap_rt_is_forked(void);
 bool psnap_rt_collector_alive(void);
 
 /* maps.c: the mapping of this process that holds `address`; the address alone when unknown. */
 void psnap_rt_find_mapping(uint64_t address, uint64_t *low, uint64_t *high);
 /* First address of the brk heap, whether it has been used or not. */
 uint64_t psnap_rt_heap_start(void);
+/* The session that is mapped already, by another copy of the runtime; NULL when none is. */
+struct psnap_session *psnap_rt_find_session(void);
 /* The range that the stack holding `frame` may use. */
 void psnap_rt_find_stack(uint64_t frame, uint64_t *low, uint64_t *high);
 
-/* launch.c: a collector of our own, for PSNAP_OUT; NULL when it cannot be. */
-struct psnap_session *psnap_rt_launch(const char *command, const char *output);
+/* join.c: the hub's page, and the session that it has for this process, counted when it has none.
+ * Rings of the session that this process can use are the first `ring_count`. */
+extern uint32_t psnap_rt_ring_count;
+bool psnap_rt_open_hub(const char *path);
+struct psnap_session *psnap_rt_join(void);
+struct psnap_session *psnap_rt_map_session(int fd);
+void psnap_rt_unmap_session(struct psnap_session *session);
+bool psnap_rt_is_process(uint32_t pid);
+
+/* modules.c: has this very module been announced, where it is now? Else it is noted, and
+ * *is_reuse says that another one was there. Under the control lock. */
+bool psnap_rt_module_is_known(const struct psnap_module *module, bool *is_reuse);
+
+/* journal.c: records of the control ring, for children; under the control lock. */
+bool psnap_rt_journal_add(const uint64_t *record, uint64_t words);
+void psnap_rt_journal_replay(void (*send)(const uint64_t *record, uint64_t words));
+
+/* launch.c: a collector of our own, for PSNAP_OUT; NULL when it cannot be. `is_child`: of a process
+ * whose collector writes to `output` already. */
+struct psnap_session *psnap_rt_launch(const char *command, const char *output, bool is_child);
 
 #endif

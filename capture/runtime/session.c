@@ -1,30 +1,42 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Finding the session and telling it about modules. The path of the shared
- * memory comes in the environment from `psnap record`; without it, and with
- * PSNAP_OUT set, a collector is started. One process records into a session:
- * a forked child, a program that is exec'd or a second one run unrecorded, and
- * are counted. What concerns the process as a whole travels through ring 0,
- * under a lock; it is complete before a module's first function runs.
+ * Telling the session about modules. One process records into a session: a
+ * program that is exec'd begins anew, a forked child rejoins with a session of
+ * its own at its first record, and tells it what is in the journal. What
+ * concerns the process as a whole travels through ring 0, under a lock; it is
+ * complete before a module's first function runs.
+ *
+ * A child is known by a page that the kernel wipes in it, and by nothing else:
+ * a child by vfork shares our memory, so it is us.
  */
 #include "runtime.h"
 
+#include <dlfcn.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <link.h>
 #include <linux/futex.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
+/* A static program has none, and no copies. */
+extern __typeof__(dlopen) dlopen __attribute__((weak));
+extern __typeof__(dladdr) dladdr __attribute__((weak));
+
+const struct psnap_rt_hooks *psnap_rt_first;
+
 static pthread_mutex_t control_lock = PTHREAD_MUTEX_INITIALIZER;
-static bool has_begun, is_launched;
+static uint64_t announced;                     /* under the control lock */
+static bool has_begun, is_launched, is_forked; /* the last one atomic */
+static volatile unsigned char *unwiped;        /* a page that says 1, in a child 0 */
+static char launch_command[4096], launch_output[4096];
 
 unsigned char __psnap_unhoisted;
 uint64_t __psnap_nowhere[PSNAP_RECORD_WORDS_MAX];
@@ -41,9 +53,21 @@ static uint64_t *control_room(uint64_t words)
     return room;
 }
 
-static void control_done(uint64_t *end)
+/* A record of `words` words is complete. */
+static void control_done(uint64_t *record, uint64_t words)
 {
-    psnap_rt_publish(&psnap_rt_session->rings[0], end);
+    if (record[0] != PSNAP_EVENT_ALLOC && record[0] != PSNAP_EVENT_REUSE)
+        psnap_rt_journal_add(record, words);
+    psnap_rt_publish(&psnap_rt_session->rings[0], record + words);
+}
+
+static void send_again(const uint64_t *record, uint64_t words)
+{
+    uint64_t *room = control_room(words);
+    if (!room)
+        return;
+    memcpy(room, record, words * sizeof *record);
+    psnap_rt_publish(&psnap_rt_session->rings[0], room + words);
 }
 
 static void send_words(enum psnap_event event, const uint64_t *payload, uint64_t words)
@@ -53,7 +77,7 @@ static void send_words(enum psnap_event event, const uint64_t *payload, uint64_t
         return;
     room[0] = event;
     memcpy(room + 1, payload, words * sizeof *payload);
-    control_done(room + 1 + words);
+    control_done(room, 1 + words);
 }
 
 static void send_bytes(const void *bytes, uint64_t size)
@@ -70,7 +94,7 @@ static void send_bytes(const void *bytes, uint64_t size)
         room[0] = PSNAP_EVENT_DATA;
         room[1] = part;
         memcpy(room + 2, from, part);
-        control_done(room + words);
+        control_done(room, words);
         from += part;
         size -= part;
     }
@@ -88,7 +112,7 @@ static void send_globals(void *const *globals, uint64_t count)
         room[0] = PSNAP_EVENT_GLOBALS;
         room[1] = part;
         memcpy(room + 2, globals, part * sizeof *globals);
-        control_done(room + 2 + part);
+        control_done(room, 2 + part);
         globals += part;
         count -= part;
     }
@@ -114,6 +138,22 @@ static int send_image(struct dl_phdr_info *info, size_t size, void *unused)
     return 0;
 }
 
+/* What rings hold up to here is of modules that have been; no thread runs code of theirs, or yet
+ * of the one that is coming. */
+static void send_reuse(void)
+{
+    uint64_t rings = __atomic_load_n(&psnap_rt_session->rings_used, __ATOMIC_ACQUIRE);
+    uint64_t count = rings ? rings - 1 : 0, *room = control_room(2 + count);
+
+    if (!room)
+        return;
+    room[0] = PSNAP_EVENT_REUSE;
+    room[1] = count;
+    for (uint64_t i = 0; i < count; i++)
+        room[2 + i] = psnap_rt_ring_words(&psnap_rt_session->rings[1 + i]);
+    control_done(room, 2 + count);
+}
+
 /* The control ring is this thread's alone, and no signal handler comes in between. */
 static struct psnap_ring *enter_control(sigset_t *signals)
 {
@@ -134,7 +174,6 @@ static void leave_control(struct psnap_ring *ring, const sigset_t *signals)
 
 uint64_t psnap_rt_announce(uint64_t address, uint64_t size_bytes)
 {
-    static uint64_t announced; /* under the control lock */
     const uint64_t allocation[] = {address, size_bytes, 0, 0};
     int saved_errno = errno;
     uint64_t number = 0;
@@ -142,50 +181,90 @@ uint64_t psnap_rt_announce(uint64_t address, uint64_t size_bytes)
 
     if (size_bytes < PSNAP_LARGE_BYTES && address % 4096 != 0)
         return 0;
-    if ((uint32_t)getpid() != psnap_rt_session->program_pid)
-        psnap_rt_forked();
-    else {
-        struct psnap_ring *mine = enter_control(&signals);
-        send_words(PSNAP_EVENT_ALLOC, allocation, 4);
-        number = ++announced;
-        leave_control(mine, &signals);
-    }
+    struct psnap_ring *mine = enter_control(&signals);
+    send_words(PSNAP_EVENT_ALLOC, allocation, 4);
+    number = ++announced;
+    leave_control(mine, &signals);
     errno = saved_errno;
     return number;
 }
 
+/* In the child: its only thread leaves the parent's ring. The lock may be a thread's that is not
+ * here; what it guards is of the parent's session, and the journal, which is always whole. */
 static void forked(void)
 {
+    if (unwiped)
+        *unwiped = 1;
     if (psnap_rt_is_recording())
-        psnap_rt_forked();
+        __atomic_store_n(&is_forked, true, __ATOMIC_RELAXED);
+    psnap_rt_set_recording(false);
+    psnap_rt_leave_ring();
+    is_launched = false;
+    control_lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
 }
 
-static struct psnap_session *open_session(const char *path)
+bool psnap_rt_is_forked(void)
 {
-    struct psnap_session *session = MAP_FAILED;
-    struct stat about;
-    uint32_t nobody = 0;
-    int fd = open(path, O_RDWR | O_CLOEXEC);
+    if (unwiped && !*unwiped)
+        forked(); /* by a system call that no handler saw */
+    return __atomic_load_n(&is_forked, __ATOMIC_RELAXED);
+}
 
-    if (fd < 0)
-        return NULL;
-    if (fstat(fd, &about) == 0 && (uint64_t)about.st_size == PSNAP_SESSION_BYTES)
-        session = mmap(NULL, PSNAP_SESSION_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    close(fd);
-    if (session == MAP_FAILED)
-        return NULL;
-    if (session->magic != PSNAP_CAPTURE_MAGIC || session->abi != PSNAP_CAPTURE_ABI) {
-        munmap(session, PSNAP_SESSION_BYTES);
-        return NULL;
+static void notice_forks(void)
+{
+    void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    if (page != MAP_FAILED && madvise(page, 4096, MADV_WIPEONFORK) == 0) {
+        unwiped = page;
+        *unwiped = 1;
     }
-    if (!__atomic_compare_exchange_n(&session->program_pid, &nobody, (uint32_t)getpid(), false,
-                                     __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
-        uint32_t *missed = nobody == (uint32_t)getpid() ? &session->copies : &session->unrecorded;
-        __atomic_fetch_add(missed, 1, __ATOMIC_RELAXED);
-        munmap(session, PSNAP_SESSION_BYTES);
-        return NULL;
+    pthread_atfork(NULL, NULL, forked);
+}
+
+/* The control ring is this process's; nothing has been said yet. */
+static void start_session(struct psnap_session *session)
+{
+    struct psnap_ring *control = &session->rings[0];
+
+    psnap_rt_session = session;
+    session->hooks = (uint64_t)&psnap_rt_hooks;
+    announced = 0;
+    control->data = (uint64_t *)((char *)session + PSNAP_SESSION_HEADER_BYTES);
+    control->limit = control->data + PSNAP_CHUNK_WORDS;
+    __atomic_store_n(&control->cursor, control->data, __ATOMIC_RELEASE);
+    __atomic_store_n(&control->state, PSNAP_RING_ACTIVE, __ATOMIC_RELEASE);
+    psnap_rt_set_recording(true);
+}
+
+static void rejoin(void)
+{
+    struct psnap_session *session, *parents = psnap_rt_session;
+    uint32_t parents_rings = psnap_rt_ring_count;
+
+    if (launch_output[0])
+        session = psnap_rt_launch(launch_command, launch_output, true);
+    else
+        session = psnap_rt_join();
+    is_launched = session && launch_output[0];
+    syscall(SYS_munmap, parents, PSNAP_SESSION_BYTES(parents_rings));
+    psnap_rt_session = NULL;
+    if (session) {
+        start_session(session);
+        psnap_rt_journal_replay(send_again);
     }
-    return session;
+    __atomic_store_n(&is_forked, false, __ATOMIC_RELEASE);
+}
+
+void psnap_rt_rejoin(void)
+{
+    sigset_t signals;
+    int saved_errno = errno;
+    struct psnap_ring *mine = enter_control(&signals);
+
+    if (is_forked)
+        rejoin();
+    leave_control(mine, &signals);
+    errno = saved_errno;
 }
 
 /* Under PSNAP_OUT the profile is there when the program is gone. The last destructor: what the
@@ -204,30 +283,56 @@ __attribute__((destructor(101))) static void wait_for_collector(void)
     psnap_rt_stop();
 }
 
+/* Threads and other copies of the runtime hold on to us: our library is never unloaded. dlopen may
+ * run constructors, which come to __psnap_register: so not under the lock. */
+static void stay_loaded(void)
+{
+    static bool is_done;
+    const char *path = getenv(PSNAP_ENV_SESSION), *output = getenv(PSNAP_ENV_OUT);
+    Dl_info about;
+
+    if (__atomic_exchange_n(&is_done, true, __ATOMIC_RELAXED) || (!path && !output))
+        return;
+    if (dlopen && dladdr(&psnap_rt_hooks, &about) && about.dli_fname &&
+        (uint64_t)about.dli_fbase != (getauxval(AT_PHDR) & ~UINT64_C(4095)))
+        dlopen(about.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+}
+
+static bool find_first_copy(void)
+{
+    struct psnap_session *session = psnap_rt_find_session();
+    const struct psnap_rt_hooks *hooks = NULL;
+
+    if (session && session->magic == PSNAP_CAPTURE_MAGIC && session->abi == PSNAP_CAPTURE_ABI)
+        hooks = (const struct psnap_rt_hooks *)session->hooks;
+    if (hooks && hooks->abi == PSNAP_CAPTURE_ABI)
+        psnap_rt_first = hooks;
+    return psnap_rt_first != NULL;
+}
+
 static void begin(const char *command)
 {
     const char *path = getenv(PSNAP_ENV_SESSION), *output = getenv(PSNAP_ENV_OUT);
     const char *unhoisted = getenv(PSNAP_ENV_UNHOISTED);
-    struct psnap_ring *control;
+    struct psnap_session *session = NULL;
     uint64_t heap;
 
     has_begun = true;
     __psnap_unhoisted = unhoisted && *unhoisted == '1';
-    if (path && *path)
-        psnap_rt_session = open_session(path);
-    else if (output && *output) {
-        psnap_rt_session = psnap_rt_launch(command, output);
-        is_launched = psnap_rt_session != NULL;
-    }
-    if (!psnap_rt_session)
+    if (((!path || !*path) && (!output || !*output)) || find_first_copy())
         return;
-    psnap_rt_set_recording(true);
-    pthread_atfork(NULL, NULL, forked);
-    control = &psnap_rt_session->rings[0];
-    control->data = (uint64_t *)((char *)psnap_rt_session + PSNAP_SESSION_HEADER_BYTES);
-    control->limit = control->data + PSNAP_CHUNK_WORDS;
-    __atomic_store_n(&control->cursor, control->data, __ATOMIC_RELEASE);
-    __atomic_store_n(&control->state, PSNAP_RING_ACTIVE, __ATOMIC_RELEASE);
+    if (path && *path)
+        session = psnap_rt_open_hub(path) ? psnap_rt_join() : NULL;
+    else if (output && *output) {
+        strncpy(launch_output, output, sizeof launch_output - 1);
+        strncpy(launch_command, command ? command : "", sizeof launch_command - 1);
+        session = psnap_rt_launch(command, output, false);
+        is_launched = session != NULL;
+    }
+    if (!session)
+        return;
+    start_session(session);
+    notice_forks();
     heap = psnap_rt_heap_start();
     send_words(PSNAP_EVENT_HEAP, &heap, 1);
 }
@@ -237,12 +342,25 @@ void __psnap_register(const struct psnap_module *module)
     const uint64_t description[] = {(uint64_t)module->pieces, (uint64_t)module->sites,
                                     module->piece_count, module->site_count};
     int saved_errno = errno;
-
     sigset_t signals;
-    struct psnap_ring *mine = enter_control(&signals);
+    struct psnap_ring *mine;
+
+    stay_loaded();
+    mine = enter_control(&signals);
     if (!has_begun)
         begin(module->command);
-    if (psnap_rt_is_recording()) {
+    if (psnap_rt_first) {
+        leave_control(mine, &signals);
+        psnap_rt_first->enroll(module);
+        errno = saved_errno;
+        return;
+    }
+    if (psnap_rt_is_forked())
+        rejoin();
+    bool is_reuse;
+    if (psnap_rt_is_recording() && !psnap_rt_module_is_known(module, &is_reuse)) {
+        if (is_reuse)
+            send_reuse();
         dl_iterate_phdr(send_image, NULL);
         send_bytes(module->table, module->table_bytes);
         send_globals(module->globals, module->global_count);

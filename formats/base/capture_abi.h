@@ -48,15 +48,18 @@
 
 #define PSNAP_CAPTURE_ABI 2
 #define PSNAP_CAPTURE_MAGIC 0x70616e73u /* "snap" */
+#define PSNAP_HUB_MAGIC 0x68706e73u     /* "snph" */
 
 /* Referred to by every instrumented module: another version does not link. */
 #define PSNAP_CAPTURE_ABI_SYMBOL "__psnap_abi_2"
 
 /* Under these names the collector's address travels to the program. */
-#define PSNAP_ENV_SESSION "PSNAP_SESSION"     /* path of the shared memory, set by psnap record */
+#define PSNAP_ENV_SESSION "PSNAP_SESSION"     /* path of the hub's memory, set by psnap record */
 #define PSNAP_ENV_OUT "PSNAP_OUT"             /* set by the user: start a collector, write here */
 #define PSNAP_ENV_COMMAND "PSNAP_COMMAND"     /* set by the user: the psnap program to start */
 #define PSNAP_ENV_UNHOISTED "PSNAP_UNHOISTED" /* set by tests: see PSNAP_ENV_HOIST */
+
+#define PSNAP_SESSION_NAME "psnap-session" /* of the shared memory, as the system lists it */
 
 /* What `psnap cc` tells the pass. */
 #define PSNAP_ENV_STAGE "PSNAP_STAGE"           /* "optimized" (default), "vectorizer-start" */
@@ -69,7 +72,9 @@ enum {
     PSNAP_CHUNK_WORDS = 16384,
     PSNAP_RING_CHUNKS = 8,
     PSNAP_RING_CHUNKS_LOW = 4,
-    PSNAP_RINGS = 512,              /* ring 0 is the control ring */
+    PSNAP_RINGS = 8192,             /* at most; ring 0 is the control ring */
+    PSNAP_RINGS_LEAST = 4,          /* no session has fewer */
+    PSNAP_REQUESTS = 32,            /* processes that may ask for a session at once */
     PSNAP_LARGE_BYTES = 128 * 1024, /* allocations from here on may be mappings of their own */
     PSNAP_RECORD_WORDS_MAX = 512,   /* no record is longer, but for DATA and GLOBALS */
     PSNAP_GAP = 1024,               /* plus 1 to RECORD_WORDS_MAX: so many words to pass over */
@@ -202,21 +207,64 @@ struct psnap_session {
     uint32_t magic, abi;
     uint32_t collector_pid; /* 0 until the collector runs */
     uint32_t program_pid;   /* of the process that attached; 0 before */
+    uint32_t ring_count;    /* rings that there is memory for */
+    uint32_t rings_used;    /* no ring from this one on has ever been taken */
     uint32_t doorbell;      /* futex: goes up when a chunk is left behind */
     uint32_t collector_waiting;
     uint32_t next_thread;
     uint32_t closing;      /* program: 1 when its exit handlers wait for the collector */
     uint32_t closed;       /* futex, collector: 1 when its files are written, or it failed */
-    uint32_t unrecorded;   /* processes that found the session taken (fork, exec, children) */
     uint32_t threads_lost; /* threads that found no free ring */
     uint32_t copies;       /* further copies of the runtime in the process, not recorded */
     uint32_t abandoned;    /* the program gave the collector up for dead */
+    uint64_t hooks;        /* program: where its runtime has a table for further copies of it */
     struct psnap_ring rings[PSNAP_RINGS];
+};
+
+/* A process that wants a session: a slot that it takes, fills and asks with. */
+enum psnap_request_state {
+    PSNAP_REQUEST_FREE = 0,
+    PSNAP_REQUEST_TAKEN = 1,   /* being filled in */
+    PSNAP_REQUEST_ASKED = 2,   /* the hub's turn */
+    PSNAP_REQUEST_SERVED = 3,  /* a collector is being started */
+    PSNAP_REQUEST_GRANTED = 4, /* the session is /proc/COLLECTOR/fd/FD */
+    PSNAP_REQUEST_REFUSED = 5  /* there will be none */
+};
+
+struct psnap_request {
+    uint32_t state; /* futex, enum psnap_request_state */
+    uint32_t pid;   /* who asks */
+    uint32_t collector, fd;
+};
+
+/*
+ * Where all processes of a recording find their sessions: one page of shared
+ * memory, under PSNAP_ENV_SESSION. The first process takes the session that is
+ * there; each further one (forked, exec'd, started by the program) asks for its own.
+ * `magic`, `abi` and `refused` are where they are in every version.
+ */
+struct psnap_hub {
+    uint32_t magic, abi;
+    uint32_t refused_abi;             /* of a program that is of another version; 0: none */
+    char refused[52];                 /* and its name */
+    uint32_t pid;                     /* the process that serves */
+    uint32_t doorbell;                /* futex: goes up when somebody asks */
+    uint32_t first;                   /* process that has the first session, 0 before */
+    uint32_t session_pid, session_fd; /* the first session is /proc/PID/fd/FD */
+    uint32_t unrecorded;              /* processes that got no session */
+    /* between psnap record and its collectors: */
+    uint32_t is_closing; /* psnap record waits for the collectors of ended processes */
+    uint32_t is_done;    /* futex: there are no more of these */
+    uint32_t recorded;   /* further processes whose files are written */
+    uint32_t failed;     /* and those that lost something: it has been said */
+    uint32_t modules;    /* 1: there was a process with instrumented modules */
+    uint64_t padding;
+    struct psnap_request requests[PSNAP_REQUESTS];
 };
 
 #define PSNAP_RING_WORDS ((uint64_t)PSNAP_CHUNK_WORDS * PSNAP_RING_CHUNKS)
 #define PSNAP_SESSION_HEADER_BYTES ((sizeof(struct psnap_session) + 4095) & ~(uint64_t)4095)
-#define PSNAP_SESSION_BYTES                                                                        \
-    (PSNAP_SESSION_HEADER_BYTES + PSNAP_RINGS * PSNAP_RING_WORDS * sizeof(uint64_t))
+#define PSNAP_SESSION_BYTES(rings)                                                                 \
+    (PSNAP_SESSION_HEADER_BYTES + (rings) * PSNAP_RING_WORDS * sizeof(uint64_t))
 
 #endif

@@ -186,6 +186,29 @@ const char *psnap_output_path(const struct psnap_output *output)
     return output->path;
 }
 
+enum psnap_status psnap_output_rename(struct psnap_output *output, const char *path,
+                                      struct psnap_error *error)
+{
+    char *new_path, *new_target;
+
+    if (output->mode == DIRECT_STDOUT || output->mode == DIRECT)
+        return PSNAP_OK;
+    new_path = strdup(path);
+    new_target = strdup(path);
+    if (!new_path || !new_target) {
+        free(new_path);
+        free(new_target);
+        return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
+    }
+    free(output->path);
+    free(output->target);
+    output->path = new_path;
+    output->target = new_target;
+    output->force = false;
+    output->permissions = 0;
+    return PSNAP_OK;
+}
+
 /* Gives an unnamed file a temporary name. */
 static int link_unnamed(struct psnap_output *output)
 {

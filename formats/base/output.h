@@ -27,6 +27,11 @@ PSNAP_API bool psnap_output_is_stdout(const char *path);
 PSNAP_API FILE *psnap_output_file(struct psnap_output *output);
 PSNAP_API const char *psnap_output_path(const struct psnap_output *output);
 
+/* Another name in the same folder for a regular file that has not appeared yet; it will not replace
+ * another file, whatever `force` was. */
+PSNAP_API enum psnap_status psnap_output_rename(struct psnap_output *output, const char *path,
+                                                struct psnap_error *error);
+
 /* Flushes, makes the file appear, and frees the output, also on failure (then nothing appears). */
 PSNAP_API enum psnap_status psnap_output_commit(struct psnap_output *output,
                                                 struct psnap_error *error);

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * How a process gets a session: from the hub, whose page of shared memory the
+ * environment names. The first process takes the session that is there; all
+ * others, children by fork among them, ask and wait until a collector of their
+ * own grants one. No file stays open: sessions and hub are mapped through
+ * /proc/PID/fd. A session may have more rings than this process has address
+ * space for; then it uses the first ones.
+ */
+#include "runtime.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+uint32_t psnap_rt_ring_count;
+
+static struct psnap_hub *hub;
+
+/* Past what sanitizers put around mmap: to them these gigabytes are no memory of the program. */
+static void *map_shared(int fd, uint64_t bytes)
+{
+    return (void *)syscall(SYS_mmap, NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)0);
+}
+
+bool psnap_rt_is_process(uint32_t pid)
+{
+    struct pollfd ended = {.events = POLLIN};
+    bool is_alive;
+
+    ended.fd = (int)syscall(SYS_pidfd_open, pid, 0);
+    if (ended.fd < 0)
+        return errno != ESRCH;
+    is_alive = poll(&ended, 1, 0) <= 0; /* a signal is no sign of death */
+    close(ended.fd);
+    return is_alive;
+}
+
+struct psnap_session *psnap_rt_map_session(int fd)
+{
+    struct psnap_session *session = MAP_FAILED;
+    struct stat about;
+    uint64_t rings = 0;
+
+    if (fstat(fd, &about) == 0 && (uint64_t)about.st_size >= PSNAP_SESSION_BYTES(1))
+        rings = ((uint64_t)about.st_size - PSNAP_SESSION_HEADER_BYTES) /
+                (PSNAP_RING_WORDS * sizeof(uint64_t));
+    for (; rings >= PSNAP_RINGS_LEAST && session == MAP_FAILED; rings /= 2) {
+        session = map_shared(fd, PSNAP_SESSION_BYTES(rings));
+        psnap_rt_ring_count = (uint32_t)rings;
+    }
+    if (session == MAP_FAILED)
+        return NULL;
+    madvise(session, PSNAP_SESSION_BYTES(psnap_rt_ring_count), MADV_DONTDUMP);
+    return session;
+}
+
+void psnap_rt_unmap_session(struct psnap_session *session)
+{
+    syscall(SYS_munmap, session, PSNAP_SESSION_BYTES(psnap_rt_ring_count));
+}
+
+static struct psnap_session *open_session(uint32_t pid, uint32_t number)
+{
+    struct psnap_session *session;
+    char path[64];
+    int fd;
+
+    snprintf(path, sizeof path, "/proc/%u/fd/%u", (unsigned)pid, (unsigned)number);
+    fd = open(path, O_RDWR | O_CLOEXEC);
+    if (fd < 0)
+        return NULL;
+    session = psnap_rt_map_session(fd);
+    close(fd);
+    if (session && (session->magic != PSNAP_CAPTURE_MAGIC || session->abi != PSNAP_CAPTURE_ABI)) {
+        psnap_rt_unmap_session(session);
+        session = NULL;
+    }
+    return session;
+}
+
+/* A slot to ask with; NULL when the hub has died. */
+static struct psnap_request *take_request(void)
+{
+    const struct timespec moment = {.tv_nsec = 1000 * 1000};
+
+    for (;;) {
+        for (unsigned i = 0; i < PSNAP_REQUESTS; i++) {
+            uint32_t state = PSNAP_REQUEST_FREE;
+            if (__atomic_compare_exchange_n(&hub->requests[i].state, &state, PSNAP_REQUEST_TAKEN,
+                                            false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+                return &hub->requests[i];
+        }
+        if (!psnap_rt_is_process(hub->pid))
+            return NULL;
+        nanosleep(&moment, NULL);
+    }
+}
+
+static struct psnap_session *ask(void)
+{
+    const struct timespec patience = {.tv_nsec = 100 * 1000 * 1000};
+    struct psnap_request *mine = take_request();
+    struct psnap_session *session = NULL;
+    uint32_t state;
+
+    if (!mine)
+        return NULL;
+    mine->pid = (uint32_t)getpid();
+    __atomic_store_n(&mine->state, PSNAP_REQUEST_ASKED, __ATOMIC_SEQ_CST);
+    __atomic_fetch_add(&hub->doorbell, 1, __ATOMIC_SEQ_CST);
+    syscall(SYS_futex, &hub->doorbell, FUTEX_WAKE, 1, NULL, NULL, 0);
+    for (;;) {
+        state = __atomic_load_n(&mine->state, __ATOMIC_SEQ_CST);
+        if (state == PSNAP_REQUEST_GRANTED || state == PSNAP_REQUEST_REFUSED)
+            break;
+        if (syscall(SYS_futex, &mine->state, FUTEX_WAIT, state, &patience, NULL, 0) != 0 &&
+            errno == ETIMEDOUT && !psnap_rt_is_process(hub->pid))
+            break;
+    }
+    if (state == PSNAP_REQUEST_GRANTED)
+        session = open_session(mine->collector, mine->fd);
+    __atomic_store_n(&mine->state, PSNAP_REQUEST_FREE, __ATOMIC_SEQ_CST);
+    return session;
+}
+
+bool psnap_rt_open_hub(const char *path)
+{
+    extern char *program_invocation_short_name;
+    int fd = open(path, O_RDWR | O_CLOEXEC);
+    struct stat about;
+
+    if (fd < 0)
+        return false;
+    if (fstat(fd, &about) == 0 && (size_t)about.st_size == sizeof *hub)
+        hub = map_shared(fd, sizeof *hub);
+    close(fd);
+    if (!hub || hub == MAP_FAILED || hub->magic != PSNAP_HUB_MAGIC) {
+        hub = NULL;
+        return false;
+    }
+    if (hub->abi != PSNAP_CAPTURE_ABI) {
+        strncpy(hub->refused, program_invocation_short_name, sizeof hub->refused - 1);
+        __atomic_store_n(&hub->refused_abi, PSNAP_CAPTURE_ABI, __ATOMIC_RELEASE);
+        return false;
+    }
+    return true;
+}
+
+struct psnap_session *psnap_rt_join(void)
+{
+    uint32_t nobody = 0, me = (uint32_t)getpid();
+    struct psnap_session *session;
+
+    if (!hub)
+        return NULL;
+    if (__atomic_compare_exchange_n(&hub->first, &nobody, me, false, __ATOMIC_ACQ_REL,
+                                    __ATOMIC_RELAXED))
+        session = open_session(hub->session_pid, hub->session_fd);
+    else
+        session = ask();
+    if (session)
+        __atomic_store_n(&session->program_pid, me, __ATOMIC_RELEASE);
+    else
+        __atomic_fetch_add(&hub->unrecorded, 1, __ATOMIC_RELAXED);
+    return session;
+}

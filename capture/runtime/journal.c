@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the control ring has carried about images and modules, kept for the
+ * children: a fork's child tells its own collector the same. Blocks of private
+ * pages, each with a list of (length, words of the record); they are only
+ * appended to and never move, so that a fork may come at any moment.
+ */
+#include "runtime.h"
+
+#include <string.h>
+#include <sys/mman.h>
+
+enum { BLOCK_WORDS = 64 << 10 };
+
+struct block {
+    struct block *next;
+    uint64_t used; /* words, complete records */
+    uint64_t words[BLOCK_WORDS - 2];
+};
+
+static struct block *first_block, *last_block;
+
+static bool add_block(void)
+{
+    struct block *block =
+        mmap(NULL, sizeof *block, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    if (block == MAP_FAILED)
+        return false;
+    if (last_block)
+        last_block->next = block;
+    else
+        first_block = block;
+    last_block = block;
+    return true;
+}
+
+bool psnap_rt_journal_add(const uint64_t *record, uint64_t words)
+{
+    if ((!last_block || last_block->used + 1 + words > BLOCK_WORDS - 2) && !add_block())
+        return false;
+    last_block->words[last_block->used] = words;
+    memcpy(last_block->words + last_block->used + 1, record, words * sizeof *record);
+    __atomic_store_n(&last_block->used, last_block->used + 1 + words, __ATOMIC_RELEASE);
+    return true;
+}
+
+void psnap_rt_journal_replay(void (*send)(const uint64_t *record, uint64_t words))
+{
+    for (const struct block *block = first_block; block; block = block->next)
+        for (uint64_t at = 0; at < block->used; at += 1 + block->words[at])
+            send(block->words + at + 1, block->words[at]);
+}

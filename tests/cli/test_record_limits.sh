@@ -1,0 +1,151 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# When there is no room: limits on address space, on files and on processes, outputs that cannot
+# be written, and modules of another version of the capture ABI. The program runs on undisturbed,
+# what is missing is said, and the exit status is 125; with less room it takes less.
+set -eu
+. "$PSNAP_SOURCE/tests/cli/capture_common.sh"
+
+cat > prog.c << 'END'
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static volatile long cells[1024];
+__attribute__((noinline)) static void work(long n)
+{
+    for (long i = 0; i < n; i++)
+        cells[i % 1024] = i;
+}
+static void *thread(void *n)
+{
+    work((long)n);
+    return NULL;
+}
+int main(int argc, char **argv)
+{
+    long n = argc > 1 ? atol(argv[1]) : 1000;
+    int threads = argc > 2 ? atoi(argv[2]) : 0, children = argc > 3 ? atoi(argv[3]) : 0;
+    pthread_t all[64];
+    work(n);
+    for (int i = 0; i < threads && i < 64; i++)
+        if (pthread_create(&all[i], NULL, thread, (void *)n))
+            return 1;
+    for (int i = 0; i < threads && i < 64; i++)
+        pthread_join(all[i], NULL);
+    for (int i = 0; i < children; i++)
+        if (fork() == 0) {
+            work(n);
+            _exit(0);
+        } else
+            wait(NULL);
+    puts("whole");
+    return argc > 4 ? atoi(argv[4]) : 0;
+}
+END
+"$PSNAP" cc -O1 -pthread -o prog prog.c
+stores() {
+    "$PSNAP" show "$1" --json | python3 -c '
+import json, sys
+print(sum(l["accesses"] for l in json.load(sys.stdin)["loops"] if l["part_of"] == "work:10"))'
+}
+
+# ------------------------------------------------------------- address space
+
+sanitized=$(grep -c '^PSNAP_SANITIZE:[^=]*=..*' "$PSNAP_BUILD/CMakeCache.txt" || true)
+if [ "$sanitized" = 0 ]; then
+    for kilobytes in 2000000 300000 60000; do # of everybody: fewer rings
+        rm -f p.yaml
+        [ "$( (ulimit -v $kilobytes; status "$PSNAP" record -o p.yaml -- ./prog 100000) )" = 0 ] ||
+            fail "ulimit -v $kilobytes: $(cat err)"
+        [ "$(stores p.yaml)" = 100000 ] || fail "ulimit -v $kilobytes: $(stores p.yaml)"
+    done
+fi
+# of the program alone: 6 MB leave room for no ring
+rm -f p.yaml
+result=$(status "$PSNAP" record -o p.yaml -- sh -c 'ulimit -v 6500; exec ./prog 100000 0 0 3')
+[ "$result" = 125 ] || fail "no address space: $result: $(cat err)"
+has out whole
+has err "1 process could not be recorded"
+[ ! -e p.yaml ] || fail "a profile of nothing"
+
+# ------------------------------------------------------------- files
+
+# shared memory is a file to the system
+result=$( (ulimit -f 100; status "$PSNAP" record -o p.yaml -- ./prog 100000 0 0 3) )
+[ "$result" = 125 ] || fail "ulimit -f: $result: $(cat err)"
+has out whole
+has err "cannot create shared memory: file too large"
+result=$( (ulimit -f 100; PSNAP_OUT=p.yaml status ./prog 100000 0 0 3) )
+[ "$result" = 3 ] || fail "ulimit -f, PSNAP_OUT: $result: $(cat err)"
+has err "cannot start the collector"
+[ ! -e p.yaml ] || fail "a profile of nothing"
+result=$( (ulimit -f 40000; status "$PSNAP" record -o p.yaml -- ./prog 100000) )
+[ "$result" = 0 ] && [ "$(stores p.yaml)" = 100000 ] || fail "ulimit -f 40000: $result: $(cat err)"
+
+# further processes whose files cannot be written: the others' are there
+rm -f p.yaml
+mkdir r
+cat > closes.sh << 'END'
+./prog 10
+sleep 0.5 # its files are written beside what comes next
+mv r r.away
+./prog 20
+mv r.away r
+./prog 30
+END
+[ "$(status "$PSNAP" record -o r/%p.yaml -- sh closes.sh)" = 125 ] || fail "away: $(cat err)"
+has err "cannot create 'r/"
+has err "1 process could not be recorded"
+[ "$(grep -c whole out)" = 3 ] && [ "$(ls r | wc -l)" = 2 ] || fail "away: $(ls r; cat out)"
+if [ -w /dev/full ]; then
+    [ "$(status "$PSNAP" record -o /dev/full -- ./prog 1000 2 3)" = 125 ] || fail "full"
+    has out whole
+    has err "no space left on device"
+fi
+
+# ------------------------------------------------------------- no hub, no collector
+
+# psnap record's helper is killed: the first process is recorded, the others run unrecorded
+cat > kills.sh << 'END'
+kill -KILL "${PSNAP_SESSION#/proc/}" 2> /dev/null || kill -KILL "$(echo "$PSNAP_SESSION" | cut -d / -f 3)"
+exec ./prog 100000 0 0 3
+END
+rm -f p.yaml
+result=$(status timeout 60 "$PSNAP" record -o p.yaml -- sh kills.sh)
+[ "$result" = 125 ] || [ "$result" = 3 ] || fail "no hub: $result: $(cat err)"
+has out whole
+[ "$result" = 3 ] || has err "psnap record"
+
+# ------------------------------------------------------------- another ABI
+
+"$PSNAP" cc -O1 -pthread -c prog.c -o prog.o
+symbol=$(nm prog.o | sed -n 's/.* U \(__psnap_abi_[0-9]*\)$/\1/p')
+[ -n "$symbol" ] || fail "modules do not say their ABI"
+objcopy --redefine-sym "$symbol=__psnap_abi_98" prog.o old.o
+[ "$(status "$PSNAP" cc -pthread old.o -o old)" != 0 ] || fail "a module of another ABI was linked"
+has err "__psnap_abi_98"
+has err "old.o"
+# a program that was linked as a whole with another version
+mkdir -p other/formats/base other/capture
+cp "$PSNAP_SOURCE"/formats/base/capture_abi.* other/formats/base
+cp -r "$PSNAP_SOURCE/capture/runtime" other/capture
+sed -i 's/^#define PSNAP_CAPTURE_ABI [0-9]*/#define PSNAP_CAPTURE_ABI 98/' other/formats/base/capture_abi.h
+for file in other/capture/runtime/*.c; do
+    clang-19 -std=c17 -D_GNU_SOURCE -O1 -Iother -c "$file" -o "other/$(basename "$file").o" || {
+        echo "skipped: no clang-19 for the runtime"
+        exit 0
+    }
+done
+clang-19 -pthread prog.o other/*.o -o other_prog
+rm -f p.yaml
+[ "$(status "$PSNAP" record -o p.yaml -- ./other_prog 1000 0 0 3)" = 125 ] || fail "other ABI: $(cat err)"
+has out whole
+has err "'other_prog' was linked with version 98 of the capture ABI"
+[ ! -e p.yaml ] || fail "a profile of another ABI"
+[ "$(PSNAP_OUT=p.yaml status timeout 20 ./other_prog 1000 0 0 3)" = 3 ] || fail "other ABI, PSNAP_OUT: $(cat err)"
+has err "98"
+[ ! -e p.yaml ] || fail "a profile of another ABI"

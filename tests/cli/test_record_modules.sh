@@ -1,0 +1,213 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Several instrumented modules in one program: static and shared libraries, libraries that are
+# loaded, closed and loaded again, also at the place of another, under a program that is
+# instrumented or not; and programs that the linker makes of bitcode (-flto). All accesses are
+# counted, each in its loop.
+set -eu
+. "$PSNAP_SOURCE/tests/cli/capture_common.sh"
+
+# counts PROFILE: "loop accesses" of the loops of work_NAME functions, sorted
+counts() {
+    "$PSNAP" check "$1" > check.out 2>&1 || fail "$1: $(cat check.out)"
+    "$PSNAP" show "$1" --json | python3 -c '
+import collections, json, sys
+sums = collections.Counter()
+for loop in json.load(sys.stdin)["loops"]:
+    if loop["id"].startswith("work_") and ":" in loop["id"]:
+        sums[loop["id"].split(":")[0]] += loop["accesses"]
+        sums["loops"] += loop["accesses"] > 0
+print(*(f"{name} {sums[name]}" for name in sorted(sums)))
+'
+}
+# recorded "EXPECTED" COMMAND...: one profile, with these counts
+recorded() {
+    local expected=$1 result
+    shift
+    rm -f p.yaml*
+    result=$(status timeout 60 "$PSNAP" record -o p.yaml -- "$@")
+    [ "$result" = 0 ] && [ ! -s err ] || fail "$*: exit status $result: $(cat err)"
+    [ "$(counts p.yaml)" = "$expected" ] || fail "$*: $(counts p.yaml), not $expected"
+    [ ! -e p.yaml.2 ] && [ "$(echo p.yaml*)" = p.yaml ] || fail "$*: $(echo p.yaml*)"
+}
+
+for name in a b c; do
+    sed "s/NAME/$name/g" > $name.c << 'END'
+static volatile long cells[1024];
+void work_NAME(long n);
+__attribute__((noinline)) void work_NAME(long n)
+{
+#ifdef SKEW
+    cells[1000] = cells[1001] = n;
+    if (n == 77)
+        cells[1002] = 3;
+#endif
+    for (long i = 0; i < n; i++)
+        cells[i % 1000] = i;
+}
+END
+done
+cat > linked.c << 'END'
+void work_a(long n);
+void work_b(long n);
+void work_c(long n);
+int main(void)
+{
+    for (int i = 0; i < 10; i++) {
+        work_a(100);
+        work_b(2000);
+        work_c(30000);
+    }
+    return 0;
+}
+END
+
+# ------------------------------------------------------------- linked
+
+"$PSNAP" cc -O1 -c a.c -o a.o
+ar rcs liba.a a.o
+"$PSNAP" cc -O1 -fPIC -shared b.c -o libb.so
+"$PSNAP" cc -O1 -DSKEW -fPIC -shared c.c -o libc_.so
+"$PSNAP" cc -O1 linked.c liba.a -L. -lb -lc_ "-Wl,-rpath,$PWD" -o linked
+recorded "loops 3 work_a 1000 work_b 20000 work_c 300000" ./linked
+"${PSNAP_CC:-cc}" -c linked.c -o linked.o # the program itself is not
+"${PSNAP_CC:-cc}" -c a.c -o a_native.o
+"${PSNAP_CC:-cc}" linked.o a_native.o -L. -lb -lc_ "-Wl,-rpath,$PWD" -o linked
+recorded "loops 2 work_b 20000 work_c 300000" ./linked
+
+# ------------------------------------------------------------- loaded
+
+cat > loads.c << 'END'
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static volatile long own[1024];
+static volatile int go_on = 1;
+void work_own(long n);
+__attribute__((noinline)) void work_own(long n)
+{
+    for (long i = 0; i < n; i++)
+        own[i % 1000] = i;
+}
+static void *other(void *rounds)
+{
+    for (long i = 0; i < (long)rounds; i++)
+        work_own(1000);
+    return NULL;
+}
+static void *call(const char *library, const char *name, long n)
+{
+    void *handle = dlopen(library, RTLD_NOW | RTLD_LOCAL), *at;
+    void (*work)(long);
+    if (!handle) {
+        puts(dlerror());
+        exit(1);
+    }
+    at = dlsym(handle, name);
+    work = (void (*)(long))at;
+    work(n);
+    dlclose(handle);
+    return at;
+}
+int main(int argc, char **argv)
+{
+    int rounds = atoi(argv[1]), same = 0;
+    long n = atol(argv[2]);
+    pthread_t thread;
+
+    pthread_create(&thread, NULL, other, (void *)(long)rounds);
+    for (int i = 0; i < rounds; i++) {
+        void *b = call("./libb.so", "work_b", n), *c = call("./libc_.so", "work_c", n);
+        same += (unsigned long)b >> 12 == (unsigned long)c >> 12;
+        work_own(10);
+    }
+    if (argc > 3) {
+        if (fork() == 0) {
+            call("./libb.so", "work_b", n);
+            call("./libc_.so", "work_c", n);
+            _exit(0);
+        }
+        wait(NULL);
+    }
+    pthread_join(thread, NULL);
+    printf("%d\n", same);
+    return 0;
+}
+END
+"$PSNAP" cc -O1 -pthread loads.c -o loads
+"${PSNAP_CC:-cc}" -O1 -pthread loads.c -o loads_native -ldl
+for arguments in "1 100000" "300 77" "30 20000"; do
+    set -- $arguments
+    recorded "loops 3 work_b $(($1 * $2)) work_c $(($1 * $2)) work_own $(($1 * 1010))" ./loads $1 $2
+    recorded "loops 2 work_b $(($1 * $2)) work_c $(($1 * $2))" ./loads_native $1 $2
+done
+# the libraries did take turns at one place
+[ "$(./loads 20 10)" -gt 10 ] || echo "note: libraries were loaded at different places"
+for program in ./loads ./loads_native; do
+    rm -f p.yaml*
+    "$PSNAP" record -o p.yaml -- $program 3 500 fork > out 2> err || fail "fork: $(cat err)"
+    [ "$(counts p.yaml | sed 's/ work_own.*//; s/loops .//')" = " work_b 1500 work_c 1500" ] &&
+        [ "$(counts p.yaml.[0-9]*)" = "loops 2 work_b 500 work_c 500" ] ||
+        fail "$program, fork: $(counts p.yaml), $(counts p.yaml.[0-9]*)"
+done
+rm -f q.yaml
+PSNAP_OUT=q.yaml ./loads_native 3 500 > out
+[ "$(counts q.yaml)" = "loops 2 work_b 1500 work_c 1500" ] || fail "PSNAP_OUT: $(counts q.yaml)"
+
+# ------------------------------------------------------------- link-time optimisation
+
+echo 'int main(void) { return 0; }' > lto.c
+if "$PSNAP" cc -flto lto.c -o lto 2> lto.err; then
+    for lto in "-O2 -flto" "-O2 -flto=thin" "-O1 -flto=full -fuse-ld=lld" "-O0 -flto" \
+        "-O2 -flto=thin -static" "-O2 -flto --psnap-stage=vectorizer-start"; do
+        for name in a b c linked; do
+            "$PSNAP" cc $lto -c $name.c -o $name.lto.o
+        done
+        "$PSNAP" cc $lto a.lto.o b.lto.o c.lto.o linked.lto.o -o lto
+        rm -f p.yaml
+        "$PSNAP" record -o p.yaml -- ./lto
+        case $lto in
+        -O0* | *--psnap-stage*) ;; # the counters are in memory, or called functions are not inlined
+        *) [ "$(counts p.yaml)" = "loops 3 work_a 1000 work_b 20000 work_c 300000" ] ||
+            fail "$lto: $(counts p.yaml)" ;;
+        esac
+        grep -q 'symbol: .*cells' p.yaml || fail "$lto: no names"
+        "$PSNAP" show p.yaml | grep -q 'b.c:10' || fail "$lto: no lines"
+    done
+    "$PSNAP" cc -O2 -flto -c b.c -o b.lto.o # bitcode that is not instrumented twice
+    "$PSNAP" cc -O2 -fuse-ld=lld a.o b.lto.o c.lto.o linked.lto.o -o lto
+    recorded "loops 3 work_a 1000 work_b 20000 work_c 300000" ./lto
+    # what is inlined across files is where it was written
+    cat > across.c << 'END'
+static volatile int cells[10];
+int step(int x);
+int step(int x)
+{
+    cells[x % 10] = x;
+    return x + 1;
+}
+END
+    cat > across_main.c << 'END'
+int step(int x);
+int main(void)
+{
+    int x = 0;
+    for (int i = 0; i < 1000; i++)
+        x = step(x);
+    return x != 1000;
+}
+END
+    "$PSNAP" cc -O2 -flto across.c across_main.c -o lto
+    rm -f p.yaml
+    "$PSNAP" record -o p.yaml -- ./lto
+    "$PSNAP" show p.yaml --loop main:5 > out && has out "1,000, " || fail "across: $(cat p.yaml)"
+    [ "$(status "$PSNAP" cc -flto -fuse-ld=bfd lto.c -o lto)" = 2 ] || fail "-flto with another linker"
+    has err "has to be lld"
+else
+    echo "skipped -flto: $(head -n 1 lto.err)"
+fi
