@@ -142,11 +142,11 @@ static struct psnap_source *open_lanes(const char *path, const struct psnap_inpu
     struct psnap_source *lanes[PSNAP_TURNS_MAX], *result;
     size_t n = 0;
 
-    for (unsigned thread = 0; thread < THREADS; thread++) {
+    for (unsigned thread = 0; thread < THREADS && n < PSNAP_TURNS_MAX; thread++) {
         struct psnap_source *file;
         if (!is_there[thread])
             continue;
-        file = n < PSNAP_TURNS_MAX ? psnap_input_open(path, options, error) : NULL;
+        file = psnap_input_open(path, options, error);
         lanes[n] = file ? psnap_thread_source_new(file, (uint16_t)thread) : NULL;
         if (!lanes[n]) {
             if (file)
