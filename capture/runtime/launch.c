@@ -7,6 +7,7 @@
  */
 #include "runtime.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -18,12 +19,16 @@
 #include <time.h>
 #include <unistd.h>
 
-static void complain(const char *what)
+void psnap_rt_say(const char *text, const char *what)
 {
-    static const char prefix[] = "psnap: cannot start the collector, not recording: ";
-    (void)!write(2, prefix, sizeof prefix - 1);
+    (void)!write(2, text, strlen(text));
     (void)!write(2, what, strlen(what));
     (void)!write(2, "\n", 1);
+}
+
+static void complain(const char *what)
+{
+    psnap_rt_say("psnap: cannot start the collector, not recording: ", what);
 }
 
 /* The collector keeps none of the program's files open but stderr: whoever reads the other end
@@ -108,19 +113,26 @@ static pid_t plain_fork(void)
     return (pid_t)syscall(SYS_clone, 0ul, NULL, NULL, NULL, NULL);
 }
 
-static pid_t start_collector(struct psnap_session *session, int fd, const char *command,
-                             const char *output, bool is_child)
+/* The child in between says who the collector is: one that dies before it has said anything itself
+ * is known to be dead. False when there is none. */
+static bool start_collector(struct psnap_session *session, int fd, const char *command,
+                            const char *output, bool is_child)
 {
     pid_t program = getpid(), child = plain_fork();
 
     if (child == 0) {
-        if (plain_fork() == 0)
+        pid_t collector = plain_fork();
+        if (collector == 0)
             run_collector(session, fd, program, command, output, is_child);
+        uint32_t nobody = 0; /* or who it says it is */
+        if (collector > 0)
+            __atomic_compare_exchange_n(&session->collector_pid, &nobody, (uint32_t)collector,
+                                        false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
         _exit(0);
     }
-    if (child > 0)
-        waitpid(child, NULL, __WALL);
-    return child;
+    while (child > 0 && waitpid(child, NULL, __WALL) < 0 && errno == EINTR)
+        ;
+    return __atomic_load_n(&session->collector_pid, __ATOMIC_ACQUIRE) != 0;
 }
 
 struct psnap_session *psnap_rt_launch(const char *command, const char *output, bool is_child)
@@ -149,7 +161,7 @@ struct psnap_session *psnap_rt_launch(const char *command, const char *output, b
         command = wanted;
     else if (!command || access(command, X_OK) != 0)
         command = "psnap";
-    if (start_collector(session, fd, command, output, is_child) < 0) {
+    if (!start_collector(session, fd, command, output, is_child)) {
         complain("no process");
         psnap_rt_unmap_session(session);
         session = NULL;

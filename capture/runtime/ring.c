@@ -88,7 +88,7 @@ bool psnap_rt_collector_alive(void)
 
     if (__atomic_load_n(&psnap_rt_session->closed, __ATOMIC_ACQUIRE))
         return false;
-    return !pid || psnap_rt_is_process(pid); /* none yet: it says `closed` when it cannot start */
+    return psnap_rt_is_process(pid);
 }
 
 bool psnap_rt_is_recording(void)

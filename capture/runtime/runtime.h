@@ -3,7 +3,7 @@
  * The capture runtime, linked into the user's program: it moves records into
  * shared memory and does nothing else. libc and pthread only, no allocation but
  * mmap of its own pages, errno left alone, nothing printed unless a collector
- * that the user asked for (PSNAP_OUT) cannot be started.
+ * that the user asked for (PSNAP_OUT) cannot be started or has died.
  */
 #ifndef PSNAP_CAPTURE_RUNTIME_H
 #define PSNAP_CAPTURE_RUNTIME_H
@@ -97,5 +97,7 @@ void psnap_rt_journal_replay(void (*send)(const uint64_t *record, uint64_t words
 /* launch.c: a collector of our own, for PSNAP_OUT; NULL when it cannot be. `is_child`: of a process
  * whose collector writes to `output` already. */
 struct psnap_session *psnap_rt_launch(const char *command, const char *output, bool is_child);
+/* Both and a newline, on stderr. */
+void psnap_rt_say(const char *text, const char *what);
 
 #endif

@@ -274,12 +274,14 @@ __attribute__((destructor(101))) static void wait_for_collector(void)
     struct psnap_session *session = psnap_rt_session;
     const struct timespec patience = {.tv_nsec = 100 * 1000 * 1000};
 
-    if (!is_launched || !psnap_rt_is_recording())
+    if (!is_launched)
         return;
     __atomic_store_n(&session->closing, 1, __ATOMIC_SEQ_CST);
     psnap_rt_ring_doorbell();
     while (!__atomic_load_n(&session->closed, __ATOMIC_ACQUIRE) && psnap_rt_collector_alive())
         syscall(SYS_futex, &session->closed, FUTEX_WAIT, 0, &patience, NULL, 0);
+    if (!__atomic_load_n(&session->closed, __ATOMIC_ACQUIRE))
+        psnap_rt_say("psnap: the collector has died, ", "accesses are missing");
     psnap_rt_stop();
 }
 

@@ -205,7 +205,7 @@ struct psnap_ring {
 
 struct psnap_session {
     uint32_t magic, abi;
-    uint32_t collector_pid; /* 0 until the collector runs */
+    uint32_t collector_pid; /* known before the program uses the session */
     uint32_t program_pid;   /* of the process that attached; 0 before */
     uint32_t ring_count;    /* rings that there is memory for */
     uint32_t rings_used;    /* no ring from this one on has ever been taken */

@@ -1,0 +1,94 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# A collector that dies, is stopped, or is not what it should be, and signals that come while the
+# two are being started: the program runs on or ends as it should, and what is missing is said.
+set -eu
+. "$PSNAP_SOURCE/tests/cli/capture_common.sh"
+sanitized=$(grep -c '^PSNAP_SANITIZE:[^=]*=..*' "$PSNAP_BUILD/CMakeCache.txt" || true)
+
+cat > act.c << 'END_OF_C'
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static volatile long cells[1024];
+__attribute__((noinline)) static void work(long n)
+{
+    for (long i = 0; i < n; i++)
+        cells[i % 1024] = i;
+}
+/* Each is announced in the control ring, too. */
+__attribute__((noinline)) static void *allocate(void *count)
+{
+    for (long i = 0; i < (long)count; i++) {
+        void *volatile block = malloc(200000);
+        free(block);
+    }
+    return NULL;
+}
+static void ready(void)
+{
+    printf("ready %d\n", (int)getpid());
+    fflush(stdout);
+    (void)!getchar();
+}
+int main(int argc, char **argv)
+{
+    long n = argc > 2 ? atol(argv[2]) : 0;
+    if (!strcmp(argv[1], "work")) {
+        work(1);
+        if (argc > 3)
+            ready();
+        work(n);
+    } else if (!strcmp(argv[1], "clone")) { /* no handler of fork's is called */
+        pid_t child;
+        work(n);
+        child = (pid_t)syscall(SYS_clone, (long)SIGCHLD, 0L, 0L, 0L, 0L);
+        if (child == 0)
+            exit(0);
+        waitpid(child, NULL, 0);
+        usleep(300000);
+        work(n);
+    } else if (!strcmp(argv[1], "allocate")) {
+        pthread_t thread;
+        ready();
+        for (int i = 0; i < 6; i++) /* the main thread's own ring stays empty */
+            if (!pthread_create(&thread, NULL, allocate, (void *)4000L))
+                pthread_join(thread, NULL);
+        allocate((void *)10000L);
+    }
+    puts("whole");
+    return 3;
+}
+END_OF_C
+"$PSNAP" cc -O1 -pthread -o act act.c
+line=$(grep -n 'i < n; i++' act.c | cut -d : -f 1)
+stores() {
+    "$PSNAP" show "$1" --json | python3 -c '
+import json, sys
+print(sum(l["accesses"] for l in json.load(sys.stdin)["loops"] if l["part_of"] == sys.argv[1]))' "work:$line"
+}
+# wait_for FILE TEXT: until the text is in the file, for 10 seconds
+wait_for() {
+    for i in $(seq 100); do
+        if grep -q "$2" "$1" 2> /dev/null; then return; fi
+        sleep 0.1
+    done
+    fail "no '$2' in $1: $(cat "$1")"
+}
+
+# ------------------------------------------------------------- PSNAP_OUT
+
+# what is started says nothing and ends
+[ "$(PSNAP_OUT=p.yaml PSNAP_COMMAND=/bin/true status timeout 20 ./act work 1000000)" = 3 ] ||
+    fail "/bin/true: $(cat err)"
+has out whole
+has err "psnap: the collector has died, accesses are missing"
+[ ! -e p.yaml ] || fail "a profile from /bin/true"
