@@ -92,3 +92,29 @@ wait_for() {
 has out whole
 has err "psnap: the collector has died, accesses are missing"
 [ ! -e p.yaml ] || fail "a profile from /bin/true"
+
+# a child that has recorded nothing ends: that is no end of its parent's recording
+[ "$(PSNAP_OUT=p.yaml status timeout 20 ./act clone 300000)" = 3 ] || fail "clone: $(cat err)"
+[ ! -s err ] && [ "$(stores p.yaml)" = 600000 ] || fail "clone: $(stores p.yaml): $(cat err)"
+
+# what is preloaded into the program is not for the collector
+cat > preload.c << 'END_OF_C'
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdio.h>
+__attribute__((constructor)) static void mark(void)
+{
+    FILE *marks = fopen("marks", "a");
+    if (marks) {
+        fprintf(marks, "%s\n", program_invocation_short_name);
+        fclose(marks);
+    }
+}
+END_OF_C
+"${PSNAP_CC:-cc}" -shared -fPIC -o preload.so preload.c
+rm -f p.yaml
+[ "$(PSNAP_OUT=p.yaml LD_PRELOAD=$dir/preload.so status ./act work 1000)" = 3 ] ||
+    fail "preload: $(cat err)"
+[ "$(stores p.yaml)" = 1001 ] || fail "preload: $(stores p.yaml)"
+grep -q '^act$' marks || fail "nothing was preloaded"
+! grep -q psnap marks || fail "preloaded into the collector: $(cat marks)"
