@@ -19,17 +19,20 @@ struct mapping {
 struct reader {
     int fd;
     int at, filled;
+    bool has_ended;
     char buffer[1024];
 };
 
 static int next_byte(struct reader *reader)
 {
-    if (reader->at == reader->filled) {
-        reader->filled = (int)read(reader->fd, reader->buffer, sizeof reader->buffer);
+    if (reader->at == reader->filled && !reader->has_ended) {
+        ssize_t bytes = read(reader->fd, reader->buffer, sizeof reader->buffer);
+        reader->has_ended = bytes <= 0;
+        reader->filled = bytes > 0 ? (int)bytes : 0;
         reader->at = 0;
-        if (reader->filled <= 0)
-            return -1;
     }
+    if (reader->has_ended)
+        return -1;
     return (unsigned char)reader->buffer[reader->at++];
 }
 

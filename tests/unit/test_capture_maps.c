@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The runtime's reader of /proc/self/maps, fed by a read of ours that gives the
+ * text in parts of every length and then ends or fails, at every place: what
+ * has come whole is found, nothing else, and nobody reads behind the end.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <string.h>
+#include <sys/types.h>
+
+static ssize_t scripted_read(int fd, void *buffer, size_t size);
+#pragma GCC diagnostic ignored "-Wattributes" /* gcc 12 knows no preserve_most */
+#define read scripted_read
+#include "capture/runtime/maps.c"
+#undef read
+
+static const char text[] =
+    "555555554000-555555556000 r--p 00000000 fe:01 123456  /usr/bin/a program\n"
+    "555555560000-555555581000 rw-p 00000000 00:00 0       [heap]\n"
+    "7ffff7d00000-7ffff7e00000 rw-s 00000000 00:01 1034    /memfd:psnap-session (deleted)\n"
+    "7ffffffde000-7ffffffff000 rw-p 00000000 00:00 0       [stack]\n";
+static size_t given, available, part;
+static ssize_t end; /* what read says then: 0 or -1 */
+
+static ssize_t scripted_read(int fd, void *buffer, size_t size)
+{
+    size_t bytes = available - given;
+
+    (void)fd;
+    bytes = bytes < part ? bytes : part;
+    bytes = bytes < size ? bytes : size;
+    if (!bytes)
+        return end;
+    memcpy(buffer, text + given, bytes);
+    given += bytes;
+    return (ssize_t)bytes;
+}
+
+/* Whether the line that has `what` is whole. */
+static bool is_there(const char *what)
+{
+    const char *newline = strchr(strstr(text, what), '\n');
+    return (size_t)(newline - text) < available;
+}
+
+static void test_cut_off(void **state)
+{
+    const uint64_t inside = 0x7ffff7d00123, nowhere = 0x1234;
+    uint64_t low, high;
+
+    (void)state;
+    for (end = -1; end <= 0; end++)
+        for (part = 1; part < sizeof text; part = part < 3 ? part + 1 : part * 3)
+            for (available = 0; available < sizeof text; available++) {
+                given = 0;
+                psnap_rt_find_mapping(inside, &low, &high);
+                assert_int_equal(low, is_there("psnap-session") ? 0x7ffff7d00000 : inside);
+                assert_int_equal(high, is_there("psnap-session") ? 0x7ffff7e00000 : inside);
+                given = 0;
+                psnap_rt_find_mapping(nowhere, &low, &high);
+                assert_true(low == nowhere && high == nowhere);
+                given = 0;
+                assert_int_equal(psnap_rt_heap_start() == 0x555555560000, is_there("[heap]"));
+                given = 0;
+                assert_int_equal(psnap_rt_find_session() != NULL, is_there("psnap-session"));
+            }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_cut_off)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
