@@ -520,11 +520,51 @@ static void test_corrupt(void **state)
     free(control);
 }
 
+/* A copy or a fill of more than any program has memory for is refused at once; one of as much is
+ * not. */
+static void test_longest(void **state)
+{
+    const uint64_t most = UINT64_C(1) << 47;
+    struct module *module = calloc(1, sizeof *module);
+    uint64_t *control = calloc(TABLE_WORDS, sizeof *control);
+
+    (void)state;
+    assert_true(module && control);
+    for (unsigned way = 0; way < 4; way++) {
+        const bool is_copy = way / 2, is_over = way % 2;
+        const uint64_t length = most + is_over;
+        const uint64_t copy[] = {PIECES, DATA, HEAP, length}, fill[] = {PIECES, DATA, length};
+        struct psnap_access block[16];
+        struct psnap_decoder decoder;
+        struct psnap_error error = {0};
+        ssize_t n;
+        *module = (struct module){.ref_count = is_copy ? 2 : 1, .piece_count = 1};
+        module->refs[0] = (struct psnap_table_ref){
+            .op = is_copy ? PSNAP_REF_COPY : PSNAP_REF_FILL, .size = 64, .lanes = 1};
+        module->refs[1] = (struct psnap_table_ref){.op = PSNAP_REF_NONE, .size = 64, .lanes = 1};
+        module->pieces[0] =
+            (struct psnap_table_piece){0, module->ref_count, is_copy ? 4 : 3, PSNAP_NONE};
+        make_table(module);
+        decoder_init(&decoder);
+        assert_int_equal(feed_control(&decoder, control, make_control(module, control), &error),
+                         PSNAP_OK);
+        decoder.at = is_copy ? copy : fill;
+        decoder.end = decoder.at + (is_copy ? 4 : 3);
+        n = psnap_decode(&decoder, block, 16, NULL, &error);
+        assert_true(is_over ? n < 0 : n == 16);
+        assert_int_equal(error.code, is_over ? PSNAP_ERROR_CORRUPT : PSNAP_OK);
+        decoder_release(&decoder);
+    }
+    free(module);
+    free(control);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_expansion),
         cmocka_unit_test(test_corrupt),
+        cmocka_unit_test(test_longest),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

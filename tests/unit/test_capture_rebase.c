@@ -369,13 +369,61 @@ static void test_look_up(void **state)
     munmap(memory, bytes);
 }
 
+/* Anonymous memory right behind a file's mapping is the file's: a program's zeroed data keep their
+ * distance from the others. Behind a gap it is not. */
+static void test_look_up_bss(void **state)
+{
+    const size_t pages = 16;
+    char name[] = "/tmp/psnap-bss-XXXXXX", *memory;
+    int fd = mkstemp(name);
+    struct psnap_rebase rebase;
+    const struct psnap_range *range;
+    uint64_t file, bss, apart, delta;
+
+    (void)state;
+    assert_true(fd >= 0 && ftruncate(fd, 4 * PAGE) == 0);
+    memory = mmap(NULL, pages * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(memory != MAP_FAILED);
+    file = (uint64_t)(uintptr_t)memory + PAGE;
+    bss = file + 4 * PAGE;
+    apart = bss + 5 * PAGE;
+    assert_true(mmap(memory + PAGE, 2 * PAGE, PROT_READ, MAP_PRIVATE | MAP_FIXED, fd, 0) !=
+                MAP_FAILED);
+    assert_true(mmap(memory + 3 * PAGE, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED,
+                     fd, 2 * PAGE) != MAP_FAILED);
+    assert_int_equal(mprotect(memory + 5 * PAGE, 3 * PAGE, PROT_READ | PROT_WRITE), 0);
+    assert_int_equal(munmap(memory + 8 * PAGE, 2 * PAGE), 0);
+    assert_int_equal(mprotect(memory + 10 * PAGE, 2 * PAGE, PROT_READ), 0);
+
+    for (unsigned first = 0; first < 2; first++) { /* looked up first: the file, its bss */
+        psnap_rebase_init(&rebase);
+        rebase.program = getpid();
+        range = psnap_rebase_find(&rebase, (first ? bss : file) + 100);
+        assert_non_null(range);
+        delta = range->delta;
+        assert_int_equal(psnap_layout_split(bss + delta).group, PSNAP_GROUP_IMAGE);
+        range = psnap_rebase_find(&rebase, (first ? file : bss) + 100);
+        assert_true(range && range->delta == delta);
+        range = psnap_rebase_find(&rebase, bss + 3 * PAGE - 1);
+        assert_true(range && range->delta == delta && range->high == bss + 3 * PAGE);
+        range = psnap_rebase_find(&rebase, file + 2 * PAGE); /* the file's second mapping */
+        assert_true(range && range->delta == delta);
+        range = psnap_rebase_find(&rebase, apart);
+        assert_true(range && range->delta != delta);
+        assert_int_equal(psnap_layout_split(apart + range->delta).group, PSNAP_GROUP_MMAP);
+        psnap_rebase_release(&rebase);
+    }
+    munmap(memory, pages * PAGE);
+    close(fd);
+    unlink(name);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_against_map),
-        cmocka_unit_test(test_windows_end),
-        cmocka_unit_test(test_impossible),
-        cmocka_unit_test(test_look_up),
+        cmocka_unit_test(test_against_map), cmocka_unit_test(test_windows_end),
+        cmocka_unit_test(test_impossible),  cmocka_unit_test(test_look_up),
+        cmocka_unit_test(test_look_up_bss),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
