@@ -10,7 +10,9 @@
  * written is produced % PSNAP_RING_CHUNKS; none is while `limit` is NULL.
  *
  * Signals are blocked while a ring changes hands, not while the thread waits:
- * its handlers then come here too, and find a ring that has no chunk.
+ * its handlers then come here too, and find a ring that has no chunk. Who waits
+ * for ring 0 holds its lock, which a handler could want: signals that have one
+ * wait with it, those that end or stop the program do not.
  */
 #include "runtime.h"
 
@@ -191,16 +193,28 @@ static bool renew_chunk(struct psnap_ring *ring, const sigset_t *signals)
     return true;
 }
 
-uint64_t *psnap_rt_room(struct psnap_ring *ring, uint64_t words)
+/* The mask, and all signals that have a handler. */
+static sigset_t with_handlers(const sigset_t *signals)
 {
-    sigset_t all, signals;
+    sigset_t mask = *signals;
+
+    for (int signal = 1; signal < NSIG; signal++) {
+        struct sigaction action;
+        if (sigaction(signal, NULL, &action) == 0 && action.sa_handler != SIG_DFL &&
+            action.sa_handler != SIG_IGN)
+            sigaddset(&mask, signal);
+    }
+    return mask;
+}
+
+uint64_t *psnap_rt_room(struct psnap_ring *ring, uint64_t words, const sigset_t *signals)
+{
     bool has_room = true;
 
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &signals);
-    while (has_room && (!ring->limit || ring->cursor + words > ring->limit))
-        has_room = renew_chunk(ring, &signals);
-    pthread_sigmask(SIG_SETMASK, &signals, NULL);
+    while (has_room && (!ring->limit || ring->cursor + words > ring->limit)) {
+        sigset_t waiting = with_handlers(signals);
+        has_room = renew_chunk(ring, &waiting);
+    }
     return has_room ? ring->cursor : NULL;
 }
 

@@ -8,6 +8,7 @@
 #ifndef PSNAP_CAPTURE_RUNTIME_H
 #define PSNAP_CAPTURE_RUNTIME_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -47,8 +48,9 @@ void psnap_rt_set_recording(bool is_recording);
 
 /* ring.c: where this thread writes now; `frame` is its stack pointer. Never NULL. */
 struct psnap_ring *psnap_rt_attach(uint64_t frame);
-/* Room for `words` in a real ring, waiting for the collector; NULL when it has died. */
-uint64_t *psnap_rt_room(struct psnap_ring *ring, uint64_t words);
+/* Room for `words` in ring 0, waiting for the collector; NULL when it has died. All signals are
+ * blocked, and its lock is held; `signals` is the thread's mask. */
+uint64_t *psnap_rt_room(struct psnap_ring *ring, uint64_t words, const sigset_t *signals);
 void psnap_rt_publish(struct psnap_ring *ring, uint64_t *end);
 void psnap_rt_ring_doorbell(void);
 /* Words that a ring has ever had up to where its thread writes now, gaps at ends of chunks too. */

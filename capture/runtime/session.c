@@ -33,6 +33,7 @@ extern __typeof__(dladdr) dladdr __attribute__((weak));
 const struct psnap_rt_hooks *psnap_rt_first;
 
 static pthread_mutex_t control_lock = PTHREAD_MUTEX_INITIALIZER;
+static sigset_t control_signals;               /* mask of the thread that has the control lock */
 static uint64_t announced;                     /* under the control lock */
 static bool has_begun, is_launched, is_forked; /* the last one atomic */
 static volatile unsigned char *unwiped;        /* a page that says 1, in a child 0 */
@@ -46,7 +47,7 @@ static uint64_t *control_room(uint64_t words)
 {
     uint64_t *room = NULL;
     if (psnap_rt_is_recording()) {
-        room = psnap_rt_room(&psnap_rt_session->rings[0], words);
+        room = psnap_rt_room(&psnap_rt_session->rings[0], words, &control_signals);
         if (!room)
             psnap_rt_stop();
     }
@@ -162,6 +163,7 @@ static struct psnap_ring *enter_control(sigset_t *signals)
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, signals);
     pthread_mutex_lock(&control_lock);
+    control_signals = *signals;
     return psnap_rt_set_aside();
 }
 

@@ -118,3 +118,40 @@ rm -f p.yaml
 [ "$(stores p.yaml)" = 1001 ] || fail "preload: $(stores p.yaml)"
 grep -q '^act$' marks || fail "nothing was preloaded"
 ! grep -q psnap marks || fail "preloaded into the collector: $(cat marks)"
+
+# ------------------------------------------------------------- stopped
+
+# start_stopped ARGUMENTS...: the program is about to begin and its collector is stopped
+start_stopped() {
+    rm -f p.yaml gate
+    mkfifo gate
+    "$PSNAP" record -o p.yaml -- "$@" > out 2> err < gate &
+    recorder=$!
+    exec 5> gate
+    wait_for out ready
+    program=$(sed -n 's/ready //p' out)
+    kill -STOP $recorder
+}
+# state: of the program: its letter, empty when it is gone
+state() {
+    sed 's/.*) \(.\).*/\1/' "/proc/$program/stat" 2> /dev/null || true
+}
+
+# a thread that waits for the control ring ends when it is told to
+start_stopped ./act allocate
+echo >&5
+sleep 1
+has out ready
+[ "$(grep -c whole out)" = 0 ] && [ "$(state)" = S ] || fail "allocate: it does not wait: $(state)"
+kill -TERM "$program"
+for i in $(seq 50); do
+    case $(state) in '' | Z) break ;; esac
+    sleep 0.1
+done
+ended=$(state)
+kill -CONT $recorder
+exec 5>&-
+result=0
+wait $recorder || result=$?
+case $ended in '' | Z) ;; *) fail "SIGTERM was not heard: $ended" ;; esac
+[ $result = 143 ] && [ -s p.yaml ] || fail "SIGTERM: $result: $(cat err)"
