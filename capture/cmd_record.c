@@ -31,6 +31,20 @@ static void pass_on(int signal)
         kill((pid_t)child_pid, signal);
 }
 
+/* Signals that are to end what we do, blocked until there is a program to pass them on to. Returns
+ * the mask before, which is the program's. */
+static sigset_t hold_signals(void)
+{
+    static const int held[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP};
+    sigset_t signals, before;
+
+    sigemptyset(&signals);
+    for (size_t i = 0; i < sizeof held / sizeof *held; i++)
+        sigaddset(&signals, held[i]);
+    sigprocmask(SIG_BLOCK, &signals, &before);
+    return before;
+}
+
 /* The terminal's signals reach the program by themselves; we stay to write the profile. */
 static void arrange_signals(void)
 {
@@ -75,9 +89,9 @@ static void occupy_standard_files(void)
 }
 
 /* Starts the program, unrecorded when `session` is NULL, with what it prints on stderr when
- * `moves_stdout`; *failure is the errno of an exec that failed. */
+ * `moves_stdout` and with `signals` blocked; *failure is the errno of an exec that failed. */
 static pid_t start(char **argv, const char *session, void (*environment)(void), bool moves_stdout,
-                   int *failure)
+                   const sigset_t *signals, int *failure)
 {
     int report[2];
     pid_t pid;
@@ -101,6 +115,7 @@ static pid_t start(char **argv, const char *session, void (*environment)(void), 
         unsetenv(PSNAP_ENV_OUT);
         psnap_cmd_restore_sigpipe();
         signal(SIGXFSZ, file_limit_before);
+        sigprocmask(SIG_SETMASK, signals, NULL);
         execvp(argv[0], argv);
         *failure = errno;
         (void)!write(report[1], failure, sizeof *failure);
@@ -150,13 +165,16 @@ static pid_t start_or_say(char **argv, const char *session, bool moves_stdout, i
 {
     struct psnap_error error = {0};
     int failure;
-    pid_t pid = start(argv, session, NULL, moves_stdout, &failure);
+    const sigset_t signals = hold_signals();
+    pid_t pid = start(argv, session, NULL, moves_stdout, &signals, &failure);
 
     if (pid >= 0) {
         child_pid = pid;
         arrange_signals();
-        return pid;
     }
+    sigprocmask(SIG_SETMASK, &signals, NULL);
+    if (pid >= 0)
+        return pid;
     psnap_error_system(&error, failure, "cannot run '%s'", argv[0]);
     psnap_cmd_fail("record", &error);
     *result = failure == ENOENT ? 127 : 126;
@@ -276,8 +294,6 @@ static int finish_valgrind(struct psnap_recording *recording, struct psnap_sourc
     enum psnap_status status;
     int result;
 
-    child_pid = pid;
-    arrange_signals();
     psnap_process_read(&self, getpid());
     process = self;
     process.argv = (const char **)(uintptr_t)argv;
@@ -326,6 +342,7 @@ static int record_valgrind(struct psnap_recording *recording, char **argv, bool 
     struct psnap_error error = {0};
     struct psnap_source *capture;
     char path[4096], **command = NULL;
+    sigset_t signals;
     int failure, result;
     pid_t pid = -1;
 
@@ -346,7 +363,13 @@ static int record_valgrind(struct psnap_recording *recording, char **argv, bool 
     if (command) {
         fputs("psnap record: running under Valgrind, some hundred times slower than alone\n",
               stderr);
-        pid = start(command, NULL, psnap_valgrind_environment, recording->takes_stdout, &failure);
+        signals = hold_signals();
+        pid = start(command, NULL, psnap_valgrind_environment, recording->takes_stdout, &signals,
+                    &failure);
+        child_pid = pid > 0 ? pid : 0;
+        if (pid > 0)
+            arrange_signals();
+        sigprocmask(SIG_SETMASK, &signals, NULL);
         if (pid < 0)
             psnap_error_system(&error, failure, "cannot run valgrind");
     }

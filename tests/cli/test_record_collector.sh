@@ -155,3 +155,40 @@ result=0
 wait $recorder || result=$?
 case $ended in '' | Z) ;; *) fail "SIGTERM was not heard: $ended" ;; esac
 [ $result = 143 ] && [ -s p.yaml ] || fail "SIGTERM: $result: $(cat err)"
+
+# ------------------------------------------------------------- signals while it starts
+
+# psnap record is told to end as soon as it has started the program: so is the program
+if [ "$sanitized" = 0 ]; then
+    cat > forks.c << 'END_OF_C'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <signal.h>
+#include <unistd.h>
+pid_t fork(void)
+{
+    static int count; /* the first one is for a helper */
+    pid_t (*real)(void) = (pid_t(*)(void))dlsym(RTLD_NEXT, "fork");
+    pid_t pid = real();
+    if (++count == 2 && pid > 0) {
+        for (int i = 0; i < 100 && access("pid", F_OK) != 0; i++)
+            usleep(50000); /* until the program has begun */
+        raise(SIGTERM);
+    }
+    return pid;
+}
+END_OF_C
+    "${PSNAP_CC:-cc}" -shared -fPIC -o forks.so forks.c -ldl
+    rm -f pid p.yaml
+    LD_PRELOAD=$dir/forks.so status "$PSNAP" record -o p.yaml -- env -u LD_PRELOAD \
+        sh -c 'echo $$ > new; mv new pid; exec sleep 20' > /dev/null
+    [ -s pid ] || fail "the program did not begin: $(cat err)"
+    for i in $(seq 20); do
+        [ -e "/proc/$(cat pid)" ] || break
+        sleep 0.1
+    done
+    [ ! -e "/proc/$(cat pid)" ] || fail "the program has outlived psnap record"
+fi
+# and the program has no signals blocked that we had not
+[ "$("$PSNAP" record -o p.yaml -- grep SigBlk /proc/self/status 2> /dev/null)" = \
+    "$(grep SigBlk /proc/self/status)" ] || fail "the program starts with signals blocked"
