@@ -326,28 +326,32 @@ bool psnap_rebase_add_local(struct psnap_rebase *rebase, uint64_t anchor, uint64
     return add(rebase, (struct psnap_range){low, high, base - anchor});
 }
 
-/* One line of /proc/PID/maps. */
+/* One line of /proc/PID/maps. Files are told apart by their numbers: a path may be of any length.
+ */
 struct mapping {
     uint64_t low, high;
     char permissions[8];
-    char path[256];
+    uint64_t device, inode;
+    char name; /* its first character: '/' of a file, '[' of what the system names, or '\0' */
 };
 
-static bool next_mapping(FILE *maps, struct mapping *mapping)
+static bool is_same_file(const struct mapping *a, const struct mapping *b)
 {
-    char line[512];
+    return a->name == b->name && a->device == b->device && a->inode == b->inode;
+}
+
+/* `line` and `size` are getline's. */
+static bool next_mapping(FILE *maps, char **line, size_t *size, struct mapping *mapping)
+{
+    unsigned major, minor;
     int at = 0;
 
-    if (!fgets(line, sizeof line, maps))
+    if (getline(line, size, maps) <= 0 ||
+        sscanf(*line, "%" SCNx64 "-%" SCNx64 " %7s %*s %x:%x %" SCNu64 " %n", &mapping->low,
+               &mapping->high, mapping->permissions, &major, &minor, &mapping->inode, &at) < 6)
         return false;
-    mapping->path[0] = '\0';
-    if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s %*s %*s %*s %n", &mapping->low, &mapping->high,
-               mapping->permissions, &at) < 3)
-        return false;
-    if (at > 0) {
-        snprintf(mapping->path, sizeof mapping->path, "%.255s", line + at);
-        mapping->path[strcspn(mapping->path, "\n")] = '\0';
-    }
+    mapping->device = (uint64_t)major << 32 | minor;
+    mapping->name = at > 0 && (*line)[at] != '\n' ? (*line)[at] : '\0';
     return true;
 }
 
@@ -362,8 +366,8 @@ static struct psnap_rebase_file *new_file(struct psnap_rebase *rebase,
         return NULL;
     rebase->files = files;
     files += rebase->file_count;
-    *files = (struct psnap_rebase_file){.low = lowest};
-    memcpy(files->path, mapping->path, sizeof files->path);
+    *files = (struct psnap_rebase_file){
+        .low = lowest, .device = mapping->device, .inode = mapping->inode};
     return files;
 }
 
@@ -373,9 +377,10 @@ static bool add_file(struct psnap_rebase *rebase, const struct mapping *mapping,
     struct psnap_rebase_file *file;
     size_t i = 0;
 
-    while (i < rebase->file_count && (strcmp(rebase->files[i].path, mapping->path) != 0 ||
-                                      rebase->files[i].low > mapping->low ||
-                                      mapping->high - rebase->files[i].low > PSNAP_LAYOUT_INSTANCE))
+    while (i < rebase->file_count &&
+           (rebase->files[i].device != mapping->device ||
+            rebase->files[i].inode != mapping->inode || rebase->files[i].low > mapping->low ||
+            mapping->high - rebase->files[i].low > PSNAP_LAYOUT_INSTANCE))
         i++;
     if (i == rebase->file_count) {
         if (mapping->high - lowest > PSNAP_LAYOUT_INSTANCE)
@@ -394,7 +399,7 @@ static bool add_file(struct psnap_rebase *rebase, const struct mapping *mapping,
 
 static bool is_reserved(const struct mapping *mapping)
 {
-    return !mapping->path[0] && !strncmp(mapping->permissions, "---", 3);
+    return !mapping->name && !strncmp(mapping->permissions, "---", 3);
 }
 
 /* The program's mapping that holds `address`, with the lowest address of its file. Anonymous
@@ -404,23 +409,26 @@ static bool find_mapping(pid_t program, uint64_t address, struct mapping *found,
     struct mapping mapping = {0}, first = {0};
     uint64_t previous_high = 0;
     bool is_found = false;
-    char name[64];
+    char name[64], *line = NULL;
+    size_t size = 0;
     FILE *maps;
 
     snprintf(name, sizeof name, "/proc/%ld/maps", (long)program);
     maps = fopen(name, "re");
-    while (maps && next_mapping(maps, &mapping)) {
-        bool is_bss = !mapping.path[0] && first.path[0] == '/' && mapping.low == previous_high;
+    while (maps && next_mapping(maps, &line, &size, &mapping)) {
+        bool is_bss = !mapping.name && first.name == '/' && mapping.low == previous_high;
         if (is_found) {
-            if (found->path[0] || !is_reserved(&mapping) || mapping.low != found->high)
+            if (found->name || !is_reserved(&mapping) || mapping.low != found->high)
                 break;
             found->high = mapping.high;
             continue;
         }
-        if (strcmp(mapping.path, first.path) != 0 && !is_bss)
+        if (is_bss) {
+            mapping.name = first.name;
+            mapping.device = first.device;
+            mapping.inode = first.inode;
+        } else if (!is_same_file(&mapping, &first))
             first = mapping;
-        else if (is_bss)
-            memcpy(mapping.path, first.path, sizeof mapping.path);
         previous_high = mapping.high;
         is_found = address >= mapping.low && address < mapping.high;
         *found = mapping;
@@ -428,6 +436,7 @@ static bool find_mapping(pid_t program, uint64_t address, struct mapping *found,
     }
     if (maps)
         fclose(maps);
+    free(line);
     return is_found;
 }
 
@@ -447,8 +456,8 @@ static bool look_up(struct psnap_rebase *rebase, uint64_t address)
         mapping.high = mapping.low + part;
     }
     clip(&rebase->known, address, &mapping.low, &mapping.high);
-    return mapping.path[0] == '/' ? add_file(rebase, &mapping, lowest)
-                                  : add_other(rebase, mapping.low, mapping.high);
+    return mapping.name == '/' ? add_file(rebase, &mapping, lowest)
+                               : add_other(rebase, mapping.low, mapping.high);
 }
 
 const struct psnap_range *psnap_rebase_find(struct psnap_rebase *rebase, uint64_t address)

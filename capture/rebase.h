@@ -20,7 +20,7 @@ struct psnap_range {
 /* A file that was found mapped: its addresses from `low` on have their places from `base` on. */
 struct psnap_rebase_file {
     uint64_t low, base;
-    char path[256];
+    uint64_t device, inode;
 };
 
 /* Sorted, disjoint. */

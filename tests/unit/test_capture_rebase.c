@@ -14,9 +14,11 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "capture/rebase.h"
@@ -418,12 +420,63 @@ static void test_look_up_bss(void **state)
     unlink(name);
 }
 
+/* Two files whose paths, of nearly 4096 bytes, differ in the last one: each is a file of its own.
+ * Behind them in the list there are others, which are found. */
+static void test_long_paths(void **state)
+{
+    char folder[] = "/tmp/psnap-long-XXXXXX", part[201];
+    const int depth = 15;
+    int start = open(".", O_RDONLY | O_DIRECTORY), fds[2];
+    struct psnap_rebase rebase;
+    uint64_t places[2];
+    char *room = mmap(NULL, 16 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    (void)state;
+    assert_true(room != MAP_FAILED);
+    memset(part, 'p', sizeof part - 1);
+    part[sizeof part - 1] = '\0';
+    assert_true(start >= 0 && mkdtemp(folder) && chdir(folder) == 0);
+    for (int i = 0; i < depth; i++)
+        assert_true(mkdir(part, 0700) == 0 && chdir(part) == 0);
+    psnap_rebase_init(&rebase);
+    rebase.program = getpid();
+    for (int i = 0; i < 2; i++) {
+        const struct psnap_range *range;
+        void *memory;
+        part[0] = (char)('a' + i);
+        fds[i] = open(part, O_RDWR | O_CREAT, 0600);
+        assert_true(fds[i] >= 0 && ftruncate(fds[i], PAGE) == 0);
+        memory =
+            mmap(room + (4 + 4 * i) * PAGE, PAGE, PROT_READ, MAP_SHARED | MAP_FIXED, fds[i], 0);
+        assert_true(memory != MAP_FAILED);
+        range = psnap_rebase_find(&rebase, (uint64_t)(uintptr_t)memory);
+        assert_non_null(range);
+        assert_int_equal(range->high - range->low, PAGE);
+        places[i] = (uint64_t)(uintptr_t)memory + range->delta;
+        assert_int_equal(psnap_layout_split(places[i]).group, PSNAP_GROUP_IMAGE);
+        assert_int_equal(psnap_layout_split(places[i]).index, i);
+    }
+    assert_int_equal(psnap_layout_split(places[1]).offset, 0);
+    psnap_rebase_release(&rebase);
+    munmap(room, 16 * PAGE);
+    for (int i = 0; i < 2; i++) {
+        part[0] = (char)('a' + i);
+        close(fds[i]);
+        unlink(part);
+    }
+    part[0] = 'p';
+    for (int i = 0; i < depth; i++)
+        assert_true(chdir("..") == 0 && rmdir(part) == 0);
+    assert_true(fchdir(start) == 0 && rmdir(folder) == 0);
+    close(start);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_against_map), cmocka_unit_test(test_windows_end),
         cmocka_unit_test(test_impossible),  cmocka_unit_test(test_look_up),
-        cmocka_unit_test(test_look_up_bss),
+        cmocka_unit_test(test_look_up_bss), cmocka_unit_test(test_long_paths),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
