@@ -249,8 +249,7 @@ static bool add_blocks(struct psnap_capture_tables *tables, const struct view *v
         same_as[first_block + i] = first_block + (row->same_as ? row->same_as - 1 : i);
         struct psnap_block block = {.loop = first_loop + row->loop, .src_line = row->src_line};
         for (unsigned k = 0; k < PSNAP_OPERATION_COUNT; k++)
-            block.operations[k] =
-                (uint16_t)(row->operations[k] < UINT16_MAX ? row->operations[k] : UINT16_MAX);
+            block.operations[k] = row->operations[k];
         if (psnap_program_add_block(tables->program, &block) == PSNAP_NONE)
             return false;
     }

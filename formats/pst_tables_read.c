@@ -167,7 +167,7 @@ static enum psnap_status get_block(struct psnap_pst_tables_reader *tables,
     block.loop = (uint32_t)psnap_cursor_below(section, UINT32_MAX);
     block.src_line = (uint32_t)psnap_cursor_below(section, UINT32_MAX);
     for (uint32_t i = 0; i < tables->operations; i++) {
-        const uint16_t count = (uint16_t)psnap_cursor_below(section, UINT16_MAX);
+        const uint32_t count = (uint32_t)psnap_cursor_below(section, UINT32_MAX);
         if (i < PSNAP_OPERATION_COUNT)
             block.operations[i] = count;
     }

@@ -213,9 +213,9 @@ static void take_operations(struct taking *t)
             continue;
         loop = &t->profile->loops[t->kept[block->loop]];
         for (unsigned op = 0; op < PSNAP_OPERATION_COUNT; op++) {
-            uint64_t executed = block->executions < PSNAP_COUNT_MAX / UINT16_MAX
-                                    ? block->executions * block->operations[op]
-                                    : PSNAP_COUNT_MAX;
+            uint64_t executed;
+            if (__builtin_mul_overflow(block->executions, block->operations[op], &executed))
+                executed = PSNAP_COUNT_MAX;
             if (executed > PSNAP_COUNT_MAX - totals[op]) /* readers take no more in all */
                 executed = PSNAP_COUNT_MAX - totals[op];
             totals[op] += executed;

@@ -38,7 +38,7 @@ struct psnap_loop {
 struct psnap_block {
     uint32_t loop;
     uint32_t src_line;                          /* of its first instruction that has one, or 0 */
-    uint16_t operations[PSNAP_OPERATION_COUNT]; /* per execution, saturating */
+    uint32_t operations[PSNAP_OPERATION_COUNT]; /* per execution */
     uint64_t executions;                        /* so far; exact when the stream has ended */
 };
 

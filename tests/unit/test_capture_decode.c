@@ -145,7 +145,7 @@ static void make_table(struct module *module)
     for (int i = 1; i < LOOPS; i++)
         put_rows(module, &loop, 1, sizeof loop);
     for (uint32_t i = 0; i < BLOCKS; i++) {
-        const struct psnap_table_block block = {.loop = i % LOOPS};
+        const struct psnap_table_block block = {.loop = i % LOOPS, .operations = {i, 1000000}};
         put_rows(module, &block, 1, sizeof block);
     }
     put_rows(module, module->refs, module->ref_count, sizeof *module->refs);
@@ -443,8 +443,11 @@ static void test_expansion(void **state)
                 decoder.passes_over = seed % 2 || decoder.is_stuck; /* waited long enough */
             }
             assert_int_equal(seen, module->expected_count);
-            for (uint32_t i = 0; i < BLOCKS; i++)
-                assert_int_equal(decoder.program->blocks[i].executions, module->executions[i]);
+            for (uint32_t i = 0; i < BLOCKS; i++) {
+                const struct psnap_block *block = &decoder.program->blocks[i];
+                assert_int_equal(block->executions, module->executions[i]);
+                assert_true(block->operations[0] == i && block->operations[1] == 1000000);
+            }
             decoder_release(&decoder);
         }
     }

@@ -348,7 +348,7 @@ static const unsigned char made_tables[] = {
     1, 3, 1, 1, 'f',
     3, 10, 1, 1, 1, 1, 1, 7, 0, 0, 1, 0,
     4, 6, 1, 2, 0, 8, 3, 4,
-    4, 24, 1, 20, 0, 8, 9, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 7,
+    4, 26, 1, 20, 0, 8, 0xf0, 0xa2, 0x04, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 7,
     5, 7, 1, 0, 8, 0, 0, 1, 8,
     9, 2, 1, 2};
 /* clang-format on */
@@ -396,7 +396,7 @@ static void test_made_by_hand(void **state)
     assert_int_equal(source->program->blocks[0].executions, 255);
     assert_int_equal(source->program->blocks[0].operations[1], 4);
     assert_int_equal(source->program->blocks[0].operations[2], 0);
-    assert_int_equal(source->program->blocks[1].operations[0], 9);
+    assert_int_equal(source->program->blocks[1].operations[0], 70000);
     free(all);
     psnap_source_free(source);
 }

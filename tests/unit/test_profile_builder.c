@@ -449,6 +449,7 @@ static void test_names_and_nests(void **state)
     program->blocks[1].executions = 5;
     program->blocks[2].executions = 35;
     program->blocks[2].operations[PSNAP_OP_FP_MUL] = 2;
+    program->blocks[2].operations[PSNAP_OP_CONVERT] = 1000000;
     assert_int_equal(psnap_program_add_object(program, &object), 0);
     assert_int_equal(psnap_program_add_object(program, &global), 1);
     profile = build(program, accesses, 4, NULL);
@@ -460,6 +461,7 @@ static void test_names_and_nests(void **state)
     assert_int_equal(loop->entries, 5);
     assert_int_equal(loop->iterations, 35);
     assert_int_equal(loop->operations[PSNAP_OP_FP_MUL], 70);
+    assert_int_equal(loop->operations[PSNAP_OP_CONVERT], 35000000);
     assert_int_equal(loop->region_count, 4);
     assert_string_equal(loop->regions[0].id, "r1");
     assert_string_equal(loop->regions[0].object, "main t.c:7");
@@ -489,7 +491,7 @@ static void test_odd_programs(void **state)
         program->loops[i].parent = (i + 1) % 4;
         program->loops[i].header = i;
         program->blocks[i].executions = UINT64_MAX;
-        program->blocks[i].operations[PSNAP_OP_CALL] = UINT16_MAX;
+        program->blocks[i].operations[PSNAP_OP_CALL] = UINT32_MAX;
     }
     profile = build(program, accesses, 4, NULL);
     assert_int_equal(psnap_profile_write(profile, file, &error), PSNAP_OK);
