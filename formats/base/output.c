@@ -262,9 +262,10 @@ enum psnap_status psnap_output_commit(struct psnap_output *output, struct psnap_
 {
     enum psnap_status status = PSNAP_OK;
 
-    if (ferror(output->file))
-        errno = EIO; /* an earlier write failed; its reason is gone */
-    else if (!fflush(output->file) && !make_appear(output))
+    if (ferror(output->file)) { /* an earlier write: what is left fails for the same reason */
+        if (!fflush(output->file))
+            errno = EIO;
+    } else if (!fflush(output->file) && !make_appear(output))
         goto out;
     status = fail(error, "write", output->path);
     remove_temporary(output);

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <errno.h>
 #include <dirent.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -201,7 +202,9 @@ static void full_disk_is_an_error(void **state)
     output = psnap_output_open("/dev/full", false, &error);
     for (int i = 0; i < 100000; i++) /* more than the buffer: the failure is an earlier one */
         fputs("0123456789", psnap_output_file(output));
+    errno = 0;
     assert_int_equal(psnap_output_commit(output, &error), PSNAP_ERROR_IO);
+    assert_string_equal(error.message, "cannot write '/dev/full': no space left on device");
 }
 
 static void write_error_leaves_no_file(void **state)
@@ -214,6 +217,24 @@ static void write_error_leaves_no_file(void **state)
     dup2(full, fileno(psnap_output_file(output))); /* the disk fills up */
     fputs("x", psnap_output_file(output));
     assert_int_equal(psnap_output_commit(output, &error), PSNAP_ERROR_IO);
+    close(full);
+    assert_int_equal(count_files(), 0);
+}
+
+static void write_error_keeps_its_reason(void **state)
+{
+    struct psnap_error error;
+    struct psnap_output *output = psnap_output_open("new", false, &error);
+    const int full = open("/dev/full", O_WRONLY);
+    char block[1000] = "";
+
+    (void)state;
+    dup2(full, fileno(psnap_output_file(output)));
+    for (int i = 0; i < 1000; i++)
+        fwrite(block, 1, sizeof block, psnap_output_file(output));
+    errno = 0; /* other work since */
+    assert_int_equal(psnap_output_commit(output, &error), PSNAP_ERROR_IO);
+    assert_string_equal(error.message, "cannot write 'new': no space left on device");
     close(full);
     assert_int_equal(count_files(), 0);
 }
@@ -273,6 +294,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(two_outputs_do_not_meet, enter, leave),
         cmocka_unit_test_setup_teardown(impossible_places_are_refused_at_once, enter, leave),
         cmocka_unit_test_setup_teardown(full_disk_is_an_error, enter, leave),
+        cmocka_unit_test_setup_teardown(write_error_keeps_its_reason, enter, leave),
         cmocka_unit_test_setup_teardown(write_error_leaves_no_file, enter, leave),
         cmocka_unit_test_setup_teardown(fifo_is_written_directly, enter, leave),
         cmocka_unit_test_setup_teardown(dash_is_stdout, enter, leave),
