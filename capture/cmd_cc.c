@@ -81,8 +81,45 @@ static bool takes_value(const char *option)
                                         "-iwithprefix",
                                         "-B",
                                         "--sysroot",
+                                        "-MJ",
+                                        "-dumpdir",
+                                        "-Xanalyzer",
+                                        "-Xopenmp-target",
+                                        "-Xoffload-linker",
+                                        "-cxx-isystem",
+                                        "-iframework",
+                                        "-ivfsoverlay",
+                                        "-iwithprefixbefore",
+                                        "-iwithsysroot",
+                                        "-isystem-after",
+                                        "-stdlib++-isystem",
+                                        "-include-pch",
+                                        "-working-directory",
+                                        "-resource-dir",
+                                        "-serialize-diagnostics",
+                                        "--serialize-diagnostics",
+                                        "-dependency-file",
+                                        "-rpath",
+                                        "--output",
+                                        "--include",
+                                        "--language",
+                                        "--define-macro",
+                                        "--undefine-macro",
+                                        "--include-directory",
+                                        "--library-directory",
+                                        "--for-linker",
+                                        "--assert",
+                                        "--prefix",
+                                        "--std",
+                                        "--rtlib",
+                                        "-imultilib",
+                                        "--config",
+                                        "-V",
+                                        "-b",
+                                        "-G",
                                         NULL};
-    return is_one_of(option, names);
+    return is_one_of(option, names) || starts_with(option, "-Xarch_") ||
+           starts_with(option, "-Xopenmp-target=");
 }
 
 static bool ends_with(const char *text, const char *end)
@@ -169,9 +206,10 @@ static void look_into_file(struct request *request, const char *path, int depth)
         return; /* clang will say it */
     do {
         c = getc(file);
-        if (c == '\\' && quote != '\'')
-            c = getc(file);
-        else if (quote ? c == quote : c == '\'' || c == '"') {
+        if (c == '\\') {
+            int escaped = getc(file);
+            c = escaped != EOF ? escaped : c; /* the last one stands for itself */
+        } else if (quote ? c == quote : c == '\'' || c == '"') {
             quote = quote ? 0 : c;
             in_word = true;
             continue;

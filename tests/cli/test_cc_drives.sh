@@ -69,6 +69,12 @@ printf -- '-c\nmain.c' > compile.rsp
 rm main.o
 $cc @compile.rsp
 [ -e main.o ] && [ ! -e a.out ] || fail "@file with -c"
+printf '#include "main.c"\n#include "work.c"\n' > 'all\'
+printf 'all\\' > backslash.rsp # it stands for itself: nothing is behind it
+$cc -O1 -o last -xc @backslash.rsp
+check_work ./last
+$cc -MJ made.h -O1 main.c work.c -o values -Xarch_host -DODD # values are no inputs
+check_work ./values
 $cc -O1 -x c - -o from-stdin work.c < main.c
 check_work ./from-stdin
 $cc -xc -O1 main.c work.c -o with-x
