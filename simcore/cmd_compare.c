@@ -54,27 +54,46 @@ static void percent_cell(struct psnap_table *table, double fraction)
         psnap_table_cell(table, "%.2f", 100 * fraction);
 }
 
+/*
+ * A table of some fixed columns, some for each level ("L1 obs. %"), and perhaps
+ * one after them; the lists end in NULL. The columns of levels are numbers.
+ */
+static struct psnap_table *levels_table(uint32_t levels, const char *const *fixed,
+                                        const char *const *per_level, const char *last)
+{
+    enum { FIXED_MAX = 4, PER_LEVEL_MAX = 3 };
+    const char *headings[FIXED_MAX + PSNAP_LEVELS_MAX * PER_LEVEL_MAX + 1];
+    char texts[PSNAP_LEVELS_MAX * PER_LEVEL_MAX][32];
+    size_t columns = 0, of_levels = 0;
+    struct psnap_table *table;
+
+    for (size_t i = 0; fixed[i]; i++)
+        headings[columns++] = fixed[i];
+    for (uint32_t level = 0; level < levels; level++)
+        for (size_t i = 0; per_level[i]; i++) {
+            char *text = texts[of_levels++];
+            snprintf(text, sizeof texts[0], "L%" PRIu32 " %s", level + 1, per_level[i]);
+            headings[columns++] = text;
+        }
+    if (last)
+        headings[columns++] = last;
+    table = psnap_table_new(columns, headings);
+    for (size_t i = columns - of_levels - !!last; i < columns - !!last; i++)
+        psnap_table_align_right(table, i);
+    return table;
+}
+
 /* Of the loops or the totals: what a row is, then three columns for each level. */
 static struct psnap_table *rows_table(const struct compare *compare, enum scope scope)
 {
-    enum { FIXED_MAX = 4, PER_LEVEL = 3 };
-    static const char *const fixed[FIXED_MAX] = {"machine", "loop", "name", "share %"};
-    static const char *const per_level[PER_LEVEL] = {"obs. %", "syn. %", "points"};
-    const size_t fixed_count = scope == SCOPE_TOTAL ? 1 : FIXED_MAX;
-    const size_t columns = fixed_count + compare->levels * (size_t)PER_LEVEL;
-    const char *headings[FIXED_MAX + PSNAP_LEVELS_MAX * PER_LEVEL];
-    char texts[PSNAP_LEVELS_MAX * PER_LEVEL][32];
-    struct psnap_table *table;
+    static const char *const total[] = {"machine", NULL};
+    static const char *const loop[] = {"machine", "loop", "name", "share %", NULL};
+    static const char *const per_level[] = {"obs. %", "syn. %", "points", NULL};
+    struct psnap_table *table =
+        levels_table(compare->levels, scope == SCOPE_TOTAL ? total : loop, per_level, NULL);
 
-    for (size_t i = 0; i < fixed_count; i++)
-        headings[i] = fixed[i];
-    for (size_t i = 0; i < columns - fixed_count; i++) {
-        snprintf(texts[i], sizeof texts[i], "L%zu %s", i / PER_LEVEL + 1, per_level[i % PER_LEVEL]);
-        headings[fixed_count + i] = texts[i];
-    }
-    table = psnap_table_new(columns, headings);
-    for (size_t i = scope == SCOPE_TOTAL ? 1 : FIXED_MAX - 1; i < columns; i++)
-        psnap_table_align_right(table, i);
+    if (scope != SCOPE_TOTAL)
+        psnap_table_align_right(table, 3);
     return table;
 }
 
@@ -125,22 +144,12 @@ static void print_rows(const struct compare *compare, enum scope scope, bool all
 /* Several machines: a loop once, its errors summed up over them. */
 static void print_loops(const struct compare *compare, bool all)
 {
-    enum { FIXED = 3, PER_LEVEL = 2 };
-    static const char *const per_level[PER_LEVEL] = {"mean", "largest"};
-    const char *headings[FIXED + PSNAP_LEVELS_MAX * PER_LEVEL + 1] = {"loop", "name", "share %"};
-    const size_t columns = FIXED + compare->levels * (size_t)PER_LEVEL + 1;
-    char texts[PSNAP_LEVELS_MAX * PER_LEVEL][16];
-    struct psnap_table *table;
+    static const char *const fixed[] = {"loop", "name", "share %", NULL};
+    static const char *const per_level[] = {"mean", "largest", NULL};
+    struct psnap_table *table = levels_table(compare->levels, fixed, per_level, "worst on");
     size_t shown = 0;
 
-    for (size_t i = 0; i < columns - FIXED - 1; i++) {
-        snprintf(texts[i], sizeof texts[i], "L%zu %s", i / PER_LEVEL + 1, per_level[i % PER_LEVEL]);
-        headings[FIXED + i] = texts[i];
-    }
-    headings[columns - 1] = "worst on";
-    table = psnap_table_new(columns, headings);
-    for (size_t i = FIXED - 1; i < columns - 1; i++)
-        psnap_table_align_right(table, i);
+    psnap_table_align_right(table, 2);
     for (size_t i = 0; i < compare->loop_count; i++) {
         const struct compare_loop *loop = &compare->loops[i];
         if (!all && (shown == ROWS_SHOWN || !loop->relevant))
