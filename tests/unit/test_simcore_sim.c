@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/base/layout.h"
 #include "formats/base/rng.h"
 #include "simcore/compare.h"
 #include "simcore/scope.h"
@@ -383,13 +384,20 @@ static void accesses_know_what_they_touch(void **state)
 {
     struct psnap_program *program = program_with_loops();
     struct touched *touched = touched_new(program);
-    const uint64_t heap = 2 * (UINT64_C(1) << 40);
+    const uint64_t heap = 2 * PSNAP_LAYOUT_WINDOW;
     uint32_t count;
 
     (void)state;
     assert_touches(touched, 0, heap, "f", "(heap)");
     assert_touches(touched, 1, heap, "f", "known"); /* the reference knows */
     assert_touches(touched, 0, heap * 2, "f", "(stack)");
+    /* one reference on both sides of where the layout changes, with no object near */
+    assert_touches(touched, 0, heap + PSNAP_LAYOUT_WINDOW, "f", "(mmap)");
+    assert_touches(touched, 0, heap + PSNAP_LAYOUT_WINDOW - 1, "f", "(heap)");
+    assert_touches(touched, 0, heap, "f", "(heap)");
+    assert_touches(touched, 0, heap - 1, "f", "(image)");
+    assert_touches(touched, 0, heap + PSNAP_LAYOUT_WINDOW - 1, "f", "(heap)");
+    assert_touches(touched, 0, heap + PSNAP_LAYOUT_WINDOW, "f", "(mmap)");
     add_object(program, heap, 100, "a");
     add_object(program, heap + 40, 20, "b"); /* hides the middle of a */
     assert_touches(touched, 0, heap, "f", "a");
@@ -406,7 +414,7 @@ static void accesses_know_what_they_touch(void **state)
     assert_touches(touched, 0, UINT64_MAX, "f", "at the top");
     assert_touches(touched, 0, 0, "f", "(unknown)");
     touched_rows(touched, &count);
-    assert_int_equal(count, 10);
+    assert_int_equal(count, 11);
     touched_free(touched);
     psnap_program_free(program);
 }
