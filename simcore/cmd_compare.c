@@ -18,7 +18,7 @@
 
 struct settings {
     struct psnap_input_options observed, synthetic;
-    double max_error, max_mean; /* points, below 0: no limit */
+    double max_error, max_mean; /* points; NaN: no limit */
     bool json, all;
 };
 
@@ -310,14 +310,21 @@ static bool within_limits(const struct compare *compare, const struct settings *
 
     while (!worst->relevant) /* totals are relevant */
         worst++;
-    if (settings->max_error >= 0 && worst->worst_points > settings->max_error) {
+    if (!isnan(settings->max_error) && !(worst->worst_points <= settings->max_error)) {
         fprintf(stderr, "psnap compare: %s %s on %s is %.3f points apart, more than %g\n",
                 scope_name(worst->scope), worst->id, compare->machines[worst->machine].name,
                 worst->worst_points, settings->max_error);
         return false;
     }
-    for (uint32_t i = 0; i < compare->levels && settings->max_mean >= 0; i++) {
-        if (compare->mean_points[i] > settings->max_mean) {
+    if (!isnan(settings->max_mean) && !compare->relevant_loops) {
+        fprintf(stderr,
+                "psnap compare: no loop is relevant, so there is no mean error to be at "
+                "most %g points\n",
+                settings->max_mean);
+        return false;
+    }
+    for (uint32_t i = 0; i < compare->levels && !isnan(settings->max_mean); i++) {
+        if (!(compare->mean_points[i] <= settings->max_mean)) {
             fprintf(stderr,
                     "psnap compare: the mean error at level %" PRIu32 " is %.3f points, "
                     "more than %g\n",
@@ -378,7 +385,7 @@ static int run(char *const *paths, const struct settings *settings,
 
 int psnap_cmd_compare(int argc, char **argv)
 {
-    struct settings settings = {PSNAP_INPUT_DEFAULTS, PSNAP_INPUT_DEFAULTS, -1, -1, false, false};
+    struct settings settings = {PSNAP_INPUT_DEFAULTS, PSNAP_INPUT_DEFAULTS, NAN, NAN, false, false};
     struct psnap_text_list machines = {0};
     uint64_t seed = 0;
     const struct psnap_option options[] = {
@@ -410,7 +417,10 @@ int psnap_cmd_compare(int argc, char **argv)
     const int operands = psnap_options_parse(argc, argv, &usage, false, &status);
 
     settings.observed.seed = settings.synthetic.seed = seed;
-    if (operands == 2)
+    if (operands >= 0 && (settings.max_error < 0 || settings.max_mean < 0))
+        status = psnap_cmd_usage("compare", "--max-%s: points of error are not negative",
+                                 settings.max_error < 0 ? "error" : "mean");
+    else if (operands == 2)
         status = run(argv + 1, &settings, &machines);
     else if (operands >= 0)
         status = psnap_cmd_usage("compare", "two inputs are needed, not %d", operands);

@@ -130,7 +130,18 @@ status 1 "$PSNAP" compare a.csv b.csv -m 1K:64:16 --max-error 24.9
 status 1 "$PSNAP" compare a.csv b.csv -m 1K:64:16 --max-mean 24.9
 grep -q 'mean error at level 1 is 25.000 points' err || fail "$(cat err)"
 
+# nothing can be within a limit when there is nothing to judge by
+stream > none.csv
+status 0 "$PSNAP" compare none.csv none.csv -m 1K:64:16 --max-error 0
+status 1 "$PSNAP" compare none.csv none.csv -m 1K:64:16 --max-mean 100
+grep -q 'no loop is relevant' err || fail "$(cat err)"
+
 # mistakes
+for limit in --max-error=-5 --max-mean=-0.1 '--max-error -5'; do
+    # shellcheck disable=SC2086
+    status 2 "$PSNAP" compare a.csv b.csv $limit
+    grep -q -e "${limit%%[= ]*}: points of error are not negative" err || fail "$(cat err)"
+done
 status 2 "$PSNAP" compare a.csv
 status 2 "$PSNAP" compare - -
 status 2 "$PSNAP" compare a.csv b.csv --max-error low
