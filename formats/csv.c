@@ -38,6 +38,13 @@ static bool scan_text(struct psnap_scan *scan, const char *text)
     return true;
 }
 
+/* Without 0x it would be anybody's guess whether 100 is decimal. */
+static bool scan_address(struct psnap_scan *scan, uint64_t *address)
+{
+    return scan->at[0] == '0' && (scan->at[1] == 'x' || scan->at[1] == 'X') &&
+           psnap_scan_hex(scan, address);
+}
+
 static bool scan_kind(struct psnap_scan *scan, enum psnap_access_kind *kind)
 {
     for (int i = PSNAP_LOAD; i <= PSNAP_ATOMIC; i++)
@@ -77,8 +84,8 @@ static enum psnap_status csv_line(struct psnap_text_trace *trace, struct psnap_s
         csv->has_heading = true;
         return PSNAP_OK;
     }
-    if (!psnap_scan_hex(scan, &address) || !scan_comma(scan))
-        return psnap_scan_expected("a hexadecimal address of at most 64 bits and a comma", error);
+    if (!scan_address(scan, &address) || !scan_comma(scan))
+        return psnap_scan_expected("an address in hexadecimal with 0x and a comma", error);
     if (!psnap_scan_decimal(scan, &size) || !scan_comma(scan))
         return psnap_scan_expected("a decimal size and a comma", error);
     if (!scan_kind(scan, &kind) || !scan_comma(scan))
@@ -151,8 +158,8 @@ const struct psnap_format psnap_format_csv = {
     .summary = "comma-separated values with a heading",
     .description =
         "A heading, '" HEADING "', then a row per access: address in\n"
-        "hexadecimal with 0x, size in bytes, load, store or atomic, thread from 0, number\n"
-        "of the reference. Read, references keep their numbers in one loop.\n",
+        "hexadecimal, always with 0x, size in bytes, load, store or atomic, thread from\n"
+        "0, number of the reference. Read, references keep their numbers in one loop.\n",
     .loses = "program (loops, blocks, objects, executions)",
     .readable = true,
     .writable = true,

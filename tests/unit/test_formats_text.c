@@ -115,7 +115,7 @@ static void test_csv(void **state)
                                                    {0x50, 7, 6, PSNAP_STORE, 9}};
 
     (void)state;
-    check_text("address,size,kind,thread,ref\n0xff,64,atomic,65535,3\n0,1,load,0,0\r\n"
+    check_text("address,size,kind,thread,ref\n0xff,64,atomic,65535,3\n0x0,1,load,0,0\r\n"
                "0x10,70,store,9,7\n",
                NULL, expected, 4);
 }
@@ -148,6 +148,8 @@ static void test_errors_have_places(void **state)
         {"csv", "address,size\n", 0, 1, 1},
         {"csv", "address,size,kind,thread,ref\n0x1,8,load,0,1\n0x1,8,lead,0,0\n", 1, 3, 7},
         {"csv", "address,size,kind,thread,ref\n0x1,8,load,65536,0\n", 0, 2, 17},
+        {"csv", "address,size,kind,thread,ref\n0X1,8,load,0,1\n100,8,load,0,0\n", 1, 3, 1},
+        {"csv", "address,size,kind,thread,ref\n0x,8,load,0,0\n", 0, 2, 2},
         {"csv", "address,size,kind,thread,ref\n0x1,8,load,0,1048576\n", 0, 2, 21},
         {"csv", "address,size,kind,thread,ref\n0x1,65537,load,0,1\n", 0, 2, 19},
     };
