@@ -128,7 +128,7 @@ static enum psnap_status inline_level(struct inline_reader *reader, struct psnap
             return inline_fail(reader, starts[i], index, message);
         if (i == MACHINE_WAYS && !strcmp(field, "full"))
             level->ways = level->line_bytes ? level->size_bytes / level->line_bytes : 0;
-        else if (!psnap_text_size(field, values[i]))
+        else if (!(i == MACHINE_WAYS ? psnap_text_u64 : psnap_text_size)(field, values[i]))
             return inline_fail(reader, starts[i], index, message);
         if (i < 2 && *reader->at != ':')
             return inline_fail(reader, reader->at, index,

@@ -42,6 +42,13 @@ static enum psnap_status read_name(const struct reader *reader, const struct psn
     return PSNAP_OK;
 }
 
+static enum psnap_status needed(const struct reader *reader, const struct psnap_yaml_node *map,
+                                const char *key)
+{
+    return psnap_yaml_fail(reader->doc, map, reader->error, PSNAP_ERROR_VALUE, "a level needs %s",
+                           key);
+}
+
 static enum psnap_status read_needed_size(const struct reader *reader,
                                           const struct psnap_yaml_node *map, const char *key,
                                           uint64_t high, uint64_t *value)
@@ -49,21 +56,23 @@ static enum psnap_status read_needed_size(const struct reader *reader,
     const struct psnap_yaml_node *node = psnap_yaml_get(map, key);
 
     if (!node)
-        return psnap_yaml_fail(reader->doc, map, reader->error, PSNAP_ERROR_VALUE,
-                               "a level needs %s", key);
+        return needed(reader, map, key);
     return psnap_yaml_size(reader->doc, node, 1, high, value, reader->error);
 }
 
+/* A count: it takes no unit. */
 static enum psnap_status read_ways(const struct reader *reader, const struct psnap_yaml_node *map,
                                    struct psnap_cache_level *level)
 {
     const struct psnap_yaml_node *node = psnap_yaml_get(map, "ways");
 
-    if (node && node->kind == PSNAP_YAML_SCALAR && !strcmp(node->text, "full")) {
+    if (!node)
+        return needed(reader, map, "ways");
+    if (node->kind == PSNAP_YAML_SCALAR && !strcmp(node->text, "full")) {
         level->ways = level->size_bytes / level->line_bytes;
         return PSNAP_OK;
     }
-    return read_needed_size(reader, map, "ways", PSNAP_LEVEL_LINES_MAX, &level->ways);
+    return psnap_yaml_u64(reader->doc, node, 1, PSNAP_LEVEL_LINES_MAX, &level->ways, reader->error);
 }
 
 static enum psnap_status read_level(const struct reader *reader, const struct psnap_yaml_node *node,
