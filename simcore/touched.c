@@ -4,10 +4,13 @@
  * the object announced last that contains its address, else the part of the
  * canonical layout it lies in, "(heap)". Rows are (loop of the source, name).
  *
- * Objects become a sorted array of disjoint ranges, where a later one hides an
- * earlier one. Each reference remembers the range and row of its last access,
- * so that the search is for references that leave their object. The ranges are
- * contiguous: gaps between objects are ranges without a name.
+ * Objects lie in layers: a layer is a sorted array of ranges that cover all
+ * addresses, gaps between objects being ranges without a name; where it has a
+ * gap, the layer below shows. An object comes as a layer of its own, and layers
+ * of equally many objects are merged, as the digits of a binary counter carry:
+ * n objects cost O(n log n) whenever they are announced, and there are at most
+ * 32 layers to search. Each reference remembers the range and row of its last
+ * access, so that the search is for references that leave their object.
  */
 #include "simcore/touched.h"
 
@@ -17,9 +20,17 @@
 
 #include "formats/base/layout.h"
 
+#define LAYERS_MAX 32 /* of 2^31, ..., 2, 1 objects: all that an object_count can say */
+
 struct range {
-    uint64_t first;   /* up to the next range's first, or to the top */
+    uint64_t first;   /* up to the next range's first, or to the top; of the first range 0 */
     const char *name; /* NULL: no object */
+};
+
+struct layer {
+    struct range *ranges;
+    size_t range_count;
+    uint32_t objects; /* a power of two, less than the layer's below */
 };
 
 struct memory { /* of a reference */
@@ -30,8 +41,8 @@ struct memory { /* of a reference */
 
 struct touched {
     const struct psnap_program *program;
-    struct range *ranges;
-    size_t range_count, range_room;
+    struct layer layers[LAYERS_MAX]; /* the objects announced last on top */
+    uint32_t layer_count;
     uint32_t objects_seen;
     struct memory *memories;
     uint32_t memory_room;
@@ -41,16 +52,16 @@ struct touched {
     uint32_t bucket_count; /* a power of two, at least twice row_count */
 };
 
-/* ---------------------------------------------------------------- the ranges */
+/* ---------------------------------------------------------------- the layers */
 
-/* The last range that starts at or below `address`. ranges[0].first is 0. */
-static size_t range_at(const struct touched *touched, uint64_t address)
+/* The last range that starts at or below `address`. */
+static size_t range_at(const struct layer *layer, uint64_t address)
 {
-    size_t low = 0, high = touched->range_count;
+    size_t low = 0, high = layer->range_count;
 
     while (high - low > 1) {
         const size_t middle = low + (high - low) / 2;
-        if (touched->ranges[middle].first <= address)
+        if (layer->ranges[middle].first <= address)
             low = middle;
         else
             high = middle;
@@ -58,44 +69,88 @@ static size_t range_at(const struct touched *touched, uint64_t address)
     return low;
 }
 
-/* Makes a range start at `first`, naming what it was named before; returns its index. */
-static size_t cut(struct touched *touched, uint64_t first)
+/* Merges `upper` into `lower`, in one walk through both. */
+static bool merge(struct layer *lower, struct layer *upper)
 {
-    const size_t at = range_at(touched, first);
+    const struct range *low = lower->ranges, *high = upper->ranges;
+    const struct range *const low_end = low + lower->range_count;
+    const struct range *const high_end = high + upper->range_count;
+    struct range *ranges = malloc((lower->range_count + upper->range_count) * sizeof *ranges);
+    bool more_low, more_high, next_low, next_high;
+    size_t n = 0;
+    uint64_t first = 0;
 
-    if (touched->ranges[at].first == first)
-        return at;
-    memmove(&touched->ranges[at + 2], &touched->ranges[at + 1],
-            (touched->range_count - at - 1) * sizeof touched->ranges[0]);
-    touched->ranges[at + 1] = (struct range){first, touched->ranges[at].name};
-    touched->range_count++;
-    return at + 1;
+    if (!ranges)
+        return false;
+    for (;;) {
+        const char *name = high->name ? high->name : low->name;
+
+        if (n == 0 || ranges[n - 1].name != name)
+            ranges[n++] = (struct range){first, name};
+        more_low = low + 1 < low_end;
+        more_high = high + 1 < high_end;
+        if (!more_low && !more_high)
+            break;
+        next_low = more_low && (!more_high || low[1].first <= high[1].first);
+        next_high = more_high && (!more_low || high[1].first <= low[1].first);
+        low += next_low;
+        high += next_high;
+        first = next_low ? low->first : high->first;
+    }
+    free(lower->ranges);
+    free(upper->ranges);
+    *lower = (struct layer){ranges, n, lower->objects + upper->objects};
+    *upper = (struct layer){0};
+    return true;
 }
 
 static bool add_object(struct touched *touched, const struct psnap_object *object)
 {
-    uint64_t end = object->address + object->size_bytes;
-    size_t from, to;
+    const uint64_t end = object->address + object->size_bytes; /* at most 0 or beyond: the top */
+    struct layer *top = &touched->layers[touched->layer_count];
+    size_t n = 0;
 
     if (!object->size_bytes)
         return true;
-    if (touched->range_count + 2 > touched->range_room) {
-        const size_t room = 2 * touched->range_room + 64;
-        struct range *ranges = realloc(touched->ranges, room * sizeof *ranges);
-        if (!ranges)
-            return false;
-        touched->ranges = ranges;
-        touched->range_room = room;
-    }
-    from = cut(touched, object->address);
-    to = touched->range_count;
+    top->ranges = malloc(3 * sizeof *top->ranges);
+    if (!top->ranges)
+        return false;
+    if (object->address)
+        top->ranges[n++] = (struct range){0, NULL};
+    top->ranges[n++] = (struct range){object->address, object->name ? object->name : ""};
     if (end > object->address)
-        to = cut(touched, end);
-    touched->ranges[from].name = object->name;
-    memmove(&touched->ranges[from + 1], &touched->ranges[to],
-            (touched->range_count - to) * sizeof touched->ranges[0]);
-    touched->range_count -= to - from - 1;
+        top->ranges[n++] = (struct range){end, NULL};
+    top->range_count = n;
+    top->objects = 1;
+    for (; top > touched->layers && top[-1].objects == top->objects; top--)
+        if (!merge(&top[-1], top))
+            return false;
+    touched->layer_count = (uint32_t)(top - touched->layers) + 1;
     return true;
+}
+
+/*
+ * The name of the object at `address`, NULL where there is none, and the
+ * addresses around it from *first to *last for which the layers say the same.
+ */
+static const char *object_at(const struct touched *touched, uint64_t address, uint64_t *first,
+                             uint64_t *last)
+{
+    const char *name = NULL;
+
+    *first = 0;
+    *last = UINT64_MAX;
+    for (uint32_t i = touched->layer_count; i-- > 0 && !name;) {
+        const struct layer *layer = &touched->layers[i];
+        const size_t at = range_at(layer, address);
+
+        if (layer->ranges[at].first > *first)
+            *first = layer->ranges[at].first;
+        if (at + 1 < layer->range_count && layer->ranges[at + 1].first - 1 < *last)
+            *last = layer->ranges[at + 1].first - 1;
+        name = layer->ranges[at].name;
+    }
+    return name;
 }
 
 /* ------------------------------------------------------------------ the rows */
@@ -180,13 +235,9 @@ static bool look_up(struct touched *touched, const struct psnap_access *access)
 
     *memory = (struct memory){0, UINT64_MAX, PSNAP_NONE, touched->objects_seen};
     if (!name || !*name) {
-        const size_t at = range_at(touched, access->address);
         const uint64_t window = access->address & ~(PSNAP_LAYOUT_WINDOW - 1);
 
-        memory->first = touched->ranges[at].first;
-        if (at + 1 < touched->range_count)
-            memory->last = touched->ranges[at + 1].first - 1;
-        name = touched->ranges[at].name;
+        name = object_at(touched, access->address, &memory->first, &memory->last);
         if (!name || !*name) { /* the layout changes at windows */
             name = layout_name(access->address);
             if (memory->first < window)
@@ -248,17 +299,8 @@ struct touched *touched_new(const struct psnap_program *program)
 {
     struct touched *touched = calloc(1, sizeof *touched);
 
-    if (!touched)
-        return NULL;
-    touched->program = program;
-    touched->ranges = malloc(64 * sizeof *touched->ranges);
-    if (!touched->ranges) {
-        free(touched);
-        return NULL;
-    }
-    touched->range_room = 64;
-    touched->range_count = 1;
-    touched->ranges[0] = (struct range){0, NULL};
+    if (touched)
+        touched->program = program;
     return touched;
 }
 
@@ -266,7 +308,8 @@ void touched_free(struct touched *touched)
 {
     if (!touched)
         return;
-    free(touched->ranges);
+    for (uint32_t i = 0; i < LAYERS_MAX; i++)
+        free(touched->layers[i].ranges);
     free(touched->memories);
     free(touched->rows);
     free(touched->buckets);

@@ -435,7 +435,7 @@ static void ranges_agree_with_a_search(void **state)
             const struct psnap_object *object;
             char name[16];
 
-            if (i % 3 == 0) {
+            for (uint64_t n = psnap_rng_below(&rng, 3); n > 0; n--) { /* none to two at once */
                 snprintf(name, sizeof name, "o%d", (int)psnap_rng_below(&rng, 20));
                 add_object(program, psnap_rng_below(&rng, 1000), psnap_rng_below(&rng, 300), name);
             }
@@ -479,6 +479,30 @@ static const struct compare_row *row_of(const struct compare *compare, size_t ma
 static bool near(double a, double b)
 {
     return fabs(a - b) < 1e-9;
+}
+
+/* What a program with many small allocations announces, the highest address first. */
+static void many_objects_are_no_burden(void **state)
+{
+    enum { COUNT = 1 << 18 };
+    struct psnap_program *program = program_with_loops();
+    struct touched *touched = touched_new(program);
+    const char *const name = psnap_program_string(program, "small");
+
+    (void)state;
+    for (uint64_t i = COUNT; i-- > 0;) {
+        const struct psnap_object object = {32 * i, 16, name, PSNAP_OBJECT_ALLOCATION};
+        psnap_program_add_object(program, &object);
+        if (i % 4096 == 0) {
+            assert_touches(touched, 0, 32 * i, "f", "small");
+            assert_touches(touched, 0, 32 * i + 16, "f", "(unknown)");
+        }
+    }
+    add_object(program, 0, 32 * COUNT, "large"); /* hides them all */
+    assert_touches(touched, 0, 0, "f", "large");
+    assert_touches(touched, 0, 32 * COUNT - 1, "f", "large");
+    touched_free(touched);
+    psnap_program_free(program);
 }
 
 static void errors_are_as_defined(void **state)
@@ -557,6 +581,7 @@ int main(void)
         cmocka_unit_test(parts_of_a_loop_are_one_row),
         cmocka_unit_test(accesses_know_what_they_touch),
         cmocka_unit_test(ranges_agree_with_a_search),
+        cmocka_unit_test(many_objects_are_no_burden),
         cmocka_unit_test(errors_are_as_defined),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
