@@ -7,7 +7,9 @@
  *
  * A row of counts on a machine of L levels is L + 1 numbers of accesses by the
  * level that satisfied them (memory last), then L numbers of write-backs by the
- * level that evicted, charged to the access that made room.
+ * level that evicted, charged to the access that made room. The row of a
+ * reference is its number up to REFS_DIRECT; those beyond get rows when they
+ * first come, for a program may have many that no access names.
  */
 #include "simcore/simcore.h"
 
@@ -17,6 +19,8 @@
 #include <string.h>
 
 #include "simcore/hierarchy.h"
+
+#define REFS_DIRECT 4096u /* enough for most programs, which then pay nothing for the rest */
 
 struct counts {
     uint64_t *numbers; /* rows * width */
@@ -37,6 +41,9 @@ struct sim {
     uint32_t rows[PSNAP_SIM_VIEW_COUNT][HIERARCHY_BLOCK]; /* of the block in hand */
     uint8_t reached[HIERARCHY_BLOCK];                     /* and of the machine in hand */
     struct hierarchy *hierarchy;
+    uint32_t *far_rows; /* of the references from REFS_DIRECT on; PSNAP_NONE: no access so far */
+    uint32_t far_room, far_count;
+    uint32_t ref_end; /* one more than the highest reference so far */
     uint64_t accesses;
     uint64_t threads[(UINT16_MAX + 1) / 64]; /* bit t: there were accesses of thread t */
     size_t run_count;
@@ -89,12 +96,41 @@ static uint32_t highest_of(const uint32_t *rows, size_t n)
     return highest;
 }
 
+static uint32_t row_of_ref(const struct sim *sim, uint32_t ref)
+{
+    return ref < REFS_DIRECT ? ref : sim->far_rows[ref - REFS_DIRECT];
+}
+
+/* Turns the references of a block, some beyond REFS_DIRECT, into their rows. */
+static bool give_rows(struct sim *sim, uint32_t *refs, size_t n)
+{
+    const uint32_t far = sim->program->ref_count - REFS_DIRECT;
+
+    if (far > sim->far_room) {
+        const uint32_t twice = sim->far_room < UINT32_MAX / 2 ? 2 * sim->far_room : UINT32_MAX;
+        const uint32_t room = far > twice ? far : twice;
+        uint32_t *rows = realloc(sim->far_rows, room * sizeof *rows);
+
+        if (!rows)
+            return false;
+        memset(rows + sim->far_room, 0xff, (room - sim->far_room) * sizeof *rows); /* PSNAP_NONE */
+        sim->far_rows = rows;
+        sim->far_room = room;
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (refs[i] >= REFS_DIRECT && row_of_ref(sim, refs[i]) == PSNAP_NONE)
+            sim->far_rows[refs[i] - REFS_DIRECT] = REFS_DIRECT + sim->far_count++;
+        refs[i] = row_of_ref(sim, refs[i]);
+    }
+    return true;
+}
+
 /* Checks what the hot loop and the counters rely on, and fills the rows of the views. */
 static enum psnap_status survey(struct sim *sim, const struct psnap_access *block, size_t n,
                                 uint32_t highest[PSNAP_SIM_VIEW_COUNT], struct psnap_error *error)
 {
     uint32_t *refs = sim->rows[PSNAP_SIM_REF], *tags = sim->rows[PSNAP_SIM_TAG];
-    uint32_t thread = 0;
+    uint32_t thread = 0, ref;
     unsigned bad = 0;
 
     for (size_t i = 0; i < n; i++) {
@@ -103,10 +139,14 @@ static enum psnap_status survey(struct sim *sim, const struct psnap_access *bloc
         bad |= (unsigned)(block[i].kind > PSNAP_ATOMIC) |
                (unsigned)((uint8_t)(block[i].size - 1) >= PSNAP_ACCESS_SIZE_MAX);
     }
-    highest[PSNAP_SIM_REF] = highest_of(refs, n);
+    ref = highest_of(refs, n);
     highest[PSNAP_SIM_THREAD] = thread;
-    if (bad || highest[PSNAP_SIM_REF] >= sim->program->ref_count)
+    if (bad || ref >= sim->program->ref_count)
         return nonsense(sim, block, error);
+    if (ref >= REFS_DIRECT && !give_rows(sim, refs, n))
+        return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for references");
+    sim->ref_end = ref >= sim->ref_end ? ref + 1 : sim->ref_end;
+    highest[PSNAP_SIM_REF] = ref < REFS_DIRECT ? ref : REFS_DIRECT + sim->far_count - 1;
     sim->threads[0] |= thread == 0;
     for (size_t i = 0; i < n && thread > 0; i++)
         sim->threads[block[i].thread / 64] |= UINT64_C(1) << block[i].thread % 64;
@@ -206,6 +246,7 @@ static void sim_free(struct psnap_sink *self)
         for (int view = 0; view < PSNAP_SIM_VIEW_COUNT; view++)
             free(sim->runs[i].views[view].numbers);
     hierarchy_free(sim->hierarchy);
+    free(sim->far_rows);
     free(sim);
 }
 
@@ -261,16 +302,21 @@ uint32_t psnap_sim_rows(const struct psnap_sink *sim, enum psnap_sim_view view)
 {
     const struct sim *self = (const struct sim *)sim;
 
+    if (view == PSNAP_SIM_REF)
+        return self->ref_end;
     return self->run_count ? self->runs[0].views[view].rows : 0;
 }
 
 void psnap_sim_add(const struct psnap_sink *sim, size_t machine, enum psnap_sim_view view,
                    uint32_t row, struct psnap_tally *tally)
 {
-    const struct run *run = &((const struct sim *)sim)->runs[machine];
+    const struct sim *self = (const struct sim *)sim;
+    const struct run *run = &self->runs[machine];
     const uint32_t levels = run->path->level_count;
     const uint64_t *numbers;
 
+    if (view == PSNAP_SIM_REF)
+        row = row < self->ref_end ? row_of_ref(self, row) : PSNAP_NONE;
     if (row >= run->views[view].rows)
         return;
     numbers = run->views[view].numbers + row * run->width;

@@ -146,3 +146,13 @@ if [ -w /dev/full ]; then
     "$PSNAP" sim hand.csv -m table1-1 > /dev/full 2> err || got=$?
     [ $got = 1 ] || fail "a full disk went unnoticed"
 fi
+
+# memory is for the references that come, not for all that there might be
+printf 'address,size,kind,thread,ref\n0x0,4,load,0,1048575\n' > far.csv
+python3 - "$PSNAP" << 'END'
+import resource, subprocess, sys
+machines = [word for i in range(1, 11) for word in ("-m", "table1-%d" % i)]
+subprocess.run([sys.argv[1], "sim", "far.csv"] + machines, check=True, capture_output=True)
+used = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+assert used < 300 << 10, "%d KB for one access" % used
+END

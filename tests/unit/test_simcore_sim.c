@@ -261,6 +261,33 @@ static void programs_may_grow_between_blocks(void **state)
     psnap_program_free(program);
 }
 
+static void references_come_in_any_order(void **state)
+{
+    enum { REFS = 10000, EVERY = 100 };
+    struct psnap_program *program = program_with_refs(REFS);
+    struct psnap_machine machine;
+    struct psnap_sink *sim;
+
+    (void)state;
+    assert_int_equal(psnap_machine_find("1K:64:2", &machine, NULL), PSNAP_OK);
+    sim = psnap_sim_new(&machine, 1, program, NULL, NULL);
+    for (uint32_t ref = REFS - EVERY; ref > 0; ref -= EVERY)
+        for (uint32_t i = 0; i < ref / EVERY; i++) {
+            const struct psnap_access access = {64 * ref, ref, 8, L, 0};
+            assert_int_equal(psnap_sink_put(sim, &access, 1, NULL), PSNAP_OK);
+        }
+    assert_int_equal(psnap_sim_rows(sim, PSNAP_SIM_REF), REFS - EVERY + 1);
+    for (uint32_t ref = 0; ref < REFS; ref++) {
+        const uint32_t times = ref % EVERY ? 0 : ref / EVERY;
+        struct psnap_tally tally = {0};
+        psnap_sim_add(sim, 0, PSNAP_SIM_REF, ref, &tally);
+        assert_int_equal(tally.accesses, times);
+        assert_int_equal(tally.hits[0], times ? times - 1 : 0);
+    }
+    psnap_sink_free(sim);
+    psnap_program_free(program);
+}
+
 static void rates_follow_from_counts(void **state)
 {
     const struct psnap_tally tally = {.accesses = 100, .hits = {80, 15, 0}};
@@ -577,6 +604,7 @@ int main(void)
         cmocka_unit_test(write_backs_do_not_refresh_or_allocate),
         cmocka_unit_test(nonsense_is_an_error_of_the_stream),
         cmocka_unit_test(programs_may_grow_between_blocks),
+        cmocka_unit_test(references_come_in_any_order),
         cmocka_unit_test(rates_follow_from_counts),
         cmocka_unit_test(parts_of_a_loop_are_one_row),
         cmocka_unit_test(accesses_know_what_they_touch),
