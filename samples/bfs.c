@@ -7,7 +7,7 @@
  * stride), loads the bounds of a vertex's edges (8 n bytes, at random), its 16 neighbours on
  * average at unit stride (runs of 64 bytes, at random in 64 n) and the distance of each
  * neighbour (4 n bytes, at random), which is stored when it is new: the data decide. About
- * 44 n accesses a search. Each neighbour is loaded once a search, so its lines miss, about two
+ * 38 n accesses a search. Each neighbour is loaded once a search, so its lines miss, about two
  * to a vertex, unless 64 n bytes fit; the 16 n distances hit when 4 n bytes fit. build()
  * counts and scatters the edges likewise. Five regions (heap).
  */

@@ -6,7 +6,7 @@
  *
  * Accesses: probe() loads its tuples of 16 bytes at unit stride (64 n bytes), then a bucket
  * at random (8 bytes in 8 n to 16 n), then follows its chain, at most one entry on average,
- * to entries anywhere in 24 n bytes: about 5 accesses a probe. Buckets and entries are hit
+ * to entries anywhere in 24 n bytes: 4 to 5 accesses a probe. Buckets and entries are hit
  * about as often as the cache keeps their 32 n to 40 n bytes beside the stream. build()
  * stores entries at unit stride and pushes each onto a random bucket. Four regions (heap),
  * linked by pointers.
