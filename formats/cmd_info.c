@@ -8,7 +8,6 @@
  * and blocks, refs and objects for traces. A trace has no regions and a
  * profile no blocks: what does not apply is null. `bytes` is the input's size.
  */
-#include <errno.h>
 #include <math.h>
 #include <string.h>
 
@@ -181,15 +180,13 @@ static int info_profile(FILE *file, const char *name, bool json)
 
 static int info(const char *path, const char *from, bool json)
 {
-    FILE *file = strcmp(path, "-") != 0 ? fopen(path, "rb") : stdin;
-    const char *name = file == stdin ? "stdin" : path;
     struct psnap_error error;
+    FILE *file = psnap_input_file(path, &error);
+    const char *name = file == stdin ? "stdin" : path;
     int status;
 
-    if (!file) {
-        psnap_error_system(&error, errno, "cannot open '%s'", path);
+    if (!file)
         return psnap_cmd_fail("info", &error);
-    }
     if (from ? strcmp(from, "profile") != 0 : !psnap_input_is_profile(file))
         return info_trace(file, name, from, json);
     status = info_profile(file, name, json);

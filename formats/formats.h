@@ -35,6 +35,13 @@ PSNAP_API const struct psnap_format *psnap_format_at(size_t i);
 /* The format whose name the file name ends in ("t.din": din); NULL when it ends in no such. */
 PSNAP_API const struct psnap_format *psnap_format_of_path(const char *path);
 
+#define PSNAP_BID_BYTES 4096u /* how much of an input recognition is shown, if there is so much */
+
+/* The format of a trace that starts with these `n` bytes (readable one beyond), NULL: none that is
+ * known. `whole`: the input ends here. */
+PSNAP_API const struct psnap_format *psnap_format_recognise(const void *start, size_t n,
+                                                            bool whole);
+
 /*
  * Opens a trace; "-" is stdin, through the FILE of that name (a byte looked at
  * may be put back with ungetc before). `format` NULL recognises it. The source owns

@@ -76,24 +76,32 @@ static const char *compression(const unsigned char *start, size_t n)
     return NULL;
 }
 
-/* The format that is surest of the input's first bytes, or NULL with `error` filled. */
-static const struct psnap_format *recognise(struct psnap_reader *reader, struct psnap_error *error)
+const struct psnap_format *psnap_format_recognise(const void *start, size_t n, bool whole)
 {
-    const size_t have = psnap_reader_ahead(reader, PSNAP_BID_BYTES);
-    const unsigned char *start = reader->data + reader->at;
     const struct psnap_format *best = NULL;
-    const char *packed;
     int surest = 0;
 
-    if (psnap_reader_failed(reader, error) != PSNAP_OK)
-        return NULL;
     for (size_t i = 0; i < FORMAT_COUNT; i++) {
-        const int bid = formats[i]->ops->bid ? formats[i]->ops->bid(start, have, reader->ended) : 0;
+        const int bid = formats[i]->ops->bid ? formats[i]->ops->bid(start, n, whole) : 0;
         if (bid > surest) {
             surest = bid;
             best = formats[i];
         }
     }
+    return best;
+}
+
+/* The format that is surest of the input's first bytes, or NULL with `error` filled. */
+static const struct psnap_format *recognise(struct psnap_reader *reader, struct psnap_error *error)
+{
+    const size_t have = psnap_reader_ahead(reader, PSNAP_BID_BYTES);
+    const unsigned char *start = reader->data + reader->at;
+    const struct psnap_format *best;
+    const char *packed;
+
+    if (psnap_reader_failed(reader, error) != PSNAP_OK)
+        return NULL;
+    best = psnap_format_recognise(start, have, reader->ended);
     if (best)
         return best;
     packed = compression(start, have);

@@ -9,8 +9,6 @@
 #include "formats/formats.h"
 #include "formats/reader.h"
 
-#define PSNAP_BID_BYTES 4096u /* how much of an input `bid` is shown, if there is so much */
-
 /* The first member of every source that reads a trace. */
 struct psnap_trace {
     struct psnap_source base;

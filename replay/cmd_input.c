@@ -1,57 +1,133 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * INPUT of all commands: a profile is recognised by its first byte, which no
- * trace format begins with; everything else goes to the trace readers. A pipe
- * is opened and looked at once only: the byte is pushed back, and the open
- * file handed on.
+ * INPUT of all commands: what a trace format recognises is a trace; else text
+ * that begins as a YAML map does is a profile, whichever of its keys comes
+ * first; the rest goes to the trace readers, which say that they do not know
+ * it. A pipe is opened and looked at once only: the bytes are pushed back (glibc
+ * takes any number of them), and the open file handed on.
  */
 #include "replay/cmd_input.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "formats/base/cmd_progress.h"
 #include "formats/formats.h"
 #include "profile/profile.h"
 #include "replay/replay.h"
 
-/* Whether YAML that may be a profile begins here: `psnap: 1`, a comment, a document mark, a
- * directive, a quoted key, a flow map. */
+struct start {
+    unsigned char bytes[PSNAP_BID_BYTES + 1]; /* a 0 behind them */
+    size_t count;
+    bool is_whole;
+};
+
+/* Looks at an input's first bytes, and puts them back. */
+static void look(FILE *file, struct start *start)
+{
+    int next = 0;
+
+    start->count = 0;
+    while (start->count < PSNAP_BID_BYTES && (next = getc(file)) != EOF)
+        start->bytes[start->count++] = (unsigned char)next;
+    start->bytes[start->count] = 0;
+    start->is_whole = next == EOF;
+    for (size_t i = start->count; i-- > 0;)
+        ungetc(start->bytes[i], file);
+}
+
+/* Whether the first line that is no comment, mark or directive is `{`, `key:` or `"key":`. */
+static bool begins_map(const struct start *start)
+{
+    const char *text = (const char *)start->bytes;
+    const char *end = text + start->count, *at;
+
+    if (!strncmp(text, "\xef\xbb\xbf", 3)) /* a byte order mark */
+        text += 3;
+    for (; text < end; text += strcspn(text, "\n") + 1) {
+        text += strspn(text, " \t\r\n");
+        if (*text && *text != '#' && *text != '%' && strncmp(text, "---", 3) != 0)
+            break;
+    }
+    if (text >= end) /* comments alone: an empty document */
+        return start->count > 0;
+    if (*text == '{')
+        text += 1 + strspn(text + 1, " \t\r\n");
+    if (*text == '}')
+        return true;
+    at = text + strspn(text, "\"'");
+    at += strspn(at, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_-");
+    if (at == text)
+        return false;
+    at += strspn(at, "\"' ");
+    return at[0] == ':' && (!at[1] || strchr(" \t\r\n", at[1]));
+}
+
+/* Text has none of these. */
+static bool is_binary(const struct start *start)
+{
+    for (size_t i = 0; i < start->count; i++)
+        if (start->bytes[i] < ' ' && !memchr("\t\n\r", start->bytes[i], 3))
+            return true;
+    return false;
+}
+
 bool psnap_input_is_profile(FILE *file)
 {
-    const int first = getc(file);
+    struct start start;
 
-    if (first == EOF)
-        return false;
-    ungetc(first, file);
-    return strchr("p#-%\"'{", first) != NULL;
+    look(file, &start);
+    return !psnap_format_recognise(start.bytes, start.count, start.is_whole) && begins_map(&start);
 }
 
 /* Reads what should be a profile from an open file. */
 static struct psnap_profile *read_profile(FILE *file, const char *name, struct psnap_error *error)
 {
-    if (!psnap_input_is_profile(file) && !feof(file)) {
+    const struct psnap_format *format;
+    struct start start;
+
+    look(file, &start);
+    format = psnap_format_recognise(start.bytes, start.count, start.is_whole);
+    if (!format && (begins_map(&start) || !is_binary(&start)))
+        return psnap_profile_read(file, name, error);
+    if (format)
         psnap_error_set(error, PSNAP_ERROR_VALUE,
-                        "no profile but perhaps a trace; 'psnap profile' makes a profile of one");
-        psnap_error_at(error, name, 0, 0);
-        return NULL;
+                        "no profile but a trace (%s); 'psnap profile' makes a profile of one",
+                        format->name);
+    else
+        psnap_error_set(error, PSNAP_ERROR_VALUE, "no profile: it has bytes that are no text");
+    psnap_error_at(error, name, 0, 0);
+    return NULL;
+}
+
+FILE *psnap_input_file(const char *path, struct psnap_error *error)
+{
+    FILE *file = strcmp(path, "-") != 0 ? fopen(path, "rbe") : stdin;
+    struct stat about;
+    int reason = errno;
+
+    if (file && !fstat(fileno(file), &about) && S_ISDIR(about.st_mode)) {
+        if (file != stdin)
+            fclose(file);
+        file = NULL;
+        reason = EISDIR;
     }
-    return psnap_profile_read(file, name, error);
+    if (!file)
+        psnap_error_system(error, reason, "cannot open '%s'", path);
+    return file;
 }
 
 struct psnap_profile *psnap_input_read_profile(const char *path, struct psnap_error *error)
 {
-    const bool is_stdin = !strcmp(path, "-");
-    FILE *file = is_stdin ? stdin : fopen(path, "rbe");
+    FILE *file = psnap_input_file(path, error);
     struct psnap_profile *profile;
 
-    if (!file) {
-        psnap_error_system(error, errno, "cannot open '%s'", path);
+    if (!file)
         return NULL;
-    }
-    profile = read_profile(file, is_stdin ? "stdin" : path, error);
-    if (!is_stdin)
+    profile = read_profile(file, file == stdin ? "stdin" : path, error);
+    if (file != stdin)
         fclose(file);
     return profile;
 }
@@ -101,18 +177,15 @@ struct psnap_source *psnap_input_open(const char *path, const struct psnap_input
                                       struct psnap_error *error)
 {
     static const struct psnap_input_options defaults = PSNAP_INPUT_DEFAULTS;
-    const bool is_stdin = !strcmp(path, "-");
-    FILE *file = is_stdin ? stdin : fopen(path, "rbe");
-    const char *name = is_stdin ? "stdin" : path;
+    FILE *file = psnap_input_file(path, error);
+    const char *name = file == stdin ? "stdin" : path;
     struct psnap_source *source;
     uint64_t accesses = 0; /* in all, 0 when unknown */
     bool is_trace;
 
     options = options ? options : &defaults;
-    if (!file) {
-        psnap_error_system(error, errno, "cannot open '%s'", path);
+    if (!file)
         return NULL;
-    }
     if (options->from)
         is_trace = strcmp(options->from, "profile") != 0;
     else

@@ -23,7 +23,10 @@ struct psnap_input_options {
 
 #define PSNAP_INPUT_DEFAULTS {.from = NULL, .seed = 0, .skip = 0, .count = UINT64_MAX}
 
-/* Whether an open input begins as a profile does, and no trace; its first byte is put back. */
+/* Opens an input for reading, "-" as stdin; a directory is an error. NULL with `error` filled. */
+FILE *psnap_input_file(const char *path, struct psnap_error *error);
+
+/* Whether an open input begins as a profile does, and no trace; what was read is put back. */
 bool psnap_input_is_profile(FILE *file);
 
 struct psnap_profile;

@@ -241,6 +241,10 @@ struct psnap_yaml_doc *psnap_yaml_read_text(const char *text, size_t size, const
         psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
         return NULL;
     }
+    if (size >= 3 && !memcmp(text, "\xef\xbb\xbf", 3)) { /* a byte order mark, as some editors do */
+        text += 3;
+        size -= 3;
+    }
     if (size > PSNAP_YAML_BYTES)
         too_large(name, error);
     else if (read_events(&reader, text, size) == PSNAP_OK)

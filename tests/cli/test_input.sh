@@ -1,0 +1,68 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# What commands take for a profile and what for a trace, and what they say about
+# inputs that are neither.
+set -eu
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+golden=$PSNAP_SOURCE/tests/golden/profile.psnap.yaml
+
+# says STATUS TEXT COMMAND...: the command ends so, and prints TEXT somewhere
+says()
+{
+    local wanted=$1 text=$2 status=0
+    shift 2
+    "$@" > out 2>&1 || status=$?
+    [ "$status" = "$wanted" ] && grep -qF -- "$text" out || {
+        echo "exit status $status, expected $wanted and '$text': $*"
+        cat out
+        exit 1
+    }
+}
+
+# a profile is one whatever key comes first, with a byte order mark, as JSON
+cp "$golden" good.yaml
+for first in capture loops program schedule totals psnap; do
+    # the top-level block of this key, then all others
+    awk -v k="$first:" '/^[a-z]/ { on = $1 == k } on' good.yaml > sorted.yaml
+    awk -v k="$first:" '/^[a-z]/ { on = $1 == k } !on' good.yaml >> sorted.yaml
+    says 0 '29 accesses' "$PSNAP" check sorted.yaml
+    says 0 29 "$PSNAP" sim sorted.yaml -m table1-1
+    "$PSNAP" info - < sorted.yaml > out
+    grep -q '^format *profile$' out
+done
+{ printf '\357\273\277'; cat good.yaml; } > bom.yaml
+{ printf '\n# made by hand\n---\n'; cat good.yaml; } > comment.yaml
+printf '\n  {"loops": [], "schedule": [], "capture": {"model": "psnap"}, "psnap": 1}\n' > flow.json
+for file in bom.yaml comment.yaml flow.json; do
+    says 0 ok "$PSNAP" check $file
+    "$PSNAP" info --json $file > out
+    grep -q '"format": *"profile"' out
+done
+grep -v '^psnap:' good.yaml > unversioned.yaml
+for command in check show replay info; do
+    says 1 "the key 'psnap' with its version is missing" "$PSNAP" $command unversioned.yaml
+done
+
+# directories
+for command in check show replay info; do
+    says 1 "cannot open '$work': is a directory" "$PSNAP" $command "$work"
+done
+says 1 'is a directory' "$PSNAP" sim good.yaml -m "$work"
+says 1 'is a directory' "$PSNAP" profile "$work" -o p.yaml
+
+# a trace is called one only when it is
+"$PSNAP" replay good.yaml -f din -o t.din 2> log
+says 1 "a trace (din); 'psnap profile' makes a profile of one" "$PSNAP" check t.din
+says 1 "a trace (din)" "$PSNAP" show - < t.din
+for start in 'p' '#' '{' '\001' 'x'; do
+    { printf "$start"; head -c 5000 "$PSNAP" | tr '\n' x; } > noise
+    says 1 'not a trace in a known format' "$PSNAP" info noise
+    says 1 'no profile: it has bytes that are no text' "$PSNAP" check noise
+done
+printf 'hello, world\n' > letter
+says 1 'not a trace in a known format' "$PSNAP" info letter
+says 1 letter "$PSNAP" check letter
+! grep -q 'psnap profile' out
