@@ -2,54 +2,236 @@
 /*
  * psnap check: reads profiles with all the checks that reading makes, and says
  * for each whether it is sound, or where it is not.
+ *
+ * A sound profile may still say what its author did not mean: an array that was
+ * made larger and now lies on its neighbours. No recording has two regions of a
+ * loop in one place, and globals of different loops only within the gap that joins
+ * accesses to a region, so these are warnings. Allocations in different loops are
+ * not: memory that was freed is used again, and frames of the stack likewise.
+ *
+ * JSON: {profiles: [{file, ok, model, loops, accesses, warnings: [text]}]}, or
+ * with ok false {error: {message, line, column}}; null where unknown.
  */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "formats/base/cmd.h"
+#include "formats/base/json.h"
 #include "profile/profile.h"
+#include "profile/yaml_keys.h"
 #include "replay/cmd_input.h"
 
-/* Prints the verdict; whether it was good. */
-static bool check(const char *path)
-{
-    const bool is_stdin = !strcmp(path, "-");
-    const char *name = is_stdin ? "stdin" : path;
-    struct psnap_profile_totals totals;
-    struct psnap_error error;
-    struct psnap_profile *profile = psnap_input_read_profile(path, &error);
-    char text[1024], digits[32];
-    bool good;
+enum { WARNINGS_MAX = 10 };
+#define PAIRS_MAX                                                                                  \
+    10000000u /* looked at, at most: profiles that were not made to annoy have less                \
+               */
 
+struct piece {
+    const struct psnap_profile_loop *loop;
+    const struct psnap_profile_region *region;
+};
+
+struct warnings {
+    char texts[WARNINGS_MAX][640];
+    unsigned count;  /* of texts */
+    uint64_t hidden; /* further ones */
+};
+
+static uint64_t last_byte(const struct piece *piece)
+{
+    return piece->region->low + (piece->region->bytes - 1);
+}
+
+static int compare_low(const void *a, const void *b)
+{
+    const struct piece *p = a, *q = b;
+
+    if (p->region->low != q->region->low)
+        return p->region->low < q->region->low ? -1 : 1;
+    return p < q ? -1 : p > q; /* pieces begin in the order of the profile */
+}
+
+static uint64_t overlap_bytes(const struct piece *a, const struct piece *b)
+{
+    const uint64_t end = last_byte(a) < last_byte(b) ? last_byte(a) : last_byte(b);
+
+    return end - b->region->low + 1;
+}
+
+/* Whether two regions that overlap should not. */
+static bool is_odd(const struct piece *a, const struct piece *b, uint64_t gap_bytes)
+{
+    if (a->loop == b->loop)
+        return true;
+    return a->region->object && a->region->object_kind == PSNAP_OBJECT_GLOBAL &&
+           b->region->object && b->region->object_kind == PSNAP_OBJECT_GLOBAL &&
+           strcmp(a->region->object, b->region->object) != 0 && overlap_bytes(a, b) > gap_bytes;
+}
+
+static void name_piece(const struct piece *piece, char *text, size_t size)
+{
+    const struct psnap_profile_region *region = piece->region;
+
+    if (region->object)
+        snprintf(text, size, "region '%.80s' of loop '%.80s' (%s %.80s)", region->id,
+                 piece->loop->id, psnap_object_keys[region->object_kind], region->object);
+    else
+        snprintf(text, size, "region '%.80s' of loop '%.80s'", region->id, piece->loop->id);
+}
+
+static void warn(struct warnings *warnings, const struct piece *a, const struct piece *b)
+{
+    char names[2][300];
+
+    if (warnings->count == WARNINGS_MAX) {
+        warnings->hidden++;
+        return;
+    }
+    name_piece(a, names[0], sizeof names[0]);
+    name_piece(b, names[1], sizeof names[1]);
+    snprintf(warnings->texts[warnings->count++], sizeof warnings->texts[0],
+             "%s overlaps %s by %" PRIu64 " bytes", names[0], names[1], overlap_bytes(a, b));
+}
+
+/* Regions by their lowest address, each against those that begin inside of it. */
+static bool find_overlaps(const struct psnap_profile *profile, struct warnings *warnings)
+{
+    size_t count = 0, room = 1;
+    struct piece *pieces;
+    uint32_t pairs = 0;
+
+    for (uint32_t l = 0; l < profile->loop_count; l++)
+        room += profile->loops[l].region_count;
+    pieces = malloc(room * sizeof *pieces);
+    if (!pieces)
+        return false;
+    for (uint32_t l = 0; l < profile->loop_count; l++)
+        for (uint32_t i = 0; i < profile->loops[l].region_count; i++)
+            pieces[count++] = (struct piece){&profile->loops[l], &profile->loops[l].regions[i]};
+    qsort(pieces, count, sizeof *pieces, compare_low);
+    for (size_t i = 0; i < count; i++)
+        for (size_t k = i + 1; k < count && pieces[k].region->low <= last_byte(&pieces[i]); k++) {
+            if (pairs++ == PAIRS_MAX)
+                break;
+            if (is_odd(&pieces[i], &pieces[k], profile->region_gap_bytes))
+                warn(warnings, &pieces[i], &pieces[k]);
+        }
+    free(pieces);
+    return true;
+}
+
+static void print_text(const char *name, const struct psnap_profile *profile,
+                       const struct warnings *warnings, const struct psnap_error *error)
+{
+    struct psnap_profile_totals totals;
+    char text[1024], digits[32];
+
+    if (!profile) {
+        printf("%s\n", psnap_error_format(error, text, sizeof text));
+        return;
+    }
+    psnap_profile_totals(profile, &totals);
+    printf("%s: ok: model %s, %u loops, %s accesses\n", name, profile->model,
+           (unsigned)profile->loop_count, psnap_group_digits(totals.accesses, digits));
+    for (unsigned i = 0; i < warnings->count; i++)
+        printf("%s: warning: %s\n", name, warnings->texts[i]);
+    if (warnings->hidden)
+        printf("%s: warning: %s more overlaps\n", name,
+               psnap_group_digits(warnings->hidden, digits));
+}
+
+static void json_place(struct psnap_json *json, const char *key, uint32_t place)
+{
+    if (place)
+        psnap_json_u64(json, key, place);
+    else
+        psnap_json_real(json, key, NAN);
+}
+
+static void print_json(struct psnap_json *json, const char *name,
+                       const struct psnap_profile *profile, const struct warnings *warnings,
+                       const struct psnap_error *error)
+{
+    struct psnap_profile_totals totals;
+
+    psnap_json_begin_object(json, NULL);
+    psnap_json_text(json, "file", name);
+    psnap_json_bool(json, "ok", profile != NULL);
     if (profile) {
         psnap_profile_totals(profile, &totals);
-        printf("%s: ok: model %s, %u loops, %s accesses\n", name, profile->model,
-               (unsigned)profile->loop_count, psnap_group_digits(totals.accesses, digits));
+        psnap_json_text(json, "model", profile->model);
+        psnap_json_u64(json, "loops", profile->loop_count);
+        psnap_json_u64(json, "accesses", totals.accesses);
+        psnap_json_begin_array(json, "warnings");
+        for (unsigned i = 0; i < warnings->count; i++)
+            psnap_json_text(json, NULL, warnings->texts[i]);
+        psnap_json_end_array(json);
+        psnap_json_u64(json, "warning_count", warnings->count + warnings->hidden);
     } else {
-        printf("%s\n", psnap_error_format(&error, text, sizeof text));
+        psnap_json_begin_object(json, "error");
+        psnap_json_text(json, "message", error->message);
+        json_place(json, "line", error->src_line);
+        json_place(json, "column", error->column);
+        psnap_json_end_object(json);
     }
-    good = profile != NULL;
+    psnap_json_end_object(json);
+}
+
+/* Says what is to be said of one profile; whether it was good. */
+static bool check(const char *path, struct psnap_json *json)
+{
+    const char *name = !strcmp(path, "-") ? "stdin" : path;
+    struct warnings warnings = {.count = 0};
+    struct psnap_error error;
+    struct psnap_profile *profile = psnap_input_read_profile(path, &error);
+    const bool good = profile != NULL;
+
+    if (profile && !find_overlaps(profile, &warnings))
+        warnings.count = 0; /* out of memory, with the profile all there: what it is is known */
+    if (json)
+        print_json(json, name, profile, &warnings, &error);
+    else
+        print_text(name, profile, &warnings, &error);
     psnap_profile_free(profile);
     return good;
 }
 
 int psnap_cmd_check(int argc, char **argv)
 {
-    static const struct psnap_option options[] = {{.type = PSNAP_OPTION_END}};
+    bool as_json = false, good = true;
+    const struct psnap_option options[] = {
+        {PSNAP_OPTION_FLAG, 0, "json", &as_json, NULL, "for programs"},
+        {.type = PSNAP_OPTION_END},
+    };
     const struct psnap_usage usage = {
-        "psnap check P.yaml...",
+        "psnap check P.yaml... [--json]",
         "Checks profiles: form, ranges, and that no two fields contradict each other.\n"
         "Prints 'ok' or the first error of each, with its place. Exit status 1 when one\n"
-        "is wrong.",
+        "is wrong. Regions that lie on each other, which an edit of 'bytes' or 'offset'\n"
+        "can bring about, are a warning and no error.",
         options};
+    struct psnap_json json;
     int status;
     const int operands = psnap_options_parse(argc, argv, &usage, false, &status);
-    bool good = true;
 
     if (operands < 0)
         return status;
     if (operands == 0)
         return psnap_cmd_usage("check", "which profile?");
+    if (as_json) {
+        psnap_json_init(&json, stdout);
+        psnap_json_begin_object(&json, NULL);
+        psnap_json_u64(&json, "psnap", 1);
+        psnap_json_text(&json, "command", "check");
+        psnap_json_begin_array(&json, "profiles");
+    }
     for (int i = 1; i <= operands; i++)
-        good = check(argv[i]) && good;
+        good = check(argv[i], as_json ? &json : NULL) && good;
+    if (as_json) {
+        psnap_json_end_array(&json);
+        psnap_json_end_object(&json);
+    }
     return psnap_cmd_close_stdout("check", good ? PSNAP_EXIT_DONE : PSNAP_EXIT_FAILED);
 }

@@ -281,7 +281,7 @@ static enum psnap_status check_total(const struct reading *r, const struct psnap
         return status;
     return psnap_yaml_fail(r->doc, node, r->error, PSNAP_ERROR_VALUE,
                            "'%s' is %" PRIu64 ", but the loops (line %" PRIu32
-                           ") add up to %" PRIu64,
+                           ") add up to %" PRIu64 "; correct 'totals' or delete it",
                            key, stated, loops->src_line, total);
 }
 

@@ -238,19 +238,53 @@ static enum psnap_status read_graph(const struct reading *r, const struct psnap_
     return PSNAP_OK;
 }
 
-/* That the graph is one path through the strides; says which bin is off. */
+/* The bin whose number in the graph, left or entered, is furthest from that in the strides, and
+ * whether that is more than the one that the ends may lack; the numbers go to *has and *should. */
+static bool odd_bin(const struct psnap_profile_region *region, bool entered, unsigned *odd,
+                    uint64_t *has, uint64_t *should)
+{
+    uint64_t strides[PSNAP_STRIDE_BINS] = {0}, graph[PSNAP_STRIDE_BINS] = {0}, most = 0;
+
+    for (unsigned i = 0; i < region->stride_count; i++)
+        strides[region->strides[i].bin] = region->strides[i].count;
+    for (unsigned i = 0; i < region->edge_count; i++)
+        graph[entered ? region->edges[i].to : region->edges[i].from] += region->edges[i].count;
+    for (unsigned bin = 0; bin < PSNAP_STRIDE_BINS; bin++) {
+        const bool more = graph[bin] > strides[bin];
+        const uint64_t off = more ? graph[bin] - strides[bin] + 1 : strides[bin] - graph[bin];
+        if (off > most) {
+            most = off;
+            *odd = bin;
+            *has = graph[bin];
+            *should = strides[bin];
+        }
+    }
+    return most > 1;
+}
+
+/* That the graph is one path through the strides; says which bin is off, and by how much. */
 static enum psnap_status check_graph(const struct reading *r, const struct psnap_yaml_node *strides,
                                      const struct psnap_yaml_node *graph,
                                      const struct psnap_profile_region *region)
 {
-    unsigned first, last;
+    unsigned first, last, bin;
+    uint64_t has, should;
+    bool entered = false;
 
     if (psnap_region_ends(region, &first, &last))
         return PSNAP_OK;
+    if (odd_bin(region, false, &bin, &has, &should) ||
+        (entered = odd_bin(region, true, &bin, &has, &should)))
+        return psnap_yaml_fail(r->doc, graph, r->error, PSNAP_ERROR_VALUE,
+                               "'stride_graph' %s bin %s %" PRIu64
+                               " times, but 'strides' (line %" PRIu32 ") has it %" PRIu64
+                               " times: as often, but for the %s stride of all",
+                               entered ? "enters" : "leaves", psnap_stride_label(bin), has,
+                               strides->src_line, should, entered ? "first" : "last");
     return psnap_yaml_fail(r->doc, graph, r->error, PSNAP_ERROR_VALUE,
-                           "'stride_graph' is not an order of the strides in line %" PRIu32
-                           ": each stride must be left as often as it occurs there, but for the "
-                           "last one, and entered as often, but for the first",
+                           "'stride_graph' is not one path through the strides in line %" PRIu32
+                           ": only one may be left once less than it occurs, the last, and only "
+                           "one entered once less, the first",
                            strides->src_line);
 }
 
@@ -328,6 +362,11 @@ static enum psnap_status read_histograms(const struct reading *r, const struct p
     status = read_sizes(r, sizes, region, &size_sum);
     if (!status)
         status = check_counts(r, map, sizes, "the sizes", size_sum, region->accesses);
+    if (!status && !strides && region->accesses > 1)
+        status =
+            psnap_yaml_fail(r->doc, psnap_yaml_get(map, "accesses"), r->error, PSNAP_ERROR_VALUE,
+                            "'strides' is missing: %" PRIu64 " accesses have %" PRIu64 " strides",
+                            region->accesses, region->accesses - 1);
     if (!status && strides)
         status = read_strides(r, strides, region, &stride_sum);
     if (!status)

@@ -56,3 +56,47 @@ expect 1 "$PSNAP" check missing.yaml
 expect 1 "$PSNAP" check "$PSNAP"
 expect 2 "$PSNAP" check
 "$PSNAP" check - < good.yaml | grep -q '^stdin: ok'
+
+# regions that an edit has laid on each other: a warning, and only then
+expect 0 "$PSNAP" check good.yaml
+! grep -q warning out || exit 1
+cat > apart.yaml << 'YAML'
+psnap: 1
+capture: {model: psnap}
+schedule: [one, two]
+loops:
+- id: one
+  function: main
+  regions:
+  - {id: a, symbol: a, accesses: 1, loads: 1, sizes: {8: 1}, working_set: {bytes: 4096, group: image, offset: 0}}
+  - {id: b, symbol: b, accesses: 1, loads: 1, sizes: {8: 1}, working_set: {bytes: 4096, group: image, offset: 4096}}
+- id: two
+  function: main
+  regions:
+  - {id: a, symbol: a, accesses: 1, loads: 1, sizes: {8: 1}, working_set: {bytes: 64, group: image, offset: 128}}
+  - {id: c, symbol: c, accesses: 1, loads: 1, sizes: {8: 1}, working_set: {bytes: 4096, group: image, offset: 8192}}
+YAML
+expect 0 "$PSNAP" check apart.yaml
+! grep -q warning out || exit 1
+sed '0,/bytes: 4096/s//bytes: 8192/' apart.yaml > same.yaml
+expect 0 "$PSNAP" check same.yaml
+grep -qx "same.yaml: warning: region 'a' of loop 'one' (symbol a) overlaps region 'b' of loop 'one' (symbol b) by 4096 bytes" out
+[ "$(grep -c warning out)" = 1 ]
+sed '/symbol: b/s/bytes: 4096/bytes: 8192/' apart.yaml > other.yaml
+expect 0 "$PSNAP" check other.yaml
+grep -q "'b' of loop 'one' (symbol b) overlaps region 'c' of loop 'two' (symbol c) by 4096 bytes" out
+
+# for programs
+expect 1 "$PSNAP" check --json good.yaml other.yaml bad.yaml
+cp out check.json
+if /usr/bin/python3 -c '' 2> /dev/null; then
+    /usr/bin/python3 - << 'PYTHON'
+import json
+report = json.load(open("check.json"))
+assert report["psnap"] == 1 and report["command"] == "check"
+good, other, bad = report["profiles"]
+assert good["ok"] and good["accesses"] == 29 and good["loops"] == 2 and good["warnings"] == []
+assert other["ok"] and len(other["warnings"]) == 1 == other["warning_count"]
+assert not bad["ok"] and bad["error"]["line"] > 0 and "'accesses' is 12" in bad["error"]["message"]
+PYTHON
+fi
