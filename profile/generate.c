@@ -163,7 +163,7 @@ static bool is_at_end(const struct psnap_generator *g, unsigned size)
  * other strides follow each other, several walks take turns (a stencil's rows, the lines of a
  * cube), and what a random stride leaves another one comes back to: the range goes from 2^8 to the
  * working set, on a scale of powers of two, with the third power of the share of random strides.
- * tests/fidelity/readings.md has the alternatives and what they cost.
+ * replay/MODELS.md has the alternatives and what they cost.
  */
 static uint64_t leap_bytes(const struct psnap_profile_region *region)
 {

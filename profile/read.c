@@ -146,7 +146,7 @@ static enum psnap_status read_capture(const struct reading *r, const struct psna
             "there is no model '%.60s' in this version, only 'psnap'", profile->model);
     node = psnap_yaml_get(map, "region_gap_bytes");
     profile->region_gap_bytes = PSNAP_REGION_GAP_DEFAULT;
-    if (node && (status = psnap_yaml_size(r->doc, node, 0, PSNAP_REGION_GAP_MAX,
+    if (node && (status = psnap_yaml_size(r->doc, node, 1, PSNAP_REGION_GAP_MAX,
                                           &profile->region_gap_bytes, r->error)))
         return status;
     node = psnap_yaml_get(map, "region_limit");

@@ -55,7 +55,7 @@ struct psnap_ref {
 enum psnap_object_kind {
     PSNAP_OBJECT_GLOBAL = 0,
     PSNAP_OBJECT_ALLOCATION = 1, /* name is the call site: "main cg.c:120" */
-    PSNAP_OBJECT_STACK = 2       /* name is "function.variable" */
+    PSNAP_OBJECT_STACK = 2       /* name is the function whose frame it is: "main" */
 };
 
 /* A range of addresses with a name, from the moment it was announced on. A later object hides an
