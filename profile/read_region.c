@@ -369,10 +369,12 @@ static enum psnap_status read_histograms(const struct reading *r, const struct p
                             region->accesses, region->accesses - 1);
     if (!status && strides)
         status = read_strides(r, strides, region, &stride_sum);
-    if (!status)
+    if (!status && stride_sum + 1 != region->accesses)
         status =
-            check_counts(r, map, strides ? strides : map, "the strides, one less than accesses,",
-                         stride_sum + 1, region->accesses);
+            psnap_yaml_fail(r->doc, psnap_yaml_get(map, "accesses"), r->error, PSNAP_ERROR_VALUE,
+                            "'accesses' is %" PRIu64 ", but the strides (line %" PRIu32
+                            ") come to %" PRIu64 ", not to one less",
+                            region->accesses, (strides ? strides : map)->src_line, stride_sum);
     if (status)
         return status;
     if (!graph && region->stride_count > 1)

@@ -50,7 +50,7 @@ done
 # done halfway, it is refused and says what is off
 sed 's/8: 103}/8: 102}/' m8.yaml > half.yaml
 ! "$PSNAP" check half.yaml > out
-grep -q "the strides, one less than accesses, (line [0-9]*) come to 126" out
+grep -q "the strides (line [0-9]*) come to 126, not to one less" out
 sed 's/8: 78}/8: 76}/' m8.yaml > half.yaml
 ! "$PSNAP" check half.yaml > out
 grep -q "'stride_graph' leaves bin 8 100 times, but 'strides' (line [0-9]*) has it 103 times" out

@@ -211,7 +211,7 @@ static const struct mistake mistakes[] = {
     {"    accesses: 10\n    loads: 10\n", "    accesses: 11\n    loads: 11\n", 41,
      "'accesses' is 11, but the sizes (line 43) come to 10"},
     {"    strides: {0: 9}\n", "    strides: {0: 8}\n", 41,
-     "'accesses' is 10, but the strides, one less than accesses, (line 44) come to 9"},
+     "'accesses' is 10, but the strides (line 44) come to 8, not to one less"},
     {"    strides: {0: 9}\n", "", 41, "'strides' is missing: 10 accesses have 9 strides"},
     {"    accesses: 10\n", "    accesses: 0\n", 41, "'accesses' must be a whole number from 1"},
     {"    accesses: 10\n", "", 39, "the key 'accesses' is missing"},
