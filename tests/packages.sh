@@ -34,7 +34,8 @@ psnap_need()
     [ -n "$missing" ] || return 0
     if [ "$(id -u)" != 0 ]; then
         if ! command -v sudo > /dev/null; then
-            echo "missing:$missing; install them as root" >&2
+            echo "packages are missing, and there is no sudo; as root:" >&2
+            echo "  apt-get update && apt-get install -y --no-install-recommends$missing" >&2
             return 1
         fi
         sudo=sudo

@@ -36,7 +36,7 @@ for language in c cpp; do
     c) compiler=${PSNAP_CC:-cc} ;;
     cpp) compiler=${PSNAP_CXX:-c++} ;;
     esac
-    flags=$(PKG_CONFIG_PATH=$(dirname "$pc") pkg-config --define-prefix --cflags --libs psnap)
+    flags=$(PKG_CONFIG_PATH=$(dirname "$pc") pkg-config --cflags --libs psnap)
     $compiler -Wall -Wextra -Werror "$work/use.$language" -o "$work/use" $flags
     result=$(LD_LIBRARY_PATH=$(dirname "$(find "$work/prefix" -name libpsnap.so)") "$work/use")
     [ "$result" = "0 0 99ec5f36cb75f2b4" ] || { echo "$language: '$result'"; exit 1; }
