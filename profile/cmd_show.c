@@ -11,6 +11,7 @@
 #include "formats/base/cmd.h"
 #include "formats/base/json.h"
 #include "formats/base/layout.h"
+#include "formats/base/text.h"
 #include "profile/profile.h"
 #include "replay/cmd_input.h"
 #include "profile/yaml_keys.h"
@@ -159,6 +160,7 @@ static void print_loops(const struct psnap_profile *profile, const struct summar
     struct psnap_table *table = psnap_table_new(7, headings);
     char text[4096], bytes[32];
 
+    psnap_table_shorten(table, 0);
     for (size_t column = 2; column < 6; column++)
         psnap_table_align_right(table, column);
     for (uint32_t i = 0; i < count; i++) {
@@ -186,6 +188,8 @@ static void print_regions(const struct psnap_profile_loop *loop)
     struct psnap_table *table = psnap_table_new(8, headings);
     char text[256], bytes[32];
 
+    psnap_table_shorten(table, 0);
+    psnap_table_shorten(table, 1);
     for (size_t column = 2; column < 6; column++)
         psnap_table_align_right(table, column);
     for (uint32_t i = 0; i < loop->region_count; i++) {
@@ -354,7 +358,50 @@ static int compare_hot(const void *a, const void *b)
     return p->index < q->index ? -1 : p->index > q->index;
 }
 
-/* Shows the `top` hottest loops, or the one asked for. */
+/* Whether `wanted` is `id`, or what a table leaves of a long one: "std::vec...ack:105". */
+static bool is_id(const char *wanted, const char *id)
+{
+    const char *dots = strstr(wanted, "...");
+    const size_t length = strlen(id), tail = dots ? strlen(dots + 3) : 0;
+
+    if (!dots)
+        return !strcmp(wanted, id);
+    return length > (size_t)(dots - wanted) + tail &&
+           !strncmp(wanted, id, (size_t)(dots - wanted)) && !strcmp(dots + 3, id + length - tail);
+}
+
+/* The loops that --loop means: that id, or else the parts of that loop of the source. */
+static uint32_t choose_loop(const struct request *request, const struct psnap_profile *profile,
+                            struct summary *summaries)
+{
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < profile->loop_count; i++)
+        if (is_id(request->loop, profile->loops[i].id))
+            summarise(&profile->loops[i], i, &summaries[count++]);
+    for (uint32_t i = 0, parts = !count; parts && i < profile->loop_count; i++)
+        if (is_id(request->loop, profile->loops[i].src_id))
+            summarise(&profile->loops[i], i, &summaries[count++]);
+    return count;
+}
+
+static int no_such_loop(const struct request *request, const struct psnap_profile *profile)
+{
+    const char **names = calloc(profile->loop_count + 1, sizeof *names);
+    const char *nearest = NULL;
+
+    for (uint32_t i = 0; names && i < profile->loop_count; i++)
+        names[i] = profile->loops[i].id;
+    if (names)
+        nearest = psnap_text_nearest(request->loop, names, profile->loop_count);
+    fprintf(stderr, "psnap show: there is no loop '%s' in '%s'%s%s%s\n", request->loop,
+            request->path, nearest ? "; did you mean '" : "", nearest ? nearest : "",
+            nearest ? "'?" : "");
+    free(names);
+    return PSNAP_EXIT_FAILED;
+}
+
+/* Shows the `top` hottest loops, or those asked for. */
 static int show(const struct request *request, const struct psnap_profile *profile)
 {
     struct summary *summaries = calloc(profile->loop_count + 1, sizeof *summaries);
@@ -365,20 +412,22 @@ static int show(const struct request *request, const struct psnap_profile *profi
     if (!summaries)
         return PSNAP_EXIT_FAILED;
     psnap_profile_totals(profile, &totals);
-    for (uint32_t i = 0; i < profile->loop_count; i++)
-        if (!request->loop || !strcmp(request->loop, profile->loops[i].id))
-            summarise(&profile->loops[i], i, &summaries[count++]);
+    if (request->loop)
+        count = choose_loop(request, profile, summaries);
+    for (uint32_t i = 0; !request->loop && i < profile->loop_count; i++)
+        summarise(&profile->loops[i], i, &summaries[count++]);
     qsort(summaries, count, sizeof *summaries, compare_hot);
-    if (count > request->top)
+    if (!request->loop && count > request->top)
         count = (uint32_t)request->top;
     if (request->loop && !count) {
-        fprintf(stderr, "psnap show: there is no loop '%s' in '%s'\n", request->loop,
-                request->path);
-        status = PSNAP_EXIT_FAILED;
+        status = no_such_loop(request, profile);
     } else if (request->json) {
         print_json(request, profile, summaries, count);
     } else if (request->loop) {
-        print_loop(profile, &summaries[0], totals.accesses);
+        for (uint32_t i = 0; i < count; i++) {
+            fputs(i ? "\n" : "", stdout);
+            print_loop(profile, &summaries[i], totals.accesses);
+        }
     } else {
         print_program(profile);
         print_totals(profile);
@@ -392,7 +441,8 @@ int psnap_cmd_show(int argc, char **argv)
 {
     struct request request = {.top = 20};
     const struct psnap_option options[] = {
-        {PSNAP_OPTION_TEXT, 0, "loop", &request.loop, "ID", "one loop, with its regions"},
+        {PSNAP_OPTION_TEXT, 0, "loop", &request.loop, "ID",
+         "one loop, with its regions; all its parts"},
         {PSNAP_OPTION_U64, 0, "top", &request.top, "N", "so many of the hottest loops; 20"},
         {PSNAP_OPTION_FLAG, 0, "json", &request.json, NULL, "for programs"},
         {.type = PSNAP_OPTION_END},

@@ -92,6 +92,8 @@ static struct psnap_table *rows_table(const struct compare *compare, enum scope 
     struct psnap_table *table =
         levels_table(compare->levels, scope == SCOPE_TOTAL ? total : loop, per_level, NULL);
 
+    for (size_t i = 1; scope != SCOPE_TOTAL && i < 3; i++)
+        psnap_table_shorten(table, i);
     if (scope != SCOPE_TOTAL)
         psnap_table_align_right(table, 3);
     return table;
@@ -149,6 +151,8 @@ static void print_loops(const struct compare *compare, bool all)
     struct psnap_table *table = levels_table(compare->levels, fixed, per_level, "worst on");
     size_t shown = 0;
 
+    psnap_table_shorten(table, 0);
+    psnap_table_shorten(table, 1);
     psnap_table_align_right(table, 2);
     for (size_t i = 0; i < compare->loop_count; i++) {
         const struct compare_loop *loop = &compare->loops[i];

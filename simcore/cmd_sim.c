@@ -111,6 +111,8 @@ static void print_machine(const struct report *report, size_t machine)
         headings[FIXED + i] = texts[i];
     }
     table = psnap_table_new(FIXED + levels * (size_t)PER_LEVEL, headings);
+    psnap_table_shorten(table, 1);
+    psnap_table_shorten(table, 2);
     for (size_t i = 3; i < FIXED + levels * (size_t)PER_LEVEL; i++)
         psnap_table_align_right(table, i);
     for (int scope = 0; scope < SCOPE_COUNT; scope++)

@@ -118,6 +118,9 @@ int psnap_cmd_close_stdout(const char *command, int status);
 struct psnap_table;
 struct psnap_table *psnap_table_new(size_t columns, const char *const *headings);
 void psnap_table_align_right(struct psnap_table *table, size_t column);
+/* Long texts of this column (ids of templates) lose their middle, as little of it as leaves
+ * different texts different: "std::vector<...>::push_back:105". */
+void psnap_table_shorten(struct psnap_table *table, size_t column);
 /* Adds one cell; cells fill rows in order. */
 void psnap_table_cell(struct psnap_table *table, const char *format, ...) PSNAP_PRINTF(2, 3);
 void psnap_table_print(const struct psnap_table *table, FILE *file);

@@ -4,6 +4,10 @@
  * reports have thousands of rows, not millions. Width is counted in UTF-8
  * characters, without regard to wide or combining ones. Columns are two blanks
  * apart and lines have no trailing blanks.
+ *
+ * A text that is too long for its column keeps its beginning and its end, where
+ * ids have line and part. Should two different ones come out the same, the whole
+ * column gets more room.
  */
 #include "formats/base/cmd.h"
 
@@ -13,9 +17,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define SHORT_WIDTH 48 /* characters of a shortened text, more if that leaves two alike */
+#define DOTS "..."
+
 struct psnap_table {
     size_t columns;
-    bool *right;  /* per column */
+    bool *right; /* per column */
+    bool *shorten;
     char **cells; /* the headings, then the rows */
     size_t count, room;
 };
@@ -40,7 +48,8 @@ struct psnap_table *psnap_table_new(size_t columns, const char *const *headings)
     struct psnap_table *table = calloc(1, sizeof *table);
 
     assert(columns > 0);
-    if (!table || !(table->right = calloc(columns, sizeof *table->right)))
+    if (!table || !(table->right = calloc(columns, sizeof *table->right)) ||
+        !(table->shorten = calloc(columns, sizeof *table->shorten)))
         out_of_memory();
     table->columns = columns;
     for (size_t i = 0; i < columns; i++)
@@ -51,6 +60,11 @@ struct psnap_table *psnap_table_new(size_t columns, const char *const *headings)
 void psnap_table_align_right(struct psnap_table *table, size_t column)
 {
     table->right[column] = true;
+}
+
+void psnap_table_shorten(struct psnap_table *table, size_t column)
+{
+    table->shorten[column] = true;
 }
 
 void psnap_table_cell(struct psnap_table *table, const char *format, ...)
@@ -72,6 +86,80 @@ void psnap_table_cell(struct psnap_table *table, const char *format, ...)
     if (length < 0)
         out_of_memory();
     table->count++;
+}
+
+/* Behind the first `n` characters. */
+static const char *skip_characters(const char *text, size_t n)
+{
+    for (; n > 0 && *text; n--)
+        do
+            text++;
+        while (((unsigned char)*text & 0xc0) == 0x80);
+    return text;
+}
+
+/* A copy of at most `width` characters. */
+static char *short_copy(const char *text, size_t width)
+{
+    const size_t all = text_width(text);
+    const size_t head = (width - strlen(DOTS)) / 2, tail = width - strlen(DOTS) - head;
+    char *copy;
+    int length;
+
+    if (all <= width)
+        length = asprintf(&copy, "%s", text);
+    else
+        length = asprintf(&copy, "%.*s" DOTS "%s", (int)(skip_characters(text, head) - text), text,
+                          skip_characters(text, all - tail));
+    if (length < 0)
+        out_of_memory();
+    return copy;
+}
+
+/* What a text was, and is shortened. */
+struct shortened {
+    const char *full;
+    char *text;
+    size_t cell;
+};
+
+static int compare_shortened(const void *a, const void *b)
+{
+    return strcmp(((const struct shortened *)a)->text, ((const struct shortened *)b)->text);
+}
+
+/* Shortens texts to `width`; whether those that differ still do. */
+static bool shorten(struct shortened *texts, size_t count, size_t width)
+{
+    bool differ = true;
+
+    for (size_t i = 0; i < count; i++) {
+        free(texts[i].text);
+        texts[i].text = short_copy(texts[i].full, width);
+    }
+    qsort(texts, count, sizeof *texts, compare_shortened);
+    for (size_t i = 1; i < count && differ; i++)
+        differ = strcmp(texts[i - 1].text, texts[i].text) != 0 ||
+                 !strcmp(texts[i - 1].full, texts[i].full);
+    return differ;
+}
+
+static void shorten_column(const struct psnap_table *table, size_t column)
+{
+    struct shortened *texts = calloc(table->count / table->columns + 1, sizeof *texts);
+    size_t count = 0, width = SHORT_WIDTH;
+
+    if (!texts)
+        out_of_memory();
+    for (size_t i = column; i < table->count; i += table->columns)
+        texts[count++] = (struct shortened){table->cells[i], NULL, i};
+    while (!shorten(texts, count, width))
+        width += SHORT_WIDTH / 4;
+    for (size_t i = 0; i < count; i++) {
+        free(table->cells[texts[i].cell]);
+        table->cells[texts[i].cell] = texts[i].text;
+    }
+    free(texts);
 }
 
 static void print_row(const struct psnap_table *table, size_t first, const size_t *widths,
@@ -103,6 +191,9 @@ void psnap_table_print(const struct psnap_table *table, FILE *file)
 
     if (!widths)
         out_of_memory();
+    for (size_t i = 0; i < table->columns; i++)
+        if (table->shorten[i])
+            shorten_column(table, i);
     for (size_t i = 0; i < table->count; i++) {
         const size_t width = text_width(table->cells[i]);
         if (width > widths[i % table->columns])
@@ -121,6 +212,7 @@ void psnap_table_free(struct psnap_table *table)
         free(table->cells[i]);
     free(table->cells);
     free(table->right);
+    free(table->shorten);
     free(table);
 }
 

@@ -61,3 +61,26 @@ expect 1 "$PSNAP" show "$golden" --loop nothing
 grep -q "no loop 'nothing'" err
 expect 1 "$PSNAP" show missing.yaml
 expect 2 "$PSNAP" show
+
+# a loop of the source is all its parts; a slip is named; ids of templates are cut in the middle
+sed 's/^- id: sum$/- id: sum:9.vector\n  part_of: sum:9/; s/\[sum, init\]/[sum:9.vector, init]/' "$golden" > parts.yaml
+expect 0 "$PSNAP" check parts.yaml
+expect 0 "$PSNAP" show parts.yaml --loop sum:9
+grep -q '^loop       sum:9.vector, part of sum:9$' out
+expect 1 "$PSNAP" show parts.yaml --loop sum:8.vector
+grep -q "no loop 'sum:8.vector' in 'parts.yaml'; did you mean 'sum:9.vector'?" err
+x=$(printf 'x%.0s' $(seq 300))
+sed "s/sum:9/std::vec<$x>::at:9/" parts.yaml > long.yaml
+expect 0 "$PSNAP" check long.yaml
+expect 0 "$PSNAP" show long.yaml
+[ "$(wc -L < out)" -le 140 ]
+grep -q '^std::vec<x*\.\.\.x*>::at:9.vector ' out
+expect 0 "$PSNAP" show long.yaml --loop "$(sed -n 's/^\(std::vec[^ ]*\) .*/\1/p' out)"
+grep -q "^loop       std::vec<$x>::at:9.vector" out
+"$PSNAP" show long.yaml --json > out
+grep -q "$x" out
+for command in sim compare; do
+    second=$([ $command = sim ] || echo long.yaml)
+    "$PSNAP" $command long.yaml $second -m table1-1 > out
+    grep -q 'x\.\.\.x' out && ! grep -q "$x" out
+done
