@@ -89,9 +89,11 @@ int psnap_cmd_convert(int argc, char **argv)
     const struct psnap_option options[] = {
         {PSNAP_OPTION_TEXT, 'o', "output", &conversion.output, "FILE", "where to ('-': stdout)"},
         {PSNAP_OPTION_TEXT, 'f', "format", &conversion.format, "FORMAT",
-         "to which format; else FILE's suffix says"},
+         "to which format; else FILE's suffix says, or pst"},
         {PSNAP_OPTION_TEXT, 0, "from", &conversion.options.from, "FORMAT",
          "of the input; else it is recognised"},
+        {PSNAP_OPTION_U64, 0, "seed", &conversion.options.seed, "N",
+         "when the input is a profile, of its replay; 0"},
         {PSNAP_OPTION_U64, 0, "skip", &conversion.options.skip, "N",
          "leave out the first N accesses"},
         {PSNAP_OPTION_U64, 0, "count", &conversion.options.count, "N", "take at most N accesses"},
@@ -105,7 +107,6 @@ int psnap_cmd_convert(int argc, char **argv)
         "Writes the accesses of IN, a trace, a profile (which is replayed) or '-', to\n"
         "OUT in another format. 'psnap formats' lists the formats.",
         options};
-    const struct psnap_format *named;
     int status;
     const int operands = psnap_options_parse(argc, argv, &usage, false, &status);
 
@@ -114,11 +115,9 @@ int psnap_cmd_convert(int argc, char **argv)
     if (operands != 1 || !conversion.output)
         return psnap_cmd_usage("convert", operands != 1 ? "one input, please" : "-o is missing");
     conversion.input = argv[1];
-    named = psnap_format_of_path(conversion.output);
-    if (!conversion.format && named)
-        conversion.format = named->name;
-    if (!conversion.format)
-        return psnap_cmd_usage("convert", "'%s' does not say the format: give -f",
-                               conversion.output);
+    conversion.format = psnap_output_format(conversion.output, conversion.format);
+    if (!psnap_output_spares_terminal(conversion.output, conversion.format))
+        return psnap_cmd_usage("convert", "%s is binary: give -o FILE, or redirect",
+                               conversion.format);
     return convert(&conversion);
 }

@@ -9,9 +9,11 @@
 #include "replay/cmd_input.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "formats/base/cmd_progress.h"
 #include "formats/formats.h"
@@ -150,21 +152,30 @@ static struct psnap_source *open_profile(FILE *file, const char *name,
     return source;
 }
 
-/* A window of the stream; in a trace, chunks before it are passed over without decoding. */
+/* A window of the stream of so many `accesses` (if it is a profile's); in a trace, chunks before it
+ * are passed over without decoding. */
 static struct psnap_source *limit(struct psnap_source *source, bool is_trace,
-                                  const struct psnap_input_options *options,
-                                  struct psnap_error *error)
+                                  const struct psnap_input_options *options, const char *name,
+                                  uint64_t accesses, struct psnap_error *error)
 {
-    uint64_t skip = options->skip;
+    uint64_t skip = options->skip, there = accesses;
     struct psnap_source *limited;
 
     if (is_trace && skip) {
-        if (psnap_trace_skip(source, skip, NULL, error)) {
+        if (psnap_trace_skip(source, skip, &there, error)) {
             psnap_source_free(source);
             return NULL;
         }
-        skip = 0;
     }
+    if (there < skip) {
+        psnap_error_set(error, PSNAP_ERROR_VALUE,
+                        "%" PRIu64 " accesses are to be left out, but there are only %" PRIu64,
+                        skip, there);
+        psnap_error_at(error, name, 0, 0);
+        psnap_source_free(source);
+        return NULL;
+    }
+    skip = is_trace ? 0 : skip;
     if (!skip && options->count == UINT64_MAX)
         return source;
     limited = psnap_limit_source_new(source, skip, options->count);
@@ -193,10 +204,24 @@ struct psnap_source *psnap_input_open(const char *path, const struct psnap_input
     source = is_trace ? psnap_trace_open_file(file, name, options->from, error)
                       : open_profile(file, name, options, &accesses, error);
     if (source)
-        source = limit(source, is_trace, options, error);
+        source = limit(source, is_trace, options, name, accesses, error);
     if (!source)
         return NULL;
     if (options->skip || options->count < accesses)
         accesses = options->count < accesses ? options->count : 0;
     return psnap_progress_source_new(source, accesses, is_trace ? fileno(file) : -1);
+}
+
+const char *psnap_output_format(const char *path, const char *asked)
+{
+    const struct psnap_format *named = psnap_format_of_path(path);
+
+    if (asked)
+        return asked;
+    return named ? named->name : "pst";
+}
+
+bool psnap_output_spares_terminal(const char *path, const char *format)
+{
+    return strcmp(path, "-") != 0 || !isatty(STDOUT_FILENO) || strcmp(format, "pst") != 0;
 }

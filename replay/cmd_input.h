@@ -39,4 +39,11 @@ struct psnap_profile *psnap_input_read_profile(const char *path, struct psnap_er
 struct psnap_source *psnap_input_open(const char *path, const struct psnap_input_options *options,
                                       struct psnap_error *error);
 
+/* A stream is written in the format that was asked for (may be NULL), or else the one that the
+ * file's name ends in, or else pst. */
+const char *psnap_output_format(const char *path, const char *asked);
+
+/* Whether it is not binary output to a terminal, of which it would make a mess. */
+bool psnap_output_spares_terminal(const char *path, const char *format);
+
 #endif

@@ -4,7 +4,6 @@
  * be written.
  */
 #include <string.h>
-#include <unistd.h>
 
 #include "formats/base/cmd.h"
 #include "formats/base/output.h"
@@ -16,29 +15,6 @@ struct request {
     struct psnap_input_options options;
     bool force;
 };
-
-/* The format that -f or the output's suffix says, pst when neither does. */
-static const char *choose_format(const struct request *request)
-{
-    const char *dot = strrchr(request->output, '.');
-
-    if (request->format)
-        return request->format;
-    return dot && psnap_format_find(dot + 1) ? dot + 1 : "pst";
-}
-
-/* Binary output would make a mess of a terminal. */
-static bool spares_terminal(const char *output, const char *format)
-{
-    static const char *const texts[] = {"din", "xdin", "lackey", "csv"};
-
-    if (strcmp(output, "-") != 0 || !isatty(STDOUT_FILENO))
-        return true;
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        if (!strcmp(texts[i], format))
-            return true;
-    return false;
-}
 
 /* Says on stderr what was written, and with which settings. */
 static void report(const struct request *request, const char *format, uint64_t count)
@@ -71,6 +47,8 @@ static int replay(const struct request *request, const char *format)
         sink = psnap_trace_writer_new(format, psnap_output_file(output), source->program, &error);
     if (sink)
         status = psnap_pump(source, sink, &count, &error);
+    if (sink && status == PSNAP_ERROR_IO && !error.file[0])
+        psnap_error_at(&error, request->output, 0, 0);
     psnap_sink_free(sink);
     psnap_source_free(source);
     if (status == PSNAP_OK)
@@ -89,7 +67,7 @@ int psnap_cmd_replay(int argc, char **argv)
     const struct psnap_option options[] = {
         {PSNAP_OPTION_TEXT, 'o', "output", &request.output, "FILE", "where to; else stdout"},
         {PSNAP_OPTION_TEXT, 'f', "format", &request.format, "FORMAT",
-         "of the output; else FILE's suffix, or pst"},
+         "of the output; else FILE's suffix says, or pst"},
         {PSNAP_OPTION_U64, 0, "seed", &request.options.seed, "N",
          "of what is random; 0 unless said"},
         {PSNAP_OPTION_U64, 0, "skip", &request.options.skip, "N", "leave out the first N accesses"},
@@ -112,10 +90,10 @@ int psnap_cmd_replay(int argc, char **argv)
         return psnap_cmd_usage("replay", "one profile, please");
     request.profile = argv[1];
     request.options.from = "profile";
-    format = choose_format(&request);
+    format = psnap_output_format(request.output, request.format);
     if (!psnap_format_find(format) || !psnap_format_find(format)->writable)
         return psnap_cmd_usage("replay", "'%s' is no format that can be written", format);
-    if (!spares_terminal(request.output, format))
+    if (!psnap_output_spares_terminal(request.output, format))
         return psnap_cmd_usage("replay", "%s is binary: give -o FILE, or redirect", format);
     return replay(&request, format);
 }

@@ -4,7 +4,8 @@
  * aligned tables, error messages and exit statuses. Part of the program, not
  * of the library.
  *
- * Exit status: 0 done, 1 failed or threshold missed, 2 wrong usage. Data goes
+ * Exit status: 0 done, 1 failed or threshold missed, 2 wrong usage, 141 when who
+ * reads the output has gone (`| head`), which is nothing to talk about. Data goes
  * to stdout, everything else to stderr.
  */
 #ifndef PSNAP_BASE_CMD_H
@@ -20,6 +21,7 @@
 #define PSNAP_EXIT_DONE 0
 #define PSNAP_EXIT_FAILED 1
 #define PSNAP_EXIT_USAGE 2
+#define PSNAP_EXIT_CLOSED 141 /* 128 + SIGPIPE: as of filters that die of it, without a word */
 
 /* The commands, each in the cmd_NAME.c of the folder it drives (psnap.c holds the table). */
 int psnap_cmd_cc(int argc, char **argv);
@@ -92,14 +94,14 @@ void psnap_text_list_release(struct psnap_text_list *list);
 bool psnap_parse_size(const char *text, uint64_t *value);
 
 /* Prints "psnap COMMAND: message" to stderr with the error's place; returns PSNAP_EXIT_FAILED, or
- * PSNAP_EXIT_USAGE for PSNAP_ERROR_USAGE. */
+ * PSNAP_EXIT_USAGE for PSNAP_ERROR_USAGE; silent, PSNAP_EXIT_CLOSED for PSNAP_ERROR_CLOSED. */
 int psnap_cmd_fail(const char *command, const struct psnap_error *error);
 
 /* Prints "psnap COMMAND: message" and a pointer to --help; returns PSNAP_EXIT_USAGE. */
 int psnap_cmd_usage(const char *command, const char *format, ...) PSNAP_PRINTF(2, 3);
 
 /*
- * A closed pipe becomes a write error with a message instead of a silent death;
+ * A closed pipe becomes a write error instead of a death that leaves things behind;
  * called once, by main. A command that starts another program calls restore in
  * the child before exec (or after it, when exec failed, ignore again): the
  * other program must find signals as psnap found them.

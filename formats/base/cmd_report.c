@@ -2,14 +2,16 @@
 /*
  * How commands end: messages on stderr as "psnap COMMAND: message", exit
  * statuses, and the closing look at stdout without which a full disk or a
- * closed pipe would pass for success.
+ * closed pipe would pass for success. A closed pipe ends a command in silence.
  */
 #include "formats/base/cmd.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <string.h>
+#include <unistd.h>
 
 static void (*sigpipe_before)(int) = SIG_DFL;
 
@@ -17,6 +19,8 @@ int psnap_cmd_fail(const char *command, const struct psnap_error *error)
 {
     char text[1024];
 
+    if (error->code == PSNAP_ERROR_CLOSED)
+        return PSNAP_EXIT_CLOSED;
     fprintf(stderr, "psnap %s: %s\n", command, psnap_error_format(error, text, sizeof text));
     return error->code == PSNAP_ERROR_USAGE ? PSNAP_EXIT_USAGE : PSNAP_EXIT_FAILED;
 }
@@ -45,11 +49,14 @@ void psnap_cmd_restore_sigpipe(void)
 
 int psnap_cmd_close_stdout(const char *command, int status)
 {
-    const bool failed_before = ferror(stdout); /* whose reason is gone */
+    const bool failed_before = ferror(stdout); /* whose reason is gone, but for a closed pipe */
+    struct pollfd pipe = {.fd = STDOUT_FILENO, .events = POLLOUT};
     struct psnap_error error;
 
     if (fflush(stdout))
         psnap_error_system(&error, errno, "cannot write standard output");
+    else if (failed_before && poll(&pipe, 1, 0) == 1 && (pipe.revents & POLLERR))
+        psnap_error_system(&error, EPIPE, "cannot write standard output");
     else if (failed_before)
         psnap_error_set(&error, PSNAP_ERROR_IO, "cannot write standard output");
     else

@@ -39,6 +39,7 @@ enum psnap_status psnap_error_system(struct psnap_error *error, int reason, cons
 {
     const enum psnap_status code = reason == ENOMEM   ? PSNAP_ERROR_MEMORY
                                    : reason == EEXIST ? PSNAP_ERROR_EXISTS
+                                   : reason == EPIPE  ? PSNAP_ERROR_CLOSED
                                                       : PSNAP_ERROR_IO;
 
     if (error) {
@@ -121,6 +122,8 @@ const char *psnap_status_name(enum psnap_status status)
         return "unsupported";
     case PSNAP_ERROR_EXISTS:
         return "exists";
+    case PSNAP_ERROR_CLOSED:
+        return "closed";
     }
     return "unknown";
 }

@@ -25,7 +25,8 @@ enum psnap_status {
     PSNAP_ERROR_TRUNCATED = -7,   /* input that ends too early */
     PSNAP_ERROR_VERSION = -8,     /* written by a newer psnap, or another ABI */
     PSNAP_ERROR_UNSUPPORTED = -9, /* understood, but not something this build can do */
-    PSNAP_ERROR_EXISTS = -10      /* an output file is there already */
+    PSNAP_ERROR_EXISTS = -10,     /* an output file is there already */
+    PSNAP_ERROR_CLOSED = -11      /* who read our output, through a pipe, has gone */
 };
 
 /* Where and why. A value: no part is owned, copying is fine. */
@@ -48,7 +49,7 @@ PSNAP_API enum psnap_status psnap_error_set(struct psnap_error *error, enum psna
 /*
  * The same for what the system refused: the message, ": " and the words for
  * `reason` (an errno), in lower case. PSNAP_ERROR_MEMORY for ENOMEM,
- * PSNAP_ERROR_EXISTS for EEXIST, else PSNAP_ERROR_IO.
+ * PSNAP_ERROR_EXISTS for EEXIST, PSNAP_ERROR_CLOSED for EPIPE, else PSNAP_ERROR_IO.
  */
 PSNAP_API enum psnap_status psnap_error_system(struct psnap_error *error, int reason,
                                                const char *format, ...) PSNAP_PRINTF(3, 4);

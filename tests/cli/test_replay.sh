@@ -49,7 +49,9 @@ done
 # --skip and --count cut a window out of the same stream
 expect 0 "$PSNAP" replay "$golden" -f xdin --skip 10 --count 7
 tail -n +11 all.xdin | head -7 | cmp - out
-expect 0 "$PSNAP" replay "$golden" -f xdin --skip 1000
+expect 0 "$PSNAP" replay "$golden" -f xdin --skip 29
+[ ! -s out ]
+expect 1 "$PSNAP" replay "$golden" -f xdin --skip 1000
 [ ! -s out ]
 
 # from stdin, and as any command's INPUT
