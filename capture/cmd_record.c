@@ -177,6 +177,8 @@ static pid_t start_or_say(char **argv, const char *session, bool moves_stdout, i
         return pid;
     psnap_error_system(&error, failure, "cannot run '%s'", argv[0]);
     psnap_cmd_fail("record", &error);
+    if (failure == ENOENT && !strchr(argv[0], '/') && access(argv[0], X_OK) == 0)
+        fprintf(stderr, "psnap record: it is looked for in PATH; did you mean './%s'?\n", argv[0]);
     *result = failure == ENOENT ? 127 : 126;
     return -1;
 }
@@ -416,6 +418,8 @@ int psnap_cmd_record(int argc, char **argv)
         "Every process that PROG starts, if it is instrumented, gets files of its own:\n"
         "with its process id behind the name, or as the name says: %p is the process\n"
         "id, %h the host, %q{VAR} a variable of its environment, %r its MPI rank.\n"
+        "A program that something else starts is recorded without this command when\n"
+        "PSNAP_OUT=P.yaml is in its environment.\n"
         "\n"
         "--engine valgrind runs a PROG that was not compiled so under Valgrind's lackey:\n"
         "all its code, libraries and stack included, some hundred times slower.",

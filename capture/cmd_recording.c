@@ -209,10 +209,72 @@ static bool has_anything(const struct psnap_recording *recording,
     return report.modules && (report.threads || !recording->is_further);
 }
 
+/*
+ * The trace beside a profile: when it cannot be written any more the profile goes on. The first
+ * error is kept, and what comes after it is dropped.
+ */
+struct trace_sink {
+    struct psnap_sink base;
+    struct psnap_sink *writer; /* not owned */
+    enum psnap_status status;
+    struct psnap_error error;
+};
+
+static enum psnap_status trace_put(struct psnap_sink *self, const struct psnap_access *block,
+                                   size_t n, struct psnap_error *error)
+{
+    struct trace_sink *sink = (struct trace_sink *)self;
+
+    (void)error;
+    if (!sink->status)
+        sink->status = psnap_sink_put(sink->writer, block, n, &sink->error);
+    return PSNAP_OK;
+}
+
+static enum psnap_status trace_put_run(struct psnap_sink *self, const struct psnap_run *run,
+                                       struct psnap_error *error)
+{
+    struct trace_sink *sink = (struct trace_sink *)self;
+
+    (void)error;
+    if (!sink->status)
+        sink->status = psnap_sink_put_run(sink->writer, run, &sink->error);
+    return PSNAP_OK;
+}
+
+static enum psnap_status trace_finish(struct psnap_sink *self, struct psnap_error *error)
+{
+    struct trace_sink *sink = (struct trace_sink *)self;
+
+    (void)error;
+    if (!sink->status)
+        sink->status = psnap_sink_finish(sink->writer, &sink->error);
+    return PSNAP_OK;
+}
+
+static void trace_free(struct psnap_sink *self)
+{
+    (void)self; /* lies in psnap_recording_run */
+}
+
+/* Puts the trace in its place, or says why there is none. */
+static enum psnap_status end_trace(struct psnap_recording *recording, struct trace_sink *sink,
+                                   struct psnap_error *error)
+{
+    if (!sink->status)
+        return commit(recording, &recording->trace_output, error);
+    *error = sink->error;
+    psnap_error_at(error, recording->trace, 0, 0);
+    return sink->status;
+}
+
 enum psnap_status psnap_recording_run(struct psnap_recording *recording,
                                       struct psnap_source *capture, struct psnap_error *error)
 {
     const struct psnap_builder_options options = {.region_gap_bytes = recording->gap_bytes};
+    static const struct psnap_sink_ops ops = {
+        .put = trace_put, .finish = trace_finish, .free = trace_free, .put_run = trace_put_run};
+    struct trace_sink trace = {.base = {&ops}};
     struct psnap_sink *sinks[2], *builder = NULL, *writer = NULL, *tee = NULL;
     enum psnap_status status = PSNAP_OK;
     size_t n = 0;
@@ -227,7 +289,8 @@ enum psnap_status psnap_recording_run(struct psnap_recording *recording,
                                         psnap_output_file(recording->trace_output),
                                         capture->program, error);
         status = writer ? PSNAP_OK : error->code;
-        sinks[n++] = writer;
+        trace.writer = writer;
+        sinks[n++] = builder ? &trace.base : writer;
     }
     if (!status) {
         tee = psnap_tee_sink_new(sinks, n);
@@ -240,7 +303,7 @@ enum psnap_status psnap_recording_run(struct psnap_recording *recording,
         if (builder)
             status = write_profile(recording, builder, error);
         if (!status && writer)
-            status = commit(recording, &recording->trace_output, error);
+            status = end_trace(recording, &trace, error);
     }
     psnap_sink_free(tee);
     psnap_sink_free(writer);

@@ -91,6 +91,19 @@ const struct psnap_format *psnap_format_recognise(const void *start, size_t n, b
     return best;
 }
 
+/* Whether it begins with a line of text and commas. */
+static bool is_table(const unsigned char *start, size_t n)
+{
+    unsigned commas = 0;
+
+    for (size_t i = 0; i < n && start[i] != '\n' && start[i] != '\r'; i++) {
+        if (start[i] < ' ' && start[i] != '\t')
+            return false;
+        commas += start[i] == ',';
+    }
+    return commas >= 2;
+}
+
 /* The format that is surest of the input's first bytes, or NULL with `error` filled. */
 static const struct psnap_format *recognise(struct psnap_reader *reader, struct psnap_error *error)
 {
@@ -114,7 +127,10 @@ static const struct psnap_format *recognise(struct psnap_reader *reader, struct 
                         "empty input: no format to recognise, no access to read");
     else
         psnap_error_set(error, PSNAP_ERROR_VALUE,
-                        "not a trace in a known format ('psnap formats' lists them)");
+                        "not a trace in a known format ('psnap formats' lists them)%s",
+                        is_table(start, have) ? "; a csv begins with the heading "
+                                                "'address,size,kind,thread,ref'"
+                                              : "");
     psnap_error_at(error, reader->name, 0, 0);
     return NULL;
 }

@@ -210,6 +210,11 @@ enum psnap_status psnap_machine_read(FILE *file, const char *name, struct psnap_
         return error ? error->code : PSNAP_ERROR_SYNTAX;
     root = psnap_yaml_root(doc);
     map = psnap_yaml_get(root, "machine");
+    if (psnap_yaml_get(root, "psnap") && psnap_yaml_get(root, "loops")) {
+        status = psnap_yaml_fail(doc, root, error, PSNAP_ERROR_VALUE,
+                                 "this is a profile, not a machine");
+        goto out;
+    }
     status = psnap_yaml_expect(doc, root, PSNAP_YAML_MAP, "a machine file", error);
     if (status == PSNAP_OK && map)
         status = psnap_yaml_known_keys(doc, root, wrapped, error);
@@ -218,6 +223,7 @@ enum psnap_status psnap_machine_read(FILE *file, const char *name, struct psnap_
         status = psnap_yaml_expect(doc, map, PSNAP_YAML_MAP, "machine", error);
     if (status == PSNAP_OK)
         status = read_machine(&reader, map, machine);
+out:
     psnap_yaml_doc_free(doc);
     return status;
 }

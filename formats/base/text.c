@@ -235,7 +235,8 @@ const char *psnap_text_nearest(const char *name, const char *const *names, size_
         const size_t other = strnlen(names[i], NAME_MAX_COMPARED);
         const size_t distance = edit_distance(name, length, names[i], other);
         const size_t longer = length > other ? length : other;
-        if (distance < least && distance * 3 <= longer) {
+        const bool begins = length >= 3 && length < other && !strncmp(name, names[i], length);
+        if (distance < least && (distance * 3 <= longer || begins)) {
             least = distance;
             nearest = names[i];
         }

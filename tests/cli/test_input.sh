@@ -66,3 +66,10 @@ printf 'hello, world\n' > letter
 says 1 'not a trace in a known format' "$PSNAP" info letter
 says 1 letter "$PSNAP" check letter
 ! grep -q 'psnap profile' out
+
+# a profile is no machine, 'size' no key, a table with another heading no csv
+says 1 'good.yaml:1:1: this is a profile, not a machine' "$PSNAP" sim good.yaml -m ./good.yaml
+printf 'levels:\n- {size: 32K, line_bytes: 64, ways: 8}\n' > m.yaml
+says 1 "no key 'size' here; did you mean 'size_bytes'?" "$PSNAP" sim good.yaml -m m.yaml
+printf 'addr,bytes,type\n0x10,8,load\n' > t.csv
+says 1 "a csv begins with the heading 'address,size,kind,thread,ref'" "$PSNAP" info t.csv

@@ -108,6 +108,8 @@ cmp err output
 "$PSNAP" record -o other.yaml --trace /dev/stdout -- tools/prog 3 2> err | "$PSNAP" info - > info
 has info pst
 cmp err output
+cp tools/prog here-not-in-path
+refused 127 "did you mean './here-not-in-path'?" -- here-not-in-path
 refused 125 "profile and trace cannot both go to standard output" -o - --trace -
 "$PSNAP" record -o /dev/null --trace /dev/null -- tools/prog > out
 cmp out output
@@ -122,6 +124,12 @@ if [ -w /dev/full ]; then
         has err "no space left on device"
         has err "/dev/full"
         [ "$(wc -l < err)" = 1 ] || fail "$arguments: $(cat err)"
+        case $arguments in
+        *x.yaml*) # a profile without its trace is worth keeping
+            "$PSNAP" check x.yaml > checked || fail "$arguments: $(cat checked)"
+            rm x.yaml
+            ;;
+        esac
         [ ! -e x.yaml ] && [ ! -e x.pst ] || fail "$arguments: half a recording"
     done
 fi
