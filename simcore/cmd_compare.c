@@ -177,6 +177,37 @@ static void print_loops(const struct compare *compare, bool all)
         printf("(%zu more loops: --all shows them)\n", compare->loop_count - shown);
 }
 
+/* The relative error of the miss count at a level, in percent: the mean over the rows of a scope
+ * that are relevant and have misses. */
+static double mean_miss_error(const struct compare *compare, enum scope scope, uint32_t level)
+{
+    double sum = 0;
+    size_t n = 0;
+
+    for (size_t i = 0; i < compare->count; i++) {
+        const struct compare_row *row = &compare->rows[i];
+        if (row->scope != scope || !row->relevant ||
+            level >= compare->machines[row->machine].level_count ||
+            isnan(row->levels[level].relative_miss_error))
+            continue;
+        sum += 100 * row->levels[level].relative_miss_error;
+        n++;
+    }
+    return n ? sum / (double)n : NAN;
+}
+
+static void print_misses(const struct compare *compare, struct psnap_table *table)
+{
+    static const enum scope scopes[] = {SCOPE_LOOP, SCOPE_TOTAL};
+    static const char *const names[] = {"misses %, mean", "misses %, total"};
+
+    for (size_t row = 0; row < sizeof scopes / sizeof scopes[0]; row++) {
+        psnap_table_cell(table, "%s", names[row]);
+        for (uint32_t i = 0; i < compare->levels; i++)
+            percent_cell(table, mean_miss_error(compare, scopes[row], i) / 100);
+    }
+}
+
 static void print_summary(const struct compare *compare)
 {
     static const char *const names[] = {"mean", "largest", "total (mean)"};
@@ -198,6 +229,7 @@ static void print_summary(const struct compare *compare)
         for (uint32_t i = 0; i < compare->levels; i++)
             percent_cell(table, points[row][i] / 100);
     }
+    print_misses(compare, table);
     printf("\nerror of cumulative hit rates, %zu relevant loop%s, %zu machine%s\n\n",
            compare->relevant_loops, compare->relevant_loops == 1 ? "" : "s", compare->machine_count,
            compare->machine_count == 1 ? "" : "s");
@@ -216,6 +248,19 @@ static void print_missing(const struct compare *compare)
     }
 }
 
+/* Many trace formats keep no loops: then there is one, and nothing to match it with. */
+static void print_hint(const struct compare *compare, const struct compare_side *observed,
+                       const struct compare_side *synthetic)
+{
+    const bool few = observed->loops.count == 1;
+
+    if (!compare->missing_loops || few == (synthetic->loops.count == 1))
+        return;
+    printf("%s has one loop only, as traces in formats that keep none: compare the whole stream,\n"
+           "or take a .pst or a profile\n",
+           few ? observed->path : synthetic->path);
+}
+
 static void print_tables(const struct compare *compare, const struct compare_side *observed,
                          const struct compare_side *synthetic, bool all)
 {
@@ -229,6 +274,7 @@ static void print_tables(const struct compare *compare, const struct compare_sid
     else
         print_rows(compare, SCOPE_LOOP, all);
     print_missing(compare);
+    print_hint(compare, observed, synthetic);
     puts("\nthe whole stream\n");
     print_rows(compare, SCOPE_TOTAL, true);
     print_summary(compare);

@@ -47,10 +47,12 @@ machine             L1 obs. %  L1 syn. %  L1 points  L2 obs. %  L2 syn. %  L2 po
 
 error of cumulative hit rates, 1 relevant loop, 2 machines
 
-points           L1     L2
-mean          37.50  25.00
-largest       50.00  25.00
-total (mean)  37.50  25.00
+points              L1     L2
+mean             37.50  25.00
+largest          50.00  25.00
+total (mean)     37.50  25.00
+misses %, mean   75.00  50.00
+misses %, total  75.00  50.00
 END
 "$PSNAP" compare a.csv b.csv -m 128:64:2,256:64:4 -m 1K:64:16 > table
 sed 's/  */ /g' table > squeezed # columns are as wide as they must be
@@ -148,3 +150,14 @@ status 2 "$PSNAP" compare a.csv b.csv --max-error low
 status 1 "$PSNAP" compare a.csv nothing.csv
 status 1 "$PSNAP" compare a.csv b.csv -m nothing
 [ ! -s out ] || fail "output in spite of an error"
+
+# the miss counts, and a hint where one side has no loops to match
+profile=$PSNAP_SOURCE/tests/golden/profile.psnap.yaml
+"$PSNAP" convert "$profile" -f din -o loopless.din 2> log
+"$PSNAP" compare loopless.din "$profile" -m table1-1 > out
+grep -q '^loopless.din has one loop only' out
+grep -q '^misses %, total  *[0-9]' out
+"$PSNAP" compare "$profile" "$profile" -m table1-1 > out
+! grep -q 'one loop only' out || exit 1
+grep -Eq '^misses %, mean +0\.00' out && grep -Eq '^misses %, total +0\.00' out
+rm -f loopless.din log out
