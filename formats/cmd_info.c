@@ -207,7 +207,11 @@ int psnap_cmd_info(int argc, char **argv)
     const struct psnap_usage usage = {
         "psnap info FILE [--from FORMAT] [--json]",
         "Says what a trace or a profile is, how much is in it and where it comes from.\n"
-        "A .pst is checked from end to end, without decoding it.",
+        "A .pst is checked from end to end, without decoding it.\n"
+        "\n"
+        "A trace counts all loops that the program was compiled to, a profile those with\n"
+        "accesses and the ones around them. Regions are made by profiling, so a trace has\n"
+        "none, and a profile has no blocks, references or objects: null in the JSON.",
         options};
     int status;
     const int operands = psnap_options_parse(argc, argv, &usage, false, &status);
