@@ -193,7 +193,7 @@ static void nearest_name_is_suggested(void **state)
     assert_string_equal(psnap_text_nearest("machin", names, 5), "machine");
     assert_string_equal(psnap_text_nearest("mcahine", names, 5), "machine");
     assert_string_equal(psnap_text_nearest("jsno", names, 5), "json");
-    assert_null(psnap_text_nearest("jsnx", names, 5)); /* half of it is wrong */
+    assert_null(psnap_text_nearest("jsnx", names, 5));                    /* half of it is wrong */
     assert_string_equal(psnap_text_nearest("mach", names, 5), "machine"); /* a beginning */
     assert_null(psnap_text_nearest("sample-rate", names, 5));
     assert_string_equal(psnap_text_nearest("samples", names, 5), "sample");
