@@ -163,5 +163,6 @@ const struct psnap_format psnap_format_csv = {
     .loses = "program (loops, blocks, objects, executions)",
     .readable = true,
     .writable = true,
+    .is_text = true,
     .ops = &csv_ops,
 };

@@ -168,6 +168,7 @@ const struct psnap_format psnap_format_din = {
     .loses = "size (Dinero takes all as 4 bytes), atomic, thread, reference, program",
     .readable = true,
     .writable = true,
+    .is_text = true,
     .ops = &din_ops,
 };
 
@@ -182,5 +183,6 @@ const struct psnap_format psnap_format_xdin = {
     .loses = "atomic, thread, reference, program",
     .readable = true,
     .writable = true,
+    .is_text = true,
     .ops = &xdin_ops,
 };

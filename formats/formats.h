@@ -25,6 +25,7 @@ struct psnap_format {
     const char *loses;       /* what a written file does not keep: "thread, ref"; "" for nothing */
     bool readable;
     bool writable;
+    bool is_text; /* a terminal can show it */
     const struct psnap_format_ops *ops;
 };
 

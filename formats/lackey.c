@@ -223,5 +223,6 @@ const struct psnap_format psnap_format_lackey = {
     .loses = "atomic, thread, reference, program",
     .readable = true,
     .writable = true,
+    .is_text = true,
     .ops = &lackey_ops,
 };

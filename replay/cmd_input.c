@@ -223,5 +223,7 @@ const char *psnap_output_format(const char *path, const char *asked)
 
 bool psnap_output_spares_terminal(const char *path, const char *format)
 {
-    return strcmp(path, "-") != 0 || !isatty(STDOUT_FILENO) || strcmp(format, "pst") != 0;
+    const struct psnap_format *written = psnap_format_find(format);
+
+    return strcmp(path, "-") != 0 || !isatty(STDOUT_FILENO) || !written || written->is_text;
 }

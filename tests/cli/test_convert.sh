@@ -115,3 +115,18 @@ refused 2 "no format 'dim'; did you mean 'din'?" long.din -f dim -o y.dat
 refused 2 "no format 'dim'; did you mean 'din'?" long.din --from dim -o y.pst
 refused 2 "one input, please" -o y.pst
 [ -z "$(find . -name 'y.*')" ] || fail "something is left: $(ls)"
+
+# binary output is kept from a terminal, text is not
+if command -v script > /dev/null; then
+    for format in pst din xdin lackey csv; do
+        script -qec "'$PSNAP' convert '$PSNAP_SOURCE/tests/golden/profile.psnap.yaml' -o - -f $format" \
+            /dev/null > terminal < /dev/null || true
+        case $format in
+        pst) grep -q 'pst is binary: give -o FILE, or redirect' terminal ;;
+        *) ! grep -q 'is binary' terminal && [ "$(wc -l < terminal)" -gt 29 ] ;;
+        esac || {
+            echo "$format on a terminal: $(head -5 terminal)"
+            exit 1
+        }
+    done
+fi
