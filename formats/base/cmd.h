@@ -90,9 +90,6 @@ int psnap_options_parse(int argc, char **argv, const struct psnap_usage *usage,
 
 void psnap_text_list_release(struct psnap_text_list *list);
 
-/* "32K", "1M", "4096" (binary multiples): false when it is none or overflows. */
-bool psnap_parse_size(const char *text, uint64_t *value);
-
 /* Prints "psnap COMMAND: message" to stderr with the error's place; returns PSNAP_EXIT_FAILED, or
  * PSNAP_EXIT_USAGE for PSNAP_ERROR_USAGE; silent, PSNAP_EXIT_CLOSED for PSNAP_ERROR_CLOSED. */
 int psnap_cmd_fail(const char *command, const struct psnap_error *error);

@@ -249,8 +249,3 @@ void psnap_text_list_release(struct psnap_text_list *list)
     free(list->items);
     *list = (struct psnap_text_list){NULL, 0};
 }
-
-bool psnap_parse_size(const char *text, uint64_t *value)
-{
-    return psnap_text_size(text, value);
-}
