@@ -128,6 +128,10 @@ static void print_text(const char *name, const struct psnap_profile *profile,
     struct psnap_profile_totals totals;
     char text[1024], digits[32];
 
+    if (!profile && (error->code == PSNAP_ERROR_IO || error->code == PSNAP_ERROR_MEMORY)) {
+        psnap_cmd_fail("check", error); /* of us or the system: no verdict on the profile */
+        return;
+    }
     if (!profile) {
         printf("%s\n", psnap_error_format(error, text, sizeof text));
         return;

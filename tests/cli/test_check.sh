@@ -52,7 +52,9 @@ for file in empty nul binary alias twice list nan huge deep cut; do
     expect 1 "$PSNAP" check $file.yaml
     grep -q "^$file.yaml" out
 done
-expect 1 "$PSNAP" check missing.yaml
+expect 1 "$PSNAP" check missing.yaml good.yaml # no finding about a profile, which are on stdout
+grep -q "^psnap check: cannot open 'missing.yaml': no such file" err
+[ "$(grep -c . out)" = 1 ] && grep -q '^good.yaml: ok' out
 expect 1 "$PSNAP" check "$PSNAP"
 expect 2 "$PSNAP" check
 "$PSNAP" check - < good.yaml | grep -q '^stdin: ok'
