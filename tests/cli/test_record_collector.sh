@@ -137,12 +137,24 @@ state() {
     sed 's/.*) \(.\).*/\1/' "/proc/$program/stat" 2> /dev/null || true
 }
 
+# wait_for_sleep: until the program has used no processor for half a second
+wait_for_sleep() {
+    local before= now still=0
+    for i in $(seq 200); do
+        now=$(cut -d ' ' -f 14,15 "/proc/$program/stat")
+        still=$((still + 1))
+        [ "$now" = "$before" ] && [ "$(state)" = S ] || still=0
+        [ $still -lt 5 ] || break
+        before=$now
+        sleep 0.1
+    done
+    [ $still = 5 ] && ! grep -q whole out || fail "it does not wait for the collector"
+}
+
 # a thread that waits for the control ring ends when it is told to
 start_stopped ./act allocate
 echo >&5
-sleep 1
-has out ready
-[ "$(grep -c whole out)" = 0 ] && [ "$(state)" = S ] || fail "allocate: it does not wait: $(state)"
+wait_for_sleep
 kill -TERM "$program"
 for i in $(seq 50); do
     case $(state) in '' | Z) break ;; esac
@@ -159,8 +171,7 @@ case $ended in '' | Z) ;; *) fail "SIGTERM was not heard: $ended" ;; esac
 # killed, with a full ring: the program runs on
 start_stopped ./act work 3000000 gate
 echo >&5
-sleep 0.5
-[ "$(grep -c whole out)" = 0 ] && [ "$(state)" = S ] || fail "work: it does not wait: $(state)"
+wait_for_sleep
 kill -KILL $recorder
 wait $recorder 2> wait.err || true
 exec 5>&-
