@@ -42,7 +42,6 @@ struct capture {
     uint64_t control_at; /* words read of the control ring's open chunk */
     uint32_t known_threads[PSNAP_RINGS]; /* thread + 1 whose stack is known */
     uint32_t stuck_at[PSNAP_RINGS];      /* 1 + words read of a chunk that is read in parts, or 0 */
-    bool is_part;                        /* what is being read is not the chunk to its end */
     uint32_t barrier_rings;              /* rings that are read up to `barrier` only; 0: none */
     uint64_t barrier[PSNAP_RINGS];       /* in words that the ring has ever had */
     struct psnap_decoder decoder;
@@ -96,11 +95,22 @@ static uint64_t words_read(const struct capture *self, uint32_t index)
     return ring->consumed * PSNAP_CHUNK_WORDS + (part ? part - 1 : 0);
 }
 
+/* Where the chunk that comes next ends by now; earlier than before when a batch has given room
+ * back. */
+static uint64_t words_had(const struct capture *self, uint32_t index)
+{
+    const struct psnap_ring *ring = &self->session->rings[index];
+    bool is_left = ring->consumed != __atomic_load_n(&ring->produced, __ATOMIC_SEQ_CST);
+
+    return ring->consumed * PSNAP_CHUNK_WORDS +
+           (is_left ? left_behind_words(ring) : open_words(ring, ring->consumed));
+}
+
 /* The barrier holds as long as there is something before it that may be read. */
 static bool is_held(struct capture *self)
 {
     for (uint32_t i = 1; i < self->barrier_rings && !self->is_over; i++)
-        if (words_read(self, i) < self->barrier[i])
+        if (words_read(self, i) < self->barrier[i] && words_read(self, i) < words_had(self, i))
             return true;
     self->barrier_rings = 0;
     return false;
@@ -208,7 +218,12 @@ static uint64_t readable_words(const struct capture *self, uint32_t index, bool 
     else if (self->has_ended && state == PSNAP_RING_ACTIVE)
         words = open_words(ring, ring->consumed);
     if (index < self->barrier_rings && self->barrier[index] < start + PSNAP_CHUNK_WORDS) {
-        uint64_t before = self->barrier[index] > start ? self->barrier[index] - start : 0;
+        const bool is_left = ring->consumed != __atomic_load_n(&ring->produced, __ATOMIC_SEQ_CST);
+        const uint64_t had = words_had(self, index), end = self->barrier[index];
+        uint64_t before = end < had ? end : had;
+        if (is_left && end >= had)
+            return words; /* all of the chunk */
+        before = before > start ? before - start : 0;
         *is_part = true;
         words = before > words_read(self, index) - start ? before : 0;
     }
@@ -237,12 +252,12 @@ static enum psnap_status open_chunk(struct capture *self, uint32_t index, struct
     struct psnap_ring *ring = &self->session->rings[index];
     struct psnap_decoder *decoder = &self->decoder;
     enum psnap_status status = read_control(self, error);
-    uint64_t words = readable_words(self, index, &self->is_part); /* now that control is read */
+    uint64_t words = readable_words(self, index, &decoder->is_part); /* now that control is read */
 
     if (status)
         return status;
     decoder->is_last_part =
-        !self->is_part && ring->consumed == __atomic_load_n(&ring->produced, __ATOMIC_ACQUIRE);
+        !decoder->is_part && ring->consumed == __atomic_load_n(&ring->produced, __ATOMIC_ACQUIRE);
     if (!learn_threads(self))
         return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for a stack");
     self->ring = index;
@@ -300,7 +315,7 @@ static void set_chunk_aside(struct capture *self)
 static void done_with_chunk(struct capture *self)
 {
     struct psnap_ring *ring = &self->session->rings[self->ring];
-    if (self->is_part) { /* as far as it goes for now */
+    if (self->decoder.is_part) { /* as far as it goes for now */
         set_chunk_aside(self);
         return;
     }
@@ -381,7 +396,11 @@ static ssize_t capture_next_run(struct psnap_source *source, struct psnap_access
             n += (size_t)more;
             if (run && run->count)
                 return (ssize_t)n;
-            if (self->decoder.is_stuck)
+            if (self->decoder.is_cut) {
+                const uint32_t cut = self->ring;
+                set_chunk_aside(self);
+                self->barrier[cut] = words_read(self, cut); /* the record is behind it */
+            } else if (self->decoder.is_stuck)
                 set_chunk_aside(self);
             else if (!psnap_decoder_is_done(&self->decoder))
                 return (ssize_t)n; /* full */

@@ -47,6 +47,8 @@ struct psnap_decoder {
     /* Of the chunk being decoded: */
     const uint64_t *at, *end;
     bool is_last_part; /* its thread had not left it behind when the program ended */
+    bool is_part;      /* the chunk goes on behind `end`, which may be in the middle of a record */
+    bool is_cut;       /* the record at `at` is one that does: it is for later */
     bool passes_over;  /* open records are not waited for */
     bool is_stuck;     /* the record at `at` is open: try again when it is not */
     /* The run that was found last: */

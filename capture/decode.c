@@ -431,12 +431,31 @@ static bool pass_over(struct psnap_decoder *decoder)
     return true;
 }
 
+/* Whether what is at the decoder's place goes on behind the end of the part that may be read: a
+ * batch gives room back that it was seen to take. */
+static bool is_cut(const struct psnap_decoder *decoder, const struct psnap_capture_piece *piece)
+{
+    const uint64_t *at = decoder->at, left = (uint64_t)(decoder->end - at);
+
+    if (!decoder->is_part)
+        return false;
+    if (*at == PSNAP_EVENT_ALLOC)
+        return left < 5;
+    if (*at - PSNAP_GAP - 1 < PSNAP_RECORD_WORDS_MAX)
+        return *at - PSNAP_GAP > 1; /* what a batch has given back may be in use again */
+    if (psnap_decoder_is_open(*at))
+        return -*at > left;
+    return piece &&
+           (left < piece->words ||
+            (piece->hoist && decoder->tables.hoists[piece->hoist - 1].has_rows && at[2] > left));
+}
+
 ssize_t psnap_decode(struct psnap_decoder *decoder, struct psnap_access *block, size_t capacity,
                      struct psnap_run *run, struct psnap_error *error)
 {
     size_t n = 0;
 
-    decoder->is_stuck = false;
+    decoder->is_stuck = decoder->is_cut = false;
     for (;;) {
         const uint64_t *at = decoder->at;
         struct psnap_capture_piece *piece;
@@ -458,6 +477,10 @@ ssize_t psnap_decode(struct psnap_decoder *decoder, struct psnap_access *block, 
         }
         if (at == decoder->end)
             return (ssize_t)n;
+        piece = *at == PSNAP_EVENT_ALLOC ? NULL : find_piece(decoder, *at);
+        decoder->is_cut = is_cut(decoder, piece);
+        if (decoder->is_cut)
+            return (ssize_t)n;
         if (*at == PSNAP_EVENT_ALLOC && decoder->end - at >= 5) {
             enum psnap_status status = allocation(decoder, at, error);
             if (status)
@@ -465,7 +488,6 @@ ssize_t psnap_decode(struct psnap_decoder *decoder, struct psnap_access *block, 
             decoder->at += 5;
             continue;
         }
-        piece = find_piece(decoder, *at);
         if (!piece || decoder->end - at < piece->words) {
             if (!pass_over(decoder))
                 return corrupt(error, *at);
