@@ -62,7 +62,7 @@ enum psnap_pst_section {
  * CHUNK_FIRST: so their number grows with the logarithm of a regular stream.
  */
 #define PSNAP_PST_CHUNK_FIRST (UINT32_C(1) << 27)
-#define PSNAP_PST_CHUNK_TOKENS (UINT32_C(1) << 21)
+#define PSNAP_PST_CHUNK_TOKENS (UINT32_C(1) << 17)
 #define PSNAP_PST_CHUNK_LANES (UINT32_C(1) << 16)
 #define PSNAP_PST_CHUNK_WINDOWS (UINT32_C(3) << 20) /* tokens in the windows of all tracks */
 #define PSNAP_PST_WINDOW (UINT32_C(1) << 21)        /* and of one */

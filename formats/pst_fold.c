@@ -28,6 +28,7 @@
 #define RECENT_BITS 12 /* of the tables' lengths */
 #define SAMPLED_BITS 17
 #define SAMPLE_MASK 15u  /* one hash in 16 is sampled */
+#define SELDOM_MASK 127u /* one in 128 in tracks that are searched less often */
 #define NEAR 16u         /* distances that are tried */
 #define PROOF 16u        /* tokens that must agree before a copy from far */
 #define PRICE 2u         /* tokens that copies must save for a literal to be searched */
@@ -241,9 +242,9 @@ static inline uint64_t mixed_hash(const struct psnap_pst_track *track, uint32_t 
     return (track->hash + number) * UINT64_C(0x9e3779b97f4a7c15);
 }
 
-static inline bool is_sampled(uint64_t mixed)
+static inline bool is_sampled(uint64_t mixed, uint64_t mask)
 {
-    return ((mixed >> 20) & SAMPLE_MASK) == 0;
+    return ((mixed >> 20) & mask) == 0;
 }
 
 /* A copied token is only put down, so that what comes after the copy finds its last round. */
@@ -252,7 +253,7 @@ static inline void note_copied(struct psnap_pst_folder *folder, const struct psn
 {
     const uint64_t mixed = mixed_hash(track, number);
 
-    if (is_sampled(mixed))
+    if (is_sampled(mixed, SAMPLE_MASK))
         folder->sampled[mixed >> (64 - SAMPLED_BITS)] =
             (struct place){folder->epoch + number, track->count};
 }
@@ -261,9 +262,10 @@ static inline void note_copied(struct psnap_pst_folder *folder, const struct psn
 static void search(struct psnap_pst_folder *folder, struct psnap_pst_track *track, uint32_t number)
 {
     const uint64_t mixed = mixed_hash(track, number);
-    const bool often = track->spent < BEARABLE || (track->count & SAMPLE_MASK) == 0;
+    const bool is_worth = track->spent < BEARABLE;
+    const bool often = is_worth || (track->count & SAMPLE_MASK) == 0;
 
-    if (is_sampled(mixed))
+    if (is_sampled(mixed, is_worth ? SAMPLE_MASK : SELDOM_MASK))
         find_far(track, folder->epoch + number, &folder->sampled[mixed >> (64 - SAMPLED_BITS)]);
     if (often)
         find_far(track, folder->epoch + number, &folder->recent[mixed >> (64 - RECENT_BITS)]);
