@@ -193,14 +193,14 @@ static void serve_request(struct server *server, struct psnap_request *request)
     struct psnap_process process;
     pid_t pid = (pid_t)request->pid, child = -1;
 
+    if (clients)
+        server->clients = clients;
     request->state = PSNAP_REQUEST_SERVED;
     recording.is_further = true;
     recording.spare = first->force ? 0 : pid;
     psnap_process_read(&process, pid);
     recording.profile = first->no_profile ? NULL : choose_name(server, first->profile, &process);
     recording.trace = first->trace ? choose_name(server, first->trace, &process) : NULL;
-    if (clients)
-        server->clients = clients;
     if (clients && process.argv && (recording.profile || first->no_profile) &&
         (recording.trace || !first->trace))
         child = fork();
@@ -279,7 +279,7 @@ static void use_null(int first, int last)
 {
     int null = open("/dev/null", O_RDWR);
 
-    for (int fd = first; fd <= last; fd++)
+    for (int fd = first; null >= 0 && fd <= last; fd++)
         dup2(null, fd);
     if (null > 2)
         close(null);

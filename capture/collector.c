@@ -538,21 +538,23 @@ static uint32_t read_ring_count(int fd, struct psnap_error *error)
     struct psnap_session head;
     struct stat about;
 
-    if (pread(fd, &head, offsetof(struct psnap_session, rings), 0) !=
-            offsetof(struct psnap_session, rings) ||
-        head.magic != PSNAP_CAPTURE_MAGIC)
+    const bool is_session = pread(fd, &head, offsetof(struct psnap_session, rings), 0) ==
+                                offsetof(struct psnap_session, rings) &&
+                            head.magic == PSNAP_CAPTURE_MAGIC;
+    const bool is_ours = is_session && head.abi == PSNAP_CAPTURE_ABI;
+
+    if (!is_session ||
+        (is_ours && (head.ring_count < PSNAP_RINGS_LEAST || head.ring_count > PSNAP_RINGS ||
+                     fstat(fd, &about) != 0 ||
+                     (uint64_t)about.st_size != PSNAP_SESSION_BYTES(head.ring_count))))
         psnap_error_set(error, PSNAP_ERROR_USAGE, "descriptor %d is not a recording", fd);
     else if (pwrite(fd, &me, sizeof me, offsetof(struct psnap_session, collector_pid)) !=
              (ssize_t)sizeof me)
         psnap_error_system(error, errno, "cannot write to the recording");
-    else if (head.abi != PSNAP_CAPTURE_ABI)
+    else if (!is_ours)
         psnap_error_set(error, PSNAP_ERROR_VERSION,
                         "the program was compiled for capture ABI %" PRIu32 ", this is %d",
                         head.abi, PSNAP_CAPTURE_ABI);
-    else if (head.ring_count < PSNAP_RINGS_LEAST || head.ring_count > PSNAP_RINGS ||
-             fstat(fd, &about) != 0 ||
-             (uint64_t)about.st_size != PSNAP_SESSION_BYTES(head.ring_count))
-        psnap_error_set(error, PSNAP_ERROR_USAGE, "descriptor %d is not a recording", fd);
     else
         return head.ring_count;
     return 0;

@@ -111,13 +111,14 @@ void psnap_guest_code_release(struct psnap_guest_code *code)
 static void *with_room(void *array, size_t *room, size_t count, size_t size)
 {
     size_t larger = *room ? 2 * *room : 256;
+    void *grown;
 
     if (count < *room)
         return array;
-    array = realloc(array, larger * size);
-    if (array)
+    grown = realloc(array, larger * size);
+    if (grown)
         *room = larger;
-    return array;
+    return grown;
 }
 
 enum psnap_status psnap_guest_code_start(struct psnap_guest_code *code, pid_t program,
@@ -463,9 +464,11 @@ static enum psnap_status add_row(struct psnap_guest_code *code, uint32_t index, 
     struct psnap_guest_row *rows =
         with_room(code->rows, &code->row_room, program->loop_count, sizeof *rows);
 
-    if (!rows || !loop->id || !loop->src_id || !loop->function || !loop->file)
+    if (!rows)
         return no_memory(error);
     code->rows = rows;
+    if (!loop->id || !loop->src_id || !loop->function || !loop->file)
+        return no_memory(error);
     loop->header = loop->entry = program->block_count;
     if (header != PSNAP_FLOW_NONE)
         loop->entry++;

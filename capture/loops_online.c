@@ -37,15 +37,16 @@ void psnap_flow_release(struct psnap_flow *flow)
 static void *with_room(void *array, size_t *room, size_t wanted, size_t size)
 {
     size_t larger = *room ? *room : 256;
+    void *grown;
 
     if (wanted <= *room)
         return array;
     while (larger < wanted)
         larger *= 2;
-    array = realloc(array, larger * size);
-    if (array)
+    grown = realloc(array, larger * size);
+    if (grown)
         *room = larger;
-    return array;
+    return grown;
 }
 
 uint32_t psnap_flow_add_function(struct psnap_flow *flow)

@@ -169,11 +169,11 @@ struct psnap_source *psnap_turns_open(const char *path, const struct psnap_input
     static const struct psnap_source_ops ops = {turns_next, turns_free, NULL};
     struct turns *turns = calloc(1, sizeof *turns);
     bool *is_there = calloc(THREADS, sizeof *is_there);
-    enum psnap_status status = PSNAP_OK;
+    enum psnap_status status;
 
     *threads = 0;
     if (!turns || !is_there) {
-        status = psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
+        psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
         goto out;
     }
     turns->tables = psnap_input_open(path, options, error);

@@ -241,7 +241,8 @@ struct psnap_yaml_doc *psnap_yaml_read_text(const char *text, size_t size, const
         psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
         return NULL;
     }
-    if (size >= 3 && !memcmp(text, "\xef\xbb\xbf", 3)) { /* a byte order mark, as some editors do */
+    if (size >= 3 && size <= PSNAP_YAML_BYTES &&
+        !memcmp(text, "\xef\xbb\xbf", 3)) { /* a byte order mark, as some editors do */
         text += 3;
         size -= 3;
     }

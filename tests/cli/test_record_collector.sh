@@ -247,5 +247,5 @@ END_OF_C
     [ ! -e "/proc/$(cat pid)" ] || fail "the program has outlived psnap record"
 fi
 # and the program has no signals blocked that we had not
-[ "$("$PSNAP" record -o p.yaml -- grep SigBlk /proc/self/status 2> /dev/null)" = \
+[ "$("$PSNAP" record --force -o p.yaml -- grep SigBlk /proc/self/status 2> /dev/null)" = \
     "$(grep SigBlk /proc/self/status)" ] || fail "the program starts with signals blocked"

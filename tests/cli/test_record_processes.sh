@@ -304,7 +304,7 @@ rm -rf r && mkdir r
 start=$(date +%s%N)
 "$PSNAP" record -o r/%p.yaml -- ./play daemon 100 < /dev/null 2>&1 | cat
 what="daemon, at first"
-for i in $(seq 100); do
+for i in $(seq 600); do
     [ "$(ls r | wc -l)" = 2 ] && break
     sleep 0.05
 done
@@ -318,7 +318,7 @@ sleep 0.3
 kill -KILL $recorder
 wait $recorder 2> /dev/null || true
 what="killed"
-for i in $(seq 100); do
+for i in $(seq 600); do
     [ "$(ls r | wc -l)" = 2 ] && break
     sleep 0.05
 done
