@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * How far each ring may be read, as its owner and the barrier have it.
+ *
+ * A chunk that was left behind may be read to its end; one that the program is
+ * still writing only when it has ended (or waits for us in its exit handler):
+ * until then it is its own. Where a module takes the place of another (the REUSE
+ * event) there is a barrier: rings are read as far as they were written then,
+ * and the control ring waits for that.
+ */
+#include "capture/rings.h"
+
+#include <limits.h>
+#include <linux/futex.h>
+#include <stddef.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "capture/collector.h"
+
+uint32_t psnap_rings_used(const struct psnap_rings *rings)
+{
+    uint32_t used = __atomic_load_n(&rings->session->rings_used, __ATOMIC_ACQUIRE);
+    return used < 1 ? 1 : used < rings->count ? used : rings->count;
+}
+
+uint64_t *psnap_rings_chunk(const struct psnap_rings *rings, uint32_t index)
+{
+    const uint64_t chunk = rings->session->rings[index].consumed;
+
+    return (uint64_t *)((char *)rings->session + PSNAP_SESSION_HEADER_BYTES) +
+           index * PSNAP_RING_WORDS + chunk % PSNAP_RING_CHUNKS * PSNAP_CHUNK_WORDS;
+}
+
+uint64_t psnap_ring_left_words(const struct psnap_ring *ring)
+{
+    uint32_t words = ring->used_words[ring->consumed % PSNAP_RING_CHUNKS];
+    return words <= PSNAP_CHUNK_WORDS ? words : 0;
+}
+
+/* The owner's cursor is an address in its own space. */
+uint64_t psnap_ring_open_words(const struct psnap_ring *ring)
+{
+    uint64_t *begin = ring->data + ring->consumed % PSNAP_RING_CHUNKS * PSNAP_CHUNK_WORDS;
+    uint64_t *cursor = __atomic_load_n(&ring->cursor, __ATOMIC_ACQUIRE);
+    uint64_t words = ((uint64_t)(uintptr_t)cursor - (uint64_t)(uintptr_t)begin) / sizeof *begin;
+    return ring->data && words <= PSNAP_CHUNK_WORDS ? words : 0;
+}
+
+bool psnap_ring_is_left(const struct psnap_ring *ring)
+{
+    return ring->consumed != __atomic_load_n(&ring->produced, __ATOMIC_SEQ_CST);
+}
+
+void psnap_ring_give_back(struct psnap_ring *ring)
+{
+    uint64_t unread = __atomic_load_n(&ring->produced, __ATOMIC_SEQ_CST) - ring->consumed - 1;
+
+    __atomic_store_n(&ring->consumed, ring->consumed + 1, __ATOMIC_SEQ_CST);
+    if (unread > PSNAP_RING_CHUNKS_LOW)
+        return;
+    __atomic_fetch_add(&ring->consumed_futex, 1, __ATOMIC_SEQ_CST);
+    if (__atomic_load_n(&ring->producer_waiting, __ATOMIC_SEQ_CST))
+        syscall(SYS_futex, &ring->consumed_futex, FUTEX_WAKE, 1, NULL, NULL, 0);
+}
+
+uint64_t psnap_rings_words_read(const struct psnap_rings *rings, uint32_t index)
+{
+    uint32_t part = rings->read_to[index];
+
+    return rings->session->rings[index].consumed * PSNAP_CHUNK_WORDS + (part ? part - 1 : 0);
+}
+
+/* Where the chunk that comes next ends by now; earlier than before when a batch has given room
+ * back. */
+static uint64_t words_had(const struct psnap_ring *ring)
+{
+    return ring->consumed * PSNAP_CHUNK_WORDS +
+           (psnap_ring_is_left(ring) ? psnap_ring_left_words(ring) : psnap_ring_open_words(ring));
+}
+
+bool psnap_rings_is_held(struct psnap_rings *rings)
+{
+    for (uint32_t i = 1; i < rings->barrier_rings; i++) {
+        uint64_t read = psnap_rings_words_read(rings, i);
+        if (read < rings->barrier[i] && read < words_had(&rings->session->rings[i]))
+            return true;
+    }
+    rings->barrier_rings = 0;
+    return false;
+}
+
+uint64_t psnap_rings_set_barrier(struct psnap_rings *rings, const uint64_t *at, uint64_t words)
+{
+    if (words < 2 || at[1] > words - 2 || at[1] >= rings->count)
+        return 0;
+    rings->barrier_rings = (uint32_t)at[1] + 1;
+    for (uint32_t i = 1; i < rings->barrier_rings; i++)
+        rings->barrier[i] = at[1 + i];
+    return 2 + at[1];
+}
+
+bool psnap_rings_is_final(const struct psnap_rings *rings, uint32_t index)
+{
+    const struct psnap_ring *ring = &rings->session->rings[index];
+
+    return rings->has_ended ||
+           __atomic_load_n(&ring->state, __ATOMIC_ACQUIRE) == PSNAP_RING_FINISHED ||
+           __atomic_load_n(&ring->producer_waiting, __ATOMIC_SEQ_CST) ||
+           __atomic_load_n(&ring->produced, __ATOMIC_ACQUIRE) - ring->consumed == PSNAP_RING_CHUNKS;
+}
+
+/* Words of the next chunk before the barrier, those that were read included. */
+static uint64_t words_before_barrier(const struct psnap_rings *rings, uint32_t index)
+{
+    const uint64_t start = rings->session->rings[index].consumed * PSNAP_CHUNK_WORDS;
+    const uint64_t had = words_had(&rings->session->rings[index]), end = rings->barrier[index];
+    const uint64_t before = end < had ? end : had;
+
+    return before > start ? before - start : 0;
+}
+
+uint64_t psnap_rings_readable(const struct psnap_rings *rings, uint32_t index, bool *is_part)
+{
+    const struct psnap_ring *ring = &rings->session->rings[index];
+    uint32_t state = __atomic_load_n(&ring->state, __ATOMIC_ACQUIRE);
+    uint64_t start = ring->consumed * PSNAP_CHUNK_WORDS, words = 0;
+
+    *is_part = false;
+    if (state != PSNAP_RING_ACTIVE && state != PSNAP_RING_FINISHED)
+        return 0;
+    if (psnap_ring_is_left(ring))
+        words = psnap_ring_left_words(ring);
+    else if (rings->has_ended && state == PSNAP_RING_ACTIVE)
+        words = psnap_ring_open_words(ring);
+    if (index >= rings->barrier_rings || rings->barrier[index] >= start + PSNAP_CHUNK_WORDS)
+        return words;
+    if (psnap_ring_is_left(ring) && rings->barrier[index] >= words_had(ring))
+        return words; /* all of the chunk */
+    *is_part = true;
+    words = words_before_barrier(rings, index);
+    return words > psnap_rings_words_read(rings, index) - start ? words : 0;
+}
+
+bool psnap_rings_is_ready(const struct psnap_rings *rings, uint32_t index)
+{
+    const uint64_t *chunk = psnap_rings_chunk(rings, index);
+    const uint32_t at = rings->read_to[index];
+    bool is_part;
+    const uint64_t words = psnap_rings_readable(rings, index, &is_part);
+
+    if (!words && (is_part || !psnap_ring_is_left(&rings->session->rings[index])))
+        return false;
+    return !at || at - 1 >= words || psnap_rings_is_final(rings, index) ||
+           !psnap_decoder_is_open(__atomic_load_n(&chunk[at - 1], __ATOMIC_ACQUIRE));
+}
