@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Instructions, functions, loops and references, found by address.
+ * Instructions, functions and references, found by address.
  *
  * An instruction is of the function that its symbol says; without one, of the
  * function it was reached from unless it was called. "f.cold", where gcc puts
@@ -8,34 +8,24 @@
  *
  * A reference is an instruction in a loop: when loops are found around code
  * that has run before, it gets new references from then on, and old ones keep
- * the loop they were in. Rows of loops are made when the first access of theirs
- * is delivered; their depth and parent are corrected when a loop around them is
- * found later (what a trace says of them is from the time they were written).
- *
- * A loop is called after the function and line in which the source has it,
- * wherever it was inlined to, as those that the compiler pass finds. Its line is
- * the least of those of its header and of its jumps back: the `for` or `while`,
- * or the `do`. What has a function inlined into its body keeps its own.
+ * the loop they were in.
  *
  * Memory is bounded by NODES_MAX and REFS_MAX; code beyond it (a program that
  * keeps making new code) is one function without loops.
  */
 #include "capture/guest_code.h"
 
-#include <inttypes.h>
-#include <search.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "formats/base/access.h"
+#include "formats/base/room.h"
 
 #define NODES_MAX (1u << 20)
 #define REFS_MAX (1u << 21)
 #define OBJECTS_MAX (1u << 16)
-#define TITLE_BYTES 512
 
-static enum psnap_status no_memory(struct psnap_error *error)
+enum psnap_status psnap_guest_no_memory(struct psnap_error *error)
 {
     return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for the program's code");
 }
@@ -87,38 +77,18 @@ enum psnap_status psnap_guest_code_init(struct psnap_guest_code *code,
     return code->symbols ? PSNAP_OK : error->code;
 }
 
-static void no_free(void *name)
-{
-    (void)name; /* the program's */
-}
-
 void psnap_guest_code_release(struct psnap_guest_code *code)
 {
     psnap_guest_space_release(&code->space);
     psnap_flow_release(&code->flow);
     psnap_symbols_free(code->symbols);
-    tdestroy(code->names, no_free);
-    tdestroy(code->sources, free);
+    psnap_guest_names_release(&code->names);
     free(code->by_pc.entries);
     free(code->by_low.entries);
     free(code->nodes);
     free(code->functions);
     free(code->rows);
     free(code->refs);
-}
-
-/* The array with room for one more than `count` items, or NULL. */
-static void *with_room(void *array, size_t *room, size_t count, size_t size)
-{
-    size_t larger = *room ? 2 * *room : 256;
-    void *grown;
-
-    if (count < *room)
-        return array;
-    grown = realloc(array, larger * size);
-    if (grown)
-        *room = larger;
-    return grown;
 }
 
 enum psnap_status psnap_guest_code_start(struct psnap_guest_code *code, pid_t program,
@@ -138,7 +108,7 @@ enum psnap_status psnap_guest_code_start(struct psnap_guest_code *code, pid_t pr
             .kind = PSNAP_OBJECT_GLOBAL,
         };
         if (!object.name || psnap_program_add_object(code->program, &object) == PSNAP_NONE)
-            return no_memory(error);
+            return psnap_guest_no_memory(error);
     }
     return PSNAP_OK;
 }
@@ -149,17 +119,17 @@ static enum psnap_status add_function(struct psnap_guest_code *code,
                                       const struct psnap_guest_function *function, uint32_t *index,
                                       struct psnap_error *error)
 {
-    struct psnap_guest_function *functions = with_room(
-        code->functions, &code->function_room, code->flow.function_count, sizeof *functions);
+    struct psnap_guest_function *functions = psnap_with_room(
+        code->functions, &code->function_room, code->flow.function_count + 1, sizeof *functions);
     struct psnap_provenance *provenance = &code->program->provenance;
     const char *language, *compiler;
 
     if (!functions)
-        return no_memory(error);
+        return psnap_guest_no_memory(error);
     code->functions = functions;
     *index = psnap_flow_add_function(&code->flow);
     if (*index == PSNAP_FLOW_NONE)
-        return no_memory(error);
+        return psnap_guest_no_memory(error);
     functions[*index] = *function;
     if (function->symbol && code->space.areas.count &&
         function->image == code->space.areas.items[0].image &&
@@ -168,7 +138,7 @@ static enum psnap_status add_function(struct psnap_guest_code *code,
         provenance->source_language = language; /* static */
         provenance->compiler = psnap_program_string(code->program, compiler);
         if (!provenance->compiler)
-            return no_memory(error);
+            return psnap_guest_no_memory(error);
     }
     return PSNAP_OK;
 }
@@ -218,7 +188,7 @@ static enum psnap_status find_function(struct psnap_guest_code *code, uint64_t p
         return PSNAP_OK;
     status = add_function(code, &wanted, index, error);
     if (!status && !map_add(&code->by_low, wanted.low, *index))
-        status = no_memory(error);
+        status = psnap_guest_no_memory(error);
     return status;
 }
 
@@ -228,14 +198,14 @@ static enum psnap_status add_node(struct psnap_guest_code *code, uint32_t functi
                                   uint8_t size, uint32_t *node, struct psnap_error *error)
 {
     struct psnap_guest_node *nodes =
-        with_room(code->nodes, &code->node_room, code->flow.node_count, sizeof *nodes);
+        psnap_with_room(code->nodes, &code->node_room, code->flow.node_count + 1, sizeof *nodes);
 
     if (!nodes)
-        return no_memory(error);
+        return psnap_guest_no_memory(error);
     code->nodes = nodes;
     *node = psnap_flow_add_node(&code->flow, function);
     if (*node == PSNAP_FLOW_NONE)
-        return no_memory(error);
+        return psnap_guest_no_memory(error);
     nodes[*node] = (struct psnap_guest_node){
         .pc = pc,
         .fall = PSNAP_FLOW_NONE,
@@ -280,321 +250,7 @@ enum psnap_status psnap_guest_code_node(struct psnap_guest_code *code, uint64_t 
     if (!status)
         status = add_node(code, function, pc, size, node, error);
     if (!status && !map_add(&code->by_pc, pc, *node))
-        status = no_memory(error);
-    return status;
-}
-
-/* Names. */
-
-static int compare_names(const void *a, const void *b)
-{
-    return strcmp(a, b);
-}
-
-static const char *enter_name(struct psnap_guest_code *code, const char *name)
-{
-    const char *kept = psnap_program_string(code->program, name);
-
-    return kept && tsearch(kept, &code->names, compare_names) ? kept : NULL;
-}
-
-/* A name that nothing else has: `text`, or with `where` (may be NULL), or numbered. */
-static const char *unique_name(struct psnap_guest_code *code, const char *text, const char *where)
-{
-    char longer[2 * TITLE_BYTES], name[2 * TITLE_BYTES + 16];
-
-    snprintf(longer, sizeof longer, "%s%s%s", text, where ? "@" : "", where ? where : "");
-    snprintf(name, sizeof name, "%s", text);
-    if (tfind(name, &code->names, compare_names))
-        snprintf(name, sizeof name, "%s", longer);
-    for (unsigned n = 2; tfind(name, &code->names, compare_names); n++)
-        snprintf(name, sizeof name, "%s#%u", longer, n);
-    return enter_name(code, name);
-}
-
-/* "libc.so.6+0x1234", or the bare address of code that is in no file. */
-static void name_address(char *text, size_t size, const struct psnap_image *image, uint64_t address)
-{
-    if (image)
-        snprintf(text, size, "%s+0x%" PRIx64, image->name, address - image->low);
-    else
-        snprintf(text, size, "0x%" PRIx64, address);
-}
-
-/* What a person calls a function: its symbol, or in C++ what DWARF says. */
-static const char *title_of(struct psnap_guest_code *code, struct psnap_guest_function *function)
-{
-    struct psnap_place_in_source place;
-    char text[TITLE_BYTES];
-
-    if (function->title)
-        return function->title;
-    place.function[0] = '\0';
-    if (!function->symbol)
-        name_address(text, sizeof text, function->image, function->low);
-    else if (function->image && !strncmp(function->symbol, "_Z", 2))
-        psnap_symbols_place(function->image, function->low, true, &place);
-    if (function->symbol && place.function[0])
-        snprintf(text, sizeof text, "%s", place.function);
-    else if (function->symbol) /* without the version that libraries have behind it */
-        snprintf(text, sizeof text, "%.*s", (int)strcspn(function->symbol, "@"), function->symbol);
-    function->title =
-        unique_name(code, text, function->symbol && function->image ? function->image->name : NULL);
-    return function->title;
-}
-
-/* The better place for a loop: of the function that is inlined into fewer, then the lesser line. */
-static bool is_better(const struct psnap_place_in_source *place,
-                      const struct psnap_place_in_source *best)
-{
-    if (!place->line || !best->line)
-        return place->line;
-    if (place->inlined != best->inlined)
-        return place->inlined < best->inlined;
-    return place->line < best->line && !strcmp(place->function, best->function) &&
-           !strcmp(place->file, best->file);
-}
-
-/* The place of a loop: the best of those of its header and its jumps back. */
-static void find_place(const struct psnap_guest_code *code, const struct psnap_image *image,
-                       uint32_t header, struct psnap_place_in_source *best)
-{
-    const struct psnap_flow *flow = &code->flow;
-    uint32_t n = flow->functions[flow->nodes[header].function].first;
-
-    psnap_symbols_place(image, code->nodes[header].pc, true, best);
-    for (; n != PSNAP_FLOW_NONE; n = flow->nodes[n].next)
-        for (uint32_t e = flow->nodes[n].first_edge; e != PSNAP_FLOW_NONE;
-             e = flow->edges[e].next) {
-            struct psnap_place_in_source place;
-            if (flow->edges[e].to != header || !psnap_flow_is_inside(flow, n, header))
-                continue;
-            psnap_symbols_place(image, code->nodes[n].pc, true, &place);
-            if (is_better(&place, best))
-                *best = place;
-        }
-}
-
-/* A loop of the source: what it has come from, and the parts of it that have been found. */
-struct source {
-    const char *key; /* function, line, file, image */
-    const char *id;
-    unsigned parts;
-};
-
-static int compare_sources(const void *a, const void *b)
-{
-    return strcmp(((const struct source *)a)->key, ((const struct source *)b)->key);
-}
-
-/* The loop of the source with this key, called `text` if it can be; NULL when out of memory. */
-static struct source *find_source(struct psnap_guest_code *code, const char *key, const char *text,
-                                  const char *where)
-{
-    struct source wanted = {.key = key}, *source;
-    struct source *const *known = tfind(&wanted, &code->sources, compare_sources);
-
-    if (known)
-        return *known;
-    source = calloc(1, sizeof *source);
-    if (!source)
-        return NULL;
-    source->key = psnap_program_string(code->program, key);
-    source->id = unique_name(code, text, where);
-    if (!source->key || !source->id || !tsearch(source, &code->sources, compare_sources)) {
-        free(source);
-        return NULL;
-    }
-    return source;
-}
-
-/* The name of a loop with a line: that of the loop of the source; further parts of it are "f:12.2",
- * "f:12.3". */
-static void name_part(struct psnap_guest_code *code, const char *image,
-                      const struct psnap_place_in_source *place, struct psnap_loop *loop)
-{
-    char text[TITLE_BYTES + 32], key[2 * TITLE_BYTES];
-    struct source *source;
-
-    snprintf(text, sizeof text, "%s:%" PRIu32, loop->function, place->line);
-    snprintf(key, sizeof key, "%s\n%s\n%s", text, place->file, image);
-    source = find_source(code, key, text, place->file);
-    if (!source)
-        return;
-    loop->id = loop->src_id = source->id;
-    if (source->parts++) {
-        snprintf(text, sizeof text, "%s.%u", source->id, source->parts);
-        loop->id = unique_name(code, text, NULL);
-    }
-}
-
-/* Without a line a loop is "f+0x12" or, without a symbol, "libc.so.6+0x1234". */
-static void name_loop(struct psnap_guest_code *code, struct psnap_guest_function *function,
-                      uint32_t header, const struct psnap_place_in_source *place,
-                      struct psnap_loop *loop)
-{
-    const char *image = function->image ? function->image->name : "";
-    uint64_t pc = code->nodes[header].pc;
-    char text[TITLE_BYTES + 32];
-
-    loop->function = title_of(code, function);
-    if (place->line && place->function[0])
-        loop->function = psnap_program_string(code->program, place->function);
-    if (!loop->function)
-        return;
-    if (place->line) {
-        name_part(code, image, place, loop);
-        return;
-    }
-    if (function->symbol && pc >= function->low)
-        snprintf(text, sizeof text, "%s+0x%" PRIx64, loop->function, pc - function->low);
-    else
-        name_address(text, sizeof text, function->image, pc);
-    loop->id = loop->src_id = unique_name(code, text, NULL);
-}
-
-/* Rows. */
-
-/* A row for the loop with this header, or for the function itself, and its two blocks. */
-static enum psnap_status add_row(struct psnap_guest_code *code, uint32_t index, uint32_t header,
-                                 struct psnap_loop *loop, uint32_t *row, struct psnap_error *error)
-{
-    struct psnap_program *program = code->program;
-    struct psnap_block block = {.loop = program->loop_count, .src_line = loop->src_line};
-    struct psnap_guest_row *rows =
-        with_room(code->rows, &code->row_room, program->loop_count, sizeof *rows);
-
-    if (!rows)
-        return no_memory(error);
-    code->rows = rows;
-    if (!loop->id || !loop->src_id || !loop->function || !loop->file)
-        return no_memory(error);
-    loop->header = loop->entry = program->block_count;
-    if (header != PSNAP_FLOW_NONE)
-        loop->entry++;
-    *row = psnap_program_add_loop(program, loop);
-    if (*row == PSNAP_NONE || psnap_program_add_block(program, &block) == PSNAP_NONE ||
-        (header != PSNAP_FLOW_NONE && psnap_program_add_block(program, &block) == PSNAP_NONE))
-        return no_memory(error);
-    rows[*row] = (struct psnap_guest_row){header, code->functions[index].first_row};
-    code->functions[index].first_row = *row;
-    return PSNAP_OK;
-}
-
-static uint32_t find_row(const struct psnap_guest_code *code, uint32_t index, uint32_t header)
-{
-    uint32_t row = code->functions[index].first_row;
-
-    while (row != PSNAP_NONE && code->rows[row].header != header)
-        row = code->rows[row].next;
-    return row;
-}
-
-static enum psnap_status function_row(struct psnap_guest_code *code, uint32_t index, uint32_t *row,
-                                      struct psnap_error *error)
-{
-    struct psnap_guest_function *function = &code->functions[index];
-    struct psnap_place_in_source place = {.file = ""};
-    struct psnap_loop loop = {.parent = PSNAP_NONE};
-
-    *row = find_row(code, index, PSNAP_FLOW_NONE);
-    if (*row != PSNAP_NONE)
-        return PSNAP_OK;
-    if (function->image)
-        psnap_symbols_place(function->image, function->low, false, &place);
-    loop.id = loop.src_id = loop.function = title_of(code, function);
-    loop.file = psnap_program_string(code->program, place.file);
-    loop.src_line = place.line;
-    return add_row(code, index, PSNAP_FLOW_NONE, &loop, row, error);
-}
-
-static uint32_t depth_of(const struct psnap_flow *flow, uint32_t header)
-{
-    uint32_t depth = 0;
-
-    for (; header != PSNAP_FLOW_NONE; header = flow->nodes[header].inner)
-        depth++;
-    return depth;
-}
-
-/* The row of the loop with this header; those around it are made first. */
-static enum psnap_status loop_row(struct psnap_guest_code *code, uint32_t index, uint32_t header,
-                                  uint32_t *row, struct psnap_error *error)
-{
-    struct psnap_guest_function *function = &code->functions[index];
-    struct psnap_place_in_source place = {.file = ""};
-    uint32_t around = code->flow.nodes[header].inner;
-    struct psnap_loop loop = {0};
-    enum psnap_status status;
-
-    *row = find_row(code, index, header);
-    if (*row != PSNAP_NONE)
-        return PSNAP_OK;
-    status = around == PSNAP_FLOW_NONE ? function_row(code, index, &loop.parent, error)
-                                       : loop_row(code, index, around, &loop.parent, error);
-    if (status)
-        return status;
-    if (function->image)
-        find_place(code, function->image, header, &place);
-    name_loop(code, function, header, &place, &loop);
-    loop.file = psnap_program_string(code->program, place.file);
-    loop.src_line = place.line;
-    loop.depth = depth_of(&code->flow, header);
-    return add_row(code, index, header, &loop, row, error);
-}
-
-/* Depth and parent of a function's loops, after they have been found again. */
-static enum psnap_status correct_rows(struct psnap_guest_code *code, uint32_t index,
-                                      struct psnap_error *error)
-{
-    const struct psnap_flow_node *nodes = code->flow.nodes;
-    enum psnap_status status = PSNAP_OK;
-
-    code->functions[index].generation++;
-    for (uint32_t row = code->functions[index].first_row; row != PSNAP_NONE && !status;
-         row = code->rows[row].next) {
-        uint32_t header = code->rows[row].header, parent;
-        if (header == PSNAP_FLOW_NONE || !nodes[header].is_header)
-            continue;
-        status = nodes[header].inner == PSNAP_FLOW_NONE
-                     ? function_row(code, index, &parent, error)
-                     : loop_row(code, index, nodes[header].inner, &parent, error);
-        if (status)
-            break;
-        code->program->loops[row].parent = parent;
-        code->program->loops[row].depth = depth_of(&code->flow, header);
-    }
-    return status;
-}
-
-enum psnap_status psnap_guest_code_update(struct psnap_guest_code *code, struct psnap_error *error)
-{
-    enum psnap_status status = PSNAP_OK;
-    uint32_t function;
-
-    do {
-        if (!psnap_flow_update(&code->flow, &function))
-            return no_memory(error);
-        if (function != PSNAP_FLOW_NONE)
-            status = correct_rows(code, function, error);
-    } while (!status && function != PSNAP_FLOW_NONE);
-    return status;
-}
-
-enum psnap_status psnap_guest_code_row(struct psnap_guest_code *code, uint32_t node, uint32_t *row,
-                                       struct psnap_error *error)
-{
-    uint32_t index = code->flow.nodes[node].function, header;
-    enum psnap_status status;
-
-    *row = code->nodes[node].row;
-    if (*row != PSNAP_NONE && code->nodes[node].generation == code->functions[index].generation)
-        return PSNAP_OK;
-    header = psnap_flow_loop(&code->flow, node);
-    status = header == PSNAP_FLOW_NONE ? function_row(code, index, row, error)
-                                       : loop_row(code, index, header, row, error);
-    code->nodes[node].row = *row;
-    code->nodes[node].generation = code->functions[index].generation;
+        status = psnap_guest_no_memory(error);
     return status;
 }
 
@@ -608,7 +264,7 @@ static enum psnap_status add_ref(struct psnap_guest_code *code, uint32_t node, u
     const struct psnap_loop *loop = &program->loops[row];
     const struct psnap_image *image = code->functions[code->flow.nodes[node].function].image;
     struct psnap_guest_ref *refs =
-        with_room(code->refs, &code->ref_room, program->ref_count, sizeof *refs);
+        psnap_with_room(code->refs, &code->ref_room, program->ref_count + 1, sizeof *refs);
     struct psnap_ref ref = {
         .block = loop->header,
         .loop = row,
@@ -617,7 +273,7 @@ static enum psnap_status add_ref(struct psnap_guest_code *code, uint32_t node, u
     };
 
     if (!refs)
-        return no_memory(error);
+        return psnap_guest_no_memory(error);
     code->refs = refs;
     if (image) {
         struct psnap_place_in_source place;
@@ -626,7 +282,7 @@ static enum psnap_status add_ref(struct psnap_guest_code *code, uint32_t node, u
     }
     *index = psnap_program_add_ref(program, &ref);
     if (*index == PSNAP_NONE)
-        return no_memory(error);
+        return psnap_guest_no_memory(error);
     refs[*index] = (struct psnap_guest_ref){
         .row = row, .next = code->nodes[node].first_ref, .size = size, .kind = kind};
     code->nodes[node].first_ref = *index;

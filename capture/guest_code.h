@@ -58,6 +58,12 @@ struct psnap_guest_ref {
     uint8_t kind;
 };
 
+/* tsearch trees (guest_names.c). */
+struct psnap_guest_names {
+    void *taken;   /* ids and titles in use */
+    void *sources; /* loops of the source */
+};
+
 struct psnap_guest_code {
     struct psnap_program *program; /* not owned */
     struct psnap_symbols *symbols;
@@ -69,8 +75,7 @@ struct psnap_guest_code {
     struct psnap_guest_row *rows;
     struct psnap_guest_ref *refs;
     size_t node_room, function_room, row_room, ref_room;
-    void *names;   /* tsearch tree of ids and titles in use */
-    void *sources; /* and of loops of the source */
+    struct psnap_guest_names names;
     uint32_t rest; /* node of all code beyond what there is room for, or none */
 };
 
@@ -89,13 +94,6 @@ enum psnap_status psnap_guest_code_start(struct psnap_guest_code *code, pid_t pr
 enum psnap_status psnap_guest_code_node(struct psnap_guest_code *code, uint64_t pc, uint8_t size,
                                         uint32_t near, uint32_t *node, struct psnap_error *error);
 
-/* Finds loops again where the flow graph has changed. */
-enum psnap_status psnap_guest_code_update(struct psnap_guest_code *code, struct psnap_error *error);
-
-/* Row of program->loops that a node is in. */
-enum psnap_status psnap_guest_code_row(struct psnap_guest_code *code, uint32_t node, uint32_t *row,
-                                       struct psnap_error *error);
-
 /* The reference of a node in a row. */
 enum psnap_status psnap_guest_code_ref(struct psnap_guest_code *code, uint32_t node, uint32_t row,
                                        uint8_t kind, uint16_t size, uint32_t *ref,
@@ -105,5 +103,26 @@ enum psnap_status psnap_guest_code_ref(struct psnap_guest_code *code, uint32_t n
 enum psnap_status psnap_guest_code_place(struct psnap_guest_code *code, uint32_t ref,
                                          uint64_t address, uint64_t *canonical,
                                          struct psnap_error *error);
+
+/* Loops (guest_loops.c). */
+
+/* Finds loops again where the flow graph has changed. */
+enum psnap_status psnap_guest_code_update(struct psnap_guest_code *code, struct psnap_error *error);
+
+/* Row of program->loops that a node is in. */
+enum psnap_status psnap_guest_code_row(struct psnap_guest_code *code, uint32_t node, uint32_t *row,
+                                       struct psnap_error *error);
+
+/* Names (guest_names.c). */
+
+/* Names, file and line of a function's own row, or of the loop with this header; false: out of
+ * memory. */
+bool psnap_guest_name_function(struct psnap_guest_code *code, uint32_t function,
+                               struct psnap_loop *loop);
+bool psnap_guest_name_loop(struct psnap_guest_code *code, uint32_t function, uint32_t header,
+                           struct psnap_loop *loop);
+void psnap_guest_names_release(struct psnap_guest_names *names);
+
+enum psnap_status psnap_guest_no_memory(struct psnap_error *error);
 
 #endif

@@ -18,6 +18,8 @@
 
 #include <stdlib.h>
 
+#include "formats/base/room.h"
+
 void psnap_flow_init(struct psnap_flow *flow)
 {
     *flow = (struct psnap_flow){0};
@@ -33,26 +35,10 @@ void psnap_flow_release(struct psnap_flow *flow)
     psnap_flow_init(flow);
 }
 
-/* An array with room for `wanted` items, or NULL: it is as it was then. */
-static void *with_room(void *array, size_t *room, size_t wanted, size_t size)
-{
-    size_t larger = *room ? *room : 256;
-    void *grown;
-
-    if (wanted <= *room)
-        return array;
-    while (larger < wanted)
-        larger *= 2;
-    grown = realloc(array, larger * size);
-    if (grown)
-        *room = larger;
-    return grown;
-}
-
 uint32_t psnap_flow_add_function(struct psnap_flow *flow)
 {
-    struct psnap_flow_function *functions = with_room(flow->functions, &flow->function_room,
-                                                      flow->function_count + 1, sizeof *functions);
+    struct psnap_flow_function *functions = psnap_with_room(
+        flow->functions, &flow->function_room, flow->function_count + 1, sizeof *functions);
 
     if (!functions)
         return PSNAP_FLOW_NONE;
@@ -65,7 +51,7 @@ uint32_t psnap_flow_add_function(struct psnap_flow *flow)
 uint32_t psnap_flow_add_node(struct psnap_flow *flow, uint32_t function)
 {
     struct psnap_flow_node *nodes =
-        with_room(flow->nodes, &flow->node_room, flow->node_count + 1, sizeof *nodes);
+        psnap_with_room(flow->nodes, &flow->node_room, flow->node_count + 1, sizeof *nodes);
     struct psnap_flow_function *of = &flow->functions[function];
     uint32_t node = (uint32_t)flow->node_count;
 
@@ -96,12 +82,12 @@ bool psnap_flow_add_edge(struct psnap_flow *flow, uint32_t from, uint32_t to)
     for (uint32_t e = flow->nodes[from].first_edge; e != PSNAP_FLOW_NONE; e = flow->edges[e].next)
         if (flow->edges[e].to == to)
             return true;
-    edges = with_room(flow->edges, &flow->edge_room, flow->edge_count + 1, sizeof *edges);
+    edges = psnap_with_room(flow->edges, &flow->edge_room, flow->edge_count + 1, sizeof *edges);
     if (!edges)
         return false;
     flow->edges = edges;
-    changed =
-        with_room(flow->changed, &flow->changed_room, flow->changed_count + 1, sizeof *changed);
+    changed = psnap_with_room(flow->changed, &flow->changed_room, flow->changed_count + 1,
+                              sizeof *changed);
     if (!changed)
         return false;
     flow->changed = changed;
@@ -206,7 +192,7 @@ bool psnap_flow_update(struct psnap_flow *flow, uint32_t *function)
         nodes[n].is_header = nodes[n].is_visited = false;
         count++;
     }
-    path = with_room(flow->path, &flow->path_room, count, sizeof *path);
+    path = psnap_with_room(flow->path, &flow->path_room, count, sizeof *path);
     if (!path)
         return false;
     flow->path = path;
