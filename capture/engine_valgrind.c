@@ -1,88 +1,45 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Lackey prints a line per instruction ("I  pc,size") and per access (" L",
- * " S", " M address,size", a modify being a load and a store), each with a
- * write of its own, into a pipe. The lines become records; from the records'
- * order follow calls, returns and jumps, and from these the flow graph. With
- * --trace-sched=yes Valgrind says which thread runs.
- *
- *   call     an instruction that stored a word and was not followed by the one
- *            behind it: that word is its return address (x86)
- *   return   one that loaded the word that a call had stored, and went behind it
- *   jump     anything else; to another function it is a tail call, or a signal:
- *            the loops of the function that was left are left; in the middle of a
- *            function that has called it is a longjmp, or an exception
+ * " S", " M address,size", a modify being a load and a store). The lines become
+ * records, of steps (guest_calls.c) and accesses. With --trace-sched=yes
+ * Valgrind says which thread runs.
  *
  * Records are delivered one batch late: so a loop's first iteration is known to
  * be one when its accesses are delivered, unless it is longer than a batch;
  * what comes before counts for the loop around it.
- *
- * The pipe starts small and almost full (Valgrind writes at most 128 bytes at
- * once). So the program cannot have ended when its mappings are first read. The reader sleeps when
- * there is little to read: waking it up for each line would cost more than the line.
  */
 #include "capture/engine_valgrind.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
 
-#include "capture/guest_code.h"
+#include "capture/guest_calls.h"
+#include "capture/valgrind_pipe.h"
 
 enum {
     BATCH = 1 << 16,
-    READ_BYTES = 1 << 16,
-    PIPE_BYTES = 1 << 18, /* fewer switches between the two; more, and its mappings lag behind */
-    LINE_BYTES = 256,     /* longer ones are no lackey's */
-    PIPE_START = 4096,    /* bytes of the pipe until the mappings are read */
-    PIPE_FREE = 1024,     /* of these, free: about 40 lines */
-    FRAMES = 1 << 12,     /* calls that are remembered; deeper, the outermost are forgotten */
-    THREADS = 512,        /* Valgrind's own limit is 500 */
-    SEARCH = 256          /* frames that a return may leave at once */
+    THREADS = 512 /* Valgrind's own limit is 500 */
 };
 
-#define NONE PSNAP_FLOW_NONE
-
-enum record_type {
-    STEP,   /* an instruction of the function that runs */
-    CALL,   /* the first of a function that was called; address: depth */
-    RETURN, /* one behind a call; address: depth */
-    RESUME, /* one behind a call that has been forgotten */
-    LEAP,   /* one of another function, without a call */
-    LOAD,
+/* Of a record; a step is one of enum psnap_guest_step. */
+enum {
+    LOAD = PSNAP_STEP_LEAP + 1,
     STORE,
-    THREAD, /* another thread runs; node: its slot, address: its number */
+    THREAD, /* another thread runs; node: its slot, address: its number + 1 when it is new */
 };
 
 struct record {
-    uint64_t address;
+    uint64_t address; /* of the access; depth of calls after a step */
     uint32_t node;
     uint16_t size;
     uint8_t type;
 };
 
-/* A call that has not returned. */
-struct frame {
-    uint64_t slot, back; /* where its return address lies, and what it is */
-    uint32_t caller;
-};
-
 struct thread {
-    struct frame *frames;              /* the one at depth d: frames[d % FRAMES] */
-    uint64_t depth, known;             /* of which the topmost `known` frames are there */
-    uint32_t node;                     /* executed last */
-    uint64_t stored, loaded, returned; /* addresses: of the last instruction, of the last return */
-    bool has_stored, has_loaded;
+    struct psnap_guest_calls calls;
     /* When delivering: */
-    uint32_t *rows; /* the loop that each frame is in */
-    uint64_t row_depth;
+    uint32_t *rows;           /* the loop that each frame is in */
     uint32_t at_node, at_row; /* of the instruction delivered last */
     uint16_t number;
 };
@@ -95,14 +52,8 @@ struct batch {
 struct valgrind_source {
     struct psnap_source base;
     struct psnap_guest_code code;
-    int pipe[2]; /* read, write */
-    pid_t pid;
-    char path[4096], log_option[32];
-    bool is_loaded, has_ended;
-    /* reading */
-    unsigned char *text;
-    size_t text_at, text_end;
-    bool is_in_long_line;
+    struct psnap_valgrind_pipe pipe;
+    bool is_loaded; /* the program's mappings have been read */
     struct thread *threads[THREADS];
     struct thread *running, *delivered;
     uint16_t thread_count;
@@ -114,28 +65,21 @@ struct valgrind_source {
     uint32_t split_bytes, split_ref;
 };
 
-/* Looks for valgrind in the PATH. */
-static bool find_valgrind(char *path, size_t size)
-{
-    const char *folders = getenv("PATH");
-
-    for (folders = folders ? folders : "/usr/bin:/bin"; *folders;) {
-        size_t length = strcspn(folders, ":");
-        int written =
-            snprintf(path, size, "%.*s%svalgrind", (int)length, folders, length ? "/" : "");
-        if (written > 0 && (size_t)written < size && access(path, X_OK) == 0)
-            return true;
-        folders += length + (folders[length] == ':');
-    }
-    return false;
-}
-
 static enum psnap_status no_memory(struct psnap_error *error)
 {
     return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
 }
 
 /* Threads. */
+
+static void free_thread(struct thread *thread)
+{
+    if (thread) {
+        psnap_guest_calls_release(&thread->calls);
+        free(thread->rows);
+    }
+    free(thread);
+}
 
 static struct thread *thread_at(struct valgrind_source *self, uint64_t slot)
 {
@@ -146,21 +90,17 @@ static struct thread *thread_at(struct valgrind_source *self, uint64_t slot)
     thread = calloc(1, sizeof *thread);
     if (!thread)
         return NULL;
-    thread->frames = malloc(FRAMES * sizeof *thread->frames);
-    thread->rows = malloc(FRAMES * sizeof *thread->rows);
-    if (!thread->frames || !thread->rows) {
-        free(thread->frames);
-        free(thread->rows);
-        free(thread);
+    thread->rows = malloc(PSNAP_GUEST_FRAMES * sizeof *thread->rows);
+    if (!psnap_guest_calls_init(&thread->calls) || !thread->rows) {
+        free_thread(thread);
         return NULL;
     }
-    thread->node = NONE;
     thread->rows[0] = PSNAP_NONE;
     thread->number = UINT16_MAX;
     return self->threads[slot] = thread;
 }
 
-static struct record *new_record(struct valgrind_source *self, enum record_type type)
+static struct record *new_record(struct valgrind_source *self, int type)
 {
     struct batch *batch = &self->batches[self->filling];
     struct record *record = &batch->records[batch->count++];
@@ -179,9 +119,7 @@ static enum psnap_status run_thread(struct valgrind_source *self, unsigned long 
     if (!self->running)
         return no_memory(error);
     if (is_new) {
-        self->running->node = NONE;
-        self->running->depth = self->running->known = 0;
-        self->running->has_stored = self->running->has_loaded = false;
+        psnap_guest_calls_restart(&self->running->calls);
         if (self->thread_count < UINT16_MAX)
             self->thread_count++;
     }
@@ -204,167 +142,6 @@ static enum psnap_status schedule(struct valgrind_source *self, const char *line
     return run_thread(self, slot, is_new, error);
 }
 
-/* Instructions. */
-
-static void push_frame(struct thread *thread, uint64_t slot, uint64_t back, uint32_t caller)
-{
-    /* what lies below the stack pointer is dead: left by a longjmp, or an exception */
-    while (thread->known && thread->frames[thread->depth % FRAMES].slot <= slot) {
-        thread->depth--;
-        thread->known--;
-    }
-    thread->depth++;
-    thread->known += thread->known < FRAMES - 1;
-    thread->frames[thread->depth % FRAMES] = (struct frame){slot, back, caller};
-}
-
-/* Whether a load from `slot` and going on at `pc` is a return; then *caller is what called. */
-static bool pop_frame(struct thread *thread, uint64_t slot, uint64_t pc, uint32_t *caller)
-{
-    for (uint64_t n = 0; n < thread->known && n < SEARCH; n++) {
-        const struct frame *frame = &thread->frames[(thread->depth - n) % FRAMES];
-        if (frame->slot != slot)
-            continue;
-        if (frame->back != pc)
-            return false;
-        *caller = frame->caller;
-        thread->returned = slot;
-        thread->depth -= n + 1;
-        thread->known -= n + 1;
-        return true;
-    }
-    return false;
-}
-
-/* Whether a load from `slot` was the return to a call that has been forgotten, which lies above all
- * that have returned. */
-static bool pop_forgotten(struct thread *thread, uint64_t slot)
-{
-    if (thread->known || !thread->depth || slot <= thread->returned)
-        return false;
-    thread->returned = slot;
-    thread->depth--;
-    return true;
-}
-
-/* Whether going on at `to`, in the middle of another function, is a longjmp (or a landing pad) in
- * one that has called and not been returned to. */
-static bool unwind(struct valgrind_source *self, uint32_t to)
-{
-    const struct psnap_guest_code *code = &self->code;
-    const uint32_t function = code->flow.nodes[to].function;
-    struct thread *thread = self->running;
-
-    if (code->functions[function].low == code->nodes[to].pc)
-        return false; /* a tail call */
-    for (uint64_t n = 0; n < thread->known && n < SEARCH; n++) {
-        const struct frame *frame = &thread->frames[(thread->depth - n) % FRAMES];
-        if (code->flow.nodes[frame->caller].function != function)
-            continue;
-        thread->depth -= n + 1;
-        thread->known -= n + 1;
-        return true;
-    }
-    return false;
-}
-
-/* Goes from one instruction to another of the same function, if it is that. */
-static enum psnap_status follow(struct valgrind_source *self, uint32_t from, uint32_t to,
-                                bool is_known, enum record_type *type, struct psnap_error *error)
-{
-    const struct psnap_flow_node *nodes = self->code.flow.nodes;
-
-    if (nodes[from].function != nodes[to].function) {
-        *type = LEAP;
-        return PSNAP_OK;
-    }
-    *type = STEP;
-    if (!is_known && from != self->code.rest && !psnap_flow_add_edge(&self->code.flow, from, to))
-        return no_memory(error);
-    return PSNAP_OK;
-}
-
-/* To the instruction behind `from`. */
-static enum psnap_status fall(struct valgrind_source *self, uint32_t from, uint64_t pc,
-                              uint8_t size, uint32_t *to, enum record_type *type,
-                              struct psnap_error *error)
-{
-    bool is_known = self->code.nodes[from].fall != NONE;
-    enum psnap_status status = PSNAP_OK;
-
-    *to = self->code.nodes[from].fall;
-    if (!is_known)
-        status = psnap_guest_code_node(&self->code, pc, size, from, to, error);
-    if (status)
-        return status;
-    self->code.nodes[from].fall = *to;
-    return follow(self, from, *to, is_known, type, error);
-}
-
-/* To an instruction that is not behind `from`. */
-static enum psnap_status jump(struct valgrind_source *self, uint32_t from, uint64_t pc,
-                              uint8_t size, uint32_t *to, enum record_type *type,
-                              struct psnap_error *error)
-{
-    struct thread *thread = self->running;
-    struct psnap_guest_node *node = &self->code.nodes[from];
-    bool is_call = thread->has_stored && node->pc != pc, /* not the repetition of a string store */
-        is_known = node->jump != NONE && self->code.nodes[node->jump].pc == pc;
-    enum psnap_status status = PSNAP_OK;
-    uint32_t caller;
-
-    if (!is_call && thread->has_loaded && pop_frame(thread, thread->loaded, pc, &caller)) {
-        status = fall(self, caller, pc, size, to, type, error);
-        *type = RETURN;
-        return status;
-    }
-    *to = node->jump;
-    if (!is_known)
-        status = psnap_guest_code_node(&self->code, pc, size, is_call ? NONE : from, to, error);
-    if (status)
-        return status;
-    node = &self->code.nodes[from];
-    node->jump = *to;
-    if (!is_call && thread->has_loaded && pop_forgotten(thread, thread->loaded)) {
-        *type = RESUME;
-        return PSNAP_OK;
-    }
-    if (!is_call) {
-        status = follow(self, from, *to, is_known, type, error);
-        if (*type == LEAP && unwind(self, *to))
-            *type = RETURN;
-        return status;
-    }
-    push_frame(thread, thread->stored, node->pc + node->size, from);
-    *type = CALL;
-    return PSNAP_OK;
-}
-
-static enum psnap_status step(struct valgrind_source *self, uint64_t pc, uint8_t size,
-                              struct psnap_error *error)
-{
-    struct thread *thread = self->running;
-    uint32_t from = thread->node, to;
-    enum record_type type = LEAP;
-    enum psnap_status status;
-    struct record *record;
-
-    if (from == NONE)
-        status = psnap_guest_code_node(&self->code, pc, size, NONE, &to, error);
-    else if (pc == self->code.nodes[from].pc + self->code.nodes[from].size)
-        status = fall(self, from, pc, size, &to, &type, error);
-    else
-        status = jump(self, from, pc, size, &to, &type, error);
-    if (status)
-        return status;
-    thread->node = to;
-    thread->has_stored = thread->has_loaded = false;
-    record = new_record(self, type);
-    record->node = to;
-    record->address = thread->depth;
-    return PSNAP_OK;
-}
-
 /* Lines. */
 
 static const unsigned char *scan_hex(const unsigned char *at, uint64_t *value)
@@ -384,21 +161,29 @@ static const unsigned char *scan_hex(const unsigned char *at, uint64_t *value)
     return at;
 }
 
-static void note_access(struct valgrind_source *self, enum record_type type, uint64_t address,
-                        uint16_t size)
+static enum psnap_status step(struct valgrind_source *self, uint64_t pc, uint8_t size,
+                              struct psnap_error *error)
 {
-    struct thread *thread = self->running;
+    struct psnap_guest_calls *calls = &self->running->calls;
+    enum psnap_guest_step type;
+    enum psnap_status status = psnap_guest_calls_step(calls, &self->code, pc, size, &type, error);
+    struct record *record;
+
+    if (status)
+        return status;
+    record = new_record(self, (int)type);
+    record->node = calls->node;
+    record->address = calls->depth;
+    return PSNAP_OK;
+}
+
+static void note_access(struct valgrind_source *self, int type, uint64_t address, uint16_t size)
+{
     struct record *record = new_record(self, type);
 
     record->address = address;
     record->size = size;
-    if (type == STORE && size == sizeof(uint64_t)) {
-        thread->stored = address;
-        thread->has_stored = true;
-    } else if (type == LOAD && size == sizeof(uint64_t)) {
-        thread->loaded = address;
-        thread->has_loaded = true;
-    }
+    psnap_guest_calls_access(&self->running->calls, type == STORE, address, size);
 }
 
 /* A whole line, which ends in '\n'. What lackey does not print is passed over. */
@@ -429,7 +214,7 @@ static enum psnap_status take_line(struct valgrind_source *self, unsigned char *
     }
     if (kind == 'I')
         return step(self, address, (uint8_t)size, error);
-    if (self->running->node == NONE)
+    if (self->running->calls.node == PSNAP_FLOW_NONE)
         return PSNAP_OK;
     if (kind == 'L' || kind == 'M')
         note_access(self, LOAD, address, (uint16_t)size);
@@ -438,70 +223,17 @@ static enum psnap_status take_line(struct valgrind_source *self, unsigned char *
     return PSNAP_OK;
 }
 
-/* The pipe. */
-
-static void pause_ms(long ms)
+/* Waits until the program runs, reads its mappings before it can have ended, and lets it go on. */
+static enum psnap_status begin(struct valgrind_source *self, struct psnap_error *error)
 {
-    const struct timespec time = {0, ms * 1000000};
-    nanosleep(&time, NULL);
-}
-
-static bool program_has_ended(const struct valgrind_source *self)
-{
-    siginfo_t about = {0};
-
-    return waitid(P_PID, (id_t)self->pid, &about, WEXITED | WNOHANG | WNOWAIT) != 0 ||
-           about.si_pid == self->pid;
-}
-
-/* Waits until the program runs, or has ended, and reads its mappings; lets it run on then. */
-static enum psnap_status wait_for_program(struct valgrind_source *self, struct psnap_error *error)
-{
-    int waiting = 0;
+    enum psnap_status status = PSNAP_OK;
 
     self->is_loaded = true;
-    while (ioctl(self->pipe[0], FIONREAD, &waiting) == 0 && waiting <= PIPE_START - PIPE_FREE)
-        if (program_has_ended(self))
-            return PSNAP_OK; /* it cannot be run, and Valgrind has said why */
-        else
-            pause_ms(1);
-    fcntl(self->pipe[0], F_SETPIPE_SZ, PIPE_BYTES);
-    fcntl(self->pipe[0], F_SETFL, O_NONBLOCK);
-    return psnap_guest_code_start(&self->code, self->pid, error);
-}
-
-/* More text behind what is there; sets has_ended when nothing will come. */
-static enum psnap_status read_text(struct valgrind_source *self, struct psnap_error *error)
-{
-    bool had_ended = false;
-    ssize_t n;
-
-    if (!self->is_loaded) {
-        enum psnap_status status = wait_for_program(self, error);
-        if (status)
-            return status;
+    if (psnap_valgrind_pipe_wait(&self->pipe)) {
+        psnap_valgrind_pipe_open(&self->pipe);
+        status = psnap_guest_code_start(&self->code, self->pipe.pid, error);
     }
-    memmove(self->text, self->text + self->text_at, self->text_end - self->text_at);
-    self->text_end -= self->text_at;
-    self->text_at = 0;
-    for (;;) {
-        n = read(self->pipe[0], self->text + self->text_end, READ_BYTES);
-        if (n > 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
-            break;
-        if (n == 0 || had_ended) {
-            self->has_ended = true;
-            return PSNAP_OK;
-        }
-        had_ended = program_has_ended(self); /* its children may keep the pipe open */
-        if (!had_ended)
-            pause_ms(1);
-    }
-    if (n < 0)
-        return psnap_error_system(error, errno, "cannot read what valgrind prints");
-    self->text_end += (size_t)n;
-    if (n < READ_BYTES / 4)
-        pause_ms(1);
-    return PSNAP_OK;
+    return status;
 }
 
 /* Reads lines until the batch is full or the program has ended. */
@@ -511,22 +243,12 @@ static enum psnap_status fill(struct valgrind_source *self, struct psnap_error *
     enum psnap_status status = PSNAP_OK;
 
     batch->count = 0;
-    while (!status && batch->count < BATCH && !self->has_ended) {
-        unsigned char *line = self->text + self->text_at, *end;
-        size_t left = self->text_end - self->text_at;
-        end = memchr(line, '\n', left);
-        if (!end) {
-            if (left >= LINE_BYTES) { /* pass over it, part by part */
-                self->text_at = self->text_end;
-                self->is_in_long_line = true;
-            }
-            status = read_text(self, error);
-            continue;
-        }
-        self->text_at += (size_t)(end - line) + 1;
-        if (!self->is_in_long_line && end - line > 4)
+    while (!status && batch->count < BATCH && !self->pipe.has_ended) {
+        unsigned char *line;
+        size_t length;
+        status = psnap_valgrind_pipe_line(&self->pipe, &line, &length, error);
+        if (!status && length > 4)
             status = take_line(self, line, error);
-        self->is_in_long_line = false;
     }
     return status ? status : psnap_guest_code_update(&self->code, error);
 }
@@ -560,11 +282,10 @@ static enum psnap_status deliver_step(struct valgrind_source *self, const struct
     status = psnap_guest_code_row(&self->code, record->node, &thread->at_row, error);
     if (status)
         return status;
-    thread->row_depth = record->address;
-    at = &thread->rows[thread->row_depth % FRAMES];
-    if (record->type == CALL || record->type == LEAP)
+    at = &thread->rows[record->address % PSNAP_GUEST_FRAMES];
+    if (record->type == PSNAP_STEP_CALL || record->type == PSNAP_STEP_LEAP)
         *at = PSNAP_NONE;
-    else if (record->type == RESUME)
+    else if (record->type == PSNAP_STEP_RESUME)
         *at = thread->at_row;
     if (*at != thread->at_row) {
         count_entries(self, *at, thread->at_row);
@@ -628,7 +349,7 @@ static ssize_t valgrind_next(struct psnap_source *base, struct psnap_access *blo
                              struct psnap_error *error)
 {
     struct valgrind_source *self = (struct valgrind_source *)base;
-    enum psnap_status status = PSNAP_OK;
+    enum psnap_status status = self->is_loaded ? PSNAP_OK : begin(self, error);
     size_t n = 0;
 
     while (!status && n < capacity) {
@@ -638,7 +359,7 @@ static ssize_t valgrind_next(struct psnap_source *base, struct psnap_access *blo
         } else if (self->delivered_count < batch->count) {
             status = deliver(self, &batch->records[self->delivered_count++], error);
         } else {
-            if (self->has_ended && !self->batches[self->filling].count)
+            if (self->pipe.has_ended && !self->batches[self->filling].count)
                 break;
             self->filling = !self->filling; /* what was filled is delivered now */
             self->delivered_count = 0;
@@ -648,72 +369,39 @@ static ssize_t valgrind_next(struct psnap_source *base, struct psnap_access *blo
     return status ? (ssize_t)status : (ssize_t)n;
 }
 
-static void close_end(int *fd)
-{
-    if (*fd >= 0)
-        close(*fd);
-    *fd = -1;
-}
-
 static void valgrind_free(struct psnap_source *base)
 {
     struct valgrind_source *self = (struct valgrind_source *)base;
 
-    close_end(&self->pipe[0]);
-    close_end(&self->pipe[1]);
+    psnap_valgrind_pipe_release(&self->pipe);
     for (size_t i = 0; i < THREADS; i++)
-        if (self->threads[i]) {
-            free(self->threads[i]->frames);
-            free(self->threads[i]->rows);
-            free(self->threads[i]);
-        }
+        free_thread(self->threads[i]);
     psnap_guest_code_release(&self->code);
     psnap_program_free(self->base.program);
     free(self->batches[0].records);
     free(self->batches[1].records);
-    free(self->text);
     free(self);
-}
-
-/* A pipe of PIPE_START bytes, of which PIPE_FREE are not filled with empty lines. */
-static enum psnap_status make_pipe(struct valgrind_source *self, struct psnap_error *error)
-{
-    char lines[PIPE_START - PIPE_FREE];
-
-    memset(lines, '\n', sizeof lines);
-    if (pipe2(self->pipe, O_CLOEXEC) != 0 || fcntl(self->pipe[1], F_SETPIPE_SZ, PIPE_START) < 0 ||
-        write(self->pipe[1], lines, sizeof lines) != (ssize_t)sizeof lines ||
-        fcntl(self->pipe[1], F_SETFD, 0) != 0) /* for Valgrind alone: closed when it has started */
-        return psnap_error_system(error, errno, "cannot make a pipe for valgrind");
-    return PSNAP_OK;
 }
 
 struct psnap_source *psnap_valgrind_new(struct psnap_error *error)
 {
     static const struct psnap_source_ops ops = {.next = valgrind_next, .free = valgrind_free};
     struct valgrind_source *self = calloc(1, sizeof *self);
-    enum psnap_status status = PSNAP_OK;
+    enum psnap_status status;
 
     if (!self) {
         no_memory(error);
         return NULL;
     }
-    self->pipe[0] = self->pipe[1] = -1;
+    status = psnap_valgrind_pipe_init(&self->pipe, error);
     self->base.ops = &ops;
     self->base.program = psnap_program_new();
     for (int i = 0; i < 2; i++) /* a line is three records at most */
         self->batches[i].records = malloc((BATCH + 2) * sizeof *self->batches[i].records);
-    self->text = malloc(READ_BYTES + LINE_BYTES);
-    if (!self->base.program || !self->batches[0].records || !self->batches[1].records ||
-        !self->text)
+    if (!status && (!self->base.program || !self->batches[0].records || !self->batches[1].records))
         status = no_memory(error);
     if (!status)
         status = psnap_guest_code_init(&self->code, self->base.program, error);
-    if (!status && !find_valgrind(self->path, sizeof self->path))
-        status = psnap_error_set(error, PSNAP_ERROR_UNSUPPORTED,
-                                 "valgrind is not installed (Debian package valgrind)");
-    if (!status)
-        status = make_pipe(self, error);
     if (status) {
         valgrind_free(&self->base);
         return NULL;
@@ -724,31 +412,7 @@ struct psnap_source *psnap_valgrind_new(struct psnap_error *error)
 
 char **psnap_valgrind_command(struct psnap_source *source, char **argv)
 {
-    struct valgrind_source *self = (struct valgrind_source *)source;
-    static const char *const options[] = {"--command-line-only=yes",
-                                          "--tool=lackey",
-                                          "--trace-mem=yes",
-                                          "--basic-counts=no",
-                                          "--trace-sched=yes",
-                                          "--child-silent-after-fork=yes",
-                                          "--vgdb=no",
-                                          "-q"};
-    const size_t option_count = sizeof options / sizeof *options;
-    size_t count = 0;
-    char **command;
-
-    while (argv[count])
-        count++;
-    command = malloc((option_count + count + 4) * sizeof *command);
-    if (!command)
-        return NULL;
-    snprintf(self->log_option, sizeof self->log_option, "--log-fd=%d", self->pipe[1]);
-    command[0] = self->path;
-    memcpy(command + 1, options, sizeof options);
-    command[option_count + 1] = self->log_option;
-    command[option_count + 2] = "--";
-    memcpy(command + option_count + 3, argv, (count + 1) * sizeof *argv);
-    return command;
+    return psnap_valgrind_pipe_command(&((struct valgrind_source *)source)->pipe, argv);
 }
 
 /*
@@ -764,24 +428,10 @@ void psnap_valgrind_environment(void)
 
 void psnap_valgrind_watch(struct psnap_source *source, pid_t pid)
 {
-    struct valgrind_source *self = (struct valgrind_source *)source;
-
-    close_end(&self->pipe[1]);
-    self->pid = pid;
-    self->has_ended = !pid;
+    psnap_valgrind_pipe_watch(&((struct valgrind_source *)source)->pipe, pid);
 }
 
 void psnap_valgrind_drain(struct psnap_source *source)
 {
-    struct valgrind_source *self = (struct valgrind_source *)source;
-    struct psnap_error error;
-
-    self->is_loaded = true; /* its mappings do not matter */
-    fcntl(self->pipe[0], F_SETPIPE_SZ, PIPE_BYTES);
-    fcntl(self->pipe[0], F_SETFL, O_NONBLOCK);
-    while (!self->has_ended) {
-        self->text_at = self->text_end;
-        if (read_text(self, &error))
-            break;
-    }
+    psnap_valgrind_pipe_drain(&((struct valgrind_source *)source)->pipe);
 }
