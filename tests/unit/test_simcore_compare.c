@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Rows of reports, of loops in parts above all, and the errors of the comparison.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <math.h>
+#include <string.h>
+
+#include "simcore/compare.h"
+#include "simcore/scope.h"
+#include "tests/unit/test_simcore_support.h"
+
+static void put(struct psnap_sink *sim, uint32_t ref, uint64_t address, int times)
+{
+    for (int i = 0; i < times; i++) {
+        const struct psnap_access access = {address, ref, 8, PSNAP_LOAD, (uint16_t)(ref % 2)};
+        assert_int_equal(psnap_sink_put(sim, &access, 1, NULL), PSNAP_OK);
+    }
+}
+
+static void assert_row(const struct scope_rows *rows, size_t index, const char *id,
+                       const char *name, uint64_t accesses)
+{
+    assert_true(index < rows->count);
+    assert_string_equal(rows->rows[index].id, id);
+    assert_string_equal(rows->rows[index].name, name);
+    assert_int_equal(rows->rows[index].tallies[0].accesses, accesses);
+}
+
+static void parts_of_a_loop_are_one_row(void **state)
+{
+    struct psnap_program *program = program_with_loops();
+    const struct psnap_sim_options options = {.by_thread = true};
+    struct psnap_machine machine;
+    struct psnap_sink *sim;
+    struct scope_rows rows;
+
+    (void)state;
+    assert_int_equal(psnap_machine_find("1K:64:2", &machine, NULL), PSNAP_OK);
+    sim = psnap_sim_new(&machine, 1, program, &options, NULL);
+    put(sim, 2, 0, 5);  /* f:1.vector */
+    put(sim, 7, 0, 3);  /* f:1.rest */
+    put(sim, 4, 0, 10); /* f:2 */
+    assert_int_equal(scope_rows_init(&rows, SCOPE_LOOP, sim, 1, program, NULL, NULL), PSNAP_OK);
+    assert_int_equal(rows.count, 2); /* none for f: it has no accesses */
+    assert_row(&rows, 0, "f:2", "f f.c:3", 10);
+    assert_row(&rows, 1, "f:1", "f f.c:2", 8);
+    scope_rows_release(&rows);
+    assert_int_equal(scope_rows_init(&rows, SCOPE_BLOCK, sim, 1, program, NULL, NULL), PSNAP_OK);
+    assert_int_equal(rows.count, 3);
+    assert_row(&rows, 1, "b1", "f:1.vector", 5);
+    assert_row(&rows, 2, "b3", "f:1.rest", 3);
+    scope_rows_release(&rows);
+    assert_int_equal(scope_rows_init(&rows, SCOPE_THREAD, sim, 1, program, NULL, NULL), PSNAP_OK);
+    assert_int_equal(rows.count, 2);
+    assert_row(&rows, 0, "0", "thread 0", 15);
+    assert_row(&rows, 1, "1", "thread 1", 3);
+    scope_rows_release(&rows);
+    psnap_sink_free(sim);
+    sim = psnap_sim_new(&machine, 1, program, NULL, NULL);
+    assert_int_equal(scope_rows_init(&rows, SCOPE_TOTAL, sim, 1, program, NULL, NULL), PSNAP_OK);
+    assert_int_equal(rows.count, 1); /* also of nothing */
+    assert_row(&rows, 0, "total", "all", 0);
+    scope_rows_release(&rows);
+    psnap_sink_free(sim);
+    psnap_program_free(program);
+}
+
+static void side_of(struct compare_side *side, struct psnap_program *program,
+                    const struct psnap_machine *machines, size_t n, const int *misses_and_hits)
+{
+    struct psnap_sink *sim = psnap_sim_new(machines, n, program, NULL, NULL);
+    uint64_t address = 0;
+
+    for (uint32_t loop = 0; loop < 4; loop++) {
+        for (int i = 0; i < misses_and_hits[2 * loop]; i++)
+            put(sim, 2 * loop, address += 4096, 1);
+        put(sim, 2 * loop, address, misses_and_hits[2 * loop + 1]);
+    }
+    *side = (struct compare_side){.path = "x", .accesses = psnap_sim_accesses(sim)};
+    assert_int_equal(scope_rows_init(&side->total, SCOPE_TOTAL, sim, n, program, NULL, NULL), 0);
+    assert_int_equal(scope_rows_init(&side->loops, SCOPE_LOOP, sim, n, program, NULL, NULL), 0);
+    psnap_sink_free(sim);
+}
+
+static const struct compare_row *row_of(const struct compare *compare, size_t machine,
+                                        const char *id)
+{
+    for (size_t i = 0; i < compare->count; i++)
+        if (compare->rows[i].machine == machine && !strcmp(compare->rows[i].id, id))
+            return &compare->rows[i];
+    fail_msg("no row '%s'", id);
+    return NULL;
+}
+
+static bool near(double a, double b)
+{
+    return fabs(a - b) < 1e-9;
+}
+
+static void errors_are_as_defined(void **state)
+{
+    /* misses and hits in f, f:1.vector, f:2, f:1.rest; every miss goes to memory */
+    static const int observed_counts[] = {1, 2, 50, 350, 10, 487, 50, 50};
+    static const int synthetic_counts[] = {2, 1, 100, 400, 0, 0, 0, 0};
+    struct psnap_program *program = program_with_loops();
+    struct psnap_machine machines[2];
+    struct compare_side observed, synthetic;
+    struct compare compare;
+    const struct compare_row *row;
+
+    (void)state;
+    assert_int_equal(psnap_machine_find("1K:64:2", &machines[0], NULL), PSNAP_OK);
+    assert_int_equal(psnap_machine_find("1K:64:2,8K:64:4", &machines[1], NULL), PSNAP_OK);
+    side_of(&observed, program, machines, 2, observed_counts);
+    side_of(&synthetic, program, machines, 2, synthetic_counts);
+    assert_int_equal(compare_init(&compare, machines, 2, &observed, &synthetic, NULL), PSNAP_OK);
+    assert_int_equal(compare.count, 8);
+    assert_int_equal(compare.relevant_loops, 2);
+    assert_int_equal(compare.missing_loops, 1);
+    row = row_of(&compare, 1, "f:1"); /* 400 of 500 hit, and the same */
+    assert_true(row->relevant && near(row->share, 0.5));
+    assert_true(near(row->levels[0].observed, 0.8) && near(row->levels[1].synthetic, 0.8));
+    assert_true(near(row->levels[0].error_points, 0));
+    assert_true(near(row->levels[0].relative_miss_error, 0));
+    row = row_of(&compare, 0, "f:2"); /* lost */
+    assert_true(row->relevant && !row->in_synthetic && isnan(row->levels[0].synthetic));
+    assert_true(near(row->levels[0].error_points, 100));
+    assert_true(isnan(row->levels[0].relative_miss_error));
+    row = row_of(&compare, 0, "f"); /* 3 of 1000: not relevant, whatever its error */
+    assert_false(row->relevant);
+    assert_true(near(row->levels[0].error_points, 100.0 / 3));
+    assert_true(near(row->levels[0].relative_miss_error, 1));
+    row = row_of(&compare, 1, "total"); /* 889 of 1000 and 401 of 503 */
+    assert_true(near(row->levels[0].error_points, 100 * (0.889 - 401.0 / 503)));
+    assert_true(near(row->levels[0].relative_miss_error, 9.0 / 111));
+    assert_int_equal(compare.levels, 2);
+    for (int level = 0; level < 2; level++) {
+        assert_true(near(compare.mean_points[level], 50));
+        assert_true(near(compare.max_points[level], 100));
+        assert_true(near(compare.total_points[level], 100 * (0.889 - 401.0 / 503)));
+    }
+    for (size_t i = 1; i < compare.count; i++)
+        assert_true(compare.rows[i].worst_points <= compare.rows[i - 1].worst_points);
+    compare_release(&compare);
+    /* the other way round f:2 is only synthetic, and still counts */
+    assert_int_equal(compare_init(&compare, machines, 2, &synthetic, &observed, NULL), PSNAP_OK);
+    row = row_of(&compare, 0, "f:2");
+    assert_true(row->relevant && !row->in_observed && near(row->share, 0));
+    assert_true(near(row->levels[0].error_points, 100));
+    assert_true(near(compare.mean_points[0], (100 + 0 + 100.0 / 3) / 3));
+    compare_release(&compare);
+    scope_rows_release(&observed.total);
+    scope_rows_release(&observed.loops);
+    scope_rows_release(&synthetic.total);
+    scope_rows_release(&synthetic.loops);
+    psnap_program_free(program);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(parts_of_a_loop_are_one_row),
+        cmocka_unit_test(errors_are_as_defined),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
