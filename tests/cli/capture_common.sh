@@ -1,18 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# What the tests of capture share; they source it. Skips without `psnap cc`, makes and leaves
-# a scratch directory, and compares what a program of sections touches with what it should.
+# What the tests of capture share beyond common.sh; they source it. Skips without `psnap cc`,
+# and compares what a program of sections touches with what it should.
 
-name=$(basename "$0" .sh)
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
-cd "$dir"
-
-fail() {
-    echo "$name: $*" >&2
-    exit 1
-}
+. "$PSNAP_SOURCE/tests/cli/common.sh"
 
 echo 'int main(void) { return 0; }' > probe.c
 "$PSNAP" cc -o probe probe.c 2> probe.err || {
@@ -21,16 +13,14 @@ echo 'int main(void) { return 0; }' > probe.c
 }
 unset PSNAP_OUT PSNAP_SESSION PSNAP_COMMAND PSNAP_STAGE
 
-# has WORD TEXT: TEXT is in the file called WORD
-has() {
-    grep -qF -- "$2" "$1" || fail "no '$2' in $1: $(cat "$1")"
-}
-
-# status COMMAND...: its exit status, output in out and err
-status() {
-    local result=0
-    "$@" > out 2> err || result=$?
-    echo "$result"
+# accesses_of LOOP PROFILE: all parts of this loop of the source, a number; the profile is good
+accesses_of() {
+    "$PSNAP" check "$2" > check.out 2>&1 || fail "$2: $(cat check.out)"
+    "$PSNAP" show "$2" --json | python3 -c '
+import json, sys
+loops = json.load(sys.stdin)["loops"]
+print(sum(loop["accesses"] for loop in loops if loop["part_of"] == sys.argv[1]))
+' "$1"
 }
 
 # A program of sections includes this: SECTION(name) { accesses to p[0] and on } and, in main,
@@ -106,8 +96,8 @@ for begin, end in zip(starts, starts[1:]):
 ' "${2:-0}"
 }
 
-# expect PROGRAM FILE: records it and compares its sections with FILE: lines "name: accesses"
-expect() {
+# expect_sections PROGRAM FILE: records it and compares its sections with FILE: lines "name: accesses"
+expect_sections() {
     "$PSNAP" record --no-profile --trace "$1.pst" --force -- "./$1" > out 2> err ||
         fail "$1: exit status $?: $(cat err)"
     sections "$1.pst" > seen

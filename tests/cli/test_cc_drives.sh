@@ -17,12 +17,7 @@ run() {
 }
 # accesses LOOP: of all parts of a loop of the source, in p.yaml
 accesses() {
-    "$PSNAP" show p.yaml --json | python3 -c '
-import json, sys
-loops = json.load(sys.stdin)["loops"]
-print(sum(loop["accesses"] for loop in loops
-          if loop["part_of"] == sys.argv[1]))
-' "$1"
+    accesses_of "$1" p.yaml
 }
 
 cat > work.h << 'END'

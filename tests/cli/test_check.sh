@@ -4,23 +4,8 @@
 # psnap check: what it says about good and bad profiles, several at a time, and
 # about things that are no profiles at all.
 set -eu
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work"
+. "$PSNAP_SOURCE/tests/cli/common.sh"
 golden=$PSNAP_SOURCE/tests/golden/profile.psnap.yaml
-
-# expect STATUS COMMAND...: runs it, keeps what it prints in out and err
-expect()
-{
-    local wanted=$1 status=0
-    shift
-    "$@" > out 2> err || status=$?
-    [ "$status" = "$wanted" ] || {
-        echo "exit status $status instead of $wanted: $*"
-        cat out err
-        exit 1
-    }
-}
 
 cp "$golden" good.yaml
 expect 0 "$PSNAP" check good.yaml good.yaml

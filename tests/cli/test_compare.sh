@@ -4,22 +4,7 @@
 # psnap compare: streams worked out by hand, a stream with itself, a stream with
 # its profile, thresholds and wrong usage.
 set -eu
-
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
-cd "$dir"
-
-fail() {
-    echo "test_compare: $*" >&2
-    exit 1
-}
-
-status() {
-    local wanted=$1 got=0
-    shift
-    "$@" > out 2> err || got=$?
-    [ "$got" = "$wanted" ] || fail "exit status $got, not $wanted, of $*: $(cat err)"
-}
+. "$PSNAP_SOURCE/tests/cli/common.sh"
 
 stream() { # ADDRESS...: loads of 4 bytes
     echo address,size,kind,thread,ref
@@ -121,34 +106,34 @@ assert all(0 <= p <= 100 for p in r["summary"]["max_points"])
 END
 
 # a loop that the other side lacks counts as wholly wrong, and is named
-status 1 "$PSNAP" compare "$rich" a.csv -m table1-1 --max-error 99
+expect 1 "$PSNAP" compare "$rich" a.csv -m table1-1 --max-error 99
 grep -q 'only in the observed stream' out || fail "$(cat out)"
 grep -q 'only in the synthetic stream' out || fail "$(cat out)"
 grep -q '100.000 points apart, more than 99' err || fail "$(cat err)"
 
 # thresholds
-status 0 "$PSNAP" compare a.csv b.csv -m 1K:64:16 --max-error 25 --max-mean 25
-status 1 "$PSNAP" compare a.csv b.csv -m 1K:64:16 --max-error 24.9
-status 1 "$PSNAP" compare a.csv b.csv -m 1K:64:16 --max-mean 24.9
+expect 0 "$PSNAP" compare a.csv b.csv -m 1K:64:16 --max-error 25 --max-mean 25
+expect 1 "$PSNAP" compare a.csv b.csv -m 1K:64:16 --max-error 24.9
+expect 1 "$PSNAP" compare a.csv b.csv -m 1K:64:16 --max-mean 24.9
 grep -q 'mean error at level 1 is 25.000 points' err || fail "$(cat err)"
 
 # nothing can be within a limit when there is nothing to judge by
 stream > none.csv
-status 0 "$PSNAP" compare none.csv none.csv -m 1K:64:16 --max-error 0
-status 1 "$PSNAP" compare none.csv none.csv -m 1K:64:16 --max-mean 100
+expect 0 "$PSNAP" compare none.csv none.csv -m 1K:64:16 --max-error 0
+expect 1 "$PSNAP" compare none.csv none.csv -m 1K:64:16 --max-mean 100
 grep -q 'no loop is relevant' err || fail "$(cat err)"
 
 # mistakes
 for limit in --max-error=-5 --max-mean=-0.1 '--max-error -5'; do
     # shellcheck disable=SC2086
-    status 2 "$PSNAP" compare a.csv b.csv $limit
+    expect 2 "$PSNAP" compare a.csv b.csv $limit
     grep -q -e "${limit%%[= ]*}: points of error are not negative" err || fail "$(cat err)"
 done
-status 2 "$PSNAP" compare a.csv
-status 2 "$PSNAP" compare - -
-status 2 "$PSNAP" compare a.csv b.csv --max-error low
-status 1 "$PSNAP" compare a.csv nothing.csv
-status 1 "$PSNAP" compare a.csv b.csv -m nothing
+expect 2 "$PSNAP" compare a.csv
+expect 2 "$PSNAP" compare - -
+expect 2 "$PSNAP" compare a.csv b.csv --max-error low
+expect 1 "$PSNAP" compare a.csv nothing.csv
+expect 1 "$PSNAP" compare a.csv b.csv -m nothing
 [ ! -s out ] || fail "output in spite of an error"
 
 # the miss counts, and a hint where one side has no loops to match

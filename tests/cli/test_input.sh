@@ -4,22 +4,16 @@
 # What commands take for a profile and what for a trace, and what they say about
 # inputs that are neither.
 set -eu
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work"
+. "$PSNAP_SOURCE/tests/cli/common.sh"
 golden=$PSNAP_SOURCE/tests/golden/profile.psnap.yaml
 
 # says STATUS TEXT COMMAND...: the command ends so, and prints TEXT somewhere
 says()
 {
-    local wanted=$1 text=$2 status=0
-    shift 2
-    "$@" > out 2>&1 || status=$?
-    [ "$status" = "$wanted" ] && grep -qF -- "$text" out || {
-        echo "exit status $status, expected $wanted and '$text': $*"
-        cat out
-        exit 1
-    }
+    local text=$2
+    expect "$1" "${@:3}"
+    cat err >> out
+    has out "$text"
 }
 
 # a profile is one whatever key comes first, with a byte order mark, as JSON
@@ -48,10 +42,10 @@ done
 
 # directories
 for command in check show replay info; do
-    says 1 "cannot open '$work': is a directory" "$PSNAP" $command "$work"
+    says 1 "cannot open '$dir': is a directory" "$PSNAP" $command "$dir"
 done
-says 1 'is a directory' "$PSNAP" sim good.yaml -m "$work"
-says 1 'is a directory' "$PSNAP" profile "$work" -o p.yaml
+says 1 'is a directory' "$PSNAP" sim good.yaml -m "$dir"
+says 1 'is a directory' "$PSNAP" profile "$dir" -o p.yaml
 
 # a trace is called one only when it is
 "$PSNAP" replay good.yaml -f din -o t.din 2> log

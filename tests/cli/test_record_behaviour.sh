@@ -239,12 +239,7 @@ ${PSNAP_CC:-cc} -O1 -pthread -o native act.c -Wno-unused-result -Wno-infinite-re
 # stores PROFILE: accesses of the loop in work(), a number
 line=$(grep -n 'i < n; i++' act.c | head -n 1 | cut -d : -f 1)
 stores() {
-    "$PSNAP" check "$1" > check.out 2>&1 || fail "$1: $(cat check.out)"
-    "$PSNAP" show "$1" --json | python3 -c '
-import json, sys
-loops = json.load(sys.stdin)["loops"]
-print(sum(loop["accesses"] for loop in loops if loop["part_of"] == sys.argv[1]))
-' "${2:-work:$line}"
+    accesses_of "${2:-work:$line}" "$1"
 }
 recorded() { # EXPECTED STATUS ARGUMENTS...: records act, accesses of work() are EXPECTED
     local expected=$1 wanted=$2 result

@@ -71,9 +71,7 @@ END_OF_C
 "$PSNAP" cc -O1 -pthread -o act act.c
 line=$(grep -n 'i < n; i++' act.c | cut -d : -f 1)
 stores() {
-    "$PSNAP" show "$1" --json | python3 -c '
-import json, sys
-print(sum(l["accesses"] for l in json.load(sys.stdin)["loops"] if l["part_of"] == sys.argv[1]))' "work:$line"
+    accesses_of "work:$line" "$1"
 }
 # wait_for FILE TEXT: until the text is in the file, for 10 seconds
 wait_for() {

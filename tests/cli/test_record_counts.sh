@@ -277,7 +277,7 @@ END
 for flags in -O0 -O1 -O2 "-O3 -march=native" "-Os -g" "-O2 --psnap-stage=vectorizer-start" \
     "-O2 -fno-omit-frame-pointer -fstack-protector-all -fcf-protection" "-O2 -fPIC"; do
     "$PSNAP" cc $flags -o c c.c sections.c
-    expect c c.expected
+    expect_sections c c.expected
 done
 
 # ------------------------------------------------------------- bulk copies
@@ -357,7 +357,7 @@ print("results: L64@0 L64@64 L64@128 L8@192 S64@4096 S64@4160 S64@4224 S8@4288"
 END
 for flags in "-O1" "-O2 -march=native"; do
     "$PSNAP" cc $flags -o bulk bulk.c sections.c
-    expect bulk bulk.expected
+    expect_sections bulk bulk.expected
 done
 
 # ------------------------------------------------------------- vectors, with and without masks
@@ -442,7 +442,7 @@ wide: L64@0..128+64 S64@4096..4224+64 L4@0 L3@0 S12@4096
 END
 for flags in -O0 "-O2 -mno-avx" "-O2 -march=native"; do
     "$PSNAP" cc $flags -Wno-override-module -o vectors vectors.ll vectors.c sections.c
-    expect vectors vectors.expected
+    expect_sections vectors vectors.expected
 done
 
 # What the vectoriser makes of a loop, by the lanes of the machine: a gather is an access per
@@ -608,7 +608,7 @@ for flags in -O1 "-O2 -g"; do
     "$PSNAP" c++ -std=c++17 $flags -pthread -c cxx.cpp
     "$PSNAP" cc -c sections.c
     "$PSNAP" c++ -pthread -o cxx cxx.o sections.o
-    expect cxx cxx.expected
+    expect_sections cxx cxx.expected
     sections cxx.pst 1 > seen
     [ "$(cat seen)" = S4@4 ] || fail "cxx: thread 1: $(cat seen)"
 done

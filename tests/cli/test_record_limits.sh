@@ -48,9 +48,7 @@ int main(int argc, char **argv)
 END
 "$PSNAP" cc -O1 -pthread -o prog prog.c
 stores() {
-    "$PSNAP" show "$1" --json | python3 -c '
-import json, sys
-print(sum(l["accesses"] for l in json.load(sys.stdin)["loops"] if l["part_of"] == "work:10"))'
+    accesses_of work:10 "$1"
 }
 
 # ------------------------------------------------------------- address space

@@ -49,24 +49,21 @@ timeout 60 $mpirun ./ranks > out 2> err || {
     exit 77
 }
 
-# expect PREFIX SUFFIX: a profile for each rank
-expect() {
+# each_rank PREFIX SUFFIX: a profile for each rank
+each_rank() {
     local rank accesses
     for rank in 0 1 2 3; do
-        "$PSNAP" check "$1$rank$2" > /dev/null || fail "$1$rank$2: no profile"
         "$PSNAP" show "$1$rank$2" > show
         has show "rank       $rank of 4"
-        accesses=$("$PSNAP" show "$1$rank$2" --json | python3 -c '
-import json, sys
-print(sum(l["accesses"] for l in json.load(sys.stdin)["loops"] if l["part_of"] == "work:6"))')
+        accesses=$(accesses_of work:6 "$1$rank$2")
         [ "$accesses" = $((1000 * (rank + 1))) ] || fail "rank $rank: $accesses accesses"
     done
 }
 [ "$(timeout 60 "$PSNAP" record -o one.%r.yaml -- $mpirun ./ranks)" = "sum 6 of 4" ] || fail "output"
-expect one. .yaml
+each_rank one. .yaml
 [ "$(timeout 60 $mpirun "$PSNAP" record -o each.%q{OMPI_COMM_WORLD_RANK} --trace '%r.pst' -- ./ranks)" = \
     "sum 6 of 4" ] || fail "output"
-expect each. ""
+each_rank each. ""
 "$PSNAP" info 3.pst > /dev/null
 [ "$(PSNAP_OUT=own.%r timeout 60 $mpirun -x PSNAP_OUT ./ranks)" = "sum 6 of 4" ] || fail "output"
-expect own. ""
+each_rank own. ""

@@ -209,12 +209,7 @@ END
 "$PSNAP" cc -O1 -pthread -o play play.c -Wno-unused-result
 line=$(grep -n 'i < n; i++' play.c | head -n 1 | cut -d : -f 1)
 stores() {
-    "$PSNAP" check "$1" > check.out 2>&1 || fail "$1: $(cat check.out)"
-    "$PSNAP" show "$1" --json | python3 -c '
-import json, sys
-loops = json.load(sys.stdin)["loops"]
-print(sum(loop["accesses"] for loop in loops if loop["part_of"] == sys.argv[1]))
-' "work:$line"
+    accesses_of "work:$line" "$1"
 }
 # files EXPECTED...: the profiles in r/ have so many accesses of work(), in any order
 files() {

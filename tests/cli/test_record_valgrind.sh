@@ -6,27 +6,9 @@
 # lackey itself prints, profiles that pass the check and replay, the same
 # profile in every run, exit statuses, what cannot be run.
 set -eu
-
-name=$(basename "$0" .sh)
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
-cd "$dir"
+. "$PSNAP_SOURCE/tests/cli/common.sh"
 unset PSNAP_OUT PSNAP_SESSION LD_PRELOAD
 
-fail() {
-    echo "$name: $*" >&2
-    exit 1
-}
-# has WORD TEXT: TEXT is in the file called WORD
-has() {
-    grep -qF -- "$2" "$1" || fail "no '$2' in $1: $(cat "$1")"
-}
-# status COMMAND...: its exit status, output in out and err
-status() {
-    local result=0
-    "$@" > out 2> err || result=$?
-    echo "$result"
-}
 record() {
     "$PSNAP" record --engine valgrind --force "$@"
 }

@@ -4,23 +4,8 @@
 # psnap replay: the stream of a profile in every format, the same for the same
 # seed; windows; and the profile as the INPUT of other commands.
 set -eu
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work"
+. "$PSNAP_SOURCE/tests/cli/common.sh"
 golden=$PSNAP_SOURCE/tests/golden/profile.psnap.yaml
-
-# expect STATUS COMMAND...: runs it, keeps what it prints in out and err
-expect()
-{
-    local wanted=$1 status=0
-    shift
-    "$@" > out 2> err || status=$?
-    [ "$status" = "$wanted" ] || {
-        echo "exit status $status instead of $wanted: $*"
-        cat out err
-        exit 1
-    }
-}
 
 # The format is said, or is the suffix, or is pst.
 expect 0 "$PSNAP" replay "$golden" -f xdin

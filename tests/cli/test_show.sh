@@ -3,23 +3,8 @@
 #
 # psnap show: a profile for people, and as JSON.
 set -eu
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work"
+. "$PSNAP_SOURCE/tests/cli/common.sh"
 golden=$PSNAP_SOURCE/tests/golden/profile.psnap.yaml
-
-# expect STATUS COMMAND...: runs it, keeps what it prints in out and err
-expect()
-{
-    local wanted=$1 status=0
-    shift
-    "$@" > out 2> err || status=$?
-    [ "$status" = "$wanted" ] || {
-        echo "exit status $status instead of $wanted: $*"
-        cat out err
-        exit 1
-    }
-}
 
 expect 0 "$PSNAP" show "$golden"
 grep -q '^program    t (./t 1)$' out

@@ -4,23 +4,7 @@
 # psnap sim: a stream small enough to count by hand as a table and as JSON,
 # every kind of input and machine, every scope, and wrong usage.
 set -eu
-
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
-cd "$dir"
-
-fail() {
-    echo "test_sim: $*" >&2
-    exit 1
-}
-
-# status WANTED COMMAND...: runs it with its messages in err
-status() {
-    local wanted=$1 got=0
-    shift
-    "$@" > out 2> err || got=$?
-    [ "$got" = "$wanted" ] || fail "exit status $got, not $wanted, of $*: $(cat err)"
-}
+. "$PSNAP_SOURCE/tests/cli/common.sh"
 
 # Level 1 has 2 lines of 16 bytes in one set. Loads of lines 0, 1, 0, a store to
 # line 2 (evicts 1), a load of 0 (hit), of 1 (evicts 2, dirty), of 2 (evicts 0); that is from a
@@ -130,20 +114,20 @@ assert [l["hits"] for l in r["rows"][0]["levels"]] == [0]' || fail "window"
 python3 -c 'import json; r = json.load(open("json")); assert r["accesses"] == 7' || fail "profile"
 
 # mistakes
-status 2 "$PSNAP" sim hand.csv
+expect 2 "$PSNAP" sim hand.csv
 grep -q -- '-m MACHINE' err || fail "$(cat err)"
-status 2 "$PSNAP" sim -m table1-1
-status 2 "$PSNAP" sim hand.csv hand.csv -m table1-1
-status 2 "$PSNAP" sim hand.csv -m table1-1 --by total,lop
+expect 2 "$PSNAP" sim -m table1-1
+expect 2 "$PSNAP" sim hand.csv hand.csv -m table1-1
+expect 2 "$PSNAP" sim hand.csv -m table1-1 --by total,lop
 grep -q "not 'lop'" err || fail "$(cat err)"
-status 2 "$PSNAP" sim hand.csv -m table1-1 -m table1-1
-status 1 "$PSNAP" sim hand.csv -m table1-11
+expect 2 "$PSNAP" sim hand.csv -m table1-1 -m table1-1
+expect 1 "$PSNAP" sim hand.csv -m table1-11
 grep -q "did you mean 'table1-1'" err || fail "$(cat err)"
-status 1 "$PSNAP" sim hand.csv -m 32K:64:7
-status 1 "$PSNAP" sim nothing.pst -m table1-1
+expect 1 "$PSNAP" sim hand.csv -m 32K:64:7
+expect 1 "$PSNAP" sim nothing.pst -m table1-1
 [ ! -s out ] || fail "output in spite of an error"
 head -c 3000 "$rich" > cut.pst
-status 1 "$PSNAP" sim cut.pst -m table1-1
+expect 1 "$PSNAP" sim cut.pst -m table1-1
 grep -q 'cut.pst' err || fail "$(cat err)"
 if [ -w /dev/full ]; then
     got=0
