@@ -12,6 +12,7 @@
 #include "capture/collector.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <linux/futex.h>
 #include <poll.h>
 #include <sched.h>
@@ -34,16 +35,30 @@ struct capture {
     struct psnap_decoder decoder;
 };
 
+/* `at` is in the control ring, `words` from its end; returns the event's length, 0 on failure. */
+static uint64_t take_event(struct capture *self, const uint64_t *at, uint64_t words,
+                           struct psnap_error *error)
+{
+    uint64_t length;
+
+    if (*at != PSNAP_EVENT_REUSE)
+        return psnap_decode_control(&self->decoder, at, at + words, error);
+    length = psnap_rings_set_barrier(&self->rings, at, words);
+    if (!length)
+        psnap_error_set(error, PSNAP_ERROR_CORRUPT,
+                        "the program's ring holds a barrier that cannot be (%" PRIu64 " rings)",
+                        words < 2 ? 0 : at[1]);
+    return length;
+}
+
 static enum psnap_status read_control_words(struct capture *self, const uint64_t *begin,
                                             uint64_t words, struct psnap_error *error)
 {
     while (self->control_at < words && !psnap_rings_is_held(&self->rings)) {
-        const uint64_t *at = begin + self->control_at;
-        uint64_t length = *at == PSNAP_EVENT_REUSE
-                              ? psnap_rings_set_barrier(&self->rings, at, words - self->control_at)
-                              : psnap_decode_control(&self->decoder, at, begin + words, error);
+        uint64_t length =
+            take_event(self, begin + self->control_at, words - self->control_at, error);
         if (!length)
-            return error ? error->code : PSNAP_ERROR_CORRUPT;
+            return error->code;
         self->control_at += length;
     }
     return PSNAP_OK;
