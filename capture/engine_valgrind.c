@@ -230,8 +230,8 @@ static enum psnap_status begin(struct valgrind_source *self, struct psnap_error 
 
     self->is_loaded = true;
     if (psnap_valgrind_pipe_wait(&self->pipe)) {
-        psnap_valgrind_pipe_open(&self->pipe);
         status = psnap_guest_code_start(&self->code, self->pipe.pid, error);
+        psnap_valgrind_pipe_open(&self->pipe);
     }
     return status;
 }
