@@ -5,19 +5,16 @@
  */
 #include "capture/cmd_recording.h"
 
-#include <elf.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "capture/build_id.h"
 #include "formats/base/stream.h"
 #include "formats/formats.h"
 #include "profile/profile.h"
@@ -356,62 +353,18 @@ bool psnap_recording_complain(const struct psnap_recording *recording,
            report.threads_lost;
 }
 
-/* The GNU build id note of an ELF file as hex, "" when there is none. */
-static void read_build_id(const char *path, char *hex, size_t size)
-{
-    struct stat about;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    const unsigned char *file = MAP_FAILED;
-    const Elf64_Ehdr *header;
-
-    hex[0] = '\0';
-    if (fd < 0)
-        return;
-    if (fstat(fd, &about) == 0 && (size_t)about.st_size >= sizeof *header)
-        file = mmap(NULL, (size_t)about.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-    close(fd);
-    if (file == MAP_FAILED)
-        return;
-    header = (const void *)file;
-    size_t length = (size_t)about.st_size;
-    bool is_elf = memcmp(file, ELFMAG, SELFMAG) == 0 && file[EI_CLASS] == ELFCLASS64 &&
-                  header->e_phoff <= length &&
-                  header->e_phnum <= (length - header->e_phoff) / sizeof(Elf64_Phdr);
-    for (unsigned i = 0; is_elf && i < header->e_phnum; i++) {
-        Elf64_Phdr segment;
-        memcpy(&segment, file + header->e_phoff + i * sizeof segment, sizeof segment);
-        if (segment.p_type != PT_NOTE || segment.p_offset > length ||
-            segment.p_filesz > length - segment.p_offset)
-            continue;
-        const unsigned char *at = file + segment.p_offset, *end = at + segment.p_filesz;
-        Elf64_Nhdr note;
-        while ((size_t)(end - at) >= sizeof note) {
-            memcpy(&note, at, sizeof note);
-            size_t name = (note.n_namesz + 3u) & ~3u, data = (note.n_descsz + 3u) & ~3u;
-            at += sizeof note;
-            if (name > (size_t)(end - at) || data > (size_t)(end - at) - name)
-                break;
-            if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 && !memcmp(at, "GNU", 4))
-                for (size_t k = 0; k < note.n_descsz && 2 * k + 3 <= size; k++)
-                    snprintf(hex + 2 * k, size - 2 * k, "%02x", at[name + k]);
-            at += name + data;
-        }
-    }
-    munmap((void *)(uintptr_t)file, length);
-}
-
 enum psnap_status psnap_recording_describe(struct psnap_program *program,
                                            const struct psnap_process *process, const char *path,
                                            struct psnap_error *error)
 {
     struct psnap_provenance *provenance = &program->provenance;
     const char *const *argv = process->argv;
-    char build_id[96], recorded[32];
+    char build_id[PSNAP_BUILD_ID_CHARS], recorded[32];
     time_t now = time(NULL);
     struct utsname host;
     struct tm utc;
 
-    read_build_id(path, build_id, sizeof build_id);
+    psnap_build_id_read(path, build_id);
     strftime(recorded, sizeof recorded, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
     provenance->name = psnap_program_string(program, base_name(argv[0]));
     provenance->build_id = psnap_program_string(program, build_id);
