@@ -3,8 +3,8 @@
 #
 # The README tells the truth: its ```sh blocks run, one after the other, from the
 # root of a copy of the tree; a block after <!-- exit 1 --> ends with status 1. What
-# it shows of a profile and of an error is what comes out; its links lead
-# somewhere; its tables have all commands and formats.
+# it shows of a profile, of the comparison with an edited one and of an error is what
+# comes out; its links lead somewhere; its tables have all commands and formats.
 #
 # To be quick, the build under test stands for build/release, nothing is built or
 # installed from packages, cg is smaller, and tests/run.sh is left out. With
@@ -104,6 +104,20 @@ for line in '^psnap record: .* accesses, profile in m4.yaml' '^wrong.yaml:'; do
     same_lines < "$work/log" | grep -qFx -e "${shown:-nothing}" ||
         complain "'$shown' is not what comes out: $(grep -m 1 "$line" "$work/log")"
 done
+
+# What the edit does to the hit rates: on the kept profile, for these depend on where arrays lie.
+mkdir "$work/edit"
+cp tests/golden/tutorial.psnap.yaml "$work/edit/m4.yaml"
+awk -v to="$work/edit" '
+    /^```sh$/ { inside = 1; block = ""; next }
+    /^```text$/ { shown = block ~ /> edited\.yaml/; next }
+    /^```$/ { if (shown) exit; inside = 0; next }
+    inside { block = block $0 "\n" }
+    shown { print > (to "/shown") }
+    END { printf "%s", block > (to "/block") }
+' README.md
+(cd "$work/edit" && PATH=$(dirname "$PSNAP"):$PATH bash block > written) &&
+    diff "$work/edit/shown" "$work/edit/written" || complain "the comparison of the tutorial differs"
 
 grep -o '\]([^):#]*)' README.md | tr -d ']()' | while read -r link; do
     [ -e "$link" ] || echo "$link"
