@@ -95,7 +95,7 @@ enum psnap_status psnap_guest_code_start(struct psnap_guest_code *code, pid_t pr
                                          struct psnap_error *error)
 {
     enum psnap_status status = psnap_guest_space_start(&code->space, program, error);
-    struct psnap_guest_range *first = code->space.areas.items;
+    struct psnap_range *first = code->space.areas.items;
     struct psnap_symbol variable;
 
     if (status || !code->space.areas.count || !first->image)
@@ -159,7 +159,7 @@ static enum psnap_status find_function(struct psnap_guest_code *code, uint64_t p
     const struct psnap_guest_function *from =
         near == PSNAP_FLOW_NONE ? NULL : &code->functions[near_index];
     struct psnap_guest_function wanted = {.low = pc, .first_row = PSNAP_NONE};
-    struct psnap_guest_range range;
+    struct psnap_range range;
     struct psnap_symbol symbol;
     enum psnap_status status;
 
@@ -314,7 +314,7 @@ enum psnap_status psnap_guest_code_place(struct psnap_guest_code *code, uint32_t
                                          struct psnap_error *error)
 {
     struct psnap_guest_ref *ref = &code->refs[index];
-    struct psnap_guest_range range;
+    struct psnap_range range;
     enum psnap_status status;
 
     if (address - ref->low >= ref->span || ref->generation != code->space.generation) {

@@ -42,71 +42,29 @@ void psnap_guest_space_init(struct psnap_guest_space *space, struct psnap_symbol
 
 void psnap_guest_space_release(struct psnap_guest_space *space)
 {
-    free(space->areas.items);
-    free(space->others.items);
+    psnap_ranges_release(&space->areas);
+    psnap_ranges_release(&space->others);
     psnap_guest_space_init(space, NULL);
 }
 
-/* Index of the first range that ends above `address`. */
-static size_t search(const struct psnap_guest_ranges *ranges, uint64_t address)
+static const struct psnap_range *holder(const struct psnap_ranges *ranges, uint64_t address)
 {
-    size_t low = 0, high = ranges->count;
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (ranges->items[middle].high <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-static const struct psnap_guest_range *holder(const struct psnap_guest_ranges *ranges,
-                                              uint64_t address)
-{
-    size_t at = search(ranges, address);
-
-    return at < ranges->count && ranges->items[at].low <= address ? &ranges->items[at] : NULL;
-}
-
-/* Cuts `range`, which holds `address`, down to the gap that `ranges` leave there. */
-static void clip(const struct psnap_guest_ranges *ranges, uint64_t address,
-                 struct psnap_guest_range *range)
-{
-    size_t above = search(ranges, address);
-
-    if (above > 0 && ranges->items[above - 1].high > range->low)
-        range->low = ranges->items[above - 1].high;
-    if (above < ranges->count && ranges->items[above].low < range->high)
-        range->high = ranges->items[above].low;
+    return psnap_ranges_holder(ranges, address, address + 1);
 }
 
 /* Adds what of `range` around `address` is still free. */
-static enum psnap_status add(struct psnap_guest_ranges *ranges, uint64_t address,
-                             struct psnap_guest_range range, struct psnap_error *error)
+static enum psnap_status add(struct psnap_ranges *ranges, uint64_t address,
+                             struct psnap_range range, struct psnap_error *error)
 {
-    size_t at = search(ranges, address);
-
-    clip(ranges, address, &range);
-    if (ranges->count == ranges->room) {
-        size_t room = ranges->room ? 2 * ranges->room : 32;
-        void *items = realloc(ranges->items, room * sizeof *ranges->items);
-        if (!items)
-            return psnap_error_set(error, PSNAP_ERROR_MEMORY,
-                                   "out of memory for the program's mappings");
-        ranges->items = items;
-        ranges->room = room;
-    }
-    memmove(&ranges->items[at + 1], &ranges->items[at],
-            (ranges->count - at) * sizeof *ranges->items);
-    ranges->items[at] = range;
-    ranges->count++;
+    psnap_ranges_clip(ranges, address, &range.low, &range.high);
+    if (!psnap_ranges_put(ranges, range))
+        return psnap_error_set(error, PSNAP_ERROR_MEMORY,
+                               "out of memory for the program's mappings");
     return PSNAP_OK;
 }
 
 static enum psnap_status add_area(struct psnap_guest_space *space, uint64_t address,
-                                  struct psnap_guest_range range, struct psnap_error *error)
+                                  struct psnap_range range, struct psnap_error *error)
 {
     space->generation++;
     return add(&space->areas, address, range, error);
@@ -120,8 +78,7 @@ static enum psnap_status add_image(struct psnap_guest_space *space, uint64_t add
 
     space->images += (uint32_t)((image->high - image->low) / PSNAP_LAYOUT_INSTANCE) + 1;
     return add_area(space, address,
-                    (struct psnap_guest_range){image->low, image->high, base - image->low, image},
-                    error);
+                    (struct psnap_range){image->low, image->high, base - image->low, image}, error);
 }
 
 /* One line of /proc/PID/maps. */
@@ -211,8 +168,8 @@ enum psnap_status psnap_guest_space_start(struct psnap_guest_space *space, pid_t
     }
     if (!status && heap)
         status = add_area(space, heap,
-                          (struct psnap_guest_range){heap, heap + HEAP_BYTES,
-                                                     canonical(PSNAP_GROUP_HEAP, 0) - heap, NULL},
+                          (struct psnap_range){heap, heap + HEAP_BYTES,
+                                               canonical(PSNAP_GROUP_HEAP, 0) - heap, NULL},
                           error);
     fclose(walk.maps);
     return status;
@@ -223,7 +180,7 @@ static enum psnap_status look(struct psnap_guest_space *space, uint64_t address,
                               struct psnap_error *error)
 {
     uint64_t page = address & ~(PAGE - 1);
-    struct psnap_guest_range other = {page, page + PAGE, 0, NULL};
+    struct psnap_range other = {page, page + PAGE, 0, NULL};
     struct walk walk = {.maps = open_maps(space)};
     enum psnap_status status = PSNAP_OK;
     bool is_image = false;
@@ -253,18 +210,18 @@ static enum psnap_status add_stack(struct psnap_guest_space *space, uint64_t add
                                    struct psnap_error *error)
 {
     uint64_t base = canonical(PSNAP_GROUP_STACK, 0);
-    struct psnap_guest_range range = {address > STACK_BYTES ? address - STACK_BYTES : 0,
-                                      address + ABOVE_STACK_BYTES, base - address, NULL};
+    struct psnap_range range = {address > STACK_BYTES ? address - STACK_BYTES : 0,
+                                address + ABOVE_STACK_BYTES, base - address, NULL};
 
     space->has_stack = true;
     return add_area(space, address, range, error);
 }
 
 enum psnap_status psnap_guest_space_find(struct psnap_guest_space *space, uint64_t address,
-                                         bool is_code, struct psnap_guest_range *range,
+                                         bool is_code, struct psnap_range *range,
                                          struct psnap_error *error)
 {
-    const struct psnap_guest_range *found = holder(&space->areas, address);
+    const struct psnap_range *found = holder(&space->areas, address);
     enum psnap_status status = PSNAP_OK;
     bool is_low = address < PSNAP_LAYOUT_WINDOW;
 
@@ -280,8 +237,8 @@ enum psnap_status psnap_guest_space_find(struct psnap_guest_space *space, uint64
         return PSNAP_OK;
     }
     found = holder(&space->others, address);
-    *range = found ? *found : (struct psnap_guest_range){address, address + 1, 0, NULL};
-    clip(&space->areas, address, range);
+    *range = found ? *found : (struct psnap_range){address, address + 1, 0, NULL};
+    psnap_ranges_clip(&space->areas, address, &range->low, &range->high);
     if (is_low)
         range->delta = canonical(PSNAP_GROUP_MMAP, 0);
     if (is_low && range->high > PSNAP_LAYOUT_WINDOW)

@@ -11,24 +11,13 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "capture/ranges.h"
 #include "capture/symbols.h"
 
-/* canonical = address + delta, for addresses in [low, high). */
-struct psnap_guest_range {
-    uint64_t low, high, delta;
-    const struct psnap_image *image; /* NULL: none */
-};
-
-/* Sorted, disjoint. */
-struct psnap_guest_ranges {
-    struct psnap_guest_range *items;
-    size_t count, room;
-};
-
 struct psnap_guest_space {
-    struct psnap_guest_ranges areas;  /* images, heap, stack: what is known for good */
-    struct psnap_guest_ranges others; /* found mapped with something else; areas hide them */
-    struct psnap_symbols *symbols;    /* not owned */
+    struct psnap_ranges areas;     /* images, heap, stack: what is known for good */
+    struct psnap_ranges others;    /* found mapped with something else; areas hide them */
+    struct psnap_symbols *symbols; /* not owned */
     pid_t program;
     uint32_t images;
     bool has_stack;
@@ -48,7 +37,7 @@ enum psnap_status psnap_guest_space_start(struct psnap_guest_space *space, pid_t
  * it is worth a second look whether a file is mapped there by now.
  */
 enum psnap_status psnap_guest_space_find(struct psnap_guest_space *space, uint64_t address,
-                                         bool is_code, struct psnap_guest_range *range,
+                                         bool is_code, struct psnap_range *range,
                                          struct psnap_error *error);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Sorted arrays of disjoint ranges. Where they come from:
+ * Where ranges come from:
  *
  *   images   announced with each module: the program itself is image 0
  *   heap     from its first address, announced at the start
@@ -51,119 +51,23 @@ void psnap_rebase_init(struct psnap_rebase *rebase)
 
 void psnap_rebase_release(struct psnap_rebase *rebase)
 {
-    free(rebase->known.items);
-    free(rebase->plan.items);
+    psnap_ranges_release(&rebase->known);
+    psnap_ranges_release(&rebase->plan);
     free(rebase->placements);
     free(rebase->files);
     psnap_rebase_init(rebase);
 }
 
-/* Index of the first range that ends behind `address`. */
-static size_t search(const struct psnap_ranges *ranges, uint64_t address)
-{
-    size_t low = 0, high = ranges->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (ranges->items[middle].high <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-static bool grow(struct psnap_ranges *ranges)
-{
-    if (ranges->count + 2 > ranges->room) {
-        size_t room = ranges->room ? 2 * ranges->room : 32;
-        struct psnap_range *items = realloc(ranges->items, room * sizeof *items);
-        if (!items)
-            return false;
-        ranges->items = items;
-        ranges->room = room;
-    }
-    return true;
-}
-
-static void insert_at(struct psnap_ranges *ranges, size_t at, struct psnap_range range)
-{
-    memmove(&ranges->items[at + 1], &ranges->items[at],
-            (ranges->count - at) * sizeof *ranges->items);
-    ranges->items[at] = range;
-    ranges->count++;
-}
-
-/* The range that holds all of [low, high), or NULL. */
-static const struct psnap_range *holder(const struct psnap_ranges *ranges, uint64_t low,
-                                        uint64_t high)
-{
-    size_t at = search(ranges, low);
-    bool is_held =
-        at < ranges->count && ranges->items[at].low <= low && ranges->items[at].high >= high;
-    return is_held ? &ranges->items[at] : NULL;
-}
-
-static bool overlaps(const struct psnap_ranges *ranges, uint64_t low, uint64_t high)
-{
-    size_t at = search(ranges, low);
-    return at < ranges->count && ranges->items[at].low < high;
-}
-
-/* Puts the range on top of what was there. */
-static bool put(struct psnap_ranges *ranges, struct psnap_range range)
-{
-    size_t at = search(ranges, range.low);
-
-    if (range.low >= range.high)
-        return true;
-    while (at < ranges->count && ranges->items[at].low < range.high) {
-        struct psnap_range *old;
-        if (!grow(ranges))
-            return false;
-        old = &ranges->items[at];
-        if (old->low < range.low && old->high > range.high) { /* split it */
-            struct psnap_range above = {range.high, old->high, old->delta};
-            old->high = range.low;
-            insert_at(ranges, ++at, above);
-            break;
-        }
-        if (old->low < range.low) {
-            old->high = range.low;
-            at++;
-        } else if (old->high > range.high) {
-            old->low = range.high;
-            break;
-        } else {
-            memmove(old, old + 1, (ranges->count - at - 1) * sizeof *old);
-            ranges->count--;
-        }
-    }
-    if (!grow(ranges))
-        return false;
-    insert_at(ranges, at, range);
-    return true;
-}
-
 /* From now on the range is what its addresses mean. */
 static bool add(struct psnap_rebase *rebase, struct psnap_range range)
 {
-    const struct psnap_range *old = holder(&rebase->known, range.low, range.high);
+    const struct psnap_range *old = psnap_ranges_holder(&rebase->known, range.low, range.high);
 
     if (old && old->delta == range.delta)
         return true;
-    if (range.low < range.high && overlaps(&rebase->known, range.low, range.high))
+    if (range.low < range.high && psnap_ranges_overlap(&rebase->known, range.low, range.high))
         rebase->generation++;
-    return put(&rebase->known, range);
-}
-
-/* Cuts [low, high), which holds `address`, down to the gap between known ranges. */
-static void clip(const struct psnap_ranges *ranges, uint64_t address, uint64_t *low, uint64_t *high)
-{
-    size_t above = search(ranges, address);
-    if (above > 0 && ranges->items[above - 1].high > *low)
-        *low = ranges->items[above - 1].high;
-    if (above < ranges->count && ranges->items[above].low < *high)
-        *high = ranges->items[above].low;
+    return psnap_ranges_put(&rebase->known, range);
 }
 
 /* Room for `bytes` in the second half of the mmap window, which is used again when it is full. */
@@ -204,25 +108,23 @@ bool psnap_rebase_add_image(struct psnap_rebase *rebase, uint64_t low, uint64_t 
     struct psnap_range range = {low & ~(uint64_t)(PAGE - 1), high, 0};
     uint64_t base;
 
-    if (holder(&rebase->known, low, low + 1))
+    if (psnap_ranges_holder(&rebase->known, low, low + 1))
         return true; /* another module of the same image */
     if (high <= low || high - low > HALF / 2)
         return true;
     if (!take_image(rebase, high - low, &base))
         return add_other(rebase, range.low, high);
     range.delta = base - range.low;
-    return put(&rebase->plan, range) && add(rebase, range);
+    return psnap_ranges_put(&rebase->plan, range) && add(rebase, range);
 }
 
 bool psnap_rebase_add_heap(struct psnap_rebase *rebase, uint64_t start)
 {
-    size_t above = search(&rebase->known, start);
     uint64_t base = canonical(PSNAP_GROUP_HEAP, 0, 0);
     struct psnap_range range = {start, start + PSNAP_LAYOUT_WINDOW - 1, base - start};
 
-    if (above < rebase->known.count && rebase->known.items[above].low < range.high)
-        range.high = rebase->known.items[above].low;
-    return put(&rebase->plan, range) && add(rebase, range);
+    psnap_ranges_clip(&rebase->known, start, &range.low, &range.high);
+    return psnap_ranges_put(&rebase->plan, range) && add(rebase, range);
 }
 
 bool psnap_rebase_add_stack(struct psnap_rebase *rebase, uint32_t thread, uint64_t frame,
@@ -242,7 +144,7 @@ static bool plan(struct psnap_rebase *rebase, uint64_t address, uint64_t size_by
 {
     uint64_t low = address & ~(uint64_t)(PAGE - 1);
     uint64_t high = (address + size_bytes + PAGE - 1) & ~(uint64_t)(PAGE - 1);
-    const struct psnap_range *old = holder(&rebase->plan, low, high);
+    const struct psnap_range *old = psnap_ranges_holder(&rebase->plan, low, high);
 
     *range = (struct psnap_range){0, 0, 0};
     if (high <= low || high - low > PSNAP_LAYOUT_WINDOW / 4)
@@ -253,7 +155,7 @@ static bool plan(struct psnap_rebase *rebase, uint64_t address, uint64_t size_by
     if (old)
         return true; /* on the heap, or a place that was used before */
     rebase->next_mmap += high - low;
-    return put(&rebase->plan, *range);
+    return psnap_ranges_put(&rebase->plan, *range);
 }
 
 /* Forgets placements that are done, in the order they came. */
@@ -287,7 +189,7 @@ bool psnap_rebase_announce(struct psnap_rebase *rebase, uint64_t address, uint64
     }
     if (!plan(rebase, address, size_bytes, &placement.range))
         return false;
-    if (!overlaps(&rebase->known, placement.range.low, placement.range.high)) {
+    if (!psnap_ranges_overlap(&rebase->known, placement.range.low, placement.range.high)) {
         placement.is_done = true;
         if (!add(rebase, placement.range))
             return false;
@@ -317,11 +219,11 @@ bool psnap_rebase_add_local(struct psnap_rebase *rebase, uint64_t anchor, uint64
     const uint64_t half = PSNAP_LAYOUT_INSTANCE / 2;
     uint64_t base;
 
-    if (low >= high || holder(&rebase->known, anchor, anchor + 1))
+    if (low >= high || psnap_ranges_holder(&rebase->known, anchor, anchor + 1))
         return true; /* on the thread's stack */
     low = low < anchor - half ? anchor - half : low;
     high = high > anchor + half ? anchor + half : high;
-    clip(&rebase->known, anchor, &low, &high);
+    psnap_ranges_clip(&rebase->known, anchor, &low, &high);
     base = take_other(rebase, PSNAP_LAYOUT_INSTANCE) + half;
     return add(rebase, (struct psnap_range){low, high, base - anchor});
 }
@@ -455,7 +357,7 @@ static bool look_up(struct psnap_rebase *rebase, uint64_t address)
         mapping.low += (address - mapping.low) / part * part;
         mapping.high = mapping.low + part;
     }
-    clip(&rebase->known, address, &mapping.low, &mapping.high);
+    psnap_ranges_clip(&rebase->known, address, &mapping.low, &mapping.high);
     return mapping.name == '/' ? add_file(rebase, &mapping, lowest)
                                : add_other(rebase, mapping.low, mapping.high);
 }
@@ -466,8 +368,9 @@ const struct psnap_range *psnap_rebase_find(struct psnap_rebase *rebase, uint64_
 
     if (address == UINT64_MAX)
         address--; /* no range has a last byte there */
-    range = holder(&rebase->known, address, address + 1);
+    range = psnap_ranges_holder(&rebase->known, address, address + 1);
     if (range)
         return range;
-    return look_up(rebase, address) ? holder(&rebase->known, address, address + 1) : NULL;
+    return look_up(rebase, address) ? psnap_ranges_holder(&rebase->known, address, address + 1)
+                                    : NULL;
 }

@@ -12,21 +12,12 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* canonical = address + delta, for addresses in [low, high). */
-struct psnap_range {
-    uint64_t low, high, delta;
-};
+#include "capture/ranges.h"
 
 /* A file that was found mapped: its addresses from `low` on have their places from `base` on. */
 struct psnap_rebase_file {
     uint64_t low, base;
     uint64_t device, inode;
-};
-
-/* Sorted, disjoint. */
-struct psnap_ranges {
-    struct psnap_range *items;
-    size_t count, room;
 };
 
 /* An allocation that was announced: what its addresses mean from then on. */
