@@ -18,12 +18,13 @@
 #include "capture/guest_space.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "capture/mappings.h"
 #include "formats/base/layout.h"
+
+enum { PATH_LONGEST = 4095 };
 
 #define PAGE UINT64_C(4096)
 #define HEAP_BYTES (UINT64_C(8) << 20)
@@ -81,46 +82,13 @@ static enum psnap_status add_image(struct psnap_guest_space *space, uint64_t add
                     (struct psnap_range){image->low, image->high, base - image->low, image}, error);
 }
 
-/* One line of /proc/PID/maps. */
-struct mapping {
-    uint64_t low, high;
-    char permissions[8];
-    char path[4096];
-};
-
-static bool next_mapping(FILE *maps, struct mapping *mapping)
-{
-    char line[4352];
-    int at = 0;
-
-    if (!fgets(line, sizeof line, maps))
-        return false;
-    mapping->path[0] = '\0';
-    if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s %*s %*s %*s %n", &mapping->low, &mapping->high,
-               mapping->permissions, &at) < 3)
-        return false;
-    if (at > 0) {
-        snprintf(mapping->path, sizeof mapping->path, "%.4095s", line + at);
-        mapping->path[strcspn(mapping->path, "\n")] = '\0';
-    }
-    return true;
-}
-
-static FILE *open_maps(const struct psnap_guest_space *space)
-{
-    char name[64];
-
-    snprintf(name, sizeof name, "/proc/%ld/maps", (long)space->program);
-    return fopen(name, "re");
-}
-
 /* Walks the mappings: a file's first one is where its image starts, and what follows without a
  * gap belongs to it as far as the file's headers say. */
 struct walk {
-    FILE *maps;
-    struct mapping mapping;
-    char path[4096]; /* of the latest file */
-    uint64_t low;    /* where it starts */
+    struct psnap_mappings mappings;
+    struct psnap_mapping mapping;
+    char path[PATH_LONGEST + 1]; /* of the latest file */
+    uint64_t low;                /* where it starts */
     const struct psnap_image *image;
 };
 
@@ -128,10 +96,10 @@ static bool next_step(struct psnap_guest_space *space, struct walk *walk, enum p
                       struct psnap_error *error)
 {
     *status = PSNAP_OK;
-    if (!next_mapping(walk->maps, &walk->mapping))
+    if (!psnap_mappings_next(&walk->mappings, &walk->mapping))
         return false;
-    if (walk->mapping.path[0] == '/' && strcmp(walk->mapping.path, walk->path) != 0) {
-        memcpy(walk->path, walk->mapping.path, sizeof walk->path);
+    if (walk->mapping.name == '/' && strncmp(walk->mapping.path, walk->path, PATH_LONGEST) != 0) {
+        snprintf(walk->path, sizeof walk->path, "%s", walk->mapping.path);
         walk->low = walk->mapping.low;
         *status = psnap_symbols_image(space->symbols, walk->path, walk->low, &walk->image, error);
     }
@@ -152,15 +120,15 @@ enum psnap_status psnap_guest_space_start(struct psnap_guest_space *space, pid_t
     uint64_t heap = 0;
 
     space->program = program;
-    walk.maps = open_maps(space);
-    if (!walk.maps)
+    psnap_mappings_open(&walk.mappings, program);
+    if (!walk.mappings.file)
         return psnap_error_system(error, errno, "cannot read the mappings of process %ld",
                                   (long)program);
     while (!heap && next_step(space, &walk, &status, error)) {
         if (is_of_image(&walk, walk.mapping.low)) {
             if (!holder(&space->areas, walk.mapping.low))
                 status = add_image(space, walk.mapping.low, walk.image, error);
-        } else if (!walk.mapping.path[0]) {
+        } else if (!walk.mapping.name) {
             heap = walk.mapping.low;
         }
         if (status)
@@ -171,7 +139,7 @@ enum psnap_status psnap_guest_space_start(struct psnap_guest_space *space, pid_t
                           (struct psnap_range){heap, heap + HEAP_BYTES,
                                                canonical(PSNAP_GROUP_HEAP, 0) - heap, NULL},
                           error);
-    fclose(walk.maps);
+    psnap_mappings_close(&walk.mappings);
     return status;
 }
 
@@ -181,11 +149,12 @@ static enum psnap_status look(struct psnap_guest_space *space, uint64_t address,
 {
     uint64_t page = address & ~(PAGE - 1);
     struct psnap_range other = {page, page + PAGE, 0, NULL};
-    struct walk walk = {.maps = open_maps(space)};
+    struct walk walk = {0};
     enum psnap_status status = PSNAP_OK;
     bool is_image = false;
 
-    while (walk.maps && next_step(space, &walk, &status, error)) {
+    psnap_mappings_open(&walk.mappings, space->program);
+    while (next_step(space, &walk, &status, error)) {
         if (walk.mapping.low > address)
             break;
         if (walk.mapping.high <= address)
@@ -195,8 +164,7 @@ static enum psnap_status look(struct psnap_guest_space *space, uint64_t address,
         other.high = walk.mapping.high;
         break;
     }
-    if (walk.maps)
-        fclose(walk.maps);
+    psnap_mappings_close(&walk.mappings);
     if (status)
         return status;
     if (is_image)

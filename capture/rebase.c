@@ -24,11 +24,10 @@
  */
 #include "capture/rebase.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "capture/mappings.h"
 #include "formats/base/capture_abi.h"
 #include "formats/base/layout.h"
 
@@ -228,38 +227,15 @@ bool psnap_rebase_add_local(struct psnap_rebase *rebase, uint64_t anchor, uint64
     return add(rebase, (struct psnap_range){low, high, base - anchor});
 }
 
-/* One line of /proc/PID/maps. Files are told apart by their numbers: a path may be of any length.
- */
-struct mapping {
-    uint64_t low, high;
-    char permissions[8];
-    uint64_t device, inode;
-    char name; /* its first character: '/' of a file, '[' of what the system names, or '\0' */
-};
-
-static bool is_same_file(const struct mapping *a, const struct mapping *b)
+/* Files are told apart by their numbers. */
+static bool is_same_file(const struct psnap_mapping *a, const struct psnap_mapping *b)
 {
     return a->name == b->name && a->device == b->device && a->inode == b->inode;
 }
 
-/* `line` and `size` are getline's. */
-static bool next_mapping(FILE *maps, char **line, size_t *size, struct mapping *mapping)
-{
-    unsigned major, minor;
-    int at = 0;
-
-    if (getline(line, size, maps) <= 0 ||
-        sscanf(*line, "%" SCNx64 "-%" SCNx64 " %7s %*s %x:%x %" SCNu64 " %n", &mapping->low,
-               &mapping->high, mapping->permissions, &major, &minor, &mapping->inode, &at) < 6)
-        return false;
-    mapping->device = (uint64_t)major << 32 | minor;
-    mapping->name = at > 0 && (*line)[at] != '\n' ? (*line)[at] : '\0';
-    return true;
-}
-
 /* Remembers the file that is mapped from `lowest` on; NULL when out of memory. */
 static struct psnap_rebase_file *new_file(struct psnap_rebase *rebase,
-                                          const struct mapping *mapping, uint64_t lowest)
+                                          const struct psnap_mapping *mapping, uint64_t lowest)
 {
     struct psnap_rebase_file *files =
         realloc(rebase->files, (rebase->file_count + 1) * sizeof *files);
@@ -274,7 +250,8 @@ static struct psnap_rebase_file *new_file(struct psnap_rebase *rebase,
 }
 
 /* A file's mappings keep their distances: image k from the lowest of them. */
-static bool add_file(struct psnap_rebase *rebase, const struct mapping *mapping, uint64_t lowest)
+static bool add_file(struct psnap_rebase *rebase, const struct psnap_mapping *mapping,
+                     uint64_t lowest)
 {
     struct psnap_rebase_file *file;
     size_t i = 0;
@@ -299,25 +276,23 @@ static bool add_file(struct psnap_rebase *rebase, const struct mapping *mapping,
     return add(rebase, (struct psnap_range){mapping->low, mapping->high, file->base - file->low});
 }
 
-static bool is_reserved(const struct mapping *mapping)
+static bool is_reserved(const struct psnap_mapping *mapping)
 {
     return !mapping->name && !strncmp(mapping->permissions, "---", 3);
 }
 
 /* The program's mapping that holds `address`, with the lowest address of its file. Anonymous
  * memory may grow into what is reserved behind it (an arena of malloc): both are one. */
-static bool find_mapping(pid_t program, uint64_t address, struct mapping *found, uint64_t *lowest)
+static bool find_mapping(pid_t program, uint64_t address, struct psnap_mapping *found,
+                         uint64_t *lowest)
 {
-    struct mapping mapping = {0}, first = {0};
+    struct psnap_mapping mapping = {0}, first = {0};
     uint64_t previous_high = 0;
     bool is_found = false;
-    char name[64], *line = NULL;
-    size_t size = 0;
-    FILE *maps;
+    struct psnap_mappings mappings;
 
-    snprintf(name, sizeof name, "/proc/%ld/maps", (long)program);
-    maps = fopen(name, "re");
-    while (maps && next_mapping(maps, &line, &size, &mapping)) {
+    psnap_mappings_open(&mappings, program);
+    while (psnap_mappings_next(&mappings, &mapping)) {
         bool is_bss = !mapping.name && first.name == '/' && mapping.low == previous_high;
         if (is_found) {
             if (found->name || !is_reserved(&mapping) || mapping.low != found->high)
@@ -336,20 +311,18 @@ static bool find_mapping(pid_t program, uint64_t address, struct mapping *found,
         *found = mapping;
         *lowest = first.low;
     }
-    if (maps)
-        fclose(maps);
-    free(line);
+    psnap_mappings_close(&mappings);
     return is_found;
 }
 
 static bool look_up(struct psnap_rebase *rebase, uint64_t address)
 {
     const uint64_t part = UINT64_C(1) << 30;
-    struct mapping mapping;
+    struct psnap_mapping mapping;
     uint64_t lowest = 0;
 
     if (!find_mapping(rebase->program, address, &mapping, &lowest)) {
-        mapping = (struct mapping){.low = address / UNKNOWN_BLOCK * UNKNOWN_BLOCK};
+        mapping = (struct psnap_mapping){.low = address / UNKNOWN_BLOCK * UNKNOWN_BLOCK};
         mapping.high =
             mapping.low > UINT64_MAX - UNKNOWN_BLOCK ? UINT64_MAX : mapping.low + UNKNOWN_BLOCK;
     }
