@@ -59,8 +59,8 @@ struct psnap_source *psnap_thread_source_new(struct psnap_source *inner, uint16_
 /* ------------------------------------------------------------- all in turn */
 
 struct lane {
-    struct psnap_source *source; /* NULL: it has ended */
-    size_t at, count;            /* in the block */
+    struct psnap_source *source;
+    size_t at, count; /* in the block */
     struct psnap_access block[PSNAP_BLOCK_ACCESSES];
 };
 
