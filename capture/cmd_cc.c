@@ -26,8 +26,8 @@
 /* What a command line asks for, as far as we must know. */
 struct request {
     bool has_input, stops_early, preprocesses, has_debug, is_relocatable, is_static;
-    bool has_lto;       /* objects are bitcode, which is instrumented when it is linked */
-    const char *linker; /* as in -fuse-ld=linker, or NULL */
+    bool has_lto; /* objects are bitcode, which is instrumented when it is linked */
+    enum { LINKER_DEFAULT, LINKER_LLD, LINKER_OTHER } linker;
 };
 
 static bool starts_with(const char *text, const char *prefix)
@@ -172,7 +172,7 @@ static void look_at(struct request *request, const char *argument)
     else if (!strcmp(argument, "-fno-lto"))
         request->has_lto = false;
     else if (starts_with(argument, "-fuse-ld="))
-        request->linker = is_lld(argument + strlen("-fuse-ld=")) ? "lld" : "other";
+        request->linker = is_lld(argument + strlen("-fuse-ld=")) ? LINKER_LLD : LINKER_OTHER;
     else if (is_one_of(argument, statics))
         request->is_static = true;
     else if (starts_with(argument, "-g") && !starts_with(argument, "-gcc"))
@@ -247,49 +247,99 @@ static struct request understand(int argc, char **argv)
     return request;
 }
 
+/* What is added to the command line. */
+struct files {
+    char self[PATH_MAX];
+    char runtime[PATH_MAX + 64];
+    char plugin[PATH_MAX + 96], lto_plugin[PATH_MAX + 96]; /* options that load the pass */
+};
+
 /* This program's path, and the folder with the pass and the runtime beside it. */
-static bool find_files(char self[PATH_MAX], char pass[PATH_MAX + 64], char runtime[PATH_MAX + 64])
+static bool find_files(struct files *files)
 {
     static const char *const places[] = {"lib/psnap", "../lib/psnap", PSNAP_LIBDIR "/psnap", NULL};
-    ssize_t length = readlink("/proc/self/exe", self, PATH_MAX - 1);
-    char folder[PATH_MAX];
+    ssize_t length = readlink("/proc/self/exe", files->self, PATH_MAX - 1);
+    char folder[PATH_MAX], pass[PATH_MAX + 64];
 
     if (length <= 0)
         return false;
-    self[length] = '\0';
-    snprintf(folder, sizeof folder, "%s", self);
+    files->self[length] = '\0';
+    snprintf(folder, sizeof folder, "%s", files->self);
     *strrchr(folder, '/') = '\0';
     for (const char *const *place = places; *place; place++) {
         bool is_absolute = (*place)[0] == '/';
         const char *slash = is_absolute ? "" : "/", *prefix = is_absolute ? "" : folder;
-        snprintf(pass, PATH_MAX + 64, "%s%s%s/psnap_pass.so", prefix, slash, *place);
-        snprintf(runtime, PATH_MAX + 64, "%s%s%s/libpsnap_rt.a", prefix, slash, *place);
-        if (access(pass, R_OK) == 0 && access(runtime, R_OK) == 0)
-            return true;
+        snprintf(pass, sizeof pass, "%s%s%s/psnap_pass.so", prefix, slash, *place);
+        snprintf(files->runtime, sizeof files->runtime, "%s%s%s/libpsnap_rt.a", prefix, slash,
+                 *place);
+        if (access(pass, R_OK) != 0 || access(files->runtime, R_OK) != 0)
+            continue;
+        snprintf(files->plugin, sizeof files->plugin, "-fpass-plugin=%s", pass);
+        snprintf(files->lto_plugin, sizeof files->lto_plugin, "-Wl,--load-pass-plugin=%s", pass);
+        return true;
     }
     return false;
 }
 
-/* What the linker needs: the runtime, and for bitcode the pass. */
-static int add_link_arguments(const struct request *request, const char *runtime,
-                              const char *lto_plugin, const char **command)
+static bool links(const struct request *request)
+{
+    return request->has_input && !request->stops_early && !request->is_relocatable;
+}
+
+/* What the linker needs: the runtime, and for bitcode the pass. Returns how many arguments. */
+static int add_link_arguments(const struct request *request, const struct files *files,
+                              const char **command)
 {
     int n = 0;
 
     command[n++] = "--start-no-unused-arguments";
     if (!request->is_static) /* no library will look for them */
         command[n++] = "-Wl,--export-dynamic-symbol=__psnap_*";
-    if (request->has_lto && !request->linker)
+    if (request->has_lto && request->linker != LINKER_LLD)
         command[n++] = "-fuse-ld=lld"; /* no other loads passes */
-    if (request->has_lto || request->linker) {
-        command[n++] = lto_plugin;
+    if (request->has_lto || request->linker == LINKER_LLD) {
+        command[n++] = files->lto_plugin;
         command[n++] = "-Wl,-u,__psnap_register"; /* it is only known to be needed too late */
     }
     command[n++] = "-xnone";
-    command[n++] = runtime;
+    command[n++] = files->runtime;
     command[n++] = "-lpthread";
     command[n++] = "--end-no-unused-arguments";
     return n;
+}
+
+/* clang's command line, without options of our own, of which *stage is one, or NULL. NULL when out
+ * of memory. */
+static const char **build_command(int argc, char **argv, const char *compiler,
+                                  const struct request *request, const struct files *files,
+                                  const char **stage)
+{
+    enum { ADDED_MAX = 24 };
+    const char **command = calloc((size_t)argc + ADDED_MAX, sizeof *command);
+    int n = 0;
+
+    *stage = NULL;
+    if (!command)
+        return NULL;
+    command[n++] = compiler;
+    if (request->has_input && !request->preprocesses) {
+        command[n++] = "--start-no-unused-arguments";
+        if (!request->has_lto)
+            command[n++] = files->plugin;
+        if (!request->has_debug)
+            command[n++] = "-gline-tables-only";
+        command[n++] = "--end-no-unused-arguments";
+    }
+    for (int i = 1; i < argc; i++) {
+        if (starts_with(argv[i], STAGE_OPTION))
+            *stage = argv[i] + strlen(STAGE_OPTION);
+        else
+            command[n++] = argv[i];
+    }
+    if (links(request))
+        n += add_link_arguments(request, files, command + n);
+    command[n] = NULL;
+    return command;
 }
 
 /* Tells the pass where it is to work; NULL for the default. False, and says so, when that cannot
@@ -307,60 +357,31 @@ static bool set_stage(const char *stage, const char *command)
 
 static int compile(int argc, char **argv, const char *compiler)
 {
-    char self[PATH_MAX], pass[PATH_MAX + 64], runtime[PATH_MAX + 64], plugin[PATH_MAX + 96];
-    char lto_plugin[PATH_MAX + 96];
-    struct request request = understand(argc, argv);
-    const bool links = request.has_input && !request.stops_early && !request.is_relocatable;
-    const char **command = calloc((size_t)argc + 24, sizeof *command);
+    const struct request request = understand(argc, argv);
+    const char **command, *stage;
     struct psnap_error error = {0};
-    const char *stage = NULL;
-    int n = 0, first = 1;
+    struct files files;
 
-    if (request.linker && strcmp(request.linker, "lld") != 0) {
-        if (links && request.has_lto) {
-            free(command);
-            return psnap_cmd_usage(
-                argv[0], "with -flto the linker instruments the program: it has to be lld");
-        }
-        request.linker = NULL;
-    }
-    if (!find_files(self, pass, runtime)) {
+    if (links(&request) && request.has_lto && request.linker == LINKER_OTHER)
+        return psnap_cmd_usage(argv[0],
+                               "with -flto the linker instruments the program: it has to be lld");
+    if (!find_files(&files)) {
         fprintf(stderr,
                 "psnap %s: the capture pass is not installed beside this program (it was "
                 "built without LLVM)\n",
                 argv[0]);
-        free(command);
         return PSNAP_EXIT_FAILED;
     }
+    command = build_command(argc, argv, compiler, &request, &files, &stage);
     if (!command) {
         fprintf(stderr, "psnap %s: out of memory\n", argv[0]);
         return PSNAP_EXIT_FAILED;
-    }
-    snprintf(plugin, sizeof plugin, "-fpass-plugin=%s", pass);
-    setenv(PSNAP_ENV_CC_COMMAND, self, 1);
-    command[n++] = compiler;
-    snprintf(lto_plugin, sizeof lto_plugin, "-Wl,--load-pass-plugin=%s", pass);
-    if (request.has_input && !request.preprocesses) {
-        command[n++] = "--start-no-unused-arguments";
-        if (!request.has_lto)
-            command[n++] = plugin;
-        if (!request.has_debug)
-            command[n++] = "-gline-tables-only";
-        command[n++] = "--end-no-unused-arguments";
-    }
-    for (; first < argc; first++) {
-        if (starts_with(argv[first], STAGE_OPTION))
-            stage = argv[first] + strlen(STAGE_OPTION);
-        else
-            command[n++] = argv[first];
     }
     if (!set_stage(stage, argv[0])) {
         free(command);
         return PSNAP_EXIT_USAGE;
     }
-    if (links)
-        n += add_link_arguments(&request, runtime, lto_plugin, command + n);
-    command[n] = NULL;
+    setenv(PSNAP_ENV_CC_COMMAND, files.self, 1);
     psnap_cmd_restore_sigpipe();
     execvp(compiler, (char **)(uintptr_t)command);
     psnap_error_system(&error, errno, "cannot run '%s'", compiler);
