@@ -29,25 +29,34 @@ struct lone_source {
     uint16_t thread;
 };
 
+/* Whether accesses and the run behind them, if there is one, are of one thread, that of all before.
+ */
+static bool is_alone(struct lone_source *lone, const struct psnap_access *block, size_t n,
+                     const struct psnap_run *run)
+{
+    const size_t width = run && run->count ? run->width : 0;
+    uint16_t others = 0;
+
+    if (!lone->has_thread && n + width) {
+        lone->thread = n ? block[0].thread : run->first[0].thread;
+        lone->has_thread = true;
+    }
+    for (size_t i = 0; i < n; i++)
+        others |= block[i].thread ^ lone->thread;
+    for (size_t k = 0; k < width; k++)
+        others |= run->first[k].thread ^ lone->thread;
+    *lone->is_mixed |= others != 0;
+    return !others;
+}
+
 static ssize_t lone_next_run(struct psnap_source *self, struct psnap_access *block, size_t capacity,
                              struct psnap_run *run, struct psnap_error *error)
 {
     struct lone_source *lone = (struct lone_source *)self;
     ssize_t n = psnap_source_next_run(lone->inner, block, capacity, run, error);
-    uint16_t others = 0;
 
-    if (n > 0 || (n == 0 && run->count)) {
-        if (!lone->has_thread)
-            lone->thread = n ? block[0].thread : run->first[0].thread;
-        lone->has_thread = true;
-    }
-    for (ssize_t i = 0; i < n; i++)
-        others |= block[i].thread ^ lone->thread;
-    for (size_t k = 0; n >= 0 && run->count && k < run->width; k++)
-        others |= run->first[k].thread ^ lone->thread;
-    if (!others)
+    if (n < 0 || is_alone(lone, block, (size_t)n, run))
         return n;
-    *lone->is_mixed = true;
     run->count = 0;
     return 0;
 }
@@ -58,16 +67,7 @@ static ssize_t lone_next(struct psnap_source *self, struct psnap_access *block, 
     struct lone_source *lone = (struct lone_source *)self;
     ssize_t n = psnap_source_next(lone->inner, block, capacity, error);
 
-    if (n > 0 && !lone->has_thread) {
-        lone->thread = block[0].thread;
-        lone->has_thread = true;
-    }
-    for (ssize_t i = 0; i < n; i++)
-        if (block[i].thread != lone->thread) {
-            *lone->is_mixed = true;
-            return 0;
-        }
-    return n;
+    return n < 0 || is_alone(lone, block, (size_t)n, NULL) ? n : 0;
 }
 
 static void lone_free(struct psnap_source *self)
