@@ -110,9 +110,13 @@ def check(rows, samples, everything):
     worse = 0
     for row in rows:
         old = committed.pop(key(row), None)
-        if old is None or not row["points"] or not old["points"]:
-            if old is None or row["points"] != old["points"]:
-                print("no such row in psnap.csv: %s" % (key(row),))
+        if old is None:
+            print("no such row in psnap.csv: %s" % (key(row),))
+            worse += 1
+        elif not row["points"] or not old["points"]:  # a loop that one side lacks
+            if row["points"] != old["points"]:
+                print("changed: %s: %s points, committed %s"
+                      % (key(row), row["points"] or "no", old["points"] or "no"))
                 worse += 1
         elif float(row["points"]) > float(old["points"]) + NOISE_POINTS:
             print("worse: %s: %s points, committed %s" % (key(row), row["points"], old["points"]))
