@@ -16,9 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "capture/collector.h"
 #include "formats/base/layout.h"
-#include "formats/base/rng.h"
+#include "tests/unit/test_capture_support.h"
 
 #define IMAGE UINT64_C(0x555555554000)
 #define PIECES (IMAGE + 0x1000)
@@ -325,22 +324,6 @@ static void make_module(struct module *module, uint64_t seed)
 
 /* ------------------------------------------------------------- decoding it */
 
-static void decoder_init(struct psnap_decoder *decoder)
-{
-    *decoder = (struct psnap_decoder){.thread = 7, .passes_over = true};
-    psnap_rebase_init(&decoder->rebase);
-    decoder->program = psnap_program_new();
-    assert_non_null(decoder->program);
-    psnap_capture_tables_init(&decoder->tables, decoder->program);
-}
-
-static void decoder_release(struct psnap_decoder *decoder)
-{
-    psnap_capture_tables_release(&decoder->tables);
-    psnap_rebase_release(&decoder->rebase);
-    psnap_program_free(decoder->program);
-}
-
 /* The control records of a module into `words`; returns their number. The table in two parts. */
 static size_t make_control(const struct module *module, uint64_t *words)
 {
@@ -363,63 +346,11 @@ static size_t make_control(const struct module *module, uint64_t *words)
     return (size_t)(at - words) + sizeof end / 8;
 }
 
-static enum psnap_status feed_control(struct psnap_decoder *decoder, const uint64_t *words,
-                                      size_t count, struct psnap_error *error)
-{
-    for (size_t at = 0; at < count;) {
-        uint64_t length = psnap_decode_control(decoder, words + at, words + count, error);
-        if (!length)
-            return error->code;
-        at += length;
-    }
-    return PSNAP_OK;
-}
-
-/* Takes the next accesses and compares them; false at the end of the ring or, with
- * `expected` NULL, at an error. */
-static uint64_t runs_seen, columns_seen;
-
-static bool take(struct psnap_decoder *decoder, const struct module *expected, size_t *seen,
-                 size_t capacity, bool with_runs)
-{
-    static struct psnap_access block[4096];
-    struct psnap_error error = {0};
-    struct psnap_run run = {0};
-    ssize_t n = psnap_decode(decoder, block, capacity, with_runs ? &run : NULL, &error);
-
-    if (n < 0) {
-        assert_null(expected);
-        assert_int_equal(error.code, n);
-        assert_true(error.message[0]);
-        return false;
-    }
-    assert_true((size_t)n <= capacity);
-    if (expected) {
-        assert_true(*seen + (size_t)n + run.count * run.width <= expected->expected_count);
-        assert_memory_equal(block, expected->expected + *seen, (size_t)n * sizeof *block);
-        *seen += (size_t)n;
-        runs_seen += run.count > 0;
-        for (uint64_t i = 0; i < run.count; i++)
-            for (size_t k = 0; k < run.width; k++) {
-                struct psnap_access access = run.first[k];
-                access.address = psnap_run_address(&run, i, k);
-                if (run.columns && run.columns[k].words) {
-                    assert_true(access.address >= run.columns[k].low);
-                    assert_true(access.address <= run.columns[k].high);
-                    columns_seen++;
-                }
-                assert_memory_equal(&access, expected->expected + (*seen)++, sizeof access);
-            }
-    } else
-        *seen += (size_t)n;
-    return decoder->at != decoder->end || decoder->expansion.piece;
-}
-
 static void test_expansion(void **state)
 {
     static const size_t capacities[] = {1, 2, 3, 7, 64, 4096};
     struct module *module = calloc(1, sizeof *module);
-    uint64_t *control = calloc(TABLE_WORDS, sizeof *control);
+    uint64_t runs = 0, columns = 0, *control = calloc(TABLE_WORDS, sizeof *control);
 
     (void)state;
     assert_true(module && control);
@@ -430,19 +361,21 @@ static void test_expansion(void **state)
         for (unsigned way = 0; way < 2 * sizeof capacities / sizeof *capacities; way++) {
             struct psnap_decoder decoder;
             struct psnap_error error = {0};
-            size_t seen = 0;
-            decoder_init(&decoder);
+            struct taking taking = {module->expected, module->expected_count, 0, 0, 0, 0};
+            decoder_init(&decoder, 7);
             assert_int_equal(feed_control(&decoder, control, make_control(module, control), &error),
                              PSNAP_OK);
             decoder.at = module->ring;
             decoder.end = module->ring + module->ring_words;
             decoder.passes_over = seed % 2;
-            while (take(&decoder, module, &seen, capacities[way / 2], way % 2)) {
+            while (take(&decoder, &taking, capacities[way / 2], way % 2)) {
                 assert_true(!decoder.is_stuck ||
                             (psnap_decoder_is_open(*decoder.at) && !decoder.passes_over));
                 decoder.passes_over = seed % 2 || decoder.is_stuck; /* waited long enough */
             }
-            assert_int_equal(seen, module->expected_count);
+            assert_int_equal(taking.seen, module->expected_count);
+            runs += taking.runs;
+            columns += taking.columns;
             for (uint32_t i = 0; i < BLOCKS; i++) {
                 const struct psnap_block *block = &decoder.program->blocks[i];
                 assert_int_equal(block->executions, module->executions[i]);
@@ -451,27 +384,17 @@ static void test_expansion(void **state)
             decoder_release(&decoder);
         }
     }
-    assert_true(runs_seen > 1000 && columns_seen > 10000);
+    assert_true(runs > 1000 && columns > 10000);
     free(module->expected);
     free(module);
     free(control);
 }
 
-/* An odd word: another's, a flipped bit, a small number, a large one, anything. */
-static uint64_t odd_word(struct psnap_rng *rng, const uint64_t *words, size_t count, size_t at)
+/* Another's word, or one that is odd. */
+static uint64_t wrong_word(struct psnap_rng *rng, const uint64_t *words, size_t count, size_t at)
 {
-    switch (psnap_rng_below(rng, 5)) {
-    case 0:
-        return words[psnap_rng_below(rng, count)];
-    case 1:
-        return words[at] ^ UINT64_C(1) << psnap_rng_below(rng, 64);
-    case 2:
-        return psnap_rng_below(rng, 70000);
-    case 3:
-        return UINT64_MAX >> psnap_rng_below(rng, 64);
-    default:
-        return psnap_rng_next(rng);
-    }
+    return psnap_rng_below(rng, 5) ? odd_word(rng, words[at], 70000)
+                                   : words[psnap_rng_below(rng, count)];
 }
 
 static void test_corrupt(void **state)
@@ -489,15 +412,16 @@ static void test_corrupt(void **state)
     for (uint64_t seed = 0; seed < 3000; seed++) {
         struct psnap_decoder decoder;
         struct psnap_error error = {0};
-        size_t seen = 0, count;
+        struct taking taking = {0};
+        size_t count;
         if (seed % 10 == 0)
             make_module(module, seed);
         count = make_control(module, control);
         for (uint64_t i = psnap_rng_below(&rng, 3); i > 0; i--) {
             size_t at = psnap_rng_below(&rng, psnap_rng_below(&rng, 2) ? count : 30);
-            control[at] = odd_word(&rng, control, count, at);
+            control[at] = wrong_word(&rng, control, count, at);
         }
-        decoder_init(&decoder);
+        decoder_init(&decoder, 7);
         decoder.is_last_part = seed % 2;
         if (psnap_rng_below(&rng, 8) == 0)
             count -= psnap_rng_below(&rng, count);
@@ -507,12 +431,12 @@ static void test_corrupt(void **state)
         }
         for (uint64_t i = psnap_rng_below(&rng, 4); i > 0; i--) {
             size_t at = psnap_rng_below(&rng, module->ring_words);
-            module->ring[at] = odd_word(&rng, module->ring, module->ring_words, at);
+            module->ring[at] = wrong_word(&rng, module->ring, module->ring_words, at);
         }
         decoder.at = module->ring;
         decoder.end = module->ring + module->ring_words;
-        while (take(&decoder, NULL, &seen, 1 + psnap_rng_below(&rng, 200), seed % 3 == 0) &&
-               seen < ACCESSES_MAX)
+        while (take(&decoder, &taking, 1 + psnap_rng_below(&rng, 200), seed % 3 == 0) &&
+               taking.seen < ACCESSES_MAX)
             ;
         accepted += decoder.at == decoder.end;
         decoder_release(&decoder);
@@ -548,7 +472,7 @@ static void test_longest(void **state)
         module->pieces[0] =
             (struct psnap_table_piece){0, module->ref_count, is_copy ? 4 : 3, PSNAP_NONE};
         make_table(module);
-        decoder_init(&decoder);
+        decoder_init(&decoder, 7);
         assert_int_equal(feed_control(&decoder, control, make_control(module, control), &error),
                          PSNAP_OK);
         decoder.at = is_copy ? copy : fill;

@@ -16,9 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "capture/collector.h"
 #include "formats/base/layout.h"
-#include "formats/base/rng.h"
+#include "tests/unit/test_capture_support.h"
 
 #define IMAGE UINT64_C(0x555555554000)
 #define PIECES (IMAGE + 0x1000)
@@ -286,75 +285,21 @@ static enum psnap_status open_decoder(struct psnap_decoder *decoder, const struc
     const uint64_t end[] = {PSNAP_EVENT_MODULE, PIECES, 0, module->piece_count, 0};
     size_t count = sizeof start / 8 + (bytes + 7) / 8;
 
-    *decoder = (struct psnap_decoder){.thread = 3, .passes_over = true};
-    psnap_rebase_init(&decoder->rebase);
-    decoder->program = psnap_program_new();
-    assert_non_null(decoder->program);
-    psnap_capture_tables_init(&decoder->tables, decoder->program);
+    decoder_init(decoder, 3);
     decoder->at = module->ring;
     decoder->end = module->ring + module->ring_words;
     memcpy(words, start, sizeof start);
     memcpy(words + sizeof start / 8, module->table, bytes);
     memcpy(words + count, end, sizeof end);
     count += sizeof end / 8;
-    for (size_t at = 0; at < count;) {
-        const uint64_t length = psnap_decode_control(decoder, words + at, words + count, error);
-        if (!length)
-            return error->code;
-        at += length;
-    }
-    return PSNAP_OK;
-}
-
-static void close_decoder(struct psnap_decoder *decoder)
-{
-    psnap_capture_tables_release(&decoder->tables);
-    psnap_rebase_release(&decoder->rebase);
-    psnap_program_free(decoder->program);
-}
-
-static uint64_t runs_seen, columns_seen;
-
-/* The next accesses, compared with what is expected if that is not NULL; false at the end. */
-static bool take(struct psnap_decoder *decoder, const struct module *expected, size_t *seen,
-                 size_t capacity, bool with_runs)
-{
-    static struct psnap_access block[4096];
-    struct psnap_error error = {0};
-    struct psnap_run run = {0};
-    const ssize_t n = psnap_decode(decoder, block, capacity, with_runs ? &run : NULL, &error);
-
-    if (n < 0) {
-        assert_true(error.message[0]);
-        if (expected)
-            fail_msg("%s", error.message);
-        return false;
-    }
-    assert_true((size_t)n <= capacity);
-    if (expected) {
-        assert_true(*seen + (size_t)n + run.count * run.width <= expected->expected_count);
-        assert_memory_equal(block, expected->expected + *seen, (size_t)n * sizeof *block);
-        *seen += (size_t)n;
-        runs_seen += run.count > 0;
-        columns_seen += run.count > 0 && run.columns;
-        for (uint64_t i = 0; i < run.count; i++)
-            for (size_t k = 0; k < run.width; k++) {
-                struct psnap_access access = run.first[k];
-                access.address = psnap_run_address(&run, i, k);
-                assert_memory_equal(&access, expected->expected + (*seen)++, sizeof access);
-                assert_true(!run.columns || !run.columns[k].words ||
-                            (access.address >= run.columns[k].low &&
-                             access.address <= run.columns[k].high));
-            }
-    } else
-        *seen += (size_t)n;
-    return !psnap_decoder_is_done(decoder);
+    return feed_control(decoder, words, count, error);
 }
 
 static void test_expansion(void **state)
 {
     static const size_t capacities[] = {1, 2, 3, 7, 64, 4096};
     struct module *module = calloc(1, sizeof *module);
+    uint64_t runs = 0, columns = 0;
 
     (void)state;
     assert_non_null(module);
@@ -363,36 +308,24 @@ static void test_expansion(void **state)
         for (unsigned way = 0; way < 2 * sizeof capacities / sizeof *capacities; way++) {
             struct psnap_decoder decoder;
             struct psnap_error error = {0};
-            size_t seen = 0;
+            struct taking taking = {module->expected, module->expected_count, 0, 0, 0, 0};
             uint64_t completed = 0;
             assert_int_equal(open_decoder(&decoder, module, &error), PSNAP_OK);
-            while (take(&decoder, module, &seen, capacities[way / 2], way % 2))
+            while (take(&decoder, &taking, capacities[way / 2], way % 2))
                 ;
-            assert_int_equal(seen, module->expected_count);
+            assert_int_equal(taking.seen, module->expected_count);
+            runs += taking.runs;
+            columns += taking.column_runs;
             for (uint32_t i = 0; i < PIECES_MAX; i++)
                 assert_int_equal(decoder.program->blocks[i].executions, module->executions[i]);
             for (uint32_t i = 0; i < HOISTS; i++)
                 completed += decoder.tables.hoists[i].completed;
             assert_int_equal(completed, module->ended);
-            close_decoder(&decoder);
+            decoder_release(&decoder);
         }
     }
-    assert_true(runs_seen > 1000 && columns_seen > 1000);
+    assert_true(runs > 1000 && columns > 1000);
     free(module);
-}
-
-static uint64_t odd_word(struct psnap_rng *rng, uint64_t word)
-{
-    switch (below(rng, 4)) {
-    case 0:
-        return word ^ UINT64_C(1) << below(rng, 64);
-    case 1:
-        return below(rng, 1000);
-    case 2:
-        return UINT64_MAX >> below(rng, 64);
-    default:
-        return psnap_rng_next(rng);
-    }
 }
 
 static void test_corrupt(void **state)
@@ -407,29 +340,29 @@ static void test_corrupt(void **state)
     for (uint64_t seed = 0; seed < 4000; seed++) {
         struct psnap_decoder decoder;
         struct psnap_error error = {0};
-        size_t seen = 0;
+        struct taking taking = {0};
         if (seed % 10 == 0)
             make_module(module, seed);
         for (uint64_t i = below(&rng, 3); i > 0; i--) {
             const size_t at = below(&rng, module->table_words);
-            module->table[at] = (uint32_t)odd_word(&rng, module->table[at]);
+            module->table[at] = (uint32_t)odd_word(&rng, module->table[at], 1000);
         }
         for (uint64_t i = below(&rng, 4); i > 0; i--) {
             const size_t at = below(&rng, module->ring_words);
-            module->ring[at] = odd_word(&rng, module->ring[at]);
+            module->ring[at] = odd_word(&rng, module->ring[at], 1000);
         }
         if (open_decoder(&decoder, module, &error)) {
             assert_true(error.message[0]);
             refused++;
             make_table(module);
         } else {
-            while (seen < ACCESSES_MAX &&
-                   take(&decoder, NULL, &seen, 1 + below(&rng, 200), seed % 2))
+            while (taking.seen < ACCESSES_MAX &&
+                   take(&decoder, &taking, 1 + below(&rng, 200), seed % 2))
                 ;
             accepted += decoder.at == decoder.end;
             failed += decoder.at != decoder.end;
         }
-        close_decoder(&decoder);
+        decoder_release(&decoder);
     }
     assert_true(refused > 200 && accepted > 200 && failed > 200); /* all have been tried */
     free(module);

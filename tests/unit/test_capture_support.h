@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Shared by the tests of decoding: a decoder by itself, fed with control
+ * records, and what it makes of a ring compared with what is expected. Include behind cmocka.h.
+ */
+#ifndef PSNAP_TEST_CAPTURE_SUPPORT_H
+#define PSNAP_TEST_CAPTURE_SUPPORT_H
+
+#include "capture/collector.h"
+#include "formats/base/rng.h"
+
+static inline void decoder_init(struct psnap_decoder *decoder, uint16_t thread)
+{
+    *decoder = (struct psnap_decoder){.thread = thread, .passes_over = true};
+    psnap_rebase_init(&decoder->rebase);
+    decoder->program = psnap_program_new();
+    assert_non_null(decoder->program);
+    psnap_capture_tables_init(&decoder->tables, decoder->program);
+}
+
+static inline void decoder_release(struct psnap_decoder *decoder)
+{
+    psnap_capture_tables_release(&decoder->tables);
+    psnap_rebase_release(&decoder->rebase);
+    psnap_program_free(decoder->program);
+}
+
+static inline enum psnap_status feed_control(struct psnap_decoder *decoder, const uint64_t *words,
+                                             size_t count, struct psnap_error *error)
+{
+    for (size_t at = 0; at < count;) {
+        const uint64_t length = psnap_decode_control(decoder, words + at, words + count, error);
+        if (!length)
+            return error->code;
+        at += length;
+    }
+    return PSNAP_OK;
+}
+
+/* What is expected of a ring, NULL for anything; and what has come. */
+struct taking {
+    const struct psnap_access *expected;
+    size_t expected_count, seen;
+    uint64_t runs, column_runs, columns; /* of columns, accesses */
+};
+
+static inline void compare_run(struct taking *taking, const struct psnap_run *run)
+{
+    taking->runs += run->count > 0;
+    taking->column_runs += run->count > 0 && run->columns;
+    for (uint64_t i = 0; i < run->count; i++)
+        for (size_t k = 0; k < run->width; k++) {
+            struct psnap_access access = run->first[k];
+            access.address = psnap_run_address(run, i, k);
+            if (run->columns && run->columns[k].words) {
+                assert_true(access.address >= run->columns[k].low);
+                assert_true(access.address <= run->columns[k].high);
+                taking->columns++;
+            }
+            assert_memory_equal(&access, taking->expected + taking->seen++, sizeof access);
+        }
+}
+
+/* The next accesses; false at the end of the ring, or at an error, which is not expected. */
+static inline bool take(struct psnap_decoder *decoder, struct taking *taking, size_t capacity,
+                        bool with_runs)
+{
+    static struct psnap_access block[4096];
+    struct psnap_error error = {0};
+    struct psnap_run run = {0};
+    const ssize_t n = psnap_decode(decoder, block, capacity, with_runs ? &run : NULL, &error);
+
+    if (n < 0) {
+        assert_int_equal(error.code, n);
+        assert_true(error.message[0]);
+        if (taking->expected)
+            fail_msg("%s", error.message);
+        return false;
+    }
+    assert_true((size_t)n <= capacity);
+    if (taking->expected) {
+        assert_true(taking->seen + (size_t)n + run.count * run.width <= taking->expected_count);
+        assert_memory_equal(block, taking->expected + taking->seen, (size_t)n * sizeof *block);
+    }
+    taking->seen += (size_t)n;
+    if (taking->expected)
+        compare_run(taking, &run);
+    return !psnap_decoder_is_done(decoder);
+}
+
+/* An odd word in the place of one: a flipped bit, a small number, a large one, anything. */
+static inline uint64_t odd_word(struct psnap_rng *rng, uint64_t word, uint64_t small)
+{
+    switch (psnap_rng_below(rng, 4)) {
+    case 0:
+        return word ^ UINT64_C(1) << psnap_rng_below(rng, 64);
+    case 1:
+        return psnap_rng_below(rng, small);
+    case 2:
+        return UINT64_MAX >> psnap_rng_below(rng, 64);
+    default:
+        return psnap_rng_next(rng);
+    }
+}
+
+#endif
