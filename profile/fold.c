@@ -17,7 +17,10 @@
  * For some time its members go right into it then, for twice as long after each
  * time that order was looked for in vain.
  *
- * The common case, the next leaf of the last group, costs one comparison.
+ * The common case costs one comparison: the next leaf of another round of a group
+ * that ends where the sequence ends, be it within others. Of those that such a
+ * leaf may begin the innermost is followed; what turns out not to be a round of
+ * it is appended after all.
  */
 #include "profile/fold.h"
 
@@ -25,8 +28,7 @@
 #include <string.h>
 
 enum {
-    FOLD_DEPTH = 16, /* groups in groups; readers take more */
-    FOLD_SHORT = 4,  /* items that writing out a group may add */
+    FOLD_SHORT = 4, /* items that writing out a group may add */
     FOLD_MIX_FIRST = 64,
     FOLD_MIX_MOST = 1 << 14 /* leaves that go into the mix before order is looked for again */
 };
@@ -284,15 +286,75 @@ static bool add_to_mix(struct fold *fold, uint32_t what, uint64_t amount)
     return true;
 }
 
-/* Sets `open` when the last outermost item is a group of leaves only. */
+/* Finds the groups that end where the sequence ends: more rounds of them may follow. */
 static void look_at_last(struct fold *fold)
 {
-    const struct fold_item *last = &fold->items[fold->starts[fold->start_count - 1]];
+    fold->open_count = 0;
+    fold->round.length = 0;
+    if (fold->exact)
+        return;
+    for (uint32_t i = fold->starts[fold->start_count - 1]; i < fold->count; i++)
+        if (fold->items[i].what == PSNAP_NONE && i + 1 + fold->items[i].span == fold->count)
+            fold->open[fold->open_count++] = i;
+}
 
-    fold->open = !fold->exact && last->what == PSNAP_NONE && last->span <= FOLD_OPEN_MAX;
-    for (uint32_t i = 1; i <= last->span; i++)
-        if (last[i].what == PSNAP_NONE)
-            fold->open = false;
+/* Adds the items [begin, end) of a group that go round `times` times, and all within; false: too
+ * many. Recursion is as deep as groups are. */
+static bool lay_out(const struct fold *fold, struct fold_round *round, uint32_t begin, uint32_t end,
+                    uint16_t times)
+{
+    for (uint32_t i = begin; i < end; i += 1 + fold->items[i].span) {
+        const struct fold_item *item = &fold->items[i];
+        round->times[i - round->group - 1] = times;
+        if (item->what != PSNAP_NONE) {
+            if (round->length == FOLD_OPEN_MAX)
+                return false;
+            round->leaves[round->length++] = i;
+            continue;
+        }
+        round->times[i - round->group - 1] *= 2;
+        for (unsigned twice = 0; twice < 2; twice++)
+            if (!lay_out(fold, round, i + 1, i + 1 + item->span, (uint16_t)(2 * times)))
+                return false;
+    }
+    return true;
+}
+
+/* Whether `what` begins a round of an open group, the innermost that it may be of; follows it. */
+static bool begin_round(struct fold *fold, uint32_t what)
+{
+    struct fold_round *round = &fold->round;
+
+    for (uint32_t i = fold->open_count; i > 0; i--) {
+        const uint32_t group = fold->open[i - 1];
+        uint32_t first = group + 1;
+        while (fold->items[first].what == PSNAP_NONE)
+            first++;
+        if (fold->items[first].what != what || fold->items[group].span > FOLD_OPEN_MAX)
+            continue;
+        if (round->length && round->group == group)
+            return true;
+        round->group = group;
+        round->length = 0;
+        if (lay_out(fold, round, group + 1, group + 1 + fold->items[group].span, 1))
+            return true;
+        round->length = 0;
+        return false;
+    }
+    return false;
+}
+
+static void count_round(struct fold *fold)
+{
+    const struct fold_round *round = &fold->round;
+    struct fold_item *group = &fold->items[round->group];
+
+    group->total++;
+    for (uint32_t i = 0; i < group->span; i++)
+        group[1 + i].total += round->times[i];
+    for (uint32_t i = 0; i < round->length; i++)
+        fold->items[round->leaves[i]].amount += fold->pending_amounts[i];
+    fold->pending = 0;
 }
 
 static enum psnap_status append_leaf(struct fold *fold, uint32_t what, uint64_t amount)
@@ -309,16 +371,17 @@ static enum psnap_status append_leaf(struct fold *fold, uint32_t what, uint64_t 
     return PSNAP_OK;
 }
 
-/* Leaves that looked like the beginning of another round of the last group were none. */
+/* Leaves that looked like the beginning of another round of an open group were none. */
 static enum psnap_status append_pending(struct fold *fold)
 {
-    uint32_t body = fold->starts[fold->start_count - 1] + 1, pending = fold->pending;
+    const uint32_t pending = fold->pending;
     uint32_t leaves[FOLD_OPEN_MAX];
 
     for (uint32_t i = 0; i < pending; i++)
-        leaves[i] = fold->items[body + i].what;
+        leaves[i] = fold->items[fold->round.leaves[i]].what;
     fold->pending = 0;
-    fold->open = false;
+    fold->open_count = 0;
+    fold->round.length = 0;
     for (uint32_t i = 0; i < pending; i++)
         if (append_leaf(fold, leaves[i], fold->pending_amounts[i]))
             return PSNAP_ERROR_MEMORY;
@@ -327,26 +390,18 @@ static enum psnap_status append_pending(struct fold *fold)
 
 enum psnap_status fold_append(struct fold *fold, uint32_t what, uint64_t amount)
 {
+    const struct fold_round *round = &fold->round;
+
     if (fold->mixing && add_to_mix(fold, what, amount))
         return PSNAP_OK;
-    if (fold->open) {
-        struct fold_item *group = &fold->items[fold->starts[fold->start_count - 1]];
-        if (group[1 + fold->pending].what == what) {
-            fold->pending_amounts[fold->pending++] = amount;
-            if (fold->pending == group->span) {
-                group->total++;
-                for (uint32_t i = 0; i < group->span; i++) {
-                    group[1 + i].total++;
-                    group[1 + i].amount += fold->pending_amounts[i];
-                }
-                fold->pending = 0;
-            }
-            return PSNAP_OK;
-        }
-        if (fold->pending && append_pending(fold))
-            return PSNAP_ERROR_MEMORY;
+    if (fold->pending ? fold->items[round->leaves[fold->pending]].what == what
+                      : begin_round(fold, what)) {
+        fold->pending_amounts[fold->pending++] = amount;
+        if (fold->pending == round->length)
+            count_round(fold);
+        return PSNAP_OK;
     }
-    if (append_leaf(fold, what, amount))
+    if (append_pending(fold) || append_leaf(fold, what, amount))
         return PSNAP_ERROR_MEMORY;
     look_at_last(fold);
     return PSNAP_OK;

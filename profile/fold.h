@@ -14,7 +14,10 @@
 #include "formats/base/status.h"
 #include "profile/profile.h"
 
-enum { FOLD_OPEN_MAX = 64 /* leaves in a group that is followed leaf by leaf */ };
+enum {
+    FOLD_DEPTH = 16,   /* groups in groups; readers take more */
+    FOLD_OPEN_MAX = 64 /* items in a group that is followed leaf by leaf, and leaves in its round */
+};
 
 /* As psnap_sequence_item, but with the number of times in all, not per round of its group. */
 struct fold_item {
@@ -22,6 +25,14 @@ struct fold_item {
     uint64_t amount; /* of a leaf, what its times came to in all */
     uint32_t what;   /* index, or PSNAP_NONE for a group of the next `span` items */
     uint32_t span;
+};
+
+/* The shortest round of a group that folds into it: every group within goes round twice. */
+struct fold_round {
+    uint32_t group; /* an item */
+    uint32_t length;
+    uint32_t leaves[FOLD_OPEN_MAX]; /* items, in the order in which they come */
+    uint16_t times[FOLD_OPEN_MAX];  /* of each item of the group */
 };
 
 struct fold {
@@ -38,10 +49,12 @@ struct fold {
     uint32_t mixing;     /* leaves that go into the last group before order is looked for again */
     uint32_t mix_length; /* how many the next time */
     uint32_t mix_rest;   /* leaves of the mix beyond its whole rounds */
-    uint32_t pending;    /* leading leaves of the last group seen again since its last round */
+    uint32_t open_count; /* groups that end with the last outermost item, if it is one */
+    uint32_t open[FOLD_DEPTH]; /* these, the outermost first */
+    struct fold_round round;   /* of the open group that is followed; of length 0: none */
+    uint32_t pending;          /* leading leaves of that round seen again */
     uint64_t pending_amounts[FOLD_OPEN_MAX];
     bool exact; /* groups are equal only if their counts are */
-    bool open;  /* the last outermost item is a group of leaves */
 };
 
 void fold_init(struct fold *fold, bool exact, uint32_t period, uint32_t limit);

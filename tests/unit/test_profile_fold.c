@@ -139,6 +139,64 @@ static void test_counts_are_averaged(void **state)
     free(input);
 }
 
+/* One sweep of a grid of `size` planes. */
+static size_t sweep(unsigned size, uint32_t *out, size_t n)
+{
+    out[n++] = 2;
+    for (unsigned i = 1; i < size; i++) {
+        out[n++] = 3;
+        out[n++] = 2;
+        out[n++] = 2;
+    }
+    out[n++] = 3;
+    out[n++] = 2;
+    return n;
+}
+
+/* Visits of a multigrid cycle: two sweeps and then one more, on ever smaller grids. */
+static size_t v_cycle(unsigned size, uint32_t *out, size_t n)
+{
+    for (; size >= 4; size /= 2) {
+        out[n++] = 0;
+        for (unsigned i = 0; i < 2; i++) {
+            out[n++] = 1;
+            for (unsigned j = 0; j < size; j++)
+                out[n++] = 4;
+            n = sweep(size, out, n);
+        }
+        n = sweep(size, out, n);
+        out[n++] = 5;
+    }
+    return n;
+}
+
+/* Further rounds of a group within the last one are of that group, which may have groups in it:
+ * cycles that differ in nothing but counts become one. */
+static void test_cycles_of_nests_fold(void **state)
+{
+    enum { CYCLES = 8 };
+    uint32_t *input = malloc(LONGEST * sizeof *input);
+    uint64_t wanted[6] = {0}, got[6] = {0};
+    struct result result;
+    size_t n = 0;
+
+    (void)state;
+    for (unsigned cycle = 0; cycle < CYCLES; cycle++)
+        n = v_cycle(64, input, n);
+    for (size_t i = 0; i < n; i++)
+        wanted[input[i]] += input[i] + 1;
+    result = fold(input, n, false, 256);
+    assert_int_equal(result.sequence.count, 14); /* per grid: 0, twice (1, 4s, a sweep), 5 */
+    assert_int_equal(result.sequence.items[0].span, 13);
+    assert_int_equal(result.sequence.items[0].repeat, 5 * CYCLES);
+    for (uint32_t i = 0; i < result.sequence.count; i++)
+        if (result.sequence.items[i].what != PSNAP_NONE)
+            got[result.sequence.items[i].what] += result.sequence.items[i].accesses;
+    assert_memory_equal(wanted, got, sizeof wanted);
+    psnap_arena_free(result.arena);
+    free(input);
+}
+
 /* Whatever comes: bounded, every index there, amounts kept. */
 static void test_noise_stays_small(void **state)
 {
@@ -227,6 +285,7 @@ int main(void)
         cmocka_unit_test(test_exact_folds_unfold),
         cmocka_unit_test(test_regular_nests_become_small),
         cmocka_unit_test(test_counts_are_averaged),
+        cmocka_unit_test(test_cycles_of_nests_fold),
         cmocka_unit_test(test_noise_stays_small),
         cmocka_unit_test(test_order_after_noise),
         cmocka_unit_test(test_many_kinds_without_order),
