@@ -208,11 +208,8 @@ static struct build_region *enter_region(struct builder *b, const struct psnap_a
     struct build_region *region;
 
     b->region_count -= loop->count;
-    if (loop->visits >= loop->restless_at) {
-        loop->restless_at *= 2;
-        if (build_loop_merge(loop, b->program, BUILD_MERGE_RESTLESS))
-            return NULL;
-    }
+    if (loop->visits >= loop->restless_at && build_loop_settle(loop, b->program))
+        return NULL;
     region = build_region_find(loop, access->address);
     if (!region && loop->count && b->region_count + loop->count >= BUILD_REGIONS_MAX)
         region = build_region_stretch(loop, access->address);

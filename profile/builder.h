@@ -28,10 +28,11 @@ enum {
     BUILD_PATTERN = 1024,                       /* accesses in a pattern buffer, as published */
     BUILD_RESTLESS_FIRST = 4096, /* visits after which restless regions are looked for */
     BUILD_RESTLESS_GROUP = 16,   /* so many, each with at most its share, make a group */
-    BUILD_GROWN_STAY = 16,       /* accesses a visit: more, and regions that touch are left apart */
-    BUILD_REGIONS_MAX = 16384,   /* of all loops; then each has those it has, and one at least */
-    BUILD_LIMIT_MAX = 4096,      /* regions of a loop */
-    BUILD_MERGE_SAMPLE = 65536   /* accesses synthesised for a merge; longer ones are periodic */
+    BUILD_GROWN_STAY = 256,      /* accesses a visit: more, and regions that touch are left apart */
+    BUILD_GROWN_HOLE = 8,      /* a hole of that part of both beside it does not keep them apart */
+    BUILD_REGIONS_MAX = 16384, /* of all loops; then each has those it has, and one at least */
+    BUILD_LIMIT_MAX = 4096,    /* regions of a loop */
+    BUILD_MERGE_SAMPLE = 16384 /* accesses synthesised for a merge; longer ones are periodic */
 };
 
 struct build_region {
@@ -79,11 +80,13 @@ struct build_loop {
     uint32_t slot_count, free_count;
     uint64_t gap, limit;
     uint64_t naming_steps;
-    uint64_t visits, restless_at; /* of all its regions, and when to merge for them */
-    struct build_region *entered; /* last one found by search */
-    struct build_region **order;  /* by address */
-    uint64_t *reach_lows;         /* order[i]->reach_low, what the search reads */
-    struct build_region **slots;  /* all ever allocated */
+    uint64_t visits;                      /* of all its regions */
+    uint64_t restless_at, restless_after; /* visits when to merge for them, since the last time */
+    uint64_t synthesised;                 /* accesses, by merges */
+    struct build_region *entered;         /* last one found by search */
+    struct build_region **order;          /* by address */
+    uint64_t *reach_lows;                 /* order[i]->reach_low, what the search reads */
+    struct build_region **slots;          /* all ever allocated */
     uint16_t *free_slots;
     uint16_t pattern[BUILD_PATTERN]; /* slots */
 };
@@ -125,6 +128,9 @@ void build_region_name(struct build_loop *loop, struct build_region *region,
  * left. */
 enum psnap_status build_loop_merge(struct build_loop *loop, const struct psnap_program *program,
                                    enum build_merge_reason reason);
+
+/* Merges the regions that references go to and fro between, and says when to do so again. */
+enum psnap_status build_loop_settle(struct build_loop *loop, const struct psnap_program *program);
 
 /* What is known about a reference: a match in region's reach decides all else. */
 struct ref_state {

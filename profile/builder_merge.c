@@ -11,11 +11,14 @@
  *   of the limit are left, in the end without regard for objects, so memory per
  *   loop is bounded.
  *   References have gone from region to region very often (BUILD_RESTLESS_FIRST
- *   such visits, and each time they have doubled): rare is a region most of
+ *   such visits, and again as many as the merge before synthesised accesses, or
+ *   twice as many when there was nothing to merge): rare is a region most of
  *   whose accesses were visits, such as the rows of a matrix that is walked by
  *   columns, if there are BUILD_RESTLESS_GROUP of them side by side with at
- *   most that share of the accesses each, or if their ranges have grown
- *   together.
+ *   most that share of the accesses each. Neighbours of which one is visited
+ *   for BUILD_GROWN_STAY accesses or fewer and whose ranges have grown
+ *   together, but for a hole that is small beside both, are one structure that
+ *   is walked across their border.
  * What is merged is a run of rare regions that are neighbours by address, in
  * one mapping group and of one object.
  *
@@ -78,14 +81,28 @@ static bool touch(const struct build_loop *loop, uint32_t lower)
     return loop->order[lower + 1]->low - loop->order[lower]->high <= loop->gap;
 }
 
-/* Restless regions from `begin` on whose ranges have grown together. */
+/* Whether what is between two neighbours is small beside both. */
+static bool nearly_touch(const struct build_loop *loop, uint32_t lower)
+{
+    const struct build_region *a = loop->order[lower], *b = loop->order[lower + 1];
+    const uint64_t hole = b->low - a->high;
+
+    return hole <= (a->high - a->low) / BUILD_GROWN_HOLE &&
+           hole <= (b->high - b->low) / BUILD_GROWN_HOLE;
+}
+
+/* Regions from `begin` on whose ranges have grown together, or nearly so, each next to a restless
+ * one: that one's visits are visits from its neighbours. */
 static uint32_t grown_length(const struct build_loop *loop, const struct rule *rule, uint32_t begin)
 {
     uint32_t end = begin + 1;
 
-    if (rule->reason == BUILD_MERGE_RESTLESS && is_restless(loop, rule, begin, BUILD_GROWN_STAY))
-        while (end < loop->count && is_restless(loop, rule, end, BUILD_GROWN_STAY) &&
-               touch(loop, end - 1) && same_place(loop->order[end - 1], loop->order[end]))
+    if (rule->reason == BUILD_MERGE_RESTLESS)
+        while (end < loop->count &&
+               (is_restless(loop, rule, end - 1, BUILD_GROWN_STAY) ||
+                is_restless(loop, rule, end, BUILD_GROWN_STAY)) &&
+               (touch(loop, end - 1) || nearly_touch(loop, end - 1)) &&
+               same_place(loop->order[end - 1], loop->order[end]))
             end++;
     return end - begin;
 }
@@ -260,8 +277,8 @@ static void merge_sums(const struct merge *merge, struct build_region *into)
 }
 
 /* Joins a group into its first region. */
-static enum psnap_status merge_group(struct build_region **regions, const uint64_t *accesses,
-                                     uint32_t count)
+static enum psnap_status merge_group(struct build_loop *loop, struct build_region **regions,
+                                     const uint64_t *accesses, uint32_t count)
 {
     struct merge merge = {.regions = regions, .accesses = accesses, .count = count};
     struct psnap_arena *arena = psnap_arena_new();
@@ -274,6 +291,7 @@ static enum psnap_status merge_group(struct build_region **regions, const uint64
         merge_profile(&merge, regions[0]);
         merge_sums(&merge, regions[0]);
         regions[0]->merged = true;
+        loop->synthesised += merge.sample_count;
     }
     merge_release(&merge);
     psnap_arena_free(arena);
@@ -324,7 +342,7 @@ enum psnap_status build_loop_merge(struct build_loop *loop, const struct psnap_p
     for (uint32_t i = 0; i < loop->count && !status;) {
         uint32_t length = group_length(loop, &rule, i);
         if (length > 1) {
-            status = merge_group(&loop->order[i], &accesses[i], length);
+            status = merge_group(loop, &loop->order[i], &accesses[i], length);
             forget_others(loop, i, length);
         }
         loop->order[kept++] = loop->order[i];
@@ -337,4 +355,20 @@ enum psnap_status build_loop_merge(struct build_loop *loop, const struct psnap_p
     loop->entered = NULL;
     build_loop_reorder(loop);
     return PSNAP_OK;
+}
+
+/* Going to another region costs about what synthesising an access does: merging is no more work
+ * than what it is to save. */
+enum psnap_status build_loop_settle(struct build_loop *loop, const struct psnap_program *program)
+{
+    const uint64_t before = loop->synthesised;
+    enum psnap_status status = build_loop_merge(loop, program, BUILD_MERGE_RESTLESS);
+    const uint64_t cost = loop->synthesised - before;
+
+    if (!cost)
+        loop->restless_after *= 2;
+    else
+        loop->restless_after = cost < BUILD_RESTLESS_FIRST ? BUILD_RESTLESS_FIRST : cost;
+    loop->restless_at = loop->visits + loop->restless_after;
+    return status;
 }

@@ -26,7 +26,7 @@ struct build_loop *build_loop_new(uint32_t index, uint64_t gap, uint32_t limit)
     loop->index = loop->source = loop->unit = index;
     loop->gap = gap;
     loop->limit = limit;
-    loop->restless_at = BUILD_RESTLESS_FIRST;
+    loop->restless_at = loop->restless_after = BUILD_RESTLESS_FIRST;
     loop->order = calloc(limit, sizeof *loop->order);
     loop->reach_lows = calloc(limit, sizeof *loop->reach_lows);
     loop->slots = calloc(limit, sizeof *loop->slots);
