@@ -351,6 +351,36 @@ static void test_gather_becomes_one_region(void **state)
     free(accesses);
 }
 
+/* Two halves of an array that are walked in turn, some accesses of each: one region if the hole
+ * between them is small beside both. */
+static void test_neighbours_walked_in_turn(void **state)
+{
+    enum { HALF = 40000, STAY = 30, TURNS = 6000, N = TURNS * STAY };
+    static const struct {
+        uint64_t hole_bytes;
+        uint32_t regions;
+    } cases[] = {{2000, 1}, {20000, 2}};
+    struct psnap_access *accesses = calloc(N, sizeof *accesses);
+
+    (void)state;
+    for (unsigned c = 0; c < 2; c++) {
+        struct psnap_program *program = make_program(1, 1);
+        struct psnap_profile *profile;
+        for (uint64_t i = 0; i < N; i++) {
+            const uint64_t turn = i / STAY, half = turn % 2;
+            const uint64_t within = (turn / 2 * STAY + i % STAY) * 8 % HALF;
+            accesses[i] = (struct psnap_access){HEAP + half * (HALF + cases[c].hole_bytes) + within,
+                                                0, 8, PSNAP_LOAD, 0};
+        }
+        profile = build(program, accesses, N, NULL);
+        assert_sound(&profile->loops[0], N, PSNAP_REGION_LIMIT_DEFAULT);
+        assert_int_equal(profile->loops[0].region_count, cases[c].regions);
+        psnap_profile_free(profile);
+        psnap_program_free(program);
+    }
+    free(accesses);
+}
+
 static void test_merging_random_streams(void **state)
 {
     enum { N = 100000, REFS = 8 };
@@ -588,6 +618,7 @@ int main(void)
         cmocka_unit_test(test_extreme_addresses),
         cmocka_unit_test(test_by_hand),
         cmocka_unit_test(test_gather_becomes_one_region),
+        cmocka_unit_test(test_neighbours_walked_in_turn),
         cmocka_unit_test(test_merging_random_streams),
         cmocka_unit_test(test_loops_alternate),
         cmocka_unit_test(test_parts_are_one_visit),
