@@ -232,8 +232,8 @@ static struct psnap_capture_piece *find_piece(struct psnap_decoder *decoder, uin
 }
 
 /* A plain piece, straight into the block, which has room. */
-static bool put_plain(struct psnap_decoder *decoder, const struct psnap_capture_piece *piece,
-                      const uint64_t *words, struct psnap_access *block)
+static inline bool put_plain(struct psnap_decoder *decoder, const struct psnap_capture_piece *piece,
+                             const uint64_t *words, struct psnap_access *block)
 {
     struct psnap_capture_ref *refs = &decoder->tables.refs[piece->first_ref];
 
@@ -303,22 +303,6 @@ static uint64_t count_strides(const uint64_t *word, size_t pitch, uint64_t count
     return n;
 }
 
-/* Sets the range of a column's words; false when they do not all lie in the reference's range. */
-static bool set_column(struct psnap_column *column, const struct psnap_capture_ref *ref,
-                       const uint64_t *word, size_t pitch, uint64_t count)
-{
-    uint64_t low = UINT64_MAX, high = 0;
-
-    for (uint64_t i = 0; i < count; i++) {
-        const uint64_t place = word[i * pitch] - ref->low;
-        low = place < low ? place : low;
-        high = place > high ? place : high;
-    }
-    *column = (struct psnap_column){word, pitch, ref->delta, low + ref->low + ref->delta,
-                                    high + ref->low + ref->delta};
-    return high < ref->span;
-}
-
 /* Whether `count` addresses that lead to `last` by strides, from one in the reference's range, are
  * all in it. */
 static bool stays(const struct psnap_capture_ref *ref, uint64_t last, int64_t stride,
@@ -351,8 +335,9 @@ static uint64_t find_columns(struct psnap_decoder *decoder, const struct psnap_c
         const uint64_t *word = at + 1 + k;
         if (*word - ref->low >= ref->span && !refresh(decoder, ref, *word))
             return 0;
-        if (columns[k].words && !set_column(&columns[k], ref, word, words, count))
+        if (columns[k].words && !psnap_words_inside(word, words, count, ref->low, ref->span - 1))
             return 0;
+        columns[k] = (struct psnap_column){columns[k].words, words, ref->delta};
         if (!columns[k].words &&
             !stays(ref, word[(count - 1) * words], decoder->run_strides[k], count))
             return 0;
@@ -401,8 +386,12 @@ static bool find_run(struct psnap_decoder *decoder, struct psnap_capture_piece *
     }
     piece->patience = 0;
     put_plain(decoder, piece, at + 1, decoder->run_first); /* in ranges: cannot fail */
-    *run =
-        (struct psnap_run){decoder->run_first, decoder->run_strides, columns, piece->refs, count};
+    *run = (struct psnap_run){decoder->run_first,
+                              decoder->run_strides,
+                              columns,
+                              piece->refs,
+                              count,
+                              (uint32_t)(piece - decoder->tables.pieces) + 1};
     decoder->at += count * piece->words;
     if (piece->block != PSNAP_NONE)
         decoder->program->blocks[piece->block].executions += count;
@@ -450,6 +439,43 @@ static bool is_cut(const struct psnap_decoder *decoder, const struct psnap_captu
             (piece->hoist && decoder->tables.hoists[piece->hoist - 1].has_rows && at[2] > left));
 }
 
+/*
+ * Records of plain pieces of the module that the last one was of, as long as there are any and the
+ * block has room: nearly all that is not hoisted. With `finds_runs`, not those that may begin a
+ * run. Returns the accesses written.
+ */
+static size_t put_pieces(struct psnap_decoder *decoder, struct psnap_access *block, size_t capacity,
+                         bool finds_runs)
+{
+    const struct psnap_capture_module *module = decoder->module;
+    struct psnap_capture_piece *pieces;
+    const uint64_t *at = decoder->at;
+    size_t n = 0;
+
+    if (!module || decoder->is_part)
+        return 0;
+    pieces = &decoder->tables.pieces[module->first_piece];
+    while (at < decoder->end && *at - module->pieces < module->piece_count) {
+        struct psnap_capture_piece *piece = &pieces[*at - module->pieces];
+        if (!piece->is_plain || piece->hoist || decoder->end - at < piece->words ||
+            capacity - n < piece->refs)
+            break;
+        if (finds_runs && piece->refs) {
+            if (!piece->rest)
+                break;
+            piece->rest--;
+        }
+        if (!put_plain(decoder, piece, at + 1, block + n))
+            break; /* there it is said why */
+        n += piece->refs;
+        at += piece->words;
+        if (piece->block != PSNAP_NONE)
+            decoder->program->blocks[piece->block].executions++;
+    }
+    decoder->at = at;
+    return n;
+}
+
 ssize_t psnap_decode(struct psnap_decoder *decoder, struct psnap_access *block, size_t capacity,
                      struct psnap_run *run, struct psnap_error *error)
 {
@@ -457,7 +483,7 @@ ssize_t psnap_decode(struct psnap_decoder *decoder, struct psnap_access *block, 
 
     decoder->is_stuck = decoder->is_cut = false;
     for (;;) {
-        const uint64_t *at = decoder->at;
+        const uint64_t *at;
         struct psnap_capture_piece *piece;
         if (decoder->expansion.piece) {
             ssize_t more = expand(decoder, block + n, capacity - n, error);
@@ -472,9 +498,11 @@ ssize_t psnap_decode(struct psnap_decoder *decoder, struct psnap_access *block, 
             if (more < 0)
                 return more;
             n += (size_t)more;
-            if (decoder->hoisted.hoist)
+            if (decoder->hoisted.hoist || (run && run->count))
                 return (ssize_t)n; /* the block is full, or a run follows */
         }
+        n += put_pieces(decoder, block + n, capacity - n, run);
+        at = decoder->at;
         if (at == decoder->end)
             return (ssize_t)n;
         piece = *at == PSNAP_EVENT_ALLOC ? NULL : find_piece(decoder, *at);

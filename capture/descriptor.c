@@ -14,7 +14,7 @@
 
 #include <inttypes.h>
 
-enum { RUN_MIN = 6 };
+enum { RUN_ACCESSES_MIN = 16 }; /* fewer are not worth a run */
 
 static enum psnap_status corrupt(struct psnap_error *error, const char *what)
 {
@@ -96,6 +96,13 @@ static uint64_t count_alike(const struct psnap_decoder *decoder, struct psnap_ho
     const uint64_t *row = open->row;
     uint64_t alike = 1;
 
+    if (!hoist->guards && left) {
+        open->pieces = hoist->pieces;
+        open->mask = 0;
+        open->pitch = hoist->row_words;
+        open->refs = hoist->refs;
+        return !open->pitch || room / open->pitch >= left ? left : 0;
+    }
     if (hoist->guards && !room)
         return 0;
     open->pieces = left ? hoist->pieces : open->last;
@@ -104,7 +111,7 @@ static uint64_t count_alike(const struct psnap_decoder *decoder, struct psnap_ho
     if (open->pitch > room)
         return 0;
     if (!hoist->guards)
-        return left && (!open->pitch || room / open->pitch >= left) ? left : left == 0;
+        return 1;
     while (alike < left && (alike + 1) * open->pitch <= room &&
            row[alike * open->pitch] == open->mask)
         alike++;
@@ -121,28 +128,29 @@ static void count_executions(struct psnap_decoder *decoder, const struct psnap_h
             decoder->program->blocks[piece->block].executions += times;
 }
 
+/* Whether the words happen to have a stride. */
+static bool has_stride(const uint64_t *words, size_t pitch, uint64_t count)
+{
+    const uint64_t stride = count > 1 ? words[pitch] - words[0] : 0;
+
+    for (uint64_t i = 2; i < count; i++)
+        if (words[i * pitch] - words[(i - 1) * pitch] != stride)
+            return false;
+    return true;
+}
+
 /* A column, or a stride, if the words happen to have one (then the column stays empty); false when
- * they do not share a range. `count` is at least 2. */
+ * they do not share a range. */
 static bool set_column(struct psnap_decoder *decoder, struct psnap_capture_ref *ref,
                        const uint64_t *words, size_t pitch, uint64_t count,
                        struct psnap_column *column, int64_t *stride)
 {
-    uint64_t low = *words, high = *words, before = *words, differs = 0;
-
-    *stride = (int64_t)(words[pitch] - words[0]);
-    for (uint64_t i = 1; i < count; i++) {
-        const uint64_t word = words[i * pitch];
-        low = word < low ? word : low;
-        high = word > high ? word : high;
-        differs |= (word - before) ^ (uint64_t)*stride;
-        before = word;
-    }
-    if (low - ref->low >= ref->span && !psnap_decoder_refresh(decoder, ref, low))
+    *stride = count > 1 ? (int64_t)(words[pitch] - words[0]) : 0;
+    if (*words - ref->low >= ref->span && !psnap_decoder_refresh(decoder, ref, *words))
         return false;
-    if (differs)
-        *column =
-            (struct psnap_column){words, pitch, ref->delta, low + ref->delta, high + ref->delta};
-    return high - ref->low < ref->span;
+    if (!has_stride(words, pitch, count))
+        *column = (struct psnap_column){words, pitch, ref->delta};
+    return psnap_words_inside(words, pitch, count, ref->low, ref->span - 1);
 }
 
 static bool set_stride(struct psnap_decoder *decoder, struct psnap_capture_ref *ref, uint64_t first,
@@ -156,44 +164,60 @@ static bool set_stride(struct psnap_decoder *decoder, struct psnap_capture_ref *
            first + (count - 1) * (uint64_t)stride - ref->low < ref->span;
 }
 
+/* How reference `index` goes through the next `count` iterations, as the k-th of a run; false when
+ * it leaves its range. *word: the next of the row. */
+static inline bool set_member(struct psnap_decoder *decoder, const struct psnap_hoisted *open,
+                              uint32_t index, uint64_t count, size_t k, const uint64_t **word)
+{
+    const struct psnap_capture_hoist *hoist = open->hoist;
+    const struct psnap_capture_move *move =
+        &decoder->tables.moves[hoist->first_move + (index - hoist->first_ref)];
+    struct psnap_capture_ref *ref = &decoder->tables.refs[index];
+    const uint64_t first = move->base ? address_of(open, move) : **word;
+    const int64_t stride = move->step ? (int64_t)open->record[move->step] : move->stride;
+
+    decoder->run_columns[k].words = NULL;
+    decoder->run_strides[k] = stride;
+    if (move->base ? !set_stride(decoder, ref, first, stride, count)
+                   : !set_column(decoder, ref, (*word)++, open->pitch, count,
+                                 &decoder->run_columns[k], &decoder->run_strides[k]))
+        return false;
+    decoder->run_first[k] = (struct psnap_access){
+        .address = first + ref->delta,
+        .ref = index,
+        .size = ref->size,
+        .kind = ref->kind,
+        .thread = decoder->thread,
+    };
+    return true;
+}
+
 /* The next `count` iterations as a run; false when they cannot be one. */
 static bool make_run(struct psnap_decoder *decoder, const struct psnap_hoisted *open,
                      uint64_t count, struct psnap_run *run)
 {
-    const struct psnap_capture_tables *tables = &decoder->tables;
-    const struct psnap_capture_piece *piece = &tables->pieces[open->hoist->first_piece];
-    const struct psnap_capture_move *move = &tables->moves[open->hoist->first_move];
-    const uint64_t *word = open->row + (open->hoist->guards > 0);
-    bool any_columns = false;
+    const struct psnap_capture_hoist *hoist = open->hoist;
+    const struct psnap_capture_piece *piece = &decoder->tables.pieces[hoist->first_piece];
+    const uint64_t *word = open->row + (hoist->guards > 0);
+    const bool is_whole = !hoist->guards && open->pieces == hoist->pieces;
     size_t k = 0;
 
-    for (uint32_t i = 0; i < open->pieces; i++, piece++) {
-        struct psnap_capture_ref *ref = &tables->refs[piece->first_ref];
-        if (!is_executed(piece, open->mask)) {
-            move += piece->refs;
-            continue;
-        }
-        for (uint32_t r = 0; r < piece->refs; r++, ref++, move++, k++) {
-            uint64_t first = move->base ? address_of(open, move) : *word;
-            int64_t stride = move->step ? (int64_t)open->record[move->step] : move->stride;
-            decoder->run_columns[k].words = NULL;
-            decoder->run_strides[k] = stride;
-            if (move->base ? !set_stride(decoder, ref, first, stride, count)
-                           : !set_column(decoder, ref, word++, open->pitch, count,
-                                         &decoder->run_columns[k], &decoder->run_strides[k]))
+    if (is_whole) {
+        for (; k < hoist->refs; k++)
+            if (!set_member(decoder, open, hoist->first_ref + (uint32_t)k, count, k, &word))
                 return false;
-            any_columns |= decoder->run_columns[k].words != NULL;
-            decoder->run_first[k] = (struct psnap_access){
-                .address = first + ref->delta,
-                .ref = piece->first_ref + r,
-                .size = ref->size,
-                .kind = ref->kind,
-                .thread = decoder->thread,
-            };
-        }
-    }
-    *run = (struct psnap_run){decoder->run_first, decoder->run_strides,
-                              any_columns ? decoder->run_columns : NULL, k, count};
+    } else
+        for (uint32_t i = 0; i < open->pieces; i++, piece++)
+            for (uint32_t r = 0; r < piece->refs && is_executed(piece, open->mask); r++, k++)
+                if (!set_member(decoder, open, piece->first_ref + r, count, k, &word))
+                    return false;
+    *run = (struct psnap_run){
+        .first = decoder->run_first,
+        .strides = decoder->run_strides,
+        .columns = word == open->row + (hoist->guards > 0) ? NULL : decoder->run_columns,
+        .width = k,
+        .count = count,
+        .shape = is_whole ? hoist->first_piece + 1 : 0};
     return true;
 }
 
@@ -300,8 +324,11 @@ ssize_t psnap_descriptor_next(struct psnap_decoder *decoder, struct psnap_access
                 advance(open, open->alike);
                 continue;
             }
-            if (run && open->alike >= RUN_MIN && make_run(decoder, open, open->alike, run)) {
+            if (run && open->alike * open->refs >= RUN_ACCESSES_MIN &&
+                make_run(decoder, open, open->alike, run)) {
                 advance(open, open->alike);
+                if (open->iteration == open->count && !open->last)
+                    open->hoist = NULL;
                 return (ssize_t)n;
             }
             advance(open, 0);

@@ -334,7 +334,8 @@ static void add_hoists(struct psnap_capture_tables *tables, const struct view *v
         const struct psnap_table_hoist *row = &view->hoists[i];
         struct psnap_capture_piece *pieces = &tables->pieces[first_piece + row->first_piece];
         const struct psnap_capture_move *move = &tables->moves[first_move + row->first_move];
-        tables->hoists[tables->hoist_count++] = (struct psnap_capture_hoist){
+        struct psnap_capture_hoist *hoist = &tables->hoists[tables->hoist_count++];
+        *hoist = (struct psnap_capture_hoist){
             .loop = first_loop + row->loop,
             .first_piece = first_piece + row->first_piece,
             .pieces = row->pieces,
@@ -344,9 +345,12 @@ static void add_hoists(struct psnap_capture_tables *tables, const struct view *v
             .guards = row->guards,
             .has_rows = row->rows,
         };
-        for (uint32_t k = 0; k < row->pieces; k++)
+        for (uint32_t k = 0; k < row->pieces; k++) {
             for (uint32_t r = 0; r < pieces[k].refs; r++)
                 pieces[k].row_words = (uint16_t)(pieces[k].row_words + !move++->base);
+            hoist->refs += pieces[k].refs;
+            hoist->row_words += pieces[k].row_words;
+        }
     }
 }
 

@@ -37,7 +37,8 @@ struct psnap_capture_piece {
 struct psnap_capture_hoist {
     uint32_t loop; /* of the program */
     uint32_t first_piece, pieces, first_ref, first_move;
-    uint32_t words; /* of the record without rows */
+    uint32_t refs, row_words; /* of all its pieces */
+    uint32_t words;           /* of the record without rows */
     uint32_t guards;
     bool has_rows;
     uint64_t completed; /* executions of the loop */

@@ -31,7 +31,7 @@ static bool grow_refs(struct builder *b)
     if (!refs)
         return false;
     for (uint32_t i = b->ref_count; i < count; i++)
-        refs[i] = (struct ref_state){NULL, &b->nowhere};
+        refs[i] = (struct ref_state){.region = &b->nowhere};
     b->refs = refs;
     b->ref_count = count;
     return true;
@@ -235,6 +235,7 @@ static struct build_region *enter_region(struct builder *b, const struct psnap_a
     }
     b->region_count += loop->count;
     loop->entered = region;
+    loop->moves++;
     b->refs[access->ref].region = region;
     return region;
 }
@@ -364,6 +365,8 @@ static void builder_free(struct psnap_sink *self)
         tdelete(b, &b->by_source, compare_nothing);
     for (uint32_t i = 0; i < b->loop_count; i++)
         build_loop_free(b->loops[i]);
+    for (uint32_t i = 0; i < b->ref_count; i++)
+        free(b->refs[i].plan);
     fold_release(&b->visits);
     free(b->loops);
     free(b->loop_of);

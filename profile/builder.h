@@ -26,6 +26,7 @@ enum {
     BUILD_SHAPES = 3 * (PSNAP_ACCESS_SIZE_MAX + 1),
     BUILD_BINS_SPAN = 2 * PSNAP_STRIDE_MAX + 1, /* strides that have a bin of their own */
     BUILD_PATTERN = 1024,                       /* accesses in a pattern buffer, as published */
+    BUILD_RUN_WIDTH = 64,                       /* of wider runs all is put one by one */
     BUILD_RESTLESS_FIRST = 4096, /* visits after which restless regions are looked for */
     BUILD_RESTLESS_GROUP = 16,   /* so many, each with at most its share, make a group */
     BUILD_GROWN_STAY = 256,      /* accesses a visit: more, and regions that touch are left apart */
@@ -80,6 +81,7 @@ struct build_loop {
     uint32_t slot_count, free_count;
     uint64_t gap, limit;
     uint64_t naming_steps;
+    uint64_t moves;                       /* goes up when a reference goes to another region */
     uint64_t visits;                      /* of all its regions */
     uint64_t restless_at, restless_after; /* visits when to merge for them, since the last time */
     uint64_t synthesised;                 /* accesses, by merges */
@@ -136,6 +138,23 @@ enum psnap_status build_loop_settle(struct build_loop *loop, const struct psnap_
 struct ref_state {
     struct build_loop *loop; /* NULL: not seen yet */
     struct build_region *region;
+    struct build_plan *plan; /* of the runs that it begins (builder_run.c), or NULL */
+};
+
+/* How the references of a group advance. */
+enum build_advance {
+    BUILD_STEADY,        /* all by one stride */
+    BUILD_ROWS_OF_WORDS, /* by columns that lie side by side */
+    BUILD_MIXED
+};
+
+/* The references of a run that are in one region, in their order. */
+struct build_group {
+    const struct psnap_run *run;
+    struct build_region *region;
+    const uint8_t *places; /* `width` of them */
+    size_t width;
+    enum build_advance advance;
 };
 
 struct builder {
@@ -158,6 +177,7 @@ struct builder {
     uint64_t visit_start, position;  /* accesses before it, and before the present one */
     uint16_t first_thread;           /* the one whose loops make the schedule */
     bool started, finished, taken;
+    struct build_group groups[BUILD_RUN_WIDTH]; /* of the run that is being put */
     uint8_t bins[BUILD_BINS_SPAN + 1]; /* by stride + PSNAP_STRIDE_MAX; the last is random's */
 };
 
@@ -180,6 +200,23 @@ static inline void build_region_widen(struct build_loop *loop, struct build_regi
 /* The stream goes on, with this access, in another loop than before. */
 enum psnap_status build_switch_loop(struct builder *b, const struct psnap_access *access,
                                     struct psnap_error *error);
+
+/* The column of a run's k-th access; NULL: it advances by a stride. */
+static inline const struct psnap_column *build_column(const struct psnap_run *run, size_t k)
+{
+    return run->columns && run->columns[k].words ? &run->columns[k] : NULL;
+}
+
+/* Finds out how a group advances. */
+void build_group_look(struct build_group *group);
+
+/* Whether all repetitions lie in the region's range as it is. */
+bool build_group_is_inside(const struct build_group *group);
+
+/* Counts the edges of repetitions [from, end), at least one, in which the group stays in its
+ * region. */
+void build_group_put(const struct builder *b, const struct build_group *group, uint64_t from,
+                     uint64_t end);
 
 /* The sink's put and put_run. */
 enum psnap_status build_put(struct psnap_sink *self, const struct psnap_access *block, size_t n,

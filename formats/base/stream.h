@@ -11,6 +11,7 @@
 #ifndef PSNAP_BASE_STREAM_H
 #define PSNAP_BASE_STREAM_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -28,13 +29,12 @@ struct psnap_sink;
 
 /*
  * The addresses of one irregular access of a run, where they lie: that of
- * repetition i is words[i * pitch] + offset, and they all lie in [low, high].
+ * repetition i is words[i * pitch] + offset.
  */
 struct psnap_column {
     const uint64_t *words; /* NULL: the access advances by its stride */
     size_t pitch;          /* words from one repetition to the next */
     uint64_t offset;       /* added modulo 2^64 */
-    uint64_t low, high;    /* the lowest and the highest address */
 };
 
 /*
@@ -50,7 +50,28 @@ struct psnap_run {
     const struct psnap_column *columns; /* `width` of them, or NULL: all accesses have strides */
     size_t width;
     uint64_t count;
+    uint32_t
+        shape; /* not 0: runs of a source with the same shape have the same refs, sizes, kinds */
 };
+
+/*
+ * Whether `count` words, `pitch` words apart, all lie in [low, low + span], span below 2^63. Of
+ * word - low and low + span - word one is negative, as numbers of 64 bits with sign, when it
+ * does not; signs are collected without a branch, for the compiler to do several words at once.
+ */
+static inline bool psnap_words_inside(const uint64_t *words, size_t pitch, uint64_t count,
+                                      uint64_t low, uint64_t span)
+{
+    uint64_t signs = 0;
+
+    if (pitch == 1)
+        for (uint64_t i = 0; i < count; i++)
+            signs |= (words[i] - low) | (low + span - words[i]);
+    else
+        for (uint64_t i = 0; i < count; i++)
+            signs |= (words[i * pitch] - low) | (low + span - words[i * pitch]);
+    return !(signs >> 63);
+}
 
 /* The address of the k-th access of repetition i. */
 static inline uint64_t psnap_run_address(const struct psnap_run *run, uint64_t i, size_t k)

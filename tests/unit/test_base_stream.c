@@ -230,7 +230,7 @@ static ssize_t run_next(struct psnap_source *self, struct psnap_access *block, s
             (struct psnap_access){psnap_rng_next(rng), (uint32_t)k, 8, PSNAP_LOAD, 0};
         source->strides[k] = (int64_t)psnap_rng_next(rng) >> psnap_rng_below(rng, 64);
         source->columns[k] = (struct psnap_column){psnap_rng_below(rng, 2) ? source->words : NULL,
-                                                   1, psnap_rng_next(rng), 0, UINT64_MAX};
+                                                   1, psnap_rng_next(rng)};
     }
     for (uint64_t i = 0; i < run->count; i++)
         for (size_t k = 0; k < run->width; k++) {

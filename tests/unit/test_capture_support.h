@@ -52,11 +52,8 @@ static inline void compare_run(struct taking *taking, const struct psnap_run *ru
         for (size_t k = 0; k < run->width; k++) {
             struct psnap_access access = run->first[k];
             access.address = psnap_run_address(run, i, k);
-            if (run->columns && run->columns[k].words) {
-                assert_true(access.address >= run->columns[k].low);
-                assert_true(access.address <= run->columns[k].high);
+            if (run->columns && run->columns[k].words)
                 taking->columns++;
-            }
             assert_memory_equal(&access, taking->expected + taking->seen++, sizeof access);
         }
 }
