@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * From a captured stream to files: a tee feeds the profile builder and, when a
- * trace was asked for, the trace writer, in one pass; no access is kept.
+ * trace was asked for, the trace writer, in one pass; no access is kept. With a
+ * second processor the stream is decoded in a thread of its own.
  */
 #include "capture/cmd_recording.h"
 
 #include <errno.h>
 #include <inttypes.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -265,6 +267,16 @@ static enum psnap_status end_trace(struct psnap_recording *recording, struct tra
     return sink->status;
 }
 
+/* The capture, or, with a processor to spare, a source that decodes it in a thread of its own. */
+static struct psnap_source *choose_source(struct psnap_source *capture, struct psnap_error *error)
+{
+    cpu_set_t processors;
+
+    if (sched_getaffinity(0, sizeof processors, &processors) || CPU_COUNT(&processors) < 2)
+        return capture;
+    return psnap_relay_source_new(capture, error);
+}
+
 enum psnap_status psnap_recording_run(struct psnap_recording *recording,
                                       struct psnap_source *capture, struct psnap_error *error)
 {
@@ -273,25 +285,26 @@ enum psnap_status psnap_recording_run(struct psnap_recording *recording,
         .put = trace_put, .finish = trace_finish, .free = trace_free, .put_run = trace_put_run};
     struct trace_sink trace = {.base = {&ops}};
     struct psnap_sink *sinks[2], *builder = NULL, *writer = NULL, *tee = NULL;
-    enum psnap_status status = PSNAP_OK;
+    struct psnap_source *source = choose_source(capture, error);
+    enum psnap_status status = source ? PSNAP_OK : error->code;
     size_t n = 0;
 
-    if (recording->profile_output) {
-        builder = psnap_profile_builder_new(capture->program, &options, error);
+    if (!status && recording->profile_output) {
+        builder = psnap_profile_builder_new(source->program, &options, error);
         status = builder ? PSNAP_OK : error->code;
         sinks[n++] = builder;
     }
     if (!status && recording->trace_output) {
         writer = psnap_trace_writer_new(recording->trace_format->name,
-                                        psnap_output_file(recording->trace_output),
-                                        capture->program, error);
+                                        psnap_output_file(recording->trace_output), source->program,
+                                        error);
         status = writer ? PSNAP_OK : error->code;
         trace.writer = writer;
         sinks[n++] = builder ? &trace.base : writer;
     }
     if (!status) {
         tee = psnap_tee_sink_new(sinks, n);
-        status = tee ? psnap_pump(capture, tee, &recording->accesses, error)
+        status = tee ? psnap_pump(source, tee, &recording->accesses, error)
                      : psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
         if (status == PSNAP_ERROR_IO && writer) /* only the trace is written by now */
             psnap_error_at(error, recording->trace, 0, 0);
@@ -305,6 +318,8 @@ enum psnap_status psnap_recording_run(struct psnap_recording *recording,
     psnap_sink_free(tee);
     psnap_sink_free(writer);
     psnap_sink_free(builder);
+    if (source != capture)
+        psnap_source_free(source);
     return status;
 }
 

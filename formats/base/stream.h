@@ -177,6 +177,16 @@ PSNAP_API struct psnap_source *psnap_thread_source_new(struct psnap_source *inne
 PSNAP_API struct psnap_source *psnap_interleave_source_new(struct psnap_source *const *sources,
                                                            size_t n, struct psnap_program *program);
 
+/*
+ * What `inner` delivers, read by a thread of its own and as far ahead as a megabyte holds. The
+ * program is a copy, its tables are as far as the stream; when that has ended it is as that of
+ * `inner`, whose strings it refers to. Does not own `inner`: only this source may read it until it
+ * is freed, which waits for the call of inner's next that is going on. NULL when there is no memory
+ * or thread.
+ */
+PSNAP_API struct psnap_source *psnap_relay_source_new(struct psnap_source *inner,
+                                                      struct psnap_error *error);
+
 /* A growing array as a sink. The accesses stay owned by the sink until it is freed. */
 PSNAP_API struct psnap_sink *psnap_vector_sink_new(void);
 PSNAP_API const struct psnap_access *psnap_vector_sink_data(const struct psnap_sink *sink,

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A source read in a thread of its own delivers what it delivers by itself:
+ * accesses, runs with strides and with columns that lie in rows or anywhere, one
+ * wider than a batch, tables that grow on the way, and its error.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/base/rng.h"
+#include "formats/base/stream.h"
+
+enum { WIDTH = 6, COUNT = 300, ROWS = 8, ROUNDS = 500 };
+
+/* Random accesses and runs; the same again with the same seed. */
+struct random_source {
+    struct psnap_source base;
+    struct psnap_rng rng;
+    unsigned round, rounds;
+    bool fails;
+    struct psnap_access first[WIDTH];
+    int64_t strides[WIDTH];
+    struct psnap_column columns[WIDTH];
+    uint64_t words[COUNT * ROWS], elsewhere[COUNT];
+};
+
+static void grow_tables(struct random_source *source)
+{
+    struct psnap_program *program = source->base.program;
+    const uint64_t what = psnap_rng_below(&source->rng, 40);
+
+    if (what == 0 || !program->loop_count) {
+        psnap_program_add_loop(program, &(struct psnap_loop){.id = "l", .src_id = "l"});
+        psnap_program_add_block(program, &(struct psnap_block){.loop = program->loop_count - 1});
+        psnap_program_add_ref(program, &(struct psnap_ref){.size = 8});
+    }
+    if (what == 1)
+        psnap_program_add_object(program, &(struct psnap_object){.size_bytes = 8, .name = "o"});
+    if (what == 2 && program->object_count)
+        program->objects[program->object_count - 1].size_bytes++;
+    program->blocks[0].executions++; /* known at the end alone */
+}
+
+static struct psnap_access random_access(struct random_source *source)
+{
+    return (struct psnap_access){
+        .address = psnap_rng_next(&source->rng),
+        .ref = (uint32_t)psnap_rng_below(&source->rng, source->base.program->ref_count),
+        .size = 8};
+}
+
+static void make_run(struct random_source *source, struct psnap_run *run)
+{
+    const uint64_t kind = psnap_rng_below(&source->rng, 3); /* strides; rows; anywhere */
+
+    *run = (struct psnap_run){.first = source->first,
+                              .strides = source->strides,
+                              .columns = kind ? source->columns : NULL,
+                              .width = 1 + psnap_rng_below(&source->rng, WIDTH),
+                              .count = 1 + psnap_rng_below(&source->rng, COUNT),
+                              .shape = (uint32_t)psnap_rng_below(&source->rng, 9)};
+    for (size_t i = 0; i < COUNT * ROWS; i++)
+        source->words[i] = psnap_rng_next(&source->rng);
+    for (size_t i = 0; i < COUNT; i++)
+        source->elsewhere[i] = psnap_rng_next(&source->rng);
+    for (size_t k = 0; k < run->width; k++) {
+        source->first[k] = random_access(source);
+        source->strides[k] = (int64_t)psnap_rng_next(&source->rng);
+        source->columns[k] = (struct psnap_column){0};
+        if (kind && psnap_rng_below(&source->rng, 2))
+            source->columns[k] = (struct psnap_column){source->words + k, ROWS, 5};
+        if (kind == 2 && k == 0)
+            source->columns[k] = (struct psnap_column){source->elsewhere, 1, 7};
+    }
+    if (psnap_rng_below(&source->rng, 50) == 0) { /* longer than any batch */
+        run->columns = NULL;
+        run->count = 1000000;
+    }
+    for (size_t k = 0; k < run->width; k++)
+        source->first[k].address = psnap_run_address(run, 0, k);
+}
+
+static ssize_t random_next_run(struct psnap_source *self, struct psnap_access *block,
+                               size_t capacity, struct psnap_run *run, struct psnap_error *error)
+{
+    struct random_source *source = (struct random_source *)self;
+    size_t n = 0;
+
+    if (source->round++ == source->rounds)
+        return source->fails
+                   ? psnap_error_set(error, PSNAP_ERROR_CORRUPT, "after %u rounds", source->rounds)
+                   : 0;
+    grow_tables(source);
+    n = psnap_rng_below(&source->rng, 4) ? psnap_rng_below(&source->rng, 5) : 700;
+    assert_true(n <= capacity);
+    for (size_t i = 0; i < n; i++)
+        block[i] = random_access(source);
+    if (!n || psnap_rng_below(&source->rng, 2))
+        make_run(source, run);
+    return (ssize_t)n;
+}
+
+static ssize_t random_next(struct psnap_source *self, struct psnap_access *block, size_t capacity,
+                           struct psnap_error *error)
+{
+    (void)self, (void)block, (void)capacity, (void)error;
+    fail_msg("runs are asked for");
+    return 0;
+}
+
+static void random_free(struct psnap_source *self)
+{
+    psnap_program_free(self->program);
+    free(self);
+}
+
+static struct psnap_source *random_new(uint64_t seed, unsigned rounds, bool fails)
+{
+    static const struct psnap_source_ops ops = {random_next, random_free, random_next_run};
+    struct random_source *source = calloc(1, sizeof *source);
+
+    source->base = (struct psnap_source){&ops, psnap_program_new()};
+    psnap_rng_init(&source->rng, seed);
+    source->rounds = rounds;
+    source->fails = fails;
+    return &source->base;
+}
+
+/* A digest of a stream that its division into blocks does not change. Runs are counted whole when
+ * they come whole: by their columns, else by strides. */
+static uint64_t digest_of(struct psnap_source *source, bool takes_runs, struct psnap_error *error)
+{
+    static struct psnap_access block[1000];
+    uint64_t digest = 1;
+    ssize_t n;
+
+    for (;;) {
+        struct psnap_run run = {0};
+        n = takes_runs ? psnap_source_next_run(source, block, 1000, &run, error)
+                       : psnap_source_next(source, block, 1000, error);
+        if (n < 0 || (!n && !run.count))
+            break;
+        for (size_t i = 0; i < (size_t)n; i++)
+            digest = (digest ^ block[i].address ^ block[i].ref) * 0x9e3779b97f4a7c15;
+        for (uint64_t i = 0; i < run.count; i++)
+            for (size_t k = 0; k < run.width; k++)
+                digest = (digest ^ psnap_run_address(&run, i, k) ^ run.first[k].ref) *
+                         0x9e3779b97f4a7c15;
+        if (n && block[n - 1].ref >= source->program->ref_count)
+            fail_msg("a reference that the tables do not have");
+    }
+    return digest;
+}
+
+static void relays_equal_their_sources(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 0; seed < 4; seed++) {
+        struct psnap_error error = {0}, relayed = {0};
+        const bool fails = seed % 2;
+        struct psnap_source *direct = random_new(seed, ROUNDS, fails);
+        struct psnap_source *inner = random_new(seed, ROUNDS, fails);
+        struct psnap_source *relay = psnap_relay_source_new(inner, &relayed);
+        assert_non_null(relay);
+        assert_int_equal(digest_of(direct, true, &error), digest_of(relay, seed < 2, &relayed));
+        assert_int_equal(error.code, relayed.code);
+        assert_string_equal(error.message, relayed.message);
+        assert_int_equal(direct->program->loop_count, relay->program->loop_count);
+        assert_int_equal(direct->program->block_count, relay->program->block_count);
+        assert_int_equal(direct->program->ref_count, relay->program->ref_count);
+        assert_int_equal(direct->program->object_count, relay->program->object_count);
+        for (uint32_t i = 0; i < direct->program->object_count; i++)
+            assert_int_equal(direct->program->objects[i].size_bytes,
+                             relay->program->objects[i].size_bytes);
+        assert_int_equal(direct->program->blocks[0].executions,
+                         relay->program->blocks[0].executions);
+        psnap_source_free(relay);
+        psnap_source_free(inner);
+        psnap_source_free(direct);
+    }
+}
+
+static void a_relay_may_be_left(void **state)
+{
+    struct psnap_access block[8];
+    struct psnap_error error = {0};
+    (void)state;
+
+    for (unsigned reads = 0; reads < 3; reads++) {
+        struct psnap_source *inner = random_new(reads, UINT32_MAX, false); /* without end */
+        struct psnap_source *relay = psnap_relay_source_new(inner, &error);
+        for (unsigned i = 0; i < reads; i++)
+            assert_true(psnap_source_next(relay, block, 8, &error) > 0);
+        psnap_source_free(relay);
+        psnap_source_free(inner);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(relays_equal_their_sources),
+                                       cmocka_unit_test(a_relay_may_be_left)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
