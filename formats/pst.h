@@ -220,7 +220,7 @@ struct psnap_pst_unfolder {
     const struct psnap_pst_copy *copies;
     struct psnap_pst_token *window;
     uint32_t window_room, count;
-    uint32_t literals, left; /* all still to come; before the next copy (of this segment) */
+    uint32_t literals, left; /* after the next copy; before it, still to come */
     uint32_t copy_count;     /* still to come */
     uint32_t length;         /* of the copy under way, still to come */
     uint32_t distance;
@@ -231,10 +231,30 @@ struct psnap_pst_unfolder {
 
 /* Whether its copies fit its literals and window; to be called before the first token. */
 bool psnap_pst_unfold_check(struct psnap_pst_unfolder *track);
+/* The next token, of a copy; false when there is none. */
+bool psnap_pst_unfold_copy(struct psnap_pst_unfolder *track, struct psnap_pst_token *token);
+
 /* The next token; false when there is none. */
-bool psnap_pst_unfold(struct psnap_pst_unfolder *track, struct psnap_pst_token *token);
+static inline bool psnap_pst_unfold(struct psnap_pst_unfolder *track, struct psnap_pst_token *token)
+{
+    if (track->length > 0 || track->left == 0)
+        return psnap_pst_unfold_copy(track, token);
+    token->value = *track->values++;
+    token->run = *track->runs >> 1;
+    track->expected = *track->runs++ & 1;
+    track->left--;
+    track->literal = true;
+    return true;
+}
+
 /* What the token was, its value as copies take it; to be called before the next one. */
-void psnap_pst_unfold_done(struct psnap_pst_unfolder *track, const struct psnap_pst_token *token);
+static inline void psnap_pst_unfold_done(struct psnap_pst_unfolder *track, uint64_t value,
+                                         uint32_t run)
+{
+    if (track->window_room)
+        track->window[track->count++ & (track->window_room - 1)] =
+            (struct psnap_pst_token){.value = value, .run = run};
+}
 
 struct psnap_pst_decoder *psnap_pst_decoder_new(void);
 void psnap_pst_decoder_free(struct psnap_pst_decoder *decoder);

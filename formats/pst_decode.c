@@ -13,6 +13,8 @@
 
 #include "formats/pst.h"
 
+#define COPY_NUMBERS (sizeof(struct psnap_pst_copy) / sizeof(uint32_t))
+
 struct lane {
     uint64_t key; /* the second half of the access record */
     uint64_t last, step;
@@ -98,24 +100,28 @@ static bool reserve_all(struct psnap_pst_decoder *decoder, uint64_t literals, ui
            reserve(&decoder->windows, &decoder->window_room, window, sizeof *decoder->windows);
 }
 
-/* Planes to numbers of 8 or of 4 bytes, `size` bytes apart. */
-static void get_planes(struct psnap_cursor *payload, void *items, size_t n, size_t size, bool wide,
-                       unsigned width)
+/* The planes of `n` numbers, lowest bytes first, to words. */
+static void get_words(struct psnap_cursor *payload, uint64_t *words, size_t n, unsigned width)
 {
     const unsigned char *at = psnap_cursor_take(payload, n * width);
-    char *item = items;
 
-    for (size_t i = 0; i < n; i++, item += size) {
-        uint64_t value = 0;
-        for (unsigned p = 0; at && p < width; p++)
-            value |= (uint64_t)at[p * n + i] << (8 * p);
-        if (wide) {
-            memcpy(item, &value, sizeof value);
-        } else {
-            const uint32_t narrow = (uint32_t)value;
-            memcpy(item, &narrow, sizeof narrow);
-        }
-    }
+    memset(words, 0, n * sizeof *words);
+    for (unsigned p = 0; at && p < width; p++, at += n)
+        for (size_t i = 0; i < n; i++)
+            words[i] |= (uint64_t)at[i] << (8 * p);
+}
+
+/* To numbers of 4 bytes, `step` of which are from one to the next. */
+static void get_numbers(struct psnap_cursor *payload, uint32_t *numbers, size_t n, size_t step,
+                        unsigned width)
+{
+    const unsigned char *at = psnap_cursor_take(payload, n * width);
+
+    for (size_t i = 0; i < n; i++)
+        numbers[i * step] = 0;
+    for (unsigned p = 0; at && p < width; p++, at += n)
+        for (size_t i = 0; i < n; i++)
+            numbers[i * step] |= (uint32_t)at[i] << (8 * p);
 }
 
 /* What a lane's row says of one of its tracks. */
@@ -203,14 +209,11 @@ static bool get_track(struct psnap_pst_decoder *decoder, struct psnap_cursor *pa
     uint64_t *values = decoder->values + at->literals;
     struct psnap_pst_copy *copies = decoder->copies + at->copies;
 
-    get_planes(payload, values, coding->literals, sizeof *values, true, coding->value_width);
-    get_planes(payload, decoder->runs + at->literals, coding->literals, sizeof *decoder->runs,
-               false, coding->run_width);
-    get_planes(payload, &copies->literals, coding->copies, sizeof *copies, false,
-               coding->literals_width);
-    get_planes(payload, &copies->from, coding->copies, sizeof *copies, false, coding->from_width);
-    get_planes(payload, &copies->length, coding->copies, sizeof *copies, false,
-               coding->length_width);
+    get_words(payload, values, coding->literals, coding->value_width);
+    get_numbers(payload, decoder->runs + at->literals, coding->literals, 1, coding->run_width);
+    get_numbers(payload, &copies->literals, coding->copies, COPY_NUMBERS, coding->literals_width);
+    get_numbers(payload, &copies->from, coding->copies, COPY_NUMBERS, coding->from_width);
+    get_numbers(payload, &copies->length, coding->copies, COPY_NUMBERS, coding->length_width);
     for (uint32_t i = 0; addresses && i < coding->literals; i++)
         if (coding->absolute)
             values[i] = (values[i] << coding->shift) + coding->base;
@@ -311,7 +314,7 @@ enum psnap_status psnap_pst_decoder_start(struct psnap_pst_decoder *decoder,
 static void finish_token(struct track *track, uint64_t prediction, uint32_t *run)
 {
     track->expected = track->token.run ? track->token.value : prediction;
-    psnap_pst_unfold_done(&track->unfolder, &track->token);
+    psnap_pst_unfold_done(&track->unfolder, track->token.value, track->token.run);
     fetch(track, run);
 }
 

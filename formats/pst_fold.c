@@ -186,11 +186,11 @@ static bool open_window(struct psnap_pst_folder *folder, struct psnap_pst_track 
 
 /* Adds a token to the window, which is first made larger if that leaves enough for others. */
 static void remember(struct psnap_pst_folder *folder, struct psnap_pst_track *track,
-                     const struct psnap_pst_token *token)
+                     struct psnap_pst_token token)
 {
     if (track->count == track->window_room)
         set_window(folder, track, 2 * track->window_room, PSNAP_PST_CHUNK_WINDOWS / 2);
-    track->window[track->count++ & (track->window_room - 1)] = *token;
+    track->window[track->count++ & (track->window_room - 1)] = token;
 }
 
 /* A distance at which the last tokens, a whole period at least, are in line. */
@@ -325,7 +325,7 @@ bool psnap_pst_fold_end(struct psnap_pst_folder *folder, struct psnap_pst_track 
     return end_copy(folder, track);
 }
 
-static bool add_literal(struct psnap_pst_track *track, const struct psnap_pst_token *token,
+static bool add_literal(struct psnap_pst_track *track, struct psnap_pst_token token,
                         const uint64_t *address)
 {
     const uint32_t n = track->literal_count;
@@ -339,7 +339,7 @@ static bool add_literal(struct psnap_pst_track *track, const struct psnap_pst_to
             return false;
         track->addresses[n] = *address;
     }
-    track->literals[track->literal_count++] = *token;
+    track->literals[track->literal_count++] = token;
     track->since++;
     if (track->spent < BEARABLE)
         track->spent += PRICE;
@@ -347,14 +347,14 @@ static bool add_literal(struct psnap_pst_track *track, const struct psnap_pst_to
 }
 
 /* Whether the copy under way goes on with this token. */
-static inline bool goes_on(const struct psnap_pst_track *track, const struct psnap_pst_token *token)
+static inline bool goes_on(const struct psnap_pst_track *track, struct psnap_pst_token token)
 {
     const struct psnap_pst_token *a = before(track, track->distance);
 
     if (!track->straight)
-        return same(a, token);
+        return a->value == token.value && a->run == token.run;
     const struct psnap_pst_token *b = before(track, track->distance * 2);
-    return token->value == 2 * a->value - b->value && token->run == 2 * a->run - b->run;
+    return token.value == 2 * a->value - b->value && token.run == 2 * a->run - b->run;
 }
 
 bool psnap_pst_fold(struct psnap_pst_folder *folder, struct psnap_pst_track *track, uint32_t number,
@@ -365,19 +365,19 @@ bool psnap_pst_fold(struct psnap_pst_folder *folder, struct psnap_pst_track *tra
     track->hash = (track->hash << 16) +
                   ((token.value + ((uint64_t)token.run << 40)) * UINT64_C(0xd6e8feb86659fd93) >> 7);
     if (track->distance) {
-        if (goes_on(track, &token) && (track->window_room || open_window(folder, track))) {
+        if (goes_on(track, token) && (track->window_room || open_window(folder, track))) {
             track->length++;
-            remember(folder, track, &token);
+            remember(folder, track, token);
             note_copied(folder, track, number);
             return true;
         }
         if (!end_copy(folder, track))
             return false;
     }
-    if (!add_literal(track, &token, address))
+    if (!add_literal(track, token, address))
         return false;
     if (track->window_room)
-        remember(folder, track, &token);
+        remember(folder, track, token);
     else
         track->count++;
     folder->tokens++;

@@ -22,9 +22,9 @@ enum { STORED = 0, ZSTD = 1 };
 enum { HEADER_SEALED = 28 }; /* bytes of a frame header that its own check covers */
 
 /* What is small, a chunk that folded or tables, is worth more time than what is large. */
-#define ZSTD_LEVEL 3
+#define ZSTD_LEVEL 1
 #define ZSTD_LEVEL_SMALL 15
-#define SMALL_BYTES ((size_t)256 << 10)
+#define SMALL_BYTES ((size_t)64 << 10)
 
 struct psnap_pst_packer {
     FILE *file;

@@ -6,6 +6,13 @@
  */
 #include "formats/pst.h"
 
+/* The literals up to the next copy are those that come now. */
+static void start_segment(struct psnap_pst_unfolder *track)
+{
+    track->left = track->copy_count ? track->copies->literals : track->literals;
+    track->literals -= track->left;
+}
+
 bool psnap_pst_unfold_check(struct psnap_pst_unfolder *track)
 {
     uint64_t count = 0, literals = 0;
@@ -23,20 +30,14 @@ bool psnap_pst_unfold_check(struct psnap_pst_unfolder *track)
         if (count > PSNAP_PST_CHUNK_MAX)
             return false;
     }
-    track->left = track->copy_count ? track->copies[0].literals : track->literals;
+    start_segment(track);
     return true;
 }
 
-static inline const struct psnap_pst_token *before(const struct psnap_pst_unfolder *track,
+static const struct psnap_pst_token *before(const struct psnap_pst_unfolder *track,
                                                    uint32_t back)
 {
     return &track->window[(track->count - back) & (track->window_room - 1)];
-}
-
-void psnap_pst_unfold_done(struct psnap_pst_unfolder *track, const struct psnap_pst_token *token)
-{
-    if (track->window_room)
-        track->window[track->count++ & (track->window_room - 1)] = *token;
 }
 
 /* Starts the copy that is next, if there is one. */
@@ -49,21 +50,12 @@ static bool start_copy(struct psnap_pst_unfolder *track)
     track->straight = track->copies->from & 1;
     track->copies++;
     track->copy_count--;
-    track->left = track->copy_count ? track->copies->literals : track->literals;
+    start_segment(track);
     return true;
 }
 
-bool psnap_pst_unfold(struct psnap_pst_unfolder *track, struct psnap_pst_token *token)
+bool psnap_pst_unfold_copy(struct psnap_pst_unfolder *track, struct psnap_pst_token *token)
 {
-    if (track->length == 0 && track->left > 0) {
-        token->value = *track->values++;
-        token->run = *track->runs >> 1;
-        track->expected = *track->runs++ & 1;
-        track->left--;
-        track->literals--;
-        track->literal = true;
-        return true;
-    }
     if (track->length == 0 && !start_copy(track))
         return false;
     *token = *before(track, track->distance);
