@@ -263,7 +263,7 @@ static void search(struct psnap_pst_folder *folder, struct psnap_pst_track *trac
 {
     const uint64_t mixed = mixed_hash(track, number);
     const bool is_worth = track->spent < BEARABLE;
-    const bool often = is_worth || (track->count & SAMPLE_MASK) == 0;
+    const bool often = is_worth || (track->count & SELDOM_MASK) == 0;
 
     if (is_sampled(mixed, is_worth ? SAMPLE_MASK : SELDOM_MASK))
         find_far(track, folder->epoch + number, &folder->sampled[mixed >> (64 - SAMPLED_BITS)]);
