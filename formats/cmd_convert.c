@@ -15,7 +15,7 @@
 struct conversion {
     const char *input, *output, *format;
     struct psnap_input_options options;
-    bool force, partial;
+    bool force;
 };
 
 /* Says what was done with which settings, and what is lost. */
@@ -37,19 +37,6 @@ static void report(const struct conversion *conversion, uint64_t count, int64_t 
         fprintf(stderr, "psnap convert: %s does not keep: %s\n", format->name, format->loses);
 }
 
-/* Pumps; a trace that ends early is taken for whole when that was asked for. */
-static enum psnap_status pump(const struct conversion *conversion, struct psnap_source *source,
-                              struct psnap_sink *sink, uint64_t *count, struct psnap_error *error)
-{
-    const enum psnap_status status = psnap_pump(source, sink, count, error);
-    char text[1024];
-
-    if (status != PSNAP_ERROR_TRUNCATED || !conversion->partial)
-        return status;
-    fprintf(stderr, "psnap convert: %s\n", psnap_error_format(error, text, sizeof text));
-    return psnap_sink_finish(sink, error);
-}
-
 static int convert(const struct conversion *conversion)
 {
     struct psnap_error error;
@@ -66,7 +53,7 @@ static int convert(const struct conversion *conversion)
         sink = psnap_trace_writer_new(conversion->format, psnap_output_file(output),
                                       source->program, &error);
     if (sink)
-        status = pump(conversion, source, sink, &count, &error);
+        status = psnap_pump(source, sink, &count, &error);
     if (sink && status != PSNAP_OK && !error.file[0]) /* not the input's */
         psnap_error_at(&error, conversion->output, 0, 0);
     psnap_sink_free(sink);
@@ -97,8 +84,6 @@ int psnap_cmd_convert(int argc, char **argv)
         {PSNAP_OPTION_U64, 0, "skip", &conversion.options.skip, "N",
          "leave out the first N accesses"},
         {PSNAP_OPTION_U64, 0, "count", &conversion.options.count, "N", "take at most N accesses"},
-        {PSNAP_OPTION_FLAG, 0, "partial", &conversion.partial, NULL,
-         "keep the whole part of a .pst that was cut off"},
         {PSNAP_OPTION_FLAG, 0, "force", &conversion.force, NULL, "overwrite FILE"},
         {.type = PSNAP_OPTION_END},
     };

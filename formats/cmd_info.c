@@ -7,6 +7,8 @@
  * JSON: {format, accesses, loops, regions, bytes, bytes_per_access, program},
  * and blocks, refs and objects for traces. A trace has no regions and a
  * profile no blocks: what does not apply is null. `bytes` is the input's size.
+ * `cut_off` is true of a .pst that ends too early: the counts are those of its
+ * whole chunks; `limited` of one that ends where --max-bytes ended it.
  */
 #include <math.h>
 #include <string.h>
@@ -23,6 +25,8 @@ struct info {
     const char *format;
     uint64_t accesses, loops, blocks, refs, objects, regions;
     uint64_t bytes;
+    bool was_cut;    /* what comes after the last whole chunk is missing */
+    bool is_limited; /* by --max-bytes */
     const struct psnap_provenance *provenance;
 };
 
@@ -59,6 +63,8 @@ static void print_json(const struct info *info)
     json_count(&json, "objects", info->objects);
     json_count(&json, "bytes", info->bytes);
     psnap_json_real(&json, "bytes_per_access", bytes_per_access(info));
+    psnap_json_bool(&json, "cut_off", info->was_cut);
+    psnap_json_bool(&json, "limited", info->is_limited);
     psnap_json_begin_object(&json, "program");
     psnap_json_text(&json, "name", provenance->name);
     psnap_json_begin_array(&json, "command");
@@ -103,6 +109,10 @@ static void print_text(const struct info *info)
     print_count("bytes", info->bytes);
     if (isfinite(bytes_per_access(info)))
         printf("%-16s %.6g\n", "bytes per access", bytes_per_access(info));
+    if (info->was_cut)
+        printf("%-16s %s\n", "cut off", "yes: the whole chunks are counted");
+    if (info->is_limited)
+        printf("%-16s %s\n", "limited", "yes: the program went on, the trace had its --max-bytes");
     print_known("program", provenance->name);
     if (provenance->command) {
         printf("%-16s", "command");
@@ -134,9 +144,12 @@ static int info_trace(FILE *file, const char *name, const char *from, bool json)
     struct info info = {.regions = NOT_APPLICABLE};
     struct psnap_source *source = psnap_trace_open_file(file, name, from, &error);
     const struct psnap_program *program;
-    int status;
+    int status = source ? psnap_trace_skip(source, UINT64_MAX, &info.accesses, &error) : error.code;
 
-    if (!source || psnap_trace_skip(source, UINT64_MAX, &info.accesses, &error) != PSNAP_OK) {
+    info.was_cut = status == PSNAP_ERROR_TRUNCATED && source;
+    if (info.was_cut) {
+        psnap_cmd_warn(&error);
+    } else if (status != PSNAP_OK) {
         psnap_source_free(source);
         return psnap_cmd_fail("info", &error);
     }
@@ -147,6 +160,7 @@ static int info_trace(FILE *file, const char *name, const char *from, bool json)
     info.refs = program->ref_count;
     info.objects = program->object_count;
     info.bytes = psnap_trace_bytes(source);
+    info.is_limited = psnap_trace_is_limited(source);
     info.provenance = &program->provenance;
     status = print_info(&info, json);
     psnap_source_free(source);

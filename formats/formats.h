@@ -65,6 +65,8 @@ PSNAP_API struct psnap_source *psnap_trace_open_file(FILE *file, const char *nam
 /* Of a source that psnap_trace_open made: its format, and the bytes of input read so far. */
 PSNAP_API const struct psnap_format *psnap_trace_format(const struct psnap_source *source);
 PSNAP_API uint64_t psnap_trace_bytes(const struct psnap_source *source);
+/* Whether the trace, read to its end, says that it was ended by a limit of its size. */
+PSNAP_API bool psnap_trace_is_limited(const struct psnap_source *source);
 
 /*
  * Passes over the next `count` accesses of a source that psnap_trace_open
@@ -85,5 +87,22 @@ PSNAP_API enum psnap_status psnap_trace_skip(struct psnap_source *source, uint64
 PSNAP_API struct psnap_sink *psnap_trace_writer_new(const char *format, FILE *file,
                                                     struct psnap_program *program,
                                                     struct psnap_error *error);
+
+/*
+ * The same of a .pst that has at most limit->max_bytes (or the 59 of an empty
+ * one, if that is more): what comes after the last chunk that fits is
+ * swallowed. `limit` must outlive the sink, which says in it when that happened
+ * and how many accesses the trace has then.
+ */
+struct psnap_trace_limit {
+    uint64_t max_bytes; /* 0: none */
+    uint64_t accesses;
+    bool is_reached;
+};
+
+PSNAP_API struct psnap_sink *psnap_trace_writer_new_limited(FILE *file,
+                                                            struct psnap_program *program,
+                                                            struct psnap_trace_limit *limit,
+                                                            struct psnap_error *error);
 
 #endif

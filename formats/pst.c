@@ -57,6 +57,8 @@ static enum psnap_status read_end(struct pst_source *source, const struct psnap_
     status = psnap_pst_tables_read_executions(source->tables, payload, error);
     if (status != PSNAP_OK)
         return status;
+    source->trace.is_limited =
+        payload->at < payload->end && (psnap_cursor_varint(payload) & PSNAP_PST_LIMITED);
     if (psnap_reader_ahead(source->trace.reader, size + 1) > size)
         return psnap_error_set(error, PSNAP_ERROR_CORRUPT,
                                "something follows the end of the trace");
@@ -91,8 +93,7 @@ static enum psnap_status truncated(const struct pst_source *source, struct psnap
     const uint64_t offset = source->trace.reader->offset + source->trace.reader->end;
 
     psnap_error_set(error, PSNAP_ERROR_TRUNCATED,
-                    "trace ends too early; its first %" PRIu64
-                    " accesses are whole ('psnap convert --partial' keeps them)",
+                    "trace was cut off; its first %" PRIu64 " accesses are whole",
                     source->position);
     psnap_error_at_offset(error, source->trace.reader->name, offset);
     return PSNAP_ERROR_TRUNCATED;
@@ -317,7 +318,14 @@ static int pst_bid(const unsigned char *start, size_t n, bool whole)
 static struct psnap_sink *pst_create(FILE *file, struct psnap_program *program,
                                      struct psnap_error *error)
 {
-    return psnap_pst_writer_new(file, program, 0, error);
+    return psnap_pst_writer_new(file, program, 0, NULL, error);
+}
+
+struct psnap_sink *psnap_trace_writer_new_limited(FILE *file, struct psnap_program *program,
+                                                  struct psnap_trace_limit *limit,
+                                                  struct psnap_error *error)
+{
+    return psnap_pst_writer_new(file, program, 0, limit, error);
 }
 
 static const struct psnap_format_ops pst_ops = {pst_bid, pst_open, pst_skip, pst_create};

@@ -16,6 +16,7 @@
 #include "formats/base/status.h"
 #include "formats/base/stream.h"
 #include "formats/bytes.h"
+#include "formats/formats.h"
 #include "formats/reader.h"
 
 #define PSNAP_PST_MAGIC "\x89PST\r\n\x1a\n"
@@ -30,6 +31,9 @@
 #define PSNAP_PST_TABLES PSNAP_PST_TYPE('T', 'a', 'b', 'l')
 #define PSNAP_PST_ACCESSES PSNAP_PST_TYPE('A', 'c', 'c', 's')
 #define PSNAP_PST_END PSNAP_PST_TYPE('E', 'n', 'd', '.')
+
+/* What an End. frame says behind the executions. */
+#define PSNAP_PST_LIMITED 1u /* a limit of the size ended the trace */
 
 /* Sections of a Tabl payload. A reader passes over a tag it does not know. */
 enum psnap_pst_section {
@@ -79,9 +83,11 @@ enum psnap_pst_section {
 #define PSNAP_PST_RUN_ACCESSES 64u
 #define PSNAP_PST_RUN_COUNT 8u
 
-/* A writer with chunks of at most `chunk_accesses`; 0: of lengths that grow with the trace. */
+/* A writer with chunks of at most `chunk_accesses`; 0: of lengths that grow with the trace. `limit`
+ * may be NULL, else it must outlive the sink. */
 struct psnap_sink *psnap_pst_writer_new(FILE *file, struct psnap_program *program,
-                                        uint32_t chunk_accesses, struct psnap_error *error);
+                                        uint32_t chunk_accesses, struct psnap_trace_limit *limit,
+                                        struct psnap_error *error);
 
 /* ---- frames: pst_frame.c ---- */
 
@@ -102,10 +108,14 @@ struct psnap_pst_packer *psnap_pst_packer_new(FILE *file);
 void psnap_pst_packer_free(struct psnap_pst_packer *packer);
 enum psnap_status psnap_pst_pack_file_header(struct psnap_pst_packer *packer,
                                              struct psnap_error *error);
-/* Writes a frame with `frame`'s type, first and accesses, and this payload. */
+/* Writes a frame with `frame`'s type, first and accesses, and this payload. PSNAP_ERROR_LIMIT, and
+ * nothing is written: it does not fit before the limit. */
 enum psnap_status psnap_pst_pack(struct psnap_pst_packer *packer,
                                  const struct psnap_pst_frame *frame,
                                  const struct psnap_bytes *payload, struct psnap_error *error);
+
+/* From here on frames must end before `max_bytes` of the file; 0: no limit. */
+void psnap_pst_packer_limit(struct psnap_pst_packer *packer, uint64_t max_bytes);
 
 struct psnap_pst_unpacker *psnap_pst_unpacker_new(void);
 void psnap_pst_unpacker_free(struct psnap_pst_unpacker *unpacker);
@@ -209,6 +219,8 @@ uint32_t psnap_pst_encoder_repeat(struct psnap_pst_encoder *encoder, const struc
 uint32_t psnap_pst_encoder_accesses(const struct psnap_pst_encoder *encoder);
 /* It takes no further access: what it has must be flushed. */
 bool psnap_pst_encoder_full(const struct psnap_pst_encoder *encoder);
+/* Chunks of this encoder have so many tokens at most, in place of CHUNK_TOKENS. */
+void psnap_pst_encoder_limit(struct psnap_pst_encoder *encoder, uint32_t tokens);
 /* Replaces *payload by the chunk so far (at least one access) and starts the next one. */
 enum psnap_status psnap_pst_encoder_flush(struct psnap_pst_encoder *encoder,
                                           struct psnap_bytes *payload, struct psnap_error *error);

@@ -46,6 +46,7 @@ struct psnap_pst_encoder {
     uint32_t previous; /* lane of the last access */
     uint64_t address;  /* and its address */
     uint32_t accesses;
+    uint32_t token_limit;
 };
 
 static bool grow_lanes(struct psnap_pst_encoder *encoder)
@@ -73,6 +74,7 @@ struct psnap_pst_encoder *psnap_pst_encoder_new(void)
     if (!encoder)
         return NULL;
     encoder->folder = psnap_pst_folder_new();
+    encoder->token_limit = PSNAP_PST_CHUNK_TOKENS;
     encoder->bucket_count = FIRST_BUCKETS;
     encoder->buckets = calloc(FIRST_BUCKETS, sizeof *encoder->buckets);
     if (encoder->folder && encoder->buckets && grow_lanes(encoder)) {
@@ -129,8 +131,14 @@ uint32_t psnap_pst_encoder_accesses(const struct psnap_pst_encoder *encoder)
 bool psnap_pst_encoder_full(const struct psnap_pst_encoder *encoder)
 {
     return encoder->lane_count >= PSNAP_PST_CHUNK_LANES ||
-           psnap_pst_folder_tokens(encoder->folder) >= PSNAP_PST_CHUNK_TOKENS ||
+           psnap_pst_folder_tokens(encoder->folder) >= encoder->token_limit ||
            encoder->accesses >= PSNAP_PST_CHUNK_MAX;
+}
+
+void psnap_pst_encoder_limit(struct psnap_pst_encoder *encoder, uint32_t tokens)
+{
+    if (tokens < encoder->token_limit)
+        encoder->token_limit = tokens;
 }
 
 static inline uint64_t key_of(const struct psnap_access *access)

@@ -34,6 +34,7 @@ struct psnap_pst_packer {
     unsigned char *packed;
     size_t packed_room;
     uint64_t chain; /* checksum of what was written last */
+    uint64_t written, max_bytes;
 };
 
 struct psnap_pst_unpacker {
@@ -86,11 +87,17 @@ void psnap_pst_packer_free(struct psnap_pst_packer *packer)
     free(packer);
 }
 
-static enum psnap_status write_bytes(FILE *file, const void *data, size_t n,
+void psnap_pst_packer_limit(struct psnap_pst_packer *packer, uint64_t max_bytes)
+{
+    packer->max_bytes = max_bytes;
+}
+
+static enum psnap_status write_bytes(struct psnap_pst_packer *packer, const void *data, size_t n,
                                      struct psnap_error *error)
 {
-    if (n > 0 && fwrite(data, 1, n, file) != n)
+    if (n > 0 && fwrite(data, 1, n, packer->file) != n)
         return psnap_error_system(error, errno, "cannot write");
+    packer->written += n;
     return PSNAP_OK;
 }
 
@@ -100,7 +107,7 @@ enum psnap_status psnap_pst_pack_file_header(struct psnap_pst_packer *packer,
     unsigned char header[PSNAP_PST_FILE_HEADER];
 
     psnap_pst_file_header_make(header, PSNAP_PST_VERSION, &packer->chain);
-    return write_bytes(packer->file, header, sizeof header, error);
+    return write_bytes(packer, header, sizeof header, error);
 }
 
 /* The payload compressed into packer->packed; 0 when that is no gain. */
@@ -134,6 +141,8 @@ enum psnap_status psnap_pst_pack(struct psnap_pst_packer *packer,
     unsigned char header[PSNAP_PST_FRAME_HEADER] = {0};
     enum psnap_status status;
 
+    if (packer->max_bytes && packer->written + sizeof header + stored_size > packer->max_bytes)
+        return psnap_error_set(error, PSNAP_ERROR_LIMIT, "trace has its full size");
     psnap_store_u32(header, frame->type);
     header[4] = packed_size ? ZSTD : STORED;
     psnap_store_u64(header + 8, frame->first);
@@ -141,8 +150,8 @@ enum psnap_status psnap_pst_pack(struct psnap_pst_packer *packer,
     psnap_store_u32(header + 20, (uint32_t)payload->size);
     psnap_store_u32(header + 24, (uint32_t)stored_size);
     psnap_pst_frame_seal(header, stored, stored_size, &packer->chain);
-    status = write_bytes(packer->file, header, sizeof header, error);
-    return status != PSNAP_OK ? status : write_bytes(packer->file, stored, stored_size, error);
+    status = write_bytes(packer, header, sizeof header, error);
+    return status != PSNAP_OK ? status : write_bytes(packer, stored, stored_size, error);
 }
 
 struct psnap_pst_unpacker *psnap_pst_unpacker_new(void)

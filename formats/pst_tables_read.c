@@ -340,9 +340,9 @@ enum psnap_status psnap_pst_tables_read_executions(struct psnap_pst_tables_reade
 {
     struct psnap_program *program = tables->program;
 
-    if (psnap_cursor_varint(payload) != program->block_count)
-        payload->failed = true;
-    for (uint32_t i = 0; i < program->block_count && !payload->failed; i++)
+    const uint64_t count = psnap_cursor_below(payload, program->block_count);
+
+    for (uint32_t i = 0; i < count && !payload->failed; i++)
         program->blocks[i].executions = psnap_cursor_varint(payload);
     if (payload->failed)
         return psnap_error_set(error, PSNAP_ERROR_CORRUPT, "executions of blocks make no sense");

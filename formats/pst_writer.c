@@ -5,6 +5,10 @@
  * knows every row before it meets an access that needs it. The end frame
  * carries what is only known at the end: the total and how often each block
  * was executed. Writes in order only, so a pipe will do.
+ *
+ * Under a limit of the size there is always room for the end frame of what is
+ * written: what it would say is kept after every chunk, and the first chunk that
+ * does not fit ends the trace with it. What comes then is swallowed.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -20,9 +24,11 @@ struct pst_writer {
     struct psnap_pst_encoder *encoder;
     struct psnap_pst_tables_writer *tables;
     struct psnap_bytes payload;
+    struct psnap_bytes end; /* under a limit: the end frame of what is written */
+    struct psnap_trace_limit *limit; /* NULL: none */
     uint64_t accesses;       /* in chunks that are written */
     uint32_t chunk_accesses; /* of every chunk; 0: it depends on those before */
-    uint32_t limit;          /* of the chunk under way */
+    uint32_t chunk_limit;    /* of the chunk under way */
     bool begun;              /* the file header is written */
 };
 
@@ -54,17 +60,72 @@ static enum psnap_status write_tables(struct pst_writer *writer, struct psnap_er
     return status;
 }
 
+static bool is_over(const struct pst_writer *writer)
+{
+    return writer->limit && writer->limit->is_reached;
+}
+
+/* Leaves room for an end frame with this payload and a byte of flags. */
+static void reserve_end(struct pst_writer *writer, const struct psnap_bytes *end)
+{
+    const uint64_t reserved = PSNAP_PST_FRAME_HEADER + end->size + 1;
+
+    if (writer->limit)
+        psnap_pst_packer_limit(writer->packer, writer->limit->max_bytes > reserved
+                                                   ? writer->limit->max_bytes - reserved
+                                                   : 1);
+}
+
+static void make_end(const struct pst_writer *writer, uint64_t accesses, struct psnap_bytes *end)
+{
+    end->size = 0;
+    psnap_bytes_varint(end, accesses);
+    psnap_pst_tables_executions(writer->tables, end);
+}
+
+/* The chunk that does not fit is dropped, and the trace ends here. */
+static enum psnap_status end_at_limit(struct pst_writer *writer, struct psnap_error *error)
+{
+    psnap_pst_packer_limit(writer->packer, 0);
+    writer->limit->is_reached = true;
+    writer->payload.size = 0;
+    psnap_bytes_put(&writer->payload, writer->end.data, writer->end.size);
+    psnap_bytes_varint(&writer->payload, PSNAP_PST_LIMITED);
+    return write_frame(writer, PSNAP_PST_END, 0, error);
+}
+
+static enum psnap_status write_accesses(struct pst_writer *writer, uint32_t accesses,
+                                        struct psnap_error *error)
+{
+    struct psnap_bytes end = {0};
+    enum psnap_status status = psnap_pst_encoder_flush(writer->encoder, &writer->payload, error);
+
+    if (writer->limit)
+        make_end(writer, writer->accesses + accesses, &end);
+    writer->payload.failed |= end.failed;
+    reserve_end(writer, &end);
+    if (status == PSNAP_OK)
+        status = write_frame(writer, PSNAP_PST_ACCESSES, accesses, error);
+    if (status == PSNAP_OK) {
+        writer->accesses += accesses;
+        psnap_bytes_release(&writer->end);
+        writer->end = end;
+        return status;
+    }
+    psnap_bytes_release(&end);
+    return status;
+}
+
 static enum psnap_status write_chunk(struct pst_writer *writer, struct psnap_error *error)
 {
     const uint32_t accesses = psnap_pst_encoder_accesses(writer->encoder);
-    enum psnap_status status = write_tables(writer, error);
+    enum psnap_status status;
 
+    reserve_end(writer, &writer->end);
+    status = write_tables(writer, error);
     if (status == PSNAP_OK && accesses > 0)
-        status = psnap_pst_encoder_flush(writer->encoder, &writer->payload, error);
-    if (status == PSNAP_OK && accesses > 0)
-        status = write_frame(writer, PSNAP_PST_ACCESSES, accesses, error);
-    writer->accesses += accesses;
-    return status;
+        status = write_accesses(writer, accesses, error);
+    return status == PSNAP_ERROR_LIMIT ? end_at_limit(writer, error) : status;
 }
 
 static uint32_t next_limit(const struct pst_writer *writer)
@@ -83,13 +144,13 @@ static enum psnap_status write_full_chunk(struct pst_writer *writer, struct psna
 {
     enum psnap_status status;
 
-    if (psnap_pst_encoder_accesses(writer->encoder) < writer->limit &&
+    if (psnap_pst_encoder_accesses(writer->encoder) < writer->chunk_limit &&
         !psnap_pst_encoder_full(writer->encoder))
         return PSNAP_OK;
     status = write_chunk(writer, error);
     if (status == PSNAP_OK && fflush(writer->file) != 0)
         status = psnap_error_system(error, errno, "cannot write");
-    writer->limit = next_limit(writer);
+    writer->chunk_limit = next_limit(writer);
     return status;
 }
 
@@ -98,8 +159,8 @@ static enum psnap_status put_accesses(struct pst_writer *writer, const struct ps
 {
     enum psnap_status status = PSNAP_OK;
 
-    while (n > 0 && status == PSNAP_OK) {
-        const uint32_t room = writer->limit - psnap_pst_encoder_accesses(writer->encoder);
+    while (n > 0 && status == PSNAP_OK && !is_over(writer)) {
+        const uint32_t room = writer->chunk_limit - psnap_pst_encoder_accesses(writer->encoder);
         size_t taken = 0;
 
         status = psnap_pst_encoder_put(writer->encoder, block, n < room ? n : room,
@@ -122,7 +183,7 @@ static enum psnap_status writer_put(struct psnap_sink *self, const struct psnap_
                                     size_t n, struct psnap_error *error)
 {
     struct pst_writer *writer = (struct pst_writer *)self;
-    const enum psnap_status status = note_objects(writer, error);
+    const enum psnap_status status = is_over(writer) ? PSNAP_OK : note_objects(writer, error);
 
     return status != PSNAP_OK ? status : put_accesses(writer, block, n, error);
 }
@@ -132,17 +193,17 @@ static enum psnap_status writer_put_run(struct psnap_sink *self, const struct ps
                                         struct psnap_error *error)
 {
     struct pst_writer *writer = (struct pst_writer *)self;
-    enum psnap_status status = note_objects(writer, error);
+    enum psnap_status status = is_over(writer) ? PSNAP_OK : note_objects(writer, error);
     uint64_t i = 0;
 
     if (status == PSNAP_OK && run->columns)
         return psnap_sink_put_repetitions(self, run, 0, run->count, error);
-    while (run->width > 0 && i < run->count && status == PSNAP_OK) {
+    while (run->width > 0 && i < run->count && status == PSNAP_OK && !is_over(writer)) {
         status = psnap_sink_put_repetitions(self, run, i, i + 1, error);
         i++;
-        if (status == PSNAP_OK && i < run->count) {
+        if (status == PSNAP_OK && i < run->count && !is_over(writer)) {
             const uint32_t held = psnap_pst_encoder_accesses(writer->encoder);
-            const uint64_t room = (writer->limit - held) / run->width;
+            const uint64_t room = (writer->chunk_limit - held) / run->width;
             const uint64_t left = run->count - i;
 
             i += psnap_pst_encoder_repeat(writer->encoder, run, i, left < room ? left : room);
@@ -152,19 +213,27 @@ static enum psnap_status writer_put_run(struct psnap_sink *self, const struct ps
     return status;
 }
 
-static enum psnap_status writer_finish(struct psnap_sink *self, struct psnap_error *error)
+static enum psnap_status finish(struct pst_writer *writer, struct psnap_error *error)
 {
-    struct pst_writer *writer = (struct pst_writer *)self;
     enum psnap_status status = note_objects(writer, error);
 
     if (status == PSNAP_OK)
         status = write_chunk(writer, error);
-    if (status != PSNAP_OK)
+    if (status != PSNAP_OK || is_over(writer))
         return status;
-    writer->payload.size = 0;
-    psnap_bytes_varint(&writer->payload, writer->accesses);
-    psnap_pst_tables_executions(writer->tables, &writer->payload);
+    psnap_pst_packer_limit(writer->packer, writer->limit ? writer->limit->max_bytes : 0);
+    make_end(writer, writer->accesses, &writer->payload);
     status = write_frame(writer, PSNAP_PST_END, 0, error);
+    return status == PSNAP_ERROR_LIMIT ? end_at_limit(writer, error) : status;
+}
+
+static enum psnap_status writer_finish(struct psnap_sink *self, struct psnap_error *error)
+{
+    struct pst_writer *writer = (struct pst_writer *)self;
+    enum psnap_status status = is_over(writer) ? PSNAP_OK : finish(writer, error);
+
+    if (writer->limit)
+        writer->limit->accesses = writer->accesses;
     if (status == PSNAP_OK && fflush(writer->file) != 0)
         status = psnap_error_system(error, errno, "cannot write");
     return status;
@@ -178,11 +247,25 @@ static void writer_free(struct psnap_sink *self)
     psnap_pst_encoder_free(writer->encoder);
     psnap_pst_tables_writer_free(writer->tables);
     psnap_bytes_release(&writer->payload);
+    psnap_bytes_release(&writer->end);
     free(writer);
 }
 
+/* Chunks are small enough that one which does not fit leaves little unused. */
+static void set_limit(struct pst_writer *writer, struct psnap_trace_limit *limit)
+{
+    const uint64_t tokens = limit->max_bytes / 64;
+
+    writer->limit = limit;
+    psnap_bytes_varint(&writer->end, 0); /* accesses */
+    psnap_bytes_varint(&writer->end, 0); /* blocks */
+    if (tokens < PSNAP_PST_CHUNK_TOKENS)
+        psnap_pst_encoder_limit(writer->encoder, tokens < 1024 ? 1024 : (uint32_t)tokens);
+}
+
 struct psnap_sink *psnap_pst_writer_new(FILE *file, struct psnap_program *program,
-                                        uint32_t chunk_accesses, struct psnap_error *error)
+                                        uint32_t chunk_accesses, struct psnap_trace_limit *limit,
+                                        struct psnap_error *error)
 {
     static const struct psnap_sink_ops ops = {
         .put = writer_put, .finish = writer_finish, .free = writer_free, .put_run = writer_put_run};
@@ -196,7 +279,7 @@ struct psnap_sink *psnap_pst_writer_new(FILE *file, struct psnap_program *progra
     writer->file = file;
     writer->program = program;
     writer->chunk_accesses = chunk_accesses;
-    writer->limit = next_limit(writer);
+    writer->chunk_limit = next_limit(writer);
     writer->packer = psnap_pst_packer_new(file);
     writer->encoder = psnap_pst_encoder_new();
     writer->tables = psnap_pst_tables_writer_new(program);
@@ -205,5 +288,7 @@ struct psnap_sink *psnap_pst_writer_new(FILE *file, struct psnap_program *progra
         writer_free(&writer->base);
         return NULL;
     }
+    if (limit && limit->max_bytes > 0)
+        set_limit(writer, limit);
     return &writer->base;
 }

@@ -184,6 +184,11 @@ uint64_t psnap_trace_bytes(const struct psnap_source *source)
     return reader->offset + reader->end;
 }
 
+bool psnap_trace_is_limited(const struct psnap_source *source)
+{
+    return ((const struct psnap_trace *)source)->is_limited;
+}
+
 static enum psnap_status skip_by_reading(struct psnap_source *source, uint64_t count,
                                          uint64_t *skipped, struct psnap_error *error)
 {

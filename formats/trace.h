@@ -14,6 +14,7 @@ struct psnap_trace {
     struct psnap_source base;
     const struct psnap_format *format; /* set by psnap_trace_open */
     struct psnap_reader *reader;       /* owned */
+    bool is_limited;                   /* its end said so */
 };
 
 struct psnap_format_ops {

@@ -4,17 +4,20 @@
  * that begins as a YAML map does is a profile, whichever of its keys comes
  * first; the rest goes to the trace readers, which say that they do not know
  * it. A pipe is opened and looked at once only: the bytes are pushed back (glibc
- * takes any number of them), and the open file handed on.
+ * takes any number of them), and the open file handed on. A .pst that was cut
+ * off is read up to its last whole chunk, with a warning.
  */
 #include "replay/cmd_input.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "formats/base/cmd.h"
 #include "formats/base/cmd_progress.h"
 #include "formats/formats.h"
 #include "profile/profile.h"
@@ -184,6 +187,58 @@ static struct psnap_source *limit(struct psnap_source *source, bool is_trace,
     return limited;
 }
 
+/* A trace that may have been cut off: its whole chunks are the stream, and a warning says so. */
+struct whole_part {
+    struct psnap_source base;
+    struct psnap_source *inner;
+};
+
+static ssize_t end_where_cut(ssize_t got, const struct psnap_error *error)
+{
+    if (got != PSNAP_ERROR_TRUNCATED)
+        return got;
+    psnap_cmd_warn(error);
+    return 0;
+}
+
+static ssize_t whole_next(struct psnap_source *self, struct psnap_access *block, size_t capacity,
+                          struct psnap_error *error)
+{
+    struct whole_part *part = (struct whole_part *)self;
+
+    return end_where_cut(psnap_source_next(part->inner, block, capacity, error), error);
+}
+
+static ssize_t whole_next_run(struct psnap_source *self, struct psnap_access *block,
+                              size_t capacity, struct psnap_run *run, struct psnap_error *error)
+{
+    struct whole_part *part = (struct whole_part *)self;
+
+    return end_where_cut(psnap_source_next_run(part->inner, block, capacity, run, error), error);
+}
+
+static void whole_free(struct psnap_source *self)
+{
+    psnap_source_free(((struct whole_part *)self)->inner);
+    free(self);
+}
+
+/* Owns `inner`, freed also when this fails with NULL. */
+static struct psnap_source *whole_part_new(struct psnap_source *inner, struct psnap_error *error)
+{
+    static const struct psnap_source_ops ops = {whole_next, whole_free, whole_next_run};
+    struct whole_part *part = calloc(1, sizeof *part);
+
+    if (!part) {
+        psnap_source_free(inner);
+        psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
+        return NULL;
+    }
+    part->base = (struct psnap_source){&ops, inner->program};
+    part->inner = inner;
+    return &part->base;
+}
+
 struct psnap_source *psnap_input_open(const char *path, const struct psnap_input_options *options,
                                       struct psnap_error *error)
 {
@@ -205,6 +260,8 @@ struct psnap_source *psnap_input_open(const char *path, const struct psnap_input
                       : open_profile(file, name, options, &accesses, error);
     if (source)
         source = limit(source, is_trace, options, name, accesses, error);
+    if (source && is_trace)
+        source = whole_part_new(source, error);
     if (!source)
         return NULL;
     if (options->skip || options->count < accesses)

@@ -94,6 +94,9 @@ void psnap_text_list_release(struct psnap_text_list *list);
  * PSNAP_EXIT_USAGE for PSNAP_ERROR_USAGE; silent, PSNAP_EXIT_CLOSED for PSNAP_ERROR_CLOSED. */
 int psnap_cmd_fail(const char *command, const struct psnap_error *error);
 
+/* Prints "psnap: warning: message" to stderr with the error's place. */
+void psnap_cmd_warn(const struct psnap_error *error);
+
 /* Prints "psnap COMMAND: message" and a pointer to --help; returns PSNAP_EXIT_USAGE. */
 int psnap_cmd_usage(const char *command, const char *format, ...) PSNAP_PRINTF(2, 3);
 

@@ -25,6 +25,13 @@ int psnap_cmd_fail(const char *command, const struct psnap_error *error)
     return error->code == PSNAP_ERROR_USAGE ? PSNAP_EXIT_USAGE : PSNAP_EXIT_FAILED;
 }
 
+void psnap_cmd_warn(const struct psnap_error *error)
+{
+    char text[1024];
+
+    fprintf(stderr, "psnap: warning: %s\n", psnap_error_format(error, text, sizeof text));
+}
+
 int psnap_cmd_usage(const char *command, const char *format, ...)
 {
     va_list arguments;

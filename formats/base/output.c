@@ -7,6 +7,10 @@
  * and rename, without replacing anything that appeared in the meantime unless
  * `force`. A target that is a symbolic link is replaced where it points to.
  *
+ * A partial output is written to "NAME.part", locked (flock) as long as it is
+ * written, so that what is left of a dead process can be told from what a living
+ * one has.
+ *
  * Devices, FIFOs and standard output are written directly: what has been
  * written to them cannot be taken back.
  */
@@ -16,6 +20,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -26,7 +31,8 @@ enum mode {
     DIRECT_STDOUT, /* not ours to close */
     DIRECT,
     UNNAMED, /* regular, in an unnamed file */
-    NAMED    /* regular, in `temporary` */
+    NAMED,   /* regular, in `temporary` */
+    PARTIAL  /* the same, and it is worth keeping */
 };
 
 struct psnap_output {
@@ -47,7 +53,7 @@ static enum psnap_status fail(struct psnap_error *error, const char *verb, const
 
 static void remove_temporary(const struct psnap_output *output)
 {
-    if (output->mode == NAMED && output->temporary)
+    if ((output->mode == NAMED || output->mode == PARTIAL) && output->temporary)
         unlink(output->temporary);
 }
 
@@ -105,8 +111,56 @@ static int open_temporary(struct psnap_output *output)
     return fd;
 }
 
+/* Whether the file that was opened and locked still has its name, and is not yet another's trace. */
+static bool is_still_there(int fd, const char *path)
+{
+    struct stat opened, named;
+
+    return !fstat(fd, &opened) && !stat(path, &named) && opened.st_ino == named.st_ino &&
+           opened.st_dev == named.st_dev;
+}
+
+/* Opens and empties the partial file, whose name it sets; -1 with `error` filled. */
+static int open_part(struct psnap_output *output, struct psnap_error *error)
+{
+    for (int i = 1; i <= TEMPORARY_TRIES; i++) {
+        struct stat about;
+        int fd;
+
+        free(output->temporary);
+        if ((i == 1 ? asprintf(&output->temporary, "%s.part", output->target)
+                    : asprintf(&output->temporary, "%s.part.%d", output->target, i)) < 0) {
+            output->temporary = NULL;
+            break;
+        }
+        fd = open(output->temporary, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+        if (fd < 0)
+            break;
+        if (flock(fd, LOCK_EX | LOCK_NB) || !is_still_there(fd, output->temporary)) {
+            close(fd);
+            continue;
+        }
+        output->mode = PARTIAL;
+        if (!fstat(fd, &about) && about.st_size > 0 && !output->force) {
+            output->mode = UNNAMED; /* it is not ours to remove */
+            psnap_error_set(error, PSNAP_ERROR_EXISTS,
+                            "'%s' is what a recording that was cut off has left; rename it to keep "
+                            "it, --force would overwrite it",
+                            output->temporary);
+            close(fd);
+            return -1;
+        }
+        if (!ftruncate(fd, 0))
+            return fd;
+        close(fd);
+        break;
+    }
+    fail(error, "create", output->temporary ? output->temporary : output->path);
+    return -1;
+}
+
 /* Decides how `path` is written and opens it; -1 with `error` filled. */
-static int open_path(struct psnap_output *output, struct psnap_error *error)
+static int open_path(struct psnap_output *output, bool is_partial, struct psnap_error *error)
 {
     struct stat status;
     const bool exists = !stat(output->path, &status);
@@ -130,6 +184,8 @@ static int open_path(struct psnap_output *output, struct psnap_error *error)
     }
     output->permissions = exists ? status.st_mode & 0777 : 0;
     output->target = exists ? realpath(output->path, NULL) : strdup(output->path);
+    if (is_partial && output->target)
+        return open_part(output, error);
     fd = output->target ? open_temporary(output) : -1;
     if (fd < 0)
         fail(error, exists ? "replace" : "create", output->path);
@@ -141,7 +197,8 @@ bool psnap_output_is_stdout(const char *path)
     return !strcmp(path, "-") || !strcmp(path, "/dev/stdout");
 }
 
-struct psnap_output *psnap_output_open(const char *path, bool force, struct psnap_error *error)
+static struct psnap_output *open_output(const char *path, bool force, bool is_partial,
+                                        struct psnap_error *error)
 {
     struct psnap_output *output = calloc(1, sizeof *output);
     int fd = -1;
@@ -156,7 +213,7 @@ struct psnap_output *psnap_output_open(const char *path, bool force, struct psna
         output->file = stdout;
         return output;
     }
-    fd = open_path(output, error);
+    fd = open_path(output, is_partial, error);
     if (fd < 0)
         goto out;
     output->file = fdopen(fd, "w");
@@ -174,6 +231,17 @@ out:
     if (output)
         output_free(output);
     return NULL;
+}
+
+struct psnap_output *psnap_output_open(const char *path, bool force, struct psnap_error *error)
+{
+    return open_output(path, force, false, error);
+}
+
+struct psnap_output *psnap_output_open_partial(const char *path, bool force,
+                                               struct psnap_error *error)
+{
+    return open_output(path, force, true, error);
 }
 
 FILE *psnap_output_file(struct psnap_output *output)
@@ -274,6 +342,19 @@ out:
         fclose(output->file);
     output_free(output);
     return status;
+}
+
+void psnap_output_keep(struct psnap_output *output, char *name, size_t size)
+{
+    struct stat about;
+
+    if (output->mode == PARTIAL && !fstat(fileno(output->file), &about) && about.st_size > 0) {
+        snprintf(name, size, "%s", output->temporary);
+        output->mode = UNNAMED; /* so that it is not removed */
+    } else {
+        name[0] = '\0';
+    }
+    psnap_output_abandon(output);
 }
 
 void psnap_output_abandon(struct psnap_output *output)

@@ -20,6 +20,15 @@ struct psnap_output;
 PSNAP_API struct psnap_output *psnap_output_open(const char *path, bool force,
                                                  struct psnap_error *error);
 
+/*
+ * The same for what is worth having in parts: a regular file is written under
+ * its name with ".part" behind it (".part.2" while another process writes that
+ * one), and stays there when this process dies. A part that an earlier process
+ * left is refused as the file itself would be, and overwritten with `force`.
+ */
+PSNAP_API struct psnap_output *psnap_output_open_partial(const char *path, bool force,
+                                                         struct psnap_error *error);
+
 /* True of "-" and the like: such an output goes to standard output. */
 PSNAP_API bool psnap_output_is_stdout(const char *path);
 
@@ -35,6 +44,10 @@ PSNAP_API enum psnap_status psnap_output_rename(struct psnap_output *output, con
 /* Flushes, makes the file appear, and frees the output, also on failure (then nothing appears). */
 PSNAP_API enum psnap_status psnap_output_commit(struct psnap_output *output,
                                                 struct psnap_error *error);
+
+/* Frees, and leaves what was written under its partial name, which goes to `name` ("": nothing was
+ * written, or not in parts). */
+PSNAP_API void psnap_output_keep(struct psnap_output *output, char *name, size_t size);
 
 /* Drops what was written and frees; NULL is legal. */
 PSNAP_API void psnap_output_abandon(struct psnap_output *output);

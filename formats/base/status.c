@@ -124,6 +124,8 @@ const char *psnap_status_name(enum psnap_status status)
         return "exists";
     case PSNAP_ERROR_CLOSED:
         return "closed";
+    case PSNAP_ERROR_LIMIT:
+        return "limit";
     }
     return "unknown";
 }

@@ -26,7 +26,8 @@ enum psnap_status {
     PSNAP_ERROR_VERSION = -8,     /* written by a newer psnap, or another ABI */
     PSNAP_ERROR_UNSUPPORTED = -9, /* understood, but not something this build can do */
     PSNAP_ERROR_EXISTS = -10,     /* an output file is there already */
-    PSNAP_ERROR_CLOSED = -11      /* who read our output, through a pipe, has gone */
+    PSNAP_ERROR_CLOSED = -11,     /* who read our output, through a pipe, has gone */
+    PSNAP_ERROR_LIMIT = -12       /* a size that the user set is reached */
 };
 
 /* Where and why. A value: no part is owned, copying is fine. */

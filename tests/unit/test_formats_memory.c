@@ -19,7 +19,7 @@ static FILE *nowhere; /* opened beforehand: stdio's own allocations are not ours
 
 static enum psnap_status write_pst(struct psnap_error *error)
 {
-    struct psnap_sink *sink = psnap_pst_writer_new(nowhere, program, 256, error);
+    struct psnap_sink *sink = psnap_pst_writer_new(nowhere, program, 256, NULL, error);
     enum psnap_status status;
 
     if (!sink)

@@ -34,7 +34,7 @@ static void write_random(struct written *written, uint64_t seed, size_t count, s
     written->program = random_program(&rng);
     written->count = count;
     written->accesses = calloc(count + 1, sizeof *written->accesses);
-    sink = psnap_pst_writer_new(file, written->program, chunk, &error);
+    sink = psnap_pst_writer_new(file, written->program, chunk, NULL, &error);
     assert_non_null(sink);
     for (size_t b = 0; b < blocks; b++) {
         const size_t n =
@@ -522,7 +522,7 @@ static void test_provenance_may_change(void **state)
     (void)state;
     assert_int_equal(psnap_program_add_anonymous(program, "x"), PSNAP_OK);
     program->provenance.name = "early";
-    sink = psnap_pst_writer_new(file, program, 1, &error);
+    sink = psnap_pst_writer_new(file, program, 1, NULL, &error);
     assert_int_equal(psnap_sink_put(sink, &access, 1, &error), PSNAP_OK);
     program->provenance.name = "late";
     assert_int_equal(psnap_sink_finish(sink, &error), PSNAP_OK);

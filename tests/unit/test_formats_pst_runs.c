@@ -47,7 +47,7 @@ static void make_runs(struct run_stream *stream, struct psnap_program *program,
 {
     FILE *file = open_memstream(&stream->data[0], &stream->size[0]);
     struct psnap_error error;
-    struct psnap_sink *sink = psnap_pst_writer_new(file, program, chunk, &error);
+    struct psnap_sink *sink = psnap_pst_writer_new(file, program, chunk, NULL, &error);
 
     stream->room = 1000000;
     stream->accesses = malloc(stream->room * sizeof *stream->accesses);
@@ -64,7 +64,7 @@ static void make_runs(struct run_stream *stream, struct psnap_program *program,
     psnap_sink_free(sink);
     fclose(file);
     file = open_memstream(&stream->data[1], &stream->size[1]);
-    sink = psnap_pst_writer_new(file, program, chunk, &error);
+    sink = psnap_pst_writer_new(file, program, chunk, NULL, &error);
     assert_int_equal(psnap_sink_put(sink, stream->accesses, stream->count, &error), PSNAP_OK);
     assert_int_equal(psnap_sink_finish(sink, &error), PSNAP_OK);
     psnap_sink_free(sink);
@@ -154,7 +154,7 @@ static void test_chunks_are_flushed(void **state)
     assert_int_equal(psnap_program_add_anonymous(program, "x"), PSNAP_OK);
     for (size_t i = 0; i < sizeof accesses / sizeof accesses[0]; i++)
         accesses[i] = (struct psnap_access){.address = i * i * 8, .size = 8};
-    sink = psnap_pst_writer_new(file, program, SMALL_CHUNK, &error);
+    sink = psnap_pst_writer_new(file, program, SMALL_CHUNK, NULL, &error);
     n = sizeof accesses / sizeof accesses[0];
     assert_int_equal(psnap_sink_put(sink, accesses, n, &error), PSNAP_OK);
     source = psnap_trace_open(path, NULL, &error);
@@ -218,7 +218,7 @@ static void test_nests(void **state)
         stream.accesses = malloc(stream.room * sizeof *stream.accesses);
         while (stream.count + 10000 < stream.room)
             add_nest(&stream, &rng, (uint32_t)psnap_rng_below(&rng, 9) * 4);
-        sink = psnap_pst_writer_new(file, program, seed % 3 ? 0 : 7000, &error);
+        sink = psnap_pst_writer_new(file, program, seed % 3 ? 0 : 7000, NULL, &error);
         for (size_t i = 0; i < stream.count; i += 1999)
             assert_int_equal(psnap_sink_put(sink, stream.accesses + i,
                                             stream.count - i < 1999 ? stream.count - i : 1999,
