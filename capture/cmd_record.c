@@ -397,6 +397,8 @@ int psnap_cmd_record(int argc, char **argv)
          "profile to write (default PROG.psnap.yaml, then .2, .3)"},
         {PSNAP_OPTION_TEXT, 0, "trace", &recording.trace, "T.pst",
          "also write every access to this trace; .din, .csv and so on choose the format"},
+        {PSNAP_OPTION_SIZE, 0, "max-bytes", &recording.trace_limit.max_bytes, "BYTES",
+         "end the trace before it is larger (32K, 1M, 2G); the profile goes on"},
         {PSNAP_OPTION_FLAG, 0, "no-profile", &recording.no_profile, NULL, "trace only"},
         {PSNAP_OPTION_TEXT, 0, "model", &recording.model, "NAME",
          "model of the profile: psnap (the published one)"},

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "capture/build_id.h"
+#include "formats/base/cmd.h"
 #include "formats/base/stream.h"
 #include "formats/formats.h"
 #include "profile/profile.h"
@@ -63,6 +64,9 @@ static enum psnap_status choose_formats(struct psnap_recording *recording,
         return psnap_error_set(error, PSNAP_ERROR_USAGE, "format '%s' cannot be written",
                                format->name);
     recording->trace_format = format;
+    if (recording->trace_limit.max_bytes && (!recording->trace || format != psnap_format_find("pst")))
+        return psnap_error_set(error, PSNAP_ERROR_USAGE,
+                               "--max-bytes is for --trace, and a .pst there");
     return PSNAP_OK;
 }
 
@@ -130,7 +134,7 @@ enum psnap_status psnap_recording_open(struct psnap_recording *recording, struct
             return error->code;
     }
     if (recording->trace) {
-        recording->trace_output = psnap_output_open(recording->trace, force, error);
+        recording->trace_output = psnap_output_open_partial(recording->trace, force, error);
         if (!recording->trace_output)
             return error->code;
     }
@@ -277,6 +281,38 @@ static struct psnap_source *choose_source(struct psnap_source *capture, struct p
     return psnap_relay_source_new(capture, error);
 }
 
+/* What could be written of a trace stays, up to its last whole chunk. */
+static void keep_part(struct psnap_recording *recording)
+{
+    char name[4096];
+
+    psnap_output_keep(recording->trace_output, name, sizeof name);
+    recording->trace_output = NULL;
+    if (name[0])
+        fprintf(stderr, "psnap %s: the trace up to there is in %s\n", recording->command, name);
+}
+
+static void say_limited(const struct psnap_recording *recording)
+{
+    char traced[32], all[32];
+
+    fprintf(stderr, "psnap %s: %s: has its --max-bytes: the first %s of %s accesses\n",
+            recording->command, recording->trace,
+            psnap_group_digits(recording->trace_limit.accesses, traced),
+            psnap_group_digits(recording->accesses, all));
+}
+
+/* The writer of the trace; NULL with `error` filled. */
+static struct psnap_sink *writer_new(struct psnap_recording *recording,
+                                     struct psnap_program *program, struct psnap_error *error)
+{
+    FILE *file = psnap_output_file(recording->trace_output);
+
+    if (recording->trace_limit.max_bytes)
+        return psnap_trace_writer_new_limited(file, program, &recording->trace_limit, error);
+    return psnap_trace_writer_new(recording->trace_format->name, file, program, error);
+}
+
 enum psnap_status psnap_recording_run(struct psnap_recording *recording,
                                       struct psnap_source *capture, struct psnap_error *error)
 {
@@ -295,9 +331,7 @@ enum psnap_status psnap_recording_run(struct psnap_recording *recording,
         sinks[n++] = builder;
     }
     if (!status && recording->trace_output) {
-        writer = psnap_trace_writer_new(recording->trace_format->name,
-                                        psnap_output_file(recording->trace_output), source->program,
-                                        error);
+        writer = writer_new(recording, source->program, error);
         status = writer ? PSNAP_OK : error->code;
         trace.writer = writer;
         sinks[n++] = builder ? &trace.base : writer;
@@ -315,6 +349,10 @@ enum psnap_status psnap_recording_run(struct psnap_recording *recording,
         if (!status && writer)
             status = end_trace(recording, &trace, error);
     }
+    if (status && writer && recording->trace_output)
+        keep_part(recording);
+    else if (recording->trace_limit.is_reached)
+        say_limited(recording);
     psnap_sink_free(tee);
     psnap_sink_free(writer);
     psnap_sink_free(builder);

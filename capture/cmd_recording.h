@@ -12,10 +12,9 @@
 #include "capture/capture.h"
 #include "capture/cmd_names.h"
 #include "formats/base/output.h"
+#include "formats/formats.h"
 
 #define PSNAP_EXIT_LOST 125 /* psnap failed or lost data, as in env(1) */
-
-struct psnap_format;
 
 struct psnap_recording {
     const char *command; /* "record", for messages */
@@ -29,6 +28,7 @@ struct psnap_recording {
     pid_t spare;        /* not 0: where a name is taken, this with a dot goes behind it */
     const char *model;  /* NULL for the default */
     uint64_t gap_bytes; /* 0 for the default */
+    struct psnap_trace_limit trace_limit;
     struct psnap_output *profile_output, *trace_output;
     const struct psnap_format *trace_format;      /* as the trace's name says */
     char default_profile[4096], trace_name[4096]; /* room for names */
@@ -47,7 +47,8 @@ enum psnap_status psnap_recording_open(struct psnap_recording *recording,
 enum psnap_status psnap_recording_run(struct psnap_recording *recording,
                                       struct psnap_source *capture, struct psnap_error *error);
 
-/* Drops outputs that have not appeared. */
+/* Drops outputs that have not appeared; a trace that could not be written whole keeps its partial
+ * name, which is said. */
 void psnap_recording_release(struct psnap_recording *recording);
 
 /* Says on stderr what is missing from the recording; true when something is. */

@@ -11,8 +11,8 @@
  *   bench_pst [-n ACCESSES]           streams made here (20 M accesses)
  *
  * Prints CSV. Rates are in million accesses a second of processor time, the
- * best of three, put and got one by one and with the runs that the trace has. What is read back
- * is compared with what was written.
+ * median of three, put and got one by one and with the runs that the trace
+ * has. What is read back is compared with what was written.
  */
 #include <fcntl.h>
 #include <inttypes.h>
@@ -330,32 +330,35 @@ static double time_read(const char *path, const struct stream *stream, bool by_r
     return seconds;
 }
 
-/* Million accesses a second of the fastest of three. */
+static double median(double a, double b, double c)
+{
+    const double low = a < b ? a : b, high = a < b ? b : a;
+
+    return c < low ? low : c > high ? high : c;
+}
+
+/* Million accesses a second, the median of three. */
 static double read_rate(const char *path, const struct stream *stream, bool by_runs, bool exact)
 {
-    double best = 1e9;
+    double seconds[3];
 
     if (exact)
         time_read(path, stream, by_runs, true);
-    for (int i = 0; i < 3; i++) {
-        const double seconds = time_read(path, stream, by_runs, false);
-        best = seconds < best ? seconds : best;
-    }
-    return (double)stream->count / best * 1e-6;
+    for (int i = 0; i < 3; i++)
+        seconds[i] = time_read(path, stream, by_runs, false);
+    return (double)stream->count / median(seconds[0], seconds[1], seconds[2]) * 1e-6;
 }
 
 static double write_rate(const char *format, const struct stream *stream, FILE *file, bool by_runs)
 {
-    double best = 1e9;
+    double seconds[3];
 
     for (int i = 0; i < 3; i++) {
-        double seconds;
         rewind(file);
         must_be(ftruncate(fileno(file), 0) == 0, "cannot truncate", NULL);
-        seconds = time_write(format, stream, file, by_runs);
-        best = seconds < best ? seconds : best;
+        seconds[i] = time_write(format, stream, file, by_runs);
     }
-    return (double)stream->count / best * 1e-6;
+    return (double)stream->count / median(seconds[0], seconds[1], seconds[2]) * 1e-6;
 }
 
 static void bench(const char *format, const char *name, const struct stream *stream)

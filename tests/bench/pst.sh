@@ -3,7 +3,8 @@
 #
 # Size and speed of .pst on the samples, next to the baseline of bench_pst.c:
 # records each at its fidelity arguments (samples/samples.list) and -O2, and
-# takes the first 100 M accesses. Prints a table and writes tests/bench/pst.csv.
+# takes the first 100 M accesses. Prints a table, and puts its rows into
+# tests/bench/pst.csv in place of those of the same samples.
 #
 #   tests/bench/pst.sh [--no-write] [SAMPLE...]
 #
@@ -52,4 +53,8 @@ for kind in affine irregular; do
         END {if (n) printf "%s: %.3f of the baseline (geometric mean of %d), at most %.3f (%s)\n",
             kind, exp(s / n), n, m, who}' "$work/pst.csv"
 done
-[ $write = 0 ] || [ "$wanted" != "  " ] || cp "$work/pst.csv" tests/bench/pst.csv
+[ $write = 1 ] || exit 0
+csv=tests/bench/pst.csv
+[ -e $csv ] || head -n 1 "$work/pst.csv" > $csv
+awk -F, 'FNR == 1 {if (NR == 1) print; next} !seen[$1]++' "$work/pst.csv" $csv > "$work/all.csv"
+{ head -n 1 "$work/all.csv" && tail -n +2 "$work/all.csv" | sort; } > $csv

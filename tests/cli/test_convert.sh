@@ -73,17 +73,16 @@ fi
 "$PSNAP" convert long.din --force -o long.pst 2> /dev/null
 size=$(wc -c < long.pst)
 head -c $((size - 1)) long.pst > cut.pst
-refused 1 "cut.pst: offset $((size - 1)): trace ends too early; its first 20000 accesses are whole" \
-    cut.pst -o x.din
-[ ! -e x.din ] || fail "half a file is left"
-"$PSNAP" convert cut.pst --partial -o x.din 2> /dev/null
+"$PSNAP" convert cut.pst -o x.din 2> err
+grep -q "warning: cut.pst: offset $((size - 1)): trace was cut off; its first 20000 accesses are whole" \
+    err || fail "$(cat err)"
 cmp x.din long.din
 head -c 5 long.pst > cut.pst
 refused 1 "cut.pst: offset 5: input ends in the file header" cut.pst -o y.din
 head -c 100 long.pst > bad.pst
 printf 'x' >> bad.pst
 tail -c +102 long.pst >> bad.pst
-refused 1 "bad.pst: offset 16: damaged chunk" bad.pst -o y.din --partial
+refused 1 "bad.pst: offset 16: damaged chunk" bad.pst -o y.din
 printf '\x89PST\r\n\x1a\n\x02\x00\x00\x00\x00\x00\x00\x00' > bad.pst
 refused 1 "file header is damaged" bad.pst -o y.din
 : > empty

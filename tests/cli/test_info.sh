@@ -43,6 +43,23 @@ has "$dir/json" '"refs":null,'
 has "$dir/json" '"bytes":'"$(wc -c < "$dir/p.yaml")"',"bytes_per_access":'
 "$PSNAP" info - < "$dir/p.yaml" | grep -Eq '^format +profile$' || fail "profile from a pipe"
 
+# cut off: what is whole is counted, and no more; what it was recorded from is shown
+"$PSNAP" convert "$golden/small.csv" -o "$dir/whole.pst" 2> /dev/null
+size=$(wc -c < "$dir/whole.pst")
+for ((n = 16; n < size; n += n < size - 60 ? 41 : 7)); do
+    head -c $n "$dir/whole.pst" > "$dir/cut.pst"
+    "$PSNAP" info "$dir/cut.pst" --json > "$dir/json" 2> "$dir/err" || fail "$n bytes: $(cat "$dir/err")"
+    has "$dir/json" '"cut_off":true,'
+    accesses=$(tr -d " \n" < "$dir/json" | grep -o "\"accesses\":[0-9]*" | cut -d : -f 2)
+    grep -q "cut.pst: offset $n: trace was cut off; its first $accesses accesses are whole" \
+        "$dir/err" || fail "$n bytes: $(cat "$dir/err")"
+    "$PSNAP" convert "$dir/cut.pst" -f csv -o - 2> /dev/null > "$dir/cut.csv"
+    cmp <(head -n $((accesses + 1)) "$golden/small.csv") "$dir/cut.csv"
+done
+[ "$accesses" = 12 ] || fail "$accesses accesses are whole before the end"
+"$PSNAP" info "$dir/whole.pst" --json > "$dir/json"
+has "$dir/json" '"cut_off":false,"limited":false,'
+
 # a damaged byte in the accesses is found without decoding them
 cp "$golden/rich.pst" "$dir/bad.pst"
 printf 'x' | dd of="$dir/bad.pst" bs=1 seek=2500 conv=notrunc 2> /dev/null
