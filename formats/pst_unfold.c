@@ -34,8 +34,7 @@ bool psnap_pst_unfold_check(struct psnap_pst_unfolder *track)
     return true;
 }
 
-static const struct psnap_pst_token *before(const struct psnap_pst_unfolder *track,
-                                                   uint32_t back)
+static const struct psnap_pst_token *before(const struct psnap_pst_unfolder *track, uint32_t back)
 {
     return &track->window[(track->count - back) & (track->window_room - 1)];
 }

@@ -24,12 +24,12 @@ struct pst_writer {
     struct psnap_pst_encoder *encoder;
     struct psnap_pst_tables_writer *tables;
     struct psnap_bytes payload;
-    struct psnap_bytes end; /* under a limit: the end frame of what is written */
+    struct psnap_bytes end;          /* under a limit: the end frame of what is written */
     struct psnap_trace_limit *limit; /* NULL: none */
-    uint64_t accesses;       /* in chunks that are written */
-    uint32_t chunk_accesses; /* of every chunk; 0: it depends on those before */
-    uint32_t chunk_limit;    /* of the chunk under way */
-    bool begun;              /* the file header is written */
+    uint64_t accesses;               /* in chunks that are written */
+    uint32_t chunk_accesses;         /* of every chunk; 0: it depends on those before */
+    uint32_t chunk_limit;            /* of the chunk under way */
+    bool begun;                      /* the file header is written */
 };
 
 static enum psnap_status write_frame(struct pst_writer *writer, uint32_t type, uint32_t accesses,

@@ -35,8 +35,8 @@ struct psnap_profile;
  * NULL on failure, with `error` filled. The caller frees it. */
 struct psnap_profile *psnap_input_read_profile(const char *path, struct psnap_error *error);
 
-/* `options` NULL means PSNAP_INPUT_DEFAULTS. A .pst that was cut off ends with its last whole chunk,
- * and with a warning on stderr. NULL on failure, with `error` filled. */
+/* `options` NULL means PSNAP_INPUT_DEFAULTS. A .pst that was cut off ends with its last whole
+ * chunk, and with a warning on stderr. NULL on failure, with `error` filled. */
 struct psnap_source *psnap_input_open(const char *path, const struct psnap_input_options *options,
                                       struct psnap_error *error);
 

@@ -111,7 +111,8 @@ static int open_temporary(struct psnap_output *output)
     return fd;
 }
 
-/* Whether the file that was opened and locked still has its name, and is not yet another's trace. */
+/* Whether the file that was opened and locked still has its name, and is not yet another's trace.
+ */
 static bool is_still_there(int fd, const char *path)
 {
     struct stat opened, named;
