@@ -81,9 +81,9 @@ int psnap_cmd_convert(int argc, char **argv)
          "of the input; else it is recognised"},
         {PSNAP_OPTION_U64, 0, "seed", &conversion.options.seed, "N",
          "when the input is a profile, of its replay; 0"},
-        {PSNAP_OPTION_U64, 0, "skip", &conversion.options.skip, "N",
+        {PSNAP_OPTION_COUNT, 0, "skip", &conversion.options.skip, "N",
          "leave out the first N accesses"},
-        {PSNAP_OPTION_U64, 0, "count", &conversion.options.count, "N", "take at most N accesses"},
+        {PSNAP_OPTION_COUNT, 0, "count", &conversion.options.count, "N", "take at most N accesses"},
         {PSNAP_OPTION_FLAG, 0, "force", &conversion.force, NULL, "overwrite FILE"},
         {.type = PSNAP_OPTION_END},
     };

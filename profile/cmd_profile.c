@@ -78,8 +78,9 @@ int psnap_cmd_profile(int argc, char **argv)
         {PSNAP_OPTION_TEXT, 0, "from", &request.options.from, "FORMAT",
          "of the input; else it is recognised"},
         {PSNAP_OPTION_U64, 0, "seed", &request.options.seed, "N", "when the input is replayed"},
-        {PSNAP_OPTION_U64, 0, "skip", &request.options.skip, "N", "leave out the first N accesses"},
-        {PSNAP_OPTION_U64, 0, "count", &request.options.count, "N", "take at most N accesses"},
+        {PSNAP_OPTION_COUNT, 0, "skip", &request.options.skip, "N",
+         "leave out the first N accesses"},
+        {PSNAP_OPTION_COUNT, 0, "count", &request.options.count, "N", "take at most N accesses"},
         {PSNAP_OPTION_FLAG, 0, "force", &request.force, NULL, "overwrite P.yaml"},
         {.type = PSNAP_OPTION_END},
     };

@@ -70,8 +70,9 @@ int psnap_cmd_replay(int argc, char **argv)
          "of the output; else FILE's suffix says, or pst"},
         {PSNAP_OPTION_U64, 0, "seed", &request.options.seed, "N",
          "of what is random; 0 unless said"},
-        {PSNAP_OPTION_U64, 0, "skip", &request.options.skip, "N", "leave out the first N accesses"},
-        {PSNAP_OPTION_U64, 0, "count", &request.options.count, "N", "write at most N accesses"},
+        {PSNAP_OPTION_COUNT, 0, "skip", &request.options.skip, "N",
+         "leave out the first N accesses"},
+        {PSNAP_OPTION_COUNT, 0, "count", &request.options.count, "N", "write at most N accesses"},
         {PSNAP_OPTION_FLAG, 0, "force", &request.force, NULL, "overwrite FILE"},
         {.type = PSNAP_OPTION_END},
     };

@@ -142,6 +142,10 @@ static int store(const struct parser *parser, const struct psnap_option *option,
         good = psnap_text_size(text, option->value);
         wanted = "a size such as 4096, 32K or 1M";
         break;
+    case PSNAP_OPTION_COUNT:
+        good = psnap_text_size(text, option->value);
+        wanted = "a number such as 4096, 32K or 1M";
+        break;
     case PSNAP_OPTION_REAL:
         good = psnap_text_real(text, option->value);
         wanted = "a number";
