@@ -6,6 +6,7 @@
  * come from the program as it is when the stream has ended.
  */
 #include "profile/builder.h"
+#include "profile/sampling.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -264,6 +265,18 @@ static enum psnap_status make_ids_unique(struct taking *t)
     return status;
 }
 
+static enum psnap_status take_sampling(struct taking *t)
+{
+    const struct psnap_sampling *from = &t->program->sampling;
+    struct psnap_profile_totals totals;
+
+    psnap_profile_totals(t->profile, &totals);
+    for (uint32_t i = 0; i < t->program->loop_count; i++)
+        if (t->kept[i] != PSNAP_NONE)
+            sampling_estimate(from, totals.accesses, i, &t->profile->loops[t->kept[i]]);
+    return sampling_copy(from, t->profile->arena, &t->profile->sampling);
+}
+
 static enum psnap_status take_all(struct taking *t, struct build_loop *const *loops,
                                   uint32_t loop_count, struct fold *visits)
 {
@@ -285,6 +298,8 @@ static enum psnap_status take_all(struct taking *t, struct build_loop *const *lo
     if (!status)
         status = build_schedule(profile, t->kept, loops, loop_count, visits);
     take_operations(t);
+    if (!status)
+        status = take_sampling(t);
     return status;
 }
 

@@ -128,6 +128,31 @@ static void print_program(const struct psnap_profile *profile)
            profile->region_gap_bytes, profile->region_limit);
 }
 
+/* Which part of the program the profile is of. */
+static void print_part(const struct psnap_sampling *part)
+{
+    char digits[32];
+
+    if (part->regions)
+        printf("regions    ");
+    for (const char *const *name = part->regions; name && *name; name++)
+        printf("%s%s", name == part->regions ? "" : ", ", *name);
+    if (part->regions)
+        putchar('\n');
+    if (part->skip || part->count)
+        printf("part       from access %s on", psnap_group_digits(part->skip, digits));
+    if (part->count)
+        printf(", %s of them", psnap_group_digits(part->count, digits));
+    if (part->skip || part->count)
+        putchar('\n');
+    if (!part->window)
+        return;
+    printf("sample     %s accesses", psnap_group_digits(part->window, digits));
+    printf(" of each %s", psnap_group_digits(part->period, digits));
+    printf(", %s windows", psnap_group_digits(part->windows, digits));
+    printf(" of a run of %s\n", psnap_group_digits(part->run_accesses, digits));
+}
+
 static void print_totals(const struct psnap_profile *profile)
 {
     struct psnap_profile_totals totals;
@@ -152,16 +177,33 @@ static void print_totals(const struct psnap_profile *profile)
         putchar('\n');
 }
 
+/* Cells: accesses in the whole run by the sample, and their standard error in percent. */
+static void print_estimate(const struct psnap_profile_loop *loop, struct psnap_table *table)
+{
+    const bool is_known = loop->estimate_accesses != UINT64_MAX && loop->estimate_accesses;
+    char digits[32];
+
+    psnap_table_cell(table, "%s",
+                     is_known ? psnap_group_digits(loop->estimate_accesses, digits) : "-");
+    if (is_known && loop->estimate_error != UINT64_MAX)
+        psnap_table_cell(table, "%.1f %%",
+                         100 * share(loop->estimate_error, loop->estimate_accesses));
+    else
+        psnap_table_cell(table, "-");
+}
+
 static void print_loops(const struct psnap_profile *profile, const struct summary *summaries,
                         uint32_t count, uint64_t accesses)
 {
-    static const char *const headings[] = {"loop",    "source",      "accesses",       "share",
-                                           "regions", "working set", "strides (bytes)"};
-    struct psnap_table *table = psnap_table_new(7, headings);
+    const bool is_sample = profile->sampling.window != 0;
+    static const char *const headings[] = {
+        "loop",        "source",          "accesses",   "share", "regions",
+        "working set", "strides (bytes)", "in the run", "error"};
+    struct psnap_table *table = psnap_table_new(is_sample ? 9 : 7, headings);
     char text[4096], bytes[32];
 
     psnap_table_shorten(table, 0);
-    for (size_t column = 2; column < 6; column++)
+    for (size_t column = 2; column < (is_sample ? 9 : 6); column += column == 5 ? 2 : 1)
         psnap_table_align_right(table, column);
     for (uint32_t i = 0; i < count; i++) {
         const struct psnap_profile_loop *loop = &profile->loops[summaries[i].index];
@@ -172,6 +214,8 @@ static void print_loops(const struct psnap_profile *profile, const struct summar
         psnap_table_cell(table, "%" PRIu32, loop->region_count);
         psnap_table_cell(table, "%s", human_bytes(summaries[i].working_set_bytes, bytes));
         psnap_table_cell(table, "%s", human_strides(summaries[i].strides, text, sizeof text));
+        if (is_sample)
+            print_estimate(loop, table);
     }
     putchar('\n');
     psnap_table_print(table, stdout);
@@ -238,6 +282,12 @@ static void print_loop(const struct psnap_profile *profile, const struct summary
     }
     printf("accesses   %s, %.1f %% of all\n", psnap_group_digits(loop->accesses, digits),
            100 * share(loop->accesses, accesses));
+    if (loop->estimate_accesses != UINT64_MAX)
+        printf("in the run %s", psnap_group_digits(loop->estimate_accesses, digits));
+    if (loop->estimate_accesses != UINT64_MAX && loop->estimate_error != UINT64_MAX)
+        printf(", standard error %s", psnap_group_digits(loop->estimate_error, digits));
+    if (loop->estimate_accesses != UINT64_MAX)
+        putchar('\n');
     for (unsigned op = 0; op < PSNAP_OPERATION_COUNT; op++)
         if (loop->operations[op])
             printf("%-10s %s\n", psnap_operation_name(op),
@@ -286,6 +336,26 @@ static void json_region(struct psnap_json *json, const struct psnap_profile_regi
     psnap_json_end_object(json);
 }
 
+static void json_part(struct psnap_json *json, const struct psnap_sampling *part)
+{
+    if (part->regions) {
+        psnap_json_begin_array(json, "roi");
+        for (const char *const *name = part->regions; *name; name++)
+            psnap_json_text(json, NULL, *name);
+        psnap_json_end_array(json);
+    }
+    if (part->skip)
+        psnap_json_u64(json, "skip", part->skip);
+    if (part->count)
+        psnap_json_u64(json, "count", part->count);
+    if (!part->window)
+        return;
+    psnap_json_u64(json, "window", part->window);
+    psnap_json_u64(json, "period", part->period);
+    psnap_json_u64(json, "windows", part->windows);
+    psnap_json_u64(json, "run_accesses", part->run_accesses);
+}
+
 static void json_loop(struct psnap_json *json, const struct psnap_profile *profile,
                       const struct summary *summary, uint64_t accesses, bool regions)
 {
@@ -305,6 +375,10 @@ static void json_loop(struct psnap_json *json, const struct psnap_profile *profi
     if (loop->iterations != UINT64_MAX)
         psnap_json_u64(json, "iterations", loop->iterations);
     psnap_json_u64(json, "accesses", loop->accesses);
+    if (loop->estimate_accesses != UINT64_MAX)
+        psnap_json_u64(json, "estimate_accesses", loop->estimate_accesses);
+    if (loop->estimate_error != UINT64_MAX)
+        psnap_json_u64(json, "standard_error", loop->estimate_error);
     psnap_json_real(json, "share", share(loop->accesses, accesses));
     psnap_json_u64(json, "loads", summary->loads);
     psnap_json_u64(json, "stores", summary->stores);
@@ -335,6 +409,7 @@ static void print_json(const struct request *request, const struct psnap_profile
     psnap_json_text(&json, "command", "show");
     psnap_json_text(&json, "program", profile->provenance.name);
     psnap_json_text(&json, "model", profile->model);
+    json_part(&json, &profile->sampling);
     psnap_json_u64(&json, "accesses", totals.accesses);
     psnap_json_u64(&json, "loads", totals.loads);
     psnap_json_u64(&json, "stores", totals.stores);
@@ -430,6 +505,7 @@ static int show(const struct request *request, const struct psnap_profile *profi
         }
     } else {
         print_program(profile);
+        print_part(&profile->sampling);
         print_totals(profile);
         print_loops(profile, summaries, count, totals.accesses);
     }

@@ -108,6 +108,8 @@ struct psnap_profile_loop {
     uint64_t iterations; /* over all entries; UINT64_MAX when unknown */
     uint64_t operations[PSNAP_OPERATION_COUNT];
     uint64_t accesses; /* sum over its regions; 0 for loops kept as somebody's parent */
+    uint64_t estimate_accesses, estimate_error; /* of the whole run, by a sample, and its standard
+                                                   error; UINT64_MAX: none */
     struct psnap_profile_region *regions;
     uint32_t region_count;
     struct psnap_sequence pattern; /* the first accesses, by region */
@@ -115,7 +117,8 @@ struct psnap_profile_loop {
 
 struct psnap_profile {
     struct psnap_provenance provenance;
-    const char *model; /* "psnap" */
+    struct psnap_sampling sampling; /* which part of the run was recorded; no loop_errors */
+    const char *model;              /* "psnap" */
     uint64_t region_gap_bytes;
     uint32_t region_limit;
     struct psnap_profile_loop *loops;

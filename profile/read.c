@@ -9,6 +9,7 @@
  * only numbers.
  */
 #include "profile/read.h"
+#include "profile/sampling.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -130,7 +131,8 @@ static enum psnap_status read_program(const struct reading *r, const struct psna
 
 static enum psnap_status read_capture(const struct reading *r, const struct psnap_yaml_node *map)
 {
-    static const char *const keys[] = {"model", "stage", "region_gap_bytes", "region_limit", NULL};
+    static const char *const keys[] = {
+        "model", "stage", "region_gap_bytes", "region_limit", "roi", "sampling", NULL};
     struct psnap_profile *profile = r->profile;
     uint64_t limit = PSNAP_REGION_LIMIT_DEFAULT;
     const struct psnap_yaml_node *node;
@@ -154,7 +156,7 @@ static enum psnap_status read_capture(const struct reading *r, const struct psna
                                          PSNAP_REGION_LIMIT_MAX, &limit, r->error)))
         return status;
     profile->region_limit = (uint32_t)limit;
-    return PSNAP_OK;
+    return read_sampling(r, map);
 }
 
 /* Nests are trees: a loop is deeper than the one around it. */

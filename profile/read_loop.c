@@ -5,6 +5,7 @@
  * from its regions; the pattern cannot have more of a region than there is.
  */
 #include "profile/read.h"
+#include "profile/sampling.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -175,9 +176,9 @@ static enum psnap_status read_regions(struct reading *r, const struct psnap_yaml
 enum psnap_status read_loop(struct reading *r, const struct psnap_yaml_node *map,
                             const struct name_index *names, struct psnap_profile_loop *loop)
 {
-    static const char *const keys[] = {"id",       "part_of", "function",   "source",
-                                       "nest",     "entries", "iterations", "operations",
-                                       "accesses", "pattern", "regions",    NULL};
+    static const char *const keys[] = {
+        "id",         "part_of",  "function", "source",  "nest",    "entries", "iterations",
+        "operations", "accesses", "estimate", "pattern", "regions", NULL};
     enum psnap_status status = psnap_yaml_known_keys(r->doc, map, keys, r->error);
 
     if (status || (status = read_text(r, map, "id", NULL, &loop->id)) ||
@@ -191,7 +192,8 @@ enum psnap_status read_loop(struct reading *r, const struct psnap_yaml_node *map
     if ((status = read_nest(r, map, names, loop)) ||
         (status = read_count(r, map, "entries", UINT64_MAX, &loop->entries)) ||
         (status = read_iterations(r, map, loop)) ||
-        (status = read_operations(r, map, loop->operations)))
+        (status = read_operations(r, map, loop->operations)) ||
+        (status = read_estimate(r, map, loop)))
         return status;
     return read_regions(r, map, loop);
 }

@@ -13,6 +13,7 @@
 
 #include "formats/base/layout.h"
 #include "formats/base/yaml.h"
+#include "profile/sampling.h"
 #include "profile/yaml_keys.h"
 
 static void add_text(struct psnap_yaml_doc *doc, struct psnap_yaml_node *map, const char *key,
@@ -56,6 +57,7 @@ static void write_capture(const struct psnap_profile *profile, struct psnap_yaml
     add_text(doc, map, "stage", profile->provenance.stage);
     psnap_yaml_add_u64(doc, map, "region_gap_bytes", profile->region_gap_bytes);
     psnap_yaml_add_u64(doc, map, "region_limit", profile->region_limit);
+    write_sampling(profile, doc, map);
 }
 
 static void write_operations(const uint64_t operations[PSNAP_OPERATION_COUNT],
@@ -207,6 +209,7 @@ static void write_loop(const struct psnap_profile *profile, const struct psnap_p
     }
     write_operations(loop->operations, doc, map);
     psnap_yaml_add_u64(doc, map, "accesses", loop->accesses);
+    write_estimate(loop, doc, map);
     if (loop->pattern.count) {
         inner = psnap_yaml_add_sequence(doc, map, "pattern", PSNAP_YAML_FLOW);
         write_items(&loop->pattern, 0, loop->pattern.count, region_id, loop, doc, inner);

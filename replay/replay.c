@@ -136,6 +136,13 @@ static enum psnap_status copy_provenance(struct psnap_program *program,
     return from->command ? psnap_program_set_command(program, from->command) : PSNAP_OK;
 }
 
+/* How much of a run the replayed accesses stand for. */
+static void copy_sampling(struct psnap_program *program, const struct psnap_sampling *from)
+{
+    program->sampling = *from;
+    program->sampling.regions = NULL; /* the profile's */
+}
+
 /* Adds a loop (same index as in the profile) and its block, whose executions are iterations. */
 static enum psnap_status add_loop(struct psnap_program *program,
                                   const struct psnap_profile_loop *from)
@@ -268,6 +275,7 @@ static enum psnap_status init_replay(struct replay *replay, const struct psnap_p
     status = init_visits(replay, profile);
     if (!status)
         status = copy_provenance(replay->base.program, &profile->provenance);
+    copy_sampling(replay->base.program, &profile->sampling);
     for (uint32_t i = 0; i < profile->loop_count && !status; i++)
         status = add_loop(replay->base.program, &profile->loops[i]);
     for (uint32_t i = 0; i < profile->loop_count && !status; i++)

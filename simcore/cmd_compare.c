@@ -35,6 +35,8 @@ static enum psnap_status run_side(struct compare_side *side,
         sim = psnap_sim_new(machines, n, source->program, NULL, error);
     if (sim)
         status = psnap_pump(source, sim, &side->accesses, error);
+    if (source)
+        side->run_accesses = source->program->sampling.run_accesses;
     if (status == PSNAP_OK)
         status = scope_rows_init(&side->total, SCOPE_TOTAL, sim, n, source->program, NULL, error);
     if (status == PSNAP_OK)
@@ -261,14 +263,22 @@ static void print_hint(const struct compare *compare, const struct compare_side 
            few ? observed->path : synthetic->path);
 }
 
+static void print_side(const char *what, const struct compare_side *side)
+{
+    char digits[32];
+
+    printf("%s  %s: %s accesses", what, side->path, psnap_group_digits(side->accesses, digits));
+    if (side->run_accesses)
+        printf(", a sample of %s", psnap_group_digits(side->run_accesses, digits));
+    putchar('\n');
+}
+
 static void print_tables(const struct compare *compare, const struct compare_side *observed,
                          const struct compare_side *synthetic, bool all)
 {
-    char digits[2][32];
-
-    printf("observed   %s: %s accesses\nsynthetic  %s: %s accesses\n\n", observed->path,
-           psnap_group_digits(observed->accesses, digits[0]), synthetic->path,
-           psnap_group_digits(synthetic->accesses, digits[1]));
+    print_side("observed ", observed);
+    print_side("synthetic", synthetic);
+    putchar('\n');
     if (compare->machine_count > 1)
         print_loops(compare, all);
     else

@@ -15,12 +15,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of the misses past a level: their difference to the observed ones, over those. */
+/* Accesses of the run for each of the stream. */
+static double weight(const struct compare_side *side)
+{
+    return side->run_accesses && side->accesses
+               ? (double)side->run_accesses / (double)side->accesses
+               : 1;
+}
+
+/* Of the misses past a level: their difference to the observed ones, over those; `scale` is the
+ * weight of a synthetic one. */
 static double miss_error(const struct psnap_tally *observed, const struct psnap_tally *synthetic,
-                         size_t level)
+                         size_t level, double scale)
 {
     const double expected = (double)psnap_tally_reached(observed, level + 1);
-    const double found = (double)psnap_tally_reached(synthetic, level + 1);
+    const double found = scale * (double)psnap_tally_reached(synthetic, level + 1);
 
     if (expected > 0)
         return fabs(found - expected) / expected;
@@ -28,7 +37,8 @@ static double miss_error(const struct psnap_tally *observed, const struct psnap_
 }
 
 static void fill_levels(struct compare_row *row, uint32_t levels,
-                        const struct psnap_tally *observed, const struct psnap_tally *synthetic)
+                        const struct psnap_tally *observed, const struct psnap_tally *synthetic,
+                        double scale)
 {
     for (uint32_t i = 0; i < levels; i++) {
         struct compare_level *level = &row->levels[i];
@@ -39,7 +49,7 @@ static void fill_levels(struct compare_row *row, uint32_t levels,
         level->error_points = COMPARE_WHOLLY;
         if (observed && synthetic) {
             level->error_points = 100 * fabs(level->observed - level->synthetic);
-            level->relative_miss_error = miss_error(observed, synthetic, i);
+            level->relative_miss_error = miss_error(observed, synthetic, i, scale);
             if (isnan(level->error_points)) /* an empty stream: alike only if both are */
                 level->error_points =
                     observed->accesses == synthetic->accesses ? 0 : COMPARE_WHOLLY;
@@ -97,7 +107,8 @@ static void add_rows(struct compare *compare, enum scope scope, const struct com
                                     .in_synthetic = synthetic_row != NULL};
         fill_levels(row, compare->machines[i].level_count,
                     observed_row ? &observed_row->tallies[i] : NULL,
-                    synthetic_row ? &synthetic_row->tallies[i] : NULL);
+                    synthetic_row ? &synthetic_row->tallies[i] : NULL,
+                    weight(synthetic) / weight(observed));
     }
     if (scope == SCOPE_LOOP)
         add_loop(compare, compare->rows + compare->count - compare->machine_count);

@@ -14,6 +14,7 @@
 struct compare_side {
     const char *path;
     uint64_t accesses;
+    uint64_t run_accesses; /* that these are a sample of; 0: they are all */
     double seconds;
     struct scope_rows total; /* one row */
     struct scope_rows loops;

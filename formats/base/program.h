@@ -80,10 +80,24 @@ struct psnap_provenance {
     uint32_t rank, ranks;        /* its number, and of how many; 0: unknown */
 };
 
+/* Which of a program's accesses its stream has; zero-initialised: all. */
+struct psnap_sampling {
+    const char *const *regions; /* functions, or "PSNAP_ROI_BEGIN" for marks, NULL-terminated: what
+                                   runs in them; NULL: everything */
+    uint64_t skip, count;       /* of these the ones from skip on, count of them; 0: all */
+    uint64_t window, period;    /* of these, of each `period` the first `window`; 0: all */
+    uint64_t run_accesses;     /* that there were to take windows from, when the stream has ended */
+    uint64_t windows;          /* that were taken whole */
+    const double *loop_errors; /* by loop, standard error of its accesses in the run by estimate;
+                                  NULL: unknown */
+    uint32_t loop_error_count;
+};
+
 struct psnap_arena;
 
 struct psnap_program {
     struct psnap_provenance provenance;
+    struct psnap_sampling sampling;
     struct psnap_loop *loops;
     struct psnap_block *blocks;
     struct psnap_ref *refs;
