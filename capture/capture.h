@@ -11,9 +11,19 @@
 #ifndef PSNAP_CAPTURE_CAPTURE_H
 #define PSNAP_CAPTURE_CAPTURE_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "formats/base/stream.h"
+
+/* Regions of interest of a recording. */
+struct psnap_roi_report {
+    bool has_regions; /* it has parts of the program only: */
+    uint64_t regions; /* times that a first region was begun */
+    uint64_t found;   /* bit i: the program has a function of the i-th name of PSNAP_ENV_ROI */
+    uint64_t inlined; /* bit i: there is a copy of one in another function */
+    bool is_foreign;  /* functions are known when they run, not before */
+};
 
 /* What a finished recording has to say about its completeness. */
 struct psnap_capture_report {
@@ -26,6 +36,7 @@ struct psnap_capture_report {
     uint64_t loops_lost;   /* left by a signal handler, or running when the program ended: what they
                               touched since their last record is missing */
     pid_t program;         /* the process that was recorded, 0 when none was */
+    struct psnap_roi_report roi;
 };
 
 /* A new session with shared memory of its own. NULL on failure, with `error` filled. */
@@ -43,6 +54,11 @@ PSNAP_API int psnap_capture_fd(const struct psnap_source *capture);
  */
 PSNAP_API enum psnap_status psnap_capture_watch(struct psnap_source *capture, pid_t pid,
                                                 struct psnap_error *error);
+
+/* As psnap_sampled_ops (capture/sampling.h) has them. What has been told to attend to ends with the
+ * call that delivers it. */
+void psnap_capture_attend(struct psnap_source *capture, uint64_t accesses, bool counts);
+void psnap_capture_enough(struct psnap_source *capture);
 
 PSNAP_API struct psnap_capture_report psnap_capture_report(const struct psnap_source *capture);
 

@@ -8,7 +8,7 @@
  *
  * Options of our own start with --psnap-: --psnap-stage=vectorizer-start puts
  * the pass before vectorisation. PSNAP_CLANG and PSNAP_CLANGXX name another
- * compiler.
+ * compiler. What is compiled finds <psnap/roi.h>, whose marks __PSNAP__ makes work.
  */
 #include <errno.h>
 #include <limits.h>
@@ -251,8 +251,26 @@ static struct request understand(int argc, char **argv)
 struct files {
     char self[PATH_MAX];
     char runtime[PATH_MAX + 64];
+    char include[PATH_MAX + 64]; /* folder of psnap/roi.h, "" when it is not there */
     char plugin[PATH_MAX + 96], lto_plugin[PATH_MAX + 96]; /* options that load the pass */
 };
+
+/* The folder of psnap/roi.h, beside that of this program or where it was to be installed. */
+static void find_headers(const char *folder, struct files *files)
+{
+    static const char *const places[] = {"include", "../include", PSNAP_INCLUDEDIR, NULL};
+    char header[PATH_MAX + 96];
+
+    for (const char *const *place = places; *place; place++) {
+        bool is_absolute = (*place)[0] == '/';
+        snprintf(files->include, sizeof files->include, "%s%s%s", is_absolute ? "" : folder,
+                 is_absolute ? "" : "/", *place);
+        snprintf(header, sizeof header, "%s/psnap/roi.h", files->include);
+        if (access(header, R_OK) == 0)
+            return;
+    }
+    files->include[0] = '\0';
+}
 
 /* This program's path, and the folder with the pass and the runtime beside it. */
 static bool find_files(struct files *files)
@@ -266,6 +284,7 @@ static bool find_files(struct files *files)
     files->self[length] = '\0';
     snprintf(folder, sizeof folder, "%s", files->self);
     *strrchr(folder, '/') = '\0';
+    find_headers(folder, files);
     for (const char *const *place = places; *place; place++) {
         bool is_absolute = (*place)[0] == '/';
         const char *slash = is_absolute ? "" : "/", *prefix = is_absolute ? "" : folder;
@@ -314,7 +333,7 @@ static const char **build_command(int argc, char **argv, const char *compiler,
                                   const struct request *request, const struct files *files,
                                   const char **stage)
 {
-    enum { ADDED_MAX = 24 };
+    enum { ADDED_MAX = 32 };
     const char **command = calloc((size_t)argc + ADDED_MAX, sizeof *command);
     int n = 0;
 
@@ -322,6 +341,15 @@ static const char **build_command(int argc, char **argv, const char *compiler,
     if (!command)
         return NULL;
     command[n++] = compiler;
+    if (request->has_input) {
+        command[n++] = "--start-no-unused-arguments";
+        command[n++] = "-D__PSNAP__=1";
+        if (files->include[0]) {
+            command[n++] = "-idirafter";
+            command[n++] = files->include;
+        }
+        command[n++] = "--end-no-unused-arguments";
+    }
     if (request->has_input && !request->preprocesses) {
         command[n++] = "--start-no-unused-arguments";
         if (!request->has_lto)

@@ -73,7 +73,7 @@ static int collect(struct psnap_recording *recording, int fd, uint64_t pid)
 
 int psnap_cmd_collect(int argc, char **argv)
 {
-    struct psnap_recording recording = {.command = "collect"};
+    struct psnap_recording recording = {.command = "collect", .roi = getenv(PSNAP_ENV_ROI)};
     uint64_t fd = UINT64_MAX, pid = 0;
     const struct psnap_option options[] = {
         {PSNAP_OPTION_TEXT, 'o', "output", &recording.profile, "P.yaml", "profile to write"},

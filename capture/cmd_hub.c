@@ -171,7 +171,7 @@ static int collect(const struct server *server, struct psnap_request *request,
         server->page->modules = 1;
     if (status)
         psnap_cmd_fail("record", &error);
-    else if (!report.modules || !report.threads)
+    else if (!report.modules || !report.threads || (report.roi.has_regions && !report.roi.regions))
         result = 0; /* it did nothing that is instrumented: no files */
     else {
         result = psnap_recording_complain(recording, capture);

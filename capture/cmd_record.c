@@ -17,6 +17,7 @@
 
 #include "capture/cmd_hub.h"
 #include "capture/cmd_recording.h"
+#include "capture/cmd_roi.h"
 #include "capture/engine_valgrind.h"
 #include "formats/base/cmd.h"
 #include "formats/base/cmd_progress.h"
@@ -230,6 +231,21 @@ static int record_first(struct psnap_recording *recording, struct psnap_source *
     return result;
 }
 
+/* What the program is to know of its regions, in the environment that it will have. */
+static enum psnap_status set_regions(const struct psnap_recording *recording, const char *program,
+                                     struct psnap_error *error)
+{
+    char path[4096];
+
+    if (!recording->roi) {
+        unsetenv(PSNAP_ENV_ROI);
+        return PSNAP_OK;
+    }
+    setenv(PSNAP_ENV_ROI, recording->roi, 1);
+    find_program(program, path, sizeof path);
+    return psnap_roi_check(recording->roi, path, error);
+}
+
 static int record(struct psnap_recording *recording, char **argv, bool is_verbose)
 {
     struct psnap_error error = {0};
@@ -240,7 +256,8 @@ static int record(struct psnap_recording *recording, char **argv, bool is_verbos
 
     occupy_standard_files();
     file_limit_before = signal(SIGXFSZ, SIG_IGN); /* a file too large is an error like others */
-    if (psnap_recording_prepare(recording, argv[0], &error))
+    if (psnap_recording_prepare(recording, argv[0], &error) ||
+        set_regions(recording, argv[0], &error))
         return lost(&error);
     if (psnap_hub_start(&hub, recording, is_verbose, &error))
         return run_unrecorded(argv, &error);
@@ -287,10 +304,9 @@ static int check_program(const char *name, const char *path)
 }
 
 /* Moves the stream of a program that has been started to its end; returns the exit status. */
-static int finish_valgrind(struct psnap_recording *recording, struct psnap_source **capture,
+static int finish_valgrind(struct psnap_recording *recording, struct psnap_source *valgrind,
                            char **argv, const char *path, pid_t pid)
 {
-    struct psnap_source *valgrind = *capture;
     struct psnap_process self, process;
     struct psnap_error error = {0};
     enum psnap_status status;
@@ -301,15 +317,15 @@ static int finish_valgrind(struct psnap_recording *recording, struct psnap_sourc
     process.argv = (const char **)(uintptr_t)argv;
     status = psnap_recording_describe(valgrind->program, &process, path, &error);
     psnap_process_release(&self);
-    *capture = psnap_progress_source_new(valgrind, 0, -1);
     if (!status)
-        status = psnap_recording_run(recording, *capture, &error);
-    if (status)
-        psnap_valgrind_drain(valgrind); /* the program runs on */
+        status = psnap_recording_run(recording, valgrind, &error);
+    psnap_valgrind_drain(valgrind); /* the program runs on */
     result = reap(pid);
     child_pid = 0;
     if (status)
         return lost(&error);
+    if (psnap_recording_complain_foreign(recording, valgrind))
+        return PSNAP_EXIT_LOST;
     if (!recording->accesses) {
         fputs("psnap record: valgrind has not run the program, the profile is empty\n", stderr);
         return result == 126 || result == 127 ? result : PSNAP_EXIT_LOST;
@@ -357,6 +373,7 @@ static int record_valgrind(struct psnap_recording *recording, char **argv, bool 
     capture = psnap_valgrind_new(&error);
     if (!capture)
         return lost(&error);
+    psnap_valgrind_choose(capture, recording->roi);
     if (!name_for_us(recording, argv[0], &error) && !psnap_recording_open(recording, &error)) {
         command = psnap_valgrind_command(capture, argv);
         if (!command)
@@ -377,7 +394,7 @@ static int record_valgrind(struct psnap_recording *recording, char **argv, bool 
     }
     free(command);
     psnap_valgrind_watch(capture, pid > 0 ? pid : 0);
-    result = pid > 0 ? finish_valgrind(recording, &capture, argv, path, pid) : lost(&error);
+    result = pid > 0 ? finish_valgrind(recording, capture, argv, path, pid) : lost(&error);
     if (pid > 0 && result != PSNAP_EXIT_LOST && is_verbose)
         summarise(recording);
     psnap_recording_release(recording);
@@ -385,10 +402,39 @@ static int record_valgrind(struct psnap_recording *recording, char **argv, bool 
     return result;
 }
 
+/* Options that say which part of the program is wanted. */
+struct parts {
+    struct psnap_text_list functions;
+    const char *window;
+    char *roi; /* the functions, as PSNAP_ENV_ROI */
+    bool is_whole;
+};
+
+/* Non-zero, and says so, when they make no sense. */
+static int read_parts(struct parts *parts, struct psnap_recording *recording)
+{
+    struct psnap_sampling *sampling = &recording->sampling;
+    struct psnap_error error = {0};
+
+    if (parts->window && !psnap_window_read(parts->window, &sampling->window, &sampling->period))
+        return psnap_cmd_usage("record", "--window X/Y: '%s' is not two numbers, X from 1 to Y",
+                               parts->window);
+    if (parts->functions.count && parts->is_whole)
+        return psnap_cmd_usage("record", "--roi and --no-roi contradict each other");
+    if (parts->functions.count) {
+        parts->roi = psnap_roi_join(&parts->functions, &error);
+        if (!parts->roi)
+            return psnap_cmd_fail("record", &error);
+    }
+    recording->roi = parts->is_whole ? "" : parts->roi;
+    return 0;
+}
+
 int psnap_cmd_record(int argc, char **argv)
 {
     struct psnap_recording recording = {.command = "record"};
     bool is_verbose = isatty(STDERR_FILENO);
+    struct parts parts = {0};
     const char *engine = NULL;
     const struct psnap_option options[] = {
         {PSNAP_OPTION_TEXT, 0, "engine", &engine, "NAME",
@@ -404,6 +450,16 @@ int psnap_cmd_record(int argc, char **argv)
          "model of the profile: psnap (the published one)"},
         {PSNAP_OPTION_SIZE, 0, "gap", &recording.gap_bytes, "BYTES",
          "how near an access joins a region (default 256)"},
+        {PSNAP_OPTION_LIST, 0, "roi", &parts.functions, "FUNCTION",
+         "record only while FUNCTION runs, and what it calls; may be repeated"},
+        {PSNAP_OPTION_FLAG, 0, "no-roi", &parts.is_whole, NULL,
+         "record everything, whatever PROG marks (psnap/roi.h)"},
+        {PSNAP_OPTION_COUNT, 0, "skip", &recording.sampling.skip, "N",
+         "leave out the first N accesses; K, M, G stand for powers of 1024"},
+        {PSNAP_OPTION_COUNT, 0, "count", &recording.sampling.count, "N",
+         "record the next N accesses, then let PROG run on alone"},
+        {PSNAP_OPTION_TEXT, 0, "window", &parts.window, "X/Y",
+         "of these, record the first X of each Y"},
         {PSNAP_OPTION_FLAG, 0, "force", &recording.force, NULL, "overwrite existing files"},
         {PSNAP_OPTION_FLAG, 'v', "verbose", &is_verbose, NULL,
          "say what was recorded (default on a terminal)"},
@@ -423,6 +479,12 @@ int psnap_cmd_record(int argc, char **argv)
         "A program that something else starts is recorded without this command when\n"
         "PSNAP_OUT=P.yaml is in its environment.\n"
         "\n"
+        "Of a part of PROG: what it marks with the macros of <psnap/roi.h>, or functions\n"
+        "with --roi; of the accesses of that, or of all, a stretch with --skip and\n"
+        "--count, and a sample of this with --window. Counts in the profile are those\n"
+        "of the accesses that were recorded; a sample has estimates beside them, with\n"
+        "their standard errors.\n"
+        "\n"
         "--engine valgrind runs a PROG that was not compiled so under Valgrind's lackey:\n"
         "all its code, libraries and stack included, some hundred times slower.",
         options,
@@ -441,7 +503,13 @@ int psnap_cmd_record(int argc, char **argv)
         psnap_cmd_usage("record", "no engine '%s'; there are: compiled, valgrind", engine);
         return PSNAP_EXIT_LOST;
     }
-    if (recording.is_foreign)
-        return record_valgrind(&recording, argv + 1, is_verbose);
-    return record(&recording, argv + 1, is_verbose);
+    if (read_parts(&parts, &recording))
+        status = PSNAP_EXIT_LOST;
+    else if (recording.is_foreign)
+        status = record_valgrind(&recording, argv + 1, is_verbose);
+    else
+        status = record(&recording, argv + 1, is_verbose);
+    psnap_text_list_release(&parts.functions);
+    free(parts.roi);
+    return status;
 }

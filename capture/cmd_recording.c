@@ -5,6 +5,9 @@
  * second processor the stream is decoded in a thread of its own.
  */
 #include "capture/cmd_recording.h"
+#include "capture/cmd_roi.h"
+#include "capture/engine_valgrind.h"
+#include "capture/guest_roi.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -18,6 +21,7 @@
 
 #include "capture/build_id.h"
 #include "formats/base/cmd.h"
+#include "formats/base/cmd_progress.h"
 #include "formats/base/stream.h"
 #include "formats/formats.h"
 #include "profile/profile.h"
@@ -210,6 +214,8 @@ static bool has_anything(const struct psnap_recording *recording,
     if (recording->is_foreign)
         return true;
     report = psnap_capture_report(capture);
+    if (recording->is_further && report.roi.has_regions && !report.roi.regions)
+        return false;
     return report.modules && (report.threads || !recording->is_further);
 }
 
@@ -272,16 +278,6 @@ static enum psnap_status end_trace(struct psnap_recording *recording, struct tra
     return sink->status;
 }
 
-/* The capture, or, with a processor to spare, a source that decodes it in a thread of its own. */
-static struct psnap_source *choose_source(struct psnap_source *capture, struct psnap_error *error)
-{
-    cpu_set_t processors;
-
-    if (sched_getaffinity(0, sizeof processors, &processors) || CPU_COUNT(&processors) < 2)
-        return capture;
-    return psnap_relay_source_new(capture, error);
-}
-
 /* What could be written of a trace stays, up to its last whole chunk. */
 static void keep_part(struct psnap_recording *recording)
 {
@@ -314,6 +310,82 @@ static struct psnap_sink *writer_new(struct psnap_recording *recording,
     return psnap_trace_writer_new(recording->trace_format->name, file, program, error);
 }
 
+/* What of the source's regions is known. */
+static struct psnap_roi_report roi_report(const struct psnap_recording *recording,
+                                          const struct psnap_source *capture)
+{
+    const struct psnap_guest_roi *roi;
+
+    if (!recording->is_foreign)
+        return psnap_capture_report(capture).roi;
+    roi = psnap_valgrind_roi(capture);
+    return (struct psnap_roi_report){roi->list && *roi->list, roi->regions, roi->found, 0, true};
+}
+
+/* The part of the stream that is wanted, which does not own it; itself when that is all of a
+ * compiled program's. NULL: out of memory. */
+static struct psnap_source *sample(const struct psnap_recording *recording,
+                                   struct psnap_source *capture)
+{
+    static const struct psnap_sampled_ops compiled = {psnap_capture_attend, psnap_capture_enough};
+    static const struct psnap_sampled_ops foreign = {psnap_valgrind_attend, NULL};
+    const struct psnap_sampling *wish = &recording->sampling;
+
+    capture->program->sampling = *wish;
+    if (!wish->skip && !wish->count && !wish->window && !recording->is_foreign)
+        return capture;
+    return psnap_sample_source_new(capture, recording->is_foreign ? &foreign : &compiled);
+}
+
+/* A captured stream on its way to the sinks. */
+struct way {
+    struct psnap_source *capture; /* not owned */
+    struct psnap_source *part;    /* what is wanted of it; may be the same */
+    struct psnap_source *relay; /* reads that in a thread of its own; NULL: no processor to spare */
+    struct psnap_source *shown; /* the end: that, or with progress; NULL: there is an error */
+};
+
+static struct way open_way(const struct psnap_recording *recording, struct psnap_source *capture,
+                           struct psnap_error *error)
+{
+    struct way way = {.capture = capture, .part = sample(recording, capture)};
+    cpu_set_t processors;
+
+    if (!way.part) {
+        psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
+        return way;
+    }
+    way.shown = way.part;
+    if (sched_getaffinity(0, sizeof processors, &processors) == 0 && CPU_COUNT(&processors) > 1)
+        way.shown = way.relay = psnap_relay_source_new(way.part, error);
+    if (way.shown && recording->is_foreign)
+        way.shown = psnap_progress_source_new(way.shown, 0, -1);
+    return way;
+}
+
+static void close_way(const struct way *way)
+{
+    if (way->relay || way->shown != way->capture)
+        psnap_source_free(way->shown);
+    if (way->part != way->capture && (way->relay || !way->shown))
+        psnap_source_free(way->part);
+}
+
+/* Moves the stream into the sinks, and notes of which part of the program it is. */
+static enum psnap_status pump(struct psnap_recording *recording, const struct way *way,
+                              struct psnap_sink *tee, struct psnap_error *error)
+{
+    enum psnap_status status = PSNAP_OK;
+
+    if (!tee)
+        return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
+    status = psnap_pump(way->shown, tee, &recording->accesses, error);
+    if (!status && roi_report(recording, way->capture).has_regions &&
+        !psnap_roi_note(recording->roi, way->shown->program))
+        status = psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
+    return status;
+}
+
 enum psnap_status psnap_recording_run(struct psnap_recording *recording,
                                       struct psnap_source *capture, struct psnap_error *error)
 {
@@ -322,25 +394,24 @@ enum psnap_status psnap_recording_run(struct psnap_recording *recording,
         .put = trace_put, .finish = trace_finish, .free = trace_free, .put_run = trace_put_run};
     struct trace_sink trace = {.base = {&ops}};
     struct psnap_sink *sinks[2], *builder = NULL, *writer = NULL, *tee = NULL;
-    struct psnap_source *source = choose_source(capture, error);
-    enum psnap_status status = source ? PSNAP_OK : error->code;
+    const struct way way = open_way(recording, capture, error);
+    enum psnap_status status = way.shown ? PSNAP_OK : error->code;
     size_t n = 0;
 
     if (!status && recording->profile_output) {
-        builder = psnap_profile_builder_new(source->program, &options, error);
+        builder = psnap_profile_builder_new(way.shown->program, &options, error);
         status = builder ? PSNAP_OK : error->code;
         sinks[n++] = builder;
     }
     if (!status && recording->trace_output) {
-        writer = writer_new(recording, source->program, error);
+        writer = writer_new(recording, way.shown->program, error);
         status = writer ? PSNAP_OK : error->code;
         trace.writer = writer;
         sinks[n++] = builder ? &trace.base : writer;
     }
     if (!status) {
         tee = psnap_tee_sink_new(sinks, n);
-        status = tee ? psnap_pump(source, tee, &recording->accesses, error)
-                     : psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
+        status = pump(recording, &way, tee, error);
         if (status == PSNAP_ERROR_IO && writer) /* only the trace is written by now */
             psnap_error_at(error, recording->trace, 0, 0);
     }
@@ -357,8 +428,7 @@ enum psnap_status psnap_recording_run(struct psnap_recording *recording,
     psnap_sink_free(tee);
     psnap_sink_free(writer);
     psnap_sink_free(builder);
-    if (source != capture)
-        psnap_source_free(source);
+    close_way(&way);
     return status;
 }
 
@@ -368,6 +438,14 @@ void psnap_recording_say_not_instrumented(const char *command)
             "psnap %s: the program is not instrumented, nothing was recorded; compile and "
             "link it with 'psnap cc' or 'psnap c++' (CC=\"psnap cc\" under make)\n",
             command);
+}
+
+bool psnap_recording_complain_foreign(const struct psnap_recording *recording,
+                                      const struct psnap_source *capture)
+{
+    const struct psnap_roi_report report = roi_report(recording, capture);
+
+    return psnap_roi_complain(recording->command, recording->roi, &report, capture->program);
 }
 
 bool psnap_recording_complain(const struct psnap_recording *recording,
@@ -397,13 +475,16 @@ bool psnap_recording_complain(const struct psnap_recording *recording,
                 "psnap %s: %" PRIu32 " threads found no free ring, their accesses are "
                 "missing\n",
                 command, report.threads_lost);
-    if (report.loops_lost && !getenv(PSNAP_ENV_UNHOISTED))
+    /* other threads come and go in the middle of their loops */
+    if (report.loops_lost && !(report.roi.has_regions && report.threads > 1) &&
+        !getenv(PSNAP_ENV_UNHOISTED))
         fprintf(stderr,
                 "psnap %s: %" PRIu64
                 " execution%s of loops that a signal cut off: their last accesses "
                 "are missing\n",
                 command, report.loops_lost, report.loops_lost == 1 ? "" : "s");
-    return !report.modules || !report.threads || report.copies || report.is_abandoned ||
+    return psnap_roi_complain(command, recording->roi, &report.roi, capture->program) ||
+           !report.modules || !report.threads || report.copies || report.is_abandoned ||
            report.threads_lost;
 }
 

@@ -11,6 +11,7 @@
 
 #include "capture/capture.h"
 #include "capture/cmd_names.h"
+#include "capture/sampling.h"
 #include "formats/base/output.h"
 #include "formats/formats.h"
 
@@ -29,6 +30,8 @@ struct psnap_recording {
     const char *model;  /* NULL for the default */
     uint64_t gap_bytes; /* 0 for the default */
     struct psnap_trace_limit trace_limit;
+    const char *roi;                /* as PSNAP_ENV_ROI; NULL: as the program's marks say */
+    struct psnap_sampling sampling; /* what is wanted of the stream; without regions */
     struct psnap_output *profile_output, *trace_output;
     const struct psnap_format *trace_format;      /* as the trace's name says */
     char default_profile[4096], trace_name[4096]; /* room for names */
@@ -54,6 +57,10 @@ void psnap_recording_release(struct psnap_recording *recording);
 /* Says on stderr what is missing from the recording; true when something is. */
 bool psnap_recording_complain(const struct psnap_recording *recording,
                               const struct psnap_source *capture);
+
+/* The same for a recording by Valgrind. */
+bool psnap_recording_complain_foreign(const struct psnap_recording *recording,
+                                      const struct psnap_source *capture);
 
 void psnap_recording_say_not_instrumented(const char *command);
 

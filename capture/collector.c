@@ -310,6 +310,7 @@ static ssize_t capture_next_run(struct psnap_source *source, struct psnap_access
         if (more < 0)
             return more;
         n += (size_t)more;
+        self->decoder.most -= (uint64_t)more;
         if ((run && run->count) || !leave_chunk(self))
             return (ssize_t)n;
     }
@@ -390,6 +391,32 @@ struct psnap_source *psnap_capture_adopt(int fd, struct psnap_error *error)
     return NULL;
 }
 
+void psnap_capture_attend(struct psnap_source *capture, uint64_t accesses, bool counts)
+{
+    struct psnap_decoder *decoder = &((struct capture *)capture)->decoder;
+
+    decoder->is_bounded = true;
+    decoder->most = accesses;
+    decoder->is_skipping = !counts;
+}
+
+void psnap_capture_enough(struct psnap_source *capture)
+{
+    struct capture *self = (struct capture *)capture;
+    struct psnap_session *session = self->rings.session;
+
+    __atomic_store_n(&session->is_enough, 1, __ATOMIC_SEQ_CST);
+    __atomic_fetch_add(&session->changes, 1, __ATOMIC_SEQ_CST);
+    for (uint32_t i = 0, end = psnap_rings_used(&self->rings); i < end; i++) {
+        struct psnap_ring *ring = &session->rings[i];
+        if (i)
+            __atomic_store_n(&ring->limit, PSNAP_LIMIT_CHANGED, __ATOMIC_SEQ_CST);
+        __atomic_fetch_add(&ring->consumed_futex, 1, __ATOMIC_SEQ_CST);
+        syscall(SYS_futex, &ring->consumed_futex, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
+    }
+    psnap_capture_tables_count(&self->decoder.tables);
+}
+
 int psnap_capture_fd(const struct psnap_source *capture)
 {
     return ((const struct capture *)capture)->rings.fd;
@@ -417,8 +444,10 @@ struct psnap_capture_report psnap_capture_report(const struct psnap_source *capt
         .threads_lost = session->threads_lost,
         .copies = session->copies,
         .is_abandoned = session->abandoned,
-        .loops_lost = psnap_descriptor_lost(&self->decoder),
+        .loops_lost = session->is_enough ? 0 : psnap_descriptor_lost(&self->decoder),
         .program = (pid_t)session->program_pid,
+        .roi = {session->has_regions, session->regions, session->roi_found, session->roi_inlined,
+                false},
     };
 }
 

@@ -32,6 +32,7 @@ struct psnap_hoisted {
     uint32_t pieces, refs, pitch;
     uint32_t piece, ref;  /* where in the iteration delivery goes on */
     const uint64_t *word; /* ... and in its row */
+    uint64_t delivered;   /* accesses, by psnap_decode, before */
 };
 
 struct psnap_decoder {
@@ -50,6 +51,9 @@ struct psnap_decoder {
     bool is_part;      /* the chunk goes on behind `end`, which may be in the middle of a record */
     bool is_cut;       /* the record at `at` is one that does: it is for later */
     bool passes_over;  /* open records are not waited for */
+    bool is_skipping;  /* executions of blocks do not count */
+    bool is_bounded;   /* runs have no more accesses than ... */
+    uint64_t most;     /* ... these, of which as many are left as psnap_decode has not delivered */
     bool is_stuck;     /* the record at `at` is open: try again when it is not */
     /* The run that was found last: */
     struct psnap_access run_first[PSNAP_RECORD_WORDS_MAX];
@@ -61,6 +65,21 @@ struct psnap_decoder {
 static inline bool psnap_decoder_is_done(const struct psnap_decoder *decoder)
 {
     return decoder->at == decoder->end && !decoder->expansion.piece && !decoder->hoisted.hoist;
+}
+
+/* What follows the last access of a part belongs to the next one. */
+static inline bool psnap_decoder_is_full(const struct psnap_decoder *decoder, uint64_t delivered)
+{
+    return decoder->is_bounded && delivered == decoder->most;
+}
+
+/* `count` repetitions of `width` accesses, or as many as may be, with `delivered` before them. */
+static inline uint64_t psnap_decoder_bound(const struct psnap_decoder *decoder, uint64_t delivered,
+                                           uint64_t width, uint64_t count)
+{
+    if (!decoder->is_bounded || decoder->most - delivered >= width * count)
+        return count;
+    return (decoder->most - delivered) / width;
 }
 
 /* The header of a record that is being written, in the middle of which instrumented code has

@@ -366,7 +366,7 @@ static uint64_t find_strides(struct psnap_decoder *decoder, const struct psnap_c
 
 /* Looks for a run of `piece` at the decoder's place; true when there is one. */
 static bool find_run(struct psnap_decoder *decoder, struct psnap_capture_piece *piece,
-                     struct psnap_run *run)
+                     uint64_t delivered, struct psnap_run *run)
 {
     const uint64_t *at = decoder->at;
     const bool repeats = (size_t)(decoder->end - at) >= (size_t)RUN_MIN * piece->words &&
@@ -378,6 +378,7 @@ static bool find_run(struct psnap_decoder *decoder, struct psnap_capture_piece *
         count = find_columns(decoder, piece);
         columns = decoder->run_columns;
     }
+    count = psnap_decoder_bound(decoder, delivered, piece->refs, count);
     if (count < RUN_MIN) {
         piece->rest = piece->patience;
         piece->patience =
@@ -393,7 +394,7 @@ static bool find_run(struct psnap_decoder *decoder, struct psnap_capture_piece *
                               count,
                               (uint32_t)(piece - decoder->tables.pieces) + 1};
     decoder->at += count * piece->words;
-    if (piece->block != PSNAP_NONE)
+    if (piece->block != PSNAP_NONE && !decoder->is_skipping)
         decoder->program->blocks[piece->block].executions += count;
     return true;
 }
@@ -452,7 +453,7 @@ static size_t put_pieces(struct psnap_decoder *decoder, struct psnap_access *blo
     const uint64_t *at = decoder->at;
     size_t n = 0;
 
-    if (!module || decoder->is_part)
+    if (!module || decoder->is_part || decoder->is_bounded || decoder->is_skipping)
         return 0;
     pieces = &decoder->tables.pieces[module->first_piece];
     while (at < decoder->end && *at - module->pieces < module->piece_count) {
@@ -494,7 +495,9 @@ ssize_t psnap_decode(struct psnap_decoder *decoder, struct psnap_access *block, 
                 return (ssize_t)n; /* the block is full */
         }
         if (decoder->hoisted.hoist) {
-            ssize_t more = psnap_descriptor_next(decoder, block + n, capacity - n, run, error);
+            ssize_t more;
+            decoder->hoisted.delivered = n;
+            more = psnap_descriptor_next(decoder, block + n, capacity - n, run, error);
             if (more < 0)
                 return more;
             n += (size_t)more;
@@ -503,7 +506,7 @@ ssize_t psnap_decode(struct psnap_decoder *decoder, struct psnap_access *block, 
         }
         n += put_pieces(decoder, block + n, capacity - n, run);
         at = decoder->at;
-        if (at == decoder->end)
+        if (at == decoder->end || psnap_decoder_is_full(decoder, n))
             return (ssize_t)n;
         piece = *at == PSNAP_EVENT_ALLOC ? NULL : find_piece(decoder, *at);
         decoder->is_cut = is_cut(decoder, piece);
@@ -532,7 +535,7 @@ ssize_t psnap_decode(struct psnap_decoder *decoder, struct psnap_access *block, 
         if (run && piece->is_plain && piece->refs) {
             if (piece->rest)
                 piece->rest--;
-            else if (find_run(decoder, piece, run))
+            else if (find_run(decoder, piece, n, run))
                 return (ssize_t)n;
         }
         if (piece->is_plain && capacity - n >= piece->refs) {
@@ -544,7 +547,7 @@ ssize_t psnap_decode(struct psnap_decoder *decoder, struct psnap_access *block, 
         else
             decoder->expansion = (struct psnap_expansion){.piece = piece, .words = at + 1};
         decoder->at += piece->words;
-        if (piece->block != PSNAP_NONE)
+        if (piece->block != PSNAP_NONE && !decoder->is_skipping)
             decoder->program->blocks[piece->block].executions++;
     }
 }

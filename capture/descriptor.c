@@ -124,7 +124,7 @@ static void count_executions(struct psnap_decoder *decoder, const struct psnap_h
     const struct psnap_capture_piece *piece = &decoder->tables.pieces[open->hoist->first_piece];
 
     for (uint32_t i = 0; i < open->pieces; i++, piece++)
-        if (piece->block != PSNAP_NONE && is_executed(piece, open->mask))
+        if (piece->block != PSNAP_NONE && is_executed(piece, open->mask) && !decoder->is_skipping)
             decoder->program->blocks[piece->block].executions += times;
 }
 
@@ -306,6 +306,18 @@ static void advance(struct psnap_hoisted *open, uint64_t iterations)
     open->word = open->row + (open->hoist->guards > 0);
 }
 
+/* Of the iterations that are alike those that may be delivered, the one that is cut short
+ * included: so that executions count as far. */
+static uint64_t bounded(const struct psnap_decoder *decoder, const struct psnap_hoisted *open,
+                        size_t delivered)
+{
+    const uint64_t most = open->refs ? psnap_decoder_bound(decoder, open->delivered + delivered,
+                                                           open->refs, open->alike)
+                                     : open->alike;
+
+    return most ? most : 1;
+}
+
 ssize_t psnap_descriptor_next(struct psnap_decoder *decoder, struct psnap_access *block,
                               size_t capacity, struct psnap_run *run, struct psnap_error *error)
 {
@@ -315,10 +327,13 @@ ssize_t psnap_descriptor_next(struct psnap_decoder *decoder, struct psnap_access
     while (open->alike || open->iteration < open->count ||
            (open->iteration == open->count && open->last)) {
         ssize_t more;
+        if (psnap_decoder_is_full(decoder, open->delivered + n))
+            return (ssize_t)n;
         if (!open->alike) {
             open->alike = count_alike(decoder, open);
             if (!open->alike)
                 return corrupt(error, "its rows do not fit");
+            open->alike = bounded(decoder, open, n);
             count_executions(decoder, open, open->alike);
             if (!open->refs) {
                 advance(open, open->alike);

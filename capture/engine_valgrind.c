@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "capture/guest_calls.h"
+#include "capture/guest_roi.h"
 #include "capture/valgrind_pipe.h"
 
 enum {
@@ -41,6 +42,7 @@ struct thread {
     /* When delivering: */
     uint32_t *rows;           /* the loop that each frame is in */
     uint32_t at_node, at_row; /* of the instruction delivered last */
+    uint64_t outermost;       /* of its region of interest */
     uint16_t number;
 };
 
@@ -63,6 +65,8 @@ struct valgrind_source {
     size_t delivered_count;
     uint64_t split_address; /* rest of an access that is wider than 64 bytes */
     uint32_t split_bytes, split_ref;
+    struct psnap_guest_roi roi;
+    bool is_skipping; /* executions do not count */
 };
 
 static enum psnap_status no_memory(struct psnap_error *error)
@@ -277,6 +281,7 @@ static enum psnap_status deliver_step(struct valgrind_source *self, const struct
     struct thread *thread = self->delivered;
     enum psnap_status status;
     uint32_t *at;
+    bool counts;
 
     thread->at_node = record->node;
     status = psnap_guest_code_row(&self->code, record->node, &thread->at_row, error);
@@ -287,11 +292,16 @@ static enum psnap_status deliver_step(struct valgrind_source *self, const struct
         *at = PSNAP_NONE;
     else if (record->type == PSNAP_STEP_RESUME)
         *at = thread->at_row;
+    if (self->roi.list)
+        psnap_guest_roi_step(&self->roi, &self->code, record->node, record->address,
+                             &thread->outermost);
+    counts = !self->is_skipping && psnap_guest_roi_is_wanted(&self->roi);
     if (*at != thread->at_row) {
-        count_entries(self, *at, thread->at_row);
+        if (counts)
+            count_entries(self, *at, thread->at_row);
         *at = thread->at_row;
     }
-    if (self->code.rows[thread->at_row].header == record->node)
+    if (counts && self->code.rows[thread->at_row].header == record->node)
         program->blocks[program->loops[thread->at_row].header].executions++;
     return PSNAP_OK;
 }
@@ -299,10 +309,13 @@ static enum psnap_status deliver_step(struct valgrind_source *self, const struct
 static enum psnap_status deliver_access(struct valgrind_source *self, const struct record *record,
                                         struct psnap_error *error)
 {
-    enum psnap_status status = psnap_guest_code_ref(
-        &self->code, self->delivered->at_node, self->delivered->at_row,
-        record->type == LOAD ? PSNAP_LOAD : PSNAP_STORE, record->size, &self->split_ref, error);
+    enum psnap_status status;
 
+    if (!psnap_guest_roi_is_wanted(&self->roi))
+        return PSNAP_OK;
+    status = psnap_guest_code_ref(&self->code, self->delivered->at_node, self->delivered->at_row,
+                                  record->type == LOAD ? PSNAP_LOAD : PSNAP_STORE, record->size,
+                                  &self->split_ref, error);
     if (!status)
         status = psnap_guest_code_place(&self->code, self->split_ref, record->address,
                                         &self->split_address, error);
@@ -338,6 +351,7 @@ static enum psnap_status deliver(struct valgrind_source *self, const struct reco
         if (record->address) {
             self->delivered->number = (uint16_t)(record->address - 1);
             self->delivered->rows[0] = PSNAP_NONE;
+            psnap_guest_roi_end(&self->roi, &self->delivered->outermost);
         }
         return PSNAP_OK;
     default:
@@ -377,6 +391,7 @@ static void valgrind_free(struct psnap_source *base)
     for (size_t i = 0; i < THREADS; i++)
         free_thread(self->threads[i]);
     psnap_guest_code_release(&self->code);
+    psnap_guest_roi_release(&self->roi);
     psnap_program_free(self->base.program);
     free(self->batches[0].records);
     free(self->batches[1].records);
@@ -424,6 +439,22 @@ void psnap_valgrind_environment(void)
 {
     unsetenv(PSNAP_ENV_SESSION);
     setenv("LD_PRELOAD", "", 0);
+}
+
+void psnap_valgrind_choose(struct psnap_source *source, const char *roi)
+{
+    ((struct valgrind_source *)source)->roi.list = roi;
+}
+
+const struct psnap_guest_roi *psnap_valgrind_roi(const struct psnap_source *source)
+{
+    return &((const struct valgrind_source *)source)->roi;
+}
+
+void psnap_valgrind_attend(struct psnap_source *source, uint64_t accesses, bool counts)
+{
+    (void)accesses; /* it has no runs */
+    ((struct valgrind_source *)source)->is_skipping = !counts;
 }
 
 void psnap_valgrind_watch(struct psnap_source *source, pid_t pid)

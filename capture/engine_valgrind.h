@@ -7,9 +7,12 @@
 #ifndef PSNAP_CAPTURE_ENGINE_VALGRIND_H
 #define PSNAP_CAPTURE_ENGINE_VALGRIND_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "formats/base/stream.h"
+
+struct psnap_guest_roi;
 
 /*
  * A stream for a program that is still to be started, with the command that
@@ -24,6 +27,14 @@ char **psnap_valgrind_command(struct psnap_source *source, char **argv);
 
 /* In the new process, before the command: what of the environment must be another. */
 void psnap_valgrind_environment(void);
+
+/* Before it is started: only what runs while a function of the list (PSNAP_ENV_ROI; it is kept)
+ * does is in the stream; NULL: everything. */
+void psnap_valgrind_choose(struct psnap_source *source, const char *roi);
+const struct psnap_guest_roi *psnap_valgrind_roi(const struct psnap_source *source);
+
+/* As psnap_sampled_ops (sampling.h) has it. */
+void psnap_valgrind_attend(struct psnap_source *source, uint64_t accesses, bool counts);
 
 /* The command runs as process `pid`, or could not be started (0). The stream ends when it does. */
 void psnap_valgrind_watch(struct psnap_source *source, pid_t pid);

@@ -42,7 +42,7 @@ uint64_t psnap_ring_left_words(const struct psnap_ring *ring)
 uint64_t psnap_ring_open_words(const struct psnap_ring *ring)
 {
     uint64_t *begin = ring->data + ring->consumed % PSNAP_RING_CHUNKS * PSNAP_CHUNK_WORDS;
-    uint64_t *cursor = __atomic_load_n(&ring->cursor, __ATOMIC_ACQUIRE);
+    uint64_t *cursor = psnap_ring_cursor(ring);
     uint64_t words = ((uint64_t)(uintptr_t)cursor - (uint64_t)(uintptr_t)begin) / sizeof *begin;
     return ring->data && words <= PSNAP_CHUNK_WORDS ? words : 0;
 }

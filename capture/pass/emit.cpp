@@ -50,6 +50,7 @@ void ModulePlan::declare()
     };
     pieces = bytes(table.pieces.size(), "__psnap_pieces");
     sites = bytes(table.sites.size(), "__psnap_sites");
+    declareRegions();
 }
 
 Value *ModulePlan::addressOfByte(GlobalVariable *array, uint32_t index)
@@ -313,7 +314,11 @@ void ModulePlan::emitModule()
                           command,
                           number(table.pieces.size()),
                           number(table.sites.size()),
-                          number(addresses.size())};
+                          number(addresses.size()),
+                          wanted_functions,
+                          functionNames(),
+                          number(function_names.size()),
+                          number(module.getFunction("__psnap_roi_begin") != nullptr)};
     auto *description = constant(ConstantStruct::getAnon(fields), "__psnap_module");
 
     FunctionCallee enroll =

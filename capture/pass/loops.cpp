@@ -88,7 +88,7 @@ static std::string functionKey(const DISubprogram &scope)
     return scope.getName().str() + "@" + std::to_string(scope.getLine());
 }
 
-static std::string scopeName(const DISubprogram &scope)
+std::string scopeName(const DISubprogram &scope)
 {
     return functionName(scope.getLinkageName().empty() ? scope.getName() : scope.getLinkageName());
 }

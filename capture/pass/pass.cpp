@@ -280,11 +280,14 @@ bool ModulePlan::run()
     for (Function *function : functions)
         prepareLoops(*function);
     names.assign();
+    nameFunctions(functions);
     for (Function *function : functions)
         plan(*function);
     declare();
     for (FunctionPlan &plan : plans)
         emit(plan);
+    for (size_t i = 0; i < plans.size(); i++)
+        emitRegions(plans[i], (uint32_t)i);
     emitModule();
     return true;
 }

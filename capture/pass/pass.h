@@ -119,6 +119,9 @@ class LoopNames
     std::map<std::string, unsigned> display_uses;
 };
 
+/* The name of a function of the source, as in profiles; line tables alone have no linkage names. */
+std::string scopeName(const llvm::DISubprogram &scope);
+
 /* "f.c" of a path; the source line of the first instruction that has one. */
 std::string baseName(llvm::StringRef path);
 uint32_t firstLine(const llvm::BasicBlock &block);

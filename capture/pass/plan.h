@@ -130,6 +130,15 @@ class ModulePlan
     void emitAddresses(const Access &access, llvm::Value *cursor, uint32_t word);
     void emitAllocation(const Allocation &allocation, uint32_t site);
     void emitModule();
+    /* region.cpp */
+    void nameFunctions(const std::vector<llvm::Function *> &functions);
+    void declareRegions();
+    void emitRegions(const FunctionPlan &plan, uint32_t index);
+    void emitLeaving(llvm::ReturnInst *end, uint32_t index);
+    llvm::Value *isWanted(llvm::IRBuilder<> &builder, uint32_t index);
+    llvm::Value *frameOf(llvm::IRBuilder<> &builder);
+    void callHook(llvm::Instruction *before, llvm::FunctionCallee hook);
+    llvm::GlobalVariable *functionNames();
     llvm::GlobalVariable *constant(llvm::Constant *value, const char *name);
     llvm::Value *addressOfByte(llvm::GlobalVariable *array, uint32_t index);
     llvm::Value *toWord(llvm::IRBuilder<> &builder, llvm::Value *value);
@@ -147,6 +156,9 @@ class ModulePlan
     llvm::GlobalVariable *ring = nullptr, *pieces = nullptr, *sites = nullptr;
     llvm::GlobalVariable *unhoisted = nullptr, *nowhere = nullptr; /* when switching */
     llvm::FunctionCallee reserve, allocated;
+    std::string function_names; /* as in PSNAP_FUNCTIONS_SECTION */
+    llvm::GlobalVariable *wanted_functions = nullptr;
+    llvm::FunctionCallee enter, leave, landed;
     bool hoisting, switching; /* PSNAP_ENV_HOIST */
     llvm::Type *word = nullptr;
     llvm::PointerType *pointer = nullptr;

@@ -7,7 +7,13 @@
  * nobody reads, which is also where a program runs that is not recorded.
  *
  * Invariant: 0 <= produced - consumed <= PSNAP_RING_CHUNKS, and the chunk being
- * written is produced % PSNAP_RING_CHUNKS; none is while `limit` is NULL.
+ * written is produced % PSNAP_RING_CHUNKS; none is while `cursor` and `aside` are NULL.
+ *
+ * While nothing is wanted (region.c) the thread writes over and over the same few
+ * words, and its chunk waits: `aside` is its cursor, which allocations, always
+ * recorded, go on from. A thread looks at what is wanted when its limit says that
+ * this has changed; `changes` is counted before limits are set, and looked at after
+ * a thread has set its own, so that none is missed.
  *
  * Signals are blocked while a ring changes hands, not while the thread waits:
  * its handlers then come here too, and find a ring that has no chunk. Who waits
@@ -26,7 +32,7 @@
 #include <time.h>
 #include <unistd.h>
 
-const char __psnap_abi_2 = PSNAP_CAPTURE_ABI;
+const char __psnap_abi_3 = PSNAP_CAPTURE_ABI;
 
 struct psnap_session *psnap_rt_session;
 static bool recording; /* atomic */
@@ -45,6 +51,8 @@ static pthread_key_t thread_end;
 static pthread_once_t thread_end_once = PTHREAD_ONCE_INIT;
 static bool has_thread_end;
 static _Thread_local uint64_t first_frame; /* in a child by fork it is still the parent's */
+enum { IDLE_WORDS = 2 * PSNAP_RECORD_WORDS_MAX };
+static _Thread_local uint64_t *idle; /* where this thread writes what is not wanted */
 
 /* Further copies of this runtime in the process: their variables of this thread. */
 enum { COPIES_MAX = 7 };
@@ -67,8 +75,9 @@ static bool add_copy(struct psnap_ring **ring_of_copy)
     return true;
 }
 
-const struct psnap_rt_hooks psnap_rt_hooks = {PSNAP_CAPTURE_ABI, add_copy, __psnap_reserve,
-                                              __psnap_allocated, __psnap_register};
+const struct psnap_rt_hooks psnap_rt_hooks = {PSNAP_CAPTURE_ABI, add_copy,         __psnap_reserve,
+                                              __psnap_allocated, __psnap_register, psnap_rt_mark,
+                                              psnap_rt_pass};
 
 static bool is_real(const struct psnap_ring *ring)
 {
@@ -120,10 +129,70 @@ static void open_chunk(struct psnap_ring *ring)
     __atomic_store_n(&ring->cursor, chunk_of(ring), __ATOMIC_RELEASE);
 }
 
+static bool has_chunk(const struct psnap_ring *ring)
+{
+    return ring->cursor || ring->aside;
+}
+
+/* What is wanted is recorded from here on. */
+static void resume(struct psnap_ring *ring)
+{
+    if (ring->aside) {
+        __atomic_store_n(&ring->cursor, ring->aside, __ATOMIC_RELEASE);
+        __atomic_store_n(&ring->aside, NULL, __ATOMIC_RELEASE);
+    }
+    ring->limit = chunk_of(ring) + PSNAP_CHUNK_WORDS;
+}
+
+/* What comes now is not wanted. */
+static void suspend(struct psnap_ring *ring)
+{
+    if (!idle) {
+        idle = mmap(NULL, IDLE_WORDS * sizeof *idle, PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        idle = idle == MAP_FAILED ? last_resort.words : idle;
+    }
+    if (!ring->aside)
+        __atomic_store_n(&ring->aside, ring->cursor, __ATOMIC_RELEASE);
+    __atomic_store_n(&ring->cursor, idle, __ATOMIC_RELEASE);
+    ring->limit = idle + IDLE_WORDS;
+}
+
+/* Of a ring with a chunk, when its limit is reached while it is suspended, or has changed. Signals
+ * are blocked. */
+static void look(struct psnap_ring *ring)
+{
+    uint32_t seen;
+
+    do {
+        seen = __atomic_load_n(&psnap_rt_session->changes, __ATOMIC_SEQ_CST);
+        if (psnap_rt_is_wanted())
+            resume(ring);
+        else
+            suspend(ring);
+        __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    } while (seen != __atomic_load_n(&psnap_rt_session->changes, __ATOMIC_SEQ_CST));
+}
+
+void psnap_rt_change(void)
+{
+    struct psnap_session *session = psnap_rt_session;
+    uint32_t used;
+
+    if (!session || psnap_rt_is_forked())
+        return; /* it is the parent's */
+    used = __atomic_load_n(&session->rings_used, __ATOMIC_SEQ_CST);
+    __atomic_fetch_add(&session->changes, 1, __ATOMIC_SEQ_CST);
+    for (uint32_t i = 1; i < used && i < psnap_rt_ring_count; i++)
+        __atomic_store_n(&session->rings[i].limit, PSNAP_LIMIT_CHANGED, __ATOMIC_SEQ_CST);
+}
+
 static void leave_chunk(struct psnap_ring *ring)
 {
-    if (!ring->limit)
+    if (!has_chunk(ring))
         return;
+    if (ring->aside)
+        resume(ring);
     ring->used_words[ring->produced % PSNAP_RING_CHUNKS] =
         (uint32_t)(ring->cursor - chunk_of(ring));
     ring->limit = NULL;
@@ -136,7 +205,7 @@ uint64_t psnap_rt_ring_words(const struct psnap_ring *ring)
 {
     for (;;) {
         uint64_t produced = __atomic_load_n(&ring->produced, __ATOMIC_ACQUIRE);
-        uint64_t *cursor = __atomic_load_n(&ring->cursor, __ATOMIC_ACQUIRE);
+        uint64_t *cursor = psnap_ring_cursor(ring);
         uint64_t *chunk = ring->data + produced % PSNAP_RING_CHUNKS * PSNAP_CHUNK_WORDS;
         uint64_t words = ((uint64_t)cursor - (uint64_t)chunk) / sizeof *chunk;
         if (__atomic_load_n(&ring->produced, __ATOMIC_ACQUIRE) != produced)
@@ -168,6 +237,12 @@ static bool wait_for_chunk(struct psnap_ring *ring)
     return alive;
 }
 
+/* Nobody reads any more, so that chunks may be written over. */
+static bool is_enough(void)
+{
+    return __atomic_load_n(&psnap_rt_session->is_enough, __ATOMIC_RELAXED);
+}
+
 /* The ring gets an empty chunk; `signals` is the mask to wait with. False when there will be
  * none. A handler may have got one in the meantime. */
 static bool renew_chunk(struct psnap_ring *ring, const sigset_t *signals)
@@ -177,18 +252,18 @@ static bool renew_chunk(struct psnap_ring *ring, const sigset_t *signals)
 
     leave_chunk(ring);
     sigfillset(&all);
-    while (!ring->limit && unread_chunks(ring) > most) {
+    while (!has_chunk(ring) && unread_chunks(ring) > most && !is_enough()) {
         bool alive;
         most = PSNAP_RING_CHUNKS_LOW;
         pthread_sigmask(SIG_SETMASK, signals, NULL);
         alive = wait_for_chunk(ring);
         pthread_sigmask(SIG_SETMASK, &all, NULL);
-        if (!alive) {
+        if (!alive && !is_enough()) {
             __atomic_store_n(&psnap_rt_session->abandoned, 1, __ATOMIC_RELAXED);
             return false;
         }
     }
-    if (!ring->limit)
+    if (!has_chunk(ring))
         open_chunk(ring);
     return true;
 }
@@ -211,7 +286,7 @@ uint64_t *psnap_rt_room(struct psnap_ring *ring, uint64_t words, const sigset_t 
 {
     bool has_room = true;
 
-    while (has_room && (!ring->limit || ring->cursor + words > ring->limit)) {
+    while (has_room && (!has_chunk(ring) || ring->cursor + words > ring->limit)) {
         sigset_t waiting = with_handlers(signals);
         has_room = renew_chunk(ring, &waiting);
     }
@@ -227,6 +302,7 @@ static void end_of_thread(void *pointer)
 {
     struct psnap_ring *ring = pointer;
 
+    psnap_rt_end_thread_region();
     if (is_real(ring)) {
         leave_chunk(ring);
         __atomic_store_n(&ring->state, PSNAP_RING_FINISHED, __ATOMIC_RELEASE);
@@ -234,6 +310,9 @@ static void end_of_thread(void *pointer)
     } else if (ring != &last_resort.ring)
         munmap(ring, sizeof(struct scratch));
     set_ring(&empty_ring);
+    if (idle && idle != last_resort.words)
+        munmap(idle, IDLE_WORDS * sizeof *idle);
+    idle = NULL;
 }
 
 static void make_thread_end(void)
@@ -297,7 +376,7 @@ struct psnap_ring *psnap_rt_attach(uint64_t frame)
     if (psnap_rt_is_forked())
         psnap_rt_rejoin();
     session = psnap_rt_session;
-    wanted = psnap_rt_is_recording();
+    wanted = psnap_rt_is_recording() && !is_enough();
     ring = wanted ? take_ring() : NULL;
     if (!first_frame)
         first_frame = frame;
@@ -310,10 +389,11 @@ struct psnap_ring *psnap_rt_attach(uint64_t frame)
         ring->local = (uint64_t)&__psnap_ring;
         psnap_rt_find_mapping(ring->local, &ring->local_low, &ring->local_high);
         open_chunk(ring);
+        look(ring);
         __atomic_store_n(&ring->state, PSNAP_RING_ACTIVE, __ATOMIC_RELEASE);
     } else {
         ring = scratch_ring();
-        ring->thread = wanted; /* lost: not to be tried again */
+        ring->thread = psnap_rt_is_recording(); /* lost, or too late: not to be tried again */
         if (wanted)
             __atomic_fetch_add(&session->threads_lost, 1, __ATOMIC_RELAXED);
     }
@@ -361,27 +441,43 @@ void psnap_rt_leave_ring(void)
         pthread_setspecific(thread_end, NULL);
 }
 
-/* Takes room as instrumented code does (capture/pass/pass.cpp): so that a handler that comes
- * in between makes it fail. NULL when it has, or the chunk is full. */
-static uint64_t *claim(struct psnap_ring *ring, uint64_t words)
+/* Moves the cursor as instrumented code does (capture/pass/pass.cpp): so that a handler that comes
+ * in between makes it fail. */
+static bool move_cursor(struct psnap_ring *ring, uint64_t *from, uint64_t *to)
 {
-    uint64_t *room = ring->cursor, *before = room;
-    bool is_taken;
+    bool is_moved;
 
-    if (!ring->limit || room + words > ring->limit)
-        return NULL;
 #if defined(__x86_64__)
     __asm__ volatile("cmpxchgq %3, %1"
-                     : "=@ccz"(is_taken), "+m"(ring->cursor), "+a"(before)
-                     : "r"(room + words));
+                     : "=@ccz"(is_moved), "+m"(ring->cursor), "+a"(from)
+                     : "r"(to));
 #else
-    is_taken = __atomic_compare_exchange_n(&ring->cursor, &before, room + words, false,
-                                           __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+    is_moved = __atomic_compare_exchange_n(&ring->cursor, &from, to, false, __ATOMIC_RELAXED,
+                                           __ATOMIC_RELAXED);
 #endif
-    if (!is_taken)
+    return is_moved;
+}
+
+/* NULL when a handler came in between, or the chunk is full. */
+static uint64_t *claim(struct psnap_ring *ring, uint64_t words)
+{
+    uint64_t *room = ring->cursor;
+
+    if (!room || room + words > ring->limit || !move_cursor(ring, room, room + words))
         return NULL;
     *room = -words;
     return room;
+}
+
+/* The thread has written to the end of what nobody reads, and may begin again. Nothing else is
+ * looked at, so that it costs little. NULL when there is more to do. */
+static uint64_t *claim_idle(struct psnap_ring *ring, uint64_t words)
+{
+    uint64_t *cursor = ring->cursor, *begin = idle;
+
+    if (!begin || ring->limit != begin + IDLE_WORDS || psnap_rt_is_forked())
+        return NULL;
+    return move_cursor(ring, cursor, begin + words) ? begin : NULL;
 }
 
 /* Signals are blocked; `signals` is the thread's mask. */
@@ -399,9 +495,29 @@ static uint64_t *reserve(uint64_t words, uint64_t frame, const sigset_t *signals
             leave_scratch(ring); /* it ran before the first module was announced */
         else if (is_scratch(ring))
             ring->cursor = ring->data;
-        else if (!psnap_rt_is_recording() || !renew_chunk(ring, signals))
+        else if (!psnap_rt_is_recording())
+            psnap_rt_stop();
+        else if (has_chunk(ring) && (ring->aside || ring->limit == PSNAP_LIMIT_CHANGED))
+            look(ring);
+        else if (renew_chunk(ring, signals))
+            look(ring);
+        else
             psnap_rt_stop();
     }
+}
+
+/* A record that is kept whatever is wanted. Signals are blocked; NULL when nothing is recorded any
+ * more. */
+static uint64_t *reserve_anyway(uint64_t words, const sigset_t *signals)
+{
+    struct psnap_ring *ring = __psnap_ring;
+    uint64_t *room;
+
+    resume(ring);
+    while (!(room = claim(ring, words)))
+        if (is_enough() || !renew_chunk(ring, signals))
+            return NULL;
+    return room;
 }
 
 /* We are a further copy: the first one's rings are ours. */
@@ -425,12 +541,40 @@ __attribute__((preserve_most)) uint64_t *__psnap_reserve(uint64_t words)
 
     if (psnap_rt_first)
         return reserve_at_first(words);
+    room = claim_idle(__psnap_ring, words);
+    if (room)
+        return room;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &signals);
     room = reserve(words, (uint64_t)__builtin_frame_address(0), &signals);
     pthread_sigmask(SIG_SETMASK, &signals, NULL);
     errno = saved_errno;
     return room;
+}
+
+static void put_allocation(uint64_t *room, const uint64_t allocation[4])
+{
+    for (int i = 0; i < 4; i++)
+        room[1 + i] = allocation[i];
+    __atomic_store_n(&room[0], PSNAP_EVENT_ALLOC, __ATOMIC_RELEASE);
+}
+
+/* What is not wanted may touch memory first that is wanted later. */
+static void put_allocation_anyway(const uint64_t allocation[4])
+{
+    int saved_errno = errno;
+    sigset_t all, signals;
+    uint64_t *room;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &signals);
+    room = reserve_anyway(5, &signals);
+    if (room)
+        put_allocation(room, allocation);
+    if (has_chunk(__psnap_ring))
+        look(__psnap_ring);
+    pthread_sigmask(SIG_SETMASK, &signals, NULL);
+    errno = saved_errno;
 }
 
 void __psnap_allocated(const void *address, uint64_t size_bytes, const unsigned char *site)
@@ -443,15 +587,19 @@ void __psnap_allocated(const void *address, uint64_t size_bytes, const unsigned 
     }
     if (psnap_rt_is_forked())
         psnap_rt_rejoin();
-    if (!psnap_rt_is_recording() || !address || address == MAP_FAILED)
+    if (!psnap_rt_is_recording() || !address || address == MAP_FAILED || is_enough())
         return;
     number = psnap_rt_announce((uint64_t)address, size_bytes);
+    const uint64_t allocation[] = {(uint64_t)address, size_bytes, (uint64_t)site, number};
+    if (__psnap_ring->aside) {
+        put_allocation_anyway(allocation);
+        return;
+    }
     room = claim(__psnap_ring, 5);
     if (!room)
         room = __psnap_reserve(5);
-    room[1] = (uint64_t)address;
-    room[2] = size_bytes;
-    room[3] = (uint64_t)site;
-    room[4] = number;
-    __atomic_store_n(&room[0], PSNAP_EVENT_ALLOC, __ATOMIC_RELEASE);
+    if (idle && room >= idle && room < idle + IDLE_WORDS) /* its first record */
+        put_allocation_anyway(allocation);
+    else
+        put_allocation(room, allocation);
 }

@@ -17,16 +17,26 @@
 #define PSNAP_HOOK __attribute__((visibility("default")))
 
 /* Hooks called by instrumented code (capture/pass). */
-extern PSNAP_HOOK const char __psnap_abi_2;
+extern PSNAP_HOOK const char __psnap_abi_3;
 extern PSNAP_HOOK _Thread_local struct psnap_ring *__psnap_ring
     __attribute__((tls_model("initial-exec")));
 PSNAP_HOOK __attribute__((preserve_most)) uint64_t *__psnap_reserve(uint64_t words);
 PSNAP_HOOK void __psnap_allocated(const void *address, uint64_t size_bytes,
                                   const unsigned char *site);
 PSNAP_HOOK void __psnap_register(const struct psnap_module *module);
+/* A function whose byte in psnap_module.wanted is set is entered and left; `frame` is where its
+ * return address is. An exception or longjmp has ended in that frame. */
+PSNAP_HOOK __attribute__((preserve_most)) void __psnap_enter(const void *frame);
+PSNAP_HOOK __attribute__((preserve_most)) void __psnap_leave(const void *frame);
+PSNAP_HOOK __attribute__((preserve_most)) void __psnap_landed(const void *frame);
+/* The marks of capture/roi.h. */
+PSNAP_HOOK void __psnap_roi_begin(void);
+PSNAP_HOOK void __psnap_roi_end(void);
 /* Of code made with PSNAP_HOIST=switch: which of its records it keeps, and where the others go. */
 extern PSNAP_HOOK unsigned char __psnap_unhoisted;
 extern PSNAP_HOOK uint64_t __psnap_nowhere[PSNAP_RECORD_WORDS_MAX];
+
+enum psnap_rt_passage { PSNAP_RT_ENTERS, PSNAP_RT_LEAVES, PSNAP_RT_LANDS };
 
 /* What a further copy of the runtime (in a shared library under a program that has none) uses of
  * the first one, which says in the session where it is. */
@@ -36,6 +46,8 @@ struct psnap_rt_hooks {
     uint64_t *(*reserve)(uint64_t words) __attribute__((preserve_most));
     void (*allocated)(const void *address, uint64_t size_bytes, const unsigned char *site);
     void (*enroll)(const struct psnap_module *module);
+    void (*mark)(bool begins);
+    void (*pass)(const void *frame, enum psnap_rt_passage passage);
 };
 extern const struct psnap_rt_hooks psnap_rt_hooks;
 extern const struct psnap_rt_hooks *psnap_rt_first; /* NULL: we are the first copy */
@@ -57,10 +69,22 @@ void psnap_rt_ring_doorbell(void);
 uint64_t psnap_rt_ring_words(const struct psnap_ring *ring);
 void psnap_rt_stop(void);       /* from now on nothing is recorded */
 void psnap_rt_leave_ring(void); /* this thread's ring is another process's */
+void psnap_rt_change(void);     /* what is wanted has changed: all threads are to look */
 /* While a module is announced this thread's records go nowhere: the code that makes them (a malloc
  * of the program's own, say) may be of a module that is not announced yet. */
 struct psnap_ring *psnap_rt_set_aside(void);
 void psnap_rt_go_on(struct psnap_ring *ring);
+
+/* region.c: whether what threads do now is recorded, of a process that is. */
+bool psnap_rt_is_wanted(void);
+void psnap_rt_mark(bool begins);
+void psnap_rt_pass(const void *frame, enum psnap_rt_passage passage);
+void psnap_rt_end_thread_region(void); /* the one that this thread's functions are, if any */
+void psnap_rt_fork_regions(void);      /* in the child, before it is recorded */
+void psnap_rt_read_regions(void);      /* PSNAP_ENV_ROI */
+/* Sets the bytes of the module's functions that are wanted. Under the control lock. */
+void psnap_rt_choose_functions(const struct psnap_module *module);
+void psnap_rt_tell_regions(void); /* the session, which is new */
 
 /* session.c: large allocations get their places before any thread's accesses to them are read.
  * Returns the number of the announcement, 0 when the allocation is small. */

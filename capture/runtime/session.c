@@ -201,6 +201,7 @@ static void forked(void)
         __atomic_store_n(&is_forked, true, __ATOMIC_RELAXED);
     psnap_rt_set_recording(false);
     psnap_rt_leave_ring();
+    psnap_rt_fork_regions();
     is_launched = false;
     control_lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
 }
@@ -252,6 +253,7 @@ static void rejoin(void)
     psnap_rt_session = NULL;
     if (session) {
         start_session(session);
+        psnap_rt_tell_regions();
         psnap_rt_journal_replay(send_again);
     }
     __atomic_store_n(&is_forked, false, __ATOMIC_RELEASE);
@@ -337,6 +339,7 @@ static void begin(const char *command)
     if (!session)
         return;
     start_session(session);
+    psnap_rt_read_regions();
     notice_forks();
     heap = psnap_rt_heap_start();
     send_words(PSNAP_EVENT_HEAP, &heap, 1);
@@ -363,6 +366,8 @@ void __psnap_register(const struct psnap_module *module)
     if (psnap_rt_is_forked())
         rejoin();
     bool is_reuse;
+    if (psnap_rt_is_recording())
+        psnap_rt_choose_functions(module);
     if (psnap_rt_is_recording() && !psnap_rt_module_is_known(module, &is_reuse)) {
         if (is_reuse)
             send_reuse();

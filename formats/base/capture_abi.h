@@ -40,24 +40,34 @@
  * it has left behind, `consumed` those the collector has read. A thread that
  * found its ring full sleeps until no more than CHUNKS_LOW are unread, so that
  * the two do not wake each other for every chunk.
+ *
+ * Outside the parts of a program that are wanted (capture/runtime/region.c) `cursor`
+ * and `limit` are those of memory that nobody reads, and `aside` is where the chunk
+ * goes on. Whoever changes what is wanted makes `limit` PSNAP_LIMIT_CHANGED, which no
+ * cursor is below: the owner then comes to the runtime and looks.
  */
 #ifndef PSNAP_BASE_CAPTURE_ABI_H
 #define PSNAP_BASE_CAPTURE_ABI_H
 
 #include <stdint.h>
 
-#define PSNAP_CAPTURE_ABI 2
+#define PSNAP_CAPTURE_ABI 3
 #define PSNAP_CAPTURE_MAGIC 0x70616e73u /* "snap" */
 #define PSNAP_HUB_MAGIC 0x68706e73u     /* "snph" */
 
 /* Referred to by every instrumented module: another version does not link. */
-#define PSNAP_CAPTURE_ABI_SYMBOL "__psnap_abi_2"
+#define PSNAP_CAPTURE_ABI_SYMBOL "__psnap_abi_3"
 
 /* Under these names the collector's address travels to the program. */
 #define PSNAP_ENV_SESSION "PSNAP_SESSION"     /* path of the hub's memory, set by psnap record */
 #define PSNAP_ENV_OUT "PSNAP_OUT"             /* set by the user: start a collector, write here */
 #define PSNAP_ENV_COMMAND "PSNAP_COMMAND"     /* set by the user: the psnap program to start */
 #define PSNAP_ENV_UNHOISTED "PSNAP_UNHOISTED" /* set by tests: see PSNAP_ENV_HOIST */
+
+/* Which parts are recorded: names of functions, a line each; empty: everything. Not set: what lies
+ * between the marks of capture/roi.h, if the program has any, else everything. */
+#define PSNAP_ENV_ROI "PSNAP_ROI"
+#define PSNAP_ROI_NAMES_MAX 64
 
 #define PSNAP_SESSION_NAME "psnap-session" /* of the shared memory, as the system lists it */
 
@@ -159,6 +169,16 @@ struct psnap_table_global {
 #include "formats/base/capture_abi.inc"
 };
 
+/*
+ * The functions of a module, in a section of this name: for each a letter, its names (as in
+ * profiles, the linkage name), each terminated, and a NUL. PSNAP_FUNCTION_OWN: it has a byte
+ * in psnap_module.wanted, in their order, that says whether it is to tell the runtime
+ * when it is entered and left. PSNAP_FUNCTION_INLINED: there is a copy of it in others.
+ */
+#define PSNAP_FUNCTIONS_SECTION "psnap_functions"
+#define PSNAP_FUNCTION_OWN 'f'
+#define PSNAP_FUNCTION_INLINED 'i'
+
 /* What a module's constructor hands to __psnap_register. All of it static. */
 struct psnap_module {
     uint64_t table_bytes;
@@ -169,6 +189,10 @@ struct psnap_module {
     const char *abi;     /* PSNAP_CAPTURE_ABI_SYMBOL: does not link with another runtime */
     const char *command; /* the psnap program that compiled the module */
     uint64_t piece_count, site_count, global_count;
+    unsigned char *wanted; /* a byte for each function of its own */
+    const char *functions; /* as in PSNAP_FUNCTIONS_SECTION */
+    uint64_t functions_bytes;
+    uint64_t has_marks; /* 1: it uses the marks of capture/roi.h */
 };
 
 enum psnap_ring_state {
@@ -181,6 +205,8 @@ enum psnap_ring_state {
 /* On cache lines of its own, and of the neighbour that processors fetch with it. */
 #define PSNAP_APART __attribute__((aligned(128)))
 
+#define PSNAP_LIMIT_CHANGED ((uint64_t *)1)
+
 /*
  * Instrumented code touches `cursor` and `limit` alone: the first two words.
  * They lie apart from what the collector looks at while it waits, which would take
@@ -190,6 +216,7 @@ struct psnap_ring {
     uint64_t *cursor PSNAP_APART;
     uint64_t *limit;
     uint64_t *data PSNAP_APART; /* the ring's words, as the program maps them */
+    uint64_t *aside;            /* not NULL: the chunk's cursor, while nothing is wanted */
     uint64_t produced;
     uint32_t used_words[PSNAP_RING_CHUNKS]; /* of each chunk left behind */
     uint32_t state;                         /* enum psnap_ring_state */
@@ -202,6 +229,17 @@ struct psnap_ring {
     uint32_t consumed_futex;                /* goes up with each chunk consumed */
     uint32_t producer_waiting;              /* the producer sleeps on consumed_futex */
 };
+
+/* Where the owner goes on in the chunk that it writes: an address in its own space. */
+static inline uint64_t *psnap_ring_cursor(const struct psnap_ring *ring)
+{
+    for (;;) {
+        uint64_t *aside = __atomic_load_n(&ring->aside, __ATOMIC_ACQUIRE);
+        uint64_t *cursor = aside ? aside : __atomic_load_n(&ring->cursor, __ATOMIC_ACQUIRE);
+        if (__atomic_load_n(&ring->aside, __ATOMIC_ACQUIRE) == aside)
+            return cursor;
+    }
+}
 
 struct psnap_session {
     uint32_t magic, abi;
@@ -217,6 +255,12 @@ struct psnap_session {
     uint32_t threads_lost; /* threads that found no free ring */
     uint32_t copies;       /* further copies of the runtime in the process, not recorded */
     uint32_t abandoned;    /* the program gave the collector up for dead */
+    uint32_t changes;      /* goes up when it changes what is wanted, or that anything is */
+    uint32_t is_enough;    /* collector: the program goes on unrecorded */
+    uint32_t has_regions;  /* program: it is recorded in parts only */
+    uint64_t regions;      /* program: times that the first region was begun */
+    uint64_t roi_found;    /* program: bit i: there is a function of the i-th name of the list */
+    uint64_t roi_inlined;  /* program: bit i: there is a copy of one in another function */
     uint64_t hooks;        /* program: where its runtime has a table for further copies of it */
     struct psnap_ring rings[PSNAP_RINGS];
 };

@@ -351,6 +351,7 @@ static enum psnap_status end(struct relay *relay, struct psnap_error *error)
 
     relay->has_ended = true;
     to->provenance = from->provenance;
+    to->sampling = from->sampling;
     if (to->loop_count)
         memcpy(to->loops, from->loops, to->loop_count * sizeof *to->loops);
     if (to->block_count)

@@ -41,3 +41,17 @@ for language in c cpp; do
     result=$(LD_LIBRARY_PATH=$(dirname "$(find "$work/prefix" -name libpsnap.so)") "$work/use")
     [ "$result" = "0 0 99ec5f36cb75f2b4" ] || { echo "$language: '$result'"; exit 1; }
 done
+
+# psnap cc finds the marks of regions beside itself
+[ -e "$PSNAP_BUILD/lib/psnap/psnap_pass.so" ] || exit 0
+cat > "$work/marked.c" << 'EOF'
+#include <psnap/roi.h>
+int main(void)
+{
+    PSNAP_ROI_BEGIN();
+    PSNAP_ROI_END();
+    return 0;
+}
+EOF
+"$work/prefix/bin/psnap" cc "$work/marked.c" -o "$work/marked"
+nm "$work/marked" | grep -q __psnap_roi_begin || { echo "psnap/roi.h marks nothing"; exit 1; }

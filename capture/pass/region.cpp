@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Functions as regions of interest. Every function looks at a byte of its own when
+ * it is entered and before it returns, and if the user has named it tells the
+ * runtime (runtime/region.c):
+ *
+ *     if (wanted[i]) __psnap_enter(frame)
+ *     ...
+ *     if (wanted[i]) __psnap_leave(frame)
+ *     return
+ *
+ * where `frame`, the address of the return address, tells activations apart. A tail call
+ * stays one where the byte is not set:
+ *
+ *     if (wanted[i]) { r = call g(); __psnap_leave(frame); return r }
+ *     return tail call g()
+ *
+ * but for those that must be: what they call is outside. Who catches an exception or
+ * a longjmp says so, for the frames below it. Functions that were inlined by now have
+ * no such code; the names of those that the debug information knows are kept, so that
+ * they can be told from those that never were.
+ */
+#include "plan.h"
+
+#include "llvm/IR/DebugInfoMetadata.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/Instructions.h"
+#include "llvm/IR/IntrinsicInst.h"
+#include "llvm/IR/MDBuilder.h"
+#include "llvm/TargetParser/Triple.h"
+#include "llvm/Transforms/Utils/BasicBlockUtils.h"
+#include "llvm/Transforms/Utils/ModuleUtils.h"
+
+#include <set>
+
+using namespace llvm;
+
+namespace psnap
+{
+
+/* One entry of PSNAP_FUNCTIONS_SECTION. */
+static void addNames(std::string &text, char letter, const std::set<std::string> &names)
+{
+    text += letter;
+    for (const std::string &name : names)
+        if (!name.empty())
+            text += name + '\0';
+    text += '\0';
+}
+
+/* The functions of the source that `function` has copies of, but for the system's. */
+static void findInlined(const Function &function, std::set<std::string> &names)
+{
+    std::set<const DILocalScope *> seen;
+
+    for (const Instruction &at : instructions(function))
+        for (const DILocation *place = at.getDebugLoc(); place && place->getInlinedAt();
+             place = place->getInlinedAt())
+            if (seen.insert(place->getScope()).second && !place->getFilename().starts_with("/usr/"))
+                names.insert(scopeName(*place->getScope()->getSubprogram()));
+}
+
+void ModulePlan::nameFunctions(const std::vector<Function *> &functions)
+{
+    std::set<std::string> inlined;
+
+    for (const Function *function : functions) {
+        const DISubprogram *scope = function->getSubprogram();
+        std::string linkage = function->getName().str();
+        addNames(function_names, PSNAP_FUNCTION_OWN,
+                 {linkage, functionName(linkage), scope ? scopeName(*scope) : ""});
+        findInlined(*function, inlined);
+    }
+    for (const std::string &name : inlined)
+        addNames(function_names, PSNAP_FUNCTION_INLINED, {name});
+}
+
+/* Kept by the module's description, which refers to it. */
+GlobalVariable *ModulePlan::functionNames()
+{
+    auto *names = constant(ConstantDataArray::getString(context, function_names, false),
+                           "__psnap_function_names");
+    names->setSection(PSNAP_FUNCTIONS_SECTION);
+    names->setAlignment(Align(1));
+    return names;
+}
+
+void ModulePlan::declareRegions()
+{
+    auto hook = [&](const char *name) {
+        FunctionCallee callee = module.getOrInsertFunction(name, Type::getVoidTy(context), pointer);
+        auto *function = cast<Function>(callee.getCallee());
+        function->setCallingConv(CallingConv::PreserveMost);
+        function->setDoesNotThrow();
+        function->addFnAttr(Attribute::NonLazyBind);
+        return callee;
+    };
+    enter = hook("__psnap_enter");
+    leave = hook("__psnap_leave");
+    landed = hook("__psnap_landed");
+    auto *type = ArrayType::get(Type::getInt8Ty(context), plans.size());
+    wanted_functions = new GlobalVariable(module, type, false, GlobalValue::InternalLinkage,
+                                          ConstantAggregateZero::get(type), "__psnap_wanted");
+}
+
+Value *ModulePlan::isWanted(IRBuilder<> &builder, uint32_t index)
+{
+    Type *byte = Type::getInt8Ty(context);
+    Value *flag = builder.CreateLoad(byte, addressOfByte(wanted_functions, index));
+    return builder.CreateICmpNE(flag, ConstantInt::get(byte, 0));
+}
+
+Value *ModulePlan::frameOf(IRBuilder<> &builder)
+{
+    if (Triple(module.getTargetTriple()).getArch() == Triple::x86_64)
+        return builder.CreateIntrinsic(Intrinsic::addressofreturnaddress, {pointer}, {});
+    return builder.CreateIntrinsic(Intrinsic::frameaddress, {pointer}, {builder.getInt32(0)});
+}
+
+void ModulePlan::callHook(Instruction *before, FunctionCallee hook)
+{
+    IRBuilder<> builder(before);
+    CallInst *call = builder.CreateCall(hook, {frameOf(builder)});
+    call->setCallingConv(CallingConv::PreserveMost);
+    if (const DISubprogram *scope = before->getFunction()->getSubprogram())
+        call->setDebugLoc(DILocation::get(context, 0, 0, const_cast<DISubprogram *>(scope)));
+}
+
+/* The call whose result, if any, is returned right away. */
+static CallInst *tailCallBefore(ReturnInst *end)
+{
+    auto *call = dyn_cast_or_null<CallInst>(end->getPrevNonDebugInstruction());
+    Value *result = end->getReturnValue();
+    if (!call || !call->isTailCall() || isa<IntrinsicInst>(call) || (result && result != call))
+        return nullptr;
+    return call;
+}
+
+/* Blocks that end in a tail call and go to a shared return get returns of their own, as the code
+ * generator would give them: it does not when there is code before the return. */
+static void splitReturns(Function &function)
+{
+    std::vector<ReturnInst *> ends;
+    for (BasicBlock &block : function)
+        if (auto *end = dyn_cast<ReturnInst>(block.getTerminator()))
+            ends.push_back(end);
+    for (ReturnInst *end : ends) {
+        BasicBlock *block = end->getParent();
+        Value *result = end->getReturnValue();
+        auto *merged = dyn_cast_or_null<PHINode>(result);
+        bool is_bare = block->getFirstNonPHIOrDbg() == end && !block->isEntryBlock() &&
+                       (!result || (merged && merged->getParent() == block));
+        std::vector<BasicBlock *> before(pred_begin(block), pred_end(block));
+        for (BasicBlock *from : before) {
+            auto *jump = dyn_cast<BranchInst>(from->getTerminator());
+            auto *call =
+                jump ? dyn_cast_or_null<CallInst>(jump->getPrevNonDebugInstruction()) : nullptr;
+            if (is_bare && jump && jump->isUnconditional() && call && call->isTailCall() &&
+                (!merged || merged->getIncomingValueForBlock(from) == call))
+                FoldReturnIntoUncondBranch(end, block, from);
+        }
+        if (is_bare && pred_empty(block))
+            DeleteDeadBlock(block);
+    }
+}
+
+void ModulePlan::emitLeaving(ReturnInst *end, uint32_t index)
+{
+    CallInst *tail = tailCallBefore(end);
+    Instruction *here = tail ? static_cast<Instruction *>(tail) : end;
+    MDNode *cold = MDBuilder(context).createBranchWeights(1, 1u << 20);
+    IRBuilder<> builder(here);
+    bool ends = tail && !tail->isMustTailCall();
+    Instruction *then = SplitBlockAndInsertIfThen(isWanted(builder, index), here, ends, cold);
+
+    if (!ends) {
+        callHook(then, leave);
+        return;
+    }
+    auto *call = cast<CallInst>(tail->clone());
+    call->setTailCallKind(CallInst::TCK_None);
+    call->insertBefore(then);
+    callHook(then, leave);
+    IRBuilder<> finish(then);
+    if (end->getReturnValue())
+        finish.CreateRet(call);
+    else
+        finish.CreateRetVoid();
+    then->eraseFromParent();
+}
+
+/* Behind all else that was put into the function, and so first at its entry and last at its end. */
+void ModulePlan::emitRegions(const FunctionPlan &plan, uint32_t index)
+{
+    Function &function = *plan.function;
+    MDNode *cold = MDBuilder(context).createBranchWeights(1, 1u << 20);
+    std::vector<Instruction *> landings;
+    std::vector<ReturnInst *> ends;
+
+    splitReturns(function);
+    for (Instruction &at : instructions(function)) {
+        auto *call = dyn_cast<CallInst>(&at);
+        if (isa<LandingPadInst>(at))
+            landings.push_back(&*at.getParent()->getFirstInsertionPt());
+        else if (call && call->canReturnTwice())
+            landings.push_back(call->getNextNode());
+        if (auto *end = dyn_cast<ReturnInst>(&at))
+            ends.push_back(end);
+    }
+    for (Instruction *at : landings)
+        callHook(at, landed);
+    for (ReturnInst *end : ends)
+        emitLeaving(end, index);
+
+    Instruction *first = &*function.getEntryBlock().getFirstNonPHIOrDbgOrAlloca();
+    IRBuilder<> builder(first);
+    callHook(SplitBlockAndInsertIfThen(isWanted(builder, index), first, false, cold), enter);
+}
+
+} // namespace psnap

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Which parts of the program are recorded: all of it; or what lies between the
+ * marks of capture/roi.h, when a module uses them; or what runs while a function
+ * that PSNAP_ROI names does, then marks do not count. Regions nest. They are the
+ * process's: while any thread is in one all threads are recorded, so that what a
+ * parallel loop in a region does is.
+ *
+ * A thread's functions are one region from where the first of them is entered,
+ * known by the address of its return address, until that frame is left: by a
+ * return (leave), or because an exception or longjmp ended in a frame above it
+ * (landed). Frames are compared as of one stack that grows downwards: a
+ * coroutine that is in a region and gives way to a frame above it ends it.
+ *
+ * Outside of regions threads write records into memory that nobody reads: the
+ * code is the same, no record leaves the first-level cache (ring.c). Who changes what
+ * is wanted tells all rings (psnap_rt_change); a loop that another thread has in
+ * flight then is recorded as it ends.
+ */
+#include "runtime.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+static char *list; /* PSNAP_ROI, a line each; NULL: not set */
+static bool is_in_parts, has_names;
+static uint32_t open_regions; /* atomic, of all threads */
+static uint64_t found, inlined;
+static _Thread_local uint64_t outermost; /* frame of the function that began it, 0: none */
+static _Thread_local int32_t marks;      /* that this thread has begun and not ended */
+
+bool psnap_rt_is_wanted(void)
+{
+    if (__atomic_load_n(&psnap_rt_session->is_enough, __ATOMIC_RELAXED))
+        return false;
+    return !__atomic_load_n(&is_in_parts, __ATOMIC_RELAXED) ||
+           __atomic_load_n(&open_regions, __ATOMIC_SEQ_CST);
+}
+
+static void begin_region(void)
+{
+    if (__atomic_fetch_add(&open_regions, 1, __ATOMIC_SEQ_CST) != 0 || !psnap_rt_is_recording())
+        return;
+    __atomic_fetch_add(&psnap_rt_session->regions, 1, __ATOMIC_RELAXED);
+    psnap_rt_change();
+}
+
+/* An end without a beginning is none. */
+static bool end_region(void)
+{
+    uint32_t open = __atomic_load_n(&open_regions, __ATOMIC_SEQ_CST);
+
+    while (open && !__atomic_compare_exchange_n(&open_regions, &open, open - 1, false,
+                                                __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+        ;
+    if (open == 1)
+        psnap_rt_change();
+    return open != 0;
+}
+
+static bool is_recorded_in_parts(void)
+{
+    return psnap_rt_session && __atomic_load_n(&is_in_parts, __ATOMIC_RELAXED);
+}
+
+void __psnap_roi_begin(void)
+{
+    if (psnap_rt_first)
+        psnap_rt_first->mark(true);
+    else if (is_recorded_in_parts() && !has_names) {
+        marks++;
+        begin_region();
+    }
+}
+
+void __psnap_roi_end(void)
+{
+    if (psnap_rt_first)
+        psnap_rt_first->mark(false);
+    else if (is_recorded_in_parts() && !has_names && end_region())
+        marks--;
+}
+
+void psnap_rt_mark(bool begins)
+{
+    if (begins)
+        __psnap_roi_begin();
+    else
+        __psnap_roi_end();
+}
+
+/* A frame at or above one that is in the region: that has been left without a word. */
+__attribute__((preserve_most)) void __psnap_enter(const void *frame)
+{
+    if (psnap_rt_first)
+        psnap_rt_first->pass(frame, PSNAP_RT_ENTERS);
+    else if (outermost && (uint64_t)frame >= outermost)
+        outermost = (uint64_t)frame;
+    else if (!outermost && is_recorded_in_parts()) {
+        outermost = (uint64_t)frame;
+        begin_region();
+    }
+}
+
+__attribute__((preserve_most)) void __psnap_leave(const void *frame)
+{
+    if (psnap_rt_first)
+        psnap_rt_first->pass(frame, PSNAP_RT_LEAVES);
+    else if (outermost == (uint64_t)frame)
+        psnap_rt_end_thread_region();
+}
+
+__attribute__((preserve_most)) void __psnap_landed(const void *frame)
+{
+    if (psnap_rt_first)
+        psnap_rt_first->pass(frame, PSNAP_RT_LANDS);
+    else if (outermost < (uint64_t)frame)
+        psnap_rt_end_thread_region();
+}
+
+void psnap_rt_pass(const void *frame, enum psnap_rt_passage passage)
+{
+    if (passage == PSNAP_RT_ENTERS)
+        __psnap_enter(frame);
+    else if (passage == PSNAP_RT_LEAVES)
+        __psnap_leave(frame);
+    else
+        __psnap_landed(frame);
+}
+
+void psnap_rt_end_thread_region(void)
+{
+    if (!outermost)
+        return;
+    outermost = 0;
+    end_region();
+}
+
+/* Of the threads there is this one alone. */
+void psnap_rt_fork_regions(void)
+{
+    open_regions = has_names ? outermost != 0 : marks > 0 ? (uint32_t)marks : 0;
+}
+
+void psnap_rt_read_regions(void)
+{
+    const char *wish = getenv(PSNAP_ENV_ROI);
+    const size_t size = wish ? strlen(wish) + 1 : 0;
+
+    if (!wish)
+        return;
+    list = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (list == MAP_FAILED) {
+        list = NULL;
+        return;
+    }
+    memcpy(list, wish, size);
+    has_names = *list != '\0';
+    is_in_parts = has_names;
+}
+
+/* Bit i: `name` is the i-th of the list. */
+static uint64_t look_up(const char *name)
+{
+    const size_t length = strlen(name);
+    const char *line = list;
+    uint64_t bits = 0;
+
+    for (unsigned i = 0; i < PSNAP_ROI_NAMES_MAX && *line; i++) {
+        const size_t wanted = strcspn(line, "\n");
+        if (wanted == length && !memcmp(line, name, length))
+            bits |= UINT64_C(1) << i;
+        line += wanted + (line[wanted] == '\n');
+    }
+    return bits;
+}
+
+void psnap_rt_choose_functions(const struct psnap_module *module)
+{
+    const char *at = module->functions, *const end = at + module->functions_bytes;
+    unsigned char *wanted = module->wanted;
+
+    if (!list && module->has_marks)
+        __atomic_store_n(&is_in_parts, true, __ATOMIC_RELAXED);
+    while (has_names && at < end) {
+        const bool is_own = *at++ == PSNAP_FUNCTION_OWN;
+        uint64_t bits = 0;
+        for (; at < end && *at; at += strlen(at) + 1)
+            bits |= look_up(at);
+        at++;
+        if (is_own)
+            *wanted++ = bits != 0;
+        if (is_own)
+            found |= bits;
+        else
+            inlined |= bits;
+    }
+    psnap_rt_tell_regions();
+}
+
+void psnap_rt_tell_regions(void)
+{
+    if (!psnap_rt_session)
+        return;
+    psnap_rt_session->has_regions = is_in_parts;
+    if (!psnap_rt_session->regions)
+        psnap_rt_session->regions = open_regions != 0; /* inherited */
+    __atomic_store_n(&psnap_rt_session->roi_found, found, __ATOMIC_RELAXED);
+    __atomic_store_n(&psnap_rt_session->roi_inlined, inlined, __ATOMIC_RELAXED);
+    if (is_in_parts)
+        psnap_rt_change();
+}

@@ -1,0 +1,211 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# psnap record --skip, --count and --window: what is recorded is that part of the whole
+# stream, access for access; profiles of it say so, and estimate what the run has with an
+# error that is computed by hand here and holds for programs at large.
+set -eu
+. "$PSNAP_SOURCE/tests/cli/capture_common.sh"
+
+# stream FILE.pst: its accesses
+stream() { "$PSNAP" convert "$1" -f csv -o - 2> /dev/null | sed 1d | cut -d , -f 1-4; }
+
+# ------------------------------------------------------------- parts of the whole
+
+cat > mixed.c << 'END'
+#include <stdlib.h>
+#include <string.h>
+static double a[3000], b[3000];
+static int order[3000];
+static char text[5000];
+__attribute__((noinline)) static double walk(int n)
+{
+    double sum = 0;
+    for (int i = 0; i < n; i++)
+        sum += a[i]; /* affine */
+    for (int i = 0; i < n; i++)
+        b[order[i]] += a[i]; /* rows */
+    for (int i = 0; i < n; i++)
+        if (order[i] % 3 == 0)
+            b[i] = sum; /* guarded */
+    memset(text, 0, (size_t)n);
+    return sum;
+}
+int main(void)
+{
+    double sum = 0;
+    for (int i = 0; i < 3000; i++)
+        order[i] = i * 7 % 3000;
+    for (int n = 1; n < 40; n++)
+        sum += walk(n * 70);
+    return sum > 1;
+}
+END
+"$PSNAP" cc -O2 -o mixed mixed.c
+"$PSNAP" record --force -o whole.yaml --trace whole.pst -- ./mixed
+stream whole.pst > whole
+total=$(wc -l < whole)
+[ "$total" -gt 200000 ] || fail "$total accesses"
+
+# part "OPTIONS" AWK: of the whole, numbered from 0 in i, where the condition holds
+part() {
+    "$PSNAP" record --force -o part.yaml --trace part.pst $1 -- ./mixed 2> err || fail "$1: $(cat err)"
+    awk "{ i = NR - 1 } $2" whole > wanted
+    cmp <(stream part.pst) wanted > difference || fail "$1: $(cat difference)"
+    grep -q "^totals: {accesses: $(wc -l < wanted)," part.yaml || fail "$1: $(grep totals part.yaml)"
+    "$PSNAP" check part.yaml > out || fail "$1: $(cat out)"
+}
+part "--skip 12345" "i >= 12345"
+part "--count 54321" "i < 54321"
+part "--skip 1000 --count 1" "i == 1000"
+part "--skip 50000 --count 100003" "i >= 50000 && i < 150003"
+part "--count 1G" "1"
+part "--window 100/1000" "i % 1000 < 100"
+part "--window 7777/7778" "i % 7778 < 7777"
+part "--window 5/5" "1"
+part "--skip 1K --count 128K --window 1K/10K" "i >= 1024 && i < 1024 + 131072 && (i - 1024) % 10240 < 1024"
+[ "$(tr -s '\n ' ' ' < part.yaml | sed 's/.*sampling: {\([^}]*\)}.*/\1/')" = \
+    "skip: 1024, count: 131072, window: 1024, period: 10240, windows: 13, run_accesses: 131072" ] ||
+    fail "$(grep -A1 sampling part.yaml)"
+part "--skip 1T" "0"
+
+# All of it is the whole, counts of iterations and operations too; halves add up to it
+"$PSNAP" record --force -o all.yaml --count 1G -- ./mixed
+diff <(sed "s/recorded: '[^']*'//" whole.yaml) \
+    <(sed "s/recorded: '[^']*'//; s/, sampling: {count: 1073741824}//" all.yaml) > difference ||
+    fail "--count 1G: $(cat difference)"
+sums() { # of entries, iterations and operations, over all loops
+    "$PSNAP" show --json --top 1000 "$@" | python3 -c '
+import json, sys
+loops = [l for l in json.load(sys.stdin)["loops"] if l["accesses"]]
+print(sum(l.get("entries", 0) for l in loops), sum(l.get("iterations", 0) for l in loops),
+      *(sum(l["operations"].get(op, 0) for l in loops) for op in ("int_add", "fp_add", "branch")))'
+}
+"$PSNAP" record --force -o first.yaml --count 77777 -- ./mixed
+"$PSNAP" record --force -o second.yaml --skip 77777 -- ./mixed
+paste -d ' ' <(sums whole.yaml) <(sums first.yaml) <(sums second.yaml) > added
+awk '{ for (i = 1; i <= 5; i++) if ($i != $(i + 5) + $(i + 10)) exit 1 }' added || fail "halves: $(cat added)"
+
+for wrong in "--window 0/5" "--window 6/5" "--window 5" "--skip x" "--count 1Q"; do
+    [ "$(status "$PSNAP" record $wrong -- ./mixed)" = 125 ] || fail "$wrong: $(cat err)"
+    has err "${wrong%% *}"
+done
+
+# The program runs on to its end, and the others of its threads
+cat > long.c << 'END'
+#include <pthread.h>
+#include <stdio.h>
+static volatile long sums[4][64];
+static void *work(void *mine)
+{
+    volatile long *sum = mine;
+    for (long i = 0; i < 3000000; i++)
+        sum[i % 64 * (i % 3 == 0)] += i;
+    return NULL;
+}
+int main(void)
+{
+    pthread_t threads[4];
+    for (int i = 0; i < 4; i++)
+        pthread_create(&threads[i], NULL, work, (void *)sums[i]);
+    for (int i = 0; i < 4; i++)
+        pthread_join(threads[i], NULL);
+    puts("done");
+    return 7;
+}
+END
+"$PSNAP" cc -O2 -o long long.c -pthread
+[ "$(status timeout 100 "$PSNAP" record --force -o p.yaml --count 300000 -- ./long)" = 7 ] || fail "long: $(cat err)"
+has out done
+[ ! -s err ] || fail "long: $(cat err)"
+grep -q "^totals: {accesses: 300000," p.yaml || fail "long: $(grep totals p.yaml)"
+
+# ------------------------------------------------------------- the error by hand
+
+# 1000 stores, then 300 loads: of 13 windows of 10 in 100, 10 are full of the one and 3 of the
+# other. For both the squares about the mean add up to 1000 - 100^2/13 = 300 - 30^2/13 ... =
+# 230.77, the variance over 12 is 19.23, and 1300/10 sqrt(0.9/13 19.23) = 150.
+cat > hand.c << 'END'
+static volatile long words[1000];
+__attribute__((noinline)) static void stores(void)
+{
+    for (int i = 0; i < 1000; i++)
+        words[i] = i;
+}
+__attribute__((noinline)) static void loads(void)
+{
+    for (int i = 0; i < 300; i++)
+        (void)words[i];
+}
+int main(void)
+{
+    stores();
+    loads();
+    return 0;
+}
+END
+"$PSNAP" cc -O2 -o hand hand.c
+"$PSNAP" record --force -o hand.yaml --window 10/100 -- ./hand
+"$PSNAP" show --json hand.yaml > hand.json
+python3 -c '
+import json
+profile = json.load(open("hand.json"))
+assert (profile["window"], profile["period"], profile["windows"], profile["run_accesses"]) == (10, 100, 13, 1300)
+assert profile["accesses"] == 130
+rows = {l["function"]: (l["accesses"], l["estimate_accesses"], l["standard_error"])
+        for l in profile["loops"] if l["accesses"]}
+assert rows == {"stores": (100, 1000, 150), "loads": (30, 300, 150)}, rows'
+"$PSNAP" show hand.yaml > out
+has out "sample     10 accesses of each 100, 13 windows of a run of 1,300"
+has out "15.0 %"
+/usr/bin/python3 "$PSNAP_SOURCE/tests/schema_check.py" "$PSNAP_SOURCE/profile/psnap-profile.schema.json" hand.yaml part.yaml ||
+    fail "the schema does not hold"
+
+# What contradicts itself is refused
+sed 's/window: 10,/window: 101,/' hand.yaml > wrong.yaml
+[ "$(status "$PSNAP" check wrong.yaml)" = 1 ] || fail "a window longer than its period"
+cat out err > both
+has both "'window' is 101, longer than its period of 100"
+sed 's/period: 100, *//' hand.yaml > wrong.yaml
+[ "$(status "$PSNAP" check wrong.yaml)" = 1 ] || fail "a window without a period"
+
+# ------------------------------------------------------------- samples of samples
+
+# Loops of a sample are as many accesses as of the whole, by the error that it says itself, and hit
+# as often in a cache; numbers of misses are compared as of the run.
+while read -r name arguments; do
+    "$PSNAP" cc -O2 -o "$name" "$PSNAP_SOURCE/samples/$name.c" -lm
+    "$PSNAP" record --force -o whole.yaml -- "./$name" $arguments > out
+    "$PSNAP" record --force -o sample.yaml --window 1K/9999 -- "./$name" $arguments > out
+    "$PSNAP" show --json --top 1000 whole.yaml > whole.json
+    "$PSNAP" show --json --top 1000 sample.yaml > sample.json
+    python3 -c '
+import json
+whole, sample = json.load(open("whole.json")), json.load(open("sample.json"))
+assert sample["run_accesses"] == whole["accesses"]
+assert abs(sample["accesses"] / whole["accesses"] - 1024 / 9999) < 0.01
+seen = {l["id"]: l for l in sample["loops"]}
+for loop in whole["loops"]:
+    if loop["share"] < 0.005:
+        continue
+    mine = seen[loop["id"]]
+    off = abs(mine["estimate_accesses"] - loop["accesses"])
+    assert off <= 3 * mine["standard_error"] + 1, (loop["id"], loop["accesses"], mine)
+    if loop["share"] < 0.2:
+        continue
+    assert mine["standard_error"] < 0.3 * loop["accesses"], (loop["id"], loop["accesses"], mine)
+    for stride, count in loop["strides"].items():
+        share = count / loop["accesses"]
+        if share > 0.1: # the mix of strides is that of the whole
+            assert abs(mine["strides"].get(stride, 0) / mine["accesses"] - share) < 0.1, (loop["id"], stride, mine)
+' || fail "$name: the sample is not like the whole"
+    "$PSNAP" compare whole.yaml sample.yaml -m 32K:64:8 > out
+    has out ", a sample of"
+    "$PSNAP" compare --json whole.yaml sample.yaml -m 32K:64:8 | python3 -c '
+import json, sys
+total = [r for r in json.load(sys.stdin)["rows"] if r["scope"] == "total"][0]
+assert total["levels"][0]["relative_miss_error"] < 0.3, total' || fail "$name: misses of the sample are not the run's"
+done << 'END'
+spmv 10000 4
+stream 50000 10
+END
