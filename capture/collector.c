@@ -103,6 +103,7 @@ static bool learn_threads(struct capture *self)
             self->known_threads[i] == ring->thread + 1)
             continue;
         self->known_threads[i] = ring->thread + 1;
+        decoder->rebase.thread = ring->thread;
         if (!psnap_rebase_add_stack(&decoder->rebase, ring->thread, ring->frame, ring->stack_low,
                                     ring->stack_high) ||
             !psnap_rebase_add_local(&decoder->rebase, ring->local, ring->local_low,
@@ -130,6 +131,7 @@ static enum psnap_status open_chunk(struct capture *self, uint32_t index, struct
         return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for a stack");
     self->ring = index;
     decoder->thread = (uint16_t)(ring->thread < UINT16_MAX ? ring->thread : UINT16_MAX);
+    decoder->rebase.thread = ring->thread;
     decoder->at = psnap_rings_chunk(&self->rings, index);
     decoder->end = decoder->at + words;
     decoder->passes_over = psnap_rings_is_final(&self->rings, index);
@@ -440,7 +442,7 @@ struct psnap_capture_report psnap_capture_report(const struct psnap_source *capt
 
     return (struct psnap_capture_report){
         .modules = self->decoder.tables.module_count,
-        .threads = session->next_thread,
+        .threads = session->threads,
         .threads_lost = session->threads_lost,
         .copies = session->copies,
         .is_abandoned = session->abandoned,

@@ -584,7 +584,7 @@ uint64_t psnap_decode_control(struct psnap_decoder *decoder, const uint64_t *at,
         is_done = add_globals(decoder, at + 2, at[1]);
     } else if (*at == PSNAP_EVENT_ALLOC && left >= 5) {
         words = 5; /* its name comes with the thread's records */
-        is_done = psnap_rebase_announce(&decoder->rebase, at[1], at[2]);
+        is_done = psnap_rebase_announce(&decoder->rebase, at[1], at[2], (uint32_t)at[3]);
     } else if (*at == PSNAP_EVENT_MODULE && left >= 5) {
         if (psnap_capture_tables_finish(&decoder->tables, at + 1, error))
             return 0;

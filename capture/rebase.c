@@ -14,6 +14,9 @@
  *   others   (small allocations of threads' arenas, what libraries map) are looked
  *            up in /proc/PID/maps when first touched
  *
+ * Mappings and others have a shelf for each thread (beyond 256 some share one), so
+ * that threads that allocate at the same time do not mix up each other's places.
+ *
  * The same range allocated again keeps its canonical place, as caches see it.
  *
  * Announcements run ahead of the accesses by as much as the collector is late.
@@ -34,6 +37,7 @@
 enum { PAGE = 4096, UNKNOWN_BLOCK = 2 << 20 };
 #define HALF (PSNAP_LAYOUT_WINDOW / 2)
 #define INSTANCES (PSNAP_LAYOUT_WINDOW / PSNAP_LAYOUT_INSTANCE)
+#define SHELF_BYTES (HALF / 2 / (PSNAP_REBASE_SHELVES - 1))
 
 static uint64_t canonical(enum psnap_group group, uint32_t index, int64_t offset)
 {
@@ -42,10 +46,30 @@ static uint64_t canonical(enum psnap_group group, uint32_t index, int64_t offset
 
 void psnap_rebase_init(struct psnap_rebase *rebase)
 {
-    *rebase = (struct psnap_rebase){
-        .next_mmap = canonical(PSNAP_GROUP_MMAP, 0, 0),
-        .next_other = canonical(PSNAP_GROUP_MMAP, 0, HALF),
-    };
+    *rebase = (struct psnap_rebase){.images = 0};
+}
+
+/* The shelf of a thread, for so many bytes: large things are with the main one's. */
+static uint32_t shelf_of(uint32_t thread, uint64_t bytes)
+{
+    return thread && bytes <= SHELF_BYTES / 4 ? 1 + (thread - 1) % (PSNAP_REBASE_SHELVES - 1) : 0;
+}
+
+/* Room for `bytes` on a shelf, canonical; a full one is used again from its start. */
+static uint64_t take_shelf(struct psnap_rebase *rebase, enum psnap_shelves kind, uint32_t thread,
+                           uint64_t bytes)
+{
+    const uint32_t shelf = shelf_of(thread, bytes);
+    const uint64_t size = shelf ? SHELF_BYTES : HALF / 2;
+    const uint64_t start = (kind == PSNAP_SHELVES_OTHER ? HALF : 0) +
+                           (shelf ? HALF / 2 + (shelf - 1) * SHELF_BYTES : 0);
+    uint64_t *used = &rebase->used[kind][shelf], at;
+
+    if (bytes > size - *used)
+        *used = 0;
+    at = *used;
+    *used += bytes;
+    return canonical(PSNAP_GROUP_MMAP, 0, (int64_t)(start + at));
 }
 
 void psnap_rebase_release(struct psnap_rebase *rebase)
@@ -69,25 +93,16 @@ static bool add(struct psnap_rebase *rebase, struct psnap_range range)
     return psnap_ranges_put(&rebase->known, range);
 }
 
-/* Room for `bytes` in the second half of the mmap window, which is used again when it is full. */
-static uint64_t take_other(struct psnap_rebase *rebase, uint64_t bytes)
-{
-    uint64_t end = canonical(PSNAP_GROUP_MMAP, 0, 0) + PSNAP_LAYOUT_WINDOW, first;
-
-    if (bytes > end - rebase->next_other)
-        rebase->next_other = canonical(PSNAP_GROUP_MMAP, 0, HALF);
-    first = rebase->next_other;
-    rebase->next_other += bytes;
-    return first;
-}
-
 /* Anonymous memory grows downwards, so its end is what stays: offsets are kept from there. */
 static bool add_other(struct psnap_rebase *rebase, uint64_t low, uint64_t high)
 {
     const uint64_t unit = UNKNOWN_BLOCK;
     uint64_t bytes = (high - low + 2 * unit - 1) / unit * unit;
 
-    return add(rebase, (struct psnap_range){low, high, take_other(rebase, bytes) + bytes - high});
+    return add(rebase,
+               (struct psnap_range){low, high,
+                                    take_shelf(rebase, PSNAP_SHELVES_OTHER, rebase->thread, bytes) +
+                                        bytes - high});
 }
 
 /* The next image's place; a large one takes those behind it, too. False when there is no more. */
@@ -139,7 +154,7 @@ bool psnap_rebase_add_stack(struct psnap_rebase *rebase, uint32_t thread, uint64
 
 /* The place of an allocation by the plan, which then knows it; an empty range for none. */
 static bool plan(struct psnap_rebase *rebase, uint64_t address, uint64_t size_bytes,
-                 struct psnap_range *range)
+                 uint32_t thread, struct psnap_range *range)
 {
     uint64_t low = address & ~(uint64_t)(PAGE - 1);
     uint64_t high = (address + size_bytes + PAGE - 1) & ~(uint64_t)(PAGE - 1);
@@ -148,12 +163,10 @@ static bool plan(struct psnap_rebase *rebase, uint64_t address, uint64_t size_by
     *range = (struct psnap_range){0, 0, 0};
     if (high <= low || high - low > PSNAP_LAYOUT_WINDOW / 4)
         return true;
-    if (!old && rebase->next_mmap + (high - low) > canonical(PSNAP_GROUP_MMAP, 0, HALF))
-        rebase->next_mmap = canonical(PSNAP_GROUP_MMAP, 0, 0); /* used up: again from the start */
-    *range = (struct psnap_range){low, high, old ? old->delta : rebase->next_mmap - low};
+    *range = (struct psnap_range){low, high, old ? old->delta : 0};
     if (old)
         return true; /* on the heap, or a place that was used before */
-    rebase->next_mmap += high - low;
+    range->delta = take_shelf(rebase, PSNAP_SHELVES_MMAP, thread, high - low) - low;
     return psnap_ranges_put(&rebase->plan, *range);
 }
 
@@ -174,7 +187,8 @@ static void drop_placements(struct psnap_rebase *rebase)
             rebase->placement_count * sizeof *rebase->placements);
 }
 
-bool psnap_rebase_announce(struct psnap_rebase *rebase, uint64_t address, uint64_t size_bytes)
+bool psnap_rebase_announce(struct psnap_rebase *rebase, uint64_t address, uint64_t size_bytes,
+                           uint32_t thread)
 {
     struct psnap_placement placement = {.is_done = false};
 
@@ -186,7 +200,7 @@ bool psnap_rebase_announce(struct psnap_rebase *rebase, uint64_t address, uint64
         rebase->placements = placements;
         rebase->placement_room = room;
     }
-    if (!plan(rebase, address, size_bytes, &placement.range))
+    if (!plan(rebase, address, size_bytes, thread, &placement.range))
         return false;
     if (!psnap_ranges_overlap(&rebase->known, placement.range.low, placement.range.high)) {
         placement.is_done = true;
@@ -223,7 +237,7 @@ bool psnap_rebase_add_local(struct psnap_rebase *rebase, uint64_t anchor, uint64
     low = low < anchor - half ? anchor - half : low;
     high = high > anchor + half ? anchor + half : high;
     psnap_ranges_clip(&rebase->known, anchor, &low, &high);
-    base = take_other(rebase, PSNAP_LAYOUT_INSTANCE) + half;
+    base = take_shelf(rebase, PSNAP_SHELVES_OTHER, 0, PSNAP_LAYOUT_INSTANCE) + half;
     return add(rebase, (struct psnap_range){low, high, base - anchor});
 }
 

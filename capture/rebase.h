@@ -26,6 +26,10 @@ struct psnap_placement {
     bool is_done; /* in `known` */
 };
 
+/* Large allocations, and what is found by looking. */
+enum psnap_shelves { PSNAP_SHELVES_MMAP, PSNAP_SHELVES_OTHER, PSNAP_SHELVES_COUNT };
+enum { PSNAP_REBASE_SHELVES = 257 };
+
 struct psnap_rebase {
     struct psnap_ranges known; /* what addresses mean where the records are being read */
     struct psnap_ranges plan;  /* and at the latest announcement: images, heap, allocations */
@@ -33,8 +37,8 @@ struct psnap_rebase {
     size_t placement_count, placement_room;
     size_t placements_done; /* the first ones, to be dropped together */
     uint64_t first_placement;
-    uint64_t next_mmap;  /* canonical address of the next large allocation */
-    uint64_t next_other; /* and of the next mapping found by looking */
+    uint64_t used[PSNAP_SHELVES_COUNT][PSNAP_REBASE_SHELVES]; /* bytes; see rebase.c */
+    uint32_t thread; /* whose records are being read: it is the first to touch what is looked up */
     uint32_t images;
     pid_t program;
     uint32_t generation; /* goes up when a known range changes */
@@ -55,7 +59,8 @@ bool psnap_rebase_add_local(struct psnap_rebase *rebase, uint64_t anchor, uint64
                             uint64_t high);
 /* A large allocation, the next to be announced: the first has number 1. It counts from the moment
  * its number is found in the records of the thread that made it. */
-bool psnap_rebase_announce(struct psnap_rebase *rebase, uint64_t address, uint64_t size_bytes);
+bool psnap_rebase_announce(struct psnap_rebase *rebase, uint64_t address, uint64_t size_bytes,
+                           uint32_t thread);
 bool psnap_rebase_allocate(struct psnap_rebase *rebase, uint64_t number);
 
 /* The range that holds `address`; looks at the program's mappings when it is not known yet.

@@ -8,8 +8,9 @@
  * seen for the first time, another loop, another region, a new or full loop.
  *
  * Strides are differences to the previous address in the same region, whichever
- * instruction or thread made it. The stream must keep to program.h: a ref
- * belongs to one loop for ever.
+ * instruction made it. A builder sees the accesses of one thread
+ * (builder_threads.c). The stream must keep to program.h: a ref belongs to one
+ * loop for ever.
  */
 #include "profile/builder.h"
 
@@ -183,19 +184,7 @@ enum psnap_status build_switch_loop(struct builder *b, const struct psnap_access
     if (status)
         return status;
     b->current = state->loop;
-    if (!b->started) {
-        b->started = true;
-        b->first_thread = access->thread;
-    }
-    if (access->thread < b->first_thread) { /* other threads' chunks may arrive first */
-        b->first_thread = access->thread;
-        b->last_visited = b->visited = NULL;
-        b->visit_start = b->position;
-        fold_release(&b->visits);
-        fold_init(&b->visits, false, SCHEDULE_PERIOD, SCHEDULE_ITEMS);
-    }
-    if (access->thread == b->first_thread && b->options.schedule != PSNAP_SCHEDULE_FIRST &&
-        visit_loop(b, state->loop))
+    if (b->options.schedule != PSNAP_SCHEDULE_FIRST && visit_loop(b, state->loop))
         return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
     return PSNAP_OK;
 }
@@ -338,16 +327,6 @@ enum psnap_status build_put(struct psnap_sink *self, const struct psnap_access *
     return PSNAP_OK;
 }
 
-static enum psnap_status finish(struct psnap_sink *self, struct psnap_error *error)
-{
-    struct builder *b = (struct builder *)self;
-
-    b->finished = true;
-    if (end_visit(b, NULL))
-        return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
-    return PSNAP_OK;
-}
-
 /* Makes tdelete take the root: the program, and so the names, may be gone. */
 static int compare_nothing(const void *a, const void *b)
 {
@@ -355,7 +334,7 @@ static int compare_nothing(const void *a, const void *b)
     return 0;
 }
 
-static void builder_free(struct psnap_sink *self)
+static enum psnap_status finish(struct psnap_sink *self, struct psnap_error *error)
 {
     struct builder *b = (struct builder *)self;
 
@@ -363,6 +342,16 @@ static void builder_free(struct psnap_sink *self)
         tdelete(b, &b->by_id, compare_nothing);
     while (b->by_source)
         tdelete(b, &b->by_source, compare_nothing);
+    if (end_visit(b, NULL))
+        return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
+    return PSNAP_OK;
+}
+
+static void builder_free(struct psnap_sink *self)
+{
+    struct builder *b = (struct builder *)self;
+
+    finish(self, NULL);
     for (uint32_t i = 0; i < b->loop_count; i++)
         build_loop_free(b->loops[i]);
     for (uint32_t i = 0; i < b->ref_count; i++)
@@ -376,50 +365,20 @@ static void builder_free(struct psnap_sink *self)
 
 static const struct psnap_sink_ops builder_ops = {build_put, finish, builder_free, build_put_run};
 
-struct psnap_sink *psnap_profile_builder_new(struct psnap_program *program,
-                                             const struct psnap_builder_options *options,
-                                             struct psnap_error *error)
+struct builder *build_new(struct psnap_program *program,
+                          const struct psnap_builder_options *options)
 {
-    struct builder *b;
-    struct psnap_builder_options read = options ? *options : (struct psnap_builder_options){0};
+    struct builder *b = calloc(1, sizeof *b);
 
-    if (read.region_gap_bytes == 0)
-        read.region_gap_bytes = PSNAP_REGION_GAP_DEFAULT;
-    if (read.region_limit == 0)
-        read.region_limit = PSNAP_REGION_LIMIT_DEFAULT;
-    if (read.region_gap_bytes > PSNAP_REGION_GAP_MAX ||
-        read.region_limit < PSNAP_REGION_LIMIT_MIN || read.region_limit > PSNAP_REGION_LIMIT_MAX) {
-        psnap_error_set(error, PSNAP_ERROR_USAGE,
-                        "a gap of at most %" PRIu64 " bytes and %u to %u regions are possible",
-                        PSNAP_REGION_GAP_MAX, PSNAP_REGION_LIMIT_MIN, PSNAP_REGION_LIMIT_MAX);
+    if (!b)
         return NULL;
-    }
-    b = calloc(1, sizeof *b);
-    if (!b) {
-        psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
-        return NULL;
-    }
     b->base.ops = &builder_ops;
     b->program = program;
-    b->options = read;
+    b->options = *options;
     b->nowhere.low = UINT64_MAX; /* and high 0: it holds no address */
     fold_init(&b->visits, false, SCHEDULE_PERIOD, SCHEDULE_ITEMS);
     for (int stride = -PSNAP_STRIDE_MAX; stride <= PSNAP_STRIDE_MAX; stride++)
         b->bins[stride + PSNAP_STRIDE_MAX] = (uint8_t)psnap_stride_bin(stride);
     b->bins[BUILD_BINS_SPAN] = PSNAP_STRIDE_RANDOM;
-    return &b->base;
-}
-
-struct psnap_profile *psnap_profile_builder_take(struct psnap_sink *builder,
-                                                 struct psnap_error *error)
-{
-    struct builder *b = (struct builder *)builder;
-
-    if (!b->finished || b->taken) {
-        psnap_error_set(error, PSNAP_ERROR_USAGE,
-                        "a profile is taken once, after the stream has ended");
-        return NULL;
-    }
-    b->taken = true;
-    return build_profile(b->program, b->loops, b->loop_count, &b->visits, &b->options, error);
+    return b;
 }

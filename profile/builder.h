@@ -33,6 +33,7 @@ enum {
     BUILD_GROWN_HOLE = 8,      /* a hole of that part of both beside it does not keep them apart */
     BUILD_REGIONS_MAX = 16384, /* of all loops; then each has those it has, and one at least */
     BUILD_LIMIT_MAX = 4096,    /* regions of a loop */
+    BUILD_JOINED_LEAST = 16,   /* that a loop of several threads keeps when there are many */
     BUILD_MERGE_SAMPLE = 16384 /* accesses synthesised for a merge; longer ones are periodic */
 };
 
@@ -49,6 +50,7 @@ struct build_region {
     uint64_t visits; /* times references came here from elsewhere */
     uint32_t serial; /* regions of the loop that were opened before */
     uint16_t slot;
+    uint16_t first_thread, last_thread; /* of those joined: whose walks begin and end it */
     uint8_t object_kind;
     bool named;         /* object was looked for */
     bool merged;        /* of several */
@@ -79,6 +81,7 @@ struct build_loop {
     uint32_t opened;
     uint32_t pattern_count;
     uint32_t slot_count, free_count;
+    uint16_t thread; /* once it is joined: the lowest */
     uint64_t gap, limit;
     uint64_t naming_steps;
     uint64_t moves;                       /* goes up when a reference goes to another region */
@@ -134,6 +137,16 @@ enum psnap_status build_loop_merge(struct build_loop *loop, const struct psnap_p
 /* Merges the regions that references go to and fro between, and says when to do so again. */
 enum psnap_status build_loop_settle(struct build_loop *loop, const struct psnap_program *program);
 
+/* Whether two regions are in one mapping group and of one object. */
+bool build_region_same_place(const struct build_region *a, const struct build_region *b);
+
+/* Adds the accesses and the extent of `from`, but not its strides. */
+void build_region_add(struct build_region *into, const struct build_region *from);
+
+/* A loop of some threads and the same one of others as one; both are freed. NULL: out of memory. */
+struct build_loop *build_loop_join(struct build_loop *a, struct build_loop *b,
+                                   const struct psnap_program *program, uint32_t limit);
+
 /* What is known about a reference: a match in region's reach decides all else. */
 struct ref_state {
     struct build_loop *loop; /* NULL: not seen yet */
@@ -172,11 +185,11 @@ struct builder {
     struct build_loop *current;
     struct build_region nowhere; /* what a new reference touched last: matches nothing */
     struct fold visits;
-    struct build_loop *last_visited; /* by the first thread */
-    struct build_loop *visited;      /* the first loop of the visit that goes on */
-    uint64_t visit_start, position;  /* accesses before it, and before the present one */
-    uint16_t first_thread;           /* the one whose loops make the schedule */
-    bool started, finished, taken;
+    struct build_loop *last_visited;
+    struct build_loop *visited;                 /* the first loop of the visit that goes on */
+    uint64_t visit_start, position;             /* accesses before it, and before the present one */
+    uint16_t thread;                            /* whose accesses these are */
+    uint64_t used;                              /* when that was so last, for builder_threads.c */
     struct build_group groups[BUILD_RUN_WIDTH]; /* of the run that is being put */
     uint8_t bins[BUILD_BINS_SPAN + 1]; /* by stride + PSNAP_STRIDE_MAX; the last is random's */
 };
@@ -224,17 +237,40 @@ enum psnap_status build_put(struct psnap_sink *self, const struct psnap_access *
 enum psnap_status build_put_run(struct psnap_sink *self, const struct psnap_run *run,
                                 struct psnap_error *error);
 
-/* What the builder knows when the stream has ended, as a profile. */
-struct psnap_profile *build_profile(const struct psnap_program *program,
-                                    struct build_loop *const *loops, uint32_t loop_count,
-                                    struct fold *visits,
-                                    const struct psnap_builder_options *options,
-                                    struct psnap_error *error);
+/* A builder for one thread, without checks of the options; NULL: out of memory. */
+struct builder *build_new(struct psnap_program *program,
+                          const struct psnap_builder_options *options);
 
-/* The schedule: visits as folded, units as their parts; loops that it lacks come once, at the end.
- * `kept` has the profile's indices by those of the program. */
+/* A loop of an itinerary: index in program->loops, and what the visits call it. */
+struct build_stop {
+    uint32_t index, unit;
+};
+
+/* In which order a thread visited its loops. */
+struct build_itinerary {
+    struct build_stop *stops; /* in the order of first accesses */
+    uint32_t count;
+    uint16_t thread;
+    struct fold visits; /* of units */
+};
+
+/* What the builders know when the stream has ended. */
+struct build_result {
+    struct build_loop **loops;           /* by index in program->loops, NULL: no accesses */
+    struct build_itinerary *itineraries; /* by thread; together they have all loops */
+    uint32_t itinerary_count;
+    const struct psnap_builder_options *options;
+};
+
+struct psnap_profile *build_profile(const struct psnap_program *program,
+                                    const struct build_result *result, struct psnap_error *error);
+
+/*
+ * The schedule: the first thread's visits as folded, then those that each further one makes to
+ * loops that none before it has; units as their parts. `kept` has the profile's indices by those of
+ * the program.
+ */
 enum psnap_status build_schedule(struct psnap_profile *profile, const uint32_t *kept,
-                                 struct build_loop *const *loops, uint32_t loop_count,
-                                 struct fold *visits);
+                                 uint32_t loop_count, const struct build_result *result);
 
 #endif

@@ -44,7 +44,7 @@ static bool same_text(const char *a, const char *b)
     return a == b || (a && b && !strcmp(a, b));
 }
 
-static bool same_place(const struct build_region *a, const struct build_region *b)
+bool build_region_same_place(const struct build_region *a, const struct build_region *b)
 {
     struct psnap_place p = psnap_layout_split(a->low), q = psnap_layout_split(b->low);
 
@@ -102,7 +102,7 @@ static uint32_t grown_length(const struct build_loop *loop, const struct rule *r
                (is_restless(loop, rule, end - 1, BUILD_GROWN_STAY) ||
                 is_restless(loop, rule, end, BUILD_GROWN_STAY)) &&
                (touch(loop, end - 1) || nearly_touch(loop, end - 1)) &&
-               same_place(loop->order[end - 1], loop->order[end]))
+               build_region_same_place(loop->order[end - 1], loop->order[end]))
             end++;
     return end - begin;
 }
@@ -116,7 +116,7 @@ static uint32_t group_length(const struct build_loop *loop, const struct rule *r
     if (!may_join(loop, rule, begin))
         return grown_length(loop, rule, begin);
     while (end < loop->count && may_join(loop, rule, end) &&
-           (rule->all || same_place(loop->order[end - 1], loop->order[end]))) {
+           (rule->all || build_region_same_place(loop->order[end - 1], loop->order[end]))) {
         touching += touching == end - begin && touch(loop, end - 1);
         merged |= loop->order[end++]->merged;
     }
@@ -262,17 +262,9 @@ static void merge_sums(const struct merge *merge, struct build_region *into)
         const struct build_region *region = merge->regions[i];
         if (region == into)
             continue;
-        into->low = region->low < into->low ? region->low : into->low;
-        into->high = region->high > into->high ? region->high : into->high;
-        if (region->last_byte > into->last_byte)
-            into->last_byte = region->last_byte;
-        into->visits += region->visits;
-        if (region->serial < into->serial)
-            into->serial = region->serial;
         if (!same_text(region->object, into->object))
             into->object = NULL;
-        for (unsigned s = 0; s < BUILD_SHAPES; s++)
-            into->shapes[s] += region->shapes[s];
+        build_region_add(into, region);
     }
 }
 

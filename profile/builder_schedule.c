@@ -11,83 +11,90 @@
 #include "profile/builder.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "profile/read.h"
 
 #define UNEVEN 1.25
 
-static uint32_t count_parts(struct build_loop *const *loops, uint32_t loop_count, uint32_t unit)
-{
-    uint32_t parts = 0;
-
-    for (uint32_t i = 0; i < loop_count; i++)
-        parts += loops[i]->unit == unit;
-    return parts;
-}
-
 /* The unit that a folded visit is of: its loop may have joined another one later. */
-static uint32_t unit_of(struct build_loop *const *loops, uint32_t loop_count, uint32_t visited)
+static uint32_t unit_of(const struct build_itinerary *itinerary, uint32_t visited)
 {
-    for (uint32_t i = 0; i < loop_count; i++)
-        if (loops[i]->index == visited)
-            return loops[i]->unit;
+    for (uint32_t i = 0; i < itinerary->count; i++)
+        if (itinerary->stops[i].index == visited)
+            return itinerary->stops[i].unit;
     return visited;
 }
 
-static void add_parts(struct psnap_sequence *schedule, const uint32_t *kept,
-                      struct build_loop *const *loops, uint32_t loop_count, uint32_t unit,
-                      uint64_t accesses)
-{
-    for (uint32_t i = 0; i < loop_count; i++)
-        if (loops[i]->unit == unit)
-            schedule->items[schedule->count++] = (struct psnap_sequence_item){
-                .repeat = 1, .accesses = accesses, .what = kept[loops[i]->index]};
-}
+/* What of one thread's visits goes into the schedule. */
+struct expansion {
+    struct psnap_sequence *schedule;
+    const uint32_t *kept;
+    const struct build_itinerary *itinerary;
+    const struct psnap_sequence *seen; /* its visits */
+    const bool *is_known;              /* by loop: an earlier thread visits it */
+};
 
-/* Items [begin, end) with parts for units; as deep as the fold's groups. */
-static void expand(const struct psnap_sequence *seen, uint32_t begin, uint32_t end,
-                   struct psnap_sequence *schedule, const uint32_t *kept,
-                   struct build_loop *const *loops, uint32_t loop_count)
+static void add_parts(const struct expansion *e, const struct psnap_sequence_item *item)
 {
-    for (uint32_t i = begin; i < end; i += 1 + seen->items[i].span) {
-        const struct psnap_sequence_item *item = &seen->items[i];
-        uint32_t head = schedule->count;
-        if (item->what != PSNAP_NONE) {
-            add_parts(schedule, kept, loops, loop_count, unit_of(loops, loop_count, item->what),
-                      item->accesses);
-            continue;
-        }
-        schedule->items[schedule->count++] = *item;
-        expand(seen, i + 1, i + 1 + item->span, schedule, kept, loops, loop_count);
-        schedule->items[head].span = schedule->count - head - 1;
+    const uint32_t unit = unit_of(e->itinerary, item->what);
+
+    for (uint32_t i = 0; i < e->itinerary->count; i++) {
+        const struct build_stop *stop = &e->itinerary->stops[i];
+        if (stop->unit == unit && !e->is_known[stop->index])
+            e->schedule->items[e->schedule->count++] = (struct psnap_sequence_item){
+                .repeat = 1, .accesses = item->accesses, .what = e->kept[stop->index]};
     }
 }
 
-/* Every loop once, in the order of first accesses. */
-static void list_loops(struct psnap_sequence *schedule, const uint32_t *kept,
-                       struct build_loop *const *loops, uint32_t loop_count)
+static uint64_t count_parts(const struct build_itinerary *itinerary,
+                            const struct psnap_sequence *seen)
 {
-    schedule->count = 0;
-    for (uint32_t i = 0; i < loop_count; i++)
-        schedule->items[schedule->count++] = (struct psnap_sequence_item){
-            .repeat = 1, .accesses = PSNAP_EVENLY, .what = kept[loops[i]->index]};
+    uint64_t parts = 0;
+
+    for (uint32_t i = 0; i < seen->count; i++) {
+        const uint32_t visited = seen->items[i].what;
+        const uint32_t unit = visited == PSNAP_NONE ? visited : unit_of(itinerary, visited);
+        parts += visited == PSNAP_NONE;
+        for (uint32_t k = 0; k < itinerary->count; k++)
+            parts += itinerary->stops[k].unit == unit;
+    }
+    return parts;
 }
 
-/* Adds the loops that other threads alone visit; false when the schedule has too many visits. */
-static bool complete(struct psnap_profile *profile, const uint32_t *kept,
-                     struct build_loop *const *loops, uint32_t loop_count, uint64_t *counts)
+/* Items [begin, end) with parts for units; as deep as the fold's groups. */
+static void expand(const struct expansion *e, uint32_t begin, uint32_t end)
 {
-    struct psnap_sequence *schedule = &profile->schedule;
-    struct psnap_profile_totals totals;
+    struct psnap_sequence *schedule = e->schedule;
 
-    psnap_profile_totals(profile, &totals);
-    if (!sequence_counts(schedule, totals.accesses * PSNAP_VISITS_PER_ACCESS, counts))
-        return false;
-    for (uint32_t i = 0; i < loop_count; i++)
-        if (!counts[kept[loops[i]->index]])
-            schedule->items[schedule->count++] = (struct psnap_sequence_item){
-                .repeat = 1, .accesses = 0, .what = kept[loops[i]->index]};
-    return true;
+    for (uint32_t i = begin; i < end; i += 1 + e->seen->items[i].span) {
+        const struct psnap_sequence_item *item = &e->seen->items[i];
+        uint32_t head = schedule->count;
+        if (item->what != PSNAP_NONE) {
+            add_parts(e, item);
+            continue;
+        }
+        schedule->items[schedule->count++] = *item;
+        expand(e, i + 1, i + 1 + item->span);
+        schedule->items[head].span = schedule->count - head - 1;
+        if (!schedule->items[head].span)
+            schedule->count = head; /* nothing in it is new */
+    }
+}
+
+/* Every loop that `is_there` does not mark once, in the order of first accesses, thread by thread.
+ */
+static void list_loops(struct psnap_sequence *schedule, const uint32_t *kept,
+                       const struct build_result *result, bool *is_there, uint64_t accesses)
+{
+    for (uint32_t i = 0; i < result->itinerary_count; i++)
+        for (uint32_t k = 0; k < result->itineraries[i].count; k++) {
+            const uint32_t index = result->itineraries[i].stops[k].index;
+            if (!is_there[index])
+                schedule->items[schedule->count++] = (struct psnap_sequence_item){
+                    .repeat = 1, .accesses = accesses, .what = kept[index]};
+            is_there[index] = true;
+        }
 }
 
 /* What all leaves of one loop have in common. */
@@ -152,33 +159,66 @@ static enum psnap_status share_out(struct psnap_profile *profile)
     return status;
 }
 
-enum psnap_status build_schedule(struct psnap_profile *profile, const uint32_t *kept,
-                                 struct build_loop *const *loops, uint32_t loop_count,
-                                 struct fold *visits)
+/* The threads' visits one after the other; room for all of them. */
+static enum psnap_status expand_all(struct psnap_profile *profile, const uint32_t *kept,
+                                    const struct build_result *result,
+                                    const struct psnap_sequence *seen, bool *is_known)
 {
-    struct psnap_sequence seen;
-    uint64_t room = 2 * (uint64_t)loop_count + 1;
-    uint64_t *counts = calloc(profile->loop_count + 1, sizeof *counts);
-    enum psnap_status status =
-        counts ? fold_finish(visits, profile->arena, &seen) : PSNAP_ERROR_MEMORY;
+    struct psnap_sequence *schedule = &profile->schedule;
+    uint64_t room = 1;
 
-    if (!status) {
-        for (uint32_t i = 0; i < seen.count; i++)
-            room += seen.items[i].what == PSNAP_NONE
-                        ? 1
-                        : count_parts(loops, loop_count,
-                                      unit_of(loops, loop_count, seen.items[i].what));
-        profile->schedule.items =
-            psnap_arena_alloc(profile->arena, room * sizeof *profile->schedule.items);
-        status = profile->schedule.items ? PSNAP_OK : PSNAP_ERROR_MEMORY;
+    for (uint32_t i = 0; i < result->itinerary_count; i++)
+        room += count_parts(&result->itineraries[i], &seen[i]) + result->itineraries[i].count;
+    schedule->items = psnap_arena_alloc(profile->arena, room * sizeof *schedule->items);
+    if (!schedule->items)
+        return PSNAP_ERROR_MEMORY;
+    for (uint32_t i = 0; i < result->itinerary_count; i++) {
+        const struct build_itinerary *itinerary = &result->itineraries[i];
+        const struct expansion expansion = {schedule, kept, itinerary, &seen[i], is_known};
+        expand(&expansion, 0, seen[i].count);
+        for (uint32_t k = 0; k < itinerary->count; k++)
+            is_known[itinerary->stops[k].index] = true;
     }
-    if (!status) {
-        expand(&seen, 0, seen.count, &profile->schedule, kept, loops, loop_count);
-        if (complete(profile, kept, loops, loop_count, counts))
-            status = share_out(profile);
-        else
-            list_loops(&profile->schedule, kept, loops, loop_count);
+    return PSNAP_OK;
+}
+
+/* Adds the loops that no visit was counted of; false when the schedule has too many visits. */
+static bool complete(struct psnap_profile *profile, const uint32_t *kept,
+                     const struct build_result *result, uint64_t *counts, bool *is_there,
+                     uint32_t loop_count)
+{
+    struct psnap_profile_totals totals;
+
+    psnap_profile_totals(profile, &totals);
+    if (!sequence_counts(&profile->schedule, totals.accesses * PSNAP_VISITS_PER_ACCESS, counts))
+        return false;
+    for (uint32_t i = 0; i < loop_count; i++)
+        is_there[i] = kept[i] != PSNAP_NONE && counts[kept[i]];
+    list_loops(&profile->schedule, kept, result, is_there, 0);
+    return true;
+}
+
+enum psnap_status build_schedule(struct psnap_profile *profile, const uint32_t *kept,
+                                 uint32_t loop_count, const struct build_result *result)
+{
+    struct psnap_sequence *seen = calloc(result->itinerary_count + 1, sizeof *seen);
+    uint64_t *counts = calloc(profile->loop_count + 1, sizeof *counts);
+    bool *is_there = calloc(loop_count + 1, sizeof *is_there);
+    enum psnap_status status = seen && counts && is_there ? PSNAP_OK : PSNAP_ERROR_MEMORY;
+
+    for (uint32_t i = 0; i < result->itinerary_count && !status; i++)
+        status = fold_finish(&result->itineraries[i].visits, profile->arena, &seen[i]);
+    if (!status)
+        status = expand_all(profile, kept, result, seen, is_there);
+    if (!status && complete(profile, kept, result, counts, is_there, loop_count))
+        status = share_out(profile);
+    else if (!status) {
+        profile->schedule.count = 0;
+        memset(is_there, 0, (loop_count + 1) * sizeof *is_there);
+        list_loops(&profile->schedule, kept, result, is_there, PSNAP_EVENLY);
     }
+    free(seen);
     free(counts);
+    free(is_there);
     return status;
 }

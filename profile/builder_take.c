@@ -17,8 +17,8 @@
 struct taking {
     const struct psnap_program *program;
     struct psnap_profile *profile;
-    struct build_loop **built; /* by program loop, NULL: no accesses */
-    uint32_t *kept;            /* index in the profile by program loop, or PSNAP_NONE */
+    struct build_loop *const *built; /* by program loop, NULL: no accesses */
+    uint32_t *kept;                  /* index in the profile by program loop, or PSNAP_NONE */
 };
 
 static const char *copy(struct taking *t, const char *text)
@@ -117,6 +117,8 @@ static int compare_serial(const void *a, const void *b)
     const struct build_region *p = *(struct build_region *const *)a;
     const struct build_region *q = *(struct build_region *const *)b;
 
+    if (p->first_thread != q->first_thread)
+        return p->first_thread < q->first_thread ? -1 : 1;
     return p->serial < q->serial ? -1 : p->serial > q->serial;
 }
 
@@ -277,14 +279,11 @@ static enum psnap_status take_sampling(struct taking *t)
     return sampling_copy(from, t->profile->arena, &t->profile->sampling);
 }
 
-static enum psnap_status take_all(struct taking *t, struct build_loop *const *loops,
-                                  uint32_t loop_count, struct fold *visits)
+static enum psnap_status take_all(struct taking *t, const struct build_result *result)
 {
     struct psnap_profile *profile = t->profile;
     enum psnap_status status = take_provenance(t);
 
-    for (uint32_t i = 0; i < loop_count; i++)
-        t->built[loops[i]->index] = loops[i];
     choose_loops(t);
     profile->loops =
         psnap_arena_alloc(profile->arena, (profile->loop_count + 1) * sizeof *profile->loops);
@@ -296,7 +295,7 @@ static enum psnap_status take_all(struct taking *t, struct build_loop *const *lo
     if (!status)
         status = make_ids_unique(t);
     if (!status)
-        status = build_schedule(profile, t->kept, loops, loop_count, visits);
+        status = build_schedule(profile, t->kept, t->program->loop_count, result);
     take_operations(t);
     if (!status)
         status = take_sampling(t);
@@ -304,22 +303,17 @@ static enum psnap_status take_all(struct taking *t, struct build_loop *const *lo
 }
 
 struct psnap_profile *build_profile(const struct psnap_program *program,
-                                    struct build_loop *const *loops, uint32_t loop_count,
-                                    struct fold *visits,
-                                    const struct psnap_builder_options *options,
-                                    struct psnap_error *error)
+                                    const struct build_result *result, struct psnap_error *error)
 {
-    struct taking t = {.program = program, .profile = psnap_profile_new()};
+    struct taking t = {.program = program, .profile = psnap_profile_new(), .built = result->loops};
     enum psnap_status status = PSNAP_ERROR_MEMORY;
 
-    t.built = calloc(program->loop_count + 1, sizeof(struct build_loop *));
     t.kept = calloc(program->loop_count + 1, sizeof *t.kept);
-    if (t.profile && t.built && t.kept) {
-        t.profile->region_gap_bytes = options->region_gap_bytes;
-        t.profile->region_limit = options->region_limit;
-        status = take_all(&t, loops, loop_count, visits);
+    if (t.profile && t.kept) {
+        t.profile->region_gap_bytes = result->options->region_gap_bytes;
+        t.profile->region_limit = result->options->region_limit;
+        status = take_all(&t, result);
     }
-    free(t.built);
     free(t.kept);
     if (!status)
         return t.profile;

@@ -383,7 +383,8 @@ struct psnap_ring *psnap_rt_attach(uint64_t frame)
     if (ring) {
         ring->data = (uint64_t *)((char *)session + PSNAP_SESSION_HEADER_BYTES) +
                      (uint64_t)(ring - session->rings) * PSNAP_RING_WORDS;
-        ring->thread = __atomic_fetch_add(&session->next_thread, 1, __ATOMIC_RELAXED);
+        ring->thread = psnap_rt_number_thread();
+        __atomic_fetch_add(&session->threads, 1, __ATOMIC_RELAXED);
         ring->frame = first_frame;
         psnap_rt_find_stack(first_frame, &ring->stack_low, &ring->stack_high);
         ring->local = (uint64_t)&__psnap_ring;
@@ -402,6 +403,13 @@ struct psnap_ring *psnap_rt_attach(uint64_t frame)
         pthread_setspecific(thread_end, ring);
     set_ring(ring);
     return ring;
+}
+
+uint32_t psnap_rt_thread(uint64_t frame)
+{
+    if (__psnap_ring == &empty_ring)
+        psnap_rt_attach(frame);
+    return is_real(__psnap_ring) ? __psnap_ring->thread : 0;
 }
 
 /* Scratch rings are as long as no chunk is: so a ring of a stopped session is told apart. */
@@ -589,7 +597,7 @@ void __psnap_allocated(const void *address, uint64_t size_bytes, const unsigned 
         psnap_rt_rejoin();
     if (!psnap_rt_is_recording() || !address || address == MAP_FAILED || is_enough())
         return;
-    number = psnap_rt_announce((uint64_t)address, size_bytes);
+    number = psnap_rt_announce((uint64_t)address, size_bytes, (uint64_t)__builtin_frame_address(0));
     const uint64_t allocation[] = {(uint64_t)address, size_bytes, (uint64_t)site, number};
     if (__psnap_ring->aside) {
         put_allocation_anyway(allocation);

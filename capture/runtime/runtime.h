@@ -65,6 +65,8 @@ struct psnap_ring *psnap_rt_attach(uint64_t frame);
 uint64_t *psnap_rt_room(struct psnap_ring *ring, uint64_t words, const sigset_t *signals);
 void psnap_rt_publish(struct psnap_ring *ring, uint64_t *end);
 void psnap_rt_ring_doorbell(void);
+/* The number of this thread, which attaches before. */
+uint32_t psnap_rt_thread(uint64_t frame);
 /* Words that a ring has ever had up to where its thread writes now, gaps at ends of chunks too. */
 uint64_t psnap_rt_ring_words(const struct psnap_ring *ring);
 void psnap_rt_stop(void);       /* from now on nothing is recorded */
@@ -88,11 +90,16 @@ void psnap_rt_tell_regions(void); /* the session, which is new */
 
 /* session.c: large allocations get their places before any thread's accesses to them are read.
  * Returns the number of the announcement, 0 when the allocation is small. */
-uint64_t psnap_rt_announce(uint64_t address, uint64_t size_bytes);
+uint64_t psnap_rt_announce(uint64_t address, uint64_t size_bytes, uint64_t frame);
 /* A child by fork that has recorded nothing yet gets a session of its own. */
 void psnap_rt_rejoin(void);
 bool psnap_rt_is_forked(void);
 bool psnap_rt_collector_alive(void);
+
+/* number.c: a number for this thread, which has none yet; in a child by fork all begins anew. All
+ * signals are blocked. */
+uint32_t psnap_rt_number_thread(void);
+void psnap_rt_forget_numbers(void);
 
 /* maps.c: the mapping of this process that holds `address`; the address alone when unknown. */
 void psnap_rt_find_mapping(uint64_t address, uint64_t *low, uint64_t *high);

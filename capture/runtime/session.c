@@ -174,15 +174,19 @@ static void leave_control(struct psnap_ring *ring, const sigset_t *signals)
     pthread_sigmask(SIG_SETMASK, signals, NULL);
 }
 
-uint64_t psnap_rt_announce(uint64_t address, uint64_t size_bytes)
+uint64_t psnap_rt_announce(uint64_t address, uint64_t size_bytes, uint64_t frame)
 {
-    const uint64_t allocation[] = {address, size_bytes, 0, 0};
+    uint64_t allocation[] = {address, size_bytes, 0, 0};
     int saved_errno = errno;
     uint64_t number = 0;
-    sigset_t signals;
+    sigset_t all, signals;
 
     if (size_bytes < PSNAP_LARGE_BYTES && address % 4096 != 0)
         return 0;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &signals);
+    allocation[2] = psnap_rt_thread(frame);
+    pthread_sigmask(SIG_SETMASK, &signals, NULL);
     struct psnap_ring *mine = enter_control(&signals);
     send_words(PSNAP_EVENT_ALLOC, allocation, 4);
     number = ++announced;
@@ -203,6 +207,7 @@ static void forked(void)
     psnap_rt_leave_ring();
     psnap_rt_fork_regions();
     is_launched = false;
+    psnap_rt_forget_numbers();
     control_lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
 }
 

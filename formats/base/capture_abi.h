@@ -220,7 +220,7 @@ struct psnap_ring {
     uint64_t produced;
     uint32_t used_words[PSNAP_RING_CHUNKS]; /* of each chunk left behind */
     uint32_t state;                         /* enum psnap_ring_state */
-    uint32_t thread;                        /* in order of first record, 0 is the first */
+    uint32_t thread;                        /* in the order of creation, 0 is the main one */
     uint64_t frame;                         /* stack pointer in its first instrumented frame */
     uint64_t stack_low, stack_high;         /* range that its stack may use */
     uint64_t local;                         /* address of a thread-local variable of ours ... */
@@ -249,7 +249,7 @@ struct psnap_session {
     uint32_t rings_used;    /* no ring from this one on has ever been taken */
     uint32_t doorbell;      /* futex: goes up when a chunk is left behind */
     uint32_t collector_waiting;
-    uint32_t next_thread;
+    uint32_t threads;      /* that have a ring, or had one */
     uint32_t closing;      /* program: 1 when its exit handlers wait for the collector */
     uint32_t closed;       /* futex, collector: 1 when its files are written, or it failed */
     uint32_t threads_lost; /* threads that found no free ring */

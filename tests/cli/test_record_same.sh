@@ -180,6 +180,84 @@ kill -CONT $!
 wait $!
 same kinds.yaml again.yaml "kinds, slowly collected"
 
+# Threads: in whatever order they come to their first records, and the collector to theirs. Each
+# has memory of its own, in an arena of its own (malloc's choice, if all are there at a time).
+cat > team.c << 'END'
+#include <stdio.h>
+#include <stdlib.h>
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+#include <pthread.h>
+enum { N = 60000, TEAM = 4 };
+static double a[N], b[N], sums[TEAM];
+static pthread_barrier_t barrier;
+__attribute__((noinline)) static double part(const double *x, double *mine, int from, int to)
+{
+    double sum = 0;
+    for (int i = from; i < to; i++)
+        mine[i - from] = x[i] * 2;
+    for (int i = from; i < to; i++)
+        sum += mine[i - from];
+    return sum;
+}
+static void *work(void *number)
+{
+    int t = (int)(long)number;
+    for (int k = 0; k < 5; k++) {
+        double *mine = malloc(N / TEAM * sizeof *mine);
+        char *little = malloc(100);
+        for (int i = 0; i < 100; i++)
+            little[i] = (char)i;
+        for (int i = t; i < N; i += TEAM)
+            a[i] = b[i] + i;
+        sums[t] += part(a, mine, t * (N / TEAM), (t + 1) * (N / TEAM)) + little[k];
+        pthread_barrier_wait(&barrier);
+        free(mine);
+        free(little);
+    }
+    return NULL;
+}
+int main(void)
+{
+    pthread_barrier_init(&barrier, NULL, TEAM);
+#ifdef _OPENMP
+#pragma omp parallel for schedule(static) num_threads(TEAM)
+    for (int t = 0; t < TEAM; t++)
+        work((void *)(long)t);
+#else
+    pthread_t all[TEAM];
+    for (long t = 0; t < TEAM; t++)
+        pthread_create(&all[t], NULL, work, (void *)t);
+    for (int t = 0; t < TEAM; t++)
+        pthread_join(all[t], NULL);
+#endif
+    printf("%d\n", sums[0] > 0);
+    return 0;
+}
+END
+"$PSNAP" cc -O1 -pthread -o team team.c
+"$PSNAP" cc -O2 -pthread -o threads "$PSNAP_SOURCE/samples/threads.c" -lm
+"$PSNAP" cc -O1 -fopenmp -o team_omp team.c 2> omp.err || echo "skipped OpenMP: $(cat omp.err)"
+for program in "./team" "./threads 100 5 4" ./team_omp; do
+    [ -e "${program%% *}" ] || continue
+    if [ "$program" = ./team_omp ]; then # libomp aligns its frames by their addresses, which vary
+        core() { sed '/^program:/,/^capture:/{/^capture:/!d}' "$1" |
+            awk 'BEGIN { RS = "\n  - id: " } !/group: stack/'; }
+    fi
+    "$PSNAP" record --force -o threads.yaml --trace threads.pst -- $program > output
+    "$PSNAP" check threads.yaml > /dev/null
+    "$PSNAP" profile threads.pst --force -o again.yaml
+    same threads.yaml again.yaml "$program from its trace"
+    for n in 1 2 3 4; do # two at a time, so that each is in the other's way
+        "$PSNAP" record --force -o again.yaml -- $program > output &
+        "$PSNAP" record --force -o other.yaml -- $program > other &
+        wait
+        same threads.yaml again.yaml "$program again"
+        same threads.yaml other.yaml "$program again"
+    done
+done
+
 # loop ids depend on source, compiler and flags: compiled again, elsewhere, the same profile
 (cd else && cp ../kinds.c . && "$PSNAP" cc -O1 -o kinds kinds.c)
 "$PSNAP" record --force -o again.yaml -- else/kinds > output

@@ -149,7 +149,7 @@ static void announce(struct map *map, struct psnap_rebase *rebase, struct psnap_
         return;
     for (uint64_t at = low; at < high; at += GRAIN)
         owner = map->plan[(at - BASE) / GRAIN] == owner ? owner : NOBODY;
-    assert_true(psnap_rebase_announce(rebase, address, size));
+    assert_true(psnap_rebase_announce(rebase, address, size, 0));
     map->announcements++;
     *waits = (struct psnap_range){low, high, map->delta[owner]};
     if (owner == NOBODY) {
@@ -297,7 +297,7 @@ static void test_windows_end(void **state)
             assert_true(psnap_rebase_add_image(&rebase, low, low + 5 * gib));
             group = i < 5 * 128 ? PSNAP_GROUP_IMAGE : PSNAP_GROUP_MMAP; /* two places each */
         } else if (i % 5 == 1)
-            assert_true(psnap_rebase_announce(&rebase, at, 20 * gib));
+            assert_true(psnap_rebase_announce(&rebase, at, 20 * gib, 0));
         else if (i % 5 == 2)
             assert_true(psnap_rebase_add_local(&rebase, at, low, low + gib));
         else if (i % 5 == 3) {
@@ -324,7 +324,7 @@ static void test_impossible(void **state)
         for (unsigned k = 0; k < sizeof odd / sizeof *odd; k++) {
             assert_true(psnap_rebase_add_image(&rebase, odd[i], odd[k]));
             assert_true(psnap_rebase_add_heap(&rebase, odd[i]));
-            assert_true(psnap_rebase_announce(&rebase, odd[i], odd[k]));
+            assert_true(psnap_rebase_announce(&rebase, odd[i], odd[k], 0));
             assert_true(psnap_rebase_allocate(&rebase, odd[k]));
             assert_true(psnap_rebase_add_stack(&rebase, 1, odd[i], odd[k], odd[i]));
             assert_true(psnap_rebase_add_local(&rebase, odd[i], odd[k], odd[i]));
