@@ -2,13 +2,9 @@
 /*
  * Reads the static table of a module (capture_abi.inc) into the program's
  * tables. Nothing in it is trusted: it comes out of another process's memory.
- * A loop of the source has one name in a program: the "init:3" of another file
- * is "init:3@other.c". Loop ids are unique: what further modules have of a loop
- * (of a header, say) is "f:12@module.c", a part of f:12 like others.
  */
 #include "capture/tables.h"
 
-#include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,23 +28,9 @@ void psnap_capture_tables_init(struct psnap_capture_tables *tables, struct psnap
     *tables = (struct psnap_capture_tables){.program = program};
 }
 
-static int compare_ids(const void *a, const void *b)
-{
-    return strcmp(a, b);
-}
-
-static void empty(void **tree)
-{
-    while (*tree) {
-        const char *text = *(const char **)*tree;
-        tdelete(text, tree, compare_ids);
-    }
-}
-
 void psnap_capture_tables_release(struct psnap_capture_tables *tables)
 {
-    empty(&tables->loop_ids);
-    empty(&tables->src_ids);
+    psnap_loop_names_release(&tables->names);
     free(tables->modules);
     free(tables->pieces);
     free(tables->refs);
@@ -155,59 +137,6 @@ static const char *text_at(const struct view *view, uint32_t offset)
     return view->strings + (offset < view->header->string_bytes ? offset : 0);
 }
 
-/* Adds a copy of `text` to the tree; it lives as long as the program. NULL when out of memory. */
-static const char *enter(struct psnap_program *program, void **tree, const char *text)
-{
-    text = psnap_program_string(program, text);
-    return text && tsearch(text, tree, compare_ids) ? text : NULL;
-}
-
-/* The n-th name to try for a loop: itself, with its file, numbered. */
-static void make_name(char *name, size_t size, const char *text, const char *file, unsigned n)
-{
-    if (n == 1)
-        snprintf(name, size, "%s", text);
-    else if (n == 2)
-        snprintf(name, size, "%s@%s", text, file);
-    else
-        snprintf(name, size, "%s@%s#%u", text, file, n - 1);
-}
-
-/* The name of a loop of the source: the same for the same text and file. src_ids holds names,
- * and names with the files they are of. */
-static const char *name_source_loop(struct psnap_capture_tables *tables, const char *text,
-                                    const char *file)
-{
-    char name[1024], with_file[1300];
-
-    for (unsigned n = 1;; n++) {
-        const char *const *known;
-        make_name(name, sizeof name, text, file, n);
-        snprintf(with_file, sizeof with_file, "%s\n%s", name, file);
-        if (tfind(with_file, &tables->src_ids, compare_ids)) {
-            known = tfind(name, &tables->src_ids, compare_ids);
-            return known ? *known : NULL;
-        }
-        if (!tfind(name, &tables->src_ids, compare_ids))
-            return enter(tables->program, &tables->src_ids, with_file)
-                       ? enter(tables->program, &tables->src_ids, name)
-                       : NULL;
-    }
-}
-
-/* An id that no other loop has. */
-static const char *name_loop(struct psnap_capture_tables *tables, const char *text,
-                             const char *module)
-{
-    char name[1024];
-    unsigned n = 1;
-
-    do
-        make_name(name, sizeof name, text, module, n++);
-    while (tfind(name, &tables->loop_ids, compare_ids));
-    return enter(tables->program, &tables->loop_ids, name);
-}
-
 static bool add_loops(struct psnap_capture_tables *tables, const struct view *view,
                       uint32_t first_block)
 {
@@ -217,9 +146,10 @@ static bool add_loops(struct psnap_capture_tables *tables, const struct view *vi
     for (uint32_t i = 0; i < view->header->loops; i++) {
         const struct psnap_table_loop *row = &view->loops[i];
         struct psnap_loop loop = {
-            .id = name_loop(tables, text_at(view, row->id), text_at(view, view->header->source)),
-            .src_id =
-                name_source_loop(tables, text_at(view, row->src_id), text_at(view, row->file)),
+            .id = psnap_name_loop(&tables->names, program, text_at(view, row->id),
+                                  text_at(view, row->file), text_at(view, view->header->source)),
+            .src_id = psnap_name_source_loop(&tables->names, program, text_at(view, row->src_id),
+                                             text_at(view, row->file)),
             .function = psnap_program_string(program, text_at(view, row->function)),
             .file = psnap_program_string(program, text_at(view, row->file)),
             .src_line = row->src_line,

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "capture/loop_names.h"
 #include "formats/base/access.h"
 #include "formats/base/capture_abi.h"
 #include "formats/base/program.h"
@@ -67,7 +68,7 @@ struct psnap_capture_tables {
     const char **sites;
     uint32_t *same_as; /* of each block of the program: one that counts for it, or itself */
     uint32_t module_count, piece_count, ref_count, hoist_count, move_count, site_count;
-    void *loop_ids, *src_ids; /* tsearch trees of the names in use */
+    struct psnap_loop_names names;
     /* The table that is arriving. */
     unsigned char *bytes;
     size_t byte_count, byte_room;

@@ -272,10 +272,7 @@ bool ModulePlan::run()
             !global.getName().starts_with("llvm.") && global.getAddressSpace() == 0 &&
             global.getValueType()->isSized()) {
             uint64_t size = module.getDataLayout().getTypeAllocSize(global.getValueType());
-            if (size == 0 || size > UINT32_MAX)
-                size = size ? UINT32_MAX : 1;
-            table.globals.push_back({table.string(variableName(global)), (uint32_t)size});
-            table.global_values.push_back(&global);
+            table.addGlobal(global, variableName(global), size ? size : 1);
         }
     for (Function *function : functions)
         prepareLoops(*function);

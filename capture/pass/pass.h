@@ -77,7 +77,8 @@ class Table
     std::vector<psnap_table_move> moves;
     std::vector<psnap_table_site> sites;
     std::vector<psnap_table_global> globals;
-    std::vector<llvm::GlobalVariable *> global_values;
+    std::vector<llvm::Constant *> global_values; /* their addresses */
+    void addGlobal(llvm::GlobalVariable &global, llvm::StringRef name, uint64_t size_bytes);
     /* The whole table as u32 words, header first. */
     std::vector<uint32_t> words(llvm::StringRef source, llvm::StringRef language,
                                 llvm::StringRef compiler, llvm::StringRef stage);

@@ -6,7 +6,9 @@
  */
 #include "pass.h"
 
+#include <algorithm>
 #include <cstring>
+#include "llvm/IR/Constants.h"
 
 using namespace llvm;
 
@@ -28,6 +30,20 @@ uint32_t Table::string(StringRef text)
     strings += '\0';
     offsets[text.str()] = offset;
     return offset;
+}
+
+/* A row for each 2 GiB: sizes have 32 bits. */
+void Table::addGlobal(GlobalVariable &global, StringRef name, uint64_t size_bytes)
+{
+    const uint64_t most = UINT64_C(1) << 31;
+
+    for (uint64_t at = 0; at < size_bytes; at += most) {
+        uint64_t size = std::min(size_bytes - at, most);
+        globals.push_back({string(name), (uint32_t)size});
+        global_values.push_back(ConstantExpr::getInBoundsGetElementPtr(
+            Type::getInt8Ty(global.getContext()), &global,
+            ConstantInt::get(Type::getInt64Ty(global.getContext()), at)));
+    }
 }
 
 template <typename Row>

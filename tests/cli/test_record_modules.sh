@@ -76,6 +76,53 @@ recorded "loops 3 work_a 1000 work_b 20000 work_c 300000" ./linked
 "${PSNAP_CC:-cc}" linked.o a_native.o -L. -lb -lc_ "-Wl,-rpath,$PWD" -o linked
 recorded "loops 2 work_b 20000 work_c 300000" ./linked
 
+# ------------------------------------------------------------- names
+
+# functions of one name in two files: both say which, in whatever order they are linked
+for name in first second; do
+    cat > $name.c << END
+static volatile long cells_$name[100];
+__attribute__((noinline)) static void helper(int n)
+{
+    for (int i = 0; i < n; i++)
+        cells_$name[i]++;
+}
+void run_$name(void)
+{
+    helper(50);
+}
+END
+done
+echo 'void run_first(void); void run_second(void);
+int main(void) { run_first(); run_second(); return 0; }' > two.c
+for order in "first.c second.c two.c" "two.c second.c first.c"; do
+    "$PSNAP" cc -O1 $order -o two
+    "$PSNAP" record --force -o p.yaml -- ./two
+    "$PSNAP" check p.yaml > /dev/null
+    for name in first second; do
+        grep -A 12 "^- id: helper:4@$name.c" p.yaml | grep -q "symbol: cells_$name" ||
+            fail "$order: $(grep '^- id' p.yaml)"
+    done
+    ! grep -q '^- id: .*helper\(:4\)\?.\?$' p.yaml || fail "$order: $(grep '^- id' p.yaml)"
+done
+
+# a global has its name to its end, wherever that is
+cat > huge.c << 'END'
+static char huge[5ul << 30];
+char *volatile at = huge + (4ul << 30) + (600ul << 20);
+int main(void)
+{
+    for (int i = 0; i < 1000; i++)
+        at[i] = 2;
+    return huge[5];
+}
+END
+"$PSNAP" cc -O1 -mcmodel=medium huge.c -o huge
+if ./huge 2> /dev/null; then # there is as much address space
+    "$PSNAP" record --force -o p.yaml -- ./huge
+    [ "$(grep -c 'symbol: huge' p.yaml)" = 2 ] || fail "huge: $(grep symbol p.yaml)"
+fi
+
 # ------------------------------------------------------------- loaded
 
 cat > loads.c << 'END'
