@@ -155,9 +155,14 @@ static void summarise(const struct psnap_recording *recording)
     fputc('\n', stderr);
 }
 
+/* Also of a reader that has gone: the recording is lost with it. */
 static int lost(const struct psnap_error *error)
 {
-    psnap_cmd_fail("record", error);
+    struct psnap_error said = *error;
+
+    if (said.code == PSNAP_ERROR_CLOSED)
+        said.code = PSNAP_ERROR_IO;
+    psnap_cmd_fail("record", &said);
     return PSNAP_EXIT_LOST;
 }
 

@@ -17,14 +17,11 @@
 
 #define UNEVEN 1.25
 
-/* The unit that a folded visit is of: its loop may have joined another one later. */
-static uint32_t unit_of(const struct build_itinerary *itinerary, uint32_t visited)
-{
-    for (uint32_t i = 0; i < itinerary->count; i++)
-        if (itinerary->stops[i].index == visited)
-            return itinerary->stops[i].unit;
-    return visited;
-}
+/* The parts of each unit of an itinerary: stops in their order, as lists. */
+struct units {
+    uint32_t *first, *last; /* stop by unit */
+    uint32_t *unit, *next;  /* by loop, and by stop */
+};
 
 /* What of one thread's visits goes into the schedule. */
 struct expansion {
@@ -32,32 +29,77 @@ struct expansion {
     const uint32_t *kept;
     const struct build_itinerary *itinerary;
     const struct psnap_sequence *seen; /* its visits */
-    const bool *is_known;              /* by loop: an earlier thread visits it */
+    const struct units *units;
+    const bool *is_known; /* by loop: an earlier thread visits it */
 };
 
-static void add_parts(const struct expansion *e, const struct psnap_sequence_item *item)
+static bool units_init(struct units *units, uint32_t loop_count)
 {
-    const uint32_t unit = unit_of(e->itinerary, item->what);
+    const size_t bytes = (loop_count + 1) * sizeof *units->unit;
 
-    for (uint32_t i = 0; i < e->itinerary->count; i++) {
-        const struct build_stop *stop = &e->itinerary->stops[i];
-        if (stop->unit == unit && !e->is_known[stop->index])
-            e->schedule->items[e->schedule->count++] = (struct psnap_sequence_item){
-                .repeat = 1, .accesses = item->accesses, .what = e->kept[stop->index]};
+    units->first = malloc(bytes);
+    units->last = malloc(bytes);
+    units->unit = malloc(bytes);
+    units->next = malloc(bytes);
+    if (!units->first || !units->last || !units->unit || !units->next)
+        return false;
+    memset(units->unit, 0xff, bytes); /* PSNAP_NONE */
+    return true;
+}
+
+static void units_release(struct units *units)
+{
+    free(units->first);
+    free(units->last);
+    free(units->unit);
+    free(units->next);
+}
+
+static void units_set(struct units *units, const struct build_itinerary *itinerary)
+{
+    for (uint32_t i = 0; i < itinerary->count; i++) {
+        units->unit[itinerary->stops[i].index] = itinerary->stops[i].unit;
+        units->first[itinerary->stops[i].unit] = PSNAP_NONE;
+    }
+    for (uint32_t i = 0; i < itinerary->count; i++) {
+        const uint32_t unit = itinerary->stops[i].unit;
+        units->next[i] = PSNAP_NONE;
+        if (units->first[unit] == PSNAP_NONE)
+            units->first[unit] = i;
+        else
+            units->next[units->last[unit]] = i;
+        units->last[unit] = i;
     }
 }
 
-static uint64_t count_parts(const struct build_itinerary *itinerary,
-                            const struct psnap_sequence *seen)
+/* The first part of the unit that a folded visit is of: its loop may have joined another one
+ * later. */
+static uint32_t first_part(const struct units *units, uint32_t visited)
+{
+    return units->first[units->unit[visited]];
+}
+
+static void add_parts(const struct expansion *e, const struct psnap_sequence_item *item)
+{
+    for (uint32_t i = first_part(e->units, item->what); i != PSNAP_NONE; i = e->units->next[i]) {
+        const uint32_t index = e->itinerary->stops[i].index;
+        if (!e->is_known[index])
+            e->schedule->items[e->schedule->count++] = (struct psnap_sequence_item){
+                .repeat = 1, .accesses = item->accesses, .what = e->kept[index]};
+    }
+}
+
+static uint64_t count_parts(const struct units *units, const struct psnap_sequence *seen)
 {
     uint64_t parts = 0;
 
     for (uint32_t i = 0; i < seen->count; i++) {
         const uint32_t visited = seen->items[i].what;
-        const uint32_t unit = visited == PSNAP_NONE ? visited : unit_of(itinerary, visited);
-        parts += visited == PSNAP_NONE;
-        for (uint32_t k = 0; k < itinerary->count; k++)
-            parts += itinerary->stops[k].unit == unit;
+        if (visited == PSNAP_NONE)
+            parts++;
+        else
+            for (uint32_t k = first_part(units, visited); k != PSNAP_NONE; k = units->next[k])
+                parts++;
     }
     return parts;
 }
@@ -161,20 +203,23 @@ static enum psnap_status share_out(struct psnap_profile *profile)
 
 /* The threads' visits one after the other; room for all of them. */
 static enum psnap_status expand_all(struct psnap_profile *profile, const uint32_t *kept,
-                                    const struct build_result *result,
+                                    const struct build_result *result, struct units *units,
                                     const struct psnap_sequence *seen, bool *is_known)
 {
     struct psnap_sequence *schedule = &profile->schedule;
     uint64_t room = 1;
 
-    for (uint32_t i = 0; i < result->itinerary_count; i++)
-        room += count_parts(&result->itineraries[i], &seen[i]) + result->itineraries[i].count;
+    for (uint32_t i = 0; i < result->itinerary_count; i++) {
+        units_set(units, &result->itineraries[i]);
+        room += count_parts(units, &seen[i]) + result->itineraries[i].count;
+    }
     schedule->items = psnap_arena_alloc(profile->arena, room * sizeof *schedule->items);
     if (!schedule->items)
         return PSNAP_ERROR_MEMORY;
     for (uint32_t i = 0; i < result->itinerary_count; i++) {
         const struct build_itinerary *itinerary = &result->itineraries[i];
-        const struct expansion expansion = {schedule, kept, itinerary, &seen[i], is_known};
+        const struct expansion expansion = {schedule, kept, itinerary, &seen[i], units, is_known};
+        units_set(units, itinerary);
         expand(&expansion, 0, seen[i].count);
         for (uint32_t k = 0; k < itinerary->count; k++)
             is_known[itinerary->stops[k].index] = true;
@@ -204,12 +249,15 @@ enum psnap_status build_schedule(struct psnap_profile *profile, const uint32_t *
     struct psnap_sequence *seen = calloc(result->itinerary_count + 1, sizeof *seen);
     uint64_t *counts = calloc(profile->loop_count + 1, sizeof *counts);
     bool *is_there = calloc(loop_count + 1, sizeof *is_there);
-    enum psnap_status status = seen && counts && is_there ? PSNAP_OK : PSNAP_ERROR_MEMORY;
+    struct units units = {0};
+    enum psnap_status status = units_init(&units, loop_count) && seen && counts && is_there
+                                   ? PSNAP_OK
+                                   : PSNAP_ERROR_MEMORY;
 
     for (uint32_t i = 0; i < result->itinerary_count && !status; i++)
         status = fold_finish(&result->itineraries[i].visits, profile->arena, &seen[i]);
     if (!status)
-        status = expand_all(profile, kept, result, seen, is_there);
+        status = expand_all(profile, kept, result, &units, seen, is_there);
     if (!status && complete(profile, kept, result, counts, is_there, loop_count))
         status = share_out(profile);
     else if (!status) {
@@ -217,6 +265,7 @@ enum psnap_status build_schedule(struct psnap_profile *profile, const uint32_t *
         memset(is_there, 0, (loop_count + 1) * sizeof *is_there);
         list_loops(&profile->schedule, kept, result, is_there, PSNAP_EVENLY);
     }
+    units_release(&units);
     free(seen);
     free(counts);
     free(is_there);

@@ -23,8 +23,8 @@
 #define PSNAP_PROFILE_VERSION 1
 
 /* Documented limits of what is read; the builder stays far below them. */
-#define PSNAP_PROFILE_LOOPS_MAX 65536u
-#define PSNAP_PROFILE_REGIONS_MAX 131072u   /* in all loops together */
+#define PSNAP_PROFILE_LOOPS_MAX (1u << 20)
+#define PSNAP_PROFILE_REGIONS_MAX (2u << 20) /* in all loops together */
 #define PSNAP_PATTERN_MAX 65536u            /* accesses that a pattern unfolds to */
 #define PSNAP_COUNT_MAX (UINT64_C(1) << 56) /* any count, and what counts add up to */
 

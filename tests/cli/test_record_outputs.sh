@@ -133,6 +133,11 @@ if [ -w /dev/full ]; then
         [ ! -e x.yaml ] && [ ! -e x.pst ] || fail "$arguments: half a recording"
     done
 fi
+# a reader that goes away before the profile comes
+result=$( (status=0; "$PSNAP" record -o - -- sh -c 'tools/prog 1 7 > /dev/null; sleep 0.5; exit 7' \
+    2> err || status=$?; echo $status >&3) 3>&1 > >(exec true) )
+[ "$result" = 125 ] || fail "closed pipe: exit status $result"
+has err "psnap record: cannot write '-': broken pipe"
 # a limit on file sizes is an error like others
 [ "$( (ulimit -f 8; status "$PSNAP" record --no-profile --trace big.pst -- tools/prog 500))" = 125 ] ||
     fail "file size limit: $(cat err)"
