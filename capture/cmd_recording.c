@@ -483,6 +483,11 @@ bool psnap_recording_complain(const struct psnap_recording *recording,
                 " execution%s of loops that a signal cut off: their last accesses "
                 "are missing\n",
                 command, report.loops_lost, report.loops_lost == 1 ? "" : "s");
+    if (report.unnamed)
+        fprintf(stderr,
+                "psnap %s: %" PRIu64 " allocation%s too many to keep their names: regions in them "
+                "may have none\n",
+                command, report.unnamed, report.unnamed == 1 ? "" : "s");
     return psnap_roi_complain(command, recording->roi, &report.roi, capture->program) ||
            !report.modules || !report.threads || report.copies || report.is_abandoned ||
            report.threads_lost;

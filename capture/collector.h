@@ -44,6 +44,7 @@ struct psnap_decoder {
     struct psnap_expansion expansion;
     struct psnap_hoisted hoisted;
     uint16_t thread;
+    uint64_t unnamed;     /* allocations beyond as many as have names */
     uint64_t passed_over; /* open records, of pieces or of batches of loops */
     /* Of the chunk being decoded: */
     const uint64_t *at, *end;

@@ -177,11 +177,28 @@ static ssize_t expand(struct psnap_decoder *decoder, struct psnap_access *block,
     return (ssize_t)n;
 }
 
+enum { OBJECTS_MAX = 1 << 16, OBJECTS_NEAR = 16, NEAR_BYTES = 256 };
+
+/* Whether one of the latest objects says all of it: memory that is allocated again and again. */
+static bool is_named_so(const struct psnap_program *program, const struct psnap_object *object)
+{
+    const uint32_t count = program->object_count;
+
+    for (uint32_t i = 0; i < OBJECTS_NEAR && i < count; i++) {
+        const struct psnap_object *old = &program->objects[count - 1 - i];
+        if (object->address - old->address < old->size_bytes)
+            return old->name == object->name && old->kind == object->kind &&
+                   object->size_bytes <= old->size_bytes - (object->address - old->address);
+        if (old->address - object->address < object->size_bytes)
+            return false;
+    }
+    return false;
+}
+
 /* An allocation: perhaps a mapping of its own, and a name for what lies in it. */
 static enum psnap_status allocation(struct psnap_decoder *decoder, const uint64_t *words,
                                     struct psnap_error *error)
 {
-    enum { OBJECTS_MAX = 1 << 16, NEAR_BYTES = 256 };
     struct psnap_program *program = decoder->program;
     struct psnap_object object = {
         .size_bytes = words[2],
@@ -211,8 +228,11 @@ static enum psnap_status allocation(struct psnap_decoder *decoder, const uint64_
         last->size_bytes = high - low;
         return PSNAP_OK;
     }
-    if (program->object_count < OBJECTS_MAX &&
-        psnap_program_add_object(program, &object) == PSNAP_NONE)
+    if (is_named_so(program, &object))
+        return PSNAP_OK;
+    if (program->object_count >= OBJECTS_MAX)
+        decoder->unnamed++;
+    else if (psnap_program_add_object(program, &object) == PSNAP_NONE)
         return no_memory(error);
     return PSNAP_OK;
 }

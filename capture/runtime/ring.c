@@ -367,6 +367,9 @@ static struct psnap_ring *take_ring(void)
     }
 }
 
+static void tell_allocation(uint64_t address, uint64_t size_bytes, const unsigned char *site,
+                            uint32_t thread);
+
 struct psnap_ring *psnap_rt_attach(uint64_t frame)
 {
     struct psnap_session *session;
@@ -402,14 +405,9 @@ struct psnap_ring *psnap_rt_attach(uint64_t frame)
     if (has_thread_end)
         pthread_setspecific(thread_end, ring);
     set_ring(ring);
+    if (psnap_rt_has_inherited())
+        psnap_rt_repeat_allocations(tell_allocation);
     return ring;
-}
-
-uint32_t psnap_rt_thread(uint64_t frame)
-{
-    if (__psnap_ring == &empty_ring)
-        psnap_rt_attach(frame);
-    return is_real(__psnap_ring) ? __psnap_ring->thread : 0;
 }
 
 /* Scratch rings are as long as no chunk is: so a ring of a stopped session is told apart. */
@@ -585,20 +583,28 @@ static void put_allocation_anyway(const uint64_t allocation[4])
     errno = saved_errno;
 }
 
-void __psnap_allocated(const void *address, uint64_t size_bytes, const unsigned char *site)
+/* The number of this thread, which gets a ring if it has none. */
+static uint32_t my_thread(uint64_t frame)
 {
-    uint64_t *room, number;
-
-    if (psnap_rt_first) {
-        psnap_rt_first->allocated(address, size_bytes, site);
-        return;
+    if (__psnap_ring == &empty_ring) {
+        int saved_errno = errno;
+        sigset_t all, signals;
+        sigfillset(&all);
+        pthread_sigmask(SIG_SETMASK, &all, &signals);
+        psnap_rt_attach(frame);
+        pthread_sigmask(SIG_SETMASK, &signals, NULL);
+        errno = saved_errno;
     }
-    if (psnap_rt_is_forked())
-        psnap_rt_rejoin();
-    if (!psnap_rt_is_recording() || !address || address == MAP_FAILED || is_enough())
-        return;
-    number = psnap_rt_announce((uint64_t)address, size_bytes, (uint64_t)__builtin_frame_address(0));
-    const uint64_t allocation[] = {(uint64_t)address, size_bytes, (uint64_t)site, number};
+    return is_real(__psnap_ring) ? __psnap_ring->thread : 0;
+}
+
+static void tell_allocation(uint64_t address, uint64_t size_bytes, const unsigned char *site,
+                            uint32_t thread)
+{
+    const uint64_t number = psnap_rt_announce(address, size_bytes, thread);
+    const uint64_t allocation[] = {address, size_bytes, (uint64_t)site, number};
+    uint64_t *room;
+
     if (__psnap_ring->aside) {
         put_allocation_anyway(allocation);
         return;
@@ -610,4 +616,22 @@ void __psnap_allocated(const void *address, uint64_t size_bytes, const unsigned 
         put_allocation_anyway(allocation);
     else
         put_allocation(room, allocation);
+}
+
+void __psnap_allocated(const void *address, uint64_t size_bytes, const unsigned char *site)
+{
+    const uint64_t at = (uint64_t)address;
+    uint32_t thread;
+
+    if (psnap_rt_first) {
+        psnap_rt_first->allocated(address, size_bytes, site);
+        return;
+    }
+    if (psnap_rt_is_forked())
+        psnap_rt_rejoin();
+    if (!psnap_rt_is_recording() || !address || address == MAP_FAILED || is_enough())
+        return;
+    thread = my_thread((uint64_t)__builtin_frame_address(0));
+    psnap_rt_note_allocation(at, size_bytes, site, thread, psnap_rt_is_large(at, size_bytes));
+    tell_allocation(at, size_bytes, site, thread);
 }

@@ -65,8 +65,6 @@ struct psnap_ring *psnap_rt_attach(uint64_t frame);
 uint64_t *psnap_rt_room(struct psnap_ring *ring, uint64_t words, const sigset_t *signals);
 void psnap_rt_publish(struct psnap_ring *ring, uint64_t *end);
 void psnap_rt_ring_doorbell(void);
-/* The number of this thread, which attaches before. */
-uint32_t psnap_rt_thread(uint64_t frame);
 /* Words that a ring has ever had up to where its thread writes now, gaps at ends of chunks too. */
 uint64_t psnap_rt_ring_words(const struct psnap_ring *ring);
 void psnap_rt_stop(void);       /* from now on nothing is recorded */
@@ -90,10 +88,13 @@ void psnap_rt_tell_regions(void); /* the session, which is new */
 
 /* session.c: large allocations get their places before any thread's accesses to them are read.
  * Returns the number of the announcement, 0 when the allocation is small. */
-uint64_t psnap_rt_announce(uint64_t address, uint64_t size_bytes, uint64_t frame);
+uint64_t psnap_rt_announce(uint64_t address, uint64_t size_bytes, uint32_t thread);
+bool psnap_rt_is_large(uint64_t address, uint64_t size_bytes);
 /* A child by fork that has recorded nothing yet gets a session of its own. */
 void psnap_rt_rejoin(void);
 bool psnap_rt_is_forked(void);
+/* Once in such a child: it has yet to say what its parent allocated. */
+bool psnap_rt_has_inherited(void);
 bool psnap_rt_collector_alive(void);
 
 /* number.c: a number for this thread, which has none yet; in a child by fork all begins anew. All
@@ -126,6 +127,12 @@ bool psnap_rt_module_is_known(const struct psnap_module *module, bool *is_reuse)
 /* journal.c: records of the control ring, for children; under the control lock. */
 bool psnap_rt_journal_add(const uint64_t *record, uint64_t words);
 void psnap_rt_journal_replay(void (*send)(const uint64_t *record, uint64_t words));
+
+/* allocations.c: what was allocated, for children; `is_alone`: it joins no neighbour. */
+void psnap_rt_note_allocation(uint64_t address, uint64_t size_bytes, const unsigned char *site,
+                              uint32_t thread, bool is_alone);
+void psnap_rt_repeat_allocations(void (*put)(uint64_t address, uint64_t size_bytes,
+                                             const unsigned char *site, uint32_t thread));
 
 /* launch.c: a collector of our own, for PSNAP_OUT; NULL when it cannot be. `is_child`: of a process
  * whose collector writes to `output` already. */

@@ -33,10 +33,12 @@ extern __typeof__(dladdr) dladdr __attribute__((weak));
 const struct psnap_rt_hooks *psnap_rt_first;
 
 static pthread_mutex_t control_lock = PTHREAD_MUTEX_INITIALIZER;
-static sigset_t control_signals;               /* mask of the thread that has the control lock */
-static uint64_t announced;                     /* under the control lock */
-static bool has_begun, is_launched, is_forked; /* the last one atomic */
-static volatile unsigned char *unwiped;        /* a page that says 1, in a child 0 */
+static sigset_t control_signals; /* mask of the thread that has the control lock */
+static uint64_t announced;       /* under the control lock */
+static bool has_begun, is_launched;
+static bool has_inherited;              /* atomic */
+static bool is_forked;                  /* atomic */
+static volatile unsigned char *unwiped; /* a page that says 1, in a child 0 */
 static char launch_command[4096], launch_output[4096];
 
 unsigned char __psnap_unhoisted;
@@ -174,19 +176,20 @@ static void leave_control(struct psnap_ring *ring, const sigset_t *signals)
     pthread_sigmask(SIG_SETMASK, signals, NULL);
 }
 
-uint64_t psnap_rt_announce(uint64_t address, uint64_t size_bytes, uint64_t frame)
+bool psnap_rt_is_large(uint64_t address, uint64_t size_bytes)
 {
-    uint64_t allocation[] = {address, size_bytes, 0, 0};
+    return size_bytes >= PSNAP_LARGE_BYTES || address % 4096 == 0;
+}
+
+uint64_t psnap_rt_announce(uint64_t address, uint64_t size_bytes, uint32_t thread)
+{
+    const uint64_t allocation[] = {address, size_bytes, thread, 0};
     int saved_errno = errno;
     uint64_t number = 0;
-    sigset_t all, signals;
+    sigset_t signals;
 
-    if (size_bytes < PSNAP_LARGE_BYTES && address % 4096 != 0)
+    if (!psnap_rt_is_large(address, size_bytes))
         return 0;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &signals);
-    allocation[2] = psnap_rt_thread(frame);
-    pthread_sigmask(SIG_SETMASK, &signals, NULL);
     struct psnap_ring *mine = enter_control(&signals);
     send_words(PSNAP_EVENT_ALLOC, allocation, 4);
     number = ++announced;
@@ -216,6 +219,11 @@ bool psnap_rt_is_forked(void)
     if (unwiped && !*unwiped)
         forked(); /* by a system call that no handler saw */
     return __atomic_load_n(&is_forked, __ATOMIC_RELAXED);
+}
+
+bool psnap_rt_has_inherited(void)
+{
+    return __atomic_exchange_n(&has_inherited, false, __ATOMIC_RELAXED);
 }
 
 static void notice_forks(void)
@@ -260,6 +268,7 @@ static void rejoin(void)
         start_session(session);
         psnap_rt_tell_regions();
         psnap_rt_journal_replay(send_again);
+        __atomic_store_n(&has_inherited, true, __ATOMIC_RELAXED);
     }
     __atomic_store_n(&is_forked, false, __ATOMIC_RELEASE);
 }

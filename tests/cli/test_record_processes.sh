@@ -292,6 +292,78 @@ has err "the program is not instrumented"
 [ "$(status "$PSNAP" record -o %p.none -- ./not-there)" = 127 ] || fail "not there"
 [ "$(echo *.none)" = '*.none' ] || fail "profiles of nothing"
 
+# ------------------------------------------------------------- memory from before
+
+# What was allocated before the fork has its name and its place in the children's profiles, too,
+# also that of another thread, and in a child of a child that records nothing.
+cat > heirs.c << 'END'
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+struct node {
+    struct node *next;
+    long value;
+};
+static long *small, *large, *others;
+static struct node *list;
+static volatile long sum;
+__attribute__((noinline)) static void work(void)
+{
+    for (int i = 0; i < 100; i++)
+        sum += small[i];
+    for (int i = 0; i < 60000; i++)
+        sum += large[i] + others[i];
+    for (struct node *at = list; at; at = at->next)
+        sum += at->value;
+}
+static void *other(void *unused)
+{
+    others = calloc(60000, sizeof *others);
+    return unused;
+}
+int main(void)
+{
+    pthread_t thread;
+    small = calloc(100, sizeof *small);
+    large = calloc(60000, sizeof *large);
+    pthread_create(&thread, NULL, other, NULL);
+    pthread_join(thread, NULL);
+    for (int i = 0; i < 1000; i++) {
+        struct node *node = malloc(sizeof *node);
+        *node = (struct node){list, i};
+        list = node;
+    }
+    work();
+    if (fork() == 0) {
+        if (fork() == 0) {
+            work();
+            _exit(0);
+        }
+        wait(NULL);
+        _exit(0);
+    }
+    wait(NULL);
+    return 0;
+}
+END
+"$PSNAP" cc -O1 -pthread -o heirs heirs.c
+places() { # "NAME BYTES OFFSET" of regions of work() in allocations
+    awk '/^- id: /{ is_work = /work/ } !is_work { next } /^ *- id: /{ name = "" }
+        /allocation: /{ name = $2 $3 }
+        /working_set: / && name { gsub("[^0-9 -]", ""); print name, $0 }' "$1" | sort
+}
+rm -rf r before && mkdir r
+"$PSNAP" record -o r/%p.yaml -- ./heirs
+for file in r/*; do
+    places "$file" | grep . > places || continue
+    [ -e before ] || mv places before
+    [ ! -e places ] || diff before places || fail "heirs: the names differ in $file"
+    ls "$file" >> heirs.files
+done
+[ "$(wc -l < before)" = 3 ] && [ "$(wc -l < heirs.files)" = 2 ] ||
+    fail "heirs: $(cat before heirs.files)"
+
 # ------------------------------------------------------------- who goes on
 
 # one that goes on behind psnap record's back is recorded to its end, and nobody waits for it
