@@ -7,13 +7,15 @@
 set -eu
 . "$PSNAP_SOURCE/tests/cli/capture_common.sh"
 
-# recorded PROGRAM STATUS "LOOP ACCESSES..." : of functions work_NAME
+# recorded PROGRAM STATUS "LOOP ACCESSES..." [MESSAGE]: of functions work_NAME; nothing is said but
+# perhaps a line with MESSAGE
 recorded() {
     local result
     rm -f p.yaml
     result=$(status timeout 60 "$PSNAP" record -o p.yaml -- "./$1")
     [ "$result" = "$2" ] || fail "$1: exit status $result: $(cat err)"
-    ! grep -v 'that a signal cut off' err || fail "$1: $(cat err)"
+    [ ! -s err ] || { [ $# = 4 ] && [ "$(wc -l < err)" = 1 ] && grep -q "$4" err; } ||
+        fail "$1: $(cat err)"
     "$PSNAP" check p.yaml > check.out 2>&1 || fail "$1: $(cat check.out)"
     "$PSNAP" show p.yaml --json | python3 -c '
 import collections, json, sys
@@ -141,7 +143,9 @@ int main(void)
 }
 END
 "$PSNAP" cc -O1 -pthread jumps.c -o jumps -Wno-infinite-recursion
-recorded jumps 9 "work_context 100 work_early 10 work_end 6000 work_handler 600 work_jump 5100 work_late 20"
+# where the stack ends the handler may come when room for a record is taken, before it is written
+recorded jumps 9 "work_context 100 work_early 10 work_end 6000 work_handler 600 work_jump 5100 work_late 20" \
+    " [123] executions\\? of loops that a signal cut off"
 
 cat > throws.cpp << 'END'
 #include <cstdio>

@@ -228,7 +228,11 @@ play() {
     mkdir r
     result=$(status timeout 60 "$PSNAP" record -o r/%p.yaml -- "$@")
     [ "$result" = "$wanted" ] || fail "$what: exit status $result: $(cat err)"
-    ! grep -v 'that a signal cut off' err || fail "$what: says $(cat err)"
+    if [ "$wanted" = 139 ]; then # the access that ends it is never made
+        grep -v 'record: 1 execution of loops that a signal cut off' err > rest || true
+        mv rest err
+    fi
+    [ ! -s err ] || fail "$what: says $(cat err)"
     files "$expected"
 }
 
