@@ -105,6 +105,34 @@ if [ -w /dev/full ]; then
     has err "no space left on device"
 fi
 
+# ------------------------------------------------------------- names
+
+# more allocations than have names: how many is said, all is counted; what is got again and again
+# from one place takes one name
+cat > names.c << 'END'
+#include <stdlib.h>
+struct node {
+    struct node *next;
+    long value[40];
+};
+int main(void)
+{
+    struct node *list = NULL;
+    for (int i = 0; i < 70000; i++) { /* two sites in turn: no neighbours are of one */
+        struct node *node = i % 2 ? malloc(sizeof *node) : calloc(1, sizeof *node);
+        node->next = list;
+        list = node;
+    }
+    return 0;
+}
+END
+sed 's/list = node;/free(node);/; s/node->next = list;/node->value[3] = i;/' names.c > again.c
+"$PSNAP" cc -O0 names.c -o names
+"$PSNAP" cc -O0 again.c -o again
+[ "$(status "$PSNAP" record --force -o p.yaml -- ./names)" = 0 ] || fail "names: $(cat err)"
+grep -q "psnap record: [0-9]* allocations too many to keep their names" err || fail "names: $(cat err)"
+[ "$(status "$PSNAP" record --force -o p.yaml -- ./again)" = 0 ] && [ ! -s err ] || fail "again: $(cat err)"
+
 # ------------------------------------------------------------- no hub, no collector
 
 # psnap record's helper is killed: the first process is recorded, the others run unrecorded
