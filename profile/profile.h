@@ -25,8 +25,8 @@
 /* Documented limits of what is read; the builder stays far below them. */
 #define PSNAP_PROFILE_LOOPS_MAX (1u << 20)
 #define PSNAP_PROFILE_REGIONS_MAX (2u << 20) /* in all loops together */
-#define PSNAP_PATTERN_MAX 65536u            /* accesses that a pattern unfolds to */
-#define PSNAP_COUNT_MAX (UINT64_C(1) << 56) /* any count, and what counts add up to */
+#define PSNAP_PATTERN_MAX 65536u             /* accesses that a pattern unfolds to */
+#define PSNAP_COUNT_MAX (UINT64_C(1) << 56)  /* any count, and what counts add up to */
 
 /*
  * Strides are binned by powers of two. Bin 9 is stride 0; bin 9 + k + 1 holds
