@@ -12,6 +12,7 @@
 static const struct psnap_command commands[] = {
     {"cc", "compile C with clang, with capture compiled in", psnap_cmd_cc},
     {"c++", "compile C++ likewise", psnap_cmd_cxx},
+    {"fc", "compile Fortran with flang likewise", psnap_cmd_fc},
     {"record", "run an instrumented program and keep its profile", psnap_cmd_record},
     {"collect", NULL, psnap_cmd_collect}, /* started by programs, not by people */
     {"profile", "make a profile of a trace", psnap_cmd_profile},

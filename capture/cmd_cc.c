@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * psnap cc, psnap c++: the user's clang command line with the capture pass
+ * psnap cc, psnap c++, psnap fc: the user's clang or flang command line with the capture pass
  * loaded and, when it links, the runtime added. Everything else passes through.
  *
  * With -flto it is the linker, lld, that instruments: at the end of its pipeline,
  * where the program is whole (or, with thin LTO, each module has its imports).
  *
  * Options of our own start with --psnap-: --psnap-stage=vectorizer-start puts
- * the pass before vectorisation. PSNAP_CLANG and PSNAP_CLANGXX name another
- * compiler. What is compiled finds <psnap/roi.h>, whose marks __PSNAP__ makes work.
+ * the pass before vectorisation, --psnap-llvm=NN takes the compiler of that LLVM.
+ * What is compiled finds <psnap/roi.h>, whose marks __PSNAP__ makes work.
  */
 #include <errno.h>
 #include <limits.h>
@@ -18,16 +18,19 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "capture/cmd_compiler.h"
 #include "formats/base/capture_abi.h"
 #include "formats/base/cmd.h"
 
 #define STAGE_OPTION "--psnap-stage="
+#define LLVM_OPTION "--psnap-llvm="
 
 /* What a command line asks for, as far as we must know. */
 struct request {
     bool has_input, stops_early, preprocesses, has_debug, is_relocatable, is_static;
-    bool has_lto; /* objects are bitcode, which is instrumented when it is linked */
-    enum { LINKER_DEFAULT, LINKER_LLD, LINKER_OTHER } linker;
+    bool has_lto;          /* objects are bitcode, which is instrumented when it is linked */
+    bool is_fortran;       /* flang has no word against unused arguments, nor warns of ours */
+    char linker[PATH_MAX]; /* "ld.lld" for -fuse-ld=lld, a path, or "" for the usual one */
 };
 
 static bool starts_with(const char *text, const char *prefix)
@@ -113,6 +116,9 @@ static bool takes_value(const char *option)
                                         "--std",
                                         "--rtlib",
                                         "-imultilib",
+                                        "-J",
+                                        "-module-dir",
+                                        "-fintrinsic-modules-path",
                                         "--config",
                                         "-V",
                                         "-b",
@@ -144,13 +150,26 @@ static void look_at_value(struct request *request, const char *option, const cha
         request->stops_early = true;
 }
 
-/* "lld", "lld-19", "/usr/bin/ld.lld" */
+/* As clang does: "lld-19" is ld.lld-19, a path is that. */
+static void set_linker(struct request *request, const char *name)
+{
+    const char *prefix = strchr(name, '/') ? "" : "ld.";
+    snprintf(request->linker, sizeof request->linker, "%s%s", *name ? prefix : "", name);
+}
+
+/* "ld.lld", "ld.lld-19", "/usr/bin/ld.lld" */
 static bool is_lld(const char *linker)
 {
     const char *slash = strrchr(linker, '/');
 
     linker = slash ? slash + 1 : linker;
     return starts_with(linker, "lld") || starts_with(linker, "ld.lld");
+}
+
+/* Whether the linker is to have the pass: with lld there may be bitcode among what is linked. */
+static bool loads_pass(const struct request *request)
+{
+    return request->has_lto || is_lld(request->linker);
 }
 
 static void look_at(struct request *request, const char *argument)
@@ -172,7 +191,9 @@ static void look_at(struct request *request, const char *argument)
     else if (!strcmp(argument, "-fno-lto"))
         request->has_lto = false;
     else if (starts_with(argument, "-fuse-ld="))
-        request->linker = is_lld(argument + strlen("-fuse-ld=")) ? LINKER_LLD : LINKER_OTHER;
+        set_linker(request, argument + strlen("-fuse-ld="));
+    else if (starts_with(argument, "--ld-path="))
+        set_linker(request, argument + strlen("--ld-path="));
     else if (is_one_of(argument, statics))
         request->is_static = true;
     else if (starts_with(argument, "-g") && !starts_with(argument, "-gcc"))
@@ -247,127 +268,28 @@ static struct request understand(int argc, char **argv)
     return request;
 }
 
-/* What is added to the command line. */
-struct files {
-    char self[PATH_MAX];
-    char runtime[PATH_MAX + 64];
-    char include[PATH_MAX + 64]; /* folder of psnap/roi.h, "" when it is not there */
-    char plugin[PATH_MAX + 96], lto_plugin[PATH_MAX + 96]; /* options that load the pass */
-};
-
-/* The folder of psnap/roi.h, beside that of this program or where it was to be installed. */
-static void find_headers(const char *folder, struct files *files)
-{
-    static const char *const places[] = {"include", "../include", PSNAP_INCLUDEDIR, NULL};
-    char header[PATH_MAX + 96];
-
-    for (const char *const *place = places; *place; place++) {
-        bool is_absolute = (*place)[0] == '/';
-        snprintf(files->include, sizeof files->include, "%s%s%s", is_absolute ? "" : folder,
-                 is_absolute ? "" : "/", *place);
-        snprintf(header, sizeof header, "%s/psnap/roi.h", files->include);
-        if (access(header, R_OK) == 0)
-            return;
-    }
-    files->include[0] = '\0';
-}
-
-/* This program's path, and the folder with the pass and the runtime beside it. */
-static bool find_files(struct files *files)
-{
-    static const char *const places[] = {"lib/psnap", "../lib/psnap", PSNAP_LIBDIR "/psnap", NULL};
-    ssize_t length = readlink("/proc/self/exe", files->self, PATH_MAX - 1);
-    char folder[PATH_MAX], pass[PATH_MAX + 64];
-
-    if (length <= 0)
-        return false;
-    files->self[length] = '\0';
-    snprintf(folder, sizeof folder, "%s", files->self);
-    *strrchr(folder, '/') = '\0';
-    find_headers(folder, files);
-    for (const char *const *place = places; *place; place++) {
-        bool is_absolute = (*place)[0] == '/';
-        const char *slash = is_absolute ? "" : "/", *prefix = is_absolute ? "" : folder;
-        snprintf(pass, sizeof pass, "%s%s%s/psnap_pass.so", prefix, slash, *place);
-        snprintf(files->runtime, sizeof files->runtime, "%s%s%s/libpsnap_rt.a", prefix, slash,
-                 *place);
-        if (access(pass, R_OK) != 0 || access(files->runtime, R_OK) != 0)
-            continue;
-        snprintf(files->plugin, sizeof files->plugin, "-fpass-plugin=%s", pass);
-        snprintf(files->lto_plugin, sizeof files->lto_plugin, "-Wl,--load-pass-plugin=%s", pass);
-        return true;
-    }
-    return false;
-}
-
-static bool links(const struct request *request)
-{
-    return request->has_input && !request->stops_early && !request->is_relocatable;
-}
-
-/* What the linker needs: the runtime, and for bitcode the pass. Returns how many arguments. */
-static int add_link_arguments(const struct request *request, const struct files *files,
-                              const char **command)
+/* What the linker needs: the runtime, and for bitcode the pass. */
+static int add_link_arguments(const struct request *request, const char *runtime,
+                              const char *lto_plugin, const char **command)
 {
     int n = 0;
 
-    command[n++] = "--start-no-unused-arguments";
+    if (!request->is_fortran)
+        command[n++] = "--start-no-unused-arguments";
     if (!request->is_static) /* no library will look for them */
         command[n++] = "-Wl,--export-dynamic-symbol=__psnap_*";
-    if (request->has_lto && request->linker != LINKER_LLD)
+    if (request->has_lto && !request->linker[0])
         command[n++] = "-fuse-ld=lld"; /* no other loads passes */
-    if (request->has_lto || request->linker == LINKER_LLD) {
-        command[n++] = files->lto_plugin;
+    if (loads_pass(request)) {
+        command[n++] = lto_plugin;
         command[n++] = "-Wl,-u,__psnap_register"; /* it is only known to be needed too late */
     }
     command[n++] = "-xnone";
-    command[n++] = files->runtime;
+    command[n++] = runtime;
     command[n++] = "-lpthread";
-    command[n++] = "--end-no-unused-arguments";
+    if (!request->is_fortran)
+        command[n++] = "--end-no-unused-arguments";
     return n;
-}
-
-/* clang's command line, without options of our own, of which *stage is one, or NULL. NULL when out
- * of memory. */
-static const char **build_command(int argc, char **argv, const char *compiler,
-                                  const struct request *request, const struct files *files,
-                                  const char **stage)
-{
-    enum { ADDED_MAX = 32 };
-    const char **command = calloc((size_t)argc + ADDED_MAX, sizeof *command);
-    int n = 0;
-
-    *stage = NULL;
-    if (!command)
-        return NULL;
-    command[n++] = compiler;
-    if (request->has_input) {
-        command[n++] = "--start-no-unused-arguments";
-        command[n++] = "-D__PSNAP__=1";
-        if (files->include[0]) {
-            command[n++] = "-idirafter";
-            command[n++] = files->include;
-        }
-        command[n++] = "--end-no-unused-arguments";
-    }
-    if (request->has_input && !request->preprocesses) {
-        command[n++] = "--start-no-unused-arguments";
-        if (!request->has_lto)
-            command[n++] = files->plugin;
-        if (!request->has_debug)
-            command[n++] = "-gline-tables-only";
-        command[n++] = "--end-no-unused-arguments";
-    }
-    for (int i = 1; i < argc; i++) {
-        if (starts_with(argv[i], STAGE_OPTION))
-            *stage = argv[i] + strlen(STAGE_OPTION);
-        else
-            command[n++] = argv[i];
-    }
-    if (links(request))
-        n += add_link_arguments(request, files, command + n);
-    command[n] = NULL;
-    return command;
 }
 
 /* Tells the pass where it is to work; NULL for the default. False, and says so, when that cannot
@@ -383,72 +305,142 @@ static bool set_stage(const char *stage, const char *command)
     return true;
 }
 
-static int compile(int argc, char **argv, const char *compiler)
+/* Takes what is said to us out of the command line. */
+static int take_options(int argc, char **argv, const char **stage, const char **llvm)
 {
-    const struct request request = understand(argc, argv);
-    const char **command, *stage;
-    struct psnap_error error = {0};
-    struct files files;
+    int n = 1;
 
-    if (links(&request) && request.has_lto && request.linker == LINKER_OTHER)
+    for (int i = 1; i < argc; i++)
+        if (starts_with(argv[i], STAGE_OPTION))
+            *stage = argv[i] + strlen(STAGE_OPTION);
+        else if (starts_with(argv[i], LLVM_OPTION))
+            *llvm = argv[i] + strlen(LLVM_OPTION);
+        else
+            argv[n++] = argv[i];
+    argv[n] = NULL;
+    return n;
+}
+
+enum { ADDED_MAX = 32 }; /* to the command line */
+
+/* The command line that is run instead: that of the user between what compiling needs and what
+ * linking needs. */
+static enum psnap_status extend(const struct psnap_compiler *compiler, struct request *request,
+                                int argc, char **argv, const char **command,
+                                struct psnap_error *error)
+{
+    static char plugin[PATH_MAX + 64], lto_plugin[PATH_MAX + 64]; /* until exec */
+    const bool links = request->has_input && !request->stops_early && !request->is_relocatable;
+    char pass[PATH_MAX + 32];
+    int n = 0;
+
+    command[n++] = compiler->path;
+    if (request->has_input && !request->is_fortran) {
+        command[n++] = "--start-no-unused-arguments";
+        command[n++] = "-D__PSNAP__=1";
+        if (compiler->include[0]) {
+            command[n++] = "-idirafter";
+            command[n++] = compiler->include;
+        }
+        command[n++] = "--end-no-unused-arguments";
+    }
+    if (request->has_input && !request->preprocesses) {
+        snprintf(plugin, sizeof plugin, "-fpass-plugin=%s", compiler->pass);
+        if (!request->is_fortran)
+            command[n++] = "--start-no-unused-arguments";
+        if (!request->has_lto)
+            command[n++] = plugin;
+        if (!request->has_debug)
+            command[n++] = "-gline-tables-only";
+        if (!request->is_fortran)
+            command[n++] = "--end-no-unused-arguments";
+    }
+    for (int i = 1; i < argc; i++)
+        command[n++] = argv[i];
+    if (links && loads_pass(request)) {
+        const char *linker = request->linker[0] ? request->linker : "ld.lld";
+        if (psnap_compiler_linker_pass(compiler, linker, pass, error) != PSNAP_OK)
+            return error->code;
+        snprintf(lto_plugin, sizeof lto_plugin, "-Wl,--load-pass-plugin=%s", pass);
+    }
+    if (links)
+        n += add_link_arguments(request, compiler->runtime, lto_plugin, command + n);
+    command[n] = NULL;
+    return PSNAP_OK;
+}
+
+static int compile(int argc, char **argv, enum psnap_language language)
+{
+    const char *stage = NULL, *llvm = NULL;
+    struct psnap_compiler compiler;
+    struct psnap_error error = {0};
+    struct request request;
+    const char **command;
+
+    argc = take_options(argc, argv, &stage, &llvm);
+    request = understand(argc, argv);
+    request.is_fortran = language == PSNAP_LANGUAGE_FORTRAN;
+    if (!set_stage(stage, argv[0]))
+        return PSNAP_EXIT_USAGE;
+    if (request.linker[0] && !is_lld(request.linker) && request.has_lto && !request.stops_early)
         return psnap_cmd_usage(argv[0],
                                "with -flto the linker instruments the program: it has to be lld");
-    if (!find_files(&files)) {
-        fprintf(stderr,
-                "psnap %s: the capture pass is not installed beside this program (it was "
-                "built without LLVM)\n",
-                argv[0]);
-        return PSNAP_EXIT_FAILED;
-    }
-    command = build_command(argc, argv, compiler, &request, &files, &stage);
+    if (psnap_compiler_find(&compiler, language, llvm, &error) != PSNAP_OK)
+        return psnap_cmd_fail(argv[0], &error);
+    command = calloc((size_t)argc + ADDED_MAX, sizeof *command);
     if (!command) {
-        fprintf(stderr, "psnap %s: out of memory\n", argv[0]);
-        return PSNAP_EXIT_FAILED;
+        psnap_error_system(&error, ENOMEM, "cannot run '%s'", compiler.path);
+        return psnap_cmd_fail(argv[0], &error);
     }
-    if (!set_stage(stage, argv[0])) {
-        free(command);
-        return PSNAP_EXIT_USAGE;
+    if (extend(&compiler, &request, argc, argv, command, &error) == PSNAP_OK) {
+        setenv(PSNAP_ENV_CC_COMMAND, compiler.self, 1);
+        psnap_cmd_restore_sigpipe();
+        execvp(compiler.path, (char **)(uintptr_t)command);
+        psnap_error_system(&error, errno, "cannot run '%s'", compiler.path);
     }
-    setenv(PSNAP_ENV_CC_COMMAND, files.self, 1);
-    psnap_cmd_restore_sigpipe();
-    execvp(compiler, (char **)(uintptr_t)command);
-    psnap_error_system(&error, errno, "cannot run '%s'", compiler);
     free(command);
     return psnap_cmd_fail(argv[0], &error);
 }
 
-static void print_help(const char *name)
+static void print_help(const char *name, const char *compiler, const char *variable)
 {
-    printf("usage: psnap %s CLANG-ARGUMENTS\n\n"
-           "Compiles and links with clang, with the capture of memory accesses compiled\n"
-           "in; run the program with 'psnap record'. Works as CC=\"psnap %s\" under make,\n"
+    printf("usage: psnap %s %s-ARGUMENTS\n\n"
+           "Compiles and links with %s, with the capture of memory accesses compiled\n"
+           "in; run the program with 'psnap record'. Works as %s=\"psnap %s\" under make,\n"
            "CMake and autoconf. Adds -gline-tables-only when no -g option is given.\n\n"
            "  --psnap-stage=STAGE  where in the pipeline accesses are captured: optimized\n"
            "                       (the default: what the machine code does) or\n"
            "                       vectorizer-start (before vectorisation); with -flto\n"
-           "                       it is an option of the link\n\n"
-           "PSNAP_CLANG and PSNAP_CLANGXX name another compiler. Its own options are listed\n"
-           "by clang --help.\n",
-           name, name);
+           "                       it is an option of the link\n"
+           "  --psnap-llvm=NN      the compiler of LLVM NN, as PSNAP_LLVM=NN does\n\n"
+           "PSNAP_CLANG, PSNAP_CLANGXX and PSNAP_FLANG name another compiler. Its own options\n"
+           "are listed by its --help.\n",
+           name, compiler, compiler, variable, name);
 }
 
-static int run(int argc, char **argv, const char *variable, const char *fallback)
+static int run(int argc, char **argv, enum psnap_language language)
 {
-    const char *compiler = getenv(variable);
+    static const char *const compilers[] = {"clang", "clang++", "flang"};
+    static const char *const make_variables[] = {"CC", "CXX", "FC"};
 
     if (argc == 2 && !strcmp(argv[1], "--help")) {
-        print_help(argv[0]);
+        print_help(argv[0], compilers[language], make_variables[language]);
         return psnap_cmd_close_stdout(argv[0], PSNAP_EXIT_DONE);
     }
-    return compile(argc, argv, compiler && *compiler ? compiler : fallback);
+    return compile(argc, argv, language);
 }
 
 int psnap_cmd_cc(int argc, char **argv)
 {
-    return run(argc, argv, "PSNAP_CLANG", PSNAP_CLANG_PATH);
+    return run(argc, argv, PSNAP_LANGUAGE_C);
 }
 
 int psnap_cmd_cxx(int argc, char **argv)
 {
-    return run(argc, argv, "PSNAP_CLANGXX", PSNAP_CLANGXX_PATH);
+    return run(argc, argv, PSNAP_LANGUAGE_CXX);
+}
+
+int psnap_cmd_fc(int argc, char **argv)
+{
+    return run(argc, argv, PSNAP_LANGUAGE_FORTRAN);
 }

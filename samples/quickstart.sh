@@ -64,7 +64,7 @@ step "build (build/release)"
 mkdir -p build/quickstart
 quietly "the release preset cannot be configured; after a move, remove build/release" cmake --preset release
 cmake --build --preset release || fail "the release preset does not build"
-[ -e build/release/lib/psnap/psnap_pass.so ] ||
+[ -e build/release/lib/psnap/libpsnap_rt.a ] ||
     fail "built without capture: remove build/release and try again"
 
 PATH=$PWD/build/release:$PATH

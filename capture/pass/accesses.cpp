@@ -8,7 +8,6 @@
 #include "pass.h"
 
 #include "llvm/Analysis/ValueTracking.h"
-#include "llvm/Demangle/Demangle.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/IntrinsicInst.h"
@@ -188,11 +187,6 @@ void classify(Instruction &at, const DataLayout &layout, std::vector<Access> &ou
               out);
     else if (auto *call = dyn_cast<IntrinsicInst>(&at))
         intrinsic(*call, layout, out);
-}
-
-std::string variableName(const GlobalVariable &global)
-{
-    return demangle(global.getName());
 }
 
 Object objectOf(const Value *pointer, const TargetLibraryInfo &library)

@@ -5,9 +5,7 @@
  */
 #include "plan.h"
 
-#include "llvm/BinaryFormat/Dwarf.h"
 #include "llvm/Config/llvm-config.h"
-#include "llvm/IR/DebugInfoMetadata.h"
 #include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/MDBuilder.h"
@@ -272,26 +270,12 @@ GlobalVariable *ModulePlan::constant(Constant *value, const char *name)
                               name);
 }
 
-StringRef ModulePlan::language() const
-{
-    for (const DICompileUnit *unit : module.debug_compile_units()) {
-        unsigned id = unit->getSourceLanguage();
-        StringRef name = dwarf::LanguageString(id);
-        if (name.contains("C_plus_plus"))
-            return "C++";
-        if (name.contains("Fortran"))
-            return "Fortran";
-        if (name.starts_with("DW_LANG_C"))
-            return "C";
-    }
-    return "";
-}
-
 /* The module's table, and a constructor that hands it to the runtime. */
 void ModulePlan::emitModule()
 {
-    std::vector<uint32_t> words = table.words(baseName(module.getSourceFileName()), language(),
-                                              "clang " LLVM_VERSION_STRING, stage);
+    std::vector<uint32_t> words =
+        table.words(baseName(module.getSourceFileName()), languageOf(module),
+                    "clang " LLVM_VERSION_STRING, stage);
     auto *table_value = constant(ConstantDataArray::get(context, words), "__psnap_table");
     table_value->setAlignment(Align(8));
 

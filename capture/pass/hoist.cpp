@@ -17,6 +17,7 @@
  * (goto into the middle), without exit or with more than EXITS_MAX. Loops
  * without calls that are not innermost, or cannot be hoisted, are batches.
  */
+#include "llvm_compat.h"
 #include "plan.h"
 
 #include "llvm/Analysis/AssumptionCache.h"
@@ -25,7 +26,6 @@
 #include "llvm/Analysis/TargetTransformInfo.h"
 #include "llvm/IR/Dominators.h"
 #include "llvm/IR/Instructions.h"
-#include "llvm/Transforms/Utils/ScalarEvolutionExpander.h"
 
 #include <set>
 
@@ -39,7 +39,7 @@ enum { PLAIN_BYTES_MAX = 64, PIECE_WORDS_MAX = 256 };
 enum { SHORT_ITERATIONS = 4096, BOUND_COST_MAX = 8 };
 
 /* The blocks of the loop in an order that every iteration follows; empty when there is none. */
-static std::vector<BasicBlock *> orderOf(Loop &loop, const LoopInfo &loops)
+static std::vector<BasicBlock *> orderOf(Loop &loop, LoopInfo &loops)
 {
     LoopBlocksRPO order(&loop);
     order.perform(&loops);
@@ -293,7 +293,7 @@ void ModulePlan::planHoists(FunctionPlan &plan, const std::map<uint32_t, BasicBl
     ScalarEvolution evolution(function, analyses.getResult<TargetLibraryAnalysis>(function),
                               analyses.getResult<AssumptionAnalysis>(function),
                               analyses.getResult<DominatorTreeAnalysis>(function), loops);
-    SCEVExpander expander(evolution, layout, "psnap");
+    SCEVExpander expander = expanderOf(evolution, layout);
     for (Loop *loop : loops.getLoopsInPreorder()) {
         bool is_batched = batched.count(loop->getParentLoop()) != 0;
         if (!loop->isInnermost())

@@ -9,23 +9,15 @@
  */
 #include "pass.h"
 
-#include "llvm/Demangle/Demangle.h"
 #include "llvm/IR/DebugInfoMetadata.h"
 #include "llvm/IR/Instructions.h"
-#include "llvm/Support/Path.h"
 
-#include <cstdlib>
 #include <set>
 
 using namespace llvm;
 
 namespace psnap
 {
-
-std::string baseName(StringRef path)
-{
-    return sys::path::filename(path).str();
-}
 
 uint32_t firstLine(const BasicBlock &block)
 {
@@ -36,49 +28,6 @@ uint32_t firstLine(const BasicBlock &block)
     return 0;
 }
 
-/* "a::vector<int, x<y>>::b" -> "a::vector::b"; operators keep their brackets. */
-static std::string withoutTemplateArguments(StringRef name)
-{
-    std::string plain;
-    int depth = 0;
-
-    if (name.contains("operator"))
-        return name.str();
-    for (char c : name) {
-        depth += c == '<';
-        if (depth == 0)
-            plain += c;
-        depth -= c == '>' && depth > 0;
-    }
-    return plain;
-}
-
-/* What a person calls a function: its qualified name without parameters, template arguments,
- * return type and anonymous namespaces. Names that are not C++ stay as they are. */
-std::string functionName(StringRef linkage)
-{
-    ItaniumPartialDemangler demangler;
-    std::string mangled = linkage.str();
-
-    if (demangler.partialDemangle(mangled.c_str()) || !demangler.isFunction())
-        return withoutTemplateArguments(mangled);
-    auto text = [&](char *raw) {
-        std::string copy = raw ? raw : "";
-        std::free(raw);
-        return copy;
-    };
-    std::string context =
-        withoutTemplateArguments(text(demangler.getFunctionDeclContextName(nullptr, nullptr)));
-    std::string base = text(demangler.getFunctionBaseName(nullptr, nullptr));
-    static const std::string anonymous = "(anonymous namespace)";
-    for (size_t at; (at = context.find(anonymous)) != std::string::npos;)
-        context.erase(at, anonymous.size() +
-                              (context.compare(at + anonymous.size(), 2, "::") == 0 ? 2 : 0));
-    if (context.size() >= 2 && context.compare(context.size() - 2, 2, "::") == 0)
-        context.resize(context.size() - 2);
-    return context.empty() ? base : context + "::" + base;
-}
-
 /* Which function of the source a scope is: line tables alone have no linkage names, so overloads
  * and instances are told apart by line and template arguments. */
 static std::string functionKey(const DISubprogram &scope)
@@ -86,25 +35,6 @@ static std::string functionKey(const DISubprogram &scope)
     if (!scope.getLinkageName().empty())
         return scope.getLinkageName().str();
     return scope.getName().str() + "@" + std::to_string(scope.getLine());
-}
-
-std::string scopeName(const DISubprogram &scope)
-{
-    return functionName(scope.getLinkageName().empty() ? scope.getName() : scope.getLinkageName());
-}
-
-/* The line that asks for memory, not the one in the library's allocator that it inlined. */
-std::string siteName(const Instruction &call)
-{
-    const DILocation *place = call.getDebugLoc();
-    while (place && place->getInlinedAt() && place->getFilename().starts_with("/usr/"))
-        place = place->getInlinedAt();
-    const DISubprogram *scope = place ? place->getScope()->getSubprogram() : nullptr;
-    std::string name = scope ? scopeName(*scope) : functionName(call.getFunction()->getName());
-
-    if (place)
-        name += " " + baseName(place->getFilename()) + ":" + std::to_string(place->getLine());
-    return name;
 }
 
 /* The name a person knows, made unique among functions that would share it (overloads). */
@@ -133,14 +63,51 @@ static bool hasVectorAccess(const Loop &loop)
     return false;
 }
 
-void LoopNames::add(const Loop &loop, const Function &function)
+/* The scalar loop that does the rest of a vectorised one: it comes right behind. */
+static const Loop *restOf(const Loop &loop, const LoopInfo &loops)
+{
+    SmallVector<BasicBlock *, 4> open, exits;
+
+    loop.getExitBlocks(exits);
+    for (unsigned step = 0; step < 3; step++) {
+        open.clear();
+        for (BasicBlock *block : exits) {
+            const Loop *next = loops.getLoopFor(block);
+            if (next && next->getHeader() == block && next != &loop &&
+                next->getParentLoop() == loop.getParentLoop())
+                return next;
+            if (next == loop.getParentLoop())
+                open.append(succ_begin(block), succ_end(block));
+        }
+        exits = open;
+    }
+    return nullptr;
+}
+
+/* Where the source has the loop. flang's vectorised loops do not know; then it is where their
+ * rest is, or where the first instruction with a line is. */
+static const DILocation *placeOf(const Loop &loop, const LoopInfo &loops)
+{
+    const DILocation *place = loop.getStartLoc();
+
+    if (!place && findOptionMDForLoop(&loop, "llvm.loop.isvectorized"))
+        if (const Loop *rest = restOf(loop, loops))
+            place = rest->getStartLoc();
+    for (const BasicBlock *block : loop.blocks())
+        for (const Instruction &at : *block)
+            if (!place && at.getDebugLoc() && at.getDebugLoc().getLine())
+                place = at.getDebugLoc();
+    return place;
+}
+
+void LoopNames::add(const Loop &loop, const LoopInfo &loops, const Function &function)
 {
     Entry entry = {};
     entry.loop = &loop;
     const DISubprogram *home = function.getSubprogram();
     entry.key = home ? functionKey(*home) : function.getName().str();
     entry.function = home ? scopeName(*home) : functionName(function.getName());
-    if (const DILocation *place = loop.getStartLoc()) {
+    if (const DILocation *place = placeOf(loop, loops)) {
         entry.src_line = place->getLine();
         entry.column = place->getColumn();
         entry.file = baseName(place->getFilename());

@@ -84,6 +84,20 @@ bool isAllocation(Instruction &at, const TargetLibraryInfo &library, Allocation 
     return out.size->getType()->isIntegerTy(64);
 }
 
+/* By name, as older versions of LLVM do not have them. */
+static bool newerMathIntrinsic(StringRef name)
+{
+    static const char *const names[] = {"acos", "asin", "atan", "atan2",  "cosh",     "exp10",
+                                        "modf", "sinh", "tan",  "sincos", "sincospi", "tanh"};
+
+    if (!name.consume_front("llvm."))
+        return false;
+    for (const char *function : names)
+        if (name == function)
+            return true;
+    return false;
+}
+
 static int intrinsicOperation(Intrinsic::ID id)
 {
     switch (id) {
@@ -94,10 +108,8 @@ static int intrinsicOperation(Intrinsic::ID id)
         return PSNAP_OP_FP_SQRT;
     case Intrinsic::sin:
     case Intrinsic::cos:
-    case Intrinsic::tan:
     case Intrinsic::exp:
     case Intrinsic::exp2:
-    case Intrinsic::exp10:
     case Intrinsic::log:
     case Intrinsic::log2:
     case Intrinsic::log10:
@@ -153,7 +165,7 @@ static int intrinsicOperation(Intrinsic::ID id)
     case Intrinsic::usub_with_overflow:
         return PSNAP_OP_INT_ADD;
     default:
-        return -1;
+        return newerMathIntrinsic(Intrinsic::getBaseName(id)) ? PSNAP_OP_FP_MATH : -1;
     }
 }
 

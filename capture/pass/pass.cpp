@@ -19,17 +19,16 @@
  * many of their iterations instead (hoist.cpp). Runs at the end of the optimisation pipeline, or,
  * with PSNAP_STAGE=vectorizer-start, before vectorisation.
  */
+#include "llvm_compat.h"
 #include "plan.h"
 
 #include "llvm/Analysis/AssumptionCache.h"
-#include "llvm/Config/llvm-config.h"
-#include "llvm/IR/DebugInfoMetadata.h"
 #include "llvm/IR/Dominators.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/Passes/PassBuilder.h"
-#include "llvm/Passes/PassPlugin.h"
+#include "llvm/Support/TargetSelect.h"
 #include "llvm/Transforms/Utils/LoopSimplify.h"
 
 #include <cstdlib>
@@ -72,7 +71,7 @@ void ModulePlan::prepareLoops(Function &function)
     for (Loop *loop : outermost)
         simplifyLoop(loop, &dominators, &loops, nullptr, &assumptions, nullptr, false);
     for (Loop *loop : loops.getLoopsInPreorder())
-        names.add(*loop, function);
+        names.add(*loop, loops, function);
 }
 
 static psnap_table_loop loopRow(Table &table, const LoopNames::Name &name, uint32_t depth,
@@ -316,6 +315,7 @@ struct CapturePass : PassInfoMixin<CapturePass> {
 static void addCallbacks(PassBuilder &builder)
 {
     const char *stage = std::getenv(PSNAP_ENV_STAGE);
+    InitializeNativeTargetAsmParser(); /* flang does without; emitClaim() writes assembly */
     auto early = [](ModulePassManager &manager, OptimizationLevel, auto...) {
         manager.addPass(psnap::CapturePass("vectorizer-start"));
     };

@@ -15,6 +15,7 @@
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/Analysis/TargetLibraryInfo.h"
 #include "llvm/IR/DataLayout.h"
+#include "llvm/IR/DebugInfoMetadata.h"
 #include "llvm/IR/Function.h"
 #include "llvm/IR/InstrTypes.h"
 #include "llvm/IR/Instruction.h"
@@ -96,7 +97,7 @@ class Table
 class LoopNames
 {
   public:
-    void add(const llvm::Loop &loop, const llvm::Function &function);
+    void add(const llvm::Loop &loop, const llvm::LoopInfo &loops, const llvm::Function &function);
     void assign();
     struct Name {
         std::string id, src_id, function, file;
@@ -134,6 +135,8 @@ struct Object {
 };
 std::string variableName(const llvm::GlobalVariable &global); /* "ns::table" */
 std::string functionName(llvm::StringRef linkage);            /* "ns::f" */
+std::string scopeName(const llvm::DISubprogram &scope);       /* the same */
+llvm::StringRef languageOf(const llvm::Module &module); /* "C", "C++", "Fortran"; "" is unknown */
 Object objectOf(const llvm::Value *pointer, const llvm::TargetLibraryInfo &library);
 std::string siteName(const llvm::Instruction &call);
 

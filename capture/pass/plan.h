@@ -143,7 +143,6 @@ class ModulePlan
     llvm::Value *addressOfByte(llvm::GlobalVariable *array, uint32_t index);
     llvm::Value *toWord(llvm::IRBuilder<> &builder, llvm::Value *value);
     llvm::Value *laneAddress(llvm::IRBuilder<> &builder, const Access &access, uint32_t lane);
-    llvm::StringRef language() const;
 
     llvm::Module &module;
     llvm::LLVMContext &context;

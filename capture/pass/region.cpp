@@ -126,10 +126,19 @@ void ModulePlan::callHook(Instruction *before, FunctionCallee hook)
         call->setDebugLoc(DILocation::get(context, 0, 0, const_cast<DISubprogram *>(scope)));
 }
 
+/* The instruction in front of this one in its block, but for debugger's ones, or NULL. */
+static Instruction *previousOf(const Instruction &at)
+{
+    const Instruction *before = at.getPrevNode();
+    while (before && before->isDebugOrPseudoInst())
+        before = before->getPrevNode();
+    return const_cast<Instruction *>(before);
+}
+
 /* The call whose result, if any, is returned right away. */
 static CallInst *tailCallBefore(ReturnInst *end)
 {
-    auto *call = dyn_cast_or_null<CallInst>(end->getPrevNonDebugInstruction());
+    auto *call = dyn_cast_or_null<CallInst>(previousOf(*end));
     Value *result = end->getReturnValue();
     if (!call || !call->isTailCall() || isa<IntrinsicInst>(call) || (result && result != call))
         return nullptr;
@@ -148,13 +157,13 @@ static void splitReturns(Function &function)
         BasicBlock *block = end->getParent();
         Value *result = end->getReturnValue();
         auto *merged = dyn_cast_or_null<PHINode>(result);
-        bool is_bare = block->getFirstNonPHIOrDbg() == end && !block->isEntryBlock() &&
+        const Instruction *before_end = previousOf(*end);
+        bool is_bare = (!before_end || isa<PHINode>(before_end)) && !block->isEntryBlock() &&
                        (!result || (merged && merged->getParent() == block));
         std::vector<BasicBlock *> before(pred_begin(block), pred_end(block));
         for (BasicBlock *from : before) {
             auto *jump = dyn_cast<BranchInst>(from->getTerminator());
-            auto *call =
-                jump ? dyn_cast_or_null<CallInst>(jump->getPrevNonDebugInstruction()) : nullptr;
+            auto *call = jump ? dyn_cast_or_null<CallInst>(previousOf(*jump)) : nullptr;
             if (is_bare && jump && jump->isUnconditional() && call && call->isTailCall() &&
                 (!merged || merged->getIncomingValueForBlock(from) == call))
                 FoldReturnIntoUncondBranch(end, block, from);
@@ -179,7 +188,7 @@ void ModulePlan::emitLeaving(ReturnInst *end, uint32_t index)
     }
     auto *call = cast<CallInst>(tail->clone());
     call->setTailCallKind(CallInst::TCK_None);
-    call->insertBefore(then);
+    call->insertInto(then->getParent(), then->getIterator());
     callHook(then, leave);
     IRBuilder<> finish(then);
     if (end->getReturnValue())

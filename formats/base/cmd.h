@@ -27,6 +27,7 @@
 int psnap_cmd_cc(int argc, char **argv);
 int psnap_cmd_collect(int argc, char **argv);
 int psnap_cmd_cxx(int argc, char **argv);
+int psnap_cmd_fc(int argc, char **argv);
 int psnap_cmd_record(int argc, char **argv);
 int psnap_cmd_help(int argc, char **argv);
 int psnap_cmd_convert(int argc, char **argv);

@@ -108,7 +108,7 @@ for flags in -fPIE "-fPIE -pie" "-fno-pie -no-pie" -static -static-pie "-fuse-ld
     case $flags in
     *gold) command -v ld.gold > /dev/null || continue ;;
     *lld) command -v ld.lld > /dev/null || continue ;;
-    *undefined) ${PSNAP_CLANG:-clang-19} -fsanitize=undefined probe.c -o probe.ubsan 2> /dev/null || continue ;;
+    *undefined) $($cc -print-prog-name=clang) -fsanitize=undefined probe.c -o probe.ubsan 2> /dev/null || continue ;;
     esac
     rm -f program
     $cc -O2 $flags -Wall -Wextra -Werror main.c work.c -o program 2> cc.err || fail "$flags: $(cat cc.err)"
@@ -122,7 +122,8 @@ done
 
 # with LTO it is the linker that captures, and at the link that the stage is chosen
 echo -flto=thin > thin.rsp
-printf '#!/bin/sh\necho "$PSNAP_STAGE $*"\n' > say
+printf '#!/bin/sh\n[ "$*" = --version ] && echo "clang version %s" || echo "$PSNAP_STAGE $*"\n' \
+    "$($cc -dumpversion)" > say
 chmod +x say
 for flags in -flto=thin @thin.rsp "-flto -flto=thin" -flto -flto=full "-flto -funified-lto"; do
     PSNAP_CLANG=./say $cc $flags -c work.c > out

@@ -10,7 +10,7 @@
 # installed from packages, cg is smaller, and tests/run.sh is left out. With
 # PSNAP_README_FULL=1 everything is run as it stands there, which takes minutes.
 set -eu
-[ -e "$PSNAP_BUILD/lib/psnap/psnap_pass.so" ] || exit 77
+[ -e "$PSNAP_BUILD/lib/psnap/libpsnap_rt.a" ] || exit 77
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Compilers for `psnap cc`. A pass plugin works in the LLVM that it was built with, so
+ * there is one for each, psnap_pass-NN.so. The compilers that were there when psnap was
+ * built are known with their versions; any other is asked for its own, as is lld.
+ */
+#include "capture/cmd_compiler.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+static const struct known {
+    int llvm;
+    const char *compilers[3]; /* by language */
+} known[] = {PSNAP_COMPILERS{0, {NULL, NULL, NULL}}};
+
+static const char *const variables[] = {"PSNAP_CLANG", "PSNAP_CLANGXX", "PSNAP_FLANG"};
+
+/* The first line that a program prints to stdout; false, with errno, when it cannot be run. */
+static bool ask(const char *program, const char *option, char *line, size_t room)
+{
+    char *arguments[] = {(char *)(uintptr_t)program, (char *)(uintptr_t)option, NULL};
+    posix_spawn_file_actions_t actions;
+    int ends[2], status = -1, failure;
+    size_t length = 0;
+    ssize_t got;
+    pid_t child;
+    char rest[256];
+
+    line[0] = '\0';
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return false;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+    failure = posix_spawnp(&child, program, &actions, NULL, arguments, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    close(ends[1]);
+    do {
+        char *to = length + 1 < room ? line + length : rest;
+        got = read(ends[0], to, to == rest ? sizeof rest : room - 1 - length);
+        if (got > 0 && to != rest)
+            length += (size_t)got;
+    } while (got > 0 || (got < 0 && errno == EINTR));
+    close(ends[0]);
+    line[length] = '\0';
+    line[strcspn(line, "\n")] = '\0';
+    while (failure == 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
+        ;
+    errno = failure;
+    return failure == 0;
+}
+
+/* 19 of "Debian clang version 19.1.7 (3~deb12u1)" and "Debian LLD 19.1.7 (compatible ...)", else
+ * 0. */
+static int version_of(const char *line)
+{
+    static const char *const words[] = {"clang version ", "flang version ", "flang-new version ",
+                                        "LLD "};
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        const char *at = strstr(line, words[i]);
+        if (at)
+            return atoi(at + strlen(words[i]));
+    }
+    return 0;
+}
+
+static void name_pass(const struct psnap_compiler *compiler, int llvm, char pass[PATH_MAX + 32])
+{
+    snprintf(pass, PATH_MAX + 32, "%s/psnap_pass-%d.so", compiler->files, llvm);
+}
+
+/* The folder of psnap/roi.h, beside that of this program or where it was to be installed. */
+static void find_headers(const char *folder, struct psnap_compiler *compiler)
+{
+    static const char *const places[] = {"include", "../include", PSNAP_INCLUDEDIR, NULL};
+    char header[PATH_MAX + 32];
+
+    for (const char *const *place = places; *place; place++) {
+        bool is_absolute = (*place)[0] == '/';
+        int size = snprintf(compiler->include, sizeof compiler->include, "%s%s%s",
+                            is_absolute ? "" : folder, is_absolute ? "" : "/", *place);
+        snprintf(header, sizeof header, "%s/psnap/roi.h", compiler->include);
+        if (size < PATH_MAX && access(header, R_OK) == 0)
+            return;
+    }
+    compiler->include[0] = '\0';
+}
+
+/* This program, and the folder with the runtime beside it. */
+static bool find_files(struct psnap_compiler *compiler)
+{
+    static const char *const places[] = {"lib/psnap", "../lib/psnap", PSNAP_LIBDIR "/psnap", NULL};
+    ssize_t length = readlink("/proc/self/exe", compiler->self, PATH_MAX - 1);
+    char folder[PATH_MAX];
+
+    if (length <= 0)
+        return false;
+    compiler->self[length] = '\0';
+    memcpy(folder, compiler->self, (size_t)length + 1);
+    *strrchr(folder, '/') = '\0';
+    find_headers(folder, compiler);
+    for (const char *const *place = places; *place; place++) {
+        bool is_absolute = (*place)[0] == '/';
+        int size = snprintf(compiler->files, sizeof compiler->files, "%s%s%s",
+                            is_absolute ? "" : folder, is_absolute ? "" : "/", *place);
+        snprintf(compiler->runtime, sizeof compiler->runtime, "%s/libpsnap_rt.a", compiler->files);
+        if (size < PATH_MAX && access(compiler->runtime, R_OK) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* "19, 22" */
+static const char *list_versions(char text[64])
+{
+    size_t length = 0;
+
+    text[0] = '\0';
+    for (const struct known *row = known; row->llvm && length < 56; row++)
+        length +=
+            (size_t)snprintf(text + length, 64 - length, "%s%d", length ? ", " : "", row->llvm);
+    return text;
+}
+
+static enum psnap_status check_pass(const struct psnap_compiler *compiler, const char *program,
+                                    int llvm, char pass[PATH_MAX + 32], struct psnap_error *error)
+{
+    char versions[64];
+
+    name_pass(compiler, llvm, pass);
+    if (access(pass, R_OK) == 0)
+        return PSNAP_OK;
+    return psnap_error_set(error, PSNAP_ERROR_UNSUPPORTED,
+                           "'%s' is of LLVM %d, for which there is no capture pass; there are "
+                           "passes for LLVM %s",
+                           program, llvm, list_versions(versions));
+}
+
+/* A compiler that the user names: it has to say which LLVM it is of. */
+static enum psnap_status take_named(struct psnap_compiler *compiler, struct psnap_error *error)
+{
+    char line[256];
+    int llvm;
+
+    if (!ask(compiler->path, "--version", line, sizeof line))
+        return psnap_error_system(error, errno, "cannot run '%s'", compiler->path);
+    llvm = version_of(line);
+    if (llvm == 0)
+        return psnap_error_set(error, PSNAP_ERROR_UNSUPPORTED,
+                               "'%s' is no clang or flang: its version is '%s'", compiler->path,
+                               line);
+    return check_pass(compiler, compiler->path, llvm, compiler->pass, error);
+}
+
+enum psnap_status psnap_compiler_find(struct psnap_compiler *compiler, enum psnap_language language,
+                                      const char *llvm, struct psnap_error *error)
+{
+    const char *named = getenv(variables[language]);
+    const struct known *row = known;
+    char versions[64];
+
+    if (!find_files(compiler) || known[0].llvm == 0)
+        return psnap_error_set(error, PSNAP_ERROR_UNSUPPORTED,
+                               "the capture pass is not installed beside this program (it was "
+                               "built without LLVM)");
+    if (named && *named && !llvm) {
+        compiler->path = named;
+        return take_named(compiler, error);
+    }
+    llvm = llvm ? llvm : getenv("PSNAP_LLVM");
+    if (llvm && *llvm)
+        while (row->llvm && (row->llvm != atoi(llvm) || llvm[strspn(llvm, "0123456789")]))
+            row++;
+    if (!row->llvm)
+        return psnap_error_set(error, PSNAP_ERROR_USAGE,
+                               "there is no capture pass for LLVM '%s'; there are passes for LLVM "
+                               "%s",
+                               llvm, list_versions(versions));
+    compiler->path = row->compilers[language];
+    return check_pass(compiler, compiler->path, row->llvm, compiler->pass, error);
+}
+
+enum psnap_status psnap_compiler_linker_pass(const struct psnap_compiler *compiler,
+                                             const char *linker, char pass[PATH_MAX + 32],
+                                             struct psnap_error *error)
+{
+    char option[PATH_MAX + 32], path[PATH_MAX], line[256];
+    int llvm = 0;
+
+    snprintf(option, sizeof option, "-print-prog-name=%s", linker);
+    if (ask(compiler->path, option, path, sizeof path) && path[0] &&
+        ask(path, "--version", line, sizeof line))
+        llvm = version_of(line);
+    if (llvm == 0) {
+        memcpy(pass, compiler->pass, sizeof compiler->pass);
+        return PSNAP_OK;
+    }
+    return check_pass(compiler, path, llvm, pass, error);
+}
