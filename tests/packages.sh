@@ -16,6 +16,9 @@ PSNAP_TEST_PACKAGES="$PSNAP_BUILD_PACKAGES libcmocka-dev clang-format-19 clang-t
     python3-jsonschema valgrind"
 # Some 100 MB, for one test alone (cli.test_record_mpi), which is skipped without them.
 PSNAP_MPI_PACKAGES="libopenmpi-dev openmpi-bin"
+# About 3 GB: for the tests of capture with other LLVMs, and of Fortran.
+PSNAP_LLVM_PACKAGES="clang-16 llvm-16-dev lld-16 libclang-rt-16-dev clang-22 llvm-22-dev lld-22
+    libclang-rt-22-dev flang-19 flang-22"
 
 psnap_need()
 {

@@ -10,6 +10,8 @@
 #   tests/run.sh --tsan    and with the thread sanitizer
 #   tests/run.sh --fuzz    and each fuzz target for PSNAP_FUZZ_SECONDS (default 10)
 #   tests/run.sh --mpi     and with Open MPI installed, for the one test that wants it
+#   tests/run.sh --llvm    and with LLVM 16 and 22 and flang installed, and the tests of
+#                          capture again with each LLVM that is there
 #   tests/run.sh --all     all of these
 #
 # PSNAP_JOBS sets how many jobs run at once (default: the processors);
@@ -19,17 +21,18 @@ cd "$(dirname "$0")/.." || exit 1
 . tests/packages.sh
 
 presets="debug no-llvm"
-mpi=""
+more="" llvm=0
 for option in "$@"; do
     case $option in
     --asan | --tsan | --fuzz) presets="$presets ${option#--}" ;;
-    --mpi) mpi=$PSNAP_MPI_PACKAGES ;;
+    --mpi) more="$more $PSNAP_MPI_PACKAGES" ;;
+    --llvm) more="$more $PSNAP_LLVM_PACKAGES" llvm=1 ;;
     --all)
         presets="debug no-llvm asan tsan fuzz"
-        mpi=$PSNAP_MPI_PACKAGES
+        more="$PSNAP_MPI_PACKAGES $PSNAP_LLVM_PACKAGES" llvm=1
         ;;
     *)
-        sed -n '4,18s/^# \{0,1\}//p' "$0"
+        sed -n '4,20s/^# \{0,1\}//p' "$0"
         [ "$option" = --help ] && exit 0
         exit 2
         ;;
@@ -83,11 +86,29 @@ run()
     return "$result"
 }
 
-psnap_need $PSNAP_TEST_PACKAGES $mpi || exit 1
+# The tests of capture with the LLVMs that the others do not use
+other_llvms()
+{
+    local usual version start status=0 log
+    usual=$(build/debug/psnap cc -dumpversion | cut -d . -f 1)
+    for version in $(ls build/debug/lib/psnap | sed -n 's/^psnap_pass-\([0-9]*\)\.so$/\1/p'); do
+        [ "$version" != "$usual" ] || continue
+        start=$SECONDS log=build/debug/tests-llvm-$version.log
+        echo "== LLVM $version"
+        PSNAP_LLVM=$version ctest --preset debug -j "$jobs" --timeout 600 \
+            -R 'cli.test_(cc_|hoist|record_)' 2>&1 | tee "$log"
+        [ "${PIPESTATUS[0]}" = 0 ] || status=1
+        note "LLVM $version" $((SECONDS - start)) "$(grep 'tests passed' "$log" || echo "no tests ran")"
+    done
+    return $status
+}
+
+psnap_need $PSNAP_TEST_PACKAGES $more || exit 1
 mkdir -p build
 for preset in $presets; do
     run "$preset" || failed=1
 done
+[ $llvm = 0 ] || other_llvms || failed=1
 printf '\n%s' "$summary"
 [ "$failed" = 0 ] && echo "all passed" || echo "FAILED"
 exit "$failed"

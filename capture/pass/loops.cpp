@@ -84,20 +84,32 @@ static const Loop *restOf(const Loop &loop, const LoopInfo &loops)
     return nullptr;
 }
 
+/* The first instruction of a loop that has a line. */
+static const DILocation *bodyPlace(const Loop &loop)
+{
+    for (const BasicBlock *block : loop.blocks())
+        for (const Instruction &at : *block)
+            if (at.getDebugLoc() && at.getDebugLoc().getLine())
+                return at.getDebugLoc();
+    return nullptr;
+}
+
 /* Where the source has the loop. flang's vectorised loops do not know; then it is where their
- * rest is, or where the first instruction with a line is. */
+ * rest is, or if there is none where the first instruction with a line is. */
 static const DILocation *placeOf(const Loop &loop, const LoopInfo &loops)
 {
     const DILocation *place = loop.getStartLoc();
-
-    if (!place && findOptionMDForLoop(&loop, "llvm.loop.isvectorized"))
-        if (const Loop *rest = restOf(loop, loops))
-            place = rest->getStartLoc();
-    for (const BasicBlock *block : loop.blocks())
-        for (const Instruction &at : *block)
-            if (!place && at.getDebugLoc() && at.getDebugLoc().getLine())
-                place = at.getDebugLoc();
-    return place;
+    if (place)
+        return place;
+    const DILocation *body = bodyPlace(loop);
+    const Loop *rest = body && findOptionMDForLoop(&loop, "llvm.loop.isvectorized")
+                           ? restOf(loop, loops)
+                           : nullptr;
+    place = rest ? rest->getStartLoc() : nullptr;
+    bool is_near = place && place->getInlinedAt() == body->getInlinedAt() &&
+                   place->getScope()->getSubprogram() == body->getScope()->getSubprogram() &&
+                   place->getLine() <= body->getLine();
+    return is_near ? place : body;
 }
 
 void LoopNames::add(const Loop &loop, const LoopInfo &loops, const Function &function)

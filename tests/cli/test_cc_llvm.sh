@@ -59,7 +59,7 @@ regions = [(loop["id"], region) for loop in profile["loops"] for region in loop.
 def count(symbol, key):
     return sum(region.get(key, 0) for _, region in regions if str(region.get("symbol", "")) == symbol)
 assert count("table", "loads") == 1000 and count("table", "stores") == 1000
-allocated = [r for _, r in regions if str(r.get("symbol", "")).startswith("main main.c:")]
+allocated = [r for _, r in regions if str(r.get("allocation", "")) == "main main.c:7"]
 # vectors: fewer and wider
 assert 0 < sum(r.get("accesses", 0) for r in allocated) <= 2000
 assert any(id.startswith("sum:6") for id, _ in regions), [id for id, _ in regions]
@@ -70,8 +70,10 @@ for llvm in $llvms; do
     cc="$PSNAP cc --psnap-llvm=$llvm"
     $cc --version | grep -q "clang version $llvm\." || fail "LLVM $llvm: $($cc --version)"
     [ "$(PSNAP_LLVM=$llvm "$PSNAP" c++ -dumpversion | cut -d . -f 1)" = "$llvm" ] || fail "c++ $llvm"
+    verify="-Xclang -llvm-verify-each" # 16 has no such option
+    $cc $verify -c table.c 2> /dev/null || verify=""
     for flags in -O0 -O1 -O2 "-O3 -march=native" "-O2 --psnap-stage=vectorizer-start"; do
-        $cc $flags -Xclang -llvm-verify-each -Wall -Wextra -Werror main.c table.c -o program
+        $cc $flags $verify -Wall -Wextra -Werror main.c table.c -o program
         check "LLVM $llvm $flags"
     done
     lld=$($cc -print-prog-name=ld.lld)
