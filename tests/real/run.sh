@@ -130,14 +130,16 @@ zlib()
 
 lua()
 {
-    local tree cc
+    local tree cc patch
     trees lua5.4
     for tree in "$native" "$capture"; do
         cc=$clang
         [ "$tree" = "$native" ] || cc="$PSNAP cc"
         # Lua's own makefiles in the place of Debian's, which want libtool and build C++ too.
         # Strings are hashed with a seed, else of the time and an address: runs would differ.
-        patch -d "$tree" -R -p1 < "$tree/debian/patches/0001-build-system.patch" > "$work/patch"
+        for patch in 0002-lua-modules-paths 0001-build-system; do
+            patch -d "$tree" -R -p1 < "$tree/debian/patches/$patch.patch" > "$work/patch"
+        done
         echo '#define luai_makeseed(L) 1' > "$tree/src/seed.h"
         (cd "$tree" && quietly log make -j "$jobs" linux CC="$cc" MYCFLAGS="-include seed.h")
     done
