@@ -16,7 +16,7 @@ import sys
 
 def loops_of(psnap, path):
     subprocess.run([psnap, "check", path], check=True, stdout=subprocess.DEVNULL)
-    shown = subprocess.run([psnap, "show", "--json", path], check=True, capture_output=True)
+    shown = subprocess.run([psnap, "show", "--json", "--top", "100000", path], check=True, capture_output=True)
     return json.loads(shown.stdout)
 
 

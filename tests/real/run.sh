@@ -145,7 +145,7 @@ lua()
     done
     (cd "$capture" && quietly test.log make test)
     measure lua5.4 "program.lua (the package has none)" "luaV_execute" src/lua \
-        "$here/program.lua" 60000
+        "$here/program.lua" 30000
 }
 
 sqlite()
