@@ -5,19 +5,21 @@
  * something with it go on side by side. The stream is the same, access for access
  * and run for run.
  *
- * The tables of the program travel with the batches: the reader's are as they
- * were when the last access of the batch before was delivered, whatever the other
- * thread has learned since. What the reader does with them thus depends on the stream
- * alone, not on how far ahead the other thread is. When the stream has ended they
- * are all as the source has them.
+ * The tables of the program travel with the stream: the reader's are as they were
+ * when the source delivered what is read, whatever the other thread has learned
+ * since. What the reader does with them thus depends on the stream alone, not on how
+ * far ahead the other thread is. When the stream has ended they are all as the source
+ * has them.
  *
  * A batch is words: records, each a head and what it says:
  *
+ *   rows       0: the tables get the next of the batch's rows
  *   accesses   n * 2, then n accesses
  *   a run      width * 2 + 1, count, shape, block words (0: no columns), then the first
  *              accesses, the strides; with columns two words each (place in the block plus 1 or
  *              0, offset), their pitch, and the block that their addresses lie in
  */
+#include "formats/base/room.h"
 #include "formats/base/stream.h"
 
 #include <errno.h>
@@ -46,7 +48,8 @@ struct rows {
 
 struct batch {
     size_t used;
-    struct rows rows; /* to be added before it is read */
+    struct rows *rows;
+    size_t rows_count, rows_room;
     uint64_t *words;
 };
 
@@ -69,7 +72,7 @@ struct relay {
     struct psnap_object last_object;
     /* The reader: */
     struct batch *reading;
-    size_t at;
+    size_t at, rows_at;
     bool has_ended;
     struct psnap_access *accesses; /* left of a record */
     size_t access_count;
@@ -105,49 +108,14 @@ static bool copy_rows(void *copy, uint32_t *copied, const void *table, uint32_t 
     return true;
 }
 
-/* What the tables have got since the last batch, into the open one. */
-static bool send_rows(struct relay *relay)
-{
-    const struct psnap_program *program = relay->inner->program;
-    struct rows *rows = &relay->open->rows;
-    uint32_t objects = relay->object_count;
-
-    /* The last object may have grown. */
-    if (objects &&
-        memcmp(&program->objects[objects - 1], &relay->last_object, sizeof relay->last_object) != 0)
-        objects--;
-    rows->first_object = objects;
-    if (!copy_rows(&rows->loops, &rows->loop_count, program->loops, relay->loop_count,
-                   program->loop_count, sizeof *rows->loops) ||
-        !copy_rows(&rows->blocks, &rows->block_count, program->blocks, relay->block_count,
-                   program->block_count, sizeof *rows->blocks) ||
-        !copy_rows(&rows->refs, &rows->ref_count, program->refs, relay->ref_count,
-                   program->ref_count, sizeof *rows->refs) ||
-        !copy_rows(&rows->objects, &rows->object_count, program->objects, objects,
-                   program->object_count, sizeof *rows->objects)) {
-        relay->is_short = true;
-        return false;
-    }
-    relay->loop_count = program->loop_count;
-    relay->block_count = program->block_count;
-    relay->ref_count = program->ref_count;
-    relay->object_count = program->object_count;
-    if (relay->object_count)
-        relay->last_object = program->objects[relay->object_count - 1];
-    return true;
-}
-
 static bool stops(const struct relay *relay)
 {
     return __atomic_load_n(&relay->stops, __ATOMIC_RELAXED);
 }
 
-/* Hands the open batch over, and waits for an empty one; false when the reader wants no more, or
- * there is no memory. */
+/* Hands the open batch over, and waits for an empty one; false when the reader wants no more. */
 static bool pass_on(struct relay *relay)
 {
-    if (!send_rows(relay))
-        return false;
     pthread_mutex_lock(&relay->lock);
     relay->filled++;
     if (relay->filled - relay->freed >= BATCHES_LOW)
@@ -167,6 +135,68 @@ static uint64_t *room_for(struct relay *relay, size_t words)
 
     relay->open->used += words;
     return at;
+}
+
+/* Whether the tables are not as they were sent. */
+static bool has_rows(const struct relay *relay)
+{
+    const struct psnap_program *program = relay->inner->program;
+    const struct psnap_object *last = &relay->last_object;
+
+    if (program->ref_count != relay->ref_count || program->object_count != relay->object_count ||
+        program->loop_count != relay->loop_count || program->block_count != relay->block_count)
+        return true;
+    if (!program->object_count)
+        return false;
+    return program->objects[program->object_count - 1].address != last->address ||
+           program->objects[program->object_count - 1].size_bytes != last->size_bytes;
+}
+
+static bool copy_tables(const struct relay *relay, struct rows *rows)
+{
+    const struct psnap_program *program = relay->inner->program;
+
+    /* The last object may have grown. */
+    rows->first_object = relay->object_count ? relay->object_count - 1 : 0;
+    return copy_rows(&rows->loops, &rows->loop_count, program->loops, relay->loop_count,
+                     program->loop_count, sizeof *rows->loops) &&
+           copy_rows(&rows->blocks, &rows->block_count, program->blocks, relay->block_count,
+                     program->block_count, sizeof *rows->blocks) &&
+           copy_rows(&rows->refs, &rows->ref_count, program->refs, relay->ref_count,
+                     program->ref_count, sizeof *rows->refs) &&
+           copy_rows(&rows->objects, &rows->object_count, program->objects, rows->first_object,
+                     program->object_count, sizeof *rows->objects);
+}
+
+/* What the tables have got since the last time, in front of what comes next. */
+static bool send_rows(struct relay *relay)
+{
+    const struct psnap_program *program = relay->inner->program;
+    struct batch *open;
+    struct rows *rows;
+
+    if (relay->open->used == BATCH_WORDS && !pass_on(relay))
+        return false;
+    open = relay->open;
+    rows = psnap_with_room(open->rows, &open->rows_room, open->rows_count + 1, sizeof *rows);
+    if (!rows) {
+        relay->is_short = true;
+        return false;
+    }
+    open->rows = rows;
+    rows[open->rows_count] = (struct rows){0};
+    *room_for(relay, 1) = 0;
+    if (!copy_tables(relay, &open->rows[open->rows_count++])) {
+        relay->is_short = true;
+        return false;
+    }
+    relay->loop_count = program->loop_count;
+    relay->block_count = program->block_count;
+    relay->ref_count = program->ref_count;
+    relay->object_count = program->object_count;
+    if (relay->object_count)
+        relay->last_object = program->objects[relay->object_count - 1];
+    return true;
 }
 
 static bool send_accesses(struct relay *relay, const struct psnap_access *accesses, size_t n)
@@ -287,12 +317,14 @@ static void *read_inner(void *argument)
     while (block && !stops(relay)) {
         struct psnap_run run;
         n = psnap_source_next_run(relay->inner, block, PSNAP_BLOCK_ACCESSES, &run, &error);
-        if (n < 0 || (n == 0 && run.count == 0) || !send_accesses(relay, block, (size_t)n) ||
-            (run.count && !send_run(relay, &run)))
+        if (n < 0 || (n == 0 && run.count == 0) || (has_rows(relay) && !send_rows(relay)) ||
+            !send_accesses(relay, block, (size_t)n) || (run.count && !send_run(relay, &run)))
             break;
     }
     free(block);
-    if (!send_rows(relay) || relay->is_short)
+    if (!stops(relay))
+        send_rows(relay); /* what came with the end */
+    if (relay->is_short)
         n = psnap_error_set(&error, PSNAP_ERROR_MEMORY, "out of memory");
     pthread_mutex_lock(&relay->lock);
     relay->filled++;
@@ -329,6 +361,7 @@ static struct batch *next_batch(struct relay *relay)
 
     pthread_mutex_lock(&relay->lock);
     if (relay->reading) {
+        relay->reading->rows_count = 0; /* they were taken */
         relay->freed++;
         if (relay->filled - relay->freed <= BATCHES_LOW)
             pthread_cond_signal(&relay->freed_more);
@@ -338,7 +371,7 @@ static struct batch *next_batch(struct relay *relay)
             pthread_cond_wait(&relay->filled_more, &relay->lock);
     is_there = relay->filled != relay->freed;
     relay->reading = is_there ? &relay->batches[relay->freed % BATCHES] : NULL;
-    relay->at = 0;
+    relay->at = relay->rows_at = 0;
     pthread_mutex_unlock(&relay->lock);
     return relay->reading;
 }
@@ -416,11 +449,17 @@ static ssize_t relay_next_run(struct psnap_source *source, struct psnap_access *
                 return (ssize_t)n;
             if (!next_batch(relay))
                 return end(relay, error);
-            if (!take_rows(relay->base.program, &relay->reading->rows))
-                return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
             continue;
         }
         at = relay->reading->words + relay->at;
+        if (*at == 0) {
+            if (n) /* which came before */
+                return (ssize_t)n;
+            relay->at++;
+            if (!take_rows(relay->base.program, &relay->reading->rows[relay->rows_at++]))
+                return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
+            continue;
+        }
         if (*at % 2 == 0) {
             relay->accesses = (struct psnap_access *)(at + 1);
             relay->access_count = (size_t)(*at / 2);
@@ -466,7 +505,9 @@ static void relay_free(struct psnap_source *source)
     pthread_cond_destroy(&relay->filled_more);
     pthread_cond_destroy(&relay->freed_more);
     for (unsigned i = 0; i < BATCHES; i++) {
-        rows_free(&relay->batches[i].rows);
+        for (size_t r = 0; r < relay->batches[i].rows_count; r++)
+            rows_free(&relay->batches[i].rows[r]);
+        free(relay->batches[i].rows);
         free(relay->batches[i].words);
     }
     free(relay->columns);
