@@ -12,7 +12,9 @@
 
 #include <sys/mman.h>
 
-enum { ENTRIES = 1 << 16, NEAR_BYTES = 256 };
+/* Below 2 MiB: the kernel aligns larger mappings to huge pages, which leaves holes of random size
+ * where the program's next mappings go. */
+enum { ENTRIES = 1 << 15, NEAR_BYTES = 256 };
 
 struct entry {
     uint64_t address, size_bytes;
