@@ -191,13 +191,16 @@ static struct psnap_source *limit(struct psnap_source *source, bool is_trace,
 struct whole_part {
     struct psnap_source base;
     struct psnap_source *inner;
+    bool is_quiet;
 };
 
-static ssize_t end_where_cut(ssize_t got, const struct psnap_error *error)
+static ssize_t end_where_cut(const struct whole_part *part, ssize_t got,
+                             const struct psnap_error *error)
 {
     if (got != PSNAP_ERROR_TRUNCATED)
         return got;
-    psnap_cmd_warn(error);
+    if (!part->is_quiet)
+        psnap_cmd_warn(error);
     return 0;
 }
 
@@ -206,7 +209,7 @@ static ssize_t whole_next(struct psnap_source *self, struct psnap_access *block,
 {
     struct whole_part *part = (struct whole_part *)self;
 
-    return end_where_cut(psnap_source_next(part->inner, block, capacity, error), error);
+    return end_where_cut(part, psnap_source_next(part->inner, block, capacity, error), error);
 }
 
 static ssize_t whole_next_run(struct psnap_source *self, struct psnap_access *block,
@@ -214,7 +217,8 @@ static ssize_t whole_next_run(struct psnap_source *self, struct psnap_access *bl
 {
     struct whole_part *part = (struct whole_part *)self;
 
-    return end_where_cut(psnap_source_next_run(part->inner, block, capacity, run, error), error);
+    return end_where_cut(part, psnap_source_next_run(part->inner, block, capacity, run, error),
+                         error);
 }
 
 static void whole_free(struct psnap_source *self)
@@ -224,7 +228,8 @@ static void whole_free(struct psnap_source *self)
 }
 
 /* Owns `inner`, freed also when this fails with NULL. */
-static struct psnap_source *whole_part_new(struct psnap_source *inner, struct psnap_error *error)
+static struct psnap_source *whole_part_new(struct psnap_source *inner, bool is_quiet,
+                                           struct psnap_error *error)
 {
     static const struct psnap_source_ops ops = {whole_next, whole_free, whole_next_run};
     struct whole_part *part = calloc(1, sizeof *part);
@@ -236,6 +241,7 @@ static struct psnap_source *whole_part_new(struct psnap_source *inner, struct ps
     }
     part->base = (struct psnap_source){&ops, inner->program};
     part->inner = inner;
+    part->is_quiet = is_quiet;
     return &part->base;
 }
 
@@ -261,7 +267,7 @@ struct psnap_source *psnap_input_open(const char *path, const struct psnap_input
     if (source)
         source = limit(source, is_trace, options, name, accesses, error);
     if (source && is_trace)
-        source = whole_part_new(source, error);
+        source = whole_part_new(source, options->is_again, error);
     if (!source)
         return NULL;
     if (options->skip || options->count < accesses)

@@ -19,9 +19,11 @@ struct psnap_input_options {
     uint64_t seed;    /* of a replay */
     uint64_t skip;    /* accesses to leave out at the start */
     uint64_t count;   /* accesses to deliver at most, UINT64_MAX: all */
+    bool is_again;    /* it was read before: that it was cut off has been said */
 };
 
-#define PSNAP_INPUT_DEFAULTS {.from = NULL, .seed = 0, .skip = 0, .count = UINT64_MAX}
+#define PSNAP_INPUT_DEFAULTS                                                                       \
+    {.from = NULL, .seed = 0, .skip = 0, .count = UINT64_MAX, .is_again = false}
 
 /* Opens an input for reading, "-" as stdin; a directory is an error. NULL with `error` filled. */
 FILE *psnap_input_file(const char *path, struct psnap_error *error);

@@ -140,13 +140,15 @@ static struct psnap_source *open_lanes(const char *path, const struct psnap_inpu
                                        struct psnap_error *error)
 {
     struct psnap_source *lanes[PSNAP_TURNS_MAX], *result;
+    struct psnap_input_options again = *options; /* threads have been looked for */
     size_t n = 0;
 
+    again.is_again = true;
     for (unsigned thread = 0; thread < THREADS && n < PSNAP_TURNS_MAX; thread++) {
         struct psnap_source *file;
         if (!is_there[thread])
             continue;
-        file = psnap_input_open(path, options, error);
+        file = psnap_input_open(path, &again, error);
         lanes[n] = file ? psnap_thread_source_new(file, (uint16_t)thread) : NULL;
         if (!lanes[n]) {
             if (file)
