@@ -435,6 +435,28 @@ static int read_parts(struct parts *parts, struct psnap_recording *recording)
     return 0;
 }
 
+static const char description[] =
+    "Runs PROG, which 'psnap cc' has compiled, and keeps a profile of its memory\n"
+    "accesses. The exit status is PROG's own (128+n for signal n); 125 when psnap\n"
+    "failed or lost data, 126 and 127 when PROG cannot be run. With '-o -' (or\n"
+    "'--trace -') standard output is the profile's alone: what PROG prints goes to\n"
+    "standard error.\n"
+    "\n"
+    "Every process that PROG starts, if it is instrumented, gets files of its own:\n"
+    "with its process id behind the name, or as the name says: %p is the process\n"
+    "id, %h the host, %q{VAR} a variable of its environment, %r its MPI rank.\n"
+    "A program that something else starts is recorded without this command when\n"
+    "PSNAP_OUT=P.yaml is in its environment.\n"
+    "\n"
+    "Of a part of PROG: what it marks with the macros of <psnap/roi.h>, or functions\n"
+    "with --roi; of the accesses of that, or of all, a stretch with --skip and\n"
+    "--count, and a sample of this with --window. Counts in the profile are those\n"
+    "of the accesses that were recorded; a sample has estimates beside them, with\n"
+    "their standard errors.\n"
+    "\n"
+    "--engine valgrind runs a PROG that was not compiled so under Valgrind's lackey:\n"
+    "all its code, libraries and stack included, some hundred times slower.";
+
 int psnap_cmd_record(int argc, char **argv)
 {
     struct psnap_recording recording = {.command = "record"};
@@ -472,26 +494,7 @@ int psnap_cmd_record(int argc, char **argv)
     };
     const struct psnap_usage usage = {
         "psnap record [-o P.yaml] [--trace T.pst] [--no-profile] -- PROG ARGS",
-        "Runs PROG, which 'psnap cc' has compiled, and keeps a profile of its memory\n"
-        "accesses. The exit status is PROG's own (128+n for signal n); 125 when psnap\n"
-        "failed or lost data, 126 and 127 when PROG cannot be run. With '-o -' (or\n"
-        "'--trace -') standard output is the profile's alone: what PROG prints goes to\n"
-        "standard error.\n"
-        "\n"
-        "Every process that PROG starts, if it is instrumented, gets files of its own:\n"
-        "with its process id behind the name, or as the name says: %p is the process\n"
-        "id, %h the host, %q{VAR} a variable of its environment, %r its MPI rank.\n"
-        "A program that something else starts is recorded without this command when\n"
-        "PSNAP_OUT=P.yaml is in its environment.\n"
-        "\n"
-        "Of a part of PROG: what it marks with the macros of <psnap/roi.h>, or functions\n"
-        "with --roi; of the accesses of that, or of all, a stretch with --skip and\n"
-        "--count, and a sample of this with --window. Counts in the profile are those\n"
-        "of the accesses that were recorded; a sample has estimates beside them, with\n"
-        "their standard errors.\n"
-        "\n"
-        "--engine valgrind runs a PROG that was not compiled so under Valgrind's lackey:\n"
-        "all its code, libraries and stack included, some hundred times slower.",
+        description,
         options,
     };
     int status, operands = psnap_options_parse(argc, argv, &usage, true, &status);
