@@ -4,28 +4,34 @@
 # Speed: what capture costs, and how fast streams are simulated, replayed and
 # profiled. Prints two tables and writes tests/bench/capture.csv and rates.csv.
 #
-#   tests/bench/run.sh [--samples a,b,c] [--runs N] [--quick] [--no-write]
+#   tests/bench/run.sh [--samples a,b,c] [--runs N] [--quick] [--no-write] [--peers]
 #
 # capture.csv, a row per sample at its bench arguments (samples/samples.list),
 # compiled with -O2; wall seconds are medians of N runs (3), taken in turn:
 #   native_s        plain clang, the same options
 #   idle_s, idle_x  compiled by psnap cc, run by itself; as a multiple of native
 #   record_s, record_x  under psnap record with a profile; as a multiple of native
+#   pinned_x        the same with all of it on one processor, one run
 #   accesses, million_per_s  recorded, and per second of record_s
+#   memory_mb       of the largest process of it, the collector, resident
 #   profile_bytes
 # rates.csv: million accesses per second of wall time of each command, median.
+# --peers writes tests/bench/peers.csv instead: a few samples at the arguments of the
+# fidelity tests under psnap record, Valgrind's cachegrind, and its lackey, which traces to
+# /dev/null, as multiples of native; one run of each.
 # --quick takes the arguments of the tests. Run it alone on the machine.
 set -eu
 cd "$(dirname "$0")/../.."
-runs=3 quick=0 write=1 wanted=""
+runs=3 quick=0 write=1 peers=0 wanted=""
 while [ $# -gt 0 ]; do
     case $1 in
     --samples) wanted=,$2, && shift ;;
     --runs) runs=$2 && shift ;;
     --quick) quick=1 ;;
+    --peers) peers=1 ;;
     --no-write) write=0 ;;
     *)
-        sed -n '3,20s/^# \{0,1\}//p' "$0"
+        sed -n '3,25s/^# \{0,1\}//p' "$0"
         [ "$1" = --help ] && exit 0
         exit 2
         ;;
@@ -70,36 +76,88 @@ accesses_of()
     "$psnap" info --json "$1" | sed -n 's/.*"accesses": *\([0-9]*\).*/\1/p' | head -1
 }
 
+# compile NAME FILE: natively as native, instrumented as NAME
+compile()
+{
+    local compiler=$clang driver=cc
+    case $2 in *.cpp) compiler=${PSNAP_CLANGXX:-clang++-19} driver=c++ ;; esac
+    rm -f "$work"/*.s
+    "$compiler" -O2 -g "samples/$2" -o "$work/native" -lm -pthread
+    "$psnap" $driver -O2 "samples/$2" -o "$work/$1" -lm -pthread
+}
+
+# pinned_run FILE COMMAND...: its wall time on one processor, appended to the file; prints the
+# megabytes that the largest of its processes had
+pinned_run()
+{
+    local to=$1
+    shift
+    python3 - "$to" "$@" << 'END'
+import os, resource, subprocess, sys, time
+os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+start = time.monotonic()
+subprocess.run(sys.argv[2:], stdout=subprocess.DEVNULL, stdin=subprocess.DEVNULL, check=True)
+with open(sys.argv[1], "a") as out:
+    print("%.4f" % (time.monotonic() - start), file=out)
+print(round(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024))
+END
+}
+
 one_sample()
 {
-    local name=$1 file=$2 i native idle record accesses compiler=$clang driver=cc
+    local name=$1 file=$2 i native idle record accesses pinned memory
     shift 2
-    case $file in *.cpp) compiler=${PSNAP_CLANGXX:-clang++-19} driver=c++ ;; esac
-    rm -f "$work"/*.s
-    "$compiler" -O2 "samples/$file" -o "$work/native" -lm -pthread
-    "$psnap" $driver -O2 "samples/$file" -o "$work/$name" -lm -pthread
+    compile "$name" "$file"
     for ((i = 0; i < runs; i++)); do
         seconds "$work/native.s" "$work/native" "$@"
         seconds "$work/idle.s" "$work/$name" "$@"
         seconds "$work/record.s" "$psnap" record --force -o "$work/p.yaml" -- "$work/$name" "$@"
     done
+    memory=$(pinned_run "$work/pinned.s" "$psnap" record --force -o "$work/p.yaml" -- "$work/$name" "$@")
+    pinned=$(median "$work/pinned.s")
     native=$(median "$work/native.s") idle=$(median "$work/idle.s")
     record=$(median "$work/record.s") accesses=$(accesses_of "$work/p.yaml")
-    echo "$name,$*,$native,$idle,$record,$accesses,$(stat -c %s "$work/p.yaml")" |
+    echo "$name,$*,$native,$idle,$record,$pinned,$accesses,$memory,$(stat -c %s "$work/p.yaml")" |
         awk -F, -v OFS=, '{print $1, $2, $3, $4, sprintf("%.2f", $4 / $3), $5,
-            sprintf("%.2f", $5 / $3), $6, sprintf("%.1f", $6 / $5 / 1e6), $7}'
+            sprintf("%.2f", $5 / $3), sprintf("%.2f", $6 / $3), $7, sprintf("%.1f", $7 / $5 / 1e6),
+            $8, $9}'
 }
 
 capture()
 {
     local name file rest test fidelity bench
-    echo sample,arguments,native_s,idle_s,idle_x,record_s,record_x,accesses,million_per_s,profile_bytes
+    echo sample,arguments,native_s,idle_s,idle_x,record_s,record_x,pinned_x,accesses,million_per_s,memory_mb,profile_bytes
     while read -r name file rest; do
         IFS='|' read -r test fidelity bench <<< "$rest"
         [ -z "$wanted" ] || [[ $wanted == *,$name,* ]] || continue
         [ $quick = 0 ] || bench=$test
         # shellcheck disable=SC2086
         one_sample "$name" "$file" $bench < /dev/null
+    done < <(grep -v -e '^#' -e '^ *$' samples/samples.list)
+}
+
+# Of other tools, a row per sample.
+peer_rows()
+{
+    local name file rest test arguments tool
+    echo sample,arguments,native_s,record_x,cachegrind_x,lackey_x
+    while read -r name file rest; do
+        [[ ${wanted:-,stream,cg,matmul,bfs,} == *,$name,* ]] || continue
+        IFS='|' read -r test arguments rest <<< "$rest"
+        compile "$name" "$file"
+        # shellcheck disable=SC2086
+        {
+            seconds "$work/native.s" "$work/native" $arguments
+            seconds "$work/record.s" "$psnap" record --force -o "$work/p.yaml" -- "$work/$name" $arguments
+            seconds "$work/cachegrind.s" valgrind -q --tool=cachegrind --cache-sim=yes \
+                --cachegrind-out-file=/dev/null "$work/native" $arguments 2> /dev/null
+            seconds "$work/lackey.s" valgrind -q --tool=lackey --trace-mem=yes \
+                --log-file=/dev/null "$work/native" $arguments
+        } < /dev/null
+        echo "$name,$(echo $arguments),$(for tool in native record cachegrind lackey; do
+            median "$work/$tool.s"; done | paste -sd,)" |
+            awk -F, -v OFS=, '{print $1, $2, $3, sprintf("%.1f", $4 / $3), sprintf("%.0f", $5 / $3),
+                sprintf("%.0f", $6 / $3)}'
     done < <(grep -v -e '^#' -e '^ *$' samples/samples.list)
 }
 
@@ -135,12 +193,18 @@ rates()
     done
 }
 
+if [ $peers = 1 ]; then
+    peer_rows > "$work/peers.csv"
+    table "$work/peers.csv"
+    [ $write = 0 ] || cp "$work/peers.csv" tests/bench/peers.csv
+    exit
+fi
 capture > "$work/capture.csv"
 table "$work/capture.csv"
 echo
-awk -F, 'NR > 1 {n++; i += log($5); r += log($7); if ($7 > max) {max = $7; who = $1}}
-    END {if (n) printf "%d samples: idle %.2fx, record %.2fx of native (geometric means); largest %.1fx (%s)\n",
-        n, exp(i / n), exp(r / n), max, who}' "$work/capture.csv"
+awk -F, 'NR > 1 {n++; i += log($5); r += log($7); p += log($8); if ($7 > max) {max = $7; who = $1}}
+    END {if (n) printf "%d samples: idle %.2fx, record %.2fx, on one processor %.2fx of native (geometric means); largest %.1fx (%s)\n",
+        n, exp(i / n), exp(r / n), exp(p / n), max, who}' "$work/capture.csv"
 echo
 rates > "$work/rates.csv"
 table "$work/rates.csv"
