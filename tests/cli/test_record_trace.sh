@@ -27,6 +27,7 @@ count() { "$PSNAP" info "$1" --json 2> /dev/null | tr -d ' \n' | grep -o '"acces
 # psnap is killed at some moment: the part is the start of the whole trace
 "$PSNAP" record --no-profile --trace whole.pst -- ./prog 3000000 > out
 for delay in 0.15 0.3 0.5; do
+    rm -f t.pst.part # of the last time
     "$PSNAP" record --no-profile --force --trace t.pst -- ./prog 1000000000 > out 2> err &
     recorder=$!
     for ((i = 0; i < 200; i++)); do
