@@ -35,6 +35,16 @@ struct psnap_hoisted {
     uint64_t delivered;   /* accesses, by psnap_decode, before */
 };
 
+/* The record of a nest of loops whose hoisted loops are being delivered (nest.c). */
+struct psnap_nested {
+    const struct psnap_capture_nest *nest; /* NULL: none */
+    const struct psnap_capture_step *steps;
+    uint32_t at, stop; /* next step, and the one before which the record ends */
+    uint32_t left;     /* so many iterations of loops may come */
+    uint64_t iterations[PSNAP_NEST_LEVELS_MAX];
+    uint64_t values[PSNAP_NEST_VALUES_MAX]; /* the record's words first */
+};
+
 struct psnap_decoder {
     struct psnap_program *program;
     struct psnap_capture_tables tables;
@@ -43,6 +53,7 @@ struct psnap_decoder {
     const struct psnap_capture_module *module; /* of the last record */
     struct psnap_expansion expansion;
     struct psnap_hoisted hoisted;
+    struct psnap_nested nested;
     uint16_t thread;
     uint64_t unnamed;     /* allocations beyond as many as have names */
     uint64_t passed_over; /* open records, of pieces or of batches of loops */
@@ -65,7 +76,8 @@ struct psnap_decoder {
 /* Nothing is left of the chunk. */
 static inline bool psnap_decoder_is_done(const struct psnap_decoder *decoder)
 {
-    return decoder->at == decoder->end && !decoder->expansion.piece && !decoder->hoisted.hoist;
+    return decoder->at == decoder->end && !decoder->expansion.piece && !decoder->hoisted.hoist &&
+           !decoder->nested.nest;
 }
 
 /* What follows the last access of a part belongs to the next one. */
@@ -107,9 +119,16 @@ enum psnap_status psnap_descriptor_open(struct psnap_decoder *decoder,
 /* Delivers it, as psnap_decode does; all of it once decoder->hoisted.hoist is NULL. */
 ssize_t psnap_descriptor_next(struct psnap_decoder *decoder, struct psnap_access *block,
                               size_t capacity, struct psnap_run *run, struct psnap_error *error);
-/* Hoisted loops that were entered and of whose end nothing has been read, or records that were
- * passed over, whichever are more: where both were lost they cannot be told apart. */
+/* Hoisted loops and nests that were entered and of whose end nothing has been read, or records that
+ * were passed over, whichever are more: where both were lost they cannot be told apart. */
 uint64_t psnap_descriptor_lost(const struct psnap_decoder *decoder);
+
+/* Takes the record of a nest, as psnap_descriptor_open does. */
+enum psnap_status psnap_nest_open(struct psnap_decoder *decoder,
+                                  const struct psnap_capture_piece *end, struct psnap_error *error);
+/* Opens the next execution of a hoisted loop, which is delivered by psnap_descriptor_next; when
+ * there is none left decoder->nested.nest is NULL. */
+enum psnap_status psnap_nest_next(struct psnap_decoder *decoder, struct psnap_error *error);
 
 /* Learns the range of an address that the reference has not seen last; false: out of memory. */
 bool psnap_decoder_refresh(struct psnap_decoder *decoder, struct psnap_capture_ref *ref,

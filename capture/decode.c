@@ -478,7 +478,7 @@ static size_t put_pieces(struct psnap_decoder *decoder, struct psnap_access *blo
     pieces = &decoder->tables.pieces[module->first_piece];
     while (at < decoder->end && *at - module->pieces < module->piece_count) {
         struct psnap_capture_piece *piece = &pieces[*at - module->pieces];
-        if (!piece->is_plain || piece->hoist || decoder->end - at < piece->words ||
+        if (!piece->is_plain || piece->hoist || piece->nest || decoder->end - at < piece->words ||
             capacity - n < piece->refs)
             break;
         if (finds_runs && piece->refs) {
@@ -497,6 +497,38 @@ static size_t put_pieces(struct psnap_decoder *decoder, struct psnap_access *blo
     return n;
 }
 
+static inline bool is_delivering(const struct psnap_decoder *decoder)
+{
+    return decoder->expansion.piece || decoder->hoisted.hoist || decoder->nested.nest;
+}
+
+/* Goes on with the record that is being delivered, behind `n` accesses of the block, until nothing
+ * is left of it, the block is full or a run follows. Returns the accesses that the block has then,
+ * or a negative status. */
+static ssize_t deliver(struct psnap_decoder *decoder, struct psnap_access *block, size_t n,
+                       size_t capacity, struct psnap_run *run, struct psnap_error *error)
+{
+    for (;;) {
+        enum psnap_status status;
+        ssize_t more = 0;
+        if (decoder->expansion.piece)
+            more = expand(decoder, block + n, capacity - n, error);
+        else if (decoder->hoisted.hoist) {
+            decoder->hoisted.delivered = n;
+            more = psnap_descriptor_next(decoder, block + n, capacity - n, run, error);
+        }
+        if (more < 0)
+            return more;
+        n += (size_t)more;
+        if (decoder->expansion.piece || decoder->hoisted.hoist || !decoder->nested.nest ||
+            (run && run->count) || psnap_decoder_is_full(decoder, n))
+            return (ssize_t)n;
+        status = psnap_nest_next(decoder, error);
+        if (status)
+            return status;
+    }
+}
+
 ssize_t psnap_decode(struct psnap_decoder *decoder, struct psnap_access *block, size_t capacity,
                      struct psnap_run *run, struct psnap_error *error)
 {
@@ -506,23 +538,13 @@ ssize_t psnap_decode(struct psnap_decoder *decoder, struct psnap_access *block, 
     for (;;) {
         const uint64_t *at;
         struct psnap_capture_piece *piece;
-        if (decoder->expansion.piece) {
-            ssize_t more = expand(decoder, block + n, capacity - n, error);
+        if (is_delivering(decoder)) {
+            ssize_t more = deliver(decoder, block, n, capacity, run, error);
             if (more < 0)
                 return more;
-            n += (size_t)more;
-            if (decoder->expansion.piece)
-                return (ssize_t)n; /* the block is full */
-        }
-        if (decoder->hoisted.hoist) {
-            ssize_t more;
-            decoder->hoisted.delivered = n;
-            more = psnap_descriptor_next(decoder, block + n, capacity - n, run, error);
-            if (more < 0)
-                return more;
-            n += (size_t)more;
-            if (decoder->hoisted.hoist || (run && run->count))
-                return (ssize_t)n; /* the block is full, or a run follows */
+            n = (size_t)more;
+            if (is_delivering(decoder) || (run && run->count))
+                return (ssize_t)n;
         }
         n += put_pieces(decoder, block + n, capacity - n, run);
         at = decoder->at;
@@ -546,8 +568,9 @@ ssize_t psnap_decode(struct psnap_decoder *decoder, struct psnap_access *block, 
                 return (ssize_t)n;
             continue;
         }
-        if (piece->hoist) {
-            enum psnap_status status = psnap_descriptor_open(decoder, piece, error);
+        if (piece->hoist || piece->nest) {
+            enum psnap_status status = piece->nest ? psnap_nest_open(decoder, piece, error)
+                                                   : psnap_descriptor_open(decoder, piece, error);
             if (status)
                 return status;
             continue;

@@ -369,16 +369,25 @@ ssize_t psnap_descriptor_next(struct psnap_decoder *decoder, struct psnap_access
     return (ssize_t)n;
 }
 
+/* Executions of a loop of whose end nothing has been read. */
+static uint64_t unfinished(const struct psnap_program *program, uint32_t loop, uint64_t completed)
+{
+    const uint32_t entry = program->loops[loop].entry;
+    const uint64_t begun = entry == PSNAP_NONE ? 0 : program->blocks[entry].executions;
+
+    return begun > completed ? begun - completed : 0;
+}
+
 uint64_t psnap_descriptor_lost(const struct psnap_decoder *decoder)
 {
     const struct psnap_capture_tables *tables = &decoder->tables;
     uint64_t lost = 0;
 
-    for (uint32_t i = 0; i < tables->hoist_count; i++) {
-        uint32_t entry = decoder->program->loops[tables->hoists[i].loop].entry;
-        uint64_t begun = entry == PSNAP_NONE ? 0 : decoder->program->blocks[entry].executions;
-        if (begun > tables->hoists[i].completed)
-            lost += begun - tables->hoists[i].completed;
-    }
+    for (uint32_t i = 0; i < tables->hoist_count; i++)
+        if (!tables->hoists[i].is_part)
+            lost +=
+                unfinished(decoder->program, tables->hoists[i].loop, tables->hoists[i].completed);
+    for (uint32_t i = 0; i < tables->nest_count; i++)
+        lost += unfinished(decoder->program, tables->nests[i].loop, tables->nests[i].completed);
     return lost > decoder->passed_over ? lost : decoder->passed_over;
 }

@@ -3,25 +3,11 @@
  * Reads the static table of a module (capture_abi.inc) into the program's
  * tables. Nothing in it is trusted: it comes out of another process's memory.
  */
-#include "capture/tables.h"
+#include "capture/table_view.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Pointers into the arriving table, checked to lie in it. */
-struct view {
-    const struct psnap_table_header *header;
-    const struct psnap_table_loop *loops;
-    const struct psnap_table_block *blocks;
-    const struct psnap_table_ref *refs;
-    const struct psnap_table_piece *pieces;
-    const struct psnap_table_hoist *hoists;
-    const struct psnap_table_move *moves;
-    const struct psnap_table_site *sites;
-    const struct psnap_table_global *globals;
-    const char *strings;
-};
 
 void psnap_capture_tables_init(struct psnap_capture_tables *tables, struct psnap_program *program)
 {
@@ -36,6 +22,9 @@ void psnap_capture_tables_release(struct psnap_capture_tables *tables)
     free(tables->refs);
     free(tables->hoists);
     free(tables->moves);
+    free(tables->nests);
+    free(tables->values);
+    free(tables->steps);
     free(tables->same_as);
     free(tables->sites);
     free(tables->bytes);
@@ -91,7 +80,7 @@ static enum psnap_status corrupt(struct psnap_error *error, const char *what)
 }
 
 static enum psnap_status take_view(const struct psnap_capture_tables *tables,
-                                   const uint64_t *description, struct view *view,
+                                   const uint64_t *description, struct psnap_table_view *view,
                                    struct psnap_error *error)
 {
     const unsigned char *at = tables->bytes;
@@ -120,6 +109,9 @@ static enum psnap_status take_view(const struct psnap_capture_tables *tables,
     TAKE(pieces, view->header->pieces);
     TAKE(hoists, view->header->hoists);
     TAKE(moves, view->header->moves);
+    TAKE(nests, view->header->nests);
+    TAKE(values, view->header->values);
+    TAKE(steps, view->header->steps);
     TAKE(sites, view->header->sites);
     TAKE(globals, view->header->globals);
     TAKE(strings, view->header->string_bytes);
@@ -132,12 +124,12 @@ static enum psnap_status take_view(const struct psnap_capture_tables *tables,
     return PSNAP_OK;
 }
 
-static const char *text_at(const struct view *view, uint32_t offset)
+static const char *text_at(const struct psnap_table_view *view, uint32_t offset)
 {
     return view->strings + (offset < view->header->string_bytes ? offset : 0);
 }
 
-static bool add_loops(struct psnap_capture_tables *tables, const struct view *view,
+static bool add_loops(struct psnap_capture_tables *tables, const struct psnap_table_view *view,
                       uint32_t first_block)
 {
     struct psnap_program *program = tables->program;
@@ -165,7 +157,7 @@ static bool add_loops(struct psnap_capture_tables *tables, const struct view *vi
     return true;
 }
 
-static bool add_blocks(struct psnap_capture_tables *tables, const struct view *view,
+static bool add_blocks(struct psnap_capture_tables *tables, const struct psnap_table_view *view,
                        uint32_t first_loop, uint32_t first_block)
 {
     uint32_t *same_as =
@@ -186,7 +178,7 @@ static bool add_blocks(struct psnap_capture_tables *tables, const struct view *v
     return true;
 }
 
-static bool add_refs(struct psnap_capture_tables *tables, const struct view *view,
+static bool add_refs(struct psnap_capture_tables *tables, const struct psnap_table_view *view,
                      uint32_t first_block)
 {
     struct psnap_program *program = tables->program;
@@ -217,7 +209,7 @@ static bool add_refs(struct psnap_capture_tables *tables, const struct view *vie
     return true;
 }
 
-static void add_pieces(struct psnap_capture_tables *tables, const struct view *view,
+static void add_pieces(struct psnap_capture_tables *tables, const struct psnap_table_view *view,
                        uint32_t first_ref, uint32_t first_block)
 {
     for (uint32_t i = 0; i < view->header->pieces; i++) {
@@ -233,6 +225,7 @@ static void add_pieces(struct psnap_capture_tables *tables, const struct view *v
         piece->row_words = 0;
         piece->hoist = row->hoist ? tables->hoist_count + row->hoist : 0;
         piece->last = row->last;
+        piece->nest = row->nest ? tables->nest_count + row->nest : 0;
         for (uint32_t k = 0; k < row->refs; k++) {
             const struct psnap_capture_ref *ref = &tables->refs[piece->first_ref + k];
             if (ref->op != PSNAP_REF_PLAIN || ref->size == 0)
@@ -246,7 +239,7 @@ static uint64_t join(uint32_t low, uint32_t high)
     return low | (uint64_t)high << 32;
 }
 
-static void add_hoists(struct psnap_capture_tables *tables, const struct view *view,
+static void add_hoists(struct psnap_capture_tables *tables, const struct psnap_table_view *view,
                        uint32_t first_loop, uint32_t first_piece)
 {
     uint32_t first_move = tables->move_count;
@@ -274,6 +267,7 @@ static void add_hoists(struct psnap_capture_tables *tables, const struct view *v
             .words = row->words,
             .guards = row->guards,
             .has_rows = row->rows,
+            .is_part = row->nest != 0,
         };
         for (uint32_t k = 0; k < row->pieces; k++) {
             for (uint32_t r = 0; r < pieces[k].refs; r++)
@@ -284,80 +278,43 @@ static void add_hoists(struct psnap_capture_tables *tables, const struct view *v
     }
 }
 
-/* Of one hoisted loop: its pieces are plain and follow each other, and so do its moves. */
-static bool is_hoist(const struct view *view, const struct psnap_table_hoist *hoist)
+static void add_nests(struct psnap_capture_tables *tables, const struct psnap_table_view *view,
+                      uint32_t first_loop, uint32_t first_hoist)
 {
-    const struct psnap_table_header *header = view->header;
-    const uint32_t least = hoist->rows ? PSNAP_HOIST_ROWS_WORDS : PSNAP_HOIST_HEADER_WORDS;
-    uint32_t refs = 0, next_ref;
+    const uint32_t first_value = tables->value_count, first_step = tables->step_count;
 
-    if (hoist->loop >= header->loops || hoist->first_piece >= header->pieces || !hoist->pieces ||
-        hoist->pieces > header->pieces - hoist->first_piece || hoist->words < least ||
-        hoist->words > PSNAP_RECORD_WORDS_MAX || hoist->rows > 1 ||
-        hoist->guards > (hoist->rows ? PSNAP_HOIST_GUARDS_MAX : 0))
-        return false;
-    next_ref = view->pieces[hoist->first_piece].first_ref;
-    for (uint32_t i = 0; i < hoist->pieces; i++) {
-        const struct psnap_table_piece *piece = &view->pieces[hoist->first_piece + i];
-        if (piece->hoist || piece->first_ref != next_ref || piece->guard > hoist->guards)
-            return false;
-        for (uint32_t k = 0; k < piece->refs; k++, next_ref++)
-            if (view->refs[next_ref].op != PSNAP_REF_PLAIN ||
-                view->refs[next_ref].size > PSNAP_ACCESS_SIZE_MAX)
-                return false;
-        refs += piece->refs;
+    for (uint32_t i = 0; i < view->header->values; i++) {
+        const struct psnap_table_value *row = &view->values[i];
+        tables->values[tables->value_count++] = (struct psnap_capture_value){
+            .op = (uint8_t)row->op,
+            .bits = (uint8_t)row->bits,
+            .a = row->a,
+            .b = row->b,
+        };
     }
-    if (refs > PSNAP_HOIST_REFS_MAX || hoist->first_move > header->moves ||
-        refs > header->moves - hoist->first_move)
-        return false;
-    for (uint32_t i = 0; i < refs; i++) {
-        const struct psnap_table_move *move = &view->moves[hoist->first_move + i];
-        if (move->base >= hoist->words || move->step >= hoist->words ||
-            (move->base ? move->base < least : !hoist->rows))
-            return false;
+    for (uint32_t i = 0; i < view->header->steps; i++) {
+        const struct psnap_table_step *row = &view->steps[i];
+        tables->steps[tables->step_count++] = (struct psnap_capture_step){
+            .op = (uint8_t)row->op,
+            .level = (uint8_t)row->level,
+            .a = row->op == PSNAP_STEP_RUN ? first_hoist + row->a : row->a,
+            .b = row->b,
+            .c = row->c,
+        };
     }
-    return true;
-}
-
-/* Cross references of the rows, before any is used as an index. */
-static enum psnap_status check_rows(const struct view *view, struct psnap_error *error)
-{
-    const struct psnap_table_header *header = view->header;
-
-    for (uint32_t i = 0; i < header->blocks; i++)
-        if (view->blocks[i].loop >= header->loops || view->blocks[i].same_as > header->blocks)
-            return corrupt(error, "a block of no loop, or like no block");
-    for (uint32_t i = 0; i < header->refs; i++) {
-        const struct psnap_table_ref *ref = &view->refs[i];
-        if (ref->block >= header->blocks || ref->op >= PSNAP_REF_OP_COUNT || ref->kind > 2 ||
-            ref->lanes < 1 || ref->lanes > 64 || ref->object_kind > 2 || ref->size < 1)
-            return corrupt(error, "a reference that cannot be");
-        if (ref->op == PSNAP_REF_COPY &&
-            (i + 1 == header->refs || view->refs[i + 1].op != PSNAP_REF_NONE))
-            return corrupt(error, "half a copy");
+    for (uint32_t i = 0; i < view->header->nests; i++) {
+        const struct psnap_table_nest *row = &view->nests[i];
+        tables->nests[tables->nest_count++] = (struct psnap_capture_nest){
+            .loop = first_loop + row->loop,
+            .levels = row->levels,
+            .words = row->words,
+            .first_value = first_value + row->first_value,
+            .values = row->values,
+            .constants = row->constants,
+            .first_step = first_step + row->first_step,
+            .steps = row->steps,
+        };
     }
-    for (uint32_t i = 0; i < header->pieces; i++) {
-        const struct psnap_table_piece *piece = &view->pieces[i];
-        uint32_t words = 1;
-        if (piece->first_ref > header->refs || piece->refs > header->refs - piece->first_ref ||
-            piece->words > PSNAP_RECORD_WORDS_MAX || piece->hoist > header->hoists ||
-            piece->guard > PSNAP_HOIST_GUARDS_MAX)
-            return corrupt(error, "a piece without references");
-        if (piece->hoist) {
-            const struct psnap_table_hoist *hoist = &view->hoists[piece->hoist - 1];
-            words = hoist->words;
-            if (piece->last != PSNAP_NONE && piece->last > hoist->pieces)
-                return corrupt(error, "an end behind the loop");
-        }
-        for (uint32_t k = piece->first_ref; k < piece->first_ref + piece->refs; k++)
-            words += psnap_ref_words(view->refs[k].op, view->refs[k].lanes);
-        if (words != piece->words)
-            return corrupt(error, "a piece of a wrong length");
-    }
-    for (uint32_t i = 0; i < header->hoists; i++)
-        if (!is_hoist(view, &view->hoists[i]))
-            return corrupt(error, "a loop that cannot be hoisted");
-    return PSNAP_OK;
 }
 
 static bool reserve_rows(struct psnap_capture_tables *tables, const struct psnap_table_header *add)
@@ -365,6 +322,8 @@ static bool reserve_rows(struct psnap_capture_tables *tables, const struct psnap
     size_t module_room = tables->module_count, piece_room = tables->piece_count;
     size_t ref_room = tables->ref_count, site_room = tables->site_count;
     size_t hoist_room = tables->hoist_count, move_room = tables->move_count;
+    size_t nest_room = tables->nest_count, value_room = tables->value_count;
+    size_t step_room = tables->step_count;
 
     return make_room(&tables->modules, &module_room, tables->module_count, 1,
                      sizeof *tables->modules) &&
@@ -376,11 +335,17 @@ static bool reserve_rows(struct psnap_capture_tables *tables, const struct psnap
                      sizeof *tables->hoists) &&
            make_room(&tables->moves, &move_room, tables->move_count, add->moves,
                      sizeof *tables->moves) &&
+           make_room(&tables->nests, &nest_room, tables->nest_count, add->nests,
+                     sizeof *tables->nests) &&
+           make_room(&tables->values, &value_room, tables->value_count, add->values,
+                     sizeof *tables->values) &&
+           make_room(&tables->steps, &step_room, tables->step_count, add->steps,
+                     sizeof *tables->steps) &&
            make_room(&tables->sites, &site_room, tables->site_count, add->sites,
                      sizeof *tables->sites);
 }
 
-static bool set_provenance(struct psnap_program *program, const struct view *view)
+static bool set_provenance(struct psnap_program *program, const struct psnap_table_view *view)
 {
     struct psnap_provenance *provenance = &program->provenance;
 
@@ -419,7 +384,7 @@ static bool find_rows(const struct psnap_capture_tables *tables,
     return false;
 }
 
-static bool add_globals(struct psnap_capture_tables *tables, const struct view *view)
+static bool add_globals(struct psnap_capture_tables *tables, const struct psnap_table_view *view)
 {
     struct psnap_program *program = tables->program;
 
@@ -437,17 +402,19 @@ static bool add_globals(struct psnap_capture_tables *tables, const struct view *
 }
 
 /* The rows of a table that is new. */
-static bool add_rows(struct psnap_capture_tables *tables, const struct view *view)
+static bool add_rows(struct psnap_capture_tables *tables, const struct psnap_table_view *view)
 {
     struct psnap_program *program = tables->program;
     uint32_t first_loop = program->loop_count, first_block = program->block_count;
     uint32_t first_ref = program->ref_count, first_piece = tables->piece_count;
+    uint32_t first_hoist = tables->hoist_count;
 
     if (!add_loops(tables, view, first_block) ||
         !add_blocks(tables, view, first_loop, first_block) || !add_refs(tables, view, first_block))
         return false;
     add_pieces(tables, view, first_ref, first_block);
     add_hoists(tables, view, first_loop, first_piece);
+    add_nests(tables, view, first_loop, first_hoist);
     for (uint32_t i = 0; i < view->header->sites; i++) {
         const char *name = psnap_program_string(program, text_at(view, view->sites[i].name));
         if (!name)
@@ -469,7 +436,7 @@ enum psnap_status psnap_capture_tables_finish(struct psnap_capture_tables *table
                                               const uint64_t *description,
                                               struct psnap_error *error)
 {
-    struct view view = {0};
+    struct psnap_table_view view = {0};
     enum psnap_status status = take_view(tables, description, &view, error);
     struct psnap_capture_module module = {
         .pieces = description[0],
@@ -484,7 +451,7 @@ enum psnap_status psnap_capture_tables_finish(struct psnap_capture_tables *table
     bool is_old;
 
     if (!status)
-        status = check_rows(&view, error);
+        status = psnap_table_check(&view, error);
     if (status)
         return status;
     is_old = find_rows(tables, &module);

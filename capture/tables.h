@@ -33,6 +33,7 @@ struct psnap_capture_piece {
     uint16_t row_words; /* that it takes in a row of its hoisted loop */
     uint32_t hoist;     /* not 0: no piece but an end of this hoisted loop, less 1 */
     uint32_t last;      /* ... and pieces of its partial iteration, or PSNAP_NONE */
+    uint32_t nest;      /* not 0: an end of this nest, less 1, before its step `last` */
 };
 
 struct psnap_capture_hoist {
@@ -42,6 +43,7 @@ struct psnap_capture_hoist {
     uint32_t words;           /* of the record without rows */
     uint32_t guards;
     bool has_rows;
+    bool is_part;       /* of a nest: it has no records */
     uint64_t completed; /* executions of the loop */
 };
 
@@ -49,6 +51,25 @@ struct psnap_capture_hoist {
 struct psnap_capture_move {
     uint32_t base, step;
     int64_t offset, stride;
+};
+
+/* As psnap_table_nest, psnap_table_value and psnap_table_step; the hoists of steps are these
+ * tables'. */
+struct psnap_capture_nest {
+    uint32_t loop; /* of the program */
+    uint32_t levels, words;
+    uint32_t first_value, values, constants, first_step, steps;
+    uint64_t completed; /* executions of the loop */
+};
+
+struct psnap_capture_value {
+    uint8_t op, bits;
+    uint32_t a, b;
+};
+
+struct psnap_capture_step {
+    uint8_t op, level;
+    uint32_t a, b, c;
 };
 
 struct psnap_capture_module {
@@ -65,9 +86,13 @@ struct psnap_capture_tables {
     struct psnap_capture_ref *refs;
     struct psnap_capture_hoist *hoists;
     struct psnap_capture_move *moves;
+    struct psnap_capture_nest *nests;
+    struct psnap_capture_value *values;
+    struct psnap_capture_step *steps;
     const char **sites;
     uint32_t *same_as; /* of each block of the program: one that counts for it, or itself */
     uint32_t module_count, piece_count, ref_count, hoist_count, move_count, site_count;
+    uint32_t nest_count, value_count, step_count;
     struct psnap_loop_names names;
     /* The table that is arriving. */
     unsigned char *bytes;

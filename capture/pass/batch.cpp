@@ -31,11 +31,10 @@
  *
  * Variables of this code are made as memory and promoted to registers.
  */
-#include "plan.h"
+#include "code.h"
 
 #include "llvm/IR/Dominators.h"
 #include "llvm/IR/Instructions.h"
-#include "llvm/IR/MDBuilder.h"
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
 #include "llvm/Transforms/Utils/PromoteMemToReg.h"
 
@@ -43,79 +42,6 @@ using namespace llvm;
 
 namespace psnap
 {
-
-/* What both parts write with. */
-class Code
-{
-  protected:
-    Code(ModulePlan &the_module, Function &the_function, Type *the_word,
-         std::vector<AllocaInst *> &all_variables)
-        : module(the_module), function(the_function), word(the_word), variables(all_variables)
-    {
-    }
-    AllocaInst *variable(Type *type)
-    {
-        IRBuilder<> builder(&*function.getEntryBlock().getFirstInsertionPt());
-        variables.push_back(builder.CreateAlloca(type));
-        return variables.back();
-    }
-    Value *wordAt(IRBuilder<> &builder, Value *record, uint64_t index)
-    {
-        return builder.CreateConstInBoundsGEP1_64(word, record, index);
-    }
-    void put(IRBuilder<> &builder, Value *value, Value *record, uint64_t index)
-    {
-        builder.CreateAlignedStore(value, wordAt(builder, record, index), Align(8));
-    }
-    Value *get(IRBuilder<> &builder, AllocaInst *from)
-    {
-        return builder.CreateLoad(from->getAllocatedType(), from);
-    }
-    Constant *number(int64_t value)
-    {
-        return ConstantInt::getSigned(word, value);
-    }
-    Value *wordsBetween(IRBuilder<> &builder, Value *from, Value *to)
-    {
-        return builder.CreateExactSDiv(
-            builder.CreateSub(builder.CreatePtrToInt(to, word), builder.CreatePtrToInt(from, word)),
-            number(8));
-    }
-    /* Code before `here` that runs when `next` leaves no room in the batch for `words` and a gap.
-     */
-    Instruction *whenFull(Instruction *here, AllocaInst *next, AllocaInst *batch, uint32_t words)
-    {
-        IRBuilder<> check(here);
-        Value *last = wordAt(check, get(check, batch), PSNAP_RECORD_WORDS_MAX - 1 - words);
-        Value *is_full = check.CreateICmpUGT(get(check, next), last);
-        MDNode *cold = MDBuilder(here->getContext()).createBranchWeights(1, 1u << 20);
-        return SplitBlockAndInsertIfThen(is_full, here, false, cold);
-    }
-
-    ModulePlan &module;
-    Function &function;
-    Type *word;
-    std::vector<AllocaInst *> &variables;
-};
-
-class BatchCode : Code
-{
-  public:
-    BatchCode(ModulePlan &the_module, const FunctionPlan &plan, const Batch &the_batch,
-              std::vector<AllocaInst *> &all_variables)
-        : Code(the_module, *plan.function, the_module.word, all_variables), plan_batch(the_batch),
-          batch(variable(the_module.pointer)), next(variable(the_module.pointer))
-    {
-    }
-    void emit();
-    void open(Instruction *here);
-    void close(Instruction *here);
-    Value *append(Instruction *here, uint32_t words, bool takes = true);
-
-    const Batch &plan_batch;
-    AllocaInst *batch, *next;
-    std::map<std::pair<Instruction *, BasicBlock *>, BasicBlock *> ways_out;
-};
 
 void BatchCode::open(Instruction *here)
 {
@@ -348,6 +274,8 @@ void ModulePlan::emitBatches(const FunctionPlan &plan)
         HoistCode(*this, plan, hoist, hoist.batch == NONE ? nullptr : &batches[hoist.batch],
                   variables)
             .emit();
+    for (const Nest &nest : plan.nests)
+        emitNest(*this, plan, nest, nest.batch == NONE ? nullptr : &batches[nest.batch], variables);
     if (!variables.empty()) {
         DominatorTree dominators(*plan.function);
         PromoteMemToReg(variables, dominators);

@@ -25,10 +25,13 @@ void ModulePlan::declare()
     word = Type::getInt64Ty(context);
     pointer = PointerType::getUnqual(context);
     reserve = module.getOrInsertFunction("__psnap_reserve", pointer, word);
-    auto *function = cast<Function>(reserve.getCallee());
-    function->setCallingConv(CallingConv::PreserveMost);
-    function->setDoesNotThrow();
-    function->addFnAttr(Attribute::NonLazyBind); /* the lazy binder knows no PreserveMost */
+    hand_over = module.getOrInsertFunction("__psnap_hand_over", Type::getVoidTy(context));
+    for (FunctionCallee callee : {reserve, hand_over}) {
+        auto *function = cast<Function>(callee.getCallee());
+        function->setCallingConv(CallingConv::PreserveMost);
+        function->setDoesNotThrow();
+        function->addFnAttr(Attribute::NonLazyBind); /* the lazy binder knows no PreserveMost */
+    }
     allocated = module.getOrInsertFunction("__psnap_allocated", Type::getVoidTy(context), pointer,
                                            word, pointer);
     cast<Function>(allocated.getCallee())->setDoesNotThrow();

@@ -38,8 +38,7 @@ enum { EXITS_MAX = 8, BASES_MAX = 64, ROW_WORDS_MAX = 64 };
 enum { PLAIN_BYTES_MAX = 64, PIECE_WORDS_MAX = 256 };
 enum { SHORT_ITERATIONS = 4096, BOUND_COST_MAX = 8 };
 
-/* The blocks of the loop in an order that every iteration follows; empty when there is none. */
-static std::vector<BasicBlock *> orderOf(Loop &loop, LoopInfo &loops)
+std::vector<BasicBlock *> orderOf(Loop &loop, LoopInfo &loops)
 {
     LoopBlocksRPO order(&loop);
     order.perform(&loops);
@@ -55,7 +54,7 @@ static std::vector<BasicBlock *> orderOf(Loop &loop, LoopInfo &loops)
     return blocks;
 }
 
-static bool isPlain(const Piece &piece)
+bool isPlain(const Piece &piece)
 {
     for (const Access &access : piece.accesses)
         if (access.op != PSNAP_REF_PLAIN || access.size_bytes > PLAIN_BYTES_MAX)
@@ -63,7 +62,7 @@ static bool isPlain(const Piece &piece)
     return true;
 }
 
-static bool hasCalls(const Loop &loop, const TargetLibraryInfo &library)
+bool hasCalls(const Loop &loop, const TargetLibraryInfo &library)
 {
     for (const BasicBlock *block : loop.blocks())
         for (const Instruction &at : *block)
@@ -151,8 +150,7 @@ std::vector<Value *> Moves::expand(Type *word)
     return values;
 }
 
-/* Edges out of the loop; none when there are too many, or odd ones. */
-static std::vector<Exit> exitsOf(const Loop &loop, const std::vector<BasicBlock *> &blocks)
+std::vector<Exit> exitsOf(const Loop &loop, const std::vector<BasicBlock *> &blocks)
 {
     std::vector<Exit> exits;
 
@@ -164,7 +162,7 @@ static std::vector<Exit> exitsOf(const Loop &loop, const std::vector<BasicBlock 
                 continue;
             if ((!isa<BranchInst>(from) && !isa<SwitchInst>(from)) || to->isEHPad())
                 return {};
-            exits.push_back({from, to, 0, 0});
+            exits.push_back({from, to, 0, 0, 0});
         }
     }
     return exits.size() <= EXITS_MAX ? exits : std::vector<Exit>();
@@ -284,7 +282,7 @@ void ModulePlan::planHoists(FunctionPlan &plan, const std::map<uint32_t, BasicBl
     auto &loops = analyses.getResult<LoopAnalysis>(function);
     const DataLayout &layout = module.getDataLayout();
     PiecesOf pieces_of;
-    std::set<const Loop *> batched;
+    std::set<const Loop *> batched, nested;
 
     if (loops.empty() || layout.getPointerSizeInBits() != 64)
         return;
@@ -296,6 +294,11 @@ void ModulePlan::planHoists(FunctionPlan &plan, const std::map<uint32_t, BasicBl
     SCEVExpander expander = expanderOf(evolution, layout);
     for (Loop *loop : loops.getLoopsInPreorder()) {
         bool is_batched = batched.count(loop->getParentLoop()) != 0;
+        if (nested.count(loop->getParentLoop()) ||
+            (!loop->isInnermost() && planNest(*loop, pieces_of, expander, plan))) {
+            nested.insert(loop);
+            continue;
+        }
         if (!loop->isInnermost())
             is_batched = is_batched || planBatch(*loop, pieces_of, plan);
         else if (!planHoist(*loop, pieces_of, expander, plan) && !is_batched)
@@ -305,11 +308,26 @@ void ModulePlan::planHoists(FunctionPlan &plan, const std::map<uint32_t, BasicBl
     }
 }
 
+/* Rows of references whose words are numbered from `first` on. */
+void ModulePlan::numberMoves(const std::vector<Move> &moves, uint32_t first)
+{
+    auto wordOf = [&](uint32_t index) { return index == NONE ? 0 : first + index; };
+
+    for (const Move &move : moves) {
+        psnap_table_move entry = {};
+        entry.base = wordOf(move.base);
+        entry.offset_low = (uint32_t)move.offset_bytes;
+        entry.offset_high = (uint32_t)(move.offset_bytes >> 32);
+        entry.step = wordOf(move.step);
+        entry.step_low = (uint32_t)move.step_bytes;
+        entry.step_high = (uint32_t)(move.step_bytes >> 32);
+        table.moves.push_back(entry);
+    }
+}
+
 /* Rows of a hoist whose pieces have theirs. */
 void ModulePlan::numberHoist(const FunctionPlan &plan, Hoist &hoist)
 {
-    uint32_t header = hoist.row_words ? PSNAP_HOIST_ROWS_WORDS : PSNAP_HOIST_HEADER_WORDS;
-    auto wordOf = [&](uint32_t index) { return index == NONE ? 0 : header + index; };
     psnap_table_hoist row = {};
 
     row.loop = hoist.loop;
@@ -320,16 +338,7 @@ void ModulePlan::numberHoist(const FunctionPlan &plan, Hoist &hoist)
     row.rows = hoist.row_words != 0;
     row.guards = hoist.guards;
     table.hoists.push_back(row);
-    for (const Move &move : hoist.moves) {
-        psnap_table_move entry = {};
-        entry.base = wordOf(move.base);
-        entry.offset_low = (uint32_t)move.offset_bytes;
-        entry.offset_high = (uint32_t)(move.offset_bytes >> 32);
-        entry.step = wordOf(move.step);
-        entry.step_low = (uint32_t)move.step_bytes;
-        entry.step_high = (uint32_t)(move.step_bytes >> 32);
-        table.moves.push_back(entry);
-    }
+    numberMoves(hoist.moves, hoist.row_words ? PSNAP_HOIST_ROWS_WORDS : PSNAP_HOIST_HEADER_WORDS);
     auto addEnd = [&](uint32_t last) {
         psnap_table_piece end = {};
         end.words = row.words;

@@ -93,7 +93,7 @@ void ModulePlan::plan(Function &function)
 {
     auto &loops = analyses.getResult<LoopAnalysis>(function);
     auto &library = analyses.getResult<TargetLibraryAnalysis>(function);
-    FunctionPlan out = {&function, {}, {}, {}, {}};
+    FunctionPlan out = {&function, {}, {}, {}, {}, {}};
     uint32_t body = (uint32_t)table.loops.size();
     uint32_t first_block = (uint32_t)table.blocks.size();
     std::map<const BasicBlock *, uint32_t> block_index;
@@ -229,6 +229,12 @@ void ModulePlan::number(FunctionPlan &plan)
         for (size_t piece : hoist.pieces)
             numberPiece(plan.pieces[piece], library);
         numberHoist(plan, hoist);
+    }
+    for (Nest &nest : plan.nests) {
+        for (const Part &part : nest.parts)
+            for (size_t piece : part.pieces)
+                numberPiece(plan.pieces[piece], library);
+        numberNest(plan, nest);
     }
     for (Piece &piece : plan.pieces)
         if (!piece.is_hoisted)

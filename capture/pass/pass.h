@@ -76,6 +76,9 @@ class Table
     std::vector<psnap_table_piece> pieces;
     std::vector<psnap_table_hoist> hoists;
     std::vector<psnap_table_move> moves;
+    std::vector<psnap_table_nest> nests;
+    std::vector<psnap_table_value> values;
+    std::vector<psnap_table_step> steps;
     std::vector<psnap_table_site> sites;
     std::vector<psnap_table_global> globals;
     std::vector<llvm::Constant *> global_values; /* their addresses */

@@ -39,6 +39,7 @@ struct Exit {
     llvm::Instruction *from; /* terminator of the exiting block */
     llvm::BasicBlock *to;
     uint32_t last, end; /* of a hoisted loop, as in the table; the index of the end's row */
+    uint32_t level = 0; /* of a nest: index of the loop that `from` is in */
 };
 
 /* A nest of loops without calls: room for its records is taken at once (batch.cpp). */
@@ -75,6 +76,53 @@ struct Hoist {
     }
 };
 
+/* A loop of a nest that is not innermost. */
+struct Level {
+    llvm::Instruction *before = nullptr, *latch = nullptr; /* terminators: in front, of the latch */
+    llvm::BasicBlock *header = nullptr;
+    int outer = -1;        /* index of the loop around it */
+    uint32_t depth = 0;    /* in the nest */
+    uint32_t again = NONE; /* step of the table */
+    uint32_t end = NONE;   /* piece row of a record that stops there */
+    uint32_t refs = 0;     /* that an iteration touches, innermost loops apart */
+};
+
+/* Pieces of a nest that are executed one after the other: of an innermost loop, or once. */
+struct Part {
+    std::vector<size_t> pieces; /* of the function's */
+    std::vector<Move> moves;    /* for each of their accesses */
+    llvm::Instruction *before = nullptr;
+    llvm::Value *accesses = nullptr; /* of an innermost loop: so many are to come, at `before` */
+};
+
+/* A nest of loops that is recorded as one (nest.cpp). */
+struct Nest {
+    uint32_t loop = 0; /* of the table */
+    std::vector<Level> levels;
+    std::vector<Exit> exits; /* `last`: step before which the nest stops */
+    std::vector<Part> parts;
+    std::vector<llvm::Value *> words; /* of the record, behind its header */
+    std::vector<psnap_table_value> values;
+    std::vector<psnap_table_step> steps; /* those that run parts have their index */
+    uint32_t constants = 0, depth = 0;
+    uint32_t batch = NONE; /* of the function's */
+    uint32_t headerWords() const
+    {
+        return PSNAP_NEST_HEADER_WORDS + 2 * depth;
+    }
+    uint32_t fixedWords() const
+    {
+        return headerWords() + (uint32_t)words.size();
+    }
+};
+
+/* Edges out of the loop; none when there are too many, or odd ones (hoist.cpp). */
+std::vector<Exit> exitsOf(const llvm::Loop &loop, const std::vector<llvm::BasicBlock *> &blocks);
+/* The blocks of the loop in an order that every iteration follows; empty when there is none. */
+std::vector<llvm::BasicBlock *> orderOf(llvm::Loop &loop, llvm::LoopInfo &loops);
+bool isPlain(const Piece &piece);
+bool hasCalls(const llvm::Loop &loop, const llvm::TargetLibraryInfo &library);
+
 /* Pieces of each block, by their index in the plan. */
 using PiecesOf = std::map<const llvm::BasicBlock *, std::vector<size_t>>;
 
@@ -84,6 +132,7 @@ struct FunctionPlan {
     std::vector<std::pair<Allocation, uint32_t>> allocations; /* and their sites */
     std::vector<Hoist> hoists;
     std::vector<Batch> batches;
+    std::vector<Nest> nests;
 };
 
 class ModulePlan
@@ -103,6 +152,7 @@ class ModulePlan
   private:
     friend class BatchCode;
     friend class HoistCode;
+    friend class NestCode;
     void prepareLoops(llvm::Function &function);
     void plan(llvm::Function &function);
     void planBlock(llvm::BasicBlock &block, uint32_t index, bool counted, FunctionPlan &out);
@@ -112,9 +162,13 @@ class ModulePlan
     bool planBatch(llvm::Loop &loop, const PiecesOf &pieces_of, FunctionPlan &out);
     bool planHoist(llvm::Loop &loop, const PiecesOf &pieces_of, llvm::SCEVExpander &expander,
                    FunctionPlan &out);
+    bool planNest(llvm::Loop &loop, const PiecesOf &pieces_of, llvm::SCEVExpander &expander,
+                  FunctionPlan &out);
     void number(FunctionPlan &out);
     void numberPiece(Piece &piece, const llvm::TargetLibraryInfo &library);
     void numberHoist(const FunctionPlan &plan, Hoist &hoist);
+    void numberMoves(const std::vector<Move> &moves, uint32_t words);
+    void numberNest(const FunctionPlan &plan, Nest &nest);
     void declare();
     void emit(FunctionPlan &plan);
     void emitPiece(Piece &piece);
@@ -154,7 +208,7 @@ class ModulePlan
     std::vector<FunctionPlan> plans;
     llvm::GlobalVariable *ring = nullptr, *pieces = nullptr, *sites = nullptr;
     llvm::GlobalVariable *unhoisted = nullptr, *nowhere = nullptr; /* when switching */
-    llvm::FunctionCallee reserve, allocated;
+    llvm::FunctionCallee reserve, hand_over, allocated;
     std::string function_names; /* as in PSNAP_FUNCTIONS_SECTION */
     llvm::GlobalVariable *wanted_functions = nullptr;
     llvm::FunctionCallee enter, leave, landed;

@@ -32,7 +32,7 @@
 #include <time.h>
 #include <unistd.h>
 
-const char __psnap_abi_3 = PSNAP_CAPTURE_ABI;
+const char __psnap_abi_4 = PSNAP_CAPTURE_ABI;
 
 struct psnap_session *psnap_rt_session;
 static bool recording; /* atomic */
@@ -75,9 +75,9 @@ static bool add_copy(struct psnap_ring **ring_of_copy)
     return true;
 }
 
-const struct psnap_rt_hooks psnap_rt_hooks = {PSNAP_CAPTURE_ABI, add_copy,         __psnap_reserve,
-                                              __psnap_allocated, __psnap_register, psnap_rt_mark,
-                                              psnap_rt_pass};
+const struct psnap_rt_hooks psnap_rt_hooks = {
+    PSNAP_CAPTURE_ABI, add_copy,         __psnap_reserve, __psnap_hand_over,
+    __psnap_allocated, __psnap_register, psnap_rt_mark,   psnap_rt_pass};
 
 static bool is_real(const struct psnap_ring *ring)
 {
@@ -556,6 +556,29 @@ __attribute__((preserve_most)) uint64_t *__psnap_reserve(uint64_t words)
     pthread_sigmask(SIG_SETMASK, &signals, NULL);
     errno = saved_errno;
     return room;
+}
+
+/* A record of a nest is short and stands for a million accesses: a collector that has nothing to
+ * read would wait for a chunk of them. */
+__attribute__((preserve_most)) void __psnap_hand_over(void)
+{
+    struct psnap_ring *ring = __psnap_ring;
+    int saved_errno = errno;
+    sigset_t all, signals;
+
+    if (psnap_rt_first) {
+        psnap_rt_first->hand_over();
+        return;
+    }
+    if (!is_real(ring) || !psnap_rt_is_recording() || ring->aside || unread_chunks(ring))
+        return;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &signals);
+    if (!psnap_rt_is_forked() && has_chunk(ring) && !ring->aside && !unread_chunks(ring) &&
+        renew_chunk(ring, &signals))
+        look(ring); /* what is wanted may have changed meanwhile */
+    pthread_sigmask(SIG_SETMASK, &signals, NULL);
+    errno = saved_errno;
 }
 
 static void put_allocation(uint64_t *room, const uint64_t allocation[4])

@@ -17,10 +17,12 @@
 #define PSNAP_HOOK __attribute__((visibility("default")))
 
 /* Hooks called by instrumented code (capture/pass). */
-extern PSNAP_HOOK const char __psnap_abi_3;
+extern PSNAP_HOOK const char __psnap_abi_4;
 extern PSNAP_HOOK _Thread_local struct psnap_ring *__psnap_ring
     __attribute__((tls_model("initial-exec")));
 PSNAP_HOOK __attribute__((preserve_most)) uint64_t *__psnap_reserve(uint64_t words);
+/* The nest that has just written a record goes on for a while: who waits for it gets it now. */
+PSNAP_HOOK __attribute__((preserve_most)) void __psnap_hand_over(void);
 PSNAP_HOOK void __psnap_allocated(const void *address, uint64_t size_bytes,
                                   const unsigned char *site);
 PSNAP_HOOK void __psnap_register(const struct psnap_module *module);
@@ -44,6 +46,7 @@ struct psnap_rt_hooks {
     uint64_t abi;
     bool (*add_copy)(struct psnap_ring **ring_of_copy); /* this thread's; false: too many */
     uint64_t *(*reserve)(uint64_t words) __attribute__((preserve_most));
+    void (*hand_over)(void) __attribute__((preserve_most));
     void (*allocated)(const void *address, uint64_t size_bytes, const unsigned char *site);
     void (*enroll)(const struct psnap_module *module);
     void (*mark)(bool begins);

@@ -4,7 +4,7 @@
  * and the collector share in memory. C and C++; no library behind it.
  *
  * A module has a static table (u32 words: header, loops, blocks, refs, pieces,
- * hoists, moves, sites, globals, string bytes), a byte array with a byte per
+ * hoists, moves, nests, values, steps, sites, globals, string bytes), a byte array with a byte per
  * piece and one with a byte per allocation site. A record in a ring is a header
  * word and its payload words. The header of a piece is the address of the piece's
  * byte, that of an event is the event's number, that of a record that is being
@@ -31,6 +31,22 @@
  * An affine reference in iteration i of the loop is at offset + base + i * step,
  * modulo 2^64.
  *
+ * A nest of loops (capture/pass/nest.cpp) has one record for many iterations of its
+ * outermost loop:
+ *
+ *     end            address of the byte of the piece row that says where it stopped
+ *     begun          step at which it goes on; 0: it begins
+ *     from           iteration of each level of loops, there
+ *     to             and where it stopped
+ *     words          what does not change in the nest
+ *
+ * What happened in between follows from the nest's rows. Its steps are the nest without
+ * its data: they lead from one hoisted loop (or straight piece of code, which is
+ * one that is executed once) to the next by conditions on values. Values are computed
+ * from words, constants, iterations and earlier values in integers of so many bits. Bases,
+ * steps and iterations of the nest's hoisted loops are values, numbered behind the
+ * record's words, instead of words of records of their own.
+ *
  * A ring is CHUNKS chunks of CHUNK_WORDS words. The thread that owns it takes
  * room for a record by moving `cursor`, which may not pass `limit`, in one
  * instruction, marks it open, fills it and stores its header last (release);
@@ -51,12 +67,12 @@
 
 #include <stdint.h>
 
-#define PSNAP_CAPTURE_ABI 3
+#define PSNAP_CAPTURE_ABI 4
 #define PSNAP_CAPTURE_MAGIC 0x70616e73u /* "snap" */
 #define PSNAP_HUB_MAGIC 0x68706e73u     /* "snph" */
 
 /* Referred to by every instrumented module: another version does not link. */
-#define PSNAP_CAPTURE_ABI_SYMBOL "__psnap_abi_3"
+#define PSNAP_CAPTURE_ABI_SYMBOL "__psnap_abi_4"
 
 /* Under these names the collector's address travels to the program. */
 #define PSNAP_ENV_SESSION "PSNAP_SESSION"     /* path of the hub's memory, set by psnap record */
@@ -91,7 +107,13 @@ enum {
     PSNAP_HOIST_HEADER_WORDS = 2,   /* end, iterations */
     PSNAP_HOIST_ROWS_WORDS = 4,     /* end, iterations, words, begun */
     PSNAP_HOIST_REFS_MAX = 256,     /* of a hoisted loop */
-    PSNAP_HOIST_GUARDS_MAX = 64
+    PSNAP_HOIST_GUARDS_MAX = 64,
+    PSNAP_NEST_LEVELS_MAX = 8,    /* loops in loops; the innermost have no level */
+    PSNAP_NEST_WORDS_MAX = 256,   /* of a nest's record */
+    PSNAP_NEST_VALUES_MAX = 1024, /* with the record's words */
+    PSNAP_NEST_STEPS_MAX = 1024,
+    PSNAP_NEST_HEADER_WORDS = 2,     /* end, begun; then two for each level */
+    PSNAP_NEST_ACCESSES = 1024 * 512 /* so many and an innermost loop's are in no record yet */
 };
 
 enum psnap_capture_operation {
@@ -116,6 +138,18 @@ static inline uint32_t psnap_ref_words(uint32_t op, uint32_t lanes)
 
     return ref_words[op] + (op == PSNAP_REF_GATHER ? lanes : 0u);
 }
+
+enum psnap_value_op {
+#define PSNAP_VALUE_OP(NAME) PSNAP_VALUE_##NAME,
+#include "formats/base/capture_abi.inc"
+    PSNAP_VALUE_OP_COUNT
+};
+
+enum psnap_step_op {
+#define PSNAP_STEP_OP(NAME) PSNAP_STEP_##NAME,
+#include "formats/base/capture_abi.inc"
+    PSNAP_STEP_OP_COUNT
+};
 
 enum psnap_event {
 #define PSNAP_EVENT(NAME, words) PSNAP_EVENT_##NAME,
@@ -156,6 +190,21 @@ struct psnap_table_hoist {
 
 struct psnap_table_move {
 #define PSNAP_MOVE_FIELD(name) uint32_t name;
+#include "formats/base/capture_abi.inc"
+};
+
+struct psnap_table_nest {
+#define PSNAP_NEST_FIELD(name) uint32_t name;
+#include "formats/base/capture_abi.inc"
+};
+
+struct psnap_table_value {
+#define PSNAP_VALUE_FIELD(name) uint32_t name;
+#include "formats/base/capture_abi.inc"
+};
+
+struct psnap_table_step {
+#define PSNAP_STEP_FIELD(name) uint32_t name;
 #include "formats/base/capture_abi.inc"
 };
 

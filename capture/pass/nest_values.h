@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Addresses, counts and conditions of a nest as rows of its table (nest_values.cpp).
+ */
+#ifndef PSNAP_CAPTURE_NEST_VALUES_H
+#define PSNAP_CAPTURE_NEST_VALUES_H
+
+#include "plan.h"
+
+#include "llvm/Analysis/ScalarEvolution.h"
+#include "llvm/Analysis/ScalarEvolutionExpressions.h"
+
+namespace psnap
+{
+
+class NestValues
+{
+  public:
+    NestValues(llvm::ScalarEvolution &the_evolution, llvm::SCEVExpander &the_expander,
+               const llvm::Loop &the_root)
+        : evolution(the_evolution), expander(the_expander), root(the_root),
+          before(the_root.getLoopPreheader()->getTerminator())
+    {
+    }
+    /* Numbers of values, or NONE: the value has no such form. `scope`: the block that uses it,
+     * or, where that is in an innermost loop, the block in front of it. */
+    uint32_t of(const llvm::SCEV *value, const llvm::BasicBlock *scope);
+    uint32_t condition(llvm::Value *value, const llvm::BasicBlock *scope);
+    /* How a reference moves with `inner`, or, if that is null, where it is. base is NONE if ... */
+    Move move(llvm::Value *pointer, const llvm::Loop *inner, const llvm::BasicBlock *scope);
+    /* The rows, those of each of the loops together, in this order; `ranges` has first and count of
+     * each. What was returned before becomes numbers behind `header` words by `number`. */
+    void arrange(const std::vector<const llvm::Loop *> &loops, uint32_t header, Nest &nest,
+                 std::vector<std::pair<uint32_t, uint32_t>> &ranges);
+    uint32_t number(uint32_t value) const
+    {
+        return value == NONE ? NONE : numbers[value];
+    }
+    void expand(llvm::Type *word, std::vector<llvm::Value *> &out);
+    size_t size() const
+    {
+        return entries.size();
+    }
+
+  private:
+    /* A word of the record (`is_word`; of a condition `known` instead of `evolved`), or a row. */
+    struct Entry {
+        bool is_word;
+        const llvm::SCEV *evolved;
+        llvm::Value *known;
+        psnap_value_op op;
+        unsigned bits;
+        uint64_t a, b; /* entries, or what the operation has there */
+        const llvm::Loop *loop;
+    };
+    bool fits(const llvm::SCEV *value, const llvm::BasicBlock *scope) const;
+    uint32_t add(const Entry &entry);
+    uint32_t constant(uint64_t value, unsigned bits);
+    uint32_t operation(psnap_value_op op, unsigned bits, uint32_t a, uint32_t b);
+    uint32_t word(const llvm::SCEV *value);
+    uint32_t make(const llvm::SCEV *value);
+    uint32_t makeNary(const llvm::SCEVNAryExpr &value, psnap_value_op op, unsigned bits);
+    uint32_t comparison(llvm::CmpInst::Predicate predicate, llvm::Value *left, llvm::Value *right,
+                        const llvm::BasicBlock *scope);
+    const llvm::Loop *deeper(const llvm::Loop *a, const llvm::Loop *b) const;
+
+    llvm::ScalarEvolution &evolution;
+    llvm::SCEVExpander &expander;
+    const llvm::Loop &root;
+    llvm::Instruction *before;
+    std::vector<Entry> entries;
+    std::vector<uint32_t> numbers;
+    std::map<const llvm::SCEV *, uint32_t> known;
+    std::vector<std::pair<const llvm::SCEV *, uint32_t>> bases;
+};
+
+} // namespace psnap
+
+#endif
