@@ -73,16 +73,16 @@ static inline uint64_t compute(const struct psnap_capture_value *value, const ui
     }
 }
 
-/* The values of the loop that `enter` enters, in its present iteration. */
+/* The values that the step computes, in the present iteration. */
 static inline void evaluate(const struct psnap_decoder *decoder, struct psnap_nested *open,
-                            const struct psnap_capture_step *enter)
+                            const struct psnap_capture_step *step)
 {
     const struct psnap_capture_value *value =
-        &decoder->tables.values[open->nest->first_value + enter->a];
-    const uint64_t iteration = open->iterations[enter->level];
-    uint64_t *values = open->values, *to = values + open->nest->words + enter->a;
+        &decoder->tables.values[open->nest->first_value + step->a];
+    const uint64_t iteration = open->iterations[step->level];
+    uint64_t *values = open->values, *to = values + open->nest->words + step->a;
 
-    for (uint32_t i = 0; i < enter->b; i++, value++)
+    for (uint32_t i = 0; i < step->b; i++, value++)
         *to++ = compute(value, values, iteration) & ~UINT64_C(0) >> (64 - value->bits);
 }
 
@@ -190,6 +190,14 @@ enum psnap_status psnap_nest_next(struct psnap_decoder *decoder, struct psnap_er
             break;
         case PSNAP_STEP_GOTO:
             open->at = step->a;
+            break;
+        case PSNAP_STEP_SET:
+            open->values[step->a] = open->values[step->b];
+            open->at++;
+            break;
+        case PSNAP_STEP_COMPUTE:
+            evaluate(decoder, open, step);
+            open->at++;
             break;
         case PSNAP_STEP_ENTER:
             open->iterations[step->level] = 0;

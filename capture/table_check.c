@@ -63,6 +63,12 @@ static bool is_value(const struct psnap_table_nest *nest, uint32_t k,
     return value->a < nest->words + k;
 }
 
+static bool is_range(const struct psnap_table_nest *nest, const struct psnap_table_step *step)
+{
+    return step->a >= nest->constants && step->a <= nest->values &&
+           step->b <= nest->values - step->a;
+}
+
 /* Steps lead forward, so that nothing but AGAIN repeats them, and into loops of their own nest. */
 static bool is_step(const struct psnap_table_view *view, uint32_t index, uint32_t k)
 {
@@ -84,9 +90,13 @@ static bool is_step(const struct psnap_table_view *view, uint32_t index, uint32_
                step->c < nest->steps;
     case PSNAP_STEP_GOTO:
         return step->a > k && step->a < nest->steps;
+    case PSNAP_STEP_SET:
+        return step->a >= nest->words && step->a < nest->words + nest->constants &&
+               step->b < values && k + 1 < nest->steps;
+    case PSNAP_STEP_COMPUTE:
+        return is_range(nest, step) && k + 1 < nest->steps;
     case PSNAP_STEP_ENTER:
-        return step->a >= nest->constants && step->a <= nest->values &&
-               step->b <= nest->values - step->a && k + 1 < nest->steps &&
+        return is_range(nest, step) && k + 1 < nest->steps &&
                (k == 0 ? step->level == 0 && step->c == 0
                        : step->c < k && steps[step->c].op == PSNAP_STEP_ENTER &&
                              steps[step->c].level < step->level);

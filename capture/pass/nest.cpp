@@ -37,7 +37,7 @@ class NestPlan
              LoopInfo &all_loops, const DominatorTree &all_dominators, SCEVExpander &the_expander)
         : root(the_root), plan(the_plan), pieces_of(all_pieces), loops(all_loops),
           dominators(all_dominators), expander(the_expander), evolution(*the_expander.getSE()),
-          values(evolution, expander, root)
+          values(expander, root, loops, dominators)
     {
     }
     bool make(Type *word, const std::map<const Loop *, uint32_t> &loop_index);
@@ -56,6 +56,8 @@ class NestPlan
     }
     bool addLevels();
     bool addSteps();
+    void addSets(uint32_t level, const BasicBlock *from, const BasicBlock *to);
+    void restart();
     bool addBlock(size_t index);
     bool addLeave(size_t index);
     bool addInnermost(Loop &loop);
@@ -79,11 +81,11 @@ class NestPlan
     SCEVExpander &expander;
     ScalarEvolution &evolution;
     NestValues values;
-    std::vector<BasicBlock *> blocks; /* in an order that every iteration follows */
-    std::vector<const Loop *> level_loops;
+    std::vector<BasicBlock *> blocks;          /* in an order that every iteration follows */
     std::map<const Loop *, uint32_t> level_of; /* index in the nest's levels */
     std::map<const BasicBlock *, uint32_t> step_of;
     std::vector<Jump> jumps;
+    std::map<size_t, const BasicBlock *> computed; /* blocks whose values steps compute */
     std::vector<const SCEV *> counts; /* of parts: iterations of innermost loops, or null */
     Part part;                        /* straight pieces that have no step yet */
     const BasicBlock *part_scope = nullptr;
@@ -123,7 +125,8 @@ const BasicBlock *NestPlan::nextBlock(size_t index) const
 
 bool NestPlan::continues(const BasicBlock &block, const BasicBlock &next) const
 {
-    return block.getSingleSuccessor() == &next && next.getSinglePredecessor() == &block &&
+    return block.getSingleSuccessor() == &next && !values.isSetIn(&next) &&
+           next.getSinglePredecessor() == &block &&
            loops.getLoopFor(&block) == loops.getLoopFor(&next);
 }
 
@@ -143,7 +146,6 @@ bool NestPlan::addLevels()
         nest.depth = std::max(nest.depth, level.depth + 1);
         level_of[loop] = (uint32_t)nest.levels.size();
         nest.levels.push_back(level);
-        level_loops.push_back(loop);
     }
     return nest.depth <= PSNAP_NEST_LEVELS_MAX;
 }
@@ -214,10 +216,18 @@ bool NestPlan::addInnermost(Loop &loop)
         return false;
     step_of[loop.getHeader()] = (uint32_t)nest.steps.size();
     addStep(PSNAP_STEP_RUN, level, (uint32_t)nest.parts.size(), value, last);
+    addSets(level, from, to);
     jump(addStep(PSNAP_STEP_GOTO, level), &psnap_table_step::a, latch, to);
     nest.parts.push_back(std::move(inner));
     counts.push_back(iterations);
     return true;
+}
+
+/* On the way from one block to another. */
+void NestPlan::addSets(uint32_t level, const BasicBlock *from, const BasicBlock *to)
+{
+    for (auto &set : values.setsOn(from, to))
+        addStep(PSNAP_STEP_SET, level, set.first, set.second);
 }
 
 /* How a block goes on. */
@@ -233,25 +243,31 @@ bool NestPlan::addLeave(size_t index)
     for (const BasicBlock *to : successors(block))
         if (root.contains(to))
             targets.insert(to);
-    if (exits(*block)) {
-        for (Exit &exit : nest.exits)
-            if (exit.from == terminator) {
-                exit.last = (uint32_t)nest.steps.size();
-                exit.level = level_of.at(loop);
-            }
-    } else if (targets.size() == 1 && *targets.begin() == nextBlock(index) &&
-               block != loop->getLoopLatch())
-        return true;
+    for (Exit &exit : nest.exits)
+        if (exit.from == terminator) {
+            exit.last = (uint32_t)nest.steps.size();
+            exit.level = level_of.at(loop);
+        }
     if (targets.size() == 1) {
-        jump(addStep(PSNAP_STEP_GOTO, level), &psnap_table_step::a, block, *targets.begin());
+        const BasicBlock *to = *targets.begin();
+        addSets(level, block, to);
+        if (exits(*block) || to != nextBlock(index) || block == loop->getLoopLatch())
+            jump(addStep(PSNAP_STEP_GOTO, level), &psnap_table_step::a, block, to);
         return true;
     }
     if (!branch || !branch->isConditional())
         return false;
     const uint32_t value = values.condition(branch->getCondition(), block);
     const size_t step = addStep(PSNAP_STEP_BRANCH, level, value);
-    jump(step, &psnap_table_step::b, block, branch->getSuccessor(0));
-    jump(step, &psnap_table_step::c, block, branch->getSuccessor(1));
+    auto way = [&](uint32_t psnap_table_step::*field, const BasicBlock *to) {
+        if (values.setsOn(block, to).empty())
+            return jump(step, field, block, to);
+        nest.steps[step].*field = (uint32_t)nest.steps.size();
+        addSets(level, block, to);
+        jump(addStep(PSNAP_STEP_GOTO, level), &psnap_table_step::a, block, to);
+    };
+    way(&psnap_table_step::b, branch->getSuccessor(0));
+    way(&psnap_table_step::c, branch->getSuccessor(1));
     return value != NONE;
 }
 
@@ -268,6 +284,10 @@ bool NestPlan::addBlock(size_t index)
         step_of[block] = (uint32_t)nest.steps.size();
     if (block == loop->getHeader())
         addStep(PSNAP_STEP_ENTER, level.depth, number);
+    else if (values.isSetIn(block)) {
+        computed[nest.steps.size()] = block;
+        addStep(PSNAP_STEP_COMPUTE, level.depth);
+    }
     const size_t first = part.pieces.size();
     if (!addPieces(*block, part))
         return false;
@@ -289,6 +309,20 @@ bool NestPlan::addBlock(size_t index)
     if (block == loop->getLoopLatch())
         level.again = (uint32_t)addStep(PSNAP_STEP_AGAIN, level.depth, step_of[loop->getHeader()]);
     return true;
+}
+
+void NestPlan::restart()
+{
+    nest.steps.clear();
+    nest.parts.clear();
+    counts.clear();
+    jumps.clear();
+    step_of.clear();
+    computed.clear();
+    part = {};
+    part_scope = nullptr;
+    for (Level &level : nest.levels)
+        level.refs = 0;
 }
 
 bool NestPlan::addSteps()
@@ -322,19 +356,27 @@ bool NestPlan::addSteps()
 /* Numbers of values are known now; what is computed in front of the nest gets its code. */
 void NestPlan::finish(Type *word)
 {
-    std::vector<std::pair<uint32_t, uint32_t>> ranges;
-    values.arrange(level_loops, nest.headerWords(), nest, ranges);
+    std::map<const BasicBlock *, std::pair<uint32_t, uint32_t>> ranges;
+    values.arrange(blocks, nest.headerWords(), nest, ranges);
 
+    for (auto &each : computed) {
+        nest.steps[each.first].a = ranges[each.second].first;
+        nest.steps[each.first].b = ranges[each.second].second;
+    }
     for (psnap_table_step &step : nest.steps) {
         if (step.op == PSNAP_STEP_BRANCH)
             step.a = values.number(step.a);
+        if (step.op == PSNAP_STEP_SET) {
+            step.a = values.number(step.a);
+            step.b = values.number(step.b);
+        }
         if (step.op == PSNAP_STEP_RUN && counts[step.a])
             step.b = values.number(step.b);
         if (step.op == PSNAP_STEP_ENTER) {
             const uint32_t number = step.a;
             const int outer = nest.levels[number].outer;
-            step.a = ranges[number].first;
-            step.b = ranges[number].second;
+            step.a = ranges[nest.levels[number].header].first;
+            step.b = ranges[nest.levels[number].header].second;
             step.c = outer < 0 ? 0 : step_of[nest.levels[(size_t)outer].header];
         }
     }
@@ -356,8 +398,16 @@ void NestPlan::finish(Type *word)
 
 bool NestPlan::make(Type *word, const std::map<const Loop *, uint32_t> &loop_index)
 {
-    if (!addLevels() || !addSteps())
+    size_t sets;
+
+    if (!addLevels())
         return false;
+    do { /* again when there are rows to set that were not known of when their steps came */
+        sets = values.setCount();
+        restart();
+        if (!addSteps())
+            return false;
+    } while (values.setCount() != sets);
     nest.loop = loop_index.at(&root);
     if (nest.parts.empty())
         return false;

@@ -13,7 +13,7 @@
  */
 #include "nest_values.h"
 
-#include "llvm/IR/Instructions.h"
+#include "llvm/IR/Dominators.h"
 #include "llvm/Transforms/Utils/ScalarEvolutionExpander.h"
 
 #include <algorithm>
@@ -25,20 +25,25 @@ namespace psnap
 
 enum { BITS_MAX = 64, ENTRIES_MAX = PSNAP_NEST_VALUES_MAX / 2 };
 
+/* What is set where a block is entered is there for the rest of an iteration, no longer. */
 bool NestValues::fits(const SCEV *value, const BasicBlock *scope) const
 {
     return !SCEVExprContains(value, [&](const SCEV *part) {
-        auto *recurrence = dyn_cast<SCEVAddRecExpr>(part);
-        return isa<SCEVCouldNotCompute>(part) ||
-               (recurrence && root.contains(recurrence->getLoop()) &&
-                !recurrence->getLoop()->contains(scope));
+        if (auto *recurrence = dyn_cast<SCEVAddRecExpr>(part))
+            return root.contains(recurrence->getLoop()) && !recurrence->getLoop()->contains(scope);
+        if (auto *unknown = dyn_cast<SCEVUnknown>(part)) {
+            auto *at = dyn_cast<Instruction>(unknown->getValue());
+            return at && root.contains(at) &&
+                   loops.getLoopFor(at->getParent()) != loops.getLoopFor(scope);
+        }
+        return isa<SCEVCouldNotCompute>(part);
     });
 }
 
-/* Loops of operands contain each other: all contain what uses them. */
-const Loop *NestValues::deeper(const Loop *a, const Loop *b) const
+/* Places of operands dominate each other: all dominate what uses them. */
+const BasicBlock *NestValues::later(const BasicBlock *a, const BasicBlock *b) const
 {
-    return !a || (b && a->contains(b)) ? b : a;
+    return !a || (b && dominators.dominates(a, b)) ? b : a;
 }
 
 uint32_t NestValues::add(const Entry &entry)
@@ -49,7 +54,7 @@ uint32_t NestValues::add(const Entry &entry)
         const Entry &old = entries[i];
         if (old.is_word == entry.is_word && old.evolved == entry.evolved &&
             old.known == entry.known && old.op == entry.op && old.bits == entry.bits &&
-            old.a == entry.a && old.b == entry.b && old.loop == entry.loop)
+            old.a == entry.a && old.b == entry.b && old.place == entry.place)
             return i;
     }
     entries.push_back(entry);
@@ -65,7 +70,8 @@ uint32_t NestValues::operation(psnap_value_op op, unsigned bits, uint32_t a, uin
 {
     if (a == NONE || b == NONE)
         return NONE;
-    return add({false, nullptr, nullptr, op, bits, a, b, deeper(entries[a].loop, entries[b].loop)});
+    return add(
+        {false, nullptr, nullptr, op, bits, a, b, later(entries[a].place, entries[b].place)});
 }
 
 uint32_t NestValues::word(const SCEV *value)
@@ -100,64 +106,123 @@ uint32_t NestValues::makeNary(const SCEVNAryExpr &value, psnap_value_op op, unsi
     return result;
 }
 
+/* A row that is set where the block is entered from one or another. */
+uint32_t NestValues::join(const PHINode &phi)
+{
+    const BasicBlock *block = phi.getParent();
+    const Loop *loop = loops.getLoopFor(block);
+    const bool is_condition = phi.getType()->isIntegerTy(1);
+    const unsigned bits = (unsigned)evolution.getTypeSizeInBits(phi.getType());
+    Join made = {&phi, NONE, {}};
+
+    if (loop->getHeader() == block || loop->isInnermost())
+        return NONE;
+    for (unsigned i = 0; i < phi.getNumIncomingValues(); i++) {
+        const BasicBlock *from = phi.getIncomingBlock(i), *scope = from;
+        Value *value = phi.getIncomingValue(i);
+        if (loops.getLoopFor(from)->isInnermost())
+            scope = loops.getLoopFor(from)->getLoopPreheader();
+        const uint32_t entry =
+            is_condition ? condition(value, scope)
+                         : of(evolution.getSCEVAtScope(evolution.getSCEV(value), loop), scope);
+        if (entry == NONE)
+            return NONE;
+        made.incoming[from] = entry;
+    }
+    for (const Join &old : joins)
+        if (old.phi == &phi)
+            return old.entry;
+    made.entry =
+        add({false, nullptr, const_cast<PHINode *>(&phi), PSNAP_VALUE_CONSTANT, bits, 0, 0, block});
+    if (made.entry != NONE)
+        joins.push_back(made);
+    return made.entry;
+}
+
+NestValues::Sets NestValues::setsOn(const BasicBlock *from, const BasicBlock *to) const
+{
+    Sets sets;
+
+    for (const Join &each : joins)
+        if (each.phi->getParent() == to)
+            sets.push_back({each.entry, each.incoming.at(from)});
+    return sets;
+}
+
+bool NestValues::isSetIn(const BasicBlock *block) const
+{
+    for (const Join &each : joins)
+        if (each.phi->getParent() == block)
+            return true;
+    return false;
+}
+
 uint32_t NestValues::make(const SCEV *value)
 {
     auto old = known.find(value);
     if (old != known.end())
         return old->second;
+    const uint32_t made = makeAny(value);
+    known[value] = made;
+    return made;
+}
+
+uint32_t NestValues::makeAny(const SCEV *value)
+{
     const unsigned bits = (unsigned)evolution.getTypeSizeInBits(value->getType());
     auto unary = [&](psnap_value_op op, const SCEV *operand, uint64_t b) {
         const uint32_t a = make(operand);
-        return a == NONE ? NONE : add({false, nullptr, nullptr, op, bits, a, b, entries[a].loop});
+        return a == NONE ? NONE : add({false, nullptr, nullptr, op, bits, a, b, entries[a].place});
     };
-    auto find = [&]() -> uint32_t {
-        if (bits > BITS_MAX)
+
+    if (bits > BITS_MAX)
+        return NONE;
+    if (auto *fixed = dyn_cast<SCEVConstant>(value))
+        return constant(fixed->getAPInt().getZExtValue(), bits);
+    if (evolution.isLoopInvariant(value, &root))
+        return word(value);
+    if (auto *recurrence = dyn_cast<SCEVAddRecExpr>(value)) {
+        if (!recurrence->isAffine() || recurrence->getLoop()->isInnermost())
             return NONE;
-        if (auto *fixed = dyn_cast<SCEVConstant>(value))
-            return constant(fixed->getAPInt().getZExtValue(), bits);
-        if (evolution.isLoopInvariant(value, &root))
-            return word(value);
-        if (auto *recurrence = dyn_cast<SCEVAddRecExpr>(value)) {
-            if (!recurrence->isAffine() || recurrence->getLoop()->isInnermost())
-                return NONE;
-            const uint32_t a = make(recurrence->getStart()), b = make(recurrence->getOperand(1));
-            if (a == NONE || b == NONE)
-                return NONE;
-            return add({false, nullptr, nullptr, PSNAP_VALUE_RECURRENCE, bits, a, b,
-                        recurrence->getLoop()});
-        }
-        if (auto *quotient = dyn_cast<SCEVUDivExpr>(value))
-            return operation(PSNAP_VALUE_UDIV, bits, make(quotient->getLHS()),
-                             make(quotient->getRHS()));
-        if (auto *cast = dyn_cast<SCEVCastExpr>(value)) {
-            const SCEV *operand = cast->getOperand();
-            if (isa<SCEVTruncateExpr>(cast))
-                return unary(PSNAP_VALUE_TRUNC, operand, 0);
-            if (isa<SCEVSignExtendExpr>(cast))
-                return unary(PSNAP_VALUE_SEXT, operand,
-                             evolution.getTypeSizeInBits(operand->getType()));
-            return make(operand); /* zero extension, pointer to integer */
-        }
-        auto *many = dyn_cast<SCEVNAryExpr>(value);
-        switch (value->getSCEVType()) {
-        case scAddExpr:
-            return makeNary(*many, PSNAP_VALUE_ADD, bits);
-        case scMulExpr:
-            return makeNary(*many, PSNAP_VALUE_MUL, bits);
-        case scUMaxExpr:
-            return makeNary(*many, PSNAP_VALUE_UMAX, bits);
-        case scUMinExpr:
-        case scSequentialUMinExpr:
-            return makeNary(*many, PSNAP_VALUE_UMIN, bits);
-        case scSMaxExpr:
-            return makeNary(*many, PSNAP_VALUE_SMAX, bits);
-        case scSMinExpr:
-            return makeNary(*many, PSNAP_VALUE_SMIN, bits);
-        default:
+        const uint32_t a = make(recurrence->getStart()), b = make(recurrence->getOperand(1));
+        if (a == NONE || b == NONE)
             return NONE;
-        }
-    };
-    return known[value] = find();
+        return add({false, nullptr, nullptr, PSNAP_VALUE_RECURRENCE, bits, a, b,
+                    recurrence->getLoop()->getHeader()});
+    }
+    if (auto *quotient = dyn_cast<SCEVUDivExpr>(value))
+        return operation(PSNAP_VALUE_UDIV, bits, make(quotient->getLHS()),
+                         make(quotient->getRHS()));
+    if (auto *cast = dyn_cast<SCEVCastExpr>(value)) {
+        const SCEV *operand = cast->getOperand();
+        if (isa<SCEVTruncateExpr>(cast))
+            return unary(PSNAP_VALUE_TRUNC, operand, 0);
+        if (isa<SCEVSignExtendExpr>(cast))
+            return unary(PSNAP_VALUE_SEXT, operand,
+                         evolution.getTypeSizeInBits(operand->getType()));
+        return make(operand); /* zero extension, pointer to integer */
+    }
+    auto *unknown = dyn_cast<SCEVUnknown>(value);
+    if (unknown && isa<PHINode>(unknown->getValue()))
+        return join(*cast<PHINode>(unknown->getValue()));
+    auto *many = dyn_cast<SCEVNAryExpr>(value);
+    switch (value->getSCEVType()) {
+    case scAddExpr:
+        return makeNary(*many, PSNAP_VALUE_ADD, bits);
+    case scMulExpr:
+        return makeNary(*many, PSNAP_VALUE_MUL, bits);
+    case scUMaxExpr:
+        return makeNary(*many, PSNAP_VALUE_UMAX, bits);
+    case scUMinExpr:
+    case scSequentialUMinExpr:
+        return makeNary(*many, PSNAP_VALUE_UMIN, bits);
+    case scSMaxExpr:
+        return makeNary(*many, PSNAP_VALUE_SMAX, bits);
+    case scSMinExpr:
+        return makeNary(*many, PSNAP_VALUE_SMIN, bits);
+    default:
+        return NONE;
+    }
 }
 
 uint32_t NestValues::of(const SCEV *value, const BasicBlock *scope)
@@ -176,7 +241,11 @@ uint32_t NestValues::comparison(CmpInst::Predicate predicate, Value *left, Value
         predicate = CmpInst::getSwappedPredicate(predicate);
     }
     const unsigned bits = (unsigned)evolution.getTypeSizeInBits(left->getType());
-    const uint32_t a = of(evolution.getSCEV(left), scope), b = of(evolution.getSCEV(right), scope);
+    const Loop *loop = loops.getLoopFor(scope);
+    auto here = [&](Value *value) {
+        return of(evolution.getSCEVAtScope(evolution.getSCEV(value), loop), scope);
+    };
+    const uint32_t a = here(left), b = here(right);
     switch (predicate) {
     case CmpInst::ICMP_EQ:
         return operation(PSNAP_VALUE_EQ, bits, a, b);
@@ -207,29 +276,35 @@ uint32_t NestValues::condition(Value *value, const BasicBlock *scope)
     if (auto *compare = dyn_cast<ICmpInst>(at))
         return comparison(compare->getPredicate(), compare->getOperand(0), compare->getOperand(1),
                           scope);
-    if (isa<FreezeInst>(at))
-        return condition(at->getOperand(0), scope);
+    return logic(*at, scope);
+}
+
+uint32_t NestValues::logic(Instruction &at, const BasicBlock *scope)
+{
     auto both = [&](psnap_value_op op, Value *left, Value *right) {
         return operation(op, 1, condition(left, scope), condition(right, scope));
     };
-    switch (at->getOpcode()) {
+
+    switch (at.getOpcode()) {
+    case Instruction::Freeze:
+        return condition(at.getOperand(0), scope);
     case Instruction::And:
-        return both(PSNAP_VALUE_AND, at->getOperand(0), at->getOperand(1));
+        return both(PSNAP_VALUE_AND, at.getOperand(0), at.getOperand(1));
     case Instruction::Or:
-        return both(PSNAP_VALUE_OR, at->getOperand(0), at->getOperand(1));
+        return both(PSNAP_VALUE_OR, at.getOperand(0), at.getOperand(1));
     case Instruction::Xor:
-        return both(PSNAP_VALUE_XOR, at->getOperand(0), at->getOperand(1));
+        return both(PSNAP_VALUE_XOR, at.getOperand(0), at.getOperand(1));
     case Instruction::Select: { /* of logical "and" and "or" */
-        auto *then = dyn_cast<ConstantInt>(at->getOperand(1));
-        auto *otherwise = dyn_cast<ConstantInt>(at->getOperand(2));
+        auto *then = dyn_cast<ConstantInt>(at.getOperand(1));
+        auto *otherwise = dyn_cast<ConstantInt>(at.getOperand(2));
         if (then && then->isOne())
-            return both(PSNAP_VALUE_OR, at->getOperand(0), at->getOperand(2));
+            return both(PSNAP_VALUE_OR, at.getOperand(0), at.getOperand(2));
         if (otherwise && otherwise->isZero())
-            return both(PSNAP_VALUE_AND, at->getOperand(0), at->getOperand(1));
+            return both(PSNAP_VALUE_AND, at.getOperand(0), at.getOperand(1));
         return NONE;
     }
     default:
-        return of(evolution.getSCEV(value), scope);
+        return of(evolution.getSCEV(&at), scope);
     }
 }
 
@@ -263,8 +338,8 @@ Move NestValues::move(Value *pointer, const Loop *inner, const BasicBlock *scope
     return move;
 }
 
-void NestValues::arrange(const std::vector<const Loop *> &loops, uint32_t header, Nest &nest,
-                         std::vector<std::pair<uint32_t, uint32_t>> &ranges)
+void NestValues::arrange(const std::vector<BasicBlock *> &blocks, uint32_t header, Nest &nest,
+                         std::map<const BasicBlock *, std::pair<uint32_t, uint32_t>> &ranges)
 {
     uint32_t next = header, words;
 
@@ -296,9 +371,10 @@ void NestValues::arrange(const std::vector<const Loop *> &loops, uint32_t header
     };
     nest.constants =
         take([](const Entry &entry) { return entry.op == PSNAP_VALUE_CONSTANT; }).second;
-    for (size_t i = 0; i < loops.size(); i++) /* what is made of words alone goes with the first */
-        ranges.push_back(take(
-            [&](const Entry &entry) { return entry.loop == loops[i] || (!i && !entry.loop); }));
+    for (const BasicBlock *block : blocks) /* what is made of words alone goes with the first */
+        ranges[block] = take([&](const Entry &entry) {
+            return entry.place == block || (!entry.place && block == blocks[0]);
+        });
 }
 
 void NestValues::expand(Type *word, std::vector<Value *> &out)

@@ -9,6 +9,13 @@
 
 #include "llvm/Analysis/ScalarEvolution.h"
 #include "llvm/Analysis/ScalarEvolutionExpressions.h"
+#include "llvm/IR/Instructions.h"
+#include "llvm/Transforms/Utils/ScalarEvolutionExpander.h"
+
+namespace llvm
+{
+class DominatorTree;
+}
 
 namespace psnap
 {
@@ -16,9 +23,10 @@ namespace psnap
 class NestValues
 {
   public:
-    NestValues(llvm::ScalarEvolution &the_evolution, llvm::SCEVExpander &the_expander,
-               const llvm::Loop &the_root)
-        : evolution(the_evolution), expander(the_expander), root(the_root),
+    NestValues(llvm::SCEVExpander &the_expander, const llvm::Loop &the_root,
+               const llvm::LoopInfo &all_loops, const llvm::DominatorTree &all_dominators)
+        : evolution(*the_expander.getSE()), expander(the_expander), root(the_root),
+          loops(all_loops), dominators(all_dominators),
           before(the_root.getLoopPreheader()->getTerminator())
     {
     }
@@ -28,10 +36,19 @@ class NestValues
     uint32_t condition(llvm::Value *value, const llvm::BasicBlock *scope);
     /* How a reference moves with `inner`, or, if that is null, where it is. base is NONE if ... */
     Move move(llvm::Value *pointer, const llvm::Loop *inner, const llvm::BasicBlock *scope);
-    /* The rows, those of each of the loops together, in this order; `ranges` has first and count of
-     * each. What was returned before becomes numbers behind `header` words by `number`. */
-    void arrange(const std::vector<const llvm::Loop *> &loops, uint32_t header, Nest &nest,
-                 std::vector<std::pair<uint32_t, uint32_t>> &ranges);
+    /* Of values that depend on where a block was entered from: rows that are set there, and to
+     * what. */
+    using Sets = std::vector<std::pair<uint32_t, uint32_t>>;
+    Sets setsOn(const llvm::BasicBlock *from, const llvm::BasicBlock *to) const;
+    bool isSetIn(const llvm::BasicBlock *block) const;
+    size_t setCount() const
+    {
+        return joins.size();
+    }
+    /* The rows, those that are computed in each of the blocks together; `ranges` has first and
+     * count of each. What was returned before becomes numbers behind `header` words by `number`. */
+    void arrange(const std::vector<llvm::BasicBlock *> &blocks, uint32_t header, Nest &nest,
+                 std::map<const llvm::BasicBlock *, std::pair<uint32_t, uint32_t>> &ranges);
     uint32_t number(uint32_t value) const
     {
         return value == NONE ? NONE : numbers[value];
@@ -50,8 +67,13 @@ class NestValues
         llvm::Value *known;
         psnap_value_op op;
         unsigned bits;
-        uint64_t a, b; /* entries, or what the operation has there */
-        const llvm::Loop *loop;
+        uint64_t a, b;                 /* entries, or what the operation has there */
+        const llvm::BasicBlock *place; /* where it is computed anew; null: before the nest */
+    };
+    struct Join { /* a value that depends on where its block was entered from */
+        const llvm::PHINode *phi;
+        uint32_t entry;
+        std::map<const llvm::BasicBlock *, uint32_t> incoming;
     };
     bool fits(const llvm::SCEV *value, const llvm::BasicBlock *scope) const;
     uint32_t add(const Entry &entry);
@@ -62,12 +84,18 @@ class NestValues
     uint32_t makeNary(const llvm::SCEVNAryExpr &value, psnap_value_op op, unsigned bits);
     uint32_t comparison(llvm::CmpInst::Predicate predicate, llvm::Value *left, llvm::Value *right,
                         const llvm::BasicBlock *scope);
-    const llvm::Loop *deeper(const llvm::Loop *a, const llvm::Loop *b) const;
+    uint32_t join(const llvm::PHINode &phi);
+    uint32_t makeAny(const llvm::SCEV *value);
+    uint32_t logic(llvm::Instruction &at, const llvm::BasicBlock *scope);
+    const llvm::BasicBlock *later(const llvm::BasicBlock *a, const llvm::BasicBlock *b) const;
 
     llvm::ScalarEvolution &evolution;
     llvm::SCEVExpander &expander;
     const llvm::Loop &root;
+    const llvm::LoopInfo &loops;
+    const llvm::DominatorTree &dominators;
     llvm::Instruction *before;
+    std::vector<Join> joins;
     std::vector<Entry> entries;
     std::vector<uint32_t> numbers;
     std::map<const llvm::SCEV *, uint32_t> known;

@@ -57,6 +57,129 @@ OPAQUE static void triangle(double *x, long n)
             x[i * n + j] = x[j * n + i];
 }
 
+/* ------------------------------------------------------------- nests */
+
+OPAQUE static void shrinks(double *x, long n, long step)
+{
+    for (long i = 0; i < n; i++) {
+        for (long j = i; j < n; j++)
+            x[i * n + j] = x[j];
+        for (long j = n - 1; j >= i; j -= step)
+            c[j] += x[i];
+        x[i] = 0;
+    }
+}
+
+OPAQUE static void three_deep(double *x, long n, long m)
+{
+    for (long i = n; i > 0; i--)
+        for (long j = 0; j <= i; j += 2) {
+            double s = x[i];
+            for (long k = j; k < m; k++)
+                s += x[k * n + j] * b[i + k];
+            x[i * n + j] = s;
+        }
+}
+
+/* Rows begin with a part that must be done singly, and end with one. */
+OPAQUE static void tiles(double *x, long n, long tile)
+{
+    for (long i = 0; i < n; i += tile)
+        for (long j = 0; j < n; j += tile)
+            for (long k = i; k < (i + tile < n ? i + tile : n); k++)
+                for (long l = j; l < (j + tile < n ? j + tile : n); l++)
+                    x[k * n + l] = x[l * n + k];
+}
+
+OPAQUE static void some_rows(double *x, long n, long special)
+{
+    for (long i = 0; i < n; i++) {
+        if (i == special || (i & 3) == 2) {
+            for (long j = 0; j < i; j++)
+                x[j] += x[i];
+            c[i] = 1;
+        } else if (i > n / 2)
+            for (long j = i; j > 0; j--)
+                x[j] = x[j - 1];
+        b[i] += 1;
+    }
+}
+
+/* Which rows is known only when it happens. */
+OPAQUE static void rows_by_data(double *x, const int *which, long n)
+{
+    for (long i = 0; i < n; i++)
+        if (which[i] & 1)
+            for (long j = 0; j < n; j++)
+                x[j] += 1;
+}
+
+OPAQUE static long leaves(double *x, long rows, long columns, double limit)
+{
+    for (long i = 0; i < rows; i++) {
+        if (c[i] > limit)
+            return i;
+        for (long j = 0; j < columns; j++)
+            x[j] += 1;
+        if (x[columns] > limit)
+            break;
+        for (long j = 0; j < 3; j++) {
+            for (long k = 0; k < i; k++)
+                b[k] += x[j];
+            if (x[i] > limit)
+                return j;
+        }
+        x[i] = 2;
+    }
+    return -rows;
+}
+
+OPAQUE static void row_wraps8(uint8_t from, uint8_t step, unsigned rows, unsigned n)
+{
+    uint8_t row = from;
+    for (; rows--; row = (uint8_t)(row + step))
+        for (unsigned j = 0; j < n; j++)
+            a[row * 16 + j] += 1;
+}
+
+OPAQUE static void row_wraps32(double *x, uint32_t from, uint32_t step, unsigned rows, int n)
+{
+    for (uint32_t row = from; rows--; row += step)
+        for (int j = n; j > -n; j--)
+            x[(row >> 20) + (unsigned)(j + n)] = 2;
+}
+
+/* More accesses than one record stands for, in loops of all levels. */
+OPAQUE static double goes_on(double *x, long planes, long rows, long columns)
+{
+    double s = 0;
+    for (long i = 0; i < planes; i++) {
+        for (long j = 0; j < rows; j++) {
+            for (long k = 0; k < columns; k++)
+                s += x[k];
+            for (long k = columns - j; k < columns; k++)
+                x[k] = s;
+        }
+        for (long j = 0; j < planes; j++)
+            for (long k = 0; k <= j; k++)
+                s += c[k];
+    }
+    return s;
+}
+
+/* In loops that are recorded in batches. */
+OPAQUE static void nests_by_data(double *x, const int *which, long n, long size)
+{
+    for (long i = 0; i < n; i++) {
+        x[which[i]] = 1;
+        for (long j = 0; j < size; j++)
+            for (long k = 0; k < j; k++)
+                c[k] += x[j];
+        for (long j = 0; j < which[i] % 3; j++)
+            x[which[j]] += 1;
+    }
+}
+
 /* ------------------------------------------------------------- indices that wrap around */
 
 OPAQUE static void wrap8(uint8_t from, unsigned n)
@@ -368,6 +491,19 @@ int main(int argc, char **argv)
         still(a + 100, n, 3 - n);
         stencil(c, a, n, 2 * n);
         triangle(b, n);
+        shrinks(b, n, 1 + n % 3);
+        three_deep(b, n, 12 - n);
+        tiles(b, 3 * n, 4);
+        some_rows(a, 2 * n, n);
+        rows_by_data(a, where, 2 * n);
+        c[n] = n & 1 ? 2000 : 0;
+        a[n] = n & 2 ? 2000 : 0;
+        a[5] = n & 4 ? 2000 : 0;
+        sink = leaves(a, n, 5 + n % 2, 1000) + leaves(b, 11 - n, n, 1000);
+        a[n] = c[n] = a[5] = 1;
+        row_wraps8((uint8_t)(250 - n), (uint8_t)(1 + 40 * n), 12, (unsigned)n);
+        row_wraps32(a, UINT32_MAX - 5, 1 + ((uint32_t)n << 28), 9, (int)n);
+        nests_by_data(a, where + n, n, n);
         wrap8((uint8_t)(250 - n), 20);
         wrap16((uint16_t)(65530 + n), 1, 30);
         wrap16((uint16_t)(7 * n), 21845, 15);
@@ -398,6 +534,8 @@ int main(int argc, char **argv)
         jumps_into(n + 1, n & 1);
     }
     sink = nest(a, where, 300, 5) + nest(b, where, 20, 0) + nest(a, where + 9, 4, SIZE);
+    if (seed == 5)
+        sink = (long)goes_on(a, 40, 30, 900);
     bounds_in_memory(bound);
     sink = recursive(b, 7);
     gather(c, a, where, SIZE); /* more than a record holds */

@@ -74,6 +74,13 @@ __attribute__((noinline)) static void affine(long *x, long n)
         *p += 1;
 }
 
+__attribute__((noinline)) static void nest(long *x, long rows, long columns)
+{
+    for (long i = 0; i < rows; i++)
+        for (volatile long *p = x; p < x + columns; p++)
+            *p += i;
+}
+
 static void handle(int number)
 {
     if (way == 'k')
@@ -83,6 +90,7 @@ static void handle(int number)
     mprotect(page, 4096, PROT_READ | PROT_WRITE);
     rows(other, index_of, 3000);
     affine(other, 100);
+    nest(other, 20, 30);
 }
 
 int main(int argc, char **argv)
@@ -97,10 +105,13 @@ int main(int argc, char **argv)
     page += 4096;
     sigaltstack(&alternative, NULL);
     sigaction(SIGSEGV, &action, NULL);
-    for (int i = 0; i < 2; i++) {
+    nest(other, 75, 4000); /* the first records of it are there already when it is left */
+    for (int i = 0; i < 3; i++) {
         mprotect(page, 4096, PROT_NONE);
         if (sigsetjmp(place, 1) == 0) {
-            if (i)
+            if (i == 2)
+                nest((long *)(page - 4096), 5, 1500);
+            else if (i)
                 affine((long *)(page - 4096), 1500);
             else
                 rows((long *)(page - 4096), index_of, 4000);
@@ -124,7 +135,7 @@ cmp 0.csv 1.csv > difference || fail "fault: $(cat difference)"
 # What was lost is said, what came before and behind is there.
 "$PSNAP" cc -O2 -o fault fault.c
 [ "$(status "$PSNAP" record --force -o p.yaml -- ./fault leave)" = 0 ] || fail "leave: $(cat err)"
-has err "2 executions of loops that a signal cut off"
+has err "3 executions of loops that a signal cut off"
 has p.yaml "main:"
 [ "$(status "$PSNAP" record --force -o p.yaml -- ./fault kill)" = 137 ] || fail "kill: $(cat err)"
 has err "1 execution of loops that a signal cut off"
