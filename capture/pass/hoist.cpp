@@ -15,7 +15,8 @@
  * Not hoisted: loops in which a piece ends (calls), with accesses that are not
  * plain (masked, gathered, copied, over 64 bytes), whose blocks have no order
  * (goto into the middle), without exit or with more than EXITS_MAX. Loops
- * without calls that are not innermost, or cannot be hoisted, are batches.
+ * around others are nests (nest.cpp) where they can be. Those without calls that
+ * are none, or cannot be hoisted, are batches.
  */
 #include "llvm_compat.h"
 #include "plan.h"

@@ -3,10 +3,11 @@
  * Which nests of loops are recorded by one record for many iterations of the
  * outermost (nest_code.cpp has the code that does it, capture/nest.c reads it,
  * capture_abi.h has the record). In such a nest all addresses, conditions and counts
- * of iterations follow from the iterations that its loops are in, and from what does
- * not change in it (nest_values.cpp); what may depend on data is only
- * when it is left. The table then has the nest's control flow: parts, straight
- * pieces of code or innermost loops, and steps that lead from one to the next.
+ * of iterations follow from the iterations that its loops are in, from what does not
+ * change in it, and from the way that control took to get there (nest_values.cpp); only
+ * when it is left may depend on data. The table then has the nest's control flow:
+ * parts, straight pieces of code or innermost loops, and steps that lead from one to
+ * the next.
  *
  * An innermost loop of a nest has the same blocks in each iteration and one
  * exit, of which scalar evolution knows exactly when it is taken. Loops around it may

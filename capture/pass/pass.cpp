@@ -16,7 +16,8 @@
  * record of their header word alone when they compute something, head a loop or
  * lead into one: executions of blocks, and so operations, iterations and
  * entries, are exact. Innermost loops without calls have one record for all or
- * many of their iterations instead (hoist.cpp). Runs at the end of the optimisation pipeline, or,
+ * many of their iterations instead (hoist.cpp), and so have whole nests of
+ * loops (nest.cpp). Runs at the end of the optimisation pipeline, or,
  * with PSNAP_STAGE=vectorizer-start, before vectorisation.
  */
 #include "llvm_compat.h"

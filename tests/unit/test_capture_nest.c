@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Records of nests against the loops that they stand for, written out in C: a triangle
+ * with a row that is skipped, a value that depends on the way taken, a partial last
+ * iteration and an exit in the middle, as one record and cut in two at each place where it can be.
+ * Then with words changed, in the ring and in the table: an error or a stream, and an end.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/base/layout.h"
+#include "tests/unit/test_capture_support.h"
+
+#define IMAGE UINT64_C(0x555555554000)
+#define PIECES (IMAGE + 0x1000)
+#define DATA (IMAGE + 0x10000)
+#define IMAGE_BYTES (UINT64_C(1) << 26)
+
+/*
+ *     for (i = 0;; i++) {                 level 0: its iterations are known only when it is left
+ *         touch(ref 0, DATA + 64 * i);
+ *         for (j = 0; j < 4; j++) {       level 1
+ *             if (j == i) first = 1; else first = i + j;
+ *             for (k = first; k < 9; k++)      innermost; its last iteration is half of one
+ *                 { touch(ref 1, DATA + 4096 * j + 8 * k); touch(ref 2, DATA + 4096 * i - 8 * k); }
+ *         }
+ *         if (...) break;                 exit
+ *         touch(ref 3, DATA + 8 * i)
+ *     }
+ */
+enum {
+    WORDS = PSNAP_NEST_HEADER_WORDS + 4 + 1, /* two levels, DATA */
+    BASE = WORDS - 1,
+    ZERO = WORDS, /* constants */
+    ONE,
+    FIRST, /* which is set */
+    EIGHT,
+    PAGE,
+    LINE,
+    NINE,
+    MINUS_EIGHT,
+    THREE,
+    CONSTANTS_END,
+    I = CONSTANTS_END, /* of level 0 */
+    OWN,
+    LAST,
+    I_PAGE,
+    J, /* of level 1 */
+    IS_EQUAL,
+    SUM,
+    J_PAGE,
+    IS_LESS,
+    COUNT, /* computed where FIRST has been set */
+    FIRST_BYTES,
+    START,
+    DOWN_BYTES,
+    DOWN,
+    VALUES_END
+};
+
+enum { PIECE_OWN, PIECE_UP, PIECE_DOWN, PIECE_LAST, AGAIN_0, AGAIN_1, EXIT, PIECES_END };
+enum { STEP_AGAIN_1 = 12, STEP_EXIT = 13, STEP_AGAIN_0 = 15 };
+
+static const struct psnap_table_ref refs[] = {
+    {.op = PSNAP_REF_PLAIN, .size = 8, .lanes = 1, .block = 1},
+    {.op = PSNAP_REF_PLAIN, .size = 8, .lanes = 1, .block = 2},
+    {.op = PSNAP_REF_PLAIN, .size = 4, .lanes = 1, .block = 2, .kind = 1},
+    {.op = PSNAP_REF_PLAIN, .size = 2, .lanes = 1, .block = 3},
+};
+
+static const struct psnap_table_piece pieces[PIECES_END] = {
+    [PIECE_OWN] = {.first_ref = 0, .refs = 1, .words = 2, .block = 1},
+    [PIECE_UP] = {.first_ref = 1, .refs = 1, .words = 2, .block = 2},
+    [PIECE_DOWN] = {.first_ref = 2, .refs = 1, .words = 2, .block = PSNAP_NONE},
+    [PIECE_LAST] = {.first_ref = 3, .refs = 1, .words = 2, .block = 3},
+    [AGAIN_0] = {.words = WORDS, .block = PSNAP_NONE, .last = STEP_AGAIN_0, .nest = 1},
+    [AGAIN_1] = {.words = WORDS, .block = PSNAP_NONE, .last = STEP_AGAIN_1, .nest = 1},
+    [EXIT] = {.words = WORDS, .block = PSNAP_NONE, .last = STEP_EXIT, .nest = 1},
+};
+
+static const struct psnap_table_hoist hoists[] = {
+    {.first_piece = PIECE_OWN, .pieces = 1, .first_move = 0, .words = VALUES_END, .nest = 1},
+    {.first_piece = PIECE_UP, .pieces = 2, .first_move = 1, .words = VALUES_END, .nest = 1},
+    {.first_piece = PIECE_LAST, .pieces = 1, .first_move = 3, .words = VALUES_END, .nest = 1},
+};
+
+static const struct psnap_table_move moves[] = {
+    {.base = OWN},
+    {.base = START, .step_low = 8},
+    {.base = DOWN, .step_low = (uint32_t)-8, .step_high = UINT32_MAX},
+    {.base = LAST},
+};
+
+static const struct psnap_table_value values[VALUES_END - WORDS] = {
+    [ONE - WORDS] = {PSNAP_VALUE_CONSTANT, 64, 1, 0},
+    [ZERO - WORDS] = {PSNAP_VALUE_CONSTANT, 64, 0, 0},
+    [FIRST - WORDS] = {PSNAP_VALUE_CONSTANT, 64, 0, 0},
+    [EIGHT - WORDS] = {PSNAP_VALUE_CONSTANT, 64, 8, 0},
+    [PAGE - WORDS] = {PSNAP_VALUE_CONSTANT, 64, 4096, 0},
+    [LINE - WORDS] = {PSNAP_VALUE_CONSTANT, 64, 64, 0},
+    [NINE - WORDS] = {PSNAP_VALUE_CONSTANT, 64, 9, 0},
+    [MINUS_EIGHT - WORDS] = {PSNAP_VALUE_CONSTANT, 64, (uint32_t)-8, UINT32_MAX},
+    [THREE - WORDS] = {PSNAP_VALUE_CONSTANT, 64, 3, 0},
+    [I - WORDS] = {PSNAP_VALUE_RECURRENCE, 64, ZERO, ONE},
+    [OWN - WORDS] = {PSNAP_VALUE_RECURRENCE, 64, BASE, LINE},
+    [LAST - WORDS] = {PSNAP_VALUE_RECURRENCE, 64, BASE, EIGHT},
+    [I_PAGE - WORDS] = {PSNAP_VALUE_RECURRENCE, 64, BASE, PAGE},
+    [J - WORDS] = {PSNAP_VALUE_RECURRENCE, 64, ZERO, ONE},
+    [IS_EQUAL - WORDS] = {PSNAP_VALUE_EQ, 64, I, J},
+    [SUM - WORDS] = {PSNAP_VALUE_ADD, 64, I, J},
+    [J_PAGE - WORDS] = {PSNAP_VALUE_RECURRENCE, 64, BASE, PAGE},
+    [IS_LESS - WORDS] = {PSNAP_VALUE_SLT, 64, J, THREE},
+    [COUNT - WORDS] = {PSNAP_VALUE_UMAX, 64, FIRST, NINE},
+    [FIRST_BYTES - WORDS] = {PSNAP_VALUE_MUL, 64, FIRST, EIGHT},
+    [START - WORDS] = {PSNAP_VALUE_ADD, 64, J_PAGE, FIRST_BYTES},
+    [DOWN_BYTES - WORDS] = {PSNAP_VALUE_MUL, 64, FIRST, MINUS_EIGHT},
+    [DOWN - WORDS] = {PSNAP_VALUE_ADD, 64, I_PAGE, DOWN_BYTES},
+};
+
+static const struct psnap_table_step steps[] = {
+    {PSNAP_STEP_ENTER, 0, I - WORDS, J - I, 0},
+    {PSNAP_STEP_RUN, 0, 0, 0, 0},
+    {PSNAP_STEP_ENTER, 1, J - WORDS, COUNT - J, 0},
+    {PSNAP_STEP_BRANCH, 1, IS_EQUAL, 4, 6},
+    {PSNAP_STEP_SET, 1, FIRST, ONE, 0},
+    {PSNAP_STEP_GOTO, 1, 7, 0, 0},
+    {PSNAP_STEP_SET, 1, FIRST, SUM, 0},
+    {PSNAP_STEP_COMPUTE, 1, COUNT - WORDS, VALUES_END - COUNT, 0},
+    {PSNAP_STEP_RUN, 1, 1, COUNT, 1},
+    {PSNAP_STEP_BRANCH, 1, IS_LESS, 12, 10},
+    {PSNAP_STEP_GOTO, 1, 13, 0, 0},
+    {PSNAP_STEP_GOTO, 1, 13, 0, 0}, /* nothing leads here */
+    {PSNAP_STEP_AGAIN, 1, 2, 0, 0},
+    {PSNAP_STEP_GOTO, 0, 14, 0, 0},
+    {PSNAP_STEP_RUN, 0, 2, 0, 0},
+    {PSNAP_STEP_AGAIN, 0, 0, 0, 0},
+};
+
+static const struct psnap_table_nest nests[] = {{
+    .levels = 2,
+    .words = WORDS,
+    .values = VALUES_END - WORDS,
+    .constants = CONSTANTS_END - WORDS,
+    .steps = sizeof steps / sizeof *steps,
+}};
+
+enum { TABLE_WORDS = 512, ACCESSES_MAX = 20000, OUTER = 5, BLOCKS = 4 };
+static uint32_t table[TABLE_WORDS];
+static size_t table_words;
+static uint64_t ring[4 * WORDS];
+static size_t ring_words;
+static struct psnap_access expected[ACCESSES_MAX];
+static size_t expected_count;
+static uint64_t executions[BLOCKS];
+
+static void put_rows(const void *rows, size_t bytes)
+{
+    memcpy(table + table_words, rows, bytes);
+    table_words += bytes / sizeof *table;
+    assert_true(table_words < TABLE_WORDS);
+}
+
+static void make_table(void)
+{
+    static const char strings[8] = "\0main";
+    static const struct psnap_table_block blocks[BLOCKS];
+    const struct psnap_table_loop loop = {.id = 1, .src_id = 1, .parent = PSNAP_NONE};
+    const struct psnap_table_header header = {
+        .magic = PSNAP_CAPTURE_MAGIC,
+        .abi = PSNAP_CAPTURE_ABI,
+        .loops = 1,
+        .blocks = BLOCKS,
+        .refs = sizeof refs / sizeof *refs,
+        .pieces = PIECES_END,
+        .hoists = sizeof hoists / sizeof *hoists,
+        .moves = sizeof moves / sizeof *moves,
+        .nests = 1,
+        .values = sizeof values / sizeof *values,
+        .steps = sizeof steps / sizeof *steps,
+        .string_bytes = sizeof strings,
+    };
+
+    table_words = 0;
+    put_rows(&header, sizeof header);
+    put_rows(&loop, sizeof loop);
+    put_rows(blocks, sizeof blocks);
+    put_rows(refs, sizeof refs);
+    put_rows(pieces, sizeof pieces);
+    put_rows(hoists, sizeof hoists);
+    put_rows(moves, sizeof moves);
+    put_rows(nests, sizeof nests);
+    put_rows(values, sizeof values);
+    put_rows(steps, sizeof steps);
+    put_rows(strings, sizeof strings);
+}
+
+/* ------------------------------------------------------------- the loops, and their records */
+
+static void touch(uint32_t ref, uint64_t address)
+{
+    const struct psnap_place place = {PSNAP_GROUP_IMAGE, 0, (int64_t)(address - IMAGE)};
+
+    assert_true(expected_count < ACCESSES_MAX);
+    expected[expected_count++] = (struct psnap_access){
+        .address = psnap_layout_join(place),
+        .ref = ref,
+        .size = (uint8_t)refs[ref].size,
+        .kind = (uint8_t)refs[ref].kind,
+        .thread = 3,
+    };
+}
+
+static void run_loops(void)
+{
+    expected_count = 0;
+    memset(executions, 0, sizeof executions);
+    for (uint64_t i = 0; i < OUTER; i++) {
+        touch(0, DATA + 64 * i);
+        executions[1]++;
+        for (uint64_t j = 0; j < 4; j++) {
+            const uint64_t first = j == i ? 1 : i + j, count = first > 9 ? first : 9;
+            for (uint64_t k = 0; k <= count; k++) {
+                touch(1, DATA + 4096 * j + 8 * (first + k));
+                executions[2]++;
+                if (k < count)
+                    touch(2, DATA + 4096 * i - 8 * (first + k));
+            }
+        }
+        if (i == OUTER - 1)
+            break;
+        touch(3, DATA + 8 * i);
+        executions[3]++;
+    }
+}
+
+static void put_record(uint32_t end, uint64_t begun, const uint64_t *from, uint64_t i, uint64_t j)
+{
+    const uint64_t record[WORDS] = {PIECES + end, begun, from[0], from[1], i, j, DATA};
+
+    memcpy(ring + ring_words, record, sizeof record);
+    ring_words += WORDS;
+}
+
+/* All of it in one record (cut 0), or cut before an iteration of the outer or the middle loop. */
+static void make_ring(unsigned cut)
+{
+    const uint64_t start[2] = {0, 0}, middle[2] = {cut / 8, cut % 8};
+    const bool is_outer = cut % 8 == 7, is_cut = is_outer || cut % 8 < 3;
+
+    ring_words = 0;
+    if (is_cut)
+        put_record(is_outer ? AGAIN_0 : AGAIN_1, 0, start, middle[0], middle[1]);
+    put_record(EXIT,
+               !is_cut    ? 0
+               : is_outer ? STEP_AGAIN_0
+                          : STEP_AGAIN_1,
+               is_cut ? middle : start, OUTER - 1, 3);
+}
+
+/* ------------------------------------------------------------- decoding them */
+
+static enum psnap_status open_decoder(struct psnap_decoder *decoder, struct psnap_error *error)
+{
+    static uint64_t words[TABLE_WORDS];
+    const size_t bytes = table_words * sizeof *table;
+    const uint64_t start[] = {PSNAP_EVENT_IMAGE, IMAGE, IMAGE + IMAGE_BYTES, PSNAP_EVENT_DATA,
+                              bytes};
+    const uint64_t end[] = {PSNAP_EVENT_MODULE, PIECES, 0, PIECES_END, 0};
+    size_t count = sizeof start / 8 + (bytes + 7) / 8;
+
+    decoder_init(decoder, 3);
+    decoder->at = ring;
+    decoder->end = ring + ring_words;
+    memcpy(words, start, sizeof start);
+    memcpy(words + sizeof start / 8, table, bytes);
+    memcpy(words + count, end, sizeof end);
+    count += sizeof end / 8;
+    return feed_control(decoder, words, count, error);
+}
+
+static void test_nest(void **state)
+{
+    static const size_t capacities[] = {1, 2, 3, 7, 64, 4096};
+
+    (void)state;
+    make_table();
+    run_loops();
+    for (unsigned cut = 0; cut < 8 * (OUTER - 1); cut++) {
+        make_ring(cut);
+        for (unsigned way = 0; way < 2 * sizeof capacities / sizeof *capacities; way++) {
+            struct psnap_decoder decoder;
+            struct psnap_error error = {0};
+            struct taking taking = {.expected = expected, .expected_count = expected_count};
+            assert_int_equal(open_decoder(&decoder, &error), PSNAP_OK);
+            while (take(&decoder, &taking, capacities[way / 2], way % 2))
+                ;
+            assert_int_equal(taking.seen, expected_count);
+            for (uint32_t i = 0; i < BLOCKS; i++)
+                assert_int_equal(decoder.program->blocks[i].executions, executions[i]);
+            assert_int_equal(decoder.tables.nests[0].completed, 1);
+            decoder_release(&decoder);
+        }
+    }
+}
+
+static void test_corrupt(void **state)
+{
+    unsigned refused = 0, accepted = 0, failed = 0;
+    struct psnap_rng rng;
+
+    (void)state;
+    psnap_rng_init(&rng, 1);
+    for (unsigned turn = 0; turn < 4000; turn++) {
+        struct psnap_decoder decoder;
+        struct psnap_error error = {0};
+        struct taking taking = {0};
+        make_table();
+        make_ring(turn % 32);
+        for (uint64_t i = psnap_rng_below(&rng, 3); i > 0; i--)
+            table[psnap_rng_below(&rng, table_words)] ^= UINT32_C(1) << psnap_rng_below(&rng, 32);
+        for (uint64_t i = psnap_rng_below(&rng, 3); i > 0; i--)
+            ring[psnap_rng_below(&rng, ring_words)] ^= UINT64_C(1) << psnap_rng_below(&rng, 64);
+        if (open_decoder(&decoder, &error)) {
+            assert_true(error.message[0]);
+            refused++;
+        } else {
+            while (taking.seen < ACCESSES_MAX &&
+                   take(&decoder, &taking, 1 + psnap_rng_below(&rng, 200), turn % 2))
+                ;
+            accepted += decoder.at == decoder.end;
+            failed += decoder.at != decoder.end;
+        }
+        decoder_release(&decoder);
+    }
+    assert_true(refused > 200 && accepted > 200 && failed > 50); /* all have been tried */
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_nest),
+        cmocka_unit_test(test_corrupt),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
