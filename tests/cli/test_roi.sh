@@ -104,6 +104,36 @@ rm -f p.yaml
 PSNAP_OUT=p.yaml ./marks 2> err
 grep -q "totals: {accesses: 34," p.yaml || fail "PSNAP_OUT: $(grep totals p.yaml)"
 
+# A nest has one record for half a million accesses; those outside of a region are not wanted
+cat > nests.c << 'END'
+#include "touch.h"
+static OPAQUE void nest(long at, long rows, long columns)
+{
+    for (long i = 0; i < rows; i++)
+        for (long j = 0; j < columns; j++)
+            words[at + j] = i;
+}
+int main(void)
+{
+    nest(0, 150, 10000);
+    PSNAP_ROI_BEGIN();
+    nest(100, 3, 20);
+    PSNAP_ROI_END();
+    nest(0, 150, 10000);
+    PSNAP_ROI_BEGIN();
+    nest(0, 60, 10000);
+    PSNAP_ROI_END();
+    nest(300, 150, 10000);
+    PSNAP_ROI_BEGIN();
+    nest(200, 1, 7);
+    PSNAP_ROI_END();
+    return 0;
+}
+END
+build nests.c
+nm nests.o | grep -q __psnap_hand_over || fail "there is no nest"
+expect "" nests "100+20 100+20 100+20$(printf ' 0+10000%.0s' $(seq 60)) 200+7"
+
 # In other hands the marks are nothing, in any C and C++
 for compiler in "clang-19 -std=c89" "clang++-19 -std=c++98 -x c++" "${PSNAP_CC:-cc} -std=c17"; do
     echo '#include "roi.h"

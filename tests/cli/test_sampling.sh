@@ -15,7 +15,7 @@ stream() { "$PSNAP" convert "$1" -f csv -o - 2> /dev/null | sed 1d | cut -d , -f
 cat > mixed.c << 'END'
 #include <stdlib.h>
 #include <string.h>
-static double a[3000], b[3000];
+static double a[3000], b[3000], square[50][50];
 static int order[3000];
 static char text[5000];
 __attribute__((noinline)) static double walk(int n)
@@ -31,17 +31,30 @@ __attribute__((noinline)) static double walk(int n)
     memset(text, 0, (size_t)n);
     return sum;
 }
+__attribute__((noinline)) static double triangle(int n) /* a nest */
+{
+    double sum = 0;
+    for (int i = 0; i < n; i++) {
+        b[i] += 1;
+        for (int j = 0; j <= i; j++)
+            sum += square[j][i];
+        square[i][0] = sum;
+    }
+    return sum;
+}
 int main(void)
 {
     double sum = 0;
     for (int i = 0; i < 3000; i++)
         order[i] = i * 7 % 3000;
     for (int n = 1; n < 40; n++)
-        sum += walk(n * 70);
+        sum += walk(n * 70) + triangle(n);
     return sum > 1;
 }
 END
-"$PSNAP" cc -O2 -o mixed mixed.c
+"$PSNAP" cc -O2 -c mixed.c -o mixed.o
+nm mixed.o | grep -q __psnap_hand_over || fail "there is no nest"
+"$PSNAP" cc -O2 -o mixed mixed.o
 "$PSNAP" record --force -o whole.yaml --trace whole.pst -- ./mixed
 stream whole.pst > whole
 total=$(wc -l < whole)
