@@ -81,10 +81,11 @@ static const struct build_plan *plan_run(struct builder *b, const struct psnap_r
     if (is_planned(b, plan, run))
         return plan;
     if (!plan || plan->width != run->width) {
-        plan = realloc(plan, sizeof *plan + run->width * sizeof *plan->members);
-        if (!plan)
+        struct build_plan *larger =
+            realloc(plan, sizeof *plan + run->width * sizeof *plan->members);
+        if (!larger)
             return NULL;
-        state->plan = plan;
+        state->plan = plan = larger;
     }
     plan->width = run->width;
     plan->shape = run->shape;
