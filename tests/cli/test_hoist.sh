@@ -56,6 +56,7 @@ cat > fault.c << 'END'
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 static char *page;
 static long other[5000];
 static int index_of[5000];
@@ -106,6 +107,7 @@ int main(int argc, char **argv)
     sigaltstack(&alternative, NULL);
     sigaction(SIGSEGV, &action, NULL);
     nest(other, 75, 4000); /* the first records of it are there already when it is left */
+    usleep(500000);        /* and read: what is open when the ring gets full in a handler is lost */
     for (int i = 0; i < 3; i++) {
         mprotect(page, 4096, PROT_NONE);
         if (sigsetjmp(place, 1) == 0) {
