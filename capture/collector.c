@@ -140,6 +140,7 @@ static enum psnap_status open_chunk(struct capture *self, uint32_t index, struct
     if (decoder->at > decoder->end)
         decoder->end = decoder->at; /* a barrier has come up meanwhile */
     self->rings.read_to[index] = 0;
+    psnap_ring_hold(ring, false);
     return PSNAP_OK;
 }
 
@@ -178,6 +179,7 @@ static void set_chunk_aside(struct capture *self)
 {
     const uint64_t *begin = psnap_rings_chunk(&self->rings, self->ring);
     self->rings.read_to[self->ring] = (uint32_t)(self->decoder.at - begin) + 1;
+    psnap_ring_hold(&self->rings.session->rings[self->ring], self->decoder.is_stuck);
     self->last_ring = self->ring;
     self->ring = 0;
 }

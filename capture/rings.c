@@ -52,16 +52,29 @@ bool psnap_ring_is_left(const struct psnap_ring *ring)
     return ring->consumed != __atomic_load_n(&ring->produced, __ATOMIC_SEQ_CST);
 }
 
+static void wake_owner(struct psnap_ring *ring)
+{
+    __atomic_fetch_add(&ring->consumed_futex, 1, __ATOMIC_SEQ_CST);
+    if (__atomic_load_n(&ring->producer_waiting, __ATOMIC_SEQ_CST))
+        syscall(SYS_futex, &ring->consumed_futex, FUTEX_WAKE, 1, NULL, NULL, 0);
+}
+
 void psnap_ring_give_back(struct psnap_ring *ring)
 {
     uint64_t unread = __atomic_load_n(&ring->produced, __ATOMIC_SEQ_CST) - ring->consumed - 1;
 
     __atomic_store_n(&ring->consumed, ring->consumed + 1, __ATOMIC_SEQ_CST);
-    if (unread > PSNAP_RING_CHUNKS_LOW)
+    if (unread <= PSNAP_RING_CHUNKS_LOW)
+        wake_owner(ring);
+}
+
+void psnap_ring_hold(struct psnap_ring *ring, bool is_held)
+{
+    if (ring->is_held == is_held)
         return;
-    __atomic_fetch_add(&ring->consumed_futex, 1, __ATOMIC_SEQ_CST);
-    if (__atomic_load_n(&ring->producer_waiting, __ATOMIC_SEQ_CST))
-        syscall(SYS_futex, &ring->consumed_futex, FUTEX_WAKE, 1, NULL, NULL, 0);
+    __atomic_store_n(&ring->is_held, is_held, __ATOMIC_SEQ_CST);
+    if (is_held)
+        wake_owner(ring);
 }
 
 uint64_t psnap_rings_words_read(const struct psnap_rings *rings, uint32_t index)
@@ -106,7 +119,6 @@ bool psnap_rings_is_final(const struct psnap_rings *rings, uint32_t index)
 
     return rings->has_ended ||
            __atomic_load_n(&ring->state, __ATOMIC_ACQUIRE) == PSNAP_RING_FINISHED ||
-           __atomic_load_n(&ring->producer_waiting, __ATOMIC_SEQ_CST) ||
            __atomic_load_n(&ring->produced, __ATOMIC_ACQUIRE) - ring->consumed == PSNAP_RING_CHUNKS;
 }
 

@@ -39,13 +39,15 @@ uint64_t psnap_ring_open_words(const struct psnap_ring *ring);
 bool psnap_ring_is_left(const struct psnap_ring *ring);
 /* It is read: its owner may have it again. */
 void psnap_ring_give_back(struct psnap_ring *ring);
+/* Whether it is waited for, at an open record: its owner may then have what chunks are free. */
+void psnap_ring_hold(struct psnap_ring *ring, bool is_held);
 
 /* Words of that chunk that may be read; 0: none, or none new. *is_part: it goes on behind them. */
 uint64_t psnap_rings_readable(const struct psnap_rings *rings, uint32_t index, bool *is_part);
 /* There is something to read in ring `index`, beyond an open record if that is where we are. */
 bool psnap_rings_is_ready(const struct psnap_rings *rings, uint32_t index);
 /* Nothing more will come of the records that are open in this ring: its thread, or the program, has
- * ended, or its thread waits for us. */
+ * ended, or its thread waits for us and can have no chunk before. */
 bool psnap_rings_is_final(const struct psnap_rings *rings, uint32_t index);
 /* Words of ring `index` that have ever been read, parts of chunks included. */
 uint64_t psnap_rings_words_read(const struct psnap_rings *rings, uint32_t index);

@@ -220,6 +220,13 @@ static uint64_t unread_chunks(const struct psnap_ring *ring)
     return ring->produced - __atomic_load_n(&ring->consumed, __ATOMIC_SEQ_CST);
 }
 
+/* So many chunks may be unread when a thread that has waited goes on. */
+static uint64_t few_chunks(const struct psnap_ring *ring)
+{
+    return __atomic_load_n(&ring->is_held, __ATOMIC_SEQ_CST) ? PSNAP_RING_CHUNKS - 1
+                                                             : PSNAP_RING_CHUNKS_LOW;
+}
+
 /* Sleeps until chunks are free, a signal has come or some time has passed; false when the
  * collector has died. */
 static bool wait_for_chunk(struct psnap_ring *ring)
@@ -229,7 +236,7 @@ static bool wait_for_chunk(struct psnap_ring *ring)
     bool alive = true;
 
     __atomic_store_n(&ring->producer_waiting, 1, __ATOMIC_SEQ_CST);
-    if (unread_chunks(ring) > PSNAP_RING_CHUNKS_LOW &&
+    if (unread_chunks(ring) > few_chunks(ring) &&
         syscall(SYS_futex, &ring->consumed_futex, FUTEX_WAIT, seen, &patience, NULL, 0) != 0 &&
         errno != EAGAIN)
         alive = psnap_rt_collector_alive();
@@ -254,10 +261,10 @@ static bool renew_chunk(struct psnap_ring *ring, const sigset_t *signals)
     sigfillset(&all);
     while (!has_chunk(ring) && unread_chunks(ring) > most && !is_enough()) {
         bool alive;
-        most = PSNAP_RING_CHUNKS_LOW;
         pthread_sigmask(SIG_SETMASK, signals, NULL);
         alive = wait_for_chunk(ring);
         pthread_sigmask(SIG_SETMASK, &all, NULL);
+        most = few_chunks(ring);
         if (!alive && !is_enough()) {
             __atomic_store_n(&psnap_rt_session->abandoned, 1, __ATOMIC_RELAXED);
             return false;

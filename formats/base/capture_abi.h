@@ -55,7 +55,10 @@
  * is written, the others when a chunk is left behind. `produced` counts the chunks
  * it has left behind, `consumed` those the collector has read. A thread that
  * found its ring full sleeps until no more than CHUNKS_LOW are unread, so that
- * the two do not wake each other for every chunk.
+ * the two do not wake each other for every chunk. A signal handler may do so while the
+ * record that it came in the middle of is open: the collector then waits at that record,
+ * says so by `is_held`, and the handler may have all chunks that are free. When it has
+ * filled these as well the record is passed over, and lost.
  *
  * Outside the parts of a program that are wanted (capture/runtime/region.c) `cursor`
  * and `limit` are those of memory that nobody reads, and `aside` is where the chunk
@@ -277,6 +280,7 @@ struct psnap_ring {
     uint64_t consumed PSNAP_APART;          /* by the collector */
     uint32_t consumed_futex;                /* goes up with each chunk consumed */
     uint32_t producer_waiting;              /* the producer sleeps on consumed_futex */
+    uint32_t is_held;                       /* the collector waits for an open record */
 };
 
 /* Where the owner goes on in the chunk that it writes: an address in its own space. */
