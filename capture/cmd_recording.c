@@ -341,8 +341,8 @@ static struct psnap_source *sample(const struct psnap_recording *recording,
 struct way {
     struct psnap_source *capture; /* not owned */
     struct psnap_source *part;    /* what is wanted of it; may be the same */
-    struct psnap_source *relay; /* reads that in a thread of its own; NULL: no processor to spare */
-    struct psnap_source *shown; /* the end: that, or with progress; NULL: there is an error */
+    struct psnap_source *relay;   /* reads that in a thread of its own; NULL: none to be had */
+    struct psnap_source *shown;   /* the end: that, or with progress; NULL: there is an error */
 };
 
 static struct way open_way(const struct psnap_recording *recording, struct psnap_source *capture,
@@ -355,10 +355,10 @@ static struct way open_way(const struct psnap_recording *recording, struct psnap
         psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
         return way;
     }
-    way.shown = way.part;
     if (sched_getaffinity(0, sizeof processors, &processors) == 0 && CPU_COUNT(&processors) > 1)
-        way.shown = way.relay = psnap_relay_source_new(way.part, error);
-    if (way.shown && recording->is_foreign)
+        way.relay = psnap_relay_source_new(way.part, NULL); /* without it is but slower */
+    way.shown = way.relay ? way.relay : way.part;
+    if (recording->is_foreign)
         way.shown = psnap_progress_source_new(way.shown, 0, -1);
     return way;
 }

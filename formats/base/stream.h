@@ -50,8 +50,8 @@ struct psnap_run {
     const struct psnap_column *columns; /* `width` of them, or NULL: all accesses have strides */
     size_t width;
     uint64_t count;
-    uint32_t
-        shape; /* not 0: runs of a source with the same shape have the same refs, sizes, kinds */
+    uint32_t shape; /* not 0: the same as of another run of the source says that these have the same
+                       refs, sizes and kinds */
 };
 
 /*
@@ -178,7 +178,7 @@ PSNAP_API struct psnap_source *psnap_interleave_source_new(struct psnap_source *
                                                            size_t n, struct psnap_program *program);
 
 /*
- * What `inner` delivers, read by a thread of its own and as far ahead as a megabyte holds. The
+ * What `inner` delivers, read by a thread of its own and as far ahead as four megabytes hold. The
  * program is a copy, its tables are as far as the stream; when that has ended it is as that of
  * `inner`, whose strings it refers to. Does not own `inner`: only this source may read it until it
  * is freed, which waits for the call of inner's next that is going on. NULL when there is no memory

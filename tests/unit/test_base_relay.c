@@ -132,8 +132,18 @@ static struct psnap_source *random_new(uint64_t seed, unsigned rounds, bool fail
     return &source->base;
 }
 
-/* A digest of a stream that its division into blocks does not change. Runs are counted whole when
- * they come whole: by their columns, else by strides. */
+static uint64_t mix(uint64_t digest, const struct psnap_access *access, uint64_t address,
+                    const struct psnap_program *program)
+{
+    const uint32_t objects = program->object_count;
+    const uint64_t last = objects ? program->objects[objects - 1].size_bytes : 0;
+
+    digest ^= address ^ access->ref ^ (uint64_t)objects << 32 ^ last << 48;
+    return digest * 0x9e3779b97f4a7c15;
+}
+
+/* A digest of a stream, and of the tables as they are at each of its accesses, that its division
+ * into blocks does not change. */
 static uint64_t digest_of(struct psnap_source *source, bool takes_runs, struct psnap_error *error)
 {
     static struct psnap_access block[1000];
@@ -147,11 +157,10 @@ static uint64_t digest_of(struct psnap_source *source, bool takes_runs, struct p
         if (n < 0 || (!n && !run.count))
             break;
         for (size_t i = 0; i < (size_t)n; i++)
-            digest = (digest ^ block[i].address ^ block[i].ref) * 0x9e3779b97f4a7c15;
+            digest = mix(digest, &block[i], block[i].address, source->program);
         for (uint64_t i = 0; i < run.count; i++)
             for (size_t k = 0; k < run.width; k++)
-                digest = (digest ^ psnap_run_address(&run, i, k) ^ run.first[k].ref) *
-                         0x9e3779b97f4a7c15;
+                digest = mix(digest, &run.first[k], psnap_run_address(&run, i, k), source->program);
         if (n && block[n - 1].ref >= source->program->ref_count)
             fail_msg("a reference that the tables do not have");
     }
