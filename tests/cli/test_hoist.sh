@@ -134,7 +134,7 @@ cmp 0.csv 1.csv > difference || fail "fault: $(cat difference)"
 # The collector on the program's processor is late: handlers find the ring nearly full, with the
 # record of the access that faulted open in it.
 processor=$(taskset -cp $$ | sed 's/.*: //; s/[-,].*//')
-for n in 1 2 3 4; do
+for n in 1 2 3 4 5 6 7 8; do
     PSNAP_UNHOISTED=1 taskset -c "$processor" \
         "$PSNAP" record --force -o late.yaml -- ./fault open > out 2> err || fail "late: $(cat err)"
     [ "$(grep '^totals' late.yaml)" = "$(grep '^totals' 1.yaml)" ] ||
