@@ -334,14 +334,20 @@ static int compare_nothing(const void *a, const void *b)
     return 0;
 }
 
-static enum psnap_status finish(struct psnap_sink *self, struct psnap_error *error)
+/* What loops are found by, while there are loops to meet. */
+static void forget_names(struct builder *b)
 {
-    struct builder *b = (struct builder *)self;
-
     while (b->by_id)
         tdelete(b, &b->by_id, compare_nothing);
     while (b->by_source)
         tdelete(b, &b->by_source, compare_nothing);
+}
+
+static enum psnap_status finish(struct psnap_sink *self, struct psnap_error *error)
+{
+    struct builder *b = (struct builder *)self;
+
+    forget_names(b);
     if (end_visit(b, NULL))
         return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
     return PSNAP_OK;
@@ -351,7 +357,7 @@ static void builder_free(struct psnap_sink *self)
 {
     struct builder *b = (struct builder *)self;
 
-    finish(self, NULL);
+    forget_names(b);
     for (uint32_t i = 0; i < b->loop_count; i++)
         build_loop_free(b->loops[i]);
     for (uint32_t i = 0; i < b->ref_count; i++)
