@@ -88,6 +88,28 @@ static void test_exact_folds_unfold(void **state)
     free(back);
 }
 
+/* A visit of 0 and `rounds` times 1 and 2. */
+static size_t visit(unsigned rounds, uint32_t *out, size_t n)
+{
+    out[n++] = 0;
+    for (unsigned i = 0; i < rounds; i++) {
+        out[n++] = 1;
+        out[n++] = 2;
+    }
+    return n;
+}
+
+/* The fold has all that was put: of each index as many accesses as `wanted` says. */
+static void assert_amounts(const struct psnap_sequence *sequence, const uint64_t wanted[64])
+{
+    uint64_t got[64] = {0};
+
+    for (uint32_t i = 0; i < sequence->count; i++)
+        if (sequence->items[i].what != PSNAP_NONE)
+            got[sequence->items[i].what] += sequence->items[i].accesses;
+    assert_memory_equal(wanted, got, sizeof got);
+}
+
 static void test_regular_nests_become_small(void **state)
 {
     uint32_t *input = malloc(LONGEST * sizeof *input);
@@ -96,11 +118,7 @@ static void test_regular_nests_become_small(void **state)
 
     (void)state;
     for (unsigned t = 0; t < 30; t++) { /* 30 times: 0, 100 times (1, 2), 3 */
-        input[n++] = 0;
-        for (unsigned i = 0; i < 100; i++) {
-            input[n++] = 1;
-            input[n++] = 2;
-        }
+        n = visit(100, input, n);
         input[n++] = 3;
     }
     for (unsigned exact = 0; exact < 2; exact++) {
@@ -124,13 +142,8 @@ static void test_counts_are_averaged(void **state)
     size_t n = 0;
 
     (void)state;
-    for (unsigned t = 2; t <= 100; t++) {
-        input[n++] = 0;
-        for (unsigned i = 0; i < t; i++) {
-            input[n++] = 1;
-            input[n++] = 2;
-        }
-    }
+    for (unsigned t = 2; t <= 100; t++)
+        n = visit(t, input, n);
     result = fold(input, n, false, 256);
     assert_int_equal(result.sequence.count, 5); /* 99 times: 0, 51 times (1, 2) */
     assert_int_equal(result.sequence.items[0].repeat, 99);
@@ -176,7 +189,7 @@ static void test_cycles_of_nests_fold(void **state)
 {
     enum { CYCLES = 8 };
     uint32_t *input = malloc(LONGEST * sizeof *input);
-    uint64_t wanted[6] = {0}, got[6] = {0};
+    uint64_t wanted[64] = {0};
     struct result result;
     size_t n = 0;
 
@@ -189,10 +202,7 @@ static void test_cycles_of_nests_fold(void **state)
     assert_int_equal(result.sequence.count, 14); /* per grid: 0, twice (1, 4s, a sweep), 5 */
     assert_int_equal(result.sequence.items[0].span, 13);
     assert_int_equal(result.sequence.items[0].repeat, 5 * CYCLES);
-    for (uint32_t i = 0; i < result.sequence.count; i++)
-        if (result.sequence.items[i].what != PSNAP_NONE)
-            got[result.sequence.items[i].what] += result.sequence.items[i].accesses;
-    assert_memory_equal(wanted, got, sizeof wanted);
+    assert_amounts(&result.sequence, wanted);
     psnap_arena_free(result.arena);
     free(input);
 }
@@ -206,7 +216,7 @@ static void test_noise_stays_small(void **state)
     (void)state;
     psnap_rng_init(&rng, 2);
     for (unsigned round = 0; round < 8; round++) {
-        uint64_t kinds = 2 + psnap_rng_below(&rng, 40), wanted[64] = {0}, got[64] = {0};
+        uint64_t kinds = 2 + psnap_rng_below(&rng, 40), wanted[64] = {0};
         struct result result;
         size_t n = LONGEST / 4;
         for (size_t i = 0; i < n; i++) {
@@ -217,10 +227,7 @@ static void test_noise_stays_small(void **state)
         }
         result = fold(input, n, false, 256);
         assert_true(result.sequence.count <= 5 * 257);
-        for (uint32_t i = 0; i < result.sequence.count; i++)
-            if (result.sequence.items[i].what != PSNAP_NONE)
-                got[result.sequence.items[i].what] += result.sequence.items[i].accesses;
-        assert_memory_equal(wanted, got, sizeof wanted);
+        assert_amounts(&result.sequence, wanted);
         psnap_arena_free(result.arena);
     }
     free(input);

@@ -5,23 +5,12 @@
  * one to four references, with equal, different, zero and negative strides or
  * with addresses in columns, in one region or several.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "formats/base/rng.h"
 #include "formats/base/stream.h"
-#include "profile/profile.h"
+#include "tests/unit/test_profile_support.h"
 
 enum { REFS = 12, LOOPS = 3, RUN_MAX = 400 };
 
-static struct psnap_program *make_program(void)
+static struct psnap_program *make_striped(void)
 {
     struct psnap_program *program = psnap_program_new();
     for (uint32_t i = 0; i < LOOPS; i++) {
@@ -91,18 +80,12 @@ static void add_columns(struct psnap_run *run, struct psnap_access *first,
     run->columns = columns;
 }
 
-static char *profile_text(struct psnap_sink *builder, size_t *size)
+static char *profile_text(struct psnap_sink *builder)
 {
-    struct psnap_error error = {0};
-    char *text = NULL;
-    FILE *file = open_memstream(&text, size);
-    assert_int_equal(psnap_sink_finish(builder, &error), PSNAP_OK);
-    struct psnap_profile *profile = psnap_profile_builder_take(builder, &error);
-    assert_non_null(profile);
-    assert_int_equal(psnap_profile_write(profile, file, &error), PSNAP_OK);
-    fclose(file);
+    struct psnap_profile *profile = end_profile(builder);
+    char *text = write_text(profile);
+
     psnap_profile_free(profile);
-    psnap_sink_free(builder);
     return text;
 }
 
@@ -112,10 +95,9 @@ static void runs_equal_their_accesses(void **state)
     for (uint64_t seed = 0; seed < 120; seed++) {
         struct psnap_rng rng;
         struct psnap_error error = {0};
-        struct psnap_program *program = make_program();
+        struct psnap_program *program = make_striped();
         struct psnap_sink *by_run = psnap_profile_builder_new(program, NULL, &error);
         struct psnap_sink *by_access = psnap_profile_builder_new(program, NULL, &error);
-        size_t size[2];
 
         psnap_rng_init(&rng, seed);
         for (unsigned i = 0; i < 100; i++) {
@@ -134,7 +116,7 @@ static void runs_equal_their_accesses(void **state)
                     assert_int_equal(psnap_sink_put(by_access, &access, 1, &error), PSNAP_OK);
                 }
         }
-        char *a = profile_text(by_run, &size[0]), *b = profile_text(by_access, &size[1]);
+        char *a = profile_text(by_run), *b = profile_text(by_access);
         if (strcmp(a, b) != 0)
             fail_msg("seed %u: runs make another profile:\n%s\n---\n%s", (unsigned)seed, a, b);
         free(a);

@@ -4,43 +4,9 @@
  * whatever order the threads' accesses come, and one that reads (so counts add
  * up and graphs are paths); hand-worked cases; threads by the thousand.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "tests/unit/test_profile_support.h"
 
-#include "formats/base/layout.h"
-#include "formats/base/rng.h"
-#include "profile/profile.h"
-
-#define HEAP ((uint64_t)PSNAP_GROUP_HEAP * PSNAP_LAYOUT_WINDOW)
 enum { LOOPS = 4, REFS = 3, THREADS = 5, EACH = 4000 };
-
-static struct psnap_program *make_program(void)
-{
-    struct psnap_program *program = psnap_program_new();
-
-    assert_non_null(program);
-    for (uint32_t l = 0; l < LOOPS; l++) {
-        char name[16];
-        struct psnap_loop loop = {.file = "f.c", .depth = 1, .parent = PSNAP_NONE, .function = "f"};
-        struct psnap_block block = {.loop = l};
-        snprintf(name, sizeof name, "f:%u", (unsigned)l);
-        loop.id = loop.src_id = psnap_program_string(program, name);
-        loop.header = loop.entry = PSNAP_NONE;
-        assert_int_equal(psnap_program_add_loop(program, &loop), l);
-        assert_int_equal(psnap_program_add_block(program, &block), l);
-        for (uint32_t i = 0; i < REFS; i++) {
-            struct psnap_ref ref = {.block = l, .loop = l};
-            assert_int_equal(psnap_program_add_ref(program, &ref), l * REFS + i);
-        }
-    }
-    return program;
-}
 
 static struct psnap_access access_of(uint32_t loop, uint32_t i, uint64_t address, uint16_t thread)
 {
@@ -54,23 +20,12 @@ static struct psnap_access access_of(uint32_t loop, uint32_t i, uint64_t address
 /* The profile of what was put, which reads again; its text is the caller's. */
 static char *end(struct psnap_sink *builder, struct psnap_profile **profile)
 {
-    struct psnap_error error = {0};
-    char *text = NULL;
-    size_t size;
-    FILE *file = open_memstream(&text, &size);
+    char *text;
 
-    assert_int_equal(psnap_sink_finish(builder, &error), PSNAP_OK);
-    *profile = psnap_profile_builder_take(builder, &error);
-    assert_non_null(*profile);
-    assert_int_equal(psnap_profile_write(*profile, file, &error), PSNAP_OK);
-    fclose(file);
+    *profile = end_profile(builder);
+    text = write_text(*profile);
     psnap_profile_free(*profile);
-    file = fmemopen(text, size, "r");
-    *profile = psnap_profile_read(file, "profile", &error);
-    if (!*profile)
-        fail_msg("%s\n%s", error.message, text);
-    fclose(file);
-    psnap_sink_free(builder);
+    *profile = read_text(text);
     return text;
 }
 
@@ -111,7 +66,7 @@ static void make_thread(struct psnap_access *accesses, uint16_t thread, uint64_t
 
 static char *build_shuffled(struct psnap_access (*threads)[EACH], uint64_t seed)
 {
-    struct psnap_program *program = make_program();
+    struct psnap_program *program = make_program(LOOPS, REFS);
     struct psnap_sink *builder = psnap_profile_builder_new(program, NULL, NULL);
     struct psnap_profile *profile;
     struct psnap_rng rng;
@@ -164,7 +119,7 @@ static uint64_t stride_count(const struct psnap_profile_region *region, int64_t 
 /* Three threads, a third of an array each, and a counter: walks go on where others have ended. */
 static void parts_of_an_array(void **state)
 {
-    struct psnap_program *program = make_program();
+    struct psnap_program *program = make_program(LOOPS, REFS);
     struct psnap_sink *builder = psnap_profile_builder_new(program, NULL, NULL);
     const uint16_t order[3] = {2, 0, 1};
     struct psnap_profile *profile;
@@ -197,7 +152,7 @@ static void parts_of_an_array(void **state)
 /* Each thread visits two loops in turn; the first does something else, so both orders are told. */
 static void visits_of_other_threads(void **state)
 {
-    struct psnap_program *program = make_program();
+    struct psnap_program *program = make_program(LOOPS, REFS);
     struct psnap_sink *builder = psnap_profile_builder_new(program, NULL, NULL);
     struct psnap_profile *profile;
     char *text;
@@ -221,7 +176,7 @@ static void visits_of_other_threads(void **state)
 /* More threads than are kept apart at a time: counts are exact, and the order plays no part. */
 static char *build_many(uint32_t threads, bool is_backwards)
 {
-    struct psnap_program *program = make_program();
+    struct psnap_program *program = make_program(LOOPS, REFS);
     struct psnap_sink *builder = psnap_profile_builder_new(program, NULL, NULL);
     struct psnap_profile *profile;
     uint64_t sum = 0;

@@ -4,43 +4,7 @@
  * written again; a golden profile; and for each thing that can be wrong in a
  * profile the error with its place. Contradictions name both lines.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "formats/base/layout.h"
-#include "formats/base/rng.h"
-#include "profile/profile.h"
-
-static struct psnap_profile *read_text(const char *text, struct psnap_error *error)
-{
-    FILE *file = fmemopen((void *)(uintptr_t)text, strlen(text), "r");
-    struct psnap_profile *profile;
-
-    assert_non_null(file);
-    profile = psnap_profile_read(file, "p.yaml", error);
-    fclose(file);
-    return profile;
-}
-
-/* The profile's YAML; the caller frees it. */
-static char *write_text(const struct psnap_profile *profile)
-{
-    struct psnap_error error;
-    char *text = NULL;
-    size_t size = 0;
-    FILE *file = open_memstream(&text, &size);
-
-    assert_non_null(file);
-    assert_int_equal(psnap_profile_write(profile, file, &error), PSNAP_OK);
-    assert_int_equal(fclose(file), 0);
-    return text;
-}
+#include "tests/unit/test_profile_support.h"
 
 static const char base[] = "psnap: 1\n"                                                 /* 1 */
                            "program: {name: t, command: [./t, '1'], thread: all}\n"     /* 2 */
@@ -90,7 +54,7 @@ static const char base[] = "psnap: 1\n"                                         
 static void test_base_is_good(void **state)
 {
     struct psnap_error error;
-    struct psnap_profile *profile = read_text(base, &error);
+    struct psnap_profile *profile = try_text(base, &error);
     struct psnap_profile_totals totals;
     const struct psnap_profile_region *region;
 
@@ -261,7 +225,7 @@ static void test_mistakes(void **state)
         const struct mistake *mistake = &mistakes[i];
         char *text = replaced(base, mistake->from, mistake->to);
         struct psnap_error error;
-        struct psnap_profile *profile = read_text(text, &error);
+        struct psnap_profile *profile = try_text(text, &error);
         if (profile)
             fail_msg("'%s' was taken", mistake->to);
         if (!strstr(error.message, mistake->message) || error.src_line != mistake->src_line)
@@ -285,7 +249,7 @@ static void test_truncated(void **state)
             free(text);
             continue; /* fmemopen takes no empty text; the shell test has it */
         }
-        profile = read_text(text, &error);
+        profile = try_text(text, &error);
         /* the last line may lose digits and still be a number: then it contradicts */
         assert_null(profile);
         assert_true(error.code < 0);
@@ -304,7 +268,7 @@ static void test_derived_fields(void **state)
     for (size_t i = 0; i < 4; i++) {
         char *text = replaced(base, derived[i], "");
         struct psnap_error error;
-        struct psnap_profile *profile = read_text(text, &error);
+        struct psnap_profile *profile = try_text(text, &error);
         if (!profile)
             fail_msg("without '%s': %s", derived[i], error.message);
         assert_int_equal(profile->loops[1].accesses, 21);
@@ -360,10 +324,7 @@ static struct psnap_profile *random_profile(struct psnap_rng *rng)
     }
     builder = psnap_profile_builder_new(program, &options, NULL);
     assert_int_equal(psnap_sink_put(builder, accesses, N, NULL), PSNAP_OK);
-    assert_int_equal(psnap_sink_finish(builder, NULL), PSNAP_OK);
-    profile = psnap_profile_builder_take(builder, NULL);
-    assert_non_null(profile);
-    psnap_sink_free(builder);
+    profile = end_profile(builder);
     psnap_program_free(program);
     free(accesses);
     return profile;
@@ -378,11 +339,7 @@ static void test_round_trip(void **state)
     for (unsigned round = 0; round < 20; round++) {
         struct psnap_profile *profile = random_profile(&rng), *back;
         char *text = write_text(profile), *again;
-        struct psnap_error error;
-        back = read_text(text, &error);
-        if (!back)
-            fail_msg("%u:%u: %s\n%s", (unsigned)error.src_line, (unsigned)error.column,
-                     error.message, text);
+        back = read_text(text);
         again = write_text(back);
         assert_string_equal(text, again);
         assert_int_equal(back->loop_count, profile->loop_count);

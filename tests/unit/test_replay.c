@@ -4,21 +4,8 @@
  * addresses inside the working sets; the same stream for the same seed and
  * however it is read; and streams worked by hand.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "formats/base/layout.h"
-#include "formats/base/rng.h"
-#include "profile/profile.h"
 #include "replay/replay.h"
-
-#define HEAP ((uint64_t)PSNAP_GROUP_HEAP * PSNAP_LAYOUT_WINDOW)
+#include "tests/unit/test_profile_support.h"
 
 struct stream {
     struct psnap_access *accesses;
@@ -46,45 +33,15 @@ static struct stream replay(const struct psnap_profile *profile, uint64_t seed, 
     return stream;
 }
 
-static struct psnap_profile *read_text(const char *text)
-{
-    FILE *file = fmemopen((void *)(uintptr_t)text, strlen(text), "r");
-    struct psnap_error error;
-    struct psnap_profile *profile = psnap_profile_read(file, "p.yaml", &error);
-
-    if (!profile)
-        fail_msg("%u: %s", (unsigned)error.src_line, error.message);
-    fclose(file);
-    return profile;
-}
-
 /* A profile of a random stream: `wild` ones jump often and over gigabytes. */
 static struct psnap_profile *random_profile(struct psnap_rng *rng, bool wild)
 {
     enum { N = 30000, LOOPS = 4, REFS = 5 };
-    static const char *const names[LOOPS] = {"a", "b", "c", "d"};
-    struct psnap_program *program = psnap_program_new();
+    struct psnap_program *program = make_program(LOOPS, REFS);
     struct psnap_access *accesses = calloc(N, sizeof *accesses);
-    struct psnap_sink *builder;
     struct psnap_profile *profile;
     uint64_t at[LOOPS * REFS] = {0};
 
-    for (uint32_t l = 0; l < LOOPS; l++) {
-        struct psnap_loop loop = {.id = names[l],
-                                  .src_id = names[l],
-                                  .function = "f",
-                                  .file = "",
-                                  .parent = PSNAP_NONE,
-                                  .header = PSNAP_NONE,
-                                  .entry = PSNAP_NONE};
-        struct psnap_block block = {.loop = l};
-        psnap_program_add_loop(program, &loop);
-        psnap_program_add_block(program, &block);
-        for (uint32_t i = 0; i < REFS; i++) {
-            struct psnap_ref ref = {.block = l, .loop = l};
-            psnap_program_add_ref(program, &ref);
-        }
-    }
     for (size_t i = 0; i < N; i++) {
         uint32_t loop = (uint32_t)(i / 7 % 3 + (i > N / 2));
         uint32_t ref = loop * REFS + (uint32_t)psnap_rng_below(rng, REFS);
@@ -95,12 +52,7 @@ static struct psnap_profile *random_profile(struct psnap_rng *rng, bool wild)
         accesses[i] = (struct psnap_access){at[ref], ref, (uint8_t)(1 + psnap_rng_below(rng, 64)),
                                             (uint8_t)psnap_rng_below(rng, 3), 0};
     }
-    builder = psnap_profile_builder_new(program, NULL, NULL);
-    assert_int_equal(psnap_sink_put(builder, accesses, N, NULL), PSNAP_OK);
-    assert_int_equal(psnap_sink_finish(builder, NULL), PSNAP_OK);
-    profile = psnap_profile_builder_take(builder, NULL);
-    assert_non_null(profile);
-    psnap_sink_free(builder);
+    profile = build(program, accesses, N, NULL);
     psnap_program_free(program);
     free(accesses);
     return profile;
