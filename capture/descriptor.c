@@ -10,7 +10,7 @@
  * A program that was killed, or a bug, may have written any words: rows stay in
  * their record, references in their tables.
  */
-#include "capture/collector.h"
+#include "capture/decode.h"
 
 #include <inttypes.h>
 
@@ -20,11 +20,6 @@ static enum psnap_status corrupt(struct psnap_error *error, const char *what)
 {
     return psnap_error_set(error, PSNAP_ERROR_CORRUPT,
                            "the program's ring holds a loop that cannot be: %s", what);
-}
-
-static enum psnap_status no_memory(struct psnap_error *error)
-{
-    return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for the program's mappings");
 }
 
 /* Bit n is that of the pieces whose guard is n + 1. */
@@ -352,14 +347,14 @@ ssize_t psnap_descriptor_next(struct psnap_decoder *decoder, struct psnap_access
             const uint64_t room = (capacity - n) / open->refs;
             const uint64_t times = open->alike < room ? open->alike : room;
             if (!put_iterations(decoder, open, times, block + n))
-                return no_memory(error);
+                return psnap_decoder_no_memory(error);
             n += (size_t)times * open->refs;
             advance(open, times);
             continue;
         }
         more = put_rest(decoder, open, block + n, capacity - n);
         if (more < 0)
-            return no_memory(error);
+            return psnap_decoder_no_memory(error);
         n += (size_t)more;
         if (open->piece < open->pieces)
             return (ssize_t)n; /* the block is full */

@@ -278,21 +278,15 @@ static void make_module(struct module *module, uint64_t seed)
 static enum psnap_status open_decoder(struct psnap_decoder *decoder, const struct module *module,
                                       struct psnap_error *error)
 {
-    static uint64_t words[TABLE_WORDS];
-    const size_t bytes = module->table_words * sizeof *module->table;
-    const uint64_t start[] = {PSNAP_EVENT_HEAP, HEAP, PSNAP_EVENT_IMAGE, IMAGE, IMAGE + IMAGE_BYTES,
-                              PSNAP_EVENT_DATA, bytes};
-    const uint64_t end[] = {PSNAP_EVENT_MODULE, PIECES, 0, module->piece_count, 0};
-    size_t count = sizeof start / 8 + (bytes + 7) / 8;
+    const uint64_t space[] = {PSNAP_EVENT_HEAP, HEAP, PSNAP_EVENT_IMAGE, IMAGE,
+                              IMAGE + IMAGE_BYTES};
 
     decoder_init(decoder, 3);
     decoder->at = module->ring;
     decoder->end = module->ring + module->ring_words;
-    memcpy(words, start, sizeof start);
-    memcpy(words + sizeof start / 8, module->table, bytes);
-    memcpy(words + count, end, sizeof end);
-    count += sizeof end / 8;
-    return feed_control(decoder, words, count, error);
+    assert_int_equal(feed_control(decoder, space, 5, error), PSNAP_OK);
+    return feed_module(decoder, module->table, module->table_words, PIECES, module->piece_count,
+                       error);
 }
 
 static void test_expansion(void **state)
@@ -331,7 +325,7 @@ static void test_expansion(void **state)
 static void test_corrupt(void **state)
 {
     struct module *module = calloc(1, sizeof *module);
-    unsigned refused = 0, accepted = 0, failed = 0;
+    struct outcomes outcomes = {0};
     struct psnap_rng rng;
 
     (void)state;
@@ -340,7 +334,7 @@ static void test_corrupt(void **state)
     for (uint64_t seed = 0; seed < 4000; seed++) {
         struct psnap_decoder decoder;
         struct psnap_error error = {0};
-        struct taking taking = {0};
+        enum psnap_status status;
         if (seed % 10 == 0)
             make_module(module, seed);
         for (uint64_t i = below(&rng, 3); i > 0; i--) {
@@ -351,20 +345,14 @@ static void test_corrupt(void **state)
             const size_t at = below(&rng, module->ring_words);
             module->ring[at] = odd_word(&rng, module->ring[at], 1000);
         }
-        if (open_decoder(&decoder, module, &error)) {
-            assert_true(error.message[0]);
-            refused++;
+        status = open_decoder(&decoder, module, &error);
+        take_odd(&decoder, status, &error, ACCESSES_MAX, seed % 2, &rng, &outcomes);
+        if (status)
             make_table(module);
-        } else {
-            while (taking.seen < ACCESSES_MAX &&
-                   take(&decoder, &taking, 1 + below(&rng, 200), seed % 2))
-                ;
-            accepted += decoder.at == decoder.end;
-            failed += decoder.at != decoder.end;
-        }
         decoder_release(&decoder);
     }
-    assert_true(refused > 200 && accepted > 200 && failed > 200); /* all have been tried */
+    /* all have been tried */
+    assert_true(outcomes.refused > 200 && outcomes.accepted > 200 && outcomes.failed > 200);
     free(module);
 }
 

@@ -267,21 +267,13 @@ static void make_ring(unsigned cut)
 
 static enum psnap_status open_decoder(struct psnap_decoder *decoder, struct psnap_error *error)
 {
-    static uint64_t words[TABLE_WORDS];
-    const size_t bytes = table_words * sizeof *table;
-    const uint64_t start[] = {PSNAP_EVENT_IMAGE, IMAGE, IMAGE + IMAGE_BYTES, PSNAP_EVENT_DATA,
-                              bytes};
-    const uint64_t end[] = {PSNAP_EVENT_MODULE, PIECES, 0, PIECES_END, 0};
-    size_t count = sizeof start / 8 + (bytes + 7) / 8;
+    const uint64_t image[] = {PSNAP_EVENT_IMAGE, IMAGE, IMAGE + IMAGE_BYTES};
 
     decoder_init(decoder, 3);
     decoder->at = ring;
     decoder->end = ring + ring_words;
-    memcpy(words, start, sizeof start);
-    memcpy(words + sizeof start / 8, table, bytes);
-    memcpy(words + count, end, sizeof end);
-    count += sizeof end / 8;
-    return feed_control(decoder, words, count, error);
+    assert_int_equal(feed_control(decoder, image, 3, error), PSNAP_OK);
+    return feed_module(decoder, table, table_words, PIECES, PIECES_END, error);
 }
 
 static void test_nest(void **state)
@@ -311,7 +303,7 @@ static void test_nest(void **state)
 
 static void test_corrupt(void **state)
 {
-    unsigned refused = 0, accepted = 0, failed = 0;
+    struct outcomes outcomes = {0};
     struct psnap_rng rng;
 
     (void)state;
@@ -319,26 +311,18 @@ static void test_corrupt(void **state)
     for (unsigned turn = 0; turn < 4000; turn++) {
         struct psnap_decoder decoder;
         struct psnap_error error = {0};
-        struct taking taking = {0};
         make_table();
         make_ring(turn % 32);
         for (uint64_t i = psnap_rng_below(&rng, 3); i > 0; i--)
             table[psnap_rng_below(&rng, table_words)] ^= UINT32_C(1) << psnap_rng_below(&rng, 32);
         for (uint64_t i = psnap_rng_below(&rng, 3); i > 0; i--)
             ring[psnap_rng_below(&rng, ring_words)] ^= UINT64_C(1) << psnap_rng_below(&rng, 64);
-        if (open_decoder(&decoder, &error)) {
-            assert_true(error.message[0]);
-            refused++;
-        } else {
-            while (taking.seen < ACCESSES_MAX &&
-                   take(&decoder, &taking, 1 + psnap_rng_below(&rng, 200), turn % 2))
-                ;
-            accepted += decoder.at == decoder.end;
-            failed += decoder.at != decoder.end;
-        }
+        take_odd(&decoder, open_decoder(&decoder, &error), &error, ACCESSES_MAX, turn % 2, &rng,
+                 &outcomes);
         decoder_release(&decoder);
     }
-    assert_true(refused > 200 && accepted > 200 && failed > 50); /* all have been tried */
+    /* all have been tried */
+    assert_true(outcomes.refused > 200 && outcomes.accepted > 200 && outcomes.failed > 50);
 }
 
 int main(void)

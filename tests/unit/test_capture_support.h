@@ -6,6 +6,9 @@
 #ifndef PSNAP_TEST_CAPTURE_SUPPORT_H
 #define PSNAP_TEST_CAPTURE_SUPPORT_H
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "capture/collector.h"
 #include "formats/base/rng.h"
 
@@ -35,6 +38,25 @@ static inline enum psnap_status feed_control(struct psnap_decoder *decoder, cons
         at += length;
     }
     return PSNAP_OK;
+}
+
+/* Tells the decoder of a module with this table; its pieces' bytes begin at `pieces`. */
+static inline enum psnap_status feed_module(struct psnap_decoder *decoder, const uint32_t *table,
+                                            size_t table_words, uint64_t pieces,
+                                            uint64_t piece_count, struct psnap_error *error)
+{
+    const size_t bytes = table_words * sizeof *table, count = 2 + (bytes + 7) / 8;
+    const uint64_t module[] = {PSNAP_EVENT_MODULE, pieces, 0, piece_count, 0};
+    uint64_t *data = calloc(count, sizeof *data);
+    enum psnap_status status;
+
+    assert_non_null(data);
+    data[0] = PSNAP_EVENT_DATA;
+    data[1] = bytes;
+    memcpy(data + 2, table, bytes);
+    status = feed_control(decoder, data, count, error);
+    free(data);
+    return status ? status : feed_control(decoder, module, 5, error);
 }
 
 /* What is expected of a ring, NULL for anything; and what has come. */
@@ -83,6 +105,30 @@ static inline bool take(struct psnap_decoder *decoder, struct taking *taking, si
     if (taking->expected)
         compare_run(taking, &run);
     return !psnap_decoder_is_done(decoder);
+}
+
+/* What has become of modules and rings that need not be right. */
+struct outcomes {
+    unsigned refused, accepted, failed;
+};
+
+/* Decodes the ring, as far as `accesses_max`, unless `status` says that its module was refused. */
+static inline void take_odd(struct psnap_decoder *decoder, enum psnap_status status,
+                            const struct psnap_error *error, size_t accesses_max, bool with_runs,
+                            struct psnap_rng *rng, struct outcomes *outcomes)
+{
+    struct taking taking = {0};
+
+    if (status) {
+        assert_true(error->message[0]);
+        outcomes->refused++;
+        return;
+    }
+    while (taking.seen < accesses_max &&
+           take(decoder, &taking, 1 + psnap_rng_below(rng, 200), with_runs))
+        ;
+    outcomes->accepted += decoder->at == decoder->end;
+    outcomes->failed += decoder->at != decoder->end;
 }
 
 /* An odd word in the place of one: a flipped bit, a small number, a large one, anything. */

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The parts of psnap_decode: decode.c (records in order), decode_runs.c (records that are
+ * one run), decode_expand.c (references that are not plain) and decode_events.c (records
+ * that are no accesses).
+ */
+#ifndef PSNAP_CAPTURE_DECODE_H
+#define PSNAP_CAPTURE_DECODE_H
+
+#include "capture/collector.h"
+
+/* The status and its message: a record that begins with `word` cannot be; no room for mappings. */
+enum psnap_status psnap_decoder_corrupt(struct psnap_error *error, uint64_t word);
+enum psnap_status psnap_decoder_no_memory(struct psnap_error *error);
+
+/* Writes out the open expansion as far as the block has room: the accesses written, or a negative
+ * status. */
+ssize_t psnap_decoder_expand(struct psnap_decoder *decoder, struct psnap_access *block,
+                             size_t capacity, struct psnap_error *error);
+
+/* Looks for a run of `piece` at the decoder's place; true when there is one. */
+bool psnap_decoder_find_run(struct psnap_decoder *decoder, struct psnap_capture_piece *piece,
+                            uint64_t delivered, struct psnap_run *run);
+
+/* An allocation: perhaps a mapping of its own, and a name for what lies in it. */
+enum psnap_status psnap_decoder_allocation(struct psnap_decoder *decoder, const uint64_t *words,
+                                           struct psnap_error *error);
+
+/* A plain piece, straight into the block, which has room. */
+static inline bool psnap_decoder_put_plain(struct psnap_decoder *decoder,
+                                           const struct psnap_capture_piece *piece,
+                                           const uint64_t *words, struct psnap_access *block)
+{
+    struct psnap_capture_ref *refs = &decoder->tables.refs[piece->first_ref];
+
+    for (uint32_t i = 0; i < piece->refs; i++) {
+        struct psnap_capture_ref *ref = &refs[i];
+        uint64_t address = words[i];
+        if (__builtin_expect(address - ref->low >= ref->span, 0) &&
+            !psnap_decoder_refresh(decoder, ref, address))
+            return false;
+        block[i] = (struct psnap_access){
+            .address = address + ref->delta,
+            .ref = piece->first_ref + i,
+            .size = ref->size,
+            .kind = ref->kind,
+            .thread = decoder->thread,
+        };
+    }
+    return true;
+}
+
+#endif
