@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The native trace, byte by byte: files made by hand say what formats/PST.md says they do, and what
+ * is well sealed but cannot be is refused.
+ */
+#include "formats/pst.h"
+#include "tests/unit/test_formats_support.h"
+
+/* A file made by hand: frames that are stored as they are. */
+struct hand_made {
+    unsigned char data[1024];
+    size_t size;
+    uint64_t chain;
+};
+
+static void add_frame(struct hand_made *file, uint32_t type, uint64_t first, uint32_t accesses,
+                      const void *payload, size_t size)
+{
+    unsigned char *header = file->data + file->size;
+
+    if (file->size == 0) {
+        psnap_pst_file_header_make(header, PSNAP_PST_VERSION, &file->chain);
+        file->size = PSNAP_PST_FILE_HEADER;
+        header += file->size;
+    }
+    memset(header, 0, PSNAP_PST_FRAME_HEADER);
+    psnap_store_u32(header, type);
+    psnap_store_u64(header + 8, first);
+    psnap_store_u32(header + 16, accesses);
+    psnap_store_u32(header + 20, (uint32_t)size);
+    psnap_store_u32(header + 24, (uint32_t)size);
+    memcpy(header + PSNAP_PST_FRAME_HEADER, payload, size);
+    psnap_pst_frame_seal(header, header + PSNAP_PST_FRAME_HEADER, size, &file->chain);
+    file->size += PSNAP_PST_FRAME_HEADER + size;
+}
+
+/*
+ * A string "f", a loop, a block with two kinds of operations and one with more
+ * kinds than there are, a ref, and a section from the future.
+ */
+/* clang-format off */
+static const unsigned char made_tables[] = {
+    1, 3, 1, 1, 'f',
+    3, 10, 1, 1, 1, 1, 1, 7, 0, 0, 1, 0,
+    4, 6, 1, 2, 0, 8, 3, 4,
+    4, 26, 1, 20, 0, 8, 0xf0, 0xa2, 0x04, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 7,
+    5, 7, 1, 0, 8, 0, 0, 1, 8,
+    9, 2, 1, 2};
+/* clang-format on */
+
+/*
+ * One lane: ref 0, thread 0, 8 bytes, a store, first at 16. It is followed by
+ * itself: a literal at once (run 0), its value the one expected, 0. Addresses:
+ * after 2 right ones (run 2: 4) 8 more (shift 3, zigzag of 1: 2): 16 16 16 24
+ * and, as the step stays 0, 24 for the rest.
+ */
+static const unsigned char made_chunk[] = {1,                 /* lanes */
+                                           0, 0, 8,    1, 32, /* the lane */
+                                           1, 0, 0x10, /* who follows: literals, copies, widths */
+                                           1, 0, 0x11, 3, /* addresses, and their shift */
+                                           1, 2, 4};
+
+/* All that comes of the file; to be freed. */
+static struct psnap_access *read_made(const struct hand_made *file, struct memory_input *input,
+                                      struct psnap_source **source, size_t *n)
+{
+    struct psnap_error error;
+    enum psnap_status status;
+    struct psnap_access *all;
+
+    *source = open_memory(input, file->data, file->size, 1, NULL, &error);
+    assert_non_null(*source);
+    all = read_all(*source, n, &status, &error);
+    assert_int_equal(status, PSNAP_OK);
+    return all;
+}
+
+static void test_made_by_hand(void **state)
+{
+    static const uint64_t addresses[] = {16, 16, 16, 24, 24, 24, 24};
+    static const unsigned char end[] = {7, 2, 0xff, 1, 5};
+    struct hand_made file = {.size = 0};
+    struct memory_input input;
+    struct psnap_source *source;
+    struct psnap_access *all;
+    size_t n;
+
+    (void)state;
+    add_frame(&file, PSNAP_PST_TYPE('n', 'o', 't', 'e'), 0, 0, "a later psnap's", 15);
+    add_frame(&file, PSNAP_PST_TABLES, 0, 0, made_tables, sizeof made_tables);
+    add_frame(&file, PSNAP_PST_ACCESSES, 0, 7, made_chunk, sizeof made_chunk);
+    add_frame(&file, PSNAP_PST_END, 7, 0, end, sizeof end);
+    all = read_made(&file, &input, &source, &n);
+    assert_int_equal(n, 7);
+    for (size_t i = 0; i < n; i++)
+        assert_true(all[i].address == addresses[i] && all[i].size == 8 &&
+                    all[i].kind == PSNAP_STORE);
+    assert_string_equal(source->program->loops[0].id, "f");
+    assert_int_equal(source->program->loops[0].header, 0);
+    assert_int_equal(source->program->loops[0].parent, PSNAP_NONE);
+    assert_int_equal(source->program->blocks[0].executions, 255);
+    assert_int_equal(source->program->blocks[0].operations[1], 4);
+    assert_int_equal(source->program->blocks[0].operations[2], 0);
+    assert_int_equal(source->program->blocks[1].operations[0], 70000);
+    free(all);
+    psnap_source_free(source);
+}
+
+/* Well sealed, but what it says cannot be. */
+static void check_nonsense(uint32_t type, uint32_t count, const void *payload, size_t size,
+                           enum psnap_status expected)
+{
+    const unsigned char end[] = {(unsigned char)count, 2, 0, 0};
+    struct hand_made file = {.size = 0};
+    struct memory_input input;
+    struct psnap_error error = {.code = PSNAP_OK};
+    enum psnap_status status;
+    struct psnap_source *source;
+    size_t n;
+
+    add_frame(&file, PSNAP_PST_TABLES, 0, 0, made_tables, sizeof made_tables);
+    add_frame(&file, type, 0, count, payload, size);
+    add_frame(&file, PSNAP_PST_END, count, 0, end, sizeof end);
+    source = open_memory(&input, file.data, file.size, 99, NULL, &error);
+    if (source)
+        free(read_all(source, &n, &status, &error));
+    psnap_source_free(source);
+    assert_int_equal(error.code, expected);
+}
+
+static void test_nonsense(void **state)
+{
+    static const unsigned char bad_parent[] = {3, 10, 1, 1, 1, 1, 1, 7, 0, 1, 1, 0};
+    static const unsigned char no_such_string[] = {3, 10, 1, 2, 1, 1, 1, 7, 0, 0, 1, 0};
+    static const unsigned char no_such_block[] = {5, 7, 1, 2, 8, 0, 0, 1, 8};
+    static const unsigned char many_strings[] = {1, 6, 0xff, 0xff, 0xff, 0xff, 1, 'x'};
+    unsigned char bad[sizeof made_chunk];
+
+    (void)state;
+    check_nonsense(PSNAP_PST_TYPE('N', 'o', 't', 'e'), 0, "x", 1, PSNAP_ERROR_VERSION);
+    check_nonsense(PSNAP_PST_ACCESSES, 7, made_chunk, sizeof made_chunk, PSNAP_OK);
+    check_nonsense(PSNAP_PST_ACCESSES, 3, made_chunk, sizeof made_chunk, PSNAP_ERROR_CORRUPT);
+    check_nonsense(PSNAP_PST_ACCESSES, 0, made_chunk, sizeof made_chunk, PSNAP_ERROR_CORRUPT);
+    check_nonsense(PSNAP_PST_ACCESSES, 7, made_chunk, sizeof made_chunk - 1, PSNAP_ERROR_CORRUPT);
+    for (size_t i = 0; i < sizeof bad; i++) {
+        memcpy(bad, made_chunk, sizeof bad);
+        bad[i] = 0xff; /* no such count, ref, size, kind, width, run */
+        if (i != 14)   /* the value of a token may be any */
+            check_nonsense(PSNAP_PST_ACCESSES, 7, bad, sizeof bad, PSNAP_ERROR_CORRUPT);
+    }
+    check_nonsense(PSNAP_PST_TABLES, 0, no_such_string, sizeof no_such_string, PSNAP_ERROR_CORRUPT);
+    check_nonsense(PSNAP_PST_TABLES, 0, no_such_block, sizeof no_such_block, PSNAP_ERROR_CORRUPT);
+    check_nonsense(PSNAP_PST_TABLES, 0, many_strings, sizeof many_strings, PSNAP_ERROR_CORRUPT);
+    check_nonsense(PSNAP_PST_TABLES, 0, many_strings, 5, PSNAP_ERROR_CORRUPT);
+    /* a loop of depth 0 in one of depth 0 */
+    check_nonsense(PSNAP_PST_TABLES, 0, bad_parent, sizeof bad_parent, PSNAP_ERROR_CORRUPT);
+    check_nonsense(PSNAP_PST_END, 0, "\0\1", 2, PSNAP_ERROR_CORRUPT);
+}
+
+/* Two literals (run 2, 8 more) and a copy of three of the token before, as made_chunk else. */
+/* clang-format off */
+static const unsigned char copying_chunk[] = {
+    1, 0, 0, 8, 1, 32, 1, 0, 0x10,
+    2, 1, 0x11, 3, 0, 0x11, 1, /* literals, copies, widths, shift; window, widths */
+    1,                         /* the lane that comes next: the one expected */
+    2, 2, 4, 4,                /* values and runs of literals */
+    2, 2, 3};                  /* after 2 literals, twice the distance of 1, 3 tokens */
+/* clang-format on */
+
+static void test_copies(void **state)
+{
+    static const struct {
+        unsigned char at, value;
+    } bad[] = {
+        {13, 31},                      /* window of 2^31 tokens */
+        {13, 32}, {14, 0x51}, {15, 5}, /* widths */
+        {21, 3},                       /* after more literals than there are */
+        {21, 0},                       /* of nothing */
+        {22, 0},  {22, 1},             /* at no distance */
+        {22, 3},  {22, 4},             /* beyond the window */
+        {22, 6},                       /* beyond the first token */
+        {23, 0},                       /* no token */
+        {23, 4},                       /* a token too much for the accesses */
+    };
+    static const unsigned char end[] = {16, 2, 0, 0};
+    unsigned char chunk[sizeof copying_chunk];
+    struct hand_made file = {.size = 0};
+    struct memory_input input;
+    struct psnap_source *source;
+    struct psnap_access *all;
+    size_t n;
+
+    (void)state;
+    add_frame(&file, PSNAP_PST_TABLES, 0, 0, made_tables, sizeof made_tables);
+    add_frame(&file, PSNAP_PST_ACCESSES, 0, 16, copying_chunk, sizeof copying_chunk);
+    add_frame(&file, PSNAP_PST_END, 16, 0, end, sizeof end);
+    all = read_made(&file, &input, &source, &n);
+    assert_int_equal(n, 16);
+    for (size_t i = 0; i < n; i++)
+        assert_int_equal(all[i].address, 16 + 8 * (i / 3));
+    free(all);
+    psnap_source_free(source);
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        memcpy(chunk, copying_chunk, sizeof chunk);
+        chunk[bad[i].at] = bad[i].value;
+        check_nonsense(PSNAP_PST_ACCESSES, 16, chunk, sizeof chunk, PSNAP_ERROR_CORRUPT);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_made_by_hand),
+        cmocka_unit_test(test_nonsense),
+        cmocka_unit_test(test_copies),
+    };
+
+    return cmocka_run_group_tests_name("formats_pst_made", tests, NULL, NULL);
+}
