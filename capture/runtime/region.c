@@ -13,7 +13,7 @@
  * coroutine that is in a region and gives way to a frame above it ends it.
  *
  * Outside of regions threads write records into memory that nobody reads: the
- * code is the same, no record leaves the first-level cache (ring.c). Who changes what
+ * code is the same, no record leaves the first-level cache (ring_chunks.c). Who changes what
  * is wanted tells all rings (psnap_rt_change); a loop that another thread has in
  * flight then is recorded as it ends.
  */

@@ -61,7 +61,8 @@ extern struct psnap_session *psnap_rt_session;
 bool psnap_rt_is_recording(void);
 void psnap_rt_set_recording(bool is_recording);
 
-/* ring.c: where this thread writes now; `frame` is its stack pointer. Never NULL. */
+/* ring.c, ring_chunks.c and ring_thread.c: where this thread writes now; `frame` is its stack
+ * pointer. Never NULL. */
 struct psnap_ring *psnap_rt_attach(uint64_t frame);
 /* Room for `words` in ring 0, waiting for the collector; NULL when it has died. All signals are
  * blocked, and its lock is held; `signals` is the thread's mask. */

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A thread's ring, for the files that write into it: ring.c (room for records),
+ * ring_chunks.c (the chunks they go into) and ring_thread.c (which ring it is).
+ */
+#ifndef PSNAP_CAPTURE_RUNTIME_RING_H
+#define PSNAP_CAPTURE_RUNTIME_RING_H
+
+#include <errno.h>
+#include <signal.h>
+
+#include "runtime.h"
+
+enum {
+    PSNAP_RT_IDLE_WORDS = 2 * PSNAP_RECORD_WORDS_MAX,
+    PSNAP_RT_SCRATCH_WORDS = 4096 /* no chunk is as long: so scratch is told apart */
+};
+
+/* Full from the start, so that the first record of a thread comes to __psnap_reserve. */
+extern struct psnap_ring psnap_rt_empty_ring;
+extern _Thread_local uint64_t *psnap_rt_idle; /* where this thread writes what is not wanted */
+
+/* ring.c: says where memory is from, whatever is wanted. */
+void psnap_rt_tell_allocation(uint64_t address, uint64_t size_bytes, const unsigned char *site,
+                              uint32_t thread);
+
+/* ring_thread.c: where this thread writes from now on. */
+void psnap_rt_set_ring(struct psnap_ring *ring);
+/* Another copy of the runtime is to know, too. */
+bool psnap_rt_add_copy(struct psnap_ring **ring_of_copy);
+void psnap_rt_leave_scratch(struct psnap_ring *ring);
+uint64_t *psnap_rt_map_idle(void); /* never NULL */
+
+/* ring_chunks.c, all of the thread's own ring, with signals blocked: the chunk that is to be
+ * written is empty; it is complete. */
+void psnap_rt_open_chunk(struct psnap_ring *ring);
+void psnap_rt_leave_chunk(struct psnap_ring *ring);
+/* The ring gets an empty chunk; `signals` is the mask to wait with. False when there will be
+ * none. A handler may have got one in the meantime. */
+bool psnap_rt_renew_chunk(struct psnap_ring *ring, const sigset_t *signals);
+/* What is wanted is recorded from here on. */
+void psnap_rt_resume(struct psnap_ring *ring);
+/* Whether it is: of a ring with a chunk, when its limit is reached while it is suspended, or has
+ * changed. */
+void psnap_rt_look(struct psnap_ring *ring);
+
+/* A ring of the session, neither scratch nor empty. */
+static inline bool psnap_rt_is_real(const struct psnap_ring *ring)
+{
+    const char *at = (const char *)ring, *session = (const char *)psnap_rt_session;
+    return session && at >= session && at < session + sizeof *psnap_rt_session;
+}
+
+static inline bool psnap_rt_is_scratch(const struct psnap_ring *ring)
+{
+    return ring->limit == ring->data + PSNAP_RT_SCRATCH_WORDS;
+}
+
+static inline bool psnap_rt_has_chunk(const struct psnap_ring *ring)
+{
+    return ring->cursor || ring->aside;
+}
+
+static inline uint64_t psnap_rt_unread_chunks(const struct psnap_ring *ring)
+{
+    return ring->produced - __atomic_load_n(&ring->consumed, __ATOMIC_SEQ_CST);
+}
+
+/* Nobody reads any more, so that chunks may be written over. */
+static inline bool psnap_rt_is_enough(void)
+{
+    return __atomic_load_n(&psnap_rt_session->is_enough, __ATOMIC_RELAXED);
+}
+
+/* What a thread has while the runtime is not to be disturbed by its handlers. */
+struct psnap_rt_outside {
+    sigset_t signals;
+    int error;
+};
+
+static inline struct psnap_rt_outside psnap_rt_block_signals(void)
+{
+    struct psnap_rt_outside outside = {.error = errno};
+    sigset_t all;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &outside.signals);
+    return outside;
+}
+
+static inline void psnap_rt_unblock_signals(const struct psnap_rt_outside *outside)
+{
+    pthread_sigmask(SIG_SETMASK, &outside->signals, NULL);
+    errno = outside->error;
+}
+
+#endif

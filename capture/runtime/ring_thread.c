@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Which ring a thread writes into: one of the session's while it is recorded, from its
+ * first record to its end. A thread that is not recorded, or of a program whose
+ * collector has died, writes into scratch memory that nobody reads, and one whose
+ * records are not wanted for now (ring_chunks.c) over and over a few words of its own.
+ */
+#include "ring.h"
+
+#include <pthread.h>
+#include <stddef.h>
+#include <sys/mman.h>
+#include <time.h>
+
+struct psnap_ring psnap_rt_empty_ring;
+_Thread_local struct psnap_ring *__psnap_ring = &psnap_rt_empty_ring;
+
+struct scratch {
+    struct psnap_ring ring;
+    uint64_t words[PSNAP_RT_SCRATCH_WORDS];
+};
+static struct scratch last_resort; /* shared by threads when memory has run out */
+static pthread_key_t thread_end;
+static pthread_once_t thread_end_once = PTHREAD_ONCE_INIT;
+static bool has_thread_end;
+static _Thread_local uint64_t first_frame; /* in a child by fork it is still the parent's */
+
+/* Further copies of this runtime in the process: their variables of this thread. */
+enum { COPIES_MAX = 7 };
+static _Thread_local struct psnap_ring **copies[COPIES_MAX];
+static _Thread_local unsigned copy_count;
+
+void psnap_rt_set_ring(struct psnap_ring *ring)
+{
+    __psnap_ring = ring;
+    for (unsigned i = 0; i < copy_count; i++)
+        *copies[i] = ring;
+}
+
+bool psnap_rt_add_copy(struct psnap_ring **ring_of_copy)
+{
+    if (copy_count == COPIES_MAX)
+        return false;
+    *ring_of_copy = __psnap_ring;
+    copies[copy_count++] = ring_of_copy;
+    return true;
+}
+
+uint64_t *psnap_rt_map_idle(void)
+{
+    uint64_t *words = mmap(NULL, PSNAP_RT_IDLE_WORDS * sizeof *words, PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    return words == MAP_FAILED ? last_resort.words : words;
+}
+
+static void end_of_thread(void *pointer)
+{
+    struct psnap_ring *ring = pointer;
+
+    psnap_rt_end_thread_region();
+    if (psnap_rt_is_real(ring)) {
+        psnap_rt_leave_chunk(ring);
+        __atomic_store_n(&ring->state, PSNAP_RING_FINISHED, __ATOMIC_RELEASE);
+        psnap_rt_ring_doorbell();
+    } else if (ring != &last_resort.ring)
+        munmap(ring, sizeof(struct scratch));
+    psnap_rt_set_ring(&psnap_rt_empty_ring);
+    if (psnap_rt_idle && psnap_rt_idle != last_resort.words)
+        munmap(psnap_rt_idle, PSNAP_RT_IDLE_WORDS * sizeof *psnap_rt_idle);
+    psnap_rt_idle = NULL;
+}
+
+static void make_thread_end(void)
+{
+    has_thread_end = pthread_key_create(&thread_end, end_of_thread) == 0;
+}
+
+static struct psnap_ring *scratch_ring(void)
+{
+    struct scratch *scratch =
+        mmap(NULL, sizeof *scratch, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (scratch == MAP_FAILED)
+        scratch = &last_resort;
+    scratch->ring.data = scratch->words;
+    scratch->ring.cursor = scratch->words;
+    scratch->ring.limit = scratch->words + PSNAP_RT_SCRATCH_WORDS;
+    return &scratch->ring;
+}
+
+/* The collector looks at no ring that it has not been told of. */
+static void note_ring(uint32_t index)
+{
+    uint32_t used = __atomic_load_n(&psnap_rt_session->rings_used, __ATOMIC_RELAXED);
+
+    while (used <= index &&
+           !__atomic_compare_exchange_n(&psnap_rt_session->rings_used, &used, index + 1, false,
+                                        __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+        ;
+}
+
+/* A free ring of the session, waiting for the collector to give back those of ended threads. */
+static struct psnap_ring *take_ring(void)
+{
+    const struct timespec moment = {.tv_nsec = 1000 * 1000};
+
+    for (;;) {
+        bool any_finished = false;
+        for (uint32_t i = 1; i < psnap_rt_ring_count; i++) {
+            struct psnap_ring *ring = &psnap_rt_session->rings[i];
+            uint32_t state = PSNAP_RING_FREE;
+            if (__atomic_compare_exchange_n(&ring->state, &state, PSNAP_RING_TAKEN, false,
+                                            __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
+                note_ring(i);
+                return ring;
+            }
+            any_finished |= state == PSNAP_RING_FINISHED;
+        }
+        if (!any_finished || !psnap_rt_collector_alive())
+            return NULL;
+        psnap_rt_ring_doorbell();
+        nanosleep(&moment, NULL);
+    }
+}
+
+struct psnap_ring *psnap_rt_attach(uint64_t frame)
+{
+    struct psnap_session *session;
+    struct psnap_ring *ring;
+    bool wanted;
+
+    if (psnap_rt_is_forked())
+        psnap_rt_rejoin();
+    session = psnap_rt_session;
+    wanted = psnap_rt_is_recording() && !psnap_rt_is_enough();
+    ring = wanted ? take_ring() : NULL;
+    if (!first_frame)
+        first_frame = frame;
+    if (ring) {
+        ring->data = (uint64_t *)((char *)session + PSNAP_SESSION_HEADER_BYTES) +
+                     (uint64_t)(ring - session->rings) * PSNAP_RING_WORDS;
+        ring->thread = psnap_rt_number_thread();
+        __atomic_fetch_add(&session->threads, 1, __ATOMIC_RELAXED);
+        ring->frame = first_frame;
+        psnap_rt_find_stack(first_frame, &ring->stack_low, &ring->stack_high);
+        ring->local = (uint64_t)&__psnap_ring;
+        psnap_rt_find_mapping(ring->local, &ring->local_low, &ring->local_high);
+        psnap_rt_open_chunk(ring);
+        psnap_rt_look(ring);
+        __atomic_store_n(&ring->state, PSNAP_RING_ACTIVE, __ATOMIC_RELEASE);
+    } else {
+        ring = scratch_ring();
+        ring->thread = psnap_rt_is_recording(); /* lost, or too late: not to be tried again */
+        if (wanted)
+            __atomic_fetch_add(&session->threads_lost, 1, __ATOMIC_RELAXED);
+    }
+    pthread_once(&thread_end_once, make_thread_end);
+    if (has_thread_end)
+        pthread_setspecific(thread_end, ring);
+    psnap_rt_set_ring(ring);
+    if (psnap_rt_has_inherited())
+        psnap_rt_repeat_allocations(psnap_rt_tell_allocation);
+    return ring;
+}
+
+void psnap_rt_leave_scratch(struct psnap_ring *ring)
+{
+    psnap_rt_set_ring(&psnap_rt_empty_ring);
+    if (ring != &last_resort.ring)
+        munmap(ring, sizeof(struct scratch));
+}
+
+struct psnap_ring *psnap_rt_set_aside(void)
+{
+    struct psnap_ring *ring = __psnap_ring;
+
+    last_resort.ring.data = last_resort.words;
+    last_resort.ring.thread = 1;
+    last_resort.ring.limit = last_resort.words + PSNAP_RT_SCRATCH_WORDS;
+    last_resort.ring.cursor = last_resort.words;
+    psnap_rt_set_ring(&last_resort.ring);
+    return ring;
+}
+
+void psnap_rt_go_on(struct psnap_ring *ring)
+{
+    psnap_rt_set_ring(ring);
+}
+
+void psnap_rt_leave_ring(void)
+{
+    psnap_rt_set_ring(&psnap_rt_empty_ring);
+    if (has_thread_end)
+        pthread_setspecific(thread_end, NULL);
+}
