@@ -19,6 +19,7 @@
 #include "capture/cmd_recording.h"
 #include "capture/cmd_roi.h"
 #include "capture/engine_valgrind.h"
+#include "capture/find_program.h"
 #include "formats/base/cmd.h"
 #include "formats/base/cmd_progress.h"
 #include "formats/formats.h"
@@ -56,24 +57,6 @@ static void arrange_signals(void)
     sigaction(SIGQUIT, &ignore, NULL);
     sigaction(SIGTERM, &forward, NULL);
     sigaction(SIGHUP, &forward, NULL);
-}
-
-/* The file that execvp will run, for its build id: the program may have ended before we could ask
- * the system what it was. */
-static void find_program(const char *name, char *path, size_t size)
-{
-    const char *folders = getenv("PATH");
-
-    snprintf(path, size, "%s", name);
-    if (strchr(name, '/'))
-        return;
-    for (folders = folders ? folders : "/usr/bin:/bin"; *folders;) {
-        size_t length = strcspn(folders, ":");
-        snprintf(path, size, "%.*s%s%s", (int)length, folders, length ? "/" : "", name);
-        if (access(path, X_OK) == 0)
-            return;
-        folders += length + (folders[length] == ':');
-    }
 }
 
 /* Standard files that are closed stay so for the program, but none of ours gets their numbers:
@@ -215,7 +198,7 @@ static int record_first(struct psnap_recording *recording, struct psnap_source *
     if (pid < 0)
         return result;
     status = psnap_capture_watch(capture, pid, &error);
-    find_program(argv[0], path, sizeof path);
+    psnap_find_program(argv[0], path, sizeof path); /* it may have ended: we cannot ask for it */
     psnap_process_read(&self, getpid());
     process = self;
     process.argv = (const char **)(uintptr_t)argv;
@@ -247,7 +230,7 @@ static enum psnap_status set_regions(const struct psnap_recording *recording, co
         return PSNAP_OK;
     }
     setenv(PSNAP_ENV_ROI, recording->roi, 1);
-    find_program(program, path, sizeof path);
+    psnap_find_program(program, path, sizeof path);
     return psnap_roi_check(recording->roi, path, error);
 }
 
@@ -371,7 +354,7 @@ static int record_valgrind(struct psnap_recording *recording, char **argv, bool 
 
     occupy_standard_files();
     file_limit_before = signal(SIGXFSZ, SIG_IGN);
-    find_program(argv[0], path, sizeof path);
+    psnap_find_program(argv[0], path, sizeof path);
     result = check_program(argv[0], path);
     if (result)
         return result;

@@ -19,6 +19,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "capture/find_program.h"
+
 enum {
     READ_BYTES = 1 << 16,
     PIPE_BYTES = 1 << 18, /* fewer switches between the two; more, and its mappings lag behind */
@@ -26,22 +28,6 @@ enum {
     PIPE_START = 4096,    /* bytes of the pipe until the mappings are read */
     PIPE_FREE = 1024      /* of these, free: about 40 lines */
 };
-
-/* Looks for valgrind in the PATH. */
-static bool find_valgrind(char *path, size_t size)
-{
-    const char *folders = getenv("PATH");
-
-    for (folders = folders ? folders : "/usr/bin:/bin"; *folders;) {
-        size_t length = strcspn(folders, ":");
-        int written =
-            snprintf(path, size, "%.*s%svalgrind", (int)length, folders, length ? "/" : "");
-        if (written > 0 && (size_t)written < size && access(path, X_OK) == 0)
-            return true;
-        folders += length + (folders[length] == ':');
-    }
-    return false;
-}
 
 /* A pipe of PIPE_START bytes, of which PIPE_FREE are not filled with empty lines. */
 static enum psnap_status make_pipe(struct psnap_valgrind_pipe *pipe, struct psnap_error *error)
@@ -63,7 +49,7 @@ enum psnap_status psnap_valgrind_pipe_init(struct psnap_valgrind_pipe *pipe,
     pipe->text = malloc(READ_BYTES + LINE_BYTES);
     if (!pipe->text)
         return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
-    if (!find_valgrind(pipe->path, sizeof pipe->path))
+    if (!psnap_find_program("valgrind", pipe->path, sizeof pipe->path))
         return psnap_error_set(error, PSNAP_ERROR_UNSUPPORTED,
                                "valgrind is not installed (Debian package valgrind)");
     return make_pipe(pipe, error);
