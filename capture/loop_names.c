@@ -70,6 +70,29 @@ static const char *claim_other(struct psnap_program *program, void **tree, const
     return claim_name(program, tree, name, file);
 }
 
+/* The first one's name is no longer its alone: all loops that have it are told apart, too, by
+ * their file. False when out of memory. */
+static bool share(struct psnap_loop_names *names, struct psnap_program *program,
+                  struct claim *first, bool is_source)
+{
+    void **tree = is_source ? &names->src_ids : &names->ids;
+    const char *other;
+
+    if (first->is_shared)
+        return true;
+    other = claim_other(program, tree, first->text, first->file, first->file);
+    if (!other)
+        return false;
+    first->is_shared = true;
+    for (uint32_t i = 0; i < program->loop_count; i++) {
+        struct psnap_loop *loop = &program->loops[i];
+        const char **name = is_source ? &loop->src_id : &loop->id;
+        if (*name == first->text)
+            *name = other;
+    }
+    return true;
+}
+
 const char *psnap_name_source_loop(struct psnap_loop_names *names, struct psnap_program *program,
                                    const char *text, const char *file)
 {
@@ -80,15 +103,8 @@ const char *psnap_name_source_loop(struct psnap_loop_names *names, struct psnap_
         return claim_name(program, &names->src_ids, text, file);
     if (!first->is_shared && !strcmp(first->file, file))
         return first->text;
-    if (!first->is_shared) {
-        const char *other = claim_other(program, &names->src_ids, text, first->file, first->file);
-        if (!other)
-            return NULL;
-        first->is_shared = true;
-        for (uint32_t i = 0; i < program->loop_count; i++)
-            if (program->loops[i].src_id == first->text)
-                program->loops[i].src_id = other;
-    }
+    if (!share(names, program, first, true))
+        return NULL;
     snprintf(name, sizeof name, "%s@%s", text, file);
     mine = find_claim(&names->src_ids, name);
     return mine ? mine->text : claim_name(program, &names->src_ids, name, file);
@@ -103,15 +119,8 @@ const char *psnap_name_loop(struct psnap_loop_names *names, struct psnap_program
         return claim_name(program, &names->ids, text, file);
     if (!first->is_shared && !strcmp(first->file, file))
         return claim_other(program, &names->ids, text, module, file);
-    if (!first->is_shared) {
-        const char *other = claim_other(program, &names->ids, text, first->file, first->file);
-        if (!other)
-            return NULL;
-        first->is_shared = true;
-        for (uint32_t i = 0; i < program->loop_count; i++)
-            if (program->loops[i].id == first->text)
-                program->loops[i].id = other;
-    }
+    if (!share(names, program, first, false))
+        return NULL;
     return claim_other(program, &names->ids, text, file, file);
 }
 

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/base/room.h"
+
 void psnap_capture_tables_init(struct psnap_capture_tables *tables, struct psnap_program *program)
 {
     *tables = (struct psnap_capture_tables){.program = program};
@@ -35,19 +37,23 @@ void psnap_capture_tables_release(struct psnap_capture_tables *tables)
 /* Room for `more` items of `size` behind `count`; grows by doubling. */
 static bool make_room(void *array_pointer, size_t *room, size_t count, size_t more, size_t size)
 {
-    void *array, *grown;
+    void *array;
+
+    if (count + more <= *room)
+        return true;
     memcpy(&array, array_pointer, sizeof array);
-    if (count + more > *room) {
-        size_t wanted = *room ? *room : 64;
-        while (wanted < count + more)
-            wanted *= 2;
-        grown = realloc(array, wanted * size);
-        if (!grown)
-            return false;
-        memcpy(array_pointer, &grown, sizeof grown);
-        *room = wanted;
-    }
-    return true;
+    array = psnap_with_room(array, room, count + more, size);
+    if (array)
+        memcpy(array_pointer, &array, sizeof array);
+    return array != NULL;
+}
+
+/* The same of rows, which are as many as there is room for. */
+static bool make_rows(void *array_pointer, size_t count, size_t more, size_t size)
+{
+    size_t room = count;
+
+    return make_room(array_pointer, &room, count, more, size);
 }
 
 bool psnap_capture_tables_add_bytes(struct psnap_capture_tables *tables, const void *bytes,
@@ -319,30 +325,15 @@ static void add_nests(struct psnap_capture_tables *tables, const struct psnap_ta
 
 static bool reserve_rows(struct psnap_capture_tables *tables, const struct psnap_table_header *add)
 {
-    size_t module_room = tables->module_count, piece_room = tables->piece_count;
-    size_t ref_room = tables->ref_count, site_room = tables->site_count;
-    size_t hoist_room = tables->hoist_count, move_room = tables->move_count;
-    size_t nest_room = tables->nest_count, value_room = tables->value_count;
-    size_t step_room = tables->step_count;
-
-    return make_room(&tables->modules, &module_room, tables->module_count, 1,
-                     sizeof *tables->modules) &&
-           make_room(&tables->pieces, &piece_room, tables->piece_count, add->pieces,
-                     sizeof *tables->pieces) &&
-           make_room(&tables->refs, &ref_room, tables->ref_count, add->refs,
-                     sizeof *tables->refs) &&
-           make_room(&tables->hoists, &hoist_room, tables->hoist_count, add->hoists,
-                     sizeof *tables->hoists) &&
-           make_room(&tables->moves, &move_room, tables->move_count, add->moves,
-                     sizeof *tables->moves) &&
-           make_room(&tables->nests, &nest_room, tables->nest_count, add->nests,
-                     sizeof *tables->nests) &&
-           make_room(&tables->values, &value_room, tables->value_count, add->values,
-                     sizeof *tables->values) &&
-           make_room(&tables->steps, &step_room, tables->step_count, add->steps,
-                     sizeof *tables->steps) &&
-           make_room(&tables->sites, &site_room, tables->site_count, add->sites,
-                     sizeof *tables->sites);
+    return make_rows(&tables->modules, tables->module_count, 1, sizeof *tables->modules) &&
+           make_rows(&tables->pieces, tables->piece_count, add->pieces, sizeof *tables->pieces) &&
+           make_rows(&tables->refs, tables->ref_count, add->refs, sizeof *tables->refs) &&
+           make_rows(&tables->hoists, tables->hoist_count, add->hoists, sizeof *tables->hoists) &&
+           make_rows(&tables->moves, tables->move_count, add->moves, sizeof *tables->moves) &&
+           make_rows(&tables->nests, tables->nest_count, add->nests, sizeof *tables->nests) &&
+           make_rows(&tables->values, tables->value_count, add->values, sizeof *tables->values) &&
+           make_rows(&tables->steps, tables->step_count, add->steps, sizeof *tables->steps) &&
+           make_rows(&tables->sites, tables->site_count, add->sites, sizeof *tables->sites);
 }
 
 static bool set_provenance(struct psnap_program *program, const struct psnap_table_view *view)
