@@ -91,10 +91,9 @@ static enum psnap_status read_program(const struct reading *r, const struct psna
                                        "rank",     "ranks",   NULL};
     struct psnap_provenance *to = &r->profile->provenance;
     const struct psnap_yaml_node *command, *thread;
-    enum psnap_status status = psnap_yaml_expect(r->doc, map, PSNAP_YAML_MAP, "program", r->error);
+    enum psnap_status status = psnap_yaml_expect_keys(r->doc, map, "program", keys, r->error);
 
-    if (status || (status = psnap_yaml_known_keys(r->doc, map, keys, r->error)) ||
-        (status = read_text(r, map, "name", "", &to->name)) ||
+    if (status || (status = read_text(r, map, "name", "", &to->name)) ||
         (status = read_text(r, map, "build_id", "", &to->build_id)) ||
         (status = read_text(r, map, "source_language", "", &to->source_language)) ||
         (status = read_text(r, map, "compiler", "", &to->compiler)) ||
@@ -136,10 +135,9 @@ static enum psnap_status read_capture(const struct reading *r, const struct psna
     struct psnap_profile *profile = r->profile;
     uint64_t limit = PSNAP_REGION_LIMIT_DEFAULT;
     const struct psnap_yaml_node *node;
-    enum psnap_status status = psnap_yaml_expect(r->doc, map, PSNAP_YAML_MAP, "capture", r->error);
+    enum psnap_status status = psnap_yaml_expect_keys(r->doc, map, "capture", keys, r->error);
 
-    if (status || (status = psnap_yaml_known_keys(r->doc, map, keys, r->error)) ||
-        (status = read_text(r, map, "model", NULL, &profile->model)) ||
+    if (status || (status = read_text(r, map, "model", NULL, &profile->model)) ||
         (status = read_text(r, map, "stage", "", &profile->provenance.stage)))
         return status;
     if (strcmp(profile->model, "psnap") != 0)
@@ -295,11 +293,10 @@ static enum psnap_status read_totals(const struct reading *r, const struct psnap
     uint64_t operations[PSNAP_OPERATION_COUNT];
     const struct psnap_yaml_node *stated = psnap_yaml_get(map, "operations");
     struct psnap_profile_totals totals;
-    enum psnap_status status = psnap_yaml_expect(r->doc, map, PSNAP_YAML_MAP, "totals", r->error);
+    enum psnap_status status = psnap_yaml_expect_keys(r->doc, map, "totals", keys, r->error);
 
     psnap_profile_totals(r->profile, &totals);
-    if (status || (status = psnap_yaml_known_keys(r->doc, map, keys, r->error)) ||
-        (status = check_total(r, map, loops, "accesses", totals.accesses)) ||
+    if (status || (status = check_total(r, map, loops, "accesses", totals.accesses)) ||
         (status = check_total(r, map, loops, "loads", totals.loads)) ||
         (status = check_total(r, map, loops, "stores", totals.stores)) ||
         (status = check_total(r, map, loops, "atomics", totals.atomics)) ||

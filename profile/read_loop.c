@@ -24,9 +24,7 @@ enum psnap_status read_operations(const struct reading *r, const struct psnap_ya
         return PSNAP_OK;
     for (unsigned op = 0; op < PSNAP_OPERATION_COUNT; op++)
         keys[op] = psnap_operation_name(op);
-    status = psnap_yaml_expect(r->doc, map, PSNAP_YAML_MAP, "operations", r->error);
-    if (!status)
-        status = psnap_yaml_known_keys(r->doc, map, keys, r->error);
+    status = psnap_yaml_expect_keys(r->doc, map, "operations", keys, r->error);
     for (unsigned op = 0; op < PSNAP_OPERATION_COUNT && !status; op++)
         status = read_count(r, map, keys[op], 0, &operations[op]);
     return status;
@@ -56,9 +54,7 @@ static enum psnap_status read_nest(const struct reading *r, const struct psnap_y
     loop->parent = PSNAP_NONE;
     if (!nest)
         return PSNAP_OK;
-    status = psnap_yaml_expect(r->doc, nest, PSNAP_YAML_MAP, "nest", r->error);
-    if (!status)
-        status = psnap_yaml_known_keys(r->doc, nest, keys, r->error);
+    status = psnap_yaml_expect_keys(r->doc, nest, "nest", keys, r->error);
     if (status)
         return status;
     node = psnap_yaml_require(r->doc, nest, "depth", r->error);
@@ -88,9 +84,7 @@ static enum psnap_status read_iterations(const struct reading *r, const struct p
     loop->iterations = UINT64_MAX;
     if (!node)
         return PSNAP_OK;
-    status = psnap_yaml_expect(r->doc, node, PSNAP_YAML_MAP, "iterations", r->error);
-    if (!status)
-        status = psnap_yaml_known_keys(r->doc, node, keys, r->error);
+    status = psnap_yaml_expect_keys(r->doc, node, "iterations", keys, r->error);
     if (status)
         return status;
     return read_count(r, node, "total", UINT64_MAX, &loop->iterations);

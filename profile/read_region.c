@@ -82,9 +82,7 @@ static enum psnap_status read_working_set(const struct reading *r,
 
     if (!map)
         return PSNAP_ERROR_VALUE;
-    status = psnap_yaml_expect(r->doc, map, PSNAP_YAML_MAP, "working_set", r->error);
-    if (!status)
-        status = psnap_yaml_known_keys(r->doc, map, keys, r->error);
+    status = psnap_yaml_expect_keys(r->doc, map, "working_set", keys, r->error);
     if (status)
         return status;
     bytes = psnap_yaml_require(r->doc, map, "bytes", r->error);

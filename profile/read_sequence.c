@@ -77,10 +77,8 @@ static enum psnap_status read_group(const struct reading *r, const struct psnap_
 {
     static const char *const keys[] = {"repeat", "of", NULL};
     const struct psnap_yaml_node *node;
-    enum psnap_status status = psnap_yaml_expect(r->doc, map, PSNAP_YAML_MAP, what, r->error);
+    enum psnap_status status = psnap_yaml_expect_keys(r->doc, map, what, keys, r->error);
 
-    if (!status)
-        status = psnap_yaml_known_keys(r->doc, map, keys, r->error);
     if (status)
         return status;
     node = psnap_yaml_require(r->doc, map, "repeat", r->error);

@@ -85,8 +85,7 @@ enum psnap_status read_sampling(const struct reading *r, const struct psnap_yaml
 
     if (status || !map)
         return status;
-    if ((status = psnap_yaml_expect(r->doc, map, PSNAP_YAML_MAP, "sampling", r->error)) ||
-        (status = psnap_yaml_known_keys(r->doc, map, keys, r->error)) ||
+    if ((status = psnap_yaml_expect_keys(r->doc, map, "sampling", keys, r->error)) ||
         (status = read_count(r, map, "skip", 0, &to->skip)) ||
         (status = read_count(r, map, "count", 0, &to->count)) ||
         (status = read_count(r, map, "window", 0, &to->window)) ||
@@ -114,8 +113,7 @@ enum psnap_status read_estimate(const struct reading *r, const struct psnap_yaml
     loop->estimate_accesses = loop->estimate_error = UINT64_MAX;
     if (!estimate)
         return PSNAP_OK;
-    if ((status = psnap_yaml_expect(r->doc, estimate, PSNAP_YAML_MAP, "estimate", r->error)) ||
-        (status = psnap_yaml_known_keys(r->doc, estimate, keys, r->error)) ||
+    if ((status = psnap_yaml_expect_keys(r->doc, estimate, "estimate", keys, r->error)) ||
         (status = read_count(r, estimate, "accesses", UINT64_MAX, &loop->estimate_accesses)))
         return status;
     return read_count(r, estimate, "standard_error", UINT64_MAX, &loop->estimate_error);

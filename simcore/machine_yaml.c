@@ -81,10 +81,8 @@ static enum psnap_status read_level(const struct reader *reader, const struct ps
     static const char *const keys[] = {
         "size_bytes", "line_bytes", "ways", "latency_cycles", "bandwidth_bytes_per_s", NULL};
     enum psnap_status status =
-        psnap_yaml_expect(reader->doc, node, PSNAP_YAML_MAP, "a level", reader->error);
+        psnap_yaml_expect_keys(reader->doc, node, "a level", keys, reader->error);
 
-    if (status == PSNAP_OK)
-        status = psnap_yaml_known_keys(reader->doc, node, keys, reader->error);
     if (status == PSNAP_OK)
         status =
             read_needed_size(reader, node, "size_bytes", PSNAP_LEVEL_BYTES_MAX, &level->size_bytes);
@@ -110,9 +108,7 @@ static enum psnap_status read_memory(const struct reader *reader,
 
     if (!node)
         return PSNAP_OK;
-    status = psnap_yaml_expect(reader->doc, node, PSNAP_YAML_MAP, "memory", reader->error);
-    if (status == PSNAP_OK)
-        status = psnap_yaml_known_keys(reader->doc, node, keys, reader->error);
+    status = psnap_yaml_expect_keys(reader->doc, node, "memory", keys, reader->error);
     if (status == PSNAP_OK)
         status = read_real(reader, node, "latency_cycles", 1e9, &machine->memory_latency_cycles);
     if (status == PSNAP_OK)

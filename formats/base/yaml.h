@@ -100,6 +100,12 @@ PSNAP_API enum psnap_status psnap_yaml_known_keys(const struct psnap_yaml_doc *d
                                                   const char *const *keys,
                                                   struct psnap_error *error);
 
+/* Fails unless `node` is a map of these keys alone: both of the above. */
+PSNAP_API enum psnap_status psnap_yaml_expect_keys(const struct psnap_yaml_doc *doc,
+                                                   const struct psnap_yaml_node *node,
+                                                   const char *what, const char *const *keys,
+                                                   struct psnap_error *error);
+
 /* Sets an error about `node`: like psnap_error_set, with document, line and column filled in. */
 PSNAP_API enum psnap_status psnap_yaml_fail(const struct psnap_yaml_doc *doc,
                                             const struct psnap_yaml_node *node,

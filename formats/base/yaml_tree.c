@@ -217,6 +217,15 @@ enum psnap_status psnap_yaml_known_keys(const struct psnap_yaml_doc *doc,
     return PSNAP_OK;
 }
 
+enum psnap_status psnap_yaml_expect_keys(const struct psnap_yaml_doc *doc,
+                                         const struct psnap_yaml_node *node, const char *what,
+                                         const char *const *keys, struct psnap_error *error)
+{
+    enum psnap_status status = psnap_yaml_expect(doc, node, PSNAP_YAML_MAP, what, error);
+
+    return status ? status : psnap_yaml_known_keys(doc, node, keys, error);
+}
+
 /* "'ways'", "an item of 'sizes'": what messages call a node. */
 static void name_node(const struct psnap_yaml_node *node, char *text, size_t size)
 {
