@@ -17,20 +17,6 @@ void psnap_guest_roi_release(struct psnap_guest_roi *roi)
     roi->known = NULL;
 }
 
-/* Bit i: these `length` characters are the i-th name of the list. */
-static uint64_t look_up(const char *list, const char *name, size_t length)
-{
-    uint64_t bits = 0;
-
-    for (unsigned i = 0; i < PSNAP_ROI_NAMES_MAX && *list; i++) {
-        const size_t wanted = strcspn(list, "\n");
-        if (wanted == length && !memcmp(list, name, length))
-            bits |= UINT64_C(1) << i;
-        list += wanted + (list[wanted] == '\n');
-    }
-    return bits;
-}
-
 static uint64_t names_of(const char *list, const struct psnap_guest_function *function)
 {
     struct psnap_place_in_source place;
@@ -38,11 +24,11 @@ static uint64_t names_of(const char *list, const struct psnap_guest_function *fu
 
     if (!function->symbol)
         return 0;
-    bits = look_up(list, function->symbol, strcspn(function->symbol, "@"));
+    bits = psnap_roi_find(list, function->symbol, strcspn(function->symbol, "@"));
     if (bits || strncmp(function->symbol, "_Z", 2) != 0 || !function->image)
         return bits;
     psnap_symbols_place(function->image, function->low, true, &place);
-    return look_up(list, place.function, strlen(place.function));
+    return psnap_roi_find(list, place.function, strlen(place.function));
 }
 
 static bool is_named(struct psnap_guest_roi *roi, const struct psnap_guest_code *code,

@@ -160,22 +160,6 @@ void psnap_rt_read_regions(void)
     is_in_parts = has_names;
 }
 
-/* Bit i: `name` is the i-th of the list. */
-static uint64_t look_up(const char *name)
-{
-    const size_t length = strlen(name);
-    const char *line = list;
-    uint64_t bits = 0;
-
-    for (unsigned i = 0; i < PSNAP_ROI_NAMES_MAX && *line; i++) {
-        const size_t wanted = strcspn(line, "\n");
-        if (wanted == length && !memcmp(line, name, length))
-            bits |= UINT64_C(1) << i;
-        line += wanted + (line[wanted] == '\n');
-    }
-    return bits;
-}
-
 void psnap_rt_choose_functions(const struct psnap_module *module)
 {
     const char *at = module->functions, *const end = at + module->functions_bytes;
@@ -187,7 +171,7 @@ void psnap_rt_choose_functions(const struct psnap_module *module)
         const bool is_own = *at++ == PSNAP_FUNCTION_OWN;
         uint64_t bits = 0;
         for (; at < end && *at; at += strlen(at) + 1)
-            bits |= look_up(at);
+            bits |= psnap_roi_find(list, at, strlen(at));
         at++;
         if (is_own)
             *wanted++ = bits != 0;

@@ -69,6 +69,7 @@
 #define PSNAP_BASE_CAPTURE_ABI_H
 
 #include <stdint.h>
+#include <string.h>
 
 #define PSNAP_CAPTURE_ABI 4
 #define PSNAP_CAPTURE_MAGIC 0x70616e73u /* "snap" */
@@ -87,6 +88,20 @@
  * between the marks of capture/roi.h, if the program has any, else everything. */
 #define PSNAP_ENV_ROI "PSNAP_ROI"
 #define PSNAP_ROI_NAMES_MAX 64
+
+/* Bit i: the i-th name of that list is these `length` characters. */
+static inline uint64_t psnap_roi_find(const char *list, const char *name, size_t length)
+{
+    uint64_t bits = 0;
+
+    for (unsigned i = 0; i < PSNAP_ROI_NAMES_MAX && *list; i++) {
+        const size_t wanted = strcspn(list, "\n");
+        if (wanted == length && !memcmp(list, name, length))
+            bits |= UINT64_C(1) << i;
+        list += wanted + (list[wanted] == '\n');
+    }
+    return bits;
+}
 
 #define PSNAP_SESSION_NAME "psnap-session" /* of the shared memory, as the system lists it */
 
