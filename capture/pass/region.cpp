@@ -155,17 +155,19 @@ static void splitReturns(Function &function)
             ends.push_back(end);
     for (ReturnInst *end : ends) {
         BasicBlock *block = end->getParent();
-        Value *result = end->getReturnValue();
-        auto *merged = dyn_cast_or_null<PHINode>(result);
+        auto mergedOf = [&]() { /* anew each time: the last two that differ fold what merges them */
+            auto *merged = dyn_cast_or_null<PHINode>(end->getReturnValue());
+            return merged && merged->getParent() == block ? merged : nullptr;
+        };
         const Instruction *before_end = previousOf(*end);
-        bool is_bare = (!before_end || isa<PHINode>(before_end)) && !block->isEntryBlock() &&
-                       (!result || (merged && merged->getParent() == block));
+        bool is_bare = (!before_end || isa<PHINode>(before_end)) && !block->isEntryBlock();
         std::vector<BasicBlock *> before(pred_begin(block), pred_end(block));
         for (BasicBlock *from : before) {
             auto *jump = dyn_cast<BranchInst>(from->getTerminator());
             auto *call = jump ? dyn_cast_or_null<CallInst>(previousOf(*jump)) : nullptr;
+            PHINode *merged = mergedOf();
             if (is_bare && jump && jump->isUnconditional() && call && call->isTailCall() &&
-                (!merged || merged->getIncomingValueForBlock(from) == call))
+                (merged ? merged->getIncomingValueForBlock(from) == call : !end->getReturnValue()))
                 FoldReturnIntoUncondBranch(end, block, from);
         }
         if (is_bare && pred_empty(block))

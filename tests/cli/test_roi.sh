@@ -217,6 +217,33 @@ for flags in -O2 "-O2 --psnap-stage=vectorizer-start" -O1; do
 done
 grep -q "roi: \[main\]" p.yaml || fail "the profile does not say of what it is"
 
+# Of a merged result only one value is left, and is merged no more, once the tail calls have
+# returns of their own
+cat > returns.c << 'END'
+int touched(int);
+void note(int *);
+int f(int x, int *p)
+{
+    switch (x) {
+    case 1:
+        p[1]++;
+        note(p);
+        return 0;
+    case 2:
+        p[2]++;
+        note(p + 1);
+        return 0;
+    case 3:
+        p[3]++;
+        return 0;
+    case 4:
+        return touched(p[0]);
+    }
+    return 0;
+}
+END
+MALLOC_PERTURB_=165 "$PSNAP" cc -O2 -c returns.c 2> err || fail "returns.c: $(cat err)"
+
 # The stream of a function is that part of the whole one
 "$PSNAP" cc -O2 -fno-inline -o matmul "$PSNAP_SOURCE/samples/matmul.c" -lm
 "$PSNAP" record --no-profile --force --trace whole.pst -- ./matmul 12 > out
