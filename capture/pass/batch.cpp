@@ -267,7 +267,7 @@ void ModulePlan::emitBatches(const FunctionPlan &plan)
         batches.emplace_back(*this, plan, batch, variables);
         batches.back().emit();
     }
-    for (const Piece &piece : plan.pieces)
+    for (const Piece &piece : reverse(plan.pieces)) /* as emit() does */
         if (piece.batch != NONE && !piece.is_hoisted)
             fillPiece(piece, batches[piece.batch].append(piece.first, piece.words));
     for (const Hoist &hoist : plan.hoists)

@@ -10,6 +10,7 @@
  */
 #include "plan.h"
 
+#include "llvm/ADT/DepthFirstIterator.h"
 #include "llvm/Analysis/CFG.h"
 #include "llvm/Analysis/LoopIterator.h"
 #include "llvm/Analysis/PostDominators.h"
@@ -45,6 +46,24 @@ static bool hasIrreducibleCycles(Function &function, const LoopInfo &loops)
     return containsIrreducibleCFG<BasicBlock *>(order, loops);
 }
 
+/*
+ * Control equivalent blocks, as the first of them. One that postdominates any of its dominators
+ * postdominates the immediate one too: a way from that one to an exit which leaves the block out
+ * would be part of one from each of the others. So looking at that one is enough.
+ */
+static std::map<const BasicBlock *, const BasicBlock *> equals(const DominatorTree &before,
+                                                               const PostDominatorTree &after)
+{
+    std::map<const BasicBlock *, const BasicBlock *> first;
+
+    for (const DomTreeNode *node : depth_first(before.getRootNode())) {
+        const DomTreeNode *above = node->getIDom();
+        const bool is_equal = above && after.dominates(node->getBlock(), above->getBlock());
+        first[node->getBlock()] = is_equal ? first[above->getBlock()] : node->getBlock();
+    }
+    return first;
+}
+
 void ModulePlan::dropCounts(FunctionPlan &plan, const std::map<uint32_t, BasicBlock *> &blocks)
 {
     Function &function = *plan.function;
@@ -52,7 +71,8 @@ void ModulePlan::dropCounts(FunctionPlan &plan, const std::map<uint32_t, BasicBl
     auto &before = analyses.getResult<DominatorTreeAnalysis>(function);
     auto &after = analyses.getResult<PostDominatorTreeAnalysis>(function);
     auto &library = analyses.getResult<TargetLibraryAnalysis>(function);
-    std::map<const Loop *, std::vector<uint32_t>> counting; /* blocks that have records */
+    /* Of equal blocks in a loop that have records, the one before all others. */
+    std::map<std::pair<const Loop *, const BasicBlock *>, uint32_t> counting;
     std::set<const Loop *> calling = callers(function, loops, library);
     std::set<const BasicBlock *> entries; /* of loops */
     std::vector<Piece> kept;
@@ -61,19 +81,26 @@ void ModulePlan::dropCounts(FunctionPlan &plan, const std::map<uint32_t, BasicBl
         return;
     for (const Loop *loop : loops.getLoopsInPreorder())
         entries.insert(loop->getLoopPreheader());
+    auto first = equals(before, after);
+    auto isBefore = [&](const BasicBlock *block, const BasicBlock *other) {
+        return before.dominates(block, other) && after.dominates(other, block);
+    };
+    auto countsIn = [&](const Loop *loop, uint32_t index) {
+        const BasicBlock *block = blocks.at(index);
+        auto known = counting.insert({{loop, first[block]}, index}).first;
+        if (isBefore(block, blocks.at(known->second)))
+            known->second = index;
+    };
     auto findEqual = [&](const Loop *loop, const BasicBlock *block) {
-        for (uint32_t index : counting[loop]) {
-            const BasicBlock *other = blocks.at(index);
-            if ((before.dominates(other, block) && after.dominates(block, other)) ||
-                (!entries.count(block) && before.dominates(block, other) &&
-                 after.dominates(other, block)))
-                return index;
-        }
+        auto known = counting.find({loop, first[block]});
+        const BasicBlock *other = known == counting.end() ? nullptr : blocks.at(known->second);
+        if (other && (isBefore(other, block) || (!entries.count(block) && isBefore(block, other))))
+            return known->second;
         return NONE;
     };
     for (const Piece &piece : plan.pieces)
         if (piece.counts && !piece.accesses.empty())
-            counting[loops.getLoopFor(blocks.at(piece.block))].push_back(piece.block);
+            countsIn(loops.getLoopFor(blocks.at(piece.block)), piece.block);
     for (Piece &piece : plan.pieces) {
         const BasicBlock *block = blocks.at(piece.block);
         const Loop *loop = loops.getLoopFor(block);
@@ -83,7 +110,7 @@ void ModulePlan::dropCounts(FunctionPlan &plan, const std::map<uint32_t, BasicBl
                 table.blocks[piece.block].same_as = same + 1;
                 continue;
             }
-            counting[loop].push_back(piece.block);
+            countsIn(loop, piece.block);
         }
         kept.push_back(std::move(piece));
     }

@@ -259,7 +259,9 @@ void ModulePlan::emit(FunctionPlan &plan)
     for (User *user : plan.function->users())
         if (auto *call = dyn_cast<CallBase>(user))
             call->removeFnAttr(Attribute::Memory);
-    for (Piece &piece : plan.pieces)
+    /* From the last to the first: a split moves what is behind it in its block, and that ends
+     * where the piece behind was split off. */
+    for (Piece &piece : reverse(plan.pieces))
         if (switching || (!piece.is_hoisted && piece.batch == NONE))
             emitPiece(piece);
     for (auto &allocation : plan.allocations)

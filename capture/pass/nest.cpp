@@ -339,7 +339,7 @@ bool NestPlan::addSteps()
         if (!isLevel(*loops.getLoopFor(exit.from->getParent())))
             return false;
     for (size_t i = 0; i < blocks.size(); i++)
-        if (!addBlock(i))
+        if (!addBlock(i) || nest.steps.size() > PSNAP_NEST_STEPS_MAX)
             return false;
     for (const Jump &wanted : jumps) {
         const Loop *loop = loops.getLoopFor(wanted.to);
@@ -351,7 +351,7 @@ bool NestPlan::addSteps()
             return false; /* a cycle that is no loop */
         nest.steps[wanted.step].*wanted.field = to;
     }
-    return nest.steps.size() <= PSNAP_NEST_STEPS_MAX;
+    return true;
 }
 
 /* Numbers of values are known now; what is computed in front of the nest gets its code. */

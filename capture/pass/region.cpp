@@ -155,7 +155,8 @@ static void splitReturns(Function &function)
             ends.push_back(end);
     for (ReturnInst *end : ends) {
         BasicBlock *block = end->getParent();
-        auto mergedOf = [&]() { /* anew each time: the last two that differ fold what merges them */
+        /* Looked up each time: it is erased once what is left to merge is all the same. */
+        auto mergedOf = [&]() {
             auto *merged = dyn_cast_or_null<PHINode>(end->getReturnValue());
             return merged && merged->getParent() == block ? merged : nullptr;
         };
