@@ -33,6 +33,7 @@ enum {
     BUILD_GROWN_HOLE = 8,      /* a hole of that part of both beside it does not keep them apart */
     BUILD_REGIONS_MAX = 16384, /* of all loops; then each has those it has, and one at least */
     BUILD_LIMIT_MAX = 4096,    /* regions of a loop */
+    BUILD_ROOM_FIRST = 4,      /* that its tables have room for to begin with */
     BUILD_JOINED_LEAST = 16,   /* that a loop of several threads keeps when there are many */
     BUILD_MERGE_SAMPLE = 16384 /* accesses synthesised for a merge; longer ones are periodic */
 };
@@ -81,6 +82,7 @@ struct build_loop {
     uint32_t opened;
     uint32_t pattern_count;
     uint32_t slot_count, free_count;
+    uint32_t room;   /* entries of order, reach_lows, slots and free_slots */
     uint16_t thread; /* once it is joined: the lowest */
     uint64_t gap, limit;
     uint64_t naming_steps;
@@ -103,6 +105,9 @@ static inline unsigned build_shape(unsigned kind, unsigned size)
 
 struct build_loop *build_loop_new(uint32_t index, uint64_t gap, uint32_t limit);
 void build_loop_free(struct build_loop *loop);
+
+/* Makes room for so many regions; false when out of memory. */
+bool build_loop_reserve(struct build_loop *loop, uint32_t room);
 
 /* The region whose reach holds the address, or NULL. */
 struct build_region *build_region_find(const struct build_loop *loop, uint64_t address);

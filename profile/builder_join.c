@@ -151,10 +151,10 @@ struct build_loop *build_loop_join(struct build_loop *a, struct build_loop *b,
 {
     const uint32_t room = a->count + b->count;
     const struct build_loop *lower = a->thread <= b->thread ? a : b;
-    struct build_loop *out = build_loop_new(a->index, a->gap, room > limit ? room : limit);
+    struct build_loop *out = build_loop_new(a->index, a->gap, limit);
     uint32_t *group = malloc((room + BUILD_PATTERN) * sizeof *group);
 
-    if (!out || !group) {
+    if (!out || !group || !build_loop_reserve(out, room)) {
         build_loop_free(a);
         build_loop_free(b);
         build_loop_free(out);

@@ -27,14 +27,35 @@ struct build_loop *build_loop_new(uint32_t index, uint64_t gap, uint32_t limit)
     loop->gap = gap;
     loop->limit = limit;
     loop->restless_at = loop->restless_after = BUILD_RESTLESS_FIRST;
-    loop->order = calloc(limit, sizeof *loop->order);
-    loop->reach_lows = calloc(limit, sizeof *loop->reach_lows);
-    loop->slots = calloc(limit, sizeof *loop->slots);
-    loop->free_slots = calloc(limit, sizeof *loop->free_slots);
-    if (loop->order && loop->reach_lows && loop->slots && loop->free_slots)
+    if (build_loop_reserve(loop, limit < BUILD_ROOM_FIRST ? limit : BUILD_ROOM_FIRST))
         return loop;
     build_loop_free(loop);
     return NULL;
+}
+
+/* Whether `*table` has room for so many entries of so many bytes now. */
+static bool resize(void *table, uint32_t room, size_t entry_bytes)
+{
+    void *old, *resized;
+
+    memcpy(&old, table, sizeof old);
+    resized = realloc(old, room * entry_bytes);
+    if (resized)
+        memcpy(table, &resized, sizeof resized);
+    return resized != NULL;
+}
+
+bool build_loop_reserve(struct build_loop *loop, uint32_t room)
+{
+    if (room <= loop->room)
+        return true;
+    if (!resize(&loop->order, room, sizeof *loop->order) ||
+        !resize(&loop->reach_lows, room, sizeof *loop->reach_lows) ||
+        !resize(&loop->slots, room, sizeof *loop->slots) ||
+        !resize(&loop->free_slots, room, sizeof *loop->free_slots))
+        return false;
+    loop->room = room;
+    return true;
 }
 
 void build_loop_free(struct build_loop *loop)
@@ -158,6 +179,8 @@ static struct build_region *take_slot(struct build_loop *loop)
         slot = loop->free_slots[--loop->free_count];
     } else {
         slot = (uint16_t)loop->slot_count;
+        if (loop->slot_count == loop->room && !build_loop_reserve(loop, 2 * loop->room))
+            return NULL;
         loop->slots[slot] = malloc(sizeof *loop->slots[slot]);
         if (!loop->slots[slot])
             return NULL;
