@@ -262,9 +262,9 @@ static enum psnap_status trace_finish(struct psnap_sink *self, struct psnap_erro
     return PSNAP_OK;
 }
 
-static void trace_free(struct psnap_sink *self)
+static void nothing_to_free(struct psnap_sink *self)
 {
-    (void)self; /* lies in psnap_recording_run */
+    (void)self; /* lies on the stack */
 }
 
 /* Puts the trace in its place, or says why there is none. */
@@ -332,6 +332,8 @@ static struct psnap_source *sample(const struct psnap_recording *recording,
     const struct psnap_sampling *wish = &recording->sampling;
 
     capture->program->sampling = *wish;
+    if (recording->roi && *recording->roi && !psnap_roi_note(recording->roi, capture->program))
+        return NULL;
     if (!wish->skip && !wish->count && !wish->window && !recording->is_foreign)
         return capture;
     return psnap_sample_source_new(capture, recording->is_foreign ? &foreign : &compiled);
@@ -371,18 +373,55 @@ static void close_way(const struct way *way)
         psnap_source_free(way->part);
 }
 
-/* Moves the stream into the sinks, and notes of which part of the program it is. */
-static enum psnap_status pump(struct psnap_recording *recording, const struct way *way,
-                              struct psnap_sink *tee, struct psnap_error *error)
-{
-    enum psnap_status status = PSNAP_OK;
+/* Goes before the others: at the end they are to know of which regions the stream was, which only
+ * the program tells if they are marked in its source. */
+struct note_sink {
+    struct psnap_sink base;
+    const struct psnap_recording *recording;
+    const struct way *way;
+};
 
+static enum psnap_status note_put(struct psnap_sink *self, const struct psnap_access *block,
+                                  size_t n, struct psnap_error *error)
+{
+    (void)self, (void)block, (void)n, (void)error;
+    return PSNAP_OK;
+}
+
+static enum psnap_status note_put_run(struct psnap_sink *self, const struct psnap_run *run,
+                                      struct psnap_error *error)
+{
+    (void)self, (void)run, (void)error;
+    return PSNAP_OK;
+}
+
+static enum psnap_status note_finish(struct psnap_sink *self, struct psnap_error *error)
+{
+    const struct note_sink *sink = (const struct note_sink *)self;
+
+    if (roi_report(sink->recording, sink->way->capture).has_regions &&
+        !psnap_roi_note(sink->recording->roi, sink->way->shown->program))
+        return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
+    return PSNAP_OK;
+}
+
+/* Moves the stream into `count` sinks, and notes of which part of the program it is. */
+static enum psnap_status pump(struct psnap_recording *recording, const struct way *way,
+                              struct psnap_sink *const *sinks, size_t count,
+                              struct psnap_error *error)
+{
+    static const struct psnap_sink_ops ops = {
+        .put = note_put, .finish = note_finish, .free = nothing_to_free, .put_run = note_put_run};
+    struct note_sink note = {{&ops}, recording, way};
+    struct psnap_sink *all[3] = {&note.base}, *tee;
+    enum psnap_status status;
+
+    memcpy(all + 1, sinks, count * sizeof *sinks);
+    tee = psnap_tee_sink_new(all, 1 + count);
     if (!tee)
         return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
     status = psnap_pump(way->shown, tee, &recording->accesses, error);
-    if (!status && roi_report(recording, way->capture).has_regions &&
-        !psnap_roi_note(recording->roi, way->shown->program))
-        status = psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
+    psnap_sink_free(tee);
     return status;
 }
 
@@ -390,10 +429,12 @@ enum psnap_status psnap_recording_run(struct psnap_recording *recording,
                                       struct psnap_source *capture, struct psnap_error *error)
 {
     const struct psnap_builder_options options = {.region_gap_bytes = recording->gap_bytes};
-    static const struct psnap_sink_ops ops = {
-        .put = trace_put, .finish = trace_finish, .free = trace_free, .put_run = trace_put_run};
+    static const struct psnap_sink_ops ops = {.put = trace_put,
+                                              .finish = trace_finish,
+                                              .free = nothing_to_free,
+                                              .put_run = trace_put_run};
     struct trace_sink trace = {.base = {&ops}};
-    struct psnap_sink *sinks[2], *builder = NULL, *writer = NULL, *tee = NULL;
+    struct psnap_sink *sinks[2], *builder = NULL, *writer = NULL;
     const struct way way = open_way(recording, capture, error);
     enum psnap_status status = way.shown ? PSNAP_OK : error->code;
     size_t n = 0;
@@ -410,8 +451,7 @@ enum psnap_status psnap_recording_run(struct psnap_recording *recording,
         sinks[n++] = builder ? &trace.base : writer;
     }
     if (!status) {
-        tee = psnap_tee_sink_new(sinks, n);
-        status = pump(recording, &way, tee, error);
+        status = pump(recording, &way, sinks, n, error);
         if (status == PSNAP_ERROR_IO && writer) /* only the trace is written by now */
             psnap_error_at(error, recording->trace, 0, 0);
     }
@@ -425,7 +465,6 @@ enum psnap_status psnap_recording_run(struct psnap_recording *recording,
         keep_part(recording);
     else if (recording->trace_limit.is_reached)
         say_limited(recording);
-    psnap_sink_free(tee);
     psnap_sink_free(writer);
     psnap_sink_free(builder);
     close_way(&way);

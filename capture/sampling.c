@@ -36,6 +36,7 @@ struct sampler {
     struct psnap_sampling *sampling; /* of the program */
     uint64_t position;               /* accesses of the program that have been read */
     uint64_t left;                   /* until what is kept changes */
+    uint64_t windows;                /* taken whole */
     bool is_kept;
     bool is_over;
     struct tally *tallies; /* by loop */
@@ -101,7 +102,7 @@ static void close_window(struct sampler *self)
         tally->in_window = 0;
     }
     self->open_count = 0;
-    self->sampling->windows++;
+    self->windows++;
 }
 
 /* At a place where what is kept changes: to the next one. */
@@ -165,6 +166,7 @@ static void finish(struct sampler *self)
         self->ops->enough(self->inner);
     if (!sampling->window)
         return;
+    sampling->windows = self->windows;
     sampling->run_accesses = self->position > sampling->skip ? self->position - sampling->skip : 0;
     estimate(self);
 }

@@ -8,8 +8,11 @@
  * and blocks, refs and objects for traces. A trace has no regions and a
  * profile no blocks: what does not apply is null. `bytes` is the input's size.
  * `cut_off` is true of a .pst that ends too early: the counts are those of its
- * whole chunks; `limited` of one that ends where --max-bytes ended it.
+ * whole chunks; `limited` of one that ends where --max-bytes ended it. `part`
+ * says of which part of a run it is, with the keys of `psnap show --json`, null
+ * when it is of all of it. A rank has `rank` and `ranks` in `program`.
  */
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
@@ -28,6 +31,7 @@ struct info {
     bool was_cut;    /* what comes after the last whole chunk is missing */
     bool is_limited; /* by --max-bytes */
     const struct psnap_provenance *provenance;
+    const struct psnap_sampling *part; /* of a run */
 };
 
 static double bytes_per_access(const struct info *info)
@@ -43,6 +47,17 @@ static void json_count(struct psnap_json *json, const char *key, uint64_t count)
         psnap_json_real(json, key, NAN);
     else
         psnap_json_u64(json, key, count);
+}
+
+static void json_part(struct psnap_json *json, const struct psnap_sampling *part)
+{
+    if (!psnap_sampling_is_part(part)) {
+        psnap_json_real(json, "part", NAN);
+        return;
+    }
+    psnap_json_begin_object(json, "part");
+    psnap_json_part(json, part);
+    psnap_json_end_object(json);
 }
 
 static void print_json(const struct info *info)
@@ -65,6 +80,7 @@ static void print_json(const struct info *info)
     psnap_json_real(&json, "bytes_per_access", bytes_per_access(info));
     psnap_json_bool(&json, "cut_off", info->was_cut);
     psnap_json_bool(&json, "limited", info->is_limited);
+    json_part(&json, info->part);
     psnap_json_begin_object(&json, "program");
     psnap_json_text(&json, "name", provenance->name);
     psnap_json_begin_array(&json, "command");
@@ -77,6 +93,10 @@ static void print_json(const struct info *info)
     psnap_json_text(&json, "host", provenance->host);
     psnap_json_text(&json, "recorded", provenance->recorded);
     psnap_json_text(&json, "stage", provenance->stage);
+    if (provenance->has_rank)
+        psnap_json_u64(&json, "rank", provenance->rank);
+    if (provenance->has_rank && provenance->ranks)
+        psnap_json_u64(&json, "ranks", provenance->ranks);
     psnap_json_end_object(&json);
     psnap_json_end_object(&json);
 }
@@ -113,6 +133,7 @@ static void print_text(const struct info *info)
         printf("%-16s %s\n", "cut off", "yes: the whole chunks are counted");
     if (info->is_limited)
         printf("%-16s %s\n", "limited", "yes: the program went on, the trace had its --max-bytes");
+    psnap_print_part(info->part, 17);
     print_known("program", provenance->name);
     if (provenance->command) {
         printf("%-16s", "command");
@@ -126,6 +147,12 @@ static void print_text(const struct info *info)
     print_known("host", provenance->host);
     print_known("recorded", provenance->recorded);
     print_known("stage", provenance->stage);
+    if (provenance->has_rank)
+        printf("%-16s %" PRIu32, "rank", provenance->rank);
+    if (provenance->has_rank && provenance->ranks)
+        printf(" of %" PRIu32, provenance->ranks);
+    if (provenance->has_rank)
+        putchar('\n');
 }
 
 static int print_info(const struct info *info, bool json)
@@ -162,6 +189,7 @@ static int info_trace(FILE *file, const char *name, const char *from, bool json)
     info.bytes = psnap_trace_bytes(source);
     info.is_limited = psnap_trace_is_limited(source);
     info.provenance = &program->provenance;
+    info.part = &program->sampling;
     status = print_info(&info, json);
     psnap_source_free(source);
     return status;
@@ -187,6 +215,7 @@ static int info_profile(FILE *file, const char *name, bool json)
         info.regions += profile->loops[i].region_count;
     info.bytes = ftello(file) < 0 ? NOT_APPLICABLE : (uint64_t)ftello(file);
     info.provenance = &profile->provenance;
+    info.part = &profile->sampling;
     status = print_info(&info, json);
     psnap_profile_free(profile);
     return status;

@@ -59,6 +59,8 @@ static enum psnap_status read_end(struct pst_source *source, const struct psnap_
         return status;
     source->trace.is_limited =
         payload->at < payload->end && (psnap_cursor_varint(payload) & PSNAP_PST_LIMITED);
+    if (source->trace.is_limited)
+        psnap_sampling_end(&source->trace.base.program->sampling, source->position);
     if (psnap_reader_ahead(source->trace.reader, size + 1) > size)
         return psnap_error_set(error, PSNAP_ERROR_CORRUPT,
                                "something follows the end of the trace");
@@ -88,7 +90,7 @@ static enum psnap_status read_other(struct pst_source *source, const struct psna
 }
 
 /* Says how much of a trace that ends too early is good. */
-static enum psnap_status truncated(const struct pst_source *source, struct psnap_error *error)
+static enum psnap_status truncated(struct pst_source *source, struct psnap_error *error)
 {
     const uint64_t offset = source->trace.reader->offset + source->trace.reader->end;
 
@@ -96,6 +98,7 @@ static enum psnap_status truncated(const struct pst_source *source, struct psnap
                     "trace was cut off; its first %" PRIu64 " accesses are whole",
                     source->position);
     psnap_error_at_offset(error, source->trace.reader->name, offset);
+    psnap_sampling_end(&source->trace.base.program->sampling, source->position);
     return PSNAP_ERROR_TRUNCATED;
 }
 

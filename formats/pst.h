@@ -42,7 +42,9 @@ enum psnap_pst_section {
     PSNAP_PST_LOOP_ROWS = 3,
     PSNAP_PST_BLOCK_ROWS = 4,
     PSNAP_PST_REF_ROWS = 5,
-    PSNAP_PST_OBJECT_ROWS = 6
+    PSNAP_PST_OBJECT_ROWS = 6,
+    PSNAP_PST_PART = 7, /* of a run, and of a parallel job: left out when it is all of one */
+    PSNAP_PST_RANK = 8
 };
 
 /* Limits of the format: a reader refuses what is larger, so a hostile file has bounded needs. */
@@ -56,6 +58,7 @@ enum psnap_pst_section {
 #define PSNAP_PST_BLOCKS_MAX (UINT32_C(1) << 22)
 #define PSNAP_PST_REFS_MAX (UINT32_C(1) << 23)
 #define PSNAP_PST_OBJECTS_MAX (UINT32_C(1) << 22)      /* a writer drops further ones */
+#define PSNAP_PST_RUN_MAX (UINT64_C(1) << 62)          /* accesses of a run that was sampled */
 #define PSNAP_PST_STRING_MAX (UINT32_C(1) << 20)       /* bytes of one string */
 #define PSNAP_PST_STRINGS_MAX (UINT64_C(256) << 20)    /* bytes of all strings */
 #define PSNAP_PST_STRING_COUNT_MAX (UINT32_C(1) << 23) /* distinct strings */

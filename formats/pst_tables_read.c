@@ -132,6 +132,70 @@ static enum psnap_status get_provenance(struct psnap_pst_tables_reader *tables,
     return status == PSNAP_OK ? PSNAP_OK : out_of_memory(error);
 }
 
+/* Standard errors of loops; NULL in *errors when there are none. */
+static enum psnap_status get_errors(const struct psnap_pst_tables_reader *tables,
+                                    struct psnap_cursor *section, uint32_t count,
+                                    const double **errors, struct psnap_error *error)
+{
+    const unsigned char *at = psnap_cursor_take(section, count * sizeof(double));
+    double *values = NULL;
+
+    if (at && count) {
+        values = psnap_arena_alloc(tables->program->arena, count * sizeof *values);
+        if (!values)
+            return out_of_memory(error);
+    }
+    for (uint32_t i = 0; values && i < count; i++) {
+        const uint64_t bits = psnap_load_u64(at + i * sizeof bits);
+        memcpy(&values[i], &bits, sizeof bits);
+        if (!(values[i] >= 0 && values[i] <= (double)PSNAP_PST_RUN_MAX))
+            section->failed = true;
+    }
+    *errors = values;
+    return PSNAP_OK;
+}
+
+static enum psnap_status get_part(struct psnap_pst_tables_reader *tables,
+                                  struct psnap_cursor *section, struct psnap_error *error)
+{
+    struct psnap_sampling part = {0};
+    const uint64_t regions = psnap_cursor_below(section, (uint64_t)(section->end - section->at));
+    const char **names =
+        psnap_arena_alloc(tables->program->arena, (size_t)(regions + 1) * sizeof *names);
+    enum psnap_status status;
+
+    if (!names)
+        return out_of_memory(error);
+    for (uint64_t i = 0; i < regions; i++)
+        names[i] = get_name(tables, section);
+    names[regions] = NULL;
+    part.regions = regions ? names : NULL;
+    part.skip = psnap_cursor_varint(section);
+    part.count = psnap_cursor_varint(section);
+    part.window = psnap_cursor_varint(section);
+    part.period = psnap_cursor_varint(section);
+    part.windows = psnap_cursor_varint(section);
+    part.run_accesses = psnap_cursor_below(section, PSNAP_PST_RUN_MAX);
+    part.loop_error_count = (uint32_t)psnap_cursor_below(section, PSNAP_PST_LOOPS_MAX);
+    status = get_errors(tables, section, part.loop_error_count, &part.loop_errors, error);
+    if (!part.window != !part.period || part.window > part.period)
+        section->failed = true;
+    tables->program->sampling = part;
+    return status;
+}
+
+static enum psnap_status get_rank(struct psnap_pst_tables_reader *tables,
+                                  struct psnap_cursor *section, struct psnap_error *error)
+{
+    struct psnap_provenance *provenance = &tables->program->provenance;
+
+    (void)error;
+    provenance->has_rank = true;
+    provenance->rank = (uint32_t)psnap_cursor_below(section, UINT32_MAX);
+    provenance->ranks = (uint32_t)psnap_cursor_below(section, UINT32_MAX);
+    return PSNAP_OK;
+}
+
 /* An index plus one, 0 for PSNAP_NONE. */
 static uint32_t get_index(struct psnap_cursor *section)
 {
@@ -258,6 +322,12 @@ static enum psnap_status read_section(struct psnap_pst_tables_reader *tables, ui
         break;
     case PSNAP_PST_OBJECT_ROWS:
         get = get_object;
+        break;
+    case PSNAP_PST_PART:
+        get = get_part;
+        break;
+    case PSNAP_PST_RANK:
+        get = get_rank;
         break;
     default:
         return PSNAP_OK;

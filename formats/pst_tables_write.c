@@ -16,6 +16,11 @@
 #define PAYLOAD_SOFT_MAX ((size_t)4 << 20) /* bytes after which a payload takes no more rows */
 #define FIRST_BUCKETS 256u
 
+/* What is one row, which is written when it has changed. */
+struct description {
+    struct psnap_bytes now, last;
+};
+
 struct psnap_pst_tables_writer {
     struct psnap_program *program;
     uint32_t loop_count, block_count, ref_count, object_count; /* written */
@@ -28,7 +33,8 @@ struct psnap_pst_tables_writer {
     uint64_t *positions;
     uint32_t noted, position_room; /* noted counts all objects */
     /* sections of the payload being made */
-    struct psnap_bytes new_strings, rows, provenance, last_provenance;
+    struct psnap_bytes new_strings, rows;
+    struct description provenance, part, rank;
     uint32_t new_string_count;
     enum psnap_status status; /* the first thing that went wrong */
     char message[128];
@@ -62,6 +68,12 @@ struct psnap_pst_tables_writer *psnap_pst_tables_writer_new(struct psnap_program
     return tables;
 }
 
+static void description_release(struct description *description)
+{
+    psnap_bytes_release(&description->now);
+    psnap_bytes_release(&description->last);
+}
+
 void psnap_pst_tables_writer_free(struct psnap_pst_tables_writer *tables)
 {
     if (!tables)
@@ -71,8 +83,9 @@ void psnap_pst_tables_writer_free(struct psnap_pst_tables_writer *tables)
     free(tables->positions);
     psnap_bytes_release(&tables->new_strings);
     psnap_bytes_release(&tables->rows);
-    psnap_bytes_release(&tables->provenance);
-    psnap_bytes_release(&tables->last_provenance);
+    description_release(&tables->provenance);
+    description_release(&tables->part);
+    description_release(&tables->rank);
     free(tables);
 }
 
@@ -148,10 +161,9 @@ static void put_string(struct psnap_pst_tables_writer *tables, struct psnap_byte
 static void put_provenance(struct psnap_pst_tables_writer *tables)
 {
     const struct psnap_provenance *provenance = &tables->program->provenance;
-    struct psnap_bytes *bytes = &tables->provenance;
+    struct psnap_bytes *bytes = &tables->provenance.now;
     size_t arguments = 0;
 
-    bytes->size = 0;
     put_string(tables, bytes, provenance->name);
     put_string(tables, bytes, provenance->build_id);
     put_string(tables, bytes, provenance->source_language);
@@ -168,6 +180,44 @@ static void put_provenance(struct psnap_pst_tables_writer *tables)
     psnap_bytes_varint(bytes, arguments + 1);
     for (size_t i = 0; i < arguments; i++)
         put_string(tables, bytes, provenance->command[i]);
+}
+
+/* Which part of a run the stream is; nothing when it is all of one. */
+static void put_part(struct psnap_pst_tables_writer *tables)
+{
+    const struct psnap_sampling *part = &tables->program->sampling;
+    const uint64_t counts[] = {part->skip,   part->count,   part->window,
+                               part->period, part->windows, part->run_accesses};
+    struct psnap_bytes *bytes = &tables->part.now;
+    size_t regions = 0;
+
+    if (!psnap_sampling_is_part(part))
+        return;
+    while (part->regions && part->regions[regions])
+        regions++;
+    psnap_bytes_varint(bytes, regions);
+    for (size_t i = 0; i < regions; i++)
+        put_string(tables, bytes, part->regions[i]);
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+        psnap_bytes_varint(bytes, counts[i]);
+    psnap_bytes_varint(bytes, part->loop_errors ? part->loop_error_count : 0);
+    for (uint32_t i = 0; part->loop_errors && i < part->loop_error_count; i++) {
+        unsigned char stored[8];
+        uint64_t bits;
+        memcpy(&bits, &part->loop_errors[i], sizeof bits);
+        psnap_store_u64(stored, bits);
+        psnap_bytes_put(bytes, stored, sizeof stored);
+    }
+}
+
+static void put_rank(struct psnap_pst_tables_writer *tables)
+{
+    const struct psnap_provenance *provenance = &tables->program->provenance;
+
+    if (!provenance->has_rank)
+        return;
+    psnap_bytes_varint(&tables->rank.now, provenance->rank);
+    psnap_bytes_varint(&tables->rank.now, provenance->ranks);
 }
 
 /* Indices travel plus one, so that PSNAP_NONE is 0. */
@@ -304,16 +354,21 @@ static void put_objects(struct psnap_pst_tables_writer *tables, struct psnap_byt
                 (tables->noted - tables->object_count) * sizeof *tables->positions);
 }
 
-static void put_provenance_if_new(struct psnap_pst_tables_writer *tables, struct psnap_bytes *body)
+static void put_if_new(struct psnap_pst_tables_writer *tables, struct psnap_bytes *body,
+                       uint8_t tag, struct description *description,
+                       void (*put)(struct psnap_pst_tables_writer *))
 {
-    struct psnap_bytes *now = &tables->provenance, *last = &tables->last_provenance;
+    struct psnap_bytes *now = &description->now, *last = &description->last;
 
-    put_provenance(tables);
-    if (now->size == last->size && now->size && !memcmp(now->data, last->data, now->size))
+    now->size = 0;
+    put(tables);
+    if (!now->failed &&
+        (!now->size || (now->size == last->size && !memcmp(now->data, last->data, now->size))))
         return;
     last->size = 0;
     psnap_bytes_put(last, now->data, now->size);
-    put_section(body, PSNAP_PST_PROVENANCE, 1, now);
+    body->failed |= last->failed;
+    put_section(body, tag, 1, now);
 }
 
 enum psnap_status psnap_pst_tables_flush(struct psnap_pst_tables_writer *tables,
@@ -327,7 +382,9 @@ enum psnap_status psnap_pst_tables_flush(struct psnap_pst_tables_writer *tables,
     if (program->loop_count > PSNAP_PST_LOOPS_MAX || program->block_count > PSNAP_PST_BLOCKS_MAX ||
         program->ref_count > PSNAP_PST_REFS_MAX)
         fail(tables, PSNAP_ERROR_VALUE, "the program is too large for a .pst");
-    put_provenance_if_new(tables, &body);
+    put_if_new(tables, &body, PSNAP_PST_PROVENANCE, &tables->provenance, put_provenance);
+    put_if_new(tables, &body, PSNAP_PST_PART, &tables->part, put_part);
+    put_if_new(tables, &body, PSNAP_PST_RANK, &tables->rank, put_rank);
     put_rows(tables, &body, PSNAP_PST_LOOP_ROWS, &tables->loop_count, program->loop_count,
              put_loop);
     put_rows(tables, &body, PSNAP_PST_BLOCK_ROWS, &tables->block_count, program->block_count,
@@ -337,7 +394,7 @@ enum psnap_status psnap_pst_tables_flush(struct psnap_pst_tables_writer *tables,
     if (tables->new_string_count)
         put_section(payload, PSNAP_PST_STRING_ROWS, tables->new_string_count, &tables->new_strings);
     psnap_bytes_put(payload, body.data, body.size);
-    if (payload->failed || body.failed || tables->last_provenance.failed)
+    if (payload->failed || body.failed)
         fail(tables, PSNAP_ERROR_MEMORY, "out of memory");
     psnap_bytes_release(&body);
     if (tables->status != PSNAP_OK)

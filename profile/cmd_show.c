@@ -128,31 +128,6 @@ static void print_program(const struct psnap_profile *profile)
            profile->region_gap_bytes, profile->region_limit);
 }
 
-/* Which part of the program the profile is of. */
-static void print_part(const struct psnap_sampling *part)
-{
-    char digits[32];
-
-    if (part->regions)
-        printf("regions    ");
-    for (const char *const *name = part->regions; name && *name; name++)
-        printf("%s%s", name == part->regions ? "" : ", ", *name);
-    if (part->regions)
-        putchar('\n');
-    if (part->skip || part->count)
-        printf("part       from access %s on", psnap_group_digits(part->skip, digits));
-    if (part->count)
-        printf(", %s of them", psnap_group_digits(part->count, digits));
-    if (part->skip || part->count)
-        putchar('\n');
-    if (!part->window)
-        return;
-    printf("sample     %s accesses", psnap_group_digits(part->window, digits));
-    printf(" of each %s", psnap_group_digits(part->period, digits));
-    printf(", %s windows", psnap_group_digits(part->windows, digits));
-    printf(" of a run of %s\n", psnap_group_digits(part->run_accesses, digits));
-}
-
 static void print_totals(const struct psnap_profile *profile)
 {
     struct psnap_profile_totals totals;
@@ -336,26 +311,6 @@ static void json_region(struct psnap_json *json, const struct psnap_profile_regi
     psnap_json_end_object(json);
 }
 
-static void json_part(struct psnap_json *json, const struct psnap_sampling *part)
-{
-    if (part->regions) {
-        psnap_json_begin_array(json, "roi");
-        for (const char *const *name = part->regions; *name; name++)
-            psnap_json_text(json, NULL, *name);
-        psnap_json_end_array(json);
-    }
-    if (part->skip)
-        psnap_json_u64(json, "skip", part->skip);
-    if (part->count)
-        psnap_json_u64(json, "count", part->count);
-    if (!part->window)
-        return;
-    psnap_json_u64(json, "window", part->window);
-    psnap_json_u64(json, "period", part->period);
-    psnap_json_u64(json, "windows", part->windows);
-    psnap_json_u64(json, "run_accesses", part->run_accesses);
-}
-
 static void json_loop(struct psnap_json *json, const struct psnap_profile *profile,
                       const struct summary *summary, uint64_t accesses, bool regions)
 {
@@ -409,7 +364,7 @@ static void print_json(const struct request *request, const struct psnap_profile
     psnap_json_text(&json, "command", "show");
     psnap_json_text(&json, "program", profile->provenance.name);
     psnap_json_text(&json, "model", profile->model);
-    json_part(&json, &profile->sampling);
+    psnap_json_part(&json, &profile->sampling);
     psnap_json_u64(&json, "accesses", totals.accesses);
     psnap_json_u64(&json, "loads", totals.loads);
     psnap_json_u64(&json, "stores", totals.stores);
@@ -505,7 +460,7 @@ static int show(const struct request *request, const struct psnap_profile *profi
         }
     } else {
         print_program(profile);
-        print_part(&profile->sampling);
+        psnap_print_part(&profile->sampling, 11);
         print_totals(profile);
         print_loops(profile, summaries, count, totals.accesses);
     }

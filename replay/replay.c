@@ -130,17 +130,33 @@ static enum psnap_status copy_provenance(struct psnap_program *program,
     to->host = psnap_program_string(program, from->host);
     to->recorded = psnap_program_string(program, from->recorded);
     to->stage = psnap_program_string(program, from->stage);
+    to->has_rank = from->has_rank;
+    to->rank = from->rank;
+    to->ranks = from->ranks;
     if (!to->name || !to->build_id || !to->source_language || !to->compiler || !to->host ||
         !to->recorded || !to->stage)
         return PSNAP_ERROR_MEMORY;
     return from->command ? psnap_program_set_command(program, from->command) : PSNAP_OK;
 }
 
-/* How much of a run the replayed accesses stand for. */
-static void copy_sampling(struct psnap_program *program, const struct psnap_sampling *from)
+/* Which part of a run the replayed accesses stand for. */
+static enum psnap_status copy_sampling(struct psnap_program *program,
+                                       const struct psnap_sampling *from)
 {
+    const char **names;
+    size_t count = 0;
+
     program->sampling = *from;
-    program->sampling.regions = NULL; /* the profile's */
+    while (from->regions && from->regions[count])
+        count++;
+    if (!count)
+        return PSNAP_OK;
+    names = psnap_arena_alloc(program->arena, (count + 1) * sizeof *names);
+    for (size_t i = 0; names && i < count; i++)
+        if (!(names[i] = psnap_program_string(program, from->regions[i])))
+            return PSNAP_ERROR_MEMORY;
+    program->sampling.regions = names;
+    return names ? PSNAP_OK : PSNAP_ERROR_MEMORY;
 }
 
 /* Adds a loop (same index as in the profile) and its block, whose executions are iterations. */
@@ -275,7 +291,8 @@ static enum psnap_status init_replay(struct replay *replay, const struct psnap_p
     status = init_visits(replay, profile);
     if (!status)
         status = copy_provenance(replay->base.program, &profile->provenance);
-    copy_sampling(replay->base.program, &profile->sampling);
+    if (!status)
+        status = copy_sampling(replay->base.program, &profile->sampling);
     for (uint32_t i = 0; i < profile->loop_count && !status; i++)
         status = add_loop(replay->base.program, &profile->loops[i]);
     for (uint32_t i = 0; i < profile->loop_count && !status; i++)

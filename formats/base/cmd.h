@@ -16,6 +16,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "formats/base/json.h"
+#include "formats/base/program.h"
 #include "formats/base/status.h"
 
 #define PSNAP_EXIT_DONE 0
@@ -129,6 +131,13 @@ void psnap_table_shorten(struct psnap_table *table, size_t column);
 void psnap_table_cell(struct psnap_table *table, const char *format, ...) PSNAP_PRINTF(2, 3);
 void psnap_table_print(const struct psnap_table *table, FILE *file);
 void psnap_table_free(struct psnap_table *table);
+
+/* Says of which part of a run something is: what names a line is `width` wide. Nothing when it is
+ * of all of it. */
+void psnap_print_part(const struct psnap_sampling *part, int width);
+
+/* The same as members: roi, skip, count; window, period, windows and run_accesses. */
+void psnap_json_part(struct psnap_json *json, const struct psnap_sampling *part);
 
 /* "12,345,678" into a caller's buffer of at least 32 bytes; returns it. */
 char *psnap_group_digits(uint64_t value, char buffer[32]);

@@ -3,6 +3,7 @@
  * How commands end: messages on stderr as "psnap COMMAND: message", exit
  * statuses, and the closing look at stdout without which a full disk or a
  * closed pipe would pass for success. A closed pipe ends a command in silence.
+ * And what all reports say alike: of which part of a run something is.
  */
 #include "formats/base/cmd.h"
 
@@ -69,4 +70,47 @@ int psnap_cmd_close_stdout(const char *command, int status)
     else
         return status;
     return psnap_cmd_fail(command, &error);
+}
+
+void psnap_print_part(const struct psnap_sampling *part, int width)
+{
+    char digits[32];
+
+    for (const char *const *name = part->regions; name && *name; name++)
+        printf("%-*s%s", name == part->regions ? width : 2, name == part->regions ? "roi" : ",",
+               *name);
+    if (part->regions)
+        putchar('\n');
+    if (part->skip || part->count)
+        printf("%-*sfrom access %s on", width, "part", psnap_group_digits(part->skip, digits));
+    if (part->count)
+        printf(", %s of them", psnap_group_digits(part->count, digits));
+    if (part->skip || part->count)
+        putchar('\n');
+    if (!part->window)
+        return;
+    printf("%-*s%s accesses", width, "sample", psnap_group_digits(part->window, digits));
+    printf(" of each %s", psnap_group_digits(part->period, digits));
+    printf(", %s windows", psnap_group_digits(part->windows, digits));
+    printf(" of a run of %s\n", psnap_group_digits(part->run_accesses, digits));
+}
+
+void psnap_json_part(struct psnap_json *json, const struct psnap_sampling *part)
+{
+    if (part->regions) {
+        psnap_json_begin_array(json, "roi");
+        for (const char *const *name = part->regions; *name; name++)
+            psnap_json_text(json, NULL, *name);
+        psnap_json_end_array(json);
+    }
+    if (part->skip)
+        psnap_json_u64(json, "skip", part->skip);
+    if (part->count)
+        psnap_json_u64(json, "count", part->count);
+    if (!part->window)
+        return;
+    psnap_json_u64(json, "window", part->window);
+    psnap_json_u64(json, "period", part->period);
+    psnap_json_u64(json, "windows", part->windows);
+    psnap_json_u64(json, "run_accesses", part->run_accesses);
 }

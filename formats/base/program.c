@@ -170,6 +170,25 @@ const struct psnap_object *psnap_program_find_object(const struct psnap_program 
     return NULL;
 }
 
+void psnap_sampling_end(struct psnap_sampling *sampling, uint64_t accesses)
+{
+    const uint64_t window = sampling->window;
+
+    sampling->loop_errors = NULL;
+    sampling->loop_error_count = 0;
+    sampling->count = accesses;
+    if (!window)
+        return;
+    sampling->windows = accesses / window;
+    sampling->count = sampling->windows * sampling->period + accesses % window;
+    sampling->run_accesses = sampling->count;
+}
+
+bool psnap_sampling_is_part(const struct psnap_sampling *sampling)
+{
+    return sampling->regions || sampling->skip || sampling->count || sampling->window;
+}
+
 const char *psnap_operation_name(enum psnap_capture_operation operation)
 {
     static const char *const names[PSNAP_OPERATION_COUNT] = {

@@ -93,6 +93,13 @@ struct psnap_sampling {
     uint32_t loop_error_count;
 };
 
+/* The stream ends after `accesses` of those that this part has: it is cut off, or limited. Until
+ * which access of the run that is follows from windows and periods. */
+PSNAP_API void psnap_sampling_end(struct psnap_sampling *sampling, uint64_t accesses);
+
+/* Whether the stream is a part of a run. */
+PSNAP_API bool psnap_sampling_is_part(const struct psnap_sampling *sampling);
+
 struct psnap_arena;
 
 struct psnap_program {

@@ -38,6 +38,8 @@ enum {
 
 /* Rows that the program's tables have got. */
 struct rows {
+    struct psnap_provenance provenance; /* its texts are the source's */
+    struct psnap_sampling sampling;
     struct psnap_loop *loops;
     struct psnap_block *blocks;
     struct psnap_ref *refs;
@@ -156,6 +158,8 @@ static bool copy_tables(const struct relay *relay, struct rows *rows)
 {
     const struct psnap_program *program = relay->inner->program;
 
+    rows->provenance = program->provenance;
+    rows->sampling = program->sampling;
     /* The last object may have grown. */
     rows->first_object = relay->object_count ? relay->object_count - 1 : 0;
     return copy_rows(&rows->loops, &rows->loop_count, program->loops, relay->loop_count,
@@ -341,6 +345,8 @@ static bool take_rows(struct psnap_program *program, struct rows *rows)
 {
     bool is_done = true;
 
+    program->provenance = rows->provenance;
+    program->sampling = rows->sampling;
     for (uint32_t i = 0; i < rows->loop_count && is_done; i++)
         is_done = psnap_program_add_loop(program, &rows->loops[i]) != PSNAP_NONE;
     for (uint32_t i = 0; i < rows->block_count && is_done; i++)
@@ -537,6 +543,10 @@ struct psnap_source *psnap_relay_source_new(struct psnap_source *inner, struct p
     pthread_mutex_init(&relay->lock, NULL);
     pthread_cond_init(&relay->filled_more, NULL);
     pthread_cond_init(&relay->freed_more, NULL);
+    if (relay->base.program) {
+        relay->base.program->provenance = inner->program->provenance;
+        relay->base.program->sampling = inner->program->sampling;
+    }
     failure = is_done && relay->base.program
                   ? pthread_create(&relay->thread, NULL, read_inner, relay)
                   : ENOMEM;

@@ -280,6 +280,13 @@ for rank in OMPI_COMM_WORLD_RANK PMIX_RANK PMI_RANK SLURM_PROCID; do
     [ "$(stores "rank-5-$(hostname).yaml")" = 10 ] || fail "$rank: $(ls)"
     rm rank-*
 done
+OMPI_COMM_WORLD_RANK=5 OMPI_COMM_WORLD_SIZE=8 "$PSNAP" record -o rank.yaml --trace rank.pst -- ./play work 10
+"$PSNAP" info rank.pst > out
+grep -q '^rank  *5 of 8$' out || fail "the trace: $(cat out)"
+"$PSNAP" profile rank.pst -o rank.pst.yaml 2> err
+cmp rank.yaml rank.pst.yaml || fail "the trace's profile: $(diff rank.yaml rank.pst.yaml)"
+"$PSNAP" convert rank.yaml -o rank.2.pst 2> err
+"$PSNAP" info --json rank.2.pst | tr -d ' \n' | grep -q '"rank":5,"ranks":8' || fail "replayed: $("$PSNAP" info rank.2.pst)"
 echo precious > taken.0
 "$PSNAP" record -o taken.%r -- ./play work 10 2> err || fail "taken: $(cat err)"
 [ "$(cat taken.0)" = precious ] && [ "$(stores taken.0.[0-9]*)" = 10 ] || fail "taken: $(ls)"

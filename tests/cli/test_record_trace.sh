@@ -26,9 +26,10 @@ count() { "$PSNAP" info "$1" --json 2> /dev/null | tr -d ' \n' | grep -o '"acces
 
 # psnap is killed at some moment: the part is the start of the whole trace
 "$PSNAP" record --no-profile --trace whole.pst -- ./prog 3000000 > out
+"$PSNAP" record --no-profile --trace skipped.pst --skip 3 -- ./prog 3000000 > out
 for delay in 0.15 0.3 0.5; do
     rm -f t.pst.part # of the last time
-    "$PSNAP" record --no-profile --force --trace t.pst -- ./prog 1000000000 > out 2> err &
+    "$PSNAP" record --no-profile --force --trace t.pst --skip 3 -- ./prog 1000000000 > out 2> err &
     recorder=$!
     for ((i = 0; i < 200; i++)); do
         [ ! -s t.pst.part ] || break
@@ -40,9 +41,13 @@ for delay in 0.15 0.3 0.5; do
     [ -s t.pst.part ] && [ ! -e t.pst ] || fail "after kill -9: $(ls)"
     n=$(count t.pst.part)
     [ "$n" -gt 0 ] || fail "nothing is whole after kill -9"
+    "$PSNAP" info t.pst.part > out 2> err # it says where it comes from, and which part it is
+    grep -q '^command  *./prog 1000000000$' out && grep -q '^compiler  *clang' out &&
+        grep -q "^part  *from access 3 on $n of them" <(tr -d , < out) ||
+        fail "of a killed recording: $(cat out)"
     n=$((n < 3000000 ? n : 3000000))
     "$PSNAP" convert t.pst.part --count $n -f csv -o - 2> /dev/null | cut -d , -f 1-4 > part.csv
-    "$PSNAP" convert whole.pst --count $n -f csv -o - 2> /dev/null | cut -d , -f 1-4 | cmp - part.csv
+    "$PSNAP" convert skipped.pst --count $n -f csv -o - 2> /dev/null | cut -d , -f 1-4 | cmp - part.csv
 done
 "$PSNAP" sim t.pst.part -m 32K:64:8 > out 2> err
 has err "t.pst.part: offset"

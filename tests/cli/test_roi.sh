@@ -55,6 +55,13 @@ expect() {
     parts "$program" p.pst > seen
     [ "$(cat seen)" = "$wanted" ] || fail "$program $options $*: $(cat seen err)"
     "$PSNAP" check p.yaml > out 2>&1 || fail "$program $options: $(cat out)"
+    [ "$(info_part p.pst)" = "$(info_part p.yaml)" ] || fail "$program $options: the trace: $(info_part p.pst)"
+}
+# info_part FILE: of which part of a run it is
+info_part() {
+    "$PSNAP" info --json "$1" 2> info.err | python3 -c '
+import json, sys
+print(json.dumps(json.load(sys.stdin)["part"]))'
 }
 
 build() {
@@ -216,6 +223,8 @@ for flags in -O2 "-O2 --psnap-stage=vectorizer-start" -O1; do
     expect "--roi main --skip 6" functions "150+1 250+1 350+1 900+4 1100+2 1000+2 910+1 1200+2 920+1 1200+3 930+1 1200+2 1300+3 940+1 1400+2 1500+1"
 done
 grep -q "roi: \[main\]" p.yaml || fail "the profile does not say of what it is"
+[ "$(info_part p.pst)" = '{"roi": ["main"], "skip": 6}' ] || fail "the trace: $(info_part p.pst)"
+"$PSNAP" info p.pst | grep -q '^roi  *main$' || fail "the trace: $("$PSNAP" info p.pst)"
 
 # Of a merged result only one value is left, and is merged no more, once the tail calls have
 # returns of their own
@@ -441,7 +450,7 @@ END
 build child.c
 rm -f c.pst*
 "$PSNAP" record --no-profile --trace c.pst -- ./child 2> err || fail "child: $(cat err)"
-[ "$(parts child c.pst)" = "10+2" ] || fail "child: $(parts child c.pst)"
+[ "$(parts child c.pst)" = "10+2" ] && [ "$(info_part c.pst)" = '{"roi": ["PSNAP_ROI_BEGIN"]}' ] || fail "child: $(parts child c.pst)"
 [ "$(ls c.pst.* | wc -l)" = 1 ] || fail "a child without a region has a file: $(ls c.pst.*)"
 [ "$(parts child c.pst.*)" = "20+3" ] || fail "child: $(parts child c.pst.*)"
 

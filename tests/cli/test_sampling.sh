@@ -67,6 +67,17 @@ part() {
     cmp <(stream part.pst) wanted > difference || fail "$1: $(cat difference)"
     grep -q "^totals: {accesses: $(wc -l < wanted)," part.yaml || fail "$1: $(grep totals part.yaml)"
     "$PSNAP" check part.yaml > out || fail "$1: $(cat out)"
+    # the trace says of which part it is as the profile does, standard errors and all
+    "$PSNAP" profile part.pst --force -o of_trace.yaml 2> out || fail "$1: $(cat out)"
+    cmp part.yaml of_trace.yaml || fail "$1: the trace's profile is another: $(diff part.yaml of_trace.yaml)"
+    info_part part.pst > of_trace
+    info_part part.yaml | cmp of_trace - || fail "$1: $(cat of_trace)"
+}
+# info_part FILE: of which part of a run it is
+info_part() {
+    "$PSNAP" info --json "$1" 2> info.err | python3 -c '
+import json, sys
+print(json.dumps(json.load(sys.stdin)["part"]))'
 }
 part "--skip 12345" "i >= 12345"
 part "--count 54321" "i < 54321"
@@ -80,7 +91,38 @@ part "--skip 1K --count 128K --window 1K/10K" "i >= 1024 && i < 1024 + 131072 &&
 [ "$(tr -s '\n ' ' ' < part.yaml | sed 's/.*sampling: {\([^}]*\)}.*/\1/')" = \
     "skip: 1024, count: 131072, window: 1024, period: 10240, windows: 13, run_accesses: 131072" ] ||
     fail "$(grep -A1 sampling part.yaml)"
+[ "$(cat of_trace)" = '{"skip": 1024, "count": 131072, "window": 1024, "period": 10240, "windows": 13, "run_accesses": 131072}' ] ||
+    fail "$(cat of_trace)"
+"$PSNAP" info part.pst > out
+grep -q '^part  *from access 1,024 on, 131,072 of them$' out || fail "$(cat out)"
+grep -q '^sample  *1,024 accesses of each 10,240, 13 windows of a run of 131,072$' out || fail "$(cat out)"
 part "--skip 1T" "0"
+[ "$(info_part whole.pst)" = null ] || fail "the whole is a part: $(info_part whole.pst)"
+! "$PSNAP" info whole.pst | grep -qE '^(part|sample|roi)' || fail "the whole is a part"
+
+# A trace that has its --max-bytes, or was cut off, is that part of a part
+early() { # EXPECTED: part.pst ends early: it says so in these terms of its n accesses
+    n=$(stream part.pst | wc -l)
+    [ "$n" -gt 100 ] && [ "$n" -lt "$total" ] || fail "$*: $n accesses"
+    [ "$(info_part part.pst)" = "$(python3 -c "import json; n = $n; print(json.dumps($1))")" ] ||
+        fail "$n: $(info_part part.pst)"
+    "$PSNAP" profile part.pst --force -o part.yaml 2> err || fail "$(cat err)"
+    [ "$(info_part part.yaml)" = "$(info_part part.pst)" ] || fail "the profile: $(info_part part.yaml)"
+}
+limited() {
+    "$PSNAP" record --force --no-profile --trace part.pst "$@" -- ./mixed
+    "$PSNAP" record --force --no-profile --trace part.pst \
+        --max-bytes $(($(wc -c < part.pst) - 100)) "$@" -- ./mixed 2> err || fail "$*: $(cat err)"
+}
+limited
+early '{"count": n}'
+limited --skip 7 --count 1G
+early '{"skip": 7, "count": n}'
+limited --window 100/1000
+early '{"count": n // 100 * 1000 + n % 100, "window": 100, "period": 1000, "windows": n // 100, "run_accesses": n // 100 * 1000 + n % 100}'
+"$PSNAP" record --force --no-profile --trace all.pst --skip 1 -- ./mixed
+head -c "$(($(wc -c < all.pst) - 1))" all.pst > part.pst
+[ "$(info_part part.pst)" = "{\"skip\": 1, \"count\": $((total - 1))}" ] || fail "cut off: $(info_part part.pst)"
 
 # All of it is the whole, counts of iterations and operations too; halves add up to it
 "$PSNAP" record --force -o all.yaml --count 1G -- ./mixed

@@ -180,12 +180,114 @@ static void test_bad_accesses_are_refused(void **state)
     }
 }
 
+static const double some_errors[] = {0, 1.5, 1e18};
+
+/* A source of a program of whose accesses a part was recorded, three of them in the trace. */
+static struct psnap_source *part_source(struct memory_input *input, char **data, size_t *size,
+                                        const struct psnap_sampling *part, uint64_t cut_bytes,
+                                        struct psnap_trace_limit *limit)
+{
+    struct psnap_program *program = psnap_program_new();
+    struct psnap_error error;
+    struct psnap_source *source;
+    struct psnap_sink *sink;
+    struct psnap_access access = {.size = 8};
+    FILE *file = open_memstream(data, size);
+
+    assert_int_equal(psnap_program_add_anonymous(program, "x"), PSNAP_OK);
+    sink = psnap_pst_writer_new(file, program, 1, limit, &error);
+    program->sampling = *part;
+    program->sampling.loop_errors = NULL; /* as long as there is more to come */
+    for (uint64_t i = 0; i < 3; i++) {
+        access.address += i * i * 1000003;
+        assert_int_equal(psnap_sink_put(sink, &access, 1, &error), PSNAP_OK);
+    }
+    program->sampling = *part;
+    program->provenance.has_rank = true;
+    program->provenance.rank = 3;
+    assert_int_equal(psnap_sink_finish(sink, &error), PSNAP_OK);
+    psnap_sink_free(sink);
+    fclose(file);
+    psnap_program_free(program);
+    source = open_memory(input, *data, *size - cut_bytes, 99, NULL, &error);
+    assert_non_null(source);
+    assert_int_equal(psnap_trace_skip(source, UINT64_MAX, NULL, &error),
+                     cut_bytes ? PSNAP_ERROR_TRUNCATED : PSNAP_OK);
+    return source;
+}
+
+/* A trace says of which part of a run it is; one that ends early, that its part does. */
+static void test_part(void **state)
+{
+    static const char *const regions[] = {"f", "ns::g", NULL};
+    const struct psnap_sampling none = {0}, marked = {.regions = regions},
+                                part = {.regions = regions,
+                                        .skip = 10,
+                                        .count = 1000,
+                                        .window = 2,
+                                        .period = 100,
+                                        .windows = 4,
+                                        .run_accesses = 400,
+                                        .loop_errors = some_errors,
+                                        .loop_error_count = 3};
+    struct psnap_trace_limit limit = {0};
+    struct memory_input input;
+    struct psnap_source *source;
+    struct psnap_sampling *back;
+    char *data;
+    size_t size, plain_size;
+
+    (void)state;
+    source = part_source(&input, &data, &plain_size, &none, 0, NULL);
+    assert_false(psnap_sampling_is_part(&source->program->sampling));
+    assert_true(source->program->provenance.has_rank);
+    assert_int_equal(source->program->provenance.rank, 3);
+    psnap_source_free(source);
+    free(data);
+
+    source = part_source(&input, &data, &size, &marked, 0, NULL);
+    assert_string_equal(source->program->sampling.regions[0], "f");
+    assert_string_equal(source->program->sampling.regions[1], "ns::g");
+    assert_null(source->program->sampling.regions[2]);
+    assert_int_equal(source->program->sampling.count, 0);
+    psnap_source_free(source);
+    free(data);
+
+    source = part_source(&input, &data, &size, &part, 0, NULL);
+    back = &source->program->sampling;
+    assert_true(back->skip == 10 && back->count == 1000 && back->window == 2);
+    assert_true(back->period == 100 && back->windows == 4 && back->run_accesses == 400);
+    assert_int_equal(back->loop_error_count, 3);
+    assert_memory_equal(back->loop_errors, some_errors, sizeof some_errors);
+    psnap_source_free(source);
+    free(data);
+
+    /* three accesses: a window of two, and of the next period one */
+    source = part_source(&input, &data, &size, &part, 1, NULL);
+    back = &source->program->sampling;
+    assert_true(back->regions && back->skip == 10 && back->count == 101 && back->windows == 1);
+    assert_true(back->run_accesses == 101 && !back->loop_errors && !back->loop_error_count);
+    psnap_source_free(source);
+    free(data);
+
+    limit.max_bytes = plain_size - 60;
+    source = part_source(&input, &data, &size, &none, 0, &limit);
+    assert_true(limit.is_reached && limit.accesses > 0 && limit.accesses < 3);
+    assert_int_equal(source->program->sampling.count, limit.accesses);
+    psnap_source_free(source);
+    free(data);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_round_trip), cmocka_unit_test(test_objects_keep_their_time),
-        cmocka_unit_test(test_skip),       cmocka_unit_test(test_provenance_may_change),
-        cmocka_unit_test(test_golden),     cmocka_unit_test(test_bad_accesses_are_refused),
+        cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_objects_keep_their_time),
+        cmocka_unit_test(test_skip),
+        cmocka_unit_test(test_provenance_may_change),
+        cmocka_unit_test(test_part),
+        cmocka_unit_test(test_golden),
+        cmocka_unit_test(test_bad_accesses_are_refused),
     };
 
     return cmocka_run_group_tests_name("formats_pst", tests, NULL, NULL);

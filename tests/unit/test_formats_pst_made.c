@@ -207,9 +207,31 @@ static void test_copies(void **state)
     }
 }
 
+/* What a part or its errors cannot be: the estimates are computed with them. */
+static void test_part_nonsense(void **state)
+{
+    /* tag, size, one row: no regions, skip, count, window, period, windows, run; errors */
+    static const unsigned char odd[][24] = {
+        {7, 9, 1, 0, 0, 0, 5, 4, 0, 0, 0},     /* a window longer than its period */
+        {7, 9, 1, 0, 0, 0, 5, 0, 0, 0, 0},     /* and one without */
+        {7, 10, 1, 1, 9, 0, 0, 0, 0, 0, 0, 0}, /* a region without a name */
+        {7, 9, 1, 0, 0, 0, 1, 4, 0, 0, 1},     /* an error that is not there */
+        {7, 17, 1, 0, 0, 0, 1, 4, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0xf8, 0x7f}, /* not a number */
+        {7, 17, 1, 0, 0, 0, 1, 4, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0xf0, 0x7f}, /* infinite */
+        {7, 17, 1, 0, 0, 0, 1, 4, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0xf0, 0xbf}, /* -1 */
+        {7, 18, 1, 0, 0, 0, 1, 4, 0, 255, 255, 255, 255, 255, 255, 255, 255, 255, 1, 0}, /* a run */
+        {8, 2, 1, 0}, /* of how many is missing */
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof odd / sizeof *odd; i++)
+        check_nonsense(PSNAP_PST_TABLES, 0, odd[i], 2u + odd[i][1], PSNAP_ERROR_CORRUPT);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_part_nonsense),
         cmocka_unit_test(test_made_by_hand),
         cmocka_unit_test(test_nonsense),
         cmocka_unit_test(test_copies),
