@@ -278,6 +278,24 @@ static enum psnap_status end_trace(struct psnap_recording *recording, struct tra
     return sink->status;
 }
 
+/* Either may be NULL. Where one cannot be written the other is there all the same; when none can
+ * be, the error is the profile's, and the trace's is said. */
+static enum psnap_status write_files(struct psnap_recording *recording, struct psnap_sink *builder,
+                                     struct trace_sink *trace, struct psnap_error *error)
+{
+    struct psnap_error other;
+    enum psnap_status status = builder ? write_profile(recording, builder, error) : PSNAP_OK;
+
+    if (trace && end_trace(recording, trace, &other)) {
+        if (status)
+            psnap_cmd_fail(recording->command, &other);
+        else
+            *error = other;
+        status = status ? status : other.code;
+    }
+    return status;
+}
+
 /* What could be written of a trace stays, up to its last whole chunk. */
 static void keep_part(struct psnap_recording *recording)
 {
@@ -455,12 +473,8 @@ enum psnap_status psnap_recording_run(struct psnap_recording *recording,
         if (status == PSNAP_ERROR_IO && writer) /* only the trace is written by now */
             psnap_error_at(error, recording->trace, 0, 0);
     }
-    if (!status && has_anything(recording, capture)) {
-        if (builder)
-            status = write_profile(recording, builder, error);
-        if (!status && writer)
-            status = end_trace(recording, &trace, error);
-    }
+    if (!status && has_anything(recording, capture))
+        status = write_files(recording, builder, writer ? &trace : NULL, error);
     if (status && writer && recording->trace_output)
         keep_part(recording);
     else if (recording->trace_limit.is_reached)

@@ -47,6 +47,8 @@ static int profile(const struct request *request)
         built = build(request, &count, &error);
     if (built)
         status = psnap_profile_write(built, psnap_output_file(output), &error);
+    if (built && status == PSNAP_ERROR_IO)
+        psnap_error_at(&error, request->output, 0, 0);
     if (status == PSNAP_OK)
         status = psnap_output_commit(output, &error);
     else

@@ -410,7 +410,7 @@ enum psnap_status psnap_yaml_write(const struct psnap_yaml_doc *doc, FILE *file,
     errno = 0;
     if (!emit_document(&emitter, doc->root)) {
         if (emitter.error == YAML_WRITER_ERROR)
-            status = psnap_error_system(error, errno ? errno : EIO, "cannot write '%s'", doc->name);
+            status = psnap_error_system(error, errno ? errno : EIO, "cannot write");
         else
             status = psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
     }

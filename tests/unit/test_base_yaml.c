@@ -560,7 +560,7 @@ static void writing_fails_cleanly(void **state)
     for (uint64_t i = 0; i < 10000; i++)
         psnap_yaml_add_u64(doc, root, NULL, i);
     assert_int_equal(psnap_yaml_write(doc, file, &error), PSNAP_ERROR_IO);
-    assert_string_equal(error.message, "cannot write 't': no space left on device");
+    assert_string_equal(error.message, "cannot write: no space left on device");
     psnap_yaml_doc_free(doc);
     fclose(file);
 }
