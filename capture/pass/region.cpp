@@ -87,17 +87,19 @@ GlobalVariable *ModulePlan::functionNames()
 
 void ModulePlan::declareRegions()
 {
-    auto hook = [&](const char *name) {
-        FunctionCallee callee = module.getOrInsertFunction(name, Type::getVoidTy(context), pointer);
+    auto hook = [&](const char *name, ArrayRef<Type *> parameters) {
+        auto *type = FunctionType::get(Type::getVoidTy(context), parameters, false);
+        FunctionCallee callee = module.getOrInsertFunction(name, type);
         auto *function = cast<Function>(callee.getCallee());
         function->setCallingConv(CallingConv::PreserveMost);
         function->setDoesNotThrow();
         function->addFnAttr(Attribute::NonLazyBind);
         return callee;
     };
-    enter = hook("__psnap_enter");
-    leave = hook("__psnap_leave");
-    landed = hook("__psnap_landed");
+    enter = hook("__psnap_enter", pointer);
+    leave = hook("__psnap_leave", pointer);
+    landed = hook("__psnap_landed", pointer);
+    forked = hook("__psnap_forked", {});
     auto *type = ArrayType::get(Type::getInt8Ty(context), plans.size());
     wanted_functions = new GlobalVariable(module, type, false, GlobalValue::InternalLinkage,
                                           ConstantAggregateZero::get(type), "__psnap_wanted");
@@ -120,10 +122,30 @@ Value *ModulePlan::frameOf(IRBuilder<> &builder)
 void ModulePlan::callHook(Instruction *before, FunctionCallee hook)
 {
     IRBuilder<> builder(before);
-    CallInst *call = builder.CreateCall(hook, {frameOf(builder)});
+    bool has_frame = hook.getFunctionType()->getNumParams();
+    CallInst *call =
+        has_frame ? builder.CreateCall(hook, {frameOf(builder)}) : builder.CreateCall(hook);
     call->setCallingConv(CallingConv::PreserveMost);
     if (const DISubprogram *scope = before->getFunction()->getSubprogram())
         call->setDebugLoc(DILocation::get(context, 0, 0, const_cast<DISubprogram *>(scope)));
+}
+
+/* A child that these may make goes on behind them, and no fork handler has been called in it. */
+static bool makesChild(const CallInst &call)
+{
+    const Function *callee = call.getCalledFunction();
+    return callee && !call.isMustTailCall() &&
+           (callee->getName() == "_Fork" || callee->getName() == "syscall");
+}
+
+/* The function that a child runs which this makes, or NULL. */
+static Function *childOf(const CallInst &call)
+{
+    const Function *callee = call.getCalledFunction();
+    if (!callee || callee->getName() != "clone" || call.arg_empty())
+        return nullptr;
+    auto *child = dyn_cast<Function>(call.getArgOperand(0)->stripPointerCasts());
+    return child && !child->isDeclaration() ? child : nullptr;
 }
 
 /* The instruction in front of this one in its block, but for debugger's ones, or NULL. */
@@ -206,7 +228,7 @@ void ModulePlan::emitRegions(const FunctionPlan &plan, uint32_t index)
 {
     Function &function = *plan.function;
     MDNode *cold = MDBuilder(context).createBranchWeights(1, 1u << 20);
-    std::vector<Instruction *> landings;
+    std::vector<Instruction *> landings, children;
     std::vector<ReturnInst *> ends;
 
     splitReturns(function);
@@ -216,11 +238,17 @@ void ModulePlan::emitRegions(const FunctionPlan &plan, uint32_t index)
             landings.push_back(&*at.getParent()->getFirstInsertionPt());
         else if (call && call->canReturnTwice())
             landings.push_back(call->getNextNode());
+        else if (call && makesChild(*call))
+            children.push_back(call->getNextNode());
+        if (Function *child = call ? childOf(*call) : nullptr)
+            children.push_back(&*child->getEntryBlock().getFirstNonPHIOrDbgOrAlloca());
         if (auto *end = dyn_cast<ReturnInst>(&at))
             ends.push_back(end);
     }
     for (Instruction *at : landings)
         callHook(at, landed);
+    for (Instruction *at : children)
+        callHook(at, forked);
     for (ReturnInst *end : ends)
         emitLeaving(end, index);
 

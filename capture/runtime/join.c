@@ -63,6 +63,40 @@ struct psnap_session *psnap_rt_map_session(int fd)
     return session;
 }
 
+/* Private memory in place of shared one. */
+static void replace(void *at, uint64_t bytes)
+{
+    syscall(SYS_mmap, at, bytes, PROT_READ | PROT_WRITE,
+            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, (off_t)0);
+}
+
+static uint64_t *detached; /* words of the parent's ring that are ours now */
+
+void psnap_rt_detach(uint64_t *words)
+{
+    detached = words;
+    replace(words, PSNAP_RING_WORDS * sizeof *words);
+}
+
+void psnap_rt_leave_session(struct psnap_session *session, uint32_t rings)
+{
+    char *start = (char *)session, *kept = (char *)detached;
+    char *end = start + PSNAP_SESSION_BYTES(rings);
+
+    detached = NULL;
+    if (!kept) {
+        syscall(SYS_munmap, start, (uint64_t)(end - start));
+        return;
+    }
+    replace(start, PSNAP_SESSION_HEADER_BYTES);
+    start += PSNAP_SESSION_HEADER_BYTES;
+    if (start < kept)
+        syscall(SYS_munmap, start, (uint64_t)(kept - start));
+    kept += PSNAP_RING_WORDS * sizeof(uint64_t);
+    if (kept < end)
+        syscall(SYS_munmap, kept, (uint64_t)(end - kept));
+}
+
 void psnap_rt_unmap_session(struct psnap_session *session)
 {
     syscall(SYS_munmap, session, PSNAP_SESSION_BYTES(psnap_rt_ring_count));

@@ -16,8 +16,8 @@ static bool recording; /* atomic */
 _Thread_local uint64_t *psnap_rt_idle;
 
 const struct psnap_rt_hooks psnap_rt_hooks = {
-    PSNAP_CAPTURE_ABI, psnap_rt_add_copy, __psnap_reserve, __psnap_hand_over,
-    __psnap_allocated, __psnap_register,  psnap_rt_mark,   psnap_rt_pass};
+    PSNAP_CAPTURE_ABI, psnap_rt_add_copy, __psnap_reserve, __psnap_hand_over, __psnap_allocated,
+    __psnap_register,  psnap_rt_mark,     psnap_rt_pass,   __psnap_forked};
 
 bool psnap_rt_collector_alive(void)
 {

@@ -189,6 +189,8 @@ void psnap_rt_go_on(struct psnap_ring *ring)
 
 void psnap_rt_leave_ring(void)
 {
+    if (psnap_rt_is_real(__psnap_ring))
+        psnap_rt_detach(__psnap_ring->data);
     psnap_rt_set_ring(&psnap_rt_empty_ring);
     if (has_thread_end)
         pthread_setspecific(thread_end, NULL);

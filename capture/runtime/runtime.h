@@ -31,6 +31,8 @@ PSNAP_HOOK void __psnap_register(const struct psnap_module *module);
 PSNAP_HOOK __attribute__((preserve_most)) void __psnap_enter(const void *frame);
 PSNAP_HOOK __attribute__((preserve_most)) void __psnap_leave(const void *frame);
 PSNAP_HOOK __attribute__((preserve_most)) void __psnap_landed(const void *frame);
+/* A call has returned that may have made a child without fork handlers. */
+PSNAP_HOOK __attribute__((preserve_most)) void __psnap_forked(void);
 /* The marks of capture/roi.h. */
 PSNAP_HOOK void __psnap_roi_begin(void);
 PSNAP_HOOK void __psnap_roi_end(void);
@@ -51,6 +53,7 @@ struct psnap_rt_hooks {
     void (*enroll)(const struct psnap_module *module);
     void (*mark)(bool begins);
     void (*pass)(const void *frame, enum psnap_rt_passage passage);
+    void (*forked)(void) __attribute__((preserve_most));
 };
 extern const struct psnap_rt_hooks psnap_rt_hooks;
 extern const struct psnap_rt_hooks *psnap_rt_first; /* NULL: we are the first copy */
@@ -123,6 +126,11 @@ struct psnap_session *psnap_rt_join(void);
 struct psnap_session *psnap_rt_map_session(int fd);
 void psnap_rt_unmap_session(struct psnap_session *session);
 bool psnap_rt_is_process(uint32_t pid);
+/* In a child by fork. Its thread may be in the middle of a record of its parent's, when the handler
+ * of a signal has forked: the rest of it goes to memory of its own, for good. First the words of
+ * that ring, then, when nothing else is used of it, the parent's session. */
+void psnap_rt_detach(uint64_t *words);
+void psnap_rt_leave_session(struct psnap_session *session, uint32_t rings);
 
 /* modules.c: has this very module been announced, where it is now? Else it is noted, and
  * *is_reuse says that another one was there. Under the control lock. */

@@ -221,6 +221,17 @@ bool psnap_rt_is_forked(void)
     return __atomic_load_n(&is_forked, __ATOMIC_RELAXED);
 }
 
+__attribute__((preserve_most)) void __psnap_forked(void)
+{
+    int saved_errno = errno; /* of the call that has returned */
+
+    if (psnap_rt_first)
+        psnap_rt_first->forked();
+    else
+        psnap_rt_is_forked();
+    errno = saved_errno;
+}
+
 bool psnap_rt_has_inherited(void)
 {
     return __atomic_exchange_n(&has_inherited, false, __ATOMIC_RELAXED);
@@ -262,7 +273,7 @@ static void rejoin(void)
     else
         session = psnap_rt_join();
     is_launched = session && launch_output[0];
-    syscall(SYS_munmap, parents, PSNAP_SESSION_BYTES(parents_rings));
+    psnap_rt_leave_session(parents, parents_rings);
     psnap_rt_session = NULL;
     if (session) {
         start_session(session);
