@@ -30,7 +30,7 @@ struct psnap_capture_report {
     uint32_t modules;      /* instrumented modules that ran; 0: the program is not instrumented */
     uint32_t threads;      /* threads recorded */
     uint32_t threads_lost; /* threads that found no free ring: their accesses are missing */
-    uint32_t copies; /* further copies of the runtime (shared libraries under a program that is
+    uint32_t copies; /* of the runtime that were too many (shared libraries under a program that is
                         not instrumented): what their modules did is missing */
     uint32_t is_abandoned; /* the program could not reach the collector: accesses are missing */
     uint64_t loops_lost;   /* left by a signal handler, or running when the program ended: what they

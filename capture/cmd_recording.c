@@ -513,9 +513,10 @@ bool psnap_recording_complain(const struct psnap_recording *recording,
         fprintf(stderr, "psnap %s: no instrumented code has run, the profile is empty\n", command);
     if (report.copies)
         fprintf(stderr,
-                "psnap %s: %" PRIu32 " instrumented shared librar%s not recorded: only one is, "
-                "unless the program is instrumented itself\n",
-                command, report.copies, report.copies == 1 ? "y" : "ies");
+                "psnap %s: %" PRIu32
+                " instrumented shared librar%s not recorded: there are too many "
+                "for a program that is not instrumented itself\n",
+                command, report.copies, report.copies == 1 ? "y was" : "ies were");
     if (report.threads > UINT16_MAX)
         fprintf(stderr, "psnap %s: threads from %u on share one number\n", command, UINT16_MAX);
     if (report.is_abandoned)

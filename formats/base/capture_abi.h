@@ -321,7 +321,7 @@ struct psnap_session {
     uint32_t closing;      /* program: 1 when its exit handlers wait for the collector */
     uint32_t closed;       /* futex, collector: 1 when its files are written, or it failed */
     uint32_t threads_lost; /* threads that found no free ring */
-    uint32_t copies;       /* further copies of the runtime in the process, not recorded */
+    uint32_t copies;       /* further copies of the runtime in the process that are too many */
     uint32_t abandoned;    /* the program gave the collector up for dead */
     uint32_t changes;      /* goes up when it changes what is wanted, or that anything is */
     uint32_t is_enough;    /* collector: the program goes on unrecorded */

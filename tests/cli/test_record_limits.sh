@@ -84,6 +84,39 @@ has err "cannot start the collector"
 result=$( (ulimit -f 40000; status "$PSNAP" record -o p.yaml -- ./prog 100000) )
 [ "$result" = 0 ] && [ "$(stores p.yaml)" = 100000 ] || fail "ulimit -f 40000: $result: $(cat err)"
 
+# few rings, and more threads at a time than have one: how many is said, and that is a loss
+cat > crowd.c << 'END'
+#include <pthread.h>
+#include <stdio.h>
+static volatile long cells[64];
+static pthread_barrier_t all;
+static void *work(void *mine)
+{
+    for (long i = 0; i < 1000; i++)
+        cells[(long)mine] = i;
+    pthread_barrier_wait(&all);
+    return NULL;
+}
+int main(void)
+{
+    pthread_t threads[40];
+    pthread_barrier_init(&all, NULL, 40);
+    for (long i = 0; i < 40; i++)
+        pthread_create(&threads[i], NULL, work, (void *)i);
+    for (int i = 0; i < 40; i++)
+        pthread_join(threads[i], NULL);
+    puts("whole");
+    return 3;
+}
+END
+"$PSNAP" cc -O1 -pthread -o crowd crowd.c
+[ "$( (ulimit -f 12000; status "$PSNAP" record -o crowd.yaml -- ./crowd) )" = 125 ] || fail "crowd: $(cat err)"
+has out whole
+lost=$(sed -n 's/psnap record: \([0-9]*\) threads found no free ring, .*/\1/p' err)
+[ "$(accesses_of work:7 crowd.yaml)" = $(((40 - ${lost:-0}) * 1000)) ] && [ "${lost:-0}" -gt 20 ] ||
+    fail "crowd: $(accesses_of work:7 crowd.yaml) accesses: $(cat err)"
+[ "$(status "$PSNAP" record --force -o crowd.yaml -- ./crowd)" = 3 ] && [ ! -s err ] || fail "crowd: $(cat err)"
+
 # further processes whose files cannot be written: the others' are there
 rm -f p.yaml
 mkdir r
@@ -172,6 +205,12 @@ rm -f p.yaml
 has out whole
 has err "'other_prog' was linked with version 98 of the capture ABI"
 [ ! -e p.yaml ] || fail "a profile of another ABI"
+# one that is refused is a loss, although others are recorded
+[ "$(status "$PSNAP" record -o p.yaml -- sh -c './prog 1000 && ./other_prog 1000 0 0')" = 125 ] ||
+    fail "other ABI among others: $(cat err)"
+has err "'other_prog' was linked with version 98 of the capture ABI"
+[ "$(stores p.yaml)" = 1000 ] || fail "other ABI among others: $(stores p.yaml)"
+rm p.yaml
 [ "$(PSNAP_OUT=p.yaml status timeout 20 ./other_prog 1000 0 0 3)" = 3 ] || fail "other ABI, PSNAP_OUT: $(cat err)"
 has err "98"
 [ ! -e p.yaml ] || fail "a profile of another ABI"

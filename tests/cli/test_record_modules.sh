@@ -258,3 +258,38 @@ END
 else
     echo "skipped -flto: $(head -n 1 lto.err)"
 fi
+
+# ------------------------------------------------------------- too many
+
+# Libraries that an uninstrumented program opens for itself alone have a copy of the runtime each:
+# eight do together, and those that are more are counted
+for i in 1 2 3 4 5 6 7 8 9 10; do
+    echo "static volatile long cells[100];
+        void f(void) { for (int i = 0; i < 100; i++) cells[i] = i; }" > many$i.c
+    "$PSNAP" cc -O1 -fPIC -shared many$i.c -o libmany$i.so
+done
+cat > opens.c << 'END'
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+int main(int argc, char **argv)
+{
+    for (int i = 1; i <= atoi(argv[argc - 1]); i++) {
+        char name[64];
+        void *library, (*f)(void);
+        snprintf(name, sizeof name, "./libmany%d.so", i);
+        library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+        *(void **)&f = dlsym(library, "f");
+        f();
+    }
+    puts("whole");
+    return 3;
+}
+END
+"${PSNAP_CC:-cc}" opens.c -o opens -ldl
+[ "$(status "$PSNAP" record --force -o p.yaml -- ./opens 8)" = 3 ] && [ ! -s err ] || fail "eight: $(cat err)"
+grep -q "^totals: {accesses: 800," p.yaml || fail "eight: $(grep totals: p.yaml)"
+[ "$(status "$PSNAP" record --force -o p.yaml -- ./opens 10)" = 125 ] || fail "ten: $(cat err p.yaml)"
+has out whole
+has err "2 instrumented shared libraries were not recorded: there are too many"
+grep -q "^totals: {accesses: 800," p.yaml || fail "ten: $(grep totals: p.yaml)"
