@@ -128,6 +128,9 @@ full -o disk/p.yaml -- ./prog 1000 2 # all processes
 full -o disk/%p.yaml -- ./prog 1000 2
 [ "$(grep -c "cannot write 'disk/[0-9]*.yaml': no space left on device" err)" = 3 ] || fail "$(cat err)"
 [ "$(ls -A disk)" = fill ] || fail "all: $(ls -A disk)"
+full -o '%q{WHERE}.yaml' -- sh -c 'WHERE=p ./prog 1000; WHERE=disk/p ./prog 1000 > /dev/null' # one of two
+has err "cannot write 'disk/p.yaml': no space left on device"
+rm p.yaml
 full -o p.yaml --trace disk/t.%p.pst -- sh -c './prog 1000; exit 3' > /dev/null
 "$PSNAP" check p.yaml* > out || fail "profiles without traces: $(ls; cat out err)"
 rm -f p.yaml*
