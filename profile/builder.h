@@ -34,7 +34,7 @@ enum {
     BUILD_REGIONS_MAX = 16384, /* of all loops; then each has those it has, and one at least */
     BUILD_LIMIT_MAX = 4096,    /* regions of a loop */
     BUILD_ROOM_FIRST = 4,      /* that its tables have room for to begin with */
-    BUILD_JOINED_LEAST = 16,   /* that a loop of several threads keeps when there are many */
+    BUILD_JOINED_LEAST = 16,   /* that a joined loop keeps when there are many */
     BUILD_MERGE_SAMPLE = 16384 /* accesses synthesised for a merge; longer ones are periodic */
 };
 
@@ -257,23 +257,62 @@ struct build_itinerary {
     uint32_t count;
     uint16_t thread;
     struct fold visits; /* of units */
+    uint32_t offset;    /* of these, see build_result; the stops have it added */
 };
 
-/* What the builders know when the stream has ended. */
-struct build_result {
+/* What is joined: the loops of one thread, or those of several as one. */
+struct build_part {
     struct build_loop **loops;           /* by index in program->loops, NULL: no accesses */
+    uint32_t loop_count;                 /* of that array */
     struct build_itinerary *itineraries; /* by thread; together they have all loops */
+    uint32_t itinerary_count;
+    size_t bytes;          /* of its loops */
+    uint32_t thread_count; /* 0: nothing is in it */
+    uint16_t thread;       /* the lowest */
+};
+
+/*
+ * Threads' loops on their way to a profile (builder_parts.c). The threads with the lowest numbers
+ * have parts of their own, when they are kept apart; all others, or all, share `rest`.
+ */
+struct build_parts {
+    const struct psnap_program *program;
+    const struct psnap_builder_options *options;
+    struct build_part own[PSNAP_PARTS_MAX]; /* by thread, all lower than those of the rest */
+    uint32_t own_count;
+    struct build_part rest;
+    uint8_t *in_rest;      /* a bit for each thread; NULL: none yet */
+    uint32_t region_count; /* of all */
+};
+
+void build_parts_init(struct build_parts *parts, const struct psnap_program *program,
+                      const struct psnap_builder_options *options);
+void build_parts_release(struct build_parts *parts);
+
+/* Takes the loops and visits of a builder that has finished; false: out of memory. */
+bool build_parts_take(struct build_parts *parts, struct builder *b);
+
+/* What the builders know when the stream has ended. A loop of part p is p * program->loop_count +
+ * its index: in the itineraries, and where the profile's loops are looked up by it. */
+struct build_result {
+    const struct build_part *parts[PSNAP_PARTS_MAX + 1]; /* by thread */
+    uint32_t part_count;
+    struct build_itinerary *itineraries; /* of all parts, in their order */
     uint32_t itinerary_count;
     const struct psnap_builder_options *options;
 };
+
+/* The result refers to the parts but for the itineraries, which it owns; false: out of memory. */
+bool build_result_init(struct build_result *result, struct build_parts *parts);
+void build_result_release(struct build_result *result);
 
 struct psnap_profile *build_profile(const struct psnap_program *program,
                                     const struct build_result *result, struct psnap_error *error);
 
 /*
  * The schedule: the first thread's visits as folded, then those that each further one makes to
- * loops that none before it has; units as their parts. `kept` has the profile's indices by those of
- * the program.
+ * loops that none before it has (its own, if threads are apart); units as their parts. `kept` has
+ * the profile's indices by those of the result, of which there are `loop_count`.
  */
 enum psnap_status build_schedule(struct psnap_profile *profile, const uint32_t *kept,
                                  uint32_t loop_count, const struct build_result *result);

@@ -243,6 +243,18 @@ static bool complete(struct psnap_profile *profile, const uint32_t *kept,
     return true;
 }
 
+/* The folded visits of an itinerary, of the result's loops. */
+static enum psnap_status finish_visits(struct build_itinerary *itinerary, struct psnap_arena *arena,
+                                       struct psnap_sequence *seen)
+{
+    enum psnap_status status = fold_finish(&itinerary->visits, arena, seen);
+
+    for (uint32_t i = 0; i < seen->count && !status; i++)
+        if (seen->items[i].what != PSNAP_NONE)
+            seen->items[i].what += itinerary->offset;
+    return status;
+}
+
 enum psnap_status build_schedule(struct psnap_profile *profile, const uint32_t *kept,
                                  uint32_t loop_count, const struct build_result *result)
 {
@@ -255,7 +267,7 @@ enum psnap_status build_schedule(struct psnap_profile *profile, const uint32_t *
                                    : PSNAP_ERROR_MEMORY;
 
     for (uint32_t i = 0; i < result->itinerary_count && !status; i++)
-        status = fold_finish(&result->itineraries[i].visits, profile->arena, &seen[i]);
+        status = finish_visits(&result->itineraries[i], profile->arena, &seen[i]);
     if (!status)
         status = expand_all(profile, kept, result, &units, seen, is_there);
     if (!status && complete(profile, kept, result, counts, is_there, loop_count))

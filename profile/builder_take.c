@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * From the builder's working data to a profile: loops that have accesses, and
- * the loops around them, in the order of the program's table; regions in the
- * order in which they were opened. Names, counts of executions and operations
- * come from the program as it is when the stream has ended.
+ * the loops around them, in the order of the program's table, each followed by
+ * its threads' parts when they are apart; regions in the order in which they
+ * were opened. Names, counts of executions and operations come from the program
+ * as it is when the stream has ended; it counts those of all threads together.
  */
 #include "profile/builder.h"
 #include "profile/sampling.h"
@@ -17,9 +18,25 @@
 struct taking {
     const struct psnap_program *program;
     struct psnap_profile *profile;
-    struct build_loop *const *built; /* by program loop, NULL: no accesses */
-    uint32_t *kept;                  /* index in the profile by program loop, or PSNAP_NONE */
+    const struct build_result *result;
+    uint32_t *whole; /* index in the profile by program loop, or PSNAP_NONE */
+    uint32_t *kept;  /* the same by the result's loops: where accesses are; may be `whole` */
 };
+
+/* What part p has of a program's loop, or NULL. */
+static struct build_loop *built(const struct taking *t, uint32_t part, uint32_t index)
+{
+    return t->result->parts[part]->loops[index];
+}
+
+static bool has_accesses(const struct taking *t, uint32_t index)
+{
+    uint32_t part = 0;
+
+    while (part < t->result->part_count && !built(t, part, index))
+        part++;
+    return part < t->result->part_count;
+}
 
 static const char *copy(struct taking *t, const char *text)
 {
@@ -60,6 +77,17 @@ static enum psnap_status take_provenance(struct taking *t)
                : PSNAP_ERROR_MEMORY;
 }
 
+/* Numbers a loop, and its threads' parts behind it. */
+static uint32_t number_loop(struct taking *t, uint32_t index, uint32_t count)
+{
+    const uint32_t loops = t->program->loop_count;
+
+    t->whole[index] = count++;
+    for (uint32_t p = 0; p < t->result->part_count && t->kept != t->whole; p++)
+        t->kept[p * loops + index] = built(t, p, index) ? count++ : PSNAP_NONE;
+    return count;
+}
+
 /* Marks loops with accesses and those around them, numbers the marked. */
 static void choose_loops(struct taking *t)
 {
@@ -67,14 +95,14 @@ static void choose_loops(struct taking *t)
     uint32_t count = 0;
 
     for (uint32_t i = 0; i < program->loop_count; i++)
-        t->kept[i] = PSNAP_NONE;
+        t->whole[i] = PSNAP_NONE;
     for (uint32_t i = 0; i < program->loop_count; i++)
-        for (uint32_t l = t->built[i] ? i : PSNAP_NONE;
-             l < program->loop_count && t->kept[l] == PSNAP_NONE; l = program->loops[l].parent)
-            t->kept[l] = 0;
+        for (uint32_t l = has_accesses(t, i) ? i : PSNAP_NONE;
+             l < program->loop_count && t->whole[l] == PSNAP_NONE; l = program->loops[l].parent)
+            t->whole[l] = 0;
     for (uint32_t i = 0; i < program->loop_count; i++)
-        if (t->kept[i] != PSNAP_NONE)
-            t->kept[i] = count++;
+        if (t->whole[i] != PSNAP_NONE)
+            count = number_loop(t, i, count);
     t->profile->loop_count = count;
 }
 
@@ -122,18 +150,18 @@ static int compare_serial(const void *a, const void *b)
     return p->serial < q->serial ? -1 : p->serial > q->serial;
 }
 
-static enum psnap_status take_pattern(struct taking *t, const struct build_loop *built,
+static enum psnap_status take_pattern(struct taking *t, const struct build_loop *from,
                                       struct psnap_profile_loop *loop)
 {
     uint32_t index_of_slot[PSNAP_REGION_LIMIT_MAX];
     struct fold fold;
     enum psnap_status status = PSNAP_OK;
 
-    for (uint32_t i = 0; i < built->count; i++)
-        index_of_slot[built->order[i]->slot] = i;
+    for (uint32_t i = 0; i < from->count; i++)
+        index_of_slot[from->order[i]->slot] = i;
     fold_init(&fold, true, BUILD_PATTERN / 2, UINT32_MAX);
-    for (uint32_t i = 0; i < built->pattern_count && !status; i++)
-        status = fold_append(&fold, index_of_slot[built->pattern[i]], 0);
+    for (uint32_t i = 0; i < from->pattern_count && !status; i++)
+        status = fold_append(&fold, index_of_slot[from->pattern[i]], 0);
     if (!status)
         status = fold_finish(&fold, t->profile->arena, &loop->pattern);
     for (uint32_t i = 0; i < loop->pattern.count; i++)
@@ -142,35 +170,35 @@ static enum psnap_status take_pattern(struct taking *t, const struct build_loop 
     return status;
 }
 
-static enum psnap_status take_regions(struct taking *t, struct build_loop *built,
+static enum psnap_status take_regions(struct taking *t, struct build_loop *from,
                                       struct psnap_profile_loop *loop)
 {
     struct psnap_arena *arena = t->profile->arena;
-    enum psnap_status status = build_loop_merge(built, t->program, BUILD_MERGE_LAST);
+    enum psnap_status status = build_loop_merge(from, t->program, BUILD_MERGE_LAST);
 
     if (status)
         return status;
-    loop->regions = psnap_arena_alloc(arena, built->count * sizeof *loop->regions);
+    loop->regions = psnap_arena_alloc(arena, from->count * sizeof *loop->regions);
     if (!loop->regions)
         return PSNAP_ERROR_MEMORY;
-    qsort(built->order, built->count, sizeof(struct build_region *), compare_serial);
-    for (uint32_t i = 0; i < built->count && !status; i++) {
+    qsort(from->order, from->count, sizeof(struct build_region *), compare_serial);
+    for (uint32_t i = 0; i < from->count && !status; i++) {
         struct psnap_profile_region *region = &loop->regions[i];
-        build_region_name(built, built->order[i], t->program);
-        status = build_region_export(built->order[i], arena, region);
+        build_region_name(from, from->order[i], t->program);
+        status = build_region_export(from->order[i], arena, region);
         if (status)
             break;
-        if (built->order[i]->object) {
-            region->object = copy(t, built->order[i]->object);
-            region->object_kind = built->order[i]->object_kind;
+        if (from->order[i]->object) {
+            region->object = copy(t, from->order[i]->object);
+            region->object_kind = from->order[i]->object_kind;
         }
         region->id = region_id(t, loop->regions, i);
-        if (!region->id || (built->order[i]->object && !region->object))
+        if (!region->id || (from->order[i]->object && !region->object))
             status = PSNAP_ERROR_MEMORY;
         loop->accesses += region->accesses;
     }
-    loop->region_count = built->count;
-    return status ? status : take_pattern(t, built, loop);
+    loop->region_count = from->count;
+    return status ? status : take_pattern(t, from, loop);
 }
 
 /* A block that was never executed has not been counted: the stream has its accesses. */
@@ -183,10 +211,47 @@ static uint64_t executions(const struct psnap_program *program, uint32_t block)
     return count < PSNAP_COUNT_MAX ? count : PSNAP_COUNT_MAX;
 }
 
+/* What a part has of a loop, as a loop of its own: "sweep:42.t1", or "sweep:42.t64+" when several
+ * threads share it. */
+static enum psnap_status take_part(struct taking *t, uint32_t p, uint32_t index)
+{
+    const struct build_part *part = t->result->parts[p];
+    const uint32_t at = t->kept[p * t->program->loop_count + index];
+    struct psnap_profile_loop *to;
+    const struct psnap_profile_loop *whole;
+    size_t size;
+    char *id;
+
+    if (at == PSNAP_NONE)
+        return PSNAP_OK;
+    whole = &t->profile->loops[t->whole[index]];
+    size = strlen(whole->id) + 16;
+    id = psnap_arena_alloc(t->profile->arena, size);
+    if (!id)
+        return PSNAP_ERROR_MEMORY;
+    snprintf(id, size, "%s.t%u%s", whole->id, (unsigned)part->thread,
+             part->thread_count > 1 ? "+" : "");
+    to = &t->profile->loops[at];
+    *to = (struct psnap_profile_loop){.id = id,
+                                      .src_id = whole->src_id,
+                                      .function = whole->function,
+                                      .file = whole->file,
+                                      .src_line = whole->src_line,
+                                      .depth = whole->depth,
+                                      .parent = whole->parent,
+                                      .entries = UINT64_MAX,
+                                      .iterations = UINT64_MAX,
+                                      .whole = t->whole[index],
+                                      .thread = part->thread,
+                                      .thread_count = part->thread_count};
+    return take_regions(t, built(t, p, index), to);
+}
+
 static enum psnap_status take_loop(struct taking *t, uint32_t index)
 {
     const struct psnap_loop *from = &t->program->loops[index];
-    struct psnap_profile_loop *to = &t->profile->loops[t->kept[index]];
+    struct psnap_profile_loop *to = &t->profile->loops[t->whole[index]];
+    enum psnap_status status = PSNAP_OK;
 
     to->id = copy(t, from->id);
     to->src_id = copy(t, from->src_id);
@@ -199,10 +264,15 @@ static enum psnap_status take_loop(struct taking *t, uint32_t index)
     to->parent = PSNAP_NONE;
     if (from->parent < t->program->loop_count &&
         t->program->loops[from->parent].depth < from->depth)
-        to->parent = t->kept[from->parent];
+        to->parent = t->whole[from->parent];
+    to->whole = to->thread = PSNAP_NONE;
     to->entries = executions(t->program, from->entry);
     to->iterations = executions(t->program, from->header);
-    return t->built[index] ? take_regions(t, t->built[index], to) : PSNAP_OK;
+    if (!t->profile->is_apart)
+        return built(t, 0, index) ? take_regions(t, built(t, 0, index), to) : PSNAP_OK;
+    for (uint32_t p = 0; p < t->result->part_count && !status; p++)
+        status = take_part(t, p, index);
+    return status;
 }
 
 static void take_operations(struct taking *t)
@@ -212,9 +282,9 @@ static void take_operations(struct taking *t)
     for (uint32_t i = 0; i < t->program->block_count; i++) {
         const struct psnap_block *block = &t->program->blocks[i];
         struct psnap_profile_loop *loop;
-        if (block->loop >= t->program->loop_count || t->kept[block->loop] == PSNAP_NONE)
+        if (block->loop >= t->program->loop_count || t->whole[block->loop] == PSNAP_NONE)
             continue;
-        loop = &t->profile->loops[t->kept[block->loop]];
+        loop = &t->profile->loops[t->whole[block->loop]];
         for (unsigned op = 0; op < PSNAP_OPERATION_COUNT; op++) {
             uint64_t executed;
             if (__builtin_mul_overflow(block->executions, block->operations[op], &executed))
@@ -273,13 +343,25 @@ static enum psnap_status take_sampling(struct taking *t)
     struct psnap_profile_totals totals;
 
     psnap_profile_totals(t->profile, &totals);
-    for (uint32_t i = 0; i < t->program->loop_count; i++)
-        if (t->kept[i] != PSNAP_NONE)
-            sampling_estimate(from, totals.accesses, i, &t->profile->loops[t->kept[i]]);
+    for (uint32_t i = 0; i < t->program->loop_count; i++) {
+        uint64_t accesses = 0;
+        if (t->whole[i] == PSNAP_NONE)
+            continue;
+        for (uint32_t p = 0; p < t->result->part_count; p++) {
+            const uint32_t at = t->kept[p * t->program->loop_count + i];
+            struct psnap_profile_loop *part;
+            if (at == PSNAP_NONE)
+                continue;
+            part = &t->profile->loops[at];
+            accesses += part->accesses;
+            sampling_estimate(from, totals.accesses, PSNAP_NONE, part->accesses, part);
+        }
+        sampling_estimate(from, totals.accesses, i, accesses, &t->profile->loops[t->whole[i]]);
+    }
     return sampling_copy(from, t->profile->arena, &t->profile->sampling);
 }
 
-static enum psnap_status take_all(struct taking *t, const struct build_result *result)
+static enum psnap_status take_all(struct taking *t)
 {
     struct psnap_profile *profile = t->profile;
     enum psnap_status status = take_provenance(t);
@@ -290,12 +372,13 @@ static enum psnap_status take_all(struct taking *t, const struct build_result *r
     if (!profile->loops)
         return PSNAP_ERROR_MEMORY;
     for (uint32_t i = 0; i < t->program->loop_count && !status; i++)
-        if (t->kept[i] != PSNAP_NONE)
+        if (t->whole[i] != PSNAP_NONE)
             status = take_loop(t, i);
     if (!status)
         status = make_ids_unique(t);
     if (!status)
-        status = build_schedule(profile, t->kept, t->program->loop_count, result);
+        status = build_schedule(profile, t->kept, t->result->part_count * t->program->loop_count,
+                                t->result);
     take_operations(t);
     if (!status)
         status = take_sampling(t);
@@ -305,16 +388,25 @@ static enum psnap_status take_all(struct taking *t, const struct build_result *r
 struct psnap_profile *build_profile(const struct psnap_program *program,
                                     const struct build_result *result, struct psnap_error *error)
 {
-    struct taking t = {.program = program, .profile = psnap_profile_new(), .built = result->loops};
+    struct taking t = {.program = program, .profile = psnap_profile_new(), .result = result};
+    const bool is_apart = result->options->is_apart;
     enum psnap_status status = PSNAP_ERROR_MEMORY;
 
-    t.kept = calloc(program->loop_count + 1, sizeof *t.kept);
-    if (t.profile && t.kept) {
+    t.whole = calloc(program->loop_count + 1, sizeof *t.whole);
+    t.kept = t.whole;
+    if (is_apart)
+        t.kept = malloc((result->part_count * (size_t)program->loop_count + 1) * sizeof *t.kept);
+    if (t.kept && is_apart)
+        memset(t.kept, 0xff, result->part_count * (size_t)program->loop_count * sizeof *t.kept);
+    if (t.profile && t.whole && t.kept) {
+        t.profile->is_apart = is_apart;
         t.profile->region_gap_bytes = result->options->region_gap_bytes;
         t.profile->region_limit = result->options->region_limit;
-        status = take_all(&t, result);
+        status = take_all(&t);
     }
-    free(t.kept);
+    if (is_apart)
+        free(t.kept);
+    free(t.whole);
     if (!status)
         return t.profile;
     psnap_error_set(error, status, "out of memory");

@@ -2,8 +2,9 @@
 /*
  * The builder of programs with threads: the stream is split by thread, each
  * thread has a builder of its own (builder.c), and what they have is joined
- * when the stream has ended. So the profile does not depend on the order in
- * which the accesses of different threads come.
+ * when the stream has ended, in one part for all threads or one for each
+ * (builder_parts.c). So the profile does not depend on the order in which the
+ * accesses of different threads come.
  *
  * Memory is bounded: above BUILD_LIVE_BYTES the builders that have had no
  * access for the longest time are joined at once, for which their threads have
@@ -16,7 +17,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { THREADS = 1 << 16 };
 #define BUILD_LIVE_BYTES ((size_t)48 << 20)
 
 struct threads {
@@ -27,13 +27,9 @@ struct threads {
     struct builder **live;     /* all of them, in no order */
     uint32_t live_count, live_room;
     struct builder *current;
-    size_t live_bytes;          /* of those that are not current */
-    uint64_t clock;             /* changes of thread */
-    struct build_loop **joined; /* by index in program->loops */
-    uint32_t joined_count;      /* of that array */
-    uint32_t region_count;      /* in joined */
-    struct build_itinerary *itineraries;
-    uint32_t itinerary_count;
+    size_t live_bytes; /* of those that are not current */
+    uint64_t clock;    /* changes of thread */
+    struct build_parts joined;
     bool is_finished, is_taken;
 };
 
@@ -53,111 +49,12 @@ static size_t size_of(const struct builder *b)
 
 /* ------------------------------------------------------------- joining */
 
-static bool grow_joined(struct threads *t)
-{
-    const uint32_t count = t->program->loop_count;
-    struct build_loop **joined;
-
-    if (count <= t->joined_count && t->joined)
-        return true;
-    joined = realloc(t->joined, (count + 1) * sizeof(struct build_loop *));
-    if (!joined)
-        return false;
-    for (uint32_t i = t->joined_count; i < count; i++)
-        joined[i] = NULL;
-    t->joined = joined;
-    t->joined_count = count;
-    return true;
-}
-
-/* Itineraries that have no loop that none before them has are of no use. */
-static bool prune_itineraries(struct threads *t)
-{
-    bool *has = calloc(t->joined_count + 1, sizeof *has);
-    uint32_t kept = 0;
-
-    if (!has)
-        return false;
-    for (uint32_t i = 0; i < t->itinerary_count; i++) {
-        struct build_itinerary *itinerary = &t->itineraries[i];
-        bool is_new = false;
-        for (uint32_t k = 0; k < itinerary->count; k++) {
-            is_new |= !has[itinerary->stops[k].index];
-            has[itinerary->stops[k].index] = true;
-        }
-        if (is_new) {
-            t->itineraries[kept++] = *itinerary;
-            continue;
-        }
-        fold_release(&itinerary->visits);
-        free(itinerary->stops);
-    }
-    t->itinerary_count = kept;
-    free(has);
-    return true;
-}
-
-/* The builder's visits become an itinerary, before those of higher threads. */
-static bool take_itinerary(struct threads *t, struct builder *b)
-{
-    struct build_itinerary itinerary = {.count = b->loop_count, .thread = b->thread};
-    struct build_itinerary *grown =
-        realloc(t->itineraries, (t->itinerary_count + 1) * sizeof *grown);
-    uint32_t at = t->itinerary_count;
-
-    if (grown)
-        t->itineraries = grown;
-    itinerary.stops = malloc((b->loop_count + 1) * sizeof *itinerary.stops);
-    if (!grown || !itinerary.stops) {
-        free(itinerary.stops);
-        return false;
-    }
-    for (uint32_t i = 0; i < b->loop_count; i++)
-        itinerary.stops[i] = (struct build_stop){b->loops[i]->index, b->loops[i]->unit};
-    itinerary.visits = b->visits;
-    memset(&b->visits, 0, sizeof b->visits);
-    for (; at > 0 && grown[at - 1].thread > b->thread; at--)
-        grown[at] = grown[at - 1];
-    grown[at] = itinerary;
-    t->itinerary_count++;
-    return prune_itineraries(t);
-}
-
-/* Joins one loop of a thread. With very many regions in all, loops get along with fewer. */
-static bool join_loop(struct threads *t, struct build_loop *loop, uint16_t thread)
-{
-    struct build_loop **joined = &t->joined[loop->index];
-    uint32_t limit = t->options.region_limit;
-
-    loop->thread = thread;
-    for (uint32_t i = 0; i < loop->count; i++)
-        loop->order[i]->first_thread = loop->order[i]->last_thread = thread;
-    if (!*joined) {
-        *joined = loop;
-        t->region_count += loop->count;
-        return true;
-    }
-    if (t->region_count + loop->count > BUILD_REGIONS_MAX / 2 && limit > BUILD_JOINED_LEAST)
-        limit = BUILD_JOINED_LEAST;
-    t->region_count -= (*joined)->count;
-    *joined = build_loop_join(*joined, loop, t->program, limit);
-    if (!*joined)
-        return false;
-    t->region_count += (*joined)->count;
-    return true;
-}
-
 /* Frees the builder, too. */
 static enum psnap_status join_builder(struct threads *t, struct builder *b,
                                       struct psnap_error *error)
 {
-    bool is_done = !psnap_sink_finish(&b->base, error) && grow_joined(t) && take_itinerary(t, b);
+    const bool is_done = !psnap_sink_finish(&b->base, error) && build_parts_take(&t->joined, b);
 
-    for (uint32_t i = 0; i < b->loop_count && is_done; i++) {
-        struct build_loop *loop = b->loops[i];
-        b->loops[i] = NULL;
-        is_done = join_loop(t, loop, b->thread);
-    }
     t->builders[b->thread] = NULL;
     psnap_sink_free(&b->base);
     return is_done ? PSNAP_OK : no_memory(error);
@@ -287,7 +184,7 @@ static int compare_threads(const void *a, const void *b)
 static enum psnap_status finish(struct psnap_sink *self, struct psnap_error *error)
 {
     struct threads *t = (struct threads *)self;
-    enum psnap_status status = grow_joined(t) ? PSNAP_OK : no_memory(error);
+    enum psnap_status status = PSNAP_OK;
 
     t->is_finished = true;
     t->current = NULL;
@@ -311,14 +208,7 @@ static void threads_free(struct psnap_sink *self)
 
     for (uint32_t i = 0; i < t->live_count; i++)
         psnap_sink_free(&t->live[i]->base);
-    for (uint32_t i = 0; i < t->joined_count; i++)
-        build_loop_free(t->joined[i]);
-    for (uint32_t i = 0; i < t->itinerary_count; i++) {
-        fold_release(&t->itineraries[i].visits);
-        free(t->itineraries[i].stops);
-    }
-    free(t->itineraries);
-    free(t->joined);
+    build_parts_release(&t->joined);
     free(t->live);
     free(t->builders);
     free(t);
@@ -346,7 +236,7 @@ struct psnap_sink *psnap_profile_builder_new(struct psnap_program *program,
     }
     t = calloc(1, sizeof *t);
     if (t)
-        t->builders = calloc(THREADS, sizeof(struct builder *));
+        t->builders = calloc(PSNAP_THREADS_MAX, sizeof(struct builder *));
     if (!t || !t->builders) {
         free(t);
         no_memory(error);
@@ -355,6 +245,7 @@ struct psnap_sink *psnap_profile_builder_new(struct psnap_program *program,
     t->base.ops = &threads_ops;
     t->program = program;
     t->options = read;
+    build_parts_init(&t->joined, program, &t->options);
     return &t->base;
 }
 
@@ -362,6 +253,7 @@ struct psnap_profile *psnap_profile_builder_take(struct psnap_sink *builder,
                                                  struct psnap_error *error)
 {
     struct threads *t = (struct threads *)builder;
+    struct psnap_profile *profile = NULL;
     struct build_result result;
 
     if (!t->is_finished || t->is_taken) {
@@ -370,10 +262,10 @@ struct psnap_profile *psnap_profile_builder_take(struct psnap_sink *builder,
         return NULL;
     }
     t->is_taken = true;
-    if (!grow_joined(t)) {
+    if (build_result_init(&result, &t->joined))
+        profile = build_profile(t->program, &result, error);
+    else
         no_memory(error);
-        return NULL;
-    }
-    result = (struct build_result){t->joined, t->itineraries, t->itinerary_count, &t->options};
-    return build_profile(t->program, &result, error);
+    build_result_release(&result);
+    return profile;
 }

@@ -7,9 +7,10 @@
  * made larger and now lies on its neighbours. No recording has two regions of a
  * loop in one place, and globals of different loops only within the gap that joins
  * accesses to a region, so these are warnings. Allocations in different loops are
- * not: memory that was freed is used again, and frames of the stack likewise.
+ * not: memory that was freed is used again, and frames of the stack likewise. Nor
+ * are the parts of a loop that different threads have: they share arrays.
  *
- * JSON: {profiles: [{file, ok, model, loops, accesses, warnings: [text]}]}, or
+ * JSON: {profiles: [{file, ok, model, loops, accesses, threads_apart, warnings: [text]}]}, or
  * with ok false {error: {message, line, column}}; null where unknown.
  */
 #include <inttypes.h>
@@ -65,6 +66,8 @@ static bool is_odd(const struct piece *a, const struct piece *b, uint64_t gap_by
 {
     if (a->loop == b->loop)
         return true;
+    if (a->loop->whole != PSNAP_NONE && a->loop->whole == b->loop->whole)
+        return false; /* what threads share */
     return a->region->object && a->region->object_kind == PSNAP_OBJECT_GLOBAL &&
            b->region->object && b->region->object_kind == PSNAP_OBJECT_GLOBAL &&
            strcmp(a->region->object, b->region->object) != 0 && overlap_bytes(a, b) > gap_bytes;
@@ -137,8 +140,9 @@ static void print_text(const char *name, const struct psnap_profile *profile,
         return;
     }
     psnap_profile_totals(profile, &totals);
-    printf("%s: ok: model %s, %u loops, %s accesses\n", name, profile->model,
-           (unsigned)profile->loop_count, psnap_group_digits(totals.accesses, digits));
+    printf("%s: ok: model %s, %u loops, %s accesses%s\n", name, profile->model,
+           (unsigned)totals.loops, psnap_group_digits(totals.accesses, digits),
+           profile->is_apart ? ", threads apart" : "");
     for (unsigned i = 0; i < warnings->count; i++)
         printf("%s: warning: %s\n", name, warnings->texts[i]);
     if (warnings->hidden)
@@ -166,8 +170,9 @@ static void print_json(struct psnap_json *json, const char *name,
     if (profile) {
         psnap_profile_totals(profile, &totals);
         psnap_json_text(json, "model", profile->model);
-        psnap_json_u64(json, "loops", profile->loop_count);
+        psnap_json_u64(json, "loops", totals.loops);
         psnap_json_u64(json, "accesses", totals.accesses);
+        psnap_json_bool(json, "threads_apart", profile->is_apart);
         psnap_json_begin_array(json, "warnings");
         for (unsigned i = 0; i < warnings->count; i++)
             psnap_json_text(json, NULL, warnings->texts[i]);

@@ -11,7 +11,7 @@
 #include "replay/cmd_input.h"
 
 struct request {
-    const char *input, *output, *model, *schedule;
+    const char *input, *output, *model, *schedule, *threads;
     struct psnap_input_options options;
     struct psnap_builder_options builder;
     uint64_t limit;
@@ -34,13 +34,25 @@ static struct psnap_profile *build(const struct request *request, uint64_t *coun
     return profile;
 }
 
+static void say(const struct psnap_profile *built, const struct request *request, uint64_t count)
+{
+    struct psnap_profile_totals totals;
+    char digits[32];
+
+    psnap_profile_totals(built, &totals);
+    fprintf(stderr, "psnap profile: %s accesses in %u loops", psnap_group_digits(count, digits),
+            (unsigned)totals.loops);
+    if (built->is_apart)
+        fprintf(stderr, " (%u parts of threads)", (unsigned)totals.parts);
+    fprintf(stderr, " of '%s' to '%s'\n", request->input, request->output);
+}
+
 static int profile(const struct request *request)
 {
     struct psnap_error error;
     struct psnap_profile *built = NULL;
     struct psnap_output *output = psnap_output_open(request->output, request->force, &error);
     uint64_t count = 0;
-    char digits[32];
     enum psnap_status status = PSNAP_ERROR_IO;
 
     if (output)
@@ -54,9 +66,7 @@ static int profile(const struct request *request)
     else
         psnap_output_abandon(output);
     if (status == PSNAP_OK)
-        fprintf(stderr, "psnap profile: %s accesses in %u loops of '%s' to '%s'\n",
-                psnap_group_digits(count, digits), (unsigned)built->loop_count, request->input,
-                request->output);
+        say(built, request, count);
     psnap_profile_free(built);
     return status == PSNAP_OK ? PSNAP_EXIT_DONE : psnap_cmd_fail("profile", &error);
 }
@@ -65,6 +75,7 @@ int psnap_cmd_profile(int argc, char **argv)
 {
     struct request request = {.model = "psnap",
                               .schedule = "visits",
+                              .threads = "merged",
                               .options = PSNAP_INPUT_DEFAULTS,
                               .builder = {.region_gap_bytes = PSNAP_REGION_GAP_DEFAULT},
                               .limit = PSNAP_REGION_LIMIT_DEFAULT};
@@ -77,6 +88,8 @@ int psnap_cmd_profile(int argc, char **argv)
          "regions of a loop before rarely used ones are merged; 128"},
         {PSNAP_OPTION_TEXT, 0, "schedule", &request.schedule, "ORDER",
          "visits: how loops alternate; first: each once, by first access"},
+        {PSNAP_OPTION_TEXT, 0, "threads", &request.threads, "HOW",
+         "merged (default), or apart: parts of loops for each thread"},
         {PSNAP_OPTION_TEXT, 0, "from", &request.options.from, "FORMAT",
          "of the input; else it is recognised"},
         {PSNAP_OPTION_U64, 0, "seed", &request.options.seed, "N", "when the input is replayed"},
@@ -87,7 +100,7 @@ int psnap_cmd_profile(int argc, char **argv)
         {.type = PSNAP_OPTION_END},
     };
     const struct psnap_usage usage = {
-        "psnap profile INPUT -o P.yaml [--model psnap] [--gap BYTES] [--from FORMAT]",
+        "psnap profile INPUT -o P.yaml [--model psnap] [--threads merged|apart] [--from FORMAT]",
         "Writes the profile of INPUT's accesses: a trace in any format that can be\n"
         "read, a profile (which is replayed) or '-'.",
         options};
@@ -109,6 +122,10 @@ int psnap_cmd_profile(int argc, char **argv)
     if (strcmp(request.schedule, "visits") != 0 && strcmp(request.schedule, "first") != 0)
         return psnap_cmd_usage("profile", "--schedule is visits or first, not '%s'",
                                request.schedule);
+    if (strcmp(request.threads, "merged") != 0 && strcmp(request.threads, "apart") != 0)
+        return psnap_cmd_usage("profile", "--threads is merged or apart, not '%s'",
+                               request.threads);
+    request.builder.is_apart = *request.threads == 'a';
     request.builder.schedule =
         *request.schedule == 'v' ? PSNAP_SCHEDULE_VISITS : PSNAP_SCHEDULE_FIRST;
     request.builder.region_limit = (uint32_t)request.limit;

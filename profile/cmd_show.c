@@ -3,6 +3,10 @@
  * psnap show: a profile for people. The program and the totals, the hottest
  * loops with their share of the accesses, their working set and the strides
  * that dominate; with --loop one loop's regions. --json has the same fields.
+ *
+ * Where threads are apart there is a table of these, and the parts of a loop come
+ * behind it. The loop as a whole has no regions of its own: its row says what they
+ * come to in all its parts.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -25,10 +29,11 @@ struct request {
 /* What is shown of a loop as a whole. */
 struct summary {
     uint32_t index;
-    uint64_t accesses;
+    uint64_t accesses, hot;     /* hot: of the whole loop, when this is a part of it */
     uint64_t working_set_bytes; /* sum over regions */
     uint64_t loads, stores;     /* atomics count as stores */
     uint64_t strides[PSNAP_STRIDE_BINS];
+    uint32_t region_count;
 };
 
 static void summarise(const struct psnap_profile_loop *loop, uint32_t index,
@@ -36,7 +41,8 @@ static void summarise(const struct psnap_profile_loop *loop, uint32_t index,
 {
     memset(summary, 0, sizeof *summary);
     summary->index = index;
-    summary->accesses = loop->accesses;
+    summary->accesses = summary->hot = loop->accesses;
+    summary->region_count = loop->region_count;
     for (uint32_t i = 0; i < loop->region_count; i++) {
         const struct psnap_profile_region *region = &loop->regions[i];
         summary->working_set_bytes += region->bytes;
@@ -45,6 +51,28 @@ static void summarise(const struct psnap_profile_loop *loop, uint32_t index,
         for (unsigned s = 0; s < region->stride_count; s++)
             summary->strides[region->strides[s].bin] += region->strides[s].count;
     }
+}
+
+/* Adds what is in parts to the whole loops, and notes how much that is in the parts. By index. */
+static void add_parts(const struct psnap_profile *profile, struct summary *summaries)
+{
+    for (uint32_t i = 0; i < profile->loop_count; i++) {
+        const struct summary *part = &summaries[i];
+        struct summary *whole = &summaries[profile->loops[i].whole];
+        if (profile->loops[i].whole == PSNAP_NONE)
+            continue;
+        whole->accesses += part->accesses;
+        whole->working_set_bytes += part->working_set_bytes;
+        whole->loads += part->loads;
+        whole->stores += part->stores;
+        whole->region_count += part->region_count;
+        for (unsigned bin = 0; bin < PSNAP_STRIDE_BINS; bin++)
+            whole->strides[bin] += part->strides[bin];
+        whole->hot = whole->accesses;
+    }
+    for (uint32_t i = 0; i < profile->loop_count; i++)
+        if (profile->loops[i].whole != PSNAP_NONE)
+            summaries[i].hot = summaries[profile->loops[i].whole].hot;
 }
 
 /* "12.5 MiB", "800 B". */
@@ -135,8 +163,11 @@ static void print_totals(const struct psnap_profile *profile)
     const char *separator = "operations ";
 
     psnap_profile_totals(profile, &totals);
-    printf("accesses   %s in %" PRIu32 " loops, %s\n", psnap_group_digits(totals.accesses, digits),
-           profile->loop_count, human_bytes(totals.bytes, bytes));
+    printf("accesses   %s in %" PRIu32 " loops", psnap_group_digits(totals.accesses, digits),
+           totals.loops);
+    if (profile->is_apart)
+        printf(" (%" PRIu32 " parts of threads)", totals.parts);
+    printf(", %s\n", human_bytes(totals.bytes, bytes));
     printf("           %s loads", psnap_group_digits(totals.loads, digits));
     printf(", %s stores", psnap_group_digits(totals.stores, digits));
     if (totals.atomics)
@@ -167,26 +198,94 @@ static void print_estimate(const struct psnap_profile_loop *loop, struct psnap_t
         psnap_table_cell(table, "-");
 }
 
+/* "all", "3", or "64+". */
+static const char *human_thread(const struct psnap_profile_loop *loop, char text[32])
+{
+    if (loop->thread == PSNAP_NONE)
+        return "all";
+    snprintf(text, 32, "%" PRIu32 "%s", loop->thread, loop->thread_count > 1 ? "+" : "");
+    return text;
+}
+
+/* What threads have done, when they are apart. */
+struct thread_summary {
+    const struct psnap_profile_loop *part; /* one of its parts, NULL: it has none */
+    uint64_t accesses;
+    uint32_t loops;
+};
+
+/* By thread, PSNAP_THREADS_MAX of them; the caller frees them. NULL: out of memory. */
+static struct thread_summary *summarise_threads(const struct psnap_profile *profile)
+{
+    struct thread_summary *threads = calloc(PSNAP_THREADS_MAX, sizeof *threads);
+
+    for (uint32_t i = 0; threads && i < profile->loop_count; i++) {
+        const struct psnap_profile_loop *loop = &profile->loops[i];
+        if (loop->thread == PSNAP_NONE)
+            continue;
+        threads[loop->thread].part = loop;
+        threads[loop->thread].accesses += loop->accesses;
+        threads[loop->thread].loops++;
+    }
+    return threads;
+}
+
+static void print_threads(const struct psnap_profile *profile, uint64_t accesses)
+{
+    static const char *const headings[] = {"thread", "loops", "accesses", "share"};
+    struct thread_summary *threads = profile->is_apart ? summarise_threads(profile) : NULL;
+    struct psnap_table *table = threads ? psnap_table_new(4, headings) : NULL;
+    uint32_t shared_from = 0, shared = 0;
+    char text[32];
+
+    for (size_t column = 1; table && column < 4; column++)
+        psnap_table_align_right(table, column);
+    for (uint32_t i = 0; table && i < PSNAP_THREADS_MAX; i++) {
+        if (!threads[i].part)
+            continue;
+        psnap_table_cell(table, "%s", human_thread(threads[i].part, text));
+        psnap_table_cell(table, "%" PRIu32, threads[i].loops);
+        psnap_table_cell(table, "%s", psnap_group_digits(threads[i].accesses, text));
+        psnap_table_cell(table, "%.1f %%", 100 * share(threads[i].accesses, accesses));
+        if (threads[i].part->thread_count > 1) {
+            shared_from = i;
+            shared = threads[i].part->thread_count;
+        }
+    }
+    if (table) {
+        putchar('\n');
+        psnap_table_print(table, stdout);
+    }
+    if (shared)
+        printf("(%" PRIu32 " threads from %" PRIu32 " on are merged)\n", shared, shared_from);
+    psnap_table_free(table);
+    free(threads);
+}
+
 static void print_loops(const struct psnap_profile *profile, const struct summary *summaries,
                         uint32_t count, uint64_t accesses)
 {
     const bool is_sample = profile->sampling.window != 0;
     static const char *const headings[] = {
-        "loop",        "source",          "accesses",   "share", "regions",
-        "working set", "strides (bytes)", "in the run", "error"};
-    struct psnap_table *table = psnap_table_new(is_sample ? 9 : 7, headings);
+        "thread",  "loop",        "source",          "accesses",   "share",
+        "regions", "working set", "strides (bytes)", "in the run", "error"};
+    const size_t first = !profile->is_apart, columns = (is_sample ? 10 : 8) - first;
+    struct psnap_table *table = psnap_table_new(columns, headings + first);
     char text[4096], bytes[32];
 
-    psnap_table_shorten(table, 0);
-    for (size_t column = 2; column < (is_sample ? 9 : 6); column += column == 5 ? 2 : 1)
-        psnap_table_align_right(table, column);
+    psnap_table_shorten(table, 1 - first);
+    for (size_t column = 3 - first; column < columns; column++)
+        if (column != 7 - first) /* strides */
+            psnap_table_align_right(table, column);
     for (uint32_t i = 0; i < count; i++) {
         const struct psnap_profile_loop *loop = &profile->loops[summaries[i].index];
+        if (profile->is_apart)
+            psnap_table_cell(table, "%s", human_thread(loop, bytes));
         psnap_table_cell(table, "%s", loop->id);
         psnap_table_cell(table, "%s", human_source(loop, text, sizeof text));
-        psnap_table_cell(table, "%s", psnap_group_digits(loop->accesses, bytes));
-        psnap_table_cell(table, "%.1f %%", 100 * share(loop->accesses, accesses));
-        psnap_table_cell(table, "%" PRIu32, loop->region_count);
+        psnap_table_cell(table, "%s", psnap_group_digits(summaries[i].accesses, bytes));
+        psnap_table_cell(table, "%.1f %%", 100 * share(summaries[i].accesses, accesses));
+        psnap_table_cell(table, "%" PRIu32, summaries[i].region_count);
         psnap_table_cell(table, "%s", human_bytes(summaries[i].working_set_bytes, bytes));
         psnap_table_cell(table, "%s", human_strides(summaries[i].strides, text, sizeof text));
         if (is_sample)
@@ -196,8 +295,8 @@ static void print_loops(const struct psnap_profile *profile, const struct summar
     psnap_table_print(table, stdout);
     psnap_table_free(table);
     if (count < profile->loop_count)
-        printf("(%" PRIu32 " of %" PRIu32 " loops; --top N shows more)\n", count,
-               profile->loop_count);
+        printf("(%" PRIu32 " of %" PRIu32 " %s; --top N shows more)\n", count, profile->loop_count,
+               profile->is_apart ? "loops and parts" : "loops");
 }
 
 static void print_regions(const struct psnap_profile_loop *loop)
@@ -242,6 +341,11 @@ static void print_loop(const struct psnap_profile *profile, const struct summary
     printf("loop       %s", loop->id);
     if (strcmp(loop->id, loop->src_id) != 0)
         printf(", part of %s", loop->src_id);
+    if (loop->thread_count > 1)
+        printf("\nthread     %" PRIu32 " and higher, %" PRIu32 " threads", loop->thread,
+               loop->thread_count);
+    else if (loop->thread != PSNAP_NONE)
+        printf("\nthread     %" PRIu32, loop->thread);
     printf("\nfunction   %s at %s\n", loop->function, human_source(loop, text, sizeof text));
     printf("nest       depth %" PRIu32, loop->depth);
     for (uint32_t l = loop->parent; l != PSNAP_NONE; l = profile->loops[l].parent)
@@ -255,8 +359,8 @@ static void print_loop(const struct psnap_profile *profile, const struct summary
             printf(", %.6g per entry", (double)loop->iterations / (double)loop->entries);
         putchar('\n');
     }
-    printf("accesses   %s, %.1f %% of all\n", psnap_group_digits(loop->accesses, digits),
-           100 * share(loop->accesses, accesses));
+    printf("accesses   %s, %.1f %% of all\n", psnap_group_digits(summary->accesses, digits),
+           100 * share(summary->accesses, accesses));
     if (loop->estimate_accesses != UINT64_MAX)
         printf("in the run %s", psnap_group_digits(loop->estimate_accesses, digits));
     if (loop->estimate_accesses != UINT64_MAX && loop->estimate_error != UINT64_MAX)
@@ -319,6 +423,11 @@ static void json_loop(struct psnap_json *json, const struct psnap_profile *profi
     psnap_json_begin_object(json, NULL);
     psnap_json_text(json, "id", loop->id);
     psnap_json_text(json, "part_of", loop->src_id);
+    if (loop->thread != PSNAP_NONE) {
+        psnap_json_text(json, "whole", profile->loops[loop->whole].id);
+        psnap_json_u64(json, "thread", loop->thread);
+        psnap_json_u64(json, "threads", loop->thread_count);
+    }
     psnap_json_text(json, "function", loop->function);
     psnap_json_text(json, "file", loop->file);
     psnap_json_u64(json, "src_line", loop->src_line);
@@ -351,6 +460,30 @@ static void json_loop(struct psnap_json *json, const struct psnap_profile *profi
     psnap_json_end_object(json);
 }
 
+/* Nothing when threads are merged. */
+static void json_threads(struct psnap_json *json, const struct psnap_profile *profile,
+                         uint64_t accesses)
+{
+    struct thread_summary *threads = profile->is_apart ? summarise_threads(profile) : NULL;
+
+    if (threads)
+        psnap_json_begin_array(json, "threads");
+    for (uint32_t i = 0; threads && i < PSNAP_THREADS_MAX; i++) {
+        if (!threads[i].part)
+            continue;
+        psnap_json_begin_object(json, NULL);
+        psnap_json_u64(json, "thread", i);
+        psnap_json_u64(json, "threads", threads[i].part->thread_count);
+        psnap_json_u64(json, "loops", threads[i].loops);
+        psnap_json_u64(json, "accesses", threads[i].accesses);
+        psnap_json_real(json, "share", share(threads[i].accesses, accesses));
+        psnap_json_end_object(json);
+    }
+    if (threads)
+        psnap_json_end_array(json);
+    free(threads);
+}
+
 static void print_json(const struct request *request, const struct psnap_profile *profile,
                        const struct summary *summaries, uint32_t count)
 {
@@ -371,6 +504,7 @@ static void print_json(const struct request *request, const struct psnap_profile
     psnap_json_u64(&json, "atomics", totals.atomics);
     psnap_json_u64(&json, "bytes", totals.bytes);
     json_operations(&json, totals.operations);
+    json_threads(&json, profile, totals.accesses);
     psnap_json_u64(&json, "loop_count", profile->loop_count);
     psnap_json_begin_array(&json, "loops");
     for (uint32_t i = 0; i < count; i++)
@@ -383,8 +517,8 @@ static int compare_hot(const void *a, const void *b)
 {
     const struct summary *p = a, *q = b;
 
-    if (p->accesses != q->accesses)
-        return p->accesses > q->accesses ? -1 : 1;
+    if (p->hot != q->hot)
+        return p->hot > q->hot ? -1 : 1;
     return p->index < q->index ? -1 : p->index > q->index;
 }
 
@@ -400,18 +534,22 @@ static bool is_id(const char *wanted, const char *id)
            !strncmp(wanted, id, (size_t)(dots - wanted)) && !strcmp(dots + 3, id + length - tail);
 }
 
-/* The loops that --loop means: that id, or else the parts of that loop of the source. */
+/* Leaves the loops that --loop means: that id, with its threads' parts, or else the parts of that
+ * loop of the source. */
 static uint32_t choose_loop(const struct request *request, const struct psnap_profile *profile,
                             struct summary *summaries)
 {
     uint32_t count = 0;
 
-    for (uint32_t i = 0; i < profile->loop_count; i++)
-        if (is_id(request->loop, profile->loops[i].id))
-            summarise(&profile->loops[i], i, &summaries[count++]);
+    for (uint32_t i = 0; i < profile->loop_count; i++) {
+        const uint32_t whole = profile->loops[i].whole;
+        if (is_id(request->loop, profile->loops[i].id) ||
+            (whole != PSNAP_NONE && is_id(request->loop, profile->loops[whole].id)))
+            summaries[count++] = summaries[i];
+    }
     for (uint32_t i = 0, parts = !count; parts && i < profile->loop_count; i++)
         if (is_id(request->loop, profile->loops[i].src_id))
-            summarise(&profile->loops[i], i, &summaries[count++]);
+            summaries[count++] = summaries[i];
     return count;
 }
 
@@ -436,16 +574,18 @@ static int show(const struct request *request, const struct psnap_profile *profi
 {
     struct summary *summaries = calloc(profile->loop_count + 1, sizeof *summaries);
     struct psnap_profile_totals totals;
-    uint32_t count = 0;
+    uint32_t count = profile->loop_count;
     int status = PSNAP_EXIT_DONE;
 
     if (!summaries)
         return PSNAP_EXIT_FAILED;
     psnap_profile_totals(profile, &totals);
+    for (uint32_t i = 0; i < profile->loop_count; i++)
+        summarise(&profile->loops[i], i, &summaries[i]);
+    if (!request->json)
+        add_parts(profile, summaries);
     if (request->loop)
         count = choose_loop(request, profile, summaries);
-    for (uint32_t i = 0; !request->loop && i < profile->loop_count; i++)
-        summarise(&profile->loops[i], i, &summaries[count++]);
     qsort(summaries, count, sizeof *summaries, compare_hot);
     if (!request->loop && count > request->top)
         count = (uint32_t)request->top;
@@ -462,6 +602,7 @@ static int show(const struct request *request, const struct psnap_profile *profi
         print_program(profile);
         psnap_print_part(&profile->sampling, 11);
         print_totals(profile);
+        print_threads(profile, totals.accesses);
         print_loops(profile, summaries, count, totals.accesses);
     }
     free(summaries);

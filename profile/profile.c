@@ -43,6 +43,8 @@ void psnap_profile_totals(const struct psnap_profile *profile, struct psnap_prof
     memset(totals, 0, sizeof *totals);
     for (uint32_t i = 0; i < profile->loop_count; i++) {
         const struct psnap_profile_loop *loop = &profile->loops[i];
+        totals->loops += loop->thread == PSNAP_NONE;
+        totals->parts += loop->thread != PSNAP_NONE;
         for (unsigned op = 0; op < PSNAP_OPERATION_COUNT; op++)
             totals->operations[op] += loop->operations[op];
         for (uint32_t j = 0; j < loop->region_count; j++) {

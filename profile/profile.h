@@ -27,6 +27,8 @@
 #define PSNAP_PROFILE_REGIONS_MAX (2u << 20) /* in all loops together */
 #define PSNAP_PATTERN_MAX 65536u             /* accesses that a pattern unfolds to */
 #define PSNAP_COUNT_MAX (UINT64_C(1) << 56)  /* any count, and what counts add up to */
+#define PSNAP_PARTS_MAX                                                                            \
+    64u /* threads that the builder gives parts of their own; others share one */
 
 /*
  * Strides are binned by powers of two. Bin 9 is stride 0; bin 9 + k + 1 holds
@@ -113,12 +115,17 @@ struct psnap_profile_loop {
     struct psnap_profile_region *regions;
     uint32_t region_count;
     struct psnap_sequence pattern; /* the first accesses, by region */
+    uint32_t whole;  /* of a thread's part: index of the loop that it is of; else PSNAP_NONE */
+    uint32_t thread; /* of a thread's part: its number; else PSNAP_NONE */
+    uint32_t thread_count; /* that share the part: 1, or this one and higher ones; else 0 */
 };
 
 struct psnap_profile {
     struct psnap_provenance provenance;
     struct psnap_sampling sampling; /* which part of the run was recorded; no loop_errors */
     const char *model;              /* "psnap" */
+    bool
+        is_apart; /* accesses are in parts, one per loop and thread, else in the loops themselves */
     uint64_t region_gap_bytes;
     uint32_t region_limit;
     struct psnap_profile_loop *loops;
@@ -130,6 +137,7 @@ struct psnap_profile {
 struct psnap_profile_totals {
     uint64_t accesses, loads, stores, atomics, bytes;
     uint64_t operations[PSNAP_OPERATION_COUNT];
+    uint32_t loops, parts; /* parts: those of threads */
 };
 
 PSNAP_API struct psnap_profile *psnap_profile_new(void); /* empty; NULL: out of memory */
@@ -172,6 +180,7 @@ struct psnap_builder_options {
     uint64_t region_gap_bytes; /* 0: the default */
     uint32_t region_limit;     /* regions per loop before rare ones merge; 0: the default */
     enum psnap_schedule_reading schedule;
+    bool is_apart; /* threads are kept apart (FORMAT.md), else merged */
 };
 
 /*

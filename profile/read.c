@@ -102,9 +102,11 @@ static enum psnap_status read_program(const struct reading *r, const struct psna
         (status = read_rank(r, map, to)))
         return status;
     thread = psnap_yaml_get(map, "thread");
-    if (thread && (thread->kind != PSNAP_YAML_SCALAR || strcmp(thread->text, "all") != 0))
+    if (thread && (thread->kind != PSNAP_YAML_SCALAR ||
+                   (strcmp(thread->text, "all") != 0 && strcmp(thread->text, "apart") != 0)))
         return psnap_yaml_fail(r->doc, thread, r->error, PSNAP_ERROR_VALUE,
-                               "'thread' must be all: threads are merged in this version");
+                               "'thread' must be all (threads are merged) or apart");
+    r->profile->is_apart = thread && !strcmp(thread->text, "apart");
     command = psnap_yaml_get(map, "command");
     if (command) {
         const char **words;
@@ -206,7 +208,9 @@ static enum psnap_status read_loops(struct reading *r, const struct psnap_yaml_n
         for (unsigned op = 0; op < PSNAP_OPERATION_COUNT && !status; op++)
             status = read_sum(r, map, loop->operations[op], &operations[op]);
     }
-    return status ? status : check_nests(r, list);
+    if (!status)
+        status = check_nests(r, list);
+    return status ? status : read_parts(r, list, names);
 }
 
 /* What the schedule says about one loop: it is there if it has accesses, and where its visits are

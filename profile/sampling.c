@@ -40,14 +40,14 @@ enum psnap_status sampling_copy(const struct psnap_sampling *from, struct psnap_
 }
 
 void sampling_estimate(const struct psnap_sampling *sampling, uint64_t total, uint32_t index,
-                       struct psnap_profile_loop *loop)
+                       uint64_t accesses, struct psnap_profile_loop *loop)
 {
     const double weight = total ? (double)sampling->run_accesses / (double)total : 0;
 
     loop->estimate_accesses = loop->estimate_error = UINT64_MAX;
-    if (!sampling->window || !loop->accesses)
+    if (!sampling->window || !accesses)
         return;
-    loop->estimate_accesses = (uint64_t)llround(weight * (double)loop->accesses);
+    loop->estimate_accesses = (uint64_t)llround(weight * (double)accesses);
     if (index < sampling->loop_error_count)
         loop->estimate_error = (uint64_t)ceil(sampling->loop_errors[index]);
 }

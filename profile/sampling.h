@@ -11,10 +11,10 @@
 enum psnap_status sampling_copy(const struct psnap_sampling *from, struct psnap_arena *arena,
                                 struct psnap_sampling *to);
 
-/* Sets the loop's estimates: of `total` accesses that were recorded it has loop->accesses; `index`
- * is that of the program's loop. */
+/* Sets the loop's estimates: of `total` accesses that were recorded it has `accesses`; `index` is
+ * that of the program's loop, PSNAP_NONE for a part of which the error is not known. */
 void sampling_estimate(const struct psnap_sampling *sampling, uint64_t total, uint32_t index,
-                       struct psnap_profile_loop *loop);
+                       uint64_t accesses, struct psnap_profile_loop *loop);
 
 enum psnap_status read_sampling(const struct reading *r, const struct psnap_yaml_node *capture);
 enum psnap_status read_estimate(const struct reading *r, const struct psnap_yaml_node *map,

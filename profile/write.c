@@ -45,7 +45,7 @@ static void write_program(const struct psnap_profile *profile, struct psnap_yaml
         psnap_yaml_add_u64(doc, map, "rank", from->rank);
     if (from->ranks)
         psnap_yaml_add_u64(doc, map, "ranks", from->ranks);
-    psnap_yaml_add_text(doc, map, "thread", "all");
+    psnap_yaml_add_text(doc, map, "thread", profile->is_apart ? "apart" : "all");
 }
 
 static void write_capture(const struct psnap_profile *profile, struct psnap_yaml_doc *doc,
@@ -193,8 +193,14 @@ static void write_loop(const struct psnap_profile *profile, const struct psnap_p
     struct psnap_yaml_node *map = psnap_yaml_add_map(doc, list, NULL, PSNAP_YAML_BLOCK), *inner;
 
     psnap_yaml_add_text(doc, map, "id", loop->id);
-    if (strcmp(loop->id, loop->src_id) != 0)
+    if (loop->whole != PSNAP_NONE)
+        psnap_yaml_add_text(doc, map, "part_of", profile->loops[loop->whole].id);
+    else if (strcmp(loop->id, loop->src_id) != 0)
         add_text(doc, map, "part_of", loop->src_id);
+    if (loop->thread != PSNAP_NONE)
+        psnap_yaml_add_u64(doc, map, "thread", loop->thread);
+    if (loop->thread_count > 1)
+        psnap_yaml_add_u64(doc, map, "threads", loop->thread_count);
     add_text(doc, map, "function", loop->function);
     write_source(loop, doc, map);
     inner = psnap_yaml_add_map(doc, map, "nest", PSNAP_YAML_FLOW);
@@ -208,7 +214,8 @@ static void write_loop(const struct psnap_profile *profile, const struct psnap_p
         psnap_yaml_add_u64(doc, inner, "total", loop->iterations);
     }
     write_operations(loop->operations, doc, map);
-    psnap_yaml_add_u64(doc, map, "accesses", loop->accesses);
+    if (loop->accesses || !profile->is_apart) /* else they are those of its parts */
+        psnap_yaml_add_u64(doc, map, "accesses", loop->accesses);
     write_estimate(loop, doc, map);
     if (loop->pattern.count) {
         inner = psnap_yaml_add_sequence(doc, map, "pattern", PSNAP_YAML_FLOW);

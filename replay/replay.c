@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The replay source: walks the schedule, and at each visit of a loop delivers
- * its share of the loop's accesses. A place of the schedule that is visited v
- * times and has N accesses delivers floor((i + 1) N / v) - floor(i N / v) at
- * visit i: shares differ by one at most and add up to N. N is what the schedule
- * says; where it says nothing, the loop's accesses go evenly to all its visits.
+ * The replay source: the profile's tables as a program, and its threads. Each is
+ * a lane (lane.c) with a cursor of its own; several are delivered in turn, access
+ * by access, from the lowest on, and one that has ended is left out. Everything
+ * that depends on the seed is in the regions' generators.
  *
- * The schedule is walked by a cursor with a stack of rounds; it is never
- * unfolded. Everything that depends on the seed is in the regions' generators.
+ * A thread's part of a loop is, in the stream, the loop with that thread's
+ * number: as in a trace, whoever reads it adds up by loop or by thread.
  */
 #include "replay/replay.h"
 
@@ -16,102 +15,30 @@
 #include <string.h>
 
 #include "replay/interleave.h"
-
-/* The way through the visits of one place of the schedule. */
-struct visits {
-    uint64_t share, rest; /* accesses / visits, accesses % visits */
-    uint64_t count;
-    uint64_t error; /* of the shares so far, in 1 / count; below count */
-};
-
-struct cursor {
-    uint32_t at;
-    unsigned depth;
-    struct {
-        uint32_t begin, end; /* of the body */
-        uint64_t rounds;     /* still to go, this one included */
-    } groups[PSNAP_SEQUENCE_DEPTH];
-};
+#include "replay/lane.h"
 
 struct replay {
     struct psnap_source base;
-    struct replay_loop *loops;
-    struct visits *visits; /* by item of the schedule */
+    struct psnap_source *lanes; /* all of them, in turn */
+    struct replay_loop *loops;  /* of the profile */
     uint32_t loop_count;
-    struct psnap_sequence schedule; /* a copy */
-    struct cursor cursor;
-    uint32_t current; /* loop that is visited */
-    uint64_t left;    /* accesses left in this visit */
 };
-
-/* The next place of the schedule, PSNAP_NONE at its end. */
-static uint32_t next_leaf(struct cursor *cursor, const struct psnap_sequence *schedule)
-{
-    for (;;) {
-        const struct psnap_sequence_item *item;
-        if (cursor->depth && cursor->at == cursor->groups[cursor->depth - 1].end) {
-            if (--cursor->groups[cursor->depth - 1].rounds)
-                cursor->at = cursor->groups[cursor->depth - 1].begin;
-            else
-                cursor->depth--;
-            continue;
-        }
-        if (cursor->at == schedule->count)
-            return PSNAP_NONE;
-        item = &schedule->items[cursor->at++];
-        if (item->what != PSNAP_NONE)
-            return cursor->at - 1;
-        cursor->groups[cursor->depth].begin = cursor->at;
-        cursor->groups[cursor->depth].end = cursor->at + item->span;
-        cursor->groups[cursor->depth++].rounds = item->repeat;
-    }
-}
-
-static uint64_t next_share(struct visits *visits)
-{
-    visits->error += visits->rest;
-    if (visits->error < visits->count)
-        return visits->share;
-    visits->error -= visits->count;
-    return visits->share + 1;
-}
 
 static ssize_t next(struct psnap_source *self, struct psnap_access *block, size_t capacity,
                     struct psnap_error *error)
 {
-    struct replay *replay = (struct replay *)self;
-    size_t done = 0;
-
-    (void)error;
-    while (done < capacity) {
-        size_t n = capacity - done;
-        if (!replay->left) {
-            uint32_t leaf = next_leaf(&replay->cursor, &replay->schedule);
-            if (leaf == PSNAP_NONE)
-                break;
-            replay->current = replay->schedule.items[leaf].what;
-            replay->left = next_share(&replay->visits[leaf]);
-            continue;
-        }
-        if (n > replay->left)
-            n = (size_t)replay->left;
-        replay_loop_fill(&replay->loops[replay->current], block + done, n);
-        replay->left -= n;
-        done += n;
-    }
-    return (ssize_t)done;
+    return psnap_source_next(((struct replay *)self)->lanes, block, capacity, error);
 }
 
 static void replay_free(struct psnap_source *self)
 {
     struct replay *replay = (struct replay *)self;
 
+    psnap_source_free(replay->lanes);
     if (replay->loops)
         for (uint32_t i = 0; i < replay->loop_count; i++)
             replay_loop_release(&replay->loops[i]);
     free(replay->loops);
-    free(replay->visits);
-    free(replay->schedule.items);
     psnap_program_free(self->program);
     free(replay);
 }
@@ -159,9 +86,9 @@ static enum psnap_status copy_sampling(struct psnap_program *program,
     return names ? PSNAP_OK : PSNAP_ERROR_MEMORY;
 }
 
-/* Adds a loop (same index as in the profile) and its block, whose executions are iterations. */
+/* Adds a loop and its block (of the same index), whose executions are iterations. */
 static enum psnap_status add_loop(struct psnap_program *program,
-                                  const struct psnap_profile_loop *from)
+                                  const struct psnap_profile_loop *from, uint32_t parent)
 {
     const bool counted = from->iterations != UINT64_MAX;
     struct psnap_loop loop = {.id = psnap_program_string(program, from->id),
@@ -170,7 +97,7 @@ static enum psnap_status add_loop(struct psnap_program *program,
                               .file = psnap_program_string(program, from->file),
                               .src_line = from->src_line,
                               .depth = from->depth,
-                              .parent = from->parent,
+                              .parent = parent,
                               .header = counted ? program->block_count : PSNAP_NONE,
                               .entry = PSNAP_NONE};
     struct psnap_block block = {.loop = program->loop_count,
@@ -211,93 +138,102 @@ static enum psnap_status add_refs(struct psnap_program *program,
     return PSNAP_OK;
 }
 
+/* `counted` is the program's loop that the accesses are of. */
 static enum psnap_status init_loop(struct replay *replay, const struct psnap_profile_loop *loop,
-                                   uint32_t index, uint64_t seed)
+                                   uint32_t index, uint32_t counted, uint64_t seed)
 {
     uint32_t(*refs)[3] = malloc((loop->region_count + 1) * sizeof *refs);
     enum psnap_status status = refs ? PSNAP_OK : PSNAP_ERROR_MEMORY;
 
     for (uint32_t i = 0; i < loop->region_count && !status; i++)
-        status = add_refs(replay->base.program, loop, index, &loop->regions[i], refs[i]);
+        status = add_refs(replay->base.program, loop, counted, &loop->regions[i], refs[i]);
     if (!status)
         status = replay_loop_init(&replay->loops[index], loop, seed, (const uint32_t(*)[3])refs);
     free(refs);
     return status;
 }
 
-/* floor(value * by / divisor) */
-static uint64_t scale(uint64_t value, uint64_t by, uint64_t divisor)
+/* The lanes of all threads that have parts, in turn. */
+static enum psnap_status open_lanes(struct replay *replay, const struct psnap_profile *profile)
 {
-    __extension__ typedef unsigned __int128 wide;
+    struct psnap_program *program = replay->base.program;
+    struct psnap_source **lanes = malloc(PSNAP_THREADS_MAX * sizeof(struct psnap_source *));
+    bool *is_there = calloc(PSNAP_THREADS_MAX, sizeof *is_there);
+    enum psnap_status status = lanes && is_there ? PSNAP_OK : PSNAP_ERROR_MEMORY;
+    size_t n = 0;
 
-    return (uint64_t)((wide)value * by / divisor);
+    for (uint32_t i = 0; i < profile->loop_count && !status; i++)
+        if (profile->loops[i].thread != PSNAP_NONE)
+            is_there[profile->loops[i].thread] = true;
+    for (uint32_t thread = 0; thread < PSNAP_THREADS_MAX && !status; thread++)
+        if (is_there[thread]) {
+            lanes[n] = replay_lane_new(profile, thread, replay->loops, program);
+            status = lanes[n] ? PSNAP_OK : PSNAP_ERROR_MEMORY;
+            n += !status;
+        }
+    if (!status) {
+        replay->lanes = psnap_interleave_source_new(lanes, n, program); /* owns them */
+        status = replay->lanes ? PSNAP_OK : PSNAP_ERROR_MEMORY;
+        n = 0;
+    }
+    while (n)
+        psnap_source_free(lanes[--n]);
+    free(lanes);
+    free(is_there);
+    return status;
 }
 
-/* Every place's visits and accesses. */
-static enum psnap_status init_visits(struct replay *replay, const struct psnap_profile *profile)
+static enum psnap_status init_lanes(struct replay *replay, const struct psnap_profile *profile)
 {
-    const struct psnap_sequence *schedule = &replay->schedule;
-    uint64_t *counts = calloc(schedule->count + 1, sizeof *counts);
-    struct {
-        uint64_t all, passed; /* visits of a loop: at all places, at those before */
-    } *of_loop = calloc(profile->loop_count + 1, sizeof *of_loop);
+    if (profile->is_apart)
+        return open_lanes(replay, profile);
+    replay->lanes = replay_lane_new(profile, PSNAP_NONE, replay->loops, replay->base.program);
+    return replay->lanes ? PSNAP_OK : PSNAP_ERROR_MEMORY;
+}
 
-    if (!counts || !of_loop) {
-        free(counts);
-        free(of_loop);
-        return PSNAP_ERROR_MEMORY;
+/* The profile's loops but for threads' parts, and by loop of the profile where its accesses are
+ * counted. */
+static enum psnap_status add_loops(struct psnap_program *program,
+                                   const struct psnap_profile *profile, uint32_t *index)
+{
+    uint32_t count = 0;
+    enum psnap_status status = PSNAP_OK;
+
+    for (uint32_t i = 0; i < profile->loop_count; i++)
+        if (profile->loops[i].whole == PSNAP_NONE)
+            index[i] = count++;
+    for (uint32_t i = 0; i < profile->loop_count; i++)
+        if (profile->loops[i].whole != PSNAP_NONE)
+            index[i] = index[profile->loops[i].whole];
+    for (uint32_t i = 0; i < profile->loop_count && !status; i++) {
+        const struct psnap_profile_loop *loop = &profile->loops[i];
+        if (loop->whole == PSNAP_NONE)
+            status = add_loop(program, loop,
+                              loop->parent == PSNAP_NONE ? PSNAP_NONE : index[loop->parent]);
     }
-    psnap_sequence_visits(schedule, counts);
-    for (uint32_t i = 0; i < schedule->count; i++)
-        if (schedule->items[i].what != PSNAP_NONE)
-            of_loop[schedule->items[i].what].all += counts[i];
-    for (uint32_t i = 0; i < schedule->count; i++) {
-        const uint32_t loop = schedule->items[i].what;
-        uint64_t accesses = schedule->items[i].accesses, before, all;
-        if (loop == PSNAP_NONE)
-            continue;
-        if (accesses == PSNAP_EVENLY) {
-            all = profile->loops[loop].accesses;
-            before = of_loop[loop].passed;
-            accesses = scale(before + counts[i], all, of_loop[loop].all) -
-                       scale(before, all, of_loop[loop].all);
-            of_loop[loop].passed += counts[i];
-        }
-        replay->visits[i] = (struct visits){
-            .share = accesses / counts[i], .rest = accesses % counts[i], .count = counts[i]};
-    }
-    free(counts);
-    free(of_loop);
-    return PSNAP_OK;
+    return status;
 }
 
 static enum psnap_status init_replay(struct replay *replay, const struct psnap_profile *profile,
                                      uint64_t seed)
 {
-    const uint32_t items = profile->schedule.count;
-    enum psnap_status status;
+    uint32_t *index = calloc(profile->loop_count + (size_t)1, sizeof *index);
+    enum psnap_status status = PSNAP_ERROR_MEMORY;
 
     replay->base.program = psnap_program_new();
-    replay->loops = calloc(profile->loop_count + 1, sizeof *replay->loops);
-    replay->visits = calloc(items + 1, sizeof *replay->visits);
-    replay->schedule.items = malloc((items + 1) * sizeof *replay->schedule.items);
-    if (!replay->base.program || !replay->loops || !replay->visits || !replay->schedule.items)
-        return PSNAP_ERROR_MEMORY;
-    replay->loop_count = profile->loop_count;
-    if (items)
-        memcpy(replay->schedule.items, profile->schedule.items,
-               items * sizeof *replay->schedule.items);
-    replay->schedule.count = items;
-    status = init_visits(replay, profile);
-    if (!status)
+    replay->loops = calloc(profile->loop_count + (size_t)1, sizeof *replay->loops);
+    if (index && replay->base.program && replay->loops)
         status = copy_provenance(replay->base.program, &profile->provenance);
     if (!status)
         status = copy_sampling(replay->base.program, &profile->sampling);
+    if (!status) {
+        replay->loop_count = profile->loop_count;
+        status = add_loops(replay->base.program, profile, index);
+    }
     for (uint32_t i = 0; i < profile->loop_count && !status; i++)
-        status = add_loop(replay->base.program, &profile->loops[i]);
-    for (uint32_t i = 0; i < profile->loop_count && !status; i++)
-        status = init_loop(replay, &profile->loops[i], i, seed);
-    return status;
+        status = init_loop(replay, &profile->loops[i], i, index[i], seed);
+    free(index);
+    return status ? status : init_lanes(replay, profile);
 }
 
 struct psnap_source *psnap_replay_new(const struct psnap_profile *profile, uint64_t seed,

@@ -16,6 +16,7 @@ enum psnap_access_kind {
 };
 
 #define PSNAP_ACCESS_SIZE_MAX 64 /* bytes; a wider access is split by its source */
+#define PSNAP_THREADS_MAX (1u << 16)
 
 struct psnap_access {
     uint64_t address; /* canonical (see layout.h) or as a foreign trace had it */

@@ -77,6 +77,48 @@ if [ -e /dev/full ]; then
     expect 1 "$PSNAP" profile mm.xdin -o /dev/full
 fi
 
+# threads merged, or apart: parts with what each has done, and the same in all
+for i in $(seq 0 63); do
+    if [ $((i % 4)) = 3 ]; then
+        printf '0x%x,8,load,1,0\n' $((4096 + i / 4 * 8))
+    else
+        printf '0x%x,8,load,0,0\n' $((i / 4 * 24 + i % 4 * 8))
+    fi
+done | sed '1i address,size,kind,thread,ref' > threads.csv
+expect 0 "$PSNAP" profile threads.csv -o merged.yaml
+expect 0 "$PSNAP" profile threads.csv --threads merged -o same.yaml
+cmp merged.yaml same.yaml
+grep -q 'thread: all}' merged.yaml
+expect 0 "$PSNAP" profile threads.csv --threads apart -o apart.yaml
+grep -q '64 accesses in 1 loops (2 parts of threads)' err
+grep -q 'thread: apart}' apart.yaml
+grep -q 'schedule: \[csv.t0, csv.t1\]' apart.yaml
+[ "$(grep '^  accesses' apart.yaml | tr -dc '0-9 ' | xargs)" = "48 16" ]
+[ "$(grep ^totals merged.yaml)" = "$(grep ^totals apart.yaml)" ]
+expect 0 "$PSNAP" check apart.yaml
+grep -q '1 loops, 64 accesses, threads apart' out
+expect 0 "$PSNAP" replay apart.yaml -f csv
+[ "$(cut -d, -f4 out | sed -n '2,9p' | xargs)" = "0 1 0 1 0 1 0 1" ]
+[ "$(cut -d, -f4 out | sed -n '34,$p' | sort | uniq -c | xargs)" = "32 0" ] # thread 1 has ended
+# what is replayed makes the profile again
+expect 0 "$PSNAP" profile apart.yaml --threads apart -o again.yaml --force
+sed 's/name: csv, //' apart.yaml > wanted
+sed 's/name: csv, //' again.yaml | diff wanted -
+expect 0 "$PSNAP" profile apart.yaml -o again.yaml --force
+grep -q '^- id: csv$' again.yaml
+[ "$(grep -c '^- id' again.yaml)" = 1 ]
+expect 0 "$PSNAP" show apart.yaml
+grep -Eq '^1 +1 +16 +25.0 %$' out
+grep -Eq '^all +csv .* 64 ' out
+grep -Eq '^1 +csv.t1 .* 16 ' out
+expect 0 "$PSNAP" show apart.yaml --loop csv.t1
+grep -q '^thread     1$' out
+! grep -q 'csv.t0' out
+expect 2 "$PSNAP" profile threads.csv -o x.yaml --threads both
+grep -q -- "--threads is merged or apart, not 'both'" err
+/usr/bin/python3 "$PSNAP_SOURCE/tests/schema_check.py" \
+    "$PSNAP_SOURCE/profile/psnap-profile.schema.json" apart.yaml || [ $? = 77 ]
+
 expect 2 "$PSNAP" profile
 expect 2 "$PSNAP" profile mm.xdin
 grep -q -- '-o is missing' err

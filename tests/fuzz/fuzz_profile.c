@@ -42,19 +42,32 @@ static char *write_bytes(const struct psnap_profile *profile, size_t *size)
     return text;
 }
 
+static int is_in(const struct psnap_profile_region *region, const struct psnap_access *access)
+{
+    return access->address >= region->low && access->size <= region->bytes &&
+           access->address - region->low <= region->bytes - access->size;
+}
+
+/* The access is in a region of its loop, or of its thread's part of that. */
 static void look_at(const struct psnap_profile *profile, const struct psnap_program *program,
                     const struct psnap_access *access)
 {
-    const struct psnap_profile_loop *loop;
-    uint32_t i = 0;
+    const char *id;
+    int found = 0;
 
     must(access->ref < program->ref_count);
-    loop = &profile->loops[program->refs[access->ref].loop];
-    while (i < loop->region_count &&
-           !(access->address >= loop->regions[i].low && access->size <= loop->regions[i].bytes &&
-             access->address - loop->regions[i].low <= loop->regions[i].bytes - access->size))
-        i++;
-    must(i < loop->region_count);
+    id = program->loops[program->refs[access->ref].loop].id;
+    for (uint32_t l = 0; l < profile->loop_count; l++) {
+        const struct psnap_profile_loop *loop = &profile->loops[l];
+        const struct psnap_profile_loop *whole =
+            loop->whole == PSNAP_NONE ? loop : &profile->loops[loop->whole];
+        if (strcmp(whole->id, id) != 0 ||
+            access->thread != (loop->thread == PSNAP_NONE ? 0 : loop->thread))
+            continue;
+        for (uint32_t i = 0; i < loop->region_count; i++)
+            found |= is_in(&loop->regions[i], access);
+    }
+    must(found);
 }
 
 static void replay(const struct psnap_profile *profile)

@@ -2,7 +2,8 @@
 /*
  * Profiles of several threads: the same, to the byte, in whatever pieces and in
  * whatever order the threads' accesses come, and one that reads (so counts add
- * up and graphs are paths); hand-worked cases; threads by the thousand.
+ * up and graphs are paths), merged and apart; hand-worked cases; threads by the
+ * thousand. What is particular to threads apart is in test_profile_apart.c.
  */
 #include "tests/unit/test_profile_support.h"
 
@@ -64,10 +65,11 @@ static void make_thread(struct psnap_access *accesses, uint16_t thread, uint64_t
     }
 }
 
-static char *build_shuffled(struct psnap_access (*threads)[EACH], uint64_t seed)
+static char *build_shuffled(struct psnap_access (*threads)[EACH], uint64_t seed, bool is_apart)
 {
+    const struct psnap_builder_options options = {.is_apart = is_apart};
     struct psnap_program *program = make_program(LOOPS, REFS);
-    struct psnap_sink *builder = psnap_profile_builder_new(program, NULL, NULL);
+    struct psnap_sink *builder = psnap_profile_builder_new(program, &options, NULL);
     struct psnap_profile *profile;
     struct psnap_rng rng;
     uint32_t done[THREADS] = {0}, left = THREADS;
@@ -103,8 +105,10 @@ static void order_of_threads_plays_no_part(void **state)
     for (uint64_t seed = 0; seed < 20; seed++) {
         for (uint16_t t = 0; t < THREADS; t++)
             make_thread(threads[t], t, seed);
-        for (uint64_t order = 1001; order < 1005; order++)
-            check_same(build_shuffled(threads, 1000), build_shuffled(threads, order));
+        for (uint64_t order = 1001; order < 1005; order++) {
+            check_same(build_shuffled(threads, 1000, false), build_shuffled(threads, order, false));
+            check_same(build_shuffled(threads, 1000, true), build_shuffled(threads, order, true));
+        }
     }
 }
 
