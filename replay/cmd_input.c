@@ -262,6 +262,8 @@ struct psnap_source *psnap_input_open(const char *path, const struct psnap_input
         is_trace = strcmp(options->from, "profile") != 0;
     else
         is_trace = !psnap_input_is_profile(file);
+    if (options->is_profile)
+        *options->is_profile = !is_trace;
     source = is_trace ? psnap_trace_open_file(file, name, options->from, error)
                       : open_profile(file, name, options, &accesses, error);
     if (source)

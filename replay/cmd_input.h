@@ -20,10 +20,11 @@ struct psnap_input_options {
     uint64_t skip;    /* accesses to leave out at the start */
     uint64_t count;   /* accesses to deliver at most, UINT64_MAX: all */
     bool is_again;    /* it was read before: that it was cut off has been said */
+    bool *is_profile; /* gets whether it is one, which is replayed; may be NULL */
 };
 
 #define PSNAP_INPUT_DEFAULTS                                                                       \
-    {.from = NULL, .seed = 0, .skip = 0, .count = UINT64_MAX, .is_again = false}
+    {.from = NULL, .seed = 0, .skip = 0, .count = UINT64_MAX, .is_again = false, .is_profile = NULL}
 
 /* Opens an input for reading, "-" as stdin; a directory is an error. NULL with `error` filled. */
 FILE *psnap_input_file(const char *path, struct psnap_error *error);

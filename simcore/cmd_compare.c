@@ -12,6 +12,7 @@
 #include "formats/base/cmd.h"
 #include "formats/base/json.h"
 #include "replay/cmd_input.h"
+#include "simcore/cmd_turns.h"
 #include "simcore/compare.h"
 
 #define ROWS_SHOWN 20
@@ -22,28 +23,50 @@ struct settings {
     bool json, all;
 };
 
+/* A side on its way through the machines. */
+struct running {
+    struct compare_side *side;
+    const struct psnap_machine *machines;
+    size_t n;
+};
+
+static void release_side(struct compare_side *side)
+{
+    scope_rows_release(&side->total);
+    scope_rows_release(&side->loops);
+}
+
+static enum psnap_status run_stream(void *context, struct psnap_source *source,
+                                    struct psnap_error *error)
+{
+    const struct running *running = context;
+    struct compare_side *side = running->side;
+    struct psnap_program *program = source->program;
+    struct psnap_sink *sim = psnap_sim_new(running->machines, running->n, program, NULL, error);
+    enum psnap_status status = PSNAP_ERROR_MEMORY;
+
+    release_side(side);
+    if (sim)
+        status = psnap_pump(source, sim, &side->accesses, error);
+    side->run_accesses = program->sampling.run_accesses;
+    if (status == PSNAP_OK) {
+        side->threads = psnap_sim_threads(sim);
+        status = scope_rows_init(&side->total, SCOPE_TOTAL, sim, running->n, program, NULL, error);
+    }
+    if (status == PSNAP_OK)
+        status = scope_rows_init(&side->loops, SCOPE_LOOP, sim, running->n, program, NULL, error);
+    psnap_sink_free(sim);
+    return status;
+}
+
 static enum psnap_status run_side(struct compare_side *side,
                                   const struct psnap_input_options *input,
                                   const struct psnap_machine *machines, size_t n,
                                   struct psnap_error *error)
 {
-    struct psnap_source *source = psnap_input_open(side->path, input, error);
-    struct psnap_sink *sim = NULL;
-    enum psnap_status status = PSNAP_ERROR_MEMORY;
+    struct running running = {side, machines, n};
 
-    if (source)
-        sim = psnap_sim_new(machines, n, source->program, NULL, error);
-    if (sim)
-        status = psnap_pump(source, sim, &side->accesses, error);
-    if (source)
-        side->run_accesses = source->program->sampling.run_accesses;
-    if (status == PSNAP_OK)
-        status = scope_rows_init(&side->total, SCOPE_TOTAL, sim, n, source->program, NULL, error);
-    if (status == PSNAP_OK)
-        status = scope_rows_init(&side->loops, SCOPE_LOOP, sim, n, source->program, NULL, error);
-    psnap_sink_free(sim);
-    psnap_source_free(source);
-    return status;
+    return psnap_turns_pass(side->path, input, false, run_stream, &running, &side->in_turn, error);
 }
 
 /* ------------------------------------------------------------------ the table */
@@ -270,6 +293,9 @@ static void print_side(const char *what, const struct compare_side *side)
     printf("%s  %s: %s accesses", what, side->path, psnap_group_digits(side->accesses, digits));
     if (side->run_accesses)
         printf(", a sample of %s", psnap_group_digits(side->run_accesses, digits));
+    if (side->threads > 1)
+        printf(", %" PRIu32 " threads, interleaved %s", side->threads,
+               side->in_turn ? "access by access" : "in the stream's order");
     putchar('\n');
 }
 
@@ -330,6 +356,9 @@ static void json_side(struct psnap_json *json, const char *key, const struct com
     psnap_json_begin_object(json, key);
     psnap_json_text(json, "input", side->path);
     psnap_json_u64(json, "accesses", side->accesses);
+    psnap_json_u64(json, "threads", side->threads);
+    psnap_json_text(json, "interleaving",
+                    side->in_turn && side->threads > 1 ? "round-robin by access" : "stream order");
     psnap_json_end_object(json);
 }
 
@@ -435,10 +464,8 @@ static int run(char *const *paths, const struct settings *settings,
     if (!machines)
         return psnap_cmd_fail("compare", &error);
     status = compare_sides(&observed, &synthetic, settings, machines, n);
-    scope_rows_release(&observed.total);
-    scope_rows_release(&observed.loops);
-    scope_rows_release(&synthetic.total);
-    scope_rows_release(&synthetic.loops);
+    release_side(&observed);
+    release_side(&synthetic);
     free(machines);
     return status;
 }

@@ -22,7 +22,7 @@ struct report {
     struct scope_rows scopes[SCOPE_COUNT]; /* of those wanted */
     uint64_t accesses;
     uint32_t threads;
-    bool in_turn; /* these, access by access; else in the stream's order */
+    bool in_turn; /* these, access by access; else in the trace's order */
     double seconds;
 };
 
@@ -39,9 +39,15 @@ static double now(void)
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
-static enum psnap_status run(struct report *report, struct psnap_source *source,
-                             struct psnap_error *error)
+static void release_scopes(struct report *report)
 {
+    for (int i = 0; i < SCOPE_COUNT; i++)
+        scope_rows_release(&report->scopes[i]);
+}
+
+static enum psnap_status run(void *context, struct psnap_source *source, struct psnap_error *error)
+{
+    struct report *report = context;
     struct touched *touched = report->wanted[SCOPE_REGION] ? touched_new(source->program) : NULL;
     const struct psnap_sim_options options = {.by_thread = report->wanted[SCOPE_THREAD],
                                               .tagger = touched ? touched_tag : NULL,
@@ -51,6 +57,7 @@ static enum psnap_status run(struct report *report, struct psnap_source *source,
     const double start = now();
     enum psnap_status status = sim ? PSNAP_OK : PSNAP_ERROR_MEMORY;
 
+    release_scopes(report);
     if (report->wanted[SCOPE_REGION] && !touched)
         status = psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for regions");
     if (status == PSNAP_OK)
@@ -177,8 +184,8 @@ static void print_json(const struct report *report)
     psnap_json_u64(&json, "accesses", report->accesses);
     psnap_json_u64(&json, "threads", report->threads);
     psnap_json_text(&json, "interleaving",
-                    report->in_turn ? "round-robin by access, one hierarchy"
-                                    : "stream order, one hierarchy");
+                    report->in_turn && report->threads > 1 ? "round-robin by access, one hierarchy"
+                                                           : "stream order, one hierarchy");
     psnap_json_real(&json, "accesses_per_second", rate(report));
     psnap_json_begin_array(&json, "rows");
     for (size_t machine = 0; machine < report->machine_count; machine++)
@@ -190,42 +197,11 @@ static void print_json(const struct report *report)
     putchar('\n');
 }
 
-/* What is to be simulated: the stream, if it is of one thread or must be taken as it comes, else
- * its threads in turn. */
-static enum psnap_status run_input(struct report *report, struct psnap_source **source,
-                                   const struct psnap_input_options *input,
-                                   struct psnap_error *error)
-{
-    bool may_turn = !report->wanted[SCOPE_THREAD] && psnap_turns_possible(report->path);
-    bool is_mixed = false;
-    enum psnap_status status;
-    uint32_t threads;
-
-    *source = psnap_input_open(report->path, input, error);
-    if (*source && may_turn) {
-        *source = psnap_lone_source_new(*source, &is_mixed);
-        if (!*source)
-            return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
-    }
-    status = *source ? run(report, *source, error) : error->code;
-    if (status || !is_mixed)
-        return status;
-    for (int i = 0; i < SCOPE_COUNT; i++)
-        scope_rows_release(&report->scopes[i]);
-    psnap_source_free(*source);
-    *source = psnap_turns_open(report->path, input, &threads, error);
-    report->in_turn = *source != NULL;
-    if (!*source && threads > PSNAP_TURNS_MAX)
-        *source = psnap_input_open(report->path, input, error);
-    return *source ? run(report, *source, error) : error->code;
-}
-
 static int simulate(const char *path, const struct psnap_input_options *input, const char *by,
                     const struct psnap_text_list *machines, bool json)
 {
     struct report report = {.path = path, .machine_count = machines->count};
     struct psnap_error error;
-    struct psnap_source *source = NULL;
     struct psnap_machine *owned = NULL;
     int status = PSNAP_EXIT_DONE;
 
@@ -233,7 +209,8 @@ static int simulate(const char *path, const struct psnap_input_options *input, c
         return psnap_cmd_fail("sim", &error);
     owned = scope_machines(machines->items, machines->count, &error);
     report.machines = owned;
-    if (owned && run_input(&report, &source, input, &error) == PSNAP_OK) {
+    if (owned && !psnap_turns_pass(path, input, report.wanted[SCOPE_THREAD], run, &report,
+                                   &report.in_turn, &error)) {
         if (json)
             print_json(&report);
         else
@@ -242,9 +219,7 @@ static int simulate(const char *path, const struct psnap_input_options *input, c
     } else {
         status = psnap_cmd_fail("sim", &error);
     }
-    for (int i = 0; i < SCOPE_COUNT; i++)
-        scope_rows_release(&report.scopes[i]);
-    psnap_source_free(source);
+    release_scopes(&report);
     free(owned);
     return status;
 }

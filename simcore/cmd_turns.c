@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The threads of an input in turn, access by access. The input is read once to
+ * The threads of an input in turn, access by access. A trace is read once to
  * find the threads (and all of its tables), and then by as many readers as
- * there are threads at the same time: so it must be a file.
+ * there are threads at the same time: so it must be a file. Replay delivers the
+ * threads of a profile in turn anyway.
  */
 #include "simcore/cmd_turns.h"
 
@@ -10,9 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { THREADS = 1 << 16 };
-
-bool psnap_turns_possible(const char *path)
+static bool is_possible(const char *path)
 {
     struct stat about;
 
@@ -76,13 +75,17 @@ static void lone_free(struct psnap_source *self)
     free(self);
 }
 
-struct psnap_source *psnap_lone_source_new(struct psnap_source *inner, bool *is_mixed)
+/* The same stream, which ends where a second thread appears, with *is_mixed set. Owns `inner`
+ * (freed also when this fails with NULL: out of memory). */
+static struct psnap_source *lone_source_new(struct psnap_source *inner, bool *is_mixed,
+                                            struct psnap_error *error)
 {
     static const struct psnap_source_ops ops = {lone_next, lone_free, lone_next_run};
     struct lone_source *lone = malloc(sizeof *lone);
 
     *is_mixed = false;
     if (!lone) {
+        psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
         psnap_source_free(inner);
         return NULL;
     }
@@ -144,7 +147,7 @@ static struct psnap_source *open_lanes(const char *path, const struct psnap_inpu
     size_t n = 0;
 
     again.is_again = true;
-    for (unsigned thread = 0; thread < THREADS && n < PSNAP_TURNS_MAX; thread++) {
+    for (unsigned thread = 0; thread < PSNAP_THREADS_MAX && n < PSNAP_TURNS_MAX; thread++) {
         struct psnap_source *file;
         if (!is_there[thread])
             continue;
@@ -165,12 +168,14 @@ static struct psnap_source *open_lanes(const char *path, const struct psnap_inpu
     return result;
 }
 
-struct psnap_source *psnap_turns_open(const char *path, const struct psnap_input_options *options,
-                                      uint32_t *threads, struct psnap_error *error)
+/* All threads of the input in turn, access by access. NULL with *threads > PSNAP_TURNS_MAX when
+ * there are too many, else with `error` filled. */
+static struct psnap_source *open_turns(const char *path, const struct psnap_input_options *options,
+                                       uint32_t *threads, struct psnap_error *error)
 {
     static const struct psnap_source_ops ops = {turns_next, turns_free, NULL};
     struct turns *turns = calloc(1, sizeof *turns);
-    bool *is_there = calloc(THREADS, sizeof *is_there);
+    bool *is_there = calloc(PSNAP_THREADS_MAX, sizeof *is_there);
     enum psnap_status status;
 
     *threads = 0;
@@ -180,7 +185,7 @@ struct psnap_source *psnap_turns_open(const char *path, const struct psnap_input
     }
     turns->tables = psnap_input_open(path, options, error);
     status = turns->tables ? find_threads(turns->tables, is_there, error) : error->code;
-    for (unsigned thread = 0; thread < THREADS && !status; thread++)
+    for (unsigned thread = 0; thread < PSNAP_THREADS_MAX && !status; thread++)
         *threads += is_there[thread];
     if (status || *threads > PSNAP_TURNS_MAX)
         goto out;
@@ -195,4 +200,34 @@ out:
     if (turns)
         turns_free(&turns->base);
     return NULL;
+}
+
+enum psnap_status
+psnap_turns_pass(const char *path, const struct psnap_input_options *options, bool as_it_comes,
+                 enum psnap_status (*pass)(void *context, struct psnap_source *source,
+                                           struct psnap_error *error),
+                 void *context, bool *in_turn, struct psnap_error *error)
+{
+    struct psnap_input_options input = *options;
+    struct psnap_source *source;
+    bool is_profile = false, is_mixed = false;
+    uint32_t threads = 0;
+    enum psnap_status status;
+
+    input.is_profile = &is_profile;
+    source = psnap_input_open(path, &input, error);
+    *in_turn = is_profile;
+    if (source && !is_profile && !as_it_comes && is_possible(path))
+        source = lone_source_new(source, &is_mixed, error);
+    status = source ? pass(context, source, error) : error->code;
+    psnap_source_free(source);
+    if (status || !is_mixed)
+        return status;
+    source = open_turns(path, options, &threads, error);
+    *in_turn = source != NULL;
+    if (!source && threads > PSNAP_TURNS_MAX)
+        source = psnap_input_open(path, options, error);
+    status = source ? pass(context, source, error) : error->code;
+    psnap_source_free(source);
+    return status;
 }

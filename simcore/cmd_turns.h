@@ -10,18 +10,19 @@
 
 #include "replay/cmd_input.h"
 
-#define PSNAP_TURNS_MAX 64 /* threads: the input is read once for each */
+#define PSNAP_TURNS_MAX 64 /* threads of a trace: it is read once for each */
 
-/* Whether the input can be read more than once. */
-bool psnap_turns_possible(const char *path);
-
-/* The same stream, which ends where a second thread appears, with *is_mixed set. Owns `inner`
- * (freed also when this fails with NULL: out of memory). */
-struct psnap_source *psnap_lone_source_new(struct psnap_source *inner, bool *is_mixed);
-
-/* All threads of the input in turn, access by access. NULL with *threads > PSNAP_TURNS_MAX when
- * there are too many, else with `error` filled. */
-struct psnap_source *psnap_turns_open(const char *path, const struct psnap_input_options *options,
-                                      uint32_t *threads, struct psnap_error *error);
+/*
+ * Hands an input to `pass`: the threads of a trace in turn, access by access, unless `as_it_comes`;
+ * those of a profile, which is replayed, come so by themselves. *in_turn is false when they came in
+ * the trace's order: from a pipe, or when there are more than PSNAP_TURNS_MAX. `pass` takes a whole
+ * stream. It is called a second time when the first stream turned out to have threads that do not
+ * come in turn: that one ended there, and what was made of it is to be forgotten.
+ */
+enum psnap_status
+psnap_turns_pass(const char *path, const struct psnap_input_options *options, bool as_it_comes,
+                 enum psnap_status (*pass)(void *context, struct psnap_source *source,
+                                           struct psnap_error *error),
+                 void *context, bool *in_turn, struct psnap_error *error);
 
 #endif

@@ -15,7 +15,8 @@ struct compare_side {
     const char *path;
     uint64_t accesses;
     uint64_t run_accesses; /* that these are a sample of; 0: they are all */
-    double seconds;
+    uint32_t threads;
+    bool in_turn;            /* these, access by access; else in the trace's order */
     struct scope_rows total; /* one row */
     struct scope_rows loops;
 };

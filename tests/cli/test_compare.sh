@@ -48,7 +48,8 @@ python3 - << 'END'
 import json
 r = json.load(open("json"))
 assert r["psnap"] == 1 and r["command"] == "compare"
-assert r["observed"] == {"input": "a.csv", "accesses": 4}
+assert r["observed"] == {"input": "a.csv", "accesses": 4, "threads": 1,
+                         "interleaving": "stream order"}
 assert [(x["machine"], x["scope"], x["share"]) for x in r["rows"] if x["scope"] == "loop"] == [
     ("128:64:2,256:64:4", "loop", 1), ("1K:64:16", "loop", 1)]
 row = r["rows"][0]
@@ -103,6 +104,40 @@ r = json.load(open("json"))
 assert r["observed"]["accesses"] == r["synthetic"]["accesses"] == 900
 assert r["summary"]["missing_loops"] == 0
 assert all(0 <= p <= 100 for p in r["summary"]["max_points"])
+END
+
+# threads in turn, as in psnap sim, which has these by hand; from a pipe as they come
+cat > hand.csv << 'END'
+address,size,kind,thread,ref
+0x0,4,load,0,0
+0x10,4,load,0,0
+0x4,4,load,1,0
+0x20,4,store,0,0
+0x8,8,load,0,0
+0x1c,4,load,1,0
+0x20,1,load,0,0
+END
+"$PSNAP" compare hand.csv - -m 32:16:2,1K:16:full --json < hand.csv > json
+python3 - << 'END'
+import json
+r = json.load(open("json"))
+assert r["observed"] == {"input": "hand.csv", "accesses": 7, "threads": 2,
+                         "interleaving": "round-robin by access"}, r["observed"]
+assert r["synthetic"] == {"input": "-", "accesses": 7, "threads": 2,
+                          "interleaving": "stream order"}, r["synthetic"]
+total = [row for row in r["rows"] if row["scope"] == "total"][0]["levels"][0]
+assert (total["observed"], total["synthetic"]) == (3 / 7, 2 / 7), total
+END
+"$PSNAP" compare hand.csv - -m 32:16:2,1K:16:full < hand.csv > table
+has table 'hand.csv: 7 accesses, 2 threads, interleaved access by access'
+has table "-: 7 accesses, 2 threads, interleaved in the stream's order"
+"$PSNAP" profile hand.csv --threads apart -o apart.yaml # its one loop has the parts' accesses
+"$PSNAP" compare hand.csv apart.yaml -m 32:16:2,1K:16:full --json > json
+python3 - << 'END'
+import json
+r = json.load(open("json"))
+assert [row["id"] for row in r["rows"] if row["scope"] == "loop"] == ["csv"], r["rows"]
+assert r["summary"]["missing_loops"] == 0 and r["synthetic"]["threads"] == 2
 END
 
 # a loop that the other side lacks counts as wholly wrong, and is named
