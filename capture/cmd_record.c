@@ -445,7 +445,7 @@ int psnap_cmd_record(int argc, char **argv)
     struct psnap_recording recording = {.command = "record"};
     bool is_verbose = isatty(STDERR_FILENO);
     struct parts parts = {0};
-    const char *engine = NULL;
+    const char *engine = NULL, *threads = "merged";
     const struct psnap_option options[] = {
         {PSNAP_OPTION_TEXT, 0, "engine", &engine, "NAME",
          "compiled (default), or valgrind: any program, slowly"},
@@ -460,6 +460,8 @@ int psnap_cmd_record(int argc, char **argv)
          "model of the profile: psnap (the published one)"},
         {PSNAP_OPTION_SIZE, 0, "gap", &recording.gap_bytes, "BYTES",
          "how near an access joins a region (default 256)"},
+        {PSNAP_OPTION_TEXT, 0, "threads", &threads, "HOW",
+         "in the profile: merged (default), or apart: parts of loops for each thread"},
         {PSNAP_OPTION_LIST, 0, "roi", &parts.functions, "FUNCTION",
          "record only while FUNCTION runs, and what it calls; may be repeated"},
         {PSNAP_OPTION_FLAG, 0, "no-roi", &parts.is_whole, NULL,
@@ -494,7 +496,11 @@ int psnap_cmd_record(int argc, char **argv)
         psnap_cmd_usage("record", "no engine '%s'; there are: compiled, valgrind", engine);
         return PSNAP_EXIT_LOST;
     }
-    if (read_parts(&parts, &recording))
+    recording.is_apart = !strcmp(threads, "apart");
+    if (!recording.is_apart && strcmp(threads, "merged") != 0) {
+        psnap_cmd_usage("record", "--threads is merged or apart, not '%s'", threads);
+        status = PSNAP_EXIT_LOST;
+    } else if (read_parts(&parts, &recording))
         status = PSNAP_EXIT_LOST;
     else if (recording.is_foreign)
         status = record_valgrind(&recording, argv + 1, is_verbose);

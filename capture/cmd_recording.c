@@ -446,7 +446,8 @@ static enum psnap_status pump(struct psnap_recording *recording, const struct wa
 enum psnap_status psnap_recording_run(struct psnap_recording *recording,
                                       struct psnap_source *capture, struct psnap_error *error)
 {
-    const struct psnap_builder_options options = {.region_gap_bytes = recording->gap_bytes};
+    const struct psnap_builder_options options = {.region_gap_bytes = recording->gap_bytes,
+                                                  .is_apart = recording->is_apart};
     static const struct psnap_sink_ops ops = {.put = trace_put,
                                               .finish = trace_finish,
                                               .free = nothing_to_free,

@@ -29,6 +29,7 @@ struct psnap_recording {
     pid_t spare;        /* not 0: where a name is taken, this with a dot goes behind it */
     const char *model;  /* NULL for the default */
     uint64_t gap_bytes; /* 0 for the default */
+    bool is_apart;      /* the profile keeps threads apart */
     struct psnap_trace_limit trace_limit;
     const char *roi;                /* as PSNAP_ENV_ROI; NULL: as the program's marks say */
     struct psnap_sampling sampling; /* what is wanted of the stream; without regions */
