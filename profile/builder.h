@@ -267,6 +267,7 @@ struct build_part {
     struct build_itinerary *itineraries; /* by thread; together they have all loops */
     uint32_t itinerary_count;
     size_t bytes;          /* of its loops */
+    uint32_t region_count; /* of all of them */
     uint32_t thread_count; /* 0: nothing is in it */
     uint16_t thread;       /* the lowest */
 };
@@ -281,8 +282,7 @@ struct build_parts {
     struct build_part own[PSNAP_PARTS_MAX]; /* by thread, all lower than those of the rest */
     uint32_t own_count;
     struct build_part rest;
-    uint8_t *in_rest;      /* a bit for each thread; NULL: none yet */
-    uint32_t region_count; /* of all */
+    uint8_t *in_rest; /* a bit for each thread; NULL: none yet */
 };
 
 void build_parts_init(struct build_parts *parts, const struct psnap_program *program,

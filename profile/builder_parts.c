@@ -145,15 +145,15 @@ static bool join_loop(struct build_parts *parts, struct build_part *part, struct
     if (!*joined) {
         *joined = loop;
     } else {
-        if (parts->region_count + loop->count > BUILD_REGIONS_MAX / 2 && limit > BUILD_JOINED_LEAST)
+        if (part->region_count + loop->count > BUILD_REGIONS_MAX / 2 && limit > BUILD_JOINED_LEAST)
             limit = BUILD_JOINED_LEAST;
-        parts->region_count -= (*joined)->count;
+        part->region_count -= (*joined)->count;
         part->bytes -= size_of(*joined);
         *joined = build_loop_join(*joined, loop, parts->program, limit);
     }
     if (!*joined)
         return false;
-    parts->region_count += (*joined)->count;
+    part->region_count += (*joined)->count;
     part->bytes += size_of(*joined);
     return true;
 }
@@ -188,7 +188,6 @@ static bool give_up_highest(struct build_parts *parts)
         if (!loop)
             continue;
         highest->loops[i] = NULL;
-        parts->region_count -= loop->count;
         is_done = join_loop(parts, rest, loop);
     }
     for (uint32_t i = 0; i < highest->itinerary_count && is_done; i++) {
