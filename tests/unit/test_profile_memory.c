@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Out of memory while a profile of many threads is built and replayed, merged and apart: each with
+ * every one of its allocations failing. */
+#include "tests/unit/failing_malloc.h"
+
+#include <stdio.h>
+
+#include "formats/base/program.h"
+#include "profile/profile.h"
+#include "replay/replay.h"
+
+#if FAILING_MALLOC
+
+enum { LOOPS = 3, THREADS = PSNAP_PARTS_MAX + 3 };
+
+static struct psnap_program *program;
+static bool is_apart;
+
+static void make_program(void)
+{
+    program = psnap_program_new();
+    assert_non_null(program);
+    for (uint32_t i = 0; i < LOOPS; i++) {
+        char id[16];
+        snprintf(id, sizeof id, "f:%u", (unsigned)i);
+        const char *name = psnap_program_string(program, id);
+        psnap_program_add_loop(program, &(struct psnap_loop){.id = name,
+                                                             .src_id = name,
+                                                             .function = "f",
+                                                             .file = "f.c",
+                                                             .parent = PSNAP_NONE,
+                                                             .header = PSNAP_NONE,
+                                                             .entry = PSNAP_NONE});
+        psnap_program_add_block(program, &(struct psnap_block){.loop = i});
+        psnap_program_add_ref(program, &(struct psnap_ref){.block = i, .loop = i});
+    }
+}
+
+/* High threads first, so that some that have parts give them up. */
+static enum psnap_status put_all(struct psnap_sink *builder, struct psnap_error *error)
+{
+    enum psnap_status status = PSNAP_OK;
+
+    for (uint32_t i = 0; i < THREADS && !status; i++) {
+        const uint32_t thread = THREADS - 1 - i;
+        const struct psnap_access accesses[2] = {
+            {UINT64_C(4096) * thread, thread % LOOPS, 8, PSNAP_LOAD, (uint16_t)thread},
+            {UINT64_C(4096) * thread + 8, thread % LOOPS, 8, PSNAP_STORE, (uint16_t)thread}};
+        status = psnap_sink_put(builder, accesses, 2, error);
+    }
+    return status ? status : psnap_sink_finish(builder, error);
+}
+
+static struct psnap_profile *build(struct psnap_error *error)
+{
+    const struct psnap_builder_options options = {.region_limit = 4, .is_apart = is_apart};
+    struct psnap_sink *builder = psnap_profile_builder_new(program, &options, error);
+    struct psnap_profile *profile = NULL;
+
+    if (builder && !put_all(builder, error))
+        profile = psnap_profile_builder_take(builder, error);
+    psnap_sink_free(builder);
+    return profile;
+}
+
+static enum psnap_status build_and_replay(struct psnap_error *error)
+{
+    struct psnap_profile *profile = build(error);
+    struct psnap_source *source = profile ? psnap_replay_new(profile, 0, error) : NULL;
+    struct psnap_access block[64];
+    uint64_t count = 0;
+    ssize_t n = -1;
+
+    while (source && (n = psnap_source_next(source, block, 64, error)) > 0)
+        count += (uint64_t)n;
+    if (n == 0)
+        assert_int_equal(count, 2 * THREADS);
+    psnap_source_free(source);
+    psnap_profile_free(profile);
+    return n == 0 ? PSNAP_OK : error->code;
+}
+
+static void merged(void **state)
+{
+    (void)state;
+    is_apart = false;
+    run_job(build_and_replay);
+}
+
+static void apart(void **state)
+{
+    (void)state;
+    is_apart = true;
+    run_job(build_and_replay);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(merged), cmocka_unit_test(apart)};
+    int failures;
+
+    make_program();
+    failures = cmocka_run_group_tests(tests, NULL, NULL);
+    psnap_program_free(program);
+    return failures;
+}
+
+#else
+
+int main(void)
+{
+    return 0;
+}
+
+#endif
