@@ -20,7 +20,8 @@
 #include "formats/reader.h"
 
 #define PSNAP_PST_MAGIC "\x89PST\r\n\x1a\n"
-#define PSNAP_PST_VERSION 2u
+#define PSNAP_PST_VERSION 3u
+#define PSNAP_PST_VERSION_READ 2u  /* the oldest that is read */
 #define PSNAP_PST_FILE_HEADER 16u  /* bytes */
 #define PSNAP_PST_FRAME_HEADER 40u /* bytes */
 
@@ -73,6 +74,10 @@ enum psnap_pst_section {
 #define PSNAP_PST_CHUNK_LANES (UINT32_C(1) << 16)
 #define PSNAP_PST_CHUNK_WINDOWS (UINT32_C(3) << 20) /* tokens in the windows of all tracks */
 #define PSNAP_PST_WINDOW (UINT32_C(1) << 21)        /* and of one */
+
+/* Literals and copies are folded as well, and what that makes: copies have one of these levels. */
+#define PSNAP_PST_LEVELS 4u
+#define PSNAP_PST_MORE_LEVELS 0x80u /* with a level's window: the next one has copies too */
 
 /* A lane's other prediction takes over when it was right so many tokens in a row. */
 #define PSNAP_PST_OTHER_WINS 5u
@@ -140,38 +145,58 @@ void psnap_pst_file_header_make(unsigned char *header, uint32_t version, uint64_
 
 /* ---- tokens of a track: pst_fold.c ---- */
 
-/* After `run` right predictions a wrong one: the value is instead this. */
+/*
+ * An item of a sequence that is folded. A token: after `run` right predictions a wrong one, the
+ * value is instead this. Or a copy, which is an item for the next level: the value is its `from`,
+ * the run its length.
+ */
 struct psnap_pst_token {
     uint64_t value;
     uint32_t run;
-    uint32_t expected; /* a literal's value is the one expected, which need not be written */
+    uint16_t level;    /* of the copy; 0: a token */
+    uint16_t expected; /* a literal's value is the one expected, which need not be written */
 };
 
-/* After `literals` literals of the track, `length` tokens from before: `from` is twice the
+/* After `literals` items of lower levels, `length` items from before: `from` is twice the
  * distance, plus 1 when they go on in a straight line, see PST.md. */
 struct psnap_pst_copy {
     uint32_t literals, from, length;
 };
 
+/* Folds one sequence: tokens, or what the level below made of them. */
+struct psnap_pst_level {
+    struct psnap_pst_token *window;    /* the last items once there was a copy, a ring */
+    struct psnap_pst_copy *copies;     /* that no higher level has folded */
+    uint32_t window_room, window_have; /* a power of two or 0, and what there is memory for */
+    uint32_t copy_count, copy_room;
+    uint32_t count;            /* of items */
+    uint32_t needed;           /* items of the window that copies reach back */
+    uint32_t distance, length; /* of the copy under way; 0: none */
+    uint32_t since;            /* items of lower levels that are written since the last copy */
+    uint32_t spent;            /* on searches that saved nothing */
+    bool straight;             /* the copy under way goes on in a straight line */
+};
+
 /* The tokens of one track of the chunk, folded as they come. Zeroed is empty. */
 struct psnap_pst_track {
     struct psnap_pst_token *literals;
-    struct psnap_pst_copy *copies;
-    uint64_t *addresses;            /* of literals, unless it is settled that steps are written */
-    struct psnap_pst_token *window; /* the last tokens once there was a copy, a ring */
-    uint64_t expected;              /* value of the next token, if that is literal */
-    uint64_t hash;                  /* of the last four tokens */
-    uint32_t literal_count, literal_room, copy_count, copy_room;
-    uint32_t window_room, window_have; /* a power of two or 0, and what there is memory for */
-    uint32_t address_room;
-    uint32_t count;
-    uint32_t needed;           /* tokens of the window that copies reach back */
-    uint32_t distance, length; /* of the copy under way; 0: none */
-    uint32_t since;            /* literals since the last copy */
-    uint32_t spent;            /* on searches that saved nothing */
-    bool straight;             /* the copy under way goes on in a straight line */
-    bool absolute;             /* values of literals are addresses, else steps */
+    uint64_t *addresses;           /* of literals, unless it is settled that steps are written */
+    struct psnap_pst_level first;  /* folds the tokens */
+    struct psnap_pst_level *upper; /* and these what the one before made, each from its first copy
+                                      on; LEVELS - 1, or NULL */
+    uint32_t upper_count;
+    uint32_t literal_count, literal_room, address_room;
+    uint64_t expected; /* value of the next token, if that is literal */
+    uint64_t hash;     /* of the last four tokens */
+    bool absolute;     /* values of literals are addresses, else steps */
 };
+
+/* Level 1 to 1 + upper_count of a track. */
+static inline struct psnap_pst_level *psnap_pst_track_level(struct psnap_pst_track *track,
+                                                            uint32_t level)
+{
+    return level == 1 ? &track->first : &track->upper[level - 2];
+}
 
 struct psnap_pst_folder;
 
@@ -228,47 +253,88 @@ void psnap_pst_encoder_limit(struct psnap_pst_encoder *encoder, uint32_t tokens)
 enum psnap_status psnap_pst_encoder_flush(struct psnap_pst_encoder *encoder,
                                           struct psnap_bytes *payload, struct psnap_error *error);
 
+/* One level of a track read. */
+struct psnap_pst_unfold_level {
+    const struct psnap_pst_copy *copies; /* not owned */
+    struct psnap_pst_token *window;      /* neither; the last items of the sequence it unfolds to */
+    uint32_t window_room, count;
+    uint32_t copy_count; /* as written, still to come */
+    uint32_t left;       /* items of lower levels as written, before the next of them */
+    uint32_t length;     /* of the copy under way, still to come */
+    uint32_t distance;
+    bool straight;
+};
+
 /* A track read: gives its tokens one after the other. */
 struct psnap_pst_unfolder {
     const uint64_t *values; /* of literals; what follows too is not owned */
     const uint32_t *runs;   /* theirs: twice that, plus 1 when the value is the one expected */
-    const struct psnap_pst_copy *copies;
-    struct psnap_pst_token *window;
-    uint32_t window_room, count;
-    uint32_t literals, left; /* after the next copy; before it, still to come */
-    uint32_t copy_count;     /* still to come */
-    uint32_t length;         /* of the copy under way, still to come */
-    uint32_t distance;
-    bool straight;
-    bool literal;  /* the token given out last: is a literal ... */
-    bool expected; /* ... whose value is the one expected */
+    struct psnap_pst_unfold_level *levels;
+    uint32_t level_count;
+    uint32_t left, literals; /* literals that come next, and those after them */
+    uint32_t from;           /* level whose copy gave the last token; for a literal level_count */
+    bool literal;            /* the token given out last: is a literal ... */
+    bool expected;           /* ... whose value is the one expected */
+    bool bad;                /* there are no more, as copies cannot be as they are */
 };
 
-/* Whether its copies fit its literals and window; to be called before the first token. */
-bool psnap_pst_unfold_check(struct psnap_pst_unfolder *track);
-/* The next token, of a copy; false when there is none. */
-bool psnap_pst_unfold_copy(struct psnap_pst_unfolder *track, struct psnap_pst_token *token);
+/* To be called before the first token. */
+void psnap_pst_unfold_start(struct psnap_pst_unfolder *track);
+/* The next token when it is neither a literal that has come already nor of a copy of tokens. */
+bool psnap_pst_unfold_item(struct psnap_pst_unfolder *track, struct psnap_pst_token *token);
+
+static inline const struct psnap_pst_token *
+psnap_pst_unfold_before(const struct psnap_pst_unfold_level *level, uint32_t back)
+{
+    return &level->window[(level->count - back) & (level->window_room - 1)];
+}
+
+/* The next item of the copy under way. */
+static inline void psnap_pst_unfold_copied(struct psnap_pst_unfold_level *level,
+                                           struct psnap_pst_token *item)
+{
+    *item = *psnap_pst_unfold_before(level, level->distance);
+    if (level->straight) {
+        const struct psnap_pst_token *second = psnap_pst_unfold_before(level, level->distance * 2);
+        item->value = 2 * item->value - second->value;
+        item->run = 2 * item->run - second->run;
+    }
+    level->length--;
+}
 
 /* The next token; false when there is none. */
 static inline bool psnap_pst_unfold(struct psnap_pst_unfolder *track, struct psnap_pst_token *token)
 {
-    if (track->length > 0 || track->left == 0)
-        return psnap_pst_unfold_copy(track, token);
-    token->value = *track->values++;
-    token->run = *track->runs >> 1;
-    track->expected = *track->runs++ & 1;
-    track->left--;
-    track->literal = true;
+    if (track->left > 0) {
+        token->value = *track->values++;
+        token->run = *track->runs >> 1;
+        track->expected = *track->runs++ & 1;
+        track->left--;
+        track->literal = true;
+        track->from = track->level_count;
+        return true;
+    }
+    if (track->level_count == 0 || track->levels->length == 0)
+        return psnap_pst_unfold_item(track, token);
+    psnap_pst_unfold_copied(track->levels, token);
+    track->literal = false;
+    track->from = 1;
     return true;
+}
+
+static inline void psnap_pst_unfold_note(struct psnap_pst_unfold_level *level,
+                                         struct psnap_pst_token item)
+{
+    level->window[level->count++ & (level->window_room - 1)] = item;
 }
 
 /* What the token was, its value as copies take it; to be called before the next one. */
 static inline void psnap_pst_unfold_done(struct psnap_pst_unfolder *track, uint64_t value,
                                          uint32_t run)
 {
-    if (track->window_room)
-        track->window[track->count++ & (track->window_room - 1)] =
-            (struct psnap_pst_token){.value = value, .run = run};
+    for (uint32_t i = 0; i < track->from; i++)
+        psnap_pst_unfold_note(&track->levels[i],
+                              (struct psnap_pst_token){.value = value, .run = run});
 }
 
 struct psnap_pst_decoder *psnap_pst_decoder_new(void);

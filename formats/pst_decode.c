@@ -46,7 +46,8 @@ struct psnap_pst_decoder {
     uint32_t *runs;
     struct psnap_pst_copy *copies;
     struct psnap_pst_token *windows;
-    uint32_t lane_room, track_room, value_room, run_room, copy_room, window_room;
+    struct psnap_pst_unfold_level *levels;
+    uint32_t lane_room, track_room, value_room, run_room, copy_room, window_room, level_room;
     uint32_t lane_count;
     uint32_t current; /* lane of the last access */
     uint32_t left;    /* accesses to come */
@@ -69,6 +70,7 @@ void psnap_pst_decoder_free(struct psnap_pst_decoder *decoder)
     free(decoder->runs);
     free(decoder->copies);
     free(decoder->windows);
+    free(decoder->levels);
     free(decoder);
 }
 
@@ -87,17 +89,25 @@ static bool reserve(void *array, uint32_t *room, uint64_t count, size_t size)
     return *items != NULL;
 }
 
-static bool reserve_all(struct psnap_pst_decoder *decoder, uint64_t literals, uint64_t copies,
-                        uint64_t window)
+/* How much of everything the tracks of the chunk have. */
+struct totals {
+    uint64_t literals, copies, window, levels;
+};
+
+static bool reserve_all(struct psnap_pst_decoder *decoder, const struct totals *totals)
 {
     const uint32_t lanes = decoder->lane_count;
 
     return reserve(&decoder->lanes, &decoder->lane_room, lanes, sizeof *decoder->lanes) &&
            reserve(&decoder->tracks, &decoder->track_room, lanes, sizeof *decoder->tracks) &&
-           reserve(&decoder->values, &decoder->value_room, literals, sizeof *decoder->values) &&
-           reserve(&decoder->runs, &decoder->run_room, literals, sizeof *decoder->runs) &&
-           reserve(&decoder->copies, &decoder->copy_room, copies, sizeof *decoder->copies) &&
-           reserve(&decoder->windows, &decoder->window_room, window, sizeof *decoder->windows);
+           reserve(&decoder->values, &decoder->value_room, totals->literals,
+                   sizeof *decoder->values) &&
+           reserve(&decoder->runs, &decoder->run_room, totals->literals, sizeof *decoder->runs) &&
+           reserve(&decoder->copies, &decoder->copy_room, totals->copies,
+                   sizeof *decoder->copies) &&
+           reserve(&decoder->windows, &decoder->window_room, totals->window,
+                   sizeof *decoder->windows) &&
+           reserve(&decoder->levels, &decoder->level_room, totals->levels, sizeof *decoder->levels);
 }
 
 /* The planes of `n` numbers, lowest bytes first, to words. */
@@ -124,22 +134,50 @@ static void get_numbers(struct psnap_cursor *payload, uint32_t *numbers, size_t 
             numbers[i * step] |= (uint32_t)at[i] << (8 * p);
 }
 
-/* What a lane's row says of one of its tracks. */
+/* What a lane's row says of the copies of one level. */
+struct copies_coding {
+    uint32_t copies, window;
+    uint8_t literals_width, from_width, length_width;
+};
+
+/* What it says of one of its tracks. */
 struct coding {
     uint64_t base;
-    uint32_t literals, copies, window;
-    uint8_t shift, value_width, run_width, literals_width, from_width, length_width;
+    uint32_t literals;
+    uint32_t level_count;
+    struct copies_coding levels[PSNAP_PST_LEVELS];
+    uint8_t shift, value_width, run_width;
     bool absolute;
 };
+
+/* The row's rest on a level of copies; whether another level follows. */
+static bool get_level_row(struct psnap_cursor *payload, struct copies_coding *level)
+{
+    const uint8_t window = psnap_cursor_u8(payload);
+
+    level->from_width = psnap_cursor_u8(payload);
+    level->literals_width = level->from_width & 15;
+    level->from_width >>= 4;
+    level->length_width = psnap_cursor_u8(payload);
+    if ((window & ~PSNAP_PST_MORE_LEVELS) > 31 || level->literals_width > 4 ||
+        level->from_width > 4 || level->length_width > 4)
+        payload->failed = true;
+    else
+        level->window = UINT32_C(1) << (window & ~PSNAP_PST_MORE_LEVELS);
+    return window & PSNAP_PST_MORE_LEVELS;
+}
 
 static void get_track_row(struct psnap_cursor *payload, bool addresses, uint64_t first,
                           struct coding *coding)
 {
+    uint32_t copies;
+    bool more;
+
     *coding = (struct coding){0};
     coding->literals = (uint32_t)psnap_cursor_below(payload, PSNAP_PST_LITERALS_MAX);
     if (coding->literals == 0)
         return;
-    coding->copies = (uint32_t)psnap_cursor_below(payload, PSNAP_PST_COPIES_MAX);
+    copies = (uint32_t)psnap_cursor_below(payload, PSNAP_PST_COPIES_MAX);
     coding->run_width = psnap_cursor_u8(payload);
     coding->value_width = coding->run_width & 15;
     coding->run_width >>= 4;
@@ -150,17 +188,15 @@ static void get_track_row(struct psnap_cursor *payload, bool addresses, uint64_t
     }
     if (coding->absolute)
         coding->base = first + psnap_unzigzag(psnap_cursor_varint(payload));
-    if (coding->copies) {
-        const uint8_t window = psnap_cursor_u8(payload);
-        coding->from_width = psnap_cursor_u8(payload);
-        coding->literals_width = coding->from_width & 15;
-        coding->from_width >>= 4;
-        coding->length_width = psnap_cursor_u8(payload);
-        if (window > 31 || coding->literals_width > 4 || coding->from_width > 4 ||
-            coding->length_width > 4)
+    for (more = copies > 0; more && !payload->failed; coding->level_count++) {
+        if (coding->level_count == PSNAP_PST_LEVELS) {
             payload->failed = true;
-        else
-            coding->window = UINT32_C(1) << window;
+            return;
+        }
+        if (coding->level_count > 0)
+            copies = (uint32_t)psnap_cursor_below(payload, PSNAP_PST_COPIES_MAX);
+        coding->levels[coding->level_count].copies = copies;
+        more = get_level_row(payload, &coding->levels[coding->level_count]);
     }
     if (coding->shift > 63 || coding->value_width > 8 || coding->run_width > 4)
         payload->failed = true;
@@ -182,38 +218,58 @@ static void get_row(struct psnap_cursor *payload, uint32_t ref_count, struct psn
     get_track_row(payload, true, access->address, address);
 }
 
-/* How much of everything the tracks of the chunk have. */
-struct totals {
-    uint64_t literals, copies, window;
-};
-
 static void add_totals(struct totals *totals, const struct coding *coding)
 {
     totals->literals += coding->literals;
-    totals->copies += coding->copies;
-    totals->window += coding->window;
+    totals->levels += coding->level_count;
+    for (uint32_t i = 0; i < coding->level_count; i++) {
+        totals->copies += coding->levels[i].copies;
+        totals->window += coding->levels[i].window;
+    }
 }
 
+/* The next token; false: there may be more, but they cannot be had. */
 static bool fetch(struct track *track, uint32_t *run)
 {
     track->ended = !psnap_pst_unfold(&track->unfolder, &track->token);
     *run = track->ended ? UINT32_MAX : track->token.run;
-    return !track->ended;
+    return !track->unfolder.bad;
+}
+
+/* The copies of a track; `at` says where those of the tracks before end. */
+static struct psnap_pst_unfold_level *get_levels(struct psnap_pst_decoder *decoder,
+                                                 struct psnap_cursor *payload,
+                                                 const struct coding *coding,
+                                                 const struct totals *at)
+{
+    struct psnap_pst_unfold_level *levels = decoder->levels + at->levels;
+    struct psnap_pst_copy *copies = decoder->copies + at->copies;
+    struct psnap_pst_token *window = decoder->windows + at->window;
+
+    for (uint32_t i = 0; i < coding->level_count; i++) {
+        const struct copies_coding *level = &coding->levels[i];
+        const uint32_t n = level->copies;
+
+        get_numbers(payload, &copies->literals, n, COPY_NUMBERS, level->literals_width);
+        get_numbers(payload, &copies->from, n, COPY_NUMBERS, level->from_width);
+        get_numbers(payload, &copies->length, n, COPY_NUMBERS, level->length_width);
+        levels[i] = (struct psnap_pst_unfold_level){
+            .copies = copies, .copy_count = n, .window = window, .window_room = level->window};
+        copies += n;
+        window += level->window;
+    }
+    return levels;
 }
 
 /* The numbers of one track; `at` says where those of the tracks before end. */
-static bool get_track(struct psnap_pst_decoder *decoder, struct psnap_cursor *payload,
+static void get_track(struct psnap_pst_decoder *decoder, struct psnap_cursor *payload,
                       const struct coding *coding, bool addresses, struct totals *at,
                       struct track *track)
 {
     uint64_t *values = decoder->values + at->literals;
-    struct psnap_pst_copy *copies = decoder->copies + at->copies;
 
     get_words(payload, values, coding->literals, coding->value_width);
     get_numbers(payload, decoder->runs + at->literals, coding->literals, 1, coding->run_width);
-    get_numbers(payload, &copies->literals, coding->copies, COPY_NUMBERS, coding->literals_width);
-    get_numbers(payload, &copies->from, coding->copies, COPY_NUMBERS, coding->from_width);
-    get_numbers(payload, &copies->length, coding->copies, COPY_NUMBERS, coding->length_width);
     for (uint32_t i = 0; addresses && i < coding->literals; i++)
         if (coding->absolute)
             values[i] = (values[i] << coding->shift) + coding->base;
@@ -221,13 +277,11 @@ static bool get_track(struct psnap_pst_decoder *decoder, struct psnap_cursor *pa
             values[i] = psnap_unzigzag(values[i]) << coding->shift;
     *track = (struct track){.unfolder = {.values = values,
                                          .runs = decoder->runs + at->literals,
-                                         .copies = copies,
-                                         .window = decoder->windows + at->window,
-                                         .window_room = coding->window,
-                                         .literals = coding->literals,
-                                         .copy_count = coding->copies}};
+                                         .levels = get_levels(decoder, payload, coding, at),
+                                         .level_count = coding->level_count,
+                                         .literals = coding->literals}};
     add_totals(at, coding);
-    return !payload->failed && psnap_pst_unfold_check(&track->unfolder);
+    psnap_pst_unfold_start(&track->unfolder);
 }
 
 static bool get_lane(struct psnap_pst_decoder *decoder, struct psnap_cursor *rows,
@@ -239,8 +293,9 @@ static bool get_lane(struct psnap_pst_decoder *decoder, struct psnap_cursor *row
     struct coding next, address;
 
     get_row(rows, ref_count, access, &next, &address);
-    if (!get_track(decoder, planes, &next, false, at, &tracks->next) ||
-        !get_track(decoder, planes, &address, true, at, &tracks->address))
+    get_track(decoder, planes, &next, false, at, &tracks->next);
+    get_track(decoder, planes, &address, true, at, &tracks->address);
+    if (planes->failed)
         return false;
     tracks->other = 0;
     tracks->score = 0;
@@ -248,9 +303,9 @@ static bool get_lane(struct psnap_pst_decoder *decoder, struct psnap_cursor *row
     *lane = (struct lane){.last = access->address,
                           .next = index + 1 < decoder->lane_count ? index + 1 : index};
     memcpy(&lane->key, (const char *)access + sizeof access->address, sizeof lane->key);
-    fetch(&tracks->next, &lane->next_run);
-    if (fetch(&tracks->address, &lane->run))
-        lane->run++; /* the lane's first access is not among the predictions */
+    if (!fetch(&tracks->next, &lane->next_run) || !fetch(&tracks->address, &lane->run))
+        return false;
+    lane->run += !tracks->address.ended; /* the lane's first access is not among the predictions */
     return true;
 }
 
@@ -275,7 +330,7 @@ static enum psnap_status get_lanes(struct psnap_pst_decoder *decoder, struct psn
             totals.copies <= PSNAP_PST_COPIES_MAX && totals.window <= PSNAP_PST_WINDOWS_MAX;
     if (!*good)
         return PSNAP_OK;
-    if (!reserve_all(decoder, totals.literals, totals.copies, totals.window))
+    if (!reserve_all(decoder, &totals))
         return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
     access = (struct psnap_access){0};
     for (uint32_t i = 0; i < decoder->lane_count && *good; i++)
@@ -310,12 +365,12 @@ enum psnap_status psnap_pst_decoder_start(struct psnap_pst_decoder *decoder,
 }
 
 /* The value of the track's token is known. Goes on to the next one, given the run until then and
- * the prediction that was wrong; `run` gets that of the next one. */
-static void finish_token(struct track *track, uint64_t prediction, uint32_t *run)
+ * the prediction that was wrong; `run` gets that of the next one. False: it cannot be had. */
+static bool finish_token(struct track *track, uint64_t prediction, uint32_t *run)
 {
     track->expected = track->token.run ? track->token.value : prediction;
     psnap_pst_unfold_done(&track->unfolder, track->token.value, track->token.run);
-    fetch(track, run);
+    return fetch(track, run);
 }
 
 /* The lane after `index`, not as predicted; false when there is no such lane. */
@@ -332,8 +387,7 @@ static bool take_next(struct psnap_pst_decoder *decoder, uint32_t *index)
     *index = (uint32_t)track->token.value;
     if (track->token.run == 0)
         lane->next = *index;
-    finish_token(track, predicted, &lane->next_run);
-    return true;
+    return finish_token(track, predicted, &lane->next_run);
 }
 
 /* The next address of a lane, not as predicted, after an access at `before`. */
@@ -364,8 +418,7 @@ static bool take_address(struct psnap_pst_decoder *decoder, uint32_t index, uint
         lane->follows ^= 1;
         tracks->score = 0;
     }
-    finish_token(&tracks->address, predicted, &lane->run);
-    return true;
+    return finish_token(&tracks->address, predicted, &lane->run);
 }
 
 static inline void set_access(struct psnap_access *access, uint64_t address, uint64_t key)

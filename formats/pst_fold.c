@@ -17,6 +17,15 @@
  * which nothing was found for long are searched less often. All of it depends
  * on the tokens alone, so that the same accesses always make the same file.
  *
+ * What comes of that, literals and copies, is folded again by the next level,
+ * whose items they are: a nest's inner loop is a copy, of which the loop around
+ * it has one each round, after as many literals. If their lengths are affine in
+ * the outer counter they are in a straight line; if they are quotients or
+ * remainders by p, as in vectorised and unrolled triangles, they are so over p
+ * rounds. So the levels above the first look further for what is in line, but
+ * only after a copy, where a round of the outer loop may have ended. A level is
+ * there from the first copy of the one below on; what none folds is written.
+ *
  * Memory: literals and copies of a chunk are bounded by its end, the windows
  * by CHUNK_WINDOWS: when that is used up, windows grow no more.
  */
@@ -33,7 +42,12 @@
 #define PROOF 16u        /* tokens that must agree before a copy from far */
 #define PRICE 2u         /* tokens that copies must save for a literal to be searched */
 #define BEARABLE 256u    /* tokens that searches may have cost in vain */
-#define FIRST_WINDOW 16u /* tokens */
+#define FIRST_WINDOW 16u /* items */
+
+/* The same of levels above the first. */
+#define UPPER_NEAR 1024u
+#define UPPER_BEARABLE 4096u
+#define UPPER_WINDOW 4096u
 
 #define EPOCH_STEP (UINT32_C(1) << 18) /* more than there are tracks */
 
@@ -78,27 +92,40 @@ uint32_t psnap_pst_folder_tokens(const struct psnap_pst_folder *folder)
     return folder->tokens;
 }
 
+/* Empties a level, but keeps its memory. */
+static void reset_level(struct psnap_pst_level *level, size_t *bytes)
+{
+    *bytes += level->copy_room * sizeof *level->copies + level->window_have * sizeof *level->window;
+    *level = (struct psnap_pst_level){.copies = level->copies,
+                                      .window = level->window,
+                                      .copy_room = level->copy_room,
+                                      .window_have = level->window_have};
+}
+
 void psnap_pst_track_reset(struct psnap_pst_track *track, size_t *bytes)
 {
-    *bytes +=
-        track->literal_room * sizeof *track->literals + track->copy_room * sizeof *track->copies +
-        track->window_have * sizeof *track->window + track->address_room * sizeof *track->addresses;
+    *bytes += track->literal_room * sizeof *track->literals +
+              track->address_room * sizeof *track->addresses;
+    reset_level(&track->first, bytes);
+    for (uint32_t i = 0; track->upper && i < PSNAP_PST_LEVELS - 1; i++)
+        reset_level(&track->upper[i], bytes);
     *track = (struct psnap_pst_track){.literals = track->literals,
-                                      .copies = track->copies,
                                       .addresses = track->addresses,
-                                      .window = track->window,
+                                      .first = track->first,
+                                      .upper = track->upper,
                                       .address_room = track->address_room,
-                                      .literal_room = track->literal_room,
-                                      .copy_room = track->copy_room,
-                                      .window_have = track->window_have};
+                                      .literal_room = track->literal_room};
 }
 
 void psnap_pst_track_release(struct psnap_pst_track *track)
 {
+    for (uint32_t m = 1; m <= (track->upper ? PSNAP_PST_LEVELS : 1); m++) {
+        free(psnap_pst_track_level(track, m)->copies);
+        free(psnap_pst_track_level(track, m)->window);
+    }
+    free(track->upper);
     free(track->literals);
-    free(track->copies);
     free(track->addresses);
-    free(track->window);
     *track = (struct psnap_pst_track){0};
 }
 
@@ -118,19 +145,19 @@ static bool grow(void *array, uint32_t count, uint32_t *room, size_t size)
     return true;
 }
 
-/* The tokens that can be looked back at: before the first copy they are the literals. */
-static inline uint32_t history(const struct psnap_pst_track *track)
+/* The items that can be looked back at: of level 1, before the first copy, the literals. */
+static inline uint32_t history(const struct psnap_pst_level *level)
 {
-    return track->window_room && track->count > track->window_room ? track->window_room
-                                                                   : track->count;
+    return level->window_room && level->count > level->window_room ? level->window_room
+                                                                   : level->count;
 }
 
-/* The token `back` before the next one; back is at most their history. */
-static inline const struct psnap_pst_token *before(const struct psnap_pst_track *track,
-                                                   uint32_t back)
+/* The item `back` before the next one; back is at most their history. */
+static inline const struct psnap_pst_token *
+before(const struct psnap_pst_track *track, const struct psnap_pst_level *level, uint32_t back)
 {
-    return track->window_room ? &track->window[(track->count - back) & (track->window_room - 1)]
-                              : &track->literals[track->count - back];
+    return level->window_room ? &level->window[(level->count - back) & (level->window_room - 1)]
+                              : &track->literals[level->count - back];
 }
 
 static inline bool same(const struct psnap_pst_token *a, const struct psnap_pst_token *b)
@@ -138,33 +165,43 @@ static inline bool same(const struct psnap_pst_token *a, const struct psnap_pst_
     return a->value == b->value && a->run == b->run;
 }
 
-/* Whether the token `back` before the next one is in line with those `distance` and twice
- * `distance` before it. */
-static inline bool in_line(const struct psnap_pst_track *track, uint32_t back, uint32_t distance)
+/* Whether a is as far from b as b is from c. */
+static inline bool straight(const struct psnap_pst_token *a, const struct psnap_pst_token *b,
+                            const struct psnap_pst_token *c)
 {
-    const struct psnap_pst_token *a = before(track, back), *b = before(track, back + distance),
-                                 *c = before(track, back + 2 * distance);
-
-    return a->value == 2 * b->value - c->value && a->run == 2 * b->run - c->run;
+    return a->value == 2 * b->value - c->value && a->run == 2 * b->run - c->run &&
+           a->level == b->level && b->level == c->level;
 }
 
-/* Makes the window this long, if the memory of all windows, `limit` tokens, allows it. */
-static bool set_window(struct psnap_pst_folder *folder, struct psnap_pst_track *track,
+/* Whether the last `n` items are in line with those `distance` and twice `distance` before. */
+static bool in_line(const struct psnap_pst_track *track, const struct psnap_pst_level *level,
+                    uint32_t n, uint32_t distance)
+{
+    uint32_t back = 1;
+
+    while (back <= n && straight(before(track, level, back), before(track, level, back + distance),
+                                 before(track, level, back + 2 * distance)))
+        back++;
+    return back > n;
+}
+
+/* Makes the window this long, if the memory of all windows, `limit` items, allows it. */
+static bool set_window(struct psnap_pst_folder *folder, struct psnap_pst_level *level,
                        uint32_t room, uint32_t limit)
 {
     struct psnap_pst_token *larger;
 
-    if (room > PSNAP_PST_WINDOW || folder->windows + (room - track->window_room) > limit)
+    if (room > PSNAP_PST_WINDOW || folder->windows + (room - level->window_room) > limit)
         return false;
-    if (track->window_have < room) {
-        larger = realloc(track->window, room * sizeof *larger);
+    if (level->window_have < room) {
+        larger = realloc(level->window, room * sizeof *larger);
         if (!larger)
             return false;
-        track->window = larger;
-        track->window_have = room;
+        level->window = larger;
+        level->window_have = room;
     }
-    folder->windows += room - track->window_room;
-    track->window_room = room;
+    folder->windows += room - level->window_room;
+    level->window_room = room;
     return true;
 }
 
@@ -172,43 +209,43 @@ static bool set_window(struct psnap_pst_folder *folder, struct psnap_pst_track *
  * memory for it to reach back. */
 static bool open_window(struct psnap_pst_folder *folder, struct psnap_pst_track *track)
 {
+    struct psnap_pst_level *level = &track->first;
     uint32_t room = FIRST_WINDOW, from;
 
-    while (room <= track->count && room < PSNAP_PST_WINDOW)
+    while (room <= level->count && room < PSNAP_PST_WINDOW)
         room *= 2;
-    if (!set_window(folder, track, room, PSNAP_PST_CHUNK_WINDOWS))
+    if (!set_window(folder, level, room, PSNAP_PST_CHUNK_WINDOWS))
         return false;
-    from = track->count > room ? track->count - room : 0;
-    for (uint32_t i = from; i < track->count; i++)
-        track->window[i & (room - 1)] = track->literals[i];
+    from = level->count > room ? level->count - room : 0;
+    for (uint32_t i = from; i < level->count; i++)
+        level->window[i & (room - 1)] = track->literals[i];
     return true;
 }
 
-/* Adds a token to the window, which is first made larger if that leaves enough for others. */
-static void remember(struct psnap_pst_folder *folder, struct psnap_pst_track *track,
-                     struct psnap_pst_token token)
+/* Adds an item to the window, which is first made larger, up to `most`, if that leaves enough for
+ * others. */
+static void remember(struct psnap_pst_folder *folder, struct psnap_pst_level *level,
+                     struct psnap_pst_token item, uint32_t most)
 {
-    if (track->count == track->window_room)
-        set_window(folder, track, 2 * track->window_room, PSNAP_PST_CHUNK_WINDOWS / 2);
-    track->window[track->count++ & (track->window_room - 1)] = token;
+    if (level->count == level->window_room && level->window_room < most)
+        set_window(folder, level, 2 * level->window_room, PSNAP_PST_CHUNK_WINDOWS / 2);
+    level->window[level->count++ & (level->window_room - 1)] = item;
 }
 
-/* A distance at which the last tokens, a whole period at least, are in line. */
-static void find_near(struct psnap_pst_track *track)
+/* A distance up to `most` at which the last items, up to `proof` of a period, are in line. */
+static void find_near(const struct psnap_pst_track *track, struct psnap_pst_level *level,
+                      uint32_t most, uint32_t proof)
 {
-    const uint32_t have = history(track);
+    const uint32_t have = history(level);
 
-    for (uint32_t d = 1; d <= NEAR; d++) {
-        const uint32_t proof = d < 2 ? 2 : d;
-        uint32_t back = 1;
+    for (uint32_t d = 1; d <= most; d++) {
+        const uint32_t n = d < 2 ? 2 : d < proof ? d : proof;
 
-        if (proof + 2 * d > have)
+        if (n + 2 * d > have)
             return;
-        while (back <= proof && in_line(track, back, d))
-            back++;
-        if (back > proof) {
-            track->distance = d;
-            track->straight = true;
+        if (in_line(track, level, n, d)) {
+            level->distance = d;
+            level->straight = true;
             return;
         }
     }
@@ -217,24 +254,27 @@ static void find_near(struct psnap_pst_track *track)
 /* Whether the tokens before the `position`-th are those before the next one. */
 static bool proved(const struct psnap_pst_track *track, uint32_t position)
 {
-    const uint32_t distance = track->count - position;
+    const struct psnap_pst_level *level = &track->first;
+    const uint32_t distance = level->count - position;
 
-    if (distance == 0 || position < PROOF || distance + PROOF > history(track) ||
+    if (distance == 0 || position < PROOF || distance + PROOF > history(level) ||
         distance > PSNAP_PST_WINDOW)
         return false;
     for (uint32_t back = 1; back <= PROOF; back++)
-        if (!same(before(track, back), before(track, back + distance)))
+        if (!same(before(track, level, back), before(track, level, back + distance)))
             return false;
     return true;
 }
 
 static void find_far(struct psnap_pst_track *track, uint32_t owner, struct place *place)
 {
-    if (track->distance == 0 && place->owner == owner && proved(track, place->position)) {
-        track->distance = track->count - place->position;
-        track->straight = false;
+    struct psnap_pst_level *level = &track->first;
+
+    if (level->distance == 0 && place->owner == owner && proved(track, place->position)) {
+        level->distance = level->count - place->position;
+        level->straight = false;
     }
-    *place = (struct place){owner, track->count};
+    *place = (struct place){owner, level->count};
 }
 
 static inline uint64_t mixed_hash(const struct psnap_pst_track *track, uint32_t number)
@@ -255,42 +295,31 @@ static inline void note_copied(struct psnap_pst_folder *folder, const struct psn
 
     if (is_sampled(mixed, SAMPLE_MASK))
         folder->sampled[mixed >> (64 - SAMPLED_BITS)] =
-            (struct place){folder->epoch + number, track->count};
+            (struct place){folder->epoch + number, track->first.count};
 }
 
 /* Looks for a copy that the next token may begin. */
 static void search(struct psnap_pst_folder *folder, struct psnap_pst_track *track, uint32_t number)
 {
     const uint64_t mixed = mixed_hash(track, number);
-    const bool is_worth = track->spent < BEARABLE;
-    const bool often = is_worth || (track->count & SELDOM_MASK) == 0;
+    const bool is_worth = track->first.spent < BEARABLE;
+    const bool often = is_worth || (track->first.count & SELDOM_MASK) == 0;
 
     if (is_sampled(mixed, is_worth ? SAMPLE_MASK : SELDOM_MASK))
         find_far(track, folder->epoch + number, &folder->sampled[mixed >> (64 - SAMPLED_BITS)]);
     if (often)
         find_far(track, folder->epoch + number, &folder->recent[mixed >> (64 - RECENT_BITS)]);
-    if (often && track->distance == 0)
-        find_near(track);
-    track->length = 0;
+    if (often && track->first.distance == 0)
+        find_near(track, &track->first, NEAR, NEAR);
+    track->first.length = 0;
 }
 
-static bool end_copy(struct psnap_pst_folder *folder, struct psnap_pst_track *track)
+/* The same for a level above the first, after a copy: there a round of an outer loop ends. */
+static void search_upper(struct psnap_pst_track *track, struct psnap_pst_level *level)
 {
-    if (track->distance && track->length) {
-        const uint32_t reach = track->distance * (track->straight ? 2 : 1);
-
-        if (!grow(&track->copies, track->copy_count, &track->copy_room, sizeof *track->copies))
-            return false;
-        track->copies[track->copy_count++] = (struct psnap_pst_copy){
-            track->since, track->distance * 2 + track->straight, track->length};
-        track->since = 0;
-        folder->tokens++;
-        if (track->needed < reach)
-            track->needed = reach;
-        track->spent -= track->length < track->spent ? track->length : track->spent;
-    }
-    track->distance = 0;
-    return true;
+    if (level->spent < UPPER_BEARABLE || (level->count & SELDOM_MASK) == 0)
+        find_near(track, level, UPPER_NEAR, PROOF);
+    level->length = 0;
 }
 
 /*
@@ -318,13 +347,7 @@ static void settle(struct psnap_pst_track *track)
     }
 }
 
-bool psnap_pst_fold_end(struct psnap_pst_folder *folder, struct psnap_pst_track *track)
-{
-    if (track->addresses && !track->absolute)
-        settle(track);
-    return end_copy(folder, track);
-}
-
+/* What no level folds is written: a literal ... */
 static bool add_literal(struct psnap_pst_track *track, struct psnap_pst_token token,
                         const uint64_t *address)
 {
@@ -340,47 +363,149 @@ static bool add_literal(struct psnap_pst_track *track, struct psnap_pst_token to
         track->addresses[n] = *address;
     }
     track->literals[track->literal_count++] = token;
-    track->since++;
-    if (track->spent < BEARABLE)
-        track->spent += PRICE;
     return true;
 }
 
-/* Whether the copy under way goes on with this token. */
-static inline bool goes_on(const struct psnap_pst_track *track, struct psnap_pst_token token)
+/* ... or a copy. */
+static bool add_copy(struct psnap_pst_level *level, struct psnap_pst_token copy)
 {
-    const struct psnap_pst_token *a = before(track, track->distance);
+    if (!grow(&level->copies, level->copy_count, &level->copy_room, sizeof *level->copies))
+        return false;
+    level->copies[level->copy_count++] =
+        (struct psnap_pst_copy){level->since, (uint32_t)copy.value, copy.run};
+    level->since = 0;
+    return true;
+}
 
-    if (!track->straight)
-        return a->value == token.value && a->run == token.run;
-    const struct psnap_pst_token *b = before(track, track->distance * 2);
-    return token.value == 2 * a->value - b->value && token.run == 2 * a->run - b->run;
+static bool add(struct psnap_pst_folder *folder, struct psnap_pst_track *track,
+                struct psnap_pst_token item, const uint64_t *address)
+{
+    if (!(item.level ? add_copy(psnap_pst_track_level(track, item.level), item)
+                     : add_literal(track, item, address)))
+        return false;
+    for (uint32_t m = item.level + 1u; m <= 1 + track->upper_count; m++)
+        psnap_pst_track_level(track, m)->since++;
+    folder->tokens++;
+    return true;
+}
+
+/* Whether the copy under way goes on with this item. */
+static inline bool goes_on(const struct psnap_pst_track *track, const struct psnap_pst_level *level,
+                           const struct psnap_pst_token *item)
+{
+    const struct psnap_pst_token *a = before(track, level, level->distance);
+
+    if (!level->straight)
+        return same(item, a);
+    return straight(item, a, before(track, level, level->distance * 2));
+}
+
+static bool end_copy(struct psnap_pst_folder *folder, struct psnap_pst_track *track, uint32_t m);
+
+/* Takes the next item of what level m - 1 made. */
+static bool fold_upper(struct psnap_pst_folder *folder, struct psnap_pst_track *track, uint32_t m,
+                       struct psnap_pst_token item, const uint64_t *address)
+{
+    struct psnap_pst_level *level;
+
+    if (m > 1 + track->upper_count)
+        return add(folder, track, item, address);
+    level = psnap_pst_track_level(track, m);
+    if (level->distance) {
+        if (goes_on(track, level, &item)) {
+            level->length++;
+            remember(folder, level, item, UPPER_WINDOW);
+            return true;
+        }
+        if (!end_copy(folder, track, m))
+            return false;
+    }
+    if (!fold_upper(folder, track, m + 1, item, address))
+        return false;
+    remember(folder, level, item, UPPER_WINDOW);
+    if (level->spent < UPPER_BEARABLE)
+        level->spent += PRICE;
+    if (item.level)
+        search_upper(track, level);
+    return true;
+}
+
+/* Level m has its first copy, so there is something for the next one to fold. Without memory for a
+ * window there is none. */
+static bool open_upper(struct psnap_pst_folder *folder, struct psnap_pst_track *track, uint32_t m)
+{
+    struct psnap_pst_level *level;
+
+    if (m == PSNAP_PST_LEVELS || m <= track->upper_count)
+        return true;
+    if (!track->upper)
+        track->upper = calloc(PSNAP_PST_LEVELS - 1, sizeof *track->upper);
+    if (!track->upper)
+        return false;
+    level = psnap_pst_track_level(track, m + 1);
+    if (!set_window(folder, level, FIRST_WINDOW, PSNAP_PST_CHUNK_WINDOWS))
+        return true;
+    level->since = track->literal_count;
+    for (uint32_t below = 1; below <= m; below++)
+        level->since += psnap_pst_track_level(track, below)->copy_count;
+    track->upper_count = m;
+    return true;
+}
+
+/* The copy under way at level m, if there is one, is an item for the next. */
+static bool end_copy(struct psnap_pst_folder *folder, struct psnap_pst_track *track, uint32_t m)
+{
+    struct psnap_pst_level *level = psnap_pst_track_level(track, m);
+    const struct psnap_pst_token copy = {level->distance * 2 + level->straight, level->length,
+                                         (uint16_t)m, 0};
+    const uint32_t reach = level->distance * (level->straight ? 2 : 1);
+
+    level->distance = 0;
+    if (reach == 0 || copy.run == 0)
+        return true;
+    if (level->needed < reach)
+        level->needed = reach;
+    level->spent -= copy.run < level->spent ? copy.run : level->spent;
+    return open_upper(folder, track, m) && fold_upper(folder, track, m + 1, copy, NULL);
+}
+
+bool psnap_pst_fold_end(struct psnap_pst_folder *folder, struct psnap_pst_track *track)
+{
+    for (uint32_t m = 1; m <= 1 + track->upper_count; m++)
+        if (!end_copy(folder, track, m))
+            return false;
+    if (track->addresses && !track->absolute)
+        settle(track);
+    return true;
 }
 
 bool psnap_pst_fold(struct psnap_pst_folder *folder, struct psnap_pst_track *track, uint32_t number,
                     struct psnap_pst_token token, uint64_t expected, const uint64_t *address)
 {
+    struct psnap_pst_level *level = &track->first;
+
     token.expected = token.value == track->expected;
     track->expected = expected;
     track->hash = (track->hash << 16) +
                   ((token.value + ((uint64_t)token.run << 40)) * UINT64_C(0xd6e8feb86659fd93) >> 7);
-    if (track->distance) {
-        if (goes_on(track, token) && (track->window_room || open_window(folder, track))) {
-            track->length++;
-            remember(folder, track, token);
+    if (level->distance) {
+        if (goes_on(track, level, &token) && (level->window_room || open_window(folder, track))) {
+            level->length++;
+            remember(folder, level, token, PSNAP_PST_WINDOW);
             note_copied(folder, track, number);
             return true;
         }
-        if (!end_copy(folder, track))
+        if (!end_copy(folder, track, 1))
             return false;
     }
-    if (!add_literal(track, token, address))
+    if (!fold_upper(folder, track, 2, token, address))
         return false;
-    if (track->window_room)
-        remember(folder, track, token);
+    if (level->window_room)
+        remember(folder, level, token, PSNAP_PST_WINDOW);
     else
-        track->count++;
-    folder->tokens++;
+        level->count++;
+    if (level->spent < BEARABLE)
+        level->spent += PRICE;
     search(folder, track, number);
     return true;
 }

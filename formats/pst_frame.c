@@ -214,11 +214,12 @@ enum psnap_status psnap_pst_unpack_file_header(struct psnap_pst_unpacker *unpack
     if (psnap_load_u32(header + 12) != (uint32_t)unpacker->chain)
         return fail(reader, 8, PSNAP_ERROR_CORRUPT, "file header is damaged", error);
     version = psnap_load_u32(header + 8);
-    if (version != PSNAP_PST_VERSION) {
+    if (version < PSNAP_PST_VERSION_READ || version > PSNAP_PST_VERSION) {
         psnap_error_set(error, PSNAP_ERROR_VERSION,
-                        "written by %s psnap: trace version %" PRIu32 ", this one reads version %u",
+                        "written by %s psnap: trace version %" PRIu32
+                        ", this one reads versions %u to %u",
                         version < PSNAP_PST_VERSION ? "an older" : "a newer", version,
-                        PSNAP_PST_VERSION);
+                        PSNAP_PST_VERSION_READ, PSNAP_PST_VERSION);
         psnap_error_at_offset(error, reader->name, 8);
         return PSNAP_ERROR_VERSION;
     }

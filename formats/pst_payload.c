@@ -9,10 +9,16 @@
 
 #include "formats/pst.h"
 
+/* How the copies of one level are written. */
+struct copies_coding {
+    uint8_t literals_width, from_width, length_width;
+};
+
 /* How the literals and copies of one track are written. */
 struct coding {
     uint64_t base; /* lowest address, for absolute */
-    uint8_t shift, value_width, run_width, literals_width, from_width, length_width;
+    uint8_t shift, value_width, run_width;
+    struct copies_coding copies[PSNAP_PST_LEVELS];
 };
 
 /* Bytes that hold every value up to `largest`. */
@@ -84,63 +90,93 @@ static void code_literals(struct psnap_pst_track *track, bool addresses, struct 
     coding->run_width = width_of(runs);
 }
 
-static void code_copies(const struct psnap_pst_track *track, struct coding *coding)
+static void code_copies(const struct psnap_pst_level *level, struct copies_coding *coding)
 {
     uint32_t literals = 0, from = 0, length = 0;
 
-    for (uint32_t i = 0; i < track->copy_count; i++) {
-        literals |= track->copies[i].literals;
-        from |= track->copies[i].from;
-        length |= track->copies[i].length;
+    for (uint32_t i = 0; i < level->copy_count; i++) {
+        literals |= level->copies[i].literals;
+        from |= level->copies[i].from;
+        length |= level->copies[i].length;
     }
     coding->literals_width = width_of(literals);
     coding->from_width = width_of(from);
     coding->length_width = width_of(length);
 }
 
+/* What the row of a track says of its copies, after their number. */
+static void put_level(struct psnap_bytes *payload, const struct psnap_pst_level *level, bool more,
+                      struct copies_coding *coding)
+{
+    uint8_t window = 0;
+
+    code_copies(level, coding);
+    while (UINT32_C(1) << window < level->needed)
+        window++;
+    psnap_bytes_u8(payload, (uint8_t)(window | (more ? PSNAP_PST_MORE_LEVELS : 0)));
+    psnap_bytes_u8(payload, (uint8_t)(coding->literals_width | coding->from_width << 4));
+    psnap_bytes_u8(payload, coding->length_width);
+}
+
+/* The highest level with copies, 0: there are none. */
+static uint32_t level_count(struct psnap_pst_track *track)
+{
+    uint32_t m = 1 + track->upper_count;
+
+    while (m > 0 && psnap_pst_track_level(track, m)->copy_count == 0)
+        m--;
+    return m;
+}
+
 /* The row of a track; `first` is the address of the lane's first access. */
 static void put_track(struct psnap_bytes *payload, struct psnap_pst_track *track, bool addresses,
                       uint64_t first, struct coding *coding)
 {
-    unsigned window = 0;
+    const uint32_t levels = level_count(track);
 
     *coding = (struct coding){0};
     psnap_bytes_varint(payload, track->literal_count);
     if (track->literal_count == 0)
         return;
     code_literals(track, addresses, coding);
-    psnap_bytes_varint(payload, track->copy_count);
+    psnap_bytes_varint(payload, track->first.copy_count);
     psnap_bytes_u8(payload, (uint8_t)(coding->value_width | coding->run_width << 4));
     if (addresses)
         psnap_bytes_u8(payload, (uint8_t)(coding->shift | (track->absolute ? 0x80u : 0)));
     if (track->absolute)
         psnap_bytes_varint(payload, psnap_zigzag(coding->base - first));
-    if (track->copy_count == 0)
-        return;
-    code_copies(track, coding);
-    while (UINT32_C(1) << window < track->needed)
-        window++;
-    psnap_bytes_u8(payload, (uint8_t)window);
-    psnap_bytes_u8(payload, (uint8_t)(coding->literals_width | coding->from_width << 4));
-    psnap_bytes_u8(payload, coding->length_width);
+    for (uint32_t m = 1; m <= levels; m++) {
+        if (m > 1)
+            psnap_bytes_varint(payload, psnap_pst_track_level(track, m)->copy_count);
+        put_level(payload, psnap_pst_track_level(track, m), m < levels, &coding->copies[m - 1]);
+    }
 }
 
-static void put_numbers(struct psnap_bytes *payload, const struct psnap_pst_track *track,
+static void put_copies(struct psnap_bytes *payload, const struct psnap_pst_level *level,
+                       const struct copies_coding *coding)
+{
+    const struct psnap_pst_copy *copies = level->copies;
+    const uint32_t n = level->copy_count;
+
+    if (n == 0)
+        return;
+    put_planes(payload, &copies->literals, n, sizeof *copies, false, coding->literals_width);
+    put_planes(payload, &copies->from, n, sizeof *copies, false, coding->from_width);
+    put_planes(payload, &copies->length, n, sizeof *copies, false, coding->length_width);
+}
+
+static void put_numbers(struct psnap_bytes *payload, struct psnap_pst_track *track,
                         const struct coding *coding)
 {
     const struct psnap_pst_token *literals = track->literals;
-    const struct psnap_pst_copy *copies = track->copies;
-    const uint32_t n = track->literal_count, m = track->copy_count;
+    const uint32_t n = track->literal_count;
 
     if (n > 0) {
         put_planes(payload, &literals->value, n, sizeof *literals, true, coding->value_width);
         put_planes(payload, &literals->run, n, sizeof *literals, false, coding->run_width);
     }
-    if (m > 0) {
-        put_planes(payload, &copies->literals, m, sizeof *copies, false, coding->literals_width);
-        put_planes(payload, &copies->from, m, sizeof *copies, false, coding->from_width);
-        put_planes(payload, &copies->length, m, sizeof *copies, false, coding->length_width);
-    }
+    for (uint32_t m = 1; m <= 1 + track->upper_count; m++)
+        put_copies(payload, psnap_pst_track_level(track, m), &coding->copies[m - 1]);
 }
 
 bool psnap_pst_payload_put(struct psnap_bytes *payload, struct psnap_pst_lane *lanes,

@@ -1,69 +1,111 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Folded tokens one after the other again (PST.md, "Tokens"). What copies say
- * is checked before the first token, so that giving them out cannot fail and
- * never looks back further than there are tokens.
+ * Folded tokens one after the other again (PST.md, "Tokens").
+ *
+ * Level m unfolds to the sequence that it was made of: what comes from the
+ * level above goes down as it is, unless it is a copy of level m, in place of
+ * which come items of the window of level m. The highest level is what was
+ * written. A literal's value may only be known when the prediction it corrects
+ * is; so nothing is unfolded before it is asked for, and a token goes to the
+ * windows of all levels that it came through when it is done with.
+ *
+ * A copy that cannot be, as it reaches back further than there are items, ends
+ * the track, which is then bad. Every copy gives at least one item, so no step
+ * is made that is not paid for by a token.
  */
 #include "formats/pst.h"
 
-/* The literals up to the next copy are those that come now. */
-static void start_segment(struct psnap_pst_unfolder *track)
+void psnap_pst_unfold_start(struct psnap_pst_unfolder *track)
 {
-    track->left = track->copy_count ? track->copies->literals : track->literals;
-    track->literals -= track->left;
+    if (track->level_count == 0) {
+        track->left = track->literals;
+        track->literals = 0;
+    }
+    for (uint32_t i = 0; i < track->level_count; i++) {
+        struct psnap_pst_unfold_level *level = &track->levels[i];
+
+        level->left = level->copy_count ? level->copies->literals : UINT32_MAX;
+    }
 }
 
-bool psnap_pst_unfold_check(struct psnap_pst_unfolder *track)
+/* The next item as written: a copy, or the literals up to the next one, the first of which it
+ * gives. Returns the level it comes from, 0: there is none. */
+static uint32_t written(struct psnap_pst_unfolder *track, struct psnap_pst_token *item)
 {
-    uint64_t count = 0, literals = 0;
+    uint32_t n = track->literals;
 
-    for (uint32_t i = 0; i < track->copy_count; i++) {
-        const struct psnap_pst_copy *copy = &track->copies[i];
-        const uint64_t reach = (uint64_t)(copy->from >> 1) << (copy->from & 1);
+    for (uint32_t m = track->level_count; m > 0; m--) {
+        struct psnap_pst_unfold_level *level = &track->levels[m - 1];
 
-        literals += copy->literals;
-        count += copy->literals;
-        if (literals > track->literals || reach == 0 || reach > count ||
-            reach > track->window_room || copy->length == 0)
-            return false;
-        count += copy->length;
-        if (count > PSNAP_PST_CHUNK_MAX)
-            return false;
+        if (level->left == 0) {
+            const struct psnap_pst_copy *copy = level->copies++;
+
+            *item = (struct psnap_pst_token){copy->from, copy->length, (uint16_t)m, 0};
+            level->left = --level->copy_count ? level->copies->literals : UINT32_MAX;
+            for (uint32_t above = m; above < track->level_count; above++)
+                track->levels[above].left -= track->levels[above].copy_count > 0;
+            return track->level_count;
+        }
+        n = level->left < n ? level->left : n;
     }
-    start_segment(track);
+    for (uint32_t i = 0; i < track->level_count; i++) {
+        track->levels[i].left -= track->levels[i].copy_count ? n : 0;
+        track->bad |= n == 0 && track->levels[i].copy_count > 0;
+    }
+    if (n == 0)
+        return 0;
+    track->literals -= n;
+    track->left = n;
+    psnap_pst_unfold(track, item);
+    item->level = 0;
+    return track->level_count;
+}
+
+/* Starts a copy of level m that comes from level `from`. */
+static bool start_copy(struct psnap_pst_unfolder *track, uint32_t m, uint32_t from,
+                       const struct psnap_pst_token *copy)
+{
+    struct psnap_pst_unfold_level *level = &track->levels[m - 1];
+    const uint64_t reach = copy->value >> 1 << (copy->value & 1);
+
+    if (copy->value > UINT32_MAX || reach == 0 || reach > level->count ||
+        reach > level->window_room || copy->run == 0)
+        return false;
+    level->length = copy->run;
+    level->distance = (uint32_t)(copy->value >> 1);
+    level->straight = copy->value & 1;
+    for (uint32_t i = m; i < from; i++)
+        psnap_pst_unfold_note(&track->levels[i], *copy);
     return true;
 }
 
-static const struct psnap_pst_token *before(const struct psnap_pst_unfolder *track, uint32_t back)
+/* The next item of the sequence that level m unfolds to. Returns the level it comes from, 0: there
+ * is none. */
+static uint32_t next_item(struct psnap_pst_unfolder *track, uint32_t m,
+                          struct psnap_pst_token *item)
 {
-    return &track->window[(track->count - back) & (track->window_room - 1)];
-}
+    struct psnap_pst_unfold_level *level = &track->levels[m - 1];
 
-/* Starts the copy that is next, if there is one. */
-static bool start_copy(struct psnap_pst_unfolder *track)
-{
-    if (track->copy_count == 0)
-        return false;
-    track->length = track->copies->length;
-    track->distance = track->copies->from >> 1;
-    track->straight = track->copies->from & 1;
-    track->copies++;
-    track->copy_count--;
-    start_segment(track);
-    return true;
-}
+    while (level->length == 0) {
+        const uint32_t from =
+            m < track->level_count ? next_item(track, m + 1, item) : written(track, item);
 
-bool psnap_pst_unfold_copy(struct psnap_pst_unfolder *track, struct psnap_pst_token *token)
-{
-    if (track->length == 0 && !start_copy(track))
-        return false;
-    *token = *before(track, track->distance);
-    if (track->straight) {
-        const struct psnap_pst_token *second = before(track, track->distance * 2);
-        token->value = 2 * token->value - second->value;
-        token->run = 2 * token->run - second->run;
+        if (from == 0 || item->level < m)
+            return from;
+        if (!start_copy(track, m, from, item)) {
+            track->bad = true;
+            return 0;
+        }
     }
-    track->length--;
+    psnap_pst_unfold_copied(level, item);
     track->literal = false;
-    return true;
+    return m;
+}
+
+bool psnap_pst_unfold_item(struct psnap_pst_unfolder *track, struct psnap_pst_token *token)
+{
+    if (track->bad || track->level_count == 0)
+        return false;
+    track->from = next_item(track, 1, token);
+    return track->from > 0;
 }

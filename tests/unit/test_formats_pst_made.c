@@ -228,6 +228,81 @@ static void test_part_nonsense(void **state)
         check_nonsense(PSNAP_PST_TABLES, 0, odd[i], 2u + odd[i][1], PSNAP_ERROR_CORRUPT);
 }
 
+/*
+ * A copy of level 2: two literals and a copy of one token, all (run 2, 8
+ * more), once more, so six tokens. Else as made_chunk.
+ */
+/* clang-format off */
+static const unsigned char nested_chunk[] = {
+    1, 0, 0, 8, 1, 32, 1, 0, 0x10,
+    2, 1, 0x11, 3, 0x80, 0x11, 1, /* literals, copies, widths, shift; window and more, widths */
+    1, 2, 0x11, 1,                /* level 2: copies, window, widths */
+    1,
+    2, 2, 4, 4,
+    2, 2, 1,                      /* level 1: as copying_chunk */
+    3, 6, 3};                     /* level 2: after 3 items, twice the distance of 3, 3 items */
+
+/*
+ * Tokens (0, 8) and copies of 2 and of 1 of them in turn, and a copy of level
+ * 2 that goes on with them in a straight line: after the token a copy of none.
+ */
+static const unsigned char falling_chunk[] = {
+    1, 0, 0, 8, 1, 32, 1, 0, 0x10,
+    2, 2, 0x11, 3, 0x80, 0x11, 1,
+    1, 2, 0x11, 1,
+    1,
+    2, 2, 4, 4,
+    1, 1, 2, 2, 2, 1,
+    4, 5, 2};
+/* clang-format on */
+
+static void test_copies_of_copies(void **state)
+{
+    static const struct {
+        unsigned char at, value;
+    } bad[] = {
+        {13, 0x9f},                      /* windows of 2^31 items */
+        {17, 1},                         /* too small a window */
+        {17, 0x20}, {18, 0x51}, {19, 5}, /* widths */
+        {17, 0x82},                      /* a level that is not there */
+        {28, 4},                         /* after more items than there are */
+        {28, 0},                         /* of nothing */
+        {29, 0},    {29, 1},             /* at no distance */
+        {29, 7},    {29, 8},             /* before the first item */
+        {30, 0},    {30, 4},             /* no item, one too many */
+    };
+    static const unsigned char end[] = {19, 2, 0, 0};
+    unsigned char chunk[sizeof nested_chunk];
+    struct hand_made file = {.size = 0};
+    struct memory_input input;
+    struct psnap_error error;
+    enum psnap_status status;
+    struct psnap_source *source;
+    struct psnap_access *all;
+    size_t n;
+
+    (void)state;
+    add_frame(&file, PSNAP_PST_TABLES, 0, 0, made_tables, sizeof made_tables);
+    add_frame(&file, PSNAP_PST_ACCESSES, 0, 19, nested_chunk, sizeof nested_chunk);
+    add_frame(&file, PSNAP_PST_END, 19, 0, end, sizeof end);
+    source = open_memory(&input, file.data, file.size, 1, NULL, &error);
+    all = read_all(source, &n, &status, &error);
+    assert_int_equal(status, PSNAP_OK);
+    assert_int_equal(n, 19);
+    for (size_t i = 0; i < n; i++)
+        assert_int_equal(all[i].address, 16 + 8 * (i / 3));
+    free(all);
+    psnap_source_free(source);
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        memcpy(chunk, nested_chunk, sizeof chunk);
+        chunk[bad[i].at] = bad[i].value;
+        check_nonsense(PSNAP_PST_ACCESSES, 19, chunk, sizeof chunk, PSNAP_ERROR_CORRUPT);
+    }
+    for (unsigned char count = 1; count < 40; count++)
+        check_nonsense(PSNAP_PST_ACCESSES, count, falling_chunk, sizeof falling_chunk,
+                       PSNAP_ERROR_CORRUPT);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -235,6 +310,7 @@ int main(void)
         cmocka_unit_test(test_made_by_hand),
         cmocka_unit_test(test_nonsense),
         cmocka_unit_test(test_copies),
+        cmocka_unit_test(test_copies_of_copies),
     };
 
     return cmocka_run_group_tests_name("formats_pst_made", tests, NULL, NULL);
