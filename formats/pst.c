@@ -283,6 +283,7 @@ static struct psnap_trace *pst_open(struct psnap_reader *reader, struct psnap_er
     struct pst_source *source = calloc(1, sizeof *source);
     struct psnap_program *program = psnap_program_new();
     enum psnap_status status;
+    uint32_t version;
 
     if (!source || !program) {
         psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
@@ -299,8 +300,9 @@ static struct psnap_trace *pst_open(struct psnap_reader *reader, struct psnap_er
     if (!source->unpacker || !source->decoder || !source->tables)
         status = psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
     else
-        status = psnap_pst_unpack_file_header(source->unpacker, reader, error);
+        status = psnap_pst_unpack_file_header(source->unpacker, reader, &version, error);
     if (status == PSNAP_OK) {
+        psnap_pst_decoder_version(source->decoder, version);
         status = find_chunk(source, error);
         if (status == PSNAP_ERROR_TRUNCATED)
             status = PSNAP_OK; /* next will say so, with what came before */

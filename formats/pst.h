@@ -79,8 +79,12 @@ enum psnap_pst_section {
 #define PSNAP_PST_LEVELS 4u
 #define PSNAP_PST_MORE_LEVELS 0x80u /* with a level's window: the next one has copies too */
 
-/* A lane's other prediction takes over when it was right so many tokens in a row. */
+/* A lane's other prediction takes over when it was right so many tokens in a row; that of the
+ * access before each time twice as many, up to about 2^16. */
 #define PSNAP_PST_OTHER_WINS 5u
+#define PSNAP_PST_OTHER_WINS_MAX (1u << 16)
+#define PSNAP_PST_TRUST_MAX 3u
+#define PSNAP_PST_TRUSTED 2u
 
 /* After so many literals of a track of addresses it is settled whether they or steps are written.
  */
@@ -128,7 +132,7 @@ void psnap_pst_packer_limit(struct psnap_pst_packer *packer, uint64_t max_bytes)
 struct psnap_pst_unpacker *psnap_pst_unpacker_new(void);
 void psnap_pst_unpacker_free(struct psnap_pst_unpacker *unpacker);
 enum psnap_status psnap_pst_unpack_file_header(struct psnap_pst_unpacker *unpacker,
-                                               struct psnap_reader *reader,
+                                               struct psnap_reader *reader, uint32_t *version,
                                                struct psnap_error *error);
 /* Reads a frame and checks its checksums. `frame->stored` is valid until the next call. */
 enum psnap_status psnap_pst_unpack(struct psnap_pst_unpacker *unpacker, struct psnap_reader *reader,
@@ -265,6 +269,26 @@ struct psnap_pst_unfold_level {
     bool straight;
 };
 
+/*
+ * The step from the base not in use that tokens of a lane mostly have: `trust` goes up when one
+ * has it and down when not; at 0 it becomes another. From PSNAP_PST_TRUSTED on the value of the
+ * next token is expected to be that.
+ */
+struct psnap_pst_favourite {
+    uint64_t other;
+    uint32_t trust;
+};
+
+static inline void psnap_pst_favourite_note(struct psnap_pst_favourite *favourite, uint64_t other)
+{
+    if (other == favourite->other)
+        favourite->trust += favourite->trust < PSNAP_PST_TRUST_MAX;
+    else if (favourite->trust > 0)
+        favourite->trust--;
+    else
+        favourite->other = other;
+}
+
 /* A track read: gives its tokens one after the other. */
 struct psnap_pst_unfolder {
     const uint64_t *values; /* of literals; what follows too is not owned */
@@ -339,6 +363,8 @@ static inline void psnap_pst_unfold_done(struct psnap_pst_unfolder *track, uint6
 
 struct psnap_pst_decoder *psnap_pst_decoder_new(void);
 void psnap_pst_decoder_free(struct psnap_pst_decoder *decoder);
+/* Chunks are of this version; to be called before the first one. */
+void psnap_pst_decoder_version(struct psnap_pst_decoder *decoder, uint32_t version);
 /* Starts a chunk of `accesses`; `payload` may go after the call. */
 enum psnap_status psnap_pst_decoder_start(struct psnap_pst_decoder *decoder,
                                           struct psnap_cursor *payload, uint32_t accesses,

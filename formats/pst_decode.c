@@ -34,9 +34,11 @@ struct track {
 
 struct lane_tracks {
     struct track next, address;
-    uint64_t other; /* step from the other base at the last token */
-    uint32_t score; /* tokens in a row at which it would have been right */
-    bool absolute;  /* values of literals are addresses, else steps */
+    uint64_t other;                       /* step from the other base at the last token */
+    uint32_t score;                       /* tokens in a row at which it would have been right */
+    uint32_t wins;                        /* a lane that does not follow does when so many were */
+    struct psnap_pst_favourite favourite; /* of them */
+    bool absolute;                        /* values of literals are addresses, else steps */
 };
 
 struct psnap_pst_decoder {
@@ -52,6 +54,7 @@ struct psnap_pst_decoder {
     uint32_t current; /* lane of the last access */
     uint32_t left;    /* accesses to come */
     uint64_t address; /* of the last access */
+    uint32_t version; /* of the format */
     bool started;
 };
 
@@ -72,6 +75,11 @@ void psnap_pst_decoder_free(struct psnap_pst_decoder *decoder)
     free(decoder->windows);
     free(decoder->levels);
     free(decoder);
+}
+
+void psnap_pst_decoder_version(struct psnap_pst_decoder *decoder, uint32_t version)
+{
+    decoder->version = version;
 }
 
 /* Room for `count` items, one at least; what was in it may be lost. */
@@ -299,6 +307,8 @@ static bool get_lane(struct psnap_pst_decoder *decoder, struct psnap_cursor *row
         return false;
     tracks->other = 0;
     tracks->score = 0;
+    tracks->wins = PSNAP_PST_OTHER_WINS;
+    tracks->favourite = (struct psnap_pst_favourite){0};
     tracks->absolute = address.absolute;
     *lane = (struct lane){.last = access->address,
                           .next = index + 1 < decoder->lane_count ? index + 1 : index};
@@ -390,6 +400,21 @@ static bool take_next(struct psnap_pst_decoder *decoder, uint32_t *index)
     return finish_token(track, predicted, &lane->next_run);
 }
 
+/* The step of an address token from `base`, given the base that is not in use. */
+static uint64_t step_of(const struct psnap_pst_decoder *decoder, const struct lane_tracks *tracks,
+                        uint64_t base, uint64_t other_base)
+{
+    const struct track *track = &tracks->address;
+
+    if (!track->unfolder.literal || !(track->unfolder.expected || tracks->absolute))
+        return track->token.value;
+    if (!track->unfolder.expected)
+        return track->token.value - base;
+    if (tracks->favourite.trust >= PSNAP_PST_TRUSTED && decoder->version > 2)
+        return other_base + tracks->favourite.other - base;
+    return track->expected;
+}
+
 /* The next address of a lane, not as predicted, after an access at `before`. */
 static bool take_address(struct psnap_pst_decoder *decoder, uint32_t index, uint64_t before,
                          uint64_t *address)
@@ -398,22 +423,24 @@ static bool take_address(struct psnap_pst_decoder *decoder, uint32_t index, uint
     struct lane_tracks *tracks = &decoder->tracks[index];
     struct psnap_pst_token *token = &tracks->address.token;
     const uint64_t base = lane->follows ? before : lane->last, predicted = lane->step;
+    const uint64_t other_base = lane->follows ? lane->last : before;
     uint64_t other;
 
     if (tracks->address.ended)
         return false;
-    if (tracks->address.unfolder.literal && tracks->address.unfolder.expected)
-        token->value = tracks->address.expected;
-    else if (tracks->address.unfolder.literal && tracks->absolute)
-        token->value -= base;
+    token->value = step_of(decoder, tracks, base, other_base);
     *address = base + token->value;
-    other = *address - (lane->follows ? lane->last : before);
+    other = *address - other_base;
     tracks->score = other == tracks->other ? tracks->score + 1 : 0;
     tracks->other = other;
+    psnap_pst_favourite_note(&tracks->favourite, other);
     if (token->run == 0)
         lane->step = token->value;
-    if (tracks->score == PSNAP_PST_OTHER_WINS) {
+    if (tracks->score == (lane->follows ? PSNAP_PST_OTHER_WINS : tracks->wins)) {
+        if (!lane->follows && tracks->wins <= PSNAP_PST_OTHER_WINS_MAX && decoder->version > 2)
+            tracks->wins *= 2;
         tracks->other = lane->step;
+        tracks->favourite = (struct psnap_pst_favourite){lane->step, 0};
         lane->step = other;
         lane->follows ^= 1;
         tracks->score = 0;

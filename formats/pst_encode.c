@@ -34,6 +34,8 @@ struct lane {
     uint32_t follows;  /* the base is the access before, else the lane's last one */
     uint64_t other;    /* step from the other base at the last token */
     uint32_t score;    /* tokens in a row at which it would have been right */
+    uint32_t wins;     /* a lane that does not follow does when so many were */
+    struct psnap_pst_favourite favourite; /* of them */
 };
 
 struct psnap_pst_encoder {
@@ -191,8 +193,11 @@ static void add_lane(struct psnap_pst_encoder *encoder, const struct psnap_acces
     const uint32_t lane = encoder->lane_count++;
 
     /* run starts one below 0: the access that makes the lane is "predicted" but not counted */
-    encoder->lanes[lane] = (struct lane){
-        .key = key_of(access), .last = access->address, .next = lane + 1, .run = UINT32_MAX};
+    encoder->lanes[lane] = (struct lane){.key = key_of(access),
+                                         .last = access->address,
+                                         .next = lane + 1,
+                                         .run = UINT32_MAX,
+                                         .wins = PSNAP_PST_OTHER_WINS};
     encoder->lanes[lane + 1].key = NO_KEY;
     encoder->tracks[lane].first = *access;
 }
@@ -243,18 +248,24 @@ static bool address_token(struct psnap_pst_encoder *encoder, uint32_t index, uin
                           uint64_t before)
 {
     struct lane *lane = &encoder->lanes[index];
-    const uint64_t step = address - (lane->follows ? before : lane->last);
-    const uint64_t other = address - (lane->follows ? lane->last : before);
+    const uint64_t base = lane->follows ? before : lane->last, step = address - base;
+    const uint64_t other_base = lane->follows ? lane->last : before, other = address - other_base;
     const struct psnap_pst_token token = {.value = step, .run = lane->run};
     const uint64_t expected = lane->run ? step : lane->step;
 
+    if (lane->favourite.trust >= PSNAP_PST_TRUSTED)
+        encoder->tracks[index].address.expected = other_base + lane->favourite.other - base;
+    psnap_pst_favourite_note(&lane->favourite, other);
     lane->score = other == lane->other ? lane->score + 1 : 0;
     lane->other = other;
     if (lane->run == 0)
         lane->step = step;
     lane->run = 0;
-    if (lane->score == PSNAP_PST_OTHER_WINS) {
+    if (lane->score == (lane->follows ? PSNAP_PST_OTHER_WINS : lane->wins)) {
+        if (!lane->follows && lane->wins <= PSNAP_PST_OTHER_WINS_MAX)
+            lane->wins *= 2;
         lane->other = lane->step;
+        lane->favourite = (struct psnap_pst_favourite){lane->step, 0};
         lane->step = other;
         lane->follows ^= 1;
         lane->score = 0;

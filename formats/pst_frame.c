@@ -198,13 +198,12 @@ static enum psnap_status cut_off(const struct psnap_reader *reader, const char *
 }
 
 enum psnap_status psnap_pst_unpack_file_header(struct psnap_pst_unpacker *unpacker,
-                                               struct psnap_reader *reader,
+                                               struct psnap_reader *reader, uint32_t *version,
                                                struct psnap_error *error)
 {
     const size_t have = psnap_reader_ahead(reader, PSNAP_PST_FILE_HEADER);
     const unsigned char *header = reader->data + reader->at;
     const size_t magic = have < 8 ? have : 8;
-    uint32_t version;
 
     if (memcmp(header, PSNAP_PST_MAGIC, magic) != 0)
         return fail(reader, 0, PSNAP_ERROR_CORRUPT, "not a psnap trace", error);
@@ -213,12 +212,12 @@ enum psnap_status psnap_pst_unpack_file_header(struct psnap_pst_unpacker *unpack
     unpacker->chain = XXH3_64bits(header, 12);
     if (psnap_load_u32(header + 12) != (uint32_t)unpacker->chain)
         return fail(reader, 8, PSNAP_ERROR_CORRUPT, "file header is damaged", error);
-    version = psnap_load_u32(header + 8);
-    if (version < PSNAP_PST_VERSION_READ || version > PSNAP_PST_VERSION) {
+    *version = psnap_load_u32(header + 8);
+    if (*version < PSNAP_PST_VERSION_READ || *version > PSNAP_PST_VERSION) {
         psnap_error_set(error, PSNAP_ERROR_VERSION,
                         "written by %s psnap: trace version %" PRIu32
                         ", this one reads versions %u to %u",
-                        version < PSNAP_PST_VERSION ? "an older" : "a newer", version,
+                        *version < PSNAP_PST_VERSION ? "an older" : "a newer", *version,
                         PSNAP_PST_VERSION_READ, PSNAP_PST_VERSION);
         psnap_error_at_offset(error, reader->name, 8);
         return PSNAP_ERROR_VERSION;

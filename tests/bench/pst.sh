@@ -9,7 +9,7 @@
 #   tests/bench/pst.sh [--no-write] [SAMPLE...]
 #
 # Affine are the samples whose addresses follow from loop counters alone; lu
-# nearly so (its pivots depend on data, and are most of its bytes).
+# nearly so (its pivots depend on data, and are more than half of its bytes).
 set -eu
 cd "$(dirname "$0")/../.."
 irregular=" bfs cg chase ep hashjoin histogram is mergesort spmv "

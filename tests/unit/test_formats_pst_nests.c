@@ -134,13 +134,48 @@ static void put_random(struct nest *nest, struct psnap_rng *rng)
         }
 }
 
-static void check_back(const struct nest *nest)
+/* The search for the largest of `n`: each one, and the largest so far. */
+static void put_search(struct nest *nest, struct psnap_rng *rng, uint64_t n)
 {
-    struct memory_input input;
+    uint64_t largest = 0;
+
+    for (uint64_t i = 1; i < n; i++) {
+        put(nest, 0, 0x5000000 + 4800 * i);
+        put(nest, 1, 0x5000000 + 4800 * largest);
+        if (psnap_rng_below(rng, i + 1) == 0)
+            largest = i;
+    }
+}
+
+/* What walks of random length at random places load is stored where it was loaded. */
+static void put_walks(struct nest *nest, struct psnap_rng *rng, uint64_t n)
+{
+    for (uint64_t i = 0; i < n; i++) {
+        const uint64_t at = 8 * psnap_rng_below(rng, 100000), length = psnap_rng_below(rng, 20);
+
+        for (uint64_t j = 0; j < length; j++) {
+            put(nest, 2, at + 8 * j);
+            put(nest, 3, at + 8 * j);
+        }
+    }
+}
+
+static void put_all(struct nest *nest, uint64_t seed, int nests)
+{
+    struct psnap_rng rng;
+
+    psnap_rng_init(&rng, seed);
+    for (int i = 0; i < nests; i++) {
+        put_random(nest, &rng);
+        put_search(nest, &rng, psnap_rng_below(&rng, 500));
+        put_walks(nest, &rng, psnap_rng_below(&rng, 100));
+    }
+}
+
+static void check_source(const struct nest *nest, struct psnap_source *source)
+{
     struct psnap_error error;
     enum psnap_status status;
-    struct psnap_source *source =
-        open_memory(&input, nest->data, nest->size, 1 << 20, NULL, &error);
     struct psnap_access *back;
     size_t n;
 
@@ -158,16 +193,46 @@ static void test_random_nests(void **state)
 
     (void)state;
     for (uint64_t seed = 0; seed < 60; seed++) {
-        struct psnap_rng rng;
+        struct memory_input input;
+        struct psnap_error error;
 
-        psnap_rng_init(&rng, seed);
         start(&nest, 1000000);
-        for (int i = 0; i < 12; i++)
-            put_random(&nest, &rng);
+        put_all(&nest, seed, 12);
         finish(&nest);
-        check_back(&nest);
+        check_source(&nest, open_memory(&input, nest.data, nest.size, 1 << 20, NULL, &error));
         release(&nest);
     }
+}
+
+/* nests2.pst was written by put_all(1, 12) when version 2 was the last: it must be readable for
+ * ever. */
+static void test_version_2(void **state)
+{
+    static struct nest nest;
+    struct psnap_error error;
+
+    (void)state;
+    start(&nest, 1000000);
+    put_all(&nest, 1, 12);
+    finish(&nest);
+    check_source(&nest, psnap_trace_open("tests/golden/formats/nests2.pst", NULL, &error));
+    release(&nest);
+}
+
+/* Searches for a maximum take a byte for each new one: when it comes, and little else. */
+static void test_searches(void **state)
+{
+    static struct nest nest;
+    struct psnap_rng rng;
+
+    (void)state;
+    psnap_rng_init(&rng, 1);
+    start(&nest, 0);
+    for (int i = 0; i < 400; i++)
+        put_search(&nest, &rng, 500);
+    finish(&nest);
+    assert_true(nest.size < 4000);
+    release(&nest);
 }
 
 /* Rows of n - i (falls) or i elements, by vectors of `wide`. */
@@ -229,6 +294,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_random_nests),
+        cmocka_unit_test(test_version_2),
+        cmocka_unit_test(test_searches),
         cmocka_unit_test(test_size_does_not_grow),
     };
 
