@@ -69,7 +69,7 @@ static enum psnap_status read_end(struct pst_source *source, const struct psnap_
 }
 
 /* A frame that is not a chunk of accesses. */
-static enum psnap_status read_other(struct pst_source *source, const struct psnap_pst_frame *frame,
+static enum psnap_status read_other(struct pst_source *source, struct psnap_pst_frame *frame,
                                     struct psnap_error *error)
 {
     struct psnap_cursor payload;

@@ -79,6 +79,11 @@ enum psnap_pst_section {
 #define PSNAP_PST_LEVELS 4u
 #define PSNAP_PST_MORE_LEVELS 0x80u /* with a level's window: the next one has copies too */
 
+/* How far back parts of a stream look, as a power of two, and payload bytes of a stream at most:
+ * who wants a chunk in its middle decompresses it from its beginning. */
+#define PSNAP_PST_STREAM_WINDOW_BITS 25
+#define PSNAP_PST_STREAM_BYTES (UINT64_C(1) << 29)
+
 /* A lane's other prediction takes over when it was right so many tokens in a row; that of the
  * access before each time twice as many, up to about 2^16. */
 #define PSNAP_PST_OTHER_WINS 5u
@@ -137,15 +142,47 @@ enum psnap_status psnap_pst_unpack_file_header(struct psnap_pst_unpacker *unpack
 /* Reads a frame and checks its checksums. `frame->stored` is valid until the next call. */
 enum psnap_status psnap_pst_unpack(struct psnap_pst_unpacker *unpacker, struct psnap_reader *reader,
                                    struct psnap_pst_frame *frame, struct psnap_error *error);
-/* The payload of the frame, decompressed; valid until the next call. */
+/* The payload of the frame, which was the last one read, decompressed; valid until the next call.
+ * Where chunks before it were passed over, they are read again, and `frame->stored` moves. */
 enum psnap_status psnap_pst_unpack_payload(struct psnap_pst_unpacker *unpacker,
                                            struct psnap_reader *reader,
-                                           const struct psnap_pst_frame *frame,
+                                           struct psnap_pst_frame *frame,
                                            struct psnap_cursor *payload, struct psnap_error *error);
 /* For tools that make frames by hand (the fuzzer): the two checksums of a frame header. */
 void psnap_pst_frame_seal(unsigned char *header, const unsigned char *stored, size_t stored_size,
                           uint64_t *chain);
 void psnap_pst_file_header_make(unsigned char *header, uint32_t version, uint64_t *chain);
+
+/* ---- compression: pst_zstd.c ---- */
+
+/* How a payload is stored: as it is, as one zstd frame, as the first or a further part of a stream,
+ * which is one zstd frame over many payloads. */
+enum { PSNAP_PST_STORED, PSNAP_PST_ZSTD, PSNAP_PST_BEGUN, PSNAP_PST_CONTINUED };
+
+/* What a part of a stream may take: a bit more than the payload, when that is random. */
+static inline uint64_t psnap_pst_stored_max(uint64_t raw_size)
+{
+    return raw_size + raw_size / 256 + 64;
+}
+
+struct psnap_pst_squeezer;
+struct psnap_pst_expander;
+
+struct psnap_pst_squeezer *psnap_pst_squeezer_new(void);
+void psnap_pst_squeezer_free(struct psnap_pst_squeezer *squeezer);
+/* How the payload of a frame with so many accesses is stored, and its bytes, which are valid until
+ * the next call. Without memory it is stored as it is. */
+uint8_t psnap_pst_squeeze(struct psnap_pst_squeezer *squeezer, uint32_t accesses,
+                          const struct psnap_bytes *payload, const unsigned char **stored,
+                          size_t *stored_size);
+
+struct psnap_pst_expander *psnap_pst_expander_new(void);
+void psnap_pst_expander_free(struct psnap_pst_expander *expander);
+/* The payload of the frame, valid until the next call. Parts of a stream must come in their order
+ * and all of them, else CORRUPT. */
+enum psnap_status psnap_pst_expand(struct psnap_pst_expander *expander,
+                                   const struct psnap_pst_frame *frame,
+                                   struct psnap_cursor *payload, struct psnap_error *error);
 
 /* ---- tokens of a track: pst_fold.c ---- */
 
@@ -228,10 +265,22 @@ struct psnap_pst_lane {
     struct psnap_pst_track next, address; /* wrong predictions of each kind */
 };
 
+#define PSNAP_PST_BASE_BITS 12
+
+/* What lanes last counted their absolute addresses from, in chunks before. Zeroed is empty. */
+struct psnap_pst_base {
+    uint64_t key; /* the second half of the lane's access records */
+    uint64_t base;
+};
+
+struct psnap_pst_bases {
+    struct psnap_pst_base at[1 << PSNAP_PST_BASE_BITS]; /* by hash; the last one stays */
+};
+
 /* Appends the payload of a chunk, its tracks ended; they are good for nothing but a reset.
  * False: out of memory. */
 bool psnap_pst_payload_put(struct psnap_bytes *payload, struct psnap_pst_lane *lanes,
-                           uint32_t lane_count);
+                           uint32_t lane_count, struct psnap_pst_bases *bases);
 
 struct psnap_pst_encoder;
 struct psnap_pst_decoder;

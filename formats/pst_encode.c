@@ -49,6 +49,7 @@ struct psnap_pst_encoder {
     uint64_t address;  /* and its address */
     uint32_t accesses;
     uint32_t token_limit;
+    struct psnap_pst_bases bases;
 };
 
 static bool grow_lanes(struct psnap_pst_encoder *encoder)
@@ -401,7 +402,8 @@ enum psnap_status psnap_pst_encoder_flush(struct psnap_pst_encoder *encoder,
     for (uint32_t i = 0; i < encoder->lane_count; i++)
         good &= psnap_pst_fold_end(encoder->folder, &encoder->tracks[i].next) &&
                 psnap_pst_fold_end(encoder->folder, &encoder->tracks[i].address);
-    good = good && psnap_pst_payload_put(payload, encoder->tracks, encoder->lane_count);
+    good = good &&
+           psnap_pst_payload_put(payload, encoder->tracks, encoder->lane_count, &encoder->bases);
     start_chunk(encoder);
     if (!good)
         return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");

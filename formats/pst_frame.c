@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Frames of the native trace: a header of 40 bytes and a payload, stored as it
- * is or as one zstd frame, whichever is smaller. Each checksum is an XXH3-64
- * seeded with the checksum of the frame before (the first with that of the
- * file header): a frame that is damaged, missing, doubled or out of place is
- * found where it stands. A header is checked by itself before its lengths are
- * believed. The only file of formats/ that knows zstd and xxhash.
+ * Frames of the native trace: a header of 40 bytes and a payload, which
+ * pst_zstd.c stores. Each checksum is an XXH3-64 seeded with the checksum of the
+ * frame before (the first with that of the file header): a frame that is
+ * damaged, missing, doubled or out of place is found where it stands. A header
+ * is checked by itself before its lengths are believed. The only file of
+ * formats/ that knows xxhash.
+ *
+ * A chunk that is a part of a stream needs those before it, decompressed. Who
+ * passes over chunks does not want that: so parts that were passed over are only
+ * marked as missing, and read again, from the beginning of their stream, when a
+ * later one is asked for. An input that cannot be read again, such as a pipe, has
+ * its parts decompressed as they are passed.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -14,35 +20,26 @@
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
-#include <zstd.h>
 
 #include "formats/pst.h"
 
-enum { STORED = 0, ZSTD = 1 };
 enum { HEADER_SEALED = 28 }; /* bytes of a frame header that its own check covers */
-
-/* What folded, a small payload for its accesses, is worth more time than what did not: level 15
- * takes some 64 ns a byte, so 4 ns an access at most. */
-#define ZSTD_LEVEL 1
-#define ZSTD_LEVEL_FOLDED 15
-#define FOLDED_BYTES(accesses) ((size_t)(16 << 10) + (accesses) / 16)
-#define FOLDED_BYTES_MAX ((size_t)256 << 10)
 
 struct psnap_pst_packer {
     FILE *file;
-    ZSTD_CCtx *zstd;
-    unsigned char *packed;
-    size_t packed_room;
+    struct psnap_pst_squeezer *squeezer;
     uint64_t chain; /* checksum of what was written last */
     uint64_t written, max_bytes;
 };
 
 struct psnap_pst_unpacker {
-    ZSTD_DCtx *zstd;
-    unsigned char *raw;
-    size_t raw_room;
+    struct psnap_pst_expander *expander;
     uint64_t chain;
     size_t consume; /* bytes of the reader's buffer that the frame given out last still needs */
+    uint64_t origin, origin_chain; /* where the stream under way begins, and the chain there */
+    struct psnap_pst_frame passed; /* given out last, when it is a part not decompressed yet */
+    bool has_passed;
+    bool is_behind; /* parts of the stream are missing */
 };
 
 void psnap_pst_file_header_make(unsigned char *header, uint32_t version, uint64_t *chain)
@@ -70,8 +67,8 @@ struct psnap_pst_packer *psnap_pst_packer_new(FILE *file)
     if (!packer)
         return NULL;
     packer->file = file;
-    packer->zstd = ZSTD_createCCtx();
-    if (!packer->zstd) {
+    packer->squeezer = psnap_pst_squeezer_new();
+    if (!packer->squeezer) {
         psnap_pst_packer_free(packer);
         return NULL;
     }
@@ -82,8 +79,7 @@ void psnap_pst_packer_free(struct psnap_pst_packer *packer)
 {
     if (!packer)
         return;
-    ZSTD_freeCCtx(packer->zstd);
-    free(packer->packed);
+    psnap_pst_squeezer_free(packer->squeezer);
     free(packer);
 }
 
@@ -110,41 +106,21 @@ enum psnap_status psnap_pst_pack_file_header(struct psnap_pst_packer *packer,
     return write_bytes(packer, header, sizeof header, error);
 }
 
-/* The payload compressed into packer->packed; 0 when that is no gain. */
-static size_t compressed(struct psnap_pst_packer *packer, uint32_t accesses,
-                         const struct psnap_bytes *payload)
-{
-    const size_t room = ZSTD_compressBound(payload->size);
-    const bool has_folded =
-        payload->size <= FOLDED_BYTES_MAX && payload->size <= FOLDED_BYTES(accesses);
-    size_t size;
-
-    if (packer->packed_room < room) {
-        unsigned char *larger = realloc(packer->packed, room);
-        if (!larger)
-            return 0; /* storing it is as good */
-        packer->packed = larger;
-        packer->packed_room = room;
-    }
-    size = ZSTD_compressCCtx(packer->zstd, packer->packed, room, payload->data, payload->size,
-                             has_folded ? ZSTD_LEVEL_FOLDED : ZSTD_LEVEL);
-    return ZSTD_isError(size) || size >= payload->size ? 0 : size;
-}
-
 enum psnap_status psnap_pst_pack(struct psnap_pst_packer *packer,
                                  const struct psnap_pst_frame *frame,
                                  const struct psnap_bytes *payload, struct psnap_error *error)
 {
-    const size_t packed_size = payload->size ? compressed(packer, frame->accesses, payload) : 0;
-    const unsigned char *stored = packed_size ? packer->packed : payload->data;
-    const size_t stored_size = packed_size ? packed_size : payload->size;
+    const unsigned char *stored;
+    size_t stored_size;
+    const uint8_t method =
+        psnap_pst_squeeze(packer->squeezer, frame->accesses, payload, &stored, &stored_size);
     unsigned char header[PSNAP_PST_FRAME_HEADER] = {0};
     enum psnap_status status;
 
     if (packer->max_bytes && packer->written + sizeof header + stored_size > packer->max_bytes)
         return psnap_error_set(error, PSNAP_ERROR_LIMIT, "trace has its full size");
     psnap_store_u32(header, frame->type);
-    header[4] = packed_size ? ZSTD : STORED;
+    header[4] = method;
     psnap_store_u64(header + 8, frame->first);
     psnap_store_u32(header + 16, frame->accesses);
     psnap_store_u32(header + 20, (uint32_t)payload->size);
@@ -160,8 +136,8 @@ struct psnap_pst_unpacker *psnap_pst_unpacker_new(void)
 
     if (!unpacker)
         return NULL;
-    unpacker->zstd = ZSTD_createDCtx();
-    if (!unpacker->zstd) {
+    unpacker->expander = psnap_pst_expander_new();
+    if (!unpacker->expander) {
         free(unpacker);
         return NULL;
     }
@@ -172,8 +148,7 @@ void psnap_pst_unpacker_free(struct psnap_pst_unpacker *unpacker)
 {
     if (!unpacker)
         return;
-    ZSTD_freeDCtx(unpacker->zstd);
-    free(unpacker->raw);
+    psnap_pst_expander_free(unpacker->expander);
     free(unpacker);
 }
 
@@ -226,6 +201,23 @@ enum psnap_status psnap_pst_unpack_file_header(struct psnap_pst_unpacker *unpack
     return PSNAP_OK;
 }
 
+/* Whether the method is known, and allowed with the other fields. */
+static bool method_fits(const struct psnap_pst_frame *frame)
+{
+    switch (frame->method) {
+    case PSNAP_PST_STORED:
+        return frame->stored_size == frame->raw_size;
+    case PSNAP_PST_ZSTD:
+        return frame->stored_size <= frame->raw_size;
+    case PSNAP_PST_BEGUN:
+    case PSNAP_PST_CONTINUED:
+        return frame->type == PSNAP_PST_ACCESSES &&
+               frame->stored_size <= psnap_pst_stored_max(frame->raw_size);
+    default:
+        return false;
+    }
+}
+
 /* Checks what a header says; true when it may be believed. */
 static bool parse_header(const unsigned char *header, uint64_t chain, struct psnap_pst_frame *frame)
 {
@@ -237,14 +229,14 @@ static bool parse_header(const unsigned char *header, uint64_t chain, struct psn
     frame->stored_size = psnap_load_u32(header + 24);
     return psnap_load_u32(header + HEADER_SEALED) ==
                (uint32_t)XXH3_64bits_withSeed(header, HEADER_SEALED, chain) &&
-           frame->method <= ZSTD && frame->raw_size <= PSNAP_PST_PAYLOAD_MAX &&
-           frame->stored_size <= frame->raw_size &&
-           (frame->method != STORED || frame->stored_size == frame->raw_size) &&
+           frame->raw_size <= PSNAP_PST_PAYLOAD_MAX && method_fits(frame) &&
            frame->accesses <= PSNAP_PST_CHUNK_MAX;
 }
 
-enum psnap_status psnap_pst_unpack(struct psnap_pst_unpacker *unpacker, struct psnap_reader *reader,
-                                   struct psnap_pst_frame *frame, struct psnap_error *error)
+/* Reads the frame at the reader's place. */
+static enum psnap_status read_frame(struct psnap_pst_unpacker *unpacker,
+                                    struct psnap_reader *reader, struct psnap_pst_frame *frame,
+                                    struct psnap_error *error)
 {
     const unsigned char *header;
     uint64_t sealed;
@@ -263,6 +255,11 @@ enum psnap_status psnap_pst_unpack(struct psnap_pst_unpacker *unpacker, struct p
     header = reader->data + reader->at;
     frame->stored = header + PSNAP_PST_FRAME_HEADER;
     sealed = XXH3_64bits_withSeed(header, HEADER_SEALED, unpacker->chain);
+    if (frame->method == PSNAP_PST_BEGUN) {
+        unpacker->origin = frame->offset;
+        unpacker->origin_chain = unpacker->chain;
+        unpacker->is_behind = false;
+    }
     unpacker->chain = XXH3_64bits_withSeed(frame->stored, frame->stored_size, sealed);
     if (psnap_load_u64(header + 32) != unpacker->chain)
         return fail(reader, frame->offset, PSNAP_ERROR_CORRUPT,
@@ -271,26 +268,84 @@ enum psnap_status psnap_pst_unpack(struct psnap_pst_unpacker *unpacker, struct p
     return PSNAP_OK;
 }
 
+static bool is_part(const struct psnap_pst_frame *frame)
+{
+    return frame->method == PSNAP_PST_BEGUN || frame->method == PSNAP_PST_CONTINUED;
+}
+
+static enum psnap_status expand(struct psnap_pst_unpacker *unpacker,
+                                const struct psnap_reader *reader,
+                                const struct psnap_pst_frame *frame, struct psnap_cursor *payload,
+                                struct psnap_error *error)
+{
+    const enum psnap_status status = psnap_pst_expand(unpacker->expander, frame, payload, error);
+
+    if (status != PSNAP_OK)
+        psnap_error_at_offset(error, reader->name, frame->offset);
+    return status;
+}
+
+/* The frame given out last will not be asked for any more. */
+static enum psnap_status pass(struct psnap_pst_unpacker *unpacker,
+                              const struct psnap_reader *reader, struct psnap_error *error)
+{
+    struct psnap_cursor payload;
+
+    if (!unpacker->has_passed)
+        return PSNAP_OK;
+    unpacker->has_passed = false;
+    if (!psnap_reader_can_rewind(reader))
+        return expand(unpacker, reader, &unpacker->passed, &payload, error);
+    unpacker->is_behind = true;
+    return PSNAP_OK;
+}
+
+enum psnap_status psnap_pst_unpack(struct psnap_pst_unpacker *unpacker, struct psnap_reader *reader,
+                                   struct psnap_pst_frame *frame, struct psnap_error *error)
+{
+    enum psnap_status status = pass(unpacker, reader, error);
+
+    if (status == PSNAP_OK)
+        status = read_frame(unpacker, reader, frame, error);
+    if (status != PSNAP_OK)
+        return status;
+    unpacker->passed = *frame;
+    unpacker->has_passed = is_part(frame);
+    return PSNAP_OK;
+}
+
+/* Decompresses what was passed over of the stream, up to before `frame`, which is read again. */
+static enum psnap_status catch_up(struct psnap_pst_unpacker *unpacker, struct psnap_reader *reader,
+                                  struct psnap_pst_frame *frame, struct psnap_error *error)
+{
+    const uint64_t target = frame->offset;
+    struct psnap_cursor payload;
+    enum psnap_status status = psnap_reader_rewind(reader, unpacker->origin, error);
+
+    unpacker->consume = 0;
+    unpacker->chain = unpacker->origin_chain;
+    while (status == PSNAP_OK) {
+        status = read_frame(unpacker, reader, frame, error);
+        if (status != PSNAP_OK || frame->offset == target)
+            break;
+        if (is_part(frame))
+            status = expand(unpacker, reader, frame, &payload, error);
+    }
+    return status;
+}
+
 enum psnap_status psnap_pst_unpack_payload(struct psnap_pst_unpacker *unpacker,
                                            struct psnap_reader *reader,
-                                           const struct psnap_pst_frame *frame,
+                                           struct psnap_pst_frame *frame,
                                            struct psnap_cursor *payload, struct psnap_error *error)
 {
-    *payload = (struct psnap_cursor){frame->stored, frame->stored + frame->stored_size, false};
-    if (frame->method == STORED)
-        return PSNAP_OK;
-    if (unpacker->raw_room < frame->raw_size) {
-        free(unpacker->raw);
-        unpacker->raw_room = 0;
-        unpacker->raw = malloc(frame->raw_size);
-        if (!unpacker->raw)
-            return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
-        unpacker->raw_room = frame->raw_size;
+    enum psnap_status status = PSNAP_OK;
+
+    if (is_part(frame)) {
+        unpacker->has_passed = false;
+        if (unpacker->is_behind)
+            status = catch_up(unpacker, reader, frame, error);
+        unpacker->is_behind = false;
     }
-    if (ZSTD_decompressDCtx(unpacker->zstd, unpacker->raw, frame->raw_size, frame->stored,
-                            frame->stored_size) != frame->raw_size)
-        return fail(reader, frame->offset, PSNAP_ERROR_CORRUPT,
-                    "damaged chunk: cannot decompress it", error);
-    *payload = (struct psnap_cursor){unpacker->raw, unpacker->raw + frame->raw_size, false};
-    return PSNAP_OK;
+    return status == PSNAP_OK ? expand(unpacker, reader, frame, payload, error) : status;
 }

@@ -56,37 +56,72 @@ static void put_planes(struct psnap_bytes *payload, const void *items, size_t n,
         }
 }
 
-/* Replaces the values of literals by what will be written. */
-static void code_literals(struct psnap_pst_track *track, bool addresses, struct coding *coding)
+/*
+ * What the values of an absolute track are counted from. The lowest address of a
+ * chunk is chance; so where the lane had a base in a chunk before, a bit below
+ * the lowest address of this one, it is kept: a gather that comes again in a later
+ * chunk makes the same bytes there, which zstd finds. Returns how far it is below.
+ */
+static uint64_t steady_base(struct psnap_pst_bases *bases, uint64_t key, uint64_t largest,
+                            struct coding *coding)
+{
+    struct psnap_pst_base *before =
+        &bases->at[key * UINT64_C(0x9e3779b97f4a7c15) >> (64 - PSNAP_PST_BASE_BITS)];
+    const uint64_t below = coding->base - before->base;
+    uint64_t more = below >> coding->shift;
+
+    if (before->key != key || before->base > coding->base || more << coding->shift != below ||
+        more > largest / 4 || width_of(largest + more) != width_of(largest))
+        more = 0;
+    coding->base -= more << coding->shift;
+    *before = (struct psnap_pst_base){key, coding->base};
+    return more;
+}
+
+/* Values of an absolute track are counted from the lowest address. */
+static void make_absolute(struct psnap_pst_track *track, struct coding *coding)
+{
+    coding->base = UINT64_MAX;
+    for (uint32_t i = 0; i < track->literal_count; i++)
+        if (!track->literals[i].expected && track->addresses[i] < coding->base)
+            coding->base = track->addresses[i];
+    for (uint32_t i = 0; i < track->literal_count; i++)
+        track->literals[i].value = track->addresses[i] - coding->base;
+}
+
+/* Replaces the values of literals by what will be written; `bases` is NULL for a track of lanes. */
+static void code_literals(struct psnap_pst_track *track, struct psnap_pst_bases *bases,
+                          uint64_t key, struct coding *coding)
 {
     const uint32_t n = track->literal_count;
     struct psnap_pst_token *literals = track->literals;
-    uint64_t ones = 0, largest = 0, runs = 0;
+    uint64_t ones = 0, largest = 0, runs = 0, more = 0;
 
-    coding->base = UINT64_MAX;
-    for (uint32_t i = 0; track->absolute && i < n; i++)
-        if (!literals[i].expected && track->addresses[i] < coding->base)
-            coding->base = track->addresses[i];
+    if (track->absolute)
+        make_absolute(track, coding);
     for (uint32_t i = 0; i < n; i++) {
         if (literals[i].expected)
             literals[i].value = 0;
-        else if (track->absolute)
-            literals[i].value = track->addresses[i] - coding->base;
         literals[i].run = 2 * literals[i].run + literals[i].expected;
         ones |= literals[i].value;
         runs |= literals[i].run;
     }
-    if (ones && addresses)
+    if (ones && bases)
         coding->shift = (uint8_t)__builtin_ctzll(ones);
     for (uint32_t i = 0; i < n; i++) {
-        if (addresses && !track->absolute)
+        if (bases && !track->absolute)
             literals[i].value =
                 psnap_zigzag((uint64_t)((int64_t)literals[i].value >> coding->shift));
         else
             literals[i].value >>= coding->shift;
         largest |= literals[i].value;
     }
-    coding->value_width = width_of(largest);
+    if (track->absolute)
+        more = steady_base(bases, key, largest, coding);
+    for (uint32_t i = 0; more && i < n; i++)
+        if (!literals[i].expected)
+            literals[i].value += more;
+    coding->value_width = width_of(largest + more);
     coding->run_width = width_of(runs);
 }
 
@@ -128,23 +163,26 @@ static uint32_t level_count(struct psnap_pst_track *track)
     return m;
 }
 
-/* The row of a track; `first` is the address of the lane's first access. */
-static void put_track(struct psnap_bytes *payload, struct psnap_pst_track *track, bool addresses,
-                      uint64_t first, struct coding *coding)
+/* The row of a track; `bases` is NULL for one of lanes. */
+static void put_track(struct psnap_bytes *payload, struct psnap_pst_track *track,
+                      struct psnap_pst_bases *bases, const struct psnap_access *first,
+                      struct coding *coding)
 {
     const uint32_t levels = level_count(track);
+    uint64_t key;
 
     *coding = (struct coding){0};
     psnap_bytes_varint(payload, track->literal_count);
     if (track->literal_count == 0)
         return;
-    code_literals(track, addresses, coding);
+    memcpy(&key, (const char *)first + sizeof first->address, sizeof key);
+    code_literals(track, bases, key, coding);
     psnap_bytes_varint(payload, track->first.copy_count);
     psnap_bytes_u8(payload, (uint8_t)(coding->value_width | coding->run_width << 4));
-    if (addresses)
+    if (bases)
         psnap_bytes_u8(payload, (uint8_t)(coding->shift | (track->absolute ? 0x80u : 0)));
     if (track->absolute)
-        psnap_bytes_varint(payload, psnap_zigzag(coding->base - first));
+        psnap_bytes_varint(payload, psnap_zigzag(coding->base - first->address));
     for (uint32_t m = 1; m <= levels; m++) {
         if (m > 1)
             psnap_bytes_varint(payload, psnap_pst_track_level(track, m)->copy_count);
@@ -180,7 +218,7 @@ static void put_numbers(struct psnap_bytes *payload, struct psnap_pst_track *tra
 }
 
 bool psnap_pst_payload_put(struct psnap_bytes *payload, struct psnap_pst_lane *lanes,
-                           uint32_t lane_count)
+                           uint32_t lane_count, struct psnap_pst_bases *bases)
 {
     static const struct psnap_access zero = {0};
     struct coding *codings = malloc(2 * (size_t)lane_count * sizeof *codings);
@@ -197,8 +235,8 @@ bool psnap_pst_payload_put(struct psnap_bytes *payload, struct psnap_pst_lane *l
         psnap_bytes_u8(payload, access->size);
         psnap_bytes_u8(payload, access->kind);
         psnap_bytes_varint(payload, psnap_zigzag(access->address - above->address));
-        put_track(payload, &lanes[i].next, false, 0, &codings[2 * i]);
-        put_track(payload, &lanes[i].address, true, access->address, &codings[2 * i + 1]);
+        put_track(payload, &lanes[i].next, NULL, access, &codings[2 * i]);
+        put_track(payload, &lanes[i].address, bases, access, &codings[2 * i + 1]);
     }
     for (uint32_t i = 0; i < lane_count; i++) {
         put_numbers(payload, &lanes[i].next, &codings[2 * i]);

@@ -11,10 +11,10 @@
 
 #if FAILING_MALLOC
 
-enum { COUNT = 600 };
+enum { COUNT = 600, PART_COUNT = 20000 };
 
 static struct psnap_program *program;
-static struct psnap_access accesses[COUNT];
+static struct psnap_access accesses[COUNT], random_places[PART_COUNT];
 static FILE *nowhere; /* opened beforehand: stdio's own allocations are not ours */
 
 static enum psnap_status write_pst(struct psnap_error *error)
@@ -29,6 +29,26 @@ static enum psnap_status write_pst(struct psnap_error *error)
         status = psnap_sink_finish(sink, error);
     psnap_sink_free(sink);
     return status;
+}
+
+/* Chunks that do not fold: parts of a stream. */
+static enum psnap_status write_parts_to(FILE *file, struct psnap_error *error)
+{
+    struct psnap_sink *sink = psnap_pst_writer_new(file, program, PART_COUNT / 2, NULL, error);
+    enum psnap_status status;
+
+    if (!sink)
+        return error->code;
+    status = psnap_sink_put(sink, random_places, PART_COUNT, error);
+    if (status == PSNAP_OK)
+        status = psnap_sink_finish(sink, error);
+    psnap_sink_free(sink);
+    return status;
+}
+
+static enum psnap_status write_parts(struct psnap_error *error)
+{
+    return write_parts_to(nowhere, error);
 }
 
 static enum psnap_status read_source(struct psnap_source *source, struct psnap_error *error)
@@ -59,6 +79,7 @@ static void writing_a_pst(void **state)
 {
     (void)state;
     run_job(write_pst);
+    run_job(write_parts);
 }
 
 /* Writes the accesses in a format and reads them with failing allocations. */
@@ -84,6 +105,18 @@ static void reading(void **state)
     check_reading("csv");
 }
 
+static void reading_parts(void **state)
+{
+    FILE *file = open_memstream(&data, &size);
+    struct psnap_error error;
+
+    (void)state;
+    assert_int_equal(write_parts_to(file, &error), PSNAP_OK);
+    fclose(file);
+    run_job(read_memory);
+    free(data);
+}
+
 static void reading_lackey(void **state)
 {
     FILE *file = open_memstream(&data, &size);
@@ -101,6 +134,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(writing_a_pst),
         cmocka_unit_test(reading),
+        cmocka_unit_test(reading_parts),
         cmocka_unit_test(reading_lackey),
     };
     static char buffer[4096];
@@ -117,6 +151,8 @@ int main(void)
     random_accesses(program, &rng, accesses, COUNT);
     for (size_t i = 0; i < COUNT; i++)
         accesses[i].address >>= 1;
+    for (int i = 0; i < PART_COUNT; i++)
+        random_places[i] = (struct psnap_access){psnap_rng_next(&rng), 0, 8, PSNAP_LOAD, 0};
     return cmocka_run_group_tests_name("formats_memory", tests, NULL, NULL);
 }
 
