@@ -123,10 +123,14 @@ static void get_words(struct psnap_cursor *payload, uint64_t *words, size_t n, u
 {
     const unsigned char *at = psnap_cursor_take(payload, n * width);
 
-    memset(words, 0, n * sizeof *words);
-    for (unsigned p = 0; at && p < width; p++, at += n)
+    if (!at || width == 0)
+        memset(words, 0, n * sizeof *words);
+    else
         for (size_t i = 0; i < n; i++)
-            words[i] |= (uint64_t)at[i] << (8 * p);
+            words[i] = at[i];
+    for (unsigned p = 1; at && p < width; p++)
+        for (size_t i = 0; i < n; i++)
+            words[i] |= (uint64_t)at[p * n + i] << (8 * p);
 }
 
 /* To numbers of 4 bytes, `step` of which are from one to the next. */
@@ -136,10 +140,10 @@ static void get_numbers(struct psnap_cursor *payload, uint32_t *numbers, size_t 
     const unsigned char *at = psnap_cursor_take(payload, n * width);
 
     for (size_t i = 0; i < n; i++)
-        numbers[i * step] = 0;
-    for (unsigned p = 0; at && p < width; p++, at += n)
+        numbers[i * step] = at && width ? at[i] : 0;
+    for (unsigned p = 1; at && p < width; p++)
         for (size_t i = 0; i < n; i++)
-            numbers[i * step] |= (uint32_t)at[i] << (8 * p);
+            numbers[i * step] |= (uint32_t)at[p * n + i] << (8 * p);
 }
 
 /* What a lane's row says of the copies of one level. */
@@ -237,7 +241,7 @@ static void add_totals(struct totals *totals, const struct coding *coding)
 }
 
 /* The next token; false: there may be more, but they cannot be had. */
-static bool fetch(struct track *track, uint32_t *run)
+static inline bool fetch(struct track *track, uint32_t *run)
 {
     track->ended = !psnap_pst_unfold(&track->unfolder, &track->token);
     *run = track->ended ? UINT32_MAX : track->token.run;
@@ -376,7 +380,7 @@ enum psnap_status psnap_pst_decoder_start(struct psnap_pst_decoder *decoder,
 
 /* The value of the track's token is known. Goes on to the next one, given the run until then and
  * the prediction that was wrong; `run` gets that of the next one. False: it cannot be had. */
-static bool finish_token(struct track *track, uint64_t prediction, uint32_t *run)
+static inline bool finish_token(struct track *track, uint64_t prediction, uint32_t *run)
 {
     track->expected = track->token.run ? track->token.value : prediction;
     psnap_pst_unfold_done(&track->unfolder, track->token.value, track->token.run);
@@ -390,8 +394,8 @@ static bool take_next(struct psnap_pst_decoder *decoder, uint32_t *index)
     struct track *track = &decoder->tracks[*index].next;
     const uint32_t predicted = lane->next;
 
-    if (track->unfolder.literal && track->unfolder.expected)
-        track->token.value = track->expected;
+    track->token.value =
+        track->unfolder.literal & track->unfolder.expected ? track->expected : track->token.value;
     if (track->ended || track->token.value >= decoder->lane_count)
         return false;
     *index = (uint32_t)track->token.value;

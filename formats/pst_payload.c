@@ -82,9 +82,10 @@ static uint64_t steady_base(struct psnap_pst_bases *bases, uint64_t key, uint64_
 static void make_absolute(struct psnap_pst_track *track, struct coding *coding)
 {
     coding->base = UINT64_MAX;
-    for (uint32_t i = 0; i < track->literal_count; i++)
-        if (!track->literals[i].expected && track->addresses[i] < coding->base)
-            coding->base = track->addresses[i];
+    for (uint32_t i = 0; i < track->literal_count; i++) {
+        const uint64_t address = track->literals[i].expected ? UINT64_MAX : track->addresses[i];
+        coding->base = address < coding->base ? address : coding->base;
+    }
     for (uint32_t i = 0; i < track->literal_count; i++)
         track->literals[i].value = track->addresses[i] - coding->base;
 }
@@ -100,8 +101,7 @@ static void code_literals(struct psnap_pst_track *track, struct psnap_pst_bases 
     if (track->absolute)
         make_absolute(track, coding);
     for (uint32_t i = 0; i < n; i++) {
-        if (literals[i].expected)
-            literals[i].value = 0;
+        literals[i].value = literals[i].expected ? 0 : literals[i].value;
         literals[i].run = 2 * literals[i].run + literals[i].expected;
         ones |= literals[i].value;
         runs |= literals[i].run;
@@ -119,8 +119,7 @@ static void code_literals(struct psnap_pst_track *track, struct psnap_pst_bases 
     if (track->absolute)
         more = steady_base(bases, key, largest, coding);
     for (uint32_t i = 0; more && i < n; i++)
-        if (!literals[i].expected)
-            literals[i].value += more;
+        literals[i].value += literals[i].expected ? 0 : more;
     coding->value_width = width_of(largest + more);
     coding->run_width = width_of(runs);
 }
