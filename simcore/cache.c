@@ -17,23 +17,43 @@ static unsigned log2_exact(uint64_t power_of_two)
     return shift;
 }
 
-bool cache_init(struct cache *cache, const struct psnap_cache_level *level, enum cache_kind kind)
+/* The representation of a level, as it is asked for where that is possible. */
+static enum cache_kind kind_of(const struct psnap_cache_level *level, enum cache_kind wanted)
 {
     const bool power_of_two = (level->sets & (level->sets - 1)) == 0;
+    const bool plain = level->replacement == PSNAP_REPLACE_LRU && !level->prefetch.entries &&
+                       wanted != CACHE_GENERAL;
+
+    if (wanted == CACHE_LISTED || level->ways > CACHE_FLAT_WAYS_MAX ||
+        level->line_bytes < (plain ? CACHE_FLAT_LINE_BYTES_MIN : CACHE_GENERAL_LINE_BYTES_MIN))
+        return CACHE_LISTED;
+    if (!plain)
+        return CACHE_GENERAL;
+    return power_of_two ? CACHE_FLAT : CACHE_FLAT_MODULO;
+}
+
+bool cache_init(struct cache *cache, const struct psnap_cache_level *level, uint32_t index,
+                enum cache_kind kind)
+{
 
     *cache = (struct cache){
-        .kind = power_of_two ? CACHE_FLAT : CACHE_FLAT_MODULO,
+        .kind = kind_of(level, kind),
         .line_shift = log2_exact(level->line_bytes),
         .line_bytes = level->line_bytes,
         .sets = level->sets,
         .set_mask = level->sets - 1,
         .ways = (uint32_t)level->ways,
+        .replacement = level->replacement,
+        .tree_words = (uint32_t)((level->ways + 63) / 64),
     };
-    if (kind == CACHE_LISTED || level->ways > CACHE_FLAT_WAYS_MAX ||
-        level->line_bytes < CACHE_FLAT_LINE_BYTES_MIN) {
-        cache->kind = CACHE_LISTED;
-        return cache_listed_init(cache);
+    psnap_rng_init_stream(&cache->rng, level->seed, index);
+    if (level->replacement == PSNAP_REPLACE_PLRU) {
+        cache->trees = calloc(level->sets * cache->tree_words, sizeof *cache->trees);
+        if (!cache->trees)
+            return false;
     }
+    if (cache->kind == CACHE_LISTED)
+        return cache_listed_init(cache);
     cache->words = calloc(level->sets * level->ways, sizeof *cache->words);
     return cache->words != NULL;
 }
@@ -41,6 +61,7 @@ bool cache_init(struct cache *cache, const struct psnap_cache_level *level, enum
 void cache_release(struct cache *cache)
 {
     free(cache->words);
+    free(cache->trees);
     free(cache->nodes);
     free(cache->buckets);
     free(cache->lists);
@@ -55,6 +76,8 @@ bool cache_mark_dirty(struct cache *cache, uint64_t address)
 
     if (cache->kind == CACHE_LISTED)
         return cache_listed_mark_dirty(cache, line);
+    if (cache->kind == CACHE_GENERAL)
+        return cache_general_mark_dirty(cache, line);
     set = cache_set(cache, cache->kind, line);
     for (uint32_t way = 0; way < cache->ways; way++) {
         if ((set[way] ^ word) <= CACHE_DIRTY) {
@@ -63,4 +86,12 @@ bool cache_mark_dirty(struct cache *cache, uint64_t address)
         }
     }
     return false;
+}
+
+enum cache_touch cache_fetch_ahead(struct cache *cache, uint64_t address, uint64_t *victim)
+{
+    const uint64_t line = address >> cache->line_shift;
+
+    return cache->kind == CACHE_LISTED ? cache_listed_fetch_ahead(cache, line, victim)
+                                       : cache_general_fetch_ahead(cache, line, victim);
 }

@@ -1,16 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One set-associative LRU cache of lines with dirty bits: tags only, no data.
+ * One set-associative cache of lines with dirty bits: tags only, no data.
  *
- * Two representations, same behaviour (tests run one against the other):
+ * Three representations, same behaviour (tests run one against the other):
  *
  *   flat    each set is an array of words, most recently used first, so that
  *           order is recency and the first comparison mostly hits. A word is
  *           the line's address, whose low bits are free for the flags; an
  *           empty way is the word 0, which no line has. Cost grows with ways.
+ *           LRU only, and without a prefetcher: what plain machines are made of.
+ *   general the same words with a third flag, for every replacement policy.
  *   listed  each set is a linked list in order of recency, found through one
  *           hash table. Constant cost for any associativity, and no flags
  *           inside addresses, so lines may be 1 or 2 bytes long.
+ *
+ * Under LRU an index within a set is a rank of recency; under the other policies
+ * lines stay in the way that they came into, and a policy names a way (cache_ways.h).
+ *
+ * A line that a prefetcher brought in is marked until it is touched or evicted.
  *
  * Invariants: a set holds a line at most once; used ways come before empty ones.
  */
@@ -20,17 +27,21 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "formats/base/rng.h"
 #include "simcore/simcore.h"
 
-#define CACHE_FLAT_WAYS_MAX 64      /* more ways are listed: see bench_sim for the crossing */
-#define CACHE_FLAT_LINE_BYTES_MIN 4 /* two flag bits */
+#define CACHE_FLAT_WAYS_MAX 64         /* more ways are listed: see bench_sim for the crossing */
+#define CACHE_FLAT_LINE_BYTES_MIN 4    /* two flag bits */
+#define CACHE_GENERAL_LINE_BYTES_MIN 8 /* three */
 
-#define CACHE_DIRTY UINT64_C(1) /* flags in a word of a flat cache */
+#define CACHE_DIRTY UINT64_C(1) /* flags in a word of a flat or general cache */
 #define CACHE_VALID UINT64_C(2)
+#define CACHE_MARKED UINT64_C(4) /* general only */
 
 enum cache_kind {
     CACHE_FLAT,        /* a power of two of sets: the set is chosen by a mask */
     CACHE_FLAT_MODULO, /* any number of sets */
+    CACHE_GENERAL,     /* any number of sets, too */
     CACHE_LISTED
 };
 
@@ -44,7 +55,7 @@ struct cache_node {
     uint64_t line;         /* line number */
     uint32_t newer, older; /* in its set, 0: none */
     uint32_t chain;        /* next in the hash bucket, 0: none */
-    uint32_t dirty;
+    uint16_t dirty, marked;
 };
 
 struct cache_list {
@@ -58,28 +69,45 @@ struct cache {
     uint64_t line_bytes;
     uint64_t sets, set_mask;
     uint32_t ways;
-    uint64_t *words; /* flat: sets * ways */
+    uint64_t *words; /* flat and general: sets * ways */
     /* listed: */
     struct cache_node *nodes; /* [0] is "none" */
     uint32_t node_count;      /* used, with [0] */
     unsigned bucket_shift;
     uint32_t *buckets;
     struct cache_list *lists; /* per set */
+    /* general and listed: */
+    enum psnap_replacement replacement;
+    uint64_t *trees;                       /* pseudo-LRU: tree_words per set */
+    uint32_t tree_words;                   /* of 64 nodes each */
+    uint32_t marks_touched, marks_evicted; /* marked lines since somebody set these to zero */
+    struct psnap_rng rng;                  /* random */
 };
 
-/* An empty cache of a checked level. `kind` CACHE_LISTED forces that representation; else it is
- * chosen. False: out of memory (release is still legal). */
-bool cache_init(struct cache *cache, const struct psnap_cache_level *level, enum cache_kind kind);
+/* An empty cache of a checked level, the index-th of its machine. `kind` CACHE_GENERAL or
+ * CACHE_LISTED forces that representation if it can hold the level; else it is chosen. False: out
+ * of memory (release is still legal). */
+bool cache_init(struct cache *cache, const struct psnap_cache_level *level, uint32_t index,
+                enum cache_kind kind);
 void cache_release(struct cache *cache);
 
 /* Marks the line that holds `address` dirty if it is present, leaving recency alone. */
 bool cache_mark_dirty(struct cache *cache, uint64_t address);
 
-/* The listed halves of the above, and touch (see cache_touch below). */
+/* Brings in the line that holds `address`, marked. Where it is already, nothing changes
+ * (CACHE_HIT). Of a general or listed cache. */
+enum cache_touch cache_fetch_ahead(struct cache *cache, uint64_t address, uint64_t *victim);
+
+/* The halves of the above for one representation, and touch (see cache_touch below). */
+bool cache_general_mark_dirty(struct cache *cache, uint64_t line);
+enum cache_touch cache_general_touch(struct cache *cache, uint64_t line, bool dirty,
+                                     uint64_t *victim);
+enum cache_touch cache_general_fetch_ahead(struct cache *cache, uint64_t line, uint64_t *victim);
 bool cache_listed_init(struct cache *cache);
 bool cache_listed_mark_dirty(struct cache *cache, uint64_t line);
 enum cache_touch cache_listed_touch(struct cache *cache, uint64_t line, bool dirty,
                                     uint64_t *victim);
+enum cache_touch cache_listed_fetch_ahead(struct cache *cache, uint64_t line, uint64_t *victim);
 
 #define CACHE_INLINE static inline __attribute__((always_inline))
 
@@ -110,7 +138,8 @@ static inline uint64_t *cache_set(const struct cache *cache, enum cache_kind kin
     return cache->words + set * cache->ways;
 }
 
-/* Tells the host that the set of `address` will be wanted; of a CACHE_FLAT. */
+/* Tells the host that the set of `address` will be wanted; of a flat or general cache. It is
+ * another set where their number is no power of two: no harm done. */
 static inline void cache_prefetch(const struct cache *cache, uint64_t address)
 {
     const uint64_t *set = cache_set(cache, CACHE_FLAT, address >> cache->line_shift);
@@ -135,6 +164,8 @@ CACHE_INLINE enum cache_touch cache_touch(struct cache *cache, enum cache_kind k
 
     if (kind == CACHE_LISTED)
         return cache_listed_touch(cache, line, dirty, victim);
+    if (kind == CACHE_GENERAL)
+        return cache_general_touch(cache, line, dirty, victim);
     set = cache_set(cache, kind, line);
     if ((set[0] ^ word) <= CACHE_DIRTY) {
         if (dirty) /* no store on loads: the next access need not wait for it */

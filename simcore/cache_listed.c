@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The listed representation of a cache: nodes are lines, one hash table over
- * all of them finds a line, one list per set keeps them in order of recency.
- * Nodes are handed out once each and then recycled: a full set gives its oldest
- * node to the line that comes in. Line numbers are spread over the buckets by a
+ * all of them finds a line, one list per set keeps them in order of recency
+ * under LRU. Nodes are handed out once each and then recycled: a full set gives
+ * its oldest node to the line that comes in. Under the other policies there are
+ * no lists: node 1 + set * ways + way is that way. Line numbers are spread over the buckets by a
  * Fibonacci hash (Knuth, The Art of Computer Programming, vol. 3, 6.4).
  */
-#include "simcore/cache.h"
+#include "simcore/cache_ways.h"
 
 #include <stdlib.h>
 
@@ -74,46 +75,78 @@ static void list_push(struct cache *cache, struct cache_list *list, uint32_t ind
     list->newest = index;
 }
 
-/* A node for a line that comes in: a fresh one, or the oldest of a full set. */
-static uint32_t claim(struct cache *cache, struct cache_list *list, enum cache_touch *touch,
-                      uint64_t *victim)
+/* A node for a line that comes in: a fresh one, or that of a line of a full set that makes room. */
+static uint32_t claim(struct cache *cache, uint64_t set, enum cache_touch *touch, uint64_t *victim)
 {
-    const uint32_t oldest = list->oldest;
+    const bool lru = cache->replacement == PSNAP_REPLACE_LRU;
+    const uint32_t first = (uint32_t)(1 + set * cache->ways);
+    struct cache_list *list = &cache->lists[set];
+    uint32_t index;
 
     *touch = CACHE_MISS;
     if (list->used < cache->ways) {
-        list->used++;
-        return cache->node_count++;
+        index = first + list->used++;
+        return lru ? cache->node_count++ : index; /* side by side those that come together */
     }
-    if (cache->nodes[oldest].dirty)
+    index = lru ? list->oldest : first + cache_victim_way(cache, set);
+    if (cache->nodes[index].dirty)
         *touch = CACHE_MISS_DIRTY;
-    *victim = cache->nodes[oldest].line << cache->line_shift;
-    list_remove(cache, list, oldest);
-    hash_remove(cache, oldest);
-    return oldest;
+    *victim = cache->nodes[index].line << cache->line_shift;
+    cache->marks_evicted += cache->nodes[index].marked;
+    if (lru)
+        list_remove(cache, list, index);
+    hash_remove(cache, index);
+    return index;
+}
+
+/* A node becomes the newest of its set; under LRU it is in no list. */
+static void use(struct cache *cache, uint64_t set, uint32_t index)
+{
+    if (cache->replacement == PSNAP_REPLACE_LRU)
+        list_push(cache, &cache->lists[set], index);
+    else
+        cache_use_way(cache, set, (uint32_t)(index - 1 - set * cache->ways));
+}
+
+static enum cache_touch bring_in(struct cache *cache, uint64_t line, bool dirty, bool marked,
+                                 uint64_t *victim)
+{
+    const uint64_t set = line % cache->sets;
+    enum cache_touch touch;
+    const uint32_t index = claim(cache, set, &touch, victim);
+
+    cache->nodes[index].line = line;
+    cache->nodes[index].dirty = dirty;
+    cache->nodes[index].marked = marked;
+    hash_insert(cache, index);
+    use(cache, set, index);
+    return touch;
 }
 
 enum cache_touch cache_listed_touch(struct cache *cache, uint64_t line, bool dirty,
                                     uint64_t *victim)
 {
-    struct cache_list *list = &cache->lists[line % cache->sets];
-    enum cache_touch touch = CACHE_HIT;
+    const uint64_t set = line % cache->sets;
+    struct cache_list *list = &cache->lists[set];
     uint32_t index = list->newest;
 
     if (index == 0 || cache->nodes[index].line != line) {
         index = find(cache, line);
-        if (index) {
+        if (!index)
+            return bring_in(cache, line, dirty, false, victim);
+        if (cache->replacement == PSNAP_REPLACE_LRU)
             list_remove(cache, list, index);
-        } else {
-            index = claim(cache, list, &touch, victim);
-            cache->nodes[index].line = line;
-            cache->nodes[index].dirty = false;
-            hash_insert(cache, index);
-        }
-        list_push(cache, list, index);
+        use(cache, set, index);
     }
     cache->nodes[index].dirty |= dirty;
-    return touch;
+    cache->marks_touched += cache->nodes[index].marked;
+    cache->nodes[index].marked = false;
+    return CACHE_HIT;
+}
+
+enum cache_touch cache_listed_fetch_ahead(struct cache *cache, uint64_t line, uint64_t *victim)
+{
+    return find(cache, line) ? CACHE_HIT : bring_in(cache, line, false, true, victim);
 }
 
 bool cache_listed_mark_dirty(struct cache *cache, uint64_t line)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The simulator's hot loop: exact LRU, non-inclusive, write back, allocate on
- * load and store (MACHINES.md states the model in full).
+ * The simulator's hot loop: non-inclusive, write back, allocate on load and
+ * store (MACHINES.md states the model in full).
  *
  * No level ever changes what a level above it holds, so a level may serve a
  * whole block before the next one starts: each is a filter from a queue of
@@ -15,6 +15,10 @@
  * access. Its lines are touched in ascending order, each once. A store makes
  * lines dirty in level 1; to the levels below it is a fetch like any other. A
  * dirty line is written back before the line that replaces it is fetched.
+ *
+ * A prefetcher sees the accesses that reach its level, each once it was served.
+ * What it foresees goes through this level and those below as an access would,
+ * marked so that nobody counts it.
  */
 #include "simcore/hierarchy.h"
 
@@ -25,6 +29,9 @@
 #define HOT static inline __attribute__((always_inline))
 
 #define AHEAD 8 /* requests between fetching a set into the host's cache and using it */
+
+/* Caches that are called, not inlined; only they have prefetchers. `kind` is a constant. */
+#define OUTLINED(kind) ((kind) == CACHE_GENERAL || (kind) == CACHE_LISTED)
 
 static void level_drain(struct level *level);
 
@@ -66,11 +73,15 @@ HOT void pass_on(struct level *level, uint64_t address, uint64_t bytes, uint32_t
     send(level, address, bytes, access, size);
 }
 
-/* An access in general: any number of lines, any of its bytes sought. */
-static void serve_split(struct level *level, enum cache_kind kind, const struct request *request,
-                        bool store)
+enum purpose { LOAD, STORE, FETCH_AHEAD };
+
+/* Touches the lines of an access in general: any number of them, any of its bytes sought. Returns
+ * those of its bytes that were missing. */
+HOT uint64_t touch_lines(struct level *level, enum cache_kind kind, const struct request *request,
+                         enum purpose purpose)
 {
     const uint64_t line_bytes = level->cache.line_bytes;
+    enum cache_touch touch;
     uint64_t missing = 0, victim, n;
 
     for (uint64_t offset = 0; offset < request->size; offset += n) {
@@ -83,16 +94,25 @@ static void serve_split(struct level *level, enum cache_kind kind, const struct 
         bytes = mask_of(offset, n) & request->bytes;
         if (!bytes)
             continue;
-        switch (cache_touch(&level->cache, kind, address, store, &victim)) {
-        case CACHE_HIT:
-            break;
-        case CACHE_MISS_DIRTY:
+        touch = purpose == FETCH_AHEAD
+                    ? cache_fetch_ahead(&level->cache, address, &victim)
+                    : cache_touch(&level->cache, kind, address, purpose == STORE, &victim);
+        if (touch == CACHE_HIT)
+            continue;
+        if (touch == CACHE_MISS_DIRTY)
             evict(level, victim, request->access);
-            /* fall through */
-        case CACHE_MISS:
-            missing |= bytes;
-        }
+        if (purpose == FETCH_AHEAD)
+            level->ahead->issued[request->access]++;
+        missing |= bytes;
     }
+    return missing;
+}
+
+static void serve_split(struct level *level, enum cache_kind kind, const struct request *request,
+                        bool store)
+{
+    const uint64_t missing = touch_lines(level, kind, request, store ? STORE : LOAD);
+
     if (missing)
         pass_on(level, request->address, missing, request->access, request->size);
 }
@@ -126,6 +146,60 @@ static void serve_write_back(struct level *level, const struct request *request)
     }
 }
 
+/* A prefetch of a level above: a fetch like any other, but no access. */
+static void serve_ahead(struct level *level, const struct request *request)
+{
+    struct request load = *request;
+    uint64_t missing;
+
+    load.size &= ~REQUEST_AHEAD;
+    missing = touch_lines(level, level->cache.kind, &load, LOAD);
+    if (missing)
+        send(level, load.address, missing, load.access, load.size | REQUEST_AHEAD);
+}
+
+/* What became of marked lines since the last call goes to an access. */
+static void note_marks(struct level *level, uint32_t access)
+{
+    struct ahead *ahead = level->ahead;
+    struct cache *cache = &level->cache;
+
+    ahead->useful[access] = (uint16_t)(ahead->useful[access] + cache->marks_touched);
+    ahead->useless[access] = (uint16_t)(ahead->useless[access] + cache->marks_evicted);
+    cache->marks_touched = cache->marks_evicted = 0;
+}
+
+/* The prefetcher's turn after an access was served: `degree` accesses ahead of it. */
+static void look_ahead(struct level *level, uint64_t address, uint64_t bytes, uint32_t access,
+                       uint32_t size)
+{
+    const struct psnap_prefetch *shape = &level->shape.prefetch;
+    const struct psnap_access *by = &level->ahead->block[access];
+    const uint64_t key = (uint64_t)by->thread << 32 | by->ref;
+    const uint64_t stride = rpt_train(&level->ahead->rpt, key, address);
+
+    for (uint32_t i = 0; i < shape->degree && stride; i++) {
+        const struct request next = {address + stride * (shape->distance + i), bytes, access, size};
+        const uint64_t missing = touch_lines(level, level->cache.kind, &next, FETCH_AHEAD);
+
+        if (missing)
+            send(level, next.address, missing, access, size | REQUEST_AHEAD);
+    }
+    note_marks(level, access);
+}
+
+/* Whatever is neither an access nor alone in its queue's hot loop. */
+static void serve_aside(struct level *level, const struct request *request)
+{
+    if (!request->size) {
+        serve_write_back(level, request);
+        return;
+    }
+    serve_ahead(level, request);
+    if (level->ahead)
+        note_marks(level, request->access);
+}
+
 HOT bool within_line(const struct cache *cache, uint64_t address, uint64_t size)
 {
     return (address & (cache->line_bytes - 1)) + size <= cache->line_bytes;
@@ -134,19 +208,23 @@ HOT bool within_line(const struct cache *cache, uint64_t address, uint64_t size)
 HOT void serve_queue(struct level *level, enum cache_kind kind)
 {
     struct cache copy = level->cache; /* nothing else can change it: it stays in registers */
-    struct cache *cache = kind == CACHE_LISTED ? &level->cache : &copy;
+    struct cache *cache = OUTLINED(kind) ? &level->cache : &copy;
 
     for (uint32_t i = 0; i < level->queued; i++) {
         const struct request *request = &level->queue[i];
 
-        if (kind == CACHE_FLAT && i + AHEAD < level->queued)
+        if ((kind == CACHE_FLAT || kind == CACHE_GENERAL) && i + AHEAD < level->queued)
             cache_prefetch(cache, request[AHEAD].address);
-        if (UNLIKELY(request->size == 0))
-            serve_write_back(level, request);
-        else if (UNLIKELY(!within_line(cache, request->address, request->size)))
+        if (UNLIKELY(request->size - 1 >= PSNAP_ACCESS_SIZE_MAX)) {
+            serve_aside(level, request);
+            continue;
+        }
+        if (UNLIKELY(!within_line(cache, request->address, request->size)))
             serve_split(level, kind, request, false);
         else if (!serve_line(level, cache, kind, request->address, false, request->access))
             pass_on(level, request->address, request->bytes, request->access, request->size);
+        if (OUTLINED(kind) && level->ahead)
+            look_ahead(level, request->address, request->bytes, request->access, request->size);
     }
     level->queued = 0;
 }
@@ -155,7 +233,7 @@ HOT void serve_block(struct level *level, enum cache_kind kind, const struct psn
                      size_t n)
 {
     struct cache copy = level->cache;
-    struct cache *cache = kind == CACHE_LISTED ? &level->cache : &copy;
+    struct cache *cache = OUTLINED(kind) ? &level->cache : &copy;
 
     for (uint32_t i = 0; i < n; i++) {
         const uint64_t address = block[i].address;
@@ -168,6 +246,8 @@ HOT void serve_block(struct level *level, enum cache_kind kind, const struct psn
         } else if (!serve_line(level, cache, kind, address, store, i)) {
             pass_on(level, address, mask_of(0, size), i, size);
         }
+        if (OUTLINED(kind) && level->ahead)
+            look_ahead(level, address, mask_of(0, size), i, size);
     }
 }
 
@@ -180,6 +260,9 @@ static void level_drain(struct level *level)
         break;
     case CACHE_FLAT_MODULO:
         serve_queue(level, CACHE_FLAT_MODULO);
+        break;
+    case CACHE_GENERAL:
+        serve_queue(level, CACHE_GENERAL);
         break;
     case CACHE_LISTED:
         serve_queue(level, CACHE_LISTED);
@@ -196,6 +279,9 @@ static void level_enter(struct level *level, const struct psnap_access *block, s
     case CACHE_FLAT_MODULO:
         serve_block(level, CACHE_FLAT_MODULO, block, n);
         break;
+    case CACHE_GENERAL:
+        serve_block(level, CACHE_GENERAL, block, n);
+        break;
     case CACHE_LISTED:
         serve_block(level, CACHE_LISTED, block, n);
         break;
@@ -211,6 +297,12 @@ void hierarchy_run(struct hierarchy *hierarchy, const struct psnap_access *block
         if (level->evicted)
             memset(level->evictions, 0, sizeof level->evictions);
         level->evicted = false;
+        if (level->ahead) {
+            level->ahead->block = block;
+            memset(level->ahead->issued, 0, sizeof level->ahead->issued);
+            memset(level->ahead->useful, 0, sizeof level->ahead->useful);
+            memset(level->ahead->useless, 0, sizeof level->ahead->useless);
+        }
     }
     for (struct level *root = hierarchy->roots; root; root = root->sibling)
         level_enter(root, block, n);
@@ -231,15 +323,24 @@ void hierarchy_reached(const struct path *path, uint8_t *reached, size_t n)
 
 /* ---------------------------------------------------------------- the forest */
 
-/* The level of this shape among those of a list, made if need be. NULL: out of memory. */
+static bool same_shape(const struct psnap_cache_level *a, const struct psnap_cache_level *b)
+{
+    return a->size_bytes == b->size_bytes && a->line_bytes == b->line_bytes && a->ways == b->ways &&
+           a->replacement == b->replacement && a->seed == b->seed &&
+           a->prefetch.entries == b->prefetch.entries && a->prefetch.degree == b->prefetch.degree &&
+           a->prefetch.distance == b->prefetch.distance;
+}
+
+/* The level of this shape among those of a list, the index-th of their machines, made if need be.
+ * NULL: out of memory. */
 static struct level *level_in(struct hierarchy *hierarchy, struct level **list,
-                              const struct psnap_cache_level *shape, enum cache_kind kind)
+                              const struct psnap_cache_level *shape, uint32_t index,
+                              enum cache_kind kind)
 {
     struct level *level;
 
     for (; *list; list = &(*list)->sibling)
-        if ((*list)->shape.size_bytes == shape->size_bytes &&
-            (*list)->shape.line_bytes == shape->line_bytes && (*list)->shape.ways == shape->ways)
+        if (same_shape(&(*list)->shape, shape))
             return *list;
     level = calloc(1, sizeof *level);
     if (!level)
@@ -247,17 +348,21 @@ static struct level *level_in(struct hierarchy *hierarchy, struct level **list,
     *list = level;
     hierarchy->levels[hierarchy->level_count++] = level;
     level->shape = *shape;
-    return cache_init(&level->cache, shape, kind) ? level : NULL;
+    if (shape->prefetch.entries) {
+        level->ahead = calloc(1, sizeof *level->ahead);
+        if (!level->ahead || !rpt_init(&level->ahead->rpt, shape->prefetch.entries))
+            return NULL;
+    }
+    return cache_init(&level->cache, shape, index, kind) ? level : NULL;
 }
 
-static bool add_machine(struct hierarchy *hierarchy, const struct psnap_machine *machine,
-                        enum cache_kind kind)
+static bool add_path(struct hierarchy *hierarchy, struct path *path,
+                     const struct psnap_cache_level *shapes, uint32_t n, enum cache_kind kind)
 {
-    struct path *path = &hierarchy->paths[hierarchy->machine_count++];
     struct level **list = &hierarchy->roots;
 
-    for (uint32_t i = 0; i < machine->level_count; i++) {
-        struct level *level = level_in(hierarchy, list, &machine->levels[i], kind);
+    for (uint32_t i = 0; i < n; i++) {
+        struct level *level = level_in(hierarchy, list, &shapes[i], i, kind);
 
         if (!level)
             return false;
@@ -265,6 +370,24 @@ static bool add_machine(struct hierarchy *hierarchy, const struct psnap_machine 
         list = &level->below;
     }
     return true;
+}
+
+static bool add_machine(struct hierarchy *hierarchy, const struct psnap_machine *machine,
+                        enum cache_kind kind)
+{
+    struct paths *paths = &hierarchy->paths[hierarchy->machine_count++];
+    struct psnap_cache_level pages[PSNAP_TLB_LEVELS_MAX];
+
+    for (uint32_t i = 0; i < machine->tlb_level_count; i++) {
+        const struct psnap_tlb_level *tlb = &machine->tlb[i];
+
+        pages[i] = (struct psnap_cache_level){.size_bytes = tlb->entries * tlb->page_bytes,
+                                              .line_bytes = tlb->page_bytes,
+                                              .ways = tlb->ways,
+                                              .sets = tlb->sets};
+    }
+    return add_path(hierarchy, &paths->caches, machine->levels, machine->level_count, kind) &&
+           add_path(hierarchy, &paths->tlb, pages, machine->tlb_level_count, kind);
 }
 
 struct hierarchy *hierarchy_new(const struct psnap_machine *machines, size_t n,
@@ -275,7 +398,8 @@ struct hierarchy *hierarchy_new(const struct psnap_machine *machines, size_t n,
 
     if (!fits)
         return NULL;
-    hierarchy->levels = calloc(n + 1, PSNAP_LEVELS_MAX * sizeof(struct level *));
+    hierarchy->levels =
+        calloc(n + 1, (PSNAP_LEVELS_MAX + PSNAP_TLB_LEVELS_MAX) * sizeof(struct level *));
     fits = hierarchy->levels != NULL;
     for (size_t i = 0; i < n && fits; i++)
         fits = add_machine(hierarchy, &machines[i], kind);
@@ -292,6 +416,9 @@ void hierarchy_free(struct hierarchy *hierarchy)
         return;
     for (size_t i = 0; i < hierarchy->level_count; i++) {
         cache_release(&hierarchy->levels[i]->cache);
+        if (hierarchy->levels[i]->ahead)
+            rpt_release(&hierarchy->levels[i]->ahead->rpt);
+        free(hierarchy->levels[i]->ahead);
         free(hierarchy->levels[i]);
     }
     free(hierarchy->levels);

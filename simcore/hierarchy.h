@@ -6,11 +6,13 @@
  *
  * Machines whose first levels are alike share them: levels form a forest, a
  * machine is a path from a root. A level depends on the levels above it only.
+ * A TLB is a path of its own, its levels are caches whose lines are pages.
  */
 #ifndef PSNAP_SIMCORE_HIERARCHY_H
 #define PSNAP_SIMCORE_HIERARCHY_H
 
 #include "simcore/cache.h"
+#include "simcore/rpt.h"
 
 #define HIERARCHY_BLOCK 1024 /* accesses at a time: their outcome stays in the host's L1 */
 #define HIERARCHY_QUEUE 1024
@@ -20,7 +22,20 @@ struct request {
     uint64_t address; /* of the access's first byte, or of the range to write back */
     uint64_t bytes;   /* access: bit i: byte `address + i` is sought; write-back: their number */
     uint32_t access;  /* index in the block, for attribution */
-    uint32_t size;    /* of the whole access in bytes; 0: a write-back */
+    uint32_t size;    /* of the whole access in bytes; 0: a write-back; with REQUEST_AHEAD: of a
+                         prefetch, which is as the access it foresees, but none */
+};
+
+#define REQUEST_AHEAD 128u
+
+/* A level's prefetcher. Per access of the block, lines that it brought in, that were asked for the
+ * first time, that left without it. */
+struct ahead {
+    struct rpt rpt;
+    const struct psnap_access *block; /* in hand */
+    uint16_t issued[HIERARCHY_BLOCK];
+    uint16_t useful[HIERARCHY_BLOCK];
+    uint16_t useless[HIERARCHY_BLOCK];
 };
 
 struct level {
@@ -28,10 +43,12 @@ struct level {
     struct psnap_cache_level shape;
     struct level *below;   /* the first of those that follow on some machine, or NULL */
     struct level *sibling; /* the next one that follows the same level, or NULL */
+    struct ahead *ahead;   /* its prefetcher, or NULL */
     bool evicted;          /* some of evictions[] are not zero */
     uint32_t queued;
     uint8_t passed[HIERARCHY_BLOCK];       /* per access: 1 when it went on from here */
-    uint8_t evictions[HIERARCHY_BLOCK];    /* per access: dirty lines evicted; at most 64 */
+    uint16_t evictions[HIERARCHY_BLOCK];   /* per access: dirty lines evicted; at most 64, and as
+                                              many for each prefetch of this level or above */
     struct request queue[HIERARCHY_QUEUE]; /* from the level above, not served yet */
 };
 
@@ -40,14 +57,18 @@ struct path {
     struct level *levels[PSNAP_LEVELS_MAX];
 };
 
+struct paths {
+    struct path caches, tlb;
+};
+
 struct hierarchy {
     struct level *roots;   /* siblings: the different first levels */
     struct level **levels; /* all of them, each after the one above it */
     size_t level_count, machine_count;
-    struct path paths[]; /* per machine */
+    struct paths paths[]; /* per machine */
 };
 
-/* All levels cold. `kind` as for cache_init. NULL: out of memory. */
+/* All levels cold. `kind` as for cache_init, of all of them. NULL: out of memory. */
 struct hierarchy *hierarchy_new(const struct psnap_machine *machines, size_t n,
                                 enum cache_kind kind);
 void hierarchy_free(struct hierarchy *hierarchy);
@@ -55,8 +76,8 @@ void hierarchy_free(struct hierarchy *hierarchy);
 /* Runs n <= HIERARCHY_BLOCK valid accesses and fills passed and evictions. */
 void hierarchy_run(struct hierarchy *hierarchy, const struct psnap_access *block, size_t n);
 
-/* Per access of the last block the level of a machine that satisfied it, from 0; memory is the
- * machine's level_count. */
+/* Per access of the last block the level of a path that satisfied it, from 0; what is behind the
+ * last one is the path's level_count. */
 void hierarchy_reached(const struct path *path, uint8_t *reached, size_t n);
 
 #endif

@@ -14,13 +14,88 @@
 
 #include "formats/base/text.h"
 
+static const char *const replacement_names[PSNAP_REPLACE_COUNT] = {"lru", "plru", "random"};
+
+const char *psnap_replacement_name(enum psnap_replacement replacement)
+{
+    return replacement_names[replacement];
+}
+
+bool machine_replacement_parse(const char *text, enum psnap_replacement *replacement)
+{
+    for (int i = 0; i < PSNAP_REPLACE_COUNT; i++) {
+        if (!strcmp(text, replacement_names[i])) {
+            *replacement = (enum psnap_replacement)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_power_of_two(uint64_t number)
+{
+    return number && !(number & (number - 1));
+}
+
+/* A level's replacement and prefetcher, its shape being right. */
+static enum psnap_status check_policy(const struct psnap_cache_level *level,
+                                      struct machine_fault *fault, struct psnap_error *error)
+{
+    const struct psnap_prefetch *prefetch = &level->prefetch;
+
+    fault->field = MACHINE_REPLACEMENT;
+    if ((unsigned)level->replacement >= PSNAP_REPLACE_COUNT)
+        return psnap_error_set(error, PSNAP_ERROR_VALUE, "replacement is lru, plru or random");
+    if (level->replacement == PSNAP_REPLACE_PLRU && !is_power_of_two(level->ways))
+        return psnap_error_set(error, PSNAP_ERROR_VALUE,
+                               "plru needs a power of two of ways, not %" PRIu64, level->ways);
+    fault->field = MACHINE_SEED;
+    if (level->seed && level->replacement != PSNAP_REPLACE_RANDOM)
+        return psnap_error_set(error, PSNAP_ERROR_VALUE, "a seed is for random replacement, not %s",
+                               replacement_names[level->replacement]);
+    fault->field = MACHINE_PREFETCH;
+    if (prefetch->entries > PSNAP_PREFETCH_ENTRIES_MAX ||
+        (prefetch->entries &&
+         (prefetch->degree < 1 || prefetch->degree > PSNAP_PREFETCH_DEGREE_MAX ||
+          prefetch->distance < 1 || prefetch->distance > PSNAP_PREFETCH_DISTANCE_MAX)))
+        return psnap_error_set(error, PSNAP_ERROR_VALUE,
+                               "a prefetcher has 1 to %" PRIu32 " entries, degree 1 to %d, "
+                               "distance 1 to %d",
+                               PSNAP_PREFETCH_ENTRIES_MAX, PSNAP_PREFETCH_DEGREE_MAX,
+                               PSNAP_PREFETCH_DISTANCE_MAX);
+    return PSNAP_OK;
+}
+
+static enum psnap_status check_tlb_level(struct psnap_tlb_level *level, struct machine_fault *fault,
+                                         struct psnap_error *error)
+{
+    fault->field = MACHINE_TLB_ENTRIES;
+    if (level->entries == 0 || level->entries > PSNAP_LEVEL_LINES_MAX)
+        return psnap_error_set(error, PSNAP_ERROR_VALUE,
+                               "entries %" PRIu64 " is not from 1 to %" PRIu64, level->entries,
+                               PSNAP_LEVEL_LINES_MAX);
+    fault->field = MACHINE_TLB_PAGE_BYTES;
+    if (!is_power_of_two(level->page_bytes) || level->page_bytes > PSNAP_LINE_BYTES_MAX)
+        return psnap_error_set(error, PSNAP_ERROR_VALUE,
+                               "page_bytes %" PRIu64 " is not a power of two from 1 to %" PRIu64,
+                               level->page_bytes, PSNAP_LINE_BYTES_MAX);
+    fault->field = MACHINE_TLB_WAYS;
+    if (level->ways == 0 || level->entries % level->ways)
+        return psnap_error_set(error, PSNAP_ERROR_VALUE,
+                               "entries %" PRIu64 " is not a whole number of sets of %" PRIu64
+                               " ways",
+                               level->entries, level->ways);
+    level->sets = level->entries / level->ways;
+    return PSNAP_OK;
+}
+
 static enum psnap_status check_level(struct psnap_cache_level *level, struct machine_fault *fault,
                                      struct psnap_error *error)
 {
     const uint64_t line_bytes = level->line_bytes, ways = level->ways, size = level->size_bytes;
 
     fault->field = MACHINE_LINE_BYTES;
-    if (line_bytes == 0 || line_bytes > PSNAP_LINE_BYTES_MAX || (line_bytes & (line_bytes - 1)))
+    if (!is_power_of_two(line_bytes) || line_bytes > PSNAP_LINE_BYTES_MAX)
         return psnap_error_set(error, PSNAP_ERROR_VALUE,
                                "line_bytes %" PRIu64 " is not a power of two from 1 to %" PRIu64,
                                line_bytes, PSNAP_LINE_BYTES_MAX);
@@ -44,7 +119,7 @@ static enum psnap_status check_level(struct psnap_cache_level *level, struct mac
         return psnap_error_set(error, PSNAP_ERROR_VALUE, "%" PRIu64 " lines are more than %" PRIu64,
                                size / line_bytes, PSNAP_LEVEL_LINES_MAX);
     level->sets = size / (line_bytes * ways);
-    return PSNAP_OK;
+    return check_policy(level, fault, error);
 }
 
 enum psnap_status machine_check_levels(struct psnap_machine *machine, struct machine_fault *fault,
@@ -63,6 +138,18 @@ enum psnap_status machine_check_levels(struct psnap_machine *machine, struct mac
         if (status != PSNAP_OK)
             return status;
     }
+    *fault = (struct machine_fault){.field = MACHINE_TLB_LEVELS};
+    if (machine->tlb_level_count > PSNAP_TLB_LEVELS_MAX)
+        return psnap_error_set(error, PSNAP_ERROR_VALUE, "a TLB has 1 or %d levels, not %" PRIu32,
+                               PSNAP_TLB_LEVELS_MAX, machine->tlb_level_count);
+    for (uint32_t i = 0; i < machine->tlb_level_count; i++) {
+        enum psnap_status status;
+
+        fault->level = i;
+        status = check_tlb_level(&machine->tlb[i], fault, error);
+        if (status != PSNAP_OK)
+            return status;
+    }
     return PSNAP_OK;
 }
 
@@ -74,11 +161,12 @@ enum psnap_status psnap_machine_check(struct psnap_machine *machine, struct psna
 
     if (status == PSNAP_OK)
         return PSNAP_OK;
-    if (fault.field == MACHINE_LEVELS)
+    if (fault.field == MACHINE_LEVELS || fault.field == MACHINE_TLB_LEVELS)
         return psnap_error_set(error, status, "machine '%.200s': %.250s", machine->name,
                                cause.message);
-    return psnap_error_set(error, status, "machine '%.200s': level %" PRIu32 ": %.250s",
-                           machine->name, fault.level + 1, cause.message);
+    return psnap_error_set(error, status, "machine '%.200s': %slevel %" PRIu32 ": %.250s",
+                           machine->name, fault.field > MACHINE_LEVELS ? "TLB " : "",
+                           fault.level + 1, cause.message);
 }
 
 /* The inline form, read left to right; positions in messages are characters from 1. */
@@ -116,7 +204,7 @@ static enum psnap_status inline_level(struct inline_reader *reader, struct psnap
     const uint32_t index = machine->level_count++;
     struct psnap_cache_level *level = &machine->levels[index];
     uint64_t *values[] = {&level->size_bytes, &level->line_bytes, &level->ways};
-    const char *starts[MACHINE_LEVELS];
+    const char *starts[MACHINE_REPLACEMENT + 1];
     struct machine_fault fault = {0};
     struct psnap_error cause;
     char field[24], message[80];
@@ -134,6 +222,13 @@ static enum psnap_status inline_level(struct inline_reader *reader, struct psnap
             return inline_fail(reader, reader->at, index,
                                "expected ':' (a level is size:line:ways)");
         reader->at += i < 2;
+    }
+    starts[MACHINE_REPLACEMENT] = reader->at + 1;
+    if (*reader->at == ':') {
+        reader->at++;
+        if (!inline_field(reader, field) || !machine_replacement_parse(field, &level->replacement))
+            return inline_fail(reader, starts[MACHINE_REPLACEMENT], index,
+                               "expected lru, plru or random");
     }
     if (check_level(level, &fault, &cause) != PSNAP_OK)
         return inline_fail(reader, starts[fault.field], index, cause.message);

@@ -8,12 +8,27 @@
 #define MACHINE_BUNDLED_MAX 32
 
 /* Which part of a machine a check found fault with, so that readers can point at it. */
-enum machine_field { MACHINE_SIZE_BYTES, MACHINE_LINE_BYTES, MACHINE_WAYS, MACHINE_LEVELS };
+enum machine_field {
+    MACHINE_SIZE_BYTES,
+    MACHINE_LINE_BYTES,
+    MACHINE_WAYS,
+    MACHINE_REPLACEMENT,
+    MACHINE_SEED,
+    MACHINE_PREFETCH,
+    MACHINE_LEVELS, /* their number */
+    MACHINE_TLB_ENTRIES,
+    MACHINE_TLB_PAGE_BYTES,
+    MACHINE_TLB_WAYS,
+    MACHINE_TLB_LEVELS
+};
 
 struct machine_fault {
     enum machine_field field;
-    uint32_t level; /* from 0; unless field is MACHINE_LEVELS */
+    uint32_t level; /* from 0, of the caches or the TLB; unless field is the number of levels */
 };
+
+/* The policy of that name. */
+bool machine_replacement_parse(const char *text, enum psnap_replacement *replacement);
 
 /* psnap_machine_check, with the message free of names and the place in `fault`. */
 enum psnap_status machine_check_levels(struct psnap_machine *machine, struct machine_fault *fault,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The machines that are built in: the ten structures of PSnAP's evaluation
- * (Olschanowsky et al.) and the three machines of PPT-Multicore (Barai et al.).
+ * (Olschanowsky et al.), the three machines of PPT-Multicore (Barai et al.), and
+ * four that have what those lack, on one and the same three levels.
  *
  * Structure 5 prints a level 3 of 1024 KB with lines of 64 bytes and 48 ways,
  * which is 341.33 sets: it is taken as 341 whole sets, 1,047,552 bytes. The EPYC's
@@ -16,6 +17,20 @@
      .line_bytes = (line),                                                                         \
      .ways = (assoc),                                                                              \
      .sets = (size) / ((line) * (assoc))}
+
+#define POLICY_LEVEL(size, line, assoc, policy)                                                    \
+    {.size_bytes = (size),                                                                         \
+     .line_bytes = (line),                                                                         \
+     .ways = (assoc),                                                                              \
+     .sets = (size) / ((line) * (assoc)),                                                          \
+     .replacement = (policy)}
+#define PREFETCH_LEVEL(size, line, assoc, ...)                                                     \
+    {                                                                                              \
+        .size_bytes = (size), .line_bytes = (line), .ways = (assoc),                               \
+        .sets = (size) / ((line) * (assoc)), .prefetch = {                                         \
+            __VA_ARGS__                                                                            \
+        }                                                                                          \
+    }
 
 static const struct psnap_machine bundled[] = {
     {.name = "table1-1",
@@ -78,6 +93,30 @@ static const struct psnap_machine bundled[] = {
      .cores = 64,
      .level_count = 3,
      .levels = {LEVEL(K(32), 64, 8), LEVEL(K(512), 64, 8), LEVEL(M(16), 64, 16)}},
+    {.name = "plru-3",
+     .description = "three levels with tree pseudo-LRU replacement",
+     .level_count = 3,
+     .levels = {POLICY_LEVEL(K(32), 64, 8, PSNAP_REPLACE_PLRU),
+                POLICY_LEVEL(M(1), 64, 16, PSNAP_REPLACE_PLRU),
+                POLICY_LEVEL(M(32), 64, 16, PSNAP_REPLACE_PLRU)}},
+    {.name = "random-3",
+     .description = "three levels with random replacement",
+     .level_count = 3,
+     .levels = {POLICY_LEVEL(K(32), 64, 8, PSNAP_REPLACE_RANDOM),
+                POLICY_LEVEL(M(1), 64, 16, PSNAP_REPLACE_RANDOM),
+                POLICY_LEVEL(M(32), 64, 16, PSNAP_REPLACE_RANDOM)}},
+    {.name = "prefetch-3",
+     .description = "three levels of LRU, with stride prefetchers at levels 1 and 2",
+     .level_count = 3,
+     .levels = {PREFETCH_LEVEL(K(32), 64, 8, .entries = 256, .degree = 1, .distance = 4),
+                PREFETCH_LEVEL(M(1), 64, 16, .entries = 256, .degree = 2, .distance = 4),
+                LEVEL(M(32), 64, 16)}},
+    {.name = "tlb-64",
+     .description = "three levels of LRU, and a TLB of 64 entries for pages of 4 KiB",
+     .level_count = 3,
+     .levels = {LEVEL(K(32), 64, 8), LEVEL(M(1), 64, 16), LEVEL(M(32), 64, 16)},
+     .tlb_level_count = 1,
+     .tlb = {{.entries = 64, .page_bytes = K(4), .ways = 64, .sets = 1}}},
 };
 
 enum { BUNDLED_COUNT = sizeof bundled / sizeof bundled[0] };

@@ -10,6 +10,9 @@
 
 #include "formats/base/yaml.h"
 
+#define PREFETCH_ENTRIES 256 /* of a prefetcher that does not say how many */
+#define PAGE_BYTES 4096      /* of a TLB that does not say */
+
 struct reader {
     const struct psnap_yaml_doc *doc;
     struct psnap_error *error;
@@ -49,6 +52,20 @@ static enum psnap_status needed(const struct reader *reader, const struct psnap_
                            key);
 }
 
+/* A small number; what it was when the key is absent. */
+static enum psnap_status read_count(const struct reader *reader, const struct psnap_yaml_node *map,
+                                    const char *key, uint32_t high, uint32_t *value)
+{
+    const struct psnap_yaml_node *node = psnap_yaml_get(map, key);
+    uint64_t count = *value;
+    enum psnap_status status = PSNAP_OK;
+
+    if (node)
+        status = psnap_yaml_u64(reader->doc, node, 1, high, &count, reader->error);
+    *value = (uint32_t)count;
+    return status;
+}
+
 static enum psnap_status read_needed_size(const struct reader *reader,
                                           const struct psnap_yaml_node *map, const char *key,
                                           uint64_t high, uint64_t *value)
@@ -75,11 +92,60 @@ static enum psnap_status read_ways(const struct reader *reader, const struct psn
     return psnap_yaml_u64(reader->doc, node, 1, PSNAP_LEVEL_LINES_MAX, &level->ways, reader->error);
 }
 
+static enum psnap_status read_replacement(const struct reader *reader,
+                                          const struct psnap_yaml_node *map,
+                                          struct psnap_cache_level *level)
+{
+    const struct psnap_yaml_node *node = psnap_yaml_get(map, "replacement");
+    const struct psnap_yaml_node *seed = psnap_yaml_get(map, "seed");
+    const char *text;
+    enum psnap_status status = PSNAP_OK;
+
+    if (node)
+        status = psnap_yaml_text(reader->doc, node, &text, reader->error);
+    if (status == PSNAP_OK && node && !machine_replacement_parse(text, &level->replacement))
+        return psnap_yaml_fail(reader->doc, node, reader->error, PSNAP_ERROR_VALUE,
+                               "replacement is lru, plru or random, not '%.100s'", text);
+    if (status != PSNAP_OK || !seed)
+        return status;
+    if (level->replacement != PSNAP_REPLACE_RANDOM) /* a seed of 0 would pass for none later on */
+        return psnap_yaml_fail(reader->doc, seed, reader->error, PSNAP_ERROR_VALUE,
+                               "a seed is for random replacement, not %s",
+                               psnap_replacement_name(level->replacement));
+    return psnap_yaml_u64(reader->doc, seed, 0, UINT64_MAX, &level->seed, reader->error);
+}
+
+static enum psnap_status read_prefetch(const struct reader *reader,
+                                       const struct psnap_yaml_node *node,
+                                       struct psnap_prefetch *prefetch)
+{
+    static const char *const keys[] = {"entries", "degree", "distance", NULL};
+    enum psnap_status status;
+
+    if (!node)
+        return PSNAP_OK;
+    *prefetch = (struct psnap_prefetch){PREFETCH_ENTRIES, 1, 1};
+    status = psnap_yaml_expect(reader->doc, node, PSNAP_YAML_MAP, "prefetch", reader->error);
+    if (status == PSNAP_OK)
+        status = psnap_yaml_known_keys(reader->doc, node, keys, reader->error);
+    if (status == PSNAP_OK)
+        status =
+            read_count(reader, node, "entries", PSNAP_PREFETCH_ENTRIES_MAX, &prefetch->entries);
+    if (status == PSNAP_OK)
+        status = read_count(reader, node, "degree", PSNAP_PREFETCH_DEGREE_MAX, &prefetch->degree);
+    if (status == PSNAP_OK)
+        status =
+            read_count(reader, node, "distance", PSNAP_PREFETCH_DISTANCE_MAX, &prefetch->distance);
+    return status;
+}
+
 static enum psnap_status read_level(const struct reader *reader, const struct psnap_yaml_node *node,
                                     struct psnap_cache_level *level)
 {
     static const char *const keys[] = {
-        "size_bytes", "line_bytes", "ways", "latency_cycles", "bandwidth_bytes_per_s", NULL};
+        "size_bytes", "line_bytes", "ways",           "replacement",
+        "seed",       "prefetch",   "latency_cycles", "bandwidth_bytes_per_s",
+        NULL};
     enum psnap_status status =
         psnap_yaml_expect_keys(reader->doc, node, "a level", keys, reader->error);
 
@@ -91,6 +157,10 @@ static enum psnap_status read_level(const struct reader *reader, const struct ps
             read_needed_size(reader, node, "line_bytes", PSNAP_LINE_BYTES_MAX, &level->line_bytes);
     if (status == PSNAP_OK)
         status = read_ways(reader, node, level);
+    if (status == PSNAP_OK)
+        status = read_replacement(reader, node, level);
+    if (status == PSNAP_OK)
+        status = read_prefetch(reader, psnap_yaml_get(node, "prefetch"), &level->prefetch);
     if (status == PSNAP_OK)
         status = read_real(reader, node, "latency_cycles", 1e9, &level->latency_cycles);
     if (status == PSNAP_OK)
@@ -117,12 +187,87 @@ static enum psnap_status read_memory(const struct reader *reader,
     return status;
 }
 
+static enum psnap_status read_tlb_level(const struct reader *reader,
+                                        const struct psnap_yaml_node *node,
+                                        struct psnap_tlb_level *level)
+{
+    static const char *const keys[] = {"entries", "page_bytes", "ways", NULL};
+    const struct psnap_yaml_node *entries, *page_bytes, *ways;
+    enum psnap_status status =
+        psnap_yaml_expect(reader->doc, node, PSNAP_YAML_MAP, "a level of the TLB", reader->error);
+
+    if (status == PSNAP_OK)
+        status = psnap_yaml_known_keys(reader->doc, node, keys, reader->error);
+    if (status != PSNAP_OK)
+        return status;
+    entries = psnap_yaml_get(node, "entries");
+    page_bytes = psnap_yaml_get(node, "page_bytes");
+    ways = psnap_yaml_get(node, "ways");
+    if (!entries)
+        return needed(reader, node, "entries");
+    status = psnap_yaml_u64(reader->doc, entries, 1, PSNAP_LEVEL_LINES_MAX, &level->entries,
+                            reader->error);
+    level->page_bytes = PAGE_BYTES;
+    if (status == PSNAP_OK && page_bytes)
+        status = psnap_yaml_size(reader->doc, page_bytes, 1, PSNAP_LINE_BYTES_MAX,
+                                 &level->page_bytes, reader->error);
+    level->ways = level->entries;
+    if (status == PSNAP_OK && ways &&
+        !(ways->kind == PSNAP_YAML_SCALAR && !strcmp(ways->text, "full")))
+        status = psnap_yaml_u64(reader->doc, ways, 1, PSNAP_LEVEL_LINES_MAX, &level->ways,
+                                reader->error);
+    return status;
+}
+
+static enum psnap_status read_tlb(const struct reader *reader, const struct psnap_yaml_node *tlb,
+                                  struct psnap_machine *machine)
+{
+    enum psnap_status status;
+
+    if (!tlb)
+        return PSNAP_OK;
+    status = psnap_yaml_expect(reader->doc, tlb, PSNAP_YAML_SEQUENCE, "tlb", reader->error);
+    if (status != PSNAP_OK)
+        return status;
+    if (tlb->count == 0 || tlb->count > PSNAP_TLB_LEVELS_MAX)
+        return psnap_yaml_fail(reader->doc, tlb, reader->error, PSNAP_ERROR_VALUE,
+                               "a TLB has 1 or %d levels, not %zu", PSNAP_TLB_LEVELS_MAX,
+                               tlb->count);
+    for (const struct psnap_yaml_node *node = tlb->first; node && status == PSNAP_OK;
+         node = node->next)
+        status = read_tlb_level(reader, node, &machine->tlb[machine->tlb_level_count++]);
+    return status;
+}
+
+/* The value that a check of the whole machine found fault with; its level where it is absent. */
+static const struct psnap_yaml_node *faulty_node(const struct psnap_yaml_node *map,
+                                                 const struct machine_fault *fault)
+{
+    static const char *const fields[] = {
+        [MACHINE_SIZE_BYTES] = "size_bytes",
+        [MACHINE_LINE_BYTES] = "line_bytes",
+        [MACHINE_WAYS] = "ways",
+        [MACHINE_REPLACEMENT] = "replacement",
+        [MACHINE_SEED] = "seed",
+        [MACHINE_PREFETCH] = "prefetch",
+        [MACHINE_TLB_ENTRIES] = "entries",
+        [MACHINE_TLB_PAGE_BYTES] = "page_bytes",
+        [MACHINE_TLB_WAYS] = "ways",
+    };
+    const struct psnap_yaml_node *level =
+        psnap_yaml_get(map, fault->field > MACHINE_LEVELS ? "tlb" : "levels")->first;
+    const struct psnap_yaml_node *node;
+
+    for (uint32_t i = 0; i < fault->level; i++)
+        level = level->next;
+    node = psnap_yaml_get(level, fields[fault->field]);
+    return node ? node : level;
+}
+
 static enum psnap_status read_levels(const struct reader *reader, const struct psnap_yaml_node *map,
                                      struct psnap_machine *machine)
 {
-    static const char *const fields[] = {"size_bytes", "line_bytes", "ways"};
     const struct psnap_yaml_node *levels = psnap_yaml_get(map, "levels");
-    const struct psnap_yaml_node *faulty;
     struct machine_fault fault;
     struct psnap_error cause;
     enum psnap_status status;
@@ -142,14 +287,14 @@ static enum psnap_status read_levels(const struct reader *reader, const struct p
         if (status != PSNAP_OK)
             return status;
     }
+    status = read_tlb(reader, psnap_yaml_get(map, "tlb"), machine);
+    if (status != PSNAP_OK)
+        return status;
     status = machine_check_levels(machine, &fault, &cause);
     if (status == PSNAP_OK)
         return PSNAP_OK;
-    faulty = levels->first;
-    for (uint32_t i = 0; i < fault.level; i++)
-        faulty = faulty->next;
-    return psnap_yaml_fail(reader->doc, psnap_yaml_get(faulty, fields[fault.field]), reader->error,
-                           status, "%s", cause.message);
+    return psnap_yaml_fail(reader->doc, faulty_node(map, &fault), reader->error, status, "%s",
+                           cause.message);
 }
 
 /* "machines/x.yaml" is machine x unless it says another name. */
@@ -168,9 +313,7 @@ static enum psnap_status read_machine(const struct reader *reader,
                                       struct psnap_machine *machine)
 {
     static const char *const keys[] = {"name",   "description", "clock_hz", "cores",
-                                       "levels", "memory",      NULL};
-    const struct psnap_yaml_node *cores = psnap_yaml_get(map, "cores");
-    uint64_t count = 0;
+                                       "levels", "tlb",         "memory",   NULL};
     enum psnap_status status = psnap_yaml_known_keys(reader->doc, map, keys, reader->error);
 
     if (status == PSNAP_OK)
@@ -182,9 +325,8 @@ static enum psnap_status read_machine(const struct reader *reader,
                            sizeof machine->description);
     if (status == PSNAP_OK)
         status = read_real(reader, map, "clock_hz", 1e15, &machine->clock_hz);
-    if (status == PSNAP_OK && cores)
-        status = psnap_yaml_u64(reader->doc, cores, 1, UINT32_MAX, &count, reader->error);
-    machine->cores = (uint32_t)count;
+    if (status == PSNAP_OK)
+        status = read_count(reader, map, "cores", UINT32_MAX, &machine->cores);
     if (status == PSNAP_OK)
         status = read_memory(reader, psnap_yaml_get(map, "memory"), machine);
     if (status == PSNAP_OK)

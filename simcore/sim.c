@@ -7,7 +7,9 @@
  *
  * A row of counts on a machine of L levels is L + 1 numbers of accesses by the
  * level that satisfied them (memory last), then L numbers of write-backs by the
- * level that evicted, charged to the access that made room. The row of a
+ * level that evicted, charged to the access that made room. A TLB of T levels adds
+ * T + 1 numbers of accesses by the level that translated them, prefetchers add 3 L
+ * numbers of the lines that they brought in. The row of a
  * reference is its number up to REFS_DIRECT; those beyond get rows when they
  * first come, for a program may have many that no access names.
  */
@@ -28,8 +30,10 @@ struct counts {
 };
 
 struct run {
-    const struct path *path;
+    const struct paths *paths;
     size_t width; /* numbers in a row */
+    size_t tlb;   /* where those of the TLB begin, 0: there is none */
+    size_t ahead; /* and those of the prefetchers */
     struct counts views[PSNAP_SIM_VIEW_COUNT];
 };
 
@@ -177,23 +181,39 @@ static enum psnap_status make_room(struct sim *sim, int view, uint32_t highest,
     return PSNAP_OK;
 }
 
-/* Adds what came of the block in hand to a view's numbers. */
-static void count(const struct run *run, const uint8_t *reached, const uint32_t *rows,
-                  uint64_t *numbers, size_t n)
+/* Adds how far the accesses of the block in hand went; `numbers` are those of row 0. */
+static void count_reached(uint64_t *numbers, size_t width, const uint32_t *rows,
+                          const uint8_t *reached, size_t n)
 {
-    const uint32_t levels = run->path->level_count;
-    const size_t width = run->width;
-
     for (size_t i = 0; i < n; i++)
         numbers[rows[i] * width + reached[i]]++;
-    for (uint32_t level = 0; level < levels; level++) {
-        const uint8_t *evictions = run->path->levels[level]->evictions;
+}
 
-        if (!run->path->levels[level]->evicted)
+static void count_lines(uint64_t *numbers, size_t width, const uint32_t *rows,
+                        const uint16_t *lines, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (lines[i])
+            numbers[rows[i] * width] += lines[i];
+}
+
+/* Adds the lines that came and went with the block in hand to a view's numbers. */
+static void count_traffic(const struct run *run, const uint32_t *rows, uint64_t *numbers, size_t n)
+{
+    const struct path *path = &run->paths->caches;
+    const uint32_t levels = path->level_count;
+
+    for (uint32_t i = 0; i < levels; i++) {
+        const struct level *level = path->levels[i];
+        uint64_t *of_prefetches = numbers + run->ahead + i;
+
+        if (level->evicted)
+            count_lines(numbers + levels + 1 + i, run->width, rows, level->evictions, n);
+        if (!level->ahead)
             continue;
-        for (size_t i = 0; i < n; i++)
-            if (evictions[i])
-                numbers[rows[i] * width + levels + 1 + level] += evictions[i];
+        count_lines(of_prefetches, run->width, rows, level->ahead->issued, n);
+        count_lines(of_prefetches + levels, run->width, rows, level->ahead->useful, n);
+        count_lines(of_prefetches + 2 * (size_t)levels, run->width, rows, level->ahead->useless, n);
     }
 }
 
@@ -213,10 +233,20 @@ static enum psnap_status put_part(struct sim *sim, const struct psnap_access *bl
     for (size_t i = 0; i < sim->run_count; i++) {
         const struct run *run = &sim->runs[i];
 
-        hierarchy_reached(run->path, sim->reached, n);
+        hierarchy_reached(&run->paths->caches, sim->reached, n);
+        for (int view = 0; view < PSNAP_SIM_VIEW_COUNT; view++) {
+            if (!sim->counted[view])
+                continue;
+            count_reached(run->views[view].numbers, run->width, sim->rows[view], sim->reached, n);
+            count_traffic(run, sim->rows[view], run->views[view].numbers, n);
+        }
+        if (!run->tlb)
+            continue;
+        hierarchy_reached(&run->paths->tlb, sim->reached, n);
         for (int view = 0; view < PSNAP_SIM_VIEW_COUNT; view++)
             if (sim->counted[view])
-                count(run, sim->reached, sim->rows[view], run->views[view].numbers, n);
+                count_reached(run->views[view].numbers + run->tlb, run->width, sim->rows[view],
+                              sim->reached, n);
     }
     sim->accesses += n;
     return PSNAP_OK;
@@ -252,6 +282,26 @@ static void sim_free(struct psnap_sink *self)
 
 static const struct psnap_sink_ops sim_ops = {.put = sim_put, .free = sim_free};
 
+/* Lays out the numbers of a row. */
+static void run_init(struct run *run, const struct paths *paths)
+{
+    const size_t levels = paths->caches.level_count, tlb_levels = paths->tlb.level_count;
+    bool foresees = false;
+
+    for (size_t i = 0; i < levels; i++)
+        foresees |= paths->caches.levels[i]->ahead != NULL;
+    run->paths = paths;
+    run->width = 2 * levels + 1;
+    if (tlb_levels) {
+        run->tlb = run->width;
+        run->width += tlb_levels + 1;
+    }
+    if (foresees) {
+        run->ahead = run->width;
+        run->width += 3 * levels;
+    }
+}
+
 struct psnap_sink *psnap_sim_new(const struct psnap_machine *machines, size_t n,
                                  const struct psnap_program *program,
                                  const struct psnap_sim_options *options, struct psnap_error *error)
@@ -276,10 +326,8 @@ struct psnap_sink *psnap_sim_new(const struct psnap_machine *machines, size_t n,
         sim_free(&sim->base);
         return NULL;
     }
-    for (size_t i = 0; i < n; i++) {
-        sim->runs[i].path = &sim->hierarchy->paths[i];
-        sim->runs[i].width = 2 * (size_t)machines[i].level_count + 1;
-    }
+    for (size_t i = 0; i < n; i++)
+        run_init(&sim->runs[i], &sim->hierarchy->paths[i]);
     return &sim->base;
 }
 
@@ -312,7 +360,7 @@ void psnap_sim_add(const struct psnap_sink *sim, size_t machine, enum psnap_sim_
 {
     const struct sim *self = (const struct sim *)sim;
     const struct run *run = &self->runs[machine];
-    const uint32_t levels = run->path->level_count;
+    const uint32_t levels = run->paths->caches.level_count;
     const uint64_t *numbers;
 
     if (view == PSNAP_SIM_REF)
@@ -326,6 +374,13 @@ void psnap_sim_add(const struct psnap_sink *sim, size_t machine, enum psnap_sim_
         tally->write_backs[level] += numbers[levels + 1 + level];
     }
     tally->accesses += numbers[levels];
+    for (uint32_t level = 0; level < levels && run->ahead; level++) {
+        tally->prefetches[level] += numbers[run->ahead + level];
+        tally->prefetches_useful[level] += numbers[run->ahead + levels + level];
+        tally->prefetches_useless[level] += numbers[run->ahead + 2 * (size_t)levels + level];
+    }
+    for (uint32_t level = 0; level < run->paths->tlb.level_count; level++)
+        tally->tlb_hits[level] += numbers[run->tlb + level];
 }
 
 void psnap_sim_add_total(const struct psnap_sink *sim, size_t machine, struct psnap_tally *tally)
@@ -336,29 +391,59 @@ void psnap_sim_add_total(const struct psnap_sink *sim, size_t machine, struct ps
         psnap_sim_add(sim, machine, PSNAP_SIM_REF, row, tally);
 }
 
-uint64_t psnap_tally_satisfied(const struct psnap_tally *tally, size_t level)
+/* ------------------------------------------------------- the levels of a tally */
+
+/* `hits` are those of the levels of the caches or of the TLB. */
+static uint64_t satisfied(const uint64_t *hits, size_t level)
 {
-    uint64_t satisfied = 0;
+    uint64_t sum = 0;
 
     for (size_t i = 0; i <= level; i++)
-        satisfied += tally->hits[i];
-    return satisfied;
+        sum += hits[i];
+    return sum;
+}
+
+static uint64_t reached(uint64_t accesses, const uint64_t *hits, size_t level)
+{
+    return level ? accesses - satisfied(hits, level - 1) : accesses;
+}
+
+static double share(uint64_t part, uint64_t whole)
+{
+    return whole ? (double)part / (double)whole : NAN;
+}
+
+uint64_t psnap_tally_satisfied(const struct psnap_tally *tally, size_t level)
+{
+    return satisfied(tally->hits, level);
 }
 
 uint64_t psnap_tally_reached(const struct psnap_tally *tally, size_t level)
 {
-    return level ? tally->accesses - psnap_tally_satisfied(tally, level - 1) : tally->accesses;
+    return reached(tally->accesses, tally->hits, level);
 }
 
 double psnap_tally_hit_rate(const struct psnap_tally *tally, size_t level)
 {
-    const uint64_t reached = psnap_tally_reached(tally, level);
-
-    return reached ? (double)tally->hits[level] / (double)reached : NAN;
+    return share(tally->hits[level], psnap_tally_reached(tally, level));
 }
 
 double psnap_tally_cumulative(const struct psnap_tally *tally, size_t level)
 {
-    return tally->accesses ? (double)psnap_tally_satisfied(tally, level) / (double)tally->accesses
-                           : NAN;
+    return share(psnap_tally_satisfied(tally, level), tally->accesses);
+}
+
+uint64_t psnap_tally_tlb_reached(const struct psnap_tally *tally, size_t level)
+{
+    return reached(tally->accesses, tally->tlb_hits, level);
+}
+
+double psnap_tally_tlb_hit_rate(const struct psnap_tally *tally, size_t level)
+{
+    return share(tally->tlb_hits[level], psnap_tally_tlb_reached(tally, level));
+}
+
+double psnap_tally_tlb_cumulative(const struct psnap_tally *tally, size_t level)
+{
+    return share(satisfied(tally->tlb_hits, level), tally->accesses);
 }

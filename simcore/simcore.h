@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The machine model and the exact multi-level LRU simulator.
+ * The machine model and the exact multi-level simulator.
  *
- * A machine is a list of cache levels, nearest first. A simulator is a sink
+ * A machine is a list of cache levels, nearest first, and perhaps a TLB beside
+ * them. A simulator is a sink
  * that runs one stream through any number of machines in one pass and counts,
  * for every reference of the program, at which level its accesses were
  * satisfied. MACHINES.md states the model; cache.h and hierarchy.c implement it.
@@ -27,9 +28,29 @@
 /* ------------------------------------------------------------------ machines */
 
 #define PSNAP_LEVELS_MAX 8
+#define PSNAP_TLB_LEVELS_MAX 2
 #define PSNAP_LINE_BYTES_MAX (UINT64_C(1) << 30)
 #define PSNAP_LEVEL_BYTES_MAX (UINT64_C(1) << 40)
 #define PSNAP_LEVEL_LINES_MAX (UINT64_C(1) << 31)
+
+#define PSNAP_PREFETCH_ENTRIES_MAX (UINT32_C(1) << 20)
+#define PSNAP_PREFETCH_DEGREE_MAX 16
+#define PSNAP_PREFETCH_DISTANCE_MAX 1024
+
+/* Which line of a full set makes room. */
+enum psnap_replacement {
+    PSNAP_REPLACE_LRU = 0, /* the least recently used */
+    PSNAP_REPLACE_PLRU,    /* tree pseudo-LRU; ways are a power of two */
+    PSNAP_REPLACE_RANDOM,  /* any, uniformly */
+    PSNAP_REPLACE_COUNT
+};
+
+/* A stride prefetcher: a reference prediction table. */
+struct psnap_prefetch {
+    uint32_t entries;  /* references it keeps in mind; 0: no prefetcher */
+    uint32_t degree;   /* accesses fetched ahead at a time */
+    uint32_t distance; /* strides from the access to the first of them */
+};
 
 struct psnap_cache_level {
     uint64_t size_bytes;          /* line_bytes * ways * sets, exactly */
@@ -38,6 +59,16 @@ struct psnap_cache_level {
     uint64_t sets;                /* any count; derived */
     double latency_cycles;        /* of a hit here; 0 when unknown */
     double bandwidth_bytes_per_s; /* between this level and the core; 0 when unknown */
+    enum psnap_replacement replacement;
+    uint64_t seed; /* of PSNAP_REPLACE_RANDOM, else 0 */
+    struct psnap_prefetch prefetch;
+};
+
+struct psnap_tlb_level {
+    uint64_t entries;    /* ways * sets, exactly */
+    uint64_t page_bytes; /* a power of two */
+    uint64_t ways;       /* entries: fully associative */
+    uint64_t sets;       /* any count; derived */
 };
 
 struct psnap_machine {
@@ -49,7 +80,12 @@ struct psnap_machine {
     double memory_bandwidth_bytes_per_s; /* 0 when unknown */
     uint32_t level_count;                /* 1 to PSNAP_LEVELS_MAX */
     struct psnap_cache_level levels[PSNAP_LEVELS_MAX]; /* [0] is level 1 */
+    uint32_t tlb_level_count;                          /* 0 to PSNAP_TLB_LEVELS_MAX */
+    struct psnap_tlb_level tlb[PSNAP_TLB_LEVELS_MAX];  /* nearest first */
 };
+
+/* "lru", "plru", "random". */
+PSNAP_API const char *psnap_replacement_name(enum psnap_replacement replacement);
 
 /*
  * Derives each level's sets and checks the machine; the message names level and
@@ -58,7 +94,8 @@ struct psnap_machine {
 PSNAP_API enum psnap_status psnap_machine_check(struct psnap_machine *machine,
                                                 struct psnap_error *error);
 
-/* "32K:64:8,1M:64:16": size:line:ways per level; ways may be "full". */
+/* "32K:64:8,1M:64:16:plru": size:line:ways per level, and perhaps its replacement; ways may be
+ * "full". */
 PSNAP_API enum psnap_status psnap_machine_parse_inline(const char *text,
                                                        struct psnap_machine *machine,
                                                        struct psnap_error *error);
@@ -111,6 +148,10 @@ struct psnap_tally {
     uint64_t accesses;
     uint64_t hits[PSNAP_LEVELS_MAX];        /* satisfied at this level */
     uint64_t write_backs[PSNAP_LEVELS_MAX]; /* dirty lines this level evicted for these accesses */
+    uint64_t prefetches[PSNAP_LEVELS_MAX];  /* lines its prefetcher brought in at these accesses */
+    uint64_t prefetches_useful[PSNAP_LEVELS_MAX];  /* of such lines: first asked for by these */
+    uint64_t prefetches_useless[PSNAP_LEVELS_MAX]; /* evicted for these, never asked for */
+    uint64_t tlb_hits[PSNAP_TLB_LEVELS_MAX];       /* translated at this level of the TLB */
 };
 
 /*
@@ -147,5 +188,10 @@ PSNAP_API uint64_t psnap_tally_satisfied(const struct psnap_tally *tally, size_t
  * denominator is zero. */
 PSNAP_API double psnap_tally_hit_rate(const struct psnap_tally *tally, size_t level);
 PSNAP_API double psnap_tally_cumulative(const struct psnap_tally *tally, size_t level);
+
+/* The same of the TLB. */
+PSNAP_API uint64_t psnap_tally_tlb_reached(const struct psnap_tally *tally, size_t level);
+PSNAP_API double psnap_tally_tlb_hit_rate(const struct psnap_tally *tally, size_t level);
+PSNAP_API double psnap_tally_tlb_cumulative(const struct psnap_tally *tally, size_t level);
 
 #endif

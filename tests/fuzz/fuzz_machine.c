@@ -50,8 +50,23 @@ static void check(const struct psnap_machine *machine)
         if (!level->sets || level->sets * level->ways * level->line_bytes != level->size_bytes ||
             (level->line_bytes & (level->line_bytes - 1)))
             abort();
+        if ((level->replacement == PSNAP_REPLACE_PLRU && (level->ways & (level->ways - 1))) ||
+            (level->seed && level->replacement != PSNAP_REPLACE_RANDOM) ||
+            level->prefetch.degree > PSNAP_PREFETCH_DEGREE_MAX ||
+            (level->prefetch.entries && (!level->prefetch.degree || !level->prefetch.distance)))
+            abort();
         lines += level->sets * level->ways;
         line_bytes = level->line_bytes > line_bytes ? level->line_bytes : line_bytes;
+    }
+    if (machine->tlb_level_count > PSNAP_TLB_LEVELS_MAX)
+        abort();
+    for (uint32_t i = 0; i < machine->tlb_level_count; i++) {
+        const struct psnap_tlb_level *level = &machine->tlb[i];
+
+        if (!level->sets || level->sets * level->ways != level->entries ||
+            (level->page_bytes & (level->page_bytes - 1)))
+            abort();
+        lines += level->entries;
     }
     if (lines < 1 << 16 && line_bytes < 1 << 16)
         simulate(machine);

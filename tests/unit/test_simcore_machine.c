@@ -39,8 +39,17 @@ static void inline_form_reads_levels(void **state)
     assert_level(&machine, 0, 32 << 10, 64, 8, 64);
     assert_level(&machine, 1, 1 << 20, 128, 16, 512);
     assert_level(&machine, 2, 36 << 20, 64, 12, 49152);
+    assert_int_equal(machine.levels[2].replacement, PSNAP_REPLACE_LRU);
     assert_int_equal(psnap_machine_parse_inline("4096:1:full", &machine, NULL), PSNAP_OK);
     assert_level(&machine, 0, 4096, 1, 4096, 1);
+    assert_int_equal(
+        psnap_machine_parse_inline("1K:64:4:plru,8K:64:full:random,48K:64:3:lru", &machine, NULL),
+        PSNAP_OK);
+    assert_int_equal(machine.level_count, 3);
+    assert_int_equal(machine.levels[0].replacement, PSNAP_REPLACE_PLRU);
+    assert_int_equal(machine.levels[1].replacement, PSNAP_REPLACE_RANDOM);
+    assert_level(&machine, 1, 8192, 64, 128, 1);
+    assert_int_equal(machine.levels[2].replacement, PSNAP_REPLACE_LRU);
 }
 
 static void inline_form_says_where_the_mistake_is(void **state)
@@ -54,7 +63,11 @@ static void inline_form_says_where_the_mistake_is(void **state)
         {"32K:64:", "level 1, character 8: expected a number of ways"},
         {"32K:64:1K", "level 1, character 8: expected a number of ways"},
         {"32K:64:8,", "level 2, character 10: expected a size"},
-        {"32K:64:8:2", "level 1, character 9: expected ',' or the end"},
+        {"32K:64:8:2", "level 1, character 10: expected lru, plru or random"},
+        {"32K:64:8:plru:2", "level 1, character 14: expected ',' or the end"},
+        {"32K:64:8:", "level 1, character 10: expected lru, plru or random"},
+        {"32K:64:8,48K:64:12:plru", "level 2, character 20: plru needs a power of two of ways"},
+        {"3K:64:full:plru", "level 1, character 12: plru needs a power of two of ways, not 48"},
         {"32K:48:8", "level 1, character 5: line_bytes 48 is not a power of two"},
         {"32K:0:8", "level 1, character 5: line_bytes 0"},
         {"32K:2G:1", "level 1, character 5: line_bytes 2147483648"},
@@ -123,9 +136,35 @@ static void bundled_machines_are_the_published_ones(void **state)
         assert_memory_equal(&copy, bundled, sizeof copy); /* the sets as well */
         assert_true(bundled->description[0]);
     }
-    assert_int_equal(count, 13);
+    assert_int_equal(count, 17);
     assert_int_equal(psnap_machine_bundled(4)->levels[2].sets, 341);
     assert_non_null(strstr(psnap_machine_bundled(4)->description, "341"));
+}
+
+/* What the four have that the published ones lack, and only that. */
+static void bundled_machines_have_other_policies(void **state)
+{
+    static const char *const names[] = {"plru-3", "random-3", "prefetch-3", "tlb-64"};
+
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        struct psnap_machine machine;
+
+        assert_int_equal(psnap_machine_find(names[i], &machine, NULL), PSNAP_OK);
+        assert_int_equal(machine.level_count, 3);
+        assert_level(&machine, 0, 32 << 10, 64, 8, 64);
+        assert_level(&machine, 1, 1 << 20, 64, 16, 1024);
+        assert_level(&machine, 2, 32 << 20, 64, 16, 32768);
+        for (uint32_t level = 0; level < 3; level++) {
+            assert_int_equal(machine.levels[level].replacement, i == 0   ? PSNAP_REPLACE_PLRU
+                                                                : i == 1 ? PSNAP_REPLACE_RANDOM
+                                                                         : PSNAP_REPLACE_LRU);
+            assert_int_equal(machine.levels[level].prefetch.entries != 0, i == 2 && level < 2);
+        }
+        assert_int_equal(machine.tlb_level_count, i == 3);
+        assert_int_equal(machine.tlb[0].entries, i == 3 ? 64 : 0);
+        assert_int_equal(machine.tlb[0].ways, machine.tlb[0].entries);
+    }
 }
 
 static enum psnap_status read_text(const char *text, struct psnap_machine *machine,
@@ -153,7 +192,15 @@ static void files_read_every_key(void **state)
                                "  levels:\n"
                                "  - {size_bytes: 32K, line_bytes: 64, ways: 8, latency_cycles: 4.5,"
                                " bandwidth_bytes_per_s: 1e11}\n"
-                               "  - {size_bytes: 3072, line_bytes: 0x20, ways: full}\n"
+                               "  - {size_bytes: 3072, line_bytes: 0x20, ways: full,"
+                               " replacement: random, seed: 18446744073709551615}\n"
+                               "  - {size_bytes: 1M, line_bytes: 64, ways: 16, replacement: plru,"
+                               " prefetch: {entries: 64, degree: 2, distance: 8}}\n"
+                               "  - {size_bytes: 3M, line_bytes: 64, ways: 12, replacement: lru,"
+                               " prefetch: {}}\n"
+                               "  tlb:\n"
+                               "  - {entries: 64}\n"
+                               "  - {entries: 1536, page_bytes: 2M, ways: 12}\n"
                                "  memory: {latency_cycles: 200, bandwidth_bytes_per_s: 2e10}\n",
                                &machine, NULL),
                      PSNAP_OK);
@@ -161,9 +208,28 @@ static void files_read_every_key(void **state)
     assert_string_equal(machine.description, "with, a comma");
     assert_true(machine.clock_hz == 2.5e9);
     assert_int_equal(machine.cores, 4);
-    assert_int_equal(machine.level_count, 2);
+    assert_int_equal(machine.level_count, 4);
     assert_level(&machine, 0, 32 << 10, 64, 8, 64);
     assert_level(&machine, 1, 3072, 32, 96, 1);
+    assert_int_equal(machine.levels[0].replacement, PSNAP_REPLACE_LRU);
+    assert_int_equal(machine.levels[0].prefetch.entries, 0);
+    assert_int_equal(machine.levels[1].replacement, PSNAP_REPLACE_RANDOM);
+    assert_true(machine.levels[1].seed == UINT64_MAX);
+    assert_int_equal(machine.levels[2].replacement, PSNAP_REPLACE_PLRU);
+    assert_int_equal(machine.levels[2].prefetch.entries, 64);
+    assert_int_equal(machine.levels[2].prefetch.degree, 2);
+    assert_int_equal(machine.levels[2].prefetch.distance, 8);
+    assert_int_equal(machine.levels[3].replacement, PSNAP_REPLACE_LRU);
+    assert_int_equal(machine.levels[3].prefetch.entries, 256);
+    assert_int_equal(machine.levels[3].prefetch.degree, 1);
+    assert_int_equal(machine.levels[3].prefetch.distance, 1);
+    assert_int_equal(machine.tlb_level_count, 2);
+    assert_int_equal(machine.tlb[0].entries, 64);
+    assert_int_equal(machine.tlb[0].page_bytes, 4096);
+    assert_int_equal(machine.tlb[0].ways, 64);
+    assert_int_equal(machine.tlb[0].sets, 1);
+    assert_int_equal(machine.tlb[1].page_bytes, 2 << 20);
+    assert_int_equal(machine.tlb[1].sets, 128);
     assert_true(machine.levels[0].latency_cycles == 4.5);
     assert_true(machine.levels[0].bandwidth_bytes_per_s == 1e11);
     assert_true(machine.levels[1].latency_cycles == 0);
@@ -171,7 +237,8 @@ static void files_read_every_key(void **state)
     assert_true(machine.memory_bandwidth_bytes_per_s == 2e10);
 }
 
-#define LEVEL "{size_bytes: 32K, line_bytes: 64, ways: 8}"
+#define SHAPE "size_bytes: 32K, line_bytes: 64, ways: 8"
+#define LEVEL "{" SHAPE "}"
 
 static void levels_alone_are_a_machine(void **state)
 {
@@ -213,6 +280,28 @@ static void files_say_where_the_mistake_is(void **state)
         {"machine: {name: x, cores: 0, levels: [" LEVEL "]}\n", 1, 27, "cores"},
         {"machine: {name: x, clock_hz: .nan, levels: [" LEVEL "]}\n", 1, 30, "clock_hz"},
         {"machine: {name: x, memory: {size: 3}, levels: [" LEVEL "]}\n", 1, 29, "size"},
+        {"levels:\n- " LEVEL "\n- {size_bytes: 48K, line_bytes: 64, ways: 12,\n"
+         "   replacement: plru}\n",
+         4, 17, "plru needs a power of two of ways, not 12"},
+        {"levels:\n- {" SHAPE ",\n   replacement: fifo}\n", 3, 17,
+         "lru, plru or random, not 'fifo'"},
+        {"levels:\n- {" SHAPE ", replacement: plru,\n   seed: 7}\n", 3, 10,
+         "a seed is for random replacement, not plru"},
+        {"levels:\n- {" SHAPE ",\n   seed: 0}\n", 3, 10,
+         "a seed is for random replacement, not lru"},
+        {"levels:\n- {" SHAPE ", replacement: random,\n   seed: -1}\n", 3, 10, "seed"},
+        {"levels:\n- {" SHAPE ",\n   prefetch: 2}\n", 3, 14, "map"},
+        {"levels:\n- {" SHAPE ",\n   prefetch: {degree: 17}}\n", 3, 23, "degree"},
+        {"levels:\n- {" SHAPE ",\n   prefetch: {distance: 0}}\n", 3, 25, "distance"},
+        {"levels:\n- {" SHAPE ",\n   prefetch: {entries: 0}}\n", 3, 24, "entries"},
+        {"levels:\n- {" SHAPE ",\n   prefetch: {depth: 3}}\n", 3, 15, "depth"},
+        {"levels: [" LEVEL "]\ntlb: {entries: 64}\n", 2, 6, "list"},
+        {"levels: [" LEVEL "]\ntlb: []\n", 2, 6, "1 or 2 levels"},
+        {"levels: [" LEVEL "]\ntlb: [{page_bytes: 4K}]\n", 2, 7, "entries"},
+        {"levels: [" LEVEL "]\ntlb: [{entries: 64, page_bytes: 3000}]\n", 2, 33, "power of two"},
+        {"levels: [" LEVEL "]\ntlb:\n- {entries: 64}\n- {entries: 100, ways: 12}\n", 4, 24,
+         "not a whole number of sets of 12 ways"},
+        {"levels: [" LEVEL "]\ntlb: [{entries: 64, reach: 4}]\n", 2, 21, "reach"},
     };
 
     (void)state;
@@ -230,7 +319,7 @@ static void files_say_where_the_mistake_is(void **state)
 
 static void files_of_the_samples_are_machines(void **state)
 {
-    static const char *const names[] = {"desktop", "embedded", "tlb"};
+    static const char *const names[] = {"desktop", "embedded", "server", "tlb"};
 
     (void)state;
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
@@ -326,6 +415,7 @@ int main(void)
         cmocka_unit_test(inline_form_reads_levels),
         cmocka_unit_test(inline_form_says_where_the_mistake_is),
         cmocka_unit_test(bundled_machines_are_the_published_ones),
+        cmocka_unit_test(bundled_machines_have_other_policies),
         cmocka_unit_test(files_read_every_key),
         cmocka_unit_test(levels_alone_are_a_machine),
         cmocka_unit_test(files_say_where_the_mistake_is),

@@ -13,7 +13,7 @@
 
 #if FAILING_MALLOC
 
-enum { LOOPS = 10, MACHINES = 3, ACCESSES = 400 };
+enum { LOOPS = 10, MACHINES = 4, ACCESSES = 400 };
 
 static struct psnap_program *program;
 static struct psnap_machine machines[MACHINES];
@@ -92,7 +92,7 @@ static enum psnap_status compare_with_itself(struct psnap_error *error)
 
 static enum psnap_status read_machines(struct psnap_error *error)
 {
-    static const char *const texts[] = {"samples/machines/tlb.yaml", "table1-1", "1K:64:full"};
+    static const char *const texts[] = {"samples/machines/server.yaml", "table1-1", "1K:64:full"};
     struct psnap_machine *found = scope_machines(texts, 3, error);
 
     if (!found)
@@ -122,7 +122,7 @@ static void reading_machines(void **state)
 int main(void)
 {
     static const char *const texts[MACHINES] = {"1K:64:2,8K:64:full", "1K:64:2,16K:32:full",
-                                                "48:1:3"};
+                                                "48:1:3", "1K:64:2:plru,8K:64:full:plru"};
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(simulating),
         cmocka_unit_test(comparing),
@@ -133,6 +133,9 @@ int main(void)
     for (int i = 0; i < MACHINES; i++)
         if (psnap_machine_find(texts[i], &machines[i], NULL) != PSNAP_OK)
             return 1;
+    machines[0].levels[1].prefetch = (struct psnap_prefetch){4, 1, 1};
+    machines[3].tlb_level_count = 1;
+    machines[3].tlb[0] = (struct psnap_tlb_level){8, 4096, 8, 1};
     return cmocka_run_group_tests_name("simcore_memory", tests, NULL, NULL);
 }
 
