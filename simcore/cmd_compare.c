@@ -83,21 +83,22 @@ static void percent_cell(struct psnap_table *table, double fraction)
  * A table of some fixed columns, some for each level ("L1 obs. %"), and perhaps
  * one after them; the lists end in NULL. The columns of levels are numbers.
  */
-static struct psnap_table *levels_table(uint32_t levels, const char *const *fixed,
+static struct psnap_table *levels_table(const struct compare *compare, const char *const *fixed,
                                         const char *const *per_level, const char *last)
 {
     enum { FIXED_MAX = 4, PER_LEVEL_MAX = 3 };
-    const char *headings[FIXED_MAX + PSNAP_LEVELS_MAX * PER_LEVEL_MAX + 1];
-    char texts[PSNAP_LEVELS_MAX * PER_LEVEL_MAX][32];
+    const char *headings[FIXED_MAX + COMPARE_LEVELS * PER_LEVEL_MAX + 1];
+    char texts[COMPARE_LEVELS * PER_LEVEL_MAX][32], name[16];
     size_t columns = 0, of_levels = 0;
     struct psnap_table *table;
 
     for (size_t i = 0; fixed[i]; i++)
         headings[columns++] = fixed[i];
-    for (uint32_t level = 0; level < levels; level++)
-        for (size_t i = 0; per_level[i]; i++) {
+    for (uint32_t level = 0; level < COMPARE_LEVELS; level++)
+        for (size_t i = 0; compare_has(compare, level) && per_level[i]; i++) {
             char *text = texts[of_levels++];
-            snprintf(text, sizeof texts[0], "L%" PRIu32 " %s", level + 1, per_level[i]);
+            snprintf(text, sizeof texts[0], "%s %s", compare_level_name(level, name, sizeof name),
+                     per_level[i]);
             headings[columns++] = text;
         }
     if (last)
@@ -115,7 +116,7 @@ static struct psnap_table *rows_table(const struct compare *compare, enum scope 
     static const char *const loop[] = {"machine", "loop", "name", "share %", NULL};
     static const char *const per_level[] = {"obs. %", "syn. %", "points", NULL};
     struct psnap_table *table =
-        levels_table(compare->levels, scope == SCOPE_TOTAL ? total : loop, per_level, NULL);
+        levels_table(compare, scope == SCOPE_TOTAL ? total : loop, per_level, NULL);
 
     for (size_t i = 1; scope != SCOPE_TOTAL && i < 3; i++)
         psnap_table_shorten(table, i);
@@ -133,10 +134,12 @@ static void table_row(struct psnap_table *table, const struct compare *compare,
         psnap_table_cell(table, "%s", row->name);
         percent_cell(table, row->share);
     }
-    for (uint32_t i = 0; i < compare->levels; i++) {
+    for (uint32_t i = 0; i < COMPARE_LEVELS; i++) {
         const struct compare_level *level = &row->levels[i];
 
-        if (i >= compare->machines[row->machine].level_count) {
+        if (!compare_has(compare, i))
+            continue;
+        if (!compare_machine_has(&compare->machines[row->machine], i)) {
             for (int blank = 0; blank < 3; blank++)
                 psnap_table_cell(table, "%s", "");
             continue;
@@ -173,7 +176,7 @@ static void print_loops(const struct compare *compare, bool all)
 {
     static const char *const fixed[] = {"loop", "name", "share %", NULL};
     static const char *const per_level[] = {"mean", "largest", NULL};
-    struct psnap_table *table = levels_table(compare->levels, fixed, per_level, "worst on");
+    struct psnap_table *table = levels_table(compare, fixed, per_level, "worst on");
     size_t shown = 0;
 
     psnap_table_shorten(table, 0);
@@ -186,7 +189,9 @@ static void print_loops(const struct compare *compare, bool all)
         psnap_table_cell(table, "%s", loop->id);
         psnap_table_cell(table, "%s", loop->name);
         percent_cell(table, loop->share);
-        for (uint32_t level = 0; level < compare->levels; level++) {
+        for (uint32_t level = 0; level < COMPARE_LEVELS; level++) {
+            if (!compare_has(compare, level))
+                continue;
             psnap_table_cell(table, "%.2f", loop->mean_points[level]);
             psnap_table_cell(table, "%.2f", loop->max_points[level]);
         }
@@ -212,7 +217,7 @@ static double mean_miss_error(const struct compare *compare, enum scope scope, u
     for (size_t i = 0; i < compare->count; i++) {
         const struct compare_row *row = &compare->rows[i];
         if (row->scope != scope || !row->relevant ||
-            level >= compare->machines[row->machine].level_count ||
+            !compare_machine_has(&compare->machines[row->machine], level) ||
             isnan(row->levels[level].relative_miss_error))
             continue;
         sum += 100 * row->levels[level].relative_miss_error;
@@ -228,8 +233,9 @@ static void print_misses(const struct compare *compare, struct psnap_table *tabl
 
     for (size_t row = 0; row < sizeof scopes / sizeof scopes[0]; row++) {
         psnap_table_cell(table, "%s", names[row]);
-        for (uint32_t i = 0; i < compare->levels; i++)
-            percent_cell(table, mean_miss_error(compare, scopes[row], i) / 100);
+        for (uint32_t i = 0; i < COMPARE_LEVELS; i++)
+            if (compare_has(compare, i))
+                percent_cell(table, mean_miss_error(compare, scopes[row], i) / 100);
     }
 }
 
@@ -238,21 +244,22 @@ static void print_summary(const struct compare *compare)
     static const char *const names[] = {"mean", "largest", "total (mean)"};
     const double *const points[] = {compare->mean_points, compare->max_points,
                                     compare->total_points};
-    const char *headings[1 + PSNAP_LEVELS_MAX] = {"points"};
-    char texts[PSNAP_LEVELS_MAX][16];
+    const char *headings[1 + COMPARE_LEVELS] = {"points"};
+    char texts[COMPARE_LEVELS][16];
     struct psnap_table *table;
+    size_t columns = 1;
 
-    for (uint32_t i = 0; i < compare->levels; i++) {
-        snprintf(texts[i], sizeof texts[i], "L%" PRIu32, i + 1);
-        headings[1 + i] = texts[i];
-    }
-    table = psnap_table_new(1 + compare->levels, headings);
-    for (uint32_t i = 1; i <= compare->levels; i++)
+    for (uint32_t i = 0; i < COMPARE_LEVELS; i++)
+        if (compare_has(compare, i))
+            headings[columns++] = compare_level_name(i, texts[i], sizeof texts[i]);
+    table = psnap_table_new(columns, headings);
+    for (size_t i = 1; i < columns; i++)
         psnap_table_align_right(table, i);
     for (size_t row = 0; row < sizeof names / sizeof names[0]; row++) {
         psnap_table_cell(table, "%s", names[row]);
-        for (uint32_t i = 0; i < compare->levels; i++)
-            percent_cell(table, points[row][i] / 100);
+        for (uint32_t i = 0; i < COMPARE_LEVELS; i++)
+            if (compare_has(compare, i))
+                percent_cell(table, points[row][i] / 100);
     }
     print_misses(compare, table);
     printf("\nerror of cumulative hit rates, %zu relevant loop%s, %zu machine%s\n\n",
@@ -318,27 +325,43 @@ static void print_tables(const struct compare *compare, const struct compare_sid
 
 /* ------------------------------------------------------------------- the JSON */
 
+static void json_level(struct psnap_json *json, const struct compare_level *level)
+{
+    psnap_json_real(json, "observed", level->observed);
+    psnap_json_real(json, "synthetic", level->synthetic);
+    psnap_json_real(json, "error_points", level->error_points);
+    psnap_json_real(json, "relative_miss_error", level->relative_miss_error);
+    psnap_json_end_object(json);
+}
+
 static void json_row(struct psnap_json *json, const struct compare *compare,
                      const struct compare_row *row)
 {
+    const struct psnap_machine *machine = &compare->machines[row->machine];
+
     psnap_json_begin_object(json, NULL);
-    psnap_json_text(json, "machine", compare->machines[row->machine].name);
+    psnap_json_text(json, "machine", machine->name);
     psnap_json_text(json, "scope", scope_name(row->scope));
     psnap_json_text(json, "id", row->id);
     psnap_json_text(json, "name", row->name);
     psnap_json_real(json, "share", row->share);
     psnap_json_bool(json, "relevant", row->relevant);
     psnap_json_begin_array(json, "levels");
-    for (uint32_t i = 0; i < compare->machines[row->machine].level_count; i++) {
+    for (uint32_t i = 0; i < machine->level_count; i++) {
         psnap_json_begin_object(json, NULL);
         psnap_json_u64(json, "level", i + UINT64_C(1));
-        psnap_json_real(json, "observed", row->levels[i].observed);
-        psnap_json_real(json, "synthetic", row->levels[i].synthetic);
-        psnap_json_real(json, "error_points", row->levels[i].error_points);
-        psnap_json_real(json, "relative_miss_error", row->levels[i].relative_miss_error);
-        psnap_json_end_object(json);
+        json_level(json, &row->levels[i]);
     }
     psnap_json_end_array(json);
+    if (machine->tlb_level_count) {
+        psnap_json_begin_array(json, "tlb");
+        for (uint32_t i = 0; i < machine->tlb_level_count; i++) {
+            psnap_json_begin_object(json, NULL);
+            psnap_json_text(json, "level", scope_tlb_name(i));
+            json_level(json, &row->levels[COMPARE_TLB + i]);
+        }
+        psnap_json_end_array(json);
+    }
     psnap_json_end_object(json);
 }
 
@@ -385,6 +408,12 @@ static void print_json(const struct compare *compare, const struct compare_side 
     json_points(&json, "mean_points", compare->mean_points, compare->levels);
     json_points(&json, "max_points", compare->max_points, compare->levels);
     json_points(&json, "total_points", compare->total_points, compare->levels);
+    if (compare->tlb_levels) {
+        const uint32_t n = compare->tlb_levels;
+        json_points(&json, "tlb_mean_points", compare->mean_points + COMPARE_TLB, n);
+        json_points(&json, "tlb_max_points", compare->max_points + COMPARE_TLB, n);
+        json_points(&json, "tlb_total_points", compare->total_points + COMPARE_TLB, n);
+    }
     psnap_json_end_object(&json);
     psnap_json_end_object(&json);
     putchar('\n');
@@ -412,14 +441,17 @@ static bool within_limits(const struct compare *compare, const struct settings *
                 settings->max_mean);
         return false;
     }
-    for (uint32_t i = 0; i < compare->levels && !isnan(settings->max_mean); i++) {
-        if (!(compare->mean_points[i] <= settings->max_mean)) {
-            fprintf(stderr,
-                    "psnap compare: the mean error at level %" PRIu32 " is %.3f points, "
-                    "more than %g\n",
-                    i + 1, compare->mean_points[i], settings->max_mean);
-            return false;
-        }
+    for (uint32_t i = 0; i < COMPARE_LEVELS && !isnan(settings->max_mean); i++) {
+        char name[16];
+        if (!compare_has(compare, i) || compare->mean_points[i] <= settings->max_mean)
+            continue;
+        if (i < COMPARE_TLB)
+            snprintf(name, sizeof name, "level %" PRIu32, i + 1);
+        else
+            snprintf(name, sizeof name, "the %s", scope_tlb_name(i - COMPARE_TLB));
+        fprintf(stderr, "psnap compare: the mean error at %s is %.3f points, more than %g\n", name,
+                compare->mean_points[i], settings->max_mean);
+        return false;
     }
     return true;
 }

@@ -39,6 +39,34 @@ static void print_known(double value, const char *unit)
         printf(", %g %s", value, unit);
 }
 
+static void print_policy(const struct psnap_cache_level *level)
+{
+    const struct psnap_prefetch *prefetch = &level->prefetch;
+
+    if (level->replacement != PSNAP_REPLACE_LRU)
+        printf(", %s", psnap_replacement_name(level->replacement));
+    if (level->replacement == PSNAP_REPLACE_RANDOM)
+        printf(" (seed %" PRIu64 ")", level->seed);
+    if (prefetch->entries)
+        printf(", stride prefetcher (%" PRIu32 " entr%s, degree %" PRIu32 ", distance %" PRIu32 ")",
+               prefetch->entries, prefetch->entries == 1 ? "y" : "ies", prefetch->degree,
+               prefetch->distance);
+}
+
+static void print_tlb(const struct psnap_machine *machine)
+{
+    for (uint32_t i = 0; i < machine->tlb_level_count; i++) {
+        const struct psnap_tlb_level *level = &machine->tlb[i];
+        char digits[32];
+
+        printf("  %s: %" PRIu64 " entr%s, pages of %s bytes, %" PRIu64 " way%s, %" PRIu64
+               " set%s\n",
+               scope_tlb_name(i), level->entries, level->entries == 1 ? "y" : "ies",
+               psnap_group_digits(level->page_bytes, digits), level->ways,
+               level->ways == 1 ? "" : "s", level->sets, level->sets == 1 ? "" : "s");
+    }
+}
+
 static void describe(const struct psnap_machine *machine)
 {
     printf("%s\n", machine->name);
@@ -56,10 +84,12 @@ static void describe(const struct psnap_machine *machine)
                " way%s, %" PRIu64 " set%s",
                i + 1, psnap_group_digits(level->size_bytes, digits), level->line_bytes, level->ways,
                level->ways == 1 ? "" : "s", level->sets, level->sets == 1 ? "" : "s");
+        print_policy(level);
         print_known(level->latency_cycles, "cycles");
         print_known(level->bandwidth_bytes_per_s, "bytes/s");
         putchar('\n');
     }
+    print_tlb(machine);
     if (machine->memory_latency_cycles > 0 || machine->memory_bandwidth_bytes_per_s > 0) {
         printf("  memory");
         print_known(machine->memory_latency_cycles, "cycles");
@@ -72,6 +102,39 @@ static void json_known(struct psnap_json *json, const char *key, double value)
 {
     if (value > 0)
         psnap_json_real(json, key, value);
+}
+
+/* What is not there or as in a plain machine is left out. */
+static void json_policy(struct psnap_json *json, const struct psnap_cache_level *level)
+{
+    if (level->replacement != PSNAP_REPLACE_LRU)
+        psnap_json_text(json, "replacement", psnap_replacement_name(level->replacement));
+    if (level->replacement == PSNAP_REPLACE_RANDOM)
+        psnap_json_u64(json, "seed", level->seed);
+    if (!level->prefetch.entries)
+        return;
+    psnap_json_begin_object(json, "prefetch");
+    psnap_json_u64(json, "entries", level->prefetch.entries);
+    psnap_json_u64(json, "degree", level->prefetch.degree);
+    psnap_json_u64(json, "distance", level->prefetch.distance);
+    psnap_json_end_object(json);
+}
+
+static void json_tlb(struct psnap_json *json, const struct psnap_machine *machine)
+{
+    if (!machine->tlb_level_count)
+        return;
+    psnap_json_begin_array(json, "tlb");
+    for (uint32_t i = 0; i < machine->tlb_level_count; i++) {
+        psnap_json_begin_object(json, NULL);
+        psnap_json_u64(json, "level", i + UINT64_C(1));
+        psnap_json_u64(json, "entries", machine->tlb[i].entries);
+        psnap_json_u64(json, "page_bytes", machine->tlb[i].page_bytes);
+        psnap_json_u64(json, "ways", machine->tlb[i].ways);
+        psnap_json_u64(json, "sets", machine->tlb[i].sets);
+        psnap_json_end_object(json);
+    }
+    psnap_json_end_array(json);
 }
 
 static void json_machine(struct psnap_json *json, const struct psnap_machine *machine)
@@ -92,11 +155,13 @@ static void json_machine(struct psnap_json *json, const struct psnap_machine *ma
         psnap_json_u64(json, "line_bytes", level->line_bytes);
         psnap_json_u64(json, "ways", level->ways);
         psnap_json_u64(json, "sets", level->sets);
+        json_policy(json, level);
         json_known(json, "latency_cycles", level->latency_cycles);
         json_known(json, "bandwidth_bytes_per_s", level->bandwidth_bytes_per_s);
         psnap_json_end_object(json);
     }
     psnap_json_end_array(json);
+    json_tlb(json, machine);
     if (machine->memory_latency_cycles > 0 || machine->memory_bandwidth_bytes_per_s > 0) {
         psnap_json_begin_object(json, "memory");
         json_known(json, "latency_cycles", machine->memory_latency_cycles);

@@ -98,30 +98,72 @@ static void table_row(struct psnap_table *table, const struct report *report, si
         percent_cell(table, psnap_tally_hit_rate(tally, i));
         percent_cell(table, psnap_tally_cumulative(tally, i));
         psnap_table_cell(table, "%s", psnap_group_digits(tally->write_backs[i], digits));
+        if (!report->machines[machine].levels[i].prefetch.entries)
+            continue;
+        psnap_table_cell(table, "%s", psnap_group_digits(tally->prefetches[i], digits));
+        psnap_table_cell(table, "%s", psnap_group_digits(tally->prefetches_useful[i], digits));
+        psnap_table_cell(table, "%s", psnap_group_digits(tally->prefetches_useless[i], digits));
     }
+    for (size_t i = 0; i < report->machines[machine].tlb_level_count; i++) {
+        percent_cell(table, psnap_tally_tlb_hit_rate(tally, i));
+        percent_cell(table, psnap_tally_tlb_cumulative(tally, i));
+    }
+}
+
+enum { FIXED = 5, PER_LEVEL = 3, PER_PREFETCHER = 3, PER_TLB_LEVEL = 2 };
+enum {
+    COLUMNS_MAX = FIXED + PSNAP_LEVELS_MAX * (PER_LEVEL + PER_PREFETCHER) +
+                  PSNAP_TLB_LEVELS_MAX * PER_TLB_LEVEL
+};
+
+struct columns {
+    char headings[COLUMNS_MAX][32];
+    size_t count;
+};
+
+/* Columns of a level, "L1 hit %" and so on. */
+static void add_columns(struct columns *columns, const char *level, const char *const *names,
+                        size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        snprintf(columns->headings[columns->count++], sizeof columns->headings[0], "%s%s%s", level,
+                 *level ? " " : "", names[i]);
+}
+
+static struct psnap_table *machine_table(const struct psnap_machine *machine)
+{
+    static const char *const fixed[FIXED] = {"scope", "id", "name", "accesses", "share %"};
+    static const char *const per_level[PER_LEVEL] = {"hit %", "cum. %", "wb"};
+    static const char *const per_prefetcher[PER_PREFETCHER] = {"prefetched", "useful", "useless"};
+    const char *headings[COLUMNS_MAX];
+    struct columns columns = {.count = 0};
+    struct psnap_table *table;
+    char level[16];
+
+    add_columns(&columns, "", fixed, FIXED);
+    for (uint32_t i = 0; i < machine->level_count; i++) {
+        snprintf(level, sizeof level, "L%" PRIu32, i + 1);
+        add_columns(&columns, level, per_level, PER_LEVEL);
+        if (machine->levels[i].prefetch.entries)
+            add_columns(&columns, level, per_prefetcher, PER_PREFETCHER);
+    }
+    for (uint32_t i = 0; i < machine->tlb_level_count; i++)
+        add_columns(&columns, scope_tlb_name(i), per_level, PER_TLB_LEVEL);
+    for (size_t i = 0; i < columns.count; i++)
+        headings[i] = columns.headings[i];
+    table = psnap_table_new(columns.count, headings);
+    psnap_table_shorten(table, 1);
+    psnap_table_shorten(table, 2);
+    for (size_t i = 3; i < columns.count; i++)
+        psnap_table_align_right(table, i);
+    return table;
 }
 
 static void print_machine(const struct report *report, size_t machine)
 {
-    enum { FIXED = 5, PER_LEVEL = 3 };
-    static const char *const fixed[FIXED] = {"scope", "id", "name", "accesses", "share %"};
-    static const char *const per_level[PER_LEVEL] = {"hit %", "cum. %", "wb"};
-    const uint32_t levels = report->machines[machine].level_count;
-    char texts[PSNAP_LEVELS_MAX * PER_LEVEL][32], shape[512];
-    const char *headings[FIXED + PSNAP_LEVELS_MAX * PER_LEVEL];
-    struct psnap_table *table;
+    struct psnap_table *table = machine_table(&report->machines[machine]);
+    char shape[512];
 
-    for (size_t i = 0; i < FIXED; i++)
-        headings[i] = fixed[i];
-    for (size_t i = 0; i < levels * (size_t)PER_LEVEL; i++) {
-        snprintf(texts[i], sizeof texts[i], "L%zu %s", i / PER_LEVEL + 1, per_level[i % PER_LEVEL]);
-        headings[FIXED + i] = texts[i];
-    }
-    table = psnap_table_new(FIXED + levels * (size_t)PER_LEVEL, headings);
-    psnap_table_shorten(table, 1);
-    psnap_table_shorten(table, 2);
-    for (size_t i = 3; i < FIXED + levels * (size_t)PER_LEVEL; i++)
-        psnap_table_align_right(table, i);
     for (int scope = 0; scope < SCOPE_COUNT; scope++)
         for (size_t i = 0; i < report->scopes[scope].count; i++)
             table_row(table, report, machine, (enum scope)scope, &report->scopes[scope].rows[i]);
@@ -146,6 +188,24 @@ static void print_tables(const struct report *report)
             psnap_group_digits(report->accesses, digits), report->seconds, 1e-6 * rate(report));
 }
 
+static void json_tlb(struct psnap_json *json, const struct psnap_machine *machine,
+                     const struct psnap_tally *tally)
+{
+    if (!machine->tlb_level_count)
+        return;
+    psnap_json_begin_array(json, "tlb");
+    for (size_t i = 0; i < machine->tlb_level_count; i++) {
+        psnap_json_begin_object(json, NULL);
+        psnap_json_text(json, "level", scope_tlb_name(i));
+        psnap_json_u64(json, "accesses", psnap_tally_tlb_reached(tally, i));
+        psnap_json_u64(json, "hits", tally->tlb_hits[i]);
+        psnap_json_real(json, "hit_rate", psnap_tally_tlb_hit_rate(tally, i));
+        psnap_json_real(json, "cumulative_hit_rate", psnap_tally_tlb_cumulative(tally, i));
+        psnap_json_end_object(json);
+    }
+    psnap_json_end_array(json);
+}
+
 static void json_row(struct psnap_json *json, const struct report *report, size_t machine,
                      enum scope scope, const struct scope_row *row)
 {
@@ -166,9 +226,15 @@ static void json_row(struct psnap_json *json, const struct report *report, size_
         psnap_json_real(json, "hit_rate", psnap_tally_hit_rate(tally, i));
         psnap_json_real(json, "cumulative_hit_rate", psnap_tally_cumulative(tally, i));
         psnap_json_u64(json, "write_backs", tally->write_backs[i]);
+        if (report->machines[machine].levels[i].prefetch.entries) {
+            psnap_json_u64(json, "prefetches", tally->prefetches[i]);
+            psnap_json_u64(json, "prefetches_useful", tally->prefetches_useful[i]);
+            psnap_json_u64(json, "prefetches_useless", tally->prefetches_useless[i]);
+        }
         psnap_json_end_object(json);
     }
     psnap_json_end_array(json);
+    json_tlb(json, &report->machines[machine], tally);
     psnap_json_end_object(json);
 }
 

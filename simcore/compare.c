@@ -8,9 +8,11 @@
  * relevant loops and machines, unweighted. A loop that only one side has
  * disagrees wholly, 100 points at every level, and is relevant when it has 0.5 %
  * of the accesses of the side that has it: nothing is left out by being lost.
+ * A TLB's levels are compared as those of the caches are, and kept apart from them.
  */
 #include "simcore/compare.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,28 +25,63 @@ static double weight(const struct compare_side *side)
                : 1;
 }
 
+bool compare_machine_has(const struct psnap_machine *machine, uint32_t level)
+{
+    return level < COMPARE_TLB ? level < machine->level_count
+                               : level - COMPARE_TLB < machine->tlb_level_count;
+}
+
+bool compare_has(const struct compare *compare, uint32_t level)
+{
+    return level < COMPARE_TLB ? level < compare->levels
+                               : level - COMPARE_TLB < compare->tlb_levels;
+}
+
+char *compare_level_name(uint32_t level, char *text, size_t size)
+{
+    if (level < COMPARE_TLB)
+        snprintf(text, size, "L%" PRIu32, level + 1);
+    else
+        snprintf(text, size, "%s", scope_tlb_name(level - COMPARE_TLB));
+    return text;
+}
+
+static double cumulative(const struct psnap_tally *tally, uint32_t level)
+{
+    return level < COMPARE_TLB ? psnap_tally_cumulative(tally, level)
+                               : psnap_tally_tlb_cumulative(tally, level - COMPARE_TLB);
+}
+
+static double misses(const struct psnap_tally *tally, uint32_t level)
+{
+    return (double)(level < COMPARE_TLB ? psnap_tally_reached(tally, level + (size_t)1)
+                                        : psnap_tally_tlb_reached(tally, level - COMPARE_TLB + 1));
+}
+
 /* Of the misses past a level: their difference to the observed ones, over those; `scale` is the
  * weight of a synthetic one. */
 static double miss_error(const struct psnap_tally *observed, const struct psnap_tally *synthetic,
-                         size_t level, double scale)
+                         uint32_t level, double scale)
 {
-    const double expected = (double)psnap_tally_reached(observed, level + 1);
-    const double found = scale * (double)psnap_tally_reached(synthetic, level + 1);
+    const double expected = misses(observed, level);
+    const double found = scale * misses(synthetic, level);
 
     if (expected > 0)
         return fabs(found - expected) / expected;
     return found > 0 ? NAN : 0;
 }
 
-static void fill_levels(struct compare_row *row, uint32_t levels,
+static void fill_levels(struct compare_row *row, const struct psnap_machine *machine,
                         const struct psnap_tally *observed, const struct psnap_tally *synthetic,
                         double scale)
 {
-    for (uint32_t i = 0; i < levels; i++) {
+    for (uint32_t i = 0; i < COMPARE_LEVELS; i++) {
         struct compare_level *level = &row->levels[i];
 
-        level->observed = observed ? psnap_tally_cumulative(observed, i) : NAN;
-        level->synthetic = synthetic ? psnap_tally_cumulative(synthetic, i) : NAN;
+        if (!compare_machine_has(machine, i))
+            continue;
+        level->observed = observed ? cumulative(observed, i) : NAN;
+        level->synthetic = synthetic ? cumulative(synthetic, i) : NAN;
         level->relative_miss_error = NAN;
         level->error_points = COMPARE_WHOLLY;
         if (observed && synthetic) {
@@ -63,13 +100,15 @@ static void fill_levels(struct compare_row *row, uint32_t levels,
 static void add_loop(struct compare *compare, const struct compare_row *rows)
 {
     struct compare_loop *loop = &compare->loops[compare->loop_count++];
-    size_t machines[PSNAP_LEVELS_MAX] = {0};
+    size_t machines[COMPARE_LEVELS] = {0};
 
     *loop = (struct compare_loop){
         .id = rows->id, .name = rows->name, .share = rows->share, .relevant = rows->relevant};
     for (size_t i = 0; i < compare->machine_count; i++) {
-        for (uint32_t level = 0; level < compare->machines[i].level_count; level++) {
+        for (uint32_t level = 0; level < COMPARE_LEVELS; level++) {
             const double points = rows[i].levels[level].error_points;
+            if (!compare_machine_has(&compare->machines[i], level))
+                continue;
             loop->mean_points[level] += points;
             loop->max_points[level] = fmax(loop->max_points[level], points);
             machines[level]++;
@@ -79,8 +118,9 @@ static void add_loop(struct compare *compare, const struct compare_row *rows)
             loop->worst_machine = i;
         }
     }
-    for (uint32_t level = 0; level < PSNAP_LEVELS_MAX && machines[level]; level++)
-        loop->mean_points[level] /= (double)machines[level];
+    for (uint32_t level = 0; level < COMPARE_LEVELS; level++)
+        if (machines[level])
+            loop->mean_points[level] /= (double)machines[level];
 }
 
 /* One row per machine for a loop or total that at least one side has. */
@@ -105,8 +145,7 @@ static void add_rows(struct compare *compare, enum scope scope, const struct com
                                     .relevant = relevant,
                                     .in_observed = observed_row != NULL,
                                     .in_synthetic = synthetic_row != NULL};
-        fill_levels(row, compare->machines[i].level_count,
-                    observed_row ? &observed_row->tallies[i] : NULL,
+        fill_levels(row, &compare->machines[i], observed_row ? &observed_row->tallies[i] : NULL,
                     synthetic_row ? &synthetic_row->tallies[i] : NULL,
                     weight(synthetic) / weight(observed));
     }
@@ -167,14 +206,22 @@ static bool match_loops(struct compare *compare, const struct compare_side *obse
 
 static void summarise(struct compare *compare)
 {
-    size_t loops[PSNAP_LEVELS_MAX] = {0}, totals[PSNAP_LEVELS_MAX] = {0};
+    size_t loops[COMPARE_LEVELS] = {0}, totals[COMPARE_LEVELS] = {0};
 
+    for (size_t i = 0; i < compare->machine_count; i++) {
+        const struct psnap_machine *machine = &compare->machines[i];
+        if (machine->level_count > compare->levels)
+            compare->levels = machine->level_count;
+        if (machine->tlb_level_count > compare->tlb_levels)
+            compare->tlb_levels = machine->tlb_level_count;
+    }
     for (size_t i = 0; i < compare->count; i++) {
         const struct compare_row *row = &compare->rows[i];
-        const uint32_t levels = compare->machines[row->machine].level_count;
 
-        for (uint32_t level = 0; level < levels && row->relevant; level++) {
+        for (uint32_t level = 0; level < COMPARE_LEVELS && row->relevant; level++) {
             const double points = row->levels[level].error_points;
+            if (!compare_machine_has(&compare->machines[row->machine], level))
+                continue;
             if (row->scope == SCOPE_TOTAL) {
                 compare->total_points[level] += points;
                 totals[level]++;
@@ -184,9 +231,10 @@ static void summarise(struct compare *compare)
             compare->max_points[level] = fmax(compare->max_points[level], points);
             loops[level]++;
         }
-        compare->levels = levels > compare->levels ? levels : compare->levels;
     }
-    for (uint32_t level = 0; level < compare->levels; level++) {
+    for (uint32_t level = 0; level < COMPARE_LEVELS; level++) {
+        if (!compare_has(compare, level))
+            continue;
         compare->mean_points[level] /= (double)loops[level]; /* NaN: no relevant loops */
         compare->total_points[level] /= (double)totals[level];
         if (!loops[level])

@@ -10,6 +10,10 @@
 #define COMPARE_RELEVANT 0.005 /* of a stream's accesses */
 #define COMPARE_WHOLLY 100.0   /* points of error of a loop that only one side has */
 
+/* The levels of a report: those of the caches, and from COMPARE_TLB on those of the TLB. */
+#define COMPARE_TLB PSNAP_LEVELS_MAX
+#define COMPARE_LEVELS (PSNAP_LEVELS_MAX + PSNAP_TLB_LEVELS_MAX)
+
 /* One stream's results on all machines. */
 struct compare_side {
     const char *path;
@@ -36,7 +40,7 @@ struct compare_row {
     bool relevant;
     bool in_observed, in_synthetic;
     double worst_points;
-    struct compare_level levels[PSNAP_LEVELS_MAX];
+    struct compare_level levels[COMPARE_LEVELS];
 };
 
 /* One loop over all machines. */
@@ -46,7 +50,7 @@ struct compare_loop {
     bool relevant;
     size_t worst_machine;
     double worst_points;
-    double mean_points[PSNAP_LEVELS_MAX], max_points[PSNAP_LEVELS_MAX]; /* of machines with it */
+    double mean_points[COMPARE_LEVELS], max_points[COMPARE_LEVELS]; /* of machines with it */
 };
 
 struct compare {
@@ -57,10 +61,17 @@ struct compare {
     struct compare_loop *loops; /* worst error first */
     size_t loop_count;
     size_t relevant_loops, missing_loops; /* loops, not rows; missing: relevant, on one side only */
-    uint32_t levels;                      /* of the machine with most */
-    double mean_points[PSNAP_LEVELS_MAX], max_points[PSNAP_LEVELS_MAX]; /* NaN: no such loops */
-    double total_points[PSNAP_LEVELS_MAX];                              /* mean over machines */
+    uint32_t levels, tlb_levels;          /* of the machine with most */
+    double mean_points[COMPARE_LEVELS], max_points[COMPARE_LEVELS]; /* NaN: no such loops */
+    double total_points[COMPARE_LEVELS];                            /* mean over machines */
 };
+
+/* Whether a machine has a level; and whether one of them has it. */
+bool compare_machine_has(const struct psnap_machine *machine, uint32_t level);
+bool compare_has(const struct compare *compare, uint32_t level);
+
+/* "L1", "TLB" into `text`; returns it. */
+char *compare_level_name(uint32_t level, char *text, size_t size);
 
 /* Keeps pointers to the sides and machines. */
 enum psnap_status compare_init(struct compare *compare, const struct psnap_machine *machines,

@@ -328,6 +328,13 @@ static size_t write_size(char *text, size_t size, uint64_t bytes)
     return (size_t)snprintf(text, size, "%" PRIu64, bytes);
 }
 
+const char *scope_tlb_name(size_t level)
+{
+    static const char *const names[PSNAP_TLB_LEVELS_MAX] = {"TLB", "TLB2"};
+
+    return names[level];
+}
+
 char *scope_machine_shape(const struct psnap_machine *machine, char *text, size_t size)
 {
     size_t used = 0;
@@ -342,6 +349,9 @@ char *scope_machine_shape(const struct psnap_machine *machine, char *text, size_
         if (used < size)
             used += (size_t)snprintf(text + used, size - used, ":%" PRIu64 ":%" PRIu64,
                                      level->line_bytes, level->ways);
+        if (used < size && level->replacement != PSNAP_REPLACE_LRU)
+            used += (size_t)snprintf(text + used, size - used, ":%s",
+                                     psnap_replacement_name(level->replacement));
     }
     return text;
 }

@@ -41,7 +41,10 @@ void scope_rows_release(struct scope_rows *rows);
 /* Machines by what the user wrote, each name once. NULL on failure, with `error` filled. */
 struct psnap_machine *scope_machines(const char *const *texts, size_t n, struct psnap_error *error);
 
-/* "64K:64:2,512K:64:16" into `text`; returns it. */
+/* "64K:64:2,512K:64:16:plru", the caches of a machine, into `text`; returns it. */
 char *scope_machine_shape(const struct psnap_machine *machine, char *text, size_t size);
+
+/* What reports call a level of a TLB, from 0. */
+const char *scope_tlb_name(size_t level);
 
 #endif

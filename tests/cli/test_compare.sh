@@ -69,6 +69,45 @@ machine loop name share % L1 obs. % L1 syn. % L1 points
 1K:64:16 csv csv 100.00 50.00 25.00 25.00
 END
 
+# the TLB has columns and fields of its own. Pages of 64 bytes, one entry: in a.csv 1 of 4
+# accesses stays on its page, in b.csv none; the caches are as they were
+cat > tlb.yaml << 'END'
+levels: [{size_bytes: 1K, line_bytes: 64, ways: 16}]
+tlb: [{entries: 1, page_bytes: 64}]
+END
+"$PSNAP" compare a.csv b.csv -m 128:64:2,256:64:4 -m tlb.yaml > table
+sed -n '/^points  *L1/,$p' table | sed 's/  */ /g' > squeezed
+diff squeezed - << 'END' || fail "the summary with a TLB: $(cat table)"
+points L1 L2 TLB
+mean 37.50 25.00 25.00
+largest 50.00 25.00 25.00
+total (mean) 37.50 25.00 25.00
+misses %, mean 75.00 50.00 33.33
+misses %, total 75.00 50.00 33.33
+END
+"$PSNAP" compare a.csv b.csv -m 128:64:2,256:64:4 -m tlb.yaml --json > json
+python3 - << 'END'
+import json
+r = json.load(open("json"))
+row, = [x for x in r["rows"] if x["machine"] == "tlb" and x["scope"] == "total"]
+assert [l["level"] for l in row["levels"]] == [1]
+(tlb,) = row["tlb"]
+assert abs(tlb.pop("relative_miss_error") - 1 / 3) < 1e-9, row
+assert tlb == {"level": "TLB", "observed": 0.25, "synthetic": 0, "error_points": 25}, row
+assert not any("tlb" in x for x in r["rows"] if x["machine"] != "tlb")
+s = r["summary"]
+assert s["mean_points"] == [37.5, 25] and s["max_points"] == [50, 25]
+assert s["tlb_mean_points"] == s["tlb_max_points"] == s["tlb_total_points"] == [25]
+END
+sed -i 's/1K, line_bytes: 64, ways: 16/64, line_bytes: 64, ways: 1/; s/page_bytes: 64/page_bytes: 4K/' tlb.yaml
+stream 0x0 0x1000 0x0 > c.csv
+stream 0x0 0x40 0x0 > d.csv
+expect 0 "$PSNAP" compare c.csv d.csv -m 64:64:1 --max-error 0 --max-mean 0
+expect 1 "$PSNAP" compare c.csv d.csv -m tlb.yaml --max-error 60
+grep -q 'on tlb is 66.667 points apart' err || fail "$(cat err)"
+expect 1 "$PSNAP" compare c.csv d.csv -m tlb.yaml --max-mean 60
+grep -q 'mean error at the TLB is 66.667 points' err || fail "$(cat err)"
+
 # a stream with itself: no error anywhere, on all ten structures
 rich=$PSNAP_SOURCE/tests/golden/formats/rich.pst
 "$PSNAP" compare "$rich" "$rich" --max-error 0 --max-mean 0 --all --json > json

@@ -102,6 +102,61 @@ for machine in ("embedded", "table1-5", host):
             assert level["cumulative_hit_rate"] == satisfied / r["accesses"]
 END
 
+# a prefetcher and a TLB have columns and fields of their own. Twenty lines in a row: the second
+# access tells the stride, so lines 0 and 1 miss and the other 18 are there; the last prefetch is
+# of a 21st. A page has four of them.
+cat > ahead.yaml << 'END'
+levels: [{size_bytes: 1K, line_bytes: 64, ways: full, prefetch: {}}]
+tlb: [{entries: 1, page_bytes: 256}]
+END
+echo address,size,kind,thread,ref > stride.csv
+for i in {0..19}; do
+    printf '0x%x,8,load,0,0\n' $((i * 64))
+done >> stride.csv
+sed 's/^levels.*/levels: [{size_bytes: 1K, line_bytes: 64, ways: full}]/; /^tlb/d' ahead.yaml > plain.yaml
+cat > expected << 'END'
+machine ahead (1K:64:16)
+
+scope  id     name  accesses  share %  L1 hit %  L1 cum. %  L1 wb  L1 prefetched  L1 useful  L1 useless  TLB hit %  TLB cum. %
+total  total  all         20   100.00     90.00      90.00      0             19         18           0      75.00       75.00
+loop   csv    csv         20   100.00     90.00      90.00      0             19         18           0      75.00       75.00
+END
+"$PSNAP" sim stride.csv -m ahead.yaml > table 2> speed
+diff expected table || fail "the table of a machine with a prefetcher and a TLB"
+"$PSNAP" sim stride.csv -m plain.yaml -m ahead.yaml --json > json
+python3 - << 'END'
+import json
+plain, _, ahead, _ = json.load(open("json"))["rows"]
+assert "tlb" not in plain and not any("prefetch" in key for key in plain["levels"][0]), plain
+assert plain["levels"][0]["hits"] == 0
+assert ahead["levels"] == [{"level": 1, "accesses": 20, "hits": 18, "hit_rate": 0.9,
+                            "cumulative_hit_rate": 0.9, "write_backs": 0, "prefetches": 19,
+                            "prefetches_useful": 18, "prefetches_useless": 0}], ahead
+assert ahead["tlb"] == [{"level": "TLB", "accesses": 20, "hits": 15, "hit_rate": 0.75,
+                         "cumulative_hit_rate": 0.75}], ahead
+END
+# counts of parts add up to the whole, and a random machine is the same again
+for i in 1 2; do
+    "$PSNAP" sim "$rich" -m "$PSNAP_SOURCE/samples/machines/server.yaml" -m random-3 \
+        --by total,loop,thread,region --json | grep -v accesses_per_second > json$i
+done
+cmp json1 json2 || fail "a second run differs"
+python3 - << 'END'
+import json
+rows = json.loads(open("json1").read())["rows"]
+for machine in ("server", "random-3"):
+    mine = [r for r in rows if r["machine"] == machine]
+    total = mine[0]
+    for scope in ("loop", "thread", "region"):
+        parts = [r for r in mine if r["scope"] == scope]
+        for key in ("levels", "tlb"):
+            for i, level in enumerate(total.get(key, [])):
+                for count in level:
+                    if count != "level" and "rate" not in count:
+                        assert sum(r[key][i][count] for r in parts) == level[count], (key, count)
+assert rows[0]["levels"][0]["prefetches"] > 0 and len(rows[0]["tlb"]) == 2, rows[0]
+END
+
 # inputs: standard input, a window, a format by name, a profile
 grep -v ",1,0$" hand.csv > one.csv
 "$PSNAP" sim - -m table1-1 < one.csv 2> /dev/null > stdin.txt

@@ -14,7 +14,7 @@ fail() {
 }
 
 "$PSNAP" machines > list
-for name in table1-{1..10} i7-5960x e5-2699v4 epyc-7702p; do
+for name in table1-{1..10} i7-5960x e5-2699v4 epyc-7702p plru-3 random-3 prefetch-3 tlb-64; do
     grep -q "^$name " list || fail "$name is not listed"
     "$PSNAP" machines $name > one
     head -1 one | grep -qx $name || fail "$name: $(cat one)"
@@ -28,6 +28,37 @@ table1-4
   level 2: 131,072 bytes, lines of 64 bytes, 2 ways, 1024 sets
 END
 "$PSNAP" machines table1-4 | diff expected - || fail "table1-4"
+
+cat > expected << 'END'
+server
+  pseudo-LRU and random replacement, stride prefetchers, a TLB of two levels
+  level 1: 32,768 bytes, lines of 64 bytes, 8 ways, 64 sets, plru, stride prefetcher (256 entries, degree 1, distance 4)
+  level 2: 2,097,152 bytes, lines of 64 bytes, 16 ways, 2048 sets, stride prefetcher (64 entries, degree 2, distance 8)
+  level 3: 37,748,736 bytes, lines of 64 bytes, 12 ways, 49152 sets, random (seed 1)
+  TLB: 64 entries, pages of 4,096 bytes, 64 ways, 1 set
+  TLB2: 1536 entries, pages of 4,096 bytes, 12 ways, 128 sets
+END
+server=$PSNAP_SOURCE/samples/machines/server.yaml
+"$PSNAP" machines "$server" | diff expected - || fail "server"
+# the documented example is that file
+sed -n '/name: server/,/```/p' "$PSNAP_SOURCE/simcore/MACHINES.md" | grep -v '```' > documented
+[ -s documented ] || fail "no example in MACHINES.md"
+sed -n '/name: server/,$p' "$server" | grep -v description: | diff documented - || fail "the example"
+"$PSNAP" machines "$server" --json > json
+python3 - << 'END'
+import json
+(m,) = json.load(open("json"))["machines"]
+one, two, three = m["levels"]
+assert one["replacement"] == "plru" and "seed" not in one
+assert one["prefetch"] == {"entries": 256, "degree": 1, "distance": 4}
+assert "replacement" not in two and two["prefetch"]["degree"] == 2
+assert three["replacement"] == "random" and three["seed"] == 1 and "prefetch" not in three
+assert m["tlb"] == [
+    {"level": 1, "entries": 64, "page_bytes": 4096, "ways": 64, "sets": 1},
+    {"level": 2, "entries": 1536, "page_bytes": 4096, "ways": 12, "sets": 128}], m["tlb"]
+END
+"$PSNAP" machines 32K:64:8:plru,1M:64:16:random | grep -q '16 ways, 1024 sets, random (seed 0)$' ||
+    fail "the inline form"
 
 "$PSNAP" machines "$PSNAP_SOURCE/samples/machines/desktop.yaml" --json > json
 "$PSNAP" machines --json > all
@@ -60,6 +91,11 @@ wrong 'machine:\n  name: x\n  levels: []\n' ':3:11: '
 wrong 'machine:\n  name: x\n  levle: []\n' ':3:3: .*levels'
 wrong 'machine: &a [*a]\n' ':1:'
 wrong 'machine: {name: "\xff", levels: []}\n' ''
+wrong 'levels:\n- {size_bytes: 3K, line_bytes: 64, ways: full,\n   replacement: plru}\n' \
+    ':3:17: plru needs a power of two of ways, not 48'
+wrong 'levels:\n- {size_bytes: 3K, line_bytes: 64, ways: 3,\n   seed: 4}\n' ':3:10: a seed is for random'
+wrong 'levels: [{size_bytes: 3K, line_bytes: 64, ways: 3}]\ntlb:\n- {entries: 64, ways: 3}\n' \
+    ':3:23: entries 64 is not a whole number of sets'
 wrong 'machine: {name: x, levels: [{size_bytes: 1e400, line_bytes: 16, ways: 1}]}' ':1:42: '
 
 got=0
