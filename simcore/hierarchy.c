@@ -146,18 +146,6 @@ static void serve_write_back(struct level *level, const struct request *request)
     }
 }
 
-/* A prefetch of a level above: a fetch like any other, but no access. */
-static void serve_ahead(struct level *level, const struct request *request)
-{
-    struct request load = *request;
-    uint64_t missing;
-
-    load.size &= ~REQUEST_AHEAD;
-    missing = touch_lines(level, level->cache.kind, &load, LOAD);
-    if (missing)
-        send(level, load.address, missing, load.access, load.size | REQUEST_AHEAD);
-}
-
 /* What became of marked lines since the last call goes to an access. */
 static void note_marks(struct level *level, uint32_t access)
 {
@@ -167,6 +155,21 @@ static void note_marks(struct level *level, uint32_t access)
     ahead->useful[access] = (uint16_t)(ahead->useful[access] + cache->marks_touched);
     ahead->useless[access] = (uint16_t)(ahead->useless[access] + cache->marks_evicted);
     cache->marks_touched = cache->marks_evicted = 0;
+}
+
+/* A prefetch of a level above: a fetch like any other, but no access. */
+static void serve_ahead(struct level *level, const struct request *request)
+{
+    struct request load = *request;
+    uint64_t missing;
+
+    load.size = request->access >> REQUEST_AHEAD_SHIFT;
+    load.access &= HIERARCHY_BLOCK - 1;
+    missing = touch_lines(level, level->cache.kind, &load, LOAD);
+    if (missing)
+        send(level, load.address, missing, request->access, 0);
+    if (level->ahead)
+        note_marks(level, load.access);
 }
 
 /* The prefetcher's turn after an access was served: `degree` accesses ahead of it. */
@@ -183,21 +186,18 @@ static void look_ahead(struct level *level, uint64_t address, uint64_t bytes, ui
         const uint64_t missing = touch_lines(level, level->cache.kind, &next, FETCH_AHEAD);
 
         if (missing)
-            send(level, next.address, missing, access, size | REQUEST_AHEAD);
+            send(level, next.address, missing, access | size << REQUEST_AHEAD_SHIFT, 0);
     }
     note_marks(level, access);
 }
 
-/* Whatever is neither an access nor alone in its queue's hot loop. */
+/* Whatever is no access. */
 static void serve_aside(struct level *level, const struct request *request)
 {
-    if (!request->size) {
+    if (request->access < HIERARCHY_BLOCK)
         serve_write_back(level, request);
-        return;
-    }
-    serve_ahead(level, request);
-    if (level->ahead)
-        note_marks(level, request->access);
+    else
+        serve_ahead(level, request);
 }
 
 HOT bool within_line(const struct cache *cache, uint64_t address, uint64_t size)
@@ -209,13 +209,12 @@ HOT void serve_queue(struct level *level, enum cache_kind kind)
 {
     struct cache copy = level->cache; /* nothing else can change it: it stays in registers */
     struct cache *cache = OUTLINED(kind) ? &level->cache : &copy;
+    const struct request *const end = level->queue + level->queued;
 
-    for (uint32_t i = 0; i < level->queued; i++) {
-        const struct request *request = &level->queue[i];
-
-        if ((kind == CACHE_FLAT || kind == CACHE_GENERAL) && i + AHEAD < level->queued)
+    for (const struct request *request = level->queue; request < end; request++) {
+        if ((kind == CACHE_FLAT || kind == CACHE_GENERAL) && end - request > AHEAD)
             cache_prefetch(cache, request[AHEAD].address);
-        if (UNLIKELY(request->size - 1 >= PSNAP_ACCESS_SIZE_MAX)) {
+        if (UNLIKELY(request->size == 0)) {
             serve_aside(level, request);
             continue;
         }
@@ -235,10 +234,10 @@ HOT void serve_block(struct level *level, enum cache_kind kind, const struct psn
     struct cache copy = level->cache;
     struct cache *cache = OUTLINED(kind) ? &level->cache : &copy;
 
-    for (uint32_t i = 0; i < n; i++) {
-        const uint64_t address = block[i].address;
-        const uint32_t size = block[i].size;
-        const bool store = block[i].kind != PSNAP_LOAD;
+    for (uint32_t i = 0; i < n; i++, block++) {
+        const uint64_t address = block->address;
+        const uint32_t size = block->size;
+        const bool store = block->kind != PSNAP_LOAD;
 
         if (UNLIKELY(!within_line(cache, address, size))) {
             const struct request whole = {address, mask_of(0, size), i, size};
@@ -251,41 +250,35 @@ HOT void serve_block(struct level *level, enum cache_kind kind, const struct psn
     }
 }
 
-/* The loops above once per representation: `kind` is a constant in each. */
+/* The loops above once per representation: `kind` is a constant in each, and each is a function of
+ * its own, so that one's needs for registers are not another's. */
+#define SERVE(name, kind)                                                                          \
+    static __attribute__((noinline)) void name##_block(struct level *level,                        \
+                                                       const struct psnap_access *block, size_t n) \
+    {                                                                                              \
+        serve_block(level, kind, block, n);                                                        \
+    }                                                                                              \
+    static __attribute__((noinline)) void name##_queue(struct level *level)                        \
+    {                                                                                              \
+        serve_queue(level, kind);                                                                  \
+    }
+SERVE(flat, CACHE_FLAT)
+SERVE(flat_modulo, CACHE_FLAT_MODULO)
+SERVE(general, CACHE_GENERAL)
+SERVE(listed, CACHE_LISTED)
+
 static void level_drain(struct level *level)
 {
-    switch (level->cache.kind) {
-    case CACHE_FLAT:
-        serve_queue(level, CACHE_FLAT);
-        break;
-    case CACHE_FLAT_MODULO:
-        serve_queue(level, CACHE_FLAT_MODULO);
-        break;
-    case CACHE_GENERAL:
-        serve_queue(level, CACHE_GENERAL);
-        break;
-    case CACHE_LISTED:
-        serve_queue(level, CACHE_LISTED);
-        break;
-    }
+    static void (*const queues[])(struct level *) = {flat_queue, flat_modulo_queue, general_queue,
+                                                     listed_queue};
+    queues[level->cache.kind](level);
 }
 
 static void level_enter(struct level *level, const struct psnap_access *block, size_t n)
 {
-    switch (level->cache.kind) {
-    case CACHE_FLAT:
-        serve_block(level, CACHE_FLAT, block, n);
-        break;
-    case CACHE_FLAT_MODULO:
-        serve_block(level, CACHE_FLAT_MODULO, block, n);
-        break;
-    case CACHE_GENERAL:
-        serve_block(level, CACHE_GENERAL, block, n);
-        break;
-    case CACHE_LISTED:
-        serve_block(level, CACHE_LISTED, block, n);
-        break;
-    }
+    static void (*const blocks[])(struct level *, const struct psnap_access *, size_t) = {
+        flat_block, flat_modulo_block, general_block, listed_block};
+    blocks[level->cache.kind](level, block, n);
 }
 
 void hierarchy_run(struct hierarchy *hierarchy, const struct psnap_access *block, size_t n)

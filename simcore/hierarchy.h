@@ -22,11 +22,11 @@ struct request {
     uint64_t address; /* of the access's first byte, or of the range to write back */
     uint64_t bytes;   /* access: bit i: byte `address + i` is sought; write-back: their number */
     uint32_t access;  /* index in the block, for attribution */
-    uint32_t size;    /* of the whole access in bytes; 0: a write-back; with REQUEST_AHEAD: of a
-                         prefetch, which is as the access it foresees, but none */
+    uint32_t size;    /* of the whole access in bytes; 0: a write-back; or a prefetch, which is as
+                         the access that it foresees: its size is in `access` above the index */
 };
 
-#define REQUEST_AHEAD 128u
+#define REQUEST_AHEAD_SHIFT 16
 
 /* A level's prefetcher. Per access of the block, lines that it brought in, that were asked for the
  * first time, that left without it. */
