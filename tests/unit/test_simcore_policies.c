@@ -176,6 +176,47 @@ static void pseudo_lru_of_four_ways(void **state)
     }
 }
 
+/*
+ * Where all bits say the same, misses alone replace the ways in the order of their numbers read
+ * backwards: each flips the bits on its path, the root every time. One line was stored to, and its
+ * write-back tells when it goes.
+ */
+static void misses_go_round_the_tree(void **state)
+{
+    static const struct {
+        const char *machine;
+        unsigned bits;
+    } cases[] = {{"128:16:8:plru", 3},
+                 {"1K:16:full:plru", 6},
+                 {"4K:16:full:plru", 8},
+                 {"512:1:full:plru", 9}};
+
+    (void)state;
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+        const struct psnap_machine machine = machine_of(cases[c].machine);
+        const uint64_t ways = machine.levels[0].ways;
+
+        assert_int_equal(ways, 1 << cases[c].bits);
+        for (uint64_t stored = 0; stored < ways; stored += 1 + ways / 16) {
+            struct watch watch;
+            uint64_t backwards = 0;
+
+            for (unsigned bit = 0; bit < cases[c].bits; bit++)
+                backwards |= (stored >> bit & 1) << (cases[c].bits - 1 - bit);
+            watch_begin(&watch, &machine);
+            for (uint64_t i = 0; i < 2 * ways; i++) {
+                const uint8_t kind = i == stored ? PSNAP_STORE : PSNAP_LOAD;
+                const struct psnap_tally tally =
+                    step(&watch, i * machine.levels[0].line_bytes, 1, kind, 0, 0);
+                if (tally.hits[0] || tally.write_backs[0] != (i == ways + backwards))
+                    fail_msg("%s: way %u, step %u", cases[c].machine, (unsigned)stored,
+                             (unsigned)i);
+            }
+            watch_end(&watch);
+        }
+    }
+}
+
 static void policies_of_one_way_are_one_and_plru_of_two_is_lru(void **state)
 {
     static const char *const alike[][3] = {
@@ -437,6 +478,52 @@ static void a_prefetcher_below_leaves_the_levels_above_alone(void **state)
     assert_true(tally.prefetches_useful[1] + tally.prefetches_useless[1] <= tally.prefetches[1]);
 }
 
+/* Two threads in turn at one instruction go their own ways. */
+static void threads_have_strides_of_their_own(void **state)
+{
+    const struct psnap_machine machine = prefetching("64K:64:full", 0, 4, 1, 1);
+    struct watch watch;
+
+    (void)state;
+    watch_begin(&watch, &machine);
+    for (uint64_t i = 0; i < 50; i++)
+        for (uint16_t thread = 0; thread < 2; thread++) {
+            const uint64_t address = thread * (UINT64_C(1) << 30) + i * (thread ? 192 : 64);
+            assert_int_equal(step(&watch, address, 8, PSNAP_LOAD, 5, thread).hits[0], i > 1);
+        }
+    watch_end(&watch);
+}
+
+/* Machines in one pass are as each alone, however little they differ by. */
+static void prefetchers_are_not_shared_unless_alike(void **state)
+{
+    static const uint32_t shapes[][3] = {{0, 0, 0}, {4, 1, 1}, {8, 1, 1}, {4, 2, 1}, {4, 1, 2}};
+    enum { N = sizeof shapes / sizeof shapes[0] };
+    static struct psnap_access stream[MIXED];
+    struct psnap_program *program = eight_refs();
+    struct psnap_machine machines[N];
+    struct psnap_tally alone[N];
+    struct psnap_sink *together;
+
+    (void)state;
+    mixed_stream(5, stream, MIXED);
+    for (size_t i = 0; i < N; i++)
+        machines[i] = prefetching("1K:64:4,16K:64:8", 0, shapes[i][0], shapes[i][1], shapes[i][2]);
+    together = psnap_sim_new(machines, N, program, NULL, NULL);
+    assert_int_equal(psnap_sink_put(together, stream, MIXED, NULL), PSNAP_OK);
+    for (size_t i = 0; i < N; i++) {
+        struct psnap_tally total = {0};
+
+        alone[i] = tally_of(&machines[i], stream, MIXED);
+        psnap_sim_add_total(together, i, &total);
+        assert_memory_equal(&alone[i], &total, sizeof total);
+        for (size_t j = 0; j < i; j++)
+            assert_memory_not_equal(&alone[i], &alone[j], sizeof total);
+    }
+    psnap_sink_free(together);
+    psnap_program_free(program);
+}
+
 /* ------------------------------------------------------------------- the TLB */
 
 static void translations_by_hand(void **state)
@@ -512,6 +599,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pseudo_lru_of_four_ways),
+        cmocka_unit_test(misses_go_round_the_tree),
         cmocka_unit_test(policies_of_one_way_are_one_and_plru_of_two_is_lru),
         cmocka_unit_test(random_does_not_fall_for_cycles),
         cmocka_unit_test(a_level_draws_for_itself),
@@ -522,6 +610,8 @@ int main(void)
         cmocka_unit_test(straddling_accesses_are_foreseen_whole),
         cmocka_unit_test(prefetches_fill_the_levels_below_and_may_be_in_vain),
         cmocka_unit_test(a_prefetcher_below_leaves_the_levels_above_alone),
+        cmocka_unit_test(threads_have_strides_of_their_own),
+        cmocka_unit_test(prefetchers_are_not_shared_unless_alike),
         cmocka_unit_test(translations_by_hand),
         cmocka_unit_test(a_tlb_and_the_caches_are_apart),
         cmocka_unit_test(tlb_rates_follow_from_counts),
