@@ -306,10 +306,8 @@ static void test_copies_of_copies(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_part_nonsense),
-        cmocka_unit_test(test_made_by_hand),
-        cmocka_unit_test(test_nonsense),
-        cmocka_unit_test(test_copies),
+        cmocka_unit_test(test_part_nonsense),    cmocka_unit_test(test_made_by_hand),
+        cmocka_unit_test(test_nonsense),         cmocka_unit_test(test_copies),
         cmocka_unit_test(test_copies_of_copies),
     };
 
