@@ -146,7 +146,7 @@ __attribute__((preserve_most)) uint64_t *__psnap_reserve(uint64_t words)
     room = claim_idle(__psnap_ring, words);
     if (room)
         return room;
-    outside = psnap_rt_block_signals();
+    psnap_rt_block_signals(&outside);
     room = reserve(words, (uint64_t)__builtin_frame_address(0), &outside.signals);
     psnap_rt_unblock_signals(&outside);
     return room;
@@ -166,7 +166,7 @@ __attribute__((preserve_most)) void __psnap_hand_over(void)
     if (!psnap_rt_is_real(ring) || !psnap_rt_is_recording() || ring->aside ||
         psnap_rt_unread_chunks(ring))
         return;
-    outside = psnap_rt_block_signals();
+    psnap_rt_block_signals(&outside);
     if (!psnap_rt_is_forked() && psnap_rt_has_chunk(ring) && !ring->aside &&
         !psnap_rt_unread_chunks(ring) && psnap_rt_renew_chunk(ring, &outside.signals))
         psnap_rt_look(ring); /* what is wanted may have changed meanwhile */
@@ -183,9 +183,11 @@ static void put_allocation(uint64_t *room, const uint64_t allocation[4])
 /* What is not wanted may touch memory first that is wanted later. */
 static void put_allocation_anyway(const uint64_t allocation[4])
 {
-    const struct psnap_rt_outside outside = psnap_rt_block_signals();
-    uint64_t *room = reserve_anyway(5, &outside.signals);
+    struct psnap_rt_outside outside;
+    uint64_t *room;
 
+    psnap_rt_block_signals(&outside);
+    room = reserve_anyway(5, &outside.signals);
     if (room)
         put_allocation(room, allocation);
     if (psnap_rt_has_chunk(__psnap_ring))
@@ -197,7 +199,8 @@ static void put_allocation_anyway(const uint64_t allocation[4])
 static uint32_t my_thread(uint64_t frame)
 {
     if (__psnap_ring == &psnap_rt_empty_ring) {
-        const struct psnap_rt_outside outside = psnap_rt_block_signals();
+        struct psnap_rt_outside outside;
+        psnap_rt_block_signals(&outside);
         psnap_rt_attach(frame);
         psnap_rt_unblock_signals(&outside);
     }

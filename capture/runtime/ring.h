@@ -78,14 +78,14 @@ struct psnap_rt_outside {
     int error;
 };
 
-static inline struct psnap_rt_outside psnap_rt_block_signals(void)
+/* Not returned: copying it may call a memcpy of the program's own, which is recorded. */
+static inline void psnap_rt_block_signals(struct psnap_rt_outside *outside)
 {
-    struct psnap_rt_outside outside = {.error = errno};
     sigset_t all;
 
+    outside->error = errno;
     sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &outside.signals);
-    return outside;
+    pthread_sigmask(SIG_SETMASK, &all, &outside->signals);
 }
 
 static inline void psnap_rt_unblock_signals(const struct psnap_rt_outside *outside)
