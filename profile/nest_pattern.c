@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Patterns and shapes, one of each kind, found by hash and never changed; and the stack
+ * of terms made of them.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+#include "formats/base/arena.h"
+#include "profile/nests.h"
+
+enum { TABLE_FIRST = 256 };
+
+/* A hash table of pointers, half full at most. */
+struct table {
+    void **slots;
+    uint32_t room, count; /* room is a power of two */
+};
+
+struct nest_patterns {
+    struct psnap_arena *arena;
+    struct table patterns, shapes;
+};
+
+static size_t step_count(const struct nest_pattern *pattern)
+{
+    return pattern->values - 1;
+}
+
+static uint64_t hash_pattern(const void *item)
+{
+    const struct nest_pattern *pattern = item;
+    const uint64_t hash = XXH3_64bits(pattern->steps, step_count(pattern) * sizeof *pattern->steps);
+
+    if (pattern->body_count)
+        return XXH3_64bits_withSeed(pattern->body,
+                                    pattern->body_count * sizeof(struct nest_pattern *), hash);
+    return XXH3_64bits_withSeed(&pattern->shape, sizeof pattern->shape, hash);
+}
+
+static bool equal_patterns(const void *one, const void *other)
+{
+    const struct nest_pattern *a = one, *b = other;
+
+    return a->values == b->values && a->body_count == b->body_count && a->shape == b->shape &&
+           !memcmp(a->steps, b->steps, step_count(a) * sizeof *a->steps) &&
+           (!a->body_count ||
+            !memcmp(a->body, b->body, a->body_count * sizeof(struct nest_pattern *)));
+}
+
+static uint64_t hash_shape(const void *item)
+{
+    const struct nest_shape *shape = item;
+
+    return XXH3_64bits(shape, nest_shape_bytes(shape->width));
+}
+
+static bool equal_shapes(const void *one, const void *other)
+{
+    const struct nest_shape *a = one, *b = other;
+
+    return a->loop == b->loop && a->width == b->width &&
+           !memcmp(a->refs, b->refs, a->width * sizeof a->refs[0]);
+}
+
+static bool grow(struct table *table, uint64_t (*hash)(const void *item))
+{
+    const uint32_t room = table->room ? table->room * 2 : TABLE_FIRST;
+    void **slots = calloc(room, sizeof(void *));
+
+    if (!slots)
+        return false;
+    for (uint32_t i = 0; i < table->room; i++) {
+        uint64_t at;
+        if (!table->slots[i])
+            continue;
+        for (at = hash(table->slots[i]); slots[at & (room - 1)]; at++)
+            continue;
+        slots[at & (room - 1)] = table->slots[i];
+    }
+    free(table->slots);
+    table->slots = slots;
+    table->room = room;
+    return true;
+}
+
+/* Where an item is that is equal to this one, or where it would be; NULL: out of memory. */
+static void **find(struct table *table, const void *item, uint64_t (*hash)(const void *item),
+                   bool (*equal)(const void *one, const void *other))
+{
+    uint64_t at;
+
+    if (table->count * 2 >= table->room && !grow(table, hash))
+        return NULL;
+    for (at = hash(item); table->slots[at & (table->room - 1)]; at++)
+        if (equal(table->slots[at & (table->room - 1)], item))
+            break;
+    return &table->slots[at & (table->room - 1)];
+}
+
+struct nest_patterns *nest_patterns_new(void)
+{
+    struct nest_patterns *patterns = calloc(1, sizeof *patterns);
+
+    if (patterns && !(patterns->arena = psnap_arena_new())) {
+        free(patterns);
+        return NULL;
+    }
+    return patterns;
+}
+
+void nest_patterns_free(struct nest_patterns *patterns)
+{
+    if (!patterns)
+        return;
+    psnap_arena_free(patterns->arena);
+    free(patterns->patterns.slots);
+    free(patterns->shapes.slots);
+    free(patterns);
+}
+
+static void *copy(struct psnap_arena *arena, const void *from, size_t bytes)
+{
+    void *to = psnap_arena_alloc(arena, bytes + 1);
+
+    if (to && bytes)
+        memcpy(to, from, bytes);
+    return to;
+}
+
+static const struct nest_pattern *intern(struct nest_patterns *patterns,
+                                         const struct nest_pattern *wanted)
+{
+    void **slot = find(&patterns->patterns, wanted, hash_pattern, equal_patterns);
+    struct nest_pattern *made;
+
+    if (!slot || *slot)
+        return slot ? *slot : NULL;
+    made = copy(patterns->arena, wanted, sizeof *wanted);
+    if (!made)
+        return NULL;
+    made->number = patterns->patterns.count;
+    made->steps = copy(patterns->arena, wanted->steps, step_count(wanted) * sizeof *made->steps);
+    made->body =
+        copy(patterns->arena, wanted->body, wanted->body_count * sizeof(struct nest_pattern *));
+    if (!made->steps || !made->body)
+        return NULL;
+    *slot = made;
+    patterns->patterns.count++;
+    return made;
+}
+
+const struct nest_pattern *nest_pattern_leaf(struct nest_patterns *patterns,
+                                             const struct nest_shape *shape,
+                                             const uint64_t *strides)
+{
+    const struct nest_pattern wanted = {
+        .values = 1 + shape->width, .shape = shape, .steps = (uint64_t *)strides};
+
+    return intern(patterns, &wanted);
+}
+
+const struct nest_pattern *nest_pattern_loop(struct nest_patterns *patterns,
+                                             const struct nest_pattern *const *body,
+                                             uint32_t body_count, const uint64_t *steps)
+{
+    struct nest_pattern wanted = {.values = 1,
+                                  .body_count = body_count,
+                                  .body = (const struct nest_pattern **)body,
+                                  .steps = (uint64_t *)steps};
+
+    for (uint32_t i = 0; i < body_count; i++) {
+        wanted.values += body[i]->values;
+        if (body[i]->depth >= wanted.depth)
+            wanted.depth = body[i]->depth + 1;
+    }
+    return intern(patterns, &wanted);
+}
+
+const struct nest_shape *nest_shape_of(struct nest_patterns *patterns,
+                                       const struct nest_shape *wanted)
+{
+    void **slot = find(&patterns->shapes, wanted, hash_shape, equal_shapes);
+
+    if (slot && !*slot) {
+        *slot = copy(patterns->arena, wanted, nest_shape_bytes(wanted->width));
+        patterns->shapes.count += *slot != NULL;
+    }
+    return slot ? *slot : NULL;
+}
+
+struct psnap_nests *nests_new(void)
+{
+    struct psnap_nests *nests = calloc(1, sizeof *nests);
+
+    if (nests && !(nests->patterns = nest_patterns_new())) {
+        free(nests);
+        return NULL;
+    }
+    return nests;
+}
+
+void nests_free(struct psnap_nests *nests)
+{
+    if (!nests)
+        return;
+    nest_patterns_free(nests->patterns);
+    free(nests->terms);
+    free(nests->values);
+    free(nests->last);
+    free(nests);
+}
+
+static bool reserve(void *array, size_t wanted, size_t *room, size_t size)
+{
+    void **items = array, *larger;
+    const size_t more = wanted * 2 + 64;
+
+    if (wanted <= *room)
+        return true;
+    larger = realloc(*items, more * size);
+    if (!larger)
+        return false;
+    *items = larger;
+    *room = more;
+    return true;
+}
+
+bool nests_push(struct psnap_nests *nests, const struct nest_pattern *pattern,
+                const uint64_t *values)
+{
+    const size_t lasts = nests->last_room;
+
+    if (!reserve(&nests->terms, nests->count + 1, &nests->room, sizeof *nests->terms) ||
+        !reserve(&nests->values, nests->value_count + pattern->values, &nests->value_room,
+                 sizeof *nests->values) ||
+        !reserve(&nests->last, pattern->number + 1, &nests->last_room, sizeof *nests->last))
+        return false;
+    for (size_t i = lasts; i < nests->last_room; i++)
+        nests->last[i] = -1;
+    nests->terms[nests->count] =
+        (struct nest_term){pattern, nests->value_count, nests->last[pattern->number], -1};
+    if (nests->count) {
+        const struct nest_term *before = &nests->terms[nests->count - 1];
+        nests->terms[nests->count].loop =
+            before->pattern->body_count ? (int64_t)nests->count - 1 : before->loop;
+    }
+    nests->last[pattern->number] = (int64_t)nests->count++;
+    memcpy(&nests->values[nests->value_count], values, pattern->values * sizeof *values);
+    nests->value_count += pattern->values;
+    return true;
+}
+
+void nests_pop(struct psnap_nests *nests, size_t n)
+{
+    while (n--) {
+        const struct nest_term *term = &nests->terms[--nests->count];
+        nests->last[term->pattern->number] = term->previous;
+        nests->value_count = term->at;
+    }
+}
