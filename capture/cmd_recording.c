@@ -105,9 +105,13 @@ enum psnap_status psnap_recording_prepare(struct psnap_recording *recording, con
         !recording->no_profile && recording->profile && psnap_output_is_stdout(recording->profile);
     bool has_trace = recording->trace && psnap_output_is_stdout(recording->trace);
 
-    if (recording->model && strcmp(recording->model, "psnap") != 0)
-        return psnap_error_set(error, PSNAP_ERROR_USAGE, "no model '%s'; there is: psnap",
+    recording->is_walks = recording->model && strcmp(recording->model, "walks") == 0;
+    if (recording->model && strcmp(recording->model, "psnap") != 0 && !recording->is_walks)
+        return psnap_error_set(error, PSNAP_ERROR_USAGE, "no model '%s'; there are psnap and walks",
                                recording->model);
+    if (recording->is_walks && recording->is_apart)
+        return psnap_error_set(error, PSNAP_ERROR_USAGE,
+                               "--model walks has the threads merged, not apart");
     if (recording->no_profile && !recording->trace)
         return psnap_error_set(error, PSNAP_ERROR_USAGE,
                                "--no-profile without --trace leaves nothing to record");
@@ -447,7 +451,8 @@ enum psnap_status psnap_recording_run(struct psnap_recording *recording,
                                       struct psnap_source *capture, struct psnap_error *error)
 {
     const struct psnap_builder_options options = {.region_gap_bytes = recording->gap_bytes,
-                                                  .is_apart = recording->is_apart};
+                                                  .is_apart = recording->is_apart,
+                                                  .walks = recording->is_walks};
     static const struct psnap_sink_ops ops = {.put = trace_put,
                                               .finish = trace_finish,
                                               .free = nothing_to_free,

@@ -30,6 +30,7 @@ struct psnap_recording {
     const char *model;  /* NULL for the default */
     uint64_t gap_bytes; /* 0 for the default */
     bool is_apart;      /* the profile keeps threads apart */
+    bool is_walks;      /* set by prepare: `model` is walks */
     struct psnap_trace_limit trace_limit;
     const char *roi;                /* as PSNAP_ENV_ROI; NULL: as the program's marks say */
     struct psnap_sampling sampling; /* what is wanted of the stream; without regions */

@@ -17,6 +17,7 @@
 
 #include "formats/base/stream.h"
 #include "profile/fold.h"
+#include "profile/nests.h"
 #include "profile/profile.h"
 
 enum {
@@ -299,6 +300,7 @@ struct build_result {
     uint32_t part_count;
     struct build_itinerary *itineraries; /* of all parts, in their order */
     uint32_t itinerary_count;
+    const struct psnap_nests *nests; /* of all threads, NULL: model psnap */
     const struct psnap_builder_options *options;
 };
 

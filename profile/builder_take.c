@@ -7,6 +7,7 @@
  * as it is when the stream has ended; it counts those of all threads together.
  */
 #include "profile/builder.h"
+#include "profile/nest_profile.h"
 #include "profile/sampling.h"
 
 #include <inttypes.h>
@@ -376,7 +377,10 @@ static enum psnap_status take_all(struct taking *t)
             status = take_loop(t, i);
     if (!status)
         status = make_ids_unique(t);
-    if (!status)
+    if (!status && t->result->nests) {
+        profile->model = PSNAP_MODEL_WALKS;
+        status = nests_take(profile, t->result->nests, t->program, t->kept);
+    } else if (!status)
         status = build_schedule(profile, t->kept, t->result->part_count * t->program->loop_count,
                                 t->result);
     take_operations(t);

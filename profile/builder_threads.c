@@ -30,6 +30,7 @@ struct threads {
     size_t live_bytes; /* of those that are not current */
     uint64_t clock;    /* changes of thread */
     struct build_parts joined;
+    struct psnap_sink *nests; /* model walks, else NULL */
     bool is_finished, is_taken;
 };
 
@@ -141,7 +142,7 @@ static enum psnap_status put(struct psnap_sink *self, const struct psnap_access 
                              struct psnap_error *error)
 {
     struct threads *t = (struct threads *)self;
-    enum psnap_status status = PSNAP_OK;
+    enum psnap_status status = t->nests ? psnap_sink_put(t->nests, block, n, error) : PSNAP_OK;
 
     while (n && !status) {
         const size_t alike = count_alike(block, n);
@@ -167,6 +168,10 @@ static enum psnap_status put_run(struct psnap_sink *self, const struct psnap_run
         is_mixed |= run->first[k].thread != thread;
     if (is_mixed)
         return psnap_sink_put_repetitions(self, run, 0, run->count, error);
+    if (t->nests)
+        status = psnap_sink_put_run(t->nests, run, error);
+    if (status)
+        return status;
     if (!t->current || t->current->thread != thread)
         status = change_thread(t, thread, error);
     return status ? status : build_put_run(&t->current->base, run, error);
@@ -186,6 +191,8 @@ static enum psnap_status finish(struct psnap_sink *self, struct psnap_error *err
     struct threads *t = (struct threads *)self;
     enum psnap_status status = PSNAP_OK;
 
+    if (!status && t->nests)
+        status = psnap_sink_finish(t->nests, error);
     t->is_finished = true;
     t->current = NULL;
     if (t->live_count)
@@ -209,6 +216,7 @@ static void threads_free(struct psnap_sink *self)
     for (uint32_t i = 0; i < t->live_count; i++)
         psnap_sink_free(&t->live[i]->base);
     build_parts_release(&t->joined);
+    psnap_sink_free(t->nests);
     free(t->live);
     free(t->builders);
     free(t);
@@ -234,6 +242,10 @@ struct psnap_sink *psnap_profile_builder_new(struct psnap_program *program,
                         PSNAP_REGION_GAP_MAX, PSNAP_REGION_LIMIT_MIN, PSNAP_REGION_LIMIT_MAX);
         return NULL;
     }
+    if (read.walks && read.is_apart) {
+        psnap_error_set(error, PSNAP_ERROR_USAGE, "walks are of merged threads");
+        return NULL;
+    }
     t = calloc(1, sizeof *t);
     if (t)
         t->builders = calloc(PSNAP_THREADS_MAX, sizeof(struct builder *));
@@ -246,6 +258,11 @@ struct psnap_sink *psnap_profile_builder_new(struct psnap_program *program,
     t->program = program;
     t->options = read;
     build_parts_init(&t->joined, program, &t->options);
+    if (read.walks && !(t->nests = nest_builder_new(program))) {
+        threads_free(&t->base);
+        no_memory(error);
+        return NULL;
+    }
     return &t->base;
 }
 
@@ -262,9 +279,10 @@ struct psnap_profile *psnap_profile_builder_take(struct psnap_sink *builder,
         return NULL;
     }
     t->is_taken = true;
-    if (build_result_init(&result, &t->joined))
+    if (build_result_init(&result, &t->joined)) {
+        result.nests = t->nests ? nest_builder_nests(t->nests) : NULL;
         profile = build_profile(t->program, &result, error);
-    else
+    } else
         no_memory(error);
     build_result_release(&result);
     return profile;

@@ -81,7 +81,8 @@ int psnap_cmd_profile(int argc, char **argv)
                               .limit = PSNAP_REGION_LIMIT_DEFAULT};
     const struct psnap_option options[] = {
         {PSNAP_OPTION_TEXT, 'o', "output", &request.output, "P.yaml", "where to ('-': stdout)"},
-        {PSNAP_OPTION_TEXT, 0, "model", &request.model, "MODEL", "psnap, the published one"},
+        {PSNAP_OPTION_TEXT, 0, "model", &request.model, "MODEL",
+         "psnap, the published one, or walks: what folds exactly"},
         {PSNAP_OPTION_SIZE, 0, "gap", &request.builder.region_gap_bytes, "BYTES",
          "how far from a region an access still joins it; 256"},
         {PSNAP_OPTION_U64, 0, "regions", &request.limit, "N",
@@ -100,7 +101,7 @@ int psnap_cmd_profile(int argc, char **argv)
         {.type = PSNAP_OPTION_END},
     };
     const struct psnap_usage usage = {
-        "psnap profile INPUT -o P.yaml [--model psnap] [--threads merged|apart] [--from FORMAT]",
+        "psnap profile INPUT -o P.yaml [--model MODEL] [--threads merged|apart] [--from FORMAT]",
         "Writes the profile of INPUT's accesses: a trace in any format that can be\n"
         "read, a profile (which is replayed) or '-'.",
         options};
@@ -111,8 +112,10 @@ int psnap_cmd_profile(int argc, char **argv)
         return status;
     if (operands != 1 || !request.output)
         return psnap_cmd_usage("profile", operands != 1 ? "one input, please" : "-o is missing");
-    if (strcmp(request.model, "psnap") != 0)
-        return psnap_cmd_usage("profile", "there is no model '%s', only psnap", request.model);
+    request.builder.walks = strcmp(request.model, "walks") == 0;
+    if (strcmp(request.model, "psnap") != 0 && !request.builder.walks)
+        return psnap_cmd_usage("profile", "there is no model '%s', only psnap and walks",
+                               request.model);
     if (request.builder.region_gap_bytes < 1 ||
         request.builder.region_gap_bytes > PSNAP_REGION_GAP_MAX)
         return psnap_cmd_usage("profile", "a gap is 1 to 2^40 bytes");

@@ -10,6 +10,7 @@
  * sequence starts and ends, and two that contradict each other are found out.
  */
 #include "profile/profile.h"
+#include "profile/nests.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -34,6 +35,7 @@ void psnap_profile_free(struct psnap_profile *profile)
 {
     if (!profile)
         return;
+    nests_free(profile->nests);
     psnap_arena_free(profile->arena);
     free(profile);
 }

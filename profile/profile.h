@@ -120,18 +120,21 @@ struct psnap_profile_loop {
     uint32_t thread_count; /* that share the part: 1, or this one and higher ones; else 0 */
 };
 
+struct psnap_nests; /* profile/nests.h, not part of the library's interface */
+
 struct psnap_profile {
     struct psnap_provenance provenance;
     struct psnap_sampling sampling; /* which part of the run was recorded; no loop_errors */
-    const char *model;              /* "psnap" */
+    const char *model;              /* "psnap", or PSNAP_MODEL_WALKS */
     bool
         is_apart; /* accesses are in parts, one per loop and thread, else in the loops themselves */
     uint64_t region_gap_bytes;
     uint32_t region_limit;
     struct psnap_profile_loop *loops;
     uint32_t loop_count;
-    struct psnap_sequence schedule; /* of loops */
-    struct psnap_arena *arena;      /* owns all of the above */
+    struct psnap_sequence schedule; /* of loops; empty when there are nests */
+    struct psnap_nests *nests; /* model walks: the stream as nests of loops, else NULL; owned */
+    struct psnap_arena *arena; /* owns all of the above */
 };
 
 struct psnap_profile_totals {
@@ -164,6 +167,8 @@ PSNAP_API bool psnap_region_ends(const struct psnap_profile_region *region, unsi
                                  unsigned *last);
 
 /* How the builder reads what the paper leaves open; zero-initialise for defaults. */
+#define PSNAP_MODEL_WALKS "walks-1"
+
 enum psnap_schedule_reading {
     PSNAP_SCHEDULE_DEFAULT = 0, /* VISITS */
     PSNAP_SCHEDULE_VISITS,      /* how loops alternate, folded */
@@ -181,6 +186,7 @@ struct psnap_builder_options {
     uint32_t region_limit;     /* regions per loop before rare ones merge; 0: the default */
     enum psnap_schedule_reading schedule;
     bool is_apart; /* threads are kept apart (FORMAT.md), else merged */
+    bool walks;    /* model walks: what folds is kept exactly */
 };
 
 /*
@@ -209,5 +215,24 @@ PSNAP_API struct psnap_generator *psnap_generator_new(const struct psnap_profile
 PSNAP_API void psnap_generator_free(struct psnap_generator *generator);
 PSNAP_API void psnap_generator_fill(struct psnap_generator *generator, struct psnap_access *block,
                                     size_t n);
+
+/*
+ * What a profile with nests does, in order: walks, exactly, and visits of loops of which
+ * only statistics are known. Keeps no pointer to the profile. first_ref[loop] plus a reference's
+ * number goes into access.ref. NULL: out of memory.
+ */
+struct psnap_walk {
+    uint32_t loop;        /* index in the profile */
+    struct psnap_run run; /* of width 0: `count` visits of the loop; valid until the next call */
+};
+struct psnap_walker;
+PSNAP_API struct psnap_walker *psnap_walker_new(const struct psnap_profile *profile,
+                                                const uint32_t *first_ref);
+PSNAP_API void psnap_walker_free(struct psnap_walker *walker); /* NULL is legal */
+/* 1: the next one, 0: there is none, negative: out of memory. */
+PSNAP_API int psnap_walker_next(struct psnap_walker *walker, struct psnap_walk *walk);
+/* By loop of a profile with nests: its visits, and how many numbers its references have. */
+PSNAP_API enum psnap_status psnap_profile_walks(const struct psnap_profile *profile,
+                                                uint64_t *visits, uint32_t *refs);
 
 #endif

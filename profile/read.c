@@ -8,6 +8,7 @@
  * Memory is in proportion to the input: nothing is unfolded, and counts are
  * only numbers.
  */
+#include "profile/nest_profile.h"
 #include "profile/read.h"
 #include "profile/sampling.h"
 
@@ -142,10 +143,11 @@ static enum psnap_status read_capture(const struct reading *r, const struct psna
     if (status || (status = read_text(r, map, "model", NULL, &profile->model)) ||
         (status = read_text(r, map, "stage", "", &profile->provenance.stage)))
         return status;
-    if (strcmp(profile->model, "psnap") != 0)
-        return psnap_yaml_fail(
-            r->doc, psnap_yaml_get(map, "model"), r->error, PSNAP_ERROR_UNSUPPORTED,
-            "there is no model '%.60s' in this version, only 'psnap'", profile->model);
+    if (strcmp(profile->model, "psnap") != 0 && strcmp(profile->model, PSNAP_MODEL_WALKS) != 0)
+        return psnap_yaml_fail(r->doc, psnap_yaml_get(map, "model"), r->error,
+                               PSNAP_ERROR_UNSUPPORTED,
+                               "there is no model '%.60s' in this version, only 'psnap' and '%s'",
+                               profile->model, PSNAP_MODEL_WALKS);
     node = psnap_yaml_get(map, "region_gap_bytes");
     profile->region_gap_bytes = PSNAP_REGION_GAP_DEFAULT;
     if (node && (status = psnap_yaml_size(r->doc, node, 1, PSNAP_REGION_GAP_MAX,
@@ -359,7 +361,10 @@ static enum psnap_status read_all(struct reading *r)
     status = read_names(r, loops, &names);
     if (!status)
         status = read_loops(r, loops, &names);
-    if (!status)
+    if (!status && !strcmp(r->profile->model, PSNAP_MODEL_WALKS)) {
+        const struct psnap_yaml_node *list = psnap_yaml_require(r->doc, root, "schedule", r->error);
+        status = list ? read_nests(r, list, loops, &names) : PSNAP_ERROR_VALUE;
+    } else if (!status)
         status = read_schedule(r, root, loops, &names);
     if (!status && totals)
         status = read_totals(r, totals, loops);

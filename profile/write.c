@@ -13,6 +13,7 @@
 
 #include "formats/base/layout.h"
 #include "formats/base/yaml.h"
+#include "profile/nest_profile.h"
 #include "profile/sampling.h"
 #include "profile/yaml_keys.h"
 
@@ -242,8 +243,12 @@ enum psnap_status psnap_profile_write(const struct psnap_profile *profile, FILE 
     write_program(profile, doc, root);
     write_capture(profile, doc, root);
     write_totals(profile, doc, root);
-    list = psnap_yaml_add_sequence(doc, root, "schedule", PSNAP_YAML_FLOW);
-    write_items(&profile->schedule, 0, profile->schedule.count, loop_id, profile, doc, list);
+    list = psnap_yaml_add_sequence(doc, root, "schedule",
+                                   profile->nests ? PSNAP_YAML_BLOCK : PSNAP_YAML_FLOW);
+    if (profile->nests)
+        write_nests(profile, doc, list);
+    else
+        write_items(&profile->schedule, 0, profile->schedule.count, loop_id, profile, doc, list);
     list = psnap_yaml_add_sequence(doc, root, "loops", PSNAP_YAML_BLOCK);
     for (uint32_t i = 0; i < profile->loop_count; i++)
         write_loop(profile, &profile->loops[i], doc, list);

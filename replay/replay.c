@@ -16,6 +16,7 @@
 
 #include "replay/interleave.h"
 #include "replay/lane.h"
+#include "replay/nests.h"
 
 struct replay {
     struct psnap_source base;
@@ -43,7 +44,14 @@ static void replay_free(struct psnap_source *self)
     free(replay);
 }
 
-static const struct psnap_source_ops replay_ops = {.next = next, .free = replay_free};
+static ssize_t next_run(struct psnap_source *self, struct psnap_access *block, size_t capacity,
+                        struct psnap_run *run, struct psnap_error *error)
+{
+    return psnap_source_next_run(((struct replay *)self)->lanes, block, capacity, run, error);
+}
+
+static const struct psnap_source_ops replay_ops = {
+    .next = next, .free = replay_free, .next_run = next_run};
 
 static enum psnap_status copy_provenance(struct psnap_program *program,
                                          const struct psnap_provenance *from)
@@ -187,7 +195,9 @@ static enum psnap_status init_lanes(struct replay *replay, const struct psnap_pr
 {
     if (profile->is_apart)
         return open_lanes(replay, profile);
-    replay->lanes = replay_lane_new(profile, PSNAP_NONE, replay->loops, replay->base.program);
+    replay->lanes = profile->nests
+                        ? replay_nests_new(profile, replay->loops, replay->base.program)
+                        : replay_lane_new(profile, PSNAP_NONE, replay->loops, replay->base.program);
     return replay->lanes ? PSNAP_OK : PSNAP_ERROR_MEMORY;
 }
 

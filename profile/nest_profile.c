@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Nests of a stream to those of its profile, and how much there is in them.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "profile/nest_profile.h"
+
+struct counting {
+    struct nest_count *counts; /* by loop, */
+    uint64_t steps;            /* that may still be gone through */
+};
+
+static bool add_product(uint64_t *sum, uint64_t a, uint64_t b)
+{
+    uint64_t product;
+
+    if (__builtin_mul_overflow(a, b, &product) || product > PSNAP_COUNT_MAX ||
+        *sum > PSNAP_COUNT_MAX - product)
+        return false;
+    *sum += product;
+    return true;
+}
+
+/* Whether every iteration of a loop comes to the same: no count in it changes. */
+static bool is_even(const struct nest_pattern *pattern, const uint64_t *steps)
+{
+    if (steps[0])
+        return false;
+    for (uint32_t i = 0, at = 1; i < pattern->body_count; at += pattern->body[i++]->values)
+        if (!is_even(pattern->body[i], steps + at))
+            return false;
+    return true;
+}
+
+static bool is_body_even(const struct nest_pattern *loop)
+{
+    for (uint32_t i = 0, at = 0; i < loop->body_count; at += loop->body[i++]->values)
+        if (!is_even(loop->body[i], loop->steps + at))
+            return false;
+    return true;
+}
+
+/* Counts a term `times` times. */
+static bool count_term(struct counting *c, const struct nest_pattern *pattern,
+                       const uint64_t *values, uint64_t times)
+{
+    const size_t n = pattern->values - 1;
+    uint64_t count = values[0], *iteration;
+    bool is_done = true;
+
+    if (c->steps-- == 0)
+        return false;
+    if ((int64_t)count <= 0)
+        return true;
+    if (!pattern->body_count) {
+        struct nest_count *to = &c->counts[pattern->shape->loop];
+        if (!pattern->shape->width)
+            return add_product(&to->visits, times, count);
+        return !__builtin_mul_overflow(times, count, &times) &&
+               add_product(&to->accesses, times, pattern->shape->width);
+    }
+    if (is_body_even(pattern)) {
+        if (__builtin_mul_overflow(times, count, &times))
+            return false;
+        count = 1;
+    }
+    iteration = malloc((n + 1) * sizeof *iteration);
+    if (!iteration)
+        return false;
+    memcpy(iteration, values + 1, n * sizeof *iteration);
+    for (; count && is_done; count--) {
+        for (uint32_t i = 0, at = 0; i < pattern->body_count && is_done;
+             at += pattern->body[i++]->values)
+            is_done = count_term(c, pattern->body[i], iteration + at, times);
+        for (size_t k = 0; k < n; k++)
+            iteration[k] += pattern->steps[k];
+    }
+    free(iteration);
+    return is_done;
+}
+
+bool nests_count(const struct psnap_nests *nests, struct nest_count *counts)
+{
+    struct counting c = {counts, NEST_STEPS_MAX};
+
+    for (size_t i = 0; i < nests->count; i++)
+        if (!count_term(&c, nests->terms[i].pattern, nests_values(nests, i), 1))
+            return false;
+    return true;
+}
+
+/* ---- from program to profile ---- */
+
+struct taking {
+    struct psnap_nests *to;
+    const uint32_t *kept; /* by loop of the program */
+    uint32_t *numbers;    /* by ref of the program: of its loop's */
+    struct nest_shape *scratch;
+};
+
+static const struct nest_pattern *take_pattern(struct taking *t, const struct nest_pattern *from)
+{
+    struct nest_patterns *patterns = t->to->patterns;
+    const struct nest_pattern **body, *made = NULL;
+    const struct nest_shape *shape = from->shape;
+    uint32_t i = 0;
+
+    if (!from->body_count) {
+        memcpy(t->scratch, shape, nest_shape_bytes(shape->width));
+        t->scratch->loop = t->kept[shape->loop];
+        for (uint32_t k = 0; k < shape->width; k++)
+            t->scratch->refs[k].ref = t->numbers[shape->refs[k].ref];
+        shape = nest_shape_of(patterns, t->scratch);
+        return shape ? nest_pattern_leaf(patterns, shape, from->steps) : NULL;
+    }
+    body = malloc(from->body_count * sizeof(struct nest_pattern *));
+    while (body && i < from->body_count && (body[i] = take_pattern(t, from->body[i])))
+        i++;
+    if (i == from->body_count)
+        made = nest_pattern_loop(patterns, body, i, from->steps);
+    free(body);
+    return made;
+}
+
+static void number_refs(struct taking *t, const struct psnap_program *program, uint32_t *counts)
+{
+    for (uint32_t i = 0; i < program->ref_count; i++)
+        t->numbers[i] = counts[program->refs[i].loop]++;
+}
+
+enum psnap_status nests_take(struct psnap_profile *profile, const struct psnap_nests *nests,
+                             const struct psnap_program *program, const uint32_t *kept)
+{
+    struct taking t = {.to = nests_new(), .kept = kept};
+    uint32_t *counts = calloc(program->loop_count + 1, sizeof *counts);
+    bool is_done;
+
+    t.numbers = calloc(program->ref_count + 1, sizeof *t.numbers);
+    t.scratch = malloc(nest_shape_bytes(NEST_WIDTH_MAX));
+    is_done = t.to && counts && t.numbers && t.scratch;
+    if (is_done)
+        number_refs(&t, program, counts);
+    for (size_t i = 0; is_done && i < nests->count; i++) {
+        const struct nest_pattern *pattern = take_pattern(&t, nests->terms[i].pattern);
+        is_done = pattern && nests_push(t.to, pattern, nests_values(nests, i));
+    }
+    free(counts);
+    free(t.numbers);
+    free(t.scratch);
+    if (is_done)
+        profile->nests = t.to;
+    else
+        nests_free(t.to);
+    return is_done ? PSNAP_OK : PSNAP_ERROR_MEMORY;
+}
+
+uint32_t nest_region(const struct psnap_profile_loop *loop, uint64_t address)
+{
+    uint32_t best = 0;
+
+    for (uint32_t i = 1; i < loop->region_count; i++) {
+        const uint64_t low = loop->regions[i].low, best_low = loop->regions[best].low;
+        if (low <= address ? best_low > address || low > best_low
+                           : best_low > address && low < best_low)
+            best = i;
+    }
+    return best;
+}

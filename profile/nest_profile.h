@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The nests of a profile (model walks): what of its stream folds, in the place of its schedule.
+ * Loops of their shapes are the profile's, refs are numbers that a loop gives its references.
+ */
+#ifndef PSNAP_PROFILE_NEST_PROFILE_H
+#define PSNAP_PROFILE_NEST_PROFILE_H
+
+#include "formats/base/yaml.h"
+#include "profile/nests.h"
+
+#define NEST_STEPS_MAX                                                                             \
+    (UINT64_C(1) << 24) /* iterations that are gone through one by one to count */
+
+/* How often leaves are come to, and what they come to, by loop of the profile. */
+struct nest_count {
+    uint64_t visits;   /* of which only statistics are known */
+    uint64_t accesses; /* of the others */
+};
+
+/* Adds up; false when it is more than NEST_STEPS_MAX or PSNAP_COUNT_MAX. */
+bool nests_count(const struct psnap_nests *nests, struct nest_count *counts);
+
+/* Copies nests of a program whose loop i is the profile's kept[i] into the profile. */
+enum psnap_status nests_take(struct psnap_profile *profile, const struct psnap_nests *nests,
+                             const struct psnap_program *program, const uint32_t *kept);
+
+/* The region that addresses of a walk are told from: the last that begins at or below the first,
+ * or the first; the loop has one. */
+uint32_t nest_region(const struct psnap_profile_loop *loop, uint64_t address);
+
+void write_nests(const struct psnap_profile *profile, struct psnap_yaml_doc *doc,
+                 struct psnap_yaml_node *list);
+
+#endif

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The nests of a profile, leaf by leaf (profile.h). The profile may go: patterns are copied, with
+ * the refs that the caller has for its references.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "profile/nest_profile.h"
+
+struct psnap_walker {
+    struct psnap_nests *nests; /* refs are the caller's */
+    struct nest_cursor cursor; /* in the present term */
+    size_t term;               /* the next one */
+    struct psnap_access first[NEST_WIDTH_MAX];
+};
+
+static void count_refs(const struct nest_pattern *pattern, uint32_t *counts)
+{
+    for (uint32_t i = 0; i < pattern->body_count; i++)
+        count_refs(pattern->body[i], counts);
+    if (pattern->body_count)
+        return;
+    for (uint32_t k = 0; k < pattern->shape->width; k++)
+        if (pattern->shape->refs[k].ref >= counts[pattern->shape->loop])
+            counts[pattern->shape->loop] = pattern->shape->refs[k].ref + 1;
+}
+
+enum psnap_status psnap_profile_walks(const struct psnap_profile *profile, uint64_t *visits,
+                                      uint32_t *refs)
+{
+    struct nest_count *counts = calloc(profile->loop_count + (size_t)1, sizeof *counts);
+    const bool is_done = counts && nests_count(profile->nests, counts);
+
+    memset(refs, 0, profile->loop_count * sizeof *refs);
+    for (size_t i = 0; i < profile->nests->count; i++)
+        count_refs(profile->nests->terms[i].pattern, refs);
+    for (uint32_t i = 0; is_done && i < profile->loop_count; i++)
+        visits[i] = counts[i].visits;
+    free(counts);
+    return is_done ? PSNAP_OK : PSNAP_ERROR_MEMORY;
+}
+
+static const struct nest_pattern *copy_pattern(struct nest_patterns *to, struct nest_shape *scratch,
+                                               const struct nest_pattern *from,
+                                               const uint32_t *first_ref)
+{
+    const struct nest_pattern **body, *made = NULL;
+    const struct nest_shape *shape = from->shape;
+    uint32_t i = 0;
+
+    if (!from->body_count) {
+        memcpy(scratch, shape, nest_shape_bytes(shape->width));
+        for (uint32_t k = 0; k < shape->width; k++)
+            scratch->refs[k].ref += first_ref[shape->loop];
+        shape = nest_shape_of(to, scratch);
+        return shape ? nest_pattern_leaf(to, shape, from->steps) : NULL;
+    }
+    body = malloc(from->body_count * sizeof(struct nest_pattern *));
+    while (body && i < from->body_count &&
+           (body[i] = copy_pattern(to, scratch, from->body[i], first_ref)))
+        i++;
+    if (i == from->body_count)
+        made = nest_pattern_loop(to, body, i, from->steps);
+    free(body);
+    return made;
+}
+
+struct psnap_walker *psnap_walker_new(const struct psnap_profile *profile,
+                                      const uint32_t *first_ref)
+{
+    struct nest_shape *scratch = malloc(nest_shape_bytes(NEST_WIDTH_MAX));
+    struct psnap_walker *walker = calloc(1, sizeof *walker);
+    const struct psnap_nests *from = profile->nests;
+    bool is_done = scratch && walker && (walker->nests = nests_new()) != NULL;
+
+    for (size_t i = 0; is_done && i < from->count; i++) {
+        const struct nest_pattern *pattern =
+            copy_pattern(walker->nests->patterns, scratch, from->terms[i].pattern, first_ref);
+        is_done = pattern && nests_push(walker->nests, pattern, nests_values(from, i));
+    }
+    free(scratch);
+    if (is_done)
+        return walker;
+    psnap_walker_free(walker);
+    return NULL;
+}
+
+void psnap_walker_free(struct psnap_walker *walker)
+{
+    if (!walker)
+        return;
+    nests_free(walker->nests);
+    nest_cursor_free(&walker->cursor);
+    free(walker);
+}
+
+/* The next leaf; 1, 0 at the end, negative when out of memory. */
+static int next_leaf(struct psnap_walker *walker, struct nest_leaf *leaf)
+{
+    const struct psnap_nests *nests = walker->nests;
+    int more = nest_cursor_next(&walker->cursor, leaf);
+
+    while (more == 0 && walker->term < nests->count) {
+        const struct nest_pattern *pattern = nests->terms[walker->term].pattern;
+        const uint64_t *values = nests_values(nests, walker->term++);
+        if ((int64_t)values[0] <= 0)
+            continue;
+        *leaf = (struct nest_leaf){pattern, values};
+        if (!pattern->body_count)
+            return 1;
+        if (!nest_cursor_start(&walker->cursor, pattern, values, 0, values[0]))
+            return -1;
+        more = nest_cursor_next(&walker->cursor, leaf);
+    }
+    return more;
+}
+
+int psnap_walker_next(struct psnap_walker *walker, struct psnap_walk *walk)
+{
+    struct nest_leaf leaf;
+    const int more = next_leaf(walker, &leaf);
+    const struct nest_shape *shape;
+
+    if (more <= 0)
+        return more;
+    shape = leaf.pattern->shape;
+    for (uint32_t k = 0; k < shape->width; k++) {
+        walker->first[k] = shape->refs[k];
+        walker->first[k].address = leaf.values[1 + k];
+    }
+    *walk = (struct psnap_walk){.loop = shape->loop,
+                                .run = {.first = walker->first,
+                                        .strides = (const int64_t *)leaf.pattern->steps,
+                                        .width = shape->width,
+                                        .count = leaf.values[0]}};
+    return 1;
+}

@@ -1,0 +1,79 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Model walks: regular samples come back access for access, from a trace and as recorded;
+# the others keep their counts; what a loop nest does is read and changed in the profile.
+set -eu
+. "$PSNAP_SOURCE/tests/cli/capture_common.sh"
+
+# counts INPUT: "id accesses" of its loops
+counts() {
+    "$PSNAP" sim "$1" -m 32K:64:8 --by loop --json | python3 -c '
+import json, sys
+print(*sorted("{id} {accesses}".format(**r) for r in json.load(sys.stdin)["rows"]), sep="\n")'
+}
+
+# same NAME ARGUMENTS...: the replayed stream is the observed one
+same()
+{
+    local name=$1
+    shift
+    "$PSNAP" cc -O2 "$PSNAP_SOURCE/samples/$name.c" -o "$name" -lm
+    expect 0 "$PSNAP" record --model walks -o "$name.yaml" --trace "$name.pst" -- "./$name" "$@"
+    grep -q 'model: walks-1' "$name.yaml"
+    expect 0 "$PSNAP" check "$name.yaml"
+    /usr/bin/python3 "$PSNAP_SOURCE/tests/schema_check.py" \
+        "$PSNAP_SOURCE/profile/psnap-profile.schema.json" "$name.yaml" || [ $? = 77 ]
+    expect 0 "$PSNAP" convert "$name.pst" -f xdin -o observed.xdin
+    expect 0 "$PSNAP" replay "$name.yaml" -f xdin -o replayed.xdin
+    cmp observed.xdin replayed.xdin
+    expect 0 "$PSNAP" profile "$name.pst" --model walks -o again.yaml
+    sed '/recorded:/d; /^  .*recorded/d' "$name.yaml" > one
+    sed '/recorded:/d; /^  .*recorded/d' again.yaml > two
+    cmp one two
+    rm -f observed.xdin replayed.xdin again.yaml
+}
+
+same matmul 40 1
+same jacobi3d 20 3
+same adi 50 2
+same seidel 60 3
+same gramschmidt 40 1
+same symm 50 1
+same mg 8 2
+same ft 8 2
+same stream 1000 3
+same nbody 60 2
+
+# The nest is there to be read.
+grep -q '^- repeat: 40$' matmul.yaml
+grep -q 'times: 20' matmul.yaml
+grep -Eq 'region: a, start: 0, strides: \[320, 0, 16\]' matmul.yaml
+
+# A change of it is a change of the stream: twice the rows, of c, further apart.
+sed -E '/region: c, start: 0, strides/s/strides: \[320, 8, 0\]/strides: [640, 8, 0]/' matmul.yaml > far.yaml
+expect 0 "$PSNAP" check far.yaml
+expect 0 "$PSNAP" replay far.yaml -f csv -o far.csv
+expect 0 "$PSNAP" replay matmul.yaml -f csv -o near.csv
+[ "$(wc -l < far.csv)" = "$(wc -l < near.csv)" ]
+! cmp -s far.csv near.csv
+
+# One that contradicts the loops is refused, with both lines.
+sed 's/times: 20/times: 21/' matmul.yaml > wrong.yaml
+expect 1 "$PSNAP" check wrong.yaml
+grep -Eq "wrong.yaml:[0-9]+:[0-9]+: .*has 128000 accesses here, but the schedule \(line [0-9]+\) comes to 134400" err out
+
+# Irregular ones keep how much each loop does.
+"$PSNAP" cc -O2 "$PSNAP_SOURCE/samples/chase.c" -o chase -lm
+expect 0 "$PSNAP" record --model walks -o chase.yaml --trace chase.pst -- ./chase 4096 20
+grep -q 'model: walks-1' chase.yaml
+counts chase.pst > one
+counts chase.yaml > two
+[ -s one ]
+cmp one two
+
+expect 2 "$PSNAP" profile matmul.pst --model walk -o x.yaml
+grep -q "no model 'walk'" err
+expect 2 "$PSNAP" profile matmul.pst --model walks --threads apart -o x.yaml
+grep -q "merged" err
+expect 125 "$PSNAP" record --model walks --threads apart -o x.yaml -- ./matmul 8 1
