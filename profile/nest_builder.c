@@ -32,6 +32,7 @@ struct nest_builder {
     bool may_go_on;               /* its last iteration, with further references */
     struct nest_shape *iteration; /* under way, `width` 0: none */
     uint64_t firsts[NEST_WIDTH_MAX], steps[NEST_WIDTH_MAX], second[NEST_WIDTH_MAX];
+    uint32_t visited;  /* the loop that was visited last, PSNAP_NONE: a walk came since */
     bool *is_given_up; /* by loop */
     uint32_t loop_room;
     bool has_no_order; /* nothing more is folded */
@@ -49,21 +50,20 @@ static bool is_visit(const struct nest_pattern *pattern)
     return !pattern->body_count && pattern->shape->width == 0;
 }
 
-/* A loop's visit, right behind one of its own that is not in a nest nothing. */
+/* A loop's visit, which goes on while nothing else comes. */
 static bool put_visit(struct nest_builder *b, uint32_t loop)
 {
     static const uint64_t one = 1;
-    const struct psnap_nests *nests = b->fold->nests;
-    const struct nest_shape wanted = {.loop = loop};
-    const struct nest_shape *shape = nest_shape_of(nests->patterns, &wanted);
-    const struct nest_pattern *pattern =
-        shape ? nest_pattern_leaf(nests->patterns, shape, &one) : NULL;
+    struct nest_patterns *patterns = b->fold->nests->patterns;
+    const struct nest_shape wanted = {.loop = loop}, *shape;
+    const struct nest_pattern *pattern;
 
-    if (!pattern)
-        return false;
-    if (!b->fold->is_open && nests->count && nests->terms[nests->count - 1].pattern == pattern)
+    if (b->visited == loop)
         return true;
-    return nest_fold_leaf(b->fold, pattern, &one);
+    b->visited = loop;
+    shape = nest_shape_of(patterns, &wanted);
+    pattern = shape ? nest_pattern_leaf(patterns, shape, &one) : NULL;
+    return pattern && nest_fold_leaf(b->fold, pattern, &one);
 }
 
 static bool know_loop(struct nest_builder *b, uint32_t loop)
@@ -97,6 +97,14 @@ static bool has_loop(const struct nest_pattern *pattern, uint32_t loop)
         if (has_loop(pattern->body[i], loop))
             return true;
     return !pattern->body_count && pattern->shape->loop == loop && pattern->shape->width > 0;
+}
+
+/* The loop that is visited at the end of a term, or PSNAP_NONE. */
+static uint32_t last_visited(const struct nest_pattern *pattern)
+{
+    while (pattern->body_count)
+        pattern = pattern->body[pattern->body_count - 1];
+    return is_visit(pattern) ? pattern->shape->loop : PSNAP_NONE;
 }
 
 /* The same pattern among those of the fold. */
@@ -135,6 +143,7 @@ static bool put_again(struct nest_builder *b, const struct nest_pattern *pattern
     if (!has_loop(pattern, loop) || !pattern->body_count) {
         if (has_loop(pattern, loop) || is_visit(pattern))
             return put_visit(b, pattern->shape->loop);
+        b->visited = last_visited(pattern);
         pattern = again(b, pattern);
         return pattern && nest_fold_term(b->fold, pattern, values);
     }
@@ -154,6 +163,7 @@ static struct nest_fold *refold(struct nest_builder *b, uint32_t loop)
     bool is_done = true;
 
     b->fold = nests ? nest_fold_new(nests) : NULL;
+    b->visited = PSNAP_NONE;
     for (size_t i = 0; b->fold && is_done && i < old->nests->count; i++)
         is_done = put_again(b, old->nests->terms[i].pattern, nests_values(old->nests, i), loop);
     if (b->fold && is_done && nest_fold_end(b->fold))
@@ -163,12 +173,12 @@ static struct nest_fold *refold(struct nest_builder *b, uint32_t loop)
     return NULL;
 }
 
-/* Gives up the loop without which the stack has fewest values, of the few with most leaves; of
- * memory that is NULL nothing is tried. False: out of memory, or *is_any false: there is none. */
+/* Gives up the loop without which the stack has fewest values, of the few with most leaves; *is_any
+ * says whether there was one. `counts`, by loop, are zero. False: out of memory. */
 static bool give_up(struct nest_builder *b, uint32_t *counts, bool *is_any)
 {
     struct nest_fold *best = NULL;
-    uint32_t given_up = PSNAP_NONE;
+    uint32_t given_up = PSNAP_NONE, visited = PSNAP_NONE;
 
     for (size_t i = 0; i < b->fold->nests->count; i++)
         count_leaves(b->fold->nests->terms[i].pattern, counts);
@@ -189,6 +199,7 @@ static bool give_up(struct nest_builder *b, uint32_t *counts, bool *is_any)
             nest_fold_free(best);
             best = b->fold;
             given_up = loop;
+            visited = b->visited;
         } else
             nest_fold_free(b->fold);
         b->fold = before;
@@ -199,6 +210,7 @@ static bool give_up(struct nest_builder *b, uint32_t *counts, bool *is_any)
     nest_fold_free(b->fold);
     b->fold = best;
     b->pattern = NULL;
+    b->visited = visited;
     b->is_given_up[given_up] = true;
     return true;
 }
@@ -248,6 +260,7 @@ static enum psnap_status put_leaf(struct nest_builder *b, struct psnap_error *er
             b->pattern =
                 made ? nest_pattern_leaf(b->fold->nests->patterns, made, b->strides) : NULL;
         }
+        b->visited = PSNAP_NONE;
         is_done = b->pattern && nest_fold_leaf(b->fold, b->pattern, b->values);
     }
     return is_done && lower(b, STACK_MOST) ? PSNAP_OK : no_memory(error);
@@ -546,6 +559,7 @@ struct psnap_sink *nest_builder_new(const struct psnap_program *program)
     if (b) {
         b->base.ops = &ops;
         b->program = program;
+        b->visited = PSNAP_NONE;
         b->iteration = calloc(1, nest_shape_bytes(NEST_WIDTH_MAX));
         b->shape = calloc(1, nest_shape_bytes(NEST_WIDTH_MAX));
         b->fold = nests ? nest_fold_new(nests) : NULL;
