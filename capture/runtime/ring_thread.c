@@ -56,21 +56,30 @@ uint64_t *psnap_rt_map_idle(void)
     return words == MAP_FAILED ? last_resort.words : words;
 }
 
+/* Handlers that come before know the ring, and what they write is read; to those that come later
+ * the thread is a new one. In a child that nobody has noticed the ring is its parent's. */
 static void end_of_thread(void *pointer)
 {
+    struct psnap_rt_outside outside;
     struct psnap_ring *ring = pointer;
+    uint64_t *idle;
+    bool is_parents;
 
+    psnap_rt_block_signals(&outside);
+    is_parents = psnap_rt_is_forked();
     psnap_rt_end_thread_region();
-    if (psnap_rt_is_real(ring)) {
+    psnap_rt_set_ring(&psnap_rt_empty_ring);
+    if (!is_parents && psnap_rt_is_real(ring)) {
         psnap_rt_leave_chunk(ring);
         __atomic_store_n(&ring->state, PSNAP_RING_FINISHED, __ATOMIC_RELEASE);
         psnap_rt_ring_doorbell();
-    } else if (ring != &last_resort.ring)
+    } else if (!is_parents && psnap_rt_is_scratch(ring) && ring != &last_resort.ring)
         munmap(ring, sizeof(struct scratch));
-    psnap_rt_set_ring(&psnap_rt_empty_ring);
-    if (psnap_rt_idle && psnap_rt_idle != last_resort.words)
-        munmap(psnap_rt_idle, PSNAP_RT_IDLE_WORDS * sizeof *psnap_rt_idle);
+    idle = psnap_rt_idle;
     psnap_rt_idle = NULL;
+    if (idle && idle != last_resort.words)
+        munmap(idle, PSNAP_RT_IDLE_WORDS * sizeof *idle);
+    psnap_rt_unblock_signals(&outside);
 }
 
 static void make_thread_end(void)

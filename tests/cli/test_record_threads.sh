@@ -139,6 +139,66 @@ for arguments in "5000 50" "1000 50 together" "8 1000000 together"; do
     [ "$(loops crowd.yaml)" = "work_crowd $((2 * $1 * $2))" ] || fail "crowd $*: $(loops crowd.yaml)"
 done
 
+# ------------------------------------------------------------- ends disturbed by signals
+
+# Handlers come between any two instructions of a thread's end, and what they do counts; also when
+# nothing is wanted of them.
+cat > ends.c << 'END'
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+static volatile long cells[64];
+static int handled;
+__attribute__((noinline)) static void work_handler(void)
+{
+    for (int i = 0; i < 50; i++)
+        cells[i] = i;
+}
+__attribute__((noinline)) static void work_thread(long n)
+{
+    for (long i = 0; i < n; i++)
+        cells[i % 64] = i;
+}
+static void on_signal(int signal)
+{
+    (void)signal;
+    work_handler();
+    __atomic_fetch_add(&handled, 1, __ATOMIC_RELAXED);
+}
+static void *run(void *unused)
+{
+    work_thread(100);
+    return unused;
+}
+int main(int argc, char **argv)
+{
+    const int count = argc > 1 ? atoi(argv[1]) : 0;
+    signal(SIGUSR1, on_signal);
+    for (int i = 0; i < count; i++) {
+        pthread_t thread;
+        if (pthread_create(&thread, NULL, run, NULL))
+            return 1;
+        while (pthread_tryjoin_np(thread, NULL)) {
+            pthread_kill(thread, SIGUSR1);
+            for (volatile int pause = 0; pause < i % 97 * 20; pause++)
+                ;
+        }
+    }
+    printf("%d\n", handled);
+    return 0;
+}
+END
+"$PSNAP" cc -O1 -pthread ends.c -o ends
+[ "$(status "$PSNAP" record --force -o ends.yaml -- ./ends 2000)" = 0 ] && [ ! -s err ] ||
+    fail "ends: $(cat err)"
+[ "$(loops ends.yaml)" = "work_handler $((50 * $(cat out))) work_thread 200000" ] ||
+    fail "ends: $(loops ends.yaml), $(cat out) handlers"
+[ "$(status "$PSNAP" record --force -o ends.yaml --roi work_thread -- ./ends 2000)" = 0 ] ||
+    fail "ends, --roi: $(cat err)"
+loops ends.yaml | grep -q 'work_thread 200000$' || fail "ends, --roi: $(loops ends.yaml)"
+
 # ------------------------------------------------------------- OpenMP
 
 cat > omp.c << 'END'
