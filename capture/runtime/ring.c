@@ -109,18 +109,23 @@ static uint64_t *reserve(uint64_t words, uint64_t frame, const sigset_t *signals
     }
 }
 
-/* A record that is kept whatever is wanted. Signals are blocked; NULL when nothing is recorded any
- * more. */
+/* A record that is kept whatever is wanted. Signals are blocked but for waits: handlers get chunks
+ * and suspend them. NULL when nothing is recorded any more, or not by this process: a child tells
+ * all allocations when it gets its ring. */
 static uint64_t *reserve_anyway(uint64_t words, const sigset_t *signals)
 {
     struct psnap_ring *ring = __psnap_ring;
-    uint64_t *room;
 
-    psnap_rt_resume(ring);
-    while (!(room = claim(ring, words)))
+    while (psnap_rt_is_real(ring) && ring == __psnap_ring) {
+        uint64_t *room;
+        psnap_rt_resume(ring);
+        room = claim(ring, words);
+        if (room)
+            return room;
         if (psnap_rt_is_enough() || !psnap_rt_renew_chunk(ring, signals))
             return NULL;
-    return room;
+    }
+    return NULL;
 }
 
 /* We are a further copy: the first one's rings are ours. */
@@ -190,7 +195,7 @@ static void put_allocation_anyway(const uint64_t allocation[4])
     room = reserve_anyway(5, &outside.signals);
     if (room)
         put_allocation(room, allocation);
-    if (psnap_rt_has_chunk(__psnap_ring))
+    if (psnap_rt_is_real(__psnap_ring) && psnap_rt_has_chunk(__psnap_ring))
         psnap_rt_look(__psnap_ring);
     psnap_rt_unblock_signals(&outside);
 }
