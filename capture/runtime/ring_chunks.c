@@ -78,11 +78,14 @@ void psnap_rt_look(struct psnap_ring *ring)
 
 void psnap_rt_change(void)
 {
-    struct psnap_session *session = psnap_rt_session;
+    struct psnap_session *session;
     uint32_t used;
 
-    if (!session || psnap_rt_is_forked())
-        return; /* it is the parent's */
+    if (psnap_rt_is_forked())
+        return; /* it is the parent's, and may be unmapped at any moment */
+    session = psnap_rt_session;
+    if (!session)
+        return;
     used = __atomic_load_n(&session->rings_used, __ATOMIC_SEQ_CST);
     __atomic_fetch_add(&session->changes, 1, __ATOMIC_SEQ_CST);
     for (uint32_t i = 1; i < used && i < psnap_rt_ring_count; i++)

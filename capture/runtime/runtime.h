@@ -58,8 +58,9 @@ struct psnap_rt_hooks {
 extern const struct psnap_rt_hooks psnap_rt_hooks;
 extern const struct psnap_rt_hooks *psnap_rt_first; /* NULL: we are the first copy */
 
-/* The session that this process records into, or NULL. It stays mapped once it is, so that a
- * thread that is about to use it may; `recording` says whether it still counts. */
+/* The session that this process records into, or NULL; `recording` says whether it still counts.
+ * It stays mapped, so that a thread that is about to use it may. A child by fork has its parent's
+ * until it rejoins: psnap_rt_is_forked is asked before it is loaded. */
 extern struct psnap_session *psnap_rt_session;
 bool psnap_rt_is_recording(void);
 void psnap_rt_set_recording(bool is_recording);

@@ -218,7 +218,7 @@ bool psnap_rt_is_forked(void)
 {
     if (unwiped && !*unwiped)
         forked(); /* by a system call that no handler saw */
-    return __atomic_load_n(&is_forked, __ATOMIC_RELAXED);
+    return __atomic_load_n(&is_forked, __ATOMIC_ACQUIRE); /* the session that it stands for, too */
 }
 
 __attribute__((preserve_most)) void __psnap_forked(void)
@@ -273,8 +273,8 @@ static void rejoin(void)
     else
         session = psnap_rt_join();
     is_launched = session && launch_output[0];
-    psnap_rt_leave_session(parents, parents_rings);
     psnap_rt_session = NULL;
+    psnap_rt_leave_session(parents, parents_rings);
     if (session) {
         start_session(session);
         psnap_rt_tell_regions();
