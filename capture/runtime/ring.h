@@ -6,9 +6,6 @@
 #ifndef PSNAP_CAPTURE_RUNTIME_RING_H
 #define PSNAP_CAPTURE_RUNTIME_RING_H
 
-#include <errno.h>
-#include <signal.h>
-
 #include "runtime.h"
 
 enum {
@@ -70,28 +67,6 @@ static inline uint64_t psnap_rt_unread_chunks(const struct psnap_ring *ring)
 static inline bool psnap_rt_is_enough(void)
 {
     return __atomic_load_n(&psnap_rt_session->is_enough, __ATOMIC_RELAXED);
-}
-
-/* What a thread has while the runtime is not to be disturbed by its handlers. */
-struct psnap_rt_outside {
-    sigset_t signals;
-    int error;
-};
-
-/* Not returned: copying it may call a memcpy of the program's own, which is recorded. */
-static inline void psnap_rt_block_signals(struct psnap_rt_outside *outside)
-{
-    sigset_t all;
-
-    outside->error = errno;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &outside->signals);
-}
-
-static inline void psnap_rt_unblock_signals(const struct psnap_rt_outside *outside)
-{
-    pthread_sigmask(SIG_SETMASK, &outside->signals, NULL);
-    errno = outside->error;
 }
 
 #endif

@@ -8,6 +8,7 @@
 #ifndef PSNAP_CAPTURE_RUNTIME_H
 #define PSNAP_CAPTURE_RUNTIME_H
 
+#include <errno.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -152,5 +153,27 @@ void psnap_rt_repeat_allocations(void (*put)(uint64_t address, uint64_t size_byt
 struct psnap_session *psnap_rt_launch(const char *command, const char *output, bool is_child);
 /* Both and a newline, on stderr. */
 void psnap_rt_say(const char *text, const char *what);
+
+/* What a thread has while the runtime is not to be disturbed by its handlers. */
+struct psnap_rt_outside {
+    sigset_t signals;
+    int error;
+};
+
+/* Not returned: copying it may call a memcpy of the program's own, which is recorded. */
+static inline void psnap_rt_block_signals(struct psnap_rt_outside *outside)
+{
+    sigset_t all;
+
+    outside->error = errno;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &outside->signals);
+}
+
+static inline void psnap_rt_unblock_signals(const struct psnap_rt_outside *outside)
+{
+    pthread_sigmask(SIG_SETMASK, &outside->signals, NULL);
+    errno = outside->error;
+}
 
 #endif

@@ -157,13 +157,15 @@ static void send_reuse(void)
     control_done(room, 2 + count);
 }
 
-/* The control ring is this thread's alone, and no signal handler comes in between. */
+/* The control ring is this thread's alone, and no signal handler comes in between. In a child that
+ * nobody has noticed the lock may be a thread's that is not here. */
 static struct psnap_ring *enter_control(sigset_t *signals)
 {
     sigset_t all;
 
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, signals);
+    psnap_rt_is_forked();
     pthread_mutex_lock(&control_lock);
     control_signals = *signals;
     return psnap_rt_set_aside();
@@ -200,10 +202,8 @@ uint64_t psnap_rt_announce(uint64_t address, uint64_t size_bytes, uint32_t threa
 
 /* In the child: its only thread leaves the parent's ring. The lock may be a thread's that is not
  * here; what it guards is of the parent's session, and the journal, which is always whole. */
-static void forked(void)
+static void leave_parent(void)
 {
-    if (unwiped)
-        *unwiped = 1;
     if (psnap_rt_is_recording())
         __atomic_store_n(&is_forked, true, __ATOMIC_RELAXED);
     psnap_rt_set_recording(false);
@@ -212,6 +212,21 @@ static void forked(void)
     is_launched = false;
     psnap_rt_forget_numbers();
     control_lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+}
+
+/* In the child, which may have come here before: by a handler of a signal, or one of fork's that
+ * was called before ours. None sees it in between. */
+static void forked(void)
+{
+    struct psnap_rt_outside outside;
+
+    psnap_rt_block_signals(&outside);
+    if (!unwiped || !*unwiped) {
+        leave_parent();
+        if (unwiped)
+            *unwiped = 1;
+    }
+    psnap_rt_unblock_signals(&outside);
 }
 
 bool psnap_rt_is_forked(void)

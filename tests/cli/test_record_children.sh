@@ -241,6 +241,53 @@ if [ "$(id -u)" = 0 ]; then
 fi
 play 0 "$work" "5000 10000 15000" ./play killed 5000
 
+# A handler of fork's that was registered before ours: its child has come to the runtime when ours is
+# called, and stays the process that it is.
+cat > before.c << 'END'
+#include <pthread.h>
+void (*in_child)(void);
+static void child(void)
+{
+    in_child();
+}
+__attribute__((constructor)) static void registers(void)
+{
+    pthread_atfork(0, 0, child);
+}
+END
+cat > early.c << 'END'
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+extern void (*in_child)(void);
+static volatile long cells[1024];
+static void *volatile memory;
+__attribute__((noinline)) static void work(long n)
+{
+    for (long i = 0; i < n; i++)
+        cells[i % 1024] = i;
+}
+static void first(void)
+{
+    memory = malloc(100);
+    work(300);
+}
+int main(void)
+{
+    in_child = first;
+    work(1000);
+    if (fork() == 0) {
+        work(700);
+        return 0;
+    }
+    wait(NULL);
+    return 0;
+}
+END
+"${PSNAP_CC:-cc}" -shared -fPIC -pthread -o libbefore.so before.c
+"$PSNAP" cc -O1 -o early early.c -L. -lbefore -Wl,-rpath,"$PWD"
+play 0 "work:$(grep -n 'i < n' early.c | cut -d : -f 1)" "1000 1000" ./early
+
 # one that closes all and outlives two parents is recorded to its end; nobody waits for it
 rm -rf r && mkdir r
 [ "$(status timeout 60 "$PSNAP" record -o "$dir/r/%p.yaml" -- ./play daemon 100)" = 0 ] || fail "daemon: $(cat err)"
