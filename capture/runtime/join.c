@@ -13,6 +13,7 @@
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <poll.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -63,19 +64,34 @@ struct psnap_session *psnap_rt_map_session(int fd)
     return session;
 }
 
-/* Private memory in place of shared one. */
-static void replace(void *at, uint64_t bytes)
+/* Private memory, all zero, in place of shared one. False when there is none. */
+static bool replace(void *at, uint64_t bytes)
 {
-    syscall(SYS_mmap, at, bytes, PROT_READ | PROT_WRITE,
-            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, (off_t)0);
+    return syscall(SYS_mmap, at, bytes, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1,
+                   (off_t)0) == (long)at;
+}
+
+static void unmap(char *from, char *to)
+{
+    if (from < to)
+        syscall(SYS_munmap, from, (uint64_t)(to - from));
 }
 
 static uint64_t *detached; /* words of the parent's ring that are ours now */
 
-void psnap_rt_detach(uint64_t *words)
+/* A ring of zeros is full and has nothing unread: who is about to take room in it, or waits for
+ * some, comes to the runtime instead. */
+bool psnap_rt_detach(struct psnap_session *session, uint64_t *words)
 {
+    char *rings = (char *)session->rings;
+    const uint64_t bytes = PSNAP_SESSION_HEADER_BYTES - offsetof(struct psnap_session, rings);
+
     detached = words;
-    replace(words, PSNAP_RING_WORDS * sizeof *words);
+    if (replace(rings, bytes) && replace(words, PSNAP_RING_WORDS * sizeof *words))
+        return true;
+    /* all at once needs no further mappings */
+    return replace(session, PSNAP_SESSION_BYTES(psnap_rt_ring_count));
 }
 
 void psnap_rt_leave_session(struct psnap_session *session, uint32_t rings)
@@ -84,17 +100,13 @@ void psnap_rt_leave_session(struct psnap_session *session, uint32_t rings)
     char *end = start + PSNAP_SESSION_BYTES(rings);
 
     detached = NULL;
+    replace(start, offsetof(struct psnap_session, rings)); /* it may still be looked at */
     if (!kept) {
-        syscall(SYS_munmap, start, (uint64_t)(end - start));
+        unmap((char *)session->rings, end);
         return;
     }
-    replace(start, PSNAP_SESSION_HEADER_BYTES);
-    start += PSNAP_SESSION_HEADER_BYTES;
-    if (start < kept)
-        syscall(SYS_munmap, start, (uint64_t)(kept - start));
-    kept += PSNAP_RING_WORDS * sizeof(uint64_t);
-    if (kept < end)
-        syscall(SYS_munmap, kept, (uint64_t)(end - kept));
+    unmap(start + PSNAP_SESSION_HEADER_BYTES, kept);
+    unmap(kept + PSNAP_RING_WORDS * sizeof(uint64_t), end);
 }
 
 void psnap_rt_unmap_session(struct psnap_session *session)
@@ -189,6 +201,14 @@ bool psnap_rt_open_hub(const char *path)
     return true;
 }
 
+void psnap_rt_refuse(void)
+{
+    if (hub)
+        __atomic_fetch_add(&hub->unrecorded, 1, __ATOMIC_RELAXED);
+    else
+        psnap_rt_say("psnap: a child is not recorded: ", "no memory");
+}
+
 struct psnap_session *psnap_rt_join(void)
 {
     uint32_t nobody = 0, me = (uint32_t)getpid();
@@ -204,6 +224,6 @@ struct psnap_session *psnap_rt_join(void)
     if (session)
         __atomic_store_n(&session->program_pid, me, __ATOMIC_RELEASE);
     else
-        __atomic_fetch_add(&hub->unrecorded, 1, __ATOMIC_RELAXED);
+        psnap_rt_refuse();
     return session;
 }

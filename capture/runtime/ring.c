@@ -21,11 +21,11 @@ const struct psnap_rt_hooks psnap_rt_hooks = {
 
 bool psnap_rt_collector_alive(void)
 {
-    uint32_t pid = __atomic_load_n(&psnap_rt_session->collector_pid, __ATOMIC_ACQUIRE);
+    const struct psnap_session *session = __atomic_load_n(&psnap_rt_session, __ATOMIC_RELAXED);
 
-    if (__atomic_load_n(&psnap_rt_session->closed, __ATOMIC_ACQUIRE))
+    if (!session || __atomic_load_n(&session->closed, __ATOMIC_ACQUIRE))
         return false;
-    return psnap_rt_is_process(pid);
+    return psnap_rt_is_process(__atomic_load_n(&session->collector_pid, __ATOMIC_ACQUIRE));
 }
 
 bool psnap_rt_is_recording(void)
@@ -172,7 +172,7 @@ __attribute__((preserve_most)) void __psnap_hand_over(void)
         psnap_rt_unread_chunks(ring))
         return;
     psnap_rt_block_signals(&outside);
-    if (!psnap_rt_is_forked() && psnap_rt_has_chunk(ring) && !ring->aside &&
+    if (!psnap_rt_is_forked() && ring == __psnap_ring && psnap_rt_has_chunk(ring) && !ring->aside &&
         !psnap_rt_unread_chunks(ring) && psnap_rt_renew_chunk(ring, &outside.signals))
         psnap_rt_look(ring); /* what is wanted may have changed meanwhile */
     psnap_rt_unblock_signals(&outside);

@@ -33,7 +33,7 @@ uint64_t *psnap_rt_map_idle(void); /* never NULL */
 void psnap_rt_open_chunk(struct psnap_ring *ring);
 void psnap_rt_leave_chunk(struct psnap_ring *ring);
 /* The ring gets an empty chunk; `signals` is the mask to wait with. False when there will be
- * none. A handler may have got one in the meantime. */
+ * none. A handler may have got one in the meantime, or have forked: then it is another's ring. */
 bool psnap_rt_renew_chunk(struct psnap_ring *ring, const sigset_t *signals);
 /* What is wanted is recorded from here on. */
 void psnap_rt_resume(struct psnap_ring *ring);
@@ -66,7 +66,8 @@ static inline uint64_t psnap_rt_unread_chunks(const struct psnap_ring *ring)
 /* Nobody reads any more, so that chunks may be written over. */
 static inline bool psnap_rt_is_enough(void)
 {
-    return __atomic_load_n(&psnap_rt_session->is_enough, __ATOMIC_RELAXED);
+    const struct psnap_session *session = __atomic_load_n(&psnap_rt_session, __ATOMIC_RELAXED);
+    return !session || __atomic_load_n(&session->is_enough, __ATOMIC_RELAXED);
 }
 
 #endif

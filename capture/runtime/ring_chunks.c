@@ -66,6 +66,8 @@ void psnap_rt_look(struct psnap_ring *ring)
 {
     uint32_t seen;
 
+    if (!psnap_rt_is_real(ring))
+        return; /* any more: a handler has forked */
     do {
         seen = __atomic_load_n(&psnap_rt_session->changes, __ATOMIC_SEQ_CST);
         if (psnap_rt_is_wanted())
@@ -157,6 +159,8 @@ bool psnap_rt_renew_chunk(struct psnap_ring *ring, const sigset_t *signals)
         pthread_sigmask(SIG_SETMASK, signals, NULL);
         alive = wait_for_chunk(ring);
         pthread_sigmask(SIG_SETMASK, &all, NULL);
+        if (!psnap_rt_is_real(ring))
+            return true; /* the ring of the parent of this child, which a handler has forked */
         most = few_chunks(ring);
         if (!alive && !psnap_rt_is_enough()) {
             __atomic_store_n(&psnap_rt_session->abandoned, 1, __ATOMIC_RELAXED);

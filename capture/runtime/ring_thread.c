@@ -198,11 +198,13 @@ void psnap_rt_go_on(struct psnap_ring *ring)
     psnap_rt_set_ring(ring);
 }
 
-void psnap_rt_leave_ring(void)
+bool psnap_rt_leave_ring(void)
 {
-    if (psnap_rt_is_real(__psnap_ring))
-        psnap_rt_detach(__psnap_ring->data);
+    bool is_left =
+        !psnap_rt_is_real(__psnap_ring) || psnap_rt_detach(psnap_rt_session, __psnap_ring->data);
+
     psnap_rt_set_ring(&psnap_rt_empty_ring);
     if (has_thread_end)
         pthread_setspecific(thread_end, NULL);
+    return is_left;
 }

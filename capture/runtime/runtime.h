@@ -77,7 +77,7 @@ void psnap_rt_ring_doorbell(void);
 /* Words that a ring has ever had up to where its thread writes now, gaps at ends of chunks too. */
 uint64_t psnap_rt_ring_words(const struct psnap_ring *ring);
 void psnap_rt_stop(void);       /* from now on nothing is recorded */
-void psnap_rt_leave_ring(void); /* this thread's ring is another process's */
+bool psnap_rt_leave_ring(void); /* this thread's is another process's; false: and still mapped */
 void psnap_rt_change(void);     /* what is wanted has changed: all threads are to look */
 /* While a module is announced this thread's records go nowhere: the code that makes them (a malloc
  * of the program's own, say) may be of a module that is not announced yet. */
@@ -129,10 +129,13 @@ struct psnap_session *psnap_rt_map_session(int fd);
 void psnap_rt_unmap_session(struct psnap_session *session);
 bool psnap_rt_is_process(uint32_t pid);
 /* In a child by fork. Its thread may be in the middle of a record of its parent's, when the handler
- * of a signal has forked: the rest of it goes to memory of its own, for good. First the words of
- * that ring, then, when nothing else is used of it, the parent's session. */
-void psnap_rt_detach(uint64_t *words);
+ * of a signal has forked: the rest of it goes to memory of its own, for good. First all rings and
+ * the words of that one (false: there is no memory, the parent's are still mapped), then, when
+ * nothing else is used of it, the parent's session. */
+bool psnap_rt_detach(struct psnap_session *session, uint64_t *words);
 void psnap_rt_leave_session(struct psnap_session *session, uint32_t rings);
+/* This process is not recorded, which is counted. */
+void psnap_rt_refuse(void);
 
 /* modules.c: has this very module been announced, where it is now? Else it is noted, and
  * *is_reuse says that another one was there. Under the control lock. */

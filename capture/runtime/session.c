@@ -204,10 +204,14 @@ uint64_t psnap_rt_announce(uint64_t address, uint64_t size_bytes, uint32_t threa
  * here; what it guards is of the parent's session, and the journal, which is always whole. */
 static void leave_parent(void)
 {
-    if (psnap_rt_is_recording())
+    const bool is_left = psnap_rt_leave_ring();
+
+    if (!is_left) {
+        psnap_rt_session = NULL;
+        psnap_rt_refuse();
+    } else if (psnap_rt_is_recording())
         __atomic_store_n(&is_forked, true, __ATOMIC_RELAXED);
     psnap_rt_set_recording(false);
-    psnap_rt_leave_ring();
     psnap_rt_fork_regions();
     is_launched = false;
     psnap_rt_forget_numbers();
@@ -233,7 +237,8 @@ bool psnap_rt_is_forked(void)
 {
     if (unwiped && !*unwiped)
         forked(); /* by a system call that no handler saw */
-    return __atomic_load_n(&is_forked, __ATOMIC_ACQUIRE); /* the session that it stands for, too */
+    /* with the session that it stands for */
+    return __atomic_load_n(&is_forked, __ATOMIC_ACQUIRE);
 }
 
 __attribute__((preserve_most)) void __psnap_forked(void)

@@ -241,6 +241,154 @@ if [ "$(id -u)" = 0 ]; then
 fi
 play 0 "$work" "5000 10000 15000" ./play killed 5000
 
+# A handler forks behind each instruction of a loop that records: the parent's records stay whole,
+# over words that were read before. The handler itself is not recorded.
+cat > stepper.c << 'END'
+#define _GNU_SOURCE
+#include <signal.h>
+#include <stddef.h>
+#include <sys/wait.h>
+#include <ucontext.h>
+#include <unistd.h>
+static volatile long steps;
+static volatile pid_t made;
+static void on_step(int signal, siginfo_t *info, void *context)
+{
+    ucontext_t *at = context;
+    (void)signal;
+    (void)info;
+    if (--steps)
+        return;
+    at->uc_mcontext.gregs[REG_EFL] &= ~0x100;
+    made = fork();
+    if (made)
+        waitpid(made, NULL, 0);
+}
+/* The process made by a handler that came behind `count` instructions; -1: there are not so many */
+pid_t fork_in(void (*function)(void), long count)
+{
+    const struct sigaction action = {.sa_sigaction = on_step, .sa_flags = SA_SIGINFO};
+    sigaction(SIGTRAP, &action, NULL);
+    steps = count;
+    made = -1;
+    __asm__ volatile("lea -128(%%rsp), %%rsp\n pushfq\n orl $0x100, (%%rsp)\n popfq\n"
+                     "lea 128(%%rsp), %%rsp" ::: "memory", "cc");
+    function();
+    __asm__ volatile("lea -128(%%rsp), %%rsp\n pushfq\n andl $~0x100, (%%rsp)\n popfq\n"
+                     "lea 128(%%rsp), %%rsp" ::: "memory", "cc");
+    return made;
+}
+END
+cat > stepped.c << 'END'
+#include <stdio.h>
+#include <unistd.h>
+pid_t fork_in(void (*function)(void), long count);
+static volatile long cells[1024];
+static long following[1024];
+__attribute__((noinline)) static void walk(long n)
+{
+    for (long i = 0, at = 0; i < n; i++, at = following[at])
+        cells[at] = i;
+}
+__attribute__((noinline)) static void work(long n)
+{
+    for (long i = 0; i < n; i++)
+        cells[i % 1024] = i;
+}
+__attribute__((noinline)) static void twice(void)
+{
+    walk(2);
+}
+int main(void)
+{
+    long count = 0;
+    pid_t made;
+    for (int i = 0; i < 1024; i++)
+        following[i] = (i * 7 + 1) % 1024;
+    walk(300000);
+    while ((made = fork_in(twice, ++count)) > 0)
+        ;
+    if (made == 0) {
+        work(700);
+        _exit(0);
+    }
+    printf("%ld\n", count);
+    return 0;
+}
+END
+if [ "$(uname -m)" = x86_64 ]; then
+    "${PSNAP_CC:-cc}" -O1 -c stepper.c
+    "$PSNAP" cc -O1 -o stepped stepped.c stepper.o
+    line=$(grep -n 'cells\[at\]' stepped.c | cut -d : -f 1)
+    rm -rf r && mkdir r
+    [ "$(status timeout 100 "$PSNAP" record -o first.yaml -- ./stepped)" = 0 ] &&
+        [ "$(wc -l < err)" = 1 ] && has err "further processes recorded" || fail "stepped: $(cat err)"
+    [ "$(cat out)" -gt 10 ] || fail "stepped: $(cat out) instructions"
+    [ "$(accesses_of "walk:$((line - 1))" first.yaml)" = $((600000 + 4 * $(cat out))) ] ||
+        fail "stepped, the parent: $(accesses_of "walk:$((line - 1))" first.yaml), $(cat out) instructions"
+    mv first.yaml.[0-9]* r
+    [ "$(counts "work:$((line + 4))")" = "$(for ((i = 1; i < $(cat out); i++)); do echo 700; done | paste -s -d ' ')" ] ||
+        fail "stepped, children of $(cat out) instructions: $(counts "work:$((line + 4))")"
+else
+    echo "skipped what is done by single steps: not x86_64"
+fi
+
+# Without memory to leave its parent's rings with the child runs unrecorded, which is said.
+cat > refused.c << 'END'
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static volatile long cells[1024];
+__attribute__((noinline)) static void work(long n)
+{
+    for (long i = 0; i < n; i++)
+        cells[i % 1024] = i;
+}
+static int refuse_memory(void) /* in place of other memory */
+{
+    struct sock_filter filter[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mmap, 0, 3),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[3])),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K,
+                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOMEM),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+    struct sock_fprog program = {sizeof filter / sizeof *filter, filter};
+    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+}
+int main(void)
+{
+    int status;
+    work(1000);
+    if (refuse_memory())
+        return 77;
+    if (fork() == 0) {
+        work(500);
+        return 5;
+    }
+    wait(&status);
+    work(100);
+    return WEXITSTATUS(status);
+}
+END
+"$PSNAP" cc -O1 -o refused refused.c
+rm -rf r && mkdir r
+result=$(status timeout 60 "$PSNAP" record -o r/%p.yaml -- ./refused)
+if [ "$result" = 77 ]; then
+    echo "skipped what a filter of system calls refuses: there is none"
+else
+    [ "$result" = 125 ] || fail "refused: exit status $result: $(cat err)"
+    has err "1 process"
+    [ "$(counts "work:$(grep -n 'i < n' refused.c | cut -d : -f 1)")" = 1100 ] || fail "refused: $(ls r)"
+fi
+
 # A handler of fork's that was registered before ours: its child has come to the runtime when ours is
 # called, and stays the process that it is.
 cat > before.c << 'END'
