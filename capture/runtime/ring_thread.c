@@ -40,7 +40,10 @@ void psnap_rt_set_ring(struct psnap_ring *ring)
 bool psnap_rt_add_copy(struct psnap_ring **ring_of_copy)
 {
     if (copy_count == COPIES_MAX) {
-        __atomic_fetch_add(&psnap_rt_session->copies, 1, __ATOMIC_RELAXED);
+        if (psnap_rt_is_forked())
+            psnap_rt_rejoin(); /* it is not the parent's loss */
+        if (psnap_rt_session)
+            __atomic_fetch_add(&psnap_rt_session->copies, 1, __ATOMIC_RELAXED);
         return false;
     }
     *ring_of_copy = __psnap_ring;

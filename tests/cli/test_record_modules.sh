@@ -293,3 +293,46 @@ grep -q "^totals: {accesses: 800," p.yaml || fail "eight: $(grep totals: p.yaml)
 has out whole
 has err "2 instrumented shared libraries were not recorded: there are too many"
 grep -q "^totals: {accesses: 800," p.yaml || fail "ten: $(grep totals: p.yaml)"
+
+# also in a thread of a child that gets no session
+cat > orphan.c << 'END'
+#include <dlfcn.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static void (*f[10])(void);
+static void *run(void *unused)
+{
+    for (int i = 0; i < 10; i++)
+        f[i]();
+    return unused;
+}
+int main(void)
+{
+    int status;
+    for (int i = 0; i < 10; i++) {
+        char name[64];
+        snprintf(name, sizeof name, "./libmany%d.so", i + 1);
+        *(void **)&f[i] = dlsym(dlopen(name, RTLD_NOW | RTLD_LOCAL), "f");
+    }
+    f[0]();
+    kill(atoi(getenv("PSNAP_SESSION") + strlen("/proc/")), SIGKILL); /* who would give it one */
+    if (fork() == 0) {
+        pthread_t thread;
+        f[0]();
+        pthread_create(&thread, NULL, run, NULL);
+        pthread_join(thread, NULL);
+        _exit(4);
+    }
+    wait(&status);
+    puts(WIFEXITED(status) && WEXITSTATUS(status) == 4 ? "whole" : "broken");
+    return 3;
+}
+END
+"${PSNAP_CC:-cc}" orphan.c -o orphan -ldl -pthread
+status timeout 60 "$PSNAP" record --force -o p.yaml -- ./orphan > result
+has out whole
