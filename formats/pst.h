@@ -63,6 +63,8 @@ enum psnap_pst_section {
 #define PSNAP_PST_STRING_MAX (UINT32_C(1) << 20)       /* bytes of one string */
 #define PSNAP_PST_STRINGS_MAX (UINT64_C(256) << 20)    /* bytes of all strings */
 #define PSNAP_PST_STRING_COUNT_MAX (UINT32_C(1) << 23) /* distinct strings */
+#define PSNAP_PST_ARGUMENTS_MAX (UINT32_C(1) << 20)    /* of the command */
+#define PSNAP_PST_REGIONS_MAX 1024u                    /* of interest */
 
 /*
  * What the writer chooses. A chunk ends after so many literals, copies and

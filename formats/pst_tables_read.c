@@ -6,6 +6,10 @@
  * a block that comes later, so loops are checked when accesses begin. A parent
  * is less deep than its child, so walks up the loops end.
  *
+ * What a later row replaces, the command, regions of interest and errors, is in
+ * buffers of the reader's, which the later row fills again: a trace may have any
+ * number of such rows. So the reader lives as long as the program.
+ *
  * Objects are kept back until the stream reaches the access before which they
  * were announced. A section may be longer than its rows and a payload may
  * have sections that are not known here: later writers may add to both.
@@ -33,6 +37,10 @@ struct psnap_pst_tables_reader {
     uint32_t operations; /* that the blocks of this section count */
     struct waiting_object *waiting;
     uint32_t waiting_count, waiting_room, announced;
+    const char **command;
+    double *errors;
+    uint32_t command_room, error_room;
+    const char *regions[PSNAP_PST_REGIONS_MAX + 1];
 };
 
 struct psnap_pst_tables_reader *psnap_pst_tables_reader_new(struct psnap_program *program)
@@ -58,7 +66,24 @@ void psnap_pst_tables_reader_free(struct psnap_pst_tables_reader *tables)
         return;
     free(tables->strings);
     free(tables->waiting);
+    free(tables->command);
+    free(tables->errors);
     free(tables);
+}
+
+/* Room for `count` items, one at least; those that were there are lost. */
+static bool reserve(void *array, uint32_t *room, uint32_t count, size_t size)
+{
+    void **items = array;
+
+    if (*room > count)
+        return true;
+    free(*items);
+    *room = 0;
+    *items = malloc((count + (size_t)1) * size);
+    if (*items)
+        *room = count + 1;
+    return *items != NULL;
 }
 
 static enum psnap_status out_of_memory(struct psnap_error *error)
@@ -106,9 +131,7 @@ static enum psnap_status get_provenance(struct psnap_pst_tables_reader *tables,
                                         struct psnap_cursor *section, struct psnap_error *error)
 {
     struct psnap_provenance *provenance = &tables->program->provenance;
-    enum psnap_status status = PSNAP_OK;
-    const char **command;
-    uint64_t count;
+    uint32_t count;
 
     provenance->name = get_name(tables, section);
     provenance->build_id = get_name(tables, section);
@@ -117,41 +140,43 @@ static enum psnap_status get_provenance(struct psnap_pst_tables_reader *tables,
     provenance->host = get_name(tables, section);
     provenance->recorded = get_name(tables, section);
     provenance->stage = get_name(tables, section);
-    count = psnap_cursor_below(section, (size_t)(section->end - section->at) + 1);
+    count = (uint32_t)psnap_cursor_below(section, PSNAP_PST_ARGUMENTS_MAX + 1u);
     provenance->command = NULL;
+    if (count > (size_t)(section->end - section->at) + 1)
+        section->failed = true;
     if (section->failed || count == 0)
         return PSNAP_OK;
-    command = calloc(count, sizeof *command);
-    if (!command)
+    if (!reserve(&tables->command, &tables->command_room, count, sizeof *tables->command))
         return out_of_memory(error);
-    for (uint64_t i = 0; i + 1 < count; i++)
-        command[i] = get_name(tables, section);
-    if (!section->failed)
-        status = psnap_program_set_command(tables->program, command);
-    free(command);
-    return status == PSNAP_OK ? PSNAP_OK : out_of_memory(error);
+    for (uint32_t i = 0; i + 1 < count; i++)
+        tables->command[i] = get_name(tables, section);
+    tables->command[count - 1] = NULL;
+    provenance->command = tables->command;
+    return PSNAP_OK;
 }
 
 /* Standard errors of loops; NULL in *errors when there are none. */
-static enum psnap_status get_errors(const struct psnap_pst_tables_reader *tables,
+static enum psnap_status get_errors(struct psnap_pst_tables_reader *tables,
                                     struct psnap_cursor *section, uint32_t count,
                                     const double **errors, struct psnap_error *error)
 {
     const unsigned char *at = psnap_cursor_take(section, count * sizeof(double));
-    double *values = NULL;
 
-    if (at && count) {
-        values = psnap_arena_alloc(tables->program->arena, count * sizeof *values);
-        if (!values)
-            return out_of_memory(error);
-    }
-    for (uint32_t i = 0; values && i < count; i++) {
+    *errors = NULL;
+    if (!at || count == 0)
+        return PSNAP_OK;
+    if (!reserve(&tables->errors, &tables->error_room, count, sizeof *tables->errors))
+        return out_of_memory(error);
+    for (uint32_t i = 0; i < count; i++) {
         const uint64_t bits = psnap_load_u64(at + i * sizeof bits);
-        memcpy(&values[i], &bits, sizeof bits);
-        if (!(values[i] >= 0 && values[i] <= (double)PSNAP_PST_RUN_MAX))
+        double value;
+
+        memcpy(&value, &bits, sizeof bits);
+        if (!(value >= 0 && value <= (double)PSNAP_PST_RUN_MAX))
             section->failed = true;
+        tables->errors[i] = value;
     }
-    *errors = values;
+    *errors = tables->errors;
     return PSNAP_OK;
 }
 
@@ -159,28 +184,26 @@ static enum psnap_status get_part(struct psnap_pst_tables_reader *tables,
                                   struct psnap_cursor *section, struct psnap_error *error)
 {
     struct psnap_sampling part = {0};
-    const uint64_t regions = psnap_cursor_below(section, (uint64_t)(section->end - section->at));
-    const char **names =
-        psnap_arena_alloc(tables->program->arena, (size_t)(regions + 1) * sizeof *names);
+    const size_t regions = (size_t)psnap_cursor_below(section, PSNAP_PST_REGIONS_MAX);
     enum psnap_status status;
 
-    if (!names)
-        return out_of_memory(error);
-    for (uint64_t i = 0; i < regions; i++)
-        names[i] = get_name(tables, section);
-    names[regions] = NULL;
-    part.regions = regions ? names : NULL;
-    part.skip = psnap_cursor_varint(section);
-    part.count = psnap_cursor_varint(section);
-    part.window = psnap_cursor_varint(section);
-    part.period = psnap_cursor_varint(section);
-    part.windows = psnap_cursor_varint(section);
+    tables->program->sampling = part; /* its buffers are filled again */
+    for (size_t i = 0; i < regions; i++)
+        tables->regions[i] = get_name(tables, section);
+    tables->regions[regions] = NULL;
+    part.regions = regions ? tables->regions : NULL;
+    part.skip = psnap_cursor_below(section, PSNAP_PST_RUN_MAX);
+    part.count = psnap_cursor_below(section, PSNAP_PST_RUN_MAX);
+    part.window = psnap_cursor_below(section, PSNAP_PST_RUN_MAX);
+    part.period = psnap_cursor_below(section, PSNAP_PST_RUN_MAX);
+    part.windows = psnap_cursor_below(section, PSNAP_PST_RUN_MAX);
     part.run_accesses = psnap_cursor_below(section, PSNAP_PST_RUN_MAX);
     part.loop_error_count = (uint32_t)psnap_cursor_below(section, PSNAP_PST_LOOPS_MAX);
     status = get_errors(tables, section, part.loop_error_count, &part.loop_errors, error);
     if (!part.window != !part.period || part.window > part.period)
         section->failed = true;
-    tables->program->sampling = part;
+    if (status == PSNAP_OK && !section->failed)
+        tables->program->sampling = part;
     return status;
 }
 
@@ -372,6 +395,10 @@ enum psnap_status psnap_pst_tables_check(struct psnap_pst_tables_reader *tables,
 {
     const struct psnap_program *program = tables->program;
 
+    if (program->sampling.loop_error_count > program->loop_count)
+        return psnap_error_set(error, PSNAP_ERROR_CORRUPT,
+                               "there are errors of %u loops, but %u loops",
+                               program->sampling.loop_error_count, program->loop_count);
     for (; tables->loops_checked < program->loop_count; tables->loops_checked++) {
         const struct psnap_loop *loop = &program->loops[tables->loops_checked];
 

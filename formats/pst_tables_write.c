@@ -158,6 +158,13 @@ static void put_string(struct psnap_pst_tables_writer *tables, struct psnap_byte
     psnap_bytes_varint(bytes, string_number(tables, text));
 }
 
+static void at_most(struct psnap_pst_tables_writer *tables, size_t count, size_t most,
+                    const char *message)
+{
+    if (count > most)
+        fail(tables, PSNAP_ERROR_VALUE, message);
+}
+
 static void put_provenance(struct psnap_pst_tables_writer *tables)
 {
     const struct psnap_provenance *provenance = &tables->program->provenance;
@@ -177,6 +184,7 @@ static void put_provenance(struct psnap_pst_tables_writer *tables)
     }
     while (provenance->command[arguments])
         arguments++;
+    at_most(tables, arguments, PSNAP_PST_ARGUMENTS_MAX, "the command is too long for a .pst");
     psnap_bytes_varint(bytes, arguments + 1);
     for (size_t i = 0; i < arguments; i++)
         put_string(tables, bytes, provenance->command[i]);
@@ -195,11 +203,14 @@ static void put_part(struct psnap_pst_tables_writer *tables)
         return;
     while (part->regions && part->regions[regions])
         regions++;
+    at_most(tables, regions, PSNAP_PST_REGIONS_MAX, "too many regions of interest for a .pst");
+    at_most(tables, part->loop_errors ? part->loop_error_count : 0, tables->program->loop_count,
+            "there are errors of more loops than there are");
     psnap_bytes_varint(bytes, regions);
     for (size_t i = 0; i < regions; i++)
         put_string(tables, bytes, part->regions[i]);
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
-        psnap_bytes_varint(bytes, counts[i]);
+        psnap_bytes_varint(bytes, counts[i] < PSNAP_PST_RUN_MAX ? counts[i] : PSNAP_PST_RUN_MAX);
     psnap_bytes_varint(bytes, part->loop_errors ? part->loop_error_count : 0);
     for (uint32_t i = 0; part->loop_errors && i < part->loop_error_count; i++) {
         unsigned char stored[8];

@@ -192,9 +192,13 @@ static struct psnap_source *part_source(struct memory_input *input, char **data,
     struct psnap_source *source;
     struct psnap_sink *sink;
     struct psnap_access access = {.size = 8};
+    struct psnap_loop loop;
     FILE *file = open_memstream(data, size);
 
     assert_int_equal(psnap_program_add_anonymous(program, "x"), PSNAP_OK);
+    loop = program->loops[0];
+    for (uint32_t i = 1; i < 3; i++)
+        psnap_program_add_loop(program, &loop);
     sink = psnap_pst_writer_new(file, program, 1, limit, &error);
     program->sampling = *part;
     program->sampling.loop_errors = NULL; /* as long as there is more to come */

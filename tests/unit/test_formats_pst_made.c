@@ -3,6 +3,8 @@
  * The native trace, byte by byte: files made by hand say what formats/PST.md says they do, and what
  * is well sealed but cannot be is refused.
  */
+#include <sys/resource.h>
+
 #include "formats/pst.h"
 #include "tests/unit/test_formats_support.h"
 
@@ -211,7 +213,7 @@ static void test_copies(void **state)
 static void test_part_nonsense(void **state)
 {
     /* tag, size, one row: no regions, skip, count, window, period, windows, run; errors */
-    static const unsigned char odd[][24] = {
+    static const unsigned char odd[][28] = {
         {7, 9, 1, 0, 0, 0, 5, 4, 0, 0, 0},     /* a window longer than its period */
         {7, 9, 1, 0, 0, 0, 5, 0, 0, 0, 0},     /* and one without */
         {7, 10, 1, 1, 9, 0, 0, 0, 0, 0, 0, 0}, /* a region without a name */
@@ -220,12 +222,87 @@ static void test_part_nonsense(void **state)
         {7, 17, 1, 0, 0, 0, 1, 4, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0xf0, 0x7f}, /* infinite */
         {7, 17, 1, 0, 0, 0, 1, 4, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0xf0, 0xbf}, /* -1 */
         {7, 18, 1, 0, 0, 0, 1, 4, 0, 255, 255, 255, 255, 255, 255, 255, 255, 255, 1, 0}, /* a run */
+        {7, 25, 1, 0, 0, 0, 1, 4, 0, 0, 2}, /* errors of two loops, of which there is one */
+        {7, 18, 1, 0, 255, 255, 255, 255, 255, 255, 255, 255, 255, 1},       /* a skip */
+        {7, 18, 1, 0, 0, 255, 255, 255, 255, 255, 255, 255, 255, 255, 1},    /* a count */
+        {7, 18, 1, 0, 0, 0, 1, 255, 255, 255, 255, 255, 255, 255, 255, 255, 1}, /* a period */
         {8, 2, 1, 0}, /* of how many is missing */
     };
 
     (void)state;
     for (size_t i = 0; i < sizeof odd / sizeof *odd; i++)
         check_nonsense(PSNAP_PST_TABLES, 0, odd[i], 2u + odd[i][1], PSNAP_ERROR_CORRUPT);
+}
+
+static long peak_kib(void)
+{
+    struct rusage usage;
+
+    assert_int_equal(getrusage(RUSAGE_SELF, &usage), 0);
+    return usage.ru_maxrss;
+}
+
+/* A section with a row of `names` empty strings and, before and after them, other bytes. */
+static void put_names(struct psnap_bytes *payload, uint8_t tag, const char *before, size_t length,
+                      uint64_t count, size_t names, size_t zeros)
+{
+    struct psnap_bytes row = {0};
+
+    psnap_bytes_u8(&row, 1);
+    psnap_bytes_put(&row, before, length);
+    psnap_bytes_varint(&row, count);
+    for (size_t i = 0; i < names + zeros; i++)
+        psnap_bytes_u8(&row, 0);
+    psnap_bytes_u8(payload, tag);
+    psnap_bytes_varint(payload, row.size);
+    psnap_bytes_put(payload, row.data, row.size);
+    psnap_bytes_release(&row);
+}
+
+static enum psnap_status read_tables(struct psnap_pst_tables_reader *tables,
+                                     const struct psnap_bytes *payload)
+{
+    struct psnap_cursor cursor = {payload->data, payload->data + payload->size, false};
+    struct psnap_error error;
+
+    return psnap_pst_tables_read(tables, &cursor, &error);
+}
+
+/* Rows that replace others are as many as a hostile trace likes: they take no memory. */
+static void test_replaced_rows(void **state)
+{
+    struct psnap_program *program = psnap_program_new();
+    struct psnap_pst_tables_reader *tables = psnap_pst_tables_reader_new(program);
+    struct psnap_bytes payload = {0};
+    size_t count = 0;
+    long before;
+
+    (void)state;
+    put_names(&payload, PSNAP_PST_PROVENANCE, "\0\0\0\0\0\0", 7, 2001, 2000, 0);
+    put_names(&payload, PSNAP_PST_PART, "", 0, PSNAP_PST_REGIONS_MAX, PSNAP_PST_REGIONS_MAX, 7);
+    assert_int_equal(read_tables(tables, &payload), PSNAP_OK);
+    before = peak_kib();
+    for (int i = 0; i < 5000; i++)
+        assert_int_equal(read_tables(tables, &payload), PSNAP_OK);
+    assert_in_range(peak_kib() - before, 0, 32 << 10); /* of 120 MB for all of them */
+    while (program->provenance.command[count])
+        count++;
+    assert_int_equal(count, 2000);
+    for (count = 0; program->sampling.regions[count];)
+        count++;
+    assert_int_equal(count, PSNAP_PST_REGIONS_MAX);
+
+    payload.size = 0;
+    put_names(&payload, PSNAP_PST_PART, "", 0, PSNAP_PST_REGIONS_MAX + 1, PSNAP_PST_REGIONS_MAX + 1,
+              7);
+    assert_int_equal(read_tables(tables, &payload), PSNAP_ERROR_CORRUPT);
+    payload.size = 0;
+    put_names(&payload, PSNAP_PST_PROVENANCE, "\0\0\0\0\0\0", 7, PSNAP_PST_ARGUMENTS_MAX + 2,
+              PSNAP_PST_ARGUMENTS_MAX + 1, 0);
+    assert_int_equal(read_tables(tables, &payload), PSNAP_ERROR_CORRUPT);
+    psnap_bytes_release(&payload);
+    psnap_pst_tables_reader_free(tables);
+    psnap_program_free(program);
 }
 
 /*
@@ -308,7 +385,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_part_nonsense),    cmocka_unit_test(test_made_by_hand),
         cmocka_unit_test(test_nonsense),         cmocka_unit_test(test_copies),
-        cmocka_unit_test(test_copies_of_copies),
+        cmocka_unit_test(test_copies_of_copies), cmocka_unit_test(test_replaced_rows),
     };
 
     return cmocka_run_group_tests_name("formats_pst_made", tests, NULL, NULL);
