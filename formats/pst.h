@@ -59,7 +59,7 @@ enum psnap_pst_section {
 #define PSNAP_PST_BLOCKS_MAX (UINT32_C(1) << 22)
 #define PSNAP_PST_REFS_MAX (UINT32_C(1) << 23)
 #define PSNAP_PST_OBJECTS_MAX (UINT32_C(1) << 22)      /* a writer drops further ones */
-#define PSNAP_PST_RUN_MAX (UINT64_C(1) << 62)          /* accesses of a run that was sampled */
+#define PSNAP_PST_RUN_MAX PSNAP_RUN_MAX                /* accesses, and windows, of a run */
 #define PSNAP_PST_STRING_MAX (UINT32_C(1) << 20)       /* bytes of one string */
 #define PSNAP_PST_STRINGS_MAX (UINT64_C(256) << 20)    /* bytes of all strings */
 #define PSNAP_PST_STRING_COUNT_MAX (UINT32_C(1) << 23) /* distinct strings */

@@ -202,6 +202,7 @@ static enum psnap_status get_part(struct psnap_pst_tables_reader *tables,
     status = get_errors(tables, section, part.loop_error_count, &part.loop_errors, error);
     if (!part.window != !part.period || part.window > part.period)
         section->failed = true;
+    part.is_empty = !psnap_sampling_is_part(&part); /* or there would be no row */
     if (status == PSNAP_OK && !section->failed)
         tables->program->sampling = part;
     return status;

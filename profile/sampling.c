@@ -31,12 +31,24 @@ enum psnap_status sampling_copy(const struct psnap_sampling *from, struct psnap_
 {
     size_t count = 0;
 
+    uint64_t *const numbers[] = {&to->skip,   &to->count,   &to->window,
+                                 &to->period, &to->windows, &to->run_accesses};
+
     *to = *from;
     to->loop_errors = NULL;
     to->loop_error_count = 0;
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        if (*numbers[i] > PSNAP_COUNT_MAX) /* which no profile may have */
+            *numbers[i] = PSNAP_COUNT_MAX;
     while (from->regions && from->regions[count])
         count++;
     return count ? copy_texts(arena, from->regions, count, &to->regions) : PSNAP_OK;
+}
+
+/* A count; PSNAP_COUNT_MAX for what is more, or is none. */
+static uint64_t to_count(double value)
+{
+    return value < (double)PSNAP_COUNT_MAX ? (uint64_t)value : PSNAP_COUNT_MAX;
 }
 
 void sampling_estimate(const struct psnap_sampling *sampling, uint64_t total, uint32_t index,
@@ -47,9 +59,9 @@ void sampling_estimate(const struct psnap_sampling *sampling, uint64_t total, ui
     loop->estimate_accesses = loop->estimate_error = UINT64_MAX;
     if (!sampling->window || !accesses)
         return;
-    loop->estimate_accesses = (uint64_t)llround(weight * (double)accesses);
+    loop->estimate_accesses = to_count(round(weight * (double)accesses));
     if (index < sampling->loop_error_count)
-        loop->estimate_error = (uint64_t)ceil(sampling->loop_errors[index]);
+        loop->estimate_error = to_count(ceil(sampling->loop_errors[index]));
 }
 
 /* A list of texts. */
@@ -93,6 +105,7 @@ enum psnap_status read_sampling(const struct reading *r, const struct psnap_yaml
         (status = read_count(r, map, "windows", 0, &to->windows)) ||
         (status = read_count(r, map, "run_accesses", 0, &to->run_accesses)))
         return status;
+    to->is_empty = psnap_yaml_get(map, "count") && !to->count;
     if (!to->window != !to->period)
         return psnap_yaml_fail(r->doc, map, r->error, PSNAP_ERROR_VALUE,
                                "'window' and 'period' go together");
@@ -136,11 +149,11 @@ void write_sampling(const struct psnap_profile *profile, struct psnap_yaml_doc *
         for (const char *const *name = from->regions; *name; name++)
             psnap_yaml_add_text(doc, node, NULL, *name);
     }
-    if (!from->skip && !from->count && !from->window)
+    if (!from->skip && !from->count && !from->window && !from->is_empty)
         return;
     node = psnap_yaml_add_map(doc, capture, "sampling", PSNAP_YAML_FLOW);
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
-        if (counts[i].value && (i < 4 || from->window))
+        if (i == 1 ? counts[i].value || from->is_empty : counts[i].value && (i < 4 || from->window))
             psnap_yaml_add_u64(doc, node, counts[i].key, counts[i].value);
 }
 

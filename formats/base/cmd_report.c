@@ -81,11 +81,11 @@ void psnap_print_part(const struct psnap_sampling *part, int width)
                *name);
     if (part->regions)
         putchar('\n');
-    if (part->skip || part->count)
+    if (part->skip || part->count || part->is_empty)
         printf("%-*sfrom access %s on", width, "part", psnap_group_digits(part->skip, digits));
-    if (part->count)
+    if (part->count || part->is_empty)
         printf(", %s of them", psnap_group_digits(part->count, digits));
-    if (part->skip || part->count)
+    if (part->skip || part->count || part->is_empty)
         putchar('\n');
     if (!part->window)
         return;
@@ -105,7 +105,7 @@ void psnap_json_part(struct psnap_json *json, const struct psnap_sampling *part)
     }
     if (part->skip)
         psnap_json_u64(json, "skip", part->skip);
-    if (part->count)
+    if (part->count || part->is_empty)
         psnap_json_u64(json, "count", part->count);
     if (!part->window)
         return;

@@ -173,20 +173,26 @@ const struct psnap_object *psnap_program_find_object(const struct psnap_program 
 void psnap_sampling_end(struct psnap_sampling *sampling, uint64_t accesses)
 {
     const uint64_t window = sampling->window;
+    uint64_t count = accesses;
 
     sampling->loop_errors = NULL;
     sampling->loop_error_count = 0;
-    sampling->count = accesses;
-    if (!window)
-        return;
-    sampling->windows = accesses / window;
-    sampling->count = sampling->windows * sampling->period + accesses % window;
-    sampling->run_accesses = sampling->count;
+    sampling->is_empty = !accesses;
+    if (window) {
+        sampling->windows = accesses / window;
+        if (__builtin_mul_overflow(sampling->windows, sampling->period, &count) ||
+            __builtin_add_overflow(count, accesses % window, &count))
+            count = PSNAP_RUN_MAX;
+    }
+    sampling->count = count < PSNAP_RUN_MAX ? count : PSNAP_RUN_MAX;
+    if (window)
+        sampling->run_accesses = sampling->count;
 }
 
 bool psnap_sampling_is_part(const struct psnap_sampling *sampling)
 {
-    return sampling->regions || sampling->skip || sampling->count || sampling->window;
+    return sampling->regions || sampling->skip || sampling->count || sampling->window ||
+           sampling->is_empty;
 }
 
 const char *psnap_operation_name(enum psnap_capture_operation operation)

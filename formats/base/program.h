@@ -91,10 +91,13 @@ struct psnap_sampling {
     const double *loop_errors; /* by loop, standard error of its accesses in the run by estimate;
                                   NULL: unknown */
     uint32_t loop_error_count;
+    bool is_empty; /* it ended before its first access: `count` of 0 is not all */
 };
 
+#define PSNAP_RUN_MAX (UINT64_C(1) << 62) /* accesses of a run, as far as they are counted */
+
 /* The stream ends after `accesses` of those that this part has: it is cut off, or limited. Until
- * which access of the run that is follows from windows and periods. */
+ * which access of the run that is follows from windows and periods; PSNAP_RUN_MAX at most. */
 PSNAP_API void psnap_sampling_end(struct psnap_sampling *sampling, uint64_t accesses);
 
 /* Whether the stream is a part of a run. */

@@ -55,6 +55,14 @@ for ((n = 16; n < size; n += n < size - 60 ? 41 : 7)); do
         "$dir/err" || fail "$n bytes: $(cat "$dir/err")"
     "$PSNAP" convert "$dir/cut.pst" -f csv -o - 2> /dev/null > "$dir/cut.csv"
     cmp <(head -n $((accesses + 1)) "$golden/small.csv") "$dir/cut.csv"
+    # the part is that, be it none, and stays it
+    has "$dir/json" '"part":{"count":'$accesses'}'
+    "$PSNAP" convert "$dir/cut.pst" --force -o "$dir/again.pst" 2> /dev/null
+    "$PSNAP" profile "$dir/cut.pst" --force -o "$dir/again.yaml" 2> /dev/null
+    for again in pst yaml; do
+        "$PSNAP" info "$dir/again.$again" --json > "$dir/json"
+        has "$dir/json" '"part":{"count":'$accesses'}'
+    done
 done
 [ "$accesses" = 12 ] || fail "$accesses accesses are whole before the end"
 "$PSNAP" info "$dir/whole.pst" --json > "$dir/json"

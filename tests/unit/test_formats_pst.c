@@ -280,18 +280,40 @@ static void test_part(void **state)
     assert_int_equal(source->program->sampling.count, limit.accesses);
     psnap_source_free(source);
     free(data);
+
+    /* not even one access is whole */
+    source =
+        part_source(&input, &data, &size, &none, plain_size - PSNAP_PST_FILE_HEADER - 50, NULL);
+    back = &source->program->sampling;
+    assert_true(psnap_sampling_is_part(back) && back->is_empty && !back->count);
+    psnap_source_free(source);
+    free(data);
+}
+
+/* Where a part ends is counted as far as it can be. */
+static void test_part_end(void **state)
+{
+    struct psnap_sampling part = {.window = 3, .period = PSNAP_RUN_MAX};
+
+    (void)state;
+    psnap_sampling_end(&part, 8);
+    assert_true(part.windows == 2 && part.count == PSNAP_RUN_MAX && !part.is_empty);
+    assert_true(part.run_accesses == PSNAP_RUN_MAX);
+    psnap_sampling_end(&part, 2);
+    assert_true(part.windows == 0 && part.count == 2 && part.run_accesses == 2);
+    psnap_sampling_end(&part, UINT64_MAX);
+    assert_true(part.count == PSNAP_RUN_MAX);
+    psnap_sampling_end(&part, 0);
+    assert_true(part.is_empty && part.count == 0 && part.run_accesses == 0);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_round_trip),
-        cmocka_unit_test(test_objects_keep_their_time),
-        cmocka_unit_test(test_skip),
-        cmocka_unit_test(test_provenance_may_change),
-        cmocka_unit_test(test_part),
-        cmocka_unit_test(test_golden),
-        cmocka_unit_test(test_bad_accesses_are_refused),
+        cmocka_unit_test(test_round_trip), cmocka_unit_test(test_objects_keep_their_time),
+        cmocka_unit_test(test_skip),       cmocka_unit_test(test_provenance_may_change),
+        cmocka_unit_test(test_part),       cmocka_unit_test(test_part_end),
+        cmocka_unit_test(test_golden),     cmocka_unit_test(test_bad_accesses_are_refused),
     };
 
     return cmocka_run_group_tests_name("formats_pst", tests, NULL, NULL);
