@@ -5,8 +5,8 @@
  * that dominate; with --loop one loop's regions. --json has the same fields.
  *
  * Where threads are apart there is a table of these, and the parts of a loop come
- * behind it. The loop as a whole has no regions of its own: its row says what they
- * come to in all its parts.
+ * behind it. The loop as a whole has no regions of its own: its row, in the JSON too,
+ * says what they come to in all its parts. `loop_count` counts no parts, as psnap info.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -58,9 +58,10 @@ static void add_parts(const struct psnap_profile *profile, struct summary *summa
 {
     for (uint32_t i = 0; i < profile->loop_count; i++) {
         const struct summary *part = &summaries[i];
-        struct summary *whole = &summaries[profile->loops[i].whole];
+        struct summary *whole;
         if (profile->loops[i].whole == PSNAP_NONE)
             continue;
+        whole = &summaries[profile->loops[i].whole];
         whole->accesses += part->accesses;
         whole->working_set_bytes += part->working_set_bytes;
         whole->loads += part->loads;
@@ -438,12 +439,12 @@ static void json_loop(struct psnap_json *json, const struct psnap_profile *profi
         psnap_json_u64(json, "entries", loop->entries);
     if (loop->iterations != UINT64_MAX)
         psnap_json_u64(json, "iterations", loop->iterations);
-    psnap_json_u64(json, "accesses", loop->accesses);
+    psnap_json_u64(json, "accesses", summary->accesses);
     if (loop->estimate_accesses != UINT64_MAX)
         psnap_json_u64(json, "estimate_accesses", loop->estimate_accesses);
     if (loop->estimate_error != UINT64_MAX)
         psnap_json_u64(json, "standard_error", loop->estimate_error);
-    psnap_json_real(json, "share", share(loop->accesses, accesses));
+    psnap_json_real(json, "share", share(summary->accesses, accesses));
     psnap_json_u64(json, "loads", summary->loads);
     psnap_json_u64(json, "stores", summary->stores);
     psnap_json_u64(json, "working_set_bytes", summary->working_set_bytes);
@@ -455,7 +456,7 @@ static void json_loop(struct psnap_json *json, const struct psnap_profile *profi
             json_region(json, &loop->regions[i]);
         psnap_json_end_array(json);
     } else {
-        psnap_json_u64(json, "region_count", loop->region_count);
+        psnap_json_u64(json, "region_count", summary->region_count);
     }
     psnap_json_end_object(json);
 }
@@ -505,7 +506,9 @@ static void print_json(const struct request *request, const struct psnap_profile
     psnap_json_u64(&json, "bytes", totals.bytes);
     json_operations(&json, totals.operations);
     json_threads(&json, profile, totals.accesses);
-    psnap_json_u64(&json, "loop_count", profile->loop_count);
+    psnap_json_u64(&json, "loop_count", totals.loops);
+    if (profile->is_apart)
+        psnap_json_u64(&json, "part_count", totals.parts);
     psnap_json_begin_array(&json, "loops");
     for (uint32_t i = 0; i < count; i++)
         json_loop(&json, profile, &summaries[i], totals.accesses, request->loop != NULL);
@@ -582,8 +585,7 @@ static int show(const struct request *request, const struct psnap_profile *profi
     psnap_profile_totals(profile, &totals);
     for (uint32_t i = 0; i < profile->loop_count; i++)
         summarise(&profile->loops[i], i, &summaries[i]);
-    if (!request->json)
-        add_parts(profile, summaries);
+    add_parts(profile, summaries);
     if (request->loop)
         count = choose_loop(request, profile, summaries);
     qsort(summaries, count, sizeof *summaries, compare_hot);

@@ -69,3 +69,21 @@ for command in sim compare; do
     "$PSNAP" $command long.yaml $second -m table1-1 > out
     grep -q 'x\.\.\.x' out && ! grep -q "$x" out
 done
+
+# where threads are apart the JSON has the rows of the table: of a loop as a whole what its parts have
+apart=$PSNAP_SOURCE/tests/fuzz/corpus/fuzz_profile/apart.yaml
+for top in 1 2 4 20; do
+    expect 0 "$PSNAP" show "$apart" --top $top
+    sed -n '/^thread *loop /,/^(/p' out | awk '$2 ~ /^f/ { print $2, $4 }' > rows
+    [ -s rows ]
+    expect 0 "$PSNAP" show "$apart" --top $top --json
+    if /usr/bin/python3 -c '' 2> /dev/null; then
+        /usr/bin/python3 -c '
+import json
+for loop in json.load(open("out"))["loops"]:
+    print(loop["id"], loop["accesses"])' | diff rows -
+    fi
+    tr -d ' \n' < out > flat
+    grep -q '"loop_count":3,"part_count":3,' flat
+done
+"$PSNAP" info "$apart" --json | tr -d ' \n' | grep -q '"loops":3,'
