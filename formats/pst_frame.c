@@ -36,7 +36,8 @@ struct psnap_pst_unpacker {
     struct psnap_pst_expander *expander;
     uint64_t chain;
     size_t consume; /* bytes of the reader's buffer that the frame given out last still needs */
-    uint64_t origin, origin_chain; /* where the stream under way begins, and the chain there */
+    uint64_t origin, origin_chain; /* where the stream under way begins, and the chain there; 0:
+                                      there was none, as the file header is there */
     struct psnap_pst_frame passed; /* given out last, when it is a part not decompressed yet */
     bool has_passed;
     bool is_behind; /* parts of the stream are missing */
@@ -233,6 +234,11 @@ static bool parse_header(const unsigned char *header, uint64_t chain, struct psn
            frame->accesses <= PSNAP_PST_CHUNK_MAX;
 }
 
+static bool is_part(const struct psnap_pst_frame *frame)
+{
+    return frame->method == PSNAP_PST_BEGUN || frame->method == PSNAP_PST_CONTINUED;
+}
+
 /* Reads the frame at the reader's place. */
 static enum psnap_status read_frame(struct psnap_pst_unpacker *unpacker,
                                     struct psnap_reader *reader, struct psnap_pst_frame *frame,
@@ -264,13 +270,11 @@ static enum psnap_status read_frame(struct psnap_pst_unpacker *unpacker,
     if (psnap_load_u64(header + 32) != unpacker->chain)
         return fail(reader, frame->offset, PSNAP_ERROR_CORRUPT,
                     "damaged chunk: its checksum does not match", error);
+    if (frame->method == PSNAP_PST_CONTINUED && !unpacker->origin)
+        return fail(reader, frame->offset, PSNAP_ERROR_CORRUPT,
+                    "chunk goes on from one that is not there", error);
     unpacker->consume = want;
     return PSNAP_OK;
-}
-
-static bool is_part(const struct psnap_pst_frame *frame)
-{
-    return frame->method == PSNAP_PST_BEGUN || frame->method == PSNAP_PST_CONTINUED;
 }
 
 static enum psnap_status expand(struct psnap_pst_unpacker *unpacker,
