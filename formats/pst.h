@@ -21,9 +21,10 @@
 
 #define PSNAP_PST_MAGIC "\x89PST\r\n\x1a\n"
 #define PSNAP_PST_VERSION 3u
-#define PSNAP_PST_VERSION_READ 2u  /* the oldest that is read */
-#define PSNAP_PST_FILE_HEADER 16u  /* bytes */
-#define PSNAP_PST_FRAME_HEADER 40u /* bytes */
+#define PSNAP_PST_VERSION_READ 2u   /* the oldest that is read */
+#define PSNAP_PST_VERSION_FOLDED 3u /* from which on there are streams and copies of copies */
+#define PSNAP_PST_FILE_HEADER 16u   /* bytes */
+#define PSNAP_PST_FRAME_HEADER 40u  /* bytes */
 
 /* Types of frames: four characters. A reader may pass over a type it does not know when the
  * first one is a lower-case letter. */

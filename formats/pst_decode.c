@@ -162,6 +162,11 @@ struct coding {
     bool absolute;
 };
 
+/* What rows may say. */
+struct row_rules {
+    uint32_t ref_count, levels;
+};
+
 /* The row's rest on a level of copies; whether another level follows. */
 static bool get_level_row(struct psnap_cursor *payload, struct copies_coding *level)
 {
@@ -179,8 +184,8 @@ static bool get_level_row(struct psnap_cursor *payload, struct copies_coding *le
     return window & PSNAP_PST_MORE_LEVELS;
 }
 
-static void get_track_row(struct psnap_cursor *payload, bool addresses, uint64_t first,
-                          struct coding *coding)
+static void get_track_row(struct psnap_cursor *payload, const struct row_rules *rules,
+                          bool addresses, uint64_t first, struct coding *coding)
 {
     uint32_t copies;
     bool more;
@@ -201,7 +206,7 @@ static void get_track_row(struct psnap_cursor *payload, bool addresses, uint64_t
     if (coding->absolute)
         coding->base = first + psnap_unzigzag(psnap_cursor_varint(payload));
     for (more = copies > 0; more && !payload->failed; coding->level_count++) {
-        if (coding->level_count == PSNAP_PST_LEVELS) {
+        if (coding->level_count == rules->levels) {
             payload->failed = true;
             return;
         }
@@ -215,19 +220,19 @@ static void get_track_row(struct psnap_cursor *payload, bool addresses, uint64_t
 }
 
 /* Reads the row of a lane, given the access of the row before. */
-static void get_row(struct psnap_cursor *payload, uint32_t ref_count, struct psnap_access *access,
-                    struct coding *next, struct coding *address)
+static void get_row(struct psnap_cursor *payload, const struct row_rules *rules,
+                    struct psnap_access *access, struct coding *next, struct coding *address)
 {
     access->ref += (uint32_t)psnap_unzigzag(psnap_cursor_varint(payload));
     access->thread = (uint16_t)psnap_cursor_below(payload, UINT16_MAX);
     access->size = psnap_cursor_u8(payload);
     access->kind = psnap_cursor_u8(payload);
     access->address += psnap_unzigzag(psnap_cursor_varint(payload));
-    if (access->ref >= ref_count || access->size < 1 || access->size > PSNAP_ACCESS_SIZE_MAX ||
-        access->kind > PSNAP_ATOMIC)
+    if (access->ref >= rules->ref_count || access->size < 1 ||
+        access->size > PSNAP_ACCESS_SIZE_MAX || access->kind > PSNAP_ATOMIC)
         payload->failed = true;
-    get_track_row(payload, false, 0, next);
-    get_track_row(payload, true, access->address, address);
+    get_track_row(payload, rules, false, 0, next);
+    get_track_row(payload, rules, true, access->address, address);
 }
 
 static void add_totals(struct totals *totals, const struct coding *coding)
@@ -297,14 +302,14 @@ static void get_track(struct psnap_pst_decoder *decoder, struct psnap_cursor *pa
 }
 
 static bool get_lane(struct psnap_pst_decoder *decoder, struct psnap_cursor *rows,
-                     struct psnap_cursor *planes, uint32_t ref_count, uint32_t index,
+                     struct psnap_cursor *planes, const struct row_rules *rules, uint32_t index,
                      struct psnap_access *access, struct totals *at)
 {
     struct lane *lane = &decoder->lanes[index];
     struct lane_tracks *tracks = &decoder->tracks[index];
     struct coding next, address;
 
-    get_row(rows, ref_count, access, &next, &address);
+    get_row(rows, rules, access, &next, &address);
     get_track(decoder, planes, &next, false, at, &tracks->next);
     get_track(decoder, planes, &address, true, at, &tracks->address);
     if (planes->failed)
@@ -330,13 +335,15 @@ static bool get_lane(struct psnap_pst_decoder *decoder, struct psnap_cursor *row
 static enum psnap_status get_lanes(struct psnap_pst_decoder *decoder, struct psnap_cursor *payload,
                                    uint32_t ref_count, bool *good, struct psnap_error *error)
 {
+    const struct row_rules rules = {
+        ref_count, decoder->version < PSNAP_PST_VERSION_FOLDED ? 1 : PSNAP_PST_LEVELS};
     struct psnap_cursor rows = *payload;
     struct psnap_access access = {0};
     struct totals totals = {0}, at = {0};
     struct coding next, address;
 
     for (uint32_t i = 0; i < decoder->lane_count && !payload->failed; i++) {
-        get_row(payload, ref_count, &access, &next, &address);
+        get_row(payload, &rules, &access, &next, &address);
         add_totals(&totals, &next);
         add_totals(&totals, &address);
     }
@@ -348,7 +355,7 @@ static enum psnap_status get_lanes(struct psnap_pst_decoder *decoder, struct psn
         return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
     access = (struct psnap_access){0};
     for (uint32_t i = 0; i < decoder->lane_count && *good; i++)
-        *good = get_lane(decoder, &rows, payload, ref_count, i, &access, &at);
+        *good = get_lane(decoder, &rows, payload, &rules, i, &access, &at);
     *good = *good && !payload->failed && payload->at == payload->end;
     return PSNAP_OK;
 }
@@ -395,7 +402,7 @@ static bool take_next(struct psnap_pst_decoder *decoder, uint32_t *index)
     const uint32_t predicted = lane->next;
 
     track->token.value =
-        track->unfolder.literal & track->unfolder.expected ? track->expected : track->token.value;
+        (track->unfolder.literal & track->unfolder.expected) ? track->expected : track->token.value;
     if (track->ended || track->token.value >= decoder->lane_count)
         return false;
     *index = (uint32_t)track->token.value;
@@ -414,7 +421,8 @@ static uint64_t step_of(const struct psnap_pst_decoder *decoder, const struct la
         return track->token.value;
     if (!track->unfolder.expected)
         return track->token.value - base;
-    if (tracks->favourite.trust >= PSNAP_PST_TRUSTED && decoder->version > 2)
+    if (tracks->favourite.trust >= PSNAP_PST_TRUSTED &&
+        decoder->version >= PSNAP_PST_VERSION_FOLDED)
         return other_base + tracks->favourite.other - base;
     return track->expected;
 }
@@ -441,7 +449,8 @@ static bool take_address(struct psnap_pst_decoder *decoder, uint32_t index, uint
     if (token->run == 0)
         lane->step = token->value;
     if (tracks->score == (lane->follows ? PSNAP_PST_OTHER_WINS : tracks->wins)) {
-        if (!lane->follows && tracks->wins <= PSNAP_PST_OTHER_WINS_MAX && decoder->version > 2)
+        if (!lane->follows && tracks->wins <= PSNAP_PST_OTHER_WINS_MAX &&
+            decoder->version >= PSNAP_PST_VERSION_FOLDED)
             tracks->wins *= 2;
         tracks->other = lane->step;
         tracks->favourite = (struct psnap_pst_favourite){lane->step, 0};

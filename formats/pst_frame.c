@@ -35,7 +35,8 @@ struct psnap_pst_packer {
 struct psnap_pst_unpacker {
     struct psnap_pst_expander *expander;
     uint64_t chain;
-    size_t consume; /* bytes of the reader's buffer that the frame given out last still needs */
+    uint32_t version; /* of the format */
+    size_t consume;   /* bytes of the reader's buffer that the frame given out last still needs */
     uint64_t origin, origin_chain; /* where the stream under way begins, and the chain there; 0:
                                       there was none, as the file header is there */
     struct psnap_pst_frame passed; /* given out last, when it is a part not decompressed yet */
@@ -198,6 +199,7 @@ enum psnap_status psnap_pst_unpack_file_header(struct psnap_pst_unpacker *unpack
         psnap_error_at_offset(error, reader->name, 8);
         return PSNAP_ERROR_VERSION;
     }
+    unpacker->version = *version;
     reader->at += PSNAP_PST_FILE_HEADER;
     return PSNAP_OK;
 }
@@ -255,6 +257,9 @@ static enum psnap_status read_frame(struct psnap_pst_unpacker *unpacker,
         return cut_off(reader, "input ends before the end of the trace", error);
     if (!parse_header(reader->data + reader->at, unpacker->chain, frame))
         return fail(reader, frame->offset, PSNAP_ERROR_CORRUPT, "damaged chunk header", error);
+    if (is_part(frame) && unpacker->version < PSNAP_PST_VERSION_FOLDED)
+        return fail(reader, frame->offset, PSNAP_ERROR_CORRUPT,
+                    "chunk is part of a stream, which a trace of version 2 has not", error);
     want += frame->stored_size;
     if (psnap_reader_ahead(reader, want) < want)
         return cut_off(reader, "input ends in the middle of a chunk", error);

@@ -13,6 +13,8 @@ struct hand_made {
     unsigned char data[1024];
     size_t size;
     uint64_t chain;
+    uint32_t version; /* 0: the present one */
+    uint8_t method;   /* of the frames to come */
 };
 
 static void add_frame(struct hand_made *file, uint32_t type, uint64_t first, uint32_t accesses,
@@ -21,12 +23,14 @@ static void add_frame(struct hand_made *file, uint32_t type, uint64_t first, uin
     unsigned char *header = file->data + file->size;
 
     if (file->size == 0) {
-        psnap_pst_file_header_make(header, PSNAP_PST_VERSION, &file->chain);
+        psnap_pst_file_header_make(header, file->version ? file->version : PSNAP_PST_VERSION,
+                                   &file->chain);
         file->size = PSNAP_PST_FILE_HEADER;
         header += file->size;
     }
     memset(header, 0, PSNAP_PST_FRAME_HEADER);
     psnap_store_u32(header, type);
+    header[4] = file->method;
     psnap_store_u64(header + 8, first);
     psnap_store_u32(header + 16, accesses);
     psnap_store_u32(header + 20, (uint32_t)size);
@@ -223,8 +227,8 @@ static void test_part_nonsense(void **state)
         {7, 17, 1, 0, 0, 0, 1, 4, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0xf0, 0xbf}, /* -1 */
         {7, 18, 1, 0, 0, 0, 1, 4, 0, 255, 255, 255, 255, 255, 255, 255, 255, 255, 1, 0}, /* a run */
         {7, 25, 1, 0, 0, 0, 1, 4, 0, 0, 2}, /* errors of two loops, of which there is one */
-        {7, 18, 1, 0, 255, 255, 255, 255, 255, 255, 255, 255, 255, 1},       /* a skip */
-        {7, 18, 1, 0, 0, 255, 255, 255, 255, 255, 255, 255, 255, 255, 1},    /* a count */
+        {7, 18, 1, 0, 255, 255, 255, 255, 255, 255, 255, 255, 255, 1},          /* a skip */
+        {7, 18, 1, 0, 0, 255, 255, 255, 255, 255, 255, 255, 255, 255, 1},       /* a count */
         {7, 18, 1, 0, 0, 0, 1, 255, 255, 255, 255, 255, 255, 255, 255, 255, 1}, /* a period */
         {8, 2, 1, 0}, /* of how many is missing */
     };
@@ -380,12 +384,54 @@ static void test_copies_of_copies(void **state)
                        PSNAP_ERROR_CORRUPT);
 }
 
+/* Version 2 has copies of tokens, but no copies of copies and no streams. */
+static void test_version_2(void **state)
+{
+    static const unsigned char end[] = {16, 2, 0, 0};
+    static const struct {
+        const unsigned char *chunk;
+        size_t size;
+        uint32_t accesses;
+        uint8_t method;
+        const char *message; /* NULL: it is good */
+    } cases[] = {
+        {copying_chunk, sizeof copying_chunk, 16, PSNAP_PST_STORED, NULL},
+        {nested_chunk, sizeof nested_chunk, 19, PSNAP_PST_STORED, "makes no sense"},
+        {copying_chunk, sizeof copying_chunk, 16, PSNAP_PST_BEGUN, "part of a stream"},
+        {copying_chunk, sizeof copying_chunk, 16, PSNAP_PST_CONTINUED, "part of a stream"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct hand_made file = {.version = PSNAP_PST_VERSION_READ};
+        struct memory_input input;
+        struct psnap_error error = {.code = PSNAP_OK};
+        enum psnap_status status;
+        struct psnap_source *source;
+        size_t n;
+
+        add_frame(&file, PSNAP_PST_TABLES, 0, 0, made_tables, sizeof made_tables);
+        file.method = cases[i].method;
+        add_frame(&file, PSNAP_PST_ACCESSES, 0, cases[i].accesses, cases[i].chunk, cases[i].size);
+        file.method = PSNAP_PST_STORED;
+        add_frame(&file, PSNAP_PST_END, cases[i].accesses, 0, end, sizeof end);
+        source = open_memory(&input, file.data, file.size, 99, NULL, &error);
+        if (source)
+            free(read_all(source, &n, &status, &error));
+        psnap_source_free(source);
+        assert_int_equal(error.code, cases[i].message ? PSNAP_ERROR_CORRUPT : PSNAP_OK);
+        if (cases[i].message)
+            assert_non_null(strstr(error.message, cases[i].message));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_part_nonsense),    cmocka_unit_test(test_made_by_hand),
         cmocka_unit_test(test_nonsense),         cmocka_unit_test(test_copies),
         cmocka_unit_test(test_copies_of_copies), cmocka_unit_test(test_replaced_rows),
+        cmocka_unit_test(test_version_2),
     };
 
     return cmocka_run_group_tests_name("formats_pst_made", tests, NULL, NULL);
