@@ -218,12 +218,19 @@ static struct build_part *find_part(struct build_parts *parts, uint16_t thread)
     return &parts->own[at];
 }
 
+/* What the parts of their own take: loops, the table of these, and itineraries. */
 static size_t bytes_of_own(const struct build_parts *parts)
 {
     size_t bytes = 0;
 
-    for (uint32_t i = 0; i < parts->own_count; i++)
-        bytes += parts->own[i].bytes;
+    for (uint32_t i = 0; i < parts->own_count; i++) {
+        const struct build_part *part = &parts->own[i];
+        bytes += part->bytes + part->loop_count * sizeof *part->loops;
+        for (uint32_t k = 0; k < part->itinerary_count; k++)
+            bytes += sizeof *part->itineraries +
+                     part->itineraries[k].count * sizeof *part->itineraries[k].stops +
+                     fold_bytes(&part->itineraries[k].visits);
+    }
     return bytes;
 }
 

@@ -60,6 +60,13 @@ struct fold {
 void fold_init(struct fold *fold, bool exact, uint32_t period, uint32_t limit);
 void fold_release(struct fold *fold);
 
+/* What it has allocated. */
+static inline size_t fold_bytes(const struct fold *fold)
+{
+    return fold->room * (sizeof *fold->items + sizeof *fold->starts + sizeof *fold->lasts) +
+           fold->place_room * sizeof *fold->places;
+}
+
 /* One more of the sequence; `amount` is summed up beside the times, and plays no part in folding.
  */
 enum psnap_status fold_append(struct fold *fold, uint32_t what, uint64_t amount);

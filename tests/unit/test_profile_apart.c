@@ -425,6 +425,34 @@ static void big_parts(void **state)
 }
 
 /* A thread alone has a part, too; a stream without accesses has none. */
+/* In a program of very many loops the tables of parts are what takes memory: 2 MiB each. */
+static void wide_program(void **state)
+{
+    enum { LOOPS = 1 << 18 };
+    struct psnap_program *program = make_program();
+    struct psnap_access accesses[PSNAP_PARTS_MAX];
+    const struct psnap_profile_loop *last;
+    struct psnap_profile *profile;
+
+    (void)state;
+    while (program->loop_count < LOOPS) {
+        struct psnap_loop loop = program->loops[0];
+        char id[32];
+        snprintf(id, sizeof id, "g:%u", (unsigned)program->loop_count);
+        loop.id = loop.src_id = psnap_program_string(program, id);
+        loop.header = PSNAP_NONE;
+        psnap_program_add_loop(program, &loop);
+    }
+    for (uint16_t i = 0; i < PSNAP_PARTS_MAX; i++)
+        accesses[i] = access_of(1, HEAP, i);
+    profile = build(program, accesses, PSNAP_PARTS_MAX, true);
+    last = &profile->loops[profile->loop_count - 1];
+    assert_true(last->thread > 16 && last->thread <= 32);
+    assert_int_equal(last->thread_count, PSNAP_PARTS_MAX - last->thread);
+    psnap_profile_free(profile);
+    psnap_program_free(program);
+}
+
 static void few_threads(void **state)
 {
     struct psnap_program *program = make_program();
@@ -507,9 +535,9 @@ static void mistakes_in_parts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(hand_worked),      cmocka_unit_test(hand_worked_replay),
-        cmocka_unit_test(mixed_schedule),   cmocka_unit_test(many_threads),
-        cmocka_unit_test(big_parts),        cmocka_unit_test(few_threads),
-        cmocka_unit_test(mistakes_in_parts)};
+        cmocka_unit_test(hand_worked),       cmocka_unit_test(hand_worked_replay),
+        cmocka_unit_test(mixed_schedule),    cmocka_unit_test(many_threads),
+        cmocka_unit_test(big_parts),         cmocka_unit_test(few_threads),
+        cmocka_unit_test(mistakes_in_parts), cmocka_unit_test(wide_program)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
