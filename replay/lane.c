@@ -189,21 +189,34 @@ static void take_items(struct psnap_sequence *schedule, const struct psnap_profi
         end_group(schedule, groups[--depth].head);
 }
 
+/* The thread's schedule takes no more memory than it needs: there may be 65,536 threads. */
+static void init_schedule(struct psnap_sequence *schedule, const struct psnap_profile *profile,
+                          uint32_t thread)
+{
+    const size_t room = profile->schedule.count + (size_t)1;
+    struct psnap_sequence_item *smaller;
+
+    schedule->items = malloc(room * sizeof *schedule->items);
+    if (!schedule->items)
+        return;
+    take_items(schedule, profile, thread);
+    smaller = realloc(schedule->items, (schedule->count + (size_t)1) * sizeof *smaller);
+    if (smaller)
+        schedule->items = smaller;
+}
+
 struct psnap_source *replay_lane_new(const struct psnap_profile *profile, uint32_t thread,
                                      struct replay_loop *loops, struct psnap_program *program)
 {
     static const struct psnap_source_ops ops = {.next = lane_next, .free = lane_free};
     struct lane *lane = calloc(1, sizeof *lane);
-    const size_t room = profile->schedule.count + (size_t)1;
 
     if (!lane)
         return NULL;
     lane->base = (struct psnap_source){&ops, program};
     lane->loops = loops;
     lane->thread = thread == PSNAP_NONE ? 0 : (uint16_t)thread;
-    lane->schedule.items = malloc(room * sizeof *lane->schedule.items);
-    if (lane->schedule.items)
-        take_items(&lane->schedule, profile, thread);
+    init_schedule(&lane->schedule, profile, thread);
     lane->visits = calloc(lane->schedule.count + (size_t)1, sizeof *lane->visits);
     if (lane->schedule.items && lane->visits && !init_visits(lane, profile))
         return &lane->base;

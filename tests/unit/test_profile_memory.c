@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Out of memory while a profile of many threads is built and replayed, merged and apart: each with
- * every one of its allocations failing. */
+ * every one of its allocations failing. And that replay takes no memory for what threads have not. */
 #include "tests/unit/failing_malloc.h"
 
+#include <malloc.h>
 #include <stdio.h>
 
 #include "formats/base/program.h"
@@ -94,9 +95,50 @@ static void apart(void **state)
     run_job(build_and_replay);
 }
 
+static size_t bytes_held(void)
+{
+    const struct mallinfo2 info = mallinfo2();
+
+    return info.uordblks + info.hblkhd;
+}
+
+/* A long schedule, all but a few items one thread's, is not there once more for each of the others.
+ */
+static void threads_have_their_items(void **state)
+{
+    enum { ITEMS = 50000 };
+    static struct psnap_sequence_item items[ITEMS];
+    struct psnap_error error;
+    struct psnap_profile *profile;
+    struct psnap_source *source;
+    uint32_t n = 0;
+    size_t before;
+
+    (void)state;
+    is_apart = true;
+    profile = build(&error);
+    assert_non_null(profile);
+    for (uint32_t i = 0; i < profile->schedule.count; i++)
+        if (profile->schedule.items[i].what != PSNAP_NONE)
+            items[n++] = profile->schedule.items[i];
+    assert_true(n > PSNAP_PARTS_MAX);
+    for (; n < ITEMS; n++)
+        items[n] = items[0];
+    for (uint32_t i = 0; i < n; i++)
+        items[i].accesses = PSNAP_EVENLY;
+    profile->schedule = (struct psnap_sequence){items, ITEMS};
+    before = bytes_held();
+    source = psnap_replay_new(profile, 0, &error);
+    assert_non_null(source);
+    assert_in_range(bytes_held() - before, 0, 8 << 20); /* 65 threads would have 78 MB */
+    psnap_source_free(source);
+    psnap_profile_free(profile);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(merged), cmocka_unit_test(apart)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(merged), cmocka_unit_test(apart),
+                                       cmocka_unit_test(threads_have_their_items)};
     int failures;
 
     make_program();
