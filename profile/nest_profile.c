@@ -10,6 +10,7 @@
 struct counting {
     struct nest_count *counts; /* by loop, */
     uint64_t steps;            /* that may still be gone through */
+    bool is_out_of_memory;
 };
 
 static bool add_product(uint64_t *sum, uint64_t a, uint64_t b)
@@ -67,6 +68,7 @@ static bool count_term(struct counting *c, const struct nest_pattern *pattern,
         count = 1;
     }
     iteration = malloc((n + 1) * sizeof *iteration);
+    c->is_out_of_memory = !iteration;
     if (!iteration)
         return false;
     memcpy(iteration, values + 1, n * sizeof *iteration);
@@ -81,14 +83,14 @@ static bool count_term(struct counting *c, const struct nest_pattern *pattern,
     return is_done;
 }
 
-bool nests_count(const struct psnap_nests *nests, struct nest_count *counts)
+enum psnap_status nests_count(const struct psnap_nests *nests, struct nest_count *counts)
 {
-    struct counting c = {counts, NEST_STEPS_MAX};
+    struct counting c = {.counts = counts, .steps = NEST_STEPS_MAX};
 
     for (size_t i = 0; i < nests->count; i++)
         if (!count_term(&c, nests->terms[i].pattern, nests_values(nests, i), 1))
-            return false;
-    return true;
+            return c.is_out_of_memory ? PSNAP_ERROR_MEMORY : PSNAP_ERROR_VALUE;
+    return PSNAP_OK;
 }
 
 /* ---- from program to profile ---- */

@@ -18,8 +18,8 @@ struct nest_count {
     uint64_t accesses; /* of the others */
 };
 
-/* Adds up; false when it is more than NEST_STEPS_MAX or PSNAP_COUNT_MAX. */
-bool nests_count(const struct psnap_nests *nests, struct nest_count *counts);
+/* Adds up; PSNAP_ERROR_VALUE when it is more than NEST_STEPS_MAX or PSNAP_COUNT_MAX. */
+enum psnap_status nests_count(const struct psnap_nests *nests, struct nest_count *counts);
 
 /* Copies nests of a program whose loop i is the profile's kept[i] into the profile. */
 enum psnap_status nests_take(struct psnap_profile *profile, const struct psnap_nests *nests,

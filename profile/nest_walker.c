@@ -30,15 +30,16 @@ enum psnap_status psnap_profile_walks(const struct psnap_profile *profile, uint6
                                       uint32_t *refs)
 {
     struct nest_count *counts = calloc(profile->loop_count + (size_t)1, sizeof *counts);
-    const bool is_done = counts && nests_count(profile->nests, counts);
+    const enum psnap_status status =
+        counts ? nests_count(profile->nests, counts) : PSNAP_ERROR_MEMORY;
 
     memset(refs, 0, profile->loop_count * sizeof *refs);
     for (size_t i = 0; i < profile->nests->count; i++)
         count_refs(profile->nests->terms[i].pattern, refs);
-    for (uint32_t i = 0; is_done && i < profile->loop_count; i++)
+    for (uint32_t i = 0; !status && i < profile->loop_count; i++)
         visits[i] = counts[i].visits;
     free(counts);
-    return is_done ? PSNAP_OK : PSNAP_ERROR_MEMORY;
+    return status;
 }
 
 static const struct nest_pattern *copy_pattern(struct nest_patterns *to, struct nest_shape *scratch,

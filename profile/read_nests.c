@@ -11,13 +11,21 @@
 #include "profile/nest_profile.h"
 #include "profile/read.h"
 
-#define REF_MAX 65535u /* number of a reference in its loop */
+#define REF_MAX 65535u               /* number of a reference in its loop */
+#define REFS_MAX (UINT32_C(1) << 20) /* numbers of all loops: replay has a reference for each */
+
+/* How many numbers the references of loops have, with those left out. */
+struct nest_numbers {
+    uint32_t *of_loop;
+    uint32_t all;
+};
 
 struct nest_reading {
     const struct reading *r;
     const struct name_index *names;
     struct psnap_nests *nests;
     struct nest_shape *scratch;
+    struct nest_numbers *numbers;
 };
 
 /* A term that was read, `depth` loops around it. */
@@ -105,6 +113,30 @@ static enum psnap_status read_region_name(const struct nest_reading *n,
                            "loop '%.100s' has no region '%.100s'", loop->id, id);
 }
 
+/* The number of a reference in its loop. */
+static enum psnap_status read_number(const struct nest_reading *n,
+                                     const struct psnap_yaml_node *map, uint32_t *number)
+{
+    const struct reading *r = n->r;
+    const struct psnap_yaml_node *node = psnap_yaml_require(r->doc, map, "ref", r->error);
+    struct nest_numbers *numbers = n->numbers;
+    uint32_t *of_loop = &numbers->of_loop[n->scratch->loop];
+    uint64_t value;
+
+    if (!node || psnap_yaml_u64(r->doc, node, 0, REF_MAX, &value, r->error))
+        return PSNAP_ERROR_VALUE;
+    *number = (uint32_t)value;
+    if (value >= *of_loop) {
+        numbers->all += *number + 1 - *of_loop;
+        *of_loop = *number + 1;
+    }
+    if (numbers->all > REFS_MAX)
+        return psnap_yaml_fail(
+            r->doc, node, r->error, PSNAP_ERROR_VALUE,
+            "with this the numbers of all loops' references are more than %" PRIu32, REFS_MAX);
+    return PSNAP_OK;
+}
+
 /* {ref: 0, load: 8, region: a, start: 16, strides: [800, 8]} */
 static enum psnap_status read_reference(const struct nest_reading *n,
                                         const struct psnap_yaml_node *map,
@@ -115,7 +147,7 @@ static enum psnap_status read_reference(const struct nest_reading *n,
                                        "region", "start", "strides", NULL};
     const struct reading *r = n->r;
     const struct psnap_yaml_node *node, *size = NULL;
-    uint64_t number, thread = 0, bytes, low = 0;
+    uint64_t thread = 0, bytes, low = 0;
     int64_t start;
     enum psnap_status status = psnap_yaml_expect_keys(r->doc, map, "a reference", keys, r->error);
 
@@ -134,9 +166,8 @@ static enum psnap_status read_reference(const struct nest_reading *n,
         return psnap_yaml_fail(r->doc, map, r->error, PSNAP_ERROR_VALUE,
                                "a reference is a load, a store or an atomic of so many bytes");
     status = psnap_yaml_u64(r->doc, size, 1, PSNAP_ACCESS_SIZE_MAX, &bytes, r->error);
-    node = status ? NULL : psnap_yaml_require(r->doc, map, "ref", r->error);
-    if (!node || psnap_yaml_u64(r->doc, node, 0, REF_MAX, &number, r->error))
-        return PSNAP_ERROR_VALUE;
+    if (status || (status = read_number(n, map, &ref->ref)))
+        return status;
     node = psnap_yaml_get(map, "thread");
     if (node && psnap_yaml_u64(r->doc, node, 0, UINT16_MAX, &thread, r->error))
         return PSNAP_ERROR_VALUE;
@@ -147,7 +178,6 @@ static enum psnap_status read_reference(const struct nest_reading *n,
     node = psnap_yaml_require(r->doc, map, "strides", r->error);
     if (!node)
         return PSNAP_ERROR_VALUE;
-    ref->ref = (uint32_t)number;
     ref->size = (uint8_t)bytes;
     ref->thread = (uint16_t)thread;
     *first = low + (uint64_t)start;
@@ -343,7 +373,11 @@ static enum psnap_status check_counts(const struct nest_reading *n,
     struct nest_count *counts = calloc(profile->loop_count + 1, sizeof *counts);
     enum psnap_status status = counts ? PSNAP_OK : read_out_of_memory(r);
 
-    if (!status && !nests_count(n->nests, counts))
+    if (!status)
+        status = nests_count(n->nests, counts);
+    if (status == PSNAP_ERROR_MEMORY)
+        read_out_of_memory(r);
+    else if (status == PSNAP_ERROR_VALUE)
         status = psnap_yaml_fail(r->doc, list, r->error, PSNAP_ERROR_VALUE,
                                  "the schedule comes to more than can be counted");
     for (uint32_t i = 0; i < profile->loop_count && !status; i++, map = map->next) {
@@ -368,11 +402,14 @@ static enum psnap_status check_counts(const struct nest_reading *n,
 enum psnap_status read_nests(const struct reading *r, const struct psnap_yaml_node *list,
                              const struct psnap_yaml_node *loops, const struct name_index *names)
 {
-    struct nest_reading n = {r, names, nests_new(), malloc(nest_shape_bytes(NEST_WIDTH_MAX))};
+    struct nest_numbers numbers = {
+        calloc(r->profile->loop_count + (size_t)1, sizeof *numbers.of_loop), 0};
+    struct nest_reading n = {r, names, nests_new(), malloc(nest_shape_bytes(NEST_WIDTH_MAX)),
+                             &numbers};
     enum psnap_status status =
         psnap_yaml_expect(r->doc, list, PSNAP_YAML_SEQUENCE, "schedule", r->error);
 
-    if (!n.nests || !n.scratch)
+    if (!n.nests || !n.scratch || !numbers.of_loop)
         status = read_out_of_memory(r);
     for (const struct psnap_yaml_node *node = list->first; node && !status; node = node->next) {
         struct built built = {0};
@@ -384,6 +421,7 @@ enum psnap_status read_nests(const struct reading *r, const struct psnap_yaml_no
     if (!status)
         status = check_counts(&n, list, loops);
     free(n.scratch);
+    free(numbers.of_loop);
     r->profile->nests = n.nests; /* the profile frees them */
     return status;
 }

@@ -2,7 +2,8 @@
 /*
  * The profile reader. What it takes must be written, read back and written the
  * same again, and must replay: the first accesses are looked at, each in the
- * working set of a region of its loop. What it refuses has an error.
+ * working set of a region of its loop, but for walks, which may go anywhere. What
+ * it refuses has an error.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -56,6 +57,8 @@ static void look_at(const struct psnap_profile *profile, const struct psnap_prog
     int found = 0;
 
     must(access->ref < program->ref_count);
+    if (profile->nests)
+        return;
     id = program->loops[program->refs[access->ref].loop].id;
     for (uint32_t l = 0; l < profile->loop_count; l++) {
         const struct psnap_profile_loop *loop = &profile->loops[l];

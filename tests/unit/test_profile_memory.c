@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Out of memory while a profile of many threads is built and replayed, merged and apart: each with
- * every one of its allocations failing. And that replay takes no memory for what threads have not. */
+/* Out of memory while a profile of many threads is built and replayed, merged and apart, and one
+ * with walks, which is read as well: each with every one of its allocations failing. And that
+ * replay takes no memory for what threads have not. */
 #include "tests/unit/failing_malloc.h"
 
 #include <malloc.h>
@@ -95,6 +96,89 @@ static void apart(void **state)
     run_job(build_and_replay);
 }
 
+/* The walks of a triangle, and a loop at random addresses, which is visited. */
+static enum psnap_status put_nest(struct psnap_sink *builder, struct psnap_error *error)
+{
+    enum psnap_status status = PSNAP_OK;
+    uint32_t random = 1;
+
+    for (uint64_t i = 0; i < 40 && !status; i++) {
+        struct psnap_access accesses[60] = {{4096 + 8 * i, 0, 8, PSNAP_LOAD, 0}};
+        size_t n = 1;
+        for (uint64_t j = 0; j < i % 4 + 2; j++)
+            accesses[n++] = (struct psnap_access){65536 + 1024 * i + 8 * j, 1, 8, PSNAP_LOAD, 0};
+        for (int j = 0; j < 9; j++) {
+            random = random * 1664525u + 1013904223u;
+            accesses[n++] = (struct psnap_access){random >> 8 << 3, 2, 8, PSNAP_STORE, 0};
+        }
+        status = psnap_sink_put(builder, accesses, n, error);
+    }
+    return status ? status : psnap_sink_finish(builder, error);
+}
+
+static enum psnap_status replay_all(struct psnap_profile *profile, struct psnap_error *error)
+{
+    struct psnap_source *source = profile ? psnap_replay_new(profile, 0, error) : NULL;
+    struct psnap_access block[64];
+    ssize_t n = -1;
+
+    while (source && (n = psnap_source_next(source, block, 64, error)) > 0)
+        ;
+    psnap_source_free(source);
+    psnap_profile_free(profile);
+    return n == 0 ? PSNAP_OK : error->code;
+}
+
+static enum psnap_status build_walks(struct psnap_error *error)
+{
+    const struct psnap_builder_options options = {.walks = true};
+    struct psnap_sink *builder = psnap_profile_builder_new(program, &options, error);
+    struct psnap_profile *profile = NULL;
+
+    if (builder && !put_nest(builder, error))
+        profile = psnap_profile_builder_take(builder, error);
+    psnap_sink_free(builder);
+    return replay_all(profile, error);
+}
+
+static enum psnap_status read_walks(struct psnap_error *error)
+{
+    static char text[] = "psnap: 1\n"
+                         "capture: {model: walks-1}\n"
+                         "schedule:\n"
+                         "- repeat: 3\n"
+                         "  of:\n"
+                         "  - loop: f\n"
+                         "    times: {first: 4, steps: [-1]}\n"
+                         "    references:\n"
+                         "    - {ref: 0, load: 8, region: r1, start: 0, strides: [32, 8]}\n"
+                         "  - g\n"
+                         "loops:\n"
+                         "- {id: f, nest: {depth: 0}, accesses: 9, pattern: [r1], regions: [\n"
+                         "  {id: r1, working_set: {bytes: 96, group: heap, offset: 0},\n"
+                         "   accesses: 9, loads: 9, sizes: {8: 9}, strides: {8: 8}}]}\n"
+                         "- {id: g, nest: {depth: 0}, accesses: 3, pattern: [r1], regions: [\n"
+                         "  {id: r1, working_set: {bytes: 24, group: heap, offset: 0},\n"
+                         "   accesses: 3, loads: 3, sizes: {8: 3}, strides: {8: 2}}]}\n";
+    static char buffer[4096];
+    FILE *file = fmemopen(text, sizeof text - 1, "r");
+    struct psnap_profile *profile;
+
+    if (!file)
+        return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
+    setvbuf(file, buffer, _IOFBF, sizeof buffer);
+    profile = psnap_profile_read(file, "p.yaml", error);
+    fclose(file);
+    return replay_all(profile, error);
+}
+
+static void walks(void **state)
+{
+    (void)state;
+    run_job(build_walks);
+    run_job(read_walks);
+}
+
 static size_t bytes_held(void)
 {
     const struct mallinfo2 info = mallinfo2();
@@ -138,6 +222,7 @@ static void threads_have_their_items(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(merged), cmocka_unit_test(apart),
+                                       cmocka_unit_test(walks),
                                        cmocka_unit_test(threads_have_their_items)};
     int failures;
 

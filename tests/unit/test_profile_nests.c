@@ -309,7 +309,7 @@ static void test_gather(void **state)
     profile = profile_of(program, &stream);
     assert_non_null(profile->nests);
     assert_int_equal(profile->nests->count, 1);
-    assert_true(nests_count(profile->nests, counts));
+    assert_int_equal(nests_count(profile->nests, counts), PSNAP_OK);
     assert_int_equal(counts[0].accesses, 4000);
     assert_int_equal(counts[1].visits, 400);
     assert_int_equal(counts[2].accesses, 400);
@@ -415,12 +415,59 @@ static void test_refused(void **state)
     assert_refused("of:", "off:", "off");
 }
 
+/* Numbers of references, which replay has all of, are bounded in all: 16 loops have them all. */
+static void check_numbers(unsigned loops, unsigned last)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *file = open_memstream(&text, &size);
+    struct psnap_error error = {0};
+    struct psnap_profile *profile;
+
+    fprintf(file, "psnap: 1\ncapture: {model: walks-1}\nschedule:\n");
+    for (unsigned l = 0; l < loops; l++)
+        fprintf(file,
+                "- {loop: f%u, times: 1, references: [{ref: %u, load: 8, region: r1, start: 0, "
+                "strides: [0]}]}\n",
+                l, l + 1 < loops ? 65535 : last);
+    fprintf(file, "loops:\n");
+    for (unsigned l = 0; l < loops; l++)
+        fprintf(file,
+                "- {id: f%u, nest: {depth: 0}, accesses: 1, pattern: [r1], regions: [{id: r1, "
+                "working_set: {bytes: 8, group: heap, offset: 0}, accesses: 1, loads: 1, "
+                "sizes: {8: 1}}]}\n",
+                l);
+    fclose(file);
+    profile = try_text(text, &error);
+    if (loops <= 16) {
+        struct psnap_source *source = profile ? psnap_replay_new(profile, 0, &error) : NULL;
+        if (!source)
+            fail_msg("%u: %s", (unsigned)error.src_line, error.message);
+        assert_true(source->program->ref_count >= loops * 65536u - 65535u + last);
+        psnap_source_free(source);
+    } else {
+        assert_null(profile);
+        assert_non_null(strstr(error.message, "more than 1048576"));
+        assert_int_equal(error.src_line, 3 + loops);
+    }
+    psnap_profile_free(profile);
+    free(text);
+}
+
+static void test_numbers(void **state)
+{
+    (void)state;
+    check_numbers(3, 5);
+    check_numbers(16, 65535);
+    check_numbers(17, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_random_programs), cmocka_unit_test(test_triangle),
         cmocka_unit_test(test_gather),          cmocka_unit_test(test_no_order),
-        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_refused),         cmocka_unit_test(test_numbers),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
