@@ -102,7 +102,7 @@ static const struct mistake mistakes[] = {
     {"psnap: 1\n", "", 1, "not a profile: the key 'psnap' with its version is missing"},
     {"capture:", "captur:", 3, "no key 'captur' here; did you mean 'capture'?"},
     {"capture: {model: psnap, region_gap_bytes: 256}\n", "", 1, "the key 'capture' is missing"},
-    {"model: psnap", "model: walks-1", 3, "there is no model 'walks-1' in this version"},
+    {"model: psnap", "model: walks-9", 3, "there is no model 'walks-9' in this version"},
     {"model: psnap, ", "", 3, "the key 'model' is missing"},
     {"region_gap_bytes: 256", "region_gap_bytes: -1", 3, "'region_gap_bytes' must be"},
     {"thread: all", "thread: 3", 2, "'thread' must be all"},
