@@ -442,7 +442,7 @@ static const char description[] =
 
 int psnap_cmd_record(int argc, char **argv)
 {
-    struct psnap_recording recording = {.command = "record"};
+    struct psnap_recording recording = {.command = "record", .sampling = {.count = UINT64_MAX}};
     bool is_verbose = isatty(STDERR_FILENO);
     struct parts parts = {0};
     const char *engine = NULL, *threads = "merged";
@@ -496,6 +496,12 @@ int psnap_cmd_record(int argc, char **argv)
         psnap_cmd_usage("record", "no engine '%s'; there are: compiled, valgrind", engine);
         return PSNAP_EXIT_LOST;
     }
+    if (recording.sampling.count == 0) {
+        psnap_cmd_usage("record", "--count 0 would record nothing");
+        return PSNAP_EXIT_LOST;
+    }
+    if (recording.sampling.count == UINT64_MAX)
+        recording.sampling.count = 0; /* all */
     recording.is_apart = !strcmp(threads, "apart");
     if (!recording.is_apart && strcmp(threads, "merged") != 0) {
         psnap_cmd_usage("record", "--threads is merged or apart, not '%s'", threads);

@@ -199,6 +199,9 @@ static enum psnap_status write_profile(struct psnap_recording *recording,
     struct psnap_profile *profile = psnap_profile_builder_take(builder, error);
     enum psnap_status status = profile ? PSNAP_OK : error->code;
 
+    if (!status && recording->is_walks && !profile->nests)
+        fprintf(stderr, "psnap %s: the order of loops does not fold: model psnap, not walks\n",
+                recording->command);
     if (!status)
         status = psnap_profile_write(profile, psnap_output_file(recording->profile_output), error);
     if (status == PSNAP_ERROR_IO)
@@ -495,7 +498,8 @@ void psnap_recording_say_not_instrumented(const char *command)
 {
     fprintf(stderr,
             "psnap %s: the program is not instrumented, nothing was recorded; compile and "
-            "link it with 'psnap cc' or 'psnap c++' (CC=\"psnap cc\" under make)\n",
+            "link it with 'psnap cc' or 'psnap c++' (CC=\"psnap cc\" under make), or record it as "
+            "it is, more slowly, with 'psnap record --engine valgrind'\n",
             command);
 }
 

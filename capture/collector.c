@@ -17,16 +17,19 @@
 #include <poll.h>
 #include <sched.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "capture/build_id.h"
 #include "capture/rings.h"
 
 struct capture {
     struct psnap_source base;
     struct psnap_rings rings;
     int watched, other;  /* pidfds: the process started, and the one that recorded; -1 none */
+    bool is_identified;  /* what program attached has been noted */
     bool may_spin;       /* there is a processor for us besides the program's */
     uint32_t ring;       /* being read, 0 for none */
     uint32_t last_ring;  /* read before: the search goes on behind it */
@@ -64,6 +67,22 @@ static enum psnap_status read_control_words(struct capture *self, const uint64_t
     return PSNAP_OK;
 }
 
+/* A program that a shell, env or make has started is not the one that was to be run. */
+static void identify(struct capture *self)
+{
+    struct psnap_program *program = self->base.program;
+    const char *path = self->rings.session->program, *slash = strrchr(path, '/');
+    char build_id[PSNAP_BUILD_ID_CHARS];
+
+    self->is_identified = true;
+    psnap_build_id_read(path, build_id);
+    if (!slash || !program->provenance.name || !*build_id ||
+        !strcmp(build_id, program->provenance.build_id))
+        return;
+    program->provenance.name = psnap_program_string(program, slash + 1);
+    program->provenance.build_id = psnap_program_string(program, build_id);
+}
+
 /* Everything that is in the control ring now. */
 static enum psnap_status read_control(struct capture *self, struct psnap_error *error)
 {
@@ -75,6 +94,8 @@ static enum psnap_status read_control(struct capture *self, struct psnap_error *
         return PSNAP_OK;
     error = error ? error : &local;
     self->decoder.rebase.program = (pid_t)self->rings.session->program_pid;
+    if (!self->is_identified)
+        identify(self);
     while (!status && ring->consumed < __atomic_load_n(&ring->produced, __ATOMIC_ACQUIRE)) {
         status = read_control_words(self, psnap_rings_chunk(&self->rings, 0),
                                     psnap_ring_left_words(ring), error);

@@ -45,6 +45,9 @@ static void say(const struct psnap_profile *built, const struct request *request
     if (built->is_apart)
         fprintf(stderr, " (%u parts of threads)", (unsigned)totals.parts);
     fprintf(stderr, " of '%s' to '%s'\n", request->input, request->output);
+    if (request->builder.walks && !built->nests)
+        fprintf(stderr,
+                "psnap profile: the order of loops does not fold: model psnap, not walks\n");
 }
 
 static int profile(const struct request *request)

@@ -184,6 +184,7 @@ static void print_tables(const struct report *report)
     if (report->threads > 1)
         printf("\n%" PRIu32 " threads, interleaved %s, in one hierarchy\n", report->threads,
                report->in_turn ? "access by access" : "in the stream's order");
+    fflush(stdout);
     fprintf(stderr, "%s accesses in %.2f s, %.1f M/s\n",
             psnap_group_digits(report->accesses, digits), report->seconds, 1e-6 * rate(report));
 }

@@ -221,9 +221,11 @@ struct psnap_session *psnap_rt_join(void)
         session = open_session(hub->session_pid, hub->session_fd);
     else
         session = ask();
-    if (session)
+    if (session) {
+        if (readlink("/proc/self/exe", session->program, sizeof session->program - 1) < 0)
+            session->program[0] = '\0';
         __atomic_store_n(&session->program_pid, me, __ATOMIC_RELEASE);
-    else
+    } else
         psnap_rt_refuse();
     return session;
 }

@@ -40,8 +40,15 @@ bool psnap_rt_is_wanted(void)
 
 static void begin_region(void)
 {
-    if (__atomic_fetch_add(&open_regions, 1, __ATOMIC_SEQ_CST) != 0 || !psnap_rt_is_recording())
+    const bool is_first = __atomic_fetch_add(&open_regions, 1, __ATOMIC_SEQ_CST) == 0;
+
+    if (!psnap_rt_is_recording())
         return;
+    if (!is_first) { /* whose thread may not have told this one's ring yet */
+        if (__psnap_ring->aside)
+            __atomic_store_n(&__psnap_ring->limit, PSNAP_LIMIT_CHANGED, __ATOMIC_SEQ_CST);
+        return;
+    }
     __atomic_fetch_add(&psnap_rt_session->regions, 1, __ATOMIC_RELAXED);
     psnap_rt_change();
 }

@@ -330,6 +330,7 @@ struct psnap_session {
     uint64_t roi_found;    /* program: bit i: there is a function of the i-th name of the list */
     uint64_t roi_inlined;  /* program: bit i: there is a copy of one in another function */
     uint64_t hooks;        /* program: where its runtime has a table for further copies of it */
+    char program[1024];    /* path of the one that attached, known before its pid; may be empty */
     struct psnap_ring rings[PSNAP_RINGS] __attribute__((aligned(4096))); /* pages of their own */
 };
 

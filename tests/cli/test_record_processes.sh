@@ -402,6 +402,19 @@ for i in $(seq 600); do
 done
 [ "$(ls r | wc -l)" -ge 1 ] || fail "killed: $(ls r)"
 
+# ------------------------------------------------------------- who it was
+
+# a profile has the name and the build id of the program, not of what started it
+"$PSNAP" record -o who.yaml -- ./play work 100
+id=$(sed -n 's/.*build_id: \([^,}]*\).*/\1/p' who.yaml | head -1)
+[ -n "$id" ] || fail "no build id: $(head -5 who.yaml)"
+"$PSNAP" record -o who.env.yaml -- env FOO=1 ./play work 100
+"$PSNAP" record -o who.sh.yaml -- sh -c 'true; ./play work 100'
+for file in who.env.yaml who.sh.yaml; do
+    grep -q 'program: {name: play,' $file || fail "$file: $(head -3 $file)"
+    grep -qF "$id" $file || fail "$file: not $id: $(head -3 $file)"
+done
+
 # ------------------------------------------------------------- by themselves
 
 for arguments in "fork 5000 exit" "fork 5000 segv" "spawn 505 ./play work 5000"; do

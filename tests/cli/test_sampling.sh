@@ -84,6 +84,8 @@ part "--count 54321" "i < 54321"
 part "--skip 1000 --count 1" "i == 1000"
 part "--skip 50000 --count 100003" "i >= 50000 && i < 150003"
 part "--count 1G" "1"
+expect 125 "$PSNAP" record --count 0 -o none.yaml -- true
+grep -q "count 0 would record nothing" err
 part "--window 100/1000" "i % 1000 < 100"
 part "--window 7777/7778" "i % 7778 < 7777"
 part "--window 5/5" "1"
