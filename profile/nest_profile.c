@@ -43,7 +43,50 @@ static bool is_body_even(const struct nest_pattern *loop)
     return true;
 }
 
-/* Counts a term `times` times. */
+static void stretch(struct nest_count *to, uint64_t low, uint64_t high)
+{
+    to->low = !to->high || low < to->low ? low : to->low;
+    to->high = high > to->high ? high : to->high;
+}
+
+/* Adds a walk `times` times; its addresses also when that is 0. */
+static bool count_walk(struct nest_count *to, const struct nest_pattern *leaf,
+                       const uint64_t *values, uint64_t times)
+{
+    __extension__ typedef __int128 wide;
+    const struct nest_shape *shape = leaf->shape;
+    uint64_t all;
+
+    if (__builtin_mul_overflow(times, values[0], &all) ||
+        !add_product(&to->accesses, all, shape->width))
+        return false;
+    for (uint32_t k = 0; k < shape->width; k++) {
+        const struct psnap_access *ref = &shape->refs[k];
+        const wide first = values[1 + k];
+        const wide last = first + (wide)(int64_t)leaf->steps[k] * (wide)(values[0] - 1);
+        const wide low = first < last ? first : last, high = first + last - low + ref->size;
+        if (!add_product(&to->kinds[ref->kind], all, 1) || !add_product(&to->bytes, all, ref->size))
+            return false;
+        stretch(to, low < 0 ? 0 : (uint64_t)low, high > UINT64_MAX ? UINT64_MAX : (uint64_t)high);
+    }
+    return true;
+}
+
+static bool count_term(struct counting *c, const struct nest_pattern *pattern,
+                       const uint64_t *values, uint64_t times);
+
+static bool count_body(struct counting *c, const struct nest_pattern *loop, const uint64_t *values,
+                       uint64_t times)
+{
+    bool is_done = true;
+
+    for (uint32_t i = 0, at = 0; i < loop->body_count && is_done; at += loop->body[i++]->values)
+        is_done = count_term(c, loop->body[i], values + at, times);
+    return is_done;
+}
+
+/* Counts a term `times` times. Of iterations that come to the same the first stands for all, but
+ * addresses are also those of the last: in between there is nothing further out. */
 static bool count_term(struct counting *c, const struct nest_pattern *pattern,
                        const uint64_t *values, uint64_t times)
 {
@@ -59,23 +102,24 @@ static bool count_term(struct counting *c, const struct nest_pattern *pattern,
         struct nest_count *to = &c->counts[pattern->shape->loop];
         if (!pattern->shape->width)
             return add_product(&to->visits, times, count);
-        return !__builtin_mul_overflow(times, count, &times) &&
-               add_product(&to->accesses, times, pattern->shape->width);
+        return count_walk(to, pattern, values, times);
     }
-    if (is_body_even(pattern)) {
-        if (__builtin_mul_overflow(times, count, &times))
-            return false;
-        count = 1;
-    }
+    const bool is_even = is_body_even(pattern);
     iteration = malloc((n + 1) * sizeof *iteration);
     c->is_out_of_memory = !iteration;
     if (!iteration)
         return false;
     memcpy(iteration, values + 1, n * sizeof *iteration);
-    for (; count && is_done; count--) {
-        for (uint32_t i = 0, at = 0; i < pattern->body_count && is_done;
-             at += pattern->body[i++]->values)
-            is_done = count_term(c, pattern->body[i], iteration + at, times);
+    if (is_even) {
+        uint64_t all;
+        is_done =
+            !__builtin_mul_overflow(times, count, &all) && count_body(c, pattern, iteration, all);
+        for (size_t k = 0; k < n; k++)
+            iteration[k] += (count - 1) * pattern->steps[k];
+        is_done = is_done && (count == 1 || count_body(c, pattern, iteration, 0));
+    }
+    for (; !is_even && count && is_done; count--) {
+        is_done = count_body(c, pattern, iteration, times);
         for (size_t k = 0; k < n; k++)
             iteration[k] += pattern->steps[k];
     }

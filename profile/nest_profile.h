@@ -14,8 +14,11 @@
 
 /* How often leaves are come to, and what they come to, by loop of the profile. */
 struct nest_count {
-    uint64_t visits;   /* of which only statistics are known */
-    uint64_t accesses; /* of the others */
+    uint64_t visits;    /* of which only statistics are known */
+    uint64_t accesses;  /* of the others: */
+    uint64_t kinds[3];  /* by enum psnap_access_kind */
+    uint64_t bytes;     /* sum of sizes */
+    uint64_t low, high; /* the lowest address, and the end of the highest access; 0: none */
 };
 
 /* Adds up; PSNAP_ERROR_VALUE when it is more than NEST_STEPS_MAX or PSNAP_COUNT_MAX. */

@@ -362,6 +362,43 @@ static enum psnap_status read_term(const struct nest_reading *n, const struct ps
                                         : read_loop_of(n, node, depth, built);
 }
 
+/* The walks of a loop are what its regions say: so many accesses of a kind, bytes, and where. */
+static enum psnap_status check_walks(const struct nest_reading *n,
+                                     const struct psnap_yaml_node *list,
+                                     const struct psnap_yaml_node *map,
+                                     const struct psnap_profile_loop *loop,
+                                     const struct nest_count *walks)
+{
+    static const char *const names[] = {"loads", "stores", "atomics", "bytes"};
+    uint64_t here[4] = {0}, low = UINT64_MAX, high = 0;
+    const uint64_t there[4] = {walks->kinds[0], walks->kinds[1], walks->kinds[2], walks->bytes};
+    const struct reading *r = n->r;
+
+    for (uint32_t i = 0; i < loop->region_count; i++) {
+        const struct psnap_profile_region *region = &loop->regions[i];
+        for (unsigned kind = 0; kind < 3; kind++)
+            here[kind] += region->kinds[kind];
+        for (unsigned k = 0; k < region->size_count; k++)
+            here[3] += region->sizes[k].count * region->sizes[k].size;
+        low = region->low < low ? region->low : low;
+        high = region->low + region->bytes > high ? region->low + region->bytes : high;
+    }
+    for (unsigned k = 0; k < 4; k++)
+        if (here[k] != there[k])
+            return psnap_yaml_fail(r->doc, map, r->error, PSNAP_ERROR_VALUE,
+                                   "loop '%.100s' has %" PRIu64
+                                   " %s in its regions, but its walks (schedule, line %" PRIu32
+                                   ") come to %" PRIu64,
+                                   loop->id, here[k], names[k], list->src_line, there[k]);
+    if (walks->low < low || walks->high > high)
+        return psnap_yaml_fail(r->doc, map, r->error, PSNAP_ERROR_VALUE,
+                               "walks of loop '%.100s' (schedule, line %" PRIu32 ") lead %" PRIu64
+                               " bytes out of the working sets of its regions",
+                               loop->id, list->src_line,
+                               walks->low < low ? low - walks->low : walks->high - high);
+    return PSNAP_OK;
+}
+
 /* Every loop's accesses are walked, or are shared by its visits. */
 static enum psnap_status check_counts(const struct nest_reading *n,
                                       const struct psnap_yaml_node *list,
@@ -394,6 +431,8 @@ static enum psnap_status check_counts(const struct nest_reading *n,
                                      " accesses here, but the schedule (line %" PRIu32
                                      ") comes to %" PRIu64,
                                      loop->id, loop->accesses, list->src_line, counts[i].accesses);
+        else if (counts[i].accesses)
+            status = check_walks(n, list, map, loop, &counts[i]);
     }
     free(counts);
     return status;

@@ -289,7 +289,7 @@ static void test_gather(void **state)
 {
     struct psnap_program *program = make_program(LOOPS, REFS);
     struct stream stream = {calloc(ACCESSES, sizeof *stream.accesses), 0};
-    struct nest_count counts[LOOPS] = {{0, 0}};
+    struct nest_count counts[LOOPS] = {{0}};
     struct psnap_profile *profile;
     struct psnap_source *source;
     struct psnap_access block[64];
@@ -407,6 +407,11 @@ static void test_refused(void **state)
     assert_refused("load: 8", "load: 8, store: 8", "one of load, store and atomic");
     assert_refused("load: 8, ", "", "a load, a store or an atomic");
     assert_refused("load: 8", "load: 65", "65");
+    assert_refused("load: 8", "store: 8", "has 9 loads in its regions");
+    assert_refused("load: 8", "load: 4", "has 72 bytes in its regions");
+    assert_refused("[32, 8]", "[64, 8]", "lead 48 bytes out");
+    assert_refused("start: 0", "start: -8", "lead 8 bytes out");
+    assert_refused("[32, 8]", "[32, -9223372036854775807]", "out of the working sets");
     assert_refused("repeat: 3", "repeat: 4", "comes to 10");   /* 4 + 3 + 2 + 1 */
     assert_refused("repeat: 3", "repeat: 100", "comes to 10"); /* none is negative */
     assert_refused("repeat: 3", "repeat: 72057594037927936", "more than can be counted");
