@@ -118,7 +118,7 @@ static const struct nest_pattern *again(struct nest_builder *b, const struct nes
         shape = nest_shape_of(patterns, pattern->shape);
         return shape ? nest_pattern_leaf(patterns, shape, pattern->steps) : NULL;
     }
-    body = malloc(pattern->body_count * sizeof(struct nest_pattern *));
+    body = malloc((pattern->body_count + 1) * sizeof(struct nest_pattern *));
     for (uint32_t i = 0; body && i < pattern->body_count; i++) {
         body[i] = again(b, pattern->body[i]);
         if (!body[i]) {

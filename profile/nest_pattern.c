@@ -36,7 +36,7 @@ static uint64_t hash_pattern(const void *item)
     if (pattern->body_count)
         return XXH3_64bits_withSeed(pattern->body,
                                     pattern->body_count * sizeof(struct nest_pattern *), hash);
-    return XXH3_64bits_withSeed(&pattern->shape, sizeof pattern->shape, hash);
+    return XXH3_64bits_withSeed(&pattern->shape, sizeof(const struct nest_shape *), hash);
 }
 
 static bool equal_patterns(const void *one, const void *other)

@@ -161,7 +161,7 @@ static const struct nest_pattern *take_pattern(struct taking *t, const struct ne
         shape = nest_shape_of(patterns, t->scratch);
         return shape ? nest_pattern_leaf(patterns, shape, from->steps) : NULL;
     }
-    body = malloc(from->body_count * sizeof(struct nest_pattern *));
+    body = malloc((from->body_count + 1) * sizeof(struct nest_pattern *));
     while (body && i < from->body_count && (body[i] = take_pattern(t, from->body[i])))
         i++;
     if (i == from->body_count)

@@ -57,7 +57,7 @@ static const struct nest_pattern *copy_pattern(struct nest_patterns *to, struct 
         shape = nest_shape_of(to, scratch);
         return shape ? nest_pattern_leaf(to, shape, from->steps) : NULL;
     }
-    body = malloc(from->body_count * sizeof(struct nest_pattern *));
+    body = malloc((from->body_count + 1) * sizeof(struct nest_pattern *));
     while (body && i < from->body_count &&
            (body[i] = copy_pattern(to, scratch, from->body[i], first_ref)))
         i++;

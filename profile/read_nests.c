@@ -281,7 +281,7 @@ static enum psnap_status read_term(const struct nest_reading *n, const struct ps
 static enum psnap_status join(const struct nest_reading *n, const struct built *children,
                               uint32_t count, uint32_t depth, struct built *built)
 {
-    const struct nest_pattern **body = malloc(count * sizeof(struct nest_pattern *));
+    const struct nest_pattern **body = malloc((count + 1) * sizeof(struct nest_pattern *));
     uint64_t *steps, *first, *outer;
     size_t values = 1;
 
@@ -338,7 +338,7 @@ static enum psnap_status read_loop_of(const struct nest_reading *n,
                                            : "there is nothing to repeat");
     if (status)
         return status;
-    children = calloc(of->count, sizeof *children);
+    children = calloc(of->count + 1, sizeof *children);
     if (!children)
         return read_out_of_memory(r);
     for (const struct psnap_yaml_node *node = of->first; node && !status; node = node->next)

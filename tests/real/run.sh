@@ -152,7 +152,7 @@ lua()
 quicktest()
 {
     if [ "$(id -u)" = 0 ]; then
-        chmod go+x "$work"
+        chmod go+rx "$work"
         chown -R nobody ..
         setpriv --reuid=nobody --regid=nogroup --clear-groups make quicktest > test.log 2>&1
     else
