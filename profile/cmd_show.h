@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What psnap show shows, worked out once for its two forms: cmd_show_text.c prints tables for
+ * people, cmd_show_json.c the same fields for programs. Private to cmd_show*.c.
+ */
+#ifndef PSNAP_PROFILE_CMD_SHOW_H
+#define PSNAP_PROFILE_CMD_SHOW_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "profile/profile.h"
+
+/* ---- what there is to show: cmd_show_summary.c ---- */
+
+/* What is shown of a loop as a whole. */
+struct show_summary {
+    uint32_t index;
+    uint64_t accesses, hot;     /* hot: of the whole loop, when this is a part of it */
+    uint64_t working_set_bytes; /* sum over regions */
+    uint64_t loads, stores;     /* atomics count as stores */
+    uint64_t strides[PSNAP_STRIDE_BINS];
+    uint32_t region_count;
+};
+
+/* Of all loops and parts, by index; the caller frees them. NULL: out of memory. */
+struct show_summary *show_summarise(const struct psnap_profile *profile);
+/* Leaves the loops that `wanted` of --loop means: that id, with its threads' parts, or else the
+ * parts of that loop of the source. They are by index before; returns how many stay. */
+uint32_t show_choose(const struct psnap_profile *profile, const char *wanted,
+                     struct show_summary *summaries);
+/* The hottest first, parts behind their loop. */
+void show_sort(struct show_summary *summaries, uint32_t count);
+
+/* What threads have done, when they are apart. */
+struct show_thread {
+    const struct psnap_profile_loop *part; /* one of its parts, NULL: it has none */
+    uint64_t accesses;
+    uint32_t loops;
+};
+
+/* By thread, PSNAP_THREADS_MAX of them; the caller frees them. NULL: out of memory. */
+struct show_thread *show_threads(const struct psnap_profile *profile);
+
+static inline double show_share(uint64_t part, uint64_t whole)
+{
+    return whole ? (double)part / (double)whole : 0;
+}
+
+/* ---- the forms, on stdout; summaries are those to be shown, in their order ---- */
+
+/* The program, the totals, the threads, and a table of loops. */
+void show_print_table(const struct psnap_profile *profile,
+                      const struct psnap_profile_totals *totals,
+                      const struct show_summary *summaries, uint32_t count);
+/* Each loop by itself, with its regions. */
+void show_print_loops(const struct psnap_profile *profile,
+                      const struct psnap_profile_totals *totals,
+                      const struct show_summary *summaries, uint32_t count);
+/* `regions`: loops have them all, else their number. */
+void show_print_json(const struct psnap_profile *profile, const struct psnap_profile_totals *totals,
+                     const struct show_summary *summaries, uint32_t count, bool regions);
+
+#endif

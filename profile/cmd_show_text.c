@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * psnap show for people: program, totals, threads and loops as tables, and one loop with its
+ * regions.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/base/cmd.h"
+#include "formats/base/layout.h"
+#include "formats/base/text.h"
+#include "profile/cmd_show.h"
+
+/* "12.5 MiB", "800 B". */
+static const char *human_bytes(uint64_t bytes, char text[32])
+{
+    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+    double value = (double)bytes;
+    unsigned unit = 0;
+
+    for (; value >= 1024 && unit < 6; unit++)
+        value /= 1024;
+    snprintf(text, 32, unit && value < 100 ? "%.1f %s" : "%.0f %s", value, units[unit]);
+    return text;
+}
+
+/* "8 75 %, random 25 %": the bins with most strides, at most three of at least 5 %. */
+static const char *human_strides(const uint64_t counts[PSNAP_STRIDE_BINS], char *text, size_t size)
+{
+    bool shown[PSNAP_STRIDE_BINS] = {false};
+    uint64_t sum = 0;
+    size_t used = 0;
+
+    text[0] = '\0';
+    for (unsigned bin = 0; bin < PSNAP_STRIDE_BINS; bin++)
+        sum += counts[bin];
+    for (unsigned n = 0; n < 3; n++) {
+        unsigned best = PSNAP_STRIDE_BINS;
+        double percent;
+        for (unsigned bin = 0; bin < PSNAP_STRIDE_BINS; bin++)
+            if (!shown[bin] && counts[bin] &&
+                (best == PSNAP_STRIDE_BINS || counts[bin] > counts[best]))
+                best = bin;
+        percent = best < PSNAP_STRIDE_BINS ? 100.0 * (double)counts[best] / (double)sum : 0;
+        if (percent < 5)
+            break;
+        shown[best] = true;
+        used += (size_t)snprintf(text + used, size - used, "%s%s %.0f %%", n ? ", " : "",
+                                 psnap_stride_label(best), percent);
+    }
+    return text[0] ? text : "-";
+}
+
+static const char *human_source(const struct psnap_profile_loop *loop, char *text, size_t size)
+{
+    if (loop->src_line)
+        snprintf(text, size, "%s:%" PRIu32, loop->file, loop->src_line);
+    else
+        snprintf(text, size, "%s", *loop->file ? loop->file : "-");
+    return text;
+}
+
+static void print_program(const struct psnap_profile *profile)
+{
+    const struct psnap_provenance *from = &profile->provenance;
+
+    printf("program    %s", *from->name ? from->name : "unknown");
+    if (from->command && from->command[0]) {
+        printf(" (");
+        for (const char *const *word = from->command; *word; word++)
+            printf("%s%s", word == from->command ? "" : " ", *word);
+        printf(")");
+    }
+    putchar('\n');
+    if (*from->compiler || *from->host)
+        printf("built      %s%s%s\n", from->compiler, *from->compiler && *from->host ? ", " : "",
+               from->host);
+    if (*from->recorded)
+        printf("recorded   %s\n", from->recorded);
+    if (from->has_rank)
+        printf("rank       %" PRIu32, from->rank);
+    if (from->has_rank && from->ranks)
+        printf(" of %" PRIu32, from->ranks);
+    if (from->has_rank)
+        putchar('\n');
+    printf("model      %s, gap %" PRIu64 " bytes, %" PRIu32 " regions per loop\n", profile->model,
+           profile->region_gap_bytes, profile->region_limit);
+}
+
+static void print_totals(const struct psnap_profile *profile,
+                         const struct psnap_profile_totals *totals)
+{
+    char digits[32], bytes[32];
+    const char *separator = "operations ";
+
+    printf("accesses   %s in %" PRIu32 " loops", psnap_group_digits(totals->accesses, digits),
+           totals->loops);
+    if (profile->is_apart)
+        printf(" (%" PRIu32 " parts of threads)", totals->parts);
+    printf(", %s\n", human_bytes(totals->bytes, bytes));
+    printf("           %s loads", psnap_group_digits(totals->loads, digits));
+    printf(", %s stores", psnap_group_digits(totals->stores, digits));
+    if (totals->atomics)
+        printf(", %s atomics", psnap_group_digits(totals->atomics, digits));
+    putchar('\n');
+    for (unsigned op = 0; op < PSNAP_OPERATION_COUNT; op++)
+        if (totals->operations[op]) {
+            printf("%s%s %s", separator, psnap_operation_name(op),
+                   psnap_group_digits(totals->operations[op], digits));
+            separator = ", ";
+        }
+    if (separator[0] == ',')
+        putchar('\n');
+}
+
+/* Cells: accesses in the whole run by the sample, and their standard error in percent. */
+static void print_estimate(const struct psnap_profile_loop *loop, struct psnap_table *table)
+{
+    const bool is_known = loop->estimate_accesses != UINT64_MAX && loop->estimate_accesses;
+    char digits[32];
+
+    psnap_table_cell(table, "%s",
+                     is_known ? psnap_group_digits(loop->estimate_accesses, digits) : "-");
+    if (is_known && loop->estimate_error != UINT64_MAX)
+        psnap_table_cell(table, "%.1f %%",
+                         100 * show_share(loop->estimate_error, loop->estimate_accesses));
+    else
+        psnap_table_cell(table, "-");
+}
+
+/* "all", "3", or "64+". */
+static const char *human_thread(const struct psnap_profile_loop *loop, char text[32])
+{
+    if (loop->thread == PSNAP_NONE)
+        return "all";
+    snprintf(text, 32, "%" PRIu32 "%s", loop->thread, loop->thread_count > 1 ? "+" : "");
+    return text;
+}
+
+static void print_threads(const struct psnap_profile *profile, uint64_t accesses)
+{
+    static const char *const headings[] = {"thread", "loops", "accesses", "share"};
+    struct show_thread *threads = profile->is_apart ? show_threads(profile) : NULL;
+    struct psnap_table *table = threads ? psnap_table_new(4, headings) : NULL;
+    uint32_t shared_from = 0, shared = 0;
+    char text[32];
+
+    for (size_t column = 1; table && column < 4; column++)
+        psnap_table_align_right(table, column);
+    for (uint32_t i = 0; table && i < PSNAP_THREADS_MAX; i++) {
+        if (!threads[i].part)
+            continue;
+        psnap_table_cell(table, "%s", human_thread(threads[i].part, text));
+        psnap_table_cell(table, "%" PRIu32, threads[i].loops);
+        psnap_table_cell(table, "%s", psnap_group_digits(threads[i].accesses, text));
+        psnap_table_cell(table, "%.1f %%", 100 * show_share(threads[i].accesses, accesses));
+        if (threads[i].part->thread_count > 1) {
+            shared_from = i;
+            shared = threads[i].part->thread_count;
+        }
+    }
+    if (table) {
+        putchar('\n');
+        psnap_table_print(table, stdout);
+    }
+    if (shared)
+        printf("(%" PRIu32 " threads from %" PRIu32 " on are merged)\n", shared, shared_from);
+    psnap_table_free(table);
+    free(threads);
+}
+
+static void print_loops(const struct psnap_profile *profile, const struct show_summary *summaries,
+                        uint32_t count, uint64_t accesses)
+{
+    const bool is_sample = profile->sampling.window != 0;
+    static const char *const headings[] = {
+        "thread",  "loop",        "source",          "accesses",   "share",
+        "regions", "working set", "strides (bytes)", "in the run", "error"};
+    const size_t first = !profile->is_apart, columns = (is_sample ? 10 : 8) - first;
+    struct psnap_table *table = psnap_table_new(columns, headings + first);
+    char text[4096], bytes[32];
+
+    psnap_table_shorten(table, 1 - first);
+    for (size_t column = 3 - first; column < columns; column++)
+        if (column != 7 - first) /* strides */
+            psnap_table_align_right(table, column);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct psnap_profile_loop *loop = &profile->loops[summaries[i].index];
+        if (profile->is_apart)
+            psnap_table_cell(table, "%s", human_thread(loop, bytes));
+        psnap_table_cell(table, "%s", loop->id);
+        psnap_table_cell(table, "%s", human_source(loop, text, sizeof text));
+        psnap_table_cell(table, "%s", psnap_group_digits(summaries[i].accesses, bytes));
+        psnap_table_cell(table, "%.1f %%", 100 * show_share(summaries[i].accesses, accesses));
+        psnap_table_cell(table, "%" PRIu32, summaries[i].region_count);
+        psnap_table_cell(table, "%s", human_bytes(summaries[i].working_set_bytes, bytes));
+        psnap_table_cell(table, "%s", human_strides(summaries[i].strides, text, sizeof text));
+        if (is_sample)
+            print_estimate(loop, table);
+    }
+    putchar('\n');
+    psnap_table_print(table, stdout);
+    psnap_table_free(table);
+    if (count < profile->loop_count)
+        printf("(%" PRIu32 " of %" PRIu32 " %s; --top N shows more)\n", count, profile->loop_count,
+               profile->is_apart ? "loops and parts" : "loops");
+}
+
+static void print_regions(const struct psnap_profile_loop *loop)
+{
+    static const char *const headings[] = {"region", "object",      "accesses", "share",
+                                           "stores", "working set", "place",    "strides (bytes)"};
+    struct psnap_table *table = psnap_table_new(8, headings);
+    char text[256], bytes[32];
+
+    psnap_table_shorten(table, 0);
+    psnap_table_shorten(table, 1);
+    for (size_t column = 2; column < 6; column++)
+        psnap_table_align_right(table, column);
+    for (uint32_t i = 0; i < loop->region_count; i++) {
+        const struct psnap_profile_region *region = &loop->regions[i];
+        const struct psnap_place place = psnap_layout_split(region->low);
+        uint64_t strides[PSNAP_STRIDE_BINS] = {0};
+        for (unsigned s = 0; s < region->stride_count; s++)
+            strides[region->strides[s].bin] = region->strides[s].count;
+        psnap_table_cell(table, "%s", region->id);
+        psnap_table_cell(table, "%s", region->object ? region->object : "-");
+        psnap_table_cell(table, "%s", psnap_group_digits(region->accesses, bytes));
+        psnap_table_cell(table, "%.1f %%", 100 * show_share(region->accesses, loop->accesses));
+        psnap_table_cell(
+            table, "%.0f %%",
+            100 * show_share(region->accesses - region->kinds[PSNAP_LOAD], region->accesses));
+        psnap_table_cell(table, "%s", human_bytes(region->bytes, bytes));
+        psnap_table_cell(table, "%s%+" PRId64, psnap_group_name(place.group), place.offset);
+        psnap_table_cell(table, "%s", human_strides(strides, text, sizeof text));
+    }
+    putchar('\n');
+    psnap_table_print(table, stdout);
+    psnap_table_free(table);
+}
+
+static void print_loop(const struct psnap_profile *profile, const struct show_summary *summary,
+                       uint64_t accesses)
+{
+    const struct psnap_profile_loop *loop = &profile->loops[summary->index];
+    char text[4096], digits[32];
+
+    printf("loop       %s", loop->id);
+    if (strcmp(loop->id, loop->src_id) != 0)
+        printf(", part of %s", loop->src_id);
+    if (loop->thread_count > 1)
+        printf("\nthread     %" PRIu32 " and higher, %" PRIu32 " threads", loop->thread,
+               loop->thread_count);
+    else if (loop->thread != PSNAP_NONE)
+        printf("\nthread     %" PRIu32, loop->thread);
+    printf("\nfunction   %s at %s\n", loop->function, human_source(loop, text, sizeof text));
+    printf("nest       depth %" PRIu32, loop->depth);
+    for (uint32_t l = loop->parent; l != PSNAP_NONE; l = profile->loops[l].parent)
+        printf(", in %s", profile->loops[l].id);
+    putchar('\n');
+    if (loop->entries != UINT64_MAX)
+        printf("entries    %s\n", psnap_group_digits(loop->entries, digits));
+    if (loop->iterations != UINT64_MAX) {
+        printf("iterations %s", psnap_group_digits(loop->iterations, digits));
+        if (loop->entries && loop->entries != UINT64_MAX)
+            printf(", %.6g per entry", (double)loop->iterations / (double)loop->entries);
+        putchar('\n');
+    }
+    printf("accesses   %s, %.1f %% of all\n", psnap_group_digits(summary->accesses, digits),
+           100 * show_share(summary->accesses, accesses));
+    if (loop->estimate_accesses != UINT64_MAX)
+        printf("in the run %s", psnap_group_digits(loop->estimate_accesses, digits));
+    if (loop->estimate_accesses != UINT64_MAX && loop->estimate_error != UINT64_MAX)
+        printf(", standard error %s", psnap_group_digits(loop->estimate_error, digits));
+    if (loop->estimate_accesses != UINT64_MAX)
+        putchar('\n');
+    for (unsigned op = 0; op < PSNAP_OPERATION_COUNT; op++)
+        if (loop->operations[op])
+            printf("%-10s %s\n", psnap_operation_name(op),
+                   psnap_group_digits(loop->operations[op], digits));
+    if (loop->region_count)
+        print_regions(loop);
+}
+
+void show_print_table(const struct psnap_profile *profile,
+                      const struct psnap_profile_totals *totals,
+                      const struct show_summary *summaries, uint32_t count)
+{
+    print_program(profile);
+    psnap_print_part(&profile->sampling, 11);
+    print_totals(profile, totals);
+    print_threads(profile, totals->accesses);
+    print_loops(profile, summaries, count, totals->accesses);
+}
+
+void show_print_loops(const struct psnap_profile *profile,
+                      const struct psnap_profile_totals *totals,
+                      const struct show_summary *summaries, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        fputs(i ? "\n" : "", stdout);
+        print_loop(profile, &summaries[i], totals->accesses);
+    }
+}
