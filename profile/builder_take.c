@@ -377,10 +377,11 @@ static enum psnap_status take_all(struct taking *t)
             status = take_loop(t, i);
     if (!status)
         status = make_ids_unique(t);
-    if (!status && t->result->nests) {
-        profile->model = PSNAP_MODEL_WALKS;
+    if (!status && t->result->nests)
         status = nests_take(profile, t->result->nests, t->program, t->kept);
-    } else if (!status)
+    if (!status && profile->nests)
+        profile->model = PSNAP_MODEL_WALKS;
+    else if (!status)
         status = build_schedule(profile, t->kept, t->result->part_count * t->program->loop_count,
                                 t->result);
     take_operations(t);

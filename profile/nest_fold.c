@@ -69,7 +69,7 @@ static bool extend(struct psnap_nests *nests)
     return false;
 }
 
-/* Whether the last three groups of b terms differ by the same. */
+/* Whether the last three groups of b terms differ by the same, and are not nested too deeply. */
 static bool are_groups(const struct psnap_nests *nests, size_t b)
 {
     const struct nest_term *third = &nests->terms[nests->count - b];
@@ -78,7 +78,8 @@ static bool are_groups(const struct psnap_nests *nests, size_t b)
     const uint64_t *z = &nests->values[third->at];
 
     for (size_t i = b; i-- > 0;)
-        if (first[i].pattern != third[i].pattern || second[i].pattern != third[i].pattern)
+        if (first[i].pattern != third[i].pattern || second[i].pattern != third[i].pattern ||
+            third[i].pattern->depth + 1 >= NEST_DEPTH_MAX)
             return false;
     for (size_t i = 0, n = nests->value_count - third->at; i < n; i++)
         if (y[i] - x[i] != z[i] - y[i])
@@ -123,8 +124,7 @@ static int create(struct psnap_nests *nests)
         const int64_t b = top - before;
         if (b > NEST_BODY_MAX || 3 * b > top + 1)
             return 0;
-        if (nests->terms[before].pattern->depth + 1 < NEST_DEPTH_MAX &&
-            are_groups(nests, (size_t)b))
+        if (are_groups(nests, (size_t)b))
             return make_loop(nests, (size_t)b) ? 1 : -1;
         before = nests->terms[before].previous;
     }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Patterns and shapes, one of each kind, found by hash and never changed; and the stack
- * of terms made of them.
+ * Patterns and shapes, one of each kind, found by hash and never changed.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -58,10 +57,7 @@ static uint64_t hash_shape(const void *item)
 
 static bool equal_shapes(const void *one, const void *other)
 {
-    const struct nest_shape *a = one, *b = other;
-
-    return a->loop == b->loop && a->width == b->width &&
-           !memcmp(a->refs, b->refs, a->width * sizeof a->refs[0]);
+    return nest_shape_is_equal(one, other);
 }
 
 static bool grow(struct table *table, uint64_t (*hash)(const void *item))
@@ -190,73 +186,32 @@ const struct nest_shape *nest_shape_of(struct nest_patterns *patterns,
     return slot ? *slot : NULL;
 }
 
-struct psnap_nests *nests_new(void)
+const struct nest_pattern *
+nest_pattern_copy(struct nest_patterns *to, const struct nest_pattern *from,
+                  void (*change)(void *context, struct nest_shape *shape), void *context)
 {
-    struct psnap_nests *nests = calloc(1, sizeof *nests);
+    const struct nest_pattern **body, *made = NULL;
+    const struct nest_shape *shape;
+    struct nest_shape *changed;
+    uint32_t i = 0;
 
-    if (nests && !(nests->patterns = nest_patterns_new())) {
-        free(nests);
-        return NULL;
+    if (!from->body_count) {
+        changed = malloc(nest_shape_bytes(from->shape->width));
+        if (!changed)
+            return NULL;
+        memcpy(changed, from->shape, nest_shape_bytes(from->shape->width));
+        if (change)
+            change(context, changed);
+        shape = nest_shape_of(to, changed);
+        free(changed);
+        return shape ? nest_pattern_leaf(to, shape, from->steps) : NULL;
     }
-    return nests;
-}
-
-void nests_free(struct psnap_nests *nests)
-{
-    if (!nests)
-        return;
-    nest_patterns_free(nests->patterns);
-    free(nests->terms);
-    free(nests->values);
-    free(nests->last);
-    free(nests);
-}
-
-static bool reserve(void *array, size_t wanted, size_t *room, size_t size)
-{
-    void **items = array, *larger;
-    const size_t more = wanted * 2 + 64;
-
-    if (wanted <= *room)
-        return true;
-    larger = realloc(*items, more * size);
-    if (!larger)
-        return false;
-    *items = larger;
-    *room = more;
-    return true;
-}
-
-bool nests_push(struct psnap_nests *nests, const struct nest_pattern *pattern,
-                const uint64_t *values)
-{
-    const size_t lasts = nests->last_room;
-
-    if (!reserve(&nests->terms, nests->count + 1, &nests->room, sizeof *nests->terms) ||
-        !reserve(&nests->values, nests->value_count + pattern->values, &nests->value_room,
-                 sizeof *nests->values) ||
-        !reserve(&nests->last, pattern->number + 1, &nests->last_room, sizeof *nests->last))
-        return false;
-    for (size_t i = lasts; i < nests->last_room; i++)
-        nests->last[i] = -1;
-    nests->terms[nests->count] =
-        (struct nest_term){pattern, nests->value_count, nests->last[pattern->number], -1};
-    if (nests->count) {
-        const struct nest_term *before = &nests->terms[nests->count - 1];
-        nests->terms[nests->count].loop =
-            before->pattern->body_count ? (int64_t)nests->count - 1 : before->loop;
-    }
-    nests->last[pattern->number] = (int64_t)nests->count++;
-    memcpy(&nests->values[nests->value_count], values, pattern->values * sizeof *values);
-    nests->value_count += pattern->values;
-    return true;
-}
-
-void nests_pop(struct psnap_nests *nests, size_t n)
-{
-    while (n--) {
-        const struct nest_term *term = &nests->terms[--nests->count];
-        nests->last[term->pattern->number] = term->previous;
-        nests->value_count = term->at;
-    }
+    body = malloc((from->body_count + (size_t)1) * sizeof(struct nest_pattern *));
+    while (body && i < from->body_count &&
+           (body[i] = nest_pattern_copy(to, from->body[i], change, context)))
+        i++;
+    if (i == from->body_count)
+        made = nest_pattern_loop(to, body, i, from->steps);
+    free(body);
+    return made;
 }

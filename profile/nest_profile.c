@@ -140,66 +140,59 @@ enum psnap_status nests_count(const struct psnap_nests *nests, struct nest_count
 /* ---- from program to profile ---- */
 
 struct taking {
-    struct psnap_nests *to;
     const uint32_t *kept; /* by loop of the program */
     uint32_t *numbers;    /* by ref of the program: of its loop's */
-    struct nest_shape *scratch;
 };
 
-static const struct nest_pattern *take_pattern(struct taking *t, const struct nest_pattern *from)
+static void take_shape(void *context, struct nest_shape *shape)
 {
-    struct nest_patterns *patterns = t->to->patterns;
-    const struct nest_pattern **body, *made = NULL;
-    const struct nest_shape *shape = from->shape;
-    uint32_t i = 0;
+    const struct taking *t = context;
 
-    if (!from->body_count) {
-        memcpy(t->scratch, shape, nest_shape_bytes(shape->width));
-        t->scratch->loop = t->kept[shape->loop];
-        for (uint32_t k = 0; k < shape->width; k++)
-            t->scratch->refs[k].ref = t->numbers[shape->refs[k].ref];
-        shape = nest_shape_of(patterns, t->scratch);
-        return shape ? nest_pattern_leaf(patterns, shape, from->steps) : NULL;
-    }
-    body = malloc((from->body_count + 1) * sizeof(struct nest_pattern *));
-    while (body && i < from->body_count && (body[i] = take_pattern(t, from->body[i])))
-        i++;
-    if (i == from->body_count)
-        made = nest_pattern_loop(patterns, body, i, from->steps);
-    free(body);
-    return made;
+    shape->loop = t->kept[shape->loop];
+    for (uint32_t k = 0; k < shape->width; k++)
+        shape->refs[k].ref = t->numbers[shape->refs[k].ref];
 }
 
-static void number_refs(struct taking *t, const struct psnap_program *program, uint32_t *counts)
+/* Whether the profile's nests can be counted, and have no more references than is read. */
+static enum psnap_status can_be_read(const struct psnap_profile *profile, bool *is_readable)
 {
-    for (uint32_t i = 0; i < program->ref_count; i++)
-        t->numbers[i] = counts[program->refs[i].loop]++;
+    uint64_t *visits = calloc(profile->loop_count + (size_t)1, sizeof *visits), all = 0;
+    uint32_t *refs = calloc(profile->loop_count + (size_t)1, sizeof *refs);
+    enum psnap_status status =
+        visits && refs ? psnap_profile_walks(profile, visits, refs) : PSNAP_ERROR_MEMORY;
+
+    *is_readable = status == PSNAP_OK;
+    for (uint32_t i = 0; *is_readable && i < profile->loop_count; i++) {
+        all += refs[i];
+        *is_readable = refs[i] <= NEST_REF_MAX + 1 && all <= NEST_REFS_MAX;
+    }
+    free(visits);
+    free(refs);
+    return status == PSNAP_ERROR_MEMORY ? status : PSNAP_OK;
 }
 
 enum psnap_status nests_take(struct psnap_profile *profile, const struct psnap_nests *nests,
                              const struct psnap_program *program, const uint32_t *kept)
 {
-    struct taking t = {.to = nests_new(), .kept = kept};
-    uint32_t *counts = calloc(program->loop_count + 1, sizeof *counts);
-    bool is_done;
+    struct taking t = {kept, calloc(program->ref_count + (size_t)1, sizeof *t.numbers)};
+    uint32_t *counts = calloc(program->loop_count + (size_t)1, sizeof *counts);
+    enum psnap_status status;
+    bool is_readable;
 
-    t.numbers = calloc(program->ref_count + 1, sizeof *t.numbers);
-    t.scratch = malloc(nest_shape_bytes(NEST_WIDTH_MAX));
-    is_done = t.to && counts && t.numbers && t.scratch;
-    if (is_done)
-        number_refs(&t, program, counts);
-    for (size_t i = 0; is_done && i < nests->count; i++) {
-        const struct nest_pattern *pattern = take_pattern(&t, nests->terms[i].pattern);
-        is_done = pattern && nests_push(t.to, pattern, nests_values(nests, i));
-    }
+    for (uint32_t i = 0; t.numbers && counts && i < program->ref_count; i++)
+        t.numbers[i] = counts[program->refs[i].loop]++;
+    if (t.numbers && counts)
+        profile->nests = nests_copy(nests, take_shape, &t);
     free(counts);
     free(t.numbers);
-    free(t.scratch);
-    if (is_done)
-        profile->nests = t.to;
-    else
-        nests_free(t.to);
-    return is_done ? PSNAP_OK : PSNAP_ERROR_MEMORY;
+    if (!profile->nests)
+        return PSNAP_ERROR_MEMORY;
+    status = can_be_read(profile, &is_readable);
+    if (!is_readable) {
+        nests_free(profile->nests);
+        profile->nests = NULL;
+    }
+    return status;
 }
 
 uint32_t nest_region(const struct psnap_profile_loop *loop, uint64_t address)

@@ -12,6 +12,9 @@
 #define NEST_STEPS_MAX                                                                             \
     (UINT64_C(1) << 24) /* iterations that are gone through one by one to count */
 
+#define NEST_REF_MAX 65535u               /* number of a reference in its loop */
+#define NEST_REFS_MAX (UINT32_C(1) << 20) /* numbers of all loops: replay has a ref for each */
+
 /* How often leaves are come to, and what they come to, by loop of the profile. */
 struct nest_count {
     uint64_t visits;    /* of which only statistics are known */
@@ -24,7 +27,8 @@ struct nest_count {
 /* Adds up; PSNAP_ERROR_VALUE when it is more than NEST_STEPS_MAX or PSNAP_COUNT_MAX. */
 enum psnap_status nests_count(const struct psnap_nests *nests, struct nest_count *counts);
 
-/* Copies nests of a program whose loop i is the profile's kept[i] into the profile. */
+/* Copies nests of a program whose loop i is the profile's kept[i] into the profile; none when they
+ * are beyond what is read. */
 enum psnap_status nests_take(struct psnap_profile *profile, const struct psnap_nests *nests,
                              const struct psnap_program *program, const uint32_t *kept);
 

@@ -42,46 +42,23 @@ enum psnap_status psnap_profile_walks(const struct psnap_profile *profile, uint6
     return status;
 }
 
-static const struct nest_pattern *copy_pattern(struct nest_patterns *to, struct nest_shape *scratch,
-                                               const struct nest_pattern *from,
-                                               const uint32_t *first_ref)
+static void shift_refs(void *context, struct nest_shape *shape)
 {
-    const struct nest_pattern **body, *made = NULL;
-    const struct nest_shape *shape = from->shape;
-    uint32_t i = 0;
+    const uint32_t *first_ref = context;
 
-    if (!from->body_count) {
-        memcpy(scratch, shape, nest_shape_bytes(shape->width));
-        for (uint32_t k = 0; k < shape->width; k++)
-            scratch->refs[k].ref += first_ref[shape->loop];
-        shape = nest_shape_of(to, scratch);
-        return shape ? nest_pattern_leaf(to, shape, from->steps) : NULL;
-    }
-    body = malloc((from->body_count + 1) * sizeof(struct nest_pattern *));
-    while (body && i < from->body_count &&
-           (body[i] = copy_pattern(to, scratch, from->body[i], first_ref)))
-        i++;
-    if (i == from->body_count)
-        made = nest_pattern_loop(to, body, i, from->steps);
-    free(body);
-    return made;
+    for (uint32_t k = 0; k < shape->width; k++)
+        shape->refs[k].ref += first_ref[shape->loop];
 }
 
 struct psnap_walker *psnap_walker_new(const struct psnap_profile *profile,
                                       const uint32_t *first_ref)
 {
-    struct nest_shape *scratch = malloc(nest_shape_bytes(NEST_WIDTH_MAX));
     struct psnap_walker *walker = calloc(1, sizeof *walker);
-    const struct psnap_nests *from = profile->nests;
-    bool is_done = scratch && walker && (walker->nests = nests_new()) != NULL;
 
-    for (size_t i = 0; is_done && i < from->count; i++) {
-        const struct nest_pattern *pattern =
-            copy_pattern(walker->nests->patterns, scratch, from->terms[i].pattern, first_ref);
-        is_done = pattern && nests_push(walker->nests, pattern, nests_values(from, i));
-    }
-    free(scratch);
-    if (is_done)
+    if (!walker)
+        return NULL;
+    walker->nests = nests_copy(profile->nests, shift_refs, (void *)(uintptr_t)first_ref);
+    if (walker->nests)
         return walker;
     psnap_walker_free(walker);
     return NULL;

@@ -22,6 +22,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "formats/base/stream.h"
 #include "profile/profile.h"
@@ -45,13 +46,19 @@ struct nest_pattern {
     uint32_t body_count;            /* 0: a leaf */
     const struct nest_shape *shape; /* of a leaf */
     const struct nest_pattern **body;
-    uint64_t
-        *steps; /* leaf: strides in bytes; loop: of values[1...] from one iteration to the next */
+    /* Leaf: strides in bytes; loop: of values[1...] from one iteration to the next. */
+    uint64_t *steps;
 };
 
 static inline size_t nest_shape_bytes(uint32_t width)
 {
     return sizeof(struct nest_shape) + width * sizeof(struct psnap_access);
+}
+
+static inline bool nest_shape_is_equal(const struct nest_shape *a, const struct nest_shape *b)
+{
+    return a->loop == b->loop && a->width == b->width &&
+           !memcmp(a->refs, b->refs, a->width * sizeof a->refs[0]);
 }
 
 /* ---- patterns: nest_pattern.c ---- */
@@ -70,7 +77,12 @@ const struct nest_pattern *nest_pattern_loop(struct nest_patterns *patterns,
                                              const struct nest_pattern *const *body,
                                              uint32_t body_count, const uint64_t *steps);
 
-/* ---- terms one after the other, the whole of a stream: nest_pattern.c ---- */
+/* The same pattern among others, its shapes as `change` (NULL: nothing) leaves copies of them. */
+const struct nest_pattern *
+nest_pattern_copy(struct nest_patterns *to, const struct nest_pattern *from,
+                  void (*change)(void *context, struct nest_shape *shape), void *context);
+
+/* ---- terms one after the other, the whole of a stream: nests.c ---- */
 
 struct nest_term {
     const struct nest_pattern *pattern;
@@ -93,6 +105,10 @@ void nests_free(struct psnap_nests *nests);
 bool nests_push(struct psnap_nests *nests, const struct nest_pattern *pattern,
                 const uint64_t *values);
 void nests_pop(struct psnap_nests *nests, size_t n);
+/* The same terms with patterns of their own, as nest_pattern_copy; NULL: out of memory. */
+struct psnap_nests *nests_copy(const struct psnap_nests *from,
+                               void (*change)(void *context, struct nest_shape *shape),
+                               void *context);
 
 static inline const uint64_t *nests_values(const struct psnap_nests *nests, size_t term)
 {
@@ -149,6 +165,23 @@ bool nest_fold_term(struct nest_fold *fold, const struct nest_pattern *pattern,
                     const uint64_t *values);
 /* No more will come, for now: nests are complete. */
 bool nest_fold_end(struct nest_fold *fold);
+
+/* ---- nests, and what of them is given up: nest_stack.c ---- */
+
+struct nest_stack;
+
+struct nest_stack *nest_stack_new(void); /* NULL: out of memory */
+void nest_stack_free(struct nest_stack *stack);
+/* Whether leaves of the loop are no more than visits, or nothing at all. */
+bool nest_stack_is_given_up(const struct nest_stack *stack, uint32_t loop);
+/* The next leaf, or visit; false: out of memory. */
+bool nest_stack_leaf(struct nest_stack *stack, const struct nest_shape *shape,
+                     const uint64_t *strides, const uint64_t *values);
+bool nest_stack_visit(struct nest_stack *stack, uint32_t loop);
+/* The stream has ended; false: out of memory. */
+bool nest_stack_end(struct nest_stack *stack);
+/* NULL when its order has no rule. Owned by the stack. */
+const struct psnap_nests *nest_stack_nests(const struct nest_stack *stack);
 
 /* ---- a stream's nests: nest_builder.c ---- */
 

@@ -11,9 +11,6 @@
 #include "profile/nest_profile.h"
 #include "profile/read.h"
 
-#define REF_MAX 65535u               /* number of a reference in its loop */
-#define REFS_MAX (UINT32_C(1) << 20) /* numbers of all loops: replay has a reference for each */
-
 /* How many numbers the references of loops have, with those left out. */
 struct nest_numbers {
     uint32_t *of_loop;
@@ -123,17 +120,17 @@ static enum psnap_status read_number(const struct nest_reading *n,
     uint32_t *of_loop = &numbers->of_loop[n->scratch->loop];
     uint64_t value;
 
-    if (!node || psnap_yaml_u64(r->doc, node, 0, REF_MAX, &value, r->error))
+    if (!node || psnap_yaml_u64(r->doc, node, 0, NEST_REF_MAX, &value, r->error))
         return PSNAP_ERROR_VALUE;
     *number = (uint32_t)value;
     if (value >= *of_loop) {
         numbers->all += *number + 1 - *of_loop;
         *of_loop = *number + 1;
     }
-    if (numbers->all > REFS_MAX)
+    if (numbers->all > NEST_REFS_MAX)
         return psnap_yaml_fail(
             r->doc, node, r->error, PSNAP_ERROR_VALUE,
-            "with this the numbers of all loops' references are more than %" PRIu32, REFS_MAX);
+            "with this the numbers of all loops' references are more than %" PRIu32, NEST_REFS_MAX);
     return PSNAP_OK;
 }
 
