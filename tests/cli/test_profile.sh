@@ -4,22 +4,7 @@
 # psnap profile: traces, pipes and profiles to profiles; counts that can be
 # checked by hand; the schema; output files; mistakes.
 set -eu
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work"
-
-# expect STATUS COMMAND...: runs it, keeps what it prints in out and err
-expect()
-{
-    local wanted=$1 status=0
-    shift
-    "$@" > out 2> err || status=$?
-    [ "$status" = "$wanted" ] || {
-        echo "exit status $status instead of $wanted: $*"
-        cat out err
-        exit 1
-    }
-}
+. "$PSNAP_SOURCE/tests/cli/common.sh"
 
 # c[i][j] += a[i][k] * b[k][j], n = 12: 2 n^3 loads, n^2 stores
 awk 'BEGIN { n = 12
@@ -113,7 +98,7 @@ grep -Eq '^all +csv .* 64 ' out
 grep -Eq '^1 +csv.t1 .* 16 ' out
 expect 0 "$PSNAP" show apart.yaml --loop csv.t1
 grep -q '^thread     1$' out
-! grep -q 'csv.t0' out
+if grep -q 'csv.t0' out; then fail "--loop csv.t1: $(cat out)"; fi
 expect 2 "$PSNAP" profile threads.csv -o x.yaml --threads both
 grep -q -- "--threads is merged or apart, not 'both'" err
 /usr/bin/python3 "$PSNAP_SOURCE/tests/schema_check.py" \

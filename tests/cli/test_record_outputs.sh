@@ -93,7 +93,8 @@ has err "trace in t.csv"
 "$PSNAP" record -v --no-profile --trace lost.din -- tools/prog 2> err > out
 has err "din does not keep: "
 "$PSNAP" record --no-profile --trace t.other -- tools/prog > out
-"$PSNAP" info t.other > out && has out pst
+"$PSNAP" info t.other > out
+has out pst
 refused 125 "'t2.yaml' is to be a trace, but has a profile's name" --trace t2.yaml
 refused 125 "'t2.yml' is to be a trace, but has a profile's name" -o ok.yaml --trace t2.yml
 refused 125 "'p2.pst' is to be a profile, but has a trace's name" -o p2.pst

@@ -260,7 +260,9 @@ play 0 "60" env nice ./play work 60
 
 "$PSNAP" record -o first.yaml --trace first.pst -- sh -c './play work 30; ./play work 40' 2> err
 [ "$(stores first.yaml)" = 30 ] && [ "$(stores first.yaml.[0-9]*)" = 40 ] || fail "first: $(ls)"
-"$PSNAP" info first.pst > /dev/null && "$PSNAP" info first.pst.[0-9]* > /dev/null
+for trace in first.pst first.pst.[0-9]*; do
+    "$PSNAP" info "$trace" > out || fail "$trace: $(cat out)"
+done
 has err "1 further process recorded, in first.yaml.PID"
 rm first*
 "$PSNAP" record -- ./play fork 70 _exit 2> err || [ $? = 4 ]
