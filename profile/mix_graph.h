@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What makers of mixes (mix.h) share: the collector, the reader, walks.
+ */
+#ifndef PSNAP_PROFILE_MIX_GRAPH_H
+#define PSNAP_PROFILE_MIX_GRAPH_H
+
+#include "profile/mix.h"
+
+struct mix_link {
+    uint32_t from, to; /* nodes */
+    uint64_t times;
+};
+
+/* A mix with room for so many, zeroed; NULL: out of memory. */
+struct psnap_mix *mix_new(uint32_t states, uint32_t edges);
+/* Its edges, each pair of nodes once, as many as there is room for; sorts the links. */
+void mix_set_edges(struct psnap_mix *mix, struct mix_link *links, uint32_t count);
+
+/*
+ * last[node]: where the node's last transition leads to, so that one gets from every node to
+ * MIX_OUTSIDE by those alone, in the fewest steps; UINT32_MAX: one does not get there. Returns how
+ * many nodes do, with MIX_OUTSIDE, for which last[] is not set; 0: out of memory.
+ */
+uint32_t mix_tree(const struct psnap_mix *mix, uint32_t *last);
+
+#endif
