@@ -132,7 +132,7 @@ static uint32_t thin(struct mix_link *links, uint32_t count, uint32_t nodes, uin
     if (kept + any > wanted)
         qsort(links, kept, sizeof *links, compare_rare);
     for (; done < kept && kept - done + any > wanted; done++) {
-        any += (in[links[done].from] == 0u) + (out[links[done].to] == 0u);
+        any += (in[links[done].from] ? 0 : 1u) + (out[links[done].to] ? 0 : 1u);
         in[links[done].from] += links[done].times;
         out[links[done].to] += links[done].times;
     }
