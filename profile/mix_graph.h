@@ -19,8 +19,8 @@ void mix_set_edges(struct psnap_mix *mix, struct mix_link *links, uint32_t count
 
 /*
  * last[node]: where the node's last transition leads to, so that one gets from every node to
- * MIX_OUTSIDE by those alone, in the fewest steps; UINT32_MAX: one does not get there. Returns how
- * many nodes do, with MIX_OUTSIDE, for which last[] is not set; 0: out of memory.
+ * MIX_OUTSIDE by those alone, and they are frequent ones; UINT32_MAX: one does not get there (and
+ * of MIX_OUTSIDE). Returns how many nodes do, with MIX_OUTSIDE; 0: out of memory.
  */
 uint32_t mix_tree(const struct psnap_mix *mix, uint32_t *last);
 

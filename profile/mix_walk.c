@@ -8,8 +8,8 @@
  * last, these chosen so that they lead from every node to where the walk begins, the others in
  * any order. Such a walk comes to its end only when it has taken all. Altschul and Erickson,
  * "Significance of nucleotide sequence alignments", 1985, draw sequences with given numbers of
- * pairs in this way. The last transitions here are those of the shortest ways out (mix_tree), as a
- * random choice would take as long as a visit does, and it is one transition per node.
+ * pairs in this way. They choose the last ones at random, which would take as long here as a visit
+ * does; mix_tree takes frequent ones, so that what is reserved is little of its kind.
  *
  * The order of a node's other transitions is drawn without replacement, in proportion to what is
  * left. Where the lengths of visits are known, each visit has a length, drawn likewise, before

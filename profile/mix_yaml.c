@@ -26,19 +26,21 @@
 static void write_edges(const struct psnap_mix *mix, struct psnap_yaml_doc *doc,
                         struct psnap_yaml_node *map, const char *key, uint32_t node)
 {
+    const struct mix_edge *edge = &mix->edges[mix->first[node]];
+    const struct mix_edge *end = &mix->edges[mix->first[node + 1]];
+    const struct mix_edge *to_end = edge < end && edge->to == MIX_OUTSIDE ? edge++ : NULL;
+    const struct mix_edge *to_any = edge < end && edge->to == MIX_ANY ? edge++ : NULL;
     char name[16];
 
     map = psnap_yaml_add_map(doc, map, key, PSNAP_YAML_FLOW);
-    for (uint32_t i = mix->first[node]; i < mix->first[node + 1]; i++) {
-        const uint32_t to = mix->edges[i].to;
-        if (to >= MIX_STATE)
-            snprintf(name, sizeof name, "%" PRIu32, mix->states[to - MIX_STATE].id);
-        psnap_yaml_add_u64(doc, map,
-                           to == MIX_OUTSIDE ? "end"
-                           : to == MIX_ANY   ? "any"
-                                             : name,
-                           mix->edges[i].times);
+    for (; edge < end; edge++) {
+        snprintf(name, sizeof name, "%" PRIu32, mix->states[edge->to - MIX_STATE].id);
+        psnap_yaml_add_u64(doc, map, name, edge->times);
     }
+    if (to_any)
+        psnap_yaml_add_u64(doc, map, "any", to_any->times);
+    if (to_end)
+        psnap_yaml_add_u64(doc, map, "end", to_end->times);
 }
 
 void mix_write(const struct psnap_mix *mix, struct psnap_yaml_doc *doc, struct psnap_yaml_node *map,
@@ -320,9 +322,9 @@ static enum psnap_status read_states(struct mix_reading *m, const struct psnap_y
     if (!status)
         status = read_graph(m, map, numbers);
     if (!status)
-        status = read_counts(m, map, numbers);
-    if (!status)
         status = check_graph(m, map);
+    if (!status)
+        status = read_counts(m, map, numbers);
     free(numbers);
     return status;
 }
