@@ -65,15 +65,20 @@ void counts_take(const struct counts_collector *collector, uint32_t bins,
 
 /* ---- drawing: counts_draw.c ---- */
 
+/* What a bin has left, with the mean, or what it was some draws ago: `mean` and rest / 2^32. */
+struct counts_left {
+    uint64_t times, sum, mean;
+    uint32_t rest;
+};
+
 /* The counts in random order: after `counts->times` draws each bin has given as many as it has,
  * with their sum; then all begins again. */
 struct counts_draw {
     const struct psnap_counts *counts;
     uint64_t left; /* draws until it begins again */
     uint32_t leaves;
-    struct {
-        uint64_t times, sum; /* left */
-    } bins[COUNTS_BINS];
+    bool is_exact; /* no bin has counts of several sizes */
+    struct counts_left bins[COUNTS_BINS];
     uint64_t urn[32];
 };
 

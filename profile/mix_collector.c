@@ -360,7 +360,7 @@ static bool take_states(const struct mix_collector *collector, uint32_t bins, st
                         uint32_t *nodes)
 {
     const size_t n = collector->state_count;
-    struct state **order = malloc((n + 1) * sizeof(struct state *));
+    struct state **order = calloc(n + 1, sizeof(struct state *));
 
     if (!order)
         return false;

@@ -28,6 +28,8 @@ struct walk_node {
     uint32_t leaves;
     uint32_t first; /* edge of the others */
     uint32_t last;  /* node to which the last transition leads */
+    bool is_steady; /* all counts of the state are `count` */
+    uint64_t count;
     uint64_t *urn;
 };
 
@@ -126,6 +128,8 @@ static void end_visit(struct mix_walk *walk)
 
 bool mix_walk_next(struct mix_walk *walk, uint32_t *state, uint64_t *count)
 {
+    const struct walk_node *node;
+
     if (walk->at == MIX_OUTSIDE)
         begin_visit(walk);
     do
@@ -135,9 +139,10 @@ bool mix_walk_next(struct mix_walk *walk, uint32_t *state, uint64_t *count)
         end_visit(walk);
         return false;
     }
+    node = &walk->nodes[walk->at];
     walk->made++;
     *state = walk->at - MIX_STATE;
-    *count = counts_draw_next(&walk->counts[*state], &walk->rng);
+    *count = node->is_steady ? node->count : counts_draw_next(&walk->counts[*state], &walk->rng);
     return true;
 }
 
@@ -191,8 +196,13 @@ struct mix_walk *mix_walk_new(const struct psnap_mix *mix, uint64_t seed)
         mix_walk_free(walk);
         return NULL;
     }
-    for (uint32_t i = 0; i < mix->state_count; i++)
-        counts_draw_init(&walk->counts[i], &mix->states[i].counts);
+    for (uint32_t i = 0; i < mix->state_count; i++) {
+        const struct psnap_counts *counts = &mix->states[i].counts;
+        counts_draw_init(&walk->counts[i], counts);
+        walk->nodes[MIX_STATE + i].count = counts->bins[0].low;
+        walk->nodes[MIX_STATE + i].is_steady =
+            counts->bin_count == 1 && counts->bins[0].low == counts->bins[0].high;
+    }
     if (mix->lengths.times)
         counts_draw_init(&walk->lengths, &mix->lengths);
     return walk; /* urns are filled at the first visit */

@@ -39,10 +39,11 @@ static inline uint32_t urn_take(uint64_t *below, uint32_t leaves, uint64_t ticke
     uint32_t node = 1;
 
     while (node < leaves) {
-        const uint64_t lower = below[node], is_upper = ticket >= lower;
-        below[node] = lower - !is_upper;
-        ticket -= is_upper ? lower : 0;
-        node = 2 * node + (uint32_t)is_upper;
+        /* No branches, which nobody could predict. */
+        const uint64_t lower = below[node], upper = UINT64_C(0) - (ticket >= lower);
+        below[node] = lower - 1 - upper;
+        ticket -= lower & upper;
+        node = 2 * node + (uint32_t)(upper & 1);
     }
     return node - leaves;
 }
