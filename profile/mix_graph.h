@@ -23,5 +23,11 @@ void mix_set_edges(struct psnap_mix *mix, struct mix_link *links, uint32_t count
  * of MIX_OUTSIDE). Returns how many nodes do, with MIX_OUTSIDE; 0: out of memory.
  */
 uint32_t mix_tree(const struct psnap_mix *mix, uint32_t *last);
+/*
+ * tails[node]: the most tokens of a visit from here on, this one's included, where the visit is
+ * certain to end without coming to a node again; else UINT32_MAX. 0 for MIX_OUTSIDE. False: out
+ * of memory.
+ */
+bool mix_tails(const struct psnap_mix *mix, uint32_t *tails);
 
 #endif

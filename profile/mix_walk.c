@@ -12,31 +12,38 @@
  * does; mix_tree takes frequent ones, so that what is reserved is little of its kind.
  *
  * The order of a node's other transitions is drawn without replacement, in proportion to what is
- * left. Where the lengths of visits are known, each visit has a length, drawn likewise, before
- * which it takes no transition to its end as long as there are others, and after which it takes
- * one as soon as there is one. What a visit becomes longer or shorter than that is made up for by
- * the next ones.
+ * left. Where the lengths of visits are known, each visit has one, drawn likewise. Some transitions
+ * close a visit: they lead to its end, or to where it is certain to come to it soon, by what the
+ * walk has not come through. As long as there are others, these are taken before it has its
+ * length, and as soon as there are some, these then. What a visit becomes longer or shorter than
+ * that is made up for by the next ones.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "profile/mix_graph.h"
 
-struct walk_node {
-    uint64_t ends;   /* transitions to the end of a visit that are left, */
-    uint64_t others; /* and others; without the last one */
-    uint32_t leaves;
-    uint32_t first; /* edge of the others */
-    uint32_t last;  /* node to which the last transition leads */
-    bool is_steady; /* all counts of the state are `count` */
-    uint64_t count;
+/* Transitions from a node, to draw from. */
+struct exits {
+    uint64_t left;
     uint64_t *urn;
+    struct mix_edge *edges;
+    uint32_t count, leaves;
+};
+
+struct walk_node {
+    struct exits closing, others; /* without the last one of all, */
+    uint32_t last;                /* which leads to this node */
+    uint32_t tail;                /* tokens that come after a closing one, at most */
+    bool is_steady;               /* all counts of the state are `count` */
+    uint64_t count;
 };
 
 struct mix_walk {
     const struct psnap_mix *mix;
     struct psnap_rng rng;
     struct walk_node *nodes;
+    struct mix_edge *edges; /* the mix's, of each node the closing ones first */
     uint64_t *urns;
     size_t urn_words;
     struct counts_draw *counts; /* by state */
@@ -47,54 +54,50 @@ struct mix_walk {
     uint64_t owed, ahead;  /* tokens that visits before were too short, or too long; one is 0 */
 };
 
-static void fill_node(struct mix_walk *walk, uint32_t n)
+/* All of them but one to `last`, which may be no node. */
+static void fill(struct exits *exits, uint32_t last)
 {
-    const struct mix_edge *edges = walk->mix->edges;
-    const uint32_t end = walk->mix->first[n + 1];
-    struct walk_node *node = &walk->nodes[n];
-
-    node->ends = node->others = 0;
-    if (node->first > walk->mix->first[n])
-        node->ends = edges[node->first - 1].times - (n != MIX_OUTSIDE && node->last == MIX_OUTSIDE);
-    for (uint32_t i = node->first; i < end; i++) {
-        const bool is_last = n != MIX_OUTSIDE && edges[i].to == node->last;
-        const uint64_t times = edges[i].times - is_last;
-        urn_put(node->urn, node->leaves, i - node->first, times);
-        node->others += times;
+    exits->left = 0;
+    for (uint32_t i = 0; i < exits->count; i++) {
+        const uint64_t times = exits->edges[i].times - (exits->edges[i].to == last);
+        urn_put(exits->urn, exits->leaves, i, times);
+        exits->left += times;
     }
 }
 
 static void refill(struct mix_walk *walk)
 {
     memset(walk->urns, 0, walk->urn_words * sizeof *walk->urns);
-    for (uint32_t n = 0; n < MIX_STATE + walk->mix->state_count; n++)
-        fill_node(walk, n);
+    for (uint32_t n = 0; n < MIX_STATE + walk->mix->state_count; n++) {
+        fill(&walk->nodes[n].closing, walk->nodes[n].last);
+        fill(&walk->nodes[n].others, walk->nodes[n].last);
+    }
     walk->visits_left = walk->mix->visits;
 }
 
-static bool is_to_end(struct mix_walk *walk, const struct walk_node *node)
+static bool is_to_close(struct mix_walk *walk, const struct walk_node *node)
 {
-    if (!node->ends || !node->others)
-        return node->ends;
+    const uint64_t closing = node->closing.left, others = node->others.left;
+
+    if (!closing || !others)
+        return closing;
     if (walk->mix->lengths.times)
-        return walk->made >= walk->wanted;
-    return psnap_rng_below(&walk->rng, node->ends + node->others) < node->ends;
+        return walk->made + node->tail >= walk->wanted;
+    return psnap_rng_below(&walk->rng, closing + others) < closing;
 }
 
 /* The node after this one. */
 static uint32_t leave(struct mix_walk *walk, struct walk_node *node)
 {
+    struct exits *exits;
     uint64_t ticket;
 
-    if (!node->others && !node->ends)
+    if (!node->others.left && !node->closing.left)
         return node->last;
-    if (is_to_end(walk, node)) {
-        node->ends--;
-        return MIX_OUTSIDE;
-    }
-    ticket = node->leaves > 1 ? psnap_rng_below(&walk->rng, node->others) : 0;
-    node->others--;
-    return walk->mix->edges[node->first + urn_take(node->urn, node->leaves, ticket)].to;
+    exits = is_to_close(walk, node) ? &node->closing : &node->others;
+    ticket = exits->leaves > 1 ? psnap_rng_below(&walk->rng, exits->left) : 0;
+    exits->left--;
+    return exits->edges[urn_take(exits->urn, exits->leaves, ticket)].to;
 }
 
 static void begin_visit(struct mix_walk *walk)
@@ -151,35 +154,76 @@ void mix_walk_free(struct mix_walk *walk)
     if (!walk)
         return;
     free(walk->nodes);
+    free(walk->edges);
     free(walk->urns);
     free(walk->counts);
     free(walk);
 }
 
-/* The nodes without their transitions. */
-static bool make_nodes(struct mix_walk *walk)
+/* Parts a node's transitions into those that close a visit and others. */
+static void part_edges(struct mix_walk *walk, uint32_t n, const uint32_t *tails)
 {
     const struct psnap_mix *mix = walk->mix;
-    const uint32_t count = MIX_STATE + mix->state_count;
-    uint32_t *last = malloc(count * sizeof *last);
+    struct walk_node *node = &walk->nodes[n];
+    struct mix_edge *to = &walk->edges[mix->first[n]];
+
+    node->closing.edges = to;
+    for (uint32_t i = mix->first[n]; i < mix->first[n + 1]; i++) {
+        const uint32_t tail = tails[mix->edges[i].to];
+        if (tail == UINT32_MAX)
+            continue;
+        *to++ = mix->edges[i];
+        node->tail = tail > node->tail ? tail : node->tail;
+    }
+    node->closing.count = (uint32_t)(to - node->closing.edges);
+    node->others.edges = to;
+    for (uint32_t i = mix->first[n]; i < mix->first[n + 1]; i++)
+        if (tails[mix->edges[i].to] == UINT32_MAX)
+            *to++ = mix->edges[i];
+    node->others.count = (uint32_t)(to - node->others.edges);
+}
+
+static bool make_urns(struct mix_walk *walk)
+{
+    const uint32_t nodes = MIX_STATE + walk->mix->state_count;
     uint64_t *urn;
 
-    if (!last || !mix_tree(mix, last)) {
-        free(last);
-        return false;
+    for (uint32_t n = 0; n < nodes; n++) {
+        struct walk_node *node = &walk->nodes[n];
+        node->closing.leaves = urn_leaves(node->closing.count);
+        node->others.leaves = urn_leaves(node->others.count);
+        walk->urn_words += node->closing.leaves + node->others.leaves;
     }
-    for (uint32_t n = 0; n < count; n++) {
-        const uint32_t begin = mix->first[n], end = mix->first[n + 1];
-        const bool has_end = begin < end && mix->edges[begin].to == MIX_OUTSIDE;
-        walk->nodes[n] = (struct walk_node){
-            .leaves = urn_leaves(end - begin - has_end), .first = begin + has_end, .last = last[n]};
-        walk->urn_words += walk->nodes[n].leaves;
+    walk->urns = urn = malloc(walk->urn_words * sizeof *urn);
+    for (uint32_t n = 0; urn && n < nodes; n++) {
+        struct walk_node *node = &walk->nodes[n];
+        node->closing.urn = urn;
+        node->others.urn = urn + node->closing.leaves;
+        urn = node->others.urn + node->others.leaves;
+    }
+    return urn;
+}
+
+/* The nodes, their transitions not yet filled in. */
+static bool make_nodes(struct mix_walk *walk)
+{
+    const uint32_t nodes = MIX_STATE + walk->mix->state_count;
+    uint32_t *last = malloc(nodes * sizeof *last), *tails = malloc(nodes * sizeof *tails);
+    bool is_done = false;
+
+    walk->nodes = calloc(nodes, sizeof *walk->nodes);
+    walk->edges = calloc(walk->mix->first[nodes] + (size_t)1, sizeof *walk->edges);
+    if (walk->nodes && walk->edges && last && tails && mix_tree(walk->mix, last) &&
+        mix_tails(walk->mix, tails)) {
+        for (uint32_t n = 0; n < nodes; n++) {
+            walk->nodes[n].last = last[n];
+            part_edges(walk, n, tails);
+        }
+        is_done = make_urns(walk);
     }
     free(last);
-    walk->urns = urn = malloc(walk->urn_words * sizeof *urn);
-    for (uint32_t n = 0; urn && n < count; urn += walk->nodes[n++].leaves)
-        walk->nodes[n].urn = urn;
-    return walk->urns;
+    free(tails);
+    return is_done;
 }
 
 struct mix_walk *mix_walk_new(const struct psnap_mix *mix, uint64_t seed)
@@ -190,9 +234,8 @@ struct mix_walk *mix_walk_new(const struct psnap_mix *mix, uint64_t seed)
         return NULL;
     walk->mix = mix;
     psnap_rng_init(&walk->rng, seed);
-    walk->nodes = calloc(MIX_STATE + mix->state_count, sizeof *walk->nodes);
     walk->counts = malloc((mix->state_count + (size_t)1) * sizeof *walk->counts);
-    if (!walk->nodes || !walk->counts || !make_nodes(walk)) {
+    if (!walk->counts || !make_nodes(walk)) {
         mix_walk_free(walk);
         return NULL;
     }

@@ -299,6 +299,23 @@ static void test_wide_draws_are_spread(void **state)
     }
 }
 
+/* A mean between two counts: both come, from the first to the last. */
+static void test_means_are_rounded_at_random(void **state)
+{
+    const struct psnap_counts counts = {1000, 40250, 1, {{40, 41, 1000, 40250}}};
+    struct counts_draw draw;
+    struct psnap_rng rng;
+    uint64_t sums[4] = {0};
+
+    (void)state;
+    psnap_rng_init(&rng, 6);
+    counts_draw_init(&draw, &counts);
+    for (unsigned i = 0; i < 1000; i++)
+        sums[i / 250] += counts_draw_next(&draw, &rng) - 40;
+    for (unsigned quarter = 0; quarter < 4; quarter++)
+        assert_in_range(sums[quarter], 42, 83);
+}
+
 static void test_same_seed_same_draws(void **state)
 {
     static uint64_t values[500];
@@ -433,6 +450,7 @@ int main(void)
         cmocka_unit_test(test_draws_of_odd_bins),
         cmocka_unit_test(test_order_is_random),
         cmocka_unit_test(test_wide_draws_are_spread),
+        cmocka_unit_test(test_means_are_rounded_at_random),
         cmocka_unit_test(test_same_seed_same_draws),
         cmocka_unit_test(test_text),
         cmocka_unit_test(test_mistakes),

@@ -351,38 +351,72 @@ static void test_choices(void **state)
     mix_collector_free(collector);
 }
 
-/* Visits of fixed lengths over states in any order, and of two lengths. */
-static void test_lengths(void **state)
+/* Visits of two lengths over states in any order, the last of which may be known. */
+static void check_lengths(uint32_t known)
 {
     struct mix_collector *collector = mix_collector_new();
-    struct psnap_mix *mix, *walked;
+    struct psnap_mix *mix;
     struct psnap_rng rng;
+    struct mix_walk *walk;
+    unsigned of_length[2] = {0};
 
-    (void)state;
-    psnap_rng_init(&rng, 5);
+    psnap_rng_init(&rng, 5 + known);
     for (unsigned i = 0; i < 1000; i++) {
-        const uint64_t length = i % 4 ? 10 : 30;
         assert_int_equal(mix_begin(collector), PSNAP_OK);
-        for (uint64_t k = 0; k < length; k++)
-            assert_int_equal(mix_add(collector, (uint32_t)psnap_rng_below(&rng, 6), 1), PSNAP_OK);
+        for (uint32_t k = i % 4 ? 10 : 30; k-- > 0;) {
+            const uint32_t id = k < known ? 10 + k : (uint32_t)psnap_rng_below(&rng, 6);
+            assert_int_equal(mix_add(collector, id, 1), PSNAP_OK);
+        }
     }
     mix = mix_take(collector, EDGES, 1);
-    mix_collector_free(collector);
-    collector = walk_all(mix, 1, mix->visits);
-    walked = mix_take(collector, EDGES, 1);
-    assert_same(mix, walked, true);
     assert_int_equal(mix->lengths.bin_count, 2);
-    for (uint32_t i = 0, at = 0; i < 2; i++) { /* nearly all are exact */
-        uint64_t times = 0;
-        for (; at < walked->lengths.bin_count &&
-               walked->lengths.bins[at].low <= mix->lengths.bins[i].low;
-             at++)
-            if (walked->lengths.bins[at].low == mix->lengths.bins[i].low)
-                times += walked->lengths.bins[at].times;
-        assert_in_range(times, mix->lengths.bins[i].times * 95 / 100, mix->lengths.bins[i].times);
+    check_walk(mix, 1, true);
+    walk = mix_walk_new(mix, 1);
+    for (unsigned i = 0; i < 1000; i++) {
+        uint32_t state, length = 0;
+        uint64_t count;
+        while (mix_walk_next(walk, &state, &count))
+            length++;
+        of_length[0] += length == 10;
+        of_length[1] += length == 30;
     }
+    assert_in_range(of_length[0], 650, 750);
+    assert_in_range(of_length[1], 215, 250);
+    mix_walk_free(walk);
     mix_free(mix);
-    mix_free(walked);
+    mix_collector_free(collector);
+}
+
+static void test_lengths(void **state)
+{
+    (void)state;
+    for (uint32_t known = 0; known < 4; known++)
+        check_lengths(known);
+}
+
+/* Where lengths are not known, the first visits are not longer than the last. */
+static void test_unknown_lengths(void **state)
+{
+    struct psnap_rng rng;
+    struct mix_collector *collector;
+    struct psnap_mix *mix;
+    uint64_t tokens = 0, count;
+    uint32_t index;
+
+    (void)state;
+    psnap_rng_init(&rng, 8);
+    collector = collect_random(&rng, 40, 4, 20000, 50);
+    mix = mix_take(collector, EDGES, 1);
+    mix->lengths = (struct psnap_counts){0};
+    for (uint64_t seed = 0; seed < 100; seed++) {
+        struct mix_walk *walk = mix_walk_new(mix, seed);
+        for (uint64_t i = 0; i < mix->visits / 2; i++)
+            while (mix_walk_next(walk, &index, &count))
+                tokens++;
+        mix_walk_free(walk);
+    }
+    assert_in_range(tokens, 49 * mix->tokens, 51 * mix->tokens);
+    mix_free(mix);
     mix_collector_free(collector);
 }
 
@@ -473,19 +507,13 @@ static void test_collector_is_bounded(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_graph_by_hand),
-        cmocka_unit_test(test_merge),
-        cmocka_unit_test(test_too_many_states),
-        cmocka_unit_test(test_nothing_to_choose),
-        cmocka_unit_test(test_long_chain),
-        cmocka_unit_test(test_walks_are_exact),
-        cmocka_unit_test(test_walks_go_on),
-        cmocka_unit_test(test_seeds),
-        cmocka_unit_test(test_choices),
-        cmocka_unit_test(test_lengths),
-        cmocka_unit_test(test_any_order),
-        cmocka_unit_test(test_rare_ones_go),
-        cmocka_unit_test(test_collector_is_bounded),
+        cmocka_unit_test(test_graph_by_hand),   cmocka_unit_test(test_merge),
+        cmocka_unit_test(test_too_many_states), cmocka_unit_test(test_nothing_to_choose),
+        cmocka_unit_test(test_long_chain),      cmocka_unit_test(test_walks_are_exact),
+        cmocka_unit_test(test_walks_go_on),     cmocka_unit_test(test_seeds),
+        cmocka_unit_test(test_choices),         cmocka_unit_test(test_lengths),
+        cmocka_unit_test(test_unknown_lengths), cmocka_unit_test(test_any_order),
+        cmocka_unit_test(test_rare_ones_go),    cmocka_unit_test(test_collector_is_bounded),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -202,8 +202,8 @@ static enum psnap_status collect_some(struct mix_collector *collector, uint32_t 
 {
     enum psnap_status status = PSNAP_OK;
 
-    for (uint32_t i = 0; i < 200 && !status; i++)
-        status = mix_add(collector, first + i * i % 130, UINT64_C(1) << (i % 40));
+    for (uint32_t i = 0; i < 90 && !status; i++)
+        status = mix_add(collector, first + i * i % 30, UINT64_C(1) << (i % 40));
     return status ? psnap_error_set(error, status, "out of memory") : PSNAP_OK;
 }
 
@@ -237,10 +237,10 @@ static enum psnap_status use_all(struct psnap_error *error)
     if (!status)
         status = collect_some(a, 0, error);
     if (!status)
-        status = collect_some(b, 50, error);
+        status = collect_some(b, 9, error);
     if (!status)
         status = mix_merge(a, b);
-    mix = status ? NULL : mix_take(a, 300, 4);
+    mix = status ? NULL : mix_take(a, 100, 2);
     copy = mix ? mix_copy(mix) : NULL;
     walk = copy ? mix_walk_new(copy, 1) : NULL;
     if (!status)
