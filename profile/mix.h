@@ -14,6 +14,11 @@
  * (mix_walk.c). Over all visits it gives each state as often as recorded, with counts of the same
  * sum; and a graph in which nothing is left to choose gives what was recorded.
  *
+ * One state before is what a mix knows. Two tell little more: of the tokens of 13 irregular
+ * programs (searches, trees, heaps, hash tables, sorts, sparse products) the next state has 0.40
+ * bits when one is known and 0.35 with two; its count 1.11 bits, and 1.07 when the state before is
+ * known too. Where it matters, a caller may give a state one number for each that it may follow.
+ *
  * Memory is bounded. Transitions that are too rare to be kept lead through a node without a token,
  * `any`: what enters it leaves it in random order. They stay exact in number at both their ends.
  */
@@ -68,8 +73,9 @@ struct mix_collector;
 struct mix_collector *mix_collector_new(void); /* NULL: out of memory */
 void mix_collector_free(struct mix_collector *collector);
 
-/* A visit begins; one that is under way ends. These return PSNAP_OK, PSNAP_ERROR_MEMORY, or
- * PSNAP_ERROR_LIMIT for one state more than MIX_STATES_MAX: then nothing has changed. */
+/* A visit begins; one that is under way ends. These return PSNAP_OK; PSNAP_ERROR_LIMIT for one
+ * state more than MIX_STATES_MAX: it has not been added; or PSNAP_ERROR_MEMORY: the collector is to
+ * be freed. */
 enum psnap_status mix_begin(struct mix_collector *collector);
 /* A token of the visit, which begins if none is under way. `id` is at most MIX_ID_MAX. */
 enum psnap_status mix_add(struct mix_collector *collector, uint32_t id, uint64_t count);
@@ -104,7 +110,7 @@ bool mix_walk_next(struct mix_walk *walk, uint32_t *state, uint64_t *count);
 
 /*
  * map: {lengths, begin, any, states: [{state, (the caller's), times, next}, ...]}; the caller
- * writes what a state is, after `state`. Ids are written as they are.
+ * writes what a state is, after `state` (NULL: nothing). Ids are written as they are.
  */
 void mix_write(const struct psnap_mix *mix, struct psnap_yaml_doc *doc, struct psnap_yaml_node *map,
                void (*write_state)(void *context, struct psnap_yaml_doc *doc,
