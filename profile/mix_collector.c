@@ -359,8 +359,8 @@ static int compare_ids(const void *a, const void *b)
 static bool take_states(const struct mix_collector *collector, uint32_t bins, struct psnap_mix *mix,
                         uint32_t *nodes)
 {
-    const size_t n = collector->state_count;
-    struct state **order = calloc(n + 1, sizeof(struct state *));
+    const uint32_t n = (uint32_t)collector->state_count;
+    struct state **order = calloc(n + (size_t)1, sizeof(struct state *));
 
     if (!order)
         return false;
