@@ -20,6 +20,22 @@ struct psnap_bytes {
     bool failed; /* out of memory; nothing is written after */
 };
 
+/* Room for `count` items of `size` bytes, one at least, at *array, a pointer; those that were there
+ * may be lost. False: out of memory, there is no room. */
+static inline bool psnap_reserve(void *array, size_t *room, size_t count, size_t size)
+{
+    void **items = array;
+
+    if (*room > count)
+        return true;
+    free(*items);
+    *room = 0;
+    *items = malloc((count + 1) * size);
+    if (*items)
+        *room = count + 1;
+    return *items != NULL;
+}
+
 /* Room for `n` more bytes at the returned place, which count as written; NULL: out of memory. */
 static inline unsigned char *psnap_bytes_extend(struct psnap_bytes *bytes, size_t n)
 {

@@ -39,7 +39,7 @@ struct psnap_pst_tables_reader {
     uint32_t waiting_count, waiting_room, announced;
     const char **command;
     double *errors;
-    uint32_t command_room, error_room;
+    size_t command_room, error_room;
     const char *regions[PSNAP_PST_REGIONS_MAX + 1];
 };
 
@@ -69,21 +69,6 @@ void psnap_pst_tables_reader_free(struct psnap_pst_tables_reader *tables)
     free(tables->command);
     free(tables->errors);
     free(tables);
-}
-
-/* Room for `count` items, one at least; those that were there are lost. */
-static bool reserve(void *array, uint32_t *room, uint32_t count, size_t size)
-{
-    void **items = array;
-
-    if (*room > count)
-        return true;
-    free(*items);
-    *room = 0;
-    *items = malloc((count + (size_t)1) * size);
-    if (*items)
-        *room = count + 1;
-    return *items != NULL;
 }
 
 static enum psnap_status out_of_memory(struct psnap_error *error)
@@ -146,7 +131,7 @@ static enum psnap_status get_provenance(struct psnap_pst_tables_reader *tables,
         section->failed = true;
     if (section->failed || count == 0)
         return PSNAP_OK;
-    if (!reserve(&tables->command, &tables->command_room, count, sizeof *tables->command))
+    if (!psnap_reserve(&tables->command, &tables->command_room, count, sizeof *tables->command))
         return out_of_memory(error);
     for (uint32_t i = 0; i + 1 < count; i++)
         tables->command[i] = get_name(tables, section);
@@ -165,7 +150,7 @@ static enum psnap_status get_errors(struct psnap_pst_tables_reader *tables,
     *errors = NULL;
     if (!at || count == 0)
         return PSNAP_OK;
-    if (!reserve(&tables->errors, &tables->error_room, count, sizeof *tables->errors))
+    if (!psnap_reserve(&tables->errors, &tables->error_room, count, sizeof *tables->errors))
         return out_of_memory(error);
     for (uint32_t i = 0; i < count; i++) {
         const uint64_t bits = psnap_load_u64(at + i * sizeof bits);

@@ -64,16 +64,6 @@ void psnap_pst_squeezer_free(struct psnap_pst_squeezer *squeezer)
     free(squeezer);
 }
 
-static bool reserve(unsigned char **bytes, size_t *room, size_t size)
-{
-    if (*room >= size)
-        return true;
-    free(*bytes);
-    *bytes = malloc(size);
-    *room = *bytes ? size : 0;
-    return *bytes != NULL;
-}
-
 /* Bytes of the payload by itself in squeezer->packed; 0 when that is no gain. */
 static size_t squeeze_single(struct psnap_pst_squeezer *squeezer, const struct psnap_bytes *payload,
                              int level)
@@ -130,8 +120,8 @@ uint8_t psnap_pst_squeeze(struct psnap_pst_squeezer *squeezer, uint32_t accesses
 
     *stored = payload->data;
     *stored_size = payload->size;
-    if (payload->size == 0 ||
-        !reserve(&squeezer->packed, &squeezer->packed_room, ZSTD_compressBound(payload->size) + 64))
+    if (payload->size == 0 || !psnap_reserve(&squeezer->packed, &squeezer->packed_room,
+                                             ZSTD_compressBound(payload->size) + 64, 1))
         return method; /* storing it is as good */
     if (accesses > 0 && !has_folded) {
         if (squeezer->streamed + payload->size > PSNAP_PST_STREAM_BYTES)
@@ -229,7 +219,7 @@ enum psnap_status psnap_pst_expand(struct psnap_pst_expander *expander,
     *payload = (struct psnap_cursor){frame->stored, frame->stored + frame->stored_size, false};
     if (frame->method == PSNAP_PST_STORED)
         return PSNAP_OK;
-    if (!reserve(&expander->raw, &expander->raw_room, (size_t)frame->raw_size + 1))
+    if (!psnap_reserve(&expander->raw, &expander->raw_room, (size_t)frame->raw_size + 1, 1))
         return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
     status = frame->method == PSNAP_PST_ZSTD ? expand_single(expander, frame, error)
                                              : expand_part(expander, frame, error);
