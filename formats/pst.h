@@ -369,7 +369,11 @@ psnap_pst_unfold_before(const struct psnap_pst_unfold_level *level, uint32_t bac
 static inline void psnap_pst_unfold_copied(struct psnap_pst_unfold_level *level,
                                            struct psnap_pst_token *item)
 {
-    *item = *psnap_pst_unfold_before(level, level->distance);
+    const struct psnap_pst_token *first = psnap_pst_unfold_before(level, level->distance);
+
+    item->value = first->value;
+    item->run = first->run;
+    item->level = first->level;
     if (level->straight) {
         const struct psnap_pst_token *second = psnap_pst_unfold_before(level, level->distance * 2);
         item->value = 2 * item->value - second->value;

@@ -76,13 +76,14 @@ static size_t check_read_runs(const struct run_stream *stream, struct psnap_rng 
 {
     struct memory_input input;
     struct psnap_error error;
-    struct psnap_access block[700];
+    static struct psnap_access block[5000];
     struct psnap_source *source =
         open_memory(&input, stream->data[0], stream->size[0], 1 << 20, NULL, &error);
     size_t position = 0, in_runs = 0;
 
     for (;;) {
-        const size_t capacity = 1 + (size_t)psnap_rng_below(rng, 700);
+        const size_t capacity =
+            1 + (size_t)psnap_rng_below(rng, psnap_rng_below(rng, 4) ? 700 : 5000);
         struct psnap_run run = {.count = 0};
         const ssize_t n = psnap_rng_below(rng, 4)
                               ? psnap_source_next_run(source, block, capacity, &run, &error)
@@ -199,39 +200,81 @@ static void add_nest(struct run_stream *stream, struct psnap_rng *rng, uint32_t 
     }
 }
 
+/* A program of one block with so many references. */
+static struct psnap_program *one_block(uint32_t refs)
+{
+    struct psnap_program *program = psnap_program_new();
+    const struct psnap_ref ref = {0};
+
+    assert_int_equal(psnap_program_add_anonymous(program, "x"), PSNAP_OK);
+    while (program->ref_count < refs)
+        psnap_program_add_ref(program, &ref);
+    return program;
+}
+
+/* Writes the stream in blocks; chunks of at most `chunk` accesses, 0: as long as they like. */
+static void write_stream(struct run_stream *stream, struct psnap_program *program, uint32_t chunk)
+{
+    FILE *file = open_memstream(&stream->data[0], &stream->size[0]);
+    struct psnap_error error;
+    struct psnap_sink *sink = psnap_pst_writer_new(file, program, chunk, NULL, &error);
+
+    for (size_t i = 0; i < stream->count; i += 1999)
+        assert_int_equal(psnap_sink_put(sink, stream->accesses + i,
+                                        stream->count - i < 1999 ? stream->count - i : 1999,
+                                        &error),
+                         PSNAP_OK);
+    assert_int_equal(psnap_sink_finish(sink, &error), PSNAP_OK);
+    psnap_sink_free(sink);
+    fclose(file);
+}
+
 static void test_nests(void **state)
 {
     (void)state;
     for (uint64_t seed = 0; seed < 12; seed++) {
         struct run_stream stream = {.room = 300000};
-        struct psnap_program *program = psnap_program_new();
-        const struct psnap_ref ref = {0};
-        struct psnap_error error;
-        struct psnap_sink *sink;
+        struct psnap_program *program = one_block(40);
         struct psnap_rng rng;
-        FILE *file = open_memstream(&stream.data[0], &stream.size[0]);
 
         psnap_rng_init(&rng, seed);
-        assert_int_equal(psnap_program_add_anonymous(program, "x"), PSNAP_OK);
-        while (program->ref_count < 40)
-            psnap_program_add_ref(program, &ref);
         stream.accesses = malloc(stream.room * sizeof *stream.accesses);
         while (stream.count + 10000 < stream.room)
             add_nest(&stream, &rng, (uint32_t)psnap_rng_below(&rng, 9) * 4);
-        sink = psnap_pst_writer_new(file, program, seed % 3 ? 0 : 7000, NULL, &error);
-        for (size_t i = 0; i < stream.count; i += 1999)
-            assert_int_equal(psnap_sink_put(sink, stream.accesses + i,
-                                            stream.count - i < 1999 ? stream.count - i : 1999,
-                                            &error),
-                             PSNAP_OK);
-        assert_int_equal(psnap_sink_finish(sink, &error), PSNAP_OK);
-        psnap_sink_free(sink);
-        fclose(file);
+        write_stream(&stream, program, seed % 3 ? 0 : 7000);
         check_read_runs(&stream, &rng);
         psnap_program_free(program);
         free(stream.accesses);
         free(stream.data[0]);
     }
+}
+
+/*
+ * Two references that learnt, each by itself, to be 8 bytes behind whatever came before go on by
+ * turns: neither has a step of its own, and still it is a run.
+ */
+static void test_all_follow(void **state)
+{
+    struct run_stream stream = {.room = 20000};
+    struct psnap_program *program = one_block(4);
+    struct psnap_rng rng;
+
+    (void)state;
+    psnap_rng_init(&rng, 1);
+    stream.accesses = malloc(stream.room * sizeof *stream.accesses);
+    for (uint64_t i = 0, address = 0; i < stream.room; i++, address += 8) {
+        const bool is_learning = i < 200, is_other = i % 2 == 0;
+        const uint32_t ref = is_learning ? (is_other ? 0 : i < 100 ? 1 : 2) : 1 + is_other;
+
+        if (is_learning && is_other)
+            address = 8 * psnap_rng_below(&rng, 1 << 20);
+        stream.accesses[stream.count++] = (struct psnap_access){address, ref, 8, 0, 1};
+    }
+    write_stream(&stream, program, 0);
+    assert_true(check_read_runs(&stream, &rng) > stream.count / 2);
+    psnap_program_free(program);
+    free(stream.accesses);
+    free(stream.data[0]);
 }
 
 static size_t gemm_size(uint64_t n)
@@ -283,6 +326,7 @@ int main(void)
         cmocka_unit_test(test_runs),
         cmocka_unit_test(test_chunks_are_flushed),
         cmocka_unit_test(test_nests),
+        cmocka_unit_test(test_all_follow),
         cmocka_unit_test(test_regular_streams_are_tiny),
     };
 
