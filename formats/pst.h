@@ -216,22 +216,25 @@ struct psnap_pst_level {
     uint32_t count;            /* of items */
     uint32_t needed;           /* items of the window that copies reach back */
     uint32_t distance, length; /* of the copy under way; 0: none */
-    uint32_t since;            /* items of lower levels that are written since the last copy */
+    uint32_t mark;             /* items of lower levels that were written at the last copy */
     uint32_t spent;            /* on searches that saved nothing */
     bool straight;             /* the copy under way goes on in a straight line */
 };
 
 /* The tokens of one track of the chunk, folded as they come. Zeroed is empty. */
 struct psnap_pst_track {
-    struct psnap_pst_token *literals;
+    uint64_t *values;              /* of literals */
+    uint32_t *runs;                /* theirs, as written: twice that, plus 1 when the value is the
+                                      one expected, which need not be written */
     uint64_t *addresses;           /* of literals, unless it is settled that steps are written */
     struct psnap_pst_level first;  /* folds the tokens */
     struct psnap_pst_level *upper; /* and these what the one before made, each from its first copy
                                       on; LEVELS - 1, or NULL */
     uint32_t upper_count;
-    uint32_t literal_count, literal_room, address_room;
+    uint32_t literal_count, value_room, run_room, address_room;
     uint64_t expected; /* value of the next token, if that is literal */
     uint64_t hash;     /* of the last four tokens */
+    uint32_t quiet;    /* tokens to come that are literals and need no search, but for their hash */
     bool absolute;     /* values of literals are addresses, else steps */
 };
 
@@ -242,18 +245,67 @@ static inline struct psnap_pst_level *psnap_pst_track_level(struct psnap_pst_tra
     return level == 1 ? &track->first : &track->upper[level - 2];
 }
 
-struct psnap_pst_folder;
+/* Folds all tracks of a chunk. */
+struct psnap_pst_folder {
+    struct psnap_pst_places *places; /* where tokens were seen */
+    uint32_t epoch;                  /* plus a track's number it is the owner of its places */
+    uint32_t tokens;                 /* literals and copies of all tracks so far */
+    uint32_t windows;                /* room of all windows */
+};
 
 struct psnap_pst_folder *psnap_pst_folder_new(void);
 void psnap_pst_folder_free(struct psnap_pst_folder *folder);
 /* Starts a chunk: tracks of the last one are forgotten. */
 void psnap_pst_folder_start(struct psnap_pst_folder *folder);
-/* Literals and copies of all tracks of the chunk so far. */
-uint32_t psnap_pst_folder_tokens(const struct psnap_pst_folder *folder);
-/* Takes the next token of a track, whose number is `number`, what value is then to be expected of
- * the one after it, and the address, for a track of those, else NULL; false: out of memory. */
-bool psnap_pst_fold(struct psnap_pst_folder *folder, struct psnap_pst_track *track, uint32_t number,
-                    struct psnap_pst_token token, uint64_t expected, const uint64_t *address);
+#define PSNAP_PST_SAMPLE_MASK 15u  /* one token in 16, by its hash, is put down */
+#define PSNAP_PST_SELDOM_MASK 127u /* one in 128 in tracks that are searched less often */
+
+/* What tells tokens, and the three before each, of all tracks apart. */
+static inline uint64_t psnap_pst_track_hash(const struct psnap_pst_track *track, uint32_t number)
+{
+    return (track->hash + number) * UINT64_C(0x9e3779b97f4a7c15);
+}
+
+static inline bool psnap_pst_is_sampled(uint64_t hash, uint64_t mask)
+{
+    return ((hash >> 20) & mask) == 0;
+}
+
+/* psnap_pst_fold when the token is in the hash already, and is not a literal and no more. */
+bool psnap_pst_fold_search(struct psnap_pst_folder *folder, struct psnap_pst_track *track,
+                           uint32_t number, struct psnap_pst_token token, const uint64_t *address);
+
+/*
+ * Takes the next token (value, run) of a track, whose number is `number`, what value is then to be
+ * expected of the one after it, and the address, for a track of those, else NULL; false: out of
+ * memory.
+ */
+static inline bool psnap_pst_fold(struct psnap_pst_folder *folder, struct psnap_pst_track *track,
+                                  uint32_t number, uint64_t value, uint32_t run, uint64_t expected,
+                                  const uint64_t *address)
+{
+    const struct psnap_pst_token token = {value, run, 0, value == track->expected};
+    const uint32_t n = track->literal_count;
+
+    track->expected = expected;
+    track->hash =
+        (track->hash << 16) + ((value + ((uint64_t)run << 40)) * UINT64_C(0xd6e8feb86659fd93) >> 7);
+    if (track->quiet == 0 ||
+        psnap_pst_is_sampled(psnap_pst_track_hash(track, number), PSNAP_PST_SELDOM_MASK))
+        return psnap_pst_fold_search(folder, track, number, token, address);
+    track->quiet--;
+    track->values[n] = value;
+    track->runs[n] = 2 * run + token.expected;
+    if (address && track->absolute)
+        track->addresses[n] = *address;
+    track->literal_count++;
+    folder->tokens++;
+    if (track->first.window_room)
+        track->first.window[track->first.count & (track->first.window_room - 1)] = token;
+    track->first.count++;
+    return true;
+}
+
 /* Ends the copy under way and settles how literals are written; false: out of memory. */
 bool psnap_pst_fold_end(struct psnap_pst_folder *folder, struct psnap_pst_track *track);
 /* Empties a track; its memory stays and is counted. */

@@ -134,7 +134,7 @@ uint32_t psnap_pst_encoder_accesses(const struct psnap_pst_encoder *encoder)
 bool psnap_pst_encoder_full(const struct psnap_pst_encoder *encoder)
 {
     return encoder->lane_count >= PSNAP_PST_CHUNK_LANES ||
-           psnap_pst_folder_tokens(encoder->folder) >= encoder->token_limit ||
+           encoder->folder->tokens >= encoder->token_limit ||
            encoder->accesses >= PSNAP_PST_CHUNK_MAX;
 }
 
@@ -234,14 +234,13 @@ static enum psnap_status find_lane(struct psnap_pst_encoder *encoder,
 static bool next_token(struct psnap_pst_encoder *encoder, uint32_t previous, uint32_t index)
 {
     struct lane *lane = &encoder->lanes[previous];
-    const struct psnap_pst_token token = {.value = index, .run = lane->next_run};
-    const uint32_t expected = lane->next_run ? index : lane->next;
+    const uint32_t run = lane->next_run, expected = run ? index : lane->next;
 
-    if (lane->next_run == 0)
+    if (run == 0)
         lane->next = index;
     lane->next_run = 0;
-    return psnap_pst_fold(encoder->folder, &encoder->tracks[previous].next, 2 * previous, token,
-                          expected, NULL);
+    return psnap_pst_fold(encoder->folder, &encoder->tracks[previous].next, 2 * previous, index,
+                          run, expected, NULL);
 }
 
 /* The address is not the predicted one; `before` is that of the access before. */
@@ -251,15 +250,15 @@ static bool address_token(struct psnap_pst_encoder *encoder, uint32_t index, uin
     struct lane *lane = &encoder->lanes[index];
     const uint64_t base = lane->follows ? before : lane->last, step = address - base;
     const uint64_t other_base = lane->follows ? lane->last : before, other = address - other_base;
-    const struct psnap_pst_token token = {.value = step, .run = lane->run};
-    const uint64_t expected = lane->run ? step : lane->step;
+    const uint32_t run = lane->run;
+    const uint64_t expected = run ? step : lane->step;
 
     if (lane->favourite.trust >= PSNAP_PST_TRUSTED)
         encoder->tracks[index].address.expected = other_base + lane->favourite.other - base;
     psnap_pst_favourite_note(&lane->favourite, other);
     lane->score = other == lane->other ? lane->score + 1 : 0;
     lane->other = other;
-    if (lane->run == 0)
+    if (run == 0)
         lane->step = step;
     lane->run = 0;
     if (lane->score == (lane->follows ? PSNAP_PST_OTHER_WINS : lane->wins)) {
@@ -271,8 +270,8 @@ static bool address_token(struct psnap_pst_encoder *encoder, uint32_t index, uin
         lane->follows ^= 1;
         lane->score = 0;
     }
-    return psnap_pst_fold(encoder->folder, &encoder->tracks[index].address, 2 * index + 1, token,
-                          expected, &address);
+    return psnap_pst_fold(encoder->folder, &encoder->tracks[index].address, 2 * index + 1, step,
+                          run, expected, &address);
 }
 
 /* The next lane is not the predicted one, or a new one, which is predicted when its number is. */

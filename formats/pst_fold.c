@@ -14,8 +14,10 @@
  * have been in it too: short distances are tried one by one, long ones are
  * found by the hash of the last four tokens. Two tables hold where a hash was
  * last seen: a small one all of them, a large one each sixteenth. Tracks in
- * which nothing was found for long are searched less often. All of it depends
- * on the tokens alone, so that the same accesses always make the same file.
+ * which nothing was found for long are searched less often: in between, tokens
+ * are only put down (psnap_pst_fold), which is what the rate of irregular
+ * streams depends on. All of it depends on the tokens alone, so that the same
+ * accesses always make the same file.
  *
  * What comes of that, literals and copies, is folded again by the next level,
  * whose items they are: a nest's inner loop is a copy, of which the loop around
@@ -24,7 +26,9 @@
  * remainders by p, as in vectorised and unrolled triangles, they are so over p
  * rounds. So the levels above the first look further for what is in line, but
  * only after a copy, where a round of the outer loop may have ended. A level is
- * there from the first copy of the one below on; what none folds is written.
+ * there from the first copy of the one below on, unless it found nothing for
+ * long: then it is given up until the next such copy, and begins anew. What none
+ * folds is written.
  *
  * Memory: literals and copies of a chunk are bounded by its end, the windows
  * by CHUNK_WINDOWS: when that is used up, windows grow no more.
@@ -36,8 +40,6 @@
 
 #define RECENT_BITS 12 /* of the tables' lengths */
 #define SAMPLED_BITS 17
-#define SAMPLE_MASK 15u  /* one hash in 16 is sampled */
-#define SELDOM_MASK 127u /* one in 128 in tracks that are searched less often */
 #define NEAR 16u         /* distances that are tried */
 #define PROOF 16u        /* tokens that must agree before a copy from far */
 #define PRICE 2u         /* tokens that copies must save for a literal to be searched */
@@ -56,24 +58,29 @@ struct place {
     uint32_t position;
 };
 
-struct psnap_pst_folder {
+struct psnap_pst_places {
     struct place recent[1 << RECENT_BITS], sampled[1 << SAMPLED_BITS];
-    uint32_t epoch;   /* plus a track's number it is the owner of its places */
-    uint32_t tokens;  /* literals and copies */
-    uint32_t windows; /* room of all windows */
 };
 
 struct psnap_pst_folder *psnap_pst_folder_new(void)
 {
     struct psnap_pst_folder *folder = calloc(1, sizeof *folder);
 
-    if (folder)
-        folder->epoch = EPOCH_STEP;
-    return folder;
+    if (!folder)
+        return NULL;
+    folder->epoch = EPOCH_STEP;
+    folder->places = calloc(1, sizeof *folder->places);
+    if (folder->places)
+        return folder;
+    free(folder);
+    return NULL;
 }
 
 void psnap_pst_folder_free(struct psnap_pst_folder *folder)
 {
+    if (!folder)
+        return;
+    free(folder->places);
     free(folder);
 }
 
@@ -81,15 +88,10 @@ void psnap_pst_folder_start(struct psnap_pst_folder *folder)
 {
     folder->epoch += EPOCH_STEP;
     if (folder->epoch == 0) { /* owners of long ago would be taken for ours */
-        memset(folder, 0, sizeof *folder);
+        memset(folder->places, 0, sizeof *folder->places);
         folder->epoch = EPOCH_STEP;
     }
     folder->tokens = folder->windows = 0;
-}
-
-uint32_t psnap_pst_folder_tokens(const struct psnap_pst_folder *folder)
-{
-    return folder->tokens;
 }
 
 /* Empties a level, but keeps its memory. */
@@ -104,17 +106,19 @@ static void reset_level(struct psnap_pst_level *level, size_t *bytes)
 
 void psnap_pst_track_reset(struct psnap_pst_track *track, size_t *bytes)
 {
-    *bytes += track->literal_room * sizeof *track->literals +
+    *bytes += track->value_room * sizeof *track->values + track->run_room * sizeof *track->runs +
               track->address_room * sizeof *track->addresses;
     reset_level(&track->first, bytes);
     for (uint32_t i = 0; track->upper && i < PSNAP_PST_LEVELS - 1; i++)
         reset_level(&track->upper[i], bytes);
-    *track = (struct psnap_pst_track){.literals = track->literals,
+    *track = (struct psnap_pst_track){.values = track->values,
+                                      .runs = track->runs,
                                       .addresses = track->addresses,
                                       .first = track->first,
                                       .upper = track->upper,
                                       .address_room = track->address_room,
-                                      .literal_room = track->literal_room};
+                                      .value_room = track->value_room,
+                                      .run_room = track->run_room};
 }
 
 void psnap_pst_track_release(struct psnap_pst_track *track)
@@ -124,7 +128,8 @@ void psnap_pst_track_release(struct psnap_pst_track *track)
         free(psnap_pst_track_level(track, m)->window);
     }
     free(track->upper);
-    free(track->literals);
+    free(track->values);
+    free(track->runs);
     free(track->addresses);
     *track = (struct psnap_pst_track){0};
 }
@@ -153,24 +158,27 @@ static inline uint32_t history(const struct psnap_pst_level *level)
 }
 
 /* The item `back` before the next one; back is at most their history. */
-static inline const struct psnap_pst_token *
-before(const struct psnap_pst_track *track, const struct psnap_pst_level *level, uint32_t back)
+static inline struct psnap_pst_token before(const struct psnap_pst_track *track,
+                                            const struct psnap_pst_level *level, uint32_t back)
 {
-    return level->window_room ? &level->window[(level->count - back) & (level->window_room - 1)]
-                              : &track->literals[level->count - back];
+    const uint32_t i = level->count - back;
+
+    if (level->window_room)
+        return level->window[i & (level->window_room - 1)];
+    return (struct psnap_pst_token){track->values[i], track->runs[i] >> 1, 0, 0};
 }
 
-static inline bool same(const struct psnap_pst_token *a, const struct psnap_pst_token *b)
+static inline bool same(struct psnap_pst_token a, struct psnap_pst_token b)
 {
-    return a->value == b->value && a->run == b->run;
+    return a.value == b.value && a.run == b.run;
 }
 
 /* Whether a is as far from b as b is from c. */
-static inline bool straight(const struct psnap_pst_token *a, const struct psnap_pst_token *b,
-                            const struct psnap_pst_token *c)
+static inline bool straight(struct psnap_pst_token a, struct psnap_pst_token b,
+                            struct psnap_pst_token c)
 {
-    return a->value == 2 * b->value - c->value && a->run == 2 * b->run - c->run &&
-           a->level == b->level && b->level == c->level;
+    return a.value == 2 * b.value - c.value && a.run == 2 * b.run - c.run && a.level == b.level &&
+           b.level == c.level;
 }
 
 /* Whether the last `n` items are in line with those `distance` and twice `distance` before. */
@@ -218,7 +226,8 @@ static bool open_window(struct psnap_pst_folder *folder, struct psnap_pst_track 
         return false;
     from = level->count > room ? level->count - room : 0;
     for (uint32_t i = from; i < level->count; i++)
-        level->window[i & (room - 1)] = track->literals[i];
+        level->window[i & (room - 1)] =
+            (struct psnap_pst_token){track->values[i], track->runs[i] >> 1, 0, 0};
     return true;
 }
 
@@ -277,38 +286,30 @@ static void find_far(struct psnap_pst_track *track, uint32_t owner, struct place
     *place = (struct place){owner, level->count};
 }
 
-static inline uint64_t mixed_hash(const struct psnap_pst_track *track, uint32_t number)
-{
-    return (track->hash + number) * UINT64_C(0x9e3779b97f4a7c15);
-}
-
-static inline bool is_sampled(uint64_t mixed, uint64_t mask)
-{
-    return ((mixed >> 20) & mask) == 0;
-}
-
 /* A copied token is only put down, so that what comes after the copy finds its last round. */
 static inline void note_copied(struct psnap_pst_folder *folder, const struct psnap_pst_track *track,
                                uint32_t number)
 {
-    const uint64_t mixed = mixed_hash(track, number);
+    const uint64_t hash = psnap_pst_track_hash(track, number);
 
-    if (is_sampled(mixed, SAMPLE_MASK))
-        folder->sampled[mixed >> (64 - SAMPLED_BITS)] =
+    if (psnap_pst_is_sampled(hash, PSNAP_PST_SAMPLE_MASK))
+        folder->places->sampled[hash >> (64 - SAMPLED_BITS)] =
             (struct place){folder->epoch + number, track->first.count};
 }
 
 /* Looks for a copy that the next token may begin. */
 static void search(struct psnap_pst_folder *folder, struct psnap_pst_track *track, uint32_t number)
 {
-    const uint64_t mixed = mixed_hash(track, number);
+    const uint64_t hash = psnap_pst_track_hash(track, number);
     const bool is_worth = track->first.spent < BEARABLE;
-    const bool often = is_worth || (track->first.count & SELDOM_MASK) == 0;
+    const bool often = is_worth || (track->first.count & PSNAP_PST_SELDOM_MASK) == 0;
 
-    if (is_sampled(mixed, is_worth ? SAMPLE_MASK : SELDOM_MASK))
-        find_far(track, folder->epoch + number, &folder->sampled[mixed >> (64 - SAMPLED_BITS)]);
+    if (psnap_pst_is_sampled(hash, is_worth ? PSNAP_PST_SAMPLE_MASK : PSNAP_PST_SELDOM_MASK))
+        find_far(track, folder->epoch + number,
+                 &folder->places->sampled[hash >> (64 - SAMPLED_BITS)]);
     if (often)
-        find_far(track, folder->epoch + number, &folder->recent[mixed >> (64 - RECENT_BITS)]);
+        find_far(track, folder->epoch + number,
+                 &folder->places->recent[hash >> (64 - RECENT_BITS)]);
     if (often && track->first.distance == 0)
         find_near(track, &track->first, NEAR, NEAR);
     track->first.length = 0;
@@ -317,7 +318,7 @@ static void search(struct psnap_pst_folder *folder, struct psnap_pst_track *trac
 /* The same for a level above the first, after a copy: there a round of an outer loop ends. */
 static void search_upper(struct psnap_pst_track *track, struct psnap_pst_level *level)
 {
-    if (level->spent < UPPER_BEARABLE || (level->count & SELDOM_MASK) == 0)
+    if (level->spent < UPPER_BEARABLE || (level->count & PSNAP_PST_SELDOM_MASK) == 0)
         find_near(track, level, UPPER_NEAR, PROOF);
     level->length = 0;
 }
@@ -332,12 +333,12 @@ static void settle(struct psnap_pst_track *track)
     uint64_t low = UINT64_MAX, high = 0, bits = 0, n = 0;
 
     for (uint32_t i = 0; i < track->literal_count; i++) {
-        if (track->literals[i].expected)
+        if (track->runs[i] & 1)
             continue;
         n++;
         low = track->addresses[i] < low ? track->addresses[i] : low;
         high = track->addresses[i] > high ? track->addresses[i] : high;
-        bits += 66 - (uint64_t)__builtin_clzll(psnap_zigzag(track->literals[i].value) | 1);
+        bits += 66 - (uint64_t)__builtin_clzll(psnap_zigzag(track->values[i]) | 1);
     }
     track->absolute = n > 0 && n * (64 - (uint64_t)__builtin_clzll((high - low) | 1)) < bits;
     if (!track->absolute) {
@@ -348,12 +349,13 @@ static void settle(struct psnap_pst_track *track)
 }
 
 /* What no level folds is written: a literal ... */
-static bool add_literal(struct psnap_pst_track *track, struct psnap_pst_token token,
-                        const uint64_t *address)
+static bool add_literal(struct psnap_pst_folder *folder, struct psnap_pst_track *track,
+                        struct psnap_pst_token token, const uint64_t *address)
 {
     const uint32_t n = track->literal_count;
 
-    if (!grow(&track->literals, n, &track->literal_room, sizeof *track->literals))
+    if (!grow(&track->values, n, &track->value_room, sizeof *track->values) ||
+        !grow(&track->runs, n, &track->run_room, sizeof *track->runs))
         return false;
     if (address && n == PSNAP_PST_SETTLED)
         settle(track);
@@ -362,38 +364,36 @@ static bool add_literal(struct psnap_pst_track *track, struct psnap_pst_token to
             return false;
         track->addresses[n] = *address;
     }
-    track->literals[track->literal_count++] = token;
+    track->values[n] = token.value;
+    track->runs[n] = 2 * token.run + token.expected;
+    track->literal_count++;
+    folder->tokens++;
     return true;
 }
 
-/* ... or a copy. */
-static bool add_copy(struct psnap_pst_level *level, struct psnap_pst_token copy)
+/* ... or a copy, after so many items of lower levels. */
+static bool add_copy(struct psnap_pst_folder *folder, struct psnap_pst_track *track,
+                     struct psnap_pst_token copy)
 {
+    struct psnap_pst_level *level = psnap_pst_track_level(track, copy.level);
+    uint32_t items = track->literal_count;
+
+    for (uint32_t m = 1; m < copy.level; m++)
+        items += psnap_pst_track_level(track, m)->copy_count;
     if (!grow(&level->copies, level->copy_count, &level->copy_room, sizeof *level->copies))
         return false;
     level->copies[level->copy_count++] =
-        (struct psnap_pst_copy){level->since, (uint32_t)copy.value, copy.run};
-    level->since = 0;
-    return true;
-}
-
-static bool add(struct psnap_pst_folder *folder, struct psnap_pst_track *track,
-                struct psnap_pst_token item, const uint64_t *address)
-{
-    if (!(item.level ? add_copy(psnap_pst_track_level(track, item.level), item)
-                     : add_literal(track, item, address)))
-        return false;
-    for (uint32_t m = item.level + 1u; m <= 1 + track->upper_count; m++)
-        psnap_pst_track_level(track, m)->since++;
+        (struct psnap_pst_copy){items - level->mark, (uint32_t)copy.value, copy.run};
+    level->mark = items;
     folder->tokens++;
     return true;
 }
 
 /* Whether the copy under way goes on with this item. */
 static inline bool goes_on(const struct psnap_pst_track *track, const struct psnap_pst_level *level,
-                           const struct psnap_pst_token *item)
+                           struct psnap_pst_token item)
 {
-    const struct psnap_pst_token *a = before(track, level, level->distance);
+    const struct psnap_pst_token a = before(track, level, level->distance);
 
     if (!level->straight)
         return same(item, a);
@@ -402,17 +402,19 @@ static inline bool goes_on(const struct psnap_pst_track *track, const struct psn
 
 static bool end_copy(struct psnap_pst_folder *folder, struct psnap_pst_track *track, uint32_t m);
 
-/* Takes the next item of what level m - 1 made. */
+/* Takes the next item of what level m - 1 made. The highest level is given up when it has found
+ * nothing for long, until there is a copy for it again. */
 static bool fold_upper(struct psnap_pst_folder *folder, struct psnap_pst_track *track, uint32_t m,
                        struct psnap_pst_token item, const uint64_t *address)
 {
     struct psnap_pst_level *level;
 
     if (m > 1 + track->upper_count)
-        return add(folder, track, item, address);
+        return item.level ? add_copy(folder, track, item)
+                          : add_literal(folder, track, item, address);
     level = psnap_pst_track_level(track, m);
     if (level->distance) {
-        if (goes_on(track, level, &item)) {
+        if (goes_on(track, level, item)) {
             level->length++;
             remember(folder, level, item, UPPER_WINDOW);
             return true;
@@ -425,13 +427,15 @@ static bool fold_upper(struct psnap_pst_folder *folder, struct psnap_pst_track *
     remember(folder, level, item, UPPER_WINDOW);
     if (level->spent < UPPER_BEARABLE)
         level->spent += PRICE;
+    else if (level->copy_count == 0 && m == 1 + track->upper_count)
+        track->upper_count--;
     if (item.level)
         search_upper(track, level);
     return true;
 }
 
-/* Level m has its first copy, so there is something for the next one to fold. Without memory for a
- * window there is none. */
+/* Level m has a copy, so there is something for the next one to fold, which begins anew if it was
+ * given up. Without memory for a window there is none. */
 static bool open_upper(struct psnap_pst_folder *folder, struct psnap_pst_track *track, uint32_t m)
 {
     struct psnap_pst_level *level;
@@ -443,11 +447,12 @@ static bool open_upper(struct psnap_pst_folder *folder, struct psnap_pst_track *
     if (!track->upper)
         return false;
     level = psnap_pst_track_level(track, m + 1);
-    if (!set_window(folder, level, FIRST_WINDOW, PSNAP_PST_CHUNK_WINDOWS))
+    if (level->window_room == 0 &&
+        !set_window(folder, level, FIRST_WINDOW, PSNAP_PST_CHUNK_WINDOWS))
         return true;
-    level->since = track->literal_count;
-    for (uint32_t below = 1; below <= m; below++)
-        level->since += psnap_pst_track_level(track, below)->copy_count;
+    level->count = 0;
+    level->distance = 0;
+    level->spent = level->spent < UPPER_BEARABLE / 2 ? level->spent : UPPER_BEARABLE / 2;
     track->upper_count = m;
     return true;
 }
@@ -479,26 +484,53 @@ bool psnap_pst_fold_end(struct psnap_pst_folder *folder, struct psnap_pst_track 
     return true;
 }
 
-bool psnap_pst_fold(struct psnap_pst_folder *folder, struct psnap_pst_track *track, uint32_t number,
-                    struct psnap_pst_token token, uint64_t expected, const uint64_t *address)
+/* The token goes on with the copy under way, and is no literal. False: out of memory. */
+static bool take_copied(struct psnap_pst_folder *folder, struct psnap_pst_track *track,
+                        uint32_t number, struct psnap_pst_token token, bool *is_copied)
 {
     struct psnap_pst_level *level = &track->first;
 
-    token.expected = token.value == track->expected;
-    track->expected = expected;
-    track->hash = (track->hash << 16) +
-                  ((token.value + ((uint64_t)token.run << 40)) * UINT64_C(0xd6e8feb86659fd93) >> 7);
-    if (level->distance) {
-        if (goes_on(track, level, &token) && (level->window_room || open_window(folder, track))) {
-            level->length++;
-            remember(folder, level, token, PSNAP_PST_WINDOW);
-            note_copied(folder, track, number);
-            return true;
-        }
-        if (!end_copy(folder, track, 1))
-            return false;
-    }
-    if (!fold_upper(folder, track, 2, token, address))
+    *is_copied = goes_on(track, level, token) && (level->window_room || open_window(folder, track));
+    if (!*is_copied)
+        return end_copy(folder, track, 1);
+    level->length++;
+    remember(folder, level, token, PSNAP_PST_WINDOW);
+    note_copied(folder, track, number);
+    return true;
+}
+
+/* How many tokens of the track may be taken as literals without a look at what comes before them:
+ * it is searched less often, and there is room for them. */
+static uint32_t quiet_tokens(const struct psnap_pst_track *track, bool addresses)
+{
+    const struct psnap_pst_level *level = &track->first;
+    const uint32_t room = track->value_room < track->run_room ? track->value_room : track->run_room;
+    uint32_t n = PSNAP_PST_SELDOM_MASK - (level->count & PSNAP_PST_SELDOM_MASK);
+
+    if (level->distance || track->upper_count || level->spent < BEARABLE ||
+        (addresses && track->literal_count <= PSNAP_PST_SETTLED))
+        return 0;
+    if (n > room - track->literal_count)
+        n = room - track->literal_count;
+    if (addresses && track->absolute && n > track->address_room - track->literal_count)
+        n = track->address_room - track->literal_count;
+    if (level->count <= level->window_room && n > level->window_room - level->count)
+        n = level->window_room ? level->window_room - level->count : n;
+    return n;
+}
+
+bool psnap_pst_fold_search(struct psnap_pst_folder *folder, struct psnap_pst_track *track,
+                           uint32_t number, struct psnap_pst_token token, const uint64_t *address)
+{
+    struct psnap_pst_level *level = &track->first;
+    bool is_copied = false;
+
+    if (level->distance && !take_copied(folder, track, number, token, &is_copied))
+        return false;
+    if (is_copied)
+        return true;
+    if (!(track->upper_count ? fold_upper(folder, track, 2, token, address)
+                             : add_literal(folder, track, token, address)))
         return false;
     if (level->window_room)
         remember(folder, level, token, PSNAP_PST_WINDOW);
@@ -507,5 +539,6 @@ bool psnap_pst_fold(struct psnap_pst_folder *folder, struct psnap_pst_track *tra
     if (level->spent < BEARABLE)
         level->spent += PRICE;
     search(folder, track, number);
+    track->quiet = quiet_tokens(track, address != NULL);
     return true;
 }

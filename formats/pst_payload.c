@@ -9,6 +9,8 @@
 
 #include "formats/pst.h"
 
+#define COPY_NUMBERS (sizeof(struct psnap_pst_copy) / sizeof(uint32_t))
+
 /* How the copies of one level are written. */
 struct copies_coding {
     uint8_t literals_width, from_width, length_width;
@@ -31,29 +33,37 @@ static uint8_t width_of(uint64_t largest)
     return width;
 }
 
-/*
- * Writes one number of each of `n` items of `size` bytes as `width` planes:
- * all lowest bytes, then all second ones, ... `items` points at the first one's
- * number, which has 8 bytes when `wide`, else 4.
- */
-static void put_planes(struct psnap_bytes *payload, const void *items, size_t n, size_t size,
-                       bool wide, unsigned width)
-{
-    unsigned char *at = psnap_bytes_extend(payload, n * width);
+/* Numbers that are split into planes at a time: they stay in a cache of the first level. */
+#define TILE 1024u
 
-    for (unsigned p = 0; at && p < width; p++, at += n)
-        for (size_t i = 0; i < n; i++) {
-            const char *item = (const char *)items + i * size;
-            uint64_t value;
-            uint32_t narrow;
-            if (wide) {
-                memcpy(&value, item, sizeof value);
-            } else {
-                memcpy(&narrow, item, sizeof narrow);
-                value = narrow;
-            }
-            at[i] = (unsigned char)(value >> (8 * p));
-        }
+/* Writes `n` words as `width` planes: all lowest bytes, then all second ones, ... */
+static void put_words(struct psnap_bytes *payload, const uint64_t *restrict words, size_t n,
+                      unsigned width)
+{
+    unsigned char *restrict at = psnap_bytes_extend(payload, n * width);
+
+    for (size_t from = 0; at && from < n; from += TILE) {
+        const size_t to = n - from < TILE ? n : from + TILE;
+
+        for (unsigned p = 0; p < width; p++)
+            for (size_t i = from; i < to; i++)
+                at[p * n + i] = (unsigned char)(words[i] >> (8 * p));
+    }
+}
+
+/* The same of numbers of 4 bytes, `step` of which are from one to the next. */
+static inline void put_numbers(struct psnap_bytes *payload, const uint32_t *restrict numbers,
+                               size_t n, size_t step, unsigned width)
+{
+    unsigned char *restrict at = psnap_bytes_extend(payload, n * width);
+
+    for (size_t from = 0; at && from < n; from += TILE) {
+        const size_t to = n - from < TILE ? n : from + TILE;
+
+        for (unsigned p = 0; p < width; p++)
+            for (size_t i = from; i < to; i++)
+                at[p * n + i] = (unsigned char)(numbers[i * step] >> (8 * p));
+    }
 }
 
 /*
@@ -78,50 +88,57 @@ static uint64_t steady_base(struct psnap_pst_bases *bases, uint64_t key, uint64_
     return more;
 }
 
+/* All ones, unless the value of a literal with this run is the one expected. */
+static inline uint64_t if_written(uint32_t run)
+{
+    return (uint64_t)(run & 1) - 1;
+}
+
 /* Values of an absolute track are counted from the lowest address. */
 static void make_absolute(struct psnap_pst_track *track, struct coding *coding)
 {
-    coding->base = UINT64_MAX;
+    uint64_t low = UINT64_MAX;
+
     for (uint32_t i = 0; i < track->literal_count; i++) {
-        const uint64_t address = track->literals[i].expected ? UINT64_MAX : track->addresses[i];
-        coding->base = address < coding->base ? address : coding->base;
+        const uint64_t address = track->addresses[i] | ~if_written(track->runs[i]);
+        low = address < low ? address : low;
     }
+    coding->base = low;
     for (uint32_t i = 0; i < track->literal_count; i++)
-        track->literals[i].value = track->addresses[i] - coding->base;
+        track->values[i] = track->addresses[i] - low;
 }
 
 /* Replaces the values of literals by what will be written; `bases` is NULL for a track of lanes. */
 static void code_literals(struct psnap_pst_track *track, struct psnap_pst_bases *bases,
                           uint64_t key, struct coding *coding)
 {
-    const uint32_t n = track->literal_count;
-    struct psnap_pst_token *literals = track->literals;
-    uint64_t ones = 0, largest = 0, runs = 0, more = 0;
+    const uint32_t n = track->literal_count, *const runs = track->runs;
+    uint64_t *const values = track->values, ones = 0, largest = 0, more = 0;
+    uint32_t longest = 0;
+    unsigned shift = 0;
 
     if (track->absolute)
         make_absolute(track, coding);
     for (uint32_t i = 0; i < n; i++) {
-        literals[i].value = literals[i].expected ? 0 : literals[i].value;
-        literals[i].run = 2 * literals[i].run + literals[i].expected;
-        ones |= literals[i].value;
-        runs |= literals[i].run;
+        values[i] &= if_written(runs[i]);
+        ones |= values[i];
+        longest |= runs[i];
     }
     if (ones && bases)
-        coding->shift = (uint8_t)__builtin_ctzll(ones);
-    for (uint32_t i = 0; i < n; i++) {
-        if (bases && !track->absolute)
-            literals[i].value =
-                psnap_zigzag((uint64_t)((int64_t)literals[i].value >> coding->shift));
-        else
-            literals[i].value >>= coding->shift;
-        largest |= literals[i].value;
-    }
+        shift = (unsigned)__builtin_ctzll(ones);
+    if (!bases || track->absolute)
+        for (uint32_t i = 0; i < n; i++)
+            largest |= values[i] >>= shift;
+    else
+        for (uint32_t i = 0; i < n; i++)
+            largest |= values[i] = psnap_zigzag(values[i]) >> shift; /* of the value >> shift */
+    coding->shift = (uint8_t)shift;
     if (track->absolute)
         more = steady_base(bases, key, largest, coding);
     for (uint32_t i = 0; more && i < n; i++)
-        literals[i].value += literals[i].expected ? 0 : more;
+        values[i] += more & if_written(runs[i]);
     coding->value_width = width_of(largest + more);
-    coding->run_width = width_of(runs);
+    coding->run_width = width_of(longest);
 }
 
 static void code_copies(const struct psnap_pst_level *level, struct copies_coding *coding)
@@ -197,20 +214,17 @@ static void put_copies(struct psnap_bytes *payload, const struct psnap_pst_level
 
     if (n == 0)
         return;
-    put_planes(payload, &copies->literals, n, sizeof *copies, false, coding->literals_width);
-    put_planes(payload, &copies->from, n, sizeof *copies, false, coding->from_width);
-    put_planes(payload, &copies->length, n, sizeof *copies, false, coding->length_width);
+    put_numbers(payload, &copies->literals, n, COPY_NUMBERS, coding->literals_width);
+    put_numbers(payload, &copies->from, n, COPY_NUMBERS, coding->from_width);
+    put_numbers(payload, &copies->length, n, COPY_NUMBERS, coding->length_width);
 }
 
-static void put_numbers(struct psnap_bytes *payload, struct psnap_pst_track *track,
-                        const struct coding *coding)
+static void put_tokens(struct psnap_bytes *payload, struct psnap_pst_track *track,
+                       const struct coding *coding)
 {
-    const struct psnap_pst_token *literals = track->literals;
-    const uint32_t n = track->literal_count;
-
-    if (n > 0) {
-        put_planes(payload, &literals->value, n, sizeof *literals, true, coding->value_width);
-        put_planes(payload, &literals->run, n, sizeof *literals, false, coding->run_width);
+    if (track->literal_count > 0) {
+        put_words(payload, track->values, track->literal_count, coding->value_width);
+        put_numbers(payload, track->runs, track->literal_count, 1, coding->run_width);
     }
     for (uint32_t m = 1; m <= 1 + track->upper_count; m++)
         put_copies(payload, psnap_pst_track_level(track, m), &coding->copies[m - 1]);
@@ -238,8 +252,8 @@ bool psnap_pst_payload_put(struct psnap_bytes *payload, struct psnap_pst_lane *l
         put_track(payload, &lanes[i].address, bases, access, &codings[2 * i + 1]);
     }
     for (uint32_t i = 0; i < lane_count; i++) {
-        put_numbers(payload, &lanes[i].next, &codings[2 * i]);
-        put_numbers(payload, &lanes[i].address, &codings[2 * i + 1]);
+        put_tokens(payload, &lanes[i].next, &codings[2 * i]);
+        put_tokens(payload, &lanes[i].address, &codings[2 * i + 1]);
     }
     free(codings);
     return !payload->failed;
