@@ -2,10 +2,11 @@
 /*
  * The builder: an access stream to a profile, in one pass and bounded memory.
  * This file is the hot loop. Per access it looks at the reference's last
- * region (builder.h says why a match is exact), and counts one stride edge and
- * one shape; histograms, working sets and access counts are sums of these,
- * formed once at the end. All else is on the slow path: a reference or a loop
- * seen for the first time, another loop, another region, a new or full loop.
+ * region (builder.h says why a match is exact), and counts one stride edge and,
+ * for the reference, one access of the kind and size that its last one had, which the region
+ * gets when anything about that changes; histograms, working sets and access counts are sums of
+ * these, formed once at the end. All else is on the slow path: a reference, a loop, a stride
+ * or a size seen for the first time, another loop, another region, a new or full loop.
  *
  * Strides are differences to the previous address in the same region, whichever
  * instruction made it. A builder sees the accesses of one thread
@@ -28,12 +29,19 @@ static bool grow_refs(struct builder *b)
 {
     uint32_t count = b->program->ref_count;
     struct ref_state *refs = realloc(b->refs, count * sizeof *refs);
+    struct build_plan **plans;
 
     if (!refs)
         return false;
-    for (uint32_t i = b->ref_count; i < count; i++)
-        refs[i] = (struct ref_state){.region = &b->nowhere};
     b->refs = refs;
+    plans = realloc(b->plans, count * sizeof *plans);
+    if (!plans)
+        return false;
+    b->plans = plans;
+    for (uint32_t i = b->ref_count; i < count; i++) {
+        refs[i] = (struct ref_state){.region = &b->nowhere};
+        plans[i] = NULL;
+    }
     b->ref_count = count;
     return true;
 }
@@ -123,12 +131,17 @@ static enum psnap_status meet_ref(struct builder *b, uint32_t ref, struct psnap_
         built = build_loop_new(loop, b->options.region_gap_bytes, b->options.region_limit);
         if (!built)
             return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
+        built->account = &b->loop_bytes;
+        b->loop_bytes += built->bytes;
         b->loop_of[loop] = b->loop_count;
         b->loops[b->loop_count++] = built;
         if (!introduce(b, built))
             return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
     }
-    b->refs[ref].loop = b->loops[b->loop_of[loop]];
+    built = b->loops[b->loop_of[loop]];
+    b->refs[ref].loop = built;
+    b->refs[ref].next = built->refs;
+    built->refs = ref;
     return PSNAP_OK;
 }
 
@@ -189,6 +202,30 @@ enum psnap_status build_switch_loop(struct builder *b, const struct psnap_access
     return PSNAP_OK;
 }
 
+/* What a reference has counted becomes its region's. */
+static void give_count(struct build_loop *loop, struct ref_state *ref)
+{
+    unsigned place;
+
+    if (!ref->count)
+        return;
+    place = build_shape_place(loop, ref->region, ref->key); /* which may move them */
+    ref->region->shapes[place].count += ref->count;
+    ref->count = 0;
+}
+
+/* The same of all of a loop's references; false: out of memory. */
+static bool give_counts(const struct builder *b, struct build_loop *loop)
+{
+    bool is_short = false;
+
+    for (uint32_t ref = loop->refs; ref != PSNAP_NONE; ref = b->refs[ref].next) {
+        give_count(loop, &b->refs[ref]);
+        is_short |= b->refs[ref].region->is_short;
+    }
+    return !is_short;
+}
+
 /* The region of an address that is not in the reach of its reference's last one; opened if need
  * be. NULL: out of memory. */
 static struct build_region *enter_region(struct builder *b, const struct psnap_access *access)
@@ -197,13 +234,15 @@ static struct build_region *enter_region(struct builder *b, const struct psnap_a
     struct build_region *region;
 
     b->region_count -= loop->count;
-    if (loop->visits >= loop->restless_at && build_loop_settle(loop, b->program))
+    give_count(loop, &b->refs[access->ref]);
+    if (loop->visits >= loop->restless_at &&
+        (!give_counts(b, loop) || build_loop_settle(loop, b->program)))
         return NULL;
     region = build_region_find(loop, access->address);
     if (!region && loop->count && b->region_count + loop->count >= BUILD_REGIONS_MAX)
         region = build_region_stretch(loop, access->address);
     if (!region && loop->count == loop->limit) {
-        if (build_loop_merge(loop, b->program, BUILD_MERGE_FULL))
+        if (!give_counts(b, loop) || build_loop_merge(loop, b->program, BUILD_MERGE_FULL))
             return NULL;
         region = build_region_find(loop, access->address);
     }
@@ -245,16 +284,33 @@ static enum psnap_status check_access(struct builder *b, const struct psnap_acce
     return PSNAP_OK;
 }
 
-static inline void count(const uint8_t *bins, struct build_region *region,
-                         const struct psnap_access *access)
+static inline unsigned bin_of(const struct builder *b, const struct build_region *region,
+                              uint64_t address)
 {
-    const uint64_t place = access->address - region->previous + PSNAP_STRIDE_MAX;
-    const unsigned bin = bins[place < BUILD_BINS_SPAN ? place : BUILD_BINS_SPAN];
+    const uint64_t place = address - region->previous + PSNAP_STRIDE_MAX;
 
-    region->previous = access->address;
-    region->edges[region->row][bin]++;
-    region->row = bin;
-    region->shapes[build_shape(access->kind, access->size)]++;
+    return b->bins[place < BUILD_BINS_SPAN ? place : BUILD_BINS_SPAN];
+}
+
+static inline void count_stride(struct build_region *region, uint64_t address, unsigned row,
+                                unsigned step)
+{
+    region->previous = address;
+    ++*build_edge(region, row, step);
+    region->row = (uint16_t)build_row(step);
+}
+
+/* The same of an access that may be the region's first, which has none. */
+static void count_any_stride(struct builder *b, struct build_region *region, uint64_t address)
+{
+    unsigned row = region->row, step;
+
+    if (row == BUILD_OPENED) {
+        region->row = 0;
+        return;
+    }
+    step = build_step(b->current, region, bin_of(b, region, address), &row);
+    count_stride(region, address, row, step);
 }
 
 /* One access in general: anything about it may be new. */
@@ -263,7 +319,9 @@ static enum psnap_status put_any(struct builder *b, const struct psnap_access *a
 {
     const uint64_t address = access->address, last_byte = address + access->size - 1;
     enum psnap_status status = check_access(b, access, error);
+    const uint32_t key = build_key(access->kind, access->size);
     struct build_region *region;
+    struct ref_state *ref;
 
     if (!status && (b->refs[access->ref].loop != b->current || !b->current))
         status = build_switch_loop(b, access, error);
@@ -275,15 +333,17 @@ static enum psnap_status put_any(struct builder *b, const struct psnap_access *a
         if (!region)
             return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
     }
-    if (region->row == BUILD_ROW_OPENED) { /* the first access has no stride */
-        region->row = BUILD_ROW_START;
-        region->shapes[build_shape(access->kind, access->size)]++;
-    } else
-        count(b->bins, region, access);
+    ref = &b->refs[access->ref];
+    if (ref->key != key)
+        give_count(b->current, ref);
+    ref->key = key;
+    ref->count++;
+    count_any_stride(b, region, address);
     if (address < region->low || address > region->high || last_byte > region->last_byte)
         build_region_widen(b->current, region, address, last_byte);
-    if (b->current->pattern_count < BUILD_PATTERN)
-        b->current->pattern[b->current->pattern_count++] = region->slot;
+    if (region->is_short ||
+        (b->current->pattern_count < BUILD_PATTERN && !build_loop_note(b->current, region->slot)))
+        return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
     return PSNAP_OK;
 }
 
@@ -299,22 +359,30 @@ enum psnap_status build_put(struct psnap_sink *self, const struct psnap_access *
     const uint64_t before = b->position;
 
     while (access < end) {
-        const struct ref_state *refs = b->refs;
+        struct ref_state *refs = b->refs;
         const struct build_loop *loop = b->current;
         const uint32_t ref_count = loop && loop->pattern_count == BUILD_PATTERN ? b->ref_count : 0;
         enum psnap_status status;
 
         for (; access < end; access++) {
             const uint64_t address = access->address;
+            struct ref_state *ref;
             struct build_region *region;
-            if (access->ref >= ref_count || refs[access->ref].loop != loop ||
-                access->size - 1u >= PSNAP_ACCESS_SIZE_MAX || access->kind > PSNAP_ATOMIC)
+            unsigned step;
+            if (access->ref >= ref_count)
                 break;
-            region = refs[access->ref].region;
+            ref = &refs[access->ref];
+            region = ref->region;
+            if (ref->loop != loop)
+                break;
             if (address < region->low || address > region->high ||
                 region->last_byte - address < access->size - 1u)
                 break;
-            count(b->bins, region, access);
+            step = region->steps[bin_of(b, region, address)];
+            if (ref->key != build_key(access->kind, access->size) || step == BUILD_NO_STEP)
+                break;
+            ref->count++;
+            count_stride(region, address, region->row, step);
         }
         b->position = before + (uint64_t)(access - block);
         if (access == end)
@@ -347,8 +415,12 @@ static enum psnap_status finish(struct psnap_sink *self, struct psnap_error *err
 {
     struct builder *b = (struct builder *)self;
 
+    bool is_done = !end_visit(b, NULL);
+
     forget_names(b);
-    if (end_visit(b, NULL))
+    for (uint32_t i = 0; i < b->loop_count; i++)
+        is_done = give_counts(b, b->loops[i]) && is_done;
+    if (!is_done)
         return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
     return PSNAP_OK;
 }
@@ -361,11 +433,12 @@ static void builder_free(struct psnap_sink *self)
     for (uint32_t i = 0; i < b->loop_count; i++)
         build_loop_free(b->loops[i]);
     for (uint32_t i = 0; i < b->ref_count; i++)
-        free(b->refs[i].plan);
+        free(b->plans[i]);
     fold_release(&b->visits);
     free(b->loops);
     free(b->loop_of);
     free(b->refs);
+    free(b->plans);
     free(b);
 }
 

@@ -21,10 +21,11 @@
 #include "profile/profile.h"
 
 enum {
-    BUILD_ROW_START = PSNAP_STRIDE_BINS, /* row of the first stride, which follows none */
+    BUILD_START = PSNAP_STRIDE_BINS, /* for a bin: what the first stride follows */
     BUILD_ROWS,
-    BUILD_ROW_OPENED = BUILD_ROWS, /* before the first access is counted */
-    BUILD_SHAPES = 3 * (PSNAP_ACCESS_SIZE_MAX + 1),
+    BUILD_OPENED = UINT16_MAX, /* for a row: before the first access is counted */
+    BUILD_NO_STEP = UINT16_MAX,
+    BUILD_RANK_BITS = 5,
     BUILD_BINS_SPAN = 2 * PSNAP_STRIDE_MAX + 1, /* strides that have a bin of their own */
     BUILD_PATTERN = 1024,                       /* accesses in a pattern buffer, as published */
     BUILD_RUN_WIDTH = 64,                       /* of wider runs all is put one by one */
@@ -39,26 +40,47 @@ enum {
     BUILD_MERGE_SAMPLE = 16384 /* accesses synthesised for a merge; longer ones are periodic */
 };
 
-struct build_region {
-    /* The hot line: an access reads and writes these and its two counters. */
-    uint64_t reach_low, reach_bytes; /* reach is [reach_low, reach_low + reach_bytes) */
-    uint64_t low, high;              /* lowest and highest address */
-    uint64_t last_byte;              /* of the access that ends highest */
-    uint64_t free_high;              /* growing up to here concerns no neighbour */
-    uint64_t previous;               /* address */
-    uint32_t row;                    /* bin of the previous stride, or BUILD_ROW_START */
-    uint32_t position;               /* in the loop's order */
+#define BUILD_NO_SHAPE UINT32_MAX
 
-    uint64_t visits; /* times references came here from elsewhere */
-    uint32_t serial; /* regions of the loop that were opened before */
-    uint16_t slot;
-    uint16_t first_thread, last_thread; /* of those joined: whose walks begin and end it */
+/* Accesses of a region of one kind and size. */
+struct build_shape {
+    uint64_t count;
+    uint32_t key; /* see build_key, or BUILD_NO_SHAPE */
+};
+
+/*
+ * Memory goes to what comes: most regions have few strides and one shape. The edges are counted in
+ * a square of the bins that there were, in the order in which they came, with a row above it for
+ * the first stride.
+ */
+struct build_region {
+    /* What an access reads and writes, with its two counters. */
+    uint64_t low, high; /* lowest and highest address */
+    uint64_t last_byte; /* of the access that ends highest */
+    uint64_t previous;  /* address */
+    uint64_t *edges;    /* rows of `room` columns, one more than that */
+    struct build_shape *shapes;
+    uint16_t row;                      /* where that of the previous stride begins: 0 when there is
+                                          none yet, or BUILD_OPENED */
+    uint16_t steps[PSNAP_STRIDE_BINS]; /* by bin: where its row begins, and its rank, which is its
+                                          column, in BUILD_RANK_BITS; or BUILD_NO_STEP */
+    uint8_t room;                      /* bins that there is room for */
+    uint8_t bin_count;
+    uint8_t shape_room;
+    bool is_short; /* of memory: something was not counted */
+
     uint8_t object_kind;
-    bool named;         /* object was looked for */
-    bool merged;        /* of several */
-    const char *object; /* or NULL */
-    uint64_t edges[BUILD_ROWS][PSNAP_STRIDE_BINS];
-    uint64_t shapes[BUILD_SHAPES]; /* accesses by kind and size */
+    bool named;                      /* object was looked for */
+    bool merged;                     /* of several */
+    uint16_t slot;                   /* in the loop's table */
+    uint16_t first_thread;           /* of those joined: whose walks begin */
+    uint16_t last_thread;            /* and end it */
+    uint32_t position;               /* in the loop's order */
+    uint32_t serial;                 /* regions of the loop that were opened before */
+    uint64_t reach_low, reach_bytes; /* reach is [reach_low, reach_low + reach_bytes) */
+    uint64_t free_high;              /* growing up to here concerns no neighbour */
+    uint64_t visits;                 /* times references came here from elsewhere */
+    const char *object;              /* or NULL */
 };
 
 /* Why a loop's regions are merged, which says what is rare. */
@@ -81,11 +103,16 @@ struct build_loop {
         unit; /* what the schedule calls it: index of a part that it once followed, or its own */
     uint32_t count; /* regions */
     uint32_t opened;
-    uint32_t pattern_count;
+    uint32_t pattern_count; /* accesses that it is of, at most BUILD_PATTERN */
+    uint32_t pattern_kept;  /* of these the first: the rest is their repetition */
+    uint32_t pattern_room;
     uint32_t slot_count, free_count;
     uint32_t room;   /* entries of order, reach_lows, slots and free_slots */
+    uint32_t refs;   /* the last one met, or PSNAP_NONE */
     uint16_t thread; /* once it is joined: the lowest */
     uint64_t gap, limit;
+    size_t bytes;    /* that it takes */
+    size_t *account; /* these are also counted there, or NULL */
     uint64_t naming_steps;
     uint64_t moves;                       /* goes up when a reference goes to another region */
     uint64_t visits;                      /* of all its regions */
@@ -96,16 +123,25 @@ struct build_loop {
     uint64_t *reach_lows;                 /* order[i]->reach_low, what the search reads */
     struct build_region **slots;          /* all ever allocated */
     uint16_t *free_slots;
-    uint16_t pattern[BUILD_PATTERN]; /* slots */
+    uint16_t *pattern; /* slots */
 };
 
-static inline unsigned build_shape(unsigned kind, unsigned size)
+/* Kind and size in one. */
+static inline uint32_t build_key(uint8_t kind, uint8_t size)
 {
-    return kind * (PSNAP_ACCESS_SIZE_MAX + 1) + size;
+    return (uint32_t)kind << 8 | size;
 }
 
 struct build_loop *build_loop_new(uint32_t index, uint64_t gap, uint32_t limit);
 void build_loop_free(struct build_loop *loop);
+
+/* It takes so much more, or less. */
+static inline void build_loop_charge(struct build_loop *loop, size_t more, size_t less)
+{
+    loop->bytes += more - less;
+    if (loop->account)
+        *loop->account += more - less;
+}
 
 /* Makes room for so many regions; false when out of memory. */
 bool build_loop_reserve(struct build_loop *loop, uint32_t room);
@@ -119,13 +155,89 @@ struct build_region *build_region_stretch(struct build_loop *loop, uint64_t addr
 /* Opens a region for an address that is in no reach. There must be room for it (count < limit). */
 struct build_region *build_region_open(struct build_loop *loop, uint64_t address, unsigned size);
 
+void build_region_free(struct build_region *region); /* NULL is legal */
+
 /* Makes low or high an address of the region's reach. */
 void build_region_extend(struct build_loop *loop, struct build_region *region, uint64_t address);
 
 /* Recomputes positions and reaches after regions were joined. */
 void build_loop_reorder(struct build_loop *loop);
 
+/* Adds an access to the pattern; it is not full. False: out of memory. */
+bool build_loop_note(struct build_loop *loop, uint16_t slot);
+
+/* ---- what a region counts: builder_counts.c ---- */
+
 uint64_t build_region_accesses(const struct build_region *region);
+
+/* Bytes of its counters. */
+size_t build_counts_bytes(const struct build_region *region);
+
+/* Makes counters, or clears those that there are; false when out of memory. */
+bool build_counts_init(struct build_loop *loop, struct build_region *region);
+void build_counts_release(struct build_region *region);
+void build_edges_clear(struct build_region *region);
+
+/* The step of a bin that has none; the region's row may be elsewhere then. Out of memory: the
+ * region is short of it, and any step. */
+unsigned build_step_new(struct build_loop *loop, struct build_region *region, unsigned bin);
+
+/* The place of a shape, made if need be. Out of memory: the region is short of it, and 0. */
+unsigned build_shape_place(struct build_loop *loop, struct build_region *region, uint32_t key);
+
+/* The bin of the previous stride, or BUILD_START. */
+unsigned build_previous_bin(const struct build_region *region);
+
+/* How often a stride of bin `to` followed one of bin `from`, or nothing (BUILD_START). */
+uint64_t build_edge_count(const struct build_region *region, unsigned from, unsigned to);
+
+/* Counts it so many times more. */
+void build_edge_add(struct build_loop *loop, struct build_region *region, unsigned from,
+                    unsigned to, uint64_t times);
+
+/* The previous stride has this bin now. */
+void build_previous_set(struct build_loop *loop, struct build_region *region, unsigned bin);
+
+/* By which the edges of a bin are found; `*row` is that of the stride before. */
+static inline unsigned build_step(struct build_loop *loop, struct build_region *region,
+                                  unsigned bin, unsigned *row)
+{
+    unsigned step = region->steps[bin];
+
+    if (__builtin_expect(step == BUILD_NO_STEP, 0)) {
+        region->row = (uint16_t)*row;
+        step = build_step_new(loop, region, bin);
+        *row = region->row;
+    }
+    return step;
+}
+
+static inline unsigned build_rank(unsigned step)
+{
+    return step & ((1u << BUILD_RANK_BITS) - 1);
+}
+
+static inline unsigned build_row(unsigned step)
+{
+    return step >> BUILD_RANK_BITS;
+}
+
+/* The counter of strides that have this step and follow one of a row. */
+static inline uint64_t *build_edge(const struct build_region *region, unsigned row, unsigned step)
+{
+    return &region->edges[row + build_rank(step)];
+}
+
+/* The place of a shape, most likely where `*last` says, which it does then. */
+static inline unsigned build_shape(struct build_loop *loop, struct build_region *region,
+                                   uint8_t *last, uint32_t key)
+{
+    if (__builtin_expect(region->shapes[*last].key != key, 0))
+        *last = (uint8_t)build_shape_place(loop, region, key);
+    return *last;
+}
+
+/* ---- regions as profiles have them ---- */
 
 /* Metrics as the profile has them (id and object apart); arrays go to `arena`. */
 enum psnap_status build_region_export(const struct build_region *region, struct psnap_arena *arena,
@@ -147,7 +259,8 @@ enum psnap_status build_loop_settle(struct build_loop *loop, const struct psnap_
 bool build_region_same_place(const struct build_region *a, const struct build_region *b);
 
 /* Adds the accesses and the extent of `from`, but not its strides. */
-void build_region_add(struct build_region *into, const struct build_region *from);
+void build_region_add(struct build_loop *loop, struct build_region *into,
+                      const struct build_region *from);
 
 /* A loop of some threads and the same one of others as one; both are freed. NULL: out of memory. */
 struct build_loop *build_loop_join(struct build_loop *a, struct build_loop *b,
@@ -157,7 +270,9 @@ struct build_loop *build_loop_join(struct build_loop *a, struct build_loop *b,
 struct ref_state {
     struct build_loop *loop; /* NULL: not seen yet */
     struct build_region *region;
-    struct build_plan *plan; /* of the runs that it begins (builder_run.c), or NULL */
+    uint64_t count; /* accesses of this key that its region is yet to get */
+    uint32_t key;   /* of the last one */
+    uint32_t next;  /* of those of the loop, or PSNAP_NONE */
 };
 
 /* How the references of a group advance. */
@@ -181,9 +296,13 @@ struct builder {
     struct psnap_program *program;
     struct psnap_builder_options options;
     struct ref_state *refs;
+    struct build_plan *
+        *plans; /* by reference: of the runs that it begins (builder_run.c), or NULL */
     uint32_t ref_count;
-    uint32_t loop_count;       /* of loops[] */
-    uint32_t region_count;     /* of all of them */
+    uint32_t loop_count;   /* of loops[] */
+    uint32_t region_count; /* of all of them */
+    size_t loop_bytes;
+    size_t plan_bytes;
     struct build_loop **loops; /* in the order of first accesses */
     void *by_id, *by_source;   /* trees (tsearch) of all loops, and of the first ones by src_id */
     uint32_t *loop_of;         /* index in program->loops to index in loops, or PSNAP_NONE */

@@ -57,6 +57,13 @@ static inline unsigned bin_of(const struct builder *b, uint64_t stride)
     return b->bins[place < BUILD_BINS_SPAN ? place : BUILD_BINS_SPAN];
 }
 
+/* The step of a stride that follows one of `*row`. */
+static inline unsigned step_of(const struct builder *b, struct build_region *region,
+                               uint64_t stride, unsigned *row)
+{
+    return build_step(b->current, region, bin_of(b, stride), row);
+}
+
 /* Repetitions [from, end) of any group. */
 static void walk(const struct builder *b, const struct build_group *group, uint64_t from,
                  uint64_t end)
@@ -64,20 +71,20 @@ static void walk(const struct builder *b, const struct build_group *group, uint6
     struct walker walkers[BUILD_RUN_WIDTH];
     struct build_region *region = group->region;
     uint64_t previous = region->previous;
-    uint32_t row = region->row;
+    unsigned row = region->row;
 
     for (size_t m = 0; m < group->width; m++)
         walker_set(&walkers[m], group->run, group->places[m], from);
     for (uint64_t i = from; i < end; i++)
         for (size_t m = 0; m < group->width; m++) {
             const uint64_t address = walker_step(&walkers[m]);
-            const unsigned bin = bin_of(b, address - previous);
-            region->edges[row][bin]++;
+            const unsigned step = step_of(b, region, address - previous, &row);
+            ++*build_edge(region, row, step);
             previous = address;
-            row = bin;
+            row = build_row(step);
         }
     region->previous = previous;
-    region->row = row;
+    region->row = (uint16_t)row;
 }
 
 enum { WORDS_AT_ONCE = 8 };
@@ -100,24 +107,25 @@ static void walk_words(const struct builder *b, struct build_region *region, con
                        uint64_t count, uint64_t offset)
 {
     uint64_t previous = region->previous - offset, i = 0;
-    uint32_t row = region->row;
+    unsigned row = region->row;
 
     while (i < count) {
         uint64_t end = count - i < WORDS_AT_ONCE ? count : i + WORDS_AT_ONCE;
-        if (i && row == PSNAP_STRIDE_RANDOM && end - i == WORDS_AT_ONCE && are_random(words + i)) {
-            region->edges[row][row] += WORDS_AT_ONCE;
+        const unsigned random = region->steps[PSNAP_STRIDE_RANDOM];
+        if (i && row == build_row(random) && end - i == WORDS_AT_ONCE && are_random(words + i)) {
+            *build_edge(region, row, random) += WORDS_AT_ONCE;
             previous = words[end - 1];
             i = end;
         }
         for (; i < end; i++) {
-            const unsigned bin = bin_of(b, words[i] - previous);
-            region->edges[row][bin]++;
+            const unsigned step = step_of(b, region, words[i] - previous, &row);
+            ++*build_edge(region, row, step);
             previous = words[i];
-            row = bin;
+            row = build_row(step);
         }
     }
     region->previous = previous + offset;
-    region->row = row;
+    region->row = (uint16_t)row;
 }
 
 /* Repetitions [from, end) of a group whose references have columns side by side. */
@@ -143,27 +151,29 @@ static void put_steady(const struct builder *b, const struct build_group *group,
     const uint64_t stride = (uint64_t)run->strides[group->places[0]], times = end - from;
     const uint64_t first = run->first[group->places[0]].address + from * stride;
     uint64_t address = first;
-    unsigned row = bin_of(b, first - region->previous), second = 0;
+    unsigned row = region->row, second = 0;
+    unsigned step = step_of(b, region, first - region->previous, &row);
 
-    region->edges[region->row][row]++;
+    ++*build_edge(region, row, step);
+    row = build_row(step);
     for (size_t m = 1; m < group->width; m++) {
         const uint64_t next = run->first[group->places[m]].address + from * stride;
-        const unsigned bin = bin_of(b, next - address);
-        region->edges[row][bin] += m == 1 ? 1 : times;
-        second = m == 1 ? bin : second;
+        step = step_of(b, region, next - address, &row);
+        *build_edge(region, row, step) += m == 1 ? 1 : times;
+        second = m == 1 ? build_rank(step) : second;
         address = next;
-        row = bin;
+        row = build_row(step);
     }
     if (times > 1) {
-        const unsigned last = bin_of(b, first + stride - address); /* to the next repetition */
-        region->edges[row][last] += group->width == 1 ? 1 : times - 1;
+        step = step_of(b, region, first + stride - address, &row); /* to the next repetition */
+        *build_edge(region, row, step) += group->width == 1 ? 1 : times - 1;
         if (group->width == 1) {
-            region->edges[last][last] += times - 2;
-            row = last;
+            row = build_row(step);
+            *build_edge(region, row, step) += times - 2;
         } else
-            region->edges[last][second] += times - 1;
+            *build_edge(region, build_row(step), second) += times - 1;
     }
-    region->row = row;
+    region->row = (uint16_t)row;
     region->previous = address + (times - 1) * stride;
 }
 
@@ -203,7 +213,7 @@ static bool is_settled(const struct builder *b, const struct build_group *group,
             return false;
     }
     /* The last stride that was counted must be the one that recurs. */
-    return group->region->row == bin;
+    return build_previous_bin(group->region) == bin;
 }
 
 /* Repetitions [from, end) of a settled group: each edge of one of them, times their number. */
@@ -214,10 +224,11 @@ static void put_settled(const struct builder *b, const struct build_group *group
 
     for (size_t m = 0; m < group->width; m++) {
         const uint64_t address = psnap_run_address(group->run, from, group->places[m]);
-        const unsigned bin = bin_of(b, address - region->previous);
-        region->edges[region->row][bin] += end - from;
+        unsigned row = region->row;
+        const unsigned step = step_of(b, region, address - region->previous, &row);
+        *build_edge(region, row, step) += end - from;
         region->previous = address;
-        region->row = bin;
+        region->row = (uint16_t)build_row(step);
     }
     region->previous = psnap_run_address(group->run, end - 1, group->places[group->width - 1]);
 }

@@ -29,52 +29,63 @@ static bool belongs(const struct build_loop *loop, const struct build_region *gr
     return next->low - group->high <= loop->gap && build_region_same_place(group, next);
 }
 
-/* The bin of the first stride, or BUILD_ROW_START when there is none. */
-static uint32_t first_bin(const struct build_region *region)
+/* The bin of the first stride, or BUILD_START when there is none. */
+static unsigned first_bin(const struct build_region *region)
 {
-    for (uint32_t bin = 0; bin < PSNAP_STRIDE_BINS; bin++)
-        if (region->edges[BUILD_ROW_START][bin])
-            return bin;
-    return BUILD_ROW_START;
+    unsigned bin = 0;
+
+    while (bin < BUILD_START && !build_edge_count(region, BUILD_START, bin))
+        bin++;
+    return bin;
+}
+
+/* Adds the edges of a region's strides; those of its first one when `with_first`. */
+static void add_edges(struct build_loop *loop, struct build_region *into,
+                      const struct build_region *from, bool with_first)
+{
+    for (unsigned bin = 0; bin < PSNAP_STRIDE_BINS; bin++)
+        for (unsigned before = 0; before < (with_first ? BUILD_ROWS : PSNAP_STRIDE_BINS);
+             before++) {
+            const uint64_t count = build_edge_count(from, before, bin);
+            if (count)
+                build_edge_add(loop, into, before, bin, count);
+        }
 }
 
 /* The stride to a walk that begins with bin `first`. */
-static void enter(struct build_region *into, uint32_t first)
+static void enter(struct build_loop *loop, struct build_region *into, unsigned first)
 {
-    if (first != BUILD_ROW_START)
-        into->edges[PSNAP_STRIDE_ZERO][first]++;
+    if (first != BUILD_START)
+        build_edge_add(loop, into, PSNAP_STRIDE_ZERO, first, 1);
 }
 
 /* Joins the walks: see the top. */
-static void join_walks(struct build_region *into, const struct build_region *from)
+static void join_walks(struct build_loop *loop, struct build_region *into,
+                       const struct build_region *from)
 {
     const bool goes_first = from->first_thread < into->first_thread;
     const bool goes_last = from->last_thread >= into->last_thread;
-    const uint32_t mine = first_bin(into), other = first_bin(from);
-    const struct build_region *inner = goes_first ? into : from;
-    const uint32_t inner_first = goes_first ? mine : other;
+    const unsigned mine = first_bin(into), other = first_bin(from);
+    const unsigned inner_first = goes_first ? mine : other;
+    unsigned my_last = build_previous_bin(into), other_last = build_previous_bin(from);
 
-    for (unsigned row = 0; row < PSNAP_STRIDE_BINS; row++)
-        for (unsigned bin = 0; bin < PSNAP_STRIDE_BINS; bin++)
-            into->edges[row][bin] += from->edges[row][bin];
     if (goes_first)
-        memcpy(into->edges[BUILD_ROW_START], from->edges[BUILD_ROW_START],
-               sizeof into->edges[BUILD_ROW_START]);
+        memset(into->edges, 0, into->room * sizeof *into->edges);
+    add_edges(loop, into, from, goes_first);
     if (goes_first == goes_last) { /* one is in the middle of the other's walks */
-        into->edges[inner_first == BUILD_ROW_START ? PSNAP_STRIDE_ZERO : inner->row]
-                   [PSNAP_STRIDE_ZERO]++;
-        enter(into, inner_first);
-    } else {
-        into->edges[goes_first ? from->row : into->row][PSNAP_STRIDE_ZERO]++;
-        enter(into, goes_first ? mine : other);
-    }
+        const unsigned inner_last = goes_first ? my_last : other_last;
+        build_edge_add(loop, into, inner_first == BUILD_START ? PSNAP_STRIDE_ZERO : inner_last,
+                       PSNAP_STRIDE_ZERO, 1);
+    } else
+        build_edge_add(loop, into, goes_first ? other_last : my_last, PSNAP_STRIDE_ZERO, 1);
+    enter(loop, into, inner_first);
     if (goes_last)
-        into->row = from->row != BUILD_ROW_START ? from->row : (uint32_t)PSNAP_STRIDE_ZERO;
-    else if (into->row == BUILD_ROW_START)
-        into->row = PSNAP_STRIDE_ZERO;
+        my_last = other_last;
+    build_previous_set(loop, into, my_last == BUILD_START ? PSNAP_STRIDE_ZERO : my_last);
 }
 
-void build_region_add(struct build_region *into, const struct build_region *from)
+void build_region_add(struct build_loop *loop, struct build_region *into,
+                      const struct build_region *from)
 {
     if (from->first_thread < into->first_thread ||
         (from->first_thread == into->first_thread && from->serial < into->serial))
@@ -88,8 +99,11 @@ void build_region_add(struct build_region *into, const struct build_region *from
     if (from->last_byte > into->last_byte)
         into->last_byte = from->last_byte;
     into->visits += from->visits;
-    for (unsigned s = 0; s < BUILD_SHAPES; s++)
-        into->shapes[s] += from->shapes[s];
+    for (unsigned s = 0; s < from->shape_room; s++)
+        if (from->shapes[s].key != BUILD_NO_SHAPE) {
+            const unsigned place = build_shape_place(loop, into, from->shapes[s].key);
+            into->shapes[place].count += from->shapes[s].count;
+        }
 }
 
 /* All regions of both, by address, are `out`'s now; those of equal address by thread. */
@@ -105,28 +119,38 @@ static void take_regions(struct build_loop *out, struct build_loop *a, struct bu
         struct build_loop *from = is_a ? a : b;
         struct build_region *region = from->order[is_a ? i++ : j++];
         region->position = out->count;
+        build_loop_charge(out, sizeof *region + build_counts_bytes(region), 0);
         out->order[out->count++] = region;
     }
 }
 
-/* The regions of the lower thread's pattern, as positions. */
-static void take_pattern(const struct build_loop *from, uint32_t *positions)
+/* The lower thread's pattern, and its regions as positions. */
+static void take_pattern(struct build_loop *out, struct build_loop *from, uint32_t *positions)
 {
-    for (uint32_t i = 0; i < from->pattern_count; i++)
+    for (uint32_t i = 0; i < from->pattern_kept; i++)
         positions[i] = from->slots[from->pattern[i]]->position;
+    out->pattern = from->pattern;
+    out->pattern_count = from->pattern_count;
+    out->pattern_kept = from->pattern_kept;
+    out->pattern_room = from->pattern_room;
+    build_loop_charge(out, out->pattern_room * sizeof *out->pattern, 0);
+    from->pattern = NULL;
 }
 
-/* Makes groups one region each; group[i] is the place of what was at i. */
-static void join_groups(struct build_loop *out, uint32_t *group)
+/* Makes groups one region each; group[i] is the place of what was at i. False: out of memory. */
+static bool join_groups(struct build_loop *out, uint32_t *group)
 {
     uint32_t kept = 0;
+    bool is_short = false;
 
     for (uint32_t i = 0; i < out->count; i++) {
         struct build_region *region = out->order[i];
         if (kept && belongs(out, out->order[kept - 1], region)) {
-            join_walks(out->order[kept - 1], region);
-            build_region_add(out->order[kept - 1], region);
-            free(region);
+            join_walks(out, out->order[kept - 1], region);
+            build_region_add(out, out->order[kept - 1], region);
+            is_short |= out->order[kept - 1]->is_short;
+            build_loop_charge(out, 0, sizeof *region + build_counts_bytes(region));
+            build_region_free(region);
         } else {
             region->slot = (uint16_t)kept;
             out->slots[kept] = region;
@@ -136,6 +160,7 @@ static void join_groups(struct build_loop *out, uint32_t *group)
     }
     out->count = out->slot_count = kept;
     build_loop_reorder(out);
+    return !is_short;
 }
 
 /* What is left of a loop whose regions are another's. */
@@ -150,9 +175,10 @@ struct build_loop *build_loop_join(struct build_loop *a, struct build_loop *b,
                                    const struct psnap_program *program, uint32_t limit)
 {
     const uint32_t room = a->count + b->count;
-    const struct build_loop *lower = a->thread <= b->thread ? a : b;
+    struct build_loop *lower = a->thread <= b->thread ? a : b;
     struct build_loop *out = build_loop_new(a->index, a->gap, limit);
-    uint32_t *group = malloc((room + BUILD_PATTERN) * sizeof *group);
+    uint32_t *group = malloc((room + lower->pattern_kept) * sizeof *group);
+    bool is_done = false;
 
     if (!out || !group || !build_loop_reserve(out, room)) {
         build_loop_free(a);
@@ -169,18 +195,16 @@ struct build_loop *build_loop_join(struct build_loop *a, struct build_loop *b,
     out->thread = lower->thread;
     out->visits = a->visits + b->visits;
     out->naming_steps = a->naming_steps + b->naming_steps;
-    out->pattern_count = lower->pattern_count;
     take_regions(out, a, b);
-    take_pattern(lower, group + room);
+    take_pattern(out, lower, group + room);
     drop_shell(a);
     drop_shell(b);
-    join_groups(out, group);
-    for (uint32_t i = 0; i < out->pattern_count; i++)
+    is_done = join_groups(out, group);
+    for (uint32_t i = 0; i < out->pattern_kept; i++)
         out->pattern[i] = (uint16_t)group[group[room + i]];
     free(group);
-    if (out->count > limit && build_loop_merge(out, program, BUILD_MERGE_FULL)) {
-        build_loop_free(out);
-        return NULL;
-    }
-    return out;
+    if (is_done && (out->count <= limit || !build_loop_merge(out, program, BUILD_MERGE_FULL)))
+        return out;
+    build_loop_free(out);
+    return NULL;
 }

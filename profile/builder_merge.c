@@ -232,31 +232,33 @@ static uint64_t occurrences(uint64_t n, uint64_t m, uint64_t i)
 }
 
 /* Profiles the sample, repeated to the total, into `into`. */
-static void merge_profile(const struct merge *merge, struct build_region *into)
+static void merge_profile(struct build_loop *loop, const struct merge *merge,
+                          struct build_region *into)
 {
     const struct psnap_access *sample = merge->sample;
     uint64_t m = merge->sample_count, strides = merge->total - 1;
     unsigned first, bin;
 
-    memset(into->edges, 0, sizeof into->edges);
+    build_edges_clear(into);
     if (!strides) /* cannot be: a group has two regions */
         return;
     first = bin = psnap_stride_bin((int64_t)(sample[1 % m].address - sample[0].address));
-    into->edges[BUILD_ROW_START][first] = 1;
-    into->row = first;
+    build_edge_add(loop, into, BUILD_START, first, 1);
+    build_previous_set(loop, into, first);
     for (uint64_t i = 0; i < m; i++) {
         /* Stride i leads from i to i + 1; the edge after it to stride i + 1. */
         uint64_t from = (i + 1) % m, to = (i + 2) % m;
         unsigned next = psnap_stride_bin((int64_t)(sample[to].address - sample[from].address));
-        into->edges[bin][next] += occurrences(strides - 1, m, i);
+        build_edge_add(loop, into, bin, next, occurrences(strides - 1, m, i));
         if (i == (strides - 1) % m)
-            into->row = bin;
+            build_previous_set(loop, into, bin);
         bin = next;
     }
     into->previous = sample[strides % m].address;
 }
 
-static void merge_sums(const struct merge *merge, struct build_region *into)
+static void merge_sums(struct build_loop *loop, const struct merge *merge,
+                       struct build_region *into)
 {
     for (uint32_t i = 0; i < merge->count; i++) {
         const struct build_region *region = merge->regions[i];
@@ -264,7 +266,7 @@ static void merge_sums(const struct merge *merge, struct build_region *into)
             continue;
         if (!same_text(region->object, into->object))
             into->object = NULL;
-        build_region_add(into, region);
+        build_region_add(loop, into, region);
     }
 }
 
@@ -280,10 +282,11 @@ static enum psnap_status merge_group(struct build_loop *loop, struct build_regio
         status = merge_start_generators(&merge, arena);
     if (!status) {
         merge_synthesise(&merge);
-        merge_profile(&merge, regions[0]);
-        merge_sums(&merge, regions[0]);
+        merge_profile(loop, &merge, regions[0]);
+        merge_sums(loop, &merge, regions[0]);
         regions[0]->merged = true;
         loop->synthesised += merge.sample_count;
+        status = regions[0]->is_short ? PSNAP_ERROR_MEMORY : PSNAP_OK;
     }
     merge_release(&merge);
     psnap_arena_free(arena);
@@ -297,7 +300,7 @@ static void forget_others(struct build_loop *loop, uint32_t begin, uint32_t leng
 
     for (uint32_t i = begin + 1; i < begin + length; i++) {
         uint16_t slot = loop->order[i]->slot;
-        for (uint32_t p = 0; p < loop->pattern_count; p++)
+        for (uint32_t p = 0; p < loop->pattern_kept; p++)
             if (loop->pattern[p] == slot)
                 loop->pattern[p] = kept;
         /* What still points here must not match any address. */

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BUILD_PARTS_BYTES ((size_t)64 << 20)
+#define BUILD_PARTS_BYTES ((size_t)24 << 20)
 
 void build_parts_init(struct build_parts *parts, const struct psnap_program *program,
                       const struct psnap_builder_options *options)
@@ -50,12 +50,6 @@ void build_parts_release(struct build_parts *parts)
     free(parts->in_rest);
     parts->in_rest = NULL;
     parts->own_count = 0;
-}
-
-static size_t size_of(const struct build_loop *loop)
-{
-    return sizeof *loop + loop->limit * (3 * sizeof(void *) + 2) +
-           loop->slot_count * sizeof(struct build_region);
 }
 
 /* ------------------------------------------------------------- one part */
@@ -148,13 +142,13 @@ static bool join_loop(struct build_parts *parts, struct build_part *part, struct
         if (part->region_count + loop->count > BUILD_REGIONS_MAX / 2 && limit > BUILD_JOINED_LEAST)
             limit = BUILD_JOINED_LEAST;
         part->region_count -= (*joined)->count;
-        part->bytes -= size_of(*joined);
+        part->bytes -= (*joined)->bytes;
         *joined = build_loop_join(*joined, loop, parts->program, limit);
     }
     if (!*joined)
         return false;
     part->region_count += (*joined)->count;
-    part->bytes += size_of(*joined);
+    part->bytes += (*joined)->bytes;
     return true;
 }
 
@@ -243,6 +237,7 @@ bool build_parts_take(struct build_parts *parts, struct builder *b)
         struct build_loop *loop = b->loops[i];
         b->loops[i] = NULL;
         loop->thread = b->thread;
+        loop->account = NULL;
         for (uint32_t k = 0; k < loop->count; k++)
             loop->order[k]->first_thread = loop->order[k]->last_thread = b->thread;
         is_done = join_loop(parts, part, loop);

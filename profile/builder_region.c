@@ -17,12 +17,16 @@
 /* Steps through the program's objects that naming a loop's regions may cost. */
 #define NAMING_STEPS_MAX (UINT64_C(1) << 26)
 
+enum { PATTERN_FIRST = 16 }; /* accesses that a pattern has room for to begin with */
+
 struct build_loop *build_loop_new(uint32_t index, uint64_t gap, uint32_t limit)
 {
     struct build_loop *loop = calloc(1, sizeof *loop);
 
     if (!loop)
         return NULL;
+    loop->bytes = sizeof *loop;
+    loop->refs = PSNAP_NONE;
     loop->index = loop->source = loop->unit = index;
     loop->gap = gap;
     loop->limit = limit;
@@ -54,8 +58,20 @@ bool build_loop_reserve(struct build_loop *loop, uint32_t room)
         !resize(&loop->slots, room, sizeof *loop->slots) ||
         !resize(&loop->free_slots, room, sizeof *loop->free_slots))
         return false;
+    build_loop_charge(loop,
+                      (room - loop->room) * (sizeof *loop->order + sizeof *loop->reach_lows +
+                                             sizeof *loop->slots + sizeof *loop->free_slots),
+                      0);
     loop->room = room;
     return true;
+}
+
+void build_region_free(struct build_region *region)
+{
+    if (!region)
+        return;
+    build_counts_release(region);
+    free(region);
 }
 
 void build_loop_free(struct build_loop *loop)
@@ -63,12 +79,46 @@ void build_loop_free(struct build_loop *loop)
     if (!loop)
         return;
     for (uint32_t i = 0; i < loop->slot_count; i++)
-        free(loop->slots[i]);
+        build_region_free(loop->slots[i]);
     free(loop->order);
     free(loop->reach_lows);
     free(loop->slots);
     free(loop->free_slots);
+    free(loop->pattern);
     free(loop);
+}
+
+/* A full pattern is kept as what it repeats: what a loop of one path does. */
+static void fold_pattern(struct build_loop *loop)
+{
+    const uint16_t *pattern = loop->pattern;
+    uint32_t period = 1;
+    uint16_t *shorter;
+
+    while (memcmp(pattern, pattern + period, (BUILD_PATTERN - period) * sizeof *pattern) != 0)
+        period++;
+    shorter = realloc(loop->pattern, period * sizeof *pattern);
+    if (!shorter)
+        return;
+    build_loop_charge(loop, 0, (loop->pattern_room - period) * sizeof *pattern);
+    loop->pattern = shorter;
+    loop->pattern_kept = loop->pattern_room = period;
+}
+
+bool build_loop_note(struct build_loop *loop, uint16_t slot)
+{
+    if (loop->pattern_count == loop->pattern_room) {
+        const uint32_t room = loop->pattern_room ? 2 * loop->pattern_room : PATTERN_FIRST;
+        if (!resize(&loop->pattern, room, sizeof *loop->pattern))
+            return false;
+        build_loop_charge(loop, (room - loop->pattern_room) * sizeof *loop->pattern, 0);
+        loop->pattern_room = room;
+    }
+    loop->pattern[loop->pattern_count++] = slot;
+    loop->pattern_kept = loop->pattern_count;
+    if (loop->pattern_count == BUILD_PATTERN)
+        fold_pattern(loop);
+    return true;
 }
 
 /* The number of reaches that begin at or below the address. */
@@ -171,24 +221,40 @@ struct build_region *build_region_stretch(struct build_loop *loop, uint64_t addr
     return region;
 }
 
+/* A new slot with a region that is all zero but for its number; NULL: out of memory. */
+static struct build_region *new_slot(struct build_loop *loop)
+{
+    struct build_region *region;
+
+    if (loop->slot_count == loop->room && !build_loop_reserve(loop, 2 * loop->room))
+        return NULL;
+    region = calloc(1, sizeof *region);
+    if (!region)
+        return NULL;
+    region->slot = (uint16_t)loop->slot_count;
+    loop->slots[loop->slot_count++] = region;
+    build_loop_charge(loop, sizeof *region, 0);
+    return region;
+}
+
+/* A region that has nothing yet. Plans of runs still know where the one whose slot it has had their
+ * shapes: the tables do not shrink. */
 static struct build_region *take_slot(struct build_loop *loop)
 {
-    uint16_t slot;
+    struct build_region *region, old;
 
-    if (loop->free_count) {
-        slot = loop->free_slots[--loop->free_count];
+    if (!loop->free_count) {
+        region = new_slot(loop);
     } else {
-        slot = (uint16_t)loop->slot_count;
-        if (loop->slot_count == loop->room && !build_loop_reserve(loop, 2 * loop->room))
-            return NULL;
-        loop->slots[slot] = malloc(sizeof *loop->slots[slot]);
-        if (!loop->slots[slot])
-            return NULL;
-        loop->slot_count++;
+        region = loop->slots[loop->free_slots[--loop->free_count]];
+        old = *region;
+        *region = (struct build_region){.slot = old.slot,
+                                        .edges = old.edges,
+                                        .room = old.room,
+                                        .shapes = old.shapes,
+                                        .shape_room = old.shape_room};
     }
-    memset(loop->slots[slot], 0, sizeof *loop->slots[slot]);
-    loop->slots[slot]->slot = slot;
-    return loop->slots[slot];
+    return region && build_counts_init(loop, region) ? region : NULL;
 }
 
 struct build_region *build_region_open(struct build_loop *loop, uint64_t address, unsigned size)
@@ -201,7 +267,7 @@ struct build_region *build_region_open(struct build_loop *loop, uint64_t address
         return NULL;
     region->low = region->high = region->previous = address;
     region->last_byte = address + size - 1 < address ? UINT64_MAX : address + size - 1;
-    region->row = BUILD_ROW_OPENED;
+    region->row = BUILD_OPENED;
     region->serial = loop->opened++;
     memmove(&loop->order[position + 1], &loop->order[position], above * sizeof *loop->order);
     memmove(&loop->reach_lows[position + 1], &loop->reach_lows[position],
@@ -214,59 +280,69 @@ struct build_region *build_region_open(struct build_loop *loop, uint64_t address
     return region;
 }
 
-uint64_t build_region_accesses(const struct build_region *region)
-{
-    uint64_t sum = 0;
-
-    for (unsigned i = 0; i < BUILD_SHAPES; i++)
-        sum += region->shapes[i];
-    return sum;
-}
-
 static bool export_sizes(const struct build_region *region, struct psnap_arena *arena,
                          struct psnap_profile_region *out)
 {
-    out->sizes = psnap_arena_alloc(arena, PSNAP_ACCESS_SIZE_MAX * sizeof *out->sizes);
+    uint64_t counts[PSNAP_ACCESS_SIZE_MAX + 1] = {0};
+    unsigned sizes = 0;
+
+    for (unsigned i = 0; i < region->shape_room; i++) {
+        const struct build_shape *shape = &region->shapes[i];
+        if (shape->key == BUILD_NO_SHAPE)
+            continue;
+        out->kinds[shape->key >> 8] += shape->count;
+        counts[shape->key & 0xff] += shape->count;
+        out->accesses += shape->count;
+    }
+    for (unsigned size = 1; size <= PSNAP_ACCESS_SIZE_MAX; size++)
+        sizes += counts[size] != 0;
+    out->sizes = psnap_arena_alloc(arena, sizes * sizeof *out->sizes);
     if (!out->sizes)
         return false;
-    for (unsigned size = 1; size <= PSNAP_ACCESS_SIZE_MAX; size++) {
-        uint64_t count = 0;
-        for (unsigned kind = 0; kind < 3; kind++) {
-            uint64_t shape = region->shapes[build_shape(kind, size)];
-            out->kinds[kind] += shape;
-            count += shape;
-        }
-        out->accesses += count;
-        if (count)
-            out->sizes[out->size_count++] = (struct psnap_size_count){count, (uint8_t)size};
-    }
+    for (unsigned size = 1; size <= PSNAP_ACCESS_SIZE_MAX; size++)
+        if (counts[size])
+            out->sizes[out->size_count++] = (struct psnap_size_count){counts[size], (uint8_t)size};
     return true;
+}
+
+/* The bins that have steps, in order; returns their number. */
+static unsigned list_bins(const struct build_region *region, uint8_t *bins)
+{
+    unsigned count = 0;
+
+    for (unsigned bin = 0; bin < PSNAP_STRIDE_BINS; bin++)
+        if (region->steps[bin] != BUILD_NO_STEP)
+            bins[count++] = (uint8_t)bin;
+    return count;
 }
 
 static bool export_strides(const struct build_region *region, struct psnap_arena *arena,
                            struct psnap_profile_region *out)
 {
-    unsigned edges = 0;
+    struct psnap_stride_edge edges[PSNAP_STRIDE_BINS * PSNAP_STRIDE_BINS];
+    struct psnap_stride_count strides[PSNAP_STRIDE_BINS];
+    uint8_t bins[PSNAP_STRIDE_BINS];
+    const unsigned count = list_bins(region, bins);
 
-    for (unsigned from = 0; from < PSNAP_STRIDE_BINS; from++)
-        for (unsigned to = 0; to < PSNAP_STRIDE_BINS; to++)
-            edges += region->edges[from][to] != 0;
-    out->strides = psnap_arena_alloc(arena, PSNAP_STRIDE_BINS * sizeof *out->strides);
-    out->edges = psnap_arena_alloc(arena, (edges + 1) * sizeof *out->edges);
+    for (unsigned i = 0; i < count; i++) {
+        const unsigned mine = region->steps[bins[i]];
+        uint64_t sum = *build_edge(region, 0, mine); /* of the first stride */
+        for (unsigned k = 0; k < count; k++) {
+            const unsigned other = region->steps[bins[k]];
+            const uint64_t edge = *build_edge(region, build_row(mine), other);
+            sum += *build_edge(region, build_row(other), mine);
+            if (edge)
+                edges[out->edge_count++] = (struct psnap_stride_edge){edge, bins[i], bins[k]};
+        }
+        if (sum)
+            strides[out->stride_count++] = (struct psnap_stride_count){sum, bins[i]};
+    }
+    out->strides = psnap_arena_alloc(arena, out->stride_count * sizeof *strides);
+    out->edges = psnap_arena_alloc(arena, out->edge_count * sizeof *edges);
     if (!out->strides || !out->edges)
         return false;
-    for (unsigned bin = 0; bin < PSNAP_STRIDE_BINS; bin++) {
-        uint64_t count = 0;
-        for (unsigned from = 0; from < BUILD_ROWS; from++)
-            count += region->edges[from][bin];
-        if (count)
-            out->strides[out->stride_count++] = (struct psnap_stride_count){count, (uint8_t)bin};
-    }
-    for (unsigned from = 0; from < PSNAP_STRIDE_BINS; from++)
-        for (unsigned to = 0; to < PSNAP_STRIDE_BINS; to++)
-            if (region->edges[from][to])
-                out->edges[out->edge_count++] =
-                    (struct psnap_stride_edge){region->edges[from][to], (uint8_t)from, (uint8_t)to};
+    memcpy(out->strides, strides, out->stride_count * sizeof *strides);
+    memcpy(out->edges, edges, out->edge_count * sizeof *edges);
     return true;
 }
 

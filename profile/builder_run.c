@@ -19,16 +19,31 @@ struct member {
     struct build_region *region;
     uint32_t ref;
     uint8_t size, kind;
+    uint8_t shape; /* where the region has that, most likely */
 };
 
 struct build_plan {
     uint64_t moves; /* of the loop when the plan was seen to hold */
     uint32_t shape; /* of the run then */
-    size_t width, groups;
-    uint8_t places[BUILD_RUN_WIDTH]; /* of members, group after group */
-    uint8_t widths[BUILD_RUN_WIDTH]; /* of groups */
+    uint32_t width, groups;
     struct member members[];
+    /* uint8_t places[width], of members, group after group; uint8_t widths[width], of groups */
 };
+
+static size_t plan_bytes(size_t width)
+{
+    return sizeof(struct build_plan) + width * (sizeof(struct member) + 2);
+}
+
+static uint8_t *plan_places(const struct build_plan *plan)
+{
+    return (uint8_t *)(uintptr_t)(plan->members + plan->width);
+}
+
+static uint8_t *plan_widths(const struct build_plan *plan)
+{
+    return plan_places(plan) + plan->width;
+}
 
 /* Whether the plan holds for the run. */
 static bool is_planned(const struct builder *b, struct build_plan *plan,
@@ -55,6 +70,7 @@ static bool is_planned(const struct builder *b, struct build_plan *plan,
 /* Puts members into groups by their regions. */
 static void make_groups(struct build_plan *plan)
 {
+    uint8_t *const order = plan_places(plan), *const widths = plan_widths(plan);
     uint64_t is_done = 0;
     size_t places = 0;
 
@@ -66,28 +82,28 @@ static void make_groups(struct build_plan *plan)
         for (size_t m = k; m < plan->width; m++)
             if (plan->members[m].region == plan->members[k].region) {
                 is_done |= UINT64_C(1) << m;
-                plan->places[places++] = (uint8_t)m;
+                order[places++] = (uint8_t)m;
             }
-        plan->widths[plan->groups++] = (uint8_t)(places - begin);
+        widths[plan->groups++] = (uint8_t)(places - begin);
     }
 }
 
 /* The plan of a run whose references are known, made if need be; NULL when out of memory. */
-static const struct build_plan *plan_run(struct builder *b, const struct psnap_run *run)
+static struct build_plan *plan_run(struct builder *b, const struct psnap_run *run)
 {
-    struct ref_state *state = &b->refs[run->first->ref];
-    struct build_plan *plan = state->plan;
+    struct build_plan *plan = b->plans[run->first->ref];
+    const size_t old = plan ? plan->width : 0;
 
     if (is_planned(b, plan, run))
         return plan;
     if (!plan || plan->width != run->width) {
-        struct build_plan *larger =
-            realloc(plan, sizeof *plan + run->width * sizeof *plan->members);
+        struct build_plan *larger = realloc(plan, plan_bytes(run->width));
         if (!larger)
             return NULL;
-        state->plan = plan = larger;
+        b->plan_bytes += plan_bytes(run->width) - (plan ? plan_bytes(old) : 0);
+        b->plans[run->first->ref] = plan = larger;
     }
-    plan->width = run->width;
+    plan->width = (uint32_t)run->width;
     plan->shape = run->shape;
     plan->moves = b->current->moves;
     for (size_t k = 0; k < run->width; k++) {
@@ -105,13 +121,13 @@ static const struct build_plan *plan_run(struct builder *b, const struct psnap_r
 static void set_groups(struct builder *b, const struct build_plan *plan,
                        const struct psnap_run *run)
 {
-    const uint8_t *places = plan->places;
+    const uint8_t *places = plan_places(plan), *const widths = plan_widths(plan);
 
-    for (size_t g = 0; g < plan->groups; places += plan->widths[g++]) {
+    for (size_t g = 0; g < plan->groups; places += widths[g++]) {
         b->groups[g] = (struct build_group){.run = run,
                                             .region = plan->members[*places].region,
                                             .places = places,
-                                            .width = plan->widths[g]};
+                                            .width = widths[g]};
         build_group_look(&b->groups[g]);
     }
 }
@@ -126,18 +142,24 @@ static bool is_inside(const struct builder *b, const struct build_plan *plan)
 }
 
 /* Repetitions [from, end), in which every reference stays in the region that it is in. */
-static void put_inside(struct builder *b, const struct build_plan *plan, uint64_t from,
-                       uint64_t end)
+static enum psnap_status put_inside(struct builder *b, struct build_plan *plan, uint64_t from,
+                                    uint64_t end)
 {
+    bool is_short = false;
+
+    for (size_t k = 0; k < plan->width; k++) {
+        struct member *member = &plan->members[k];
+        struct build_region *region = member->region;
+        const uint32_t key = build_key(member->kind, member->size);
+        const unsigned shape = build_shape(b->current, region, &member->shape, key);
+        region->shapes[shape].count += end - from;
+    }
     for (size_t g = 0; g < plan->groups; g++) {
-        const struct build_group *group = &b->groups[g];
-        for (size_t m = 0; m < group->width; m++) {
-            const struct member *member = &plan->members[group->places[m]];
-            group->region->shapes[build_shape(member->kind, member->size)] += end - from;
-        }
-        build_group_put(b, group, from, end);
+        build_group_put(b, &b->groups[g], from, end);
+        is_short |= b->groups[g].region->is_short;
     }
     b->position += (end - from) * plan->width;
+    return is_short ? PSNAP_ERROR_MEMORY : PSNAP_OK;
 }
 
 /* Makes the regions' ranges hold repetitions [from, end). */
@@ -225,6 +247,11 @@ static bool is_known(const struct builder *b, const struct psnap_run *run)
     return true;
 }
 
+static enum psnap_status no_memory(struct psnap_error *error)
+{
+    return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
+}
+
 /* Repetitions of a run that leaves its regions: as many as stay in them at once, one by one where
  * they do not, and until the pattern buffer is full. Where that happens all the time, ever more are
  * put one by one before the next look. */
@@ -234,13 +261,14 @@ static enum psnap_status put_leaving(struct builder *b, const struct psnap_run *
     uint64_t done = 0, singly = 1;
 
     while (done < run->count) {
-        const struct build_plan *plan = is_known(b, run) ? plan_run(b, run) : NULL;
+        struct build_plan *plan = is_known(b, run) ? plan_run(b, run) : NULL;
         const uint64_t inside = plan ? last_inside(b, plan, run, done) : done;
         uint64_t end = singly < run->count - done ? done + singly : run->count;
         enum psnap_status status;
         if (inside > done) {
             set_groups(b, plan, run);
-            put_inside(b, plan, done, inside);
+            if (put_inside(b, plan, done, inside))
+                return no_memory(error);
             widen(b, plan, run, done, inside);
             done = inside;
             singly = 1;
@@ -261,16 +289,16 @@ enum psnap_status build_put_run(struct psnap_sink *self, const struct psnap_run 
     struct builder *b = (struct builder *)self;
     const struct ref_state *state =
         run->width && run->first->ref < b->ref_count ? &b->refs[run->first->ref] : NULL;
+    struct build_plan *plan;
 
     if (state && state->loop && state->loop != b->current && run->count &&
         build_switch_loop(b, run->first, error))
         return PSNAP_ERROR_MEMORY;
-    if (state && b->current && run->count && is_planned(b, state->plan, run)) {
-        set_groups(b, state->plan, run);
-        if (is_inside(b, state->plan)) {
-            put_inside(b, state->plan, 0, run->count);
-            return PSNAP_OK;
-        }
+    plan = state ? b->plans[run->first->ref] : NULL;
+    if (state && b->current && run->count && is_planned(b, plan, run)) {
+        set_groups(b, plan, run);
+        if (is_inside(b, plan))
+            return put_inside(b, plan, 0, run->count) ? no_memory(error) : PSNAP_OK;
     }
     return put_leaving(b, run, error);
 }

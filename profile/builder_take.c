@@ -162,7 +162,7 @@ static enum psnap_status take_pattern(struct taking *t, const struct build_loop 
         index_of_slot[from->order[i]->slot] = i;
     fold_init(&fold, true, BUILD_PATTERN / 2, UINT32_MAX);
     for (uint32_t i = 0; i < from->pattern_count && !status; i++)
-        status = fold_append(&fold, index_of_slot[from->pattern[i]], 0);
+        status = fold_append(&fold, index_of_slot[from->pattern[i % from->pattern_kept]], 0);
     if (!status)
         status = fold_finish(&fold, t->profile->arena, &loop->pattern);
     for (uint32_t i = 0; i < loop->pattern.count; i++)

@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BUILD_LIVE_BYTES ((size_t)48 << 20)
+#define BUILD_LIVE_BYTES ((size_t)32 << 20)
 
 struct threads {
     struct psnap_sink base;
@@ -41,11 +41,8 @@ static enum psnap_status no_memory(struct psnap_error *error)
 
 static size_t size_of(const struct builder *b)
 {
-    const size_t loop_bytes =
-        sizeof(struct build_loop) + b->options.region_limit * (3 * sizeof(void *) + 2);
-
-    return sizeof *b + b->ref_count * sizeof *b->refs + b->loop_of_count * 12u +
-           b->loop_count * loop_bytes + b->region_count * sizeof(struct build_region);
+    return sizeof *b + b->ref_count * (sizeof *b->refs + sizeof *b->plans) + b->plan_bytes +
+           b->loop_of_count * (sizeof *b->loop_of + sizeof(struct build_loop *)) + b->loop_bytes;
 }
 
 /* ------------------------------------------------------------- joining */
