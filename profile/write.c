@@ -189,9 +189,9 @@ static void write_source(const struct psnap_profile_loop *loop, struct psnap_yam
 }
 
 static void write_loop(const struct psnap_profile *profile, const struct psnap_profile_loop *loop,
-                       struct psnap_yaml_doc *doc, struct psnap_yaml_node *list)
+                       struct psnap_yaml_doc *doc)
 {
-    struct psnap_yaml_node *map = psnap_yaml_add_map(doc, list, NULL, PSNAP_YAML_BLOCK), *inner;
+    struct psnap_yaml_node *map = psnap_yaml_add_map(doc, NULL, NULL, PSNAP_YAML_BLOCK), *inner;
 
     psnap_yaml_add_text(doc, map, "id", loop->id);
     if (loop->whole != PSNAP_NONE)
@@ -229,11 +229,25 @@ static void write_loop(const struct psnap_profile *profile, const struct psnap_p
         write_region(&loop->regions[i], doc, inner);
 }
 
+/* The loops that are yet to be written: there may be very many. */
+struct loops {
+    const struct psnap_profile *profile;
+    uint32_t next;
+};
+
+static void write_next_loop(void *context, struct psnap_yaml_doc *doc)
+{
+    struct loops *loops = context;
+
+    write_loop(loops->profile, &loops->profile->loops[loops->next++], doc);
+}
+
 enum psnap_status psnap_profile_write(const struct psnap_profile *profile, FILE *file,
                                       struct psnap_error *error)
 {
     struct psnap_yaml_doc *doc = psnap_yaml_doc_new("profile");
     struct psnap_yaml_node *root, *list;
+    struct loops loops = {profile, 0};
     enum psnap_status status;
 
     if (!doc)
@@ -250,9 +264,8 @@ enum psnap_status psnap_profile_write(const struct psnap_profile *profile, FILE 
     else
         write_items(&profile->schedule, 0, profile->schedule.count, loop_id, profile, doc, list);
     list = psnap_yaml_add_sequence(doc, root, "loops", PSNAP_YAML_BLOCK);
-    for (uint32_t i = 0; i < profile->loop_count; i++)
-        write_loop(profile, &profile->loops[i], doc, list);
-    status = psnap_yaml_write(doc, file, error);
+    status =
+        psnap_yaml_write_list(doc, list, write_next_loop, &loops, profile->loop_count, file, error);
     psnap_yaml_doc_free(doc);
     return status;
 }

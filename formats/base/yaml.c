@@ -352,7 +352,34 @@ static int emit_start(yaml_emitter_t *emitter, const struct psnap_yaml_node *nod
     return start_event(&event, node) && yaml_emitter_emit(emitter, &event);
 }
 
-static int emit_tree(yaml_emitter_t *emitter, const struct psnap_yaml_node *root)
+/* Items of a sequence that are made while they are written. */
+struct items {
+    const struct psnap_yaml_node *list;
+    void (*make)(void *context, struct psnap_yaml_doc *doc);
+    void *context;
+    size_t count;
+};
+
+static int emit_tree(yaml_emitter_t *emitter, const struct psnap_yaml_node *root,
+                     const struct items *items);
+
+/* The items of a list; 0 with the emitter's error, out of memory if it has none. */
+static int emit_items(yaml_emitter_t *emitter, const struct items *items)
+{
+    int is_done = 1;
+
+    for (size_t i = 0; i < items->count && is_done; i++) {
+        struct psnap_yaml_doc *doc = psnap_yaml_doc_new("");
+        if (doc)
+            items->make(items->context, doc);
+        is_done = doc && !doc->out_of_memory && emit_tree(emitter, doc->root, NULL);
+        psnap_yaml_doc_free(doc);
+    }
+    return is_done;
+}
+
+static int emit_tree(yaml_emitter_t *emitter, const struct psnap_yaml_node *root,
+                     const struct items *items)
 {
     const struct psnap_yaml_node *node = root;
     yaml_event_t event;
@@ -364,6 +391,8 @@ static int emit_tree(yaml_emitter_t *emitter, const struct psnap_yaml_node *root
             node = node->first;
             continue;
         }
+        if (items && node == items->list && !emit_items(emitter, items))
+            return 0;
         if (node->kind != PSNAP_YAML_SCALAR &&
             !(end_event(&event, node) && yaml_emitter_emit(emitter, &event)))
             return 0;
@@ -378,7 +407,8 @@ static int emit_tree(yaml_emitter_t *emitter, const struct psnap_yaml_node *root
     }
 }
 
-static int emit_document(yaml_emitter_t *emitter, const struct psnap_yaml_node *root)
+static int emit_document(yaml_emitter_t *emitter, const struct psnap_yaml_node *root,
+                         const struct items *items)
 {
     /* a document of one empty value would vanish without its "---" */
     const int implicit = root->kind != PSNAP_YAML_SCALAR || root->quoted || *root->text;
@@ -387,13 +417,13 @@ static int emit_document(yaml_emitter_t *emitter, const struct psnap_yaml_node *
     return yaml_stream_start_event_initialize(&event, YAML_UTF8_ENCODING) &&
            yaml_emitter_emit(emitter, &event) &&
            yaml_document_start_event_initialize(&event, NULL, NULL, NULL, implicit) &&
-           yaml_emitter_emit(emitter, &event) && emit_tree(emitter, root) &&
+           yaml_emitter_emit(emitter, &event) && emit_tree(emitter, root, items) &&
            yaml_document_end_event_initialize(&event, 1) && yaml_emitter_emit(emitter, &event) &&
            yaml_stream_end_event_initialize(&event) && yaml_emitter_emit(emitter, &event);
 }
 
-enum psnap_status psnap_yaml_write(const struct psnap_yaml_doc *doc, FILE *file,
-                                   struct psnap_error *error)
+static enum psnap_status write_document(const struct psnap_yaml_doc *doc, const struct items *items,
+                                        FILE *file, struct psnap_error *error)
 {
     enum psnap_status status = PSNAP_OK;
     yaml_emitter_t emitter;
@@ -408,7 +438,7 @@ enum psnap_status psnap_yaml_write(const struct psnap_yaml_doc *doc, FILE *file,
     yaml_emitter_set_unicode(&emitter, 1);
     yaml_emitter_set_width(&emitter, WIDTH);
     errno = 0;
-    if (!emit_document(&emitter, doc->root)) {
+    if (!emit_document(&emitter, doc->root, items)) {
         if (emitter.error == YAML_WRITER_ERROR)
             status = psnap_error_system(error, errno ? errno : EIO, "cannot write");
         else
@@ -416,4 +446,21 @@ enum psnap_status psnap_yaml_write(const struct psnap_yaml_doc *doc, FILE *file,
     }
     yaml_emitter_delete(&emitter);
     return status;
+}
+
+enum psnap_status psnap_yaml_write(const struct psnap_yaml_doc *doc, FILE *file,
+                                   struct psnap_error *error)
+{
+    return write_document(doc, NULL, file, error);
+}
+
+enum psnap_status psnap_yaml_write_list(const struct psnap_yaml_doc *doc,
+                                        const struct psnap_yaml_node *list,
+                                        void (*item)(void *context, struct psnap_yaml_doc *doc),
+                                        void *context, size_t count, FILE *file,
+                                        struct psnap_error *error)
+{
+    const struct items items = {list, item, context, count};
+
+    return write_document(doc, &items, file, error);
 }

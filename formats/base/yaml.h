@@ -143,4 +143,14 @@ PSNAP_API struct psnap_yaml_node *psnap_yaml_add_real(struct psnap_yaml_doc *doc
 PSNAP_API enum psnap_status psnap_yaml_write(const struct psnap_yaml_doc *doc, FILE *file,
                                              struct psnap_error *error);
 
+/*
+ * The same of a document too large to be had at once: its empty sequence `list` gets `count`
+ * items one by one, while it is written. `item` makes the next one, as the root of an empty
+ * document.
+ */
+PSNAP_API enum psnap_status
+psnap_yaml_write_list(const struct psnap_yaml_doc *doc, const struct psnap_yaml_node *list,
+                      void (*item)(void *context, struct psnap_yaml_doc *doc), void *context,
+                      size_t count, FILE *file, struct psnap_error *error);
+
 #endif
