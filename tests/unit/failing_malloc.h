@@ -19,6 +19,7 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <malloc.h>
 #include <stdbool.h>
 #include <stdlib.h>
 
@@ -44,6 +45,7 @@ static bool armed;
 static long countdown; /* the allocation that fails: 1 is the next */
 static long held;      /* allocated while armed and not freed */
 static bool failed;
+static size_t held_bytes, peak_bytes; /* of all, also while not armed */
 
 static bool fails(void)
 {
@@ -57,6 +59,9 @@ static bool fails(void)
 static void *taken(void *memory)
 {
     held += armed && memory;
+    held_bytes += malloc_usable_size(memory);
+    if (held_bytes > peak_bytes)
+        peak_bytes = held_bytes;
     return memory;
 }
 
@@ -75,16 +80,21 @@ VISIBLE void *calloc(size_t n, size_t size)
 
 VISIBLE void *realloc(void *memory, size_t size)
 {
+    const size_t before = malloc_usable_size(memory);
     void *larger = fails() ? NULL : __libc_realloc(memory, size);
 
-    if (!memory)
+    if (larger) {
+        held_bytes -= before;
+        held -= armed && memory;
         taken(larger);
+    }
     return larger;
 }
 
 VISIBLE void free(void *memory)
 {
     held -= armed && memory;
+    held_bytes -= malloc_usable_size(memory);
     __libc_free(memory);
 }
 

@@ -325,6 +325,42 @@ static char *write_text(const struct psnap_yaml_doc *doc)
     return text;
 }
 
+static void make_item(void *context, struct psnap_yaml_doc *doc)
+{
+    uint64_t *next = context;
+    struct psnap_yaml_node *map = psnap_yaml_add_map(doc, NULL, NULL, PSNAP_YAML_BLOCK);
+
+    psnap_yaml_add_u64(doc, map, "a", (*next)++);
+    psnap_yaml_add_text(doc, psnap_yaml_add_sequence(doc, map, "b", PSNAP_YAML_FLOW), NULL, "c");
+}
+
+/* Items that are made while they are written look like those that were there. */
+static void lists_are_written_item_by_item(void **state)
+{
+    static const char *const texts[] = {
+        "x: []\ny: 1\n", "x:\n- a: 0\n  b: [c]\ny: 1\n",
+        "x:\n- a: 0\n  b: [c]\n- a: 1\n  b: [c]\n- a: 2\n  b: [c]\ny: 1\n"};
+    static const size_t counts[] = {0, 1, 3};
+
+    (void)state;
+    for (unsigned i = 0; i < 3; i++) {
+        struct psnap_yaml_doc *doc = psnap_yaml_doc_new("t");
+        struct psnap_yaml_node *root = psnap_yaml_add_map(doc, NULL, NULL, PSNAP_YAML_BLOCK);
+        struct psnap_yaml_node *list = psnap_yaml_add_sequence(doc, root, "x", PSNAP_YAML_BLOCK);
+        uint64_t next = 0;
+        char *text = NULL;
+        size_t size = 0;
+        FILE *file = open_memstream(&text, &size);
+        psnap_yaml_add_u64(doc, root, "y", 1);
+        assert_int_equal(psnap_yaml_write_list(doc, list, make_item, &next, counts[i], file, NULL),
+                         PSNAP_OK);
+        fclose(file);
+        assert_string_equal(text, texts[i]);
+        free(text);
+        psnap_yaml_doc_free(doc);
+    }
+}
+
 static void written_documents_look_right(void **state)
 {
     struct psnap_yaml_doc *doc = psnap_yaml_doc_new("t");
@@ -576,6 +612,7 @@ int main(void)
         cmocka_unit_test(typed_access_checks_and_explains),
         cmocka_unit_test(structure_is_checked),
         cmocka_unit_test(written_documents_look_right),
+        cmocka_unit_test(lists_are_written_item_by_item),
         cmocka_unit_test(texts_read_back_as_texts),
         cmocka_unit_test(random_trees_survive_writing_and_reading),
         cmocka_unit_test(writing_fails_cleanly),

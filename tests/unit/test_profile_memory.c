@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Out of memory while a profile of many threads is built and replayed, merged and apart, and one
- * with walks, which is read as well: each with every one of its allocations failing. And that
- * replay takes no memory for what threads have not. */
+ * with walks, which is read as well: each with every one of its allocations failing. That replay
+ * takes no memory for what threads have not, and what a profile of very many loops takes. */
 #include "tests/unit/failing_malloc.h"
 
-#include <malloc.h>
 #include <stdio.h>
 
 #include "formats/base/program.h"
@@ -179,13 +178,6 @@ static void walks(void **state)
     run_job(read_walks);
 }
 
-static size_t bytes_held(void)
-{
-    const struct mallinfo2 info = mallinfo2();
-
-    return info.uordblks + info.hblkhd;
-}
-
 /* A long schedule, all but a few items one thread's, is not there once more for each of the others.
  */
 static void threads_have_their_items(void **state)
@@ -211,18 +203,85 @@ static void threads_have_their_items(void **state)
     for (uint32_t i = 0; i < n; i++)
         items[i].accesses = PSNAP_EVENLY;
     profile->schedule = (struct psnap_sequence){items, ITEMS};
-    before = bytes_held();
+    before = held_bytes;
     source = psnap_replay_new(profile, 0, &error);
     assert_non_null(source);
-    assert_in_range(bytes_held() - before, 0, 8 << 20); /* 65 threads would have 78 MB */
+    assert_in_range(held_bytes - before, 0, 8 << 20); /* 65 threads would have 78 MB */
     psnap_source_free(source);
     psnap_profile_free(profile);
+}
+
+enum { MANY_LOOPS = 20000, MANY_REFS = 4, MANY_ROUNDS = 300 };
+
+static struct psnap_program *make_many(void)
+{
+    struct psnap_program *many = psnap_program_new();
+
+    for (uint32_t i = 0; i < MANY_LOOPS; i++) {
+        struct psnap_loop loop = {.function = "f", .file = "f.c", .parent = PSNAP_NONE};
+        char id[16];
+        snprintf(id, sizeof id, "f:%u", (unsigned)i);
+        loop.id = loop.src_id = psnap_program_string(many, id);
+        loop.header = loop.entry = PSNAP_NONE;
+        psnap_program_add_loop(many, &loop);
+        psnap_program_add_block(many, &(struct psnap_block){.loop = i});
+        for (uint32_t k = 0; k < MANY_REFS; k++)
+            psnap_program_add_ref(many, &(struct psnap_ref){.block = i, .loop = i});
+    }
+    return many;
+}
+
+/* A loop's rows: three references go through arrays of their own, the last one to and fro in one
+ * array that it shares, so that patterns are full and some have no period. */
+static void put_rows(struct psnap_sink *builder, uint32_t loop)
+{
+    struct psnap_access accesses[MANY_REFS * MANY_ROUNDS];
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < MANY_ROUNDS; i++)
+        for (uint32_t k = 0; k < MANY_REFS; k++) {
+            const uint64_t place = k == 3 ? i * i % 61 : i;
+            accesses[n++] = (struct psnap_access){.address = (k << 24) + 4096 * loop + 8 * place,
+                                                  .ref = loop * MANY_REFS + k,
+                                                  .size = 8,
+                                                  .kind = k == 3 ? PSNAP_STORE : PSNAP_LOAD};
+            if (loop % 16 == 0 && k == 0 && i * i % 7 == 2)
+                break;
+        }
+    assert_int_equal(psnap_sink_put(builder, accesses, n, NULL), PSNAP_OK);
+}
+
+/* 20,000 loops with four references each: some 1.6 KB a loop, and 2.8 KB with the profile. */
+static void many_loops(void **state)
+{
+    struct psnap_program *many = make_many();
+    const size_t before = held_bytes;
+    FILE *file = fopen("/dev/null", "w");
+    struct psnap_sink *builder = psnap_profile_builder_new(many, NULL, NULL);
+    struct psnap_profile *profile;
+
+    (void)state;
+    assert_non_null(builder);
+    peak_bytes = held_bytes;
+    for (uint32_t i = 0; i < MANY_LOOPS; i++)
+        put_rows(builder, i);
+    assert_int_equal(psnap_sink_finish(builder, NULL), PSNAP_OK);
+    assert_in_range(peak_bytes - before, 0, MANY_LOOPS * 2000u);
+    profile = psnap_profile_builder_take(builder, NULL);
+    assert_non_null(profile);
+    assert_int_equal(profile->loop_count, MANY_LOOPS);
+    assert_int_equal(psnap_profile_write(profile, file, NULL), PSNAP_OK);
+    assert_in_range(peak_bytes - before, 0, MANY_LOOPS * 3500u);
+    fclose(file);
+    psnap_profile_free(profile);
+    psnap_sink_free(builder);
+    psnap_program_free(many);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(merged), cmocka_unit_test(apart),
-                                       cmocka_unit_test(walks),
+                                       cmocka_unit_test(walks), cmocka_unit_test(many_loops),
                                        cmocka_unit_test(threads_have_their_items)};
     int failures;
 
