@@ -418,6 +418,24 @@ static int read_parts(struct parts *parts, struct psnap_recording *recording)
     return 0;
 }
 
+/* What was asked for of engine and threads; non-zero, and says so, when it makes no sense. */
+static int settle(struct psnap_recording *recording, const char *engine, const char *threads)
+{
+    recording->is_foreign = engine && !strcmp(engine, "valgrind");
+    if (engine && !recording->is_foreign && strcmp(engine, "compiled") != 0)
+        return psnap_cmd_usage("record", "no engine '%s'; there are: compiled, valgrind", engine);
+    if (recording->sampling.count == 0)
+        return psnap_cmd_usage("record", "--count 0 would record nothing");
+    if (recording->sampling.count == UINT64_MAX)
+        recording->sampling.count = 0; /* all */
+    if (recording->machines->count && !recording->certifies)
+        return psnap_cmd_usage("record", "-m is for --certify");
+    recording->is_apart = !strcmp(threads, "apart");
+    if (!recording->is_apart && strcmp(threads, "merged") != 0)
+        return psnap_cmd_usage("record", "--threads is merged or apart, not '%s'", threads);
+    return 0;
+}
+
 static const char description[] =
     "Runs PROG, which 'psnap cc' has compiled, and keeps a profile of its memory\n"
     "accesses. The exit status is PROG's own (128+n for signal n); 125 when psnap\n"
@@ -437,6 +455,9 @@ static const char description[] =
     "of the accesses that were recorded; a sample has estimates beside them, with\n"
     "their standard errors.\n"
     "\n"
+    "--certify puts the accesses through simulated caches as well, and the replay of\n"
+    "the profile afterwards, and writes into the profile how far they are apart.\n"
+    "\n"
     "--engine valgrind runs a PROG that was not compiled so under Valgrind's lackey:\n"
     "all its code, libraries and stack included, some hundred times slower.";
 
@@ -444,6 +465,7 @@ int psnap_cmd_record(int argc, char **argv)
 {
     struct psnap_recording recording = {.command = "record", .sampling = {.count = UINT64_MAX}};
     bool is_verbose = isatty(STDERR_FILENO);
+    struct psnap_text_list machines = {0};
     struct parts parts = {0};
     const char *engine = NULL, *threads = "merged";
     const struct psnap_option options[] = {
@@ -462,6 +484,10 @@ int psnap_cmd_record(int argc, char **argv)
          "how near an access joins a region (default 256)"},
         {PSNAP_OPTION_TEXT, 0, "threads", &threads, "HOW",
          "in the profile: merged (default), or apart: parts of loops for each thread"},
+        {PSNAP_OPTION_FLAG, 0, "certify", &recording.certifies, NULL,
+         "simulate caches as well: the profile says how far its replay is off"},
+        {PSNAP_OPTION_LIST, 'm', "machine", &machines, "MACHINE",
+         "to certify with; may be repeated (the ten structures table1-1 to table1-10)"},
         {PSNAP_OPTION_LIST, 0, "roi", &parts.functions, "FUNCTION",
          "record only while FUNCTION runs, and what it calls; may be repeated"},
         {PSNAP_OPTION_FLAG, 0, "no-roi", &parts.is_whole, NULL,
@@ -491,28 +517,15 @@ int psnap_cmd_record(int argc, char **argv)
         return PSNAP_EXIT_LOST;
     }
     argv[1 + operands] = NULL;
-    recording.is_foreign = engine && !strcmp(engine, "valgrind");
-    if (engine && !recording.is_foreign && strcmp(engine, "compiled") != 0) {
-        psnap_cmd_usage("record", "no engine '%s'; there are: compiled, valgrind", engine);
-        return PSNAP_EXIT_LOST;
-    }
-    if (recording.sampling.count == 0) {
-        psnap_cmd_usage("record", "--count 0 would record nothing");
-        return PSNAP_EXIT_LOST;
-    }
-    if (recording.sampling.count == UINT64_MAX)
-        recording.sampling.count = 0; /* all */
-    recording.is_apart = !strcmp(threads, "apart");
-    if (!recording.is_apart && strcmp(threads, "merged") != 0) {
-        psnap_cmd_usage("record", "--threads is merged or apart, not '%s'", threads);
-        status = PSNAP_EXIT_LOST;
-    } else if (read_parts(&parts, &recording))
+    recording.machines = &machines;
+    if (settle(&recording, engine, threads) || read_parts(&parts, &recording))
         status = PSNAP_EXIT_LOST;
     else if (recording.is_foreign)
         status = record_valgrind(&recording, argv + 1, is_verbose);
     else
         status = record(&recording, argv + 1, is_verbose);
     psnap_text_list_release(&parts.functions);
+    psnap_text_list_release(&machines);
     free(parts.roi);
     return status;
 }

@@ -25,6 +25,7 @@
 #include "formats/base/stream.h"
 #include "formats/formats.h"
 #include "profile/profile.h"
+#include "simcore/cmd_certify.h"
 
 static const char *base_name(const char *path)
 {
@@ -118,6 +119,11 @@ enum psnap_status psnap_recording_prepare(struct psnap_recording *recording, con
     if (has_profile && has_trace)
         return psnap_error_set(error, PSNAP_ERROR_USAGE,
                                "profile and trace cannot both go to standard output");
+    if (recording->certifies && recording->no_profile)
+        return psnap_error_set(error, PSNAP_ERROR_USAGE,
+                               "--certify is for profiles, and there is --no-profile");
+    if (recording->certifies && psnap_certifier_check(recording->machines, error))
+        return error->code;
     recording->takes_stdout = has_profile || has_trace;
     if (choose_formats(recording, error))
         return error->code;
@@ -193,8 +199,23 @@ static enum psnap_status commit(const struct psnap_recording *recording,
     return status;
 }
 
+/* Without a certificate the profile is written all the same. */
+static void certify(struct psnap_recording *recording, struct psnap_sink *certifier,
+                    struct psnap_profile *profile)
+{
+    struct psnap_error error, said;
+
+    if (!psnap_certifier_certify(certifier, profile, &error))
+        return;
+    recording->is_uncertified = true;
+    psnap_error_set(&said, PSNAP_ERROR_IO, "no certificate: %.480s", error.message);
+    psnap_cmd_fail(recording->command, &said);
+}
+
+/* `certifier` may be NULL. */
 static enum psnap_status write_profile(struct psnap_recording *recording,
-                                       struct psnap_sink *builder, struct psnap_error *error)
+                                       struct psnap_sink *builder, struct psnap_sink *certifier,
+                                       struct psnap_error *error)
 {
     struct psnap_profile *profile = psnap_profile_builder_take(builder, error);
     enum psnap_status status = profile ? PSNAP_OK : error->code;
@@ -202,6 +223,8 @@ static enum psnap_status write_profile(struct psnap_recording *recording,
     if (!status && recording->is_walks && !profile->nests)
         fprintf(stderr, "psnap %s: the order of loops does not fold: model psnap, not walks\n",
                 recording->command);
+    if (!status && certifier)
+        certify(recording, certifier, profile);
     if (!status)
         status = psnap_profile_write(profile, psnap_output_file(recording->profile_output), error);
     if (status == PSNAP_ERROR_IO)
@@ -285,13 +308,15 @@ static enum psnap_status end_trace(struct psnap_recording *recording, struct tra
     return sink->status;
 }
 
-/* Either may be NULL. Where one cannot be written the other is there all the same; when none can
+/* Each may be NULL. Where one file cannot be written the other is there all the same; when none can
  * be, the error is the profile's, and the trace's is said. */
 static enum psnap_status write_files(struct psnap_recording *recording, struct psnap_sink *builder,
-                                     struct trace_sink *trace, struct psnap_error *error)
+                                     struct psnap_sink *certifier, struct trace_sink *trace,
+                                     struct psnap_error *error)
 {
     struct psnap_error other;
-    enum psnap_status status = builder ? write_profile(recording, builder, error) : PSNAP_OK;
+    enum psnap_status status =
+        builder ? write_profile(recording, builder, certifier, error) : PSNAP_OK;
 
     if (trace && end_trace(recording, trace, &other)) {
         if (status)
@@ -430,6 +455,8 @@ static enum psnap_status note_finish(struct psnap_sink *self, struct psnap_error
     return PSNAP_OK;
 }
 
+enum { SINKS_MAX = 3 }; /* builder, certifier, trace */
+
 /* Moves the stream into `count` sinks, and notes of which part of the program it is. */
 static enum psnap_status pump(struct psnap_recording *recording, const struct way *way,
                               struct psnap_sink *const *sinks, size_t count,
@@ -438,7 +465,7 @@ static enum psnap_status pump(struct psnap_recording *recording, const struct wa
     static const struct psnap_sink_ops ops = {
         .put = note_put, .finish = note_finish, .free = nothing_to_free, .put_run = note_put_run};
     struct note_sink note = {{&ops}, recording, way};
-    struct psnap_sink *all[3] = {&note.base}, *tee;
+    struct psnap_sink *all[1 + SINKS_MAX] = {&note.base}, *tee;
     enum psnap_status status;
 
     memcpy(all + 1, sinks, count * sizeof *sinks);
@@ -461,7 +488,7 @@ enum psnap_status psnap_recording_run(struct psnap_recording *recording,
                                               .free = nothing_to_free,
                                               .put_run = trace_put_run};
     struct trace_sink trace = {.base = {&ops}};
-    struct psnap_sink *sinks[2], *builder = NULL, *writer = NULL;
+    struct psnap_sink *sinks[SINKS_MAX], *builder = NULL, *certifier = NULL, *writer = NULL;
     const struct way way = open_way(recording, capture, error);
     enum psnap_status status = way.shown ? PSNAP_OK : error->code;
     size_t n = 0;
@@ -470,6 +497,12 @@ enum psnap_status psnap_recording_run(struct psnap_recording *recording,
         builder = psnap_profile_builder_new(way.shown->program, &options, error);
         status = builder ? PSNAP_OK : error->code;
         sinks[n++] = builder;
+    }
+    if (builder && recording->certifies) {
+        certifier = psnap_certifier_new(recording->machines, way.shown->program,
+                                        psnap_output_path(recording->profile_output), error);
+        status = certifier ? PSNAP_OK : error->code;
+        sinks[n++] = certifier;
     }
     if (!status && recording->trace_output) {
         writer = writer_new(recording, way.shown->program, error);
@@ -483,12 +516,13 @@ enum psnap_status psnap_recording_run(struct psnap_recording *recording,
             psnap_error_at(error, recording->trace, 0, 0);
     }
     if (!status && has_anything(recording, capture))
-        status = write_files(recording, builder, writer ? &trace : NULL, error);
+        status = write_files(recording, builder, certifier, writer ? &trace : NULL, error);
     if (status && writer && recording->trace_output)
         keep_part(recording);
     else if (recording->trace_limit.is_reached)
         say_limited(recording);
     psnap_sink_free(writer);
+    psnap_sink_free(certifier);
     psnap_sink_free(builder);
     close_way(&way);
     return status;
@@ -508,7 +542,8 @@ bool psnap_recording_complain_foreign(const struct psnap_recording *recording,
 {
     const struct psnap_roi_report report = roi_report(recording, capture);
 
-    return psnap_roi_complain(recording->command, recording->roi, &report, capture->program);
+    return psnap_roi_complain(recording->command, recording->roi, &report, capture->program) ||
+           recording->is_uncertified;
 }
 
 bool psnap_recording_complain(const struct psnap_recording *recording,
@@ -554,7 +589,7 @@ bool psnap_recording_complain(const struct psnap_recording *recording,
                 command, report.unnamed, report.unnamed == 1 ? "" : "s");
     return psnap_roi_complain(command, recording->roi, &report.roi, capture->program) ||
            !report.modules || !report.threads || report.copies || report.is_abandoned ||
-           report.threads_lost;
+           report.threads_lost || recording->is_uncertified;
 }
 
 enum psnap_status psnap_recording_describe(struct psnap_program *program,

@@ -12,6 +12,7 @@
 #include "capture/capture.h"
 #include "capture/cmd_names.h"
 #include "capture/sampling.h"
+#include "formats/base/cmd.h"
 #include "formats/base/output.h"
 #include "formats/formats.h"
 
@@ -31,6 +32,9 @@ struct psnap_recording {
     uint64_t gap_bytes; /* 0 for the default */
     bool is_apart;      /* the profile keeps threads apart */
     bool is_walks;      /* set by prepare: `model` is walks */
+    bool certifies;     /* the profile gets a certificate, with: */
+    const struct psnap_text_list *machines; /* by name, or the ten structures if it is empty */
+    bool is_uncertified;                    /* it could not be made, which was said */
     struct psnap_trace_limit trace_limit;
     const char *roi;                /* as PSNAP_ENV_ROI; NULL: as the program's marks say */
     struct psnap_sampling sampling; /* what is wanted of the stream; without regions */

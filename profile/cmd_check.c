@@ -188,6 +188,15 @@ static void print_json(struct psnap_json *json, const char *name,
     psnap_json_end_object(json);
 }
 
+/* An edit is no error, but its certificate is for another profile. */
+static void check_certificate(const struct psnap_profile *profile, struct warnings *warnings)
+{
+    if (profile->certificate && psnap_certificate_holds(profile, NULL) == 0)
+        snprintf(warnings->texts[warnings->count++], sizeof warnings->texts[0],
+                 "the certificate no longer holds: the profile was edited since it was made; "
+                 "delete it, or make the profile again");
+}
+
 /* Says what is to be said of one profile; whether it was good. */
 static bool check(const char *path, struct psnap_json *json)
 {
@@ -197,6 +206,8 @@ static bool check(const char *path, struct psnap_json *json)
     struct psnap_profile *profile = psnap_input_read_profile(path, &error);
     const bool good = profile != NULL;
 
+    if (profile)
+        check_certificate(profile, &warnings);
     if (profile && !find_overlaps(profile, &warnings))
         warnings.count = 0; /* out of memory, with the profile all there: what it is is known */
     if (json)

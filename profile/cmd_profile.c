@@ -9,14 +9,35 @@
 #include "formats/base/output.h"
 #include "profile/profile.h"
 #include "replay/cmd_input.h"
+#include "simcore/cmd_certify.h"
 
 struct request {
     const char *input, *output, *model, *schedule, *threads;
     struct psnap_input_options options;
     struct psnap_builder_options builder;
+    struct psnap_text_list machines;
     uint64_t limit;
-    bool force;
+    bool force, certifies;
 };
+
+/* Moves the stream into the builder and, unless that is NULL, the certifier. */
+static enum psnap_status pump(struct psnap_source *source, struct psnap_sink *builder,
+                              struct psnap_sink *certifier, uint64_t *count,
+                              struct psnap_error *error)
+{
+    struct psnap_sink *const both[] = {builder, certifier};
+    struct psnap_sink *tee;
+    enum psnap_status status;
+
+    if (!certifier)
+        return psnap_pump(source, builder, count, error);
+    tee = psnap_tee_sink_new(both, 2);
+    if (!tee)
+        return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
+    status = psnap_pump(source, tee, count, error);
+    psnap_sink_free(tee);
+    return status;
+}
 
 /* The stream's profile, or NULL with `error` filled. */
 static struct psnap_profile *build(const struct request *request, uint64_t *count,
@@ -25,10 +46,20 @@ static struct psnap_profile *build(const struct request *request, uint64_t *coun
     struct psnap_source *source = psnap_input_open(request->input, &request->options, error);
     struct psnap_sink *builder =
         source ? psnap_profile_builder_new(source->program, &request->builder, error) : NULL;
+    struct psnap_sink *certifier = NULL;
     struct psnap_profile *profile = NULL;
 
-    if (builder && psnap_pump(source, builder, count, error) == PSNAP_OK)
+    if (builder && request->certifies)
+        certifier =
+            psnap_certifier_new(&request->machines, source->program, request->output, error);
+    if (builder && (certifier || !request->certifies) &&
+        pump(source, builder, certifier, count, error) == PSNAP_OK)
         profile = psnap_profile_builder_take(builder, error);
+    if (profile && certifier && psnap_certifier_certify(certifier, profile, error)) {
+        psnap_profile_free(profile);
+        profile = NULL;
+    }
+    psnap_sink_free(certifier);
     psnap_sink_free(builder);
     psnap_source_free(source);
     return profile;
@@ -74,6 +105,40 @@ static int profile(const struct request *request)
     return status == PSNAP_OK ? PSNAP_EXIT_DONE : psnap_cmd_fail("profile", &error);
 }
 
+/* What was asked for, as the builder wants it; not 0, and says so, when it makes no sense. */
+static int settle(struct request *request, int operands)
+{
+    struct psnap_error error;
+
+    if (operands != 1 || !request->output)
+        return psnap_cmd_usage("profile", operands != 1 ? "one input, please" : "-o is missing");
+    request->builder.walks = strcmp(request->model, "walks") == 0;
+    if (strcmp(request->model, "psnap") != 0 && !request->builder.walks)
+        return psnap_cmd_usage("profile", "there is no model '%s', only psnap and walks",
+                               request->model);
+    if (request->builder.region_gap_bytes < 1 ||
+        request->builder.region_gap_bytes > PSNAP_REGION_GAP_MAX)
+        return psnap_cmd_usage("profile", "a gap is 1 to 2^40 bytes");
+    if (request->limit < PSNAP_REGION_LIMIT_MIN || request->limit > PSNAP_REGION_LIMIT_MAX)
+        return psnap_cmd_usage("profile", "--regions is %u to %u", PSNAP_REGION_LIMIT_MIN,
+                               PSNAP_REGION_LIMIT_MAX);
+    if (strcmp(request->schedule, "visits") != 0 && strcmp(request->schedule, "first") != 0)
+        return psnap_cmd_usage("profile", "--schedule is visits or first, not '%s'",
+                               request->schedule);
+    if (strcmp(request->threads, "merged") != 0 && strcmp(request->threads, "apart") != 0)
+        return psnap_cmd_usage("profile", "--threads is merged or apart, not '%s'",
+                               request->threads);
+    request->builder.is_apart = *request->threads == 'a';
+    request->builder.schedule =
+        *request->schedule == 'v' ? PSNAP_SCHEDULE_VISITS : PSNAP_SCHEDULE_FIRST;
+    request->builder.region_limit = (uint32_t)request->limit;
+    if (request->machines.count && !request->certifies)
+        return psnap_cmd_usage("profile", "-m is for --certify");
+    if (request->certifies && psnap_certifier_check(&request->machines, &error))
+        return psnap_cmd_fail("profile", &error);
+    return 0;
+}
+
 int psnap_cmd_profile(int argc, char **argv)
 {
     struct request request = {.model = "psnap",
@@ -94,6 +159,10 @@ int psnap_cmd_profile(int argc, char **argv)
          "visits: how loops alternate; first: each once, by first access"},
         {PSNAP_OPTION_TEXT, 0, "threads", &request.threads, "HOW",
          "merged (default), or apart: parts of loops for each thread"},
+        {PSNAP_OPTION_FLAG, 0, "certify", &request.certifies, NULL,
+         "simulate caches as well: the profile says how far its replay is off"},
+        {PSNAP_OPTION_LIST, 'm', "machine", &request.machines, "MACHINE",
+         "to certify with; may be repeated (the ten structures table1-1 to table1-10)"},
         {PSNAP_OPTION_TEXT, 0, "from", &request.options.from, "FORMAT",
          "of the input; else it is recognised"},
         {PSNAP_OPTION_U64, 0, "seed", &request.options.seed, "N", "when the input is replayed"},
@@ -111,30 +180,15 @@ int psnap_cmd_profile(int argc, char **argv)
     int status;
     const int operands = psnap_options_parse(argc, argv, &usage, false, &status);
 
-    if (operands < 0)
+    if (operands < 0) {
+        psnap_text_list_release(&request.machines);
         return status;
-    if (operands != 1 || !request.output)
-        return psnap_cmd_usage("profile", operands != 1 ? "one input, please" : "-o is missing");
-    request.builder.walks = strcmp(request.model, "walks") == 0;
-    if (strcmp(request.model, "psnap") != 0 && !request.builder.walks)
-        return psnap_cmd_usage("profile", "there is no model '%s', only psnap and walks",
-                               request.model);
-    if (request.builder.region_gap_bytes < 1 ||
-        request.builder.region_gap_bytes > PSNAP_REGION_GAP_MAX)
-        return psnap_cmd_usage("profile", "a gap is 1 to 2^40 bytes");
-    if (request.limit < PSNAP_REGION_LIMIT_MIN || request.limit > PSNAP_REGION_LIMIT_MAX)
-        return psnap_cmd_usage("profile", "--regions is %u to %u", PSNAP_REGION_LIMIT_MIN,
-                               PSNAP_REGION_LIMIT_MAX);
-    if (strcmp(request.schedule, "visits") != 0 && strcmp(request.schedule, "first") != 0)
-        return psnap_cmd_usage("profile", "--schedule is visits or first, not '%s'",
-                               request.schedule);
-    if (strcmp(request.threads, "merged") != 0 && strcmp(request.threads, "apart") != 0)
-        return psnap_cmd_usage("profile", "--threads is merged or apart, not '%s'",
-                               request.threads);
-    request.builder.is_apart = *request.threads == 'a';
-    request.builder.schedule =
-        *request.schedule == 'v' ? PSNAP_SCHEDULE_VISITS : PSNAP_SCHEDULE_FIRST;
-    request.builder.region_limit = (uint32_t)request.limit;
-    request.input = argv[1];
-    return profile(&request);
+    }
+    status = settle(&request, operands);
+    if (!status) {
+        request.input = argv[1];
+        status = profile(&request);
+    }
+    psnap_text_list_release(&request.machines);
+    return status;
 }

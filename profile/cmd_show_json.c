@@ -121,6 +121,48 @@ static void json_threads(struct psnap_json *json, const struct psnap_profile *pr
     free(threads);
 }
 
+static void json_certificate_rows(struct psnap_json *json, const char *key,
+                                  const struct psnap_certificate_row *rows, uint32_t count)
+{
+    psnap_json_begin_array(json, key);
+    for (uint32_t i = 0; i < count; i++) {
+        psnap_json_begin_object(json, NULL);
+        if (rows[i].machine)
+            psnap_json_text(json, "machine", rows[i].machine);
+        psnap_json_u64(json, rows[i].is_tlb ? "tlb" : "level", rows[i].level);
+        psnap_json_real(json, "mean_points", rows[i].mean_points);
+        psnap_json_real(json, "max_points", rows[i].max_points);
+        psnap_json_real(json, "total_points", rows[i].total_points);
+        psnap_json_end_object(json);
+    }
+    psnap_json_end_array(json);
+}
+
+/* As in the profile, and whether it holds. Nothing without one. */
+static void json_certificate(struct psnap_json *json, const struct psnap_profile *profile)
+{
+    const struct psnap_certificate *from = profile->certificate;
+
+    if (!from)
+        return;
+    psnap_json_begin_object(json, "certificate");
+    psnap_json_bool(json, "holds", psnap_certificate_holds(profile, NULL) == 1);
+    psnap_json_text(json, "psnap", from->version);
+    psnap_json_u64(json, "seed", from->seed);
+    psnap_json_u64(json, "relevant_loops", from->relevant_loops);
+    json_certificate_rows(json, "levels", from->levels, from->level_count);
+    json_certificate_rows(json, "rows", from->rows, from->row_count);
+    if (from->worst_loop) {
+        psnap_json_begin_object(json, "worst_loop");
+        psnap_json_text(json, "id", from->worst_loop);
+        psnap_json_text(json, "machine", from->worst.machine);
+        psnap_json_u64(json, from->worst.is_tlb ? "tlb" : "level", from->worst.level);
+        psnap_json_real(json, "points", from->worst.max_points);
+        psnap_json_end_object(json);
+    }
+    psnap_json_end_object(json);
+}
+
 void show_print_json(const struct psnap_profile *profile, const struct psnap_profile_totals *totals,
                      const struct show_summary *summaries, uint32_t count, bool regions)
 {
@@ -139,6 +181,7 @@ void show_print_json(const struct psnap_profile *profile, const struct psnap_pro
     psnap_json_u64(&json, "atomics", totals->atomics);
     psnap_json_u64(&json, "bytes", totals->bytes);
     json_operations(&json, totals->operations);
+    json_certificate(&json, profile);
     json_threads(&json, profile, totals->accesses);
     psnap_json_u64(&json, "loop_count", totals->loops);
     if (profile->is_apart)

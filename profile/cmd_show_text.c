@@ -4,6 +4,7 @@
  * regions.
  */
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -113,6 +114,40 @@ static void print_totals(const struct psnap_profile *profile,
         }
     if (separator[0] == ',')
         putchar('\n');
+}
+
+static void print_points(const char *label, const struct psnap_certificate_row *row, double points)
+{
+    char level[16];
+
+    printf("%s%s %.2f", label, psnap_certificate_level(row, level), points);
+}
+
+/* How far the replay is off, in points of cumulative hit rates. */
+static void print_certificate(const struct psnap_profile *profile)
+{
+    const struct psnap_certificate *from = profile->certificate;
+    uint32_t machines = 0;
+
+    if (!from)
+        return;
+    for (uint32_t i = 0; i < from->row_count; i++)
+        machines += !i || strcmp(from->rows[i].machine, from->rows[i - 1].machine) != 0;
+    if (psnap_certificate_holds(profile, NULL) != 1) {
+        printf("certificate no longer holds: the profile was edited since it was made\n");
+        return;
+    }
+    fputs("error     ", stdout);
+    for (uint32_t i = 0; i < from->level_count; i++)
+        if (!isnan(from->levels[i].mean_points))
+            print_points(i ? ", " : " ", &from->levels[i], from->levels[i].mean_points);
+    printf("%s points, mean over %" PRIu64 " loops and %" PRIu32 " machines\n",
+           from->relevant_loops ? "" : " no relevant loops,", from->relevant_loops, machines);
+    if (!from->worst_loop)
+        return;
+    printf("           at most");
+    print_points(" ", &from->worst, from->worst.max_points);
+    printf(", %s on %s\n", from->worst_loop, from->worst.machine);
 }
 
 /* Cells: accesses in the whole run by the sample, and their standard error in percent. */
@@ -291,6 +326,7 @@ void show_print_table(const struct psnap_profile *profile,
     print_program(profile);
     psnap_print_part(&profile->sampling, 11);
     print_totals(profile, totals);
+    print_certificate(profile);
     print_threads(profile, totals->accesses);
     print_loops(profile, summaries, count, totals->accesses);
 }

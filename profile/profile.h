@@ -120,6 +120,29 @@ struct psnap_profile_loop {
     uint32_t thread_count; /* that share the part: 1, or this one and higher ones; else 0 */
 };
 
+/*
+ * How far the replay of a profile is from the stream that it was made of: errors of cumulative hit
+ * rates in points (percent), as `psnap compare` has them. 0 is exact; NaN: not known.
+ */
+struct psnap_certificate_row {
+    const char *machine; /* NULL: all of them */
+    uint32_t level;      /* from 1, of the caches, or of the TLB: */
+    bool is_tlb;
+    double mean_points, max_points; /* over the relevant loops */
+    double total_points;            /* of the whole stream (of all machines: the mean) */
+};
+
+struct psnap_certificate {
+    const char *version;     /* of the psnap that made it */
+    uint64_t seed;           /* of the replay */
+    uint64_t content;        /* psnap_profile_content of the profile that it is for */
+    uint64_t relevant_loops; /* with at least 0.5 % of the accesses */
+    struct psnap_certificate_row *levels, *rows; /* over all machines; of each machine */
+    uint32_t level_count, row_count;
+    const char *worst_loop;             /* id of a loop of the source; NULL: none is relevant */
+    struct psnap_certificate_row worst; /* where; its max_points */
+};
+
 struct psnap_nests; /* profile/nests.h, not part of the library's interface */
 
 struct psnap_profile {
@@ -134,7 +157,8 @@ struct psnap_profile {
     uint32_t loop_count;
     struct psnap_sequence schedule; /* of loops; empty when there are nests */
     struct psnap_nests *nests; /* model walks: the stream as nests of loops, else NULL; owned */
-    struct psnap_arena *arena; /* owns all of the above */
+    struct psnap_certificate *certificate; /* NULL: none */
+    struct psnap_arena *arena;             /* owns all of the above */
 };
 
 struct psnap_profile_totals {
@@ -153,6 +177,20 @@ PSNAP_API struct psnap_profile *psnap_profile_read(FILE *file, const char *name,
                                                    struct psnap_error *error);
 PSNAP_API enum psnap_status psnap_profile_write(const struct psnap_profile *profile, FILE *file,
                                                 struct psnap_error *error);
+
+/*
+ * A checksum of what the profile says but for `program`'s description and its certificate: of its
+ * canonical text, so the same for a profile that was written another way or recorded again.
+ */
+PSNAP_API enum psnap_status psnap_profile_content(const struct psnap_profile *profile,
+                                                  uint64_t *content, struct psnap_error *error);
+/* Whether it has a certificate and has not been edited since: 1 or 0, negative: out of memory. */
+PSNAP_API int psnap_certificate_holds(const struct psnap_profile *profile,
+                                      struct psnap_error *error);
+/* "L1", "TLB", "TLB2": the level of a row, into `text`; returns it. */
+PSNAP_API char *psnap_certificate_level(const struct psnap_certificate_row *row, char text[16]);
+/* How a certificate states an error: rounded to 1/10000 point, what is not 0 not to 0. */
+PSNAP_API double psnap_certificate_points(double points);
 
 /* By item of a sequence: how often it comes when the sequence is unfolded. */
 PSNAP_API void psnap_sequence_visits(const struct psnap_sequence *sequence, uint64_t *visits);

@@ -8,6 +8,7 @@
  * Memory is in proportion to the input: nothing is unfolded, and counts are
  * only numbers.
  */
+#include "profile/certificate.h"
 #include "profile/nest_profile.h"
 #include "profile/read.h"
 #include "profile/sampling.h"
@@ -337,10 +338,10 @@ static enum psnap_status read_version(const struct reading *r, const struct psna
 
 static enum psnap_status read_all(struct reading *r)
 {
-    static const char *const keys[] = {"psnap",    "program", "capture", "totals",
-                                       "schedule", "loops",   NULL};
+    static const char *const keys[] = {"psnap",    "program", "capture",     "totals",
+                                       "schedule", "loops",   "certificate", NULL};
     const struct psnap_yaml_node *root = psnap_yaml_root(r->doc);
-    const struct psnap_yaml_node *program, *totals, *capture, *loops;
+    const struct psnap_yaml_node *program, *totals, *capture, *loops, *certificate;
     struct name_index names = {NULL, 0};
     enum psnap_status status = read_version(r, root);
 
@@ -348,6 +349,7 @@ static enum psnap_status read_all(struct reading *r)
         return status;
     program = psnap_yaml_get(root, "program");
     totals = psnap_yaml_get(root, "totals");
+    certificate = psnap_yaml_get(root, "certificate");
     capture = psnap_yaml_require(r->doc, root, "capture", r->error);
     loops = psnap_yaml_require(r->doc, root, "loops", r->error);
     if (!capture || !loops)
@@ -368,6 +370,8 @@ static enum psnap_status read_all(struct reading *r)
         status = read_schedule(r, root, loops, &names);
     if (!status && totals)
         status = read_totals(r, totals, loops);
+    if (!status && certificate)
+        status = read_certificate(r, certificate);
     free(names.entries);
     return status;
 }

@@ -13,6 +13,7 @@
 
 #include "formats/base/layout.h"
 #include "formats/base/yaml.h"
+#include "profile/certificate.h"
 #include "profile/nest_profile.h"
 #include "profile/sampling.h"
 #include "profile/yaml_keys.h"
@@ -263,6 +264,8 @@ enum psnap_status psnap_profile_write(const struct psnap_profile *profile, FILE 
         write_nests(profile, doc, list);
     else
         write_items(&profile->schedule, 0, profile->schedule.count, loop_id, profile, doc, list);
+    if (profile->certificate)
+        write_certificate(profile->certificate, doc, root);
     list = psnap_yaml_add_sequence(doc, root, "loops", PSNAP_YAML_BLOCK);
     status =
         psnap_yaml_write_list(doc, list, write_next_loop, &loops, profile->loop_count, file, error);

@@ -149,7 +149,10 @@ static struct psnap_source *open_profile(FILE *file, const char *name,
         psnap_profile_totals(profile, &totals);
         *accesses = totals.accesses;
     }
-    psnap_profile_free(profile);
+    if (source && options->kept)
+        *options->kept = profile;
+    else
+        psnap_profile_free(profile);
     if (file != stdin)
         fclose(file);
     return source;

@@ -14,25 +14,32 @@
 #include "formats/base/status.h"
 #include "formats/base/stream.h"
 
+struct psnap_profile;
+
 struct psnap_input_options {
-    const char *from; /* format's name, NULL: recognise; "profile" for a profile */
-    uint64_t seed;    /* of a replay */
-    uint64_t skip;    /* accesses to leave out at the start */
-    uint64_t count;   /* accesses to deliver at most, UINT64_MAX: all */
-    bool is_again;    /* it was read before: that it was cut off has been said */
-    bool *is_profile; /* gets whether it is one, which is replayed; may be NULL */
+    const char *from;            /* format's name, NULL: recognise; "profile" for a profile */
+    uint64_t seed;               /* of a replay */
+    uint64_t skip;               /* accesses to leave out at the start */
+    uint64_t count;              /* accesses to deliver at most, UINT64_MAX: all */
+    bool is_again;               /* it was read before: that it was cut off has been said */
+    bool *is_profile;            /* gets whether it is one, which is replayed; may be NULL */
+    struct psnap_profile **kept; /* gets the profile, which the caller frees; may be NULL */
 };
 
 #define PSNAP_INPUT_DEFAULTS                                                                       \
-    {.from = NULL, .seed = 0, .skip = 0, .count = UINT64_MAX, .is_again = false, .is_profile = NULL}
+    {.from = NULL,                                                                                 \
+     .seed = 0,                                                                                    \
+     .skip = 0,                                                                                    \
+     .count = UINT64_MAX,                                                                          \
+     .is_again = false,                                                                            \
+     .is_profile = NULL,                                                                           \
+     .kept = NULL}
 
 /* Opens an input for reading, "-" as stdin; a directory is an error. NULL with `error` filled. */
 FILE *psnap_input_file(const char *path, struct psnap_error *error);
 
 /* Whether an open input begins as a profile does, and no trace; what was read is put back. */
 bool psnap_input_is_profile(FILE *file);
-
-struct psnap_profile;
 
 /* The profile at `path` ("-" is standard input); a trace there is an error that says what to do.
  * NULL on failure, with `error` filled. The caller frees it. */

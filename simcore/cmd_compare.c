@@ -11,9 +11,8 @@
 
 #include "formats/base/cmd.h"
 #include "formats/base/json.h"
-#include "replay/cmd_input.h"
-#include "simcore/cmd_turns.h"
-#include "simcore/compare.h"
+#include "simcore/cmd_certificate.h"
+#include "simcore/cmd_side.h"
 
 #define ROWS_SHOWN 20
 
@@ -23,50 +22,37 @@ struct settings {
     bool json, all;
 };
 
-/* A side on its way through the machines. */
-struct running {
-    struct compare_side *side;
-    const struct psnap_machine *machines;
-    size_t n;
+/* The certificate of a profile on the synthetic side. */
+struct claim {
+    const struct psnap_certificate *certificate; /* NULL: none */
+    bool holds;                                  /* the profile was not edited since */
+    struct certificate_check check;
 };
 
-static void release_side(struct compare_side *side)
+static bool claim_is_confirmed(const struct claim *claim)
 {
-    scope_rows_release(&side->total);
-    scope_rows_release(&side->loops);
+    return claim->holds && !claim->check.has_other_seed && claim->check.compared &&
+           !claim->check.different;
 }
 
-static enum psnap_status run_stream(void *context, struct psnap_source *source,
-                                    struct psnap_error *error)
+/* `profile` may be NULL. */
+static enum psnap_status check_claim(struct psnap_profile *profile, const struct compare *compare,
+                                     uint64_t seed, struct claim *claim, struct psnap_error *error)
 {
-    const struct running *running = context;
-    struct compare_side *side = running->side;
-    struct psnap_program *program = source->program;
-    struct psnap_sink *sim = psnap_sim_new(running->machines, running->n, program, NULL, error);
-    enum psnap_status status = PSNAP_ERROR_MEMORY;
+    struct psnap_certificate *found;
+    enum psnap_status status;
+    int holds;
 
-    release_side(side);
-    if (sim)
-        status = psnap_pump(source, sim, &side->accesses, error);
-    side->run_accesses = program->sampling.run_accesses;
-    if (status == PSNAP_OK) {
-        side->threads = psnap_sim_threads(sim);
-        status = scope_rows_init(&side->total, SCOPE_TOTAL, sim, running->n, program, NULL, error);
-    }
-    if (status == PSNAP_OK)
-        status = scope_rows_init(&side->loops, SCOPE_LOOP, sim, running->n, program, NULL, error);
-    psnap_sink_free(sim);
-    return status;
-}
-
-static enum psnap_status run_side(struct compare_side *side,
-                                  const struct psnap_input_options *input,
-                                  const struct psnap_machine *machines, size_t n,
-                                  struct psnap_error *error)
-{
-    struct running running = {side, machines, n};
-
-    return psnap_turns_pass(side->path, input, false, run_stream, &running, &side->in_turn, error);
+    if (!profile || !profile->certificate)
+        return PSNAP_OK;
+    holds = psnap_certificate_holds(profile, error);
+    status = holds < 0 ? (enum psnap_status)holds
+                       : certificate_of(compare, profile, seed, &found, error);
+    if (status)
+        return status;
+    *claim = (struct claim){profile->certificate, holds != 0,
+                            certificate_check(profile->certificate, found)};
+    return PSNAP_OK;
 }
 
 /* ------------------------------------------------------------------ the table */
@@ -306,8 +292,49 @@ static void print_side(const char *what, const struct compare_side *side)
     putchar('\n');
 }
 
+/* "a mean of 0.02 points, at most 0.30, in all 0.01" */
+static void print_points(const struct psnap_certificate_row *row)
+{
+    if (isnan(row->mean_points))
+        printf("no relevant loop, in all %.4g", row->total_points);
+    else
+        printf("a mean of %.4g points, at most %.4g, in all %.4g", row->mean_points,
+               row->max_points, row->total_points);
+}
+
+/* Whether the synthetic side's certificate says what was found. */
+static void print_claim(const struct claim *claim, const char *path)
+{
+    const struct certificate_check *check = &claim->check;
+    const struct psnap_certificate_row *at = check->claimed;
+    char name[16];
+
+    printf("\ncertificate of %s: ", path);
+    if (!claim->holds)
+        puts("no longer holds, the profile was edited since it was made");
+    else if (check->has_other_seed)
+        printf("made with seed %" PRIu64 ", not compared\n", claim->certificate->seed);
+    else if (!check->compared)
+        printf("made with other machines (-m %s, ...), not compared\n",
+               claim->certificate->row_count ? claim->certificate->rows[0].machine : "");
+    else if (!check->different)
+        printf("confirmed (%" PRIu32 " of its %" PRIu32 " rows)\n", check->compared,
+               claim->certificate->row_count);
+    else {
+        printf("claims otherwise (%" PRIu32 " of %" PRIu32 " rows): for %s of %s ",
+               check->different, check->compared, psnap_certificate_level(at, name), at->machine);
+        print_points(at);
+        fputs(", here ", stdout);
+        if (check->found)
+            print_points(check->found);
+        else
+            fputs("the machine has no such level", stdout);
+        putchar('\n');
+    }
+}
+
 static void print_tables(const struct compare *compare, const struct compare_side *observed,
-                         const struct compare_side *synthetic, bool all)
+                         const struct compare_side *synthetic, const struct claim *claim, bool all)
 {
     print_side("observed ", observed);
     print_side("synthetic", synthetic);
@@ -321,6 +348,8 @@ static void print_tables(const struct compare *compare, const struct compare_sid
     puts("\nthe whole stream\n");
     print_rows(compare, SCOPE_TOTAL, true);
     print_summary(compare);
+    if (claim->certificate)
+        print_claim(claim, synthetic->path);
 }
 
 /* ------------------------------------------------------------------- the JSON */
@@ -385,8 +414,23 @@ static void json_side(struct psnap_json *json, const char *key, const struct com
     psnap_json_end_object(json);
 }
 
+/* What the synthetic side claims, when it is a profile with a certificate. */
+static void json_claim(struct psnap_json *json, const struct claim *claim)
+{
+    const struct certificate_check *check = &claim->check;
+
+    psnap_json_begin_object(json, "certificate");
+    psnap_json_text(json, "psnap", claim->certificate->version);
+    psnap_json_u64(json, "seed", claim->certificate->seed);
+    psnap_json_bool(json, "holds", claim->holds);
+    psnap_json_u64(json, "compared_rows", check->has_other_seed ? 0 : check->compared);
+    psnap_json_u64(json, "different_rows", check->has_other_seed ? 0 : check->different);
+    psnap_json_bool(json, "confirmed", claim_is_confirmed(claim));
+    psnap_json_end_object(json);
+}
+
 static void print_json(const struct compare *compare, const struct compare_side *observed,
-                       const struct compare_side *synthetic, bool all)
+                       const struct compare_side *synthetic, const struct claim *claim, bool all)
 {
     struct psnap_json json;
 
@@ -415,6 +459,8 @@ static void print_json(const struct compare *compare, const struct compare_side 
         json_points(&json, "tlb_total_points", compare->total_points + COMPARE_TLB, n);
     }
     psnap_json_end_object(&json);
+    if (claim->certificate)
+        json_claim(&json, claim);
     psnap_json_end_object(&json);
     putchar('\n');
 }
@@ -460,31 +506,39 @@ static int compare_sides(struct compare_side *observed, struct compare_side *syn
                          const struct settings *settings, const struct psnap_machine *machines,
                          size_t n)
 {
+    struct psnap_input_options options = settings->synthetic;
+    struct psnap_profile *profile = NULL;
     struct psnap_error error;
     struct compare compare = {0};
-    bool good;
+    struct claim claim = {NULL, false, {false, 0, 0, NULL, NULL}};
+    int status = PSNAP_EXIT_DONE;
 
-    if (run_side(observed, &settings->observed, machines, n, &error) != PSNAP_OK ||
-        run_side(synthetic, &settings->synthetic, machines, n, &error) != PSNAP_OK ||
-        compare_init(&compare, machines, n, observed, synthetic, &error) != PSNAP_OK)
-        return psnap_cmd_fail("compare", &error);
+    options.kept = &profile;
+    if (side_run_input(observed, &settings->observed, machines, n, &error) ||
+        side_run_input(synthetic, &options, machines, n, &error) ||
+        compare_init(&compare, machines, n, observed, synthetic, &error) ||
+        check_claim(profile, &compare, options.seed, &claim, &error)) {
+        status = psnap_cmd_fail("compare", &error);
+        goto out;
+    }
     if (settings->json)
-        print_json(&compare, observed, synthetic, settings->all);
+        print_json(&compare, observed, synthetic, &claim, settings->all);
     else
-        print_tables(&compare, observed, synthetic, settings->all);
+        print_tables(&compare, observed, synthetic, &claim, settings->all);
     fflush(stdout);
-    good = within_limits(&compare, settings);
+    if (!within_limits(&compare, settings))
+        status = PSNAP_EXIT_FAILED;
+    status = psnap_cmd_close_stdout("compare", status);
+out:
     compare_release(&compare);
-    return psnap_cmd_close_stdout("compare", good ? PSNAP_EXIT_DONE : PSNAP_EXIT_FAILED);
+    psnap_profile_free(profile);
+    return status;
 }
 
 static int run(char *const *paths, const struct settings *settings,
                const struct psnap_text_list *machine_list)
 {
-    const char *structures[] = {"table1-1", "table1-2", "table1-3", "table1-4", "table1-5",
-                                "table1-6", "table1-7", "table1-8", "table1-9", "table1-10"};
-    const size_t n =
-        machine_list->count ? machine_list->count : sizeof structures / sizeof structures[0];
+    size_t n;
     struct compare_side observed = {.path = paths[0]}, synthetic = {.path = paths[1]};
     struct psnap_error error;
     struct psnap_machine *machines;
@@ -492,12 +546,12 @@ static int run(char *const *paths, const struct settings *settings,
 
     if (!strcmp(paths[0], "-") && !strcmp(paths[1], "-"))
         return psnap_cmd_usage("compare", "only one side can be standard input");
-    machines = scope_machines(machine_list->count ? machine_list->items : structures, n, &error);
+    machines = side_machines(machine_list, &n, &error);
     if (!machines)
         return psnap_cmd_fail("compare", &error);
     status = compare_sides(&observed, &synthetic, settings, machines, n);
-    release_side(&observed);
-    release_side(&synthetic);
+    side_release(&observed);
+    side_release(&synthetic);
     free(machines);
     return status;
 }

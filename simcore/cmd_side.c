@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * One side of a comparison, for the commands that compare: psnap compare, and those that make a
+ * certificate.
+ */
+#include "simcore/cmd_side.h"
+#include "simcore/cmd_turns.h"
+
+struct psnap_machine *side_machines(const struct psnap_text_list *named, size_t *n,
+                                    struct psnap_error *error)
+{
+    const char *const structures[] = {"table1-1", "table1-2", "table1-3", "table1-4", "table1-5",
+                                      "table1-6", "table1-7", "table1-8", "table1-9", "table1-10"};
+
+    *n = named->count ? named->count : sizeof structures / sizeof structures[0];
+    return scope_machines(named->count ? named->items : structures, *n, error);
+}
+
+enum psnap_status side_take(struct compare_side *side, const struct psnap_sink *sim, size_t n,
+                            const struct psnap_program *program, struct psnap_error *error)
+{
+    enum psnap_status status;
+
+    side->accesses = psnap_sim_accesses(sim);
+    side->run_accesses = program->sampling.run_accesses;
+    side->threads = psnap_sim_threads(sim);
+    status = scope_rows_init(&side->total, SCOPE_TOTAL, sim, n, program, NULL, error);
+    return status ? status
+                  : scope_rows_init(&side->loops, SCOPE_LOOP, sim, n, program, NULL, error);
+}
+
+enum psnap_status side_run(struct compare_side *side, struct psnap_source *source,
+                           const struct psnap_machine *machines, size_t n,
+                           struct psnap_error *error)
+{
+    struct psnap_sink *sim = psnap_sim_new(machines, n, source->program, NULL, error);
+    enum psnap_status status = sim ? psnap_pump(source, sim, NULL, error) : error->code;
+
+    side_release(side);
+    if (!status)
+        status = side_take(side, sim, n, source->program, error);
+    psnap_sink_free(sim);
+    return status;
+}
+
+/* A side on its way through the machines. */
+struct running {
+    struct compare_side *side;
+    const struct psnap_machine *machines;
+    size_t n;
+};
+
+static enum psnap_status run_pass(void *context, struct psnap_source *source,
+                                  struct psnap_error *error)
+{
+    const struct running *running = context;
+
+    return side_run(running->side, source, running->machines, running->n, error);
+}
+
+enum psnap_status side_run_input(struct compare_side *side, const struct psnap_input_options *input,
+                                 const struct psnap_machine *machines, size_t n,
+                                 struct psnap_error *error)
+{
+    struct running running = {side, machines, n};
+
+    return psnap_turns_pass(side->path, input, false, run_pass, &running, &side->in_turn, error);
+}
+
+void side_release(struct compare_side *side)
+{
+    scope_rows_release(&side->total);
+    scope_rows_release(&side->loops);
+}

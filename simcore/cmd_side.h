@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The sides of a comparison: streams that have run through the machines.
+ */
+#ifndef PSNAP_SIMCORE_CMD_SIDE_H
+#define PSNAP_SIMCORE_CMD_SIDE_H
+
+#include "formats/base/cmd.h"
+#include "replay/cmd_input.h"
+#include "simcore/compare.h"
+
+/* The machines that a comparison is made with: those that were named, or the ten structures of
+ * PSnAP's evaluation. The caller frees them. NULL on failure, with `error` filled. */
+struct psnap_machine *side_machines(const struct psnap_text_list *named, size_t *n,
+                                    struct psnap_error *error);
+
+/* What a simulator of `n` machines has counted of its stream, which has ended. */
+enum psnap_status side_take(struct compare_side *side, const struct psnap_sink *sim, size_t n,
+                            const struct psnap_program *program, struct psnap_error *error);
+/* Runs a stream through the machines to its end. */
+enum psnap_status side_run(struct compare_side *side, struct psnap_source *source,
+                           const struct psnap_machine *machines, size_t n,
+                           struct psnap_error *error);
+/* The same of the input at side->path, its threads in turn. */
+enum psnap_status side_run_input(struct compare_side *side, const struct psnap_input_options *input,
+                                 const struct psnap_machine *machines, size_t n,
+                                 struct psnap_error *error);
+void side_release(struct compare_side *side);
+
+#endif
