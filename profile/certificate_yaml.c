@@ -44,6 +44,19 @@ static void write_rows(const struct psnap_certificate_row *rows, uint32_t count,
         write_row(&rows[i], doc, list);
 }
 
+static void write_machines(const struct psnap_certificate *certificate, struct psnap_yaml_doc *doc,
+                           struct psnap_yaml_node *map)
+{
+    struct psnap_yaml_node *machines;
+
+    if (!certificate->machine_count)
+        return;
+    machines = psnap_yaml_add_map(doc, map, "machines", PSNAP_YAML_BLOCK);
+    for (uint32_t i = 0; i < certificate->machine_count; i++)
+        psnap_yaml_add_text(doc, machines, certificate->machines[i].name,
+                            certificate->machines[i].caches);
+}
+
 void write_certificate(const struct psnap_certificate *certificate, struct psnap_yaml_doc *doc,
                        struct psnap_yaml_node *root)
 {
@@ -56,6 +69,7 @@ void write_certificate(const struct psnap_certificate *certificate, struct psnap
     psnap_yaml_add_u64(doc, map, "seed", certificate->seed);
     psnap_yaml_add_text(doc, map, "content", content);
     psnap_yaml_add_u64(doc, map, "relevant_loops", certificate->relevant_loops);
+    write_machines(certificate, doc, map);
     write_rows(certificate->levels, certificate->level_count, "levels", doc, map);
     write_rows(certificate->rows, certificate->row_count, "rows", doc, map);
     if (!certificate->worst_loop)
@@ -177,12 +191,36 @@ static enum psnap_status read_content(const struct reading *r, const struct psna
     return PSNAP_OK;
 }
 
+static enum psnap_status read_machines(const struct reading *r, const struct psnap_yaml_node *map,
+                                       struct psnap_certificate *certificate)
+{
+    enum psnap_status status = psnap_yaml_expect(r->doc, map, PSNAP_YAML_MAP, "machines", r->error);
+
+    if (status)
+        return status;
+    certificate->machines =
+        psnap_arena_alloc(r->profile->arena, (map->count + 1) * sizeof *certificate->machines);
+    if (!certificate->machines)
+        return read_out_of_memory(r);
+    for (const struct psnap_yaml_node *node = map->first; node && !status; node = node->next) {
+        struct psnap_certificate_machine *machine =
+            &certificate->machines[certificate->machine_count++];
+        machine->name = psnap_arena_strndup(r->profile->arena, node->key, strlen(node->key));
+        if (!machine->name)
+            return read_out_of_memory(r);
+        status = read_text(r, map, node->key, NULL, &machine->caches);
+    }
+    return status;
+}
+
 enum psnap_status read_certificate(const struct reading *r, const struct psnap_yaml_node *map)
 {
-    static const char *const keys[] = {"psnap",  "seed", "content",    "relevant_loops",
-                                       "levels", "rows", "worst_loop", NULL};
+    static const char *const keys[] = {"psnap",          "seed",       "content",
+                                       "relevant_loops", "machines",   "levels",
+                                       "rows",           "worst_loop", NULL};
     struct psnap_certificate *to = psnap_arena_alloc(r->profile->arena, sizeof *to);
     const struct psnap_yaml_node *seed = psnap_yaml_get(map, "seed");
+    const struct psnap_yaml_node *machines = psnap_yaml_get(map, "machines");
     const struct psnap_yaml_node *worst = psnap_yaml_get(map, "worst_loop");
     enum psnap_status status;
 
@@ -193,6 +231,7 @@ enum psnap_status read_certificate(const struct reading *r, const struct psnap_y
         (seed && (status = psnap_yaml_u64(r->doc, seed, 0, UINT64_MAX, &to->seed, r->error))) ||
         (status = read_content(r, map, &to->content)) ||
         (status = read_count(r, map, "relevant_loops", 0, &to->relevant_loops)) ||
+        (machines && (status = read_machines(r, machines, to))) ||
         (status = read_rows(r, map, "levels", false, &to->levels, &to->level_count)) ||
         (status = read_rows(r, map, "rows", true, &to->rows, &to->row_count)) ||
         (worst && (status = read_worst(r, worst, to))))

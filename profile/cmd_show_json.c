@@ -150,6 +150,12 @@ static void json_certificate(struct psnap_json *json, const struct psnap_profile
     psnap_json_text(json, "psnap", from->version);
     psnap_json_u64(json, "seed", from->seed);
     psnap_json_u64(json, "relevant_loops", from->relevant_loops);
+    if (from->machine_count) {
+        psnap_json_begin_object(json, "machines");
+        for (uint32_t i = 0; i < from->machine_count; i++)
+            psnap_json_text(json, from->machines[i].name, from->machines[i].caches);
+        psnap_json_end_object(json);
+    }
     json_certificate_rows(json, "levels", from->levels, from->level_count);
     json_certificate_rows(json, "rows", from->rows, from->row_count);
     if (from->worst_loop) {

@@ -132,11 +132,19 @@ struct psnap_certificate_row {
     double total_points;            /* of the whole stream (of all machines: the mean) */
 };
 
+/* A machine that psnap does not bring along, which another may call the same. */
+struct psnap_certificate_machine {
+    const char *name;
+    const char *caches; /* "32K:64:8,1M:64:16" */
+};
+
 struct psnap_certificate {
     const char *version;     /* of the psnap that made it */
     uint64_t seed;           /* of the replay */
     uint64_t content;        /* psnap_profile_content of the profile that it is for */
     uint64_t relevant_loops; /* with at least 0.5 % of the accesses */
+    struct psnap_certificate_machine *machines; /* those of them that psnap does not bring along */
+    uint32_t machine_count;
     struct psnap_certificate_row *levels, *rows; /* over all machines; of each machine */
     uint32_t level_count, row_count;
     const char *worst_loop;             /* id of a loop of the source; NULL: none is relevant */

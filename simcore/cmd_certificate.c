@@ -119,13 +119,49 @@ static bool fill_rows(const struct compare *compare, struct psnap_profile *profi
     return true;
 }
 
+static bool is_bundled(const char *name)
+{
+    const struct psnap_machine *machine;
+
+    for (size_t i = 0; (machine = psnap_machine_bundled(i)); i++)
+        if (!strcmp(machine->name, name))
+            return true;
+    return false;
+}
+
+/* What is behind names that psnap does not define: host, a file, sizes. False: out of memory. */
+static bool fill_machines(const struct compare *compare, struct psnap_profile *profile,
+                          struct psnap_certificate *to)
+{
+    char shape[512];
+
+    to->machines =
+        psnap_arena_alloc(profile->arena, (compare->machine_count + 1) * sizeof *to->machines);
+    if (!to->machines)
+        return false;
+    for (size_t i = 0; i < compare->machine_count; i++) {
+        const struct psnap_machine *machine = &compare->machines[i];
+        struct psnap_certificate_machine *row = &to->machines[to->machine_count];
+        scope_machine_shape(machine, shape, sizeof shape);
+        if (is_bundled(machine->name) || !strcmp(machine->name, shape))
+            continue;
+        row->name = keep(profile, machine->name);
+        row->caches = keep(profile, shape);
+        if (!row->name || !row->caches)
+            return false;
+        to->machine_count++;
+    }
+    return true;
+}
+
 enum psnap_status certificate_of(const struct compare *compare, struct psnap_profile *profile,
                                  uint64_t seed, struct psnap_certificate **certificate,
                                  struct psnap_error *error)
 {
     struct psnap_certificate *to = psnap_arena_alloc(profile->arena, sizeof *to);
 
-    if (!to || !fill_rows(compare, profile, to) || !fill_worst(compare, profile, to))
+    if (!to || !fill_machines(compare, profile, to) || !fill_rows(compare, profile, to) ||
+        !fill_worst(compare, profile, to))
         return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for the certificate");
     to->version = PSNAP_VERSION;
     to->seed = seed;
@@ -151,6 +187,18 @@ static bool is_machine_of(const struct psnap_certificate *certificate, const cha
         if (!strcmp(certificate->rows[i].machine, machine))
             return true;
     return false;
+}
+
+/* The first machine that has other caches than one of the same name, or NULL. */
+static const struct psnap_certificate_machine *
+other_machine(const struct psnap_certificate *claimed, const struct psnap_certificate *found)
+{
+    for (uint32_t i = 0; i < claimed->machine_count; i++)
+        for (uint32_t j = 0; j < found->machine_count; j++)
+            if (!strcmp(claimed->machines[i].name, found->machines[j].name) &&
+                strcmp(claimed->machines[i].caches, found->machines[j].caches) != 0)
+                return &claimed->machines[i];
+    return NULL;
 }
 
 /* The found row of the same machine and level, or NULL. */
@@ -183,7 +231,8 @@ static double distance(const struct psnap_certificate_row *claimed,
 struct certificate_check certificate_check(const struct psnap_certificate *claimed,
                                            const struct psnap_certificate *found)
 {
-    struct certificate_check check = {.has_other_seed = claimed->seed != found->seed};
+    struct certificate_check check = {.has_other_seed = claimed->seed != found->seed,
+                                      .other_machine = other_machine(claimed, found)};
     double most = -1;
 
     for (uint32_t i = 0; i < claimed->row_count; i++) {

@@ -16,7 +16,9 @@ enum psnap_status certificate_of(const struct compare *compare, struct psnap_pro
 
 /* What a certificate claims, against what a comparison has found. */
 struct certificate_check {
-    bool has_other_seed;          /* then its numbers are of another replay */
+    bool has_other_seed; /* then its numbers are of another replay */
+    const struct psnap_certificate_machine *other_machine; /* one of the same name has other caches,
+                                                              as it was then; NULL: none */
     uint32_t compared, different; /* rows, of machines (by name) that both have */
     const struct psnap_certificate_row *claimed, *found; /* the two furthest apart, or NULL; found
                                                             NULL: its machine has no such level */

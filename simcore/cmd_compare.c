@@ -31,8 +31,8 @@ struct claim {
 
 static bool claim_is_confirmed(const struct claim *claim)
 {
-    return claim->holds && !claim->check.has_other_seed && claim->check.compared &&
-           !claim->check.different;
+    return claim->holds && !claim->check.has_other_seed && !claim->check.other_machine &&
+           claim->check.compared && !claim->check.different;
 }
 
 /* `profile` may be NULL. */
@@ -314,6 +314,9 @@ static void print_claim(const struct claim *claim, const char *path)
         puts("no longer holds, the profile was edited since it was made");
     else if (check->has_other_seed)
         printf("made with seed %" PRIu64 ", not compared\n", claim->certificate->seed);
+    else if (check->other_machine)
+        printf("made with another %s (%s), not compared\n", check->other_machine->name,
+               check->other_machine->caches);
     else if (!check->compared)
         printf("made with other machines (-m %s, ...), not compared\n",
                claim->certificate->row_count ? claim->certificate->rows[0].machine : "");
@@ -418,13 +421,14 @@ static void json_side(struct psnap_json *json, const char *key, const struct com
 static void json_claim(struct psnap_json *json, const struct claim *claim)
 {
     const struct certificate_check *check = &claim->check;
+    const bool is_other = check->has_other_seed || check->other_machine;
 
     psnap_json_begin_object(json, "certificate");
     psnap_json_text(json, "psnap", claim->certificate->version);
     psnap_json_u64(json, "seed", claim->certificate->seed);
     psnap_json_bool(json, "holds", claim->holds);
-    psnap_json_u64(json, "compared_rows", check->has_other_seed ? 0 : check->compared);
-    psnap_json_u64(json, "different_rows", check->has_other_seed ? 0 : check->different);
+    psnap_json_u64(json, "compared_rows", is_other ? 0 : check->compared);
+    psnap_json_u64(json, "different_rows", is_other ? 0 : check->different);
     psnap_json_bool(json, "confirmed", claim_is_confirmed(claim));
     psnap_json_end_object(json);
 }
@@ -510,7 +514,7 @@ static int compare_sides(struct compare_side *observed, struct compare_side *syn
     struct psnap_profile *profile = NULL;
     struct psnap_error error;
     struct compare compare = {0};
-    struct claim claim = {NULL, false, {false, 0, 0, NULL, NULL}};
+    struct claim claim = {.certificate = NULL};
     int status = PSNAP_EXIT_DONE;
 
     options.kept = &profile;

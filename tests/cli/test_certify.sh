@@ -164,6 +164,12 @@ END
 grep -q '{machine: tlb, tlb: 1, mean_points: ' t.yaml || fail "$(cat t.yaml)"
 "$PSNAP" compare steps.csv t.yaml -m tlb.yaml | grep -q 'confirmed (2 of its 2 rows)' || fail "TLB"
 "$PSNAP" show t.yaml | grep -q '^error      L1 .*, TLB ' || fail "$("$PSNAP" show t.yaml)"
+has t.yaml "    tlb: '1K:64:16'"
+# another machine of that name
+sed -i 's/1K/2K/' tlb.yaml
+"$PSNAP" compare steps.csv t.yaml -m tlb.yaml | grep -q 'made with another tlb (1K:64:16), not' ||
+    fail "another machine"
+grep -q '^  machines' steps.yaml && fail "caches that their name says"
 echo address,size,kind,thread,ref > none.csv
 "$PSNAP" profile none.csv -o none.yaml --certify -m 1K:64:2 2> log
 has none.yaml 'relevant_loops: 0'

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The profile reader. What it takes must be written, read back and written the
- * same again, and must replay: the first accesses are looked at, each in the
- * working set of a region of its loop, but for walks, which may go anywhere. What
- * it refuses has an error.
+ * same again, be no different by psnap diff, and must replay: the first accesses are looked at,
+ * each in the working set of a region of its loop, but for walks, which may go anywhere. What it
+ * refuses has an error.
  */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "profile/diff.h"
 #include "profile/profile.h"
 #include "replay/replay.h"
 
@@ -47,6 +48,21 @@ static int is_in(const struct psnap_profile_region *region, const struct psnap_a
 {
     return access->address >= region->low && access->size <= region->bytes &&
            access->address - region->low <= region->bytes - access->size;
+}
+
+/* It says what the profile said that it was written of, also to psnap diff. */
+static void compare(const struct psnap_profile *profile, const struct psnap_profile *back)
+{
+    uint64_t content[2];
+    struct profile_diff diff;
+
+    must(!psnap_profile_content(profile, &content[0], NULL));
+    must(!psnap_profile_content(back, &content[1], NULL) && content[0] == content[1]);
+    must(!profile->certificate == !back->certificate);
+    must(!profile_diff_init(&diff, profile, back, NULL) && diff.is_same);
+    for (uint32_t i = 0; i < diff.pair_count; i++)
+        must(diff.pairs[i].match == DIFF_SAME_ID && !diff.pairs[i].changes);
+    profile_diff_release(&diff);
 }
 
 /* The access is in a region of its loop, or of its thread's part of that. */
@@ -108,6 +124,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     must(back != NULL);
     again = write_bytes(back, &more);
     must(bytes == more && !memcmp(text, again, bytes));
+    compare(profile, back);
     replay(back);
     free(text);
     free(again);

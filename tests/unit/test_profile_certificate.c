@@ -56,7 +56,9 @@ static char *text_with(const char *from, const char *to)
 
 static void test_round_trip(void **state)
 {
-    char *text = text_with("", ""), *again;
+    char *text = text_with("relevant_loops: 1\n",
+                           "relevant_loops: 1\n  machines: {host: '32K:64:8,1M:64:16'}\n"),
+         *again;
     struct psnap_profile *profile = read_text(text);
     const struct psnap_certificate *certificate = profile->certificate;
 
@@ -76,6 +78,9 @@ static void test_round_trip(void **state)
     assert_string_equal(certificate->rows[0].machine, "m");
     assert_string_equal(certificate->worst_loop, "init");
     assert_true(certificate->worst.is_tlb && certificate->worst.max_points == 3.25);
+    assert_int_equal(certificate->machine_count, 1);
+    assert_string_equal(certificate->machines[0].name, "host");
+    assert_string_equal(certificate->machines[0].caches, "32K:64:8,1M:64:16");
     again = write_text(profile);
     /* a checksum that would be a number to others is quoted */
     assert_non_null(strstr(again, "  seed: 18446744073709551615\n  content: "));
@@ -127,6 +132,8 @@ static void test_errors(void **state)
     expect_error("id: init, ", "", 31, 15, "id");
     expect_error("tlb: 1, points", "points", 31, 15, "level");
     expect_error("  - {tlb: 2, total_points: 0}\n", "  - 7\n", 28, 5, "levels");
+    expect_error("relevant_loops: 1\n", "machines: []\n", 25, 13, "machines");
+    expect_error("relevant_loops: 1\n", "machines: {host: []}\n", 25, 20, "one value");
     expect_error("{id: init, machine: m, tlb: 1, points: 3.25}", "init", 31, 15, "worst_loop");
 }
 
