@@ -118,17 +118,15 @@ static int by_first(const void *left, const void *right)
     return (a->first > b->first) - (a->first < b->first);
 }
 
-/* What is known before anything else, or as well, of executions. */
+/* The most, or the sum, of counts of which some may be unknown. */
 static void add_count(uint64_t *sum, uint64_t count, bool is_most)
 {
     if (count == UINT64_MAX)
         return;
-    if (*sum == UINT64_MAX)
+    if (*sum == UINT64_MAX || (is_most && count > *sum))
         *sum = count;
     else if (!is_most)
         *sum += count;
-    else if (count > *sum)
-        *sum = count;
 }
 
 static void add_part(const struct psnap_profile_loop *part, struct diff_loop *loop)
