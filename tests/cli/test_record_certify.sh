@@ -77,13 +77,13 @@ done
 
 # parts and samples of a run: of what was recorded
 "$PSNAP" record --certify -m table1-3 --skip 5000 --count 40000 -o part.yaml --trace part.pst \
-    -- ./spmv > out
+    -- ./spmv 1000 5 > out
 certified part.yaml part.pst -m table1-3
 "$PSNAP" record --certify -m table1-3 --window 2K/20K -o window.yaml --trace window.pst \
-    -- ./spmv > out
+    -- ./spmv 1000 5 > out
 certified window.yaml window.pst -m table1-3
 "$PSNAP" cc -O2 -fno-inline-functions "$PSNAP_SOURCE/samples/spmv.c" -o spmv -lm
-"$PSNAP" record --certify -m table1-3 --roi multiply -o roi.yaml --trace roi.pst -- ./spmv > out ||
+"$PSNAP" record --certify -m table1-3 --roi multiply -o roi.yaml --trace roi.pst -- ./spmv 1000 5 > out ||
     fail "roi: $(cat out)"
 certified roi.yaml roi.pst -m table1-3
 
