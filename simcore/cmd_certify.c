@@ -96,13 +96,19 @@ static void watch_threads(struct certifier *self, const struct psnap_access *blo
     self->sim = NULL;
 }
 
-/* Frees a sink that has failed. */
-static void drop_if(enum psnap_status status, struct psnap_sink **sink)
+/* What has failed is given up: the simulator, or the file, whose room others may need. */
+static void drop_sim(struct certifier *self, enum psnap_status status)
 {
     if (!status)
         return;
-    psnap_sink_free(*sink);
-    *sink = NULL;
+    psnap_sink_free(self->sim);
+    self->sim = NULL;
+}
+
+static void drop_spool(struct certifier *self, enum psnap_status status)
+{
+    if (status)
+        close_spool(self);
 }
 
 static enum psnap_status certifier_put(struct psnap_sink *sink, const struct psnap_access *block,
@@ -114,9 +120,9 @@ static enum psnap_status certifier_put(struct psnap_sink *sink, const struct psn
     if (!self->is_mixed)
         watch_threads(self, block, n);
     if (self->sim)
-        drop_if(psnap_sink_put(self->sim, block, n, &self->sim_error), &self->sim);
+        drop_sim(self, psnap_sink_put(self->sim, block, n, &self->sim_error));
     if (self->writer)
-        drop_if(psnap_sink_put(self->writer, block, n, &self->spool_error), &self->writer);
+        drop_spool(self, psnap_sink_put(self->writer, block, n, &self->spool_error));
     return PSNAP_OK;
 }
 
@@ -129,9 +135,9 @@ static enum psnap_status certifier_put_run(struct psnap_sink *sink, const struct
     if (!self->is_mixed && run->count)
         watch_threads(self, run->first, run->width);
     if (self->sim)
-        drop_if(psnap_sink_put_run(self->sim, run, &self->sim_error), &self->sim);
+        drop_sim(self, psnap_sink_put_run(self->sim, run, &self->sim_error));
     if (self->writer)
-        drop_if(psnap_sink_put_run(self->writer, run, &self->spool_error), &self->writer);
+        drop_spool(self, psnap_sink_put_run(self->writer, run, &self->spool_error));
     return PSNAP_OK;
 }
 
@@ -141,11 +147,11 @@ static enum psnap_status certifier_finish(struct psnap_sink *sink, struct psnap_
 
     (void)error;
     if (self->sim)
-        drop_if(psnap_sink_finish(self->sim, &self->sim_error), &self->sim);
+        drop_sim(self, psnap_sink_finish(self->sim, &self->sim_error));
     if (!self->is_mixed)
         close_spool(self);
     else if (self->writer)
-        drop_if(psnap_sink_finish(self->writer, &self->spool_error), &self->writer);
+        drop_spool(self, psnap_sink_finish(self->writer, &self->spool_error));
     return PSNAP_OK;
 }
 
