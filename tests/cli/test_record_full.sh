@@ -135,6 +135,12 @@ full -o p.yaml --trace disk/t.%p.pst -- sh -c './prog 1000; exit 3' > /dev/null
 "$PSNAP" check p.yaml* > out || fail "profiles without traces: $(ls; cat out err)"
 rm -f p.yaml*
 
+# what a certificate of several threads would need has no room: one thread does without
+rm -f disk/*
+got=$(status "$PSNAP" record --certify -m 1K:64:2 -o disk/p.yaml -- ./prog 2000000)
+[ "$got" = 7 ] && [ ! -s err ] || fail "a certificate: $got: $(cat err)"
+grep -q '^certificate:' disk/p.yaml && [ "$(ls -A disk)" = p.yaml ] || fail "no certificate"
+
 # an earlier file is there as it was
 for option in -o "--no-profile --trace"; do
     rm -f disk/*
