@@ -38,6 +38,7 @@ int psnap_cmd_info(int argc, char **argv);
 int psnap_cmd_compare(int argc, char **argv);
 int psnap_cmd_machines(int argc, char **argv);
 int psnap_cmd_sim(int argc, char **argv);
+int psnap_cmd_locality(int argc, char **argv);
 int psnap_cmd_check(int argc, char **argv);
 int psnap_cmd_diff(int argc, char **argv);
 int psnap_cmd_profile(int argc, char **argv);

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Figures of locality surfaces: strides to the right, distances to the back by
+ * powers of two, upwards the share of accesses. gnuplot reads a script, with the
+ * data in it, from an unnamed file, and writes to the file that will appear only
+ * if all went well. Strides are those that occur at all, multiples of what the
+ * alignment of addresses leaves, so the grid is as fine as it must be.
+ */
+#include "predict/cmd_surface.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <fcntl.h>
+#include <math.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+/* ------------------------------------------------------------------- gnuplot */
+
+/* Runs gnuplot with these standard streams and waits; 0 when it did well, -1 with errno when it
+ * could not be run, else what wait said. */
+static int run_gnuplot(const char *option, int in, int out, int err)
+{
+    char *arguments[] = {(char[]){"gnuplot"}, (char *)(uintptr_t)option, NULL};
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    sigset_t usual;
+    pid_t child;
+    int failure, status = -1;
+
+    sigemptyset(&usual);
+    sigaddset(&usual, SIGPIPE); /* we ignore it; others do not expect that */
+    posix_spawnattr_init(&attributes);
+    posix_spawnattr_setsigdefault(&attributes, &usual);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, in, STDIN_FILENO);
+    posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
+    posix_spawn_file_actions_adddup2(&actions, err, STDERR_FILENO);
+    failure = posix_spawnp(&child, arguments[0], &actions, &attributes, arguments, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    posix_spawnattr_destroy(&attributes);
+    while (!failure && waitpid(child, &status, 0) < 0 && errno == EINTR)
+        ;
+    errno = failure;
+    return failure ? -1 : status;
+}
+
+enum psnap_status surface_find_gnuplot(struct psnap_error *error)
+{
+    const int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+    const int status = nothing >= 0 ? run_gnuplot("--version", nothing, nothing, nothing) : -1;
+    const int reason = errno;
+
+    if (nothing >= 0)
+        close(nothing);
+    if (!status)
+        return PSNAP_OK;
+    if (status < 0 && reason != ENOENT)
+        return psnap_error_system(error, reason, "cannot run gnuplot");
+    return psnap_error_set(error, PSNAP_ERROR_UNSUPPORTED,
+                           "figures are drawn by gnuplot, which %s (Debian package gnuplot-nox); "
+                           "--csv writes the numbers without it",
+                           status < 0 ? "is not installed" : "does not run here");
+}
+
+/* The first line of what gnuplot complained about. */
+static enum psnap_status complaint(FILE *err, const char *path, struct psnap_error *error)
+{
+    char line[256] = "";
+
+    rewind(err);
+    while (fgets(line, sizeof line, err) && (line[0] == '\n' || line[strspn(line, " \t^")] == '\n'))
+        ;
+    line[strcspn(line, "\n")] = '\0';
+    psnap_error_set(error, PSNAP_ERROR_IO, "gnuplot could not draw it%s%s", line[0] ? ": " : "",
+                    line);
+    psnap_error_at(error, path, 0, 0);
+    return PSNAP_ERROR_IO;
+}
+
+/* -------------------------------------------------------------------- figures */
+
+static bool has_suffix(const char *path, const char *suffix)
+{
+    const size_t length = strlen(path), of_suffix = strlen(suffix);
+
+    return length > of_suffix && !strcmp(path + length - of_suffix, suffix);
+}
+
+bool surface_can_draw(const char *path)
+{
+    return has_suffix(path, ".svg") || has_suffix(path, ".png");
+}
+
+static double share_of(const struct psnap_locality *locality, int s, int k)
+{
+    return locality->accesses ? (double)locality->surface[s][k] / (double)locality->accesses : 0;
+}
+
+/* The largest power of two, up to 8, of which all strides of both sides are multiples. */
+static int step_of(const struct locality_row *row)
+{
+    int step = 8;
+
+    for (int side = 0; side < LOCALITY_SIDES; side++)
+        for (int s = 0; row->sides[side] && s < PSNAP_SURFACE_STRIDES; s++)
+            for (int k = 0; k < PSNAP_SURFACE_DISTANCES; k++)
+                while (row->sides[side]->surface[s][k] && (s - PSNAP_SURFACE_STRIDE_MAX) % step)
+                    step /= 2;
+    return step;
+}
+
+/* A round number that no share of either side is above. */
+static double top_of(const struct locality_row *row)
+{
+    static const double tops[] = {0.001, 0.01, 0.1, 0.2, 0.5};
+    double highest = 0;
+
+    for (int side = 0; side < LOCALITY_SIDES; side++)
+        for (int s = 0; row->sides[side] && s < PSNAP_SURFACE_STRIDES; s++)
+            for (int k = 0; k < PSNAP_SURFACE_DISTANCES; k++)
+                highest = fmax(highest, share_of(row->sides[side], s, k));
+    for (size_t i = 0; i < sizeof tops / sizeof tops[0]; i++)
+        if (highest <= tops[i])
+            return tops[i];
+    return 1;
+}
+
+/* A text for gnuplot in single quotes. */
+static void write_quoted(FILE *script, const char *text)
+{
+    putc('\'', script);
+    for (; *text; text++) {
+        if (*text == '\'')
+            putc('\'', script);
+        putc((unsigned char)*text < ' ' ? '?' : *text, script);
+    }
+    putc('\'', script);
+}
+
+static void write_data(FILE *script, const struct psnap_locality *locality, int side, int step)
+{
+    fprintf(script, "$side%d << EOD\n", side);
+    for (int k = 0; k < PSNAP_SURFACE_DISTANCES; k++) {
+        for (int s = 0; s < PSNAP_SURFACE_STRIDES; s += step)
+            fprintf(script, "%d %d %.6g\n", s - PSNAP_SURFACE_STRIDE_MAX, k,
+                    share_of(locality, s, k));
+        putc('\n', script);
+    }
+    fputs("EOD\n", script);
+}
+
+static void write_plot(FILE *script, const struct locality_report *report, int side)
+{
+    const struct locality_row *row = &report->rows[0];
+    char title[1024];
+
+    snprintf(title, sizeof title, "%s%s%s", report->sides[side].path, row->is_loop ? ": " : "",
+             row->is_loop ? row->id : "");
+    fputs("set title ", script);
+    write_quoted(script, title);
+    fprintf(script, " noenhanced\nsplot $side%d using 1:2:3 with pm3d\n", side);
+}
+
+static void write_script(FILE *script, const struct locality_report *report, const char *path)
+{
+    const struct locality_row *row = &report->rows[0];
+    const bool is_svg = has_suffix(path, ".svg");
+    int figures = 0;
+
+    for (int side = 0; side < LOCALITY_SIDES; side++)
+        if (row->sides[side]) {
+            write_data(script, row->sides[side], side, step_of(row));
+            figures++;
+        }
+    fprintf(script, "set terminal %s size %d,%d\n",
+            is_svg ? "svg dynamic enhanced" : "pngcairo enhanced", 900 * (figures > 1 ? 2 : 1),
+            700);
+    fputs("set encoding utf8\nunset key\nset view 52,318\nset xyplane 0\n"
+          "set pm3d depthorder border linecolor rgb '#404040' linewidth 0.3\n"
+          "set palette defined (0 '#f7fbff', 0.15 '#9ecae1', 0.5 '#3182bd', 1 '#08306b')\n"
+          "unset colorbox\nset grid xtics ytics ztics\n"
+          "set xrange [-256:256]\nset xtics -256,128,256 offset 0.5,-0.5\nset xlabel 'stride "
+          "(bytes)'\n"
+          "set yrange [0:16]\nset ylabel 'distance (accesses)'\n"
+          "set ytics offset -1,-0.3 ('1' 0, '4' 2, '16' 4, '64' 6, '256' 8, '1K' 10, '4K' 12, "
+          "'16K' 14, '64K' 16)\n"
+          "set zlabel 'share of accesses' rotate by 90\n",
+          script);
+    fprintf(script, "set zrange [0:%g]\nset cbrange [0:%g]\n", top_of(row), top_of(row));
+    if (figures > 1)
+        fputs("set multiplot layout 1,2\n", script);
+    for (int side = 0; side < LOCALITY_SIDES; side++)
+        if (row->sides[side])
+            write_plot(script, report, side);
+    if (figures > 1)
+        fputs("unset multiplot\n", script);
+}
+
+enum psnap_status surface_draw(const struct locality_report *report, const char *path, FILE *file,
+                               struct psnap_error *error)
+{
+    FILE *script = tmpfile(), *err = tmpfile();
+    enum psnap_status status = PSNAP_OK;
+    struct stat about;
+    int failure;
+
+    if (!script || !err) {
+        status = psnap_error_system(error, errno, "cannot make a temporary file");
+        goto out;
+    }
+    write_script(script, report, path);
+    rewind(script);
+    if (ferror(script)) {
+        status = psnap_error_system(error, errno, "cannot write a temporary file");
+        goto out;
+    }
+    failure = run_gnuplot("-", fileno(script), fileno(file), fileno(err));
+    if (failure < 0)
+        status = psnap_error_system(error, errno, "cannot run gnuplot");
+    else if (failure || (!fstat(fileno(file), &about) && S_ISREG(about.st_mode) && !about.st_size))
+        status = complaint(err, path, error);
+out:
+    if (script)
+        fclose(script);
+    if (err)
+        fclose(err);
+    return status;
+}
+
+/* ------------------------------------------------------------------------ CSV */
+
+/* A field in quotes where it needs them. */
+static void write_field(FILE *file, const char *text)
+{
+    if (!text[strcspn(text, ",\"\n\r")]) {
+        fputs(text, file);
+        return;
+    }
+    putc('"', file);
+    for (; *text; text++) {
+        if (*text == '"')
+            putc('"', file);
+        putc(*text, file);
+    }
+    putc('"', file);
+}
+
+static void write_row(FILE *file, const struct locality_report *report,
+                      const struct locality_row *row, int side)
+{
+    const struct psnap_locality *locality = row->sides[side];
+
+    for (int s = 0; locality && s < PSNAP_SURFACE_STRIDES; s++)
+        for (int k = 0; k < PSNAP_SURFACE_DISTANCES; k++) {
+            if (!locality->surface[s][k])
+                continue;
+            if (report->sides[LOCALITY_THERE].path) {
+                write_field(file, report->sides[side].path);
+                putc(',', file);
+            }
+            fprintf(file, "%s,", row->is_loop ? "loop" : "total");
+            write_field(file, row->id);
+            fprintf(file, ",%d,%d,%" PRIu64 ",%.9g\n", s - PSNAP_SURFACE_STRIDE_MAX, 1 << k,
+                    locality->surface[s][k], share_of(locality, s, k));
+        }
+}
+
+void surface_write_csv(const struct locality_report *report, FILE *file)
+{
+    if (report->sides[LOCALITY_THERE].path)
+        fputs("input,", file);
+    fputs("scope,id,stride_bytes,distance_accesses,count,share\n", file);
+    for (size_t i = 0; i < report->count; i++)
+        for (int side = 0; side < LOCALITY_SIDES; side++)
+            write_row(file, report, &report->rows[i], side);
+}

@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Locality of a stream: LOCALITY.md has the definitions. Every access is looked
+ * at three times, each for itself in its thread: what lies around it
+ * (neighbours.c, the surface), how many words were touched since its own was
+ * (recency.c, the temporal score), and which of the last 32 words is nearest (the
+ * spatial one). What is found is the loop's that the access belongs to.
+ *
+ * A loop's counts of the surface are 16 bits wide, and in units as large as the
+ * alignment of all addresses so far allows. They are added to full ones before
+ * they could overflow, after 65535 accesses, and when units become smaller. So
+ * a loop takes 18 KB, and 70 KB more when it has many accesses.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "predict/neighbours.h"
+#include "predict/predict.h"
+#include "predict/recency.h"
+
+static_assert(1 << (PSNAP_LOCALITY_REUSES - 1) == PSNAP_LOCALITY_WORDS, "a class for each");
+static_assert(1 << (PSNAP_SURFACE_DISTANCES - 1) == PSNAP_SURFACE_DISTANCE_MAX, "a class for each");
+
+enum { FIRST_ROWS = 64 };
+
+struct row {
+    uint64_t accesses;
+    double nearness;
+    uint64_t reused[PSNAP_LOCALITY_REUSES];
+    struct psnap_locality *full; /* counts of the surface until `recent` began; NULL: none */
+    uint32_t recent_accesses;
+    uint16_t recent[NEIGHBOURS_COUNTS];
+};
+
+struct thread {
+    struct neighbours *neighbours;
+    struct recency *recency;
+    uint64_t words[PSNAP_LOCALITY_WINDOW]; /* of the last accesses, in turn */
+    uint64_t accesses;
+};
+
+struct locality {
+    struct psnap_sink base;
+    const struct psnap_program *program;
+    unsigned word_digits; /* 2^these bytes are a word */
+    unsigned unit;        /* of `recent` and of all threads' neighbours */
+    struct row **rows;    /* [0]: accesses of no loop; [1 + loop]; NULL: no accesses */
+    uint32_t row_room;
+    uint32_t thread_count;
+    struct thread *threads[PSNAP_THREADS_MAX]; /* NULL: not seen */
+};
+
+/* --------------------------------------------------------------------- rows */
+
+/* What is in `recent`, added to a surface. */
+static void add_recent(const struct row *row, unsigned unit, struct psnap_locality *sum)
+{
+    const int span = PSNAP_SURFACE_STRIDE_MAX >> unit;
+
+    for (int n = 0; n <= 2 * span; n++) /* n is counted upwards, strides lead to the later access */
+        for (int k = 0; k < PSNAP_SURFACE_DISTANCES; k++)
+            sum->surface[PSNAP_SURFACE_STRIDE_MAX + (span - n) * (1 << unit)][k] +=
+                row->recent[k * NEIGHBOURS_WIDTH + n];
+}
+
+static enum psnap_status settle(const struct locality *locality, struct row *row)
+{
+    if (!row->recent_accesses)
+        return PSNAP_OK;
+    if (!row->full)
+        row->full = calloc(1, sizeof *row->full);
+    if (!row->full)
+        return PSNAP_ERROR_MEMORY;
+    add_recent(row, locality->unit, row->full);
+    memset(row->recent, 0, sizeof row->recent);
+    row->recent_accesses = 0;
+    return PSNAP_OK;
+}
+
+static struct row *row_of(struct locality *locality, uint32_t index)
+{
+    if (index >= locality->row_room) {
+        const uint32_t twice = locality->row_room < UINT32_MAX / 2 ? 2 * locality->row_room : 0;
+        const uint32_t room = index < twice ? twice : index + FIRST_ROWS;
+        struct row **rows = realloc(locality->rows, room * sizeof *rows);
+
+        if (!rows)
+            return NULL;
+        memset(rows + locality->row_room, 0, (room - locality->row_room) * sizeof *rows);
+        locality->rows = rows;
+        locality->row_room = room;
+    }
+    if (!locality->rows[index])
+        locality->rows[index] = calloc(1, sizeof *locality->rows[index]);
+    return locality->rows[index];
+}
+
+/* ------------------------------------------------------------------ threads */
+
+static void free_thread(struct thread *thread)
+{
+    if (!thread)
+        return;
+    neighbours_free(thread->neighbours);
+    recency_free(thread->recency);
+    free(thread);
+}
+
+static struct thread *thread_of(struct locality *locality, uint16_t number)
+{
+    struct thread *thread = locality->threads[number];
+
+    if (thread)
+        return thread;
+    thread = calloc(1, sizeof *thread);
+    if (!thread)
+        return NULL;
+    thread->neighbours = neighbours_new(PSNAP_SURFACE_DISTANCE_MAX, locality->unit);
+    thread->recency = recency_new(PSNAP_LOCALITY_WORDS);
+    if (!thread->neighbours || !thread->recency) {
+        free_thread(thread);
+        return NULL;
+    }
+    locality->thread_count++;
+    return locality->threads[number] = thread;
+}
+
+/* Smaller units, so that `address` is a multiple of them. */
+static enum psnap_status refine(struct locality *locality, uint64_t address)
+{
+    const unsigned unit = (unsigned)__builtin_ctzll(address);
+    enum psnap_status status = PSNAP_OK;
+
+    for (uint32_t i = 0; i < locality->row_room && !status; i++)
+        if (locality->rows[i])
+            status = settle(locality, locality->rows[i]);
+    for (uint32_t i = 0; i < PSNAP_THREADS_MAX && !status; i++)
+        if (locality->threads[i])
+            status = neighbours_refine(locality->threads[i]->neighbours, unit);
+    locality->unit = unit;
+    return status;
+}
+
+/* ----------------------------------------------------------------- an access */
+
+/* Words to the nearest of those of the last accesses; 0: the same, or there were none. */
+static uint64_t stride_to_nearest(const struct thread *thread, uint64_t word)
+{
+    const uint64_t n =
+        thread->accesses < PSNAP_LOCALITY_WINDOW ? thread->accesses : PSNAP_LOCALITY_WINDOW;
+    uint64_t nearest = UINT64_MAX;
+
+    for (uint64_t i = 0; i < n; i++) {
+        const uint64_t step = word - thread->words[i];
+        const uint64_t stride = step >> 63 ? 0 - step : step;
+        nearest = stride < nearest ? stride : nearest;
+    }
+    return n ? nearest : 0;
+}
+
+static enum psnap_status take(const struct locality *locality, struct row *row,
+                              struct thread *thread, uint64_t address)
+{
+    const uint64_t word = address >> locality->word_digits;
+    const uint64_t stride = stride_to_nearest(thread, word);
+    const int reuse = recency_access(thread->recency, word);
+
+    if (row->recent_accesses == UINT16_MAX && settle(locality, row))
+        return PSNAP_ERROR_MEMORY;
+    if (neighbours_access(thread->neighbours, address, row->recent))
+        return PSNAP_ERROR_MEMORY;
+    thread->words[thread->accesses++ % PSNAP_LOCALITY_WINDOW] = word;
+    row->recent_accesses++;
+    row->accesses++;
+    if (reuse != RECENCY_NONE)
+        row->reused[reuse]++;
+    if (stride)
+        row->nearness += 1 / (double)stride;
+    return PSNAP_OK;
+}
+
+static enum psnap_status put(struct psnap_sink *self, const struct psnap_access *block, size_t n,
+                             struct psnap_error *error)
+{
+    struct locality *locality = (struct locality *)self;
+    const struct psnap_program *program = locality->program;
+    enum psnap_status status = PSNAP_OK;
+
+    for (size_t i = 0; i < n && !status; i++) {
+        const uint64_t address = block[i].address;
+        struct thread *thread = thread_of(locality, block[i].thread);
+        struct row *row;
+
+        if (block[i].ref >= program->ref_count)
+            return psnap_error_set(error, PSNAP_ERROR_VALUE,
+                                   "an access of the stream makes no sense: reference %" PRIu32
+                                   " of %" PRIu32,
+                                   block[i].ref, program->ref_count);
+        row = row_of(locality, program->refs[block[i].ref].loop + 1); /* PSNAP_NONE is row 0 */
+        status = row && thread ? PSNAP_OK : PSNAP_ERROR_MEMORY;
+        if (!status && address & ((UINT64_C(1) << locality->unit) - 1))
+            status = refine(locality, address);
+        if (!status)
+            status = take(locality, row, thread, address);
+    }
+    if (status)
+        return psnap_error_set(error, status, "out of memory for locality");
+    return PSNAP_OK;
+}
+
+/* ------------------------------------------------------------------ the sink */
+
+static void free_locality(struct psnap_sink *self)
+{
+    struct locality *locality = (struct locality *)self;
+
+    for (uint32_t i = 0; i < locality->row_room; i++)
+        if (locality->rows[i]) {
+            free(locality->rows[i]->full);
+            free(locality->rows[i]);
+        }
+    for (uint32_t i = 0; i < PSNAP_THREADS_MAX; i++)
+        free_thread(locality->threads[i]);
+    free(locality->rows);
+    free(locality);
+}
+
+struct psnap_sink *psnap_locality_new(const struct psnap_program *program, uint64_t word_bytes,
+                                      struct psnap_error *error)
+{
+    static const struct psnap_sink_ops ops = {.put = put, .free = free_locality};
+    struct locality *locality;
+
+    if (!word_bytes || word_bytes > PSNAP_LOCALITY_WORD_MAX || word_bytes & (word_bytes - 1)) {
+        psnap_error_set(error, PSNAP_ERROR_USAGE,
+                        "a word has a power of two of bytes, at most %d, not %" PRIu64,
+                        PSNAP_LOCALITY_WORD_MAX, word_bytes);
+        return NULL;
+    }
+    locality = calloc(1, sizeof *locality);
+    if (!locality) {
+        psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for locality");
+        return NULL;
+    }
+    locality->base.ops = &ops;
+    locality->program = program;
+    locality->word_digits = (unsigned)__builtin_ctzll(word_bytes);
+    locality->unit = NEIGHBOURS_UNIT_MAX;
+    return &locality->base;
+}
+
+uint32_t psnap_locality_threads(const struct psnap_sink *sink)
+{
+    return ((const struct locality *)sink)->thread_count;
+}
+
+static void add_row(const struct locality *locality, uint32_t index, struct psnap_locality *sum)
+{
+    const struct row *row = index < locality->row_room ? locality->rows[index] : NULL;
+
+    if (!row)
+        return;
+    sum->accesses += row->accesses;
+    sum->nearness += row->nearness;
+    for (int i = 0; i < PSNAP_LOCALITY_REUSES; i++)
+        sum->reused[i] += row->reused[i];
+    add_recent(row, locality->unit, sum);
+    for (int s = 0; row->full && s < PSNAP_SURFACE_STRIDES; s++)
+        for (int k = 0; k < PSNAP_SURFACE_DISTANCES; k++)
+            sum->surface[s][k] += row->full->surface[s][k];
+}
+
+uint64_t psnap_locality_loop_accesses(const struct psnap_sink *sink, uint32_t loop)
+{
+    const struct locality *locality = (const struct locality *)sink;
+    const uint32_t index = loop + 1;
+
+    return index < locality->row_room && locality->rows[index] ? locality->rows[index]->accesses
+                                                               : 0;
+}
+
+void psnap_locality_add_loop(const struct psnap_sink *sink, uint32_t loop,
+                             struct psnap_locality *sum)
+{
+    add_row((const struct locality *)sink, loop + 1, sum);
+}
+
+void psnap_locality_add_total(const struct psnap_sink *sink, struct psnap_locality *sum)
+{
+    const struct locality *locality = (const struct locality *)sink;
+
+    for (uint32_t i = 0; i < locality->row_room; i++)
+        add_row(locality, i, sum);
+}
+
+/* ----------------------------------------------------------- what it amounts to */
+
+double psnap_locality_share(const struct psnap_locality *locality, int stride, int k)
+{
+    const uint64_t *counts = locality->surface[stride + PSNAP_SURFACE_STRIDE_MAX];
+    uint64_t sum = 0;
+
+    for (int i = 0; i <= k; i++)
+        sum += counts[i];
+    return locality->accesses ? (double)sum / (double)locality->accesses : NAN;
+}
+
+double psnap_locality_spatial(const struct psnap_locality *locality)
+{
+    return locality->accesses ? locality->nearness / (double)locality->accesses : NAN;
+}
+
+double psnap_locality_reuse(const struct psnap_locality *locality, int c)
+{
+    uint64_t sum = 0;
+
+    for (int i = 0; i <= c; i++)
+        sum += locality->reused[i];
+    return locality->accesses ? (double)sum / (double)locality->accesses : NAN;
+}
+
+double psnap_locality_temporal(const struct psnap_locality *locality)
+{
+    double sum = 0;
+
+    for (int c = 1; c < PSNAP_LOCALITY_REUSES; c++)
+        sum += psnap_locality_reuse(locality, c);
+    return sum / (PSNAP_LOCALITY_REUSES - 1);
+}
+
+double psnap_locality_distance(const struct psnap_locality *a, const struct psnap_locality *b)
+{
+    double apart = 0, together = 0;
+
+    if (!a->accesses || !b->accesses)
+        return NAN;
+    for (int s = 0; s < PSNAP_SURFACE_STRIDES; s++) {
+        uint64_t sum_a = 0, sum_b = 0;
+        for (int k = 0; k < PSNAP_SURFACE_DISTANCES; k++) {
+            const double x = (double)(sum_a += a->surface[s][k]) / (double)a->accesses;
+            const double y = (double)(sum_b += b->surface[s][k]) / (double)b->accesses;
+            apart += fabs(x - y);
+            together += fmax(x, y);
+        }
+    }
+    return together > 0 ? apart / together : 0;
+}

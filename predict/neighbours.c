@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A locality surface (LOCALITY.md) pairs an access i with those after it until
+ * its address recurs. Seen from the later access j of a pair, i is the last one
+ * before j to the address x_j - stride: so for every byte within 256 of x_j we
+ * need the time of its last access, and count each of these bytes once.
+ *
+ * Bytes are taken in units, as large as the alignment of all addresses allows.
+ * Units live in chunks, found by a hash table and linked to the chunks beside
+ * them: three chunks hold all that an access can see. A chunk has a bit for each
+ * unit that was accessed within reach, and the low 16 bits of when: enough, since
+ * every access first takes out what fell out of reach, from a ring of the last
+ * `reach` accesses. A chunk without bits is given back, so memory is bounded by
+ * reach (37 MB). Chunk 0 stands for all that are not there.
+ *
+ * Units are counted by eights where all of them are there and of one class of
+ * distances, as they mostly are in walks, and else one by one, in some 2 cycles.
+ */
+#include "predict/neighbours.h"
+
+#include <assert.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CHUNK_BITS = 8, CHUNK_UNITS = 1 << CHUNK_BITS, WORDS = CHUNK_UNITS / 64, GROUP = 8 };
+enum { BUCKETS = 2 * PSNAP_SURFACE_DISTANCE_MAX, PREFETCH = 16 };
+
+static_assert(CHUNK_UNITS >= PSNAP_SURFACE_STRIDE_MAX, "an access sees its chunk and two more");
+
+struct chunk {
+    uint64_t key;          /* its first unit / CHUNK_UNITS */
+    uint64_t bits[WORDS];  /* units accessed within reach */
+    uint32_t below, above; /* the chunks beside it, 0: not there */
+    uint32_t chained;      /* next of its bucket, or of those that are free; 0: none */
+    uint32_t live;         /* bits set */
+    uint16_t times[CHUNK_UNITS];
+};
+
+struct neighbours {
+    uint64_t now;     /* accesses so far */
+    uint32_t reach;   /* a power of two */
+    unsigned unit;    /* 2^unit bytes */
+    uint32_t free;    /* chunks given back, chained */
+    uint32_t count;   /* chunks that were ever taken, chunk 0 among them */
+    uint32_t room;    /* chunks that there is memory for */
+    uint32_t *ring;   /* chunk << CHUNK_BITS | unit of each of the last `reach` accesses; or 0 */
+    uint32_t *bucket; /* first chunk of each, 0: none */
+    struct chunk *chunks;
+};
+
+struct neighbours *neighbours_new(uint32_t reach, unsigned unit)
+{
+    struct neighbours *neighbours = calloc(1, sizeof *neighbours);
+
+    if (!neighbours)
+        return NULL;
+    neighbours->reach = reach;
+    neighbours->unit = unit;
+    neighbours->room = 64;
+    neighbours->count = 1;
+    neighbours->ring = calloc(reach, sizeof *neighbours->ring);
+    neighbours->bucket = calloc(BUCKETS, sizeof *neighbours->bucket);
+    neighbours->chunks = calloc(neighbours->room, sizeof *neighbours->chunks);
+    if (neighbours->ring && neighbours->bucket && neighbours->chunks)
+        return neighbours;
+    neighbours_free(neighbours);
+    return NULL;
+}
+
+void neighbours_free(struct neighbours *neighbours)
+{
+    if (!neighbours)
+        return;
+    free(neighbours->ring);
+    free(neighbours->bucket);
+    free(neighbours->chunks);
+    free(neighbours);
+}
+
+/* ------------------------------------------------------------------- chunks */
+
+static uint32_t *bucket_of(const struct neighbours *neighbours, uint64_t key)
+{
+    return &neighbours->bucket[(key * UINT64_C(0x9e3779b97f4a7c15)) >> 32 & (BUCKETS - 1)];
+}
+
+static uint32_t find(const struct neighbours *neighbours, uint64_t key)
+{
+    uint32_t chunk = *bucket_of(neighbours, key);
+
+    while (chunk && neighbours->chunks[chunk].key != key)
+        chunk = neighbours->chunks[chunk].chained;
+    return chunk;
+}
+
+/* A chunk to write to; 0: out of memory. */
+static uint32_t take(struct neighbours *neighbours)
+{
+    uint32_t chunk = neighbours->free;
+
+    if (chunk) {
+        neighbours->free = neighbours->chunks[chunk].chained;
+        return chunk;
+    }
+    if (neighbours->count == neighbours->room) {
+        struct chunk *chunks =
+            realloc(neighbours->chunks, 2 * (size_t)neighbours->room * sizeof *chunks);
+
+        if (!chunks)
+            return 0;
+        neighbours->chunks = chunks;
+        neighbours->room *= 2;
+    }
+    return neighbours->count++;
+}
+
+/* The number of the chunk beside one; chunks come round as addresses do. */
+static uint64_t key_beside(const struct neighbours *neighbours, uint64_t key, uint64_t step)
+{
+    return (key + step) & (UINT64_MAX >> (CHUNK_BITS + neighbours->unit));
+}
+
+/* A new chunk in its place, without bits; 0: out of memory. */
+static uint32_t put_in(struct neighbours *neighbours, uint64_t key)
+{
+    uint32_t *bucket = bucket_of(neighbours, key);
+    const uint32_t chunk = take(neighbours);
+    struct chunk *chunks = neighbours->chunks, *new = &chunks[chunk];
+
+    if (!chunk)
+        return 0;
+    memset(new->bits, 0, sizeof new->bits);
+    new->key = key;
+    new->live = 0;
+    new->chained = *bucket;
+    *bucket = chunk;
+    new->below = find(neighbours, key_beside(neighbours, key, UINT64_MAX));
+    new->above = find(neighbours, key_beside(neighbours, key, 1));
+    chunks[new->below].above = chunk; /* chunk 0 too: nobody looks */
+    chunks[new->above].below = chunk;
+    return chunk;
+}
+
+static void give_back(struct neighbours *neighbours, uint32_t chunk)
+{
+    struct chunk *chunks = neighbours->chunks, *old = &chunks[chunk];
+    uint32_t *at = bucket_of(neighbours, old->key);
+
+    while (*at != chunk)
+        at = &chunks[*at].chained;
+    *at = old->chained;
+    chunks[old->below].above = 0;
+    chunks[old->above].below = 0;
+    old->chained = neighbours->free;
+    neighbours->free = chunk;
+}
+
+/* Whether the access at `time` to a place is the last to it, and within reach. */
+static bool is_live(const struct chunk *chunk, uint32_t unit, uint64_t time)
+{
+    return (chunk->bits[unit / 64] >> unit % 64 & 1) && chunk->times[unit] == (uint16_t)time;
+}
+
+/* Takes out the access `reach` ago, if it was the last to its unit; not the chunk in use. */
+static void forget(struct neighbours *neighbours, uint32_t in_use)
+{
+    const uint32_t mask = neighbours->reach - 1;
+    const uint32_t place = neighbours->ring[neighbours->now & mask];
+    const uint32_t ahead = neighbours->ring[(neighbours->now + PREFETCH) & mask];
+    const uint32_t unit = place & (CHUNK_UNITS - 1);
+    struct chunk *chunk = &neighbours->chunks[place >> CHUNK_BITS];
+
+    __builtin_prefetch(&neighbours->chunks[ahead >> CHUNK_BITS]);
+    if (!is_live(chunk, unit, neighbours->now - neighbours->reach))
+        return;
+    chunk->bits[unit / 64] &= ~(UINT64_C(1) << unit % 64);
+    if (!--chunk->live && place >> CHUNK_BITS != in_use)
+        give_back(neighbours, place >> CHUNK_BITS);
+}
+
+/* Notes the access of a unit, now. */
+static void note(struct neighbours *neighbours, uint32_t place, uint32_t unit)
+{
+    struct chunk *chunk = &neighbours->chunks[place];
+    const uint64_t bit = UINT64_C(1) << unit % 64;
+
+    chunk->live += !(chunk->bits[unit / 64] & bit);
+    chunk->bits[unit / 64] |= bit;
+    chunk->times[unit] = (uint16_t)neighbours->now;
+    neighbours->ring[neighbours->now++ & (neighbours->reach - 1)] = place << CHUNK_BITS | unit;
+}
+
+enum psnap_status neighbours_refine(struct neighbours *neighbours, unsigned unit)
+{
+    struct neighbours *finer = neighbours_new(neighbours->reach, unit);
+    const unsigned digits = neighbours->unit - unit;
+    const uint64_t mask = neighbours->reach - 1, end = neighbours->now;
+    struct neighbours swap;
+
+    if (!finer)
+        return PSNAP_ERROR_MEMORY;
+    for (finer->now = end > mask ? end - mask - 1 : 0; finer->now < end;) {
+        const uint32_t place = neighbours->ring[finer->now & mask];
+        const struct chunk *chunk = &neighbours->chunks[place >> CHUNK_BITS];
+        const uint64_t units = (chunk->key << CHUNK_BITS | (place & (CHUNK_UNITS - 1))) << digits;
+        const uint64_t key = units >> CHUNK_BITS;
+        uint32_t put;
+
+        if (!is_live(chunk, place & (CHUNK_UNITS - 1), finer->now)) {
+            finer->now++;
+            continue;
+        }
+        put = find(finer, key);
+        put = put ? put : put_in(finer, key);
+        if (!put) {
+            neighbours_free(finer);
+            return PSNAP_ERROR_MEMORY;
+        }
+        note(finer, put, (uint32_t)(units & (CHUNK_UNITS - 1)));
+    }
+    swap = *neighbours;
+    *neighbours = *finer;
+    *finer = swap;
+    neighbours_free(finer);
+    return PSNAP_OK;
+}
+
+/* ----------------------------------------------------------------- counting */
+
+#define ALL_EIGHT UINT64_C(0xff)
+
+typedef uint16_t eight __attribute__((vector_size(2 * GROUP)));
+
+/* Distances less 1 of class k > 0 are those of k binary digits. */
+static int class_of(uint32_t less_one)
+{
+    return 31 - __builtin_clz(2 * less_one + 1);
+}
+
+static void count_one(const uint16_t *times, int unit, uint16_t last, uint16_t *counts)
+{
+    counts[class_of((uint16_t)(last - times[unit])) * NEIGHBOURS_WIDTH + unit]++;
+}
+
+static uint32_t four_or(uint64_t four)
+{
+    four |= four >> 32;
+    return (uint32_t)(four | four >> 16) & UINT16_MAX;
+}
+
+static uint32_t four_and(uint64_t four)
+{
+    four &= four >> 32;
+    return (uint32_t)(four & four >> 16) & UINT16_MAX;
+}
+
+/* Eight units that are all there. They are of one class when the highest digit that one of their
+ * distances has is a digit of all. */
+static void count_eight(const uint16_t *times, uint16_t last, uint16_t *counts)
+{
+    uint64_t halves[2];
+    uint32_t any, all;
+    eight distances, sums;
+
+    memcpy(&distances, times, sizeof distances);
+    distances = last - distances;
+    memcpy(halves, &distances, sizeof halves);
+    any = four_or(halves[0] | halves[1]);
+    all = four_and(halves[0] & halves[1]);
+    if (all > (any ^ all)) {
+        counts += class_of(any) * NEIGHBOURS_WIDTH;
+        memcpy(&sums, counts, sizeof sums);
+        sums += 1;
+        memcpy(counts, &sums, sizeof sums);
+        return;
+    }
+    for (int i = 0; i < GROUP; i++)
+        count_one(times, i, last, counts);
+}
+
+/* The units `from` to `to` of a chunk, of which the first would have the place `origin`. */
+static void count_chunk(const struct chunk *chunk, int from, int to, uint16_t last,
+                        uint16_t *counts, int origin)
+{
+    for (int word = from / 64; word <= to / 64; word++) {
+        uint64_t bits = chunk->bits[word];
+
+        if (word == from / 64)
+            bits &= UINT64_MAX << from % 64;
+        if (word == to / 64)
+            bits &= UINT64_MAX >> (63 - to % 64);
+        for (int unit = word * 64; bits; unit += GROUP, bits >>= GROUP) {
+            const uint16_t *times = chunk->times + unit;
+            uint16_t *row = counts + origin + unit;
+
+            if ((bits & ALL_EIGHT) == ALL_EIGHT)
+                count_eight(times, last, row);
+            else
+                for (uint64_t some = bits & ALL_EIGHT; some; some &= some - 1)
+                    count_one(times, __builtin_ctzll(some), last, row);
+        }
+    }
+}
+
+enum psnap_status neighbours_access(struct neighbours *neighbours, uint64_t address,
+                                    uint16_t *counts)
+{
+    const int span = PSNAP_SURFACE_STRIDE_MAX >> neighbours->unit;
+    const uint64_t units = address >> neighbours->unit;
+    const int unit = (int)(units & (CHUNK_UNITS - 1)), origin = span - unit;
+    const int from = unit - span, to = unit + span;
+    const uint16_t last = (uint16_t)(neighbours->now - 1);
+    uint32_t place = find(neighbours, units >> CHUNK_BITS);
+    const struct chunk *chunks, *chunk;
+
+    if (!place)
+        place = put_in(neighbours, units >> CHUNK_BITS);
+    if (!place)
+        return PSNAP_ERROR_MEMORY;
+    chunks = neighbours->chunks;
+    chunk = &chunks[place];
+    if (from < 0 && chunk->below)
+        count_chunk(&chunks[chunk->below], from + CHUNK_UNITS, CHUNK_UNITS - 1, last, counts,
+                    origin - CHUNK_UNITS);
+    count_chunk(chunk, from < 0 ? 0 : from, to < CHUNK_UNITS ? to : CHUNK_UNITS - 1, last, counts,
+                origin);
+    if (to >= CHUNK_UNITS && chunk->above)
+        count_chunk(&chunks[chunk->above], 0, to - CHUNK_UNITS, last, counts, origin + CHUNK_UNITS);
+    forget(neighbours, place);
+    note(neighbours, place, (uint32_t)unit);
+    return PSNAP_OK;
+}

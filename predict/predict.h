@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Analytical models over access streams. So far: locality, as a surface and as
+ * two scores. LOCALITY.md has the definitions and their sources.
+ *
+ * Nothing here is shared between objects: different sinks may be used by
+ * different threads at once, one sink by one thread at a time.
+ */
+#ifndef PSNAP_PREDICT_H
+#define PSNAP_PREDICT_H
+
+#include <stdint.h>
+
+#include "formats/base/api.h"
+#include "formats/base/program.h"
+#include "formats/base/status.h"
+#include "formats/base/stream.h"
+
+#define PSNAP_SURFACE_STRIDE_MAX 256 /* bytes, in both directions */
+#define PSNAP_SURFACE_STRIDES                                                                      \
+    (2 * PSNAP_SURFACE_STRIDE_MAX + 1)   /* [PSNAP_SURFACE_STRIDE_MAX]: 0                          \
+                                          */
+#define PSNAP_SURFACE_DISTANCE_MAX 65536 /* accesses */
+#define PSNAP_SURFACE_DISTANCES 17       /* [k]: distances above 2^(k-1) and up to 2^k */
+#define PSNAP_LOCALITY_WINDOW 32         /* accesses that the spatial score looks back */
+#define PSNAP_LOCALITY_WORDS 131072      /* and words the temporal one: N */
+#define PSNAP_LOCALITY_REUSES 18     /* [c]: 2^(c-1) to 2^c - 1 other words in between; [0]: none */
+#define PSNAP_LOCALITY_WORD_BYTES 8  /* of a word of the scores, unless said */
+#define PSNAP_LOCALITY_WORD_MAX 4096 /* bytes */
+
+/*
+ * What there is to know of a group of accesses, in one piece of 70 KB. Sums are of this kind again.
+ *
+ * surface[s][k] counts the accesses x whose stride-th byte below, x - (s -
+ * PSNAP_SURFACE_STRIDE_MAX), was accessed before, the last time so many accesses ago as [k] says.
+ */
+struct psnap_locality {
+    uint64_t accesses;
+    uint64_t surface[PSNAP_SURFACE_STRIDES][PSNAP_SURFACE_DISTANCES];
+    uint64_t reused[PSNAP_LOCALITY_REUSES]; /* accesses by words touched since this one was */
+    double nearness;                        /* sum of 1 / stride in words, over accesses */
+};
+
+/*
+ * A sink that measures a stream, each of its threads for itself. `program` is the stream's, must
+ * outlive the sink, and may grow; an access whose ref it does not have is an error of the stream.
+ * `word_bytes` is a power of two up to PSNAP_LOCALITY_WORD_MAX. NULL with `error` filled.
+ */
+PSNAP_API struct psnap_sink *psnap_locality_new(const struct psnap_program *program,
+                                                uint64_t word_bytes, struct psnap_error *error);
+
+/* Threads that there were accesses of so far. */
+PSNAP_API uint32_t psnap_locality_threads(const struct psnap_sink *sink);
+
+/* Accesses of one loop so far, as below. */
+PSNAP_API uint64_t psnap_locality_loop_accesses(const struct psnap_sink *sink, uint32_t loop);
+
+/*
+ * Adds to `sum` what was measured of one loop's accesses (an index of the program; PSNAP_NONE:
+ * those of no loop), or of all. What an access finds behind it, in whatever loop, is its own
+ * loop's.
+ */
+PSNAP_API void psnap_locality_add_loop(const struct psnap_sink *sink, uint32_t loop,
+                                       struct psnap_locality *sum);
+PSNAP_API void psnap_locality_add_total(const struct psnap_sink *sink, struct psnap_locality *sum);
+
+/* The shares of accesses whose word was among the 2^c touched last: hit rates of LRU caches of so
+ * many words, c up to PSNAP_LOCALITY_REUSES - 1; NaN without accesses. */
+PSNAP_API double psnap_locality_reuse(const struct psnap_locality *locality, int c);
+
+/* Of the accesses, how many found the byte `stride` below them, -PSNAP_SURFACE_STRIDE_MAX to
+ * PSNAP_SURFACE_STRIDE_MAX, accessed within the last 2^k: 0 to 1, NaN without accesses. */
+PSNAP_API double psnap_locality_share(const struct psnap_locality *locality, int stride, int k);
+
+/* The scores, 0 (none) to 1 (all of it); NaN without accesses. */
+PSNAP_API double psnap_locality_spatial(const struct psnap_locality *locality);
+PSNAP_API double psnap_locality_temporal(const struct psnap_locality *locality);
+
+/* How far two surfaces are apart, 0 (the same) to 1 (nothing in common): a metric. NaN when one of
+ * them has no accesses. */
+PSNAP_API double psnap_locality_distance(const struct psnap_locality *a,
+                                         const struct psnap_locality *b);
+
+#endif

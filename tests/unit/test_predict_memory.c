@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Out of memory in predict: each job below with every one of its allocations failing. */
+#include "tests/unit/failing_malloc.h"
+
+#include "formats/base/program.h"
+#include "predict/predict.h"
+
+#if FAILING_MALLOC
+
+enum { REFS = 200 };
+
+static struct psnap_program *program;
+
+/* Rows and chunks that grow, threads, counts that are settled, smaller units. */
+static enum psnap_status measure(struct psnap_error *error)
+{
+    struct psnap_sink *sink = psnap_locality_new(program, 8, error);
+    enum psnap_status status = sink ? PSNAP_OK : error->code;
+
+    for (uint32_t i = 0; i < 400 && !status; i++) {
+        const struct psnap_access access = {i * UINT64_C(4096) + i / 300, i % REFS, 8, PSNAP_LOAD,
+                                            (uint16_t)(i % 2)};
+        status = psnap_sink_put(sink, &access, 1, error);
+    }
+    psnap_sink_free(sink);
+    return status;
+}
+
+static void measuring(void **state)
+{
+    (void)state;
+    run_job(measure);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(measuring)};
+    int failures;
+
+    program = psnap_program_new();
+    for (uint32_t i = 0; i < REFS; i++) {
+        psnap_program_add_loop(program, &(struct psnap_loop){.id = "f", .src_id = "f"});
+        psnap_program_add_ref(program, &(struct psnap_ref){.loop = i});
+    }
+    failures = cmocka_run_group_tests_name("predict_memory", tests, NULL, NULL);
+    psnap_program_free(program);
+    return failures;
+}
+
+#else
+
+int main(void)
+{
+    return 0;
+}
+
+#endif
