@@ -13,6 +13,7 @@
  */
 #include <inttypes.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,7 +24,8 @@
 static_assert(1 << (PSNAP_LOCALITY_REUSES - 1) == PSNAP_LOCALITY_WORDS, "a class for each");
 static_assert(1 << (PSNAP_SURFACE_DISTANCES - 1) == PSNAP_SURFACE_DISTANCE_MAX, "a class for each");
 
-enum { FIRST_ROWS = 64 };
+enum { FIRST_ROWS = 64, LANES = 8, EXACT_DIGITS = 53 };
+enum { EXPECT = 16, EXPECT_SOON = 8 }; /* accesses ahead */
 
 struct row {
     uint64_t accesses;
@@ -38,6 +40,8 @@ struct thread {
     struct neighbours *neighbours;
     struct recency *recency;
     uint64_t words[PSNAP_LOCALITY_WINDOW]; /* of the last accesses, in turn */
+    double places[PSNAP_LOCALITY_WINDOW];  /* the same; infinite: none */
+    bool is_far;                           /* there was a word that is no exact place */
     uint64_t accesses;
 };
 
@@ -119,6 +123,8 @@ static struct thread *thread_of(struct locality *locality, uint16_t number)
         return NULL;
     thread->neighbours = neighbours_new(PSNAP_SURFACE_DISTANCE_MAX, locality->unit);
     thread->recency = recency_new(PSNAP_LOCALITY_WORDS);
+    for (int i = 0; i < PSNAP_LOCALITY_WINDOW; i++)
+        thread->places[i] = INFINITY;
     if (!thread->neighbours || !thread->recency) {
         free_thread(thread);
         return NULL;
@@ -145,8 +151,8 @@ static enum psnap_status refine(struct locality *locality, uint64_t address)
 
 /* ----------------------------------------------------------------- an access */
 
-/* Words to the nearest of those of the last accesses; 0: the same, or there were none. */
-static uint64_t stride_to_nearest(const struct thread *thread, uint64_t word)
+/* The same in whole numbers, for words that floating point does not hold exactly. */
+static double far_stride(const struct thread *thread, uint64_t word)
 {
     const uint64_t n =
         thread->accesses < PSNAP_LOCALITY_WINDOW ? thread->accesses : PSNAP_LOCALITY_WINDOW;
@@ -157,28 +163,62 @@ static uint64_t stride_to_nearest(const struct thread *thread, uint64_t word)
         const uint64_t stride = step >> 63 ? 0 - step : step;
         nearest = stride < nearest ? stride : nearest;
     }
-    return n ? nearest : 0;
+    return n ? (double)nearest : INFINITY;
+}
+
+/* Words to the nearest of those of the last accesses; infinite: there were none. */
+static double stride_to_nearest(const struct thread *thread, uint64_t word)
+{
+    const double at = (double)word;
+    double nearest[LANES];
+
+    if (thread->is_far)
+        return far_stride(thread, word);
+    for (int lane = 0; lane < LANES; lane++)
+        nearest[lane] = INFINITY;
+    for (int i = 0; i < PSNAP_LOCALITY_WINDOW; i += LANES)
+        for (int lane = 0; lane < LANES; lane++) {
+            const double stride = fabs(at - thread->places[i + lane]);
+            nearest[lane] = stride < nearest[lane] ? stride : nearest[lane];
+        }
+    for (int lane = 1; lane < LANES; lane++)
+        nearest[0] = nearest[lane] < nearest[0] ? nearest[lane] : nearest[0];
+    return nearest[0];
 }
 
 static enum psnap_status take(const struct locality *locality, struct row *row,
                               struct thread *thread, uint64_t address)
 {
     const uint64_t word = address >> locality->word_digits;
-    const uint64_t stride = stride_to_nearest(thread, word);
     const int reuse = recency_access(thread->recency, word);
+    double stride;
 
+    thread->is_far |= word >> EXACT_DIGITS != 0;
+    stride = stride_to_nearest(thread, word);
     if (row->recent_accesses == UINT16_MAX && settle(locality, row))
         return PSNAP_ERROR_MEMORY;
     if (neighbours_access(thread->neighbours, address, row->recent))
         return PSNAP_ERROR_MEMORY;
-    thread->words[thread->accesses++ % PSNAP_LOCALITY_WINDOW] = word;
+    thread->words[thread->accesses % PSNAP_LOCALITY_WINDOW] = word;
+    thread->places[thread->accesses++ % PSNAP_LOCALITY_WINDOW] = (double)word;
     row->recent_accesses++;
     row->accesses++;
     if (reuse != RECENCY_NONE)
         row->reused[reuse]++;
-    if (stride)
-        row->nearness += 1 / (double)stride;
+    if (stride > 0)
+        row->nearness += 1 / stride;
     return PSNAP_OK;
+}
+
+/* Has what an access will need fetched into the cache. */
+static void expect(const struct locality *locality, const struct psnap_access *access, bool soon)
+{
+    const struct thread *thread = locality->threads[access->thread];
+
+    if (!thread)
+        return;
+    recency_expect(thread->recency, access->address >> locality->word_digits, soon);
+    neighbours_expect(thread->neighbours, access->address, soon);
 }
 
 static enum psnap_status put(struct psnap_sink *self, const struct psnap_access *block, size_t n,
@@ -198,6 +238,10 @@ static enum psnap_status put(struct psnap_sink *self, const struct psnap_access 
                                    "an access of the stream makes no sense: reference %" PRIu32
                                    " of %" PRIu32,
                                    block[i].ref, program->ref_count);
+        if (i + EXPECT < n)
+            expect(locality, &block[i + EXPECT], false);
+        if (i + EXPECT_SOON < n)
+            expect(locality, &block[i + EXPECT_SOON], true);
         row = row_of(locality, program->refs[block[i].ref].loop + 1); /* PSNAP_NONE is row 0 */
         status = row && thread ? PSNAP_OK : PSNAP_ERROR_MEMORY;
         if (!status && address & ((UINT64_C(1) << locality->unit) - 1))

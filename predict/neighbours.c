@@ -80,9 +80,12 @@ void neighbours_free(struct neighbours *neighbours)
 
 /* ------------------------------------------------------------------- chunks */
 
+/* Chunks beside each other mostly have buckets that are. */
 static uint32_t *bucket_of(const struct neighbours *neighbours, uint64_t key)
 {
-    return &neighbours->bucket[(key * UINT64_C(0x9e3779b97f4a7c15)) >> 32 & (BUCKETS - 1)];
+    const uint64_t spread = (key / 8 * UINT64_C(0x9e3779b97f4a7c15)) >> 32;
+
+    return &neighbours->bucket[(spread * 8 + key % 8) & (BUCKETS - 1)];
 }
 
 static uint32_t find(const struct neighbours *neighbours, uint64_t key)
@@ -167,11 +170,13 @@ static void forget(struct neighbours *neighbours, uint32_t in_use)
 {
     const uint32_t mask = neighbours->reach - 1;
     const uint32_t place = neighbours->ring[neighbours->now & mask];
+    const uint32_t soon = neighbours->ring[(neighbours->now + PREFETCH / 2) & mask];
     const uint32_t ahead = neighbours->ring[(neighbours->now + PREFETCH) & mask];
     const uint32_t unit = place & (CHUNK_UNITS - 1);
     struct chunk *chunk = &neighbours->chunks[place >> CHUNK_BITS];
 
     __builtin_prefetch(&neighbours->chunks[ahead >> CHUNK_BITS]);
+    __builtin_prefetch(bucket_of(neighbours, neighbours->chunks[soon >> CHUNK_BITS].key));
     if (!is_live(chunk, unit, neighbours->now - neighbours->reach))
         return;
     chunk->bits[unit / 64] &= ~(UINT64_C(1) << unit % 64);
@@ -308,7 +313,8 @@ enum psnap_status neighbours_access(struct neighbours *neighbours, uint64_t addr
 {
     const int span = PSNAP_SURFACE_STRIDE_MAX >> neighbours->unit;
     const uint64_t units = address >> neighbours->unit;
-    const int unit = (int)(units & (CHUNK_UNITS - 1)), origin = span - unit;
+    const int unit = (int)(units & (CHUNK_UNITS - 1));
+    const int origin = span - unit;
     const int from = unit - span, to = unit + span;
     const uint16_t last = (uint16_t)(neighbours->now - 1);
     uint32_t place = find(neighbours, units >> CHUNK_BITS);
@@ -330,4 +336,19 @@ enum psnap_status neighbours_access(struct neighbours *neighbours, uint64_t addr
     forget(neighbours, place);
     note(neighbours, place, (uint32_t)unit);
     return PSNAP_OK;
+}
+
+void neighbours_expect(const struct neighbours *neighbours, uint64_t address, bool soon)
+{
+    const uint64_t units = address >> neighbours->unit;
+    const uint32_t *bucket = bucket_of(neighbours, units >> CHUNK_BITS);
+    const struct chunk *chunk = &neighbours->chunks[soon ? *bucket : 0];
+    const uint64_t unit = units & (CHUNK_UNITS - 1);
+
+    if (!soon) {
+        __builtin_prefetch(bucket);
+        return;
+    }
+    __builtin_prefetch(chunk);
+    __builtin_prefetch(&chunk->times[unit]);
 }

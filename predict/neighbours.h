@@ -6,6 +6,7 @@
 #ifndef PSNAP_PREDICT_NEIGHBOURS_H
 #define PSNAP_PREDICT_NEIGHBOURS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "predict/predict.h"
@@ -38,5 +39,9 @@ enum psnap_status neighbours_refine(struct neighbours *neighbours, unsigned unit
  */
 enum psnap_status neighbours_access(struct neighbours *neighbours, uint64_t address,
                                     uint16_t *counts);
+
+/* That an address will be accessed: some accesses later, or soon. Advice that only saves time, when
+ * both have been said. */
+void neighbours_expect(const struct neighbours *neighbours, uint64_t address, bool soon);
 
 #endif

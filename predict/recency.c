@@ -5,9 +5,9 @@
  *
  * Each word in reach owns one slot of a time line, at its last access. The words
  * touched since are the slots taken behind it: a bit for each slot, their number
- * for each 64 slots and for each 64 of these, so two short sums and a mask. A
- * word that comes again moves to the head; when the line is full the slots
- * taken are closed up, which is done at most once in `reach` accesses.
+ * for each run of 64 slots and for each block of 64 runs, of which there are 64: two sums of
+ * fixed length and a mask. A word that comes again moves to the head; when the line is full the
+ * slots taken are closed up, which is done at most once in `reach` accesses.
  */
 #include "predict/recency.h"
 
@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RUN = 64, NONE = 0 };
+enum { RUN = 64, NONE = 0, AHEAD = 32 };
 
 struct entry {
     uint64_t word;
@@ -29,11 +29,11 @@ struct recency {
     uint32_t oldest; /* no slot below it is taken */
     uint32_t count;  /* entries in use, which are 1 to count */
     struct entry *entries;
-    uint32_t *bucket;   /* first entry of each */
-    uint32_t *owner;    /* entry of each slot that is taken */
-    uint64_t *taken;    /* bit of each slot */
-    uint8_t *in_run;    /* slots taken of each 64 */
-    uint16_t *in_block; /* and of each 4096 */
+    uint32_t *bucket; /* first entry of each */
+    uint32_t *owner;  /* entry of each slot that is taken */
+    uint64_t *taken;  /* bit of each slot */
+    uint16_t *in_run; /* slots taken of each run */
+    uint16_t in_block[RUN];
 };
 
 struct recency *recency_new(uint32_t reach)
@@ -50,9 +50,7 @@ struct recency *recency_new(uint32_t reach)
     recency->owner = calloc(slots, sizeof *recency->owner);
     recency->taken = calloc(slots / RUN, sizeof *recency->taken);
     recency->in_run = calloc(slots / RUN, sizeof *recency->in_run);
-    recency->in_block = calloc(slots / RUN / RUN, sizeof *recency->in_block);
-    if (recency->entries && recency->bucket && recency->owner && recency->taken &&
-        recency->in_run && recency->in_block)
+    if (recency->entries && recency->bucket && recency->owner && recency->taken && recency->in_run)
         return recency;
     recency_free(recency);
     return NULL;
@@ -67,7 +65,6 @@ void recency_free(struct recency *recency)
     free(recency->owner);
     free(recency->taken);
     free(recency->in_run);
-    free(recency->in_block);
     free(recency);
 }
 
@@ -106,6 +103,12 @@ static void leave_slot(struct recency *recency, uint32_t slot)
     recency->in_block[slot / RUN / RUN]--;
 }
 
+/* The entry that has, or had, a slot. */
+static const struct entry *owner_of(const struct recency *recency, uint32_t slot)
+{
+    return &recency->entries[recency->owner[slot & (recency->slots - 1)]];
+}
+
 /* Moves the words to the first slots, in their order. */
 static void close_up(struct recency *recency)
 {
@@ -116,6 +119,7 @@ static void close_up(struct recency *recency)
         for (uint64_t bits = recency->taken[run]; bits; bits &= bits - 1) {
             const uint32_t slot = run * RUN + (uint32_t)__builtin_ctzll(bits);
             const uint32_t entry = recency->owner[slot]; /* at or above the one that it gets */
+            __builtin_prefetch(owner_of(recency, slot + AHEAD), 1);
             leave_slot(recency, slot);
             take_slot(recency, entry);
         }
@@ -127,6 +131,8 @@ static uint32_t drop_oldest(struct recency *recency)
 {
     uint32_t run = recency->oldest / RUN, slot, entry, *at;
 
+    __builtin_prefetch(owner_of(recency, recency->oldest + AHEAD), 1);
+    __builtin_prefetch(bucket_of(recency, owner_of(recency, recency->oldest + AHEAD / 2)->word), 1);
     while (!recency->taken[run])
         run++;
     slot = run * RUN + (uint32_t)__builtin_ctzll(recency->taken[run]);
@@ -160,27 +166,45 @@ static uint32_t ones(uint64_t bits)
     return (uint32_t)(bits * UINT64_C(0x0101010101010101) >> 56);
 }
 
-static uint32_t sum_runs(const uint8_t *in_run, uint32_t from, uint32_t to)
+typedef uint16_t eight __attribute__((vector_size(16)));
+
+/* The counts behind one of a run or block of 64. */
+static uint32_t sum_behind(const uint16_t *counts, uint32_t index)
 {
+    eight sums = {0}, places = {0, 1, 2, 3, 4, 5, 6, 7};
+    uint16_t each[8];
     uint32_t sum = 0;
 
-    for (uint32_t i = from; i < to; i++)
-        sum += in_run[i];
+    for (int i = 0; i < RUN / 8; i++) {
+        eight some;
+        memcpy(&some, counts + 8 * i, sizeof some);
+        sums += some & (eight)(places > (uint16_t)index);
+        places += 8;
+    }
+    memcpy(each, &sums, sizeof each); /* at most 8 times 4096 */
+    for (int i = 0; i < 8; i++)
+        sum += each[i];
     return sum;
 }
 
 /* Slots taken behind one. */
 static uint32_t taken_behind(const struct recency *recency, uint32_t slot)
 {
-    const uint32_t run = slot / RUN, runs = (recency->head + RUN - 1) / RUN;
-    const uint32_t block = run / RUN, blocks = (runs + RUN - 1) / RUN;
-    const uint32_t block_end = (block + 1) * RUN;
-    uint32_t sum = ones(recency->taken[run] >> slot % RUN >> 1);
+    const uint32_t run = slot / RUN, block = run / RUN;
 
-    sum += sum_runs(recency->in_run, run + 1, block_end < runs ? block_end : runs);
-    for (uint32_t i = block + 1; i < blocks; i++)
-        sum += recency->in_block[i];
-    return sum;
+    return ones(recency->taken[run] >> slot % RUN >> 1) +
+           sum_behind(recency->in_run + block * RUN, run % RUN) +
+           sum_behind(recency->in_block, block);
+}
+
+void recency_expect(const struct recency *recency, uint64_t word, bool soon)
+{
+    const uint32_t *bucket = bucket_of(recency, word);
+
+    if (soon)
+        __builtin_prefetch(&recency->entries[*bucket]);
+    else
+        __builtin_prefetch(bucket);
 }
 
 int recency_access(struct recency *recency, uint64_t word)

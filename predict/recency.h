@@ -6,18 +6,23 @@
 #ifndef PSNAP_PREDICT_RECENCY_H
 #define PSNAP_PREDICT_RECENCY_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define RECENCY_NONE (-1)
 
 struct recency;
 
-/* Of the `reach` words touched last, a power of two up to 2^24. NULL: out of memory. */
+/* Of the `reach` words touched last, a power of two up to 2^17. NULL: out of memory. */
 struct recency *recency_new(uint32_t reach);
 void recency_free(struct recency *recency);
 
 /* The next access: 0 when its word was the last one, c when 2^(c-1) to 2^c - 1 others were touched
  * since, RECENCY_NONE when `reach` or more were, or it is new. */
 int recency_access(struct recency *recency, uint64_t word);
+
+/* That a word will be accessed: some accesses later, or soon. Advice that only saves time, when
+ * both have been said. */
+void recency_expect(const struct recency *recency, uint64_t word, bool soon);
 
 #endif
