@@ -31,10 +31,8 @@ static const struct psnap_command commands[] = {
 };
 
 /* Named by the plan, not there yet: better said than taken for a slip of another one. */
-static const char *const planned[] = {"reuse",   "locality", "predict", "multimaps", "fit",
-                                      "machine", "hybrid",   "edit",    "repo",      "report"};
-static const char *const planned[] = {"reuse",  "predict", "multimaps", "fit",  "machine",
-                                      "hybrid", "diff",    "edit",      "repo", "report"};
+static const char *const planned[] = {"reuse",  "predict", "multimaps", "fit",   "machine",
+                                      "hybrid", "edit",    "repo",      "report"};
 
 enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Exact reuse distances within the `reach` words touched last, in constant memory
- * (4 MB for 128K words) and almost constant time.
+ * (7 MB for 128K words) and almost constant time.
  *
  * Each word in reach owns one slot of a time line, at its last access. The words
  * touched since are the slots taken behind it: a bit for each slot, their number
@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RUN = 64, NONE = 0, AHEAD = 32 };
+enum { RUN = 64, NONE = 0, AHEAD = 32, BUCKETS_PER_WORD = 8 };
 
 struct entry {
     uint64_t word;
@@ -46,7 +46,7 @@ struct recency *recency_new(uint32_t reach)
     recency->reach = reach;
     recency->slots = slots;
     recency->entries = calloc((size_t)reach + 1, sizeof *recency->entries);
-    recency->bucket = calloc(2 * (size_t)reach, sizeof *recency->bucket);
+    recency->bucket = calloc(BUCKETS_PER_WORD * (size_t)reach, sizeof *recency->bucket);
     recency->owner = calloc(slots, sizeof *recency->owner);
     recency->taken = calloc(slots / RUN, sizeof *recency->taken);
     recency->in_run = calloc(slots / RUN, sizeof *recency->in_run);
@@ -73,7 +73,7 @@ static uint32_t *bucket_of(const struct recency *recency, uint64_t word)
 {
     const uint64_t spread = (word / 8 * UINT64_C(0x9e3779b97f4a7c15)) >> 32;
 
-    return &recency->bucket[(spread * 8 + word % 8) & (2 * recency->reach - 1)];
+    return &recency->bucket[(spread * 8 + word % 8) & (BUCKETS_PER_WORD * recency->reach - 1)];
 }
 
 static uint32_t find(const struct recency *recency, uint64_t word)

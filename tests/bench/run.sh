@@ -174,7 +174,7 @@ rate()
 
 rates()
 {
-    local name accesses arguments machine=32K:64:8,1M:64:16,32M:64:16
+    local name accesses part arguments machine=32K:64:8,1M:64:16,32M:64:16
     echo "what,accesses,seconds,million_per_s"
     for name in cg matmul stream; do
         [ -z "$wanted" ] || [[ $wanted == *,$name,* ]] || continue
@@ -189,6 +189,8 @@ rates()
         rate "sim $name.pst (three levels)" "$accesses" "$psnap" sim "$work/t.pst" -m $machine 2> /dev/null
         rate "replay $name -f pst -o /dev/null" "$accesses" "$psnap" replay "$work/p.yaml" -f pst -o /dev/null 2> /dev/null
         rate "profile $name.pst" "$accesses" "$psnap" profile "$work/t.pst" --force -o "$work/q.yaml" 2> /dev/null
+        part=$((accesses < 20971520 ? accesses : 20971520))
+        rate "locality $name.pst --count 20M" $part "$psnap" locality "$work/t.pst" --count 20M 2> /dev/null
         rm -f "$work/t.pst"
     done
 }

@@ -387,30 +387,33 @@ static void temporal_is_of_caches(void **state)
     psnap_program_free(program);
 }
 
-/* The nearest of the last 32 words, and no more of them. */
+/* The nearest of the last 32 words, and no more of them; also of such as need all digits. */
 static void spatial_by_definition(void **state)
 {
     enum { N = 5000 };
-    struct psnap_locality *locality;
     struct psnap_rng rng;
-    double sum = 0;
 
     (void)state;
     psnap_rng_init(&rng, 5);
-    for (int i = 0; i < N; i++) {
-        uint64_t nearest = UINT64_MAX;
-        stream[i] =
-            psnap_rng_below(&rng, 50) ? 4 * psnap_rng_below(&rng, 9000) : psnap_rng_next(&rng);
-        for (int j = i < 32 ? 0 : i - 32; j < i; j++) {
-            const uint64_t a = stream[i] / 8, b = stream[j] / 8, stride = a > b ? a - b : b - a;
-            nearest = stride < nearest ? stride : nearest;
+    for (int far = 0; far < 2; far++) {
+        struct psnap_locality *locality;
+        double sum = 0;
+        for (int i = 0; i < N; i++) {
+            const uint64_t base = far && i > N / 2 ? UINT64_C(1) << 63 : 0;
+            uint64_t nearest = UINT64_MAX;
+            stream[i] = psnap_rng_below(&rng, 50) ? base + 4 * psnap_rng_below(&rng, 9000)
+                                                  : psnap_rng_next(&rng) >> (far ? 0 : 8);
+            for (int j = i < 32 ? 0 : i - 32; j < i; j++) {
+                const uint64_t a = stream[i] / 8, b = stream[j] / 8, stride = a > b ? a - b : b - a;
+                nearest = stride < nearest ? stride : nearest;
+            }
+            if (i && nearest)
+                sum += 1 / (double)nearest;
         }
-        if (i && nearest)
-            sum += 1 / (double)nearest;
+        locality = measured(stream, N);
+        assert_true(fabs(psnap_locality_spatial(locality) - sum / N) < 1e-12);
+        free(locality);
     }
-    locality = measured(stream, N);
-    assert_true(fabs(psnap_locality_spatial(locality) - sum / N) < 1e-12);
-    free(locality);
 }
 
 /* ------------------------------------------------------------------ properties */
