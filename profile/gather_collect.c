@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The collector of one irregular reference. Of all accesses it counts how they spread over
+ * blocks of memory; of lines and of addresses it follows a sample, chosen by a hash so that all
+ * visits of one are seen (SHARDS: Waldspurger, Park, Garthwaite, Ahmad, "Efficient MRC
+ * Construction with SHARDS", FAST 2015), whose rate halves when its table is full; and it keeps
+ * bursts of addresses as they came, evenly over the stream.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "profile/gather_collect.h"
+
+struct gather_collector *gather_collector_new(void)
+{
+    struct gather_collector *c = calloc(1, sizeof *c);
+
+    if (c) {
+        c->burst_period = 1;
+        c->low = UINT64_MAX;
+    }
+    return c;
+}
+
+void gather_collector_free(struct gather_collector *collector)
+{
+    free(collector);
+}
+
+/* ---- samples ---- */
+
+static uint64_t mix(uint64_t x)
+{
+    x ^= x >> 32;
+    x *= UINT64_C(0x9e3779b97f4a7c15);
+    x ^= x >> 29;
+    x *= UINT64_C(0xbf58476d1ce4e5b9);
+    return x ^ x >> 32;
+}
+
+static struct gather_sample *slot_of(struct gather_table *table, uint64_t key, uint64_t hash)
+{
+    size_t i = hash & ((1 << TABLE_BITS) - 1);
+
+    while (table->slots[i].key && table->slots[i].key != key + 1)
+        i = (i + 1) & ((1 << TABLE_BITS) - 1);
+    return &table->slots[i];
+}
+
+static bool is_sampled(const struct gather_table *table, uint64_t hash)
+{
+    return !table->shift || !(hash >> (64 - table->shift));
+}
+
+/* Half as many keys from now on. */
+static void thin_table(struct gather_table *table)
+{
+    struct gather_sample kept[TABLE_ROOM];
+    uint32_t n = 0;
+
+    table->shift++;
+    for (size_t i = 0; i < 1 << TABLE_BITS; i++)
+        if (table->slots[i].key && is_sampled(table, mix(table->slots[i].key - 1)))
+            kept[n++] = table->slots[i];
+    memset(table->slots, 0, sizeof table->slots);
+    table->count = n;
+    for (uint32_t i = 0; i < n; i++)
+        *slot_of(table, kept[i].key - 1, mix(kept[i].key - 1)) = kept[i];
+}
+
+/* The sample of a key that is visited, or NULL; what it was before is left in *before. */
+static struct gather_sample *visit(struct gather_table *table, uint64_t key, uint64_t at,
+                                   uint64_t address, struct gather_sample *before)
+{
+    const uint64_t hash = mix(key);
+    struct gather_sample *sample;
+
+    if (!is_sampled(table, hash))
+        return NULL;
+    sample = slot_of(table, key, hash);
+    *before = *sample;
+    if (!sample->key) {
+        sample->key = key + 1;
+        table->count++;
+    } else {
+        const uint64_t gap = at - sample->at, last = sample->gap;
+
+        sample->same_gaps += last && gap - last + last / 128 <= last / 64;
+        sample->gap = gap;
+    }
+    sample->visits++;
+    sample->at = at;
+    sample->address = address;
+    return sample;
+}
+
+static void take_samples(struct gather_collector *c, uint64_t address)
+{
+    struct gather_sample before, *sample;
+
+    if (c->count && address == c->last)
+        return;
+    visit(&c->addresses, address, c->count, address, &before);
+    while (c->addresses.count == TABLE_ROOM)
+        thin_table(&c->addresses);
+    if (c->count && address >> 6 == c->last >> 6)
+        return;
+    c->visits++;
+    sample = visit(&c->lines, address >> 6, c->count, address, &before);
+    if (sample && before.key) {
+        const uint64_t gap = c->count - before.at;
+        const unsigned octave = 63 - (unsigned)__builtin_clzll(gap);
+
+        c->gaps[octave]++;
+        c->deltas[(128 + address - before.address) & 255]++;
+        if (address != before.address) {
+            sample->step_gaps += gap;
+            sample->steps++;
+        }
+    }
+    while (c->lines.count == TABLE_ROOM) {
+        thin_table(&c->lines);
+        /* what was counted of twice as many */
+        for (size_t i = 0; i < 64; i++)
+            c->gaps[i] = (c->gaps[i] + 1) / 2;
+    }
+}
+
+/* ---- blocks ---- */
+
+static void coarsen(struct gather_collector *c)
+{
+    uint64_t blocks[BLOCKS] = {0};
+    const uint64_t origin = c->block_origin / 2;
+
+    for (size_t i = 0; i < BLOCKS; i++)
+        blocks[(c->block_origin + i) / 2 - origin] += c->blocks[i];
+    memcpy(c->blocks, blocks, sizeof blocks);
+    c->block_origin = origin;
+    c->block_shift++;
+}
+
+static void shift_blocks(struct gather_collector *c, uint64_t down)
+{
+    memmove(c->blocks + down, c->blocks, (BLOCKS - down) * sizeof *c->blocks);
+    memset(c->blocks, 0, down * sizeof *c->blocks);
+    c->block_origin -= down;
+}
+
+static void take_block(struct gather_collector *c, uint64_t address)
+{
+    if (!c->count) {
+        c->block_shift = 3;
+        c->block_origin = address >> c->block_shift;
+    }
+    while (address >> c->block_shift < c->block_origin ||
+           (address >> c->block_shift) - c->block_origin >= BLOCKS) {
+        uint64_t last = BLOCKS - 1;
+
+        while (last && !c->blocks[last])
+            last--;
+        if (address >> c->block_shift < c->block_origin &&
+            c->block_origin - (address >> c->block_shift) + last < BLOCKS)
+            shift_blocks(c, c->block_origin - (address >> c->block_shift));
+        else
+            coarsen(c);
+    }
+    c->blocks[(address >> c->block_shift) - c->block_origin]++;
+}
+
+/* ---- bursts ---- */
+
+static void take_burst(struct gather_collector *c, uint64_t address)
+{
+    if (c->count / BURST % c->burst_period)
+        return;
+    if (c->count % BURST == 0) {
+        if (c->burst_count == BURSTS) {
+            for (size_t i = 0; i < BURSTS / 2; i++) {
+                c->burst_at[i] = c->burst_at[2 * i];
+                memcpy(c->bursts[i], c->bursts[2 * i], sizeof c->bursts[i]);
+            }
+            c->burst_count = BURSTS / 2;
+            c->burst_period *= 2;
+        }
+        c->burst_at[c->burst_count++] = c->count;
+        c->burst_fill = 0;
+    }
+    c->bursts[c->burst_count - 1][c->burst_fill++] = address;
+}
+
+void gather_collector_put(struct gather_collector *c, uint64_t address)
+{
+    take_burst(c, address);
+    take_samples(c, address);
+    take_block(c, address);
+    c->low = address < c->low ? address : c->low;
+    c->high = address > c->high ? address : c->high;
+    c->last = address;
+    c->count++;
+}
+
+void gather_collector_gaps(const struct gather_collector *c, double shares[64])
+{
+    for (size_t i = 0; i < 64; i++)
+        shares[i] = (double)c->gaps[i] * ldexp(1, (int)c->lines.shift) / (double)c->count;
+}

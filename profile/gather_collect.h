@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a collector of an irregular reference keeps: private to gather_*.c. */
+#ifndef PSNAP_PROFILE_GATHER_COLLECT_H
+#define PSNAP_PROFILE_GATHER_COLLECT_H
+
+#include "profile/gather.h"
+
+enum {
+    BURST = 512,      /* addresses in a row that are kept */
+    BURSTS = 32,      /* room for */
+    BLOCKS = 256,     /* of equal size, a power of two, that cover the addresses */
+    TABLE_BITS = 12,  /* slots of a table of samples */
+    TABLE_ROOM = 3072 /* entries, of 4096 slots */
+};
+
+/* Of one sampled line, or address. */
+struct gather_sample {
+    uint64_t key; /* line or address, plus one */
+    uint64_t at;  /* number of its last visit's access */
+    uint64_t gap; /* from the visit before to the last one; 0: none */
+    uint64_t address;
+    uint64_t step_gaps; /* sum of those after which the address had moved on within the line */
+    uint32_t visits, same_gaps, steps;
+};
+
+struct gather_table {
+    struct gather_sample slots[1 << TABLE_BITS];
+    uint32_t count;
+    unsigned shift; /* keys whose hash has that many leading zeros are sampled */
+};
+
+/* Of one area. */
+struct gather_collector {
+    uint64_t count, low, high, last;
+    uint64_t visits;       /* of lines */
+    uint64_t burst_period; /* in bursts */
+    size_t burst_count, burst_fill;
+    uint64_t burst_at[BURSTS];
+    uint64_t bursts[BURSTS][BURST];
+    uint64_t blocks[BLOCKS];
+    uint64_t block_origin; /* in blocks */
+    unsigned block_shift;
+    struct gather_table lines, addresses;
+    uint64_t deltas[256]; /* of two visits of a sampled line: 128 + bytes from one to the next */
+    uint64_t gaps[64];    /* visits of sampled lines by octave of the accesses since the last */
+};
+
+struct gather_collector *gather_collector_new(void); /* NULL: out of memory */
+void gather_collector_free(struct gather_collector *collector);
+void gather_collector_put(struct gather_collector *collector, uint64_t address);
+/* Visits of lines by octave of the accesses since the last, as shares of the accesses. */
+void gather_collector_gaps(const struct gather_collector *collector, double shares[64]);
+/* At least one address was put. */
+void gather_fit(const struct gather_collector *collector, struct gather_area *area);
+
+#endif

@@ -1,0 +1,486 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The model of an irregular reference from what its collector kept.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "profile/gather_collect.h"
+
+/* ---- the element, and steps ---- */
+
+static size_t burst_length(const struct gather_collector *c, size_t burst)
+{
+    return burst + 1 == c->burst_count ? c->burst_fill : BURST;
+}
+
+/* The greatest number of bytes, up to 64, that divides all distances. */
+static uint32_t element_of(const struct gather_collector *c)
+{
+    uint64_t divisor = 0;
+
+    for (size_t i = 0; i < c->burst_count; i++)
+        for (size_t j = 0; j < burst_length(c, i); j++) {
+            uint64_t a = c->bursts[i][j] - c->low;
+            while (a) {
+                const uint64_t rest = divisor % a;
+                divisor = a;
+                a = rest;
+            }
+        }
+    if (!divisor)
+        return 8;
+    while (divisor > 64 && divisor % 2 == 0)
+        divisor /= 2;
+    return divisor > 64 ? 1 : (uint32_t)divisor;
+}
+
+struct stride {
+    int64_t bytes;
+    uint64_t count;
+};
+
+static int more_often(const void *a, const void *b)
+{
+    const struct stride *x = a, *y = b;
+
+    return x->count != y->count ? (x->count < y->count) - (x->count > y->count)
+                                : (x->bytes > y->bytes) - (x->bytes < y->bytes);
+}
+
+static void fit_steps(const struct gather_collector *c, struct gather_area *m)
+{
+    struct stride strides[2 * GATHER_STEP_MAX + 1];
+    uint64_t total = 0, counts[GATHER_STEPS + 1][GATHER_STEPS + 1] = {0};
+    const double by_chance = 2.0 * m->element_bytes / (double)m->span_bytes;
+
+    for (int64_t i = 0; i <= 2 * GATHER_STEP_MAX; i++)
+        strides[i] = (struct stride){i - GATHER_STEP_MAX, 0};
+    for (size_t i = 0; i < c->burst_count; i++)
+        for (size_t j = 1; j < burst_length(c, i); j++) {
+            const int64_t stride = (int64_t)(c->bursts[i][j] - c->bursts[i][j - 1]);
+            total++;
+            if (stride >= -GATHER_STEP_MAX && stride <= GATHER_STEP_MAX)
+                strides[stride + GATHER_STEP_MAX].count++;
+        }
+    qsort(strides, 2 * GATHER_STEP_MAX + 1, sizeof strides[0], more_often);
+    m->step_count = 0;
+    while (m->step_count < GATHER_STEPS &&
+           (double)strides[m->step_count].count > (0.02 + by_chance) * (double)total) {
+        m->steps[m->step_count] = strides[m->step_count].bytes;
+        m->step_count++;
+    }
+    for (size_t i = 0; i < c->burst_count; i++) {
+        uint32_t last = 0;
+        for (size_t j = 1; j < burst_length(c, i); j++) {
+            const int64_t stride = (int64_t)(c->bursts[i][j] - c->bursts[i][j - 1]);
+            uint32_t kind = 0;
+            for (uint32_t k = 0; k < m->step_count; k++)
+                if (m->steps[k] == stride)
+                    kind = k + 1;
+            counts[last][kind] += j > 1;
+            last = kind;
+        }
+    }
+    for (uint32_t i = 0; i <= m->step_count; i++) {
+        uint64_t sum = 0;
+        for (uint32_t j = 0; j <= m->step_count; j++)
+            sum += counts[i][j];
+        for (uint32_t j = 0; j <= m->step_count; j++)
+            m->next[i][j] = sum ? (double)counts[i][j] / (double)sum : j == 0;
+    }
+}
+
+/* ---- anywhere ---- */
+
+static void fit_parts(const struct gather_collector *c, struct gather_area *m)
+{
+    const double size = ldexp(1, (int)c->block_shift), part = (double)m->span_bytes / GATHER_PARTS;
+    double chi = 0;
+
+    memset(m->parts, 0, sizeof m->parts);
+    m->part_count = GATHER_PARTS;
+    for (size_t i = 0; i < BLOCKS; i++) {
+        /* a block's bytes within the span, evenly over the parts that it overlaps */
+        double from = (double)((c->block_origin + i) << c->block_shift) - (double)m->base;
+        double to = from + size;
+        if (!c->blocks[i])
+            continue;
+        from = from < 0 ? 0 : from;
+        to = to > (double)m->span_bytes ? (double)m->span_bytes : to;
+        for (size_t p = (size_t)(from / part); p < GATHER_PARTS && (double)p * part < to; p++) {
+            const double low = fmax(from, (double)p * part), high = fmin(to, (double)(p + 1) * part);
+            if (high > low)
+                m->parts[p] += (double)c->blocks[i] / (double)c->count * (high - low) / (to - from);
+        }
+    }
+    for (size_t p = 0; p < GATHER_PARTS; p++)
+        chi = fmax(chi, fabs(m->parts[p] * GATHER_PARTS - 1));
+    if (chi < 0.05 || m->span_bytes < UINT64_C(64) * GATHER_PARTS) {
+        if (chi < 0.05) {
+            m->part_count = 1;
+            m->parts[0] = 1;
+        }
+    }
+}
+
+struct spread {
+    double entries, mean, dispersion; /* variance over mean, of visits */
+    double once, same;
+};
+
+static struct spread spread_of(const struct gather_table *table)
+{
+    struct spread s = {0};
+    double sum = 0, squares = 0;
+
+    for (size_t i = 0; i < 1 << TABLE_BITS; i++) {
+        const struct gather_sample *sample = &table->slots[i];
+        if (!sample->key)
+            continue;
+        s.entries++;
+        sum += sample->visits;
+        squares += (double)sample->visits * sample->visits;
+        s.once += sample->visits == 1;
+        s.same += sample->same_gaps;
+    }
+    s.mean = sum / s.entries;
+    s.dispersion = (squares / s.entries - s.mean * s.mean) / s.mean;
+    s.once /= s.entries;
+    s.same /= sum - 2 * s.entries > 0 ? sum - 2 * s.entries : 1;
+    return s;
+}
+
+static double part_share(const struct gather_area *m, uint64_t address)
+{
+    const uint64_t p = (address - m->base) * m->part_count / m->span_bytes;
+
+    return m->parts[p < m->part_count ? p : m->part_count - 1] * m->part_count;
+}
+
+/* Lines by octaves of their visits, in relation to what their part of the span has. */
+static void fit_classes(const struct gather_collector *c, struct gather_area *m)
+{
+    double lines[64] = {0}, jumps[64] = {0}, all_lines, all_jumps = 0, mean, squares = 0;
+    const struct gather_table *t = &c->lines;
+    const double span_lines = fmax(1, (double)m->span_bytes / 64);
+
+    m->class_count = 1;
+    m->classes[0] = (struct gather_class){1, 1};
+    all_lines = fmax(t->count, span_lines / ldexp(1, (int)t->shift));
+    for (size_t i = 0; i < 1 << TABLE_BITS; i++)
+        if (t->slots[i].key)
+            all_jumps += t->slots[i].visits;
+    mean = all_jumps / all_lines;
+    for (size_t i = 0; i < 1 << TABLE_BITS; i++) {
+        const struct gather_sample *s = &t->slots[i];
+        double relative;
+        int octave;
+        if (!s->key)
+            continue;
+        relative = s->visits / (mean * fmax(0.01, part_share(m, s->address)));
+        squares += (relative - 1) * (relative - 1);
+        octave = (int)floor(log2(relative)) + 32;
+        octave = octave < 0 ? 0 : octave > 63 ? 63 : octave;
+        lines[octave]++;
+        jumps[octave] += relative;
+    }
+    /* lines that were never visited */
+    squares += all_lines - t->count;
+    if (squares / all_lines < 0.1 + 1.3 / mean)
+        return;
+    m->class_count = 0;
+    {
+        double sum = 0, rest_lines = all_lines;
+        for (int i = 0; i < 64; i++)
+            sum += jumps[i];
+        for (int i = 63; i >= 0; i--) {
+            if (!lines[i])
+                continue;
+            if (m->class_count == GATHER_CLASSES) {
+                m->classes[GATHER_CLASSES - 1].lines += lines[i] / all_lines;
+                m->classes[GATHER_CLASSES - 1].jumps += jumps[i] / sum;
+            } else {
+                m->classes[m->class_count++] =
+                    (struct gather_class){lines[i] / all_lines, jumps[i] / sum};
+            }
+            rest_lines -= lines[i];
+        }
+        /* what is left is never visited: ranks end at the sum of lines */
+    }
+}
+
+/* ---- once, band, cursors ---- */
+
+static bool fit_once(const struct gather_collector *c, struct gather_area *m)
+{
+    const struct spread a = spread_of(&c->addresses);
+    const double distinct = a.entries * ldexp(1, (int)c->addresses.shift);
+    const bool even = a.mean > 2.5 ? a.dispersion < 0.2 : a.dispersion < 0.02;
+
+    if (!even || distinct < 64)
+        return false;
+    m->lap = (uint64_t)distinct;
+    if (c->addresses.shift == 0 && a.mean > 1)
+        m->lap = (uint64_t)a.entries;
+    m->place_bytes = m->span_bytes / m->lap / m->element_bytes * m->element_bytes;
+    if (m->place_bytes < m->element_bytes)
+        m->place_bytes = m->element_bytes;
+    m->lap = m->span_bytes / m->place_bytes;
+    m->same_order = a.same > 0.8;
+    m->places = GATHER_ONCE;
+    return true;
+}
+
+static int ascending(const void *a, const void *b)
+{
+    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* The middle of the shortest interval that holds half of a burst, and its length. */
+static uint64_t middle_of(const uint64_t *burst, size_t n, uint64_t *length)
+{
+    uint64_t sorted[BURST], best = UINT64_MAX, middle = 0;
+
+    memcpy(sorted, burst, n * sizeof *burst);
+    qsort(sorted, n, sizeof *sorted, ascending);
+    for (size_t i = 0; i + n / 2 < n; i++) {
+        const uint64_t width = sorted[i + n / 2] - sorted[i];
+        if (width < best) {
+            best = width;
+            middle = sorted[i] + width / 2;
+        }
+    }
+    *length = best;
+    return middle;
+}
+
+static bool fit_band(const struct gather_collector *c, struct gather_area *m)
+{
+    uint64_t middles[BURSTS], widths[BURSTS], sorted[BURSTS], width;
+    double laps = 1, moved = 0, inside = 0, total = 0;
+    size_t n = 0, up = 0, down = 0;
+
+    for (size_t i = 0; i < c->burst_count; i++)
+        if (burst_length(c, i) == BURST) {
+            middles[n] = middle_of(c->bursts[i], BURST, &widths[n]);
+            n++;
+        }
+    if (n < 8)
+        return false;
+    memcpy(sorted, widths, n * sizeof *sorted);
+    qsort(sorted, n, sizeof *sorted, ascending);
+    width = sorted[n / 2];
+    memcpy(sorted, middles, n * sizeof *sorted);
+    qsort(sorted, n, sizeof *sorted, ascending);
+    if (width * 16 > m->span_bytes || (sorted[n - 1] - sorted[0]) < 8 * width)
+        return false;
+    for (size_t i = 1; i < n; i++) {
+        const double move = (double)middles[i] - (double)middles[i - 1];
+        up += move > 0;
+        down += move < 0;
+        moved += fabs(move);
+    }
+    m->downwards = down > up;
+    for (size_t i = 1; i < n; i++)
+        laps += m->downwards ? middles[i] > middles[i - 1] + m->span_bytes / 4
+                             : middles[i] + m->span_bytes / 4 < middles[i - 1];
+    for (size_t i = 0; i < c->burst_count; i++) {
+        if (burst_length(c, i) != BURST)
+            continue;
+        uint64_t w;
+        const uint64_t middle = middle_of(c->bursts[i], BURST, &w);
+        for (size_t j = 0; j < BURST; j++) {
+            const uint64_t address = c->bursts[i][j];
+            const uint64_t offset = address < middle ? middle - address : address - middle;
+            const uint64_t e = offset / m->element_bytes;
+            const int octave = e ? 64 - __builtin_clzll(e) : 0;
+            total++;
+            if (offset > m->span_bytes / 16 && offset > 2 * width)
+                continue;
+            inside++;
+            m->offsets[address >= middle][octave < GATHER_OCTAVES ? octave : GATHER_OCTAVES - 1]++;
+        }
+    }
+    for (size_t i = 0; i < 2 * GATHER_OCTAVES; i++)
+        m->offsets[i / GATHER_OCTAVES][i % GATHER_OCTAVES] /= inside;
+    m->inside = inside / total;
+    m->lap = (uint64_t)((double)c->count / laps);
+    m->places = GATHER_BAND;
+    return true;
+}
+
+/* Lines that are filled step by step, by octaves of how long a step takes. */
+static bool fit_cursors(const struct gather_collector *c, struct gather_area *m)
+{
+    uint64_t sum = 0;
+    double shares[64] = {0}, gaps[64] = {0}, total = 0;
+    size_t best = 128;
+
+    for (size_t i = 0; i < 256; i++) {
+        sum += i != 128 ? c->deltas[i] : 0;
+        if (i != 128 && (best == 128 || c->deltas[i] > c->deltas[best]))
+            best = i;
+    }
+    if (sum < 100 || (double)c->deltas[best] < 0.8 * (double)sum)
+        return false;
+    for (size_t i = 0; i < 1 << TABLE_BITS; i++) {
+        const struct gather_sample *sample = &c->lines.slots[i];
+        double gap;
+        if (!sample->key || sample->steps < 3)
+            continue;
+        gap = (double)sample->step_gaps / sample->steps;
+        shares[(int)log2(gap)]++;
+        gaps[(int)log2(gap)] += gap;
+        total++;
+    }
+    if (!total)
+        return false;
+    for (size_t i = 0; i < 64; i++)
+        if (shares[i] > 0.005 * total && m->cursor_classes < GATHER_CLASSES) {
+            struct gather_cursors *of = &m->cursors[m->cursor_classes++];
+            of->share = shares[i] / total;
+            of->count = (uint64_t)(of->share * gaps[i] / shares[i] + 0.5);
+            of->count += !of->count;
+        }
+    m->cursor_step = (int64_t)best - 128;
+    m->places = GATHER_CURSORS;
+    return true;
+}
+
+/* Nearly all strides lead the same way. */
+static bool fit_sweep(const struct gather_collector *c, struct gather_area *m)
+{
+    uint64_t up = 0, down = 0, rest = 0;
+    double moved = 0;
+
+    for (size_t i = 0; i < c->burst_count; i++)
+        for (size_t j = 1; j < burst_length(c, i); j++) {
+            const int64_t stride = (int64_t)(c->bursts[i][j] - c->bursts[i][j - 1]);
+            bool is_step = false;
+            up += stride >= 0;
+            down += stride <= 0;
+            for (uint32_t k = 0; k < m->step_count; k++)
+                is_step |= m->steps[k] == stride;
+            if (!is_step && llabs(stride) < (int64_t)(m->span_bytes / 16)) {
+                moved += (double)stride;
+                rest++;
+            }
+        }
+    if ((double)up < 0.97 * (double)(up + down) && (double)down < 0.97 * (double)(up + down))
+        return false;
+    m->sweep_bytes = rest ? (int64_t)(moved / (double)rest / m->element_bytes + 0.5) : 1;
+    m->sweep_bytes *= m->element_bytes;
+    m->places = GATHER_SWEEP;
+    return true;
+}
+
+/* What of the span bursts reach, when that changes. */
+static void fit_reach(const struct gather_collector *c, struct gather_area *m)
+{
+    double low[BURSTS], high[BURSTS], moved = 0;
+    size_t n = 0;
+
+    for (size_t i = 0; i < c->burst_count; i++) {
+        uint64_t least = UINT64_MAX, most = 0;
+        if (burst_length(c, i) < BURST)
+            continue;
+        for (size_t j = 0; j < BURST; j++) {
+            least = c->bursts[i][j] < least ? c->bursts[i][j] : least;
+            most = c->bursts[i][j] > most ? c->bursts[i][j] : most;
+        }
+        low[n] = (double)(least - m->base) / (double)m->span_bytes;
+        high[n] = (double)(most - m->base + m->element_bytes) / (double)m->span_bytes;
+        n++;
+    }
+    if (n < 8)
+        return;
+    for (size_t i = 1; i < n; i++)
+        moved += fabs(low[i] - low[i - 1]) + fabs(high[i] - high[i - 1]);
+    {
+        const double change = fabs(low[n - 1] - low[0]) + fabs(high[n - 1] - high[0]);
+        if (change < 0.2 || moved > 2 * change)
+            return;
+    }
+    m->knot_count = GATHER_KNOTS;
+    for (size_t k = 0; k < GATHER_KNOTS; k++) {
+        const double at = (double)k / (GATHER_KNOTS - 1) * (double)c->count;
+        size_t i = 1;
+        while (i + 1 < n && (double)(c->burst_at[i] + BURST / 2) < at)
+            i++;
+        {
+            const double from = (double)(c->burst_at[i - 1] + BURST / 2);
+            const double x = (at - from) / ((double)(c->burst_at[i] + BURST / 2) - from);
+            m->knots[k].low = fmin(1, fmax(0, low[i - 1] + x * (low[i] - low[i - 1])));
+            m->knots[k].high = fmin(1, fmax(0, high[i - 1] + x * (high[i] - high[i - 1])));
+        }
+    }
+    m->part_count = 1;
+    m->parts[0] = 1;
+}
+
+/* What comes back soon more often than the model does: the model is drawn from and measured. */
+static void fit_echoes(const struct gather_collector *c, struct gather_area *m)
+{
+    enum { DRAWN = 1 << 18, ROUNDS = 3 };
+    double wanted[64], drawn[64], sum;
+    const size_t n = c->count < DRAWN ? c->count : DRAWN;
+
+    gather_collector_gaps(c, wanted);
+    for (int round = 0; round < ROUNDS; round++) {
+        struct gather_collector *measure = gather_collector_new();
+        struct psnap_gather *model = calloc(1, sizeof *model);
+        struct gather_walk *walk;
+        if (!model || !measure)
+            goto out;
+        model->accesses = m->accesses;
+        model->area_count = 1;
+        model->areas[0] = *m;
+        model->next_area[0][0] = 1;
+        walk = gather_walk_new(model, 1);
+        for (size_t i = 0; i < n && walk; i++) {
+            uint64_t address;
+            gather_walk_next(walk, 0, &address, 1);
+            gather_collector_put(measure, address);
+        }
+        gather_walk_free(walk);
+        gather_collector_gaps(measure, drawn);
+        sum = 0;
+        for (int i = 0; i < GATHER_ECHOES && i < 16; i++) {
+            const double lack = wanted[i] - drawn[i];
+            m->echoes[i] = fmax(0, m->echoes[i] + lack);
+            if (round == 0 && lack < 0.002 + 0.1 * wanted[i])
+                m->echoes[i] = 0;
+            sum += m->echoes[i];
+        }
+    out:
+        gather_collector_free(measure);
+        free(model);
+        if (sum < 0.01 || sum > 0.9) {
+            memset(m->echoes, 0, sizeof m->echoes);
+            return;
+        }
+    }
+}
+
+void gather_fit(const struct gather_collector *c, struct gather_area *m)
+{
+    memset(m, 0, sizeof *m);
+    m->accesses = c->count;
+    m->base = c->low;
+    m->element_bytes = element_of(c);
+    m->span_bytes = c->high - c->low + m->element_bytes;
+    fit_steps(c, m);
+    fit_parts(c, m);
+    m->class_count = 1;
+    m->classes[0] = (struct gather_class){1, 1};
+    if (fit_sweep(c, m) || fit_once(c, m) || fit_cursors(c, m) || fit_band(c, m))
+        return;
+    fit_reach(c, m);
+    if (!m->knot_count)
+        fit_classes(c, m);
+    fit_echoes(c, m);
+}

@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Addresses drawn from the model of an irregular reference.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/base/rng.h"
+#include "profile/gather.h"
+
+#define UNIT 64 /* bytes: what classes are of */
+
+enum { HISTORY = 1 << 17 }; /* addresses that echoes come from */
+
+/* Drawing from one area. */
+struct area_walk {
+    struct gather_area model;
+    uint32_t next[GATHER_STEPS + 1][GATHER_STEPS + 1]; /* cumulative, of 2^32 */
+    uint32_t kind;                                     /* of the last step */
+    uint64_t at;                                       /* the last offset */
+    uint64_t count, jumps;
+    uint64_t elements;
+    uint32_t parts[GATHER_PARTS];     /* cumulative, of 2^32 */
+    uint32_t classes[GATHER_CLASSES]; /* cumulative, of 2^32 */
+    double ranks[GATHER_CLASSES + 1];
+    double quantiles[GATHER_PARTS + 1];
+    uint32_t offsets[2 * GATHER_OCTAVES];
+    uint32_t echoes[GATHER_ECHOES];
+    double echo_share;
+    uint64_t *history; /* a ring, when there are echoes */
+    uint64_t order;
+    uint32_t cursor_shares[GATHER_CLASSES];
+    uint64_t cursor_first[GATHER_CLASSES];
+    double cursor_from[GATHER_CLASSES];
+    uint32_t *cursor_counts;
+};
+
+struct gather_walk {
+    struct psnap_gather model;
+    struct psnap_rng rng;
+    struct area_walk *areas;
+    uint32_t area, turn;
+    uint64_t turn_left;
+};
+
+static uint32_t share(double x)
+{
+    return x >= 1 ? UINT32_MAX : x <= 0 ? 0 : (uint32_t)(x * 4294967296.0);
+}
+
+/* A one-to-one map of [0, n) onto itself, one of many. */
+static uint64_t permuted(uint64_t x, uint64_t n, uint64_t order)
+{
+    const unsigned bits = n > 2 ? 64 - (unsigned)__builtin_clzll(n - 1) : 1;
+    const uint64_t mask = bits == 64 ? UINT64_MAX : (UINT64_C(1) << bits) - 1;
+    const unsigned shift = bits / 2 + (bits == 1);
+
+    if (n < 2)
+        return 0;
+    do {
+        x = (x + order) & mask;
+        x ^= x >> shift;
+        x = x * UINT64_C(0x9e3779b97f4a7c15) & mask;
+        x ^= x >> shift;
+        x = (x ^ order >> 20) & mask;
+        x = x * UINT64_C(0xbf58476d1ce4e5b9) & mask;
+        x ^= x >> shift;
+        x = x * UINT64_C(0x94d049bb133111eb) & mask;
+        x ^= x >> shift;
+    } while (x >= n);
+    return x;
+}
+
+static bool start_area(struct area_walk *w, const struct gather_area *model, uint64_t order)
+{
+    double sum;
+    uint64_t cursors = 0;
+
+    w->model = *model;
+    w->order = order;
+    w->elements = model->span_bytes / model->element_bytes;
+    for (uint32_t i = 0; i <= model->step_count; i++) {
+        sum = 0;
+        for (uint32_t j = 0; j <= model->step_count; j++)
+            w->next[i][j] = share(sum += model->next[i][j]);
+        w->next[i][model->step_count] = UINT32_MAX;
+    }
+    sum = 0;
+    for (uint32_t i = 0; i < model->part_count; i++) {
+        w->quantiles[i] = sum;
+        w->parts[i] = share(sum += model->parts[i]);
+    }
+    w->quantiles[model->part_count] = 1;
+    w->parts[model->part_count - 1] = UINT32_MAX;
+    sum = 0;
+    for (uint32_t i = 0; i < model->class_count; i++) {
+        w->ranks[i + 1] = w->ranks[i] + model->classes[i].lines;
+        w->classes[i] = share(sum += model->classes[i].jumps);
+    }
+    w->classes[model->class_count - 1] = UINT32_MAX;
+    sum = 0;
+    for (uint32_t i = 0; i < 2 * GATHER_OCTAVES; i++)
+        w->offsets[i] = share(sum += model->offsets[i / GATHER_OCTAVES][i % GATHER_OCTAVES]);
+    w->offsets[2 * GATHER_OCTAVES - 1] = UINT32_MAX;
+    sum = 0;
+    for (uint32_t i = 0; i < model->cursor_classes; i++) {
+        w->cursor_from[i] = sum;
+        w->cursor_shares[i] = share(sum += model->cursors[i].share);
+        w->cursor_first[i] = cursors;
+        cursors += model->cursors[i].count;
+    }
+    if (model->cursor_classes) {
+        w->cursor_shares[model->cursor_classes - 1] = UINT32_MAX;
+        w->cursor_counts = calloc(cursors, sizeof *w->cursor_counts);
+        if (!w->cursor_counts)
+            return false;
+    }
+    w->echo_share = 0;
+    for (uint32_t i = 0; i < GATHER_ECHOES; i++)
+        w->echo_share += model->echoes[i];
+    sum = 0;
+    for (uint32_t i = 0; i < GATHER_ECHOES; i++)
+        w->echoes[i] = share((sum += model->echoes[i]) / w->echo_share);
+    w->echoes[GATHER_ECHOES - 1] = UINT32_MAX;
+    if (w->echo_share > 0)
+        w->history = calloc(HISTORY, sizeof *w->history);
+    return !(w->echo_share > 0) || w->history;
+}
+
+struct gather_walk *gather_walk_new(const struct psnap_gather *model, uint64_t seed)
+{
+    struct gather_walk *w = calloc(1, sizeof *w);
+    bool good = w;
+
+    if (!w)
+        return NULL;
+    w->model = *model;
+    w->areas = calloc(model->area_count + 1, sizeof *w->areas);
+    good = w->areas;
+    psnap_rng_init(&w->rng, seed);
+    for (uint32_t i = 0; i < model->area_count && good; i++)
+        good = start_area(&w->areas[i], &model->areas[i], psnap_rng_next(&w->rng));
+    if (!good) {
+        gather_walk_free(w);
+        return NULL;
+    }
+    if (model->turn_count) {
+        w->area = model->turns[0].area;
+        w->turn_left = model->turns[0].accesses;
+    }
+    return w;
+}
+
+void gather_walk_free(struct gather_walk *walk)
+{
+    if (!walk)
+        return;
+    for (uint32_t i = 0; walk->areas && i < walk->model.area_count; i++) {
+        free(walk->areas[i].cursor_counts);
+        free(walk->areas[i].history);
+    }
+    free(walk->areas);
+    free(walk);
+}
+
+static double unit(struct psnap_rng *rng)
+{
+    return (double)(psnap_rng_next(rng) >> 11) * 0x1p-53;
+}
+
+static uint32_t pick(const uint32_t *cumulative, uint32_t x)
+{
+    uint32_t i = 0;
+
+    while (x >= cumulative[i] && cumulative[i] != UINT32_MAX)
+        i++;
+    return i;
+}
+
+static uint64_t anywhere(struct area_walk *w, struct psnap_rng *rng)
+{
+    const struct gather_area *m = &w->model;
+    const uint64_t bits = psnap_rng_next(rng);
+    const uint64_t units = (m->span_bytes + UNIT - 1) / UNIT;
+    uint32_t part = 0;
+    uint64_t low, high, line;
+
+    if (m->part_count == 1 && m->class_count == 1)
+        return psnap_rng_below(rng, w->elements) * m->element_bytes;
+    if (m->part_count > 1)
+        part = pick(w->parts, (uint32_t)bits);
+    if (m->class_count == 1) {
+        low = w->elements * part / m->part_count;
+        high = w->elements * (part + 1) / m->part_count;
+        return (low + psnap_rng_below(rng, high > low ? high - low : 1)) * m->element_bytes;
+    }
+    {
+        const uint32_t class = pick(w->classes, (uint32_t)(bits >> 32));
+        double rank;
+
+        low = units * part / m->part_count;
+        high = units * (part + 1) / m->part_count;
+        if (high <= low)
+            high = low + 1;
+        rank = w->ranks[class] + unit(rng) * (w->ranks[class + 1] - w->ranks[class]);
+        line = (uint64_t)(rank * (double)(high - low));
+        if (line >= high - low)
+            line = high - low - 1;
+        line = low + permuted(line, high - low, w->order + part);
+    }
+    {
+        /* an element in the line */
+        const uint64_t from = (line * UNIT + m->element_bytes - 1) / m->element_bytes;
+        const uint64_t to = (line * UNIT + UNIT + m->element_bytes - 1) / m->element_bytes;
+        uint64_t element = from + psnap_rng_below(rng, to > from ? to - from : 1);
+
+        if (element >= w->elements)
+            element = w->elements - 1;
+        return element * m->element_bytes;
+    }
+}
+
+static uint64_t once(const struct area_walk *w)
+{
+    const uint64_t lap = w->model.lap, i = w->jumps % lap, n = w->jumps / lap;
+    const uint64_t order =
+        w->order + (w->model.same_order ? 0 : n * UINT64_C(0xd1342543de82ef95));
+
+    return permuted(i, lap, order) * w->model.place_bytes;
+}
+
+static double quantile(const struct area_walk *w, double x)
+{
+    const uint32_t n = w->model.part_count;
+    uint32_t i = 0;
+
+    while (i + 1 < n && w->quantiles[i + 1] <= x)
+        i++;
+    return (i + (x - w->quantiles[i]) / fmax(1e-9, w->quantiles[i + 1] - w->quantiles[i])) / n;
+}
+
+static uint64_t band(struct area_walk *w, struct psnap_rng *rng)
+{
+    const struct gather_area *m = &w->model;
+    double x;
+    uint32_t octave;
+    int64_t offset, point;
+
+    if (unit(rng) >= m->inside)
+        return anywhere(w, rng);
+    x = (double)(w->jumps % m->lap) / (double)m->lap;
+    point = (int64_t)(quantile(w, m->downwards ? 1 - x : x) * (double)w->elements);
+    octave = pick(w->offsets, (uint32_t)psnap_rng_next(rng));
+    offset = octave % GATHER_OCTAVES;
+    offset = offset ? (INT64_C(1) << (offset - 1)) +
+                          (int64_t)psnap_rng_below(rng, UINT64_C(1) << (offset - 1))
+                    : 0;
+    point += octave >= GATHER_OCTAVES ? offset : -offset;
+    if (point < 0)
+        point = -point % (int64_t)w->elements;
+    if (point >= (int64_t)w->elements)
+        point = (int64_t)w->elements - 1 - (point - (int64_t)w->elements) % (int64_t)w->elements;
+    return (uint64_t)point * m->element_bytes;
+}
+
+static uint64_t cursor(struct area_walk *w, struct psnap_rng *rng)
+{
+    const struct gather_area *m = &w->model;
+    const uint32_t class = pick(w->cursor_shares, (uint32_t)psnap_rng_next(rng));
+    const struct gather_cursors *of = &m->cursors[class];
+    const uint64_t k = psnap_rng_below(rng, of->count);
+    const double first = w->cursor_from[class], size = of->share / (double)of->count;
+    const uint64_t from = (uint64_t)((double)w->elements * (first + size * (double)k));
+    const uint64_t to = (uint64_t)((double)w->elements * (first + size * (double)(k + 1)));
+    const uint64_t n = to > from ? to - from : 1;
+    const uint64_t step = (uint64_t)llabs(m->cursor_step) / m->element_bytes;
+    const uint64_t i = w->cursor_counts[w->cursor_first[class] + k]++ * step % n;
+
+    return (from + (m->cursor_step < 0 ? n - 1 - i : i)) % w->elements * m->element_bytes;
+}
+
+/* The place within what is reached at this time. */
+static uint64_t within_reach(const struct area_walk *w, uint64_t offset)
+{
+    const struct gather_area *m = &w->model;
+    const double x = (double)(w->count % (m->accesses + 1)) / (double)(m->accesses + 1) *
+                     (GATHER_KNOTS - 1);
+    const uint32_t k = (uint32_t)x;
+    const struct gather_reach *a = &m->knots[k], *b = a + 1;
+    const double low = a->low + (b->low - a->low) * (x - k);
+    const double high = a->high + (b->high - a->high) * (x - k);
+    const double element = (double)(offset / m->element_bytes) * (high - low) +
+                           low * (double)w->elements;
+    const uint64_t i = (uint64_t)element;
+
+    return (i < w->elements ? i : w->elements - 1) * m->element_bytes;
+}
+
+static uint64_t jump(struct area_walk *w, struct psnap_rng *rng)
+{
+    const struct gather_area *m = &w->model;
+
+    switch (m->places) {
+    case GATHER_ONCE: return once(w);
+    case GATHER_BAND: return band(w, rng);
+    case GATHER_CURSORS: return cursor(w, rng);
+    case GATHER_SWEEP: return (w->at + (uint64_t)m->sweep_bytes) % m->span_bytes;
+    default: return m->knot_count ? within_reach(w, anywhere(w, rng)) : anywhere(w, rng);
+    }
+}
+
+/* An address in the line that was visited some accesses ago. */
+static uint64_t echo(struct area_walk *w, struct psnap_rng *rng)
+{
+    const struct gather_area *m = &w->model;
+    const uint32_t octave = pick(w->echoes, (uint32_t)psnap_rng_next(rng));
+    const uint64_t gap = (UINT64_C(1) << octave) + psnap_rng_below(rng, UINT64_C(1) << octave);
+
+    if (gap > w->count || gap >= HISTORY)
+        return jump(w, rng);
+    (void)m;
+    return w->history[(w->count - gap) % HISTORY];
+}
+
+static uint64_t next_in_area(struct area_walk *w, struct psnap_rng *rng)
+{
+    const struct gather_area *m = &w->model;
+
+    if (m->step_count)
+        w->kind = pick(w->next[w->kind], (uint32_t)psnap_rng_next(rng));
+    if (w->kind) {
+        const int64_t step = m->steps[w->kind - 1];
+        w->at += (uint64_t)step;
+        if (w->at >= m->span_bytes)
+            w->at = step < 0 ? w->at + m->span_bytes : w->at - m->span_bytes;
+        if (w->at >= m->span_bytes)
+            w->at = 0;
+    } else if (w->history && unit(rng) < w->echo_share) {
+        w->at = echo(w, rng);
+    } else {
+        w->at = jump(w, rng);
+        w->jumps++;
+    }
+    if (w->history)
+        w->history[w->count % HISTORY] = w->at;
+    w->count++;
+    return m->base + w->at;
+}
+
+/* Which area the next access goes to. */
+static void choose_area(struct gather_walk *w)
+{
+    const struct psnap_gather *m = &w->model;
+
+    if (m->turn_count) {
+        while (!w->turn_left) {
+            w->turn = (w->turn + 1) % m->turn_count;
+            w->area = m->turns[w->turn].area;
+            w->turn_left = m->turns[w->turn].accesses;
+        }
+        w->turn_left--;
+    } else {
+        double x = unit(&w->rng);
+        uint32_t i = 0;
+        while (i + 1 < m->area_count && x >= m->next_area[w->area][i])
+            x -= m->next_area[w->area][i++];
+        w->area = i;
+    }
+}
+
+void gather_walk_next(struct gather_walk *w, uint64_t leader, uint64_t *addresses, size_t n)
+{
+    const struct gather_with *with = &w->model.with;
+
+    for (size_t i = 0; i < n; i++) {
+        if (with->share > 0 && leader && (with->share >= 1 || unit(&w->rng) < with->share)) {
+            const int64_t way = (int64_t)(leader - with->leader_from);
+            addresses[i] = with->from + (uint64_t)(way * with->times / with->over);
+            continue;
+        }
+        if (w->model.area_count > 1)
+            choose_area(w);
+        addresses[i] =
+            w->model.area_count ? next_in_area(&w->areas[w->area], &w->rng) : with->from;
+    }
+}

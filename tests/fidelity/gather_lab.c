@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Irregular references alone: a trace whose irregular references have their addresses replaced by
+ * those that models of them give, everything else left as it is, is compared with what it was.
+ *
+ *   gather_lab [-v] [-n ACCESSES] [-s SEED] TRACE.pst...
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/formats.h"
+#include "profile/gather_collect.h"
+#include "simcore/compare.h"
+
+/* References of one loop and line of the source, and one object, that are copies of each other. */
+struct pool {
+    uint64_t count, last, breaks;
+    int64_t stride;
+    bool irregular;
+    uint64_t replayed; /* last address */
+    struct psnap_gather model;
+    struct gather_walk *walk;
+};
+
+struct lab {
+    struct psnap_source *source;
+    struct psnap_access *accesses, *replayed;
+    size_t count;
+    struct pool *pools;
+    uint32_t *pool_of;
+    struct psnap_machine *machines;
+    size_t machine_count;
+    bool verbose;
+    uint64_t seed;
+};
+
+static void fail(const char *what)
+{
+    fprintf(stderr, "gather_lab: %s\n", what);
+    exit(1);
+}
+
+static void load(struct lab *lab, const char *path, size_t most)
+{
+    struct psnap_error error;
+    size_t room = 1 << 20;
+
+    lab->source = psnap_trace_open(path, NULL, &error);
+    if (!lab->source)
+        fail(error.message);
+    lab->accesses = malloc(room * sizeof *lab->accesses);
+    lab->count = 0;
+    for (;;) {
+        ssize_t n;
+        if (room - lab->count < PSNAP_BLOCK_ACCESSES) {
+            room *= 2;
+            lab->accesses = realloc(lab->accesses, room * sizeof *lab->accesses);
+        }
+        n = psnap_source_next(lab->source, lab->accesses + lab->count, PSNAP_BLOCK_ACCESSES, &error);
+        if (n < 0)
+            fail(error.message);
+        if (!n || lab->count >= most)
+            break;
+        lab->count += (size_t)n;
+    }
+}
+
+static bool is_copy(const struct psnap_program *p, uint32_t i, uint32_t j)
+{
+    const struct psnap_ref *a = &p->refs[i], *b = &p->refs[j];
+
+    return !strcmp(p->loops[a->loop].src_id, p->loops[b->loop].src_id) &&
+           a->src_line == b->src_line && a->kind == b->kind && a->size == b->size &&
+           (a->object == b->object || (a->object && b->object && !strcmp(a->object, b->object)));
+}
+
+static void find_irregular(struct lab *lab)
+{
+    const struct psnap_program *program = lab->source->program;
+
+    lab->pools = calloc(program->ref_count, sizeof *lab->pools);
+    lab->pool_of = calloc(program->ref_count, sizeof *lab->pool_of);
+    for (uint32_t i = 0; i < program->ref_count; i++) {
+        uint32_t j = 0;
+        while (!is_copy(program, i, j))
+            j++;
+        lab->pool_of[i] = j;
+    }
+    for (size_t i = 0; i < lab->count; i++) {
+        const struct psnap_access *a = &lab->accesses[i];
+        struct pool *r = &lab->pools[lab->pool_of[a->ref]];
+        const int64_t stride = (int64_t)(a->address - r->last);
+
+        if (r->count++ > 1)
+            r->breaks += stride != r->stride;
+        r->stride = stride;
+        r->last = a->address;
+    }
+    for (uint32_t i = 0; i < program->ref_count; i++) {
+        struct pool *r = &lab->pools[i];
+        r->irregular = r->count > 1000 && (double)r->breaks > 0.1 * (double)r->count;
+        r->last = 0;
+    }
+}
+
+struct side {
+    const struct lab *lab;
+    const struct psnap_access *accesses;
+    struct compare_side *out;
+};
+
+static void *simulate(void *argument)
+{
+    const struct side *side = argument;
+    const struct lab *lab = side->lab;
+    struct psnap_error error;
+    struct psnap_sink *sim =
+        psnap_sim_new(lab->machines, lab->machine_count, lab->source->program, NULL, &error);
+
+    for (size_t i = 0; i < lab->count; i += PSNAP_BLOCK_ACCESSES) {
+        const size_t n = lab->count - i < PSNAP_BLOCK_ACCESSES ? lab->count - i : PSNAP_BLOCK_ACCESSES;
+        if (psnap_sink_put(sim, side->accesses + i, n, &error) != PSNAP_OK)
+            fail(error.message);
+    }
+    side->out->accesses = lab->count;
+    side->out->threads = 1;
+    scope_rows_init(&side->out->total, SCOPE_TOTAL, sim, lab->machine_count, lab->source->program,
+                    NULL, &error);
+    scope_rows_init(&side->out->loops, SCOPE_LOOP, sim, lab->machine_count, lab->source->program,
+                    NULL, &error);
+    psnap_sink_free(sim);
+    return NULL;
+}
+
+static bool loop_is_irregular(const struct lab *lab, const char *id)
+{
+    const struct psnap_program *p = lab->source->program;
+    for (uint32_t i = 0; i < p->ref_count; i++)
+        if (lab->pools[lab->pool_of[i]].irregular && !strcmp(p->loops[p->refs[i].loop].src_id, id))
+            return true;
+    return false;
+}
+
+static void report(const struct lab *lab, const char *path, struct compare_side *a,
+                   struct compare_side *b)
+{
+    struct compare c = {0};
+    struct psnap_error error;
+
+    if (compare_init(&c, lab->machines, lab->machine_count, a, b, &error) != PSNAP_OK)
+        fail(error.message);
+    for (size_t i = 0; i < c.loop_count; i++) {
+        const struct compare_loop *l = &c.loops[i];
+        if (!l->relevant || (!loop_is_irregular(lab, l->id) && !(l->worst_points > 0.5)))
+            continue;
+        printf("  %-28s %c %5.1f%%  mean %6.3f %6.3f %6.3f  max %6.3f %6.3f %6.3f\n", l->id,
+               loop_is_irregular(lab, l->id) ? '*' : ' ', 100 * l->share, l->mean_points[0],
+               l->mean_points[1], l->mean_points[2], l->max_points[0], l->max_points[1],
+               l->max_points[2]);
+    }
+    printf("%-20s mean %6.3f %6.3f %6.3f  max %6.3f %6.3f %6.3f  total %6.3f %6.3f %6.3f\n", path,
+           c.mean_points[0], c.mean_points[1], c.mean_points[2], c.max_points[0], c.max_points[1],
+           c.max_points[2], c.total_points[0], c.total_points[1], c.total_points[2]);
+    compare_release(&c);
+}
+
+static void dump_area(const struct gather_area *m)
+{
+    static const char *const names[] = {"anywhere", "once", "band", "cursors", "sweep"};
+
+    printf("  n %" PRIu64 " span %" PRIu64 " element %u places %s lap %" PRIu64
+           " same %d place %" PRIu64 " step %" PRId64 " sweep %" PRId64 "\n",
+           m->accesses, m->span_bytes, m->element_bytes, names[m->places], m->lap, m->same_order,
+           m->place_bytes, m->cursor_step, m->sweep_bytes);
+    printf("  steps:");
+    for (uint32_t i = 0; i <= m->step_count; i++) {
+        printf(" %" PRId64 "[", i ? m->steps[i - 1] : 0);
+        for (uint32_t j = 0; j <= m->step_count; j++)
+            printf("%.3f ", m->next[i][j]);
+        printf("]");
+    }
+    printf("\n  parts %u:", m->part_count);
+    for (uint32_t i = 0; i < m->part_count; i++)
+        printf(" %.2f", 100 * m->parts[i]);
+    printf("\n  classes:");
+    for (uint32_t i = 0; i < m->class_count; i++)
+        printf(" %.4f/%.4f", m->classes[i].lines, m->classes[i].jumps);
+    printf("\n  echoes:");
+    for (int i = 0; i < GATHER_ECHOES; i++)
+        if (m->echoes[i] > 0)
+            printf(" %d:%.4f", i, m->echoes[i]);
+    for (uint32_t i = 0; i < m->knot_count; i++)
+        printf(" [%.3f %.3f]", m->knots[i].low, m->knots[i].high);
+    for (uint32_t i = 0; i < m->cursor_classes; i++)
+        printf(" (%.3f %" PRIu64 ")", m->cursors[i].share, m->cursors[i].count);
+    if (m->places == GATHER_BAND) {
+        printf("\n  inside %.3f down %d offsets:", m->inside, m->downwards);
+        for (int j = 0; j < 2; j++)
+            for (int i = 0; i < GATHER_OCTAVES; i++)
+                if (m->offsets[j][i] > 0)
+                    printf(" %c%d:%.3f", j ? '+' : '-', i, m->offsets[j][i]);
+    }
+    printf("\n");
+}
+
+static void dump(const struct psnap_gather *m)
+{
+    if (m->with.share > 0)
+        printf("  n %" PRIu64 " with %u share %.4f %" PRId64 "/%" PRId64 "\n", m->accesses,
+               m->with.leader, m->with.share, m->with.times, m->with.over);
+    for (uint32_t i = 0; i < m->area_count; i++)
+        dump_area(&m->areas[i]);
+    if (m->area_count > 1) {
+        printf("  turns");
+        for (uint32_t i = 0; i < m->turn_count; i++)
+            printf(" %u:%" PRIu64, m->turns[i].area, m->turns[i].accesses);
+        printf("\n");
+    }
+}
+
+static void one(struct lab *lab, const char *path, size_t most)
+{
+    struct compare_side observed = {.path = "observed"}, synthetic = {.path = "synthetic"};
+    struct side sides[2] = {{lab, NULL, &observed}, {lab, NULL, &synthetic}};
+    pthread_t thread;
+    struct gather_group *group;
+
+    load(lab, path, most);
+    find_irregular(lab);
+    lab->replayed = malloc(lab->count * sizeof *lab->replayed);
+    memcpy(lab->replayed, lab->accesses, lab->count * sizeof *lab->replayed);
+    group = gather_group_new(lab->source->program->ref_count);
+    for (uint32_t i = 0; i < lab->source->program->ref_count; i++)
+        if (lab->pools[i].irregular)
+            gather_group_want(group, i);
+    for (size_t i = 0; i < lab->count; i++)
+        gather_group_put(group, &lab->pool_of[lab->accesses[i].ref], &lab->accesses[i].address, 1);
+    for (uint32_t i = 0; i < lab->source->program->ref_count; i++) {
+        struct pool *r = &lab->pools[i];
+        const struct psnap_ref *p = &lab->source->program->refs[i];
+        if (!r->irregular)
+            continue;
+        gather_group_fit(group, i, &r->model);
+        if (lab->verbose)
+            printf("%s ref %u line %u %s size %u object %s\n",
+                   lab->source->program->loops[p->loop].id, i, p->src_line,
+                   p->kind ? "store" : "load", p->size, p->object ? p->object : "?");
+        r->walk = gather_walk_new(&r->model, lab->seed + i);
+        if (lab->verbose)
+            dump(&r->model);
+    }
+    for (size_t i = 0; i < lab->count; i++) {
+        struct pool *r = &lab->pools[lab->pool_of[lab->replayed[i].ref]];
+        if (r->irregular)
+            gather_walk_next(r->walk, lab->pools[r->model.with.leader].replayed,
+                             &lab->replayed[i].address, 1);
+        r->replayed = lab->replayed[i].address;
+    }
+    sides[0].accesses = lab->accesses;
+    sides[1].accesses = lab->replayed;
+    pthread_create(&thread, NULL, simulate, &sides[0]);
+    simulate(&sides[1]);
+    pthread_join(thread, NULL);
+    report(lab, path, &observed, &synthetic);
+}
+
+int main(int argc, char **argv)
+{
+    struct lab lab = {0};
+    struct psnap_error error;
+    const char *names[] = {"table1-1", "table1-2", "table1-3", "table1-4", "table1-5",
+                           "table1-6", "table1-7", "table1-8", "table1-9", "table1-10"};
+    size_t most = 40000000;
+    int i = 1;
+
+    for (; i < argc && argv[i][0] == '-'; i++) {
+        if (!strcmp(argv[i], "-v"))
+            lab.verbose = true;
+        else if (!strcmp(argv[i], "-n"))
+            most = strtoull(argv[++i], NULL, 10);
+        else if (!strcmp(argv[i], "-s"))
+            lab.seed = strtoull(argv[++i], NULL, 10);
+    }
+    lab.machine_count = 10;
+    lab.machines = scope_machines(names, lab.machine_count, &error);
+    if (i >= argc)
+        fail("usage: gather_lab [-v] [-n ACCESSES] [-s SEED] TRACE...");
+    one(&lab, argv[i], most);
+    return 0;
+}
