@@ -3,6 +3,7 @@
  * The model of an irregular reference from what its collector kept.
  */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -213,21 +214,49 @@ static void fit_classes(const struct gather_collector *c, struct gather_area *m)
 
 /* ---- once, band, cursors ---- */
 
+/* Variance over mean of counts of random visits, of those places only that have one: a Poisson
+   distribution without its zeros. */
+static double random_dispersion(double mean)
+{
+    double low = 0, high = mean;
+
+    for (int i = 0; i < 50; i++) {
+        const double rate = (low + high) / 2;
+        if (rate / -expm1(-rate) < mean)
+            low = rate;
+        else
+            high = rate;
+    }
+    return 1 + low - mean;
+}
+
+/* Each address as often as any other, or once more when a lap is under way. */
 static bool fit_once(const struct gather_collector *c, struct gather_area *m)
 {
     const struct spread a = spread_of(&c->addresses);
     const double distinct = a.entries * ldexp(1, (int)c->addresses.shift);
-    const bool even = a.mean > 2.5 ? a.dispersion < 0.2 : a.dispersion < 0.02;
+    double run = 1, jumps = 0, all = 0;
 
-    if (!even || distinct < 64)
+    if (distinct < 64 || a.dispersion > 0.4 * random_dispersion(a.mean))
         return false;
-    m->lap = (uint64_t)distinct;
-    if (c->addresses.shift == 0 && a.mean > 1)
-        m->lap = (uint64_t)a.entries;
-    m->place_bytes = m->span_bytes / m->lap / m->element_bytes * m->element_bytes;
+    /* runs are one place */
+    for (size_t i = 0; i < c->burst_count; i++)
+        for (size_t j = 1; j < burst_length(c, i); j++) {
+            const int64_t stride = (int64_t)(c->bursts[i][j] - c->bursts[i][j - 1]);
+            bool is_jump = true;
+            for (uint32_t k = 0; k < m->step_count; k++)
+                is_jump &= m->steps[k] != stride;
+            jumps += is_jump;
+            all++;
+        }
+    if (jumps > 0 && m->step_count)
+        run = all / jumps;
+    m->place_bytes = (uint64_t)((double)m->span_bytes / distinct * run / m->element_bytes + 0.5) *
+                     m->element_bytes;
     if (m->place_bytes < m->element_bytes)
         m->place_bytes = m->element_bytes;
     m->lap = m->span_bytes / m->place_bytes;
+    m->lap += !m->lap;
     m->same_order = a.same > 0.8;
     m->places = GATHER_ONCE;
     return true;
@@ -351,28 +380,30 @@ static bool fit_cursors(const struct gather_collector *c, struct gather_area *m)
     return true;
 }
 
-/* Nearly all strides lead the same way. */
+/* Steps and jumps nearly all lead the same way. */
 static bool fit_sweep(const struct gather_collector *c, struct gather_area *m)
 {
-    uint64_t up = 0, down = 0, rest = 0;
+    uint64_t up[2] = {0}, down[2] = {0}, rest = 0; /* of steps, of jumps */
     double moved = 0;
 
     for (size_t i = 0; i < c->burst_count; i++)
         for (size_t j = 1; j < burst_length(c, i); j++) {
             const int64_t stride = (int64_t)(c->bursts[i][j] - c->bursts[i][j - 1]);
-            bool is_step = false;
-            up += stride >= 0;
-            down += stride <= 0;
+            bool is_jump = true;
             for (uint32_t k = 0; k < m->step_count; k++)
-                is_step |= m->steps[k] == stride;
-            if (!is_step && llabs(stride) < (int64_t)(m->span_bytes / 16)) {
+                is_jump &= m->steps[k] != stride;
+            up[is_jump] += stride >= 0;
+            down[is_jump] += stride <= 0;
+            if (is_jump && llabs(stride) < (int64_t)(m->span_bytes / 16)) {
                 moved += (double)stride;
                 rest++;
             }
         }
-    if ((double)up < 0.97 * (double)(up + down) && (double)down < 0.97 * (double)(up + down))
-        return false;
-    m->sweep_bytes = rest ? (int64_t)(moved / (double)rest / m->element_bytes + 0.5) : 1;
+    for (int k = 0; k < 2; k++)
+        if ((double)up[k] < 0.97 * (double)(up[k] + down[k]) &&
+            (double)down[k] < 0.97 * (double)(up[k] + down[k]) && up[k] + down[k] > 10)
+            return false;
+    m->sweep_bytes = rest ? (int64_t)floor(moved / (double)rest / m->element_bytes + 0.5) : 1;
     m->sweep_bytes *= m->element_bytes;
     m->places = GATHER_SWEEP;
     return true;
@@ -426,7 +457,7 @@ static void fit_reach(const struct gather_collector *c, struct gather_area *m)
 static void fit_echoes(const struct gather_collector *c, struct gather_area *m)
 {
     enum { DRAWN = 1 << 18, ROUNDS = 3 };
-    double wanted[64], drawn[64], sum;
+    double wanted[64], drawn[64] = {0}, sum = 0;
     const size_t n = c->count < DRAWN ? c->count : DRAWN;
 
     gather_collector_gaps(c, wanted);
@@ -449,6 +480,11 @@ static void fit_echoes(const struct gather_collector *c, struct gather_area *m)
         gather_walk_free(walk);
         gather_collector_gaps(measure, drawn);
         sum = 0;
+        if (getenv("ECHO")) {
+            for (int i = 0; i < 22; i++)
+                fprintf(stderr, "%.4f/%.4f ", wanted[i], drawn[i]);
+            fprintf(stderr, "\n");
+        }
         for (int i = 0; i < GATHER_ECHOES && i < 16; i++) {
             const double lack = wanted[i] - drawn[i];
             m->echoes[i] = fmax(0, m->echoes[i] + lack);
@@ -477,7 +513,7 @@ void gather_fit(const struct gather_collector *c, struct gather_area *m)
     fit_parts(c, m);
     m->class_count = 1;
     m->classes[0] = (struct gather_class){1, 1};
-    if (fit_sweep(c, m) || fit_once(c, m) || fit_cursors(c, m) || fit_band(c, m))
+    if (fit_sweep(c, m) || fit_cursors(c, m) || fit_once(c, m) || fit_band(c, m))
         return;
     fit_reach(c, m);
     if (!m->knot_count)

@@ -16,29 +16,36 @@
 
 enum {
     RECENT = 8,      /* references that may be gone along with */
+    WAYS = 4,        /* in which it may be so, for the vote */
     LEARNED = 8192,  /* accesses until it is decided with which */
     RATIO_MAX = 64,
     SLACK = 16 << 20 /* bytes between two areas, at least */
 };
 
+/* That a reference goes along with another in one way, which one pair of addresses shows. */
+struct supposition {
+    uint64_t leader_from, from;
+    int64_t times, over;
+    uint64_t votes, matches;
+};
+
 struct candidate {
     uint32_t leader;
-    bool is_used;
     bool has_last;
     uint64_t leader_last, last; /* the pair before */
-    uint64_t leader_from, from; /* a pair that the vote is for */
-    int64_t times, over;
-    uint64_t votes, matches, pairs;
+    struct supposition ways[WAYS];
 };
 
 struct member {
-    bool is_wanted, is_decided, is_used;
+    bool is_wanted, is_decided;
     uint64_t last;
     uint64_t count;
     struct candidate candidates[RECENT];
     uint32_t candidate_count;
-    struct candidate with; /* once decided, when matches is not 0 */
-    uint64_t own;          /* accesses that were collected */
+    uint32_t leader; /* once decided: */
+    struct supposition with; /* when matches is not 0 */
+    uint64_t with_pairs;     /* that might have matched */
+    uint64_t own;            /* accesses that were collected */
     struct gather_collector *areas[GATHER_AREAS];
     uint32_t area_count, area;
     uint64_t changes[GATHER_AREAS][GATHER_AREAS];
@@ -90,7 +97,7 @@ bool gather_group_want(struct gather_group *group, uint32_t reference)
 
 /* ---- going along ---- */
 
-static bool is_predicted(const struct candidate *c, uint64_t leader, uint64_t address)
+static bool is_predicted(const struct supposition *c, uint64_t leader, uint64_t address)
 {
     const int64_t way = (int64_t)(leader - c->leader_from);
 
@@ -107,51 +114,73 @@ static int64_t divisor_of(int64_t a, int64_t b)
     return llabs(a);
 }
 
-/* A new hypothesis from this pair and the one before. */
-static void suppose(struct candidate *c, uint64_t leader, uint64_t address)
+/* A new one from this pair and the one before. */
+static void suppose(const struct candidate *c, struct supposition *way, uint64_t leader,
+                    uint64_t address)
 {
     const int64_t a = (int64_t)(leader - c->leader_last), b = (int64_t)(address - c->last);
     int64_t divisor;
 
-    c->leader_from = leader;
-    c->from = address;
-    c->times = c->over = 1;
+    *way = (struct supposition){leader, address, 1, 1, 1, 1};
     if (!c->has_last || !a || !b)
         return;
     divisor = divisor_of(a, b);
     if (llabs(a) / divisor > RATIO_MAX || llabs(b) / divisor > RATIO_MAX)
         return;
-    c->times = (a < 0 ? -b : b) / divisor;
-    c->over = llabs(a) / divisor;
+    way->times = (a < 0 ? -b : b) / divisor;
+    way->over = llabs(a) / divisor;
 }
 
 static void learn(struct candidate *c, uint64_t leader, uint64_t address)
 {
-    c->pairs++;
-    if (c->votes && is_predicted(c, leader, address)) {
-        c->votes++;
-        c->matches++;
-    } else if (c->votes) {
-        c->votes--;
-    } else {
-        suppose(c, leader, address);
-        c->votes = 1;
-        c->matches = 1;
+    struct supposition *free_way = NULL;
+    bool is_known = false;
+
+    for (int i = 0; i < WAYS && !is_known; i++) {
+        struct supposition *way = &c->ways[i];
+        if (!way->votes) {
+            free_way = way;
+        } else if (is_predicted(way, leader, address)) {
+            way->votes++;
+            way->matches++;
+            is_known = true;
+        }
     }
+    if (!is_known && free_way)
+        suppose(c, free_way, leader, address);
+    else if (!is_known)
+        for (int i = 0; i < WAYS; i++)
+            c->ways[i].votes--;
     c->leader_last = leader;
     c->last = address;
     c->has_last = true;
 }
 
-static struct candidate *candidate_of(struct member *m, uint32_t leader)
+static bool is_recent(const struct gather_group *group, uint32_t reference)
 {
+    for (uint32_t i = 0; i < group->recent_count; i++)
+        if (group->recent[i] == reference)
+            return true;
+    return false;
+}
+
+/* The candidate for this leader, in the place of one that is no longer used just before. */
+static struct candidate *candidate_of(const struct gather_group *group, struct member *m,
+                                      uint32_t leader)
+{
+    struct candidate *place = NULL;
+
     for (uint32_t i = 0; i < m->candidate_count; i++)
         if (m->candidates[i].leader == leader)
             return &m->candidates[i];
-    if (m->candidate_count == RECENT)
-        return NULL;
-    m->candidates[m->candidate_count] = (struct candidate){.leader = leader};
-    return &m->candidates[m->candidate_count++];
+    if (m->candidate_count < RECENT)
+        place = &m->candidates[m->candidate_count++];
+    for (uint32_t i = 0; i < RECENT && !place; i++)
+        if (!is_recent(group, m->candidates[i].leader))
+            place = &m->candidates[i];
+    if (place)
+        *place = (struct candidate){.leader = leader};
+    return place;
 }
 
 static void learn_all(struct gather_group *group, uint32_t reference, uint64_t address)
@@ -160,7 +189,7 @@ static void learn_all(struct gather_group *group, uint32_t reference, uint64_t a
 
     for (uint32_t i = 0; i < group->recent_count; i++) {
         const uint32_t leader = group->recent[i];
-        struct candidate *c = leader != reference ? candidate_of(m, leader) : NULL;
+        struct candidate *c = leader != reference ? candidate_of(group, m, leader) : NULL;
         if (c)
             learn(c, group->members[leader].last, address);
     }
@@ -175,7 +204,7 @@ static bool is_led_by(const struct gather_group *group, uint32_t leader, uint32_
             return true;
         if (!m->is_decided || !m->with.matches)
             return false;
-        leader = m->with.leader;
+        leader = m->leader;
     }
     return true;
 }
@@ -183,21 +212,25 @@ static bool is_led_by(const struct gather_group *group, uint32_t leader, uint32_
 static void decide(struct gather_group *group, uint32_t reference, bool is_end)
 {
     struct member *m = &group->members[reference];
-    struct candidate *best = NULL;
+    const uint64_t nearly_all = m->count - m->count / 200;
 
     m->is_decided = true;
     for (uint32_t i = 0; i < m->candidate_count; i++) {
-        struct candidate *c = &m->candidates[i];
-        if (!is_led_by(group, c->leader, reference) && c->matches > m->count / 4 &&
-            (!best || c->matches > best->matches))
-            best = c;
+        const struct candidate *c = &m->candidates[i];
+        if (is_led_by(group, c->leader, reference))
+            continue;
+        for (int j = 0; j < WAYS; j++)
+            if (c->ways[j].matches > m->count / 8 && c->ways[j].matches > m->with.matches) {
+                m->with = c->ways[j];
+                m->leader = c->leader;
+            }
     }
-    if (!best || (is_end && best->matches < m->count - m->count / 200))
-        return;
-    m->with = *best;
-    m->with.pairs = m->count;
-    m->with.matches = m->count - m->count / 200 <= best->matches ? m->count : best->matches;
-    if (!is_end)
+    if (is_end && m->with.matches < nearly_all)
+        m->with.matches = 0;
+    if (m->with.matches >= nearly_all)
+        m->with.matches = m->count; /* but for the first */
+    m->with_pairs = m->count;
+    if (m->with.matches && !is_end)
         forget_areas(m);
 }
 
@@ -206,8 +239,8 @@ static bool goes_along(struct gather_group *group, struct member *m, uint64_t ad
 {
     if (!m->with.matches)
         return false;
-    m->with.pairs++;
-    if (!is_predicted(&m->with, group->members[m->with.leader].last, address))
+    m->with_pairs++;
+    if (!is_predicted(&m->with, group->members[m->leader].last, address))
         return false;
     m->with.matches++;
     return true;
@@ -308,14 +341,13 @@ void gather_group_fit(struct gather_group *group, uint32_t reference, struct psn
         decide(group, reference, true);
     memset(model, 0, sizeof *model);
     model->accesses = m->count;
-    if (m->with.matches) {
-        model->with = (struct gather_with){(double)m->with.matches / (double)m->with.pairs,
-                                           m->with.leader, m->with.leader_from, m->with.from,
-                                           m->with.times, m->with.over};
-        if (model->with.share > 0.995 || !m->area_count) {
-            model->with.share = 1;
+    if (m->with.matches > m->with_pairs / 16) {
+        const double share = (double)m->with.matches / (double)m->with_pairs;
+        model->with =
+            (struct gather_with){share > 0.995 || !m->area_count ? 1 : share, m->leader,
+                                 m->with.leader_from, m->with.from, m->with.times, m->with.over};
+        if (model->with.share >= 1)
             return;
-        }
     }
     model->area_count = m->area_count;
     for (uint32_t i = 0; i < m->area_count; i++) {

@@ -182,7 +182,8 @@ static uint64_t anywhere(struct area_walk *w, struct psnap_rng *rng)
 {
     const struct gather_area *m = &w->model;
     const uint64_t bits = psnap_rng_next(rng);
-    const uint64_t units = (m->span_bytes + UNIT - 1) / UNIT;
+    const uint64_t lead = m->base % UNIT; /* the span begins so far into a line */
+    const uint64_t units = (lead + m->span_bytes + UNIT - 1) / UNIT;
     uint32_t part = 0;
     uint64_t low, high, line;
 
@@ -211,8 +212,9 @@ static uint64_t anywhere(struct area_walk *w, struct psnap_rng *rng)
     }
     {
         /* an element in the line */
-        const uint64_t from = (line * UNIT + m->element_bytes - 1) / m->element_bytes;
-        const uint64_t to = (line * UNIT + UNIT + m->element_bytes - 1) / m->element_bytes;
+        const uint64_t start = line * UNIT > lead ? line * UNIT - lead : 0;
+        const uint64_t from = (start + m->element_bytes - 1) / m->element_bytes;
+        const uint64_t to = (line * UNIT + UNIT - lead + m->element_bytes - 1) / m->element_bytes;
         uint64_t element = from + psnap_rng_below(rng, to > from ? to - from : 1);
 
         if (element >= w->elements)

@@ -75,7 +75,7 @@ static bool is_copy(const struct psnap_program *p, uint32_t i, uint32_t j)
 
     return !strcmp(p->loops[a->loop].src_id, p->loops[b->loop].src_id) &&
            a->src_line == b->src_line && a->kind == b->kind && a->size == b->size &&
-           (a->object == b->object || (a->object && b->object && !strcmp(a->object, b->object)));
+           (i == j || (a->object && b->object && !strcmp(a->object, b->object)));
 }
 
 static void find_irregular(struct lab *lab)
