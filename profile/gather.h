@@ -20,8 +20,9 @@
 enum {
     GATHER_STEPS = 6,     /* different small steps */
     GATHER_PARTS = 64,    /* equal parts of the span */
-    GATHER_CLASSES = 12,  /* of lines by how often they are used */
-    GATHER_OCTAVES = 28,  /* of distances from where a band is */
+    GATHER_CLASSES = 16,  /* of lines by how often they are used */
+    GATHER_QUANTILES = 17, /* of distances from where a band is */
+    GATHER_WITHS = 3,     /* references that one goes along with */
     GATHER_STEP_MAX = 512, /* bytes */
     GATHER_ECHOES = 24,   /* octaves of accesses, back to where an echo comes from */
     GATHER_KNOTS = 8,     /* moments for which the reach is known */
@@ -75,7 +76,8 @@ struct gather_area {
     uint64_t place_bytes; /* once: from one place to the next */
     bool downwards;
     double inside;                    /* band: share of the jumps that lie in it */
-    double offsets[2][GATHER_OCTAVES]; /* of these below and above the point, by octave of elements */
+    int64_t offsets[GATHER_QUANTILES]; /* of these, elements from the point: quantiles in steps of
+                                          1 / 16, least and most included */
     /* Cursors: */
     uint32_t cursor_classes;
     struct gather_cursors cursors[GATHER_CLASSES];
@@ -95,7 +97,7 @@ struct gather_turn {
 
 /* Goes along with another reference: the same distance from it, or a multiple of its way. */
 struct gather_with {
-    double share; /* of the accesses; 0: on its own. What is below is of these */
+    double share; /* of the accesses */
     uint32_t leader;
     uint64_t leader_from, from; /* address - from == (leader's address - leader_from) * times / over */
     int64_t times, over;
@@ -103,7 +105,8 @@ struct gather_with {
 
 struct psnap_gather {
     uint64_t accesses;
-    struct gather_with with;
+    uint32_t with_count;
+    struct gather_with with[GATHER_WITHS];
     uint32_t area_count; /* 0: all go along with another */
     struct gather_area areas[GATHER_AREAS];
     double next_area[GATHER_AREAS][GATHER_AREAS];
@@ -134,8 +137,9 @@ struct gather_walk;
 /* The model is copied. NULL: out of memory. */
 struct gather_walk *gather_walk_new(const struct psnap_gather *model, uint64_t seed);
 void gather_walk_free(struct gather_walk *walk);
-/* The next addresses; `leader`: the last address of the reference that it goes along with, if it
- * does. */
-void gather_walk_next(struct gather_walk *walk, uint64_t leader, uint64_t *addresses, size_t n);
+/* The next addresses; `last`: the last address of each reference, 0 before its first. NULL when the
+ * model goes along with none. */
+void gather_walk_next(struct gather_walk *walk, const uint64_t *last, uint64_t *addresses,
+                      size_t n);
 
 #endif

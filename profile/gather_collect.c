@@ -95,9 +95,35 @@ static struct gather_sample *visit(struct gather_table *table, uint64_t key, uin
     return sample;
 }
 
+/* Whether the line is hot. Hits count always, others challenge now and then: what is used seldom does not get in. */
+static bool take_hot(struct gather_collector *c, uint64_t line)
+{
+    const uint64_t hash = mix(line);
+    struct gather_hot *hot = &c->hot[hash >> 20 & ((1 << HOT_BITS) - 1)];
+
+    if (hot->key == line + 1) {
+        const uint64_t gap = c->count - hot->at;
+
+        hot->visits++;
+        hot->votes += hot->votes < 1 << 20;
+        hot->at = c->count;
+        if (hot->votes >= 32) {
+            c->hot_gaps[63 - (unsigned)__builtin_clzll(gap)]++;
+            return true;
+        }
+    } else if ((c->visits & 3) == 0) {
+        if (hot->votes)
+            hot->votes--;
+        else
+            *hot = (struct gather_hot){line + 1, 1, c->count, 1};
+    }
+    return false;
+}
+
 static void take_samples(struct gather_collector *c, uint64_t address)
 {
     struct gather_sample before, *sample;
+    bool is_hot;
 
     if (c->count && address == c->last)
         return;
@@ -107,12 +133,13 @@ static void take_samples(struct gather_collector *c, uint64_t address)
     if (c->count && address >> 6 == c->last >> 6)
         return;
     c->visits++;
+    is_hot = take_hot(c, address >> 6);
     sample = visit(&c->lines, address >> 6, c->count, address, &before);
     if (sample && before.key) {
         const uint64_t gap = c->count - before.at;
         const unsigned octave = 63 - (unsigned)__builtin_clzll(gap);
 
-        c->gaps[octave]++;
+        c->gaps[octave] += !is_hot;
         c->deltas[(128 + address - before.address) & 255]++;
         if (address != before.address) {
             sample->step_gaps += gap;
@@ -204,5 +231,6 @@ void gather_collector_put(struct gather_collector *c, uint64_t address)
 void gather_collector_gaps(const struct gather_collector *c, double shares[64])
 {
     for (size_t i = 0; i < 64; i++)
-        shares[i] = (double)c->gaps[i] * ldexp(1, (int)c->lines.shift) / (double)c->count;
+        shares[i] = ((double)c->gaps[i] * ldexp(1, (int)c->lines.shift) + (double)c->hot_gaps[i]) /
+                    (double)c->count;
 }

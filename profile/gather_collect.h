@@ -10,7 +10,8 @@ enum {
     BURSTS = 32,      /* room for */
     BLOCKS = 256,     /* of equal size, a power of two, that cover the addresses */
     TABLE_BITS = 12,  /* slots of a table of samples */
-    TABLE_ROOM = 3072 /* entries, of 4096 slots */
+    TABLE_ROOM = 3072, /* entries, of 4096 slots */
+    HOT_BITS = 11     /* slots for lines that are used most */
 };
 
 /* Of one sampled line, or address. */
@@ -21,6 +22,14 @@ struct gather_sample {
     uint64_t address;
     uint64_t step_gaps; /* sum of those after which the address had moved on within the line */
     uint32_t visits, same_gaps, steps;
+};
+
+/* A line that won the vote of those that share the slot, and its visits since then. */
+struct gather_hot {
+    uint64_t key; /* line plus one */
+    uint64_t visits;
+    uint64_t at; /* number of its last visit's access */
+    uint32_t votes;
 };
 
 struct gather_table {
@@ -41,8 +50,10 @@ struct gather_collector {
     uint64_t block_origin; /* in blocks */
     unsigned block_shift;
     struct gather_table lines, addresses;
+    struct gather_hot hot[1 << HOT_BITS];
     uint64_t deltas[256]; /* of two visits of a sampled line: 128 + bytes from one to the next */
-    uint64_t gaps[64];    /* visits of sampled lines by octave of the accesses since the last */
+    uint64_t hot_gaps[64]; /* visits of hot lines by octave of the accesses since the last */
+    uint64_t gaps[64];    /* the same of other lines: of a sample; visits of sampled lines by octave of the accesses since the last */
 };
 
 struct gather_collector *gather_collector_new(void); /* NULL: out of memory */

@@ -160,55 +160,79 @@ static double part_share(const struct gather_area *m, uint64_t address)
     return m->parts[p < m->part_count ? p : m->part_count - 1] * m->part_count;
 }
 
-/* Lines by octaves of their visits, in relation to what their part of the span has. */
+enum { CLASS_OCTAVES = 64, CLASS_SAMPLES = 8, HOT_LINES = 700 };
+
+static int class_octave(double relative)
+{
+    const int octave = (int)floor(log2(relative)) + 32;
+
+    return octave < 0 ? 0 : octave >= CLASS_OCTAVES ? CLASS_OCTAVES - 1 : octave;
+}
+
+/*
+ * Lines by octaves of their visits, in relation to what their part of the span has. A sample tells
+ * how many there are of those that are many; of the few that are used most it may have none, or too
+ * many: they are counted.
+ */
 static void fit_classes(const struct gather_collector *c, struct gather_area *m)
 {
-    double lines[64] = {0}, jumps[64] = {0}, all_lines, all_jumps = 0, mean, squares = 0;
+    double lines[CLASS_OCTAVES] = {0}, jumps[CLASS_OCTAVES] = {0}, hot_lines[CLASS_OCTAVES] = {0};
+    double hot_jumps[CLASS_OCTAVES] = {0}, squares = 0, sum = 0;
     const struct gather_table *t = &c->lines;
-    const double span_lines = fmax(1, (double)m->span_bytes / 64);
+    const double rate = ldexp(1, -(int)t->shift);
+    const double all_lines = fmax(t->count / rate, (double)m->span_bytes / 64);
+    const double mean = (double)c->visits / all_lines;
 
     m->class_count = 1;
     m->classes[0] = (struct gather_class){1, 1};
-    all_lines = fmax(t->count, span_lines / ldexp(1, (int)t->shift));
-    for (size_t i = 0; i < 1 << TABLE_BITS; i++)
-        if (t->slots[i].key)
-            all_jumps += t->slots[i].visits;
-    mean = all_jumps / all_lines;
     for (size_t i = 0; i < 1 << TABLE_BITS; i++) {
         const struct gather_sample *s = &t->slots[i];
         double relative;
-        int octave;
         if (!s->key)
             continue;
         relative = s->visits / (mean * fmax(0.01, part_share(m, s->address)));
-        squares += (relative - 1) * (relative - 1);
-        octave = (int)floor(log2(relative)) + 32;
-        octave = octave < 0 ? 0 : octave > 63 ? 63 : octave;
-        lines[octave]++;
-        jumps[octave] += relative;
+        squares += (relative - 1) * (relative - 1) / rate;
+        lines[class_octave(relative)] += 1 / rate;
+        jumps[class_octave(relative)] += relative / rate;
     }
-    /* lines that were never visited */
-    squares += all_lines - t->count;
+    squares += all_lines - t->count / rate; /* lines that were never visited */
+    for (size_t i = 0; i < 1 << HOT_BITS; i++) {
+        const struct gather_hot *hot = &c->hot[i];
+        double relative;
+        if (!hot->key || hot->visits < 16)
+            continue;
+        relative = (double)hot->visits /
+                   (mean * fmax(0.01, part_share(m, (hot->key - 1) << 6 < m->base
+                                                        ? m->base
+                                                        : (hot->key - 1) << 6)));
+        if (relative < 4)
+            continue;
+        squares += t->shift ? relative * relative : 0;
+        hot_lines[class_octave(relative)]++;
+        hot_jumps[class_octave(relative)] += relative;
+    }
     if (squares / all_lines < 0.1 + 1.3 / mean)
         return;
-    m->class_count = 0;
-    {
-        double sum = 0, rest_lines = all_lines;
-        for (int i = 0; i < 64; i++)
-            sum += jumps[i];
-        for (int i = 63; i >= 0; i--) {
-            if (!lines[i])
-                continue;
-            if (m->class_count == GATHER_CLASSES) {
-                m->classes[GATHER_CLASSES - 1].lines += lines[i] / all_lines;
-                m->classes[GATHER_CLASSES - 1].jumps += jumps[i] / sum;
-            } else {
-                m->classes[m->class_count++] =
-                    (struct gather_class){lines[i] / all_lines, jumps[i] / sum};
-            }
-            rest_lines -= lines[i];
+    for (int i = 0; i < CLASS_OCTAVES; i++) {
+        if (t->shift && lines[i] < CLASS_SAMPLES / rate && i >= 35 && hot_lines[i] < HOT_LINES) {
+            lines[i] = hot_lines[i];
+            jumps[i] = hot_jumps[i];
         }
-        /* what is left is never visited: ranks end at the sum of lines */
+        sum += jumps[i];
+    }
+    m->class_count = 0;
+    for (int i = CLASS_OCTAVES - 1; i >= 0; i--) {
+        struct gather_class *class;
+        if (!(lines[i] > 0))
+            continue;
+        if (m->class_count == GATHER_CLASSES) {
+            class = &m->classes[GATHER_CLASSES - 1];
+            class->lines += lines[i] / all_lines;
+            class->jumps += jumps[i] / sum;
+        } else {
+            m->classes[m->class_count++] =
+                (struct gather_class){lines[i] / all_lines, jumps[i] / sum};
+        }
     }
 }
 
@@ -287,15 +311,41 @@ static uint64_t middle_of(const uint64_t *burst, size_t n, uint64_t *length)
     return middle;
 }
 
+/* Where the band is in a burst: the middle of what lies near. Leaves how wide half of that is. */
+static uint64_t point_of(const uint64_t *burst, size_t n, uint64_t *width)
+{
+    uint64_t near[BURST], point = middle_of(burst, n, width);
+    const uint64_t reach = 2 * *width + 64;
+
+    for (int round = 0; round < 3; round++) {
+        size_t count = 0;
+        for (size_t i = 0; i < n; i++)
+            if ((burst[i] < point ? point - burst[i] : burst[i] - point) <= reach)
+                near[count++] = burst[i];
+        qsort(near, count, sizeof *near, ascending);
+        point = near[count / 2];
+    }
+    return point;
+}
+
+static int ascending_signed(const void *a, const void *b)
+{
+    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+    return (x > y) - (x < y);
+}
+
 static bool fit_band(const struct gather_collector *c, struct gather_area *m)
 {
-    uint64_t middles[BURSTS], widths[BURSTS], sorted[BURSTS], width;
-    double laps = 1, moved = 0, inside = 0, total = 0;
-    size_t n = 0, up = 0, down = 0;
+    static const size_t room = (size_t)BURST * BURSTS;
+    uint64_t points[BURSTS], widths[BURSTS], sorted[BURSTS], width;
+    int64_t *offsets;
+    double laps = 1;
+    size_t n = 0, up = 0, down = 0, inside = 0;
 
     for (size_t i = 0; i < c->burst_count; i++)
         if (burst_length(c, i) == BURST) {
-            middles[n] = middle_of(c->bursts[i], BURST, &widths[n]);
+            points[n] = point_of(c->bursts[i], BURST, &widths[n]);
             n++;
         }
     if (n < 8)
@@ -303,40 +353,34 @@ static bool fit_band(const struct gather_collector *c, struct gather_area *m)
     memcpy(sorted, widths, n * sizeof *sorted);
     qsort(sorted, n, sizeof *sorted, ascending);
     width = sorted[n / 2];
-    memcpy(sorted, middles, n * sizeof *sorted);
+    memcpy(sorted, points, n * sizeof *sorted);
     qsort(sorted, n, sizeof *sorted, ascending);
     if (width * 16 > m->span_bytes || (sorted[n - 1] - sorted[0]) < 8 * width)
         return false;
     for (size_t i = 1; i < n; i++) {
-        const double move = (double)middles[i] - (double)middles[i - 1];
-        up += move > 0;
-        down += move < 0;
-        moved += fabs(move);
+        up += points[i] > points[i - 1];
+        down += points[i] < points[i - 1];
     }
     m->downwards = down > up;
+    if ((m->downwards ? down : up) * 3 < (n - 1) * 2)
+        return false; /* it wanders */
     for (size_t i = 1; i < n; i++)
-        laps += m->downwards ? middles[i] > middles[i - 1] + m->span_bytes / 4
-                             : middles[i] + m->span_bytes / 4 < middles[i - 1];
-    for (size_t i = 0; i < c->burst_count; i++) {
-        if (burst_length(c, i) != BURST)
-            continue;
-        uint64_t w;
-        const uint64_t middle = middle_of(c->bursts[i], BURST, &w);
+        laps += m->downwards ? points[i] > points[i - 1] + m->span_bytes / 4
+                             : points[i] + m->span_bytes / 4 < points[i - 1];
+    offsets = malloc(room * sizeof *offsets);
+    if (!offsets)
+        return false;
+    for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < BURST; j++) {
-            const uint64_t address = c->bursts[i][j];
-            const uint64_t offset = address < middle ? middle - address : address - middle;
-            const uint64_t e = offset / m->element_bytes;
-            const int octave = e ? 64 - __builtin_clzll(e) : 0;
-            total++;
-            if (offset > m->span_bytes / 16 && offset > 2 * width)
-                continue;
-            inside++;
-            m->offsets[address >= middle][octave < GATHER_OCTAVES ? octave : GATHER_OCTAVES - 1]++;
+            const int64_t offset = (int64_t)(c->bursts[i][j] - points[i]);
+            if ((uint64_t)llabs(offset) <= 3 * width + 8 * m->element_bytes)
+                offsets[inside++] = offset / m->element_bytes;
         }
-    }
-    for (size_t i = 0; i < 2 * GATHER_OCTAVES; i++)
-        m->offsets[i / GATHER_OCTAVES][i % GATHER_OCTAVES] /= inside;
-    m->inside = inside / total;
+    qsort(offsets, inside, sizeof *offsets, ascending_signed);
+    for (size_t i = 0; i < GATHER_QUANTILES; i++)
+        m->offsets[i] = offsets[i * (inside - 1) / (GATHER_QUANTILES - 1)];
+    free(offsets);
+    m->inside = (double)inside / (double)(n * BURST);
     m->lap = (uint64_t)((double)c->count / laps);
     m->places = GATHER_BAND;
     return true;
@@ -453,53 +497,108 @@ static void fit_reach(const struct gather_collector *c, struct gather_area *m)
     m->parts[0] = 1;
 }
 
-/* What comes back soon more often than the model does: the model is drawn from and measured. */
-static void fit_echoes(const struct gather_collector *c, struct gather_area *m)
-{
-    enum { DRAWN = 1 << 18, ROUNDS = 3 };
-    double wanted[64], drawn[64] = {0}, sum = 0;
-    const size_t n = c->count < DRAWN ? c->count : DRAWN;
+enum { ECHOES_FIT = 16 }; /* octaves that are compared */
 
-    gather_collector_gaps(c, wanted);
-    for (int round = 0; round < ROUNDS; round++) {
-        struct gather_collector *measure = gather_collector_new();
-        struct psnap_gather *model = calloc(1, sizeof *model);
-        struct gather_walk *walk;
-        if (!model || !measure)
-            goto out;
+/* Visits of lines by octave of the accesses since the last, as the model has them. */
+static bool draw_gaps(const struct gather_area *m, size_t n, double gaps[64])
+{
+    struct gather_collector *measure = gather_collector_new();
+    struct psnap_gather *model = calloc(1, sizeof *model);
+    struct gather_walk *walk = NULL;
+    bool good = measure && model;
+
+    if (good) {
         model->accesses = m->accesses;
         model->area_count = 1;
         model->areas[0] = *m;
         model->next_area[0][0] = 1;
         walk = gather_walk_new(model, 1);
-        for (size_t i = 0; i < n && walk; i++) {
-            uint64_t address;
-            gather_walk_next(walk, 0, &address, 1);
-            gather_collector_put(measure, address);
+        good = walk;
+    }
+    for (size_t i = 0; i < n && good; i++) {
+        uint64_t address;
+        gather_walk_next(walk, NULL, &address, 1);
+        gather_collector_put(measure, address);
+    }
+    if (good)
+        gather_collector_gaps(measure, gaps);
+    gather_walk_free(walk);
+    gather_collector_free(measure);
+    free(model);
+    return good;
+}
+
+/* Mean difference of the shares of visits that come within an octave or sooner. */
+static double gaps_apart(const double *a, const double *b)
+{
+    double x = 0, y = 0, sum = 0;
+
+    for (int i = 0; i < ECHOES_FIT; i++) {
+        x += a[i];
+        y += b[i];
+        sum += fabs(x - y);
+    }
+    return sum / ECHOES_FIT;
+}
+
+/*
+ * What comes back soon more often than the model has it: the model is drawn from and measured.
+ * Returns how far it is off then.
+ */
+static double fit_echoes(const struct gather_collector *c, struct gather_area *m)
+{
+    enum { DRAWN = 1 << 17, ROUNDS = 4 };
+    double wanted[64], drawn[64] = {0}, apart = 1;
+    struct gather_area best = *m;
+    const size_t n = c->count < DRAWN ? c->count : DRAWN;
+
+    gather_collector_gaps(c, wanted);
+    for (int round = 0; round < ROUNDS; round++) {
+        double sum = 0;
+        if (!draw_gaps(m, n, drawn))
+            return 1;
+        if (gaps_apart(wanted, drawn) < apart) {
+            apart = gaps_apart(wanted, drawn);
+            best = *m;
         }
-        gather_walk_free(walk);
-        gather_collector_gaps(measure, drawn);
-        sum = 0;
-        if (getenv("ECHO")) {
-            for (int i = 0; i < 22; i++)
-                fprintf(stderr, "%.4f/%.4f ", wanted[i], drawn[i]);
-            fprintf(stderr, "\n");
-        }
-        for (int i = 0; i < GATHER_ECHOES && i < 16; i++) {
+        if (getenv("ECHO"))
+            fprintf(stderr, "places %d knots %u classes %u: %.4f\n", m->places, m->knot_count,
+                    m->class_count, gaps_apart(wanted, drawn));
+        if (getenv("ECHO"))
+            for (int i = 0; i < 20; i++)
+                fprintf(stderr, "%.4f/%.4f%s", wanted[i], drawn[i], i < 19 ? " " : "\n");
+        if (apart < 0.002)
+            break;
+        for (int i = 0; i < ECHOES_FIT; i++) {
             const double lack = wanted[i] - drawn[i];
-            m->echoes[i] = fmax(0, m->echoes[i] + lack);
-            if (round == 0 && lack < 0.002 + 0.1 * wanted[i])
-                m->echoes[i] = 0;
+            m->echoes[i] = fmax(0, m->echoes[i] + 0.7 * lack);
             sum += m->echoes[i];
         }
-    out:
-        gather_collector_free(measure);
-        free(model);
-        if (sum < 0.01 || sum > 0.9) {
-            memset(m->echoes, 0, sizeof m->echoes);
-            return;
-        }
+        for (int i = 0; i < ECHOES_FIT && sum > 0.99; i++)
+            m->echoes[i] *= 0.99 / sum;
     }
+    *m = best;
+    return apart;
+}
+
+/* Of several ways to choose places the one that comes nearest to what was measured. */
+static void choose_places(const struct gather_collector *c, struct gather_area *m)
+{
+    struct gather_area ways[3] = {*m, *m, *m};
+    double apart[3] = {1, 1, 1};
+    size_t best = 0;
+
+    fit_classes(c, &ways[0]);
+    apart[0] = fit_echoes(c, &ways[0]);
+    fit_reach(c, &ways[1]);
+    if (ways[1].knot_count)
+        apart[1] = fit_echoes(c, &ways[1]);
+    if (fit_band(c, &ways[2]))
+        apart[2] = fit_echoes(c, &ways[2]);
+    for (size_t i = 1; i < 3; i++)
+        if (apart[i] < apart[best])
+            best = i;
+    *m = ways[best];
 }
 
 void gather_fit(const struct gather_collector *c, struct gather_area *m)
@@ -513,10 +612,6 @@ void gather_fit(const struct gather_collector *c, struct gather_area *m)
     fit_parts(c, m);
     m->class_count = 1;
     m->classes[0] = (struct gather_class){1, 1};
-    if (fit_sweep(c, m) || fit_cursors(c, m) || fit_once(c, m) || fit_band(c, m))
-        return;
-    fit_reach(c, m);
-    if (!m->knot_count)
-        fit_classes(c, m);
-    fit_echoes(c, m);
+    if (!fit_sweep(c, m) && !fit_cursors(c, m) && !fit_once(c, m))
+        choose_places(c, m);
 }

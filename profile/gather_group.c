@@ -9,6 +9,7 @@
  * majority vote (Boyer and Moore) over pairs finds distance and ratio. What it does on its own
  * besides (a list's head, then its links) is collected, what goes along is not.
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,6 +20,7 @@ enum {
     WAYS = 4,        /* in which it may be so, for the vote */
     LEARNED = 8192,  /* accesses until it is decided with which */
     RATIO_MAX = 64,
+    ERA_WINDOW = 4096, /* accesses */
     SLACK = 16 << 20 /* bytes between two areas, at least */
 };
 
@@ -42,9 +44,15 @@ struct member {
     uint64_t count;
     struct candidate candidates[RECENT];
     uint32_t candidate_count;
-    uint32_t leader; /* once decided: */
-    struct supposition with; /* when matches is not 0 */
-    uint64_t with_pairs;     /* that might have matched */
+    uint32_t with_count; /* once decided: most first */
+    uint32_t leaders[GATHER_WITHS];
+    struct supposition with[GATHER_WITHS];
+    uint64_t with_pairs; /* that might have matched */
+    uint32_t era;
+    uint32_t eras[GATHER_AREAS]; /* of the areas */
+    double small_steps[GATHER_AREAS]; /* of the eras */
+    uint32_t era_count, window, window_small;
+    uint64_t own_last;
     uint64_t own;            /* accesses that were collected */
     struct gather_collector *areas[GATHER_AREAS];
     uint32_t area_count, area;
@@ -78,6 +86,7 @@ static void forget_areas(struct member *m)
     memset(m->changes, 0, sizeof m->changes);
     m->area_count = m->area = m->turn_count = 0;
     m->own = 0;
+    m->era = m->era_count = m->window = m->window_small = 0;
 }
 
 void gather_group_free(struct gather_group *group)
@@ -196,17 +205,60 @@ static void learn_all(struct gather_group *group, uint32_t reference, uint64_t a
 }
 
 /* Whether `leader` itself goes along with `reference`, however far. */
-static bool is_led_by(const struct gather_group *group, uint32_t leader, uint32_t reference)
+static bool is_led_by(const struct gather_group *group, uint32_t leader, uint32_t reference,
+                      uint32_t depth)
 {
-    for (uint32_t i = 0; i < group->count; i++) {
-        const struct member *m = &group->members[leader];
-        if (leader == reference)
+    const struct member *m = &group->members[leader];
+
+    if (leader == reference || depth > 8)
+        return true;
+    for (uint32_t i = 0; m->is_decided && i < m->with_count; i++)
+        if (is_led_by(group, m->leaders[i], reference, depth + 1))
             return true;
-        if (!m->is_decided || !m->with.matches)
-            return false;
-        leader = m->leader;
+    return false;
+}
+
+/* Whether the leader goes along with the reference as well, and is nearer that way: of two fields
+   of a node the second goes along with the first, not the first with the node before. */
+static bool is_mutual(const struct gather_group *group, uint32_t leader, uint32_t reference,
+                      const struct supposition *way)
+{
+    const struct member *l = &group->members[leader];
+
+    if (!l->is_wanted)
+        return false;
+    for (uint32_t i = 0; i < l->candidate_count; i++)
+        for (int j = 0; j < WAYS && l->candidates[i].leader == reference; j++) {
+            const struct supposition *other = &l->candidates[i].ways[j];
+            if (other->matches > l->count / 8 && other->times == other->over &&
+                llabs((int64_t)(other->from - other->leader_from)) <
+                    llabs((int64_t)(way->from - way->leader_from)))
+                return true;
+        }
+    return false;
+}
+
+/* The way that had most matches, of leaders that are not taken; NULL: none had many. */
+static const struct supposition *best_way(const struct gather_group *group, uint32_t reference,
+                                          uint32_t *leader)
+{
+    const struct member *m = &group->members[reference];
+    const struct supposition *best = NULL;
+
+    for (uint32_t i = 0; i < m->candidate_count; i++) {
+        const struct candidate *c = &m->candidates[i];
+        bool is_taken = is_led_by(group, c->leader, reference, 0);
+        for (uint32_t j = 0; j < m->with_count; j++)
+            is_taken |= m->leaders[j] == c->leader;
+        for (int j = 0; j < WAYS && !is_taken; j++)
+            if (c->ways[j].matches > m->count / 8 &&
+                (!best || c->ways[j].matches > best->matches) &&
+                !is_mutual(group, c->leader, reference, &c->ways[j])) {
+                best = &c->ways[j];
+                *leader = c->leader;
+            }
     }
-    return true;
+    return best;
 }
 
 static void decide(struct gather_group *group, uint32_t reference, bool is_end)
@@ -215,35 +267,31 @@ static void decide(struct gather_group *group, uint32_t reference, bool is_end)
     const uint64_t nearly_all = m->count - m->count / 200;
 
     m->is_decided = true;
-    for (uint32_t i = 0; i < m->candidate_count; i++) {
-        const struct candidate *c = &m->candidates[i];
-        if (is_led_by(group, c->leader, reference))
-            continue;
-        for (int j = 0; j < WAYS; j++)
-            if (c->ways[j].matches > m->count / 8 && c->ways[j].matches > m->with.matches) {
-                m->with = c->ways[j];
-                m->leader = c->leader;
-            }
+    while (m->with_count < GATHER_WITHS) {
+        const struct supposition *way = best_way(group, reference, &m->leaders[m->with_count]);
+        if (!way || (is_end && way->matches < nearly_all))
+            break;
+        m->with[m->with_count++] = *way;
+        if (way->matches >= nearly_all)
+            break;
     }
-    if (is_end && m->with.matches < nearly_all)
-        m->with.matches = 0;
-    if (m->with.matches >= nearly_all)
-        m->with.matches = m->count; /* but for the first */
-    m->with_pairs = m->count;
-    if (m->with.matches && !is_end)
+    for (uint32_t i = 0; i < m->with_count; i++)
+        m->with[i].matches = is_end ? m->count : 0;
+    m->with_pairs = is_end ? m->count : 0;
+    if (m->with_count)
         forget_areas(m);
 }
 
-/* Whether the address was that of the leader's. */
+/* Whether the address was that of a leader's. */
 static bool goes_along(struct gather_group *group, struct member *m, uint64_t address)
 {
-    if (!m->with.matches)
-        return false;
     m->with_pairs++;
-    if (!is_predicted(&m->with, group->members[m->leader].last, address))
-        return false;
-    m->with.matches++;
-    return true;
+    for (uint32_t i = 0; i < m->with_count; i++)
+        if (is_predicted(&m->with[i], group->members[m->leaders[i]].last, address)) {
+            m->with[i].matches++;
+            return true;
+        }
+    return false;
 }
 
 /* ---- areas ---- */
@@ -257,26 +305,60 @@ static uint64_t distance_of(const struct gather_collector *area, uint64_t addres
 
 static uint32_t area_of(struct member *m, uint64_t address)
 {
-    uint32_t nearest = 0;
+    uint32_t nearest = GATHER_AREAS;
 
-    if (!m->area_count)
-        goto more;
-    if (!distance_of(m->areas[m->area], address))
+    if (m->area_count && m->eras[m->area] == m->era && !distance_of(m->areas[m->area], address))
         return m->area;
-    for (uint32_t i = 1; i < m->area_count; i++)
-        if (distance_of(m->areas[i], address) < distance_of(m->areas[nearest], address))
+    for (uint32_t i = 0; i < m->area_count; i++)
+        if (m->eras[i] == m->era &&
+            (nearest == GATHER_AREAS ||
+             distance_of(m->areas[i], address) < distance_of(m->areas[nearest], address)))
             nearest = i;
-    if (m->area_count == GATHER_AREAS || distance_of(m->areas[nearest], address) < SLACK)
+    if (nearest < GATHER_AREAS && (m->area_count == GATHER_AREAS ||
+                                   distance_of(m->areas[nearest], address) < SLACK))
         return nearest;
-more:
+    if (m->area_count == GATHER_AREAS)
+        return m->area;
     m->areas[m->area_count] = gather_collector_new();
-    return m->areas[m->area_count] ? m->area_count++ : nearest;
+    if (!m->areas[m->area_count])
+        return m->area;
+    m->eras[m->area_count] = m->era;
+    return m->area_count++;
+}
+
+/* Another era begins when the share of small steps changes much. */
+static void note_era(struct member *m, uint64_t address)
+{
+    double share;
+    uint32_t era = 0;
+
+    m->window_small += address - m->own_last + GATHER_STEP_MAX <= 2 * GATHER_STEP_MAX;
+    m->own_last = address;
+    if (++m->window < ERA_WINDOW)
+        return;
+    share = (double)m->window_small / ERA_WINDOW;
+    m->window = m->window_small = 0;
+    if (!m->era_count) {
+        m->small_steps[m->era_count++] = share;
+        return;
+    }
+    if (fabs(share - m->small_steps[m->era]) < 0.3)
+        return;
+    while (era < m->era_count && fabs(share - m->small_steps[era]) >= 0.2)
+        era++;
+    if (era == m->era_count) {
+        if (m->era_count == GATHER_AREAS || m->area_count == GATHER_AREAS)
+            return;
+        m->small_steps[m->era_count++] = share;
+    }
+    m->era = era;
 }
 
 static void collect(struct member *m, uint64_t address)
 {
     const uint32_t area = area_of(m, address);
 
+    note_era(m, address);
     if (!m->area_count)
         return; /* out of memory */
     if (!m->turn_count || area != m->area) {
@@ -336,18 +418,24 @@ void gather_group_put(struct gather_group *group, const uint32_t *references,
 void gather_group_fit(struct gather_group *group, uint32_t reference, struct psnap_gather *model)
 {
     struct member *m = &group->members[reference];
+    double share = 0;
 
     if (!m->is_decided)
         decide(group, reference, true);
     memset(model, 0, sizeof *model);
     model->accesses = m->count;
-    if (m->with.matches > m->with_pairs / 16) {
-        const double share = (double)m->with.matches / (double)m->with_pairs;
-        model->with =
-            (struct gather_with){share > 0.995 || !m->area_count ? 1 : share, m->leader,
-                                 m->with.leader_from, m->with.from, m->with.times, m->with.over};
-        if (model->with.share >= 1)
-            return;
+    for (uint32_t i = 0; i < m->with_count; i++) {
+        double part = (double)m->with[i].matches / (double)m->with_pairs;
+        if (!m->with_pairs || part < 1.0 / 32)
+            continue;
+        model->with[model->with_count++] =
+            (struct gather_with){part, m->leaders[i], m->with[i].leader_from, m->with[i].from,
+                                 m->with[i].times, m->with[i].over};
+        share += part;
+    }
+    if (model->with_count && (share > 0.995 || !m->area_count)) {
+        model->with[model->with_count - 1].share += 1.01 - share;
+        return;
     }
     model->area_count = m->area_count;
     for (uint32_t i = 0; i < m->area_count; i++) {

@@ -25,7 +25,6 @@ struct area_walk {
     uint32_t classes[GATHER_CLASSES]; /* cumulative, of 2^32 */
     double ranks[GATHER_CLASSES + 1];
     double quantiles[GATHER_PARTS + 1];
-    uint32_t offsets[2 * GATHER_OCTAVES];
     uint32_t echoes[GATHER_ECHOES];
     double echo_share;
     uint64_t *history; /* a ring, when there are echoes */
@@ -99,10 +98,6 @@ static bool start_area(struct area_walk *w, const struct gather_area *model, uin
         w->classes[i] = share(sum += model->classes[i].jumps);
     }
     w->classes[model->class_count - 1] = UINT32_MAX;
-    sum = 0;
-    for (uint32_t i = 0; i < 2 * GATHER_OCTAVES; i++)
-        w->offsets[i] = share(sum += model->offsets[i / GATHER_OCTAVES][i % GATHER_OCTAVES]);
-    w->offsets[2 * GATHER_OCTAVES - 1] = UINT32_MAX;
     sum = 0;
     for (uint32_t i = 0; i < model->cursor_classes; i++) {
         w->cursor_from[i] = sum;
@@ -178,14 +173,27 @@ static uint32_t pick(const uint32_t *cumulative, uint32_t x)
     return i;
 }
 
+/* An element in the line of that number, the first of which is that of the base. */
+static uint64_t in_line(const struct area_walk *w, uint64_t line, struct psnap_rng *rng)
+{
+    const struct gather_area *m = &w->model;
+    const uint64_t lead = m->base % UNIT;
+    const uint64_t start = line * UNIT > lead ? line * UNIT - lead : 0;
+    const uint64_t from = (start + m->element_bytes - 1) / m->element_bytes;
+    const uint64_t to = (line * UNIT + UNIT - lead + m->element_bytes - 1) / m->element_bytes;
+    const uint64_t element = from + psnap_rng_below(rng, to > from ? to - from : 1);
+
+    return (element < w->elements ? element : w->elements - 1) * m->element_bytes;
+}
+
 static uint64_t anywhere(struct area_walk *w, struct psnap_rng *rng)
 {
     const struct gather_area *m = &w->model;
     const uint64_t bits = psnap_rng_next(rng);
-    const uint64_t lead = m->base % UNIT; /* the span begins so far into a line */
-    const uint64_t units = (lead + m->span_bytes + UNIT - 1) / UNIT;
-    uint32_t part = 0;
-    uint64_t low, high, line;
+    const uint64_t units = (m->base % UNIT + m->span_bytes + UNIT - 1) / UNIT;
+    uint32_t part = 0, class = 0;
+    uint64_t low, n, line;
+    double rank;
 
     if (m->part_count == 1 && m->class_count == 1)
         return psnap_rng_below(rng, w->elements) * m->element_bytes;
@@ -193,34 +201,22 @@ static uint64_t anywhere(struct area_walk *w, struct psnap_rng *rng)
         part = pick(w->parts, (uint32_t)bits);
     if (m->class_count == 1) {
         low = w->elements * part / m->part_count;
-        high = w->elements * (part + 1) / m->part_count;
-        return (low + psnap_rng_below(rng, high > low ? high - low : 1)) * m->element_bytes;
+        n = w->elements * (part + 1) / m->part_count - low;
+        return (low + psnap_rng_below(rng, n ? n : 1)) % w->elements * m->element_bytes;
     }
-    {
-        const uint32_t class = pick(w->classes, (uint32_t)(bits >> 32));
-        double rank;
-
+    class = pick(w->classes, (uint32_t)(bits >> 32));
+    rank = w->ranks[class] + unit(rng) * m->classes[class].lines;
+    low = 0;
+    n = units;
+    if (m->classes[class].lines * (double)units > 4 * m->part_count) {
+        /* enough of them to be in every part */
         low = units * part / m->part_count;
-        high = units * (part + 1) / m->part_count;
-        if (high <= low)
-            high = low + 1;
-        rank = w->ranks[class] + unit(rng) * (w->ranks[class + 1] - w->ranks[class]);
-        line = (uint64_t)(rank * (double)(high - low));
-        if (line >= high - low)
-            line = high - low - 1;
-        line = low + permuted(line, high - low, w->order + part);
+        n = units * (part + 1) / m->part_count - low;
+        n += !n;
     }
-    {
-        /* an element in the line */
-        const uint64_t start = line * UNIT > lead ? line * UNIT - lead : 0;
-        const uint64_t from = (start + m->element_bytes - 1) / m->element_bytes;
-        const uint64_t to = (line * UNIT + UNIT - lead + m->element_bytes - 1) / m->element_bytes;
-        uint64_t element = from + psnap_rng_below(rng, to > from ? to - from : 1);
-
-        if (element >= w->elements)
-            element = w->elements - 1;
-        return element * m->element_bytes;
-    }
+    line = (uint64_t)(rank * (double)n);
+    line = low + permuted(line < n ? line : n - 1, n, w->order + (low ? part : 0));
+    return in_line(w, line, rng);
 }
 
 static uint64_t once(const struct area_walk *w)
@@ -246,19 +242,17 @@ static uint64_t band(struct area_walk *w, struct psnap_rng *rng)
 {
     const struct gather_area *m = &w->model;
     double x;
-    uint32_t octave;
-    int64_t offset, point;
+    uint32_t i;
+    int64_t point;
 
     if (unit(rng) >= m->inside)
         return anywhere(w, rng);
     x = (double)(w->jumps % m->lap) / (double)m->lap;
     point = (int64_t)(quantile(w, m->downwards ? 1 - x : x) * (double)w->elements);
-    octave = pick(w->offsets, (uint32_t)psnap_rng_next(rng));
-    offset = octave % GATHER_OCTAVES;
-    offset = offset ? (INT64_C(1) << (offset - 1)) +
-                          (int64_t)psnap_rng_below(rng, UINT64_C(1) << (offset - 1))
-                    : 0;
-    point += octave >= GATHER_OCTAVES ? offset : -offset;
+    x = unit(rng) * (GATHER_QUANTILES - 1);
+    i = (uint32_t)x;
+    point += (int64_t)floor((double)m->offsets[i] +
+                            (x - i) * (double)(m->offsets[i + 1] - m->offsets[i]) + 0.5);
     if (point < 0)
         point = -point % (int64_t)w->elements;
     if (point >= (int64_t)w->elements)
@@ -371,19 +365,27 @@ static void choose_area(struct gather_walk *w)
     }
 }
 
-void gather_walk_next(struct gather_walk *w, uint64_t leader, uint64_t *addresses, size_t n)
+void gather_walk_next(struct gather_walk *w, const uint64_t *last, uint64_t *addresses, size_t n)
 {
-    const struct gather_with *with = &w->model.with;
+    const struct psnap_gather *m = &w->model;
 
     for (size_t i = 0; i < n; i++) {
-        if (with->share > 0 && leader && (with->share >= 1 || unit(&w->rng) < with->share)) {
-            const int64_t way = (int64_t)(leader - with->leader_from);
-            addresses[i] = with->from + (uint64_t)(way * with->times / with->over);
+        const struct gather_with *with = NULL;
+        double x = m->with_count ? unit(&w->rng) : 0;
+
+        for (uint32_t k = 0; k < m->with_count && !with; k++) {
+            if (x < m->with[k].share && last[m->with[k].leader])
+                with = &m->with[k];
+            x -= m->with[k].share;
+        }
+        if (with || !m->area_count) {
+            const int64_t way = with ? (int64_t)(last[with->leader] - with->leader_from) : 0;
+            addresses[i] = with ? with->from + (uint64_t)(way * with->times / with->over)
+                                : m->with[0].from;
             continue;
         }
-        if (w->model.area_count > 1)
+        if (m->area_count > 1)
             choose_area(w);
-        addresses[i] =
-            w->model.area_count ? next_in_area(&w->areas[w->area], &w->rng) : with->from;
+        addresses[i] = next_in_area(&w->areas[w->area], &w->rng);
     }
 }

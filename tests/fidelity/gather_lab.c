@@ -21,9 +21,12 @@ struct pool {
     uint64_t count, last, breaks;
     int64_t stride;
     bool irregular;
-    uint64_t replayed; /* last address */
     struct psnap_gather model;
     struct gather_walk *walk;
+};
+
+struct span {
+    uint64_t low, high;
 };
 
 struct lab {
@@ -69,27 +72,47 @@ static void load(struct lab *lab, const char *path, size_t most)
     }
 }
 
-static bool is_copy(const struct psnap_program *p, uint32_t i, uint32_t j)
+/* Whether the loop's unrolling made both: the same line of the source, and the same memory. */
+static bool is_copy(const struct lab *lab, const struct span *spans, uint32_t i, uint32_t j)
 {
+    const struct psnap_program *p = lab->source->program;
     const struct psnap_ref *a = &p->refs[i], *b = &p->refs[j];
+    uint64_t low, high, all_low, all_high;
 
-    return !strcmp(p->loops[a->loop].src_id, p->loops[b->loop].src_id) &&
-           a->src_line == b->src_line && a->kind == b->kind && a->size == b->size &&
-           (i == j || (a->object && b->object && !strcmp(a->object, b->object)));
+    if (i == j)
+        return true;
+    if (strcmp(p->loops[a->loop].src_id, p->loops[b->loop].src_id) || a->src_line != b->src_line ||
+        a->kind != b->kind || a->size != b->size || !spans[i].high || !spans[j].high)
+        return false;
+    low = spans[i].low > spans[j].low ? spans[i].low : spans[j].low;
+    high = spans[i].high < spans[j].high ? spans[i].high : spans[j].high;
+    all_low = spans[i].low < spans[j].low ? spans[i].low : spans[j].low;
+    all_high = spans[i].high > spans[j].high ? spans[i].high : spans[j].high;
+    return high > low && (double)(high - low) > 0.9 * (double)(all_high - all_low);
 }
 
 static void find_irregular(struct lab *lab)
 {
     const struct psnap_program *program = lab->source->program;
+    struct span *spans = calloc(program->ref_count, sizeof *spans);
 
     lab->pools = calloc(program->ref_count, sizeof *lab->pools);
     lab->pool_of = calloc(program->ref_count, sizeof *lab->pool_of);
+    for (size_t i = 0; i < lab->count; i++) {
+        const struct psnap_access *a = &lab->accesses[i];
+        struct span *s = &spans[a->ref];
+        if (!s->high || a->address < s->low)
+            s->low = a->address;
+        if (a->address > s->high)
+            s->high = a->address;
+    }
     for (uint32_t i = 0; i < program->ref_count; i++) {
         uint32_t j = 0;
-        while (!is_copy(program, i, j))
+        while (!is_copy(lab, spans, i, j))
             j++;
         lab->pool_of[i] = j;
     }
+    free(spans);
     for (size_t i = 0; i < lab->count; i++) {
         const struct psnap_access *a = &lab->accesses[i];
         struct pool *r = &lab->pools[lab->pool_of[a->ref]];
@@ -162,6 +185,10 @@ static void report(const struct lab *lab, const char *path, struct compare_side 
                l->mean_points[1], l->mean_points[2], l->max_points[0], l->max_points[1],
                l->max_points[2]);
     }
+    for (size_t i = 0; i < c.count && i < 12 && lab->verbose; i++)
+        printf("    row %s %s: %.2f/%.2f %.2f/%.2f\n", lab->machines[c.rows[i].machine].name,
+               c.rows[i].id, 100 * c.rows[i].levels[0].observed, 100 * c.rows[i].levels[0].synthetic,
+               100 * c.rows[i].levels[1].observed, 100 * c.rows[i].levels[1].synthetic);
     printf("%-20s mean %6.3f %6.3f %6.3f  max %6.3f %6.3f %6.3f  total %6.3f %6.3f %6.3f\n", path,
            c.mean_points[0], c.mean_points[1], c.mean_points[2], c.max_points[0], c.max_points[1],
            c.max_points[2], c.total_points[0], c.total_points[1], c.total_points[2]);
@@ -199,19 +226,17 @@ static void dump_area(const struct gather_area *m)
         printf(" (%.3f %" PRIu64 ")", m->cursors[i].share, m->cursors[i].count);
     if (m->places == GATHER_BAND) {
         printf("\n  inside %.3f down %d offsets:", m->inside, m->downwards);
-        for (int j = 0; j < 2; j++)
-            for (int i = 0; i < GATHER_OCTAVES; i++)
-                if (m->offsets[j][i] > 0)
-                    printf(" %c%d:%.3f", j ? '+' : '-', i, m->offsets[j][i]);
+        for (int i = 0; i < GATHER_QUANTILES; i++)
+            printf(" %" PRId64, m->offsets[i]);
     }
     printf("\n");
 }
 
 static void dump(const struct psnap_gather *m)
 {
-    if (m->with.share > 0)
+    for (uint32_t i = 0; i < m->with_count; i++)
         printf("  n %" PRIu64 " with %u share %.4f %" PRId64 "/%" PRId64 "\n", m->accesses,
-               m->with.leader, m->with.share, m->with.times, m->with.over);
+               m->with[i].leader, m->with[i].share, m->with[i].times, m->with[i].over);
     for (uint32_t i = 0; i < m->area_count; i++)
         dump_area(&m->areas[i]);
     if (m->area_count > 1) {
@@ -228,6 +253,7 @@ static void one(struct lab *lab, const char *path, size_t most)
     struct side sides[2] = {{lab, NULL, &observed}, {lab, NULL, &synthetic}};
     pthread_t thread;
     struct gather_group *group;
+    uint64_t *last;
 
     load(lab, path, most);
     find_irregular(lab);
@@ -253,12 +279,12 @@ static void one(struct lab *lab, const char *path, size_t most)
         if (lab->verbose)
             dump(&r->model);
     }
+    last = calloc(lab->source->program->ref_count, sizeof *last);
     for (size_t i = 0; i < lab->count; i++) {
         struct pool *r = &lab->pools[lab->pool_of[lab->replayed[i].ref]];
         if (r->irregular)
-            gather_walk_next(r->walk, lab->pools[r->model.with.leader].replayed,
-                             &lab->replayed[i].address, 1);
-        r->replayed = lab->replayed[i].address;
+            gather_walk_next(r->walk, last, &lab->replayed[i].address, 1);
+        last[lab->pool_of[lab->replayed[i].ref]] = lab->replayed[i].address;
     }
     sides[0].accesses = lab->accesses;
     sides[1].accesses = lab->replayed;
