@@ -40,8 +40,9 @@ enum gather_places {
 };
 
 struct gather_class {
-    double lines; /* share of the lines */
-    double jumps; /* share of the jumps */
+    double lines;     /* share of the lines */
+    double jumps;     /* share of the jumps */
+    uint32_t spacing; /* their numbers are multiples of it, a power of two */
 };
 
 /* Cursors that are used equally often. */
@@ -70,6 +71,7 @@ struct gather_area {
     double parts[GATHER_PARTS];
     uint32_t class_count; /* 1: all lines alike; most used first */
     struct gather_class classes[GATHER_CLASSES];
+    double fixed; /* share of a line's jumps that lead to one and the same element of it */
     /* Once, band: */
     uint64_t lap; /* jumps */
     bool same_order;

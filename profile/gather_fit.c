@@ -169,22 +169,45 @@ static int class_octave(double relative)
     return octave < 0 ? 0 : octave >= CLASS_OCTAVES ? CLASS_OCTAVES - 1 : octave;
 }
 
+static unsigned zeros_of(uint64_t line)
+{
+    const unsigned zeros = line ? (unsigned)__builtin_ctzll(line) : 31;
+
+    return zeros < 31 ? zeros : 31;
+}
+
+/* Of which power of two four in five are multiples, when there are enough to tell; the lines have
+   to have room. */
+static uint32_t spacing_of(const uint32_t *aligned, double share)
+{
+    uint32_t all = 0, fewer = 0, zeros = 0;
+
+    for (int i = 0; i < 32; i++)
+        all += aligned[i];
+    if (all < 3)
+        return 1;
+    while (zeros < 20 && (fewer += aligned[zeros]) * 5 <= all && ldexp(share, (int)zeros + 1) <= 1)
+        zeros++;
+    return UINT32_C(1) << zeros;
+}
+
 /*
  * Lines by octaves of their visits, in relation to what their part of the span has. A sample tells
  * how many there are of those that are many; of the few that are used most it may have none, or too
  * many: they are counted.
  */
-static void fit_classes(const struct gather_collector *c, struct gather_area *m)
+static bool fit_classes(const struct gather_collector *c, struct gather_area *m)
 {
     double lines[CLASS_OCTAVES] = {0}, jumps[CLASS_OCTAVES] = {0}, hot_lines[CLASS_OCTAVES] = {0};
     double hot_jumps[CLASS_OCTAVES] = {0}, squares = 0, sum = 0;
+    uint32_t aligned[CLASS_OCTAVES][32] = {0}; /* by zero bits at the end of the line's number */
     const struct gather_table *t = &c->lines;
     const double rate = ldexp(1, -(int)t->shift);
     const double all_lines = fmax(t->count / rate, (double)m->span_bytes / 64);
     const double mean = (double)c->visits / all_lines;
 
     m->class_count = 1;
-    m->classes[0] = (struct gather_class){1, 1};
+    m->classes[0] = (struct gather_class){1, 1, 1};
     for (size_t i = 0; i < 1 << TABLE_BITS; i++) {
         const struct gather_sample *s = &t->slots[i];
         double relative;
@@ -194,6 +217,7 @@ static void fit_classes(const struct gather_collector *c, struct gather_area *m)
         squares += (relative - 1) * (relative - 1) / rate;
         lines[class_octave(relative)] += 1 / rate;
         jumps[class_octave(relative)] += relative / rate;
+        aligned[class_octave(relative)][zeros_of(s->key - 1)]++;
     }
     squares += all_lines - t->count / rate; /* lines that were never visited */
     for (size_t i = 0; i < 1 << HOT_BITS; i++) {
@@ -210,9 +234,10 @@ static void fit_classes(const struct gather_collector *c, struct gather_area *m)
         squares += t->shift ? relative * relative : 0;
         hot_lines[class_octave(relative)]++;
         hot_jumps[class_octave(relative)] += relative;
+        aligned[class_octave(relative)][zeros_of(hot->key - 1)]++;
     }
     if (squares / all_lines < 0.1 + 1.3 / mean)
-        return;
+        return true;
     for (int i = 0; i < CLASS_OCTAVES; i++) {
         if (t->shift && lines[i] < CLASS_SAMPLES / rate && i >= 35 && hot_lines[i] < HOT_LINES) {
             lines[i] = hot_lines[i];
@@ -227,13 +252,16 @@ static void fit_classes(const struct gather_collector *c, struct gather_area *m)
             continue;
         if (m->class_count == GATHER_CLASSES) {
             class = &m->classes[GATHER_CLASSES - 1];
+            class->spacing = 1;
             class->lines += lines[i] / all_lines;
             class->jumps += jumps[i] / sum;
         } else {
             m->classes[m->class_count++] =
-                (struct gather_class){lines[i] / all_lines, jumps[i] / sum};
+                (struct gather_class){lines[i] / all_lines, jumps[i] / sum,
+                                      spacing_of(aligned[i], lines[i] / all_lines)};
         }
     }
+    return true;
 }
 
 /* ---- once, band, cursors ---- */
@@ -454,7 +482,7 @@ static bool fit_sweep(const struct gather_collector *c, struct gather_area *m)
 }
 
 /* What of the span bursts reach, when that changes. */
-static void fit_reach(const struct gather_collector *c, struct gather_area *m)
+static bool fit_reach(const struct gather_collector *c, struct gather_area *m)
 {
     double low[BURSTS], high[BURSTS], moved = 0;
     size_t n = 0;
@@ -472,13 +500,13 @@ static void fit_reach(const struct gather_collector *c, struct gather_area *m)
         n++;
     }
     if (n < 8)
-        return;
+        return false;
     for (size_t i = 1; i < n; i++)
         moved += fabs(low[i] - low[i - 1]) + fabs(high[i] - high[i - 1]);
     {
         const double change = fabs(low[n - 1] - low[0]) + fabs(high[n - 1] - high[0]);
         if (change < 0.2 || moved > 2 * change)
-            return;
+            return false;
     }
     m->knot_count = GATHER_KNOTS;
     for (size_t k = 0; k < GATHER_KNOTS; k++) {
@@ -495,6 +523,7 @@ static void fit_reach(const struct gather_collector *c, struct gather_area *m)
     }
     m->part_count = 1;
     m->parts[0] = 1;
+    return true;
 }
 
 enum { ECHOES_FIT = 16 }; /* octaves that are compared */
@@ -581,24 +610,50 @@ static double fit_echoes(const struct gather_collector *c, struct gather_area *m
     return apart;
 }
 
-/* Of several ways to choose places the one that comes nearest to what was measured. */
+/* The share of a line's accesses that go to one element of it, from how often two visits go to the
+   same. */
+static double fixed_share(const struct gather_collector *c, const struct gather_area *m)
+{
+    const double one = m->element_bytes >= 64 ? 1 : m->element_bytes / 64.0;
+    double all = 0, same;
+
+    for (size_t i = 0; i < 256; i++)
+        all += (double)c->deltas[i];
+    if (all < 100 || one >= 1)
+        return 0;
+    same = ((double)c->deltas[128] / all - one) / (1 - one);
+    return same > 0.01 ? sqrt(same) : 0;
+}
+
+/* Of several ways to choose places the one that comes nearest to what was measured; of those that
+   come near enough the first, which says most. */
 static void choose_places(const struct gather_collector *c, struct gather_area *m)
 {
-    struct gather_area ways[3] = {*m, *m, *m};
-    double apart[3] = {1, 1, 1};
-    size_t best = 0;
+    enum { WAYS = 5 };
+    bool (*const fit[WAYS])(const struct gather_collector *, struct gather_area *) = {
+        fit_once, fit_cursors, fit_band, fit_classes, fit_reach};
+    struct gather_area best = *m;
+    double least = 2;
 
-    fit_classes(c, &ways[0]);
-    apart[0] = fit_echoes(c, &ways[0]);
-    fit_reach(c, &ways[1]);
-    if (ways[1].knot_count)
-        apart[1] = fit_echoes(c, &ways[1]);
-    if (fit_band(c, &ways[2]))
-        apart[2] = fit_echoes(c, &ways[2]);
-    for (size_t i = 1; i < 3; i++)
-        if (apart[i] < apart[best])
-            best = i;
-    *m = ways[best];
+    for (int i = 0; i < WAYS; i++) {
+        struct gather_area way = *m;
+        double apart;
+
+        if (!fit[i](c, &way))
+            continue;
+        if (way.places == GATHER_ONCE && way.same_order) {
+            *m = way;
+            return;
+        }
+        apart = fit_echoes(c, &way);
+        if (apart < least) {
+            least = apart;
+            best = way;
+        }
+        if (least < 0.003 && best.places != GATHER_ANYWHERE)
+            break;
+    }
+    *m = best;
 }
 
 void gather_fit(const struct gather_collector *c, struct gather_area *m)
@@ -611,7 +666,8 @@ void gather_fit(const struct gather_collector *c, struct gather_area *m)
     fit_steps(c, m);
     fit_parts(c, m);
     m->class_count = 1;
-    m->classes[0] = (struct gather_class){1, 1};
-    if (!fit_sweep(c, m) && !fit_cursors(c, m) && !fit_once(c, m))
+    m->classes[0] = (struct gather_class){1, 1, 1};
+    m->fixed = fixed_share(c, m);
+    if (!fit_sweep(c, m))
         choose_places(c, m);
 }

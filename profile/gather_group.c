@@ -19,6 +19,7 @@ enum {
     RECENT = 8,      /* references that may be gone along with */
     WAYS = 4,        /* in which it may be so, for the vote */
     LEARNED = 8192,  /* accesses until it is decided with which */
+    RELEARNED = 3,   /* times that is tried again */
     RATIO_MAX = 64,
     ERA_WINDOW = 4096, /* accesses */
     SLACK = 16 << 20 /* bytes between two areas, at least */
@@ -39,7 +40,8 @@ struct candidate {
 };
 
 struct member {
-    bool is_wanted, is_decided;
+    bool is_wanted, is_decided; /* decided: not learning at present */
+    uint32_t learned, relearned;
     uint64_t last;
     uint64_t count;
     struct candidate candidates[RECENT];
@@ -48,6 +50,7 @@ struct member {
     uint32_t leaders[GATHER_WITHS];
     struct supposition with[GATHER_WITHS];
     uint64_t with_pairs; /* that might have matched */
+    uint64_t with_since[GATHER_WITHS];
     uint32_t era;
     uint32_t eras[GATHER_AREAS]; /* of the areas */
     double small_steps[GATHER_AREAS]; /* of the eras */
@@ -230,7 +233,7 @@ static bool is_mutual(const struct gather_group *group, uint32_t leader, uint32_
     for (uint32_t i = 0; i < l->candidate_count; i++)
         for (int j = 0; j < WAYS && l->candidates[i].leader == reference; j++) {
             const struct supposition *other = &l->candidates[i].ways[j];
-            if (other->matches > l->count / 8 && other->times == other->over &&
+            if (other->matches > l->learned / 8 && other->times == other->over &&
                 llabs((int64_t)(other->from - other->leader_from)) <
                     llabs((int64_t)(way->from - way->leader_from)))
                 return true;
@@ -251,7 +254,7 @@ static const struct supposition *best_way(const struct gather_group *group, uint
         for (uint32_t j = 0; j < m->with_count; j++)
             is_taken |= m->leaders[j] == c->leader;
         for (int j = 0; j < WAYS && !is_taken; j++)
-            if (c->ways[j].matches > m->count / 8 &&
+            if (c->ways[j].matches > m->learned / 8 &&
                 (!best || c->ways[j].matches > best->matches) &&
                 !is_mutual(group, c->leader, reference, &c->ways[j])) {
                 best = &c->ways[j];
@@ -264,22 +267,35 @@ static const struct supposition *best_way(const struct gather_group *group, uint
 static void decide(struct gather_group *group, uint32_t reference, bool is_end)
 {
     struct member *m = &group->members[reference];
-    const uint64_t nearly_all = m->count - m->count / 200;
+    const uint64_t nearly_all = m->learned - m->learned / 200;
+    const uint32_t before = m->with_count;
 
     m->is_decided = true;
     while (m->with_count < GATHER_WITHS) {
         const struct supposition *way = best_way(group, reference, &m->leaders[m->with_count]);
         if (!way || (is_end && way->matches < nearly_all))
             break;
-        m->with[m->with_count++] = *way;
+        m->with_since[m->with_count] = m->with_pairs - (is_end ? m->learned : 0);
+        m->with[m->with_count] = *way;
+        m->with[m->with_count++].matches = is_end ? m->learned : 0;
         if (way->matches >= nearly_all)
             break;
     }
-    for (uint32_t i = 0; i < m->with_count; i++)
-        m->with[i].matches = is_end ? m->count : 0;
-    m->with_pairs = is_end ? m->count : 0;
-    if (m->with_count)
+    if (m->with_count > before)
         forget_areas(m);
+}
+
+/* What it does on its own has become much, or was so from the start: look again, now and then. */
+static void learn_again(struct member *m)
+{
+    if (m->relearned == RELEARNED || m->own < (uint64_t)LEARNED << (2 * m->relearned + 1) ||
+        m->own < m->count / 16)
+        return;
+    m->relearned++;
+    m->is_decided = false;
+    m->learned = 0;
+    m->candidate_count = 0;
+    memset(m->candidates, 0, sizeof m->candidates);
 }
 
 /* Whether the address was that of a leader's. */
@@ -398,16 +414,17 @@ void gather_group_put(struct gather_group *group, const uint32_t *references,
         struct member *m = &group->members[reference];
 
         if (m->is_wanted) {
-            if (!m->is_decided) {
-                learn_all(group, reference, addresses[i]);
-                m->count++;
+            m->count++;
+            if (!goes_along(group, m, addresses[i])) {
+                if (!m->is_decided) {
+                    learn_all(group, reference, addresses[i]);
+                    m->learned++;
+                }
                 collect(m, addresses[i]);
-                if (m->count == LEARNED)
+                if (!m->is_decided && m->learned == LEARNED)
                     decide(group, reference, false);
-            } else {
-                m->count++;
-                if (!goes_along(group, m, addresses[i]))
-                    collect(m, addresses[i]);
+                else if (m->is_decided)
+                    learn_again(m);
             }
         }
         m->last = addresses[i];
@@ -425,18 +442,19 @@ void gather_group_fit(struct gather_group *group, uint32_t reference, struct psn
     memset(model, 0, sizeof *model);
     model->accesses = m->count;
     for (uint32_t i = 0; i < m->with_count; i++) {
-        double part = (double)m->with[i].matches / (double)m->with_pairs;
-        if (!m->with_pairs || part < 1.0 / 32)
+        const uint64_t pairs = m->with_pairs - m->with_since[i];
+        const double part = pairs ? (double)m->with[i].matches / (double)pairs : 0;
+        if (part < 1.0 / 32)
             continue;
         model->with[model->with_count++] =
             (struct gather_with){part, m->leaders[i], m->with[i].leader_from, m->with[i].from,
                                  m->with[i].times, m->with[i].over};
         share += part;
     }
-    if (model->with_count && (share > 0.995 || !m->area_count)) {
-        model->with[model->with_count - 1].share += 1.01 - share;
+    for (uint32_t i = 0; i < model->with_count && (share > 0.995 || !m->area_count); i++)
+        model->with[i].share /= share;
+    if (model->with_count && (share > 0.995 || !m->area_count))
         return;
-    }
     model->area_count = m->area_count;
     for (uint32_t i = 0; i < m->area_count; i++) {
         uint64_t sum = 0;

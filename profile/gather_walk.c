@@ -181,7 +181,11 @@ static uint64_t in_line(const struct area_walk *w, uint64_t line, struct psnap_r
     const uint64_t start = line * UNIT > lead ? line * UNIT - lead : 0;
     const uint64_t from = (start + m->element_bytes - 1) / m->element_bytes;
     const uint64_t to = (line * UNIT + UNIT - lead + m->element_bytes - 1) / m->element_bytes;
-    const uint64_t element = from + psnap_rng_below(rng, to > from ? to - from : 1);
+    const uint64_t n = to > from ? to - from : 1;
+    const uint64_t element =
+        from + (m->fixed > 0 && unit(rng) < m->fixed
+                    ? (line * UINT64_C(0x9e3779b97f4a7c15) ^ w->order) % (n * 4) / 4
+                    : psnap_rng_below(rng, n));
 
     return (element < w->elements ? element : w->elements - 1) * m->element_bytes;
 }
@@ -215,7 +219,16 @@ static uint64_t anywhere(struct area_walk *w, struct psnap_rng *rng)
         n += !n;
     }
     line = (uint64_t)(rank * (double)n);
-    line = low + permuted(line < n ? line : n - 1, n, w->order + (low ? part : 0));
+    if (m->classes[class].spacing > 1) {
+        /* numbers of lines are those of memory: the first multiple is so far from the low end */
+        const uint64_t spacing = m->classes[class].spacing;
+        const uint64_t first = -(m->base / UNIT + low) & (spacing - 1);
+        const uint64_t multiples = n > first ? (n - first - 1) / spacing + 1 : 1;
+        line = low + first + permuted(line % multiples, multiples, w->order) * spacing;
+        line = line < units ? line : units - 1;
+    } else {
+        line = low + permuted(line < n ? line : n - 1, n, w->order + (low ? part : 0));
+    }
     return in_line(w, line, rng);
 }
 

@@ -81,6 +81,8 @@ static bool is_copy(const struct lab *lab, const struct span *spans, uint32_t i,
 
     if (i == j)
         return true;
+    if (getenv("NOPOOL"))
+        return false;
     if (strcmp(p->loops[a->loop].src_id, p->loops[b->loop].src_id) || a->src_line != b->src_line ||
         a->kind != b->kind || a->size != b->size || !spans[i].high || !spans[j].high)
         return false;
