@@ -107,6 +107,8 @@ struct gather_with {
 
 struct psnap_gather {
     uint64_t accesses;
+    uint32_t shares; /* not its own number: its addresses are the next ones of that reference's walk,
+                        all below is that one's */
     uint32_t with_count;
     struct gather_with with[GATHER_WITHS];
     uint32_t area_count; /* 0: all go along with another */
@@ -123,8 +125,9 @@ struct gather_group;
 /* Of the references of a loop, by number from 0 on. NULL: out of memory. */
 struct gather_group *gather_group_new(uint32_t references);
 void gather_group_free(struct gather_group *group);
-/* Wants a model of this reference; of others only that they may be gone along with. */
-bool gather_group_want(struct gather_group *group, uint32_t reference);
+/* Wants a model of this reference; of others only that they may be gone along with. References of
+ * one kind (the same loop, line of the source, size) may be copies that unrolling made. */
+void gather_group_want(struct gather_group *group, uint32_t reference, uint64_t kind);
 /* The next accesses, in the order of the program: of which references, where. The models do not
  * depend on how they are cut. */
 void gather_group_put(struct gather_group *group, const uint32_t *references,

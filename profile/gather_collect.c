@@ -16,15 +16,27 @@ struct gather_collector *gather_collector_new(void)
 {
     struct gather_collector *c = calloc(1, sizeof *c);
 
-    if (c) {
-        c->burst_period = 1;
-        c->low = UINT64_MAX;
+    if (!c)
+        return NULL;
+    c->burst_period = 1;
+    c->low = UINT64_MAX;
+    c->lines.bits = LINE_BITS;
+    c->addresses.bits = ADDRESS_BITS;
+    c->lines.slots = calloc(1 << LINE_BITS, sizeof *c->lines.slots);
+    c->addresses.slots = calloc(1 << ADDRESS_BITS, sizeof *c->addresses.slots);
+    if (!c->lines.slots || !c->addresses.slots) {
+        gather_collector_free(c);
+        return NULL;
     }
     return c;
 }
 
 void gather_collector_free(struct gather_collector *collector)
 {
+    if (!collector)
+        return;
+    free(collector->lines.slots);
+    free(collector->addresses.slots);
     free(collector);
 }
 
@@ -41,10 +53,10 @@ static uint64_t mix(uint64_t x)
 
 static struct gather_sample *slot_of(struct gather_table *table, uint64_t key, uint64_t hash)
 {
-    size_t i = hash & ((1 << TABLE_BITS) - 1);
+    size_t i = hash & ((1u << table->bits) - 1);
 
     while (table->slots[i].key && table->slots[i].key != key + 1)
-        i = (i + 1) & ((1 << TABLE_BITS) - 1);
+        i = (i + 1) & ((1u << table->bits) - 1);
     return &table->slots[i];
 }
 
@@ -53,17 +65,22 @@ static bool is_sampled(const struct gather_table *table, uint64_t hash)
     return !table->shift || !(hash >> (64 - table->shift));
 }
 
+static bool is_full(const struct gather_table *table)
+{
+    return table->count == 3u << (table->bits - 2);
+}
+
 /* Half as many keys from now on. */
 static void thin_table(struct gather_table *table)
 {
-    struct gather_sample kept[TABLE_ROOM];
+    struct gather_sample kept[3 << (LINE_BITS - 2)];
     uint32_t n = 0;
 
     table->shift++;
-    for (size_t i = 0; i < 1 << TABLE_BITS; i++)
+    for (size_t i = 0; i < (size_t)1 << table->bits; i++)
         if (table->slots[i].key && is_sampled(table, mix(table->slots[i].key - 1)))
             kept[n++] = table->slots[i];
-    memset(table->slots, 0, sizeof table->slots);
+    memset(table->slots, 0, sizeof *table->slots << table->bits);
     table->count = n;
     for (uint32_t i = 0; i < n; i++)
         *slot_of(table, kept[i].key - 1, mix(kept[i].key - 1)) = kept[i];
@@ -86,12 +103,13 @@ static struct gather_sample *visit(struct gather_table *table, uint64_t key, uin
     } else {
         const uint64_t gap = at - sample->at, last = sample->gap;
 
-        sample->same_gaps += last && gap - last + last / 128 <= last / 64;
-        sample->gap = gap;
+        if (last && gap - last + last / 128 <= last / 64 && sample->same_gaps < UINT16_MAX)
+            sample->same_gaps++;
+        sample->gap = gap < UINT32_MAX ? (uint32_t)gap : UINT32_MAX;
     }
     sample->visits++;
     sample->at = at;
-    sample->address = address;
+    sample->offset = address & 63;
     return sample;
 }
 
@@ -128,7 +146,7 @@ static void take_samples(struct gather_collector *c, uint64_t address)
     if (c->count && address == c->last)
         return;
     visit(&c->addresses, address, c->count, address, &before);
-    while (c->addresses.count == TABLE_ROOM)
+    while (is_full(&c->addresses))
         thin_table(&c->addresses);
     if (c->count && address >> 6 == c->last >> 6)
         return;
@@ -140,13 +158,13 @@ static void take_samples(struct gather_collector *c, uint64_t address)
         const unsigned octave = 63 - (unsigned)__builtin_clzll(gap);
 
         c->gaps[octave] += !is_hot;
-        c->deltas[(128 + address - before.address) & 255]++;
-        if (address != before.address) {
-            sample->step_gaps += gap;
+        c->deltas[128 + (int)(address & 63) - before.offset]++;
+        if ((address & 63) != before.offset) {
+            sample->step_gaps += (float)gap;
             sample->steps++;
         }
     }
-    while (c->lines.count == TABLE_ROOM) {
+    while (is_full(&c->lines)) {
         thin_table(&c->lines);
         /* what was counted of twice as many */
         for (size_t i = 0; i < 64; i++)
@@ -230,7 +248,12 @@ void gather_collector_put(struct gather_collector *c, uint64_t address)
 
 void gather_collector_gaps(const struct gather_collector *c, double shares[64])
 {
-    for (size_t i = 0; i < 64; i++)
-        shares[i] = ((double)c->gaps[i] * ldexp(1, (int)c->lines.shift) + (double)c->hot_gaps[i]) /
-                    (double)c->count;
+    for (int i = 0; i < 64; i++) {
+        /* the first accesses have no others that far back */
+        const double late = 1 - ldexp(1.44, i) / (double)c->count;
+        const double visits =
+            (double)c->gaps[i] * ldexp(1, (int)c->lines.shift) + (double)c->hot_gaps[i];
+
+        shares[i] = visits / (double)c->count / (late > 0.25 ? late : 0.25);
+    }
 }

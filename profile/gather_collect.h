@@ -6,11 +6,11 @@
 #include "profile/gather.h"
 
 enum {
-    BURST = 512,      /* addresses in a row that are kept */
+    BURST = 256,      /* addresses in a row that are kept */
     BURSTS = 32,      /* room for */
     BLOCKS = 256,     /* of equal size, a power of two, that cover the addresses */
-    TABLE_BITS = 12,  /* slots of a table of samples */
-    TABLE_ROOM = 3072, /* entries, of 4096 slots */
+    LINE_BITS = 11,   /* slots of the table of lines, three in four of which are filled */
+    ADDRESS_BITS = 10,
     HOT_BITS = 11     /* slots for lines that are used most */
 };
 
@@ -18,10 +18,11 @@ enum {
 struct gather_sample {
     uint64_t key; /* line or address, plus one */
     uint64_t at;  /* number of its last visit's access */
-    uint64_t gap; /* from the visit before to the last one; 0: none */
-    uint64_t address;
-    uint64_t step_gaps; /* sum of those after which the address had moved on within the line */
-    uint32_t visits, same_gaps, steps;
+    uint32_t gap; /* from the visit before to the last one, or the largest number; 0: none */
+    float step_gaps; /* sum of those after which the address had moved on within the line */
+    uint32_t visits, steps;
+    uint16_t same_gaps;
+    uint8_t offset; /* of the last address in its line */
 };
 
 /* A line that won the vote of those that share the slot, and its visits since then. */
@@ -33,7 +34,8 @@ struct gather_hot {
 };
 
 struct gather_table {
-    struct gather_sample slots[1 << TABLE_BITS];
+    struct gather_sample *slots; /* 2^bits */
+    unsigned bits;
     uint32_t count;
     unsigned shift; /* keys whose hash has that many leading zeros are sampled */
 };

@@ -136,7 +136,7 @@ static struct spread spread_of(const struct gather_table *table)
     struct spread s = {0};
     double sum = 0, squares = 0;
 
-    for (size_t i = 0; i < 1 << TABLE_BITS; i++) {
+    for (size_t i = 0; i < (size_t)1 << table->bits; i++) {
         const struct gather_sample *sample = &table->slots[i];
         if (!sample->key)
             continue;
@@ -151,6 +151,11 @@ static struct spread spread_of(const struct gather_table *table)
     s.once /= s.entries;
     s.same /= sum - 2 * s.entries > 0 ? sum - 2 * s.entries : 1;
     return s;
+}
+
+static uint64_t within(const struct gather_area *m, uint64_t address)
+{
+    return address < m->base ? m->base : address;
 }
 
 static double part_share(const struct gather_area *m, uint64_t address)
@@ -208,12 +213,12 @@ static bool fit_classes(const struct gather_collector *c, struct gather_area *m)
 
     m->class_count = 1;
     m->classes[0] = (struct gather_class){1, 1, 1};
-    for (size_t i = 0; i < 1 << TABLE_BITS; i++) {
+    for (size_t i = 0; i < (size_t)1 << c->lines.bits; i++) {
         const struct gather_sample *s = &t->slots[i];
         double relative;
         if (!s->key)
             continue;
-        relative = s->visits / (mean * fmax(0.01, part_share(m, s->address)));
+        relative = s->visits / (mean * fmax(0.01, part_share(m, within(m, (s->key - 1) << 6))));
         squares += (relative - 1) * (relative - 1) / rate;
         lines[class_octave(relative)] += 1 / rate;
         jumps[class_octave(relative)] += relative / rate;
@@ -226,9 +231,7 @@ static bool fit_classes(const struct gather_collector *c, struct gather_area *m)
         if (!hot->key || hot->visits < 16)
             continue;
         relative = (double)hot->visits /
-                   (mean * fmax(0.01, part_share(m, (hot->key - 1) << 6 < m->base
-                                                        ? m->base
-                                                        : (hot->key - 1) << 6)));
+                   (mean * fmax(0.01, part_share(m, within(m, (hot->key - 1) << 6))));
         if (relative < 4)
             continue;
         squares += t->shift ? relative * relative : 0;
@@ -428,7 +431,7 @@ static bool fit_cursors(const struct gather_collector *c, struct gather_area *m)
     }
     if (sum < 100 || (double)c->deltas[best] < 0.8 * (double)sum)
         return false;
-    for (size_t i = 0; i < 1 << TABLE_BITS; i++) {
+    for (size_t i = 0; i < (size_t)1 << c->lines.bits; i++) {
         const struct gather_sample *sample = &c->lines.slots[i];
         double gap;
         if (!sample->key || sample->steps < 3)
@@ -526,7 +529,7 @@ static bool fit_reach(const struct gather_collector *c, struct gather_area *m)
     return true;
 }
 
-enum { ECHOES_FIT = 16 }; /* octaves that are compared */
+enum { ECHOES_FIT = 15 }; /* octaves that are compared */
 
 /* Visits of lines by octave of the accesses since the last, as the model has them. */
 static bool draw_gaps(const struct gather_area *m, size_t n, double gaps[64])
@@ -572,9 +575,9 @@ static double gaps_apart(const double *a, const double *b)
 
 /*
  * What comes back soon more often than the model has it: the model is drawn from and measured.
- * Returns how far it is off then.
+ * Returns how far it is off then, and leaves how far it was off before.
  */
-static double fit_echoes(const struct gather_collector *c, struct gather_area *m)
+static double fit_echoes(const struct gather_collector *c, struct gather_area *m, double *raw)
 {
     enum { DRAWN = 1 << 17, ROUNDS = 4 };
     double wanted[64], drawn[64] = {0}, apart = 1;
@@ -586,6 +589,8 @@ static double fit_echoes(const struct gather_collector *c, struct gather_area *m
         double sum = 0;
         if (!draw_gaps(m, n, drawn))
             return 1;
+        if (round == 0)
+            *raw = gaps_apart(wanted, drawn);
         if (gaps_apart(wanted, drawn) < apart) {
             apart = gaps_apart(wanted, drawn);
             best = *m;
@@ -631,13 +636,13 @@ static void choose_places(const struct gather_collector *c, struct gather_area *
 {
     enum { WAYS = 5 };
     bool (*const fit[WAYS])(const struct gather_collector *, struct gather_area *) = {
-        fit_once, fit_cursors, fit_band, fit_classes, fit_reach};
+        fit_once, fit_cursors, fit_band, fit_reach, fit_classes};
     struct gather_area best = *m;
     double least = 2;
 
     for (int i = 0; i < WAYS; i++) {
         struct gather_area way = *m;
-        double apart;
+        double apart, raw = 1;
 
         if (!fit[i](c, &way))
             continue;
@@ -645,12 +650,12 @@ static void choose_places(const struct gather_collector *c, struct gather_area *
             *m = way;
             return;
         }
-        apart = fit_echoes(c, &way);
+        apart = fit_echoes(c, &way, &raw);
         if (apart < least) {
             least = apart;
             best = way;
         }
-        if (least < 0.003 && best.places != GATHER_ANYWHERE)
+        if (raw < 0.004)
             break;
     }
     *m = best;

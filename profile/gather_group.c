@@ -41,6 +41,9 @@ struct candidate {
 
 struct member {
     bool is_wanted, is_decided; /* decided: not learning at present */
+    uint64_t kind;              /* of copies */
+    uint64_t low, high;         /* of its only area, when it was decided; high is 0: it has more */
+    uint32_t shares;            /* the member that collects what this one does on its own */
     uint32_t learned, relearned;
     uint64_t last;
     uint64_t count;
@@ -76,8 +79,11 @@ struct gather_group *gather_group_new(uint32_t references)
     struct gather_group *group =
         calloc(1, sizeof *group + references * sizeof group->members[0]);
 
-    if (group)
-        group->count = references;
+    if (!group)
+        return NULL;
+    group->count = references;
+    for (uint32_t i = 0; i < references; i++)
+        group->members[i].shares = i;
     return group;
 }
 
@@ -101,10 +107,10 @@ void gather_group_free(struct gather_group *group)
     free(group);
 }
 
-bool gather_group_want(struct gather_group *group, uint32_t reference)
+void gather_group_want(struct gather_group *group, uint32_t reference, uint64_t kind)
 {
     group->members[reference].is_wanted = true;
-    return true;
+    group->members[reference].kind = kind;
 }
 
 /* ---- going along ---- */
@@ -271,6 +277,10 @@ static void decide(struct gather_group *group, uint32_t reference, bool is_end)
     const uint32_t before = m->with_count;
 
     m->is_decided = true;
+    if (m->area_count == 1) {
+        m->low = m->areas[0]->low;
+        m->high = m->areas[0]->high;
+    }
     while (m->with_count < GATHER_WITHS) {
         const struct supposition *way = best_way(group, reference, &m->leaders[m->with_count]);
         if (!way || (is_end && way->matches < nearly_all))
@@ -283,6 +293,37 @@ static void decide(struct gather_group *group, uint32_t reference, bool is_end)
     }
     if (m->with_count > before)
         forget_areas(m);
+}
+
+/* Whether two members use the same memory, about. */
+static bool is_overlapping(const struct member *a, const struct member *b)
+{
+    const uint64_t low = a->low > b->low ? a->low : b->low;
+    const uint64_t high = a->high < b->high ? a->high : b->high;
+    const uint64_t all_low = a->low < b->low ? a->low : b->low;
+    const uint64_t all_high = a->high > b->high ? a->high : b->high;
+
+    return high > low && (high - low) / 7 > (all_high - all_low) / 8;
+}
+
+/* Copies that go along with nothing, in the same memory, are one: unrolling made them. */
+static void join_copies(struct gather_group *group, uint32_t reference)
+{
+    struct member *m = &group->members[reference];
+
+    for (uint32_t i = 0; i < group->count; i++) {
+        struct member *other = &group->members[i];
+        if (i == reference || !other->is_wanted || !other->is_decided || other->shares != i ||
+            other->kind != m->kind || m->with_count || other->with_count ||
+            !is_overlapping(m, other))
+            continue;
+        m->shares = i;
+        m->relearned = other->relearned = RELEARNED; /* that is settled */
+        forget_areas(m);
+        if (other->own < 4 * LEARNED)
+            forget_areas(other);
+        return;
+    }
 }
 
 /* What it does on its own has become much, or was so from the start: look again, now and then. */
@@ -420,10 +461,11 @@ void gather_group_put(struct gather_group *group, const uint32_t *references,
                     learn_all(group, reference, addresses[i]);
                     m->learned++;
                 }
-                collect(m, addresses[i]);
-                if (!m->is_decided && m->learned == LEARNED)
+                collect(&group->members[m->shares], addresses[i]);
+                if (!m->is_decided && m->learned == LEARNED) {
                     decide(group, reference, false);
-                else if (m->is_decided)
+                    join_copies(group, reference);
+                } else if (m->is_decided)
                     learn_again(m);
             }
         }
@@ -441,6 +483,9 @@ void gather_group_fit(struct gather_group *group, uint32_t reference, struct psn
         decide(group, reference, true);
     memset(model, 0, sizeof *model);
     model->accesses = m->count;
+    model->shares = m->shares;
+    if (m->shares != reference)
+        return;
     for (uint32_t i = 0; i < m->with_count; i++) {
         const uint64_t pairs = m->with_pairs - m->with_since[i];
         const double part = pairs ? (double)m->with[i].matches / (double)pairs : 0;

@@ -25,10 +25,6 @@ struct pool {
     struct gather_walk *walk;
 };
 
-struct span {
-    uint64_t low, high;
-};
-
 struct lab {
     struct psnap_source *source;
     struct psnap_access *accesses, *replayed;
@@ -72,64 +68,55 @@ static void load(struct lab *lab, const char *path, size_t most)
     }
 }
 
-/* Whether the loop's unrolling made both: the same line of the source, and the same memory. */
-static bool is_copy(const struct lab *lab, const struct span *spans, uint32_t i, uint32_t j)
+/* Copies, by unrolling or in other parts of a loop. */
+static bool is_copy(const struct psnap_program *p, uint32_t i, uint32_t j)
 {
-    const struct psnap_program *p = lab->source->program;
     const struct psnap_ref *a = &p->refs[i], *b = &p->refs[j];
-    uint64_t low, high, all_low, all_high;
 
-    if (i == j)
-        return true;
-    if (getenv("NOPOOL"))
-        return false;
-    if (strcmp(p->loops[a->loop].src_id, p->loops[b->loop].src_id) || a->src_line != b->src_line ||
-        a->kind != b->kind || a->size != b->size || !spans[i].high || !spans[j].high)
-        return false;
-    low = spans[i].low > spans[j].low ? spans[i].low : spans[j].low;
-    high = spans[i].high < spans[j].high ? spans[i].high : spans[j].high;
-    all_low = spans[i].low < spans[j].low ? spans[i].low : spans[j].low;
-    all_high = spans[i].high > spans[j].high ? spans[i].high : spans[j].high;
-    return high > low && (double)(high - low) > 0.9 * (double)(all_high - all_low);
+    return i == j || (a->object && b->object && !strcmp(a->object, b->object) &&
+                      !strcmp(p->loops[a->loop].src_id, p->loops[b->loop].src_id) &&
+                      a->src_line == b->src_line && a->kind == b->kind && a->size == b->size);
 }
 
+static void note_stride(struct pool *r, uint64_t address)
+{
+    const int64_t stride = (int64_t)(address - r->last);
+
+    r->breaks += r->count++ > 1 && stride != r->stride;
+    r->stride = stride;
+    r->last = address;
+}
+
+static bool breaks_often(const struct pool *r)
+{
+    return (double)r->breaks > 0.1 * (double)r->count;
+}
+
+/* What is affine, or goes on where it was, is not what this is about. */
 static void find_irregular(struct lab *lab)
 {
+    struct pool *copies = calloc(lab->source->program->ref_count, sizeof *copies);
+    uint32_t *copy_of = calloc(lab->source->program->ref_count, sizeof *copy_of);
     const struct psnap_program *program = lab->source->program;
-    struct span *spans = calloc(program->ref_count, sizeof *spans);
 
     lab->pools = calloc(program->ref_count, sizeof *lab->pools);
     lab->pool_of = calloc(program->ref_count, sizeof *lab->pool_of);
-    for (size_t i = 0; i < lab->count; i++) {
-        const struct psnap_access *a = &lab->accesses[i];
-        struct span *s = &spans[a->ref];
-        if (!s->high || a->address < s->low)
-            s->low = a->address;
-        if (a->address > s->high)
-            s->high = a->address;
-    }
     for (uint32_t i = 0; i < program->ref_count; i++) {
-        uint32_t j = 0;
-        while (!is_copy(lab, spans, i, j))
-            j++;
-        lab->pool_of[i] = j;
+        lab->pool_of[i] = i;
+        for (copy_of[i] = 0; !is_copy(program, i, copy_of[i]);)
+            copy_of[i]++;
     }
-    free(spans);
     for (size_t i = 0; i < lab->count; i++) {
         const struct psnap_access *a = &lab->accesses[i];
-        struct pool *r = &lab->pools[lab->pool_of[a->ref]];
-        const int64_t stride = (int64_t)(a->address - r->last);
-
-        if (r->count++ > 1)
-            r->breaks += stride != r->stride;
-        r->stride = stride;
-        r->last = a->address;
+        note_stride(&lab->pools[a->ref], a->address);
+        note_stride(&copies[copy_of[a->ref]], a->address);
     }
     for (uint32_t i = 0; i < program->ref_count; i++) {
         struct pool *r = &lab->pools[i];
-        r->irregular = r->count > 1000 && (double)r->breaks > 0.1 * (double)r->count;
-        r->last = 0;
+        r->irregular = r->count > 1000 && breaks_often(r) && breaks_often(&copies[copy_of[i]]);
     }
+    free(copies);
+    free(copy_of);
 }
 
 struct side {
@@ -249,6 +236,13 @@ static void dump(const struct psnap_gather *m)
     }
 }
 
+static uint64_t kind_of(const struct lab *lab, uint32_t i)
+{
+    const struct psnap_ref *r = &lab->source->program->refs[i];
+
+    return ((uint64_t)r->loop << 32) + ((uint64_t)r->src_line << 9) + ((uint64_t)r->kind << 7) + r->size;
+}
+
 static void one(struct lab *lab, const char *path, size_t most)
 {
     struct compare_side observed = {.path = "observed"}, synthetic = {.path = "synthetic"};
@@ -264,7 +258,7 @@ static void one(struct lab *lab, const char *path, size_t most)
     group = gather_group_new(lab->source->program->ref_count);
     for (uint32_t i = 0; i < lab->source->program->ref_count; i++)
         if (lab->pools[i].irregular)
-            gather_group_want(group, i);
+            gather_group_want(group, i, kind_of(lab, i));
     for (size_t i = 0; i < lab->count; i++)
         gather_group_put(group, &lab->pool_of[lab->accesses[i].ref], &lab->accesses[i].address, 1);
     for (uint32_t i = 0; i < lab->source->program->ref_count; i++) {
@@ -277,15 +271,18 @@ static void one(struct lab *lab, const char *path, size_t most)
             printf("%s ref %u line %u %s size %u object %s\n",
                    lab->source->program->loops[p->loop].id, i, p->src_line,
                    p->kind ? "store" : "load", p->size, p->object ? p->object : "?");
-        r->walk = gather_walk_new(&r->model, lab->seed + i);
-        if (lab->verbose)
+        if (r->model.shares == i)
+            r->walk = gather_walk_new(&r->model, lab->seed + i);
+        if (lab->verbose && r->model.shares == i)
             dump(&r->model);
+        else if (lab->verbose)
+            printf("  shares %u\n", r->model.shares);
     }
     last = calloc(lab->source->program->ref_count, sizeof *last);
     for (size_t i = 0; i < lab->count; i++) {
         struct pool *r = &lab->pools[lab->pool_of[lab->replayed[i].ref]];
         if (r->irregular)
-            gather_walk_next(r->walk, last, &lab->replayed[i].address, 1);
+            gather_walk_next(lab->pools[r->model.shares].walk, last, &lab->replayed[i].address, 1);
         last[lab->pool_of[lab->replayed[i].ref]] = lab->replayed[i].address;
     }
     sides[0].accesses = lab->accesses;
