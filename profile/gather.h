@@ -18,16 +18,16 @@
 #include <stdint.h>
 
 enum {
-    GATHER_STEPS = 6,     /* different small steps */
-    GATHER_PARTS = 64,    /* equal parts of the span */
-    GATHER_CLASSES = 16,  /* of lines by how often they are used */
-    GATHER_QUANTILES = 17, /* of distances from where a band is */
-    GATHER_WITHS = 3,     /* references that one goes along with */
+    GATHER_STEPS = 6,      /* different small steps */
+    GATHER_PARTS = 64,     /* equal parts of the span */
+    GATHER_CLASSES = 16,   /* of lines by how often they are used */
+    GATHER_QUANTILES = 21, /* of distances from where a band is */
+    GATHER_WITHS = 3,      /* references that one goes along with */
     GATHER_STEP_MAX = 512, /* bytes */
-    GATHER_ECHOES = 24,   /* octaves of accesses, back to where an echo comes from */
-    GATHER_KNOTS = 8,     /* moments for which the reach is known */
-    GATHER_AREAS = 6,     /* far apart */
-    GATHER_TURNS = 16     /* from one area to another that are listed */
+    GATHER_ECHOES = 24,    /* octaves of accesses, back to where an echo comes from */
+    GATHER_KNOTS = 8,      /* moments for which the reach is known */
+    GATHER_AREAS = 6,      /* far apart */
+    GATHER_TURNS = 16      /* from one area to another that are listed */
 };
 
 /* How the next place is chosen when no step leads there. */
@@ -77,9 +77,8 @@ struct gather_area {
     bool same_order;
     uint64_t place_bytes; /* once: from one place to the next */
     bool downwards;
-    double inside;                    /* band: share of the jumps that lie in it */
-    int64_t offsets[GATHER_QUANTILES]; /* of these, elements from the point: quantiles in steps of
-                                          1 / 16, least and most included */
+    double inside;                     /* band: share of the jumps that lie in it */
+    int64_t offsets[GATHER_QUANTILES]; /* of these, elements from the point: gather_quantiles */
     /* Cursors: */
     uint32_t cursor_classes;
     struct gather_cursors cursors[GATHER_CLASSES];
@@ -88,7 +87,7 @@ struct gather_area {
     /* Of the jumps, the shares that lead to a line last visited 2^i to 2^(i+1) accesses ago,
        beyond those that do so by chance. */
     double echoes[GATHER_ECHOES];
-    uint32_t knot_count; /* 0: all of the span is used all the time */
+    uint32_t knot_count;                     /* 0: all of the span is used all the time */
     struct gather_reach knots[GATHER_KNOTS]; /* evenly over the accesses, first and last included */
 };
 
@@ -101,14 +100,15 @@ struct gather_turn {
 struct gather_with {
     double share; /* of the accesses */
     uint32_t leader;
-    uint64_t leader_from, from; /* address - from == (leader's address - leader_from) * times / over */
+    uint64_t leader_from,
+        from; /* address - from == (leader's address - leader_from) * times / over */
     int64_t times, over;
 };
 
 struct psnap_gather {
     uint64_t accesses;
-    uint32_t shares; /* not its own number: its addresses are the next ones of that reference's walk,
-                        all below is that one's */
+    uint32_t shares; /* not its own number: its addresses are the next ones of that reference's
+                        walk, all below is that one's */
     uint32_t with_count;
     struct gather_with with[GATHER_WITHS];
     uint32_t area_count; /* 0: all go along with another */
@@ -136,6 +136,9 @@ void gather_group_put(struct gather_group *group, const uint32_t *references,
 void gather_group_fit(struct gather_group *group, uint32_t reference, struct psnap_gather *model);
 
 /* ---- drawing: gather_walk.c ---- */
+
+/* Of which shares offsets are the quantiles: 0 and 1, finer near these, 1 / 16 apart elsewhere. */
+extern const double gather_quantiles[GATHER_QUANTILES];
 
 struct gather_walk;
 

@@ -113,7 +113,8 @@ static struct gather_sample *visit(struct gather_table *table, uint64_t key, uin
     return sample;
 }
 
-/* Whether the line is hot. Hits count always, others challenge now and then: what is used seldom does not get in. */
+/* Whether the line is hot. Hits count always, others challenge now and then: what is used seldom
+ * does not get in. */
 static bool take_hot(struct gather_collector *c, uint64_t line)
 {
     const uint64_t hash = mix(line);

@@ -6,19 +6,19 @@
 #include "profile/gather.h"
 
 enum {
-    BURST = 256,      /* addresses in a row that are kept */
-    BURSTS = 32,      /* room for */
-    BLOCKS = 256,     /* of equal size, a power of two, that cover the addresses */
-    LINE_BITS = 11,   /* slots of the table of lines, three in four of which are filled */
+    BURST = 256,    /* addresses in a row that are kept */
+    BURSTS = 32,    /* room for */
+    BLOCKS = 256,   /* of equal size, a power of two, that cover the addresses */
+    LINE_BITS = 11, /* slots of the table of lines, three in four of which are filled */
     ADDRESS_BITS = 10,
-    HOT_BITS = 11     /* slots for lines that are used most */
+    HOT_BITS = 11 /* slots for lines that are used most */
 };
 
 /* Of one sampled line, or address. */
 struct gather_sample {
-    uint64_t key; /* line or address, plus one */
-    uint64_t at;  /* number of its last visit's access */
-    uint32_t gap; /* from the visit before to the last one, or the largest number; 0: none */
+    uint64_t key;    /* line or address, plus one */
+    uint64_t at;     /* number of its last visit's access */
+    uint32_t gap;    /* from the visit before to the last one, or the largest number; 0: none */
     float step_gaps; /* sum of those after which the address had moved on within the line */
     uint32_t visits, steps;
     uint16_t same_gaps;
@@ -53,9 +53,10 @@ struct gather_collector {
     unsigned block_shift;
     struct gather_table lines, addresses;
     struct gather_hot hot[1 << HOT_BITS];
-    uint64_t deltas[256]; /* of two visits of a sampled line: 128 + bytes from one to the next */
+    uint64_t deltas[256];  /* of two visits of a sampled line: 128 + bytes from one to the next */
     uint64_t hot_gaps[64]; /* visits of hot lines by octave of the accesses since the last */
-    uint64_t gaps[64];    /* the same of other lines: of a sample; visits of sampled lines by octave of the accesses since the last */
+    uint64_t gaps[64]; /* the same of other lines: of a sample; visits of sampled lines by octave of
+                          the accesses since the last */
 };
 
 struct gather_collector *gather_collector_new(void); /* NULL: out of memory */

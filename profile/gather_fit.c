@@ -3,7 +3,6 @@
  * The model of an irregular reference from what its collector kept.
  */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -111,7 +110,8 @@ static void fit_parts(const struct gather_collector *c, struct gather_area *m)
         from = from < 0 ? 0 : from;
         to = to > (double)m->span_bytes ? (double)m->span_bytes : to;
         for (size_t p = (size_t)(from / part); p < GATHER_PARTS && (double)p * part < to; p++) {
-            const double low = fmax(from, (double)p * part), high = fmin(to, (double)(p + 1) * part);
+            const double low = fmax(from, (double)p * part),
+                         high = fmin(to, (double)(p + 1) * part);
             if (high > low)
                 m->parts[p] += (double)c->blocks[i] / (double)c->count * (high - low) / (to - from);
         }
@@ -259,9 +259,8 @@ static bool fit_classes(const struct gather_collector *c, struct gather_area *m)
             class->lines += lines[i] / all_lines;
             class->jumps += jumps[i] / sum;
         } else {
-            m->classes[m->class_count++] =
-                (struct gather_class){lines[i] / all_lines, jumps[i] / sum,
-                                      spacing_of(aligned[i], lines[i] / all_lines)};
+            m->classes[m->class_count++] = (struct gather_class){
+                lines[i] / all_lines, jumps[i] / sum, spacing_of(aligned[i], lines[i] / all_lines)};
         }
     }
     return true;
@@ -409,7 +408,7 @@ static bool fit_band(const struct gather_collector *c, struct gather_area *m)
         }
     qsort(offsets, inside, sizeof *offsets, ascending_signed);
     for (size_t i = 0; i < GATHER_QUANTILES; i++)
-        m->offsets[i] = offsets[i * (inside - 1) / (GATHER_QUANTILES - 1)];
+        m->offsets[i] = offsets[(size_t)(gather_quantiles[i] * (double)(inside - 1))];
     free(offsets);
     m->inside = (double)inside / (double)(n * BURST);
     m->lap = (uint64_t)((double)c->count / laps);
@@ -529,6 +528,8 @@ static bool fit_reach(const struct gather_collector *c, struct gather_area *m)
     return true;
 }
 
+#define NEAR_ENOUGH 0.004 /* of a model without echoes */
+
 enum { ECHOES_FIT = 15 }; /* octaves that are compared */
 
 /* Visits of lines by octave of the accesses since the last, as the model has them. */
@@ -595,13 +596,7 @@ static double fit_echoes(const struct gather_collector *c, struct gather_area *m
             apart = gaps_apart(wanted, drawn);
             best = *m;
         }
-        if (getenv("ECHO"))
-            fprintf(stderr, "places %d knots %u classes %u: %.4f\n", m->places, m->knot_count,
-                    m->class_count, gaps_apart(wanted, drawn));
-        if (getenv("ECHO"))
-            for (int i = 0; i < 20; i++)
-                fprintf(stderr, "%.4f/%.4f%s", wanted[i], drawn[i], i < 19 ? " " : "\n");
-        if (apart < 0.002)
+        if (apart < (round ? 0.002 : NEAR_ENOUGH))
             break;
         for (int i = 0; i < ECHOES_FIT; i++) {
             const double lack = wanted[i] - drawn[i];
@@ -655,7 +650,7 @@ static void choose_places(const struct gather_collector *c, struct gather_area *
             least = apart;
             best = way;
         }
-        if (raw < 0.004)
+        if (raw < NEAR_ENOUGH)
             break;
     }
     *m = best;

@@ -16,13 +16,13 @@
 #include "profile/gather_collect.h"
 
 enum {
-    RECENT = 8,      /* references that may be gone along with */
-    WAYS = 4,        /* in which it may be so, for the vote */
-    LEARNED = 8192,  /* accesses until it is decided with which */
-    RELEARNED = 3,   /* times that is tried again */
+    RECENT = 8,     /* references that may be gone along with */
+    WAYS = 4,       /* in which it may be so, for the vote */
+    LEARNED = 8192, /* accesses until it is decided with which */
+    RELEARNED = 3,  /* times that is tried again */
     RATIO_MAX = 64,
     ERA_WINDOW = 4096, /* accesses */
-    SLACK = 16 << 20 /* bytes between two areas, at least */
+    SLACK = 1 << 30    /* bytes between two areas, at least */
 };
 
 /* That a reference goes along with another in one way, which one pair of addresses shows. */
@@ -55,11 +55,12 @@ struct member {
     uint64_t with_pairs; /* that might have matched */
     uint64_t with_since[GATHER_WITHS];
     uint32_t era;
-    uint32_t eras[GATHER_AREAS]; /* of the areas */
+    uint32_t eras[GATHER_AREAS];      /* of the areas */
     double small_steps[GATHER_AREAS]; /* of the eras */
     uint32_t era_count, window, window_small;
     uint64_t own_last;
-    uint64_t own;            /* accesses that were collected */
+    double share_before; /* of small steps, in the window before */
+    uint64_t own;        /* accesses that were collected */
     struct gather_collector *areas[GATHER_AREAS];
     uint32_t area_count, area;
     uint64_t changes[GATHER_AREAS][GATHER_AREAS];
@@ -76,8 +77,7 @@ struct gather_group {
 
 struct gather_group *gather_group_new(uint32_t references)
 {
-    struct gather_group *group =
-        calloc(1, sizeof *group + references * sizeof group->members[0]);
+    struct gather_group *group = calloc(1, sizeof *group + references * sizeof group->members[0]);
 
     if (!group)
         return NULL;
@@ -207,7 +207,9 @@ static void learn_all(struct gather_group *group, uint32_t reference, uint64_t a
 
     for (uint32_t i = 0; i < group->recent_count; i++) {
         const uint32_t leader = group->recent[i];
-        struct candidate *c = leader != reference ? candidate_of(group, m, leader) : NULL;
+        /* itself too when it goes along with another: then steps lead on from there */
+        struct candidate *c =
+            leader != reference || m->with_count ? candidate_of(group, m, leader) : NULL;
         if (c)
             learn(c, group->members[leader].last, address);
     }
@@ -221,27 +223,28 @@ static bool is_led_by(const struct gather_group *group, uint32_t leader, uint32_
 
     if (leader == reference || depth > 8)
         return true;
-    for (uint32_t i = 0; m->is_decided && i < m->with_count; i++)
-        if (is_led_by(group, m->leaders[i], reference, depth + 1))
+    for (uint32_t i = 0; i < m->with_count; i++)
+        if (m->leaders[i] != leader && is_led_by(group, m->leaders[i], reference, depth + 1))
             return true;
     return false;
 }
 
-/* Whether the leader goes along with the reference as well, and is nearer that way: of two fields
-   of a node the second goes along with the first, not the first with the node before. */
+/* Whether the leader goes along with the reference as well, and more often or nearer: of two
+   fields of a node the second goes along with the first, not the first with the node before. */
 static bool is_mutual(const struct gather_group *group, uint32_t leader, uint32_t reference,
                       const struct supposition *way)
 {
     const struct member *l = &group->members[leader];
 
-    if (!l->is_wanted)
+    if (!l->is_wanted || leader == reference)
         return false;
     for (uint32_t i = 0; i < l->candidate_count; i++)
         for (int j = 0; j < WAYS && l->candidates[i].leader == reference; j++) {
             const struct supposition *other = &l->candidates[i].ways[j];
-            if (other->matches > l->learned / 8 && other->times == other->over &&
-                llabs((int64_t)(other->from - other->leader_from)) <
-                    llabs((int64_t)(way->from - way->leader_from)))
+            const bool is_nearer = other->matches > l->learned / 8 && other->times == other->over &&
+                                   llabs((int64_t)(other->from - other->leader_from)) <
+                                       llabs((int64_t)(way->from - way->leader_from));
+            if (is_nearer || other->matches > way->matches + way->matches / 8)
                 return true;
         }
     return false;
@@ -256,7 +259,7 @@ static const struct supposition *best_way(const struct gather_group *group, uint
 
     for (uint32_t i = 0; i < m->candidate_count; i++) {
         const struct candidate *c = &m->candidates[i];
-        bool is_taken = is_led_by(group, c->leader, reference, 0);
+        bool is_taken = c->leader != reference && is_led_by(group, c->leader, reference, 0);
         for (uint32_t j = 0; j < m->with_count; j++)
             is_taken |= m->leaders[j] == c->leader;
         for (int j = 0; j < WAYS && !is_taken; j++)
@@ -371,8 +374,8 @@ static uint32_t area_of(struct member *m, uint64_t address)
             (nearest == GATHER_AREAS ||
              distance_of(m->areas[i], address) < distance_of(m->areas[nearest], address)))
             nearest = i;
-    if (nearest < GATHER_AREAS && (m->area_count == GATHER_AREAS ||
-                                   distance_of(m->areas[nearest], address) < SLACK))
+    if (nearest < GATHER_AREAS &&
+        (m->area_count == GATHER_AREAS || distance_of(m->areas[nearest], address) < SLACK))
         return nearest;
     if (m->area_count == GATHER_AREAS)
         return m->area;
@@ -383,10 +386,10 @@ static uint32_t area_of(struct member *m, uint64_t address)
     return m->area_count++;
 }
 
-/* Another era begins when the share of small steps changes much. */
+/* Another era begins when the share of small steps has changed much, two windows long. */
 static void note_era(struct member *m, uint64_t address)
 {
-    double share;
+    double share, before;
     uint32_t era = 0;
 
     m->window_small += address - m->own_last + GATHER_STEP_MAX <= 2 * GATHER_STEP_MAX;
@@ -397,9 +400,12 @@ static void note_era(struct member *m, uint64_t address)
     m->window = m->window_small = 0;
     if (!m->era_count) {
         m->small_steps[m->era_count++] = share;
+        m->share_before = share;
         return;
     }
-    if (fabs(share - m->small_steps[m->era]) < 0.3)
+    before = m->share_before;
+    m->share_before = share;
+    if (fabs(share - m->small_steps[m->era]) < 0.3 || fabs(share - before) > 0.1)
         return;
     while (era < m->era_count && fabs(share - m->small_steps[era]) >= 0.2)
         era++;
@@ -491,9 +497,12 @@ void gather_group_fit(struct gather_group *group, uint32_t reference, struct psn
         const double part = pairs ? (double)m->with[i].matches / (double)pairs : 0;
         if (part < 1.0 / 32)
             continue;
-        model->with[model->with_count++] =
-            (struct gather_with){part, m->leaders[i], m->with[i].leader_from, m->with[i].from,
-                                 m->with[i].times, m->with[i].over};
+        model->with[model->with_count++] = (struct gather_with){part,
+                                                                m->leaders[i],
+                                                                m->with[i].leader_from,
+                                                                m->with[i].from,
+                                                                m->with[i].times,
+                                                                m->with[i].over};
         share += part;
     }
     for (uint32_t i = 0; i < model->with_count && (share > 0.995 || !m->area_count); i++)

@@ -9,6 +9,10 @@
 #include "formats/base/rng.h"
 #include "profile/gather.h"
 
+const double gather_quantiles[GATHER_QUANTILES] = {
+    0,      0.01,  0.03,   0.0625, 0.125,  0.1875, 0.25,   0.3125, 0.375, 0.4375, 0.5,
+    0.5625, 0.625, 0.6875, 0.75,   0.8125, 0.875,  0.9375, 0.97,   0.99,  1};
+
 #define UNIT 64 /* bytes: what classes are of */
 
 enum { HISTORY = 1 << 17 }; /* addresses that echoes come from */
@@ -235,8 +239,7 @@ static uint64_t anywhere(struct area_walk *w, struct psnap_rng *rng)
 static uint64_t once(const struct area_walk *w)
 {
     const uint64_t lap = w->model.lap, i = w->jumps % lap, n = w->jumps / lap;
-    const uint64_t order =
-        w->order + (w->model.same_order ? 0 : n * UINT64_C(0xd1342543de82ef95));
+    const uint64_t order = w->order + (w->model.same_order ? 0 : n * UINT64_C(0xd1342543de82ef95));
 
     return permuted(i, lap, order) * w->model.place_bytes;
 }
@@ -262,10 +265,15 @@ static uint64_t band(struct area_walk *w, struct psnap_rng *rng)
         return anywhere(w, rng);
     x = (double)(w->jumps % m->lap) / (double)m->lap;
     point = (int64_t)(quantile(w, m->downwards ? 1 - x : x) * (double)w->elements);
-    x = unit(rng) * (GATHER_QUANTILES - 1);
-    i = (uint32_t)x;
+    x = unit(rng);
+    i = (uint32_t)(x * 16) + 2; /* or a neighbour */
+    while (x < gather_quantiles[i])
+        i--;
+    while (x >= gather_quantiles[i + 1])
+        i++;
+    x = (x - gather_quantiles[i]) / (gather_quantiles[i + 1] - gather_quantiles[i]);
     point += (int64_t)floor((double)m->offsets[i] +
-                            (x - i) * (double)(m->offsets[i + 1] - m->offsets[i]) + 0.5);
+                            x * (double)(m->offsets[i + 1] - m->offsets[i]) + 0.5);
     if (point < 0)
         point = -point % (int64_t)w->elements;
     if (point >= (int64_t)w->elements)
@@ -293,14 +301,14 @@ static uint64_t cursor(struct area_walk *w, struct psnap_rng *rng)
 static uint64_t within_reach(const struct area_walk *w, uint64_t offset)
 {
     const struct gather_area *m = &w->model;
-    const double x = (double)(w->count % (m->accesses + 1)) / (double)(m->accesses + 1) *
-                     (GATHER_KNOTS - 1);
+    const double x =
+        (double)(w->count % (m->accesses + 1)) / (double)(m->accesses + 1) * (GATHER_KNOTS - 1);
     const uint32_t k = (uint32_t)x;
     const struct gather_reach *a = &m->knots[k], *b = a + 1;
     const double low = a->low + (b->low - a->low) * (x - k);
     const double high = a->high + (b->high - a->high) * (x - k);
-    const double element = (double)(offset / m->element_bytes) * (high - low) +
-                           low * (double)w->elements;
+    const double element =
+        (double)(offset / m->element_bytes) * (high - low) + low * (double)w->elements;
     const uint64_t i = (uint64_t)element;
 
     return (i < w->elements ? i : w->elements - 1) * m->element_bytes;
@@ -311,11 +319,16 @@ static uint64_t jump(struct area_walk *w, struct psnap_rng *rng)
     const struct gather_area *m = &w->model;
 
     switch (m->places) {
-    case GATHER_ONCE: return once(w);
-    case GATHER_BAND: return band(w, rng);
-    case GATHER_CURSORS: return cursor(w, rng);
-    case GATHER_SWEEP: return (w->at + (uint64_t)m->sweep_bytes) % m->span_bytes;
-    default: return m->knot_count ? within_reach(w, anywhere(w, rng)) : anywhere(w, rng);
+    case GATHER_ONCE:
+        return once(w);
+    case GATHER_BAND:
+        return band(w, rng);
+    case GATHER_CURSORS:
+        return cursor(w, rng);
+    case GATHER_SWEEP:
+        return (w->at + (uint64_t)m->sweep_bytes) % m->span_bytes;
+    default:
+        return m->knot_count ? within_reach(w, anywhere(w, rng)) : anywhere(w, rng);
     }
 }
 
@@ -393,8 +406,8 @@ void gather_walk_next(struct gather_walk *w, const uint64_t *last, uint64_t *add
         }
         if (with || !m->area_count) {
             const int64_t way = with ? (int64_t)(last[with->leader] - with->leader_from) : 0;
-            addresses[i] = with ? with->from + (uint64_t)(way * with->times / with->over)
-                                : m->with[0].from;
+            addresses[i] =
+                with ? with->from + (uint64_t)(way * with->times / with->over) : m->with[0].from;
             continue;
         }
         if (m->area_count > 1)

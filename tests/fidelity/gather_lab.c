@@ -59,7 +59,8 @@ static void load(struct lab *lab, const char *path, size_t most)
             room *= 2;
             lab->accesses = realloc(lab->accesses, room * sizeof *lab->accesses);
         }
-        n = psnap_source_next(lab->source, lab->accesses + lab->count, PSNAP_BLOCK_ACCESSES, &error);
+        n = psnap_source_next(lab->source, lab->accesses + lab->count, PSNAP_BLOCK_ACCESSES,
+                              &error);
         if (n < 0)
             fail(error.message);
         if (!n || lab->count >= most)
@@ -134,7 +135,8 @@ static void *simulate(void *argument)
         psnap_sim_new(lab->machines, lab->machine_count, lab->source->program, NULL, &error);
 
     for (size_t i = 0; i < lab->count; i += PSNAP_BLOCK_ACCESSES) {
-        const size_t n = lab->count - i < PSNAP_BLOCK_ACCESSES ? lab->count - i : PSNAP_BLOCK_ACCESSES;
+        const size_t n =
+            lab->count - i < PSNAP_BLOCK_ACCESSES ? lab->count - i : PSNAP_BLOCK_ACCESSES;
         if (psnap_sink_put(sim, side->accesses + i, n, &error) != PSNAP_OK)
             fail(error.message);
     }
@@ -176,8 +178,9 @@ static void report(const struct lab *lab, const char *path, struct compare_side 
     }
     for (size_t i = 0; i < c.count && i < 12 && lab->verbose; i++)
         printf("    row %s %s: %.2f/%.2f %.2f/%.2f\n", lab->machines[c.rows[i].machine].name,
-               c.rows[i].id, 100 * c.rows[i].levels[0].observed, 100 * c.rows[i].levels[0].synthetic,
-               100 * c.rows[i].levels[1].observed, 100 * c.rows[i].levels[1].synthetic);
+               c.rows[i].id, 100 * c.rows[i].levels[0].observed,
+               100 * c.rows[i].levels[0].synthetic, 100 * c.rows[i].levels[1].observed,
+               100 * c.rows[i].levels[1].synthetic);
     printf("%-20s mean %6.3f %6.3f %6.3f  max %6.3f %6.3f %6.3f  total %6.3f %6.3f %6.3f\n", path,
            c.mean_points[0], c.mean_points[1], c.mean_points[2], c.max_points[0], c.max_points[1],
            c.max_points[2], c.total_points[0], c.total_points[1], c.total_points[2]);
@@ -238,9 +241,13 @@ static void dump(const struct psnap_gather *m)
 
 static uint64_t kind_of(const struct lab *lab, uint32_t i)
 {
-    const struct psnap_ref *r = &lab->source->program->refs[i];
+    const struct psnap_program *p = lab->source->program;
+    const struct psnap_ref *r = &p->refs[i];
+    uint64_t loop = 0;
 
-    return ((uint64_t)r->loop << 32) + ((uint64_t)r->src_line << 9) + ((uint64_t)r->kind << 7) + r->size;
+    while (strcmp(p->loops[loop].src_id, p->loops[r->loop].src_id))
+        loop++;
+    return (loop << 32) + ((uint64_t)r->src_line << 9) + ((uint64_t)r->kind << 7) + r->size;
 }
 
 static void one(struct lab *lab, const char *path, size_t most)

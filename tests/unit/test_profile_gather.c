@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Models of irregular references: streams whose making is known are recognised as what they are,
+ * and what is drawn from a model has the properties that made the stream.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/base/rng.h"
+#include "profile/gather_collect.h"
+
+#define BASE UINT64_C(0x20000000040)
+
+/* The model of one reference. */
+static struct psnap_gather *model_of(const uint64_t *addresses, size_t n)
+{
+    struct psnap_gather *model = malloc(sizeof *model);
+    struct gather_group *group = gather_group_new(1);
+    uint32_t *zeros = calloc(n, sizeof *zeros);
+
+    assert_true(model && group && zeros);
+    gather_group_want(group, 0, 0);
+    gather_group_put(group, zeros, addresses, n);
+    gather_group_fit(group, 0, model);
+    gather_group_free(group);
+    free(zeros);
+    assert_int_equal(model->accesses, n);
+    return model;
+}
+
+static uint64_t *drawn_from(const struct psnap_gather *model, uint64_t seed, size_t n)
+{
+    struct gather_walk *walk = gather_walk_new(model, seed);
+    uint64_t *addresses = malloc(n * sizeof *addresses);
+
+    assert_true(walk && addresses);
+    gather_walk_next(walk, NULL, addresses, n);
+    gather_walk_free(walk);
+    return addresses;
+}
+
+static void assert_inside(const struct gather_area *area, const uint64_t *addresses, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        assert_true(addresses[i] >= area->base);
+        assert_true(addresses[i] + area->element_bytes <= area->base + area->span_bytes);
+        assert_int_equal((addresses[i] - area->base) % area->element_bytes, 0);
+    }
+}
+
+static void gaps_of(const uint64_t *addresses, size_t n, double gaps[64])
+{
+    struct gather_collector *collector = gather_collector_new();
+
+    assert_non_null(collector);
+    for (size_t i = 0; i < n; i++)
+        gather_collector_put(collector, addresses[i]);
+    gather_collector_gaps(collector, gaps);
+    gather_collector_free(collector);
+}
+
+/* How far the shares of lines that come back within 2^k accesses are apart, at most, k below 14. */
+static double gaps_apart(const uint64_t *a, const uint64_t *b, size_t n)
+{
+    double of_a[64], of_b[64], x = 0, most = 0;
+
+    gaps_of(a, n, of_a);
+    gaps_of(b, n, of_b);
+    for (int i = 0; i < 14; i++) {
+        x += of_a[i] - of_b[i];
+        most = fmax(most, fabs(x));
+    }
+    return most;
+}
+
+enum { MANY = 300000 };
+
+static uint64_t *stream(void)
+{
+    uint64_t *addresses = malloc(MANY * sizeof *addresses);
+
+    assert_non_null(addresses);
+    return addresses;
+}
+
+static void test_uniform(void **state)
+{
+    uint64_t *real = stream(), *drawn, *again, *other;
+    struct psnap_gather *model;
+    struct psnap_rng rng;
+
+    (void)state;
+    psnap_rng_init(&rng, 1);
+    for (size_t i = 0; i < MANY; i++)
+        real[i] = BASE + 8 * psnap_rng_below(&rng, 100000);
+    model = model_of(real, MANY);
+    assert_int_equal(model->area_count, 1);
+    assert_int_equal(model->areas[0].element_bytes, 8);
+    assert_int_equal(model->areas[0].places, GATHER_ANYWHERE);
+    assert_int_equal(model->areas[0].part_count, 1);
+    assert_int_equal(model->areas[0].class_count, 1);
+    drawn = drawn_from(model, 5, MANY);
+    again = drawn_from(model, 5, MANY);
+    other = drawn_from(model, 6, MANY);
+    assert_inside(&model->areas[0], drawn, MANY);
+    assert_memory_equal(drawn, again, MANY * sizeof *drawn);
+    assert_memory_not_equal(drawn, other, MANY * sizeof *drawn);
+    assert_true(gaps_apart(real, drawn, MANY) < 0.01);
+    free(real), free(drawn), free(again), free(other), free(model);
+}
+
+/* Few lines are used much, in no order: those of x * y, x and y uniform. */
+static void test_hot_lines(void **state)
+{
+    uint64_t *real = stream(), *drawn;
+    struct psnap_gather *model;
+    struct psnap_rng rng;
+
+    (void)state;
+    psnap_rng_init(&rng, 2);
+    for (size_t i = 0; i < MANY; i++) {
+        const uint64_t a = psnap_rng_below(&rng, 1 << 10), b = psnap_rng_below(&rng, 1 << 10);
+        real[i] = BASE + 64 * ((a * b * UINT64_C(0x9e3779b1)) & ((1 << 20) - 1));
+    }
+    model = model_of(real, MANY);
+    assert_int_equal(model->areas[0].places, GATHER_ANYWHERE);
+    assert_true(model->areas[0].class_count > 1);
+    drawn = drawn_from(model, 1, MANY);
+    assert_inside(&model->areas[0], drawn, MANY);
+    assert_true(gaps_apart(real, drawn, MANY) < 0.03);
+    free(real), free(drawn), free(model);
+}
+
+/* A list of nodes of 64 bytes in a random order, walked again and again: each node once a lap, the
+   laps alike, so that a line comes back after one lap exactly. */
+static void test_laps(void **state)
+{
+    enum { NODES = 20000, LAPS = 15 };
+    uint64_t *real = stream(), *drawn;
+    uint8_t *seen = calloc(NODES, 1);
+    uint32_t order[NODES];
+    struct psnap_gather *model;
+    struct psnap_rng rng;
+
+    (void)state;
+    psnap_rng_init(&rng, 3);
+    for (uint32_t i = 0; i < NODES; i++)
+        order[i] = i;
+    for (uint32_t i = NODES - 1; i > 0; i--) {
+        const uint32_t j = (uint32_t)psnap_rng_below(&rng, i + 1), other = order[j];
+        order[j] = order[i];
+        order[i] = other;
+    }
+    for (size_t i = 0; i < MANY; i++)
+        real[i] = BASE + 64 * order[i % NODES];
+    model = model_of(real, MANY);
+    assert_int_equal(model->areas[0].places, GATHER_ONCE);
+    assert_true(model->areas[0].same_order);
+    assert_int_equal(model->areas[0].lap, NODES);
+    drawn = drawn_from(model, 1, MANY);
+    for (size_t i = 0; i < NODES; i++) {
+        assert_int_equal(drawn[i], drawn[i + NODES]);
+        assert_int_equal(seen[(drawn[i] - BASE) / 64]++, 0);
+    }
+    free(real), free(drawn), free(model), free(seen);
+}
+
+/* Numbers put into 300 buckets of one array in turn, at random: as many places that move on. */
+static void test_cursors(void **state)
+{
+    enum { BUCKETS = 300, SIZE = MANY * 5 / 4 / BUCKETS };
+    uint64_t *real = stream(), *drawn;
+    uint32_t fill[BUCKETS] = {0};
+    struct psnap_gather *model;
+    struct psnap_rng rng;
+    uint64_t cursors = 0;
+
+    (void)state;
+    psnap_rng_init(&rng, 4);
+    for (size_t i = 0; i < MANY; i++) {
+        const uint64_t k = psnap_rng_below(&rng, BUCKETS);
+        real[i] = BASE + 4 * (k * SIZE + fill[k]++);
+    }
+    model = model_of(real, MANY);
+    assert_int_equal(model->areas[0].places, GATHER_CURSORS);
+    assert_int_equal(model->areas[0].cursor_step, 4);
+    for (uint32_t i = 0; i < model->areas[0].cursor_classes; i++)
+        cursors += model->areas[0].cursors[i].count;
+    assert_true(cursors > BUCKETS * 0.85 && cursors < BUCKETS * 1.15);
+    drawn = drawn_from(model, 1, MANY);
+    assert_inside(&model->areas[0], drawn, MANY);
+    assert_true(gaps_apart(real, drawn, MANY) < 0.03);
+    free(real), free(drawn), free(model);
+}
+
+/* Within 2000 elements of the diagonal, which is passed three times. */
+static void test_band(void **state)
+{
+    enum { ROWS = 100000, HALF = 1000 };
+    uint64_t *real = stream(), *drawn;
+    struct psnap_gather *model;
+    struct psnap_rng rng;
+
+    (void)state;
+    psnap_rng_init(&rng, 5);
+    for (size_t i = 0; i < MANY; i++)
+        real[i] = BASE + 8 * (i % ROWS + psnap_rng_below(&rng, 2 * HALF));
+    model = model_of(real, MANY);
+    assert_int_equal(model->areas[0].places, GATHER_BAND);
+    assert_in_range(model->areas[0].lap, ROWS - ROWS / 50, ROWS + ROWS / 50);
+    assert_true(model->areas[0].offsets[0] > -1.3 * HALF);
+    assert_true(model->areas[0].offsets[GATHER_QUANTILES - 1] < 1.3 * HALF);
+    drawn = drawn_from(model, 1, MANY);
+    assert_inside(&model->areas[0], drawn, MANY);
+    assert_true(gaps_apart(real, drawn, MANY) < 0.03);
+    free(real), free(drawn), free(model);
+}
+
+/* Shuffled first, sequential then: two eras of one memory, in this order. */
+static void test_eras(void **state)
+{
+    uint64_t *real = stream();
+    struct psnap_gather *model;
+    struct psnap_rng rng;
+
+    (void)state;
+    psnap_rng_init(&rng, 6);
+    for (size_t i = 0; i < MANY; i++)
+        real[i] = BASE + 8 * (i < MANY / 3 ? psnap_rng_below(&rng, 50000) : i % 50000);
+    model = model_of(real, MANY);
+    assert_int_equal(model->area_count, 2);
+    assert_int_equal(model->turn_count, 2);
+    assert_int_equal(model->turns[0].accesses + model->turns[1].accesses, MANY);
+    assert_in_range(model->turns[0].accesses, MANY / 3, MANY / 3 + 4 * 4096);
+    assert_int_equal(model->areas[0].places, GATHER_ANYWHERE);
+    assert_int_equal(model->areas[1].places, GATHER_SWEEP);
+    free(real), free(model);
+}
+
+/* ---- several references ---- */
+
+enum { LOAD, STORE, HALF_AS_WIDE, LINK, REFERENCES };
+
+/* A gather, the store to the same place, one with the same index in an array of half as wide
+   elements, and one that in one case of three goes 16 bytes on from the gather, else anywhere. */
+static size_t make_loop(uint32_t *references, uint64_t *addresses)
+{
+    struct psnap_rng rng;
+    size_t n = 0;
+
+    psnap_rng_init(&rng, 7);
+    while (n + REFERENCES <= MANY) {
+        const uint64_t i = psnap_rng_below(&rng, 100000), anywhere = psnap_rng_below(&rng, 100000);
+        for (uint32_t r = 0; r < REFERENCES; r++)
+            references[n + r] = r;
+        addresses[n + LOAD] = addresses[n + STORE] = BASE + 8 * i;
+        addresses[n + HALF_AS_WIDE] = BASE + (1 << 21) + 4 * i;
+        addresses[n + LINK] = i % 3 ? BASE + (1 << 23) + 8 * anywhere : BASE + 8 * i + 16;
+        n += REFERENCES;
+    }
+    return n;
+}
+
+static void fit_loop(size_t cut, struct psnap_gather *models)
+{
+    struct gather_group *group = gather_group_new(REFERENCES);
+    uint32_t *references = malloc(MANY * sizeof *references);
+    uint64_t *addresses = stream();
+    size_t n;
+
+    assert_true(group && references);
+    n = make_loop(references, addresses);
+    for (uint32_t r = 0; r < REFERENCES; r++)
+        gather_group_want(group, r, r);
+    for (size_t i = 0; i < n; i += cut)
+        gather_group_put(group, references + i, addresses + i, n - i < cut ? n - i : cut);
+    for (uint32_t r = 0; r < REFERENCES; r++)
+        gather_group_fit(group, r, &models[r]);
+    gather_group_free(group);
+    free(references);
+    free(addresses);
+}
+
+static void test_going_along(void **state)
+{
+    struct psnap_gather *models = calloc(REFERENCES, sizeof *models);
+    uint64_t last[REFERENCES] = {BASE + 8 * 1234, 0, 0, 0}, address;
+    struct gather_walk *walk;
+
+    (void)state;
+    assert_non_null(models);
+    fit_loop(MANY, models);
+    assert_int_equal(models[LOAD].with_count, 0);
+    assert_int_equal(models[LOAD].area_count, 1);
+    for (uint32_t r = STORE; r <= HALF_AS_WIDE; r++) {
+        assert_int_equal(models[r].with_count, 1);
+        assert_int_equal(models[r].area_count, 0);
+    }
+    assert_int_equal(models[STORE].with[0].leader, LOAD);
+    assert_int_equal(models[HALF_AS_WIDE].with[0].over, 2 * models[HALF_AS_WIDE].with[0].times);
+    assert_true(fabs(models[LINK].with[0].share - 1.0 / 3) < 0.02);
+    assert_int_equal(models[LINK].areas[0].base >= BASE + (1 << 23), 1);
+    walk = gather_walk_new(&models[STORE], 1);
+    gather_walk_next(walk, last, &address, 1);
+    assert_int_equal(address, BASE + 8 * 1234);
+    gather_walk_free(walk);
+    last[models[HALF_AS_WIDE].with[0].leader] = BASE + 8 * 1234;
+    walk = gather_walk_new(&models[HALF_AS_WIDE], 1);
+    gather_walk_next(walk, last, &address, 1);
+    assert_int_equal(address, BASE + (1 << 21) + 4 * 1234);
+    gather_walk_free(walk);
+    free(models);
+}
+
+static void test_any_cut(void **state)
+{
+    struct psnap_gather *whole = calloc(REFERENCES, sizeof *whole);
+    struct psnap_gather *cut = calloc(REFERENCES, sizeof *cut);
+
+    (void)state;
+    assert_true(whole && cut);
+    fit_loop(MANY, whole);
+    fit_loop(777, cut);
+    assert_memory_equal(whole, cut, REFERENCES * sizeof *whole);
+    fit_loop(1, cut);
+    assert_memory_equal(whole, cut, REFERENCES * sizeof *whole);
+    free(whole);
+    free(cut);
+}
+
+/* An unrolled loop has two of the same: they are one walk. */
+static void test_copies(void **state)
+{
+    struct gather_group *group = gather_group_new(2);
+    struct psnap_gather *models = calloc(2, sizeof *models);
+    struct psnap_rng rng;
+
+    (void)state;
+    assert_true(group && models);
+    gather_group_want(group, 0, 17);
+    gather_group_want(group, 1, 17);
+    psnap_rng_init(&rng, 8);
+    for (uint32_t i = 0; i < 100000; i++) {
+        const uint64_t address = BASE + 8 * psnap_rng_below(&rng, 10000);
+        const uint32_t reference = i % 2;
+        gather_group_put(group, &reference, &address, 1);
+    }
+    gather_group_fit(group, 0, &models[0]);
+    gather_group_fit(group, 1, &models[1]);
+    assert_int_equal(models[0].shares, 0);
+    assert_int_equal(models[1].shares, 0);
+    gather_group_free(group);
+    free(models);
+}
+
+/* What is short, or one address, has a model too. */
+static void test_short(void **state)
+{
+    const uint64_t few[] = {BASE, BASE + 800, BASE + 16};
+
+    (void)state;
+    for (size_t n = 1; n <= 3; n++) {
+        struct psnap_gather *model = model_of(few, n);
+        uint64_t *drawn = drawn_from(model, 1, 1000);
+        assert_inside(&model->areas[0], drawn, 1000);
+        free(model), free(drawn);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_uniform),     cmocka_unit_test(test_hot_lines),
+        cmocka_unit_test(test_laps),        cmocka_unit_test(test_cursors),
+        cmocka_unit_test(test_band),        cmocka_unit_test(test_eras),
+        cmocka_unit_test(test_going_along), cmocka_unit_test(test_any_cut),
+        cmocka_unit_test(test_copies),      cmocka_unit_test(test_short),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
