@@ -31,6 +31,8 @@ using namespace llvm;
 namespace psnap
 {
 
+enum { TESTED_MIN = 4 }; /* rows: fewer are sooner computed than looked after */
+
 class NestPlan
 {
   public:
@@ -72,6 +74,8 @@ class NestPlan
     const BasicBlock *nextBlock(size_t index) const;
     bool continues(const BasicBlock &block, const BasicBlock &next) const;
     bool exits(const BasicBlock &block) const;
+    NestValues::Uses uses() const;
+    void setSteps();
     void finish(Type *word);
 
     Loop &root;
@@ -86,7 +90,8 @@ class NestPlan
     std::map<const Loop *, uint32_t> level_of; /* index in the nest's levels */
     std::map<const BasicBlock *, uint32_t> step_of;
     std::vector<Jump> jumps;
-    std::map<size_t, const BasicBlock *> computed; /* blocks whose values steps compute */
+    std::map<size_t, const BasicBlock *> computed; /* blocks whose values steps compute, at their */
+    std::map<size_t, const BasicBlock *> tested;   /* ... beginning or for their branches */
     std::vector<const SCEV *> counts; /* of parts: iterations of innermost loops, or null */
     Part part;                        /* straight pieces that have no step yet */
     const BasicBlock *part_scope = nullptr;
@@ -259,6 +264,10 @@ bool NestPlan::addLeave(size_t index)
     if (!branch || !branch->isConditional())
         return false;
     const uint32_t value = values.condition(branch->getCondition(), block);
+    if (value != NONE && block != loop->getHeader() && values.weight(value) >= TESTED_MIN) {
+        tested[nest.steps.size()] = block;
+        addStep(PSNAP_STEP_COMPUTE, level);
+    }
     const size_t step = addStep(PSNAP_STEP_BRANCH, level, value);
     auto way = [&](uint32_t psnap_table_step::*field, const BasicBlock *to) {
         if (values.setsOn(block, to).empty())
@@ -320,6 +329,7 @@ void NestPlan::restart()
     jumps.clear();
     step_of.clear();
     computed.clear();
+    tested.clear();
     part = {};
     part_scope = nullptr;
     for (Level &level : nest.levels)
@@ -354,16 +364,49 @@ bool NestPlan::addSteps()
     return true;
 }
 
-/* Numbers of values are known now; what is computed in front of the nest gets its code. */
-void NestPlan::finish(Type *word)
+/* All values that steps and parts need, and those that only one branch does. */
+NestValues::Uses NestPlan::uses() const
 {
-    std::map<const BasicBlock *, std::pair<uint32_t, uint32_t>> ranges;
-    values.arrange(blocks, nest.headerWords(), nest, ranges);
+    NestValues::Uses all;
+    auto use = [&](uint32_t value, const BasicBlock *branch = nullptr) {
+        if (value != NONE)
+            all.push_back({value, branch});
+    };
 
-    for (auto &each : computed) {
-        nest.steps[each.first].a = ranges[each.second].first;
-        nest.steps[each.first].b = ranges[each.second].second;
+    for (size_t i = 0; i < nest.steps.size(); i++) {
+        const psnap_table_step &step = nest.steps[i];
+        auto test = tested.find(i - 1);
+        if (step.op == PSNAP_STEP_BRANCH)
+            use(step.a, test == tested.end() ? nullptr : test->second);
+        if (step.op == PSNAP_STEP_SET) {
+            use(step.a);
+            use(step.b);
+        }
+        if (step.op == PSNAP_STEP_RUN && counts[step.a])
+            use(step.b);
     }
+    for (const Part &each : nest.parts)
+        for (const Move &move : each.moves) {
+            use(move.base);
+            use(move.step);
+        }
+    return all;
+}
+
+/* Numbers of values are known now. */
+void NestPlan::setSteps()
+{
+    std::map<const BasicBlock *, NestValues::Ranges> ranges;
+    auto compute = [&](size_t step, const NestValues::Range &range) {
+        nest.steps[step].a = range.first;
+        nest.steps[step].b = range.count;
+    };
+
+    values.arrange(blocks, uses(), nest.headerWords(), nest, ranges);
+    for (auto &each : computed)
+        compute(each.first, ranges[each.second].begin);
+    for (auto &each : tested)
+        compute(each.first, ranges[each.second].branch);
     for (psnap_table_step &step : nest.steps) {
         if (step.op == PSNAP_STEP_BRANCH)
             step.a = values.number(step.a);
@@ -376,11 +419,18 @@ void NestPlan::finish(Type *word)
         if (step.op == PSNAP_STEP_ENTER) {
             const uint32_t number = step.a;
             const int outer = nest.levels[number].outer;
-            step.a = ranges[nest.levels[number].header].first;
-            step.b = ranges[nest.levels[number].header].second;
+            const NestValues::Range &range = ranges[nest.levels[number].header].begin;
+            step.a = range.first;
+            step.b = range.count;
             step.c = outer < 0 ? 0 : step_of[nest.levels[(size_t)outer].header];
         }
     }
+}
+
+/* What is computed in front of the nest gets its code. */
+void NestPlan::finish(Type *word)
+{
+    setSteps();
     for (Part &each : nest.parts)
         for (Move &move : each.moves) {
             move.base = values.number(move.base);

@@ -4,8 +4,8 @@
  * collector computes with (capture/nest.c): recurrences of the nest's loops,
  * sums, products, quotients by powers of two and others, extensions and truncations,
  * minima and maxima, in as many bits as the program has. What does not change in the
- * nest is a word of its record, computed in front of it. Conditions are comparisons
- * of such values, and what logic makes of them.
+ * nest is a word of its record, computed in front of it. Conditions
+ * (nest_conditions.cpp) are comparisons of such values, and what logic makes of them.
  *
  * Evolution is modulo 2^bits, as the rows are. What it says of a value holds in the loop
  * that the value is used in: a recurrence of another loop, one that is
@@ -16,7 +16,7 @@
 #include "llvm/IR/Dominators.h"
 #include "llvm/Transforms/Utils/ScalarEvolutionExpander.h"
 
-#include <algorithm>
+#include <set>
 
 using namespace llvm;
 
@@ -230,84 +230,6 @@ uint32_t NestValues::of(const SCEV *value, const BasicBlock *scope)
     return fits(value, scope) ? make(value) : NONE;
 }
 
-uint32_t NestValues::comparison(CmpInst::Predicate predicate, Value *left, Value *right,
-                                const BasicBlock *scope)
-{
-    if (!evolution.isSCEVable(left->getType()))
-        return NONE;
-    if (predicate == CmpInst::ICMP_UGT || predicate == CmpInst::ICMP_UGE ||
-        predicate == CmpInst::ICMP_SGT || predicate == CmpInst::ICMP_SGE) {
-        std::swap(left, right);
-        predicate = CmpInst::getSwappedPredicate(predicate);
-    }
-    const unsigned bits = (unsigned)evolution.getTypeSizeInBits(left->getType());
-    const Loop *loop = loops.getLoopFor(scope);
-    auto here = [&](Value *value) {
-        return of(evolution.getSCEVAtScope(evolution.getSCEV(value), loop), scope);
-    };
-    const uint32_t a = here(left), b = here(right);
-    switch (predicate) {
-    case CmpInst::ICMP_EQ:
-        return operation(PSNAP_VALUE_EQ, bits, a, b);
-    case CmpInst::ICMP_NE:
-        return operation(PSNAP_VALUE_XOR, 1, operation(PSNAP_VALUE_EQ, bits, a, b), constant(1, 1));
-    case CmpInst::ICMP_ULT:
-        return operation(PSNAP_VALUE_ULT, bits, a, b);
-    case CmpInst::ICMP_ULE:
-        return operation(PSNAP_VALUE_ULE, bits, a, b);
-    case CmpInst::ICMP_SLT:
-        return operation(PSNAP_VALUE_SLT, bits, a, b);
-    case CmpInst::ICMP_SLE:
-        return operation(PSNAP_VALUE_SLE, bits, a, b);
-    default:
-        return NONE;
-    }
-}
-
-uint32_t NestValues::condition(Value *value, const BasicBlock *scope)
-{
-    if (!value->getType()->isIntegerTy(1))
-        return NONE;
-    if (auto *fixed = dyn_cast<ConstantInt>(value))
-        return constant(fixed->getZExtValue(), 1);
-    auto *at = dyn_cast<Instruction>(value);
-    if (!at || !root.contains(at))
-        return add({true, nullptr, value, PSNAP_VALUE_CONSTANT, BITS_MAX, 0, 0, nullptr});
-    if (auto *compare = dyn_cast<ICmpInst>(at))
-        return comparison(compare->getPredicate(), compare->getOperand(0), compare->getOperand(1),
-                          scope);
-    return logic(*at, scope);
-}
-
-uint32_t NestValues::logic(Instruction &at, const BasicBlock *scope)
-{
-    auto both = [&](psnap_value_op op, Value *left, Value *right) {
-        return operation(op, 1, condition(left, scope), condition(right, scope));
-    };
-
-    switch (at.getOpcode()) {
-    case Instruction::Freeze:
-        return condition(at.getOperand(0), scope);
-    case Instruction::And:
-        return both(PSNAP_VALUE_AND, at.getOperand(0), at.getOperand(1));
-    case Instruction::Or:
-        return both(PSNAP_VALUE_OR, at.getOperand(0), at.getOperand(1));
-    case Instruction::Xor:
-        return both(PSNAP_VALUE_XOR, at.getOperand(0), at.getOperand(1));
-    case Instruction::Select: { /* of logical "and" and "or" */
-        auto *then = dyn_cast<ConstantInt>(at.getOperand(1));
-        auto *otherwise = dyn_cast<ConstantInt>(at.getOperand(2));
-        if (then && then->isOne())
-            return both(PSNAP_VALUE_OR, at.getOperand(0), at.getOperand(2));
-        if (otherwise && otherwise->isZero())
-            return both(PSNAP_VALUE_AND, at.getOperand(0), at.getOperand(1));
-        return NONE;
-    }
-    default:
-        return of(evolution.getSCEV(&at), scope);
-    }
-}
-
 Move NestValues::move(Value *pointer, const Loop *inner, const BasicBlock *scope)
 {
     const SCEV *address = evolution.getSCEV(pointer), *start = address;
@@ -338,21 +260,68 @@ Move NestValues::move(Value *pointer, const Loop *inner, const BasicBlock *scope
     return move;
 }
 
-void NestValues::arrange(const std::vector<BasicBlock *> &blocks, uint32_t header, Nest &nest,
-                         std::map<const BasicBlock *, std::pair<uint32_t, uint32_t>> &ranges)
+uint32_t NestValues::weight(uint32_t value) const
 {
+    std::vector<uint32_t> open = {value};
+    std::set<uint32_t> rows;
+
+    while (!open.empty()) {
+        const uint32_t i = open.back();
+        open.pop_back();
+        if (!entries[i].is_row() || !rows.insert(i).second)
+            continue;
+        open.push_back((uint32_t)entries[i].a);
+        if (entries[i].has_second())
+            open.push_back((uint32_t)entries[i].b);
+    }
+    return (uint32_t)rows.size();
+}
+
+/* Who needs the entries. Operands come before what is made of them. What one branch alone needs
+ * is computed in front of it, unless that would be more often. */
+std::vector<NestValues::Need> NestValues::needs(const Uses &uses) const
+{
+    std::vector<Need> all(entries.size());
+    auto need = [&](uint32_t i, const BasicBlock *branch) {
+        Need &each = all[i];
+        each.is_shared = !branch || (each.is_used && each.branch != branch);
+        each.branch = each.is_shared ? nullptr : branch;
+        each.is_used = true;
+    };
+
+    for (auto &use : uses)
+        need(use.first, use.second);
+    for (uint32_t i = (uint32_t)entries.size(); i-- > 0;) {
+        const Entry &entry = entries[i];
+        Need &mine = all[i];
+        if (!mine.is_used || !entry.is_row())
+            continue;
+        if (!entry.place || entry.place == mine.branch ||
+            (mine.branch && loops.getLoopFor(entry.place) != loops.getLoopFor(mine.branch)))
+            mine.branch = nullptr;
+        need((uint32_t)entry.a, mine.branch);
+        if (entry.has_second())
+            need((uint32_t)entry.b, mine.branch);
+    }
+    return all;
+}
+
+void NestValues::arrange(const std::vector<BasicBlock *> &blocks, const Uses &uses, uint32_t header,
+                         Nest &nest, std::map<const BasicBlock *, Ranges> &ranges)
+{
+    const std::vector<Need> all = needs(uses);
     uint32_t next = header, words;
 
     numbers.assign(entries.size(), NONE);
     for (uint32_t i = 0; i < entries.size(); i++)
-        if (entries[i].is_word)
+        if (entries[i].is_word && all[i].is_used)
             numbers[i] = next++;
     words = next;
     auto take = [&](auto belongs) {
         const uint32_t first = next - words;
         for (uint32_t i = 0; i < entries.size(); i++) {
             const Entry &entry = entries[i];
-            if (entry.is_word || numbers[i] != NONE || !belongs(entry))
+            if (entry.is_word || !all[i].is_used || numbers[i] != NONE || !belongs(entry, all[i]))
                 continue;
             psnap_table_value row = {(uint32_t)entry.op, entry.bits, 0, 0};
             if (entry.op == PSNAP_VALUE_CONSTANT) {
@@ -367,20 +336,22 @@ void NestValues::arrange(const std::vector<BasicBlock *> &blocks, uint32_t heade
             nest.values.push_back(row);
             numbers[i] = next++;
         }
-        return std::make_pair(first, next - words - first);
+        return Range{first, next - words - first};
     };
-    nest.constants =
-        take([](const Entry &entry) { return entry.op == PSNAP_VALUE_CONSTANT; }).second;
-    for (const BasicBlock *block : blocks) /* what is made of words alone goes with the first */
-        ranges[block] = take([&](const Entry &entry) {
-            return entry.place == block || (!entry.place && block == blocks[0]);
+    nest.constants = take([](const Entry &entry, const Need &) { return !entry.is_row(); }).count;
+    for (const BasicBlock *block : blocks) { /* what is made of words alone goes with the first */
+        ranges[block].begin = take([&](const Entry &entry, const Need &need) {
+            return !need.branch && (entry.place == block || (!entry.place && block == blocks[0]));
         });
+        ranges[block].branch =
+            take([&](const Entry &, const Need &need) { return need.branch == block; });
+    }
 }
 
 void NestValues::expand(Type *word, std::vector<Value *> &out)
 {
     for (const Entry &entry : entries) {
-        if (!entry.is_word)
+        if (!entry.is_word || numbers[&entry - entries.data()] == NONE)
             continue;
         Value *value = entry.known;
         if (!value)

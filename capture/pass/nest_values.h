@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Addresses, counts and conditions of a nest as rows of its table (nest_values.cpp).
+ * Addresses, counts (nest_values.cpp) and conditions (nest_conditions.cpp) of a nest as rows of
+ * its table.
  */
 #ifndef PSNAP_CAPTURE_NEST_VALUES_H
 #define PSNAP_CAPTURE_NEST_VALUES_H
@@ -45,10 +46,20 @@ class NestValues
     {
         return joins.size();
     }
-    /* The rows, those that are computed in each of the blocks together; `ranges` has first and
-     * count of each. What was returned before becomes numbers behind `header` words by `number`. */
-    void arrange(const std::vector<llvm::BasicBlock *> &blocks, uint32_t header, Nest &nest,
-                 std::map<const llvm::BasicBlock *, std::pair<uint32_t, uint32_t>> &ranges);
+    /* Rows that have to be computed for the value, those that it shares with others included. */
+    uint32_t weight(uint32_t value) const;
+    /* The rows of what `uses` has, each with the block whose branch alone needs it, or null; those
+     * that are computed at the beginning of a block together, and those for its branch.
+     * What was returned before becomes numbers behind `header` words by `number`. */
+    struct Range {
+        uint32_t first = 0, count = 0;
+    };
+    struct Ranges {
+        Range begin, branch;
+    };
+    using Uses = std::vector<std::pair<uint32_t, const llvm::BasicBlock *>>;
+    void arrange(const std::vector<llvm::BasicBlock *> &blocks, const Uses &uses, uint32_t header,
+                 Nest &nest, std::map<const llvm::BasicBlock *, Ranges> &ranges);
     uint32_t number(uint32_t value) const
     {
         return value == NONE ? NONE : numbers[value];
@@ -69,6 +80,18 @@ class NestValues
         unsigned bits;
         uint64_t a, b;                 /* entries, or what the operation has there */
         const llvm::BasicBlock *place; /* where it is computed anew; null: before the nest */
+        bool is_row() const
+        {
+            return !is_word && op != PSNAP_VALUE_CONSTANT;
+        }
+        bool has_second() const
+        {
+            return op != PSNAP_VALUE_SEXT && op != PSNAP_VALUE_TRUNC;
+        }
+    };
+    struct Need { /* of an entry */
+        bool is_used = false, is_shared = false;
+        const llvm::BasicBlock *branch = nullptr; /* that needs it, if no other does */
     };
     struct Join { /* a value that depends on where its block was entered from */
         const llvm::PHINode *phi;
@@ -77,16 +100,23 @@ class NestValues
     };
     bool fits(const llvm::SCEV *value, const llvm::BasicBlock *scope) const;
     uint32_t add(const Entry &entry);
+    std::vector<Need> needs(const Uses &uses) const;
     uint32_t constant(uint64_t value, unsigned bits);
     uint32_t operation(psnap_value_op op, unsigned bits, uint32_t a, uint32_t b);
     uint32_t word(const llvm::SCEV *value);
     uint32_t make(const llvm::SCEV *value);
     uint32_t makeNary(const llvm::SCEVNAryExpr &value, psnap_value_op op, unsigned bits);
-    uint32_t comparison(llvm::CmpInst::Predicate predicate, llvm::Value *left, llvm::Value *right,
-                        const llvm::BasicBlock *scope);
+    uint32_t comparison(llvm::CmpInst::Predicate predicate, const llvm::SCEV *left,
+                        const llvm::SCEV *right, const llvm::BasicBlock *scope);
+    uint32_t lane(llvm::Value *value, unsigned index, const llvm::BasicBlock *scope);
+    uint32_t lanes(llvm::Value *value, psnap_value_op op, const llvm::BasicBlock *scope);
+    uint32_t mask(const llvm::ICmpInst &compare, const llvm::BasicBlock *scope);
+    uint32_t invert(uint32_t condition);
+    const llvm::SCEV *laneOf(llvm::Value *value, unsigned index) const;
+    const llvm::SCEV *scalar(llvm::Value *value) const;
     uint32_t join(const llvm::PHINode &phi);
     uint32_t makeAny(const llvm::SCEV *value);
-    uint32_t logic(llvm::Instruction &at, const llvm::BasicBlock *scope);
+    uint32_t logic(llvm::Instruction &at, llvm::function_ref<uint32_t(llvm::Value *)> operand);
     const llvm::BasicBlock *later(const llvm::BasicBlock *a, const llvm::BasicBlock *b) const;
 
     llvm::ScalarEvolution &evolution;

@@ -149,6 +149,81 @@ OPAQUE static void row_wraps32(double *x, uint32_t from, uint32_t step, unsigned
             x[(row >> 20) + (unsigned)(j + n)] = 2;
 }
 
+/* Loops that the vectoriser makes two of: whether one pointer's range overlaps another's, all
+ * compared at once, may change from row to row, as they do not advance alike. */
+struct pair {
+    double re, im;
+};
+static struct pair pairs[3 * 1024];
+OPAQUE static void passes(size_t n, const struct pair *root, struct pair *x, struct pair *y)
+{
+    struct pair *from = x, *to = y, *next;
+    for (size_t half = n / 2, step = 1; half >= 1; half /= 2, step *= 2) {
+        for (size_t j = 0; j < half; j++) {
+            struct pair w = root[j * step];
+            for (size_t k = 0; k < step; k++) {
+                struct pair one = from[j * step + k], other = from[(j + half) * step + k];
+                double re = one.re - other.re, im = one.im - other.im;
+                to[2 * j * step + k].re = one.re + other.re;
+                to[2 * j * step + k].im = one.im + other.im;
+                to[(2 * j + 1) * step + k].re = re * w.re - im * w.im;
+                to[(2 * j + 1) * step + k].im = re * w.im + im * w.re;
+            }
+        }
+        next = from;
+        from = to;
+        to = next;
+    }
+}
+
+/* Numbers of 8 to 32 bits, with signs or without, that come from below to above and round again. */
+OPAQUE static void conditions(double *x, uint32_t rows, uint32_t from, uint32_t step, int limit,
+                              unsigned small)
+{
+    for (uint32_t i = 0, at = from; i < rows; i++, at += step) {
+        if (at < 1000 && (int)at > limit)
+            for (int j = 0; j < 3; j++)
+                x[j] += 1;
+        if ((uint8_t)at >= small || (int16_t)at < limit)
+            for (uint32_t j = i; j < rows; j++)
+                x[j] += x[i];
+        else if (at == 7 || (int)(at + 100) < (int)(from - i))
+            x[i] = 2;
+        else
+            for (uint32_t j = 0; j < 17; j++)
+                x[i + j] = x[j];
+    }
+}
+
+typedef int four __attribute__((vector_size(16)));
+OPAQUE static void lanes(double *x, int rows, int first, int second, int third)
+{
+    const four limits = {first, second, third, 5};
+    for (int i = 0; i < rows; i++) {
+        const four here = {i, 2 * i - 9, first - i, second};
+        if (__builtin_reduce_or(here > limits))
+            for (int j = 0; j < rows; j++)
+                x[j] += 1;
+        if (__builtin_reduce_and(here != limits))
+            for (int j = 0; j < i; j++)
+                x[j] += 2;
+        x[i] = 1;
+    }
+}
+
+static void conditional_nests(long n)
+{
+    double *x = (double *)pairs;
+
+    passes(512u >> (n & 1), pairs, pairs + 512, pairs + 512 + 80 * n);
+    passes(512, pairs + n, pairs + 512 + 100 * n, pairs + 512);
+    conditions(x, 40, (uint32_t)n - 20, (uint32_t)n, -5, 3 + (unsigned)n);
+    conditions(x, 30, INT32_MAX - 9, 1 + ((uint32_t)n << 27), 1 << n, 200);
+    conditions(x, 30, 250, (uint32_t)-n, 40 * (int)n, 17 * (unsigned)n);
+    lanes(x, 20 + (int)n, (int)n, 30 - 3 * (int)n, 2);
+    lanes(x, 25, 100, 40, (int)n);
+}
+
 /* More accesses than one record stands for, in loops of all levels. */
 OPAQUE static double goes_on(double *x, long planes, long rows, long columns)
 {
@@ -503,6 +578,7 @@ int main(int argc, char **argv)
         a[n] = c[n] = a[5] = 1;
         row_wraps8((uint8_t)(250 - n), (uint8_t)(1 + 40 * n), 12, (unsigned)n);
         row_wraps32(a, UINT32_MAX - 5, 1 + ((uint32_t)n << 28), 9, (int)n);
+        conditional_nests(n);
         nests_by_data(a, where + n, n, n);
         wrap8((uint8_t)(250 - n), 20);
         wrap16((uint16_t)(65530 + n), 1, 30);
