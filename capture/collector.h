@@ -35,14 +35,36 @@ struct psnap_hoisted {
     uint64_t delivered;   /* accesses, by psnap_decode, before */
 };
 
+enum { PSNAP_REPEAT_RUNS = 32, PSNAP_REPEAT_VALUES = 64, PSNAP_REPEAT_WIDTH = 64 };
+
+/* An access of each of some iterations: its address in the present one, and how it advances. */
+struct psnap_flat {
+    uint32_t ref;
+    uint64_t address, delta;
+};
+
+/* Iterations of a loop of a nest that are alike (nest_repeat.c). */
+struct psnap_repeat {
+    bool is_on, is_flat;  /* flat: an iteration is the accesses of `flat` */
+    uint32_t runs, at;    /* steps that it goes through, of which the next */
+    uint32_t level;       /* of the loop */
+    uint32_t used, width; /* values that advance; accesses */
+    uint64_t left;        /* iterations, the present one apart */
+    uint16_t run[PSNAP_REPEAT_RUNS], values[PSNAP_REPEAT_VALUES];
+    struct psnap_flat flat[PSNAP_REPEAT_WIDTH];
+};
+
 /* The record of a nest of loops whose hoisted loops are being delivered (nest.c). */
 struct psnap_nested {
     const struct psnap_capture_nest *nest; /* NULL: none */
-    const struct psnap_capture_step *steps;
+    struct psnap_capture_step *steps;
     uint32_t at, stop; /* next step, and the one before which the record ends */
     uint32_t left;     /* so many iterations of loops may come */
     uint64_t iterations[PSNAP_NEST_LEVELS_MAX];
     uint64_t values[PSNAP_NEST_VALUES_MAX]; /* the record's words first */
+    struct psnap_repeat repeat;
+    const struct psnap_capture_nest *deltas_of;
+    int64_t deltas[PSNAP_NEST_VALUES_MAX]; /* of values, from one iteration to the next */
 };
 
 struct psnap_decoder {
@@ -126,9 +148,12 @@ uint64_t psnap_descriptor_lost(const struct psnap_decoder *decoder);
 /* Takes the record of a nest, as psnap_descriptor_open does. */
 enum psnap_status psnap_nest_open(struct psnap_decoder *decoder,
                                   const struct psnap_capture_piece *end, struct psnap_error *error);
-/* Opens the next execution of a hoisted loop, which is delivered by psnap_descriptor_next; when
- * there is none left decoder->nested.nest is NULL. */
-enum psnap_status psnap_nest_next(struct psnap_decoder *decoder, struct psnap_error *error);
+/* Goes on with the nest behind `n` accesses of the block: executions of hoisted loops with few
+ * accesses are written there, the next other one is opened, to be delivered by
+ * psnap_descriptor_next. Returns the accesses that the block has then, or a negative status; when
+ * nothing is left of the nest decoder->nested.nest is NULL. */
+ssize_t psnap_nest_next(struct psnap_decoder *decoder, struct psnap_access *block, size_t n,
+                        size_t capacity, struct psnap_error *error);
 
 /* Learns the range of an address that the reference has not seen last; false: out of memory. */
 bool psnap_decoder_refresh(struct psnap_decoder *decoder, struct psnap_capture_ref *ref,

@@ -146,7 +146,6 @@ static ssize_t deliver(struct psnap_decoder *decoder, struct psnap_access *block
                        size_t capacity, struct psnap_run *run, struct psnap_error *error)
 {
     for (;;) {
-        enum psnap_status status;
         ssize_t more = 0;
         if (decoder->expansion.piece)
             more = psnap_decoder_expand(decoder, block + n, capacity - n, error);
@@ -160,9 +159,10 @@ static ssize_t deliver(struct psnap_decoder *decoder, struct psnap_access *block
         if (decoder->expansion.piece || decoder->hoisted.hoist || !decoder->nested.nest ||
             (run && run->count) || psnap_decoder_is_full(decoder, n))
             return (ssize_t)n;
-        status = psnap_nest_next(decoder, error);
-        if (status)
-            return status;
+        more = psnap_nest_next(decoder, block, n, capacity, error);
+        if (more < 0)
+            return more;
+        n = (size_t)more;
     }
 }
 

@@ -26,6 +26,35 @@ bool psnap_decoder_find_run(struct psnap_decoder *decoder, struct psnap_capture_
 enum psnap_status psnap_decoder_allocation(struct psnap_decoder *decoder, const uint64_t *words,
                                            struct psnap_error *error);
 
+/* Iterations of a hoisted loop of fewer accesses are not worth a run. */
+enum { PSNAP_RUN_ACCESSES_MIN = 16 };
+
+/* Whether `count` addresses, from `first` on `stride` apart, are in one range, which the reference
+ * then remembers; false also when out of memory. */
+bool psnap_decoder_share_range(struct psnap_decoder *decoder, struct psnap_capture_ref *ref,
+                               uint64_t first, int64_t stride, uint64_t count);
+
+/* All `count` iterations of a hoisted loop that has no rows, of which `values` has bases and steps,
+ * into the block, which has room; false when out of memory. */
+bool psnap_descriptor_put(struct psnap_decoder *decoder, const struct psnap_capture_hoist *hoist,
+                          const uint64_t *values, uint64_t count, struct psnap_access *block);
+
+/* The values that the step computes, in the present iteration of its nest. */
+void psnap_nest_evaluate(struct psnap_decoder *decoder, const struct psnap_capture_step *step);
+/* Executes a hoisted loop of a nest: it is counted, or written to the block behind `*n` accesses,
+ * or, where there are too many of them, opened. False when out of memory. */
+bool psnap_nest_run(struct psnap_decoder *decoder, const struct psnap_capture_step *step,
+                    struct psnap_access *block, size_t *n, size_t capacity);
+/* An iteration has begun, and its values are computed, of the loop whose step AGAIN is the
+ * `again`-th (0: of one that has others in it): where the next ones are like it, they are to be
+ * repeated. */
+void psnap_nest_look(struct psnap_decoder *decoder, uint32_t again);
+/* They are: nested.repeat has how, nested.at is where the nest goes on behind them. */
+void psnap_nest_repeat_begin(struct psnap_decoder *decoder);
+/* Goes on, as psnap_nest_run does; nested.repeat.is_on is false when they are over. */
+bool psnap_nest_repeat(struct psnap_decoder *decoder, struct psnap_access *block, size_t *n,
+                       size_t capacity);
+
 /* A plain piece, straight into the block, which has room. */
 static inline bool psnap_decoder_put_plain(struct psnap_decoder *decoder,
                                            const struct psnap_capture_piece *piece,

@@ -14,8 +14,6 @@
 
 #include <inttypes.h>
 
-enum { RUN_ACCESSES_MIN = 16 }; /* fewer are not worth a run */
-
 static enum psnap_status corrupt(struct psnap_error *error, const char *what)
 {
     return psnap_error_set(error, PSNAP_ERROR_CORRUPT,
@@ -148,8 +146,8 @@ static bool set_column(struct psnap_decoder *decoder, struct psnap_capture_ref *
     return psnap_words_inside(words, pitch, count, ref->low, ref->span - 1);
 }
 
-static bool set_stride(struct psnap_decoder *decoder, struct psnap_capture_ref *ref, uint64_t first,
-                       int64_t stride, uint64_t count)
+bool psnap_decoder_share_range(struct psnap_decoder *decoder, struct psnap_capture_ref *ref,
+                               uint64_t first, int64_t stride, uint64_t count)
 {
     int64_t way;
 
@@ -173,7 +171,7 @@ static inline bool set_member(struct psnap_decoder *decoder, const struct psnap_
 
     decoder->run_columns[k].words = NULL;
     decoder->run_strides[k] = stride;
-    if (move->base ? !set_stride(decoder, ref, first, stride, count)
+    if (move->base ? !psnap_decoder_share_range(decoder, ref, first, stride, count)
                    : !set_column(decoder, ref, (*word)++, open->pitch, count,
                                  &decoder->run_columns[k], &decoder->run_strides[k]))
         return false;
@@ -292,6 +290,22 @@ static ssize_t put_rest(struct psnap_decoder *decoder, struct psnap_hoisted *ope
     return (ssize_t)n;
 }
 
+bool psnap_descriptor_put(struct psnap_decoder *decoder, const struct psnap_capture_hoist *hoist,
+                          const uint64_t *values, uint64_t count, struct psnap_access *block)
+{
+    const struct psnap_capture_piece *piece = &decoder->tables.pieces[hoist->first_piece];
+    const struct psnap_capture_move *moves = &decoder->tables.moves[hoist->first_move];
+
+    for (uint64_t i = 0; i < count; i++)
+        for (uint32_t k = 0; k < hoist->refs; k++)
+            if (!put_access(decoder, values, i, &moves[k], NULL, hoist->first_ref + k, block++))
+                return false;
+    for (uint32_t i = 0; i < hoist->pieces && !decoder->is_skipping; i++, piece++)
+        if (piece->block != PSNAP_NONE)
+            decoder->program->blocks[piece->block].executions += count;
+    return true;
+}
+
 static void advance(struct psnap_hoisted *open, uint64_t iterations)
 {
     open->iteration += iterations;
@@ -334,7 +348,7 @@ ssize_t psnap_descriptor_next(struct psnap_decoder *decoder, struct psnap_access
                 advance(open, open->alike);
                 continue;
             }
-            if (run && open->alike * open->refs >= RUN_ACCESSES_MIN &&
+            if (run && open->alike * open->refs >= PSNAP_RUN_ACCESSES_MIN &&
                 make_run(decoder, open, open->alike, run)) {
                 advance(open, open->alike);
                 if (open->iteration == open->count && !open->last)

@@ -12,7 +12,7 @@
  * forward but for AGAIN, of which a record has no more than the program counts
  * accesses before it writes one.
  */
-#include "capture/collector.h"
+#include "capture/decode.h"
 
 #include <string.h>
 
@@ -86,6 +86,11 @@ static inline void evaluate(const struct psnap_decoder *decoder, struct psnap_ne
         *to++ = compute(value, values, iteration) & ~UINT64_C(0) >> (64 - value->bits);
 }
 
+void psnap_nest_evaluate(struct psnap_decoder *decoder, const struct psnap_capture_step *step)
+{
+    evaluate(decoder, &decoder->nested, step);
+}
+
 /* The values of a loop and of those around it, outermost first. */
 static void evaluate_all(const struct psnap_decoder *decoder, struct psnap_nested *open,
                          uint32_t enter)
@@ -114,6 +119,7 @@ enum psnap_status psnap_nest_open(struct psnap_decoder *decoder,
     open->at = (uint32_t)at[1];
     open->stop = end->last;
     open->left = PSNAP_NEST_ACCESSES + 1;
+    open->repeat.is_on = false;
     memcpy(open->values, at, nest->words * sizeof *at);
     for (uint32_t i = 0; i < nest->constants; i++, value++)
         open->values[nest->words + i] = value->a | (uint64_t)value->b << 32;
@@ -147,8 +153,8 @@ static void count_alone(struct psnap_decoder *decoder, const struct psnap_captur
             decoder->program->blocks[piece->block].executions += count + (i < last);
 }
 
-/* True when there is something of the hoisted loop to deliver. */
-static bool run(struct psnap_decoder *decoder, const struct psnap_capture_step *step)
+bool psnap_nest_run(struct psnap_decoder *decoder, const struct psnap_capture_step *step,
+                    struct psnap_access *block, size_t *n, size_t capacity)
 {
     const struct psnap_nested *open = &decoder->nested;
     const struct psnap_capture_hoist *hoist = &decoder->tables.hoists[step->a];
@@ -156,7 +162,14 @@ static bool run(struct psnap_decoder *decoder, const struct psnap_capture_step *
 
     if (!hoist->refs) {
         count_alone(decoder, hoist, count, step->c);
-        return false;
+        return true;
+    }
+    if (!step->c && !decoder->is_bounded && count < PSNAP_RUN_ACCESSES_MIN &&
+        count * hoist->refs < PSNAP_RUN_ACCESSES_MIN && count * hoist->refs <= capacity - *n) {
+        if (!psnap_descriptor_put(decoder, hoist, open->values, count, block + *n))
+            return false;
+        *n += count * hoist->refs;
+        return true;
     }
     decoder->hoisted = (struct psnap_hoisted){
         .hoist = hoist,
@@ -169,21 +182,27 @@ static bool run(struct psnap_decoder *decoder, const struct psnap_capture_step *
     return true;
 }
 
-enum psnap_status psnap_nest_next(struct psnap_decoder *decoder, struct psnap_error *error)
+ssize_t psnap_nest_next(struct psnap_decoder *decoder, struct psnap_access *block, size_t n,
+                        size_t capacity, struct psnap_error *error)
 {
     struct psnap_nested *open = &decoder->nested;
 
-    for (;;) {
+    while (!decoder->hoisted.hoist) {
         const struct psnap_capture_step *step = &open->steps[open->at];
+        if (open->repeat.is_on) {
+            if (!psnap_nest_repeat(decoder, block, &n, capacity))
+                return psnap_decoder_no_memory(error);
+            continue;
+        }
         if (open->at == open->stop && has_stopped(open)) {
             open->nest = NULL;
-            return PSNAP_OK;
+            break;
         }
         switch (step->op) {
         case PSNAP_STEP_RUN:
             open->at++;
-            if (run(decoder, step))
-                return PSNAP_OK;
+            if (!psnap_nest_run(decoder, step, block, &n, capacity))
+                return psnap_decoder_no_memory(error);
             break;
         case PSNAP_STEP_BRANCH:
             open->at = open->values[step->a] ? step->b : step->c;
@@ -203,13 +222,16 @@ enum psnap_status psnap_nest_next(struct psnap_decoder *decoder, struct psnap_er
             open->iterations[step->level] = 0;
             evaluate(decoder, open, step);
             open->at++;
+            psnap_nest_look(decoder, step->again);
             break;
         default: /* PSNAP_STEP_AGAIN */
             if (!open->left--)
                 return corrupt(error, "it does not come to where it stopped");
             open->iterations[step->level]++;
-            open->at = step->a;
-            evaluate(decoder, open, &open->steps[open->at++]);
+            evaluate(decoder, open, &open->steps[step->a]);
+            open->at = step->a + 1;
+            psnap_nest_look(decoder, step->again);
         }
     }
+    return (ssize_t)n;
 }

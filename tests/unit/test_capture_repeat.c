@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Iterations of nests that are alike are repeated (capture/nest_alike.c, nest_repeat.c): the
+ * stream and the executions are those of going through the steps of each. Random nests of
+ * one loop, or one in another, with values of all operations in 8 to 64 bits that wrap around,
+ * conditions that change within the loop, a value that depends on the way taken, counts that
+ * vary, and a record that stops in the middle or behind.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/unit/test_capture_support.h"
+
+#define IMAGE UINT64_C(0x555555554000)
+#define PIECES (IMAGE + 0x1000)
+#define DATA (IMAGE + (UINT64_C(1) << 24))
+#define IMAGE_BYTES (UINT64_C(1) << 26)
+
+enum {
+    WORDS = PSNAP_NEST_HEADER_WORDS + 4 + 9,
+    FIRST_WORD = PSNAP_NEST_HEADER_WORDS + 4, /* DATA, then two of each number of bits */
+    ZERO = WORDS,                             /* constants */
+    ONE,
+    SLOT, /* which is set */
+    FEW,
+    LIMIT,
+    ROWS, /* of the outer loop, the inner one, and of the inner one where SLOT is set */
+    ROWS_MAX = 64,
+    VALUES_MAX = ROWS + ROWS_MAX,
+    REFS = 5,
+    BLOCKS = 4,
+    ACCESSES_MAX = 1 << 16,
+    TABLE_WORDS = 1024
+};
+enum { PIECE_OWN, PIECE_INNER, PIECE_LAST, PIECE_ALONE, PIECE_END, PIECES_END };
+enum { HOIST_OWN, HOIST_INNER, HOIST_ALONE };
+
+struct nest {
+    struct psnap_table_value values[VALUES_MAX];
+    unsigned bits[VALUES_MAX];
+    uint32_t count; /* values */
+    struct psnap_table_step steps[32];
+    uint32_t step_count, stop;
+    struct psnap_table_move moves[REFS];
+    uint64_t record[WORDS];
+};
+
+static struct nest made;
+static uint32_t table[TABLE_WORDS];
+static size_t table_words;
+static struct psnap_access expected[ACCESSES_MAX];
+
+static uint64_t mask(unsigned bits)
+{
+    return ~UINT64_C(0) >> (64 - bits);
+}
+
+/* ------------------------------------------------------------- a random nest */
+
+static uint32_t add_value(uint32_t op, unsigned bits, uint32_t a, uint32_t b)
+{
+    assert_true(made.count < VALUES_MAX);
+    made.values[made.count] = (struct psnap_table_value){op, bits, a, b};
+    made.bits[made.count] = bits;
+    return made.count++;
+}
+
+/* One that has at most so many bits, late ones preferred; of `least` bits or more if there is. */
+static uint32_t any_value(struct psnap_rng *rng, unsigned least, unsigned most)
+{
+    uint32_t value = ONE;
+
+    for (unsigned turn = 0; turn < 60; turn++) {
+        const uint64_t range = turn & 1 ? made.count : made.count - FIRST_WORD - 1;
+        value =
+            made.count - 1 - (uint32_t)psnap_rng_below(rng, range - (turn & 1 ? FIRST_WORD : 0));
+        if (value > FIRST_WORD && value != SLOT && made.bits[value] >= least &&
+            made.bits[value] <= most)
+            return value;
+    }
+    return least > 1 ? FIRST_WORD + 8 : ONE; /* of 64 bits */
+}
+
+static uint32_t add_random(struct psnap_rng *rng)
+{
+    static const uint8_t arithmetic[] = {PSNAP_VALUE_ADD,  PSNAP_VALUE_ADD,  PSNAP_VALUE_MUL,
+                                         PSNAP_VALUE_UDIV, PSNAP_VALUE_UMAX, PSNAP_VALUE_UMIN,
+                                         PSNAP_VALUE_SMAX, PSNAP_VALUE_SMIN};
+    static const uint8_t conditions[] = {PSNAP_VALUE_EQ, PSNAP_VALUE_ULT, PSNAP_VALUE_ULE,
+                                         PSNAP_VALUE_SLT, PSNAP_VALUE_SLE};
+    const unsigned bits = 8u << psnap_rng_below(rng, 4);
+    uint32_t a;
+
+    switch (psnap_rng_below(rng, 8)) {
+    case 0:
+    case 1:
+    case 2:
+        return add_value(PSNAP_VALUE_RECURRENCE, bits, any_value(rng, 1, bits),
+                         psnap_rng_below(rng, 2) ? ONE : any_value(rng, 1, bits));
+    case 3:
+        a = any_value(rng, 8, 64);
+        return made.bits[a] > 8 ? add_value(PSNAP_VALUE_TRUNC, made.bits[a] / 2, a, 0)
+                                : add_value(PSNAP_VALUE_SEXT, bits, a, made.bits[a]);
+    case 4:
+        a = any_value(rng, 8, bits);
+        return add_value(PSNAP_VALUE_SEXT, bits, a, made.bits[a]);
+    case 5:
+        a = add_value(conditions[psnap_rng_below(rng, sizeof conditions)], bits,
+                      any_value(rng, 1, bits), any_value(rng, 1, bits));
+        made.bits[a] = 1; /* of the result */
+        return a;
+    case 6:
+        return add_value(PSNAP_VALUE_AND + (uint32_t)psnap_rng_below(rng, 3), 1,
+                         any_value(rng, 1, 1), any_value(rng, 1, 1));
+    default:
+        return add_value(arithmetic[psnap_rng_below(rng, sizeof arithmetic)], bits,
+                         any_value(rng, 1, bits), any_value(rng, 1, bits));
+    }
+}
+
+static void add_randoms(struct psnap_rng *rng, uint64_t most)
+{
+    for (uint64_t i = 1 + psnap_rng_below(rng, most); i > 0; i--)
+        add_random(rng);
+}
+
+/* Somewhere in the image. */
+static uint32_t add_address(struct psnap_rng *rng)
+{
+    uint32_t way = any_value(rng, 1, 64);
+
+    if (made.bits[way] > 16)
+        way = add_value(PSNAP_VALUE_TRUNC, 16, way, 0);
+    return add_value(PSNAP_VALUE_ADD, 64, FIRST_WORD, way);
+}
+
+static uint32_t add_count(struct psnap_rng *rng)
+{
+    return psnap_rng_below(rng, 2) ? FEW
+                                   : add_value(PSNAP_VALUE_UMIN, 64, any_value(rng, 1, 64), FEW);
+}
+
+static uint32_t add_step(uint32_t op, uint32_t level, uint32_t a, uint32_t b, uint32_t c)
+{
+    made.steps[made.step_count] = (struct psnap_table_step){op, level, a, b, c};
+    return made.step_count++;
+}
+
+/* A condition that need not be one: small numbers that are not 0 are true, too. */
+static uint32_t add_branch(struct psnap_rng *rng, uint32_t level)
+{
+    return add_step(PSNAP_STEP_BRANCH, level, any_value(rng, 1, psnap_rng_below(rng, 4) ? 1 : 8), 0,
+                    0);
+}
+
+static void make_words(struct psnap_rng *rng)
+{
+    static const uint64_t odd[] = {0, 1, 2, 3, 5, 7, 100, 1000};
+
+    memset(&made, 0, sizeof made);
+    made.record[0] = PIECES + PIECE_END;
+    made.record[FIRST_WORD] = DATA;
+    made.bits[FIRST_WORD] = 64;
+    for (uint32_t i = 1; i < 9; i++) {
+        const uint64_t value = odd[psnap_rng_below(rng, sizeof odd / sizeof *odd)];
+        const unsigned bits = 8u << (i - 1) / 2;
+        made.bits[FIRST_WORD + i] = bits;
+        made.record[FIRST_WORD + i] = psnap_rng_below(rng, 3) ? value & mask(bits)
+                                      : psnap_rng_below(rng, 3)
+                                          ? -value & mask(bits)
+                                          : ((mask(bits) >> 1) + 1 - value) & mask(bits);
+    }
+    made.count = WORDS;
+    add_value(PSNAP_VALUE_CONSTANT, 8, 0, 0);
+    add_value(PSNAP_VALUE_CONSTANT, 1, 1, 0);
+    add_value(PSNAP_VALUE_CONSTANT, 64, 0, 0);
+    add_value(PSNAP_VALUE_CONSTANT, 8, (uint32_t)psnap_rng_below(rng, 9), 0);
+    add_value(PSNAP_VALUE_CONSTANT, 8, (uint32_t)psnap_rng_below(rng, 40), 0);
+    assert_int_equal(made.count, ROWS);
+}
+
+/*
+ *     do {                                     if `levels` is 2
+ *         do {
+ *             own accesses;                    may stop here, if `levels` is 1, or at the end
+ *             SLOT = a condition ? one value : another;
+ *             if (a condition) an innermost loop;
+ *             a block without accesses
+ *         } while (j++ < LIMIT);               if `levels` is 2
+ *     } while (...);
+ */
+static void make_nest(struct psnap_rng *rng, uint32_t levels)
+{
+    const uint32_t inner = levels - 1;
+    uint32_t enter, first, branch, count, latch = 0, stop;
+
+    make_words(rng);
+    if (levels == 2) {
+        add_randoms(rng, 4);
+        add_step(PSNAP_STEP_ENTER, 0, ROWS - WORDS, made.count - ROWS, 0);
+    }
+    first = made.count;
+    if (levels == 2)
+        latch =
+            add_value(PSNAP_VALUE_ULT, 64, add_value(PSNAP_VALUE_RECURRENCE, 64, ZERO, ONE), LIMIT);
+    add_randoms(rng, 16);
+    made.moves[0].base = add_address(rng);
+    made.moves[1].base = add_address(rng);
+    enter = add_step(PSNAP_STEP_ENTER, inner, first - WORDS, made.count - first, 0);
+    add_step(PSNAP_STEP_RUN, inner, HOIST_OWN, 0, 0);
+    made.stop = add_step(PSNAP_STEP_GOTO, inner, made.step_count + 1, 0, 0);
+    branch = add_branch(rng, inner);
+    made.steps[branch].b = add_step(PSNAP_STEP_SET, inner, SLOT, any_value(rng, 1, 64), 0);
+    add_step(PSNAP_STEP_GOTO, inner, made.step_count + 2, 0, 0);
+    made.steps[branch].c = add_step(PSNAP_STEP_SET, inner, SLOT, any_value(rng, 1, 64), 0);
+    first = made.count;
+    add_value(PSNAP_VALUE_ADD, 64, SLOT, any_value(rng, 1, 64));
+    add_randoms(rng, 8);
+    for (uint32_t i = 2; i < REFS; i++)
+        made.moves[i].base = add_address(rng);
+    made.moves[2].step_low = 8;
+    made.moves[3].step = psnap_rng_below(rng, 2) ? any_value(rng, 1, 8) : 0;
+    count = add_count(rng);
+    add_step(PSNAP_STEP_COMPUTE, inner, first - WORDS, made.count - first, 0);
+    branch = add_branch(rng, inner);
+    made.steps[branch].b =
+        add_step(PSNAP_STEP_RUN, inner, HOIST_INNER, count, (uint32_t)psnap_rng_below(rng, 4) / 3);
+    made.steps[branch].c = add_step(PSNAP_STEP_RUN, inner, HOIST_ALONE, count, 0);
+    branch = levels == 2 ? add_step(PSNAP_STEP_BRANCH, inner, latch, 0, 0) : 0;
+    stop = levels == 1 ? add_step(PSNAP_STEP_GOTO, inner, made.step_count + 1, 0, 0) : 0;
+    first = add_step(PSNAP_STEP_AGAIN, inner, enter, 0, 0);
+    if (levels == 2) {
+        made.steps[branch].b = first;
+        made.steps[branch].c = stop = add_step(PSNAP_STEP_GOTO, 0, made.step_count + 1, 0, 0);
+        add_step(PSNAP_STEP_AGAIN, 0, 0, 0, 0);
+    }
+    if (levels == 2 || psnap_rng_below(rng, 2))
+        made.stop = stop;
+    made.record[PSNAP_NEST_HEADER_WORDS + levels] = psnap_rng_below(rng, levels == 2 ? 8 : 60);
+}
+
+/* ------------------------------------------------------------- its table */
+
+static void put_rows(const void *rows, size_t bytes)
+{
+    assert_true(table_words + bytes / sizeof *table <= TABLE_WORDS);
+    memcpy(table + table_words, rows, bytes);
+    table_words += bytes / sizeof *table;
+}
+
+/* Of an iteration of the innermost loop two accesses are in one piece, and the third in another. */
+static void make_table(uint32_t levels)
+{
+    static const char strings[8] = "\0main";
+    static const struct psnap_table_block blocks[BLOCKS];
+    const struct psnap_table_loop loop = {.id = 1, .src_id = 1, .parent = PSNAP_NONE};
+    const struct psnap_table_piece pieces[] = {
+        [PIECE_OWN] = {.first_ref = 0, .refs = 2, .words = 3, .block = 0},
+        [PIECE_INNER] = {.first_ref = 2, .refs = 2, .words = 3, .block = 1},
+        [PIECE_LAST] = {.first_ref = 4, .refs = 1, .words = 2, .block = 2},
+        [PIECE_ALONE] = {.first_ref = 5, .words = 1, .block = 3},
+        [PIECE_END] = {.words = WORDS, .block = PSNAP_NONE, .last = made.stop, .nest = 1},
+    };
+    const struct psnap_table_hoist hoists[] = {
+        {.first_piece = PIECE_OWN, .pieces = 1, .words = made.count, .nest = 1},
+        {.first_piece = PIECE_INNER, .pieces = 2, .first_move = 2, .words = made.count, .nest = 1},
+        {.first_piece = PIECE_ALONE, .pieces = 1, .first_move = 5, .words = made.count, .nest = 1},
+    };
+    const struct psnap_table_nest nest = {.levels = levels,
+                                          .words = WORDS,
+                                          .values = made.count - WORDS,
+                                          .constants = ROWS - WORDS,
+                                          .steps = made.step_count};
+    const struct psnap_table_header header = {
+        .magic = PSNAP_CAPTURE_MAGIC,
+        .abi = PSNAP_CAPTURE_ABI,
+        .loops = 1,
+        .blocks = BLOCKS,
+        .refs = REFS,
+        .pieces = PIECES_END,
+        .hoists = sizeof hoists / sizeof *hoists,
+        .moves = REFS,
+        .nests = 1,
+        .values = made.count - WORDS,
+        .steps = made.step_count,
+        .string_bytes = sizeof strings,
+    };
+    struct psnap_table_ref refs[REFS];
+
+    for (uint32_t i = 0; i < REFS; i++)
+        refs[i] = (struct psnap_table_ref){
+            .op = PSNAP_REF_PLAIN, .size = 1 + i, .lanes = 1, .block = i / 2, .kind = i & 1};
+    table_words = 0;
+    put_rows(&header, sizeof header);
+    put_rows(&loop, sizeof loop);
+    put_rows(blocks, sizeof blocks);
+    put_rows(refs, sizeof refs);
+    put_rows(pieces, sizeof pieces);
+    put_rows(hoists, sizeof hoists);
+    put_rows(made.moves, sizeof made.moves);
+    put_rows(&nest, sizeof nest);
+    put_rows(made.values + WORDS, (made.count - WORDS) * sizeof *made.values);
+    put_rows(made.steps, made.step_count * sizeof *made.steps);
+    put_rows(strings, sizeof strings);
+}
+
+/* ------------------------------------------------------------- both ways */
+
+static void open_decoder(struct psnap_decoder *decoder)
+{
+    const uint64_t image[] = {PSNAP_EVENT_IMAGE, IMAGE, IMAGE + IMAGE_BYTES};
+    struct psnap_error error = {0};
+
+    decoder_init(decoder, 3);
+    decoder->at = made.record;
+    decoder->end = made.record + WORDS;
+    assert_int_equal(feed_control(decoder, image, 3, &error), PSNAP_OK);
+    if (feed_module(decoder, table, table_words, PIECES, PIECES_END, &error))
+        fail_msg("%s", error.message);
+}
+
+/* Step by step; false when there are too many accesses. */
+static bool take_steps(struct psnap_decoder *decoder, size_t *count)
+{
+    struct psnap_error error = {0};
+
+    for (uint32_t i = 0; i < decoder->tables.step_count; i++)
+        decoder->tables.steps[i].again = 0;
+    for (*count = 0; !psnap_decoder_is_done(decoder);) {
+        const ssize_t n =
+            psnap_decode(decoder, expected + *count, ACCESSES_MAX - *count, NULL, &error);
+        if (n < 0)
+            fail_msg("%s", error.message);
+        *count += (size_t)n;
+        if (*count == ACCESSES_MAX)
+            return false;
+    }
+    return true;
+}
+
+static void test_repeat(void **state)
+{
+    unsigned repeated = 0, flat = 0, compared = 0;
+    struct psnap_rng rng;
+
+    (void)state;
+    psnap_rng_init(&rng, 1);
+    for (unsigned turn = 0; turn < 8000; turn++) {
+        struct psnap_decoder by_steps, decoder;
+        struct taking taking = {.expected = expected};
+        const size_t capacity = 1 + psnap_rng_below(&rng, turn & 2 ? 300 : 20);
+        make_nest(&rng, 1 + turn % 2);
+        make_table(1 + turn % 2);
+        open_decoder(&by_steps);
+        open_decoder(&decoder);
+        if (take_steps(&by_steps, &taking.expected_count)) {
+            bool has_repeated = false, is_flat = false;
+            while (take(&decoder, &taking, capacity, turn & 4)) {
+                has_repeated |= decoder.nested.repeat.is_on;
+                is_flat |= decoder.nested.repeat.is_on && decoder.nested.repeat.is_flat;
+            }
+            assert_int_equal(taking.seen, taking.expected_count);
+            for (uint32_t i = 0; i < BLOCKS; i++)
+                assert_int_equal(decoder.program->blocks[i].executions,
+                                 by_steps.program->blocks[i].executions);
+            compared++;
+            repeated += has_repeated;
+            flat += is_flat;
+        }
+        decoder_release(&by_steps);
+        decoder_release(&decoder);
+    }
+    print_message("%u nests, %u of them with iterations repeated, %u flat\n", compared, repeated,
+                  flat);
+    assert_true(compared > 6000 && repeated > 2000 && flat > 1000);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_repeat)};
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
