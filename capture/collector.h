@@ -148,12 +148,11 @@ uint64_t psnap_descriptor_lost(const struct psnap_decoder *decoder);
 /* Takes the record of a nest, as psnap_descriptor_open does. */
 enum psnap_status psnap_nest_open(struct psnap_decoder *decoder,
                                   const struct psnap_capture_piece *end, struct psnap_error *error);
-/* Goes on with the nest behind `n` accesses of the block: executions of hoisted loops with few
- * accesses are written there, the next other one is opened, to be delivered by
- * psnap_descriptor_next. Returns the accesses that the block has then, or a negative status; when
- * nothing is left of the nest decoder->nested.nest is NULL. */
+/* Goes on with the nest behind `n` accesses of the block, until a run follows or a hoisted loop has
+ * been opened, to be delivered by psnap_descriptor_next. Returns the accesses that the block
+ * has then, or a negative status; when nothing is left of the nest decoder->nested.nest is NULL. */
 ssize_t psnap_nest_next(struct psnap_decoder *decoder, struct psnap_access *block, size_t n,
-                        size_t capacity, struct psnap_error *error);
+                        size_t capacity, struct psnap_run *run, struct psnap_error *error);
 
 /* Learns the range of an address that the reference has not seen last; false: out of memory. */
 bool psnap_decoder_refresh(struct psnap_decoder *decoder, struct psnap_capture_ref *ref,

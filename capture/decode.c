@@ -159,7 +159,7 @@ static ssize_t deliver(struct psnap_decoder *decoder, struct psnap_access *block
         if (decoder->expansion.piece || decoder->hoisted.hoist || !decoder->nested.nest ||
             (run && run->count) || psnap_decoder_is_full(decoder, n))
             return (ssize_t)n;
-        more = psnap_nest_next(decoder, block, n, capacity, error);
+        more = psnap_nest_next(decoder, block, n, capacity, run, error);
         if (more < 0)
             return more;
         n = (size_t)more;

@@ -38,13 +38,23 @@ bool psnap_decoder_share_range(struct psnap_decoder *decoder, struct psnap_captu
  * into the block, which has room; false when out of memory. */
 bool psnap_descriptor_put(struct psnap_decoder *decoder, const struct psnap_capture_hoist *hoist,
                           const uint64_t *values, uint64_t count, struct psnap_access *block);
+/* The same as a run; false when it cannot be one, or when out of memory. */
+bool psnap_descriptor_run(struct psnap_decoder *decoder, const struct psnap_capture_hoist *hoist,
+                          const uint64_t *values, uint64_t count, struct psnap_run *run);
 
 /* The values that the step computes, in the present iteration of its nest. */
 void psnap_nest_evaluate(struct psnap_decoder *decoder, const struct psnap_capture_step *step);
-/* Executes a hoisted loop of a nest: it is counted, or written to the block behind `*n` accesses,
- * or, where there are too many of them, opened. False when out of memory. */
+/* Where accesses go: behind `n` of the block, and if `run` is not NULL a run may follow them. */
+struct psnap_delivery {
+    struct psnap_access *block;
+    size_t n, capacity;
+    struct psnap_run *run;
+};
+
+/* Executes a hoisted loop of a nest: it is counted, delivered or, where it cannot be at once,
+ * opened. False when out of memory. */
 bool psnap_nest_run(struct psnap_decoder *decoder, const struct psnap_capture_step *step,
-                    struct psnap_access *block, size_t *n, size_t capacity);
+                    struct psnap_delivery *to);
 /* An iteration has begun, and its values are computed, of the loop whose step AGAIN is the
  * `again`-th (0: of one that has others in it): where the next ones are like it, they are to be
  * repeated. */
@@ -52,8 +62,7 @@ void psnap_nest_look(struct psnap_decoder *decoder, uint32_t again);
 /* They are: nested.repeat has how, nested.at is where the nest goes on behind them. */
 void psnap_nest_repeat_begin(struct psnap_decoder *decoder);
 /* Goes on, as psnap_nest_run does; nested.repeat.is_on is false when they are over. */
-bool psnap_nest_repeat(struct psnap_decoder *decoder, struct psnap_access *block, size_t *n,
-                       size_t capacity);
+bool psnap_nest_repeat(struct psnap_decoder *decoder, struct psnap_delivery *to);
 
 /* A plain piece, straight into the block, which has room. */
 static inline bool psnap_decoder_put_plain(struct psnap_decoder *decoder,

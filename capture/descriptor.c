@@ -290,19 +290,56 @@ static ssize_t put_rest(struct psnap_decoder *decoder, struct psnap_hoisted *ope
     return (ssize_t)n;
 }
 
+/* All pieces of a hoisted loop without guards. */
+static void count_whole(struct psnap_decoder *decoder, const struct psnap_capture_hoist *hoist,
+                        uint64_t count)
+{
+    const struct psnap_capture_piece *piece = &decoder->tables.pieces[hoist->first_piece];
+
+    for (uint32_t i = 0; i < hoist->pieces && !decoder->is_skipping; i++, piece++)
+        if (piece->block != PSNAP_NONE)
+            decoder->program->blocks[piece->block].executions += count;
+}
+
 bool psnap_descriptor_put(struct psnap_decoder *decoder, const struct psnap_capture_hoist *hoist,
                           const uint64_t *values, uint64_t count, struct psnap_access *block)
 {
-    const struct psnap_capture_piece *piece = &decoder->tables.pieces[hoist->first_piece];
     const struct psnap_capture_move *moves = &decoder->tables.moves[hoist->first_move];
 
     for (uint64_t i = 0; i < count; i++)
         for (uint32_t k = 0; k < hoist->refs; k++)
             if (!put_access(decoder, values, i, &moves[k], NULL, hoist->first_ref + k, block++))
                 return false;
-    for (uint32_t i = 0; i < hoist->pieces && !decoder->is_skipping; i++, piece++)
-        if (piece->block != PSNAP_NONE)
-            decoder->program->blocks[piece->block].executions += count;
+    count_whole(decoder, hoist, count);
+    return true;
+}
+
+bool psnap_descriptor_run(struct psnap_decoder *decoder, const struct psnap_capture_hoist *hoist,
+                          const uint64_t *values, uint64_t count, struct psnap_run *run)
+{
+    const struct psnap_capture_move *move = &decoder->tables.moves[hoist->first_move];
+    struct psnap_capture_ref *ref = &decoder->tables.refs[hoist->first_ref];
+
+    for (uint32_t k = 0; k < hoist->refs; k++, move++, ref++) {
+        const uint64_t first = values[move->base] + (uint64_t)move->offset;
+        const int64_t stride = move->step ? (int64_t)values[move->step] : move->stride;
+        if (!psnap_decoder_share_range(decoder, ref, first, stride, count))
+            return false;
+        decoder->run_strides[k] = stride;
+        decoder->run_first[k] = (struct psnap_access){
+            .address = first + ref->delta,
+            .ref = hoist->first_ref + k,
+            .size = ref->size,
+            .kind = ref->kind,
+            .thread = decoder->thread,
+        };
+    }
+    *run = (struct psnap_run){.first = decoder->run_first,
+                              .strides = decoder->run_strides,
+                              .width = hoist->refs,
+                              .count = count,
+                              .shape = hoist->first_piece + 1};
+    count_whole(decoder, hoist, count);
     return true;
 }
 

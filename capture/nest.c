@@ -153,24 +153,40 @@ static void count_alone(struct psnap_decoder *decoder, const struct psnap_captur
             decoder->program->blocks[piece->block].executions += count + (i < last);
 }
 
+/* An execution with few accesses into the block, one with many as a run: `*done` when it was. */
+static bool deliver(struct psnap_decoder *decoder, const struct psnap_capture_hoist *hoist,
+                    uint64_t count, struct psnap_delivery *to, bool *done)
+{
+    const uint64_t *values = decoder->nested.values;
+    const uint64_t accesses = count * hoist->refs;
+
+    if (count >= PSNAP_RUN_ACCESSES_MIN || accesses >= PSNAP_RUN_ACCESSES_MIN) {
+        *done = to->run && psnap_descriptor_run(decoder, hoist, values, count, to->run);
+        return true;
+    }
+    *done = accesses <= to->capacity - to->n;
+    if (!*done)
+        return true;
+    to->n += accesses;
+    return psnap_descriptor_put(decoder, hoist, values, count, to->block + to->n - accesses);
+}
+
 bool psnap_nest_run(struct psnap_decoder *decoder, const struct psnap_capture_step *step,
-                    struct psnap_access *block, size_t *n, size_t capacity)
+                    struct psnap_delivery *to)
 {
     const struct psnap_nested *open = &decoder->nested;
     const struct psnap_capture_hoist *hoist = &decoder->tables.hoists[step->a];
     const uint64_t count = step->b ? open->values[step->b] : 1;
+    bool done = false;
 
     if (!hoist->refs) {
         count_alone(decoder, hoist, count, step->c);
         return true;
     }
-    if (!step->c && !decoder->is_bounded && count < PSNAP_RUN_ACCESSES_MIN &&
-        count * hoist->refs < PSNAP_RUN_ACCESSES_MIN && count * hoist->refs <= capacity - *n) {
-        if (!psnap_descriptor_put(decoder, hoist, open->values, count, block + *n))
-            return false;
-        *n += count * hoist->refs;
+    if (!step->c && !decoder->is_bounded && !deliver(decoder, hoist, count, to, &done))
+        return false;
+    if (done)
         return true;
-    }
     decoder->hoisted = (struct psnap_hoisted){
         .hoist = hoist,
         .record = open->values,
@@ -183,14 +199,15 @@ bool psnap_nest_run(struct psnap_decoder *decoder, const struct psnap_capture_st
 }
 
 ssize_t psnap_nest_next(struct psnap_decoder *decoder, struct psnap_access *block, size_t n,
-                        size_t capacity, struct psnap_error *error)
+                        size_t capacity, struct psnap_run *run, struct psnap_error *error)
 {
     struct psnap_nested *open = &decoder->nested;
+    struct psnap_delivery to = {block, n, capacity, run};
 
-    while (!decoder->hoisted.hoist) {
+    while (!decoder->hoisted.hoist && !(run && run->count)) {
         const struct psnap_capture_step *step = &open->steps[open->at];
         if (open->repeat.is_on) {
-            if (!psnap_nest_repeat(decoder, block, &n, capacity))
+            if (!psnap_nest_repeat(decoder, &to))
                 return psnap_decoder_no_memory(error);
             continue;
         }
@@ -201,7 +218,7 @@ ssize_t psnap_nest_next(struct psnap_decoder *decoder, struct psnap_access *bloc
         switch (step->op) {
         case PSNAP_STEP_RUN:
             open->at++;
-            if (!psnap_nest_run(decoder, step, block, &n, capacity))
+            if (!psnap_nest_run(decoder, step, &to))
                 return psnap_decoder_no_memory(error);
             break;
         case PSNAP_STEP_BRANCH:
@@ -233,5 +250,5 @@ ssize_t psnap_nest_next(struct psnap_decoder *decoder, struct psnap_access *bloc
             psnap_nest_look(decoder, step->again);
         }
     }
-    return (ssize_t)n;
+    return (ssize_t)to.n;
 }

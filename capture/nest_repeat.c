@@ -120,15 +120,14 @@ static bool put_flat(struct psnap_decoder *decoder, const struct psnap_repeat *r
 }
 
 /* Iterations from the beginning of the present one on, as many as the block has room for. */
-static bool put_iterations(struct psnap_decoder *decoder, struct psnap_access *block, size_t *n,
-                           size_t capacity)
+static bool put_iterations(struct psnap_decoder *decoder, struct psnap_delivery *to)
 {
     struct psnap_nested *open = &decoder->nested;
     struct psnap_repeat *repeat = &open->repeat;
-    const uint64_t room = repeat->width ? (capacity - *n) / repeat->width : UINT64_MAX;
+    const uint64_t room = repeat->width ? (to->capacity - to->n) / repeat->width : UINT64_MAX;
     uint64_t times = room > repeat->left ? repeat->left + 1 : room;
 
-    while (!put_flat(decoder, repeat, times, block + *n)) {
+    while (!put_flat(decoder, repeat, times, to->block + to->n)) {
         if (times == 1)
             return false;
         times = 1; /* ranges are found in the order of accesses */
@@ -137,7 +136,7 @@ static bool put_iterations(struct psnap_decoder *decoder, struct psnap_access *b
         const struct psnap_capture_step *step = &open->steps[repeat->run[i]];
         count_executions(decoder, hoist_of(decoder, step), times * count_of(open, step));
     }
-    *n += times * repeat->width;
+    to->n += times * repeat->width;
     if (times > repeat->left) { /* the last one is over, too */
         advance(open, repeat->left);
         repeat->at = repeat->runs;
@@ -146,8 +145,7 @@ static bool put_iterations(struct psnap_decoder *decoder, struct psnap_access *b
     return true;
 }
 
-bool psnap_nest_repeat(struct psnap_decoder *decoder, struct psnap_access *block, size_t *n,
-                       size_t capacity)
+bool psnap_nest_repeat(struct psnap_decoder *decoder, struct psnap_delivery *to)
 {
     struct psnap_nested *open = &decoder->nested;
     struct psnap_repeat *repeat = &open->repeat;
@@ -160,7 +158,7 @@ bool psnap_nest_repeat(struct psnap_decoder *decoder, struct psnap_access *block
         repeat->at = 0;
     }
     if (repeat->at == 0 && repeat->is_flat && !decoder->is_bounded &&
-        capacity - *n >= repeat->width)
-        return put_iterations(decoder, block, n, capacity);
-    return psnap_nest_run(decoder, &open->steps[repeat->run[repeat->at++]], block, n, capacity);
+        to->capacity - to->n >= repeat->width)
+        return put_iterations(decoder, to);
+    return psnap_nest_run(decoder, &open->steps[repeat->run[repeat->at++]], to);
 }
