@@ -34,6 +34,10 @@ enum { PSNAP_RUN_ACCESSES_MIN = 16 };
 bool psnap_decoder_share_range(struct psnap_decoder *decoder, struct psnap_capture_ref *ref,
                                uint64_t first, int64_t stride, uint64_t count);
 
+/* Counts the blocks of so many iterations of a hoisted loop without guards. */
+void psnap_descriptor_count(struct psnap_decoder *decoder, const struct psnap_capture_hoist *hoist,
+                            uint64_t count);
+
 /* All `count` iterations of a hoisted loop that has no rows, of which `values` has bases and steps,
  * into the block, which has room; false when out of memory. */
 bool psnap_descriptor_put(struct psnap_decoder *decoder, const struct psnap_capture_hoist *hoist,

@@ -290,9 +290,8 @@ static ssize_t put_rest(struct psnap_decoder *decoder, struct psnap_hoisted *ope
     return (ssize_t)n;
 }
 
-/* All pieces of a hoisted loop without guards. */
-static void count_whole(struct psnap_decoder *decoder, const struct psnap_capture_hoist *hoist,
-                        uint64_t count)
+void psnap_descriptor_count(struct psnap_decoder *decoder, const struct psnap_capture_hoist *hoist,
+                            uint64_t count)
 {
     const struct psnap_capture_piece *piece = &decoder->tables.pieces[hoist->first_piece];
 
@@ -310,7 +309,7 @@ bool psnap_descriptor_put(struct psnap_decoder *decoder, const struct psnap_capt
         for (uint32_t k = 0; k < hoist->refs; k++)
             if (!put_access(decoder, values, i, &moves[k], NULL, hoist->first_ref + k, block++))
                 return false;
-    count_whole(decoder, hoist, count);
+    psnap_descriptor_count(decoder, hoist, count);
     return true;
 }
 
@@ -339,7 +338,7 @@ bool psnap_descriptor_run(struct psnap_decoder *decoder, const struct psnap_capt
                               .width = hoist->refs,
                               .count = count,
                               .shape = hoist->first_piece + 1};
-    count_whole(decoder, hoist, count);
+    psnap_descriptor_count(decoder, hoist, count);
     return true;
 }
 

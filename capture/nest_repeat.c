@@ -9,16 +9,6 @@
  */
 #include "capture/decode.h"
 
-static void count_executions(struct psnap_decoder *decoder, const struct psnap_capture_hoist *hoist,
-                             uint64_t count)
-{
-    const struct psnap_capture_piece *piece = &decoder->tables.pieces[hoist->first_piece];
-
-    for (uint32_t i = 0; i < hoist->pieces && !decoder->is_skipping; i++, piece++)
-        if (piece->block != PSNAP_NONE)
-            decoder->program->blocks[piece->block].executions += count;
-}
-
 static const struct psnap_capture_hoist *hoist_of(const struct psnap_decoder *decoder,
                                                   const struct psnap_capture_step *step)
 {
@@ -72,7 +62,7 @@ void psnap_nest_repeat_begin(struct psnap_decoder *decoder)
         const struct psnap_capture_step *step = &open->steps[repeat->run[i]];
         const struct psnap_capture_hoist *hoist = hoist_of(decoder, step);
         if (!decoder->is_bounded && !hoist->refs && !step->c && !open->deltas[step->b]) {
-            count_executions(decoder, hoist, (repeat->left + 1) * count_of(open, step));
+            psnap_descriptor_count(decoder, hoist, (repeat->left + 1) * count_of(open, step));
             continue;
         }
         repeat->run[runs++] = repeat->run[i];
@@ -134,7 +124,7 @@ static bool put_iterations(struct psnap_decoder *decoder, struct psnap_delivery 
     }
     for (uint32_t i = 0; i < repeat->runs; i++) {
         const struct psnap_capture_step *step = &open->steps[repeat->run[i]];
-        count_executions(decoder, hoist_of(decoder, step), times * count_of(open, step));
+        psnap_descriptor_count(decoder, hoist_of(decoder, step), times * count_of(open, step));
     }
     to->n += times * repeat->width;
     if (times > repeat->left) { /* the last one is over, too */
