@@ -87,10 +87,9 @@ static void thin_table(struct gather_table *table)
 }
 
 /* The sample of a key that is visited, or NULL; what it was before is left in *before. */
-static struct gather_sample *visit(struct gather_table *table, uint64_t key, uint64_t at,
-                                   uint64_t address, struct gather_sample *before)
+static struct gather_sample *visit(struct gather_table *table, uint64_t key, uint64_t hash,
+                                   uint64_t at, uint64_t address, struct gather_sample *before)
 {
-    const uint64_t hash = mix(key);
     struct gather_sample *sample;
 
     if (!is_sampled(table, hash))
@@ -115,9 +114,8 @@ static struct gather_sample *visit(struct gather_table *table, uint64_t key, uin
 
 /* Whether the line is hot. Hits count always, others challenge now and then: what is used seldom
  * does not get in. */
-static bool take_hot(struct gather_collector *c, uint64_t line)
+static bool take_hot(struct gather_collector *c, uint64_t line, uint64_t hash)
 {
-    const uint64_t hash = mix(line);
     struct gather_hot *hot = &c->hot[hash >> 20 & ((1 << HOT_BITS) - 1)];
 
     if (hot->key == line + 1) {
@@ -142,18 +140,20 @@ static bool take_hot(struct gather_collector *c, uint64_t line)
 static void take_samples(struct gather_collector *c, uint64_t address)
 {
     struct gather_sample before, *sample;
+    uint64_t hash;
     bool is_hot;
 
     if (c->count && address == c->last)
         return;
-    visit(&c->addresses, address, c->count, address, &before);
+    visit(&c->addresses, address, mix(address), c->count, address, &before);
     while (is_full(&c->addresses))
         thin_table(&c->addresses);
     if (c->count && address >> 6 == c->last >> 6)
         return;
     c->visits++;
-    is_hot = take_hot(c, address >> 6);
-    sample = visit(&c->lines, address >> 6, c->count, address, &before);
+    hash = mix(address >> 6);
+    is_hot = take_hot(c, address >> 6, hash);
+    sample = visit(&c->lines, address >> 6, hash, c->count, address, &before);
     if (sample && before.key) {
         const uint64_t gap = c->count - before.at;
         const unsigned octave = 63 - (unsigned)__builtin_clzll(gap);
@@ -219,7 +219,7 @@ static void take_block(struct gather_collector *c, uint64_t address)
 
 static void take_burst(struct gather_collector *c, uint64_t address)
 {
-    if (c->count / BURST % c->burst_period)
+    if (c->count / BURST & (c->burst_period - 1)) /* a power of two */
         return;
     if (c->count % BURST == 0) {
         if (c->burst_count == BURSTS) {

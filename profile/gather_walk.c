@@ -26,6 +26,7 @@ struct area_walk {
     uint64_t count, jumps;
     uint64_t elements;
     uint32_t parts[GATHER_PARTS];     /* cumulative, of 2^32 */
+    uint8_t part_guide[257];          /* the part at which each 256th begins */
     uint32_t classes[GATHER_CLASSES]; /* cumulative, of 2^32 */
     double ranks[GATHER_CLASSES + 1];
     double quantiles[GATHER_PARTS + 1];
@@ -96,6 +97,11 @@ static bool start_area(struct area_walk *w, const struct gather_area *model, uin
     }
     w->quantiles[model->part_count] = 1;
     w->parts[model->part_count - 1] = UINT32_MAX;
+    for (uint32_t i = 0, part = 0; i < 257; i++) {
+        while (part + 1 < model->part_count && w->quantiles[part + 1] * 256 <= i)
+            part++;
+        w->part_guide[i] = (uint8_t)part;
+    }
     sum = 0;
     for (uint32_t i = 0; i < model->class_count; i++) {
         w->ranks[i + 1] = w->ranks[i] + model->classes[i].lines;
@@ -205,8 +211,11 @@ static uint64_t anywhere(struct area_walk *w, struct psnap_rng *rng)
 
     if (m->part_count == 1 && m->class_count == 1)
         return psnap_rng_below(rng, w->elements) * m->element_bytes;
-    if (m->part_count > 1)
-        part = pick(w->parts, (uint32_t)bits);
+    if (m->part_count > 1) {
+        part = w->part_guide[(uint32_t)bits >> 24];
+        while ((uint32_t)bits >= w->parts[part] && w->parts[part] != UINT32_MAX)
+            part++;
+    }
     if (m->class_count == 1) {
         low = w->elements * part / m->part_count;
         n = w->elements * (part + 1) / m->part_count - low;
@@ -247,7 +256,7 @@ static uint64_t once(const struct area_walk *w)
 static double quantile(const struct area_walk *w, double x)
 {
     const uint32_t n = w->model.part_count;
-    uint32_t i = 0;
+    uint32_t i = w->part_guide[(uint32_t)(x * 256)];
 
     while (i + 1 < n && w->quantiles[i + 1] <= x)
         i++;
