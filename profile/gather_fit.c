@@ -454,18 +454,46 @@ static bool fit_cursors(const struct gather_collector *c, struct gather_area *m)
     return true;
 }
 
+static bool is_step(const struct gather_area *m, int64_t stride)
+{
+    for (uint32_t k = 0; k < m->step_count; k++)
+        if (m->steps[k] == stride)
+            return true;
+    return false;
+}
+
+/* The burst with most jumps but for `other`: the begin or the end of an era may have got into it.
+ */
+static size_t wildest_burst(const struct gather_collector *c, const struct gather_area *m,
+                            size_t other)
+{
+    size_t wildest = SIZE_MAX, most = 0;
+
+    for (size_t i = 0; i < c->burst_count; i++) {
+        size_t jumps = 0;
+        for (size_t j = 1; j < burst_length(c, i); j++)
+            jumps += !is_step(m, (int64_t)(c->bursts[i][j] - c->bursts[i][j - 1]));
+        if (i != other && jumps > most) {
+            most = jumps;
+            wildest = i;
+        }
+    }
+    return wildest;
+}
+
 /* Steps and jumps nearly all lead the same way. */
 static bool fit_sweep(const struct gather_collector *c, struct gather_area *m)
 {
     uint64_t up[2] = {0}, down[2] = {0}, rest = 0; /* of steps, of jumps */
     double moved = 0;
+    const size_t wild = c->burst_count < 16 ? SIZE_MAX : wildest_burst(c, m, SIZE_MAX);
+    const size_t wild2 = c->burst_count < 16 ? SIZE_MAX : wildest_burst(c, m, wild);
 
     for (size_t i = 0; i < c->burst_count; i++)
-        for (size_t j = 1; j < burst_length(c, i); j++) {
+        for (size_t j = 1; j < burst_length(c, i) && i != wild && i != wild2; j++) {
             const int64_t stride = (int64_t)(c->bursts[i][j] - c->bursts[i][j - 1]);
-            bool is_jump = true;
-            for (uint32_t k = 0; k < m->step_count; k++)
-                is_jump &= m->steps[k] != stride;
+            const bool is_jump = !is_step(m, stride);
+
             up[is_jump] += stride >= 0;
             down[is_jump] += stride <= 0;
             if (is_jump && llabs(stride) < (int64_t)(m->span_bytes / 16)) {

@@ -17,7 +17,7 @@
 
 enum {
     RECENT = 8,     /* references that may be gone along with */
-    WAYS = 4,       /* in which it may be so, for the vote */
+    WAYS = 8,       /* in which it may be so, for the vote */
     LEARNED = 8192, /* accesses until it is decided with which */
     RELEARNED = 3,  /* times that is tried again */
     RATIO_MAX = 64,
@@ -60,6 +60,7 @@ struct member {
     uint32_t era_count, window, window_small;
     uint64_t own_last;
     double share_before; /* of small steps, in the window before */
+    uint64_t dropped;    /* accesses that were collected and forgotten */
     uint64_t own;        /* accesses that were collected */
     struct gather_collector *areas[GATHER_AREAS];
     uint32_t area_count, area;
@@ -89,6 +90,7 @@ struct gather_group *gather_group_new(uint32_t references)
 
 static void forget_areas(struct member *m)
 {
+    m->dropped += m->own;
     for (uint32_t i = 0; i < m->area_count; i++)
         gather_collector_free(m->areas[i]);
     memset(m->areas, 0, sizeof m->areas);
@@ -263,7 +265,7 @@ static const struct supposition *best_way(const struct gather_group *group, uint
         for (uint32_t j = 0; j < m->with_count; j++)
             is_taken |= m->leaders[j] == c->leader;
         for (int j = 0; j < WAYS && !is_taken; j++)
-            if (c->ways[j].matches > m->learned / 8 &&
+            if (c->ways[j].matches > m->learned / 10 &&
                 (!best || c->ways[j].matches > best->matches) &&
                 !is_mutual(group, c->leader, reference, &c->ways[j])) {
                 best = &c->ways[j];
@@ -294,8 +296,10 @@ static void decide(struct gather_group *group, uint32_t reference, bool is_end)
         if (way->matches >= nearly_all)
             break;
     }
-    if (m->with_count > before)
+    if (m->with_count > before) {
         forget_areas(m);
+        m->dropped = 0; /* most of them went along */
+    }
 }
 
 /* Whether two members use the same memory, about. */
@@ -325,6 +329,7 @@ static void join_copies(struct gather_group *group, uint32_t reference)
         forget_areas(m);
         if (other->own < 4 * LEARNED)
             forget_areas(other);
+        other->dropped += m->dropped;
         return;
     }
 }
@@ -521,5 +526,6 @@ void gather_group_fit(struct gather_group *group, uint32_t reference, struct psn
     if (m->area_count > 1 && m->turn_count <= GATHER_TURNS) {
         model->turn_count = m->turn_count;
         memcpy(model->turns, m->turns, m->turn_count * sizeof *m->turns);
+        model->turns[0].accesses += m->dropped;
     }
 }
