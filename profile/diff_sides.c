@@ -140,7 +140,7 @@ static void add_part(const struct psnap_profile_loop *part, struct diff_loop *lo
 
 /* The loop of `n` parts, its regions summed up in `pool`; `room` is for pointers to as many. */
 static void make_loop(const struct psnap_profile *profile, const struct member *parts, size_t n,
-                      const uint64_t *visits, const uint32_t *refs, struct diff_region *pool,
+                      const bool *is_drawn, const uint32_t *refs, struct diff_region *pool,
                       const struct psnap_profile_region **room, struct diff_loop *loop)
 {
     size_t regions = 0;
@@ -154,7 +154,7 @@ static void make_loop(const struct psnap_profile *profile, const struct member *
         const struct psnap_profile_loop *part = &profile->loops[parts[i].index];
         add_part(part, loop);
         loop->references += refs[parts[i].index];
-        loop->is_walked &= !visits[parts[i].index] || !part->accesses;
+        loop->is_walked &= !is_drawn[parts[i].index];
         for (uint32_t r = 0; r < part->region_count; r++)
             room[regions++] = &part->regions[r];
     }
@@ -162,7 +162,7 @@ static void make_loop(const struct psnap_profile *profile, const struct member *
     loop->is_walked &= loop->all.accesses > 0;
 }
 
-static void make_loops(struct diff_side *side, struct member *members, const uint64_t *visits,
+static void make_loops(struct diff_side *side, struct member *members, const bool *is_drawn,
                        const uint32_t *refs, const struct psnap_profile_region **room)
 {
     const struct psnap_profile *profile = side->profile;
@@ -177,7 +177,7 @@ static void make_loops(struct diff_side *side, struct member *members, const uin
         for (end = i + 1; end < profile->loop_count; end++)
             if (strcmp(members[end].src_id, members[i].src_id) != 0)
                 break;
-        make_loop(profile, members + i, end - i, visits, refs, pool, room, loop);
+        make_loop(profile, members + i, end - i, is_drawn, refs, pool, room, loop);
         pool += loop->region_count;
     }
     qsort(side->loops, side->loop_count, sizeof *side->loops, by_first);
@@ -188,7 +188,7 @@ enum psnap_status diff_side_init(struct diff_side *side, const struct psnap_prof
 {
     const size_t n = (size_t)profile->loop_count + 1;
     struct member *members = calloc(n, sizeof *members);
-    uint64_t *visits = calloc(n, sizeof *visits);
+    bool *is_drawn = calloc(n, sizeof *is_drawn);
     uint32_t *refs = calloc(n, sizeof *refs);
     const struct psnap_profile_region **room;
     enum psnap_status status = PSNAP_ERROR_MEMORY;
@@ -201,12 +201,14 @@ enum psnap_status diff_side_init(struct diff_side *side, const struct psnap_prof
                                .loops = calloc(n, sizeof *side->loops),
                                .regions = calloc(regions, sizeof *side->regions)};
     psnap_profile_totals(profile, &side->totals);
-    if (members && visits && refs && room && side->loops && side->regions)
-        status = profile->nests ? psnap_profile_walks(profile, visits, refs) : PSNAP_OK;
+    if (members && is_drawn && refs && room && side->loops && side->regions)
+        status = PSNAP_OK;
+    if (!status && profile->nests)
+        psnap_profile_walks(profile, refs, is_drawn);
     if (!status)
-        make_loops(side, members, visits, refs, room);
+        make_loops(side, members, is_drawn, refs, room);
     free(members);
-    free(visits);
+    free(is_drawn);
     free(refs);
     free(room);
     if (status) {

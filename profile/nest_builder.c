@@ -1,25 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Accesses to leaves (nests.h). References of one loop in rising order are an iteration;
- * iterations of the same references that go on by the same strides are a leaf, whether they
- * come one by one or as runs, and wherever these begin and end: nests depend on the accesses
- * alone.
+ * Accesses to iterations: references of one loop in rising order, whether they come one by one or
+ * as runs, and wherever these begin and end.
  */
 #include <stdlib.h>
 #include <string.h>
 
-#include "profile/nests.h"
+#include "profile/nest_stack.h"
 
 struct nest_builder {
     struct psnap_sink base;
     const struct psnap_program *program;
     struct nest_stack *stack;
-    struct nest_shape *shape;            /* of the leaf under way, `width` 0: none */
-    uint64_t values[1 + NEST_WIDTH_MAX]; /* of the leaf under way */
-    uint64_t strides[NEST_WIDTH_MAX];
-    bool may_go_on;               /* its last iteration, with further references */
     struct nest_shape *iteration; /* under way, `width` 0: none */
-    uint64_t firsts[NEST_WIDTH_MAX], steps[NEST_WIDTH_MAX], second[NEST_WIDTH_MAX];
+    uint64_t firsts[NEST_WIDTH_MAX], steps[NEST_WIDTH_MAX];
 };
 
 static enum psnap_status no_memory(struct psnap_error *error)
@@ -27,158 +21,50 @@ static enum psnap_status no_memory(struct psnap_error *error)
     return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for the nests of a stream");
 }
 
-/* ---- leaves ---- */
-
-/* Folds the leaf under way as it is. */
-static enum psnap_status put_leaf(struct nest_builder *b, struct psnap_error *error)
+static enum psnap_status end_iteration(struct nest_builder *b, struct psnap_error *error)
 {
-    return nest_stack_leaf(b->stack, b->shape, b->strides, b->values) ? PSNAP_OK : no_memory(error);
-}
+    struct nest_iterations it = {.shape = b->iteration, .firsts = b->firsts, .count = 1};
 
-static enum psnap_status end_leaf(struct nest_builder *b, struct psnap_error *error)
-{
-    const enum psnap_status status = b->shape->width ? put_leaf(b, error) : PSNAP_OK;
-
-    b->shape->width = 0;
-    return status;
-}
-
-/* Two iterations with which the next does not go on: the second may belong to what comes. */
-static enum psnap_status put_first_of_two(struct nest_builder *b, struct psnap_error *error)
-{
-    const uint32_t width = b->shape->width;
-    enum psnap_status status;
-
-    for (uint32_t k = 0; k < width; k++)
-        b->second[k] = b->values[1 + k] + b->strides[k];
-    memset(b->strides, 0, width * sizeof *b->strides);
-    b->values[0] = 1;
-    status = put_leaf(b, error);
-    memcpy(b->values + 1, b->second, width * sizeof *b->second);
-    return status;
-}
-
-/* How many of `count` iterations of the leaf's shape, from `firsts` on and with `steps` from one to
- * the next, go on where it ends: none, all, or the first, which had come to its end. */
-static uint64_t count_continuing(struct nest_builder *b, const uint64_t *firsts,
-                                 const uint64_t *steps, uint64_t count)
-{
-    const uint32_t width = b->shape->width;
-    bool is_same = true;
-
-    if (b->values[0] == 1) {
-        for (uint32_t k = 0; k < width; k++)
-            if (count > 1 && firsts[k] - b->values[1 + k] != steps[k])
-                return 0;
-        for (uint32_t k = 0; k < width; k++)
-            b->strides[k] = firsts[k] - b->values[1 + k];
-        return count;
-    }
-    for (uint32_t k = 0; k < width; k++) {
-        if (firsts[k] != b->values[1 + k] + b->values[0] * b->strides[k])
-            return 0;
-        is_same = is_same && (count == 1 || steps[k] == b->strides[k]);
-    }
-    return is_same ? count : 1;
-}
-
-/* Iterations of one shape; those of a single one have no steps. `firsts` may change. */
-static enum psnap_status put_iterations(struct nest_builder *b, const struct nest_shape *wanted,
-                                        uint64_t *firsts, const uint64_t *steps, uint64_t count,
-                                        struct psnap_error *error)
-{
-    const uint32_t width = wanted->width;
-    enum psnap_status status;
-
-    while (b->shape->width) {
-        const bool is_same = nest_shape_is_equal(b->shape, wanted);
-        const uint64_t n = is_same ? count_continuing(b, firsts, steps, count) : 0;
-        b->values[0] += n;
-        count -= n;
-        if (!count)
-            return PSNAP_OK;
-        for (uint32_t k = 0; n && k < width; k++)
-            firsts[k] += steps[k];
-        status = is_same && b->values[0] == 2 ? put_first_of_two(b, error) : end_leaf(b, error);
-        if (status)
-            return status;
-    }
-    memcpy(b->shape, wanted, nest_shape_bytes(width));
-    b->values[0] = count;
-    memcpy(b->values + 1, firsts, width * sizeof *firsts);
-    if (count > 1)
-        memcpy(b->strides, steps, width * sizeof *steps);
-    else
-        memset(b->strides, 0, width * sizeof *b->strides);
+    if (b->iteration->width && !nest_stack_put(b->stack, &it))
+        return no_memory(error);
+    b->iteration->width = 0;
     return PSNAP_OK;
 }
 
-/* ---- iterations ---- */
-
-static enum psnap_status end_iteration(struct nest_builder *b, struct psnap_error *error)
-{
-    enum psnap_status status = PSNAP_OK;
-
-    if (b->iteration->width)
-        status = put_iterations(b, b->iteration, b->firsts, NULL, 1, error);
-    b->iteration->width = 0;
-    return status;
-}
-
 /* Whether a reference may be of the same iteration as the one before it. */
-static inline bool follows(const struct nest_builder *b, const struct psnap_access *last,
+static inline bool follows(const struct nest_builder *b, uint32_t ref, uint16_t thread,
                            const struct psnap_access *next)
 {
     const struct psnap_ref *refs = b->program->refs;
 
-    return next->ref > last->ref && next->thread == last->thread &&
-           refs[next->ref].loop == refs[last->ref].loop;
-}
-
-static inline bool follows_leaf(const struct nest_builder *b, const struct psnap_access *next)
-{
-    return b->may_go_on && b->shape->width &&
-           follows(b, &b->shape->refs[b->shape->width - 1], next);
+    return next->ref > ref && next->thread == thread && refs[next->ref].loop == refs[ref].loop;
 }
 
 static inline bool follows_iteration(const struct nest_builder *b, const struct psnap_access *next)
 {
     const struct nest_shape *iteration = b->iteration;
+    const struct nest_ref *last = &iteration->refs[iteration->width - 1];
 
-    return iteration->width && follows(b, &iteration->refs[iteration->width - 1], next);
+    return iteration->width && follows(b, last->ref, last->thread, next);
 }
 
-/* The last iteration of the leaf was not whole: it is under way. */
-static void take_back(struct nest_builder *b)
+static inline struct nest_ref nest_ref_of(const struct psnap_access *access)
 {
-    const struct nest_shape *shape = b->shape;
-
-    memcpy(b->iteration, shape, nest_shape_bytes(shape->width));
-    b->values[0]--;
-    for (uint32_t k = 0; k < shape->width; k++)
-        b->firsts[k] = b->values[1 + k] + b->values[0] * b->strides[k];
-    if (b->values[0] == 1)
-        memset(b->strides, 0, shape->width * sizeof *b->strides);
-    if (!b->values[0])
-        b->shape->width = 0;
+    return (struct nest_ref){
+        .ref = access->ref, .thread = access->thread, .size = access->size, .kind = access->kind};
 }
 
 static enum psnap_status put_one(struct nest_builder *b, const struct psnap_access *access,
                                  struct psnap_error *error)
 {
-    const uint32_t loop = b->program->refs[access->ref].loop;
     struct nest_shape *iteration = b->iteration;
     enum psnap_status status = PSNAP_OK;
 
-    if (follows_leaf(b, access))
-        take_back(b);
-    b->may_go_on = false;
     if (!follows_iteration(b, access) || iteration->width == NEST_WIDTH_MAX)
         status = end_iteration(b, error);
-    iteration->loop = loop;
+    iteration->loop = b->program->refs[access->ref].loop;
     b->firsts[iteration->width] = access->address;
-    iteration->refs[iteration->width] = *access;
-    iteration->refs[iteration->width++].address = 0;
+    iteration->refs[iteration->width++] = nest_ref_of(access);
     return status;
 }
 
@@ -209,80 +95,97 @@ static enum psnap_status put_slice(struct nest_builder *b, const struct psnap_ru
     return status;
 }
 
-/* Where in a run's repetition an iteration begins: a run may begin within one. False when there are
- * columns, or several iterations in a repetition, which are put one by one. */
+/* Where in a run's repetition an iteration begins: a run may begin within one. False when there
+ * are several iterations in a repetition. */
 static bool find_turn(const struct nest_builder *b, const struct psnap_run *run, size_t *turn)
 {
+    const struct psnap_access *first = run->first;
     const size_t width = run->width;
 
     *turn = 0;
     if (width > NEST_WIDTH_MAX)
         return false;
-    for (size_t k = 0; k < width; k++) {
-        if (run->columns && run->columns[k].words)
+    for (size_t k = 1; k < width; k++) {
+        if (follows(b, first[k - 1].ref, first[k - 1].thread, &first[k]))
+            continue;
+        if (*turn)
             return false;
-        if (k && !follows(b, &run->first[k - 1], &run->first[k])) {
-            if (*turn)
-                return false;
-            *turn = k;
-        }
+        *turn = k;
     }
-    return !*turn || follows(b, &run->first[width - 1], &run->first[0]);
+    return !*turn || follows(b, first[width - 1].ref, first[width - 1].thread, &first[0]);
 }
 
-/* Repetitions of a run without its first `turn` accesses, and the first `head` of the rest. */
+static bool has_columns(const struct psnap_run *run)
+{
+    for (size_t k = 0; run->columns && k < run->width; k++)
+        if (run->columns[k].words)
+            return true;
+    return false;
+}
+
+/* Repetitions of a run from `head` on, without its first `turn` accesses and with as many behind
+ * them. */
 static enum psnap_status put_repetitions(struct nest_builder *b, const struct psnap_run *run,
                                          size_t turn, uint64_t head, uint64_t count,
                                          struct psnap_error *error)
 {
     const size_t width = run->width;
     enum psnap_status status = end_iteration(b, error);
-    struct nest_shape *wanted = b->iteration;
+    struct nest_shape *shape = b->iteration;
+    struct nest_iterations it = {.shape = shape,
+                                 .firsts = b->firsts,
+                                 .steps = b->steps,
+                                 .columns = run->columns,
+                                 .from = head,
+                                 .count = count};
 
-    wanted->loop = b->program->refs[run->first[0].ref].loop;
+    shape->loop = b->program->refs[run->first[0].ref].loop;
     for (size_t i = 0; i < width; i++) {
         const size_t k = turn + i < width ? turn + i : turn + i - width;
         const uint64_t at = turn ? k < turn : head;
-        wanted->refs[i] = run->first[k];
-        wanted->refs[i].address = 0;
+        shape->refs[i] = nest_ref_of(&run->first[k]);
         b->firsts[i] = psnap_run_address(run, at, k);
         b->steps[i] = (uint64_t)run->strides[k];
     }
-    wanted->width = (uint32_t)width;
-    if (status == PSNAP_OK)
-        status = put_iterations(b, wanted, b->firsts, b->steps, count, error);
-    wanted->width = 0;
+    shape->width = (uint32_t)width;
+    if (status == PSNAP_OK && !nest_stack_put(b->stack, &it))
+        status = no_memory(error);
+    shape->width = 0;
     return status;
+}
+
+/* Whether the stack takes the columns of a run as they are. */
+static bool can_take(const struct nest_builder *b, const struct psnap_run *run)
+{
+    for (size_t k = 0; k < run->width; k++)
+        if (run->columns[k].words && !nest_stack_draws(b->stack, run->first[k].ref))
+            return false;
+    return true;
 }
 
 static enum psnap_status put_run(struct psnap_sink *self, const struct psnap_run *run,
                                  struct psnap_error *error)
 {
     struct nest_builder *b = (struct nest_builder *)self;
-    const uint32_t loop = b->program->refs[run->first[0].ref].loop;
     enum psnap_status status = PSNAP_OK;
     uint64_t head, count;
     size_t turn;
 
-    if (nest_stack_is_given_up(b->stack, loop)) {
-        status = end_iteration(b, error);
-        status = status ? status : end_leaf(b, error);
-        return status || nest_stack_visit(b->stack, loop) ? status : no_memory(error);
-    }
-    if (!find_turn(b, run, &turn)) {
+    if (!find_turn(b, run, &turn) || (has_columns(run) && (turn || !can_take(b, run)))) {
         for (uint64_t i = 0; i < run->count && status == PSNAP_OK; i++)
             status = put_slice(b, run, i, 0, run->width, error);
         return status;
     }
-    /* What comes first may belong to an iteration that is under way. */
-    head = turn || follows_iteration(b, &run->first[0]) || follows_leaf(b, &run->first[0]);
+    /* What comes first may belong to an iteration that is under way, what comes last to one that
+     * goes on. */
+    head = turn || follows_iteration(b, &run->first[0]);
     if (head)
         status = put_slice(b, run, 0, 0, turn ? turn : run->width, error);
     count = run->count - head;
+    count -= !turn && count;
     if (status == PSNAP_OK && count)
         status = put_repetitions(b, run, turn, head, count, error);
-    b->may_go_on = !turn && count;
-    if (status == PSNAP_OK && turn)
+    if (status == PSNAP_OK && (turn || run->count > head))
         status = put_slice(b, run, run->count - 1, turn, run->width, error);
     return status;
 }
@@ -292,10 +195,8 @@ static enum psnap_status put_run(struct psnap_sink *self, const struct psnap_run
 static enum psnap_status finish(struct psnap_sink *self, struct psnap_error *error)
 {
     struct nest_builder *b = (struct nest_builder *)self;
-    enum psnap_status status = end_iteration(b, error);
+    const enum psnap_status status = end_iteration(b, error);
 
-    if (status == PSNAP_OK)
-        status = end_leaf(b, error);
     return status || nest_stack_end(b->stack) ? status : no_memory(error);
 }
 
@@ -305,7 +206,6 @@ static void builder_free(struct psnap_sink *self)
 
     nest_stack_free(b->stack);
     free(b->iteration);
-    free(b->shape);
     free(b);
 }
 
@@ -320,9 +220,8 @@ struct psnap_sink *nest_builder_new(const struct psnap_program *program)
     b->base.ops = &ops;
     b->program = program;
     b->iteration = calloc(1, nest_shape_bytes(NEST_WIDTH_MAX));
-    b->shape = calloc(1, nest_shape_bytes(NEST_WIDTH_MAX));
-    b->stack = nest_stack_new();
-    if (b->iteration && b->shape && b->stack)
+    b->stack = nest_stack_new(program);
+    if (b->iteration && b->stack)
         return &b->base;
     builder_free(&b->base);
     return NULL;

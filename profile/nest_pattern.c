@@ -52,7 +52,8 @@ static uint64_t hash_shape(const void *item)
 {
     const struct nest_shape *shape = item;
 
-    return XXH3_64bits(shape, nest_shape_bytes(shape->width));
+    return XXH3_64bits_withSeed(shape->refs, shape->width * sizeof shape->refs[0],
+                                shape->loop + ((uint64_t)shape->counts << 32));
 }
 
 static bool equal_shapes(const void *one, const void *other)
@@ -180,10 +181,29 @@ const struct nest_shape *nest_shape_of(struct nest_patterns *patterns,
     void **slot = find(&patterns->shapes, wanted, hash_shape, equal_shapes);
 
     if (slot && !*slot) {
-        *slot = copy(patterns->arena, wanted, nest_shape_bytes(wanted->width));
-        patterns->shapes.count += *slot != NULL;
+        struct nest_shape *made = copy(patterns->arena, wanted, nest_shape_bytes(wanted->width));
+        if (made)
+            made->number = patterns->shapes.count++;
+        *slot = made;
     }
     return slot ? *slot : NULL;
+}
+
+const struct nest_shape *nest_shape_copy(struct nest_patterns *to, const struct nest_shape *from,
+                                         void (*change)(void *context, struct nest_shape *shape),
+                                         void *context)
+{
+    struct nest_shape *changed = malloc(nest_shape_bytes(from->width));
+    const struct nest_shape *shape;
+
+    if (!changed)
+        return NULL;
+    memcpy(changed, from, nest_shape_bytes(from->width));
+    if (change)
+        change(context, changed);
+    shape = nest_shape_of(to, changed);
+    free(changed);
+    return shape;
 }
 
 const struct nest_pattern *
@@ -192,18 +212,10 @@ nest_pattern_copy(struct nest_patterns *to, const struct nest_pattern *from,
 {
     const struct nest_pattern **body, *made = NULL;
     const struct nest_shape *shape;
-    struct nest_shape *changed;
     uint32_t i = 0;
 
     if (!from->body_count) {
-        changed = malloc(nest_shape_bytes(from->shape->width));
-        if (!changed)
-            return NULL;
-        memcpy(changed, from->shape, nest_shape_bytes(from->shape->width));
-        if (change)
-            change(context, changed);
-        shape = nest_shape_of(to, changed);
-        free(changed);
+        shape = nest_shape_copy(to, from->shape, change, context);
         return shape ? nest_pattern_leaf(to, shape, from->steps) : NULL;
     }
     body = malloc((from->body_count + (size_t)1) * sizeof(struct nest_pattern *));
@@ -214,4 +226,14 @@ nest_pattern_copy(struct nest_patterns *to, const struct nest_pattern *from,
         made = nest_pattern_loop(to, body, i, from->steps);
     free(body);
     return made;
+}
+
+const struct nest_shape *nest_shape_numbered(const struct nest_patterns *patterns, uint32_t number)
+{
+    for (uint32_t i = 0; i < patterns->shapes.room; i++) {
+        const struct nest_shape *shape = patterns->shapes.slots[i];
+        if (shape && shape->number == number)
+            return shape;
+    }
+    return NULL;
 }

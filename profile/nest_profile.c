@@ -9,7 +9,10 @@
 
 struct counting {
     struct nest_count *counts; /* by loop, */
-    uint64_t steps;            /* that may still be gone through */
+    const struct nest_models *models;
+    uint64_t *drawn;  /* by the models' counts: how often they are drawn */
+    uint64_t *visits; /* by mix */
+    uint64_t steps;   /* that may still be gone through */
     bool is_out_of_memory;
 };
 
@@ -49,25 +52,42 @@ static void stretch(struct nest_count *to, uint64_t low, uint64_t high)
     to->high = high > to->high ? high : to->high;
 }
 
+/* Adds `all` accesses of each reference of a shape. */
+static bool count_refs(struct counting *c, const struct nest_shape *shape, uint64_t all)
+{
+    struct nest_count *to = &c->counts[shape->loop];
+
+    if (!add_product(&to->accesses, all, shape->width))
+        return false;
+    for (uint32_t k = 0; k < shape->width; k++) {
+        const struct nest_ref *ref = &shape->refs[k];
+        if (!add_product(&to->kinds[ref->kind], all, 1) || !add_product(&to->bytes, all, ref->size))
+            return false;
+    }
+    return true;
+}
+
 /* Adds a walk `times` times; its addresses also when that is 0. */
-static bool count_walk(struct nest_count *to, const struct nest_pattern *leaf,
-                       const uint64_t *values, uint64_t times)
+static bool count_walk(struct counting *c, const struct nest_pattern *leaf, const uint64_t *values,
+                       uint64_t times)
 {
     __extension__ typedef __int128 wide;
     const struct nest_shape *shape = leaf->shape;
+    struct nest_count *to = &c->counts[shape->loop];
     uint64_t all;
 
-    if (__builtin_mul_overflow(times, values[0], &all) ||
-        !add_product(&to->accesses, all, shape->width))
+    if (shape->counts)
+        return add_product(&c->drawn[shape->counts - 1], times, 1);
+    if (__builtin_mul_overflow(times, values[0], &all) || !count_refs(c, shape, all))
         return false;
     for (uint32_t k = 0; k < shape->width; k++) {
-        const struct psnap_access *ref = &shape->refs[k];
         const wide first = values[1 + k];
         const wide last = first + (wide)(int64_t)leaf->steps[k] * (wide)(values[0] - 1);
-        const wide low = first < last ? first : last, high = first + last - low + ref->size;
-        if (!add_product(&to->kinds[ref->kind], all, 1) || !add_product(&to->bytes, all, ref->size))
-            return false;
-        stretch(to, low < 0 ? 0 : (uint64_t)low, high > UINT64_MAX ? UINT64_MAX : (uint64_t)high);
+        const wide low = first < last ? first : last;
+        const wide high = first + last - low + shape->refs[k].size;
+        if (shape->refs[k].mode == NEST_AFFINE)
+            stretch(to, low < 0 ? 0 : (uint64_t)low,
+                    high > UINT64_MAX ? UINT64_MAX : (uint64_t)high);
     }
     return true;
 }
@@ -98,12 +118,10 @@ static bool count_term(struct counting *c, const struct nest_pattern *pattern,
         return false;
     if ((int64_t)count <= 0)
         return true;
-    if (!pattern->body_count) {
-        struct nest_count *to = &c->counts[pattern->shape->loop];
-        if (!pattern->shape->width)
-            return add_product(&to->visits, times, count);
-        return count_walk(to, pattern, values, times);
-    }
+    if (!pattern->body_count && !pattern->shape->width)
+        return add_product(&c->visits[pattern->shape->loop], times, count);
+    if (!pattern->body_count)
+        return count_walk(c, pattern, values, times);
     const bool is_even = is_body_even(pattern);
     iteration = malloc((n + 1) * sizeof *iteration);
     c->is_out_of_memory = !iteration;
@@ -127,14 +145,48 @@ static bool count_term(struct counting *c, const struct nest_pattern *pattern,
     return is_done;
 }
 
-enum psnap_status nests_count(const struct psnap_nests *nests, struct nest_count *counts)
+/* Leaves whose counts are drawn: each of them is of one shape. */
+static bool count_drawn(struct counting *c, const struct nest_pattern *pattern, bool *is_whole)
 {
-    struct counting c = {.counts = counts, .steps = NEST_STEPS_MAX};
+    const struct nest_shape *shape = pattern->shape;
+    bool is_done = true;
 
-    for (size_t i = 0; i < nests->count; i++)
-        if (!count_term(&c, nests->terms[i].pattern, nests_values(nests, i), 1))
-            return c.is_out_of_memory ? PSNAP_ERROR_MEMORY : PSNAP_ERROR_VALUE;
-    return PSNAP_OK;
+    for (uint32_t i = 0; i < pattern->body_count && is_done; i++)
+        is_done = count_drawn(c, pattern->body[i], is_whole);
+    if (pattern->body_count || !shape->counts || !c->drawn[shape->counts - 1])
+        return is_done;
+    const struct psnap_counts *counts = &c->models->counts[shape->counts - 1];
+    const uint64_t times = c->drawn[shape->counts - 1];
+    uint64_t all;
+    c->drawn[shape->counts - 1] = 0;
+    *is_whole = *is_whole && counts->times && times % counts->times == 0;
+    return !counts->times || (!__builtin_mul_overflow(times / counts->times, counts->sum, &all) &&
+                              count_refs(c, shape, all));
+}
+
+enum psnap_status nests_count(const struct psnap_nests *nests, struct nest_count *counts,
+                              uint64_t *visits)
+{
+    const struct nest_models *models = nests->models;
+    struct counting c = {
+        .counts = counts, .models = models, .visits = visits, .steps = NEST_STEPS_MAX};
+    bool is_done = true, is_whole = true;
+
+    c.drawn = calloc((models ? models->count_count : 0) + (size_t)1, sizeof *c.drawn);
+    c.is_out_of_memory = !c.drawn;
+    for (size_t i = 0; c.drawn && is_done && i < nests->count; i++)
+        is_done = count_term(&c, nests->terms[i].pattern, nests_values(nests, i), 1);
+    for (size_t i = 0; c.drawn && is_done && i < nests->count; i++)
+        is_done = count_drawn(&c, nests->terms[i].pattern, &is_whole);
+    for (uint32_t i = 0; models && is_done && i < models->mix_count; i++) {
+        const struct nest_mix *mix = &models->mixes[i];
+        for (uint32_t k = 0; mix->chain && is_done && k < mix->chain->state_count; k++)
+            is_done = count_refs(&c, mix->states[k], mix->chain->states[k].counts.sum);
+    }
+    free(c.drawn);
+    if (c.is_out_of_memory)
+        return PSNAP_ERROR_MEMORY;
+    return !is_done ? PSNAP_ERROR_VALUE : is_whole ? PSNAP_OK : PSNAP_ERROR_UNSUPPORTED;
 }
 
 /* ---- from program to profile ---- */
@@ -148,25 +200,68 @@ static void take_shape(void *context, struct nest_shape *shape)
 {
     const struct taking *t = context;
 
-    shape->loop = t->kept[shape->loop];
+    if (shape->width)
+        shape->loop = t->kept[shape->loop];
     for (uint32_t k = 0; k < shape->width; k++)
         shape->refs[k].ref = t->numbers[shape->refs[k].ref];
+}
+
+static void own_shape(struct nest_models *models, const struct nest_shape *shape)
+{
+    for (uint32_t k = 0; k < shape->width; k++)
+        if (shape->refs[k].mode == NEST_CONTINUING)
+            models->walks[shape->refs[k].draw].loop = shape->loop;
+        else if (shape->refs[k].mode != NEST_AFFINE)
+            models->draws[shape->refs[k].draw].loop = shape->loop;
+}
+
+static void own_pattern(struct nest_models *models, const struct nest_pattern *pattern)
+{
+    for (uint32_t i = 0; i < pattern->body_count; i++)
+        own_pattern(models, pattern->body[i]);
+    if (!pattern->body_count)
+        own_shape(models, pattern->shape);
+}
+
+/* Draws and walks learn whose loop's references they are; those of none stay of PSNAP_NONE. */
+static void own_models(const struct psnap_nests *nests)
+{
+    struct nest_models *models = nests->models;
+
+    for (uint32_t i = 0; i < models->draw_count; i++)
+        models->draws[i].loop = PSNAP_NONE;
+    for (uint32_t i = 0; i < models->walk_count; i++)
+        models->walks[i].loop = PSNAP_NONE;
+    for (size_t i = 0; i < nests->count; i++)
+        own_pattern(models, nests->terms[i].pattern);
+    for (uint32_t i = 0; i < models->mix_count; i++)
+        for (uint32_t k = 0; models->mixes[i].chain && k < models->mixes[i].chain->state_count; k++)
+            own_shape(models, models->mixes[i].states[k]);
 }
 
 /* Whether the profile's nests can be counted, and have no more references than is read. */
 static enum psnap_status can_be_read(const struct psnap_profile *profile, bool *is_readable)
 {
-    uint64_t *visits = calloc(profile->loop_count + (size_t)1, sizeof *visits), all = 0;
+    const size_t mixes = profile->nests->models ? profile->nests->models->mix_count : 0;
+    struct nest_count *counts = calloc(profile->loop_count + (size_t)1, sizeof *counts);
+    uint64_t *visits = calloc(mixes + 1, sizeof *visits);
+    bool *is_drawn = calloc(profile->loop_count + (size_t)1, sizeof *is_drawn);
     uint32_t *refs = calloc(profile->loop_count + (size_t)1, sizeof *refs);
-    enum psnap_status status =
-        visits && refs ? psnap_profile_walks(profile, visits, refs) : PSNAP_ERROR_MEMORY;
+    uint64_t all = 0;
+    enum psnap_status status = counts && visits && is_drawn && refs
+                                   ? nests_count(profile->nests, counts, visits)
+                                   : PSNAP_ERROR_MEMORY;
 
     *is_readable = status == PSNAP_OK;
+    if (*is_readable)
+        psnap_profile_walks(profile, refs, is_drawn);
     for (uint32_t i = 0; *is_readable && i < profile->loop_count; i++) {
         all += refs[i];
         *is_readable = refs[i] <= NEST_REF_MAX + 1 && all <= NEST_REFS_MAX;
     }
+    free(counts);
     free(visits);
+    free(is_drawn);
     free(refs);
     return status == PSNAP_ERROR_MEMORY ? status : PSNAP_OK;
 }
@@ -187,6 +282,7 @@ enum psnap_status nests_take(struct psnap_profile *profile, const struct psnap_n
     free(t.numbers);
     if (!profile->nests)
         return PSNAP_ERROR_MEMORY;
+    own_models(profile->nests);
     status = can_be_read(profile, &is_readable);
     if (!is_readable) {
         nests_free(profile->nests);

@@ -1,247 +1,533 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a stream did so far, as nests and what of them is given up. What does not fold makes the
- * stack of terms grow. When it is too high, the loop without which it is lowest is given up:
- * its leaves become visits, visits one after the other are one, and what is on the stack is
- * folded anew. When all loops on the stack are given up and it is still too high, it is their
- * order that has no rule: then there are no nests.
+ * What a stream did so far, as nests. What does not fold makes the stack of terms grow. When it is
+ * too high, it is told in another way and folded anew:
+ *
+ * - references and counts whose values change by another amount each time (nest_blame.c) are told
+ *   by where they went on, or drawn;
+ * - when none is to blame it is the order: the loop without which the stack is lowest becomes a
+ *   mix, whose visits one after the other are one;
+ * - when visits of mixes come in no order, the two that follow each other most often become one.
+ *
+ * That ends: a single mix is a single visit. Ways are tried without drawing anything, from one to
+ * the next until the stack is low enough; then it is folded once more, from what it was, and what
+ * is no longer told is drawn.
  */
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/base/room.h"
-#include "profile/nests.h"
+#include "profile/nest_leaves.h"
+#include "profile/nest_stack.h"
 
 enum {
-    MOST = 1 << 16,   /* values while the stream goes on */
-    LAST = 1 << 13,   /* and when it has ended */
-    GIVE_UP_TRIES = 6 /* loops that may be given up */
+    MOST = 1 << 16,        /* values while the stream goes on */
+    LAST = 1 << 12,        /* and when it has ended */
+    FEW = 1 << 8,          /* not worth telling otherwise */
+    GAIN = 4,              /* times lower it is worth it below LAST */
+    TRIES = 6,             /* loops that may become a mix */
+    LEAVES_AGAIN = 1 << 14 /* of a term that is told in another way; longer ones stay as they are */
 };
 
 struct nest_stack {
-    struct nest_fold *fold;
-    const struct nest_pattern *pattern; /* of the leaf before */
-    uint32_t visited;  /* the loop that was visited last, PSNAP_NONE: a walk came since */
-    bool *is_given_up; /* by loop */
-    size_t loop_room;
-    bool has_no_order; /* nothing more is folded */
+    struct nest_leaves *leaves;
+    struct nest_drawn *drawn;
+    uint32_t mix_count; /* those of tries included */
+    bool has_no_order;  /* nothing more is folded */
 };
 
-static bool is_visit(const struct nest_pattern *pattern)
+/* ---- telling again ---- */
+
+/* Counts that were drawn, of leaves that become tokens of a mix. */
+struct drawn_again {
+    struct psnap_counts counts;
+    struct counts_draw draw;
+    bool is_open;
+};
+
+struct again {
+    const struct nest_states *before, *after;
+    struct nest_leaves *to;
+    struct nest_shape *shape;
+    const struct nest_drawn *drawn; /* where walks began; NULL: nothing is drawn */
+    uint64_t *positions;            /* by reference, as they were told before, */
+    bool *has_position;
+    bool *is_unknown;           /* and whether that was after a count that was drawn */
+    struct drawn_again *counts; /* by number of counts */
+    size_t count_count;
+    struct psnap_rng rng;
+    bool unknown[NEST_WIDTH_MAX];
+    uint64_t firsts[NEST_WIDTH_MAX];
+};
+
+static bool is_loop_changed(const struct again *again, uint32_t loop)
 {
-    return !pattern->body_count && pattern->shape->width == 0;
+    const struct nest_loop_state *a = &again->before->loops[loop], *b = &again->after->loops[loop];
+
+    return a->mix != b->mix || a->has_drawn_counts != b->has_drawn_counts;
 }
 
-/* A loop's visit, which goes on while nothing else comes. */
-static bool put_visit(struct nest_stack *s, uint32_t loop)
+/* Whether a term has leaves that are told in another way now. */
+static bool is_changed(const struct again *again, const struct nest_pattern *pattern)
 {
-    static const uint64_t one = 1;
-    struct nest_patterns *patterns = s->fold->nests->patterns;
-    const struct nest_shape wanted = {.loop = loop}, *shape;
-    const struct nest_pattern *pattern;
+    const struct nest_shape *shape = pattern->shape;
 
-    if (s->visited == loop)
-        return true;
-    s->visited = loop;
-    shape = nest_shape_of(patterns, &wanted);
-    pattern = shape ? nest_pattern_leaf(patterns, shape, &one) : NULL;
-    return pattern && nest_fold_leaf(s->fold, pattern, &one);
-}
-
-static bool know_loop(struct nest_stack *s, uint32_t loop)
-{
-    const size_t before = s->loop_room;
-    bool *larger = psnap_with_room(s->is_given_up, &s->loop_room, (size_t)loop + 1, sizeof *larger);
-
-    if (!larger)
+    for (uint32_t i = 0; i < pattern->body_count; i++)
+        if (is_changed(again, pattern->body[i]))
+            return true;
+    if (pattern->body_count || !shape->width)
         return false;
-    memset(larger + before, 0, (s->loop_room - before) * sizeof *larger);
-    s->is_given_up = larger;
+    for (uint32_t k = 0; k < shape->width; k++)
+        if (again->before->refs[shape->refs[k].ref].mode !=
+            again->after->refs[shape->refs[k].ref].mode)
+            return true;
+    return is_loop_changed(again, shape->loop);
+}
+
+/* The mix that a visit's has become part of. */
+static uint32_t mix_now(const struct again *again, uint32_t mix)
+{
+    for (size_t i = 0; i < again->before->loop_count; i++)
+        if (again->before->loops[i].mix == mix + 1)
+            return again->after->loops[i].mix - 1;
+    return mix;
+}
+
+/* The count of a leaf: of one that was drawn one of those, when that is known no more. */
+static uint64_t count_again(struct again *again, const struct nest_shape *was,
+                            const uint64_t *values)
+{
+    const uint32_t i = was->counts - 1;
+    struct drawn_again *drawn;
+
+    if (!was->counts || !again->drawn || i >= again->count_count ||
+        !again->after->loops[was->loop].mix)
+        return values[0];
+    drawn = &again->counts[i];
+    if (!drawn->is_open) {
+        counts_take(&again->drawn->counts[i], COUNTS_BINS, &drawn->counts);
+        counts_draw_init(&drawn->draw, &drawn->counts);
+        drawn->is_open = true;
+    }
+    return counts_draw_next(&drawn->draw, &again->rng);
+}
+
+static bool put_leaf_again(struct again *again, const struct nest_pattern *leaf,
+                           const uint64_t *values)
+{
+    const struct nest_shape *was = leaf->shape;
+    struct nest_iterations it = {.shape = again->shape,
+                                 .firsts = again->firsts,
+                                 .steps = leaf->steps,
+                                 .count = count_again(again, was, values),
+                                 .drawn = was,
+                                 .told = was,
+                                 .is_unknown = again->unknown};
+
+    memcpy(again->shape, was, nest_shape_bytes(was->width));
+    for (uint32_t k = 0; k < was->width; k++) {
+        const uint32_t ref = was->refs[k].ref, mode = was->refs[k].mode;
+        again->firsts[k] = values[1 + k];
+        again->unknown[k] = mode >= NEST_DRAWN_FIRST;
+        if (mode != NEST_CONTINUING)
+            continue;
+        if (!again->has_position[ref] && again->drawn)
+            again->positions[ref] = again->drawn->walks[was->refs[k].draw];
+        again->has_position[ref] = true;
+        again->firsts[k] += again->positions[ref];
+        again->unknown[k] = again->is_unknown[ref];
+        again->positions[ref] = again->firsts[k] + values[0] * leaf->steps[k];
+        again->is_unknown[ref] |= was->counts != 0;
+    }
+    while (it.count)
+        if (!nest_leaves_put(again->to, &it))
+            return false;
     return true;
 }
 
-/* Adds the leaves of a pattern that are no visits to their loops' counts. */
-static void count_leaves(const struct nest_pattern *pattern, uint32_t *counts)
+/* About how many leaves a term has. */
+static double count_leaves(const struct nest_pattern *pattern, const uint64_t *values)
 {
-    for (uint32_t i = 0; i < pattern->body_count; i++)
-        count_leaves(pattern->body[i], counts);
-    if (!pattern->body_count && !is_visit(pattern))
-        counts[pattern->shape->loop]++;
+    double sum = 0;
+
+    if (!pattern->body_count)
+        return 1;
+    for (uint32_t i = 0, at = 1; i < pattern->body_count; at += pattern->body[i++]->values)
+        sum += count_leaves(pattern->body[i], values + at);
+    return sum * (double)values[0];
 }
 
-static bool has_loop(const struct nest_pattern *pattern, uint32_t loop)
+static bool put_visit_again(struct again *again, const struct nest_pattern *visit)
+{
+    const uint32_t mix = mix_now(again, visit->shape->loop);
+
+    return nest_leaves_visit(again->to, mix);
+}
+
+static bool has_visit(const struct nest_pattern *pattern)
 {
     for (uint32_t i = 0; i < pattern->body_count; i++)
-        if (has_loop(pattern->body[i], loop))
+        if (has_visit(pattern->body[i]))
             return true;
-    return !pattern->body_count && pattern->shape->loop == loop && pattern->shape->width > 0;
+    return !pattern->body_count && !pattern->shape->width;
 }
 
-/* The loop that is visited at the end of a term, or PSNAP_NONE. */
-static uint32_t last_visited(const struct nest_pattern *pattern)
-{
-    while (pattern->body_count)
-        pattern = pattern->body[pattern->body_count - 1];
-    return is_visit(pattern) ? pattern->shape->loop : PSNAP_NONE;
-}
-
-/* A term of the old stack, without what was given up. */
-static bool put_again(struct nest_stack *s, const struct nest_pattern *pattern,
-                      const uint64_t *values, uint32_t loop)
+static bool put_again(struct again *again, const struct nest_pattern *pattern,
+                      const uint64_t *values)
 {
     struct nest_cursor cursor = {0};
-    struct nest_leaf leaf = {pattern, values};
-    bool is_done = true;
+    struct nest_leaf leaf;
+    bool is_done;
     int more = 1;
 
-    if (!has_loop(pattern, loop) || !pattern->body_count) {
-        if (has_loop(pattern, loop) || is_visit(pattern))
-            return put_visit(s, pattern->shape->loop);
-        s->visited = last_visited(pattern);
-        pattern = nest_pattern_copy(s->fold->nests->patterns, pattern, NULL, NULL);
-        return pattern && nest_fold_term(s->fold, pattern, values);
+    if (!pattern->body_count)
+        return pattern->shape->width ? put_leaf_again(again, pattern, values)
+                                     : put_visit_again(again, pattern);
+    if (!(is_changed(again, pattern) || has_visit(pattern)) ||
+        count_leaves(pattern, values) > LEAVES_AGAIN) {
+        pattern = nest_pattern_copy(again->to->fold->nests->patterns, pattern, NULL, NULL);
+        return pattern && nest_leaves_term(again->to, pattern, values);
     }
     is_done = nest_cursor_start(&cursor, pattern, values, 0, values[0]);
     while (is_done && (more = nest_cursor_next(&cursor, &leaf)) > 0)
-        is_done = put_again(s, leaf.pattern, leaf.values, loop);
+        is_done = leaf.pattern->shape->width ? put_leaf_again(again, leaf.pattern, leaf.values)
+                                             : put_visit_again(again, leaf.pattern);
     nest_cursor_free(&cursor);
     return is_done && more >= 0;
 }
 
-/* The stack folded anew without the leaves of a loop, in the place of the old one, which is
- * returned; NULL: out of memory, nothing has changed. */
-static struct nest_fold *refold(struct nest_stack *s, uint32_t loop)
+/* Terms of `from`, which were told by `before`, told by `after`; something is drawn when `drawn` is
+ * not NULL. NULL: out of memory. */
+static struct nest_leaves *tell_again(const struct psnap_nests *from,
+                                      const struct nest_states *before,
+                                      const struct nest_states *after, struct nest_drawn *drawn)
 {
-    struct nest_fold *old = s->fold;
-    struct psnap_nests *nests = nests_new();
-    bool is_done = true;
+    struct again again = {
+        .before = before, .after = after, .drawn = drawn, .to = nest_leaves_new()};
+    bool is_done = again.to && nest_states_copy(&again.to->states, after);
 
-    s->fold = nests ? nest_fold_new(nests) : NULL;
-    s->visited = PSNAP_NONE;
-    for (size_t i = 0; s->fold && is_done && i < old->nests->count; i++)
-        is_done = put_again(s, old->nests->terms[i].pattern, nests_values(old->nests, i), loop);
-    if (s->fold && is_done && nest_fold_end(s->fold))
-        return old;
-    nest_fold_free(s->fold);
-    s->fold = old;
+    again.shape = malloc(nest_shape_bytes(NEST_WIDTH_MAX));
+    again.positions = calloc(after->ref_count + 1, sizeof *again.positions);
+    again.has_position = calloc(after->ref_count + 1, sizeof *again.has_position);
+    again.is_unknown = calloc(after->ref_count + 1, sizeof *again.is_unknown);
+    again.count_count = drawn ? drawn->count_count : 0;
+    again.counts = calloc(again.count_count + 1, sizeof *again.counts);
+    psnap_rng_init(&again.rng, 1);
+    is_done = is_done && again.shape && again.positions && again.has_position && again.is_unknown &&
+              again.counts;
+    if (is_done) {
+        again.to->drawn = drawn;
+        for (size_t i = 0; i < after->ref_count; i++)
+            again.to->states.refs[i].has_position = false;
+    }
+    for (size_t i = 0; is_done && i < from->count; i++)
+        is_done = put_again(&again, from->terms[i].pattern, nests_values(from, i));
+    is_done = is_done && nest_leaves_end_leaf(again.to) && nest_fold_end(again.to->fold);
+    free(again.shape);
+    free(again.positions);
+    free(again.has_position);
+    free(again.counts);
+    free(again.is_unknown);
+    if (is_done)
+        return again.to;
+    nest_leaves_free(again.to);
     return NULL;
 }
 
-/* Gives up the loop without which the stack has fewest values, of the few with most leaves; *is_any
- * says whether there was one. `counts`, by loop, are zero. False: out of memory. */
-static bool give_up(struct nest_stack *s, uint32_t *counts, bool *is_any)
-{
-    struct nest_fold *best = NULL;
-    uint32_t given_up = PSNAP_NONE, visited = PSNAP_NONE;
+/* ---- ways to tell ---- */
 
-    for (size_t i = 0; i < s->fold->nests->count; i++)
-        count_leaves(s->fold->nests->terms[i].pattern, counts);
-    for (int tries = 0; tries < GIVE_UP_TRIES; tries++) {
-        struct nest_fold *before;
+/* A plan: what the stack is like when it is told in this way. */
+struct plan {
+    struct nest_leaves *leaves; /* NULL: as it is */
+    uint32_t mix_count;
+};
+
+static size_t height(const struct nest_leaves *leaves)
+{
+    return leaves->fold->nests->value_count;
+}
+
+static struct nest_leaves *try_states(const struct nest_leaves *from,
+                                      const struct nest_states *states)
+{
+    return tell_again(from->fold->nests, &from->states, states, NULL);
+}
+
+/* Leaves by loop, in terms of the stack. */
+static void count_loops(const struct nest_pattern *pattern, uint32_t *counts)
+{
+    for (uint32_t i = 0; i < pattern->body_count; i++)
+        count_loops(pattern->body[i], counts);
+    if (!pattern->body_count && pattern->shape->width)
+        counts[pattern->shape->loop]++;
+}
+
+/* Of the few loops with most leaves on the stack, that without which it is lowest becomes a mix.
+ * *made is NULL when there is none. False: out of memory. */
+static bool try_mix(const struct nest_leaves *from, uint32_t mix, struct nest_leaves **made)
+{
+    const struct psnap_nests *nests = from->fold->nests;
+    const size_t loops = from->states.loop_count;
+    uint32_t *counts = calloc(loops + 1, sizeof *counts);
+    struct nest_states states;
+    bool is_done = counts && nest_states_copy(&states, &from->states);
+
+    *made = NULL;
+    for (size_t i = 0; is_done && i < nests->count; i++)
+        count_loops(nests->terms[i].pattern, counts);
+    for (int tries = 0; is_done && tries < TRIES; tries++) {
+        struct nest_leaves *way;
         uint32_t loop = 0;
-        for (uint32_t i = 1; i < s->loop_room; i++)
+        for (uint32_t i = 1; i < loops; i++)
             loop = counts[i] > counts[loop] ? i : loop;
         if (!counts[loop])
             break;
         counts[loop] = 0;
-        before = refold(s, loop);
-        if (!before) {
-            nest_fold_free(best);
-            return false;
-        }
-        if (!best || s->fold->nests->value_count < best->nests->value_count) {
-            nest_fold_free(best);
-            best = s->fold;
-            given_up = loop;
-            visited = s->visited;
+        states.loops[loop].mix = 1 + mix;
+        way = try_states(from, &states);
+        states.loops[loop].mix = 0;
+        is_done = way != NULL;
+        if (way && (!*made || height(way) < height(*made))) {
+            nest_leaves_free(*made);
+            *made = way;
         } else
-            nest_fold_free(s->fold);
-        s->fold = before;
+            nest_leaves_free(way);
     }
-    *is_any = best != NULL;
-    if (!best)
-        return true;
-    nest_fold_free(s->fold);
-    s->fold = best;
-    s->pattern = NULL;
-    s->visited = visited;
-    s->is_given_up[given_up] = true;
-    return true;
-}
-
-/* When the stack has more than `most` values, gives up loops until it has no more than `few`. When
- * all are given up and it is still higher than `most` it is their order that has no rule. */
-static bool lower(struct nest_stack *s, size_t most, size_t few)
-{
-    uint32_t *counts;
-    bool is_done, is_any = true;
-
-    if (s->fold->nests->value_count <= most)
-        return true;
-    counts = malloc((s->loop_room + (size_t)1) * sizeof *counts);
-    is_done = counts && nest_fold_end(s->fold);
-    while (is_done && is_any && s->fold->nests->value_count > few) {
-        memset(counts, 0, (s->loop_room + (size_t)1) * sizeof *counts);
-        is_done = give_up(s, counts, &is_any);
-    }
-    s->has_no_order = s->fold->nests->value_count > most;
+    if (counts)
+        nest_states_free(&states);
     free(counts);
     return is_done;
 }
 
-bool nest_stack_is_given_up(const struct nest_stack *stack, uint32_t loop)
+/* The mix of a term that is nothing but its visit, or PSNAP_NONE. */
+static uint32_t visited(const struct nest_term *term)
 {
-    return stack->has_no_order || (loop < stack->loop_room && stack->is_given_up[loop]);
+    const struct nest_shape *shape = term->pattern->shape;
+
+    return term->pattern->body_count || shape->width ? PSNAP_NONE : shape->loop;
 }
 
-bool nest_stack_visit(struct nest_stack *stack, uint32_t loop)
+/* The two mixes that are visited one after the other most often become one. */
+static bool try_merge(const struct nest_leaves *from, uint32_t mixes, struct nest_leaves **made)
 {
-    return stack->has_no_order || (put_visit(stack, loop) && lower(stack, MOST, MOST / 2));
-}
+    const struct psnap_nests *nests = from->fold->nests;
+    uint32_t *counts = calloc((size_t)mixes * mixes + 1, sizeof *counts);
+    struct nest_states states;
+    bool is_done = counts && nest_states_copy(&states, &from->states);
+    size_t best = 0;
 
-bool nest_stack_leaf(struct nest_stack *stack, const struct nest_shape *shape,
-                     const uint64_t *strides, const uint64_t *values)
-{
-    struct nest_patterns *patterns = stack->fold->nests->patterns;
-
-    if (nest_stack_is_given_up(stack, shape->loop))
-        return nest_stack_visit(stack, shape->loop);
-    if (!know_loop(stack, shape->loop))
-        return false;
-    if (!stack->pattern || !nest_shape_is_equal(stack->pattern->shape, shape) ||
-        memcmp(stack->pattern->steps, strides, shape->width * sizeof *strides) != 0) {
-        const struct nest_shape *made = nest_shape_of(patterns, shape);
-        stack->pattern = made ? nest_pattern_leaf(patterns, made, strides) : NULL;
+    *made = NULL;
+    for (size_t i = 1; is_done && i < nests->count; i++) {
+        const uint32_t a = visited(&nests->terms[i - 1]), b = visited(&nests->terms[i]);
+        if (a == b || a == PSNAP_NONE || b == PSNAP_NONE)
+            continue;
+        const size_t pair = (size_t)(a < b ? a : b) * mixes + (a < b ? b : a);
+        if (++counts[pair] > counts[best])
+            best = pair;
     }
-    stack->visited = PSNAP_NONE;
-    return stack->pattern && nest_fold_leaf(stack->fold, stack->pattern, values) &&
-           lower(stack, MOST, MOST / 2);
+    if (is_done && counts[best]) {
+        for (size_t i = 0; i < states.loop_count; i++)
+            if (states.loops[i].mix == 1 + best % mixes)
+                states.loops[i].mix = (uint32_t)(1 + best / mixes);
+        *made = try_states(from, &states);
+        is_done = *made != NULL;
+    }
+    if (counts)
+        nest_states_free(&states);
+    free(counts);
+    return is_done;
+}
+
+/* The next way to tell what was told as `from`; *made is NULL when there is none. Order is left as
+ * it is when there `is_order`. */
+static bool try_next(const struct nest_leaves *from, bool is_order, struct plan *plan,
+                     struct nest_leaves **made)
+{
+    struct nest_leaves *merged = NULL;
+    struct nest_states states;
+    bool is_done = nest_states_copy(&states, &from->states), is_any = false;
+
+    *made = NULL;
+    if (!is_done)
+        return false;
+    is_done = nest_blame(from->fold->nests, &states, LEAVES_AGAIN, &is_any);
+    if (is_done && is_any)
+        is_done = (*made = try_states(from, &states)) != NULL;
+    nest_states_free(&states);
+    if (!is_done || is_any || is_order)
+        return is_done;
+    is_done = try_merge(from, plan->mix_count, &merged) && try_mix(from, plan->mix_count, made);
+    if (*made && (!merged || height(*made) < height(merged))) {
+        nest_leaves_free(merged);
+        plan->mix_count++;
+    } else if (merged) {
+        nest_leaves_free(*made);
+        *made = merged;
+    }
+    return is_done;
+}
+
+/* Looks for a way until the stack has no more than `few` values. */
+static bool find_plan(struct nest_stack *s, bool is_order, struct plan *plan, size_t few)
+{
+    bool is_done = true;
+
+    *plan = (struct plan){NULL, s->mix_count};
+    while (is_done && height(plan->leaves ? plan->leaves : s->leaves) > few) {
+        struct nest_leaves *next;
+        is_done = try_next(plan->leaves ? plan->leaves : s->leaves, is_order, plan, &next);
+        if (!next)
+            break;
+        nest_leaves_free(plan->leaves);
+        plan->leaves = next;
+    }
+    return is_done;
+}
+
+/* ---- the way that was found ---- */
+
+/* New mixes get collectors, those that became part of others give up theirs. */
+static bool take_mixes(struct nest_stack *s, const struct nest_states *before,
+                       const struct nest_states *after, uint32_t mix_count)
+{
+    for (; s->mix_count < mix_count; s->mix_count++)
+        if (nest_drawn_add_mix(s->drawn) == PSNAP_NONE)
+            return false;
+    for (size_t i = 0; i < before->loop_count; i++) {
+        const uint32_t was = before->loops[i].mix, is = after->loops[i].mix;
+        if (was && was != is && s->drawn->mixes[was - 1] &&
+            !nest_drawn_merge_mixes(s->drawn, is - 1, was - 1))
+            return false;
+    }
+    return true;
+}
+
+/* What goes on goes on where it was; what is told by that now, where it was told last. */
+static void take_positions(struct nest_states *states, const struct nest_states *before)
+{
+    for (size_t i = 0; i < before->ref_count; i++) {
+        if (before->refs[i].mode == states->refs[i].mode) {
+            states->refs[i].position = before->refs[i].position;
+            states->refs[i].has_position = before->refs[i].has_position;
+        }
+        states->refs[i].stride =
+            before->refs[i].stride ? before->refs[i].stride : states->refs[i].stride;
+    }
+}
+
+/* The leaf under way goes on as it is told now, be it one of a mix. */
+static bool take_leaf(struct nest_leaves *l, const struct nest_leaves *before)
+{
+    const uint32_t width = before->shape->width;
+    struct nest_shape *shape = malloc(nest_shape_bytes(NEST_WIDTH_MAX));
+    struct nest_iterations it = {.shape = shape,
+                                 .firsts = before->values + 1,
+                                 .steps = before->strides,
+                                 .count = width ? before->values[0] : 0,
+                                 .drawn = before->shape};
+    bool is_done = shape != NULL;
+
+    if (before->visited != PSNAP_NONE) {
+        l->state = before->state;
+        l->state_count = before->state_count;
+        l->is_begun = before->is_begun;
+    } else if (shape)
+        memcpy(shape, before->shape, nest_shape_bytes(width));
+    while (is_done && it.count)
+        is_done = nest_leaves_put(l, &it);
+    free(shape);
+    return is_done;
+}
+
+/* Tells the stack in other ways until it has no more than `few` values; with `most` and fewer of
+ * them only if that makes much of a difference, and their order is left as it is. When there are
+ * still more, or a mix has too many states, there are no nests. */
+static bool lower(struct nest_stack *s, size_t most, size_t few)
+{
+    struct nest_leaves *before = s->leaves, *after = NULL;
+    const bool is_order = height(before) <= most;
+    struct plan plan = {NULL, s->mix_count};
+    bool is_done;
+
+    is_done = nest_fold_end(before->fold) && find_plan(s, is_order, &plan, few);
+    if (is_done && is_order && plan.leaves && height(plan.leaves) * GAIN > height(before)) {
+        nest_leaves_free(plan.leaves);
+        plan.leaves = NULL;
+    }
+    if (is_done && plan.leaves) {
+        is_done = take_mixes(s, &before->states, &plan.leaves->states, plan.mix_count);
+        after = is_done ? tell_again(before->fold->nests, &before->states, &plan.leaves->states,
+                                     s->drawn)
+                        : NULL;
+        is_done = after != NULL;
+    }
+    if (after) {
+        take_positions(&after->states, &before->states);
+        after->loop = before->loop;
+        is_done = take_leaf(after, before);
+        s->leaves = after;
+        nest_leaves_free(before);
+    }
+    nest_leaves_free(plan.leaves);
+    s->has_no_order = height(s->leaves) > most || s->leaves->has_too_many;
+    return is_done;
+}
+
+/* ---- what comes ---- */
+
+bool nest_stack_put(struct nest_stack *stack, struct nest_iterations *iterations)
+{
+    while (iterations->count) {
+        if (stack->has_no_order)
+            return true;
+        if (!nest_leaves_put(stack->leaves, iterations))
+            return false;
+        if (height(stack->leaves) > MOST && !lower(stack, MOST, MOST / 8))
+            return false;
+    }
+    return true;
+}
+
+bool nest_stack_draws(const struct nest_stack *stack, uint32_t ref)
+{
+    const struct nest_states *states = &stack->leaves->states;
+
+    return stack->has_no_order || (ref < states->ref_count && states->refs[ref].mode == NEST_DRAWN);
 }
 
 bool nest_stack_end(struct nest_stack *stack)
 {
-    return stack->has_no_order || (nest_fold_end(stack->fold) && lower(stack, LAST, LAST));
+    if (stack->has_no_order)
+        return true;
+    if (!nest_leaves_end(stack->leaves) || !nest_fold_end(stack->leaves->fold))
+        return false;
+    if (height(stack->leaves) > LAST && !lower(stack, LAST, LAST))
+        return false;
+    if (!stack->has_no_order && height(stack->leaves) > FEW && !lower(stack, LAST, FEW))
+        return false;
+    if (!nest_leaves_end(stack->leaves) || !nest_fold_end(stack->leaves->fold))
+        return false;
+    stack->leaves->fold->nests->models = nest_drawn_take(stack->drawn);
+    return stack->leaves->fold->nests->models != NULL;
 }
 
 const struct psnap_nests *nest_stack_nests(const struct nest_stack *stack)
 {
-    return stack->has_no_order ? NULL : stack->fold->nests;
+    return stack->has_no_order ? NULL : stack->leaves->fold->nests;
 }
 
-struct nest_stack *nest_stack_new(void)
+struct nest_stack *nest_stack_new(const struct psnap_program *program)
 {
     struct nest_stack *stack = calloc(1, sizeof *stack);
-    struct psnap_nests *nests = nests_new();
 
-    if (!stack) {
-        nests_free(nests);
+    if (!stack)
         return NULL;
-    }
-    stack->visited = PSNAP_NONE;
-    stack->fold = nests ? nest_fold_new(nests) : NULL;
-    if (stack->fold)
+    stack->leaves = nest_leaves_new();
+    stack->drawn = nest_drawn_new(program);
+    if (stack->leaves && stack->drawn) {
+        stack->leaves->drawn = stack->drawn;
         return stack;
-    free(stack);
+    }
+    nest_stack_free(stack);
     return NULL;
 }
 
@@ -249,7 +535,7 @@ void nest_stack_free(struct nest_stack *stack)
 {
     if (!stack)
         return;
-    nest_fold_free(stack->fold);
-    free(stack->is_given_up);
+    nest_leaves_free(stack->leaves);
+    nest_drawn_free(stack->drawn);
     free(stack);
 }

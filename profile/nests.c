@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "formats/base/room.h"
-#include "profile/nests.h"
+#include "profile/nest_models.h"
 
 struct psnap_nests *nests_new(void)
 {
@@ -25,6 +25,7 @@ void nests_free(struct psnap_nests *nests)
     if (!nests)
         return;
     nest_patterns_free(nests->patterns);
+    nest_models_free(nests->models);
     free(nests->terms);
     free(nests->values);
     free(nests->last);
@@ -92,6 +93,10 @@ struct psnap_nests *nests_copy(const struct psnap_nests *from,
             nests_free(to);
             return NULL;
         }
+    }
+    if (to && from->models && !(to->models = nest_models_copy(from->models, change, context))) {
+        nests_free(to);
+        return NULL;
     }
     return to;
 }

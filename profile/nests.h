@@ -2,20 +2,22 @@
 /*
  * A stream of accesses as nests of affine loops, after A. Ketterlin and P. Clauss,
  * "Prediction and trace compression of data access addresses through nested loop
- * recognition", CGO 2008.
+ * recognition", CGO 2008, and what of it is no such nest as statistics.
  *
- * A term is a leaf or a loop. A leaf is a shape, references of one loop of the program in
- * their order, repeated so many times, each from a first address on and by a stride; or,
- * where the shape has no references, a visit of a loop of which only statistics are known.
- * A loop of terms is their repetition, with values that change by the same each time: so
- * counts and first addresses are affine in the iterations around. What all terms of one
- * make have in common, shapes, strides and steps, is a pattern; a term is a pattern and its
- * values:
+ * A term is a leaf, a visit, or a loop. A leaf is a shape, references of one loop of the program
+ * in their order, repeated so many times, each from a first address on and by a stride. A visit
+ * is one of a mix, of loops that come in no order that folds. A loop of terms is their repetition,
+ * with values that change by the same each time: so counts and first addresses are affine in the
+ * iterations around. What all terms of one make have in common, shapes, strides and steps, is a
+ * pattern; a term is a pattern and its values:
  *
- *   leaf  count, first address of each reference
- *   loop  count, values of the terms of its first iteration, one after the other
+ *   leaf   count, first address of each reference
+ *   visit  count
+ *   loop   count, values of the terms of its first iteration, one after the other
  *
- * Counts are signed; what has a count of zero or less is not there.
+ * Counts are signed; what has a count of zero or less is not there. A reference's value is what
+ * its mode says: its first address, how far that is from where it went on, or nothing (0), when
+ * addresses are drawn from a model. The count of a leaf may be drawn as well; its value is then 1.
  */
 #ifndef PSNAP_PROFILE_NESTS_H
 #define PSNAP_PROFILE_NESTS_H
@@ -33,10 +35,28 @@ enum {
     NEST_DEPTH_MAX = 32   /* loops in loops */
 };
 
+enum nest_mode {
+    NEST_AFFINE,      /* the value is the first address */
+    NEST_CONTINUING,  /* the first address less where the reference goes on: its last address and
+                         its stride then, or where its walk begins */
+    NEST_DRAWN_FIRST, /* the first address is drawn */
+    NEST_DRAWN        /* every address is drawn; the stride is 0 */
+};
+
+struct nest_ref {
+    uint32_t ref;
+    uint16_t thread;
+    uint8_t size, kind;
+    uint32_t mode; /* enum nest_mode */
+    uint32_t draw; /* of the models' draws, walks when it is continuing; else 0 */
+};
+
 struct nest_shape {
-    uint32_t loop;
-    uint32_t width;             /* 0: a visit */
-    struct psnap_access refs[]; /* addresses are 0 */
+    uint32_t loop;   /* of a visit: the mix, of the models' */
+    uint32_t width;  /* 0: a visit */
+    uint32_t counts; /* 1 + those of the models that the count is drawn from, or 0 */
+    uint32_t number; /* of those made before */
+    struct nest_ref refs[];
 };
 
 struct nest_pattern {
@@ -52,12 +72,12 @@ struct nest_pattern {
 
 static inline size_t nest_shape_bytes(uint32_t width)
 {
-    return sizeof(struct nest_shape) + width * sizeof(struct psnap_access);
+    return sizeof(struct nest_shape) + width * sizeof(struct nest_ref);
 }
 
 static inline bool nest_shape_is_equal(const struct nest_shape *a, const struct nest_shape *b)
 {
-    return a->loop == b->loop && a->width == b->width &&
+    return a->loop == b->loop && a->width == b->width && a->counts == b->counts &&
            !memcmp(a->refs, b->refs, a->width * sizeof a->refs[0]);
 }
 
@@ -70,6 +90,8 @@ void nest_patterns_free(struct nest_patterns *patterns); /* and all of them */
 /* The shape, or the pattern, with these properties, which are copied; NULL: out of memory. */
 const struct nest_shape *nest_shape_of(struct nest_patterns *patterns,
                                        const struct nest_shape *wanted);
+/* That with this number. */
+const struct nest_shape *nest_shape_numbered(const struct nest_patterns *patterns, uint32_t number);
 const struct nest_pattern *nest_pattern_leaf(struct nest_patterns *patterns,
                                              const struct nest_shape *shape,
                                              const uint64_t *strides);
@@ -77,6 +99,10 @@ const struct nest_pattern *nest_pattern_loop(struct nest_patterns *patterns,
                                              const struct nest_pattern *const *body,
                                              uint32_t body_count, const uint64_t *steps);
 
+/* The same shape among others, as `change` (NULL: nothing) leaves a copy of it. */
+const struct nest_shape *nest_shape_copy(struct nest_patterns *to, const struct nest_shape *from,
+                                         void (*change)(void *context, struct nest_shape *shape),
+                                         void *context);
 /* The same pattern among others, its shapes as `change` (NULL: nothing) leaves copies of them. */
 const struct nest_pattern *
 nest_pattern_copy(struct nest_patterns *to, const struct nest_pattern *from,
@@ -91,8 +117,11 @@ struct nest_term {
     int64_t loop;     /* the last term before that is a loop, or -1 */
 };
 
+struct nest_models; /* nest_models.h */
+
 struct psnap_nests {
     struct nest_patterns *patterns;
+    struct nest_models *models; /* owned; NULL: nothing is drawn */
     struct nest_term *terms;
     uint64_t *values;
     int64_t *last; /* by pattern number: the last term, or -1 */
@@ -166,28 +195,11 @@ bool nest_fold_term(struct nest_fold *fold, const struct nest_pattern *pattern,
 /* No more will come, for now: nests are complete. */
 bool nest_fold_end(struct nest_fold *fold);
 
-/* ---- nests, and what of them is given up: nest_stack.c ---- */
-
-struct nest_stack;
-
-struct nest_stack *nest_stack_new(void); /* NULL: out of memory */
-void nest_stack_free(struct nest_stack *stack);
-/* Whether leaves of the loop are no more than visits, or nothing at all. */
-bool nest_stack_is_given_up(const struct nest_stack *stack, uint32_t loop);
-/* The next leaf, or visit; false: out of memory. */
-bool nest_stack_leaf(struct nest_stack *stack, const struct nest_shape *shape,
-                     const uint64_t *strides, const uint64_t *values);
-bool nest_stack_visit(struct nest_stack *stack, uint32_t loop);
-/* The stream has ended; false: out of memory. */
-bool nest_stack_end(struct nest_stack *stack);
-/* NULL when its order has no rule. Owned by the stack. */
-const struct psnap_nests *nest_stack_nests(const struct nest_stack *stack);
-
 /* ---- a stream's nests: nest_builder.c ---- */
 
 /* A sink; loops of its shapes are the program's. `program` must outlive it. NULL: out of memory. */
 struct psnap_sink *nest_builder_new(const struct psnap_program *program);
-/* Its nests, NULL when its order has no rule; only after psnap_sink_finish. Owned by the sink. */
+/* After psnap_sink_finish: its nests, owned by the sink; NULL when they have no order. */
 const struct psnap_nests *nest_builder_nests(const struct psnap_sink *builder);
 
 #endif

@@ -213,7 +213,7 @@ PSNAP_API bool psnap_region_ends(const struct psnap_profile_region *region, unsi
                                  unsigned *last);
 
 /* How the builder reads what the paper leaves open; zero-initialise for defaults. */
-#define PSNAP_MODEL_WALKS "walks-1"
+#define PSNAP_MODEL_WALKS "walks-2"
 
 enum psnap_schedule_reading {
     PSNAP_SCHEDULE_DEFAULT = 0, /* VISITS */
@@ -263,22 +263,23 @@ PSNAP_API void psnap_generator_fill(struct psnap_generator *generator, struct ps
                                     size_t n);
 
 /*
- * What a profile with nests does, in order: walks, exactly, and visits of loops of which
- * only statistics are known. Keeps no pointer to the profile. first_ref[loop] plus a reference's
- * number goes into access.ref. NULL: out of memory.
+ * What a profile with nests does, in order; what its models draw is deterministic in (profile,
+ * seed). Keeps no pointer to the profile. first_ref[loop] plus a reference's number goes into
+ * access.ref. NULL: out of memory.
  */
 struct psnap_walk {
     uint32_t loop;        /* index in the profile */
-    struct psnap_run run; /* of width 0: `count` visits of the loop; valid until the next call */
+    struct psnap_run run; /* valid until the next call */
 };
 struct psnap_walker;
 PSNAP_API struct psnap_walker *psnap_walker_new(const struct psnap_profile *profile,
-                                                const uint32_t *first_ref);
+                                                const uint32_t *first_ref, uint64_t seed);
 PSNAP_API void psnap_walker_free(struct psnap_walker *walker); /* NULL is legal */
 /* 1: the next one, 0: there is none, negative: out of memory. */
 PSNAP_API int psnap_walker_next(struct psnap_walker *walker, struct psnap_walk *walk);
-/* By loop of a profile with nests: its visits, and how many numbers its references have. */
-PSNAP_API enum psnap_status psnap_profile_walks(const struct psnap_profile *profile,
-                                                uint64_t *visits, uint32_t *refs);
+/* By loop of a profile with nests: how many numbers its references have, and whether anything of it
+ * is drawn from models. */
+PSNAP_API void psnap_profile_walks(const struct psnap_profile *profile, uint32_t *refs,
+                                   bool *is_drawn);
 
 #endif

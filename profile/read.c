@@ -338,8 +338,8 @@ static enum psnap_status read_version(const struct reading *r, const struct psna
 
 static enum psnap_status read_all(struct reading *r)
 {
-    static const char *const keys[] = {"psnap",    "program", "capture",     "totals",
-                                       "schedule", "loops",   "certificate", NULL};
+    static const char *const keys[] = {"psnap",  "program", "capture",     "totals", "schedule",
+                                       "models", "loops",   "certificate", NULL};
     const struct psnap_yaml_node *root = psnap_yaml_root(r->doc);
     const struct psnap_yaml_node *program, *totals, *capture, *loops, *certificate;
     struct name_index names = {NULL, 0};
@@ -365,7 +365,8 @@ static enum psnap_status read_all(struct reading *r)
         status = read_loops(r, loops, &names);
     if (!status && !strcmp(r->profile->model, PSNAP_MODEL_WALKS)) {
         const struct psnap_yaml_node *list = psnap_yaml_require(r->doc, root, "schedule", r->error);
-        status = list ? read_nests(r, list, loops, &names) : PSNAP_ERROR_VALUE;
+        status = list ? read_nests(r, list, psnap_yaml_get(root, "models"), loops, &names)
+                      : PSNAP_ERROR_VALUE;
     } else if (!status)
         status = read_schedule(r, root, loops, &names);
     if (!status && totals)

@@ -72,8 +72,10 @@ bool sequence_counts(const struct psnap_sequence *sequence, uint64_t limit, uint
 enum psnap_status read_operations(const struct reading *r, const struct psnap_yaml_node *parent,
                                   uint64_t operations[PSNAP_OPERATION_COUNT]);
 
-/* The schedule of a profile with walks; `names` are the ids of all loops, which have been read. */
+/* The schedule of a profile with walks and its models (NULL: none); `names` are the ids of all
+ * loops, which have been read. */
 enum psnap_status read_nests(const struct reading *r, const struct psnap_yaml_node *list,
+                             const struct psnap_yaml_node *models,
                              const struct psnap_yaml_node *loops, const struct name_index *names);
 
 /* `names` are the ids of all loops. */

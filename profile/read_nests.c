@@ -7,23 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/base/yaml.h"
-#include "profile/nest_profile.h"
-#include "profile/read.h"
-
-/* How many numbers the references of loops have, with those left out. */
-struct nest_numbers {
-    uint32_t *of_loop;
-    uint32_t all;
-};
-
-struct nest_reading {
-    const struct reading *r;
-    const struct name_index *names;
-    struct psnap_nests *nests;
-    struct nest_shape *scratch;
-    struct nest_numbers *numbers;
-};
+#include "profile/read_nests.h"
 
 /* A term that was read, `depth` loops around it. */
 struct built {
@@ -91,23 +75,45 @@ static enum psnap_status read_affine(const struct nest_reading *n,
     return status || !list ? status : read_steps(n, list, depth, "steps", steps);
 }
 
-static enum psnap_status read_region_name(const struct nest_reading *n,
-                                          const struct psnap_yaml_node *map,
-                                          const struct psnap_profile_loop *loop, uint64_t *low)
+enum psnap_status read_loop_name(const struct nest_reading *n, const struct psnap_yaml_node *map,
+                                 uint32_t *loop)
 {
     const struct reading *r = n->r;
-    const struct psnap_yaml_node *node = psnap_yaml_require(r->doc, map, "region", r->error);
+    const struct psnap_yaml_node *node = psnap_yaml_require(r->doc, map, "loop", r->error);
+    const struct named_node *name;
     const char *id;
 
     if (!node || psnap_yaml_text(r->doc, node, &id, r->error))
         return PSNAP_ERROR_VALUE;
-    for (uint32_t i = 0; i < loop->region_count; i++)
-        if (!strcmp(loop->regions[i].id, id)) {
-            *low = loop->regions[i].low;
-            return PSNAP_OK;
-        }
-    return psnap_yaml_fail(r->doc, node, r->error, PSNAP_ERROR_VALUE,
-                           "loop '%.100s' has no region '%.100s'", loop->id, id);
+    name = find_name(n->names, id);
+    if (!name)
+        return psnap_yaml_fail(r->doc, node, r->error, PSNAP_ERROR_VALUE,
+                               "there is no loop '%.100s'", id);
+    *loop = name->index;
+    return PSNAP_OK;
+}
+
+enum psnap_status read_place(const struct nest_reading *n, const struct psnap_yaml_node *map,
+                             const struct psnap_profile_loop *loop, uint64_t *address)
+{
+    const struct reading *r = n->r;
+    const struct psnap_yaml_node *node = psnap_yaml_require(r->doc, map, "region", r->error);
+    const char *id;
+    uint32_t i = 0;
+    int64_t start;
+
+    if (!node || psnap_yaml_text(r->doc, node, &id, r->error))
+        return PSNAP_ERROR_VALUE;
+    while (i < loop->region_count && strcmp(loop->regions[i].id, id) != 0)
+        i++;
+    if (i == loop->region_count)
+        return psnap_yaml_fail(r->doc, node, r->error, PSNAP_ERROR_VALUE,
+                               "loop '%.100s' has no region '%.100s'", loop->id, id);
+    node = psnap_yaml_require(r->doc, map, "start", r->error);
+    if (!node || psnap_yaml_i64(r->doc, node, INT64_MIN, INT64_MAX, &start, r->error))
+        return PSNAP_ERROR_VALUE;
+    *address = loop->regions[i].low + (uint64_t)start;
+    return PSNAP_OK;
 }
 
 /* The number of a reference in its loop. */
@@ -134,25 +140,18 @@ static enum psnap_status read_number(const struct nest_reading *n,
     return PSNAP_OK;
 }
 
-/* {ref: 0, load: 8, region: a, start: 16, strides: [800, 8]} */
-static enum psnap_status read_reference(const struct nest_reading *n,
-                                        const struct psnap_yaml_node *map,
-                                        const struct psnap_profile_loop *loop, uint32_t depth,
-                                        struct psnap_access *ref, uint64_t *first, uint64_t *steps)
+enum psnap_status read_access(const struct nest_reading *n, const struct psnap_yaml_node *map,
+                              struct nest_ref *ref)
 {
-    static const char *const keys[] = {"ref",    "load",  "store",   "atomic", "thread",
-                                       "region", "start", "strides", NULL};
+    static const char *const kinds[3] = {"load", "store", "atomic"};
     const struct reading *r = n->r;
     const struct psnap_yaml_node *node, *size = NULL;
-    uint64_t thread = 0, bytes, low = 0;
-    int64_t start;
-    enum psnap_status status = psnap_yaml_expect_keys(r->doc, map, "a reference", keys, r->error);
+    uint64_t thread = 0, bytes;
+    enum psnap_status status;
 
-    if (status)
-        return status;
-    *ref = (struct psnap_access){0};
+    *ref = (struct nest_ref){0};
     for (uint8_t kind = 0; kind < 3; kind++)
-        if ((node = psnap_yaml_get(map, keys[1 + kind]))) {
+        if ((node = psnap_yaml_get(map, kinds[kind]))) {
             if (size)
                 return psnap_yaml_fail(r->doc, node, r->error, PSNAP_ERROR_VALUE,
                                        "a reference is one of load, store and atomic");
@@ -168,16 +167,69 @@ static enum psnap_status read_reference(const struct nest_reading *n,
     node = psnap_yaml_get(map, "thread");
     if (node && psnap_yaml_u64(r->doc, node, 0, UINT16_MAX, &thread, r->error))
         return PSNAP_ERROR_VALUE;
-    status = read_region_name(n, map, loop, &low);
-    node = status ? NULL : psnap_yaml_require(r->doc, map, "start", r->error);
-    if (!node || psnap_yaml_i64(r->doc, node, INT64_MIN, INT64_MAX, &start, r->error))
+    ref->size = (uint8_t)bytes;
+    ref->thread = (uint16_t)thread;
+    return PSNAP_OK;
+}
+
+/* Where a reference of a leaf begins: {region: a, start: 16}, {walk: w1, skip: 0}, {draw: d1}. */
+static enum psnap_status read_beginning(const struct nest_reading *n,
+                                        const struct psnap_yaml_node *map,
+                                        const struct psnap_profile_loop *loop, struct nest_ref *ref,
+                                        uint64_t *first)
+{
+    const struct reading *r = n->r;
+    const struct nest_models *models = n->nests->models;
+    const struct psnap_yaml_node *region = psnap_yaml_get(map, "region");
+    const struct psnap_yaml_node *walk = psnap_yaml_get(map, "walk");
+    const struct psnap_yaml_node *draw = psnap_yaml_get(map, "draw"), *node;
+    int64_t skip;
+
+    if ((region != NULL) + (walk != NULL) + (draw != NULL) != 1)
+        return psnap_yaml_fail(r->doc, map, r->error, PSNAP_ERROR_VALUE,
+                               "a reference has one of region, walk and draw");
+    if (region)
+        return read_place(n, map, loop, first);
+    *first = 0;
+    if (draw) {
+        ref->mode = psnap_yaml_get(map, "strides") ? NEST_DRAWN_FIRST : NEST_DRAWN;
+        return read_model_name(n, draw, 'd', models->draw_count, &ref->draw);
+    }
+    ref->mode = NEST_CONTINUING;
+    node = psnap_yaml_require(r->doc, map, "skip", r->error);
+    if (!node || psnap_yaml_i64(r->doc, node, INT64_MIN, INT64_MAX, &skip, r->error))
         return PSNAP_ERROR_VALUE;
+    *first = (uint64_t)skip;
+    return read_model_name(n, walk, 'w', models->walk_count, &ref->draw);
+}
+
+/* {ref: 0, load: 8, region: a, start: 16, strides: [800, 8]}; a reference of which all addresses
+ * are drawn has no strides, one of which the first is, has one. */
+static enum psnap_status read_reference(const struct nest_reading *n,
+                                        const struct psnap_yaml_node *map,
+                                        const struct psnap_profile_loop *loop, uint32_t depth,
+                                        struct nest_ref *ref, uint64_t *first, uint64_t *steps)
+{
+    static const char *const keys[] = {"ref",   "load", "store", "atomic", "thread",  "region",
+                                       "start", "walk", "skip",  "draw",   "strides", NULL};
+    const struct reading *r = n->r;
+    const struct psnap_yaml_node *node;
+    enum psnap_status status = psnap_yaml_expect_keys(r->doc, map, "a reference", keys, r->error);
+
+    if (!status)
+        status = read_access(n, map, ref);
+    if (!status)
+        status = read_beginning(n, map, loop, ref, first);
+    if (status)
+        return status;
+    memset(steps, 0, (depth + 1) * sizeof *steps);
+    if (ref->mode == NEST_DRAWN)
+        return PSNAP_OK;
     node = psnap_yaml_require(r->doc, map, "strides", r->error);
     if (!node)
         return PSNAP_ERROR_VALUE;
-    ref->size = (uint8_t)bytes;
-    ref->thread = (uint16_t)thread;
-    *first = low + (uint64_t)start;
+    if (ref->mode == NEST_DRAWN_FIRST)
+        return read_steps(n, node, 1, "strides", steps + depth);
     return read_steps(n, node, depth + 1, "strides", steps);
 }
 
@@ -201,6 +253,26 @@ static enum psnap_status read_references(const struct nest_reading *n,
     return status;
 }
 
+/* How often a leaf is repeated: as read_affine, or c1. */
+static enum psnap_status read_times(const struct nest_reading *n,
+                                    const struct psnap_yaml_node *node, uint32_t depth,
+                                    struct built *built)
+{
+    const struct nest_models *models = n->nests->models;
+    const char *text;
+    enum psnap_status status;
+    uint32_t index;
+
+    n->scratch->counts = 0;
+    if (node->kind != PSNAP_YAML_SCALAR || psnap_yaml_text(n->r->doc, node, &text, NULL) ||
+        text[0] != 'c')
+        return read_affine(n, node, depth, built->firsts, built->steps);
+    status = read_model_name(n, node, 'c', models->count_count, &index);
+    n->scratch->counts = index + 1;
+    built->firsts[0] = 1;
+    return status;
+}
+
 /* {loop: f, times: 10, references: [...]} */
 static enum psnap_status read_walk(const struct nest_reading *n, const struct psnap_yaml_node *map,
                                    uint32_t depth, struct built *built)
@@ -208,19 +280,13 @@ static enum psnap_status read_walk(const struct nest_reading *n, const struct ps
     static const char *const keys[] = {"loop", "times", "references", NULL};
     const struct reading *r = n->r;
     const struct psnap_yaml_node *node, *list;
-    const struct named_node *name;
     uint64_t strides[NEST_WIDTH_MAX];
     const struct nest_shape *shape;
     enum psnap_status status = psnap_yaml_known_keys(r->doc, map, keys, r->error);
-    const char *id;
+    uint32_t loop = 0;
 
-    node = psnap_yaml_get(map, "loop");
-    if (status || (status = psnap_yaml_text(r->doc, node, &id, r->error)))
+    if (status || (status = read_loop_name(n, map, &loop)))
         return status;
-    name = find_name(n->names, id);
-    if (!name)
-        return psnap_yaml_fail(r->doc, node, r->error, PSNAP_ERROR_VALUE,
-                               "there is no loop '%.100s'", id);
     list = psnap_yaml_require(r->doc, map, "references", r->error);
     node = list ? psnap_yaml_require(r->doc, map, "times", r->error) : NULL;
     if (!node)
@@ -231,10 +297,10 @@ static enum psnap_status read_walk(const struct nest_reading *n, const struct ps
                                "a walk has 1 to %d references", NEST_WIDTH_MAX);
     if (!status)
         status = make_room(n, built, 1 + list->count, depth);
-    if (!status)
-        status = read_affine(n, node, depth, built->firsts, built->steps);
-    n->scratch->loop = name->index;
+    n->scratch->loop = loop;
     n->scratch->width = (uint32_t)list->count;
+    if (!status)
+        status = read_times(n, node, depth, built);
     if (!status)
         status = read_references(n, list, depth, built, strides);
     if (status)
@@ -249,23 +315,21 @@ static enum psnap_status read_visited(const struct nest_reading *n,
                                       struct built *built)
 {
     static const uint64_t none;
-    const struct named_node *name;
+    const struct nest_models *models = n->nests->models;
     const struct nest_shape *shape;
-    const char *id;
-    enum psnap_status status = psnap_yaml_text(n->r->doc, node, &id, n->r->error);
+    uint32_t mix = 0;
+    enum psnap_status status = read_model_name(n, node, 'm', models->mix_count, &mix);
 
-    if (status)
-        return status;
-    name = find_name(n->names, id);
-    if (!name)
-        return psnap_yaml_fail(n->r->doc, node, n->r->error, PSNAP_ERROR_VALUE,
-                               "there is no loop '%.100s'", id);
-    status = make_room(n, built, 1, depth);
+    if (!status && !models->mixes[mix].chain)
+        status = psnap_yaml_fail(n->r->doc, node, n->r->error, PSNAP_ERROR_VALUE,
+                                 "there is no mix of this name in 'models'");
+    if (!status)
+        status = make_room(n, built, 1, depth);
     if (status)
         return status;
     built->firsts[0] = 1;
-    n->scratch->loop = name->index;
-    n->scratch->width = 0;
+    n->scratch->loop = mix;
+    n->scratch->width = n->scratch->counts = 0;
     shape = nest_shape_of(n->nests->patterns, n->scratch);
     built->pattern = shape ? nest_pattern_leaf(n->nests->patterns, shape, &none) : NULL;
     return built->pattern ? PSNAP_OK : read_out_of_memory(n->r);
@@ -387,7 +451,7 @@ static enum psnap_status check_walks(const struct nest_reading *n,
                                    " %s in its regions, but its walks (schedule, line %" PRIu32
                                    ") come to %" PRIu64,
                                    loop->id, here[k], names[k], list->src_line, there[k]);
-    if (walks->low < low || walks->high > high)
+    if (walks->high && (walks->low < low || walks->high > high))
         return psnap_yaml_fail(r->doc, map, r->error, PSNAP_ERROR_VALUE,
                                "walks of loop '%.100s' (schedule, line %" PRIu32 ") lead %" PRIu64
                                " bytes out of the working sets of its regions",
@@ -405,24 +469,23 @@ static enum psnap_status check_counts(const struct nest_reading *n,
     const struct psnap_profile *profile = r->profile;
     const struct psnap_yaml_node *map = loops->first;
     struct nest_count *counts = calloc(profile->loop_count + 1, sizeof *counts);
-    enum psnap_status status = counts ? PSNAP_OK : read_out_of_memory(r);
+    uint64_t *visits = calloc(n->nests->models->mix_count + (size_t)1, sizeof *visits);
+    enum psnap_status status = counts && visits ? PSNAP_OK : read_out_of_memory(r);
 
     if (!status)
-        status = nests_count(n->nests, counts);
+        status = nests_count(n->nests, counts, visits);
     if (status == PSNAP_ERROR_MEMORY)
         read_out_of_memory(r);
     else if (status == PSNAP_ERROR_VALUE)
         status = psnap_yaml_fail(r->doc, list, r->error, PSNAP_ERROR_VALUE,
                                  "the schedule comes to more than can be counted");
+    else if (status == PSNAP_ERROR_UNSUPPORTED)
+        status = psnap_yaml_fail(r->doc, list, r->error, PSNAP_ERROR_VALUE,
+                                 "walks are not come to as often as 'counts' say, or a multiple");
     for (uint32_t i = 0; i < profile->loop_count && !status; i++, map = map->next) {
         const struct psnap_profile_loop *loop = &profile->loops[i];
         const struct psnap_yaml_node *node = psnap_yaml_get(map, "accesses");
-        if (counts[i].visits && counts[i].accesses)
-            status = psnap_yaml_fail(
-                r->doc, list, r->error, PSNAP_ERROR_VALUE,
-                "the schedule both walks and visits loop '%.100s' (line %" PRIu32 ")", loop->id,
-                map->src_line);
-        else if (!counts[i].visits && counts[i].accesses != loop->accesses)
+        if (counts[i].accesses != loop->accesses)
             status = psnap_yaml_fail(r->doc, node ? node : map, r->error, PSNAP_ERROR_VALUE,
                                      "loop '%.100s' has %" PRIu64
                                      " accesses here, but the schedule (line %" PRIu32
@@ -432,21 +495,26 @@ static enum psnap_status check_counts(const struct nest_reading *n,
             status = check_walks(n, list, map, loop, &counts[i]);
     }
     free(counts);
+    free(visits);
     return status;
 }
 
 enum psnap_status read_nests(const struct reading *r, const struct psnap_yaml_node *list,
+                             const struct psnap_yaml_node *models,
                              const struct psnap_yaml_node *loops, const struct name_index *names)
 {
     struct nest_numbers numbers = {
         calloc(r->profile->loop_count + (size_t)1, sizeof *numbers.of_loop), 0};
-    struct nest_reading n = {r, names, nests_new(), malloc(nest_shape_bytes(NEST_WIDTH_MAX)),
+    struct nest_reading n = {r, names, nests_new(), calloc(1, nest_shape_bytes(NEST_WIDTH_MAX)),
                              &numbers};
     enum psnap_status status =
         psnap_yaml_expect(r->doc, list, PSNAP_YAML_SEQUENCE, "schedule", r->error);
 
     if (!n.nests || !n.scratch || !numbers.of_loop)
         status = read_out_of_memory(r);
+    r->profile->nests = n.nests; /* the profile frees them */
+    if (!status)
+        status = read_models(&n, models);
     for (const struct psnap_yaml_node *node = list->first; node && !status; node = node->next) {
         struct built built = {0};
         status = read_term(&n, node, 0, &built);
@@ -458,6 +526,5 @@ enum psnap_status read_nests(const struct reading *r, const struct psnap_yaml_no
         status = check_counts(&n, list, loops);
     free(n.scratch);
     free(numbers.of_loop);
-    r->profile->nests = n.nests; /* the profile frees them */
     return status;
 }

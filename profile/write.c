@@ -264,6 +264,8 @@ enum psnap_status psnap_profile_write(const struct psnap_profile *profile, FILE 
         write_nests(profile, doc, list);
     else
         write_items(&profile->schedule, 0, profile->schedule.count, loop_id, profile, doc, list);
+    if (profile->nests && nests_have_models(profile->nests))
+        write_models(profile, doc, psnap_yaml_add_map(doc, root, "models", PSNAP_YAML_BLOCK));
     if (profile->certificate)
         write_certificate(profile->certificate, doc, root);
     list = psnap_yaml_add_sequence(doc, root, "loops", PSNAP_YAML_BLOCK);

@@ -191,12 +191,13 @@ static enum psnap_status open_lanes(struct replay *replay, const struct psnap_pr
     return status;
 }
 
-static enum psnap_status init_lanes(struct replay *replay, const struct psnap_profile *profile)
+static enum psnap_status init_lanes(struct replay *replay, const struct psnap_profile *profile,
+                                    uint64_t seed)
 {
     if (profile->is_apart)
         return open_lanes(replay, profile);
     replay->lanes = profile->nests
-                        ? replay_nests_new(profile, replay->loops, replay->base.program)
+                        ? replay_nests_new(profile, replay->base.program, seed)
                         : replay_lane_new(profile, PSNAP_NONE, replay->loops, replay->base.program);
     return replay->lanes ? PSNAP_OK : PSNAP_ERROR_MEMORY;
 }
@@ -243,7 +244,7 @@ static enum psnap_status init_replay(struct replay *replay, const struct psnap_p
     for (uint32_t i = 0; i < profile->loop_count && !status; i++)
         status = init_loop(replay, &profile->loops[i], i, index[i], seed);
     free(index);
-    return status ? status : init_lanes(replay, profile);
+    return status ? status : init_lanes(replay, profile, seed);
 }
 
 struct psnap_source *psnap_replay_new(const struct psnap_profile *profile, uint64_t seed,

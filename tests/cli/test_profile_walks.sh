@@ -20,7 +20,7 @@ same()
     shift
     "$PSNAP" cc -O2 "$PSNAP_SOURCE/samples/$name.c" -o "$name" -lm
     expect 0 "$PSNAP" record --model walks -o "$name.yaml" --trace "$name.pst" -- "./$name" "$@"
-    grep -q 'model: walks-1' "$name.yaml"
+    grep -q 'model: walks-2' "$name.yaml"
     expect 0 "$PSNAP" check "$name.yaml"
     /usr/bin/python3 "$PSNAP_SOURCE/tests/schema_check.py" \
         "$PSNAP_SOURCE/profile/psnap-profile.schema.json" "$name.yaml" || [ $? = 77 ]
@@ -66,14 +66,35 @@ sed 's/times: 20/times: 21/' matmul.yaml > wrong.yaml
 expect 1 "$PSNAP" check wrong.yaml
 grep -Eq "wrong.yaml:[0-9]+:[0-9]+: .*has 128000 accesses here, but the schedule \(line [0-9]+\) comes to 134400" err out
 
-# Irregular ones keep how much each loop does.
-"$PSNAP" cc -O2 "$PSNAP_SOURCE/samples/chase.c" -o chase -lm
-expect 0 "$PSNAP" record --model walks -o chase.yaml --trace chase.pst -- ./chase 4096 20
-grep -q 'model: walks-1' chase.yaml
-counts chase.pst > one
-counts chase.yaml > two
-[ -s one ]
-cmp one two
+# Irregular ones keep how much each loop does, through their text too.
+drawn()
+{
+    local name=$1
+    shift
+    "$PSNAP" cc -O2 "$PSNAP_SOURCE/samples/$name.c" -o "$name" -lm
+    expect 0 "$PSNAP" record --model walks -o "$name.yaml" --trace "$name.pst" -- "./$name" "$@"
+    grep -q 'model: walks-2' "$name.yaml"
+    grep -q '^models:' "$name.yaml"
+    expect 0 "$PSNAP" check "$name.yaml"
+    /usr/bin/python3 "$PSNAP_SOURCE/tests/schema_check.py" \
+        "$PSNAP_SOURCE/profile/psnap-profile.schema.json" "$name.yaml" || [ $? = 77 ]
+    counts "$name.pst" > one
+    counts "$name.yaml" > two
+    [ -s one ]
+    cmp one two
+    expect 0 "$PSNAP" replay "$name.yaml" --seed 3 -f csv --force -o one
+    expect 0 "$PSNAP" replay "$name.yaml" --seed 3 -f csv --force -o two
+    cmp one two
+}
+
+drawn chase 4096 20
+drawn spmv 4000 2
+drawn hashjoin 4000 2
+drawn mergesort 8000 1
+grep -q '^    entry:' hashjoin.yaml
+grep -q 'mix: m' hashjoin.yaml
+grep -Eq 'with: d[0-9]+, offset: ' hashjoin.yaml
+expect 0 "$PSNAP" compare hashjoin.pst hashjoin.yaml -m 32K:64:8 --max-error 4
 
 expect 2 "$PSNAP" profile matmul.pst --model walk -o x.yaml
 grep -q "no model 'walk'" err

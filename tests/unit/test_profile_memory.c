@@ -95,7 +95,7 @@ static void apart(void **state)
     run_job(build_and_replay);
 }
 
-/* The walks of a triangle, and a loop at random addresses, which is visited. */
+/* The walks of a triangle, and a loop at random addresses, which are drawn. */
 static enum psnap_status put_nest(struct psnap_sink *builder, struct psnap_error *error)
 {
     enum psnap_status status = PSNAP_OK;
@@ -143,7 +143,7 @@ static enum psnap_status build_walks(struct psnap_error *error)
 static enum psnap_status read_walks(struct psnap_error *error)
 {
     static char text[] = "psnap: 1\n"
-                         "capture: {model: walks-1}\n"
+                         "capture: {model: walks-2}\n"
                          "schedule:\n"
                          "- repeat: 3\n"
                          "  of:\n"
@@ -151,7 +151,18 @@ static enum psnap_status read_walks(struct psnap_error *error)
                          "    times: {first: 4, steps: [-1]}\n"
                          "    references:\n"
                          "    - {ref: 0, load: 8, region: r1, start: 0, strides: [32, 8]}\n"
-                         "  - g\n"
+                         "  - m1\n"
+                         "models:\n"
+                         "  walks: [{walk: w1, loop: f, region: r1, start: 0}]\n"
+                         "  draws:\n"
+                         "  - {draw: d1, loop: g, areas: [{region: r1, start: 0, accesses: 3,\n"
+                         "     bytes: 24, element: 8}]}\n"
+                         "  - {draw: d2, loop: g, with: d1, offset: 8}\n"
+                         "  counts: [{counts: c1, times: [{is: 2, times: 7}]}]\n"
+                         "  mixes:\n"
+                         "  - {mix: m1, graph: {begin: {1: 3}, states: [{state: 1, loop: g,\n"
+                         "     references: [{ref: 0, load: 8, draw: d1}], times: 1,\n"
+                         "     next: {end: 3}}]}}\n"
                          "loops:\n"
                          "- {id: f, nest: {depth: 0}, accesses: 9, pattern: [r1], regions: [\n"
                          "  {id: r1, working_set: {bytes: 96, group: heap, offset: 0},\n"

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What leaves of nests (nests.h) draw from where nothing affine gives it: addresses, counts, and
+ * in a mix the leaves themselves.
+ */
+#ifndef PSNAP_PROFILE_NEST_MODELS_H
+#define PSNAP_PROFILE_NEST_MODELS_H
+
+#include "profile/counts.h"
+#include "profile/gather.h"
+#include "profile/mix.h"
+#include "profile/nests.h"
+
+/* Addresses: those of a gather, or as far as ever from the last one of another draw. */
+struct nest_source {
+    uint32_t with; /* the other one, PSNAP_NONE: a gather of its own */
+    uint64_t offset;
+    struct psnap_gather gather; /* of no accesses: none were drawn */
+};
+
+/* What a reference draws; when its loop has just been come to it may be something else: the head of
+ * a list, the root of a tree, the middle of an array. */
+struct nest_draw {
+    uint32_t loop; /* of its references, once taken into a profile */
+    bool has_entry;
+    struct nest_source rest, entry;
+};
+
+static inline const struct nest_source *nest_source_of(const struct nest_draw *draw, bool is_entry)
+{
+    return is_entry && draw->has_entry ? &draw->entry : &draw->rest;
+}
+
+/* Where a reference that continues begins. */
+struct nest_walk {
+    uint32_t loop;
+    uint64_t address;
+};
+
+/* Loops in no order that folds: leaves drawn from a chain, whose states are these shapes. */
+struct nest_mix {
+    struct psnap_mix *chain; /* owned */
+    const struct nest_shape **states;
+};
+
+struct nest_models {
+    struct nest_draw *draws;
+    struct nest_walk *walks;
+    struct psnap_counts *counts;
+    struct nest_mix *mixes;
+    uint32_t draw_count, walk_count, count_count, mix_count;
+    struct nest_patterns *shapes; /* of the mixes' states */
+};
+
+void nest_models_free(struct nest_models *models);
+
+static inline bool nests_have_models(const struct psnap_nests *nests)
+{
+    const struct nest_models *m = nests->models;
+
+    return m && (m->draw_count || m->walk_count || m->count_count || m->mix_count);
+}
+/* A copy, shapes as nest_pattern_copy changes them; NULL: out of memory. */
+struct nest_models *nest_models_copy(const struct nest_models *models,
+                                     void (*change)(void *context, struct nest_shape *shape),
+                                     void *context);
+
+/* ---- addresses while a stream goes on: nest_draws.c ---- */
+
+struct nest_draws;
+
+struct nest_draws *nest_draws_new(const struct psnap_program *program); /* NULL: out of memory */
+void nest_draws_free(struct nest_draws *draws);
+/* The number of the draw of a reference that is at `address` (0: not known), or PSNAP_NONE when out
+ * of memory. Copies that unrolling and vectorising made of one have one draw. */
+uint32_t nest_draws_add(struct nest_draws *draws, const struct nest_ref *ref, uint64_t address);
+/* The next address of a draw; what is seen of several in turn tells which go together. */
+void nest_draws_put(struct nest_draws *draws, uint32_t draw, bool is_entry, uint64_t address);
+/* False: out of memory, at some call before. */
+bool nest_draws_are_whole(const struct nest_draws *draws);
+/* The models of all, in their order, the caller's; NULL: out of memory. */
+struct nest_draw *nest_draws_take(struct nest_draws *draws, uint32_t *count);
+
+#endif
