@@ -540,13 +540,14 @@ static bool fit_reach(const struct gather_collector *c, struct gather_area *m)
     }
     m->knot_count = GATHER_KNOTS;
     for (size_t k = 0; k < GATHER_KNOTS; k++) {
+        const uint64_t half = BURST / 2;
         const double at = (double)k / (GATHER_KNOTS - 1) * (double)c->count;
         size_t i = 1;
-        while (i + 1 < n && (double)(c->burst_at[i] + BURST / 2) < at)
+        while (i + 1 < n && (double)(c->burst_at[i] + half) < at)
             i++;
         {
-            const double from = (double)(c->burst_at[i - 1] + BURST / 2);
-            const double x = (at - from) / ((double)(c->burst_at[i] + BURST / 2) - from);
+            const double from = (double)(c->burst_at[i - 1] + half);
+            const double x = (at - from) / ((double)(c->burst_at[i] + half) - from);
             m->knots[k].low = fmin(1, fmax(0, low[i - 1] + x * (low[i] - low[i - 1])));
             m->knots[k].high = fmin(1, fmax(0, high[i - 1] + x * (high[i] - high[i - 1])));
         }

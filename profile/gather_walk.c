@@ -316,8 +316,8 @@ static uint64_t within_reach(const struct area_walk *w, uint64_t offset)
     const struct gather_reach *a = &m->knots[k], *b = a + 1;
     const double low = a->low + (b->low - a->low) * (x - k);
     const double high = a->high + (b->high - a->high) * (x - k);
-    const double element =
-        (double)(offset / m->element_bytes) * (high - low) + low * (double)w->elements;
+    const uint64_t index = offset / m->element_bytes;
+    const double element = (double)index * (high - low) + low * (double)w->elements;
     const uint64_t i = (uint64_t)element;
 
     return (i < w->elements ? i : w->elements - 1) * m->element_bytes;
