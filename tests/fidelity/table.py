@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The table of tests/fidelity/run.sh.
 
-table.py print|check|accept FOLDER all|some: reads FOLDER/SAMPLE.json (psnap
-compare --json) and FOLDER/SAMPLE.yaml (for its size), prints the table by
-sample, and compares the rows with psnap.csv, or writes psnap.csv and table.md.
+table.py psnap|walks print|check|accept FOLDER all|some: reads FOLDER/SAMPLE.json (psnap
+compare --json), FOLDER/SAMPLE.yaml (for its size) and, where it is, FOLDER/SAMPLE.others
+(the same on other kinds of machines), prints the table by sample, and compares the rows with
+psnap.csv, or writes psnap.csv and table.md; walks.csv and walks.md.
 """
 
 import csv
@@ -13,7 +14,9 @@ import os
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-ROWS = os.path.join(HERE, "psnap.csv")
+MODEL = sys.argv[1]
+ROWS = os.path.join(HERE, MODEL + ".csv")
+TABLE = os.path.join(HERE, "table.md" if MODEL == "psnap" else MODEL + ".md")
 NOISE_POINTS = 0.05
 # Mean absolute error by level, all relevant loops and structures: PSnAP, Table 2.
 PUBLISHED = {
@@ -26,7 +29,7 @@ PUBLISHED = {
 }
 PUBLISHED_MEAN = (2.2, 1.9, 1.8)  # of these six programs, in its conclusion
 HEADINGS = ["sample", "loops", "L1", "L2", "L3", "max L1", "max L2", "max L3",
-            "all L1", "all L2", "all L3", "published", "KB"]
+            "all L1", "all L2", "all L3", "published" if MODEL == "psnap" else "others", "KB"]
 
 
 def read(folder):
@@ -36,6 +39,11 @@ def read(folder):
             with open(os.path.join(folder, name)) as file:
                 result = json.load(file)
             size = os.path.getsize(os.path.join(folder, name[:-5] + ".yaml"))
+            others = os.path.join(folder, name[:-5] + ".others")
+            if os.path.exists(others):
+                with open(others) as file:
+                    result["others"] = json.load(file)
+                result["rows"] += result["others"]["rows"]
             samples[name[:-5]] = (result, size)
     return samples
 
@@ -63,12 +71,14 @@ def table(samples):
         summary = result["summary"]
         points = [number(p, 2) for key in ("mean_points", "max_points", "total_points")
                   for p in (summary[key] + [None] * 3)[:3]]
-        known = PUBLISHED.get(name)
+        known = PUBLISHED.get(name) if MODEL == "psnap" else None
+        if "others" in result:
+            known = tuple(round(p or 0, 2) for p in result["others"]["summary"]["mean_points"][:3])
         out.append([name, str(len(loops))] + points
                    + ["%g/%g/%g" % known if known else "", "%.0f" % (size / 1024)])
     papers = [row for row in out if row[0] in PUBLISHED]
     means = []
-    if len(papers) == len(PUBLISHED):
+    if len(papers) == len(PUBLISHED) and MODEL == "psnap":
         means.append(mean("the paper's six", papers, "%g/%g/%g" % PUBLISHED_MEAN))
     if out:
         means.append(mean("all", out, ""))
@@ -92,7 +102,7 @@ def show(lines):
 
 
 def write_markdown(lines):
-    with open(os.path.join(HERE, "table.md"), "w") as file:
+    with open(TABLE, "w") as file:
         file.write("Written by `tests/fidelity/run.sh --accept`; README.md explains it.\n\n")
         file.write("| " + " | ".join(HEADINGS) + " |\n")
         file.write("|---|" + "---:|" * (len(HEADINGS) - 1) + "\n")
@@ -111,7 +121,7 @@ def check(rows, samples, everything):
     for row in rows:
         old = committed.pop(key(row), None)
         if old is None:
-            print("no such row in psnap.csv: %s" % (key(row),))
+            print("no such row is committed: %s" % (key(row),))
             worse += 1
         elif not row["points"] or not old["points"]:  # a loop that one side lacks
             if row["points"] != old["points"]:
@@ -129,7 +139,7 @@ def check(rows, samples, everything):
 
 
 def main():
-    mode, folder, extent = sys.argv[1:]
+    mode, folder, extent = sys.argv[2:]
     samples = read(folder)
     lines = table(samples)
     rows = [row for name, (result, _) in samples.items() for row in rows_of(name, result)]
