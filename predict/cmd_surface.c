@@ -76,7 +76,9 @@ static enum psnap_status complaint(FILE *err, const char *path, struct psnap_err
 {
     char line[256] = "";
 
-    rewind(err);
+    errno = 0;
+    if (fseek(err, 0, SEEK_SET) != 0)
+        line[0] = '\0';
     while (fgets(line, sizeof line, err) && (line[0] == '\n' || line[strspn(line, " \t^")] == '\n'))
         ;
     line[strcspn(line, "\n")] = '\0';
@@ -218,8 +220,7 @@ enum psnap_status surface_draw(const struct locality_report *report, const char 
         goto out;
     }
     write_script(script, report, path);
-    rewind(script);
-    if (ferror(script)) {
+    if (fseek(script, 0, SEEK_SET) != 0) {
         status = psnap_error_system(error, errno, "cannot write a temporary file");
         goto out;
     }

@@ -18,16 +18,17 @@
 #include <stdint.h>
 
 enum {
-    GATHER_STEPS = 6,      /* different small steps */
-    GATHER_PARTS = 64,     /* equal parts of the span */
-    GATHER_CLASSES = 16,   /* of lines by how often they are used */
-    GATHER_QUANTILES = 21, /* of distances from where a band is */
-    GATHER_WITHS = 3,      /* references that one goes along with */
-    GATHER_STEP_MAX = 512, /* bytes */
-    GATHER_ECHOES = 24,    /* octaves of accesses, back to where an echo comes from */
-    GATHER_KNOTS = 8,      /* moments for which the reach is known */
-    GATHER_AREAS = 6,      /* far apart */
-    GATHER_TURNS = 16      /* from one area to another that are listed */
+    GATHER_STEPS = 6,            /* different small steps */
+    GATHER_PARTS = 64,           /* equal parts of the span */
+    GATHER_CLASSES = 16,         /* of lines by how often they are used */
+    GATHER_QUANTILES = 21,       /* of distances from where a band is */
+    GATHER_WITHS = 3,            /* references that one goes along with */
+    GATHER_STEP_MAX = 512,       /* bytes */
+    GATHER_ECHOES = 24,          /* octaves of accesses, back to where an echo comes from */
+    GATHER_KNOTS = 8,            /* moments for which the reach is known */
+    GATHER_AREAS = 6,            /* far apart */
+    GATHER_TURNS = 16,           /* from one area to another that are listed */
+    GATHER_CURSORS_MAX = 1 << 20 /* of a class */
 };
 
 /* How the next place is chosen when no step leads there. */
@@ -132,6 +133,8 @@ void gather_group_want(struct gather_group *group, uint32_t reference, uint64_t 
  * depend on how they are cut. */
 void gather_group_put(struct gather_group *group, const uint32_t *references,
                       const uint64_t *addresses, size_t n);
+/* Whether nothing was lost because of memory. */
+bool gather_group_is_whole(const struct gather_group *group);
 /* The model of a reference that is wanted and has had an access. */
 void gather_group_fit(struct gather_group *group, uint32_t reference, struct psnap_gather *model);
 

@@ -118,11 +118,9 @@ static void fit_parts(const struct gather_collector *c, struct gather_area *m)
     }
     for (size_t p = 0; p < GATHER_PARTS; p++)
         chi = fmax(chi, fabs(m->parts[p] * GATHER_PARTS - 1));
-    if (chi < 0.05 || m->span_bytes < UINT64_C(64) * GATHER_PARTS) {
-        if (chi < 0.05) {
-            m->part_count = 1;
-            m->parts[0] = 1;
-        }
+    if (chi < 0.05) {
+        m->part_count = 1;
+        m->parts[0] = 1;
     }
 }
 
@@ -448,6 +446,7 @@ static bool fit_cursors(const struct gather_collector *c, struct gather_area *m)
             of->share = shares[i] / total;
             of->count = (uint64_t)(of->share * gaps[i] / shares[i] + 0.5);
             of->count += !of->count;
+            of->count = of->count < GATHER_CURSORS_MAX ? of->count : GATHER_CURSORS_MAX;
         }
     m->cursor_step = (int64_t)best - 128;
     m->places = GATHER_CURSORS;

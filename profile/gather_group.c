@@ -41,6 +41,7 @@ struct candidate {
 
 struct member {
     bool is_wanted, is_decided; /* decided: not learning at present */
+    bool is_out_of_memory;      /* something of it is lost */
     uint64_t kind;              /* of copies */
     uint64_t low, high;         /* of its only area, when it was decided; high is 0: it has more */
     uint32_t shares;            /* the member that collects what this one does on its own */
@@ -385,8 +386,10 @@ static uint32_t area_of(struct member *m, uint64_t address)
     if (m->area_count == GATHER_AREAS)
         return m->area;
     m->areas[m->area_count] = gather_collector_new();
-    if (!m->areas[m->area_count])
+    if (!m->areas[m->area_count]) {
+        m->is_out_of_memory = true;
         return m->area;
+    }
     m->eras[m->area_count] = m->era;
     return m->area_count++;
 }
@@ -483,6 +486,14 @@ void gather_group_put(struct gather_group *group, const uint32_t *references,
         m->last = addresses[i];
         note_recent(group, reference);
     }
+}
+
+bool gather_group_is_whole(const struct gather_group *group)
+{
+    for (uint32_t i = 0; i < group->count; i++)
+        if (group->members[i].is_out_of_memory)
+            return false;
+    return true;
 }
 
 void gather_group_fit(struct gather_group *group, uint32_t reference, struct psnap_gather *model)

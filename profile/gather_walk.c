@@ -125,7 +125,7 @@ static bool start_area(struct area_walk *w, const struct gather_area *model, uin
     for (uint32_t i = 0; i < GATHER_ECHOES; i++)
         w->echo_share += model->echoes[i];
     sum = 0;
-    for (uint32_t i = 0; i < GATHER_ECHOES; i++)
+    for (uint32_t i = 0; w->echo_share > 0 && i < GATHER_ECHOES; i++)
         w->echoes[i] = share((sum += model->echoes[i]) / w->echo_share);
     w->echoes[GATHER_ECHOES - 1] = UINT32_MAX;
     if (w->echo_share > 0)
@@ -323,6 +323,15 @@ static uint64_t within_reach(const struct area_walk *w, uint64_t offset)
     return (i < w->elements ? i : w->elements - 1) * m->element_bytes;
 }
 
+/* Onwards, or backwards, around the span. */
+static uint64_t swept(const struct area_walk *w)
+{
+    const uint64_t span = w->model.span_bytes;
+    const int64_t way = w->model.sweep_bytes % (int64_t)span;
+
+    return (w->at + (way < 0 ? span - (uint64_t)-way : (uint64_t)way)) % span;
+}
+
 static uint64_t jump(struct area_walk *w, struct psnap_rng *rng)
 {
     const struct gather_area *m = &w->model;
@@ -335,7 +344,7 @@ static uint64_t jump(struct area_walk *w, struct psnap_rng *rng)
     case GATHER_CURSORS:
         return cursor(w, rng);
     case GATHER_SWEEP:
-        return (w->at + (uint64_t)m->sweep_bytes) % m->span_bytes;
+        return swept(w);
     default:
         return m->knot_count ? within_reach(w, anywhere(w, rng)) : anywhere(w, rng);
     }
@@ -344,13 +353,11 @@ static uint64_t jump(struct area_walk *w, struct psnap_rng *rng)
 /* An address in the line that was visited some accesses ago. */
 static uint64_t echo(struct area_walk *w, struct psnap_rng *rng)
 {
-    const struct gather_area *m = &w->model;
     const uint32_t octave = pick(w->echoes, (uint32_t)psnap_rng_next(rng));
     const uint64_t gap = (UINT64_C(1) << octave) + psnap_rng_below(rng, UINT64_C(1) << octave);
 
     if (gap > w->count || gap >= HISTORY)
         return jump(w, rng);
-    (void)m;
     return w->history[(w->count - gap) % HISTORY];
 }
 

@@ -3,7 +3,7 @@
  * Models of irregular references (gather.h) in profiles. What is 0, or of no use to the model's
  * places, is left out.
  */
-#include <math.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +25,7 @@ struct field {
 
 #define FIELD(key, kind, member, low) {key, kind, offsetof(struct gather_area, member), low}
 
-static const struct field fields[] = {FIELD("accesses", U64, accesses, 0),
+static const struct field fields[] = {FIELD("accesses", U64, accesses, 1),
                                       FIELD("bytes", U64, span_bytes, 1),
                                       FIELD("element", U32, element_bytes, 1),
                                       FIELD("fixed", REAL, fixed, 0),
@@ -38,6 +38,12 @@ static const struct field fields[] = {FIELD("accesses", U64, accesses, 0),
                                       FIELD("sweep_bytes", I64, sweep_bytes, 0),
                                       {NULL, U64, 0, 0}};
 
+static const char *const area_keys[] = {
+    "region",      "start",      "accesses",    "bytes",     "element", "fixed",
+    "lap",         "same_order", "place_bytes", "downwards", "inside",  "cursor_step",
+    "sweep_bytes", "steps",      "next",        "places",    "parts",   "classes",
+    "cursors",     "reach",      "offsets",     "echoes",    NULL};
+
 static double rounded(double value)
 {
     char text[32];
@@ -46,14 +52,46 @@ static double rounded(double value)
     return strtod(text, NULL);
 }
 
+static void round_all(double *values, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        values[i] = rounded(values[i]);
+}
+
+static void round_area(struct gather_area *area)
+{
+    round_all(&area->next[0][0], sizeof area->next / sizeof(double));
+    round_all(area->parts, GATHER_PARTS);
+    round_all(area->echoes, GATHER_ECHOES);
+    area->fixed = rounded(area->fixed);
+    area->inside = rounded(area->inside);
+    for (uint32_t i = 0; i < area->class_count; i++) {
+        area->classes[i].lines = rounded(area->classes[i].lines);
+        area->classes[i].jumps = rounded(area->classes[i].jumps);
+    }
+    for (uint32_t i = 0; i < area->cursor_classes; i++)
+        area->cursors[i].share = rounded(area->cursors[i].share);
+    for (uint32_t i = 0; i < area->knot_count; i++) {
+        area->knots[i].low = rounded(area->knots[i].low);
+        area->knots[i].high = rounded(area->knots[i].high);
+    }
+}
+
+void gather_round(struct psnap_gather *gather)
+{
+    for (uint32_t i = 0; i < gather->area_count; i++)
+        round_area(&gather->areas[i]);
+    round_all(&gather->next_area[0][0], sizeof gather->next_area / sizeof(double));
+}
+
 /* ---- writing ---- */
 
 static void add_reals(struct psnap_yaml_doc *doc, struct psnap_yaml_node *map, const char *key,
-                      const double *values, uint32_t count)
+                      const double *values, uint32_t count, bool is_cut)
 {
     struct psnap_yaml_node *list;
 
-    while (count && values[count - 1] == 0)
+    while (is_cut && count && values[count - 1] == 0)
         count--;
     if (!count)
         return;
@@ -160,7 +198,7 @@ static void write_area(const struct gather_area *area, struct psnap_yaml_doc *do
     if (area->places)
         psnap_yaml_add_text(doc, map, "places", places[area->places]);
     if (area->part_count > 1)
-        add_reals(doc, map, "parts", area->parts, area->part_count);
+        add_reals(doc, map, "parts", area->parts, area->part_count, false);
     write_classes(area, doc, map);
     for (uint32_t i = 0; i < GATHER_QUANTILES; i++)
         has_offsets |= area->offsets[i] != 0;
@@ -170,7 +208,7 @@ static void write_area(const struct gather_area *area, struct psnap_yaml_doc *do
         for (uint32_t i = 0; i < GATHER_QUANTILES; i++)
             psnap_yaml_add_i64(doc, list, NULL, area->offsets[i]);
     }
-    add_reals(doc, map, "echoes", area->echoes, GATHER_ECHOES);
+    add_reals(doc, map, "echoes", area->echoes, GATHER_ECHOES, true);
 }
 
 void gather_write(const struct psnap_gather *gather, struct psnap_yaml_doc *doc,
@@ -221,7 +259,7 @@ static enum psnap_status read_reals(const struct gather_reading *r,
     status = psnap_yaml_expect(r->doc, list, PSNAP_YAML_SEQUENCE, what, r->error);
     if (!status && list->count > most)
         status = psnap_yaml_fail(r->doc, list, r->error, PSNAP_ERROR_VALUE,
-                                 "'%s' has more than %u numbers", what, most);
+                                 "'%s' has more than %" PRIu32 " numbers", what, most);
     for (const struct psnap_yaml_node *node = status ? NULL : list->first; node && !status;
          node = node->next)
         status = psnap_yaml_real(r->doc, node, 0, 1, &values[(*count)++], r->error);
@@ -356,6 +394,9 @@ static enum psnap_status read_classes(const struct gather_reading *r,
         if (!status && !(status = require_real(r, item, "lines", &class->lines)) &&
             !(status = require_real(r, item, "jumps", &class->jumps)))
             status = require_u64(r, item, "spacing", 0, 1 << 20, &spacing);
+        if (!status && (spacing & (spacing - 1)))
+            status = psnap_yaml_fail(r->doc, item, r->error, PSNAP_ERROR_VALUE,
+                                     "'spacing' is a power of two");
         class->spacing = (uint32_t)spacing;
     }
     if (!status && !list) {
@@ -369,7 +410,7 @@ static enum psnap_status read_classes(const struct gather_reading *r,
     for (item = list && !status ? list->first : NULL; item && !status; item = item->next, i++) {
         status = psnap_yaml_expect(r->doc, item, PSNAP_YAML_MAP, "cursors", r->error);
         if (!status)
-            status = require_u64(r, item, "count", 1, 1 << 20, &area->cursors[i].count);
+            status = require_u64(r, item, "count", 1, GATHER_CURSORS_MAX, &area->cursors[i].count);
         if (!status)
             status = require_real(r, item, "share", &area->cursors[i].share);
     }
@@ -388,11 +429,32 @@ static enum psnap_status read_classes(const struct gather_reading *r,
     return status;
 }
 
+/* What the places of an area need. */
+static enum psnap_status check_area(const struct gather_reading *r,
+                                    const struct psnap_yaml_node *map,
+                                    const struct gather_area *area)
+{
+    const char *message = NULL;
+
+    if ((area->places == GATHER_ONCE || area->places == GATHER_BAND) && !area->lap)
+        message = "these places need 'lap'";
+    else if (area->places == GATHER_ONCE &&
+             (!area->place_bytes || area->lap > area->span_bytes / area->place_bytes))
+        message = "the places of a lap, each of 'place_bytes', are more than 'bytes'";
+    else if (area->places == GATHER_CURSORS && !area->cursor_classes)
+        message = "these places need 'cursors'";
+    else if (area->knot_count && area->knot_count != GATHER_KNOTS)
+        message = "'reach' has 8 items";
+    if (!message)
+        return PSNAP_OK;
+    return psnap_yaml_fail(r->doc, map, r->error, PSNAP_ERROR_VALUE, "%s", message);
+}
+
 static enum psnap_status read_area(const struct gather_reading *r,
                                    const struct psnap_yaml_node *map, struct gather_area *area)
 {
     const struct psnap_yaml_node *node = psnap_yaml_get(map, "places"), *list;
-    enum psnap_status status = PSNAP_OK;
+    enum psnap_status status = psnap_yaml_known_keys(r->doc, map, area_keys, r->error);
     const char *name;
     uint32_t count, i = 0;
 
@@ -430,7 +492,7 @@ static enum psnap_status read_area(const struct gather_reading *r,
     if (!status)
         status = read_reals(r, psnap_yaml_get(map, "echoes"), "echoes", area->echoes, GATHER_ECHOES,
                             &count);
-    return status;
+    return status ? status : check_area(r, map, area);
 }
 
 static enum psnap_status read_turns(const struct gather_reading *r,
@@ -451,6 +513,9 @@ static enum psnap_status read_turns(const struct gather_reading *r,
         gather->turns[i].area = (uint32_t)area;
     }
     list = psnap_yaml_get(map, "next_area");
+    if (!status && gather->area_count > 1 && !list && !gather->turn_count)
+        status = psnap_yaml_fail(r->doc, map, r->error, PSNAP_ERROR_VALUE,
+                                 "of several areas 'turns' or 'next_area' say which is next");
     if (!status)
         status = read_items(r, list, "next_area", gather->area_count, &count);
     i = 0;
@@ -477,7 +542,7 @@ enum psnap_status gather_read(const struct psnap_yaml_doc *doc, const struct psn
             status = place(context, item, &area->base);
         if (!status)
             status = read_area(&r, item, area);
-        gather->accesses += area->accesses;
+        gather->accesses += status ? 0 : area->accesses;
     }
     return status ? status : read_turns(&r, map, gather);
 }

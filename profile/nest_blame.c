@@ -81,14 +81,14 @@ static void see_leaf(struct blame *blame, const struct nest_pattern *leaf, const
     *last = leaf;
 }
 
-static double count_leaves(const struct nest_pattern *pattern, const uint64_t *values)
+double nest_count_leaves(const struct nest_pattern *pattern, const uint64_t *values)
 {
     double sum = 0;
 
     if (!pattern->body_count)
         return 1;
     for (uint32_t i = 0, at = 1; i < pattern->body_count; at += pattern->body[i++]->values)
-        sum += count_leaves(pattern->body[i], values + at);
+        sum += nest_count_leaves(pattern->body[i], values + at);
     return sum * (double)values[0];
 }
 
@@ -113,7 +113,7 @@ static void see_terms(struct blame *blame, const struct psnap_nests *nests, doub
                          nests_values(nests, (size_t)before), values);
         if (!term->pattern->body_count && term->pattern->shape->width)
             see_leaf(blame, term->pattern, values);
-        else if (count_leaves(term->pattern, values) > most)
+        else if (nest_count_leaves(term->pattern, values) > most)
             see_long(blame, term->pattern);
     }
 }

@@ -62,10 +62,12 @@ static enum psnap_status put_one(struct nest_builder *b, const struct psnap_acce
 
     if (!follows_iteration(b, access) || iteration->width == NEST_WIDTH_MAX)
         status = end_iteration(b, error);
+    if (status)
+        return status;
     iteration->loop = b->program->refs[access->ref].loop;
     b->firsts[iteration->width] = access->address;
     iteration->refs[iteration->width++] = nest_ref_of(access);
-    return status;
+    return PSNAP_OK;
 }
 
 static enum psnap_status put(struct psnap_sink *self, const struct psnap_access *block, size_t n,

@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "formats/base/room.h"
+#include "profile/gather_yaml.h"
 #include "profile/nest_models.h"
 
 enum {
@@ -218,7 +219,7 @@ static void remember(struct nest_draws *draws, uint32_t index)
 
 static bool follows(const struct follower *follower)
 {
-    return follower->leader != PSNAP_NONE && follower->trust > 0 &&
+    return follower->leader != PSNAP_NONE && follower->trust >= PATIENCE &&
            follower->held >= follower->all - follower->all / FOLLOWS_SHARE;
 }
 
@@ -349,7 +350,10 @@ static void take_source(struct nest_draws *draws, const struct follower *followe
         *taken = (struct nest_source){.with = follower->leader, .offset = follower->offset};
     else if (part) {
         flush(draws, part);
-        gather_group_fit(part->gather, 0, &taken->gather);
+        if (part->gather)
+            gather_group_fit(part->gather, 0, &taken->gather);
+        draws->is_out_of_memory |= part->gather && !gather_group_is_whole(part->gather);
+        gather_round(&taken->gather);
     }
 }
 

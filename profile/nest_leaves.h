@@ -50,7 +50,9 @@ void nest_drawn_free(struct nest_drawn *drawn);
 uint32_t nest_drawn_add_walk(struct nest_drawn *drawn);
 uint32_t nest_drawn_add_mix(struct nest_drawn *drawn);
 uint32_t nest_drawn_counts_of(struct nest_drawn *drawn, struct nest_shape *shape);
-bool nest_drawn_merge_mixes(struct nest_drawn *drawn, uint32_t into, uint32_t from);
+/* *has_too_many becomes true when both have too many states together. */
+bool nest_drawn_merge_mixes(struct nest_drawn *drawn, uint32_t into, uint32_t from,
+                            bool *has_too_many);
 /* The models of everything, once; mixes of nobody are left out. NULL: out of memory. */
 struct nest_models *nest_drawn_take(struct nest_drawn *drawn);
 

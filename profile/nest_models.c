@@ -169,13 +169,15 @@ uint32_t nest_drawn_add_mix(struct nest_drawn *drawn)
     return (uint32_t)drawn->mix_count++;
 }
 
-bool nest_drawn_merge_mixes(struct nest_drawn *drawn, uint32_t into, uint32_t from)
+bool nest_drawn_merge_mixes(struct nest_drawn *drawn, uint32_t into, uint32_t from,
+                            bool *has_too_many)
 {
     const enum psnap_status status = mix_merge(drawn->mixes[into], drawn->mixes[from]);
 
     mix_collector_free(drawn->mixes[from]);
     drawn->mixes[from] = NULL;
-    return status == PSNAP_OK;
+    *has_too_many |= status == PSNAP_ERROR_LIMIT;
+    return status == PSNAP_OK || status == PSNAP_ERROR_LIMIT;
 }
 
 /* ---- models ---- */

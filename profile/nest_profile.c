@@ -10,9 +10,10 @@
 struct counting {
     struct nest_count *counts; /* by loop, */
     const struct nest_models *models;
-    uint64_t *drawn;  /* by the models' counts: how often they are drawn */
-    uint64_t *visits; /* by mix */
-    uint64_t steps;   /* that may still be gone through */
+    uint64_t *drawn;                  /* by the models' counts: how often they are drawn */
+    const struct nest_shape **shapes; /* that draw from them */
+    uint64_t *visits;                 /* by mix */
+    uint64_t steps;                   /* that may still be gone through */
     bool is_out_of_memory;
 };
 
@@ -145,7 +146,23 @@ static bool count_term(struct counting *c, const struct nest_pattern *pattern,
     return is_done;
 }
 
-/* Leaves whose counts are drawn: each of them is of one shape. */
+/* Whether the counts of a shape are of none that has other references. */
+static bool is_of_counts(struct counting *c, const struct nest_shape *shape)
+{
+    const struct nest_shape **of = &c->shapes[shape->counts - 1];
+    bool is_same = true;
+
+    if (!*of)
+        *of = shape;
+    is_same = (*of)->loop == shape->loop && (*of)->width == shape->width;
+    for (uint32_t k = 0; is_same && k < shape->width; k++)
+        is_same = (*of)->refs[k].ref == shape->refs[k].ref &&
+                  (*of)->refs[k].size == shape->refs[k].size &&
+                  (*of)->refs[k].kind == shape->refs[k].kind;
+    return is_same;
+}
+
+/* Leaves whose counts are drawn. */
 static bool count_drawn(struct counting *c, const struct nest_pattern *pattern, bool *is_whole)
 {
     const struct nest_shape *shape = pattern->shape;
@@ -153,7 +170,10 @@ static bool count_drawn(struct counting *c, const struct nest_pattern *pattern, 
 
     for (uint32_t i = 0; i < pattern->body_count && is_done; i++)
         is_done = count_drawn(c, pattern->body[i], is_whole);
-    if (pattern->body_count || !shape->counts || !c->drawn[shape->counts - 1])
+    if (pattern->body_count || !shape->counts)
+        return is_done;
+    *is_whole = *is_whole && is_of_counts(c, shape);
+    if (!c->drawn[shape->counts - 1])
         return is_done;
     const struct psnap_counts *counts = &c->models->counts[shape->counts - 1];
     const uint64_t times = c->drawn[shape->counts - 1];
@@ -173,17 +193,19 @@ enum psnap_status nests_count(const struct psnap_nests *nests, struct nest_count
     bool is_done = true, is_whole = true;
 
     c.drawn = calloc((models ? models->count_count : 0) + (size_t)1, sizeof *c.drawn);
-    c.is_out_of_memory = !c.drawn;
-    for (size_t i = 0; c.drawn && is_done && i < nests->count; i++)
+    c.shapes = calloc((models ? models->count_count : 0) + (size_t)1, sizeof(struct nest_shape *));
+    c.is_out_of_memory = !c.drawn || !c.shapes;
+    for (size_t i = 0; !c.is_out_of_memory && is_done && i < nests->count; i++)
         is_done = count_term(&c, nests->terms[i].pattern, nests_values(nests, i), 1);
-    for (size_t i = 0; c.drawn && is_done && i < nests->count; i++)
+    for (size_t i = 0; !c.is_out_of_memory && is_done && i < nests->count; i++)
         is_done = count_drawn(&c, nests->terms[i].pattern, &is_whole);
-    for (uint32_t i = 0; models && is_done && i < models->mix_count; i++) {
+    for (uint32_t i = 0; models && !c.is_out_of_memory && is_done && i < models->mix_count; i++) {
         const struct nest_mix *mix = &models->mixes[i];
         for (uint32_t k = 0; mix->chain && is_done && k < mix->chain->state_count; k++)
             is_done = count_refs(&c, mix->states[k], mix->chain->states[k].counts.sum);
     }
     free(c.drawn);
+    free(c.shapes);
     if (c.is_out_of_memory)
         return PSNAP_ERROR_MEMORY;
     return !is_done ? PSNAP_ERROR_VALUE : is_whole ? PSNAP_OK : PSNAP_ERROR_UNSUPPORTED;
@@ -257,8 +279,11 @@ static enum psnap_status can_be_read(const struct psnap_profile *profile, bool *
         psnap_profile_walks(profile, refs, is_drawn);
     for (uint32_t i = 0; *is_readable && i < profile->loop_count; i++) {
         all += refs[i];
-        *is_readable = refs[i] <= NEST_REF_MAX + 1 && all <= NEST_REFS_MAX;
+        *is_readable = refs[i] <= NEST_REF_MAX + 1 && all <= NEST_REFS_MAX &&
+                       counts[i].accesses == profile->loops[i].accesses;
     }
+    for (size_t i = 0; *is_readable && i < mixes; i++)
+        *is_readable = (visits[i] != 0) == (profile->nests->models->mixes[i].chain != NULL);
     free(counts);
     free(visits);
     free(is_drawn);

@@ -144,16 +144,10 @@ static bool put_leaf_again(struct again *again, const struct nest_pattern *leaf,
     return true;
 }
 
-/* About how many leaves a term has. */
-static double count_leaves(const struct nest_pattern *pattern, const uint64_t *values)
+static void renumber_visit(void *context, struct nest_shape *shape)
 {
-    double sum = 0;
-
-    if (!pattern->body_count)
-        return 1;
-    for (uint32_t i = 0, at = 1; i < pattern->body_count; at += pattern->body[i++]->values)
-        sum += count_leaves(pattern->body[i], values + at);
-    return sum * (double)values[0];
+    if (!shape->width)
+        shape->loop = mix_now(context, shape->loop);
 }
 
 static bool put_visit_again(struct again *again, const struct nest_pattern *visit)
@@ -183,8 +177,9 @@ static bool put_again(struct again *again, const struct nest_pattern *pattern,
         return pattern->shape->width ? put_leaf_again(again, pattern, values)
                                      : put_visit_again(again, pattern);
     if (!(is_changed(again, pattern) || has_visit(pattern)) ||
-        count_leaves(pattern, values) > LEAVES_AGAIN) {
-        pattern = nest_pattern_copy(again->to->fold->nests->patterns, pattern, NULL, NULL);
+        nest_count_leaves(pattern, values) > LEAVES_AGAIN) {
+        pattern =
+            nest_pattern_copy(again->to->fold->nests->patterns, pattern, renumber_visit, again);
         return pattern && nest_leaves_term(again->to, pattern, values);
     }
     is_done = nest_cursor_start(&cursor, pattern, values, 0, values[0]);
@@ -274,6 +269,9 @@ static bool try_mix(const struct nest_leaves *from, uint32_t mix, struct nest_le
     *made = NULL;
     for (size_t i = 0; is_done && i < nests->count; i++)
         count_loops(nests->terms[i].pattern, counts);
+    for (size_t i = 0; is_done && i < loops; i++)
+        if (states.loops[i].mix)
+            counts[i] = 0; /* in terms that stay as they are */
     for (int tries = 0; is_done && tries < TRIES; tries++) {
         struct nest_leaves *way;
         uint32_t loop = 0;
@@ -395,7 +393,7 @@ static bool take_mixes(struct nest_stack *s, const struct nest_states *before,
     for (size_t i = 0; i < before->loop_count; i++) {
         const uint32_t was = before->loops[i].mix, is = after->loops[i].mix;
         if (was && was != is && s->drawn->mixes[was - 1] &&
-            !nest_drawn_merge_mixes(s->drawn, is - 1, was - 1))
+            !nest_drawn_merge_mixes(s->drawn, is - 1, was - 1, &s->has_no_order))
             return false;
     }
     return true;
@@ -461,6 +459,7 @@ static bool lower(struct nest_stack *s, size_t most, size_t few)
         is_done = after != NULL;
     }
     if (after) {
+        after->has_too_many |= before->has_too_many;
         take_positions(&after->states, &before->states);
         after->loop = before->loop;
         is_done = take_leaf(after, before);
@@ -468,7 +467,7 @@ static bool lower(struct nest_stack *s, size_t most, size_t few)
         nest_leaves_free(before);
     }
     nest_leaves_free(plan.leaves);
-    s->has_no_order = height(s->leaves) > most || s->leaves->has_too_many;
+    s->has_no_order |= height(s->leaves) > most || s->leaves->has_too_many;
     return is_done;
 }
 
@@ -506,6 +505,9 @@ bool nest_stack_end(struct nest_stack *stack)
         return false;
     if (!nest_leaves_end(stack->leaves) || !nest_fold_end(stack->leaves->fold))
         return false;
+    stack->has_no_order |= stack->leaves->has_too_many;
+    if (stack->has_no_order)
+        return true;
     stack->leaves->fold->nests->models = nest_drawn_take(stack->drawn);
     return stack->leaves->fold->nests->models != NULL;
 }

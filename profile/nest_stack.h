@@ -30,5 +30,7 @@ const struct psnap_nests *nest_stack_nests(const struct nest_stack *stack);
  */
 bool nest_blame(const struct psnap_nests *nests, struct nest_states *states, double most,
                 bool *is_any);
+/* About how many leaves a term has. */
+double nest_count_leaves(const struct nest_pattern *pattern, const uint64_t *values);
 
 #endif

@@ -102,7 +102,7 @@ static bool open_models(struct psnap_walker *w, const struct nest_models *models
     w->positions = calloc(models->walk_count + (size_t)1, sizeof *w->positions);
     w->counts = calloc(models->count_count + (size_t)1, sizeof *w->counts);
     w->mixes = calloc(models->mix_count + (size_t)1, sizeof *w->mixes);
-    w->drawn = malloc(NEST_WIDTH_MAX * sizeof *w->drawn);
+    w->drawn = calloc(NEST_WIDTH_MAX, sizeof *w->drawn);
     w->interleaved = malloc(NEST_WIDTH_MAX * sizeof *w->drawn);
     if (!w->interleaved || !w->draws || !w->positions || !w->counts || !w->mixes || !w->drawn)
         return false;
@@ -164,11 +164,10 @@ void psnap_walker_free(struct psnap_walker *walker)
 
     if (!walker)
         return;
-    for (uint32_t i = 0; models && walker->draws && i < models->draw_count; i++)
-        if (walker->draws[i].rest || walker->draws[i].entry) {
-            gather_walk_free(walker->draws[i].rest);
-            gather_walk_free(walker->draws[i].entry);
-        }
+    for (uint32_t i = 0; models && walker->draws && i < models->draw_count; i++) {
+        gather_walk_free(walker->draws[i].rest);
+        gather_walk_free(walker->draws[i].entry);
+    }
     for (uint32_t i = 0; models && walker->mixes && i < models->mix_count; i++)
         mix_walk_free(walker->mixes[i].walk);
     free(walker->draws);

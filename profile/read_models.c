@@ -10,7 +10,11 @@
 #include "profile/gather_yaml.h"
 #include "profile/read_nests.h"
 
-enum { MODELS_MAX = 1 << 20 };
+enum {
+    MODELS_MAX = 1 << 16, /* number of a model */
+    GAPS_MAX = 64,        /* numbers more than twice as many as there are models */
+    DEPTH_MAX = 1000      /* draws that go with each other */
+};
 
 static enum psnap_status fail(const struct nest_reading *n, const struct psnap_yaml_node *node,
                               const char *message)
@@ -38,6 +42,28 @@ enum psnap_status read_model_name(const struct nest_reading *n, const struct psn
     return PSNAP_OK;
 }
 
+enum psnap_status read_draw_name(const struct nest_reading *n, const struct psnap_yaml_node *node,
+                                 uint32_t *index)
+{
+    const struct nest_models *models = n->nests->models;
+    const enum psnap_status status = read_model_name(n, node, 'd', models->draw_count, index);
+
+    if (status || models->draws[*index].loop != PSNAP_NONE)
+        return status;
+    return fail(n, node, "there is no draw of this name in 'models'");
+}
+
+enum psnap_status read_walk_name(const struct nest_reading *n, const struct psnap_yaml_node *node,
+                                 uint32_t *index)
+{
+    const struct nest_models *models = n->nests->models;
+    const enum psnap_status status = read_model_name(n, node, 'w', models->walk_count, index);
+
+    if (status || models->walks[*index].loop != PSNAP_NONE)
+        return status;
+    return fail(n, node, "there is no walk of this name in 'models'");
+}
+
 /* ---- how many there are ---- */
 
 /* The highest number of the items map[list]; each has its name in `key`, none two. */
@@ -58,6 +84,8 @@ static enum psnap_status count_models(const struct nest_reading *n,
         status = psnap_yaml_expect(n->r->doc, item, PSNAP_YAML_MAP, list, n->r->error);
         name = status ? NULL : psnap_yaml_require(n->r->doc, item, key, n->r->error);
         status = name ? read_model_name(n, name, key[0], MODELS_MAX, &index) : PSNAP_ERROR_VALUE;
+        if (!status && index >= 2 * items->count + GAPS_MAX)
+            status = fail(n, name, "the number is far higher than there are such models");
         if (!status && index >= *count)
             *count = index + 1;
     }
@@ -112,16 +140,17 @@ static enum psnap_status read_source(const struct nest_reading *n,
                                      struct nest_source *source)
 {
     static const char *const keys[] = {"draw", "loop", "entry", "with", "offset", NULL};
+    static const char *const own[] = {"draw", "loop", "entry", "areas", "turns", "next_area", NULL};
     const struct nest_models *models = n->nests->models;
     const struct psnap_yaml_node *with = psnap_yaml_get(map, "with"), *node;
     enum psnap_status status;
     int64_t offset;
 
     source->with = PSNAP_NONE;
-    if (!with)
+    status = psnap_yaml_known_keys(n->r->doc, map, with ? keys : own, n->r->error);
+    if (!status && !with)
         return gather_read(n->r->doc, map, read_gather_place, placing, &source->gather,
                            n->r->error);
-    status = psnap_yaml_known_keys(n->r->doc, map, keys, n->r->error);
     if (!status)
         status = read_model_name(n, with, 'd', models->draw_count, &source->with);
     node = status ? NULL : psnap_yaml_require(n->r->doc, map, "offset", n->r->error);
@@ -161,17 +190,22 @@ static enum psnap_status read_counts(const struct nest_reading *n,
     const struct psnap_yaml_node *node;
     enum psnap_status status = psnap_yaml_known_keys(n->r->doc, map, keys, n->r->error);
 
+    struct psnap_counts *counts = &n->nests->models->counts[i];
+
     node = status ? NULL : psnap_yaml_require(n->r->doc, map, "times", n->r->error);
-    return node ? counts_read(n->r->doc, node, 0, &n->nests->models->counts[i], n->r->error)
-                : PSNAP_ERROR_VALUE;
+    if (!node || counts_read(n->r->doc, node, 0, counts, n->r->error))
+        return PSNAP_ERROR_VALUE;
+    return !counts->bin_count || counts->bins[0].low
+               ? PSNAP_OK
+               : fail(n, node, "a walk is repeated at least once");
 }
 
 /* ---- mixes ---- */
 
 struct mix_states {
     const struct nest_reading *n;
-    struct nest_mix *mix;
-    uint32_t next; /* state, by its place in the list */
+    const struct nest_shape *shapes[MIX_STATES_MAX]; /* by place in the list, */
+    uint32_t ids[MIX_STATES_MAX], count;             /* with the states' numbers */
 };
 
 /* {ref: 0, load: 8, draw: d1} */
@@ -187,8 +221,7 @@ static enum psnap_status read_drawn_ref(const struct nest_reading *n,
         status = read_access(n, map, ref);
     node = status ? NULL : psnap_yaml_require(n->r->doc, map, "draw", n->r->error);
     ref->mode = NEST_DRAWN;
-    return node ? read_model_name(n, node, 'd', n->nests->models->draw_count, &ref->draw)
-                : PSNAP_ERROR_VALUE;
+    return node ? read_draw_name(n, node, &ref->draw) : PSNAP_ERROR_VALUE;
 }
 
 static enum psnap_status read_state(void *context, const struct psnap_yaml_node *map, uint32_t id,
@@ -200,7 +233,6 @@ static enum psnap_status read_state(void *context, const struct psnap_yaml_node 
     const struct psnap_yaml_node *list;
     enum psnap_status status = psnap_yaml_known_keys(n->r->doc, map, keys, error);
 
-    (void)id;
     if (!status)
         status = read_loop_name(n, map, &n->scratch->loop);
     list = status ? NULL : psnap_yaml_require(n->r->doc, map, "references", error);
@@ -214,25 +246,33 @@ static enum psnap_status read_state(void *context, const struct psnap_yaml_node 
         status = read_drawn_ref(n, item, &n->scratch->refs[n->scratch->width++]);
     if (status)
         return status;
-    states->mix->states[states->next] = nest_shape_of(n->nests->models->shapes, n->scratch);
-    return states->mix->states[states->next++] ? PSNAP_OK : read_out_of_memory(n->r);
+    states->ids[states->count] = id;
+    states->shapes[states->count] = nest_shape_of(n->nests->models->shapes, n->scratch);
+    return states->shapes[states->count++] ? PSNAP_OK : read_out_of_memory(n->r);
 }
 
 /* {mix: m1, graph: {...}} as mix.h has it; a state has its loop and references. */
 static enum psnap_status read_mix(const struct nest_reading *n, const struct psnap_yaml_node *map,
                                   uint32_t i)
 {
-    struct nest_mix *mix = &n->nests->models->mixes[i];
-    struct mix_states states = {n, mix, 0};
-    const struct psnap_yaml_node *graph = psnap_yaml_require(n->r->doc, map, "graph", n->r->error);
     static const char *const keys[] = {"mix", "graph", NULL};
+    struct nest_mix *mix = &n->nests->models->mixes[i];
+    struct mix_states states = {.n = n};
+    const struct psnap_yaml_node *graph = psnap_yaml_require(n->r->doc, map, "graph", n->r->error);
+    enum psnap_status status;
 
     if (!graph || psnap_yaml_known_keys(n->r->doc, map, keys, n->r->error))
         return PSNAP_ERROR_VALUE;
     mix->states = calloc(MIX_STATES_MAX, sizeof(struct nest_shape *));
     if (!mix->states)
         return read_out_of_memory(n->r);
-    return mix_read(n->r->doc, graph, read_state, &states, &mix->chain, n->r->error);
+    status = mix_read(n->r->doc, graph, read_state, &states, &mix->chain, n->r->error);
+    for (uint32_t k = 0; !status && k < mix->chain->state_count; k++)
+        if (!mix->chain->states[k].counts.bins[0].low)
+            status = fail(n, graph, "a state has a count of at least one");
+    for (uint32_t k = 0; k < states.count && !status; k++)
+        mix->states[mix_find(mix->chain, states.ids[k])] = states.shapes[k];
+    return status;
 }
 
 static enum psnap_status read_list(const struct nest_reading *n, const struct psnap_yaml_node *map,
@@ -254,31 +294,41 @@ static enum psnap_status read_list(const struct nest_reading *n, const struct ps
     return status;
 }
 
-/* Whether a draw leads, over those that it goes with, to gathers. */
-static bool has_gathers(const struct nest_models *models, uint32_t i, uint32_t depth)
+/* Whether a draw leads, over those that it goes with, to gathers; `known` by draw, 0: not yet,
+ * 1: it is being looked at, 2: it does. */
+static bool has_gathers(const struct nest_models *models, uint32_t i, char *known, uint32_t depth)
 {
     const struct nest_draw *draw = &models->draws[i];
 
-    if (draw->loop == PSNAP_NONE || depth > NEST_DEPTH_MAX)
+    if (known[i])
+        return known[i] == 2;
+    if (draw->loop == PSNAP_NONE || depth > DEPTH_MAX)
         return false;
-    return (draw->rest.with == PSNAP_NONE || has_gathers(models, draw->rest.with, depth + 1)) &&
-           (!draw->has_entry || draw->entry.with == PSNAP_NONE ||
-            has_gathers(models, draw->entry.with, depth + 1));
+    known[i] = 1;
+    if ((draw->rest.with != PSNAP_NONE &&
+         !has_gathers(models, draw->rest.with, known, depth + 1)) ||
+        (draw->has_entry && draw->entry.with != PSNAP_NONE &&
+         !has_gathers(models, draw->entry.with, known, depth + 1)))
+        return false;
+    known[i] = 2;
+    return true;
 }
 
 static enum psnap_status check_draws(const struct nest_reading *n,
                                      const struct psnap_yaml_node *map)
 {
     const struct psnap_yaml_node *items = psnap_yaml_get(map, "draws");
-    enum psnap_status status = PSNAP_OK;
+    char *known = calloc(n->nests->models->draw_count + (size_t)1, 1);
+    enum psnap_status status = known ? PSNAP_OK : read_out_of_memory(n->r);
     uint32_t index;
 
     for (const struct psnap_yaml_node *item = items ? items->first : NULL; item && !status;
          item = item->next) {
-        read_model_name(n, psnap_yaml_get(item, "draw"), 'd', MODELS_MAX, &index);
-        if (!has_gathers(n->nests->models, index, 0))
+        status = read_model_name(n, psnap_yaml_get(item, "draw"), 'd', MODELS_MAX, &index);
+        if (!status && !has_gathers(n->nests->models, index, known, 0))
             status = fail(n, item, "it goes with a draw that is not there, or with itself");
     }
+    free(known);
     return status;
 }
 

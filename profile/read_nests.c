@@ -179,7 +179,6 @@ static enum psnap_status read_beginning(const struct nest_reading *n,
                                         uint64_t *first)
 {
     const struct reading *r = n->r;
-    const struct nest_models *models = n->nests->models;
     const struct psnap_yaml_node *region = psnap_yaml_get(map, "region");
     const struct psnap_yaml_node *walk = psnap_yaml_get(map, "walk");
     const struct psnap_yaml_node *draw = psnap_yaml_get(map, "draw"), *node;
@@ -193,14 +192,14 @@ static enum psnap_status read_beginning(const struct nest_reading *n,
     *first = 0;
     if (draw) {
         ref->mode = psnap_yaml_get(map, "strides") ? NEST_DRAWN_FIRST : NEST_DRAWN;
-        return read_model_name(n, draw, 'd', models->draw_count, &ref->draw);
+        return read_draw_name(n, draw, &ref->draw);
     }
     ref->mode = NEST_CONTINUING;
     node = psnap_yaml_require(r->doc, map, "skip", r->error);
     if (!node || psnap_yaml_i64(r->doc, node, INT64_MIN, INT64_MAX, &skip, r->error))
         return PSNAP_ERROR_VALUE;
     *first = (uint64_t)skip;
-    return read_model_name(n, walk, 'w', models->walk_count, &ref->draw);
+    return read_walk_name(n, walk, &ref->draw);
 }
 
 /* {ref: 0, load: 8, region: a, start: 16, strides: [800, 8]}; a reference of which all addresses
@@ -268,7 +267,7 @@ static enum psnap_status read_times(const struct nest_reading *n,
         text[0] != 'c')
         return read_affine(n, node, depth, built->firsts, built->steps);
     status = read_model_name(n, node, 'c', models->count_count, &index);
-    n->scratch->counts = index + 1;
+    n->scratch->counts = status ? 0 : index + 1;
     built->firsts[0] = 1;
     return status;
 }
@@ -482,6 +481,11 @@ static enum psnap_status check_counts(const struct nest_reading *n,
     else if (status == PSNAP_ERROR_UNSUPPORTED)
         status = psnap_yaml_fail(r->doc, list, r->error, PSNAP_ERROR_VALUE,
                                  "walks are not come to as often as 'counts' say, or a multiple");
+    for (uint32_t i = 0; i < n->nests->models->mix_count && !status; i++)
+        if (n->nests->models->mixes[i].chain && !visits[i])
+            status = psnap_yaml_fail(
+                r->doc, list, r->error, PSNAP_ERROR_VALUE,
+                "the schedule does not come to the mix m%" PRIu32 " of 'models'", i + 1);
     for (uint32_t i = 0; i < profile->loop_count && !status; i++, map = map->next) {
         const struct psnap_profile_loop *loop = &profile->loops[i];
         const struct psnap_yaml_node *node = psnap_yaml_get(map, "accesses");

@@ -34,6 +34,11 @@ enum psnap_status read_access(const struct nest_reading *n, const struct psnap_y
 /* A model's name, `what` and a number, to its index below `count`. */
 enum psnap_status read_model_name(const struct nest_reading *n, const struct psnap_yaml_node *node,
                                   char what, uint32_t count, uint32_t *index);
+/* The same of a draw, or a walk, that is there. */
+enum psnap_status read_draw_name(const struct nest_reading *n, const struct psnap_yaml_node *node,
+                                 uint32_t *index);
+enum psnap_status read_walk_name(const struct nest_reading *n, const struct psnap_yaml_node *node,
+                                 uint32_t *index);
 /* The models of n->nests, from the profile's map, or NULL: there are none. */
 enum psnap_status read_models(const struct nest_reading *n, const struct psnap_yaml_node *map);
 

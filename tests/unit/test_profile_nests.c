@@ -327,6 +327,31 @@ static void test_triangle(void **state)
     psnap_program_free(program);
 }
 
+/* That a profile is replayed as what its text says. */
+static void assert_is_its_text(const struct psnap_profile *profile)
+{
+    char *text = write_text(profile);
+    struct psnap_profile *again = read_text(text);
+    struct psnap_source *sources[2] = {psnap_replay_new(profile, 5, NULL),
+                                       psnap_replay_new(again, 5, NULL)};
+    struct psnap_access blocks[2][64];
+    ssize_t got[2];
+
+    assert_true(sources[0] && sources[1]);
+    do {
+        for (int i = 0; i < 2; i++)
+            got[i] = psnap_source_next(sources[i], blocks[i], 64, NULL);
+        assert_int_equal(got[0], got[1]);
+        for (ssize_t i = 0; i < got[0]; i++)
+            assert_int_equal(blocks[0][i].address, blocks[1][i].address);
+    } while (got[0] > 0);
+    assert_int_equal(got[0], 0);
+    psnap_source_free(sources[0]);
+    psnap_source_free(sources[1]);
+    psnap_profile_free(again);
+    free(text);
+}
+
 /* A loop over random addresses within a nest of plain ones: it is drawn, they are walked. */
 static void test_gather(void **state)
 {
@@ -353,6 +378,7 @@ static void test_gather(void **state)
     assert_int_equal(loop->body_count, 3);
     assert_int_equal(loop->body[2]->shape->refs[0].mode, NEST_DRAWN);
     assert_resembles(profile, &stream, 2 * REFS);
+    assert_is_its_text(profile);
     psnap_profile_free(profile);
     free(stream.accesses);
     psnap_program_free(program);
@@ -396,6 +422,7 @@ static void test_rows(void **state)
     assert_int_equal(profile->nests->models->counts[inner->counts - 1].times, 700);
     assert_int_equal(profile->nests->models->counts[inner->counts - 1].sum, entry);
     assert_resembles(profile, &stream, REFS);
+    assert_is_its_text(profile);
     psnap_profile_free(profile);
     free(stream.accesses);
     psnap_program_free(program);
@@ -439,6 +466,7 @@ static void test_chains(void **state)
     assert_int_not_equal(next->rest.with, PSNAP_NONE);
     assert_int_equal(next->rest.offset, 8);
     assert_resembles(profile, &stream, 0);
+    assert_is_its_text(profile);
     psnap_profile_free(profile);
     free(stream.accesses);
     psnap_program_free(program);
@@ -461,6 +489,7 @@ static void test_no_order(void **state)
     assert_non_null(profile->nests);
     assert_true(profile->nests->count < 10);
     assert_resembles(profile, &stream, 0);
+    assert_is_its_text(profile);
     psnap_profile_free(profile);
     free(stream.accesses);
     psnap_program_free(program);
@@ -535,6 +564,88 @@ static void test_refused(void **state)
     assert_refused("of:", "off:", "off");
 }
 
+static void assert_models_refused(const char *from, const char *to, const char *message)
+{
+    static const char text[] =
+        "psnap: 1\n"
+        "capture: {model: walks-2}\n"
+        "schedule:\n"
+        "- m1\n"
+        "- loop: f\n"
+        "  times: c1\n"
+        "  references:\n"
+        "  - {ref: 0, load: 8, walk: w1, skip: 0, strides: [8]}\n"
+        "models:\n"
+        "  walks: [{walk: w1, loop: f, region: r1, start: 0}]\n"
+        "  draws:\n"
+        "  - {draw: d1, loop: g, areas: [{region: r1, start: 0, accesses: 3, bytes: 24, element: "
+        "8,\n"
+        "     places: once, lap: 3, place_bytes: 8}]}\n"
+        "  - {draw: d2, loop: g, with: d1, offset: 8}\n"
+        "  counts: [{counts: c1, times: [{is: 2, times: 1}]}]\n"
+        "  mixes:\n"
+        "  - {mix: m1, graph: {begin: {1: 1}, states: [\n"
+        "     {state: 2, loop: g, references: [{ref: 1, load: 8, draw: d2}], times: 1, next: {end: "
+        "1}},\n"
+        "     {state: 1, loop: g, references: [{ref: 0, load: 8, draw: d1}], times: 1, next: {2: "
+        "1}}]}}\n"
+        "loops:\n"
+        "- {id: f, nest: {depth: 0}, accesses: 2, pattern: [r1], regions: [\n"
+        "  {id: r1, working_set: {bytes: 96, group: heap, offset: 0},\n"
+        "   accesses: 2, loads: 2, sizes: {8: 2}, strides: {8: 1}}]}\n"
+        "- {id: g, nest: {depth: 0}, accesses: 2, pattern: [r1], regions: [\n"
+        "  {id: r1, working_set: {bytes: 32, group: heap, offset: 0},\n"
+        "   accesses: 2, loads: 2, sizes: {8: 2}, strides: {8: 1}}]}\n";
+    char changed[sizeof text + 200];
+    struct psnap_profile *profile;
+    struct psnap_error error = {0};
+    const char *at = strstr(text, from);
+
+    assert_non_null(at);
+    snprintf(changed, sizeof changed, "%.*s%s%s", (int)(at - text), text, to, at + strlen(from));
+    profile = try_text(changed, &error);
+    if (!message) {
+        if (!profile)
+            fail_msg("%u: %s", (unsigned)error.src_line, error.message);
+        /* States are known by their numbers, not by their place. */
+        assert_int_equal(profile->nests->models->mixes[0].states[0]->refs[0].ref, 0);
+        assert_is_its_text(profile);
+        psnap_profile_free(profile);
+        return;
+    }
+    assert_null(profile);
+    if (!strstr(error.message, message))
+        fail_msg("'%s' does not say '%s'", error.message, message);
+    assert_true(error.src_line > 0);
+}
+
+static void test_models_refused(void **state)
+{
+    (void)state;
+    assert_models_refused("g", "g", NULL);
+    assert_models_refused("lap: 3, ", "", "need 'lap'");
+    assert_models_refused("lap: 3", "lap: 4", "more than 'bytes'");
+    assert_models_refused(", place_bytes: 8", "", "more than 'bytes'");
+    assert_models_refused("once", "cursors", "need 'cursors'");
+    assert_models_refused("once", "nowhere", "no places 'nowhere'");
+    assert_models_refused("accesses: 3, ", "", "accesses");
+    assert_models_refused("element: 8", "element: 25", "an element has more bytes");
+    assert_models_refused("element: 8,", "element: 8, laps: 1,", "laps");
+    assert_models_refused("element: 8,", "element: 8, reach: [[0, 1]],", "'reach' has 8");
+    assert_models_refused("with: d1", "with: d2", "with itself");
+    assert_models_refused("with: d1", "with: d3", "no 'd3'");
+    assert_models_refused("draw: d2, loop", "draw: d9, loop", "no draw of this name");
+    assert_models_refused("draw: d2, loop", "draw: d9999, loop", "far higher");
+    assert_models_refused("draw: d2, loop", "draw: d1, loop", "two of this name");
+    assert_models_refused("draw: d2, loop", "draw: e2, loop", "no name such as d1");
+    assert_models_refused("walk: w1, loop", "walk: w2, loop", "no walk of this name");
+    assert_models_refused("is: 2", "is: 0", "at least once");
+    assert_models_refused("is: 2, times: 1", "is: 1, times: 2", "as often as 'counts'");
+    assert_models_refused("- m1\n", "", "does not come to the mix m1");
+    assert_models_refused("- m1", "- m2", "no 'm2'");
+    assert_models_refused("times: c1", "times: c2", "no 'c2'");
+}
+
 /* Numbers of references, which replay has all of, are bounded in all: 16 loops have them all. */
 static void check_numbers(unsigned loops, unsigned last)
 {
@@ -588,7 +699,8 @@ int main(void)
         cmocka_unit_test(test_random_programs), cmocka_unit_test(test_triangle),
         cmocka_unit_test(test_gather),          cmocka_unit_test(test_rows),
         cmocka_unit_test(test_chains),          cmocka_unit_test(test_no_order),
-        cmocka_unit_test(test_refused),         cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_refused),         cmocka_unit_test(test_models_refused),
+        cmocka_unit_test(test_numbers),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
