@@ -548,7 +548,8 @@ static bool fit_reach(const struct gather_collector *c, struct gather_area *m)
             const double from = (double)(c->burst_at[i - 1] + half);
             const double x = (at - from) / ((double)(c->burst_at[i] + half) - from);
             m->knots[k].low = fmin(1, fmax(0, low[i - 1] + x * (low[i] - low[i - 1])));
-            m->knots[k].high = fmin(1, fmax(0, high[i - 1] + x * (high[i] - high[i - 1])));
+            m->knots[k].high =
+                fmin(1, fmax(m->knots[k].low, high[i - 1] + x * (high[i] - high[i - 1])));
         }
     }
     m->part_count = 1;
