@@ -9,6 +9,7 @@
 #include "formats/base/program.h"
 #include "profile/profile.h"
 #include "replay/replay.h"
+#include "tests/unit/test_text_support.h"
 
 #if FAILING_MALLOC
 
@@ -142,34 +143,26 @@ static enum psnap_status build_walks(struct psnap_error *error)
 
 static enum psnap_status read_walks(struct psnap_error *error)
 {
-    static char text[] = "psnap: 1\n"
-                         "capture: {model: walks-2}\n"
-                         "schedule:\n"
-                         "- repeat: 3\n"
-                         "  of:\n"
-                         "  - loop: f\n"
-                         "    times: {first: 4, steps: [-1]}\n"
-                         "    references:\n"
-                         "    - {ref: 0, load: 8, region: r1, start: 0, strides: [32, 8]}\n"
-                         "  - m1\n"
-                         "models:\n"
-                         "  walks: [{walk: w1, loop: f, region: r1, start: 0}]\n"
-                         "  draws:\n"
-                         "  - {draw: d1, loop: g, areas: [{region: r1, start: 0, accesses: 3,\n"
-                         "     bytes: 24, element: 8}]}\n"
-                         "  - {draw: d2, loop: g, with: d1, offset: 8}\n"
-                         "  counts: [{counts: c1, times: [{is: 2, times: 7}]}]\n"
-                         "  mixes:\n"
-                         "  - {mix: m1, graph: {begin: {1: 3}, states: [{state: 1, loop: g,\n"
-                         "     references: [{ref: 0, load: 8, draw: d1}], times: 1,\n"
-                         "     next: {end: 3}}]}}\n"
-                         "loops:\n"
-                         "- {id: f, nest: {depth: 0}, accesses: 9, pattern: [r1], regions: [\n"
-                         "  {id: r1, working_set: {bytes: 96, group: heap, offset: 0},\n"
-                         "   accesses: 9, loads: 9, sizes: {8: 9}, strides: {8: 8}}]}\n"
-                         "- {id: g, nest: {depth: 0}, accesses: 3, pattern: [r1], regions: [\n"
-                         "  {id: r1, working_set: {bytes: 24, group: heap, offset: 0},\n"
-                         "   accesses: 3, loads: 3, sizes: {8: 3}, strides: {8: 2}}]}\n";
+    static char text[] =
+        WALKED_TRIANGLE "  - m1\n"
+                        "models:\n"
+                        "  walks: [{walk: w1, loop: f, region: r1, start: 0}]\n"
+                        "  draws:\n"
+                        "  - {draw: d1, loop: g, areas: [{region: r1, start: 0, accesses: 3,\n"
+                        "     bytes: 24, element: 8}]}\n"
+                        "  - {draw: d2, loop: g, with: d1, offset: 8}\n"
+                        "  counts: [{counts: c1, times: [{is: 2, times: 7}]}]\n"
+                        "  mixes:\n"
+                        "  - {mix: m1, graph: {begin: {1: 3}, states: [{state: 1, loop: g,\n"
+                        "     references: [{ref: 0, load: 8, draw: d1}], times: 1,\n"
+                        "     next: {end: 3}}]}}\n"
+                        "loops:\n"
+                        "- {id: f, nest: {depth: 0}, accesses: 9, pattern: [r1], regions: [\n"
+                        "  {id: r1, working_set: {bytes: 96, group: heap, offset: 0},\n"
+                        "   accesses: 9, loads: 9, sizes: {8: 9}, strides: {8: 8}}]}\n"
+                        "- {id: g, nest: {depth: 0}, accesses: 3, pattern: [r1], regions: [\n"
+                        "  {id: r1, working_set: {bytes: 24, group: heap, offset: 0},\n"
+                        "   accesses: 3, loads: 3, sizes: {8: 3}, strides: {8: 2}}]}\n";
     static char buffer[4096];
     FILE *file = fmemopen(text, sizeof text - 1, "r");
     struct psnap_profile *profile;

@@ -5,6 +5,7 @@
  */
 #include "tests/unit/failing_malloc.h"
 #include "tests/unit/test_mix_support.h"
+#include "tests/unit/test_text_support.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -155,21 +156,16 @@ static void test_mistakes(void **state)
          "state 2 is left 3 times, but entered 4 times", 12},
         {"  next: {3: 1, end: 2}\n", "  next: {3: 1, 4: 1, end: 1}\n", "no state '4'", 12},
     };
-    struct psnap_error error;
-    char text[2 * sizeof base];
 
     (void)state;
     for (size_t i = 0; i < sizeof mistakes / sizeof mistakes[0]; i++) {
-        const char *at = strstr(base, mistakes[i].from);
-        struct psnap_mix *mix;
-        assert_non_null(at);
-        snprintf(text, sizeof text, "%.*s%s%s", (int)(at - base), base, mistakes[i].to,
-                 at + strlen(mistakes[i].from));
-        error = (struct psnap_error){0};
-        mix = read_text(text, &error);
+        char *text = replaced(base, mistakes[i].from, mistakes[i].to);
+        struct psnap_error error = {0};
+        struct psnap_mix *mix = read_text(text, &error);
         if (mix || !strstr(error.message, mistakes[i].message) ||
             error.src_line != mistakes[i].src_line)
             fail_msg("'%s': got %u: %s", mistakes[i].to, (unsigned)error.src_line, error.message);
+        free(text);
     }
 }
 

@@ -5,6 +5,7 @@
  * profile the error with its place. Contradictions name both lines.
  */
 #include "tests/unit/test_profile_support.h"
+#include "tests/unit/test_text_support.h"
 
 static const char base[] = "psnap: 1\n"                                                 /* 1 */
                            "program: {name: t, command: [./t, '1'], thread: all}\n"     /* 2 */
@@ -204,19 +205,6 @@ static const struct mistake mistakes[] = {
     {"iterations: {total: 20}", "iterations: &x {total: 20}", 26, "anchors are not allowed"},
     {"function: main\n  nest", "function: \"\xff\"\n  nest", 23, "UTF-8"},
 };
-
-/* `text` with the first `from` replaced. The caller frees it. */
-static char *replaced(const char *text, const char *from, const char *to)
-{
-    const char *at = strstr(text, from);
-    size_t size = strlen(text) + strlen(to) + 1;
-    char *out = malloc(size);
-
-    if (!at)
-        fail_msg("the base text lacks '%s'", from);
-    snprintf(out, size, "%.*s%s%s", (int)(at - text), text, to, at + strlen(from));
-    return out;
-}
 
 static void test_mistakes(void **state)
 {

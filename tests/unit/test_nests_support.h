@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Shared by the tests of nests (profile/nests.h): streams of a program of plain loops, their
+ * profiles with walks, and whether replay gives a stream access for access, or what is like it.
+ */
+#ifndef PSNAP_TEST_NESTS_SUPPORT_H
+#define PSNAP_TEST_NESTS_SUPPORT_H
+
+#include "profile/nest_profile.h"
+#include "replay/replay.h"
+#include "tests/unit/test_profile_support.h"
+
+enum { LOOPS = 8, REFS = 4, ACCESSES = 40000 };
+
+struct stream {
+    struct psnap_access *accesses;
+    size_t count;
+};
+
+static inline void add(struct stream *stream, uint32_t ref, uint64_t address)
+{
+    assert_true(stream->count < ACCESSES);
+    stream->accesses[stream->count++] =
+        (struct psnap_access){.address = address, .ref = ref, .size = 8};
+}
+
+static inline struct psnap_profile *profile_of(struct psnap_program *program,
+                                               const struct stream *stream)
+{
+    const struct psnap_builder_options options = {.walks = true};
+
+    return build(program, stream->accesses, stream->count, &options);
+}
+
+/* That replay gives the stream, in blocks or with runs. */
+static inline void assert_replays(const struct psnap_profile *profile, const struct stream *stream,
+                                  bool with_runs)
+{
+    struct psnap_source *source = psnap_replay_new(profile, 1, NULL);
+    struct psnap_sink *sink = psnap_vector_sink_new();
+    const struct psnap_access *replayed;
+    uint64_t count;
+    char id[16];
+    size_t n;
+
+    assert_non_null(source);
+    if (with_runs)
+        assert_int_equal(psnap_pump(source, sink, &count, NULL), PSNAP_OK);
+    else {
+        struct psnap_access block[97];
+        ssize_t got;
+        while ((got = psnap_source_next(source, block, 97, NULL)) > 0)
+            assert_int_equal(psnap_sink_put(sink, block, (size_t)got, NULL), PSNAP_OK);
+        assert_int_equal(got, 0);
+    }
+    replayed = psnap_vector_sink_data(sink, &n);
+    assert_int_equal(n, stream->count);
+    for (size_t i = 0; i < n; i++) {
+        const struct psnap_access *a = &replayed[i], *b = &stream->accesses[i];
+        assert_int_equal(a->address, b->address);
+        assert_int_equal(a->size, b->size);
+        assert_int_equal(a->kind, b->kind);
+        snprintf(id, sizeof id, "f:%u", (unsigned)(b->ref / REFS));
+        assert_string_equal(source->program->loops[source->program->refs[a->ref].loop].id, id);
+    }
+    psnap_sink_free(sink);
+    psnap_source_free(source);
+}
+
+/* Whether every loop has as many accesses in the replayed stream, of the same sizes and kinds, and
+ * loops of refs below `exact` are there access for access. */
+static inline void assert_resembles(const struct psnap_profile *profile,
+                                    const struct stream *stream, uint32_t exact)
+{
+    struct psnap_source *source = psnap_replay_new(profile, 3, NULL);
+    uint64_t counts[LOOPS][3] = {{0}}, bytes[LOOPS] = {0};
+    struct psnap_access block[64];
+    size_t at = 0;
+    ssize_t got;
+
+    assert_non_null(source);
+    for (size_t i = 0; i < stream->count; i++) {
+        counts[stream->accesses[i].ref / REFS][stream->accesses[i].kind]++;
+        bytes[stream->accesses[i].ref / REFS] += stream->accesses[i].size;
+    }
+    while ((got = psnap_source_next(source, block, 64, NULL)) > 0)
+        for (ssize_t i = 0; i < got; i++) {
+            const struct psnap_program *program = source->program;
+            const uint32_t loop =
+                (uint32_t)atoi(program->loops[program->refs[block[i].ref].loop].id + 2);
+            assert_true(loop < LOOPS);
+            counts[loop][block[i].kind]--;
+            bytes[loop] -= block[i].size;
+            if (loop * REFS >= exact)
+                continue;
+            while (stream->accesses[at].ref >= exact)
+                at++;
+            assert_int_equal(block[i].address, stream->accesses[at].address);
+            assert_int_equal(loop, stream->accesses[at++].ref / REFS);
+        }
+    assert_int_equal(got, 0);
+    for (unsigned loop = 0; loop < LOOPS; loop++) {
+        for (unsigned kind = 0; kind < 3; kind++)
+            assert_int_equal(counts[loop][kind], 0);
+        assert_int_equal(bytes[loop], 0);
+    }
+    psnap_source_free(source);
+}
+
+/* That a profile is replayed as what its text says. */
+static inline void assert_is_its_text(const struct psnap_profile *profile)
+{
+    char *text = write_text(profile);
+    struct psnap_profile *again = read_text(text);
+    struct psnap_source *sources[2] = {psnap_replay_new(profile, 5, NULL),
+                                       psnap_replay_new(again, 5, NULL)};
+    struct psnap_access blocks[2][64];
+    ssize_t got[2];
+
+    assert_true(sources[0] && sources[1]);
+    do {
+        for (int i = 0; i < 2; i++)
+            got[i] = psnap_source_next(sources[i], blocks[i], 64, NULL);
+        assert_int_equal(got[0], got[1]);
+        for (ssize_t i = 0; i < got[0]; i++)
+            assert_int_equal(blocks[0][i].address, blocks[1][i].address);
+    } while (got[0] > 0);
+    assert_int_equal(got[0], 0);
+    psnap_source_free(sources[0]);
+    psnap_source_free(sources[1]);
+    psnap_profile_free(again);
+    free(text);
+}
+
+#endif

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What is drawn in nests (profile/nests.h): loops at random addresses, numbers of iterations and
+ * chains have the models that they were made by, and loops in no order are a mix.
+ */
+#include "tests/unit/test_nests_support.h"
+
+/* A loop over random addresses within a nest of plain ones: it is drawn, they are walked. */
+static void test_gather(void **state)
+{
+    struct psnap_program *program = make_program(LOOPS, REFS);
+    struct stream stream = {calloc(ACCESSES, sizeof *stream.accesses), 0};
+    struct psnap_profile *profile;
+    const struct nest_pattern *loop;
+    struct psnap_rng rng;
+
+    (void)state;
+    psnap_rng_init(&rng, 7);
+    for (uint64_t i = 0; i < 400; i++) {
+        for (uint64_t j = 0; j < 10; j++)
+            add(&stream, 0, HEAP + 80 * i + 8 * j);
+        add(&stream, REFS, HEAP + (8 << 20) + 8 * i);
+        for (uint64_t j = 0; j < 70; j++)
+            add(&stream, 2 * REFS, HEAP + (1 << 20) + 8 * psnap_rng_below(&rng, 1 << 16));
+    }
+    profile = profile_of(program, &stream);
+    assert_non_null(profile->nests);
+    assert_int_equal(profile->nests->count, 1);
+    loop = profile->nests->terms[0].pattern;
+    assert_int_equal(nests_values(profile->nests, 0)[0], 400);
+    assert_int_equal(loop->body_count, 3);
+    assert_int_equal(loop->body[2]->shape->refs[0].mode, NEST_DRAWN);
+    assert_resembles(profile, &stream, 2 * REFS);
+    assert_is_its_text(profile);
+    psnap_profile_free(profile);
+    free(stream.accesses);
+    psnap_program_free(program);
+}
+
+/* Rows of a sparse matrix: lengths are drawn, entries follow each other, columns are drawn, and
+ * what is added to goes along with what was read. */
+static void test_rows(void **state)
+{
+    struct psnap_program *program = make_program(LOOPS, REFS);
+    struct stream stream = {calloc(ACCESSES, sizeof *stream.accesses), 0};
+    struct psnap_profile *profile;
+    const struct nest_pattern *loop;
+    const struct nest_shape *inner;
+    uint64_t entry = 0;
+    struct psnap_rng rng;
+
+    (void)state;
+    psnap_rng_init(&rng, 9);
+    for (uint64_t i = 0; i < 700; i++) {
+        add(&stream, 0, HEAP + 8 * i);
+        for (uint64_t j = 0, n = 1 + psnap_rng_below(&rng, 20); j < n; j++) {
+            const uint64_t x = HEAP + (1 << 20) + 8 * psnap_rng_below(&rng, 1 << 16);
+            add(&stream, REFS, HEAP + (4 << 20) + 4 * entry++);
+            add(&stream, REFS + 1, x);
+            add(&stream, REFS + 2, x + 16);
+        }
+    }
+    profile = profile_of(program, &stream);
+    assert_non_null(profile->nests);
+    loop = profile->nests->terms[profile->nests->count - 1].pattern;
+    assert_true(profile->nests->count <= 3);
+    assert_int_equal(loop->body_count, 2);
+    inner = loop->body[1]->shape;
+    assert_int_not_equal(inner->counts, 0);
+    assert_int_equal(inner->refs[0].mode, NEST_CONTINUING);
+    assert_int_equal(inner->refs[1].mode, NEST_DRAWN);
+    assert_int_equal(profile->nests->models->draws[inner->refs[2].draw].rest.with,
+                     inner->refs[1].draw);
+    assert_int_equal(profile->nests->models->draws[inner->refs[2].draw].rest.offset, 16);
+    assert_int_equal(profile->nests->models->counts[inner->counts - 1].times, 700);
+    assert_int_equal(profile->nests->models->counts[inner->counts - 1].sum, entry);
+    assert_resembles(profile, &stream, REFS);
+    assert_is_its_text(profile);
+    psnap_profile_free(profile);
+    free(stream.accesses);
+    psnap_program_free(program);
+}
+
+/* Chains of a hash table: where a chain begins is drawn for itself, each of its nodes gives where
+ * the next one is read, and chains of no node make the order of loops a mix. */
+static void test_chains(void **state)
+{
+    struct psnap_program *program = make_program(LOOPS, REFS);
+    struct stream stream = {calloc(ACCESSES, sizeof *stream.accesses), 0};
+    const struct nest_models *models;
+    struct psnap_profile *profile;
+    const struct nest_draw *next = NULL;
+    struct psnap_rng rng;
+
+    (void)state;
+    psnap_rng_init(&rng, 5);
+    for (uint64_t i = 0; stream.count + 40 < ACCESSES; i++) {
+        uint64_t pointer = HEAP + (1 << 20) + 8 * psnap_rng_below(&rng, 1 << 12);
+        add(&stream, 0, HEAP + 16 * i);
+        for (uint64_t n = psnap_rng_below(&rng, 4);; n--) {
+            const uint64_t node = HEAP + (8 << 20) + 32 * psnap_rng_below(&rng, 1 << 12);
+            add(&stream, REFS, pointer);
+            if (!n)
+                break;
+            add(&stream, REFS + 1, node);
+            pointer = node + 8;
+        }
+    }
+    profile = profile_of(program, &stream);
+    assert_non_null(profile->nests);
+    models = profile->nests->models;
+    for (uint32_t i = 0; i < models->mix_count; i++)
+        for (uint32_t k = 0; models->mixes[i].chain && k < models->mixes[i].chain->state_count; k++)
+            if (models->mixes[i].states[k]->loop == 1)
+                next = &models->draws[models->mixes[i].states[k]->refs[0].draw];
+    assert_non_null(next);
+    assert_true(next->has_entry);
+    assert_int_equal(next->entry.with, PSNAP_NONE);
+    assert_int_not_equal(next->rest.with, PSNAP_NONE);
+    assert_int_equal(next->rest.offset, 8);
+    assert_resembles(profile, &stream, 0);
+    assert_is_its_text(profile);
+    psnap_profile_free(profile);
+    free(stream.accesses);
+    psnap_program_free(program);
+}
+
+/* Loops that follow each other at random are a mix. */
+static void test_no_order(void **state)
+{
+    struct psnap_program *program = make_program(LOOPS, REFS);
+    struct stream stream = {calloc(ACCESSES, sizeof *stream.accesses), 0};
+    struct psnap_profile *profile;
+    struct psnap_rng rng;
+
+    (void)state;
+    psnap_rng_init(&rng, 7);
+    while (stream.count + 8 < ACCESSES)
+        add(&stream, REFS * (uint32_t)psnap_rng_below(&rng, LOOPS),
+            HEAP + 8 * psnap_rng_below(&rng, 1 << 20));
+    profile = profile_of(program, &stream);
+    assert_non_null(profile->nests);
+    assert_true(profile->nests->count < 10);
+    assert_resembles(profile, &stream, 0);
+    assert_is_its_text(profile);
+    psnap_profile_free(profile);
+    free(stream.accesses);
+    psnap_program_free(program);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_gather),
+        cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_chains),
+        cmocka_unit_test(test_no_order),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Profiles with walks as text: what replay gives is what was read, or it is refused with the
+ * place of what is wrong; and numbers of references are bounded.
+ */
+#include "tests/unit/test_nests_support.h"
+#include "tests/unit/test_text_support.h"
+
+static void assert_refused(const char *base, const char *from, const char *to, const char *message)
+{
+    char *text = replaced(base, from, to);
+    struct psnap_error error = {0};
+
+    assert_null(try_text(text, &error));
+    if (!strstr(error.message, message))
+        fail_msg("'%s' does not say '%s'", error.message, message);
+    assert_true(error.src_line > 0);
+    free(text);
+}
+
+static const char walks[] = WALKED_TRIANGLE "loops:\n"
+                                            "- id: f\n"
+                                            "  nest: {depth: 0}\n"
+                                            "  accesses: 9\n"
+                                            "  pattern: [r1]\n"
+                                            "  regions:\n"
+                                            "  - id: r1\n"
+                                            "    working_set: {bytes: 96, group: heap, offset: 0}\n"
+                                            "    accesses: 9\n"
+                                            "    loads: 9\n"
+                                            "    sizes: {8: 9}\n"
+                                            "    strides: {8: 8}\n";
+
+static void test_refused(void **state)
+{
+    (void)state;
+    psnap_profile_free(read_text(walks));
+    assert_refused(walks, "[32, 8]", "[8]", "there must be 2");
+    assert_refused(walks, "steps: [-1]", "steps: [-1, 0]", "there must be 1");
+    assert_refused(walks, "region: r1", "region: r2", "no region 'r2'");
+    assert_refused(walks, "loop: f", "loop: g", "no loop 'g'");
+    assert_refused(walks, "load: 8", "load: 8, store: 8", "one of load, store and atomic");
+    assert_refused(walks, "load: 8, ", "", "a load, a store or an atomic");
+    assert_refused(walks, "load: 8", "load: 65", "65");
+    assert_refused(walks, "load: 8", "store: 8", "has 9 loads in its regions");
+    assert_refused(walks, "load: 8", "load: 4", "has 72 bytes in its regions");
+    assert_refused(walks, "[32, 8]", "[64, 8]", "lead 48 bytes out");
+    assert_refused(walks, "start: 0", "start: -8", "lead 8 bytes out");
+    assert_refused(walks, "[32, 8]", "[32, -9223372036854775807]", "out of the working sets");
+    assert_refused(walks, "repeat: 3", "repeat: 4", "comes to 10");   /* 4 + 3 + 2 + 1 */
+    assert_refused(walks, "repeat: 3", "repeat: 100", "comes to 10"); /* none is negative */
+    assert_refused(walks, "repeat: 3", "repeat: 72057594037927936", "more than can be counted");
+    assert_refused(walks, "schedule:\n", "schedule:\n- f\n", "no name such as m1");
+    assert_refused(walks, "times: {first: 4, steps: [-1]}", "tames: 4", "tames");
+    assert_refused(walks, "of:", "off:", "off");
+}
+
+static const char models[] =
+    "psnap: 1\n"
+    "capture: {model: walks-2}\n"
+    "schedule:\n"
+    "- m1\n"
+    "- loop: f\n"
+    "  times: c1\n"
+    "  references:\n"
+    "  - {ref: 0, load: 8, walk: w1, skip: 0, strides: [8]}\n"
+    "models:\n"
+    "  walks: [{walk: w1, loop: f, region: r1, start: 0}]\n"
+    "  draws:\n"
+    "  - {draw: d1, loop: g, areas: [{region: r1, start: 0, accesses: 3, bytes: 24, element: "
+    "8,\n"
+    "     places: once, lap: 3, place_bytes: 8}]}\n"
+    "  - {draw: d2, loop: g, with: d1, offset: 8}\n"
+    "  counts: [{counts: c1, times: [{is: 2, times: 1}]}]\n"
+    "  mixes:\n"
+    "  - {mix: m1, graph: {begin: {1: 1}, states: [\n"
+    "     {state: 2, loop: g, references: [{ref: 1, load: 8, draw: d2}], times: 1, next: {end: "
+    "1}},\n"
+    "     {state: 1, loop: g, references: [{ref: 0, load: 8, draw: d1}], times: 1, next: {2: "
+    "1}}]}}\n"
+    "loops:\n"
+    "- {id: f, nest: {depth: 0}, accesses: 2, pattern: [r1], regions: [\n"
+    "  {id: r1, working_set: {bytes: 96, group: heap, offset: 0},\n"
+    "   accesses: 2, loads: 2, sizes: {8: 2}, strides: {8: 1}}]}\n"
+    "- {id: g, nest: {depth: 0}, accesses: 2, pattern: [r1], regions: [\n"
+    "  {id: r1, working_set: {bytes: 32, group: heap, offset: 0},\n"
+    "   accesses: 2, loads: 2, sizes: {8: 2}, strides: {8: 1}}]}\n";
+
+static void test_models_refused(void **state)
+{
+    struct psnap_profile *profile = read_text(models);
+
+    (void)state;
+    /* States are known by their numbers, not by their place. */
+    assert_int_equal(profile->nests->models->mixes[0].states[0]->refs[0].ref, 0);
+    assert_is_its_text(profile);
+    psnap_profile_free(profile);
+    assert_refused(models, "lap: 3, ", "", "need 'lap'");
+    assert_refused(models, "lap: 3", "lap: 4", "more than 'bytes'");
+    assert_refused(models, ", place_bytes: 8", "", "more than 'bytes'");
+    assert_refused(models, "once", "cursors", "need 'cursors'");
+    assert_refused(models, "once", "nowhere", "no places 'nowhere'");
+    assert_refused(models, "accesses: 3, ", "", "accesses");
+    assert_refused(models, "element: 8", "element: 25", "an element has more bytes");
+    assert_refused(models, "element: 8,", "element: 8, laps: 1,", "laps");
+    assert_refused(models, "element: 8,", "element: 8, reach: [[0, 1]],", "'reach' has 8");
+    assert_refused(models, "with: d1", "with: d2", "with itself");
+    assert_refused(models, "with: d1", "with: d3", "no 'd3'");
+    assert_refused(models, "draw: d2, loop", "draw: d9, loop", "no draw of this name");
+    assert_refused(models, "draw: d2, loop", "draw: d9999, loop", "far higher");
+    assert_refused(models, "draw: d2, loop", "draw: d1, loop", "two of this name");
+    assert_refused(models, "draw: d2, loop", "draw: e2, loop", "no name such as d1");
+    assert_refused(models, "walk: w1, loop", "walk: w2, loop", "no walk of this name");
+    assert_refused(models, "is: 2", "is: 0", "at least once");
+    assert_refused(models, "is: 2, times: 1", "is: 1, times: 2", "as often as 'counts'");
+    assert_refused(models, "- m1\n", "", "does not come to the mix m1");
+    assert_refused(models, "- m1", "- m2", "no 'm2'");
+    assert_refused(models, "times: c1", "times: c2", "no 'c2'");
+}
+
+/* Numbers of references, which replay has all of, are bounded in all: 16 loops have them all. */
+static void check_numbers(unsigned loops, unsigned last)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *file = open_memstream(&text, &size);
+    struct psnap_error error = {0};
+    struct psnap_profile *profile;
+
+    fprintf(file, "psnap: 1\ncapture: {model: walks-2}\nschedule:\n");
+    for (unsigned l = 0; l < loops; l++)
+        fprintf(file,
+                "- {loop: f%u, times: 1, references: [{ref: %u, load: 8, region: r1, start: 0, "
+                "strides: [0]}]}\n",
+                l, l + 1 < loops ? 65535 : last);
+    fprintf(file, "loops:\n");
+    for (unsigned l = 0; l < loops; l++)
+        fprintf(file,
+                "- {id: f%u, nest: {depth: 0}, accesses: 1, pattern: [r1], regions: [{id: r1, "
+                "working_set: {bytes: 8, group: heap, offset: 0}, accesses: 1, loads: 1, "
+                "sizes: {8: 1}}]}\n",
+                l);
+    fclose(file);
+    profile = try_text(text, &error);
+    if (loops <= 16) {
+        struct psnap_source *source = profile ? psnap_replay_new(profile, 0, &error) : NULL;
+        if (!source)
+            fail_msg("%u: %s", (unsigned)error.src_line, error.message);
+        assert_true(source->program->ref_count >= loops * 65536u - 65535u + last);
+        psnap_source_free(source);
+    } else {
+        assert_null(profile);
+        assert_non_null(strstr(error.message, "more than 1048576"));
+        assert_int_equal(error.src_line, 3 + loops);
+    }
+    psnap_profile_free(profile);
+    free(text);
+}
+
+static void test_numbers(void **state)
+{
+    (void)state;
+    check_numbers(3, 5);
+    check_numbers(16, 65535);
+    check_numbers(17, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_models_refused),
+        cmocka_unit_test(test_numbers),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
