@@ -3,27 +3,17 @@
  * The simulator against a naive one: the rules of MACHINES.md said again with
  * bytes one by one, lines with time stamps, and nothing clever. Thousands of
  * random machines and streams; every single access must go as deep, evict as
- * many dirty lines and have as many lines prefetched in both. The representations
- * of a cache are also run against each other at associativities that the naive
- * one is too slow for, and a TLB against one list of pages.
+ * many dirty lines and have as many lines prefetched in both. And a TLB against
+ * one list of pages.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/unit/test_random_machines.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/base/rng.h"
-#include "simcore/hierarchy.h"
-#include "simcore/simcore.h"
-
 /* ------------------------------------------------------------- the naive one */
 
 #define NAIVE_LINES 4096
-#define NAIVE_ENTRIES 16
 
 struct naive_line {
     bool present, dirty, foreseen;
@@ -44,7 +34,7 @@ struct naive {
     bool upper_next[PSNAP_LEVELS_MAX][NAIVE_LINES]; /* s * ways + m: of ways [l, h) around m, the
                                                        half from m on is to be replaced next */
     struct psnap_rng rng[PSNAP_LEVELS_MAX];
-    struct naive_entry entries[PSNAP_LEVELS_MAX][NAIVE_ENTRIES];
+    struct naive_entry entries[PSNAP_LEVELS_MAX][RANDOM_ENTRIES_MAX];
     uint64_t time;
     unsigned depth; /* of the last access */
     unsigned write_backs[PSNAP_LEVELS_MAX];
@@ -259,132 +249,9 @@ static void naive_access(struct naive *naive, const struct psnap_access *access)
     naive_descend(naive, 0, access, sought, true);
 }
 
-/* ------------------------------------------------------------------- streams */
-
-static uint64_t pick(struct psnap_rng *rng, uint64_t low, uint64_t high)
-{
-    return low + psnap_rng_below(rng, high - low + 1);
-}
-
-/* Replacement and prefetchers; the sizes of levels follow their ways. */
-static void random_policies(struct psnap_rng *rng, struct psnap_machine *machine)
-{
-    for (uint32_t i = 0; i < machine->level_count; i++) {
-        struct psnap_cache_level *level = &machine->levels[i];
-
-        level->replacement = (enum psnap_replacement)pick(rng, 0, PSNAP_REPLACE_COUNT - 1);
-        if (level->replacement == PSNAP_REPLACE_RANDOM)
-            level->seed = pick(rng, 0, 3);
-        if (level->replacement == PSNAP_REPLACE_PLRU)
-            while (level->ways & (level->ways - 1))
-                level->ways &= level->ways - 1;
-        level->size_bytes = level->line_bytes * level->ways * level->sets;
-        if (pick(rng, 0, 1))
-            level->prefetch =
-                (struct psnap_prefetch){(uint32_t)pick(rng, 1, NAIVE_ENTRIES),
-                                        (uint32_t)pick(rng, 1, 4), (uint32_t)pick(rng, 1, 5)};
-    }
-}
-
-static void random_tlb(struct psnap_rng *rng, struct psnap_machine *machine)
-{
-    machine->tlb_level_count = (uint32_t)pick(rng, 0, PSNAP_TLB_LEVELS_MAX);
-    for (uint32_t i = 0; i < machine->tlb_level_count; i++) {
-        struct psnap_tlb_level *level = &machine->tlb[i];
-
-        level->page_bytes = UINT64_C(1) << pick(rng, 4, 12);
-        level->ways = pick(rng, 1, 9);
-        level->entries = level->ways * pick(rng, 1, 5);
-    }
-}
-
-static void random_machine(struct psnap_rng *rng, struct psnap_machine *machine, uint64_t ways_max)
-{
-    *machine = (struct psnap_machine){.name = "random", .level_count = (uint32_t)pick(rng, 1, 4)};
-    for (uint32_t i = 0; i < machine->level_count; i++) {
-        struct psnap_cache_level *level = &machine->levels[i];
-        level->line_bytes = UINT64_C(1) << pick(rng, 0, 8);
-        level->ways = pick(rng, 0, 9) ? pick(rng, 1, 9) : pick(rng, 1, ways_max);
-        level->sets = pick(rng, 0, 1) ? UINT64_C(1) << pick(rng, 0, 4) : pick(rng, 1, 20);
-        level->size_bytes = level->line_bytes * level->ways * level->sets;
-    }
-    if (pick(rng, 0, 2))
-        random_policies(rng, machine);
-    random_tlb(rng, machine);
-    assert_int_equal(psnap_machine_check(machine, NULL), PSNAP_OK);
-}
-
-static void random_stream(struct psnap_rng *rng, struct psnap_access *stream, size_t n)
-{
-    const uint64_t base = pick(rng, 0, 3) ? pick(rng, 0, 1 << 20) : UINT64_MAX - 700;
-    const uint64_t span = UINT64_C(1) << pick(rng, 6, 14);
-    const uint64_t size_max = UINT64_C(1) << pick(rng, 0, 6);
-    const bool strided = pick(rng, 0, 2) == 0;
-    uint64_t walk = base, walks[5] = {0}, strides[5] = {0};
-
-    for (size_t i = 0; i < n; i++) {
-        const uint64_t choice = pick(rng, 0, 3);
-        const uint32_t ref = (uint32_t)pick(rng, 0, 4);
-        if (choice == 0)
-            walk = base + pick(rng, 0, span - 1);
-        else if (choice == 1)
-            walk += 8;
-        if (i < 5 || pick(rng, 0, 20) == 0) {
-            walks[i % 5] = base + pick(rng, 0, span - 1);
-            strides[i % 5] = pick(rng, 0, 3) ? pick(rng, 0, 200) : 0 - pick(rng, 0, 200);
-        }
-        walks[ref] += strides[ref];
-        stream[i] = (struct psnap_access){.address = strided ? walks[ref] : walk,
-                                          .ref = ref,
-                                          .size = (uint8_t)pick(rng, 1, size_max),
-                                          .kind = (uint8_t)pick(rng, 0, 2),
-                                          .thread = (uint16_t)pick(rng, 0, 2)};
-    }
-}
-
 /* --------------------------------------------------------------------- tests */
 
 #define STREAM 400
-
-struct numbering {
-    uint32_t next;
-};
-
-static enum psnap_status number_accesses(void *context, const struct psnap_access *block, size_t n,
-                                         uint32_t *rows, struct psnap_error *error)
-{
-    struct numbering *numbering = context;
-
-    (void)block;
-    (void)error;
-    for (size_t i = 0; i < n; i++)
-        rows[i] = numbering->next++;
-    return PSNAP_OK;
-}
-
-/* Gives the simulator the stream in pieces of random length. */
-static void feed(struct psnap_rng *rng, struct psnap_sink *sim, const struct psnap_access *stream,
-                 size_t n)
-{
-    struct psnap_error error;
-
-    while (n) {
-        const size_t part = (size_t)pick(rng, 1, n);
-        assert_int_equal(psnap_sink_put(sim, stream, part, &error), PSNAP_OK);
-        stream += part;
-        n -= part;
-    }
-}
-
-static struct psnap_program *five_refs(void)
-{
-    struct psnap_program *program = psnap_program_new();
-
-    assert_non_null(program);
-    for (uint32_t i = 0; i < 5; i++)
-        assert_int_equal(psnap_program_add_ref(program, &(struct psnap_ref){0}), i);
-    return program;
-}
 
 /* A TLB is a machine whose lines are pages. */
 static void pages_of(const struct psnap_machine *machine, struct psnap_machine *pages)
@@ -455,50 +322,6 @@ static void every_access_agrees_with_the_naive_simulator(void **state)
     free(tlb);
 }
 
-static void assert_alike(const struct hierarchy *one, const struct hierarchy *other)
-{
-    assert_int_equal(one->level_count, other->level_count);
-    for (size_t i = 0; i < one->level_count; i++) {
-        const struct level *a = one->levels[i], *b = other->levels[i];
-        assert_memory_equal(a->passed, b->passed, sizeof a->passed);
-        assert_memory_equal(a->evictions, b->evictions, sizeof a->evictions);
-        if (!a->ahead)
-            continue;
-        assert_memory_equal(a->ahead->issued, b->ahead->issued, sizeof a->ahead->issued);
-        assert_memory_equal(a->ahead->useful, b->ahead->useful, sizeof a->ahead->useful);
-        assert_memory_equal(a->ahead->useless, b->ahead->useless, sizeof a->ahead->useless);
-    }
-}
-
-static void all_representations_agree(void **state)
-{
-    struct psnap_rng rng;
-
-    (void)state;
-    psnap_rng_init(&rng, 7);
-    for (int round = 0; round < 600; round++) {
-        struct psnap_access stream[HIERARCHY_BLOCK];
-        struct psnap_machine machine;
-        struct hierarchy *chosen, *general, *listed;
-
-        random_machine(&rng, &machine, CACHE_FLAT_WAYS_MAX);
-        chosen = hierarchy_new(&machine, 1, CACHE_FLAT);
-        general = hierarchy_new(&machine, 1, CACHE_GENERAL);
-        listed = hierarchy_new(&machine, 1, CACHE_LISTED);
-        for (int block = 0; block < 4; block++) {
-            random_stream(&rng, stream, HIERARCHY_BLOCK);
-            hierarchy_run(chosen, stream, HIERARCHY_BLOCK);
-            hierarchy_run(general, stream, HIERARCHY_BLOCK);
-            hierarchy_run(listed, stream, HIERARCHY_BLOCK);
-            assert_alike(chosen, general);
-            assert_alike(chosen, listed);
-        }
-        hierarchy_free(chosen);
-        hierarchy_free(general);
-        hierarchy_free(listed);
-    }
-}
-
 /* A fully associative TLB against pages in a list, the last used one first. */
 static void a_tlb_is_a_list_of_pages(void **state)
 {
@@ -542,107 +365,11 @@ static void a_tlb_is_a_list_of_pages(void **state)
     psnap_program_free(program);
 }
 
-/* Mattson et al. 1970: what a fully associative LRU cache holds, a larger one holds too. */
-static void a_larger_lru_cache_holds_all_that_a_smaller_one_holds(void **state)
-{
-    struct psnap_rng rng;
-
-    (void)state;
-    psnap_rng_init(&rng, 11);
-    for (int round = 0; round < 300; round++) {
-        struct psnap_access stream[HIERARCHY_BLOCK];
-        const uint64_t small_ways = pick(&rng, 1, 100), large_ways = small_ways + pick(&rng, 1, 60);
-        struct psnap_machine small = {.level_count = 1}, large = {.level_count = 1};
-        struct hierarchy *small_cache, *large_cache;
-
-        small.levels[0] = (struct psnap_cache_level){
-            .size_bytes = small_ways * 16, .line_bytes = 16, .ways = small_ways};
-        large.levels[0] = (struct psnap_cache_level){
-            .size_bytes = large_ways * 16, .line_bytes = 16, .ways = large_ways};
-        assert_int_equal(psnap_machine_check(&small, NULL), PSNAP_OK);
-        assert_int_equal(psnap_machine_check(&large, NULL), PSNAP_OK);
-        small_cache = hierarchy_new(&small, 1, CACHE_FLAT);
-        large_cache = hierarchy_new(&large, 1, CACHE_FLAT);
-        random_stream(&rng, stream, HIERARCHY_BLOCK);
-        hierarchy_run(small_cache, stream, HIERARCHY_BLOCK);
-        hierarchy_run(large_cache, stream, HIERARCHY_BLOCK);
-        for (size_t i = 0; i < HIERARCHY_BLOCK; i++)
-            assert_true(large_cache->levels[0]->passed[i] <= small_cache->levels[0]->passed[i]);
-        hierarchy_free(small_cache);
-        hierarchy_free(large_cache);
-    }
-}
-
-static void tally_of_view(const struct psnap_sink *sim, size_t machine, enum psnap_sim_view view,
-                          struct psnap_tally *tally)
-{
-    *tally = (struct psnap_tally){0};
-    for (uint32_t row = 0; row < psnap_sim_rows(sim, view); row++)
-        psnap_sim_add(sim, machine, view, row, tally);
-}
-
-/* Many machines in one pass are as each alone; every view counts every access once. */
-static void machines_are_independent_and_views_add_up(void **state)
-{
-    struct psnap_rng rng;
-    struct psnap_program *program = five_refs();
-
-    (void)state;
-    psnap_rng_init(&rng, 13);
-    for (int round = 0; round < 100; round++) {
-        struct psnap_access stream[3 * HIERARCHY_BLOCK];
-        const size_t n = sizeof stream / sizeof stream[0];
-        struct numbering numbering = {0};
-        const struct psnap_sim_options options = {true, number_accesses, &numbering};
-        struct psnap_machine machines[3];
-        struct psnap_sink *together;
-
-        random_stream(&rng, stream, n);
-        for (uint32_t i = 0; i < 3; i++) {
-            random_machine(&rng, &machines[i], 100);
-            /* most share some first levels with the one before */
-            for (uint32_t j = 0; i && j < pick(&rng, 0, machines[i - 1].level_count); j++) {
-                machines[i].levels[j] = machines[i - 1].levels[j];
-                machines[i].level_count =
-                    machines[i].level_count > j ? machines[i].level_count : j + 1;
-            }
-        }
-        together = psnap_sim_new(machines, 3, program, &options, NULL);
-        feed(&rng, together, stream, n);
-        for (size_t i = 0; i < 3; i++) {
-            struct psnap_sink *alone = psnap_sim_new(&machines[i], 1, program, NULL, NULL);
-            struct psnap_tally expected = {0}, total = {0}, by_view;
-            uint64_t satisfied;
-
-            feed(&rng, alone, stream, n);
-            psnap_sim_add_total(alone, 0, &expected);
-            psnap_sim_add_total(together, i, &total);
-            assert_int_equal(total.accesses, n);
-            assert_memory_equal(&total, &expected, sizeof total);
-            for (int view = 0; view < PSNAP_SIM_VIEW_COUNT; view++) {
-                tally_of_view(together, i, (enum psnap_sim_view)view, &by_view);
-                assert_memory_equal(&total, &by_view, sizeof total);
-            }
-            satisfied = psnap_tally_satisfied(&total, machines[i].level_count - 1);
-            assert_true(satisfied <= n);
-            for (uint32_t level = 1; level < machines[i].level_count; level++)
-                assert_int_equal(psnap_tally_reached(&total, level),
-                                 psnap_tally_reached(&total, level - 1) - total.hits[level - 1]);
-            psnap_sink_free(alone);
-        }
-        psnap_sink_free(together);
-    }
-    psnap_program_free(program);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_access_agrees_with_the_naive_simulator),
-        cmocka_unit_test(all_representations_agree),
         cmocka_unit_test(a_tlb_is_a_list_of_pages),
-        cmocka_unit_test(a_larger_lru_cache_holds_all_that_a_smaller_one_holds),
-        cmocka_unit_test(machines_are_independent_and_views_add_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
