@@ -19,7 +19,7 @@
 
 #include "formats/base/room.h"
 #include "profile/gather_yaml.h"
-#include "profile/nest_models.h"
+#include "profile/nest_draws.h"
 
 enum {
     FIRST = 1024,      /* addresses until entries are told apart or not */
@@ -135,7 +135,6 @@ uint32_t nest_draws_add(struct nest_draws *draws, const struct nest_ref *ref, ui
         if (are_copies(&draws->draws[i].key, &key))
             return (uint32_t)i;
     larger = psnap_with_room(draws->draws, &draws->room, draws->count + 1, sizeof *larger);
-
     if (!larger)
         return PSNAP_NONE;
     draws->draws = larger;

@@ -20,14 +20,14 @@ static bool tell_ref(struct nest_leaves *l, struct nest_ref *ref, uint64_t addre
         state->mode = NEST_DRAWN;
     ref->mode = state->mode;
     ref->draw = 0;
-    if (state->mode == NEST_AFFINE || !l->drawn)
+    if (state->mode == NEST_AFFINE || !l->collected)
         return true;
     if (state->mode == NEST_CONTINUING) {
-        state->walk = state->walk ? state->walk : 1 + nest_drawn_add_walk(l->drawn);
+        state->walk = state->walk ? state->walk : 1 + nest_collected_add_walk(l->collected);
         ref->draw = state->walk - 1;
         return state->walk != 0;
     }
-    state->draw = state->draw ? state->draw : 1 + nest_draws_add(l->drawn->draws, ref, address);
+    state->draw = state->draw ? state->draw : 1 + nest_draws_add(l->collected->draws, ref, address);
     ref->draw = state->draw - 1;
     return state->draw != 0;
 }
@@ -48,7 +48,11 @@ static bool tell(struct nest_leaves *l, const struct nest_iterations *it)
     shape->counts = 0;
     if (!loop->has_drawn_counts || loop->mix)
         return true;
-    shape->counts = l->drawn ? 1 + nest_drawn_counts_of(l->drawn, shape) : UINT32_MAX;
+    if (nest_shape_is_alike(l->shape, shape)) {
+        shape->counts = l->shape->counts; /* the leaf under way: no need to ask */
+        return true;
+    }
+    shape->counts = l->collected ? 1 + nest_collected_counts_of(l->collected, shape) : UINT32_MAX;
     return shape->counts != 0;
 }
 
@@ -78,14 +82,14 @@ static bool make_values(struct nest_leaves *l)
         l->told[1 + k] = mode == NEST_AFFINE ? first : 0;
         if (mode != NEST_CONTINUING)
             continue;
-        if (!state->has_position && l->drawn)
-            l->drawn->walks[shape->refs[k].draw] = first;
+        if (!state->has_position && l->collected)
+            l->collected->walks[shape->refs[k].draw] = first;
         l->told[1 + k] = state->has_position ? first - state->position : 0;
         state->position = first + count * stride;
         state->has_position = true;
     }
-    return !shape->counts || !l->drawn || (l->has_told && l->is_count_told) ||
-           counts_add(&l->drawn->counts[shape->counts - 1], count);
+    return !shape->counts || !l->collected || (l->has_told && l->is_count_told) ||
+           counts_add(&l->collected->counts[shape->counts - 1], count);
 }
 
 /* Folds the leaf under way as it is. */
@@ -122,9 +126,9 @@ static void draw_firsts(struct nest_leaves *l)
 {
     const struct nest_shape *shape = l->shape;
 
-    for (uint32_t k = 0; l->drawn && k < shape->width; k++)
+    for (uint32_t k = 0; l->collected && k < shape->width; k++)
         if (shape->refs[k].mode == NEST_DRAWN_FIRST && !(l->has_told && l->is_told[k]))
-            nest_draws_put(l->drawn->draws, shape->refs[k].draw, false, l->values[1 + k]);
+            nest_draws_put(l->collected->draws, shape->refs[k].draw, false, l->values[1 + k]);
 }
 
 /* Two iterations with which the next does not go on: the second may belong to what comes. */
@@ -159,7 +163,7 @@ static void draw(struct nest_leaves *l, const struct nest_iterations *it, uint64
     const bool is_entry = l->loop != it->shape->loop;
     uint32_t drawn[NEST_WIDTH_MAX], count = 0;
 
-    for (uint32_t k = 0; l->drawn && k < it->shape->width; k++)
+    for (uint32_t k = 0; l->collected && k < it->shape->width; k++)
         if (is_drawn(it, k))
             drawn[count++] = k;
     l->loop = it->shape->loop;
@@ -173,7 +177,7 @@ static void draw(struct nest_leaves *l, const struct nest_iterations *it, uint64
                 column && column->words
                     ? column->words[(it->from + i) * column->pitch] + column->offset
                     : it->firsts[k] + (i ? i * it->steps[k] : 0);
-            nest_draws_put(l->drawn->draws, it->shape->refs[k].draw, !i && is_entry, address);
+            nest_draws_put(l->collected->draws, it->shape->refs[k].draw, !i && is_entry, address);
         }
 }
 
@@ -199,7 +203,7 @@ static bool end_state(struct nest_leaves *l)
     if (!state)
         return true;
     l->is_begun = true;
-    status = mix_add(l->drawn->mixes[l->visited], state->number, l->state_count);
+    status = mix_add(l->collected->mixes[l->visited], state->number, l->state_count);
     l->has_too_many |= status == PSNAP_ERROR_LIMIT;
     return status != PSNAP_ERROR_MEMORY;
 }
@@ -209,7 +213,7 @@ static bool end_visit(struct nest_leaves *l)
     bool is_done = end_state(l);
 
     if (is_done && l->is_begun)
-        is_done = mix_end(l->drawn->mixes[l->visited]) == PSNAP_OK;
+        is_done = mix_end(l->collected->mixes[l->visited]) == PSNAP_OK;
     l->is_begun = false;
     l->visited = PSNAP_NONE;
     return is_done;
@@ -239,10 +243,10 @@ static bool put_mixed(struct nest_leaves *l, struct nest_iterations *it)
 
     if (!nest_leaves_visit(l, mix))
         return false;
-    if (l->drawn && (!l->state || !nest_shape_is_equal(l->state, it->shape))) {
+    if (l->collected && (!l->state || !nest_shape_is_equal(l->state, it->shape))) {
         if (!end_state(l))
             return false;
-        l->state = nest_shape_of(l->drawn->shapes, it->shape);
+        l->state = nest_shape_of(l->collected->shapes, it->shape);
         l->state_count = 0;
         if (!l->state)
             return false;

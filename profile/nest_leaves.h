@@ -6,55 +6,8 @@
 #ifndef PSNAP_PROFILE_NEST_LEAVES_H
 #define PSNAP_PROFILE_NEST_LEAVES_H
 
-#include "profile/nest_models.h"
-
-struct nest_ref_state {
-    uint32_t mode;     /* enum nest_mode */
-    uint32_t draw;     /* 1 + that of the reference, or 0 */
-    uint32_t walk;     /* likewise; NEST_CONTINUING: */
-    uint64_t position; /* where it goes on, */
-    bool has_position; /* once it has begun */
-    uint64_t stride;   /* of its last leaf with more than one iteration */
-};
-
-struct nest_loop_state {
-    uint32_t mix;          /* 1 + that of the loop, or 0 */
-    bool has_drawn_counts; /* its leaves */
-};
-
-/* How references and loops are told. */
-struct nest_states {
-    struct nest_ref_state *refs;
-    struct nest_loop_state *loops;
-    size_t ref_count, loop_count; /* that there is room for */
-};
-
-bool nest_states_cover(struct nest_states *states, const struct nest_shape *shape);
-bool nest_states_copy(struct nest_states *to, const struct nest_states *from);
-void nest_states_free(struct nest_states *states);
-
-/* What has been drawn so far. */
-struct nest_drawn {
-    struct nest_draws *draws;
-    uint64_t *walks;
-    struct counts_collector *counts;
-    struct mix_collector **mixes; /* NULL: it became part of another */
-    size_t walk_count, walk_room, count_count, count_room, mix_count, mix_room;
-    struct nest_patterns *shapes;  /* numbers of states, */
-    struct nest_patterns *counted; /* and of counts: of shapes however they are told */
-};
-
-struct nest_drawn *nest_drawn_new(const struct psnap_program *program);
-void nest_drawn_free(struct nest_drawn *drawn);
-/* PSNAP_NONE: out of memory */
-uint32_t nest_drawn_add_walk(struct nest_drawn *drawn);
-uint32_t nest_drawn_add_mix(struct nest_drawn *drawn);
-uint32_t nest_drawn_counts_of(struct nest_drawn *drawn, struct nest_shape *shape);
-/* *has_too_many becomes true when both have too many states together. */
-bool nest_drawn_merge_mixes(struct nest_drawn *drawn, uint32_t into, uint32_t from,
-                            bool *has_too_many);
-/* The models of everything, once; mixes of nobody are left out. NULL: out of memory. */
-struct nest_models *nest_drawn_take(struct nest_drawn *drawn);
+#include "profile/nest_collect.h"
+#include "profile/nest_states.h"
 
 /* `count` iterations of the references of a shape. */
 struct nest_iterations {
@@ -74,7 +27,7 @@ struct nest_iterations {
 struct nest_leaves {
     struct nest_fold *fold;
     struct nest_states states;
-    struct nest_drawn *drawn;           /* not owned; NULL: nothing is drawn, for a try */
+    struct nest_collected *collected;   /* not owned; NULL: nothing is drawn, for a try */
     const struct nest_pattern *pattern; /* of the leaf before */
     uint32_t loop;                      /* of the iteration before, or PSNAP_NONE */
     uint32_t visited;                   /* the mix that is visited, PSNAP_NONE: a leaf came since */
@@ -90,7 +43,7 @@ struct nest_leaves {
 };
 
 struct nest_leaves *nest_leaves_new(void);         /* NULL: out of memory */
-void nest_leaves_free(struct nest_leaves *leaves); /* not what was drawn */
+void nest_leaves_free(struct nest_leaves *leaves); /* not what was collected */
 /* Takes iterations, as many as go on with the leaf under way or can begin one; false: out of
  * memory. To be called until there are none left. */
 bool nest_leaves_put(struct nest_leaves *leaves, struct nest_iterations *iterations);

@@ -30,210 +30,16 @@ enum {
 
 struct nest_stack {
     struct nest_leaves *leaves;
-    struct nest_drawn *drawn;
-    uint32_t mix_count; /* those of tries included */
-    bool has_no_order;  /* nothing more is folded */
+    struct nest_collected *collected;
+    bool has_no_order; /* nothing more is folded */
 };
-
-/* ---- telling again ---- */
-
-/* Counts that were drawn, of leaves that become tokens of a mix. */
-struct drawn_again {
-    struct psnap_counts counts;
-    struct counts_draw draw;
-    bool is_open;
-};
-
-struct again {
-    const struct nest_states *before, *after;
-    struct nest_leaves *to;
-    struct nest_shape *shape;
-    const struct nest_drawn *drawn; /* where walks began; NULL: nothing is drawn */
-    uint64_t *positions;            /* by reference, as they were told before, */
-    bool *has_position;
-    bool *is_unknown;           /* and whether that was after a count that was drawn */
-    struct drawn_again *counts; /* by number of counts */
-    size_t count_count;
-    struct psnap_rng rng;
-    bool unknown[NEST_WIDTH_MAX];
-    uint64_t firsts[NEST_WIDTH_MAX];
-};
-
-static bool is_loop_changed(const struct again *again, uint32_t loop)
-{
-    const struct nest_loop_state *a = &again->before->loops[loop], *b = &again->after->loops[loop];
-
-    return a->mix != b->mix || a->has_drawn_counts != b->has_drawn_counts;
-}
-
-/* Whether a term has leaves that are told in another way now. */
-static bool is_changed(const struct again *again, const struct nest_pattern *pattern)
-{
-    const struct nest_shape *shape = pattern->shape;
-
-    for (uint32_t i = 0; i < pattern->body_count; i++)
-        if (is_changed(again, pattern->body[i]))
-            return true;
-    if (pattern->body_count || !shape->width)
-        return false;
-    for (uint32_t k = 0; k < shape->width; k++)
-        if (again->before->refs[shape->refs[k].ref].mode !=
-            again->after->refs[shape->refs[k].ref].mode)
-            return true;
-    return is_loop_changed(again, shape->loop);
-}
-
-/* The mix that a visit's has become part of. */
-static uint32_t mix_now(const struct again *again, uint32_t mix)
-{
-    for (size_t i = 0; i < again->before->loop_count; i++)
-        if (again->before->loops[i].mix == mix + 1)
-            return again->after->loops[i].mix - 1;
-    return mix;
-}
-
-/* The count of a leaf: of one that was drawn one of those, when that is known no more. */
-static uint64_t count_again(struct again *again, const struct nest_shape *was,
-                            const uint64_t *values)
-{
-    const uint32_t i = was->counts - 1;
-    struct drawn_again *drawn;
-
-    if (!was->counts || !again->drawn || i >= again->count_count ||
-        !again->after->loops[was->loop].mix)
-        return values[0];
-    drawn = &again->counts[i];
-    if (!drawn->is_open) {
-        counts_take(&again->drawn->counts[i], COUNTS_BINS, &drawn->counts);
-        counts_draw_init(&drawn->draw, &drawn->counts);
-        drawn->is_open = true;
-    }
-    return counts_draw_next(&drawn->draw, &again->rng);
-}
-
-static bool put_leaf_again(struct again *again, const struct nest_pattern *leaf,
-                           const uint64_t *values)
-{
-    const struct nest_shape *was = leaf->shape;
-    struct nest_iterations it = {.shape = again->shape,
-                                 .firsts = again->firsts,
-                                 .steps = leaf->steps,
-                                 .count = count_again(again, was, values),
-                                 .drawn = was,
-                                 .told = was,
-                                 .is_unknown = again->unknown};
-
-    memcpy(again->shape, was, nest_shape_bytes(was->width));
-    for (uint32_t k = 0; k < was->width; k++) {
-        const uint32_t ref = was->refs[k].ref, mode = was->refs[k].mode;
-        again->firsts[k] = values[1 + k];
-        again->unknown[k] = mode >= NEST_DRAWN_FIRST;
-        if (mode != NEST_CONTINUING)
-            continue;
-        if (!again->has_position[ref] && again->drawn)
-            again->positions[ref] = again->drawn->walks[was->refs[k].draw];
-        again->has_position[ref] = true;
-        again->firsts[k] += again->positions[ref];
-        again->unknown[k] = again->is_unknown[ref];
-        again->positions[ref] = again->firsts[k] + values[0] * leaf->steps[k];
-        again->is_unknown[ref] |= was->counts != 0;
-    }
-    while (it.count)
-        if (!nest_leaves_put(again->to, &it))
-            return false;
-    return true;
-}
-
-static void renumber_visit(void *context, struct nest_shape *shape)
-{
-    if (!shape->width)
-        shape->loop = mix_now(context, shape->loop);
-}
-
-static bool put_visit_again(struct again *again, const struct nest_pattern *visit)
-{
-    const uint32_t mix = mix_now(again, visit->shape->loop);
-
-    return nest_leaves_visit(again->to, mix);
-}
-
-static bool has_visit(const struct nest_pattern *pattern)
-{
-    for (uint32_t i = 0; i < pattern->body_count; i++)
-        if (has_visit(pattern->body[i]))
-            return true;
-    return !pattern->body_count && !pattern->shape->width;
-}
-
-static bool put_again(struct again *again, const struct nest_pattern *pattern,
-                      const uint64_t *values)
-{
-    struct nest_cursor cursor = {0};
-    struct nest_leaf leaf;
-    bool is_done;
-    int more = 1;
-
-    if (!pattern->body_count)
-        return pattern->shape->width ? put_leaf_again(again, pattern, values)
-                                     : put_visit_again(again, pattern);
-    if (!(is_changed(again, pattern) || has_visit(pattern)) ||
-        nest_count_leaves(pattern, values) > LEAVES_AGAIN) {
-        pattern =
-            nest_pattern_copy(again->to->fold->nests->patterns, pattern, renumber_visit, again);
-        return pattern && nest_leaves_term(again->to, pattern, values);
-    }
-    is_done = nest_cursor_start(&cursor, pattern, values, 0, values[0]);
-    while (is_done && (more = nest_cursor_next(&cursor, &leaf)) > 0)
-        is_done = leaf.pattern->shape->width ? put_leaf_again(again, leaf.pattern, leaf.values)
-                                             : put_visit_again(again, leaf.pattern);
-    nest_cursor_free(&cursor);
-    return is_done && more >= 0;
-}
-
-/* Terms of `from`, which were told by `before`, told by `after`; something is drawn when `drawn` is
- * not NULL. NULL: out of memory. */
-static struct nest_leaves *tell_again(const struct psnap_nests *from,
-                                      const struct nest_states *before,
-                                      const struct nest_states *after, struct nest_drawn *drawn)
-{
-    struct again again = {
-        .before = before, .after = after, .drawn = drawn, .to = nest_leaves_new()};
-    bool is_done = again.to && nest_states_copy(&again.to->states, after);
-
-    again.shape = malloc(nest_shape_bytes(NEST_WIDTH_MAX));
-    again.positions = calloc(after->ref_count + 1, sizeof *again.positions);
-    again.has_position = calloc(after->ref_count + 1, sizeof *again.has_position);
-    again.is_unknown = calloc(after->ref_count + 1, sizeof *again.is_unknown);
-    again.count_count = drawn ? drawn->count_count : 0;
-    again.counts = calloc(again.count_count + 1, sizeof *again.counts);
-    psnap_rng_init(&again.rng, 1);
-    is_done = is_done && again.shape && again.positions && again.has_position && again.is_unknown &&
-              again.counts;
-    if (is_done) {
-        again.to->drawn = drawn;
-        for (size_t i = 0; i < after->ref_count; i++)
-            again.to->states.refs[i].has_position = false;
-    }
-    for (size_t i = 0; is_done && i < from->count; i++)
-        is_done = put_again(&again, from->terms[i].pattern, nests_values(from, i));
-    is_done = is_done && nest_leaves_end_leaf(again.to) && nest_fold_end(again.to->fold);
-    free(again.shape);
-    free(again.positions);
-    free(again.has_position);
-    free(again.counts);
-    free(again.is_unknown);
-    if (is_done)
-        return again.to;
-    nest_leaves_free(again.to);
-    return NULL;
-}
 
 /* ---- ways to tell ---- */
 
 /* A plan: what the stack is like when it is told in this way. */
 struct plan {
     struct nest_leaves *leaves; /* NULL: as it is */
-    uint32_t mix_count;
+    uint32_t mix_count;         /* that there are then */
 };
 
 static size_t height(const struct nest_leaves *leaves)
@@ -244,7 +50,7 @@ static size_t height(const struct nest_leaves *leaves)
 static struct nest_leaves *try_states(const struct nest_leaves *from,
                                       const struct nest_states *states)
 {
-    return tell_again(from->fold->nests, &from->states, states, NULL);
+    return nest_leaves_again(from->fold->nests, &from->states, states, NULL, LEAVES_AGAIN);
 }
 
 /* Leaves by loop, in terms of the stack. */
@@ -364,12 +170,11 @@ static bool try_next(const struct nest_leaves *from, bool is_order, struct plan 
     return is_done;
 }
 
-/* Looks for a way until the stack has no more than `few` values. */
-static bool find_plan(struct nest_stack *s, bool is_order, struct plan *plan, size_t few)
+/* Looks for a way until the stack has no more than `few` values; `plan` is as it is now. */
+static bool find_plan(const struct nest_stack *s, bool is_order, struct plan *plan, size_t few)
 {
     bool is_done = true;
 
-    *plan = (struct plan){NULL, s->mix_count};
     while (is_done && height(plan->leaves ? plan->leaves : s->leaves) > few) {
         struct nest_leaves *next;
         is_done = try_next(plan->leaves ? plan->leaves : s->leaves, is_order, plan, &next);
@@ -387,13 +192,13 @@ static bool find_plan(struct nest_stack *s, bool is_order, struct plan *plan, si
 static bool take_mixes(struct nest_stack *s, const struct nest_states *before,
                        const struct nest_states *after, uint32_t mix_count)
 {
-    for (; s->mix_count < mix_count; s->mix_count++)
-        if (nest_drawn_add_mix(s->drawn) == PSNAP_NONE)
+    while (s->collected->mix_count < mix_count)
+        if (nest_collected_add_mix(s->collected) == PSNAP_NONE)
             return false;
     for (size_t i = 0; i < before->loop_count; i++) {
         const uint32_t was = before->loops[i].mix, is = after->loops[i].mix;
-        if (was && was != is && s->drawn->mixes[was - 1] &&
-            !nest_drawn_merge_mixes(s->drawn, is - 1, was - 1, &s->has_no_order))
+        if (was && was != is && s->collected->mixes[was - 1] &&
+            !nest_collected_merge_mixes(s->collected, is - 1, was - 1, &s->has_no_order))
             return false;
     }
     return true;
@@ -443,7 +248,7 @@ static bool lower(struct nest_stack *s, size_t most, size_t few)
 {
     struct nest_leaves *before = s->leaves, *after = NULL;
     const bool is_order = height(before) <= most;
-    struct plan plan = {NULL, s->mix_count};
+    struct plan plan = {NULL, (uint32_t)s->collected->mix_count};
     bool is_done;
 
     is_done = nest_fold_end(before->fold) && find_plan(s, is_order, &plan, few);
@@ -453,8 +258,8 @@ static bool lower(struct nest_stack *s, size_t most, size_t few)
     }
     if (is_done && plan.leaves) {
         is_done = take_mixes(s, &before->states, &plan.leaves->states, plan.mix_count);
-        after = is_done ? tell_again(before->fold->nests, &before->states, &plan.leaves->states,
-                                     s->drawn)
+        after = is_done ? nest_leaves_again(before->fold->nests, &before->states,
+                                            &plan.leaves->states, s->collected, LEAVES_AGAIN)
                         : NULL;
         is_done = after != NULL;
     }
@@ -508,7 +313,7 @@ bool nest_stack_end(struct nest_stack *stack)
     stack->has_no_order |= stack->leaves->has_too_many;
     if (stack->has_no_order)
         return true;
-    stack->leaves->fold->nests->models = nest_drawn_take(stack->drawn);
+    stack->leaves->fold->nests->models = nest_collected_take(stack->collected);
     return stack->leaves->fold->nests->models != NULL;
 }
 
@@ -524,9 +329,9 @@ struct nest_stack *nest_stack_new(const struct psnap_program *program)
     if (!stack)
         return NULL;
     stack->leaves = nest_leaves_new();
-    stack->drawn = nest_drawn_new(program);
-    if (stack->leaves && stack->drawn) {
-        stack->leaves->drawn = stack->drawn;
+    stack->collected = nest_collected_new(program);
+    if (stack->leaves && stack->collected) {
+        stack->leaves->collected = stack->collected;
         return stack;
     }
     nest_stack_free(stack);
@@ -538,6 +343,6 @@ void nest_stack_free(struct nest_stack *stack)
     if (!stack)
         return;
     nest_leaves_free(stack->leaves);
-    nest_drawn_free(stack->drawn);
+    nest_collected_free(stack->collected);
     free(stack);
 }

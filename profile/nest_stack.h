@@ -21,6 +21,18 @@ bool nest_stack_end(struct nest_stack *stack);
 /* After the end: the nests with their models, owned by the stack; NULL when they have no order. */
 const struct psnap_nests *nest_stack_nests(const struct nest_stack *stack);
 
+/* ---- terms told in another way: nest_again.c ---- */
+
+/*
+ * Terms of `from`, which were told as `before` says, told as `after` says; what is no longer told
+ * is drawn into `collected`, or nothing when that is NULL. Terms of more than `most` leaves stay as
+ * they are. NULL: out of memory.
+ */
+struct nest_leaves *nest_leaves_again(const struct psnap_nests *from,
+                                      const struct nest_states *before,
+                                      const struct nest_states *after,
+                                      struct nest_collected *collected, double most);
+
 /* ---- what is to blame for terms that do not fold: nest_blame.c ---- */
 
 /*

@@ -75,10 +75,16 @@ static inline size_t nest_shape_bytes(uint32_t width)
     return sizeof(struct nest_shape) + width * sizeof(struct nest_ref);
 }
 
+/* Whether they are equal but for where their counts are drawn from. */
+static inline bool nest_shape_is_alike(const struct nest_shape *a, const struct nest_shape *b)
+{
+    return a->loop == b->loop && a->width == b->width &&
+           !memcmp(a->refs, b->refs, a->width * sizeof a->refs[0]);
+}
+
 static inline bool nest_shape_is_equal(const struct nest_shape *a, const struct nest_shape *b)
 {
-    return a->loop == b->loop && a->width == b->width && a->counts == b->counts &&
-           !memcmp(a->refs, b->refs, a->width * sizeof a->refs[0]);
+    return a->counts == b->counts && nest_shape_is_alike(a, b);
 }
 
 /* ---- patterns: nest_pattern.c ---- */
