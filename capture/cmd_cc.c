@@ -21,6 +21,7 @@
 #include "capture/cmd_compiler.h"
 #include "formats/base/capture_abi.h"
 #include "formats/base/cmd.h"
+#include "formats/base/text.h"
 
 #define STAGE_OPTION "--psnap-stage="
 #define LLVM_OPTION "--psnap-llvm="
@@ -160,9 +161,7 @@ static void set_linker(struct request *request, const char *name)
 /* "ld.lld", "ld.lld-19", "/usr/bin/ld.lld" */
 static bool is_lld(const char *linker)
 {
-    const char *slash = strrchr(linker, '/');
-
-    linker = slash ? slash + 1 : linker;
+    linker = psnap_text_base_name(linker);
     return starts_with(linker, "lld") || starts_with(linker, "ld.lld");
 }
 

@@ -24,6 +24,8 @@
 #    include <string.h>
 #    include <unistd.h>
 
+#    include "formats/base/text.h"
+
 struct unit {
     uint64_t low, high;
     Dwarf_Off offset; /* of its DIE */
@@ -226,7 +228,7 @@ enum psnap_status psnap_symbols_image(struct psnap_symbols *symbols, const char 
         return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
     }
     image->image.path = copy;
-    image->image.name = strrchr(copy, '/') ? strrchr(copy, '/') + 1 : copy;
+    image->image.name = psnap_text_base_name(copy);
     image->image.low = low;
     image->next = symbols->images;
     symbols->images = image;
@@ -416,8 +418,7 @@ void psnap_symbols_place(const struct psnap_image *image, uint64_t address, bool
     line = dwarf_getsrc_die(&unit, address);
     file = line ? dwarf_linesrc(line, NULL, NULL) : NULL;
     if (file && dwarf_lineno(line, &number) == 0 && number > 0) {
-        const char *slash = strrchr(file, '/');
-        place->file = slash ? slash + 1 : file;
+        place->file = psnap_text_base_name(file);
         place->line = (uint32_t)number;
     }
     if (with_function)

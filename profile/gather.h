@@ -7,7 +7,7 @@
  * to which they jump. replay/MODELS.md says what each part is for and how it was chosen.
  *
  * A collector (gather_collect.c) takes the addresses of a loop's irregular references in the
- * order of the program, gather_fit.c makes models of what it kept, a walk (gather_walk.c) draws
+ * order of the program, gather_fit*.c make models of what it kept, a walk (gather_walk.c) draws
  * addresses from a model.
  */
 #ifndef PSNAP_PROFILE_GATHER_H
@@ -119,7 +119,7 @@ struct psnap_gather {
     struct gather_turn turns[GATHER_TURNS];
 };
 
-/* ---- collecting: gather_group.c, gather_collect.c, gather_fit.c ---- */
+/* ---- collecting: gather_group.c, gather_collect.c, gather_fit*.c ---- */
 
 struct gather_group;
 

@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "formats/base/text.h"
 #include "formats/base/yaml.h"
 
 #define PREFETCH_ENTRIES 256 /* of a prefetcher that does not say how many */
@@ -300,8 +301,7 @@ static enum psnap_status read_levels(const struct reader *reader, const struct p
 /* "machines/x.yaml" is machine x unless it says another name. */
 static void name_after_file(const char *path, struct psnap_machine *machine)
 {
-    const char *slash = strrchr(path, '/');
-    const char *base = slash ? slash + 1 : path;
+    const char *base = psnap_text_base_name(path);
     const char *dot = strrchr(base, '.');
     size_t length = dot && dot > base ? (size_t)(dot - base) : strlen(base);
 

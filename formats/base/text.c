@@ -223,6 +223,13 @@ static size_t edit_distance(const char *a, size_t a_length, const char *b, size_
     return rows[a_length % 3][b_length];
 }
 
+const char *psnap_text_base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? slash + 1 : path;
+}
+
 const char *psnap_text_nearest(const char *name, const char *const *names, size_t count)
 {
     const size_t length = strnlen(name, NAME_MAX_COMPARED);

@@ -24,6 +24,7 @@
 #include <zstd.h>
 
 #include "formats/base/rng.h"
+#include "formats/base/text.h"
 #include "formats/bytes.h"
 #include "formats/trace.h"
 
@@ -411,7 +412,7 @@ static void add_run(struct stream *stream, const struct psnap_run *run)
 
 static void bench_file(const char *path, size_t limit)
 {
-    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    const char *name = psnap_text_base_name(path);
     struct psnap_error error;
     struct psnap_source *source = psnap_trace_open(path, NULL, &error);
     struct stream stream = {.room = 0};

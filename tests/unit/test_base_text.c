@@ -202,6 +202,15 @@ static void nearest_name_is_suggested(void **state)
     assert_null(psnap_text_nearest("x", NULL, 0));
 }
 
+static void base_name_follows_the_last_slash(void **state)
+{
+    (void)state;
+    assert_string_equal(psnap_text_base_name("/a/b.c"), "b.c");
+    assert_string_equal(psnap_text_base_name("b.c"), "b.c");
+    assert_string_equal(psnap_text_base_name("a/"), "");
+    assert_string_equal(psnap_text_base_name(""), "");
+}
+
 static void json_escapes_and_nests(void **state)
 {
     char *text = NULL;
@@ -283,6 +292,7 @@ int main(void)
         cmocka_unit_test(locale_does_not_matter),
         cmocka_unit_test(utf8_is_checked),
         cmocka_unit_test(nearest_name_is_suggested),
+        cmocka_unit_test(base_name_follows_the_last_slash),
         cmocka_unit_test(json_escapes_and_nests),
         cmocka_unit_test(errors_are_written_with_their_place),
     };

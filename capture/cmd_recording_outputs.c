@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Where a recording goes: options that go together, the files' names and formats, and how a file
+ * appears under its name when it is whole.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "capture/cmd_recording_parts.h"
+#include "formats/base/text.h"
+#include "simcore/cmd_certify.h"
+
+/* PROG.psnap.yaml, or with .2, .3 and so on: the first that does not exist. */
+static void choose_name(struct psnap_recording *recording, const char *program)
+{
+    char *name = recording->default_profile;
+    size_t size = sizeof recording->default_profile;
+
+    snprintf(name, size, "%s.psnap.yaml", psnap_text_base_name(program));
+    for (unsigned n = 2; access(name, F_OK) == 0; n++)
+        snprintf(name, size, "%s.psnap.yaml.%u", psnap_text_base_name(program), n);
+    recording->profile = name;
+}
+
+/* A trace is in the format that its name ends in, else .pst; a name that promises another kind of
+ * file than it would get is a slip. */
+static enum psnap_status choose_formats(struct psnap_recording *recording,
+                                        struct psnap_error *error)
+{
+    const char *dot = recording->trace ? strrchr(recording->trace, '.') : NULL;
+    const struct psnap_format *format = psnap_format_find("pst");
+
+    if (!recording->no_profile && recording->profile && psnap_format_of_path(recording->profile))
+        return psnap_error_set(error, PSNAP_ERROR_USAGE,
+                               "'%s' is to be a profile, but has a trace's name; --trace "
+                               "writes traces",
+                               recording->profile);
+    if (dot && (!strcmp(dot, ".yaml") || !strcmp(dot, ".yml")))
+        return psnap_error_set(error, PSNAP_ERROR_USAGE,
+                               "'%s' is to be a trace, but has a profile's name; -o writes "
+                               "profiles",
+                               recording->trace);
+    if (recording->trace && psnap_format_of_path(recording->trace))
+        format = psnap_format_of_path(recording->trace);
+    if (!format->writable)
+        return psnap_error_set(error, PSNAP_ERROR_USAGE, "format '%s' cannot be written",
+                               format->name);
+    recording->trace_format = format;
+    if (recording->trace_limit.max_bytes &&
+        (!recording->trace || format != psnap_format_find("pst")))
+        return psnap_error_set(error, PSNAP_ERROR_USAGE,
+                               "--max-bytes is for --trace, and a .pst there");
+    return PSNAP_OK;
+}
+
+/* A name whose parts are the same for all processes is filled in here. */
+static enum psnap_status settle_name(const char **name, char *room, bool *is_late,
+                                     struct psnap_error *error)
+{
+    const struct psnap_process none = {0};
+    bool late;
+    enum psnap_status status = psnap_name_check(*name, &late, error);
+    char *expanded = NULL;
+
+    if (status || late || !strchr(*name, '%')) {
+        *is_late |= late;
+        return status;
+    }
+    expanded = psnap_name_expand(*name, &none);
+    if (!expanded)
+        return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
+    snprintf(room, sizeof((struct psnap_recording *)0)->default_profile, "%s", expanded);
+    free(expanded);
+    *name = room;
+    return PSNAP_OK;
+}
+
+enum psnap_status psnap_recording_prepare(struct psnap_recording *recording, const char *program,
+                                          struct psnap_error *error)
+{
+    enum psnap_status status = PSNAP_OK;
+    bool has_profile =
+        !recording->no_profile && recording->profile && psnap_output_is_stdout(recording->profile);
+    bool has_trace = recording->trace && psnap_output_is_stdout(recording->trace);
+
+    recording->is_walks = recording->model && strcmp(recording->model, "walks") == 0;
+    if (recording->model && strcmp(recording->model, "psnap") != 0 && !recording->is_walks)
+        return psnap_error_set(error, PSNAP_ERROR_USAGE, "no model '%s'; there are psnap and walks",
+                               recording->model);
+    if (recording->is_walks && recording->is_apart)
+        return psnap_error_set(error, PSNAP_ERROR_USAGE,
+                               "--model walks has the threads merged, not apart");
+    if (recording->no_profile && !recording->trace)
+        return psnap_error_set(error, PSNAP_ERROR_USAGE,
+                               "--no-profile without --trace leaves nothing to record");
+    if (has_profile && has_trace)
+        return psnap_error_set(error, PSNAP_ERROR_USAGE,
+                               "profile and trace cannot both go to standard output");
+    if (recording->certifies && recording->no_profile)
+        return psnap_error_set(error, PSNAP_ERROR_USAGE,
+                               "--certify is for profiles, and there is --no-profile");
+    if (recording->certifies && psnap_certifier_check(recording->machines, error))
+        return error->code;
+    recording->takes_stdout = has_profile || has_trace;
+    if (choose_formats(recording, error))
+        return error->code;
+    if (recording->no_profile)
+        recording->profile = NULL;
+    else if (!recording->profile)
+        choose_name(recording, program);
+    else
+        status = settle_name(&recording->profile, recording->default_profile, &recording->is_late,
+                             error);
+    if (!status && recording->trace)
+        status = settle_name(&recording->trace, recording->trace_name, &recording->is_late, error);
+    return status;
+}
+
+enum psnap_status psnap_recording_open(struct psnap_recording *recording, struct psnap_error *error)
+{
+    const bool force = recording->force || recording->spare; /* looked at when it is written */
+
+    if (recording->profile) {
+        recording->profile_output = psnap_output_open(recording->profile, force, error);
+        if (!recording->profile_output)
+            return error->code;
+    }
+    if (recording->trace) {
+        recording->trace_output = psnap_output_open_partial(recording->trace, force, error);
+        if (!recording->trace_output)
+            return error->code;
+    }
+    return PSNAP_OK;
+}
+
+void psnap_recording_release(struct psnap_recording *recording)
+{
+    psnap_output_abandon(recording->profile_output);
+    psnap_output_abandon(recording->trace_output);
+    recording->profile_output = recording->trace_output = NULL;
+}
+
+/* The first of NAME, NAME.SPARE, NAME.SPARE.2 ... that does not exist; the caller frees it. */
+static char *free_name(const struct psnap_recording *recording, const char *path)
+{
+    char *name = strdup(path);
+
+    for (unsigned n = 1; name && !recording->force && access(name, F_OK) == 0; n++) {
+        free(name);
+        if ((n == 1 ? asprintf(&name, "%s.%ld", path, (long)recording->spare)
+                    : asprintf(&name, "%s.%ld.%u", path, (long)recording->spare, n)) < 0)
+            return NULL;
+    }
+    return name;
+}
+
+enum psnap_status psnap_recording_commit(const struct psnap_recording *recording,
+                                         struct psnap_output **output, struct psnap_error *error)
+{
+    struct psnap_output *done = *output;
+    const char *path = psnap_output_path(done);
+    char *name = recording->spare ? free_name(recording, path) : NULL;
+    enum psnap_status status = PSNAP_OK;
+
+    *output = NULL;
+    if (name && strncmp(path, "/dev/", 5) != 0) {
+        if (strcmp(name, path) != 0)
+            fprintf(stderr, "psnap %s: '%s' exists already, writing '%s'\n", recording->command,
+                    path, name);
+        status = psnap_output_rename(done, name, error);
+    }
+    free(name);
+    if (!status)
+        return psnap_output_commit(done, error);
+    psnap_output_abandon(done);
+    return status;
+}

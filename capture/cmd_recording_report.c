@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What a recording says besides accesses: of which run it is, and on stderr what of that run is
+ * missing.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/utsname.h>
+#include <time.h>
+
+#include "capture/build_id.h"
+#include "capture/cmd_recording_parts.h"
+#include "capture/cmd_roi.h"
+#include "capture/engine_valgrind.h"
+#include "capture/guest_roi.h"
+#include "formats/base/text.h"
+
+struct psnap_roi_report psnap_recording_roi(const struct psnap_recording *recording,
+                                            const struct psnap_source *capture)
+{
+    const struct psnap_guest_roi *roi;
+
+    if (!recording->is_foreign)
+        return psnap_capture_report(capture).roi;
+    roi = psnap_valgrind_roi(capture);
+    return (struct psnap_roi_report){roi->list && *roi->list, roi->regions, roi->found, 0, true};
+}
+
+void psnap_recording_say_not_instrumented(const char *command)
+{
+    fprintf(stderr,
+            "psnap %s: the program is not instrumented, nothing was recorded; compile and "
+            "link it with 'psnap cc' or 'psnap c++' (CC=\"psnap cc\" under make), or record it as "
+            "it is, more slowly, with 'psnap record --engine valgrind'\n",
+            command);
+}
+
+bool psnap_recording_complain_foreign(const struct psnap_recording *recording,
+                                      const struct psnap_source *capture)
+{
+    const struct psnap_roi_report report = psnap_recording_roi(recording, capture);
+
+    return psnap_roi_complain(recording->command, recording->roi, &report, capture->program) ||
+           recording->is_uncertified;
+}
+
+bool psnap_recording_complain(const struct psnap_recording *recording,
+                              const struct psnap_source *capture)
+{
+    struct psnap_capture_report report = psnap_capture_report(capture);
+    const char *command = recording->command;
+
+    if (!report.modules)
+        psnap_recording_say_not_instrumented(command);
+    if (report.modules && !report.threads)
+        fprintf(stderr, "psnap %s: no instrumented code has run, the profile is empty\n", command);
+    if (report.copies)
+        fprintf(stderr,
+                "psnap %s: %" PRIu32
+                " instrumented shared librar%s not recorded: there are too many "
+                "for a program that is not instrumented itself\n",
+                command, report.copies, report.copies == 1 ? "y was" : "ies were");
+    if (report.threads > UINT16_MAX)
+        fprintf(stderr, "psnap %s: threads from %u on share one number\n", command, UINT16_MAX);
+    if (report.is_abandoned)
+        fprintf(stderr,
+                "psnap %s: the program could not reach the collector, accesses are "
+                "missing\n",
+                command);
+    if (report.threads_lost)
+        fprintf(stderr,
+                "psnap %s: %" PRIu32 " threads found no free ring, their accesses are "
+                "missing\n",
+                command, report.threads_lost);
+    /* other threads come and go in the middle of their loops */
+    if (report.loops_lost && !(report.roi.has_regions && report.threads > 1) &&
+        !getenv(PSNAP_ENV_UNHOISTED))
+        fprintf(stderr,
+                "psnap %s: %" PRIu64
+                " execution%s of loops that a signal cut off: their last accesses "
+                "are missing\n",
+                command, report.loops_lost, report.loops_lost == 1 ? "" : "s");
+    if (report.unnamed)
+        fprintf(stderr,
+                "psnap %s: %" PRIu64 " allocation%s too many to keep their names: regions in them "
+                "may have none\n",
+                command, report.unnamed, report.unnamed == 1 ? "" : "s");
+    return psnap_roi_complain(command, recording->roi, &report.roi, capture->program) ||
+           !report.modules || !report.threads || report.copies || report.is_abandoned ||
+           report.threads_lost || recording->is_uncertified;
+}
+
+enum psnap_status psnap_recording_describe(struct psnap_program *program,
+                                           const struct psnap_process *process, const char *path,
+                                           struct psnap_error *error)
+{
+    struct psnap_provenance *provenance = &program->provenance;
+    const char *const *argv = process->argv;
+    char build_id[PSNAP_BUILD_ID_CHARS], recorded[32];
+    time_t now = time(NULL);
+    struct utsname host;
+    struct tm utc;
+
+    psnap_build_id_read(path, build_id);
+    strftime(recorded, sizeof recorded, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
+    provenance->name = psnap_program_string(program, psnap_text_base_name(argv[0]));
+    provenance->build_id = psnap_program_string(program, build_id);
+    provenance->recorded = psnap_program_string(program, recorded);
+    provenance->has_rank = psnap_process_rank(process, &provenance->rank, &provenance->ranks);
+    provenance->host = psnap_program_string(program, uname(&host) == 0 ? host.machine : "");
+    if (!provenance->name || !provenance->build_id || !provenance->recorded || !provenance->host ||
+        psnap_program_set_command(program, argv))
+        return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
+    return PSNAP_OK;
+}
