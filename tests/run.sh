@@ -15,7 +15,8 @@
 #   tests/run.sh --all     all of these
 #
 # PSNAP_JOBS sets how many jobs run at once (default: the processors);
-# PSNAP_TIDY=1 runs clang-tidy too (a minute or two).
+# PSNAP_TIDY=1 runs clang-tidy too (some minutes); PSNAP_BRIEF=1 leaves the tests labelled long
+# (tests/CMakeLists.txt) to the builds without sanitizers.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 . tests/packages.sh
@@ -32,7 +33,7 @@ for option in "$@"; do
         more="$PSNAP_MPI_PACKAGES $PSNAP_LLVM_PACKAGES" llvm=1
         ;;
     *)
-        sed -n '4,20s/^# \{0,1\}//p' "$0"
+        sed -n '4,21s/^# \{0,1\}//p' "$0"
         [ "$option" = --help ] && exit 0
         exit 2
         ;;
@@ -76,7 +77,10 @@ run()
         return 1
     fi
     [ "$preset" = debug ] || tidy=0 # once is enough
-    [ "$preset" != fuzz ] || only="-R ^fuzz" # asan has done the others
+    case $preset in
+    fuzz) only="-R ^fuzz" ;; # asan has done the others
+    asan | tsan) [ "${PSNAP_BRIEF:-0}" = 0 ] || only="-LE long" ;;
+    esac
     PSNAP_TIDY=$tidy ctest --preset "$preset" -j "$jobs" --timeout 600 $only 2>&1 | tee "$log"
     result=${PIPESTATUS[0]}
     if [ "$preset" = fuzz ] && [ "$result" = 0 ]; then
