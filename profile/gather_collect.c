@@ -22,6 +22,7 @@ struct gather_collector *gather_collector_new(void)
     c->low = UINT64_MAX;
     c->lines.bits = LINE_BITS;
     c->addresses.bits = ADDRESS_BITS;
+    c->lines.last_hash = c->addresses.last_hash = UINT64_MAX;
     c->lines.slots = calloc(1 << LINE_BITS, sizeof *c->lines.slots);
     c->addresses.slots = calloc(1 << ADDRESS_BITS, sizeof *c->addresses.slots);
     if (!c->lines.slots || !c->addresses.slots) {
@@ -60,11 +61,6 @@ static struct gather_sample *slot_of(struct gather_table *table, uint64_t key, u
     return &table->slots[i];
 }
 
-static bool is_sampled(const struct gather_table *table, uint64_t hash)
-{
-    return !table->shift || !(hash >> (64 - table->shift));
-}
-
 static bool is_full(const struct gather_table *table)
 {
     return table->count == 3u << (table->bits - 2);
@@ -77,8 +73,9 @@ static void thin_table(struct gather_table *table)
     uint32_t n = 0;
 
     table->shift++;
+    table->last_hash >>= 1;
     for (size_t i = 0; i < (size_t)1 << table->bits; i++)
-        if (table->slots[i].key && is_sampled(table, mix(table->slots[i].key - 1)))
+        if (table->slots[i].key && mix(table->slots[i].key - 1) <= table->last_hash)
             kept[n++] = table->slots[i];
     memset(table->slots, 0, sizeof *table->slots << table->bits);
     table->count = n;
@@ -86,15 +83,12 @@ static void thin_table(struct gather_table *table)
         *slot_of(table, kept[i].key - 1, mix(kept[i].key - 1)) = kept[i];
 }
 
-/* The sample of a key that is visited, or NULL; what it was before is left in *before. */
+/* The sample of a key that is visited; what it was before is left in *before. */
 static struct gather_sample *visit(struct gather_table *table, uint64_t key, uint64_t hash,
                                    uint64_t at, uint64_t address, struct gather_sample *before)
 {
-    struct gather_sample *sample;
+    struct gather_sample *sample = slot_of(table, key, hash);
 
-    if (!is_sampled(table, hash))
-        return NULL;
-    sample = slot_of(table, key, hash);
     *before = *sample;
     if (!sample->key) {
         sample->key = key + 1;
@@ -114,48 +108,40 @@ static struct gather_sample *visit(struct gather_table *table, uint64_t key, uin
 
 /* Whether the line is hot. Hits count always, others challenge now and then: what is used seldom
  * does not get in. */
-static bool take_hot(struct gather_collector *c, uint64_t line, uint64_t hash)
+static inline bool take_hot(struct gather_collector *c, uint64_t line, uint64_t hash, uint64_t at)
 {
-    struct gather_hot *hot = &c->hot[hash >> 20 & ((1 << HOT_BITS) - 1)];
+    const size_t slot = hash >> 20 & ((1 << HOT_BITS) - 1);
+    struct gather_hot *hot = &c->hot[slot];
 
-    if (hot->key == line + 1) {
-        const uint64_t gap = c->count - hot->at;
+    if (c->hot_keys[slot] == line + 1) {
+        const uint64_t gap = at - hot->at;
 
         hot->visits++;
         hot->votes += hot->votes < 1 << 20;
-        hot->at = c->count;
+        hot->at = at;
         if (hot->votes >= 32) {
             c->hot_gaps[63 - (unsigned)__builtin_clzll(gap)]++;
             return true;
         }
     } else if ((c->visits & 3) == 0) {
-        if (hot->votes)
+        if (hot->votes) {
             hot->votes--;
-        else
-            *hot = (struct gather_hot){line + 1, 1, c->count, 1};
+        } else {
+            c->hot_keys[slot] = line + 1;
+            *hot = (struct gather_hot){1, at, 1};
+        }
     }
     return false;
 }
 
-static void take_samples(struct gather_collector *c, uint64_t address)
+static void visit_line(struct gather_collector *c, uint64_t address, uint64_t hash, uint64_t at,
+                       bool is_hot)
 {
     struct gather_sample before, *sample;
-    uint64_t hash;
-    bool is_hot;
 
-    if (c->count && address == c->last)
-        return;
-    visit(&c->addresses, address, mix(address), c->count, address, &before);
-    while (is_full(&c->addresses))
-        thin_table(&c->addresses);
-    if (c->count && address >> 6 == c->last >> 6)
-        return;
-    c->visits++;
-    hash = mix(address >> 6);
-    is_hot = take_hot(c, address >> 6, hash);
-    sample = visit(&c->lines, address >> 6, hash, c->count, address, &before);
-    if (sample && before.key) {
-        const uint64_t gap = c->count - before.at;
+    sample = visit(&c->lines, address >> 6, hash, at, address, &before);
+    if (before.key) {
+        const uint64_t gap = at - before.at;
         const unsigned octave = 63 - (unsigned)__builtin_clzll(gap);
 
         c->gaps[octave] += !is_hot;
@@ -170,6 +156,37 @@ static void take_samples(struct gather_collector *c, uint64_t address)
         /* what was counted of twice as many */
         for (size_t i = 0; i < 64; i++)
             c->gaps[i] = (c->gaps[i] + 1) / 2;
+    }
+}
+
+/* Of accesses in a row to one address, or line, only the first is a visit. */
+static void take_samples(struct gather_collector *c, const uint64_t *addresses, size_t n)
+{
+    uint64_t last = c->taken ? c->last : ~addresses[0];
+
+    for (size_t i = 0; i < n; i++) {
+        const uint64_t address = addresses[i], hash = mix(address);
+        struct gather_sample before;
+
+        if (hash <= c->addresses.last_hash && address != last) {
+            visit(&c->addresses, address, hash, c->taken + i, address, &before);
+            while (is_full(&c->addresses))
+                thin_table(&c->addresses);
+        }
+        last = address;
+    }
+    last = c->taken ? c->last : ~addresses[0];
+    for (size_t i = 0; i < n; i++) {
+        const uint64_t line = addresses[i] >> 6, hash = mix(line);
+
+        if (line != last >> 6) {
+            bool is_hot;
+            c->visits++;
+            is_hot = take_hot(c, line, hash, c->taken + i);
+            if (hash <= c->lines.last_hash)
+                visit_line(c, addresses[i], hash, c->taken + i, is_hot);
+        }
+        last = addresses[i];
     }
 }
 
@@ -194,12 +211,9 @@ static void shift_blocks(struct gather_collector *c, uint64_t down)
     c->block_origin -= down;
 }
 
-static void take_block(struct gather_collector *c, uint64_t address)
+/* Makes the blocks cover the address. */
+static void cover(struct gather_collector *c, uint64_t address)
 {
-    if (!c->count) {
-        c->block_shift = 3;
-        c->block_origin = address >> c->block_shift;
-    }
     while (address >> c->block_shift < c->block_origin ||
            (address >> c->block_shift) - c->block_origin >= BLOCKS) {
         uint64_t last = BLOCKS - 1;
@@ -212,16 +226,29 @@ static void take_block(struct gather_collector *c, uint64_t address)
         else
             coarsen(c);
     }
-    c->blocks[(address >> c->block_shift) - c->block_origin]++;
+}
+
+static void take_blocks(struct gather_collector *c, const uint64_t *addresses, size_t n)
+{
+    if (!c->taken) {
+        c->block_shift = 3;
+        c->block_origin = addresses[0] >> c->block_shift;
+    }
+    for (size_t i = 0; i < n; i++) {
+        if ((addresses[i] >> c->block_shift) - c->block_origin >= BLOCKS)
+            cover(c, addresses[i]);
+        c->blocks[(addresses[i] >> c->block_shift) - c->block_origin]++;
+    }
 }
 
 /* ---- bursts ---- */
 
-static void take_burst(struct gather_collector *c, uint64_t address)
+/* What waits is of one burst. */
+static void take_burst(struct gather_collector *c, const uint64_t *addresses, size_t n)
 {
-    if (c->count / BURST & (c->burst_period - 1)) /* a power of two */
+    if (c->taken / BURST & (c->burst_period - 1)) /* a power of two */
         return;
-    if (c->count % BURST == 0) {
+    if (c->taken % BURST == 0) {
         if (c->burst_count == BURSTS) {
             for (size_t i = 0; i < BURSTS / 2; i++) {
                 c->burst_at[i] = c->burst_at[2 * i];
@@ -230,21 +257,24 @@ static void take_burst(struct gather_collector *c, uint64_t address)
             c->burst_count = BURSTS / 2;
             c->burst_period *= 2;
         }
-        c->burst_at[c->burst_count++] = c->count;
+        c->burst_at[c->burst_count++] = c->taken;
         c->burst_fill = 0;
     }
-    c->bursts[c->burst_count - 1][c->burst_fill++] = address;
+    memcpy(c->bursts[c->burst_count - 1] + c->burst_fill, addresses, n * sizeof *addresses);
+    c->burst_fill += n;
 }
 
-void gather_collector_put(struct gather_collector *c, uint64_t address)
+void gather_collector_take(struct gather_collector *c)
 {
-    take_burst(c, address);
-    take_samples(c, address);
-    take_block(c, address);
-    c->low = address < c->low ? address : c->low;
-    c->high = address > c->high ? address : c->high;
-    c->last = address;
-    c->count++;
+    const size_t n = c->count - c->taken;
+
+    if (!n)
+        return;
+    take_burst(c, c->waiting, n);
+    take_samples(c, c->waiting, n);
+    take_blocks(c, c->waiting, n);
+    c->last = c->waiting[n - 1];
+    c->taken = c->count;
 }
 
 void gather_collector_gaps(const struct gather_collector *c, double shares[64])

@@ -27,7 +27,6 @@ struct gather_sample {
 
 /* A line that won the vote of those that share the slot, and its visits since then. */
 struct gather_hot {
-    uint64_t key; /* line plus one */
     uint64_t visits;
     uint64_t at; /* number of its last visit's access */
     uint32_t votes;
@@ -37,12 +36,16 @@ struct gather_table {
     struct gather_sample *slots; /* 2^bits */
     unsigned bits;
     uint32_t count;
-    unsigned shift; /* keys whose hash has that many leading zeros are sampled */
+    unsigned shift;     /* keys whose hash has that many leading zeros are sampled: */
+    uint64_t last_hash; /* those up to this one */
 };
 
-/* Of one area. */
+/* Of one area. Addresses wait until there is a burst of them, or they are asked for. */
 struct gather_collector {
-    uint64_t count, low, high, last;
+    uint64_t count, low, high;
+    uint64_t taken; /* of them; the rest waits */
+    uint64_t waiting[BURST];
+    uint64_t last;         /* that was taken */
     uint64_t visits;       /* of lines */
     uint64_t burst_period; /* in bursts */
     size_t burst_count, burst_fill;
@@ -52,6 +55,7 @@ struct gather_collector {
     uint64_t block_origin; /* in blocks */
     unsigned block_shift;
     struct gather_table lines, addresses;
+    uint64_t hot_keys[1 << HOT_BITS]; /* line plus one */
     struct gather_hot hot[1 << HOT_BITS];
     uint64_t deltas[256];  /* of two visits of a sampled line: 128 + bytes from one to the next */
     uint64_t hot_gaps[64]; /* visits of hot lines by octave of the accesses since the last */
@@ -61,10 +65,22 @@ struct gather_collector {
 
 struct gather_collector *gather_collector_new(void); /* NULL: out of memory */
 void gather_collector_free(struct gather_collector *collector);
-void gather_collector_put(struct gather_collector *collector, uint64_t address);
-/* Visits of lines by octave of the accesses since the last, as shares of the accesses. */
+/* What waits. */
+void gather_collector_take(struct gather_collector *collector);
+
+static inline void gather_collector_put(struct gather_collector *collector, uint64_t address)
+{
+    collector->low = address < collector->low ? address : collector->low;
+    collector->high = address > collector->high ? address : collector->high;
+    collector->waiting[collector->count++ - collector->taken] = address;
+    if (collector->count % BURST == 0)
+        gather_collector_take(collector);
+}
+
+/* Visits of lines by octave of the accesses since the last, as shares of the accesses, of all that
+ * was taken. */
 void gather_collector_gaps(const struct gather_collector *collector, double shares[64]);
 /* At least one address was put. */
-void gather_fit(const struct gather_collector *collector, struct gather_area *area);
+void gather_fit(struct gather_collector *collector, struct gather_area *area);
 
 #endif

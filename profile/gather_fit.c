@@ -35,8 +35,10 @@ static bool draw_gaps(const struct gather_area *m, size_t n, double gaps[64])
         gather_walk_next(walk, NULL, &address, 1);
         gather_collector_put(measure, address);
     }
-    if (good)
+    if (good) {
+        gather_collector_take(measure);
         gather_collector_gaps(measure, gaps);
+    }
     gather_walk_free(walk);
     gather_collector_free(measure);
     free(model);
@@ -123,8 +125,9 @@ static void choose_places(const struct gather_collector *c, struct gather_area *
     *m = best;
 }
 
-void gather_fit(const struct gather_collector *c, struct gather_area *m)
+void gather_fit(struct gather_collector *c, struct gather_area *m)
 {
+    gather_collector_take(c);
     gather_fit_area(c, m);
     if (!gather_fit_sweep(c, m))
         choose_places(c, m);

@@ -206,16 +206,16 @@ static double take_octaves(const struct gather_collector *c, const struct gather
         const struct gather_hot *hot = &c->hot[i];
         struct octave *of;
         double relative;
-        if (!hot->key || hot->visits < 16)
+        if (!c->hot_keys[i] || hot->visits < 16)
             continue;
-        relative = relative_use(m, mean, hot->key - 1, (double)hot->visits);
+        relative = relative_use(m, mean, c->hot_keys[i] - 1, (double)hot->visits);
         if (relative < 4)
             continue;
         of = &octaves[class_octave(relative)];
         squares += t->shift ? relative * relative : 0;
         of->hot_lines++;
         of->hot_jumps += relative;
-        of->aligned[zeros_of(hot->key - 1)]++;
+        of->aligned[zeros_of(c->hot_keys[i] - 1)]++;
     }
     return squares / all_lines;
 }

@@ -61,6 +61,7 @@ static void gaps_of(const uint64_t *addresses, size_t n, double gaps[64])
     assert_non_null(collector);
     for (size_t i = 0; i < n; i++)
         gather_collector_put(collector, addresses[i]);
+    gather_collector_take(collector);
     gather_collector_gaps(collector, gaps);
     gather_collector_free(collector);
 }
@@ -87,6 +88,33 @@ static uint64_t *stream(void)
 
     assert_non_null(addresses);
     return addresses;
+}
+
+/* Addresses that wait for others tell what each tells at once. */
+static void test_taken_any_time(void **state)
+{
+    enum { TAKEN = 5 * MANY / 6 + 100 };
+    struct gather_collector *at_once = gather_collector_new(), *later = gather_collector_new();
+    struct gather_area *areas = calloc(2, sizeof *areas);
+    struct psnap_rng rng;
+
+    (void)state;
+    assert_true(at_once && later && areas);
+    psnap_rng_init(&rng, 7);
+    for (size_t i = 0; i < TAKEN; i++) {
+        const uint64_t x = psnap_rng_below(&rng, 1 << 16), few = psnap_rng_below(&rng, 64);
+        const uint64_t address = BASE + (i % 3 ? 4 * x : i % 7 ? 256 * few : 8 * (i % 1000));
+        gather_collector_put(at_once, address);
+        gather_collector_take(at_once);
+        gather_collector_put(later, address);
+        if (x < 20)
+            gather_collector_take(later);
+    }
+    gather_fit(at_once, &areas[0]);
+    gather_fit(later, &areas[1]);
+    assert_int_equal(areas[0].accesses, TAKEN);
+    assert_memory_equal(&areas[0], &areas[1], sizeof *areas);
+    gather_collector_free(at_once), gather_collector_free(later), free(areas);
 }
 
 static void test_uniform(void **state)
@@ -376,11 +404,12 @@ static void test_short(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_uniform),     cmocka_unit_test(test_hot_lines),
-        cmocka_unit_test(test_laps),        cmocka_unit_test(test_cursors),
-        cmocka_unit_test(test_band),        cmocka_unit_test(test_eras),
-        cmocka_unit_test(test_going_along), cmocka_unit_test(test_any_cut),
-        cmocka_unit_test(test_copies),      cmocka_unit_test(test_short),
+        cmocka_unit_test(test_taken_any_time), cmocka_unit_test(test_uniform),
+        cmocka_unit_test(test_hot_lines),      cmocka_unit_test(test_laps),
+        cmocka_unit_test(test_cursors),        cmocka_unit_test(test_band),
+        cmocka_unit_test(test_eras),           cmocka_unit_test(test_going_along),
+        cmocka_unit_test(test_any_cut),        cmocka_unit_test(test_copies),
+        cmocka_unit_test(test_short),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
