@@ -83,12 +83,14 @@ struct psnap_decoder {
     const uint64_t *at, *end;
     bool is_last_part; /* its thread had not left it behind when the program ended */
     bool is_part;      /* the chunk goes on behind `end`, which may be in the middle of a record */
-    bool is_cut;       /* the record at `at` is one that does: it is for later */
     bool passes_over;  /* open records are not waited for */
     bool is_skipping;  /* executions of blocks do not count */
     bool is_bounded;   /* runs have no more accesses than ... */
     uint64_t most;     /* ... these, of which as many are left as psnap_decode has not delivered */
-    bool is_stuck;     /* the record at `at` is open: try again when it is not */
+    /* Written at each call: away from flags that are then read together, which would have to wait
+       for these. */
+    bool is_cut;   /* the record at `at` is one that goes on behind `end`: it is for later */
+    bool is_stuck; /* the record at `at` is open: try again when it is not */
     /* The run that was found last: */
     struct psnap_access run_first[PSNAP_RECORD_WORDS_MAX];
     int64_t run_strides[PSNAP_RECORD_WORDS_MAX];

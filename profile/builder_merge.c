@@ -293,16 +293,15 @@ static enum psnap_status merge_group(struct build_loop *loop, struct build_regio
     return status;
 }
 
-/* Gives back the group's slots but the first, which stands for them in the pattern buffer. */
-static void forget_others(struct build_loop *loop, uint32_t begin, uint32_t length)
+/* Gives back the group's slots but the first, which stands in for them. */
+static void forget_others(struct build_loop *loop, uint32_t begin, uint32_t length,
+                          uint16_t *stand_ins)
 {
     uint16_t kept = loop->order[begin]->slot;
 
     for (uint32_t i = begin + 1; i < begin + length; i++) {
         uint16_t slot = loop->order[i]->slot;
-        for (uint32_t p = 0; p < loop->pattern_kept; p++)
-            if (loop->pattern[p] == slot)
-                loop->pattern[p] = kept;
+        stand_ins[slot] = kept;
         /* What still points here must not match any address. */
         loop->slots[slot]->reach_bytes = 0;
         loop->slots[slot]->low = UINT64_MAX;
@@ -315,13 +314,16 @@ enum psnap_status build_loop_merge(struct build_loop *loop, const struct psnap_p
                                    enum build_merge_reason reason)
 {
     uint64_t *accesses = malloc(loop->count * sizeof *accesses);
+    uint16_t *stand_ins = malloc(loop->slot_count * sizeof *stand_ins); /* by slot: often itself */
     struct rule rule = {.accesses = accesses, .reason = reason};
     uint64_t total = 0;
     uint32_t kept = 0;
-    enum psnap_status status = PSNAP_OK;
+    enum psnap_status status = accesses && stand_ins ? PSNAP_OK : PSNAP_ERROR_MEMORY;
 
-    if (!accesses)
-        return PSNAP_ERROR_MEMORY;
+    if (status)
+        goto done;
+    for (uint32_t i = 0; i < loop->slot_count; i++)
+        stand_ins[i] = (uint16_t)i;
     for (uint32_t i = 0; i < loop->count; i++) {
         build_region_name(loop, loop->order[i], program);
         accesses[i] = build_region_accesses(loop->order[i]);
@@ -338,18 +340,22 @@ enum psnap_status build_loop_merge(struct build_loop *loop, const struct psnap_p
         uint32_t length = group_length(loop, &rule, i);
         if (length > 1) {
             status = merge_group(loop, &loop->order[i], &accesses[i], length);
-            forget_others(loop, i, length);
+            forget_others(loop, i, length, stand_ins);
         }
         loop->order[kept++] = loop->order[i];
         i += length;
     }
-    free(accesses);
     if (status)
-        return status;
+        goto done;
+    for (uint32_t i = 0; i < loop->pattern_kept && kept < loop->count; i++)
+        loop->pattern[i] = stand_ins[loop->pattern[i]];
     loop->count = kept;
     loop->entered = NULL;
     build_loop_reorder(loop);
-    return PSNAP_OK;
+done:
+    free(accesses);
+    free(stand_ins);
+    return status;
 }
 
 /* Going to another region costs about what synthesising an access does: merging is no more work
