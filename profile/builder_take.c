@@ -116,6 +116,19 @@ static bool id_taken(const struct psnap_profile_region *regions, uint32_t count,
     return false;
 }
 
+/* The lowest number that the region at `index` may have behind the name of its object: those before
+ * it in that have the name and the first numbers. */
+static uint32_t first_number(const struct psnap_profile_region *regions, uint32_t index)
+{
+    const struct psnap_profile_region *region = &regions[index];
+    uint32_t alike = 0;
+
+    for (uint32_t i = 0; region->object && i < index; i++)
+        alike += regions[i].object_kind == region->object_kind && regions[i].object &&
+                 !strcmp(regions[i].object, region->object);
+    return alike > 1 ? alike + 1 : 2;
+}
+
 /* "a" for a global, "x" for a local "f.x", "r3" for what has no name of its own; ".2" and so on
  * tell apart several in one object. */
 static const char *region_id(struct taking *t, const struct psnap_profile_region *regions,
@@ -136,8 +149,12 @@ static const char *region_id(struct taking *t, const struct psnap_profile_region
         name = number;
     }
     snprintf(text, sizeof text, "%s", name);
-    for (uint32_t again = 2; id_taken(regions, index, text); again++)
-        snprintf(text, sizeof text, "%s.%" PRIu32, name, again);
+    if (id_taken(regions, index, text))
+        for (uint32_t again = name == number ? 2 : first_number(regions, index); again; again++) {
+            snprintf(text, sizeof text, "%s.%" PRIu32, name, again);
+            if (!id_taken(regions, index, text))
+                break;
+        }
     return copy(t, text);
 }
 
@@ -154,10 +171,13 @@ static int compare_serial(const void *a, const void *b)
 static enum psnap_status take_pattern(struct taking *t, const struct build_loop *from,
                                       struct psnap_profile_loop *loop)
 {
-    uint32_t index_of_slot[PSNAP_REGION_LIMIT_MAX];
+    /* a loop of several threads may have had more regions, and so slots, than any has */
+    uint32_t *index_of_slot = malloc((from->slot_count + (size_t)1) * sizeof *index_of_slot);
     struct fold fold;
-    enum psnap_status status = PSNAP_OK;
+    enum psnap_status status = index_of_slot ? PSNAP_OK : PSNAP_ERROR_MEMORY;
 
+    if (status)
+        return status;
     for (uint32_t i = 0; i < from->count; i++)
         index_of_slot[from->order[i]->slot] = i;
     fold_init(&fold, true, BUILD_PATTERN / 2, UINT32_MAX);
@@ -168,6 +188,7 @@ static enum psnap_status take_pattern(struct taking *t, const struct build_loop 
     for (uint32_t i = 0; i < loop->pattern.count; i++)
         loop->pattern.items[i].accesses = PSNAP_EVENLY;
     fold_release(&fold);
+    free(index_of_slot);
     return status;
 }
 

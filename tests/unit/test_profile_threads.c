@@ -211,9 +211,38 @@ static void threads_by_the_thousand(void **state)
     check_same(build_many(4000, false), build_many(4000, true));
 }
 
+/* Two threads with nearly as many regions each as a loop may have: joined, for a moment, twice as
+ * many. The highest are kept, as they are the busy ones. */
+static void most_regions_of_two_threads(void **state)
+{
+    const struct psnap_builder_options options = {.region_limit = PSNAP_REGION_LIMIT_MAX};
+    struct psnap_program *program = make_program(1, 1);
+    struct psnap_sink *builder = psnap_profile_builder_new(program, &options, NULL);
+    struct psnap_profile *profile;
+    uint64_t sum = 0;
+
+    (void)state;
+    assert_non_null(builder);
+    for (uint32_t i = 0; i < 2 * 4000; i++)
+        for (uint32_t times = i < 6000 ? 1 : 100; times--;) {
+            const struct psnap_access access =
+                access_of(0, 0, HEAP + 4096ull * i, (uint16_t)(i % 2));
+            assert_int_equal(psnap_sink_put(builder, &access, 1, NULL), PSNAP_OK);
+        }
+    free(end(builder, &profile));
+    assert_int_equal(profile->loop_count, 1);
+    assert_in_range(profile->loops->region_count, 2000, PSNAP_REGION_LIMIT_MAX);
+    for (uint32_t r = 0; r < profile->loops->region_count; r++)
+        sum += profile->loops->regions[r].accesses;
+    assert_int_equal(sum, 6000 + 100 * 2000);
+    psnap_profile_free(profile);
+    psnap_program_free(program);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(most_regions_of_two_threads),
         cmocka_unit_test(order_of_threads_plays_no_part), cmocka_unit_test(parts_of_an_array),
         cmocka_unit_test(visits_of_other_threads), cmocka_unit_test(threads_by_the_thousand)};
     return cmocka_run_group_tests(tests, NULL, NULL);
