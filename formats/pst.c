@@ -98,6 +98,7 @@ static enum psnap_status truncated(struct pst_source *source, struct psnap_error
                     "trace was cut off; its first %" PRIu64 " accesses are whole",
                     source->position);
     psnap_error_at_offset(error, source->trace.reader->name, offset);
+    psnap_pst_tables_cut(source->tables);
     psnap_sampling_end(&source->trace.base.program->sampling, source->position);
     return PSNAP_ERROR_TRUNCATED;
 }
@@ -138,11 +139,11 @@ static enum psnap_status start_decoding(struct pst_source *source, struct psnap_
     enum psnap_status status = psnap_pst_unpack_payload(source->unpacker, source->trace.reader,
                                                         &source->chunk, &payload, error);
 
-    if (status != PSNAP_OK)
-        return status;
-    source->decoding = true;
-    return psnap_pst_decoder_start(source->decoder, &payload, source->chunk.accesses,
-                                   source->trace.base.program->ref_count, error);
+    if (status == PSNAP_OK)
+        status = psnap_pst_decoder_start(source->decoder, &payload, source->chunk.accesses,
+                                         source->trace.base.program->ref_count, error);
+    source->decoding = status == PSNAP_OK;
+    return status;
 }
 
 static void advance(struct pst_source *source, uint64_t n)
@@ -219,6 +220,8 @@ static ssize_t pst_next_run(struct psnap_source *self, struct psnap_access *bloc
         left -= take;
         step *= 2;
     }
+    if (status == PSNAP_OK && run->count && !psnap_pst_decoder_is_whole(source->decoder))
+        status = at_frame(source, &source->chunk, psnap_pst_makes_no_sense(error), error);
     if (status != PSNAP_OK)
         return status;
     if (run->count)

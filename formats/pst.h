@@ -129,7 +129,8 @@ void psnap_pst_packer_free(struct psnap_pst_packer *packer);
 enum psnap_status psnap_pst_pack_file_header(struct psnap_pst_packer *packer,
                                              struct psnap_error *error);
 /* Writes a frame with `frame`'s type, first and accesses, and this payload. PSNAP_ERROR_LIMIT, and
- * nothing is written: it does not fit before the limit. */
+ * nothing is written: it does not fit before the limit. PSNAP_ERROR_VALUE: no reader would take it.
+ */
 enum psnap_status psnap_pst_pack(struct psnap_pst_packer *packer,
                                  const struct psnap_pst_frame *frame,
                                  const struct psnap_bytes *payload, struct psnap_error *error);
@@ -481,6 +482,9 @@ enum psnap_status psnap_pst_decoder_start(struct psnap_pst_decoder *decoder,
 enum psnap_status psnap_pst_decoder_next(struct psnap_pst_decoder *decoder,
                                          struct psnap_access *block, size_t n,
                                          struct psnap_error *error);
+enum psnap_status psnap_pst_makes_no_sense(struct psnap_error *error);
+/* Whether the chunk goes on, or all of its tokens were taken when its accesses were. */
+bool psnap_pst_decoder_is_whole(const struct psnap_pst_decoder *decoder);
 /* What the decoder finds of a run. */
 struct psnap_pst_run {
     struct psnap_access first[PSNAP_PST_RUN_WIDTH];
@@ -518,6 +522,9 @@ enum psnap_status psnap_pst_tables_read(struct psnap_pst_tables_reader *tables,
 /* To be called before accesses are read: checks what loops say of rows that came after them. */
 enum psnap_status psnap_pst_tables_check(struct psnap_pst_tables_reader *tables,
                                          struct psnap_error *error);
+/* No more tables come, as the trace was cut off: what loops not yet checked say of rows that are
+ * not there is forgotten. */
+void psnap_pst_tables_cut(struct psnap_pst_tables_reader *tables);
 /* Adds the objects announced up to access `position` to the program; *next gets the position of
  * the first one after (UINT64_MAX: none is known). */
 enum psnap_status psnap_pst_tables_announce(struct psnap_pst_tables_reader *tables,

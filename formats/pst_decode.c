@@ -117,10 +117,9 @@ static bool take_address(struct psnap_pst_decoder *decoder, uint32_t index, uint
     return finish_token(&tracks->address, predicted, &lane->run);
 }
 
-/* No token may be left when the chunk has ended. */
-static bool all_taken(const struct psnap_pst_decoder *decoder)
+bool psnap_pst_decoder_is_whole(const struct psnap_pst_decoder *decoder)
 {
-    for (uint32_t i = 0; i < decoder->lane_count; i++)
+    for (uint32_t i = 0; decoder->left == 0 && i < decoder->lane_count; i++)
         if (!decoder->tracks[i].next.ended || !decoder->tracks[i].address.ended)
             return false;
     return true;
@@ -199,5 +198,5 @@ enum psnap_status psnap_pst_decoder_next(struct psnap_pst_decoder *decoder,
         i += run.count * run.width;
         decoder->patience = PATIENCE;
     }
-    return decoder->left || all_taken(decoder) ? PSNAP_OK : psnap_pst_makes_no_sense(error);
+    return psnap_pst_decoder_is_whole(decoder) ? PSNAP_OK : psnap_pst_makes_no_sense(error);
 }

@@ -79,6 +79,4 @@ void psnap_pst_run_take(struct psnap_pst_decoder *decoder, const struct psnap_ps
 /* Its accesses, one after the other. */
 void psnap_pst_run_expand(const struct psnap_pst_run *run, struct psnap_access *block);
 
-enum psnap_status psnap_pst_makes_no_sense(struct psnap_error *error);
-
 #endif

@@ -114,15 +114,16 @@ enum psnap_status psnap_pst_pack(struct psnap_pst_packer *packer,
 {
     const unsigned char *stored;
     size_t stored_size;
-    const uint8_t method =
-        psnap_pst_squeeze(packer->squeezer, frame->accesses, payload, &stored, &stored_size);
     unsigned char header[PSNAP_PST_FRAME_HEADER] = {0};
     enum psnap_status status;
 
+    if (payload->size > PSNAP_PST_PAYLOAD_MAX)
+        return psnap_error_set(error, PSNAP_ERROR_VALUE, "the program is too large for a .pst");
+    header[4] =
+        psnap_pst_squeeze(packer->squeezer, frame->accesses, payload, &stored, &stored_size);
     if (packer->max_bytes && packer->written + sizeof header + stored_size > packer->max_bytes)
         return psnap_error_set(error, PSNAP_ERROR_LIMIT, "trace has its full size");
     psnap_store_u32(header, frame->type);
-    header[4] = method;
     psnap_store_u64(header + 8, frame->first);
     psnap_store_u32(header + 16, frame->accesses);
     psnap_store_u32(header + 20, (uint32_t)payload->size);

@@ -3,8 +3,9 @@
  * Payloads of `Tabl` frames back to the tables of a program (PST.md,
  * "Tables"). Every index is checked before a row is added: strings, loops of
  * blocks and blocks of refs must have come before; a loop may name a parent or
- * a block that comes later, so loops are checked when accesses begin. A parent
- * is less deep than its child, so walks up the loops end.
+ * a block that comes later, so loops are checked when accesses begin, and lose
+ * what did not come when the trace was cut off. A parent is less deep than its
+ * child, so walks up the loops end.
  *
  * What a later row replaces, the command, regions of interest and errors, is in
  * buffers of the reader's, which the later row fills again: a trace may have any
@@ -376,6 +377,17 @@ enum psnap_status psnap_pst_tables_read(struct psnap_pst_tables_reader *tables,
     return PSNAP_OK;
 }
 
+static bool has_parent(const struct psnap_program *program, const struct psnap_loop *loop)
+{
+    return loop->parent == PSNAP_NONE ||
+           (loop->parent < program->loop_count && program->loops[loop->parent].depth < loop->depth);
+}
+
+static bool has_block(const struct psnap_program *program, uint32_t block)
+{
+    return block == PSNAP_NONE || block < program->block_count;
+}
+
 enum psnap_status psnap_pst_tables_check(struct psnap_pst_tables_reader *tables,
                                          struct psnap_error *error)
 {
@@ -388,15 +400,30 @@ enum psnap_status psnap_pst_tables_check(struct psnap_pst_tables_reader *tables,
     for (; tables->loops_checked < program->loop_count; tables->loops_checked++) {
         const struct psnap_loop *loop = &program->loops[tables->loops_checked];
 
-        if ((loop->parent != PSNAP_NONE && (loop->parent >= program->loop_count ||
-                                            program->loops[loop->parent].depth >= loop->depth)) ||
-            (loop->header != PSNAP_NONE && loop->header >= program->block_count) ||
-            (loop->entry != PSNAP_NONE && loop->entry >= program->block_count))
+        if (!has_parent(program, loop) || !has_block(program, loop->header) ||
+            !has_block(program, loop->entry))
             return psnap_error_set(error, PSNAP_ERROR_CORRUPT,
                                    "parent, header or entry of loop %u makes no sense",
                                    tables->loops_checked);
     }
     return PSNAP_OK;
+}
+
+void psnap_pst_tables_cut(struct psnap_pst_tables_reader *tables)
+{
+    struct psnap_program *program = tables->program;
+
+    if (program->sampling.loop_error_count > program->loop_count) {
+        program->sampling.loop_error_count = 0;
+        program->sampling.loop_errors = NULL;
+    }
+    for (; tables->loops_checked < program->loop_count; tables->loops_checked++) {
+        struct psnap_loop *loop = &program->loops[tables->loops_checked];
+
+        loop->parent = has_parent(program, loop) ? loop->parent : PSNAP_NONE;
+        loop->header = has_block(program, loop->header) ? loop->header : PSNAP_NONE;
+        loop->entry = has_block(program, loop->entry) ? loop->entry : PSNAP_NONE;
+    }
 }
 
 enum psnap_status psnap_pst_tables_announce(struct psnap_pst_tables_reader *tables,

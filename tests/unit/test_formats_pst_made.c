@@ -163,6 +163,82 @@ static void test_nonsense(void **state)
     check_nonsense(PSNAP_PST_END, 0, "\0\1", 2, PSNAP_ERROR_CORRUPT);
 }
 
+/* A trace that is cut off before a row that a loop names: the loop has none. */
+static void test_cut_off_tables(void **state)
+{
+    static const unsigned char later[] = {3, 10, 1, 1, 1, 1, 1, 7, 1, 3, 9, 9};
+    struct hand_made file = {.size = 0};
+    struct memory_input input;
+    struct psnap_error error;
+    enum psnap_status status;
+    struct psnap_source *source;
+    size_t n;
+
+    (void)state;
+    add_frame(&file, PSNAP_PST_TABLES, 0, 0, made_tables, sizeof made_tables);
+    add_frame(&file, PSNAP_PST_ACCESSES, 0, 7, made_chunk, sizeof made_chunk);
+    add_frame(&file, PSNAP_PST_TABLES, 7, 0, later, sizeof later);
+    source = open_memory(&input, file.data, file.size, 99, NULL, &error);
+    assert_non_null(source);
+    free(read_all(source, &n, &status, &error));
+    assert_int_equal(status, PSNAP_ERROR_TRUNCATED);
+    assert_int_equal(n, 7);
+    assert_int_equal(source->program->loop_count, 2);
+    assert_int_equal(source->program->loops[0].header, 0);
+    assert_int_equal(source->program->loops[1].parent, PSNAP_NONE);
+    assert_int_equal(source->program->loops[1].header, PSNAP_NONE);
+    assert_int_equal(source->program->loops[1].entry, PSNAP_NONE);
+    psnap_source_free(source);
+}
+
+/* A token after 16,384 right addresses, of which the chunk has 8000: refused read by runs, too. */
+static void test_token_left_behind_a_run(void **state)
+{
+    static const unsigned char chunk[] = {1, 0, 0,    8, 1, 32, 1, 0,  0x10,
+                                          1, 0, 0x21, 3, 1, 2,  0, 128};
+    static const unsigned char end[] = {0xc0, 0x3e, 2, 0, 0};
+    struct hand_made file = {.size = 0};
+    struct memory_input input;
+    struct psnap_error error;
+    struct psnap_source *source;
+    struct psnap_access block[512];
+    struct psnap_run run;
+    uint64_t total = 0;
+    ssize_t got;
+
+    (void)state;
+    check_nonsense(PSNAP_PST_ACCESSES, 7, chunk, sizeof chunk, PSNAP_ERROR_CORRUPT);
+    add_frame(&file, PSNAP_PST_TABLES, 0, 0, made_tables, sizeof made_tables);
+    add_frame(&file, PSNAP_PST_ACCESSES, 0, 8000, chunk, sizeof chunk);
+    add_frame(&file, PSNAP_PST_END, 8000, 0, end, sizeof end);
+    source = open_memory(&input, file.data, file.size, 99, NULL, &error);
+    assert_non_null(source);
+    do {
+        got = psnap_source_next_run(source, block, 512, &run, &error);
+        total += got > 0 ? (uint64_t)got : 0;
+    } while (got > 0 && run.count == 0);
+    assert_int_equal(got, PSNAP_ERROR_CORRUPT);
+    assert_true(total < 8000);
+    psnap_source_free(source);
+}
+
+/* A writer makes nothing that readers refuse. */
+static void test_payload_too_large(void **state)
+{
+    const struct psnap_bytes payload = {.size = PSNAP_PST_PAYLOAD_MAX + (size_t)1};
+    const struct psnap_pst_frame frame = {.type = PSNAP_PST_TABLES};
+    FILE *file = tmpfile();
+    struct psnap_pst_packer *packer = psnap_pst_packer_new(file);
+    struct psnap_error error;
+
+    (void)state;
+    assert_non_null(packer);
+    assert_int_equal(psnap_pst_pack(packer, &frame, &payload, &error), PSNAP_ERROR_VALUE);
+    assert_int_equal(ftell(file), 0);
+    psnap_pst_packer_free(packer);
+    fclose(file);
+}
+
 /* Two literals (run 2, 8 more) and a copy of three of the token before, as made_chunk else. */
 /* clang-format off */
 static const unsigned char copying_chunk[] = {
@@ -428,10 +504,11 @@ static void test_version_2(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_part_nonsense),    cmocka_unit_test(test_made_by_hand),
-        cmocka_unit_test(test_nonsense),         cmocka_unit_test(test_copies),
-        cmocka_unit_test(test_copies_of_copies), cmocka_unit_test(test_replaced_rows),
-        cmocka_unit_test(test_version_2),
+        cmocka_unit_test(test_part_nonsense),     cmocka_unit_test(test_made_by_hand),
+        cmocka_unit_test(test_nonsense),          cmocka_unit_test(test_copies),
+        cmocka_unit_test(test_copies_of_copies),  cmocka_unit_test(test_replaced_rows),
+        cmocka_unit_test(test_version_2),         cmocka_unit_test(test_cut_off_tables),
+        cmocka_unit_test(test_payload_too_large), cmocka_unit_test(test_token_left_behind_a_run),
     };
 
     return cmocka_run_group_tests_name("formats_pst_made", tests, NULL, NULL);
