@@ -55,7 +55,7 @@ static double gaps_apart(const double *a, const double *b)
         y += b[i];
         sum += fabs(x - y);
     }
-    return sum / ECHOES_FIT;
+    return sum / (double)ECHOES_FIT;
 }
 
 /*

@@ -125,7 +125,8 @@ static void fit_steps(const struct gather_collector *c, struct gather_area *m)
 
 static void fit_parts(const struct gather_collector *c, struct gather_area *m)
 {
-    const double size = ldexp(1, (int)c->block_shift), part = (double)m->span_bytes / GATHER_PARTS;
+    const double size = ldexp(1, (int)c->block_shift),
+                 part = (double)m->span_bytes / (double)GATHER_PARTS;
     double chi = 0;
 
     memset(m->parts, 0, sizeof m->parts);
@@ -146,7 +147,7 @@ static void fit_parts(const struct gather_collector *c, struct gather_area *m)
         }
     }
     for (size_t p = 0; p < GATHER_PARTS; p++)
-        chi = fmax(chi, fabs(m->parts[p] * GATHER_PARTS - 1));
+        chi = fmax(chi, fabs(m->parts[p] * (double)GATHER_PARTS - 1));
     if (chi < 0.05) {
         m->part_count = 1;
         m->parts[0] = 1;

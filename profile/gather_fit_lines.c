@@ -109,7 +109,7 @@ bool gather_fit_cursors(const struct gather_collector *c, struct gather_area *m)
         gaps[(int)log2(gap)] += gap;
         total++;
     }
-    if (!total)
+    if (total == 0)
         return false;
     for (size_t i = 0; i < 64; i++)
         if (shares[i] > 0.005 * total && m->cursor_classes < GATHER_CLASSES) {
@@ -236,8 +236,8 @@ bool gather_fit_classes(const struct gather_collector *c, struct gather_area *m)
         return true;
     for (int i = 0; i < CLASS_OCTAVES; i++) {
         struct octave *of = &octaves[i];
-        if (c->lines.shift && of->lines < CLASS_SAMPLES / rate && i >= 35 &&
-            of->hot_lines < HOT_LINES) {
+        if (c->lines.shift && of->lines < (double)CLASS_SAMPLES / rate && i >= 35 &&
+            of->hot_lines < (double)HOT_LINES) {
             of->lines = of->hot_lines;
             of->jumps = of->hot_jumps;
         }

@@ -404,7 +404,7 @@ static void note_era(struct member *m, uint64_t address)
     m->own_last = address;
     if (++m->window < ERA_WINDOW)
         return;
-    share = (double)m->window_small / ERA_WINDOW;
+    share = (double)m->window_small / (double)ERA_WINDOW;
     m->window = m->window_small = 0;
     if (!m->era_count) {
         m->small_steps[m->era_count++] = share;

@@ -298,9 +298,10 @@ static void decide(struct nest_draws *draws, struct draw *draw)
     const bool has_both = rest.low <= rest.high && entry.low <= entry.high;
 
     draw->is_decided = true;
-    draw->is_split = has_both && (rest.high < entry.low || entry.high < rest.low ||
-                                  rest.foreseen + entry.foreseen >
-                                      all.foreseen + (double)draw->first_count / GAIN_SHARE);
+    draw->is_split =
+        has_both && (rest.high < entry.low || entry.high < rest.low ||
+                     rest.foreseen + entry.foreseen >
+                         all.foreseen + (double)draw->first_count / (double)GAIN_SHARE);
     for (uint32_t i = 0; i < draw->first_count; i++)
         collect(draws, draw, draw->is_split && draw->first_is_entry[i], draw->first[i]);
     free(draw->first);
