@@ -42,7 +42,8 @@ static enum psnap_status no_memory(struct psnap_error *error)
 static size_t size_of(const struct builder *b)
 {
     return sizeof *b + b->ref_count * (sizeof *b->refs + sizeof *b->plans) + b->plan_bytes +
-           b->loop_of_count * (sizeof *b->loop_of + sizeof(struct build_loop *)) + b->loop_bytes;
+           b->loop_of_count * (sizeof *b->loop_of + sizeof(struct build_loop *)) + b->loop_bytes +
+           fold_bytes(&b->visits);
 }
 
 /* ------------------------------------------------------------- joining */

@@ -5,6 +5,8 @@
  * up and graphs are paths), merged and apart; hand-worked cases; threads by the
  * thousand. What is particular to threads apart is in test_profile_apart.c.
  */
+#include <malloc.h>
+
 #include "tests/unit/test_profile_support.h"
 
 enum { LOOPS = 4, REFS = 3, THREADS = 5, EACH = 4000 };
@@ -211,6 +213,29 @@ static void threads_by_the_thousand(void **state)
     check_same(build_many(4000, false), build_many(4000, true));
 }
 
+/* Threads that have rested for long are joined while the stream goes on: what all of them take
+ * stays bounded (where malloc tells; a sanitizer's does not). */
+static void memory_of_many_threads(void **state)
+{
+    enum { MANY = 12000, MOST = 48 << 20 }; /* 70 MB if all were kept */
+    struct psnap_program *program = make_program(LOOPS, REFS);
+    struct psnap_sink *builder = psnap_profile_builder_new(program, NULL, NULL);
+    const size_t before = mallinfo2().uordblks;
+    struct psnap_profile *profile;
+
+    (void)state;
+    assert_non_null(builder);
+    for (uint32_t t = 0; t < MANY; t++) {
+        const struct psnap_access access = access_of(0, 0, HEAP + 8 * (t % 100), (uint16_t)t);
+        assert_int_equal(psnap_sink_put(builder, &access, 1, NULL), PSNAP_OK);
+    }
+    assert_in_range(mallinfo2().uordblks - before, 0, MOST);
+    free(end(builder, &profile));
+    assert_int_equal(profile->loops->accesses, MANY);
+    psnap_profile_free(profile);
+    psnap_program_free(program);
+}
+
 /* Two threads with nearly as many regions each as a loop may have: joined, for a moment, twice as
  * many. The highest are kept, as they are the busy ones. */
 static void most_regions_of_two_threads(void **state)
@@ -241,9 +266,11 @@ static void most_regions_of_two_threads(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(most_regions_of_two_threads),
-        cmocka_unit_test(order_of_threads_plays_no_part), cmocka_unit_test(parts_of_an_array),
-        cmocka_unit_test(visits_of_other_threads), cmocka_unit_test(threads_by_the_thousand)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(most_regions_of_two_threads),
+                                       cmocka_unit_test(order_of_threads_plays_no_part),
+                                       cmocka_unit_test(parts_of_an_array),
+                                       cmocka_unit_test(memory_of_many_threads),
+                                       cmocka_unit_test(visits_of_other_threads),
+                                       cmocka_unit_test(threads_by_the_thousand)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
