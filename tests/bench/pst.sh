@@ -8,11 +8,10 @@
 #
 #   tests/bench/pst.sh [--no-write] [SAMPLE...]
 #
-# Affine are the samples whose addresses follow from loop counters alone; lu
-# nearly so (its pivots depend on data, and are more than half of its bytes).
+# kinds.sh says which samples are affine.
 set -eu
 cd "$(dirname "$0")/../.."
-irregular=" bfs cg chase ep hashjoin histogram is mergesort spmv "
+. tests/bench/kinds.sh
 write=1
 [ "${1-}" != --no-write ] || { write=0 && shift; }
 wanted=" $* "

@@ -7,14 +7,16 @@
 #   tests/bench/run.sh [--samples a,b,c] [--runs N] [--quick] [--no-write] [--peers]
 #
 # capture.csv, a row per sample at its bench arguments (samples/samples.list),
-# compiled with -O2; wall seconds are medians of N runs (3), taken in turn:
+# compiled with -O2; wall seconds are medians of N runs (3), all kinds taken in turn:
 #   native_s        plain clang, the same options
 #   idle_s, idle_x  compiled by psnap cc, run by itself; as a multiple of native
 #   record_s, record_x  under psnap record with a profile; as a multiple of native
-#   pinned_x        the same with all of it on one processor, one run
+#   pinned_x        the same with all of it on one processor
 #   accesses, million_per_s  recorded, and per second of record_s
-#   memory_mb       of the largest process of it, the collector, resident
+#   memory_mb       of the largest process of it, resident: the collector, or the program itself
+#                   where that is larger (hashjoin)
 #   profile_bytes
+# Below the table it prints the means, and the affine samples (kinds.sh) above 1.5x.
 # rates.csv: million accesses per second of wall time of each command, median.
 # --peers writes tests/bench/peers.csv instead: a few samples at the arguments of the
 # fidelity tests under psnap record, Valgrind's cachegrind, and its lackey, which traces to
@@ -22,6 +24,7 @@
 # --quick takes the arguments of the tests. Run it alone on the machine.
 set -eu
 cd "$(dirname "$0")/../.."
+. tests/bench/kinds.sh
 runs=3 quick=0 write=1 peers=0 wanted=""
 while [ $# -gt 0 ]; do
     case $1 in
@@ -31,7 +34,7 @@ while [ $# -gt 0 ]; do
     --peers) peers=1 ;;
     --no-write) write=0 ;;
     *)
-        sed -n '3,25s/^# \{0,1\}//p' "$0"
+        sed -n '3,28s/^# \{0,1\}//p' "$0"
         [ "$1" = --help ] && exit 0
         exit 2
         ;;
@@ -112,9 +115,10 @@ one_sample()
         seconds "$work/native.s" "$work/native" "$@"
         seconds "$work/idle.s" "$work/$name" "$@"
         seconds "$work/record.s" "$psnap" record --force -o "$work/p.yaml" -- "$work/$name" "$@"
+        pinned_run "$work/pinned.s" "$psnap" record --force -o "$work/p.yaml" -- \
+            "$work/$name" "$@" >> "$work/memory.s"
     done
-    memory=$(pinned_run "$work/pinned.s" "$psnap" record --force -o "$work/p.yaml" -- "$work/$name" "$@")
-    pinned=$(median "$work/pinned.s")
+    memory=$(sort -n "$work/memory.s" | tail -1) pinned=$(median "$work/pinned.s")
     native=$(median "$work/native.s") idle=$(median "$work/idle.s")
     record=$(median "$work/record.s") accesses=$(accesses_of "$work/p.yaml")
     echo "$name,$*,$native,$idle,$record,$pinned,$accesses,$memory,$(stat -c %s "$work/p.yaml")" |
@@ -144,6 +148,7 @@ peer_rows()
     while read -r name file rest; do
         [[ ${wanted:-,stream,cg,matmul,bfs,} == *,$name,* ]] || continue
         IFS='|' read -r test arguments rest <<< "$rest"
+        [ $quick = 0 ] || arguments=$test
         compile "$name" "$file"
         # shellcheck disable=SC2086
         {
@@ -207,6 +212,8 @@ echo
 awk -F, 'NR > 1 {n++; i += log($5); r += log($7); p += log($8); if ($7 > max) {max = $7; who = $1}}
     END {if (n) printf "%d samples: idle %.2fx, record %.2fx, on one processor %.2fx of native (geometric means); largest %.1fx (%s)\n",
         n, exp(i / n), exp(r / n), exp(p / n), max, who}' "$work/capture.csv"
+awk -F, -v irregular="$irregular" 'NR > 1 && !index(irregular, " " $1 " ") {n++; if ($7 > 1.5) over = over " " $1 " " $7 "x"}
+    END {if (n) printf "%d of them affine, above 1.5x:%s\n", n, over ? over : " none"}' "$work/capture.csv"
 echo
 rates > "$work/rates.csv"
 table "$work/rates.csv"
