@@ -351,16 +351,13 @@ static void advance(struct psnap_hoisted *open, uint64_t iterations)
     open->word = open->row + (open->hoist->guards > 0);
 }
 
-/* Of the iterations that are alike those that may be delivered, the one that is cut short
- * included: so that executions count as far. */
+/* Of the iterations that are alike those that may be delivered as a whole. */
 static uint64_t bounded(const struct psnap_decoder *decoder, const struct psnap_hoisted *open,
                         size_t delivered)
 {
-    const uint64_t most = open->refs ? psnap_decoder_bound(decoder, open->delivered + delivered,
-                                                           open->refs, open->alike)
-                                     : open->alike;
-
-    return most ? most : 1;
+    return open->refs
+               ? psnap_decoder_bound(decoder, open->delivered + delivered, open->refs, open->alike)
+               : open->alike;
 }
 
 ssize_t psnap_descriptor_next(struct psnap_decoder *decoder, struct psnap_access *block,
@@ -371,6 +368,7 @@ ssize_t psnap_descriptor_next(struct psnap_decoder *decoder, struct psnap_access
 
     while (open->alike || open->iteration < open->count ||
            (open->iteration == open->count && open->last)) {
+        uint64_t whole;
         ssize_t more;
         if (psnap_decoder_is_full(decoder, open->delivered + n))
             return (ssize_t)n;
@@ -378,13 +376,14 @@ ssize_t psnap_descriptor_next(struct psnap_decoder *decoder, struct psnap_access
             open->alike = count_alike(decoder, open);
             if (!open->alike)
                 return corrupt(error, "its rows do not fit");
-            open->alike = bounded(decoder, open, n);
+            whole = bounded(decoder, open, n);
+            open->alike = whole ? whole : 1; /* cut short: so that executions count as far */
             count_executions(decoder, open, open->alike);
             if (!open->refs) {
                 advance(open, open->alike);
                 continue;
             }
-            if (run && open->alike * open->refs >= PSNAP_RUN_ACCESSES_MIN &&
+            if (run && whole * open->refs >= PSNAP_RUN_ACCESSES_MIN &&
                 make_run(decoder, open, open->alike, run)) {
                 advance(open, open->alike);
                 if (open->iteration == open->count && !open->last)

@@ -179,6 +179,8 @@ static ssize_t sample_next_run(struct psnap_source *source, struct psnap_access 
     for (;;) {
         uint64_t n;
         ssize_t more;
+        if (run)
+            run->count = 0; /* it may have one that was not kept */
         if (!self->left)
             turn(self);
         if (self->is_over) {
@@ -188,8 +190,6 @@ static ssize_t sample_next_run(struct psnap_source *source, struct psnap_access 
         if (self->ops->attend)
             self->ops->attend(self->inner, self->left, self->is_kept);
         n = self->left < capacity ? self->left : capacity;
-        if (run)
-            run->count = 0;
         more = run ? psnap_source_next_run(self->inner, block, (size_t)n, run, error)
                    : psnap_source_next(self->inner, block, (size_t)n, error);
         if (more < 0)

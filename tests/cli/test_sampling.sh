@@ -15,7 +15,7 @@ stream() { "$PSNAP" convert "$1" -f csv -o - 2> /dev/null | sed 1d | cut -d , -f
 cat > mixed.c << 'END'
 #include <stdlib.h>
 #include <string.h>
-static double a[3000], b[3000], square[50][50];
+static double a[3000], b[3000], square[50][50], wide[3000][20];
 static int order[3000];
 static char text[5000];
 __attribute__((noinline)) static double walk(int n)
@@ -42,13 +42,22 @@ __attribute__((noinline)) static double triangle(int n) /* a nest */
     }
     return sum;
 }
+/* many accesses in an iteration, which a part may begin or end in the middle of */
+__attribute__((noinline)) static void row(volatile double *r, int n)
+{
+#define EACH(k) r[20 * i + k] = i, r[20 * i + k + 1] = i
+    for (int i = 0; i < n; i++)
+        EACH(0), EACH(2), EACH(4), EACH(6), EACH(8), EACH(10), EACH(12), EACH(14), EACH(16), EACH(18);
+}
 int main(void)
 {
     double sum = 0;
     for (int i = 0; i < 3000; i++)
         order[i] = i * 7 % 3000;
-    for (int n = 1; n < 40; n++)
+    for (int n = 1; n < 40; n++) {
         sum += walk(n * 70) + triangle(n);
+        row(wide[0], n);
+    }
     return sum > 1;
 }
 END

@@ -29,10 +29,10 @@ enum {
     PARTS_MAX = 5, /* pieces of a loop */
     ENDS = 3,
     PIECES_MAX = HOISTS * (PARTS_MAX + ENDS),
-    REFS_MAX = 100,
-    TABLE_WORDS = 4096,
+    REFS_MAX = 160,
+    TABLE_WORDS = 6000,
     RING_WORDS = 16000,
-    ACCESSES_MAX = 200000
+    ACCESSES_MAX = 600000
 };
 
 struct module {
@@ -93,7 +93,7 @@ static void make_hoist(struct module *module, uint32_t index, struct psnap_rng *
         struct psnap_table_piece *piece = &module->pieces[module->piece_count];
         *piece = (struct psnap_table_piece){
             .first_ref = module->ref_count,
-            .refs = (uint32_t)below(rng, 4),
+            .refs = (uint32_t)below(rng, 6),
             .block = below(rng, 4) ? 1 + module->piece_count : PSNAP_NONE,
             .guard = index % 3 == 2 && below(rng, 2) ? ++hoist->guards : 0,
         };
@@ -322,6 +322,43 @@ static void test_expansion(void **state)
     free(module);
 }
 
+/* In parts of so many accesses: each has as many, to the one, and so has what is counted. */
+static void test_parts(void **state)
+{
+    struct module *module = calloc(1, sizeof *module);
+
+    (void)state;
+    assert_non_null(module);
+    for (uint64_t seed = 0; seed < 60; seed++) {
+        struct psnap_decoder decoder;
+        struct psnap_error error = {0};
+        struct taking taking = {0};
+        struct psnap_rng rng;
+        bool goes_on = true;
+        psnap_rng_init(&rng, seed);
+        make_module(module, seed);
+        taking.expected = module->expected;
+        taking.expected_count = module->expected_count;
+        assert_int_equal(open_decoder(&decoder, module, &error), PSNAP_OK);
+        decoder.is_bounded = true;
+        while (goes_on) {
+            const uint64_t part = 1 + below(&rng, below(&rng, 2) ? 40 : 3000);
+            const uint64_t end = taking.seen + part;
+            while (goes_on && taking.seen < end) {
+                const uint64_t left = end - taking.seen;
+                decoder.most = left;
+                goes_on = take(&decoder, &taking, left < 4096 ? left : 4096, seed % 3);
+                assert_true(taking.seen <= end);
+            }
+        }
+        assert_int_equal(taking.seen, module->expected_count);
+        for (uint32_t i = 0; i < PIECES_MAX; i++)
+            assert_int_equal(decoder.program->blocks[i].executions, module->executions[i]);
+        decoder_release(&decoder);
+    }
+    free(module);
+}
+
 static void test_corrupt(void **state)
 {
     struct module *module = calloc(1, sizeof *module);
@@ -360,6 +397,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_expansion),
+        cmocka_unit_test(test_parts),
         cmocka_unit_test(test_corrupt),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
