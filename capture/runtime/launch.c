@@ -48,12 +48,14 @@ static int keep_only(int fd)
     return fd;
 }
 
-/* The environment without what is not for the collector, in `room`. */
-static char **own_environment(char **room, size_t count)
+/* The environment without what is not for the collector. */
+static char **own_environment(void)
 {
+    static char *room[1024]; /* the program's stack may be small */
+    const size_t count = sizeof room / sizeof *room;
     size_t n = 0;
 
-    for (char **at = environ; *at && n + 1 < count; at++)
+    for (char **at = environ; at && *at && n + 1 < count; at++) /* clearenv() leaves NULL */
         if (strncmp(*at, PSNAP_ENV_OUT "=", sizeof PSNAP_ENV_OUT) != 0 &&
             strncmp(*at, "LD_PRELOAD=", 11) != 0)
             room[n++] = *at;
@@ -64,7 +66,7 @@ static char **own_environment(char **room, size_t count)
 static void run_collector(struct psnap_session *session, int fd, pid_t program, const char *command,
                           const char *output, bool is_child)
 {
-    char fd_text[16], pid_text[16], *environment[1024];
+    char fd_text[16], pid_text[16];
     char *arguments[] = {"psnap",
                          "collect",
                          "--fd",
@@ -80,7 +82,7 @@ static void run_collector(struct psnap_session *session, int fd, pid_t program, 
     fd = keep_only(fd);
     snprintf(fd_text, sizeof fd_text, "%d", fd);
     snprintf(pid_text, sizeof pid_text, "%d", (int)program);
-    execvpe(command, arguments, own_environment(environment, 1024));
+    execvpe(command, arguments, own_environment());
     complain(command);
     __atomic_store_n(&session->closed, 1, __ATOMIC_SEQ_CST);
     _exit(127);

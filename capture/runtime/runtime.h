@@ -9,6 +9,7 @@
 #define PSNAP_CAPTURE_RUNTIME_H
 
 #include <errno.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -157,10 +158,12 @@ struct psnap_session *psnap_rt_launch(const char *command, const char *output, b
 /* Both and a newline, on stderr. */
 void psnap_rt_say(const char *text, const char *what);
 
-/* What a thread has while the runtime is not to be disturbed by its handlers. */
+/* What a thread has while the runtime is not to be disturbed, neither by its handlers nor by
+ * pthread_cancel: what we call (open, poll) would be a point at which to act on that, where the
+ * program has none, with our locks held. */
 struct psnap_rt_outside {
     sigset_t signals;
-    int error;
+    int error, cancels;
 };
 
 /* Not returned: copying it may call a memcpy of the program's own, which is recorded. */
@@ -169,6 +172,7 @@ static inline void psnap_rt_block_signals(struct psnap_rt_outside *outside)
     sigset_t all;
 
     outside->error = errno;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &outside->cancels);
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &outside->signals);
 }
@@ -177,6 +181,7 @@ static inline void psnap_rt_unblock_signals(const struct psnap_rt_outside *outsi
 {
     pthread_sigmask(SIG_SETMASK, &outside->signals, NULL);
     errno = outside->error;
+    pthread_setcancelstate(outside->cancels, NULL); /* last: it may not return */
 }
 
 #endif

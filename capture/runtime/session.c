@@ -159,23 +159,20 @@ static void send_reuse(void)
 
 /* The control ring is this thread's alone, and no signal handler comes in between. In a child that
  * nobody has noticed the lock may be a thread's that is not here. */
-static struct psnap_ring *enter_control(sigset_t *signals)
+static struct psnap_ring *enter_control(struct psnap_rt_outside *outside)
 {
-    sigset_t all;
-
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, signals);
+    psnap_rt_block_signals(outside);
     psnap_rt_is_forked();
     pthread_mutex_lock(&control_lock);
-    control_signals = *signals;
+    control_signals = outside->signals;
     return psnap_rt_set_aside();
 }
 
-static void leave_control(struct psnap_ring *ring, const sigset_t *signals)
+static void leave_control(struct psnap_ring *ring, const struct psnap_rt_outside *outside)
 {
     psnap_rt_go_on(ring);
     pthread_mutex_unlock(&control_lock);
-    pthread_sigmask(SIG_SETMASK, signals, NULL);
+    psnap_rt_unblock_signals(outside);
 }
 
 bool psnap_rt_is_large(uint64_t address, uint64_t size_bytes)
@@ -186,17 +183,15 @@ bool psnap_rt_is_large(uint64_t address, uint64_t size_bytes)
 uint64_t psnap_rt_announce(uint64_t address, uint64_t size_bytes, uint32_t thread)
 {
     const uint64_t allocation[] = {address, size_bytes, thread, 0};
-    int saved_errno = errno;
+    struct psnap_rt_outside outside;
     uint64_t number = 0;
-    sigset_t signals;
 
     if (!psnap_rt_is_large(address, size_bytes))
         return 0;
-    struct psnap_ring *mine = enter_control(&signals);
+    struct psnap_ring *mine = enter_control(&outside);
     send_words(PSNAP_EVENT_ALLOC, allocation, 4);
     number = ++announced;
-    leave_control(mine, &signals);
-    errno = saved_errno;
+    leave_control(mine, &outside);
     return number;
 }
 
@@ -306,14 +301,12 @@ static void rejoin(void)
 
 void psnap_rt_rejoin(void)
 {
-    sigset_t signals;
-    int saved_errno = errno;
-    struct psnap_ring *mine = enter_control(&signals);
+    struct psnap_rt_outside outside;
+    struct psnap_ring *mine = enter_control(&outside);
 
     if (is_forked)
         rejoin();
-    leave_control(mine, &signals);
-    errno = saved_errno;
+    leave_control(mine, &outside);
 }
 
 /* Under PSNAP_OUT the profile is there when the program is gone. The last destructor: what the
@@ -323,9 +316,11 @@ __attribute__((destructor(101))) static void wait_for_collector(void)
 {
     struct psnap_session *session = psnap_rt_session;
     const struct timespec patience = {.tv_nsec = 100 * 1000 * 1000};
+    int cancels;
 
     if (!is_launched || (uint32_t)getpid() != session->program_pid)
         return;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancels);
     __atomic_store_n(&session->closing, 1, __ATOMIC_SEQ_CST);
     psnap_rt_ring_doorbell();
     while (!__atomic_load_n(&session->closed, __ATOMIC_ACQUIRE) && psnap_rt_collector_alive())
@@ -333,6 +328,7 @@ __attribute__((destructor(101))) static void wait_for_collector(void)
     if (!__atomic_load_n(&session->closed, __ATOMIC_ACQUIRE))
         psnap_rt_say("psnap: the collector has died, ", "accesses are missing");
     psnap_rt_stop();
+    pthread_setcancelstate(cancels, NULL);
 }
 
 /* Threads and other copies of the runtime hold on to us: our library is never unloaded. dlopen may
@@ -394,18 +390,18 @@ void __psnap_register(const struct psnap_module *module)
 {
     const uint64_t description[] = {(uint64_t)module->pieces, (uint64_t)module->sites,
                                     module->piece_count, module->site_count};
-    int saved_errno = errno;
-    sigset_t signals;
+    struct psnap_rt_outside outside;
     struct psnap_ring *mine;
+    int saved_errno = errno;
 
     stay_loaded();
-    mine = enter_control(&signals);
+    errno = saved_errno;
+    mine = enter_control(&outside);
     if (!has_begun)
         begin(module->command);
     if (psnap_rt_first) {
-        leave_control(mine, &signals);
+        leave_control(mine, &outside);
         psnap_rt_first->enroll(module);
-        errno = saved_errno;
         return;
     }
     if (psnap_rt_is_forked())
@@ -422,6 +418,5 @@ void __psnap_register(const struct psnap_module *module)
         send_words(PSNAP_EVENT_MODULE, description, 4);
         psnap_rt_ring_doorbell();
     }
-    leave_control(mine, &signals);
-    errno = saved_errno;
+    leave_control(mine, &outside);
 }

@@ -446,6 +446,36 @@ for ((i = 0; i < 600; i++)); do
 done
 [ "$(counts "$work")" = "100 101 102" ] || fail "daemon: $(counts "$work")"
 
+# a child of a program that has emptied its environment, with a collector of its own
+cat > clears.c << 'END'
+#define _GNU_SOURCE
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static volatile int cells[64];
+__attribute__((noinline)) static void work(int n)
+{
+    for (int i = 0; i < n; i++)
+        cells[i % 64] = i;
+}
+int main(void)
+{
+    int status;
+    work(100);
+    clearenv();
+    if (fork() == 0) {
+        work(200);
+        return 0;
+    }
+    return wait(&status) < 0 || status;
+}
+END
+"$PSNAP" cc -O1 -o clears clears.c
+rm -rf r && mkdir r
+[ "$(PSNAP_COMMAND=$PSNAP PSNAP_OUT="$dir/r/%p.yaml" status ./clears)" = 0 ] && [ ! -s err ] ||
+    fail "clears: $(cat err)"
+[ "$(counts "work:$(grep -n 'i < n' clears.c | cut -d : -f 1)")" = "100 200" ] || fail "clears: $(ls r)"
+
 # wrappers that are not instrumented
 cat > spawns.py << 'END'
 import os, subprocess, sys

@@ -86,6 +86,74 @@ rows = [r for r in json.load(open("sim.json"))["rows"] if r["scope"] == "thread"
 assert len(rows) == 17, len(rows)
 END
 
+# ------------------------------------------------------------- cancelled
+
+# A thread that is to be cancelled at its next cancellation point has none in its first record,
+# for which the runtime opens and polls files; and one that may be cancelled anywhere is not so
+# while it has a lock of the runtime's.
+cat > start.c << 'END'
+#include <pthread.h>
+void *work_cancelled(void *cells);
+void *start(void *cells)
+{
+    pthread_cancel(pthread_self());
+    return work_cancelled(cells);
+}
+END
+cat > cancel.c << 'END'
+#include <pthread.h>
+#include <stdio.h>
+#include <sys/mman.h>
+void *start(void *cells);
+static long cells[64];
+void *work_cancelled(void *cells)
+{
+    volatile long *cell = cells;
+    for (int i = 0; i < 200000; i++)
+        cell[i % 64] = i;
+    return NULL;
+}
+static void map(void)
+{
+    char *memory =
+        mmap(NULL, 1 << 18, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    *(volatile char *)memory = 1;
+    munmap(memory, 1 << 18);
+}
+static void *maps(void *ready)
+{
+    pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, NULL);
+    for (;;) {
+        map();
+        __atomic_store_n((int *)ready, 1, __ATOMIC_RELAXED);
+    }
+}
+int main(void)
+{
+    pthread_t thread;
+    void *result;
+    pthread_create(&thread, NULL, start, cells);
+    pthread_join(thread, &result);
+    puts(result == PTHREAD_CANCELED ? "cancelled" : "finished");
+    for (int i = 0; i < 100; i++) {
+        int ready = 0;
+        pthread_create(&thread, NULL, maps, &ready);
+        while (!__atomic_load_n(&ready, __ATOMIC_RELAXED))
+            ;
+        pthread_cancel(thread);
+        pthread_join(thread, NULL);
+        map();
+    }
+    puts("done");
+    return 0;
+}
+END
+${PSNAP_CC:-cc} -c start.c -o start.o
+"$PSNAP" cc -O1 -pthread cancel.c start.o -o cancel
+[ "$(status "$PSNAP" record -o cancel.yaml -- timeout -s KILL 100 ./cancel)" = 0 ] || fail "cancel: $(cat err)"
+printf 'finished\ndone\n' | cmp - out || fail "cancel: $(cat out)"
+[ "$(loops cancel.yaml)" = "work_cancelled 200000" ] || fail "cancel: $(loops cancel.yaml)"
+
 # ------------------------------------------------------------- by the thousand, and at once
 
 cat > crowd.c << 'END'
