@@ -97,6 +97,42 @@ bool counts_merge(struct counts_collector *into, const struct counts_collector *
     return true;
 }
 
+/* About the mean of a bin; the others' sum is one that so many between low and high can have. */
+static uint64_t give_wide(struct psnap_counts_bin *bin, struct psnap_rng *rng)
+{
+    const uint64_t n = bin->times - 1, mean = bin->sum / bin->times;
+    const uint64_t spread = mean - bin->low < bin->high - mean ? mean - bin->low : bin->high - mean;
+    const uint64_t highest = bin->sum - bin->low * n;
+    uint64_t count = mean - spread + psnap_rng_below(rng, 2 * spread + 1), most;
+
+    if (count > highest)
+        count = highest;
+    else if (!__builtin_mul_overflow(bin->high, n, &most) && most < bin->sum &&
+             count < bin->sum - most)
+        count = bin->sum - most;
+    bin->times = n;
+    bin->sum -= count;
+    return count;
+}
+
+uint64_t counts_give(struct counts_collector *collector, struct psnap_rng *rng)
+{
+    uint64_t left = psnap_rng_below(rng, collector->times--), count = 0;
+    uint32_t i = 0;
+
+    while (count <= COUNTS_EXACT && left >= collector->exact[count])
+        left -= collector->exact[count++];
+    if (count <= COUNTS_EXACT) {
+        collector->exact[count]--;
+    } else {
+        while (left >= collector->wide[i].times)
+            left -= collector->wide[i++].times;
+        count = give_wide(&collector->wide[i], rng);
+    }
+    collector->sum -= count;
+    return count;
+}
+
 /* What is lost when two neighbours join. */
 static double loss(const struct psnap_counts_bin *a, const struct psnap_counts_bin *b)
 {

@@ -58,6 +58,9 @@ static inline bool counts_add(struct counts_collector *collector, uint64_t count
 
 /* Adds all counts of `from`; false: out of memory, nothing has changed. */
 bool counts_merge(struct counts_collector *into, const struct counts_collector *from);
+/* Takes a random one of them out, of which there is at least one: a wide one is about the mean of
+ * its bin, so that what is left adds up. */
+uint64_t counts_give(struct counts_collector *collector, struct psnap_rng *rng);
 /* The histogram, in `bins` bins at most (1 to COUNTS_BINS): neighbours become one, those first
  * that are told apart by least. */
 void counts_take(const struct counts_collector *collector, uint32_t bins,

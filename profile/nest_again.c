@@ -10,24 +10,15 @@
 
 #include "profile/nest_stack.h"
 
-/* Counts that were drawn, of leaves that become tokens of a mix. */
-struct drawn_again {
-    struct psnap_counts counts;
-    struct counts_draw draw;
-    bool is_open;
-};
-
 struct again {
     const struct nest_states *before, *after;
     struct nest_leaves *to;
     struct nest_shape *shape;
-    const struct nest_collected *collected; /* where walks began; NULL: nothing is drawn */
-    uint64_t *positions;                    /* by reference, as they were told before, */
+    struct nest_collected *collected; /* where walks began; NULL: nothing is drawn */
+    uint64_t *positions;              /* by reference, as they were told before, */
     bool *has_position;
-    bool *is_unknown;           /* and whether that was after a count that was drawn */
-    struct drawn_again *counts; /* by number of counts */
-    size_t count_count;
-    double most; /* leaves of a term that is told again */
+    bool *is_unknown; /* and whether that was after a count that was drawn */
+    double most;      /* leaves of a term that is told again */
     struct psnap_rng rng;
     bool unknown[NEST_WIDTH_MAX];
     uint64_t firsts[NEST_WIDTH_MAX];
@@ -66,23 +57,17 @@ static uint32_t mix_now(const struct again *again, uint32_t mix)
     return mix;
 }
 
-/* The count of a leaf: of one that was drawn one of those, when that is known no more. */
+/* The count of a leaf: of one that was drawn one of those, when that is known no more. It is the
+ * mix's then: those that stay in terms draw from what is left. */
 static uint64_t count_again(struct again *again, const struct nest_shape *was,
                             const uint64_t *values)
 {
-    const uint32_t i = was->counts - 1;
-    struct drawn_again *drawn;
+    struct counts_collector *counts;
 
-    if (!was->counts || !again->collected || i >= again->count_count ||
-        !again->after->loops[was->loop].mix)
+    if (!was->counts || !again->collected || !again->after->loops[was->loop].mix)
         return values[0];
-    drawn = &again->counts[i];
-    if (!drawn->is_open) {
-        counts_take(&again->collected->counts[i], COUNTS_BINS, &drawn->counts);
-        counts_draw_init(&drawn->draw, &drawn->counts);
-        drawn->is_open = true;
-    }
-    return counts_draw_next(&drawn->draw, &again->rng);
+    counts = &again->collected->counts[was->counts - 1];
+    return counts->times ? counts_give(counts, &again->rng) : values[0];
 }
 
 static bool put_leaf_again(struct again *again, const struct nest_pattern *leaf,
@@ -180,11 +165,8 @@ struct nest_leaves *nest_leaves_again(const struct psnap_nests *from,
     again.positions = calloc(after->ref_count + 1, sizeof *again.positions);
     again.has_position = calloc(after->ref_count + 1, sizeof *again.has_position);
     again.is_unknown = calloc(after->ref_count + 1, sizeof *again.is_unknown);
-    again.count_count = collected ? collected->count_count : 0;
-    again.counts = calloc(again.count_count + 1, sizeof *again.counts);
     psnap_rng_init(&again.rng, 1);
-    is_done = is_done && again.shape && again.positions && again.has_position && again.is_unknown &&
-              again.counts;
+    is_done = is_done && again.shape && again.positions && again.has_position && again.is_unknown;
     if (is_done) {
         again.to->collected = collected;
         for (size_t i = 0; i < after->ref_count; i++)
@@ -196,7 +178,6 @@ struct nest_leaves *nest_leaves_again(const struct psnap_nests *from,
     free(again.shape);
     free(again.positions);
     free(again.has_position);
-    free(again.counts);
     free(again.is_unknown);
     if (is_done)
         return again.to;

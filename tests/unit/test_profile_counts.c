@@ -174,6 +174,40 @@ static void test_order_and_cuts(void **state)
     }
 }
 
+/* What is given and what is left come to what there was, and what is left is a histogram. */
+static void test_giving(void **state)
+{
+    struct counts_collector collector = {0};
+    struct psnap_counts counts;
+    struct psnap_rng rng;
+    uint64_t values[500], sum = 0, small = 0;
+
+    (void)state;
+    psnap_rng_init(&rng, 7);
+    fill_random(&rng, values, 500);
+    for (int i = 0; i < 500; i++) {
+        assert_true(counts_add(&collector, values[i]));
+        sum += values[i];
+        small += values[i] <= COUNTS_EXACT;
+    }
+    for (uint64_t left = 500; left > 0;) {
+        const uint64_t count = counts_give(&collector, &rng);
+        sum -= count;
+        small -= count <= COUNTS_EXACT;
+        left--;
+        counts_take(&collector, COUNTS_BINS, &counts);
+        assert_int_equal(counts.times, left);
+        assert_int_equal(counts.sum, sum);
+        for (uint32_t b = 0; b < counts.bin_count; b++) {
+            assert_true(counts.bins[b].sum >= counts.bins[b].low * counts.bins[b].times);
+            assert_true(counts.bins[b].sum <= counts.bins[b].high * counts.bins[b].times);
+        }
+    }
+    assert_int_equal(sum, 0);
+    assert_int_equal(small, 0);
+    counts_release(&collector);
+}
+
 /* ---- drawing ---- */
 
 /* All draws of a round: as many, with the same sum, of each bin. */
@@ -444,6 +478,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_urn),
         cmocka_unit_test(test_bins_by_hand),
+        cmocka_unit_test(test_giving),
         cmocka_unit_test(test_wide_bins),
         cmocka_unit_test(test_order_and_cuts),
         cmocka_unit_test(test_draws_are_exact),
