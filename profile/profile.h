@@ -183,6 +183,10 @@ PSNAP_API void psnap_profile_totals(const struct psnap_profile *profile,
 /* Reads and checks; `name` is used in errors. NULL on failure, with `error` filled. */
 PSNAP_API struct psnap_profile *psnap_profile_read(FILE *file, const char *name,
                                                    struct psnap_error *error);
+/* The same of a document that was read, which may have been changed since. */
+struct psnap_yaml_doc;
+PSNAP_API struct psnap_profile *psnap_profile_read_document(const struct psnap_yaml_doc *doc,
+                                                            struct psnap_error *error);
 PSNAP_API enum psnap_status psnap_profile_write(const struct psnap_profile *profile, FILE *file,
                                                 struct psnap_error *error);
 

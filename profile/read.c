@@ -377,17 +377,25 @@ static enum psnap_status read_all(struct reading *r)
     return status;
 }
 
-struct psnap_profile *psnap_profile_read(FILE *file, const char *name, struct psnap_error *error)
+struct psnap_profile *psnap_profile_read_document(const struct psnap_yaml_doc *doc,
+                                                  struct psnap_error *error)
 {
-    struct psnap_yaml_doc *doc = psnap_yaml_read(file, name, error);
     struct reading reading = {.doc = doc, .profile = psnap_profile_new(), .error = error};
 
-    if (doc && !reading.profile)
+    if (!reading.profile)
         read_out_of_memory(&reading);
-    if (!doc || !reading.profile || read_all(&reading)) {
+    else if (read_all(&reading)) {
         psnap_profile_free(reading.profile);
         reading.profile = NULL;
     }
-    psnap_yaml_doc_free(doc);
     return reading.profile;
+}
+
+struct psnap_profile *psnap_profile_read(FILE *file, const char *name, struct psnap_error *error)
+{
+    struct psnap_yaml_doc *doc = psnap_yaml_read(file, name, error);
+    struct psnap_profile *profile = doc ? psnap_profile_read_document(doc, error) : NULL;
+
+    psnap_yaml_doc_free(doc);
+    return profile;
 }

@@ -253,6 +253,8 @@ void write_models(const struct psnap_profile *profile, struct psnap_yaml_doc *do
     if (models->count_count) {
         list = psnap_yaml_add_sequence(doc, map, "counts", PSNAP_YAML_BLOCK);
         for (uint32_t i = 0; i < models->count_count; i++) {
+            if (!models->counts[i].times)
+                continue;
             item = psnap_yaml_add_map(doc, list, NULL, PSNAP_YAML_FLOW);
             add_name(doc, item, "counts", 'c', i);
             counts_write(&models->counts[i], false, doc, item, "times");

@@ -41,6 +41,7 @@ int psnap_cmd_sim(int argc, char **argv);
 int psnap_cmd_locality(int argc, char **argv);
 int psnap_cmd_check(int argc, char **argv);
 int psnap_cmd_diff(int argc, char **argv);
+int psnap_cmd_edit(int argc, char **argv);
 int psnap_cmd_profile(int argc, char **argv);
 int psnap_cmd_replay(int argc, char **argv);
 int psnap_cmd_show(int argc, char **argv);

@@ -139,6 +139,19 @@ PSNAP_API struct psnap_yaml_node *psnap_yaml_add_real(struct psnap_yaml_doc *doc
                                                       struct psnap_yaml_node *parent,
                                                       const char *key, double value);
 
+/*
+ * Changes of a document that was read; what is put in has the place of what it is put for, or in.
+ * False, NULL: out of memory, which the document remembers.
+ */
+/* The node has the value of another document's node, which is copied; its key stays. */
+PSNAP_API bool psnap_yaml_assign(struct psnap_yaml_doc *doc, struct psnap_yaml_node *node,
+                                 const struct psnap_yaml_node *value);
+/* A key more in a map, an empty scalar. */
+PSNAP_API struct psnap_yaml_node *psnap_yaml_add_key(struct psnap_yaml_doc *doc,
+                                                     struct psnap_yaml_node *map, const char *key);
+/* Takes a node, not the root, out of its map or sequence. */
+PSNAP_API void psnap_yaml_remove(struct psnap_yaml_node *node);
+
 /* Writes the document; text that would read as something else is quoted. */
 PSNAP_API enum psnap_status psnap_yaml_write(const struct psnap_yaml_doc *doc, FILE *file,
                                              struct psnap_error *error);

@@ -1,0 +1,135 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# psnap edit on recorded programs: the replayed stream of the edited profile is that of the program
+# with another size, or of the stream with another address for each, of either model.
+set -eu
+. "$PSNAP_SOURCE/tests/cli/capture_common.sh"
+
+# edit FROM TO OPTIONS...: succeeds, and 'check' has nothing to say but ok
+edit() {
+    local from=$1 to=$2
+    shift 2
+    expect 0 "$PSNAP" edit "$from" -o "$to" --force "$@"
+    expect 0 "$PSNAP" check "$to"
+    [ "$(wc -l < out)" = 1 ] || fail "$to: $(cat out)"
+}
+
+# stream FILE: the addresses, sizes and kinds of what it replays, as numbers
+stream() {
+    "$PSNAP" replay "$1" -f csv -o - | awk -F, 'NR > 1 { print $1, $2, $3 }'
+}
+
+"$PSNAP" cc -O2 "$PSNAP_SOURCE/samples/matmul.c" -o matmul -lm
+expect 0 "$PSNAP" record --model walks -o w.yaml -- ./matmul 40 1
+expect 0 "$PSNAP" record -o p.yaml -- ./matmul 40 1
+
+# Nothing is changed by what changes nothing.
+stream w.yaml > before
+for change in '--iterations 1 --loop multiply:39' '--entries 1 --loop multiply:36' \
+    '--span 1 --region a' '--pad 0 --region b'; do
+    # shellcheck disable=SC2086
+    edit w.yaml same.yaml $change
+    stream same.yaml | cmp - before
+done
+
+# An array twice as large, the same accesses: each address is where the definition has it.
+edit w.yaml span.yaml --span 2 --region a
+stream span.yaml > after
+python3 - <<'END'
+import re
+old, new = [[l.split() for l in open(f)] for f in ("before", "after")]
+offset = {k: int(re.search(r"symbol: %s\n.*?offset: (\d+)" % k, open("w.yaml").read()).group(1))
+          for k in "abc"}
+base = {k: 0x10000000000 + v for k, v in offset.items()}
+assert len(old) == len(new) > 100000
+for x, y in zip(old, new):
+    a = int(x[0], 0)
+    if base["a"] <= a < base["a"] + 12800:
+        a += a - base["a"]
+    elif a >= base["b"] and a < 0x10100000000:
+        a += 12800  # what a has grown by
+    assert a == int(y[0], 0) and x[1:] == y[1:], (x, y)
+END
+
+# Twice as many iterations of the outer loop: rows 40 to 79 of c, of matrices of 40 columns.
+edit w.yaml rows.yaml --iterations 2 --loop multiply:35
+grep -q '^- repeat: 80$' rows.yaml
+stream rows.yaml | wc -l > n
+[ "$(cat n)" = $((134406 + 129600)) ]
+
+# The loop is not there: what is left is the rest of the stream, in its order.
+edit w.yaml gone.yaml --remove-loop multiply:36
+if grep -q 'multiply:3[69]' gone.yaml; then fail "the loop is still there"; fi
+(head -n 3205 before && tail -n 1601 before) > rest
+[ "$(wc -l < rest)" = 4806 ]
+stream gone.yaml | cmp - rest
+
+# Another stride: told by the program's, of a loop that is unrolled twice.
+edit w.yaml stride.yaml --stride 320=640 --loop multiply:39 --region b
+grep -q 'start: 640, strides: \[0, 8, 1280\]' stride.yaml
+expect 1 "$PSNAP" edit w.yaml -o x.yaml --stride 24=640 --loop multiply:39 --region b
+has err "no stride is 24 there, only 0, 8, 320"
+[ ! -e x.yaml ]
+
+# The published model: as many accesses, spread; more of them; none.
+edit p.yaml span.yaml --span 4 --region b
+[ "$(grep -c 'bytes: 51200' span.yaml)" = 2 ]
+edit p.yaml rows.yaml --iterations 2 --loop multiply:36
+grep -q 'repeat: 3200, of:' rows.yaml
+edit p.yaml gone.yaml --remove-loop multiply:36
+edit p.yaml twice.yaml --entries 2 --loop init:27
+[ "$(stream twice.yaml | wc -l)" = $((134406 + 3200)) ]
+
+# Irregular ones: addresses that are drawn are spread like others; all counts are right.
+"$PSNAP" cc -O2 "$PSNAP_SOURCE/samples/hashjoin.c" -o hashjoin -lm
+expect 0 "$PSNAP" record --model walks -o h.yaml -- ./hashjoin 4000 2
+for loop in $(sed -n "s/^- id: //p" h.yaml | tr -d "'"); do
+    edit h.yaml e.yaml --entries 2 --loop "$loop"
+    edit h.yaml e.yaml --remove-loop "$loop"
+    [ "$loop" = main ] || [ "$loop" = main:114 ] || edit h.yaml e.yaml --iterations 3 --loop "$loop"
+done
+expect 1 "$PSNAP" edit h.yaml -o x.yaml --iterations 2 --loop main
+grep -Eq "^psnap edit: h.yaml:[0-9]+:3: 'main' is the body of a function" err
+
+# Fields by their paths; a contradiction names both lines of the profile that was edited.
+edit w.yaml set.yaml --set 'loops.multiply:36.regions.c.working_set.offset=20000000' \
+    --set 'program.name=renamed'
+grep -q 'name: renamed' set.yaml
+grep -q 'offset: 20000000' set.yaml
+sets=()
+for region in a b; do
+    at=loops.multiply:39.regions.$region
+    sets+=(--set "$at.accesses=32000" --set "$at.loads=32000" --set "$at.sizes={8: 32000}"
+        --set "$at.strides={8: 31999}" --set "$at.stride_graph=")
+done
+edit w.yaml set.yaml --set schedule.2.of.0.of.0.times=10 --set totals= \
+    --set loops.multiply:39.accesses=64000 "${sets[@]}"
+[ "$(stream set.yaml | wc -l)" = $((134406 - 64000)) ]
+expect 1 "$PSNAP" edit w.yaml -o x.yaml --set schedule.2.of.0.of.0.times=10
+grep -Eq "^psnap edit: w.yaml:[0-9]+:[0-9]+: .*128000 accesses here, but the schedule \(line [0-9]+\)" err
+expect 1 "$PSNAP" edit w.yaml -o x.yaml --set loops.multiply:93.accesses=1
+has err "there is no 'multiply:93.accesses' in this; did you mean 'multiply:39'?"
+expect 2 "$PSNAP" edit w.yaml -o x.yaml --set nonsense
+
+# Several changes: one behind the other.
+"$PSNAP" edit w.yaml -o - --span 2 --region a | "$PSNAP" edit - -o both.yaml --pad 64 --region b
+expect 0 "$PSNAP" check both.yaml
+expect 2 "$PSNAP" edit w.yaml -o x.yaml --span 2 --pad 64 --region a
+has err "one change at a time"
+expect 2 "$PSNAP" edit w.yaml -o x.yaml --span 2
+expect 2 "$PSNAP" edit w.yaml -o x.yaml --iterations 2
+expect 2 "$PSNAP" edit w.yaml -o x.yaml --iterations 2.5 --loop multiply:39
+expect 2 "$PSNAP" edit w.yaml -o x.yaml
+expect 2 "$PSNAP" edit w.yaml --span 2 --region a
+expect 1 "$PSNAP" edit w.yaml -o both.yaml --span 2 --region a # it is there
+expect 1 "$PSNAP" edit w.yaml -o x.yaml --span 2 --region nothing
+has err "no region is in an array 'nothing'"
+expect 1 "$PSNAP" edit "$PSNAP_SOURCE/README.md" -o x.yaml --span 2 --region a
+[ ! -e x.yaml ]
+
+# A certificate is of what there was.
+expect 0 "$PSNAP" record --certify -m 32K:64:8 -o c.yaml -- ./matmul 8 1
+grep -q '^certificate:' c.yaml
+edit c.yaml d.yaml --pad 64 --region b
+if grep -q '^certificate:' d.yaml; then fail "the certificate is still there"; fi
