@@ -479,7 +479,8 @@ int psnap_cmd_record(int argc, char **argv)
          "end the trace before it is larger (32K, 1M, 2G); the profile goes on"},
         {PSNAP_OPTION_FLAG, 0, "no-profile", &recording.no_profile, NULL, "trace only"},
         {PSNAP_OPTION_TEXT, 0, "model", &recording.model, "NAME",
-         "model of the profile: psnap (the published one) or walks (exact where it folds)"},
+         "model of the profile: psnap (the published one), walks (exact where it folds) or\n"
+         "stackdist (LRU stack distances)"},
         {PSNAP_OPTION_SIZE, 0, "gap", &recording.gap_bytes, "BYTES",
          "how near an access joins a region (default 256)"},
         {PSNAP_OPTION_TEXT, 0, "threads", &threads, "HOW",

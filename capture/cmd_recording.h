@@ -32,6 +32,7 @@ struct psnap_recording {
     uint64_t gap_bytes; /* 0 for the default */
     bool is_apart;      /* the profile keeps threads apart */
     bool is_walks;      /* set by prepare: `model` is walks */
+    bool is_stackdist;  /* the same: it is stackdist */
     bool certifies;     /* the profile gets a certificate, with: */
     const struct psnap_text_list *machines; /* by name, or the ten structures if it is empty */
     bool is_uncertified;                    /* it could not be made, which was said */

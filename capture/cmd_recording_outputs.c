@@ -86,8 +86,11 @@ enum psnap_status psnap_recording_prepare(struct psnap_recording *recording, con
     bool has_trace = recording->trace && psnap_output_is_stdout(recording->trace);
 
     recording->is_walks = recording->model && strcmp(recording->model, "walks") == 0;
-    if (recording->model && strcmp(recording->model, "psnap") != 0 && !recording->is_walks)
-        return psnap_error_set(error, PSNAP_ERROR_USAGE, "no model '%s'; there are psnap and walks",
+    recording->is_stackdist = recording->model && strcmp(recording->model, "stackdist") == 0;
+    if (recording->model && strcmp(recording->model, "psnap") != 0 && !recording->is_walks &&
+        !recording->is_stackdist)
+        return psnap_error_set(error, PSNAP_ERROR_USAGE,
+                               "no model '%s'; there are psnap, walks and stackdist",
                                recording->model);
     if (recording->is_walks && recording->is_apart)
         return psnap_error_set(error, PSNAP_ERROR_USAGE,

@@ -122,7 +122,8 @@ enum psnap_status psnap_recording_sinks_open(struct psnap_recording_sinks *sinks
 {
     const struct psnap_builder_options options = {.region_gap_bytes = recording->gap_bytes,
                                                   .is_apart = recording->is_apart,
-                                                  .walks = recording->is_walks};
+                                                  .walks = recording->is_walks,
+                                                  .stackdist = recording->is_stackdist};
 
     *sinks = (struct psnap_recording_sinks){.trace = {.base = {&trace_ops}}};
     if (recording->profile_output) {

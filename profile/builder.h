@@ -17,6 +17,7 @@
 
 #include "formats/base/stream.h"
 #include "profile/fold.h"
+#include "profile/lru_stack.h"
 #include "profile/nests.h"
 #include "profile/profile.h"
 
@@ -40,6 +41,8 @@ enum {
     BUILD_MERGE_SAMPLE = 16384 /* accesses synthesised for a merge; longer ones are periodic */
 };
 
+struct distance_counts; /* profile/distances.h */
+
 #define BUILD_NO_SHAPE UINT32_MAX
 
 /* Accesses of a region of one kind and size. */
@@ -60,6 +63,7 @@ struct build_region {
     uint64_t previous;  /* address */
     uint64_t *edges;    /* rows of `room` columns, one more than that */
     struct build_shape *shapes;
+    struct distance_counts *distances; /* model stackdist (builder_distances.c), or NULL */
     uint16_t row;                      /* where that of the previous stride begins: 0 when there is
                                           none yet, or BUILD_OPENED */
     uint16_t steps[PSNAP_STRIDE_BINS]; /* by bin: where its row begins, and its rank, which is its
@@ -237,6 +241,18 @@ static inline unsigned build_shape(struct build_loop *loop, struct build_region 
     return *last;
 }
 
+/* ---- model stackdist: builder_distances.c; nothing to do in regions of others ---- */
+
+size_t build_distances_bytes(const struct build_region *region);
+void build_distances_clear(struct build_region *region);
+
+enum psnap_status build_distances_export(const struct build_region *from, struct psnap_arena *arena,
+                                         struct psnap_profile_region *region);
+
+/* Out of memory: `into` is short of it. */
+void build_distances_add(struct build_loop *loop, struct build_region *into,
+                         const struct build_region *from);
+
 /* ---- regions as profiles have them ---- */
 
 /* Metrics as the profile has them (id and object apart); arrays go to `arena`. */
@@ -303,6 +319,7 @@ struct builder {
     uint32_t region_count; /* of all of them */
     size_t loop_bytes;
     size_t plan_bytes;
+    struct lru_stack *stack;   /* model stackdist, else NULL */
     struct build_loop **loops; /* in the order of first accesses */
     void *by_id, *by_source;   /* trees (tsearch) of all loops, and of the first ones by src_id */
     uint32_t *loop_of;         /* index in program->loops to index in loops, or PSNAP_NONE */
@@ -361,6 +378,10 @@ enum psnap_status build_put(struct psnap_sink *self, const struct psnap_access *
                             struct psnap_error *error);
 enum psnap_status build_put_run(struct psnap_sink *self, const struct psnap_run *run,
                                 struct psnap_error *error);
+
+/* The same of model stackdist, whose runs are put access by access. */
+enum psnap_status build_put_distances(struct psnap_sink *self, const struct psnap_access *block,
+                                      size_t n, struct psnap_error *error);
 
 /* A builder for one thread, without checks of the options; NULL: out of memory. */
 struct builder *build_new(struct psnap_program *program,

@@ -402,7 +402,9 @@ static enum psnap_status take_all(struct taking *t)
         status = nests_take(profile, t->result->nests, t->program, t->kept);
     if (!status && profile->nests)
         profile->model = PSNAP_MODEL_WALKS;
-    else if (!status)
+    else if (!status && t->result->options->stackdist)
+        profile->model = PSNAP_MODEL_STACKDIST;
+    if (!status && !profile->nests)
         status = build_schedule(profile, t->kept, t->result->part_count * t->program->loop_count,
                                 t->result);
     take_operations(t);

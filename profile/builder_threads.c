@@ -43,7 +43,7 @@ static size_t size_of(const struct builder *b)
 {
     return sizeof *b + b->ref_count * (sizeof *b->refs + sizeof *b->plans) + b->plan_bytes +
            b->loop_of_count * (sizeof *b->loop_of + sizeof(struct build_loop *)) + b->loop_bytes +
-           fold_bytes(&b->visits);
+           fold_bytes(&b->visits) + lru_stack_bytes(b->stack);
 }
 
 /* ------------------------------------------------------------- joining */
@@ -147,7 +147,7 @@ static enum psnap_status put(struct psnap_sink *self, const struct psnap_access 
         if (!t->current || t->current->thread != block->thread)
             status = change_thread(t, block->thread, error);
         if (!status)
-            status = build_put(&t->current->base, block, alike, error);
+            status = psnap_sink_put(&t->current->base, block, alike, error);
         block += alike;
         n -= alike;
     }
@@ -172,7 +172,7 @@ static enum psnap_status put_run(struct psnap_sink *self, const struct psnap_run
         return status;
     if (!t->current || t->current->thread != thread)
         status = change_thread(t, thread, error);
-    return status ? status : build_put_run(&t->current->base, run, error);
+    return status ? status : psnap_sink_put_run(&t->current->base, run, error);
 }
 
 /* ------------------------------------------------------------- the sink */
@@ -242,6 +242,10 @@ struct psnap_sink *psnap_profile_builder_new(struct psnap_program *program,
     }
     if (read.walks && read.is_apart) {
         psnap_error_set(error, PSNAP_ERROR_USAGE, "walks are of merged threads");
+        return NULL;
+    }
+    if (read.walks && read.stackdist) {
+        psnap_error_set(error, PSNAP_ERROR_USAGE, "a profile has one model");
         return NULL;
     }
     t = calloc(1, sizeof *t);

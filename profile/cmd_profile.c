@@ -113,8 +113,10 @@ static int settle(struct request *request, int operands)
     if (operands != 1 || !request->output)
         return psnap_cmd_usage("profile", operands != 1 ? "one input, please" : "-o is missing");
     request->builder.walks = strcmp(request->model, "walks") == 0;
-    if (strcmp(request->model, "psnap") != 0 && !request->builder.walks)
-        return psnap_cmd_usage("profile", "there is no model '%s', only psnap and walks",
+    request->builder.stackdist = strcmp(request->model, "stackdist") == 0;
+    if (strcmp(request->model, "psnap") != 0 && !request->builder.walks &&
+        !request->builder.stackdist)
+        return psnap_cmd_usage("profile", "there is no model '%s', only psnap, walks and stackdist",
                                request->model);
     if (request->builder.region_gap_bytes < 1 ||
         request->builder.region_gap_bytes > PSNAP_REGION_GAP_MAX)
@@ -150,7 +152,7 @@ int psnap_cmd_profile(int argc, char **argv)
     const struct psnap_option options[] = {
         {PSNAP_OPTION_TEXT, 'o', "output", &request.output, "P.yaml", "where to ('-': stdout)"},
         {PSNAP_OPTION_TEXT, 0, "model", &request.model, "MODEL",
-         "psnap, the published one, or walks: what folds exactly"},
+         "psnap, the published one; walks: what folds exactly; stackdist: LRU stack distances"},
         {PSNAP_OPTION_SIZE, 0, "gap", &request.builder.region_gap_bytes, "BYTES",
          "how far from a region an access still joins it; 256"},
         {PSNAP_OPTION_U64, 0, "regions", &request.limit, "N",

@@ -57,6 +57,12 @@ struct psnap_stride_edge {
     uint8_t from, to;
 };
 
+/* `count` accesses found their cache line below so many others in the LRU stack, in the mean. */
+struct psnap_distance_count {
+    uint64_t count;
+    uint32_t lines;
+};
+
 struct psnap_size_count {
     uint64_t count;
     uint8_t size; /* bytes */
@@ -95,7 +101,10 @@ struct psnap_profile_region {
     struct psnap_size_count *sizes;     /* add up to accesses */
     struct psnap_stride_count *strides; /* add up to accesses - 1 */
     struct psnap_stride_edge *edges;    /* a path through all strides: see psnap_region_ends */
-    uint16_t size_count, stride_count, edge_count;
+    /* Model stackdist, else NULL and 0: together they add up to accesses. */
+    struct psnap_distance_count *distances; /* by rising distance */
+    uint64_t new_lines; /* accesses to a cache line that the thread had not touched before */
+    uint16_t size_count, stride_count, edge_count, distance_count;
 };
 
 struct psnap_profile_loop {
@@ -156,7 +165,7 @@ struct psnap_nests; /* profile/nests.h, not part of the library's interface */
 struct psnap_profile {
     struct psnap_provenance provenance;
     struct psnap_sampling sampling; /* which part of the run was recorded; no loop_errors */
-    const char *model;              /* "psnap", or PSNAP_MODEL_WALKS */
+    const char *model;              /* "psnap", PSNAP_MODEL_WALKS or PSNAP_MODEL_STACKDIST */
     bool
         is_apart; /* accesses are in parts, one per loop and thread, else in the loops themselves */
     uint64_t region_gap_bytes;
@@ -218,6 +227,7 @@ PSNAP_API bool psnap_region_ends(const struct psnap_profile_region *region, unsi
 
 /* How the builder reads what the paper leaves open; zero-initialise for defaults. */
 #define PSNAP_MODEL_WALKS "walks-2"
+#define PSNAP_MODEL_STACKDIST "stackdist-1"
 
 enum psnap_schedule_reading {
     PSNAP_SCHEDULE_DEFAULT = 0, /* VISITS */
@@ -235,8 +245,9 @@ struct psnap_builder_options {
     uint64_t region_gap_bytes; /* 0: the default */
     uint32_t region_limit;     /* regions per loop before rare ones merge; 0: the default */
     enum psnap_schedule_reading schedule;
-    bool is_apart; /* threads are kept apart (FORMAT.md), else merged */
-    bool walks;    /* model walks: what folds is kept exactly */
+    bool is_apart;  /* threads are kept apart (FORMAT.md), else merged */
+    bool walks;     /* model walks: what folds is kept exactly */
+    bool stackdist; /* model stackdist: LRU stack distances; not with walks */
 };
 
 /*
@@ -285,5 +296,20 @@ PSNAP_API int psnap_walker_next(struct psnap_walker *walker, struct psnap_walk *
  * is drawn from models. */
 PSNAP_API void psnap_profile_walks(const struct psnap_profile *profile, uint32_t *refs,
                                    bool *is_drawn);
+
+/*
+ * Model stackdist: where the accesses of regions go, as deep in one LRU stack of cache lines as
+ * the regions' histograms say. Deterministic in (regions, their streams, seed, order of calls).
+ * Regions are numbered from 0 as they are added; PSNAP_NONE: out of memory. psnap_recall_next
+ * is called once for each of a region's accesses; `size` is 1 to 64 bytes. Keeps no pointer to the
+ * regions.
+ */
+struct psnap_recall;
+PSNAP_API struct psnap_recall *psnap_recall_new(uint64_t seed); /* NULL: out of memory */
+PSNAP_API void psnap_recall_free(struct psnap_recall *recall);  /* NULL is legal */
+PSNAP_API uint32_t psnap_recall_add(struct psnap_recall *recall,
+                                    const struct psnap_profile_region *region, uint64_t stream);
+PSNAP_API enum psnap_status psnap_recall_next(struct psnap_recall *recall, uint32_t region,
+                                              unsigned size, uint64_t *address);
 
 #endif

@@ -144,11 +144,12 @@ static enum psnap_status read_capture(const struct reading *r, const struct psna
     if (status || (status = read_text(r, map, "model", NULL, &profile->model)) ||
         (status = read_text(r, map, "stage", "", &profile->provenance.stage)))
         return status;
-    if (strcmp(profile->model, "psnap") != 0 && strcmp(profile->model, PSNAP_MODEL_WALKS) != 0)
-        return psnap_yaml_fail(r->doc, psnap_yaml_get(map, "model"), r->error,
-                               PSNAP_ERROR_UNSUPPORTED,
-                               "there is no model '%.60s' in this version, only 'psnap' and '%s'",
-                               profile->model, PSNAP_MODEL_WALKS);
+    if (strcmp(profile->model, "psnap") != 0 && strcmp(profile->model, PSNAP_MODEL_WALKS) != 0 &&
+        strcmp(profile->model, PSNAP_MODEL_STACKDIST) != 0)
+        return psnap_yaml_fail(
+            r->doc, psnap_yaml_get(map, "model"), r->error, PSNAP_ERROR_UNSUPPORTED,
+            "there is no model '%.60s' in this version, only 'psnap', '%s' and '%s'",
+            profile->model, PSNAP_MODEL_WALKS, PSNAP_MODEL_STACKDIST);
     node = psnap_yaml_get(map, "region_gap_bytes");
     profile->region_gap_bytes = PSNAP_REGION_GAP_DEFAULT;
     if (node && (status = psnap_yaml_size(r->doc, node, 1, PSNAP_REGION_GAP_MAX,

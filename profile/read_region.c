@@ -13,6 +13,7 @@
 
 #include "formats/base/layout.h"
 #include "formats/base/text.h"
+#include "profile/distances_yaml.h"
 #include "profile/yaml_keys.h"
 
 static enum psnap_status read_object(const struct reading *r, const struct psnap_yaml_node *map,
@@ -392,7 +393,7 @@ enum psnap_status read_region(struct reading *r, const struct psnap_yaml_node *m
 {
     static const char *const keys[] = {
         "id",      "symbol", "allocation", "stack",        "accesses",    "loads", "stores",
-        "atomics", "sizes",  "strides",    "stride_graph", "working_set", NULL};
+        "atomics", "sizes",  "strides",    "stride_graph", "working_set", "reuse", NULL};
     const struct psnap_yaml_node *node, *set;
     enum psnap_status status = psnap_yaml_known_keys(r->doc, map, keys, r->error);
 
@@ -410,6 +411,8 @@ enum psnap_status read_region(struct reading *r, const struct psnap_yaml_node *m
         status = read_kinds(r, map, region);
     if (!status)
         status = read_histograms(r, map, region);
+    if (!status)
+        status = read_distances(r, map, region);
     if (!status)
         status = read_working_set(r, map, region);
     if (status)

@@ -14,6 +14,7 @@
 #include "formats/base/layout.h"
 #include "formats/base/yaml.h"
 #include "profile/certificate.h"
+#include "profile/distances_yaml.h"
 #include "profile/nest_profile.h"
 #include "profile/sampling.h"
 #include "profile/yaml_keys.h"
@@ -175,6 +176,7 @@ static void write_region(const struct psnap_profile_region *region, struct psnap
         psnap_yaml_add_u64(doc, inner, label, region->sizes[i].count);
     }
     write_strides(region, doc, map);
+    write_distances(region, doc, map);
 }
 
 /* "cg.c:468" */

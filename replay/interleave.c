@@ -116,8 +116,7 @@ static enum psnap_status make_slots(struct replay_loop *loop,
     return status;
 }
 
-/* Names, not positions, seed a region: loops and regions may be added and reordered. */
-static uint64_t name_hash(const char *loop, const char *region)
+uint64_t replay_name_hash(const char *loop, const char *region)
 {
     uint64_t hash = UINT64_C(0xcbf29ce484222325); /* FNV-1a */
 
@@ -158,7 +157,7 @@ enum psnap_status replay_loop_init(struct replay_loop *loop,
         const uint64_t n = from->accesses < REPLAY_BUFFER ? from->accesses : REPLAY_BUFFER;
         region->left = from->accesses;
         region->generator =
-            psnap_generator_new(from, seed, name_hash(profile->id, from->id), refs[i]);
+            psnap_generator_new(from, seed, replay_name_hash(profile->id, from->id), refs[i]);
         region->buffer = malloc((size_t)n * sizeof *region->buffer);
         if (!region->generator || !region->buffer)
             return PSNAP_ERROR_MEMORY;

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "replay/distances.h"
 #include "replay/interleave.h"
 #include "replay/lane.h"
 #include "replay/nests.h"
@@ -161,8 +162,21 @@ static enum psnap_status init_loop(struct replay *replay, const struct psnap_pro
     return status;
 }
 
+/* One thread's accesses, PSNAP_NONE: those of merged threads. NULL: out of memory. */
+static struct psnap_source *open_lane(struct replay *replay, const struct psnap_profile *profile,
+                                      uint32_t thread, uint64_t seed)
+{
+    struct psnap_source *lane =
+        replay_lane_new(profile, thread, replay->loops, replay->base.program);
+
+    return strcmp(profile->model, PSNAP_MODEL_STACKDIST) != 0
+               ? lane
+               : replay_distances_new(lane, profile, thread, seed);
+}
+
 /* The lanes of all threads that have parts, in turn. */
-static enum psnap_status open_lanes(struct replay *replay, const struct psnap_profile *profile)
+static enum psnap_status open_lanes(struct replay *replay, const struct psnap_profile *profile,
+                                    uint64_t seed)
 {
     struct psnap_program *program = replay->base.program;
     struct psnap_source **lanes = malloc(PSNAP_THREADS_MAX * sizeof(struct psnap_source *));
@@ -175,7 +189,7 @@ static enum psnap_status open_lanes(struct replay *replay, const struct psnap_pr
             is_there[profile->loops[i].thread] = true;
     for (uint32_t thread = 0; thread < PSNAP_THREADS_MAX && !status; thread++)
         if (is_there[thread]) {
-            lanes[n] = replay_lane_new(profile, thread, replay->loops, program);
+            lanes[n] = open_lane(replay, profile, thread, seed);
             status = lanes[n] ? PSNAP_OK : PSNAP_ERROR_MEMORY;
             n += !status;
         }
@@ -195,10 +209,9 @@ static enum psnap_status init_lanes(struct replay *replay, const struct psnap_pr
                                     uint64_t seed)
 {
     if (profile->is_apart)
-        return open_lanes(replay, profile);
-    replay->lanes = profile->nests
-                        ? replay_nests_new(profile, replay->base.program, seed)
-                        : replay_lane_new(profile, PSNAP_NONE, replay->loops, replay->base.program);
+        return open_lanes(replay, profile, seed);
+    replay->lanes = profile->nests ? replay_nests_new(profile, replay->base.program, seed)
+                                   : open_lane(replay, profile, PSNAP_NONE, seed);
     return replay->lanes ? PSNAP_OK : PSNAP_ERROR_MEMORY;
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Out of memory while a profile of many threads is built and replayed, merged and apart, and one
- * with walks, which is read as well: each with every one of its allocations failing. That replay
- * takes no memory for what threads have not, and what a profile of very many loops takes. */
+/* Out of memory while a profile of many threads is built and replayed, merged and apart, of model
+ * stackdist as well, and one with walks, which is read as well: each with every one of its
+ * allocations failing. That replay takes no memory for what threads have not, and what a profile of
+ * very many loops takes. */
 #include "tests/unit/failing_malloc.h"
 
 #include <stdio.h>
@@ -16,7 +17,7 @@
 enum { LOOPS = 3, THREADS = PSNAP_PARTS_MAX + 3 };
 
 static struct psnap_program *program;
-static bool is_apart;
+static bool is_apart, is_stackdist;
 
 static void make_program(void)
 {
@@ -55,7 +56,8 @@ static enum psnap_status put_all(struct psnap_sink *builder, struct psnap_error 
 
 static struct psnap_profile *build(struct psnap_error *error)
 {
-    const struct psnap_builder_options options = {.region_limit = 4, .is_apart = is_apart};
+    const struct psnap_builder_options options = {
+        .region_limit = 4, .is_apart = is_apart, .stackdist = is_stackdist};
     struct psnap_sink *builder = psnap_profile_builder_new(program, &options, error);
     struct psnap_profile *profile = NULL;
 
@@ -94,6 +96,14 @@ static void apart(void **state)
     (void)state;
     is_apart = true;
     run_job(build_and_replay);
+}
+
+static void stackdist(void **state)
+{
+    is_stackdist = true;
+    merged(state);
+    apart(state);
+    is_stackdist = false;
 }
 
 /* The walks of a triangle, and a loop at random addresses, which are drawn. */
@@ -284,9 +294,10 @@ static void many_loops(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(merged), cmocka_unit_test(apart),
-                                       cmocka_unit_test(walks), cmocka_unit_test(many_loops),
-                                       cmocka_unit_test(threads_have_their_items)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(merged),     cmocka_unit_test(apart),
+        cmocka_unit_test(stackdist),  cmocka_unit_test(walks),
+        cmocka_unit_test(many_loops), cmocka_unit_test(threads_have_their_items)};
     int failures;
 
     make_program();
