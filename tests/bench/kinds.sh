@@ -1,3 +1,4 @@
+#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # Which samples are irregular, for the scripts here to source. The others are affine: their
