@@ -3,6 +3,7 @@
  * Streams of the native trace, payload by payload (PST.md, "Methods"): what comes again costs
  * next to nothing, however far before it was within the window; a stream ends after so many
  * bytes, so that who seeks in it has not to go further back; what is read is what was written.
+ * And of what is regular there are few chunks, however long it is.
  */
 #include "formats/pst.h"
 #include "tests/unit/test_formats_support.h"
@@ -84,10 +85,49 @@ static void streams_end(void **state)
     psnap_pst_expander_free(expander);
 }
 
+/* 2^34 accesses: chunks grow with what is before them, so they are not 128. */
+static void chunks_grow(void **state)
+{
+    const struct psnap_access first[2] = {{0x10000, 0, 8, PSNAP_LOAD, 0},
+                                          {UINT64_C(0x1000000000), 1, 8, PSNAP_STORE, 0}};
+    const int64_t strides[2] = {8, 8};
+    const struct psnap_run run = {
+        .first = first, .strides = strides, .width = 2, .count = UINT64_C(1) << 33};
+    struct psnap_program *program = psnap_program_new();
+    char *data = NULL;
+    size_t size = 0, chunks = 0;
+    FILE *file = open_memstream(&data, &size);
+    struct memory_input input;
+    struct psnap_error error;
+    struct psnap_source *source;
+    struct psnap_sink *sink;
+    uint64_t passed;
+
+    (void)state;
+    assert_int_equal(psnap_program_add_anonymous(program, "long"), PSNAP_OK);
+    sink = psnap_pst_writer_new(file, program, 0, NULL, &error);
+    assert_int_equal(psnap_sink_put_run(sink, &run, &error), PSNAP_OK);
+    assert_int_equal(psnap_sink_finish(sink, &error), PSNAP_OK);
+    psnap_sink_free(sink);
+    fclose(file);
+    for (size_t at = PSNAP_PST_FILE_HEADER; at < size; chunks++)
+        at += PSNAP_PST_FRAME_HEADER + psnap_load_u32((const unsigned char *)data + at + 24);
+    assert_in_range(chunks, 1, 24);
+    assert_in_range(size, 1, 4000);
+    source = open_memory(&input, data, size, 1 << 20, NULL, &error);
+    assert_non_null(source);
+    assert_int_equal(psnap_trace_skip(source, UINT64_MAX, &passed, &error), PSNAP_OK);
+    assert_int_equal(passed, 2 * run.count);
+    psnap_source_free(source);
+    psnap_program_free(program);
+    free(data);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(what_comes_again),
-                                       cmocka_unit_test(streams_end)};
+                                       cmocka_unit_test(streams_end),
+                                       cmocka_unit_test(chunks_grow)};
 
     return cmocka_run_group_tests_name("formats_pst_stream", tests, NULL, NULL);
 }
