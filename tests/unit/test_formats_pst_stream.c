@@ -5,8 +5,11 @@
  * bytes, so that who seeks in it has not to go further back; what is read is what was written.
  * And of what is regular there are few chunks, however long it is.
  */
-#include "formats/pst.h"
 #include "tests/unit/test_formats_support.h"
+
+#include <zstd.h>
+
+#include "formats/pst.h"
 
 enum { PART = 2 << 20, BETWEEN = 12 };
 
@@ -85,6 +88,33 @@ static void streams_end(void **state)
     psnap_pst_expander_free(expander);
 }
 
+/* A stream may not ask for more memory than a window of 32 MiB. */
+static void larger_windows(void **state)
+{
+    for (int bits = PSNAP_PST_STREAM_WINDOW_BITS; bits < PSNAP_PST_STREAM_WINDOW_BITS + 2; bits++) {
+        static unsigned char raw[1000], stored[2000];
+        ZSTD_CCtx *zstd = ZSTD_createCCtx();
+        ZSTD_inBuffer in = {raw, sizeof raw, 0};
+        ZSTD_outBuffer out = {stored, sizeof stored, 0};
+        struct psnap_pst_expander *expander = psnap_pst_expander_new();
+        struct psnap_pst_frame frame = {.type = PSNAP_PST_ACCESSES,
+                                        .stored = stored,
+                                        .raw_size = sizeof raw,
+                                        .method = PSNAP_PST_BEGUN};
+        struct psnap_cursor payload;
+        struct psnap_error error;
+
+        assert_false(ZSTD_isError(ZSTD_CCtx_setParameter(zstd, ZSTD_c_windowLog, bits)));
+        assert_int_equal(ZSTD_compressStream2(zstd, &out, &in, ZSTD_e_flush), 0);
+        frame.stored_size = (uint32_t)out.pos;
+        assert_int_equal(psnap_pst_expand(expander, &frame, &payload, &error),
+                         bits == PSNAP_PST_STREAM_WINDOW_BITS ? PSNAP_OK : PSNAP_ERROR_CORRUPT);
+        ZSTD_freeCCtx(zstd);
+        psnap_pst_expander_free(expander);
+    }
+    (void)state;
+}
+
 /* 2^34 accesses: chunks grow with what is before them, so they are not 128. */
 static void chunks_grow(void **state)
 {
@@ -125,9 +155,9 @@ static void chunks_grow(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(what_comes_again),
-                                       cmocka_unit_test(streams_end),
-                                       cmocka_unit_test(chunks_grow)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_comes_again), cmocka_unit_test(streams_end),
+        cmocka_unit_test(larger_windows), cmocka_unit_test(chunks_grow)};
 
     return cmocka_run_group_tests_name("formats_pst_stream", tests, NULL, NULL);
 }
