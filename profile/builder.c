@@ -279,6 +279,11 @@ static enum psnap_status check_access(struct builder *b, const struct psnap_acce
         return psnap_error_set(error, PSNAP_ERROR_VALUE,
                                "an access of %u bytes and kind %u cannot be", access->size,
                                access->kind);
+    if (access->address > UINT64_MAX - (access->size - 1u))
+        return psnap_error_set(error, PSNAP_ERROR_VALUE,
+                               "an access of %u bytes at 0x%" PRIx64
+                               " reaches beyond the end of the address space",
+                               access->size, access->address);
     if (access->ref >= b->ref_count && !grow_refs(b))
         return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
     return PSNAP_OK;

@@ -342,8 +342,6 @@ static inline void build_region_widen(struct build_loop *loop, struct build_regi
 {
     if (last_byte > region->last_byte)
         region->last_byte = last_byte;
-    if (last_byte < address) /* round the end of the address space */
-        region->last_byte = UINT64_MAX;
     if (address > region->high && address <= region->free_high) {
         region->high = address;
         region->reach_bytes = address + loop->gap - region->reach_low + 1;

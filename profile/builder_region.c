@@ -267,7 +267,7 @@ struct build_region *build_region_open(struct build_loop *loop, uint64_t address
     if (!region)
         return NULL;
     region->low = region->high = region->previous = address;
-    region->last_byte = address + size - 1 < address ? UINT64_MAX : address + size - 1;
+    region->last_byte = address + size - 1;
     region->row = BUILD_OPENED;
     region->serial = loop->opened++;
     memmove(&loop->order[position + 1], &loop->order[position], above * sizeof *loop->order);

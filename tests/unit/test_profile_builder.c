@@ -133,10 +133,14 @@ static void test_extreme_addresses(void **state)
     const struct psnap_access accesses[] = {
         {.address = 0, .size = 8},
         {.address = UINT64_MAX, .size = 1},
-        {.address = UINT64_MAX - 3, .size = 8},
+        {.address = UINT64_MAX - 7, .size = 8},
         {.address = 100, .size = 4},
         {.address = UINT64_MAX - 256, .size = 4},
     };
+    const struct psnap_access beyond = {.address = UINT64_MAX - 3, .size = 8};
+    const int64_t stride = 8;
+    const struct psnap_run run = {
+        .first = &accesses[2], .strides = &stride, .width = 1, .count = 2};
     struct psnap_profile *profile = build(program, accesses, 5, NULL);
     const struct psnap_profile_loop *loop = &profile->loops[0];
 
@@ -147,6 +151,16 @@ static void test_extreme_addresses(void **state)
     assert_int_equal(loop->regions[1].low, UINT64_MAX - 256);
     assert_int_equal(loop->regions[1].bytes, 257);
     psnap_profile_free(profile);
+    for (unsigned i = 0; i < 2; i++) { /* what no region could hold */
+        struct psnap_sink *builder = psnap_profile_builder_new(program, NULL, NULL);
+        struct psnap_error error;
+        assert_int_equal(psnap_sink_put(builder, accesses, 5, NULL), PSNAP_OK);
+        assert_int_equal(i ? psnap_sink_put(builder, &beyond, 1, &error)
+                           : psnap_sink_put_run(builder, &run, &error),
+                         i ? PSNAP_ERROR_VALUE : PSNAP_OK);
+        assert_true(!i || strstr(error.message, "beyond the end of the address space"));
+        psnap_sink_free(builder);
+    }
     psnap_program_free(program);
 }
 
