@@ -217,7 +217,7 @@ static void threads_by_the_thousand(void **state)
  * stays bounded (where malloc tells; a sanitizer's does not). */
 static void memory_of_many_threads(void **state)
 {
-    enum { MANY = 12000, MOST = 48 << 20 }; /* 70 MB if all were kept */
+    enum { MANY = 30000, MOST = 48 << 20 }; /* 170 MB if all were kept */
     struct psnap_program *program = make_program(LOOPS, REFS);
     struct psnap_sink *builder = psnap_profile_builder_new(program, NULL, NULL);
     const size_t before = mallinfo2().uordblks;
