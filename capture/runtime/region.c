@@ -9,8 +9,9 @@
  * A thread's functions are one region from where the first of them is entered,
  * known by the address of its return address, until that frame is left: by a
  * return (leave), or because an exception or longjmp ended in a frame above it
- * (landed). Frames are compared as of one stack that grows downwards: a
- * coroutine that is in a region and gives way to a frame above it ends it.
+ * (landed). Frames are compared as of one stack that grows downwards, but for those of
+ * handlers that have another: a coroutine that is in a region and gives way to a frame
+ * above it ends it.
  *
  * Outside of regions threads write records into memory that nobody reads: the
  * code is the same, no record leaves the first-level cache (ring_chunks.c). Who changes what
@@ -66,9 +67,20 @@ static bool end_region(void)
     return open != 0;
 }
 
+/* Asked before anything is counted: a child that nobody has noticed has its parent's counts. */
 static bool is_recorded_in_parts(void)
 {
+    psnap_rt_is_forked();
     return psnap_rt_session && __atomic_load_n(&is_in_parts, __ATOMIC_RELAXED);
+}
+
+/* In a handler on a stack of its own, beside that of the region: frames there do not compare. */
+static bool is_beside(void)
+{
+    stack_t other;
+
+    return sigaltstack(NULL, &other) == 0 && (other.ss_flags & SS_ONSTACK) &&
+           outermost - (uint64_t)other.ss_sp >= other.ss_size;
 }
 
 void __psnap_roi_begin(void)
@@ -103,7 +115,7 @@ __attribute__((preserve_most)) void __psnap_enter(const void *frame)
     if (psnap_rt_first)
         psnap_rt_first->pass(frame, PSNAP_RT_ENTERS);
     else if (outermost && (uint64_t)frame >= outermost)
-        outermost = (uint64_t)frame;
+        outermost = is_beside() ? outermost : (uint64_t)frame;
     else if (!outermost && is_recorded_in_parts()) {
         outermost = (uint64_t)frame;
         begin_region();
@@ -122,7 +134,7 @@ __attribute__((preserve_most)) void __psnap_landed(const void *frame)
 {
     if (psnap_rt_first)
         psnap_rt_first->pass(frame, PSNAP_RT_LANDS);
-    else if (outermost < (uint64_t)frame)
+    else if (outermost && outermost < (uint64_t)frame && !is_beside())
         psnap_rt_end_thread_region();
 }
 
@@ -152,7 +164,7 @@ void psnap_rt_fork_regions(void)
 
 void psnap_rt_read_regions(void)
 {
-    const char *wish = getenv(PSNAP_ENV_ROI);
+    const char *wish = secure_getenv(PSNAP_ENV_ROI);
     const size_t size = wish ? strlen(wish) + 1 : 0;
 
     if (!wish)

@@ -480,6 +480,95 @@ build heap.c
 grep -q "totals: {accesses: 2200," p.yaml || fail "heap: $(grep totals p.yaml)"
 [ "$(grep -c "allocation: main heap.c:10" p.yaml)" = 2 ] || fail "names of allocations: $(cat p.yaml)"
 
+# A handler on a stack of its own, above that of the region: functions that it enters, and leaves, or
+# that catch what it throws, are in the region and do not end it; a longjmp out of it does.
+cat > beside.c << 'END'
+#include <setjmp.h>
+#include <signal.h>
+#include "touch.h"
+static jmp_buf inside, outside;
+static volatile int way;
+OPAQUE void inner(long at) { touch(at, 3); }
+static void handle(int signal)
+{
+    (void)signal;
+    inner(100);
+    if (setjmp(inside) == 0)
+        longjmp(inside, 1);
+    inner(200);
+    if (way)
+        longjmp(outside, 1);
+}
+OPAQUE void outer(void)
+{
+    touch(0, 5);
+    raise(SIGUSR1);
+    touch(300, 5);
+}
+int main(void)
+{
+    char above[1 << 16];
+    const stack_t stack = {.ss_sp = above, .ss_size = sizeof above};
+    const struct sigaction action = {.sa_handler = handle, .sa_flags = SA_ONSTACK | SA_NODEFER};
+    sigaltstack(&stack, 0);
+    sigaction(SIGUSR1, &action, 0);
+    outer();
+    touch(400, 5);
+    way = 1;
+    if (setjmp(outside) == 0)
+        outer();
+    touch(500, 5);
+    return 0;
+}
+END
+for flags in -O0 -O2; do
+    build beside.c $flags
+    expect "--roi outer --roi inner" beside "0+5 100+3 200+3 300+5 0+5 100+3 200+3"
+done
+
+# A child that no fork handler has noticed is in the marks that it was made in, and ends them.
+cat > ends.c << 'END'
+#define _GNU_SOURCE
+#include <signal.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "touch.h"
+long system_call(long number, long flags);
+int main(void)
+{
+    PSNAP_ROI_BEGIN();
+    touch(0, 5);
+    if (system_call(SYS_clone, SIGCHLD) == 0) {
+        PSNAP_ROI_END();
+        touch(100, 5);
+        PSNAP_ROI_BEGIN();
+        touch(200, 5);
+        PSNAP_ROI_END();
+        touch(300, 5);
+        _exit(0);
+    }
+    wait(0);
+    touch(400, 5);
+    return 0;
+}
+END
+clang-19 -O1 -xc -c - -o call.o << 'END'
+#include <unistd.h>
+long system_call(long number, long flags)
+{
+    return syscall(number, flags, 0l, 0l, 0l, 0l);
+}
+END
+"$PSNAP" cc -O1 -c ends.c -o ends.o
+"$PSNAP" cc ends.o words.o call.o -o ends
+rm -f c.*
+"$PSNAP" record --trace c.%p.pst -o c.%p.yaml -- ./ends > out 2> err || fail "ends: $(cat err)"
+for file in c.*.pst; do
+    parts ends "$file"
+done | sort > seen
+printf '0+5 400+5\n200+5\n' | cmp - seen || fail "ends: $(cat seen err)"
+
 # ------------------------------------------------------------- Valgrind
 
 command -v valgrind > /dev/null || exit 0
