@@ -31,7 +31,8 @@
 
 /* A process that has or had a collector. */
 struct client {
-    pid_t pid, collector; /* collector 0: it has ended */
+    pid_t pid, collector;          /* collector 0: it has ended */
+    struct psnap_request *request; /* that it was to answer */
 };
 
 struct server {
@@ -211,7 +212,7 @@ static void serve_request(struct server *server, struct psnap_request *request)
         _exit(result);
     }
     if (child > 0)
-        clients[server->client_count++] = (struct client){pid, child};
+        clients[server->client_count++] = (struct client){pid, child, request};
     else
         answer(request, PSNAP_REQUEST_REFUSED);
     free((void *)(uintptr_t)recording.profile);
@@ -241,13 +242,15 @@ static void reap_collectors(struct server *server)
     while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
         if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
             __atomic_fetch_add(&server->page->failed, 1, __ATOMIC_RELAXED);
-        for (size_t i = 0; i < server->client_count; i++)
-            if (server->clients[i].collector == pid)
-                server->clients[i].collector = 0;
-        for (unsigned i = 0; i < PSNAP_REQUESTS; i++) /* it died before it could answer */
-            if (server->page->requests[i].state == PSNAP_REQUEST_SERVED &&
-                !kill((pid_t)server->page->requests[i].pid, 0) && WIFSIGNALED(status))
-                answer(&server->page->requests[i], PSNAP_REQUEST_REFUSED);
+        for (size_t i = 0; i < server->client_count; i++) {
+            struct client *client = &server->clients[i];
+            if (client->collector != pid)
+                continue;
+            client->collector = 0;
+            if (client->request->state == PSNAP_REQUEST_SERVED &&
+                client->request->pid == (uint32_t)client->pid) /* it died before it could answer */
+                answer(client->request, PSNAP_REQUEST_REFUSED);
+        }
     }
 }
 

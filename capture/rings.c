@@ -88,8 +88,11 @@ uint64_t psnap_rings_words_read(const struct psnap_rings *rings, uint32_t index)
  * back. */
 static uint64_t words_had(const struct psnap_ring *ring)
 {
-    return ring->consumed * PSNAP_CHUNK_WORDS +
-           (psnap_ring_is_left(ring) ? psnap_ring_left_words(ring) : psnap_ring_open_words(ring));
+    uint64_t words = psnap_ring_open_words(ring);
+
+    if (psnap_ring_is_left(ring)) /* then, or meanwhile: that cursor is of the chunk behind it */
+        words = psnap_ring_left_words(ring);
+    return ring->consumed * PSNAP_CHUNK_WORDS + words;
 }
 
 bool psnap_rings_is_held(struct psnap_rings *rings)

@@ -139,7 +139,7 @@ static bool start_collector(struct psnap_session *session, int fd, const char *c
 
 struct psnap_session *psnap_rt_launch(const char *command, const char *output, bool is_child)
 {
-    const char *wanted = getenv(PSNAP_ENV_COMMAND);
+    const char *wanted = secure_getenv(PSNAP_ENV_COMMAND);
     struct psnap_session *session;
     int fd = create_memory();
 

@@ -336,7 +336,7 @@ __attribute__((destructor(101))) static void wait_for_collector(void)
 static void stay_loaded(void)
 {
     static bool is_done;
-    const char *path = getenv(PSNAP_ENV_SESSION), *output = getenv(PSNAP_ENV_OUT);
+    const char *path = secure_getenv(PSNAP_ENV_SESSION), *output = secure_getenv(PSNAP_ENV_OUT);
     Dl_info about;
 
     if (__atomic_exchange_n(&is_done, true, __ATOMIC_RELAXED) || (!path && !output))
@@ -360,8 +360,8 @@ static bool find_first_copy(void)
 
 static void begin(const char *command)
 {
-    const char *path = getenv(PSNAP_ENV_SESSION), *output = getenv(PSNAP_ENV_OUT);
-    const char *unhoisted = getenv(PSNAP_ENV_UNHOISTED);
+    const char *path = secure_getenv(PSNAP_ENV_SESSION), *output = secure_getenv(PSNAP_ENV_OUT);
+    const char *unhoisted = secure_getenv(PSNAP_ENV_UNHOISTED);
     struct psnap_session *session = NULL;
     uint64_t heap;
 

@@ -396,6 +396,18 @@ has err "cannot start the collector"
 [ "$(PSNAP_SESSION=/not/there status ./act echo 3 < input)" = 3 ] || fail "PSNAP_SESSION"
 [ "$(PSNAP_SESSION=/etc/passwd status ./act echo 3 < input)" = 3 ] || fail "PSNAP_SESSION"
 [ ! -e none.yaml ] || fail "a profile from nowhere"
+# who has more rights than who starts it does as it is told by nobody: starts nothing, opens nothing
+cp act suid
+if [ "$(id -u)" = 0 ] && chown 65534 suid && chmod 4755 suid; then
+    printf '#!/bin/sh\necho started > "%s/started"\n' "$dir" > starts
+    chmod 755 starts
+    chmod 777 .
+    [ "$(PSNAP_OUT="$dir/suid.yaml" PSNAP_COMMAND="$dir/starts" status ./suid echo 3 < input)" = 3 ] &&
+        grep -q "to stderr" err && ! grep -q psnap: err || fail "set-uid: $(cat err)"
+    [ ! -e started ] && [ ! -e suid.yaml ] || fail "set-uid: it starts what it is told"
+    [ "$(status "$PSNAP" record -o suid.yaml -- ./suid echo 3 < input)" = 125 ] || fail "set-uid, recorded"
+    has err "the program is not instrumented"
+fi
 PSNAP_OUT=killed.yaml status ./act die kill > /dev/null 2>&1
 for i in $(seq 50); do
     [ ! -e killed.yaml ] || break
