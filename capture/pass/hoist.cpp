@@ -82,10 +82,6 @@ class Moves
     {
     }
     Move of(Value *pointer);
-    size_t size() const
-    {
-        return words.size();
-    }
     std::vector<Value *> expand(Type *word);
 
   private:

@@ -65,10 +65,6 @@ class NestValues
         return value == NONE ? NONE : numbers[value];
     }
     void expand(llvm::Type *word, std::vector<llvm::Value *> &out);
-    size_t size() const
-    {
-        return entries.size();
-    }
 
   private:
     /* A word of the record (`is_word`; of a condition `known` instead of `evolved`), or a row. */

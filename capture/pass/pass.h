@@ -138,7 +138,6 @@ struct Object {
 };
 std::string variableName(const llvm::GlobalVariable &global); /* "ns::table" */
 std::string functionName(llvm::StringRef linkage);            /* "ns::f" */
-std::string scopeName(const llvm::DISubprogram &scope);       /* the same */
 llvm::StringRef languageOf(const llvm::Module &module); /* "C", "C++", "Fortran"; "" is unknown */
 Object objectOf(const llvm::Value *pointer, const llvm::TargetLibraryInfo &library);
 std::string siteName(const llvm::Instruction &call);
