@@ -469,7 +469,10 @@ struct psnap_capture_report psnap_capture_report(const struct psnap_source *capt
         .threads_lost = session->threads_lost,
         .copies = session->copies,
         .is_abandoned = session->abandoned,
-        .loops_lost = session->is_enough ? 0 : psnap_descriptor_lost(&self->decoder),
+        .loops_lost = session->is_enough
+                          ? 0
+                          : psnap_descriptor_lost(&self->decoder,
+                                                  session->has_regions ? session->regions : 0),
         .unnamed = self->decoder.unnamed,
         .program = (pid_t)session->program_pid,
         .roi = {session->has_regions, session->regions, session->roi_found, session->roi_inlined,

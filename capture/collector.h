@@ -144,8 +144,9 @@ enum psnap_status psnap_descriptor_open(struct psnap_decoder *decoder,
 ssize_t psnap_descriptor_next(struct psnap_decoder *decoder, struct psnap_access *block,
                               size_t capacity, struct psnap_run *run, struct psnap_error *error);
 /* Hoisted loops and nests that were entered and of whose end nothing has been read, or records that
- * were passed over, whichever are more: where both were lost they cannot be told apart. */
-uint64_t psnap_descriptor_lost(const struct psnap_decoder *decoder);
+ * were passed over, whichever are more: where both were lost they cannot be told apart. Of those
+ * that were entered each of `regions` may have ended before one loop: that is no loss. */
+uint64_t psnap_descriptor_lost(const struct psnap_decoder *decoder, uint64_t regions);
 
 /* Takes the record of a nest, as psnap_descriptor_open does. */
 enum psnap_status psnap_nest_open(struct psnap_decoder *decoder,

@@ -422,7 +422,7 @@ static uint64_t unfinished(const struct psnap_program *program, uint32_t loop, u
     return begun > completed ? begun - completed : 0;
 }
 
-uint64_t psnap_descriptor_lost(const struct psnap_decoder *decoder)
+uint64_t psnap_descriptor_lost(const struct psnap_decoder *decoder, uint64_t regions)
 {
     const struct psnap_capture_tables *tables = &decoder->tables;
     uint64_t lost = 0;
@@ -433,5 +433,6 @@ uint64_t psnap_descriptor_lost(const struct psnap_decoder *decoder)
                 unfinished(decoder->program, tables->hoists[i].loop, tables->hoists[i].completed);
     for (uint32_t i = 0; i < tables->nest_count; i++)
         lost += unfinished(decoder->program, tables->nests[i].loop, tables->nests[i].completed);
+    lost -= lost < regions ? lost : regions;
     return lost > decoder->passed_over ? lost : decoder->passed_over;
 }

@@ -101,6 +101,27 @@ for flags in -O0 -O2 "-O2 --psnap-stage=vectorizer-start" "-O2 -flto"; do
     build marks.c "$flags"
     expect "" marks "100+20 200+5 300+3 500+2 510+2 520+2"
 done
+
+# a region that ends between two loops: the second is not one that was cut off
+cat > between.c << 'END'
+#include "touch.h"
+int main(void)
+{
+    PSNAP_ROI_BEGIN();
+    for (long i = 0; i < 20; i++)
+        words[i] = i;
+    PSNAP_ROI_END();
+    for (long i = 0; i < 1000; i++)
+        words[i + 50] = i;
+    return 0;
+}
+END
+for flags in -O1 -O2; do
+    build between.c "$flags"
+    expect "" between "0+20"
+    [ ! -s err ] || fail "between: $(cat err)"
+done
+expect "" marks "100+20 200+5 300+3 500+2 510+2 520+2"
 grep -q "roi: \[PSNAP_ROI_BEGIN\]" p.yaml || fail "the profile does not say of what it is"
 expect --no-roi marks "0+10 100+20 200+5 300+3 400+7 500+2 600+9 510+2 600+9 520+2 600+9"
 expect "--roi main --skip 12 --count 20" marks "102+18 200+2"
