@@ -159,12 +159,13 @@ static int store(const struct parser *parser, const struct psnap_option *option,
     return psnap_cmd_usage(parser->command, "%s: '%s' is not %s", what, text, wanted);
 }
 
-/* The value in the next argument; NULL after a message when there is none. */
+/* The value in the next argument, which is not the "--" before operands; NULL after a message when
+ * there is none. */
 static const char *next_argument(struct parser *parser, const struct psnap_option *option)
 {
     char what[128];
 
-    if (parser->index + 1 < parser->argc)
+    if (parser->index + 1 < parser->argc && strcmp(parser->argv[parser->index + 1], "--") != 0)
         return parser->argv[++parser->index];
     describe(option, what, sizeof what);
     psnap_cmd_usage(parser->command, "%s: the value is missing", what);

@@ -157,6 +157,8 @@ static void mistakes_name_the_option(void **state)
     check_mistake(WORDS("--json=yes"), "'--json' takes no value");
     check_mistake(WORDS("-o"), "-o, --output FILE: the value is missing");
     check_mistake(WORDS("--count"), "--count N: the value is missing");
+    check_mistake(WORDS("--count", "--", "3"), "--count N: the value is missing");
+    check_mistake(WORDS("-o", "--", "program"), "-o, --output FILE: the value is missing");
     check_mistake(WORDS("--count", "-1"),
                   "--count N: '-1' is not a whole number from 0 to 18446744073709551615");
     check_mistake(WORDS("-s", "1.5K"),
