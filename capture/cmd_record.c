@@ -197,6 +197,7 @@ static int record_first(struct psnap_recording *recording, struct psnap_source *
 
     if (pid < 0)
         return result;
+    recording->spare = pid; /* what took our names while it ran must not cost us the recording */
     status = psnap_capture_watch(capture, pid, &error);
     psnap_find_program(argv[0], path, sizeof path); /* it may have ended: we cannot ask for it */
     psnap_process_read(&self, getpid());
@@ -381,6 +382,7 @@ static int record_valgrind(struct psnap_recording *recording, char **argv, bool 
             psnap_error_system(&error, failure, "cannot run valgrind");
     }
     free(command);
+    recording->spare = pid > 0 ? pid : 0;
     psnap_valgrind_watch(capture, pid > 0 ? pid : 0);
     result = pid > 0 ? finish_valgrind(recording, capture, argv, path, pid) : lost(&error);
     if (pid > 0 && result != PSNAP_EXIT_LOST && is_verbose)

@@ -118,6 +118,12 @@ enum psnap_status psnap_recording_prepare(struct psnap_recording *recording, con
                              error);
     if (!status && recording->trace)
         status = settle_name(&recording->trace, recording->trace_name, &recording->is_late, error);
+    if (!status && recording->profile && recording->trace &&
+        strcmp(recording->profile, recording->trace) == 0 &&
+        strncmp(recording->trace, "/dev/", 5) != 0)
+        return psnap_error_set(error, PSNAP_ERROR_USAGE,
+                               "profile and trace cannot both be '%s'; -o and --trace name them",
+                               recording->trace);
     return status;
 }
 
@@ -145,38 +151,24 @@ void psnap_recording_release(struct psnap_recording *recording)
     recording->profile_output = recording->trace_output = NULL;
 }
 
-/* The first of NAME, NAME.SPARE, NAME.SPARE.2 ... that does not exist; the caller frees it. */
-static char *free_name(const struct psnap_recording *recording, const char *path)
-{
-    char *name = strdup(path);
-
-    for (unsigned n = 1; name && !recording->force && access(name, F_OK) == 0; n++) {
-        free(name);
-        if ((n == 1 ? asprintf(&name, "%s.%ld", path, (long)recording->spare)
-                    : asprintf(&name, "%s.%ld.%u", path, (long)recording->spare, n)) < 0)
-            return NULL;
-    }
-    return name;
-}
-
-enum psnap_status psnap_recording_commit(const struct psnap_recording *recording,
+enum psnap_status psnap_recording_commit(struct psnap_recording *recording,
                                          struct psnap_output **output, struct psnap_error *error)
 {
+    const bool is_trace = output == &recording->trace_output;
+    const char **path = is_trace ? &recording->trace : &recording->profile;
+    char *room = is_trace ? recording->trace_name : recording->default_profile;
     struct psnap_output *done = *output;
-    const char *path = psnap_output_path(done);
-    char *name = recording->spare ? free_name(recording, path) : NULL;
-    enum psnap_status status = PSNAP_OK;
+    char name[sizeof recording->trace_name];
+    enum psnap_status status;
 
     *output = NULL;
-    if (name && strncmp(path, "/dev/", 5) != 0) {
-        if (strcmp(name, path) != 0)
-            fprintf(stderr, "psnap %s: '%s' exists already, writing '%s'\n", recording->command,
-                    path, name);
-        status = psnap_output_rename(done, name, error);
-    }
-    free(name);
-    if (!status)
+    if (recording->force || !recording->spare)
         return psnap_output_commit(done, error);
-    psnap_output_abandon(done);
-    return status;
+    status = psnap_output_commit_beside(done, (long)recording->spare, name, sizeof name, error);
+    if (status || !strcmp(name, *path))
+        return status;
+    fprintf(stderr, "psnap %s: '%s' exists already, writing '%s'\n", recording->command, *path,
+            name);
+    *path = strcpy(room, name);
+    return PSNAP_OK;
 }

@@ -10,9 +10,9 @@
 
 /* ---- outputs (cmd_recording_outputs.c) ---- */
 
-/* Makes the file appear, under a name that is free where the recording has spare ones, which is
- * said; *output is NULL afterwards in any case. */
-enum psnap_status psnap_recording_commit(const struct psnap_recording *recording,
+/* Makes one of the recording's two files appear, where its name is taken by now under a spare one,
+ * which is said and is the recording's from then on; *output is NULL afterwards in any case. */
+enum psnap_status psnap_recording_commit(struct psnap_recording *recording,
                                          struct psnap_output **output, struct psnap_error *error);
 
 /* ---- sinks (cmd_recording_sinks.c) ---- */

@@ -255,29 +255,6 @@ const char *psnap_output_path(const struct psnap_output *output)
     return output->path;
 }
 
-enum psnap_status psnap_output_rename(struct psnap_output *output, const char *path,
-                                      struct psnap_error *error)
-{
-    char *new_path, *new_target;
-
-    if (output->mode == DIRECT_STDOUT || output->mode == DIRECT)
-        return PSNAP_OK;
-    new_path = strdup(path);
-    new_target = strdup(path);
-    if (!new_path || !new_target) {
-        free(new_path);
-        free(new_target);
-        return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
-    }
-    free(output->path);
-    free(output->target);
-    output->path = new_path;
-    output->target = new_target;
-    output->force = false;
-    output->permissions = 0;
-    return PSNAP_OK;
-}
-
 /* Gives an unnamed file a temporary name. */
 static int link_unnamed(struct psnap_output *output)
 {
@@ -327,22 +304,64 @@ static int make_appear(struct psnap_output *output)
     return rename_to_target(output);
 }
 
-enum psnap_status psnap_output_commit(struct psnap_output *output, struct psnap_error *error)
+/* Moves what has its temporary name to the first of NAME.ID, NAME.ID.2 ... that is free. */
+static int appear_beside(struct psnap_output *output, long id)
+{
+    for (int n = 1; n <= TEMPORARY_TRIES; n++) {
+        char *name;
+        if ((n == 1 ? asprintf(&name, "%s.%ld", output->path, id)
+                    : asprintf(&name, "%s.%ld.%d", output->path, id, n)) < 0)
+            return -1;
+        free(output->target);
+        output->target = name;
+        if (!rename_to_target(output))
+            return 0;
+        if (errno != EEXIST)
+            return -1;
+    }
+    return -1;
+}
+
+/* With `id` 0 under its own name or not at all. */
+static enum psnap_status commit(struct psnap_output *output, long id, char *name, size_t size,
+                                struct psnap_error *error)
 {
     enum psnap_status status = PSNAP_OK;
+    const char *shown = output->path;
 
     if (ferror(output->file)) { /* an earlier write: what is left fails for the same reason */
         if (!fflush(output->file))
             errno = EIO;
-    } else if (!fflush(output->file) && !make_appear(output))
-        goto out;
+    } else if (!fflush(output->file)) {
+        if (!make_appear(output))
+            goto out;
+        if (id && errno == EEXIST && output->mode != UNNAMED && !appear_beside(output, id)) {
+            shown = output->target;
+            goto out;
+        }
+    }
     status = fail(error, "write", output->path);
     remove_temporary(output);
 out:
+    if (name)
+        snprintf(name, size, "%s", shown);
     if (output->mode != DIRECT_STDOUT)
         fclose(output->file);
     output_free(output);
     return status;
+}
+
+enum psnap_status psnap_output_commit(struct psnap_output *output, struct psnap_error *error)
+{
+    return commit(output, 0, NULL, 0, error);
+}
+
+enum psnap_status psnap_output_commit_beside(struct psnap_output *output, long id, char *name,
+                                             size_t size, struct psnap_error *error)
+{
+    output->force = false;
+    output->permissions = 0;
+    return commit(output, id, name, size, error);
 }
 
 void psnap_output_keep(struct psnap_output *output, char *name, size_t size)

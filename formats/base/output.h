@@ -36,14 +36,16 @@ PSNAP_API bool psnap_output_is_stdout(const char *path);
 PSNAP_API FILE *psnap_output_file(struct psnap_output *output);
 PSNAP_API const char *psnap_output_path(const struct psnap_output *output);
 
-/* Another name in the same folder for a regular file that has not appeared yet; it will not replace
- * another file, whatever `force` was. */
-PSNAP_API enum psnap_status psnap_output_rename(struct psnap_output *output, const char *path,
-                                                struct psnap_error *error);
-
 /* Flushes, makes the file appear, and frees the output, also on failure (then nothing appears). */
 PSNAP_API enum psnap_status psnap_output_commit(struct psnap_output *output,
                                                 struct psnap_error *error);
+
+/* The same, but what must not be lost: where a regular file has its name by now it appears beside
+ * that, whatever `force` was, with .ID behind its name (or .ID.2, and so on). `name` gets the name
+ * that it has in the end. */
+PSNAP_API enum psnap_status psnap_output_commit_beside(struct psnap_output *output, long id,
+                                                       char *name, size_t size,
+                                                       struct psnap_error *error);
 
 /* Frees, and leaves what was written under its partial name, which goes to `name` ("": nothing was
  * written, or not in parts). */

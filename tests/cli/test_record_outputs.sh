@@ -51,11 +51,26 @@ rm prog.psnap.yaml.2
 has err "profile in prog.psnap.yaml.2"
 [ -e prog.psnap.yaml.2 ] && [ ! -e prog.psnap.yaml.4 ] || fail "the gap stays"
 
+# files that appear while the program runs, as the profiles of other ranks do, cost no recording
+"$PSNAP" record -v -o late.yaml --trace late.pst -- \
+    sh -c 'tools/prog; echo mine | tee late.yaml late.pst > tee.out' > out 2> err || fail "late: $(cat err)"
+[ "$(cat late.yaml late.pst)" = "$(printf 'mine\nmine')" ] || fail "late: overwritten"
+late=$(ls late.yaml.[0-9]*)
+late=${late#late.yaml}
+has err "'late.yaml' exists already, writing 'late.yaml$late'"
+has err "'late.pst' exists already, writing 'late.pst$late'"
+has err "profile in late.yaml$late, trace in late.pst$late"
+"$PSNAP" check late.yaml.[0-9]* > /dev/null || fail "late: no profile"
+"$PSNAP" info late.pst.[0-9]* > /dev/null || fail "late: no trace"
+rm late.* tee.out
+
 # existing files
 echo precious > kept
 refused 125 "'kept' exists already" -o kept
 refused 125 "'kept' exists already" -o new.yaml --trace kept
 [ "$(cat kept)" = precious ] || fail "overwritten"
+refused 125 "profile and trace cannot both be 'one'" -o one --trace one
+refused 125 "--trace T.pst: the value is missing" --trace
 "$PSNAP" record --force -o kept --trace kept.pst -- tools/prog > out
 "$PSNAP" check kept > /dev/null && "$PSNAP" info kept.pst > /dev/null || fail "--force"
 ln -s kept link

@@ -141,6 +141,30 @@ static void file_that_appeared_meanwhile_is_kept(void **state)
     assert_int_equal(count_files(), 1);
 }
 
+static void what_must_not_be_lost_appears_beside(void **state)
+{
+    struct psnap_error error;
+    char name[64];
+
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        static const char *const names[] = {"new.12", "new.12.2", "new.12.3"};
+        struct psnap_output *output = psnap_output_open("new", true, &error);
+        fputs("ours", psnap_output_file(output));
+        write_file("new", "theirs");
+        assert_int_equal(psnap_output_commit_beside(output, 12, name, sizeof name, &error), 0);
+        assert_string_equal(name, names[i]);
+        check_file(names[i], "ours");
+        check_file("new", "theirs");
+    }
+    struct psnap_output *output = psnap_output_open("other", false, &error);
+    fputs("ours", psnap_output_file(output));
+    assert_int_equal(psnap_output_commit_beside(output, 12, name, sizeof name, &error), 0);
+    assert_string_equal(name, "other");
+    check_file("other", "ours");
+    assert_int_equal(count_files(), 5);
+}
+
 static void link_is_replaced_where_it_points(void **state)
 {
     struct psnap_output *output;
@@ -290,6 +314,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(abandoned_leaves_nothing, enter, leave),
         cmocka_unit_test_setup_teardown(existing_file_needs_force, enter, leave),
         cmocka_unit_test_setup_teardown(file_that_appeared_meanwhile_is_kept, enter, leave),
+        cmocka_unit_test_setup_teardown(what_must_not_be_lost_appears_beside, enter, leave),
         cmocka_unit_test_setup_teardown(link_is_replaced_where_it_points, enter, leave),
         cmocka_unit_test_setup_teardown(two_outputs_do_not_meet, enter, leave),
         cmocka_unit_test_setup_teardown(impossible_places_are_refused_at_once, enter, leave),
