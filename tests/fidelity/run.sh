@@ -4,16 +4,16 @@
 # Fidelity: how far the replayed streams of the samples' profiles are from the
 # observed ones, in the caches of the ten structures of PSnAP's evaluation.
 #
-#   tests/fidelity/run.sh [--model psnap|walks] [--samples a,b,c] [--jobs N] [--quick] [--accept]
+#   tests/fidelity/run.sh [--model psnap|walks|stackdist] [--samples a,b,c] [--jobs N] [--quick] [--accept]
 #
 # Every sample is compiled by psnap cc -O2, recorded with a trace, profiled (model
 # psnap unless said), and compared: mean absolute differences of cumulative hit
 # rates over all relevant loops and structures, in points, as in PSnAP's Table 2;
-# for walks also on four machines of other kinds, that no model was tuned on.
+# but for psnap also on four machines of other kinds, that no model was tuned on.
 # Prints the table, and fails when a row (sample, structure, loop, level) is worse
-# than the committed psnap.csv (walks.csv) says by more than 0.05 points. --accept writes
-# psnap.csv and table.md (walks.csv, walks.md) instead. --quick takes the small arguments of the tests
-# and compares with nothing. Everything here is deterministic; a full run takes
+# than the committed psnap.csv (MODEL.csv) says by more than 0.05 points. --accept writes
+# psnap.csv and table.md instead (MODEL.csv and MODEL.md of another model). --quick takes the small
+# arguments of the tests and compares with nothing. Everything here is deterministic; a full run takes
 # some minutes and needs about 300 MB of space for a trace at a time.
 set -eu
 cd "$(dirname "$0")/../.."
@@ -52,7 +52,7 @@ one_sample()
     "$psnap" record --no-profile --trace "$work/$name.pst" -- "$work/$name" "$@" > /dev/null &&
         "$psnap" profile "$work/$name.pst" --model "$model" -o "$work/$name.yaml" 2> /dev/null &&
         "$psnap" compare "$work/$name.pst" "$work/$name.yaml" $machines --json > "$work/$name.json"
-    if [ "$model" = walks ]; then
+    if [ "$model" != psnap ]; then
         "$psnap" compare "$work/$name.pst" "$work/$name.yaml" -m plru-3 -m random-3 \
             -m prefetch-3 -m tlb-64 --json > "$work/$name.others"
     fi

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The table of tests/fidelity/run.sh.
 
-table.py psnap|walks print|check|accept FOLDER all|some: reads FOLDER/SAMPLE.json (psnap
+table.py psnap|walks|stackdist print|check|accept FOLDER all|some: reads FOLDER/SAMPLE.json (psnap
 compare --json), FOLDER/SAMPLE.yaml (for its size) and, where it is, FOLDER/SAMPLE.others
 (the same on other kinds of machines), prints the table by sample, and compares the rows with
-psnap.csv, or writes psnap.csv and table.md; walks.csv and walks.md.
+psnap.csv, or writes psnap.csv and table.md; MODEL.csv and MODEL.md of another model.
 """
 
 import csv

@@ -488,6 +488,35 @@ static void test_edit_moves_the_stream(void **state)
     }
 }
 
+/* New lines are spread over the working set, past those that another loop has touched and round its
+ * end; when there is none left it is the line touched longest ago. */
+static void test_new_lines(void **state)
+{
+    static const uint64_t lines[] = {4, 5, 6, 7, 0, 1, 2, 3, 4, 5};
+    struct psnap_source *source;
+    struct psnap_profile *profile =
+        read_text("psnap: 1\n"
+                  "capture: {model: stackdist-1}\n"
+                  "schedule: [f, g]\n"
+                  "loops:\n"
+                  "- {id: f, accesses: 4, pattern: [a], regions: [\n"
+                  "  {id: a, working_set: {bytes: 256, group: heap, offset: 256}, accesses: 4,\n"
+                  "   loads: 4, sizes: {64: 4}, strides: {64: 3}, reuse: {new: 4}}]}\n"
+                  "- {id: g, accesses: 6, pattern: [a], regions: [\n"
+                  "  {id: a, working_set: {bytes: 512, group: heap, offset: 0}, accesses: 6,\n"
+                  "   loads: 6, sizes: {64: 6}, strides: {64: 5}, reuse: {new: 6}}]}\n");
+    size_t n;
+    struct psnap_access *accesses = replay(profile, 1, 3, &n, &source);
+
+    (void)state;
+    assert_int_equal(n, sizeof lines / sizeof *lines);
+    for (size_t i = 0; i < n; i++)
+        assert_int_equal(accesses[i].address, HEAP + 64 * lines[i]);
+    free(accesses);
+    psnap_source_free(source);
+    psnap_profile_free(profile);
+}
+
 static void assert_error(const char *text, uint32_t src_line, const char *message)
 {
     struct psnap_error error;
@@ -551,6 +580,7 @@ int main(void)
         cmocka_unit_test(test_replay_is_exact_and_the_same),
         cmocka_unit_test(test_text_and_back),
         cmocka_unit_test(test_edit_moves_the_stream),
+        cmocka_unit_test(test_new_lines),
         cmocka_unit_test(test_errors_have_places),
         cmocka_unit_test(test_one_model),
     };
