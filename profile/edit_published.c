@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Edits of the published model: counts, histograms of strides and their graphs, the schedule.
+ * Edits of the published model: counts, histograms of strides and their graphs, the schedule; and
+ * those of model stackdist that need no strides.
  *
  * A stride in another bin is that bin's name changed in the histogram and in the graph; two that
  * become one add up. Strides are powers of two, so an array is stretched by powers of two alone.
  *
  * K times as many accesses are the walk K times, one behind the other. What leads from the end of
  * one to the beginning of the next is a stride that was not there; it is taken to be the first one
- * again, as replay takes the one behind the last (replay/MODELS.md).
+ * again, as replay takes the one behind the last (replay/MODELS.md). New lines of stackdist that
+ * have no place any more are touched again in replay, as late as can be.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -202,6 +204,10 @@ static enum psnap_status repeat_region(const struct editing *e, struct psnap_pro
         status = edit_scale_count(e, k, 1, &region->kinds[kind]);
     for (unsigned i = 0; i < region->size_count && !status; i++)
         status = edit_scale_count(e, k, 1, &region->sizes[i].count);
+    if (!status)
+        status = edit_scale_count(e, k, 1, &region->new_lines);
+    for (unsigned i = 0; i < region->distance_count && !status; i++)
+        status = edit_scale_count(e, k, 1, &region->distances[i].count);
     if (status || k == 1)
         return status;
     if (region->stride_count)
@@ -374,8 +380,14 @@ static enum psnap_status schedule(struct editing *e)
 
 enum psnap_status edit_published(struct editing *e)
 {
+    const bool has_strides = strcmp(e->profile->model, PSNAP_MODEL_STACKDIST) != 0;
     enum psnap_status status = PSNAP_OK;
 
+    if (!has_strides && (e->edit->what == PSNAP_EDIT_SPAN || e->edit->what == PSNAP_EDIT_STRIDE))
+        return edit_fail(e, PSNAP_NONE, PSNAP_NONE,
+                         "the model %s has no strides: how soon lines of other walks are touched "
+                         "again is not known; 'reuse' can be changed in the file",
+                         PSNAP_MODEL_STACKDIST);
     switch (e->edit->what) {
     case PSNAP_EDIT_SPAN:
         status = stretch_regions(e);

@@ -5,6 +5,7 @@
  * those of the profile.
  */
 #include "profile/distances.h"
+#include "profile/edit.h"
 #include "profile/lru_stack.h"
 #include "replay/replay.h"
 #include "tests/unit/test_profile_support.h"
@@ -517,6 +518,36 @@ static void test_new_lines(void **state)
     psnap_profile_free(profile);
 }
 
+/* More entries have as many more of all; what would need strides is refused. */
+static void test_psnap_edit(void **state)
+{
+    const struct psnap_edit entries = {
+        .what = PSNAP_EDIT_ENTRIES, .loop = "f", .times = 3, .over = 1};
+    const char *const region = "a";
+    const struct psnap_edit span = {.what = PSNAP_EDIT_SPAN,
+                                    .loop = "f",
+                                    .regions = &region,
+                                    .region_count = 1,
+                                    .times = 2,
+                                    .over = 1};
+    struct psnap_profile *profile =
+        read_text(HEAD "    reuse: {new: 8, distances: {7: 16, 0: 40}}\n");
+    struct psnap_error error;
+    uint32_t loop, index;
+    char *text;
+
+    (void)state;
+    assert_int_equal(psnap_profile_edit(profile, &entries, &loop, &index, &error), PSNAP_OK);
+    text = write_text(profile);
+    psnap_profile_free(profile);
+    assert_non_null(strstr(text, "    reuse: {new: 24, distances: {0: 120, 7: 48}}\n"));
+    profile = read_text(text);
+    free(text);
+    assert_int_equal(psnap_profile_edit(profile, &span, &loop, &index, &error), PSNAP_ERROR_VALUE);
+    assert_non_null(strstr(error.message, "has no strides"));
+    psnap_profile_free(profile);
+}
+
 static void assert_error(const char *text, uint32_t src_line, const char *message)
 {
     struct psnap_error error;
@@ -581,6 +612,7 @@ int main(void)
         cmocka_unit_test(test_text_and_back),
         cmocka_unit_test(test_edit_moves_the_stream),
         cmocka_unit_test(test_new_lines),
+        cmocka_unit_test(test_psnap_edit),
         cmocka_unit_test(test_errors_have_places),
         cmocka_unit_test(test_one_model),
     };
