@@ -18,13 +18,16 @@
 #include "profile/edit.h"
 #include "replay/cmd_input.h"
 
+enum { FIELDS_MAX = 64 };
+
 struct request {
     const char *input, *output;
     struct psnap_text_list sets, regions;
-    const char *span, *pad, *move, *stride, *iterations, *entries, *removed;
+    const char *span, *pad, *move, *stride, *iterations, *entries, *removed, *interleaved, *split;
     bool force;
     struct psnap_edit edit;
     bool has_edit;
+    uint64_t fields[FIELDS_MAX];
 };
 
 /* ---- what was asked for ---- */
@@ -67,6 +70,25 @@ static bool read_strides(const char *text, struct psnap_edit *edit)
     return read_bytes(from, &edit->old_stride) && read_bytes(equals + 1, &edit->new_stride);
 }
 
+/* "8,8,16" */
+static bool read_fields(const char *text, struct request *request)
+{
+    size_t *count = &request->edit.field_count;
+
+    for (*count = 0; *count < FIELDS_MAX;) {
+        const size_t length = strcspn(text, ",");
+        char field[32];
+        snprintf(field, sizeof field, "%.*s", length < sizeof field ? (int)length : 31, text);
+        if (!psnap_text_size(field, &request->fields[*count]) || !request->fields[*count] ||
+            request->fields[(*count)++] > PSNAP_COUNT_MAX)
+            return false;
+        if (!text[length])
+            return true;
+        text += length + 1;
+    }
+    return false;
+}
+
 /* Takes one change; another one before it is wrong usage. */
 static int take(struct request *request, enum psnap_edit_what what, bool is_good,
                 const char *option, const char *form)
@@ -103,6 +125,13 @@ static int take_changes(struct request *r)
     if (!status && r->entries)
         status = take(r, PSNAP_EDIT_ENTRIES, read_factor(r->entries, false, edit), "--entries",
                       "a factor, as 2");
+    if (!status && r->interleaved)
+        status =
+            take(r, PSNAP_EDIT_INTERLEAVE, read_fields(r->interleaved, r) && edit->field_count == 1,
+                 "--interleave", "the bytes of an element, as 8");
+    if (!status && r->split)
+        status = take(r, PSNAP_EDIT_SPLIT, read_fields(r->split, r) && edit->field_count > 1,
+                      "--split", "the bytes of each field, as 8,8,4");
     if (!status && r->removed) {
         if (edit->loop)
             return psnap_cmd_usage("edit", "--remove-loop names its loop itself");
@@ -116,7 +145,8 @@ static int take_changes(struct request *r)
 static int check_about(const struct request *r)
 {
     const bool is_array = r->edit.what == PSNAP_EDIT_SPAN || r->edit.what == PSNAP_EDIT_PAD ||
-                          r->edit.what == PSNAP_EDIT_MOVE;
+                          r->edit.what == PSNAP_EDIT_MOVE ||
+                          r->edit.what == PSNAP_EDIT_INTERLEAVE || r->edit.what == PSNAP_EDIT_SPLIT;
     const bool is_loop =
         r->edit.what == PSNAP_EDIT_ITERATIONS || r->edit.what == PSNAP_EDIT_ENTRIES;
 
@@ -264,6 +294,10 @@ int psnap_cmd_edit(int argc, char **argv)
         {PSNAP_OPTION_TEXT, 0, "move", &request.move, "BYTES", "the array alone moves"},
         {PSNAP_OPTION_TEXT, 0, "stride", &request.stride, "OLD=NEW",
          "another stride, in the loop, the region, or everywhere"},
+        {PSNAP_OPTION_TEXT, 0, "interleave", &request.interleaved, "BYTES",
+         "element by element of so many bytes, the arrays of several --region (AoS)"},
+        {PSNAP_OPTION_TEXT, 0, "split", &request.split, "BYTES,BYTES...",
+         "records with these fields are an array for each field (SoA)"},
         {PSNAP_OPTION_TEXT, 0, "iterations", &request.iterations, "K",
          "each time the loop is entered, K times as many iterations"},
         {PSNAP_OPTION_TEXT, 0, "entries", &request.entries, "K",
@@ -296,6 +330,7 @@ int psnap_cmd_edit(int argc, char **argv)
         request.input = argv[1];
         request.edit.regions = request.regions.items;
         request.edit.region_count = request.regions.count;
+        request.edit.fields = request.fields;
         if (!status)
             status = edit(&request);
     }

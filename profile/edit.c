@@ -29,19 +29,29 @@ enum psnap_status edit_no_memory(const struct editing *e)
     return psnap_error_set(e->error, PSNAP_ERROR_MEMORY, "out of memory");
 }
 
+uint64_t edit_common_divisor(uint64_t a, uint64_t b)
+{
+    while (b) {
+        const uint64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
 enum psnap_status edit_scale(const struct editing *e, uint64_t times, uint64_t over, int64_t *value)
 {
     __extension__ typedef __int128 wide;
-    const wide product = (wide)*value * (wide)times;
+    const wide product = (wide)(*value / (int64_t)over) * (wide)times;
 
-    if (product % (wide)over)
+    if (*value % (int64_t)over)
         return edit_fail(e, PSNAP_NONE, PSNAP_NONE,
-                         "%" PRIu64 "/%" PRIu64 " of %" PRId64 " bytes is not a whole number",
-                         times, over, *value);
-    if (product / (wide)over > INT64_MAX || product / (wide)over < INT64_MIN)
+                         "something goes on by %" PRId64 " bytes there, no multiple of %" PRIu64,
+                         *value, over);
+    if (product > INT64_MAX || product < INT64_MIN)
         return edit_fail(e, PSNAP_NONE, PSNAP_NONE, "%" PRIu64 " times %" PRId64 " is too much",
                          times, *value);
-    *value = (int64_t)(product / (wide)over);
+    *value = (int64_t)product;
     return PSNAP_OK;
 }
 
@@ -49,18 +59,18 @@ enum psnap_status edit_scale_count(const struct editing *e, uint64_t times, uint
                                    uint64_t *count)
 {
     __extension__ typedef unsigned __int128 wide;
-    const wide product = (wide)*count * times;
+    const wide product = (wide)(*count / over) * times;
 
-    if (product % over)
+    if (*count % over)
         return edit_fail(e, PSNAP_NONE, PSNAP_NONE,
                          "what is drawn %" PRIu64 " times cannot be drawn %" PRIu64 "/%" PRIu64
                          " as often",
                          *count, times, over);
-    if (product / over > PSNAP_COUNT_MAX)
+    if (product > PSNAP_COUNT_MAX)
         return edit_fail(e, PSNAP_NONE, PSNAP_NONE,
                          "%" PRIu64 " times %" PRIu64 " is more than can be counted", times,
                          *count);
-    *count = (uint64_t)(product / over);
+    *count = (uint64_t)product;
     return PSNAP_OK;
 }
 
@@ -185,17 +195,22 @@ enum psnap_status psnap_profile_edit(struct psnap_profile *profile, const struct
         if (!array->is_wanted)
             continue;
         if (edit->what == PSNAP_EDIT_SPAN) {
-            array->times = edit->times;
-            array->over = edit->over;
+            const uint64_t parts = edit_common_divisor(edit->times, edit->over);
+            array->times = edit->times / parts;
+            array->over = edit->over / parts;
         }
         array->pad = edit->what == PSNAP_EDIT_PAD ? (uint64_t)edit->bytes : 0;
         array->moved = edit->what == PSNAP_EDIT_MOVE ? edit->bytes : 0;
     }
+    if (!status && (edit->what == PSNAP_EDIT_INTERLEAVE || edit->what == PSNAP_EDIT_SPLIT))
+        status = edit_lay_fields(&e);
     if (!status)
         status = profile->nests ? edit_walks(&e) : edit_published(&e);
     if (!status && edit->what == PSNAP_EDIT_REMOVE)
         status = drop_loops(&e);
     edit_tree_free(e.tree);
+    for (uint32_t i = 0; i < e.array_count; i++)
+        free(e.arrays[i].fields);
     free(e.draws);
     free(e.arrays);
     free(e.is_selected);

@@ -62,6 +62,15 @@ enum psnap_status psnap_profile_edit(struct psnap_profile *profile, const struct
 
 /* ---- shared by the edits ---- */
 
+/*
+ * Where the bytes [from, from + bytes) of each element of an array go: with elements of `over`
+ * bytes those of element i are at `to` + i * times from the beginning of the array `in`.
+ */
+struct edit_field {
+    uint64_t from, bytes, to, times, over;
+    uint32_t in;
+};
+
 /* What regions have in common, and what becomes of it. */
 struct edit_array {
     uint64_t low, high;    /* from the lowest address to the end of the highest */
@@ -69,7 +78,9 @@ struct edit_array {
     uint32_t mixed;        /* a loop with a region of it in another object, or PSNAP_NONE */
     const char *object;    /* name, NULL when unknown */
     uint8_t object_kind;
-    bool is_wanted;       /* by the edit */
+    bool is_wanted;            /* by the edit */
+    struct edit_field *fields; /* NULL: it stays in one, and */
+    uint32_t field_count;
     uint64_t times, over; /* the distance from `low` is that many times as far */
     uint64_t pad, grown;  /* bytes before it, and behind it, that were not there */
     int64_t moved, shift; /* by itself; with all that: how far `low` is moved */
@@ -93,8 +104,9 @@ struct editing {
 /* An error about a loop and a region of it (PSNAP_NONE: none in particular). */
 enum psnap_status edit_fail(const struct editing *e, uint32_t loop, uint32_t region,
                             const char *format, ...) PSNAP_PRINTF(4, 5);
+uint64_t edit_common_divisor(uint64_t a, uint64_t b);
 enum psnap_status edit_no_memory(const struct editing *e);
-/* value * times / over, an error when that is not whole or too large. */
+/* value / over * times, an error when value is no multiple of over, or that is too large. */
 enum psnap_status edit_scale(const struct editing *e, uint64_t times, uint64_t over,
                              int64_t *value);
 /* The same for a count. */
@@ -108,6 +120,16 @@ enum psnap_status edit_want_arrays(struct editing *e);
 uint32_t edit_array_of(const struct editing *e, uint64_t address);
 /* All shifts from what arrays have grown by; then everything is where it belongs. */
 enum psnap_status edit_settle_space(struct editing *e);
+static inline bool edit_is_stretched(const struct edit_array *array)
+{
+    return array->fields || array->times != array->over;
+}
+/* Where what has `size` bytes at a distance from the array's beginning is then, and how steps are
+ * scaled that lead on from there; an error about the loop when it is in several fields. */
+enum psnap_status edit_map(const struct editing *e, uint32_t loop, uint32_t array, uint64_t size,
+                           uint64_t *address, uint64_t *times, uint64_t *over);
+/* Fields of the arrays that the edit names: interleaved, or split. */
+enum psnap_status edit_lay_fields(struct editing *e);
 /* Where an address is then. */
 enum psnap_status edit_place(const struct editing *e, uint64_t *address);
 

@@ -10,11 +10,6 @@
 
 #include "profile/edit.h"
 
-static bool is_stretched(const struct edit_array *array)
-{
-    return array->times != array->over;
-}
-
 /* How far all of [low, high) is moved, which is in several arrays, or beside them. */
 static enum psnap_status find_shift(const struct editing *e, uint64_t low, uint64_t high,
                                     uint32_t loop, uint32_t ref, uint64_t *shift)
@@ -29,7 +24,7 @@ static enum psnap_status find_shift(const struct editing *e, uint64_t low, uint6
     is_odd = *shift != ends[1] - (high - 1);
     for (uint32_t i = 0; i < e->array_count && e->arrays[i].low < high; i++)
         if (e->arrays[i].high > low)
-            is_odd |= is_stretched(&e->arrays[i]) || (uint64_t)e->arrays[i].shift != *shift;
+            is_odd |= edit_is_stretched(&e->arrays[i]) || (uint64_t)e->arrays[i].shift != *shift;
     if (status || !is_odd)
         return status;
     return edit_fail(e, loop, PSNAP_NONE,
@@ -38,18 +33,19 @@ static enum psnap_status find_shift(const struct editing *e, uint64_t low, uint6
                      ref, e->profile->loops[loop].id);
 }
 
-static enum psnap_status scale_ref(const struct editing *e, const struct edit_array *array,
+static enum psnap_status scale_ref(const struct editing *e, uint64_t times, uint64_t over,
                                    struct edit_ref *ref, uint32_t depth)
 {
-    enum psnap_status status = edit_scale(e, array->times, array->over, &ref->stride);
+    enum psnap_status status = edit_scale(e, times, over, &ref->stride);
 
     for (uint32_t i = 0; i < depth && !status; i++)
-        status = edit_scale(e, array->times, array->over, &ref->value.steps[i]);
+        status = edit_scale(e, times, over, &ref->value.steps[i]);
     return status;
 }
 
-/* The array that draws of a source lead to, by the first of its areas; PSNAP_NONE: unknown. */
-static uint32_t array_of_draw(const struct editing *e, const struct nest_source *source)
+/* Where draws of a source lead, by the first of its areas; false: it is not known. */
+static bool first_of_draw(const struct editing *e, const struct nest_source *source,
+                          uint64_t *address)
 {
     const struct nest_models *models = e->profile->nests->models;
     uint64_t offset = 0;
@@ -59,8 +55,16 @@ static uint32_t array_of_draw(const struct editing *e, const struct nest_source 
         source = &e->draws[source->with].rest;
     }
     if (source->with != PSNAP_NONE || !source->gather.area_count)
-        return PSNAP_NONE;
-    return edit_array_of(e, source->gather.areas[0].base + offset);
+        return false;
+    *address = source->gather.areas[0].base + offset;
+    return true;
+}
+
+static uint32_t array_of_draw(const struct editing *e, const struct nest_source *source)
+{
+    uint64_t address;
+
+    return first_of_draw(e, source, &address) ? edit_array_of(e, address) : PSNAP_NONE;
 }
 
 /* ---- references ---- */
@@ -82,41 +86,41 @@ static enum psnap_status move_affine(struct editing *e, struct edit_ref *ref, ui
         ref->value.first += (int64_t)shift;
         return status;
     }
-    const struct edit_array *array = &e->arrays[ref->array];
-    int64_t from = ref->value.first - (int64_t)array->low;
-    if (is_stretched(array)) {
-        e->is_touched[loop] = true;
-        if ((status = scale_ref(e, array, ref, depth)) ||
-            (status = edit_scale(e, array->times, array->over, &from)))
-            return status;
-    }
-    ref->value.first = (int64_t)(array->low + (uint64_t)array->shift + (uint64_t)from);
-    return PSNAP_OK;
+    uint64_t address = (uint64_t)ref->value.first, times, over;
+    status = edit_map(e, loop, ref->array, ref->ref.size, &address, &times, &over);
+    ref->value.first = (int64_t)address;
+    if (status || !edit_is_stretched(&e->arrays[ref->array]))
+        return status;
+    e->is_touched[loop] = true;
+    return scale_ref(e, times, over, ref, depth);
 }
 
 static enum psnap_status move_ref(struct editing *e, struct edit_ref *ref, uint32_t loop,
                                   uint32_t depth)
 {
     const struct nest_models *models = e->profile->nests->models;
+    uint64_t address, times, over;
+    enum psnap_status status;
     uint32_t in;
 
     if (ref->ref.mode == NEST_AFFINE)
         return move_affine(e, ref, loop, depth);
     if (ref->ref.mode == NEST_CONTINUING)
-        in = edit_array_of(e, models->walks[ref->ref.draw].address);
-    else
-        in = array_of_draw(e, &e->draws[ref->ref.draw].rest);
-    if (in == PSNAP_NONE || !is_stretched(&e->arrays[in]))
+        address = models->walks[ref->ref.draw].address;
+    else if (!first_of_draw(e, &e->draws[ref->ref.draw].rest, &address))
+        return PSNAP_OK;
+    in = edit_array_of(e, address);
+    if (in == PSNAP_NONE || !edit_is_stretched(&e->arrays[in]))
         return PSNAP_OK;
     e->is_touched[loop] = true;
-    if (ref->ref.mode == NEST_CONTINUING) {
-        const enum psnap_status status =
-            edit_scale(e, e->arrays[in].times, e->arrays[in].over, &ref->value.first);
-        return status ? status : scale_ref(e, &e->arrays[in], ref, depth);
-    }
-    return ref->ref.mode == NEST_DRAWN
-               ? PSNAP_OK
-               : edit_scale(e, e->arrays[in].times, e->arrays[in].over, &ref->stride);
+    status = edit_map(e, loop, in, ref->ref.size, &address, &times, &over);
+    if (status || ref->ref.mode == NEST_DRAWN)
+        return status;
+    if (ref->ref.mode == NEST_CONTINUING &&
+        (status = edit_scale(e, times, over, &ref->value.first)))
+        return status;
+    return ref->ref.mode == NEST_CONTINUING ? scale_ref(e, times, over, ref, depth)
+                                            : edit_scale(e, times, over, &ref->stride);
 }
 
 static void move_leaf(void *context, struct edit_node *leaf)
@@ -129,46 +133,54 @@ static void move_leaf(void *context, struct edit_node *leaf)
 
 /* ---- models ---- */
 
-/* Draws whose leader is elsewhere then. */
+/* Draws whose leader is elsewhere then: the distance is what it is between the first addresses,
+ * which must be so for all. */
 static enum psnap_status move_with(const struct editing *e, uint32_t loop,
                                    struct nest_source *source)
 {
-    const struct nest_source *leader = &e->draws[source->with].rest;
-    const uint32_t from = array_of_draw(e, leader), to = array_of_draw(e, source);
-    int64_t offset = (int64_t)source->offset;
-    enum psnap_status status = PSNAP_OK;
+    uint64_t from = 0, to = 0, times[2] = {1, 1}, over[2] = {1, 1};
+    const bool is_known = first_of_draw(e, source, &to);
+    uint32_t in[2];
+    enum psnap_status status;
 
-    if (from == PSNAP_NONE || to == PSNAP_NONE)
+    from = to - source->offset;
+    in[0] = edit_array_of(e, from);
+    in[1] = edit_array_of(e, to);
+    if (!is_known || in[0] == PSNAP_NONE || in[1] == PSNAP_NONE)
         return PSNAP_OK;
-    if (from == to)
-        status = edit_scale(e, e->arrays[to].times, e->arrays[to].over, &offset);
-    else if (is_stretched(&e->arrays[from]) || is_stretched(&e->arrays[to]))
+    if ((status = edit_map(e, loop, in[0], 1, &from, &times[0], &over[0])) ||
+        (status = edit_map(e, loop, in[1], 1, &to, &times[1], &over[1])))
+        return status;
+    if (times[0] * over[1] != times[1] * over[0])
         return edit_fail(e, loop, PSNAP_NONE,
                          "what loop '%.100s' draws goes with what is drawn in another array: one "
-                         "cannot be stretched without the other",
+                         "cannot be changed without the other",
                          e->profile->loops[loop].id);
-    else
-        offset += e->arrays[to].shift - e->arrays[from].shift;
-    source->offset = (uint64_t)offset;
-    return status;
+    source->offset = to - from;
+    return PSNAP_OK;
 }
 
-static enum psnap_status scale_area(const struct editing *e, const struct edit_array *array,
-                                    uint32_t loop, struct gather_area *area)
+static enum psnap_status scale_area(const struct editing *e, uint32_t in, uint32_t loop,
+                                    struct gather_area *area)
 {
     int64_t element = area->element_bytes;
-    enum psnap_status status = edit_scale(e, array->times, array->over, &element);
+    uint64_t times, over;
+    enum psnap_status status = edit_map(e, loop, in, 1, &area->base, &times, &over);
 
     if (!status)
-        status = edit_scale_count(e, array->times, array->over, &area->span_bytes);
+        status = edit_scale(e, times, over, &element);
     if (!status)
-        status = edit_scale_count(e, array->times, array->over, &area->place_bytes);
+        area->span_bytes = (area->span_bytes + over - 1) / over * over;
     if (!status)
-        status = edit_scale(e, array->times, array->over, &area->cursor_step);
+        status = edit_scale_count(e, times, over, &area->span_bytes);
     if (!status)
-        status = edit_scale(e, array->times, array->over, &area->sweep_bytes);
+        status = edit_scale_count(e, times, over, &area->place_bytes);
+    if (!status)
+        status = edit_scale(e, times, over, &area->cursor_step);
+    if (!status && area->places == GATHER_SWEEP)
+        status = edit_scale(e, times, over, &area->sweep_bytes);
     for (uint32_t i = 0; i < area->step_count && !status; i++) {
-        status = edit_scale(e, array->times, array->over, &area->steps[i]);
+        status = edit_scale(e, times, over, &area->steps[i]);
         if (!status && (area->steps[i] > GATHER_STEP_MAX || area->steps[i] < -GATHER_STEP_MAX))
             status = edit_fail(e, loop, PSNAP_NONE,
                                "what loop '%.100s' draws goes on in steps, which would be of "
@@ -187,7 +199,7 @@ static enum psnap_status span_arrays(const struct editing *e, uint64_t first, ui
                                      uint32_t loop)
 {
     for (uint32_t i = 0; i < e->array_count && e->arrays[i].low <= last; i++)
-        if (e->arrays[i].high > first && is_stretched(&e->arrays[i]))
+        if (e->arrays[i].high > first && edit_is_stretched(&e->arrays[i]))
             return edit_fail(e, loop, PSNAP_NONE,
                              "what loop '%.100s' draws leads from one array into another: it "
                              "cannot be stretched with one of them",
@@ -203,20 +215,17 @@ static enum psnap_status move_source(struct editing *e, uint32_t loop, struct ne
         return move_with(e, loop, source);
     for (uint32_t i = 0; i < source->gather.area_count && !status; i++) {
         struct gather_area *area = &source->gather.areas[i];
-        uint64_t last = area->base + area->span_bytes - 1;
+        const uint64_t bytes = area->span_bytes;
         const uint32_t in = edit_array_of(e, area->base);
-        if (in != PSNAP_NONE && last < e->arrays[in].high && is_stretched(&e->arrays[in]))
-            status = scale_area(e, &e->arrays[in], loop, area);
-        else
-            status = span_arrays(e, area->base, last, loop);
-        if (!status && !(in != PSNAP_NONE && is_stretched(&e->arrays[in])) &&
-            !(status = edit_place(e, &last))) { /* of several that are moved differently */
-            uint64_t first = area->base;
-            status = edit_place(e, &first);
-            area->span_bytes = last + 1 - first;
+        uint64_t last = area->base + bytes - 1;
+        if (in != PSNAP_NONE && last < e->arrays[in].high && edit_is_stretched(&e->arrays[in])) {
+            status = scale_area(e, in, loop, area);
+            continue;
         }
-        if (!status)
-            status = edit_place(e, &area->base);
+        if ((status = span_arrays(e, area->base, last, loop)) || (status = edit_place(e, &last)) ||
+            (status = edit_place(e, &area->base)))
+            return status;
+        area->span_bytes = last + 1 - area->base; /* of several that are moved differently */
     }
     return status;
 }
@@ -248,7 +257,7 @@ static void touch_states(struct editing *e)
             const struct nest_shape *state = models->mixes[i].states[k];
             for (uint32_t j = 0; j < state->width; j++) {
                 const uint32_t in = array_of_draw(e, &e->draws[state->refs[j].draw].rest);
-                e->is_touched[state->loop] |= in != PSNAP_NONE && is_stretched(&e->arrays[in]);
+                e->is_touched[state->loop] |= in != PSNAP_NONE && edit_is_stretched(&e->arrays[in]);
             }
         }
 }
@@ -284,8 +293,10 @@ enum psnap_status edit_move_regions(struct editing *e)
         for (uint32_t k = 0; k < e->profile->loops[i].region_count && !status; k++) {
             struct psnap_profile_region *region = &e->profile->loops[i].regions[k];
             const struct edit_array *array = &e->arrays[edit_array_of(e, region->low)];
-            if (is_stretched(array))
+            if (array->times != array->over) {
+                region->bytes = (region->bytes + array->over - 1) / array->over * array->over;
                 status = edit_scale_count(e, array->times, array->over, &region->bytes);
+            }
             if (!status)
                 status = edit_place(e, &region->low);
         }

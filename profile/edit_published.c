@@ -99,16 +99,15 @@ static enum psnap_status stretch(const struct editing *e, uint32_t loop, uint32_
     return rename_bins(e, region, names);
 }
 
-static enum psnap_status stretch_regions(struct editing *e)
+static enum psnap_status stretch_regions(struct editing *e, uint64_t times, uint64_t over)
 {
-    const uint64_t times = e->edit->times, over = e->edit->over;
     const uint64_t larger = times > over ? times / over : over / times;
     int power = __builtin_ctzll(larger);
 
     if (larger << 0 != UINT64_C(1) << power || (times > over ? times % over : over % times))
         return edit_fail(e, PSNAP_NONE, PSNAP_NONE,
                          "the published model has strides of powers of two alone: an array can be "
-                         "2, 4, 8 times as large, or 1/2, and so on");
+                         "2, 4, 8 times as large, or 1/2, and 2, 4, 8 be interleaved");
     power = times > over ? power : -power;
     for (uint32_t i = 0; i < e->profile->loop_count; i++)
         for (uint32_t k = 0; k < e->profile->loops[i].region_count; k++) {
@@ -120,6 +119,24 @@ static enum psnap_status stretch_regions(struct editing *e)
                 return status;
         }
     return PSNAP_OK;
+}
+
+/* Regions of arrays of which element i comes behind element i of another one. */
+static enum psnap_status interleave_regions(struct editing *e)
+{
+    uint64_t arrays = 0;
+    enum psnap_status status;
+
+    for (uint32_t i = 0; i < e->array_count; i++)
+        arrays += e->arrays[i].is_wanted;
+    status = stretch_regions(e, arrays, 1);
+    for (uint32_t i = 0; i < e->profile->loop_count && !status; i++)
+        for (uint32_t k = 0; k < e->profile->loops[i].region_count && !status; k++) {
+            struct psnap_profile_region *region = &e->profile->loops[i].regions[k];
+            if (e->arrays[edit_array_of(e, region->low)].is_wanted)
+                status = edit_scale_count(e, arrays, 1, &region->bytes);
+        }
+    return status;
 }
 
 static bool is_stride(int64_t stride)
@@ -390,7 +407,15 @@ enum psnap_status edit_published(struct editing *e)
                          PSNAP_MODEL_STACKDIST);
     switch (e->edit->what) {
     case PSNAP_EDIT_SPAN:
-        status = stretch_regions(e);
+        status = stretch_regions(e, e->edit->times, e->edit->over);
+        break;
+    case PSNAP_EDIT_INTERLEAVE:
+        status = interleave_regions(e);
+        break;
+    case PSNAP_EDIT_SPLIT:
+        status = edit_fail(e, PSNAP_NONE, PSNAP_NONE,
+                           "the published model does not say which accesses are of which field: "
+                           "records cannot be split (with walks they can)");
         break;
     case PSNAP_EDIT_STRIDE:
         status = edit_strides(e);

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/base/arena.h"
 #include "formats/base/layout.h"
 
 enum { PUSH = 64 };
@@ -160,6 +161,20 @@ static bool want(struct editing *e, const char *name, bool by_id)
     return is_any;
 }
 
+/* Whether an array has a region of that name. */
+static bool is_called(const struct editing *e, const struct edit_array *array, const char *called)
+{
+    for (uint32_t i = 0; i < e->profile->loop_count; i++)
+        for (uint32_t k = 0; k < e->profile->loops[i].region_count; k++) {
+            const struct psnap_profile_region *region = &e->profile->loops[i].regions[k];
+            if (region->low >= array->low && region->low < array->high &&
+                (!e->edit->loop || e->is_selected[i]) &&
+                is_named(region, called, e->edit->loop != NULL))
+                return true;
+        }
+    return false;
+}
+
 enum psnap_status edit_want_arrays(struct editing *e)
 {
     for (size_t i = 0; i < e->edit->region_count; i++) {
@@ -225,12 +240,43 @@ enum psnap_status edit_settle_space(struct editing *e)
     return PSNAP_OK;
 }
 
+enum psnap_status edit_map(const struct editing *e, uint32_t loop, uint32_t array, uint64_t size,
+                           uint64_t *address, uint64_t *times, uint64_t *over)
+{
+    const struct edit_array *in = &e->arrays[array];
+    int64_t from = (int64_t)(*address - in->low);
+    enum psnap_status status;
+
+    *times = in->times;
+    *over = in->over;
+    for (uint32_t i = 0; i < in->field_count; i++) {
+        const struct edit_field *field = &in->fields[i];
+        const int64_t block = (int64_t)field->over;
+        const int64_t element = (from < 0 ? from - block + 1 : from) / block;
+        const uint64_t at = (uint64_t)(from - element * block);
+        if (at < field->from || at + size > field->from + field->bytes)
+            continue;
+        *times = field->times;
+        *over = field->over;
+        *address = e->arrays[field->in].low + (uint64_t)e->arrays[field->in].shift + field->to +
+                   (uint64_t)element * field->times + (at - field->from);
+        return PSNAP_OK;
+    }
+    if (in->fields)
+        return edit_fail(e, loop, PSNAP_NONE,
+                         "loop '%.100s' accesses %" PRIu64 " bytes at once at byte %" PRId64
+                         " of '%.100s': they would not lie together any more",
+                         e->profile->loops[loop].id, size, from,
+                         in->object ? in->object : "the array");
+    status = edit_scale(e, *times, *over, &from);
+    *address = in->low + (uint64_t)in->shift + (uint64_t)from;
+    return status;
+}
+
 enum psnap_status edit_place(const struct editing *e, uint64_t *address)
 {
     const uint32_t in = edit_array_of(e, *address);
-    const struct edit_array *array;
-    int64_t from;
-    enum psnap_status status;
+    uint64_t times, over;
 
     if (in == PSNAP_NONE) { /* beside arrays: it goes with the one below */
         const struct edit_array *below = NULL;
@@ -240,9 +286,82 @@ enum psnap_status edit_place(const struct editing *e, uint64_t *address)
             *address += below->behind;
         return PSNAP_OK;
     }
-    array = &e->arrays[in];
-    from = (int64_t)(*address - array->low);
-    status = edit_scale(e, array->times, array->over, &from);
-    *address = array->low + (uint64_t)array->shift + (uint64_t)from;
-    return status;
+    return edit_map(e, e->arrays[in].loop, in, 0, address, &times, &over);
+}
+
+/* ---- fields ---- */
+
+/* "a+b"; NULL when there is no memory for it: a name is no more than that. */
+static const char *joined_name(const struct editing *e)
+{
+    char name[256] = "";
+    size_t at = 0;
+
+    for (size_t i = 0; i < e->edit->region_count && at < sizeof name; i++)
+        at += (size_t)snprintf(name + at, sizeof name - at, "%s%s", i ? "+" : "",
+                               e->edit->regions[i]);
+    return psnap_arena_strndup(e->profile->arena, name, strlen(name));
+}
+
+static enum psnap_status interleave(struct editing *e, uint64_t element)
+{
+    uint64_t elements = 0, k = 0, count = 0;
+    uint32_t first = PSNAP_NONE;
+
+    for (uint32_t i = 0; i < e->array_count; i++) {
+        const struct edit_array *array = &e->arrays[i];
+        const uint64_t n = (array->high - array->low + element - 1) / element;
+        if (!array->is_wanted)
+            continue;
+        first = first == PSNAP_NONE ? i : first;
+        elements = n > elements ? n : elements;
+        count++;
+    }
+    if (count < 2)
+        return edit_fail(e, PSNAP_NONE, PSNAP_NONE, "there is nothing to interleave '%.100s' with",
+                         e->edit->regions[0]);
+    for (size_t i = 0; i < e->edit->region_count; i++) /* in the order in which they are named */
+        for (uint32_t a = 0; a < e->array_count; a++) {
+            struct edit_array *array = &e->arrays[a];
+            if (!array->is_wanted || array->fields || !is_called(e, array, e->edit->regions[i]))
+                continue;
+            array->fields = calloc(1, sizeof *array->fields);
+            if (!array->fields)
+                return edit_no_memory(e);
+            array->fields[0] =
+                (struct edit_field){0, element, k++ * element, count * element, element, first};
+            array->field_count = 1;
+        }
+    e->arrays[first].object = joined_name(e);
+    e->arrays[first].grown =
+        elements * count * element - (e->arrays[first].high - e->arrays[first].low);
+    return PSNAP_OK;
+}
+
+static enum psnap_status split(struct editing *e)
+{
+    uint64_t record = 0;
+
+    for (size_t i = 0; i < e->edit->field_count; i++)
+        record += e->edit->fields[i];
+    for (uint32_t a = 0; a < e->array_count; a++) {
+        struct edit_array *array = &e->arrays[a];
+        const uint64_t n = (array->high - array->low + record - 1) / record;
+        uint64_t at = 0;
+        if (!array->is_wanted)
+            continue;
+        array->fields = calloc(e->edit->field_count, sizeof *array->fields);
+        if (!array->fields)
+            return edit_no_memory(e);
+        for (size_t i = 0; i < e->edit->field_count; at += e->edit->fields[i++])
+            array->fields[array->field_count++] =
+                (struct edit_field){at, e->edit->fields[i], at * n, e->edit->fields[i], record, a};
+        array->grown = n * record - (array->high - array->low);
+    }
+    return PSNAP_OK;
+}
+
+enum psnap_status edit_lay_fields(struct editing *e)
+{
+    return e->edit->what == PSNAP_EDIT_SPLIT ? split(e) : interleave(e, e->edit->fields[0]);
 }

@@ -17,7 +17,7 @@ edit() {
 
 # stream FILE: the addresses, sizes and kinds of what it replays, as numbers
 stream() {
-    "$PSNAP" replay "$1" -f csv -o - | awk -F, 'NR > 1 { print $1, $2, $3 }'
+    "$PSNAP" replay "$1" -f csv -o - 2> log | awk -F, 'NR > 1 { print $1, $2, $3 }'
 }
 
 "$PSNAP" cc -O2 "$PSNAP_SOURCE/samples/matmul.c" -o matmul -lm
@@ -133,3 +133,21 @@ expect 0 "$PSNAP" record --certify -m 32K:64:8 -o c.yaml -- ./matmul 8 1
 grep -q '^certificate:' c.yaml
 edit c.yaml d.yaml --pad 64 --region b
 if grep -q '^certificate:' d.yaml; then fail "the certificate is still there"; fi
+
+# Two arrays of which element i of one comes behind element i of the other; then apart again.
+edit w.yaml aos.yaml --interleave 8 --region a --region b
+grep -q 'id: a+b' aos.yaml
+edit aos.yaml soa.yaml --split 8,8 --region a+b
+stream w.yaml > one
+stream soa.yaml > two
+python3 - <<'END'
+lines = [[l.split() for l in open(f)] for f in ("one", "two")]
+assert len(lines[0]) == len(lines[1])
+moved = set()
+for x, y in zip(*lines):
+    assert x[1:] == y[1:]
+    moved.add(int(y[0], 0) - int(x[0], 0))
+assert len(moved) == 3, moved  # a stays, b is behind it, c behind both
+END
+expect 1 "$PSNAP" edit w.yaml -o x.yaml --split 4,4 --region a
+has err "8 bytes at once"
