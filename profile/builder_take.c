@@ -7,7 +7,8 @@
  * as it is when the stream has ended; it counts those of all threads together.
  */
 #include "profile/builder.h"
-#include "profile/nest_profile.h"
+#include "profile/nest_derive.h"
+#include "profile/nest_derive.h"
 #include "profile/sampling.h"
 
 #include <inttypes.h>
@@ -400,9 +401,10 @@ static enum psnap_status take_all(struct taking *t)
         status = make_ids_unique(t);
     if (!status && t->result->nests)
         status = nests_take(profile, t->result->nests, t->program, t->kept);
-    if (!status && profile->nests)
+    if (!status && profile->nests) {
         profile->model = PSNAP_MODEL_WALKS;
-    else if (!status && t->result->options->stackdist)
+        status = nest_derive_mark(profile) ? PSNAP_OK : PSNAP_ERROR_MEMORY;
+    } else if (!status && t->result->options->stackdist)
         profile->model = PSNAP_MODEL_STACKDIST;
     if (!status && !profile->nests)
         status = build_schedule(profile, t->kept, t->result->part_count * t->program->loop_count,

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "profile/edit.h"
+#include "profile/nest_derive.h"
 
 static void find_array(void *context, struct edit_node *leaf)
 {
@@ -241,5 +242,7 @@ enum psnap_status edit_walks(struct editing *e)
     status = edit_settle_models(e, before);
     before->models = NULL;
     nests_free(before);
-    return status ? status : edit_describe(e);
+    if (!status)
+        status = edit_describe(e);
+    return status || nest_derive_mark(e->profile) ? status : edit_no_memory(e);
 }

@@ -105,6 +105,7 @@ struct psnap_profile_region {
     struct psnap_distance_count *distances; /* by rising distance */
     uint64_t new_lines; /* accesses to a cache line that the thread had not touched before */
     uint16_t size_count, stride_count, edge_count, distance_count;
+    bool is_derived; /* walks: strides and edges follow from them */
 };
 
 struct psnap_profile_loop {
@@ -124,6 +125,7 @@ struct psnap_profile_loop {
     struct psnap_profile_region *regions;
     uint32_t region_count;
     struct psnap_sequence pattern; /* the first accesses, by region */
+    bool is_pattern_derived;       /* walks: it follows from them */
     uint32_t whole;  /* of a thread's part: index of the loop that it is of; else PSNAP_NONE */
     uint32_t thread; /* of a thread's part: its number; else PSNAP_NONE */
     uint32_t thread_count; /* that share the part: 1, or this one and higher ones; else 0 */

@@ -72,6 +72,16 @@ bool sequence_counts(const struct psnap_sequence *sequence, uint64_t limit, uint
 enum psnap_status read_operations(const struct reading *r, const struct psnap_yaml_node *parent,
                                   uint64_t operations[PSNAP_OPERATION_COUNT]);
 
+/*
+ * map["derived"], what of it follows from walks, with these keys, none of which may stand in `map`
+ * as well; NULL: there is none.
+ */
+enum psnap_status read_derived(const struct reading *r, const struct psnap_yaml_node *map,
+                               const char *const *keys, const struct psnap_yaml_node **derived);
+/* After the nests: that what is derived from them is so; what is left out is made. */
+enum psnap_status check_derived(const struct reading *r, const struct psnap_yaml_node *schedule,
+                                const struct psnap_yaml_node *loops);
+
 /* The schedule of a profile with walks and its models (NULL: none); `names` are the ids of all
  * loops, which have been read. */
 enum psnap_status read_nests(const struct reading *r, const struct psnap_yaml_node *list,

@@ -96,11 +96,16 @@ static enum psnap_status read_pattern(const struct reading *r, const struct psna
                                       const struct name_index *names,
                                       struct psnap_profile_loop *loop)
 {
-    const struct psnap_yaml_node *pattern = psnap_yaml_get(map, "pattern");
+    static const char *const keys[] = {"pattern", NULL};
+    const struct psnap_yaml_node *derived, *pattern;
     const struct psnap_yaml_node *region = regions ? regions->first : NULL;
     uint64_t *counts;
-    enum psnap_status status;
+    enum psnap_status status = read_derived(r, map, keys, &derived);
 
+    if (status)
+        return status;
+    loop->is_pattern_derived = derived != NULL;
+    pattern = psnap_yaml_get(derived ? derived : map, "pattern");
     if (!pattern)
         return PSNAP_OK;
     status = read_sequence(r, pattern, names, "region", NULL, &loop->pattern);
@@ -173,7 +178,7 @@ enum psnap_status read_loop(struct reading *r, const struct psnap_yaml_node *map
     static const char *const keys[] = {"id",         "part_of",    "thread",   "threads",
                                        "function",   "source",     "nest",     "entries",
                                        "iterations", "operations", "accesses", "estimate",
-                                       "pattern",    "regions",    NULL};
+                                       "pattern",    "regions",    "derived",  NULL};
     enum psnap_status status = psnap_yaml_known_keys(r->doc, map, keys, r->error);
 
     if (status || (status = read_text(r, map, "id", NULL, &loop->id)) ||

@@ -528,6 +528,8 @@ enum psnap_status read_nests(const struct reading *r, const struct psnap_yaml_no
     }
     if (!status)
         status = check_counts(&n, list, loops);
+    if (!status)
+        status = check_derived(r, list, loops);
     free(n.scratch);
     free(numbers.of_loop);
     return status;

@@ -351,16 +351,21 @@ static enum psnap_status read_histograms(const struct reading *r, const struct p
                                          struct psnap_profile_region *region)
 {
     const struct psnap_yaml_node *sizes = psnap_yaml_require(r->doc, map, "sizes", r->error);
-    const struct psnap_yaml_node *strides = psnap_yaml_get(map, "strides");
-    const struct psnap_yaml_node *graph = psnap_yaml_get(map, "stride_graph");
+    static const char *const keys[] = {"strides", "stride_graph", NULL};
+    const struct psnap_yaml_node *derived, *strides, *graph;
     uint64_t size_sum = 0, stride_sum = 0;
     enum psnap_status status;
 
-    if (!sizes)
+    if (!sizes || (status = read_derived(r, map, keys, &derived)))
         return PSNAP_ERROR_VALUE;
+    strides = psnap_yaml_get(derived ? derived : map, "strides");
+    graph = psnap_yaml_get(derived ? derived : map, "stride_graph");
+    region->is_derived = derived != NULL;
     status = read_sizes(r, sizes, region, &size_sum);
     if (!status)
         status = check_counts(r, map, sizes, "the sizes", size_sum, region->accesses);
+    if (!status && !strides && !graph && !strcmp(r->profile->model, PSNAP_MODEL_WALKS))
+        return PSNAP_OK; /* check_derived makes them */
     if (!status && !strides && region->accesses > 1)
         status =
             psnap_yaml_fail(r->doc, psnap_yaml_get(map, "accesses"), r->error, PSNAP_ERROR_VALUE,
@@ -392,8 +397,9 @@ enum psnap_status read_region(struct reading *r, const struct psnap_yaml_node *m
                               struct psnap_profile_region *region)
 {
     static const char *const keys[] = {
-        "id",      "symbol", "allocation", "stack",        "accesses",    "loads", "stores",
-        "atomics", "sizes",  "strides",    "stride_graph", "working_set", "reuse", NULL};
+        "id",           "symbol",      "allocation", "stack",   "accesses",
+        "loads",        "stores",      "atomics",    "sizes",   "strides",
+        "stride_graph", "working_set", "reuse",      "derived", NULL};
     const struct psnap_yaml_node *node, *set;
     enum psnap_status status = psnap_yaml_known_keys(r->doc, map, keys, r->error);
 
@@ -418,7 +424,8 @@ enum psnap_status read_region(struct reading *r, const struct psnap_yaml_node *m
     if (status)
         return status;
     set = psnap_yaml_get(map, "working_set");
-    node = region->stride_count ? psnap_yaml_get(map, "strides") : psnap_yaml_get(map, "sizes");
+    node = psnap_yaml_get(region->is_derived ? psnap_yaml_get(map, "derived") : map, "strides");
+    node = region->stride_count ? node : psnap_yaml_get(map, "sizes");
     if (region->bytes < bytes_needed(region))
         return psnap_yaml_fail(r->doc, psnap_yaml_get(set, "bytes"), r->error, PSNAP_ERROR_VALUE,
                                "a working set of %" PRIu64 " bytes is too small: '%s' in line "

@@ -135,6 +135,8 @@ static void write_strides(const struct psnap_profile_region *region, struct psna
 
     if (!region->stride_count)
         return;
+    if (region->is_derived)
+        parent = psnap_yaml_add_map(doc, parent, "derived", PSNAP_YAML_FLOW);
     map = psnap_yaml_add_map(doc, parent, "strides", PSNAP_YAML_FLOW);
     for (unsigned i = 0; i < region->stride_count; i++)
         psnap_yaml_add_u64(doc, map, psnap_stride_label(region->strides[i].bin),
@@ -222,7 +224,9 @@ static void write_loop(const struct psnap_profile *profile, const struct psnap_p
         psnap_yaml_add_u64(doc, map, "accesses", loop->accesses);
     write_estimate(loop, doc, map);
     if (loop->pattern.count) {
-        inner = psnap_yaml_add_sequence(doc, map, "pattern", PSNAP_YAML_FLOW);
+        inner = loop->is_pattern_derived ? psnap_yaml_add_map(doc, map, "derived", PSNAP_YAML_FLOW)
+                                         : map;
+        inner = psnap_yaml_add_sequence(doc, inner, "pattern", PSNAP_YAML_FLOW);
         write_items(&loop->pattern, 0, loop->pattern.count, region_id, loop, doc, inner);
     }
     if (!loop->region_count)

@@ -100,14 +100,20 @@ grep -q 'offset: 20000000' set.yaml
 sets=()
 for region in a b; do
     at=loops.multiply:39.regions.$region
-    sets+=(--set "$at.accesses=32000" --set "$at.loads=32000" --set "$at.sizes={8: 32000}"
-        --set "$at.strides={8: 31999}" --set "$at.stride_graph=")
+    sets+=(--set "$at.accesses=32000" --set "$at.loads=32000" --set "$at.sizes={8: 32000}")
 done
+at=loops.multiply:39.regions # what follows from the walk may be left out
 edit w.yaml set.yaml --set schedule.2.of.0.of.0.times=10 --set totals= \
-    --set loops.multiply:39.accesses=64000 "${sets[@]}"
+    --set loops.multiply:39.accesses=64000 "${sets[@]}" --set $at.a.derived= --set $at.b.strides= \
+    --set $at.b.stride_graph=
+grep -q 'derived: {strides: {-256: 1560, 8: 30400, 256: 39}' set.yaml
 [ "$(stream set.yaml | wc -l)" = $((134406 - 64000)) ]
 expect 1 "$PSNAP" edit w.yaml -o x.yaml --set schedule.2.of.0.of.0.times=10
 grep -Eq "^psnap edit: w.yaml:[0-9]+:[0-9]+: .*128000 accesses here, but the schedule \(line [0-9]+\)" err
+expect 1 "$PSNAP" edit w.yaml -o x.yaml \
+    --set 'loops.multiply:36.regions.c.derived.strides={64: 1599}'
+grep -Eq "w.yaml:[0-9]+:[0-9]+: .* but the walks of 'multiply:36' \(schedule, line [0-9]+\) have" err
+has err 'psnap edit --loop multiply:36 --region c --stride OLD=NEW'
 expect 1 "$PSNAP" edit w.yaml -o x.yaml --set loops.multiply:93.accesses=1
 has err "there is no 'multiply:93.accesses' in this; did you mean 'multiply:39'?"
 expect 2 "$PSNAP" edit w.yaml -o x.yaml --set nonsense
