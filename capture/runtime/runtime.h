@@ -163,8 +163,23 @@ void psnap_rt_say(const char *text, const char *what);
  * program has none, with our locks held. */
 struct psnap_rt_outside {
     sigset_t signals;
-    int error, cancels;
+    int error, cancel_state, cancel_type;
 };
+
+/* Both: where a thread may be cancelled at any moment, glibc's handler of a cancellation that is on
+ * its way looks at the type alone. */
+static inline void psnap_rt_hold_cancel(struct psnap_rt_outside *outside)
+{
+    pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &outside->cancel_type);
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &outside->cancel_state);
+}
+
+/* May not return. */
+static inline void psnap_rt_allow_cancel(const struct psnap_rt_outside *outside)
+{
+    pthread_setcancelstate(outside->cancel_state, NULL);
+    pthread_setcanceltype(outside->cancel_type, NULL);
+}
 
 /* Not returned: copying it may call a memcpy of the program's own, which is recorded. */
 static inline void psnap_rt_block_signals(struct psnap_rt_outside *outside)
@@ -172,7 +187,7 @@ static inline void psnap_rt_block_signals(struct psnap_rt_outside *outside)
     sigset_t all;
 
     outside->error = errno;
-    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &outside->cancels);
+    psnap_rt_hold_cancel(outside);
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &outside->signals);
 }
@@ -181,7 +196,7 @@ static inline void psnap_rt_unblock_signals(const struct psnap_rt_outside *outsi
 {
     pthread_sigmask(SIG_SETMASK, &outside->signals, NULL);
     errno = outside->error;
-    pthread_setcancelstate(outside->cancels, NULL); /* last: it may not return */
+    psnap_rt_allow_cancel(outside);
 }
 
 #endif

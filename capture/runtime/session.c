@@ -316,11 +316,11 @@ __attribute__((destructor(101))) static void wait_for_collector(void)
 {
     struct psnap_session *session = psnap_rt_session;
     const struct timespec patience = {.tv_nsec = 100 * 1000 * 1000};
-    int cancels;
+    struct psnap_rt_outside outside;
 
     if (!is_launched || (uint32_t)getpid() != session->program_pid)
         return;
-    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancels);
+    psnap_rt_hold_cancel(&outside);
     __atomic_store_n(&session->closing, 1, __ATOMIC_SEQ_CST);
     psnap_rt_ring_doorbell();
     while (!__atomic_load_n(&session->closed, __ATOMIC_ACQUIRE) && psnap_rt_collector_alive())
@@ -328,7 +328,7 @@ __attribute__((destructor(101))) static void wait_for_collector(void)
     if (!__atomic_load_n(&session->closed, __ATOMIC_ACQUIRE))
         psnap_rt_say("psnap: the collector has died, ", "accesses are missing");
     psnap_rt_stop();
-    pthread_setcancelstate(cancels, NULL);
+    psnap_rt_allow_cancel(&outside);
 }
 
 /* Threads and other copies of the runtime hold on to us: our library is never unloaded. dlopen may
