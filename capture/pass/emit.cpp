@@ -256,6 +256,7 @@ void ModulePlan::emit(FunctionPlan &plan)
     /* What LLVM inferred about memory no longer holds: the function writes to the ring. */
     plan.function->removeFnAttr(Attribute::Memory);
     plan.function->removeFnAttr(Attribute::Speculatable);
+    plan.function->addFnAttr(CAPTURED);
     for (User *user : plan.function->users())
         if (auto *call = dyn_cast<CallBase>(user))
             call->removeFnAttr(Attribute::Memory);

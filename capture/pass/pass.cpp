@@ -43,7 +43,7 @@ namespace psnap
 static bool instrumentable(const Function &function)
 {
     return !function.isDeclaration() && !function.hasAvailableExternallyLinkage() &&
-           !function.hasFnAttribute(Attribute::Naked) &&
+           !function.hasFnAttribute(Attribute::Naked) && !function.hasFnAttribute(CAPTURED) &&
            !function.getName().starts_with("__psnap_");
 }
 
@@ -264,6 +264,10 @@ static std::set<const Function *> runEarly(const Module &module)
 
 bool ModulePlan::run()
 {
+    if (module.getDataLayout().getPointerSizeInBits() != 64) {
+        context.emitError("psnap captures the accesses of 64-bit programs only");
+        return false;
+    }
     std::set<const Function *> early = runEarly(module);
     std::vector<Function *> functions;
     for (Function &function : module)

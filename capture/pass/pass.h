@@ -27,6 +27,8 @@ namespace psnap
 {
 
 constexpr uint32_t NONE = UINT32_MAX;
+/* Attribute of functions that have been instrumented: what -emit-llvm wrote may be compiled on. */
+constexpr char CAPTURED[] = "psnap-captured";
 
 /* One reference: an instruction's way of touching memory. A copy makes two. */
 struct Access {

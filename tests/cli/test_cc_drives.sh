@@ -87,6 +87,12 @@ check_work ./asm
 $cc -emit-llvm -c work.c -o work.bc
 $cc main.c work.bc -o bitcode
 run ./bitcode
+$cc -O2 -S -emit-llvm work.c -o work.ll
+$cc -O2 main.c work.ll -o assembly
+check_work ./assembly
+echo 'int cells[9]; void clear(void) { cells[3] = 0; }' > small.c
+! $cc -m32 -O2 -c small.c -o small.o 2> err || fail "a program of 32 bits was compiled"
+grep -q "64-bit programs only" err || fail "-m32: $(cat err)"
 ar rcs libwork.a work-other.o
 $cc main.o -L. -lwork -o static-library
 check_work ./static-library
