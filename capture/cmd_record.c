@@ -316,7 +316,13 @@ static int finish_valgrind(struct psnap_recording *recording, struct psnap_sourc
     if (psnap_recording_complain_foreign(recording, valgrind))
         return PSNAP_EXIT_LOST;
     if (!recording->accesses) {
-        fputs("psnap record: valgrind has not run the program, the profile is empty\n", stderr);
+        fputs(
+            recording->sampling.skip
+                ? "psnap record: the program made no accesses behind --skip, the profile is empty\n"
+                : "psnap record: valgrind has not run the program, the profile is empty; "
+                  "'valgrind --tool=lackey PROG' says why (where it gives up on debug information, "
+                  "compile with -gdwarf-4, or strip a copy)\n",
+            stderr);
         return result == 126 || result == 127 ? result : PSNAP_EXIT_LOST;
     }
     return result;

@@ -152,6 +152,8 @@ has err "no engine 'qemu'"
 [ "$(status env PATH=/nowhere "$PSNAP" record --engine valgrind -o none.yaml -- ./chase)" = 125 ] ||
     fail "without valgrind: $(cat err)"
 has err "Debian package valgrind"
+[ "$(status "$PSNAP" record --engine valgrind --skip 1G -o skipped.yaml -- true)" = 125 ] || fail "--skip of all"
+has err "made no accesses behind --skip"
 [ ! -e none.yaml ] || fail "a profile of nothing"
 [ "$(status "$PSNAP" record --engine valgrind -o chase.yaml -- ./chase)" = 125 ] || fail "overwrites"
 
