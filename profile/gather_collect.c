@@ -18,7 +18,6 @@ struct gather_collector *gather_collector_new(void)
 
     if (!c)
         return NULL;
-    c->burst_period = 1;
     c->low = UINT64_MAX;
     c->lines.bits = LINE_BITS;
     c->addresses.bits = ADDRESS_BITS;
@@ -146,7 +145,8 @@ static void visit_line(struct gather_collector *c, uint64_t address, uint64_t ha
 
         c->gaps[octave] += !is_hot;
         c->deltas[128 + (int)(address & 63) - before.offset]++;
-        if ((address & 63) != before.offset) {
+        sample->step = (int8_t)((int)(address & 63) - before.offset);
+        if (sample->step && sample->step == before.step) {
             sample->step_gaps += (float)gap;
             sample->steps++;
         }
@@ -243,25 +243,53 @@ static void take_blocks(struct gather_collector *c, const uint64_t *addresses, s
 
 /* ---- bursts ---- */
 
+/* Which half of the n-th 2^shift bursts is the one that is kept of them: not always the first, for
+ * loops are often of such a length, too. */
+static uint64_t half_of(uint64_t n, unsigned shift)
+{
+    return mix(n ^ (uint64_t)shift << 56) & 1;
+}
+
+/* The burst that is kept of the n-th 2^shift ones. */
+static uint64_t burst_of(uint64_t n, unsigned shift)
+{
+    for (; shift; shift--)
+        n = 2 * n + half_of(n, shift);
+    return n;
+}
+
+/* Every other burst. */
+static void thin_bursts(struct gather_collector *c)
+{
+    c->burst_shift++;
+    for (size_t i = 0; i < BURSTS / 2; i++) {
+        const size_t kept = 2 * i + half_of(i, c->burst_shift);
+        c->burst_at[i] = c->burst_at[kept];
+        if (kept != i)
+            memcpy(c->bursts[i], c->bursts[kept], sizeof c->bursts[i]);
+    }
+    c->burst_count = BURSTS / 2;
+    c->burst_next = burst_of(BURSTS / 2, c->burst_shift);
+}
+
 /* What waits is of one burst. */
 static void take_burst(struct gather_collector *c, const uint64_t *addresses, size_t n)
 {
-    if (c->taken / BURST & (c->burst_period - 1)) /* a power of two */
+    if (c->taken / BURST < c->burst_next)
         return;
     if (c->taken % BURST == 0) {
         if (c->burst_count == BURSTS) {
-            for (size_t i = 0; i < BURSTS / 2; i++) {
-                c->burst_at[i] = c->burst_at[2 * i];
-                memcpy(c->bursts[i], c->bursts[2 * i], sizeof c->bursts[i]);
-            }
-            c->burst_count = BURSTS / 2;
-            c->burst_period *= 2;
+            thin_bursts(c);
+            if (c->taken / BURST < c->burst_next)
+                return;
         }
         c->burst_at[c->burst_count++] = c->taken;
         c->burst_fill = 0;
     }
     memcpy(c->bursts[c->burst_count - 1] + c->burst_fill, addresses, n * sizeof *addresses);
     c->burst_fill += n;
+    if (c->burst_fill == BURST)
+        c->burst_next = burst_of(c->burst_count, c->burst_shift);
 }
 
 void gather_collector_take(struct gather_collector *c)
@@ -277,13 +305,28 @@ void gather_collector_take(struct gather_collector *c)
     c->taken = c->count;
 }
 
+/* What a visit of a sampled line that is not hot stands for: of all visits how many there were is
+ * known, so that a sample of lines that are used more than others does not count for more (SHARDS
+ * has a correction like it). */
+static double weight_of_sample(const struct gather_collector *c)
+{
+    double hot = 0, sampled = c->lines.count; /* first visits */
+
+    for (int i = 0; i < 64; i++) {
+        hot += (double)c->hot_gaps[i];
+        sampled += (double)c->gaps[i];
+    }
+    return c->lines.shift && (double)c->visits > hot ? ((double)c->visits - hot) / sampled : 1;
+}
+
 void gather_collector_gaps(const struct gather_collector *c, double shares[64])
 {
+    const double weight = weight_of_sample(c);
+
     for (int i = 0; i < 64; i++) {
         /* the first accesses have no others that far back */
         const double late = 1 - ldexp(1.44, i) / (double)c->count;
-        const double visits =
-            (double)c->gaps[i] * ldexp(1, (int)c->lines.shift) + (double)c->hot_gaps[i];
+        const double visits = (double)c->gaps[i] * weight + (double)c->hot_gaps[i];
 
         shares[i] = visits / (double)c->count / (late > 0.25 ? late : 0.25);
     }

@@ -19,10 +19,12 @@ struct gather_sample {
     uint64_t key;    /* line or address, plus one */
     uint64_t at;     /* number of its last visit's access */
     uint32_t gap;    /* from the visit before to the last one, or the largest number; 0: none */
-    float step_gaps; /* sum of those after which the address had moved on within the line */
+    float step_gaps; /* sum of those after which the address had moved on within the line, by as
+                        much as before: not where another lap begins */
     uint32_t visits, steps;
     uint16_t same_gaps;
     uint8_t offset; /* of the last address in its line */
+    int8_t step;    /* from the one before to it */
 };
 
 /* A line that won the vote of those that share the slot, and its visits since then. */
@@ -45,9 +47,10 @@ struct gather_collector {
     uint64_t count, low, high;
     uint64_t taken; /* of them; the rest waits */
     uint64_t waiting[BURST];
-    uint64_t last;         /* that was taken */
-    uint64_t visits;       /* of lines */
-    uint64_t burst_period; /* in bursts */
+    uint64_t last;        /* that was taken */
+    uint64_t visits;      /* of lines */
+    unsigned burst_shift; /* of 2^this bursts one is kept, */
+    uint64_t burst_next;  /* the next one this */
     size_t burst_count, burst_fill;
     uint64_t burst_at[BURSTS];
     uint64_t bursts[BURSTS][BURST];

@@ -110,10 +110,6 @@ static void choose_places(const struct gather_collector *c, struct gather_area *
 
         if (!fit[i](c, &way))
             continue;
-        if (way.places == GATHER_ONCE && way.same_order) {
-            *m = way;
-            return;
-        }
         apart = fit_echoes(c, &way, &raw);
         if (apart < least) {
             least = apart;

@@ -169,24 +169,39 @@ bool gather_fit_band(const struct gather_collector *c, struct gather_area *m)
 
 /* ---- reach ---- */
 
-/* The reach at even moments, between the middles of the bursts. */
+enum { NEAR_BURSTS = 5 }; /* through which a line is laid */
+
+/* The least squares of the bursts nearest to this moment, of which there are enough: a burst shows
+   the reach nearly, and two may lie side by side. */
+static double reach_at(const struct gather_collector *c, const double *reach, size_t n, double at)
+{
+    double x = 0, y = 0, xx = 0, xy = 0;
+    size_t from = 0;
+
+    while (from + NEAR_BURSTS < n &&
+           (double)c->burst_at[from + NEAR_BURSTS] - at < at - (double)c->burst_at[from])
+        from++;
+    for (size_t i = from; i < from + NEAR_BURSTS; i++) {
+        x += ((double)c->burst_at[i] + BURST / 2.0) / NEAR_BURSTS;
+        y += reach[i] / NEAR_BURSTS;
+    }
+    for (size_t i = from; i < from + NEAR_BURSTS; i++) {
+        const double away = (double)c->burst_at[i] + BURST / 2.0 - x;
+        xx += away * away;
+        xy += away * (reach[i] - y);
+    }
+    return fmin(1, fmax(0, y + (at - x) * xy / xx));
+}
+
+/* The reach at even moments. */
 static void fit_knots(const struct gather_collector *c, const double *low, const double *high,
                       size_t n, struct gather_area *m)
 {
-    const uint64_t half = BURST / 2;
-
     m->knot_count = GATHER_KNOTS;
     for (size_t k = 0; k < GATHER_KNOTS; k++) {
         const double at = (double)k / (GATHER_KNOTS - 1) * (double)c->count;
-        double from, x;
-        size_t i = 1;
-        while (i + 1 < n && (double)(c->burst_at[i] + half) < at)
-            i++;
-        from = (double)(c->burst_at[i - 1] + half);
-        x = (at - from) / ((double)(c->burst_at[i] + half) - from);
-        m->knots[k].low = fmin(1, fmax(0, low[i - 1] + x * (low[i] - low[i - 1])));
-        m->knots[k].high =
-            fmin(1, fmax(m->knots[k].low, high[i - 1] + x * (high[i] - high[i - 1])));
+        m->knots[k].low = reach_at(c, low, n, at);
+        m->knots[k].high = fmax(m->knots[k].low, reach_at(c, high, n, at));
     }
 }
 

