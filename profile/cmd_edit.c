@@ -24,7 +24,7 @@ struct request {
     const char *input, *output;
     struct psnap_text_list sets, regions;
     const char *span, *pad, *move, *stride, *iterations, *entries, *removed, *interleaved, *split;
-    bool force;
+    bool merges, force;
     struct psnap_edit edit;
     bool has_edit;
     uint64_t fields[FIELDS_MAX];
@@ -132,6 +132,9 @@ static int take_changes(struct request *r)
     if (!status && r->split)
         status = take(r, PSNAP_EDIT_SPLIT, read_fields(r->split, r) && edit->field_count > 1,
                       "--split", "the bytes of each field, as 8,8,4");
+    if (!status && r->merges)
+        status = take(r, PSNAP_EDIT_MERGE, edit->loop && r->regions.count > 1, "--merge-regions",
+                      "a --loop and several --region of it");
     if (!status && r->removed) {
         if (edit->loop)
             return psnap_cmd_usage("edit", "--remove-loop names its loop itself");
@@ -298,6 +301,8 @@ int psnap_cmd_edit(int argc, char **argv)
          "element by element of so many bytes, the arrays of several --region (AoS)"},
         {PSNAP_OPTION_TEXT, 0, "split", &request.split, "BYTES,BYTES...",
          "records with these fields are an array for each field (SoA)"},
+        {PSNAP_OPTION_FLAG, 0, "merge-regions", &request.merges, NULL,
+         "several --region of the loop are told as one"},
         {PSNAP_OPTION_TEXT, 0, "iterations", &request.iterations, "K",
          "each time the loop is entered, K times as many iterations"},
         {PSNAP_OPTION_TEXT, 0, "entries", &request.entries, "K",

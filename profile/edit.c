@@ -188,7 +188,7 @@ enum psnap_status psnap_profile_edit(struct psnap_profile *profile, const struct
         status = select_loops(&e);
     if (!status)
         status = edit_find_arrays(&e);
-    if (!status)
+    if (!status && edit->what != PSNAP_EDIT_MERGE) /* which is about regions of one loop */
         status = edit_want_arrays(&e);
     for (uint32_t i = 0; i < e.array_count && !status; i++) {
         struct edit_array *array = &e.arrays[i];

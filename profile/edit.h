@@ -151,6 +151,8 @@ bool edit_is_mix_inside(const struct editing *e, uint32_t mix);
 /* After the nests have changed: mixes and draws as often as they are come to. */
 enum psnap_status edit_settle_models(struct editing *e, const struct psnap_nests *before);
 
+/* edit_merge.c: the regions of a loop that the edit names as one. */
+enum psnap_status edit_merge(struct editing *e);
 /* edit_describe.c: regions and patterns of touched loops, from what they do. */
 enum psnap_status edit_describe(struct editing *e);
 

@@ -16,63 +16,24 @@
 #include <string.h>
 
 #include "formats/base/arena.h"
+#include "profile/bins.h"
 #include "profile/edit.h"
 
 /* ---- strides ---- */
-
-/* A region's strides by bin. */
-struct bins {
-    uint64_t strides[PSNAP_STRIDE_BINS];
-    uint64_t edges[PSNAP_STRIDE_BINS][PSNAP_STRIDE_BINS];
-};
-
-static void open_bins(const struct psnap_profile_region *region, struct bins *bins)
-{
-    memset(bins, 0, sizeof *bins);
-    for (unsigned i = 0; i < region->stride_count; i++)
-        bins->strides[region->strides[i].bin] = region->strides[i].count;
-    for (unsigned i = 0; i < region->edge_count; i++)
-        bins->edges[region->edges[i].from][region->edges[i].to] = region->edges[i].count;
-}
-
-static enum psnap_status close_bins(const struct editing *e, struct psnap_profile_region *region,
-                                    const struct bins *bins)
-{
-    struct psnap_arena *arena = e->profile->arena;
-    unsigned edges = 0;
-
-    for (unsigned i = 0; i < PSNAP_STRIDE_BINS * PSNAP_STRIDE_BINS; i++)
-        edges += bins->edges[i / PSNAP_STRIDE_BINS][i % PSNAP_STRIDE_BINS] != 0;
-    region->strides = psnap_arena_alloc(arena, PSNAP_STRIDE_BINS * sizeof *region->strides);
-    region->edges = psnap_arena_alloc(arena, (edges + (size_t)1) * sizeof *region->edges);
-    if (!region->strides || !region->edges)
-        return edit_no_memory(e);
-    region->stride_count = region->edge_count = 0;
-    for (unsigned from = 0; from < PSNAP_STRIDE_BINS; from++) {
-        if (bins->strides[from])
-            region->strides[region->stride_count++] =
-                (struct psnap_stride_count){bins->strides[from], (uint8_t)from};
-        for (unsigned to = 0; to < PSNAP_STRIDE_BINS; to++)
-            if (bins->edges[from][to])
-                region->edges[region->edge_count++] =
-                    (struct psnap_stride_edge){bins->edges[from][to], (uint8_t)from, (uint8_t)to};
-    }
-    return PSNAP_OK;
-}
 
 /* Bins by other names. */
 static enum psnap_status rename_bins(const struct editing *e, struct psnap_profile_region *region,
                                      const unsigned names[PSNAP_STRIDE_BINS])
 {
-    struct bins old, new = {{0}, {{0}}};
+    struct stride_bins old, new = {{0}, {{0}}};
 
-    open_bins(region, &old);
+    bins_open(region, &old);
     for (unsigned i = 0; i < PSNAP_STRIDE_BINS; i++) {
         new.strides[names[i]] += old.strides[i];
         for (unsigned k = 0; k < PSNAP_STRIDE_BINS; k++)
             new.edges[names[i]][names[k]] += old.edges[i][k];
     }
-    return close_bins(e, region, &new);
+    return bins_close(&new, e->profile->arena, region) ? PSNAP_OK : edit_no_memory(e);
 }
 
 /* The bins' strides times 2^power. */
@@ -213,7 +174,7 @@ static enum psnap_status edit_strides(struct editing *e)
 static enum psnap_status repeat_region(const struct editing *e, struct psnap_profile_region *region)
 {
     const uint64_t k = e->edit->times;
-    struct bins bins;
+    struct stride_bins bins;
     unsigned first = PSNAP_STRIDE_ZERO, last = PSNAP_STRIDE_ZERO;
     enum psnap_status status = edit_scale_count(e, k, 1, &region->accesses);
 
@@ -229,7 +190,7 @@ static enum psnap_status repeat_region(const struct editing *e, struct psnap_pro
         return status;
     if (region->stride_count)
         psnap_region_ends(region, &first, &last);
-    open_bins(region, &bins);
+    bins_open(region, &bins);
     for (unsigned i = 0; i < PSNAP_STRIDE_BINS; i++) {
         bins.strides[i] *= k;
         for (unsigned j = 0; j < PSNAP_STRIDE_BINS; j++)
@@ -241,7 +202,7 @@ static enum psnap_status repeat_region(const struct editing *e, struct psnap_pro
         bins.edges[first][first] += k - 1;
     } else
         bins.edges[first][first] += k - 2;
-    return close_bins(e, region, &bins);
+    return bins_close(&bins, e->profile->arena, region) ? PSNAP_OK : edit_no_memory(e);
 }
 
 static enum psnap_status repeat_accesses(struct editing *e)
@@ -412,6 +373,8 @@ enum psnap_status edit_published(struct editing *e)
     case PSNAP_EDIT_INTERLEAVE:
         status = interleave_regions(e);
         break;
+    case PSNAP_EDIT_MERGE:
+        return edit_merge(e);
     case PSNAP_EDIT_SPLIT:
         status = edit_fail(e, PSNAP_NONE, PSNAP_NONE,
                            "the published model does not say which accesses are of which field: "

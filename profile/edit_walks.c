@@ -224,6 +224,8 @@ enum psnap_status edit_walks(struct editing *e)
     struct psnap_nests *before = e->profile->nests;
     enum psnap_status status = PSNAP_OK;
 
+    if (e->edit->what == PSNAP_EDIT_MERGE)
+        return edit_merge(e);
     e->tree = edit_tree_new(before);
     if (!e->tree)
         return edit_no_memory(e);

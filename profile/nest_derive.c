@@ -50,9 +50,9 @@ static void put(struct deriving *d, const struct nest_derived_loop *loop, uint32
 
     if (to->accesses) {
         const unsigned bin = psnap_stride_bin((int64_t)(address - last->address));
-        to->strides[bin] += times;
+        to->bins.strides[bin] += times;
         if (last->bin != NO_BIN)
-            to->edges[last->bin][bin] += times;
+            to->bins.edges[last->bin][bin] += times;
         last->bin = bin;
     }
     to->accesses += times;
@@ -272,18 +272,15 @@ void nest_derived_free(struct nest_derived *derived)
 bool nest_derived_is(const struct nest_derived_region *derived,
                      const struct psnap_profile_region *region, unsigned *bin)
 {
-    uint64_t strides[PSNAP_STRIDE_BINS] = {0}, edges[PSNAP_STRIDE_BINS][PSNAP_STRIDE_BINS] = {{0}};
+    struct stride_bins bins;
     unsigned odd = PSNAP_STRIDE_BINS;
 
-    for (unsigned i = 0; i < region->stride_count; i++)
-        strides[region->strides[i].bin] = region->strides[i].count;
-    for (unsigned i = 0; i < region->edge_count; i++)
-        edges[region->edges[i].from][region->edges[i].to] = region->edges[i].count;
-    for (unsigned i = 0; i < PSNAP_STRIDE_BINS && odd == PSNAP_STRIDE_BINS; i++)
-        if (memcmp(edges[i], derived->edges[i], sizeof edges[i]) != 0)
+    bins_open(region, &bins);
+    for (unsigned i = PSNAP_STRIDE_BINS; i-- > 0;)
+        if (memcmp(bins.edges[i], derived->bins.edges[i], sizeof bins.edges[i]) != 0)
             odd = i;
     for (unsigned i = PSNAP_STRIDE_BINS; i-- > 0;)
-        if (strides[i] != derived->strides[i])
+        if (bins.strides[i] != derived->bins.strides[i])
             odd = i;
     if (bin)
         *bin = odd;

@@ -5,13 +5,14 @@
 #ifndef PSNAP_PROFILE_NEST_DERIVE_H
 #define PSNAP_PROFILE_NEST_DERIVE_H
 
+#include "profile/bins.h"
 #include "profile/nest_profile.h"
 
 enum { NEST_DERIVED_PATTERN = 1024 }; /* accesses of a loop whose regions are known in order */
 
 struct nest_derived_region {
     uint64_t accesses;
-    uint64_t strides[PSNAP_STRIDE_BINS], edges[PSNAP_STRIDE_BINS][PSNAP_STRIDE_BINS];
+    struct stride_bins bins;
 };
 
 struct nest_derived_loop {

@@ -6,7 +6,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "formats/base/arena.h"
 #include "profile/nest_derive.h"
 #include "profile/read.h"
 
@@ -56,8 +55,8 @@ static enum psnap_status check_strides(const struct reading *r, const struct psn
         "(schedule, line %" PRIu32 ") have %" PRIu64
         "%s; delete 'derived', or change walks: psnap edit --loop %.60s "
         "--region %.60s --stride OLD=NEW",
-        psnap_stride_label(bin), count, loop->id, schedule->src_line, derived->strides[bin],
-        count == derived->strides[bin] ? " in another order" : "", loop->id, region->id);
+        psnap_stride_label(bin), count, loop->id, schedule->src_line, derived->bins.strides[bin],
+        count == derived->bins.strides[bin] ? " in another order" : "", loop->id, region->id);
 }
 
 /* What is left out: of one that does not follow from walks it is missing. */
@@ -65,30 +64,15 @@ static enum psnap_status make_strides(const struct reading *r, const struct psna
                                       struct psnap_profile_region *region,
                                       const struct nest_derived_region *derived)
 {
-    struct psnap_arena *arena = r->profile->arena;
     const struct psnap_yaml_node *accesses = psnap_yaml_get(map, "accesses");
-    unsigned edges = 0;
 
     if (!derived || derived->accesses != region->accesses)
         return psnap_yaml_fail(r->doc, accesses, r->error, PSNAP_ERROR_VALUE,
                                "'strides' is missing: %" PRIu64 " accesses have %" PRIu64
                                " strides",
                                region->accesses, region->accesses - 1);
-    for (unsigned i = 0; i < PSNAP_STRIDE_BINS * PSNAP_STRIDE_BINS; i++)
-        edges += derived->edges[i / PSNAP_STRIDE_BINS][i % PSNAP_STRIDE_BINS] != 0;
-    region->strides = psnap_arena_alloc(arena, PSNAP_STRIDE_BINS * sizeof *region->strides);
-    region->edges = psnap_arena_alloc(arena, (edges + (size_t)1) * sizeof *region->edges);
-    if (!region->strides || !region->edges)
+    if (!bins_close(&derived->bins, r->profile->arena, region))
         return read_out_of_memory(r);
-    for (unsigned from = 0; from < PSNAP_STRIDE_BINS; from++) {
-        if (derived->strides[from])
-            region->strides[region->stride_count++] =
-                (struct psnap_stride_count){derived->strides[from], (uint8_t)from};
-        for (unsigned to = 0; to < PSNAP_STRIDE_BINS; to++)
-            if (derived->edges[from][to])
-                region->edges[region->edge_count++] = (struct psnap_stride_edge){
-                    derived->edges[from][to], (uint8_t)from, (uint8_t)to};
-    }
     region->is_derived = true;
     return PSNAP_OK;
 }

@@ -157,3 +157,11 @@ assert len(moved) == 3, moved  # a stays, b is behind it, c behind both
 END
 expect 1 "$PSNAP" edit w.yaml -o x.yaml --split 4,4 --region a
 has err "8 bytes at once"
+
+# Regions told as one: with walks the stream stays; the published model has walks of both in one.
+edit w.yaml merged.yaml --merge-regions --loop multiply:39 --region a --region b
+stream merged.yaml | cmp - before
+edit p.yaml merged.yaml --merge-regions --loop multiply:39 --region a --region b
+[ "$(stream merged.yaml | wc -l)" = 134406 ]
+expect 1 "$PSNAP" edit p.yaml -o x.yaml --merge-regions --loop multiply:39 --region a --region c
+has err "does not have all of these regions"
