@@ -7,7 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RUN_ACCESSES_MIN = 32 }; /* fewer are not worth a run */
+enum {
+    RUN_ACCESSES_MIN = 32, /* fewer are not worth a run */
+    AT_ONCE = 512          /* accesses that stay in the first-level cache */
+};
 
 struct nests_source {
     struct psnap_source base;
@@ -17,6 +20,29 @@ struct nests_source {
     size_t at;              /* and accesses of the one under way */
 };
 
+/* Repetitions [from, from + count), reference by reference: what depends on the reference is then
+ * outside of the loop. */
+static void fill_whole(const struct psnap_run *run, uint64_t from, size_t count,
+                       struct psnap_access *block)
+{
+    const size_t width = run->width;
+
+    for (size_t k = 0; k < width; k++) {
+        const struct psnap_column *column =
+            run->columns && run->columns[k].words ? &run->columns[k] : NULL;
+        const uint64_t *word = column ? column->words + from * column->pitch : NULL;
+        const uint64_t stride = column ? 0 : (uint64_t)run->strides[k];
+        struct psnap_access access = run->first[k];
+        access.address = psnap_run_address(run, from, k);
+        for (size_t i = 0; i < count && !column; i++, access.address += stride)
+            block[i * width + k] = access;
+        for (size_t i = 0; i < count && column; i++, word += column->pitch) {
+            access.address = *word + column->offset;
+            block[i * width + k] = access;
+        }
+    }
+}
+
 /* Accesses of the walk, as far as the block has room. */
 static size_t fill(struct nests_source *source, struct psnap_access *block, size_t capacity)
 {
@@ -24,6 +50,14 @@ static size_t fill(struct nests_source *source, struct psnap_access *block, size
     size_t n = 0;
 
     while (n < capacity && source->done < run->count) {
+        size_t whole = (capacity - n < AT_ONCE ? capacity - n : AT_ONCE) / run->width;
+        whole = whole < run->count - source->done ? whole : (size_t)(run->count - source->done);
+        if (!source->at && whole) {
+            fill_whole(run, source->done, whole, block + n);
+            source->done += whole;
+            n += whole * run->width;
+            continue;
+        }
         while (n < capacity && source->at < run->width) {
             const size_t k = source->at++;
             block[n] = run->first[k];

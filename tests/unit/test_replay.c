@@ -131,6 +131,71 @@ static void test_counts_are_exact(void **state)
     }
 }
 
+/* All of a replay as runs and what is between them, written out one by one. */
+static size_t replay_runs(const struct psnap_profile *profile, uint64_t seed,
+                          struct psnap_access *to, size_t room)
+{
+    struct psnap_source *source = psnap_replay_new(profile, seed, NULL);
+    struct psnap_run run = {.count = 0};
+    size_t n = 0;
+    ssize_t got;
+
+    assert_non_null(source);
+    while ((got = psnap_source_next_run(source, to + n, room - n < 50 ? room - n : 50, &run,
+                                        NULL)) > 0 ||
+           run.count) {
+        n += (size_t)got;
+        for (uint64_t i = 0; i < run.count; i++)
+            for (size_t k = 0; k < run.width; k++) {
+                assert_true(n < room);
+                to[n] = run.first[k];
+                to[n++].address = psnap_run_address(&run, i, k);
+            }
+        run.count = 0;
+    }
+    assert_int_equal(got, 0);
+    psnap_source_free(source);
+    return n;
+}
+
+/* Walks, some of whose addresses are drawn: the same accesses, as runs and in blocks of any size.
+ */
+static void test_walks_are_their_runs(void **state)
+{
+    enum { ROWS = 400, WIDTH = 3 };
+    static const size_t blocks[] = {4096, 512, 37, 1};
+    struct psnap_builder_options walks = {.walks = true};
+    struct psnap_program *program = make_program(2, WIDTH);
+    struct psnap_access *accesses = calloc(ROWS * 80 * WIDTH, sizeof *accesses), *by_runs;
+    struct psnap_profile *profile;
+    struct psnap_rng rng;
+    size_t n = 0, count;
+
+    (void)state;
+    psnap_rng_init(&rng, 13);
+    for (uint64_t i = 0; i < ROWS; i++)
+        for (uint64_t j = 0; j < 60 + i % 3; j++) {
+            const uint64_t drawn = psnap_rng_below(&rng, 100000) * 8;
+            accesses[n++] = (struct psnap_access){HEAP + 8 * j + 512 * i, 0, 8, PSNAP_LOAD, 0};
+            accesses[n++] = (struct psnap_access){HEAP + (1 << 24) + drawn, 1, 8, PSNAP_LOAD, 0};
+            accesses[n++] = (struct psnap_access){HEAP + (1 << 26) + 16 * j, 2, 4, PSNAP_STORE, 0};
+        }
+    profile = build(program, accesses, n, &walks);
+    assert_non_null(profile->nests);
+    by_runs = calloc(n + 1, sizeof *by_runs);
+    count = replay_runs(profile, 5, by_runs, n + 1);
+    assert_int_equal(count, n);
+    for (unsigned b = 0; b < sizeof blocks / sizeof *blocks; b++) {
+        struct stream stream = replay(profile, 5, blocks[b]);
+        assert_memory_equal(stream.accesses, by_runs, n * sizeof *by_runs);
+        free(stream.accesses);
+    }
+    free(by_runs);
+    free(accesses);
+    psnap_profile_free(profile);
+    psnap_program_free(program);
+}
+
 static void test_same_seed_same_stream(void **state)
 {
     struct psnap_rng rng;
@@ -404,6 +469,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_counts_are_exact),
+        cmocka_unit_test(test_walks_are_their_runs),
         cmocka_unit_test(test_same_seed_same_stream),
         cmocka_unit_test(test_by_hand),
         cmocka_unit_test(test_regular_streams_are_reproduced),
