@@ -35,6 +35,8 @@ enum {
 struct follower {
     uint64_t offset;
     uint64_t all, held; /* addresses, and those at the present leader's offset */
+    uint64_t excused;   /* of all, those before the youngest draw came: its reference was there
+                           before, but told in another way */
     uint32_t leader;    /* or PSNAP_NONE */
     uint32_t tried;     /* leaders, one after the other */
     int trust;
@@ -126,6 +128,25 @@ static bool are_copies(const struct key *a, const struct key *b)
            !strcmp(a->loop, b->loop);
 }
 
+static bool follows(const struct follower *follower)
+{
+    const uint64_t all = follower->all - follower->excused;
+
+    return follower->leader != PSNAP_NONE && follower->trust >= PATIENCE &&
+           follower->held >= all - all / FOLLOWS_SHARE && follower->held >= follower->all / 2;
+}
+
+/* There is another draw, which may be what those that follow nobody go with. */
+static void excuse(struct nest_draws *draws)
+{
+    for (size_t i = 0; i < draws->count; i++)
+        for (unsigned k = 0; k < 3; k++) {
+            struct follower *follower = &draws->draws[i].followers[k];
+            if (!follows(follower))
+                follower->excused = follower->all;
+        }
+}
+
 uint32_t nest_draws_add(struct nest_draws *draws, const struct nest_ref *ref, uint64_t address)
 {
     const struct key key = key_of(draws->program, ref, address);
@@ -138,6 +159,7 @@ uint32_t nest_draws_add(struct nest_draws *draws, const struct nest_ref *ref, ui
     if (!larger)
         return PSNAP_NONE;
     draws->draws = larger;
+    excuse(draws);
     for (unsigned k = 0; k < 3; k++)
         made.followers[k].leader = PSNAP_NONE;
     made.first = calloc(FIRST, sizeof *made.first);
@@ -214,12 +236,6 @@ static void remember(struct nest_draws *draws, uint32_t index)
             return;
         before = here;
     }
-}
-
-static bool follows(const struct follower *follower)
-{
-    return follower->leader != PSNAP_NONE && follower->trust >= PATIENCE &&
-           follower->held >= follower->all - follower->all / FOLLOWS_SHARE;
 }
 
 /* ---- gathers ---- */

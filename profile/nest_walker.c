@@ -27,6 +27,7 @@ struct psnap_walker {
     size_t term;               /* the next one */
     struct psnap_rng rng;
     struct drawing *draws;
+    uint32_t *draw_of;   /* by reference: what it draws from where it is drawn, or PSNAP_NONE */
     uint64_t *positions; /* of walks */
     struct counts_draw *counts;
     struct mixing *mixes;
@@ -124,6 +125,51 @@ static bool open_models(struct psnap_walker *w, const struct nest_models *models
     return is_done;
 }
 
+static void see_draws(const struct nest_shape *shape, uint32_t *draw_of, uint32_t *count)
+{
+    for (uint32_t k = 0; k < shape->width; k++) {
+        const struct nest_ref *ref = &shape->refs[k];
+        *count = ref->ref >= *count ? ref->ref + 1 : *count;
+        if (draw_of && ref->mode >= NEST_DRAWN_FIRST)
+            draw_of[ref->ref] = ref->draw;
+    }
+}
+
+static void see_draws_in(const struct nest_pattern *pattern, uint32_t *draw_of, uint32_t *count)
+{
+    for (uint32_t i = 0; i < pattern->body_count; i++)
+        see_draws_in(pattern->body[i], draw_of, count);
+    if (!pattern->body_count)
+        see_draws(pattern->shape, draw_of, count);
+}
+
+/* Counts references; with `draw_of` says what they draw from. */
+static void see_all_draws(const struct psnap_nests *nests, uint32_t *draw_of, uint32_t *count)
+{
+    const struct nest_models *models = nests->models;
+
+    for (size_t i = 0; i < nests->count; i++)
+        see_draws_in(nests->terms[i].pattern, draw_of, count);
+    for (uint32_t i = 0; i < models->mix_count; i++)
+        for (uint32_t k = 0; models->mixes[i].chain && k < models->mixes[i].chain->state_count; k++)
+            see_draws(models->mixes[i].states[k], draw_of, count);
+}
+
+/* A reference that is drawn in some terms may be affine in others: what goes with it goes there,
+ * too. False: out of memory. */
+static bool find_draws(struct psnap_walker *w)
+{
+    uint32_t count = 0;
+
+    see_all_draws(w->nests, NULL, &count);
+    w->draw_of = malloc((count + (size_t)1) * sizeof *w->draw_of);
+    for (uint32_t i = 0; w->draw_of && i < count; i++)
+        w->draw_of[i] = PSNAP_NONE;
+    if (w->draw_of)
+        see_all_draws(w->nests, w->draw_of, &count);
+    return w->draw_of != NULL;
+}
+
 /* How often nests visit each mix. */
 static bool count_visits(struct psnap_walker *w, uint32_t loop_count)
 {
@@ -150,9 +196,9 @@ struct psnap_walker *psnap_walker_new(const struct psnap_profile *profile,
     walker->mix = walker->loop = PSNAP_NONE;
     psnap_rng_init(&walker->rng, seed);
     walker->nests = nests_copy(profile->nests, shift_refs, (void *)(uintptr_t)first_ref);
-    if (walker->nests &&
-        (!walker->nests->models || (open_models(walker, walker->nests->models, seed) &&
-                                    count_visits(walker, profile->loop_count))))
+    if (walker->nests && (!walker->nests->models ||
+                          (open_models(walker, walker->nests->models, seed) && find_draws(walker) &&
+                           count_visits(walker, profile->loop_count))))
         return walker;
     psnap_walker_free(walker);
     return NULL;
@@ -171,6 +217,7 @@ void psnap_walker_free(struct psnap_walker *walker)
     for (uint32_t i = 0; models && walker->mixes && i < models->mix_count; i++)
         mix_walk_free(walker->mixes[i].walk);
     free(walker->draws);
+    free(walker->draw_of);
     free(walker->positions);
     free(walker->counts);
     free(walker->mixes);
@@ -346,12 +393,25 @@ static void draw_chunk(struct psnap_walker *w, uint64_t n)
         }
 }
 
+/* The last addresses of what is drawn elsewhere, and not in this leaf. */
+static void note_last(struct psnap_walker *w, uint64_t n)
+{
+    for (uint32_t k = 0; k < w->shape->width; k++) {
+        const struct nest_ref *ref = &w->shape->refs[k];
+        if (ref->mode < NEST_DRAWN_FIRST && w->draw_of[ref->ref] != PSNAP_NONE)
+            w->draws[w->draw_of[ref->ref]].last =
+                w->first[k].address + (n - 1) * (uint64_t)w->strides[k];
+    }
+}
+
 /* Iterations of the leaf under way. */
 static void next_chunk(struct psnap_walker *w, struct psnap_walk *walk)
 {
     const uint64_t most = !w->is_cut ? w->left : w->is_entry ? 1 : CHUNK;
     const uint64_t n = w->left < most ? w->left : most;
 
+    if (w->draw_of)
+        note_last(w, n);
     if (w->is_cut)
         draw_chunk(w, n);
     w->is_entry = false;

@@ -157,6 +157,45 @@ static void check_numbers(unsigned loops, unsigned last)
     free(text);
 }
 
+/* What goes with a reference that is drawn in one term goes with it in another, where it is affine.
+ */
+static void test_with_affine(void **state)
+{
+    static const char text[] =
+        "psnap: 1\n"
+        "capture: {model: walks-2}\n"
+        "schedule:\n"
+        "- {loop: f, times: 3, references: [{ref: 0, load: 8, region: r1, start: 8, strides: "
+        "[8]}]}\n"
+        "- {loop: g, times: 1, references: [{ref: 0, load: 8, draw: d2}]}\n"
+        "- {loop: f, times: 1, references: [{ref: 0, load: 8, draw: d1}]}\n"
+        "- {loop: g, times: 1, references: [{ref: 0, load: 8, draw: d2}]}\n"
+        "models:\n"
+        "  draws:\n"
+        "  - {draw: d1, loop: f, areas: [{region: r1, start: 0, accesses: 1, bytes: 8, element: 8,"
+        " places: once, lap: 1, place_bytes: 8}]}\n"
+        "  - {draw: d2, loop: g, with: d1, offset: 8}\n"
+        "loops:\n"
+        "- {id: f, nest: {depth: 0}, accesses: 4, pattern: [r1], regions: [\n"
+        "  {id: r1, working_set: {bytes: 96, group: heap, offset: 0},\n"
+        "   accesses: 4, loads: 4, sizes: {8: 4}, strides: {8: 3}}]}\n"
+        "- {id: g, nest: {depth: 0}, accesses: 2, pattern: [r1], regions: [\n"
+        "  {id: r1, working_set: {bytes: 96, group: heap, offset: 0},\n"
+        "   accesses: 2, loads: 2, sizes: {8: 2}, strides: {8: 1}}]}\n";
+    static const uint64_t expected[6] = {8, 16, 24, 32, 0, 8};
+    struct psnap_profile *profile = read_text(text);
+    struct psnap_source *source = psnap_replay_new(profile, 1, NULL);
+    struct psnap_access block[16];
+
+    (void)state;
+    assert_non_null(source);
+    assert_int_equal(psnap_source_next(source, block, 16, NULL), 6);
+    for (int i = 0; i < 6; i++)
+        assert_int_equal(block[i].address - block[4].address, expected[i]);
+    psnap_source_free(source);
+    psnap_profile_free(profile);
+}
+
 static void test_numbers(void **state)
 {
     (void)state;
@@ -170,6 +209,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_refused),
         cmocka_unit_test(test_models_refused),
+        cmocka_unit_test(test_with_affine),
         cmocka_unit_test(test_numbers),
     };
 

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Which references that are drawn go with which (profile/nest_draws.h).
+ */
+#include "profile/nest_draws.h"
+#include "tests/unit/test_profile_support.h"
+
+enum { ALONE = 1000, BASE = 1 << 20 };
+
+static uint32_t add(struct nest_draws *draws, uint32_t ref)
+{
+    const struct nest_ref wanted = {.ref = ref, .size = 8, .mode = NEST_DRAWN};
+
+    return nest_draws_add(draws, &wanted, BASE);
+}
+
+/* A swap of what a scan has found, `with` times; before, the scan was affine, and nobody's leader.
+ */
+static struct nest_draw *draw(struct psnap_program *program, int with, uint64_t away)
+{
+    struct nest_draws *draws = nest_draws_new(program);
+    struct nest_draw *taken;
+    struct psnap_rng rng;
+    uint32_t swap, scan, count;
+
+    assert_non_null(draws);
+    psnap_rng_init(&rng, 1);
+    swap = add(draws, 0);
+    for (int i = 0; i < ALONE; i++)
+        nest_draws_put(draws, swap, false, BASE + 8 * psnap_rng_below(&rng, 1000));
+    scan = add(draws, 1);
+    assert_int_not_equal(scan, swap);
+    for (int i = 0; i < with; i++) {
+        const uint64_t found = BASE + 8 * psnap_rng_below(&rng, 1000);
+        nest_draws_put(draws, scan, false, found);
+        nest_draws_put(draws, swap, false, found + away);
+    }
+    assert_true(nest_draws_are_whole(draws));
+    taken = nest_draws_take(draws, &count);
+    assert_non_null(taken);
+    assert_int_equal(count, 2);
+    nest_draws_free(draws);
+    return taken;
+}
+
+/* One that comes late is gone with all the same; but not for the smaller part of what there is. */
+static void test_late_leader(void **state)
+{
+    struct psnap_program *program = make_program(1, 2);
+    struct nest_draw *taken = draw(program, 3 * ALONE, 4);
+
+    (void)state;
+    assert_int_equal(taken[0].rest.with, 1);
+    assert_int_equal(taken[0].rest.offset, 4);
+    assert_int_equal(taken[1].rest.with, PSNAP_NONE);
+    assert_int_equal(taken[1].rest.gather.accesses, 3 * ALONE);
+    free(taken);
+    taken = draw(program, ALONE / 2, 4);
+    assert_int_equal(taken[0].rest.with, PSNAP_NONE);
+    assert_true(taken[0].rest.gather.accesses >= ALONE);
+    free(taken);
+    psnap_program_free(program);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_late_leader)};
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
