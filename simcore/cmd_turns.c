@@ -2,14 +2,17 @@
 /*
  * The threads of an input in turn, access by access. A trace is read once to
  * find the threads (and all of its tables), and then by as many readers as
- * there are threads at the same time: so it must be a file. Replay delivers the
- * threads of a profile in turn anyway.
+ * there are threads at the same time: so it must be a file. A profile that keeps
+ * threads apart delivers them in turn anyway; one with walks, as they were recorded,
+ * so that it is treated as a trace is.
  */
 #include "simcore/cmd_turns.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+
+#include "profile/profile.h"
 
 static bool is_possible(const char *path)
 {
@@ -208,25 +211,28 @@ psnap_turns_pass(const char *path, const struct psnap_input_options *options, bo
                                            struct psnap_error *error),
                  void *context, bool *in_turn, struct psnap_error *error)
 {
-    struct psnap_input_options input = *options;
+    struct psnap_input_options input = *options, again = *options;
+    struct psnap_profile *profile = NULL;
     struct psnap_source *source;
-    bool is_profile = false, is_mixed = false;
+    bool is_mixed = false;
     uint32_t threads = 0;
     enum psnap_status status;
 
-    input.is_profile = &is_profile;
+    again.kept = NULL; /* the first one is */
+    input.kept = options->kept ? options->kept : &profile;
     source = psnap_input_open(path, &input, error);
-    *in_turn = is_profile;
-    if (source && !is_profile && !as_it_comes && is_possible(path))
+    *in_turn = source && *input.kept && (*input.kept)->is_apart;
+    if (source && !*in_turn && !as_it_comes && is_possible(path))
         source = lone_source_new(source, &is_mixed, error);
     status = source ? pass(context, source, error) : error->code;
     psnap_source_free(source);
+    psnap_profile_free(profile);
     if (status || !is_mixed)
         return status;
-    source = open_turns(path, options, &threads, error);
+    source = open_turns(path, &again, &threads, error);
     *in_turn = source != NULL;
     if (!source && threads > PSNAP_TURNS_MAX)
-        source = psnap_input_open(path, options, error);
+        source = psnap_input_open(path, &again, error);
     status = source ? pass(context, source, error) : error->code;
     psnap_source_free(source);
     return status;

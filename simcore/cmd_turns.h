@@ -13,9 +13,9 @@
 #define PSNAP_TURNS_MAX 64 /* threads of a trace: it is read once for each */
 
 /*
- * Hands an input to `pass`: the threads of a trace in turn, access by access, unless `as_it_comes`;
- * those of a profile, which is replayed, come so by themselves. *in_turn is false when they came in
- * the trace's order: from a pipe, or when there are more than PSNAP_TURNS_MAX. `pass` takes a whole
+ * Hands an input to `pass`: its threads in turn, access by access, unless `as_it_comes`; those of a
+ * profile that keeps them apart come so by themselves. *in_turn is false when they came in
+ * its own order: from a pipe, or when there are more than PSNAP_TURNS_MAX. `pass` takes a whole
  * stream. It is called a second time when the first stream turned out to have threads that do not
  * come in turn: that one ended there, and what was made of it is to be forgotten.
  */

@@ -179,6 +179,18 @@ assert [row["id"] for row in r["rows"] if row["scope"] == "loop"] == ["csv"], r[
 assert r["summary"]["missing_loops"] == 0 and r["synthetic"]["threads"] == 2
 END
 
+# walks have the stream's order; their threads are put in turn as well
+"$PSNAP" profile hand.csv --model walks -o walks.yaml
+"$PSNAP" compare hand.csv walks.yaml -m 32:16:2,1K:16:full --json > json
+python3 - << 'END'
+import json
+r = json.load(open("json"))
+assert r["synthetic"] == {"input": "walks.yaml", "accesses": 7, "threads": 2,
+                          "interleaving": "round-robin by access"}, r["synthetic"]
+total = [row for row in r["rows"] if row["scope"] == "total"][0]["levels"][0]
+assert (total["observed"], total["synthetic"]) == (3 / 7, 3 / 7), total
+END
+
 # a loop that the other side lacks counts as wholly wrong, and is named
 expect 1 "$PSNAP" compare "$rich" a.csv -m table1-1 --max-error 99
 grep -q 'only in the observed stream' out || fail "$(cat out)"
