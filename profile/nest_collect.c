@@ -153,8 +153,12 @@ struct nest_models *nest_collected_take(struct nest_collected *collected)
     is_done = models->shapes && models->draws && models->walks && models->counts && models->mixes;
     for (size_t i = 0; is_done && i < collected->walk_count; i++)
         models->walks[models->walk_count++] = (struct nest_walk){.address = collected->walks[i]};
-    for (size_t i = 0; is_done && i < collected->count_count; i++)
+    for (size_t i = 0; is_done && i < collected->count_count; i++) {
+        /* The list has no holes: of counts that all went to a mix, which nobody draws, one stays.
+         */
+        is_done = collected->counts[i].times || counts_add(&collected->counts[i], 1);
         counts_take(&collected->counts[i], BINS, &models->counts[models->count_count++]);
+    }
     for (size_t i = 0; is_done && i < collected->mix_count; i++)
         is_done = take_mix(collected, models, models->mix_count++);
     if (is_done)
