@@ -361,7 +361,9 @@ enum psnap_status edit_published(struct editing *e)
     const bool has_strides = strcmp(e->profile->model, PSNAP_MODEL_STACKDIST) != 0;
     enum psnap_status status = PSNAP_OK;
 
-    if (!has_strides && (e->edit->what == PSNAP_EDIT_SPAN || e->edit->what == PSNAP_EDIT_STRIDE))
+    if (!has_strides &&
+        (e->edit->what == PSNAP_EDIT_SPAN || e->edit->what == PSNAP_EDIT_STRIDE ||
+         e->edit->what == PSNAP_EDIT_INTERLEAVE || e->edit->what == PSNAP_EDIT_MERGE))
         return edit_fail(e, PSNAP_NONE, PSNAP_NONE,
                          "the model %s has no strides: how soon lines of other walks are touched "
                          "again is not known; 'reuse' can be changed in the file",

@@ -530,6 +530,8 @@ static void test_psnap_edit(void **state)
                                     .region_count = 1,
                                     .times = 2,
                                     .over = 1};
+    const struct psnap_edit merge = {
+        .what = PSNAP_EDIT_MERGE, .loop = "f", .regions = &region, .region_count = 1};
     struct psnap_profile *profile =
         read_text(HEAD "    reuse: {new: 8, distances: {7: 16, 0: 40}}\n");
     struct psnap_error error;
@@ -544,6 +546,8 @@ static void test_psnap_edit(void **state)
     profile = read_text(text);
     free(text);
     assert_int_equal(psnap_profile_edit(profile, &span, &loop, &index, &error), PSNAP_ERROR_VALUE);
+    assert_non_null(strstr(error.message, "has no strides"));
+    assert_int_equal(psnap_profile_edit(profile, &merge, &loop, &index, &error), PSNAP_ERROR_VALUE);
     assert_non_null(strstr(error.message, "has no strides"));
     psnap_profile_free(profile);
 }
