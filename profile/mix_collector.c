@@ -394,7 +394,7 @@ struct psnap_mix *mix_take(struct mix_collector *collector, uint32_t edges, uint
         mix_set_edges(mix, links, count);
         mix->visits = collector->visits;
         mix->tokens = collector->tokens;
-        if (collector->lengths.times)
+        if (collector->lengths.times > 1) /* a single one is as long as there are tokens */
             counts_take(&collector->lengths, COUNTS_BINS, &mix->lengths);
     } else {
         mix_free(mix);

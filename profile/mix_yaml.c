@@ -51,7 +51,7 @@ void mix_write(const struct psnap_mix *mix, struct psnap_yaml_doc *doc, struct p
     struct psnap_yaml_node *list;
 
     write_edges(mix, doc, map, "begin", MIX_OUTSIDE);
-    if (mix->visits > 1 && mix->lengths.times)
+    if (mix->lengths.times)
         counts_write(&mix->lengths, true, doc, map, "lengths");
     if (mix->first[MIX_ANY] < mix->first[MIX_ANY + 1])
         write_edges(mix, doc, map, "any", MIX_ANY);
