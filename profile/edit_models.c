@@ -223,8 +223,10 @@ static enum psnap_status remove_states(struct editing *e, struct nest_mix *mix)
     for (uint32_t i = 0; i < n; i++) {
         is_gone[i] = e->is_inside[mix->states[i]->loop];
         nodes[MIX_STATE + i] = is_gone[i] ? MIX_ANY : MIX_STATE + kept;
-        if (!is_gone[i])
-            mix->states[kept++] = mix->states[i];
+        if (is_gone[i])
+            continue;
+        mix->strides[kept] = mix->strides[i];
+        mix->states[kept++] = mix->states[i];
     }
     if (kept == n)
         return PSNAP_OK;

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profile/nest_project.h"
 #include "profile/nest_stack.h"
 
 struct again {
@@ -45,7 +46,8 @@ static bool is_changed(const struct again *again, const struct nest_pattern *pat
         if (again->before->refs[shape->refs[k].ref].mode !=
             again->after->refs[shape->refs[k].ref].mode)
             return true;
-    return is_loop_changed(again, shape->loop);
+    return is_loop_changed(again, shape->loop) ||
+           nest_states_next_mix(again->before, shape) != nest_states_next_mix(again->after, shape);
 }
 
 /* The mix that a visit's has become part of. */
@@ -125,28 +127,50 @@ static bool has_visit(const struct nest_pattern *pattern)
 }
 
 static bool put_again(struct again *again, const struct nest_pattern *pattern,
+                      const uint64_t *values);
+
+static bool put_iterations(struct again *again, const struct nest_pattern *loop,
+                           const uint64_t *values)
+{
+    const size_t n = loop->values - 1;
+    uint64_t *iteration = malloc((n + 1) * sizeof *iteration);
+    bool is_done = iteration != NULL;
+
+    if (iteration)
+        memcpy(iteration, values + 1, n * sizeof *iteration);
+    for (uint64_t i = 0; is_done && i < values[0]; i++) {
+        for (uint32_t k = 0, at = 0; is_done && k < loop->body_count; at += loop->body[k++]->values)
+            is_done = put_again(again, loop->body[k], iteration + at);
+        for (size_t k = 0; k < n; k++)
+            iteration[k] += loop->steps[k];
+    }
+    free(iteration);
+    return is_done;
+}
+
+/* Short loops are put term by term even if they have not changed: what did may have been between
+ * them, and they have been grouped around it. */
+static bool is_put_whole(const struct again *again, const struct nest_pattern *loop,
+                         const uint64_t *values)
+{
+    if (nest_count_leaves(loop, values) > again->most)
+        return true;
+    return values[0] > NEST_EXPANDED_MAX / loop->body_count && !is_changed(again, loop) &&
+           !has_visit(loop);
+}
+
+static bool put_again(struct again *again, const struct nest_pattern *pattern,
                       const uint64_t *values)
 {
-    struct nest_cursor cursor = {0};
-    struct nest_leaf leaf;
-    bool is_done;
-    int more = 1;
-
+    if ((int64_t)values[0] <= 0)
+        return true;
     if (!pattern->body_count)
         return pattern->shape->width ? put_leaf_again(again, pattern, values)
                                      : put_visit_again(again, pattern);
-    if (!(is_changed(again, pattern) || has_visit(pattern)) ||
-        nest_count_leaves(pattern, values) > again->most) {
-        pattern =
-            nest_pattern_copy(again->to->fold->nests->patterns, pattern, renumber_visit, again);
-        return pattern && nest_leaves_term(again->to, pattern, values);
-    }
-    is_done = nest_cursor_start(&cursor, pattern, values, 0, values[0]);
-    while (is_done && (more = nest_cursor_next(&cursor, &leaf)) > 0)
-        is_done = leaf.pattern->shape->width ? put_leaf_again(again, leaf.pattern, leaf.values)
-                                             : put_visit_again(again, leaf.pattern);
-    nest_cursor_free(&cursor);
-    return is_done && more >= 0;
+    if (!is_put_whole(again, pattern, values))
+        return put_iterations(again, pattern, values);
+    pattern = nest_pattern_copy(again->to->fold->nests->patterns, pattern, renumber_visit, again);
+    return pattern && nest_leaves_term(again->to, pattern, values);
 }
 
 struct nest_leaves *nest_leaves_again(const struct psnap_nests *from,

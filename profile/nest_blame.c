@@ -4,14 +4,18 @@
  * their values changed by the same from one to the next: of those that mostly do not, the reference
  * or count is told in another way. At a time the first of these ways that is of use to any:
  *
- *   all addresses drawn     strides differ from leaf to leaf, or leaves are single iterations
+ *   all addresses drawn     strides differ from leaf to leaf, or leaves are single iterations, or
+ *                           end while other references go on
  *   where it went on        that is where it mostly begins
  *   counts drawn            counts change
  *   first addresses drawn   first addresses change
+ *
+ * Those that fold when they are alone (nest_alone.c) are not to blame.
  */
 #include <stdlib.h>
 #include <string.h>
 
+#include "profile/nest_project.h"
 #include "profile/nest_stack.h"
 
 enum { SEEN_MIN = 16 };
@@ -25,6 +29,8 @@ struct ref_blame {
     struct share going_on;      /* bad: does not begin where it went on */
     struct share single;        /* bad: leaves of more than one iteration */
     uint64_t position, last_stride;
+    uint64_t leaves, iterations;
+    uint64_t last, resumed; /* number of the last leaf; those that go on from the one before */
     bool has_position, is_in_long;
 };
 
@@ -32,6 +38,8 @@ struct blame {
     struct ref_blame *refs;
     struct share *counts;             /* by loop */
     const struct nest_pattern **leaf; /* the last one, by its first reference */
+    uint64_t seen;                    /* leaves */
+    bool *is_irregular_ref, *is_cutting, *is_irregular_count;
 };
 
 static bool is_mostly(const struct share *share)
@@ -66,12 +74,17 @@ static void see_leaf(struct blame *blame, const struct nest_pattern *leaf, const
     const struct nest_pattern **last = &blame->leaf[shape->refs[0].ref];
     const bool is_alike = *last && (*last)->shape == shape;
 
+    blame->seen++;
     for (uint32_t k = 0; k < shape->width; k++) {
         struct ref_blame *ref = &blame->refs[shape->refs[k].ref];
         const uint64_t first = values[1 + k], stride = leaf->steps[k];
+        ref->resumed += ref->last + 1 == blame->seen && first == ref->position;
+        ref->last = blame->seen;
         if (is_alike && stride && (*last)->steps[k])
             add(&ref->stride, stride != (*last)->steps[k]);
         add(&ref->single, values[0] > 1);
+        ref->leaves++;
+        ref->iterations += values[0];
         if (ref->has_position)
             add(&ref->going_on, first != ref->position);
         ref->last_stride = values[0] > 1 ? stride : ref->last_stride;
@@ -135,12 +148,14 @@ static bool take_mode(const struct blame *blame, struct nest_states *states, uin
 {
     bool is_any = false;
 
-    for (size_t i = 0; i < states->ref_count; i++)
-        if (states->refs[i].mode != mode &&
-            better_mode(&blame->refs[i], states->refs[i].mode) == mode) {
-            states->refs[i].mode = mode;
-            is_any = true;
-        }
+    for (size_t i = 0; i < states->ref_count; i++) {
+        const uint32_t better =
+            blame->is_cutting[i] ? NEST_DRAWN : better_mode(&blame->refs[i], states->refs[i].mode);
+        if (states->refs[i].mode == mode || !blame->is_irregular_ref[i] || better != mode)
+            continue;
+        states->refs[i].mode = mode;
+        is_any = true;
+    }
     return is_any;
 }
 
@@ -149,29 +164,151 @@ static bool take_counts(const struct blame *blame, struct nest_states *states)
     bool is_any = false;
 
     for (size_t i = 0; i < states->loop_count; i++)
-        if (!states->loops[i].has_drawn_counts && is_mostly(&blame->counts[i])) {
+        if (!states->loops[i].has_drawn_counts && blame->is_irregular_count[i] &&
+            is_mostly(&blame->counts[i])) {
             states->loops[i].has_drawn_counts = true;
             is_any = true;
         }
     return is_any;
 }
 
-bool nest_blame(const struct psnap_nests *nests, struct nest_states *states, double most,
-                bool *is_any)
+static bool blame_new(struct blame *blame, const struct nest_states *states)
 {
-    struct blame blame = {calloc(states->ref_count + 1, sizeof *blame.refs),
-                          calloc(states->loop_count + 1, sizeof *blame.counts),
-                          calloc(states->ref_count + 1, sizeof(struct nest_pattern *))};
-    const bool is_done = blame.refs && blame.counts && blame.leaf;
+    const size_t refs = states->ref_count + 1, loops = states->loop_count + 1;
 
+    *blame = (struct blame){.refs = calloc(refs, sizeof *blame->refs),
+                            .counts = calloc(loops, sizeof *blame->counts),
+                            .leaf = calloc(refs, sizeof(struct nest_pattern *)),
+                            .is_irregular_ref = calloc(refs, sizeof *blame->is_irregular_ref),
+                            .is_cutting = calloc(refs, sizeof *blame->is_cutting),
+                            .is_irregular_count = calloc(loops, sizeof *blame->is_irregular_count)};
+    return blame->refs && blame->counts && blame->leaf && blame->is_irregular_ref &&
+           blame->is_cutting && blame->is_irregular_count;
+}
+
+static void blame_free(struct blame *blame)
+{
+    free(blame->refs);
+    free(blame->counts);
+    free(blame->leaf);
+    free(blame->is_irregular_ref);
+    free(blame->is_cutting);
+    free(blame->is_irregular_count);
+}
+
+bool nest_blame(const struct psnap_nests *nests, struct nest_states *states, double most,
+                bool is_alone, bool *is_any)
+{
+    struct blame blame;
+    bool is_done = blame_new(&blame, states);
+
+    if (is_done && is_alone)
+        is_done = nest_alone(nests, states, blame.is_irregular_ref, blame.is_cutting,
+                             blame.is_irregular_count);
+    else if (is_done) {
+        memset(blame.is_irregular_ref, true, states->ref_count);
+        memset(blame.is_irregular_count, true, states->loop_count);
+    }
     if (is_done) {
         see_terms(&blame, nests, most);
         *is_any = take_mode(&blame, states, NEST_DRAWN) ||
                   take_mode(&blame, states, NEST_CONTINUING) || take_counts(&blame, states) ||
                   take_mode(&blame, states, NEST_DRAWN_FIRST);
     }
-    free(blame.refs);
-    free(blame.counts);
-    free(blame.leaf);
+    blame_free(&blame);
+    return is_done;
+}
+
+/* ---- what is mixed ---- */
+
+enum { LONG = 4 }; /* iterations of a leaf that is a walk, in the mean */
+
+static bool see_short(struct blame *blame, const struct nest_pattern *pattern,
+                      const uint64_t *values)
+{
+    struct nest_cursor cursor = {0};
+    struct nest_leaf leaf = {pattern, values};
+    bool is_done = true;
+    int more = !pattern->body_count;
+
+    blame->seen++; /* what is between leaves of a loop is another one */
+    if (more && pattern->shape->width) {
+        blame->seen--;
+        see_leaf(blame, pattern, values);
+    }
+    if (more || nest_count_leaves(pattern, values) > NEST_EXPANDED_MAX)
+        return true;
+    is_done = nest_cursor_start(&cursor, pattern, values, 0, values[0]);
+    while (is_done && (more = nest_cursor_next(&cursor, &leaf)) > 0)
+        if (leaf.pattern->shape->width)
+            see_leaf(blame, leaf.pattern, leaf.values);
+    nest_cursor_free(&cursor);
+    return is_done && more >= 0;
+}
+
+/* Whether a reference walks on by its stride in each leaf, and then begins elsewhere. */
+static bool is_walk(const struct blame *blame, const struct nest_states *states, uint32_t ref)
+{
+    const struct ref_blame *seen = &blame->refs[ref];
+
+    return !blame->is_irregular_ref[ref] && states->refs[ref].mode != NEST_DRAWN &&
+           !is_mostly(&seen->stride) && seen->iterations >= LONG * seen->leaves &&
+           seen->resumed * 2 <= seen->leaves;
+}
+
+/* Goes through the leaves of what is mixed: one that does not walk keeps the others of its leaf
+ * from it, as these may go along with it. True: there was one more of them. */
+static bool spread(struct blame *blame, const struct nest_states *states,
+                   const struct nest_pattern *pattern, const bool *is_kept)
+{
+    const struct nest_shape *shape = pattern->shape;
+    uint32_t walks = 0;
+    bool is_any = false;
+
+    for (uint32_t i = 0; i < pattern->body_count; i++)
+        is_any |= spread(blame, states, pattern->body[i], is_kept);
+    if (pattern->body_count || !shape->width || is_kept[shape->loop])
+        return is_any;
+    for (uint32_t k = 0; k < shape->width; k++)
+        walks += is_walk(blame, states, shape->refs[k].ref);
+    for (uint32_t k = 0; k < shape->width && walks < shape->width; k++) {
+        is_any |= walks && !blame->is_irregular_ref[shape->refs[k].ref];
+        blame->is_irregular_ref[shape->refs[k].ref] = true;
+    }
+    return is_any;
+}
+
+static void tell_mixed(const struct blame *blame, struct nest_states *states,
+                       const struct nest_pattern *pattern, const bool *is_kept)
+{
+    const struct nest_shape *shape = pattern->shape;
+
+    for (uint32_t i = 0; i < pattern->body_count; i++)
+        tell_mixed(blame, states, pattern->body[i], is_kept);
+    if (pattern->body_count || !shape->width || is_kept[shape->loop])
+        return;
+    for (uint32_t k = 0; k < shape->width; k++) {
+        struct nest_ref_state *ref = &states->refs[shape->refs[k].ref];
+        ref->mode = is_walk(blame, states, shape->refs[k].ref) ? NEST_DRAWN_FIRST : NEST_DRAWN;
+        ref->stride = blame->refs[shape->refs[k].ref].last_stride;
+    }
+}
+
+bool nest_blame_mixed(const struct psnap_nests *nests, struct nest_states *states,
+                      const bool *is_kept)
+{
+    struct blame blame;
+    bool is_done = blame_new(&blame, states), is_any = true;
+
+    for (size_t i = 0; is_done && i < nests->count; i++)
+        is_done = see_short(&blame, nests->terms[i].pattern, nests_values(nests, i));
+    while (is_done && is_any) {
+        is_any = false;
+        for (size_t i = 0; i < nests->count; i++)
+            is_any |= spread(&blame, states, nests->terms[i].pattern, is_kept);
+    }
+    for (size_t i = 0; is_done && i < nests->count; i++)
+        tell_mixed(&blame, states, nests->terms[i].pattern, is_kept);
+    blame_free(&blame);
     return is_done;
 }

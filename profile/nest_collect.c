@@ -118,14 +118,14 @@ bool nest_collected_merge_mixes(struct nest_collected *collected, uint32_t into,
 static bool take_states(const struct nest_collected *collected, struct nest_models *models,
                         struct nest_mix *mix)
 {
-    mix->states = calloc(mix->chain->state_count + (size_t)1, sizeof(struct nest_shape *));
-    for (uint32_t i = 0; mix->states && i < mix->chain->state_count; i++) {
-        mix->states[i] = nest_shape_of(
-            models->shapes, nest_shape_numbered(collected->shapes, mix->chain->states[i].id));
-        if (!mix->states[i])
-            return false;
+    bool is_done = nest_mix_init(mix, mix->chain->state_count);
+
+    for (uint32_t i = 0; is_done && i < mix->chain->state_count; i++) {
+        const struct nest_pattern *state =
+            nest_pattern_numbered(collected->shapes, mix->chain->states[i].id);
+        is_done = nest_mix_set(models, mix, i, state->shape, state->steps);
     }
-    return mix->states != NULL;
+    return is_done;
 }
 
 static bool take_mix(const struct nest_collected *collected, struct nest_models *models, uint32_t i)

@@ -3,7 +3,8 @@
  * Iterations to leaves: those of one shape that go on by the same strides are a leaf, wherever
  * blocks and runs begin and end; references of which every address is drawn always go on. When a
  * leaf ends its values are told as the modes say. Iterations of loops that are mixed are a visit
- * of their mix, and leaves of its chain.
+ * of their mix, and leaves of its chain. Where a mix is to be visited behind each leaf of a kind,
+ * the visit is there even when none of its loops comes, and then has no leaves.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +17,7 @@ static bool tell_ref(struct nest_leaves *l, struct nest_ref *ref, uint64_t addre
 {
     struct nest_ref_state *state = &l->states.refs[ref->ref];
 
-    if (is_mixed)
+    if (is_mixed && state->mode != NEST_DRAWN_FIRST)
         state->mode = NEST_DRAWN;
     ref->mode = state->mode;
     ref->draw = 0;
@@ -27,7 +28,10 @@ static bool tell_ref(struct nest_leaves *l, struct nest_ref *ref, uint64_t addre
         ref->draw = state->walk - 1;
         return state->walk != 0;
     }
-    state->draw = state->draw ? state->draw : 1 + nest_draws_add(l->collected->draws, ref, address);
+    /* Copies of a reference share a draw; each walk of theirs begins for itself. */
+    if (!state->draw)
+        state->draw = 1 + nest_draws_add(l->collected->draws, ref,
+                                         state->mode == NEST_DRAWN_FIRST ? 0 : address);
     ref->draw = state->draw - 1;
     return state->draw != 0;
 }
@@ -115,10 +119,35 @@ static bool fold_leaf(struct nest_leaves *l)
 
 bool nest_leaves_end_leaf(struct nest_leaves *l)
 {
-    const bool is_done = !l->shape->width || fold_leaf(l);
+    const bool is_leaf = l->shape->width != 0, is_done = !is_leaf || fold_leaf(l);
 
+    if (is_leaf)
+        l->due = nest_states_next_mix(&l->states, l->shape);
     l->shape->width = 0;
     return is_done;
+}
+
+static bool fold_visit(struct nest_leaves *l, uint32_t mix)
+{
+    static const uint64_t one = 1;
+    struct nest_patterns *patterns = l->fold->nests->patterns;
+    const struct nest_shape wanted = {.loop = mix}, *shape = nest_shape_of(patterns, &wanted);
+    const struct nest_pattern *pattern = shape ? nest_pattern_leaf(patterns, shape, &one) : NULL;
+
+    return pattern && nest_fold_leaf(l->fold, pattern, &one);
+}
+
+/* A visit that is due and has not come is one of no leaves. */
+static bool end_due(struct nest_leaves *l)
+{
+    const uint32_t mix = l->due - 1;
+
+    if (!l->due)
+        return true;
+    l->due = 0;
+    return fold_visit(l, mix) &&
+           (!l->collected || (mix_begin(l->collected->mixes[mix]) == PSNAP_OK &&
+                              mix_end(l->collected->mixes[mix]) == PSNAP_OK));
 }
 
 /* Draws the first addresses of the leaf under way. */
@@ -141,6 +170,9 @@ static bool put_first_of_two(struct nest_leaves *l)
     memset(l->strides, 0, width * sizeof *strides);
     l->values[0] = 1;
     if (!fold_leaf(l))
+        return false;
+    l->due = nest_states_next_mix(&l->states, l->shape);
+    if (!end_due(l))
         return false;
     for (uint32_t k = 0; k < width; k++)
         l->values[1 + k] += strides[k];
@@ -194,14 +226,31 @@ static void pass(struct nest_leaves *l, struct nest_iterations *it, uint64_t n)
 
 /* ---- mixes ---- */
 
+enum { TOKENS_MIN = 64 };
+
+/* References that do not go on from iteration to iteration are drawn for each. */
+static void judge_state(struct nest_leaves *l)
+{
+    const struct nest_shape *shape = l->state->shape;
+
+    for (uint32_t k = 0; k < shape->width; k++) {
+        struct nest_ref_state *ref = &l->states.refs[shape->refs[k].ref];
+        ref->tokens++;
+        ref->iterations += l->state_count;
+        if (ref->tokens >= TOKENS_MIN && ref->iterations < 2 * ref->tokens)
+            ref->mode = NEST_DRAWN;
+    }
+}
+
 static bool end_state(struct nest_leaves *l)
 {
-    const struct nest_shape *state = l->state;
+    const struct nest_pattern *state = l->state;
     enum psnap_status status;
 
-    l->state = NULL;
     if (!state)
         return true;
+    judge_state(l);
+    l->state = NULL;
     l->is_begun = true;
     status = mix_add(l->collected->mixes[l->visited], state->number, l->state_count);
     l->has_too_many |= status == PSNAP_ERROR_LIMIT;
@@ -221,39 +270,81 @@ static bool end_visit(struct nest_leaves *l)
 
 bool nest_leaves_visit(struct nest_leaves *l, uint32_t mix)
 {
-    static const uint64_t one = 1;
-    struct nest_patterns *patterns = l->fold->nests->patterns;
-    const struct nest_shape wanted = {.loop = mix}, *shape;
-    const struct nest_pattern *pattern;
-
     if (l->visited == mix)
         return true;
     if (!nest_leaves_end_leaf(l) || !end_visit(l))
         return false;
+    if (l->due == mix + 1)
+        l->due = 0;
+    if (!end_due(l))
+        return false;
     l->visited = mix;
     l->loop = PSNAP_NONE;
-    shape = nest_shape_of(patterns, &wanted);
-    pattern = shape ? nest_pattern_leaf(patterns, shape, &one) : NULL;
-    return pattern && nest_fold_leaf(l->fold, pattern, &one);
+    return fold_visit(l, mix);
+}
+
+/* How many of the iterations go on with the state under way, of which the first addresses are
+ * drawn, by the stride that the reference has. */
+static uint64_t count_of_state(const struct nest_leaves *l, const struct nest_iterations *it)
+{
+    uint64_t n = it->count;
+
+    if (!l->state || !nest_shape_is_equal(l->state->shape, it->shape))
+        return 0;
+    for (uint32_t k = 0; k < it->shape->width; k++) {
+        if (it->shape->refs[k].mode != NEST_DRAWN_FIRST)
+            continue;
+        if (!l->is_state_known || it->firsts[k] != l->state_next[k])
+            return 0;
+        n = it->count > 1 && it->steps[k] != l->state->steps[k] ? 1 : n;
+    }
+    return n;
+}
+
+/* Begins a state with the first of the iterations. */
+static bool begin_state(struct nest_leaves *l, const struct nest_iterations *it)
+{
+    const struct nest_shape *shape = it->shape, *made;
+    uint64_t strides[NEST_WIDTH_MAX];
+
+    if (!end_state(l))
+        return false;
+    l->is_state_known = true;
+    for (uint32_t k = 0; k < shape->width; k++) {
+        const struct nest_ref *ref = &shape->refs[k];
+        const bool is_unknown = it->is_unknown && it->is_unknown[k];
+        const bool is_first = ref->mode == NEST_DRAWN_FIRST;
+        strides[k] = is_first ? l->states.refs[ref->ref].stride : 0;
+        l->state_next[k] = it->firsts[k];
+        l->is_state_known &= !is_unknown;
+        if (is_first && !is_unknown && !(it->told && it->told->refs[k].mode >= NEST_DRAWN_FIRST))
+            nest_draws_put(l->collected->draws, ref->draw, false, it->firsts[k]);
+    }
+    made = nest_shape_of(l->collected->shapes, shape);
+    l->state = made ? nest_pattern_leaf(l->collected->shapes, made, strides) : NULL;
+    l->state_count = 0;
+    return l->state;
 }
 
 static bool put_mixed(struct nest_leaves *l, struct nest_iterations *it)
 {
     const uint32_t mix = l->states.loops[it->shape->loop].mix - 1;
+    uint64_t n = it->count;
 
     if (!nest_leaves_visit(l, mix))
         return false;
-    if (l->collected && (!l->state || !nest_shape_is_equal(l->state, it->shape))) {
-        if (!end_state(l))
-            return false;
-        l->state = nest_shape_of(l->collected->shapes, it->shape);
-        l->state_count = 0;
-        if (!l->state)
-            return false;
+    if (l->collected) {
+        n = count_of_state(l, it);
+        if (!n) {
+            if (!begin_state(l, it))
+                return false;
+            n = l->is_state_known ? count_of_state(l, it) : it->count;
+        }
+        for (uint32_t k = 0; k < it->shape->width; k++)
+            l->state_next[k] += n * l->state->steps[k];
+        l->state_count += n;
     }
-    l->state_count += it->count;
-    draw(l, it, it->count);
-    it->count = 0;
+    pass(l, it, n);
     return true;
 }
 
@@ -326,6 +417,8 @@ bool nest_leaves_put(struct nest_leaves *l, struct nest_iterations *it)
     if (l->visited != PSNAP_NONE && !end_visit(l))
         return false;
     if (!l->shape->width) {
+        if (!end_due(l))
+            return false;
         begin(l, it);
         return true;
     }
@@ -341,15 +434,38 @@ bool nest_leaves_put(struct nest_leaves *l, struct nest_iterations *it)
                                                         : nest_leaves_end_leaf(l);
 }
 
+static const struct nest_pattern *last_leaf(const struct nest_pattern *pattern)
+{
+    while (pattern->body_count)
+        pattern = pattern->body[pattern->body_count - 1];
+    return pattern;
+}
+
+static const struct nest_pattern *first_leaf(const struct nest_pattern *pattern)
+{
+    while (pattern->body_count)
+        pattern = pattern->body[0];
+    return pattern;
+}
+
 bool nest_leaves_term(struct nest_leaves *l, const struct nest_pattern *pattern,
                       const uint64_t *values)
 {
-    return nest_leaves_end(l) && nest_fold_term(l->fold, pattern, values);
+    const struct nest_shape *first = first_leaf(pattern)->shape, *last = last_leaf(pattern)->shape;
+
+    if (!nest_leaves_end_leaf(l) || !end_visit(l))
+        return false;
+    if (!first->width && l->due == first->loop + 1)
+        l->due = 0;
+    if (!end_due(l) || !nest_fold_term(l->fold, pattern, values))
+        return false;
+    l->due = nest_states_next_mix(&l->states, last);
+    return true;
 }
 
 bool nest_leaves_end(struct nest_leaves *l)
 {
-    return nest_leaves_end_leaf(l) && end_visit(l);
+    return nest_leaves_end_leaf(l) && end_visit(l) && end_due(l);
 }
 
 struct nest_leaves *nest_leaves_new(void)
@@ -366,7 +482,8 @@ struct nest_leaves *nest_leaves_new(void)
     l->shape = calloc(1, nest_shape_bytes(NEST_WIDTH_MAX));
     l->values = calloc(4 * (1 + NEST_WIDTH_MAX), sizeof *l->values);
     l->is_told = calloc(NEST_WIDTH_MAX, sizeof *l->is_told);
-    if (!l->fold || !l->shape || !l->values || !l->is_told) {
+    l->state_next = calloc(NEST_WIDTH_MAX, sizeof *l->state_next);
+    if (!l->fold || !l->shape || !l->values || !l->is_told || !l->state_next) {
         nest_leaves_free(l);
         return NULL;
     }
@@ -385,5 +502,6 @@ void nest_leaves_free(struct nest_leaves *l)
     free(l->shape);
     free(l->values);
     free(l->is_told);
+    free(l->state_next);
     free(l);
 }

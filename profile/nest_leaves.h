@@ -33,8 +33,11 @@ struct nest_leaves {
     uint32_t visited;                   /* the mix that is visited, PSNAP_NONE: a leaf came since */
     bool is_begun;                      /* there was a leaf in its visit */
     bool has_too_many;                  /* states in a mix */
-    const struct nest_shape *state;     /* of the leaf of the mix under way, */
-    uint64_t state_count;               /* and its iterations */
+    const struct nest_pattern *state;   /* of the leaf of the mix under way, */
+    uint64_t state_count;               /* its iterations, */
+    uint64_t *state_next;               /* where its references go on, */
+    bool is_state_known;                /* when that is known */
+    uint32_t due;                       /* 1 + the mix that is visited now, even if in vain, or 0 */
     struct nest_shape *shape;           /* of the leaf under way, `width` 0: none */
     uint64_t *values, *strides;         /* of the leaf under way, raw; 1 + NEST_WIDTH_MAX each */
     uint64_t *told, *made_strides;      /* the same as its modes say */
@@ -52,7 +55,7 @@ bool nest_leaves_visit(struct nest_leaves *leaves, uint32_t mix);
 bool nest_leaves_term(struct nest_leaves *leaves, const struct nest_pattern *pattern,
                       const uint64_t *values);
 bool nest_leaves_end_leaf(struct nest_leaves *leaves);
-/* Nothing more comes, for now: visits end, too. */
+/* Nothing more comes: visits end, too, those that are due with no leaves. */
 bool nest_leaves_end(struct nest_leaves *leaves);
 
 #endif

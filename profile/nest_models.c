@@ -14,6 +14,7 @@ void nest_models_free(struct nest_models *models)
     for (uint32_t i = 0; i < models->mix_count; i++) {
         mix_free(models->mixes[i].chain);
         free(models->mixes[i].states);
+        free(models->mixes[i].strides);
     }
     nest_patterns_free(models->shapes);
     free(models->draws);
@@ -21,6 +22,26 @@ void nest_models_free(struct nest_models *models)
     free(models->counts);
     free(models->mixes);
     free(models);
+}
+
+bool nest_mix_init(struct nest_mix *mix, uint32_t states)
+{
+    mix->states = calloc(states + (size_t)1, sizeof(struct nest_shape *));
+    mix->strides = calloc(states + (size_t)1, sizeof(uint64_t *));
+    return mix->states && mix->strides;
+}
+
+bool nest_mix_set(struct nest_models *models, struct nest_mix *mix, uint32_t state,
+                  const struct nest_shape *shape, const uint64_t *strides)
+{
+    const struct nest_shape *own = nest_shape_of(models->shapes, shape);
+    const struct nest_pattern *leaf = own ? nest_pattern_leaf(models->shapes, own, strides) : NULL;
+
+    if (!leaf)
+        return false;
+    mix->states[state] = leaf->shape;
+    mix->strides[state] = leaf->steps;
+    return true;
 }
 
 /* A copy of `count` items of `size` bytes; NULL: out of memory. */
@@ -39,11 +60,15 @@ static bool copy_mix(struct nest_models *to, struct nest_mix *mix, const struct 
     if (!from->chain)
         return true;
     mix->chain = mix_copy(from->chain);
-    mix->states = calloc(from->chain->state_count + (size_t)1, sizeof(struct nest_shape *));
-    for (uint32_t i = 0; mix->states && i < from->chain->state_count; i++)
-        if (!(mix->states[i] = nest_shape_copy(to->shapes, from->states[i], change, context)))
+    if (!mix->chain || !nest_mix_init(mix, from->chain->state_count))
+        return false;
+    for (uint32_t i = 0; i < from->chain->state_count; i++) {
+        const struct nest_shape *shape =
+            nest_shape_copy(to->shapes, from->states[i], change, context);
+        if (!shape || !nest_mix_set(to, mix, i, shape, from->strides[i]))
             return false;
-    return mix->chain && mix->states;
+    }
+    return true;
 }
 
 struct nest_models *nest_models_copy(const struct nest_models *models,

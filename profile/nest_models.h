@@ -37,10 +37,12 @@ struct nest_walk {
     uint64_t address;
 };
 
-/* Loops in no order that folds: leaves drawn from a chain, whose states are these shapes. */
+/* Loops in no order that folds: leaves drawn from a chain, whose states are these shapes, with
+ * strides of the references of which only the first address is drawn. */
 struct nest_mix {
-    struct psnap_mix *chain; /* owned */
+    struct psnap_mix *chain; /* owned, as are both lists */
     const struct nest_shape **states;
+    const uint64_t **strides; /* by state, 0 where every address is drawn */
 };
 
 struct nest_models {
@@ -53,6 +55,11 @@ struct nest_models {
 };
 
 void nest_models_free(struct nest_models *models);
+/* Room for so many states; false: out of memory. */
+bool nest_mix_init(struct nest_mix *mix, uint32_t states);
+/* Sets a state to a shape as it is among the models' own; false: out of memory. */
+bool nest_mix_set(struct nest_models *models, struct nest_mix *mix, uint32_t state,
+                  const struct nest_shape *shape, const uint64_t *strides);
 
 static inline bool nests_have_models(const struct psnap_nests *nests)
 {

@@ -228,12 +228,13 @@ nest_pattern_copy(struct nest_patterns *to, const struct nest_pattern *from,
     return made;
 }
 
-const struct nest_shape *nest_shape_numbered(const struct nest_patterns *patterns, uint32_t number)
+const struct nest_pattern *nest_pattern_numbered(const struct nest_patterns *patterns,
+                                                 uint32_t number)
 {
-    for (uint32_t i = 0; i < patterns->shapes.room; i++) {
-        const struct nest_shape *shape = patterns->shapes.slots[i];
-        if (shape && shape->number == number)
-            return shape;
+    for (uint32_t i = 0; i < patterns->patterns.room; i++) {
+        const struct nest_pattern *pattern = patterns->patterns.slots[i];
+        if (pattern && pattern->number == number)
+            return pattern;
     }
     return NULL;
 }

@@ -5,8 +5,9 @@
  *
  * - references and counts whose values change by another amount each time (nest_blame.c) are told
  *   by where they went on, or drawn;
- * - when none is to blame it is the order: the loop without which the stack is lowest becomes a
- *   mix, whose visits one after the other are one;
+ * - when none is to blame it is the order: loops that keep the others from folding become mixes
+ *   (nest_skeleton.c); or else the loop without which the stack is lowest becomes one, whose visits
+ *   one after the other are one;
  * - when visits of mixes come in no order, the two that follow each other most often become one.
  *
  * That ends: a single mix is a single visit. Ways are tried without drawing anything, from one to
@@ -25,6 +26,7 @@ enum {
     FEW = 1 << 8,          /* not worth telling otherwise */
     GAIN = 4,              /* times lower it is worth it below LAST */
     TRIES = 6,             /* loops that may become a mix */
+    SAME = 64,             /* values that make no difference */
     LEAVES_AGAIN = 1 << 14 /* of a term that is told in another way; longer ones stay as they are */
 };
 
@@ -129,9 +131,13 @@ static bool try_merge(const struct nest_leaves *from, uint32_t mixes, struct nes
             best = pair;
     }
     if (is_done && counts[best]) {
+        const uint32_t into = (uint32_t)(1 + best / mixes);
         for (size_t i = 0; i < states.loop_count; i++)
             if (states.loops[i].mix == 1 + best % mixes)
-                states.loops[i].mix = (uint32_t)(1 + best / mixes);
+                states.loops[i].mix = into;
+        for (size_t i = 0; i < states.ref_count; i++)
+            if (states.refs[i].next_mix == 1 + best % mixes)
+                states.refs[i].next_mix = into;
         *made = try_states(from, &states);
         is_done = *made != NULL;
     }
@@ -141,25 +147,83 @@ static bool try_merge(const struct nest_leaves *from, uint32_t mixes, struct nes
     return is_done;
 }
 
-/* The next way to tell what was told as `from`; *made is NULL when there is none. Order is left as
- * it is when there `is_order`. */
-static bool try_next(const struct nest_leaves *from, bool is_order, struct plan *plan,
-                     struct nest_leaves **made)
+/* What is to blame is told in another way; of what does not fold when it is alone if `is_alone`. */
+static bool try_blame(const struct nest_leaves *from, bool is_alone, struct nest_leaves **made)
 {
-    struct nest_leaves *merged = NULL;
     struct nest_states states;
     bool is_done = nest_states_copy(&states, &from->states), is_any = false;
 
     *made = NULL;
     if (!is_done)
         return false;
-    is_done = nest_blame(from->fold->nests, &states, LEAVES_AGAIN, &is_any);
+    is_done = nest_blame(from->fold->nests, &states, LEAVES_AGAIN, is_alone, &is_any);
     if (is_done && is_any)
         is_done = (*made = try_states(from, &states)) != NULL;
     nest_states_free(&states);
-    if (!is_done || is_any || is_order)
-        return is_done;
-    is_done = try_merge(from, plan->mix_count, &merged) && try_mix(from, plan->mix_count, made);
+    return is_done;
+}
+
+/* Mixes from `from` on whose visits fold as they come need not be visited in vain. */
+static bool try_without(const struct nest_leaves *told, struct nest_states *states, uint32_t from,
+                        uint32_t mixes, struct nest_leaves **made)
+{
+    bool is_done = true;
+
+    for (uint32_t mix = from; is_done && mix < mixes && mix - from < TRIES; mix++) {
+        struct nest_states without;
+        struct nest_leaves *way;
+        is_done = nest_states_copy(&without, states);
+        for (size_t i = 0; is_done && i < without.ref_count; i++)
+            if (without.refs[i].next_mix == mix + 1)
+                without.refs[i].next_mix = 0;
+        way = is_done ? try_states(told, &without) : NULL;
+        is_done = way != NULL;
+        if (way && height(way) <= height(*made) + SAME) {
+            struct nest_leaves *other = *made;
+            struct nest_states with = *states;
+            *made = way;
+            *states = without;
+            way = other;
+            without = with;
+        }
+        nest_leaves_free(way);
+        nest_states_free(&without);
+    }
+    return is_done;
+}
+
+/* What keeps the rest from folding becomes mixes, if that makes the stack much lower. */
+static bool try_skeleton(const struct nest_leaves *from, struct plan *plan,
+                         struct nest_leaves **made)
+{
+    struct nest_states states;
+    uint32_t mixes = plan->mix_count;
+    bool is_done = nest_states_copy(&states, &from->states), is_any = false;
+
+    *made = NULL;
+    if (!is_done)
+        return false;
+    is_done = nest_skeleton(from->fold->nests, &states, &mixes, &is_any);
+    if (is_done && is_any)
+        is_done = (*made = try_states(from, &states)) != NULL;
+    if (*made && height(*made) * 2 > height(from)) {
+        nest_leaves_free(*made);
+        *made = NULL;
+    }
+    if (*made)
+        is_done = try_without(from, &states, plan->mix_count, mixes, made);
+    nest_states_free(&states);
+    plan->mix_count = *made ? mixes : plan->mix_count;
+    return is_done;
+}
+
+/* A loop becomes a mix, or two mixes become one. */
+static bool try_order(const struct nest_leaves *from, struct plan *plan, struct nest_leaves **made)
+{
+    struct nest_leaves *merged = NULL;
+    const bool is_done =
+        try_merge(from, plan->mix_count, &merged) && try_mix(from, plan->mix_count, made);
+
     if (*made && (!merged || height(*made) < height(merged))) {
         nest_leaves_free(merged);
         plan->mix_count++;
@@ -168,6 +232,20 @@ static bool try_next(const struct nest_leaves *from, bool is_order, struct plan 
         *made = merged;
     }
     return is_done;
+}
+
+/* The next way to tell what was told as `from`; *made is NULL when there is none. Order is left as
+ * it is when there `is_order`. */
+static bool try_next(const struct nest_leaves *from, bool is_order, struct plan *plan,
+                     struct nest_leaves **made)
+{
+    if (!try_blame(from, true, made))
+        return false;
+    if (!*made && !try_skeleton(from, plan, made))
+        return false;
+    if (!*made && !try_blame(from, false, made))
+        return false;
+    return *made || is_order || try_order(from, plan, made);
 }
 
 /* Looks for a way until the stack has no more than `few` values; `plan` is as it is now. */
@@ -232,6 +310,8 @@ static bool take_leaf(struct nest_leaves *l, const struct nest_leaves *before)
     if (before->visited != PSNAP_NONE) {
         l->state = before->state;
         l->state_count = before->state_count;
+        l->is_state_known = before->is_state_known;
+        memcpy(l->state_next, before->state_next, NEST_WIDTH_MAX * sizeof *l->state_next);
         l->is_begun = before->is_begun;
     } else if (shape)
         memcpy(shape, before->shape, nest_shape_bytes(width));

@@ -37,12 +37,31 @@ struct nest_leaves *nest_leaves_again(const struct psnap_nests *from,
 
 /*
  * Changes how references and counts are told of which the values on the stack change by another
- * amount each time; *is_any says whether there was one. What is in terms of more than `most` leaves
- * stays as it is. False: out of memory.
+ * amount each time, and do not fold when they are alone if `is_alone`; *is_any says whether there
+ * was one. What is in terms of more than `most` leaves stays as it is. False: out of memory.
  */
 bool nest_blame(const struct psnap_nests *nests, struct nest_states *states, double most,
-                bool *is_any);
+                bool is_alone, bool *is_any);
+/* References of loops that are not kept and become part of a mix: first addresses are drawn of
+ * those that mostly walk on by their stride and then begin elsewhere, all addresses of others.
+ * False: out of memory. */
+bool nest_blame_mixed(const struct psnap_nests *nests, struct nest_states *states,
+                      const bool *is_kept);
 /* About how many leaves a term has. */
 double nest_count_leaves(const struct nest_pattern *pattern, const uint64_t *values);
+
+/* ---- what does not fold even when it is alone: nest_alone.c ---- */
+
+/* By reference, whether its addresses do not fold, and whether they moreover cut the leaves of
+ * others; by loop, whether its numbers of iterations do not fold. False: out of memory. */
+bool nest_alone(const struct psnap_nests *nests, const struct nest_states *states,
+                bool *is_irregular_ref, bool *is_cutting, bool *is_irregular_count);
+
+/* ---- what there is when it is left out: nest_skeleton.c ---- */
+
+/* Loops that keep the others from folding become mixes, of which there were and then are
+ * *mix_count; *is_any says whether there were such loops. False: out of memory. */
+bool nest_skeleton(const struct psnap_nests *nests, struct nest_states *states, uint32_t *mix_count,
+                   bool *is_any);
 
 #endif

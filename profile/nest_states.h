@@ -14,6 +14,9 @@ struct nest_ref_state {
     uint64_t position; /* where it goes on, */
     bool has_position; /* once it has begun */
     uint64_t stride;   /* of its last leaf with more than one iteration */
+    uint32_t next_mix; /* 1 + that which is visited behind each leaf that ends with it, or 0 */
+    /* In a mix, NEST_DRAWN_FIRST: */
+    uint64_t tokens, iterations;
 };
 
 struct nest_loop_state {
@@ -26,6 +29,15 @@ struct nest_states {
     struct nest_loop_state *loops;
     size_t ref_count, loop_count; /* that there is room for */
 };
+
+/* 1 + the mix that is visited behind a leaf, or 0. */
+static inline uint32_t nest_states_next_mix(const struct nest_states *states,
+                                            const struct nest_shape *shape)
+{
+    const uint32_t last = shape->width ? shape->refs[shape->width - 1].ref : UINT32_MAX;
+
+    return last < states->ref_count ? states->refs[last].next_mix : 0;
+}
 
 /* Makes room for a shape's references and loop, which are told affinely at first; false: out of
  * memory. */

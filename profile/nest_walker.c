@@ -292,6 +292,20 @@ static void begin_shape(struct psnap_walker *w, const struct nest_shape *shape, 
     }
 }
 
+/* A state of a mix. */
+static void begin_state(struct psnap_walker *w, uint32_t state, uint64_t count)
+{
+    const struct nest_mix *mix = &w->nests->models->mixes[w->mix];
+    const struct nest_shape *shape = mix->states[state];
+
+    begin_shape(w, shape, count);
+    for (uint32_t k = 0; k < shape->width; k++)
+        if (shape->refs[k].mode == NEST_DRAWN_FIRST) {
+            w->strides[k] = (int64_t)mix->strides[state][k];
+            w->first[k].address = draw_first(w, shape->refs[k].draw);
+        }
+}
+
 static void begin_leaf(struct psnap_walker *w, const struct nest_leaf *leaf)
 {
     const struct nest_shape *shape = leaf->pattern->shape;
@@ -446,7 +460,7 @@ static bool next_of_mix(struct psnap_walker *w)
 
     while (w->mix_visits) {
         if (mix_walk_next(w->mixes[w->mix].walk, &state, &count)) {
-            begin_shape(w, w->nests->models->mixes[w->mix].states[state], count);
+            begin_state(w, state, count);
             return true;
         }
         w->mix_visits--;

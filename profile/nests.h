@@ -97,7 +97,8 @@ void nest_patterns_free(struct nest_patterns *patterns); /* and all of them */
 const struct nest_shape *nest_shape_of(struct nest_patterns *patterns,
                                        const struct nest_shape *wanted);
 /* That with this number. */
-const struct nest_shape *nest_shape_numbered(const struct nest_patterns *patterns, uint32_t number);
+const struct nest_pattern *nest_pattern_numbered(const struct nest_patterns *patterns,
+                                                 uint32_t number);
 const struct nest_pattern *nest_pattern_leaf(struct nest_patterns *patterns,
                                              const struct nest_shape *shape,
                                              const uint64_t *strides);

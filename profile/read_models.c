@@ -204,15 +204,17 @@ static enum psnap_status read_counts(const struct nest_reading *n,
 
 struct mix_states {
     const struct nest_reading *n;
-    const struct nest_shape *shapes[MIX_STATES_MAX]; /* by place in the list, */
-    uint32_t ids[MIX_STATES_MAX], count;             /* with the states' numbers */
+    const struct nest_pattern *leaves[MIX_STATES_MAX]; /* by place in the list, */
+    uint32_t ids[MIX_STATES_MAX], count;               /* with the states' numbers */
 };
 
-/* {ref: 0, load: 8, draw: d1} */
+/* {ref: 0, load: 8, draw: d1}, or with strides: [8]. */
 static enum psnap_status read_drawn_ref(const struct nest_reading *n,
-                                        const struct psnap_yaml_node *map, struct nest_ref *ref)
+                                        const struct psnap_yaml_node *map, struct nest_ref *ref,
+                                        uint64_t *stride)
 {
-    static const char *const keys[] = {"ref", "load", "store", "atomic", "thread", "draw", NULL};
+    static const char *const keys[] = {"ref",    "load", "store",   "atomic",
+                                       "thread", "draw", "strides", NULL};
     const struct psnap_yaml_node *node;
     enum psnap_status status =
         psnap_yaml_expect_keys(n->r->doc, map, "a reference", keys, n->r->error);
@@ -220,8 +222,12 @@ static enum psnap_status read_drawn_ref(const struct nest_reading *n,
     if (!status)
         status = read_access(n, map, ref);
     node = status ? NULL : psnap_yaml_require(n->r->doc, map, "draw", n->r->error);
-    ref->mode = NEST_DRAWN;
-    return node ? read_draw_name(n, node, &ref->draw) : PSNAP_ERROR_VALUE;
+    if (!node || read_draw_name(n, node, &ref->draw))
+        return PSNAP_ERROR_VALUE;
+    node = psnap_yaml_get(map, "strides");
+    ref->mode = node ? NEST_DRAWN_FIRST : NEST_DRAWN;
+    *stride = 0;
+    return node ? read_steps(n, node, 1, "strides", stride) : PSNAP_OK;
 }
 
 static enum psnap_status read_state(void *context, const struct psnap_yaml_node *map, uint32_t id,
@@ -231,6 +237,8 @@ static enum psnap_status read_state(void *context, const struct psnap_yaml_node 
     struct mix_states *states = context;
     const struct nest_reading *n = states->n;
     const struct psnap_yaml_node *list;
+    const struct nest_shape *shape;
+    uint64_t strides[NEST_WIDTH_MAX];
     enum psnap_status status = psnap_yaml_known_keys(n->r->doc, map, keys, error);
 
     if (!status)
@@ -242,13 +250,17 @@ static enum psnap_status read_state(void *context, const struct psnap_yaml_node 
         return psnap_yaml_fail(n->r->doc, list, error, PSNAP_ERROR_VALUE,
                                "a state has 1 to %d references", NEST_WIDTH_MAX);
     n->scratch->width = 0;
-    for (const struct psnap_yaml_node *item = list->first; item && !status; item = item->next)
-        status = read_drawn_ref(n, item, &n->scratch->refs[n->scratch->width++]);
+    for (const struct psnap_yaml_node *item = list->first; item && !status; item = item->next) {
+        const uint32_t k = n->scratch->width++;
+        status = read_drawn_ref(n, item, &n->scratch->refs[k], &strides[k]);
+    }
     if (status)
         return status;
+    shape = nest_shape_of(n->nests->models->shapes, n->scratch);
     states->ids[states->count] = id;
-    states->shapes[states->count] = nest_shape_of(n->nests->models->shapes, n->scratch);
-    return states->shapes[states->count++] ? PSNAP_OK : read_out_of_memory(n->r);
+    states->leaves[states->count] =
+        shape ? nest_pattern_leaf(n->nests->models->shapes, shape, strides) : NULL;
+    return states->leaves[states->count++] ? PSNAP_OK : read_out_of_memory(n->r);
 }
 
 /* {mix: m1, graph: {...}} as mix.h has it; a state has its loop and references. */
@@ -263,15 +275,17 @@ static enum psnap_status read_mix(const struct nest_reading *n, const struct psn
 
     if (!graph || psnap_yaml_known_keys(n->r->doc, map, keys, n->r->error))
         return PSNAP_ERROR_VALUE;
-    mix->states = calloc(MIX_STATES_MAX, sizeof(struct nest_shape *));
-    if (!mix->states)
+    if (!nest_mix_init(mix, MIX_STATES_MAX))
         return read_out_of_memory(n->r);
     status = mix_read(n->r->doc, graph, read_state, &states, &mix->chain, n->r->error);
     for (uint32_t k = 0; !status && k < mix->chain->state_count; k++)
         if (!mix->chain->states[k].counts.bins[0].low)
             status = fail(n, graph, "a state has a count of at least one");
-    for (uint32_t k = 0; k < states.count && !status; k++)
-        mix->states[mix_find(mix->chain, states.ids[k])] = states.shapes[k];
+    for (uint32_t k = 0; k < states.count && !status; k++) {
+        const uint32_t state = mix_find(mix->chain, states.ids[k]);
+        mix->states[state] = states.leaves[k]->shape;
+        mix->strides[state] = states.leaves[k]->steps;
+    }
     return status;
 }
 

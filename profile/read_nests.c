@@ -30,10 +30,8 @@ static enum psnap_status make_room(const struct nest_reading *n, struct built *b
     return built->firsts && built->steps ? PSNAP_OK : read_out_of_memory(n->r);
 }
 
-/* `count` numbers. */
-static enum psnap_status read_steps(const struct nest_reading *n,
-                                    const struct psnap_yaml_node *list, uint32_t count,
-                                    const char *what, uint64_t *steps)
+enum psnap_status read_steps(const struct nest_reading *n, const struct psnap_yaml_node *list,
+                             uint32_t count, const char *what, uint64_t *steps)
 {
     const struct reading *r = n->r;
     enum psnap_status status = psnap_yaml_expect(r->doc, list, PSNAP_YAML_SEQUENCE, what, r->error);

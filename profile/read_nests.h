@@ -31,6 +31,9 @@ enum psnap_status read_place(const struct nest_reading *n, const struct psnap_ya
 /* What every reference of the loop `scratch->loop` has: number, kind, size, thread. */
 enum psnap_status read_access(const struct nest_reading *n, const struct psnap_yaml_node *map,
                               struct nest_ref *ref);
+/* A list of `count` numbers; `what` is its key. */
+enum psnap_status read_steps(const struct nest_reading *n, const struct psnap_yaml_node *list,
+                             uint32_t count, const char *what, uint64_t *steps);
 /* A model's name, `what` and a number, to its index below `count`. */
 enum psnap_status read_model_name(const struct nest_reading *n, const struct psnap_yaml_node *node,
                                   char what, uint32_t count, uint32_t *index);

@@ -215,7 +215,8 @@ static void write_state(void *context, struct psnap_yaml_doc *doc, struct psnap_
                         uint32_t id)
 {
     const struct mixing *mixing = context;
-    const struct nest_shape *shape = mixing->mix->states[mix_find(mixing->mix->chain, id)];
+    const uint32_t state = mix_find(mixing->mix->chain, id);
+    const struct nest_shape *shape = mixing->mix->states[state];
     struct psnap_yaml_node *list;
 
     psnap_yaml_add_text(doc, map, "loop", mixing->profile->loops[shape->loop].id);
@@ -224,6 +225,9 @@ static void write_state(void *context, struct psnap_yaml_doc *doc, struct psnap_
         map = psnap_yaml_add_map(doc, list, NULL, PSNAP_YAML_FLOW);
         write_access(doc, map, &shape->refs[k]);
         add_name(doc, map, "draw", 'd', shape->refs[k].draw);
+        if (shape->refs[k].mode == NEST_DRAWN_FIRST)
+            psnap_yaml_add_i64(doc, psnap_yaml_add_sequence(doc, map, "strides", PSNAP_YAML_FLOW),
+                               NULL, (int64_t)mixing->mix->strides[state][k]);
     }
 }
 

@@ -94,10 +94,20 @@ drawn chase 4096 20
 drawn spmv 4000 2
 drawn hashjoin 4000 2
 drawn mergesort 8000 1
+drawn lu 200 1
 grep -q '^    entry:' hashjoin.yaml
 grep -q 'mix: m' hashjoin.yaml
 grep -Eq 'with: d[0-9]+, offset: ' hashjoin.yaml
 expect 0 "$PSNAP" compare hashjoin.pst hashjoin.yaml -m 32K:64:8 --max-error 4
+
+# Of lu the search for pivots and the swaps depend on the data, and nothing else.
+sed -n '/^  mixes:/,/^loops:/p' lu.yaml > mixes
+grep -q 'loop: swap_rows' mixes
+if grep -E 'loop: (update|find_pivot|solve|init)' mixes; then fail "it has an order"; fi
+grep 'draw: ' lu.yaml | grep -q 'load: 8, draw: '
+sed -n '/^schedule:/,/^models:/p' lu.yaml | grep -A 8 -e '- loop: update' > walks
+grep -q 'region: ' walks
+if grep 'draw: ' walks; then fail "what is affine is drawn"; fi
 
 expect 2 "$PSNAP" profile matmul.pst --model walk -o x.yaml
 grep -q "no model 'walk'" err
