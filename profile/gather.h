@@ -119,7 +119,24 @@ struct psnap_gather {
     struct gather_turn turns[GATHER_TURNS];
 };
 
-/* ---- collecting: gather_group.c, gather_collect.c, gather_fit*.c ---- */
+/* ---- collecting: gather_areas.c, gather_collect.c, gather_fit*.c ---- */
+
+struct gather_areas;
+
+/* Of one reference. NULL: out of memory. */
+struct gather_areas *gather_areas_new(void);
+void gather_areas_free(struct gather_areas *areas);
+/* The next addresses; the model does not depend on how they are cut. */
+void gather_areas_put(struct gather_areas *areas, const uint64_t *addresses, size_t n);
+/* Whether nothing was lost because of memory; NULL is nothing collected, and whole. */
+bool gather_areas_are_whole(const struct gather_areas *areas);
+uint64_t gather_areas_count(const struct gather_areas *areas);
+/* The lowest and the highest address when there is just one area; else both stay as they are. */
+void gather_areas_range(const struct gather_areas *areas, uint64_t *low, uint64_t *high);
+/* Sets the areas and the turns of the model. */
+void gather_areas_fit(struct gather_areas *areas, struct psnap_gather *model);
+
+/* ---- together: gather_group.c ---- */
 
 struct gather_group;
 

@@ -3,6 +3,8 @@
 #ifndef PSNAP_PROFILE_GATHER_COLLECT_H
 #define PSNAP_PROFILE_GATHER_COLLECT_H
 
+#include <string.h>
+
 #include "profile/gather.h"
 
 enum {
@@ -78,6 +80,21 @@ static inline void gather_collector_put(struct gather_collector *collector, uint
     collector->waiting[collector->count++ - collector->taken] = address;
     if (collector->count % BURST == 0)
         gather_collector_take(collector);
+}
+
+/* Addresses that are not lower than the lowest so far, nor higher than the highest. */
+static inline void gather_collector_put_inside(struct gather_collector *collector,
+                                               const uint64_t *addresses, size_t n)
+{
+    for (size_t i = 0, more; i < n; i += more) {
+        more = BURST - collector->count % BURST;
+        more = more < n - i ? more : n - i;
+        memcpy(collector->waiting + (collector->count - collector->taken), addresses + i,
+               more * sizeof *addresses);
+        collector->count += more;
+        if (collector->count % BURST == 0)
+            gather_collector_take(collector);
+    }
 }
 
 /* Visits of lines by octave of the accesses since the last, as shares of the accesses, of all that

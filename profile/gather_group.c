@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The irregular references of a loop together: which go along with which, and which stretches of
- * memory, far apart, each uses.
+ * The irregular references of a loop together: which go along with which.
  *
  * A reference goes along with another when its address follows from the last one of that: the
  * same distance away (the store after the load of a counter, the fields of a node), or the same
@@ -9,7 +8,6 @@
  * majority vote (Boyer and Moore) over pairs finds distance and ratio. What it does on its own
  * besides (a list's head, then its links) is collected, what goes along is not.
  */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,9 +18,7 @@ enum {
     WAYS = 8,       /* in which it may be so, for the vote */
     LEARNED = 8192, /* accesses until it is decided with which */
     RELEARNED = 3,  /* times that is tried again */
-    RATIO_MAX = 64,
-    ERA_WINDOW = 4096, /* accesses */
-    SLACK = 1 << 30    /* bytes between two areas, at least */
+    RATIO_MAX = 64
 };
 
 /* That a reference goes along with another in one way, which one pair of addresses shows. */
@@ -55,19 +51,8 @@ struct member {
     struct supposition with[GATHER_WITHS];
     uint64_t with_pairs; /* that might have matched */
     uint64_t with_since[GATHER_WITHS];
-    uint32_t era;
-    uint32_t eras[GATHER_AREAS];      /* of the areas */
-    double small_steps[GATHER_AREAS]; /* of the eras */
-    uint32_t era_count, window, window_small;
-    uint64_t own_last;
-    double share_before; /* of small steps, in the window before */
-    uint64_t dropped;    /* accesses that were collected and forgotten */
-    uint64_t own;        /* accesses that were collected */
-    struct gather_collector *areas[GATHER_AREAS];
-    uint32_t area_count, area;
-    uint64_t changes[GATHER_AREAS][GATHER_AREAS];
-    struct gather_turn turns[GATHER_TURNS];
-    uint32_t turn_count; /* GATHER_TURNS + 1: too many */
+    uint64_t dropped;           /* accesses that were collected and forgotten */
+    struct gather_areas *areas; /* what is collected; NULL: nothing */
 };
 
 struct gather_group {
@@ -91,14 +76,9 @@ struct gather_group *gather_group_new(uint32_t references)
 
 static void forget_areas(struct member *m)
 {
-    m->dropped += m->own;
-    for (uint32_t i = 0; i < m->area_count; i++)
-        gather_collector_free(m->areas[i]);
-    memset(m->areas, 0, sizeof m->areas);
-    memset(m->changes, 0, sizeof m->changes);
-    m->area_count = m->area = m->turn_count = 0;
-    m->own = 0;
-    m->era = m->era_count = m->window = m->window_small = 0;
+    m->dropped += gather_areas_count(m->areas);
+    gather_areas_free(m->areas);
+    m->areas = NULL;
 }
 
 void gather_group_free(struct gather_group *group)
@@ -283,10 +263,7 @@ static void decide(struct gather_group *group, uint32_t reference, bool is_end)
     const uint32_t before = m->with_count;
 
     m->is_decided = true;
-    if (m->area_count == 1) {
-        m->low = m->areas[0]->low;
-        m->high = m->areas[0]->high;
-    }
+    gather_areas_range(m->areas, &m->low, &m->high);
     while (m->with_count < GATHER_WITHS) {
         const struct supposition *way = best_way(group, reference, &m->leaders[m->with_count]);
         if (!way || (is_end && way->matches < nearly_all))
@@ -328,7 +305,7 @@ static void join_copies(struct gather_group *group, uint32_t reference)
         m->shares = i;
         m->relearned = other->relearned = RELEARNED; /* that is settled */
         forget_areas(m);
-        if (other->own < 4 * LEARNED)
+        if (gather_areas_count(other->areas) < 4 * LEARNED)
             forget_areas(other);
         other->dropped += m->dropped;
         return;
@@ -338,8 +315,10 @@ static void join_copies(struct gather_group *group, uint32_t reference)
 /* What it does on its own has become much, or was so from the start: look again, now and then. */
 static void learn_again(struct member *m)
 {
-    if (m->relearned == RELEARNED || m->own < (uint64_t)LEARNED << (2 * m->relearned + 1) ||
-        m->own < m->count / 16)
+    const uint64_t own = gather_areas_count(m->areas);
+
+    if (m->relearned == RELEARNED || own < (uint64_t)LEARNED << (2 * m->relearned + 1) ||
+        own < m->count / 16)
         return;
     m->relearned++;
     m->is_decided = false;
@@ -360,91 +339,12 @@ static bool goes_along(struct gather_group *group, struct member *m, uint64_t ad
     return false;
 }
 
-/* ---- areas ---- */
-
-static uint64_t distance_of(const struct gather_collector *area, uint64_t address)
-{
-    return address < area->low    ? area->low - address
-           : address > area->high ? address - area->high
-                                  : 0;
-}
-
-static uint32_t area_of(struct member *m, uint64_t address)
-{
-    uint32_t nearest = GATHER_AREAS;
-
-    if (m->area_count && m->eras[m->area] == m->era && !distance_of(m->areas[m->area], address))
-        return m->area;
-    for (uint32_t i = 0; i < m->area_count; i++)
-        if (m->eras[i] == m->era &&
-            (nearest == GATHER_AREAS ||
-             distance_of(m->areas[i], address) < distance_of(m->areas[nearest], address)))
-            nearest = i;
-    if (nearest < GATHER_AREAS &&
-        (m->area_count == GATHER_AREAS || distance_of(m->areas[nearest], address) < SLACK))
-        return nearest;
-    if (m->area_count == GATHER_AREAS)
-        return m->area;
-    m->areas[m->area_count] = gather_collector_new();
-    if (!m->areas[m->area_count]) {
-        m->is_out_of_memory = true;
-        return m->area;
-    }
-    m->eras[m->area_count] = m->era;
-    return m->area_count++;
-}
-
-/* Another era begins when the share of small steps has changed much, two windows long. */
-static void note_era(struct member *m, uint64_t address)
-{
-    double share, before;
-    uint32_t era = 0;
-
-    m->window_small += address - m->own_last + GATHER_STEP_MAX <= 2 * GATHER_STEP_MAX;
-    m->own_last = address;
-    if (++m->window < ERA_WINDOW)
-        return;
-    share = (double)m->window_small / (double)ERA_WINDOW;
-    m->window = m->window_small = 0;
-    if (!m->era_count) {
-        m->small_steps[m->era_count++] = share;
-        m->share_before = share;
-        return;
-    }
-    before = m->share_before;
-    m->share_before = share;
-    if (fabs(share - m->small_steps[m->era]) < 0.3 || fabs(share - before) > 0.1)
-        return;
-    while (era < m->era_count && fabs(share - m->small_steps[era]) >= 0.2)
-        era++;
-    if (era == m->era_count) {
-        if (m->era_count == GATHER_AREAS || m->area_count == GATHER_AREAS)
-            return;
-        m->small_steps[m->era_count++] = share;
-    }
-    m->era = era;
-}
-
 static void collect(struct member *m, uint64_t address)
 {
-    const uint32_t area = area_of(m, address);
-
-    note_era(m, address);
-    if (!m->area_count)
-        return; /* out of memory */
-    if (!m->turn_count || area != m->area) {
-        if (m->turn_count < GATHER_TURNS)
-            m->turns[m->turn_count].area = area;
-        m->turn_count += m->turn_count <= GATHER_TURNS;
-    }
-    if (m->turn_count <= GATHER_TURNS) {
-        struct gather_turn *turn = &m->turns[m->turn_count - 1];
-        turn->accesses = turn->area == area && m->own && m->area == area ? turn->accesses + 1 : 1;
-    }
-    m->changes[m->area][area]++;
-    m->area = area;
-    m->own++;
-    gather_collector_put(m->areas[area], address);
+    if (!m->areas && !(m->areas = gather_areas_new()))
+        m->is_out_of_memory = true;
+    else
+        gather_areas_put(m->areas, &address, 1);
 }
 
 static void note_recent(struct gather_group *group, uint32_t reference)
@@ -491,7 +391,7 @@ void gather_group_put(struct gather_group *group, const uint32_t *references,
 bool gather_group_is_whole(const struct gather_group *group)
 {
     for (uint32_t i = 0; i < group->count; i++)
-        if (group->members[i].is_out_of_memory)
+        if (group->members[i].is_out_of_memory || !gather_areas_are_whole(group->members[i].areas))
             return false;
     return true;
 }
@@ -521,22 +421,11 @@ void gather_group_fit(struct gather_group *group, uint32_t reference, struct psn
                                                                 m->with[i].over};
         share += part;
     }
-    for (uint32_t i = 0; i < model->with_count && (share > 0.995 || !m->area_count); i++)
+    for (uint32_t i = 0; i < model->with_count && (share > 0.995 || !m->areas); i++)
         model->with[i].share /= share;
-    if (model->with_count && (share > 0.995 || !m->area_count))
+    if (!m->areas || (model->with_count && share > 0.995))
         return;
-    model->area_count = m->area_count;
-    for (uint32_t i = 0; i < m->area_count; i++) {
-        uint64_t sum = 0;
-        gather_fit(m->areas[i], &model->areas[i]);
-        for (uint32_t j = 0; j < m->area_count; j++)
-            sum += m->changes[i][j];
-        for (uint32_t j = 0; j < m->area_count; j++)
-            model->next_area[i][j] = sum ? (double)m->changes[i][j] / (double)sum : i == j;
-    }
-    if (m->area_count > 1 && m->turn_count <= GATHER_TURNS) {
-        model->turn_count = m->turn_count;
-        memcpy(model->turns, m->turns, m->turn_count * sizeof *m->turns);
+    gather_areas_fit(m->areas, model);
+    if (model->turn_count)
         model->turns[0].accesses += m->dropped;
-    }
 }

@@ -45,7 +45,7 @@ struct follower {
 
 /* What is collected of all addresses, or of entries and the rest apart. */
 struct part {
-    struct gather_group *gather;
+    struct gather_areas *areas;
     uint32_t waiting; /* addresses in the buffer */
     uint64_t buffer[BUFFER];
 };
@@ -96,7 +96,7 @@ void nest_draws_free(struct nest_draws *draws)
         struct draw *draw = &draws->draws[i];
         for (unsigned k = 0; k < 2; k++)
             if (draw->parts[k]) {
-                gather_group_free(draw->parts[k]->gather);
+                gather_areas_free(draw->parts[k]->areas);
                 free(draw->parts[k]);
             }
         free(draw->first);
@@ -242,15 +242,13 @@ static void remember(struct nest_draws *draws, uint32_t index)
 
 static void flush(struct nest_draws *draws, struct part *part)
 {
-    static const uint32_t zeros[BUFFER];
-
     if (!part->waiting)
         return;
-    if (!part->gather && (part->gather = gather_group_new(1)))
-        gather_group_want(part->gather, 0, 0);
-    if (part->gather)
-        gather_group_put(part->gather, zeros, part->buffer, part->waiting);
-    draws->is_out_of_memory |= !part->gather;
+    if (!part->areas)
+        part->areas = gather_areas_new();
+    if (part->areas)
+        gather_areas_put(part->areas, part->buffer, part->waiting);
+    draws->is_out_of_memory |= !part->areas;
     part->waiting = 0;
 }
 
@@ -366,9 +364,10 @@ static void take_source(struct nest_draws *draws, const struct follower *followe
         *taken = (struct nest_source){.with = follower->leader, .offset = follower->offset};
     else if (part) {
         flush(draws, part);
-        if (part->gather)
-            gather_group_fit(part->gather, 0, &taken->gather);
-        draws->is_out_of_memory |= part->gather && !gather_group_is_whole(part->gather);
+        if (part->areas)
+            gather_areas_fit(part->areas, &taken->gather);
+        taken->gather.accesses = gather_areas_count(part->areas);
+        draws->is_out_of_memory |= !gather_areas_are_whole(part->areas);
         gather_round(&taken->gather);
     }
 }

@@ -297,7 +297,7 @@ static enum psnap_status read_list(const struct nest_reading *n, const struct ps
 {
     const struct psnap_yaml_node *items = psnap_yaml_get(map, list);
     enum psnap_status status = PSNAP_OK;
-    uint32_t index;
+    uint32_t index = 0;
 
     for (const struct psnap_yaml_node *item = items ? items->first : NULL; item && !status;
          item = item->next) {
