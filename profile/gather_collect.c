@@ -4,7 +4,8 @@
  * blocks of memory; of lines and of addresses it follows a sample, chosen by a hash so that all
  * visits of one are seen (SHARDS: Waldspurger, Park, Garthwaite, Ahmad, "Efficient MRC
  * Construction with SHARDS", FAST 2015), whose rate halves when its table is full; and it keeps
- * bursts of addresses as they came, evenly over the stream.
+ * bursts of addresses as they came, evenly over the stream. As long as addresses go on by one
+ * stride, as elements do that are read in turn, bursts will do, and there is no sample.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -19,6 +20,7 @@ struct gather_collector *gather_collector_new(void)
     if (!c)
         return NULL;
     c->low = UINT64_MAX;
+    c->is_sweep = true;
     c->lines.bits = LINE_BITS;
     c->addresses.bits = ADDRESS_BITS;
     c->lines.last_hash = c->addresses.last_hash = UINT64_MAX;
@@ -292,6 +294,26 @@ static void take_burst(struct gather_collector *c, const uint64_t *addresses, si
         c->burst_next = burst_of(c->burst_count, c->burst_shift);
 }
 
+/* Whether one stride leads from nearly each address to the next, and nearly all other ways lead the
+ * same way, too: a sweep, of which bursts tell all (gather_fit_sweep()). */
+static bool goes_on(struct gather_collector *c, const uint64_t *addresses, size_t n)
+{
+    uint64_t last = c->last, fewer, all;
+
+    if (!c->taken) {
+        last = addresses[0];
+        c->stride = n > 1 ? addresses[n / 2] - addresses[n / 2 - 1] : 0;
+    }
+    for (size_t i = !c->taken; i < n; i++) {
+        const uint64_t stride = addresses[i] - last;
+        c->breaks[stride >> 63] += stride != c->stride;
+        last = addresses[i];
+    }
+    all = c->breaks[0] + c->breaks[1];
+    fewer = c->breaks[c->breaks[0] > c->breaks[1]];
+    return all <= 4 + c->count / 128 && fewer <= 2 + all / 64;
+}
+
 void gather_collector_take(struct gather_collector *c)
 {
     const size_t n = c->count - c->taken;
@@ -299,7 +321,9 @@ void gather_collector_take(struct gather_collector *c)
     if (!n)
         return;
     take_burst(c, c->waiting, n);
-    take_samples(c, c->waiting, n);
+    c->is_sweep = c->is_sweep && goes_on(c, c->waiting, n);
+    if (!c->is_sweep)
+        take_samples(c, c->waiting, n);
     take_blocks(c, c->waiting, n);
     c->last = c->waiting[n - 1];
     c->taken = c->count;

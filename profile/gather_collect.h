@@ -51,6 +51,9 @@ struct gather_collector {
     uint64_t waiting[BURST];
     uint64_t last;        /* that was taken */
     uint64_t visits;      /* of lines */
+    bool is_sweep;        /* up to now: no line or address is sampled yet */
+    uint64_t stride;      /* that leads from nearly each address to the next then; */
+    uint64_t breaks[2];   /* other strides: up, down */
     unsigned burst_shift; /* of 2^this bursts one is kept, */
     uint64_t burst_next;  /* the next one this */
     size_t burst_count, burst_fill;

@@ -52,7 +52,7 @@ bool gather_fit_sweep(const struct gather_collector *c, struct gather_area *m)
                 rest++;
             }
         }
-    for (int k = 0; k < 2; k++)
+    for (int k = 0; k < 2 && !c->is_sweep; k++)
         if ((double)up[k] < 0.97 * (double)(up[k] + down[k]) &&
             (double)down[k] < 0.97 * (double)(up[k] + down[k]) && up[k] + down[k] > 10)
             return false;

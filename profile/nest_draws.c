@@ -22,24 +22,28 @@
 #include "profile/nest_draws.h"
 
 enum {
-    FIRST = 1024,      /* addresses until entries are told apart or not */
-    BUFFER = 256,      /* addresses until a gather gets them */
-    RECENT = 8,        /* references that may be leaders */
-    SURE = 256,        /* addresses after which one that never failed is believed */
-    PATIENCE = 4,      /* failures, less what held since, until the next is tried */
-    DEPTH = 16,        /* leaders of leaders */
-    FOLLOWS_SHARE = 8, /* a follower holds in all but one of so many */
-    GAIN_SHARE = 16    /* of the addresses that telling entries apart must foresee more */
+    FIRST = 1024,       /* addresses until entries are told apart or not */
+    BUFFER = 256,       /* addresses until a gather gets them */
+    RECENT = 8,         /* references that may be leaders */
+    SURE = 256,         /* addresses after which one that never failed is believed */
+    PATIENCE = 4,       /* failures, less what held since, until the next is tried */
+    DEPTH = 16,         /* leaders of leaders */
+    FOLLOWS_SHARE = 8,  /* a follower holds in all but one of so many */
+    HOPELESS = 1 << 16, /* addresses without a leader after which only some are looked at: */
+    LOOK = 1 << 12,     /* so many, of as many as */
+    LOOK_OF = 1 << 16,
+    GAIN_SHARE = 16 /* of the addresses that telling entries apart must foresee more */
 };
 
 struct follower {
     uint64_t offset;
-    uint64_t all, held; /* addresses, and those at the present leader's offset */
+    uint64_t all, held; /* addresses looked at, and those at the present leader's offset */
     uint64_t excused;   /* of all, those before the youngest draw came: its reference was there
                            before, but told in another way */
     uint32_t leader;    /* or PSNAP_NONE */
     uint32_t tried;     /* leaders, one after the other */
     int trust;
+    uint32_t rest;   /* addresses that are not looked at */
     bool has_failed; /* since the present leader was chosen */
 };
 
@@ -209,6 +213,10 @@ static void choose_leader(struct nest_draws *draws, uint32_t index, struct follo
 static void follow(struct nest_draws *draws, uint32_t index, struct follower *follower,
                    uint64_t address)
 {
+    if (follower->rest) {
+        follower->rest--;
+        return;
+    }
     follower->all++;
     if (follower->leader != PSNAP_NONE &&
         address - draws->draws[follower->leader].last == follower->offset) {
@@ -219,6 +227,8 @@ static void follow(struct nest_draws *draws, uint32_t index, struct follower *fo
         return;
     }
     follower->has_failed = true;
+    if (follower->all > HOPELESS && follower->all % LOOK == 0 && follower->trust < PATIENCE)
+        follower->rest = LOOK_OF - LOOK;
     if (follower->leader == PSNAP_NONE || --follower->trust < -PATIENCE)
         choose_leader(draws, index, follower, address);
     else if (!follower->held)
