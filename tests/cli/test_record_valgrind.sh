@@ -192,6 +192,13 @@ kill "$(cat pid)"
 loops daemon.yaml > found
 ! grep -q main:9 found || fail "the child's loops are there: $(cat found)"
 
+# Instrumented programs run under Valgrind like others: it can read what the runtime brings.
+if "$PSNAP" cc -O2 -o instrumented chase.c 2> /dev/null; then
+    [ "$(status valgrind -q --tool=none ./instrumented)" = 3 ] || fail "instrumented: $(cat err)"
+    has out "858 21"
+    [ "$(status record -o instrumented.yaml -- ./instrumented)" = 3 ] || fail "instrumented: $(cat err)"
+fi
+
 # Stripped: loops have addresses for names.
 strip -o bare matmul
 record -o bare.yaml -- ./bare > /dev/null 2>&1
