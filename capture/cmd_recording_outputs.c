@@ -12,6 +12,8 @@
 #include "formats/base/text.h"
 #include "simcore/cmd_certify.h"
 
+enum { PROFILE_BYTES = 1 << 20 }; /* profiles are seldom larger */
+
 /* PROG.psnap.yaml, or with .2, .3 and so on: the first that does not exist. */
 static void choose_name(struct psnap_recording *recording, const char *program)
 {
@@ -141,6 +143,8 @@ enum psnap_status psnap_recording_open(struct psnap_recording *recording, struct
         if (!recording->trace_output)
             return error->code;
     }
+    if (recording->profile && recording->trace) /* which may fill the disk */
+        psnap_output_reserve(recording->profile_output, PROFILE_BYTES);
     return PSNAP_OK;
 }
 

@@ -7,6 +7,8 @@
  * and rename, without replacing anything that appeared in the meantime unless
  * `force`. A target that is a symbolic link is replaced where it points to.
  *
+ * Room that was reserved makes the file longer until commit cuts it to what was written.
+ *
  * A partial output is written to "NAME.part", locked (flock) as long as it is
  * written, so that what is left of a dead process can be told from what a living
  * one has.
@@ -22,6 +24,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #define BUFFER_BYTES ((size_t)64 << 10)
@@ -38,6 +41,7 @@ enum mode {
 struct psnap_output {
     enum mode mode;
     bool force;
+    bool is_reserved;   /* room was taken: the file is longer than what was written */
     mode_t permissions; /* of the file that is replaced, 0 for none */
     FILE *file;
     char *path;      /* as the user gave it: for messages */
@@ -255,6 +259,19 @@ const char *psnap_output_path(const struct psnap_output *output)
     return output->path;
 }
 
+void psnap_output_reserve(struct psnap_output *output, uint64_t bytes)
+{
+    struct statvfs disk;
+    const int fd = fileno(output->file);
+
+    if (output->mode == DIRECT_STDOUT || output->mode == DIRECT || fstatvfs(fd, &disk))
+        return;
+    if (bytes > disk.f_bavail / 4 * disk.f_frsize)
+        bytes = disk.f_bavail / 4 * disk.f_frsize;
+    if (bytes) /* what fails may have taken a part: that is given back like the whole */
+        output->is_reserved = !fallocate(fd, 0, 0, (off_t)bytes) || errno != EOPNOTSUPP;
+}
+
 /* Gives an unnamed file a temporary name. */
 static int link_unnamed(struct psnap_output *output)
 {
@@ -296,6 +313,8 @@ static int make_appear(struct psnap_output *output)
     if (output->mode == DIRECT_STDOUT || output->mode == DIRECT)
         return 0;
     if (output->permissions && fchmod(fileno(output->file), output->permissions))
+        return -1;
+    if (output->is_reserved && ftruncate(fileno(output->file), ftello(output->file)))
         return -1;
     if (fsync(fileno(output->file)))
         return -1;

@@ -9,6 +9,7 @@
 #define PSNAP_BASE_OUTPUT_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 
 #include "formats/base/api.h"
@@ -50,6 +51,11 @@ PSNAP_API enum psnap_status psnap_output_commit_beside(struct psnap_output *outp
 /* Frees, and leaves what was written under its partial name, which goes to `name` ("": nothing was
  * written, or not in parts). */
 PSNAP_API void psnap_output_keep(struct psnap_output *output, char *name, size_t size);
+
+/* Takes room on the disk for up to `bytes` of a regular file before they are written, so that other
+ * files that grow meanwhile leave it; at most a quarter of what is free, and none where the file
+ * system cannot. What is not needed in the end is given back. */
+PSNAP_API void psnap_output_reserve(struct psnap_output *output, uint64_t bytes);
 
 /* Drops what was written and frees; NULL is legal. */
 PSNAP_API void psnap_output_abandon(struct psnap_output *output);

@@ -90,6 +90,25 @@ static void file_appears_at_commit(void **state)
     assert_int_equal(status.st_mode & 0777, 0644);
 }
 
+/* Room that was taken and not needed is none of the file's; nor can devices have it. */
+static void reserved_room_is_given_back(void **state)
+{
+    struct psnap_error error;
+    struct psnap_output *output = psnap_output_open("new", false, &error);
+    struct psnap_output *device = psnap_output_open("/dev/null", false, &error);
+    struct stat status;
+
+    (void)state;
+    psnap_output_reserve(output, 1 << 20);
+    fputs("content", psnap_output_file(output));
+    assert_int_equal(psnap_output_commit(output, &error), PSNAP_OK);
+    check_file("new", "content");
+    stat("new", &status);
+    assert_in_range(status.st_blocks, 0, 64);
+    psnap_output_reserve(device, 1 << 20);
+    assert_int_equal(psnap_output_commit(device, &error), PSNAP_OK);
+}
+
 static void abandoned_leaves_nothing(void **state)
 {
     struct psnap_output *output = psnap_output_open("new", false, NULL);
@@ -311,6 +330,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(file_appears_at_commit, enter, leave),
+        cmocka_unit_test_setup_teardown(reserved_room_is_given_back, enter, leave),
         cmocka_unit_test_setup_teardown(abandoned_leaves_nothing, enter, leave),
         cmocka_unit_test_setup_teardown(existing_file_needs_force, enter, leave),
         cmocka_unit_test_setup_teardown(file_that_appeared_meanwhile_is_kept, enter, leave),
