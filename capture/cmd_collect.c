@@ -13,16 +13,18 @@
 #include "formats/base/capture_abi.h"
 #include "formats/base/cmd.h"
 
-/* NULL: out of memory. */
+/* NULL on failure, with `error` filled. */
 static char *expand_name(const struct psnap_recording *recording,
-                         const struct psnap_process *process)
+                         const struct psnap_process *process, struct psnap_error *error)
 {
-    char *name = psnap_name_expand(recording->profile, process), *further;
+    char *name = psnap_name_expand(recording->profile, process, error), *further;
 
     if (!name || !recording->is_further || recording->is_late || !strncmp(name, "/dev/", 5))
         return name;
-    if (asprintf(&further, "%s.%ld", name, (long)process->pid) < 0)
+    if (asprintf(&further, "%s.%ld", name, (long)process->pid) < 0) {
+        psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
         further = NULL;
+    }
     free(name);
     return further;
 }
@@ -51,9 +53,9 @@ static int collect(struct psnap_recording *recording, int fd, uint64_t pid)
         status = psnap_recording_prepare(recording, process.argv[0], &error);
     if (!status) {
         recording->spare = (pid_t)pid;
-        name = expand_name(recording, &process);
+        name = expand_name(recording, &process, &error);
         recording->profile = name;
-        status = psnap_recording_open(recording, &error);
+        status = name ? psnap_recording_open(recording, &error) : error.code;
     }
     if (!status)
         status = psnap_recording_describe(capture->program, &process, path, &error);

@@ -93,14 +93,19 @@ static bool is_shared(const char *name)
 }
 
 /* A name that no other process has: the pattern's, with the process's number behind it if that
- * names one process alone. NULL when out of memory; to be freed. */
+ * names one process alone; to be freed. NULL when there can be none, which is said, or out of
+ * memory.
+ */
 static char *choose_name(struct server *server, const char *pattern,
                          const struct psnap_process *process)
 {
+    struct psnap_error error = {0};
     bool is_late = false;
-    char *plain = psnap_name_expand(visible_name(pattern), process), *name = NULL, **names;
+    char *plain = psnap_name_expand(visible_name(pattern), process, &error), *name = NULL, **names;
 
     psnap_name_check(pattern, &is_late, NULL);
+    if (!plain)
+        psnap_cmd_fail("record", &error);
     if (!plain || is_shared(plain))
         return plain;
     for (unsigned n = 0; n < 100000; n++) {

@@ -130,16 +130,37 @@ enum psnap_status psnap_name_check(const char *pattern, bool *is_late, struct ps
     return PSNAP_OK;
 }
 
-char *psnap_name_expand(const char *pattern, const struct psnap_process *process)
+/* The value of the variable that `*at` is before, which goes to its end; NULL when it is not set,
+ * which an empty name would hide. */
+static const char *expand_variable(const char **at, const char *pattern,
+                                   const struct psnap_process *process, struct psnap_error *error)
+{
+    const char *name = *at + 2;
+    const size_t length = strcspn(name, "}");
+    const char *value = psnap_process_variable(process, name, length);
+
+    *at = name + length;
+    if (!value)
+        psnap_error_set(error, PSNAP_ERROR_USAGE,
+                        "in '%.200s': the variable %.*s is not set in process %ld", pattern,
+                        (int)length, name, (long)process->pid);
+    return value;
+}
+
+char *psnap_name_expand(const char *pattern, const struct psnap_process *process,
+                        struct psnap_error *error)
 {
     char *name = NULL, host[256] = "";
     size_t size;
     FILE *out = open_memstream(&name, &size);
+    const char *value = "";
     uint32_t rank, ranks;
 
-    if (!out)
+    if (!out) {
+        psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
         return NULL;
-    for (const char *at = pattern; *at; at++) {
+    }
+    for (const char *at = pattern; *at && value; at++) {
         if (*at != '%') {
             fputc(*at, out);
             continue;
@@ -156,18 +177,19 @@ char *psnap_name_expand(const char *pattern, const struct psnap_process *process
             psnap_process_rank(process, &rank, &ranks);
             fprintf(out, "%u", rank);
             break;
-        case 'q': {
-            size_t length = strcspn(at + 2, "}");
-            const char *value = psnap_process_variable(process, at + 2, length);
+        case 'q':
+            value = expand_variable(&at, pattern, process, error);
             fputs(value ? value : "", out);
-            at += 2 + length;
             break;
-        }
         default:
             fputc('%', out);
         }
     }
-    if (fclose(out) != 0) {
+    if (fclose(out) != 0 && value) {
+        psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
+        value = NULL;
+    }
+    if (!value) {
         free(name);
         name = NULL;
     }

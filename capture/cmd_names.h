@@ -32,8 +32,9 @@ bool psnap_process_rank(const struct psnap_process *process, uint32_t *rank, uin
 /* *is_late: the name depends on the process. */
 enum psnap_status psnap_name_check(const char *pattern, bool *is_late, struct psnap_error *error);
 
-/* The name for a process; a variable that is not set is empty. NULL when out of memory; to be
- * freed. */
-char *psnap_name_expand(const char *pattern, const struct psnap_process *process);
+/* The name for a process; to be freed. NULL on failure, as when a variable that it names is not
+ * set, with `error` filled. */
+char *psnap_name_expand(const char *pattern, const struct psnap_process *process,
+                        struct psnap_error *error);
 
 #endif

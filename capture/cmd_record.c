@@ -339,9 +339,11 @@ static enum psnap_status name_for_us(struct psnap_recording *recording, const ch
 
     psnap_process_read(&self, getpid());
     for (size_t i = 0; i < 2 && !status && recording->is_late; i++) {
-        char *name = *names[i] ? psnap_name_expand(*names[i], &self) : NULL;
-        if (!name)
+        char *name = *names[i] ? psnap_name_expand(*names[i], &self, error) : NULL;
+        if (!name) {
+            status = *names[i] ? error->code : PSNAP_OK;
             continue;
+        }
         snprintf(rooms[i], sizeof recording->trace_name, "%s", name);
         *names[i] = rooms[i];
         free(name);

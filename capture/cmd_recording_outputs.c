@@ -70,9 +70,9 @@ static enum psnap_status settle_name(const char **name, char *room, bool *is_lat
         *is_late |= late;
         return status;
     }
-    expanded = psnap_name_expand(*name, &none);
+    expanded = psnap_name_expand(*name, &none, error);
     if (!expanded)
-        return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
+        return error->code;
     snprintf(room, sizeof((struct psnap_recording *)0)->default_profile, "%s", expanded);
     free(expanded);
     *name = room;

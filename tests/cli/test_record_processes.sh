@@ -270,7 +270,7 @@ rm first*
     fail "default names: $(ls)"
 what="one name"
 rm -rf r && mkdir r
-KIND=a "$PSNAP" record -v -o 'r/%%-%q{KIND}-%q{NONE}-%r.yaml' --trace 'r/%h.%p' -- \
+SOME='' KIND=a "$PSNAP" record -v -o 'r/%%-%q{KIND}-%q{SOME}-%r.yaml' --trace 'r/%h.%p' -- \
     sh -c './play work 30; KIND=b ./play work 40; ./play work 50' 2> err
 [ -e r/%-a--0.yaml ] && [ "$(stores r/%-b--0.yaml)" = 40 ] && [ -e r/%-a--0.yaml.[0-9]* ] &&
     [ "$(ls r/"$(hostname)".[0-9]* | wc -l)" = 3 ] || fail "names: $(ls r)"
@@ -294,6 +294,19 @@ echo precious > taken.0
 [ "$(cat taken.0)" = precious ] && [ "$(stores taken.0.[0-9]*)" = 10 ] || fail "taken: $(ls)"
 "$PSNAP" record --force -o taken.%r -- ./play work 10
 [ "$(stores taken.0)" = 10 ] || fail "taken, --force"
+# a variable that is not set would make an odd name of it, and the same for all
+rm -rf r && mkdir r
+[ "$(status "$PSNAP" record -o 'r/%q{WHERE}.yaml' -- sh -c './play work 10; WHERE=b ./play work 20')" = 125 ] ||
+    fail "unset: $(cat err)"
+has err "psnap record: in 'r/%q{WHERE}.yaml': the variable WHERE is not set in process "
+has err "1 process could not be recorded"
+[ "$(ls -A r)" = b.yaml ] && [ "$(stores r/b.yaml)" = 20 ] || fail "unset: $(ls -A r)"
+PSNAP_OUT='r/%q{WHERE}.yaml' ./play work 10 2> err || fail "unset, PSNAP_OUT: $?"
+for i in $(seq 100); do
+    [ ! -s err ] || break
+    sleep 0.05
+done
+has err "psnap collect: in 'r/%q{WHERE}.yaml': the variable WHERE is not set"
 for odd in '%' '%x.yaml' 'a%q.yaml' '%q{A' '%q{}'; do
     [ "$(status "$PSNAP" record -o "$odd" -- ./play work 10)" = 125 ] || fail "$odd"
     has err "%q{VARIABLE}"
