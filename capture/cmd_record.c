@@ -33,6 +33,15 @@ static void pass_on(int signal)
         kill((pid_t)child_pid, signal);
 }
 
+/* Of the terminal's signals, those that were sent to us and not by the terminal to all: the program
+ * has not got them, unless it has sent them itself. */
+static void pass_on_sent(int signal, siginfo_t *info, void *context)
+{
+    (void)context;
+    if (info->si_code <= 0 && info->si_pid != child_pid)
+        pass_on(signal);
+}
+
 /* Signals that are to end what we do, blocked until there is a program to pass them on to. Returns
  * the mask before, which is the program's. */
 static sigset_t hold_signals(void)
@@ -50,11 +59,12 @@ static sigset_t hold_signals(void)
 /* The terminal's signals reach the program by themselves; we stay to write the profile. */
 static void arrange_signals(void)
 {
-    struct sigaction ignore = {.sa_handler = SIG_IGN}, forward = {.sa_handler = pass_on};
+    struct sigaction forward = {.sa_handler = pass_on}, sent = {.sa_sigaction = pass_on_sent};
 
     forward.sa_flags = SA_RESTART;
-    sigaction(SIGINT, &ignore, NULL);
-    sigaction(SIGQUIT, &ignore, NULL);
+    sent.sa_flags = SA_RESTART | SA_SIGINFO;
+    sigaction(SIGINT, &sent, NULL);
+    sigaction(SIGQUIT, &sent, NULL);
     sigaction(SIGTERM, &forward, NULL);
     sigaction(SIGHUP, &forward, NULL);
 }

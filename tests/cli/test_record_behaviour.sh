@@ -42,7 +42,7 @@ static void tick(int signal)
 static void on_term(int signal)
 {
     (void)signal;
-    stop = 1;
+    stop++;
 }
 static void on_fault(int signal)
 {
@@ -194,11 +194,15 @@ static int crowd(int count)
 static int wait_for_term(void)
 {
     signal(SIGTERM, on_term);
+    signal(SIGHUP, on_term);
+    signal(SIGINT, on_term);
+    signal(SIGQUIT, on_term);
     puts("ready");
     fflush(stdout);
     while (!stop)
         work(1);
-    puts("bye");
+    usleep(100000); /* for one that came twice */
+    printf("bye %d\n", (int)stop);
     return 5;
 }
 
@@ -326,16 +330,41 @@ done
 recorded 5000 0 faults
 [ "$(cat out)" = 50 ] && [ "$(stores p.yaml on_fault)" = 100 ] || fail "faults: $(cat out)"
 
-# told to end, psnap record tells the program
-rm -f p.yaml
-"$PSNAP" record -o p.yaml -- ./act term > out 2> err &
-recorder=$!
-until grep -q ready out; do sleep 0.05; done
-kill -TERM $recorder
-result=0
-wait $recorder || result=$?
-[ $result = 5 ] && grep -q bye out || fail "SIGTERM: $result: $(cat out err)"
-stores p.yaml > /dev/null
+# told to end, psnap record tells the program, once; what goes to both the program has from
+# whoever sent it
+cat > tell.py << 'END'
+import os, pty, signal, subprocess, sys
+psnap, name, way = sys.argv[1:]
+number = getattr(signal, name)
+command = [psnap, "record", "--force", "-o", "p.yaml", "--", "./act", "term"]
+if way == "terminal":  # its key
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.execv(psnap, command)
+    text = b""
+    while b"ready" not in text:
+        text += os.read(terminal, 100)
+    os.write(terminal, {"SIGINT": b"\x03", "SIGQUIT": b"\x1c"}[name])
+    try:
+        while more := os.read(terminal, 100):
+            text += more
+    except OSError:
+        pass
+    status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+else:
+    record = subprocess.Popen(command, stdout=subprocess.PIPE)
+    text = record.stdout.readline()
+    record.send_signal(number)
+    text += record.stdout.read()
+    status = record.wait()
+if status != 5 or b"bye 1" not in text:
+    sys.exit(f"{name} {way}: {status}: {text}")
+END
+for way in "SIGTERM sent" "SIGHUP sent" "SIGINT sent" "SIGQUIT sent" "SIGINT terminal" "SIGQUIT terminal"; do
+    rm -f p.yaml
+    timeout 60 python3 tell.py "$PSNAP" $way > err 2>&1 || fail "$(cat err)"
+    stores p.yaml > /dev/null
+done
 
 # ------------------------------------------------------------- processes and threads
 
