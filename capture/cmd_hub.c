@@ -310,6 +310,7 @@ static void serve(struct server *server)
         reap_collectors(server);
         pass_on_log(server);
         if ((is_closing || is_alone) && !page->is_done && !count_collectors(server, true)) {
+            page->running = (uint32_t)count_collectors(server, false);
             use_null(2, 2); /* nobody is there to be told */
             ring(&page->is_done);
         }
@@ -398,6 +399,12 @@ static bool complain(const struct psnap_hub *page, const struct psnap_recording 
                 "stands for PID\n",
                 page->recorded, plural(page->recorded),
                 visible_name(recording->no_profile ? recording->trace : recording->profile));
+    if (page->running)
+        fprintf(stderr,
+                "psnap record: %" PRIu32 " process%s still running: what is recorded appears when "
+                "%s\n",
+                page->running, page->running == 1 ? " is" : "es are",
+                page->running == 1 ? "it ends" : "they end");
     if (page->unrecorded)
         fprintf(stderr, "psnap record: %" PRIu32 " process%s could not be recorded\n",
                 page->unrecorded, plural(page->unrecorded));
@@ -408,7 +415,7 @@ static bool complain(const struct psnap_hub *page, const struct psnap_recording 
                 "again\n",
                 (int)sizeof page->refused - 1, page->refused, page->refused_abi, PSNAP_CAPTURE_ABI);
     if (recording->is_late && !page->recorded && !page->failed && !page->unrecorded &&
-        !page->refused_abi) {
+        !page->refused_abi && !page->running) {
         if (page->modules)
             fprintf(stderr, "psnap record: no instrumented code has run, there is no profile\n");
         else

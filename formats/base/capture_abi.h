@@ -371,7 +371,8 @@ struct psnap_hub {
     uint32_t recorded;   /* further processes whose files are written */
     uint32_t failed;     /* and those that lost something: it has been said */
     uint32_t modules;    /* 1: there was a process with instrumented modules */
-    uint64_t padding;
+    uint32_t running;    /* processes that go on, with their collectors, when is_done is set */
+    uint32_t padding;
     struct psnap_request requests[PSNAP_REQUESTS];
 };
 

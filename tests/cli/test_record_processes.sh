@@ -395,7 +395,8 @@ done
 # one that goes on behind psnap record's back is recorded to its end, and nobody waits for it
 rm -rf r && mkdir r
 start=$(date +%s%N)
-"$PSNAP" record -o r/%p.yaml -- ./play daemon 100 < /dev/null 2>&1 | cat
+"$PSNAP" record -o r/%p.yaml -- ./play daemon 100 < /dev/null 2>&1 | cat > err
+has err "psnap record: 1 process is still running: what is recorded appears when it ends"
 what="daemon, at first"
 for i in $(seq 600); do
     [ "$(ls r | wc -l)" = 2 ] && break
