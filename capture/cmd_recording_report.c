@@ -78,7 +78,7 @@ bool psnap_recording_complain(const struct psnap_recording *recording,
         !getenv(PSNAP_ENV_UNHOISTED))
         fprintf(stderr,
                 "psnap %s: %" PRIu64
-                " execution%s of loops that a signal cut off: their last accesses "
+                " execution%s of loops or blocks that a signal cut off: their last accesses "
                 "are missing\n",
                 command, report.loops_lost, report.loops_lost == 1 ? "" : "s");
     if (report.unnamed)

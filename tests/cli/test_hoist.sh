@@ -144,8 +144,8 @@ done
 # What was lost is said, what came before and behind is there.
 "$PSNAP" cc -O2 -o fault fault.c
 [ "$(status "$PSNAP" record --force -o p.yaml -- ./fault leave)" = 0 ] || fail "leave: $(cat err)"
-has err "3 executions of loops that a signal cut off"
+has err "3 executions of loops or blocks that a signal cut off"
 has p.yaml "main:"
 [ "$(status "$PSNAP" record --force -o p.yaml -- ./fault kill)" = 137 ] || fail "kill: $(cat err)"
-has err "1 execution of loops that a signal cut off"
+has err "1 execution of loops or blocks that a signal cut off"
 "$PSNAP" check p.yaml > out || fail "kill: $(cat out)"
