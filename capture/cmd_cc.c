@@ -304,7 +304,8 @@ static bool set_stage(const char *stage, const char *command)
     return true;
 }
 
-/* Takes what is said to us out of the command line. */
+/* Takes what is said to us out of the command line; the number of words that are left, or 0, and
+ * says so, where there is something that nobody knows. */
 static int take_options(int argc, char **argv, const char **stage, const char **llvm)
 {
     int n = 1;
@@ -314,7 +315,11 @@ static int take_options(int argc, char **argv, const char **stage, const char **
             *stage = argv[i] + strlen(STAGE_OPTION);
         else if (starts_with(argv[i], LLVM_OPTION))
             *llvm = argv[i] + strlen(LLVM_OPTION);
-        else
+        else if (starts_with(argv[i], "--psnap-")) {
+            psnap_cmd_usage(argv[0], "no option '%s'; there are: %sSTAGE, %sNN", argv[i],
+                            STAGE_OPTION, LLVM_OPTION);
+            return 0;
+        } else
             argv[n++] = argv[i];
     argv[n] = NULL;
     return n;
@@ -377,6 +382,8 @@ static int compile(int argc, char **argv, enum psnap_language language)
     const char **command;
 
     argc = take_options(argc, argv, &stage, &llvm);
+    if (!argc)
+        return PSNAP_EXIT_USAGE;
     request = understand(argc, argv);
     request.is_fortran = language == PSNAP_LANGUAGE_FORTRAN;
     if (!set_stage(stage, argv[0]))
