@@ -32,7 +32,9 @@ void psnap_recording_say_not_instrumented(const char *command)
     fprintf(stderr,
             "psnap %s: the program is not instrumented, nothing was recorded; compile and "
             "link it with 'psnap cc' or 'psnap c++' (CC=\"psnap cc\" under make), or record it as "
-            "it is, more slowly, with 'psnap record --engine valgrind'\n",
+            "it is, more slowly, with 'psnap record --engine valgrind'; if it was compiled so, its "
+            "environment may have been cleared before it started (" PSNAP_ENV_SESSION
+            " has to be in it)\n",
             command);
 }
 
