@@ -43,7 +43,7 @@ static void say_limited(const struct psnap_recording *recording)
 {
     char traced[32], all[32];
 
-    fprintf(stderr, "psnap %s: %s: has its --max-bytes: the first %s of %s accesses\n",
+    fprintf(stderr, "psnap %s: %s: --max-bytes leaves it the first %s of %s accesses\n",
             recording->command, recording->trace,
             psnap_group_digits(recording->trace_limit.accesses, traced),
             psnap_group_digits(recording->accesses, all));

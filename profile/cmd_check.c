@@ -5,10 +5,13 @@
  *
  * A sound profile may still say what its author did not mean: an array that was
  * made larger and now lies on its neighbours. No recording has two regions of a
- * loop in one place, and globals of different loops only within the gap that joins
- * accesses to a region, so these are warnings. Allocations in different loops are
- * not: memory that was freed is used again, and frames of the stack likewise. Nor
- * are the parts of a loop that different threads have: they share arrays.
+ * loop in one place. Globals of different loops lie on each other further than the gap
+ * that joins accesses to a region only where two are next to each other and a loop goes
+ * from one to the other, in turn or in tasks: to that loop they are one region, with the
+ * name of the first. So these are warnings, the second with the reason that it may have.
+ * Allocations in different loops are none: memory that was freed is used again, and
+ * frames of the stack likewise. Nor are the parts of a loop that different threads have:
+ * they share arrays.
  *
  * JSON: {profiles: [{file, ok, model, loops, accesses, threads_apart, warnings: [text]}]}, or
  * with ok false {error: {message, line, column}}; null where unknown.
@@ -35,7 +38,7 @@ struct piece {
 };
 
 struct warnings {
-    char texts[WARNINGS_MAX][640];
+    char texts[WARNINGS_MAX][760];
     unsigned count;  /* of texts */
     uint64_t hidden; /* further ones */
 };
@@ -95,7 +98,10 @@ static void warn(struct warnings *warnings, const struct piece *a, const struct 
     name_piece(a, names[0], sizeof names[0]);
     name_piece(b, names[1], sizeof names[1]);
     snprintf(warnings->texts[warnings->count++], sizeof warnings->texts[0],
-             "%s overlaps %s by %" PRIu64 " bytes", names[0], names[1], overlap_bytes(a, b));
+             "%s overlaps %s by %" PRIu64 " bytes%s", names[0], names[1], overlap_bytes(a, b),
+             a->loop == b->loop
+                 ? ""
+                 : "; unless it was edited, the first loop goes from one array to the next");
 }
 
 /* Regions by their lowest address, each against those that begin inside of it. */
@@ -140,14 +146,14 @@ static void print_text(const char *name, const struct psnap_profile *profile,
         return;
     }
     psnap_profile_totals(profile, &totals);
-    printf("%s: ok: model %s, %u loops, %s accesses%s\n", name, profile->model,
-           (unsigned)totals.loops, psnap_group_digits(totals.accesses, digits),
-           profile->is_apart ? ", threads apart" : "");
+    printf("%s: ok: model %s, %u loop%s, %s accesses%s\n", name, profile->model,
+           (unsigned)totals.loops, psnap_plural(totals.loops),
+           psnap_group_digits(totals.accesses, digits), profile->is_apart ? ", threads apart" : "");
     for (unsigned i = 0; i < warnings->count; i++)
         printf("%s: warning: %s\n", name, warnings->texts[i]);
     if (warnings->hidden)
-        printf("%s: warning: %s more overlaps\n", name,
-               psnap_group_digits(warnings->hidden, digits));
+        printf("%s: warning: %s more overlap%s\n", name,
+               psnap_group_digits(warnings->hidden, digits), psnap_plural(warnings->hidden));
 }
 
 static void json_place(struct psnap_json *json, const char *key, uint32_t place)

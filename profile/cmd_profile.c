@@ -71,10 +71,11 @@ static void say(const struct psnap_profile *built, const struct request *request
     char digits[32];
 
     psnap_profile_totals(built, &totals);
-    fprintf(stderr, "psnap profile: %s accesses in %u loops", psnap_group_digits(count, digits),
-            (unsigned)totals.loops);
+    fprintf(stderr, "psnap profile: %s accesses in %u loop%s", psnap_group_digits(count, digits),
+            (unsigned)totals.loops, psnap_plural(totals.loops));
     if (built->is_apart)
-        fprintf(stderr, " (%u parts of threads)", (unsigned)totals.parts);
+        fprintf(stderr, " (%u part%s of threads)", (unsigned)totals.parts,
+                psnap_plural(totals.parts));
     fprintf(stderr, " of '%s' to '%s'\n", request->input, request->output);
     if (request->builder.walks && !built->nests)
         fprintf(stderr,

@@ -48,10 +48,10 @@ static void print_totals(const struct psnap_profile *profile,
     char digits[32], bytes[32];
     const char *separator = "operations ";
 
-    printf("accesses   %s in %" PRIu32 " loops", psnap_group_digits(totals->accesses, digits),
-           totals->loops);
+    printf("accesses   %s in %" PRIu32 " loop%s", psnap_group_digits(totals->accesses, digits),
+           totals->loops, psnap_plural(totals->loops));
     if (profile->is_apart)
-        printf(" (%" PRIu32 " parts of threads)", totals->parts);
+        printf(" (%" PRIu32 " part%s of threads)", totals->parts, psnap_plural(totals->parts));
     printf(", %s\n", human_bytes(totals->bytes, bytes));
     printf("           %s loads", psnap_group_digits(totals->loads, digits));
     printf(", %s stores", psnap_group_digits(totals->stores, digits));
@@ -93,8 +93,9 @@ static void print_certificate(const struct psnap_profile *profile)
     for (uint32_t i = 0; i < from->level_count; i++)
         if (!isnan(from->levels[i].mean_points))
             print_points(i ? ", " : " ", &from->levels[i], from->levels[i].mean_points);
-    printf("%s points, mean over %" PRIu64 " loops and %" PRIu32 " machines\n",
-           from->relevant_loops ? "" : " no relevant loops,", from->relevant_loops, machines);
+    printf("%s points, mean over %" PRIu64 " loop%s and %" PRIu32 " machine%s\n",
+           from->relevant_loops ? "" : " no relevant loops,", from->relevant_loops,
+           psnap_plural(from->relevant_loops), machines, psnap_plural(machines));
     if (!from->worst_loop)
         return;
     printf("           at most");

@@ -185,12 +185,13 @@ static void print_loops(const struct compare *compare, bool all)
                          loop->worst_points > 0 ? compare->machines[loop->worst_machine].name : "");
         shown++;
     }
-    printf("points of error over %zu machines; -m with one of them shows the hit rates\n\n",
-           compare->machine_count);
+    printf("points of error over %zu machine%s; -m with one of them shows the hit rates\n\n",
+           compare->machine_count, psnap_plural(compare->machine_count));
     psnap_table_print(table, stdout);
     psnap_table_free(table);
     if (shown < compare->loop_count)
-        printf("(%zu more loops: --all shows them)\n", compare->loop_count - shown);
+        printf("(%zu more loop%s: --all shows them)\n", compare->loop_count - shown,
+               psnap_plural(compare->loop_count - shown));
 }
 
 /* The relative error of the miss count at a level, in percent: the mean over the rows of a scope
@@ -249,8 +250,8 @@ static void print_summary(const struct compare *compare)
     }
     print_misses(compare, table);
     printf("\nerror of cumulative hit rates, %zu relevant loop%s, %zu machine%s\n\n",
-           compare->relevant_loops, compare->relevant_loops == 1 ? "" : "s", compare->machine_count,
-           compare->machine_count == 1 ? "" : "s");
+           compare->relevant_loops, psnap_plural(compare->relevant_loops), compare->machine_count,
+           psnap_plural(compare->machine_count));
     psnap_table_print(table, stdout);
     psnap_table_free(table);
 }

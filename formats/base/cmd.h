@@ -142,6 +142,12 @@ void psnap_print_part(const struct psnap_sampling *part, int width);
 /* The same as members: roi, skip, count; window, period, windows and run_accesses. */
 void psnap_json_part(struct psnap_json *json, const struct psnap_sampling *part);
 
+/* The ending of what there are `n` of: "1 loop", "2 loops". */
+static inline const char *psnap_plural(uint64_t n)
+{
+    return n == 1 ? "" : "s";
+}
+
 /* "12,345,678" into a caller's buffer of at least 32 bytes; returns it. */
 char *psnap_group_digits(uint64_t value, char buffer[32]);
 

@@ -49,7 +49,7 @@ sed '/^certificate/,/^loops/{/^loops/!d}' steps.yaml | cmp - plain.yaml || fail 
 
 # what people see
 expect 0 "$PSNAP" show steps.yaml
-grep -q '^error      L1 25.00 points, mean over 1 loops and 2 machines$' out || fail "$(cat out)"
+grep -q '^error      L1 25.00 points, mean over 1 loop and 2 machines$' out || fail "$(cat out)"
 grep -q '^           at most L1 25.00, csv on 32:32:1$' out || fail "$(cat out)"
 expect 0 "$PSNAP" show plain.yaml
 if grep -q '^error' out; then fail "an error without a certificate"; fi

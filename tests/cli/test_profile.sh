@@ -13,7 +13,7 @@ awk 'BEGIN { n = 12
         printf "w %x 8\n", 32768 + 8 * (i * n + j) } }' > mm.xdin
 
 expect 0 "$PSNAP" profile mm.xdin -o mm.yaml
-grep -q '3,600 accesses in 1 loops' err
+grep -q '3,600 accesses in 1 loop ' err
 grep -q '^totals: {accesses: 3600, loads: 3456, stores: 144, bytes: 28800}$' mm.yaml
 grep -q 'working_set: {bytes: 1152, group: raw, offset: 4096}' mm.yaml
 grep -q 'working_set: {bytes: 1152, group: raw, offset: 16384}' mm.yaml
@@ -75,13 +75,13 @@ expect 0 "$PSNAP" profile threads.csv --threads merged -o same.yaml
 cmp merged.yaml same.yaml
 grep -q 'thread: all}' merged.yaml
 expect 0 "$PSNAP" profile threads.csv --threads apart -o apart.yaml
-grep -q '64 accesses in 1 loops (2 parts of threads)' err
+grep -q '64 accesses in 1 loop (2 parts of threads)' err
 grep -q 'thread: apart}' apart.yaml
 grep -q 'schedule: \[csv.t0, csv.t1\]' apart.yaml
 [ "$(grep '^  accesses' apart.yaml | tr -dc '0-9 ' | xargs)" = "48 16" ]
 [ "$(grep ^totals merged.yaml)" = "$(grep ^totals apart.yaml)" ]
 expect 0 "$PSNAP" check apart.yaml
-grep -q '1 loops, 64 accesses, threads apart' out
+grep -q '1 loop, 64 accesses, threads apart' out
 expect 0 "$PSNAP" replay apart.yaml -f csv
 [ "$(cut -d, -f4 out | sed -n '2,9p' | xargs)" = "0 1 0 1 0 1 0 1" ]
 [ "$(cut -d, -f4 out | sed -n '34,$p' | sort | uniq -c | xargs)" = "32 0" ] # thread 1 has ended

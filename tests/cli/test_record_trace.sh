@@ -77,7 +77,7 @@ for bytes in 59 4K 100K 1M; do
     [ "$size" -le $limit ] || fail "--max-bytes $bytes: $size bytes"
     [ $limit -lt 100000 ] || [ "$size" -gt $((limit * 3 / 4)) ] || fail "$bytes: only $size bytes"
     n=$(count limited.pst)
-    has err "limited.pst: has its --max-bytes: the first "
+    has err "limited.pst: --max-bytes leaves it the first "
     "$PSNAP" info limited.pst > out
     has out "limited"
     "$PSNAP" convert limited.pst --force -f csv -o limited.csv 2> err
