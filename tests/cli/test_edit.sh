@@ -87,8 +87,10 @@ expect 0 "$PSNAP" record --model walks -o h.yaml -- ./hashjoin 4000 2
 for loop in $(sed -n "s/^- id: //p" h.yaml | tr -d "'"); do
     edit h.yaml e.yaml --entries 2 --loop "$loop"
     edit h.yaml e.yaml --remove-loop "$loop"
-    [ "$loop" = main ] || [ "$loop" = main:114 ] || edit h.yaml e.yaml --iterations 3 --loop "$loop"
+    [[ $loop =~ ^(main|main:114|probe:78)$ ]] || edit h.yaml e.yaml --iterations 3 --loop "$loop"
 done
+expect 1 "$PSNAP" edit h.yaml -o x.yaml --iterations 3 --loop probe:78
+has err "loops 'probe:78' and 'probe:81' come in no order that folds (mix m1)"
 expect 1 "$PSNAP" edit h.yaml -o x.yaml --iterations 2 --loop main
 grep -Eq "^psnap edit: h.yaml:[0-9]+:3: 'main' is the body of a function" err
 
