@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -115,11 +116,46 @@ static pid_t plain_fork(void)
     return (pid_t)syscall(SYS_clone, 0ul, NULL, NULL, NULL, NULL);
 }
 
+/* Whether orphans become ours. */
+static bool is_reaper(void)
+{
+    int is_chosen = 0;
+
+    return getpid() == 1 || (prctl(PR_GET_CHILD_SUBREAPER, &is_chosen) == 0 && is_chosen);
+}
+
+/* The child in between stays, with nothing open, until its child has ended. */
+static void outlive(struct psnap_session *session, pid_t collector)
+{
+    setsid();
+    syscall(SYS_close_range, 0u, ~0u, 0u);
+    psnap_rt_unmap_session(session);
+    while (waitpid(collector, NULL, __WALL) < 0 && errno == EINTR)
+        ;
+}
+
+/* Waits until the child in between has ended, or has said who the collector is. */
+static void wait_for_news(const struct psnap_session *session, pid_t child)
+{
+    const struct timespec moment = {.tv_nsec = 1000 * 1000};
+    pid_t ended;
+
+    while (!__atomic_load_n(&session->collector_pid, __ATOMIC_ACQUIRE)) {
+        ended = waitpid(child, NULL, __WALL | WNOHANG);
+        if (ended > 0 || (ended < 0 && errno != EINTR))
+            return;
+        nanosleep(&moment, NULL);
+    }
+}
+
 /* The child in between says who the collector is: one that dies before it has said anything itself
- * is known to be dead. False when there is none. */
+ * is known to be dead. A collector that would become the program's child, whom the program may wait
+ * for before it ends, keeps it for a parent: wait() does not see children by plain_fork(). False
+ * when there is none. */
 static bool start_collector(struct psnap_session *session, int fd, const char *command,
                             const char *output, bool is_child)
 {
+    const bool stays = is_reaper();
     pid_t program = getpid(), child = plain_fork();
 
     if (child == 0) {
@@ -130,9 +166,13 @@ static bool start_collector(struct psnap_session *session, int fd, const char *c
         if (collector > 0)
             __atomic_compare_exchange_n(&session->collector_pid, &nobody, (uint32_t)collector,
                                         false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+        if (collector > 0 && stays)
+            outlive(session, collector);
         _exit(0);
     }
-    while (child > 0 && waitpid(child, NULL, __WALL) < 0 && errno == EINTR)
+    if (child > 0 && stays)
+        wait_for_news(session, child);
+    while (child > 0 && !stays && waitpid(child, NULL, __WALL) < 0 && errno == EINTR)
         ;
     return __atomic_load_n(&session->collector_pid, __ATOMIC_ACQUIRE) != 0;
 }

@@ -433,6 +433,38 @@ done
 
 # ------------------------------------------------------------- by themselves
 
+# one whose children orphans become, as in a container: the collector is none of them
+cat > reaps.c << 'END'
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static volatile long cells[1000];
+int main(int argc, char **argv)
+{
+    int children = 0;
+    if (argc > 1) {
+        prctl(PR_SET_CHILD_SUBREAPER, 1);
+        argv[1] = NULL;
+        execv("./reaps", argv);
+    }
+    for (int i = 0; i < 1000; i++)
+        cells[i] = i;
+    if (vfork() == 0) {
+        execl("/bin/true", "true", NULL);
+        _exit(1);
+    }
+    while (wait(NULL) > 0)
+        children++;
+    printf("%d\n", children);
+    return 4;
+}
+END
+"$PSNAP" cc -O1 reaps.c -o reaps
+rm -rf r && mkdir r
+[ "$(PSNAP_OUT=r/reaps.yaml status timeout 20 ./reaps again)" = 4 ] || fail "reaps: $(cat out err)"
+[ "$(cat out)" = 1 ] || fail "reaps: it waited for $(cat out): $(cat err)"
+
 for arguments in "fork 5000 exit" "fork 5000 segv" "spawn 505 ./play work 5000"; do
     rm -rf r && mkdir r
     what="PSNAP_OUT $arguments"
