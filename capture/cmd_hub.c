@@ -234,7 +234,11 @@ static void serve_requests(struct server *server)
         uint32_t state = __atomic_load_n(&request->state, __ATOMIC_SEQ_CST);
         if (state == PSNAP_REQUEST_ASKED)
             serve_request(server, request);
-        else if (state >= PSNAP_REQUEST_GRANTED && has_ended((pid_t)request->pid))
+        else if (PSNAP_REQUEST_TAKER(state)) { /* who was killed then will never ask */
+            if (has_ended((pid_t)PSNAP_REQUEST_TAKER(state)))
+                __atomic_compare_exchange_n(&request->state, &state, PSNAP_REQUEST_FREE, false,
+                                            __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+        } else if (state >= PSNAP_REQUEST_GRANTED && has_ended((pid_t)request->pid))
             __atomic_store_n(&request->state, PSNAP_REQUEST_FREE, __ATOMIC_SEQ_CST);
     }
 }

@@ -137,12 +137,13 @@ static struct psnap_session *open_session(uint32_t pid, uint32_t number)
 static struct psnap_request *take_request(void)
 {
     const struct timespec moment = {.tv_nsec = 1000 * 1000};
+    const uint32_t taken = PSNAP_REQUEST_TAKEN_BY(getpid());
 
     for (;;) {
         for (unsigned i = 0; i < PSNAP_REQUESTS; i++) {
             uint32_t state = PSNAP_REQUEST_FREE;
-            if (__atomic_compare_exchange_n(&hub->requests[i].state, &state, PSNAP_REQUEST_TAKEN,
-                                            false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+            if (__atomic_compare_exchange_n(&hub->requests[i].state, &state, taken, false,
+                                            __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
                 return &hub->requests[i];
         }
         if (!psnap_rt_is_process(hub->pid))

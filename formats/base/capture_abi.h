@@ -337,12 +337,15 @@ struct psnap_session {
 /* A process that wants a session: a slot that it takes, fills and asks with. */
 enum psnap_request_state {
     PSNAP_REQUEST_FREE = 0,
-    PSNAP_REQUEST_TAKEN = 1,   /* being filled in */
+    PSNAP_REQUEST_TAKEN = 1,   /* being filled in, by the process in the bits above */
     PSNAP_REQUEST_ASKED = 2,   /* the hub's turn */
     PSNAP_REQUEST_SERVED = 3,  /* a collector is being started */
     PSNAP_REQUEST_GRANTED = 4, /* the session is /proc/COLLECTOR/fd/FD */
     PSNAP_REQUEST_REFUSED = 5  /* there will be none */
 };
+
+#define PSNAP_REQUEST_TAKEN_BY(pid) ((uint32_t)(pid) << 3 | PSNAP_REQUEST_TAKEN)
+#define PSNAP_REQUEST_TAKER(state) (((state) & 7) == PSNAP_REQUEST_TAKEN ? (state) >> 3 : 0)
 
 struct psnap_request {
     uint32_t state; /* futex, enum psnap_request_state */

@@ -431,6 +431,30 @@ for file in who.env.yaml who.sh.yaml; do
     grep -qF "$id" $file || fail "$file: not $id: $(head -3 $file)"
 done
 
+# all slots to ask with are those of processes that were killed while they took one
+cat > takes.c << 'END'
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "formats/base/capture_abi.h"
+int main(void)
+{
+    int fd = open(getenv(PSNAP_ENV_SESSION), O_RDWR);
+    struct psnap_hub *hub = mmap(NULL, sizeof *hub, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    pid_t dead = fork();
+    if (dead == 0)
+        _exit(0);
+    waitpid(dead, NULL, 0);
+    for (int i = 0; i < PSNAP_REQUESTS; i++)
+        hub->requests[i].state = PSNAP_REQUEST_TAKEN_BY(dead);
+    return 0;
+}
+END
+"${PSNAP_CC:-cc}" -D_GNU_SOURCE -I"$PSNAP_SOURCE" -o takes takes.c
+play 6 "40" sh -c './takes && ./play work 40; exit 6'
+
 # ------------------------------------------------------------- by themselves
 
 # one whose children orphans become, as in a container: the collector is none of them
