@@ -146,6 +146,11 @@ enum psnap_status edit_scale_loops(struct editing *e);
 bool edit_is_within(const struct psnap_profile *profile, uint32_t loop, uint32_t other);
 /* edit_models.c: the same in what is drawn. */
 enum psnap_status edit_models(struct editing *e);
+/* Each of the counts `by` times as large, and times / over as often. */
+enum psnap_status edit_scale_counts(const struct editing *e, struct psnap_counts *counts,
+                                    uint64_t times, uint64_t over, uint64_t by);
+/* edit_mixes.c: the same in the states of a mix. */
+enum psnap_status edit_mix_states(struct editing *e, uint32_t mix);
 /* Whether all that a mix has is within the edit's loops. */
 bool edit_is_mix_inside(const struct editing *e, uint32_t mix);
 /* After the nests have changed: mixes and draws as often as they are come to. */

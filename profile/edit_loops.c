@@ -11,6 +11,9 @@
  *   a walk that is a loop     is within the loop around that
  *   a piece of an iteration   is within its loop
  *   a repeat of a loop        is within the loop around that
+ *   a visit of a mix          is within the loop that all its states are within; or, when that one
+ *                             has states of it, and visits are no more than its entries, executions
+ *                             of it, within the loop around that
  */
 #include "profile/edit.h"
 
@@ -46,30 +49,60 @@ struct sums {
     bool is_repeated; /* some are of more than one time */
 };
 
+struct telling {
+    const struct editing *e;
+    struct sums *sums; /* by loop, and behind them by mix */
+};
+
 static void sum_leaf(void *context, struct edit_node *leaf)
 {
-    struct sums *sums = context;
+    struct sums *sums = ((struct telling *)context)->sums;
 
-    if (!leaf->width)
+    if (!leaf->width) {
+        sums[((struct telling *)context)->e->profile->loop_count + leaf->loop].all += leaf->all;
         return;
+    }
     sums[leaf->loop].visits += leaf->visits;
     sums[leaf->loop].all += leaf->all;
     sums[leaf->loop].is_repeated |= leaf->counts != 0 || leaf->all != leaf->visits;
 }
 
-struct telling {
-    const struct editing *e;
-    const struct sums *sums;
-};
+/* The innermost loop that all states of a mix are within; whether it has some of that one. */
+static uint32_t loop_of_mix(const struct editing *e, uint32_t index, bool *is_own)
+{
+    const struct nest_mix *mix = &e->profile->nests->models->mixes[index];
+    uint32_t of = PSNAP_NONE;
+
+    for (uint32_t i = 0; i < mix->chain->state_count; i++)
+        of = i ? common(e, of, mix->states[i]->loop) : mix->states[i]->loop;
+    *is_own = false;
+    for (uint32_t i = 0; i < mix->chain->state_count; i++)
+        *is_own |= mix->states[i]->loop == of;
+    return of;
+}
+
+static void tell_visit(const struct telling *t, struct edit_node *visit)
+{
+    const struct psnap_profile *profile = t->e->profile;
+    bool is_own;
+    const uint32_t of = loop_of_mix(t->e, visit->loop, &is_own);
+
+    visit->is_piece = !is_own || !profile->loops[of].depth ||
+                      t->sums[profile->loop_count + visit->loop].all > profile->loops[of].entries;
+}
 
 static void tell_leaf(void *context, struct edit_node *leaf)
 {
     const struct telling *t = context;
-    const struct psnap_profile_loop *loop = &t->e->profile->loops[leaf->loop];
-    const struct sums *sums = &t->sums[leaf->loop];
+    const struct psnap_profile_loop *loop;
+    const struct sums *sums;
 
-    if (!leaf->width)
+    if (!leaf->width) {
+        tell_visit(t, leaf);
         return;
+    }
+    loop = &t->e->profile->loops[leaf->loop];
+    sums = &t->sums[leaf->loop];
     if (!sums->is_repeated || loop->depth == 0)
         leaf->is_piece = true;
     else if (loop->iterations == UINT64_MAX || leaf->counts)
@@ -83,16 +116,12 @@ static void tell_leaf(void *context, struct edit_node *leaf)
 /* The loop that all of a node is within; PSNAP_NONE: none, or it is not known. */
 static uint32_t own(const struct editing *e, struct edit_node *node)
 {
-    const struct nest_models *models = e->profile->nests->models;
     uint32_t of = PSNAP_NONE;
+    bool is_own;
 
-    if (!node->is_repeat && node->width)
-        return node->is_piece ? node->loop : parent_of(e, node->loop);
     if (!node->is_repeat) {
-        const struct nest_mix *mix = &models->mixes[node->loop];
-        for (uint32_t i = 0; i < mix->chain->state_count; i++)
-            of = i ? common(e, of, mix->states[i]->loop) : mix->states[i]->loop;
-        return of;
+        of = node->width ? node->loop : loop_of_mix(e, node->loop, &is_own);
+        return node->is_piece ? of : parent_of(e, of);
     }
     for (uint32_t i = 0; i < node->child_count; i++) {
         const uint32_t child = own(e, node->children[i]);
@@ -107,12 +136,14 @@ static uint32_t own(const struct editing *e, struct edit_node *node)
 /* Which walks and repeats are iterations of which loop. */
 static enum psnap_status find_owners(struct editing *e)
 {
-    struct sums *sums = calloc(e->profile->loop_count + (size_t)1, sizeof *sums);
+    const struct nest_models *models = e->profile->nests->models;
+    const size_t mixes = models ? models->mix_count : 0;
+    struct sums *sums = calloc(e->profile->loop_count + mixes + 1, sizeof *sums);
     struct telling telling = {e, sums};
 
     if (!sums)
         return edit_no_memory(e);
-    edit_tree_leaves(&e->tree->root, sum_leaf, sums);
+    edit_tree_leaves(&e->tree->root, sum_leaf, &telling);
     edit_tree_leaves(&e->tree->root, tell_leaf, &telling);
     for (uint32_t i = 0; i < e->tree->root.child_count; i++)
         own(e, e->tree->root.children[i]);

@@ -1,22 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Edits of loops in what is drawn (nest_models.h): counts of walks and of the states of mixes,
- * states that are not there any more, and how often mixes are visited.
- *
- * A state that is taken out of a graph leaves the transitions into it and out of it. They meet in
- * `any` (mix.h): what led into it goes on, in random order, with what came out of it. So the
- * numbers of all others stay as they are.
+ * Edits of loops in what is drawn (nest_models.h): counts of walks, mixes (edit_mixes.c), how often
+ * these are visited, and what nothing draws from any more.
  */
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "profile/edit.h"
-#include "profile/mix_graph.h"
 
-/* How often each of these is drawn, times / over as often, with sums `by` times as large. */
-static enum psnap_status scale_counts(const struct editing *e, struct psnap_counts *counts,
-                                      uint64_t times, uint64_t over, uint64_t by)
+enum psnap_status edit_scale_counts(const struct editing *e, struct psnap_counts *counts,
+                                    uint64_t times, uint64_t over, uint64_t by)
 {
     enum psnap_status status = edit_scale_count(e, times, over, &counts->times);
 
@@ -42,9 +35,9 @@ static enum psnap_status scale_mix(const struct editing *e, struct psnap_mix *mi
     if (!status)
         status = edit_scale_count(e, times, over, &mix->tokens);
     if (!status)
-        status = scale_counts(e, &mix->lengths, times, over, 1);
+        status = edit_scale_counts(e, &mix->lengths, times, over, 1);
     for (uint32_t i = 0; i < mix->state_count && !status; i++)
-        status = scale_counts(e, &mix->states[i].counts, times, over, 1);
+        status = edit_scale_counts(e, &mix->states[i].counts, times, over, 1);
     for (uint32_t i = 0; i < mix->first[MIX_STATE + mix->state_count] && !status; i++)
         status = edit_scale_count(e, times, over, &mix->edges[i].times);
     return status;
@@ -67,183 +60,8 @@ static void scale_leaf(void *context, struct edit_node *leaf)
         d->is_seen[leaf->counts - 1])
         return;
     d->is_seen[leaf->counts - 1] = true;
-    d->status =
-        scale_counts(e, &e->profile->nests->models->counts[leaf->counts - 1], 1, 1, e->edit->times);
-}
-
-/* Whether all states of a mix are within the edit's loops, or any. */
-static bool has_states(const struct editing *e, const struct nest_mix *mix, bool all)
-{
-    for (uint32_t i = 0; i < mix->chain->state_count; i++)
-        if (e->is_inside[mix->states[i]->loop] != all)
-            return !all;
-    return all;
-}
-
-bool edit_is_mix_inside(const struct editing *e, uint32_t mix)
-{
-    return has_states(e, &e->profile->nests->models->mixes[mix], true);
-}
-
-/* That a mix does not have the edit's loop together with others that are within it, or several that
- * are: what happens between them cannot be told. */
-static enum psnap_status check_states(const struct editing *e, uint32_t index)
-{
-    const struct nest_mix *mix = &e->profile->nests->models->mixes[index];
-    const bool by_iterations = e->edit->what == PSNAP_EDIT_ITERATIONS;
-    uint32_t of = PSNAP_NONE;
-
-    for (uint32_t i = 0; i < mix->chain->state_count; i++)
-        if (by_iterations ? e->is_selected[mix->states[i]->loop]
-                          : e->is_inside[mix->states[i]->loop])
-            of = mix->states[i]->loop;
-    for (uint32_t i = 0; i < mix->chain->state_count && of != PSNAP_NONE; i++) {
-        const uint32_t loop = mix->states[i]->loop;
-        if (e->is_inside[loop] && (by_iterations ? !e->is_selected[loop] : loop != of))
-            return edit_fail(
-                e, of, PSNAP_NONE,
-                "loops '%.100s' and '%.100s' come in no order that folds (mix m%" PRIu32
-                "): how often one comes for another cannot be changed",
-                e->profile->loops[of].id, e->profile->loops[loop].id, index + 1);
-    }
-    return PSNAP_OK;
-}
-
-/* The edges of a mix as links, with room for `more`; the caller frees them. */
-static struct mix_link *links_of(const struct psnap_mix *mix, uint32_t more, uint32_t *count)
-{
-    const uint32_t nodes = MIX_STATE + mix->state_count;
-    struct mix_link *links = malloc((mix->first[nodes] + (size_t)more + 1) * sizeof *links);
-
-    *count = 0;
-    for (uint32_t node = 0; links && node < nodes; node++)
-        for (uint32_t i = mix->first[node]; i < mix->first[node + 1]; i++)
-            links[(*count)++] = (struct mix_link){node, mix->edges[i].to, mix->edges[i].times};
-    return links;
-}
-
-static int compare_links(const void *a, const void *b)
-{
-    const struct mix_link *x = a, *y = b;
-
-    return x->from != y->from ? (x->from < y->from ? -1 : 1) : (x->to < y->to ? -1 : x->to > y->to);
-}
-
-/* The mix with these states of it and these links, which may be there several times; frees the
- * links. */
-static struct psnap_mix *remake(const struct psnap_mix *mix, const bool *is_gone,
-                                struct mix_link *links, uint32_t count)
-{
-    struct psnap_mix *made;
-    uint32_t states = 0, kept = 0;
-
-    for (uint32_t i = 0; i < mix->state_count; i++)
-        states += !is_gone[i];
-    qsort(links, count, sizeof *links, compare_links);
-    for (uint32_t i = 0; i < count; i++)
-        if (kept && !compare_links(&links[kept - 1], &links[i]))
-            links[kept - 1].times += links[i].times;
-        else
-            links[kept++] = links[i];
-    made = mix_new(states, kept);
-    if (made) {
-        made->visits = mix->visits;
-        states = 0;
-        for (uint32_t i = 0; i < mix->state_count; i++)
-            if (!is_gone[i]) {
-                made->states[states++] = mix->states[i];
-                made->tokens += mix->states[i].counts.times;
-            }
-        mix_set_edges(made, links, kept);
-    }
-    free(links);
-    return made;
-}
-
-/* A state comes `k` times in a row where it came once. */
-static enum psnap_status repeat_states(struct editing *e, struct nest_mix *mix)
-{
-    const uint64_t k = e->edit->times;
-    bool is_gone[MIX_STATES_MAX] = {false};
-    enum psnap_status status = PSNAP_OK;
-    struct psnap_mix *made;
-    uint32_t count;
-    struct mix_link *links = links_of(mix->chain, mix->chain->state_count, &count);
-
-    if (!links)
-        return edit_no_memory(e);
-    for (uint32_t i = 0; i < mix->chain->state_count && !status; i++) {
-        struct psnap_counts *counts = &mix->chain->states[i].counts;
-        if (!e->is_inside[mix->states[i]->loop] || k == 1)
-            continue;
-        links[count] = (struct mix_link){MIX_STATE + i, MIX_STATE + i, counts->times};
-        status = edit_scale_count(e, k - 1, 1, &links[count++].times);
-        if (!status)
-            status = scale_counts(e, counts, k, 1, 1);
-    }
-    if (status) {
-        free(links);
-        return status;
-    }
-    made = remake(mix->chain, is_gone, links, count);
-    if (!made)
-        return edit_no_memory(e);
-    mix_free(mix->chain);
-    mix->chain = made;
-    return PSNAP_OK;
-}
-
-static enum psnap_status scale_states(struct editing *e, uint32_t index)
-{
-    struct nest_mix *mix = &e->profile->nests->models->mixes[index];
-    enum psnap_status status = PSNAP_OK;
-
-    if (e->edit->what == PSNAP_EDIT_ENTRIES &&
-        (has_states(e, mix, true) || !has_states(e, mix, false)))
-        return PSNAP_OK; /* its visits are repeated, or it has none of them */
-    status = check_states(e, index);
-    if (status || e->edit->what == PSNAP_EDIT_ENTRIES)
-        return status ? status : repeat_states(e, mix);
-    for (uint32_t i = 0; i < mix->chain->state_count && !status; i++)
-        if (e->is_selected[mix->states[i]->loop])
-            status = scale_counts(e, &mix->chain->states[i].counts, 1, 1, e->edit->times);
-    return status;
-}
-
-/* ---- removals ---- */
-
-static enum psnap_status remove_states(struct editing *e, struct nest_mix *mix)
-{
-    const uint32_t n = mix->chain->state_count;
-    bool is_gone[MIX_STATES_MAX] = {false};
-    uint32_t nodes[MIX_STATE + MIX_STATES_MAX] = {MIX_OUTSIDE, MIX_ANY}, kept = 0, count, used = 0;
-    struct mix_link *links;
-    struct psnap_mix *made;
-
-    for (uint32_t i = 0; i < n; i++) {
-        is_gone[i] = e->is_inside[mix->states[i]->loop];
-        nodes[MIX_STATE + i] = is_gone[i] ? MIX_ANY : MIX_STATE + kept;
-        if (is_gone[i])
-            continue;
-        mix->strides[kept] = mix->strides[i];
-        mix->states[kept++] = mix->states[i];
-    }
-    if (kept == n)
-        return PSNAP_OK;
-    links = kept ? links_of(mix->chain, 0, &count) : NULL;
-    if (kept && !links)
-        return edit_no_memory(e);
-    for (uint32_t i = 0; kept && i < count; i++) {
-        const struct mix_link link = {nodes[links[i].from], nodes[links[i].to], links[i].times};
-        if (link.from != MIX_ANY || link.to != MIX_ANY)
-            links[used++] = link;
-    }
-    made = kept ? remake(mix->chain, is_gone, links, used) : NULL;
-    if (kept && !made)
-        return edit_no_memory(e);
-    mix_free(mix->chain);
-    mix->chain = made;
-    return PSNAP_OK;
+    d->status = edit_scale_counts(e, &e->profile->nests->models->counts[leaf->counts - 1], 1, 1,
+                                  e->edit->times);
 }
 
 enum psnap_status edit_models(struct editing *e)
@@ -261,8 +79,7 @@ enum psnap_status edit_models(struct editing *e)
     free(d.is_seen);
     for (uint32_t i = 0; i < models->mix_count && !d.status; i++)
         if (models->mixes[i].chain)
-            d.status = e->edit->what == PSNAP_EDIT_REMOVE ? remove_states(e, &models->mixes[i])
-                                                          : scale_states(e, i);
+            d.status = edit_mix_states(e, i);
     return d.status;
 }
 

@@ -33,7 +33,8 @@ struct edit_node {
     /* A leaf; of width 0 a visit of the mix `loop`: */
     uint32_t loop, width, counts; /* as a shape has them */
     struct edit_ref *refs;
-    bool is_piece;        /* not the iterations of its loop, but a part of one */
+    bool is_piece;        /* not the iterations of its loop, but a part of one (a visit: of one
+                             execution of the loop that all is within) */
     uint64_t visits, all; /* how often it is come to, and its repetitions then, in all */
 };
 

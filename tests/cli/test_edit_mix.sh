@@ -1,0 +1,169 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# psnap edit of loops that come in no order that folds: a profile of a mix of three loops, written
+# by hand. What its graph becomes is worked out by hand as well, from the numbers; replay gives each
+# loop as often as that says.
+set -eu
+. "$PSNAP_SOURCE/tests/cli/common.sh"
+
+# profile C PIECE ENTRIES: ten visits of a mix of loops a, b within a, and c, in C: within it, too,
+# or main; each behind an access of PIECE: main, or a, which is then entered once; of `before`: of
+# main, but before all visits
+profile() {
+    local depth=1 of_a=40 of_main=10
+    [ "$1" = main ] || depth=2
+    [ "$2" != a ] || { of_a=50; of_main=0; }
+    local reference='references: [{ref: 1, load: 4, region: r0, start: 0, strides: [0'
+    local schedule="- repeat: 10
+  of:
+  - {loop: $2, times: 1, $reference, 0]}]}
+  - m1"
+    [ "$2" != before ] || schedule="- {loop: main, times: 10, $reference]}]}
+- {repeat: 10, of: [m1]}"
+    cat << END
+psnap: 1
+program: {name: mixed}
+capture: {model: walks-2, region_gap_bytes: 256, region_limit: 128}
+schedule:
+$schedule
+models:
+  draws:
+  - {draw: d1, loop: a, areas: [{region: r1, start: 0, accesses: 40, bytes: 512, element: 8}]}
+  - {draw: d2, loop: b, areas: [{region: r1, start: 0, accesses: 69, bytes: 512, element: 8}]}
+  - {draw: d3, loop: c, areas: [{region: r1, start: 0, accesses: 12, bytes: 512, element: 8}]}
+  mixes:
+  - mix: m1
+    graph:
+      begin: {1: 6, 3: 3, end: 1}
+      lengths: [{is: 0, times: 1}, {is: 7, times: 7}, {is: 8, times: 2}]
+      any: {1: 1, 3: 1}
+      states:
+      - state: 1
+        loop: a
+        references: [{ref: 0, load: 8, draw: d1}]
+        times: [{is: 1, times: 20}, {is: 2, times: 10}]
+        next: {2: 18, 3: 8, end: 4}
+      - state: 2
+        loop: b
+        references: [{ref: 0, load: 2, draw: d2}]
+        times: 3
+        next: {1: 14, 2: 5, any: 2, end: 2}
+      - state: 3
+        loop: c
+        references: [{ref: 0, store: 8, draw: d3}]
+        times: 1
+        next: {1: 9, end: 3}
+loops:
+END
+    python3 - "$of_main" "$of_a" "$1" "$depth" "$3" << 'END'
+import sys
+of_main, of_a, within, depth, entries = sys.argv[1:]
+def loop(name, nest, entries, iterations, counts):
+    print(f"- id: {name}\n  nest: {nest}\n  entries: {entries}\n  iterations: {{total: {iterations}}}")
+    print(f"  accesses: {sum(n for _, _, _, n in counts)}")
+    if not counts:
+        return
+    print(f"  pattern: [{', '.join(c[0] for c in counts)}]\n  regions:")
+    for region, size, kind, n in counts:
+        offset, length, stride = (0, 4, 0) if region == "r0" else (4096, 512, "random")
+        print(f"  - {{id: {region}, working_set: {{bytes: {length}, group: heap, offset: {offset}}}, "
+              f"accesses: {n}, {kind}: {n}, sizes: {{{size}: {n}}}, strides: {{{stride}: {n - 1}}}}}")
+r0 = [("r0", 4, "loads", 10)]
+loop("main", "{depth: 0}", 1, 1, r0 if of_main != "0" else [])
+loop("a", "{depth: 1, parent: main}", entries, 40,
+     (r0 if of_main == "0" else []) + [("r1", 8, "loads", 40)])
+loop("b", "{depth: 2, parent: a}", 23, 69, [("r1", 2, "loads", 69)])
+loop("c", f"{{depth: {depth}, parent: {within}}}", 12, 12, [("r1", 8, "stores", 12)])
+END
+}
+
+# edit FROM OPTIONS...: to e.yaml, which is good, and so is its text when it is read and written
+edit() {
+    expect 0 "$PSNAP" edit "$1" -o e.yaml --force "${@:2}"
+    expect 0 "$PSNAP" check e.yaml
+    [ "$(wc -l < out)" = 1 ] || fail "$*: $(cat out)"
+    expect 0 "$PSNAP" edit e.yaml -o again.yaml --force --set program.name=mixed
+    cmp e.yaml again.yaml
+}
+
+# graph FILE: what its mix says, node by node, without what states are
+graph() {
+    sed -n '/graph:/,/^loops:/p' "$1" | grep -oE '(begin|lengths|any|times|next): .*$' \
+        | grep -v 'region' | tr '\n' ' '
+}
+
+becomes() {
+    [ "$(graph e.yaml)" = "$(echo "$@" | tr -s ' ') " ] || fail "$(graph e.yaml)"
+}
+
+# replays VISITS EMPTY A B C: so many visits, some without accesses (*: any number), and accesses of
+# each loop
+replays() {
+    "$PSNAP" replay e.yaml -f csv -o - 2> log | awk -F, 'NR > 1 {
+        what = $2 "," $3
+        if (what == "4,load") { visits++; empty += last; last = 1 } else { n[what]++; last = 0 }
+    } END { print visits, empty + last, n["8,load"], n["2,load"], n["8,store"] }' > counts
+    # shellcheck disable=SC2053
+    [[ $(cat counts) = $* ]] || fail "replayed $(cat counts), not $*"
+}
+
+profile a main 10 > inside.yaml
+profile main main 14 > outside.yaml
+profile a a 1 > piece.yaml
+profile a before 10 > behind.yaml
+
+# All of it is of a, or within: visits three times as long, as many of them, the empty one too. Of
+# 9 ends, 4 of state 1, 2 of state 2, 3 of state 3, 18 more go on with 1 and 3, as 6 to 3.
+edit inside.yaml --iterations 3 --loop a
+becomes 'begin: {1: 6, 3: 3, end: 1}' \
+    'lengths: [{is: 0, times: 1}, {is: 21, times: 7}, {is: 24, times: 2}]' \
+    'any: {1: 3, 3: 3}' \
+    'times: [{is: 1, times: 60}, {is: 2, times: 30}]' 'next: {1: 6, 2: 54, 3: 26, end: 4}' \
+    'times: 3' 'next: {1: 44, 2: 15, 3: 2, any: 6, end: 2}' \
+    'times: 1' 'next: {1: 31, 3: 2, end: 3}'
+replays 10 1 120 207 36
+grep -A3 '^- id: a$' e.yaml | grep -q 'entries: 10'
+grep -A3 '^- id: a$' e.yaml | grep -q 'total: 120'
+grep -A3 '^- id: b$' e.yaml | grep -q 'entries: 69'
+cp e.yaml first.yaml
+edit behind.yaml --iterations 3 --loop a # in a repeat of the loop around a
+grep -q 'repeat: 10$' e.yaml
+[ "$(graph e.yaml)" = "$(graph first.yaml)" ]
+edit inside.yaml --iterations 1 --loop a
+becomes 'begin: {1: 6, 3: 3, end: 1}' \
+    'lengths: [{is: 0, times: 1}, {is: 7, times: 7}, {is: 8, times: 2}]' 'any: {1: 1, 3: 1}' \
+    'times: [{is: 1, times: 20}, {is: 2, times: 10}]' 'next: {2: 18, 3: 8, end: 4}' \
+    'times: 3' 'next: {1: 14, 2: 5, any: 2, end: 2}' 'times: 1' 'next: {1: 9, end: 3}'
+
+# With c outside an iteration of a cannot be told from what comes between; one of b can.
+expect 1 "$PSNAP" edit outside.yaml -o x.yaml --iterations 3 --loop a
+has err "loops 'a' and 'b' come in no order that folds, with others (mix m1)"
+[ ! -e x.yaml ]
+edit outside.yaml --iterations 3 --loop b
+replays 10 1 40 207 12
+
+# Entries of a are what of a and b comes between c, the ends, and what is rare.
+edit outside.yaml --entries 3 --loop a
+becomes 'begin: {1: 6, 3: 3, end: 1}' 'any: {1: 1, 3: 1}' \
+    'times: [{is: 1, times: 60}, {is: 2, times: 30}]' 'next: {1: 24, 2: 54, 3: 8, end: 4}' \
+    'times: 3' 'next: {1: 50, 2: 15, any: 2, end: 2}' 'times: 1' 'next: {1: 9, end: 3}'
+replays 10 1 120 207 12
+edit outside.yaml --entries 3 --loop b
+becomes 'begin: {1: 6, 3: 3, end: 1}' 'any: {1: 1, 3: 1}' \
+    'times: [{is: 1, times: 20}, {is: 2, times: 10}]' 'next: {2: 18, 3: 8, end: 4}' \
+    'times: 3' 'next: {1: 14, 2: 51, any: 2, end: 2}' 'times: 1' 'next: {1: 9, end: 3}'
+replays 10 1 40 207 12
+
+# All of it is of a, or within: visits are repeated.
+edit inside.yaml --entries 3 --loop a
+grep -q 'begin: {1: 18, 3: 9, end: 3}' e.yaml
+grep -q 'lengths: \[{is: 0, times: 3}, {is: 7, times: 21}, {is: 8, times: 6}\]' e.yaml
+replays 10 '*' 120 207 36
+
+# Each visit is a part of an iteration of a: there are more of them, each as before.
+edit piece.yaml --iterations 3 --loop a
+grep -q 'repeat: 30' e.yaml
+grep -q 'begin: {1: 18, 3: 9, end: 3}' e.yaml
+grep -q 'lengths: \[{is: 0, times: 3}, {is: 7, times: 21}, {is: 8, times: 6}\]' e.yaml
+replays 30 3 120 207 36
