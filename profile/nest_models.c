@@ -44,14 +44,18 @@ bool nest_mix_set(struct nest_models *models, struct nest_mix *mix, uint32_t sta
     return true;
 }
 
-/* A copy of `count` items of `size` bytes; NULL: out of memory. */
-static void *copy(const void *from, size_t count, size_t size)
+/* Adds `count` items of `size` bytes to a list of *have; false: out of memory. */
+static bool append(void **list, uint32_t *have, const void *from, uint32_t count, size_t size)
 {
-    void *made = malloc((count + 1) * size);
+    void *larger = realloc(*list, ((size_t)*have + count + 1) * size);
 
-    if (made && count)
-        memcpy(made, from, count * size);
-    return made;
+    if (!larger)
+        return false;
+    *list = larger;
+    if (count)
+        memcpy((char *)larger + *have * size, from, count * size);
+    *have += count;
+    return true;
 }
 
 static bool copy_mix(struct nest_models *to, struct nest_mix *mix, const struct nest_mix *from,
@@ -71,28 +75,48 @@ static bool copy_mix(struct nest_models *to, struct nest_mix *mix, const struct 
     return true;
 }
 
+static void move_source(struct nest_source *source, uint32_t draws)
+{
+    if (source->with != PSNAP_NONE)
+        source->with += draws;
+}
+
+bool nest_models_append(struct nest_models *to, const struct nest_models *from,
+                        void (*change)(void *context, struct nest_shape *shape), void *context)
+{
+    const uint32_t draws = to->draw_count;
+    struct nest_mix *mixes =
+        realloc(to->mixes, (to->mix_count + (size_t)from->mix_count + 1) * sizeof *mixes);
+
+    to->mixes = mixes ? mixes : to->mixes;
+    if (!mixes ||
+        !append((void **)&to->draws, &to->draw_count, from->draws, from->draw_count,
+                sizeof *to->draws) ||
+        !append((void **)&to->walks, &to->walk_count, from->walks, from->walk_count,
+                sizeof *to->walks) ||
+        !append((void **)&to->counts, &to->count_count, from->counts, from->count_count,
+                sizeof *to->counts))
+        return false;
+    for (uint32_t i = draws; i < to->draw_count; i++) {
+        move_source(&to->draws[i].rest, draws);
+        move_source(&to->draws[i].entry, draws);
+    }
+    for (uint32_t i = 0; i < from->mix_count; i++) {
+        mixes[to->mix_count] = (struct nest_mix){0};
+        if (!copy_mix(to, &mixes[to->mix_count++], &from->mixes[i], change, context))
+            return false;
+    }
+    return true;
+}
+
 struct nest_models *nest_models_copy(const struct nest_models *models,
                                      void (*change)(void *context, struct nest_shape *shape),
                                      void *context)
 {
     struct nest_models *made = calloc(1, sizeof *made);
-    bool is_done;
 
-    if (!made)
-        return NULL;
-    made->shapes = nest_patterns_new();
-    made->draw_count = models->draw_count;
-    made->walk_count = models->walk_count;
-    made->count_count = models->count_count;
-    made->draws = copy(models->draws, models->draw_count, sizeof *models->draws);
-    made->walks = copy(models->walks, models->walk_count, sizeof *models->walks);
-    made->counts = copy(models->counts, models->count_count, sizeof *models->counts);
-    made->mixes = calloc(models->mix_count + (size_t)1, sizeof *models->mixes);
-    is_done = made->shapes && made->draws && made->walks && made->counts && made->mixes;
-    for (uint32_t i = 0; is_done && i < models->mix_count; i++)
-        is_done =
-            copy_mix(made, &made->mixes[made->mix_count++], &models->mixes[i], change, context);
-    if (is_done)
+    if (made && (made->shapes = nest_patterns_new()) &&
+        nest_models_append(made, models, change, context))
         return made;
     nest_models_free(made);
     return NULL;

@@ -68,6 +68,10 @@ static inline bool nests_have_models(const struct psnap_nests *nests)
     return m && (m->draw_count || m->walk_count || m->count_count || m->mix_count);
 }
 
+/* Adds copies of all, behind what is there, shapes as nest_pattern_copy changes them; draws that
+ * are drawn with others are so with their copies. False: out of memory. */
+bool nest_models_append(struct nest_models *to, const struct nest_models *from,
+                        void (*change)(void *context, struct nest_shape *shape), void *context);
 /* A copy, shapes as nest_pattern_copy changes them; NULL: out of memory. */
 struct nest_models *nest_models_copy(const struct nest_models *models,
                                      void (*change)(void *context, struct nest_shape *shape),

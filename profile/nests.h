@@ -146,6 +146,10 @@ struct psnap_nests *nests_copy(const struct psnap_nests *from,
                                void (*change)(void *context, struct nest_shape *shape),
                                void *context);
 
+/* Adds copies of the terms of other nests, and of what they draw from (nest_join.c); false: out of
+ * memory. */
+bool nests_join(struct psnap_nests *to, const struct psnap_nests *from);
+
 static inline const uint64_t *nests_values(const struct psnap_nests *nests, size_t term)
 {
     return &nests->values[nests->terms[term].at];

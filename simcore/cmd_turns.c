@@ -3,7 +3,7 @@
  * The threads of an input in turn, access by access. A trace is read once to
  * find the threads (and all of its tables), and then by as many readers as
  * there are threads at the same time: so it must be a file. A profile that keeps
- * threads apart delivers them in turn anyway; one with walks, as they were recorded,
+ * threads apart delivers them in turn anyway; one with walks, one after the other,
  * so that it is treated as a trace is.
  */
 #include "simcore/cmd_turns.h"

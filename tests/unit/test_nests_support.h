@@ -60,6 +60,7 @@ static inline void assert_replays(const struct psnap_profile *profile, const str
         assert_int_equal(a->address, b->address);
         assert_int_equal(a->size, b->size);
         assert_int_equal(a->kind, b->kind);
+        assert_int_equal(a->thread, b->thread);
         snprintf(id, sizeof id, "f:%u", (unsigned)(b->ref / REFS));
         assert_string_equal(source->program->loops[source->program->refs[a->ref].loop].id, id);
     }

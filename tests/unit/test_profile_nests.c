@@ -230,11 +230,85 @@ static void test_triangle(void **state)
     psnap_program_free(program);
 }
 
+/* ---- threads ---- */
+
+enum { THREADS = 3 };
+
+/* Puts pieces of the streams in turn, of random lengths: each stream in its order. */
+static struct psnap_profile *build_mixed(struct psnap_program *program,
+                                         const struct stream *streams, struct psnap_rng *rng)
+{
+    const struct psnap_builder_options options = {.walks = true};
+    struct psnap_sink *builder = psnap_profile_builder_new(program, &options, NULL);
+    size_t done[THREADS] = {0}, all = 0, left;
+
+    assert_non_null(builder);
+    for (unsigned t = 0; t < THREADS; t++)
+        all += streams[t].count;
+    for (left = all; left;) {
+        const uint64_t t = psnap_rng_below(rng, THREADS);
+        const size_t most = streams[t].count - done[t], n = 1 + psnap_rng_below(rng, 300);
+        const struct stream piece = {streams[t].accesses + done[t], n < most ? n : most};
+        put_cut(builder, &piece, rng);
+        done[t] += piece.count;
+        left -= piece.count;
+    }
+    return end_profile(builder);
+}
+
+/* However threads were recorded in turn, the profile is the same and each stream comes back. */
+static void test_threads(void **state)
+{
+    struct psnap_program *program = make_program(LOOPS, REFS);
+    struct stream streams[THREADS], all = {calloc(THREADS * ACCESSES, sizeof *all.accesses), 0};
+    struct psnap_rng rng;
+
+    (void)state;
+    psnap_rng_init(&rng, 11);
+    for (unsigned t = 0; t < THREADS; t++)
+        streams[t] = (struct stream){calloc(ACCESSES, sizeof *all.accesses), 0};
+    for (unsigned round = 0; round < 60; round++) {
+        struct psnap_profile *one, *other;
+        char *text, *second;
+        all.count = 0;
+        for (unsigned t = 0; t < THREADS; t++) {
+            int64_t at[LEVELS] = {0};
+            uint32_t loop = 0;
+            struct node *node = random_node(&rng, 0, &loop);
+            streams[t].count = 0;
+            run_node(node, 0, at, &streams[t]);
+            free_node(node);
+            for (size_t i = 0; i < streams[t].count; i++) {
+                streams[t].accesses[i].thread = (uint16_t)(t + 1);
+                all.accesses[all.count++] = streams[t].accesses[i];
+            }
+        }
+        if (!all.count)
+            continue;
+        one = build_mixed(program, streams, &rng);
+        other = build_mixed(program, streams, &rng);
+        text = write_text(one);
+        second = write_text(other);
+        assert_string_equal(text, second);
+        if (one->nests && !nests_have_models(one->nests))
+            assert_replays(one, &all, round % 2);
+        if (one->nests)
+            assert_is_its_text(one);
+        free(text), free(second);
+        psnap_profile_free(one), psnap_profile_free(other);
+    }
+    for (unsigned t = 0; t < THREADS; t++)
+        free(streams[t].accesses);
+    free(all.accesses);
+    psnap_program_free(program);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_random_programs),
         cmocka_unit_test(test_triangle),
+        cmocka_unit_test(test_threads),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
