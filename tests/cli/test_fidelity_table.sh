@@ -50,3 +50,18 @@ python3 "$PSNAP_SOURCE/tests/fidelity/table.py" walks print . all > out
 grep -Eq '^sample .* others ' out
 grep -Eq '^cg .* 0.5/0.25/0 ' out
 if grep -q "the paper's" out; then exit 1; fi
+
+# accepted for some samples: their lines and rows are new, those of others stay, in order
+mkdir mine some
+cp "$PSNAP_SOURCE/tests/fidelity/table.py" mine
+python3 mine/table.py psnap accept . all > /dev/null
+cp mine/psnap.csv before.csv
+(cd some && sample ft 5 && sample aa 2)
+python3 mine/table.py psnap accept some some > /dev/null
+[ "$(sed -n 's/^| \([a-z0-9]*\) |.*/\1/p' mine/table.md | tr '\n' ' ')" = \
+    "sample aa cg ft jacobi3d lu matmul nbody stream " ]
+grep -q "^| ft | 1 | 5.00 |" mine/table.md
+grep -q "^| mean, all |  | 3.88 |" mine/table.md # (2 + 1 + 5 + 1 + 7 + 13 + 1 + 1) / 8
+sed '/^ft,/d' before.csv > expected
+sed '/^ft,/d; /^aa,/d' mine/psnap.csv | diff expected -
+grep -q "^ft,m,loop,f:1,1.0000,1,0.500000,0.500000,5.000" mine/psnap.csv

@@ -12,9 +12,9 @@
 # but for psnap also on four machines of other kinds, that no model was tuned on.
 # Prints the table, and fails when a row (sample, structure, loop, level) is worse
 # than the committed psnap.csv (MODEL.csv) says by more than 0.05 points. --accept writes
-# psnap.csv and table.md instead (MODEL.csv and MODEL.md of another model). --quick takes the small
-# arguments of the tests and compares with nothing. Everything here is deterministic; a full run takes
-# some minutes and needs about 300 MB of space for a trace at a time.
+# psnap.csv and table.md instead (MODEL.csv and MODEL.md of another model), with --samples the lines of
+# these. --quick takes the small arguments of the tests and compares with nothing. Everything here is
+# deterministic; a full run takes half an hour and about 300 MB of space for a trace at a time.
 set -eu
 cd "$(dirname "$0")/../.."
 jobs=$(nproc) mode=check field=2 wanted="" model=psnap

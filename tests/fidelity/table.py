@@ -76,6 +76,10 @@ def table(samples):
             known = tuple(round(p or 0, 2) for p in result["others"]["summary"]["mean_points"][:3])
         out.append([name, str(len(loops))] + points
                    + ["%g/%g/%g" % known if known else "", "%.0f" % (size / 1024)])
+    return out
+
+
+def with_means(out):
     papers = [row for row in out if row[0] in PUBLISHED]
     means = []
     if len(papers) == len(PUBLISHED) and MODEL == "psnap":
@@ -108,6 +112,18 @@ def write_markdown(lines):
         file.write("|---|" + "---:|" * (len(HEADINGS) - 1) + "\n")
         for row in lines:
             file.write("| " + " | ".join(row) + " |\n")
+
+
+def committed_besides(samples):
+    """Lines and rows of the samples that were not measured this time."""
+    with open(TABLE) as file:
+        lines = [[cell.strip() for cell in line.split("|")[1:-1]] for line in file
+                 if line.startswith("| ")]
+    lines = [line for line in lines[1:]
+             if line[0] not in samples and not line[0].startswith("mean, ")]
+    with open(ROWS, newline="") as file:
+        rows = [row for row in csv.DictReader(file) if row["sample"] not in samples]
+    return lines, rows
 
 
 def key(row):
@@ -145,15 +161,17 @@ def main():
     rows = [row for name, (result, _) in samples.items() for row in rows_of(name, result)]
     if not rows:
         sys.exit("fidelity: no sample was compared")
-    show(lines)
+    show(with_means(lines))
     if mode == "accept":
         if extent != "all":
-            sys.exit("fidelity: --accept wants all samples")
+            kept, others = committed_besides(samples)
+            lines = sorted(kept + lines)
+            rows = sorted(others + rows, key=lambda row: row["sample"])
         with open(ROWS, "w", newline="") as file:
             writer = csv.DictWriter(file, rows[0].keys(), lineterminator="\n")
             writer.writeheader()
             writer.writerows(rows)
-        write_markdown(lines)
+        write_markdown(with_means(lines))
     elif mode == "check":
         sys.exit(check(rows, samples, extent == "all"))
 
