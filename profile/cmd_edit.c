@@ -77,11 +77,12 @@ static bool read_fields(const char *text, struct request *request)
 
     for (*count = 0; *count < FIELDS_MAX;) {
         const size_t length = strcspn(text, ",");
+        uint64_t *bytes = &request->fields[*count];
         char field[32];
         snprintf(field, sizeof field, "%.*s", length < sizeof field ? (int)length : 31, text);
-        if (!psnap_text_size(field, &request->fields[*count]) || !request->fields[*count] ||
-            request->fields[(*count)++] > PSNAP_COUNT_MAX)
+        if (!psnap_text_size(field, bytes) || !*bytes || *bytes > PSNAP_COUNT_MAX)
             return false;
+        ++*count;
         if (!text[length])
             return true;
         text += length + 1;

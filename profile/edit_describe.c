@@ -165,13 +165,13 @@ enum psnap_status edit_describe(struct editing *e)
         is_any |= e->is_touched[i];
     if (!status && is_any) {
         psnap_profile_walks(e->profile, refs, is_drawn);
-        if (!add_objects(e, program) || !add_loops(e->profile, program, refs))
+        if (add_objects(e, program) && add_loops(e->profile, program, refs)) {
+            builder = psnap_profile_builder_new(program, &options, e->error);
+            status = builder ? feed(e, refs, builder) : PSNAP_ERROR_MEMORY;
+            made = status ? NULL : psnap_profile_builder_take(builder, e->error);
+            status = status || made ? status : PSNAP_ERROR_MEMORY;
+        } else
             status = edit_no_memory(e);
-        else if (!(builder = psnap_profile_builder_new(program, &options, e->error)))
-            status = PSNAP_ERROR_MEMORY;
-        else if (!(status = feed(e, refs, builder)) &&
-                 !(made = psnap_profile_builder_take(builder, e->error)))
-            status = PSNAP_ERROR_MEMORY;
         if (!status)
             status = take(e, made);
     }

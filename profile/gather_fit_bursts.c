@@ -175,6 +175,7 @@ enum { NEAR_BURSTS = 5 }; /* through which a line is laid */
    the reach nearly, and two may lie side by side. */
 static double reach_at(const struct gather_collector *c, const double *reach, size_t n, double at)
 {
+    const double nearest = NEAR_BURSTS, half = (double)BURST / 2;
     double x = 0, y = 0, xx = 0, xy = 0;
     size_t from = 0;
 
@@ -182,11 +183,11 @@ static double reach_at(const struct gather_collector *c, const double *reach, si
            (double)c->burst_at[from + NEAR_BURSTS] - at < at - (double)c->burst_at[from])
         from++;
     for (size_t i = from; i < from + NEAR_BURSTS; i++) {
-        x += ((double)c->burst_at[i] + BURST / 2.0) / NEAR_BURSTS;
-        y += reach[i] / NEAR_BURSTS;
+        x += ((double)c->burst_at[i] + half) / nearest;
+        y += reach[i] / nearest;
     }
     for (size_t i = from; i < from + NEAR_BURSTS; i++) {
-        const double away = (double)c->burst_at[i] + BURST / 2.0 - x;
+        const double away = (double)c->burst_at[i] + half - x;
         xx += away * away;
         xy += away * (reach[i] - y);
     }

@@ -175,7 +175,7 @@ static bool see_term(struct alone *alone, const struct nest_pattern *pattern,
 
     if (!pattern->body_count)
         return see_leaf(alone, pattern, values);
-    if (nest_count_leaves(pattern, values) > NEST_EXPANDED_MAX) {
+    if (nest_count_leaves(pattern, values) > (double)NEST_EXPANDED_MAX) {
         alone->leaf++;
         return see_long(alone, pattern, pattern, values);
     }

@@ -236,7 +236,7 @@ static bool see_short(struct blame *blame, const struct nest_pattern *pattern,
         blame->seen--;
         see_leaf(blame, pattern, values);
     }
-    if (more || nest_count_leaves(pattern, values) > NEST_EXPANDED_MAX)
+    if (more || nest_count_leaves(pattern, values) > (double)NEST_EXPANDED_MAX)
         return true;
     is_done = nest_cursor_start(&cursor, pattern, values, 0, values[0]);
     while (is_done && (more = nest_cursor_next(&cursor, &leaf)) > 0)

@@ -356,7 +356,7 @@ static enum psnap_status read_histograms(const struct reading *r, const struct p
     uint64_t size_sum = 0, stride_sum = 0;
     enum psnap_status status;
 
-    if (!sizes || (status = read_derived(r, map, keys, &derived)))
+    if (!sizes || read_derived(r, map, keys, &derived) != PSNAP_OK)
         return PSNAP_ERROR_VALUE;
     strides = psnap_yaml_get(derived ? derived : map, "strides");
     graph = psnap_yaml_get(derived ? derived : map, "stride_graph");
