@@ -24,7 +24,7 @@
 #include "formats/base/cmd.h"
 #include "formats/base/json.h"
 #include "profile/profile.h"
-#include "profile/yaml_keys.h"
+#include "profile/yaml/yaml_keys.h"
 #include "replay/cmd_input.h"
 
 enum { WARNINGS_MAX = 10 };

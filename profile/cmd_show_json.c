@@ -10,7 +10,7 @@
 #include "formats/base/json.h"
 #include "formats/base/layout.h"
 #include "profile/cmd_show.h"
-#include "profile/yaml_keys.h"
+#include "profile/yaml/yaml_keys.h"
 
 static void json_strides(struct psnap_json *json, const uint64_t counts[PSNAP_STRIDE_BINS])
 {

@@ -10,7 +10,7 @@
  * sequence starts and ends, and two that contradict each other are found out.
  */
 #include "profile/profile.h"
-#include "profile/nests.h"
+#include "profile/walks/nests.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -162,7 +162,7 @@ struct psnap_certificate {
     struct psnap_certificate_row worst; /* where; its max_points */
 };
 
-struct psnap_nests; /* profile/nests.h, not part of the library's interface */
+struct psnap_nests; /* profile/walks/nests.h, not part of the library's interface */
 
 struct psnap_profile {
     struct psnap_provenance provenance;

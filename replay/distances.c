@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The lane's accesses, each with the address that its region draws (profile/recall.c).
+ * The lane's accesses, each with the address that its region draws (profile/distances/recall.c).
  */
 #include "replay/distances.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Replay of a profile's nests (profile/nests.h), in the place of a schedule.
+ * Replay of a profile's nests (profile/walks/nests.h), in the place of a schedule.
  */
 #ifndef PSNAP_REPLAY_NESTS_H
 #define PSNAP_REPLAY_NESTS_H

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "formats/formats.h"
-#include "profile/gather_collect.h"
+#include "profile/gathers/gather_collect.h"
 #include "simcore/compare.h"
 
 /* References of one loop and line of the source, and one object, that are copies of each other. */

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "profile/diff.h"
+#include "profile/diff/diff.h"
 #include "profile/profile.h"
 #include "replay/replay.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Shared by the tests of mixes (profile/mix.h): random ones, and whether two are the same.
+ * Shared by the tests of mixes (profile/mixes/mix.h): random ones, and whether two are the same.
  */
 #ifndef PSNAP_TEST_MIX_SUPPORT_H
 #define PSNAP_TEST_MIX_SUPPORT_H
@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "formats/base/rng.h"
-#include "profile/mix.h"
+#include "profile/mixes/mix.h"
 
 enum { EDGES = MIX_EDGES_MAX };
 

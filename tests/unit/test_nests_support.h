@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Shared by the tests of nests (profile/nests.h): streams of a program of plain loops, their
+ * Shared by the tests of nests (profile/walks/nests.h): streams of a program of plain loops, their
  * profiles with walks, and whether replay gives a stream access for access, or what is like it.
  */
 #ifndef PSNAP_TEST_NESTS_SUPPORT_H
 #define PSNAP_TEST_NESTS_SUPPORT_H
 
-#include "profile/nest_profile.h"
+#include "profile/walks/nest_profile.h"
 #include "replay/replay.h"
 #include "tests/unit/test_profile_support.h"
 

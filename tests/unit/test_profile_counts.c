@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Histograms of counts (profile/counts.h): what is collected does not depend on order or cuts;
- * draws come to what there was, exactly, bin by bin, and are distributed as it was; and they are
- * read as they are written, or refused with the place of what is wrong. Urns (profile/urn.h)
+ * Histograms of counts (profile/mixes/counts.h): what is collected does not depend on order or
+ * cuts; draws come to what there was, exactly, bin by bin, and are distributed as it was; and they
+ * are read as they are written, or refused with the place of what is wrong. Urns (profile/urn.h)
  * against their definition.
  */
 #include <setjmp.h>
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "profile/counts.h"
+#include "profile/mixes/counts.h"
 
 static struct psnap_counts histogram(const uint64_t *values, size_t n, uint32_t bins)
 {

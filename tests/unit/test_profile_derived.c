@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What follows from walks (profile/nest_derive.h): it is marked where the builder, which sees all
- * accesses, says the same; it may be left out; what is edited so that it does not follow any more
- * is refused with both lines.
+ * What follows from walks (profile/walks/nest_derive.h): it is marked where the builder, which sees
+ * all accesses, says the same; it may be left out; what is edited so that it does not follow any
+ * more is refused with both lines.
  */
 #include "tests/unit/test_nests_support.h"
 #include "tests/unit/test_text_support.h"

@@ -3,7 +3,7 @@
  * Comparing profiles, worked out by hand: what a loop of the source sums up, which loops are which
  * where lines, functions and call sites have moved, and what is different how much.
  */
-#include "profile/diff.h"
+#include "profile/diff/diff.h"
 #include "tests/unit/test_profile_support.h"
 
 /* A profile in the making, and two of them compared. */

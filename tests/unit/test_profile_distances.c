@@ -4,9 +4,9 @@
  * profiles against distances found that way; and the distances of replayed streams, which are
  * those of the profile.
  */
-#include "profile/distances.h"
-#include "profile/edit.h"
-#include "profile/lru_stack.h"
+#include "profile/distances/distances.h"
+#include "profile/edit/edit.h"
+#include "profile/distances/lru_stack.h"
 #include "replay/replay.h"
 #include "tests/unit/test_profile_support.h"
 

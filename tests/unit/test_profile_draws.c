@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What is drawn in nests (profile/nests.h): loops at random addresses, numbers of iterations and
- * chains have the models that they were made by, and loops in no order are a mix.
+ * What is drawn in nests (profile/walks/nests.h): loops at random addresses, numbers of iterations
+ * and chains have the models that they were made by, and loops in no order are a mix.
  */
 #include "tests/unit/test_nests_support.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Edits (profile/edit.h) of either model, against a program that does what the question asks: the
- * replayed stream of the edited profile is that of the program with the other array, stride or
+ * Edits (profile/edit/edit.h) of either model, against a program that does what the question asks:
+ * the replayed stream of the edited profile is that of the program with the other array, stride or
  * number of iterations, access for access.
  */
-#include "profile/edit.h"
+#include "profile/edit/edit.h"
 #include "tests/unit/test_nests_support.h"
 
 /*

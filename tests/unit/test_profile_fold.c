@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "formats/base/rng.h"
-#include "profile/fold.h"
+#include "profile/build/fold.h"
 
 enum { LONGEST = 200000 };
 

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "formats/base/rng.h"
-#include "profile/gather_collect.h"
+#include "profile/gathers/gather_collect.h"
 
 #define BASE UINT64_C(0x20000000040)
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Mixes (profile/mix.h): over all visits a walk has each state and each transition as often as
- * recorded, with counts of the same sum, so the mix of a walk is the mix that was walked; what
+ * Mixes (profile/mixes/mix.h): over all visits a walk has each state and each transition as often
+ * as recorded, with counts of the same sum, so the mix of a walk is the mix that was walked; what
  * leaves nothing to choose comes back as it was; what there is to choose is chosen as often as it
  * should be, everywhere; too many transitions lose their order and no more.
  */

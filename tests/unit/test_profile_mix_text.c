@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Mixes (profile/mix.h) as text are read as they are written, or refused with the place of what
- * is wrong; and memory may end at any place.
+ * Mixes (profile/mixes/mix.h) as text are read as they are written, or refused with the place of
+ * what is wrong; and memory may end at any place.
  */
 #include "tests/unit/failing_malloc.h"
 #include "tests/unit/test_mix_support.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which references that are drawn go with which (profile/nest_draws.h).
+ * Which references that are drawn go with which (profile/walks/nest_draws.h).
  */
-#include "profile/nest_draws.h"
+#include "profile/walks/nest_draws.h"
 #include "tests/unit/test_profile_support.h"
 
 enum { ALONE = 1000, BASE = 1 << 20 };

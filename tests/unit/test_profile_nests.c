@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Nests (profile/nests.h): programs of random affine loops come back access for access,
+ * Nests (profile/walks/nests.h): programs of random affine loops come back access for access,
  * however their stream was cut into blocks and runs; and a hand-worked one has the nest that it
  * was written as.
  */

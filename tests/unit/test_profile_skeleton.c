@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the data decides in a regular program (profile/nest_skeleton.c, nest_alone.c): loops that
- * come or do not come, and addresses that cut the iterations of others. All the rest is replayed
- * access for access.
+ * What the data decides in a regular program (profile/walks/nest_skeleton.c, nest_alone.c): loops
+ * that come or do not come, and addresses that cut the iterations of others. All the rest is
+ * replayed access for access.
  */
 #include "tests/unit/test_nests_support.h"
 

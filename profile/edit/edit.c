@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * An edit from its beginning to its end: which loops and arrays it is about, the change in either
+ * model, loops that are not there any more.
+ */
+#include "profile/edit/edit.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum psnap_status edit_fail(const struct editing *e, uint32_t loop, uint32_t region,
+                            const char *format, ...)
+{
+    char message[sizeof e->error->message];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(message, sizeof message, format, arguments);
+    va_end(arguments);
+    *e->loop = loop;
+    *e->region = region;
+    return psnap_error_set(e->error, PSNAP_ERROR_VALUE, "%s", message);
+}
+
+enum psnap_status edit_no_memory(const struct editing *e)
+{
+    return psnap_error_set(e->error, PSNAP_ERROR_MEMORY, "out of memory");
+}
+
+uint64_t edit_common_divisor(uint64_t a, uint64_t b)
+{
+    while (b) {
+        const uint64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+enum psnap_status edit_scale(const struct editing *e, uint64_t times, uint64_t over, int64_t *value)
+{
+    __extension__ typedef __int128 wide;
+    const wide product = (wide)(*value / (int64_t)over) * (wide)times;
+
+    if (*value % (int64_t)over)
+        return edit_fail(e, PSNAP_NONE, PSNAP_NONE,
+                         "something goes on by %" PRId64 " bytes there, no multiple of %" PRIu64,
+                         *value, over);
+    if (product > INT64_MAX || product < INT64_MIN)
+        return edit_fail(e, PSNAP_NONE, PSNAP_NONE, "%" PRIu64 " times %" PRId64 " is too much",
+                         times, *value);
+    *value = (int64_t)product;
+    return PSNAP_OK;
+}
+
+enum psnap_status edit_scale_count(const struct editing *e, uint64_t times, uint64_t over,
+                                   uint64_t *count)
+{
+    __extension__ typedef unsigned __int128 wide;
+    const wide product = (wide)(*count / over) * times;
+
+    if (*count % over)
+        return edit_fail(e, PSNAP_NONE, PSNAP_NONE,
+                         "what is drawn %" PRIu64 " times cannot be drawn %" PRIu64 "/%" PRIu64
+                         " as often",
+                         *count, times, over);
+    if (product > PSNAP_COUNT_MAX)
+        return edit_fail(e, PSNAP_NONE, PSNAP_NONE,
+                         "%" PRIu64 " times %" PRIu64 " is more than can be counted", times,
+                         *count);
+    *count = (uint64_t)product;
+    return PSNAP_OK;
+}
+
+/* ---- which loops ---- */
+
+static bool is_named(const struct psnap_profile *profile, uint32_t i, const char *id)
+{
+    const struct psnap_profile_loop *loop = &profile->loops[i];
+
+    return !strcmp(loop->id, id) || !strcmp(loop->src_id, id) ||
+           (loop->whole != PSNAP_NONE && is_named(profile, loop->whole, id));
+}
+
+static bool is_within_any(const struct editing *e, uint32_t loop)
+{
+    for (; loop != PSNAP_NONE; loop = e->profile->loops[loop].parent)
+        if (e->is_selected[loop])
+            return true;
+    return false;
+}
+
+/* The edit's loop, with its parts: of a loop of the source those that the optimiser made, of any
+ * those of threads. */
+static enum psnap_status select_loops(struct editing *e)
+{
+    const struct psnap_profile *profile = e->profile;
+    bool is_any = false;
+
+    for (uint32_t i = 0; i < profile->loop_count; i++) {
+        e->is_selected[i] = !e->edit->loop || is_named(profile, i, e->edit->loop);
+        is_any |= e->is_selected[i];
+    }
+    for (uint32_t i = 0; i < profile->loop_count; i++)
+        e->is_inside[i] = is_within_any(e, i) || is_within_any(e, profile->loops[i].whole);
+    return is_any ? PSNAP_OK
+                  : edit_fail(e, PSNAP_NONE, PSNAP_NONE,
+                              "there is no loop '%.100s'; 'psnap show' lists them", e->edit->loop);
+}
+
+/* ---- loops that are gone ---- */
+
+static void renumber(void *context, struct nest_shape *shape)
+{
+    if (shape->width)
+        shape->loop = ((const uint32_t *)context)[shape->loop];
+}
+
+static enum psnap_status renumber_nests(struct editing *e, uint32_t *kept)
+{
+    struct psnap_nests *old = e->profile->nests;
+    struct nest_models *models;
+
+    e->profile->nests = nests_copy(old, renumber, kept);
+    if (!e->profile->nests) {
+        e->profile->nests = old;
+        return edit_no_memory(e);
+    }
+    nests_free(old);
+    models = e->profile->nests->models;
+    for (uint32_t i = 0; models && i < models->draw_count; i++)
+        if (models->draws[i].loop != PSNAP_NONE)
+            models->draws[i].loop = kept[models->draws[i].loop];
+    for (uint32_t i = 0; models && i < models->walk_count; i++)
+        if (models->walks[i].loop != PSNAP_NONE)
+            models->walks[i].loop = kept[models->walks[i].loop];
+    return PSNAP_OK;
+}
+
+static enum psnap_status drop_loops(struct editing *e)
+{
+    struct psnap_profile *profile = e->profile;
+    uint32_t *kept = calloc(profile->loop_count + (size_t)1, sizeof *kept), count = 0;
+    enum psnap_status status = PSNAP_OK;
+
+    if (!kept)
+        return edit_no_memory(e);
+    for (uint32_t i = 0; i < profile->loop_count; i++)
+        kept[i] = e->is_inside[i] ? PSNAP_NONE : count++;
+    if (profile->nests)
+        status = renumber_nests(e, kept);
+    for (uint32_t i = 0; i < profile->schedule.count; i++)
+        if (profile->schedule.items[i].what != PSNAP_NONE)
+            profile->schedule.items[i].what = kept[profile->schedule.items[i].what];
+    for (uint32_t i = 0; i < profile->loop_count && !status; i++) {
+        struct psnap_profile_loop *loop = &profile->loops[i];
+        if (kept[i] == PSNAP_NONE)
+            continue;
+        loop->parent = loop->parent == PSNAP_NONE ? PSNAP_NONE : kept[loop->parent];
+        loop->whole = loop->whole == PSNAP_NONE ? PSNAP_NONE : kept[loop->whole];
+        profile->loops[kept[i]] = *loop;
+    }
+    profile->loop_count = status ? profile->loop_count : count;
+    free(kept);
+    return status;
+}
+
+enum psnap_status psnap_profile_edit(struct psnap_profile *profile, const struct psnap_edit *edit,
+                                     uint32_t *loop, uint32_t *region, struct psnap_error *error)
+{
+    const size_t loops = profile->loop_count + (size_t)1;
+    struct editing e = {.profile = profile,
+                        .edit = edit,
+                        .is_selected = calloc(loops, sizeof(bool)),
+                        .is_inside = calloc(loops, sizeof(bool)),
+                        .is_touched = calloc(loops, sizeof(bool)),
+                        .loop = loop,
+                        .region = region,
+                        .error = error};
+    enum psnap_status status =
+        e.is_selected && e.is_inside && e.is_touched ? PSNAP_OK : edit_no_memory(&e);
+
+    *loop = *region = PSNAP_NONE;
+    profile->certificate = NULL;
+    if (!status)
+        status = select_loops(&e);
+    if (!status)
+        status = edit_find_arrays(&e);
+    if (!status && edit->what != PSNAP_EDIT_MERGE) /* which is about regions of one loop */
+        status = edit_want_arrays(&e);
+    for (uint32_t i = 0; i < e.array_count && !status; i++) {
+        struct edit_array *array = &e.arrays[i];
+        if (!array->is_wanted)
+            continue;
+        if (edit->what == PSNAP_EDIT_SPAN) {
+            const uint64_t parts = edit_common_divisor(edit->times, edit->over);
+            array->times = edit->times / parts;
+            array->over = edit->over / parts;
+        }
+        array->pad = edit->what == PSNAP_EDIT_PAD ? (uint64_t)edit->bytes : 0;
+        array->moved = edit->what == PSNAP_EDIT_MOVE ? edit->bytes : 0;
+    }
+    if (!status && (edit->what == PSNAP_EDIT_INTERLEAVE || edit->what == PSNAP_EDIT_SPLIT))
+        status = edit_lay_fields(&e);
+    if (!status)
+        status = profile->nests ? edit_walks(&e) : edit_published(&e);
+    if (!status && edit->what == PSNAP_EDIT_REMOVE)
+        status = drop_loops(&e);
+    edit_tree_free(e.tree);
+    for (uint32_t i = 0; i < e.array_count; i++)
+        free(e.arrays[i].fields);
+    free(e.draws);
+    free(e.arrays);
+    free(e.is_selected);
+    free(e.is_inside);
+    free(e.is_touched);
+    return status;
+}

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Changes of a profile that answer a question: what if this array were twice as large, if this
+ * loop ran more often, if it were not there. One change touches many fields (in the published model
+ * counts, histograms, graphs and the schedule; with walks nests and models); all of them are
+ * changed together, and what describes the stream is made anew, so that nothing contradicts.
+ *
+ * Each has one meaning for both models, as far as these can say it (FORMAT.md, "psnap edit"):
+ *
+ *   span        the address a of an array becomes base + K (a - base)
+ *   pad, move   it becomes a + B; with pad so do those of all that lies behind it
+ *   stride      in a loop, steps of so many bytes become steps of so many others
+ *   iterations  each entry of a loop has K times as many, which go on as those before
+ *   entries     a loop is come to K times in a row where it was once
+ *   remove      a loop, and all within it, is not there
+ *   interleave  element i of arrays comes behind element i of the one before (AoS)
+ *   split       the fields of records are arrays of their own (SoA)
+ *   merge       regions of a loop are told as one
+ *
+ * An array is what regions of all loops have in common: those that overlap, and those in the same
+ * global. One that grows pushes up what lies behind it in its group.
+ */
+#ifndef PSNAP_PROFILE_EDIT_H
+#define PSNAP_PROFILE_EDIT_H
+
+#include "profile/edit/edit_tree.h"
+#include "profile/profile.h"
+
+enum psnap_edit_what {
+    PSNAP_EDIT_SPAN,
+    PSNAP_EDIT_PAD,
+    PSNAP_EDIT_MOVE,
+    PSNAP_EDIT_STRIDE,
+    PSNAP_EDIT_ITERATIONS,
+    PSNAP_EDIT_ENTRIES,
+    PSNAP_EDIT_REMOVE,
+    PSNAP_EDIT_INTERLEAVE,
+    PSNAP_EDIT_SPLIT,
+    PSNAP_EDIT_MERGE
+};
+
+#define PSNAP_EDIT_FACTOR_MAX (UINT64_C(1) << 32)
+
+struct psnap_edit {
+    enum psnap_edit_what what;
+    const char *loop;           /* id, or that of a loop of the source with all its parts; NULL */
+    const char *const *regions; /* ids in the loop, or names of arrays */
+    size_t region_count;
+    uint64_t times, over;           /* K is times / over; over is 1 but for span */
+    int64_t bytes;                  /* B */
+    int64_t old_stride, new_stride; /* bytes */
+    const uint64_t *fields;         /* split: bytes of each; interleave: of an element */
+    size_t field_count;
+};
+
+/*
+ * Changes the profile, whose certificate goes. On failure the profile is of no use any more, and
+ * `*loop` and `*region` are indices of what the error is about, or PSNAP_NONE.
+ */
+enum psnap_status psnap_profile_edit(struct psnap_profile *profile, const struct psnap_edit *edit,
+                                     uint32_t *loop, uint32_t *region, struct psnap_error *error);
+
+/* ---- shared by the edits ---- */
+
+/*
+ * Where the bytes [from, from + bytes) of each element of an array go: with elements of `over`
+ * bytes those of element i are at `to` + i * times from the beginning of the array `in`.
+ */
+struct edit_field {
+    uint64_t from, bytes, to, times, over;
+    uint32_t in;
+};
+
+/* What regions have in common, and what becomes of it. */
+struct edit_array {
+    uint64_t low, high;    /* from the lowest address to the end of the highest */
+    uint32_t loop, region; /* one of its regions */
+    uint32_t mixed;        /* a loop with a region of it in another object, or PSNAP_NONE */
+    const char *object;    /* name, NULL when unknown */
+    uint8_t object_kind;
+    bool is_wanted;            /* by the edit */
+    struct edit_field *fields; /* NULL: it stays in one, and */
+    uint32_t field_count;
+    uint64_t times, over; /* the distance from `low` is that many times as far */
+    uint64_t pad, grown;  /* bytes before it, and behind it, that were not there */
+    int64_t moved, shift; /* by itself; with all that: how far `low` is moved */
+    uint64_t behind;      /* how far what lies behind it is */
+};
+
+struct editing {
+    struct psnap_profile *profile;
+    const struct psnap_edit *edit;
+    struct edit_tree *tree;  /* of nests, else NULL */
+    struct nest_draw *draws; /* as they were */
+    struct edit_array *arrays;
+    uint32_t array_count;
+    bool *is_selected; /* by loop: the edit's, */
+    bool *is_inside;   /* those and what is within them, */
+    bool *is_touched;  /* those whose regions are to be described anew */
+    uint32_t *loop, *region;
+    struct psnap_error *error;
+};
+
+/* An error about a loop and a region of it (PSNAP_NONE: none in particular). */
+enum psnap_status edit_fail(const struct editing *e, uint32_t loop, uint32_t region,
+                            const char *format, ...) PSNAP_PRINTF(4, 5);
+uint64_t edit_common_divisor(uint64_t a, uint64_t b);
+enum psnap_status edit_no_memory(const struct editing *e);
+/* value / over * times, an error when value is no multiple of over, or that is too large. */
+enum psnap_status edit_scale(const struct editing *e, uint64_t times, uint64_t over,
+                             int64_t *value);
+/* The same for a count. */
+enum psnap_status edit_scale_count(const struct editing *e, uint64_t times, uint64_t over,
+                                   uint64_t *count);
+
+/* edit_space.c: which arrays there are, which of them are wanted, and what lies where then. */
+enum psnap_status edit_find_arrays(struct editing *e);
+enum psnap_status edit_want_arrays(struct editing *e);
+/* The array that an address lies in, or PSNAP_NONE. */
+uint32_t edit_array_of(const struct editing *e, uint64_t address);
+/* All shifts from what arrays have grown by; then everything is where it belongs. */
+enum psnap_status edit_settle_space(struct editing *e);
+static inline bool edit_is_stretched(const struct edit_array *array)
+{
+    return array->fields || array->times != array->over;
+}
+/* Where what has `size` bytes at a distance from the array's beginning is then, and how steps are
+ * scaled that lead on from there; an error about the loop when it is in several fields. */
+enum psnap_status edit_map(const struct editing *e, uint32_t loop, uint32_t array, uint64_t size,
+                           uint64_t *address, uint64_t *times, uint64_t *over);
+/* Fields of the arrays that the edit names: interleaved, or split. */
+enum psnap_status edit_lay_fields(struct editing *e);
+/* Where an address is then. */
+enum psnap_status edit_place(const struct editing *e, uint64_t *address);
+
+/* edit_walks.c, edit_published.c: the edits of either model. */
+enum psnap_status edit_walks(struct editing *e);
+enum psnap_status edit_published(struct editing *e);
+/* edit_layout.c: references, models and regions to where arrays are then. */
+enum psnap_status edit_move_walks(struct editing *e);
+enum psnap_status edit_move_regions(struct editing *e);
+/* edit_loops.c: iterations, entries and removals in the tree, and what loops say of themselves. */
+enum psnap_status edit_loops(struct editing *e);
+enum psnap_status edit_scale_loops(struct editing *e);
+/* Whether a loop is another one, or within it. */
+bool edit_is_within(const struct psnap_profile *profile, uint32_t loop, uint32_t other);
+/* edit_models.c: the same in what is drawn. */
+enum psnap_status edit_models(struct editing *e);
+/* Each of the counts `by` times as large, and times / over as often. */
+enum psnap_status edit_scale_counts(const struct editing *e, struct psnap_counts *counts,
+                                    uint64_t times, uint64_t over, uint64_t by);
+/* edit_mixes.c: the same in the states of a mix. */
+enum psnap_status edit_mix_states(struct editing *e, uint32_t mix);
+/* Whether all that a mix has is within the edit's loops. */
+bool edit_is_mix_inside(const struct editing *e, uint32_t mix);
+/* After the nests have changed: mixes and draws as often as they are come to. */
+enum psnap_status edit_settle_models(struct editing *e, const struct psnap_nests *before);
+
+/* edit_merge.c: the regions of a loop that the edit names as one. */
+enum psnap_status edit_merge(struct editing *e);
+/* edit_describe.c: regions and patterns of touched loops, from what they do. */
+enum psnap_status edit_describe(struct editing *e);
+
+#endif

@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What lies where before and after an edit. Regions of all loops are grouped to arrays: those that
+ * overlap are of one, and so are all of a global. Then arrays of a group (image, heap, ...) are
+ * gone through from the lowest on: each is moved by what those below it have grown.
+ *
+ *   new address = low + shift + (address - low) * times / over
+ *
+ * What an array grows by is a multiple of PUSH bytes, so that what is pushed lies in its cache
+ * lines as before.
+ */
+#include "profile/edit/edit.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/base/arena.h"
+#include "formats/base/layout.h"
+
+enum { PUSH = 64 };
+
+static uint64_t push_of(uint64_t bytes)
+{
+    return (bytes + PUSH - 1) / PUSH * PUSH;
+}
+
+static bool is_same_group(uint64_t a, uint64_t b)
+{
+    const struct psnap_place p = psnap_layout_split(a), q = psnap_layout_split(b);
+
+    return p.group == q.group && p.index == q.index;
+}
+
+static bool is_same_object(const struct edit_array *a, const struct edit_array *b)
+{
+    return a->object && b->object && a->object_kind == b->object_kind &&
+           !strcmp(a->object, b->object);
+}
+
+static int compare_low(const void *a, const void *b)
+{
+    const struct edit_array *p = a, *q = b;
+
+    return p->low != q->low    ? (p->low < q->low ? -1 : 1)
+           : p->high > q->high ? -1
+                               : p->high < q->high;
+}
+
+static void join(struct edit_array *to, const struct edit_array *from)
+{
+    to->low = from->low < to->low ? from->low : to->low;
+    to->high = from->high > to->high ? from->high : to->high;
+    if (to->mixed == PSNAP_NONE)
+        to->mixed = from->mixed;
+    if (!to->object) {
+        to->object = from->object;
+        to->object_kind = from->object_kind;
+    } else if (from->object && !is_same_object(to, from) && to->mixed == PSNAP_NONE)
+        to->mixed = from->loop;
+}
+
+/* Arrays, sorted, that overlap become one. */
+static void join_overlapping(struct editing *e)
+{
+    uint32_t kept = 0;
+
+    for (uint32_t i = 0; i < e->array_count; i++)
+        if (kept && e->arrays[i].low < e->arrays[kept - 1].high)
+            join(&e->arrays[kept - 1], &e->arrays[i]);
+        else
+            e->arrays[kept++] = e->arrays[i];
+    e->array_count = kept;
+}
+
+/* And those of one global; false: there were none. */
+static bool join_globals(struct editing *e)
+{
+    bool is_any = false;
+
+    for (uint32_t i = 0; i < e->array_count; i++)
+        for (uint32_t k = i + 1; k < e->array_count && e->arrays[i].object &&
+                                 e->arrays[i].object_kind == PSNAP_OBJECT_GLOBAL &&
+                                 is_same_group(e->arrays[i].low, e->arrays[k].low);
+             k++)
+            if (is_same_object(&e->arrays[i], &e->arrays[k]) &&
+                e->arrays[i].high <= e->arrays[k].low) {
+                e->arrays[i].high = e->arrays[k].high; /* and what is between overlaps it */
+                is_any = true;
+            }
+    return is_any;
+}
+
+enum psnap_status edit_find_arrays(struct editing *e)
+{
+    const struct psnap_profile *profile = e->profile;
+    size_t room = 1;
+
+    for (uint32_t i = 0; i < profile->loop_count; i++)
+        room += profile->loops[i].region_count;
+    e->arrays = calloc(room, sizeof *e->arrays);
+    if (!e->arrays)
+        return edit_no_memory(e);
+    for (uint32_t i = 0; i < profile->loop_count; i++)
+        for (uint32_t k = 0; k < profile->loops[i].region_count; k++) {
+            const struct psnap_profile_region *region = &profile->loops[i].regions[k];
+            e->arrays[e->array_count++] = (struct edit_array){.low = region->low,
+                                                              .high = region->low + region->bytes,
+                                                              .loop = i,
+                                                              .region = k,
+                                                              .mixed = PSNAP_NONE,
+                                                              .object = region->object,
+                                                              .object_kind = region->object_kind,
+                                                              .times = 1,
+                                                              .over = 1};
+        }
+    qsort(e->arrays, e->array_count, sizeof *e->arrays, compare_low);
+    join_overlapping(e);
+    while (join_globals(e))
+        join_overlapping(e);
+    return PSNAP_OK;
+}
+
+uint32_t edit_array_of(const struct editing *e, uint64_t address)
+{
+    uint32_t low = 0, high = e->array_count;
+
+    while (low < high) {
+        const uint32_t middle = low + (high - low) / 2;
+        if (e->arrays[middle].high <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < e->array_count && e->arrays[low].low <= address ? low : PSNAP_NONE;
+}
+
+/* ---- those that the edit is about ---- */
+
+static bool is_named(const struct psnap_profile_region *region, const char *name, bool has_loop)
+{
+    if (region->object && !strcmp(region->object, name))
+        return true;
+    return has_loop && !strcmp(region->id, name);
+}
+
+/* The arrays of one name; ids of regions count when a loop is named, or when nothing is called
+ * so. */
+static bool want(struct editing *e, const char *name, bool by_id)
+{
+    bool is_any = false;
+
+    for (uint32_t i = 0; i < e->profile->loop_count; i++)
+        for (uint32_t k = 0; k < e->profile->loops[i].region_count; k++) {
+            const struct psnap_profile_region *region = &e->profile->loops[i].regions[k];
+            if ((e->edit->loop && !e->is_selected[i]) || !is_named(region, name, by_id))
+                continue;
+            e->arrays[edit_array_of(e, region->low)].is_wanted = true;
+            is_any = true;
+        }
+    return is_any;
+}
+
+/* Whether an array has a region of that name. */
+static bool is_called(const struct editing *e, const struct edit_array *array, const char *called)
+{
+    for (uint32_t i = 0; i < e->profile->loop_count; i++)
+        for (uint32_t k = 0; k < e->profile->loops[i].region_count; k++) {
+            const struct psnap_profile_region *region = &e->profile->loops[i].regions[k];
+            if (region->low >= array->low && region->low < array->high &&
+                (!e->edit->loop || e->is_selected[i]) &&
+                is_named(region, called, e->edit->loop != NULL))
+                return true;
+        }
+    return false;
+}
+
+enum psnap_status edit_want_arrays(struct editing *e)
+{
+    for (size_t i = 0; i < e->edit->region_count; i++) {
+        const char *name = e->edit->regions[i];
+        if (want(e, name, e->edit->loop != NULL))
+            continue;
+        if (e->edit->loop)
+            return edit_fail(e, PSNAP_NONE, PSNAP_NONE, "loop '%.100s' has no region '%.100s'",
+                             e->edit->loop, name);
+        return edit_fail(e, PSNAP_NONE, PSNAP_NONE,
+                         "no region is in an array '%.100s'; those without a name are told by "
+                         "their loop and id (--loop, --region)",
+                         name);
+    }
+    for (uint32_t i = 0; i < e->array_count; i++) {
+        const struct edit_array *array = &e->arrays[i];
+        if (array->is_wanted && array->mixed != PSNAP_NONE)
+            return edit_fail(e, array->mixed, PSNAP_NONE,
+                             "'%.100s' cannot be changed by itself: a region of loop '%.100s' is "
+                             "in it and in something else",
+                             array->object ? array->object : e->edit->regions[0],
+                             e->profile->loops[array->mixed].id);
+    }
+    return PSNAP_OK;
+}
+
+/* ---- afterwards ---- */
+
+/* How long an array is then, without what it has grown by. */
+static uint64_t stretched(const struct edit_array *array)
+{
+    __extension__ typedef unsigned __int128 wide;
+
+    return (uint64_t)((wide)(array->high - array->low) * array->times / array->over);
+}
+
+enum psnap_status edit_settle_space(struct editing *e)
+{
+    uint64_t pushed = 0;
+
+    for (uint32_t i = 0; i < e->array_count; i++) {
+        struct edit_array *array = &e->arrays[i];
+        const uint64_t bytes = array->high - array->low;
+        uint64_t top;
+        if (i && !is_same_group(array[-1].low, array->low))
+            pushed = 0;
+        pushed += array->pad;
+        array->shift = (int64_t)pushed + array->moved;
+        top = array->low + (uint64_t)array->shift + stretched(array) + array->grown - 1;
+        if (bytes > PSNAP_COUNT_MAX / array->times || array->grown > PSNAP_COUNT_MAX ||
+            !is_same_group(array->low, array->low + (uint64_t)array->shift) ||
+            !is_same_group(array->low, top))
+            return edit_fail(e, array->loop, array->region,
+                             "there is no room for region '%.100s' of loop '%.100s' behind what "
+                             "has grown",
+                             e->profile->loops[array->loop].regions[array->region].id,
+                             e->profile->loops[array->loop].id);
+        if (array->times > array->over)
+            pushed += push_of(stretched(array) - bytes);
+        pushed += push_of(array->grown);
+        array->behind = pushed;
+    }
+    return PSNAP_OK;
+}
+
+enum psnap_status edit_map(const struct editing *e, uint32_t loop, uint32_t array, uint64_t size,
+                           uint64_t *address, uint64_t *times, uint64_t *over)
+{
+    const struct edit_array *in = &e->arrays[array];
+    int64_t from = (int64_t)(*address - in->low);
+    enum psnap_status status;
+
+    *times = in->times;
+    *over = in->over;
+    for (uint32_t i = 0; i < in->field_count; i++) {
+        const struct edit_field *field = &in->fields[i];
+        const int64_t block = (int64_t)field->over;
+        const int64_t element = (from < 0 ? from - block + 1 : from) / block;
+        const uint64_t at = (uint64_t)(from - element * block);
+        if (at < field->from || at + size > field->from + field->bytes)
+            continue;
+        *times = field->times;
+        *over = field->over;
+        *address = e->arrays[field->in].low + (uint64_t)e->arrays[field->in].shift + field->to +
+                   (uint64_t)element * field->times + (at - field->from);
+        return PSNAP_OK;
+    }
+    if (in->fields)
+        return edit_fail(e, loop, PSNAP_NONE,
+                         "loop '%.100s' accesses %" PRIu64 " bytes at once at byte %" PRId64
+                         " of '%.100s': they would not lie together any more",
+                         e->profile->loops[loop].id, size, from,
+                         in->object ? in->object : "the array");
+    status = edit_scale(e, *times, *over, &from);
+    *address = in->low + (uint64_t)in->shift + (uint64_t)from;
+    return status;
+}
+
+enum psnap_status edit_place(const struct editing *e, uint64_t *address)
+{
+    const uint32_t in = edit_array_of(e, *address);
+    uint64_t times, over;
+
+    if (in == PSNAP_NONE) { /* beside arrays: it goes with the one below */
+        const struct edit_array *below = NULL;
+        for (uint32_t i = 0; i < e->array_count && e->arrays[i].low <= *address; i++)
+            below = &e->arrays[i];
+        if (below && is_same_group(below->low, *address))
+            *address += below->behind;
+        return PSNAP_OK;
+    }
+    return edit_map(e, e->arrays[in].loop, in, 0, address, &times, &over);
+}
+
+/* ---- fields ---- */
+
+/* "a+b"; NULL when there is no memory for it: a name is no more than that. */
+static const char *joined_name(const struct editing *e)
+{
+    char name[256] = "";
+    size_t at = 0;
+
+    for (size_t i = 0; i < e->edit->region_count && at < sizeof name; i++)
+        at += (size_t)snprintf(name + at, sizeof name - at, "%s%s", i ? "+" : "",
+                               e->edit->regions[i]);
+    return psnap_arena_strndup(e->profile->arena, name, strlen(name));
+}
+
+static enum psnap_status interleave(struct editing *e, uint64_t element)
+{
+    uint64_t elements = 0, k = 0, count = 0;
+    uint32_t first = PSNAP_NONE;
+
+    for (uint32_t i = 0; i < e->array_count; i++) {
+        const struct edit_array *array = &e->arrays[i];
+        const uint64_t n = (array->high - array->low + element - 1) / element;
+        if (!array->is_wanted)
+            continue;
+        first = first == PSNAP_NONE ? i : first;
+        elements = n > elements ? n : elements;
+        count++;
+    }
+    if (count < 2)
+        return edit_fail(e, PSNAP_NONE, PSNAP_NONE, "there is nothing to interleave '%.100s' with",
+                         e->edit->regions[0]);
+    for (size_t i = 0; i < e->edit->region_count; i++) /* in the order in which they are named */
+        for (uint32_t a = 0; a < e->array_count; a++) {
+            struct edit_array *array = &e->arrays[a];
+            if (!array->is_wanted || array->fields || !is_called(e, array, e->edit->regions[i]))
+                continue;
+            array->fields = calloc(1, sizeof *array->fields);
+            if (!array->fields)
+                return edit_no_memory(e);
+            array->fields[0] =
+                (struct edit_field){0, element, k++ * element, count * element, element, first};
+            array->field_count = 1;
+        }
+    e->arrays[first].object = joined_name(e);
+    e->arrays[first].grown =
+        elements * count * element - (e->arrays[first].high - e->arrays[first].low);
+    return PSNAP_OK;
+}
+
+static enum psnap_status split(struct editing *e)
+{
+    uint64_t record = 0;
+
+    for (size_t i = 0; i < e->edit->field_count; i++)
+        record += e->edit->fields[i];
+    for (uint32_t a = 0; a < e->array_count; a++) {
+        struct edit_array *array = &e->arrays[a];
+        const uint64_t n = (array->high - array->low + record - 1) / record;
+        uint64_t at = 0;
+        if (!array->is_wanted)
+            continue;
+        array->fields = calloc(e->edit->field_count, sizeof *array->fields);
+        if (!array->fields)
+            return edit_no_memory(e);
+        for (size_t i = 0; i < e->edit->field_count; at += e->edit->fields[i++])
+            array->fields[array->field_count++] =
+                (struct edit_field){at, e->edit->fields[i], at * n, e->edit->fields[i], record, a};
+        array->grown = n * record - (array->high - array->low);
+    }
+    return PSNAP_OK;
+}
+
+enum psnap_status edit_lay_fields(struct editing *e)
+{
+    return e->edit->what == PSNAP_EDIT_SPLIT ? split(e) : interleave(e, e->edit->fields[0]);
+}

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The areas of an irregular reference: stretches of memory, far apart, that it uses in turn, and
+ * the same stretch again when it is used in another way from some time on (another era). Each has
+ * a collector of its own.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "profile/gathers/gather_collect.h"
+
+enum {
+    ERA_WINDOW = 4096, /* accesses */
+    SLACK = 1 << 30    /* bytes between two areas, at least */
+};
+
+struct gather_areas {
+    uint64_t count; /* accesses */
+    struct gather_collector *areas[GATHER_AREAS];
+    uint32_t area_count, area;
+    uint64_t changes[GATHER_AREAS][GATHER_AREAS];
+    struct gather_turn turns[GATHER_TURNS];
+    uint32_t turn_count; /* GATHER_TURNS + 1: too many */
+    uint32_t era;
+    uint32_t eras[GATHER_AREAS];      /* of the areas */
+    double small_steps[GATHER_AREAS]; /* of the eras: their share */
+    uint32_t era_count, window, window_small;
+    uint64_t last;
+    double share_before; /* of small steps, in the window before */
+    bool is_out_of_memory;
+};
+
+struct gather_areas *gather_areas_new(void)
+{
+    return calloc(1, sizeof(struct gather_areas));
+}
+
+void gather_areas_free(struct gather_areas *m)
+{
+    for (uint32_t i = 0; m && i < m->area_count; i++)
+        gather_collector_free(m->areas[i]);
+    free(m);
+}
+
+uint64_t gather_areas_count(const struct gather_areas *m)
+{
+    return m ? m->count : 0;
+}
+
+bool gather_areas_are_whole(const struct gather_areas *m)
+{
+    return !m || !m->is_out_of_memory;
+}
+
+void gather_areas_range(const struct gather_areas *m, uint64_t *low, uint64_t *high)
+{
+    if (m && m->area_count == 1) {
+        *low = m->areas[0]->low;
+        *high = m->areas[0]->high;
+    }
+}
+
+static uint64_t distance_of(const struct gather_collector *area, uint64_t address)
+{
+    return address < area->low    ? area->low - address
+           : address > area->high ? address - area->high
+                                  : 0;
+}
+
+static uint32_t area_of(struct gather_areas *m, uint64_t address)
+{
+    uint32_t nearest = GATHER_AREAS;
+
+    if (m->area_count && m->eras[m->area] == m->era && !distance_of(m->areas[m->area], address))
+        return m->area;
+    for (uint32_t i = 0; i < m->area_count; i++)
+        if (m->eras[i] == m->era &&
+            (nearest == GATHER_AREAS ||
+             distance_of(m->areas[i], address) < distance_of(m->areas[nearest], address)))
+            nearest = i;
+    if (nearest < GATHER_AREAS &&
+        (m->area_count == GATHER_AREAS || distance_of(m->areas[nearest], address) < SLACK))
+        return nearest;
+    if (m->area_count == GATHER_AREAS)
+        return m->area;
+    m->areas[m->area_count] = gather_collector_new();
+    if (!m->areas[m->area_count]) {
+        m->is_out_of_memory = true;
+        return m->area;
+    }
+    m->eras[m->area_count] = m->era;
+    return m->area_count++;
+}
+
+static bool is_small(uint64_t stride)
+{
+    return stride + GATHER_STEP_MAX <= 2 * GATHER_STEP_MAX;
+}
+
+/* Another era begins when the share of small steps has changed much, two windows long. */
+static void note_era(struct gather_areas *m, uint64_t address)
+{
+    double share, before;
+    uint32_t era = 0;
+
+    m->window_small += is_small(address - m->last);
+    m->last = address;
+    if (++m->window < ERA_WINDOW)
+        return;
+    share = (double)m->window_small / (double)ERA_WINDOW;
+    m->window = m->window_small = 0;
+    if (!m->era_count) {
+        m->small_steps[m->era_count++] = share;
+        m->share_before = share;
+        return;
+    }
+    before = m->share_before;
+    m->share_before = share;
+    if (fabs(share - m->small_steps[m->era]) < 0.3 || fabs(share - before) > 0.1)
+        return;
+    while (era < m->era_count && fabs(share - m->small_steps[era]) >= 0.2)
+        era++;
+    if (era == m->era_count) {
+        if (m->era_count == GATHER_AREAS || m->area_count == GATHER_AREAS)
+            return;
+        m->small_steps[m->era_count++] = share;
+    }
+    m->era = era;
+}
+
+static void put_one(struct gather_areas *m, uint64_t address)
+{
+    const uint32_t area = area_of(m, address);
+
+    note_era(m, address);
+    if (!m->area_count)
+        return; /* out of memory */
+    if (!m->turn_count || area != m->area) {
+        if (m->turn_count < GATHER_TURNS)
+            m->turns[m->turn_count].area = area;
+        m->turn_count += m->turn_count <= GATHER_TURNS;
+    }
+    if (m->turn_count <= GATHER_TURNS) {
+        struct gather_turn *turn = &m->turns[m->turn_count - 1];
+        turn->accesses = turn->area == area && m->count && m->area == area ? turn->accesses + 1 : 1;
+    }
+    m->changes[m->area][area]++;
+    m->area = area;
+    m->count++;
+    gather_collector_put(m->areas[area], address);
+}
+
+/* Those that are within what is known of the area that the last one was in, and before the end of
+ * the window: nearly all. Returns how many. */
+static size_t put_inside(struct gather_areas *m, const uint64_t *addresses, size_t n)
+{
+    const size_t most = ERA_WINDOW - 1 - m->window;
+    struct gather_collector *area = m->areas[m->area];
+    uint64_t low, span, last = m->last;
+    uint32_t small = 0;
+    size_t inside = 0;
+
+    if (!m->count || m->eras[m->area] != m->era)
+        return 0;
+    low = area->low;
+    span = area->high - low;
+    for (n = n < most ? n : most; inside < n && addresses[inside] - low <= span; inside++) {
+        small += is_small(addresses[inside] - last);
+        last = addresses[inside];
+    }
+    m->window_small += small;
+    m->window += (uint32_t)inside;
+    m->last = last;
+    if (m->turn_count <= GATHER_TURNS)
+        m->turns[m->turn_count - 1].accesses += inside;
+    m->changes[m->area][m->area] += inside;
+    m->count += inside;
+    gather_collector_put_inside(area, addresses, inside);
+    return inside;
+}
+
+void gather_areas_put(struct gather_areas *m, const uint64_t *addresses, size_t n)
+{
+    for (size_t i = 0; i < n;) {
+        i += put_inside(m, addresses + i, n - i);
+        if (i < n)
+            put_one(m, addresses[i++]);
+    }
+}
+
+void gather_areas_fit(struct gather_areas *m, struct psnap_gather *model)
+{
+    model->area_count = m->area_count;
+    for (uint32_t i = 0; i < m->area_count; i++) {
+        uint64_t sum = 0;
+        gather_fit(m->areas[i], &model->areas[i]);
+        for (uint32_t j = 0; j < m->area_count; j++)
+            sum += m->changes[i][j];
+        for (uint32_t j = 0; j < m->area_count; j++)
+            model->next_area[i][j] = sum ? (double)m->changes[i][j] / (double)sum : i == j;
+    }
+    if (m->area_count > 1 && m->turn_count <= GATHER_TURNS) {
+        model->turn_count = m->turn_count;
+        memcpy(model->turns, m->turns, m->turn_count * sizeof *m->turns);
+    }
+}

@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The collector of one irregular reference. Of all accesses it counts how they spread over
+ * blocks of memory; of lines and of addresses it follows a sample, chosen by a hash so that all
+ * visits of one are seen (SHARDS: Waldspurger, Park, Garthwaite, Ahmad, "Efficient MRC
+ * Construction with SHARDS", FAST 2015), whose rate halves when its table is full; and it keeps
+ * bursts of addresses as they came, evenly over the stream. As long as addresses go on by one
+ * stride, as elements do that are read in turn, bursts will do, and there is no sample.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "profile/gathers/gather_collect.h"
+
+struct gather_collector *gather_collector_new(void)
+{
+    struct gather_collector *c = calloc(1, sizeof *c);
+
+    if (!c)
+        return NULL;
+    c->low = UINT64_MAX;
+    c->is_sweep = true;
+    c->lines.bits = LINE_BITS;
+    c->addresses.bits = ADDRESS_BITS;
+    c->lines.last_hash = c->addresses.last_hash = UINT64_MAX;
+    c->lines.slots = calloc(1 << LINE_BITS, sizeof *c->lines.slots);
+    c->addresses.slots = calloc(1 << ADDRESS_BITS, sizeof *c->addresses.slots);
+    if (!c->lines.slots || !c->addresses.slots) {
+        gather_collector_free(c);
+        return NULL;
+    }
+    return c;
+}
+
+void gather_collector_free(struct gather_collector *collector)
+{
+    if (!collector)
+        return;
+    free(collector->lines.slots);
+    free(collector->addresses.slots);
+    free(collector);
+}
+
+/* ---- samples ---- */
+
+static uint64_t mix(uint64_t x)
+{
+    x ^= x >> 32;
+    x *= UINT64_C(0x9e3779b97f4a7c15);
+    x ^= x >> 29;
+    x *= UINT64_C(0xbf58476d1ce4e5b9);
+    return x ^ x >> 32;
+}
+
+static struct gather_sample *slot_of(struct gather_table *table, uint64_t key, uint64_t hash)
+{
+    size_t i = hash & ((1u << table->bits) - 1);
+
+    while (table->slots[i].key && table->slots[i].key != key + 1)
+        i = (i + 1) & ((1u << table->bits) - 1);
+    return &table->slots[i];
+}
+
+static bool is_full(const struct gather_table *table)
+{
+    return table->count == 3u << (table->bits - 2);
+}
+
+/* Half as many keys from now on. */
+static void thin_table(struct gather_table *table)
+{
+    struct gather_sample kept[3 << (LINE_BITS - 2)];
+    uint32_t n = 0;
+
+    table->shift++;
+    table->last_hash >>= 1;
+    for (size_t i = 0; i < (size_t)1 << table->bits; i++)
+        if (table->slots[i].key && mix(table->slots[i].key - 1) <= table->last_hash)
+            kept[n++] = table->slots[i];
+    memset(table->slots, 0, sizeof *table->slots << table->bits);
+    table->count = n;
+    for (uint32_t i = 0; i < n; i++)
+        *slot_of(table, kept[i].key - 1, mix(kept[i].key - 1)) = kept[i];
+}
+
+/* The sample of a key that is visited; what it was before is left in *before. */
+static struct gather_sample *visit(struct gather_table *table, uint64_t key, uint64_t hash,
+                                   uint64_t at, uint64_t address, struct gather_sample *before)
+{
+    struct gather_sample *sample = slot_of(table, key, hash);
+
+    *before = *sample;
+    if (!sample->key) {
+        sample->key = key + 1;
+        table->count++;
+    } else {
+        const uint64_t gap = at - sample->at, last = sample->gap;
+
+        if (last && gap - last + last / 128 <= last / 64 && sample->same_gaps < UINT16_MAX)
+            sample->same_gaps++;
+        sample->gap = gap < UINT32_MAX ? (uint32_t)gap : UINT32_MAX;
+    }
+    sample->visits++;
+    sample->at = at;
+    sample->offset = address & 63;
+    return sample;
+}
+
+/* Whether the line is hot. Hits count always, others challenge now and then: what is used seldom
+ * does not get in. */
+static inline bool take_hot(struct gather_collector *c, uint64_t line, uint64_t hash, uint64_t at)
+{
+    const size_t slot = hash >> 20 & ((1 << HOT_BITS) - 1);
+    struct gather_hot *hot = &c->hot[slot];
+
+    if (c->hot_keys[slot] == line + 1) {
+        const uint64_t gap = at - hot->at;
+
+        hot->visits++;
+        hot->votes += hot->votes < 1 << 20;
+        hot->at = at;
+        if (hot->votes >= 32) {
+            c->hot_gaps[63 - (unsigned)__builtin_clzll(gap)]++;
+            return true;
+        }
+    } else if ((c->visits & 3) == 0) {
+        if (hot->votes) {
+            hot->votes--;
+        } else {
+            c->hot_keys[slot] = line + 1;
+            *hot = (struct gather_hot){1, at, 1};
+        }
+    }
+    return false;
+}
+
+static void visit_line(struct gather_collector *c, uint64_t address, uint64_t hash, uint64_t at,
+                       bool is_hot)
+{
+    struct gather_sample before, *sample;
+
+    sample = visit(&c->lines, address >> 6, hash, at, address, &before);
+    if (before.key) {
+        const uint64_t gap = at - before.at;
+        const unsigned octave = 63 - (unsigned)__builtin_clzll(gap);
+
+        c->gaps[octave] += !is_hot;
+        c->deltas[128 + (int)(address & 63) - before.offset]++;
+        sample->step = (int8_t)((int)(address & 63) - before.offset);
+        if (sample->step && sample->step == before.step) {
+            sample->step_gaps += (float)gap;
+            sample->steps++;
+        }
+    }
+    while (is_full(&c->lines)) {
+        thin_table(&c->lines);
+        /* what was counted of twice as many */
+        for (size_t i = 0; i < 64; i++)
+            c->gaps[i] = (c->gaps[i] + 1) / 2;
+    }
+}
+
+/* Of accesses in a row to one address, or line, only the first is a visit. */
+static void take_samples(struct gather_collector *c, const uint64_t *addresses, size_t n)
+{
+    uint64_t last = c->taken ? c->last : ~addresses[0];
+
+    for (size_t i = 0; i < n; i++) {
+        const uint64_t address = addresses[i], hash = mix(address);
+        struct gather_sample before;
+
+        if (hash <= c->addresses.last_hash && address != last) {
+            visit(&c->addresses, address, hash, c->taken + i, address, &before);
+            while (is_full(&c->addresses))
+                thin_table(&c->addresses);
+        }
+        last = address;
+    }
+    last = c->taken ? c->last : ~addresses[0];
+    for (size_t i = 0; i < n; i++) {
+        const uint64_t line = addresses[i] >> 6, hash = mix(line);
+
+        if (line != last >> 6) {
+            bool is_hot;
+            c->visits++;
+            is_hot = take_hot(c, line, hash, c->taken + i);
+            if (hash <= c->lines.last_hash)
+                visit_line(c, addresses[i], hash, c->taken + i, is_hot);
+        }
+        last = addresses[i];
+    }
+}
+
+/* ---- blocks ---- */
+
+static void coarsen(struct gather_collector *c)
+{
+    uint64_t blocks[BLOCKS] = {0};
+    const uint64_t origin = c->block_origin / 2;
+
+    for (size_t i = 0; i < BLOCKS; i++)
+        blocks[(c->block_origin + i) / 2 - origin] += c->blocks[i];
+    memcpy(c->blocks, blocks, sizeof blocks);
+    c->block_origin = origin;
+    c->block_shift++;
+}
+
+static void shift_blocks(struct gather_collector *c, uint64_t down)
+{
+    memmove(c->blocks + down, c->blocks, (BLOCKS - down) * sizeof *c->blocks);
+    memset(c->blocks, 0, down * sizeof *c->blocks);
+    c->block_origin -= down;
+}
+
+/* Makes the blocks cover the address. */
+static void cover(struct gather_collector *c, uint64_t address)
+{
+    while (address >> c->block_shift < c->block_origin ||
+           (address >> c->block_shift) - c->block_origin >= BLOCKS) {
+        uint64_t last = BLOCKS - 1;
+
+        while (last && !c->blocks[last])
+            last--;
+        if (address >> c->block_shift < c->block_origin &&
+            c->block_origin - (address >> c->block_shift) + last < BLOCKS)
+            shift_blocks(c, c->block_origin - (address >> c->block_shift));
+        else
+            coarsen(c);
+    }
+}
+
+static void take_blocks(struct gather_collector *c, const uint64_t *addresses, size_t n)
+{
+    if (!c->taken) {
+        c->block_shift = 3;
+        c->block_origin = addresses[0] >> c->block_shift;
+    }
+    for (size_t i = 0; i < n; i++) {
+        if ((addresses[i] >> c->block_shift) - c->block_origin >= BLOCKS)
+            cover(c, addresses[i]);
+        c->blocks[(addresses[i] >> c->block_shift) - c->block_origin]++;
+    }
+}
+
+/* ---- bursts ---- */
+
+/* Which half of the n-th 2^shift bursts is the one that is kept of them: not always the first, for
+ * loops are often of such a length, too. */
+static uint64_t half_of(uint64_t n, unsigned shift)
+{
+    return mix(n ^ (uint64_t)shift << 56) & 1;
+}
+
+/* The burst that is kept of the n-th 2^shift ones. */
+static uint64_t burst_of(uint64_t n, unsigned shift)
+{
+    for (; shift; shift--)
+        n = 2 * n + half_of(n, shift);
+    return n;
+}
+
+/* Every other burst. */
+static void thin_bursts(struct gather_collector *c)
+{
+    c->burst_shift++;
+    for (size_t i = 0; i < BURSTS / 2; i++) {
+        const size_t kept = 2 * i + half_of(i, c->burst_shift);
+        c->burst_at[i] = c->burst_at[kept];
+        if (kept != i)
+            memcpy(c->bursts[i], c->bursts[kept], sizeof c->bursts[i]);
+    }
+    c->burst_count = BURSTS / 2;
+    c->burst_next = burst_of(BURSTS / 2, c->burst_shift);
+}
+
+/* What waits is of one burst. */
+static void take_burst(struct gather_collector *c, const uint64_t *addresses, size_t n)
+{
+    if (c->taken / BURST < c->burst_next)
+        return;
+    if (c->taken % BURST == 0) {
+        if (c->burst_count == BURSTS) {
+            thin_bursts(c);
+            if (c->taken / BURST < c->burst_next)
+                return;
+        }
+        c->burst_at[c->burst_count++] = c->taken;
+        c->burst_fill = 0;
+    }
+    memcpy(c->bursts[c->burst_count - 1] + c->burst_fill, addresses, n * sizeof *addresses);
+    c->burst_fill += n;
+    if (c->burst_fill == BURST)
+        c->burst_next = burst_of(c->burst_count, c->burst_shift);
+}
+
+/* Whether one stride leads from nearly each address to the next, and nearly all other ways lead the
+ * same way, too: a sweep, of which bursts tell all (gather_fit_sweep()). */
+static bool goes_on(struct gather_collector *c, const uint64_t *addresses, size_t n)
+{
+    uint64_t last = c->last, fewer, all;
+
+    if (!c->taken) {
+        last = addresses[0];
+        c->stride = n > 1 ? addresses[n / 2] - addresses[n / 2 - 1] : 0;
+    }
+    for (size_t i = !c->taken; i < n; i++) {
+        const uint64_t stride = addresses[i] - last;
+        c->breaks[stride >> 63] += stride != c->stride;
+        last = addresses[i];
+    }
+    all = c->breaks[0] + c->breaks[1];
+    fewer = c->breaks[c->breaks[0] > c->breaks[1]];
+    return all <= 4 + c->count / 128 && fewer <= 2 + all / 64;
+}
+
+void gather_collector_take(struct gather_collector *c)
+{
+    const size_t n = c->count - c->taken;
+
+    if (!n)
+        return;
+    take_burst(c, c->waiting, n);
+    c->is_sweep = c->is_sweep && goes_on(c, c->waiting, n);
+    if (!c->is_sweep)
+        take_samples(c, c->waiting, n);
+    take_blocks(c, c->waiting, n);
+    c->last = c->waiting[n - 1];
+    c->taken = c->count;
+}
+
+/* What a visit of a sampled line that is not hot stands for: of all visits how many there were is
+ * known, so that a sample of lines that are used more than others does not count for more (SHARDS
+ * has a correction like it). */
+static double weight_of_sample(const struct gather_collector *c)
+{
+    double hot = 0, sampled = c->lines.count; /* first visits */
+
+    for (int i = 0; i < 64; i++) {
+        hot += (double)c->hot_gaps[i];
+        sampled += (double)c->gaps[i];
+    }
+    return c->lines.shift && (double)c->visits > hot ? ((double)c->visits - hot) / sampled : 1;
+}
+
+void gather_collector_gaps(const struct gather_collector *c, double shares[64])
+{
+    const double weight = weight_of_sample(c);
+
+    for (int i = 0; i < 64; i++) {
+        /* the first accesses have no others that far back */
+        const double late = 1 - ldexp(1.44, i) / (double)c->count;
+        const double visits = (double)c->gaps[i] * weight + (double)c->hot_gaps[i];
+
+        shares[i] = visits / (double)c->count / (late > 0.25 ? late : 0.25);
+    }
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a collector of an irregular reference keeps: private to gather_*.c. */
+#ifndef PSNAP_PROFILE_GATHER_COLLECT_H
+#define PSNAP_PROFILE_GATHER_COLLECT_H
+
+#include <string.h>
+
+#include "profile/gathers/gather.h"
+
+enum {
+    BURST = 256,    /* addresses in a row that are kept */
+    BURSTS = 32,    /* room for */
+    BLOCKS = 256,   /* of equal size, a power of two, that cover the addresses */
+    LINE_BITS = 11, /* slots of the table of lines, three in four of which are filled */
+    ADDRESS_BITS = 10,
+    HOT_BITS = 11 /* slots for lines that are used most */
+};
+
+/* Of one sampled line, or address. */
+struct gather_sample {
+    uint64_t key;    /* line or address, plus one */
+    uint64_t at;     /* number of its last visit's access */
+    uint32_t gap;    /* from the visit before to the last one, or the largest number; 0: none */
+    float step_gaps; /* sum of those after which the address had moved on within the line, by as
+                        much as before: not where another lap begins */
+    uint32_t visits, steps;
+    uint16_t same_gaps;
+    uint8_t offset; /* of the last address in its line */
+    int8_t step;    /* from the one before to it */
+};
+
+/* A line that won the vote of those that share the slot, and its visits since then. */
+struct gather_hot {
+    uint64_t visits;
+    uint64_t at; /* number of its last visit's access */
+    uint32_t votes;
+};
+
+struct gather_table {
+    struct gather_sample *slots; /* 2^bits */
+    unsigned bits;
+    uint32_t count;
+    unsigned shift;     /* keys whose hash has that many leading zeros are sampled: */
+    uint64_t last_hash; /* those up to this one */
+};
+
+/* Of one area. Addresses wait until there is a burst of them, or they are asked for. */
+struct gather_collector {
+    uint64_t count, low, high;
+    uint64_t taken; /* of them; the rest waits */
+    uint64_t waiting[BURST];
+    uint64_t last;        /* that was taken */
+    uint64_t visits;      /* of lines */
+    bool is_sweep;        /* up to now: no line or address is sampled yet */
+    uint64_t stride;      /* that leads from nearly each address to the next then; */
+    uint64_t breaks[2];   /* other strides: up, down */
+    unsigned burst_shift; /* of 2^this bursts one is kept, */
+    uint64_t burst_next;  /* the next one this */
+    size_t burst_count, burst_fill;
+    uint64_t burst_at[BURSTS];
+    uint64_t bursts[BURSTS][BURST];
+    uint64_t blocks[BLOCKS];
+    uint64_t block_origin; /* in blocks */
+    unsigned block_shift;
+    struct gather_table lines, addresses;
+    uint64_t hot_keys[1 << HOT_BITS]; /* line plus one */
+    struct gather_hot hot[1 << HOT_BITS];
+    uint64_t deltas[256];  /* of two visits of a sampled line: 128 + bytes from one to the next */
+    uint64_t hot_gaps[64]; /* visits of hot lines by octave of the accesses since the last */
+    uint64_t gaps[64]; /* the same of other lines: of a sample; visits of sampled lines by octave of
+                          the accesses since the last */
+};
+
+struct gather_collector *gather_collector_new(void); /* NULL: out of memory */
+void gather_collector_free(struct gather_collector *collector);
+/* What waits. */
+void gather_collector_take(struct gather_collector *collector);
+
+static inline void gather_collector_put(struct gather_collector *collector, uint64_t address)
+{
+    collector->low = address < collector->low ? address : collector->low;
+    collector->high = address > collector->high ? address : collector->high;
+    collector->waiting[collector->count++ - collector->taken] = address;
+    if (collector->count % BURST == 0)
+        gather_collector_take(collector);
+}
+
+/* Addresses that are not lower than the lowest so far, nor higher than the highest. */
+static inline void gather_collector_put_inside(struct gather_collector *collector,
+                                               const uint64_t *addresses, size_t n)
+{
+    for (size_t i = 0, more; i < n; i += more) {
+        more = BURST - collector->count % BURST;
+        more = more < n - i ? more : n - i;
+        memcpy(collector->waiting + (collector->count - collector->taken), addresses + i,
+               more * sizeof *addresses);
+        collector->count += more;
+        if (collector->count % BURST == 0)
+            gather_collector_take(collector);
+    }
+}
+
+/* Visits of lines by octave of the accesses since the last, as shares of the accesses, of all that
+ * was taken. */
+void gather_collector_gaps(const struct gather_collector *collector, double shares[64]);
+/* At least one address was put. */
+void gather_fit(struct gather_collector *collector, struct gather_area *area);
+
+#endif

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What an area is like, however the places are chosen to which its accesses jump: its element, the
+ * small steps and which of them follows which (a Markov chain of one kind of stride after another),
+ * how the accesses spread over equal parts of the span, and how far a line's accesses go to one
+ * element of it.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "profile/gathers/gather_fit.h"
+
+/* ---- bursts ---- */
+
+size_t gather_burst_length(const struct gather_collector *c, size_t burst)
+{
+    return burst + 1 == c->burst_count ? c->burst_fill : BURST;
+}
+
+int64_t gather_stride(const struct gather_collector *c, size_t burst, size_t j)
+{
+    return (int64_t)(c->bursts[burst][j] - c->bursts[burst][j - 1]);
+}
+
+uint32_t gather_kind(const struct gather_area *m, int64_t stride)
+{
+    for (uint32_t k = 0; k < m->step_count; k++)
+        if (m->steps[k] == stride)
+            return k + 1;
+    return 0;
+}
+
+int gather_ascending(const void *a, const void *b)
+{
+    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* ---- the element, and steps ---- */
+
+/* The greatest number of bytes, up to 64, that divides all distances. */
+static uint32_t element_of(const struct gather_collector *c)
+{
+    uint64_t divisor = 0;
+
+    for (size_t i = 0; i < c->burst_count; i++)
+        for (size_t j = 0; j < gather_burst_length(c, i); j++) {
+            uint64_t a = c->bursts[i][j] - c->low;
+            while (a) {
+                const uint64_t rest = divisor % a;
+                divisor = a;
+                a = rest;
+            }
+        }
+    if (!divisor)
+        return 8;
+    while (divisor > 64 && divisor % 2 == 0)
+        divisor /= 2;
+    return divisor > 64 ? 1 : (uint32_t)divisor;
+}
+
+struct stride {
+    int64_t bytes;
+    uint64_t count;
+};
+
+static int more_often(const void *a, const void *b)
+{
+    const struct stride *x = a, *y = b;
+
+    return x->count != y->count ? (x->count < y->count) - (x->count > y->count)
+                                : (x->bytes > y->bytes) - (x->bytes < y->bytes);
+}
+
+/* The strides that are more frequent than by chance. */
+static void find_steps(const struct gather_collector *c, struct gather_area *m)
+{
+    struct stride strides[2 * GATHER_STEP_MAX + 1];
+    uint64_t total = 0;
+    const double by_chance = 2.0 * m->element_bytes / (double)m->span_bytes;
+
+    for (int64_t i = 0; i <= 2 * GATHER_STEP_MAX; i++)
+        strides[i] = (struct stride){i - GATHER_STEP_MAX, 0};
+    for (size_t i = 0; i < c->burst_count; i++)
+        for (size_t j = 1; j < gather_burst_length(c, i); j++) {
+            const int64_t stride = gather_stride(c, i, j);
+            total++;
+            if (stride >= -GATHER_STEP_MAX && stride <= GATHER_STEP_MAX)
+                strides[stride + GATHER_STEP_MAX].count++;
+        }
+    qsort(strides, 2 * GATHER_STEP_MAX + 1, sizeof strides[0], more_often);
+    m->step_count = 0;
+    while (m->step_count < GATHER_STEPS &&
+           (double)strides[m->step_count].count > (0.02 + by_chance) * (double)total) {
+        m->steps[m->step_count] = strides[m->step_count].bytes;
+        m->step_count++;
+    }
+}
+
+/* Which kind follows which. */
+static void fit_steps(const struct gather_collector *c, struct gather_area *m)
+{
+    uint64_t counts[GATHER_STEPS + 1][GATHER_STEPS + 1] = {0};
+
+    for (size_t i = 0; i < c->burst_count; i++) {
+        uint32_t last = 0;
+        for (size_t j = 1; j < gather_burst_length(c, i); j++) {
+            const uint32_t kind = gather_kind(m, gather_stride(c, i, j));
+            counts[last][kind] += j > 1;
+            last = kind;
+        }
+    }
+    for (uint32_t i = 0; i <= m->step_count; i++) {
+        uint64_t sum = 0;
+        for (uint32_t j = 0; j <= m->step_count; j++)
+            sum += counts[i][j];
+        for (uint32_t j = 0; j <= m->step_count; j++)
+            m->next[i][j] = sum ? (double)counts[i][j] / (double)sum : j == 0;
+    }
+}
+
+/* ---- the parts of the span, and of lines ---- */
+
+static void fit_parts(const struct gather_collector *c, struct gather_area *m)
+{
+    const double size = ldexp(1, (int)c->block_shift),
+                 part = (double)m->span_bytes / (double)GATHER_PARTS;
+    double chi = 0;
+
+    memset(m->parts, 0, sizeof m->parts);
+    m->part_count = GATHER_PARTS;
+    for (size_t i = 0; i < BLOCKS; i++) {
+        /* a block's bytes within the span, evenly over the parts that it overlaps */
+        double from = (double)((c->block_origin + i) << c->block_shift) - (double)m->base;
+        double to = from + size;
+        if (!c->blocks[i])
+            continue;
+        from = from < 0 ? 0 : from;
+        to = to > (double)m->span_bytes ? (double)m->span_bytes : to;
+        for (size_t p = (size_t)(from / part); p < GATHER_PARTS && (double)p * part < to; p++) {
+            const double low = fmax(from, (double)p * part),
+                         high = fmin(to, (double)(p + 1) * part);
+            if (high > low)
+                m->parts[p] += (double)c->blocks[i] / (double)c->count * (high - low) / (to - from);
+        }
+    }
+    for (size_t p = 0; p < GATHER_PARTS; p++)
+        chi = fmax(chi, fabs(m->parts[p] * (double)GATHER_PARTS - 1));
+    if (chi < 0.05) {
+        m->part_count = 1;
+        m->parts[0] = 1;
+    }
+}
+
+/* The share of a line's accesses that go to one element of it, from how often two visits go to the
+   same. */
+static double fixed_share(const struct gather_collector *c, const struct gather_area *m)
+{
+    const double one = m->element_bytes >= 64 ? 1 : m->element_bytes / 64.0;
+    double all = 0, same;
+
+    for (size_t i = 0; i < 256; i++)
+        all += (double)c->deltas[i];
+    if (all < 100 || one >= 1)
+        return 0;
+    same = ((double)c->deltas[128] / all - one) / (1 - one);
+    return same > 0.01 ? sqrt(same) : 0;
+}
+
+void gather_fit_area(const struct gather_collector *c, struct gather_area *m)
+{
+    memset(m, 0, sizeof *m);
+    m->accesses = c->count;
+    m->base = c->low;
+    m->element_bytes = element_of(c);
+    m->span_bytes = c->high - c->low + m->element_bytes;
+    find_steps(c, m);
+    fit_steps(c, m);
+    fit_parts(c, m);
+    m->class_count = 1;
+    m->classes[0] = (struct gather_class){1, 1, 1};
+    m->fixed = fixed_share(c, m);
+}

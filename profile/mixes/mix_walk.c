@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Walks through a mix (mix.h): each transition as often as the mix counts it, in random order.
+ *
+ * A closed walk over all transitions of a graph in which as many lead into each node as out of it
+ * is an Eulerian circuit. All of these are got so (T. van Aardenne-Ehrenfest and N. G. de Bruijn,
+ * "Circuits and trees in oriented linear graphs", 1951): of each node one transition is taken
+ * last, these chosen so that they lead from every node to where the walk begins, the others in
+ * any order. Such a walk comes to its end only when it has taken all. Altschul and Erickson,
+ * "Significance of nucleotide sequence alignments", 1985, draw sequences with given numbers of
+ * pairs in this way. They choose the last ones at random, which would take as long here as a visit
+ * does; mix_tree takes frequent ones, so that what is reserved is little of its kind.
+ *
+ * The order of a node's other transitions is drawn without replacement, in proportion to what is
+ * left. Where the lengths of visits are known, each visit has one, drawn likewise. Some transitions
+ * close a visit: they lead to its end, or to where it is certain to come to it soon, by what the
+ * walk has not come through. As long as there are others, these are taken before it has its
+ * length, and as soon as there are some, these then. What a visit becomes longer or shorter than
+ * that is made up for by the next ones.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "profile/mixes/mix_graph.h"
+
+/* Transitions from a node, to draw from. */
+struct exits {
+    uint64_t left;
+    uint64_t *urn;
+    struct mix_edge *edges;
+    uint32_t count, leaves;
+};
+
+struct walk_node {
+    struct exits closing, others; /* without the last one of all, */
+    uint32_t last;                /* which leads to this node */
+    uint32_t tail;                /* tokens that come after a closing one, at most */
+    bool is_steady;               /* all counts of the state are `count` */
+    uint64_t count;
+};
+
+struct mix_walk {
+    const struct psnap_mix *mix;
+    struct psnap_rng rng;
+    struct walk_node *nodes;
+    struct mix_edge *edges; /* the mix's, of each node the closing ones first */
+    uint64_t *urns;
+    size_t urn_words;
+    struct counts_draw *counts; /* by state */
+    struct counts_draw lengths;
+    uint32_t at;           /* node */
+    uint64_t visits_left;  /* before all begins again */
+    uint64_t made, wanted; /* tokens of this visit */
+    uint64_t owed, ahead;  /* tokens that visits before were too short, or too long; one is 0 */
+};
+
+/* All of them but one to `last`, which may be no node. */
+static void fill(struct exits *exits, uint32_t last)
+{
+    exits->left = 0;
+    for (uint32_t i = 0; i < exits->count; i++) {
+        const uint64_t times = exits->edges[i].times - (exits->edges[i].to == last);
+        urn_put(exits->urn, exits->leaves, i, times);
+        exits->left += times;
+    }
+}
+
+static void refill(struct mix_walk *walk)
+{
+    memset(walk->urns, 0, walk->urn_words * sizeof *walk->urns);
+    for (uint32_t n = 0; n < MIX_STATE + walk->mix->state_count; n++) {
+        fill(&walk->nodes[n].closing, walk->nodes[n].last);
+        fill(&walk->nodes[n].others, walk->nodes[n].last);
+    }
+    walk->visits_left = walk->mix->visits;
+}
+
+static bool is_to_close(struct mix_walk *walk, const struct walk_node *node)
+{
+    const uint64_t closing = node->closing.left, others = node->others.left;
+
+    if (!closing || !others)
+        return closing;
+    if (walk->mix->lengths.times)
+        return walk->made + node->tail >= walk->wanted;
+    return psnap_rng_below(&walk->rng, closing + others) < closing;
+}
+
+/* The node after this one. */
+static uint32_t leave(struct mix_walk *walk, struct walk_node *node)
+{
+    struct exits *exits;
+    uint64_t ticket;
+
+    if (!node->others.left && !node->closing.left)
+        return node->last;
+    exits = is_to_close(walk, node) ? &node->closing : &node->others;
+    ticket = exits->leaves > 1 ? psnap_rng_below(&walk->rng, exits->left) : 0;
+    exits->left--;
+    return exits->edges[urn_take(exits->urn, exits->leaves, ticket)].to;
+}
+
+static void begin_visit(struct mix_walk *walk)
+{
+    if (!walk->visits_left)
+        refill(walk);
+    walk->visits_left--;
+    walk->made = 0;
+    if (!walk->mix->lengths.times)
+        return;
+    walk->wanted = counts_draw_next(&walk->lengths, &walk->rng) + walk->owed;
+    walk->owed = 0;
+    if (walk->ahead < walk->wanted) {
+        walk->wanted -= walk->ahead;
+        walk->ahead = 0;
+    } else {
+        walk->ahead -= walk->wanted;
+        walk->wanted = 0;
+    }
+}
+
+static void end_visit(struct mix_walk *walk)
+{
+    if (!walk->mix->lengths.times)
+        return;
+    if (walk->made < walk->wanted)
+        walk->owed += walk->wanted - walk->made;
+    else
+        walk->ahead += walk->made - walk->wanted;
+}
+
+bool mix_walk_next(struct mix_walk *walk, uint32_t *state, uint64_t *count)
+{
+    const struct walk_node *node;
+
+    if (walk->at == MIX_OUTSIDE)
+        begin_visit(walk);
+    do
+        walk->at = leave(walk, &walk->nodes[walk->at]);
+    while (walk->at == MIX_ANY);
+    if (walk->at == MIX_OUTSIDE) {
+        end_visit(walk);
+        return false;
+    }
+    node = &walk->nodes[walk->at];
+    walk->made++;
+    *state = walk->at - MIX_STATE;
+    *count = node->is_steady ? node->count : counts_draw_next(&walk->counts[*state], &walk->rng);
+    return true;
+}
+
+void mix_walk_free(struct mix_walk *walk)
+{
+    if (!walk)
+        return;
+    free(walk->nodes);
+    free(walk->edges);
+    free(walk->urns);
+    free(walk->counts);
+    free(walk);
+}
+
+/* Parts a node's transitions into those that close a visit and others. */
+static void part_edges(struct mix_walk *walk, uint32_t n, const uint32_t *tails)
+{
+    const struct psnap_mix *mix = walk->mix;
+    struct walk_node *node = &walk->nodes[n];
+    struct mix_edge *to = &walk->edges[mix->first[n]];
+
+    node->closing.edges = to;
+    for (uint32_t i = mix->first[n]; i < mix->first[n + 1]; i++) {
+        const uint32_t tail = tails[mix->edges[i].to];
+        if (tail == UINT32_MAX)
+            continue;
+        *to++ = mix->edges[i];
+        node->tail = tail > node->tail ? tail : node->tail;
+    }
+    node->closing.count = (uint32_t)(to - node->closing.edges);
+    node->others.edges = to;
+    for (uint32_t i = mix->first[n]; i < mix->first[n + 1]; i++)
+        if (tails[mix->edges[i].to] == UINT32_MAX)
+            *to++ = mix->edges[i];
+    node->others.count = (uint32_t)(to - node->others.edges);
+}
+
+static bool make_urns(struct mix_walk *walk)
+{
+    const uint32_t nodes = MIX_STATE + walk->mix->state_count;
+    uint64_t *urn;
+
+    for (uint32_t n = 0; n < nodes; n++) {
+        struct walk_node *node = &walk->nodes[n];
+        node->closing.leaves = urn_leaves(node->closing.count);
+        node->others.leaves = urn_leaves(node->others.count);
+        walk->urn_words += node->closing.leaves + node->others.leaves;
+    }
+    walk->urns = urn = malloc(walk->urn_words * sizeof *urn);
+    for (uint32_t n = 0; urn && n < nodes; n++) {
+        struct walk_node *node = &walk->nodes[n];
+        node->closing.urn = urn;
+        node->others.urn = urn + node->closing.leaves;
+        urn = node->others.urn + node->others.leaves;
+    }
+    return urn;
+}
+
+/* The nodes, their transitions not yet filled in. */
+static bool make_nodes(struct mix_walk *walk)
+{
+    const uint32_t nodes = MIX_STATE + walk->mix->state_count;
+    uint32_t *last = malloc(nodes * sizeof *last), *tails = malloc(nodes * sizeof *tails);
+    bool is_done = false;
+
+    walk->nodes = calloc(nodes, sizeof *walk->nodes);
+    walk->edges = calloc(walk->mix->first[nodes] + (size_t)1, sizeof *walk->edges);
+    if (walk->nodes && walk->edges && last && tails && mix_tree(walk->mix, last) &&
+        mix_tails(walk->mix, tails)) {
+        for (uint32_t n = 0; n < nodes; n++) {
+            walk->nodes[n].last = last[n];
+            part_edges(walk, n, tails);
+        }
+        is_done = make_urns(walk);
+    }
+    free(last);
+    free(tails);
+    return is_done;
+}
+
+struct mix_walk *mix_walk_new(const struct psnap_mix *mix, uint64_t seed)
+{
+    struct mix_walk *walk = calloc(1, sizeof *walk);
+
+    if (!walk)
+        return NULL;
+    walk->mix = mix;
+    psnap_rng_init(&walk->rng, seed);
+    walk->counts = malloc((mix->state_count + (size_t)1) * sizeof *walk->counts);
+    if (!walk->counts || !make_nodes(walk)) {
+        mix_walk_free(walk);
+        return NULL;
+    }
+    for (uint32_t i = 0; i < mix->state_count; i++) {
+        const struct psnap_counts *counts = &mix->states[i].counts;
+        counts_draw_init(&walk->counts[i], counts);
+        walk->nodes[MIX_STATE + i].count = counts->bins[0].low;
+        walk->nodes[MIX_STATE + i].is_steady =
+            counts->bin_count == 1 && counts->bins[0].low == counts->bins[0].high;
+    }
+    if (mix->lengths.times)
+        counts_draw_init(&walk->lengths, &mix->lengths);
+    return walk; /* urns are filled at the first visit */
+}

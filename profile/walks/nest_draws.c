@@ -1,0 +1,404 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Addresses that are drawn: which references go together, which of them are different when their
+ * loop has just been come to, and the gathers of what is left.
+ *
+ * A reference may always be as far from the last address of another one, its leader, as it was
+ * before: the store behind the load of a histogram's cell, the fields of a node. Leaders are tried
+ * among the references that came last, one after the other, until one holds. Where it never fails
+ * the reference needs no gather of its own, and none is collected. References that are copies of
+ * one, made by unrolling and vectorising, are one: the same source, line, size and object.
+ *
+ * Of its first addresses a reference shows whether entries to its loop are told apart: if that
+ * makes more of it foreseeable, by a leader or by one step. With a share p_i of the n_i addresses
+ * of part i foreseen, sum(n_i p_i^2) is compared, so that a part that is certain counts more than
+ * two halves; and parts that do not overlap are told apart in any case.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/base/room.h"
+#include "profile/gathers/gather_yaml.h"
+#include "profile/walks/nest_draws.h"
+
+enum {
+    FIRST = 1024,       /* addresses until entries are told apart or not */
+    BUFFER = 256,       /* addresses until a gather gets them */
+    RECENT = 8,         /* references that may be leaders */
+    SURE = 256,         /* addresses after which one that never failed is believed */
+    PATIENCE = 4,       /* failures, less what held since, until the next is tried */
+    DEPTH = 16,         /* leaders of leaders */
+    FOLLOWS_SHARE = 8,  /* a follower holds in all but one of so many */
+    HOPELESS = 1 << 16, /* addresses without a leader after which only some are looked at: */
+    LOOK = 1 << 12,     /* so many, of as many as */
+    LOOK_OF = 1 << 16,
+    GAIN_SHARE = 16 /* of the addresses that telling entries apart must foresee more */
+};
+
+struct follower {
+    uint64_t offset;
+    uint64_t all, held; /* addresses looked at, and those at the present leader's offset */
+    uint64_t excused;   /* of all, those before the youngest draw came: its reference was there
+                           before, but told in another way */
+    uint32_t leader;    /* or PSNAP_NONE */
+    uint32_t tried;     /* leaders, one after the other */
+    int trust;
+    uint32_t rest;   /* addresses that are not looked at */
+    bool has_failed; /* since the present leader was chosen */
+};
+
+/* What is collected of all addresses, or of entries and the rest apart. */
+struct part {
+    struct gather_areas *areas;
+    uint32_t waiting; /* addresses in the buffer */
+    uint64_t buffer[BUFFER];
+};
+
+enum { REST, ENTRY, ALL };
+
+struct key {
+    const char *loop; /* of the source */
+    uint32_t src_line, object;
+    uint8_t size, kind;
+};
+
+struct draw {
+    struct key key;
+    uint64_t last;
+    struct follower followers[3];
+    struct part *parts[2]; /* REST (or all of them) and ENTRY */
+    uint64_t *first;       /* addresses until it is decided, */
+    bool *first_is_entry;
+    uint32_t first_count;
+    bool is_decided, is_split;
+};
+
+struct nest_draws {
+    const struct psnap_program *program;
+    struct draw *draws;
+    size_t count, room;
+    uint32_t recent[RECENT]; /* the last one first; PSNAP_NONE: none */
+    bool is_out_of_memory;
+};
+
+struct nest_draws *nest_draws_new(const struct psnap_program *program)
+{
+    struct nest_draws *draws = calloc(1, sizeof *draws);
+
+    if (draws)
+        draws->program = program;
+    for (unsigned i = 0; draws && i < RECENT; i++)
+        draws->recent[i] = PSNAP_NONE;
+    return draws;
+}
+
+void nest_draws_free(struct nest_draws *draws)
+{
+    if (!draws)
+        return;
+    for (size_t i = 0; i < draws->count; i++) {
+        struct draw *draw = &draws->draws[i];
+        for (unsigned k = 0; k < 2; k++)
+            if (draw->parts[k]) {
+                gather_areas_free(draw->parts[k]->areas);
+                free(draw->parts[k]);
+            }
+        free(draw->first);
+        free(draw->first_is_entry);
+    }
+    free(draws->draws);
+    free(draws);
+}
+
+/* What copies of a reference have in common; no object: it has no copies. */
+static struct key key_of(const struct psnap_program *program, const struct nest_ref *ref,
+                         uint64_t address)
+{
+    const struct psnap_ref *from = &program->refs[ref->ref];
+    const struct psnap_object *object =
+        address ? psnap_program_find_object(program, address) : NULL;
+
+    return (struct key){.loop = program->loops[from->loop].src_id,
+                        .src_line = from->src_line,
+                        .object = object ? 1 + (uint32_t)(object - program->objects) : 0,
+                        .size = ref->size,
+                        .kind = ref->kind};
+}
+
+static bool are_copies(const struct key *a, const struct key *b)
+{
+    return a->object && a->object == b->object && a->src_line && a->src_line == b->src_line &&
+           a->size == b->size && a->kind == b->kind && a->loop && b->loop &&
+           !strcmp(a->loop, b->loop);
+}
+
+static bool follows(const struct follower *follower)
+{
+    const uint64_t all = follower->all - follower->excused;
+
+    return follower->leader != PSNAP_NONE && follower->trust >= PATIENCE &&
+           follower->held >= all - all / FOLLOWS_SHARE && follower->held >= follower->all / 2;
+}
+
+/* There is another draw, which may be what those that follow nobody go with. */
+static void excuse(struct nest_draws *draws)
+{
+    for (size_t i = 0; i < draws->count; i++)
+        for (unsigned k = 0; k < 3; k++) {
+            struct follower *follower = &draws->draws[i].followers[k];
+            if (!follows(follower))
+                follower->excused = follower->all;
+        }
+}
+
+uint32_t nest_draws_add(struct nest_draws *draws, const struct nest_ref *ref, uint64_t address)
+{
+    const struct key key = key_of(draws->program, ref, address);
+    struct draw made = {.key = key}, *larger;
+
+    for (size_t i = 0; i < draws->count; i++)
+        if (are_copies(&draws->draws[i].key, &key))
+            return (uint32_t)i;
+    larger = psnap_with_room(draws->draws, &draws->room, draws->count + 1, sizeof *larger);
+    if (!larger)
+        return PSNAP_NONE;
+    draws->draws = larger;
+    excuse(draws);
+    for (unsigned k = 0; k < 3; k++)
+        made.followers[k].leader = PSNAP_NONE;
+    made.first = calloc(FIRST, sizeof *made.first);
+    made.first_is_entry = calloc(FIRST, sizeof *made.first_is_entry);
+    larger[draws->count++] = made;
+    draws->is_out_of_memory |= !made.first || !made.first_is_entry;
+    return (uint32_t)draws->count - 1;
+}
+
+/* ---- leaders ---- */
+
+/* Whether leaders that are trusted lead from one draw to another. */
+static bool leads_to(const struct nest_draws *draws, uint32_t from, uint32_t to, unsigned depth)
+{
+    const struct draw *draw = &draws->draws[from];
+
+    if (from == to || depth == DEPTH)
+        return true;
+    for (unsigned k = 0; k < 3; k++) {
+        const struct follower *follower = &draw->followers[k];
+        const bool is_used = !draw->is_decided || (k == ALL) != draw->is_split;
+        if (is_used && follower->leader != PSNAP_NONE && follower->trust >= PATIENCE &&
+            leads_to(draws, follower->leader, to, depth + 1))
+            return true;
+    }
+    return false;
+}
+
+/* The next of those that came last takes its turn as the leader. */
+static void choose_leader(struct nest_draws *draws, uint32_t index, struct follower *follower,
+                          uint64_t address)
+{
+    uint32_t known = 0;
+
+    while (known < RECENT && draws->recent[known] != PSNAP_NONE)
+        known++;
+    follower->leader = known ? draws->recent[follower->tried++ % known] : PSNAP_NONE;
+    follower->has_failed = false;
+    follower->held = 0;
+    follower->trust = 0;
+    if (follower->leader == index)
+        follower->leader = PSNAP_NONE;
+    if (follower->leader != PSNAP_NONE)
+        follower->offset = address - draws->draws[follower->leader].last;
+}
+
+static void follow(struct nest_draws *draws, uint32_t index, struct follower *follower,
+                   uint64_t address)
+{
+    if (follower->rest) {
+        follower->rest--;
+        return;
+    }
+    follower->all++;
+    if (follower->leader != PSNAP_NONE &&
+        address - draws->draws[follower->leader].last == follower->offset) {
+        follower->held++;
+        follower->trust += follower->trust < 2 * PATIENCE;
+        if (follower->trust == PATIENCE && leads_to(draws, follower->leader, index, 0))
+            choose_leader(draws, index, follower, address);
+        return;
+    }
+    follower->has_failed = true;
+    if (follower->all > HOPELESS && follower->all % LOOK == 0 && follower->trust < PATIENCE)
+        follower->rest = LOOK_OF - LOOK;
+    if (follower->leader == PSNAP_NONE || --follower->trust < -PATIENCE)
+        choose_leader(draws, index, follower, address);
+    else if (!follower->held)
+        follower->offset = address - draws->draws[follower->leader].last;
+}
+
+static void remember(struct nest_draws *draws, uint32_t index)
+{
+    uint32_t *recent = draws->recent, before = index;
+
+    for (unsigned i = 0; i < RECENT; i++) {
+        const uint32_t here = recent[i];
+        recent[i] = before;
+        if (here == index)
+            return;
+        before = here;
+    }
+}
+
+/* ---- gathers ---- */
+
+static void flush(struct nest_draws *draws, struct part *part)
+{
+    if (!part->waiting)
+        return;
+    if (!part->areas)
+        part->areas = gather_areas_new();
+    if (part->areas)
+        gather_areas_put(part->areas, part->buffer, part->waiting);
+    draws->is_out_of_memory |= !part->areas;
+    part->waiting = 0;
+}
+
+static void collect(struct nest_draws *draws, struct draw *draw, unsigned k, uint64_t address)
+{
+    struct part *part = draw->parts[k];
+
+    if (!part && !(part = draw->parts[k] = calloc(1, sizeof *part))) {
+        draws->is_out_of_memory = true;
+        return;
+    }
+    part->buffer[part->waiting++] = address;
+    if (part->waiting == BUFFER)
+        flush(draws, part);
+}
+
+/* ---- entries ---- */
+
+static int compare(const void *a, const void *b)
+{
+    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+    return x < y ? -1 : x > y;
+}
+
+struct first {
+    uint64_t low, high;
+    double foreseen; /* n p^2 */
+};
+
+/* What of the first addresses that are of a part is foreseen by its leader, or by one step. */
+static struct first look_at(const struct draw *draw, unsigned part)
+{
+    uint64_t steps[FIRST], last = 0, most, n = 0, same = 0;
+    struct first first = {UINT64_MAX, 0, 0};
+
+    for (uint32_t i = 0; i < draw->first_count; i++) {
+        const uint64_t address = draw->first[i];
+        if (part != ALL && draw->first_is_entry[i] != (part == ENTRY))
+            continue;
+        first.low = address < first.low ? address : first.low;
+        first.high = address > first.high ? address : first.high;
+        steps[n++] = address - last;
+        last = address;
+    }
+    most = follows(&draw->followers[part]) ? draw->followers[part].held : 0;
+    if (n > 1)
+        qsort(steps + 1, n - 1, sizeof *steps, compare);
+    for (uint64_t i = 2; i < n; i++) {
+        same = steps[i] == steps[i - 1] ? same + 1 : 0;
+        most = same > most ? same : most;
+    }
+    first.foreseen = n ? (double)most * (double)most / (double)n : 0;
+    return first;
+}
+
+static void decide(struct nest_draws *draws, struct draw *draw)
+{
+    const struct first rest = look_at(draw, REST), entry = look_at(draw, ENTRY);
+    const struct first all = look_at(draw, ALL);
+    const bool has_both = rest.low <= rest.high && entry.low <= entry.high;
+
+    draw->is_decided = true;
+    draw->is_split =
+        has_both && (rest.high < entry.low || entry.high < rest.low ||
+                     rest.foreseen + entry.foreseen >
+                         all.foreseen + (double)draw->first_count / (double)GAIN_SHARE);
+    for (uint32_t i = 0; i < draw->first_count; i++)
+        collect(draws, draw, draw->is_split && draw->first_is_entry[i], draw->first[i]);
+    free(draw->first);
+    free(draw->first_is_entry);
+    draw->first = NULL;
+    draw->first_is_entry = NULL;
+}
+
+void nest_draws_put(struct nest_draws *draws, uint32_t index, bool is_entry, uint64_t address)
+{
+    struct draw *draw = &draws->draws[index];
+    struct follower *follower =
+        &draw->followers[draw->is_split || !draw->is_decided ? is_entry : ALL];
+
+    if (draws->is_out_of_memory)
+        return;
+    follow(draws, index, follower, address);
+    if (!draw->is_decided)
+        follow(draws, index, &draw->followers[ALL], address);
+    draw->last = address;
+    if (draws->recent[0] != index)
+        remember(draws, index);
+    if (!draw->is_decided) {
+        draw->first[draw->first_count] = address;
+        draw->first_is_entry[draw->first_count++] = is_entry;
+        if (draw->first_count == FIRST)
+            decide(draws, draw);
+        return;
+    }
+    if (follower->has_failed || follower->held < SURE)
+        collect(draws, draw, draw->is_split && is_entry, address);
+}
+
+bool nest_draws_are_whole(const struct nest_draws *draws)
+{
+    return !draws->is_out_of_memory;
+}
+
+/* ---- models ---- */
+
+static void take_source(struct nest_draws *draws, const struct follower *follower,
+                        struct part *part, struct nest_source *taken)
+{
+    *taken = (struct nest_source){.with = PSNAP_NONE};
+    if (follows(follower))
+        *taken = (struct nest_source){.with = follower->leader, .offset = follower->offset};
+    else if (part) {
+        flush(draws, part);
+        if (part->areas)
+            gather_areas_fit(part->areas, &taken->gather);
+        taken->gather.accesses = gather_areas_count(part->areas);
+        draws->is_out_of_memory |= !gather_areas_are_whole(part->areas);
+        gather_round(&taken->gather);
+    }
+}
+
+struct nest_draw *nest_draws_take(struct nest_draws *draws, uint32_t *count)
+{
+    struct nest_draw *taken = calloc(draws->count + 1, sizeof *taken);
+
+    *count = (uint32_t)draws->count;
+    for (size_t i = 0; taken && nest_draws_are_whole(draws) && i < draws->count; i++) {
+        struct draw *draw = &draws->draws[i];
+        if (!draw->is_decided)
+            decide(draws, draw);
+        taken[i].has_entry = draw->is_split;
+        take_source(draws, &draw->followers[draw->is_split ? REST : ALL], draw->parts[REST],
+                    &taken[i].rest);
+        if (draw->is_split)
+            take_source(draws, &draw->followers[ENTRY], draw->parts[ENTRY], &taken[i].entry);
+    }
+    if (taken && nest_draws_are_whole(draws))
+        return taken;
+    free(taken);
+    return NULL;
+}

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Folding leaves into nests (nests.h) while they come. Terms lie on a stack. What is on
+ * top may be the next iteration of the loop below it, or the third group of terms that
+ * differ by the same: then they become a loop, which stays open while the leaves that come
+ * are those that a cursor in it says will come; these never get to the stack. When another
+ * one comes the loop is closed, what there was of an unfinished iteration goes to the stack
+ * as terms, and folding goes on there.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "profile/walks/nests.h"
+
+enum { TRIES = 16 }; /* terms before that a loop may begin with */
+
+struct nest_fold *nest_fold_new(struct psnap_nests *nests)
+{
+    struct nest_fold *fold = calloc(1, sizeof *fold);
+
+    if (fold)
+        fold->nests = nests;
+    else
+        nests_free(nests);
+    return fold;
+}
+
+void nest_fold_free(struct nest_fold *fold)
+{
+    if (!fold)
+        return;
+    nests_free(fold->nests);
+    nest_cursor_free(&fold->cursor);
+    free(fold);
+}
+
+/* Whether the terms behind a loop are its next iteration. */
+static bool is_next(const struct psnap_nests *nests, const struct nest_term *loop)
+{
+    const struct nest_pattern *pattern = loop->pattern;
+    const uint64_t *values = &nests->values[loop->at], *next = values + pattern->values;
+
+    for (uint32_t i = 0; i < pattern->body_count; i++)
+        if (loop[1 + i].pattern != pattern->body[i])
+            return false;
+    for (uint32_t k = 1; k < pattern->values; k++)
+        if (next[k - 1] != values[k] + values[0] * pattern->steps[k - 1])
+            return false;
+    return true;
+}
+
+/* Takes the terms on top into the loop below them if they are its next iteration. */
+static bool extend(struct psnap_nests *nests)
+{
+    int64_t at = nests->terms[nests->count - 1].loop;
+
+    for (int tries = 0; at >= 0 && tries < TRIES; tries++) {
+        const struct nest_term *loop = &nests->terms[at];
+        const size_t above = nests->count - 1 - (size_t)at;
+        if (above > NEST_BODY_MAX)
+            return false;
+        if (loop->pattern->body_count == above && is_next(nests, loop)) {
+            nests->values[loop->at]++;
+            nests_pop(nests, above);
+            return true;
+        }
+        at = loop->loop;
+    }
+    return false;
+}
+
+/* Whether the last three groups of b terms differ by the same, and are not nested too deeply. */
+static bool are_groups(const struct psnap_nests *nests, size_t b)
+{
+    const struct nest_term *third = &nests->terms[nests->count - b];
+    const struct nest_term *second = third - b, *first = second - b;
+    const uint64_t *x = &nests->values[first->at], *y = &nests->values[second->at];
+    const uint64_t *z = &nests->values[third->at];
+
+    for (size_t i = b; i-- > 0;)
+        if (first[i].pattern != third[i].pattern || second[i].pattern != third[i].pattern ||
+            third[i].pattern->depth + 1 >= NEST_DEPTH_MAX)
+            return false;
+    for (size_t i = 0, n = nests->value_count - third->at; i < n; i++)
+        if (y[i] - x[i] != z[i] - y[i])
+            return false;
+    return true;
+}
+
+/* The last three groups of b terms become a loop; false: out of memory. */
+static bool make_loop(struct psnap_nests *nests, size_t b)
+{
+    const struct nest_term *first = &nests->terms[nests->count - 3 * b];
+    const size_t n = first[b].at - first->at;
+    const uint64_t *values = &nests->values[first->at];
+    const struct nest_pattern **body = malloc(b * sizeof(struct nest_pattern *)), *loop = NULL;
+    uint64_t *steps = malloc((2 * n + 1) * sizeof *steps);
+    bool is_done = false;
+
+    if (body && steps) {
+        uint64_t *made = steps + n;
+        for (size_t i = 0; i < b; i++)
+            body[i] = first[i].pattern;
+        for (size_t i = 0; i < n; i++)
+            steps[i] = values[n + i] - values[i];
+        made[0] = 3;
+        memcpy(made + 1, values, n * sizeof *made);
+        loop = nest_pattern_loop(nests->patterns, body, (uint32_t)b, steps);
+        nests_pop(nests, 3 * b);
+        is_done = loop && nests_push(nests, loop, made);
+    }
+    free(body);
+    free(steps);
+    return is_done;
+}
+
+/* 1: the terms on top have become a loop, 0: they are none, negative: out of memory. */
+static int create(struct psnap_nests *nests)
+{
+    const int64_t top = (int64_t)nests->count - 1;
+    int64_t before = nests->terms[top].previous;
+
+    for (int tries = 0; before >= 0 && tries < TRIES; tries++) {
+        const int64_t b = top - before;
+        if (b > NEST_BODY_MAX || 3 * b > top + 1)
+            return 0;
+        if (are_groups(nests, (size_t)b))
+            return make_loop(nests, (size_t)b) ? 1 : -1;
+        before = nests->terms[before].previous;
+    }
+    return 0;
+}
+
+/* The loop on top goes on: finds out what comes next. One whose iterations are empty from here on
+ * cannot. */
+static bool open_top(struct nest_fold *fold)
+{
+    const struct nest_term *top = &fold->nests->terms[fold->nests->count - 1];
+    const uint64_t *values = &fold->nests->values[top->at];
+    int more;
+
+    if (!nest_cursor_start(&fold->cursor, top->pattern, values, values[0], 1))
+        return false;
+    more = nest_cursor_next(&fold->cursor, &fold->expected);
+    fold->is_open = more > 0;
+    return more >= 0;
+}
+
+/* What the closed term on top completes. */
+static bool settle(struct nest_fold *fold)
+{
+    while (!fold->is_open) {
+        const int made = extend(fold->nests) ? 1 : create(fold->nests);
+        if (made <= 0)
+            return made == 0;
+        if (!open_top(fold))
+            return false;
+    }
+    return true;
+}
+
+/* The first terms of an iteration of a loop. */
+static bool put_body(struct nest_fold *fold, const struct nest_pattern *loop, uint32_t children,
+                     const uint64_t *values)
+{
+    for (uint32_t i = 0; i < children; values += loop->body[i++]->values)
+        if (!nest_fold_term(fold, loop->body[i], values))
+            return false;
+    return true;
+}
+
+/* What the cursor has gone through of a frame's iteration: the leaf it has come to is not. */
+static bool put_part(struct nest_fold *fold, const struct nest_cursor *cursor, uint32_t depth)
+{
+    const struct nest_frame *frame = &cursor->frames[depth], *inner = frame + 1;
+    const uint64_t *values = cursor->values + frame->at, *begun;
+    uint64_t *part;
+    bool is_done;
+
+    if (!put_body(fold, frame->pattern, frame->child - 1, values))
+        return false;
+    if (depth + 1 == cursor->depth)
+        return true;
+    begun = values + frame->offset - inner->pattern->values;
+    part = malloc(inner->pattern->values * sizeof *part);
+    if (!part)
+        return false;
+    memcpy(part, begun, inner->pattern->values * sizeof *part);
+    part[0] = inner->done;
+    is_done = nest_fold_term(fold, inner->pattern, part);
+    free(part);
+    return is_done && put_part(fold, cursor, depth + 1);
+}
+
+/* The open loop gets no more iterations. */
+static bool close_top(struct nest_fold *fold)
+{
+    struct nest_cursor cursor = fold->cursor;
+    bool is_done;
+
+    fold->is_open = false;
+    fold->cursor = (struct nest_cursor){0};
+    is_done = settle(fold) && put_part(fold, &cursor, 0);
+    nest_cursor_free(&cursor);
+    return is_done;
+}
+
+/* Whether a leaf is the one that is expected: a single iteration has no stride. */
+static bool is_expected(const struct nest_leaf *expected, const struct nest_pattern *leaf,
+                        const uint64_t *values)
+{
+    return (expected->pattern == leaf ||
+            (values[0] == 1 && expected->pattern->shape == leaf->shape)) &&
+           !memcmp(expected->values, values, leaf->values * sizeof *values);
+}
+
+bool nest_fold_leaf(struct nest_fold *fold, const struct nest_pattern *leaf, const uint64_t *values)
+{
+    struct psnap_nests *nests = fold->nests;
+
+    while (fold->is_open) {
+        int more;
+        if (!is_expected(&fold->expected, leaf, values)) {
+            if (!close_top(fold))
+                return false;
+            continue;
+        }
+        more = nest_cursor_next(&fold->cursor, &fold->expected);
+        if (more > 0)
+            return true;
+        nests->values[nests->terms[nests->count - 1].at]++; /* an iteration is whole */
+        return more == 0 && open_top(fold) && settle(fold);
+    }
+    return nests_push(nests, leaf, values) && settle(fold);
+}
+
+bool nest_fold_term(struct nest_fold *fold, const struct nest_pattern *pattern,
+                    const uint64_t *values)
+{
+    const size_t n = pattern->values - 1;
+    uint64_t *iteration;
+    bool is_done = true;
+
+    if ((int64_t)values[0] <= 0)
+        return true;
+    if (!nest_fold_end(fold))
+        return false;
+    if (!pattern->body_count || values[0] >= 3)
+        return nests_push(fold->nests, pattern, values) && settle(fold);
+    iteration = malloc((n + 1) * sizeof *iteration); /* it would not have become a loop */
+    if (!iteration)
+        return false;
+    for (uint64_t i = 0; is_done && i < values[0]; i++) {
+        for (size_t k = 0; k < n; k++)
+            iteration[k] = values[1 + k] + i * pattern->steps[k];
+        is_done = put_body(fold, pattern, pattern->body_count, iteration);
+    }
+    free(iteration);
+    return is_done;
+}
+
+bool nest_fold_end(struct nest_fold *fold)
+{
+    while (fold->is_open)
+        if (!close_top(fold))
+            return false;
+    return true;
+}

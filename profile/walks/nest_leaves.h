@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * From iterations of a loop to leaves of nests (nests.h), as the modes say by which the references
+ * and counts of loops are told.
+ */
+#ifndef PSNAP_PROFILE_NEST_LEAVES_H
+#define PSNAP_PROFILE_NEST_LEAVES_H
+
+#include "profile/walks/nest_collect.h"
+#include "profile/walks/nest_states.h"
+
+/* `count` iterations of the references of a shape. */
+struct nest_iterations {
+    struct nest_shape *shape;           /* in which modes are filled in */
+    uint64_t *firsts;                   /* may change */
+    const uint64_t *steps;              /* when there are two and more */
+    const struct psnap_column *columns; /* NULL, or of those whose addresses they are */
+    uint64_t from;                      /* the first iteration in columns */
+    uint64_t count;
+    /* What they were before, when they come from a stack: then nothing is drawn twice. */
+    const struct nest_shape *drawn; /* references of which all addresses are drawn, or NULL */
+    const struct nest_shape *told;  /* first addresses and counts, or NULL */
+    const bool *is_unknown;         /* references whose address is not known, or NULL */
+};
+
+/* Iterations go on to be leaves: one is under way. */
+struct nest_leaves {
+    struct nest_fold *fold;
+    struct nest_states states;
+    struct nest_collected *collected;   /* not owned; NULL: nothing is drawn, for a try */
+    const struct nest_pattern *pattern; /* of the leaf before */
+    uint32_t loop;                      /* of the iteration before, or PSNAP_NONE */
+    uint32_t visited;                   /* the mix that is visited, PSNAP_NONE: a leaf came since */
+    bool is_begun;                      /* there was a leaf in its visit */
+    bool has_too_many;                  /* states in a mix */
+    const struct nest_pattern *state;   /* of the leaf of the mix under way, */
+    uint64_t state_count;               /* its iterations, */
+    uint64_t *state_next;               /* where its references go on, */
+    bool is_state_known;                /* when that is known */
+    uint32_t due;                       /* 1 + the mix that is visited now, even if in vain, or 0 */
+    struct nest_shape *shape;           /* of the leaf under way, `width` 0: none */
+    uint64_t *values, *strides;         /* of the leaf under way, raw; 1 + NEST_WIDTH_MAX each */
+    uint64_t *told, *made_strides;      /* the same as its modes say */
+    bool *is_told;                      /* references of which the first address is drawn */
+    bool is_count_told, has_told;       /* the count; anything of both */
+};
+
+struct nest_leaves *nest_leaves_new(void);         /* NULL: out of memory */
+void nest_leaves_free(struct nest_leaves *leaves); /* not what was collected */
+/* Takes iterations, as many as go on with the leaf under way or can begin one; false: out of
+ * memory. To be called until there are none left. */
+bool nest_leaves_put(struct nest_leaves *leaves, struct nest_iterations *iterations);
+bool nest_leaves_visit(struct nest_leaves *leaves, uint32_t mix);
+/* Any term: nothing is under way after it. */
+bool nest_leaves_term(struct nest_leaves *leaves, const struct nest_pattern *pattern,
+                      const uint64_t *values);
+bool nest_leaves_end_leaf(struct nest_leaves *leaves);
+/* Nothing more comes: visits end, too, those that are due with no leaves. */
+bool nest_leaves_end(struct nest_leaves *leaves);
+
+#endif

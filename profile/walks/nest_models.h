@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What leaves of nests (nests.h) draw from where nothing affine gives it: addresses, counts, and
+ * in a mix the leaves themselves.
+ */
+#ifndef PSNAP_PROFILE_NEST_MODELS_H
+#define PSNAP_PROFILE_NEST_MODELS_H
+
+#include "profile/mixes/counts.h"
+#include "profile/gathers/gather.h"
+#include "profile/mixes/mix.h"
+#include "profile/walks/nests.h"
+
+/* Addresses: those of a gather, or as far as ever from the last one of another draw. */
+struct nest_source {
+    uint32_t with; /* the other one, PSNAP_NONE: a gather of its own */
+    uint64_t offset;
+    struct psnap_gather gather; /* of no accesses: none were drawn */
+};
+
+/* What a reference draws; when its loop has just been come to it may be something else: the head of
+ * a list, the root of a tree, the middle of an array. */
+struct nest_draw {
+    uint32_t loop; /* of its references, once taken into a profile */
+    bool has_entry;
+    struct nest_source rest, entry;
+};
+
+static inline const struct nest_source *nest_source_of(const struct nest_draw *draw, bool is_entry)
+{
+    return is_entry && draw->has_entry ? &draw->entry : &draw->rest;
+}
+
+/* Where a reference that continues begins. */
+struct nest_walk {
+    uint32_t loop;
+    uint64_t address;
+};
+
+/* Loops in no order that folds: leaves drawn from a chain, whose states are these shapes, with
+ * strides of the references of which only the first address is drawn. */
+struct nest_mix {
+    struct psnap_mix *chain; /* owned, as are both lists */
+    const struct nest_shape **states;
+    const uint64_t **strides; /* by state, 0 where every address is drawn */
+};
+
+struct nest_models {
+    struct nest_draw *draws;
+    struct nest_walk *walks;
+    struct psnap_counts *counts;
+    struct nest_mix *mixes;
+    uint32_t draw_count, walk_count, count_count, mix_count;
+    struct nest_patterns *shapes; /* of the mixes' states */
+};
+
+void nest_models_free(struct nest_models *models);
+/* Room for so many states; false: out of memory. */
+bool nest_mix_init(struct nest_mix *mix, uint32_t states);
+/* Sets a state to a shape as it is among the models' own; false: out of memory. */
+bool nest_mix_set(struct nest_models *models, struct nest_mix *mix, uint32_t state,
+                  const struct nest_shape *shape, const uint64_t *strides);
+
+static inline bool nests_have_models(const struct psnap_nests *nests)
+{
+    const struct nest_models *m = nests->models;
+
+    return m && (m->draw_count || m->walk_count || m->count_count || m->mix_count);
+}
+
+/* Adds copies of all, behind what is there, shapes as nest_pattern_copy changes them; draws that
+ * are drawn with others are so with their copies. False: out of memory. */
+bool nest_models_append(struct nest_models *to, const struct nest_models *from,
+                        void (*change)(void *context, struct nest_shape *shape), void *context);
+/* A copy, shapes as nest_pattern_copy changes them; NULL: out of memory. */
+struct nest_models *nest_models_copy(const struct nest_models *models,
+                                     void (*change)(void *context, struct nest_shape *shape),
+                                     void *context);
+
+#endif

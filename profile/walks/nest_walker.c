@@ -1,0 +1,489 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The nests of a profile, leaf by leaf (profile.h), with what its models draw. The profile may go:
+ * all is copied, with the refs that the caller has for its references.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "profile/walks/nest_profile.h"
+
+enum { CHUNK = 256 }; /* iterations of a leaf with drawn addresses */
+
+struct drawing {
+    struct gather_walk *rest, *entry; /* NULL: it goes with another draw */
+    uint64_t last;
+};
+
+struct mixing {
+    struct mix_walk *walk;
+    uint64_t visits; /* that nests have; the chain's are shared by them */
+    uint64_t due;
+};
+
+struct psnap_walker {
+    struct psnap_nests *nests; /* refs are the caller's */
+    struct nest_cursor cursor; /* in the present term */
+    size_t term;               /* the next one */
+    struct psnap_rng rng;
+    struct drawing *draws;
+    uint32_t *draw_of;   /* by reference: what it draws from where it is drawn, or PSNAP_NONE */
+    uint64_t *positions; /* of walks */
+    struct counts_draw *counts;
+    struct mixing *mixes;
+    /* The leaf under way: */
+    const struct nest_shape *shape;
+    uint64_t left;       /* its iterations */
+    uint32_t mix;        /* of which it is, or PSNAP_NONE */
+    uint64_t mix_visits; /* of the chain that are still to come, this one included */
+    bool is_cut;         /* it has drawn addresses */
+    bool is_entry;       /* its loop has just been come to */
+    uint32_t loop;       /* of the leaf before */
+    struct psnap_access first[NEST_WIDTH_MAX], given[NEST_WIDTH_MAX];
+    int64_t strides[NEST_WIDTH_MAX];
+    struct psnap_column columns[NEST_WIDTH_MAX];
+    uint64_t (*drawn)[CHUNK]; /* by reference, */
+    uint64_t *interleaved;    /* and of several */
+};
+
+static void see_shape(const struct nest_shape *shape, uint32_t *counts, bool *is_drawn)
+{
+    is_drawn[shape->loop] |= shape->counts != 0;
+    for (uint32_t k = 0; k < shape->width; k++) {
+        is_drawn[shape->loop] |= shape->refs[k].mode >= NEST_DRAWN_FIRST;
+        if (shape->refs[k].ref >= counts[shape->loop])
+            counts[shape->loop] = shape->refs[k].ref + 1;
+    }
+}
+
+static void see_pattern(const struct nest_pattern *pattern, uint32_t *counts, bool *is_drawn)
+{
+    for (uint32_t i = 0; i < pattern->body_count; i++)
+        see_pattern(pattern->body[i], counts, is_drawn);
+    if (!pattern->body_count && pattern->shape->width)
+        see_shape(pattern->shape, counts, is_drawn);
+}
+
+void psnap_profile_walks(const struct psnap_profile *profile, uint32_t *refs, bool *is_drawn)
+{
+    const struct nest_models *models = profile->nests->models;
+
+    memset(refs, 0, profile->loop_count * sizeof *refs);
+    memset(is_drawn, 0, profile->loop_count * sizeof *is_drawn);
+    for (size_t i = 0; i < profile->nests->count; i++)
+        see_pattern(profile->nests->terms[i].pattern, refs, is_drawn);
+    for (uint32_t i = 0; models && i < models->mix_count; i++)
+        for (uint32_t k = 0; models->mixes[i].chain && k < models->mixes[i].chain->state_count; k++)
+            see_shape(models->mixes[i].states[k], refs, is_drawn);
+}
+
+/* ---- a new one ---- */
+
+static void shift_refs(void *context, struct nest_shape *shape)
+{
+    const uint32_t *first_ref = context;
+
+    for (uint32_t k = 0; k < shape->width; k++)
+        shape->refs[k].ref += first_ref[shape->loop];
+}
+
+static bool open_gather(const struct nest_source *source, uint64_t seed, struct gather_walk **walk)
+{
+    if (source->with == PSNAP_NONE && source->gather.accesses)
+        *walk = gather_walk_new(&source->gather, seed);
+    return *walk || source->with != PSNAP_NONE || !source->gather.accesses;
+}
+
+/* What draws; false: out of memory. */
+static bool open_models(struct psnap_walker *w, const struct nest_models *models, uint64_t seed)
+{
+    bool is_done = true;
+
+    w->draws = calloc(models->draw_count + (size_t)1, sizeof *w->draws);
+    w->positions = calloc(models->walk_count + (size_t)1, sizeof *w->positions);
+    w->counts = calloc(models->count_count + (size_t)1, sizeof *w->counts);
+    w->mixes = calloc(models->mix_count + (size_t)1, sizeof *w->mixes);
+    w->drawn = calloc(NEST_WIDTH_MAX, sizeof *w->drawn);
+    w->interleaved = malloc(NEST_WIDTH_MAX * sizeof *w->drawn);
+    if (!w->interleaved || !w->draws || !w->positions || !w->counts || !w->mixes || !w->drawn)
+        return false;
+    for (uint32_t i = 0; is_done && i < models->draw_count; i++) {
+        const struct nest_draw *draw = &models->draws[i];
+        is_done = open_gather(&draw->rest, seed + 4 * (uint64_t)i, &w->draws[i].rest) &&
+                  (!draw->has_entry ||
+                   open_gather(&draw->entry, seed + 4 * (uint64_t)i + 1, &w->draws[i].entry));
+    }
+    for (uint32_t i = 0; i < models->walk_count; i++)
+        w->positions[i] = models->walks[i].address;
+    for (uint32_t i = 0; i < models->count_count; i++)
+        if (models->counts[i].times)
+            counts_draw_init(&w->counts[i], &models->counts[i]);
+    for (uint32_t i = 0; is_done && i < models->mix_count; i++)
+        if (models->mixes[i].chain)
+            is_done = (w->mixes[i].walk = mix_walk_new(models->mixes[i].chain,
+                                                       seed + 4 * (uint64_t)i + 2)) != NULL;
+    return is_done;
+}
+
+static void see_draws(const struct nest_shape *shape, uint32_t *draw_of, uint32_t *count)
+{
+    for (uint32_t k = 0; k < shape->width; k++) {
+        const struct nest_ref *ref = &shape->refs[k];
+        *count = ref->ref >= *count ? ref->ref + 1 : *count;
+        if (draw_of && ref->mode >= NEST_DRAWN_FIRST)
+            draw_of[ref->ref] = ref->draw;
+    }
+}
+
+static void see_draws_in(const struct nest_pattern *pattern, uint32_t *draw_of, uint32_t *count)
+{
+    for (uint32_t i = 0; i < pattern->body_count; i++)
+        see_draws_in(pattern->body[i], draw_of, count);
+    if (!pattern->body_count)
+        see_draws(pattern->shape, draw_of, count);
+}
+
+/* Counts references; with `draw_of` says what they draw from. */
+static void see_all_draws(const struct psnap_nests *nests, uint32_t *draw_of, uint32_t *count)
+{
+    const struct nest_models *models = nests->models;
+
+    for (size_t i = 0; i < nests->count; i++)
+        see_draws_in(nests->terms[i].pattern, draw_of, count);
+    for (uint32_t i = 0; i < models->mix_count; i++)
+        for (uint32_t k = 0; models->mixes[i].chain && k < models->mixes[i].chain->state_count; k++)
+            see_draws(models->mixes[i].states[k], draw_of, count);
+}
+
+/* A reference that is drawn in some terms may be affine in others: what goes with it goes there,
+ * too. False: out of memory. */
+static bool find_draws(struct psnap_walker *w)
+{
+    uint32_t count = 0;
+
+    see_all_draws(w->nests, NULL, &count);
+    w->draw_of = malloc((count + (size_t)1) * sizeof *w->draw_of);
+    for (uint32_t i = 0; w->draw_of && i < count; i++)
+        w->draw_of[i] = PSNAP_NONE;
+    if (w->draw_of)
+        see_all_draws(w->nests, w->draw_of, &count);
+    return w->draw_of != NULL;
+}
+
+/* How often nests visit each mix. */
+static bool count_visits(struct psnap_walker *w, uint32_t loop_count)
+{
+    const uint32_t mixes = w->nests->models->mix_count;
+    struct nest_count *counts = calloc(loop_count + (size_t)1, sizeof *counts);
+    uint64_t *visits = calloc(mixes + (size_t)1, sizeof *visits);
+    const bool is_done =
+        counts && visits && nests_count(w->nests, counts, visits) != PSNAP_ERROR_MEMORY;
+
+    for (uint32_t i = 0; is_done && i < mixes; i++)
+        w->mixes[i].visits = visits[i];
+    free(counts);
+    free(visits);
+    return is_done;
+}
+
+struct psnap_walker *psnap_walker_new(const struct psnap_profile *profile,
+                                      const uint32_t *first_ref, uint64_t seed)
+{
+    struct psnap_walker *walker = calloc(1, sizeof *walker);
+
+    if (!walker)
+        return NULL;
+    walker->mix = walker->loop = PSNAP_NONE;
+    psnap_rng_init(&walker->rng, seed);
+    walker->nests = nests_copy(profile->nests, shift_refs, (void *)(uintptr_t)first_ref);
+    if (walker->nests && (!walker->nests->models ||
+                          (open_models(walker, walker->nests->models, seed) && find_draws(walker) &&
+                           count_visits(walker, profile->loop_count))))
+        return walker;
+    psnap_walker_free(walker);
+    return NULL;
+}
+
+void psnap_walker_free(struct psnap_walker *walker)
+{
+    const struct nest_models *models = walker && walker->nests ? walker->nests->models : NULL;
+
+    if (!walker)
+        return;
+    for (uint32_t i = 0; models && walker->draws && i < models->draw_count; i++) {
+        gather_walk_free(walker->draws[i].rest);
+        gather_walk_free(walker->draws[i].entry);
+    }
+    for (uint32_t i = 0; models && walker->mixes && i < models->mix_count; i++)
+        mix_walk_free(walker->mixes[i].walk);
+    free(walker->draws);
+    free(walker->draw_of);
+    free(walker->positions);
+    free(walker->counts);
+    free(walker->mixes);
+    free(walker->drawn);
+    free(walker->interleaved);
+    nests_free(walker->nests);
+    nest_cursor_free(&walker->cursor);
+    free(walker);
+}
+
+/* ---- leaves ---- */
+
+/* The next leaf or visit; 1, 0 at the end, negative when out of memory. */
+static int next_leaf(struct psnap_walker *walker, struct nest_leaf *leaf)
+{
+    const struct psnap_nests *nests = walker->nests;
+    int more = nest_cursor_next(&walker->cursor, leaf);
+
+    while (more == 0 && walker->term < nests->count) {
+        const struct nest_pattern *pattern = nests->terms[walker->term].pattern;
+        const uint64_t *values = nests_values(nests, walker->term++);
+        if ((int64_t)values[0] <= 0)
+            continue;
+        *leaf = (struct nest_leaf){pattern, values};
+        if (!pattern->body_count)
+            return 1;
+        if (!nest_cursor_start(&walker->cursor, pattern, values, 0, values[0]))
+            return -1;
+        more = nest_cursor_next(&walker->cursor, leaf);
+    }
+    return more;
+}
+
+static const struct nest_source *source_of(const struct psnap_walker *w, uint32_t draw)
+{
+    return nest_source_of(&w->nests->models->draws[draw], w->is_entry);
+}
+
+static struct gather_walk *walk_of(const struct psnap_walker *w, uint32_t draw)
+{
+    return w->is_entry && w->nests->models->draws[draw].has_entry ? w->draws[draw].entry
+                                                                  : w->draws[draw].rest;
+}
+
+/* The first address of a leaf that goes on affinely. */
+static uint64_t draw_first(struct psnap_walker *w, uint32_t index)
+{
+    const struct nest_source *source = &w->nests->models->draws[index].rest;
+    struct drawing *drawing = &w->draws[index];
+
+    if (source->with != PSNAP_NONE)
+        drawing->last = w->draws[source->with].last + source->offset;
+    else if (drawing->rest)
+        gather_walk_next(drawing->rest, NULL, &drawing->last, 1);
+    return drawing->last;
+}
+
+static void begin_shape(struct psnap_walker *w, const struct nest_shape *shape, uint64_t count)
+{
+    w->shape = shape;
+    w->left = count;
+    w->is_cut = false;
+    w->is_entry = w->loop != shape->loop;
+    w->loop = shape->loop;
+    for (uint32_t k = 0; k < shape->width; k++) {
+        const struct nest_ref *ref = &shape->refs[k];
+        w->first[k] = (struct psnap_access){
+            .ref = ref->ref, .thread = ref->thread, .size = ref->size, .kind = ref->kind};
+        w->columns[k] = (struct psnap_column){.pitch = 1};
+        w->strides[k] = 0;
+        w->is_cut |= ref->mode == NEST_DRAWN;
+    }
+}
+
+/* A state of a mix. */
+static void begin_state(struct psnap_walker *w, uint32_t state, uint64_t count)
+{
+    const struct nest_mix *mix = &w->nests->models->mixes[w->mix];
+    const struct nest_shape *shape = mix->states[state];
+
+    begin_shape(w, shape, count);
+    for (uint32_t k = 0; k < shape->width; k++)
+        if (shape->refs[k].mode == NEST_DRAWN_FIRST) {
+            w->strides[k] = (int64_t)mix->strides[state][k];
+            w->first[k].address = draw_first(w, shape->refs[k].draw);
+        }
+}
+
+static void begin_leaf(struct psnap_walker *w, const struct nest_leaf *leaf)
+{
+    const struct nest_shape *shape = leaf->pattern->shape;
+    const uint64_t count =
+        shape->counts ? counts_draw_next(&w->counts[shape->counts - 1], &w->rng) : leaf->values[0];
+
+    begin_shape(w, shape, count);
+    for (uint32_t k = 0; k < shape->width; k++) {
+        const struct nest_ref *ref = &shape->refs[k];
+        w->first[k].address = leaf->values[1 + k];
+        w->strides[k] = (int64_t)leaf->pattern->steps[k];
+        if (ref->mode == NEST_CONTINUING) {
+            w->first[k].address += w->positions[ref->draw];
+            w->positions[ref->draw] = w->first[k].address + count * leaf->pattern->steps[k];
+        } else if (ref->mode == NEST_DRAWN_FIRST)
+            w->first[k].address = draw_first(w, ref->draw);
+    }
+}
+
+/* ---- drawn addresses of a chunk ---- */
+
+/* The reference that has the last address of a draw before reference k of an iteration: of the same
+ * one below k, of the one before from k on; the width: none of the leaf. */
+static uint32_t find_last(const struct nest_shape *shape, uint32_t draw, uint32_t k)
+{
+    for (uint32_t i = 0; i < shape->width; i++) {
+        const uint32_t at = (k + shape->width - 1 - i) % shape->width;
+        if (shape->refs[at].mode == NEST_DRAWN && shape->refs[at].draw == draw)
+            return at;
+    }
+    return shape->width;
+}
+
+/* Addresses of a gather to the references of the leaf that draw from it, in the order in which they
+ * come; the first of them is k. */
+static void draw_gather(struct psnap_walker *w, uint32_t k, uint64_t n)
+{
+    const struct nest_shape *shape = w->shape;
+    const uint32_t draw = shape->refs[k].draw;
+    uint32_t copies[NEST_WIDTH_MAX], m = 0;
+
+    for (uint32_t i = k; i < shape->width; i++)
+        if (shape->refs[i].mode == NEST_DRAWN && shape->refs[i].draw == draw)
+            copies[m++] = i;
+    if (!walk_of(w, draw))
+        return;
+    if (m == 1) {
+        gather_walk_next(walk_of(w, draw), NULL, w->drawn[k], n);
+        return;
+    }
+    gather_walk_next(walk_of(w, draw), NULL, w->interleaved, m * n);
+    for (uint64_t i = 0; i < n; i++)
+        for (uint32_t j = 0; j < m; j++)
+            w->drawn[copies[j]][i] = w->interleaved[i * m + j];
+}
+
+/* Addresses of a reference that goes with another draw, whose are there. */
+static void draw_with(struct psnap_walker *w, uint32_t k, uint64_t n)
+{
+    const struct nest_source *source = source_of(w, w->shape->refs[k].draw);
+    const uint32_t leader = find_last(w->shape, source->with, k);
+
+    for (uint64_t i = 0; i < n; i++)
+        if (leader == w->shape->width || (leader >= k && !i))
+            w->drawn[k][i] = w->draws[source->with].last + source->offset;
+        else
+            w->drawn[k][i] = w->drawn[leader][leader >= k ? i - 1 : i] + source->offset;
+}
+
+static void draw_chunk(struct psnap_walker *w, uint64_t n)
+{
+    const struct nest_shape *shape = w->shape;
+    bool is_there[NEST_WIDTH_MAX], is_any = true;
+
+    for (uint32_t k = 0; k < shape->width; k++) {
+        const struct nest_ref *ref = &shape->refs[k];
+        is_there[k] = ref->mode != NEST_DRAWN || source_of(w, ref->draw)->with == PSNAP_NONE;
+        if (ref->mode != NEST_DRAWN)
+            continue;
+        w->columns[k].words = w->drawn[k];
+        if (is_there[k] && (find_last(shape, ref->draw, k) >= k))
+            draw_gather(w, k, n);
+    }
+    while (is_any) {
+        is_any = false;
+        for (uint32_t k = 0; k < shape->width; k++) {
+            const uint32_t leader =
+                is_there[k] ? 0 : find_last(shape, source_of(w, shape->refs[k].draw)->with, k);
+            if (is_there[k] || (leader < shape->width && !is_there[leader]))
+                continue;
+            draw_with(w, k, n);
+            is_there[k] = is_any = true;
+        }
+    }
+    for (uint32_t k = 0; k < shape->width; k++)
+        if (shape->refs[k].mode == NEST_DRAWN) {
+            w->draws[shape->refs[k].draw].last = w->drawn[k][n - 1];
+            w->first[k].address = w->drawn[k][0];
+        }
+}
+
+/* The last addresses of what is drawn elsewhere, and not in this leaf. */
+static void note_last(struct psnap_walker *w, uint64_t n)
+{
+    for (uint32_t k = 0; k < w->shape->width; k++) {
+        const struct nest_ref *ref = &w->shape->refs[k];
+        if (ref->mode < NEST_DRAWN_FIRST && w->draw_of[ref->ref] != PSNAP_NONE)
+            w->draws[w->draw_of[ref->ref]].last =
+                w->first[k].address + (n - 1) * (uint64_t)w->strides[k];
+    }
+}
+
+/* Iterations of the leaf under way. */
+static void next_chunk(struct psnap_walker *w, struct psnap_walk *walk)
+{
+    const uint64_t most = !w->is_cut ? w->left : w->is_entry ? 1 : CHUNK;
+    const uint64_t n = w->left < most ? w->left : most;
+
+    if (w->draw_of)
+        note_last(w, n);
+    if (w->is_cut)
+        draw_chunk(w, n);
+    w->is_entry = false;
+    *walk = (struct psnap_walk){.loop = w->shape->loop,
+                                .run = {.first = w->given,
+                                        .strides = w->strides,
+                                        .columns = w->is_cut ? w->columns : NULL,
+                                        .width = w->shape->width,
+                                        .count = n}};
+    memcpy(w->given, w->first, w->shape->width * sizeof *w->first);
+    w->left -= n;
+    for (uint32_t k = 0; w->left && k < w->shape->width; k++)
+        w->first[k].address += n * (uint64_t)w->strides[k];
+}
+
+/* A visit of nests gets its share of the chain's. */
+static void begin_visit(struct psnap_walker *w, uint32_t mix)
+{
+    struct mixing *mixing = &w->mixes[mix];
+
+    mixing->due += w->nests->models->mixes[mix].chain->visits;
+    w->mix = mix;
+    w->mix_visits = mixing->due / mixing->visits;
+    mixing->due %= mixing->visits;
+}
+
+/* The next leaf of the mix; false: its visit has ended. */
+static bool next_of_mix(struct psnap_walker *w)
+{
+    uint32_t state;
+    uint64_t count;
+
+    while (w->mix_visits) {
+        if (mix_walk_next(w->mixes[w->mix].walk, &state, &count)) {
+            begin_state(w, state, count);
+            return true;
+        }
+        w->mix_visits--;
+    }
+    w->mix = PSNAP_NONE;
+    return false;
+}
+
+int psnap_walker_next(struct psnap_walker *w, struct psnap_walk *walk)
+{
+    while (!w->left) {
+        struct nest_leaf leaf;
+        int more;
+        if (w->mix != PSNAP_NONE && next_of_mix(w))
+            continue;
+        more = next_leaf(w, &leaf);
+        if (more <= 0)
+            return more;
+        if (leaf.pattern->shape->width)
+            begin_leaf(w, &leaf);
+        else
+            begin_visit(w, leaf.pattern->shape->loop);
+    }
+    next_chunk(w, walk);
+    return 1;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Reading nests and their models: private to read_nests.c and read_models.c.
+ */
+#ifndef PSNAP_PROFILE_READ_NESTS_H
+#define PSNAP_PROFILE_READ_NESTS_H
+
+#include "profile/walks/nest_profile.h"
+#include "profile/yaml/read.h"
+
+/* How many numbers the references of loops have, with those left out. */
+struct nest_numbers {
+    uint32_t *of_loop;
+    uint32_t all;
+};
+
+struct nest_reading {
+    const struct reading *r;
+    const struct name_index *names;
+    struct psnap_nests *nests;
+    struct nest_shape *scratch;
+    struct nest_numbers *numbers;
+};
+
+/* map["loop"]. */
+enum psnap_status read_loop_name(const struct nest_reading *n, const struct psnap_yaml_node *map,
+                                 uint32_t *loop);
+/* map["region"] and map["start"], of a loop, as an address. */
+enum psnap_status read_place(const struct nest_reading *n, const struct psnap_yaml_node *map,
+                             const struct psnap_profile_loop *loop, uint64_t *address);
+/* What every reference of the loop `scratch->loop` has: number, kind, size, thread. */
+enum psnap_status read_access(const struct nest_reading *n, const struct psnap_yaml_node *map,
+                              struct nest_ref *ref);
+/* A list of `count` numbers; `what` is its key. */
+enum psnap_status read_steps(const struct nest_reading *n, const struct psnap_yaml_node *list,
+                             uint32_t count, const char *what, uint64_t *steps);
+/* A model's name, `what` and a number, to its index below `count`. */
+enum psnap_status read_model_name(const struct nest_reading *n, const struct psnap_yaml_node *node,
+                                  char what, uint32_t count, uint32_t *index);
+/* The same of a draw, or a walk, that is there. */
+enum psnap_status read_draw_name(const struct nest_reading *n, const struct psnap_yaml_node *node,
+                                 uint32_t *index);
+enum psnap_status read_walk_name(const struct nest_reading *n, const struct psnap_yaml_node *node,
+                                 uint32_t *index);
+/* The models of n->nests, from the profile's map, or NULL: there are none. */
+enum psnap_status read_models(const struct nest_reading *n, const struct psnap_yaml_node *map);
+
+#endif

@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Nests as the schedule of a profile (FORMAT.md, "Walks"): what is affine in the iterations
+ * around is written as its first value and its steps from the outermost on.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "formats/base/yaml.h"
+#include "profile/gathers/gather_yaml.h"
+#include "profile/walks/nest_profile.h"
+
+/* The loops around a term, and where in their iteration's values it is. */
+struct path {
+    const struct path *outer;
+    const struct nest_pattern *loop;
+    size_t at; /* of the term's values; path of `outer` likewise gives the loop's own */
+    uint32_t depth;
+};
+
+struct writing {
+    const struct psnap_profile *profile;
+    struct psnap_yaml_doc *doc;
+};
+
+/* The step of value `k` of a term in the loop `path`, of one around it when `up` is not 0. */
+static uint64_t step_of(const struct path *path, size_t k, uint32_t up)
+{
+    for (; up; up--) {
+        k += 1 + path->at;
+        path = path->outer;
+    }
+    return path->loop->steps[path->at + k];
+}
+
+static bool has_steps(const struct path *path, size_t k)
+{
+    for (uint32_t up = 0; path && up < path->depth; up++)
+        if (step_of(path, k, up))
+            return true;
+    return false;
+}
+
+static void add_steps(const struct writing *w, struct psnap_yaml_node *list,
+                      const struct path *path, size_t k)
+{
+    for (uint32_t up = path ? path->depth : 0; up-- > 0;)
+        psnap_yaml_add_i64(w->doc, list, NULL, (int64_t)step_of(path, k, up));
+}
+
+static void add_count(const struct writing *w, struct psnap_yaml_node *map, const char *key,
+                      const struct path *path, const uint64_t *values)
+{
+    if (!has_steps(path, 0)) {
+        psnap_yaml_add_i64(w->doc, map, key, (int64_t)values[0]);
+        return;
+    }
+    map = psnap_yaml_add_map(w->doc, map, key, PSNAP_YAML_FLOW);
+    psnap_yaml_add_i64(w->doc, map, "first", (int64_t)values[0]);
+    add_steps(w, psnap_yaml_add_sequence(w->doc, map, "steps", PSNAP_YAML_FLOW), path, 0);
+}
+
+/* A model's name: what it is and its number, from 1 on. */
+static void add_name(struct psnap_yaml_doc *doc, struct psnap_yaml_node *map, const char *key,
+                     char what, uint32_t number)
+{
+    char name[16];
+
+    snprintf(name, sizeof name, "%c%" PRIu32, what, number + 1);
+    psnap_yaml_add_text(doc, map, key, name);
+}
+
+static void write_access(struct psnap_yaml_doc *doc, struct psnap_yaml_node *map,
+                         const struct nest_ref *ref)
+{
+    static const char *const kinds[3] = {"load", "store", "atomic"};
+
+    psnap_yaml_add_u64(doc, map, "ref", ref->ref);
+    psnap_yaml_add_u64(doc, map, kinds[ref->kind], ref->size);
+    if (ref->thread)
+        psnap_yaml_add_u64(doc, map, "thread", ref->thread);
+}
+
+/* An address, from where the nearest region of the loop begins. */
+static void write_place(const struct psnap_profile *profile, struct psnap_yaml_doc *doc,
+                        struct psnap_yaml_node *map, uint32_t loop, uint64_t address)
+{
+    const struct psnap_profile_loop *of = &profile->loops[loop];
+    const struct psnap_profile_region *region = &of->regions[nest_region(of, address)];
+
+    psnap_yaml_add_text(doc, map, "region", region->id);
+    psnap_yaml_add_i64(doc, map, "start", (int64_t)(address - region->low));
+}
+
+static void write_reference(const struct writing *w, struct psnap_yaml_node *list,
+                            const struct nest_pattern *leaf, const uint64_t *values,
+                            const struct path *path, uint32_t k)
+{
+    const struct nest_ref *ref = &leaf->shape->refs[k];
+    struct psnap_yaml_node *map = psnap_yaml_add_map(w->doc, list, NULL, PSNAP_YAML_FLOW);
+
+    write_access(w->doc, map, ref);
+    if (ref->mode == NEST_AFFINE)
+        write_place(w->profile, w->doc, map, leaf->shape->loop, values[1 + k]);
+    else if (ref->mode == NEST_CONTINUING) {
+        add_name(w->doc, map, "walk", 'w', ref->draw);
+        psnap_yaml_add_i64(w->doc, map, "skip", (int64_t)values[1 + k]);
+    } else
+        add_name(w->doc, map, "draw", 'd', ref->draw);
+    if (ref->mode == NEST_DRAWN)
+        return;
+    map = psnap_yaml_add_sequence(w->doc, map, "strides", PSNAP_YAML_FLOW);
+    if (ref->mode != NEST_DRAWN_FIRST)
+        add_steps(w, map, path, 1 + k);
+    psnap_yaml_add_i64(w->doc, map, NULL, (int64_t)leaf->steps[k]);
+}
+
+static void write_term(const struct writing *w, struct psnap_yaml_node *list,
+                       const struct nest_pattern *pattern, const uint64_t *values,
+                       const struct path *path)
+{
+    const struct nest_shape *shape = pattern->shape;
+    struct psnap_yaml_node *map;
+
+    if (!pattern->body_count && !shape->width) {
+        add_name(w->doc, list, NULL, 'm', shape->loop);
+        return;
+    }
+    map = psnap_yaml_add_map(w->doc, list, NULL, PSNAP_YAML_BLOCK);
+    if (pattern->body_count) {
+        struct path inner = {path, pattern, 0, path ? path->depth + 1 : 1};
+        add_count(w, map, "repeat", path, values);
+        list = psnap_yaml_add_sequence(w->doc, map, "of", PSNAP_YAML_BLOCK);
+        for (uint32_t i = 0; i < pattern->body_count; inner.at += pattern->body[i++]->values)
+            write_term(w, list, pattern->body[i], values + 1 + inner.at, &inner);
+        return;
+    }
+    psnap_yaml_add_text(w->doc, map, "loop", w->profile->loops[shape->loop].id);
+    if (shape->counts)
+        add_name(w->doc, map, "times", 'c', shape->counts - 1);
+    else
+        add_count(w, map, "times", path, values);
+    list = psnap_yaml_add_sequence(w->doc, map, "references", PSNAP_YAML_BLOCK);
+    for (uint32_t k = 0; k < shape->width; k++)
+        write_reference(w, list, pattern, values, path, k);
+}
+
+void write_nests(const struct psnap_profile *profile, struct psnap_yaml_doc *doc,
+                 struct psnap_yaml_node *list)
+{
+    const struct writing w = {profile, doc};
+    const struct psnap_nests *nests = profile->nests;
+
+    for (size_t i = 0; i < nests->count; i++)
+        write_term(&w, list, nests->terms[i].pattern, nests_values(nests, i), NULL);
+}
+
+/* ---- models ---- */
+
+struct placing {
+    const struct psnap_profile *profile;
+    uint32_t loop;
+};
+
+static void place(void *context, struct psnap_yaml_doc *doc, struct psnap_yaml_node *map,
+                  uint64_t address)
+{
+    const struct placing *placing = context;
+
+    write_place(placing->profile, doc, map, placing->loop, address);
+}
+
+static void write_source(const struct nest_source *source, struct placing *placing,
+                         struct psnap_yaml_doc *doc, struct psnap_yaml_node *map)
+{
+    if (source->with == PSNAP_NONE) {
+        gather_write(&source->gather, doc, map, place, placing);
+        return;
+    }
+    add_name(doc, map, "with", 'd', source->with);
+    psnap_yaml_add_i64(doc, map, "offset", (int64_t)source->offset);
+}
+
+static enum psnap_yaml_style style_of(const struct nest_source *source)
+{
+    return source->with == PSNAP_NONE ? PSNAP_YAML_BLOCK : PSNAP_YAML_FLOW;
+}
+
+static void write_draw(const struct psnap_profile *profile, struct psnap_yaml_doc *doc,
+                       struct psnap_yaml_node *list, uint32_t i)
+{
+    const struct nest_draw *draw = &profile->nests->models->draws[i];
+    struct placing placing = {profile, draw->loop};
+    struct psnap_yaml_node *map;
+
+    if (draw->loop == PSNAP_NONE)
+        return;
+    map = psnap_yaml_add_map(doc, list, NULL,
+                             draw->has_entry ? PSNAP_YAML_BLOCK : style_of(&draw->rest));
+    add_name(doc, map, "draw", 'd', i);
+    psnap_yaml_add_text(doc, map, "loop", profile->loops[draw->loop].id);
+    if (draw->has_entry)
+        write_source(&draw->entry, &placing, doc,
+                     psnap_yaml_add_map(doc, map, "entry", style_of(&draw->entry)));
+    write_source(&draw->rest, &placing, doc, map);
+}
+
+struct mixing {
+    const struct psnap_profile *profile;
+    const struct nest_mix *mix;
+};
+
+static void write_state(void *context, struct psnap_yaml_doc *doc, struct psnap_yaml_node *map,
+                        uint32_t id)
+{
+    const struct mixing *mixing = context;
+    const uint32_t state = mix_find(mixing->mix->chain, id);
+    const struct nest_shape *shape = mixing->mix->states[state];
+    struct psnap_yaml_node *list;
+
+    psnap_yaml_add_text(doc, map, "loop", mixing->profile->loops[shape->loop].id);
+    list = psnap_yaml_add_sequence(doc, map, "references", PSNAP_YAML_BLOCK);
+    for (uint32_t k = 0; k < shape->width; k++) {
+        map = psnap_yaml_add_map(doc, list, NULL, PSNAP_YAML_FLOW);
+        write_access(doc, map, &shape->refs[k]);
+        add_name(doc, map, "draw", 'd', shape->refs[k].draw);
+        if (shape->refs[k].mode == NEST_DRAWN_FIRST)
+            psnap_yaml_add_i64(doc, psnap_yaml_add_sequence(doc, map, "strides", PSNAP_YAML_FLOW),
+                               NULL, (int64_t)mixing->mix->strides[state][k]);
+    }
+}
+
+void write_models(const struct psnap_profile *profile, struct psnap_yaml_doc *doc,
+                  struct psnap_yaml_node *map)
+{
+    const struct nest_models *models = profile->nests->models;
+    struct psnap_yaml_node *list, *item;
+
+    if (models->walk_count) {
+        list = psnap_yaml_add_sequence(doc, map, "walks", PSNAP_YAML_BLOCK);
+        for (uint32_t i = 0; i < models->walk_count; i++) {
+            const struct nest_walk *walk = &models->walks[i];
+            if (walk->loop == PSNAP_NONE)
+                continue;
+            item = psnap_yaml_add_map(doc, list, NULL, PSNAP_YAML_FLOW);
+            add_name(doc, item, "walk", 'w', i);
+            psnap_yaml_add_text(doc, item, "loop", profile->loops[walk->loop].id);
+            write_place(profile, doc, item, walk->loop, walk->address);
+        }
+    }
+    if (models->draw_count) {
+        list = psnap_yaml_add_sequence(doc, map, "draws", PSNAP_YAML_BLOCK);
+        for (uint32_t i = 0; i < models->draw_count; i++)
+            write_draw(profile, doc, list, i);
+    }
+    if (models->count_count) {
+        list = psnap_yaml_add_sequence(doc, map, "counts", PSNAP_YAML_BLOCK);
+        for (uint32_t i = 0; i < models->count_count; i++) {
+            if (!models->counts[i].times)
+                continue;
+            item = psnap_yaml_add_map(doc, list, NULL, PSNAP_YAML_FLOW);
+            add_name(doc, item, "counts", 'c', i);
+            counts_write(&models->counts[i], false, doc, item, "times");
+        }
+    }
+    if (models->mix_count) {
+        list = psnap_yaml_add_sequence(doc, map, "mixes", PSNAP_YAML_BLOCK);
+        for (uint32_t i = 0; i < models->mix_count; i++) {
+            struct mixing mixing = {profile, &models->mixes[i]};
+            if (!mixing.mix->chain)
+                continue;
+            item = psnap_yaml_add_map(doc, list, NULL, PSNAP_YAML_BLOCK);
+            add_name(doc, item, "mix", 'm', i);
+            mix_write(mixing.mix->chain, doc,
+                      psnap_yaml_add_map(doc, item, "graph", PSNAP_YAML_BLOCK), write_state,
+                      &mixing);
+        }
+    }
+}
