@@ -8,10 +8,10 @@
 #
 #   tests/bench/pst.sh [--no-write] [SAMPLE...]
 #
-# kinds.sh says which samples are affine.
+# samples/kinds.sh says which samples are affine.
 set -eu
 cd "$(dirname "$0")/../.."
-. tests/bench/kinds.sh
+. samples/kinds.sh
 write=1
 [ "${1-}" != --no-write ] || { write=0 && shift; }
 wanted=" $* "

@@ -16,7 +16,7 @@
 #   memory_mb       of the largest process of it, resident: the collector, or the program itself
 #                   where that is larger (hashjoin)
 #   profile_bytes
-# Below the table it prints the means, and the affine samples (kinds.sh) above 1.5x.
+# Below the table it prints the means, and the affine samples (samples/kinds.sh) above 1.5x.
 # rates.csv: million accesses per second of wall time of each command, median.
 # --peers writes tests/bench/peers.csv instead: a few samples at the arguments of the
 # fidelity tests under psnap record, Valgrind's cachegrind, and its lackey, which traces to
@@ -24,7 +24,7 @@
 # --quick takes the arguments of the tests. Run it alone on the machine.
 set -eu
 cd "$(dirname "$0")/../.."
-. tests/bench/kinds.sh
+. samples/kinds.sh
 runs=3 quick=0 write=1 peers=0 wanted=""
 while [ $# -gt 0 ]; do
     case $1 in

@@ -33,6 +33,8 @@ while [ $# -gt 0 ]; do
     esac
     shift
 done
+. samples/kinds.sh
+export irregular
 
 cmake --preset release > /dev/null
 cmake --build --preset release > /dev/null

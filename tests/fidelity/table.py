@@ -5,7 +5,9 @@
 table.py psnap|walks|stackdist print|check|accept FOLDER all|some: reads FOLDER/SAMPLE.json (psnap
 compare --json), FOLDER/SAMPLE.yaml (for its size) and, where it is, FOLDER/SAMPLE.others
 (the same on other kinds of machines), prints the table by sample, and compares the rows with
-psnap.csv, or writes psnap.csv and table.md; MODEL.csv and MODEL.md of another model.
+psnap.csv, or writes psnap.csv and table.md; MODEL.csv and MODEL.md of another model. Of walks
+it says as well what is reached of the figures that are asked of it; $irregular names the
+samples (samples/kinds.sh) that have a figure of their own.
 """
 
 import csv
@@ -98,6 +100,56 @@ def mean(name, rows, published):
     return ["mean, " + name, ""] + means + [published, ""]
 
 
+def average(values):
+    return sum(values) / len(values) if values else None
+
+
+def by_level(values):
+    """Of (sample, level, value): means over samples of the means of each, L1/L2/L3."""
+    means = []
+    for level in (1, 2, 3):
+        samples = {}
+        for sample, at, value in values:
+            if at == level:
+                samples.setdefault(sample, []).append(value)
+        means.append(number(average([average(s) for s in samples.values()]), 2) or "-")
+    return "/".join(means)
+
+
+def reached(rows, lines):
+    """What is asked of walks beside what they have, as (figure, reached, asked)."""
+    if MODEL != "walks":
+        return []
+    points, misses = [], []
+    for row in rows:
+        is_other = not row["machine"].startswith("table1-")
+        if row["points"]:
+            points.append((row["sample"], int(row["level"]), float(row["points"]), row["scope"],
+                           is_other))
+        if row["synthetic"] and row["observed"] and float(row["observed"]) <= 0.99:
+            missed = 1 - float(row["observed"])
+            misses.append(abs(float(row["synthetic"]) - float(row["observed"])) / missed * 100)
+    loops = [p[:3] for p in points if p[3] == "loop" and not p[4]]
+    kinds = os.environ.get("irregular", "").split()
+    irregular = [p for p in loops if p[0] in kinds]
+    largest = "/".join(number(max((p[2] for p in loops if p[1] == level), default=None), 1) or "-"
+                       for level in (1, 2, 3))
+    sizes = sorted(int(line[-1]) for line in lines)
+    out = [("loops, mean", by_level(loops), "0.4/0.3/0.2")]
+    if irregular:
+        out.append(("loops of irregular samples, mean", by_level(irregular), "0.8/0.6/0.4"))
+    return out + [
+        ("loops, largest", largest, "2"),
+        ("whole stream, mean", by_level([p[:3] for p in points if p[3] == "total" and not p[4]]),
+         "0.2"),
+        ("loops on other kinds of machines, mean",
+         by_level([p[:3] for p in points if p[3] == "loop" and p[4]]), "1"),
+        ("misses, %, mean over rows with at least 1 %", number(average(misses), 1) or "-", "5"),
+        ("profile, KB, median and largest", "%d, %d" % (sizes[len(sizes) // 2], sizes[-1]),
+         "64, 256"),
+    ]
+
+
 def show(lines):
     widths = [max(len(row[i]) for row in [HEADINGS] + lines) for i in range(len(HEADINGS))]
     for row in [HEADINGS] + lines:
@@ -105,13 +157,17 @@ def show(lines):
         print("  ".join(cells))
 
 
-def write_markdown(lines):
+def write_markdown(lines, figures):
     with open(TABLE, "w") as file:
         file.write("Written by `tests/fidelity/run.sh --accept`; README.md explains it.\n\n")
         file.write("| " + " | ".join(HEADINGS) + " |\n")
         file.write("|---|" + "---:|" * (len(HEADINGS) - 1) + "\n")
         for row in lines:
             file.write("| " + " | ".join(row) + " |\n")
+        if figures:
+            file.write("\n|  | reached | asked |\n|---|---|---|\n")
+        for row in figures:
+            file.write("| %s | %s | %s |\n" % row)
 
 
 def committed_besides(samples):
@@ -119,8 +175,8 @@ def committed_besides(samples):
     with open(TABLE) as file:
         lines = [[cell.strip() for cell in line.split("|")[1:-1]] for line in file
                  if line.startswith("| ")]
-    lines = [line for line in lines[1:]
-             if line[0] not in samples and not line[0].startswith("mean, ")]
+    lines = [line for line in lines[1:] if len(line) == len(HEADINGS)
+             and line[0] not in samples and not line[0].startswith("mean, ")]
     with open(ROWS, newline="") as file:
         rows = [row for row in csv.DictReader(file) if row["sample"] not in samples]
     return lines, rows
@@ -162,6 +218,8 @@ def main():
     if not rows:
         sys.exit("fidelity: no sample was compared")
     show(with_means(lines))
+    for figure in reached(rows, lines):
+        print("%s: %s (asked %s)" % figure)
     if mode == "accept":
         if extent != "all":
             kept, others = committed_besides(samples)
@@ -171,7 +229,7 @@ def main():
             writer = csv.DictWriter(file, rows[0].keys(), lineterminator="\n")
             writer.writeheader()
             writer.writerows(rows)
-        write_markdown(with_means(lines))
+        write_markdown(with_means(lines), reached(rows, lines))
     elif mode == "check":
         sys.exit(check(rows, samples, extent == "all"))
 
