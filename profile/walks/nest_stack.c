@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What a stream did so far, as nests. What does not fold makes the stack of terms grow. When it is
- * too high, it is told in another way and folded anew:
+ * too high, or has too many loose ones at the end, it is told in another way and folded anew:
  *
  * - references and counts whose values change by another amount each time (nest_blame.c) are told
  *   by where they went on, or drawn;
@@ -22,7 +22,8 @@
 
 enum {
     MOST = 1 << 16,        /* values while the stream goes on */
-    LAST = 1 << 12,        /* and when it has ended */
+    WHOLE = 1 << 14,       /* and when it has ended, */
+    LAST = 1 << 12,        /* of which are loose */
     FEW = 1 << 8,          /* not worth telling otherwise */
     GAIN = 4,              /* times lower it is worth it below LAST */
     TRIES = 6,             /* loops that may become a mix */
@@ -47,6 +48,12 @@ struct plan {
 static size_t height(const struct nest_leaves *leaves)
 {
     return leaves->fold->nests->value_count;
+}
+
+/* The values that there should be few of: what has folded may be as large as the code. */
+static size_t excess(const struct nest_leaves *leaves)
+{
+    return height(leaves) > WHOLE ? height(leaves) : nest_loose(leaves->fold->nests);
 }
 
 static struct nest_leaves *try_states(const struct nest_leaves *from,
@@ -248,12 +255,12 @@ static bool try_next(const struct nest_leaves *from, bool is_order, struct plan 
     return *made || is_order || try_order(from, plan, made);
 }
 
-/* Looks for a way until the stack has no more than `few` values; `plan` is as it is now. */
+/* Looks for a way until the stack has no more than `few` loose values; `plan` is as it is now. */
 static bool find_plan(const struct nest_stack *s, bool is_order, struct plan *plan, size_t few)
 {
     bool is_done = true;
 
-    while (is_done && height(plan->leaves ? plan->leaves : s->leaves) > few) {
+    while (is_done && excess(plan->leaves ? plan->leaves : s->leaves) > few) {
         struct nest_leaves *next;
         is_done = try_next(plan->leaves ? plan->leaves : s->leaves, is_order, plan, &next);
         if (!next)
@@ -321,18 +328,18 @@ static bool take_leaf(struct nest_leaves *l, const struct nest_leaves *before)
     return is_done;
 }
 
-/* Tells the stack in other ways until it has no more than `few` values; with `most` and fewer of
- * them only if that makes much of a difference, and their order is left as it is. When there are
+/* Tells the stack in other ways until it has no more than `few` loose values; with `most` and fewer
+ * of them only if that makes much of a difference, and their order is left as it is. When there are
  * still more, or a mix has too many states, there are no nests. */
 static bool lower(struct nest_stack *s, size_t most, size_t few)
 {
     struct nest_leaves *before = s->leaves, *after = NULL;
-    const bool is_order = height(before) <= most;
+    const bool is_order = excess(before) <= most;
     struct plan plan = {NULL, (uint32_t)s->collected->mix_count};
     bool is_done;
 
     is_done = nest_fold_end(before->fold) && find_plan(s, is_order, &plan, few);
-    if (is_done && is_order && plan.leaves && height(plan.leaves) * GAIN > height(before)) {
+    if (is_done && is_order && plan.leaves && excess(plan.leaves) * GAIN > excess(before)) {
         nest_leaves_free(plan.leaves);
         plan.leaves = NULL;
     }
@@ -352,7 +359,7 @@ static bool lower(struct nest_stack *s, size_t most, size_t few)
         nest_leaves_free(before);
     }
     nest_leaves_free(plan.leaves);
-    s->has_no_order |= height(s->leaves) > most || s->leaves->has_too_many;
+    s->has_no_order |= excess(s->leaves) > most || s->leaves->has_too_many;
     return is_done;
 }
 
@@ -384,9 +391,9 @@ bool nest_stack_end(struct nest_stack *stack)
         return true;
     if (!nest_leaves_end(stack->leaves) || !nest_fold_end(stack->leaves->fold))
         return false;
-    if (height(stack->leaves) > LAST && !lower(stack, LAST, LAST))
+    if (excess(stack->leaves) > LAST && !lower(stack, LAST, LAST))
         return false;
-    if (!stack->has_no_order && height(stack->leaves) > FEW && !lower(stack, LAST, FEW))
+    if (!stack->has_no_order && excess(stack->leaves) > FEW && !lower(stack, LAST, FEW))
         return false;
     if (!nest_leaves_end(stack->leaves) || !nest_fold_end(stack->leaves->fold))
         return false;

@@ -21,6 +21,12 @@ bool nest_stack_end(struct nest_stack *stack);
 /* After the end: the nests with their models, owned by the stack; NULL when they have no order. */
 const struct psnap_nests *nest_stack_nests(const struct nest_stack *stack);
 
+/* ---- how much of it has not folded: nest_loose.c ---- */
+
+/* Values of terms that are no loops with much of the program in them, and neither lead into one
+ * nor out of it. */
+size_t nest_loose(const struct psnap_nests *nests);
+
 /* ---- terms told in another way: nest_again.c ---- */
 
 /*

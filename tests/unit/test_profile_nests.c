@@ -4,6 +4,7 @@
  * however their stream was cut into blocks and runs; and a hand-worked one has the nest that it
  * was written as.
  */
+#include "profile/walks/nest_stack.h"
 #include "tests/unit/test_nests_support.h"
 
 enum { LEVELS = 4, ITEMS = 3 };
@@ -230,6 +231,85 @@ static void test_triangle(void **state)
     psnap_program_free(program);
 }
 
+/* Cholesky's triangles in a triangle as a compiler unrolls them, by 2 and by 4. */
+static void make_unrolled(struct stream *stream, uint64_t n)
+{
+    const uint64_t row = 1024;
+
+    stream->count = 0;
+    for (uint64_t i = 0; i < n; i++) {
+        for (uint64_t j = 0; j < i; j++) {
+            add(stream, 0, HEAP + row * i + 8 * j);
+            for (uint64_t k = 0; k + 1 < j; k += 2)
+                for (uint64_t u = 0; u < 2; u++) {
+                    add(stream, (uint32_t)(REFS + 2 * u), HEAP + row * i + 8 * (k + u));
+                    add(stream, (uint32_t)(REFS + 2 * u + 1), HEAP + row * j + 8 * (k + u));
+                }
+            if (j % 2)
+                add(stream, 1, HEAP + row * j + 8 * (j - 1));
+            add(stream, 2, HEAP + row * j + 8 * j);
+        }
+        for (uint64_t k = 0; k + 3 < i; k += 4)
+            for (uint64_t u = 0; u < 4; u++)
+                add(stream, (uint32_t)(2 * REFS + u), HEAP + row * i + 8 * (k + u));
+        for (uint64_t k = i / 4 * 4; k < i; k++)
+            add(stream, 3 * REFS, HEAP + row * i + 8 * k);
+    }
+}
+
+/* What a nest begins and ends with is no reason to draw it, however many rows that takes. */
+static void test_unrolled(void **state)
+{
+    struct psnap_program *program = make_program(LOOPS, REFS);
+    struct stream stream = {calloc(ACCESSES, sizeof *stream.accesses), 0};
+
+    (void)state;
+    for (uint64_t n = 24; n <= 44; n += 5) {
+        struct psnap_profile *profile;
+        make_unrolled(&stream, n);
+        profile = profile_of(program, &stream);
+        assert_non_null(profile->nests);
+        assert_false(nests_have_models(profile->nests));
+        assert_replays(profile, &stream, true);
+        psnap_profile_free(profile);
+    }
+    free(stream.accesses);
+    psnap_program_free(program);
+}
+
+/* 100 terms of two values, then a loop of three: what leads into it is 12 values at most, if a
+ * sixteenth of all is in it. */
+static void test_loose(void **state)
+{
+    static const struct {
+        uint64_t times, loose;
+    } cases[] = {{3, 203}, {6, 203}, {7, 188}, {1000, 188}};
+    static const uint64_t no_steps[3];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct psnap_nests *nests = nests_new();
+        struct nest_shape *shape = calloc(1, nest_shape_bytes(1));
+        const struct nest_pattern *leaf, *loop;
+        uint64_t values[3] = {1, HEAP, 0};
+
+        assert_non_null(nests);
+        assert_non_null(shape);
+        shape->width = 1;
+        shape->refs[0].size = 8;
+        leaf = nest_pattern_leaf(nests->patterns, nest_shape_of(nests->patterns, shape), no_steps);
+        loop = nest_pattern_loop(nests->patterns, &leaf, 1, no_steps);
+        for (unsigned k = 0; k < 100; k++)
+            assert_true(nests_push(nests, leaf, values));
+        assert_int_equal(nest_loose(nests), 200);
+        values[0] = cases[i].times;
+        assert_true(nests_push(nests, loop, values));
+        assert_int_equal(nest_loose(nests), cases[i].loose);
+        free(shape);
+        nests_free(nests);
+    }
+}
+
 /* ---- threads ---- */
 
 enum { THREADS = 3 };
@@ -306,8 +386,8 @@ static void test_threads(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_random_programs),
-        cmocka_unit_test(test_triangle),
+        cmocka_unit_test(test_random_programs), cmocka_unit_test(test_triangle),
+        cmocka_unit_test(test_unrolled),        cmocka_unit_test(test_loose),
         cmocka_unit_test(test_threads),
     };
 
