@@ -6,9 +6,10 @@
  * the data: where its accesses lie, how they go on in small steps, and how the places are chosen
  * to which they jump. replay/MODELS.md says what each part is for and how it was chosen.
  *
- * A collector (gather_collect.c) takes the addresses of a loop's irregular references in the
- * order of the program, gather_fit*.c make models of what it kept, a walk (gather_walk.c) draws
- * addresses from a model.
+ * The areas of a reference (gather_areas.c), each with a collector (gather_collect.c), take its
+ * addresses in the order of the program, gather_fit*.c make a model of what was kept, a walk
+ * (gather_walk.c) draws addresses from a model. Which references have one, and which keep a
+ * distance from another one's addresses instead, is profile/walks/nest_draws.c's matter.
  */
 #ifndef PSNAP_PROFILE_GATHER_H
 #define PSNAP_PROFILE_GATHER_H
@@ -22,7 +23,6 @@ enum {
     GATHER_PARTS = 64,           /* equal parts of the span */
     GATHER_CLASSES = 16,         /* of lines by how often they are used */
     GATHER_QUANTILES = 21,       /* of distances from where a band is */
-    GATHER_WITHS = 3,            /* references that one goes along with */
     GATHER_STEP_MAX = 512,       /* bytes */
     GATHER_ECHOES = 24,          /* octaves of accesses, back to where an echo comes from */
     GATHER_KNOTS = 8,            /* moments for which the reach is known */
@@ -97,22 +97,9 @@ struct gather_turn {
     uint64_t accesses;
 };
 
-/* Goes along with another reference: the same distance from it, or a multiple of its way. */
-struct gather_with {
-    double share; /* of the accesses */
-    uint32_t leader;
-    uint64_t leader_from,
-        from; /* address - from == (leader's address - leader_from) * times / over */
-    int64_t times, over;
-};
-
 struct psnap_gather {
     uint64_t accesses;
-    uint32_t shares; /* not its own number: its addresses are the next ones of that reference's
-                        walk, all below is that one's */
-    uint32_t with_count;
-    struct gather_with with[GATHER_WITHS];
-    uint32_t area_count; /* 0: all go along with another */
+    uint32_t area_count;
     struct gather_area areas[GATHER_AREAS];
     double next_area[GATHER_AREAS][GATHER_AREAS];
     uint32_t turn_count; /* 0: by chance, as next_area says */
@@ -131,29 +118,8 @@ void gather_areas_put(struct gather_areas *areas, const uint64_t *addresses, siz
 /* Whether nothing was lost because of memory; NULL is nothing collected, and whole. */
 bool gather_areas_are_whole(const struct gather_areas *areas);
 uint64_t gather_areas_count(const struct gather_areas *areas);
-/* The lowest and the highest address when there is just one area; else both stay as they are. */
-void gather_areas_range(const struct gather_areas *areas, uint64_t *low, uint64_t *high);
 /* Sets the areas and the turns of the model. */
 void gather_areas_fit(struct gather_areas *areas, struct psnap_gather *model);
-
-/* ---- together: gather_group.c ---- */
-
-struct gather_group;
-
-/* Of the references of a loop, by number from 0 on. NULL: out of memory. */
-struct gather_group *gather_group_new(uint32_t references);
-void gather_group_free(struct gather_group *group);
-/* Wants a model of this reference; of others only that they may be gone along with. References of
- * one kind (the same loop, line of the source, size) may be copies that unrolling made. */
-void gather_group_want(struct gather_group *group, uint32_t reference, uint64_t kind);
-/* The next accesses, in the order of the program: of which references, where. The models do not
- * depend on how they are cut. */
-void gather_group_put(struct gather_group *group, const uint32_t *references,
-                      const uint64_t *addresses, size_t n);
-/* Whether nothing was lost because of memory. */
-bool gather_group_is_whole(const struct gather_group *group);
-/* The model of a reference that is wanted and has had an access. */
-void gather_group_fit(struct gather_group *group, uint32_t reference, struct psnap_gather *model);
 
 /* ---- drawing: gather_walk.c ---- */
 
@@ -162,12 +128,9 @@ extern const double gather_quantiles[GATHER_QUANTILES];
 
 struct gather_walk;
 
-/* The model is copied. NULL: out of memory. */
+/* Of a model with areas, which is copied. NULL: out of memory. */
 struct gather_walk *gather_walk_new(const struct psnap_gather *model, uint64_t seed);
 void gather_walk_free(struct gather_walk *walk);
-/* The next addresses; `last`: the last address of each reference, 0 before its first. NULL when the
- * model goes along with none. */
-void gather_walk_next(struct gather_walk *walk, const uint64_t *last, uint64_t *addresses,
-                      size_t n);
+void gather_walk_next(struct gather_walk *walk, uint64_t *addresses, size_t n); /* the next ones */
 
 #endif

@@ -53,14 +53,6 @@ bool gather_areas_are_whole(const struct gather_areas *m)
     return !m || !m->is_out_of_memory;
 }
 
-void gather_areas_range(const struct gather_areas *m, uint64_t *low, uint64_t *high)
-{
-    if (m && m->area_count == 1) {
-        *low = m->areas[0]->low;
-        *high = m->areas[0]->high;
-    }
-}
-
 static uint64_t distance_of(const struct gather_collector *area, uint64_t address)
 {
     return address < area->low    ? area->low - address

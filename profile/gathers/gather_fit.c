@@ -32,7 +32,7 @@ static bool draw_gaps(const struct gather_area *m, size_t n, double gaps[64])
     }
     for (size_t i = 0; i < n && good; i++) {
         uint64_t address;
-        gather_walk_next(walk, NULL, &address, 1);
+        gather_walk_next(walk, &address, 1);
         gather_collector_put(measure, address);
     }
     if (good) {

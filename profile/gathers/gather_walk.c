@@ -407,26 +407,10 @@ static void choose_area(struct gather_walk *w)
     }
 }
 
-void gather_walk_next(struct gather_walk *w, const uint64_t *last, uint64_t *addresses, size_t n)
+void gather_walk_next(struct gather_walk *w, uint64_t *addresses, size_t n)
 {
-    const struct psnap_gather *m = &w->model;
-
     for (size_t i = 0; i < n; i++) {
-        const struct gather_with *with = NULL;
-        double x = m->with_count ? unit(&w->rng) : 0;
-
-        for (uint32_t k = 0; k < m->with_count && !with; k++) {
-            if (x < m->with[k].share && last[m->with[k].leader])
-                with = &m->with[k];
-            x -= m->with[k].share;
-        }
-        if (with || !m->area_count) {
-            const int64_t way = with ? (int64_t)(last[with->leader] - with->leader_from) : 0;
-            addresses[i] =
-                with ? with->from + (uint64_t)(way * with->times / with->over) : m->with[0].from;
-            continue;
-        }
-        if (m->area_count > 1)
+        if (w->model.area_count > 1)
             choose_area(w);
         addresses[i] = next_in_area(&w->areas[w->area], &w->rng);
     }

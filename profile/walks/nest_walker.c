@@ -271,7 +271,7 @@ static uint64_t draw_first(struct psnap_walker *w, uint32_t index)
     if (source->with != PSNAP_NONE)
         drawing->last = w->draws[source->with].last + source->offset;
     else if (drawing->rest)
-        gather_walk_next(drawing->rest, NULL, &drawing->last, 1);
+        gather_walk_next(drawing->rest, &drawing->last, 1);
     return drawing->last;
 }
 
@@ -353,10 +353,10 @@ static void draw_gather(struct psnap_walker *w, uint32_t k, uint64_t n)
     if (!walk_of(w, draw))
         return;
     if (m == 1) {
-        gather_walk_next(walk_of(w, draw), NULL, w->drawn[k], n);
+        gather_walk_next(walk_of(w, draw), w->drawn[k], n);
         return;
     }
-    gather_walk_next(walk_of(w, draw), NULL, w->interleaved, m * n);
+    gather_walk_next(walk_of(w, draw), w->interleaved, m * n);
     for (uint64_t i = 0; i < n; i++)
         for (uint32_t j = 0; j < m; j++)
             w->drawn[copies[j]][i] = w->interleaved[i * m + j];

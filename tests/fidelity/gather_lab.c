@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Irregular references alone: a trace whose irregular references have their addresses replaced by
- * those that models of them give, everything else left as it is, is compared with what it was.
+ * what they draw in a profile with walks (profile/walks/nest_draws.c), everything else left as it
+ * is, is compared with what it was.
  *
- *   gather_lab [-v] [-n ACCESSES] [-s SEED] TRACE.pst...
+ *   gather_lab [-v] [-n ACCESSES] [-s SEED] TRACE.pst
  */
 #include <inttypes.h>
 #include <math.h>
@@ -13,24 +14,26 @@
 #include <string.h>
 
 #include "formats/formats.h"
-#include "profile/gathers/gather_collect.h"
+#include "profile/walks/nest_draws.h"
 #include "simcore/compare.h"
 
-/* References of one loop and line of the source, and one object, that are copies of each other. */
-struct pool {
+struct reference {
     uint64_t count, last, breaks;
     int64_t stride;
     bool irregular;
-    struct psnap_gather model;
-    struct gather_walk *walk;
+    uint32_t draw;  /* when irregular */
+    uint64_t visit; /* of its loop, that it was in */
 };
 
 struct lab {
     struct psnap_source *source;
     struct psnap_access *accesses, *replayed;
     size_t count;
-    struct pool *pools;
-    uint32_t *pool_of;
+    struct reference *references;
+    struct nest_draw *draws;
+    uint32_t draw_count;
+    uint64_t visits; /* of loops, in both passes over the stream */
+    uint32_t loop;   /* the last one */
     struct psnap_machine *machines;
     size_t machine_count;
     bool verbose;
@@ -79,7 +82,7 @@ static bool is_copy(const struct psnap_program *p, uint32_t i, uint32_t j)
                       a->src_line == b->src_line && a->kind == b->kind && a->size == b->size);
 }
 
-static void note_stride(struct pool *r, uint64_t address)
+static void note_stride(struct reference *r, uint64_t address)
 {
     const int64_t stride = (int64_t)(address - r->last);
 
@@ -88,7 +91,7 @@ static void note_stride(struct pool *r, uint64_t address)
     r->last = address;
 }
 
-static bool breaks_often(const struct pool *r)
+static bool breaks_often(const struct reference *r)
 {
     return (double)r->breaks > 0.1 * (double)r->count;
 }
@@ -96,24 +99,21 @@ static bool breaks_often(const struct pool *r)
 /* What is affine, or goes on where it was, is not what this is about. */
 static void find_irregular(struct lab *lab)
 {
-    struct pool *copies = calloc(lab->source->program->ref_count, sizeof *copies);
-    uint32_t *copy_of = calloc(lab->source->program->ref_count, sizeof *copy_of);
     const struct psnap_program *program = lab->source->program;
+    struct reference *copies = calloc(program->ref_count, sizeof *copies);
+    uint32_t *copy_of = calloc(program->ref_count, sizeof *copy_of);
 
-    lab->pools = calloc(program->ref_count, sizeof *lab->pools);
-    lab->pool_of = calloc(program->ref_count, sizeof *lab->pool_of);
-    for (uint32_t i = 0; i < program->ref_count; i++) {
-        lab->pool_of[i] = i;
+    lab->references = calloc(program->ref_count, sizeof *lab->references);
+    for (uint32_t i = 0; i < program->ref_count; i++)
         for (copy_of[i] = 0; !is_copy(program, i, copy_of[i]);)
             copy_of[i]++;
-    }
     for (size_t i = 0; i < lab->count; i++) {
         const struct psnap_access *a = &lab->accesses[i];
-        note_stride(&lab->pools[a->ref], a->address);
+        note_stride(&lab->references[a->ref], a->address);
         note_stride(&copies[copy_of[a->ref]], a->address);
     }
     for (uint32_t i = 0; i < program->ref_count; i++) {
-        struct pool *r = &lab->pools[i];
+        struct reference *r = &lab->references[i];
         r->irregular = r->count > 1000 && breaks_often(r) && breaks_often(&copies[copy_of[i]]);
     }
     free(copies);
@@ -154,7 +154,7 @@ static bool loop_is_irregular(const struct lab *lab, const char *id)
 {
     const struct psnap_program *p = lab->source->program;
     for (uint32_t i = 0; i < p->ref_count; i++)
-        if (lab->pools[lab->pool_of[i]].irregular && !strcmp(p->loops[p->refs[i].loop].src_id, id))
+        if (lab->references[i].irregular && !strcmp(p->loops[p->refs[i].loop].src_id, id))
             return true;
     return false;
 }
@@ -224,11 +224,12 @@ static void dump_area(const struct gather_area *m)
     printf("\n");
 }
 
-static void dump(const struct psnap_gather *m)
+static void dump(const struct nest_source *source)
 {
-    for (uint32_t i = 0; i < m->with_count; i++)
-        printf("  n %" PRIu64 " with %u share %.4f %" PRId64 "/%" PRId64 "\n", m->accesses,
-               m->with[i].leader, m->with[i].share, m->with[i].times, m->with[i].over);
+    const struct psnap_gather *m = &source->gather;
+
+    if (source->with != PSNAP_NONE)
+        printf("  with d%" PRIu32 ", offset %" PRId64 "\n", source->with, (int64_t)source->offset);
     for (uint32_t i = 0; i < m->area_count; i++)
         dump_area(&m->areas[i]);
     if (m->area_count > 1) {
@@ -239,15 +240,102 @@ static void dump(const struct psnap_gather *m)
     }
 }
 
-static uint64_t kind_of(const struct lab *lab, uint32_t i)
+/* Whether the reference's loop has just been come to. */
+static bool is_entry(struct lab *lab, const struct psnap_access *a)
 {
-    const struct psnap_program *p = lab->source->program;
-    const struct psnap_ref *r = &p->refs[i];
-    uint64_t loop = 0;
+    const uint32_t loop = lab->source->program->refs[a->ref].loop;
+    struct reference *r = &lab->references[a->ref];
+    bool is_new;
 
-    while (strcmp(p->loops[loop].src_id, p->loops[r->loop].src_id))
-        loop++;
-    return (loop << 32) + ((uint64_t)r->src_line << 9) + ((uint64_t)r->kind << 7) + r->size;
+    lab->visits += lab->loop != loop;
+    lab->loop = loop;
+    is_new = r->visit != lab->visits;
+    r->visit = lab->visits;
+    return is_new;
+}
+
+/* What the irregular references draw, as of a profile with walks. */
+static void fit(struct lab *lab)
+{
+    const struct psnap_program *program = lab->source->program;
+    struct nest_draws *draws = nest_draws_new(program);
+    bool *is_added = calloc(program->ref_count, sizeof *is_added);
+
+    for (size_t i = 0; i < lab->count; i++) {
+        const struct psnap_access *a = &lab->accesses[i];
+        const struct nest_ref ref = {.ref = a->ref, .size = a->size, .kind = a->kind};
+        struct reference *r = &lab->references[a->ref];
+        const bool entry = is_entry(lab, a);
+        if (!r->irregular)
+            continue;
+        if (!is_added[a->ref])
+            r->draw = nest_draws_add(draws, &ref, a->address);
+        is_added[a->ref] = true;
+        nest_draws_put(draws, r->draw, entry, a->address);
+    }
+    lab->draws = nest_draws_take(draws, &lab->draw_count);
+    if (!lab->draws)
+        fail("out of memory");
+    nest_draws_free(draws);
+    free(is_added);
+    for (uint32_t i = 0; i < program->ref_count && lab->verbose; i++) {
+        const struct psnap_ref *p = &program->refs[i];
+        if (!lab->references[i].irregular)
+            continue;
+        printf("%s ref %u line %u %s size %u object %s: d%" PRIu32 "\n", program->loops[p->loop].id,
+               i, p->src_line, p->kind ? "store" : "load", p->size, p->object ? p->object : "?",
+               lab->references[i].draw);
+        dump(&lab->draws[lab->references[i].draw].rest);
+        if (lab->draws[lab->references[i].draw].has_entry) {
+            printf("  entry:\n");
+            dump(&lab->draws[lab->references[i].draw].entry);
+        }
+    }
+}
+
+static struct gather_walk *walk_of(const struct nest_source *source, uint64_t seed)
+{
+    return source->with == PSNAP_NONE && source->gather.accesses
+               ? gather_walk_new(&source->gather, seed)
+               : NULL;
+}
+
+struct drawing {
+    struct gather_walk *walks[2]; /* of the rest, of entries; NULL: it goes with another draw */
+    uint64_t last;
+};
+
+/* The stream with what is drawn in the place of irregular references' addresses. */
+static void redraw(struct lab *lab)
+{
+    struct drawing *drawings = calloc(lab->draw_count + 1, sizeof *drawings);
+
+    lab->replayed = malloc(lab->count * sizeof *lab->replayed);
+    memcpy(lab->replayed, lab->accesses, lab->count * sizeof *lab->replayed);
+    for (uint32_t i = 0; i < lab->draw_count; i++) {
+        drawings[i].walks[0] = walk_of(&lab->draws[i].rest, lab->seed + 2 * i);
+        drawings[i].walks[1] = walk_of(&lab->draws[i].entry, lab->seed + 2 * i + 1);
+    }
+    for (size_t i = 0; i < lab->count; i++) {
+        struct psnap_access *a = &lab->replayed[i];
+        const struct reference *r = &lab->references[a->ref];
+        const bool entry = is_entry(lab, a);
+        struct drawing *drawing = &drawings[r->draw];
+        const struct nest_draw *draw = &lab->draws[r->draw];
+        const struct nest_source *source;
+        if (!r->irregular)
+            continue;
+        source = nest_source_of(draw, entry);
+        if (source->with == PSNAP_NONE)
+            gather_walk_next(drawing->walks[entry && draw->has_entry], &drawing->last, 1);
+        else
+            drawing->last = drawings[source->with].last + source->offset;
+        a->address = drawing->last;
+    }
+    for (uint32_t i = 0; i < lab->draw_count; i++)
+        for (int k = 0; k < 2; k++)
+            gather_walk_free(drawings[i].walks[k]);
+    free(drawings);
 }
 
 static void one(struct lab *lab, const char *path, size_t most)
@@ -255,43 +343,12 @@ static void one(struct lab *lab, const char *path, size_t most)
     struct compare_side observed = {.path = "observed"}, synthetic = {.path = "synthetic"};
     struct side sides[2] = {{lab, NULL, &observed}, {lab, NULL, &synthetic}};
     pthread_t thread;
-    struct gather_group *group;
-    uint64_t *last;
 
     load(lab, path, most);
     find_irregular(lab);
-    lab->replayed = malloc(lab->count * sizeof *lab->replayed);
-    memcpy(lab->replayed, lab->accesses, lab->count * sizeof *lab->replayed);
-    group = gather_group_new(lab->source->program->ref_count);
-    for (uint32_t i = 0; i < lab->source->program->ref_count; i++)
-        if (lab->pools[i].irregular)
-            gather_group_want(group, i, kind_of(lab, i));
-    for (size_t i = 0; i < lab->count; i++)
-        gather_group_put(group, &lab->pool_of[lab->accesses[i].ref], &lab->accesses[i].address, 1);
-    for (uint32_t i = 0; i < lab->source->program->ref_count; i++) {
-        struct pool *r = &lab->pools[i];
-        const struct psnap_ref *p = &lab->source->program->refs[i];
-        if (!r->irregular)
-            continue;
-        gather_group_fit(group, i, &r->model);
-        if (lab->verbose)
-            printf("%s ref %u line %u %s size %u object %s\n",
-                   lab->source->program->loops[p->loop].id, i, p->src_line,
-                   p->kind ? "store" : "load", p->size, p->object ? p->object : "?");
-        if (r->model.shares == i)
-            r->walk = gather_walk_new(&r->model, lab->seed + i);
-        if (lab->verbose && r->model.shares == i)
-            dump(&r->model);
-        else if (lab->verbose)
-            printf("  shares %u\n", r->model.shares);
-    }
-    last = calloc(lab->source->program->ref_count, sizeof *last);
-    for (size_t i = 0; i < lab->count; i++) {
-        struct pool *r = &lab->pools[lab->pool_of[lab->replayed[i].ref]];
-        if (r->irregular)
-            gather_walk_next(lab->pools[r->model.shares].walk, last, &lab->replayed[i].address, 1);
-        last[lab->pool_of[lab->replayed[i].ref]] = lab->replayed[i].address;
-    }
+    fit(lab);
+    lab->loop = PSNAP_NONE;
+    redraw(lab);
     sides[0].accesses = lab->accesses;
     sides[1].accesses = lab->replayed;
     pthread_create(&thread, NULL, simulate, &sides[0]);
@@ -302,7 +359,7 @@ static void one(struct lab *lab, const char *path, size_t most)
 
 int main(int argc, char **argv)
 {
-    struct lab lab = {0};
+    struct lab lab = {.loop = PSNAP_NONE};
     struct psnap_error error;
     const char *names[] = {"table1-1", "table1-2", "table1-3", "table1-4", "table1-5",
                            "table1-6", "table1-7", "table1-8", "table1-9", "table1-10"};
@@ -320,7 +377,7 @@ int main(int argc, char **argv)
     lab.machine_count = 10;
     lab.machines = scope_machines(names, lab.machine_count, &error);
     if (i >= argc)
-        fail("usage: gather_lab [-v] [-n ACCESSES] [-s SEED] TRACE...");
+        fail("usage: gather_lab [-v] [-n ACCESSES] [-s SEED] TRACE");
     one(&lab, argv[i], most);
     return 0;
 }

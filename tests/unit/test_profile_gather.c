@@ -17,21 +17,26 @@
 
 #define BASE UINT64_C(0x20000000040)
 
-/* The model of one reference. */
-static struct psnap_gather *model_of(const uint64_t *addresses, size_t n)
+/* The model of a reference whose addresses come so many at a time. */
+static struct psnap_gather *model_cut(const uint64_t *addresses, size_t n, size_t cut)
 {
-    struct psnap_gather *model = malloc(sizeof *model);
-    struct gather_group *group = gather_group_new(1);
-    uint32_t *zeros = calloc(n, sizeof *zeros);
+    struct psnap_gather *model = calloc(1, sizeof *model);
+    struct gather_areas *areas = gather_areas_new();
 
-    assert_true(model && group && zeros);
-    gather_group_want(group, 0, 0);
-    gather_group_put(group, zeros, addresses, n);
-    gather_group_fit(group, 0, model);
-    gather_group_free(group);
-    free(zeros);
+    assert_true(model && areas);
+    for (size_t i = 0; i < n; i += cut)
+        gather_areas_put(areas, addresses + i, n - i < cut ? n - i : cut);
+    assert_true(gather_areas_are_whole(areas));
+    model->accesses = gather_areas_count(areas);
+    gather_areas_fit(areas, model);
+    gather_areas_free(areas);
     assert_int_equal(model->accesses, n);
     return model;
+}
+
+static struct psnap_gather *model_of(const uint64_t *addresses, size_t n)
+{
+    return model_cut(addresses, n, n);
 }
 
 static uint64_t *drawn_from(const struct psnap_gather *model, uint64_t seed, size_t n)
@@ -40,7 +45,7 @@ static uint64_t *drawn_from(const struct psnap_gather *model, uint64_t seed, siz
     uint64_t *addresses = malloc(n * sizeof *addresses);
 
     assert_true(walk && addresses);
-    gather_walk_next(walk, NULL, addresses, n);
+    gather_walk_next(walk, addresses, n);
     gather_walk_free(walk);
     return addresses;
 }
@@ -340,120 +345,27 @@ static void test_eras(void **state)
     free(real), free(model);
 }
 
-/* ---- several references ---- */
-
-enum { LOAD, STORE, HALF_AS_WIDE, LINK, REFERENCES };
-
-/* A gather, the store to the same place, one with the same index in an array of half as wide
-   elements, and one that in one case of three goes 16 bytes on from the gather, else anywhere. */
-static size_t make_loop(uint32_t *references, uint64_t *addresses)
-{
-    struct psnap_rng rng;
-    size_t n = 0;
-
-    psnap_rng_init(&rng, 7);
-    while (n + REFERENCES <= MANY) {
-        const uint64_t i = psnap_rng_below(&rng, 100000), anywhere = psnap_rng_below(&rng, 100000);
-        for (uint32_t r = 0; r < REFERENCES; r++)
-            references[n + r] = r;
-        addresses[n + LOAD] = addresses[n + STORE] = BASE + 8 * i;
-        addresses[n + HALF_AS_WIDE] = BASE + (1 << 21) + 4 * i;
-        addresses[n + LINK] = i % 3 ? BASE + (1 << 23) + 8 * anywhere : BASE + 8 * i + 16;
-        n += REFERENCES;
-    }
-    return n;
-}
-
-static void fit_loop(size_t cut, struct psnap_gather *models)
-{
-    struct gather_group *group = gather_group_new(REFERENCES);
-    uint32_t *references = malloc(MANY * sizeof *references);
-    uint64_t *addresses = stream();
-    size_t n;
-
-    assert_true(group && references);
-    n = make_loop(references, addresses);
-    for (uint32_t r = 0; r < REFERENCES; r++)
-        gather_group_want(group, r, r);
-    for (size_t i = 0; i < n; i += cut)
-        gather_group_put(group, references + i, addresses + i, n - i < cut ? n - i : cut);
-    for (uint32_t r = 0; r < REFERENCES; r++)
-        gather_group_fit(group, r, &models[r]);
-    gather_group_free(group);
-    free(references);
-    free(addresses);
-}
-
-static void test_going_along(void **state)
-{
-    struct psnap_gather *models = calloc(REFERENCES, sizeof *models);
-    uint64_t last[REFERENCES] = {BASE + 8 * 1234, 0, 0, 0}, address;
-    struct gather_walk *walk;
-
-    (void)state;
-    assert_non_null(models);
-    fit_loop(MANY, models);
-    assert_int_equal(models[LOAD].with_count, 0);
-    assert_int_equal(models[LOAD].area_count, 1);
-    for (uint32_t r = STORE; r <= HALF_AS_WIDE; r++) {
-        assert_int_equal(models[r].with_count, 1);
-        assert_int_equal(models[r].area_count, 0);
-    }
-    assert_int_equal(models[STORE].with[0].leader, LOAD);
-    assert_int_equal(models[HALF_AS_WIDE].with[0].over, 2 * models[HALF_AS_WIDE].with[0].times);
-    assert_true(fabs(models[LINK].with[0].share - 1.0 / 3) < 0.02);
-    assert_int_equal(models[LINK].areas[0].base >= BASE + (1 << 23), 1);
-    walk = gather_walk_new(&models[STORE], 1);
-    gather_walk_next(walk, last, &address, 1);
-    assert_int_equal(address, BASE + 8 * 1234);
-    gather_walk_free(walk);
-    last[models[HALF_AS_WIDE].with[0].leader] = BASE + 8 * 1234;
-    walk = gather_walk_new(&models[HALF_AS_WIDE], 1);
-    gather_walk_next(walk, last, &address, 1);
-    assert_int_equal(address, BASE + (1 << 21) + 4 * 1234);
-    gather_walk_free(walk);
-    free(models);
-}
-
+/* Two areas in turn, each in two eras: however the addresses come. */
 static void test_any_cut(void **state)
 {
-    struct psnap_gather *whole = calloc(REFERENCES, sizeof *whole);
-    struct psnap_gather *cut = calloc(REFERENCES, sizeof *cut);
-
-    (void)state;
-    assert_true(whole && cut);
-    fit_loop(MANY, whole);
-    fit_loop(777, cut);
-    assert_memory_equal(whole, cut, REFERENCES * sizeof *whole);
-    fit_loop(1, cut);
-    assert_memory_equal(whole, cut, REFERENCES * sizeof *whole);
-    free(whole);
-    free(cut);
-}
-
-/* An unrolled loop has two of the same: they are one walk. */
-static void test_copies(void **state)
-{
-    struct gather_group *group = gather_group_new(2);
-    struct psnap_gather *models = calloc(2, sizeof *models);
+    uint64_t *real = stream();
+    struct psnap_gather *whole;
     struct psnap_rng rng;
 
     (void)state;
-    assert_true(group && models);
-    gather_group_want(group, 0, 17);
-    gather_group_want(group, 1, 17);
-    psnap_rng_init(&rng, 8);
-    for (uint32_t i = 0; i < 100000; i++) {
-        const uint64_t address = BASE + 8 * psnap_rng_below(&rng, 10000);
-        const uint32_t reference = i % 2;
-        gather_group_put(group, &reference, &address, 1);
+    psnap_rng_init(&rng, 7);
+    for (size_t i = 0; i < MANY; i++)
+        real[i] = i % 10000 < 3000 ? BASE + 8 * psnap_rng_below(&rng, 50000)
+                  : i < MANY / 2   ? BASE + (UINT64_C(1) << 40) + 8 * psnap_rng_below(&rng, 9000)
+                                   : BASE + (UINT64_C(1) << 40) + 8 * (i % 9000);
+    whole = model_of(real, MANY);
+    assert_int_equal(whole->area_count, 4);
+    for (size_t cut = 1; cut < 1000; cut += 776) {
+        struct psnap_gather *again = model_cut(real, MANY, cut);
+        assert_memory_equal(whole, again, sizeof *whole);
+        free(again);
     }
-    gather_group_fit(group, 0, &models[0]);
-    gather_group_fit(group, 1, &models[1]);
-    assert_int_equal(models[0].shares, 0);
-    assert_int_equal(models[1].shares, 0);
-    gather_group_free(group);
-    free(models);
+    free(real), free(whole);
 }
 
 /* What is short, or one address, has a model too. */
@@ -477,8 +389,7 @@ int main(void)
         cmocka_unit_test(test_hot_lines),      cmocka_unit_test(test_laps),
         cmocka_unit_test(test_cursors),        cmocka_unit_test(test_cursors_of_laps),
         cmocka_unit_test(test_bursts),         cmocka_unit_test(test_band),
-        cmocka_unit_test(test_eras),           cmocka_unit_test(test_going_along),
-        cmocka_unit_test(test_any_cut),        cmocka_unit_test(test_copies),
+        cmocka_unit_test(test_eras),           cmocka_unit_test(test_any_cut),
         cmocka_unit_test(test_short),
     };
 
