@@ -108,13 +108,27 @@ struct psnap_gather {
 
 /* ---- collecting: gather_areas.c, gather_collect.c, gather_fit*.c ---- */
 
-struct gather_areas;
+/* Of one reference. Here is what is used for each address: the room that the collector of the area
+ * in use has for addresses, which are looked at when it is full or one lies elsewhere. */
+struct gather_areas {
+    uint64_t *room;
+    size_t count, most; /* that are there */
+    uint64_t low, span; /* of the area: from low to low + span */
+};
 
-/* Of one reference. NULL: out of memory. */
-struct gather_areas *gather_areas_new(void);
+struct gather_areas *gather_areas_new(void); /* NULL: out of memory */
 void gather_areas_free(struct gather_areas *areas);
-/* The next addresses; the model does not depend on how they are cut. */
-void gather_areas_put(struct gather_areas *areas, const uint64_t *addresses, size_t n);
+void gather_areas_put_elsewhere(struct gather_areas *areas, uint64_t address);
+
+/* The next address. */
+static inline void gather_areas_put(struct gather_areas *areas, uint64_t address)
+{
+    if (areas->count < areas->most && address - areas->low <= areas->span)
+        areas->room[areas->count++] = address;
+    else
+        gather_areas_put_elsewhere(areas, address);
+}
+
 /* Whether nothing was lost because of memory; NULL is nothing collected, and whole. */
 bool gather_areas_are_whole(const struct gather_areas *areas);
 uint64_t gather_areas_count(const struct gather_areas *areas);

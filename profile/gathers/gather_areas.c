@@ -15,8 +15,9 @@ enum {
     SLACK = 1 << 30    /* bytes between two areas, at least */
 };
 
-struct gather_areas {
-    uint64_t count; /* accesses */
+struct areas {
+    struct gather_areas front;
+    uint64_t count; /* accesses; below nothing is known of those in the room */
     struct gather_collector *areas[GATHER_AREAS];
     uint32_t area_count, area;
     uint64_t changes[GATHER_AREAS][GATHER_AREAS];
@@ -33,23 +34,31 @@ struct gather_areas {
 
 struct gather_areas *gather_areas_new(void)
 {
-    return calloc(1, sizeof(struct gather_areas));
+    struct areas *m = calloc(1, sizeof *m);
+
+    return m ? &m->front : NULL;
 }
 
-void gather_areas_free(struct gather_areas *m)
+void gather_areas_free(struct gather_areas *areas)
 {
+    struct areas *m = (struct areas *)areas;
+
     for (uint32_t i = 0; m && i < m->area_count; i++)
         gather_collector_free(m->areas[i]);
     free(m);
 }
 
-uint64_t gather_areas_count(const struct gather_areas *m)
+uint64_t gather_areas_count(const struct gather_areas *areas)
 {
-    return m ? m->count : 0;
+    const struct areas *m = (const struct areas *)areas;
+
+    return m ? m->count + m->front.count : 0;
 }
 
-bool gather_areas_are_whole(const struct gather_areas *m)
+bool gather_areas_are_whole(const struct gather_areas *areas)
 {
+    const struct areas *m = (const struct areas *)areas;
+
     return !m || !m->is_out_of_memory;
 }
 
@@ -60,7 +69,7 @@ static uint64_t distance_of(const struct gather_collector *area, uint64_t addres
                                   : 0;
 }
 
-static uint32_t area_of(struct gather_areas *m, uint64_t address)
+static uint32_t area_of(struct areas *m, uint64_t address)
 {
     uint32_t nearest = GATHER_AREAS;
 
@@ -91,7 +100,7 @@ static bool is_small(uint64_t stride)
 }
 
 /* Another era begins when the share of small steps has changed much, two windows long. */
-static void note_era(struct gather_areas *m, uint64_t address)
+static void note_era(struct areas *m, uint64_t address)
 {
     double share, before;
     uint32_t era = 0;
@@ -121,7 +130,7 @@ static void note_era(struct gather_areas *m, uint64_t address)
     m->era = era;
 }
 
-static void put_one(struct gather_areas *m, uint64_t address)
+static void put_one(struct areas *m, uint64_t address)
 {
     const uint32_t area = area_of(m, address);
 
@@ -143,46 +152,65 @@ static void put_one(struct gather_areas *m, uint64_t address)
     gather_collector_put(m->areas[area], address);
 }
 
-/* Those that are within what is known of the area that the last one was in, and before the end of
- * the window: nearly all. Returns how many. */
-static size_t put_inside(struct gather_areas *m, const uint64_t *addresses, size_t n)
+/* What is in the room: of the area that the last address was in, and before the end of the window.
+ */
+static void note_room(struct areas *m)
 {
-    const size_t most = ERA_WINDOW - 1 - m->window;
-    struct gather_collector *area = m->areas[m->area];
-    uint64_t low, span, last = m->last;
+    const uint64_t *addresses = m->front.room;
+    const size_t n = m->front.count;
+    uint64_t last = m->last;
     uint32_t small = 0;
-    size_t inside = 0;
 
-    if (!m->count || m->eras[m->area] != m->era)
-        return 0;
-    low = area->low;
-    span = area->high - low;
-    for (n = n < most ? n : most; inside < n && addresses[inside] - low <= span; inside++) {
-        small += is_small(addresses[inside] - last);
-        last = addresses[inside];
+    if (!n)
+        return;
+    for (size_t i = 0; i < n; i++) {
+        small += is_small(addresses[i] - last);
+        last = addresses[i];
     }
     m->window_small += small;
-    m->window += (uint32_t)inside;
+    m->window += (uint32_t)n;
     m->last = last;
     if (m->turn_count <= GATHER_TURNS)
-        m->turns[m->turn_count - 1].accesses += inside;
-    m->changes[m->area][m->area] += inside;
-    m->count += inside;
-    gather_collector_put_inside(area, addresses, inside);
-    return inside;
+        m->turns[m->turn_count - 1].accesses += n;
+    m->changes[m->area][m->area] += n;
+    m->count += n;
+    gather_collector_fill(m->areas[m->area], n);
 }
 
-void gather_areas_put(struct gather_areas *m, const uint64_t *addresses, size_t n)
+static void open_room(struct areas *m)
 {
-    for (size_t i = 0; i < n;) {
-        i += put_inside(m, addresses + i, n - i);
-        if (i < n)
-            put_one(m, addresses[i++]);
+    const size_t in_window = ERA_WINDOW - 1 - m->window;
+    struct gather_collector *area = m->areas[m->area];
+
+    m->front.count = m->front.most = 0;
+    if (!m->count || m->eras[m->area] != m->era)
+        return;
+    m->front.room = gather_collector_room(area, &m->front.most);
+    if (m->front.most > in_window)
+        m->front.most = in_window;
+    m->front.low = area->low;
+    m->front.span = area->high - area->low;
+}
+
+void gather_areas_put_elsewhere(struct gather_areas *areas, uint64_t address)
+{
+    struct areas *m = (struct areas *)areas;
+
+    note_room(m);
+    open_room(m);
+    if (areas->most && address - areas->low <= areas->span) {
+        areas->room[areas->count++] = address;
+    } else {
+        put_one(m, address);
+        open_room(m);
     }
 }
 
-void gather_areas_fit(struct gather_areas *m, struct psnap_gather *model)
+void gather_areas_fit(struct gather_areas *areas, struct psnap_gather *model)
 {
+    struct areas *m = (struct areas *)areas;
+
+    note_room(m);
     model->area_count = m->area_count;
     for (uint32_t i = 0; i < m->area_count; i++) {
         uint64_t sum = 0;
@@ -196,4 +224,5 @@ void gather_areas_fit(struct gather_areas *m, struct psnap_gather *model)
         model->turn_count = m->turn_count;
         memcpy(model->turns, m->turns, m->turn_count * sizeof *m->turns);
     }
+    open_room(m);
 }

@@ -3,8 +3,6 @@
 #ifndef PSNAP_PROFILE_GATHER_COLLECT_H
 #define PSNAP_PROFILE_GATHER_COLLECT_H
 
-#include <string.h>
-
 #include "profile/gathers/gather.h"
 
 enum {
@@ -85,19 +83,20 @@ static inline void gather_collector_put(struct gather_collector *collector, uint
         gather_collector_take(collector);
 }
 
-/* Addresses that are not lower than the lowest so far, nor higher than the highest. */
-static inline void gather_collector_put_inside(struct gather_collector *collector,
-                                               const uint64_t *addresses, size_t n)
+/* Room for some addresses that are not lower than the lowest so far, nor higher than the highest.
+ */
+static inline uint64_t *gather_collector_room(struct gather_collector *collector, size_t *n)
 {
-    for (size_t i = 0, more; i < n; i += more) {
-        more = BURST - collector->count % BURST;
-        more = more < n - i ? more : n - i;
-        memcpy(collector->waiting + (collector->count - collector->taken), addresses + i,
-               more * sizeof *addresses);
-        collector->count += more;
-        if (collector->count % BURST == 0)
-            gather_collector_take(collector);
-    }
+    *n = BURST - collector->count % BURST;
+    return collector->waiting + (collector->count - collector->taken);
+}
+
+/* So many are in this room now. */
+static inline void gather_collector_fill(struct gather_collector *collector, size_t n)
+{
+    collector->count += n;
+    if (collector->count % BURST == 0)
+        gather_collector_take(collector);
 }
 
 /* Visits of lines by octave of the accesses since the last, as shares of the accesses, of all that

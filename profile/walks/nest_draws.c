@@ -23,7 +23,6 @@
 
 enum {
     FIRST = 1024,       /* addresses until entries are told apart or not */
-    BUFFER = 256,       /* addresses until a gather gets them */
     RECENT = 8,         /* references that may be leaders */
     SURE = 256,         /* addresses after which one that never failed is believed */
     PATIENCE = 4,       /* failures, less what held since, until the next is tried */
@@ -47,13 +46,6 @@ struct follower {
     bool has_failed; /* since the present leader was chosen */
 };
 
-/* What is collected of all addresses, or of entries and the rest apart. */
-struct part {
-    struct gather_areas *areas;
-    uint32_t waiting; /* addresses in the buffer */
-    uint64_t buffer[BUFFER];
-};
-
 enum { REST, ENTRY, ALL };
 
 struct key {
@@ -66,8 +58,8 @@ struct draw {
     struct key key;
     uint64_t last;
     struct follower followers[3];
-    struct part *parts[2]; /* REST (or all of them) and ENTRY */
-    uint64_t *first;       /* addresses until it is decided, */
+    struct gather_areas *areas[2]; /* REST (or all of them) and ENTRY; NULL: nothing collected */
+    uint64_t *first;               /* addresses until it is decided, */
     bool *first_is_entry;
     uint32_t first_count;
     bool is_decided, is_split;
@@ -99,10 +91,7 @@ void nest_draws_free(struct nest_draws *draws)
     for (size_t i = 0; i < draws->count; i++) {
         struct draw *draw = &draws->draws[i];
         for (unsigned k = 0; k < 2; k++)
-            if (draw->parts[k]) {
-                gather_areas_free(draw->parts[k]->areas);
-                free(draw->parts[k]);
-            }
+            gather_areas_free(draw->areas[k]);
         free(draw->first);
         free(draw->first_is_entry);
     }
@@ -250,29 +239,12 @@ static void remember(struct nest_draws *draws, uint32_t index)
 
 /* ---- gathers ---- */
 
-static void flush(struct nest_draws *draws, struct part *part)
-{
-    if (!part->waiting)
-        return;
-    if (!part->areas)
-        part->areas = gather_areas_new();
-    if (part->areas)
-        gather_areas_put(part->areas, part->buffer, part->waiting);
-    draws->is_out_of_memory |= !part->areas;
-    part->waiting = 0;
-}
-
 static void collect(struct nest_draws *draws, struct draw *draw, unsigned k, uint64_t address)
 {
-    struct part *part = draw->parts[k];
-
-    if (!part && !(part = draw->parts[k] = calloc(1, sizeof *part))) {
+    if (!draw->areas[k] && !(draw->areas[k] = gather_areas_new()))
         draws->is_out_of_memory = true;
-        return;
-    }
-    part->buffer[part->waiting++] = address;
-    if (part->waiting == BUFFER)
-        flush(draws, part);
+    else
+        gather_areas_put(draw->areas[k], address);
 }
 
 /* ---- entries ---- */
@@ -367,17 +339,15 @@ bool nest_draws_are_whole(const struct nest_draws *draws)
 /* ---- models ---- */
 
 static void take_source(struct nest_draws *draws, const struct follower *follower,
-                        struct part *part, struct nest_source *taken)
+                        struct gather_areas *areas, struct nest_source *taken)
 {
     *taken = (struct nest_source){.with = PSNAP_NONE};
     if (follows(follower))
         *taken = (struct nest_source){.with = follower->leader, .offset = follower->offset};
-    else if (part) {
-        flush(draws, part);
-        if (part->areas)
-            gather_areas_fit(part->areas, &taken->gather);
-        taken->gather.accesses = gather_areas_count(part->areas);
-        draws->is_out_of_memory |= !gather_areas_are_whole(part->areas);
+    else if (areas) {
+        gather_areas_fit(areas, &taken->gather);
+        taken->gather.accesses = gather_areas_count(areas);
+        draws->is_out_of_memory |= !gather_areas_are_whole(areas);
         gather_round(&taken->gather);
     }
 }
@@ -392,10 +362,10 @@ struct nest_draw *nest_draws_take(struct nest_draws *draws, uint32_t *count)
         if (!draw->is_decided)
             decide(draws, draw);
         taken[i].has_entry = draw->is_split;
-        take_source(draws, &draw->followers[draw->is_split ? REST : ALL], draw->parts[REST],
+        take_source(draws, &draw->followers[draw->is_split ? REST : ALL], draw->areas[REST],
                     &taken[i].rest);
         if (draw->is_split)
-            take_source(draws, &draw->followers[ENTRY], draw->parts[ENTRY], &taken[i].entry);
+            take_source(draws, &draw->followers[ENTRY], draw->areas[ENTRY], &taken[i].entry);
     }
     if (taken && nest_draws_are_whole(draws))
         return taken;

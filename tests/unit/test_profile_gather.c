@@ -17,26 +17,21 @@
 
 #define BASE UINT64_C(0x20000000040)
 
-/* The model of a reference whose addresses come so many at a time. */
-static struct psnap_gather *model_cut(const uint64_t *addresses, size_t n, size_t cut)
+static struct psnap_gather *model_of(const uint64_t *addresses, size_t n)
 {
     struct psnap_gather *model = calloc(1, sizeof *model);
     struct gather_areas *areas = gather_areas_new();
 
     assert_true(model && areas);
-    for (size_t i = 0; i < n; i += cut)
-        gather_areas_put(areas, addresses + i, n - i < cut ? n - i : cut);
+    for (size_t i = 0; i < n; i++) {
+        gather_areas_put(areas, addresses[i]);
+        assert_int_equal(gather_areas_count(areas), i + 1);
+    }
     assert_true(gather_areas_are_whole(areas));
     model->accesses = gather_areas_count(areas);
     gather_areas_fit(areas, model);
     gather_areas_free(areas);
-    assert_int_equal(model->accesses, n);
     return model;
-}
-
-static struct psnap_gather *model_of(const uint64_t *addresses, size_t n)
-{
-    return model_cut(addresses, n, n);
 }
 
 static uint64_t *drawn_from(const struct psnap_gather *model, uint64_t seed, size_t n)
@@ -345,27 +340,40 @@ static void test_eras(void **state)
     free(real), free(model);
 }
 
-/* Two areas in turn, each in two eras: however the addresses come. */
-static void test_any_cut(void **state)
+/* Of three areas, used at random, each has all that is its own, and is left as often as it was. */
+static void test_areas(void **state)
 {
-    uint64_t *real = stream();
-    struct psnap_gather *whole;
+    enum { AREAS = 3, SIZE = 9000 };
+    uint64_t *real = stream(), counts[AREAS] = {0}, changes[AREAS][AREAS] = {{0}};
+    struct psnap_gather *model;
     struct psnap_rng rng;
+    uint32_t area = 0;
 
     (void)state;
-    psnap_rng_init(&rng, 7);
-    for (size_t i = 0; i < MANY; i++)
-        real[i] = i % 10000 < 3000 ? BASE + 8 * psnap_rng_below(&rng, 50000)
-                  : i < MANY / 2   ? BASE + (UINT64_C(1) << 40) + 8 * psnap_rng_below(&rng, 9000)
-                                   : BASE + (UINT64_C(1) << 40) + 8 * (i % 9000);
-    whole = model_of(real, MANY);
-    assert_int_equal(whole->area_count, 4);
-    for (size_t cut = 1; cut < 1000; cut += 776) {
-        struct psnap_gather *again = model_cut(real, MANY, cut);
-        assert_memory_equal(whole, again, sizeof *whole);
-        free(again);
+    psnap_rng_init(&rng, 9);
+    for (size_t i = 0; i < MANY; i++) {
+        const uint32_t before = area;
+        if (i < AREAS) /* they are numbered as they come */
+            area = (uint32_t)i;
+        else if (psnap_rng_below(&rng, 400) < 20 * (area + 1))
+            area = (uint32_t)psnap_rng_below(&rng, AREAS);
+        changes[before][area]++;
+        real[i] =
+            BASE + ((uint64_t)area << 40) + 8 * psnap_rng_below(&rng, counts[area] ? SIZE : 1);
+        counts[area]++;
     }
-    free(real), free(whole);
+    model = model_of(real, MANY);
+    assert_int_equal(model->area_count, AREAS);
+    assert_int_equal(model->turn_count, 0);
+    for (uint32_t i = 0; i < AREAS; i++) {
+        const uint64_t left = changes[i][0] + changes[i][1] + changes[i][2];
+        assert_int_equal(model->areas[i].accesses, counts[i]);
+        assert_int_equal(model->areas[i].base, BASE + ((uint64_t)i << 40));
+        assert_int_equal(model->areas[i].span_bytes, 8 * SIZE);
+        for (uint32_t j = 0; j < AREAS; j++)
+            assert_true(model->next_area[i][j] == (double)changes[i][j] / (double)left);
+    }
+    free(real), free(model);
 }
 
 /* What is short, or one address, has a model too. */
@@ -389,7 +397,7 @@ int main(void)
         cmocka_unit_test(test_hot_lines),      cmocka_unit_test(test_laps),
         cmocka_unit_test(test_cursors),        cmocka_unit_test(test_cursors_of_laps),
         cmocka_unit_test(test_bursts),         cmocka_unit_test(test_band),
-        cmocka_unit_test(test_eras),           cmocka_unit_test(test_any_cut),
+        cmocka_unit_test(test_eras),           cmocka_unit_test(test_areas),
         cmocka_unit_test(test_short),
     };
 
