@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Arrays that grow by doubling.
+ * Arrays that grow.
  */
 #ifndef PSNAP_BASE_ROOM_H
 #define PSNAP_BASE_ROOM_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
-/* `array` with room for `wanted` items of `size` bytes, which *room then says; NULL when out of
- * memory: it is as it was then. */
+/* By doubling: `array` with room for `wanted` items of `size` bytes, which *room then says; NULL
+ * when out of memory: it is as it was then. */
 static inline void *psnap_with_room(void *array, size_t *room, size_t wanted, size_t size)
 {
     size_t larger = *room ? *room : 64;
@@ -23,6 +25,19 @@ static inline void *psnap_with_room(void *array, size_t *room, size_t wanted, si
     if (grown)
         *room = larger;
     return grown;
+}
+
+/* Whether the array at `*array`, of any type, has room for `wanted` items of `size` bytes now;
+ * false: out of memory, it is as it was. */
+static inline bool psnap_resize(void *array, size_t wanted, size_t size)
+{
+    void *old, *resized;
+
+    memcpy(&old, array, sizeof old);
+    resized = wanted <= SIZE_MAX / size ? realloc(old, wanted * size) : NULL;
+    if (resized)
+        memcpy(array, &resized, sizeof resized);
+    return resized != NULL;
 }
 
 #endif

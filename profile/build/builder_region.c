@@ -14,6 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/base/room.h"
+
 /* Steps through the program's objects that naming a loop's regions may cost. */
 #define NAMING_STEPS_MAX (UINT64_C(1) << 26)
 
@@ -37,26 +39,14 @@ struct build_loop *build_loop_new(uint32_t index, uint64_t gap, uint32_t limit)
     return NULL;
 }
 
-/* Whether `*table` has room for so many entries of so many bytes now. */
-static bool resize(void *table, uint32_t room, size_t entry_bytes)
-{
-    void *old, *resized;
-
-    memcpy(&old, table, sizeof old);
-    resized = realloc(old, room * entry_bytes);
-    if (resized)
-        memcpy(table, &resized, sizeof resized);
-    return resized != NULL;
-}
-
 bool build_loop_reserve(struct build_loop *loop, uint32_t room)
 {
     if (room <= loop->room)
         return true;
-    if (!resize(&loop->order, room, sizeof *loop->order) ||
-        !resize(&loop->reach_lows, room, sizeof *loop->reach_lows) ||
-        !resize(&loop->slots, room, sizeof *loop->slots) ||
-        !resize(&loop->free_slots, room, sizeof *loop->free_slots))
+    if (!psnap_resize(&loop->order, room, sizeof *loop->order) ||
+        !psnap_resize(&loop->reach_lows, room, sizeof *loop->reach_lows) ||
+        !psnap_resize(&loop->slots, room, sizeof *loop->slots) ||
+        !psnap_resize(&loop->free_slots, room, sizeof *loop->free_slots))
         return false;
     build_loop_charge(loop,
                       (room - loop->room) * (sizeof *loop->order + sizeof *loop->reach_lows +
@@ -109,7 +99,7 @@ bool build_loop_note(struct build_loop *loop, uint16_t slot)
 {
     if (loop->pattern_count == loop->pattern_room) {
         const uint32_t room = loop->pattern_room ? 2 * loop->pattern_room : PATTERN_FIRST;
-        if (!resize(&loop->pattern, room, sizeof *loop->pattern))
+        if (!psnap_resize(&loop->pattern, room, sizeof *loop->pattern))
             return false;
         build_loop_charge(loop, (room - loop->pattern_room) * sizeof *loop->pattern, 0);
         loop->pattern_room = room;

@@ -15,6 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/base/room.h"
+
 enum { WORD = 64, SLOTS_FIRST = 1024, NEAR = 8 /* words from the top that are counted singly */ };
 
 struct lru_stack {
@@ -88,27 +90,15 @@ static uint32_t *bucket_of(const struct lru_stack *stack, uint64_t line)
     return &stack->buckets[at];
 }
 
-/* Whether `*table` has `count` entries of `bytes` each now. */
-static bool resize(void *table, size_t count, size_t bytes)
-{
-    void *old, *larger;
-
-    memcpy(&old, table, sizeof old);
-    larger = realloc(old, count * bytes);
-    if (larger)
-        memcpy(table, &larger, sizeof larger);
-    return larger != NULL;
-}
-
 /* For so many lines, a power of two. */
 static bool make_room(struct lru_stack *stack, uint32_t room)
 {
-    if (room > UINT32_MAX / 4 || !resize(&stack->lines, room, sizeof *stack->lines) ||
-        !resize(&stack->slots, room, sizeof *stack->slots) ||
-        !resize(&stack->owners, 2 * (size_t)room, sizeof *stack->owners) ||
-        !resize(&stack->taken, 2 * (size_t)room / WORD, sizeof *stack->taken) ||
-        !resize(&stack->sums, 2 * (size_t)room / WORD + 1, sizeof *stack->sums) ||
-        !resize(&stack->buckets, 2 * (size_t)room, sizeof *stack->buckets))
+    if (room > UINT32_MAX / 4 || !psnap_resize(&stack->lines, room, sizeof *stack->lines) ||
+        !psnap_resize(&stack->slots, room, sizeof *stack->slots) ||
+        !psnap_resize(&stack->owners, 2 * (size_t)room, sizeof *stack->owners) ||
+        !psnap_resize(&stack->taken, 2 * (size_t)room / WORD, sizeof *stack->taken) ||
+        !psnap_resize(&stack->sums, 2 * (size_t)room / WORD + 1, sizeof *stack->sums) ||
+        !psnap_resize(&stack->buckets, 2 * (size_t)room, sizeof *stack->buckets))
         return false;
     stack->room = room;
     close_up(stack);
