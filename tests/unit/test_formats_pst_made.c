@@ -66,6 +66,24 @@ static const unsigned char made_chunk[] = {1,                 /* lanes */
                                            1, 0, 0x11, 3, /* addresses, and their shift */
                                            1, 2, 4};
 
+/* The tables above and a chunk. */
+static void add_chunk(struct hand_made *file, uint32_t accesses, const void *chunk, size_t size)
+{
+    add_frame(file, PSNAP_PST_TABLES, 0, 0, made_tables, sizeof made_tables);
+    add_frame(file, PSNAP_PST_ACCESSES, 0, accesses, chunk, size);
+}
+
+/* The end, without executions of the two blocks. */
+static void add_end(struct hand_made *file, uint32_t accesses)
+{
+    struct psnap_bytes end = {0};
+
+    psnap_bytes_varint(&end, accesses);
+    psnap_bytes_put(&end, "\2\0\0", 3);
+    add_frame(file, PSNAP_PST_END, accesses, 0, end.data, end.size);
+    psnap_bytes_release(&end);
+}
+
 /* All that comes of the file; to be freed. */
 static struct psnap_access *read_made(const struct hand_made *file, struct memory_input *input,
                                       struct psnap_source **source, size_t *n)
@@ -93,8 +111,7 @@ static void test_made_by_hand(void **state)
 
     (void)state;
     add_frame(&file, PSNAP_PST_TYPE('n', 'o', 't', 'e'), 0, 0, "a later psnap's", 15);
-    add_frame(&file, PSNAP_PST_TABLES, 0, 0, made_tables, sizeof made_tables);
-    add_frame(&file, PSNAP_PST_ACCESSES, 0, 7, made_chunk, sizeof made_chunk);
+    add_chunk(&file, 7, made_chunk, sizeof made_chunk);
     add_frame(&file, PSNAP_PST_END, 7, 0, end, sizeof end);
     all = read_made(&file, &input, &source, &n);
     assert_int_equal(n, 7);
@@ -112,26 +129,31 @@ static void test_made_by_hand(void **state)
     psnap_source_free(source);
 }
 
+/* What reading all of the file says; its code is PSNAP_OK when it is good. */
+static struct psnap_error error_of(const struct hand_made *file)
+{
+    struct memory_input input;
+    struct psnap_error error = {.code = PSNAP_OK};
+    enum psnap_status status;
+    struct psnap_source *source = open_memory(&input, file->data, file->size, 99, NULL, &error);
+    size_t n;
+
+    if (source)
+        free(read_all(source, &n, &status, &error));
+    psnap_source_free(source);
+    return error;
+}
+
 /* Well sealed, but what it says cannot be. */
 static void check_nonsense(uint32_t type, uint32_t count, const void *payload, size_t size,
                            enum psnap_status expected)
 {
-    const unsigned char end[] = {(unsigned char)count, 2, 0, 0};
     struct hand_made file = {.size = 0};
-    struct memory_input input;
-    struct psnap_error error = {.code = PSNAP_OK};
-    enum psnap_status status;
-    struct psnap_source *source;
-    size_t n;
 
     add_frame(&file, PSNAP_PST_TABLES, 0, 0, made_tables, sizeof made_tables);
     add_frame(&file, type, 0, count, payload, size);
-    add_frame(&file, PSNAP_PST_END, count, 0, end, sizeof end);
-    source = open_memory(&input, file.data, file.size, 99, NULL, &error);
-    if (source)
-        free(read_all(source, &n, &status, &error));
-    psnap_source_free(source);
-    assert_int_equal(error.code, expected);
+    add_end(&file, count);
+    assert_int_equal(error_of(&file).code, expected);
 }
 
 static void test_nonsense(void **state)
@@ -175,8 +197,7 @@ static void test_cut_off_tables(void **state)
     size_t n;
 
     (void)state;
-    add_frame(&file, PSNAP_PST_TABLES, 0, 0, made_tables, sizeof made_tables);
-    add_frame(&file, PSNAP_PST_ACCESSES, 0, 7, made_chunk, sizeof made_chunk);
+    add_chunk(&file, 7, made_chunk, sizeof made_chunk);
     add_frame(&file, PSNAP_PST_TABLES, 7, 0, later, sizeof later);
     source = open_memory(&input, file.data, file.size, 99, NULL, &error);
     assert_non_null(source);
@@ -196,7 +217,6 @@ static void test_token_left_behind_a_run(void **state)
 {
     static const unsigned char chunk[] = {1, 0, 0,    8, 1, 32, 1, 0,  0x10,
                                           1, 0, 0x21, 3, 1, 2,  0, 128};
-    static const unsigned char end[] = {0xc0, 0x3e, 2, 0, 0};
     struct hand_made file = {.size = 0};
     struct memory_input input;
     struct psnap_error error;
@@ -208,9 +228,8 @@ static void test_token_left_behind_a_run(void **state)
 
     (void)state;
     check_nonsense(PSNAP_PST_ACCESSES, 7, chunk, sizeof chunk, PSNAP_ERROR_CORRUPT);
-    add_frame(&file, PSNAP_PST_TABLES, 0, 0, made_tables, sizeof made_tables);
-    add_frame(&file, PSNAP_PST_ACCESSES, 0, 8000, chunk, sizeof chunk);
-    add_frame(&file, PSNAP_PST_END, 8000, 0, end, sizeof end);
+    add_chunk(&file, 8000, chunk, sizeof chunk);
+    add_end(&file, 8000);
     source = open_memory(&input, file.data, file.size, 99, NULL, &error);
     assert_non_null(source);
     do {
@@ -249,11 +268,40 @@ static const unsigned char copying_chunk[] = {
     2, 2, 3};                  /* after 2 literals, twice the distance of 1, 3 tokens */
 /* clang-format on */
 
+struct mistake {
+    unsigned char at, value;
+};
+
+/* A chunk of addresses that go on after every third one; with any of the mistakes it is refused. */
+static void check_copies(const unsigned char *chunk, size_t size, uint32_t accesses,
+                         const struct mistake *mistakes, size_t count)
+{
+    struct hand_made file = {.size = 0};
+    struct memory_input input;
+    struct psnap_source *source;
+    struct psnap_access *all;
+    unsigned char bad[64];
+    size_t n;
+
+    add_chunk(&file, accesses, chunk, size);
+    add_end(&file, accesses);
+    all = read_made(&file, &input, &source, &n);
+    assert_int_equal(n, accesses);
+    for (size_t i = 0; i < n; i++)
+        assert_int_equal(all[i].address, 16 + 8 * (i / 3));
+    free(all);
+    psnap_source_free(source);
+    assert_true(size <= sizeof bad);
+    for (size_t i = 0; i < count; i++) {
+        memcpy(bad, chunk, size);
+        bad[mistakes[i].at] = mistakes[i].value;
+        check_nonsense(PSNAP_PST_ACCESSES, accesses, bad, size, PSNAP_ERROR_CORRUPT);
+    }
+}
+
 static void test_copies(void **state)
 {
-    static const struct {
-        unsigned char at, value;
-    } bad[] = {
+    static const struct mistake bad[] = {
         {13, 31},                      /* window of 2^31 tokens */
         {13, 32}, {14, 0x51}, {15, 5}, /* widths */
         {21, 3},                       /* after more literals than there are */
@@ -264,29 +312,9 @@ static void test_copies(void **state)
         {23, 0},                       /* no token */
         {23, 4},                       /* a token too much for the accesses */
     };
-    static const unsigned char end[] = {16, 2, 0, 0};
-    unsigned char chunk[sizeof copying_chunk];
-    struct hand_made file = {.size = 0};
-    struct memory_input input;
-    struct psnap_source *source;
-    struct psnap_access *all;
-    size_t n;
 
     (void)state;
-    add_frame(&file, PSNAP_PST_TABLES, 0, 0, made_tables, sizeof made_tables);
-    add_frame(&file, PSNAP_PST_ACCESSES, 0, 16, copying_chunk, sizeof copying_chunk);
-    add_frame(&file, PSNAP_PST_END, 16, 0, end, sizeof end);
-    all = read_made(&file, &input, &source, &n);
-    assert_int_equal(n, 16);
-    for (size_t i = 0; i < n; i++)
-        assert_int_equal(all[i].address, 16 + 8 * (i / 3));
-    free(all);
-    psnap_source_free(source);
-    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-        memcpy(chunk, copying_chunk, sizeof chunk);
-        chunk[bad[i].at] = bad[i].value;
-        check_nonsense(PSNAP_PST_ACCESSES, 16, chunk, sizeof chunk, PSNAP_ERROR_CORRUPT);
-    }
+    check_copies(copying_chunk, sizeof copying_chunk, 16, bad, sizeof bad / sizeof *bad);
 }
 
 /* What a part or its errors cannot be: the estimates are computed with them. */
@@ -415,9 +443,7 @@ static const unsigned char falling_chunk[] = {
 
 static void test_copies_of_copies(void **state)
 {
-    static const struct {
-        unsigned char at, value;
-    } bad[] = {
+    static const struct mistake bad[] = {
         {13, 0x9f},                      /* windows of 2^31 items */
         {17, 1},                         /* too small a window */
         {17, 0x20}, {18, 0x51}, {19, 5}, /* widths */
@@ -428,33 +454,9 @@ static void test_copies_of_copies(void **state)
         {29, 7},    {29, 8},             /* before the first item */
         {30, 0},    {30, 4},             /* no item, one too many */
     };
-    static const unsigned char end[] = {19, 2, 0, 0};
-    unsigned char chunk[sizeof nested_chunk];
-    struct hand_made file = {.size = 0};
-    struct memory_input input;
-    struct psnap_error error;
-    enum psnap_status status;
-    struct psnap_source *source;
-    struct psnap_access *all;
-    size_t n;
 
     (void)state;
-    add_frame(&file, PSNAP_PST_TABLES, 0, 0, made_tables, sizeof made_tables);
-    add_frame(&file, PSNAP_PST_ACCESSES, 0, 19, nested_chunk, sizeof nested_chunk);
-    add_frame(&file, PSNAP_PST_END, 19, 0, end, sizeof end);
-    source = open_memory(&input, file.data, file.size, 1, NULL, &error);
-    all = read_all(source, &n, &status, &error);
-    assert_int_equal(status, PSNAP_OK);
-    assert_int_equal(n, 19);
-    for (size_t i = 0; i < n; i++)
-        assert_int_equal(all[i].address, 16 + 8 * (i / 3));
-    free(all);
-    psnap_source_free(source);
-    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-        memcpy(chunk, nested_chunk, sizeof chunk);
-        chunk[bad[i].at] = bad[i].value;
-        check_nonsense(PSNAP_PST_ACCESSES, 19, chunk, sizeof chunk, PSNAP_ERROR_CORRUPT);
-    }
+    check_copies(nested_chunk, sizeof nested_chunk, 19, bad, sizeof bad / sizeof *bad);
     for (unsigned char count = 1; count < 40; count++)
         check_nonsense(PSNAP_PST_ACCESSES, count, falling_chunk, sizeof falling_chunk,
                        PSNAP_ERROR_CORRUPT);
@@ -463,7 +465,6 @@ static void test_copies_of_copies(void **state)
 /* Version 2 has copies of tokens, but no copies of copies and no streams. */
 static void test_version_2(void **state)
 {
-    static const unsigned char end[] = {16, 2, 0, 0};
     static const struct {
         const unsigned char *chunk;
         size_t size;
@@ -480,21 +481,14 @@ static void test_version_2(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct hand_made file = {.version = PSNAP_PST_VERSION_READ};
-        struct memory_input input;
-        struct psnap_error error = {.code = PSNAP_OK};
-        enum psnap_status status;
-        struct psnap_source *source;
-        size_t n;
+        struct psnap_error error;
 
         add_frame(&file, PSNAP_PST_TABLES, 0, 0, made_tables, sizeof made_tables);
         file.method = cases[i].method;
         add_frame(&file, PSNAP_PST_ACCESSES, 0, cases[i].accesses, cases[i].chunk, cases[i].size);
         file.method = PSNAP_PST_STORED;
-        add_frame(&file, PSNAP_PST_END, cases[i].accesses, 0, end, sizeof end);
-        source = open_memory(&input, file.data, file.size, 99, NULL, &error);
-        if (source)
-            free(read_all(source, &n, &status, &error));
-        psnap_source_free(source);
+        add_end(&file, cases[i].accesses);
+        error = error_of(&file);
         assert_int_equal(error.code, cases[i].message ? PSNAP_ERROR_CORRUPT : PSNAP_OK);
         if (cases[i].message)
             assert_non_null(strstr(error.message, cases[i].message));

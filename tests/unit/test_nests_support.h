@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Shared by the tests of nests (profile/walks/nests.h): streams of a program of plain loops, their
- * profiles with walks, and whether replay gives a stream access for access, or what is like it.
+ * profiles with walks, whether replay gives a stream access for access, or what is like it, and
+ * texts that are refused.
  */
 #ifndef PSNAP_TEST_NESTS_SUPPORT_H
 #define PSNAP_TEST_NESTS_SUPPORT_H
@@ -9,6 +10,7 @@
 #include "profile/walks/nest_profile.h"
 #include "replay/replay.h"
 #include "tests/unit/test_profile_support.h"
+#include "tests/unit/test_text_support.h"
 
 enum { LOOPS = 8, REFS = 4, ACCESSES = 40000 };
 
@@ -16,6 +18,14 @@ struct stream {
     struct psnap_access *accesses;
     size_t count;
 };
+
+static inline struct stream new_stream(void)
+{
+    struct stream stream = {calloc(ACCESSES, sizeof *stream.accesses), 0};
+
+    assert_non_null(stream.accesses);
+    return stream;
+}
 
 static inline void add(struct stream *stream, uint32_t ref, uint64_t address)
 {
@@ -131,6 +141,33 @@ static inline void assert_is_its_text(const struct psnap_profile *profile)
     psnap_source_free(sources[1]);
     psnap_profile_free(again);
     free(text);
+}
+
+/* What a test of a profile made by drawing ends with: it is like the stream, all is freed. */
+static inline void assert_drawn(struct psnap_program *program, struct stream *stream,
+                                struct psnap_profile *profile, uint32_t exact)
+{
+    assert_resembles(profile, stream, exact);
+    assert_is_its_text(profile);
+    psnap_profile_free(profile);
+    free(stream->accesses);
+    psnap_program_free(program);
+}
+
+/* That the text is refused, in this line (0: in any), with the first `from` replaced. */
+static inline void assert_refused_at(const char *base, const char *from, const char *to,
+                                     uint32_t line, const char *message)
+{
+    char *text = replaced(base, from, to);
+
+    assert_text_refused(text, line, message);
+    free(text);
+}
+
+static inline void assert_refused(const char *base, const char *from, const char *to,
+                                  const char *message)
+{
+    assert_refused_at(base, from, to, 0, message);
 }
 
 #endif

@@ -5,7 +5,6 @@
  * more is refused with both lines.
  */
 #include "tests/unit/test_nests_support.h"
-#include "tests/unit/test_text_support.h"
 
 static const char walks[] = WALKED_TRIANGLE "loops:\n"
                                             "- id: f\n"
@@ -24,16 +23,6 @@ static const char walks[] = WALKED_TRIANGLE "loops:\n"
 static const char right[] = "derived: {strides: {8: 7, 16: 1}, stride_graph: {8: {8: 5, 16: 1}, "
                             "16: {8: 1}}}";
 
-static void assert_says(const char *text, uint32_t line, const char *message)
-{
-    struct psnap_error error = {0};
-
-    assert_null(try_text(text, &error));
-    if (!strstr(error.message, message))
-        fail_msg("'%s' does not say '%s'", error.message, message);
-    assert_int_equal(error.src_line, line);
-}
-
 /* The triangle's text with what follows from it. */
 static char *triangle(void)
 {
@@ -48,30 +37,26 @@ static char *triangle(void)
 
 static void test_refused(void **state)
 {
+    static const char of_bin_8[] = "8: 7, 16: 1}, stride_graph: {8: {8: 5, 16: 1}, 16: {8: 1}}";
+    static const char of_bin_64[] =
+        "64: 7, 16: 1}, stride_graph: {64: {64: 5, 16: 1}, 16: {64: 1}}";
     char *base = triangle(), *text;
 
     (void)state;
-    assert_says(walks, 21,
-                "strides of bin 8 are 6 here, but the walks of 'f' (schedule, line 4) have 7");
+    assert_text_refused(
+        walks, 21, "strides of bin 8 are 6 here, but the walks of 'f' (schedule, line 4) have 7");
     psnap_profile_free(read_text(base));
-    text = replaced(base, "8: 7, 16: 1}, stride_graph: {8: {8: 5, 16: 1}, 16: {8: 1}}",
-                    "64: 7, 16: 1}, stride_graph: {64: {64: 5, 16: 1}, 16: {64: 1}}");
-    assert_says(text, 21, "strides of bin 8 are 0 here");
-    assert_says(text, 21, "psnap edit --loop f --region r1 --stride OLD=NEW");
-    free(text);
+    assert_refused_at(base, of_bin_8, of_bin_64, 21, "strides of bin 8 are 0 here");
+    assert_refused_at(base, of_bin_8, of_bin_64, 21,
+                      "psnap edit --loop f --region r1 --stride OLD=NEW");
     /* The walk was edited, and not what follows from it. */
-    text = replaced(base, "strides: [32, 8]", "strides: [24, 8]");
-    assert_says(text, 21, "strides of bin");
-    free(text);
+    assert_refused_at(base, "strides: [32, 8]", "strides: [24, 8]", 21, "strides of bin");
     text = replaced(base, "pattern: [r1]", "pattern: [{repeat: 9, of: [r1]}]");
     psnap_profile_free(read_text(text));
     free(text);
-    text = replaced(base, "derived: {strides", "strides: {8: 8}\n    derived: {strides");
-    assert_says(text, 21, "'strides' is derived (line 22), and cannot stand here too");
-    free(text);
-    text = replaced(base, "derived: {strides", "derived: {streides");
-    assert_says(text, 21, "streides");
-    free(text);
+    assert_refused_at(base, "derived: {strides", "strides: {8: 8}\n    derived: {strides", 21,
+                      "'strides' is derived (line 22), and cannot stand here too");
+    assert_refused_at(base, "derived: {strides", "derived: {streides", 21, "streides");
     free(base);
 }
 
@@ -97,7 +82,6 @@ static void test_pattern(void **state)
         "  - {id: b, working_set: {bytes: 24, group: heap, offset: 800}, accesses: 3, loads: 3, "
         "sizes: {8: 3}}\n";
     struct psnap_profile *profile = read_text(two);
-    char *text;
 
     (void)state;
     for (int i = 0; i < 2; i++) { /* left out, and made */
@@ -107,12 +91,8 @@ static void test_pattern(void **state)
     }
     assert_is_its_text(profile);
     psnap_profile_free(profile);
-    text = replaced(two, "[a, b]", "[b, a]");
-    assert_says(text, 12, "'pattern' is not the order");
-    free(text);
-    text = replaced(two, "walks-2", "psnap");
-    assert_says(text, 14, "'strides' is missing");
-    free(text);
+    assert_refused_at(two, "[a, b]", "[b, a]", 12, "'pattern' is not the order");
+    assert_refused_at(two, "walks-2", "psnap", 14, "'strides' is missing");
 }
 
 /* Nests of random counts and strides: all that the builder says of arrays that are far apart. */

@@ -9,7 +9,7 @@
 static void test_gather(void **state)
 {
     struct psnap_program *program = make_program(LOOPS, REFS);
-    struct stream stream = {calloc(ACCESSES, sizeof *stream.accesses), 0};
+    struct stream stream = new_stream();
     struct psnap_profile *profile;
     const struct nest_pattern *loop;
     struct psnap_rng rng;
@@ -30,11 +30,7 @@ static void test_gather(void **state)
     assert_int_equal(nests_values(profile->nests, 0)[0], 400);
     assert_int_equal(loop->body_count, 3);
     assert_int_equal(loop->body[2]->shape->refs[0].mode, NEST_DRAWN);
-    assert_resembles(profile, &stream, 2 * REFS);
-    assert_is_its_text(profile);
-    psnap_profile_free(profile);
-    free(stream.accesses);
-    psnap_program_free(program);
+    assert_drawn(program, &stream, profile, 2 * REFS);
 }
 
 /* Rows of a sparse matrix: lengths are drawn, entries follow each other, columns are drawn, and
@@ -42,7 +38,7 @@ static void test_gather(void **state)
 static void test_rows(void **state)
 {
     struct psnap_program *program = make_program(LOOPS, REFS);
-    struct stream stream = {calloc(ACCESSES, sizeof *stream.accesses), 0};
+    struct stream stream = new_stream();
     struct psnap_profile *profile;
     const struct nest_pattern *loop;
     const struct nest_shape *inner;
@@ -74,11 +70,7 @@ static void test_rows(void **state)
     assert_int_equal(profile->nests->models->draws[inner->refs[2].draw].rest.offset, 16);
     assert_int_equal(profile->nests->models->counts[inner->counts - 1].times, 700);
     assert_int_equal(profile->nests->models->counts[inner->counts - 1].sum, entry);
-    assert_resembles(profile, &stream, REFS);
-    assert_is_its_text(profile);
-    psnap_profile_free(profile);
-    free(stream.accesses);
-    psnap_program_free(program);
+    assert_drawn(program, &stream, profile, REFS);
 }
 
 /* Chains of a hash table: where a chain begins is drawn for itself, each of its nodes gives where
@@ -86,7 +78,7 @@ static void test_rows(void **state)
 static void test_chains(void **state)
 {
     struct psnap_program *program = make_program(LOOPS, REFS);
-    struct stream stream = {calloc(ACCESSES, sizeof *stream.accesses), 0};
+    struct stream stream = new_stream();
     const struct nest_models *models;
     struct psnap_profile *profile;
     const struct nest_draw *next = NULL;
@@ -118,18 +110,14 @@ static void test_chains(void **state)
     assert_int_equal(next->entry.with, PSNAP_NONE);
     assert_int_not_equal(next->rest.with, PSNAP_NONE);
     assert_int_equal(next->rest.offset, 8);
-    assert_resembles(profile, &stream, 0);
-    assert_is_its_text(profile);
-    psnap_profile_free(profile);
-    free(stream.accesses);
-    psnap_program_free(program);
+    assert_drawn(program, &stream, profile, 0);
 }
 
 /* Loops that follow each other at random are a mix. */
 static void test_no_order(void **state)
 {
     struct psnap_program *program = make_program(LOOPS, REFS);
-    struct stream stream = {calloc(ACCESSES, sizeof *stream.accesses), 0};
+    struct stream stream = new_stream();
     struct psnap_profile *profile;
     struct psnap_rng rng;
 
@@ -141,11 +129,7 @@ static void test_no_order(void **state)
     profile = profile_of(program, &stream);
     assert_non_null(profile->nests);
     assert_true(profile->nests->count < 10);
-    assert_resembles(profile, &stream, 0);
-    assert_is_its_text(profile);
-    psnap_profile_free(profile);
-    free(stream.accesses);
-    psnap_program_free(program);
+    assert_drawn(program, &stream, profile, 0);
 }
 
 int main(void)

@@ -140,7 +140,7 @@ static struct psnap_profile *build_walks(struct psnap_program *program, const st
 static void test_random_programs(void **state)
 {
     struct psnap_program *program = make_program(LOOPS, REFS);
-    struct stream stream = {calloc(ACCESSES, sizeof *stream.accesses), 0};
+    struct stream stream = new_stream();
     unsigned folded = 0, all = 0;
     struct psnap_rng rng;
 
@@ -201,7 +201,7 @@ static void make_triangle(struct stream *stream, uint64_t n)
 static void test_triangle(void **state)
 {
     struct psnap_program *program = make_program(LOOPS, REFS);
-    struct stream stream = {calloc(ACCESSES, sizeof *stream.accesses), 0};
+    struct stream stream = new_stream();
 
     (void)state;
     for (uint64_t n = 20; n <= 200; n += 180) {
@@ -346,7 +346,7 @@ static void test_threads(void **state)
     (void)state;
     psnap_rng_init(&rng, 11);
     for (unsigned t = 0; t < THREADS; t++)
-        streams[t] = (struct stream){calloc(ACCESSES, sizeof *all.accesses), 0};
+        streams[t] = new_stream();
     for (unsigned round = 0; round < 60; round++) {
         struct psnap_profile *one, *other;
         char *text, *second;

@@ -4,19 +4,6 @@
  * place of what is wrong; and numbers of references are bounded.
  */
 #include "tests/unit/test_nests_support.h"
-#include "tests/unit/test_text_support.h"
-
-static void assert_refused(const char *base, const char *from, const char *to, const char *message)
-{
-    char *text = replaced(base, from, to);
-    struct psnap_error error = {0};
-
-    assert_null(try_text(text, &error));
-    if (!strstr(error.message, message))
-        fail_msg("'%s' does not say '%s'", error.message, message);
-    assert_true(error.src_line > 0);
-    free(text);
-}
 
 static const char walks[] = WALKED_TRIANGLE "loops:\n"
                                             "- id: f\n"

@@ -58,7 +58,7 @@ static struct psnap_profile *eliminate_all(struct psnap_program *program, struct
 static void test_swaps(void **state)
 {
     struct psnap_program *program = make_program(LOOPS, REFS);
-    struct stream stream = {calloc(ACCESSES, sizeof *stream.accesses), 0};
+    struct stream stream = new_stream();
     struct psnap_profile *profile = eliminate_all(program, &stream);
     const struct nest_models *models;
     const struct psnap_mix *chain;
@@ -81,18 +81,14 @@ static void test_swaps(void **state)
         assert_int_equal(models->mixes[0].strides[i][1], 16);
         assert_int_equal(models->draws[shape->refs[1].draw].rest.with, shape->refs[0].draw);
     }
-    assert_resembles(profile, &stream, 3 * REFS);
-    assert_is_its_text(profile);
-    psnap_profile_free(profile);
-    free(stream.accesses);
-    psnap_program_free(program);
+    assert_drawn(program, &stream, profile, 3 * REFS);
 }
 
 /* Of the search the column is as it was; what looks at the best row so far is drawn. */
 static void test_search(void **state)
 {
     struct psnap_program *program = make_program(LOOPS, REFS);
-    struct stream stream = {calloc(ACCESSES, sizeof *stream.accesses), 0};
+    struct stream stream = new_stream();
     struct psnap_profile *profile = eliminate_all(program, &stream);
     struct psnap_source *source = psnap_replay_new(profile, 1, NULL);
     struct psnap_access block[64];
@@ -124,7 +120,7 @@ static void test_search(void **state)
 static void test_now_and_then(void **state)
 {
     struct psnap_program *program = make_program(LOOPS, REFS);
-    struct stream stream = {calloc(ACCESSES, sizeof *stream.accesses), 0};
+    struct stream stream = new_stream();
     struct psnap_profile *profile;
     struct psnap_rng rng;
 
@@ -143,11 +139,7 @@ static void test_now_and_then(void **state)
     profile = profile_of(program, &stream);
     assert_non_null(profile->nests);
     assert_true(profile->nests->value_count < 200);
-    assert_resembles(profile, &stream, DRAWN);
-    assert_is_its_text(profile);
-    psnap_profile_free(profile);
-    free(stream.accesses);
-    psnap_program_free(program);
+    assert_drawn(program, &stream, profile, DRAWN);
 }
 
 int main(void)

@@ -135,4 +135,20 @@ static inline struct psnap_profile *read_text(const char *text)
     return profile;
 }
 
+static inline void assert_error_says(const struct psnap_error *error, const char *message)
+{
+    if (!strstr(error->message, message))
+        fail_msg("'%s' does not say '%s'", error->message, message);
+}
+
+/* That the text is no profile; the error is in this line, 0: in any. */
+static inline void assert_text_refused(const char *text, uint32_t line, const char *message)
+{
+    struct psnap_error error = {0};
+
+    assert_null(try_text(text, &error));
+    assert_error_says(&error, message);
+    assert_true(line ? error.src_line == line : error.src_line > 0);
+}
+
 #endif
