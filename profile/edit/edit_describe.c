@@ -3,12 +3,18 @@
  * Regions and patterns of loops that do something else than before: what they do goes through the
  * builder (builder.h), which makes them as it would of a recording. Objects have their names from
  * the regions that there were.
+ *
+ * Affine executions of a loop are put as they are, however long; what is drawn is drawn, about 1e7
+ * accesses a second. Edits after which that would take hours are refused before it begins.
  */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "formats/base/arena.h"
 #include "profile/edit/edit.h"
+
+#define STEPS_MAX (UINT64_C(1) << 32) /* executions of loops, and accesses that are drawn */
 
 static bool add_object(struct psnap_program *program, uint64_t low, uint64_t bytes,
                        const char *name, uint8_t kind)
@@ -130,6 +136,49 @@ static enum psnap_status take(struct editing *e, const struct psnap_profile *mad
     return PSNAP_OK;
 }
 
+/* ---- how much that is ---- */
+
+struct load {
+    const struct nest_models *models;
+    double steps; /* too many for 64 bits, perhaps */
+};
+
+/* Nests are walked from end to end, whatever is touched in them. */
+static void add_leaf(void *context, struct edit_node *leaf)
+{
+    struct load *load = context;
+    const uint64_t all = leaf->counts ? load->models->counts[leaf->counts - 1].sum : leaf->all;
+    uint32_t drawn = 0;
+
+    for (uint32_t k = 0; k < leaf->width; k++)
+        drawn += leaf->refs[k].ref.mode == NEST_DRAWN;
+    load->steps += (double)leaf->visits + (double)all * drawn;
+}
+
+static void add_mix(struct load *load, const struct nest_mix *mix)
+{
+    for (uint32_t i = 0; mix->chain && i < mix->chain->state_count; i++) {
+        const struct psnap_counts *counts = &mix->chain->states[i].counts;
+        load->steps += (double)counts->times + (double)counts->sum * mix->states[i]->width;
+    }
+}
+
+static enum psnap_status check_load(const struct editing *e)
+{
+    struct load load = {e->profile->nests->models, 0};
+
+    edit_tree_leaves(&e->tree->root, add_leaf, &load);
+    for (uint32_t i = 0; load.models && i < load.models->mix_count; i++)
+        add_mix(&load, &load.models->mixes[i]);
+    return load.steps <= (double)STEPS_MAX
+               ? PSNAP_OK
+               : edit_fail(e, PSNAP_NONE, PSNAP_NONE,
+                           "regions of what is edited are described by going through it once, and "
+                           "that would be %.3g executions of loops and drawn accesses, more than "
+                           "%" PRIu64,
+                           load.steps, STEPS_MAX);
+}
+
 /* All that touched loops do, into the builder. */
 static enum psnap_status feed(const struct editing *e, const uint32_t *refs,
                               struct psnap_sink *builder)
@@ -163,6 +212,8 @@ enum psnap_status edit_describe(struct editing *e)
 
     for (uint32_t i = 0; i < e->profile->loop_count; i++)
         is_any |= e->is_touched[i];
+    if (!status && is_any)
+        status = check_load(e);
     if (!status && is_any) {
         psnap_profile_walks(e->profile, refs, is_drawn);
         if (add_objects(e, program) && add_loops(e->profile, program, refs)) {

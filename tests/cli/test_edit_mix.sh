@@ -155,6 +155,11 @@ becomes 'begin: {1: 6, 3: 3, end: 1}' 'any: {1: 1, 3: 1}' \
     'times: 3' 'next: {1: 14, 2: 51, any: 2, end: 2}' 'times: 1' 'next: {1: 9, end: 3}'
 replays 10 1 40 207 12
 
+# What would have to be drawn for hours is refused before it begins: 69 * 4e9 accesses of b.
+expect 1 "$PSNAP" edit outside.yaml -o x.yaml --iterations 4000000000 --loop b
+has err "that would be 2.76e+11 executions of loops and drawn accesses, more than 4294967296"
+[ ! -e x.yaml ]
+
 # All of it is of a, or within: visits are repeated.
 edit inside.yaml --entries 3 --loop a
 grep -q 'begin: {1: 18, 3: 9, end: 3}' e.yaml
