@@ -8,11 +8,13 @@
  *          regions: [{name, object, changes, a: NUMBERS or null, b: NUMBERS or null}]}
  *   LOOP  {id, function, file, src_line, depth, entries, iterations, references, walked, parts,
  *          operations, share, NUMBERS}
- *   NUMBERS  accesses, loads, stores, atomics, working_set_bytes, sizes, strides
+ *   NUMBERS  accesses, loads, stores, atomics, working_set_bytes, sizes, strides, and with model
+ *            stackdist reuse: {new, distances: by the least of those in a bin}
  *
  * match is id, moved, renamed, only_a or only_b; loops of one id that are alike are left out, as
  * are those beyond --top.
  */
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -24,6 +26,22 @@
 static void json_null(struct psnap_json *json, const char *key)
 {
     psnap_json_real(json, key, NAN);
+}
+
+static void json_reuse(struct psnap_json *json, const struct diff_region *region)
+{
+    char label[16];
+
+    psnap_json_begin_object(json, "reuse");
+    psnap_json_u64(json, "new", region->reuse[DISTANCE_BINS]);
+    psnap_json_begin_object(json, "distances");
+    for (unsigned bin = 0; bin < DISTANCE_BINS; bin++) {
+        snprintf(label, sizeof label, "%" PRIu32, distance_bin_low(bin));
+        if (region->reuse[bin])
+            psnap_json_u64(json, label, region->reuse[bin]);
+    }
+    psnap_json_end_object(json);
+    psnap_json_end_object(json);
 }
 
 static void json_numbers(struct psnap_json *json, const struct diff_region *region)
@@ -46,6 +64,8 @@ static void json_numbers(struct psnap_json *json, const struct diff_region *regi
         if (region->strides[bin])
             psnap_json_u64(json, psnap_stride_label(bin), region->strides[bin]);
     psnap_json_end_object(json);
+    if (diff_has_reuse(region))
+        json_reuse(json, region);
 }
 
 static void json_loop(struct psnap_json *json, const char *key, const struct diff_loop *loop,

@@ -116,6 +116,33 @@ static void print_sizes(const struct diff_region *a, const struct diff_region *b
     print_sizes_of(b);
 }
 
+/* Accesses that a cache of so many lines, that evicts the one used longest ago, would have hit. */
+static void human_reuse(const struct diff_region *region, char *text, size_t size)
+{
+    static const uint32_t lines[] = {512, 16384}; /* 32 KiB, 1 MiB */
+    uint64_t hits[2] = {0};
+
+    for (unsigned bin = 0; bin < DISTANCE_BINS; bin++)
+        for (unsigned i = 0; i < 2; i++)
+            hits[i] += distance_bin_low(bin) < lines[i] ? region->reuse[bin] : 0;
+    snprintf(text, size, "in 32 KiB %.1f %%, in 1 MiB %.1f %%, new %.1f %%",
+             100 * share(hits[0], region->accesses), 100 * share(hits[1], region->accesses),
+             100 * share(region->reuse[DISTANCE_BINS], region->accesses));
+}
+
+static void print_reuse(const struct diff_region *a, const struct diff_region *b)
+{
+    char from[128], to[128];
+
+    human_reuse(a, from, sizeof from);
+    human_reuse(b, to, sizeof to);
+    if (strcmp(from, to) != 0)
+        printf("%s -> %s", from, to);
+    else
+        printf("%s, but for %.1f %%", from,
+               100 * diff_of_shares(a->reuse, b->reuse, DISTANCE_BINS + 1));
+}
+
 static void print_operations(const struct diff_loop *a, const struct diff_loop *b)
 {
     const char *separator = "";
@@ -204,6 +231,8 @@ static void print_news(const struct diff_region_pair *pair, unsigned news)
         print_bytes(a->working_set_bytes, b->working_set_bytes);
     if (says(&news, DIFF_STRIDES, &has_begun, "strides "))
         print_strides(a, b);
+    if (says(&news, DIFF_REUSE, &has_begun, "reuse "))
+        print_reuse(a, b);
     if (says(&news, DIFF_KINDS, &has_begun, ""))
         print_kinds(a, b);
     if (says(&news, DIFF_SIZES, &has_begun, "sizes "))
@@ -266,6 +295,8 @@ static void print_statistics(const struct diff_pair *pair)
         print_bytes(a->working_set_bytes, b->working_set_bytes);
     if (begins(pair, DIFF_STRIDES, "strides"))
         print_strides(a, b);
+    if (begins(pair, DIFF_REUSE, "reuse"))
+        print_reuse(a, b);
     if (begins(pair, DIFF_KINDS, "kinds"))
         print_kinds(a, b);
     if (begins(pair, DIFF_SIZES, "sizes, bytes"))
@@ -436,7 +467,9 @@ void diff_print_text(const struct profile_diff *diff, const struct diff_request 
     if (!differing && diff->is_same)
         puts("\nthey say the same");
     else if (!differing && !has_moved)
-        puts("\nno number of a loop differs: the order of loops (schedule) or of accesses "
-             "(pattern,\n"
-             "stride_graph, walks) does, or lines, names and what is said of the capture");
+        puts(
+            "\nno number of a loop differs: the order of loops (schedule) or of accesses "
+            "(pattern,\n"
+            "stride_graph, walks) does, distances of reuse by little, or lines, names and what is\n"
+            "said of the capture");
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What is different about two loops that are one (diff_match.c says which are), and how much that
- * matters. Counts are different when they are not equal; of shares (of kinds, sizes, strides) the
- * half of the sum of differences is, the part of the accesses that does something else.
+ * matters. Counts are different when they are not equal; of shares (of kinds, sizes, strides,
+ * depths of reuse) the half of the sum of differences is, the part of the accesses that does
+ * something else.
  *
  * The importance of a pair is the largest of these parts, counts being apart by 1 - less / more,
  * times the larger of its two shares of all accesses; a loop that only one profile has is
@@ -20,7 +21,7 @@ const char *diff_change_name(unsigned bit)
 {
     static const char *const names[DIFF_CHANGES] = {
         "accesses", "kinds",      "sizes",      "working_set", "strides", "place", "regions",
-        "entries",  "iterations", "operations", "references",  "walked",  "parts"};
+        "entries",  "iterations", "operations", "references",  "walked",  "parts", "reuse"};
 
     return names[bit];
 }
@@ -30,6 +31,14 @@ const char *diff_match_name(enum diff_match match)
     static const char *const names[] = {"id", "moved", "renamed", "only_a", "only_b"};
 
     return names[match];
+}
+
+bool diff_has_reuse(const struct diff_region *region)
+{
+    for (unsigned bin = 0; bin <= DISTANCE_BINS; bin++)
+        if (region->reuse[bin])
+            return true;
+    return false;
 }
 
 /* 0 for equal counts, 1 when one is 0. */
@@ -75,6 +84,8 @@ static void compare_regions(const struct diff_region *a, const struct diff_regio
     note(to, DIFF_WORKING_SET, a->working_set_bytes != b->working_set_bytes,
          apart(a->working_set_bytes, b->working_set_bytes), 0);
     note_shares(to, DIFF_STRIDES, a->strides, b->strides, PSNAP_STRIDE_BINS);
+    if (diff_has_reuse(a) && diff_has_reuse(b))
+        note_shares(to, DIFF_REUSE, a->reuse, b->reuse, DISTANCE_BINS + 1);
 }
 
 /* UINT64_MAX is unknown, and not compared. */

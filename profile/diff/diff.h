@@ -6,6 +6,7 @@
 #ifndef PSNAP_PROFILE_DIFF_H
 #define PSNAP_PROFILE_DIFF_H
 
+#include "profile/distances/distances.h"
 #include "profile/profile.h"
 
 #define DIFF_NOTABLE 0.005 /* shares that are nearer than this are not worth a word */
@@ -20,6 +21,7 @@ struct diff_region {
     uint64_t working_set_bytes;                /* what its regions cover */
     uint64_t sizes[1 + PSNAP_ACCESS_SIZE_MAX]; /* accesses by size */
     uint64_t strides[PSNAP_STRIDE_BINS];
+    uint64_t reuse[DISTANCE_BINS + 1]; /* model stackdist, else 0: by depth, and of new lines */
 };
 
 /* A loop of the source, all its parts together: of the optimiser and of threads. */
@@ -59,10 +61,11 @@ enum diff_change {
     DIFF_OPERATIONS = 1 << 9,
     DIFF_REFERENCES = 1 << 10,
     DIFF_WALKED = 1 << 11, /* exactly known, or by statistics */
-    DIFF_PARTS = 1 << 12
+    DIFF_PARTS = 1 << 12,
+    DIFF_REUSE = 1 << 13 /* how soon lines come back; of profiles that both say it */
 };
 
-#define DIFF_CHANGES 13 /* bits */
+#define DIFF_CHANGES 14 /* bits */
 
 struct diff_region_pair {
     const struct diff_region *a, *b; /* one may be NULL */
@@ -106,6 +109,9 @@ const char *diff_match_name(enum diff_match match);
 
 /* Whether there are more or fewer of them per access, by more than a twentieth. */
 bool diff_operation_is_notable(const struct diff_loop *a, const struct diff_loop *b, unsigned op);
+
+/* Whether accesses are counted by depth. */
+bool diff_has_reuse(const struct diff_region *region);
 
 /* Half the sum of the differences of shares, 0 to 1; two empty ones are alike. */
 double diff_of_shares(const uint64_t *a, const uint64_t *b, size_t n);

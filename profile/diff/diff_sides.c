@@ -65,6 +65,9 @@ static void add_up(const struct psnap_profile_region *const *regions, size_t n,
             sum->sizes[from->sizes[s].size] += from->sizes[s].count;
         for (unsigned s = 0; s < from->stride_count; s++)
             sum->strides[from->strides[s].bin] += from->strides[s].count;
+        for (unsigned d = 0; d < from->distance_count; d++)
+            sum->reuse[distance_bin(from->distances[d].lines)] += from->distances[d].count;
+        sum->reuse[DISTANCE_BINS] += from->new_lines;
     }
 }
 

@@ -28,6 +28,14 @@ static inline unsigned distance_bin(uint32_t depth)
                                    : DISTANCE_SINGLE + (log2 - 3) * 4 + (depth >> (log2 - 2)) % 4;
 }
 
+/* The least depth of a bin. */
+static inline uint32_t distance_bin_low(unsigned bin)
+{
+    const unsigned above = bin - DISTANCE_SINGLE;
+
+    return bin < DISTANCE_SINGLE ? bin : (4 + above % 4) << (above / 4 + 1);
+}
+
 /* What a region counts. */
 struct distance_counts {
     uint64_t new_lines;

@@ -92,6 +92,7 @@ static void test_bins(void **state)
             continue;
         }
         assert_int_equal(bin, distance_bin(depth - 1) + 1);
+        assert_int_equal(distance_bin_low(bin), depth);
         first = depth;
     }
     assert_int_equal(distance_bin(UINT32_MAX), DISTANCE_BINS - 1);
