@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Ring records to accesses. Almost all records are pieces whose references are
- * plain: an address each; those of other references (decode_expand.c) and of hoisted loops
- * and nests (descriptor.c, nest.c) are opened and delivered bit by bit. Addresses are
- * made canonical here; each reference remembers the range its last address was in.
+ * plain, an address each, or hoisted loops of a few accesses (decode_short.c); those of other
+ * references (decode_expand.c) and of longer hoisted loops and nests (descriptor.c, nest.c) are
+ * opened and delivered bit by bit. Addresses are made canonical here; each reference remembers
+ * the range its last address was in.
  */
 #include "capture/decode.h"
 
@@ -97,43 +98,6 @@ static bool is_cut(const struct psnap_decoder *decoder, const struct psnap_captu
             (piece->hoist && decoder->tables.hoists[piece->hoist - 1].has_rows && at[2] > left));
 }
 
-/*
- * Records of plain pieces of the module that the last one was of, as long as there are any and the
- * block has room: nearly all that is not hoisted. With `finds_runs`, not those that may begin a
- * run. Returns the accesses written.
- */
-static size_t put_pieces(struct psnap_decoder *decoder, struct psnap_access *block, size_t capacity,
-                         bool finds_runs)
-{
-    const struct psnap_capture_module *module = decoder->module;
-    struct psnap_capture_piece *pieces;
-    const uint64_t *at = decoder->at;
-    size_t n = 0;
-
-    if (!module || decoder->is_part || decoder->is_bounded || decoder->is_skipping)
-        return 0;
-    pieces = &decoder->tables.pieces[module->first_piece];
-    while (at < decoder->end && *at - module->pieces < module->piece_count) {
-        struct psnap_capture_piece *piece = &pieces[*at - module->pieces];
-        if (!piece->is_plain || piece->hoist || piece->nest || decoder->end - at < piece->words ||
-            capacity - n < piece->refs)
-            break;
-        if (finds_runs && piece->refs) {
-            if (!piece->rest)
-                break;
-            piece->rest--;
-        }
-        if (!psnap_decoder_put_plain(decoder, piece, at + 1, block + n))
-            break; /* there it is said why */
-        n += piece->refs;
-        at += piece->words;
-        if (piece->block != PSNAP_NONE)
-            decoder->program->blocks[piece->block].executions++;
-    }
-    decoder->at = at;
-    return n;
-}
-
 static inline bool is_delivering(const struct psnap_decoder *decoder)
 {
     return decoder->expansion.piece || decoder->hoisted.hoist || decoder->nested.nest;
@@ -183,7 +147,7 @@ ssize_t psnap_decode(struct psnap_decoder *decoder, struct psnap_access *block, 
             if (is_delivering(decoder) || (run && run->count))
                 return (ssize_t)n;
         }
-        n += put_pieces(decoder, block + n, capacity - n, run);
+        n += psnap_decoder_put_short(decoder, block + n, capacity - n, run);
         at = decoder->at;
         if (at == decoder->end || psnap_decoder_is_full(decoder, n))
             return (ssize_t)n;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The parts of psnap_decode: decode.c (records in order), decode_runs.c (records that are
- * one run), decode_expand.c (references that are not plain) and decode_events.c (records
- * that are no accesses).
+ * The parts of psnap_decode: decode.c (records in order), decode_short.c (those of a few
+ * accesses), decode_runs.c (records that are one run), decode_expand.c (references that are not
+ * plain) and decode_events.c (records that are no accesses).
  */
 #ifndef PSNAP_CAPTURE_DECODE_H
 #define PSNAP_CAPTURE_DECODE_H
@@ -18,6 +18,11 @@ enum psnap_status psnap_decoder_no_memory(struct psnap_error *error);
 ssize_t psnap_decoder_expand(struct psnap_decoder *decoder, struct psnap_access *block,
                              size_t capacity, struct psnap_error *error);
 
+/* Records of a few accesses, as long as they follow each other and the block has room for all of
+ * them; with `finds_runs`, not those that may be (or begin) a run. Returns the accesses written. */
+size_t psnap_decoder_put_short(struct psnap_decoder *decoder, struct psnap_access *block,
+                               size_t capacity, bool finds_runs);
+
 /* Looks for a run of `piece` at the decoder's place; true when there is one. */
 bool psnap_decoder_find_run(struct psnap_decoder *decoder, struct psnap_capture_piece *piece,
                             uint64_t delivered, struct psnap_run *run);
@@ -27,7 +32,7 @@ enum psnap_status psnap_decoder_allocation(struct psnap_decoder *decoder, const 
                                            struct psnap_error *error);
 
 /* Iterations of a hoisted loop of fewer accesses are not worth a run. */
-enum { PSNAP_RUN_ACCESSES_MIN = 16 };
+enum { PSNAP_RUN_ACCESSES_MIN = 32 };
 
 /* Whether `count` addresses, from `first` on `stride` apart, are in one range, which the reference
  * then remembers; false also when out of memory. */

@@ -228,7 +228,7 @@ static void add_pieces(struct psnap_capture_tables *tables, const struct psnap_t
         piece->is_plain = 1;
         piece->rest = piece->patience = 0;
         piece->guard = (uint8_t)row->guard;
-        piece->row_words = 0;
+        piece->row_words = piece->part_refs = 0;
         piece->hoist = row->hoist ? tables->hoist_count + row->hoist : 0;
         piece->last = row->last;
         piece->nest = row->nest ? tables->nest_count + row->nest : 0;
@@ -280,6 +280,23 @@ static void add_hoists(struct psnap_capture_tables *tables, const struct psnap_t
                 pieces[k].row_words = (uint16_t)(pieces[k].row_words + !move++->base);
             hoist->refs += pieces[k].refs;
             hoist->row_words += pieces[k].row_words;
+        }
+    }
+}
+
+/* What the partial iterations have that hoisted loops end with. */
+static void measure_ends(struct psnap_capture_tables *tables, uint32_t first_piece)
+{
+    for (uint32_t i = first_piece; i < tables->piece_count; i++) {
+        struct psnap_capture_piece *end = &tables->pieces[i];
+        const struct psnap_capture_hoist *hoist =
+            end->hoist ? &tables->hoists[end->hoist - 1] : NULL;
+        if (!hoist || hoist->guards || end->last == PSNAP_NONE)
+            continue;
+        for (uint32_t k = 0; k < end->last; k++) {
+            const struct psnap_capture_piece *piece = &tables->pieces[hoist->first_piece + k];
+            end->row_words = (uint16_t)(end->row_words + piece->row_words);
+            end->part_refs = (uint16_t)(end->part_refs + piece->refs);
         }
     }
 }
@@ -419,6 +436,7 @@ static bool add_rows(struct psnap_capture_tables *tables, const struct psnap_tab
         return false;
     add_pieces(tables, view, first_ref, first_block);
     add_hoists(tables, view, first_loop, first_piece);
+    measure_ends(tables, first_piece);
     add_nests(tables, view, first_loop, first_hoist);
     for (uint32_t i = 0; i < view->header->sites; i++) {
         const char *name = psnap_program_string(program, text_at(view, view->sites[i].name));

@@ -30,7 +30,9 @@ struct psnap_capture_piece {
     uint8_t rest;       /* records to go before a run of it is looked for again */
     uint8_t patience;   /* what rest becomes after looking in vain */
     uint8_t guard;      /* 0, or 1 + bit in the masks of its hoisted loop */
-    uint16_t row_words; /* that it takes in a row of its hoisted loop */
+    uint16_t row_words; /* that it takes in a row of its hoisted loop; of an end of one without
+                           guards: that its partial iteration has, ... */
+    uint16_t part_refs; /* ... and how many references */
     uint32_t hoist;     /* not 0: no piece but an end of this hoisted loop, less 1 */
     uint32_t last;      /* ... and pieces of its partial iteration, or PSNAP_NONE */
     uint32_t nest;      /* not 0: an end of this nest, less 1, before its step `last` */
