@@ -352,9 +352,19 @@ static enum psnap_status put_any(struct builder *b, const struct psnap_access *a
     return PSNAP_OK;
 }
 
+/* The stream goes on in another loop, which has been met and has its pattern; before it are
+ * `position` accesses. */
+static inline bool go_to_loop(struct builder *b, struct build_loop *loop, uint64_t position)
+{
+    b->position = position;
+    b->current = loop;
+    return b->options.schedule == PSNAP_SCHEDULE_FIRST || !visit_loop(b, loop);
+}
+
 /*
- * Nearly all accesses are of the loop that the last one was of, within the
- * bounds of the region that their reference touched last: these only count.
+ * Nearly all accesses are within the bounds of the region that their reference
+ * touched last: these only count. Where loops are short, each third may be of another
+ * loop than the one before it.
  */
 enum psnap_status build_put(struct psnap_sink *self, const struct psnap_access *block, size_t n,
                             struct psnap_error *error)
@@ -378,14 +388,19 @@ enum psnap_status build_put(struct psnap_sink *self, const struct psnap_access *
                 break;
             ref = &refs[access->ref];
             region = ref->region;
-            if (ref->loop != loop)
-                break;
             if (address < region->low || address > region->high ||
                 region->last_byte - address < access->size - 1u)
                 break;
             step = region->steps[bin_of(b, region, address)];
             if (ref->key != build_key(access->kind, access->size) || step == BUILD_NO_STEP)
                 break;
+            if (ref->loop != loop) {
+                loop = ref->loop;
+                if (loop->pattern_count < BUILD_PATTERN)
+                    break;
+                if (!go_to_loop(b, ref->loop, before + (uint64_t)(access - block)))
+                    return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
+            }
             ref->count++;
             count_stride(region, address, region->row, step);
         }
