@@ -28,6 +28,7 @@
 #include <string.h>
 
 enum {
+    DIRECT_LEAST = 1024, /* accesses that there is room for in a batch that a source writes into */
     BATCHES = 8,
     BATCHES_LOW = 4,       /* who had to wait goes on when so many are full, or left */
     BATCH_WORDS = 1 << 16, /* 512 KiB: fewer, and the threads wake each other all the time */
@@ -310,22 +311,49 @@ static bool send_run(struct relay *relay, const struct psnap_run *run)
     return true;
 }
 
+/* What was written into the open batch becomes a record of it; rows that came with it go in front
+ * of it. `aside` is room for so many accesses. */
+static bool keep_direct(struct relay *relay, size_t n, struct psnap_access *aside)
+{
+    uint64_t *at = relay->open->words + relay->open->used;
+
+    if (has_rows(relay)) {
+        memcpy(aside, at + 1, n * sizeof *aside);
+        return send_rows(relay) && send_accesses(relay, aside, n);
+    }
+    if (n) {
+        *at = n * 2;
+        relay->open->used += 1 + n * ACCESS_WORDS;
+    }
+    return true;
+}
+
+/* The source writes into the batches. */
 static void *read_inner(void *argument)
 {
     struct relay *relay = argument;
-    struct psnap_access *block = malloc(PSNAP_BLOCK_ACCESSES * sizeof *block);
+    struct psnap_access *aside = malloc(PSNAP_BLOCK_ACCESSES * sizeof *aside);
     struct psnap_error error = {0};
     ssize_t n = 0;
 
-    relay->is_short = !block;
-    while (block && !stops(relay)) {
+    relay->is_short = !aside;
+    while (aside && !stops(relay)) {
         struct psnap_run run;
-        n = psnap_source_next_run(relay->inner, block, PSNAP_BLOCK_ACCESSES, &run, &error);
-        if (n < 0 || (n == 0 && run.count == 0) || (has_rows(relay) && !send_rows(relay)) ||
-            !send_accesses(relay, block, (size_t)n) || (run.count && !send_run(relay, &run)))
+        size_t room = BATCH_WORDS - relay->open->used;
+        if (room < 1 + DIRECT_LEAST * ACCESS_WORDS) {
+            if (!pass_on(relay))
+                break;
+            room = BATCH_WORDS;
+        }
+        room = (room - 1) / ACCESS_WORDS;
+        n = psnap_source_next_run(
+            relay->inner, (struct psnap_access *)(relay->open->words + relay->open->used + 1),
+            room < PSNAP_BLOCK_ACCESSES ? room : PSNAP_BLOCK_ACCESSES, &run, &error);
+        if (n < 0 || (n == 0 && run.count == 0) || !keep_direct(relay, (size_t)n, aside) ||
+            (run.count && !send_run(relay, &run)))
             break;
     }
-    free(block);
+    free(aside);
     if (!stops(relay))
         send_rows(relay); /* what came with the end */
     if (relay->is_short)
@@ -432,6 +460,61 @@ static bool take_run(struct relay *relay, uint64_t *at, struct psnap_run *run)
     return true;
 }
 
+/* The next record of the batch that is read, which is not at its end; 0: of none, and after the
+ * last one *is_over. What it is is taken: rows, or accesses to relay->accesses, or a run. */
+static enum psnap_status next_record(struct relay *relay, struct psnap_run *run,
+                                     struct psnap_error *error)
+{
+    uint64_t *at = relay->reading->words + relay->at;
+    bool is_done = true;
+
+    if (*at == 0) {
+        relay->at++;
+        is_done = take_rows(relay->base.program, &relay->reading->rows[relay->rows_at++]);
+    } else if (*at % 2 == 0) {
+        relay->accesses = (struct psnap_access *)(at + 1);
+        relay->access_count = (size_t)(*at / 2);
+        relay->at += 1 + relay->access_count * ACCESS_WORDS;
+    } else
+        is_done = take_run(relay, at, run);
+    return is_done ? PSNAP_OK : psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
+}
+
+static bool is_at_end(const struct relay *relay)
+{
+    return !relay->reading || relay->at == relay->reading->used;
+}
+
+/* Whether the next record is a run. */
+static bool is_at_run(const struct relay *relay)
+{
+    return !is_at_end(relay) && relay->reading->words[relay->at] % 2;
+}
+
+/* What is left of a record of accesses, and the run behind it. */
+static ssize_t relay_view_run(struct psnap_source *source, const struct psnap_access **block,
+                              struct psnap_run *run, struct psnap_error *error)
+{
+    struct relay *relay = (struct relay *)source;
+    enum psnap_status status = PSNAP_OK;
+    size_t n;
+
+    while (!relay->access_count && !is_at_run(relay) && !status) {
+        if (!is_at_end(relay))
+            status = next_record(relay, run, error);
+        else if (relay->has_ended)
+            return 0;
+        else if (!next_batch(relay))
+            return end(relay, error);
+    }
+    *block = relay->accesses;
+    n = relay->access_count;
+    relay->access_count = 0;
+    if (!status && is_at_run(relay))
+        status = next_record(relay, run, error);
+    return status ? status : (ssize_t)n;
+}
+
 static ssize_t relay_next_run(struct psnap_source *source, struct psnap_access *block,
                               size_t capacity, struct psnap_run *run, struct psnap_error *error)
 {
@@ -439,42 +522,31 @@ static ssize_t relay_next_run(struct psnap_source *source, struct psnap_access *
     size_t n = 0;
 
     for (;;) {
-        uint64_t *at;
-        if (relay->access_count) {
-            const size_t room = capacity - n,
-                         part = relay->access_count < room ? relay->access_count : room;
+        const size_t room = capacity - n,
+                     part = relay->access_count < room ? relay->access_count : room;
+        enum psnap_status status;
+        if (part) {
             memcpy(block + n, relay->accesses, part * sizeof *block);
             relay->accesses += part;
             relay->access_count -= part;
             n += part;
-            if (relay->access_count)
-                return (ssize_t)n;
         }
-        if (!relay->reading || relay->at == relay->reading->used) {
+        if (relay->access_count)
+            return (ssize_t)n;
+        if (is_at_end(relay)) {
             if (n || relay->has_ended)
                 return (ssize_t)n;
             if (!next_batch(relay))
                 return end(relay, error);
             continue;
         }
-        at = relay->reading->words + relay->at;
-        if (*at == 0) {
-            if (n) /* which came before */
-                return (ssize_t)n;
-            relay->at++;
-            if (!take_rows(relay->base.program, &relay->reading->rows[relay->rows_at++]))
-                return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
-            continue;
-        }
-        if (*at % 2 == 0) {
-            relay->accesses = (struct psnap_access *)(at + 1);
-            relay->access_count = (size_t)(*at / 2);
-            relay->at += 1 + relay->access_count * ACCESS_WORDS;
-            continue;
-        }
-        if (!take_run(relay, at, run))
-            return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
-        return (ssize_t)n;
+        if (n && relay->reading->words[relay->at] == 0) /* rows: the accesses came before them */
+            return (ssize_t)n;
+        status = next_record(relay, run, error);
+        if (status)
+            return status;
+        if (run->count)
+            return (ssize_t)n;
     }
 }
 
@@ -523,7 +595,8 @@ static void relay_free(struct psnap_source *source)
 
 struct psnap_source *psnap_relay_source_new(struct psnap_source *inner, struct psnap_error *error)
 {
-    static const struct psnap_source_ops ops = {relay_next, relay_free, relay_next_run};
+    static const struct psnap_source_ops ops = {relay_next, relay_free, relay_next_run,
+                                                relay_view_run};
     struct relay *relay = calloc(1, sizeof *relay);
     bool is_done = relay != NULL;
     int failure;

@@ -26,6 +26,16 @@ ssize_t psnap_source_next_run(struct psnap_source *source, struct psnap_access *
                                  : source->ops->next(source, block, capacity, error);
 }
 
+ssize_t psnap_source_view_run(struct psnap_source *source, struct psnap_access *room,
+                              size_t capacity, const struct psnap_access **block,
+                              struct psnap_run *run, struct psnap_error *error)
+{
+    *block = room;
+    run->count = 0;
+    return source->ops->view_run ? source->ops->view_run(source, block, run, error)
+                                 : psnap_source_next_run(source, room, capacity, run, error);
+}
+
 void psnap_source_free(struct psnap_source *source)
 {
     if (source)
@@ -78,17 +88,19 @@ void psnap_sink_free(struct psnap_sink *sink)
 enum psnap_status psnap_pump(struct psnap_source *source, struct psnap_sink *sink, uint64_t *count,
                              struct psnap_error *error)
 {
-    struct psnap_access *block = malloc(PSNAP_BLOCK_ACCESSES * sizeof *block);
+    struct psnap_access *room = malloc(PSNAP_BLOCK_ACCESSES * sizeof *room);
     enum psnap_status status = PSNAP_OK;
     uint64_t moved = 0;
 
-    if (!block) {
+    if (!room) {
         status = psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
         goto out;
     }
     for (;;) {
+        const struct psnap_access *block;
         struct psnap_run run;
-        const ssize_t n = psnap_source_next_run(source, block, PSNAP_BLOCK_ACCESSES, &run, error);
+        const ssize_t n =
+            psnap_source_view_run(source, room, PSNAP_BLOCK_ACCESSES, &block, &run, error);
         if (n < 0) {
             status = (enum psnap_status)n;
             goto out;
@@ -105,7 +117,7 @@ enum psnap_status psnap_pump(struct psnap_source *source, struct psnap_sink *sin
     }
     status = psnap_sink_finish(sink, error);
 out:
-    free(block);
+    free(room);
     if (count)
         *count = moved;
     return status;

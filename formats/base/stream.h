@@ -99,6 +99,12 @@ struct psnap_source_ops {
      */
     ssize_t (*next_run)(struct psnap_source *self, struct psnap_access *block, size_t capacity,
                         struct psnap_run *run, struct psnap_error *error);
+    /*
+     * As next_run, of a source that has its accesses in memory: `*block` is where they lie until
+     * the next call, however many. May be NULL.
+     */
+    ssize_t (*view_run)(struct psnap_source *self, const struct psnap_access **block,
+                        struct psnap_run *run, struct psnap_error *error);
 };
 
 struct psnap_source {
@@ -128,6 +134,10 @@ PSNAP_API ssize_t psnap_source_next(struct psnap_source *source, struct psnap_ac
 PSNAP_API ssize_t psnap_source_next_run(struct psnap_source *source, struct psnap_access *block,
                                         size_t capacity, struct psnap_run *run,
                                         struct psnap_error *error);
+/* As view_run of the ops; a source that has none writes into `room`, of so many accesses. */
+PSNAP_API ssize_t psnap_source_view_run(struct psnap_source *source, struct psnap_access *room,
+                                        size_t capacity, const struct psnap_access **block,
+                                        struct psnap_run *run, struct psnap_error *error);
 PSNAP_API void psnap_source_free(struct psnap_source *source); /* NULL is legal */
 
 PSNAP_API enum psnap_status psnap_sink_put(struct psnap_sink *sink,
