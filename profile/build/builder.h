@@ -36,6 +36,7 @@ enum {
     BUILD_GROWN_HOLE = 8,      /* a hole of that part of both beside it does not keep them apart */
     BUILD_REGIONS_MAX = 16384, /* of all loops; then each has those it has, and one at least */
     BUILD_LIMIT_MAX = 4096,    /* regions of a loop */
+    BUILD_REGIONS_WALKED = 32, /* of a loop that is told by walks */
     BUILD_ROOM_FIRST = 4,      /* that its tables have room for to begin with */
     BUILD_JOINED_LEAST = 16,   /* that a joined loop keeps when there are many */
     BUILD_MERGE_SAMPLE = 16384 /* accesses synthesised for a merge; longer ones are periodic */
@@ -91,7 +92,8 @@ struct build_region {
 enum build_merge_reason {
     BUILD_MERGE_FULL,     /* the limit is reached */
     BUILD_MERGE_RESTLESS, /* references go from region to region all the time */
-    BUILD_MERGE_LAST      /* the stream has ended: fringes of merged regions */
+    BUILD_MERGE_LAST,     /* the stream has ended: fringes of merged regions */
+    BUILD_MERGE_OBJECTS   /* it is told by walks: what is in one object */
 };
 
 /* What loops are found by. */
@@ -259,6 +261,10 @@ void build_distances_add(struct build_loop *loop, struct build_region *into,
 enum psnap_status build_region_export(const struct build_region *region, struct psnap_arena *arena,
                                       struct psnap_profile_region *out);
 
+/* The object that an address is in, or NULL: also when looking for them has taken too long. */
+const struct psnap_object *build_find_object(struct build_loop *loop,
+                                             const struct psnap_program *program, uint64_t address);
+
 /* Looks for the object that the region lies in, unless that was done. */
 void build_region_name(struct build_loop *loop, struct build_region *region,
                        const struct psnap_program *program);
@@ -270,6 +276,9 @@ enum psnap_status build_loop_merge(struct build_loop *loop, const struct psnap_p
 
 /* Merges the regions that references go to and fro between, and says when to do so again. */
 enum psnap_status build_loop_settle(struct build_loop *loop, const struct psnap_program *program);
+
+/* What is left of a loop's regions when the stream has ended and is told by walks. */
+enum psnap_status build_loop_gather(struct build_loop *loop, const struct psnap_program *program);
 
 /* Whether two regions are in one mapping group and of one object. */
 bool build_region_same_place(const struct build_region *a, const struct build_region *b);

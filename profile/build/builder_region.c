@@ -350,6 +350,14 @@ enum psnap_status build_region_export(const struct build_region *region, struct 
                : PSNAP_ERROR_MEMORY;
 }
 
+const struct psnap_object *build_find_object(struct build_loop *loop,
+                                             const struct psnap_program *program, uint64_t address)
+{
+    loop->naming_steps += program->object_count;
+    return loop->naming_steps > NAMING_STEPS_MAX ? NULL
+                                                 : psnap_program_find_object(program, address);
+}
+
 void build_region_name(struct build_loop *loop, struct build_region *region,
                        const struct psnap_program *program)
 {
@@ -358,10 +366,7 @@ void build_region_name(struct build_loop *loop, struct build_region *region,
     if (region->named)
         return;
     region->named = true;
-    loop->naming_steps += program->object_count;
-    if (loop->naming_steps > NAMING_STEPS_MAX)
-        return;
-    object = psnap_program_find_object(program, region->low);
+    object = build_find_object(loop, program, region->low);
     if (object) {
         region->object = object->name;
         region->object_kind = object->kind;

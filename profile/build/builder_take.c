@@ -8,7 +8,6 @@
  */
 #include "profile/build/builder.h"
 #include "profile/walks/nest_derive.h"
-#include "profile/walks/nest_derive.h"
 #include "profile/yaml/sampling.h"
 
 #include <inttypes.h>
@@ -199,6 +198,8 @@ static enum psnap_status take_regions(struct taking *t, struct build_loop *from,
     struct psnap_arena *arena = t->profile->arena;
     enum psnap_status status = build_loop_merge(from, t->program, BUILD_MERGE_LAST);
 
+    if (!status && t->result->nests)
+        status = build_loop_gather(from, t->program);
     if (status)
         return status;
     loop->regions = psnap_arena_alloc(arena, from->count * sizeof *loop->regions);
@@ -403,7 +404,7 @@ static enum psnap_status take_all(struct taking *t)
         status = nests_take(profile, t->result->nests, t->program, t->kept);
     if (!status && profile->nests) {
         profile->model = PSNAP_MODEL_WALKS;
-        status = nest_derive_mark(profile) ? PSNAP_OK : PSNAP_ERROR_MEMORY;
+        status = nest_derive_take(profile) ? PSNAP_OK : PSNAP_ERROR_MEMORY;
     } else if (!status && t->result->options->stackdist)
         profile->model = PSNAP_MODEL_STACKDIST;
     if (!status && !profile->nests)

@@ -5,7 +5,8 @@
  * is found here by going through them with the regions that there are, and is marked `derived`.
  *
  * A leaf in which references of one region all go on by the same has the same strides in each
- * iteration from the third one on, so it takes three iterations of time; else it takes all.
+ * iteration from the third one in the same regions on, so it takes three iterations of time; else
+ * it takes all.
  */
 #include "profile/walks/nest_derive.h"
 
@@ -102,24 +103,27 @@ static bool put_leaf(struct deriving *d, const struct nest_leaf *leaf)
     const struct psnap_profile_loop *loop = &d->profile->loops[shape->loop];
     struct nest_derived_loop *to = &d->to->loops[shape->loop];
     const uint64_t count = leaf->values[0];
-    uint32_t regions[NEST_WIDTH_MAX] = {0};
+    uint32_t regions[NEST_WIDTH_MAX] = {0}, before[NEST_WIDTH_MAX];
+    uint64_t settled = 0; /* iterations in a row that were in the regions of the one before */
 
     for (uint64_t i = 0; i < count; i++) {
         if (d->steps < shape->width)
             return false;
         d->steps -= shape->width;
-        if (i == 2 && count > 3 && to->ordered == NEST_DERIVED_PATTERN &&
+        if (settled == 1 && count - i > 1 && to->ordered == NEST_DERIVED_PATTERN &&
             is_even(loop, leaf, regions, count)) {
             /* all from here on are as this one; then where the last one has led */
-            if (!put_iteration(d, leaf, regions, i, count - 2))
+            if (!put_iteration(d, leaf, regions, i, count - i))
                 return false;
             for (uint32_t k = 0; k < shape->width; k++)
                 d->last[to->first + regions[k]].address =
                     leaf->values[1 + k] + (count - 1) * leaf->pattern->steps[k];
             return true;
         }
+        memcpy(before, regions, shape->width * sizeof *regions);
         if (!put_iteration(d, leaf, regions, i, 1))
             return false;
+        settled = i && !memcmp(before, regions, shape->width * sizeof *regions) ? settled + 1 : 0;
     }
     return true;
 }
@@ -314,21 +318,40 @@ bool nest_derived_has_pattern(const struct nest_derived_loop *derived,
            at <= derived->ordered;
 }
 
-bool nest_derive_mark(struct psnap_profile *profile)
+/* A region has the strides that follow from the walks; false: out of memory. */
+static bool take_region(struct psnap_arena *arena, const struct nest_derived_region *from,
+                        struct psnap_profile_region *to)
+{
+    return from->accesses != to->accesses || bins_close(&from->bins, arena, to);
+}
+
+static bool mark(struct psnap_profile *profile, bool is_taken)
 {
     struct nest_derived *derived = nest_derive(profile);
+    bool is_done = derived != NULL;
 
-    if (!derived)
-        return false;
-    for (uint32_t i = 0; i < profile->loop_count; i++) {
+    for (uint32_t i = 0; is_done && i < profile->loop_count; i++) {
         struct psnap_profile_loop *loop = &profile->loops[i];
         const struct nest_derived_loop *from = &derived->loops[i];
         loop->is_pattern_derived = from->is_known && nest_derived_has_pattern(from, loop);
-        for (uint32_t k = 0; k < loop->region_count; k++)
-            loop->regions[k].is_derived =
-                from->is_known &&
-                nest_derived_is(&derived->regions[from->first + k], &loop->regions[k], NULL);
+        for (uint32_t k = 0; is_done && k < loop->region_count; k++) {
+            const struct nest_derived_region *of = &derived->regions[from->first + k];
+            struct psnap_profile_region *region = &loop->regions[k];
+            if (from->is_known && is_taken)
+                is_done = take_region(profile->arena, of, region);
+            region->is_derived = is_done && from->is_known && nest_derived_is(of, region, NULL);
+        }
     }
     nest_derived_free(derived);
-    return true;
+    return is_done;
+}
+
+bool nest_derive_mark(struct psnap_profile *profile)
+{
+    return mark(profile, false);
+}
+
+bool nest_derive_take(struct psnap_profile *profile)
+{
+    return mark(profile, true);
 }

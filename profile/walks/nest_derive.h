@@ -44,8 +44,14 @@ bool nest_derived_is(const struct nest_derived_region *derived,
 bool nest_derived_has_pattern(const struct nest_derived_loop *derived,
                               const struct psnap_profile_loop *loop);
 
+/* Gives regions the strides that follow from the walks, where that is known; false: out of memory.
+ */
+bool nest_derive_strides(struct psnap_profile *profile);
+
 /* Says of all regions and loops of a profile whether their strides and pattern follow from its
  * walks; false: out of memory. */
 bool nest_derive_mark(struct psnap_profile *profile);
+/* The same, when regions have the strides that follow, where that is known. */
+bool nest_derive_take(struct psnap_profile *profile);
 
 #endif

@@ -132,8 +132,7 @@ for region in a b; do
 done
 at=loops.multiply:39.regions # what follows from the walk may be left out
 edit w.yaml set.yaml --set schedule.2.of.0.of.0.times=10 --set totals= \
-    --set loops.multiply:39.accesses=64000 "${sets[@]}" --set $at.a.derived= --set $at.b.strides= \
-    --set $at.b.stride_graph=
+    --set loops.multiply:39.accesses=64000 "${sets[@]}" --set $at.a.derived= --set $at.b.derived=
 grep -q 'derived: {strides: {-256: 1560, 8: 30400, 256: 39}' set.yaml
 [ "$(stream set.yaml | wc -l)" = $((134406 - 64000)) ]
 expect 1 "$PSNAP" edit w.yaml -o x.yaml --set schedule.2.of.0.of.0.times=10

@@ -50,6 +50,10 @@ grep -q '^- repeat: 40$' matmul.yaml
 grep -q 'times: 20' matmul.yaml
 grep -Eq 'region: a, start: 0, strides: \[320, 0, 16\]' matmul.yaml
 
+# A region is what a loop touches of an object, however far apart the rows and planes are.
+grep -q '  - id: u$' jacobi3d.yaml
+if grep -E '  - id: [uv][.]' jacobi3d.yaml; then fail "an object is several regions"; fi
+
 # A change of it is a change of the stream: c is written by columns.
 sed -E '/region: c, start: 0, strides/s/strides: \[320, 8, 0\]/strides: [8, 320, 0]/' matmul.yaml > wrong.yaml
 expect 1 "$PSNAP" check wrong.yaml
