@@ -42,7 +42,8 @@ uint32_t nest_region(const struct psnap_profile_loop *loop, uint64_t address);
 /* The models of a profile that has some. */
 void write_models(const struct psnap_profile *profile, struct psnap_yaml_doc *doc,
                   struct psnap_yaml_node *map);
-void write_nests(const struct psnap_profile *profile, struct psnap_yaml_doc *doc,
+/* False: out of memory. */
+bool write_nests(const struct psnap_profile *profile, struct psnap_yaml_doc *doc,
                  struct psnap_yaml_node *list);
 
 #endif

@@ -7,7 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/base/room.h"
 #include "profile/yaml/read_nests.h"
+
+enum {
+    NESTS_OPEN_MAX = 64, /* nests in each other */
+    ITEMS_MAX = 1 << 20  /* of a schedule, which nests may bring to any number */
+};
 
 /* A term that was read, `depth` loops around it. */
 struct built {
@@ -201,7 +207,8 @@ static enum psnap_status read_beginning(const struct nest_reading *n,
 }
 
 /* {ref: 0, load: 8, region: a, start: 16, strides: [800, 8]}; a reference of which all addresses
- * are drawn has no strides, one of which the first is, has one. */
+ * are drawn has no strides, one of which the first is, has one; others may have those of the walk,
+ * which are in `steps`. */
 static enum psnap_status read_reference(const struct nest_reading *n,
                                         const struct psnap_yaml_node *map,
                                         const struct psnap_profile_loop *loop, uint32_t depth,
@@ -219,28 +226,29 @@ static enum psnap_status read_reference(const struct nest_reading *n,
         status = read_beginning(n, map, loop, ref, first);
     if (status)
         return status;
-    memset(steps, 0, (depth + 1) * sizeof *steps);
-    if (ref->mode == NEST_DRAWN)
-        return PSNAP_OK;
-    node = psnap_yaml_require(r->doc, map, "strides", r->error);
-    if (!node)
-        return PSNAP_ERROR_VALUE;
+    node = psnap_yaml_get(map, "strides");
+    if (ref->mode == NEST_DRAWN || ref->mode == NEST_DRAWN_FIRST)
+        memset(steps, 0, (depth + 1) * sizeof *steps);
     if (ref->mode == NEST_DRAWN_FIRST)
         return read_steps(n, node, 1, "strides", steps + depth);
-    return read_steps(n, node, depth + 1, "strides", steps);
+    return node ? read_steps(n, node, depth + 1, "strides", steps) : PSNAP_OK;
 }
 
-/* References of the leaf: a reference has a step more than values, its stride. */
+/* References of the leaf: a reference has a step more than values, its stride. `common` are the
+ * strides of the walk, or NULL: there are none. */
 static enum psnap_status read_references(const struct nest_reading *n,
-                                         const struct psnap_yaml_node *list, uint32_t depth,
+                                         const struct psnap_yaml_node *list,
+                                         const struct psnap_yaml_node *common, uint32_t depth,
                                          struct built *built, uint64_t *strides)
 {
     const struct psnap_profile_loop *loop = &n->r->profile->loops[n->scratch->loop];
-    uint64_t steps[NEST_DEPTH_MAX + 1];
-    enum psnap_status status = PSNAP_OK;
+    uint64_t steps[NEST_DEPTH_MAX + 1], of_walk[NEST_DEPTH_MAX + 1] = {0};
+    enum psnap_status status =
+        common ? read_steps(n, common, depth + 1, "strides", of_walk) : PSNAP_OK;
     uint32_t k = 0;
 
     for (const struct psnap_yaml_node *map = list->first; map && !status; map = map->next, k++) {
+        memcpy(steps, of_walk, sizeof steps);
         status =
             read_reference(n, map, loop, depth, &n->scratch->refs[k], &built->firsts[1 + k], steps);
         if (depth && !status)
@@ -270,11 +278,11 @@ static enum psnap_status read_times(const struct nest_reading *n,
     return status;
 }
 
-/* {loop: f, times: 10, references: [...]} */
+/* {loop: f, times: 10, strides: [800, 8], references: [...]} */
 static enum psnap_status read_walk(const struct nest_reading *n, const struct psnap_yaml_node *map,
                                    uint32_t depth, struct built *built)
 {
-    static const char *const keys[] = {"loop", "times", "references", NULL};
+    static const char *const keys[] = {"loop", "times", "strides", "references", NULL};
     const struct reading *r = n->r;
     const struct psnap_yaml_node *node, *list;
     uint64_t strides[NEST_WIDTH_MAX];
@@ -299,7 +307,7 @@ static enum psnap_status read_walk(const struct nest_reading *n, const struct ps
     if (!status)
         status = read_times(n, node, depth, built);
     if (!status)
-        status = read_references(n, list, depth, built, strides);
+        status = read_references(n, list, psnap_yaml_get(map, "strides"), depth, built, strides);
     if (status)
         return status;
     shape = nest_shape_of(n->nests->patterns, n->scratch);
@@ -332,8 +340,21 @@ static enum psnap_status read_visited(const struct nest_reading *n,
     return built->pattern ? PSNAP_OK : read_out_of_memory(n->r);
 }
 
-static enum psnap_status read_term(const struct nest_reading *n, const struct psnap_yaml_node *node,
-                                   uint32_t depth, struct built *built);
+/* Terms that were read, of a list. */
+struct built_list {
+    struct built *terms;
+    size_t count, room;
+};
+
+static void release_list(struct built_list *list)
+{
+    while (list->count)
+        release(&list->terms[--list->count]);
+    free(list->terms);
+}
+
+static enum psnap_status read_terms(const struct nest_reading *n, const struct psnap_yaml_node *of,
+                                    uint32_t depth, struct built_list *built);
 
 /* A loop of terms that were read one level deeper. */
 static enum psnap_status join(const struct nest_reading *n, const struct built *children,
@@ -378,8 +399,8 @@ static enum psnap_status read_loop_of(const struct nest_reading *n,
     static const char *const keys[] = {"repeat", "of", NULL};
     const struct reading *r = n->r;
     const struct psnap_yaml_node *of, *repeat = NULL;
-    struct built *children;
-    uint32_t count = 0;
+    static const char nothing[] = "there is nothing to repeat";
+    struct built_list children = {0};
     enum psnap_status status =
         psnap_yaml_expect_keys(r->doc, map, "an item of the schedule", keys, r->error);
 
@@ -392,112 +413,125 @@ static enum psnap_status read_loop_of(const struct nest_reading *n,
     status = psnap_yaml_expect(r->doc, of, PSNAP_YAML_SEQUENCE, "of", r->error);
     if (!status && (!of->count || depth + 1 >= NEST_DEPTH_MAX))
         status = psnap_yaml_fail(r->doc, of, r->error, PSNAP_ERROR_VALUE, "%s",
-                                 of->count ? "too many repeats in each other"
-                                           : "there is nothing to repeat");
+                                 of->count ? "too many repeats in each other" : nothing);
     if (status)
         return status;
-    children = calloc(of->count + 1, sizeof *children);
-    if (!children)
-        return read_out_of_memory(r);
-    for (const struct psnap_yaml_node *node = of->first; node && !status; node = node->next)
-        status = read_term(n, node, depth + 1, &children[count++]);
+    status = read_terms(n, of, depth + 1, &children);
+    if (!status && !children.count)
+        status = psnap_yaml_fail(r->doc, of, r->error, PSNAP_ERROR_VALUE, "%s", nothing);
     if (!status)
-        status = join(n, children, count, depth, built);
+        status = join(n, children.terms, (uint32_t)children.count, depth, built);
     if (!status)
         status = read_affine(n, repeat, depth, built->firsts, built->steps);
-    while (count)
-        release(&children[--count]);
-    free(children);
+    release_list(&children);
+    return status;
+}
+
+/* The nest of a name; NULL: there is none. */
+static struct named_nest *find_nest(const struct nest_reading *n, const char *name)
+{
+    for (size_t i = 0; i < n->named->count; i++)
+        if (!strcmp(n->named->nests[i].name, name))
+            return &n->named->nests[i];
+    return NULL;
+}
+
+/* A name for items, which are a list. */
+static enum psnap_status name_nest(const struct nest_reading *n, const struct psnap_yaml_node *map,
+                                   const struct psnap_yaml_node *of, const char *name,
+                                   uint32_t depth)
+{
+    const struct reading *r = n->r;
+    const struct named_nest *same = find_nest(n, name);
+    struct named_nest *nests;
+
+    if (same && same->map != map)
+        return psnap_yaml_fail(r->doc, map, r->error, PSNAP_ERROR_VALUE,
+                               "there is a nest '%.100s' already, in line %" PRIu32, name,
+                               same->map->src_line);
+    if (psnap_yaml_expect(r->doc, of, PSNAP_YAML_SEQUENCE, "of", r->error))
+        return PSNAP_ERROR_VALUE;
+    if (same)
+        return PSNAP_OK;
+    nests = psnap_with_room(n->named->nests, &n->named->room, n->named->count + 1, sizeof *nests);
+    if (!nests)
+        return read_out_of_memory(r);
+    n->named->nests = nests;
+    nests[n->named->count++] = (struct named_nest){name, map, depth, false};
+    return PSNAP_OK;
+}
+
+/* {nest: f, of: [...]}, and {nest: f} wherever it comes again. */
+static enum psnap_status read_nest(const struct nest_reading *n, const struct psnap_yaml_node *map,
+                                   uint32_t depth, struct built_list *built)
+{
+    static const char *const keys[] = {"nest", "of", NULL};
+    const struct reading *r = n->r;
+    const struct psnap_yaml_node *of = psnap_yaml_get(map, "of");
+    const struct named_nest *nest;
+    const char *name;
+    enum psnap_status status = psnap_yaml_known_keys(r->doc, map, keys, r->error);
+    size_t i;
+
+    if (status || (status = psnap_yaml_text(r->doc, psnap_yaml_get(map, "nest"), &name, r->error)))
+        return status;
+    if (of && (status = name_nest(n, map, of, name, depth)))
+        return status;
+    nest = find_nest(n, name);
+    if (!nest || nest->is_open)
+        return psnap_yaml_fail(r->doc, map, r->error, PSNAP_ERROR_VALUE,
+                               nest ? "the nest '%.100s' is in itself"
+                                    : "there is no nest '%.100s' before this",
+                               name);
+    if (nest->depth != depth)
+        return psnap_yaml_fail(r->doc, map, r->error, PSNAP_ERROR_VALUE,
+                               "the nest '%.100s' (line %" PRIu32 ") is in %" PRIu32
+                               " repeats, here there are %" PRIu32,
+                               name, nest->map->src_line, nest->depth, depth);
+    if (n->named->open == NESTS_OPEN_MAX)
+        return psnap_yaml_fail(r->doc, map, r->error, PSNAP_ERROR_VALUE,
+                               "too many nests in each other");
+    i = (size_t)(nest - n->named->nests);
+    n->named->open++;
+    n->named->nests[i].is_open = true;
+    status = read_terms(n, psnap_yaml_get(nest->map, "of"), depth, built);
+    n->named->nests[i].is_open = false;
+    n->named->open--;
     return status;
 }
 
 static enum psnap_status read_term(const struct nest_reading *n, const struct psnap_yaml_node *node,
-                                   uint32_t depth, struct built *built)
+                                   uint32_t depth, struct built_list *list)
 {
+    const struct reading *r = n->r;
+    struct built *terms, *built;
+
+    if (++n->named->items > ITEMS_MAX)
+        return psnap_yaml_fail(r->doc, node, r->error, PSNAP_ERROR_VALUE,
+                               "the schedule has more than %d items, those of nests included",
+                               ITEMS_MAX);
+    if (node->kind == PSNAP_YAML_MAP && psnap_yaml_get(node, "nest"))
+        return read_nest(n, node, depth, list);
+    terms = psnap_with_room(list->terms, &list->room, list->count + 1, sizeof *terms);
+    if (!terms)
+        return read_out_of_memory(r);
+    list->terms = terms;
+    built = &terms[list->count++];
+    *built = (struct built){0};
     if (node->kind == PSNAP_YAML_SCALAR)
         return read_visited(n, node, depth, built);
     return psnap_yaml_get(node, "loop") ? read_walk(n, node, depth, built)
                                         : read_loop_of(n, node, depth, built);
 }
 
-/* The walks of a loop are what its regions say: so many accesses of a kind, bytes, and where. */
-static enum psnap_status check_walks(const struct nest_reading *n,
-                                     const struct psnap_yaml_node *list,
-                                     const struct psnap_yaml_node *map,
-                                     const struct psnap_profile_loop *loop,
-                                     const struct nest_count *walks)
+/* Items of a list. */
+static enum psnap_status read_terms(const struct nest_reading *n, const struct psnap_yaml_node *of,
+                                    uint32_t depth, struct built_list *built)
 {
-    static const char *const names[] = {"loads", "stores", "atomics", "bytes"};
-    uint64_t here[4] = {0}, low = UINT64_MAX, high = 0;
-    const uint64_t there[4] = {walks->kinds[0], walks->kinds[1], walks->kinds[2], walks->bytes};
-    const struct reading *r = n->r;
+    enum psnap_status status = PSNAP_OK;
 
-    for (uint32_t i = 0; i < loop->region_count; i++) {
-        const struct psnap_profile_region *region = &loop->regions[i];
-        for (unsigned kind = 0; kind < 3; kind++)
-            here[kind] += region->kinds[kind];
-        for (unsigned k = 0; k < region->size_count; k++)
-            here[3] += region->sizes[k].count * region->sizes[k].size;
-        low = region->low < low ? region->low : low;
-        high = region->low + region->bytes > high ? region->low + region->bytes : high;
-    }
-    for (unsigned k = 0; k < 4; k++)
-        if (here[k] != there[k])
-            return psnap_yaml_fail(r->doc, map, r->error, PSNAP_ERROR_VALUE,
-                                   "loop '%.100s' has %" PRIu64
-                                   " %s in its regions, but its walks (schedule, line %" PRIu32
-                                   ") come to %" PRIu64,
-                                   loop->id, here[k], names[k], list->src_line, there[k]);
-    if (walks->high && (walks->low < low || walks->high > high))
-        return psnap_yaml_fail(r->doc, map, r->error, PSNAP_ERROR_VALUE,
-                               "walks of loop '%.100s' (schedule, line %" PRIu32 ") lead %" PRIu64
-                               " bytes out of the working sets of its regions",
-                               loop->id, list->src_line,
-                               walks->low < low ? low - walks->low : walks->high - high);
-    return PSNAP_OK;
-}
-
-/* Every loop's accesses are walked, or are shared by its visits. */
-static enum psnap_status check_counts(const struct nest_reading *n,
-                                      const struct psnap_yaml_node *list,
-                                      const struct psnap_yaml_node *loops)
-{
-    const struct reading *r = n->r;
-    const struct psnap_profile *profile = r->profile;
-    const struct psnap_yaml_node *map = loops->first;
-    struct nest_count *counts = calloc(profile->loop_count + 1, sizeof *counts);
-    uint64_t *visits = calloc(n->nests->models->mix_count + (size_t)1, sizeof *visits);
-    enum psnap_status status = counts && visits ? PSNAP_OK : read_out_of_memory(r);
-
-    if (!status)
-        status = nests_count(n->nests, counts, visits);
-    if (status == PSNAP_ERROR_MEMORY)
-        read_out_of_memory(r);
-    else if (status == PSNAP_ERROR_VALUE)
-        status = psnap_yaml_fail(r->doc, list, r->error, PSNAP_ERROR_VALUE,
-                                 "the schedule comes to more than can be counted");
-    else if (status == PSNAP_ERROR_UNSUPPORTED)
-        status = psnap_yaml_fail(r->doc, list, r->error, PSNAP_ERROR_VALUE,
-                                 "walks are not come to as often as 'counts' say, or a multiple");
-    for (uint32_t i = 0; i < n->nests->models->mix_count && !status; i++)
-        if (n->nests->models->mixes[i].chain && !visits[i])
-            status = psnap_yaml_fail(
-                r->doc, list, r->error, PSNAP_ERROR_VALUE,
-                "the schedule does not come to the mix m%" PRIu32 " of 'models'", i + 1);
-    for (uint32_t i = 0; i < profile->loop_count && !status; i++, map = map->next) {
-        const struct psnap_profile_loop *loop = &profile->loops[i];
-        const struct psnap_yaml_node *node = psnap_yaml_get(map, "accesses");
-        if (counts[i].accesses != loop->accesses)
-            status = psnap_yaml_fail(r->doc, node ? node : map, r->error, PSNAP_ERROR_VALUE,
-                                     "loop '%.100s' has %" PRIu64
-                                     " accesses here, but the schedule (line %" PRIu32
-                                     ") comes to %" PRIu64,
-                                     loop->id, loop->accesses, list->src_line, counts[i].accesses);
-        else if (counts[i].accesses)
-            status = check_walks(n, list, map, loop, &counts[i]);
-    }
-    free(counts);
-    free(visits);
+    for (const struct psnap_yaml_node *node = of->first; node && !status; node = node->next)
+        status = read_term(n, node, depth, built);
     return status;
 }
 
@@ -507,8 +541,10 @@ enum psnap_status read_nests(const struct reading *r, const struct psnap_yaml_no
 {
     struct nest_numbers numbers = {
         calloc(r->profile->loop_count + (size_t)1, sizeof *numbers.of_loop), 0};
-    struct nest_reading n = {r, names, nests_new(), calloc(1, nest_shape_bytes(NEST_WIDTH_MAX)),
-                             &numbers};
+    struct named_nests named = {0};
+    struct built_list built = {0};
+    struct nest_reading n = {
+        &named, r, names, nests_new(), calloc(1, nest_shape_bytes(NEST_WIDTH_MAX)), &numbers};
     enum psnap_status status =
         psnap_yaml_expect(r->doc, list, PSNAP_YAML_SEQUENCE, "schedule", r->error);
 
@@ -517,15 +553,15 @@ enum psnap_status read_nests(const struct reading *r, const struct psnap_yaml_no
     r->profile->nests = n.nests; /* the profile frees them */
     if (!status)
         status = read_models(&n, models);
-    for (const struct psnap_yaml_node *node = list->first; node && !status; node = node->next) {
-        struct built built = {0};
-        status = read_term(&n, node, 0, &built);
-        if (!status && !nests_push(n.nests, built.pattern, built.firsts))
-            status = read_out_of_memory(r);
-        release(&built);
-    }
     if (!status)
-        status = check_counts(&n, list, loops);
+        status = read_terms(&n, list, 0, &built);
+    for (size_t i = 0; i < built.count && !status; i++)
+        if (!nests_push(n.nests, built.terms[i].pattern, built.terms[i].firsts))
+            status = read_out_of_memory(r);
+    release_list(&built);
+    free(named.nests);
+    if (!status)
+        status = check_nests(&n, list, loops);
     if (!status)
         status = check_derived(r, list, loops);
     free(n.scratch);

@@ -14,7 +14,23 @@ struct nest_numbers {
     uint32_t all;
 };
 
+/* Items of the schedule that have a name. */
+struct named_nest {
+    const char *name;
+    const struct psnap_yaml_node *map;
+    uint32_t depth; /* repeats around it */
+    bool is_open;   /* its items are being read */
+};
+
+struct named_nests {
+    struct named_nest *nests;
+    size_t count, room;
+    uint32_t open;  /* so many are being read */
+    uint32_t items; /* of the schedule that were read so far */
+};
+
 struct nest_reading {
+    struct named_nests *named;
     const struct reading *r;
     const struct name_index *names;
     struct psnap_nests *nests;
@@ -44,5 +60,8 @@ enum psnap_status read_walk_name(const struct nest_reading *n, const struct psna
                                  uint32_t *index);
 /* The models of n->nests, from the profile's map, or NULL: there are none. */
 enum psnap_status read_models(const struct nest_reading *n, const struct psnap_yaml_node *map);
+/* Whether loops, a list, have the accesses that the schedule, which was read, comes to. */
+enum psnap_status check_nests(const struct nest_reading *n, const struct psnap_yaml_node *list,
+                              const struct psnap_yaml_node *loops);
 
 #endif

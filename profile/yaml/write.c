@@ -266,9 +266,11 @@ enum psnap_status psnap_profile_write(const struct psnap_profile *profile, FILE 
     write_totals(profile, doc, root);
     list = psnap_yaml_add_sequence(doc, root, "schedule",
                                    profile->nests ? PSNAP_YAML_BLOCK : PSNAP_YAML_FLOW);
-    if (profile->nests)
-        write_nests(profile, doc, list);
-    else
+    if (profile->nests && !write_nests(profile, doc, list)) {
+        psnap_yaml_doc_free(doc);
+        return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
+    }
+    if (!profile->nests)
         write_items(&profile->schedule, 0, profile->schedule.count, loop_id, profile, doc, list);
     if (profile->nests && nests_have_models(profile->nests))
         write_models(profile, doc, psnap_yaml_add_map(doc, root, "models", PSNAP_YAML_BLOCK));

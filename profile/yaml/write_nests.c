@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Nests as the schedule of a profile (FORMAT.md, "Walks"): what is affine in the iterations
- * around is written as its first value and its steps from the outermost on.
+ * around is written as its first value and its steps from the outermost on. Strides that nearly all
+ * references of a walk have are the walk's, and are not written when they are 0.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -9,48 +10,31 @@
 
 #include "formats/base/yaml.h"
 #include "profile/gathers/gather_yaml.h"
-#include "profile/walks/nest_profile.h"
-
-/* The loops around a term, and where in their iteration's values it is. */
-struct path {
-    const struct path *outer;
-    const struct nest_pattern *loop;
-    size_t at; /* of the term's values; path of `outer` likewise gives the loop's own */
-    uint32_t depth;
-};
+#include "profile/yaml/write_once.h"
 
 struct writing {
     const struct psnap_profile *profile;
     struct psnap_yaml_doc *doc;
+    struct once *once;
 };
 
-/* The step of value `k` of a term in the loop `path`, of one around it when `up` is not 0. */
-static uint64_t step_of(const struct path *path, size_t k, uint32_t up)
-{
-    for (; up; up--) {
-        k += 1 + path->at;
-        path = path->outer;
-    }
-    return path->loop->steps[path->at + k];
-}
-
-static bool has_steps(const struct path *path, size_t k)
+static bool has_steps(const struct nest_path *path, size_t k)
 {
     for (uint32_t up = 0; path && up < path->depth; up++)
-        if (step_of(path, k, up))
+        if (nest_step(path, k, up))
             return true;
     return false;
 }
 
 static void add_steps(const struct writing *w, struct psnap_yaml_node *list,
-                      const struct path *path, size_t k)
+                      const struct nest_path *path, size_t k)
 {
     for (uint32_t up = path ? path->depth : 0; up-- > 0;)
-        psnap_yaml_add_i64(w->doc, list, NULL, (int64_t)step_of(path, k, up));
+        psnap_yaml_add_i64(w->doc, list, NULL, (int64_t)nest_step(path, k, up));
 }
 
 static void add_count(const struct writing *w, struct psnap_yaml_node *map, const char *key,
-                      const struct path *path, const uint64_t *values)
+                      const struct nest_path *path, const uint64_t *values)
 {
     if (!has_steps(path, 0)) {
         psnap_yaml_add_i64(w->doc, map, key, (int64_t)values[0]);
@@ -93,9 +77,63 @@ static void write_place(const struct psnap_profile *profile, struct psnap_yaml_d
     psnap_yaml_add_i64(doc, map, "start", (int64_t)(address - region->low));
 }
 
+/* Strides of a reference that is not drawn, or of a walk. */
+static void write_strides(const struct writing *w, struct psnap_yaml_node *map,
+                          const struct nest_pattern *leaf, const struct nest_path *path, uint32_t k)
+{
+    struct psnap_yaml_node *list = psnap_yaml_add_sequence(w->doc, map, "strides", PSNAP_YAML_FLOW);
+
+    add_steps(w, list, path, 1 + k);
+    psnap_yaml_add_i64(w->doc, list, NULL, (int64_t)leaf->steps[k]);
+}
+
+static bool has_strides(const struct nest_pattern *leaf, uint32_t k)
+{
+    return leaf->shape->refs[k].mode == NEST_AFFINE || leaf->shape->refs[k].mode == NEST_CONTINUING;
+}
+
+static bool are_same_strides(const struct nest_pattern *leaf, const struct nest_path *path,
+                             uint32_t a, uint32_t b)
+{
+    if (leaf->steps[a] != leaf->steps[b])
+        return false;
+    for (uint32_t up = 0; path && up < path->depth; up++)
+        if (nest_step(path, 1 + a, up) != nest_step(path, 1 + b, up))
+            return false;
+    return true;
+}
+
+static bool are_zero_strides(const struct nest_pattern *leaf, const struct nest_path *path,
+                             uint32_t k)
+{
+    return !leaf->steps[k] && !has_steps(path, 1 + k);
+}
+
+/* The reference whose strides are the walk's, those of three of four, or PSNAP_NONE: then they are
+ * none. */
+static uint32_t find_common(const struct nest_pattern *leaf, const struct nest_path *path)
+{
+    uint32_t candidate = PSNAP_NONE, votes = 0, same = 0, all = 0;
+
+    for (uint32_t k = 0; k < leaf->shape->width; k++) { /* only one can have more than half */
+        if (!has_strides(leaf, k))
+            continue;
+        if (!votes)
+            candidate = k;
+        votes += are_same_strides(leaf, path, candidate, k) ? 1 : -1u;
+    }
+    for (uint32_t k = 0; candidate != PSNAP_NONE && k < leaf->shape->width; k++) {
+        all += has_strides(leaf, k);
+        same += has_strides(leaf, k) && are_same_strides(leaf, path, candidate, k);
+    }
+    return same >= 2 && same * 4 >= all * 3 && !are_zero_strides(leaf, path, candidate)
+               ? candidate
+               : PSNAP_NONE;
+}
+
 static void write_reference(const struct writing *w, struct psnap_yaml_node *list,
                             const struct nest_pattern *leaf, const uint64_t *values,
-                            const struct path *path, uint32_t k)
+                            const struct nest_path *path, uint32_t k, uint32_t common)
 {
     const struct nest_ref *ref = &leaf->shape->refs[k];
     struct psnap_yaml_node *map = psnap_yaml_add_map(w->doc, list, NULL, PSNAP_YAML_FLOW);
@@ -108,52 +146,119 @@ static void write_reference(const struct writing *w, struct psnap_yaml_node *lis
         psnap_yaml_add_i64(w->doc, map, "skip", (int64_t)values[1 + k]);
     } else
         add_name(w->doc, map, "draw", 'd', ref->draw);
-    if (ref->mode == NEST_DRAWN)
-        return;
-    map = psnap_yaml_add_sequence(w->doc, map, "strides", PSNAP_YAML_FLOW);
-    if (ref->mode != NEST_DRAWN_FIRST)
-        add_steps(w, map, path, 1 + k);
-    psnap_yaml_add_i64(w->doc, map, NULL, (int64_t)leaf->steps[k]);
+    if (ref->mode == NEST_DRAWN_FIRST) {
+        map = psnap_yaml_add_sequence(w->doc, map, "strides", PSNAP_YAML_FLOW);
+        psnap_yaml_add_i64(w->doc, map, NULL, (int64_t)leaf->steps[k]);
+    } else if (has_strides(leaf, k) &&
+               (common == PSNAP_NONE ? !are_zero_strides(leaf, path, k)
+                                     : !are_same_strides(leaf, path, common, k)))
+        write_strides(w, map, leaf, path, k);
 }
 
-static void write_term(const struct writing *w, struct psnap_yaml_node *list,
-                       const struct nest_pattern *pattern, const uint64_t *values,
-                       const struct path *path)
+static void write_walk(const struct writing *w, struct psnap_yaml_node *map,
+                       const struct nest_pattern *leaf, const uint64_t *values,
+                       const struct nest_path *path)
 {
-    const struct nest_shape *shape = pattern->shape;
-    struct psnap_yaml_node *map;
+    const struct nest_shape *shape = leaf->shape;
+    const uint32_t common = find_common(leaf, path);
+    struct psnap_yaml_node *list;
 
-    if (!pattern->body_count && !shape->width) {
-        add_name(w->doc, list, NULL, 'm', shape->loop);
-        return;
-    }
-    map = psnap_yaml_add_map(w->doc, list, NULL, PSNAP_YAML_BLOCK);
-    if (pattern->body_count) {
-        struct path inner = {path, pattern, 0, path ? path->depth + 1 : 1};
-        add_count(w, map, "repeat", path, values);
-        list = psnap_yaml_add_sequence(w->doc, map, "of", PSNAP_YAML_BLOCK);
-        for (uint32_t i = 0; i < pattern->body_count; inner.at += pattern->body[i++]->values)
-            write_term(w, list, pattern->body[i], values + 1 + inner.at, &inner);
-        return;
-    }
     psnap_yaml_add_text(w->doc, map, "loop", w->profile->loops[shape->loop].id);
     if (shape->counts)
         add_name(w->doc, map, "times", 'c', shape->counts - 1);
     else
         add_count(w, map, "times", path, values);
+    if (common != PSNAP_NONE)
+        write_strides(w, map, leaf, path, common);
     list = psnap_yaml_add_sequence(w->doc, map, "references", PSNAP_YAML_BLOCK);
     for (uint32_t k = 0; k < shape->width; k++)
-        write_reference(w, list, pattern, values, path, k);
+        write_reference(w, list, leaf, values, path, k, common);
 }
 
-void write_nests(const struct psnap_profile *profile, struct psnap_yaml_doc *doc,
+/* Terms of the schedule, or of a loop. */
+struct terms {
+    const struct psnap_nests *nests; /* or */
+    const struct nest_pattern *loop;
+    const uint64_t *values; /* of its first iteration */
+    struct nest_path *path; /* to the next one; NULL: none is around */
+    uint32_t next;
+};
+
+static void write_list(const struct writing *w, struct psnap_yaml_node *list, uint32_t symbols,
+                       struct terms *terms);
+
+/* The next term, whose symbol is an item. */
+static void write_term(const struct writing *w, struct psnap_yaml_node *list, struct terms *terms,
+                       uint32_t item)
+{
+    const struct nest_path *path = terms->path;
+    const uint32_t i = terms->next++;
+    const struct nest_pattern *pattern =
+        terms->nests ? terms->nests->terms[i].pattern : terms->loop->body[i];
+    const uint64_t *values =
+        terms->nests ? nests_values(terms->nests, i) : terms->values + path->at;
+    struct psnap_yaml_node *map;
+
+    if (!pattern->body_count && !pattern->shape->width) {
+        add_name(w->doc, list, NULL, 'm', pattern->shape->loop);
+    } else if (!pattern->body_count) {
+        write_walk(w, psnap_yaml_add_map(w->doc, list, NULL, PSNAP_YAML_BLOCK), pattern, values,
+                   path);
+    } else {
+        struct nest_path inner = {path, pattern, 0, path ? path->depth + 1 : 1};
+        struct terms body = {.loop = pattern, .values = values + 1, .path = &inner};
+        map = psnap_yaml_add_map(w->doc, list, NULL, PSNAP_YAML_BLOCK);
+        add_count(w, map, "repeat", path, values);
+        write_list(w, psnap_yaml_add_sequence(w->doc, map, "of", PSNAP_YAML_BLOCK),
+                   w->once->items[item].body, &body);
+    }
+    if (terms->path)
+        terms->path->at += pattern->values;
+}
+
+/* Terms that are written already are passed over. */
+static void pass(struct terms *terms, uint32_t count)
+{
+    for (; count; count--, terms->next++)
+        if (terms->path)
+            terms->path->at += terms->loop->body[terms->next]->values;
+}
+
+static void write_list(const struct writing *w, struct psnap_yaml_node *list, uint32_t symbols,
+                       struct terms *terms)
+{
+    const struct once_list *of = &w->once->lists[symbols];
+
+    for (uint32_t i = 0; i < of->count; i++) {
+        struct once_nest *nest;
+        struct psnap_yaml_node *map;
+        if (!(of->symbols[i] & ONCE_NEST)) {
+            write_term(w, list, terms, of->symbols[i]);
+            continue;
+        }
+        nest = &w->once->nests[of->symbols[i] - ONCE_NEST];
+        map = psnap_yaml_add_map(w->doc, list, NULL,
+                                 nest->is_written ? PSNAP_YAML_FLOW : PSNAP_YAML_BLOCK);
+        psnap_yaml_add_text(w->doc, map, "nest", nest->name);
+        if (nest->is_written)
+            pass(terms, nest->length);
+        else
+            write_list(w, psnap_yaml_add_sequence(w->doc, map, "of", PSNAP_YAML_BLOCK), nest->list,
+                       terms);
+        nest->is_written = true;
+    }
+}
+
+bool write_nests(const struct psnap_profile *profile, struct psnap_yaml_doc *doc,
                  struct psnap_yaml_node *list)
 {
-    const struct writing w = {profile, doc};
-    const struct psnap_nests *nests = profile->nests;
+    const struct writing w = {profile, doc, once_new(profile)};
+    struct terms terms = {.nests = profile->nests};
 
-    for (size_t i = 0; i < nests->count; i++)
-        write_term(&w, list, nests->terms[i].pattern, nests_values(nests, i), NULL);
+    if (w.once)
+        write_list(&w, list, 0, &terms);
+    once_free(w.once);
+    return w.once;
 }
 
 /* ---- models ---- */

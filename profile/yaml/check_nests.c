@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Whether a schedule of walks and the loops of its profile say the same: so many accesses of each
+ * loop, of each kind and in bytes, within the working sets of its regions; mixes that are visited,
+ * and counts that are drawn as often as they say.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "profile/yaml/read_nests.h"
+
+/* The walks of a loop are what its regions say: so many accesses of a kind, bytes, and where. */
+static enum psnap_status check_walks(const struct nest_reading *n,
+                                     const struct psnap_yaml_node *list,
+                                     const struct psnap_yaml_node *map,
+                                     const struct psnap_profile_loop *loop,
+                                     const struct nest_count *walks)
+{
+    static const char *const names[] = {"loads", "stores", "atomics", "bytes"};
+    uint64_t here[4] = {0}, low = UINT64_MAX, high = 0;
+    const uint64_t there[4] = {walks->kinds[0], walks->kinds[1], walks->kinds[2], walks->bytes};
+    const struct reading *r = n->r;
+
+    for (uint32_t i = 0; i < loop->region_count; i++) {
+        const struct psnap_profile_region *region = &loop->regions[i];
+        for (unsigned kind = 0; kind < 3; kind++)
+            here[kind] += region->kinds[kind];
+        for (unsigned k = 0; k < region->size_count; k++)
+            here[3] += region->sizes[k].count * region->sizes[k].size;
+        low = region->low < low ? region->low : low;
+        high = region->low + region->bytes > high ? region->low + region->bytes : high;
+    }
+    for (unsigned k = 0; k < 4; k++)
+        if (here[k] != there[k])
+            return psnap_yaml_fail(r->doc, map, r->error, PSNAP_ERROR_VALUE,
+                                   "loop '%.100s' has %" PRIu64
+                                   " %s in its regions, but its walks (schedule, line %" PRIu32
+                                   ") come to %" PRIu64,
+                                   loop->id, here[k], names[k], list->src_line, there[k]);
+    if (walks->high && (walks->low < low || walks->high > high))
+        return psnap_yaml_fail(r->doc, map, r->error, PSNAP_ERROR_VALUE,
+                               "walks of loop '%.100s' (schedule, line %" PRIu32 ") lead %" PRIu64
+                               " bytes out of the working sets of its regions",
+                               loop->id, list->src_line,
+                               walks->low < low ? low - walks->low : walks->high - high);
+    return PSNAP_OK;
+}
+
+enum psnap_status check_nests(const struct nest_reading *n, const struct psnap_yaml_node *list,
+                              const struct psnap_yaml_node *loops)
+{
+    const struct reading *r = n->r;
+    const struct psnap_profile *profile = r->profile;
+    const struct psnap_yaml_node *map = loops->first;
+    struct nest_count *counts = calloc(profile->loop_count + 1, sizeof *counts);
+    uint64_t *visits = calloc(n->nests->models->mix_count + (size_t)1, sizeof *visits);
+    enum psnap_status status = counts && visits ? PSNAP_OK : read_out_of_memory(r);
+
+    if (!status)
+        status = nests_count(n->nests, counts, visits);
+    if (status == PSNAP_ERROR_MEMORY)
+        read_out_of_memory(r);
+    else if (status == PSNAP_ERROR_VALUE)
+        status = psnap_yaml_fail(r->doc, list, r->error, PSNAP_ERROR_VALUE,
+                                 "the schedule comes to more than can be counted");
+    else if (status == PSNAP_ERROR_UNSUPPORTED)
+        status = psnap_yaml_fail(r->doc, list, r->error, PSNAP_ERROR_VALUE,
+                                 "walks are not come to as often as 'counts' say, or a multiple");
+    for (uint32_t i = 0; i < n->nests->models->mix_count && !status; i++)
+        if (n->nests->models->mixes[i].chain && !visits[i])
+            status = psnap_yaml_fail(
+                r->doc, list, r->error, PSNAP_ERROR_VALUE,
+                "the schedule does not come to the mix m%" PRIu32 " of 'models'", i + 1);
+    for (uint32_t i = 0; i < profile->loop_count && !status; i++, map = map->next) {
+        const struct psnap_profile_loop *loop = &profile->loops[i];
+        const struct psnap_yaml_node *node = psnap_yaml_get(map, "accesses");
+        if (counts[i].accesses != loop->accesses)
+            status = psnap_yaml_fail(r->doc, node ? node : map, r->error, PSNAP_ERROR_VALUE,
+                                     "loop '%.100s' has %" PRIu64
+                                     " accesses here, but the schedule (line %" PRIu32
+                                     ") comes to %" PRIu64,
+                                     loop->id, loop->accesses, list->src_line, counts[i].accesses);
+        else if (counts[i].accesses)
+            status = check_walks(n, list, map, loop, &counts[i]);
+    }
+    free(counts);
+    free(visits);
+    return status;
+}
