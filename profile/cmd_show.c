@@ -2,7 +2,8 @@
 /*
  * psnap show: a profile for people. The program and the totals, the hottest
  * loops with their share of the accesses, their working set and the strides
- * that dominate; with --loop one loop's regions. --json has the same fields.
+ * that dominate, and of a profile of walks the beginning of its schedule; with --loop one loop's
+ * regions and walks. --json has the same fields.
  *
  * Where threads are apart there is a table of these, and the parts of a loop come
  * behind it. The loop as a whole has no regions of its own: its row, in the JSON too,
@@ -20,8 +21,14 @@
 struct request {
     const char *path, *loop;
     uint64_t top;
-    bool json;
+    bool json, schedule;
 };
+
+static int out_of_memory(void)
+{
+    fprintf(stderr, "psnap show: out of memory\n");
+    return PSNAP_EXIT_FAILED;
+}
 
 static int no_such_loop(const struct request *request, const struct psnap_profile *profile)
 {
@@ -46,9 +53,10 @@ static int show(const struct request *request, const struct psnap_profile *profi
     struct psnap_profile_totals totals;
     uint32_t count = profile->loop_count;
     int status = PSNAP_EXIT_DONE;
+    bool is_done = true;
 
     if (!summaries)
-        return PSNAP_EXIT_FAILED;
+        return out_of_memory();
     psnap_profile_totals(profile, &totals);
     if (request->loop)
         count = show_choose(profile, request->loop, summaries);
@@ -58,13 +66,15 @@ static int show(const struct request *request, const struct psnap_profile *profi
     if (request->loop && !count)
         status = no_such_loop(request, profile);
     else if (request->json)
-        show_print_json(profile, &totals, summaries, count, request->loop != NULL);
+        is_done = show_print_json(profile, &totals, summaries, count, request->loop != NULL);
     else if (request->loop)
-        show_print_loops(profile, &totals, summaries, count);
+        is_done = show_print_loops(profile, &totals, summaries, count);
+    else if (request->schedule)
+        is_done = show_print_schedule(profile, PSNAP_NONE, true);
     else
-        show_print_table(profile, &totals, summaries, count);
+        is_done = show_print_table(profile, &totals, summaries, count);
     free(summaries);
-    return status;
+    return is_done ? status : out_of_memory();
 }
 
 int psnap_cmd_show(int argc, char **argv)
@@ -74,11 +84,13 @@ int psnap_cmd_show(int argc, char **argv)
         {PSNAP_OPTION_TEXT, 0, "loop", &request.loop, "ID",
          "one loop, with its regions; all its parts"},
         {PSNAP_OPTION_U64, 0, "top", &request.top, "N", "so many of the hottest loops; 20"},
+        {PSNAP_OPTION_FLAG, 0, "schedule", &request.schedule, NULL,
+         "only the schedule of a profile of walks, each reference with its strides"},
         {PSNAP_OPTION_FLAG, 0, "json", &request.json, NULL, "for programs"},
         {.type = PSNAP_OPTION_END},
     };
     const struct psnap_usage usage = {
-        "psnap show P.yaml [--loop ID] [--top N] [--json]",
+        "psnap show P.yaml [--loop ID | --schedule] [--top N] [--json]",
         "Shows a profile: program, totals, and its hottest loops with their share of the\n"
         "accesses, working set (of all regions together) and dominating strides.",
         options};
@@ -91,10 +103,18 @@ int psnap_cmd_show(int argc, char **argv)
         return status;
     if (operands != 1)
         return psnap_cmd_usage("show", "one profile, please");
+    if (request.schedule && request.loop)
+        return psnap_cmd_usage("show", "--schedule is of all loops, --loop of one");
     request.path = argv[1];
     profile = psnap_input_read_profile(request.path, &error);
     if (!profile)
         return psnap_cmd_fail("show", &error);
+    if (request.schedule && !profile->nests) {
+        fprintf(stderr, "psnap show: '%s' is of model %s: its schedule is no nest of walks\n",
+                request.path, profile->model);
+        psnap_profile_free(profile);
+        return PSNAP_EXIT_FAILED;
+    }
     status = show(&request, profile);
     psnap_profile_free(profile);
     return psnap_cmd_close_stdout("show", status);

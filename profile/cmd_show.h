@@ -49,16 +49,27 @@ static inline double show_share(uint64_t part, uint64_t whole)
 
 /* ---- the forms, on stdout; summaries are those to be shown, in their order ---- */
 
-/* The program, the totals, the threads, and a table of loops. */
-void show_print_table(const struct psnap_profile *profile,
+/* The program, the totals, the threads, a table of loops, and the schedule of walks. False: out of
+ * memory, as all of these. */
+bool show_print_table(const struct psnap_profile *profile,
                       const struct psnap_profile_totals *totals,
                       const struct show_summary *summaries, uint32_t count);
-/* Each loop by itself, with its regions. */
-void show_print_loops(const struct psnap_profile *profile,
+/* Each loop by itself, with its regions and walks. */
+bool show_print_loops(const struct psnap_profile *profile,
                       const struct psnap_profile_totals *totals,
                       const struct show_summary *summaries, uint32_t count);
-/* `regions`: loops have them all, else their number. */
-void show_print_json(const struct psnap_profile *profile, const struct psnap_profile_totals *totals,
+/* `regions`: loops have them all, else their number, and there is the schedule. False: out of
+ * memory. */
+bool show_print_json(const struct psnap_profile *profile, const struct psnap_profile_totals *totals,
                      const struct show_summary *summaries, uint32_t count, bool regions);
+
+/* ---- profiles of walks: cmd_show_schedule.c, cmd_show_schedule_json.c; nothing of others ---- */
+
+/* The schedule, or that of one loop (PSNAP_NONE: all), in full with each reference, or some lines
+ * of what it is. False: out of memory. */
+bool show_print_schedule(const struct psnap_profile *profile, uint32_t loop, bool is_full);
+struct psnap_json;
+/* "schedule" and "models" of the object that is open. */
+bool show_json_schedule(struct psnap_json *json, const struct psnap_profile *profile);
 
 #endif

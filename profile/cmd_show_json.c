@@ -169,7 +169,7 @@ static void json_certificate(struct psnap_json *json, const struct psnap_profile
     psnap_json_end_object(json);
 }
 
-void show_print_json(const struct psnap_profile *profile, const struct psnap_profile_totals *totals,
+bool show_print_json(const struct psnap_profile *profile, const struct psnap_profile_totals *totals,
                      const struct show_summary *summaries, uint32_t count, bool regions)
 {
     struct psnap_json json;
@@ -196,5 +196,8 @@ void show_print_json(const struct psnap_profile *profile, const struct psnap_pro
     for (uint32_t i = 0; i < count; i++)
         json_loop(&json, profile, &summaries[i], totals->accesses, regions);
     psnap_json_end_array(&json);
+    if (!regions && !show_json_schedule(&json, profile))
+        return false;
     psnap_json_end_object(&json);
+    return true;
 }

@@ -272,7 +272,7 @@ static void print_loop(const struct psnap_profile *profile, const struct show_su
         print_regions(loop);
 }
 
-void show_print_table(const struct psnap_profile *profile,
+bool show_print_table(const struct psnap_profile *profile,
                       const struct psnap_profile_totals *totals,
                       const struct show_summary *summaries, uint32_t count)
 {
@@ -282,14 +282,20 @@ void show_print_table(const struct psnap_profile *profile,
     print_certificate(profile);
     print_threads(profile, totals->accesses);
     print_loops(profile, summaries, count, totals->accesses);
+    return show_print_schedule(profile, PSNAP_NONE, false);
 }
 
-void show_print_loops(const struct psnap_profile *profile,
+bool show_print_loops(const struct psnap_profile *profile,
                       const struct psnap_profile_totals *totals,
                       const struct show_summary *summaries, uint32_t count)
 {
-    for (uint32_t i = 0; i < count; i++) {
+    bool is_done = true;
+
+    for (uint32_t i = 0; i < count && is_done; i++) {
         fputs(i ? "\n" : "", stdout);
         print_loop(profile, &summaries[i], totals->accesses);
+        is_done = !profile->loops[summaries[i].index].accesses ||
+                  show_print_schedule(profile, summaries[i].index, true);
     }
+    return is_done;
 }

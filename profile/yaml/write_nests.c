@@ -15,7 +15,6 @@
 struct writing {
     const struct psnap_profile *profile;
     struct psnap_yaml_doc *doc;
-    struct once *once;
 };
 
 static bool has_steps(const struct nest_path *path, size_t k)
@@ -175,90 +174,83 @@ static void write_walk(const struct writing *w, struct psnap_yaml_node *map,
         write_reference(w, list, leaf, values, path, k, common);
 }
 
-/* Terms of the schedule, or of a loop. */
-struct terms {
-    const struct psnap_nests *nests; /* or */
-    const struct nest_pattern *loop;
-    const uint64_t *values; /* of its first iteration */
-    struct nest_path *path; /* to the next one; NULL: none is around */
-    uint32_t next;
+/* The schedule as a list of lists. */
+struct scheduling {
+    const struct writing *w;
+    struct psnap_yaml_node *lists[NEST_DEPTH_MAX + ONCE_NESTS_MAX + 1];
+    uint32_t depth;
 };
 
-static void write_list(const struct writing *w, struct psnap_yaml_node *list, uint32_t symbols,
-                       struct terms *terms);
-
-/* The next term, whose symbol is an item. */
-static void write_term(const struct writing *w, struct psnap_yaml_node *list, struct terms *terms,
-                       uint32_t item)
+static struct psnap_yaml_node *add_item(const struct scheduling *s, enum psnap_yaml_style style)
 {
-    const struct nest_path *path = terms->path;
-    const uint32_t i = terms->next++;
-    const struct nest_pattern *pattern =
-        terms->nests ? terms->nests->terms[i].pattern : terms->loop->body[i];
-    const uint64_t *values =
-        terms->nests ? nests_values(terms->nests, i) : terms->values + path->at;
-    struct psnap_yaml_node *map;
-
-    if (!pattern->body_count && !pattern->shape->width) {
-        add_name(w->doc, list, NULL, 'm', pattern->shape->loop);
-    } else if (!pattern->body_count) {
-        write_walk(w, psnap_yaml_add_map(w->doc, list, NULL, PSNAP_YAML_BLOCK), pattern, values,
-                   path);
-    } else {
-        struct nest_path inner = {path, pattern, 0, path ? path->depth + 1 : 1};
-        struct terms body = {.loop = pattern, .values = values + 1, .path = &inner};
-        map = psnap_yaml_add_map(w->doc, list, NULL, PSNAP_YAML_BLOCK);
-        add_count(w, map, "repeat", path, values);
-        write_list(w, psnap_yaml_add_sequence(w->doc, map, "of", PSNAP_YAML_BLOCK),
-                   w->once->items[item].body, &body);
-    }
-    if (terms->path)
-        terms->path->at += pattern->values;
+    return psnap_yaml_add_map(s->w->doc, s->lists[s->depth], NULL, style);
 }
 
-/* Terms that are written already are passed over. */
-static void pass(struct terms *terms, uint32_t count)
+static void add_list(struct scheduling *s, struct psnap_yaml_node *map)
 {
-    for (; count; count--, terms->next++)
-        if (terms->path)
-            terms->path->at += terms->loop->body[terms->next]->values;
+    s->lists[++s->depth] = psnap_yaml_add_sequence(s->w->doc, map, "of", PSNAP_YAML_BLOCK);
 }
 
-static void write_list(const struct writing *w, struct psnap_yaml_node *list, uint32_t symbols,
-                       struct terms *terms)
+static void add_repeat(void *context, const struct nest_pattern *loop, const uint64_t *values,
+                       const struct nest_path *path)
 {
-    const struct once_list *of = &w->once->lists[symbols];
+    struct scheduling *s = context;
+    struct psnap_yaml_node *map = add_item(s, PSNAP_YAML_BLOCK);
 
-    for (uint32_t i = 0; i < of->count; i++) {
-        struct once_nest *nest;
-        struct psnap_yaml_node *map;
-        if (!(of->symbols[i] & ONCE_NEST)) {
-            write_term(w, list, terms, of->symbols[i]);
-            continue;
-        }
-        nest = &w->once->nests[of->symbols[i] - ONCE_NEST];
-        map = psnap_yaml_add_map(w->doc, list, NULL,
-                                 nest->is_written ? PSNAP_YAML_FLOW : PSNAP_YAML_BLOCK);
-        psnap_yaml_add_text(w->doc, map, "nest", nest->name);
-        if (nest->is_written)
-            pass(terms, nest->length);
-        else
-            write_list(w, psnap_yaml_add_sequence(w->doc, map, "of", PSNAP_YAML_BLOCK), nest->list,
-                       terms);
-        nest->is_written = true;
-    }
+    (void)loop;
+    add_count(s->w, map, "repeat", path, values);
+    add_list(s, map);
+}
+
+static void add_nest(void *context, const char *name)
+{
+    struct scheduling *s = context;
+    struct psnap_yaml_node *map = add_item(s, PSNAP_YAML_BLOCK);
+
+    psnap_yaml_add_text(s->w->doc, map, "nest", name);
+    add_list(s, map);
+}
+
+static void add_again(void *context, const char *name)
+{
+    struct scheduling *s = context;
+
+    psnap_yaml_add_text(s->w->doc, add_item(s, PSNAP_YAML_FLOW), "nest", name);
+}
+
+static void end_list(void *context)
+{
+    ((struct scheduling *)context)->depth--;
+}
+
+static void add_walk(void *context, const struct nest_pattern *leaf, const uint64_t *values,
+                     const struct nest_path *path)
+{
+    struct scheduling *s = context;
+
+    write_walk(s->w, add_item(s, PSNAP_YAML_BLOCK), leaf, values, path);
+}
+
+static void add_mix(void *context, uint32_t mix)
+{
+    const struct scheduling *s = context;
+
+    add_name(s->w->doc, s->lists[s->depth], NULL, 'm', mix);
 }
 
 bool write_nests(const struct psnap_profile *profile, struct psnap_yaml_doc *doc,
                  struct psnap_yaml_node *list)
 {
-    const struct writing w = {profile, doc, once_new(profile)};
-    struct terms terms = {.nests = profile->nests};
+    static const struct once_visitor visitor = {add_repeat, add_nest, add_again,
+                                                end_list,   add_walk, add_mix};
+    const struct writing w = {profile, doc};
+    struct scheduling s = {.w = &w, .lists = {list}};
+    struct once *once = once_new(profile);
 
-    if (w.once)
-        write_list(&w, list, 0, &terms);
-    once_free(w.once);
-    return w.once;
+    if (once)
+        once_visit(once, profile->nests, &visitor, &s);
+    once_free(once);
+    return once;
 }
 
 /* ---- models ---- */

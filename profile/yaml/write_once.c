@@ -18,9 +18,8 @@
 #include "formats/base/room.h"
 
 enum {
-    LINES_MIN = 8,      /* of what is worth a name */
-    SYMBOLS_MAX = 2048, /* of a schedule that is looked through */
-    NESTS_MAX = 64
+    LINES_MIN = 8,     /* of what is worth a name */
+    SYMBOLS_MAX = 2048 /* of a schedule that is looked through */
 };
 
 /* ---- items ---- */
@@ -263,14 +262,14 @@ static bool find_nests(struct once *once)
         room += once->lists[l].count;
     if (room > SYMBOLS_MAX)
         return true;
-    room += NESTS_MAX; /* each may have one more than it takes */
+    room += ONCE_NESTS_MAX; /* each may have one more than it takes */
     text.symbols = malloc((room + 1) * sizeof *text.symbols);
     text.lines = malloc((room + 1) * sizeof *text.lines);
     text.list = malloc((room + 1) * sizeof *text.list);
     common = malloc(2 * (room + 1) * sizeof *common);
     sequence = malloc((room + 1) * sizeof *sequence);
     is_done = text.symbols && text.lines && text.list && common && sequence;
-    while (is_done && once->nest_count < NESTS_MAX) {
+    while (is_done && once->nest_count < ONCE_NESTS_MAX) {
         set_text(once, &text);
         length = find_most(&text, common, &begin);
         if (!length)
@@ -335,6 +334,86 @@ struct once *once_new(const struct psnap_profile *profile)
     }
     once_free(once);
     return NULL;
+}
+
+/* Terms of the schedule, or of a loop. */
+struct terms {
+    const struct psnap_nests *nests; /* or */
+    const struct nest_pattern *loop;
+    const uint64_t *values; /* of its first iteration */
+    struct nest_path *path; /* to the next one; NULL: none is around */
+    uint32_t next;
+};
+
+struct visiting {
+    struct once *once;
+    const struct once_visitor *visitor;
+    void *context;
+};
+
+static void visit_list(const struct visiting *v, uint32_t list, struct terms *terms);
+
+/* The next term, whose symbol is an item. */
+static void visit_term(const struct visiting *v, struct terms *terms, uint32_t item)
+{
+    struct nest_path *path = terms->path;
+    const uint32_t i = terms->next++;
+    const struct nest_pattern *pattern =
+        terms->nests ? terms->nests->terms[i].pattern : terms->loop->body[i];
+    const uint64_t *values =
+        terms->nests ? nests_values(terms->nests, i) : terms->values + path->at;
+
+    if (pattern->body_count) {
+        struct nest_path inner = {path, pattern, 0, path ? path->depth + 1 : 1};
+        struct terms body = {.loop = pattern, .values = values + 1, .path = &inner};
+        v->visitor->repeat(v->context, pattern, values, path);
+        visit_list(v, v->once->items[item].body, &body);
+        v->visitor->end(v->context);
+    } else if (pattern->shape->width)
+        v->visitor->walk(v->context, pattern, values, path);
+    else
+        v->visitor->mix(v->context, pattern->shape->loop);
+    if (path)
+        path->at += pattern->values;
+}
+
+/* Terms that have been visited elsewhere are passed over. */
+static void pass(struct terms *terms, uint32_t count)
+{
+    for (; count; count--, terms->next++)
+        if (terms->path)
+            terms->path->at += terms->loop->body[terms->next]->values;
+}
+
+static void visit_list(const struct visiting *v, uint32_t list, struct terms *terms)
+{
+    for (uint32_t i = 0; i < v->once->lists[list].count; i++) {
+        const uint32_t symbol = v->once->lists[list].symbols[i];
+        struct once_nest *nest;
+        if (!(symbol & ONCE_NEST)) {
+            visit_term(v, terms, symbol);
+            continue;
+        }
+        nest = &v->once->nests[symbol - ONCE_NEST];
+        if (nest->is_visited) {
+            v->visitor->again(v->context, nest->name);
+            pass(terms, nest->length);
+            continue;
+        }
+        v->visitor->nest(v->context, nest->name);
+        visit_list(v, nest->list, terms);
+        v->visitor->end(v->context);
+        nest->is_visited = true;
+    }
+}
+
+void once_visit(struct once *once, const struct psnap_nests *nests,
+                const struct once_visitor *visitor, void *context)
+{
+    const struct visiting v = {once, visitor, context};
+    struct terms terms = {.nests = nests};
+
+    visit_list(&v, 0, &terms);
 }
 
 void once_free(struct once *once)

@@ -43,8 +43,8 @@ struct once_item {
 struct once_nest {
     uint32_t list;
     uint32_t length; /* items of the schedule, those of nests in it too */
-    uint32_t lines, loop;
-    bool is_written;
+    uint32_t loop;
+    bool is_visited;
     char name[72];
 };
 
@@ -59,8 +59,26 @@ struct once {
     size_t table_room;
 };
 
+enum { ONCE_NESTS_MAX = 64 };
+
+/* What there is in the order of the schedule. */
+struct once_visitor {
+    /* Both have items, until the end. */
+    void (*repeat)(void *context, const struct nest_pattern *loop, const uint64_t *values,
+                   const struct nest_path *path);
+    void (*nest)(void *context, const char *name);
+    void (*again)(void *context, const char *name); /* the same items as there */
+    void (*end)(void *context);
+    void (*walk)(void *context, const struct nest_pattern *leaf, const uint64_t *values,
+                 const struct nest_path *path);
+    void (*mix)(void *context, uint32_t mix);
+};
+
 /* NULL: out of memory. */
 struct once *once_new(const struct psnap_profile *profile);
 void once_free(struct once *once);
+/* Goes through the profile's nests, once. */
+void once_visit(struct once *once, const struct psnap_nests *nests,
+                const struct once_visitor *visitor, void *context);
 
 #endif

@@ -88,3 +88,102 @@ for loop in json.load(open("out"))["loops"]:
     grep -q '"loop_count":3,"part_count":3,' flat
 done
 "$PSNAP" info "$apart" --json | tr -d ' \n' | grep -q '"loops":3,'
+
+# Walks: the schedule as a tree, in short behind the table, in full, and of one loop.
+walks=$PSNAP_SOURCE/tests/fuzz/corpus/fuzz_profile/walks.yaml
+expect 0 "$PSNAP" show "$walks"
+sed -n '/^schedule/,/^drawn/p' out | sed 's/  *x /  x /' > tree
+diff - tree << 'END'
+schedule
+
+repeat 3
+  f  x 4 (-1): load r1, store r1
+  repeat -1 (1)
+    m1
+f  x 1: atomic r1
+f  x c1: load r1, load d3
+m1
+
+drawn
+END
+grep -q '^m1    a graph of 1 state, 4 in 4 visits: g$' out
+grep -q '^c1    always 2, 1 time$' out
+if grep -q '^d1 ' out; then fail "in short there are no draws"; fi
+expect 0 "$PSNAP" show "$walks" --schedule
+grep -q '^      load    8  r1  *by 32, 8$' out
+grep -q '^      store   8  r1  *by 32, -8$' out
+grep -q '^    load    8  r1  *by 8, from where it was$' out
+grep -q '^    load    8  d3  *drawn, then by 8$' out
+grep -q '^d1    g: at first 8 bytes from d3; then anywhere in 16 B of r1, from there by 8;' out
+if grep -q '^program' out; then fail "only the schedule"; fi
+expect 0 "$PSNAP" show "$walks" --loop g
+sed -n '/^walks/,/^drawn/p' out | diff - <(printf '%s\n' walks '' 'repeat 3' '  repeat -1 (1)' \
+    '    m1' m1 '' drawn)
+expect 2 "$PSNAP" show "$walks" --loop g --schedule
+expect 1 "$PSNAP" show "$golden" --schedule
+grep -q "is of model psnap" err
+expect 0 "$PSNAP" show "$walks" --json
+cp out walks.json
+if /usr/bin/python3 -c '' 2> /dev/null; then
+    /usr/bin/python3 - << 'PYTHON'
+import json
+report = json.load(open("walks.json"))
+first, single, drawn, mix = report["schedule"]
+assert first["repeat"] == 3 and first["of"][1] == {"repeat": -1, "repeat_steps": [1], "of": [{"mix": "m1"}]}
+walk = first["of"][0]
+assert walk["loop"] == "f" and walk["times"] == 4 and walk["times_steps"] == [-1]
+assert walk["references"][1] == {"ref": 2, "kind": "store", "size_bytes": 8, "thread": 1,
+                                 "region": "r1", "start": 32, "strides": [32, -8]}
+assert drawn["counts"] == "c1" and drawn["references"][1]["draw"] == "d3" and mix == {"mix": "m1"}
+assert report["models"]["counts"] == [{"counts": "c1", "times": 1, "sum": 2, "least": 2, "most": 2}]
+assert report["models"]["draws"][1] == {"draw": "d2", "loop": "g", "with": "d1", "offset": -8}
+PYTHON
+fi
+
+# Items that come again have a name; walks that look alike are one line; what is too long is cut.
+{
+    printf 'psnap: 1\ncapture: {model: walks-2}\nschedule:\n'
+    for i in $(seq 60); do
+        printf -- '- {loop: f, times: 1, references: [{ref: 0, load: 8, region: r1, start: %d}]}\n' \
+            $((i * i))
+    done
+    printf -- '- {repeat: 5, of: [{loop: f, times: 2, strides: [16, 8], references: ['
+    printf '{ref: %d, load: 8, region: r1, start: 0},' 0 1 2 3 4 5 6 7
+    printf ']}]}\n- {loop: f, times: 1, references: [{ref: 0, load: 8, region: r1, start: 0}]}\n'
+    printf -- '- {repeat: 5, of: [{loop: f, times: 2, strides: [16, 8], references: ['
+    printf '{ref: %d, load: 8, region: r1, start: 0},' 0 1 2 3 4 5 6 7
+    printf ']}]}\nloops:\n- {id: f, nest: {depth: 0}, accesses: 221, pattern: [r1], regions: [{id: r1,\n'
+    printf '  working_set: {bytes: 3608, group: heap, offset: 0}, accesses: 221, loads: 221, sizes: {8: 221}}]}\n'
+} > again.yaml
+expect 0 "$PSNAP" show again.yaml
+sed -n '/^schedule/,$p' out | sed 's/  *x /  x /' > tree
+diff - tree << 'END'
+schedule
+
+f  x 1: load r1
+(59 more like it)
+f:
+  repeat 5
+    f  x 2: load r1 x 8
+f  x 1: load r1
+f, again
+END
+expect 0 "$PSNAP" show again.yaml --schedule
+[ "$(grep -c '^    load    8  r1' out)" = 61 ]
+{
+    printf 'psnap: 1\ncapture: {model: walks-2}\nschedule:\n'
+    for i in $(seq 30); do
+        printf -- '- {loop: f, times: 1, references: [{ref: 0, load: 8, region: r1, start: %d}]}\n' \
+            $((i * i))
+        printf -- '- {loop: f, times: %d, references: [{ref: 1, load: 8, region: r1, start: 0}]}\n' \
+            $((1 + i % 7))
+    done
+    accesses=0
+    for i in $(seq 30); do accesses=$((accesses + 2 + i % 7)); done
+    printf 'loops:\n- {id: f, nest: {depth: 0}, accesses: %d, pattern: [r1], regions: [{id: r1,\n' $accesses
+    printf '  working_set: {bytes: 908, group: heap, offset: 0}, accesses: %d, loads: %d, sizes: {8: %d}}]}\n' \
+        $accesses $accesses $accesses
+} > cut.yaml
+expect 0 "$PSNAP" show cut.yaml
+grep -Eq '^\(40 of [0-9]+ lines; --schedule shows all\)$' out
+[ "$(sed -n '/^schedule/,/^(40/p' out | wc -l)" = 43 ]
