@@ -6,13 +6,21 @@
  * are those that a cursor in it says will come; these never get to the stack. When another
  * one comes the loop is closed, what there was of an unfinished iteration goes to the stack
  * as terms, and folding goes on there.
+ *
+ * A long iteration of few patterns is no nest that anybody wrote but a history of what data
+ * decided, which comes again with each iteration around it: which rows of a sparse matrix are
+ * long, where the entries of a table lie. It would grow with the data, so it does not fold.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "profile/walks/nests.h"
 
-enum { TRIES = 16 }; /* terms before that a loop may begin with */
+enum {
+    TRIES = 16, /* terms before that a loop may begin with */
+    LONG = 64,  /* terms of an iteration, and more: then it has */
+    ALIKE = 8   /* at most so many of a pattern in the mean */
+};
 
 struct nest_fold *nest_fold_new(struct psnap_nests *nests)
 {
@@ -87,6 +95,23 @@ static bool are_groups(const struct psnap_nests *nests, size_t b)
     return true;
 }
 
+/* Whether the last b terms are a history. */
+static bool is_history(const struct psnap_nests *nests, size_t b)
+{
+    const struct nest_term *terms = &nests->terms[nests->count - b];
+    const struct nest_pattern *patterns[NEST_BODY_MAX / ALIKE + 1];
+    size_t count = 0;
+
+    for (size_t i = 0; b >= LONG && i < b && count * ALIKE < b; i++) {
+        size_t k = 0;
+        while (k < count && patterns[k] != terms[i].pattern)
+            k++;
+        patterns[k] = terms[i].pattern;
+        count += k == count;
+    }
+    return b >= LONG && count * ALIKE < b;
+}
+
 /* The last three groups of b terms become a loop; false: out of memory. */
 static bool make_loop(struct psnap_nests *nests, size_t b)
 {
@@ -124,7 +149,7 @@ static int create(struct psnap_nests *nests)
         const int64_t b = top - before;
         if (b > NEST_BODY_MAX || 3 * b > top + 1)
             return 0;
-        if (are_groups(nests, (size_t)b))
+        if (are_groups(nests, (size_t)b) && !is_history(nests, (size_t)b))
             return make_loop(nests, (size_t)b) ? 1 : -1;
         before = nests->terms[before].previous;
     }

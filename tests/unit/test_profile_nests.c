@@ -383,12 +383,53 @@ static void test_threads(void **state)
     psnap_program_free(program);
 }
 
+/* Addresses that come from a table of n entries, in each of many rounds the same; how large the
+ * profile is. */
+static size_t size_of_rounds(unsigned n)
+{
+    struct psnap_program *program = make_program(LOOPS, REFS);
+    struct stream stream = {calloc(ACCESSES, sizeof *stream.accesses), 0};
+    struct psnap_profile *profile;
+    struct psnap_rng rng;
+    char *text;
+    size_t size;
+
+    for (unsigned round = 0; round < 60; round++) {
+        psnap_rng_init(&rng, 5);
+        for (unsigned i = 0; i < n; i++) {
+            add(&stream, 0, HEAP + psnap_rng_below(&rng, 4096) * 64);
+            add(&stream, REFS, HEAP + 1000000 + i * 8);
+        }
+        add(&stream, 2 * REFS, HEAP + 2000000); /* what rounds are told apart by */
+    }
+    profile = profile_of(program, &stream);
+    assert_non_null(profile->nests);
+    assert_resembles(profile, &stream, 0);
+    text = write_text(profile);
+    size = strlen(text);
+    free(text);
+    psnap_profile_free(profile);
+    psnap_program_free(program);
+    free(stream.accesses);
+    return size;
+}
+
+/* A table is drawn from, and not told: it may have any length. */
+static void test_history(void **state)
+{
+    const size_t few = size_of_rounds(50), many = size_of_rounds(250);
+
+    (void)state;
+    assert_in_range(many, 1, few + few / 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_random_programs), cmocka_unit_test(test_triangle),
         cmocka_unit_test(test_unrolled),        cmocka_unit_test(test_loose),
         cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_history),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
