@@ -78,30 +78,20 @@ static void test_written(void **state)
     psnap_profile_free(profile);
 }
 
-static void assert_refused(const char *from, const char *to, const char *message)
-{
-    char *text = replaced(named, from, to);
-    struct psnap_error error = {0};
-
-    assert_null(try_text(text, &error));
-    if (!strstr(error.message, message))
-        fail_msg("'%s' does not say '%s'", error.message, message);
-    assert_true(error.src_line > 0);
-    free(text);
-}
-
 static void test_refused(void **state)
 {
     (void)state;
-    assert_refused("{nest: a}", "{nest: b}", "there is no nest 'b' before this");
-    assert_refused("{nest: a}", "{nest: a, of: [{nest: a}]}", "a nest 'a' already, in line 6");
-    assert_refused("{nest: a}", "{nest: b, of: [{nest: b}]}", "is in itself");
-    assert_refused("{nest: a}", "{repeat: 2, of: [{nest: a}]}", "(line 6) is in 1 repeats, here");
-    assert_refused("{nest: a}", "{nest: a, off: []}", "off");
-    assert_refused("{nest: a}", "{repeat: 2, of: [{nest: b, of: []}]}", "nothing to repeat");
-    assert_refused("{nest: a}", "{nest: [a]}", "");
-    assert_refused("[32, 8]", "[32]", "there must be 2");
-    assert_refused("{nest: a}", "{nest: b, of: [{nest: a}, {nest: a}]}", "comes to 71");
+    assert_refused(named, "{nest: a}", "{nest: b}", "there is no nest 'b' before this");
+    assert_refused(named, "{nest: a}", "{nest: a, of: [{nest: a}]}",
+                   "a nest 'a' already, in line 6");
+    assert_refused(named, "{nest: a}", "{nest: b, of: [{nest: b}]}", "is in itself");
+    assert_refused(named, "{nest: a}", "{repeat: 2, of: [{nest: a}]}",
+                   "(line 6) is in 1 repeats, here");
+    assert_refused(named, "{nest: a}", "{nest: a, off: []}", "off");
+    assert_refused(named, "{nest: a}", "{repeat: 2, of: [{nest: b, of: []}]}", "nothing to repeat");
+    assert_refused(named, "{nest: a}", "{nest: [a]}", "");
+    assert_refused(named, "[32, 8]", "[32]", "there must be 2");
+    assert_refused(named, "{nest: a}", "{nest: b, of: [{nest: a}, {nest: a}]}", "comes to 71");
 }
 
 /* Nests in nests come to more than there is room for. */
