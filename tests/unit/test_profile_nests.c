@@ -428,8 +428,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_random_programs), cmocka_unit_test(test_triangle),
         cmocka_unit_test(test_unrolled),        cmocka_unit_test(test_loose),
-        cmocka_unit_test(test_threads),
-        cmocka_unit_test(test_history),
+        cmocka_unit_test(test_threads),         cmocka_unit_test(test_history),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
