@@ -294,6 +294,13 @@ PSNAP_API struct psnap_walker *psnap_walker_new(const struct psnap_profile *prof
 PSNAP_API void psnap_walker_free(struct psnap_walker *walker); /* NULL is legal */
 /* 1: the next one, 0: there is none, negative: out of memory. */
 PSNAP_API int psnap_walker_next(struct psnap_walker *walker, struct psnap_walk *walk);
+/*
+ * As that, but loops of few accesses may come written out: 2 when the next accesses are in `block`,
+ * *n of them, 1 to `capacity` (which is at least 1). With `by_runs`, only loops in which no run is
+ * worth to be one. The other call is not to be made for the same walker.
+ */
+PSNAP_API int psnap_walker_write(struct psnap_walker *walker, struct psnap_walk *walk, bool by_runs,
+                                 struct psnap_access *block, size_t capacity, size_t *n);
 /* By loop of a profile with nests: how many numbers its references have, and whether anything of it
  * is drawn from models. */
 PSNAP_API void psnap_profile_walks(const struct psnap_profile *profile, uint32_t *refs,

@@ -82,12 +82,17 @@ static ssize_t deliver(struct nests_source *source, struct psnap_access *block, 
 
     while (n < capacity) {
         if (!walk->count) {
-            const int more = psnap_walker_next(source->walker, &source->walk);
+            size_t written = 0;
+            const int more = psnap_walker_write(source->walker, &source->walk, run != NULL,
+                                                block + n, capacity - n, &written);
             source->done = source->at = 0;
+            n += written;
             if (more < 0)
                 return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
             if (!more)
                 break;
+            if (more == 2)
+                continue;
         }
         if (run && !source->done && !source->at && walk->count > 1 &&
             walk->count * walk->width >= RUN_ACCESSES_MIN) {

@@ -62,6 +62,17 @@ static bool advance(struct nest_cursor *cursor, struct nest_frame *frame)
     return true;
 }
 
+bool nest_cursor_enter(struct nest_cursor *cursor, const struct nest_leaf *loop)
+{
+    const size_t at = (size_t)(loop->values - cursor->values); /* which may move */
+
+    if (!enter(cursor, loop->pattern, loop->values[0]))
+        return false;
+    memcpy(cursor->values + cursor->frames[cursor->depth - 1].at, cursor->values + at + 1,
+           (loop->pattern->values - 1) * sizeof *cursor->values);
+    return true;
+}
+
 int nest_cursor_next(struct nest_cursor *cursor, struct nest_leaf *leaf)
 {
     while (cursor->depth) {
@@ -79,14 +90,11 @@ int nest_cursor_next(struct nest_cursor *cursor, struct nest_leaf *leaf)
         frame->offset += child->values;
         if ((int64_t)count <= 0)
             continue;
-        if (!child->body_count) {
-            *leaf = (struct nest_leaf){child, cursor->values + at};
+        *leaf = (struct nest_leaf){child, cursor->values + at};
+        if (!child->body_count || (cursor->whole && cursor->whole[child->number]))
             return 1;
-        }
-        if (!enter(cursor, child, count))
+        if (!nest_cursor_enter(cursor, leaf))
             return -1;
-        memcpy(cursor->values + cursor->frames[cursor->depth - 1].at, cursor->values + at + 1,
-               (child->values - 1) * sizeof *cursor->values);
     }
     return 0;
 }

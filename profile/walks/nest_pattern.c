@@ -228,6 +228,11 @@ nest_pattern_copy(struct nest_patterns *to, const struct nest_pattern *from,
     return made;
 }
 
+uint32_t nest_pattern_count(const struct nest_patterns *patterns)
+{
+    return patterns->patterns.count;
+}
+
 const struct nest_pattern *nest_pattern_numbered(const struct nest_patterns *patterns,
                                                  uint32_t number)
 {

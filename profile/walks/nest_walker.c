@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "profile/walks/nest_profile.h"
+#include "profile/walks/nest_unroll.h"
 
 enum { CHUNK = 256 }; /* iterations of a leaf with drawn addresses */
 
@@ -25,6 +26,7 @@ struct psnap_walker {
     struct psnap_nests *nests; /* refs are the caller's */
     struct nest_cursor cursor; /* in the present term */
     size_t term;               /* the next one */
+    struct nest_unroll unroll; /* of loops that are written out */
     struct psnap_rng rng;
     struct drawing *draws;
     uint32_t *draw_of;   /* by reference: what it draws from where it is drawn, or PSNAP_NONE */
@@ -186,6 +188,18 @@ static bool count_visits(struct psnap_walker *w, uint32_t loop_count)
     return is_done;
 }
 
+/* Whether nothing of a leaf depends on anything else but its values, or matters to what does. */
+static bool is_affine(const void *context, const struct nest_shape *shape)
+{
+    const struct psnap_walker *w = context;
+    bool is_affine = !shape->counts;
+
+    for (uint32_t k = 0; k < shape->width; k++)
+        is_affine = is_affine && shape->refs[k].mode == NEST_AFFINE &&
+                    (!w->draw_of || w->draw_of[shape->refs[k].ref] == PSNAP_NONE);
+    return is_affine;
+}
+
 struct psnap_walker *psnap_walker_new(const struct psnap_profile *profile,
                                       const uint32_t *first_ref, uint64_t seed)
 {
@@ -196,9 +210,11 @@ struct psnap_walker *psnap_walker_new(const struct psnap_profile *profile,
     walker->mix = walker->loop = PSNAP_NONE;
     psnap_rng_init(&walker->rng, seed);
     walker->nests = nests_copy(profile->nests, shift_refs, (void *)(uintptr_t)first_ref);
-    if (walker->nests && (!walker->nests->models ||
-                          (open_models(walker, walker->nests->models, seed) && find_draws(walker) &&
-                           count_visits(walker, profile->loop_count))))
+    if (walker->nests &&
+        (!walker->nests->models ||
+         (open_models(walker, walker->nests->models, seed) && find_draws(walker) &&
+          count_visits(walker, profile->loop_count))) &&
+        nest_unroll_init(&walker->unroll, walker->nests, is_affine, walker))
         return walker;
     psnap_walker_free(walker);
     return NULL;
@@ -225,30 +241,40 @@ void psnap_walker_free(struct psnap_walker *walker)
     free(walker->interleaved);
     nests_free(walker->nests);
     nest_cursor_free(&walker->cursor);
+    nest_unroll_release(&walker->unroll);
     free(walker);
 }
 
 /* ---- leaves ---- */
 
-/* The next leaf or visit; 1, 0 at the end, negative when out of memory. */
-static int next_leaf(struct psnap_walker *walker, struct nest_leaf *leaf)
+/* The loop that has come is written out, or entered; as next_leaf, 0: there may be others. */
+static int begin_loop(struct psnap_walker *w, struct nest_leaf *leaf, bool by_runs, bool is_term)
 {
-    const struct psnap_nests *nests = walker->nests;
-    int more = nest_cursor_next(&walker->cursor, leaf);
+    if (w->cursor.whole && nest_unroll_begin(&w->unroll, leaf, by_runs, &w->loop))
+        return 2;
+    if (is_term ? !nest_cursor_start(&w->cursor, leaf->pattern, leaf->values, 0, leaf->values[0])
+                : !nest_cursor_enter(&w->cursor, leaf))
+        return -1;
+    return nest_cursor_next(&w->cursor, leaf);
+}
 
-    while (more == 0 && walker->term < nests->count) {
-        const struct nest_pattern *pattern = nests->terms[walker->term].pattern;
-        const uint64_t *values = nests_values(nests, walker->term++);
-        if ((int64_t)values[0] <= 0)
-            continue;
-        *leaf = (struct nest_leaf){pattern, values};
-        if (!pattern->body_count)
-            return 1;
-        if (!nest_cursor_start(&walker->cursor, pattern, values, 0, values[0]))
-            return -1;
-        more = nest_cursor_next(&walker->cursor, leaf);
+/* The next leaf or visit; 1, 2 for a loop that is being written out, 0 at the end, negative when
+ * out of memory. */
+static int next_leaf(struct psnap_walker *w, struct nest_leaf *leaf, bool by_runs)
+{
+    const struct psnap_nests *nests = w->nests;
+    int more = nest_cursor_next(&w->cursor, leaf);
+
+    for (;;) {
+        while (more == 1 && leaf->pattern->body_count)
+            more = begin_loop(w, leaf, by_runs, false);
+        if (more || w->term == nests->count)
+            return more;
+        *leaf = (struct nest_leaf){nests->terms[w->term].pattern, nests_values(nests, w->term)};
+        w->term++;
+        if ((int64_t)leaf->values[0] > 0)
+            more = leaf->pattern->body_count ? begin_loop(w, leaf, by_runs, true) : 1;
     }
-    return more;
 }
 
 static const struct nest_source *source_of(const struct psnap_walker *w, uint32_t draw)
@@ -469,21 +495,45 @@ static bool next_of_mix(struct psnap_walker *w)
     return false;
 }
 
-int psnap_walker_next(struct psnap_walker *w, struct psnap_walk *walk)
+/* The next leaf, or the mix's, or a loop to write out; as next_leaf. */
+static int next_walk(struct psnap_walker *w, bool by_runs)
 {
     while (!w->left) {
         struct nest_leaf leaf;
         int more;
         if (w->mix != PSNAP_NONE && next_of_mix(w))
             continue;
-        more = next_leaf(w, &leaf);
-        if (more <= 0)
+        more = next_leaf(w, &leaf, by_runs);
+        if (more != 1)
             return more;
         if (leaf.pattern->shape->width)
             begin_leaf(w, &leaf);
         else
             begin_visit(w, leaf.pattern->shape->loop);
     }
-    next_chunk(w, walk);
     return 1;
+}
+
+int psnap_walker_next(struct psnap_walker *w, struct psnap_walk *walk)
+{
+    const int more = next_walk(w, false);
+
+    if (more == 1)
+        next_chunk(w, walk);
+    return more;
+}
+
+int psnap_walker_write(struct psnap_walker *w, struct psnap_walk *walk, bool by_runs,
+                       struct psnap_access *block, size_t capacity, size_t *n)
+{
+    w->cursor.whole = w->unroll.kinds;
+    while (!w->unroll.left) {
+        const int more = next_walk(w, by_runs);
+        if (more == 1)
+            next_chunk(w, walk);
+        if (more != 2)
+            return more;
+    }
+    *n = nest_unroll_write(&w->unroll, block, capacity);
+    return 2;
 }

@@ -96,6 +96,8 @@ void nest_patterns_free(struct nest_patterns *patterns); /* and all of them */
 /* The shape, or the pattern, with these properties, which are copied; NULL: out of memory. */
 const struct nest_shape *nest_shape_of(struct nest_patterns *patterns,
                                        const struct nest_shape *wanted);
+/* How many patterns there are: their numbers are below. */
+uint32_t nest_pattern_count(const struct nest_patterns *patterns);
 /* That with this number. */
 const struct nest_pattern *nest_pattern_numbered(const struct nest_patterns *patterns,
                                                  uint32_t number);
@@ -171,6 +173,7 @@ struct nest_cursor { /* zeroed: at the end */
     uint32_t depth;
     uint64_t *values;
     size_t room, used;
+    const uint8_t *whole; /* by pattern number, or NULL: not 0 for loops that come as leaves do */
 };
 
 struct nest_leaf {
@@ -185,6 +188,8 @@ bool nest_cursor_start(struct nest_cursor *cursor, const struct nest_pattern *lo
                        const uint64_t *values, uint64_t done, uint64_t count);
 /* 1: the next leaf, 0: there is none, negative: out of memory. */
 int nest_cursor_next(struct nest_cursor *cursor, struct nest_leaf *leaf);
+/* The loop that has just come is gone through; false: out of memory. */
+bool nest_cursor_enter(struct nest_cursor *cursor, const struct nest_leaf *loop);
 
 /* ---- folding: nest_fold.c ---- */
 
