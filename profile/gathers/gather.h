@@ -19,16 +19,17 @@
 #include <stdint.h>
 
 enum {
-    GATHER_STEPS = 6,            /* different small steps */
-    GATHER_PARTS = 64,           /* equal parts of the span */
-    GATHER_CLASSES = 16,         /* of lines by how often they are used */
-    GATHER_QUANTILES = 21,       /* of distances from where a band is */
-    GATHER_STEP_MAX = 512,       /* bytes */
-    GATHER_ECHOES = 24,          /* octaves of accesses, back to where an echo comes from */
-    GATHER_KNOTS = 8,            /* moments for which the reach is known */
-    GATHER_AREAS = 6,            /* far apart */
-    GATHER_TURNS = 16,           /* from one area to another that are listed */
-    GATHER_CURSORS_MAX = 1 << 20 /* of a class */
+    GATHER_STEPS = 6,             /* different small steps */
+    GATHER_PARTS = 64,            /* equal parts of the span */
+    GATHER_CLASSES = 16,          /* of lines by how often they are used */
+    GATHER_QUANTILES = 21,        /* of distances from where a band is */
+    GATHER_STEP_MAX = 512,        /* bytes */
+    GATHER_ECHOES = 24,           /* octaves of accesses, back to where an echo comes from */
+    GATHER_KNOTS = 8,             /* moments for which the reach is known */
+    GATHER_AREAS = 6,             /* far apart */
+    GATHER_TURNS = 16,            /* from one area to another that are listed */
+    GATHER_CURSORS_MAX = 1 << 20, /* of a class */
+    GATHER_AHEAD = 64             /* addresses that a walk draws at once */
 };
 
 /* How the next place is chosen when no step leads there. */
@@ -146,5 +147,23 @@ struct gather_walk;
 struct gather_walk *gather_walk_new(const struct psnap_gather *model, uint64_t seed);
 void gather_walk_free(struct gather_walk *walk);
 void gather_walk_next(struct gather_walk *walk, uint64_t *addresses, size_t n); /* the next ones */
+
+/* What a walk has drawn ahead: its first member. */
+struct gather_ahead {
+    uint64_t addresses[GATHER_AHEAD];
+    uint32_t at, count;
+};
+
+/* As gather_walk_next of one. */
+static inline uint64_t gather_walk_take(struct gather_walk *walk)
+{
+    struct gather_ahead *ahead = (struct gather_ahead *)walk;
+    uint64_t address;
+
+    if (ahead->at < ahead->count)
+        return ahead->addresses[ahead->at++];
+    gather_walk_next(walk, &address, 1);
+    return address;
+}
 
 #endif

@@ -228,6 +228,11 @@ nest_pattern_copy(struct nest_patterns *to, const struct nest_pattern *from,
     return made;
 }
 
+uint32_t nest_shape_count(const struct nest_patterns *patterns)
+{
+    return patterns->shapes.count;
+}
+
 uint32_t nest_pattern_count(const struct nest_patterns *patterns)
 {
     return patterns->patterns.count;

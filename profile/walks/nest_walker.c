@@ -6,47 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "profile/walks/nest_profile.h"
-#include "profile/walks/nest_unroll.h"
-
-enum { CHUNK = 256 }; /* iterations of a leaf with drawn addresses */
-
-struct drawing {
-    struct gather_walk *rest, *entry; /* NULL: it goes with another draw */
-    uint64_t last;
-};
-
-struct mixing {
-    struct mix_walk *walk;
-    uint64_t visits; /* that nests have; the chain's are shared by them */
-    uint64_t due;
-};
-
-struct psnap_walker {
-    struct psnap_nests *nests; /* refs are the caller's */
-    struct nest_cursor cursor; /* in the present term */
-    size_t term;               /* the next one */
-    struct nest_unroll unroll; /* of loops that are written out */
-    struct psnap_rng rng;
-    struct drawing *draws;
-    uint32_t *draw_of;   /* by reference: what it draws from where it is drawn, or PSNAP_NONE */
-    uint64_t *positions; /* of walks */
-    struct counts_draw *counts;
-    struct mixing *mixes;
-    /* The leaf under way: */
-    const struct nest_shape *shape;
-    uint64_t left;       /* its iterations */
-    uint32_t mix;        /* of which it is, or PSNAP_NONE */
-    uint64_t mix_visits; /* of the chain that are still to come, this one included */
-    bool is_cut;         /* it has drawn addresses */
-    bool is_entry;       /* its loop has just been come to */
-    uint32_t loop;       /* of the leaf before */
-    struct psnap_access first[NEST_WIDTH_MAX], given[NEST_WIDTH_MAX];
-    int64_t strides[NEST_WIDTH_MAX];
-    struct psnap_column columns[NEST_WIDTH_MAX];
-    uint64_t (*drawn)[CHUNK]; /* by reference, */
-    uint64_t *interleaved;    /* and of several */
-};
+#include "profile/walks/nest_walker.h"
 
 static void see_shape(const struct nest_shape *shape, uint32_t *counts, bool *is_drawn)
 {
@@ -214,6 +174,7 @@ struct psnap_walker *psnap_walker_new(const struct psnap_profile *profile,
         (!walker->nests->models ||
          (open_models(walker, walker->nests->models, seed) && find_draws(walker) &&
           count_visits(walker, profile->loop_count))) &&
+        walker_draw_init(walker) &&
         nest_unroll_init(&walker->unroll, walker->nests, is_affine, walker))
         return walker;
     psnap_walker_free(walker);
@@ -232,6 +193,7 @@ void psnap_walker_free(struct psnap_walker *walker)
     }
     for (uint32_t i = 0; models && walker->mixes && i < models->mix_count; i++)
         mix_walk_free(walker->mixes[i].walk);
+    walker_draw_release(walker);
     free(walker->draws);
     free(walker->draw_of);
     free(walker->positions);
@@ -277,17 +239,6 @@ static int next_leaf(struct psnap_walker *w, struct nest_leaf *leaf, bool by_run
     }
 }
 
-static const struct nest_source *source_of(const struct psnap_walker *w, uint32_t draw)
-{
-    return nest_source_of(&w->nests->models->draws[draw], w->is_entry);
-}
-
-static struct gather_walk *walk_of(const struct psnap_walker *w, uint32_t draw)
-{
-    return w->is_entry && w->nests->models->draws[draw].has_entry ? w->draws[draw].entry
-                                                                  : w->draws[draw].rest;
-}
-
 /* The first address of a leaf that goes on affinely. */
 static uint64_t draw_first(struct psnap_walker *w, uint32_t index)
 {
@@ -301,20 +252,20 @@ static uint64_t draw_first(struct psnap_walker *w, uint32_t index)
     return drawing->last;
 }
 
-static void begin_shape(struct psnap_walker *w, const struct nest_shape *shape, uint64_t count)
+static void begin_shape(struct psnap_walker *w, const struct nest_shape *shape, bool is_of_mix,
+                        uint64_t count)
 {
     w->shape = shape;
+    w->refs = &w->drawn_refs[is_of_mix][shape->number];
     w->left = count;
-    w->is_cut = false;
+    w->is_cut = w->refs->of[0] != NULL;
     w->is_entry = w->loop != shape->loop;
     w->loop = shape->loop;
     for (uint32_t k = 0; k < shape->width; k++) {
         const struct nest_ref *ref = &shape->refs[k];
         w->first[k] = (struct psnap_access){
             .ref = ref->ref, .thread = ref->thread, .size = ref->size, .kind = ref->kind};
-        w->columns[k] = (struct psnap_column){.pitch = 1};
         w->strides[k] = 0;
-        w->is_cut |= ref->mode == NEST_DRAWN;
     }
 }
 
@@ -324,7 +275,7 @@ static void begin_state(struct psnap_walker *w, uint32_t state, uint64_t count)
     const struct nest_mix *mix = &w->nests->models->mixes[w->mix];
     const struct nest_shape *shape = mix->states[state];
 
-    begin_shape(w, shape, count);
+    begin_shape(w, shape, true, count);
     for (uint32_t k = 0; k < shape->width; k++)
         if (shape->refs[k].mode == NEST_DRAWN_FIRST) {
             w->strides[k] = (int64_t)mix->strides[state][k];
@@ -338,7 +289,7 @@ static void begin_leaf(struct psnap_walker *w, const struct nest_leaf *leaf)
     const uint64_t count =
         shape->counts ? counts_draw_next(&w->counts[shape->counts - 1], &w->rng) : leaf->values[0];
 
-    begin_shape(w, shape, count);
+    begin_shape(w, shape, false, count);
     for (uint32_t k = 0; k < shape->width; k++) {
         const struct nest_ref *ref = &shape->refs[k];
         w->first[k].address = leaf->values[1 + k];
@@ -349,88 +300,6 @@ static void begin_leaf(struct psnap_walker *w, const struct nest_leaf *leaf)
         } else if (ref->mode == NEST_DRAWN_FIRST)
             w->first[k].address = draw_first(w, ref->draw);
     }
-}
-
-/* ---- drawn addresses of a chunk ---- */
-
-/* The reference that has the last address of a draw before reference k of an iteration: of the same
- * one below k, of the one before from k on; the width: none of the leaf. */
-static uint32_t find_last(const struct nest_shape *shape, uint32_t draw, uint32_t k)
-{
-    for (uint32_t i = 0; i < shape->width; i++) {
-        const uint32_t at = (k + shape->width - 1 - i) % shape->width;
-        if (shape->refs[at].mode == NEST_DRAWN && shape->refs[at].draw == draw)
-            return at;
-    }
-    return shape->width;
-}
-
-/* Addresses of a gather to the references of the leaf that draw from it, in the order in which they
- * come; the first of them is k. */
-static void draw_gather(struct psnap_walker *w, uint32_t k, uint64_t n)
-{
-    const struct nest_shape *shape = w->shape;
-    const uint32_t draw = shape->refs[k].draw;
-    uint32_t copies[NEST_WIDTH_MAX], m = 0;
-
-    for (uint32_t i = k; i < shape->width; i++)
-        if (shape->refs[i].mode == NEST_DRAWN && shape->refs[i].draw == draw)
-            copies[m++] = i;
-    if (!walk_of(w, draw))
-        return;
-    if (m == 1) {
-        gather_walk_next(walk_of(w, draw), w->drawn[k], n);
-        return;
-    }
-    gather_walk_next(walk_of(w, draw), w->interleaved, m * n);
-    for (uint64_t i = 0; i < n; i++)
-        for (uint32_t j = 0; j < m; j++)
-            w->drawn[copies[j]][i] = w->interleaved[i * m + j];
-}
-
-/* Addresses of a reference that goes with another draw, whose are there. */
-static void draw_with(struct psnap_walker *w, uint32_t k, uint64_t n)
-{
-    const struct nest_source *source = source_of(w, w->shape->refs[k].draw);
-    const uint32_t leader = find_last(w->shape, source->with, k);
-
-    for (uint64_t i = 0; i < n; i++)
-        if (leader == w->shape->width || (leader >= k && !i))
-            w->drawn[k][i] = w->draws[source->with].last + source->offset;
-        else
-            w->drawn[k][i] = w->drawn[leader][leader >= k ? i - 1 : i] + source->offset;
-}
-
-static void draw_chunk(struct psnap_walker *w, uint64_t n)
-{
-    const struct nest_shape *shape = w->shape;
-    bool is_there[NEST_WIDTH_MAX], is_any = true;
-
-    for (uint32_t k = 0; k < shape->width; k++) {
-        const struct nest_ref *ref = &shape->refs[k];
-        is_there[k] = ref->mode != NEST_DRAWN || source_of(w, ref->draw)->with == PSNAP_NONE;
-        if (ref->mode != NEST_DRAWN)
-            continue;
-        w->columns[k].words = w->drawn[k];
-        if (is_there[k] && (find_last(shape, ref->draw, k) >= k))
-            draw_gather(w, k, n);
-    }
-    while (is_any) {
-        is_any = false;
-        for (uint32_t k = 0; k < shape->width; k++) {
-            const uint32_t leader =
-                is_there[k] ? 0 : find_last(shape, source_of(w, shape->refs[k].draw)->with, k);
-            if (is_there[k] || (leader < shape->width && !is_there[leader]))
-                continue;
-            draw_with(w, k, n);
-            is_there[k] = is_any = true;
-        }
-    }
-    for (uint32_t k = 0; k < shape->width; k++)
-        if (shape->refs[k].mode == NEST_DRAWN) {
-            w->draws[shape->refs[k].draw].last = w->drawn[k][n - 1];
-            w->first[k].address = w->drawn[k][0];
-        }
 }
 
 /* The last addresses of what is drawn elsewhere, and not in this leaf. */
@@ -444,27 +313,60 @@ static void note_last(struct psnap_walker *w, uint64_t n)
     }
 }
 
-/* Iterations of the leaf under way. */
-static void next_chunk(struct psnap_walker *w, struct psnap_walk *walk)
+/* Iterations of the leaf under way that come next: where its loop has just been come to, what it
+ * draws may be something else. */
+static uint64_t chunk_of(const struct psnap_walker *w)
 {
     const uint64_t most = !w->is_cut ? w->left : w->is_entry ? 1 : CHUNK;
-    const uint64_t n = w->left < most ? w->left : most;
+
+    return w->left < most ? w->left : most;
+}
+
+/* As a run. */
+static void next_chunk(struct psnap_walker *w, struct psnap_walk *walk)
+{
+    const uint64_t n = chunk_of(w);
+    struct psnap_access *first = w->first;
 
     if (w->draw_of)
         note_last(w, n);
     if (w->is_cut)
-        draw_chunk(w, n);
+        walker_draw_chunk(w, n);
     w->is_entry = false;
+    w->left -= n;
+    if (w->left) {
+        memcpy(w->given, w->first, w->shape->width * sizeof *w->first);
+        first = w->given;
+    }
     *walk = (struct psnap_walk){.loop = w->shape->loop,
-                                .run = {.first = w->given,
+                                .run = {.first = first,
                                         .strides = w->strides,
                                         .columns = w->is_cut ? w->columns : NULL,
                                         .width = w->shape->width,
                                         .count = n}};
-    memcpy(w->given, w->first, w->shape->width * sizeof *w->first);
-    w->left -= n;
     for (uint32_t k = 0; w->left && k < w->shape->width; k++)
         w->first[k].address += n * (uint64_t)w->strides[k];
+}
+
+/* All iterations of the leaf under way, as far as they are few and there is room for them; how many
+ * accesses. */
+static size_t write_short(struct psnap_walker *w, struct psnap_access *block, size_t capacity)
+{
+    const size_t width = w->shape->width;
+    size_t done = 0;
+
+    while (w->left) {
+        const uint64_t n = chunk_of(w);
+        if (n >= SHORT || n * width >= SHORT || n * width > capacity - done)
+            break;
+        if (w->draw_of)
+            note_last(w, n);
+        walker_write_short(w, n, block + done);
+        w->is_entry = false;
+        w->left -= n;
+        done += n * width;
+    }
+    return done;
 }
 
 /* A visit of nests gets its share of the chain's. */
@@ -526,14 +428,28 @@ int psnap_walker_next(struct psnap_walker *w, struct psnap_walk *walk)
 int psnap_walker_write(struct psnap_walker *w, struct psnap_walk *walk, bool by_runs,
                        struct psnap_access *block, size_t capacity, size_t *n)
 {
+    size_t done = 0;
+
     w->cursor.whole = w->unroll.kinds;
-    while (!w->unroll.left) {
+    while (done < capacity) {
+        size_t written;
+        if (w->unroll.left) {
+            done += nest_unroll_write(&w->unroll, block + done, capacity - done);
+            continue;
+        }
         const int more = next_walk(w, by_runs);
+        if (more == 2)
+            continue;
+        written = more == 1 ? write_short(w, block + done, capacity - done) : 0;
+        done += written;
+        if (written)
+            continue;
+        if (done) /* then that is for the next call */
+            break;
         if (more == 1)
             next_chunk(w, walk);
-        if (more != 2)
-            return more;
+        return more;
     }
-    *n = nest_unroll_write(&w->unroll, block, capacity);
+    *n = done;
     return 2;
 }

@@ -96,8 +96,9 @@ void nest_patterns_free(struct nest_patterns *patterns); /* and all of them */
 /* The shape, or the pattern, with these properties, which are copied; NULL: out of memory. */
 const struct nest_shape *nest_shape_of(struct nest_patterns *patterns,
                                        const struct nest_shape *wanted);
-/* How many patterns there are: their numbers are below. */
+/* How many there are: their numbers are below. */
 uint32_t nest_pattern_count(const struct nest_patterns *patterns);
+uint32_t nest_shape_count(const struct nest_patterns *patterns);
 /* That with this number. */
 const struct nest_pattern *nest_pattern_numbered(const struct nest_patterns *patterns,
                                                  uint32_t number);

@@ -78,6 +78,45 @@ static inline void assert_replays(const struct psnap_profile *profile, const str
     psnap_source_free(source);
 }
 
+/* The next access of a source, in blocks of ever other sizes; false: the end. */
+static inline bool next_of(struct psnap_source *source, struct psnap_access *block, size_t *at,
+                           size_t *count, size_t *capacity)
+{
+    if (*at == *count) {
+        *capacity = *capacity % 61 + 1;
+        const ssize_t got = psnap_source_next(source, block, *capacity, NULL);
+        assert_true(got >= 0);
+        *at = 0;
+        *count = (size_t)got;
+    }
+    return *at < *count;
+}
+
+/* That replay, which writes short walks out, gives what the walks are. */
+static inline void assert_is_its_walks(const struct psnap_profile *profile, uint64_t seed)
+{
+    struct psnap_source *source = psnap_replay_new(profile, seed, NULL);
+    uint32_t *refs = calloc(profile->loop_count + (size_t)1, sizeof *refs);
+    struct psnap_walker *walker = psnap_walker_new(profile, refs, seed);
+    struct psnap_access block[61];
+    struct psnap_walk walk;
+    size_t at = 0, count = 0, capacity = 0;
+
+    assert_true(source && refs && walker);
+    while (psnap_walker_next(walker, &walk) > 0)
+        for (uint64_t i = 0; i < walk.run.count; i++)
+            for (size_t k = 0; k < walk.run.width; k++) {
+                assert_true(next_of(source, block, &at, &count, &capacity));
+                assert_int_equal(block[at].address, psnap_run_address(&walk.run, i, k));
+                assert_int_equal(block[at].size, walk.run.first[k].size);
+                assert_int_equal(block[at++].kind, walk.run.first[k].kind);
+            }
+    assert_false(next_of(source, block, &at, &count, &capacity));
+    psnap_walker_free(walker);
+    psnap_source_free(source);
+    free(refs);
+}
+
 /* Whether every loop has as many accesses in the replayed stream, of the same sizes and kinds, and
  * loops of refs below `exact` are there access for access. */
 static inline void assert_resembles(const struct psnap_profile *profile,
@@ -116,6 +155,7 @@ static inline void assert_resembles(const struct psnap_profile *profile,
         assert_int_equal(bytes[loop], 0);
     }
     psnap_source_free(source);
+    assert_is_its_walks(profile, 3);
 }
 
 /* That a profile is replayed as what its text says. */

@@ -34,14 +34,25 @@ static struct psnap_gather *model_of(const uint64_t *addresses, size_t n)
     return model;
 }
 
+/* However they are asked for, they are the same. */
 static uint64_t *drawn_from(const struct psnap_gather *model, uint64_t seed, size_t n)
 {
-    struct gather_walk *walk = gather_walk_new(model, seed);
-    uint64_t *addresses = malloc(n * sizeof *addresses);
+    struct gather_walk *walk = gather_walk_new(model, seed), *other = gather_walk_new(model, seed);
+    uint64_t *addresses = malloc(n * sizeof *addresses), some[150];
 
-    assert_true(walk && addresses);
+    assert_true(walk && other && addresses);
     gather_walk_next(walk, addresses, n);
+    for (size_t i = 0, count = 1; i < n; i += count, count = count % 150 + 1) {
+        count = count < n - i ? count : n - i;
+        if (count % 3 == 0)
+            for (size_t k = 0; k < count; k++)
+                some[k] = gather_walk_take(other);
+        else
+            gather_walk_next(other, some, count);
+        assert_memory_equal(some, addresses + i, count * sizeof *some);
+    }
     gather_walk_free(walk);
+    gather_walk_free(other);
     return addresses;
 }
 
