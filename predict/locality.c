@@ -66,7 +66,7 @@ static void add_recent(const struct row *row, unsigned unit, struct psnap_locali
     for (int n = 0; n <= 2 * span; n++) /* n is counted upwards, strides lead to the later access */
         for (int k = 0; k < PSNAP_SURFACE_DISTANCES; k++)
             sum->surface[PSNAP_SURFACE_STRIDE_MAX + (span - n) * (1 << unit)][k] +=
-                row->recent[k * NEIGHBOURS_WIDTH + n];
+                row->recent[(NEIGHBOURS_LEAD + n) * NEIGHBOURS_CLASSES + k];
 }
 
 static enum psnap_status settle(const struct locality *locality, struct row *row)

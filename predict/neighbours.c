@@ -13,8 +13,9 @@
  * `reach` accesses. A chunk without bits is given back, so memory is bounded by
  * reach (37 MB). Chunk 0 stands for all that are not there.
  *
- * Units are counted by eights where all of them are there and of one class of
- * distances, as they mostly are in walks, and else one by one, in some 2 cycles.
+ * Units are counted by eights, without a branch: the classes of eight distances are
+ * found at once, and each unit adds to a count, those that are not there to one of
+ * which nobody wants to know.
  */
 #include "predict/neighbours.h"
 
@@ -177,6 +178,7 @@ static void forget(struct neighbours *neighbours, uint32_t in_use)
 
     __builtin_prefetch(&neighbours->chunks[ahead >> CHUNK_BITS]);
     __builtin_prefetch(bucket_of(neighbours, neighbours->chunks[soon >> CHUNK_BITS].key));
+    __builtin_prefetch(&neighbours->chunks[soon >> CHUNK_BITS].times[soon & (CHUNK_UNITS - 1)]);
     if (!is_live(chunk, unit, neighbours->now - neighbours->reach))
         return;
     chunk->bits[unit / 64] &= ~(UINT64_C(1) << unit % 64);
@@ -234,54 +236,61 @@ enum psnap_status neighbours_refine(struct neighbours *neighbours, unsigned unit
 /* ----------------------------------------------------------------- counting */
 
 #define ALL_EIGHT UINT64_C(0xff)
+#define ODD 0xaa
 
-typedef uint16_t eight __attribute__((vector_size(2 * GROUP)));
+enum { HALF = GROUP / 2, NOT_THERE = PSNAP_SURFACE_DISTANCES };
+typedef uint16_t narrow __attribute__((vector_size(2 * HALF)));
+typedef int32_t four __attribute__((vector_size(4 * HALF)));
+typedef float real __attribute__((vector_size(4 * HALF)));
 
-/* Distances less 1 of class k > 0 are those of k binary digits. */
-static int class_of(uint32_t less_one)
+/* The classes of four distances, of distances less 1: for k > 0 those of k binary digits, which is
+ * the exponent of twice that and one. */
+static inline void classes_of(four less_one, four is_missing, int32_t *classes)
 {
-    return 31 - __builtin_clz(2 * less_one + 1);
+    enum { EXPONENT = 23, BIAS = 127 };
+    const real value = __builtin_convertvector(less_one * 2 + 1, real);
+    four digits;
+
+    memcpy(&digits, &value, sizeof digits);
+    digits = (digits >> EXPONENT) - (BIAS + NOT_THERE);
+    digits = (digits & ~is_missing) + NOT_THERE;
+    memcpy(classes, &digits, sizeof digits);
 }
 
-static void count_one(const uint16_t *times, int unit, uint16_t last, uint16_t *counts)
+/* Four units, of which these bits say which are there. */
+static inline void classes_of_four(const uint16_t *times, int32_t bits, uint16_t last,
+                                   int32_t *classes)
 {
-    counts[class_of((uint16_t)(last - times[unit])) * NEIGHBOURS_WIDTH + unit]++;
-}
-
-static uint32_t four_or(uint64_t four)
-{
-    four |= four >> 32;
-    return (uint32_t)(four | four >> 16) & UINT16_MAX;
-}
-
-static uint32_t four_and(uint64_t four)
-{
-    four &= four >> 32;
-    return (uint32_t)(four & four >> 16) & UINT16_MAX;
-}
-
-/* Eight units that are all there. They are of one class when the highest digit that one of their
- * distances has is a digit of all. */
-static void count_eight(const uint16_t *times, uint16_t last, uint16_t *counts)
-{
-    uint64_t halves[2];
-    uint32_t any, all;
-    eight distances, sums;
+    const four each = {1, 2, 4, 8}, some = {bits, bits, bits, bits};
+    narrow distances;
 
     memcpy(&distances, times, sizeof distances);
     distances = last - distances;
-    memcpy(halves, &distances, sizeof halves);
-    any = four_or(halves[0] | halves[1]);
-    all = four_and(halves[0] & halves[1]);
-    if (all > (any ^ all)) {
-        counts += class_of(any) * NEIGHBOURS_WIDTH;
-        memcpy(&sums, counts, sizeof sums);
-        sums += 1;
-        memcpy(counts, &sums, sizeof sums);
-        return;
-    }
+    classes_of(__builtin_convertvector(distances, four), (some & each) == 0, classes);
+}
+
+static inline void count_eight(const uint16_t *times, int32_t bits, uint16_t last, uint16_t *counts)
+{
+    int32_t classes[GROUP];
+
+    classes_of_four(times, bits, last, classes);
+    classes_of_four(times + HALF, bits >> HALF, last, classes + HALF);
     for (int i = 0; i < GROUP; i++)
-        count_one(times, i, last, counts);
+        counts[i * NEIGHBOURS_CLASSES + classes[i]]++;
+}
+
+/* Of eight units only the first, third and so on: elements are twice as large as units. */
+static inline void count_even(const uint16_t *times, int32_t bits, uint16_t last, uint16_t *counts)
+{
+    const int even = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? 0 : 16;
+    const four each = {1, 4, 16, 64}, some = {bits, bits, bits, bits};
+    int32_t classes[HALF];
+    four pairs;
+
+    memcpy(&pairs, times, sizeof pairs);
+    classes_of((last - (pairs >> even)) & UINT16_MAX, (some & each) == 0, classes);
+    for (int i = 0; i < HALF; i++)
+        counts[2 * i * NEIGHBOURS_CLASSES + classes[i]]++;
 }
 
 /* The units `from` to `to` of a chunk, of which the first would have the place `origin`. */
@@ -296,14 +305,13 @@ static void count_chunk(const struct chunk *chunk, int from, int to, uint16_t la
         if (word == to / 64)
             bits &= UINT64_MAX >> (63 - to % 64);
         for (int unit = word * 64; bits; unit += GROUP, bits >>= GROUP) {
-            const uint16_t *times = chunk->times + unit;
-            uint16_t *row = counts + origin + unit;
+            const int32_t some = (int32_t)(bits & ALL_EIGHT);
+            uint16_t *rows = counts + (NEIGHBOURS_LEAD + origin + unit) * NEIGHBOURS_CLASSES;
 
-            if ((bits & ALL_EIGHT) == ALL_EIGHT)
-                count_eight(times, last, row);
-            else
-                for (uint64_t some = bits & ALL_EIGHT; some; some &= some - 1)
-                    count_one(times, __builtin_ctzll(some), last, row);
+            if (some & ODD)
+                count_eight(chunk->times + unit, some, last, rows);
+            else if (some)
+                count_even(chunk->times + unit, some, last, rows);
         }
     }
 }

@@ -12,12 +12,15 @@
 #include "predict/predict.h"
 
 /*
- * Counts of pairs of accesses, [k * NEIGHBOURS_WIDTH + n]: k is a class of distances as in struct
- * psnap_locality, n the place of the earlier one's byte among those within
- * PSNAP_SURFACE_STRIDE_MAX, in units, from below.
+ * Counts of pairs of accesses, [(NEIGHBOURS_LEAD + n) * NEIGHBOURS_CLASSES + k]: k is a class of
+ * distances as in struct psnap_locality, n the place of the earlier one's byte among those within
+ * PSNAP_SURFACE_STRIDE_MAX, in units, from below. The last k, and what is before and behind, count
+ * units that were not accessed within reach, some of them.
  */
-#define NEIGHBOURS_WIDTH 520
-#define NEIGHBOURS_COUNTS (PSNAP_SURFACE_DISTANCES * NEIGHBOURS_WIDTH)
+#define NEIGHBOURS_LEAD 8
+#define NEIGHBOURS_CLASSES (PSNAP_SURFACE_DISTANCES + 1)
+#define NEIGHBOURS_COUNTS                                                                          \
+    ((NEIGHBOURS_LEAD + PSNAP_SURFACE_STRIDES + NEIGHBOURS_LEAD) * NEIGHBOURS_CLASSES)
 #define NEIGHBOURS_UNIT_MAX 3 /* binary digits: units of 8 bytes */
 
 struct neighbours;
@@ -34,7 +37,7 @@ enum psnap_status neighbours_refine(struct neighbours *neighbours, unsigned unit
 
 /*
  * The next access. Adds 1 to a count for each unit within PSNAP_SURFACE_STRIDE_MAX that was
- * accessed within reach, and so at most 1 to each count. PSNAP_ERROR_MEMORY, then nothing has
+ * accessed within reach, and at most 1 to each count. PSNAP_ERROR_MEMORY, then nothing has
  * changed.
  */
 enum psnap_status neighbours_access(struct neighbours *neighbours, uint64_t address,

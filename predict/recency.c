@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RUN = 64, NONE = 0, AHEAD = 32, BUCKETS_PER_WORD = 8 };
+enum { RUN = 64, NONE = 0, AHEAD = 32, SOON = 8, BUCKETS_PER_WORD = 8 };
 
 struct entry {
     uint64_t word;
@@ -133,6 +133,8 @@ static uint32_t drop_oldest(struct recency *recency)
 
     __builtin_prefetch(owner_of(recency, recency->oldest + AHEAD), 1);
     __builtin_prefetch(bucket_of(recency, owner_of(recency, recency->oldest + AHEAD / 2)->word), 1);
+    __builtin_prefetch(
+        &recency->entries[*bucket_of(recency, owner_of(recency, recency->oldest + SOON)->word)]);
     while (!recency->taken[run])
         run++;
     slot = run * RUN + (uint32_t)__builtin_ctzll(recency->taken[run]);

@@ -167,6 +167,18 @@ static void random_streams_by_definition(void **state)
     }
 }
 
+/* Those of units of 2^unit bytes, but those that nobody wants to know of. */
+static void add_counts(struct psnap_locality *sum, const uint16_t *counts, unsigned unit)
+{
+    for (int n = 0; n < NEIGHBOURS_COUNTS; n++) {
+        const int place = n / NEIGHBOURS_CLASSES - NEIGHBOURS_LEAD, k = n % NEIGHBOURS_CLASSES;
+        if (!counts[n] || k == PSNAP_SURFACE_DISTANCES)
+            continue;
+        assert_in_range(place, 0, 2 * MIDDLE >> unit);
+        sum->surface[2 * MIDDLE - (place << unit)][k] += counts[n];
+    }
+}
+
 /* The same with a short reach, so that most of the stream falls out of it. */
 static void short_reaches_by_definition(void **state)
 {
@@ -188,19 +200,13 @@ static void short_reaches_by_definition(void **state)
             for (size_t i = 0; i < N; i++) {
                 stream[i] = random_address(&rng, kind, i);
                 for (; stream[i] & ((UINT64_C(1) << now) - 1); now--) {
-                    for (int n = 0; n < NEIGHBOURS_COUNTS; n++)
-                        if (counts[n])
-                            got.surface[2 * MIDDLE - (n % NEIGHBOURS_WIDTH << now)]
-                                       [n / NEIGHBOURS_WIDTH] += counts[n];
+                    add_counts(&got, counts, now);
                     memset(counts, 0, sizeof counts);
                     assert_int_equal(neighbours_refine(neighbours, now - 1), PSNAP_OK);
                 }
                 assert_int_equal(neighbours_access(neighbours, stream[i], counts), PSNAP_OK);
             }
-            for (int n = 0; n < NEIGHBOURS_COUNTS; n++)
-                if (counts[n])
-                    got.surface[2 * MIDDLE - (n % NEIGHBOURS_WIDTH << now)][n / NEIGHBOURS_WIDTH] +=
-                        counts[n];
+            add_counts(&got, counts, now);
             wanted = by_definition(stream, N, reach);
             assert_same_surface(&got, wanted);
             free(wanted);
