@@ -132,18 +132,38 @@ static bool has_stride(const uint64_t *words, size_t pitch, uint64_t count)
     return true;
 }
 
+/* The range that all words of some rows are known to be in; of no bytes: none is. */
+struct inside {
+    uint64_t low, span;
+};
+
 /* A column, or a stride, if the words happen to have one (then the column stays empty); false when
  * they do not share a range. */
-static bool set_column(struct psnap_decoder *decoder, struct psnap_capture_ref *ref,
-                       const uint64_t *words, size_t pitch, uint64_t count,
-                       struct psnap_column *column, int64_t *stride)
+static inline bool set_column(struct psnap_decoder *decoder, struct psnap_capture_ref *ref,
+                              const uint64_t *words, size_t pitch, uint64_t count,
+                              const struct inside *inside, struct psnap_column *column,
+                              int64_t *stride)
 {
     *stride = count > 1 ? (int64_t)(words[pitch] - words[0]) : 0;
     if (*words - ref->low >= ref->span && !psnap_decoder_refresh(decoder, ref, *words))
         return false;
     if (!has_stride(words, pitch, count))
         *column = (struct psnap_column){words, pitch, ref->delta};
+    if (inside->low == ref->low && inside->span == ref->span)
+        return true;
     return psnap_words_inside(words, pitch, count, ref->low, ref->span - 1);
+}
+
+/* Rows that are words of one range are looked at once, not column by column. */
+static struct inside look_at_rows(const struct psnap_decoder *decoder,
+                                  const struct psnap_hoisted *open, uint64_t count)
+{
+    const struct psnap_capture_ref *ref = &decoder->tables.refs[open->hoist->first_row_ref];
+    const uint64_t words = count * open->pitch;
+
+    if (open->pitch < 2 || !psnap_words_inside(open->row, 1, words, ref->low, ref->span - 1))
+        return (struct inside){0, 0};
+    return (struct inside){ref->low, ref->span};
 }
 
 bool psnap_decoder_share_range(struct psnap_decoder *decoder, struct psnap_capture_ref *ref,
@@ -160,7 +180,8 @@ bool psnap_decoder_share_range(struct psnap_decoder *decoder, struct psnap_captu
 /* How reference `index` goes through the next `count` iterations, as the k-th of a run; false when
  * it leaves its range. *word: the next of the row. */
 static inline bool set_member(struct psnap_decoder *decoder, const struct psnap_hoisted *open,
-                              uint32_t index, uint64_t count, size_t k, const uint64_t **word)
+                              uint32_t index, uint64_t count, const struct inside *inside, size_t k,
+                              const uint64_t **word)
 {
     const struct psnap_capture_hoist *hoist = open->hoist;
     const struct psnap_capture_move *move =
@@ -172,7 +193,7 @@ static inline bool set_member(struct psnap_decoder *decoder, const struct psnap_
     decoder->run_columns[k].words = NULL;
     decoder->run_strides[k] = stride;
     if (move->base ? !psnap_decoder_share_range(decoder, ref, first, stride, count)
-                   : !set_column(decoder, ref, (*word)++, open->pitch, count,
+                   : !set_column(decoder, ref, (*word)++, open->pitch, count, inside,
                                  &decoder->run_columns[k], &decoder->run_strides[k]))
         return false;
     decoder->run_first[k] = (struct psnap_access){
@@ -193,16 +214,20 @@ static bool make_run(struct psnap_decoder *decoder, const struct psnap_hoisted *
     const struct psnap_capture_piece *piece = &decoder->tables.pieces[hoist->first_piece];
     const uint64_t *word = open->row + (hoist->guards > 0);
     const bool is_whole = !hoist->guards && open->pieces == hoist->pieces;
+    struct inside inside = {0, 0};
     size_t k = 0;
 
     if (is_whole) {
+        if (hoist->row_words)
+            inside = look_at_rows(decoder, open, count);
         for (; k < hoist->refs; k++)
-            if (!set_member(decoder, open, hoist->first_ref + (uint32_t)k, count, k, &word))
+            if (!set_member(decoder, open, hoist->first_ref + (uint32_t)k, count, &inside, k,
+                            &word))
                 return false;
     } else
         for (uint32_t i = 0; i < open->pieces; i++, piece++)
             for (uint32_t r = 0; r < piece->refs && is_executed(piece, open->mask); r++, k++)
-                if (!set_member(decoder, open, piece->first_ref + r, count, k, &word))
+                if (!set_member(decoder, open, piece->first_ref + r, count, &inside, k, &word))
                     return false;
     *run = (struct psnap_run){
         .first = decoder->run_first,

@@ -276,8 +276,11 @@ static void add_hoists(struct psnap_capture_tables *tables, const struct psnap_t
             .is_part = row->nest != 0,
         };
         for (uint32_t k = 0; k < row->pieces; k++) {
-            for (uint32_t r = 0; r < pieces[k].refs; r++)
-                pieces[k].row_words = (uint16_t)(pieces[k].row_words + !move++->base);
+            for (uint32_t r = 0; r < pieces[k].refs; r++, move++) {
+                if (!move->base && !hoist->row_words && !pieces[k].row_words)
+                    hoist->first_row_ref = pieces[k].first_ref + r;
+                pieces[k].row_words = (uint16_t)(pieces[k].row_words + !move->base);
+            }
             hoist->refs += pieces[k].refs;
             hoist->row_words += pieces[k].row_words;
         }
