@@ -247,34 +247,34 @@ static void merge_synthesise(struct merge *merge)
     }
 }
 
-/* How many of 0, 1, ..., n - 1 are i modulo m. */
-static uint64_t occurrences(uint64_t n, uint64_t m, uint64_t i)
-{
-    return n / m + (i < n % m);
-}
-
 /* Profiles the sample, repeated to the total, into `into`. */
 static void merge_profile(struct build_loop *loop, const struct merge *merge,
                           struct build_region *into)
 {
     const struct psnap_access *sample = merge->sample;
-    uint64_t m = merge->sample_count, strides = merge->total - 1;
+    const uint64_t m = merge->sample_count, strides = merge->total - 1;
+    uint64_t whole, rest; /* of the strides but the first: how often all of the sample, and on */
+    uint64_t from = 1 % m, to = 2 % m;
     unsigned first, bin;
 
     build_edges_clear(into);
     if (!strides) /* cannot be: a group has two regions */
         return;
+    whole = (strides - 1) / m;
+    rest = (strides - 1) % m;
     first = bin = psnap_stride_bin((int64_t)(sample[1 % m].address - sample[0].address));
     build_edge_add(loop, into, BUILD_START, first, 1);
     build_previous_set(loop, into, first);
     for (uint64_t i = 0; i < m; i++) {
-        /* Stride i leads from i to i + 1; the edge after it to stride i + 1. */
-        uint64_t from = (i + 1) % m, to = (i + 2) % m;
-        unsigned next = psnap_stride_bin((int64_t)(sample[to].address - sample[from].address));
-        build_edge_add(loop, into, bin, next, occurrences(strides - 1, m, i));
-        if (i == (strides - 1) % m)
+        /* Stride i leads from i to i + 1, modulo m; the edge after it to stride i + 1. */
+        const unsigned next =
+            psnap_stride_bin((int64_t)(sample[to].address - sample[from].address));
+        build_edge_add(loop, into, bin, next, whole + (i < rest));
+        if (i == rest)
             build_previous_set(loop, into, bin);
         bin = next;
+        from = to;
+        to = to + 1 == m ? 0 : to + 1;
     }
     into->previous = sample[strides % m].address;
 }
