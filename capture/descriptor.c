@@ -2,7 +2,7 @@
 /*
  * Records of hoisted loops to accesses (capture_abi.h has their layout): the k-th
  * reference of an iteration is base + offset + i * step, or the next word of the
- * iteration's row. Iterations that execute the same pieces, in most loops all of
+ * iteration's row. Iterations that touch the same references, in most loops all of
  * them, are one run: affine references with their strides, the others as columns
  * of the rows where they lie in the ring. Few iterations, what spans two
  * ranges of the program's memory, and readers that take no runs get them one by one.
@@ -80,7 +80,7 @@ static inline uint64_t address_of(const struct psnap_hoisted *open,
            (open->begun + open->iteration) * step;
 }
 
-/* Iterations from here on that execute the same pieces, the partial one alone. Sets what they
+/* Iterations from here on that touch the same references, the partial one alone. Sets what they
  * have in common; 0 when their rows leave the record. */
 static uint64_t count_alike(const struct psnap_decoder *decoder, struct psnap_hoisted *open)
 {
@@ -106,19 +106,33 @@ static uint64_t count_alike(const struct psnap_decoder *decoder, struct psnap_ho
     if (!hoist->guards)
         return 1;
     while (alike < left && (alike + 1) * open->pitch <= room &&
-           row[alike * open->pitch] == open->mask)
+           !((row[alike * open->pitch] ^ open->mask) & hoist->mask_refs))
         alike++;
     return alike;
 }
 
+/* Of the next iterations, those whose masks have the piece. */
+static uint64_t count_masks(const struct psnap_hoisted *open,
+                            const struct psnap_capture_piece *piece, uint64_t times)
+{
+    const unsigned shift = piece->guard - 1u;
+    uint64_t count = 0;
+
+    for (uint64_t i = 0; i < times; i++)
+        count += open->row[i * open->pitch] >> shift & 1;
+    return count;
+}
+
+/* Pieces without references may be executed in some of them only. */
 static void count_executions(struct psnap_decoder *decoder, const struct psnap_hoisted *open,
                              uint64_t times)
 {
     const struct psnap_capture_piece *piece = &decoder->tables.pieces[open->hoist->first_piece];
 
-    for (uint32_t i = 0; i < open->pieces; i++, piece++)
-        if (piece->block != PSNAP_NONE && is_executed(piece, open->mask) && !decoder->is_skipping)
-            decoder->program->blocks[piece->block].executions += times;
+    for (uint32_t i = 0; i < open->pieces && !decoder->is_skipping; i++, piece++)
+        if (piece->block != PSNAP_NONE)
+            decoder->program->blocks[piece->block].executions +=
+                piece->guard ? count_masks(open, piece, times) : times;
 }
 
 /* Whether the words happen to have a stride. */
@@ -213,12 +227,12 @@ static bool make_run(struct psnap_decoder *decoder, const struct psnap_hoisted *
     const struct psnap_capture_hoist *hoist = open->hoist;
     const struct psnap_capture_piece *piece = &decoder->tables.pieces[hoist->first_piece];
     const uint64_t *word = open->row + (hoist->guards > 0);
-    const bool is_whole = !hoist->guards && open->pieces == hoist->pieces;
+    const bool is_whole = open->refs == hoist->refs;
     struct inside inside = {0, 0};
     size_t k = 0;
 
     if (is_whole) {
-        if (hoist->row_words)
+        if (hoist->row_words && !hoist->guards)
             inside = look_at_rows(decoder, open, count);
         for (; k < hoist->refs; k++)
             if (!set_member(decoder, open, hoist->first_ref + (uint32_t)k, count, &inside, k,

@@ -281,6 +281,8 @@ static void add_hoists(struct psnap_capture_tables *tables, const struct psnap_t
                     hoist->first_row_ref = pieces[k].first_ref + r;
                 pieces[k].row_words = (uint16_t)(pieces[k].row_words + !move->base);
             }
+            if (pieces[k].guard && pieces[k].refs)
+                hoist->mask_refs |= UINT64_C(1) << (pieces[k].guard - 1);
             hoist->refs += pieces[k].refs;
             hoist->row_words += pieces[k].row_words;
         }

@@ -45,6 +45,7 @@ struct psnap_capture_hoist {
     uint32_t first_row_ref;   /* whose address is the first in a row, if there are any */
     uint32_t words;           /* of the record without rows */
     uint32_t guards;
+    uint64_t mask_refs; /* of the guarded pieces that have references */
     bool has_rows;
     bool is_part;       /* of a nest: it has no records */
     uint64_t completed; /* executions of the loop */

@@ -359,6 +359,56 @@ static void test_parts(void **state)
     free(module);
 }
 
+/* A loop of two pieces: one with a reference, and a guarded one that is only counted. */
+static void make_counting_hoist(struct module *module)
+{
+    module->hoists[0] = (struct psnap_table_hoist){
+        .pieces = 2, .words = PSNAP_HOIST_ROWS_WORDS + 1, .rows = 1, .guards = 1};
+    module->refs[module->ref_count++] =
+        (struct psnap_table_ref){.op = PSNAP_REF_PLAIN, .size = 8, .lanes = 1};
+    module->moves[0] = (struct psnap_table_move){.base = PSNAP_HOIST_ROWS_WORDS, .step_low = 8};
+    module->pieces[0] = (struct psnap_table_piece){.refs = 1, .words = 2, .block = 1};
+    module->pieces[1] =
+        (struct psnap_table_piece){.first_ref = 1, .words = 1, .block = 2, .guard = 1};
+    module->pieces[2] = (struct psnap_table_piece){
+        .words = module->hoists[0].words, .block = PSNAP_NONE, .hoist = 1};
+    module->piece_count = 3;
+    for (uint32_t i = 1; i < HOISTS; i++)
+        module->hoists[i] = module->hoists[0];
+    make_table(module);
+}
+
+/* Ways through an iteration that touch the same references do not part a run. */
+static void test_counting_guards(void **state)
+{
+    const uint64_t fixed[] = {PIECES + 2, 100, PSNAP_HOIST_ROWS_WORDS + 1 + 100, 0, IMAGE};
+    struct module *module = calloc(1, sizeof *module);
+    struct psnap_decoder decoder;
+    struct psnap_error error = {0};
+    struct taking taking = {0};
+
+    (void)state;
+    assert_non_null(module);
+    make_counting_hoist(module);
+    memcpy(module->ring, fixed, sizeof fixed);
+    module->ring_words = fixed[2];
+    for (uint64_t i = 0; i < 100; i++) {
+        module->ring[PSNAP_HOIST_ROWS_WORDS + 1 + i] = i % 3 == 0;
+        expect(module, IMAGE + 8 * i, 0);
+    }
+    taking.expected = module->expected;
+    taking.expected_count = module->expected_count;
+    assert_int_equal(open_decoder(&decoder, module, &error), PSNAP_OK);
+    while (take(&decoder, &taking, 4096, true))
+        ;
+    assert_int_equal(taking.seen, 100);
+    assert_int_equal(taking.runs, 1);
+    assert_int_equal(decoder.program->blocks[1].executions, 100);
+    assert_int_equal(decoder.program->blocks[2].executions, 34);
+    decoder_release(&decoder);
+    free(module);
+}
+
 static void test_corrupt(void **state)
 {
     struct module *module = calloc(1, sizeof *module);
@@ -398,6 +448,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_expansion),
         cmocka_unit_test(test_parts),
+        cmocka_unit_test(test_counting_guards),
         cmocka_unit_test(test_corrupt),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
