@@ -30,6 +30,8 @@ struct psnap_hoisted {
     uint64_t alike;                          /* from it on, that have the following in common: */
     uint64_t mask;
     uint32_t pieces, refs, pitch;
+    bool may_run;         /* they do not have more accesses than wanted */
+    uint64_t rest;        /* so many go before a run of them is looked for again */
     uint32_t piece, ref;  /* where in the iteration delivery goes on */
     const uint64_t *word; /* ... and in its row */
     uint64_t delivered;   /* accesses, by psnap_decode, before */

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The parts of psnap_decode: decode.c (records in order), decode_short.c (those of a few
- * accesses), decode_runs.c (records that are one run), decode_expand.c (references that are not
- * plain) and decode_events.c (records that are no accesses).
+ * accesses), decode_runs.c (records that are one run), descriptor.c, descriptor_run.c and
+ * quotient.c (hoisted loops), nest.c, nest_alike.c and nest_repeat.c (nests of loops),
+ * decode_expand.c (references that are not plain) and decode_events.c (records that are no
+ * accesses).
  */
 #ifndef PSNAP_CAPTURE_DECODE_H
 #define PSNAP_CAPTURE_DECODE_H
@@ -30,6 +32,43 @@ bool psnap_decoder_find_run(struct psnap_decoder *decoder, struct psnap_capture_
 /* An allocation: perhaps a mapping of its own, and a name for what lies in it. */
 enum psnap_status psnap_decoder_allocation(struct psnap_decoder *decoder, const uint64_t *words,
                                            struct psnap_error *error);
+
+/* What the quotients of a reference add to its address in an iteration. */
+uint64_t psnap_quotients_add(const struct psnap_decoder *decoder,
+                             const struct psnap_capture_move *move, const uint64_t *record,
+                             uint64_t i);
+/* How many of the next `count` iterations, from the i-th of the loop on, are a run, whose
+ * repetitions are `*turns` of them with `refs` references each: 1 and more, a multiple of that. */
+uint64_t psnap_quotients_alike(const struct psnap_decoder *decoder,
+                               const struct psnap_capture_hoist *hoist, const uint64_t *record,
+                               uint64_t i, uint64_t count, uint32_t refs, uint32_t *turns);
+
+static inline uint64_t psnap_move_step(const struct psnap_capture_move *move,
+                                       const uint64_t *record)
+{
+    return move->step ? record[move->step] : (uint64_t)move->stride;
+}
+
+/* The address of a reference that is not in the row. */
+static inline uint64_t psnap_move_address(const struct psnap_decoder *decoder,
+                                          const struct psnap_capture_move *move,
+                                          const uint64_t *record, uint64_t i)
+{
+    const uint64_t address =
+        record[move->base] + (uint64_t)move->offset + i * psnap_move_step(move, record);
+
+    return move->quotients ? address + psnap_quotients_add(decoder, move, record, i) : address;
+}
+
+static inline bool psnap_piece_is_executed(const struct psnap_capture_piece *piece, uint64_t mask)
+{
+    return !piece->guard || (mask >> (piece->guard - 1) & 1);
+}
+
+/* The next `count` iterations of the open record, a multiple of `turns`, as a run; false when they
+ * cannot be one. */
+bool psnap_hoisted_run(struct psnap_decoder *decoder, uint64_t count, uint32_t turns,
+                       struct psnap_run *run);
 
 /* Iterations of a hoisted loop of fewer accesses are not worth a run. */
 enum { PSNAP_RUN_ACCESSES_MIN = 32 };

@@ -33,12 +33,8 @@ static inline bool put_iterations(struct psnap_decoder *decoder,
         for (uint32_t k = 0; k < hoist->refs && block < end; k++, block++) {
             const struct psnap_capture_move *move = &moves[k];
             struct psnap_capture_ref *ref = &refs[k];
-            uint64_t address;
-            if (move->base) {
-                const uint64_t step = move->step ? record[move->step] : (uint64_t)move->stride;
-                address = record[move->base] + (uint64_t)move->offset + i * step;
-            } else
-                address = *word++;
+            const uint64_t address =
+                move->base ? psnap_move_address(decoder, move, record, i) : *word++;
             if (__builtin_expect(address - ref->low >= ref->span, 0) &&
                 !psnap_decoder_refresh(decoder, ref, address))
                 return false;

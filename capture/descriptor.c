@@ -26,11 +26,6 @@ static inline uint64_t mask_of(const struct psnap_capture_hoist *hoist, const ui
     return hoist->guards ? row[0] : 0;
 }
 
-static inline bool is_executed(const struct psnap_capture_piece *piece, uint64_t mask)
-{
-    return !piece->guard || (mask >> (piece->guard - 1) & 1);
-}
-
 /* Words of a row of the first `pieces` pieces, and the references they execute. */
 static uint32_t measure(const struct psnap_decoder *decoder,
                         const struct psnap_capture_hoist *hoist, uint32_t pieces, uint64_t mask,
@@ -41,7 +36,7 @@ static uint32_t measure(const struct psnap_decoder *decoder,
 
     *refs = 0;
     for (uint32_t i = 0; i < pieces; i++, piece++)
-        if (is_executed(piece, mask)) {
+        if (psnap_piece_is_executed(piece, mask)) {
             words += piece->row_words;
             *refs += piece->refs;
         }
@@ -70,14 +65,6 @@ enum psnap_status psnap_descriptor_open(struct psnap_decoder *decoder,
     hoist->completed += end->last != PSNAP_NONE;
     decoder->at += words;
     return PSNAP_OK;
-}
-
-static inline uint64_t address_of(const struct psnap_hoisted *open,
-                                  const struct psnap_capture_move *move)
-{
-    uint64_t step = move->step ? open->record[move->step] : (uint64_t)move->stride;
-    return open->record[move->base] + (uint64_t)move->offset +
-           (open->begun + open->iteration) * step;
 }
 
 /* Iterations from here on that touch the same references, the partial one alone. Sets what they
@@ -135,124 +122,6 @@ static void count_executions(struct psnap_decoder *decoder, const struct psnap_h
                 piece->guard ? count_masks(open, piece, times) : times;
 }
 
-/* Whether the words happen to have a stride. */
-static bool has_stride(const uint64_t *words, size_t pitch, uint64_t count)
-{
-    const uint64_t stride = count > 1 ? words[pitch] - words[0] : 0;
-
-    for (uint64_t i = 2; i < count; i++)
-        if (words[i * pitch] - words[(i - 1) * pitch] != stride)
-            return false;
-    return true;
-}
-
-/* The range that all words of some rows are known to be in; of no bytes: none is. */
-struct inside {
-    uint64_t low, span;
-};
-
-/* A column, or a stride, if the words happen to have one (then the column stays empty); false when
- * they do not share a range. */
-static inline bool set_column(struct psnap_decoder *decoder, struct psnap_capture_ref *ref,
-                              const uint64_t *words, size_t pitch, uint64_t count,
-                              const struct inside *inside, struct psnap_column *column,
-                              int64_t *stride)
-{
-    *stride = count > 1 ? (int64_t)(words[pitch] - words[0]) : 0;
-    if (*words - ref->low >= ref->span && !psnap_decoder_refresh(decoder, ref, *words))
-        return false;
-    if (!has_stride(words, pitch, count))
-        *column = (struct psnap_column){words, pitch, ref->delta};
-    if (inside->low == ref->low && inside->span == ref->span)
-        return true;
-    return psnap_words_inside(words, pitch, count, ref->low, ref->span - 1);
-}
-
-/* Rows that are words of one range are looked at once, not column by column. */
-static struct inside look_at_rows(const struct psnap_decoder *decoder,
-                                  const struct psnap_hoisted *open, uint64_t count)
-{
-    const struct psnap_capture_ref *ref = &decoder->tables.refs[open->hoist->first_row_ref];
-    const uint64_t words = count * open->pitch;
-
-    if (open->pitch < 2 || !psnap_words_inside(open->row, 1, words, ref->low, ref->span - 1))
-        return (struct inside){0, 0};
-    return (struct inside){ref->low, ref->span};
-}
-
-bool psnap_decoder_share_range(struct psnap_decoder *decoder, struct psnap_capture_ref *ref,
-                               uint64_t first, int64_t stride, uint64_t count)
-{
-    int64_t way;
-
-    if (first - ref->low >= ref->span && !psnap_decoder_refresh(decoder, ref, first))
-        return false;
-    return !__builtin_mul_overflow(stride, (int64_t)count, &way) && (int64_t)count > 0 &&
-           first + (count - 1) * (uint64_t)stride - ref->low < ref->span;
-}
-
-/* How reference `index` goes through the next `count` iterations, as the k-th of a run; false when
- * it leaves its range. *word: the next of the row. */
-static inline bool set_member(struct psnap_decoder *decoder, const struct psnap_hoisted *open,
-                              uint32_t index, uint64_t count, const struct inside *inside, size_t k,
-                              const uint64_t **word)
-{
-    const struct psnap_capture_hoist *hoist = open->hoist;
-    const struct psnap_capture_move *move =
-        &decoder->tables.moves[hoist->first_move + (index - hoist->first_ref)];
-    struct psnap_capture_ref *ref = &decoder->tables.refs[index];
-    const uint64_t first = move->base ? address_of(open, move) : **word;
-    const int64_t stride = move->step ? (int64_t)open->record[move->step] : move->stride;
-
-    decoder->run_columns[k].words = NULL;
-    decoder->run_strides[k] = stride;
-    if (move->base ? !psnap_decoder_share_range(decoder, ref, first, stride, count)
-                   : !set_column(decoder, ref, (*word)++, open->pitch, count, inside,
-                                 &decoder->run_columns[k], &decoder->run_strides[k]))
-        return false;
-    decoder->run_first[k] = (struct psnap_access){
-        .address = first + ref->delta,
-        .ref = index,
-        .size = ref->size,
-        .kind = ref->kind,
-        .thread = decoder->thread,
-    };
-    return true;
-}
-
-/* The next `count` iterations as a run; false when they cannot be one. */
-static bool make_run(struct psnap_decoder *decoder, const struct psnap_hoisted *open,
-                     uint64_t count, struct psnap_run *run)
-{
-    const struct psnap_capture_hoist *hoist = open->hoist;
-    const struct psnap_capture_piece *piece = &decoder->tables.pieces[hoist->first_piece];
-    const uint64_t *word = open->row + (hoist->guards > 0);
-    const bool is_whole = open->refs == hoist->refs;
-    struct inside inside = {0, 0};
-    size_t k = 0;
-
-    if (is_whole) {
-        if (hoist->row_words && !hoist->guards)
-            inside = look_at_rows(decoder, open, count);
-        for (; k < hoist->refs; k++)
-            if (!set_member(decoder, open, hoist->first_ref + (uint32_t)k, count, &inside, k,
-                            &word))
-                return false;
-    } else
-        for (uint32_t i = 0; i < open->pieces; i++, piece++)
-            for (uint32_t r = 0; r < piece->refs && is_executed(piece, open->mask); r++, k++)
-                if (!set_member(decoder, open, piece->first_ref + r, count, &inside, k, &word))
-                    return false;
-    *run = (struct psnap_run){
-        .first = decoder->run_first,
-        .strides = decoder->run_strides,
-        .columns = word == open->row + (hoist->guards > 0) ? NULL : decoder->run_columns,
-        .width = k,
-        .count = count,
-        .shape = is_whole ? hoist->first_piece + 1 : 0};
-    return true;
-}
-
 /* The address of an affine reference or the next in the row, made canonical in `access`. */
 static inline bool put_access(struct psnap_decoder *decoder, const uint64_t *record, uint64_t i,
                               const struct psnap_capture_move *move, const uint64_t **word,
@@ -261,11 +130,7 @@ static inline bool put_access(struct psnap_decoder *decoder, const uint64_t *rec
     struct psnap_capture_ref *ref = &decoder->tables.refs[index];
     uint64_t address;
 
-    if (move->base) {
-        const uint64_t step = move->step ? record[move->step] : (uint64_t)move->stride;
-        address = record[move->base] + (uint64_t)move->offset + i * step;
-    } else
-        address = *(*word)++;
+    address = move->base ? psnap_move_address(decoder, move, record, i) : *(*word)++;
     if (__builtin_expect(address - ref->low >= ref->span, 0) &&
         !psnap_decoder_refresh(decoder, ref, address))
         return false;
@@ -294,7 +159,7 @@ static bool put_iterations(struct psnap_decoder *decoder, const struct psnap_hoi
         const struct psnap_capture_move *move = moves;
         for (uint32_t p = 0; p < open->pieces; p++) {
             const uint32_t index = first[p].first_ref, refs = first[p].refs;
-            if (is_executed(&first[p], mask))
+            if (psnap_piece_is_executed(&first[p], mask))
                 for (uint32_t r = 0; r < refs; r++, block++)
                     if (!put_access(decoder, record, i, move + r, &word, index + r, block))
                         return false;
@@ -314,7 +179,7 @@ static ssize_t put_rest(struct psnap_decoder *decoder, struct psnap_hoisted *ope
     for (; open->piece < open->pieces; open->piece++, open->ref = 0) {
         const struct psnap_capture_piece *piece =
             &decoder->tables.pieces[hoist->first_piece + open->piece];
-        if (!is_executed(piece, open->mask))
+        if (!psnap_piece_is_executed(piece, open->mask))
             continue;
         for (; open->ref < piece->refs; open->ref++) {
             const uint32_t index = piece->first_ref + open->ref;
@@ -352,38 +217,10 @@ bool psnap_descriptor_put(struct psnap_decoder *decoder, const struct psnap_capt
     return true;
 }
 
-bool psnap_descriptor_run(struct psnap_decoder *decoder, const struct psnap_capture_hoist *hoist,
-                          const uint64_t *values, uint64_t count, struct psnap_run *run)
-{
-    const struct psnap_capture_move *move = &decoder->tables.moves[hoist->first_move];
-    struct psnap_capture_ref *ref = &decoder->tables.refs[hoist->first_ref];
-
-    for (uint32_t k = 0; k < hoist->refs; k++, move++, ref++) {
-        const uint64_t first = values[move->base] + (uint64_t)move->offset;
-        const int64_t stride = move->step ? (int64_t)values[move->step] : move->stride;
-        if (!psnap_decoder_share_range(decoder, ref, first, stride, count))
-            return false;
-        decoder->run_strides[k] = stride;
-        decoder->run_first[k] = (struct psnap_access){
-            .address = first + ref->delta,
-            .ref = hoist->first_ref + k,
-            .size = ref->size,
-            .kind = ref->kind,
-            .thread = decoder->thread,
-        };
-    }
-    *run = (struct psnap_run){.first = decoder->run_first,
-                              .strides = decoder->run_strides,
-                              .width = hoist->refs,
-                              .count = count,
-                              .shape = hoist->first_piece + 1};
-    psnap_descriptor_count(decoder, hoist, count);
-    return true;
-}
-
 static void advance(struct psnap_hoisted *open, uint64_t iterations)
 {
     open->iteration += iterations;
+    open->rest -= iterations < open->rest ? iterations : open->rest;
     open->row += iterations * open->pitch;
     open->alike -= iterations;
     open->piece = open->ref = 0;
@@ -397,6 +234,32 @@ static uint64_t bounded(const struct psnap_decoder *decoder, const struct psnap_
     return open->refs
                ? psnap_decoder_bound(decoder, open->delivered + delivered, open->refs, open->alike)
                : open->alike;
+}
+
+/* From the beginning of an iteration on as many as are a run; false when they are not worth one:
+ * some are put one by one. */
+static bool next_run(struct psnap_decoder *decoder, struct psnap_hoisted *open,
+                     struct psnap_run *run)
+{
+    const struct psnap_capture_hoist *hoist = open->hoist;
+    uint64_t times = open->alike;
+    uint32_t turns = 1;
+
+    open->rest = open->alike;
+    if (!run || !open->may_run)
+        return false;
+    if (hoist->quotients)
+        times = psnap_quotients_alike(decoder, hoist, open->record, open->begun + open->iteration,
+                                      open->alike, open->refs, &turns);
+    if (times * open->refs >= PSNAP_RUN_ACCESSES_MIN &&
+        psnap_hoisted_run(decoder, times, turns, run)) {
+        open->rest = 0;
+        advance(open, times);
+        return true;
+    }
+    times = times < PSNAP_RUN_ACCESSES_MIN ? PSNAP_RUN_ACCESSES_MIN : times;
+    open->rest = times < open->alike ? times : open->alike;
+    return false;
 }
 
 ssize_t psnap_descriptor_next(struct psnap_decoder *decoder, struct psnap_access *block,
@@ -416,24 +279,20 @@ ssize_t psnap_descriptor_next(struct psnap_decoder *decoder, struct psnap_access
             if (!open->alike)
                 return corrupt(error, "its rows do not fit");
             whole = bounded(decoder, open, n);
+            open->may_run = whole > 0;
             open->alike = whole ? whole : 1; /* cut short: so that executions count as far */
             count_executions(decoder, open, open->alike);
-            if (!open->refs) {
-                advance(open, open->alike);
-                continue;
-            }
-            if (run && whole * open->refs >= PSNAP_RUN_ACCESSES_MIN &&
-                make_run(decoder, open, open->alike, run)) {
-                advance(open, open->alike);
-                if (open->iteration == open->count && !open->last)
-                    open->hoist = NULL;
-                return (ssize_t)n;
-            }
-            advance(open, 0);
+            advance(open, open->refs ? 0 : open->alike);
+            continue;
+        }
+        if (!open->rest && next_run(decoder, open, run)) {
+            if (open->iteration == open->count && !open->last)
+                open->hoist = NULL;
+            return (ssize_t)n;
         }
         if (!open->piece && !open->ref && capacity - n >= open->refs) {
             const uint64_t room = (capacity - n) / open->refs;
-            const uint64_t times = open->alike < room ? open->alike : room;
+            const uint64_t times = open->rest < room ? open->rest : room;
             if (!put_iterations(decoder, open, times, block + n))
                 return psnap_decoder_no_memory(error);
             n += (size_t)times * open->refs;

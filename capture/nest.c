@@ -160,6 +160,9 @@ static bool deliver(struct psnap_decoder *decoder, const struct psnap_capture_ho
     const uint64_t *values = decoder->nested.values;
     const uint64_t accesses = count * hoist->refs;
 
+    *done = false;
+    if (hoist->quotients)
+        return true;
     if (count >= PSNAP_RUN_ACCESSES_MIN || accesses >= PSNAP_RUN_ACCESSES_MIN) {
         *done = to->run && psnap_descriptor_run(decoder, hoist, values, count, to->run);
         return true;

@@ -116,6 +116,23 @@ static int64_t modular(struct analysis *with, uint64_t delta, uint64_t result, u
     return by;
 }
 
+/* By how much a / b advances: a multiple of b more, or it stays what it is. a does not wrap around.
+ */
+static uint64_t advance_quotient(struct analysis *with, const struct psnap_capture_value *value,
+                                 int64_t by_a, uint64_t a, uint64_t b)
+{
+    const uint64_t size = by_a < 0 ? 0 - (uint64_t)by_a : (uint64_t)by_a, rest = a % b;
+
+    bound_unsigned(with, a, by_a, value->bits);
+    if (size % b == 0)
+        return by_a < 0 ? 0 - size / b : size / b;
+    if (by_a > 0)
+        bound_growth(with, rest, size, b - 1);
+    else
+        bound_growth(with, 0, size, rest);
+    return 0;
+}
+
 /* By how much the value, which is that of this iteration, advances. */
 static int64_t advance(struct analysis *with, const struct psnap_capture_value *value,
                        uint64_t result)
@@ -162,7 +179,12 @@ static int64_t advance(struct analysis *with, const struct psnap_capture_value *
     case PSNAP_VALUE_SMIN:
         bound_comparison(with, value, sign, true);
         return is_first_less == (value->op == PSNAP_VALUE_SMIN) ? by_a : by_b;
-    default: /* quotients, logic */
+    case PSNAP_VALUE_UDIV:
+        if (by_b || (by_a && !b))
+            break;
+        return by_a ? modular(with, advance_quotient(with, value, by_a, a, b), result, value->bits)
+                    : 0;
+    default: /* logic */
         if (!by_a && !by_b)
             return 0;
     }
@@ -206,11 +228,16 @@ static bool add_run(struct analysis *with, uint32_t at)
     const struct psnap_capture_step *step = &open->steps[at];
     const struct psnap_capture_hoist *hoist = &tables->hoists[step->a];
     const struct psnap_capture_move *move = &tables->moves[hoist->first_move];
+    const struct psnap_capture_quotient *quotient = &tables->quotients[hoist->first_quotient];
 
     if (open->repeat.runs == PSNAP_REPEAT_RUNS || !use(open, step->b))
         return false;
     for (uint32_t i = 0; i < hoist->refs; i++, move++)
         if (!use(open, move->base) || !use(open, move->step))
+            return false;
+    for (uint32_t i = 0; i < hoist->quotients; i++, quotient++)
+        if (!use(open, quotient->base) || !use(open, quotient->step) ||
+            !use(open, quotient->factor))
             return false;
     open->repeat.run[open->repeat.runs++] = (uint16_t)at;
     return true;

@@ -30,7 +30,7 @@ static bool flatten(struct psnap_decoder *decoder, const struct psnap_capture_st
     const struct psnap_capture_move *moves = &decoder->tables.moves[hoist->first_move];
     const uint64_t count = count_of(open, step);
 
-    if (step->c || open->deltas[step->b] || count >= PSNAP_RUN_ACCESSES_MIN ||
+    if (step->c || hoist->quotients || open->deltas[step->b] || count >= PSNAP_RUN_ACCESSES_MIN ||
         count * hoist->refs >= PSNAP_RUN_ACCESSES_MIN ||
         repeat->width + count * hoist->refs > PSNAP_REPEAT_WIDTH)
         return false;

@@ -12,6 +12,46 @@ static enum psnap_status corrupt(struct psnap_error *error, const char *what)
                            what);
 }
 
+/* Words of the record of a hoisted loop are from `least` on; 0: there is none. */
+static bool is_word(const struct psnap_table_hoist *hoist, uint32_t least, uint32_t word)
+{
+    return !word || (word >= least && word < hoist->words);
+}
+
+static bool is_quotient(const struct psnap_table_hoist *hoist, uint32_t least,
+                        const struct psnap_table_quotient *quotient)
+{
+    return quotient->bits >= 1 && quotient->bits <= 64 &&
+           (quotient->divisor_low || quotient->divisor_high) &&
+           is_word(hoist, least, quotient->base) && is_word(hoist, least, quotient->step) &&
+           is_word(hoist, least, quotient->factor);
+}
+
+/* Its quotients are the table's, those of the move its own. */
+static bool are_quotients(const struct psnap_table_view *view,
+                          const struct psnap_table_hoist *hoist, uint32_t least)
+{
+    if (hoist->first_quotient > view->header->quotients ||
+        hoist->quotients > view->header->quotients - hoist->first_quotient)
+        return false;
+    for (uint32_t i = 0; i < hoist->quotients; i++)
+        if (!is_quotient(hoist, least, &view->quotients[hoist->first_quotient + i]))
+            return false;
+    return true;
+}
+
+/* A move of the hoisted loop, whose quotients are some of its own. */
+static bool is_move(const struct psnap_table_hoist *hoist, uint32_t least,
+                    const struct psnap_table_move *move)
+{
+    const uint32_t first = move->first_quotient - hoist->first_quotient;
+
+    return is_word(hoist, least, move->base) && move->step < hoist->words &&
+           (move->base || (hoist->rows && !move->quotients)) &&
+           (!move->quotients ||
+            (first <= hoist->quotients && move->quotients <= hoist->quotients - first));
+}
+
 /* Of one hoisted loop: its pieces are plain and follow each other, and so do its moves. */
 static bool is_hoist(const struct psnap_table_view *view, const struct psnap_table_hoist *hoist)
 {
@@ -40,13 +80,10 @@ static bool is_hoist(const struct psnap_table_view *view, const struct psnap_tab
     if (refs > PSNAP_HOIST_REFS_MAX || hoist->first_move > header->moves ||
         refs > header->moves - hoist->first_move)
         return false;
-    for (uint32_t i = 0; i < refs; i++) {
-        const struct psnap_table_move *move = &view->moves[hoist->first_move + i];
-        if (move->base >= hoist->words || move->step >= hoist->words ||
-            (move->base ? move->base < least : !hoist->rows))
+    for (uint32_t i = 0; i < refs; i++)
+        if (!is_move(hoist, least, &view->moves[hoist->first_move + i]))
             return false;
-    }
-    return true;
+    return are_quotients(view, hoist, least);
 }
 
 /* The k-th value of a nest is computed from those before it. */

@@ -16,6 +16,7 @@ struct psnap_table_view {
     const struct psnap_table_piece *pieces;
     const struct psnap_table_hoist *hoists;
     const struct psnap_table_move *moves;
+    const struct psnap_table_quotient *quotients;
     const struct psnap_table_nest *nests;
     const struct psnap_table_value *values;
     const struct psnap_table_step *steps;

@@ -24,6 +24,7 @@ void psnap_capture_tables_release(struct psnap_capture_tables *tables)
     free(tables->refs);
     free(tables->hoists);
     free(tables->moves);
+    free(tables->quotients);
     free(tables->nests);
     free(tables->values);
     free(tables->steps);
@@ -115,6 +116,7 @@ static enum psnap_status take_view(const struct psnap_capture_tables *tables,
     TAKE(pieces, view->header->pieces);
     TAKE(hoists, view->header->hoists);
     TAKE(moves, view->header->moves);
+    TAKE(quotients, view->header->quotients);
     TAKE(nests, view->header->nests);
     TAKE(values, view->header->values);
     TAKE(steps, view->header->steps);
@@ -245,11 +247,32 @@ static uint64_t join(uint32_t low, uint32_t high)
     return low | (uint64_t)high << 32;
 }
 
+static void add_quotients(struct psnap_capture_tables *tables, const struct psnap_table_view *view)
+{
+    for (uint32_t i = 0; i < view->header->quotients; i++) {
+        const struct psnap_table_quotient *row = &view->quotients[i];
+        const uint64_t divisor = join(row->divisor_low, row->divisor_high);
+        tables->quotients[tables->quotient_count++] = (struct psnap_capture_quotient){
+            .bits = (uint8_t)row->bits,
+            .is_shift = !(divisor & (divisor - 1)),
+            .shift = (uint8_t)__builtin_ctzll(divisor),
+            .base = row->base,
+            .step = row->step,
+            .factor = row->factor,
+            .offset = (int64_t)join(row->offset_low, row->offset_high),
+            .stride = (int64_t)join(row->step_low, row->step_high),
+            .divisor = divisor,
+            .multiplier = join(row->factor_low, row->factor_high),
+        };
+    }
+}
+
 static void add_hoists(struct psnap_capture_tables *tables, const struct psnap_table_view *view,
                        uint32_t first_loop, uint32_t first_piece)
 {
-    uint32_t first_move = tables->move_count;
+    const uint32_t first_move = tables->move_count, first_quotient = tables->quotient_count;
 
+    add_quotients(tables, view);
     for (uint32_t i = 0; i < view->header->moves; i++) {
         const struct psnap_table_move *row = &view->moves[i];
         tables->moves[tables->move_count++] = (struct psnap_capture_move){
@@ -257,6 +280,8 @@ static void add_hoists(struct psnap_capture_tables *tables, const struct psnap_t
             .step = row->step,
             .offset = (int64_t)join(row->offset_low, row->offset_high),
             .stride = (int64_t)join(row->step_low, row->step_high),
+            .first_quotient = first_quotient + row->first_quotient,
+            .quotients = row->quotients,
         };
     }
     for (uint32_t i = 0; i < view->header->hoists; i++) {
@@ -270,6 +295,8 @@ static void add_hoists(struct psnap_capture_tables *tables, const struct psnap_t
             .pieces = row->pieces,
             .first_ref = pieces->first_ref,
             .first_move = first_move + row->first_move,
+            .first_quotient = first_quotient + row->first_quotient,
+            .quotients = row->quotients,
             .words = row->words,
             .guards = row->guards,
             .has_rows = row->rows,
@@ -366,6 +393,8 @@ static bool reserve_rows(struct psnap_capture_tables *tables, const struct psnap
            make_rows(&tables->refs, tables->ref_count, add->refs, sizeof *tables->refs) &&
            make_rows(&tables->hoists, tables->hoist_count, add->hoists, sizeof *tables->hoists) &&
            make_rows(&tables->moves, tables->move_count, add->moves, sizeof *tables->moves) &&
+           make_rows(&tables->quotients, tables->quotient_count, add->quotients,
+                     sizeof *tables->quotients) &&
            make_rows(&tables->nests, tables->nest_count, add->nests, sizeof *tables->nests) &&
            make_rows(&tables->values, tables->value_count, add->values, sizeof *tables->values) &&
            make_rows(&tables->steps, tables->step_count, add->steps, sizeof *tables->steps) &&

@@ -41,9 +41,10 @@ struct psnap_capture_piece {
 struct psnap_capture_hoist {
     uint32_t loop; /* of the program */
     uint32_t first_piece, pieces, first_ref, first_move;
-    uint32_t refs, row_words; /* of all its pieces */
-    uint32_t first_row_ref;   /* whose address is the first in a row, if there are any */
-    uint32_t words;           /* of the record without rows */
+    uint32_t refs, row_words;           /* of all its pieces */
+    uint32_t first_row_ref;             /* whose address is the first in a row, if there are any */
+    uint32_t words;                     /* of the record without rows */
+    uint32_t first_quotient, quotients; /* of its moves */
     uint32_t guards;
     uint64_t mask_refs; /* of the guarded pieces that have references */
     bool has_rows;
@@ -55,6 +56,17 @@ struct psnap_capture_hoist {
 struct psnap_capture_move {
     uint32_t base, step;
     int64_t offset, stride;
+    uint32_t first_quotient, quotients;
+};
+
+/* As psnap_table_quotient. */
+struct psnap_capture_quotient {
+    uint8_t bits;
+    bool is_shift; /* by `shift` bits, instead of the divisor */
+    uint8_t shift;
+    uint32_t base, step, factor;
+    int64_t offset, stride;
+    uint64_t divisor, multiplier;
 };
 
 /* As psnap_table_nest, psnap_table_value and psnap_table_step; the hoists of steps are these
@@ -93,13 +105,14 @@ struct psnap_capture_tables {
     struct psnap_capture_ref *refs;
     struct psnap_capture_hoist *hoists;
     struct psnap_capture_move *moves;
+    struct psnap_capture_quotient *quotients;
     struct psnap_capture_nest *nests;
     struct psnap_capture_value *values;
     struct psnap_capture_step *steps;
     const char **sites;
     uint32_t *same_as; /* of each block of the program: one that counts for it, or itself */
     uint32_t module_count, piece_count, ref_count, hoist_count, move_count, site_count;
-    uint32_t nest_count, value_count, step_count;
+    uint32_t quotient_count, nest_count, value_count, step_count;
     struct psnap_loop_names names;
     /* The table that is arriving. */
     unsigned char *bytes;

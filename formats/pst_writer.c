@@ -188,7 +188,8 @@ static enum psnap_status writer_put(struct psnap_sink *self, const struct psnap_
     return status != PSNAP_OK ? status : put_accesses(writer, block, n, error);
 }
 
-/* Until the encoder has learnt the run, and at the ends of chunks, its accesses are put singly. */
+/* Until the encoder has learnt the run, and at the ends of chunks, its accesses are put singly; so
+ * are those of runs in which refs occur several times. */
 static enum psnap_status writer_put_run(struct psnap_sink *self, const struct psnap_run *run,
                                         struct psnap_error *error)
 {
@@ -196,7 +197,7 @@ static enum psnap_status writer_put_run(struct psnap_sink *self, const struct ps
     enum psnap_status status = is_over(writer) ? PSNAP_OK : note_objects(writer, error);
     uint64_t i = 0;
 
-    if (status == PSNAP_OK && run->columns)
+    if (status == PSNAP_OK && (run->columns || run->turns > 1))
         return psnap_sink_put_repetitions(self, run, 0, run->count, error);
     while (run->width > 0 && i < run->count && status == PSNAP_OK && !is_over(writer)) {
         status = psnap_sink_put_repetitions(self, run, i, i + 1, error);

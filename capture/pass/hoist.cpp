@@ -4,9 +4,10 @@
  * capture_abi.h what a record looks like). For an address that scalar evolution
  * knows as {base,+,step} of an innermost loop, with a step that does not change in it,
  * or as invariant, only base and step are recorded, once; so much is exact,
- * for evolution is modulo 2^64 as addresses are. What an index of fewer bits makes when
- * it wraps around is no such address. The others, loaded or computed otherwise,
- * go into rows, a row for each iteration, as does which guarded pieces it executed.
+ * for evolution is modulo 2^64 as addresses are. The same goes for those that have quotients,
+ * which an index of fewer bits is as well when it may wrap around (linear.cpp). The others, loaded
+ * or computed otherwise, go into rows, a row for each iteration, as does which guarded
+ * pieces it executed.
  *
  * An exit in mid-iteration has a partial row, and an end that says how far the
  * iteration came: blocks are in an order that all iterations follow, so that is
@@ -18,6 +19,7 @@
  * around others are nests (nest.cpp) where they can be. Those without calls that
  * are none, or cannot be hoisted, are batches.
  */
+#include "linear.h"
 #include "llvm_compat.h"
 #include "plan.h"
 
@@ -28,6 +30,8 @@
 #include "llvm/IR/Dominators.h"
 #include "llvm/IR/Instructions.h"
 
+#include <algorithm>
+#include <cstring>
 #include <set>
 
 using namespace llvm;
@@ -86,6 +90,8 @@ class Moves
 
   private:
     bool find(const SCEV *value, bool is_base, uint32_t &index, int64_t &offset);
+    bool find(const SCEV *value, Operand &operand);
+    bool findQuotients(const LinearAddress &address, Move &move);
 
     ScalarEvolution &evolution;
     SCEVExpander &expander;
@@ -98,7 +104,7 @@ class Moves
 bool Moves::find(const SCEV *value, bool is_base, uint32_t &index, int64_t &offset)
 {
     for (index = 0; index < words.size(); index++) {
-        if (words[index].second != is_base)
+        if (words[index].second != is_base || words[index].first->getType() != value->getType())
             continue;
         auto *way = dyn_cast<SCEVConstant>(evolution.getMinusSCEV(value, words[index].first));
         if (way && way->getAPInt().getSignificantBits() <= 64 && (is_base || way->isZero())) {
@@ -113,10 +119,36 @@ bool Moves::find(const SCEV *value, bool is_base, uint32_t &index, int64_t &offs
     return true;
 }
 
+bool Moves::find(const SCEV *value, Operand &operand)
+{
+    int64_t none;
+
+    if (auto *constant = dyn_cast<SCEVConstant>(value)) {
+        operand.constant = constant->getAPInt().getSExtValue();
+        return true;
+    }
+    return find(value, false, operand.word, none);
+}
+
+bool Moves::findQuotients(const LinearAddress &address, Move &move)
+{
+    for (const LinearQuotient &each : address.quotients) {
+        Quotient quotient;
+        quotient.bits = each.bits;
+        quotient.divisor = each.divisor;
+        if (!find(each.start, quotient.start) || !find(each.step, quotient.step) ||
+            !find(each.factor, quotient.factor))
+            return false;
+        move.quotients.push_back(quotient);
+    }
+    return true;
+}
+
 Move Moves::of(Value *pointer)
 {
     const SCEV *address = evolution.getSCEV(pointer), *start = address, *step = nullptr;
     Move move, irregular;
+    LinearAddress linear;
     int64_t none;
 
     if (auto *recurrence = dyn_cast<SCEVAddRecExpr>(address)) {
@@ -125,8 +157,12 @@ Move Moves::of(Value *pointer)
             step = recurrence->getOperand(1);
         }
     }
-    if (!step && !evolution.isLoopInvariant(address, &loop))
-        return irregular;
+    if (!step && !evolution.isLoopInvariant(address, &loop)) {
+        if (!linearAddress(evolution, address, loop, linear) || !findQuotients(linear, move))
+            return irregular;
+        start = linear.start;
+        step = linear.step;
+    }
     if (auto *constant = dyn_cast_or_null<SCEVConstant>(step))
         move.step_bytes = constant->getAPInt().getSExtValue();
     else if (step && !find(step, false, move.step, none))
@@ -305,10 +341,46 @@ void ModulePlan::planHoists(FunctionPlan &plan, const std::map<uint32_t, BasicBl
     }
 }
 
-/* Rows of references whose words are numbered from `first` on. */
-void ModulePlan::numberMoves(const std::vector<Move> &moves, uint32_t first)
+/* Those of a reference, which others of the loop may have as well. */
+void ModulePlan::numberQuotients(const Move &move, uint32_t first, const psnap_table_hoist &hoist,
+                                 psnap_table_move &entry)
+{
+    std::vector<psnap_table_quotient> rows, &all = table.quotients;
+    auto fill = [&](const Operand &operand, uint32_t &word, uint32_t &low, uint32_t &high) {
+        word = operand.word == NONE ? 0 : first + operand.word;
+        low = (uint32_t)operand.constant;
+        high = (uint32_t)(operand.constant >> 32);
+    };
+
+    for (const Quotient &each : move.quotients) {
+        psnap_table_quotient row = {};
+        row.bits = each.bits;
+        row.divisor_low = (uint32_t)each.divisor;
+        row.divisor_high = (uint32_t)(each.divisor >> 32);
+        fill(each.start, row.base, row.offset_low, row.offset_high);
+        fill(each.step, row.step, row.step_low, row.step_high);
+        fill(each.factor, row.factor, row.factor_low, row.factor_high);
+        rows.push_back(row);
+    }
+    auto same = [](const psnap_table_quotient &a, const psnap_table_quotient &b) {
+        return !std::memcmp(&a, &b, sizeof a);
+    };
+    auto place = std::search(all.begin() + (ptrdiff_t)hoist.first_quotient, all.end(), rows.begin(),
+                             rows.end(), same);
+    entry.first_quotient = (uint32_t)(place - all.begin());
+    entry.quotients = (uint32_t)rows.size();
+    if (place == all.end())
+        all.insert(all.end(), rows.begin(), rows.end());
+}
+
+/* Rows of the references of a hoist, whose words are numbered from `first` on. */
+void ModulePlan::numberMoves(const std::vector<Move> &moves, uint32_t first,
+                             psnap_table_hoist &hoist)
 {
     auto wordOf = [&](uint32_t index) { return index == NONE ? 0 : first + index; };
+
+    hoist.first_move = (uint32_t)table.moves.size();
+    hoist.first_quotient = (uint32_t)table.quotients.size();
 
     for (const Move &move : moves) {
         psnap_table_move entry = {};
@@ -318,8 +390,10 @@ void ModulePlan::numberMoves(const std::vector<Move> &moves, uint32_t first)
         entry.step = wordOf(move.step);
         entry.step_low = (uint32_t)move.step_bytes;
         entry.step_high = (uint32_t)(move.step_bytes >> 32);
+        numberQuotients(move, first, hoist, entry);
         table.moves.push_back(entry);
     }
+    hoist.quotients = (uint32_t)table.quotients.size() - hoist.first_quotient;
 }
 
 /* Rows of a hoist whose pieces have theirs. */
@@ -330,12 +404,11 @@ void ModulePlan::numberHoist(const FunctionPlan &plan, Hoist &hoist)
     row.loop = hoist.loop;
     row.first_piece = plan.pieces[hoist.pieces[0]].index;
     row.pieces = (uint32_t)hoist.pieces.size();
-    row.first_move = (uint32_t)table.moves.size();
     row.words = hoist.fixedWords();
     row.rows = hoist.row_words != 0;
     row.guards = hoist.guards;
+    numberMoves(hoist.moves, row.rows ? PSNAP_HOIST_ROWS_WORDS : PSNAP_HOIST_HEADER_WORDS, row);
     table.hoists.push_back(row);
-    numberMoves(hoist.moves, hoist.row_words ? PSNAP_HOIST_ROWS_WORDS : PSNAP_HOIST_HEADER_WORDS);
     auto addEnd = [&](uint32_t last) {
         psnap_table_piece end = {};
         end.words = row.words;

@@ -389,6 +389,11 @@ NestValues::Uses NestPlan::uses() const
         for (const Move &move : each.moves) {
             use(move.base);
             use(move.step);
+            for (const Quotient &quotient : move.quotients) {
+                use(quotient.start.word);
+                use(quotient.step.word);
+                use(quotient.factor.word);
+            }
         }
     return all;
 }
@@ -435,6 +440,9 @@ void NestPlan::finish(Type *word)
         for (Move &move : each.moves) {
             move.base = values.number(move.base);
             move.step = values.number(move.step);
+            for (Quotient &quotient : move.quotients)
+                for (Operand *operand : {&quotient.start, &quotient.step, &quotient.factor})
+                    operand->word = values.number(operand->word);
         }
     values.expand(word, nest.words);
     for (size_t i = 0; i < nest.parts.size(); i++)
@@ -515,11 +523,10 @@ void ModulePlan::numberNest(const FunctionPlan &plan, Nest &nest)
         hoist.loop = nest.loop;
         hoist.first_piece = plan.pieces[part.pieces[0]].index;
         hoist.pieces = (uint32_t)part.pieces.size();
-        hoist.first_move = (uint32_t)table.moves.size();
         hoist.words = words + row.values;
         hoist.nest = (uint32_t)table.nests.size();
+        numberMoves(part.moves, 0, hoist);
         table.hoists.push_back(hoist);
-        numberMoves(part.moves, 0);
     }
     std::map<uint32_t, uint32_t> ends;
     auto end = [&](uint32_t step) {

@@ -230,21 +230,47 @@ uint32_t NestValues::of(const SCEV *value, const BasicBlock *scope)
     return fits(value, scope) ? make(value) : NONE;
 }
 
+bool NestValues::operand(const SCEV *value, const BasicBlock *scope, Operand &out)
+{
+    if (auto *fixed = dyn_cast<SCEVConstant>(value)) {
+        out.constant = fixed->getAPInt().getSExtValue();
+        return true;
+    }
+    out.word = of(value, scope);
+    return out.word != NONE;
+}
+
+bool NestValues::quotients(const LinearAddress &address, const BasicBlock *scope, Move &move)
+{
+    for (const LinearQuotient &each : address.quotients) {
+        Quotient quotient;
+        quotient.bits = each.bits;
+        quotient.divisor = each.divisor;
+        if (!operand(each.start, scope, quotient.start) ||
+            !operand(each.step, scope, quotient.step) ||
+            !operand(each.factor, scope, quotient.factor))
+            return false;
+        move.quotients.push_back(quotient);
+    }
+    return true;
+}
+
 Move NestValues::move(Value *pointer, const Loop *inner, const BasicBlock *scope)
 {
-    const SCEV *address = evolution.getSCEV(pointer), *start = address;
+    const SCEV *address = evolution.getSCEV(pointer), *start = address, *step = nullptr;
     Move move, irregular;
+    LinearAddress linear;
 
-    if (auto *recurrence = dyn_cast<SCEVAddRecExpr>(address)) {
-        if (inner && recurrence->getLoop() == inner && recurrence->isAffine()) {
-            const SCEV *step = recurrence->getOperand(1);
-            start = recurrence->getStart();
-            if (auto *fixed = dyn_cast<SCEVConstant>(step))
-                move.step_bytes = fixed->getAPInt().getSExtValue();
-            else if ((move.step = of(step, scope)) == NONE)
-                return irregular;
-        }
+    if (inner && !evolution.isLoopInvariant(address, inner)) {
+        if (!linearAddress(evolution, address, *inner, linear) || !quotients(linear, scope, move))
+            return irregular;
+        start = linear.start;
+        step = linear.step;
     }
+    if (auto *fixed = dyn_cast_or_null<SCEVConstant>(step))
+        move.step_bytes = fixed->getAPInt().getSExtValue();
+    else if (step && (move.step = of(step, scope)) == NONE)
+        return irregular;
     for (auto &base : bases) {
         auto *way = dyn_cast<SCEVConstant>(evolution.getMinusSCEV(start, base.first));
         if (way && way->getAPInt().getSignificantBits() <= BITS_MAX && fits(start, scope)) {

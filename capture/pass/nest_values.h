@@ -6,6 +6,7 @@
 #ifndef PSNAP_CAPTURE_NEST_VALUES_H
 #define PSNAP_CAPTURE_NEST_VALUES_H
 
+#include "linear.h"
 #include "plan.h"
 
 #include "llvm/Analysis/ScalarEvolution.h"
@@ -35,7 +36,8 @@ class NestValues
      * or, where that is in an innermost loop, the block in front of it. */
     uint32_t of(const llvm::SCEV *value, const llvm::BasicBlock *scope);
     uint32_t condition(llvm::Value *value, const llvm::BasicBlock *scope);
-    /* How a reference moves with `inner`, or, if that is null, where it is. base is NONE if ... */
+    /* How a reference moves with `inner`, or, if that is null, where it is. base is NONE if it has
+     * no such form. */
     Move move(llvm::Value *pointer, const llvm::Loop *inner, const llvm::BasicBlock *scope);
     /* Of values that depend on where a block was entered from: rows that are set there, and to
      * what. */
@@ -110,6 +112,8 @@ class NestValues
     uint32_t invert(uint32_t condition);
     const llvm::SCEV *laneOf(llvm::Value *value, unsigned index) const;
     const llvm::SCEV *scalar(llvm::Value *value) const;
+    bool operand(const llvm::SCEV *value, const llvm::BasicBlock *scope, Operand &out);
+    bool quotients(const LinearAddress &address, const llvm::BasicBlock *scope, Move &move);
     uint32_t join(const llvm::PHINode &phi);
     uint32_t makeAny(const llvm::SCEV *value);
     uint32_t logic(llvm::Instruction &at, llvm::function_ref<uint32_t(llvm::Value *)> operand);

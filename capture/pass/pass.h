@@ -78,6 +78,7 @@ class Table
     std::vector<psnap_table_piece> pieces;
     std::vector<psnap_table_hoist> hoists;
     std::vector<psnap_table_move> moves;
+    std::vector<psnap_table_quotient> quotients;
     std::vector<psnap_table_nest> nests;
     std::vector<psnap_table_value> values;
     std::vector<psnap_table_step> steps;

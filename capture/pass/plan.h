@@ -49,10 +49,24 @@ struct Batch {
     std::vector<Exit> exits;
 };
 
+/* A word, numbered from 0, or, if there is none, a constant. */
+struct Operand {
+    uint32_t word = NONE;
+    int64_t constant = 0;
+};
+
+/* factor * ((start + i * step modulo 2^bits) / divisor) in iteration i. */
+struct Quotient {
+    Operand start, step, factor;
+    unsigned bits = 64;
+    uint64_t divisor = 1;
+};
+
 /* How a reference of a hoisted loop moves: as in the table, but that words are numbered from 0. */
 struct Move {
     uint32_t base = NONE, step = NONE;
     int64_t offset_bytes = 0, step_bytes = 0;
+    std::vector<Quotient> quotients;
 };
 
 /* A loop whose recording is hoisted (hoist.cpp). */
@@ -167,7 +181,9 @@ class ModulePlan
     void number(FunctionPlan &out);
     void numberPiece(Piece &piece, const llvm::TargetLibraryInfo &library);
     void numberHoist(const FunctionPlan &plan, Hoist &hoist);
-    void numberMoves(const std::vector<Move> &moves, uint32_t words);
+    void numberMoves(const std::vector<Move> &moves, uint32_t words, psnap_table_hoist &hoist);
+    void numberQuotients(const Move &move, uint32_t words, const psnap_table_hoist &hoist,
+                         psnap_table_move &entry);
     void numberNest(const FunctionPlan &plan, Nest &nest);
     void declare();
     void emit(FunctionPlan &plan);

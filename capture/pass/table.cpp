@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The static table of a module, u32 words in the order that capture_abi.inc
- * gives: header, loops, blocks, refs, pieces, hoists, moves, nests, values, steps,
- * sites, globals, then the string bytes, padded to a word.
+ * gives: header, loops, blocks, refs, pieces, hoists, moves, quotients, nests, values,
+ * steps, sites, globals, then the string bytes, padded to a word.
  */
 #include "pass.h"
 
@@ -66,6 +66,7 @@ std::vector<uint32_t> Table::words(StringRef source, StringRef language, StringR
     header.pieces = (uint32_t)pieces.size();
     header.hoists = (uint32_t)hoists.size();
     header.moves = (uint32_t)moves.size();
+    header.quotients = (uint32_t)quotients.size();
     header.nests = (uint32_t)nests.size();
     header.values = (uint32_t)values.size();
     header.steps = (uint32_t)steps.size();
@@ -85,6 +86,7 @@ std::vector<uint32_t> Table::words(StringRef source, StringRef language, StringR
     appendRows(words, pieces);
     appendRows(words, hoists);
     appendRows(words, moves);
+    appendRows(words, quotients);
     appendRows(words, nests);
     appendRows(words, values);
     appendRows(words, steps);

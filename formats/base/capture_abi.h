@@ -4,12 +4,11 @@
  * and the collector share in memory. C and C++; no library behind it.
  *
  * A module has a static table (u32 words: header, loops, blocks, refs, pieces,
- * hoists, moves, nests, values, steps, sites, globals, string bytes), a byte array with a byte per
- * piece and one with a byte per allocation site. A record in a ring is a header
- * word and its payload words. The header of a piece is the address of the piece's
- * byte, that of an event is the event's number, that of a record that is being
- * written is minus its length in words, that of room that was not needed is
- * PSNAP_GAP plus its length: no address equals these.
+ * hoists, moves, quotients, nests, values, steps, sites, globals, string bytes), a byte array with
+ * a byte per piece and one with a byte per allocation site. A record in a ring is a header word and
+ * its payload words. The header of a piece is the address of the piece's byte, that of an event is
+ * the event's number, that of a record that is being written is minus its length in words, that of
+ * room that was not needed is PSNAP_GAP plus its length: no address equals these.
  *
  * A batch (capture/pass/batch.cpp) is such a record while it is open and then a gap
  * of one word, behind which its records stand.
@@ -29,7 +28,8 @@
  *                    pieces alone
  *
  * An affine reference in iteration i of the loop is at offset + base + i * step,
- * modulo 2^64.
+ * modulo 2^64. One that has quotients (x[i / 2], x[i % 3], x[(unsigned char)i]) is at so much
+ * and, for each of them, factor * ((offset + base + i * step modulo 2^bits) / divisor).
  *
  * A nest of loops (capture/pass/nest.cpp) has one record for many iterations of its
  * outermost loop:
@@ -71,12 +71,12 @@
 #include <stdint.h>
 #include <string.h>
 
-#define PSNAP_CAPTURE_ABI 5
+#define PSNAP_CAPTURE_ABI 6
 #define PSNAP_CAPTURE_MAGIC 0x70616e73u /* "snap" */
 #define PSNAP_HUB_MAGIC 0x68706e73u     /* "snph" */
 
 /* Referred to by every instrumented module: another version does not link. */
-#define PSNAP_CAPTURE_ABI_SYMBOL "__psnap_abi_5"
+#define PSNAP_CAPTURE_ABI_SYMBOL "__psnap_abi_6"
 
 /* Under these names the collector's address travels to the program. */
 #define PSNAP_ENV_SESSION "PSNAP_SESSION"     /* path of the hub's memory, set by psnap record */
@@ -208,6 +208,11 @@ struct psnap_table_hoist {
 
 struct psnap_table_move {
 #define PSNAP_MOVE_FIELD(name) uint32_t name;
+#include "formats/base/capture_abi.inc"
+};
+
+struct psnap_table_quotient {
+#define PSNAP_QUOTIENT_FIELD(name) uint32_t name;
 #include "formats/base/capture_abi.inc"
 };
 

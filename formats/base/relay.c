@@ -15,7 +15,7 @@
  *
  *   rows       0: the tables get the next of the batch's rows
  *   accesses   n * 2, then n accesses
- *   a run      width * 2 + 1, count, shape, block words (0: no columns), then the first
+ *   a run      width * 2 + 1, count, shape and turns, block words (0: no columns), then the first
  *              accesses, the strides; with columns two words each (place in the block plus 1 or
  *              0, offset), their pitch, and the block that their addresses lie in
  */
@@ -300,7 +300,7 @@ static bool send_run(struct relay *relay, const struct psnap_run *run)
     at = room_for(relay, words);
     at[0] = run->width * 2 + 1;
     at[1] = run->count;
-    at[2] = run->shape;
+    at[2] = run->shape | (uint64_t)run->turns << 32;
     at[3] = block.count;
     at += RUN_HEAD;
     memcpy(at, run->first, run->width * sizeof *run->first);
@@ -441,7 +441,8 @@ static bool take_run(struct relay *relay, uint64_t *at, struct psnap_run *run)
                               .strides = (const int64_t *)strides,
                               .width = width,
                               .count = at[1],
-                              .shape = (uint32_t)at[2]};
+                              .shape = (uint32_t)at[2],
+                              .turns = (uint32_t)(at[2] >> 32)};
     relay->at += RUN_HEAD + width * (ACCESS_WORDS + 1);
     if (!at[3])
         return true;

@@ -42,7 +42,8 @@ struct psnap_column {
  * access of repetition i is first[k] at the address first[k].address +
  * i * strides[k] (modulo 2^64) or, where columns[k] has words, at that of the
  * column; first[k] is then the one of repetition 0 as well. All refs belong to
- * one loop, none occurs twice.
+ * one loop. None occurs twice, unless a repetition is several iterations of the loop, its
+ * `turns`: then these have the same refs in the same order.
  */
 struct psnap_run {
     const struct psnap_access *first;
@@ -50,8 +51,9 @@ struct psnap_run {
     const struct psnap_column *columns; /* `width` of them, or NULL: all accesses have strides */
     size_t width;
     uint64_t count;
-    uint32_t shape; /* not 0: the same as of another run of the source says that these have the same
-                       refs, sizes and kinds */
+    uint32_t shape; /* not 0: the same as of another run of the source, of the same width, says that
+                       these have the same refs, sizes and kinds */
+    uint32_t turns; /* 0 and 1: none occurs twice */
 };
 
 /*

@@ -59,12 +59,15 @@ static void make_run(struct random_source *source, struct psnap_run *run)
 {
     const uint64_t kind = psnap_rng_below(&source->rng, 3); /* strides; rows; anywhere */
 
-    *run = (struct psnap_run){.first = source->first,
-                              .strides = source->strides,
-                              .columns = kind ? source->columns : NULL,
-                              .width = 1 + psnap_rng_below(&source->rng, WIDTH),
-                              .count = 1 + psnap_rng_below(&source->rng, COUNT),
-                              .shape = (uint32_t)psnap_rng_below(&source->rng, 9)};
+    *run = (struct psnap_run){
+        .first = source->first,
+        .strides = source->strides,
+        .columns = kind ? source->columns : NULL,
+        .width = 1 + psnap_rng_below(&source->rng, WIDTH),
+        .count = 1 + psnap_rng_below(&source->rng, COUNT),
+        .shape = (uint32_t)psnap_rng_below(&source->rng, 9),
+    };
+    run->turns = (uint32_t)run->width % 3;
     for (size_t i = 0; i < COUNT * ROWS; i++)
         source->words[i] = psnap_rng_next(&source->rng);
     for (size_t i = 0; i < COUNT; i++)
@@ -165,6 +168,7 @@ static uint64_t digest_of(struct psnap_source *source, enum reading reading,
             break;
         for (size_t i = 0; i < (size_t)n; i++)
             digest = mix(digest, &block[i], block[i].address, source->program);
+        assert_int_equal(run.turns, run.width % 3);
         for (uint64_t i = 0; i < run.count; i++)
             for (size_t k = 0; k < run.width; k++)
                 digest = mix(digest, &run.first[k], psnap_run_address(&run, i, k), source->program);

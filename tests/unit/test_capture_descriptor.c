@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Records of hoisted loops against an expansion that does one access at a time:
- * random loops (guards, affine references with constant and recorded steps,
- * irregular ones), random records of them, with gaps, open records and ordinary
+ * random loops (guards, affine references with constant and recorded steps, with quotients
+ * and without, irregular ones), random records of them, with gaps, open records and ordinary
  * pieces in between, decoded with blocks of many capacities, with and without
  * runs; accesses, executions and lost loops are compared. Then with words
  * changed, in the ring and in the table: an error or a stream, and an end.
@@ -30,7 +30,8 @@ enum {
     ENDS = 3,
     PIECES_MAX = HOISTS * (PARTS_MAX + ENDS),
     REFS_MAX = 160,
-    TABLE_WORDS = 6000,
+    QUOTIENTS_MAX = 3 * REFS_MAX,
+    TABLE_WORDS = 12000,
     RING_WORDS = 16000,
     ACCESSES_MAX = 600000
 };
@@ -39,9 +40,10 @@ struct module {
     struct psnap_table_block blocks[1 + PIECES_MAX]; /* one for each piece; the first enters all */
     struct psnap_table_ref refs[REFS_MAX];
     struct psnap_table_move moves[REFS_MAX];
+    struct psnap_table_quotient quotients[QUOTIENTS_MAX];
     struct psnap_table_piece pieces[PIECES_MAX];
     struct psnap_table_hoist hoists[HOISTS];
-    uint32_t ref_count, piece_count, first_end[HOISTS], last[HOISTS];
+    uint32_t ref_count, quotient_count, piece_count, first_end[HOISTS], last[HOISTS];
     uint32_t table[TABLE_WORDS];
     size_t table_words;
     uint64_t ring[RING_WORDS];
@@ -54,6 +56,48 @@ struct module {
 static uint64_t below(struct psnap_rng *rng, uint64_t n)
 {
     return psnap_rng_below(rng, n);
+}
+
+/* A constant, or a word of the record, whose value put_words sets: `word` is 0 or that. */
+static void make_operand(struct psnap_table_hoist *hoist, int64_t value, struct psnap_rng *rng,
+                         uint32_t *word, uint32_t *low, uint32_t *high)
+{
+    *word = below(rng, 3) ? 0 : hoist->words++;
+    *low = (uint32_t)value;
+    *high = (uint32_t)((uint64_t)value >> 32);
+}
+
+/* Numerators of few bits wrap around, those of many do not. */
+static void make_quotient(struct module *module, struct psnap_table_hoist *hoist,
+                          struct psnap_rng *rng)
+{
+    static const uint32_t bits[] = {1, 3, 5, 8, 11, 16, 32, 64};
+    static const uint32_t divisors[] = {1, 2, 2, 2, 3, 4, 7, 60, 1000};
+    static const int64_t steps[] = {1, 1, 1, 2, -1, -2, 0, 3};
+    static const int64_t factors[] = {8, 8, -8, 24, 256};
+    struct psnap_table_quotient *quotient = &module->quotients[module->quotient_count++];
+
+    *quotient = (struct psnap_table_quotient){.bits = bits[below(rng, 8)],
+                                              .divisor_low = divisors[below(rng, 9)]};
+    make_operand(hoist, 5000 + (int64_t)below(rng, 9), rng, &quotient->base, &quotient->offset_low,
+                 &quotient->offset_high);
+    make_operand(hoist, steps[below(rng, 8)], rng, &quotient->step, &quotient->step_low,
+                 &quotient->step_high);
+    make_operand(hoist, factors[below(rng, 5)], rng, &quotient->factor, &quotient->factor_low,
+                 &quotient->factor_high);
+}
+
+/* In half of the loops; some are those of the reference before. */
+static void make_quotients(struct module *module, struct psnap_table_hoist *hoist, bool shares,
+                           struct psnap_rng *rng)
+{
+    struct psnap_table_move *move = &module->moves[module->ref_count];
+
+    move->first_quotient = shares ? move[-1].first_quotient : module->quotient_count;
+    move->quotients = shares ? move[-1].quotients : (uint32_t)below(rng, 3);
+    while (module->quotient_count < move->first_quotient + move->quotients)
+        make_quotient(module, hoist, rng);
+    hoist->quotients = module->quotient_count - hoist->first_quotient;
 }
 
 /* Some are the same as others', some recorded with the loop, some irregular. */
@@ -74,6 +118,8 @@ static void make_move(struct module *module, struct psnap_table_hoist *hoist, st
     move->offset_high = (uint32_t)((uint64_t)offset >> 32);
     move->step_low = (uint32_t)step;
     move->step_high = (uint32_t)((uint64_t)step >> 32);
+    if (hoist->first_piece % 2)
+        make_quotients(module, hoist, shares, rng);
 }
 
 static void make_hoist(struct module *module, uint32_t index, struct psnap_rng *rng)
@@ -86,6 +132,7 @@ static void make_hoist(struct module *module, uint32_t index, struct psnap_rng *
         .first_piece = module->piece_count,
         .pieces = 1 + (uint32_t)below(rng, PARTS_MAX),
         .first_move = module->ref_count,
+        .first_quotient = module->quotient_count,
         .words = rows ? PSNAP_HOIST_ROWS_WORDS : PSNAP_HOIST_HEADER_WORDS,
         .rows = rows,
     };
@@ -141,6 +188,7 @@ static void make_table(struct module *module)
         .pieces = module->piece_count,
         .hoists = HOISTS,
         .moves = module->ref_count,
+        .quotients = module->quotient_count,
         .string_bytes = sizeof strings,
     };
 
@@ -152,6 +200,7 @@ static void make_table(struct module *module)
     put_rows(module, module->pieces, module->piece_count * sizeof *module->pieces);
     put_rows(module, module->hoists, sizeof module->hoists);
     put_rows(module, module->moves, module->ref_count * sizeof *module->moves);
+    put_rows(module, module->quotients, module->quotient_count * sizeof *module->quotients);
     put_rows(module, strings, sizeof strings);
 }
 
@@ -178,6 +227,35 @@ static uint64_t some_address(struct psnap_rng *rng)
     return (below(rng, 8) ? IMAGE : HEAP) + offset;
 }
 
+/* A word of the record, added to a constant. */
+static uint64_t operand(const uint64_t *record, uint32_t word, uint32_t low, uint32_t high)
+{
+    return (low | (uint64_t)high << 32) + (word ? record[word] : 0);
+}
+
+static uint64_t add_quotients(const struct module *module, const struct psnap_table_move *move,
+                              const uint64_t *record, uint64_t i)
+{
+    uint64_t sum = 0;
+
+    for (uint32_t k = 0; k < move->quotients; k++) {
+        const struct psnap_table_quotient *quotient = &module->quotients[move->first_quotient + k];
+        const uint64_t start =
+            operand(record, quotient->base, quotient->offset_low, quotient->offset_high);
+        const uint64_t step = quotient->step
+                                  ? record[quotient->step]
+                                  : operand(record, 0, quotient->step_low, quotient->step_high);
+        const uint64_t factor =
+            quotient->factor ? record[quotient->factor]
+                             : operand(record, 0, quotient->factor_low, quotient->factor_high);
+        uint64_t x = start + i * step;
+        if (quotient->bits < 64)
+            x %= UINT64_C(1) << quotient->bits;
+        sum += x / quotient->divisor_low * factor;
+    }
+    return sum;
+}
+
 /* One iteration: what it touches is expected, its row is at `row`. Returns the words of that. */
 static size_t put_iteration(struct module *module, const struct psnap_table_hoist *hoist,
                             const uint64_t *record, uint64_t *row, uint64_t i, uint32_t pieces,
@@ -200,7 +278,8 @@ static size_t put_iteration(struct module *module, const struct psnap_table_hois
             if (move->step)
                 step = record[move->step];
             if (move->base)
-                address = record[move->base] + offset + i * step;
+                address =
+                    record[move->base] + offset + i * step + add_quotients(module, move, record, i);
             else
                 address = row[words++] = some_address(rng);
             expect(module, address, ref);
@@ -215,6 +294,15 @@ static void put_words(const struct module *module, const struct psnap_table_hois
 {
     for (uint32_t i = hoist->rows ? 4 : 2; i < hoist->words; i++)
         record[i] = some_address(rng);
+    for (uint32_t i = hoist->first_quotient; i < hoist->first_quotient + hoist->quotients; i++) {
+        const struct psnap_table_quotient *quotient = &module->quotients[i];
+        if (quotient->base)
+            record[quotient->base] = below(rng, 1000);
+        if (quotient->step)
+            record[quotient->step] = below(rng, 5) - 2;
+        if (quotient->factor)
+            record[quotient->factor] = 8 * below(rng, 5) - 16;
+    }
     for (uint32_t p = hoist->first_piece; p < hoist->first_piece + hoist->pieces; p++)
         for (uint32_t i = 0; i < module->pieces[p].refs; i++) {
             const struct psnap_table_move *move = &module->moves[module->pieces[p].first_ref + i];
@@ -293,7 +381,7 @@ static void test_expansion(void **state)
 {
     static const size_t capacities[] = {1, 2, 3, 7, 64, 4096};
     struct module *module = calloc(1, sizeof *module);
-    uint64_t runs = 0, columns = 0;
+    uint64_t runs = 0, columns = 0, turning = 0;
 
     (void)state;
     assert_non_null(module);
@@ -310,6 +398,7 @@ static void test_expansion(void **state)
             assert_int_equal(taking.seen, module->expected_count);
             runs += taking.runs;
             columns += taking.column_runs;
+            turning += taking.turning_runs;
             for (uint32_t i = 0; i < PIECES_MAX; i++)
                 assert_int_equal(decoder.program->blocks[i].executions, module->executions[i]);
             for (uint32_t i = 0; i < HOISTS; i++)
@@ -318,7 +407,7 @@ static void test_expansion(void **state)
             decoder_release(&decoder);
         }
     }
-    assert_true(runs > 1000 && columns > 1000);
+    assert_true(runs > 1000 && columns > 1000 && turning > 1000);
     free(module);
 }
 

@@ -63,13 +63,18 @@ static inline enum psnap_status feed_module(struct psnap_decoder *decoder, const
 struct taking {
     const struct psnap_access *expected;
     size_t expected_count, seen;
-    uint64_t runs, column_runs, columns; /* of columns, accesses */
+    uint64_t runs, column_runs, turning_runs;
+    uint64_t columns; /* accesses of them */
 };
 
 static inline void compare_run(struct taking *taking, const struct psnap_run *run)
 {
     taking->runs += run->count > 0;
     taking->column_runs += run->count > 0 && run->columns;
+    taking->turning_runs += run->count > 0 && run->turns > 1;
+    for (size_t k = 0, j = 0; k < run->width && run->count; k++)
+        for (j = 0; j < k; j++)
+            assert_true(run->first[j].ref != run->first[k].ref || run->turns > 1);
     for (uint64_t i = 0; i < run->count; i++)
         for (size_t k = 0; k < run->width; k++) {
             struct psnap_access access = run->first[k];
@@ -104,6 +109,8 @@ static inline bool take(struct psnap_decoder *decoder, struct taking *taking, si
     taking->seen += (size_t)n;
     if (taking->expected)
         compare_run(taking, &run);
+    else
+        taking->seen += run.count < (1 << 20) ? run.count * run.width : 1 << 20;
     return !psnap_decoder_is_done(decoder);
 }
 

@@ -33,6 +33,15 @@ static void add_run(struct run_stream *stream, struct psnap_sink *sink, struct p
         first[run.width] = (struct psnap_access){psnap_rng_next(rng), r, 8, 0, 1};
         strides[run.width] = (int64_t)psnap_rng_below(rng, 200) - 100;
     }
+    if (run.width <= 4 && psnap_rng_below(rng, 2)) { /* the same refs again: x[i / 2] */
+        for (size_t k = 0; k < run.width; k++) {
+            first[run.width + k] = first[k];
+            first[run.width + k].address += 8 * psnap_rng_below(rng, 2);
+            strides[run.width + k] = strides[k] = 8;
+        }
+        run.turns = 2;
+        run.width *= 2;
+    }
     assert_int_equal(psnap_sink_put_run(sink, &run, &error), PSNAP_OK);
     for (uint64_t i = 0; i < run.count; i++)
         for (size_t k = 0; k < run.width; k++) {

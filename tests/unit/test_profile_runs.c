@@ -3,12 +3,12 @@
  * Runs are a faster way to say the same: a builder that is given runs writes
  * the profile that it writes for their accesses one by one. Random runs: of
  * one to four references, with equal, different, zero and negative strides or
- * with addresses in columns, in one region or several.
+ * with addresses in columns, in one region or several; of several iterations a repetition.
  */
 #include "formats/base/stream.h"
 #include "tests/unit/test_profile_support.h"
 
-enum { REFS = 12, LOOPS = 3, RUN_MAX = 400 };
+enum { REFS = 12, LOOPS = 3, RUN_MAX = 400, TURNS = 5 };
 
 static struct psnap_program *make_striped(void)
 {
@@ -80,6 +80,22 @@ static void add_columns(struct psnap_run *run, struct psnap_access *first,
     run->columns = columns;
 }
 
+/* Makes each repetition some iterations, which need not be alike. */
+static void add_turns(struct psnap_run *run, struct psnap_access *first, int64_t *strides,
+                      struct psnap_rng *rng)
+{
+    const size_t refs = run->width;
+    const bool is_regular = psnap_rng_below(rng, 2);
+
+    run->turns = 2 + (uint32_t)psnap_rng_below(rng, TURNS - 1);
+    run->width *= run->turns;
+    for (size_t k = refs; k < run->width; k++) {
+        first[k] = first[k - refs];
+        first[k].address += is_regular ? 8 : 8 * psnap_rng_below(rng, 60);
+        strides[k] = strides[k - refs];
+    }
+}
+
 static char *profile_text(struct psnap_sink *builder)
 {
     struct psnap_profile *profile = end_profile(builder);
@@ -101,11 +117,13 @@ static void runs_equal_their_accesses(void **state)
 
         psnap_rng_init(&rng, seed);
         for (unsigned i = 0; i < 100; i++) {
-            struct psnap_access first[REFS];
-            int64_t strides[REFS];
+            struct psnap_access first[TURNS * REFS];
+            int64_t strides[TURNS * REFS];
             struct psnap_run run = make_run(&rng, first, strides);
-            struct psnap_column columns[REFS];
-            uint64_t words[RUN_MAX * REFS / LOOPS];
+            struct psnap_column columns[TURNS * REFS];
+            uint64_t words[RUN_MAX * TURNS * REFS / LOOPS];
+            if (psnap_rng_below(&rng, 3) == 0)
+                add_turns(&run, first, strides, &rng);
             if (psnap_rng_below(&rng, 2))
                 add_columns(&run, first, columns, words, &rng);
             assert_int_equal(psnap_sink_put_run(by_run, &run, &error), PSNAP_OK);
