@@ -149,3 +149,25 @@ has p.yaml "main:"
 [ "$(status "$PSNAP" record --force -o p.yaml -- ./fault kill)" = 137 ] || fail "kill: $(cat err)"
 has err "1 execution of loops or blocks that a signal cut off"
 "$PSNAP" check p.yaml > out || fail "kill: $(cat out)"
+
+# ------------------------------------------------------------- what needs no words
+
+# Loops whose addresses have quotients take no room for rows; those whose addresses are loaded do.
+cat > rows.c << 'END'
+#ifdef LOADED
+#    define AT(i) index[i]
+#else
+#    define AT(i) (i + 1) / 2 + i % 3 + (i & 7) - (unsigned)i / 5
+#endif
+void rows(double *x, const double *y, const long *index, unsigned long n)
+{
+    for (unsigned long i = 0; i < n; i++)
+        x[i] = y[AT(i)];
+}
+END
+flags="-O2 -fno-vectorize -fno-unroll-loops -S -emit-llvm"
+"$PSNAP" cc $flags rows.c -o quotients.ll
+"$PSNAP" cc $flags -DLOADED rows.c -o loaded.ll
+has quotients.ll "__psnap_reserve(i64 4)"
+! grep -F '__psnap_reserve(i64 512)' quotients.ll || fail "quotients go into rows"
+has loaded.ll "__psnap_reserve(i64 512)"
