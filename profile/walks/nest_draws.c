@@ -22,14 +22,14 @@
 #include "profile/walks/nest_draws.h"
 
 enum {
-    FIRST = 1024,       /* addresses until entries are told apart or not */
-    RECENT = 8,         /* references that may be leaders */
-    SURE = 256,         /* addresses after which one that never failed is believed */
-    PATIENCE = 4,       /* failures, less what held since, until the next is tried */
-    DEPTH = 16,         /* leaders of leaders */
-    FOLLOWS_SHARE = 8,  /* a follower holds in all but one of so many */
-    HOPELESS = 1 << 16, /* addresses without a leader after which only some are looked at: */
-    LOOK = 1 << 12,     /* so many, of as many as */
+    FIRST = 1024,      /* addresses until entries are told apart or not */
+    RECENT = 8,        /* references that may be leaders */
+    SURE = 256,        /* addresses after which one that never failed is believed */
+    PATIENCE = 4,      /* failures, less what held since, until the next is tried */
+    DEPTH = 16,        /* leaders of leaders */
+    FOLLOWS_SHARE = 8, /* a follower holds in all but one of so many */
+    LONG = 1 << 16,    /* addresses after which only some are looked at for leaders: */
+    LOOK = 1 << 12,    /* so many, of as many as */
     LOOK_OF = 1 << 16,
     GAIN_SHARE = 16 /* of the addresses that telling entries apart must foresee more */
 };
@@ -207,6 +207,8 @@ static void follow(struct nest_draws *draws, uint32_t index, struct follower *fo
         return;
     }
     follower->all++;
+    if (follower->all > LONG && follower->all % LOOK == 0)
+        follower->rest = LOOK_OF - LOOK;
     if (follower->leader != PSNAP_NONE &&
         address - draws->draws[follower->leader].last == follower->offset) {
         follower->held++;
@@ -216,8 +218,6 @@ static void follow(struct nest_draws *draws, uint32_t index, struct follower *fo
         return;
     }
     follower->has_failed = true;
-    if (follower->all > HOPELESS && follower->all % LOOK == 0 && follower->trust < PATIENCE)
-        follower->rest = LOOK_OF - LOOK;
     if (follower->leader == PSNAP_NONE || --follower->trust < -PATIENCE)
         choose_leader(draws, index, follower, address);
     else if (!follower->held)
@@ -239,12 +239,21 @@ static void remember(struct nest_draws *draws, uint32_t index)
 
 /* ---- gathers ---- */
 
+/* Where addresses of a part go; NULL: out of memory. */
+static struct gather_areas *areas_of(struct nest_draws *draws, struct draw *draw, unsigned k)
+{
+    if (!draw->areas[k])
+        draw->areas[k] = gather_areas_new();
+    draws->is_out_of_memory |= !draw->areas[k];
+    return draw->areas[k];
+}
+
 static void collect(struct nest_draws *draws, struct draw *draw, unsigned k, uint64_t address)
 {
-    if (!draw->areas[k] && !(draw->areas[k] = gather_areas_new()))
-        draws->is_out_of_memory = true;
-    else
-        gather_areas_put(draw->areas[k], address);
+    struct gather_areas *areas = areas_of(draws, draw, k);
+
+    if (areas)
+        gather_areas_put(areas, address);
 }
 
 /* ---- entries ---- */
@@ -306,6 +315,12 @@ static void decide(struct nest_draws *draws, struct draw *draw)
     draw->first_is_entry = NULL;
 }
 
+/* One that always held needs no model. */
+static inline bool is_collected(const struct follower *follower)
+{
+    return follower->has_failed || follower->held < SURE;
+}
+
 void nest_draws_put(struct nest_draws *draws, uint32_t index, bool is_entry, uint64_t address)
 {
     struct draw *draw = &draws->draws[index];
@@ -327,8 +342,70 @@ void nest_draws_put(struct nest_draws *draws, uint32_t index, bool is_entry, uin
             decide(draws, draw);
         return;
     }
-    if (follower->has_failed || follower->held < SURE)
+    if (is_collected(follower))
         collect(draws, draw, draw->is_split && is_entry, address);
+}
+
+/* ---- many of them ---- */
+
+/* How many iterations there are from here on, of n, in which nobody looks for leaders. */
+static uint64_t count_resting(const struct nest_draws *draws, const struct nest_drawn *drawn,
+                              uint32_t width, uint64_t n)
+{
+    for (uint32_t k = 0; k < width; k++) {
+        const struct draw *draw = &draws->draws[drawn[k].draw];
+        const uint64_t rest = draw->followers[draw->is_split ? REST : ALL].rest / width;
+        n = !draw->is_decided ? 0 : rest < n ? rest : n;
+    }
+    return n;
+}
+
+static bool has_copies(const struct nest_drawn *drawn, uint32_t width)
+{
+    for (uint32_t k = 1; k < width; k++)
+        for (uint32_t i = 0; i < k; i++)
+            if (drawn[i].draw == drawn[k].draw)
+                return true;
+    return false;
+}
+
+/* Iterations [from, to), at least one, in which nobody looks for leaders. */
+static void put_resting(struct nest_draws *draws, const struct nest_drawn *drawn, uint32_t width,
+                        uint64_t from, uint64_t to)
+{
+    const bool is_by_row = has_copies(drawn, width);
+
+    for (uint64_t i = from; is_by_row && i < to; i++)
+        for (uint32_t k = 0; k < width; k++) {
+            struct draw *draw = &draws->draws[drawn[k].draw];
+            if (is_collected(&draw->followers[draw->is_split ? REST : ALL]))
+                collect(draws, draw, REST, nest_drawn_address(&drawn[k], i));
+        }
+    for (uint32_t k = 0; k < width; k++) {
+        struct draw *draw = &draws->draws[drawn[k].draw];
+        struct follower *follower = &draw->followers[draw->is_split ? REST : ALL];
+        struct gather_areas *areas =
+            !is_by_row && is_collected(follower) ? areas_of(draws, draw, REST) : NULL;
+        for (uint64_t i = from; areas && i < to; i++)
+            gather_areas_put(areas, nest_drawn_address(&drawn[k], i));
+        follower->rest -= (uint32_t)(to - from);
+        draw->last = nest_drawn_address(&drawn[k], to - 1);
+        if (draws->recent[0] != drawn[k].draw)
+            remember(draws, drawn[k].draw);
+    }
+}
+
+void nest_draws_put_all(struct nest_draws *draws, const struct nest_drawn *drawn, uint32_t width,
+                        uint64_t n, bool is_entry)
+{
+    for (uint64_t i = 0; i < n && !draws->is_out_of_memory;) {
+        const uint64_t resting = i || !is_entry ? count_resting(draws, drawn, width, n - i) : 0;
+        if (resting)
+            put_resting(draws, drawn, width, i, i + resting);
+        for (uint32_t k = 0; k < width && !resting; k++)
+            nest_draws_put(draws, drawn[k].draw, !i && is_entry, nest_drawn_address(&drawn[k], i));
+        i += resting ? resting : 1;
+    }
 }
 
 bool nest_draws_are_whole(const struct nest_draws *draws)

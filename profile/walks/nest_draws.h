@@ -16,6 +16,26 @@ void nest_draws_free(struct nest_draws *draws);
 uint32_t nest_draws_add(struct nest_draws *draws, const struct nest_ref *ref, uint64_t address);
 /* The next address of a draw; what is seen of several in turn tells which go together. */
 void nest_draws_put(struct nest_draws *draws, uint32_t draw, bool is_entry, uint64_t address);
+
+/* What a reference of several iterations draws: addresses that lie in a column, or go on by a step.
+ */
+struct nest_drawn {
+    uint32_t draw;
+    const uint64_t *words; /* NULL: a step */
+    uint64_t pitch;        /* words from one to the next */
+    uint64_t first, step;  /* first: added to each word */
+};
+
+static inline uint64_t nest_drawn_address(const struct nest_drawn *drawn, uint64_t i)
+{
+    return drawn->words ? drawn->words[i * drawn->pitch] + drawn->first
+                        : drawn->first + i * drawn->step;
+}
+
+/* As putting n iterations of `width` references one by one, the first of which is an entry or
+ * not. */
+void nest_draws_put_all(struct nest_draws *draws, const struct nest_drawn *drawn, uint32_t width,
+                        uint64_t n, bool is_entry);
 /* False: out of memory, at some call before. */
 bool nest_draws_are_whole(const struct nest_draws *draws);
 /* The models of all, in their order, the caller's; NULL: out of memory. */

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/base/room.h"
 #include "profile/walks/nest_leaves.h"
 
 /* ---- how they are told ---- */
@@ -96,12 +97,35 @@ static bool make_values(struct nest_leaves *l)
            counts_add(&l->collected->counts[shape->counts - 1], count);
 }
 
+/* The patterns of a loop, or a mix, that came last; NULL: out of memory. */
+static struct nest_known *known_of(struct nest_leaves *l, uint32_t index)
+{
+    const size_t before = l->known_room;
+    struct nest_known *larger;
+
+    if (index < before)
+        return &l->known[index];
+    larger = psnap_with_room(l->known, &l->known_room, index + (size_t)1, sizeof *larger);
+    if (!larger)
+        return NULL;
+    memset(larger + before, 0, (l->known_room - before) * sizeof *larger);
+    l->known = larger;
+    return &larger[index];
+}
+
+static bool is_pattern(const struct nest_pattern *known, const struct nest_shape *shape,
+                       const uint64_t *strides)
+{
+    return known && nest_shape_is_equal(known->shape, shape) &&
+           !memcmp(known->steps, strides, shape->width * sizeof *strides);
+}
+
 /* Folds the leaf under way as it is. */
 static bool fold_leaf(struct nest_leaves *l)
 {
     struct nest_patterns *patterns = l->fold->nests->patterns;
-    const uint32_t width = l->shape->width;
     const uint64_t *values = l->values, *strides = l->strides;
+    struct nest_known *known;
 
     if (!is_plain(l->shape)) {
         if (!make_values(l))
@@ -109,12 +133,14 @@ static bool fold_leaf(struct nest_leaves *l)
         values = l->told;
         strides = l->made_strides;
     }
-    if (!l->pattern || !nest_shape_is_equal(l->pattern->shape, l->shape) ||
-        memcmp(l->pattern->steps, strides, width * sizeof *strides) != 0) {
+    known = known_of(l, l->shape->loop);
+    if (!known)
+        return false;
+    if (!is_pattern(known->leaf, l->shape, strides)) {
         const struct nest_shape *made = nest_shape_of(patterns, l->shape);
-        l->pattern = made ? nest_pattern_leaf(patterns, made, strides) : NULL;
+        known->leaf = made ? nest_pattern_leaf(patterns, made, strides) : NULL;
     }
-    return l->pattern && nest_fold_leaf(l->fold, l->pattern, values);
+    return known->leaf && nest_fold_leaf(l->fold, known->leaf, values);
 }
 
 bool nest_leaves_end_leaf(struct nest_leaves *l)
@@ -131,10 +157,13 @@ static bool fold_visit(struct nest_leaves *l, uint32_t mix)
 {
     static const uint64_t one = 1;
     struct nest_patterns *patterns = l->fold->nests->patterns;
-    const struct nest_shape wanted = {.loop = mix}, *shape = nest_shape_of(patterns, &wanted);
-    const struct nest_pattern *pattern = shape ? nest_pattern_leaf(patterns, shape, &one) : NULL;
+    struct nest_known *known = known_of(l, mix);
 
-    return pattern && nest_fold_leaf(l->fold, pattern, &one);
+    if (known && !known->visit) {
+        const struct nest_shape wanted = {.loop = mix}, *shape = nest_shape_of(patterns, &wanted);
+        known->visit = shape ? nest_pattern_leaf(patterns, shape, &one) : NULL;
+    }
+    return known && known->visit && nest_fold_leaf(l->fold, known->visit, &one);
 }
 
 /* A visit that is due and has not come is one of no leaves. */
@@ -193,24 +222,25 @@ static bool is_drawn(const struct nest_iterations *it, uint32_t k)
 static void draw(struct nest_leaves *l, const struct nest_iterations *it, uint64_t n)
 {
     const bool is_entry = l->loop != it->shape->loop;
-    uint32_t drawn[NEST_WIDTH_MAX], count = 0;
+    struct nest_drawn drawn[NEST_WIDTH_MAX];
+    uint32_t count = 0;
 
-    for (uint32_t k = 0; l->collected && k < it->shape->width; k++)
-        if (is_drawn(it, k))
-            drawn[count++] = k;
+    for (uint32_t k = 0; l->collected && k < it->shape->width; k++) {
+        const struct psnap_column *column = it->columns ? &it->columns[k] : NULL;
+        if (!is_drawn(it, k))
+            continue;
+        drawn[count] = (struct nest_drawn){.draw = it->shape->refs[k].draw, .first = it->firsts[k]};
+        if (column && column->words) {
+            drawn[count].words = column->words + it->from * column->pitch;
+            drawn[count].pitch = column->pitch;
+            drawn[count].first = column->offset;
+        } else if (n > 1)
+            drawn[count].step = it->steps[k];
+        count++;
+    }
     l->loop = it->shape->loop;
-    if (!count)
-        return;
-    for (uint64_t i = 0; i < n; i++)
-        for (uint32_t j = 0; j < count; j++) {
-            const uint32_t k = drawn[j];
-            const struct psnap_column *column = it->columns ? &it->columns[k] : NULL;
-            const uint64_t address =
-                column && column->words
-                    ? column->words[(it->from + i) * column->pitch] + column->offset
-                    : it->firsts[k] + (i ? i * it->steps[k] : 0);
-            nest_draws_put(l->collected->draws, it->shape->refs[k].draw, !i && is_entry, address);
-        }
+    if (count)
+        nest_draws_put_all(l->collected->draws, drawn, count, n, is_entry);
 }
 
 /* The first n iterations are taken. */
@@ -304,10 +334,11 @@ static uint64_t count_of_state(const struct nest_leaves *l, const struct nest_it
 /* Begins a state with the first of the iterations. */
 static bool begin_state(struct nest_leaves *l, const struct nest_iterations *it)
 {
-    const struct nest_shape *shape = it->shape, *made;
+    const struct nest_shape *shape = it->shape;
+    struct nest_known *known = known_of(l, shape->loop);
     uint64_t strides[NEST_WIDTH_MAX];
 
-    if (!end_state(l))
+    if (!known || !end_state(l))
         return false;
     l->is_state_known = true;
     for (uint32_t k = 0; k < shape->width; k++) {
@@ -320,8 +351,11 @@ static bool begin_state(struct nest_leaves *l, const struct nest_iterations *it)
         if (is_first && !is_unknown && !(it->told && it->told->refs[k].mode >= NEST_DRAWN_FIRST))
             nest_draws_put(l->collected->draws, ref->draw, false, it->firsts[k]);
     }
-    made = nest_shape_of(l->collected->shapes, shape);
-    l->state = made ? nest_pattern_leaf(l->collected->shapes, made, strides) : NULL;
+    if (!is_pattern(known->state, shape, strides)) {
+        const struct nest_shape *made = nest_shape_of(l->collected->shapes, shape);
+        known->state = made ? nest_pattern_leaf(l->collected->shapes, made, strides) : NULL;
+    }
+    l->state = known->state;
     l->state_count = 0;
     return l->state;
 }
@@ -499,6 +533,7 @@ void nest_leaves_free(struct nest_leaves *l)
         return;
     nest_fold_free(l->fold);
     nest_states_free(&l->states);
+    free(l->known);
     free(l->shape);
     free(l->values);
     free(l->is_told);

@@ -23,26 +23,33 @@ struct nest_iterations {
     const bool *is_unknown;         /* references whose address is not known, or NULL */
 };
 
+/* What came last is what comes next, mostly. NULL: there was none. */
+struct nest_known {
+    const struct nest_pattern *leaf, *state; /* of a loop, */
+    const struct nest_pattern *visit;        /* of the mix that has its number */
+};
+
 /* Iterations go on to be leaves: one is under way. */
 struct nest_leaves {
     struct nest_fold *fold;
     struct nest_states states;
-    struct nest_collected *collected;   /* not owned; NULL: nothing is drawn, for a try */
-    const struct nest_pattern *pattern; /* of the leaf before */
-    uint32_t loop;                      /* of the iteration before, or PSNAP_NONE */
-    uint32_t visited;                   /* the mix that is visited, PSNAP_NONE: a leaf came since */
-    bool is_begun;                      /* there was a leaf in its visit */
-    bool has_too_many;                  /* states in a mix */
-    const struct nest_pattern *state;   /* of the leaf of the mix under way, */
-    uint64_t state_count;               /* its iterations, */
-    uint64_t *state_next;               /* where its references go on, */
-    bool is_state_known;                /* when that is known */
-    uint32_t due;                       /* 1 + the mix that is visited now, even if in vain, or 0 */
-    struct nest_shape *shape;           /* of the leaf under way, `width` 0: none */
-    uint64_t *values, *strides;         /* of the leaf under way, raw; 1 + NEST_WIDTH_MAX each */
-    uint64_t *told, *made_strides;      /* the same as its modes say */
-    bool *is_told;                      /* references of which the first address is drawn */
-    bool is_count_told, has_told;       /* the count; anything of both */
+    struct nest_collected *collected; /* not owned; NULL: nothing is drawn, for a try */
+    struct nest_known *known;         /* by loop and by mix */
+    size_t known_room;
+    uint32_t loop;                    /* of the iteration before, or PSNAP_NONE */
+    uint32_t visited;                 /* the mix that is visited, PSNAP_NONE: a leaf came since */
+    bool is_begun;                    /* there was a leaf in its visit */
+    bool has_too_many;                /* states in a mix */
+    const struct nest_pattern *state; /* of the leaf of the mix under way, */
+    uint64_t state_count;             /* its iterations, */
+    uint64_t *state_next;             /* where its references go on, */
+    bool is_state_known;              /* when that is known */
+    uint32_t due;                     /* 1 + the mix that is visited now, even if in vain, or 0 */
+    struct nest_shape *shape;         /* of the leaf under way, `width` 0: none */
+    uint64_t *values, *strides;       /* of the leaf under way, raw; 1 + NEST_WIDTH_MAX each */
+    uint64_t *told, *made_strides;    /* the same as its modes say */
+    bool *is_told;                    /* references of which the first address is drawn */
+    bool is_count_told, has_told;     /* the count; anything of both */
 };
 
 struct nest_leaves *nest_leaves_new(void);         /* NULL: out of memory */

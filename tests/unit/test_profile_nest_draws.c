@@ -62,9 +62,54 @@ static void test_late_leader(void **state)
     psnap_program_free(program);
 }
 
+/* What comes as columns is what comes one by one, as long as somebody looks and when nobody does;
+ * of three references the first two are copies. */
+static void test_columns(void **state)
+{
+    enum { WIDTH = 4, TURNS = 3000, ITERATIONS = 50 };
+    struct psnap_program *program = make_program(1, WIDTH);
+    struct nest_draws *one = nest_draws_new(program), *all = nest_draws_new(program);
+    struct nest_draw *taken[2];
+    struct nest_drawn drawn[WIDTH] = {{0}};
+    uint64_t words[ITERATIONS][WIDTH];
+    struct psnap_rng rng;
+    uint32_t count;
+
+    (void)state;
+    assert_true(one && all);
+    psnap_rng_init(&rng, 1);
+    for (uint32_t k = 0; k < WIDTH; k++) {
+        drawn[k] = (struct nest_drawn){add(one, k), &words[0][k], WIDTH, 8 * k, 0};
+        assert_int_equal(add(all, k), drawn[k].draw);
+    }
+    drawn[1].draw = drawn[0].draw;
+    for (int turn = 0; turn < TURNS; turn++) {
+        const uint64_t n = 1 + psnap_rng_below(&rng, ITERATIONS);
+        for (uint64_t i = 0; i < n; i++) {
+            for (uint32_t k = 0; k < WIDTH; k++)
+                words[i][k] = BASE + 8 * psnap_rng_below(&rng, 1000);
+            words[i][3] = words[i][2] + 64; /* goes with it */
+        }
+        for (uint64_t i = 0; i < n; i++)
+            for (uint32_t k = 0; k < WIDTH; k++)
+                nest_draws_put(one, drawn[k].draw, !i && turn % 2,
+                               nest_drawn_address(&drawn[k], i));
+        nest_draws_put_all(all, drawn, WIDTH, n, turn % 2);
+    }
+    taken[0] = nest_draws_take(one, &count);
+    taken[1] = nest_draws_take(all, &count);
+    assert_true(taken[0] && taken[1]);
+    assert_int_equal(taken[0][3].rest.with, 2);
+    assert_memory_equal(taken[0], taken[1], count * sizeof *taken[0]);
+    free(taken[0]), free(taken[1]);
+    nest_draws_free(one), nest_draws_free(all);
+    psnap_program_free(program);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_late_leader)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_late_leader),
+                                       cmocka_unit_test(test_columns)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
