@@ -122,6 +122,13 @@ static enum psnap_status note_put_run(struct psnap_sink *self, const struct psna
     return PSNAP_OK;
 }
 
+static enum psnap_status note_put_rounds(struct psnap_sink *self, const struct psnap_rounds *rounds,
+                                         struct psnap_error *error)
+{
+    (void)self, (void)rounds, (void)error;
+    return PSNAP_OK;
+}
+
 static void nothing_to_free(struct psnap_sink *self)
 {
     (void)self; /* lies on the stack */
@@ -141,8 +148,11 @@ static enum psnap_status note_finish(struct psnap_sink *self, struct psnap_error
 static enum psnap_status pump(struct psnap_recording *recording, const struct way *way,
                               const struct psnap_recording_sinks *sinks, struct psnap_error *error)
 {
-    static const struct psnap_sink_ops ops = {
-        .put = note_put, .finish = note_finish, .free = nothing_to_free, .put_run = note_put_run};
+    static const struct psnap_sink_ops ops = {.put = note_put,
+                                              .finish = note_finish,
+                                              .free = nothing_to_free,
+                                              .put_run = note_put_run,
+                                              .put_rounds = note_put_rounds};
     struct note_sink note = {{&ops}, recording, way};
     struct psnap_sink *all[1 + PSNAP_RECORDING_SINKS] = {&note.base}, *tee;
     enum psnap_status status;

@@ -18,6 +18,7 @@
  *   a run      width * 2 + 1, count, shape and turns, block words (0: no columns), then the first
  *              accesses, the strides; with columns two words each (place in the block plus 1 or
  *              0, offset), their pitch, and the block that their addresses lie in
+ *   rounds     ROUNDS_HEAD, nodes, accesses, then the nodes, the first accesses, the strides
  */
 #include "formats/base/room.h"
 #include "formats/base/stream.h"
@@ -33,9 +34,13 @@ enum {
     BATCHES_LOW = 4,       /* who had to wait goes on when so many are full, or left */
     BATCH_WORDS = 1 << 16, /* 512 KiB: fewer, and the threads wake each other all the time */
     RUN_HEAD = 4,
+    ROUNDS_HEAD = 3,
     ACCESS_WORDS = sizeof(struct psnap_access) / sizeof(uint64_t),
+    NODE_WORDS = sizeof(struct psnap_round) / sizeof(uint64_t),
     COLUMN_WORDS = 2
 };
+
+#define IS_ROUNDS UINT64_MAX
 
 /* Rows that the program's tables have got. */
 struct rows {
@@ -83,6 +88,10 @@ struct relay {
     uint64_t done;        /* accesses of it */
     struct psnap_column *columns;
     size_t column_room;
+    struct psnap_rounds rounds; /* being made runs, for a reader that takes none */
+    struct psnap_rounds_walk walk;
+    struct psnap_access round_first[PSNAP_ROUNDS_WIDTH];
+    int64_t round_strides[PSNAP_ROUNDS_WIDTH];
 };
 
 static void rows_free(struct rows *rows)
@@ -328,6 +337,28 @@ static bool keep_direct(struct relay *relay, size_t n, struct psnap_access *asid
     return true;
 }
 
+static bool send_rounds(struct relay *relay, const struct psnap_rounds *rounds)
+{
+    const size_t nodes = rounds->node_count, width = rounds->nodes->width;
+    const size_t words =
+        ROUNDS_HEAD + nodes * NODE_WORDS + width * (ACCESS_WORDS + PSNAP_ROUNDS_LEVELS);
+    uint64_t *at;
+
+    if (words > BATCH_WORDS - relay->open->used && !pass_on(relay))
+        return false;
+    at = room_for(relay, words);
+    at[0] = IS_ROUNDS;
+    at[1] = nodes;
+    at[2] = width;
+    at += ROUNDS_HEAD;
+    memcpy(at, rounds->nodes, nodes * sizeof *rounds->nodes);
+    at += nodes * NODE_WORDS;
+    memcpy(at, rounds->first, width * sizeof *rounds->first);
+    at += width * ACCESS_WORDS;
+    memcpy(at, rounds->strides, width * PSNAP_ROUNDS_LEVELS * sizeof *rounds->strides);
+    return true;
+}
+
 /* The source writes into the batches. */
 static void *read_inner(void *argument)
 {
@@ -339,6 +370,7 @@ static void *read_inner(void *argument)
     relay->is_short = !aside;
     while (aside && !stops(relay)) {
         struct psnap_run run;
+        struct psnap_rounds rounds;
         size_t room = BATCH_WORDS - relay->open->used;
         if (room < 1 + DIRECT_LEAST * ACCESS_WORDS) {
             if (!pass_on(relay))
@@ -346,11 +378,12 @@ static void *read_inner(void *argument)
             room = BATCH_WORDS;
         }
         room = (room - 1) / ACCESS_WORDS;
-        n = psnap_source_next_run(
+        n = psnap_source_next_rounds(
             relay->inner, (struct psnap_access *)(relay->open->words + relay->open->used + 1),
-            room < PSNAP_BLOCK_ACCESSES ? room : PSNAP_BLOCK_ACCESSES, &run, &error);
-        if (n < 0 || (n == 0 && run.count == 0) || !keep_direct(relay, (size_t)n, aside) ||
-            (run.count && !send_run(relay, &run)))
+            room < PSNAP_BLOCK_ACCESSES ? room : PSNAP_BLOCK_ACCESSES, &run, &rounds, &error);
+        if (n < 0 || (n == 0 && run.count == 0 && rounds.node_count == 0) ||
+            !keep_direct(relay, (size_t)n, aside) || (run.count && !send_run(relay, &run)) ||
+            (rounds.node_count && !send_rounds(relay, &rounds)))
             break;
     }
     free(aside);
@@ -461,10 +494,26 @@ static bool take_run(struct relay *relay, uint64_t *at, struct psnap_run *run)
     return true;
 }
 
+/* The rounds at `at`. */
+static void take_rounds(struct relay *relay, const uint64_t *at, struct psnap_rounds *rounds)
+{
+    const size_t nodes = (size_t)at[1], width = (size_t)at[2];
+    const uint64_t *first = at + ROUNDS_HEAD + nodes * NODE_WORDS;
+
+    *rounds = (struct psnap_rounds){
+        .nodes = (const struct psnap_round *)(at + ROUNDS_HEAD),
+        .first = (const struct psnap_access *)first,
+        .strides = (const int64_t *)(first + width * ACCESS_WORDS),
+        .node_count = (uint32_t)nodes,
+    };
+    relay->at += ROUNDS_HEAD + nodes * NODE_WORDS + width * (ACCESS_WORDS + PSNAP_ROUNDS_LEVELS);
+}
+
 /* The next record of the batch that is read, which is not at its end; 0: of none, and after the
- * last one *is_over. What it is is taken: rows, or accesses to relay->accesses, or a run. */
+ * last one *is_over. What it is is taken: rows, or accesses to relay->accesses, or a run, or
+ * rounds. */
 static enum psnap_status next_record(struct relay *relay, struct psnap_run *run,
-                                     struct psnap_error *error)
+                                     struct psnap_rounds *rounds, struct psnap_error *error)
 {
     uint64_t *at = relay->reading->words + relay->at;
     bool is_done = true;
@@ -472,6 +521,8 @@ static enum psnap_status next_record(struct relay *relay, struct psnap_run *run,
     if (*at == 0) {
         relay->at++;
         is_done = take_rows(relay->base.program, &relay->reading->rows[relay->rows_at++]);
+    } else if (*at == IS_ROUNDS) {
+        take_rounds(relay, at, rounds);
     } else if (*at % 2 == 0) {
         relay->accesses = (struct psnap_access *)(at + 1);
         relay->access_count = (size_t)(*at / 2);
@@ -486,15 +537,16 @@ static bool is_at_end(const struct relay *relay)
     return !relay->reading || relay->at == relay->reading->used;
 }
 
-/* Whether the next record is a run. */
+/* Whether the next record is a run, or rounds. */
 static bool is_at_run(const struct relay *relay)
 {
     return !is_at_end(relay) && relay->reading->words[relay->at] % 2;
 }
 
-/* What is left of a record of accesses, and the run behind it. */
-static ssize_t relay_view_run(struct psnap_source *source, const struct psnap_access **block,
-                              struct psnap_run *run, struct psnap_error *error)
+/* What is left of a record of accesses, and the run or the rounds behind it. */
+static ssize_t relay_view_rounds(struct psnap_source *source, const struct psnap_access **block,
+                                 struct psnap_run *run, struct psnap_rounds *rounds,
+                                 struct psnap_error *error)
 {
     struct relay *relay = (struct relay *)source;
     enum psnap_status status = PSNAP_OK;
@@ -502,7 +554,7 @@ static ssize_t relay_view_run(struct psnap_source *source, const struct psnap_ac
 
     while (!relay->access_count && !is_at_run(relay) && !status) {
         if (!is_at_end(relay))
-            status = next_record(relay, run, error);
+            status = next_record(relay, run, rounds, error);
         else if (relay->has_ended)
             return 0;
         else if (!next_batch(relay))
@@ -512,12 +564,13 @@ static ssize_t relay_view_run(struct psnap_source *source, const struct psnap_ac
     n = relay->access_count;
     relay->access_count = 0;
     if (!status && is_at_run(relay))
-        status = next_record(relay, run, error);
+        status = next_record(relay, run, rounds, error);
     return status ? status : (ssize_t)n;
 }
 
-static ssize_t relay_next_run(struct psnap_source *source, struct psnap_access *block,
-                              size_t capacity, struct psnap_run *run, struct psnap_error *error)
+static ssize_t relay_next_rounds(struct psnap_source *source, struct psnap_access *block,
+                                 size_t capacity, struct psnap_run *run,
+                                 struct psnap_rounds *rounds, struct psnap_error *error)
 {
     struct relay *relay = (struct relay *)source;
     size_t n = 0;
@@ -543,11 +596,33 @@ static ssize_t relay_next_run(struct psnap_source *source, struct psnap_access *
         }
         if (n && relay->reading->words[relay->at] == 0) /* rows: the accesses came before them */
             return (ssize_t)n;
-        status = next_record(relay, run, error);
+        status = next_record(relay, run, rounds, error);
         if (status)
             return status;
-        if (run->count)
+        if (run->count || rounds->node_count)
             return (ssize_t)n;
+    }
+}
+
+/* Rounds become runs. */
+static ssize_t relay_next_run(struct psnap_source *source, struct psnap_access *block,
+                              size_t capacity, struct psnap_run *run, struct psnap_error *error)
+{
+    struct relay *relay = (struct relay *)source;
+    ssize_t n = 0;
+
+    run->count = 0;
+    for (;;) {
+        if (relay->rounds.node_count && psnap_rounds_walk_next(&relay->walk, run))
+            return n;
+        relay->rounds.node_count = 0;
+        if (n)
+            return n;
+        n = relay_next_rounds(source, block, capacity, run, &relay->rounds, error);
+        if (n < 0 || run->count || !relay->rounds.node_count)
+            return n;
+        psnap_rounds_walk_init(&relay->walk, &relay->rounds, relay->round_first,
+                               relay->round_strides);
     }
 }
 
@@ -597,7 +672,7 @@ static void relay_free(struct psnap_source *source)
 struct psnap_source *psnap_relay_source_new(struct psnap_source *inner, struct psnap_error *error)
 {
     static const struct psnap_source_ops ops = {relay_next, relay_free, relay_next_run,
-                                                relay_view_run};
+                                                relay_next_rounds, relay_view_rounds};
     struct relay *relay = calloc(1, sizeof *relay);
     bool is_done = relay != NULL;
     int failure;

@@ -26,14 +26,28 @@ ssize_t psnap_source_next_run(struct psnap_source *source, struct psnap_access *
                                  : source->ops->next(source, block, capacity, error);
 }
 
-ssize_t psnap_source_view_run(struct psnap_source *source, struct psnap_access *room,
-                              size_t capacity, const struct psnap_access **block,
-                              struct psnap_run *run, struct psnap_error *error)
+ssize_t psnap_source_next_rounds(struct psnap_source *source, struct psnap_access *block,
+                                 size_t capacity, struct psnap_run *run,
+                                 struct psnap_rounds *rounds, struct psnap_error *error)
+{
+    rounds->node_count = 0;
+    run->count = 0;
+    return source->ops->next_rounds
+               ? source->ops->next_rounds(source, block, capacity, run, rounds, error)
+               : psnap_source_next_run(source, block, capacity, run, error);
+}
+
+ssize_t psnap_source_view_rounds(struct psnap_source *source, struct psnap_access *room,
+                                 size_t capacity, const struct psnap_access **block,
+                                 struct psnap_run *run, struct psnap_rounds *rounds,
+                                 struct psnap_error *error)
 {
     *block = room;
+    rounds->node_count = 0;
     run->count = 0;
-    return source->ops->view_run ? source->ops->view_run(source, block, run, error)
-                                 : psnap_source_next_run(source, room, capacity, run, error);
+    return source->ops->view_rounds
+               ? source->ops->view_rounds(source, block, run, rounds, error)
+               : psnap_source_next_rounds(source, room, capacity, run, rounds, error);
 }
 
 void psnap_source_free(struct psnap_source *source)
@@ -99,21 +113,24 @@ enum psnap_status psnap_pump(struct psnap_source *source, struct psnap_sink *sin
     for (;;) {
         const struct psnap_access *block;
         struct psnap_run run;
-        const ssize_t n =
-            psnap_source_view_run(source, room, PSNAP_BLOCK_ACCESSES, &block, &run, error);
+        struct psnap_rounds rounds;
+        const ssize_t n = psnap_source_view_rounds(source, room, PSNAP_BLOCK_ACCESSES, &block, &run,
+                                                   &rounds, error);
         if (n < 0) {
             status = (enum psnap_status)n;
             goto out;
         }
-        if (n == 0 && run.count == 0)
+        if (n == 0 && run.count == 0 && rounds.node_count == 0)
             break;
         if (n)
             status = psnap_sink_put(sink, block, (size_t)n, error);
         if (!status && run.count)
             status = psnap_sink_put_run(sink, &run, error);
+        if (!status && rounds.node_count)
+            status = psnap_sink_put_rounds(sink, &rounds, error);
         if (status != PSNAP_OK)
             goto out;
-        moved += (uint64_t)n + run.count * run.width;
+        moved += (uint64_t)n + run.count * run.width + psnap_rounds_accesses(&rounds);
     }
     status = psnap_sink_finish(sink, error);
 out:
@@ -306,6 +323,18 @@ static enum psnap_status tee_sink_put_run(struct psnap_sink *self, const struct 
     return status;
 }
 
+static enum psnap_status tee_sink_put_rounds(struct psnap_sink *self,
+                                             const struct psnap_rounds *rounds,
+                                             struct psnap_error *error)
+{
+    struct tee_sink *tee = (struct tee_sink *)self;
+    enum psnap_status status = PSNAP_OK;
+
+    for (size_t i = 0; i < tee->count && !status; i++)
+        status = psnap_sink_put_rounds(tee->sinks[i], rounds, error);
+    return status;
+}
+
 static enum psnap_status tee_sink_finish(struct psnap_sink *self, struct psnap_error *error)
 {
     struct tee_sink *tee = (struct tee_sink *)self;
@@ -326,7 +355,7 @@ static void plain_sink_free(struct psnap_sink *self)
 struct psnap_sink *psnap_tee_sink_new(struct psnap_sink *const *sinks, size_t n)
 {
     static const struct psnap_sink_ops ops = {tee_sink_put, tee_sink_finish, plain_sink_free,
-                                              tee_sink_put_run};
+                                              tee_sink_put_run, tee_sink_put_rounds};
     struct tee_sink *tee = malloc(sizeof *tee + n * sizeof *sinks);
 
     if (!tee)

@@ -83,6 +83,58 @@ static inline uint64_t psnap_run_address(const struct psnap_run *run, uint64_t i
     return run->first[k].address + i * (uint64_t)run->strides[k];
 }
 
+/*
+ * Runs in rounds: what loops in loops do, in closed form. The nodes are a tree, each before those
+ * within it: loops that go round, and in them runs, in the order in which they come. The first
+ * node has all others within it. Access a, of a run at depth d (the first node is at depth 0), is
+ * in round i[0] of the first node, i[1] of the one within and so on, in repetition i[d] of the run,
+ * at
+ *
+ *     first[a].address + sum over l = 0 ... d of i[l] * strides[a * PSNAP_ROUNDS_LEVELS + l]
+ *
+ * (modulo 2^64). All counts are at least 1. The refs of a run belong to one loop, none occurs twice
+ * in it; all accesses are of one thread.
+ */
+enum {
+    PSNAP_ROUNDS_LEVELS = 6, /* of nodes in nodes */
+    PSNAP_ROUNDS_NODES = 256,
+    PSNAP_ROUNDS_WIDTH = 512 /* accesses of all runs */
+};
+
+struct psnap_round {
+    uint64_t count; /* rounds, or repetitions of the run */
+    uint32_t span;  /* nodes within; 0: a run */
+    uint16_t begin; /* its first access, or the first within */
+    uint16_t width; /* accesses, or those of all runs within */
+};
+
+struct psnap_rounds {
+    const struct psnap_round *nodes;
+    const struct psnap_access *first;
+    const int64_t *strides;
+    uint32_t node_count; /* 0: none */
+};
+
+/* Accesses in all. */
+PSNAP_API uint64_t psnap_rounds_accesses(const struct psnap_rounds *rounds);
+
+/* The runs of rounds, one after the other. */
+struct psnap_rounds_walk {
+    const struct psnap_rounds *rounds;
+    uint32_t at, depth;                  /* next node; loops that are open */
+    uint32_t open[PSNAP_ROUNDS_LEVELS];  /* these */
+    uint64_t round[PSNAP_ROUNDS_LEVELS]; /* in which they are */
+    struct psnap_access *first;          /* of the run; PSNAP_ROUNDS_WIDTH of each */
+    int64_t *strides;
+};
+
+/* `first` and `strides` have PSNAP_ROUNDS_WIDTH entries and outlive the walk, as `rounds` does. */
+PSNAP_API void psnap_rounds_walk_init(struct psnap_rounds_walk *walk,
+                                      const struct psnap_rounds *rounds, struct psnap_access *first,
+                                      int64_t *strides);
+/* The next run, valid until the next call; false at the end. */
+PSNAP_API bool psnap_rounds_walk_next(struct psnap_rounds_walk *walk, struct psnap_run *run);
+
 struct psnap_source_ops {
     /*
      * Writes 1 to `capacity` accesses into `block` and returns how many; 0 at
@@ -101,12 +153,18 @@ struct psnap_source_ops {
      */
     ssize_t (*next_run)(struct psnap_source *self, struct psnap_access *block, size_t capacity,
                         struct psnap_run *run, struct psnap_error *error);
+    /* As next_run, but the accesses may be followed by rounds instead; rounds->node_count is 0 when
+     * there are none. May be NULL. */
+    ssize_t (*next_rounds)(struct psnap_source *self, struct psnap_access *block, size_t capacity,
+                           struct psnap_run *run, struct psnap_rounds *rounds,
+                           struct psnap_error *error);
     /*
-     * As next_run, of a source that has its accesses in memory: `*block` is where they lie until
+     * As next_rounds, of a source that has its accesses in memory: `*block` is where they lie until
      * the next call, however many. May be NULL.
      */
-    ssize_t (*view_run)(struct psnap_source *self, const struct psnap_access **block,
-                        struct psnap_run *run, struct psnap_error *error);
+    ssize_t (*view_rounds)(struct psnap_source *self, const struct psnap_access **block,
+                           struct psnap_run *run, struct psnap_rounds *rounds,
+                           struct psnap_error *error);
 };
 
 struct psnap_source {
@@ -124,6 +182,9 @@ struct psnap_sink_ops {
     /* Takes a run, equal to putting its accesses one by one. May be NULL. */
     enum psnap_status (*put_run)(struct psnap_sink *self, const struct psnap_run *run,
                                  struct psnap_error *error);
+    /* Takes rounds, equal to putting their runs one by one. May be NULL. */
+    enum psnap_status (*put_rounds)(struct psnap_sink *self, const struct psnap_rounds *rounds,
+                                    struct psnap_error *error);
 };
 
 struct psnap_sink {
@@ -136,10 +197,15 @@ PSNAP_API ssize_t psnap_source_next(struct psnap_source *source, struct psnap_ac
 PSNAP_API ssize_t psnap_source_next_run(struct psnap_source *source, struct psnap_access *block,
                                         size_t capacity, struct psnap_run *run,
                                         struct psnap_error *error);
-/* As view_run of the ops; a source that has none writes into `room`, of so many accesses. */
-PSNAP_API ssize_t psnap_source_view_run(struct psnap_source *source, struct psnap_access *room,
-                                        size_t capacity, const struct psnap_access **block,
-                                        struct psnap_run *run, struct psnap_error *error);
+/* As next_rounds of the ops; a source that has none delivers blocks and runs. */
+PSNAP_API ssize_t psnap_source_next_rounds(struct psnap_source *source, struct psnap_access *block,
+                                           size_t capacity, struct psnap_run *run,
+                                           struct psnap_rounds *rounds, struct psnap_error *error);
+/* As view_rounds of the ops; a source that has none writes into `room`, of so many accesses. */
+PSNAP_API ssize_t psnap_source_view_rounds(struct psnap_source *source, struct psnap_access *room,
+                                           size_t capacity, const struct psnap_access **block,
+                                           struct psnap_run *run, struct psnap_rounds *rounds,
+                                           struct psnap_error *error);
 PSNAP_API void psnap_source_free(struct psnap_source *source); /* NULL is legal */
 
 PSNAP_API enum psnap_status psnap_sink_put(struct psnap_sink *sink,
@@ -148,6 +214,10 @@ PSNAP_API enum psnap_status psnap_sink_put(struct psnap_sink *sink,
 /* A run, written out in blocks for a sink that takes none. */
 PSNAP_API enum psnap_status psnap_sink_put_run(struct psnap_sink *sink, const struct psnap_run *run,
                                                struct psnap_error *error);
+/* Rounds, run by run for a sink that takes none. */
+PSNAP_API enum psnap_status psnap_sink_put_rounds(struct psnap_sink *sink,
+                                                  const struct psnap_rounds *rounds,
+                                                  struct psnap_error *error);
 /* Repetitions [from, to) of a run, access by access. */
 PSNAP_API enum psnap_status psnap_sink_put_repetitions(struct psnap_sink *sink,
                                                        const struct psnap_run *run, uint64_t from,

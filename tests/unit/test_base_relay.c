@@ -2,7 +2,7 @@
 /*
  * A source read in a thread of its own delivers what it delivers by itself:
  * accesses, runs with strides and with columns that lie in rows or anywhere, one
- * wider than a batch, tables that grow on the way, and its error.
+ * wider than a batch, rounds, tables that grow on the way, and its error.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,6 +15,7 @@
 
 #include "formats/base/rng.h"
 #include "formats/base/stream.h"
+#include "tests/unit/test_rounds_support.h"
 
 enum { WIDTH = 6, COUNT = 300, ROWS = 8, ROUNDS = 500 };
 
@@ -28,6 +29,7 @@ struct random_source {
     int64_t strides[WIDTH];
     struct psnap_column columns[WIDTH];
     uint64_t words[COUNT * ROWS], elsewhere[COUNT];
+    struct random_rounds made;
 };
 
 static void grow_tables(struct random_source *source)
@@ -89,8 +91,9 @@ static void make_run(struct random_source *source, struct psnap_run *run)
         source->first[k].address = psnap_run_address(run, 0, k);
 }
 
-static ssize_t random_next_run(struct psnap_source *self, struct psnap_access *block,
-                               size_t capacity, struct psnap_run *run, struct psnap_error *error)
+static ssize_t random_next_rounds(struct psnap_source *self, struct psnap_access *block,
+                                  size_t capacity, struct psnap_run *run,
+                                  struct psnap_rounds *rounds, struct psnap_error *error)
 {
     struct random_source *source = (struct random_source *)self;
     size_t n = 0;
@@ -104,7 +107,11 @@ static ssize_t random_next_run(struct psnap_source *self, struct psnap_access *b
     assert_true(n <= capacity);
     for (size_t i = 0; i < n; i++)
         block[i] = random_access(source);
-    if (!n || psnap_rng_below(&source->rng, 2))
+    if (psnap_rng_below(&source->rng, 3) == 0) {
+        source->made.refs = source->made.loops = 1;
+        source->made.areas = 3;
+        *rounds = make_rounds(&source->made, &source->rng, 3, 6);
+    } else if (!n || psnap_rng_below(&source->rng, 2))
         make_run(source, run);
     return (ssize_t)n;
 }
@@ -125,7 +132,8 @@ static void random_free(struct psnap_source *self)
 
 static struct psnap_source *random_new(uint64_t seed, unsigned rounds, bool fails)
 {
-    static const struct psnap_source_ops ops = {random_next, random_free, random_next_run};
+    static const struct psnap_source_ops ops = {
+        .next = random_next, .free = random_free, .next_rounds = random_next_rounds};
     struct random_source *source = calloc(1, sizeof *source);
 
     source->base = (struct psnap_source){&ops, psnap_program_new()};
@@ -145,12 +153,24 @@ static uint64_t mix(uint64_t digest, const struct psnap_access *access, uint64_t
     return digest * 0x9e3779b97f4a7c15;
 }
 
-enum reading { SINGLY, BY_RUNS, BY_VIEWS };
+struct digest {
+    uint64_t value;
+    const struct psnap_program *program;
+};
+
+static void mix_access(const struct psnap_access *access, void *to)
+{
+    struct digest *digest = to;
+
+    digest->value = mix(digest->value, access, access->address, digest->program);
+}
+
+/* What the reader of a stream takes. */
+enum takes { TAKES_ACCESSES, TAKES_RUNS, TAKES_ROUNDS, TAKES_VIEWS };
 
 /* A digest of a stream, and of the tables as they are at each of its accesses, that its division
  * into blocks does not change. */
-static uint64_t digest_of(struct psnap_source *source, enum reading reading,
-                          struct psnap_error *error)
+static uint64_t digest_of(struct psnap_source *source, enum takes takes, struct psnap_error *error)
 {
     static struct psnap_access room[1000];
     uint64_t digest = 1;
@@ -158,20 +178,36 @@ static uint64_t digest_of(struct psnap_source *source, enum reading reading,
 
     for (;;) {
         struct psnap_run run = {0};
+        struct psnap_rounds rounds = {0};
         const struct psnap_access *block = room;
-        if (reading == BY_VIEWS)
-            n = psnap_source_view_run(source, room, 1000, &block, &run, error);
-        else
-            n = reading == BY_RUNS ? psnap_source_next_run(source, room, 1000, &run, error)
-                                   : psnap_source_next(source, room, 1000, error);
-        if (n < 0 || (!n && !run.count))
+        switch (takes) {
+        case TAKES_ACCESSES:
+            n = psnap_source_next(source, room, 1000, error);
+            break;
+        case TAKES_RUNS:
+            n = psnap_source_next_run(source, room, 1000, &run, error);
+            break;
+        case TAKES_ROUNDS:
+            n = psnap_source_next_rounds(source, room, 1000, &run, &rounds, error);
+            break;
+        default:
+            n = psnap_source_view_rounds(source, room, 1000, &block, &run, &rounds, error);
+        }
+        if (n < 0 || (!n && !run.count && !rounds.node_count))
             break;
         for (size_t i = 0; i < (size_t)n; i++)
             digest = mix(digest, &block[i], block[i].address, source->program);
-        assert_int_equal(run.turns, run.width % 3);
+        if (takes != TAKES_RUNS) /* what was rounds has none */
+            assert_int_equal(run.turns, run.width % 3);
         for (uint64_t i = 0; i < run.count; i++)
             for (size_t k = 0; k < run.width; k++)
                 digest = mix(digest, &run.first[k], psnap_run_address(&run, i, k), source->program);
+        if (rounds.node_count) {
+            struct digest more = {digest, source->program};
+            uint64_t round[PSNAP_ROUNDS_LEVELS];
+            for_each_access(&rounds, 0, 0, round, mix_access, &more);
+            digest = more.value;
+        }
         if (n && block[n - 1].ref >= source->program->ref_count)
             fail_msg("a reference that the tables do not have");
     }
@@ -181,15 +217,15 @@ static uint64_t digest_of(struct psnap_source *source, enum reading reading,
 static void relays_equal_their_sources(void **state)
 {
     (void)state;
-    for (uint64_t seed = 0; seed < 6; seed++) {
+    for (uint64_t seed = 0; seed < 8; seed++) {
         struct psnap_error error = {0}, relayed = {0};
         const bool fails = seed % 2;
         struct psnap_source *direct = random_new(seed, ROUNDS, fails);
         struct psnap_source *inner = random_new(seed, ROUNDS, fails);
         struct psnap_source *relay = psnap_relay_source_new(inner, &relayed);
         assert_non_null(relay);
-        assert_int_equal(digest_of(direct, BY_RUNS, &error),
-                         digest_of(relay, (enum reading)(seed / 2), &relayed));
+        assert_int_equal(digest_of(direct, TAKES_ROUNDS, &error),
+                         digest_of(relay, (enum takes)(seed / 2), &relayed));
         assert_int_equal(error.code, relayed.code);
         assert_string_equal(error.message, relayed.message);
         assert_int_equal(direct->program->loop_count, relay->program->loop_count);
