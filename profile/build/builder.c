@@ -460,11 +460,13 @@ static void builder_free(struct psnap_sink *self)
     free(b->refs);
     free(b->plans);
     lru_stack_free(b->stack);
+    build_rounds_free(b->rounds);
     free(b);
 }
 
-static const struct psnap_sink_ops builder_ops = {build_put, finish, builder_free, build_put_run};
-static const struct psnap_sink_ops distances_ops = {build_put_distances, finish, builder_free,
+static const struct psnap_sink_ops builder_ops = {build_put, finish, builder_free, build_put_run,
+                                                  build_put_rounds};
+static const struct psnap_sink_ops distances_ops = {build_put_distances, finish, builder_free, NULL,
                                                     NULL};
 
 struct builder *build_new(struct psnap_program *program,

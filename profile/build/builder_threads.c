@@ -175,6 +175,18 @@ static enum psnap_status put_run(struct psnap_sink *self, const struct psnap_run
     return status ? status : psnap_sink_put_run(&t->current->base, run, error);
 }
 
+static enum psnap_status put_rounds(struct psnap_sink *self, const struct psnap_rounds *rounds,
+                                    struct psnap_error *error)
+{
+    struct threads *t = (struct threads *)self;
+    const uint16_t thread = rounds->first->thread; /* of all: who makes rounds sees to it */
+    enum psnap_status status = t->nests ? psnap_sink_put_rounds(t->nests, rounds, error) : PSNAP_OK;
+
+    if (!status && (!t->current || t->current->thread != thread))
+        status = change_thread(t, thread, error);
+    return status ? status : psnap_sink_put_rounds(&t->current->base, rounds, error);
+}
+
 /* ------------------------------------------------------------- the sink */
 
 static int compare_threads(const void *a, const void *b)
@@ -220,7 +232,7 @@ static void threads_free(struct psnap_sink *self)
     free(t);
 }
 
-static const struct psnap_sink_ops threads_ops = {put, finish, threads_free, put_run};
+static const struct psnap_sink_ops threads_ops = {put, finish, threads_free, put_run, put_rounds};
 
 struct psnap_sink *psnap_profile_builder_new(struct psnap_program *program,
                                              const struct psnap_builder_options *options,

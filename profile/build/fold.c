@@ -24,6 +24,8 @@
  */
 #include "profile/build/fold.h"
 
+#include "formats/base/room.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -276,6 +278,7 @@ static bool add_to_mix(struct fold *fold, uint32_t what, uint64_t amount)
         return false;
     }
     leaf = fold->places[what];
+    fold->changes++;
     fold->mixing--;
     items[leaf].total++;
     items[leaf].amount += amount;
@@ -359,6 +362,7 @@ static void count_round(struct fold *fold)
 
 static enum psnap_status append_leaf(struct fold *fold, uint32_t what, uint64_t amount)
 {
+    fold->changes++;
     if (!make_room(fold) || !make_places(fold, what))
         return PSNAP_ERROR_MEMORY;
     fold->lasts[fold->start_count] = what;
@@ -405,6 +409,48 @@ enum psnap_status fold_append(struct fold *fold, uint32_t what, uint64_t amount)
         return PSNAP_ERROR_MEMORY;
     look_at_last(fold);
     return PSNAP_OK;
+}
+
+bool fold_mark(const struct fold *fold, struct fold_mark *mark)
+{
+    uint64_t *counts =
+        psnap_with_room(mark->counts, &mark->room, 2 * (size_t)fold->count + 1, sizeof *counts);
+
+    if (!counts)
+        return false;
+    mark->counts = counts;
+    mark->changes = fold->changes;
+    mark->group = fold->round.group;
+    mark->length = fold->round.length;
+    mark->pending = fold->pending;
+    memcpy(mark->pending_amounts, fold->pending_amounts,
+           fold->pending * sizeof *mark->pending_amounts);
+    for (uint32_t i = 0; i < fold->count; i++) {
+        mark->counts[2 * i] = fold->items[i].total;
+        mark->counts[2 * i + 1] = fold->items[i].amount;
+    }
+    return true;
+}
+
+void fold_mark_release(struct fold_mark *mark)
+{
+    free(mark->counts);
+    *mark = (struct fold_mark){0};
+}
+
+bool fold_repeat(struct fold *fold, const struct fold_mark *mark, uint64_t times)
+{
+    if (fold->changes != mark->changes || fold->pending != mark->pending ||
+        fold->round.length != mark->length || (mark->length && fold->round.group != mark->group) ||
+        (mark->pending && memcmp(fold->pending_amounts, mark->pending_amounts,
+                                 mark->pending * sizeof *mark->pending_amounts) != 0))
+        return false;
+    for (uint32_t i = 0; i < fold->count; i++) {
+        struct fold_item *item = &fold->items[i];
+        item->total += times * (item->total - mark->counts[2 * i]);
+        item->amount += times * (item->amount - mark->counts[2 * i + 1]);
+    }
+    return true;
 }
 
 /* How often per round of its group, at least once. */

@@ -54,7 +54,17 @@ struct fold {
     struct fold_round round;   /* of the open group that is followed; of length 0: none */
     uint32_t pending;          /* leading leaves of that round seen again */
     uint64_t pending_amounts[FOLD_OPEN_MAX];
-    bool exact; /* groups are equal only if their counts are */
+    bool exact;       /* groups are equal only if their counts are */
+    uint64_t changes; /* appends that were no part of a round that was followed */
+};
+
+/* A fold as it was, for fold_repeat. All zero to begin with. */
+struct fold_mark {
+    uint64_t *counts; /* totals and amounts of the items */
+    size_t room;
+    uint64_t changes;
+    uint32_t group, length, pending; /* of the round that was followed */
+    uint64_t pending_amounts[FOLD_OPEN_MAX];
 };
 
 void fold_init(struct fold *fold, bool exact, uint32_t period, uint32_t limit);
@@ -70,6 +80,14 @@ static inline size_t fold_bytes(const struct fold *fold)
 /* One more of the sequence; `amount` is summed up beside the times, and plays no part in folding.
  */
 enum psnap_status fold_append(struct fold *fold, uint32_t what, uint64_t amount);
+
+/* Remembers the fold as it is; false when out of memory. */
+bool fold_mark(const struct fold *fold, struct fold_mark *mark);
+void fold_mark_release(struct fold_mark *mark);
+
+/* All that was appended since the mark was made, `times` more, if nothing but counts changes by
+ * that; else false, and the fold is as it was. */
+bool fold_repeat(struct fold *fold, const struct fold_mark *mark, uint64_t times);
 
 /* The sequence so far, in `arena`; the fold takes no more after this. */
 enum psnap_status fold_finish(struct fold *fold, struct psnap_arena *arena,

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Rounds are a faster way to say the same: a builder that is given rounds writes the profile that
+ * it writes for their accesses one by one. Random rounds: loops in loops of up to four levels, of
+ * one loop of the program or several, in areas that touch, with strides that cross from one bin to
+ * another, in regions that grow; rounds that come again, and runs and accesses between them. What
+ * has a closed form takes no longer with counts that nobody could go through.
+ */
+#include "tests/unit/test_profile_support.h"
+#include "tests/unit/test_rounds_support.h"
+
+enum { LOOPS = 4, REFS = 16, MADE = 6 };
+
+/* References r of loops r % LOOPS; loop 3 is the remainder of loop 2. */
+static struct psnap_program *make_striped(void)
+{
+    static const char *const ids[LOOPS] = {"f:1", "f:2", "f:3.vector", "f:3.rest"};
+    static const char *const sources[LOOPS] = {"f:1", "f:2", "f:3", "f:3"};
+    struct psnap_program *program = psnap_program_new();
+
+    for (uint32_t i = 0; i < LOOPS; i++) {
+        psnap_program_add_loop(program, &(struct psnap_loop){.id = ids[i],
+                                                             .src_id = sources[i],
+                                                             .function = "f",
+                                                             .file = "",
+                                                             .parent = PSNAP_NONE,
+                                                             .header = PSNAP_NONE,
+                                                             .entry = PSNAP_NONE});
+        psnap_program_add_block(program, &(struct psnap_block){.loop = i});
+    }
+    for (uint32_t i = 0; i < REFS; i++)
+        psnap_program_add_ref(program, &(struct psnap_ref){.block = i % LOOPS,
+                                                           .loop = i % LOOPS,
+                                                           .kind = (uint8_t)(i / LOOPS % 2),
+                                                           .size = 8});
+    return program;
+}
+
+static char *profile_text(struct psnap_sink *builder)
+{
+    struct psnap_profile *profile = end_profile(builder);
+    char *text = write_text(profile);
+
+    psnap_profile_free(profile);
+    return text;
+}
+
+static void take(const struct psnap_access *access, void *to)
+{
+    struct psnap_error error = {0};
+
+    assert_int_equal(psnap_sink_put(to, access, 1, &error), PSNAP_OK);
+}
+
+static void put_both(struct psnap_sink *by_rounds, struct psnap_sink *by_access,
+                     const struct psnap_rounds *rounds)
+{
+    struct psnap_error error = {0};
+    uint64_t round[PSNAP_ROUNDS_LEVELS];
+
+    assert_int_equal(psnap_sink_put_rounds(by_rounds, rounds, &error), PSNAP_OK);
+    for_each_access(rounds, 0, 0, round, take, by_access);
+}
+
+static void rounds_equal_their_accesses(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 0; seed < 150; seed++) {
+        struct random_rounds made[MADE];
+        struct psnap_rounds rounds[MADE];
+        struct psnap_rng rng;
+        struct psnap_error error = {0};
+        struct psnap_program *program = make_striped();
+        struct psnap_sink *by_rounds = psnap_profile_builder_new(program, NULL, &error);
+        struct psnap_sink *by_access = psnap_profile_builder_new(program, NULL, &error);
+        char *a, *b;
+
+        psnap_rng_init(&rng, seed);
+        for (unsigned i = 0; i < MADE; i++) {
+            made[i] = (struct random_rounds){.refs = REFS,
+                                             .loops = LOOPS,
+                                             .areas = seed % 5 ? 3 : 40, /* near, or anywhere */
+                                             .base = 0x100000};
+            rounds[i] = make_rounds(&made[i], &rng, 2 + (unsigned)(seed % 3), seed % 2 ? 12 : 40);
+            if (psnap_rounds_accesses(&rounds[i]) > 20000)
+                i--; /* another one */
+        }
+        for (unsigned i = 0; i < 40; i++) {
+            const unsigned which = (unsigned)psnap_rng_below(&rng, MADE);
+            put_both(by_rounds, by_access, &rounds[which]);
+            if (psnap_rng_below(&rng, 3) == 0) {
+                take(&made[0].first[0], by_rounds);
+                take(&made[0].first[0], by_access);
+            }
+            if (psnap_rng_below(&rng, 3) == 0) /* elsewhere the next time */
+                for (uint32_t k = 0; k < made[which].width; k++)
+                    made[which].first[k].address += 8 * psnap_rng_below(&rng, 20);
+        }
+        a = profile_text(by_rounds);
+        b = profile_text(by_access);
+        if (strcmp(a, b) != 0)
+            fail_msg("seed %u: rounds make another profile:\n%s\n---\n%s", (unsigned)seed, a, b);
+        free(a);
+        free(b);
+        psnap_program_free(program);
+    }
+}
+
+/* What is new to a region: near where it ends, or beyond the gap. */
+static void regions_grow_as_by_accesses(void **state)
+{
+    static const int64_t outer[] = {64, 128, 256, 264, 376, 384, 400, 4096};
+
+    (void)state;
+    for (unsigned i = 0; i < sizeof outer / sizeof *outer; i++) {
+        const struct psnap_access first = {.address = 0x10000, .ref = 0, .size = 8};
+        const int64_t warm[PSNAP_ROUNDS_LEVELS] = {0, 8};
+        const int64_t strides[PSNAP_ROUNDS_LEVELS] = {outer[i], 8};
+        struct psnap_round nodes[] = {{100, 1, 0, 1}, {17, 0, 0, 1}};
+        struct psnap_error error = {0};
+        struct psnap_program *program = make_striped();
+        struct psnap_sink *by_rounds = psnap_profile_builder_new(program, NULL, &error);
+        struct psnap_sink *by_access = psnap_profile_builder_new(program, NULL, &error);
+        char *a, *b;
+        put_both(by_rounds, by_access, &(struct psnap_rounds){nodes, &first, warm, 2});
+        put_both(by_rounds, by_access, &(struct psnap_rounds){nodes, &first, strides, 2});
+        a = profile_text(by_rounds);
+        b = profile_text(by_access);
+        assert_string_equal(a, b);
+        free(a);
+        free(b);
+        psnap_program_free(program);
+    }
+}
+
+/* Two loops in turn, in one that goes round and round. */
+static void what_is_closed_is_not_gone_through(void **state)
+{
+    const uint64_t many = UINT64_C(1) << 40;
+    const struct psnap_access first[] = {{.address = 0x10000, .ref = 0, .size = 8},
+                                         {.address = 0x20000, .ref = 1, .size = 8},
+                                         {.address = 0x30000, .ref = 5, .size = 8}};
+    const int64_t strides[3 * PSNAP_ROUNDS_LEVELS] = {
+        [1] = 8, [PSNAP_ROUNDS_LEVELS + 1] = 64, [2 * PSNAP_ROUNDS_LEVELS + 2] = 16};
+    struct psnap_round nodes[] = {
+        {1, 4, 0, 3}, {100, 1, 0, 1}, {1, 0, 0, 1}, {16, 1, 1, 1}, {1, 0, 1, 1}};
+    struct psnap_round pair[] = {{1, 3, 0, 3}, {100, 0, 0, 1}, {16, 0, 1, 1}, {40, 0, 2, 1}};
+    const struct psnap_rounds loops = {nodes, first, strides, 5};
+    const struct psnap_rounds turns = {pair, first, strides, 4};
+    struct psnap_error error = {0};
+    struct psnap_program *program = make_striped();
+    struct psnap_sink *builder = psnap_profile_builder_new(program, NULL, &error);
+    struct psnap_profile *profile;
+    uint64_t sum = 0;
+
+    (void)state;
+    nodes[0].width = 2;
+    for (unsigned i = 0; i < 2; i++) { /* to meet all, and then as often as that */
+        nodes[0].count = pair[0].count = i ? many : 20;
+        assert_int_equal(psnap_sink_put_rounds(builder, &loops, &error), PSNAP_OK);
+        assert_int_equal(psnap_sink_put_rounds(builder, &turns, &error), PSNAP_OK);
+    }
+    profile = end_profile(builder);
+    for (uint32_t i = 0; i < profile->loop_count; i++)
+        sum += profile->loops[i].accesses;
+    assert_true(sum == (many + 20) * (100 + 16) + (many + 20) * (100 + 16 + 40));
+    psnap_profile_free(profile);
+    psnap_program_free(program);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(rounds_equal_their_accesses),
+                                       cmocka_unit_test(regions_grow_as_by_accesses),
+                                       cmocka_unit_test(what_is_closed_is_not_gone_through)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
