@@ -312,8 +312,8 @@ static enum psnap_status await_chunk(struct capture *self, bool *is_over, struct
     return status;
 }
 
-static ssize_t capture_next_run(struct psnap_source *source, struct psnap_access *block,
-                                size_t capacity, struct psnap_run *run, struct psnap_error *error)
+static ssize_t next_any(struct psnap_source *source, struct psnap_access *block, size_t capacity,
+                        struct psnap_run *run, struct psnap_error *error)
 {
     struct capture *self = (struct capture *)source;
     size_t n = 0;
@@ -336,9 +336,32 @@ static ssize_t capture_next_run(struct psnap_source *source, struct psnap_access
             return more;
         n += (size_t)more;
         self->decoder.most -= (uint64_t)more;
-        if ((run && run->count) || !leave_chunk(self))
+        if (psnap_decoder_has_run(&self->decoder, run) || !leave_chunk(self))
             return (ssize_t)n;
     }
+}
+
+static ssize_t capture_next_run(struct psnap_source *source, struct psnap_access *block,
+                                size_t capacity, struct psnap_run *run, struct psnap_error *error)
+{
+    struct capture *self = (struct capture *)source;
+
+    self->decoder.takes_rounds = false;
+    return next_any(source, block, capacity, run, error);
+}
+
+static ssize_t capture_next_rounds(struct psnap_source *source, struct psnap_access *block,
+                                   size_t capacity, struct psnap_run *run,
+                                   struct psnap_rounds *rounds, struct psnap_error *error)
+{
+    struct capture *self = (struct capture *)source;
+    ssize_t n;
+
+    self->decoder.takes_rounds = true;
+    n = next_any(source, block, capacity, run, error);
+    *rounds = self->decoder.rounds;
+    self->decoder.rounds.node_count = 0;
+    return n;
 }
 
 static ssize_t capture_next(struct psnap_source *source, struct psnap_access *block,
@@ -360,11 +383,13 @@ static void capture_free(struct psnap_source *source)
         close(self->other);
     psnap_capture_tables_release(&self->decoder.tables);
     psnap_rebase_release(&self->decoder.rebase);
+    psnap_period_free(self->decoder.period);
     psnap_program_free(self->base.program);
     free(self);
 }
 
-static const struct psnap_source_ops capture_ops = {capture_next, capture_free, capture_next_run};
+static const struct psnap_source_ops capture_ops = {capture_next, capture_free, capture_next_run,
+                                                    capture_next_rounds};
 
 /* A capture without its memory. */
 static struct capture *new_capture(struct psnap_error *error)

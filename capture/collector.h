@@ -37,7 +37,12 @@ struct psnap_hoisted {
     uint64_t delivered;   /* accesses, by psnap_decode, before */
 };
 
-enum { PSNAP_REPEAT_RUNS = 32, PSNAP_REPEAT_VALUES = 64, PSNAP_REPEAT_WIDTH = 64 };
+enum {
+    PSNAP_REPEAT_RUNS = 32,
+    PSNAP_REPEAT_VALUES = 64,
+    PSNAP_REPEAT_WIDTH = 64,
+    PSNAP_ROUNDS_MIN = 4
+};
 
 /* An access of each of some iterations: its address in the present one, and how it advances. */
 struct psnap_flat {
@@ -48,6 +53,7 @@ struct psnap_flat {
 /* Iterations of a loop of a nest that are alike (nest_repeat.c). */
 struct psnap_repeat {
     bool is_on, is_flat;  /* flat: an iteration is the accesses of `flat` */
+    bool is_closed;       /* they may be rounds */
     uint32_t runs, at;    /* steps that it goes through, of which the next */
     uint32_t level;       /* of the loop */
     uint32_t used, width; /* values that advance; accesses */
@@ -97,7 +103,22 @@ struct psnap_decoder {
     struct psnap_access run_first[PSNAP_RECORD_WORDS_MAX];
     int64_t run_strides[PSNAP_RECORD_WORDS_MAX];
     struct psnap_column run_columns[PSNAP_RECORD_WORDS_MAX];
+    /* Rounds are delivered instead of runs, to who takes them: */
+    bool takes_rounds;
+    bool is_trying;              /* records of a period: executions go to its list (period.c) */
+    struct psnap_period *period; /* that was found last; NULL: none yet */
+    struct psnap_rounds rounds;  /* node_count 0: none */
+    struct psnap_round round_nodes[PSNAP_ROUNDS_NODES];
+    struct psnap_access round_first[PSNAP_ROUNDS_WIDTH];
+    int64_t round_strides[PSNAP_ROUNDS_WIDTH * PSNAP_ROUNDS_LEVELS];
 };
+
+/* Whether what is delivered is followed by a run or rounds, behind which the decoder stops. */
+static inline bool psnap_decoder_has_run(const struct psnap_decoder *decoder,
+                                         const struct psnap_run *run)
+{
+    return run && (run->count || decoder->rounds.node_count);
+}
 
 /* Nothing is left of the chunk. */
 static inline bool psnap_decoder_is_done(const struct psnap_decoder *decoder)
@@ -132,7 +153,8 @@ static inline bool psnap_decoder_is_open(uint64_t header)
  * Decodes from decoder->at until the chunk ends or the block is full; returns
  * the number of accesses written, or a negative status. Progress is kept in
  * the decoder; the chunk is done when psnap_decoder_is_done says so, or stuck. With `run` not NULL
- * it also stops behind a run, which follows the accesses written (run->count 0: none).
+ * it also stops behind a run, which follows the accesses written (run->count 0: none), or behind
+ * rounds, if decoder->takes_rounds, which are then in decoder->rounds.
  */
 ssize_t psnap_decode(struct psnap_decoder *decoder, struct psnap_access *block, size_t capacity,
                      struct psnap_run *run, struct psnap_error *error);
@@ -158,6 +180,8 @@ enum psnap_status psnap_nest_open(struct psnap_decoder *decoder,
  * has then, or a negative status; when nothing is left of the nest decoder->nested.nest is NULL. */
 ssize_t psnap_nest_next(struct psnap_decoder *decoder, struct psnap_access *block, size_t n,
                         size_t capacity, struct psnap_run *run, struct psnap_error *error);
+
+void psnap_period_free(struct psnap_period *period); /* NULL is legal */
 
 /* Learns the range of an address that the reference has not seen last; false: out of memory. */
 bool psnap_decoder_refresh(struct psnap_decoder *decoder, struct psnap_capture_ref *ref,

@@ -121,7 +121,7 @@ static ssize_t deliver(struct psnap_decoder *decoder, struct psnap_access *block
             return more;
         n += (size_t)more;
         if (decoder->expansion.piece || decoder->hoisted.hoist || !decoder->nested.nest ||
-            (run && run->count) || psnap_decoder_is_full(decoder, n))
+            psnap_decoder_has_run(decoder, run) || psnap_decoder_is_full(decoder, n))
             return (ssize_t)n;
         more = psnap_nest_next(decoder, block, n, capacity, run, error);
         if (more < 0)
@@ -136,6 +136,7 @@ ssize_t psnap_decode(struct psnap_decoder *decoder, struct psnap_access *block, 
     size_t n = 0;
 
     decoder->is_stuck = decoder->is_cut = false;
+    decoder->rounds.node_count = 0;
     for (;;) {
         const uint64_t *at;
         struct psnap_capture_piece *piece;
@@ -144,7 +145,7 @@ ssize_t psnap_decode(struct psnap_decoder *decoder, struct psnap_access *block, 
             if (more < 0)
                 return more;
             n = (size_t)more;
-            if (is_delivering(decoder) || (run && run->count))
+            if (is_delivering(decoder) || psnap_decoder_has_run(decoder, run))
                 return (ssize_t)n;
         }
         n += psnap_decoder_put_short(decoder, block + n, capacity - n, run);
@@ -169,6 +170,9 @@ ssize_t psnap_decode(struct psnap_decoder *decoder, struct psnap_access *block, 
                 return (ssize_t)n;
             continue;
         }
+        if (run && decoder->takes_rounds && (piece->hoist || piece->nest) &&
+            psnap_decoder_find_rounds(decoder, piece, error))
+            return (ssize_t)n;
         if (piece->hoist || piece->nest) {
             enum psnap_status status = piece->nest ? psnap_nest_open(decoder, piece, error)
                                                    : psnap_descriptor_open(decoder, piece, error);
@@ -192,6 +196,6 @@ ssize_t psnap_decode(struct psnap_decoder *decoder, struct psnap_access *block, 
             decoder->expansion = (struct psnap_expansion){.piece = piece, .words = at + 1};
         decoder->at += piece->words;
         if (piece->block != PSNAP_NONE && !decoder->is_skipping)
-            decoder->program->blocks[piece->block].executions++;
+            psnap_decoder_count(decoder, piece->block, 1);
     }
 }

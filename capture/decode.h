@@ -29,6 +29,24 @@ size_t psnap_decoder_put_short(struct psnap_decoder *decoder, struct psnap_acces
 bool psnap_decoder_find_run(struct psnap_decoder *decoder, struct psnap_capture_piece *piece,
                             uint64_t delivered, struct psnap_run *run);
 
+/* Looks, at a record of `piece` that begins at the decoder's place, for records from it on that
+ * come again and again, which then are decoder->rounds; false when there are none. */
+bool psnap_decoder_find_rounds(struct psnap_decoder *decoder, struct psnap_capture_piece *piece,
+                               struct psnap_error *error);
+
+/* So many executions of a block while a period is tried. */
+void psnap_period_count(struct psnap_period *period, uint32_t block, uint64_t times);
+
+/* The same at any time. */
+static inline void psnap_decoder_count(struct psnap_decoder *decoder, uint32_t block,
+                                       uint64_t times)
+{
+    if (__builtin_expect(decoder->is_trying, 0))
+        psnap_period_count(decoder->period, block, times);
+    else
+        decoder->program->blocks[block].executions += times;
+}
+
 /* An allocation: perhaps a mapping of its own, and a name for what lies in it. */
 enum psnap_status psnap_decoder_allocation(struct psnap_decoder *decoder, const uint64_t *words,
                                            struct psnap_error *error);

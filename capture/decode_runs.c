@@ -149,6 +149,6 @@ bool psnap_decoder_find_run(struct psnap_decoder *decoder, struct psnap_capture_
                               (uint32_t)(piece - decoder->tables.pieces) + 1};
     decoder->at += count * piece->words;
     if (piece->block != PSNAP_NONE && !decoder->is_skipping)
-        decoder->program->blocks[piece->block].executions += count;
+        psnap_decoder_count(decoder, piece->block, count);
     return true;
 }

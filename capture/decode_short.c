@@ -96,7 +96,8 @@ size_t psnap_decoder_put_short(struct psnap_decoder *decoder, struct psnap_acces
     const uint64_t *at = decoder->at, *const end = decoder->end;
     size_t n = 0;
 
-    if (!module || decoder->is_part || decoder->is_bounded || decoder->is_skipping)
+    if (!module || decoder->is_part || decoder->is_bounded || decoder->is_skipping ||
+        decoder->is_trying)
         return 0;
     pieces = &decoder->tables.pieces[module->first_piece];
     while (at < end) {

@@ -62,7 +62,7 @@ enum psnap_status psnap_descriptor_open(struct psnap_decoder *decoder,
         .begun = hoist->has_rows ? at[3] : 0,
         .last = end->last == PSNAP_NONE ? 0 : end->last,
     };
-    hoist->completed += end->last != PSNAP_NONE;
+    hoist->completed += end->last != PSNAP_NONE && !decoder->is_trying;
     decoder->at += words;
     return PSNAP_OK;
 }
@@ -118,8 +118,8 @@ static void count_executions(struct psnap_decoder *decoder, const struct psnap_h
 
     for (uint32_t i = 0; i < open->pieces && !decoder->is_skipping; i++, piece++)
         if (piece->block != PSNAP_NONE)
-            decoder->program->blocks[piece->block].executions +=
-                piece->guard ? count_masks(open, piece, times) : times;
+            psnap_decoder_count(decoder, piece->block,
+                                piece->guard ? count_masks(open, piece, times) : times);
 }
 
 /* The address of an affine reference or the next in the row, made canonical in `access`. */
@@ -201,7 +201,7 @@ void psnap_descriptor_count(struct psnap_decoder *decoder, const struct psnap_ca
 
     for (uint32_t i = 0; i < hoist->pieces && !decoder->is_skipping; i++, piece++)
         if (piece->block != PSNAP_NONE)
-            decoder->program->blocks[piece->block].executions += count;
+            psnap_decoder_count(decoder, piece->block, count);
 }
 
 bool psnap_descriptor_put(struct psnap_decoder *decoder, const struct psnap_capture_hoist *hoist,

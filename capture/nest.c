@@ -126,7 +126,7 @@ enum psnap_status psnap_nest_open(struct psnap_decoder *decoder,
     memcpy(open->iterations, at + PSNAP_NEST_HEADER_WORDS, nest->levels * sizeof *at);
     if (open->at)
         evaluate_all(decoder, open, open->steps[open->at].a);
-    nest->completed += open->steps[open->stop].op != PSNAP_STEP_AGAIN;
+    nest->completed += open->steps[open->stop].op != PSNAP_STEP_AGAIN && !decoder->is_trying;
     decoder->at += nest->words;
     return PSNAP_OK;
 }
@@ -150,7 +150,7 @@ static void count_alone(struct psnap_decoder *decoder, const struct psnap_captur
 
     for (uint32_t i = 0; i < hoist->pieces; i++, piece++)
         if (piece->block != PSNAP_NONE && !decoder->is_skipping)
-            decoder->program->blocks[piece->block].executions += count + (i < last);
+            psnap_decoder_count(decoder, piece->block, count + (i < last));
 }
 
 /* An execution with few accesses into the block, one with many as a run: `*done` when it was. */
@@ -207,7 +207,7 @@ ssize_t psnap_nest_next(struct psnap_decoder *decoder, struct psnap_access *bloc
     struct psnap_nested *open = &decoder->nested;
     struct psnap_delivery to = {block, n, capacity, run};
 
-    while (!decoder->hoisted.hoist && !(run && run->count)) {
+    while (!decoder->hoisted.hoist && !psnap_decoder_has_run(decoder, run)) {
         const struct psnap_capture_step *step = &open->steps[open->at];
         if (open->repeat.is_on) {
             if (!psnap_nest_repeat(decoder, &to))

@@ -58,6 +58,7 @@ void psnap_nest_repeat_begin(struct psnap_decoder *decoder)
     repeat->at = repeat->width = 0;
     repeat->is_on = true;
     repeat->is_flat = !decoder->is_bounded;
+    repeat->is_closed = true;
     for (uint32_t i = 0; i < repeat->runs; i++) {
         const struct psnap_capture_step *step = &open->steps[repeat->run[i]];
         const struct psnap_capture_hoist *hoist = hoist_of(decoder, step);
@@ -135,6 +136,81 @@ static bool put_iterations(struct psnap_decoder *decoder, struct psnap_delivery 
     return true;
 }
 
+/* Whether `count` addresses from one that is in the reference's range on are, too. */
+static bool stays(const struct psnap_capture_ref *ref, uint64_t first, int64_t stride,
+                  uint64_t count)
+{
+    int64_t way;
+
+    return !__builtin_mul_overflow(stride, (int64_t)count, &way) && (int64_t)count > 0 &&
+           first + (count - 1) * (uint64_t)stride - ref->low < ref->span;
+}
+
+/* How the k-th reference of a hoisted loop goes through all iterations that are left, as access `a`
+ * of rounds; false when it leaves its range, or when out of memory. */
+static bool put_member(struct psnap_decoder *decoder, const struct psnap_capture_hoist *hoist,
+                       uint32_t k, uint64_t count, uint32_t a)
+{
+    const struct psnap_nested *open = &decoder->nested;
+    const struct psnap_capture_move *move = &decoder->tables.moves[hoist->first_move + k];
+    struct psnap_capture_ref *ref = &decoder->tables.refs[hoist->first_ref + k];
+    int64_t *strides = &decoder->round_strides[(size_t)a * PSNAP_ROUNDS_LEVELS];
+    const uint64_t first = open->values[move->base] + (uint64_t)move->offset;
+    uint64_t last;
+
+    strides[0] = open->deltas[move->base];
+    strides[1] = move->step ? (int64_t)open->values[move->step] : move->stride;
+    last = first + (count - 1) * (uint64_t)strides[1];
+    if ((move->step && open->deltas[move->step]) ||
+        !psnap_decoder_share_range(decoder, ref, first, strides[1], count) ||
+        !stays(ref, first, strides[0], open->repeat.left + 1) ||
+        !stays(ref, last, strides[0], open->repeat.left + 1))
+        return false;
+    decoder->round_first[a] = (struct psnap_access){
+        .address = first + ref->delta,
+        .ref = hoist->first_ref + k,
+        .size = ref->size,
+        .kind = ref->kind,
+        .thread = decoder->thread,
+    };
+    return true;
+}
+
+/* All iterations that are left as rounds; false when they cannot be. */
+static bool put_rounds(struct psnap_decoder *decoder)
+{
+    struct psnap_nested *open = &decoder->nested;
+    struct psnap_repeat *repeat = &open->repeat;
+    struct psnap_round *nodes = decoder->round_nodes;
+    uint32_t width = 0;
+
+    for (uint32_t i = 0; i < repeat->runs; i++) {
+        const struct psnap_capture_step *step = &open->steps[repeat->run[i]];
+        const struct psnap_capture_hoist *hoist = hoist_of(decoder, step);
+        const uint64_t count = count_of(open, step);
+        if (step->c || hoist->quotients || open->deltas[step->b] || !count || !hoist->refs ||
+            width + hoist->refs > PSNAP_ROUNDS_WIDTH)
+            return false;
+        nodes[1 + i] = (struct psnap_round){count, 0, (uint16_t)width, (uint16_t)hoist->refs};
+        for (uint32_t k = 0; k < hoist->refs; k++)
+            if (!put_member(decoder, hoist, k, count, width++))
+                return false;
+    }
+    nodes[0] = (struct psnap_round){repeat->left + 1, repeat->runs, 0, (uint16_t)width};
+    for (uint32_t i = 0; i < repeat->runs; i++) {
+        const struct psnap_capture_step *step = &open->steps[repeat->run[i]];
+        psnap_descriptor_count(decoder, hoist_of(decoder, step),
+                               nodes[0].count * count_of(open, step));
+    }
+    advance(open, repeat->left);
+    repeat->at = repeat->runs;
+    decoder->rounds = (struct psnap_rounds){.nodes = nodes,
+                                            .first = decoder->round_first,
+                                            .strides = decoder->round_strides,
+                                            .node_count = 1 + repeat->runs};
+    return true;
+}
+
 bool psnap_nest_repeat(struct psnap_decoder *decoder, struct psnap_delivery *to)
 {
     struct psnap_nested *open = &decoder->nested;
@@ -146,6 +222,12 @@ bool psnap_nest_repeat(struct psnap_decoder *decoder, struct psnap_delivery *to)
             return true;
         advance(open, 1);
         repeat->at = 0;
+    }
+    if (repeat->at == 0 && to->run && decoder->takes_rounds && repeat->is_closed &&
+        repeat->left + 1 >= PSNAP_ROUNDS_MIN && !decoder->is_bounded) {
+        if (put_rounds(decoder))
+            return true;
+        repeat->is_closed = false;
     }
     if (repeat->at == 0 && repeat->is_flat && !decoder->is_bounded &&
         to->capacity - to->n >= repeat->width)

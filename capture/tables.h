@@ -36,6 +36,8 @@ struct psnap_capture_piece {
     uint32_t hoist;     /* not 0: no piece but an end of this hoisted loop, less 1 */
     uint32_t last;      /* ... and pieces of its partial iteration, or PSNAP_NONE */
     uint32_t nest;      /* not 0: an end of this nest, less 1, before its step `last` */
+    uint32_t period;    /* of an end: words from one such record to the next, most likely; or 0 */
+    uint32_t seen;      /* ... where the latest one was, in words: the lower bits */
 };
 
 struct psnap_capture_hoist {
@@ -76,6 +78,8 @@ struct psnap_capture_nest {
     uint32_t levels, words;
     uint32_t first_value, values, constants, first_step, steps;
     uint64_t completed; /* executions of the loop */
+    bool is_read;       /* `linear` says which words do nothing but move addresses, as bits */
+    uint64_t linear[PSNAP_RECORD_WORDS_MAX / 64];
 };
 
 struct psnap_capture_value {

@@ -5,6 +5,9 @@
  * one loop, or one in another, with values of all operations in 8 to 64 bits that wrap around,
  * conditions that change within the loop, a value that depends on the way taken, counts that
  * vary, and a record that stops in the middle or behind.
+ *
+ * Records that come again and again are rounds (period.c): the same of rings in which a nest and a
+ * piece alternate, with addresses and other words that advance, and rounds that are different.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "capture/period.h"
 #include "tests/unit/test_capture_support.h"
 
 #define IMAGE UINT64_C(0x555555554000)
@@ -36,7 +40,10 @@ enum {
     REFS = 5,
     BLOCKS = 4,
     ACCESSES_MAX = 1 << 16,
-    TABLE_WORDS = 1024
+    TABLE_WORDS = 1024,
+    ROUNDS_MAX = 14,
+    PIECE_WORDS = 3,
+    RING_WORDS = ROUNDS_MAX * (WORDS + PIECE_WORDS)
 };
 enum { PIECE_OWN, PIECE_INNER, PIECE_LAST, PIECE_ALONE, PIECE_END, PIECES_END };
 enum { HOIST_OWN, HOIST_INNER, HOIST_ALONE };
@@ -55,6 +62,7 @@ static struct nest made;
 static uint32_t table[TABLE_WORDS];
 static size_t table_words;
 static struct psnap_access expected[ACCESSES_MAX];
+static uint64_t ring[RING_WORDS];
 
 static uint64_t mask(unsigned bits)
 {
@@ -312,14 +320,14 @@ static void make_table(uint32_t levels)
 
 /* ------------------------------------------------------------- both ways */
 
-static void open_decoder(struct psnap_decoder *decoder)
+static void open_decoder(struct psnap_decoder *decoder, const uint64_t *words, size_t count)
 {
     const uint64_t image[] = {PSNAP_EVENT_IMAGE, IMAGE, IMAGE + IMAGE_BYTES};
     struct psnap_error error = {0};
 
     decoder_init(decoder, 3);
-    decoder->at = made.record;
-    decoder->end = made.record + WORDS;
+    decoder->at = words;
+    decoder->end = words + count;
     assert_int_equal(feed_control(decoder, image, 3, &error), PSNAP_OK);
     if (feed_module(decoder, table, table_words, PIECES, PIECES_END, &error))
         fail_msg("%s", error.message);
@@ -347,6 +355,7 @@ static bool take_steps(struct psnap_decoder *decoder, size_t *count)
 static void test_repeat(void **state)
 {
     unsigned repeated = 0, flat = 0, compared = 0;
+    uint64_t rounds = 0;
     struct psnap_rng rng;
 
     (void)state;
@@ -357,8 +366,9 @@ static void test_repeat(void **state)
         const size_t capacity = 1 + psnap_rng_below(&rng, turn & 2 ? 300 : 20);
         make_nest(&rng, 1 + turn % 2);
         make_table(1 + turn % 2);
-        open_decoder(&by_steps);
-        open_decoder(&decoder);
+        open_decoder(&by_steps, made.record, WORDS);
+        open_decoder(&decoder, made.record, WORDS);
+        decoder.takes_rounds = turn & 8;
         if (take_steps(&by_steps, &taking.expected_count)) {
             bool has_repeated = false, is_flat = false;
             while (take(&decoder, &taking, capacity, turn & 4)) {
@@ -372,18 +382,85 @@ static void test_repeat(void **state)
             compared++;
             repeated += has_repeated;
             flat += is_flat;
+            rounds += taking.rounds;
         }
         decoder_release(&by_steps);
         decoder_release(&decoder);
     }
     print_message("%u nests, %u of them with iterations repeated, %u flat\n", compared, repeated,
                   flat);
-    assert_true(compared > 6000 && repeated > 2000 && flat > 1000);
+    assert_true(compared > 6000 && repeated > 2000 && flat > 1000 && rounds > 200);
+}
+
+/* The nest's record again and again, behind it that of a piece: addresses advance, another word
+ * may, and a round may be different. Returns its words. */
+static size_t make_ring(struct psnap_rng *rng)
+{
+    const uint64_t rounds = 4 + psnap_rng_below(rng, ROUNDS_MAX - 3);
+    const uint64_t odd = psnap_rng_below(rng, 3 * rounds), delta = 8 * psnap_rng_below(rng, 500);
+    const uint32_t other = psnap_rng_below(rng, 2) ? 0 : 1 + (uint32_t)psnap_rng_below(rng, 8);
+    const uint64_t by = 1 + psnap_rng_below(rng, 3);
+    const bool has_piece = psnap_rng_below(rng, 2);
+    size_t n = 0;
+
+    for (uint64_t i = 0; i < rounds; i++) {
+        const uint64_t piece[PIECE_WORDS] = {PIECES + PIECE_OWN, DATA + 16 * i, DATA + 4096 - i};
+        memcpy(ring + n, made.record, sizeof made.record);
+        ring[n + FIRST_WORD] += i * delta;
+        if (other)
+            ring[n + FIRST_WORD + other] =
+                (ring[n + FIRST_WORD + other] + i * by) & mask(made.bits[FIRST_WORD + other]);
+        if (i == odd)
+            ring[n + FIRST_WORD + psnap_rng_below(rng, 9)]++;
+        n += WORDS;
+        if (has_piece) {
+            memcpy(ring + n, piece, sizeof piece);
+            n += PIECE_WORDS;
+        }
+    }
+    return n;
+}
+
+static void test_periods(void **state)
+{
+    unsigned compared = 0;
+    uint64_t rounds = 0;
+    struct psnap_rng rng;
+
+    (void)state;
+    psnap_rng_init(&rng, 2);
+    for (unsigned turn = 0; turn < 8000; turn++) {
+        struct psnap_decoder by_steps, decoder;
+        struct taking taking = {.expected = expected};
+        size_t words;
+        make_nest(&rng, 1 + turn % 2);
+        make_table(1 + turn % 2);
+        words = make_ring(&rng);
+        open_decoder(&by_steps, ring, words);
+        open_decoder(&decoder, ring, words);
+        decoder.takes_rounds = true;
+        if (take_steps(&by_steps, &taking.expected_count)) {
+            while (take(&decoder, &taking, 1 + psnap_rng_below(&rng, 300), true))
+                ;
+            assert_int_equal(taking.seen, taking.expected_count);
+            for (uint32_t i = 0; i < BLOCKS; i++)
+                assert_int_equal(decoder.program->blocks[i].executions,
+                                 by_steps.program->blocks[i].executions);
+            assert_int_equal(decoder.tables.nests[0].completed, by_steps.tables.nests[0].completed);
+            compared++;
+            rounds += decoder.period && decoder.period->found;
+        }
+        decoder_release(&by_steps);
+        decoder_release(&decoder);
+    }
+    print_message("%u rings, %u of them with rounds\n", compared, (unsigned)rounds);
+    assert_true(compared > 6000 && rounds > 1200);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_repeat)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_repeat),
+                                       cmocka_unit_test(test_periods)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

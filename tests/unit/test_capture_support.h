@@ -11,6 +11,7 @@
 
 #include "capture/collector.h"
 #include "formats/base/rng.h"
+#include "tests/unit/test_rounds_support.h"
 
 static inline void decoder_init(struct psnap_decoder *decoder, uint16_t thread)
 {
@@ -25,6 +26,7 @@ static inline void decoder_release(struct psnap_decoder *decoder)
 {
     psnap_capture_tables_release(&decoder->tables);
     psnap_rebase_release(&decoder->rebase);
+    psnap_period_free(decoder->period);
     psnap_program_free(decoder->program);
 }
 
@@ -65,6 +67,7 @@ struct taking {
     size_t expected_count, seen;
     uint64_t runs, column_runs, turning_runs;
     uint64_t columns; /* accesses of them */
+    uint64_t rounds;
 };
 
 static inline void compare_run(struct taking *taking, const struct psnap_run *run)
@@ -83,6 +86,14 @@ static inline void compare_run(struct taking *taking, const struct psnap_run *ru
                 taking->columns++;
             assert_memory_equal(&access, taking->expected + taking->seen++, sizeof access);
         }
+}
+
+static inline void compare_access(const struct psnap_access *access, void *to)
+{
+    struct taking *taking = to;
+
+    assert_true(taking->seen < taking->expected_count);
+    assert_memory_equal(access, taking->expected + taking->seen++, sizeof *access);
 }
 
 /* The next accesses; false at the end of the ring, or at an error, which is not expected. */
@@ -111,6 +122,11 @@ static inline bool take(struct psnap_decoder *decoder, struct taking *taking, si
         compare_run(taking, &run);
     else
         taking->seen += run.count < (1 << 20) ? run.count * run.width : 1 << 20;
+    if (taking->expected && decoder->rounds.node_count) {
+        uint64_t round[PSNAP_ROUNDS_LEVELS];
+        taking->rounds++;
+        for_each_access(&decoder->rounds, 0, 0, round, compare_access, taking);
+    }
     return !psnap_decoder_is_done(decoder);
 }
 
