@@ -246,11 +246,14 @@ static bool see_short(struct blame *blame, const struct nest_pattern *pattern,
     return is_done && more >= 0;
 }
 
-/* Whether a reference walks on by its stride in each leaf, and then begins elsewhere. */
+/* Whether a reference walks on by its stride in each leaf, and then begins elsewhere. One of which
+ * the first addresses are drawn already does: where its walks were is not known any more. */
 static bool is_walk(const struct blame *blame, const struct nest_states *states, uint32_t ref)
 {
     const struct ref_blame *seen = &blame->refs[ref];
 
+    if (states->refs[ref].mode == NEST_DRAWN_FIRST && states->refs[ref].draw)
+        return true;
     return !blame->is_irregular_ref[ref] && states->refs[ref].mode != NEST_DRAWN &&
            !is_mostly(&seen->stride) && seen->iterations >= LONG * seen->leaves &&
            seen->resumed * 2 <= seen->leaves;

@@ -104,6 +104,11 @@ grep -q 'mix: m' hashjoin.yaml
 grep -Eq 'with: d[0-9]+, offset: ' hashjoin.yaml
 expect 0 "$PSNAP" compare hashjoin.pst hashjoin.yaml -m 32K:64:8 --max-error 4
 
+# Rows that are filled from where they begin, and others at random: begun walks go on in the mix.
+drawn cg 600 1
+grep -Eq 'draw: d[0-9]+, strides: \[4\]' cg.yaml
+expect 0 "$PSNAP" compare cg.pst cg.yaml -m 32K:64:8 --max-error 2
+
 # Of lu the search for pivots and the swaps depend on the data, and nothing else.
 sed -n '/^  mixes:/,/^loops:/p' lu.yaml > mixes
 grep -q 'loop: swap_rows' mixes
