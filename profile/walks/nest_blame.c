@@ -246,13 +246,18 @@ static bool see_short(struct blame *blame, const struct nest_pattern *pattern,
     return is_done && more >= 0;
 }
 
-/* Whether a reference walks on by its stride in each leaf, and then begins elsewhere. One of which
- * the first addresses are drawn already does: where its walks were is not known any more. */
+/* Whether only first addresses were kept of a reference: where its walks were is not known. */
+static bool was_walk(const struct nest_ref_state *ref)
+{
+    return ref->mode == NEST_DRAWN_FIRST && ref->draw;
+}
+
+/* Whether a reference walks on by its stride in each leaf, and then begins elsewhere. */
 static bool is_walk(const struct blame *blame, const struct nest_states *states, uint32_t ref)
 {
     const struct ref_blame *seen = &blame->refs[ref];
 
-    if (states->refs[ref].mode == NEST_DRAWN_FIRST && states->refs[ref].draw)
+    if (was_walk(&states->refs[ref]))
         return true;
     return !blame->is_irregular_ref[ref] && states->refs[ref].mode != NEST_DRAWN &&
            !is_mostly(&seen->stride) && seen->iterations >= LONG * seen->leaves &&
@@ -292,8 +297,9 @@ static void tell_mixed(const struct blame *blame, struct nest_states *states,
         return;
     for (uint32_t k = 0; k < shape->width; k++) {
         struct nest_ref_state *ref = &states->refs[shape->refs[k].ref];
+        if (!was_walk(ref))
+            ref->stride = blame->refs[shape->refs[k].ref].last_stride;
         ref->mode = is_walk(blame, states, shape->refs[k].ref) ? NEST_DRAWN_FIRST : NEST_DRAWN;
-        ref->stride = blame->refs[shape->refs[k].ref].last_stride;
     }
 }
 

@@ -22,7 +22,7 @@ static volatile long cells[1024];
 __attribute__((noinline)) static void work(long n)
 {
     for (long i = 0; i < n; i++)
-        cells[i % 1024] = i;
+        cells[i * (i + 1L) / 2 % 1024] = i;
 }
 /* Each is announced in the control ring, too. */
 __attribute__((noinline)) static void *allocate(void *count)

@@ -44,7 +44,7 @@ __attribute__((noinline)) void work_NAME(long n)
         cells[1002] = 3;
 #endif
     for (long i = 0; i < n; i++)
-        cells[i % 1000] = i;
+        cells[i * (i + 1L) / 2 % 1000] = i;
 }
 END
 done
@@ -139,7 +139,7 @@ void work_own(long n);
 __attribute__((noinline)) void work_own(long n)
 {
     for (long i = 0; i < n; i++)
-        own[i % 1000] = i;
+        own[i * (i + 1L) / 2 % 1000] = i;
 }
 static void *other(void *rounds)
 {

@@ -24,7 +24,7 @@ static volatile long cells[1024];
 __attribute__((noinline)) static void work(long n)
 {
     for (long i = 0; i < n; i++)
-        cells[i % 1024] = i;
+        cells[i * (i + 1L) / 2 % 1024] = i;
 }
 int main(int argc, char **argv)
 {

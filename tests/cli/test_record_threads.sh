@@ -110,7 +110,7 @@ void *work_cancelled(void *cells)
 {
     volatile long *cell = cells;
     for (int i = 0; i < 200000; i++)
-        cell[i % 64] = i;
+        cell[i * (i + 1L) / 2 % 64] = i;
     return NULL;
 }
 static void map(void)
@@ -170,7 +170,7 @@ static int together;
 __attribute__((noinline)) static void work_crowd(long n)
 {
     for (long i = 0; i < n; i++)
-        cells[i % 1024] = i;
+        cells[i * (i + 1L) / 2 % 1024] = i;
 }
 static void *run(void *n)
 {
@@ -227,7 +227,7 @@ __attribute__((noinline)) static void work_handler(void)
 __attribute__((noinline)) static void work_thread(long n)
 {
     for (long i = 0; i < n; i++)
-        cells[i % 64] = i;
+        cells[i * (i + 1L) / 2 % 64] = i;
 }
 static void on_signal(int signal)
 {
