@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# clang-tidy with .clang-tidy over the library and the commands. It takes a
-# minute or two, so it runs only when PSNAP_TIDY=1 is set.
+# clang-tidy with .clang-tidy over the library and the commands. It takes
+# some minutes, so it runs only when PSNAP_TIDY=1 is set.
 set -eu
 [ "${PSNAP_TIDY:-0}" = 1 ] || exit 77
 command -v run-clang-tidy-19 > /dev/null || exit 77
