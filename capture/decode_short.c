@@ -102,7 +102,7 @@ size_t psnap_decoder_put_short(struct psnap_decoder *decoder, struct psnap_acces
     pieces = &decoder->tables.pieces[module->first_piece];
     while (at < end) {
         const uint64_t index = *at - module->pieces, left = (uint64_t)(end - at);
-        struct psnap_capture_piece *piece = &pieces[index];
+        struct psnap_capture_piece *piece;
         if (index >= module->piece_count) {
             const uint64_t gap = *at - PSNAP_GAP;
             if (gap - 1 >= PSNAP_RECORD_WORDS_MAX || gap > left)
@@ -110,6 +110,7 @@ size_t psnap_decoder_put_short(struct psnap_decoder *decoder, struct psnap_acces
             at += gap;
             continue;
         }
+        piece = &pieces[index];
         if (piece->hoist) {
             const uint64_t words =
                 put_hoisted(decoder, piece, at, left, block, capacity, finds_runs, &n);
