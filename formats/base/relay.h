@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the two threads of a relay share; private to relay.c, the reader's side, and relay_send.c,
+ * the source's.
+ *
+ * A batch is words: records, each a head and what it says:
+ *
+ *   rows       0: the tables get the next of the batch's rows
+ *   accesses   n * 2, then n accesses
+ *   a run      width * 2 + 1, count, shape and turns, block words (0: no columns), then the first
+ *              accesses, the strides; with columns two words each (place in the block plus 1 or
+ *              0, offset), their pitch, and the block that their addresses lie in
+ *   rounds     RELAY_IS_ROUNDS, nodes, accesses, then the nodes, the first accesses, the strides
+ */
+#ifndef PSNAP_BASE_RELAY_H
+#define PSNAP_BASE_RELAY_H
+
+#include <pthread.h>
+
+#include "formats/base/stream.h"
+
+enum {
+    RELAY_BATCHES = 8,
+    RELAY_BATCHES_LOW = 4,       /* who had to wait goes on when so many are full, or left */
+    RELAY_BATCH_WORDS = 1 << 16, /* 512 KiB: fewer, and the threads wake each other all the time */
+    RELAY_RUN_HEAD = 4,
+    RELAY_ROUNDS_HEAD = 3,
+    RELAY_ACCESS_WORDS = sizeof(struct psnap_access) / sizeof(uint64_t),
+    RELAY_NODE_WORDS = sizeof(struct psnap_round) / sizeof(uint64_t),
+    RELAY_COLUMN_WORDS = 2
+};
+
+#define RELAY_IS_ROUNDS UINT64_MAX
+
+/* Rows that the program's tables have got. */
+struct relay_rows {
+    struct psnap_provenance provenance; /* its texts are the source's */
+    struct psnap_sampling sampling;
+    struct psnap_loop *loops;
+    struct psnap_block *blocks;
+    struct psnap_ref *refs;
+    struct psnap_object *objects;
+    uint32_t loop_count, block_count, ref_count, object_count;
+    uint32_t first_object; /* place of the first: one that was there may have grown */
+};
+
+struct relay_batch {
+    size_t used;
+    struct relay_rows *rows;
+    size_t rows_count, rows_room;
+    uint64_t *words;
+};
+
+struct relay {
+    struct psnap_source base;
+    struct psnap_source *inner;
+    struct relay_batch batches[RELAY_BATCHES];
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t filled_more, freed_more;
+    uint64_t filled, freed; /* batches, under the lock as the next three */
+    bool is_over;           /* the source has ended */
+    enum psnap_status status;
+    struct psnap_error error;
+    bool stops; /* atomic: the reader wants no more */
+    /* The source's thread: */
+    bool is_short; /* of memory */
+    struct relay_batch *open;
+    uint32_t loop_count, block_count, ref_count, object_count; /* sent */
+    struct psnap_object last_object;
+    /* The reader: */
+    struct relay_batch *reading;
+    size_t at, rows_at;
+    bool has_ended;
+    struct psnap_access *accesses; /* left of a record */
+    size_t access_count;
+    struct psnap_run run; /* being written out for a reader that takes none */
+    uint64_t done;        /* accesses of it */
+    struct psnap_column *columns;
+    size_t column_room;
+    struct psnap_rounds rounds; /* being made runs, for a reader that takes none */
+    struct psnap_rounds_walk walk;
+    struct psnap_access round_first[PSNAP_ROUNDS_WIDTH];
+    int64_t round_strides[PSNAP_ROUNDS_WIDTH];
+};
+
+/* The source's thread: reads relay->inner and fills batches until either side ends; returns NULL.
+ */
+void *relay_send(void *relay);
+
+#endif

@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The source's side of a relay (relay.h): a thread that writes what the source delivers into
+ * batches. Accesses are put there by the source itself; runs and rounds are copied behind them, and
+ * rows of the program's tables go in front of what needs them.
+ */
+#include "formats/base/relay.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/base/room.h"
+
+/* Accesses that there is room for in a batch that a source writes into. */
+enum { DIRECT_LEAST = 1024 };
+
+/* A copy of the rows of `table` from `from` on; false when out of memory. */
+static bool copy_rows(void *copy, uint32_t *copied, const void *table, uint32_t from,
+                      uint32_t count, size_t row_bytes)
+{
+    void *rows = NULL;
+
+    *copied = count - from;
+    if (*copied) {
+        rows = malloc(*copied * row_bytes);
+        if (!rows)
+            return false;
+        memcpy(rows, (const char *)table + from * row_bytes, *copied * row_bytes);
+    }
+    memcpy(copy, &rows, sizeof rows);
+    return true;
+}
+
+static bool stops(const struct relay *relay)
+{
+    return __atomic_load_n(&relay->stops, __ATOMIC_RELAXED);
+}
+
+/* Hands the open batch over, and waits for an empty one; false when the reader wants no more. */
+static bool pass_on(struct relay *relay)
+{
+    pthread_mutex_lock(&relay->lock);
+    relay->filled++;
+    if (relay->filled - relay->freed >= RELAY_BATCHES_LOW)
+        pthread_cond_signal(&relay->filled_more);
+    if (relay->filled - relay->freed == RELAY_BATCHES)
+        while (relay->filled - relay->freed > RELAY_BATCHES_LOW && !stops(relay))
+            pthread_cond_wait(&relay->freed_more, &relay->lock);
+    relay->open = &relay->batches[relay->filled % RELAY_BATCHES];
+    pthread_mutex_unlock(&relay->lock);
+    relay->open->used = 0;
+    return !stops(relay);
+}
+
+static uint64_t *room_for(struct relay *relay, size_t words)
+{
+    uint64_t *at = relay->open->words + relay->open->used;
+
+    relay->open->used += words;
+    return at;
+}
+
+/* Whether the tables are not as they were sent. */
+static bool has_rows(const struct relay *relay)
+{
+    const struct psnap_program *program = relay->inner->program;
+    const struct psnap_object *last = &relay->last_object;
+
+    if (program->ref_count != relay->ref_count || program->object_count != relay->object_count ||
+        program->loop_count != relay->loop_count || program->block_count != relay->block_count)
+        return true;
+    if (!program->object_count)
+        return false;
+    return program->objects[program->object_count - 1].address != last->address ||
+           program->objects[program->object_count - 1].size_bytes != last->size_bytes;
+}
+
+static bool copy_tables(const struct relay *relay, struct relay_rows *rows)
+{
+    const struct psnap_program *program = relay->inner->program;
+
+    rows->provenance = program->provenance;
+    rows->sampling = program->sampling;
+    /* The last object may have grown. */
+    rows->first_object = relay->object_count ? relay->object_count - 1 : 0;
+    return copy_rows(&rows->loops, &rows->loop_count, program->loops, relay->loop_count,
+                     program->loop_count, sizeof *rows->loops) &&
+           copy_rows(&rows->blocks, &rows->block_count, program->blocks, relay->block_count,
+                     program->block_count, sizeof *rows->blocks) &&
+           copy_rows(&rows->refs, &rows->ref_count, program->refs, relay->ref_count,
+                     program->ref_count, sizeof *rows->refs) &&
+           copy_rows(&rows->objects, &rows->object_count, program->objects, rows->first_object,
+                     program->object_count, sizeof *rows->objects);
+}
+
+/* What the tables have got since the last time, in front of what comes next. */
+static bool send_rows(struct relay *relay)
+{
+    const struct psnap_program *program = relay->inner->program;
+    struct relay_batch *open;
+    struct relay_rows *rows;
+
+    if (relay->open->used == RELAY_BATCH_WORDS && !pass_on(relay))
+        return false;
+    open = relay->open;
+    rows = psnap_with_room(open->rows, &open->rows_room, open->rows_count + 1, sizeof *rows);
+    if (!rows) {
+        relay->is_short = true;
+        return false;
+    }
+    open->rows = rows;
+    rows[open->rows_count] = (struct relay_rows){0};
+    *room_for(relay, 1) = 0;
+    if (!copy_tables(relay, &open->rows[open->rows_count++])) {
+        relay->is_short = true;
+        return false;
+    }
+    relay->loop_count = program->loop_count;
+    relay->block_count = program->block_count;
+    relay->ref_count = program->ref_count;
+    relay->object_count = program->object_count;
+    if (relay->object_count)
+        relay->last_object = program->objects[relay->object_count - 1];
+    return true;
+}
+
+static bool send_accesses(struct relay *relay, const struct psnap_access *accesses, size_t n)
+{
+    while (n) {
+        const size_t left = RELAY_BATCH_WORDS - relay->open->used;
+        size_t part = left > 1 ? (left - 1) / RELAY_ACCESS_WORDS : 0;
+        uint64_t *at;
+        if (!part) {
+            if (!pass_on(relay))
+                return false;
+            continue;
+        }
+        part = part < n ? part : n;
+        at = room_for(relay, 1 + part * RELAY_ACCESS_WORDS);
+        *at = part * 2;
+        memcpy(at + 1, accesses, part * sizeof *accesses);
+        accesses += part;
+        n -= part;
+    }
+    return true;
+}
+
+/* The block of memory that the columns' words lie in, row by row. */
+struct block {
+    const uint64_t *words;
+    size_t count, pitch;
+};
+
+/* False when they lie otherwise. */
+static bool find_block(const struct psnap_run *run, struct block *block)
+{
+    const uint64_t *low = NULL, *high = NULL;
+
+    for (size_t k = 0; k < run->width; k++) {
+        const struct psnap_column *column = &run->columns[k];
+        if (!column->words)
+            continue;
+        if (!low)
+            block->pitch = column->pitch;
+        if (column->pitch != block->pitch)
+            return false;
+        low = !low || (uintptr_t)column->words < (uintptr_t)low ? column->words : low;
+        high = !high || (uintptr_t)column->words > (uintptr_t)high ? column->words : high;
+    }
+    if (!low) {
+        block->count = 0;
+        return true;
+    }
+    if (((uintptr_t)high - (uintptr_t)low) / sizeof *low >= block->pitch ||
+        run->count > RELAY_BATCH_WORDS || block->pitch > RELAY_BATCH_WORDS)
+        return false;
+    block->words = low;
+    block->count = (size_t)(run->count - 1) * block->pitch + (size_t)(high - low) + 1;
+    return true;
+}
+
+static void write_columns(uint64_t *at, const struct psnap_run *run, const struct block *block)
+{
+    for (size_t k = 0; k < run->width; k++, at += RELAY_COLUMN_WORDS) {
+        const struct psnap_column *column = &run->columns[k];
+        at[0] = column->words ? (uint64_t)(column->words - block->words) + 1 : 0;
+        at[1] = column->offset;
+    }
+    *at++ = block->pitch;
+    memcpy(at, block->words, block->count * sizeof *at);
+}
+
+/* A run that has no place in a batch is sent access by access. */
+static bool send_expanded(struct relay *relay, const struct psnap_run *run)
+{
+    for (uint64_t i = 0; i < run->count; i++)
+        for (size_t k = 0; k < run->width; k++) {
+            struct psnap_access access = run->first[k];
+            access.address = psnap_run_address(run, i, k);
+            if (!send_accesses(relay, &access, 1))
+                return false;
+        }
+    return true;
+}
+
+static bool send_run(struct relay *relay, const struct psnap_run *run)
+{
+    struct block block = {NULL, 0, 0};
+    size_t words = RELAY_RUN_HEAD + run->width * (RELAY_ACCESS_WORDS + 1);
+    uint64_t *at;
+
+    if (run->columns && !find_block(run, &block))
+        return send_expanded(relay, run);
+    if (block.count)
+        words += run->width * RELAY_COLUMN_WORDS + 1 + block.count;
+    if (words > RELAY_BATCH_WORDS)
+        return send_expanded(relay, run);
+    if (words > RELAY_BATCH_WORDS - relay->open->used && !pass_on(relay))
+        return false;
+    at = room_for(relay, words);
+    at[0] = run->width * 2 + 1;
+    at[1] = run->count;
+    at[2] = run->shape | (uint64_t)run->turns << 32;
+    at[3] = block.count;
+    at += RELAY_RUN_HEAD;
+    memcpy(at, run->first, run->width * sizeof *run->first);
+    at += run->width * RELAY_ACCESS_WORDS;
+    memcpy(at, run->strides, run->width * sizeof *run->strides);
+    if (block.count)
+        write_columns(at + run->width, run, &block);
+    return true;
+}
+
+/* What was written into the open batch becomes a record of it; rows that came with it go in front
+ * of it. `aside` is room for so many accesses. */
+static bool keep_direct(struct relay *relay, size_t n, struct psnap_access *aside)
+{
+    uint64_t *at = relay->open->words + relay->open->used;
+
+    if (has_rows(relay)) {
+        memcpy(aside, at + 1, n * sizeof *aside);
+        return send_rows(relay) && send_accesses(relay, aside, n);
+    }
+    if (n) {
+        *at = n * 2;
+        relay->open->used += 1 + n * RELAY_ACCESS_WORDS;
+    }
+    return true;
+}
+
+static bool send_rounds(struct relay *relay, const struct psnap_rounds *rounds)
+{
+    const size_t nodes = rounds->node_count, width = rounds->nodes->width;
+    const size_t words = RELAY_ROUNDS_HEAD + nodes * RELAY_NODE_WORDS +
+                         width * (RELAY_ACCESS_WORDS + PSNAP_ROUNDS_LEVELS);
+    uint64_t *at;
+
+    if (words > RELAY_BATCH_WORDS - relay->open->used && !pass_on(relay))
+        return false;
+    at = room_for(relay, words);
+    at[0] = RELAY_IS_ROUNDS;
+    at[1] = nodes;
+    at[2] = width;
+    at += RELAY_ROUNDS_HEAD;
+    memcpy(at, rounds->nodes, nodes * sizeof *rounds->nodes);
+    at += nodes * RELAY_NODE_WORDS;
+    memcpy(at, rounds->first, width * sizeof *rounds->first);
+    at += width * RELAY_ACCESS_WORDS;
+    memcpy(at, rounds->strides, width * PSNAP_ROUNDS_LEVELS * sizeof *rounds->strides);
+    return true;
+}
+
+void *relay_send(void *argument)
+{
+    struct relay *relay = argument;
+    struct psnap_access *aside = malloc(PSNAP_BLOCK_ACCESSES * sizeof *aside);
+    struct psnap_error error = {0};
+    ssize_t n = 0;
+
+    relay->is_short = !aside;
+    while (aside && !stops(relay)) {
+        struct psnap_run run;
+        struct psnap_rounds rounds;
+        size_t room = RELAY_BATCH_WORDS - relay->open->used;
+        if (room < 1 + DIRECT_LEAST * RELAY_ACCESS_WORDS) {
+            if (!pass_on(relay))
+                break;
+            room = RELAY_BATCH_WORDS;
+        }
+        room = (room - 1) / RELAY_ACCESS_WORDS;
+        n = psnap_source_next_rounds(
+            relay->inner, (struct psnap_access *)(relay->open->words + relay->open->used + 1),
+            room < PSNAP_BLOCK_ACCESSES ? room : PSNAP_BLOCK_ACCESSES, &run, &rounds, &error);
+        if (n < 0 || (n == 0 && run.count == 0 && rounds.node_count == 0) ||
+            !keep_direct(relay, (size_t)n, aside) || (run.count && !send_run(relay, &run)) ||
+            (rounds.node_count && !send_rounds(relay, &rounds)))
+            break;
+    }
+    free(aside);
+    if (!stops(relay))
+        send_rows(relay); /* what came with the end */
+    if (relay->is_short)
+        n = psnap_error_set(&error, PSNAP_ERROR_MEMORY, "out of memory");
+    pthread_mutex_lock(&relay->lock);
+    relay->filled++;
+    relay->is_over = true;
+    relay->status = n < 0 ? (enum psnap_status)n : PSNAP_OK;
+    relay->error = error;
+    pthread_cond_signal(&relay->filled_more);
+    pthread_mutex_unlock(&relay->lock);
+    return NULL;
+}
