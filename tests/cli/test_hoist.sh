@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # Hoisting the recording of loops changes no access: programs that record in both ways, one
-# chosen at start, give the same trace and the same profile. All samples, and hoist.c, which
-# has a loop of every shape. Then what the two ways may not have in common: loops that are
+# chosen at start, give the same trace and the same profile. All samples, and hoist*.c, which
+# have a loop of every shape. Then what the two ways may not have in common: loops that are
 # left by a signal or still run when the program is killed.
 set -eu
 . "$PSNAP_SOURCE/tests/cli/capture_common.sh"
@@ -26,9 +26,9 @@ both() {
 
 for flags in "-O2" "-O0" "-O1 -g" "-O3 -march=native" "-Os" "-O2 -fno-strict-aliasing -fwrapv" \
     "-O2 --psnap-stage=vectorizer-start" "-O2 -fno-unroll-loops -fno-vectorize"; do
-    PSNAP_HOIST=switch "$PSNAP" cc $flags -o hoist "$PSNAP_SOURCE/tests/cli/hoist.c"
+    PSNAP_HOIST=switch "$PSNAP" cc $flags -I "$PSNAP_SOURCE" -o hoist "$PSNAP_SOURCE"/tests/cli/hoist*.c
     both hoist 1
-    PSNAP_HOIST=off "$PSNAP" cc $flags -o plain "$PSNAP_SOURCE/tests/cli/hoist.c"
+    PSNAP_HOIST=off "$PSNAP" cc $flags -I "$PSNAP_SOURCE" -o plain "$PSNAP_SOURCE"/tests/cli/hoist*.c
     ./hoist 1 > hoist.out
     ./plain 1 > plain.out
     cmp hoist.out plain.out || fail "$flags: the program does something else"
