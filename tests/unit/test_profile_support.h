@@ -19,6 +19,7 @@
 
 #include "formats/base/layout.h"
 #include "formats/base/rng.h"
+#include "formats/base/stream.h"
 #include "profile/profile.h"
 
 #define HEAP ((uint64_t)PSNAP_GROUP_HEAP * PSNAP_LAYOUT_WINDOW)
@@ -44,6 +45,31 @@ static inline struct psnap_program *make_program(uint32_t loops, uint32_t refs)
             assert_int_equal(psnap_program_add_ref(program, &ref), l * refs + i);
         }
     }
+    return program;
+}
+
+/* A program of these loops, whose references take turns: r is of loop r % loops. */
+static inline struct psnap_program *make_striped(const char *const *ids, const char *const *sources,
+                                                 uint32_t loops, uint32_t refs)
+{
+    struct psnap_program *program = psnap_program_new();
+
+    assert_non_null(program);
+    for (uint32_t i = 0; i < loops; i++) {
+        psnap_program_add_loop(program, &(struct psnap_loop){.id = ids[i],
+                                                             .src_id = sources[i],
+                                                             .function = "f",
+                                                             .file = "",
+                                                             .parent = PSNAP_NONE,
+                                                             .header = PSNAP_NONE,
+                                                             .entry = PSNAP_NONE});
+        psnap_program_add_block(program, &(struct psnap_block){.loop = i});
+    }
+    for (uint32_t i = 0; i < refs; i++)
+        psnap_program_add_ref(program, &(struct psnap_ref){.block = i % loops,
+                                                           .loop = i % loops,
+                                                           .kind = (uint8_t)(i / loops % 2),
+                                                           .size = 8});
     return program;
 }
 
@@ -110,6 +136,21 @@ static inline char *write_text(const struct psnap_profile *profile)
     assert_int_equal(psnap_profile_write(profile, file, &error), PSNAP_OK);
     assert_int_equal(fclose(file), 0);
     return text;
+}
+
+/* That two builders have made the same profile of what they were given; frees both. */
+static inline void assert_same_profile(struct psnap_sink *one, struct psnap_sink *other,
+                                       unsigned turn)
+{
+    struct psnap_profile *profiles[2] = {end_profile(one), end_profile(other)};
+    char *texts[2] = {write_text(profiles[0]), write_text(profiles[1])};
+
+    if (strcmp(texts[0], texts[1]) != 0)
+        fail_msg("turn %u: another profile:\n%s\n---\n%s", turn, texts[0], texts[1]);
+    for (int i = 0; i < 2; i++) {
+        psnap_profile_free(profiles[i]);
+        free(texts[i]);
+    }
 }
 
 /* NULL, and why, when it is no profile. */
