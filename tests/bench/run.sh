@@ -23,9 +23,8 @@
 # /dev/null, as multiples of native; one run of each.
 # --quick takes the arguments of the tests. Run it alone on the machine.
 set -eu
-cd "$(dirname "$0")/../.."
-. samples/kinds.sh
-runs=3 quick=0 write=1 peers=0 wanted=""
+. "$(dirname "$0")/../script.sh"
+runs=3 quick=0 write=1 peers=0
 while [ $# -gt 0 ]; do
     case $1 in
     --samples) wanted=,$2, && shift ;;
@@ -33,11 +32,7 @@ while [ $# -gt 0 ]; do
     --quick) quick=1 ;;
     --peers) peers=1 ;;
     --no-write) write=0 ;;
-    *)
-        sed -n '3,28s/^# \{0,1\}//p' "$0"
-        [ "$1" = --help ] && exit 0
-        exit 2
-        ;;
+    *) usage "$1" ;;
     esac
     shift
 done
@@ -133,11 +128,10 @@ capture()
     echo sample,arguments,native_s,idle_s,idle_x,record_s,record_x,pinned_x,accesses,million_per_s,memory_mb,profile_bytes
     while read -r name file rest; do
         IFS='|' read -r test fidelity bench <<< "$rest"
-        [ -z "$wanted" ] || [[ $wanted == *,$name,* ]] || continue
         [ $quick = 0 ] || bench=$test
         # shellcheck disable=SC2086
         one_sample "$name" "$file" $bench < /dev/null
-    done < <(grep -v -e '^#' -e '^ *$' samples/samples.list)
+    done < <(wanted_samples)
 }
 
 # Of other tools, a row per sample.

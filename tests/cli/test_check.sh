@@ -75,15 +75,12 @@ grep -q "'b' of loop 'one' (symbol b) overlaps region 'c' of loop 'two' (symbol 
 
 # for programs
 expect 1 "$PSNAP" check --json good.yaml other.yaml bad.yaml
-cp out check.json
-if /usr/bin/python3 -c '' 2> /dev/null; then
-    /usr/bin/python3 - << 'PYTHON'
+python3 - << 'END'
 import json
-report = json.load(open("check.json"))
+report = json.load(open("out"))
 assert report["psnap"] == 1 and report["command"] == "check"
 good, other, bad = report["profiles"]
 assert good["ok"] and good["accesses"] == 29 and good["loops"] == 2 and good["warnings"] == []
 assert other["ok"] and len(other["warnings"]) == 1 == other["warning_count"]
 assert not bad["ok"] and bad["error"]["line"] > 0 and "'accesses' is 12" in bad["error"]["message"]
-PYTHON
-fi
+END

@@ -26,19 +26,16 @@ grep -q '^a .*stack-512 .*random 60 %, 0 40 %' out
 grep -q '^program    t' piped
 
 expect 0 "$PSNAP" show "$golden" --json
-cp out show.json
-if /usr/bin/python3 -c '' 2> /dev/null; then
-    /usr/bin/python3 - << 'PYTHON'
+python3 - << 'END'
 import json
-report = json.load(open("show.json"))
+report = json.load(open("out"))
 assert report["psnap"] == 1 and report["command"] == "show"
 assert report["accesses"] == 29 and report["bytes"] == 192
 assert [loop["id"] for loop in report["loops"]] == ["sum", "init"]
 assert report["loops"][0]["strides"] == {"0": 13, "random": 6}
 assert report["loops"][0]["parent"] == "init"
 assert abs(report["loops"][1]["share"] - 8 / 29) < 1e-12
-PYTHON
-fi
+END
 expect 0 "$PSNAP" show "$golden" --json --loop sum
 grep -q '"regions"' out
 
@@ -123,11 +120,9 @@ expect 2 "$PSNAP" show "$walks" --loop g --schedule
 expect 1 "$PSNAP" show "$golden" --schedule
 grep -q "is of model psnap" err
 expect 0 "$PSNAP" show "$walks" --json
-cp out walks.json
-if /usr/bin/python3 -c '' 2> /dev/null; then
-    /usr/bin/python3 - << 'PYTHON'
+python3 -c '
 import json
-report = json.load(open("walks.json"))
+report = json.load(open("out"))
 first, single, drawn, mix = report["schedule"]
 assert first["repeat"] == 3 and first["of"][1] == {"repeat": -1, "repeat_steps": [1], "of": [{"mix": "m1"}]}
 walk = first["of"][0]
@@ -136,9 +131,7 @@ assert walk["references"][1] == {"ref": 2, "kind": "store", "size_bytes": 8, "th
                                  "region": "r1", "start": 32, "strides": [32, -8]}
 assert drawn["counts"] == "c1" and drawn["references"][1]["draw"] == "d3" and mix == {"mix": "m1"}
 assert report["models"]["counts"] == [{"counts": "c1", "times": 1, "sum": 2, "least": 2, "most": 2}]
-assert report["models"]["draws"][1] == {"draw": "d2", "loop": "g", "with": "d1", "offset": -8}
-PYTHON
-fi
+assert report["models"]["draws"][1] == {"draw": "d2", "loop": "g", "with": "d1", "offset": -8}'
 
 # Items that come again have a name; walks that look alike are one line; what is too long is cut.
 {

@@ -16,8 +16,8 @@
 # these. --quick takes the small arguments of the tests and compares with nothing. Everything here is
 # deterministic; a full run takes half an hour and about 300 MB of space for a trace at a time.
 set -eu
-cd "$(dirname "$0")/../.."
-jobs=$(nproc) mode=check field=2 wanted="" model=psnap
+. "$(dirname "$0")/../script.sh"
+jobs=$(nproc) mode=check field=2 model=psnap
 while [ $# -gt 0 ]; do
     case $1 in
     --samples) wanted=,$2, && shift ;;
@@ -25,15 +25,10 @@ while [ $# -gt 0 ]; do
     --model) model=$2 && shift ;;
     --quick) mode=print field=1 ;;
     --accept) mode=accept ;;
-    *)
-        sed -n '3,19s/^# \{0,1\}//p' "$0"
-        [ "$1" = --help ] && exit 0
-        exit 2
-        ;;
+    *) usage "$1" ;;
     esac
     shift
 done
-. samples/kinds.sh
 export irregular
 
 cmake --preset release > /dev/null
@@ -63,10 +58,9 @@ one_sample()
 export -f one_sample
 
 while read -r name file rest; do
-    [ -z "$wanted" ] || [[ $wanted == *,$name,* ]] || continue
     arguments=$(cut -d'|' -f$field <<< "$rest")
     # shellcheck disable=SC2086
     echo "$name" "$file" $arguments
-done < <(grep -v -e '^#' -e '^ *$' samples/samples.list) |
-    xargs -P "$jobs" -L 1 bash -c 'one_sample "$@"' one_sample
+done < <(wanted_samples) |
+    xargs -r -P "$jobs" -L 1 bash -c 'one_sample "$@"' one_sample
 /usr/bin/python3 tests/fidelity/table.py "$model" "$mode" "$work" "$([ -z "$wanted" ] && echo all || echo some)"

@@ -3,10 +3,10 @@
 """
 Sizes of profiles as a table, beside what is committed (sizes.sh).
 
-    sizes.py check|accept WORK [SAMPLES]
+    sizes.py check|accept WORK all|some SAMPLE...
 
-WORK has a file NAME.WHAT for each profile, with its bytes. WHAT is base, iterations, data or full;
-full may be missing. Only SAMPLES are looked at, when there are any.
+WORK has a file NAME.WHAT for each profile of the samples, with its bytes. WHAT is base, iterations,
+data or full; full may be missing of all. `all`: there are no other samples.
 """
 import csv
 import os
@@ -30,11 +30,12 @@ def read_committed():
 
 def read_measured(work, wanted):
     sizes = {}
-    for entry in sorted(os.listdir(work)):
-        name, _, kind = entry.rpartition(".")
-        if kind in KINDS and (not wanted or name in wanted):
-            with open(os.path.join(work, entry)) as file:
-                sizes.setdefault(name, {})[kind] = int(file.read())
+    for name in sorted(wanted):
+        for kind in KINDS:
+            path = os.path.join(work, name + "." + kind)
+            if os.path.exists(path):
+                with open(path) as file:
+                    sizes.setdefault(name, {})[kind] = int(file.read())
     return sizes
 
 
@@ -75,15 +76,17 @@ def worse(name, row, before):
 
 
 def main():
-    mode, work, wanted = sys.argv[1], sys.argv[2], " ".join(sys.argv[3:]).split()
+    mode, work, extent, wanted = sys.argv[1], sys.argv[2], sys.argv[3], sys.argv[4:]
     committed, measured = read_committed(), read_measured(work, wanted)
-    missing = [n for n in wanted if n not in measured] + \
-        [n for n, row in measured.items() if not {"base", "iterations", "data"} <= set(row)]
+    kinds = set(KINDS) if any("full" in row for row in measured.values()) else set(KINDS[:3])
+    missing = [name for name in wanted if not kinds <= set(measured.get(name, {}))]
     if missing or not measured:
         print("sizes: nothing of", *(missing or ["any sample"]), file=sys.stderr)
         return 1
     print("\n".join(table(measured)))
     if mode == "accept":
+        if extent == "all":
+            committed = {name: committed.get(name, {}) for name in measured}
         for name, row in measured.items():
             committed[name] = {**committed.get(name, {}), **row}
         with open(os.path.join(HERE, "sizes.csv"), "w", newline="") as file:
@@ -100,7 +103,7 @@ def main():
     full = [row["full"] for row in measured.values() if "full" in row]
     if full and max(full) > MOST_MAX:
         bad.append("the largest profile has more than %d bytes" % MOST_MAX)
-    if full and not wanted and statistics.median(full) > MEDIAN_MAX:
+    if full and extent == "all" and statistics.median(full) > MEDIAN_MAX:
         bad.append("the median of profiles is above %d bytes" % MEDIAN_MAX)
     for text in bad:
         print("sizes: worse:", text, file=sys.stderr)

@@ -13,25 +13,20 @@
 # sizes.md instead, with --samples the lines of these. --quick leaves the arguments of fidelity out.
 # PSNAP is the psnap to take (else one is built). Takes some minutes.
 set -eu
-here=$(cd "$(dirname "$0")" && pwd)
-root=$(cd "$here/../.." && pwd)
-jobs=$(nproc) mode=check wanted="" quick=""
+. "$(dirname "$0")/../script.sh"
+jobs=$(nproc) mode=check quick="" root=$PWD
 while [ $# -gt 0 ]; do
     case $1 in
     --samples) wanted=,$2, && shift ;;
     --jobs) jobs=$2 && shift ;;
     --quick) quick=1 ;;
     --accept) mode=accept ;;
-    *)
-        sed -n '3,16s/^# \{0,1\}//p' "$0"
-        [ "$1" = --help ] && exit 0
-        exit 2
-        ;;
+    *) usage "$1" ;;
     esac
     shift
 done
 if [ -z "${PSNAP-}" ]; then
-    cmake --preset release -S "$root" > /dev/null
+    cmake --preset release > /dev/null
     cmake --build --preset release > /dev/null
     PSNAP=$root/build/release/psnap
 fi
@@ -57,9 +52,9 @@ one_profile()
 export -f one_profile
 
 while read -r name file rest; do
-    [ -z "$wanted" ] || [[ $wanted == *,$name,* ]] || continue
     IFS='|' read -r tests fidelity _ <<< "$rest"
-    IFS='|' read -r _ iterations data base < <(grep "^$name " "$here/sizes.list")
+    line=$(grep "^$name " tests/fidelity/sizes.list) || continue # which sizes.py says
+    IFS='|' read -r _ iterations data base <<< "$line"
     # unquoted: xargs goes on in the next line behind a blank
     # shellcheck disable=SC2086
     {
@@ -68,6 +63,9 @@ while read -r name file rest; do
         echo "$name" "$file" data $data
         [ -n "$quick" ] || echo "$name" "$file" full $fidelity
     }
-done < <(grep -v -e '^#' -e '^ *$' "$root/samples/samples.list") |
-    xargs -P "$jobs" -L 1 bash -c 'one_profile "$@"' one_profile
-/usr/bin/python3 "$here/sizes.py" "$mode" "$work" "${wanted//,/ }"
+done < <(wanted_samples) |
+    xargs -r -P "$jobs" -L 1 bash -c 'one_profile "$@"' one_profile
+extent=some names=${wanted//,/ }
+[ -n "$wanted" ] || { extent=all && names=$(wanted_samples | cut -d' ' -f1); }
+# shellcheck disable=SC2086
+/usr/bin/python3 tests/fidelity/sizes.py "$mode" "$work" $extent $names
