@@ -4,8 +4,10 @@
  * random loops (guards, affine references with constant and recorded steps, with quotients
  * and without, irregular ones), random records of them, with gaps, open records and ordinary
  * pieces in between, decoded with blocks of many capacities, with and without
- * runs; accesses, executions and lost loops are compared. Then with words
- * changed, in the ring and in the table: an error or a stream, and an end.
+ * runs; accesses, executions and lost loops are compared. Then records that
+ * come again and again, advanced, which are rounds (period.c) where they may
+ * be; and words changed, in the ring and in the table: an error or a stream,
+ * and an end.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -33,7 +35,8 @@ enum {
     QUOTIENTS_MAX = 3 * REFS_MAX,
     TABLE_WORDS = 12000,
     RING_WORDS = 16000,
-    ACCESSES_MAX = 600000
+    ACCESSES_MAX = 600000,
+    RECORD_MAX = 128
 };
 
 struct module {
@@ -342,15 +345,76 @@ static void put_hoist(struct module *module, uint32_t index, struct psnap_rng *r
     assert_true(module->ring_words < RING_WORDS);
 }
 
+static bool is_base(const struct module *module, const struct psnap_table_hoist *hoist,
+                    uint32_t word)
+{
+    for (uint32_t p = hoist->first_piece; p < hoist->first_piece + hoist->pieces; p++)
+        for (uint32_t i = 0; i < module->pieces[p].refs; i++)
+            if (module->moves[module->pieces[p].first_ref + i].base == word)
+                return true;
+    return false;
+}
+
+/* By how much a record's words advance: addresses, seldom from the image to the heap; in `odd` ones
+ * numbers of iterations, steps and what quotients are of, too. */
+static void make_deltas(const struct module *module, const struct psnap_table_hoist *hoist,
+                        bool odd, uint64_t *deltas, struct psnap_rng *rng)
+{
+    deltas[0] = 0;
+    for (uint32_t w = 1; w < hoist->words; w++)
+        if (!is_base(module, hoist, w))
+            deltas[w] = odd && below(rng, 6) == 0;
+        else
+            deltas[w] = below(rng, 20) ? 8 * below(rng, 500) : HEAP - IMAGE;
+}
+
+/* Records of one or two loops without rows, in turn. */
+static void put_again(struct module *module, struct psnap_rng *rng)
+{
+    const uint64_t rounds = 2 + below(rng, 10), pair = 1 + below(rng, 2);
+    const bool odd = below(rng, 2);
+    uint64_t records[2][RECORD_MAX], deltas[2][RECORD_MAX];
+    const struct psnap_table_hoist *hoists[2];
+
+    for (uint64_t k = 0; k < pair; k++) {
+        const uint32_t index = 3 * (uint32_t)below(rng, (HOISTS + 2) / 3);
+        hoists[k] = &module->hoists[index];
+        assert_true(!hoists[k]->rows && hoists[k]->words <= RECORD_MAX);
+        records[k][0] = PIECES + module->first_end[index] + below(rng, 2);
+        records[k][1] = below(rng, below(rng, 2) ? 3 : 30);
+        put_words(module, hoists[k], records[k], rng);
+        make_deltas(module, hoists[k], odd, deltas[k], rng);
+    }
+    for (uint64_t i = 0; i < rounds * pair; i++) {
+        const struct psnap_table_hoist *hoist = hoists[i % pair];
+        const uint32_t index = (uint32_t)(hoist - module->hoists);
+        uint64_t *record = records[i % pair];
+        for (uint64_t n = 0; n < record[1]; n++)
+            put_iteration(module, hoist, record, NULL, n, hoist->pieces, 0, rng);
+        if (record[0] != PIECES + module->first_end[index])
+            put_iteration(module, hoist, record, NULL, record[1], module->last[index], 0, rng);
+        memcpy(module->ring + module->ring_words, record, hoist->words * sizeof *record);
+        module->ring_words += hoist->words;
+        module->ended++;
+        for (uint32_t w = 0; w < hoist->words; w++)
+            record[w] += deltas[i % pair][w];
+    }
+}
+
+static void make_hoists(struct module *module, struct psnap_rng *rng)
+{
+    memset(module, 0, sizeof *module);
+    for (uint32_t i = 0; i < HOISTS; i++)
+        make_hoist(module, i, rng);
+    make_table(module);
+}
+
 static void make_module(struct module *module, uint64_t seed)
 {
     struct psnap_rng rng;
 
     psnap_rng_init(&rng, seed);
-    memset(module, 0, sizeof *module);
-    for (uint32_t i = 0; i < HOISTS; i++)
-        make_hoist(module, i, &rng);
-    make_table(module);
+    make_hoists(module, &rng);
     while (module->ring_words < RING_WORDS - 2000) {
         uint64_t *at = module->ring + module->ring_words, words = 1 + below(&rng, 20);
         if (below(&rng, 5) == 0) {
@@ -377,6 +441,18 @@ static enum psnap_status open_decoder(struct psnap_decoder *decoder, const struc
                        error);
 }
 
+/* That all was completed and executed as often as it was. */
+static void assert_counted(const struct psnap_decoder *decoder, const struct module *module)
+{
+    uint64_t completed = 0;
+
+    for (uint32_t i = 0; i < PIECES_MAX; i++)
+        assert_int_equal(decoder->program->blocks[i].executions, module->executions[i]);
+    for (uint32_t i = 0; i < HOISTS; i++)
+        completed += decoder->tables.hoists[i].completed;
+    assert_int_equal(completed, module->ended);
+}
+
 static void test_expansion(void **state)
 {
     static const size_t capacities[] = {1, 2, 3, 7, 64, 4096};
@@ -391,7 +467,6 @@ static void test_expansion(void **state)
             struct psnap_decoder decoder;
             struct psnap_error error = {0};
             struct taking taking = {module->expected, module->expected_count, 0, 0, 0, 0};
-            uint64_t completed = 0;
             assert_int_equal(open_decoder(&decoder, module, &error), PSNAP_OK);
             while (take(&decoder, &taking, capacities[way / 2], way % 2))
                 ;
@@ -399,11 +474,7 @@ static void test_expansion(void **state)
             runs += taking.runs;
             columns += taking.column_runs;
             turning += taking.turning_runs;
-            for (uint32_t i = 0; i < PIECES_MAX; i++)
-                assert_int_equal(decoder.program->blocks[i].executions, module->executions[i]);
-            for (uint32_t i = 0; i < HOISTS; i++)
-                completed += decoder.tables.hoists[i].completed;
-            assert_int_equal(completed, module->ended);
+            assert_counted(&decoder, module);
             decoder_release(&decoder);
         }
     }
@@ -445,6 +516,38 @@ static void test_parts(void **state)
             assert_int_equal(decoder.program->blocks[i].executions, module->executions[i]);
         decoder_release(&decoder);
     }
+    free(module);
+}
+
+static void test_periods(void **state)
+{
+    struct module *module = calloc(1, sizeof *module);
+    uint64_t rounds = 0, records = 0;
+
+    (void)state;
+    assert_non_null(module);
+    for (uint64_t seed = 0; seed < 300; seed++) {
+        struct psnap_decoder decoder;
+        struct psnap_error error = {0};
+        struct taking taking = {.expected = module->expected};
+        struct psnap_rng rng;
+        psnap_rng_init(&rng, seed);
+        make_hoists(module, &rng);
+        for (unsigned i = 0; i < 10; i++)
+            put_again(module, &rng);
+        taking.expected_count = module->expected_count;
+        assert_int_equal(open_decoder(&decoder, module, &error), PSNAP_OK);
+        decoder.takes_rounds = true;
+        while (take(&decoder, &taking, 1 + below(&rng, 300), true))
+            ;
+        assert_int_equal(taking.seen, module->expected_count);
+        assert_counted(&decoder, module);
+        rounds += taking.rounds;
+        records += module->ended;
+        decoder_release(&decoder);
+    }
+    print_message("%u records, %u times rounds of them\n", (unsigned)records, (unsigned)rounds);
+    assert_true(rounds > 100);
     free(module);
 }
 
@@ -535,9 +638,8 @@ static void test_corrupt(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_expansion),
-        cmocka_unit_test(test_parts),
-        cmocka_unit_test(test_counting_guards),
+        cmocka_unit_test(test_expansion), cmocka_unit_test(test_parts),
+        cmocka_unit_test(test_periods),   cmocka_unit_test(test_counting_guards),
         cmocka_unit_test(test_corrupt),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
