@@ -88,6 +88,8 @@ static void test_columns(void **state)
         for (uint64_t i = 0; i < n; i++) {
             for (uint32_t k = 0; k < WIDTH; k++)
                 words[i][k] = BASE + 8 * psnap_rng_below(&rng, 1000);
+            if (!i && turn % 2) /* loops are begun elsewhere */
+                words[i][2] += 1 << 24;
             words[i][3] = words[i][2] + 64; /* goes with it */
         }
         for (uint64_t i = 0; i < n; i++)
@@ -100,6 +102,7 @@ static void test_columns(void **state)
     taken[1] = nest_draws_take(all, &count);
     assert_true(taken[0] && taken[1]);
     assert_int_equal(taken[0][3].rest.with, 2);
+    assert_true(taken[0][2].has_entry);
     assert_memory_equal(taken[0], taken[1], count * sizeof *taken[0]);
     free(taken[0]), free(taken[1]);
     nest_draws_free(one), nest_draws_free(all);

@@ -261,7 +261,7 @@ static void make_unrolled(struct stream *stream, uint64_t n)
 static void test_unrolled(void **state)
 {
     struct psnap_program *program = make_program(LOOPS, REFS);
-    struct stream stream = {calloc(ACCESSES, sizeof *stream.accesses), 0};
+    struct stream stream = new_stream();
 
     (void)state;
     for (uint64_t n = 24; n <= 44; n += 5) {
@@ -312,7 +312,7 @@ static void test_loose(void **state)
 
 /* ---- threads ---- */
 
-enum { THREADS = 3 };
+enum { THREADS = 4, AREA = 1 << 24 };
 
 /* Puts pieces of the streams in turn, of random lengths: each stream in its order. */
 static struct psnap_profile *build_mixed(struct psnap_program *program,
@@ -383,12 +383,94 @@ static void test_threads(void **state)
     psnap_program_free(program);
 }
 
+/* Rows of random lengths, that lie behind each other, and what they gather. */
+static void make_rows(struct stream *stream, uint64_t area, uint64_t rows, struct psnap_rng *rng)
+{
+    uint64_t entry = 0;
+
+    for (uint64_t i = 0; i < rows; i++) {
+        add(stream, 0, area + 8 * i);
+        for (uint64_t j = 0, n = 1 + psnap_rng_below(rng, 20); j < n; j++) {
+            add(stream, REFS, area + (1 << 20) + 4 * entry++);
+            add(stream, REFS + 1, area + (2 << 20) + 8 * psnap_rng_below(rng, 1 << 16));
+        }
+    }
+}
+
+/* Loops in no order. */
+static void make_mix(struct stream *stream, uint64_t area, size_t count, struct psnap_rng *rng)
+{
+    while (stream->count < count)
+        add(stream, REFS * (uint32_t)psnap_rng_below(rng, LOOPS),
+            area + 8 * psnap_rng_below(rng, 1 << 16));
+}
+
+/* That each thread has as many accesses of each loop as before, in an area of its own. */
+static void assert_apart(const struct psnap_profile *profile, const struct stream *streams)
+{
+    struct psnap_source *source = psnap_replay_new(profile, 1, NULL);
+    uint64_t counts[THREADS][LOOPS] = {{0}};
+    struct psnap_access block[64];
+    ssize_t got;
+
+    assert_non_null(source);
+    for (unsigned t = 0; t < THREADS; t++)
+        for (size_t i = 0; i < streams[t].count; i++)
+            counts[t][streams[t].accesses[i].ref / REFS]++;
+    while ((got = psnap_source_next(source, block, 64, NULL)) > 0)
+        for (ssize_t i = 0; i < got; i++) {
+            const struct psnap_program *program = source->program;
+            const uint32_t t = block[i].thread;
+            assert_in_range(t, 0, THREADS - 1);
+            assert_int_equal((block[i].address - HEAP) / AREA, t);
+            counts[t][atoi(program->loops[program->refs[block[i].ref].loop].id + 2)]--;
+        }
+    assert_int_equal(got, 0);
+    for (unsigned t = 0; t < THREADS; t++)
+        for (unsigned loop = 0; loop < LOOPS; loop++)
+            assert_int_equal(counts[t][loop], 0);
+    psnap_source_free(source);
+}
+
+/* What threads draw is of models of their own. */
+static void test_drawing_threads(void **state)
+{
+    struct psnap_program *program = make_program(LOOPS, REFS);
+    struct psnap_profile *profile;
+    struct stream streams[THREADS];
+    struct psnap_rng rng;
+
+    (void)state;
+    psnap_rng_init(&rng, 12);
+    for (unsigned t = 0; t < THREADS; t++) {
+        const uint64_t area = HEAP + (uint64_t)t * AREA;
+        streams[t] = new_stream();
+        if (t < 2)
+            make_rows(&streams[t], area, 300 + 200 * t, &rng);
+        else
+            make_mix(&streams[t], area, 4000 * t, &rng);
+        for (size_t i = 0; i < streams[t].count; i++)
+            streams[t].accesses[i].thread = (uint16_t)t;
+    }
+    profile = build_mixed(program, streams, &rng);
+    assert_non_null(profile->nests);
+    assert_int_equal(profile->nests->models->count_count, 2);
+    assert_int_equal(profile->nests->models->walk_count, 2);
+    assert_int_equal(profile->nests->models->mix_count, 2);
+    assert_apart(profile, streams);
+    assert_is_its_text(profile);
+    psnap_profile_free(profile);
+    for (unsigned t = 0; t < THREADS; t++)
+        free(streams[t].accesses);
+    psnap_program_free(program);
+}
+
 /* Addresses that come from a table of n entries, in each of many rounds the same; how large the
  * profile is. */
 static size_t size_of_rounds(unsigned n)
 {
     struct psnap_program *program = make_program(LOOPS, REFS);
-    struct stream stream = {calloc(ACCESSES, sizeof *stream.accesses), 0};
+    struct stream stream = new_stream();
     struct psnap_profile *profile;
     struct psnap_rng rng;
     char *text;
@@ -428,7 +510,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_random_programs), cmocka_unit_test(test_triangle),
         cmocka_unit_test(test_unrolled),        cmocka_unit_test(test_loose),
-        cmocka_unit_test(test_threads),         cmocka_unit_test(test_history),
+        cmocka_unit_test(test_threads),         cmocka_unit_test(test_drawing_threads),
+        cmocka_unit_test(test_history),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
