@@ -355,7 +355,8 @@ static void test_eras(void **state)
 static void test_areas(void **state)
 {
     enum { AREAS = 3, SIZE = 9000 };
-    uint64_t *real = stream(), counts[AREAS] = {0}, changes[AREAS][AREAS] = {{0}};
+    uint64_t *real = stream(), *drawn, counts[AREAS] = {0};
+    uint64_t changes[AREAS][AREAS] = {{0}}, again[AREAS][AREAS] = {{0}};
     struct psnap_gather *model;
     struct psnap_rng rng;
     uint32_t area = 0;
@@ -384,7 +385,13 @@ static void test_areas(void **state)
         for (uint32_t j = 0; j < AREAS; j++)
             assert_true(model->next_area[i][j] == (double)changes[i][j] / (double)left);
     }
-    free(real), free(model);
+    drawn = drawn_from(model, 1, MANY);
+    for (size_t i = 1; i < MANY; i++)
+        again[(drawn[i - 1] - BASE) >> 40][(drawn[i] - BASE) >> 40]++;
+    for (uint32_t i = 0; i < AREAS; i++)
+        for (uint32_t j = 0; j < AREAS; j++)
+            assert_true(fabs((double)again[i][j] / (double)changes[i][j] - 1) < 0.1);
+    free(real), free(model), free(drawn);
 }
 
 /* What is short, or one address, has a model too. */

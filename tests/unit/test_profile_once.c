@@ -4,7 +4,6 @@
  * what comes again gets one; strides of a walk are those of its references.
  */
 #include "tests/unit/test_nests_support.h"
-#include "tests/unit/test_text_support.h"
 
 /* Three references go through 24 bytes each: twice in each of two repetitions, and once behind. */
 #define ITEM(indent, strides)                                                                      \
@@ -89,7 +88,7 @@ static void test_refused(void **state)
                    "(line 6) is in 1 repeats, here");
     assert_refused(named, "{nest: a}", "{nest: a, off: []}", "off");
     assert_refused(named, "{nest: a}", "{repeat: 2, of: [{nest: b, of: []}]}", "nothing to repeat");
-    assert_refused(named, "{nest: a}", "{nest: [a]}", "");
+    assert_refused(named, "{nest: a}", "{nest: [a]}", "'nest' must be one value, not a list");
     assert_refused(named, "[32, 8]", "[32]", "there must be 2");
     assert_refused(named, "{nest: a}", "{nest: b, of: [{nest: a}, {nest: a}]}", "comes to 71");
 }
