@@ -97,3 +97,21 @@ grep -q "^| mean, all |  | 3.88 |" mine/table.md # (2 + 1 + 5 + 1 + 7 + 13 + 1 +
 sed '/^ft,/d' before.csv > expected
 sed '/^ft,/d; /^aa,/d' mine/psnap.csv | diff expected -
 grep -q "^ft,m,loop,f:1,1.0000,1,0.500000,0.500000,5.000" mine/psnap.csv
+
+# a sample that was not measured is missed in a run of all, and a row that a sample has no more
+python3 mine/table.py psnap check some some > /dev/null
+mkdir all
+cp ./*.json ./*.yaml all
+cp some/* all
+python3 mine/table.py psnap check all all > /dev/null
+rm all/ft.json all/ft.yaml
+if python3 mine/table.py psnap check all all > out; then exit 1; fi
+grep -q "^missing: ('ft', 'm', 'loop', 'f:1', 1)" out
+sed 's/"f:1"/"f:2"/' some/ft.json > all/ft.json
+cp some/ft.yaml all
+if python3 mine/table.py psnap check all all > out; then exit 1; fi
+grep -q "^missing: ('ft', 'm', 'loop', 'f:1', 1)" out
+grep -q "^no such row is committed: ('ft', 'm', 'loop', 'f:2', 1)" out
+sample matmul 14
+if python3 mine/table.py psnap check . some > out; then exit 1; fi
+grep -q "^worse: ('matmul', 'm', 'loop', 'f:1', 1): 14[.0]* points, committed 13[.0]*$" out

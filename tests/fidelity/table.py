@@ -188,7 +188,8 @@ def key(row):
 
 def check(rows, samples, everything):
     with open(ROWS, newline="") as file:
-        committed = {key(row): row for row in csv.DictReader(file) if row["sample"] in samples}
+        committed = {key(row): row for row in csv.DictReader(file)
+                     if everything or row["sample"] in samples}
     worse = 0
     for row in rows:
         old = committed.pop(key(row), None)
