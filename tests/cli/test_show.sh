@@ -111,8 +111,23 @@ grep -q '^      load    8  r1  *by 32, 8$' out
 grep -q '^      store   8  r1  *by 32, -8$' out
 grep -q '^    load    8  r1  *by 8, from where it was$' out
 grep -q '^    load    8  d3  *drawn, then by 8$' out
-grep -q '^d1    g: at first 8 bytes from d3; then anywhere in 16 B of r1, from there by 8;' out
+grep -q '^m1    a graph of 1 state, 4 in 4 visits: g$' out
+grep -q '^d1    g: at first 8 bytes from d3; then anywhere in 16 B of r1, from there by 8; each place once a lap in 16 B of r1$' out
+grep -q '^d2    g: -8 bytes from d1$' out
+grep -q '^d3    f: at cursors in 96 B of r1$' out
 if grep -q '^program' out; then fail "only the schedule"; fi
+
+# drawn PLACES TEXT [MORE]: what is said of d3 when its places are these
+drawn() {
+    sed "s/places: cursors,/$1}/; /cursors: \[{/d" "$walks" > places.yaml
+    expect 0 "$PSNAP" show places.yaml --schedule
+    grep -q "^d3    f: $2 96 B of r1${3-}\$" out || fail "$1: $(tail -1 out)"
+}
+drawn 'places: sweep, sweep_bytes: 8' 'onwards through'
+drawn "places: band, lap: 3, place_bytes: 8, inside: 1, offsets: [$(printf '0, %.0s' $(seq 20))0]" \
+    'near a point that moves through'
+drawn 'parts: [0.25, 0.75]' 'anywhere in' ', some places more often'
+
 expect 0 "$PSNAP" show "$walks" --loop g
 sed -n '/^walks/,/^drawn/p' out | diff - <(printf '%s\n' walks '' 'repeat 3' '  repeat -1 (1)' \
     '    m1' m1 '' drawn)
