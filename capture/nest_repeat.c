@@ -217,6 +217,8 @@ bool psnap_nest_repeat(struct psnap_decoder *decoder, struct psnap_delivery *to)
     struct psnap_repeat *repeat = &open->repeat;
 
     if (repeat->at == repeat->runs) {
+        if (!repeat->runs) /* nothing is left of any of them but to be counted, which is done */
+            advance(open, repeat->left);
         repeat->is_on = repeat->left > 0;
         if (!repeat->is_on)
             return true;

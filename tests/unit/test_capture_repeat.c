@@ -196,7 +196,7 @@ static void make_words(struct psnap_rng *rng)
 /*
  *     do {                                     if `levels` is 2
  *         do {
- *             own accesses;                    may stop here, if `levels` is 1, or at the end
+ *             own accesses or a block without; may stop here, if `levels` is 1, or at the end
  *             SLOT = a condition ? one value : another;
  *             if (a condition) an innermost loop;
  *             a block without accesses
@@ -221,7 +221,7 @@ static void make_nest(struct psnap_rng *rng, uint32_t levels)
     made.moves[0].base = add_address(rng);
     made.moves[1].base = add_address(rng);
     enter = add_step(PSNAP_STEP_ENTER, inner, first - WORDS, made.count - first, 0);
-    add_step(PSNAP_STEP_RUN, inner, HOIST_OWN, 0, 0);
+    add_step(PSNAP_STEP_RUN, inner, psnap_rng_below(rng, 4) ? HOIST_OWN : HOIST_ALONE, 0, 0);
     made.stop = add_step(PSNAP_STEP_GOTO, inner, made.step_count + 1, 0, 0);
     branch = add_branch(rng, inner);
     made.steps[branch].b = add_step(PSNAP_STEP_SET, inner, SLOT, any_value(rng, 1, 64), 0);

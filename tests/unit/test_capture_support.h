@@ -125,6 +125,8 @@ static inline bool take(struct psnap_decoder *decoder, struct taking *taking, si
     if (taking->expected && decoder->rounds.node_count) {
         uint64_t round[PSNAP_ROUNDS_LEVELS];
         taking->rounds++;
+        for (uint32_t i = 0; i < decoder->rounds.node_count; i++)
+            assert_true(decoder->rounds.nodes[i].count && decoder->rounds.nodes[i].width);
         for_each_access(&decoder->rounds, 0, 0, round, compare_access, taking);
     }
     return !psnap_decoder_is_done(decoder);
