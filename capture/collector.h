@@ -41,7 +41,7 @@ enum {
     PSNAP_REPEAT_RUNS = 32,
     PSNAP_REPEAT_VALUES = 64,
     PSNAP_REPEAT_WIDTH = 64,
-    PSNAP_ROUNDS_MIN = 4
+    PSNAP_ROUNDS_MIN = 4 /* fewer are not worth being delivered as such */
 };
 
 /* An access of each of some iterations: its address in the present one, and how it advances. */

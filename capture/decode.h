@@ -2,9 +2,9 @@
 /*
  * The parts of psnap_decode: decode.c (records in order), decode_short.c (those of a few
  * accesses), decode_runs.c (records that are one run), descriptor.c, descriptor_run.c and
- * quotient.c (hoisted loops), nest.c, nest_alike.c and nest_repeat.c (nests of loops),
- * decode_expand.c (references that are not plain) and decode_events.c (records that are no
- * accesses).
+ * quotient.c (hoisted loops), nest.c, nest_alike.c and nest_repeat.c (nests of loops), period.c
+ * and period_tree.c (records that come again and again), decode_expand.c (references that are not
+ * plain) and decode_events.c (records that are no accesses).
  */
 #ifndef PSNAP_CAPTURE_DECODE_H
 #define PSNAP_CAPTURE_DECODE_H
@@ -14,6 +14,52 @@
 /* The status and its message: a record that begins with `word` cannot be; no room for mappings. */
 enum psnap_status psnap_decoder_corrupt(struct psnap_error *error, uint64_t word);
 enum psnap_status psnap_decoder_no_memory(struct psnap_error *error);
+
+/* Makes the reference's range that of the address; false when out of memory. */
+static inline bool psnap_decoder_reach(struct psnap_decoder *decoder, struct psnap_capture_ref *ref,
+                                       uint64_t address)
+{
+    return __builtin_expect(address - ref->low < ref->span, 1) ||
+           psnap_decoder_refresh(decoder, ref, address);
+}
+
+/* Whether `count` addresses, `stride` apart, from one in the reference's range on are in it, too.
+ */
+static inline bool psnap_ref_holds(const struct psnap_capture_ref *ref, uint64_t first,
+                                   int64_t stride, uint64_t count)
+{
+    int64_t way;
+
+    return !__builtin_mul_overflow(stride, (int64_t)count, &way) && (int64_t)count > 0 &&
+           first + (count - 1) * (uint64_t)stride - ref->low < ref->span;
+}
+
+/* The access of reference `index`, in whose range the address is. */
+static inline struct psnap_access psnap_decoder_access(const struct psnap_decoder *decoder,
+                                                       const struct psnap_capture_ref *ref,
+                                                       uint32_t index, uint64_t address)
+{
+    return (struct psnap_access){
+        .address = address + ref->delta,
+        .ref = index,
+        .size = ref->size,
+        .kind = ref->kind,
+        .thread = decoder->thread,
+    };
+}
+
+/* Something was looked for in vain: it is again behind `*rest` more, ever more up to `most`. */
+static inline void psnap_wait_longer(uint8_t *rest, uint8_t *patience, unsigned most)
+{
+    *rest = *patience;
+    *patience = (uint8_t)(*patience < most / 2 ? 2u * *patience + 1 : most);
+}
+
+/* A number of `bits` with sign. */
+static inline int64_t psnap_sign_extend(uint64_t value, unsigned bits)
+{
+    return (int64_t)(value << (64 - bits)) >> (64 - bits);
+}
 
 /* Writes out the open expansion as far as the block has room: the accesses written, or a negative
  * status. */
@@ -138,18 +184,9 @@ static inline bool psnap_decoder_put_plain(struct psnap_decoder *decoder,
     struct psnap_capture_ref *refs = &decoder->tables.refs[piece->first_ref];
 
     for (uint32_t i = 0; i < piece->refs; i++) {
-        struct psnap_capture_ref *ref = &refs[i];
-        uint64_t address = words[i];
-        if (__builtin_expect(address - ref->low >= ref->span, 0) &&
-            !psnap_decoder_refresh(decoder, ref, address))
+        if (!psnap_decoder_reach(decoder, &refs[i], words[i]))
             return false;
-        block[i] = (struct psnap_access){
-            .address = address + ref->delta,
-            .ref = piece->first_ref + i,
-            .size = ref->size,
-            .kind = ref->kind,
-            .thread = decoder->thread,
-        };
+        block[i] = psnap_decoder_access(decoder, &refs[i], piece->first_ref + i, words[i]);
     }
     return true;
 }

@@ -113,7 +113,7 @@ ssize_t psnap_decoder_expand(struct psnap_decoder *decoder, struct psnap_access 
         if (n == capacity)
             break;
         ref += offset;
-        if (address - ref->low >= ref->span && !psnap_decoder_refresh(decoder, ref, address))
+        if (!psnap_decoder_reach(decoder, ref, address))
             return psnap_decoder_no_memory(error);
         block[n++] = (struct psnap_access){
             .address = address + ref->delta,

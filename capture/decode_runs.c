@@ -87,7 +87,7 @@ static uint64_t find_columns(struct psnap_decoder *decoder, const struct psnap_c
     for (uint32_t k = 0; k < piece->refs && count >= RUN_MIN; k++) {
         struct psnap_capture_ref *ref = &decoder->tables.refs[piece->first_ref + k];
         const uint64_t *word = at + 1 + k;
-        if (*word - ref->low >= ref->span && !psnap_decoder_refresh(decoder, ref, *word))
+        if (!psnap_decoder_reach(decoder, ref, *word))
             return 0;
         if (columns[k].words && !psnap_words_inside(word, words, count, ref->low, ref->span - 1))
             return 0;
@@ -110,7 +110,7 @@ static uint64_t find_strides(struct psnap_decoder *decoder, const struct psnap_c
         return 0;
     for (uint32_t k = 0; k < piece->refs; k++) {
         struct psnap_capture_ref *ref = &decoder->tables.refs[piece->first_ref + k];
-        if (at[1 + k] - ref->low >= ref->span && !psnap_decoder_refresh(decoder, ref, at[1 + k]))
+        if (!psnap_decoder_reach(decoder, ref, at[1 + k]))
             return 0;
         if (!stays(ref, last[1 + k], decoder->run_strides[k], count))
             return 0; /* one by one */
@@ -133,9 +133,7 @@ bool psnap_decoder_find_run(struct psnap_decoder *decoder, struct psnap_capture_
     }
     count = psnap_decoder_bound(decoder, delivered, piece->refs, count);
     if (count < RUN_MIN) {
-        piece->rest = piece->patience;
-        piece->patience =
-            (uint8_t)(piece->patience < PATIENCE_MAX / 2 ? 2 * piece->patience + 1 : PATIENCE_MAX);
+        psnap_wait_longer(&piece->rest, &piece->patience, PATIENCE_MAX);
         return false;
     }
     piece->patience = 0;

@@ -35,16 +35,9 @@ static inline bool put_iterations(struct psnap_decoder *decoder,
             struct psnap_capture_ref *ref = &refs[k];
             const uint64_t address =
                 move->base ? psnap_move_address(decoder, move, record, i) : *word++;
-            if (__builtin_expect(address - ref->low >= ref->span, 0) &&
-                !psnap_decoder_refresh(decoder, ref, address))
+            if (!psnap_decoder_reach(decoder, ref, address))
                 return false;
-            *block = (struct psnap_access){
-                .address = address + ref->delta,
-                .ref = hoist->first_ref + k,
-                .size = ref->size,
-                .kind = ref->kind,
-                .thread = decoder->thread,
-            };
+            *block = psnap_decoder_access(decoder, ref, hoist->first_ref + k, address);
         }
     return true;
 }

@@ -128,19 +128,11 @@ static inline bool put_access(struct psnap_decoder *decoder, const uint64_t *rec
                               uint32_t index, struct psnap_access *access)
 {
     struct psnap_capture_ref *ref = &decoder->tables.refs[index];
-    uint64_t address;
+    const uint64_t address = move->base ? psnap_move_address(decoder, move, record, i) : *(*word)++;
 
-    address = move->base ? psnap_move_address(decoder, move, record, i) : *(*word)++;
-    if (__builtin_expect(address - ref->low >= ref->span, 0) &&
-        !psnap_decoder_refresh(decoder, ref, address))
+    if (!psnap_decoder_reach(decoder, ref, address))
         return false;
-    *access = (struct psnap_access){
-        .address = address + ref->delta,
-        .ref = index,
-        .size = ref->size,
-        .kind = ref->kind,
-        .thread = decoder->thread,
-    };
+    *access = psnap_decoder_access(decoder, ref, index, address);
     return true;
 }
 

@@ -29,7 +29,7 @@ static inline bool set_column(struct psnap_decoder *decoder, struct psnap_captur
                               int64_t *stride)
 {
     *stride = count > 1 ? (int64_t)(words[pitch] - words[0]) : 0;
-    if (*words - ref->low >= ref->span && !psnap_decoder_refresh(decoder, ref, *words))
+    if (!psnap_decoder_reach(decoder, ref, *words))
         return false;
     if (!has_stride(words, pitch, count))
         *column = (struct psnap_column){words, pitch, ref->delta};
@@ -53,12 +53,7 @@ static struct inside look_at_rows(const struct psnap_decoder *decoder,
 bool psnap_decoder_share_range(struct psnap_decoder *decoder, struct psnap_capture_ref *ref,
                                uint64_t first, int64_t stride, uint64_t count)
 {
-    int64_t way;
-
-    if (first - ref->low >= ref->span && !psnap_decoder_refresh(decoder, ref, first))
-        return false;
-    return !__builtin_mul_overflow(stride, (int64_t)count, &way) && (int64_t)count > 0 &&
-           first + (count - 1) * (uint64_t)stride - ref->low < ref->span;
+    return psnap_decoder_reach(decoder, ref, first) && psnap_ref_holds(ref, first, stride, count);
 }
 
 /* A run that is being made: its `count` repetitions of `turns` iterations, from an open record. */
@@ -72,18 +67,6 @@ struct making {
     struct inside inside; /* where all of the rows are */
     size_t width;
 };
-
-static void put_member(struct making *making, const struct psnap_capture_ref *ref, uint32_t index,
-                       uint64_t address)
-{
-    making->decoder->run_first[making->width++] = (struct psnap_access){
-        .address = address + ref->delta,
-        .ref = index,
-        .size = ref->size,
-        .kind = ref->kind,
-        .thread = making->decoder->thread,
-    };
-}
 
 /* How reference `index` goes through the repetitions; false when it leaves its range. */
 static inline bool set_member(struct making *making, uint32_t index)
@@ -114,7 +97,7 @@ static inline bool set_member(struct making *making, uint32_t index)
                         making->count, &making->inside, column, stride))
             return false;
     }
-    put_member(making, ref, index, first);
+    decoder->run_first[making->width++] = psnap_decoder_access(decoder, ref, index, first);
     return true;
 }
 
@@ -179,13 +162,7 @@ bool psnap_descriptor_run(struct psnap_decoder *decoder, const struct psnap_capt
         if (!psnap_decoder_share_range(decoder, ref, first, stride, count))
             return false;
         decoder->run_strides[k] = stride;
-        decoder->run_first[k] = (struct psnap_access){
-            .address = first + ref->delta,
-            .ref = hoist->first_ref + k,
-            .size = ref->size,
-            .kind = ref->kind,
-            .thread = decoder->thread,
-        };
+        decoder->run_first[k] = psnap_decoder_access(decoder, ref, hoist->first_ref + k, first);
     }
     *run = (struct psnap_run){.first = decoder->run_first,
                               .strides = decoder->run_strides,

@@ -22,12 +22,6 @@ static enum psnap_status corrupt(struct psnap_error *error, const char *what)
                            "the program's ring holds a nest of loops that cannot be: %s", what);
 }
 
-static inline int64_t extend(uint64_t value, unsigned bits)
-{
-    const unsigned shift = 64 - bits;
-    return (int64_t)(value << shift) >> shift;
-}
-
 static inline uint64_t compute(const struct psnap_capture_value *value, const uint64_t *values,
                                uint64_t iteration)
 {
@@ -45,15 +39,15 @@ static inline uint64_t compute(const struct psnap_capture_value *value, const ui
     case PSNAP_VALUE_TRUNC:
         return a;
     case PSNAP_VALUE_SEXT:
-        return (uint64_t)extend(a, value->b);
+        return (uint64_t)psnap_sign_extend(a, value->b);
     case PSNAP_VALUE_UMAX:
         return a > b ? a : b;
     case PSNAP_VALUE_UMIN:
         return a < b ? a : b;
     case PSNAP_VALUE_SMAX:
-        return extend(a, value->bits) > extend(b, value->bits) ? a : b;
+        return psnap_sign_extend(a, value->bits) > psnap_sign_extend(b, value->bits) ? a : b;
     case PSNAP_VALUE_SMIN:
-        return extend(a, value->bits) < extend(b, value->bits) ? a : b;
+        return psnap_sign_extend(a, value->bits) < psnap_sign_extend(b, value->bits) ? a : b;
     case PSNAP_VALUE_EQ:
         return a == b;
     case PSNAP_VALUE_ULT:
@@ -61,9 +55,9 @@ static inline uint64_t compute(const struct psnap_capture_value *value, const ui
     case PSNAP_VALUE_ULE:
         return a <= b;
     case PSNAP_VALUE_SLT:
-        return extend(a, value->bits) < extend(b, value->bits);
+        return psnap_sign_extend(a, value->bits) < psnap_sign_extend(b, value->bits);
     case PSNAP_VALUE_SLE:
-        return extend(a, value->bits) <= extend(b, value->bits);
+        return psnap_sign_extend(a, value->bits) <= psnap_sign_extend(b, value->bits);
     case PSNAP_VALUE_AND:
         return a & b;
     case PSNAP_VALUE_OR:

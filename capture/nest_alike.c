@@ -29,11 +29,6 @@ struct analysis {
     uint32_t stopped; /* runs of the iteration before it comes to where the record stops */
 };
 
-static inline int64_t extend(uint64_t value, unsigned bits)
-{
-    return (int64_t)(value << (64 - bits)) >> (64 - bits);
-}
-
 /* At most so many times. */
 static void bound(struct analysis *with, uint64_t times)
 {
@@ -109,7 +104,7 @@ static void bound_comparison(struct analysis *with, const struct psnap_capture_v
 /* What is modulo 2^bits advances by `delta`. */
 static int64_t modular(struct analysis *with, uint64_t delta, uint64_t result, unsigned bits)
 {
-    const int64_t by = extend(delta, bits);
+    const int64_t by = psnap_sign_extend(delta, bits);
 
     if (bits < 64)
         bound_unsigned(with, result, by, bits);
@@ -346,7 +341,5 @@ void psnap_nest_look(struct psnap_decoder *decoder, uint32_t index)
         psnap_nest_repeat_begin(decoder);
         return;
     }
-    again->rest = again->patience;
-    again->patience =
-        (uint8_t)(again->patience < PATIENCE_MAX / 2 ? 2 * again->patience + 1 : PATIENCE_MAX);
+    psnap_wait_longer(&again->rest, &again->patience, PATIENCE_MAX);
 }

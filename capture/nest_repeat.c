@@ -94,18 +94,11 @@ static bool put_flat(struct psnap_decoder *decoder, const struct psnap_repeat *r
     for (uint32_t k = 0; k < repeat->width; k++) {
         const struct psnap_flat *flat = &repeat->flat[k];
         struct psnap_capture_ref *ref = &decoder->tables.refs[flat->ref];
-        uint64_t address;
+        uint64_t address = flat->address;
         if (!psnap_decoder_share_range(decoder, ref, flat->address, (int64_t)flat->delta, count))
             return false;
-        address = flat->address + ref->delta;
         for (uint64_t i = 0; i < count; i++, address += flat->delta)
-            block[i * repeat->width + k] = (struct psnap_access){
-                .address = address,
-                .ref = flat->ref,
-                .size = ref->size,
-                .kind = ref->kind,
-                .thread = decoder->thread,
-            };
+            block[i * repeat->width + k] = psnap_decoder_access(decoder, ref, flat->ref, address);
     }
     return true;
 }
@@ -136,16 +129,6 @@ static bool put_iterations(struct psnap_decoder *decoder, struct psnap_delivery 
     return true;
 }
 
-/* Whether `count` addresses from one that is in the reference's range on are, too. */
-static bool stays(const struct psnap_capture_ref *ref, uint64_t first, int64_t stride,
-                  uint64_t count)
-{
-    int64_t way;
-
-    return !__builtin_mul_overflow(stride, (int64_t)count, &way) && (int64_t)count > 0 &&
-           first + (count - 1) * (uint64_t)stride - ref->low < ref->span;
-}
-
 /* How the k-th reference of a hoisted loop goes through all iterations that are left, as access `a`
  * of rounds; false when it leaves its range, or when out of memory. */
 static bool put_member(struct psnap_decoder *decoder, const struct psnap_capture_hoist *hoist,
@@ -163,16 +146,10 @@ static bool put_member(struct psnap_decoder *decoder, const struct psnap_capture
     last = first + (count - 1) * (uint64_t)strides[1];
     if ((move->step && open->deltas[move->step]) ||
         !psnap_decoder_share_range(decoder, ref, first, strides[1], count) ||
-        !stays(ref, first, strides[0], open->repeat.left + 1) ||
-        !stays(ref, last, strides[0], open->repeat.left + 1))
+        !psnap_ref_holds(ref, first, strides[0], open->repeat.left + 1) ||
+        !psnap_ref_holds(ref, last, strides[0], open->repeat.left + 1))
         return false;
-    decoder->round_first[a] = (struct psnap_access){
-        .address = first + ref->delta,
-        .ref = hoist->first_ref + k,
-        .size = ref->size,
-        .kind = ref->kind,
-        .thread = decoder->thread,
-    };
+    decoder->round_first[a] = psnap_decoder_access(decoder, ref, hoist->first_ref + k, first);
     return true;
 }
 

@@ -302,7 +302,7 @@ static uint32_t find_period(struct psnap_decoder *decoder, struct psnap_capture_
     if (since && since <= PSNAP_PERIOD_WORDS)
         piece->period = since;
     words = piece->period;
-    if (!words || (uint64_t)(decoder->end - decoder->at) < (uint64_t)words * PSNAP_PERIOD_ROUNDS ||
+    if (!words || (uint64_t)(decoder->end - decoder->at) < (uint64_t)words * PSNAP_ROUNDS_MIN ||
         decoder->at[words] != *decoder->at || decoder->at[2 * words] != *decoder->at)
         return 0;
     return words;
@@ -327,7 +327,7 @@ bool psnap_decoder_find_rounds(struct psnap_decoder *decoder, struct psnap_captu
         decoder->period = calloc(1, sizeof *decoder->period);
     if (decoder->period && find_deltas(decoder, decoder->period, words))
         rounds = count_rounds(decoder, decoder->period, words);
-    if (rounds >= PSNAP_PERIOD_ROUNDS && decode_rounds(decoder, words, error)) {
+    if (rounds >= PSNAP_ROUNDS_MIN && decode_rounds(decoder, words, error)) {
         struct psnap_period_tree *tree = &decoder->period->trees[0];
         if (psnap_period_tree_close(tree, &decoder->period->trees[1], rounds) &&
             psnap_period_tree_stays(tree, decoder)) {
@@ -342,8 +342,6 @@ bool psnap_decoder_find_rounds(struct psnap_decoder *decoder, struct psnap_captu
             return true;
         }
     }
-    piece->rest = piece->patience;
-    piece->patience =
-        (uint8_t)(piece->patience < PATIENCE_MAX / 2 ? 2 * piece->patience + 1 : PATIENCE_MAX);
+    psnap_wait_longer(&piece->rest, &piece->patience, PATIENCE_MAX);
     return false;
 }

@@ -8,12 +8,7 @@
 
 #include "capture/decode.h"
 
-enum {
-    PSNAP_PERIOD_WORDS = 2048,
-    PSNAP_PERIOD_RECORDS = 256,
-    PSNAP_PERIOD_COUNTS = 1024,
-    PSNAP_PERIOD_ROUNDS = 4 /* fewer are not worth it */
-};
+enum { PSNAP_PERIOD_WORDS = 2048, PSNAP_PERIOD_RECORDS = 256, PSNAP_PERIOD_COUNTS = 1024 };
 
 /* What the records of a round deliver: nodes as of psnap_rounds, one loop around all of them. */
 struct psnap_period_tree {

@@ -26,9 +26,8 @@ static inline uint64_t mask_of(const struct psnap_capture_quotient *quotient)
 static inline int64_t step_of(const struct psnap_capture_quotient *quotient, const uint64_t *record)
 {
     const uint64_t step = quotient->step ? record[quotient->step] : (uint64_t)quotient->stride;
-    const unsigned shift = 64u - quotient->bits;
 
-    return (int64_t)(step << shift) >> shift;
+    return psnap_sign_extend(step, quotient->bits);
 }
 
 static inline uint64_t numerator(const struct psnap_capture_quotient *quotient,
