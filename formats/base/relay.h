@@ -30,6 +30,11 @@ enum {
     RELAY_COLUMN_WORDS = 2
 };
 
+_Static_assert(RELAY_ROUNDS_HEAD + PSNAP_ROUNDS_NODES * RELAY_NODE_WORDS +
+                       PSNAP_ROUNDS_WIDTH * (RELAY_ACCESS_WORDS + PSNAP_ROUNDS_LEVELS) <=
+                   RELAY_BATCH_WORDS,
+               "rounds have room in a batch");
+
 #define RELAY_IS_ROUNDS UINT64_MAX
 
 /* Rows that the program's tables have got. */

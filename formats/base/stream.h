@@ -92,8 +92,8 @@ static inline uint64_t psnap_run_address(const struct psnap_run *run, uint64_t i
  *
  *     first[a].address + sum over l = 0 ... d of i[l] * strides[a * PSNAP_ROUNDS_LEVELS + l]
  *
- * (modulo 2^64). All counts and widths are at least 1. The refs of a run belong to one loop, none
- * occurs twice in it; all accesses are of one thread.
+ * (modulo 2^64); strides beyond its depth are 0. All counts and widths are at least 1. The refs of
+ * a run belong to one loop, none occurs twice in it; all accesses are of one thread.
  */
 enum {
     PSNAP_ROUNDS_LEVELS = 6, /* of nodes in nodes */
