@@ -250,6 +250,8 @@ static void own_models(const struct psnap_nests *nests)
 {
     struct nest_models *models = nests->models;
 
+    if (!models) /* of no accesses at all */
+        return;
     for (uint32_t i = 0; i < models->draw_count; i++)
         models->draws[i].loop = PSNAP_NONE;
     for (uint32_t i = 0; i < models->walk_count; i++)

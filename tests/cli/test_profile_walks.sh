@@ -123,3 +123,24 @@ grep -q "no model 'walk'" err
 expect 2 "$PSNAP" profile matmul.pst --model walks --threads apart -o x.yaml
 grep -q "merged" err
 expect 125 "$PSNAP" record --model walks --threads apart -o x.yaml -- ./matmul 8 1
+
+# Of no accesses at all it is an empty profile.
+echo address,size,kind,thread,ref > none.csv
+expect 0 "$PSNAP" profile none.csv --model walks -o none.yaml
+expect 0 "$PSNAP" check none.yaml
+has out 'model walks-2, 0 loops, 0 accesses'
+cat > idle.c << 'EOF'
+int value;
+__attribute__((noinline)) void change(int to) { value = to; }
+int main(int argc, char **argv)
+{
+    (void)argv;
+    if (argc > 1)
+        change(argc);
+    return 0;
+}
+EOF
+"$PSNAP" cc -O2 idle.c -o idle
+expect 125 "$PSNAP" record --model walks --roi change -o idle.yaml -- ./idle
+has err 'no region of interest was entered'
+expect 0 "$PSNAP" check idle.yaml
