@@ -29,6 +29,27 @@ enum psnap_status edit_no_memory(const struct editing *e)
     return psnap_error_set(e->error, PSNAP_ERROR_MEMORY, "out of memory");
 }
 
+enum psnap_status edit_in_loop(const struct editing *e, uint32_t loop, enum psnap_status status)
+{
+    char message[sizeof e->error->message];
+
+    if (status != PSNAP_ERROR_VALUE || *e->loop != PSNAP_NONE)
+        return status;
+    snprintf(message, sizeof message, "%s", e->error->message);
+    return edit_fail(e, loop, PSNAP_NONE, "in loop '%.100s' %s", e->profile->loops[loop].id,
+                     message);
+}
+
+enum psnap_status edit_have_iterations(const struct editing *e, const bool *is_there)
+{
+    for (uint32_t i = 0; i < e->profile->loop_count; i++)
+        if (e->is_selected[i] && !(is_there && is_there[i]) && e->profile->loops[i].depth == 0)
+            return edit_fail(e, i, PSNAP_NONE,
+                             "'%.100s' is the body of a function, which has no iterations",
+                             e->profile->loops[i].id);
+    return PSNAP_OK;
+}
+
 uint64_t edit_common_divisor(uint64_t a, uint64_t b)
 {
     while (b) {
@@ -46,8 +67,8 @@ enum psnap_status edit_scale(const struct editing *e, uint64_t times, uint64_t o
 
     if (*value % (int64_t)over)
         return edit_fail(e, PSNAP_NONE, PSNAP_NONE,
-                         "something goes on by %" PRId64 " bytes there, no multiple of %" PRIu64,
-                         *value, over);
+                         "something goes on by %" PRId64 " bytes, no multiple of %" PRIu64, *value,
+                         over);
     if (product > INT64_MAX || product < INT64_MIN)
         return edit_fail(e, PSNAP_NONE, PSNAP_NONE, "%" PRIu64 " times %" PRId64 " is too much",
                          times, *value);

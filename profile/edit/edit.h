@@ -104,6 +104,11 @@ struct editing {
 /* An error about a loop and a region of it (PSNAP_NONE: none in particular). */
 enum psnap_status edit_fail(const struct editing *e, uint32_t loop, uint32_t region,
                             const char *format, ...) PSNAP_PRINTF(4, 5);
+/* The status, of what was done to a loop; an error that has no place yet is about that loop. */
+enum psnap_status edit_in_loop(const struct editing *e, uint32_t loop, enum psnap_status status);
+/* That the loops of the edit are no bodies of functions, as far as they are not in `is_there`
+ * (NULL: all), which have no iterations. */
+enum psnap_status edit_have_iterations(const struct editing *e, const bool *is_there);
 uint64_t edit_common_divisor(uint64_t a, uint64_t b);
 enum psnap_status edit_no_memory(const struct editing *e);
 /* value / over * times, an error when value is no multiple of over, or that is too large. */

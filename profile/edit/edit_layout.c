@@ -128,7 +128,8 @@ static void move_leaf(void *context, struct edit_node *leaf)
     struct moving *m = context;
 
     for (uint32_t k = 0; k < leaf->width && !m->status; k++)
-        m->status = move_ref(m->e, &leaf->refs[k], leaf->loop, leaf->depth);
+        m->status =
+            edit_in_loop(m->e, leaf->loop, move_ref(m->e, &leaf->refs[k], leaf->loop, leaf->depth));
 }
 
 /* ---- models ---- */
@@ -163,7 +164,7 @@ static enum psnap_status move_with(const struct editing *e, uint32_t loop,
 static enum psnap_status scale_area(const struct editing *e, uint32_t in, uint32_t loop,
                                     struct gather_area *area)
 {
-    int64_t element = area->element_bytes;
+    int64_t element = area->element_bytes, place = (int64_t)area->place_bytes;
     uint64_t times, over;
     enum psnap_status status = edit_map(e, loop, in, 1, &area->base, &times, &over);
 
@@ -174,7 +175,7 @@ static enum psnap_status scale_area(const struct editing *e, uint32_t in, uint32
     if (!status)
         status = edit_scale_count(e, times, over, &area->span_bytes);
     if (!status)
-        status = edit_scale_count(e, times, over, &area->place_bytes);
+        status = edit_scale(e, times, over, &place);
     if (!status)
         status = edit_scale(e, times, over, &area->cursor_step);
     if (!status && area->places == GATHER_SWEEP)
@@ -191,6 +192,7 @@ static enum psnap_status scale_area(const struct editing *e, uint32_t in, uint32
         status = edit_fail(e, loop, PSNAP_NONE, "elements that loop '%.100s' draws are too large",
                            e->profile->loops[loop].id);
     area->element_bytes = (uint32_t)element;
+    area->place_bytes = (uint64_t)place;
     return status;
 }
 
@@ -242,6 +244,7 @@ static enum psnap_status move_draws(struct editing *e)
         status = move_source(e, draw->loop, &draw->rest);
         if (!status && draw->has_entry)
             status = move_source(e, draw->loop, &draw->entry);
+        status = edit_in_loop(e, draw->loop, status);
     }
     return status;
 }

@@ -181,7 +181,8 @@ static enum psnap_status scale_iterations(struct editing *e, struct edit_node *n
     if (is_loop(e, node)) {
         is_there[node->is_repeat ? node->owner : node->loop] = true;
         if (node->is_repeat || !node->counts)
-            status = scale_value(e, &node->count, node->depth);
+            status = edit_in_loop(e, node->is_repeat ? node->owner : node->loop,
+                                  scale_value(e, &node->count, node->depth));
     }
     for (uint32_t i = 0; i < node->child_count && !status; i++)
         status = scale_iterations(e, node->children[i], is_there);
@@ -201,20 +202,14 @@ static void see_states(const struct editing *e, bool *is_there)
 /* That a loop of the edit is not left as it was. */
 static enum psnap_status check_there(const struct editing *e, const bool *is_there)
 {
-    for (uint32_t i = 0; i < e->profile->loop_count; i++) {
-        const struct psnap_profile_loop *loop = &e->profile->loops[i];
-        if (e->is_selected[i] && !is_there[i] && loop->depth == 0)
-            return edit_fail(e, i, PSNAP_NONE,
-                             "'%.100s' is the body of a function, which has no iterations",
-                             loop->id);
-        if (e->is_selected[i] && !is_there[i])
+    for (uint32_t i = 0; i < e->profile->loop_count; i++)
+        if (e->is_selected[i] && !is_there[i] && e->profile->loops[i].depth > 0)
             return edit_fail(e, i, PSNAP_NONE,
                              "no repeat of the schedule is that of loop '%.100s' alone: its "
                              "iterations stand one by one, or among others (--entries repeats all "
                              "of them)",
-                             loop->id);
-    }
-    return PSNAP_OK;
+                             e->profile->loops[i].id);
+    return edit_have_iterations(e, is_there);
 }
 
 static enum psnap_status edit_iterations(struct editing *e)
@@ -305,6 +300,7 @@ enum psnap_status edit_scale_loops(struct editing *e)
             status = scale_known(e, &loop->entries);
         for (unsigned op = 0; op < PSNAP_OPERATION_COUNT && !status; op++)
             status = edit_scale_count(e, e->edit->times, 1, &loop->operations[op]);
+        status = edit_in_loop(e, i, status);
     }
     return status;
 }

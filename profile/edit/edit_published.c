@@ -65,7 +65,7 @@ static enum psnap_status stretch_regions(struct editing *e, uint64_t times, uint
     const uint64_t larger = times > over ? times / over : over / times;
     int power = __builtin_ctzll(larger);
 
-    if (larger << 0 != UINT64_C(1) << power || (times > over ? times % over : over % times))
+    if (larger != UINT64_C(1) << power || (times > over ? times % over : over % times))
         return edit_fail(e, PSNAP_NONE, PSNAP_NONE,
                          "the published model has strides of powers of two alone: an array can be "
                          "2, 4, 8 times as large, or 1/2, and 2, 4, 8 be interleaved");
@@ -82,15 +82,36 @@ static enum psnap_status stretch_regions(struct editing *e, uint64_t times, uint
     return PSNAP_OK;
 }
 
+/* That accesses of a region which is interleaved are of no more than an element. */
+static enum psnap_status fit_element(const struct editing *e, uint32_t loop, uint32_t index,
+                                     uint64_t element)
+{
+    const struct psnap_profile_region *region = &e->profile->loops[loop].regions[index];
+
+    if (!e->arrays[edit_array_of(e, region->low)].is_wanted)
+        return PSNAP_OK;
+    for (unsigned i = 0; i < region->size_count; i++)
+        if (region->sizes[i].size > element)
+            return edit_fail(e, loop, index,
+                             "loop '%.100s' accesses %d bytes at once of '%.100s': they would not "
+                             "lie together any more",
+                             e->profile->loops[loop].id, region->sizes[i].size, region->id);
+    return PSNAP_OK;
+}
+
 /* Regions of arrays of which element i comes behind element i of another one. */
 static enum psnap_status interleave_regions(struct editing *e)
 {
+    const uint64_t element = e->edit->fields[0];
     uint64_t arrays = 0;
-    enum psnap_status status;
+    enum psnap_status status = PSNAP_OK;
 
     for (uint32_t i = 0; i < e->array_count; i++)
         arrays += e->arrays[i].is_wanted;
-    status = stretch_regions(e, arrays, 1);
+    for (uint32_t i = 0; i < e->profile->loop_count && !status; i++)
+        for (uint32_t k = 0; k < e->profile->loops[i].region_count && !status; k++)
+            status = fit_element(e, i, k, element);
+    status = status ? status : stretch_regions(e, arrays, 1);
     for (uint32_t i = 0; i < e->profile->loop_count && !status; i++)
         for (uint32_t k = 0; k < e->profile->loops[i].region_count && !status; k++) {
             struct psnap_profile_region *region = &e->profile->loops[i].regions[k];
@@ -132,11 +153,25 @@ static void stretch_bytes(struct editing *e, struct psnap_profile_region *region
         array->grown = end - array->high;
 }
 
+static enum psnap_status no_such_stride(const struct editing *e,
+                                        const bool is_seen[PSNAP_STRIDE_BINS])
+{
+    char seen[PSNAP_STRIDE_BINS * 16] = "";
+    size_t at = 0;
+
+    for (unsigned bin = 0; bin < PSNAP_STRIDE_BINS; bin++)
+        if (is_seen[bin])
+            at += (size_t)snprintf(seen + at, sizeof seen - at, "%s%s", at ? ", " : ", only ",
+                                   psnap_stride_label(bin));
+    return edit_fail(e, PSNAP_NONE, PSNAP_NONE, "no stride is %" PRId64 " there%s",
+                     e->edit->old_stride, seen);
+}
+
 static enum psnap_status edit_strides(struct editing *e)
 {
     const unsigned from = psnap_stride_bin(e->edit->old_stride);
     const unsigned to = psnap_stride_bin(e->edit->new_stride);
-    bool is_any = false;
+    bool is_any = false, is_seen[PSNAP_STRIDE_BINS] = {false};
 
     if (!is_stride(e->edit->old_stride) || !is_stride(e->edit->new_stride))
         return edit_fail(e, PSNAP_NONE, PSNAP_NONE,
@@ -154,8 +189,10 @@ static enum psnap_status edit_strides(struct editing *e)
                 continue;
             for (unsigned bin = 0; bin < PSNAP_STRIDE_BINS; bin++)
                 names[bin] = bin == from ? to : bin;
-            for (unsigned j = 0; j < region->stride_count; j++)
+            for (unsigned j = 0; j < region->stride_count; j++) {
                 is_there |= region->strides[j].bin == from;
+                is_seen[region->strides[j].bin] = true;
+            }
             if (!is_there)
                 continue;
             is_any = true;
@@ -163,9 +200,7 @@ static enum psnap_status edit_strides(struct editing *e)
             if (rename_bins(e, region, names))
                 return PSNAP_ERROR_MEMORY;
         }
-    return is_any ? PSNAP_OK
-                  : edit_fail(e, PSNAP_NONE, PSNAP_NONE, "no stride is %" PRId64 " there",
-                              e->edit->old_stride);
+    return is_any ? PSNAP_OK : no_such_stride(e, is_seen);
 }
 
 /* ---- more accesses ---- */
@@ -215,6 +250,7 @@ static enum psnap_status repeat_accesses(struct editing *e)
             status = repeat_region(e, &loop->regions[k]);
         if (!status && e->is_inside[i])
             status = edit_scale_count(e, e->edit->times, 1, &loop->accesses);
+        status = edit_in_loop(e, i, status);
     }
     return status;
 }
@@ -356,6 +392,14 @@ static enum psnap_status schedule(struct editing *e)
     return s.status;
 }
 
+/* The schedule's items, and what is in them, more often. */
+static enum psnap_status repeat_all(struct editing *e)
+{
+    const enum psnap_status status = schedule(e);
+
+    return status ? status : repeat_accesses(e);
+}
+
 enum psnap_status edit_published(struct editing *e)
 {
     const bool has_strides = strcmp(e->profile->model, PSNAP_MODEL_STACKDIST) != 0;
@@ -386,9 +430,11 @@ enum psnap_status edit_published(struct editing *e)
         status = edit_strides(e);
         break;
     case PSNAP_EDIT_ITERATIONS:
+        status = edit_have_iterations(e, NULL);
+        status = status ? status : repeat_all(e);
+        break;
     case PSNAP_EDIT_ENTRIES:
-        status = schedule(e);
-        status = status ? status : repeat_accesses(e);
+        status = repeat_all(e);
         break;
     case PSNAP_EDIT_REMOVE:
         status = schedule(e);

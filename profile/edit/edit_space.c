@@ -228,10 +228,11 @@ enum psnap_status edit_settle_space(struct editing *e)
             !is_same_group(array->low, array->low + (uint64_t)array->shift) ||
             !is_same_group(array->low, top))
             return edit_fail(e, array->loop, array->region,
-                             "there is no room for region '%.100s' of loop '%.100s' behind what "
-                             "has grown",
+                             "there is no room for region '%.100s' of loop '%.100s': not all of it "
+                             "would be in group '%s'",
                              e->profile->loops[array->loop].regions[array->region].id,
-                             e->profile->loops[array->loop].id);
+                             e->profile->loops[array->loop].id,
+                             psnap_group_name(psnap_layout_split(array->low).group));
         if (array->times > array->over)
             pushed += push_of(stretched(array) - bytes);
         pushed += push_of(array->grown);

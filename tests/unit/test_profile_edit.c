@@ -164,7 +164,7 @@ static void test_span(void **state)
     assert_becomes(&(struct psnap_edit){PSNAP_EDIT_SPAN, ARRAY(array_b), .times = 1, .over = 2},
                    &plain, &after, true);
     assert_fails(&(struct psnap_edit){PSNAP_EDIT_SPAN, ARRAY(array_b), .times = 1, .over = 3},
-                 &plain, true, "no multiple of 3");
+                 &plain, true, "in loop 'f:1' something goes on by 32 bytes, no multiple of 3");
     assert_fails(&(struct psnap_edit){PSNAP_EDIT_SPAN, ARRAY(((const char *const[]){"x"})),
                                       .times = 2, .over = 1},
                  &plain, true, "no region is in an array 'x'");
@@ -184,7 +184,7 @@ static void test_moves(void **state)
                    &after, true);
     assert_fails(
         &(struct psnap_edit){PSNAP_EDIT_MOVE, ARRAY(array_b), .bytes = -(INT64_C(1) << 41)}, &plain,
-        true, "no room");
+        true, "no room for region 'r2' of loop 'f:1': not all of it would be in group 'heap'");
 }
 
 static void test_stride(void **state)
@@ -313,6 +313,9 @@ static void test_fields(void **state)
     assert_becomes(&(struct psnap_edit){PSNAP_EDIT_INTERLEAVE, .regions = a_and_c,
                                         .region_count = 2, .fields = element, .field_count = 1},
                    &before, &after, false);
+    assert_fails(&(struct psnap_edit){PSNAP_EDIT_INTERLEAVE, .regions = a_and_c, .region_count = 2,
+                                      .fields = (const uint64_t[]){4}, .field_count = 1},
+                 &before, false, "loop 'f:1' accesses 8 bytes at once of");
 }
 
 /* ---- the published model ---- */
@@ -343,7 +346,7 @@ static void test_published_space(void **state)
         &swept, false, "powers of two");
     assert_fails(
         &(struct psnap_edit){PSNAP_EDIT_STRIDE, LOOP("f:1", 1), .old_stride = 64, .new_stride = 8},
-        &swept, false, "no stride is 64");
+        &swept, false, "no stride is 64 there, only 8, 16");
 }
 
 static void test_published_loops(void **state)
@@ -360,6 +363,8 @@ static void test_published_loops(void **state)
     after = swept;
     after.has_inner = false;
     assert_becomes(&(struct psnap_edit){PSNAP_EDIT_REMOVE, LOOP("f:1", 1)}, &swept, &after, false);
+    assert_fails(&(struct psnap_edit){PSNAP_EDIT_ITERATIONS, LOOP("f:3", 3)}, &swept, false,
+                 "the body of a function");
     /* Three times as many accesses in the same memory: three sweeps. */
     profile = record(program, &swept, false);
     assert_int_equal(psnap_profile_edit(profile,
