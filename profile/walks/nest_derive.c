@@ -88,8 +88,12 @@ static bool put_iteration(struct deriving *d, const struct nest_leaf *leaf, uint
     for (uint32_t k = 0; k < shape->width; k++) {
         const uint64_t address = leaf->values[1 + k] + i * leaf->pattern->steps[k];
         regions[k] = region_of(loop, address, shape->refs[k].size, regions[k]);
-        if (regions[k] == PSNAP_NONE)
+        if (regions[k] == PSNAP_NONE) {
+            to->is_outside = true;
+            to->outside_low = address;
+            to->outside_high = address + shape->refs[k].size;
             return false;
+        }
         put(d, to, regions[k], address, times);
         if (to->ordered < NEST_DERIVED_PATTERN) /* then `times` is 1 */
             to->order[to->ordered++] = regions[k];

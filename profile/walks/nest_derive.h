@@ -20,6 +20,8 @@ struct nest_derived_loop {
     uint32_t first;  /* of its regions in those of all loops */
     uint32_t *order; /* regions of its first accesses */
     uint32_t ordered;
+    bool is_outside; /* not known, for an access is in no region: */
+    uint64_t outside_low, outside_high;
 };
 
 struct nest_derived {

@@ -61,12 +61,19 @@ static enum psnap_status check_strides(const struct reading *r, const struct psn
 
 /* What is left out: of one that does not follow from walks it is missing. */
 static enum psnap_status make_strides(const struct reading *r, const struct psnap_yaml_node *map,
+                                      const struct psnap_yaml_node *schedule,
+                                      const struct psnap_profile_loop *loop,
                                       struct psnap_profile_region *region,
                                       const struct nest_derived_region *derived)
 {
     const struct psnap_yaml_node *accesses = psnap_yaml_get(map, "accesses");
 
-    if (!derived || derived->accesses != region->accesses)
+    if (derived && derived->accesses != region->accesses)
+        return psnap_yaml_fail(r->doc, accesses, r->error, PSNAP_ERROR_VALUE,
+                               "'accesses' is %" PRIu64 ", but the walks of '%.100s' (schedule, "
+                               "line %" PRIu32 ") have %" PRIu64 " in this region",
+                               region->accesses, loop->id, schedule->src_line, derived->accesses);
+    if (!derived)
         return psnap_yaml_fail(r->doc, accesses, r->error, PSNAP_ERROR_VALUE,
                                "'strides' is missing: %" PRIu64 " accesses have %" PRIu64
                                " strides",
@@ -75,6 +82,38 @@ static enum psnap_status make_strides(const struct reading *r, const struct psna
         return read_out_of_memory(r);
     region->is_derived = true;
     return PSNAP_OK;
+}
+
+/* Whether a region or the pattern is said to follow from the walks, or is left out. */
+static bool is_loop_derived(const struct psnap_profile_loop *loop)
+{
+    for (uint32_t i = 0; i < loop->region_count; i++)
+        if (loop->regions[i].is_derived ||
+            (!loop->regions[i].stride_count && loop->regions[i].accesses > 1))
+            return true;
+    return loop->is_pattern_derived;
+}
+
+/* An access of the walks that is in no region. */
+static enum psnap_status fail_outside(const struct reading *r, const struct psnap_yaml_node *map,
+                                      const struct psnap_yaml_node *schedule,
+                                      const struct psnap_profile_loop *loop,
+                                      const struct nest_derived_loop *derived)
+{
+    const struct psnap_profile_region *region =
+        &loop->regions[nest_region(loop, derived->outside_low)];
+    const struct psnap_yaml_node *node = psnap_yaml_get(map, "regions")->first;
+    const uint64_t end = region->low + region->bytes;
+    const bool is_below = derived->outside_low < region->low;
+
+    for (ptrdiff_t i = region - loop->regions; i > 0; i--)
+        node = node->next;
+    return psnap_yaml_fail(
+        r->doc, node, r->error, PSNAP_ERROR_VALUE,
+        "walks of loop '%.100s' (schedule, line %" PRIu32 ") lead %" PRIu64
+        " bytes out of the working set of region '%.100s'",
+        loop->id, schedule->src_line,
+        is_below ? region->low - derived->outside_low : derived->outside_high - end, region->id);
 }
 
 static enum psnap_status check_loop(const struct reading *r, const struct psnap_yaml_node *map,
@@ -87,11 +126,13 @@ static enum psnap_status check_loop(const struct reading *r, const struct psnap_
     const struct psnap_yaml_node *region_map = list ? list->first : NULL;
     enum psnap_status status = PSNAP_OK;
 
+    if (derived->is_outside && is_loop_derived(loop))
+        return fail_outside(r, map, schedule, loop, derived);
     for (uint32_t i = 0; i < loop->region_count && !status; i++, region_map = region_map->next) {
         struct psnap_profile_region *region = &loop->regions[i];
         const struct nest_derived_region *of = derived->is_known ? &regions[i] : NULL;
         if (!region->stride_count && region->accesses > 1)
-            status = make_strides(r, region_map, region, of);
+            status = make_strides(r, region_map, schedule, loop, region, of);
         else if (of && region->is_derived)
             status = check_strides(r, region_map, schedule, loop, region, of);
     }
@@ -108,15 +149,9 @@ static enum psnap_status check_loop(const struct reading *r, const struct psnap_
 /* Whether there is something to be checked, or made. */
 static bool is_needed(const struct psnap_profile *profile)
 {
-    for (uint32_t i = 0; i < profile->loop_count; i++) {
-        const struct psnap_profile_loop *loop = &profile->loops[i];
-        if (loop->is_pattern_derived)
+    for (uint32_t i = 0; i < profile->loop_count; i++)
+        if (is_loop_derived(&profile->loops[i]))
             return true;
-        for (uint32_t k = 0; k < loop->region_count; k++)
-            if (loop->regions[k].is_derived ||
-                (!loop->regions[k].stride_count && loop->regions[k].accesses > 1))
-                return true;
-    }
     return false;
 }
 

@@ -93,6 +93,14 @@ static void test_pattern(void **state)
     psnap_profile_free(profile);
     assert_refused_at(two, "[a, b]", "[b, a]", 12, "'pattern' is not the order");
     assert_refused_at(two, "walks-2", "psnap", 14, "'strides' is missing");
+    /* Between the regions, and in another one. */
+    assert_refused_at(two, "region: a, start: 0, strides: [8]",
+                      "region: a, start: 0, strides: [300]", 14,
+                      "walks of loop 'f' (schedule, line 4) lead 284 bytes out of the working set "
+                      "of region 'a'");
+    assert_refused_at(two, "region: b, start: 0", "region: a, start: 0", 14,
+                      "'accesses' is 3, but the walks of 'f' (schedule, line 4) have 6 in this "
+                      "region");
 }
 
 /* Nests of random counts and strides: all that the builder says of arrays that are far apart. */
