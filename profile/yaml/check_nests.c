@@ -11,8 +11,7 @@
 #include "profile/yaml/read_nests.h"
 
 /* The walks of a loop are what its regions say: so many accesses of a kind, bytes, and where. */
-static enum psnap_status check_walks(const struct nest_reading *n,
-                                     const struct psnap_yaml_node *list,
+static enum psnap_status check_walks(const struct nest_reading *n, uint32_t line,
                                      const struct psnap_yaml_node *map,
                                      const struct psnap_profile_loop *loop,
                                      const struct nest_count *walks)
@@ -37,12 +36,12 @@ static enum psnap_status check_walks(const struct nest_reading *n,
                                    "loop '%.100s' has %" PRIu64
                                    " %s in its regions, but its walks (schedule, line %" PRIu32
                                    ") come to %" PRIu64,
-                                   loop->id, here[k], names[k], list->src_line, there[k]);
+                                   loop->id, here[k], names[k], line, there[k]);
     if (walks->high && (walks->low < low || walks->high > high))
         return psnap_yaml_fail(r->doc, map, r->error, PSNAP_ERROR_VALUE,
                                "walks of loop '%.100s' (schedule, line %" PRIu32 ") lead %" PRIu64
                                " bytes out of the working sets of its regions",
-                               loop->id, list->src_line,
+                               loop->id, line,
                                walks->low < low ? low - walks->low : walks->high - high);
     return PSNAP_OK;
 }
@@ -80,9 +79,9 @@ enum psnap_status check_nests(const struct nest_reading *n, const struct psnap_y
                                      "loop '%.100s' has %" PRIu64
                                      " accesses here, but the schedule (line %" PRIu32
                                      ") comes to %" PRIu64,
-                                     loop->id, loop->accesses, list->src_line, counts[i].accesses);
+                                     loop->id, loop->accesses, n->lines[i], counts[i].accesses);
         else if (counts[i].accesses)
-            status = check_walks(n, list, map, loop, &counts[i]);
+            status = check_walks(n, n->lines[i], map, loop, &counts[i]);
     }
     free(counts);
     free(visits);

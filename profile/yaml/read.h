@@ -78,8 +78,9 @@ enum psnap_status read_operations(const struct reading *r, const struct psnap_ya
  */
 enum psnap_status read_derived(const struct reading *r, const struct psnap_yaml_node *map,
                                const char *const *keys, const struct psnap_yaml_node **derived);
-/* After the nests: that what is derived from them is so; what is left out is made. */
-enum psnap_status check_derived(const struct reading *r, const struct psnap_yaml_node *schedule,
+/* After the nests, of which `lines` has a line of each loop's: that what is derived from them is
+ * so; what is left out is made. */
+enum psnap_status check_derived(const struct reading *r, const uint32_t *lines,
                                 const struct psnap_yaml_node *loops);
 
 /* The schedule of a profile with walks and its models (NULL: none); `names` are the ids of all

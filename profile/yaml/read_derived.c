@@ -34,8 +34,7 @@ enum psnap_status read_derived(const struct reading *r, const struct psnap_yaml_
 }
 
 static enum psnap_status check_strides(const struct reading *r, const struct psnap_yaml_node *map,
-                                       const struct psnap_yaml_node *schedule,
-                                       const struct psnap_profile_loop *loop,
+                                       uint32_t line, const struct psnap_profile_loop *loop,
                                        const struct psnap_profile_region *region,
                                        const struct nest_derived_region *derived)
 {
@@ -55,14 +54,13 @@ static enum psnap_status check_strides(const struct reading *r, const struct psn
         "(schedule, line %" PRIu32 ") have %" PRIu64
         "%s; delete 'derived', or change walks: psnap edit --loop %.60s "
         "--region %.60s --stride OLD=NEW",
-        psnap_stride_label(bin), count, loop->id, schedule->src_line, derived->bins.strides[bin],
+        psnap_stride_label(bin), count, loop->id, line, derived->bins.strides[bin],
         count == derived->bins.strides[bin] ? " in another order" : "", loop->id, region->id);
 }
 
 /* What is left out: of one that does not follow from walks it is missing. */
 static enum psnap_status make_strides(const struct reading *r, const struct psnap_yaml_node *map,
-                                      const struct psnap_yaml_node *schedule,
-                                      const struct psnap_profile_loop *loop,
+                                      uint32_t line, const struct psnap_profile_loop *loop,
                                       struct psnap_profile_region *region,
                                       const struct nest_derived_region *derived)
 {
@@ -72,7 +70,7 @@ static enum psnap_status make_strides(const struct reading *r, const struct psna
         return psnap_yaml_fail(r->doc, accesses, r->error, PSNAP_ERROR_VALUE,
                                "'accesses' is %" PRIu64 ", but the walks of '%.100s' (schedule, "
                                "line %" PRIu32 ") have %" PRIu64 " in this region",
-                               region->accesses, loop->id, schedule->src_line, derived->accesses);
+                               region->accesses, loop->id, line, derived->accesses);
     if (!derived)
         return psnap_yaml_fail(r->doc, accesses, r->error, PSNAP_ERROR_VALUE,
                                "'strides' is missing: %" PRIu64 " accesses have %" PRIu64
@@ -96,8 +94,7 @@ static bool is_loop_derived(const struct psnap_profile_loop *loop)
 
 /* An access of the walks that is in no region. */
 static enum psnap_status fail_outside(const struct reading *r, const struct psnap_yaml_node *map,
-                                      const struct psnap_yaml_node *schedule,
-                                      const struct psnap_profile_loop *loop,
+                                      uint32_t line, const struct psnap_profile_loop *loop,
                                       const struct nest_derived_loop *derived)
 {
     const struct psnap_profile_region *region =
@@ -112,13 +109,12 @@ static enum psnap_status fail_outside(const struct reading *r, const struct psna
         r->doc, node, r->error, PSNAP_ERROR_VALUE,
         "walks of loop '%.100s' (schedule, line %" PRIu32 ") lead %" PRIu64
         " bytes out of the working set of region '%.100s'",
-        loop->id, schedule->src_line,
-        is_below ? region->low - derived->outside_low : derived->outside_high - end, region->id);
+        loop->id, line, is_below ? region->low - derived->outside_low : derived->outside_high - end,
+        region->id);
 }
 
 static enum psnap_status check_loop(const struct reading *r, const struct psnap_yaml_node *map,
-                                    const struct psnap_yaml_node *schedule,
-                                    struct psnap_profile_loop *loop,
+                                    uint32_t line, struct psnap_profile_loop *loop,
                                     const struct nest_derived_loop *derived,
                                     const struct nest_derived_region *regions)
 {
@@ -127,14 +123,14 @@ static enum psnap_status check_loop(const struct reading *r, const struct psnap_
     enum psnap_status status = PSNAP_OK;
 
     if (derived->is_outside && is_loop_derived(loop))
-        return fail_outside(r, map, schedule, loop, derived);
+        return fail_outside(r, map, line, loop, derived);
     for (uint32_t i = 0; i < loop->region_count && !status; i++, region_map = region_map->next) {
         struct psnap_profile_region *region = &loop->regions[i];
         const struct nest_derived_region *of = derived->is_known ? &regions[i] : NULL;
         if (!region->stride_count && region->accesses > 1)
-            status = make_strides(r, region_map, schedule, loop, region, of);
+            status = make_strides(r, region_map, line, loop, region, of);
         else if (of && region->is_derived)
-            status = check_strides(r, region_map, schedule, loop, region, of);
+            status = check_strides(r, region_map, line, loop, region, of);
     }
     if (!status && derived->is_known && loop->is_pattern_derived &&
         !nest_derived_has_pattern(derived, loop))
@@ -142,7 +138,7 @@ static enum psnap_status check_loop(const struct reading *r, const struct psnap_
             r->doc, psnap_yaml_get(map, "derived"), r->error, PSNAP_ERROR_VALUE,
             "'pattern' is not the order in which the walks of '%.100s' (schedule, "
             "line %" PRIu32 ") access its regions; delete it, or change walks",
-            loop->id, schedule->src_line);
+            loop->id, line);
     return status;
 }
 
@@ -155,7 +151,7 @@ static bool is_needed(const struct psnap_profile *profile)
     return false;
 }
 
-enum psnap_status check_derived(const struct reading *r, const struct psnap_yaml_node *schedule,
+enum psnap_status check_derived(const struct reading *r, const uint32_t *lines,
                                 const struct psnap_yaml_node *loops)
 {
     struct psnap_profile *profile = r->profile;
@@ -169,7 +165,7 @@ enum psnap_status check_derived(const struct reading *r, const struct psnap_yaml
     status = derived ? PSNAP_OK : read_out_of_memory(r);
 
     for (uint32_t i = 0; i < profile->loop_count && !status; i++, map = map->next)
-        status = check_loop(r, map, schedule, &profile->loops[i], &derived->loops[i],
+        status = check_loop(r, map, lines[i], &profile->loops[i], &derived->loops[i],
                             derived->regions + derived->loops[i].first);
     nest_derived_free(derived);
     return status;

@@ -292,6 +292,7 @@ static enum psnap_status read_walk(const struct nest_reading *n, const struct ps
 
     if (status || (status = read_loop_name(n, map, &loop)))
         return status;
+    n->lines[loop] = n->lines[loop] ? n->lines[loop] : map->src_line;
     list = psnap_yaml_require(r->doc, map, "references", r->error);
     node = list ? psnap_yaml_require(r->doc, map, "times", r->error) : NULL;
     if (!node)
@@ -543,12 +544,17 @@ enum psnap_status read_nests(const struct reading *r, const struct psnap_yaml_no
         calloc(r->profile->loop_count + (size_t)1, sizeof *numbers.of_loop), 0};
     struct named_nests named = {0};
     struct built_list built = {0};
-    struct nest_reading n = {
-        &named, r, names, nests_new(), calloc(1, nest_shape_bytes(NEST_WIDTH_MAX)), &numbers};
+    struct nest_reading n = {.named = &named,
+                             .r = r,
+                             .names = names,
+                             .nests = nests_new(),
+                             .scratch = calloc(1, nest_shape_bytes(NEST_WIDTH_MAX)),
+                             .numbers = &numbers,
+                             .lines = calloc(r->profile->loop_count + (size_t)1, sizeof *n.lines)};
     enum psnap_status status =
         psnap_yaml_expect(r->doc, list, PSNAP_YAML_SEQUENCE, "schedule", r->error);
 
-    if (!n.nests || !n.scratch || !numbers.of_loop)
+    if (!n.nests || !n.scratch || !numbers.of_loop || !n.lines)
         status = read_out_of_memory(r);
     r->profile->nests = n.nests; /* the profile frees them */
     if (!status)
@@ -560,10 +566,13 @@ enum psnap_status read_nests(const struct reading *r, const struct psnap_yaml_no
             status = read_out_of_memory(r);
     release_list(&built);
     free(named.nests);
+    for (uint32_t i = 0; i < r->profile->loop_count && !status; i++)
+        n.lines[i] = n.lines[i] ? n.lines[i] : list->src_line;
     if (!status)
         status = check_nests(&n, list, loops);
     if (!status)
-        status = check_derived(r, list, loops);
+        status = check_derived(r, n.lines, loops);
+    free(n.lines);
     free(n.scratch);
     free(numbers.of_loop);
     return status;

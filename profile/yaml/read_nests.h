@@ -36,6 +36,7 @@ struct nest_reading {
     struct psnap_nests *nests;
     struct nest_shape *scratch;
     struct nest_numbers *numbers;
+    uint32_t *lines; /* by loop, of its first walk in the schedule, or of the schedule */
 };
 
 /* map["loop"]. */
@@ -60,7 +61,7 @@ enum psnap_status read_walk_name(const struct nest_reading *n, const struct psna
                                  uint32_t *index);
 /* The models of n->nests, from the profile's map, or NULL: there are none. */
 enum psnap_status read_models(const struct nest_reading *n, const struct psnap_yaml_node *map);
-/* Whether loops, a list, have the accesses that the schedule, which was read, comes to. */
+/* Whether loops, a list, have the accesses that the schedule, `list`, which was read, comes to. */
 enum psnap_status check_nests(const struct nest_reading *n, const struct psnap_yaml_node *list,
                               const struct psnap_yaml_node *loops);
 

@@ -44,7 +44,7 @@ static void test_refused(void **state)
 
     (void)state;
     assert_text_refused(
-        walks, 21, "strides of bin 8 are 6 here, but the walks of 'f' (schedule, line 4) have 7");
+        walks, 21, "strides of bin 8 are 6 here, but the walks of 'f' (schedule, line 6) have 7");
     psnap_profile_free(read_text(base));
     assert_refused_at(base, of_bin_8, of_bin_64, 21, "strides of bin 8 are 0 here");
     assert_refused_at(base, of_bin_8, of_bin_64, 21,
