@@ -169,8 +169,8 @@ enum psnap_status edit_settle_models(struct editing *e, const struct psnap_nests
     enum psnap_status status = counts && was && is ? PSNAP_OK : edit_no_memory(e);
 
     if (!status && models &&
-        (nests_count(before, counts, was) == PSNAP_ERROR_MEMORY ||
-         nests_count(nests, counts, is) == PSNAP_ERROR_MEMORY))
+        (nests_count(before, counts, was, NULL) == PSNAP_ERROR_MEMORY ||
+         nests_count(nests, counts, is, NULL) == PSNAP_ERROR_MEMORY))
         status = edit_no_memory(e);
     for (uint32_t i = 0; i < mixes && !status; i++) {
         struct nest_mix *mix = &models->mixes[i];

@@ -15,6 +15,8 @@ struct counting {
     uint64_t *visits;                 /* by mix */
     uint64_t steps;                   /* that may still be gone through */
     bool is_out_of_memory;
+    bool is_odd; /* some counts are drawn by others, or not as often, as they say: */
+    struct nest_odd odd;
 };
 
 static bool add_product(uint64_t *sum, uint64_t a, uint64_t b)
@@ -162,35 +164,44 @@ static bool is_of_counts(struct counting *c, const struct nest_shape *shape)
     return is_same;
 }
 
+static void note_odd(struct counting *c, const struct nest_shape *shape, uint64_t times)
+{
+    if (!c->is_odd)
+        c->odd = (struct nest_odd){shape->counts - 1, shape->loop, times};
+    c->is_odd = true;
+}
+
 /* Leaves whose counts are drawn. */
-static bool count_drawn(struct counting *c, const struct nest_pattern *pattern, bool *is_whole)
+static bool count_drawn(struct counting *c, const struct nest_pattern *pattern)
 {
     const struct nest_shape *shape = pattern->shape;
     bool is_done = true;
 
     for (uint32_t i = 0; i < pattern->body_count && is_done; i++)
-        is_done = count_drawn(c, pattern->body[i], is_whole);
+        is_done = count_drawn(c, pattern->body[i]);
     if (pattern->body_count || !shape->counts)
         return is_done;
-    *is_whole = *is_whole && is_of_counts(c, shape);
+    if (!is_of_counts(c, shape))
+        note_odd(c, shape, 0);
     if (!c->drawn[shape->counts - 1])
         return is_done;
     const struct psnap_counts *counts = &c->models->counts[shape->counts - 1];
     const uint64_t times = c->drawn[shape->counts - 1];
     uint64_t all;
     c->drawn[shape->counts - 1] = 0;
-    *is_whole = *is_whole && counts->times && times % counts->times == 0;
+    if (!counts->times || times % counts->times)
+        note_odd(c, shape, times);
     return !counts->times || (!__builtin_mul_overflow(times / counts->times, counts->sum, &all) &&
                               count_refs(c, shape, all));
 }
 
 enum psnap_status nests_count(const struct psnap_nests *nests, struct nest_count *counts,
-                              uint64_t *visits)
+                              uint64_t *visits, struct nest_odd *odd)
 {
     const struct nest_models *models = nests->models;
     struct counting c = {
         .counts = counts, .models = models, .visits = visits, .steps = NEST_STEPS_MAX};
-    bool is_done = true, is_whole = true;
+    bool is_done = true;
 
     c.drawn = calloc((models ? models->count_count : 0) + (size_t)1, sizeof *c.drawn);
     c.shapes = calloc((models ? models->count_count : 0) + (size_t)1, sizeof(struct nest_shape *));
@@ -198,7 +209,7 @@ enum psnap_status nests_count(const struct psnap_nests *nests, struct nest_count
     for (size_t i = 0; !c.is_out_of_memory && is_done && i < nests->count; i++)
         is_done = count_term(&c, nests->terms[i].pattern, nests_values(nests, i), 1);
     for (size_t i = 0; !c.is_out_of_memory && is_done && i < nests->count; i++)
-        is_done = count_drawn(&c, nests->terms[i].pattern, &is_whole);
+        is_done = count_drawn(&c, nests->terms[i].pattern);
     for (uint32_t i = 0; models && !c.is_out_of_memory && is_done && i < models->mix_count; i++) {
         const struct nest_mix *mix = &models->mixes[i];
         for (uint32_t k = 0; mix->chain && is_done && k < mix->chain->state_count; k++)
@@ -208,7 +219,9 @@ enum psnap_status nests_count(const struct psnap_nests *nests, struct nest_count
     free(c.shapes);
     if (c.is_out_of_memory)
         return PSNAP_ERROR_MEMORY;
-    return !is_done ? PSNAP_ERROR_VALUE : is_whole ? PSNAP_OK : PSNAP_ERROR_UNSUPPORTED;
+    if (c.is_odd && odd)
+        *odd = c.odd;
+    return !is_done ? PSNAP_ERROR_VALUE : c.is_odd ? PSNAP_ERROR_UNSUPPORTED : PSNAP_OK;
 }
 
 /* ---- from program to profile ---- */
@@ -273,7 +286,7 @@ static enum psnap_status can_be_read(const struct psnap_profile *profile, bool *
     uint32_t *refs = calloc(profile->loop_count + (size_t)1, sizeof *refs);
     uint64_t all = 0;
     enum psnap_status status = counts && visits && is_drawn && refs
-                                   ? nests_count(profile->nests, counts, visits)
+                                   ? nests_count(profile->nests, counts, visits, NULL)
                                    : PSNAP_ERROR_MEMORY;
 
     *is_readable = status == PSNAP_OK;

@@ -24,11 +24,17 @@ struct nest_count {
                            nothing is */
 };
 
+/* Counts that leaves do not draw as they say. */
+struct nest_odd {
+    uint32_t counts, loop; /* of the models; the leaves' */
+    uint64_t times;        /* that they are drawn, or 0: by leaves of other references as well */
+};
+
 /* Adds up, and visits by mix; PSNAP_ERROR_VALUE when it is more than NEST_STEPS_MAX or
  * PSNAP_COUNT_MAX, PSNAP_ERROR_UNSUPPORTED when leaves are not come to as often as the counts say
- * that they draw. */
+ * that they draw: the first such are *odd, unless that is NULL. */
 enum psnap_status nests_count(const struct psnap_nests *nests, struct nest_count *counts,
-                              uint64_t *visits);
+                              uint64_t *visits, struct nest_odd *odd);
 
 /* Copies nests of a program whose loop i is the profile's kept[i] into the profile; none when they
  * are beyond what is read. */

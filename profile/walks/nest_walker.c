@@ -139,7 +139,7 @@ static bool count_visits(struct psnap_walker *w, uint32_t loop_count)
     struct nest_count *counts = calloc(loop_count + (size_t)1, sizeof *counts);
     uint64_t *visits = calloc(mixes + (size_t)1, sizeof *visits);
     const bool is_done =
-        counts && visits && nests_count(w->nests, counts, visits) != PSNAP_ERROR_MEMORY;
+        counts && visits && nests_count(w->nests, counts, visits, NULL) != PSNAP_ERROR_MEMORY;
 
     for (uint32_t i = 0; is_done && i < mixes; i++)
         w->mixes[i].visits = visits[i];

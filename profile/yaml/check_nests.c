@@ -46,6 +46,41 @@ static enum psnap_status check_walks(const struct nest_reading *n, uint32_t line
     return PSNAP_OK;
 }
 
+/* The item of n->models that has a name: of the list "counts", "c1". */
+static const struct psnap_yaml_node *find_model(const struct nest_reading *n, const char *list,
+                                                const char *key, uint32_t index)
+{
+    const struct psnap_yaml_node *items = psnap_yaml_get(n->models, list);
+    const struct psnap_yaml_node *item = items ? items->first : NULL;
+    uint32_t of_item;
+
+    for (; item; item = item->next)
+        if (!read_model_name(n, psnap_yaml_get(item, key), key[0], index + 1, &of_item) &&
+            of_item == index)
+            break;
+    return item ? item : items;
+}
+
+static enum psnap_status fail_counts(const struct nest_reading *n, const struct nest_odd *odd)
+{
+    const struct reading *r = n->r;
+    const struct psnap_yaml_node *item = find_model(n, "counts", "counts", odd->counts);
+    const char *loop = r->profile->loops[odd->loop].id;
+
+    if (!odd->times)
+        return psnap_yaml_fail(r->doc, item, r->error, PSNAP_ERROR_VALUE,
+                               "c%" PRIu32
+                               " is drawn by walks of different references, one of loop "
+                               "'%.100s' (schedule, line %" PRIu32 ")",
+                               odd->counts + 1, loop, n->lines[odd->loop]);
+    return psnap_yaml_fail(r->doc, item, r->error, PSNAP_ERROR_VALUE,
+                           "c%" PRIu32 " has %" PRIu64 " counts, but the walks of loop '%.100s' "
+                           "(schedule, line %" PRIu32 ") draw %" PRIu64
+                           ": it must be as many, or a multiple",
+                           odd->counts + 1, n->nests->models->counts[odd->counts].times, loop,
+                           n->lines[odd->loop], odd->times);
+}
+
 enum psnap_status check_nests(const struct nest_reading *n, const struct psnap_yaml_node *list,
                               const struct psnap_yaml_node *loops)
 {
@@ -53,24 +88,25 @@ enum psnap_status check_nests(const struct nest_reading *n, const struct psnap_y
     const struct psnap_profile *profile = r->profile;
     const struct psnap_yaml_node *map = loops->first;
     struct nest_count *counts = calloc(profile->loop_count + 1, sizeof *counts);
+    struct nest_odd odd = {0};
     uint64_t *visits = calloc(n->nests->models->mix_count + (size_t)1, sizeof *visits);
     enum psnap_status status = counts && visits ? PSNAP_OK : read_out_of_memory(r);
 
     if (!status)
-        status = nests_count(n->nests, counts, visits);
+        status = nests_count(n->nests, counts, visits, &odd);
     if (status == PSNAP_ERROR_MEMORY)
         read_out_of_memory(r);
     else if (status == PSNAP_ERROR_VALUE)
         status = psnap_yaml_fail(r->doc, list, r->error, PSNAP_ERROR_VALUE,
                                  "the schedule comes to more than can be counted");
     else if (status == PSNAP_ERROR_UNSUPPORTED)
-        status = psnap_yaml_fail(r->doc, list, r->error, PSNAP_ERROR_VALUE,
-                                 "walks are not come to as often as 'counts' say, or a multiple");
+        status = fail_counts(n, &odd);
     for (uint32_t i = 0; i < n->nests->models->mix_count && !status; i++)
         if (n->nests->models->mixes[i].chain && !visits[i])
             status = psnap_yaml_fail(
-                r->doc, list, r->error, PSNAP_ERROR_VALUE,
-                "the schedule does not come to the mix m%" PRIu32 " of 'models'", i + 1);
+                r->doc, find_model(n, "mixes", "mix", i), r->error, PSNAP_ERROR_VALUE,
+                "the schedule (line %" PRIu32 ") does not come to the mix m%" PRIu32,
+                list->src_line, i + 1);
     for (uint32_t i = 0; i < profile->loop_count && !status; i++, map = map->next) {
         const struct psnap_profile_loop *loop = &profile->loops[i];
         const struct psnap_yaml_node *node = psnap_yaml_get(map, "accesses");

@@ -550,6 +550,7 @@ enum psnap_status read_nests(const struct reading *r, const struct psnap_yaml_no
                              .nests = nests_new(),
                              .scratch = calloc(1, nest_shape_bytes(NEST_WIDTH_MAX)),
                              .numbers = &numbers,
+                             .models = models,
                              .lines = calloc(r->profile->loop_count + (size_t)1, sizeof *n.lines)};
     enum psnap_status status =
         psnap_yaml_expect(r->doc, list, PSNAP_YAML_SEQUENCE, "schedule", r->error);

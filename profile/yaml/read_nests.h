@@ -36,6 +36,7 @@ struct nest_reading {
     struct psnap_nests *nests;
     struct nest_shape *scratch;
     struct nest_numbers *numbers;
+    const struct psnap_yaml_node *models; /* as they stand, or NULL */
     uint32_t *lines; /* by loop, of its first walk in the schedule, or of the schedule */
 };
 

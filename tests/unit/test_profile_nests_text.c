@@ -99,7 +99,8 @@ static void test_models_refused(void **state)
     assert_refused(models, "draw: d2, loop", "draw: e2, loop", "no name such as d1");
     assert_refused(models, "walk: w1, loop", "walk: w2, loop", "no walk of this name");
     assert_refused(models, "is: 2", "is: 0", "at least once");
-    assert_refused(models, "is: 2, times: 1", "is: 1, times: 2", "as often as 'counts'");
+    assert_refused(models, "is: 2, times: 1", "is: 1, times: 2",
+                   "c1 has 2 counts, but the walks of loop 'f' (schedule, line 5) draw 1");
     assert_refused(models, "- m1\n", "", "does not come to the mix m1");
     assert_refused(models, "- m1", "- m2", "no 'm2'");
     assert_refused(models, "times: c1", "times: c2", "no 'c2'");
