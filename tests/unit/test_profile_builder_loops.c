@@ -106,6 +106,50 @@ static void test_names_and_nests(void **state)
     psnap_program_free(program);
 }
 
+/* Rows of two objects, one behind the other, and places that are of none, all far apart: regions of
+ * the published model; walks tell strides, and have a region for each object. */
+static void test_objects_of_walks(void **state)
+{
+    enum { ROWS = 8, ROW = 1024, PLACES = 10, PLACE = 4096, ALL = 2 * ROWS + PLACES };
+    const struct psnap_object objects[] = {
+        {HEAP, ROWS * ROW, "x t.c:7", PSNAP_OBJECT_ALLOCATION},
+        {HEAP + ROWS * ROW, ROWS * ROW, "y t.c:8", PSNAP_OBJECT_ALLOCATION}};
+    const struct psnap_builder_options walks = {.walks = true};
+    struct psnap_program *program = make_program(1, 3);
+    struct psnap_access accesses[ALL];
+    struct psnap_profile *profile;
+    const struct psnap_profile_region *regions;
+    uint64_t sum = 0;
+
+    (void)state;
+    for (uint32_t i = 0; i < 2; i++)
+        assert_int_equal(psnap_program_add_object(program, &objects[i]), i);
+    for (uint32_t i = 0; i < ALL; i++)
+        accesses[i] = (struct psnap_access){
+            .address = i < 2 * ROWS ? HEAP + i * ROW : HEAP + (1 << 20) + (i - 2 * ROWS) * PLACE,
+            .ref = i < ROWS       ? 0
+                   : i < 2 * ROWS ? 1
+                                  : 2,
+            .size = 8};
+    profile = build(program, accesses, ALL, NULL);
+    assert_int_equal(profile->loops[0].region_count, ALL);
+    psnap_profile_free(profile);
+    profile = build(program, accesses, ALL, &walks);
+    assert_non_null(profile->nests);
+    assert_int_equal(profile->loops[0].region_count, 2 + PLACES);
+    regions = profile->loops[0].regions;
+    for (uint32_t i = 0; i < 2; i++) {
+        assert_string_equal(regions[i].object, objects[i].name);
+        assert_int_equal(regions[i].low, objects[i].address);
+        assert_int_equal(regions[i].bytes, (ROWS - 1) * ROW + 8);
+    }
+    for (uint32_t i = 0; i < profile->loops[0].region_count; i++)
+        sum += regions[i].accesses;
+    assert_int_equal(sum, ALL);
+    psnap_profile_free(profile);
+    psnap_program_free(program);
+}
+
 /* Ids that are not unique, nests that are none: still a profile that reads. */
 static void test_odd_programs(void **state)
 {
@@ -159,8 +203,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_loops_alternate), cmocka_unit_test(test_parts_are_one_visit),
-        cmocka_unit_test(test_names_and_nests), cmocka_unit_test(test_odd_programs),
-        cmocka_unit_test(test_bad_streams),
+        cmocka_unit_test(test_names_and_nests), cmocka_unit_test(test_objects_of_walks),
+        cmocka_unit_test(test_odd_programs),    cmocka_unit_test(test_bad_streams),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
