@@ -24,3 +24,12 @@ wanted_samples()
         [ -n "$wanted" ] && [[ $wanted != *,$name,* ]] || echo "$name $rest"
     done < <(grep -v -e '^#' -e '^ *$' samples/samples.list)
 }
+
+# put_rows FILE CSV: the rows of FILE into CSV in place of those of the same samples, sorted
+put_rows()
+{
+    local all
+    [ -e "$2" ] || head -n 1 "$1" > "$2"
+    all=$(awk -F, 'FNR == 1 {if (NR == 1) print; next} !seen[$1]++' "$1" "$2")
+    { head -n 1 <<< "$all" && tail -n +2 <<< "$all" | sort; } > "$2"
+}

@@ -6,15 +6,20 @@
 # takes the first 100 M accesses. Prints a table, and puts its rows into
 # tests/bench/pst.csv in place of those of the same samples.
 #
-#   tests/bench/pst.sh [--no-write] [SAMPLE...]
+#   tests/bench/pst.sh [--samples a,b,c] [--no-write]
 #
 # samples/kinds.sh says which samples are affine.
 set -eu
-cd "$(dirname "$0")/../.."
-. samples/kinds.sh
+. "$(dirname "$0")/../script.sh"
 write=1
-[ "${1-}" != --no-write ] || { write=0 && shift; }
-wanted=" $* "
+while [ $# -gt 0 ]; do
+    case $1 in
+    --samples) wanted=,$2, && shift ;;
+    --no-write) write=0 ;;
+    *) usage "$1" ;;
+    esac
+    shift
+done
 
 cmake --preset release > /dev/null
 cmake --build --preset release > /dev/null
@@ -41,10 +46,9 @@ one_sample()
     "$work/bench_pst" -n 1000 | sed -n '1s/format/kind/p'
     while read -r name file rest; do
         IFS='|' read -r _ fidelity _ <<< "$rest"
-        [ "$wanted" = "  " ] || [[ $wanted == *" $name "* ]] || continue
         # shellcheck disable=SC2086
         one_sample "$name" "$file" $fidelity < /dev/null
-    done < <(grep -v -e '^#' -e '^ *$' samples/samples.list)
+    done < <(wanted_samples)
 } > "$work/pst.csv"
 column -s, -t "$work/pst.csv"
 for kind in affine irregular; do
@@ -52,8 +56,4 @@ for kind in affine irregular; do
         END {if (n) printf "%s: %.3f of the baseline (geometric mean of %d), at most %.3f (%s)\n",
             kind, exp(s / n), n, m, who}' "$work/pst.csv"
 done
-[ $write = 1 ] || exit 0
-csv=tests/bench/pst.csv
-[ -e $csv ] || head -n 1 "$work/pst.csv" > $csv
-awk -F, 'FNR == 1 {if (NR == 1) print; next} !seen[$1]++' "$work/pst.csv" $csv > "$work/all.csv"
-{ head -n 1 "$work/all.csv" && tail -n +2 "$work/all.csv" | sort; } > $csv
+[ $write = 0 ] || put_rows "$work/pst.csv" tests/bench/pst.csv
