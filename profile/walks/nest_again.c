@@ -126,28 +126,6 @@ static bool has_visit(const struct nest_pattern *pattern)
     return !pattern->body_count && !pattern->shape->width;
 }
 
-static bool put_again(struct again *again, const struct nest_pattern *pattern,
-                      const uint64_t *values);
-
-static bool put_iterations(struct again *again, const struct nest_pattern *loop,
-                           const uint64_t *values)
-{
-    const size_t n = loop->values - 1;
-    uint64_t *iteration = malloc((n + 1) * sizeof *iteration);
-    bool is_done = iteration != NULL;
-
-    if (iteration)
-        memcpy(iteration, values + 1, n * sizeof *iteration);
-    for (uint64_t i = 0; is_done && i < values[0]; i++) {
-        for (uint32_t k = 0, at = 0; is_done && k < loop->body_count; at += loop->body[k++]->values)
-            is_done = put_again(again, loop->body[k], iteration + at);
-        for (size_t k = 0; k < n; k++)
-            iteration[k] += loop->steps[k];
-    }
-    free(iteration);
-    return is_done;
-}
-
 /* Short loops are put term by term even if they have not changed: what did may have been between
  * them, and they have been grouped around it. */
 static bool is_put_whole(const struct again *again, const struct nest_pattern *loop,
@@ -159,16 +137,17 @@ static bool is_put_whole(const struct again *again, const struct nest_pattern *l
            !has_visit(loop);
 }
 
-static bool put_again(struct again *again, const struct nest_pattern *pattern,
-                      const uint64_t *values)
+static bool put_again(void *context, const struct nest_pattern *pattern, const uint64_t *values)
 {
+    struct again *again = context;
+
     if ((int64_t)values[0] <= 0)
         return true;
     if (!pattern->body_count)
         return pattern->shape->width ? put_leaf_again(again, pattern, values)
                                      : put_visit_again(again, pattern);
     if (!is_put_whole(again, pattern, values))
-        return put_iterations(again, pattern, values);
+        return nest_each_iteration(pattern, values, put_again, again);
     pattern = nest_pattern_copy(again->to->fold->nests->patterns, pattern, renumber_visit, again);
     return pattern && nest_leaves_term(again->to, pattern, values);
 }

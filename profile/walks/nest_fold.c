@@ -259,29 +259,21 @@ bool nest_fold_leaf(struct nest_fold *fold, const struct nest_pattern *leaf, con
     return nests_push(nests, leaf, values) && settle(fold);
 }
 
+static bool put_term(void *context, const struct nest_pattern *pattern, const uint64_t *values)
+{
+    return nest_fold_term(context, pattern, values);
+}
+
 bool nest_fold_term(struct nest_fold *fold, const struct nest_pattern *pattern,
                     const uint64_t *values)
 {
-    const size_t n = pattern->values - 1;
-    uint64_t *iteration;
-    bool is_done = true;
-
     if ((int64_t)values[0] <= 0)
         return true;
     if (!nest_fold_end(fold))
         return false;
     if (!pattern->body_count || values[0] >= 3)
         return nests_push(fold->nests, pattern, values) && settle(fold);
-    iteration = malloc((n + 1) * sizeof *iteration); /* it would not have become a loop */
-    if (!iteration)
-        return false;
-    for (uint64_t i = 0; is_done && i < values[0]; i++) {
-        for (size_t k = 0; k < n; k++)
-            iteration[k] = values[1 + k] + i * pattern->steps[k];
-        is_done = put_body(fold, pattern, pattern->body_count, iteration);
-    }
-    free(iteration);
-    return is_done;
+    return nest_each_iteration(pattern, values, put_term, fold); /* it would not have become one */
 }
 
 bool nest_fold_end(struct nest_fold *fold)

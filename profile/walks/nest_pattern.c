@@ -228,6 +228,27 @@ nest_pattern_copy(struct nest_patterns *to, const struct nest_pattern *from,
     return made;
 }
 
+bool nest_each_iteration(const struct nest_pattern *loop, const uint64_t *values,
+                         bool (*put)(void *context, const struct nest_pattern *pattern,
+                                     const uint64_t *values),
+                         void *context)
+{
+    const size_t n = loop->values - 1;
+    uint64_t *iteration = malloc((n + 1) * sizeof *iteration);
+    bool is_done = iteration != NULL;
+
+    if (iteration)
+        memcpy(iteration, values + 1, n * sizeof *iteration);
+    for (uint64_t i = 0; is_done && i < values[0]; i++) {
+        for (uint32_t k = 0, at = 0; is_done && k < loop->body_count; at += loop->body[k++]->values)
+            is_done = put(context, loop->body[k], iteration + at);
+        for (size_t k = 0; k < n; k++)
+            iteration[k] += loop->steps[k];
+    }
+    free(iteration);
+    return is_done;
+}
+
 uint32_t nest_shape_count(const struct nest_patterns *patterns)
 {
     return patterns->shapes.count;

@@ -150,12 +150,9 @@ static bool make(struct nest_projection *p, const struct nest_pattern *from)
 }
 
 /* Short loops are put term by term. */
-static bool put(struct nest_projection *p, const struct nest_pattern *pattern,
-                const uint64_t *values)
+static bool put(void *context, const struct nest_pattern *pattern, const uint64_t *values)
 {
-    const size_t n = pattern->values - 1;
-    uint64_t *iteration;
-    bool is_done = true;
+    struct nest_projection *p = context;
 
     if ((int64_t)values[0] <= 0)
         return true;
@@ -163,19 +160,7 @@ static bool put(struct nest_projection *p, const struct nest_pattern *pattern,
         return nest_fold_leaf(p->fold, pattern, values);
     if (values[0] > NEST_EXPANDED_MAX / pattern->body_count)
         return nest_fold_term(p->fold, pattern, values);
-    iteration = malloc((n + 1) * sizeof *iteration);
-    if (!iteration)
-        return false;
-    memcpy(iteration, values + 1, n * sizeof *iteration);
-    for (uint64_t i = 0; is_done && i < values[0]; i++) {
-        for (uint32_t k = 0, at = 0; is_done && k < pattern->body_count;
-             at += pattern->body[k++]->values)
-            is_done = put(p, pattern->body[k], iteration + at);
-        for (size_t k = 0; k < n; k++)
-            iteration[k] += pattern->steps[k];
-    }
-    free(iteration);
-    return is_done;
+    return nest_each_iteration(pattern, values, put, p);
 }
 
 /* Patterns are found when terms come: those of single references mostly have none. */

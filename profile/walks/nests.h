@@ -118,6 +118,13 @@ const struct nest_pattern *
 nest_pattern_copy(struct nest_patterns *to, const struct nest_pattern *from,
                   void (*change)(void *context, struct nest_shape *shape), void *context);
 
+/* Hands the terms in a loop to `put`, one by one, iteration after iteration; false: `put` was, or
+ * out of memory. */
+bool nest_each_iteration(const struct nest_pattern *loop, const uint64_t *values,
+                         bool (*put)(void *context, const struct nest_pattern *pattern,
+                                     const uint64_t *values),
+                         void *context);
+
 /* ---- terms one after the other, the whole of a stream: nests.c ---- */
 
 struct nest_term {
