@@ -32,17 +32,11 @@ static int out_of_memory(void)
 
 static int no_such_loop(const struct request *request, const struct psnap_profile *profile)
 {
-    const char **names = calloc(profile->loop_count + 1, sizeof *names);
-    const char *nearest = NULL;
+    const char *nearest = psnap_profile_nearest_loop(profile, request->loop);
 
-    for (uint32_t i = 0; names && i < profile->loop_count; i++)
-        names[i] = profile->loops[i].id;
-    if (names)
-        nearest = psnap_text_nearest(request->loop, names, profile->loop_count);
     fprintf(stderr, "psnap show: there is no loop '%s' in '%s'%s%s%s\n", request->loop,
             request->path, nearest ? "; did you mean '" : "", nearest ? nearest : "",
             nearest ? "'?" : "");
-    free(names);
     return PSNAP_EXIT_FAILED;
 }
 

@@ -15,6 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/base/text.h"
+
 struct psnap_profile *psnap_profile_new(void)
 {
     struct psnap_profile *profile = calloc(1, sizeof *profile);
@@ -129,4 +131,17 @@ bool psnap_region_ends(const struct psnap_profile_region *region, unsigned *firs
         }
     }
     return firsts == 1 && lasts == 1;
+}
+
+const char *psnap_profile_nearest_loop(const struct psnap_profile *profile, const char *id)
+{
+    const char **names = calloc(profile->loop_count + (size_t)1, sizeof *names);
+    const char *nearest = NULL;
+
+    for (uint32_t i = 0; names && i < profile->loop_count; i++)
+        names[i] = profile->loops[i].id;
+    if (names)
+        nearest = psnap_text_nearest(id, names, profile->loop_count);
+    free(names);
+    return nearest;
 }

@@ -190,6 +190,9 @@ PSNAP_API struct psnap_profile *psnap_profile_new(void); /* empty; NULL: out of 
 PSNAP_API void psnap_profile_free(struct psnap_profile *profile);
 PSNAP_API void psnap_profile_totals(const struct psnap_profile *profile,
                                     struct psnap_profile_totals *totals);
+/* The id of the loop that may have been meant by a misspelled one; NULL: none is near. */
+PSNAP_API const char *psnap_profile_nearest_loop(const struct psnap_profile *profile,
+                                                 const char *id);
 
 /* Reads and checks; `name` is used in errors. NULL on failure, with `error` filled. */
 PSNAP_API struct psnap_profile *psnap_profile_read(FILE *file, const char *name,

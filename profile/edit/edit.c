@@ -113,6 +113,17 @@ static bool is_within_any(const struct editing *e, uint32_t loop)
     return false;
 }
 
+static enum psnap_status no_such_loop(const struct editing *e)
+{
+    const char *nearest = psnap_profile_nearest_loop(e->profile, e->edit->loop);
+
+    if (!nearest)
+        return edit_fail(e, PSNAP_NONE, PSNAP_NONE,
+                         "there is no loop '%.100s'; 'psnap show' lists them", e->edit->loop);
+    return edit_fail(e, PSNAP_NONE, PSNAP_NONE, "there is no loop '%.100s'; did you mean '%.100s'?",
+                     e->edit->loop, nearest);
+}
+
 /* The edit's loop, with its parts: of a loop of the source those that the optimiser made, of any
  * those of threads. */
 static enum psnap_status select_loops(struct editing *e)
@@ -126,9 +137,7 @@ static enum psnap_status select_loops(struct editing *e)
     }
     for (uint32_t i = 0; i < profile->loop_count; i++)
         e->is_inside[i] = is_within_any(e, i) || is_within_any(e, profile->loops[i].whole);
-    return is_any ? PSNAP_OK
-                  : edit_fail(e, PSNAP_NONE, PSNAP_NONE,
-                              "there is no loop '%.100s'; 'psnap show' lists them", e->edit->loop);
+    return is_any ? PSNAP_OK : no_such_loop(e);
 }
 
 /* ---- loops that are gone ---- */

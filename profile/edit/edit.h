@@ -93,10 +93,10 @@ struct editing {
     struct edit_tree *tree;  /* of nests, else NULL */
     struct nest_draw *draws; /* as they were */
     struct edit_array *arrays;
-    uint32_t array_count;
-    bool *is_selected; /* by loop: the edit's, */
-    bool *is_inside;   /* those and what is within them, */
-    bool *is_touched;  /* those whose regions are to be described anew */
+    uint32_t array_count, region_count; /* region_count: of all loops */
+    bool *is_selected;                  /* by loop: the edit's, */
+    bool *is_inside;                    /* those and what is within them, */
+    bool *is_touched;                   /* those whose regions are to be described anew */
     uint32_t *loop, *region;
     struct psnap_error *error;
 };

@@ -17,6 +17,7 @@
 
 #include "formats/base/arena.h"
 #include "formats/base/layout.h"
+#include "formats/base/text.h"
 
 enum { PUSH = 64 };
 
@@ -104,6 +105,7 @@ enum psnap_status edit_find_arrays(struct editing *e)
     for (uint32_t i = 0; i < profile->loop_count; i++)
         for (uint32_t k = 0; k < profile->loops[i].region_count; k++) {
             const struct psnap_profile_region *region = &profile->loops[i].regions[k];
+            e->region_count++;
             e->arrays[e->array_count++] = (struct edit_array){.low = region->low,
                                                               .high = region->low + region->bytes,
                                                               .loop = i,
@@ -175,19 +177,42 @@ static bool is_called(const struct editing *e, const struct edit_array *array, c
     return false;
 }
 
+/* Says which name may have been meant: of an array, or of a region of the edit's loop. */
+static enum psnap_status no_such_array(const struct editing *e, const char *name)
+{
+    const bool has_loop = e->edit->loop != NULL;
+    const char **names = calloc(2 * (size_t)e->region_count + 1, sizeof *names);
+    const char *nearest = NULL, *what = "";
+    size_t count = 0;
+
+    for (uint32_t i = 0; names && i < e->profile->loop_count; i++)
+        for (uint32_t k = 0; k < e->profile->loops[i].region_count && e->is_selected[i]; k++) {
+            const struct psnap_profile_region *region = &e->profile->loops[i].regions[k];
+            names[count++] = region->object;
+            names[count++] = has_loop ? region->id : NULL;
+        }
+    if (names)
+        nearest = psnap_text_nearest(name, names, count);
+    free(names);
+    if (nearest)
+        what = "; did you mean '";
+    else if (!has_loop)
+        what = "; those without a name are told by their loop and id (--loop, --region)";
+    if (has_loop)
+        return edit_fail(e, PSNAP_NONE, PSNAP_NONE,
+                         "loop '%.100s' has no region '%.100s'%s%.100s%s", e->edit->loop, name,
+                         what, nearest ? nearest : "", nearest ? "'?" : "");
+    return edit_fail(e, PSNAP_NONE, PSNAP_NONE, "no region is in an array '%.100s'%s%.100s%s", name,
+                     what, nearest ? nearest : "", nearest ? "'?" : "");
+}
+
 enum psnap_status edit_want_arrays(struct editing *e)
 {
     for (size_t i = 0; i < e->edit->region_count; i++) {
         const char *name = e->edit->regions[i];
         if (want(e, name, e->edit->loop != NULL))
             continue;
-        if (e->edit->loop)
-            return edit_fail(e, PSNAP_NONE, PSNAP_NONE, "loop '%.100s' has no region '%.100s'",
-                             e->edit->loop, name);
-        return edit_fail(e, PSNAP_NONE, PSNAP_NONE,
-                         "no region is in an array '%.100s'; those without a name are told by "
-                         "their loop and id (--loop, --region)",
-                         name);
+        return no_such_array(e, name);
     }
     for (uint32_t i = 0; i < e->array_count; i++) {
         const struct edit_array *array = &e->arrays[i];

@@ -167,7 +167,10 @@ static void test_span(void **state)
                  &plain, true, "in loop 'f:1' something goes on by 32 bytes, no multiple of 3");
     assert_fails(&(struct psnap_edit){PSNAP_EDIT_SPAN, ARRAY(((const char *const[]){"x"})),
                                       .times = 2, .over = 1},
-                 &plain, true, "no region is in an array 'x'");
+                 &plain, true, "no region is in an array 'x'; those without a name");
+    assert_fails(&(struct psnap_edit){PSNAP_EDIT_SPAN, LOOP("f:1", 2),
+                                      ARRAY(((const char *const[]){"r11"}))},
+                 &plain, true, "loop 'f:1' has no region 'r11'; did you mean 'r1'?");
 }
 
 static void test_moves(void **state)
@@ -236,7 +239,7 @@ static void test_iterations(void **state)
     assert_fails(&(struct psnap_edit){PSNAP_EDIT_ITERATIONS, LOOP("f:3", 4)}, &plain, true,
                  "the body of a function");
     assert_fails(&(struct psnap_edit){PSNAP_EDIT_ITERATIONS, LOOP("f:9", 4)}, &plain, true,
-                 "there is no loop 'f:9'");
+                 "there is no loop 'f:9'; did you mean 'f:");
 }
 
 static void test_entries(void **state)
