@@ -98,7 +98,7 @@ static void inline_form_says_where_the_mistake_is(void **state)
 
 static void bundled_machines_are_the_published_ones(void **state)
 {
-    /* science.md: size KB, line B, ways */
+    /* the paper's Table 1: size KB, line B, ways */
     static const uint64_t structures[10][3][3] = {
         {{32, 128, 2}, {1024, 128, 8}},
         {{256, 128, 8}, {9216, 128, 12}},
