@@ -79,7 +79,8 @@ int psnap_cmd_show(int argc, char **argv)
          "one loop, with its regions; all its parts"},
         {PSNAP_OPTION_U64, 0, "top", &request.top, "N", "so many of the hottest loops; 20"},
         {PSNAP_OPTION_FLAG, 0, "schedule", &request.schedule, NULL,
-         "only the schedule of a profile of walks, each reference with its strides"},
+         "only the schedule of a profile of walks, each reference with its strides; (1) behind a\n"
+         "number is what it grows by with each repetition around it"},
         {PSNAP_OPTION_FLAG, 0, "json", &request.json, NULL, "for programs"},
         {.type = PSNAP_OPTION_END},
     };
@@ -104,8 +105,11 @@ int psnap_cmd_show(int argc, char **argv)
     if (!profile)
         return psnap_cmd_fail("show", &error);
     if (request.schedule && !profile->nests) {
-        fprintf(stderr, "psnap show: '%s' is of model %s: its schedule is no nest of walks\n",
-                request.path, profile->model);
+        fprintf(
+            stderr,
+            "psnap show: '%s' is of model %s: its schedule is no nest of walks ('--model walks' "
+            "records one)\n",
+            request.path, profile->model);
         psnap_profile_free(profile);
         return PSNAP_EXIT_FAILED;
     }

@@ -225,7 +225,7 @@ static char *write_checked(const struct psnap_profile *profile, size_t *size,
 
     if (file && fclose(file) != 0 && !status)
         status = psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
-    if (!status && (doc = psnap_yaml_read_text(text, *size, "the edited profile", error)))
+    if (!status && (doc = psnap_yaml_read_text(text, *size, "what would come of it", error)))
         again = psnap_profile_read_document(doc, error);
     psnap_yaml_doc_free(doc);
     if (again) {

@@ -428,8 +428,9 @@ enum psnap_status read_region(struct reading *r, const struct psnap_yaml_node *m
     node = region->stride_count ? node : psnap_yaml_get(map, "sizes");
     if (region->bytes < bytes_needed(region))
         return psnap_yaml_fail(r->doc, psnap_yaml_get(set, "bytes"), r->error, PSNAP_ERROR_VALUE,
-                               "a working set of %" PRIu64 " bytes is too small: '%s' in line "
-                               "%" PRIu32 " needs %" PRIu64,
-                               region->bytes, node->key, node->src_line, bytes_needed(region));
+                               "region '%.100s': a working set of %" PRIu64
+                               " bytes is too small: '%s' in line %" PRIu32 " needs %" PRIu64,
+                               region->id, region->bytes, node->key, node->src_line,
+                               bytes_needed(region));
     return PSNAP_OK;
 }

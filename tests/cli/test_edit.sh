@@ -79,6 +79,8 @@ edit p.yaml rows.yaml --iterations 2 --loop multiply:36
 grep -q 'repeat: 3200, of:' rows.yaml
 edit p.yaml gone.yaml --remove-loop multiply:36
 edit p.yaml twice.yaml --entries 2 --loop init:27
+expect 1 "$PSNAP" edit p.yaml -o x.yaml --span 1/2 --region stdout
+has err "region 'stdout': a working set of 4 bytes is too small"
 [ "$(stream twice.yaml | wc -l)" = $((134406 + 3200)) ]
 
 # Irregular ones: addresses that are drawn are spread like others; all counts are right.

@@ -161,7 +161,7 @@ static const struct mistake mistakes[] = {
      "a working set of 12 bytes is too small: 'strides' in line 21 needs 13"},
     {"bytes: 512,", "bytes: 260,", 32,
      "a working set of 260 bytes is too small: 'strides' in line 37 needs 261"},
-    {"bytes: 8,", "bytes: 7,", 40, "a working set of 7 bytes is too small"},
+    {"bytes: 8,", "bytes: 7,", 40, "region 'b': a working set of 7 bytes is too small"},
     {"bytes: 8,", "bytes: 18446744073709551615,", 40, "does not fit between its offset and 2^64"},
     {"bytes: 8,", "bytes: 0,", 40, "'bytes' must be a size"},
     {"group: heap", "group: heat", 40,
