@@ -314,7 +314,8 @@ bool psnap_decoder_find_rounds(struct psnap_decoder *decoder, struct psnap_captu
     uint64_t rounds = 0;
     uint32_t words;
 
-    if (decoder->is_trying || decoder->is_part || decoder->is_bounded || decoder->is_skipping)
+    if (decoder->is_trying || decoder->is_part || decoder->is_bounded || decoder->is_skipping ||
+        (piece->hoist && decoder->tables.hoists[piece->hoist - 1].has_rows))
         return false;
     words = find_period(decoder, piece);
     if (!words)
