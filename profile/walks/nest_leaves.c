@@ -287,13 +287,21 @@ static bool end_state(struct nest_leaves *l)
     return status != PSNAP_ERROR_MEMORY;
 }
 
-static bool end_visit(struct nest_leaves *l)
+/* Tokens that come on are no longer of the same visit of the chain. */
+static bool end_tokens(struct nest_leaves *l)
 {
     bool is_done = end_state(l);
 
     if (is_done && l->is_begun)
         is_done = mix_end(l->collected->mixes[l->visited]) == PSNAP_OK;
     l->is_begun = false;
+    return is_done;
+}
+
+static bool end_visit(struct nest_leaves *l)
+{
+    const bool is_done = end_tokens(l);
+
     l->visited = PSNAP_NONE;
     return is_done;
 }
@@ -301,7 +309,7 @@ static bool end_visit(struct nest_leaves *l)
 bool nest_leaves_visit(struct nest_leaves *l, uint32_t mix)
 {
     if (l->visited == mix)
-        return true;
+        return end_tokens(l);
     if (!nest_leaves_end_leaf(l) || !end_visit(l))
         return false;
     if (l->due == mix + 1)
@@ -311,6 +319,18 @@ bool nest_leaves_visit(struct nest_leaves *l, uint32_t mix)
     l->visited = mix;
     l->loop = PSNAP_NONE;
     return fold_visit(l, mix);
+}
+
+bool nest_leaves_go_on(struct nest_leaves *l, const struct nest_leaves *before)
+{
+    if (!end_state(l))
+        return false;
+    l->state = before->state;
+    l->state_count = before->state_count;
+    l->is_state_known = before->is_state_known;
+    memcpy(l->state_next, before->state_next, NEST_WIDTH_MAX * sizeof *l->state_next);
+    l->is_begun |= before->is_begun;
+    return true;
 }
 
 /* How many of the iterations go on with the state under way, of which the first addresses are
@@ -365,7 +385,7 @@ static bool put_mixed(struct nest_leaves *l, struct nest_iterations *it)
     const uint32_t mix = l->states.loops[it->shape->loop].mix - 1;
     uint64_t n = it->count;
 
-    if (!nest_leaves_visit(l, mix))
+    if (l->visited != mix && !nest_leaves_visit(l, mix))
         return false;
     if (l->collected) {
         n = count_of_state(l, it);

@@ -57,7 +57,11 @@ void nest_leaves_free(struct nest_leaves *leaves); /* not what was collected */
 /* Takes iterations, as many as go on with the leaf under way or can begin one; false: out of
  * memory. To be called until there are none left. */
 bool nest_leaves_put(struct nest_leaves *leaves, struct nest_iterations *iterations);
+/* A visit of a mix, whose tokens are known already, if it has any; those that come on are of it,
+ * but not of the chain's visit before. */
 bool nest_leaves_visit(struct nest_leaves *leaves, uint32_t mix);
+/* The leaf of a mix that was under way elsewhere goes on here, in the mix that is visited. */
+bool nest_leaves_go_on(struct nest_leaves *leaves, const struct nest_leaves *before);
 /* Any term: nothing is under way after it. */
 bool nest_leaves_term(struct nest_leaves *leaves, const struct nest_pattern *pattern,
                       const uint64_t *values);

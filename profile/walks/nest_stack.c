@@ -314,13 +314,9 @@ static bool take_leaf(struct nest_leaves *l, const struct nest_leaves *before)
                                  .drawn = before->shape};
     bool is_done = shape != NULL;
 
-    if (before->visited != PSNAP_NONE) {
-        l->state = before->state;
-        l->state_count = before->state_count;
-        l->is_state_known = before->is_state_known;
-        memcpy(l->state_next, before->state_next, NEST_WIDTH_MAX * sizeof *l->state_next);
-        l->is_begun = before->is_begun;
-    } else if (shape)
+    if (before->visited != PSNAP_NONE)
+        is_done = is_done && nest_leaves_go_on(l, before);
+    else if (shape)
         memcpy(shape, before->shape, nest_shape_bytes(width));
     while (is_done && it.count)
         is_done = nest_leaves_put(l, &it);

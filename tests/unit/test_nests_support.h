@@ -27,11 +27,17 @@ static inline struct stream new_stream(void)
     return stream;
 }
 
-static inline void add(struct stream *stream, uint32_t ref, uint64_t address)
+/* To a stream that has room for so many. */
+static inline void add_to(struct stream *stream, size_t room, uint32_t ref, uint64_t address)
 {
-    assert_true(stream->count < ACCESSES);
+    assert_true(stream->count < room);
     stream->accesses[stream->count++] =
         (struct psnap_access){.address = address, .ref = ref, .size = 8};
+}
+
+static inline void add(struct stream *stream, uint32_t ref, uint64_t address)
+{
+    add_to(stream, ACCESSES, ref, address);
 }
 
 static inline struct psnap_profile *profile_of(struct psnap_program *program,

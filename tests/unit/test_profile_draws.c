@@ -132,13 +132,38 @@ static void test_no_order(void **state)
     assert_drawn(program, &stream, profile, 0);
 }
 
+/* Visits of a mix and another loop in turn, whose iterations are now and then one more: so it joins
+ * the mix, while a token of that is under way, and gives it all that it had. */
+static void test_joining(void **state)
+{
+    enum { MANY = 600000 };
+    struct psnap_program *program = make_program(LOOPS, REFS);
+    struct stream stream = {calloc(MANY, sizeof *stream.accesses), 0};
+    struct psnap_profile *profile;
+    struct psnap_rng rng;
+
+    (void)state;
+    assert_non_null(stream.accesses);
+    psnap_rng_init(&rng, 7);
+    while (stream.count + 100 < MANY) {
+        const bool is_later = stream.count > MANY / 3;
+        for (uint64_t n = 1 + psnap_rng_below(&rng, 4); n; n--)
+            add_to(&stream, MANY, 3 * REFS + REFS * (uint32_t)psnap_rng_below(&rng, 4),
+                   HEAP + 8 * psnap_rng_below(&rng, 1 << 20));
+        for (uint64_t n = is_later ? 1 + !psnap_rng_below(&rng, 6) : 0; n; n--)
+            add_to(&stream, MANY, 2 * REFS, HEAP);
+    }
+    profile = profile_of(program, &stream);
+    assert_non_null(profile->nests);
+    assert_drawn(program, &stream, profile, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_gather),
-        cmocka_unit_test(test_rows),
-        cmocka_unit_test(test_chains),
-        cmocka_unit_test(test_no_order),
+        cmocka_unit_test(test_gather),  cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_chains),  cmocka_unit_test(test_no_order),
+        cmocka_unit_test(test_joining),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
