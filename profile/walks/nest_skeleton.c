@@ -15,10 +15,11 @@
 #include "profile/walks/nest_stack.h"
 
 enum {
-    SEEN_MIN = 16, /* leaves on the stack of what is worth leaving out */
-    TRIES = 48,    /* loops, and mixes, that are tried */
-    FOLDED = 32,   /* values that a loop which folds may add in a third of its leaves, */
-    SHARE = 8      /* or of its own one in so many */
+    SEEN_MIN = 16,  /* leaves on the stack of what is worth leaving out, */
+    OWN_SHARE = 64, /* and of its values one in so many: fewer are not what makes it high */
+    TRIES = 48,     /* loops, and mixes, that are tried */
+    FOLDED = 32,    /* values that a loop which folds may add in a third of its leaves, */
+    SHARE = 8       /* or of its own one in so many */
 };
 
 /* Loops, then mixes. */
@@ -116,13 +117,19 @@ static bool is_folding(const struct skeleton *s, uint32_t node, size_t *const he
     return grown[1] - grown[0] <= (own > FOLDED ? own : FOLDED);
 }
 
+/* Stages of a transform are each of another shape: few terms that do not fold, of many accesses. */
+static bool is_small(const struct skeleton *s, size_t node)
+{
+    return s->nodes[node].seen < SEEN_MIN || s->nodes[node].own * OWN_SHARE < s->nests->value_count;
+}
+
 static bool choose(struct skeleton *s, bool *is_tried, size_t *heights[2])
 {
     const struct nest_kept kept = {s->is_kept, s->loop_count, PSNAP_NONE};
     bool is_done;
 
     for (size_t i = 0; i < s->node_count; i++)
-        s->is_kept[i] = is_tried[i] = s->nodes[i].seen < SEEN_MIN;
+        s->is_kept[i] = is_tried[i] = is_small(s, i);
     is_done = nest_project(s->nests, &kept, heights[0]);
     for (int tries = 0; is_done && tries < TRIES; tries++) {
         const uint32_t i = next_node(s, is_tried);

@@ -142,12 +142,45 @@ static void test_now_and_then(void **state)
     assert_drawn(program, &stream, profile, DRAWN);
 }
 
+/* Stages of a transform, each of another shape, behind a permutation in place: that does not fold,
+ * and what is left of its walks makes the terms many. The few of the stages are not to blame. */
+static void test_stages(void **state)
+{
+    enum { MANY = 300000, ELEMENTS = 1 << 17 };
+    struct psnap_program *program = make_program(LOOPS, REFS);
+    struct stream stream = {calloc(MANY, sizeof *stream.accesses), 0};
+    struct psnap_profile *profile;
+
+    (void)state;
+    assert_non_null(stream.accesses);
+    for (uint64_t i = 0, j = 0; i < ELEMENTS; i++) {
+        if (i < j) {
+            add_to(&stream, MANY, DRAWN, HEAP + 8 * i);
+            add_to(&stream, MANY, DRAWN + 1, HEAP + 8 * j);
+        }
+        for (uint64_t bit = ELEMENTS / 2; (j ^= bit) < bit && bit; bit /= 2)
+            continue;
+    }
+    for (uint64_t stage = 0; stage < 20; stage++)
+        for (uint64_t i = 0; i < stage + 3; i++)
+            for (uint64_t k = 0; k < 20; k++) {
+                add_to(&stream, MANY, 0, HEAP + (i << (stage + 4)) + 8 * k);
+                for (uint32_t ref = 1; ref < 4; ref++)
+                    add_to(&stream, MANY, ref, HEAP + (ref << 26) + (k << stage));
+            }
+    profile = profile_of(program, &stream);
+    assert_non_null(profile->nests);
+    assert_true(profile->nests->models->draw_count);
+    assert_drawn(program, &stream, profile, DRAWN);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_swaps),
         cmocka_unit_test(test_search),
         cmocka_unit_test(test_now_and_then),
+        cmocka_unit_test(test_stages),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
