@@ -174,6 +174,7 @@ static bool open_top(struct nest_fold *fold)
 /* What the closed term on top completes. */
 static bool settle(struct nest_fold *fold)
 {
+    fold->changes += !fold->is_open;
     while (!fold->is_open) {
         const int made = extend(fold->nests) ? 1 : create(fold->nests);
         if (made <= 0)

@@ -348,6 +348,7 @@ static bool lower(struct nest_stack *s, size_t most, size_t few)
     }
     if (after) {
         after->has_too_many |= before->has_too_many;
+        after->fold->changes += 1 + before->fold->changes; /* as it was is no mark */
         take_positions(&after->states, &before->states);
         after->loop = before->loop;
         is_done = take_leaf(after, before);
@@ -372,6 +373,11 @@ bool nest_stack_put(struct nest_stack *stack, struct nest_iterations *iterations
             return false;
     }
     return true;
+}
+
+struct nest_leaves *nest_stack_leaves(struct nest_stack *stack)
+{
+    return stack->has_no_order ? NULL : stack->leaves;
 }
 
 bool nest_stack_draws(const struct nest_stack *stack, uint32_t ref)

@@ -14,6 +14,8 @@ struct nest_stack *nest_stack_new(const struct psnap_program *program);
 void nest_stack_free(struct nest_stack *stack);
 /* The next iterations; false: out of memory. */
 bool nest_stack_put(struct nest_stack *stack, struct nest_iterations *iterations);
+/* The leaves, until it is told in another way: the next put; NULL when they have no order. */
+struct nest_leaves *nest_stack_leaves(struct nest_stack *stack);
 /* Whether all addresses of a reference are drawn: its iterations may come with their column. */
 bool nest_stack_draws(const struct nest_stack *stack, uint32_t ref);
 /* The stream has ended; false: out of memory. */

@@ -206,6 +206,7 @@ struct nest_fold {
     struct nest_cursor cursor; /* in the loop on top, when that is open: */
     struct nest_leaf expected; /* the next one */
     bool is_open;
+    uint64_t changes; /* goes up when anything but what was expected came */
 };
 
 /* `nests` (owned) may have patterns, no terms. NULL: out of memory, `nests` is freed. */
