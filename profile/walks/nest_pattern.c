@@ -228,6 +228,27 @@ nest_pattern_copy(struct nest_patterns *to, const struct nest_pattern *from,
     return made;
 }
 
+/* Whether counts of a term of the pattern, and in it, stay as they are. */
+static bool is_steady(const struct nest_pattern *pattern, const uint64_t *steps)
+{
+    if (*steps++)
+        return false;
+    for (uint32_t i = 0; i < pattern->body_count; steps += pattern->body[i++]->values)
+        if (!is_steady(pattern->body[i], steps))
+            return false;
+    return true;
+}
+
+bool nest_is_body_steady(const struct nest_pattern *loop)
+{
+    const uint64_t *steps = loop->steps;
+
+    for (uint32_t i = 0; i < loop->body_count; steps += loop->body[i++]->values)
+        if (!is_steady(loop->body[i], steps))
+            return false;
+    return true;
+}
+
 bool nest_each_iteration(const struct nest_pattern *loop, const uint64_t *values,
                          bool (*put)(void *context, const struct nest_pattern *pattern,
                                      const uint64_t *values),

@@ -30,25 +30,6 @@ static bool add_product(uint64_t *sum, uint64_t a, uint64_t b)
     return true;
 }
 
-/* Whether every iteration of a loop comes to the same: no count in it changes. */
-static bool is_even(const struct nest_pattern *pattern, const uint64_t *steps)
-{
-    if (steps[0])
-        return false;
-    for (uint32_t i = 0, at = 1; i < pattern->body_count; at += pattern->body[i++]->values)
-        if (!is_even(pattern->body[i], steps + at))
-            return false;
-    return true;
-}
-
-static bool is_body_even(const struct nest_pattern *loop)
-{
-    for (uint32_t i = 0, at = 0; i < loop->body_count; at += loop->body[i++]->values)
-        if (!is_even(loop->body[i], loop->steps + at))
-            return false;
-    return true;
-}
-
 static void stretch(struct nest_count *to, uint64_t low, uint64_t high)
 {
     to->low = !to->high || low < to->low ? low : to->low;
@@ -125,7 +106,7 @@ static bool count_term(struct counting *c, const struct nest_pattern *pattern,
         return add_product(&c->visits[pattern->shape->loop], times, count);
     if (!pattern->body_count)
         return count_walk(c, pattern, values, times);
-    const bool is_even = is_body_even(pattern);
+    const bool is_even = nest_is_body_steady(pattern);
     iteration = malloc((n + 1) * sizeof *iteration);
     c->is_out_of_memory = !iteration;
     if (!iteration)

@@ -19,19 +19,6 @@ enum {
     AT_LEAST = 128   /* accesses of a round, when there are as many */
 };
 
-/* Whether counts of a term of the pattern, and in it, stay as they are. */
-static bool is_steady(const struct nest_pattern *pattern, const uint64_t *steps)
-{
-    if (*steps++)
-        return false;
-    for (uint32_t i = 0; i < pattern->body_count; i++) {
-        if (!is_steady(pattern->body[i], steps))
-            return false;
-        steps += pattern->body[i]->values;
-    }
-    return true;
-}
-
 /* Words of the values of the loop's iterations, and of those in it. */
 static uint64_t room_for(const struct nest_pattern *pattern)
 {
@@ -53,18 +40,15 @@ struct judge {
 /* Sets the kinds of the loops in a pattern; whether all its leaves are affine. */
 static bool judge(const struct judge *j, const struct nest_pattern *pattern)
 {
-    bool is_affine = true, is_calm = true;
-    const uint64_t *steps = pattern->steps;
+    bool is_affine = true;
 
     if (!pattern->body_count)
         return pattern->shape->width && j->is_affine(j->context, pattern->shape);
-    for (uint32_t i = 0; i < pattern->body_count; i++) {
+    for (uint32_t i = 0; i < pattern->body_count; i++)
         is_affine &= judge(j, pattern->body[i]);
-        is_calm = is_calm && is_steady(pattern->body[i], steps);
-        steps += pattern->body[i]->values;
-    }
     if (is_affine && room_for(pattern) <= NEST_UNROLL_VALUES)
-        j->kinds[pattern->number] = (uint8_t)(KIND_LEAVES | (is_calm ? KIND_STEADY : 0));
+        j->kinds[pattern->number] =
+            (uint8_t)(KIND_LEAVES | (nest_is_body_steady(pattern) ? KIND_STEADY : 0));
     return is_affine;
 }
 

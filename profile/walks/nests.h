@@ -118,6 +118,8 @@ const struct nest_pattern *
 nest_pattern_copy(struct nest_patterns *to, const struct nest_pattern *from,
                   void (*change)(void *context, struct nest_shape *shape), void *context);
 
+/* Whether no count in the loop's body changes from one iteration to the next. */
+bool nest_is_body_steady(const struct nest_pattern *loop);
 /* Hands the terms in a loop to `put`, one by one, iteration after iteration; false: `put` was, or
  * out of memory. */
 bool nest_each_iteration(const struct nest_pattern *loop, const uint64_t *values,
