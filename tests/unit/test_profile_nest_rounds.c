@@ -13,14 +13,12 @@
 enum { LOOPS_MADE = 6, REFS_MADE = 24, MADE = 4, SEEDS = 120, MOST = 30000 };
 
 /* References r of loops r % LOOPS_MADE. */
-static struct psnap_program *make_striped(void)
+static struct psnap_program *make_few(void)
 {
-    struct psnap_program *program = make_program(LOOPS_MADE, 0);
+    static const char *const ids[LOOPS_MADE] = {"f:1", "f:2", "f:3", "f:4", "f:5", "f:6"};
+    static const char *const sources[LOOPS_MADE] = {"s1", "s2", "s3", "s4", "s5", "s6"};
 
-    for (uint32_t i = 0; i < REFS_MADE; i++)
-        psnap_program_add_ref(program,
-                              &(struct psnap_ref){.block = i % LOOPS_MADE, .loop = i % LOOPS_MADE});
-    return program;
+    return make_striped(ids, sources, LOOPS_MADE, REFS_MADE);
 }
 
 /* The same stream put in two ways. */
@@ -32,7 +30,7 @@ struct both {
 static struct both new_both(void)
 {
     const struct psnap_builder_options options = {.walks = true};
-    struct both both = {.program = make_striped()};
+    struct both both = {.program = make_few()};
 
     both.by_rounds = psnap_profile_builder_new(both.program, &options, NULL);
     both.by_access = psnap_profile_builder_new(both.program, &options, NULL);
@@ -216,7 +214,7 @@ static void what_is_expected_is_not_gone_through(void **state)
                                                       [2 * PSNAP_ROUNDS_LEVELS + 2] = 16,
                                                       [3 * PSNAP_ROUNDS_LEVELS + 1] = 8};
     const int64_t none[3] = {0};
-    struct psnap_program *program = make_striped();
+    struct psnap_program *program = make_few();
     struct psnap_round nodes[] = {
         {0, 4, 0, 4}, {5, 2, 0, 3}, {10, 0, 0, 1}, {3, 0, 1, 2}, {1, 0, 3, 1}};
     struct psnap_run run = {.first = turns, .strides = none, .width = 3, .turns = 3};
