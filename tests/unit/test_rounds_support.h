@@ -89,6 +89,10 @@ static inline void for_each_access(const struct psnap_rounds *rounds, uint32_t a
 {
     const struct psnap_round *node = &rounds->nodes[at];
 
+    if (depth >= PSNAP_ROUNDS_LEVELS) {
+        fail();
+        return;
+    }
     for (round[depth] = 0; round[depth] < node->count; round[depth]++) {
         for (uint32_t i = at + 1; i <= at + node->span; i += 1 + rounds->nodes[i].span)
             for_each_access(rounds, i, depth + 1, round, take, to);
