@@ -340,11 +340,14 @@ static void print_source(const struct printing *p, uint32_t loop, const struct n
         printf("%" PRId64 " bytes from d%" PRIu32, (int64_t)source->offset, source->with + 1);
         return;
     }
+    for (uint32_t i = 0; i < source->after_count; i++)
+        printf("%s%" PRId64 " bytes from the address %" PRIu32 " draws before", i ? ", or " : "",
+               (int64_t)source->after[i].offset, source->after[i].back);
     for (uint32_t i = 0; i < gather->area_count; i++) {
         fputs(i ? "; " : "", stdout);
         print_area(&p->profile->loops[loop], &gather->areas[i]);
     }
-    if (!gather->area_count)
+    if (!gather->area_count && !source->after_count)
         fputs("nothing", stdout);
 }
 

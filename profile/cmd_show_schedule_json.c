@@ -155,6 +155,18 @@ static void json_source(const struct showing *s, uint32_t loop, const struct nes
         psnap_json_i64(s->json, "offset", (int64_t)source->offset);
         return;
     }
+    if (source->after_count) {
+        psnap_json_begin_array(s->json, "after");
+        for (uint32_t i = 0; i < source->after_count; i++) {
+            psnap_json_begin_object(s->json, NULL);
+            psnap_json_u64(s->json, "back", source->after[i].back);
+            psnap_json_i64(s->json, "offset", (int64_t)source->after[i].offset);
+            psnap_json_u64(s->json, "times", source->after[i].times);
+            psnap_json_end_object(s->json);
+        }
+        psnap_json_end_array(s->json);
+        return;
+    }
     psnap_json_u64(s->json, "accesses", source->gather.accesses);
     psnap_json_begin_array(s->json, "areas");
     for (uint32_t i = 0; i < source->gather.area_count; i++) {

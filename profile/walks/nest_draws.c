@@ -6,7 +6,10 @@
  * A reference may always be as far from the last address of another one, its leader, as it was
  * before: the store behind the load of a histogram's cell, the fields of a node. Leaders are tried
  * among the references that came last, one after the other, until one holds. Where it never fails
- * the reference needs no gather of its own, and none is collected. References that are copies of
+ * the reference needs no gather of its own, and none is collected. Where there is none, it may be
+ * by which of the addresses just before it goes, whose ever they are (nest_after.c): the next slot
+ * of a hash table behind that which the loop began with, either child of a heap's node, the field
+ * of a node that a search has found in one loop or another. References that are copies of
  * one, made by unrolling and vectorising, are one: the same source, line, size and object.
  *
  * Of its first addresses a reference shows whether entries to its loop are told apart: if that
@@ -19,6 +22,7 @@
 
 #include "formats/base/room.h"
 #include "profile/gathers/gather_yaml.h"
+#include "profile/walks/nest_after.h"
 #include "profile/walks/nest_draws.h"
 
 enum {
@@ -58,6 +62,8 @@ struct draw {
     struct key key;
     uint64_t last;
     struct follower followers[3];
+    struct nest_rows *rows[3];                            /* of parts whose leaders fail */
+    uint32_t leaders[2][NEST_BACK_MAX], leader_counts[2]; /* of parts that come after others */
     struct gather_areas *areas[2]; /* REST (or all of them) and ENTRY; NULL: nothing collected */
     uint64_t *first;               /* addresses until it is decided, */
     bool *first_is_entry;
@@ -70,6 +76,7 @@ struct nest_draws {
     struct draw *draws;
     size_t count, room;
     uint32_t recent[RECENT]; /* the last one first; PSNAP_NONE: none */
+    struct nest_trail trail;
     bool is_out_of_memory;
 };
 
@@ -81,6 +88,8 @@ struct nest_draws *nest_draws_new(const struct psnap_program *program)
         draws->program = program;
     for (unsigned i = 0; draws && i < RECENT; i++)
         draws->recent[i] = PSNAP_NONE;
+    if (draws)
+        nest_trail_init(&draws->trail);
     return draws;
 }
 
@@ -92,6 +101,8 @@ void nest_draws_free(struct nest_draws *draws)
         struct draw *draw = &draws->draws[i];
         for (unsigned k = 0; k < 2; k++)
             gather_areas_free(draw->areas[k]);
+        for (unsigned k = 0; k < 3; k++)
+            free(draw->rows[k]);
         free(draw->first);
         free(draw->first_is_entry);
     }
@@ -265,16 +276,34 @@ static int compare(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
+struct leading {
+    const struct nest_draws *draws;
+    uint32_t index;
+    unsigned part;
+};
+
+/* What goes on from its own addresses has to begin anew by itself: where its loop is come to. */
+static bool is_another(void *context, uint32_t draw, bool is_own)
+{
+    const struct leading *l = context;
+
+    return is_own ? l->part == REST : draw != l->index;
+}
+
 struct first {
     uint64_t low, high;
     double foreseen; /* n p^2 */
 };
 
-/* What of the first addresses that are of a part is foreseen by its leader, or by one step. */
-static struct first look_at(const struct draw *draw, unsigned part)
+/* What of the first addresses that are of a part is foreseen by its leader, or by those just
+ * before, or by one step. */
+static struct first look_at(struct nest_draws *draws, uint32_t index, unsigned part)
 {
+    const struct draw *draw = &draws->draws[index];
+    struct leading leading = {draws, index, part};
     uint64_t steps[FIRST], last = 0, most, n = 0, same = 0;
     struct first first = {UINT64_MAX, 0, 0};
+    double after;
 
     for (uint32_t i = 0; i < draw->first_count; i++) {
         const uint64_t address = draw->first[i];
@@ -293,13 +322,16 @@ static struct first look_at(const struct draw *draw, unsigned part)
         most = same > most ? same : most;
     }
     first.foreseen = n ? (double)most * (double)most / (double)n : 0;
+    after = (double)n * nest_rows_foreseen(draw->rows[part], is_another, &leading);
+    first.foreseen = after > first.foreseen ? after : first.foreseen;
     return first;
 }
 
-static void decide(struct nest_draws *draws, struct draw *draw)
+static void decide(struct nest_draws *draws, uint32_t index)
 {
-    const struct first rest = look_at(draw, REST), entry = look_at(draw, ENTRY);
-    const struct first all = look_at(draw, ALL);
+    struct draw *draw = &draws->draws[index];
+    const struct first rest = look_at(draws, index, REST), entry = look_at(draws, index, ENTRY);
+    const struct first all = look_at(draws, index, ALL);
     const bool has_both = rest.low <= rest.high && entry.low <= entry.high;
 
     draw->is_decided = true;
@@ -309,6 +341,11 @@ static void decide(struct nest_draws *draws, struct draw *draw)
                          all.foreseen + (double)draw->first_count / (double)GAIN_SHARE);
     for (uint32_t i = 0; i < draw->first_count; i++)
         collect(draws, draw, draw->is_split && draw->first_is_entry[i], draw->first[i]);
+    for (unsigned k = 0; k < 3; k++)
+        if ((k == ALL) == draw->is_split) {
+            free(draw->rows[k]);
+            draw->rows[k] = NULL;
+        }
     free(draw->first);
     free(draw->first_is_entry);
     draw->first = NULL;
@@ -321,17 +358,29 @@ static inline bool is_collected(const struct follower *follower)
     return follower->has_failed || follower->held < SURE;
 }
 
-void nest_draws_put(struct nest_draws *draws, uint32_t index, bool is_entry, uint64_t address)
+/* Looks for what an address of a part goes with. */
+static void look(struct nest_draws *draws, uint32_t index, unsigned part, uint64_t address)
 {
     struct draw *draw = &draws->draws[index];
-    struct follower *follower =
-        &draw->followers[draw->is_split || !draw->is_decided ? is_entry : ALL];
+    struct follower *follower = &draw->followers[part];
+    const bool is_seen = !follower->rest;
+
+    follow(draws, index, follower, address);
+    if (is_seen && follower->has_failed)
+        draws->is_out_of_memory |=
+            !nest_rows_put(&draw->rows[part], &draws->trail, index, draw->last, address);
+}
+
+static void put(struct nest_draws *draws, uint32_t index, bool is_entry, uint64_t address)
+{
+    struct draw *draw = &draws->draws[index];
+    const unsigned part = draw->is_split || !draw->is_decided ? is_entry : ALL;
 
     if (draws->is_out_of_memory)
         return;
-    follow(draws, index, follower, address);
+    look(draws, index, part, address);
     if (!draw->is_decided)
-        follow(draws, index, &draw->followers[ALL], address);
+        look(draws, index, ALL, address);
     draw->last = address;
     if (draws->recent[0] != index)
         remember(draws, index);
@@ -339,11 +388,22 @@ void nest_draws_put(struct nest_draws *draws, uint32_t index, bool is_entry, uin
         draw->first[draw->first_count] = address;
         draw->first_is_entry[draw->first_count++] = is_entry;
         if (draw->first_count == FIRST)
-            decide(draws, draw);
+            decide(draws, index);
         return;
     }
-    if (is_collected(follower))
+    if (is_collected(&draw->followers[part]))
         collect(draws, draw, draw->is_split && is_entry, address);
+}
+
+void nest_draws_put(struct nest_draws *draws, uint32_t index, bool is_entry, uint64_t address)
+{
+    put(draws, index, is_entry, address);
+    nest_trail_push(&draws->trail, index, address);
+}
+
+void nest_draws_put_first(struct nest_draws *draws, uint32_t index, uint64_t address)
+{
+    put(draws, index, false, address);
 }
 
 /* ---- many of them ---- */
@@ -393,6 +453,9 @@ static void put_resting(struct nest_draws *draws, const struct nest_drawn *drawn
         if (draws->recent[0] != drawn[k].draw)
             remember(draws, drawn[k].draw);
     }
+    for (uint64_t i = to - from > NEST_BACK_MAX ? to - NEST_BACK_MAX : from; i < to; i++)
+        for (uint32_t k = 0; k < width; k++)
+            nest_trail_push(&draws->trail, drawn[k].draw, nest_drawn_address(&drawn[k], i));
 }
 
 void nest_draws_put_all(struct nest_draws *draws, const struct nest_drawn *drawn, uint32_t width,
@@ -415,13 +478,48 @@ bool nest_draws_are_whole(const struct nest_draws *draws)
 
 /* ---- models ---- */
 
-static void take_source(struct nest_draws *draws, const struct follower *follower,
-                        struct gather_areas *areas, struct nest_source *taken)
+/* Whether a draw's addresses come from another one's, as far as that is known. */
+static bool depends(const struct nest_draws *draws, uint32_t on, uint32_t index, unsigned depth)
 {
+    const struct draw *draw = &draws->draws[index];
+
+    if (index == on || depth == DEPTH)
+        return true;
+    for (unsigned k = 0; k < 3; k++)
+        if ((k == ALL) != draw->is_split && follows(&draw->followers[k]) &&
+            depends(draws, on, draw->followers[k].leader, depth + 1))
+            return true;
+    for (unsigned k = 0; k < 2; k++)
+        for (uint32_t i = 0; i < draw->leader_counts[k]; i++)
+            if (draw->leaders[k][i] != index && depends(draws, on, draw->leaders[k][i], depth + 1))
+                return true;
+    return false;
+}
+
+static bool may_lead(void *context, uint32_t draw, bool is_own)
+{
+    const struct leading *l = context;
+
+    return is_another(context, draw, is_own) && (is_own || !depends(l->draws, l->index, draw, 0));
+}
+
+static void take_source(struct nest_draws *draws, uint32_t index, unsigned part,
+                        struct nest_source *taken)
+{
+    struct draw *draw = &draws->draws[index];
+    const struct follower *follower = &draw->followers[part];
+    const unsigned k = part == ENTRY;
+    struct gather_areas *areas = draw->areas[k];
+    struct leading leading = {draws, index, part};
+    uint32_t leaders[NEST_BACK_MAX], count;
+
     *taken = (struct nest_source){.with = PSNAP_NONE};
     if (follows(follower))
         *taken = (struct nest_source){.with = follower->leader, .offset = follower->offset};
-    else if (areas) {
+    else if (nest_rows_fit(draw->rows[part], may_lead, &leading, taken, leaders, &count)) {
+        memcpy(draw->leaders[k], leaders, count * sizeof *leaders);
+        draw->leader_counts[k] = count;
+    } else if (areas) {
         gather_areas_fit(areas, &taken->gather);
         taken->gather.accesses = gather_areas_count(areas);
         draws->is_out_of_memory |= !gather_areas_are_whole(areas);
@@ -434,15 +532,14 @@ struct nest_draw *nest_draws_take(struct nest_draws *draws, uint32_t *count)
     struct nest_draw *taken = calloc(draws->count + 1, sizeof *taken);
 
     *count = (uint32_t)draws->count;
-    for (size_t i = 0; taken && nest_draws_are_whole(draws) && i < draws->count; i++) {
-        struct draw *draw = &draws->draws[i];
-        if (!draw->is_decided)
-            decide(draws, draw);
-        taken[i].has_entry = draw->is_split;
-        take_source(draws, &draw->followers[draw->is_split ? REST : ALL], draw->areas[REST],
-                    &taken[i].rest);
-        if (draw->is_split)
-            take_source(draws, &draw->followers[ENTRY], draw->areas[ENTRY], &taken[i].entry);
+    for (uint32_t i = 0; i < draws->count; i++)
+        if (!draws->draws[i].is_decided)
+            decide(draws, i);
+    for (uint32_t i = 0; taken && nest_draws_are_whole(draws) && i < draws->count; i++) {
+        taken[i].has_entry = draws->draws[i].is_split;
+        if (taken[i].has_entry)
+            take_source(draws, i, ENTRY, &taken[i].entry);
+        take_source(draws, i, taken[i].has_entry ? REST : ALL, &taken[i].rest);
     }
     if (taken && nest_draws_are_whole(draws))
         return taken;

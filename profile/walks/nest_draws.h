@@ -17,6 +17,9 @@ uint32_t nest_draws_add(struct nest_draws *draws, const struct nest_ref *ref, ui
 /* The next address of a draw; what is seen of several in turn tells which go together. */
 void nest_draws_put(struct nest_draws *draws, uint32_t draw, bool is_entry, uint64_t address);
 
+/* The same of a walk's first address, which others that are drawn do not come behind. */
+void nest_draws_put_first(struct nest_draws *draws, uint32_t draw, uint64_t address);
+
 /* What a reference of several iterations draws: addresses that lie in a column, or go on by a step.
  */
 struct nest_drawn {

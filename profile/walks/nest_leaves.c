@@ -186,7 +186,7 @@ static void draw_firsts(struct nest_leaves *l)
 
     for (uint32_t k = 0; l->collected && k < shape->width; k++)
         if (shape->refs[k].mode == NEST_DRAWN_FIRST && !(l->has_told && l->is_told[k]))
-            nest_draws_put(l->collected->draws, shape->refs[k].draw, false, l->values[1 + k]);
+            nest_draws_put_first(l->collected->draws, shape->refs[k].draw, l->values[1 + k]);
 }
 
 /* Two iterations with which the next does not go on: the second may belong to what comes. */
@@ -369,7 +369,7 @@ static bool begin_state(struct nest_leaves *l, const struct nest_iterations *it)
         l->state_next[k] = it->firsts[k];
         l->is_state_known &= !is_unknown;
         if (is_first && !is_unknown && !(it->told && it->told->refs[k].mode >= NEST_DRAWN_FIRST))
-            nest_draws_put(l->collected->draws, ref->draw, false, it->firsts[k]);
+            nest_draws_put_first(l->collected->draws, ref->draw, it->firsts[k]);
     }
     if (!is_pattern(known->state, shape, strides)) {
         const struct nest_shape *made = nest_shape_of(l->collected->shapes, shape);

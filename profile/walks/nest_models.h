@@ -11,10 +11,26 @@
 #include "profile/mixes/mix.h"
 #include "profile/walks/nests.h"
 
-/* Addresses: those of a gather, or as far as ever from the last one of another draw. */
-struct nest_source {
-    uint32_t with; /* the other one, PSNAP_NONE: a gather of its own */
+enum {
+    NEST_BACK_MAX = 8, /* addresses that were drawn before, which are known */
+    NEST_AFTER_MAX = 4
+};
+
+/* As far from the address that was drawn so many ago, 1 to NEST_BACK_MAX, whatever drew it; 0: from
+ * the draw's own last one. */
+struct nest_after {
+    uint32_t back;
+    uint32_t times; /* how often, in relation to others */
     uint64_t offset;
+};
+
+/* Addresses: those of a gather, or as far as ever from the last one of another draw, or in one of
+ * a few ways from those that were drawn just before. */
+struct nest_source {
+    uint32_t with; /* the other one, PSNAP_NONE: a gather of its own, if there is no `after` */
+    uint64_t offset;
+    uint32_t after_count;
+    struct nest_after after[NEST_AFTER_MAX];
     struct psnap_gather gather; /* of no accesses: none were drawn */
 };
 

@@ -71,6 +71,7 @@ static bool open_models(struct psnap_walker *w, const struct nest_models *models
         return false;
     for (uint32_t i = 0; is_done && i < models->draw_count; i++) {
         const struct nest_draw *draw = &models->draws[i];
+        psnap_rng_init(&w->draws[i].rng, seed + 4 * (uint64_t)i + 2);
         is_done = open_gather(&draw->rest, seed + 4 * (uint64_t)i, &w->draws[i].rest) &&
                   (!draw->has_entry ||
                    open_gather(&draw->entry, seed + 4 * (uint64_t)i + 1, &w->draws[i].entry));
@@ -247,6 +248,8 @@ static uint64_t draw_first(struct psnap_walker *w, uint32_t index)
 
     if (source->with != PSNAP_NONE)
         drawing->last = w->draws[source->with].last + source->offset;
+    else if (source->after_count)
+        drawing->last = walker_after(w, source, drawing);
     else if (drawing->rest)
         gather_walk_next(drawing->rest, &drawing->last, 1);
     return drawing->last;

@@ -15,16 +15,20 @@ enum {
 };
 
 struct drawing {
-    struct gather_walk *rest, *entry; /* NULL: it goes with another draw */
+    struct gather_walk *rest, *entry; /* NULL: it goes with others */
+    struct psnap_rng rng;             /* in which way it comes after others */
     uint64_t last;
 };
 
 /* How a reference's addresses come, where others of its leaf are drawn: from a walk, or as far as
- * ever from the last one of another draw, or, when both are NULL, affinely. */
+ * ever from the last one of another draw, or after those before, or, when all are NULL, affinely.
+ */
 struct drawn_ref {
     struct gather_walk *walk;
     const uint64_t *from;
     uint64_t offset;
+    const struct nest_source *after; /* of `drawing`, or NULL */
+    struct drawing *drawing;
     uint64_t *last; /* of its draw */
 };
 
@@ -47,6 +51,8 @@ struct psnap_walker {
     struct psnap_rng rng;
     struct drawing *draws;
     struct drawn_refs *drawn_refs[2]; /* by shape number, of nests and of mixes */
+    uint64_t trail[NEST_BACK_MAX];    /* the latest addresses that were drawn, up to */
+    uint32_t trail_at;                /* this - 1, modulo its length */
     uint32_t *draw_of;   /* by reference: what it draws from where it is drawn, or PSNAP_NONE */
     uint64_t *positions; /* of walks */
     struct counts_draw *counts;
@@ -66,6 +72,28 @@ struct psnap_walker {
     uint64_t (*drawn)[CHUNK]; /* by reference, */
     uint64_t *interleaved;    /* and of several */
 };
+
+/* An address after others that were drawn before. */
+static inline uint64_t walker_after(const struct psnap_walker *w, const struct nest_source *source,
+                                    struct drawing *drawing)
+{
+    const struct nest_after *after = source->after;
+    uint64_t all = 0, x;
+
+    for (uint32_t i = 0; i < source->after_count; i++)
+        all += after[i].times;
+    x = source->after_count > 1 ? psnap_rng_below(&drawing->rng, all) : 0;
+    while (x >= after->times)
+        x -= after++->times;
+    if (!after->back)
+        return drawing->last + after->offset;
+    return w->trail[(w->trail_at - after->back) % NEST_BACK_MAX] + after->offset;
+}
+
+static inline void walker_drawn(struct psnap_walker *w, uint64_t address)
+{
+    w->trail[w->trail_at++ % NEST_BACK_MAX] = address;
+}
 
 /* For all leaves that are drawn from; false: out of memory. */
 bool walker_draw_init(struct psnap_walker *w);

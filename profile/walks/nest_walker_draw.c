@@ -69,10 +69,40 @@ static void draw_with(struct psnap_walker *w, uint32_t k, uint64_t n)
             w->drawn[k][i] = w->drawn[leader][leader >= k ? i - 1 : i] + source->offset;
 }
 
+/* Address by address; those of gathers are there. */
+static void draw_in_order(struct psnap_walker *w, uint64_t n)
+{
+    const struct nest_shape *shape = w->shape;
+
+    for (uint64_t i = 0; i < n; i++)
+        for (uint32_t k = 0; k < shape->width; k++) {
+            const struct nest_ref *ref = &shape->refs[k];
+            if (ref->mode != NEST_DRAWN)
+                continue;
+            const struct nest_source *source = source_of(w, ref->draw);
+            if (source->with != PSNAP_NONE)
+                w->drawn[k][i] = w->draws[source->with].last + source->offset;
+            else if (source->after_count)
+                w->drawn[k][i] = walker_after(w, source, &w->draws[ref->draw]);
+            w->draws[ref->draw].last = w->drawn[k][i];
+            walker_drawn(w, w->drawn[k][i]);
+        }
+}
+
+static bool has_after(const struct psnap_walker *w)
+{
+    for (uint32_t k = 0; k < w->shape->width; k++)
+        if (w->shape->refs[k].mode == NEST_DRAWN &&
+            source_of(w, w->shape->refs[k].draw)->after_count)
+            return true;
+    return false;
+}
+
 void walker_draw_chunk(struct psnap_walker *w, uint64_t n)
 {
     const struct nest_shape *shape = w->shape;
-    bool is_there[NEST_WIDTH_MAX], is_any = true;
+    const bool is_in_order = has_after(w);
+    bool is_there[NEST_WIDTH_MAX], is_any = !is_in_order;
 
     for (uint32_t k = 0; k < shape->width; k++) {
         const struct nest_ref *ref = &shape->refs[k];
@@ -95,6 +125,12 @@ void walker_draw_chunk(struct psnap_walker *w, uint64_t n)
             is_there[k] = is_any = true;
         }
     }
+    if (is_in_order)
+        draw_in_order(w, n);
+    for (uint64_t i = n > NEST_BACK_MAX ? n - NEST_BACK_MAX : 0; !is_in_order && i < n; i++)
+        for (uint32_t k = 0; k < shape->width; k++)
+            if (shape->refs[k].mode == NEST_DRAWN)
+                walker_drawn(w, w->drawn[k][i]);
     for (uint32_t k = 0; k < shape->width; k++)
         if (shape->refs[k].mode == NEST_DRAWN) {
             w->draws[shape->refs[k].draw].last = w->drawn[k][n - 1];
@@ -112,10 +148,17 @@ void walker_write_short(struct psnap_walker *w, uint64_t n, struct psnap_access 
     for (uint64_t i = 0; i < n; i++)
         for (uint32_t k = 0; k < width; k++, block++) {
             *block = w->first[k];
-            if (refs && refs[k].walk)
-                *refs[k].last = block->address = gather_walk_take(refs[k].walk);
-            else if (refs && refs[k].from)
-                *refs[k].last = block->address = *refs[k].from + refs[k].offset;
+            if (refs && refs[k].last) {
+                const struct drawn_ref *ref = &refs[k];
+                if (ref->walk)
+                    block->address = gather_walk_take(ref->walk);
+                else if (ref->from)
+                    block->address = *ref->from + ref->offset;
+                else if (ref->after)
+                    block->address = walker_after(w, ref->after, ref->drawing);
+                *ref->last = block->address;
+                walker_drawn(w, block->address);
+            }
             w->first[k].address += (uint64_t)w->strides[k];
         }
 }
@@ -129,7 +172,10 @@ static struct drawn_ref drawn_ref(struct psnap_walker *w, const struct nest_ref 
 
     if (source->with != PSNAP_NONE)
         made.from = &w->draws[source->with].last;
-    else
+    else if (source->after_count) {
+        made.after = source;
+        made.drawing = drawing;
+    } else
         made.walk = is_entry && draw->has_entry ? drawing->entry : drawing->rest;
     return made;
 }

@@ -134,20 +134,53 @@ static enum psnap_status read_gather_place(void *context, const struct psnap_yam
     return read_place(placing->n, map, placing->loop, address);
 }
 
-/* {...} of a gather, or {with: d2, offset: 8}, beside the draw's own keys. */
+/* after: [{back, offset, times}, ...] */
+static enum psnap_status read_after(const struct nest_reading *n,
+                                    const struct psnap_yaml_node *list, struct nest_source *source)
+{
+    static const char *const keys[] = {"back", "offset", "times", NULL};
+    enum psnap_status status =
+        psnap_yaml_expect(n->r->doc, list, PSNAP_YAML_SEQUENCE, "after", n->r->error);
+
+    if (!status && (!list->count || list->count > NEST_AFTER_MAX))
+        status = fail(n, list, "'after' has 1 to 4 items");
+    for (const struct psnap_yaml_node *item = status ? NULL : list->first; item && !status;
+         item = item->next) {
+        struct nest_after *after = &source->after[source->after_count++];
+        const struct psnap_yaml_node *node;
+        uint64_t back = 0, times = 1;
+        int64_t offset = 0;
+        status = psnap_yaml_expect_keys(n->r->doc, item, "an item of 'after'", keys, n->r->error);
+        node = status ? NULL : psnap_yaml_require(n->r->doc, item, "back", n->r->error);
+        if (!node || psnap_yaml_u64(n->r->doc, node, 0, NEST_BACK_MAX, &back, n->r->error) ||
+            !(node = psnap_yaml_require(n->r->doc, item, "offset", n->r->error)) ||
+            psnap_yaml_i64(n->r->doc, node, INT64_MIN, INT64_MAX, &offset, n->r->error))
+            return PSNAP_ERROR_VALUE;
+        node = psnap_yaml_get(item, "times");
+        status = node ? psnap_yaml_u64(n->r->doc, node, 1, 1 << 20, &times, n->r->error) : PSNAP_OK;
+        *after = (struct nest_after){(uint32_t)back, (uint32_t)times, (uint64_t)offset};
+    }
+    return status;
+}
+
+/* {...} of a gather, {with: d2, offset: 8}, or {after: [...]}, beside the draw's own keys. */
 static enum psnap_status read_source(const struct nest_reading *n,
                                      const struct psnap_yaml_node *map, struct placing *placing,
                                      struct nest_source *source)
 {
     static const char *const keys[] = {"draw", "loop", "entry", "with", "offset", NULL};
+    static const char *const behind[] = {"draw", "loop", "entry", "after", NULL};
     static const char *const own[] = {"draw", "loop", "entry", "areas", "turns", "next_area", NULL};
     const struct nest_models *models = n->nests->models;
     const struct psnap_yaml_node *with = psnap_yaml_get(map, "with"), *node;
+    const struct psnap_yaml_node *after = psnap_yaml_get(map, "after");
     enum psnap_status status;
     int64_t offset;
 
     source->with = PSNAP_NONE;
-    status = psnap_yaml_known_keys(n->r->doc, map, with ? keys : own, n->r->error);
+    status = psnap_yaml_known_keys(n->r->doc, map, with ? keys : after ? behind : own, n->r->error);
+    if (!status && after && !with)
+        return read_after(n, after, source);
     if (!status && !with)
         return gather_read(n->r->doc, map, read_gather_place, placing, &source->gather,
                            n->r->error);

@@ -268,9 +268,27 @@ static void place(void *context, struct psnap_yaml_doc *doc, struct psnap_yaml_n
     write_place(placing->profile, doc, map, placing->loop, address);
 }
 
+static void write_after(const struct nest_source *source, struct psnap_yaml_doc *doc,
+                        struct psnap_yaml_node *map)
+{
+    struct psnap_yaml_node *list = psnap_yaml_add_sequence(doc, map, "after", PSNAP_YAML_FLOW);
+
+    for (uint32_t i = 0; i < source->after_count; i++) {
+        const struct nest_after *after = &source->after[i];
+        struct psnap_yaml_node *item = psnap_yaml_add_map(doc, list, NULL, PSNAP_YAML_FLOW);
+        psnap_yaml_add_u64(doc, item, "back", after->back);
+        psnap_yaml_add_i64(doc, item, "offset", (int64_t)after->offset);
+        psnap_yaml_add_u64(doc, item, "times", after->times);
+    }
+}
+
 static void write_source(const struct nest_source *source, struct placing *placing,
                          struct psnap_yaml_doc *doc, struct psnap_yaml_node *map)
 {
+    if (source->after_count) {
+        write_after(source, doc, map);
+        return;
+    }
     if (source->with == PSNAP_NONE) {
         gather_write(&source->gather, doc, map, place, placing);
         return;
@@ -281,7 +299,7 @@ static void write_source(const struct nest_source *source, struct placing *placi
 
 static enum psnap_yaml_style style_of(const struct nest_source *source)
 {
-    return source->with == PSNAP_NONE ? PSNAP_YAML_BLOCK : PSNAP_YAML_FLOW;
+    return source->with == PSNAP_NONE && !source->after_count ? PSNAP_YAML_BLOCK : PSNAP_YAML_FLOW;
 }
 
 static void write_draw(const struct psnap_profile *profile, struct psnap_yaml_doc *doc,

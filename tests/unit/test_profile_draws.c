@@ -113,6 +113,39 @@ static void test_chains(void **state)
     assert_drawn(program, &stream, profile, 0);
 }
 
+/* A hash table with open addressing: a probe goes on from where the head lay, or from the last one,
+ * over short leaves and long ones. */
+static void test_probes(void **state)
+{
+    struct psnap_program *program = make_program(LOOPS, REFS);
+    struct stream stream = new_stream();
+    const struct nest_models *models;
+    struct psnap_profile *profile;
+    bool is_any = false;
+    struct psnap_rng rng;
+
+    (void)state;
+    psnap_rng_init(&rng, 5);
+    for (uint64_t i = 0; stream.count + 400 < ACCESSES; i++) {
+        uint64_t slot = HEAP + (8 << 20) + 16 * psnap_rng_below(&rng, 1 << 16);
+        const bool is_long = psnap_rng_below(&rng, 50) == 0;
+        add(&stream, 0, HEAP + 8 * i);
+        add(&stream, 1, slot);
+        for (uint64_t n = psnap_rng_below(&rng, is_long ? 300 : 4); n; n--) {
+            add(&stream, REFS, slot += 16);
+            add(&stream, REFS + 1, slot + (psnap_rng_below(&rng, 2) ? 4 : 8));
+        }
+        add(&stream, 2 * REFS, slot + 8);
+    }
+    profile = profile_of(program, &stream);
+    assert_non_null(profile->nests);
+    models = profile->nests->models;
+    for (uint32_t i = 0; i < models->draw_count; i++)
+        is_any |= models->draws[i].rest.after_count == 2;
+    assert_true(is_any);
+    assert_drawn(program, &stream, profile, 0);
+}
+
 /* Loops that follow each other at random are a mix. */
 static void test_no_order(void **state)
 {
@@ -161,9 +194,9 @@ static void test_joining(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_gather),  cmocka_unit_test(test_rows),
-        cmocka_unit_test(test_chains),  cmocka_unit_test(test_no_order),
-        cmocka_unit_test(test_joining),
+        cmocka_unit_test(test_gather),   cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_chains),   cmocka_unit_test(test_probes),
+        cmocka_unit_test(test_no_order), cmocka_unit_test(test_joining),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -109,10 +109,64 @@ static void test_columns(void **state)
     psnap_program_free(program);
 }
 
+/* Probes of a hash table go on to the next slot, what is found is a field of the last one, in
+ * whichever loop that was; a child is one of two, and what it is compared with lies before it. What
+ * goes on by a step, and then elsewhere, has nothing to come after, nor have few counters. */
+static void test_after(void **state)
+{
+    enum { HEAD, PROBE, FIELD, CHILD, OTHER, SWEEP, FEW, ALL };
+    struct psnap_program *program = make_program(1, ALL);
+    struct nest_draws *draws = nest_draws_new(program);
+    struct nest_draw *taken;
+    struct psnap_rng rng;
+    uint64_t sweep = BASE;
+    uint32_t count;
+
+    (void)state;
+    assert_non_null(draws);
+    psnap_rng_init(&rng, 1);
+    for (uint32_t ref = 0; ref < ALL; ref++)
+        assert_int_equal(add(draws, ref), ref);
+    for (int i = 0; i < 5 * ALONE; i++) {
+        uint64_t at = BASE + 16 * psnap_rng_below(&rng, 10 * ALONE);
+        const uint64_t probes = psnap_rng_below(&rng, 4);
+        nest_draws_put(draws, HEAD, true, at);
+        for (uint64_t n = 0; n < probes; n++)
+            nest_draws_put(draws, PROBE, n == 0, at += 16);
+        nest_draws_put(draws, FIELD, false, at + 8);
+        at = BASE + 16 * psnap_rng_below(&rng, 10 * ALONE);
+        nest_draws_put(draws, CHILD, true, at);
+        nest_draws_put(draws, OTHER, false, at + (psnap_rng_below(&rng, 4) ? 16 : 0));
+        sweep = i % 40 ? sweep + 8 : BASE + 8 * psnap_rng_below(&rng, 10 * ALONE);
+        nest_draws_put(draws, SWEEP, false, sweep);
+        nest_draws_put(draws, FEW, false, BASE + 8 * (psnap_rng_below(&rng, 5) / 2));
+    }
+    taken = nest_draws_take(draws, &count);
+    assert_non_null(taken);
+    assert_true(taken[PROBE].has_entry);
+    assert_int_equal(taken[PROBE].rest.after_count, 1);
+    assert_int_equal(taken[PROBE].rest.after[0].back, 0);
+    assert_int_equal(taken[PROBE].rest.after[0].offset, 16);
+    assert_int_equal(taken[FIELD].rest.after_count, 1);
+    assert_int_equal(taken[FIELD].rest.after[0].back, 1);
+    assert_int_equal(taken[FIELD].rest.after[0].offset, 8);
+    assert_int_equal(taken[OTHER].rest.after_count, 2);
+    assert_int_equal(taken[OTHER].rest.after[0].offset, 16);
+    assert_int_equal(taken[OTHER].rest.after[1].offset, 0);
+    assert_in_range(taken[OTHER].rest.after[0].times, 160, 224);
+    for (uint32_t k = 0; k < 3; k++)
+        assert_int_equal(taken[k == 2 ? FEW : k ? SWEEP : CHILD].rest.after_count, 0);
+    assert_true(taken[SWEEP].rest.gather.accesses);
+    free(taken);
+    nest_draws_free(draws);
+    psnap_program_free(program);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_late_leader),
-                                       cmocka_unit_test(test_columns)};
+                                       cmocka_unit_test(test_columns),
+                                       cmocka_unit_test(test_after)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

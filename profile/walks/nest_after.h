@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Addresses that lie behind what was drawn just before, of whatever reference: private to
+ * nest_draws.c. A trail has the last ones that were drawn; of a reference rows are kept of how far
+ * its addresses are from its own last one, and from each of the trail then, and a fit tells of
+ * which few pairs of a place in the trail and an offset nearly all rows have one.
+ */
+#ifndef PSNAP_PROFILE_NEST_AFTER_H
+#define PSNAP_PROFILE_NEST_AFTER_H
+
+#include "profile/walks/nest_models.h"
+
+/* The latest is at `at` - 1, modulo the length. */
+struct nest_trail {
+    uint64_t addresses[NEST_BACK_MAX];
+    uint32_t draws[NEST_BACK_MAX]; /* PSNAP_NONE: nothing yet */
+    uint32_t at;
+};
+
+void nest_trail_init(struct nest_trail *trail);
+
+static inline void nest_trail_push(struct nest_trail *trail, uint32_t draw, uint64_t address)
+{
+    trail->addresses[trail->at % NEST_BACK_MAX] = address;
+    trail->draws[trail->at++ % NEST_BACK_MAX] = draw;
+}
+
+struct nest_rows;
+
+/* One more address of a draw, which had `last` before; *rows is made when it is NULL. False: out of
+ * memory. */
+bool nest_rows_put(struct nest_rows **rows, const struct nest_trail *trail, uint32_t draw,
+                   uint64_t last, uint64_t address);
+
+/* Of which draws the trail may be, as `context` knows; or the draw's own last address. */
+typedef bool nest_may_lead(void *context, uint32_t draw, bool is_own);
+
+/* Sets the source's `after` if that tells nearly all rows (NULL: none); leaves whose trail it is,
+ * of which there are `leader_count`. */
+bool nest_rows_fit(const struct nest_rows *rows, nest_may_lead *may_lead, void *context,
+                   struct nest_source *source, uint32_t leaders[NEST_BACK_MAX],
+                   uint32_t *leader_count);
+
+/* Which share of the rows is foreseen so: the squares of what each way tells, added. */
+double nest_rows_foreseen(const struct nest_rows *rows, nest_may_lead *may_lead, void *context);
+
+#endif
