@@ -15,7 +15,8 @@
  * Of its first addresses a reference shows whether entries to its loop are told apart: if that
  * makes more of it foreseeable, by a leader or by one step. With a share p_i of the n_i addresses
  * of part i foreseen, sum(n_i p_i^2) is compared, so that a part that is certain counts more than
- * two halves; and parts that do not overlap are told apart in any case.
+ * two halves; and parts that do not overlap are told apart in any case, as are those of which all
+ * first addresses are of entries: nobody knows of the rest then.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -336,9 +337,10 @@ static void decide(struct nest_draws *draws, uint32_t index)
 
     draw->is_decided = true;
     draw->is_split =
-        has_both && (rest.high < entry.low || entry.high < rest.low ||
-                     rest.foreseen + entry.foreseen >
-                         all.foreseen + (double)draw->first_count / (double)GAIN_SHARE);
+        rest.low > rest.high ||
+        (has_both && (rest.high < entry.low || entry.high < rest.low ||
+                      rest.foreseen + entry.foreseen >
+                          all.foreseen + (double)draw->first_count / (double)GAIN_SHARE));
     for (uint32_t i = 0; i < draw->first_count; i++)
         collect(draws, draw, draw->is_split && draw->first_is_entry[i], draw->first[i]);
     for (unsigned k = 0; k < 3; k++)
@@ -536,10 +538,12 @@ struct nest_draw *nest_draws_take(struct nest_draws *draws, uint32_t *count)
         if (!draws->draws[i].is_decided)
             decide(draws, i);
     for (uint32_t i = 0; taken && nest_draws_are_whole(draws) && i < draws->count; i++) {
-        taken[i].has_entry = draws->draws[i].is_split;
+        const struct draw *draw = &draws->draws[i];
+        const bool is_split = draw->is_split, has_rest = draw->followers[REST].all;
+        taken[i].has_entry = is_split && has_rest;
         if (taken[i].has_entry)
             take_source(draws, i, ENTRY, &taken[i].entry);
-        take_source(draws, i, taken[i].has_entry ? REST : ALL, &taken[i].rest);
+        take_source(draws, i, !is_split ? ALL : has_rest ? REST : ENTRY, &taken[i].rest);
     }
     if (taken && nest_draws_are_whole(draws))
         return taken;

@@ -162,11 +162,51 @@ static void test_after(void **state)
     psnap_program_free(program);
 }
 
+/* Of a loop that at first is always left at once nobody knows what the rest is like: a way down a
+ * heap, of one step for a long time. Where no rest comes there is no entry to tell apart. */
+static void test_late_rest(void **state)
+{
+    enum { CHILD, PARENT, ONCE, ALL };
+    struct psnap_program *program = make_program(1, ALL);
+    struct nest_draws *draws = nest_draws_new(program);
+    struct nest_draw *taken;
+    struct psnap_rng rng;
+    uint32_t count;
+
+    (void)state;
+    assert_non_null(draws);
+    psnap_rng_init(&rng, 1);
+    for (uint32_t ref = 0; ref < ALL; ref++)
+        assert_int_equal(add(draws, ref), ref);
+    for (int i = 0; i < 6 * ALONE; i++) {
+        uint64_t at = BASE + 8 * psnap_rng_below(&rng, 10 * ALONE);
+        for (int n = 0; n < (i < 2 * ALONE ? 1 : 8); n++) {
+            const uint64_t child = BASE + 8 * psnap_rng_below(&rng, 10 * ALONE);
+            nest_draws_put(draws, CHILD, n == 0, child);
+            nest_draws_put(draws, PARENT, n == 0, at);
+            at = child;
+        }
+        nest_draws_put(draws, ONCE, true, BASE + 8 * psnap_rng_below(&rng, 10 * ALONE));
+    }
+    taken = nest_draws_take(draws, &count);
+    assert_non_null(taken);
+    assert_true(taken[PARENT].has_entry);
+    assert_int_equal(taken[PARENT].entry.gather.accesses, 6 * ALONE);
+    assert_int_equal(taken[PARENT].rest.after_count, 1);
+    assert_int_equal(taken[PARENT].rest.after[0].back, 3);
+    assert_int_equal(taken[PARENT].rest.after[0].offset, 0);
+    assert_false(taken[ONCE].has_entry);
+    assert_int_equal(taken[ONCE].rest.gather.accesses, 6 * ALONE);
+    free(taken);
+    nest_draws_free(draws);
+    psnap_program_free(program);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_late_leader),
-                                       cmocka_unit_test(test_columns),
-                                       cmocka_unit_test(test_after)};
+                                       cmocka_unit_test(test_columns), cmocka_unit_test(test_after),
+                                       cmocka_unit_test(test_late_rest)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
