@@ -22,6 +22,7 @@ struct nest_collected *nest_collected_new(const struct psnap_program *program)
 
     if (!collected)
         return NULL;
+    collected->program = program;
     collected->draws = nest_draws_new(program);
     collected->shapes = nest_patterns_new();
     collected->counted = nest_patterns_new();

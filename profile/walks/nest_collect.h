@@ -8,6 +8,7 @@
 #include "profile/walks/nest_draws.h"
 
 struct nest_collected {
+    const struct psnap_program *program;
     struct nest_draws *draws;
     uint64_t *walks;
     struct counts_collector *counts;

@@ -256,7 +256,10 @@ static void pass(struct nest_leaves *l, struct nest_iterations *it, uint64_t n)
 
 /* ---- mixes ---- */
 
-enum { TOKENS_MIN = 64 };
+enum {
+    TOKENS_MIN = 64,
+    STATES_MANY = 24 /* of a loop */
+};
 
 /* References that do not go on from iteration to iteration are drawn for each. */
 static void judge_state(struct nest_leaves *l)
@@ -372,21 +375,21 @@ static bool begin_state(struct nest_leaves *l, const struct nest_iterations *it)
             nest_draws_put_first(l->collected->draws, ref->draw, it->firsts[k]);
     }
     if (!is_pattern(known->state, shape, strides)) {
+        const uint32_t before = nest_pattern_count(l->collected->shapes);
         const struct nest_shape *made = nest_shape_of(l->collected->shapes, shape);
         known->state = made ? nest_pattern_leaf(l->collected->shapes, made, strides) : NULL;
+        l->states.loops[shape->loop].states += nest_pattern_count(l->collected->shapes) - before;
     }
     l->state = known->state;
     l->state_count = 0;
     return l->state;
 }
 
-static bool put_mixed(struct nest_leaves *l, struct nest_iterations *it)
+/* Some iterations of the mix that is visited. */
+static bool put_state(struct nest_leaves *l, struct nest_iterations *it)
 {
-    const uint32_t mix = l->states.loops[it->shape->loop].mix - 1;
     uint64_t n = it->count;
 
-    if (l->visited != mix && !nest_leaves_visit(l, mix))
-        return false;
     if (l->collected) {
         n = count_of_state(l, it);
         if (!n) {
@@ -400,6 +403,75 @@ static bool put_mixed(struct nest_leaves *l, struct nest_iterations *it)
     }
     pass(l, it, n);
     return true;
+}
+
+/* Where the block ends that a reference of a shape is of. */
+static uint32_t end_of_block(const struct nest_leaves *l, const struct nest_shape *shape,
+                             uint32_t from)
+{
+    const struct psnap_ref *refs = l->collected->program->refs;
+    uint32_t to = from + 1;
+
+    while (to < shape->width &&
+           refs[shape->refs[to].ref].block == refs[shape->refs[from].ref].block)
+        to++;
+    return to;
+}
+
+static void take_part(struct nest_shape *part, const struct nest_shape *whole, uint32_t from,
+                      uint32_t width)
+{
+    part->loop = whole->loop;
+    part->width = width;
+    part->counts = part->number = 0;
+    memcpy(part->refs, whole->refs + from, width * sizeof *part->refs);
+}
+
+/* The first of the iterations, block by block. Where stores depend on data, as many blocks as there
+ * are lanes in a vector come or do not come, there are more kinds of iterations than can be told.
+ */
+static bool put_blocks(struct nest_leaves *l, struct nest_iterations *it)
+{
+    const struct nest_shape *shape = it->shape;
+    uint64_t firsts[NEST_WIDTH_MAX];
+    bool is_done = true;
+
+    for (uint32_t k = 0; k < shape->width; k++) {
+        const struct psnap_column *column = it->columns ? &it->columns[k] : NULL;
+        firsts[k] = column && column->words
+                        ? column->words[it->from * column->pitch] + column->offset
+                        : it->firsts[k];
+    }
+    for (uint32_t from = 0, to; is_done && from < shape->width; from = to) {
+        struct nest_iterations part = {.shape = l->part, .firsts = firsts + from, .count = 1};
+        to = end_of_block(l, shape, from);
+        take_part(l->part, shape, from, to - from);
+        part.is_unknown = it->is_unknown ? it->is_unknown + from : NULL;
+        if (it->drawn || it->told)
+            take_part(l->part_before, it->drawn ? it->drawn : it->told, from, to - from);
+        part.drawn = it->drawn ? l->part_before : NULL;
+        part.told = it->told ? l->part_before : NULL;
+        is_done = put_state(l, &part);
+    }
+    it->count--;
+    it->from++;
+    for (uint32_t k = 0; it->count && k < shape->width; k++)
+        if (!(it->columns && it->columns[k].words))
+            it->firsts[k] += it->steps[k];
+    return is_done;
+}
+
+static bool put_mixed(struct nest_leaves *l, struct nest_iterations *it)
+{
+    const struct nest_loop_state *loop = &l->states.loops[it->shape->loop];
+    const uint32_t mix = loop->mix - 1;
+
+    if (l->visited != mix && !nest_leaves_visit(l, mix))
+        return false;
+    if (l->collected && loop->states >= STATES_MANY &&
+        end_of_block(l, it->shape, 0) < it->shape->width)
+        return put_blocks(l, it);
+    return put_state(l, it);
 }
 
 /* ---- leaves ---- */
@@ -536,8 +608,11 @@ struct nest_leaves *nest_leaves_new(void)
     l->shape = calloc(1, nest_shape_bytes(NEST_WIDTH_MAX));
     l->values = calloc(4 * (1 + NEST_WIDTH_MAX), sizeof *l->values);
     l->is_told = calloc(NEST_WIDTH_MAX, sizeof *l->is_told);
+    l->part = malloc(nest_shape_bytes(NEST_WIDTH_MAX));
+    l->part_before = malloc(nest_shape_bytes(NEST_WIDTH_MAX));
     l->state_next = calloc(NEST_WIDTH_MAX, sizeof *l->state_next);
-    if (!l->fold || !l->shape || !l->values || !l->is_told || !l->state_next) {
+    if (!l->fold || !l->shape || !l->values || !l->is_told || !l->state_next || !l->part ||
+        !l->part_before) {
         nest_leaves_free(l);
         return NULL;
     }
@@ -558,5 +633,7 @@ void nest_leaves_free(struct nest_leaves *l)
     free(l->values);
     free(l->is_told);
     free(l->state_next);
+    free(l->part);
+    free(l->part_before);
     free(l);
 }

@@ -46,10 +46,11 @@ struct nest_leaves {
     bool is_state_known;              /* when that is known */
     uint32_t due;                     /* 1 + the mix that is visited now, even if in vain, or 0 */
     struct nest_shape *shape;         /* of the leaf under way, `width` 0: none */
-    uint64_t *values, *strides;       /* of the leaf under way, raw; 1 + NEST_WIDTH_MAX each */
-    uint64_t *told, *made_strides;    /* the same as its modes say */
-    bool *is_told;                    /* references of which the first address is drawn */
-    bool is_count_told, has_told;     /* the count; anything of both */
+    struct nest_shape *part, *part_before; /* of an iteration, a block of it, what it was before */
+    uint64_t *values, *strides;            /* of the leaf under way, raw; 1 + NEST_WIDTH_MAX each */
+    uint64_t *told, *made_strides;         /* the same as its modes say */
+    bool *is_told;                         /* references of which the first address is drawn */
+    bool is_count_told, has_told;          /* the count; anything of both */
 };
 
 struct nest_leaves *nest_leaves_new(void);         /* NULL: out of memory */

@@ -20,7 +20,8 @@ struct nest_ref_state {
 };
 
 struct nest_loop_state {
-    uint32_t mix;          /* 1 + that of the loop, or 0 */
+    uint32_t mix;    /* 1 + that of the loop, or 0 */
+    uint32_t states; /* of it in a mix; when they are many, each block of an iteration is one */
     bool has_drawn_counts; /* its leaves */
 };
 

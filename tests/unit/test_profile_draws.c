@@ -191,12 +191,63 @@ static void test_joining(void **state)
     assert_drawn(program, &stream, profile, 0);
 }
 
+/* A vector's lanes are stored each by itself, or not: iterations are of more kinds than a mix may
+ * have, so that their blocks are its states. Of each reference there are as many accesses. */
+static void test_blocks(void **state)
+{
+    enum { WIDTH = 12, ITERATIONS = 5000 };
+    struct psnap_program *program = make_program(1, WIDTH);
+    struct stream stream = {calloc((size_t)WIDTH * ITERATIONS, sizeof *stream.accesses), 0};
+    uint64_t counts[WIDTH] = {0};
+    uint32_t first = PSNAP_NONE;
+    struct psnap_access block[64];
+    struct psnap_profile *profile;
+    struct psnap_source *source;
+    struct psnap_rng rng;
+    ssize_t got;
+
+    (void)state;
+    assert_non_null(stream.accesses);
+    psnap_rng_init(&rng, 5);
+    for (uint32_t k = 1; k < WIDTH; k++) {
+        const struct psnap_block of = {.loop = 0};
+        program->refs[k].block = psnap_program_add_block(program, &of);
+    }
+    for (uint64_t i = 0; i < ITERATIONS; i++)
+        for (uint32_t k = 0; k < WIDTH; k++)
+            if (!k || psnap_rng_below(&rng, 2)) {
+                add_to(&stream, (size_t)WIDTH * ITERATIONS, k, HEAP + 16 * i + k);
+                counts[k]++;
+            }
+    profile = profile_of(program, &stream);
+    assert_non_null(profile->nests);
+    assert_int_equal(profile->nests->models->mix_count, 1);
+    assert_in_range(profile->nests->models->mixes[0].chain->state_count, WIDTH, 64);
+    source = psnap_replay_new(profile, 3, NULL);
+    assert_non_null(source);
+    while ((got = psnap_source_next(source, block, 64, NULL)) > 0)
+        for (ssize_t i = 0; i < got; i++) {
+            first = first == PSNAP_NONE ? block[i].ref : first; /* that of the first access */
+            assert_in_range(block[i].ref - first, 0, WIDTH - 1);
+            counts[block[i].ref - first]--;
+        }
+    for (uint32_t k = 0; k < WIDTH; k++)
+        assert_int_equal(counts[k], 0);
+    psnap_source_free(source);
+    assert_is_its_walks(profile, 3);
+    assert_is_its_text(profile);
+    psnap_profile_free(profile);
+    free(stream.accesses);
+    psnap_program_free(program);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_gather),   cmocka_unit_test(test_rows),
-        cmocka_unit_test(test_chains),   cmocka_unit_test(test_probes),
-        cmocka_unit_test(test_no_order), cmocka_unit_test(test_joining),
+        cmocka_unit_test(test_gather),  cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_chains),  cmocka_unit_test(test_blocks),
+        cmocka_unit_test(test_probes),  cmocka_unit_test(test_no_order),
+        cmocka_unit_test(test_joining),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
