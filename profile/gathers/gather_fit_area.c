@@ -99,25 +99,32 @@ static void find_steps(const struct gather_collector *c, struct gather_area *m)
     }
 }
 
-/* Which kind follows which. */
+/* Which kind follows which. What follows a kind that was never left, as a jump that no burst has,
+ * is what there is anyway: a walk begins with one. */
 static void fit_steps(const struct gather_collector *c, struct gather_area *m)
 {
-    uint64_t counts[GATHER_STEPS + 1][GATHER_STEPS + 1] = {0};
+    uint64_t counts[GATHER_STEPS + 1][GATHER_STEPS + 1] = {0}, all[GATHER_STEPS + 1] = {0};
+    uint64_t strides = 0;
 
     for (size_t i = 0; i < c->burst_count; i++) {
         uint32_t last = 0;
         for (size_t j = 1; j < gather_burst_length(c, i); j++) {
             const uint32_t kind = gather_kind(m, gather_stride(c, i, j));
             counts[last][kind] += j > 1;
+            all[kind]++;
+            strides++;
             last = kind;
         }
     }
     for (uint32_t i = 0; i <= m->step_count; i++) {
+        const uint64_t *row = counts[i];
         uint64_t sum = 0;
         for (uint32_t j = 0; j <= m->step_count; j++)
             sum += counts[i][j];
+        row = sum ? row : all;
+        sum = sum ? sum : strides;
         for (uint32_t j = 0; j <= m->step_count; j++)
-            m->next[i][j] = sum ? (double)counts[i][j] / (double)sum : j == 0;
+            m->next[i][j] = sum ? (double)row[j] / (double)sum : j == 0;
     }
 }
 

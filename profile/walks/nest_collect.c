@@ -148,10 +148,12 @@ struct nest_models *nest_collected_take(struct nest_collected *collected)
         return NULL;
     models->shapes = nest_patterns_new();
     models->draws = nest_draws_take(collected->draws, &models->draw_count);
+    models->draw_numbers = nest_draws_number(collected->draws);
     models->walks = calloc(collected->walk_count + 1, sizeof *models->walks);
     models->counts = calloc(collected->count_count + 1, sizeof *models->counts);
     models->mixes = calloc(collected->mix_count + 1, sizeof *models->mixes);
-    is_done = models->shapes && models->draws && models->walks && models->counts && models->mixes;
+    is_done = models->shapes && models->draws && models->draw_numbers && models->walks &&
+              models->counts && models->mixes;
     for (size_t i = 0; is_done && i < collected->walk_count; i++)
         models->walks[models->walk_count++] = (struct nest_walk){.address = collected->walks[i]};
     for (size_t i = 0; is_done && i < collected->count_count; i++) {

@@ -10,7 +10,9 @@
  * by which of the addresses just before it goes, whose ever they are (nest_after.c): the next slot
  * of a hash table behind that which the loop began with, either child of a heap's node, the field
  * of a node that a search has found in one loop or another. References that are copies of
- * one, made by unrolling and vectorising, are one: the same source, line, size and object.
+ * one, made by unrolling and vectorising, are one: the same source, line, size and object. So are
+ * others that a line has, a[i * n + k] + a[k * n + j]: by the first addresses of those that look
+ * like copies it is decided whether they are, or are more foreseeable each by itself.
  *
  * Of its first addresses a reference shows whether entries to its loop are told apart: if that
  * makes more of it foreseeable, by a leader or by one step. With a share p_i of the n_i addresses
@@ -36,6 +38,7 @@ enum {
     LONG = 1 << 16,    /* addresses after which only some are looked at for leaders: */
     LOOK = 1 << 12,    /* so many, of as many as */
     LOOK_OF = 1 << 16,
+    RUN_MOST = 256, /* addresses that go on from each other, in the mean */
     GAIN_SHARE = 16 /* of the addresses that telling entries apart must foresee more */
 };
 
@@ -70,6 +73,10 @@ struct draw {
     bool *first_is_entry;
     uint32_t first_count;
     bool is_decided, is_split;
+    uint32_t pool; /* the draw of its copies and itself as one, while that is not decided: */
+    uint32_t into; /* what it is: the pool, or itself */
+    bool is_pool, is_apart; /* a pool; not a copy, though it looks like one */
+    bool is_gone;           /* a pool of what are no copies */
 };
 
 struct nest_draws {
@@ -78,6 +85,7 @@ struct nest_draws {
     size_t count, room;
     uint32_t recent[RECENT]; /* the last one first; PSNAP_NONE: none */
     struct nest_trail trail;
+    bool has_pools;
     bool is_out_of_memory;
 };
 
@@ -94,19 +102,27 @@ struct nest_draws *nest_draws_new(const struct psnap_program *program)
     return draws;
 }
 
+/* What a draw has collected. */
+static void drop(struct draw *draw)
+{
+    for (unsigned k = 0; k < 2; k++)
+        gather_areas_free(draw->areas[k]);
+    for (unsigned k = 0; k < 3; k++)
+        free(draw->rows[k]);
+    free(draw->first);
+    free(draw->first_is_entry);
+    memset(draw->areas, 0, sizeof draw->areas);
+    memset(draw->rows, 0, sizeof draw->rows);
+    draw->first = NULL;
+    draw->first_is_entry = NULL;
+}
+
 void nest_draws_free(struct nest_draws *draws)
 {
     if (!draws)
         return;
-    for (size_t i = 0; i < draws->count; i++) {
-        struct draw *draw = &draws->draws[i];
-        for (unsigned k = 0; k < 2; k++)
-            gather_areas_free(draw->areas[k]);
-        for (unsigned k = 0; k < 3; k++)
-            free(draw->rows[k]);
-        free(draw->first);
-        free(draw->first_is_entry);
-    }
+    for (size_t i = 0; i < draws->count; i++)
+        drop(&draws->draws[i]);
     free(draws->draws);
     free(draws);
 }
@@ -152,14 +168,11 @@ static void excuse(struct nest_draws *draws)
         }
 }
 
-uint32_t nest_draws_add(struct nest_draws *draws, const struct nest_ref *ref, uint64_t address)
+/* One more draw; PSNAP_NONE: out of memory. */
+static uint32_t add(struct nest_draws *draws, const struct key *key)
 {
-    const struct key key = key_of(draws->program, ref, address);
-    struct draw made = {.key = key}, *larger;
+    struct draw made = {.key = *key, .pool = PSNAP_NONE, .into = (uint32_t)draws->count}, *larger;
 
-    for (size_t i = 0; i < draws->count; i++)
-        if (are_copies(&draws->draws[i].key, &key))
-            return (uint32_t)i;
     larger = psnap_with_room(draws->draws, &draws->room, draws->count + 1, sizeof *larger);
     if (!larger)
         return PSNAP_NONE;
@@ -172,6 +185,44 @@ uint32_t nest_draws_add(struct nest_draws *draws, const struct nest_ref *ref, ui
     larger[draws->count++] = made;
     draws->is_out_of_memory |= !made.first || !made.first_is_entry;
     return (uint32_t)draws->count - 1;
+}
+
+/* The pool of what looks like copies of a draw, which is not decided yet. */
+static uint32_t pool_of(struct nest_draws *draws, uint32_t index)
+{
+    static const struct key none;
+    struct draw *draw = &draws->draws[index], *made;
+    uint32_t pool = draw->pool;
+
+    if (pool != PSNAP_NONE || (pool = add(draws, &none)) == PSNAP_NONE || draws->is_out_of_memory)
+        return pool;
+    draw = &draws->draws[index];
+    made = &draws->draws[pool];
+    made->is_pool = true;
+    made->first_count = draw->first_count;
+    memcpy(made->first, draw->first, draw->first_count * sizeof *made->first);
+    memcpy(made->first_is_entry, draw->first_is_entry, draw->first_count);
+    draw->pool = pool;
+    draws->has_pools = true;
+    return pool;
+}
+
+uint32_t nest_draws_add(struct nest_draws *draws, const struct nest_ref *ref, uint64_t address)
+{
+    const struct key key = key_of(draws->program, ref, address);
+    uint32_t index = 0, pool, made;
+
+    while (index < draws->count && !are_copies(&draws->draws[index].key, &key))
+        index++;
+    if (index == draws->count || draws->draws[index].is_apart)
+        return add(draws, &key);
+    if (draws->draws[index].into != index || draws->draws[index].is_decided)
+        return draws->draws[index].into;
+    pool = pool_of(draws, index);
+    made = pool == PSNAP_NONE ? PSNAP_NONE : add(draws, &key);
+    if (made != PSNAP_NONE)
+        draws->draws[made].pool = pool;
+    return made;
 }
 
 /* ---- leaders ---- */
@@ -205,7 +256,8 @@ static void choose_leader(struct nest_draws *draws, uint32_t index, struct follo
     follower->has_failed = false;
     follower->held = 0;
     follower->trust = 0;
-    if (follower->leader == index)
+    if (follower->leader != PSNAP_NONE &&
+        (follower->leader == index || draws->draws[follower->leader].pool == index))
         follower->leader = PSNAP_NONE;
     if (follower->leader != PSNAP_NONE)
         follower->offset = address - draws->draws[follower->leader].last;
@@ -287,8 +339,9 @@ struct leading {
 static bool is_another(void *context, uint32_t draw, bool is_own)
 {
     const struct leading *l = context;
+    const struct draw *other = &l->draws->draws[draw];
 
-    return is_own ? l->part == REST : draw != l->index;
+    return is_own ? l->part == REST : other->into != l->index && other->pool != l->index;
 }
 
 struct first {
@@ -354,6 +407,57 @@ static void decide(struct nest_draws *draws, uint32_t index)
     draw->first_is_entry = NULL;
 }
 
+static double foreseen(struct nest_draws *draws, uint32_t index)
+{
+    const double apart =
+        look_at(draws, index, REST).foreseen + look_at(draws, index, ENTRY).foreseen;
+    const double all = look_at(draws, index, ALL).foreseen;
+
+    return apart > all ? apart : all;
+}
+
+/* The copies are one from now on. */
+static void join(struct nest_draws *draws, uint32_t pool)
+{
+    for (uint32_t i = 0; i < draws->count; i++)
+        if (draws->draws[i].pool == pool) {
+            draws->draws[i].pool = PSNAP_NONE;
+            draws->draws[i].into = pool;
+            drop(&draws->draws[i]);
+        }
+    for (uint32_t i = 0; i < draws->count; i++)
+        for (unsigned k = 0; k < 3; k++) {
+            uint32_t *leader = &draws->draws[i].followers[k].leader;
+            *leader = *leader == PSNAP_NONE ? PSNAP_NONE : draws->draws[*leader].into;
+        }
+    for (uint32_t i = 0; i < RECENT; i++)
+        if (draws->recent[i] != PSNAP_NONE)
+            draws->recent[i] = draws->draws[draws->recent[i]].into;
+}
+
+/* Whether those of a pool are copies; false: they are apart from now on. */
+static bool decide_pool(struct nest_draws *draws, uint32_t pool)
+{
+    double apart = 0;
+
+    for (uint32_t i = 0; i < draws->count; i++)
+        if (draws->draws[i].pool == pool)
+            apart += foreseen(draws, i);
+    if (apart <=
+        foreseen(draws, pool) + (double)draws->draws[pool].first_count / (double)GAIN_SHARE) {
+        join(draws, pool);
+        return true;
+    }
+    for (uint32_t i = 0; i < draws->count; i++)
+        if (draws->draws[i].pool == pool) {
+            draws->draws[i].pool = PSNAP_NONE;
+            draws->draws[i].is_apart = true;
+        }
+    drop(&draws->draws[pool]);
+    draws->draws[pool].is_decided = draws->draws[pool].is_gone = true;
+    return false;
+}
+
 /* One that always held needs no model. */
 static inline bool is_collected(const struct follower *follower)
 {
@@ -373,7 +477,7 @@ static void look(struct nest_draws *draws, uint32_t index, unsigned part, uint64
             !nest_rows_put(&draw->rows[part], &draws->trail, index, draw->last, address);
 }
 
-static void put(struct nest_draws *draws, uint32_t index, bool is_entry, uint64_t address)
+static void put_own(struct nest_draws *draws, uint32_t index, bool is_entry, uint64_t address)
 {
     struct draw *draw = &draws->draws[index];
     const unsigned part = draw->is_split || !draw->is_decided ? is_entry : ALL;
@@ -384,12 +488,12 @@ static void put(struct nest_draws *draws, uint32_t index, bool is_entry, uint64_
     if (!draw->is_decided)
         look(draws, index, ALL, address);
     draw->last = address;
-    if (draws->recent[0] != index)
+    if (draws->recent[0] != index && (!draw->is_pool || draw->is_decided))
         remember(draws, index);
     if (!draw->is_decided) {
         draw->first[draw->first_count] = address;
         draw->first_is_entry[draw->first_count++] = is_entry;
-        if (draw->first_count == FIRST)
+        if (draw->first_count == FIRST && (!draw->is_pool || decide_pool(draws, index)))
             decide(draws, index);
         return;
     }
@@ -397,10 +501,25 @@ static void put(struct nest_draws *draws, uint32_t index, bool is_entry, uint64_
         collect(draws, draw, draw->is_split && is_entry, address);
 }
 
+/* As what it is, and, while that is not decided, also as one of a pool, whose first addresses are
+ * as many at least. */
+static void put(struct nest_draws *draws, uint32_t index, bool is_entry, uint64_t address)
+{
+    const uint32_t pool = draws->draws[index].pool;
+
+    if (pool == PSNAP_NONE) {
+        put_own(draws, draws->draws[index].into, is_entry, address);
+        return;
+    }
+    put_own(draws, pool, is_entry, address);
+    if (draws->draws[index].into == index)
+        put_own(draws, index, is_entry, address);
+}
+
 void nest_draws_put(struct nest_draws *draws, uint32_t index, bool is_entry, uint64_t address)
 {
     put(draws, index, is_entry, address);
-    nest_trail_push(&draws->trail, index, address);
+    nest_trail_push(&draws->trail, draws->draws[index].into, address);
 }
 
 void nest_draws_put_first(struct nest_draws *draws, uint32_t index, uint64_t address)
@@ -463,6 +582,13 @@ static void put_resting(struct nest_draws *draws, const struct nest_drawn *drawn
 void nest_draws_put_all(struct nest_draws *draws, const struct nest_drawn *drawn, uint32_t width,
                         uint64_t n, bool is_entry)
 {
+    struct nest_drawn own[NEST_WIDTH_MAX];
+
+    for (uint32_t k = 0; draws->has_pools && k < width; k++) {
+        own[k] = drawn[k];
+        own[k].draw = draws->draws[drawn[k].draw].into;
+    }
+    drawn = draws->has_pools ? own : drawn;
     for (uint64_t i = 0; i < n && !draws->is_out_of_memory;) {
         const uint64_t resting = i || !is_entry ? count_resting(draws, drawn, width, n - i) : 0;
         if (resting)
@@ -483,7 +609,7 @@ bool nest_draws_are_whole(const struct nest_draws *draws)
 /* Whether a draw's addresses come from another one's, as far as that is known. */
 static bool depends(const struct nest_draws *draws, uint32_t on, uint32_t index, unsigned depth)
 {
-    const struct draw *draw = &draws->draws[index];
+    const struct draw *draw = &draws->draws[index = draws->draws[index].into];
 
     if (index == on || depth == DEPTH)
         return true;
@@ -498,11 +624,22 @@ static bool depends(const struct nest_draws *draws, uint32_t on, uint32_t index,
     return false;
 }
 
+/* Whether a draw begins anew often enough to go on from its own addresses meanwhile: one that
+ * seldom does so comes back within its memory in other ways, which a gather has. */
+static bool begins_often(const struct draw *draw)
+{
+    const uint64_t counted = gather_areas_count(draw->areas[REST]);
+    const uint64_t looked_at = draw->followers[REST].all;
+
+    return (counted > looked_at ? counted : looked_at) <= RUN_MOST * draw->followers[ENTRY].all;
+}
+
 static bool may_lead(void *context, uint32_t draw, bool is_own)
 {
     const struct leading *l = context;
 
-    return is_another(context, draw, is_own) && (is_own || !depends(l->draws, l->index, draw, 0));
+    return is_another(context, draw, is_own) &&
+           (is_own ? begins_often(&l->draws->draws[draw]) : !depends(l->draws, l->index, draw, 0));
 }
 
 static void take_source(struct nest_draws *draws, uint32_t index, unsigned part,
@@ -517,7 +654,8 @@ static void take_source(struct nest_draws *draws, uint32_t index, unsigned part,
 
     *taken = (struct nest_source){.with = PSNAP_NONE};
     if (follows(follower))
-        *taken = (struct nest_source){.with = follower->leader, .offset = follower->offset};
+        *taken = (struct nest_source){.with = draws->draws[follower->leader].into,
+                                      .offset = follower->offset};
     else if (nest_rows_fit(draw->rows[part], may_lead, &leading, taken, leaders, &count)) {
         memcpy(draw->leaders[k], leaders, count * sizeof *leaders);
         draw->leader_counts[k] = count;
@@ -529,24 +667,61 @@ static void take_source(struct nest_draws *draws, uint32_t index, unsigned part,
     }
 }
 
+/* All that is not decided yet. */
+static void decide_all(struct nest_draws *draws)
+{
+    for (uint32_t i = 0; i < draws->count; i++)
+        if (draws->draws[i].is_pool && !draws->draws[i].is_decided)
+            decide_pool(draws, i);
+    for (uint32_t i = 0; i < draws->count; i++)
+        if (draws->draws[i].into == i && !draws->draws[i].is_decided)
+            decide(draws, i);
+}
+
+uint32_t *nest_draws_number(const struct nest_draws *draws)
+{
+    uint32_t *numbers = malloc((draws->count + 1) * sizeof *numbers), count = 0;
+
+    for (uint32_t i = 0; numbers && i < draws->count; i++)
+        numbers[i] = draws->draws[i].into == i && !draws->draws[i].is_gone ? count++ : PSNAP_NONE;
+    for (uint32_t i = 0; numbers && i < draws->count; i++)
+        numbers[i] = numbers[draws->draws[i].into];
+    return numbers;
+}
+
+static void number_source(struct nest_source *source, const uint32_t *numbers)
+{
+    source->with = source->with == PSNAP_NONE ? PSNAP_NONE : numbers[source->with];
+}
+
 struct nest_draw *nest_draws_take(struct nest_draws *draws, uint32_t *count)
 {
     struct nest_draw *taken = calloc(draws->count + 1, sizeof *taken);
+    uint32_t *numbers = NULL;
 
-    *count = (uint32_t)draws->count;
-    for (uint32_t i = 0; i < draws->count; i++)
-        if (!draws->draws[i].is_decided)
-            decide(draws, i);
-    for (uint32_t i = 0; taken && nest_draws_are_whole(draws) && i < draws->count; i++) {
+    *count = 0;
+    if (taken && nest_draws_are_whole(draws))
+        decide_all(draws);
+    numbers = nest_draws_number(draws);
+    for (uint32_t i = 0; taken && numbers && nest_draws_are_whole(draws) && i < draws->count; i++) {
         const struct draw *draw = &draws->draws[i];
         const bool is_split = draw->is_split, has_rest = draw->followers[REST].all;
-        taken[i].has_entry = is_split && has_rest;
-        if (taken[i].has_entry)
-            take_source(draws, i, ENTRY, &taken[i].entry);
-        take_source(draws, i, !is_split ? ALL : has_rest ? REST : ENTRY, &taken[i].rest);
+        struct nest_draw *own = &taken[*count];
+        if (draw->into != i || draw->is_gone)
+            continue;
+        (*count)++;
+        own->has_entry = is_split && has_rest;
+        if (own->has_entry)
+            take_source(draws, i, ENTRY, &own->entry);
+        take_source(draws, i, !is_split ? ALL : has_rest ? REST : ENTRY, &own->rest);
+        number_source(&own->entry, numbers);
+        number_source(&own->rest, numbers);
     }
-    if (taken && nest_draws_are_whole(draws))
+    if (taken && numbers && nest_draws_are_whole(draws)) {
+        free(numbers);
         return taken;
+    }
+    free(numbers);
     free(taken);
     return NULL;
 }

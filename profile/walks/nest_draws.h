@@ -12,7 +12,7 @@ struct nest_draws;
 struct nest_draws *nest_draws_new(const struct psnap_program *program); /* NULL: out of memory */
 void nest_draws_free(struct nest_draws *draws);
 /* The number of the draw of a reference that is at `address` (0: not known), or PSNAP_NONE when out
- * of memory. Copies that unrolling and vectorising made of one have one draw. */
+ * of memory. Copies that unrolling and vectorising made of one turn out to be one. */
 uint32_t nest_draws_add(struct nest_draws *draws, const struct nest_ref *ref, uint64_t address);
 /* The next address of a draw; what is seen of several in turn tells which go together. */
 void nest_draws_put(struct nest_draws *draws, uint32_t draw, bool is_entry, uint64_t address);
@@ -41,7 +41,10 @@ void nest_draws_put_all(struct nest_draws *draws, const struct nest_drawn *drawn
                         uint64_t n, bool is_entry);
 /* False: out of memory, at some call before. */
 bool nest_draws_are_whole(const struct nest_draws *draws);
-/* The models of all, in their order, the caller's; NULL: out of memory. */
+/* The models of all, in their order, but of copies one, the caller's; NULL: out of memory. */
 struct nest_draw *nest_draws_take(struct nest_draws *draws, uint32_t *count);
+/* Once they are taken: where in their list that of each draw is, the caller's; NULL: out of memory.
+ */
+uint32_t *nest_draws_number(const struct nest_draws *draws);
 
 #endif

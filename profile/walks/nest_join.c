@@ -9,6 +9,7 @@
 /* Models of those before. */
 struct joining {
     uint32_t draws, walks, counts, mixes;
+    const uint32_t *numbers; /* of draws of these, or NULL */
 };
 
 static void renumber(void *context, struct nest_shape *shape)
@@ -26,7 +27,7 @@ static void renumber(void *context, struct nest_shape *shape)
         if (ref->mode == NEST_CONTINUING)
             ref->draw += before->walks;
         else if (ref->mode != NEST_AFFINE)
-            ref->draw += before->draws;
+            ref->draw = before->draws + (before->numbers ? before->numbers[ref->draw] : ref->draw);
     }
 }
 
@@ -41,7 +42,8 @@ bool nests_join(struct psnap_nests *to, const struct psnap_nests *from)
     }
     if (to->models)
         before = (struct joining){to->models->draw_count, to->models->walk_count,
-                                  to->models->count_count, to->models->mix_count};
+                                  to->models->count_count, to->models->mix_count,
+                                  from->models ? from->models->draw_numbers : NULL};
     for (size_t i = 0; i < from->count; i++) {
         const struct nest_pattern *pattern =
             nest_pattern_copy(to->patterns, from->terms[i].pattern, renumber, &before);

@@ -18,6 +18,7 @@ void nest_models_free(struct nest_models *models)
     }
     nest_patterns_free(models->shapes);
     free(models->draws);
+    free(models->draw_numbers);
     free(models->walks);
     free(models->counts);
     free(models->mixes);

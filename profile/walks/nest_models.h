@@ -63,6 +63,8 @@ struct nest_mix {
 
 struct nest_models {
     struct nest_draw *draws;
+    uint32_t *draw_numbers; /* owned: where a reference's draw is among them, of nests that have not
+                               been joined yet; or NULL: there */
     struct nest_walk *walks;
     struct psnap_counts *counts;
     struct nest_mix *mixes;

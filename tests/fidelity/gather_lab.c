@@ -260,6 +260,7 @@ static void fit(struct lab *lab)
     const struct psnap_program *program = lab->source->program;
     struct nest_draws *draws = nest_draws_new(program);
     bool *is_added = calloc(program->ref_count, sizeof *is_added);
+    uint32_t *numbers;
 
     for (size_t i = 0; i < lab->count; i++) {
         const struct psnap_access *a = &lab->accesses[i];
@@ -274,8 +275,13 @@ static void fit(struct lab *lab)
         nest_draws_put(draws, r->draw, entry, a->address);
     }
     lab->draws = nest_draws_take(draws, &lab->draw_count);
-    if (!lab->draws)
+    numbers = nest_draws_number(draws);
+    if (!lab->draws || !numbers)
         fail("out of memory");
+    for (uint32_t i = 0; i < program->ref_count; i++)
+        if (is_added[i])
+            lab->references[i].draw = numbers[lab->references[i].draw];
+    free(numbers);
     nest_draws_free(draws);
     free(is_added);
     for (uint32_t i = 0; i < program->ref_count && lab->verbose; i++) {
@@ -295,7 +301,7 @@ static void fit(struct lab *lab)
 
 static struct gather_walk *walk_of(const struct nest_source *source, uint64_t seed)
 {
-    return source->with == PSNAP_NONE && source->gather.accesses
+    return source->with == PSNAP_NONE && !source->after_count && source->gather.accesses
                ? gather_walk_new(&source->gather, seed)
                : NULL;
 }
@@ -305,11 +311,28 @@ struct drawing {
     uint64_t last;
 };
 
+/* As walker_after(). */
+static uint64_t draw_after(const struct nest_source *source, const uint64_t *trail, uint64_t at,
+                           uint64_t last, struct psnap_rng *rng)
+{
+    const struct nest_after *after = source->after;
+    uint64_t all = 0, x;
+
+    for (uint32_t i = 0; i < source->after_count; i++)
+        all += after[i].times;
+    for (x = psnap_rng_below(rng, all); x >= after->times; x -= after++->times)
+        continue;
+    return (after->back ? trail[(at - after->back) % NEST_BACK_MAX] : last) + after->offset;
+}
+
 /* The stream with what is drawn in the place of irregular references' addresses. */
 static void redraw(struct lab *lab)
 {
     struct drawing *drawings = calloc(lab->draw_count + 1, sizeof *drawings);
+    uint64_t trail[NEST_BACK_MAX] = {0}, drawn = 0;
+    struct psnap_rng rng;
 
+    psnap_rng_init(&rng, lab->seed);
     lab->replayed = malloc(lab->count * sizeof *lab->replayed);
     memcpy(lab->replayed, lab->accesses, lab->count * sizeof *lab->replayed);
     for (uint32_t i = 0; i < lab->draw_count; i++) {
@@ -326,11 +349,13 @@ static void redraw(struct lab *lab)
         if (!r->irregular)
             continue;
         source = nest_source_of(draw, entry);
-        if (source->with == PSNAP_NONE)
+        if (source->after_count)
+            drawing->last = draw_after(source, trail, drawn, drawing->last, &rng);
+        else if (source->with == PSNAP_NONE)
             gather_walk_next(drawing->walks[entry && draw->has_entry], &drawing->last, 1);
         else
             drawing->last = drawings[source->with].last + source->offset;
-        a->address = drawing->last;
+        trail[drawn++ % NEST_BACK_MAX] = a->address = drawing->last;
     }
     for (uint32_t i = 0; i < lab->draw_count; i++)
         for (int k = 0; k < 2; k++)

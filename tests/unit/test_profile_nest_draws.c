@@ -202,10 +202,54 @@ static void test_late_rest(void **state)
     psnap_program_free(program);
 }
 
+/* References of one line to one array: copies that unrolling made draw from one model, the two rows
+ * of a[i * n + k] + a[k * n + j] each for themselves. */
+static void test_pools(void **state)
+{
+    enum { COPY, COPY2, ROW, ROW2, ALL };
+    struct psnap_program *program = make_program(1, ALL);
+    const struct psnap_object object = {.address = BASE, .size_bytes = BASE, .name = "a"};
+    struct nest_draws *draws = nest_draws_new(program);
+    struct nest_draw *taken;
+    uint32_t count, own[ALL], *numbers;
+    struct psnap_rng rng;
+
+    (void)state;
+    assert_non_null(draws);
+    psnap_rng_init(&rng, 1);
+    psnap_program_add_object(program, &object);
+    program->loops[0].src_id = "f:1";
+    for (uint32_t ref = 0; ref < ALL; ref++) {
+        program->refs[ref].src_line = 1 + ref / 2;
+        own[ref] = add(draws, ref);
+    }
+    for (int i = 0; i < 5 * ALONE; i++) {
+        const uint64_t row = 8000 * (uint64_t)(i / 300 % 60);
+        for (uint32_t ref = COPY; ref <= COPY2; ref++)
+            nest_draws_put(draws, own[ref], false, BASE + 8 * psnap_rng_below(&rng, 10 * ALONE));
+        nest_draws_put(draws, own[ROW], false, BASE + row);
+        nest_draws_put(draws, own[ROW2], false, BASE + 8 * (uint64_t)(i % 300));
+    }
+    taken = nest_draws_take(draws, &count);
+    numbers = nest_draws_number(draws);
+    assert_true(taken && numbers);
+    assert_int_equal(count, 3);
+    assert_int_equal(numbers[own[COPY]], numbers[own[COPY2]]);
+    assert_int_not_equal(numbers[own[ROW]], numbers[own[ROW2]]);
+    assert_int_equal(taken[numbers[own[COPY]]].rest.gather.accesses, 10 * ALONE);
+    assert_int_equal(taken[numbers[own[ROW2]]].rest.gather.areas[0].steps[0], 8);
+    assert_int_equal(taken[numbers[own[ROW2]]].rest.gather.areas[0].step_count, 1);
+    free(numbers);
+    free(taken);
+    nest_draws_free(draws);
+    psnap_program_free(program);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_late_leader),
-                                       cmocka_unit_test(test_columns), cmocka_unit_test(test_after),
+                                       cmocka_unit_test(test_columns), cmocka_unit_test(test_pools),
+                                       cmocka_unit_test(test_after),
                                        cmocka_unit_test(test_late_rest)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
