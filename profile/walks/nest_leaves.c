@@ -97,15 +97,18 @@ static bool make_values(struct nest_leaves *l)
            counts_add(&l->collected->counts[shape->counts - 1], count);
 }
 
-/* The patterns of a loop, or a mix, that came last; NULL: out of memory. */
-static struct nest_known *known_of(struct nest_leaves *l, uint32_t index)
+/* The patterns of leaves of such a shape, or of visits of a mix, that came last; NULL: out of
+ * memory. A loop has several shapes by turns when there are branches in it. */
+static struct nest_known *known_of(struct nest_leaves *l, const struct nest_shape *shape)
 {
-    const size_t before = l->known_room;
+    const uint32_t last = shape->width ? shape->refs[shape->width - 1].ref : 0;
+    const size_t before = l->known_room,
+                 index = (size_t)shape->loop * NEST_KNOWN + (shape->width * 3 + last) % NEST_KNOWN;
     struct nest_known *larger;
 
     if (index < before)
         return &l->known[index];
-    larger = psnap_with_room(l->known, &l->known_room, index + (size_t)1, sizeof *larger);
+    larger = psnap_with_room(l->known, &l->known_room, index + 1, sizeof *larger);
     if (!larger)
         return NULL;
     memset(larger + before, 0, (l->known_room - before) * sizeof *larger);
@@ -133,7 +136,7 @@ static bool fold_leaf(struct nest_leaves *l)
         values = l->told;
         strides = l->made_strides;
     }
-    known = known_of(l, l->shape->loop);
+    known = known_of(l, l->shape);
     if (!known)
         return false;
     if (!is_pattern(known->leaf, l->shape, strides)) {
@@ -157,10 +160,11 @@ static bool fold_visit(struct nest_leaves *l, uint32_t mix)
 {
     static const uint64_t one = 1;
     struct nest_patterns *patterns = l->fold->nests->patterns;
-    struct nest_known *known = known_of(l, mix);
+    const struct nest_shape wanted = {.loop = mix};
+    struct nest_known *known = known_of(l, &wanted);
 
     if (known && !known->visit) {
-        const struct nest_shape wanted = {.loop = mix}, *shape = nest_shape_of(patterns, &wanted);
+        const struct nest_shape *shape = nest_shape_of(patterns, &wanted);
         known->visit = shape ? nest_pattern_leaf(patterns, shape, &one) : NULL;
     }
     return known && known->visit && nest_fold_leaf(l->fold, known->visit, &one);
@@ -358,7 +362,7 @@ static uint64_t count_of_state(const struct nest_leaves *l, const struct nest_it
 static bool begin_state(struct nest_leaves *l, const struct nest_iterations *it)
 {
     const struct nest_shape *shape = it->shape;
-    struct nest_known *known = known_of(l, shape->loop);
+    struct nest_known *known = known_of(l, shape);
     uint64_t strides[NEST_WIDTH_MAX];
 
     if (!known || !end_state(l))

@@ -23,6 +23,8 @@ struct nest_iterations {
     const bool *is_unknown;         /* references whose address is not known, or NULL */
 };
 
+enum { NEST_KNOWN = 4 }; /* shapes of a loop */
+
 /* What came last is what comes next, mostly. NULL: there was none. */
 struct nest_known {
     const struct nest_pattern *leaf, *state; /* of a loop, */
@@ -34,7 +36,7 @@ struct nest_leaves {
     struct nest_fold *fold;
     struct nest_states states;
     struct nest_collected *collected; /* not owned; NULL: nothing is drawn, for a try */
-    struct nest_known *known;         /* by loop and by mix */
+    struct nest_known *known;         /* by loop and by mix, NEST_KNOWN of each */
     size_t known_room;
     uint32_t loop;                    /* of the iteration before, or PSNAP_NONE */
     uint32_t visited;                 /* the mix that is visited, PSNAP_NONE: a leaf came since */

@@ -9,12 +9,10 @@
 
 #include "formats/base/room.h"
 
-bool nest_states_cover(struct nest_states *states, const struct nest_shape *shape)
+bool nest_states_grow(struct nest_states *states, const struct nest_shape *shape)
 {
-    uint32_t ref = 0;
+    const uint32_t ref = shape->width ? shape->refs[shape->width - 1].ref : 0;
 
-    for (uint32_t k = 0; k < shape->width; k++)
-        ref = shape->refs[k].ref > ref ? shape->refs[k].ref : ref;
     if (ref >= states->ref_count) {
         const size_t before = states->ref_count;
         struct nest_ref_state *refs =

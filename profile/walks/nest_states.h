@@ -40,9 +40,17 @@ static inline uint32_t nest_states_next_mix(const struct nest_states *states,
     return last < states->ref_count ? states->refs[last].next_mix : 0;
 }
 
-/* Makes room for a shape's references and loop, which are told affinely at first; false: out of
- * memory. */
-bool nest_states_cover(struct nest_states *states, const struct nest_shape *shape);
+/* Makes room for a shape's references, in rising order, and loop, which are told affinely at first;
+ * false: out of memory. */
+bool nest_states_grow(struct nest_states *states, const struct nest_shape *shape);
+
+static inline bool nest_states_cover(struct nest_states *states, const struct nest_shape *shape)
+{
+    return (shape->loop < states->loop_count && shape->width &&
+            shape->refs[shape->width - 1].ref < states->ref_count) ||
+           nest_states_grow(states, shape);
+}
+
 /* `to` is not initialised; false: out of memory, it has nothing. */
 bool nest_states_copy(struct nest_states *to, const struct nest_states *from);
 void nest_states_free(struct nest_states *states);
