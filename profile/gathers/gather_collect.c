@@ -236,10 +236,16 @@ static void take_blocks(struct gather_collector *c, const uint64_t *addresses, s
         c->block_shift = 3;
         c->block_origin = addresses[0] >> c->block_shift;
     }
-    for (size_t i = 0; i < n; i++) {
-        if ((addresses[i] >> c->block_shift) - c->block_origin >= BLOCKS)
+    for (size_t i = 0, end; i < n; i = end) {
+        uint64_t block = addresses[i] >> c->block_shift;
+        if (block - c->block_origin >= BLOCKS) {
             cover(c, addresses[i]);
-        c->blocks[(addresses[i] >> c->block_shift) - c->block_origin]++;
+            block = addresses[i] >> c->block_shift;
+        }
+        end = i + 1;
+        while (c->is_sweep && end < n && addresses[end] >> c->block_shift == block)
+            end++; /* as a sweep does, mostly */
+        c->blocks[block - c->block_origin] += end - i;
     }
 }
 
@@ -298,17 +304,21 @@ static void take_burst(struct gather_collector *c, const uint64_t *addresses, si
  * same way, too: a sweep, of which bursts tell all (gather_fit_sweep()). */
 static bool goes_on(struct gather_collector *c, const uint64_t *addresses, size_t n)
 {
-    uint64_t last = c->last, fewer, all;
+    uint64_t last = c->last, breaks = 0, downs = 0, stride, fewer, all;
 
     if (!c->taken) {
         last = addresses[0];
         c->stride = n > 1 ? addresses[n / 2] - addresses[n / 2 - 1] : 0;
     }
+    stride = c->stride;
     for (size_t i = !c->taken; i < n; i++) {
-        const uint64_t stride = addresses[i] - last;
-        c->breaks[stride >> 63] += stride != c->stride;
+        const uint64_t change = addresses[i] - last;
+        breaks += change != stride;
+        downs += (change != stride) & change >> 63;
         last = addresses[i];
     }
+    c->breaks[0] += breaks - downs;
+    c->breaks[1] += downs;
     all = c->breaks[0] + c->breaks[1];
     fewer = c->breaks[c->breaks[0] > c->breaks[1]];
     return all <= 4 + c->count / 128 && fewer <= 2 + all / 64;

@@ -541,34 +541,54 @@ static uint64_t count_resting(const struct nest_draws *draws, const struct nest_
     return n;
 }
 
-static bool has_copies(const struct nest_drawn *drawn, uint32_t width)
+/* The addresses of iterations [from, to) of references that are copies of one, in turn. Those of an
+ * iteration that fit go straight to the room. */
+static void put_columns(struct gather_areas *areas, const struct nest_drawn *const *copies,
+                        uint32_t count, uint64_t from, uint64_t to)
 {
-    for (uint32_t k = 1; k < width; k++)
-        for (uint32_t i = 0; i < k; i++)
-            if (drawn[i].draw == drawn[k].draw)
-                return true;
-    return false;
+    for (uint64_t i = from; i < to; i++) {
+        const uint64_t low = areas->low, span = areas->span;
+        uint64_t *out = areas->room + areas->count;
+        bool is_elsewhere = areas->most - areas->count < count;
+
+        for (uint32_t k = 0; !is_elsewhere && k < count; k++) {
+            out[k] = nest_drawn_address(copies[k], i);
+            is_elsewhere = out[k] - low > span;
+        }
+        areas->count += is_elsewhere ? 0 : count;
+        for (uint32_t k = 0; is_elsewhere && k < count; k++)
+            gather_areas_put(areas, nest_drawn_address(copies[k], i));
+    }
+}
+
+/* The references of an iteration that draw what the k-th does, unless one before it does. Returns
+ * how many. */
+static uint32_t find_copies(const struct nest_drawn *drawn, uint32_t width, uint32_t k,
+                            const struct nest_drawn **copies)
+{
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < k; i++)
+        if (drawn[i].draw == drawn[k].draw)
+            return 0;
+    for (uint32_t i = k; i < width; i++)
+        if (drawn[i].draw == drawn[k].draw)
+            copies[count++] = &drawn[i];
+    return count;
 }
 
 /* Iterations [from, to), at least one, in which nobody looks for leaders. */
 static void put_resting(struct nest_draws *draws, const struct nest_drawn *drawn, uint32_t width,
                         uint64_t from, uint64_t to)
 {
-    const bool is_by_row = has_copies(drawn, width);
-
-    for (uint64_t i = from; is_by_row && i < to; i++)
-        for (uint32_t k = 0; k < width; k++) {
-            struct draw *draw = &draws->draws[drawn[k].draw];
-            if (is_collected(&draw->followers[draw->is_split ? REST : ALL]))
-                collect(draws, draw, REST, nest_drawn_address(&drawn[k], i));
-        }
     for (uint32_t k = 0; k < width; k++) {
+        const struct nest_drawn *copies[NEST_WIDTH_MAX];
         struct draw *draw = &draws->draws[drawn[k].draw];
         struct follower *follower = &draw->followers[draw->is_split ? REST : ALL];
-        struct gather_areas *areas =
-            !is_by_row && is_collected(follower) ? areas_of(draws, draw, REST) : NULL;
-        for (uint64_t i = from; areas && i < to; i++)
-            gather_areas_put(areas, nest_drawn_address(&drawn[k], i));
+        const uint32_t count = is_collected(follower) ? find_copies(drawn, width, k, copies) : 0;
+        struct gather_areas *areas = count ? areas_of(draws, draw, REST) : NULL;
+        if (areas)
+            put_columns(areas, copies, count, from, to);
         follower->rest -= (uint32_t)(to - from);
         draw->last = nest_drawn_address(&drawn[k], to - 1);
         if (draws->recent[0] != drawn[k].draw)
