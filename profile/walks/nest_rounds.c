@@ -154,14 +154,36 @@ static uint64_t repeat(struct nest_rounds *put, const struct psnap_round *node, 
 
 /* ---- putting ---- */
 
+/* When rounds are compared: not when references are drawn, and less and less often when in vain. */
+struct trying {
+    uint64_t next, gap; /* the round; rounds until the one after it */
+};
+
+static struct trying begin_trying(struct nest_rounds *put, const struct psnap_round *node,
+                                  unsigned depth)
+{
+    const struct nest_leaves *leaves = nest_stack_leaves(put->lane->stack);
+    const uint32_t ref = put->rounds->first[node->begin].ref;
+    const bool is_known = leaves && ref < leaves->states.ref_count;
+
+    return (struct trying){
+        node->count > 2 && (!is_known || find_advances(put, node, depth, leaves)) ? 1 : UINT64_MAX,
+        1};
+}
+
 /* Round i of a node has been put: some more, if they are alike. Returns how many. */
 static uint64_t put_alike(struct nest_rounds *put, const struct psnap_round *node, unsigned depth,
-                          uint64_t i)
+                          uint64_t i, struct trying *trying)
 {
     const uint64_t left = node->count - i - 1;
-    const uint64_t times = i && left ? repeat(put, node, depth, left) : 0;
+    uint64_t times = 0;
 
-    if (left - times > 1)
+    if (i == trying->next) {
+        times = left ? repeat(put, node, depth, left) : 0;
+        trying->gap = times ? 1 : 2 * trying->gap;
+        trying->next = i + times + trying->gap;
+    }
+    if (left - times > 1 && i + times + 1 == trying->next)
         mark(put, depth);
     return times;
 }
@@ -175,6 +197,7 @@ static enum psnap_status put_run(struct nest_rounds *put, const struct psnap_rou
     const struct psnap_run run = {
         .first = first, .strides = strides, .width = node->width, .count = node->count};
     enum psnap_status status = PSNAP_OK;
+    struct trying trying;
 
     for (uint32_t k = 0; k < node->width; k++) {
         const int64_t *from = strides_of(put, node->begin + k);
@@ -185,10 +208,11 @@ static enum psnap_status put_run(struct nest_rounds *put, const struct psnap_rou
     }
     if (!nest_lane_has_turns(put->lane, first, node->width))
         return nest_lane_put_run(put->lane, &run, error);
+    trying = begin_trying(put, node, depth);
     for (uint64_t i = 0; i < node->count && !status; i++) {
         uint64_t times;
         status = nest_lane_put(put->lane, first, node->width, error);
-        times = status ? 0 : put_alike(put, node, depth, i);
+        times = status ? 0 : put_alike(put, node, depth, i, &trying);
         for (uint32_t k = 0; k < node->width; k++)
             first[k].address += (1 + times) * (uint64_t)strides[k];
         i += times;
@@ -201,15 +225,17 @@ static enum psnap_status put_node(struct nest_rounds *put, uint32_t at, unsigned
 {
     const struct psnap_round *node = &put->rounds->nodes[at];
     enum psnap_status status = PSNAP_OK;
+    struct trying trying;
 
     if (!node->span)
         return put_run(put, node, depth, error);
+    trying = begin_trying(put, node, depth);
     for (uint64_t i = 0; i < node->count && !status; i++) {
         put->round[depth] = i;
         for (uint32_t k = at + 1; k <= at + node->span && !status;
              k += 1 + put->rounds->nodes[k].span)
             status = put_node(put, k, depth + 1, error);
-        i += status ? 0 : put_alike(put, node, depth, i);
+        i += status ? 0 : put_alike(put, node, depth, i, &trying);
     }
     return status;
 }
