@@ -209,10 +209,36 @@ static enum psnap_status span_arrays(const struct editing *e, uint64_t first, ui
     return PSNAP_OK;
 }
 
+/* What comes after other addresses goes on in the loop's array, if it has but one; in one of
+ * several nobody knows which, and the offset stays. */
+static enum psnap_status move_after(struct editing *e, uint32_t loop, struct nest_source *source)
+{
+    const struct psnap_profile_loop *of = &e->profile->loops[loop];
+    const uint32_t in = of->region_count ? edit_array_of(e, of->regions[0].low) : PSNAP_NONE;
+    enum psnap_status status = PSNAP_OK;
+    uint64_t times = 1, over = 1, low;
+
+    for (uint32_t i = 1; i < of->region_count; i++)
+        if (edit_array_of(e, of->regions[i].low) != in)
+            return PSNAP_OK;
+    if (in == PSNAP_NONE || !edit_is_stretched(&e->arrays[in]))
+        return PSNAP_OK;
+    low = e->arrays[in].low;
+    status = edit_map(e, loop, in, 1, &low, &times, &over);
+    for (uint32_t i = 0; i < source->after_count && !status; i++) {
+        int64_t offset = (int64_t)source->after[i].offset;
+        status = edit_scale(e, times, over, &offset);
+        source->after[i].offset = (uint64_t)offset;
+    }
+    return status;
+}
+
 static enum psnap_status move_source(struct editing *e, uint32_t loop, struct nest_source *source)
 {
     enum psnap_status status = PSNAP_OK;
 
+    if (source->after_count)
+        return move_after(e, loop, source);
     if (source->with != PSNAP_NONE)
         return move_with(e, loop, source);
     for (uint32_t i = 0; i < source->gather.area_count && !status; i++) {

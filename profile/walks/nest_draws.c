@@ -38,8 +38,9 @@ enum {
     LONG = 1 << 16,    /* addresses after which only some are looked at for leaders: */
     LOOK = 1 << 12,    /* so many, of as many as */
     LOOK_OF = 1 << 16,
-    RUN_MOST = 256, /* addresses that go on from each other, in the mean */
-    GAIN_SHARE = 16 /* of the addresses that telling entries apart must foresee more */
+    RUN_MOST = 256,  /* addresses that go on from each other, in the mean */
+    APART_SHARE = 4, /* of what are no copies all but one of so many are foreseen */
+    GAIN_SHARE = 16  /* of the addresses that telling entries apart must foresee more */
 };
 
 struct follower {
@@ -438,13 +439,14 @@ static void join(struct nest_draws *draws, uint32_t pool)
 /* Whether those of a pool are copies; false: they are apart from now on. */
 static bool decide_pool(struct nest_draws *draws, uint32_t pool)
 {
+    const double all = draws->draws[pool].first_count;
     double apart = 0;
 
     for (uint32_t i = 0; i < draws->count; i++)
         if (draws->draws[i].pool == pool)
             apart += foreseen(draws, i);
-    if (apart <=
-        foreseen(draws, pool) + (double)draws->draws[pool].first_count / (double)GAIN_SHARE) {
+    if (apart < all - all / (double)APART_SHARE ||
+        apart <= foreseen(draws, pool) + all / (double)GAIN_SHARE) {
         join(draws, pool);
         return true;
     }
