@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Addresses that lie behind what was drawn just before, of whatever reference: private to
- * nest_draws.c. A trail has the last ones that were drawn; of a reference rows are kept of how far
+ * nest_draws*.c. A trail has the last ones that were drawn; of a reference rows are kept of how far
  * its addresses are from its own last one, and from each of the trail then, and a fit tells of
  * which few pairs of a place in the trail and an offset nearly all rows have one.
  */

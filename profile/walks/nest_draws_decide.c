@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the first addresses of a reference decide.
+ *
+ * They show whether entries to its loop are told apart: if that makes more of it foreseeable, by a
+ * leader or by one step. With a share p_i of the n_i addresses of part i foreseen, sum(n_i p_i^2)
+ * is compared, so that a part that is certain counts more than two halves; and parts that do not
+ * overlap are told apart in any case, as are those of which all first addresses are of entries:
+ * nobody knows of the rest then.
+ *
+ * References that are copies of one, made by unrolling and vectorising, are one: the same source,
+ * line, size and object. So are others that a line has, a[i * n + k] + a[k * n + j]: by the first
+ * addresses of those that look like copies it is decided whether they are, or are more foreseeable
+ * each by itself. Until then what they draw is put into a pool of them as well.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "profile/walks/nest_draws_seen.h"
+
+enum {
+    APART_SHARE = 4, /* of what are no copies all but one of so many are foreseen */
+    GAIN_SHARE = 16  /* of the addresses that telling entries apart must foresee more */
+};
+
+static int compare(const void *a, const void *b)
+{
+    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+    return x < y ? -1 : x > y;
+}
+
+/* What goes on from its own addresses has to begin anew by itself: where its loop is come to. */
+bool draw_is_another(void *context, uint32_t draw, bool is_own)
+{
+    const struct leading *l = context;
+    const struct draw *other = &l->draws->draws[draw];
+
+    return is_own ? l->part == DRAW_REST : other->into != l->index && other->pool != l->index;
+}
+
+struct first {
+    uint64_t low, high;
+    double foreseen; /* n p^2 */
+};
+
+/* What of the first addresses that are of a part is foreseen by its leader, or by those just
+ * before, or by one step. */
+static struct first look_at(struct nest_draws *draws, uint32_t index, unsigned part)
+{
+    const struct draw *draw = &draws->draws[index];
+    struct leading leading = {draws, index, part};
+    uint64_t steps[DRAW_FIRST], last = 0, most, n = 0, same = 0;
+    struct first first = {UINT64_MAX, 0, 0};
+    double after;
+
+    for (uint32_t i = 0; i < draw->first_count; i++) {
+        const uint64_t address = draw->first[i];
+        if (part != DRAW_ALL && draw->first_is_entry[i] != (part == DRAW_ENTRY))
+            continue;
+        first.low = address < first.low ? address : first.low;
+        first.high = address > first.high ? address : first.high;
+        steps[n++] = address - last;
+        last = address;
+    }
+    most = draw_follows(&draw->followers[part]) ? draw->followers[part].held : 0;
+    if (n > 1)
+        qsort(steps + 1, n - 1, sizeof *steps, compare);
+    for (uint64_t i = 2; i < n; i++) {
+        same = steps[i] == steps[i - 1] ? same + 1 : 0;
+        most = same > most ? same : most;
+    }
+    first.foreseen = n ? (double)most * (double)most / (double)n : 0;
+    after = (double)n * nest_rows_foreseen(draw->rows[part], draw_is_another, &leading);
+    first.foreseen = after > first.foreseen ? after : first.foreseen;
+    return first;
+}
+
+void draw_decide(struct nest_draws *draws, uint32_t index)
+{
+    struct draw *draw = &draws->draws[index];
+    const struct first rest = look_at(draws, index, DRAW_REST),
+                       entry = look_at(draws, index, DRAW_ENTRY);
+    const struct first all = look_at(draws, index, DRAW_ALL);
+    const bool has_both = rest.low <= rest.high && entry.low <= entry.high;
+
+    draw->is_decided = true;
+    draw->is_split =
+        rest.low > rest.high ||
+        (has_both && (rest.high < entry.low || entry.high < rest.low ||
+                      rest.foreseen + entry.foreseen >
+                          all.foreseen + (double)draw->first_count / (double)GAIN_SHARE));
+    for (uint32_t i = 0; i < draw->first_count; i++)
+        draw_collect(draws, draw, draw->is_split && draw->first_is_entry[i], draw->first[i]);
+    for (unsigned k = 0; k < 3; k++)
+        if ((k == DRAW_ALL) == draw->is_split) {
+            free(draw->rows[k]);
+            draw->rows[k] = NULL;
+        }
+    free(draw->first);
+    free(draw->first_is_entry);
+    draw->first = NULL;
+    draw->first_is_entry = NULL;
+}
+
+static double foreseen(struct nest_draws *draws, uint32_t index)
+{
+    const double apart =
+        look_at(draws, index, DRAW_REST).foreseen + look_at(draws, index, DRAW_ENTRY).foreseen;
+    const double all = look_at(draws, index, DRAW_ALL).foreseen;
+
+    return apart > all ? apart : all;
+}
+
+/* The copies are one from now on. */
+static void join(struct nest_draws *draws, uint32_t pool)
+{
+    for (uint32_t i = 0; i < draws->count; i++)
+        if (draws->draws[i].pool == pool) {
+            draws->draws[i].pool = PSNAP_NONE;
+            draws->draws[i].into = pool;
+            draw_drop(&draws->draws[i]);
+        }
+    for (uint32_t i = 0; i < draws->count; i++)
+        for (unsigned k = 0; k < 3; k++) {
+            uint32_t *leader = &draws->draws[i].followers[k].leader;
+            *leader = *leader == PSNAP_NONE ? PSNAP_NONE : draws->draws[*leader].into;
+        }
+    for (uint32_t i = 0; i < DRAW_RECENT; i++)
+        if (draws->recent[i] != PSNAP_NONE)
+            draws->recent[i] = draws->draws[draws->recent[i]].into;
+}
+
+/* Whether those of a pool are copies; false: they are apart from now on. */
+bool draw_decide_pool(struct nest_draws *draws, uint32_t pool)
+{
+    const double all = draws->draws[pool].first_count;
+    double apart = 0;
+
+    for (uint32_t i = 0; i < draws->count; i++)
+        if (draws->draws[i].pool == pool)
+            apart += foreseen(draws, i);
+    if (apart < all - all / (double)APART_SHARE ||
+        apart <= foreseen(draws, pool) + all / (double)GAIN_SHARE) {
+        join(draws, pool);
+        return true;
+    }
+    for (uint32_t i = 0; i < draws->count; i++)
+        if (draws->draws[i].pool == pool) {
+            draws->draws[i].pool = PSNAP_NONE;
+            draws->draws[i].is_apart = true;
+        }
+    draw_drop(&draws->draws[pool]);
+    draws->draws[pool].is_decided = draws->draws[pool].is_gone = true;
+    return false;
+}
+
+/* The pool of what looks like copies of a draw, which is not decided yet. */
+uint32_t draw_pool_of(struct nest_draws *draws, uint32_t index)
+{
+    static const struct draw_key none;
+    struct draw *draw = &draws->draws[index], *made;
+    uint32_t pool = draw->pool;
+
+    if (pool != PSNAP_NONE || (pool = draw_add(draws, &none)) == PSNAP_NONE ||
+        draws->is_out_of_memory)
+        return pool;
+    draw = &draws->draws[index];
+    made = &draws->draws[pool];
+    made->is_pool = true;
+    made->first_count = draw->first_count;
+    memcpy(made->first, draw->first, draw->first_count * sizeof *made->first);
+    memcpy(made->first_is_entry, draw->first_is_entry, draw->first_count);
+    draw->pool = pool;
+    draws->has_pools = true;
+    return pool;
+}

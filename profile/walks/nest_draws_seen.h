@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the parts of nest_draws.h share, private to them: nest_draws.c (draws, and what is put into
+ * them), nest_draws_leaders.c (which ones go with others), nest_draws_decide.c (entries and copies,
+ * by the first addresses) and nest_draws_take.c (models in the end).
+ */
+#ifndef PSNAP_PROFILE_NEST_DRAWS_SEEN_H
+#define PSNAP_PROFILE_NEST_DRAWS_SEEN_H
+
+#include "profile/gathers/gather.h"
+#include "profile/walks/nest_after.h"
+#include "profile/walks/nest_draws.h"
+
+enum {
+    DRAW_FIRST = 1024, /* addresses until entries are told apart or not */
+    DRAW_RECENT = 8,   /* references that may be leaders */
+    DRAW_DEPTH = 16    /* leaders of leaders */
+};
+
+struct follower {
+    uint64_t offset;
+    uint64_t all, held; /* addresses looked at, and those at the present leader's offset */
+    uint64_t excused;   /* of all, those before the youngest draw came: its reference was there
+                           before, but told in another way */
+    uint32_t leader;    /* or PSNAP_NONE */
+    uint32_t tried;     /* leaders, one after the other */
+    int trust;
+    uint32_t rest;   /* addresses that are not looked at */
+    bool has_failed; /* since the present leader was chosen */
+};
+
+enum { DRAW_REST, DRAW_ENTRY, DRAW_ALL };
+
+struct draw_key {
+    const char *loop; /* of the source */
+    uint32_t src_line, object;
+    uint8_t size, kind;
+};
+
+struct draw {
+    struct draw_key key;
+    uint64_t last;
+    struct follower followers[3];
+    struct nest_rows *rows[3];                            /* of parts whose leaders fail */
+    uint32_t leaders[2][NEST_BACK_MAX], leader_counts[2]; /* of parts that come after others */
+    struct gather_areas *areas[2]; /* of the rest, or of all; of entries; NULL: nothing yet */
+    uint64_t *first;               /* addresses until it is decided, */
+    bool *first_is_entry;
+    uint32_t first_count;
+    bool is_decided, is_split;
+    uint32_t pool; /* the draw of its copies and itself as one, while that is not decided: */
+    uint32_t into; /* what it is: the pool, or itself */
+    bool is_pool, is_apart; /* a pool; not a copy, though it looks like one */
+    bool is_gone;           /* a pool of what are no copies */
+};
+
+struct nest_draws {
+    const struct psnap_program *program;
+    struct draw *draws;
+    size_t count, room;
+    uint32_t recent[DRAW_RECENT]; /* the last one first; PSNAP_NONE: none */
+    struct nest_trail trail;
+    bool has_pools;
+    bool is_out_of_memory;
+};
+
+/* ---- nest_draws.c ---- */
+
+/* What a draw has collected is freed. */
+void draw_drop(struct draw *draw);
+/* One more; PSNAP_NONE: out of memory. */
+uint32_t draw_add(struct nest_draws *draws, const struct draw_key *key);
+/* To the areas of what is told apart, or of all. */
+void draw_collect(struct nest_draws *draws, struct draw *draw, unsigned k, uint64_t address);
+
+/* ---- nest_draws_leaders.c ---- */
+
+/* Whether it is trusted that one part goes with another draw. */
+bool draw_follows(const struct follower *follower);
+/* There is another draw, which may be what those that follow nobody go with. */
+void draws_excuse(struct nest_draws *draws);
+/* One more address of a part is compared with its leader's. */
+void draw_follow(struct nest_draws *draws, uint32_t index, struct follower *follower,
+                 uint64_t address);
+/* It is the one that came last. */
+void draws_remember(struct nest_draws *draws, uint32_t index);
+
+/* ---- nest_draws_decide.c ---- */
+
+/* A part of a draw, as the context of a nest_may_lead: */
+struct leading {
+    const struct nest_draws *draws;
+    uint32_t index;
+    unsigned part;
+};
+
+/* Whether it may go with that one at all. */
+bool draw_is_another(void *context, uint32_t draw, bool is_own);
+/* The pool of what looks like copies of a draw, which is not decided yet; PSNAP_NONE: out of
+ * memory. */
+uint32_t draw_pool_of(struct nest_draws *draws, uint32_t index);
+/* Whether entries are told apart. */
+void draw_decide(struct nest_draws *draws, uint32_t index);
+/* Whether those of a pool are copies; false: they are apart from now on. */
+bool draw_decide_pool(struct nest_draws *draws, uint32_t pool);
+
+#endif

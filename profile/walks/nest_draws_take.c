@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The models of what was drawn: a leader where one is trusted, else what it comes after, else the
+ * gather of what was collected.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "profile/gathers/gather_yaml.h"
+#include "profile/walks/nest_draws_seen.h"
+
+enum { RUN_MOST = 256 /* addresses that go on from each other, in the mean */ };
+
+/* Whether a draw's addresses come from another one's, as far as that is known. */
+static bool depends(const struct nest_draws *draws, uint32_t on, uint32_t index, unsigned depth)
+{
+    const struct draw *draw = &draws->draws[index = draws->draws[index].into];
+
+    if (index == on || depth == DRAW_DEPTH)
+        return true;
+    for (unsigned k = 0; k < 3; k++)
+        if ((k == DRAW_ALL) != draw->is_split && draw_follows(&draw->followers[k]) &&
+            depends(draws, on, draw->followers[k].leader, depth + 1))
+            return true;
+    for (unsigned k = 0; k < 2; k++)
+        for (uint32_t i = 0; i < draw->leader_counts[k]; i++)
+            if (draw->leaders[k][i] != index && depends(draws, on, draw->leaders[k][i], depth + 1))
+                return true;
+    return false;
+}
+
+/* Whether a draw begins anew often enough to go on from its own addresses meanwhile: one that
+ * seldom does so comes back within its memory in other ways, which a gather has. */
+static bool begins_often(const struct draw *draw)
+{
+    const uint64_t counted = gather_areas_count(draw->areas[DRAW_REST]);
+    const uint64_t looked_at = draw->followers[DRAW_REST].all;
+
+    return (counted > looked_at ? counted : looked_at) <=
+           RUN_MOST * draw->followers[DRAW_ENTRY].all;
+}
+
+static bool may_lead(void *context, uint32_t draw, bool is_own)
+{
+    const struct leading *l = context;
+
+    return draw_is_another(context, draw, is_own) &&
+           (is_own ? begins_often(&l->draws->draws[draw]) : !depends(l->draws, l->index, draw, 0));
+}
+
+static void take_source(struct nest_draws *draws, uint32_t index, unsigned part,
+                        struct nest_source *taken)
+{
+    struct draw *draw = &draws->draws[index];
+    const struct follower *follower = &draw->followers[part];
+    const unsigned k = part == DRAW_ENTRY;
+    struct gather_areas *areas = draw->areas[k];
+    struct leading leading = {draws, index, part};
+    uint32_t leaders[NEST_BACK_MAX], count;
+
+    *taken = (struct nest_source){.with = PSNAP_NONE};
+    if (draw_follows(follower))
+        *taken = (struct nest_source){.with = draws->draws[follower->leader].into,
+                                      .offset = follower->offset};
+    else if (nest_rows_fit(draw->rows[part], may_lead, &leading, taken, leaders, &count)) {
+        memcpy(draw->leaders[k], leaders, count * sizeof *leaders);
+        draw->leader_counts[k] = count;
+    } else if (areas) {
+        gather_areas_fit(areas, &taken->gather);
+        taken->gather.accesses = gather_areas_count(areas);
+        draws->is_out_of_memory |= !gather_areas_are_whole(areas);
+        gather_round(&taken->gather);
+    }
+}
+
+/* All that is not decided yet. */
+static void decide_all(struct nest_draws *draws)
+{
+    for (uint32_t i = 0; i < draws->count; i++)
+        if (draws->draws[i].is_pool && !draws->draws[i].is_decided)
+            draw_decide_pool(draws, i);
+    for (uint32_t i = 0; i < draws->count; i++)
+        if (draws->draws[i].into == i && !draws->draws[i].is_decided)
+            draw_decide(draws, i);
+}
+
+uint32_t *nest_draws_number(const struct nest_draws *draws)
+{
+    uint32_t *numbers = malloc((draws->count + 1) * sizeof *numbers), count = 0;
+
+    for (uint32_t i = 0; numbers && i < draws->count; i++)
+        numbers[i] = draws->draws[i].into == i && !draws->draws[i].is_gone ? count++ : PSNAP_NONE;
+    for (uint32_t i = 0; numbers && i < draws->count; i++)
+        numbers[i] = numbers[draws->draws[i].into];
+    return numbers;
+}
+
+static void number_source(struct nest_source *source, const uint32_t *numbers)
+{
+    source->with = source->with == PSNAP_NONE ? PSNAP_NONE : numbers[source->with];
+}
+
+struct nest_draw *nest_draws_take(struct nest_draws *draws, uint32_t *count)
+{
+    struct nest_draw *taken = calloc(draws->count + 1, sizeof *taken);
+    uint32_t *numbers = NULL;
+
+    *count = 0;
+    if (taken && nest_draws_are_whole(draws))
+        decide_all(draws);
+    numbers = nest_draws_number(draws);
+    for (uint32_t i = 0; taken && numbers && nest_draws_are_whole(draws) && i < draws->count; i++) {
+        const struct draw *draw = &draws->draws[i];
+        const bool is_split = draw->is_split, has_rest = draw->followers[DRAW_REST].all;
+        struct nest_draw *own = &taken[*count];
+        if (draw->into != i || draw->is_gone)
+            continue;
+        (*count)++;
+        own->has_entry = is_split && has_rest;
+        if (own->has_entry)
+            take_source(draws, i, DRAW_ENTRY, &own->entry);
+        take_source(draws, i, !is_split ? DRAW_ALL : has_rest ? DRAW_REST : DRAW_ENTRY, &own->rest);
+        number_source(&own->entry, numbers);
+        number_source(&own->rest, numbers);
+    }
+    if (taken && numbers && nest_draws_are_whole(draws)) {
+        free(numbers);
+        return taken;
+    }
+    free(numbers);
+    free(taken);
+    return NULL;
+}
