@@ -107,13 +107,19 @@ check_work ./joined
 
 # ------------------------------------------------------------- kinds of programs
 
+# the linker that the compiler takes is of the same LLVM (a clang in /usr/bin may find an older one)
+has_lld() {
+    [ "$("$($cc -print-prog-name=ld.lld)" --version 2> /dev/null | sed -n 's/.*LLD \([0-9]*\).*/\1/p')" = \
+        "$($cc -dumpversion | cut -d . -f 1)" ]
+}
+
 for flags in -fPIE "-fPIE -pie" "-fno-pie -no-pie" -static -static-pie "-fuse-ld=lld" \
     "-fuse-ld=gold" "-O0 -g" "-O2 -g3" "-O2 -g0" "-Os -gdwarf-4" "-O3 -flto -fuse-ld=lld" \
     "-O2 -flto=thin -fuse-ld=lld" "-O2 -fsanitize=undefined" "-O2 -ffunction-sections -Wl,--gc-sections" \
     "-O2 -mcmodel=medium" "-O2 -pthread -fopenmp-simd" "-std=c99 -pedantic" "-O2 -pg"; do
     case $flags in
     *gold) command -v ld.gold > /dev/null || continue ;;
-    *lld) command -v ld.lld > /dev/null || continue ;;
+    *lld) has_lld || continue ;;
     *undefined) $($cc -print-prog-name=clang) -fsanitize=undefined probe.c -o probe.ubsan 2> /dev/null || continue ;;
     esac
     rm -f program
@@ -144,7 +150,7 @@ for flags in "" "-flto=thin -fno-lto" -funified-lto; do
 done
 PSNAP_CLANG=./say $cc -flto=thin --psnap-stage=vectorizer-start work.o > out
 has out "vectorizer-start "
-if command -v ld.lld > /dev/null; then
+if has_lld; then
     $cc -O2 -flto=thin -c main.c -o main.lto.o
     $cc -O2 -flto=thin -c work.c -o work.lto.o
     $cc -flto=thin --psnap-stage=vectorizer-start main.lto.o work.lto.o -o program

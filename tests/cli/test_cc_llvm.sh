@@ -6,6 +6,7 @@
 # plain, at both stages, and with full and thin LTO where there is lld.
 set -eu
 . "$PSNAP_SOURCE/tests/cli/capture_common.sh"
+unset PSNAP_LLVM # each is taken here
 
 llvms=$(ls "$PSNAP_BUILD/lib/psnap" | sed -n 's/^psnap_pass-\([0-9]*\)\.so$/\1/p')
 [ -n "$llvms" ] || fail "no pass in $PSNAP_BUILD/lib/psnap"

@@ -95,11 +95,13 @@ SECTION(compound)
     AT(long, 8) += AT(int, 0);
 }
 
+static volatile short taken; /* an exchange of which nothing is taken may become a store */
+
 SECTION(atomics)
 {
     long expected = 5;
     __atomic_fetch_add((int *)p, 1, __ATOMIC_SEQ_CST);
-    __atomic_exchange_n((short *)(p + 8), 1, __ATOMIC_RELAXED);
+    taken = __atomic_exchange_n((short *)(p + 8), 1, __ATOMIC_RELAXED);
     __atomic_compare_exchange_n((long *)(p + 16), &expected, 7, 0, __ATOMIC_SEQ_CST,
                                 __ATOMIC_SEQ_CST);
     __atomic_load_n((int *)(p + 24), __ATOMIC_ACQUIRE);

@@ -117,8 +117,10 @@ int main(void)
     return huge[5];
 }
 END
-"$PSNAP" cc -O1 -mcmodel=medium huge.c -o huge
-if ./huge 2> /dev/null; then # there is as much address space
+# before LLVM 17 large data are in .bss, and what is behind them there is beyond the runtime's reach
+[ "$("$PSNAP" cc -dumpversion | cut -d . -f 1)" -lt 17 ] ||
+    "$PSNAP" cc -O1 -mcmodel=medium huge.c -o huge
+if [ -e huge ] && ./huge 2> /dev/null; then # there is as much address space
     "$PSNAP" record --force -o p.yaml -- ./huge
     [ "$(grep -c 'symbol: huge' p.yaml)" = 2 ] || fail "huge: $(grep symbol p.yaml)"
 fi
