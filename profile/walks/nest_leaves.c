@@ -3,8 +3,9 @@
  * Iterations to leaves: those of one shape that go on by the same strides are a leaf, wherever
  * blocks and runs begin and end; references of which every address is drawn always go on. When a
  * leaf ends its values are told as the modes say. Iterations of loops that are mixed are a visit
- * of their mix, and leaves of its chain. Where a mix is to be visited behind each leaf of a kind,
- * the visit is there even when none of its loops comes, and then has no leaves.
+ * of their mix, and leaves of its chain (nest_leaves_mix.c). Where a mix is to be visited behind
+ * each leaf of a kind, the visit is there even when none of its loops comes, and then has no
+ * leaves.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -97,9 +98,7 @@ static bool make_values(struct nest_leaves *l)
            counts_add(&l->collected->counts[shape->counts - 1], count);
 }
 
-/* The patterns of leaves of such a shape, or of visits of a mix, that came last; NULL: out of
- * memory. A loop has several shapes by turns when there are branches in it. */
-static struct nest_known *known_of(struct nest_leaves *l, const struct nest_shape *shape)
+struct nest_known *nest_leaves_known(struct nest_leaves *l, const struct nest_shape *shape)
 {
     const uint32_t last = shape->width ? shape->refs[shape->width - 1].ref : 0;
     const size_t before = l->known_room,
@@ -116,8 +115,8 @@ static struct nest_known *known_of(struct nest_leaves *l, const struct nest_shap
     return &larger[index];
 }
 
-static bool is_pattern(const struct nest_pattern *known, const struct nest_shape *shape,
-                       const uint64_t *strides)
+bool nest_known_is(const struct nest_pattern *known, const struct nest_shape *shape,
+                   const uint64_t *strides)
 {
     return known && nest_shape_is_equal(known->shape, shape) &&
            !memcmp(known->steps, strides, shape->width * sizeof *strides);
@@ -136,10 +135,10 @@ static bool fold_leaf(struct nest_leaves *l)
         values = l->told;
         strides = l->made_strides;
     }
-    known = known_of(l, l->shape);
+    known = nest_leaves_known(l, l->shape);
     if (!known)
         return false;
-    if (!is_pattern(known->leaf, l->shape, strides)) {
+    if (!nest_known_is(known->leaf, l->shape, strides)) {
         const struct nest_shape *made = nest_shape_of(patterns, l->shape);
         known->leaf = made ? nest_pattern_leaf(patterns, made, strides) : NULL;
     }
@@ -156,12 +155,12 @@ bool nest_leaves_end_leaf(struct nest_leaves *l)
     return is_done;
 }
 
-static bool fold_visit(struct nest_leaves *l, uint32_t mix)
+bool nest_leaves_fold_visit(struct nest_leaves *l, uint32_t mix)
 {
     static const uint64_t one = 1;
     struct nest_patterns *patterns = l->fold->nests->patterns;
     const struct nest_shape wanted = {.loop = mix};
-    struct nest_known *known = known_of(l, &wanted);
+    struct nest_known *known = nest_leaves_known(l, &wanted);
 
     if (known && !known->visit) {
         const struct nest_shape *shape = nest_shape_of(patterns, &wanted);
@@ -170,15 +169,14 @@ static bool fold_visit(struct nest_leaves *l, uint32_t mix)
     return known && known->visit && nest_fold_leaf(l->fold, known->visit, &one);
 }
 
-/* A visit that is due and has not come is one of no leaves. */
-static bool end_due(struct nest_leaves *l)
+bool nest_leaves_end_due(struct nest_leaves *l)
 {
     const uint32_t mix = l->due - 1;
 
     if (!l->due)
         return true;
     l->due = 0;
-    return fold_visit(l, mix) &&
+    return nest_leaves_fold_visit(l, mix) &&
            (!l->collected || (mix_begin(l->collected->mixes[mix]) == PSNAP_OK &&
                               mix_end(l->collected->mixes[mix]) == PSNAP_OK));
 }
@@ -205,7 +203,7 @@ static bool put_first_of_two(struct nest_leaves *l)
     if (!fold_leaf(l))
         return false;
     l->due = nest_states_next_mix(&l->states, l->shape);
-    if (!end_due(l))
+    if (!nest_leaves_end_due(l))
         return false;
     for (uint32_t k = 0; k < width; k++)
         l->values[1 + k] += strides[k];
@@ -247,10 +245,8 @@ static void draw(struct nest_leaves *l, const struct nest_iterations *it, uint64
         nest_draws_put_all(l->collected->draws, drawn, count, n, is_entry);
 }
 
-/* The first n iterations are taken. */
-static void pass(struct nest_leaves *l, struct nest_iterations *it, uint64_t n)
+void nest_iterations_skip(struct nest_iterations *it, uint64_t n)
 {
-    draw(l, it, n);
     it->count -= n;
     it->from += n;
     for (uint32_t k = 0; it->count && k < it->shape->width; k++)
@@ -258,224 +254,10 @@ static void pass(struct nest_leaves *l, struct nest_iterations *it, uint64_t n)
             it->firsts[k] += n * it->steps[k];
 }
 
-/* ---- mixes ---- */
-
-enum {
-    TOKENS_MIN = 64,
-    STATES_MANY = 24 /* of a loop */
-};
-
-/* References that do not go on from iteration to iteration are drawn for each. */
-static void judge_state(struct nest_leaves *l)
+void nest_leaves_pass(struct nest_leaves *l, struct nest_iterations *it, uint64_t n)
 {
-    const struct nest_shape *shape = l->state->shape;
-
-    for (uint32_t k = 0; k < shape->width; k++) {
-        struct nest_ref_state *ref = &l->states.refs[shape->refs[k].ref];
-        ref->tokens++;
-        ref->iterations += l->state_count;
-        if (ref->tokens >= TOKENS_MIN && ref->iterations < 2 * ref->tokens)
-            ref->mode = NEST_DRAWN;
-    }
-}
-
-static bool end_state(struct nest_leaves *l)
-{
-    const struct nest_pattern *state = l->state;
-    enum psnap_status status;
-
-    if (!state)
-        return true;
-    judge_state(l);
-    l->state = NULL;
-    l->is_begun = true;
-    status = mix_add(l->collected->mixes[l->visited], state->number, l->state_count);
-    l->has_too_many |= status == PSNAP_ERROR_LIMIT;
-    return status != PSNAP_ERROR_MEMORY;
-}
-
-/* Tokens that come on are no longer of the same visit of the chain. */
-static bool end_tokens(struct nest_leaves *l)
-{
-    bool is_done = end_state(l);
-
-    if (is_done && l->is_begun)
-        is_done = mix_end(l->collected->mixes[l->visited]) == PSNAP_OK;
-    l->is_begun = false;
-    return is_done;
-}
-
-static bool end_visit(struct nest_leaves *l)
-{
-    const bool is_done = end_tokens(l);
-
-    l->visited = PSNAP_NONE;
-    return is_done;
-}
-
-bool nest_leaves_visit(struct nest_leaves *l, uint32_t mix)
-{
-    if (l->visited == mix)
-        return end_tokens(l);
-    if (!nest_leaves_end_leaf(l) || !end_visit(l))
-        return false;
-    if (l->due == mix + 1)
-        l->due = 0;
-    if (!end_due(l))
-        return false;
-    l->visited = mix;
-    l->loop = PSNAP_NONE;
-    return fold_visit(l, mix);
-}
-
-bool nest_leaves_go_on(struct nest_leaves *l, const struct nest_leaves *before)
-{
-    if (!end_state(l))
-        return false;
-    l->state = before->state;
-    l->state_count = before->state_count;
-    l->is_state_known = before->is_state_known;
-    memcpy(l->state_next, before->state_next, NEST_WIDTH_MAX * sizeof *l->state_next);
-    l->is_begun |= before->is_begun;
-    return true;
-}
-
-/* How many of the iterations go on with the state under way, of which the first addresses are
- * drawn, by the stride that the reference has. */
-static uint64_t count_of_state(const struct nest_leaves *l, const struct nest_iterations *it)
-{
-    uint64_t n = it->count;
-
-    if (!l->state || !nest_shape_is_equal(l->state->shape, it->shape))
-        return 0;
-    for (uint32_t k = 0; k < it->shape->width; k++) {
-        if (it->shape->refs[k].mode != NEST_DRAWN_FIRST)
-            continue;
-        if (!l->is_state_known || it->firsts[k] != l->state_next[k])
-            return 0;
-        n = it->count > 1 && it->steps[k] != l->state->steps[k] ? 1 : n;
-    }
-    return n;
-}
-
-/* Begins a state with the first of the iterations. */
-static bool begin_state(struct nest_leaves *l, const struct nest_iterations *it)
-{
-    const struct nest_shape *shape = it->shape;
-    struct nest_known *known = known_of(l, shape);
-    uint64_t strides[NEST_WIDTH_MAX];
-
-    if (!known || !end_state(l))
-        return false;
-    l->is_state_known = true;
-    for (uint32_t k = 0; k < shape->width; k++) {
-        const struct nest_ref *ref = &shape->refs[k];
-        const bool is_unknown = it->is_unknown && it->is_unknown[k];
-        const bool is_first = ref->mode == NEST_DRAWN_FIRST;
-        strides[k] = is_first ? l->states.refs[ref->ref].stride : 0;
-        l->state_next[k] = it->firsts[k];
-        l->is_state_known &= !is_unknown;
-        if (is_first && !is_unknown && !(it->told && it->told->refs[k].mode >= NEST_DRAWN_FIRST))
-            nest_draws_put_first(l->collected->draws, ref->draw, it->firsts[k]);
-    }
-    if (!is_pattern(known->state, shape, strides)) {
-        const uint32_t before = nest_pattern_count(l->collected->shapes);
-        const struct nest_shape *made = nest_shape_of(l->collected->shapes, shape);
-        known->state = made ? nest_pattern_leaf(l->collected->shapes, made, strides) : NULL;
-        l->states.loops[shape->loop].states += nest_pattern_count(l->collected->shapes) - before;
-    }
-    l->state = known->state;
-    l->state_count = 0;
-    return l->state;
-}
-
-/* Some iterations of the mix that is visited. */
-static bool put_state(struct nest_leaves *l, struct nest_iterations *it)
-{
-    uint64_t n = it->count;
-
-    if (l->collected) {
-        n = count_of_state(l, it);
-        if (!n) {
-            if (!begin_state(l, it))
-                return false;
-            n = l->is_state_known ? count_of_state(l, it) : it->count;
-        }
-        for (uint32_t k = 0; k < it->shape->width; k++)
-            l->state_next[k] += n * l->state->steps[k];
-        l->state_count += n;
-    }
-    pass(l, it, n);
-    return true;
-}
-
-/* Where the block ends that a reference of a shape is of. */
-static uint32_t end_of_block(const struct nest_leaves *l, const struct nest_shape *shape,
-                             uint32_t from)
-{
-    const struct psnap_ref *refs = l->collected->program->refs;
-    uint32_t to = from + 1;
-
-    while (to < shape->width &&
-           refs[shape->refs[to].ref].block == refs[shape->refs[from].ref].block)
-        to++;
-    return to;
-}
-
-static void take_part(struct nest_shape *part, const struct nest_shape *whole, uint32_t from,
-                      uint32_t width)
-{
-    part->loop = whole->loop;
-    part->width = width;
-    part->counts = part->number = 0;
-    memcpy(part->refs, whole->refs + from, width * sizeof *part->refs);
-}
-
-/* The first of the iterations, block by block. Where stores depend on data, as many blocks as there
- * are lanes in a vector come or do not come, there are more kinds of iterations than can be told.
- */
-static bool put_blocks(struct nest_leaves *l, struct nest_iterations *it)
-{
-    const struct nest_shape *shape = it->shape;
-    uint64_t firsts[NEST_WIDTH_MAX];
-    bool is_done = true;
-
-    for (uint32_t k = 0; k < shape->width; k++) {
-        const struct psnap_column *column = it->columns ? &it->columns[k] : NULL;
-        firsts[k] = column && column->words
-                        ? column->words[it->from * column->pitch] + column->offset
-                        : it->firsts[k];
-    }
-    for (uint32_t from = 0, to; is_done && from < shape->width; from = to) {
-        struct nest_iterations part = {.shape = l->part, .firsts = firsts + from, .count = 1};
-        to = end_of_block(l, shape, from);
-        take_part(l->part, shape, from, to - from);
-        part.is_unknown = it->is_unknown ? it->is_unknown + from : NULL;
-        if (it->drawn || it->told)
-            take_part(l->part_before, it->drawn ? it->drawn : it->told, from, to - from);
-        part.drawn = it->drawn ? l->part_before : NULL;
-        part.told = it->told ? l->part_before : NULL;
-        is_done = put_state(l, &part);
-    }
-    it->count--;
-    it->from++;
-    for (uint32_t k = 0; it->count && k < shape->width; k++)
-        if (!(it->columns && it->columns[k].words))
-            it->firsts[k] += it->steps[k];
-    return is_done;
-}
-
-static bool put_mixed(struct nest_leaves *l, struct nest_iterations *it)
-{
-    const struct nest_loop_state *loop = &l->states.loops[it->shape->loop];
-    const uint32_t mix = loop->mix - 1;
-
-    if (l->visited != mix && !nest_leaves_visit(l, mix))
-        return false;
-    if (l->collected && loop->states >= STATES_MANY &&
-        end_of_block(l, it->shape, 0) < it->shape->width)
-        return put_blocks(l, it);
-    return put_state(l, it);
+    draw(l, it, n);
+    nest_iterations_skip(it, n);
 }
 
 /* ---- leaves ---- */
@@ -533,7 +315,7 @@ static void begin(struct nest_leaves *l, struct nest_iterations *it)
             it->told->refs[k].mode >= NEST_DRAWN_FIRST || (it->is_unknown && it->is_unknown[k]);
     l->is_count_told = it->told && it->told->counts;
     draw_firsts(l);
-    pass(l, it, it->count);
+    nest_leaves_pass(l, it, it->count);
 }
 
 bool nest_leaves_put(struct nest_leaves *l, struct nest_iterations *it)
@@ -543,11 +325,11 @@ bool nest_leaves_put(struct nest_leaves *l, struct nest_iterations *it)
     if (!tell(l, it))
         return false;
     if (l->states.loops[it->shape->loop].mix)
-        return put_mixed(l, it);
-    if (l->visited != PSNAP_NONE && !end_visit(l))
+        return nest_leaves_put_mixed(l, it);
+    if (l->visited != PSNAP_NONE && !nest_leaves_end_visit(l))
         return false;
     if (!l->shape->width) {
-        if (!end_due(l))
+        if (!nest_leaves_end_due(l))
             return false;
         begin(l, it);
         return true;
@@ -557,7 +339,7 @@ bool nest_leaves_put(struct nest_leaves *l, struct nest_iterations *it)
     n = count_continuing(l, it);
     if (n) {
         l->values[0] += n;
-        pass(l, it, n);
+        nest_leaves_pass(l, it, n);
         return true;
     }
     return l->values[0] == 2 && !is_all_drawn(l->shape) ? put_first_of_two(l)
@@ -583,11 +365,11 @@ bool nest_leaves_term(struct nest_leaves *l, const struct nest_pattern *pattern,
 {
     const struct nest_shape *first = first_leaf(pattern)->shape, *last = last_leaf(pattern)->shape;
 
-    if (!nest_leaves_end_leaf(l) || !end_visit(l))
+    if (!nest_leaves_end_leaf(l) || !nest_leaves_end_visit(l))
         return false;
     if (!first->width && l->due == first->loop + 1)
         l->due = 0;
-    if (!end_due(l) || !nest_fold_term(l->fold, pattern, values))
+    if (!nest_leaves_end_due(l) || !nest_fold_term(l->fold, pattern, values))
         return false;
     l->due = nest_states_next_mix(&l->states, last);
     return true;
@@ -595,7 +377,7 @@ bool nest_leaves_term(struct nest_leaves *l, const struct nest_pattern *pattern,
 
 bool nest_leaves_end(struct nest_leaves *l)
 {
-    return nest_leaves_end_leaf(l) && end_visit(l) && end_due(l);
+    return nest_leaves_end_leaf(l) && nest_leaves_end_visit(l) && nest_leaves_end_due(l);
 }
 
 struct nest_leaves *nest_leaves_new(void)

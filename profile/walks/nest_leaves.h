@@ -17,7 +17,8 @@ struct nest_iterations {
     const struct psnap_column *columns; /* NULL, or of those whose addresses they are */
     uint64_t from;                      /* the first iteration in columns */
     uint64_t count;
-    /* What they were before, when they come from a stack: then nothing is drawn twice. */
+    /* What they were before, when they come from a stack: then nothing is drawn twice. The same
+     * where there are both. */
     const struct nest_shape *drawn; /* references of which all addresses are drawn, or NULL */
     const struct nest_shape *told;  /* first addresses and counts, or NULL */
     const bool *is_unknown;         /* references whose address is not known, or NULL */
@@ -71,5 +72,27 @@ bool nest_leaves_term(struct nest_leaves *leaves, const struct nest_pattern *pat
 bool nest_leaves_end_leaf(struct nest_leaves *leaves);
 /* Nothing more comes: visits end, too, those that are due with no leaves. */
 bool nest_leaves_end(struct nest_leaves *leaves);
+
+/* ---- what its parts share; false or NULL: out of memory ---- */
+
+/* The patterns of leaves of such a shape, or of visits of a mix, that came last. A loop has several
+ * shapes by turns when there are branches in it. */
+struct nest_known *nest_leaves_known(struct nest_leaves *leaves, const struct nest_shape *shape);
+/* Whether a pattern (NULL: none) is a leaf of the shape with these strides. */
+bool nest_known_is(const struct nest_pattern *known, const struct nest_shape *shape,
+                   const uint64_t *strides);
+/* Without the first n. */
+void nest_iterations_skip(struct nest_iterations *iterations, uint64_t n);
+/* The first n iterations are taken: what of them is to be drawn is drawn. */
+void nest_leaves_pass(struct nest_leaves *leaves, struct nest_iterations *iterations, uint64_t n);
+/* The visit of a mix is a term of the nests. */
+bool nest_leaves_fold_visit(struct nest_leaves *leaves, uint32_t mix);
+/* A visit that is due and has not come is one of no leaves. */
+bool nest_leaves_end_due(struct nest_leaves *leaves);
+
+/* nest_leaves_mix.c: as nest_leaves_put, of a loop that is mixed. */
+bool nest_leaves_put_mixed(struct nest_leaves *leaves, struct nest_iterations *iterations);
+/* There is no visit any more. */
+bool nest_leaves_end_visit(struct nest_leaves *leaves);
 
 #endif
