@@ -257,6 +257,7 @@ enum psnap_status nest_lane_put_turns(struct nest_lane *lane, const struct psnap
     int64_t strides[PSNAP_ROUNDS_WIDTH * PSNAP_ROUNDS_LEVELS];
     const struct psnap_round node = {.count = run->count, .width = (uint16_t)run->width};
 
+    memset(strides, 0, run->width * PSNAP_ROUNDS_LEVELS * sizeof *strides);
     for (size_t k = 0; k < run->width; k++)
         strides[k * PSNAP_ROUNDS_LEVELS] = run->strides[k];
     return nest_lane_put_rounds(lane, &(struct psnap_rounds){&node, run->first, strides, 1}, error);
