@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Random modules of hoisted loops (guards, affine references with constant and recorded steps, with
+ * quotients and without, irregular ones) and random records of them, with what these mean, one
+ * access at a time. Include behind cmocka.h.
+ */
+#ifndef PSNAP_TEST_DESCRIPTOR_SUPPORT_H
+#define PSNAP_TEST_DESCRIPTOR_SUPPORT_H
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/base/layout.h"
+#include "tests/unit/test_capture_support.h"
+
+#define IMAGE UINT64_C(0x555555554000)
+#define PIECES (IMAGE + 0x1000)
+#define HEAP UINT64_C(0x555570000000)
+#define IMAGE_BYTES (UINT64_C(1) << 26)
+
+enum {
+    HOISTS = 6,
+    PARTS_MAX = 5, /* pieces of a loop */
+    ENDS = 3,
+    PIECES_MAX = HOISTS * (PARTS_MAX + ENDS),
+    REFS_MAX = 160,
+    QUOTIENTS_MAX = 3 * REFS_MAX,
+    TABLE_WORDS = 12000,
+    RING_WORDS = 16000,
+    ACCESSES_MAX = 600000,
+    RECORD_MAX = 128
+};
+
+struct module {
+    struct psnap_table_block blocks[1 + PIECES_MAX]; /* one for each piece; the first enters all */
+    struct psnap_table_ref refs[REFS_MAX];
+    struct psnap_table_move moves[REFS_MAX];
+    struct psnap_table_quotient quotients[QUOTIENTS_MAX];
+    struct psnap_table_piece pieces[PIECES_MAX];
+    struct psnap_table_hoist hoists[HOISTS];
+    uint32_t ref_count, quotient_count, piece_count, first_end[HOISTS], last[HOISTS];
+    uint32_t table[TABLE_WORDS];
+    size_t table_words;
+    uint64_t ring[RING_WORDS];
+    size_t ring_words;
+    uint64_t executions[1 + PIECES_MAX], ended;
+    struct psnap_access expected[ACCESSES_MAX];
+    size_t expected_count;
+};
+
+static inline uint64_t below(struct psnap_rng *rng, uint64_t n)
+{
+    return psnap_rng_below(rng, n);
+}
+
+/* A constant, or a word of the record, whose value put_words sets: `word` is 0 or that. */
+static inline void make_operand(struct psnap_table_hoist *hoist, int64_t value,
+                                struct psnap_rng *rng, uint32_t *word, uint32_t *low,
+                                uint32_t *high)
+{
+    *word = below(rng, 3) ? 0 : hoist->words++;
+    *low = (uint32_t)value;
+    *high = (uint32_t)((uint64_t)value >> 32);
+}
+
+/* Numerators of few bits wrap around, those of many do not. */
+static inline void make_quotient(struct module *module, struct psnap_table_hoist *hoist,
+                                 struct psnap_rng *rng)
+{
+    static const uint32_t bits[] = {1, 3, 5, 8, 11, 16, 32, 64};
+    static const uint32_t divisors[] = {1, 2, 2, 2, 3, 4, 7, 60, 1000};
+    static const int64_t steps[] = {1, 1, 1, 2, -1, -2, 0, 3};
+    static const int64_t factors[] = {8, 8, -8, 24, 256};
+    struct psnap_table_quotient *quotient = &module->quotients[module->quotient_count++];
+
+    *quotient = (struct psnap_table_quotient){.bits = bits[below(rng, 8)],
+                                              .divisor_low = divisors[below(rng, 9)]};
+    make_operand(hoist, 5000 + (int64_t)below(rng, 9), rng, &quotient->base, &quotient->offset_low,
+                 &quotient->offset_high);
+    make_operand(hoist, steps[below(rng, 8)], rng, &quotient->step, &quotient->step_low,
+                 &quotient->step_high);
+    make_operand(hoist, factors[below(rng, 5)], rng, &quotient->factor, &quotient->factor_low,
+                 &quotient->factor_high);
+}
+
+/* In half of the loops; some are those of the reference before. */
+static inline void make_quotients(struct module *module, struct psnap_table_hoist *hoist,
+                                  bool shares, struct psnap_rng *rng)
+{
+    struct psnap_table_move *move = &module->moves[module->ref_count];
+
+    move->first_quotient = shares ? move[-1].first_quotient : module->quotient_count;
+    move->quotients = shares ? move[-1].quotients : (uint32_t)below(rng, 3);
+    while (module->quotient_count < move->first_quotient + move->quotients)
+        make_quotient(module, hoist, rng);
+    hoist->quotients = module->quotient_count - hoist->first_quotient;
+}
+
+/* Some are the same as others', some recorded with the loop, some irregular. */
+static inline void make_move(struct module *module, struct psnap_table_hoist *hoist,
+                             struct psnap_rng *rng)
+{
+    static const int64_t steps[] = {0, 8, 8, -8, 64, 1, -4096};
+    struct psnap_table_move *move = &module->moves[module->ref_count];
+    const struct psnap_table_move *before = move - 1; /* of the same loop, if it has a base */
+    const bool shares = module->ref_count > hoist->first_move && before->base && below(rng, 2);
+    const int64_t offset = (int64_t)below(rng, 1000) - 500, step = steps[below(rng, 7)];
+
+    *move = (struct psnap_table_move){0};
+    if (hoist->rows && below(rng, 2))
+        return;
+    move->base = shares ? before->base : hoist->words++;
+    move->step = below(rng, 4) ? 0 : hoist->words++;
+    move->offset_low = (uint32_t)offset;
+    move->offset_high = (uint32_t)((uint64_t)offset >> 32);
+    move->step_low = (uint32_t)step;
+    move->step_high = (uint32_t)((uint64_t)step >> 32);
+    if (hoist->first_piece % 2)
+        make_quotients(module, hoist, shares, rng);
+}
+
+static inline void make_hoist(struct module *module, uint32_t index, struct psnap_rng *rng)
+{
+    static const uint32_t sizes[] = {1, 2, 4, 8, 16, 32, 64};
+    struct psnap_table_hoist *hoist = &module->hoists[index];
+    const bool rows = index % 3 != 0;
+
+    *hoist = (struct psnap_table_hoist){
+        .first_piece = module->piece_count,
+        .pieces = 1 + (uint32_t)below(rng, PARTS_MAX),
+        .first_move = module->ref_count,
+        .first_quotient = module->quotient_count,
+        .words = rows ? PSNAP_HOIST_ROWS_WORDS : PSNAP_HOIST_HEADER_WORDS,
+        .rows = rows,
+    };
+    for (uint32_t i = 0; i < hoist->pieces; i++) {
+        struct psnap_table_piece *piece = &module->pieces[module->piece_count];
+        *piece = (struct psnap_table_piece){
+            .first_ref = module->ref_count,
+            .refs = (uint32_t)below(rng, 6),
+            .block = below(rng, 4) ? 1 + module->piece_count : PSNAP_NONE,
+            .guard = index % 3 == 2 && below(rng, 2) ? ++hoist->guards : 0,
+        };
+        module->piece_count++;
+        piece->words = 1 + piece->refs;
+        for (uint32_t k = 0; k < piece->refs; k++, module->ref_count++) {
+            module->refs[module->ref_count] =
+                (struct psnap_table_ref){.op = PSNAP_REF_PLAIN,
+                                         .kind = (uint32_t)below(rng, 3),
+                                         .size = sizes[below(rng, 7)],
+                                         .lanes = 1};
+            make_move(module, hoist, rng);
+        }
+    }
+    module->first_end[index] = module->piece_count;
+    module->last[index] = 1 + (uint32_t)below(rng, hoist->pieces);
+    for (int i = 0; i < ENDS; i++)
+        module->pieces[module->piece_count++] = (struct psnap_table_piece){
+            .words = hoist->words,
+            .block = PSNAP_NONE,
+            .hoist = index + 1,
+            .last = i == 0   ? 0
+                    : i == 1 ? module->last[index]
+                             : PSNAP_NONE,
+        };
+}
+
+static inline void put_rows(struct module *module, const void *rows, size_t bytes)
+{
+    memcpy(module->table + module->table_words, rows, bytes);
+    module->table_words += bytes / sizeof *module->table;
+    assert_true(module->table_words < TABLE_WORDS);
+}
+
+static inline void make_table(struct module *module)
+{
+    static const char strings[8] = "\0main";
+    const struct psnap_table_loop loop = {.id = 1, .src_id = 1, .parent = PSNAP_NONE};
+    const struct psnap_table_header header = {
+        .magic = PSNAP_CAPTURE_MAGIC,
+        .abi = PSNAP_CAPTURE_ABI,
+        .loops = 1,
+        .blocks = 1 + PIECES_MAX,
+        .refs = module->ref_count,
+        .pieces = module->piece_count,
+        .hoists = HOISTS,
+        .moves = module->ref_count,
+        .quotients = module->quotient_count,
+        .string_bytes = sizeof strings,
+    };
+
+    module->table_words = 0;
+    put_rows(module, &header, sizeof header);
+    put_rows(module, &loop, sizeof loop);
+    put_rows(module, module->blocks, sizeof module->blocks);
+    put_rows(module, module->refs, module->ref_count * sizeof *module->refs);
+    put_rows(module, module->pieces, module->piece_count * sizeof *module->pieces);
+    put_rows(module, module->hoists, sizeof module->hoists);
+    put_rows(module, module->moves, module->ref_count * sizeof *module->moves);
+    put_rows(module, module->quotients, module->quotient_count * sizeof *module->quotients);
+    put_rows(module, strings, sizeof strings);
+}
+
+/* ------------------------------------------------------------- records and what they mean */
+
+static inline void expect(struct module *module, uint64_t address, uint32_t ref)
+{
+    const struct psnap_place image = {PSNAP_GROUP_IMAGE, 0, (int64_t)(address - IMAGE)};
+    const struct psnap_place heap = {PSNAP_GROUP_HEAP, 0, (int64_t)(address - HEAP)};
+
+    assert_true(module->expected_count < ACCESSES_MAX);
+    module->expected[module->expected_count++] = (struct psnap_access){
+        .address = psnap_layout_join(address >= HEAP ? heap : image),
+        .ref = ref,
+        .size = (uint8_t)module->refs[ref].size,
+        .kind = (uint8_t)module->refs[ref].kind,
+        .thread = 3,
+    };
+}
+
+static inline uint64_t some_address(struct psnap_rng *rng)
+{
+    const uint64_t offset = IMAGE_BYTES / 4 + below(rng, IMAGE_BYTES / 4);
+    return (below(rng, 8) ? IMAGE : HEAP) + offset;
+}
+
+/* A word of the record, added to a constant. */
+static inline uint64_t operand(const uint64_t *record, uint32_t word, uint32_t low, uint32_t high)
+{
+    return (low | (uint64_t)high << 32) + (word ? record[word] : 0);
+}
+
+static inline uint64_t add_quotients(const struct module *module,
+                                     const struct psnap_table_move *move, const uint64_t *record,
+                                     uint64_t i)
+{
+    uint64_t sum = 0;
+
+    for (uint32_t k = 0; k < move->quotients; k++) {
+        const struct psnap_table_quotient *quotient = &module->quotients[move->first_quotient + k];
+        const uint64_t start =
+            operand(record, quotient->base, quotient->offset_low, quotient->offset_high);
+        const uint64_t step = quotient->step
+                                  ? record[quotient->step]
+                                  : operand(record, 0, quotient->step_low, quotient->step_high);
+        const uint64_t factor =
+            quotient->factor ? record[quotient->factor]
+                             : operand(record, 0, quotient->factor_low, quotient->factor_high);
+        uint64_t x = start + i * step;
+        if (quotient->bits < 64)
+            x %= UINT64_C(1) << quotient->bits;
+        sum += x / quotient->divisor_low * factor;
+    }
+    return sum;
+}
+
+/* One iteration: what it touches is expected, its row is at `row`. Returns the words of that. */
+static inline size_t put_iteration(struct module *module, const struct psnap_table_hoist *hoist,
+                                   const uint64_t *record, uint64_t *row, uint64_t i,
+                                   uint32_t pieces, uint64_t mask, struct psnap_rng *rng)
+{
+    size_t words = 0;
+
+    if (hoist->guards)
+        row[words++] = mask;
+    for (uint32_t p = hoist->first_piece; p < hoist->first_piece + pieces; p++) {
+        const struct psnap_table_piece *piece = &module->pieces[p];
+        if (piece->guard && !(mask >> (piece->guard - 1) & 1))
+            continue;
+        if (piece->block != PSNAP_NONE)
+            module->executions[piece->block]++;
+        for (uint32_t ref = piece->first_ref; ref < piece->first_ref + piece->refs; ref++) {
+            const struct psnap_table_move *move = &module->moves[ref];
+            const uint64_t offset = move->offset_low | (uint64_t)move->offset_high << 32;
+            uint64_t step = move->step_low | (uint64_t)move->step_high << 32, address;
+            if (move->step)
+                step = record[move->step];
+            if (move->base)
+                address =
+                    record[move->base] + offset + i * step + add_quotients(module, move, record, i);
+            else
+                address = row[words++] = some_address(rng);
+            expect(module, address, ref);
+        }
+    }
+    return words;
+}
+
+/* The words are addresses, or, where a move says so, steps. */
+static inline void put_words(const struct module *module, const struct psnap_table_hoist *hoist,
+                             uint64_t *record, struct psnap_rng *rng)
+{
+    for (uint32_t i = hoist->rows ? 4 : 2; i < hoist->words; i++)
+        record[i] = some_address(rng);
+    for (uint32_t i = hoist->first_quotient; i < hoist->first_quotient + hoist->quotients; i++) {
+        const struct psnap_table_quotient *quotient = &module->quotients[i];
+        if (quotient->base)
+            record[quotient->base] = below(rng, 1000);
+        if (quotient->step)
+            record[quotient->step] = below(rng, 5) - 2;
+        if (quotient->factor)
+            record[quotient->factor] = 8 * below(rng, 5) - 16;
+    }
+    for (uint32_t p = hoist->first_piece; p < hoist->first_piece + hoist->pieces; p++)
+        for (uint32_t i = 0; i < module->pieces[p].refs; i++) {
+            const struct psnap_table_move *move = &module->moves[module->pieces[p].first_ref + i];
+            if (move->step)
+                record[move->step] = below(rng, 3) * 8 - 8;
+        }
+}
+
+static inline void put_hoist(struct module *module, uint32_t index, struct psnap_rng *rng)
+{
+    const struct psnap_table_hoist *hoist = &module->hoists[index];
+    const uint64_t end = below(rng, ENDS), choice = below(rng, 3);
+    const uint64_t most = choice == 0 ? 4 : choice == 1 ? 40 : hoist->rows ? 25 : 300;
+    const uint64_t count = below(rng, most);
+    uint64_t *record = module->ring + module->ring_words, *row = record + hoist->words;
+    const uint64_t begun = hoist->rows && below(rng, 2) ? 1000 : 0;
+    uint64_t mask = psnap_rng_next(rng);
+
+    if (!hoist->rows && end == 2)
+        return;
+    record[0] = PIECES + module->first_end[index] + end;
+    record[1] = count;
+    put_words(module, hoist, record, rng);
+    for (uint64_t i = 0; i < count; i++) {
+        row += put_iteration(module, hoist, record, row, begun + i, hoist->pieces, mask, rng);
+        mask = below(rng, 8) ? mask : psnap_rng_next(rng);
+    }
+    if (end == 1)
+        row += put_iteration(module, hoist, record, row, begun + count, module->last[index], mask,
+                             rng);
+    if (hoist->rows) {
+        record[2] = (uint64_t)(row - record);
+        record[3] = begun;
+    }
+    module->ended += end != 2;
+    module->ring_words += (size_t)(row - record);
+    assert_true(module->ring_words < RING_WORDS);
+}
+
+static inline void make_hoists(struct module *module, struct psnap_rng *rng)
+{
+    memset(module, 0, sizeof *module);
+    for (uint32_t i = 0; i < HOISTS; i++)
+        make_hoist(module, i, rng);
+    make_table(module);
+}
+
+static inline void make_module(struct module *module, uint64_t seed)
+{
+    struct psnap_rng rng;
+
+    psnap_rng_init(&rng, seed);
+    make_hoists(module, &rng);
+    while (module->ring_words < RING_WORDS - 2000) {
+        uint64_t *at = module->ring + module->ring_words, words = 1 + below(&rng, 20);
+        if (below(&rng, 5) == 0) {
+            *at = below(&rng, 2) ? PSNAP_GAP + words : -words;
+            module->ring_words += words;
+        } else
+            put_hoist(module, (uint32_t)below(&rng, HOISTS), &rng);
+    }
+}
+
+/* ------------------------------------------------------------- decoding it */
+
+static inline enum psnap_status open_decoder(struct psnap_decoder *decoder,
+                                             const struct module *module, struct psnap_error *error)
+{
+    const uint64_t space[] = {PSNAP_EVENT_HEAP, HEAP, PSNAP_EVENT_IMAGE, IMAGE,
+                              IMAGE + IMAGE_BYTES};
+
+    decoder_init(decoder, 3);
+    decoder->at = module->ring;
+    decoder->end = module->ring + module->ring_words;
+    assert_int_equal(feed_control(decoder, space, 5, error), PSNAP_OK);
+    return feed_module(decoder, module->table, module->table_words, PIECES, module->piece_count,
+                       error);
+}
+
+/* That all was completed and executed as often as it was. */
+static inline void assert_counted(const struct psnap_decoder *decoder, const struct module *module)
+{
+    uint64_t completed = 0;
+
+    for (uint32_t i = 0; i < PIECES_MAX; i++)
+        assert_int_equal(decoder->program->blocks[i].executions, module->executions[i]);
+    for (uint32_t i = 0; i < HOISTS; i++)
+        completed += decoder->tables.hoists[i].completed;
+    assert_int_equal(completed, module->ended);
+}
+
+#endif
