@@ -71,7 +71,7 @@ static bool open_models(struct psnap_walker *w, const struct nest_models *models
         return false;
     for (uint32_t i = 0; is_done && i < models->draw_count; i++) {
         const struct nest_draw *draw = &models->draws[i];
-        psnap_rng_init(&w->draws[i].rng, seed + 4 * (uint64_t)i + 2);
+        psnap_rng_init(&w->draws[i].rng, seed + 4 * (uint64_t)i + 3);
         is_done = open_gather(&draw->rest, seed + 4 * (uint64_t)i, &w->draws[i].rest) &&
                   (!draw->has_entry ||
                    open_gather(&draw->entry, seed + 4 * (uint64_t)i + 1, &w->draws[i].entry));
