@@ -181,8 +181,9 @@ static int collect(const struct server *server, struct psnap_request *request,
         result = 0; /* it did nothing that is instrumented: no files */
     else {
         result = psnap_recording_complain(recording, capture);
-        __atomic_fetch_add(&server->page->recorded, 1, __ATOMIC_RELAXED);
-        if (server->is_verbose)
+        if (!recording->unwritten)
+            __atomic_fetch_add(&server->page->recorded, 1, __ATOMIC_RELAXED);
+        if (server->is_verbose && !recording->unwritten)
             say(recording, process->pid);
     }
 out:

@@ -36,6 +36,8 @@ struct psnap_recording {
     bool certifies;     /* the profile gets a certificate, with: */
     const struct psnap_text_list *machines; /* by name, or the ten structures if it is empty */
     bool is_uncertified;                    /* it could not be made, which was said */
+    const char *unwritten; /* "profile", "trace" or "file" when that could not be opened (file: none
+                              could), which was said; NULL: nothing */
     struct psnap_trace_limit trace_limit;
     const char *roi;                /* as PSNAP_ENV_ROI; NULL: as the program's marks say */
     struct psnap_sampling sampling; /* what is wanted of the stream; without regions */
@@ -49,7 +51,9 @@ struct psnap_recording {
 enum psnap_status psnap_recording_prepare(struct psnap_recording *recording, const char *program,
                                           struct psnap_error *error);
 
-/* Opens the outputs, before the program starts, under names that are final. */
+/* Opens the outputs, before the program starts, under names that are final. One that cannot be
+ * written costs the program nothing: that is said, and the other is recorded without it, or the
+ * accesses are counted alone. Only a file that exists already is an error. */
 enum psnap_status psnap_recording_open(struct psnap_recording *recording,
                                        struct psnap_error *error);
 

@@ -131,19 +131,26 @@ enum psnap_status psnap_recording_prepare(struct psnap_recording *recording, con
 
 enum psnap_status psnap_recording_open(struct psnap_recording *recording, struct psnap_error *error)
 {
+    static struct psnap_output *(*const open[])(const char *, bool, struct psnap_error *) = {
+        psnap_output_open, psnap_output_open_partial};
+    const char *paths[] = {recording->profile, recording->trace};
+    struct psnap_output **outputs[] = {&recording->profile_output, &recording->trace_output};
     const bool force = recording->force || recording->spare; /* looked at when it is written */
 
-    if (recording->profile) {
-        recording->profile_output = psnap_output_open(recording->profile, force, error);
-        if (!recording->profile_output)
+    for (size_t i = 0; i < 2; i++) {
+        if (!paths[i])
+            continue;
+        *outputs[i] = open[i](paths[i], force, error);
+        if (*outputs[i])
+            continue;
+        if (error->code == PSNAP_ERROR_EXISTS)
             return error->code;
+        recording->unwritten = i == 0 ? "profile" : "trace";
+        psnap_cmd_fail(recording->command, error);
     }
-    if (recording->trace) {
-        recording->trace_output = psnap_output_open_partial(recording->trace, force, error);
-        if (!recording->trace_output)
-            return error->code;
-    }
-    if (recording->profile && recording->trace) /* which may fill the disk */
+    if (!recording->profile_output && !recording->trace_output)
+        recording->unwritten = "file";
+    if (recording->profile_output && recording->trace_output) /* which may fill the disk */
         psnap_output_reserve(recording->profile_output, PROFILE_BYTES);
     return PSNAP_OK;
 }

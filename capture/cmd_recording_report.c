@@ -38,13 +38,27 @@ void psnap_recording_say_not_instrumented(const char *command)
             command);
 }
 
+/* What became of the accesses where an output could not be opened; true when it was so. */
+static bool say_unwritten(const struct psnap_recording *recording)
+{
+    char digits[32];
+
+    if (recording->unwritten)
+        fprintf(stderr, "psnap %s: %s accesses were counted, and are in no %s\n",
+                recording->command, psnap_group_digits(recording->accesses, digits),
+                recording->unwritten);
+    return recording->unwritten;
+}
+
 bool psnap_recording_complain_foreign(const struct psnap_recording *recording,
                                       const struct psnap_source *capture)
 {
     const struct psnap_roi_report report = psnap_recording_roi(recording, capture);
 
+    const bool is_unwritten = say_unwritten(recording);
+
     return psnap_roi_complain(recording->command, recording->roi, &report, capture->program) ||
-           recording->is_uncertified;
+           is_unwritten || recording->is_uncertified;
 }
 
 bool psnap_recording_complain(const struct psnap_recording *recording,
@@ -52,6 +66,7 @@ bool psnap_recording_complain(const struct psnap_recording *recording,
 {
     struct psnap_capture_report report = psnap_capture_report(capture);
     const char *command = recording->command;
+    const bool is_unwritten = say_unwritten(recording);
 
     if (!report.modules)
         psnap_recording_say_not_instrumented(command);
@@ -90,7 +105,7 @@ bool psnap_recording_complain(const struct psnap_recording *recording,
                 command, report.unnamed, report.unnamed == 1 ? "" : "s");
     return psnap_roi_complain(command, recording->roi, &report.roi, capture->program) ||
            !report.modules || !report.threads || report.copies || report.is_abandoned ||
-           report.threads_lost || recording->is_uncertified;
+           report.threads_lost || is_unwritten || recording->is_uncertified;
 }
 
 enum psnap_status psnap_recording_describe(struct psnap_program *program,

@@ -170,10 +170,10 @@ if command -v valgrind > /dev/null && "$PSNAP" record --help | grep -q valgrind;
     rm -f disk/t.pst.part
     [ "$(ls -A disk)" = fill ] || fail "Valgrind: $(ls -A disk)"
 fi
-# no room for a name: known before the program starts
+# no room for a name
 umount disk
 mount -t tmpfs -o nr_inodes=1 none disk
-[ "$(status "$PSNAP" record -o disk/p.yaml -- ./prog 1000)" = 125 ] && [ ! -s out ] || fail "no inode: $(cat out err)"
+full -o disk/p.yaml -- ./prog 1000
 has err "cannot create 'disk/p.yaml': no space left on device"
 # what comes of a trace
 umount disk

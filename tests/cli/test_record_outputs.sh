@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # Where recordings go: default names, existing files, folders that cannot be written, full
-# disks. The program runs as ever, or not at all when that can be known before it starts.
+# disks. The program runs as ever; only what is a slip of the command line is known before it
+# starts, and refused.
 set -eu
 . "$PSNAP_SOURCE/tests/cli/capture_common.sh"
 
@@ -78,15 +79,37 @@ ln -s kept link
 [ -L link ] && "$PSNAP" check kept > /dev/null || fail "a link is replaced"
 
 # what cannot be
-refused 125 "cannot create 'none/p.yaml': no such file or directory" -o none/p.yaml
-refused 125 "cannot create 'none/t.pst.part': no such file or directory" -o q.yaml --trace none/t.pst
-refused 125 "cannot open 'kept/p.yaml': not a directory" -o kept/p.yaml
 refused 125 "--no-profile without --trace" --no-profile
 refused 125 "no model 'other'" --model other
+
+# what cannot be written: that is said, the program runs, and what can be written is
+"$PSNAP" record --force -o kept -- tools/prog 1 7 > out || true
+accesses=$("$PSNAP" info --json kept | sed -n 's/.*"accesses": *\([0-9]*\).*/\1/p')
+unwritten() { # KIND MESSAGE ARGUMENTS...
+    local kind=$1 message=$2
+    shift 2
+    ls -A > before
+    [ "$(status "$PSNAP" record "$@" -- tools/prog 1 7)" = 125 ] || fail "$*: exit status: $(cat err)"
+    cmp out output || fail "$*: $(cat out)"
+    [ "$(sed -n 1p err)" = "psnap record: $message" ] && [ "$(wc -l < err)" = 2 ] &&
+        [ "$(sed -n 2p err | tr -d ,)" = "psnap record: $accesses accesses were counted and are in no $kind" ] ||
+        fail "$*: $(cat err)"
+    ls -A | diff before - > after || true
+}
+unwritten file "cannot create 'none/p.yaml': no such file or directory" -o none/p.yaml
+[ ! -s after ] || fail "left something: $(cat after)"
+unwritten file "cannot open 'kept/p.yaml': not a directory" -o kept/p.yaml
+unwritten file "cannot create 'none/t.pst.part': no such file or directory" --no-profile --trace none/t.pst
+[ ! -s after ] || fail "left something: $(cat after)"
+unwritten trace "cannot create 'none/t.pst.part': no such file or directory" -o q.yaml --trace none/t.pst
+[ "$(grep '^>' after)" = '> q.yaml' ] && "$PSNAP" check q.yaml > checked || fail "no profile: $(cat after)"
+unwritten profile "cannot create 'none/q.yaml': no such file or directory" -o none/q.yaml --trace q.pst
+[ "$(grep '^>' after)" = '> q.pst' ] && "$PSNAP" info q.pst > checked || fail "no trace: $(cat after)"
 if [ "$(id -u)" != 0 ]; then
     mkdir closed && chmod a-w closed
-    refused 125 "cannot create 'closed/p.yaml': permission denied" -o closed/p.yaml
+    unwritten file "cannot create 'closed/p.yaml': permission denied" -o closed/p.yaml
 fi
+rm -f q.yaml q.pst before after checked
 
 # both files, one file, and the same stream in both
 "$PSNAP" record -o p.yaml --trace t.pst -- tools/prog 3 > out
