@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The collector of one irregular reference. Of all accesses it counts how they spread over
- * blocks of memory; of lines and of addresses it follows a sample, chosen by a hash so that all
- * visits of one are seen (SHARDS: Waldspurger, Park, Garthwaite, Ahmad, "Efficient MRC
- * Construction with SHARDS", FAST 2015), whose rate halves when its table is full; and it keeps
- * bursts of addresses as they came, evenly over the stream. As long as addresses go on by one
- * stride, as elements do that are read in turn, bursts will do, and there is no sample.
+ * The collector of one irregular reference. It counts how accesses spread over blocks of memory,
+ * and those to the lines that are used most: all of the first millions, then one in some and those
+ * of a window now and then; of lines and of addresses it follows a sample, chosen by a hash so that
+ * all visits of one are seen (SHARDS: Waldspurger, Park, Garthwaite, Ahmad, "Efficient MRC
+ * Construction with SHARDS", FAST 2015), whose rate halves when its table is full, and when many
+ * visits have been seen at that rate; and it keeps bursts of addresses as they came, evenly over
+ * the stream. As long as addresses go on by one stride, as elements do that are read in turn,
+ * bursts will do, and there is no sample.
  */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "profile/gathers/gather_collect.h"
+
+enum { HOT_VOTES = 32 /* of a line that is hot */ };
 
 struct gather_collector *gather_collector_new(void)
 {
@@ -62,9 +65,11 @@ static struct gather_sample *slot_of(struct gather_table *table, uint64_t key, u
     return &table->slots[i];
 }
 
-static bool is_full(const struct gather_table *table)
+/* Whether fewer keys must do, or will. */
+static inline bool is_full(const struct gather_table *table)
 {
-    return table->count == 3u << (table->bits - 2);
+    return table->count == 3u << (table->bits - 2) ||
+           (table->visits >= VISITS_MANY && table->count >= 2 * KEYS_FEW);
 }
 
 /* Half as many keys from now on. */
@@ -74,6 +79,7 @@ static void thin_table(struct gather_table *table)
     uint32_t n = 0;
 
     table->shift++;
+    table->visits = 0;
     table->last_hash >>= 1;
     for (size_t i = 0; i < (size_t)1 << table->bits; i++)
         if (table->slots[i].key && mix(table->slots[i].key - 1) <= table->last_hash)
@@ -91,6 +97,7 @@ static struct gather_sample *visit(struct gather_table *table, uint64_t key, uin
     struct gather_sample *sample = slot_of(table, key, hash);
 
     *before = *sample;
+    table->visits++;
     if (!sample->key) {
         sample->key = key + 1;
         table->count++;
@@ -117,11 +124,13 @@ static inline bool take_hot(struct gather_collector *c, uint64_t line, uint64_t 
     if (c->hot_keys[slot] == line + 1) {
         const uint64_t gap = at - hot->at;
 
+        const bool is_known = hot->at >= c->watched_from;
+
         hot->visits++;
         hot->votes += hot->votes < 1 << 20;
         hot->at = at;
-        if (hot->votes >= 32) {
-            c->hot_gaps[63 - (unsigned)__builtin_clzll(gap)]++;
+        if (hot->votes >= HOT_VOTES) {
+            c->hot_gaps[63 - (unsigned)__builtin_clzll(gap)] += is_known;
             return true;
         }
     } else if ((c->visits & 3) == 0) {
@@ -133,6 +142,14 @@ static inline bool take_hot(struct gather_collector *c, uint64_t line, uint64_t 
         }
     }
     return false;
+}
+
+/* The same when it is not watched. */
+static inline bool is_hot(const struct gather_collector *c, uint64_t line, uint64_t hash)
+{
+    const size_t slot = hash >> 20 & ((1 << HOT_BITS) - 1);
+
+    return c->hot_keys[slot] == line + 1 && c->hot[slot].votes >= HOT_VOTES;
 }
 
 static void visit_line(struct gather_collector *c, uint64_t address, uint64_t hash, uint64_t at,
@@ -162,7 +179,7 @@ static void visit_line(struct gather_collector *c, uint64_t address, uint64_t ha
 }
 
 /* Of accesses in a row to one address, or line, only the first is a visit. */
-static void take_samples(struct gather_collector *c, const uint64_t *addresses, size_t n)
+static void take_addresses(struct gather_collector *c, const uint64_t *addresses, size_t n)
 {
     uint64_t last = c->taken ? c->last : ~addresses[0];
 
@@ -177,19 +194,41 @@ static void take_samples(struct gather_collector *c, const uint64_t *addresses, 
         }
         last = address;
     }
-    last = c->taken ? c->last : ~addresses[0];
+}
+
+static void watch_lines(struct gather_collector *c, const uint64_t *addresses, size_t n)
+{
+    uint64_t last = c->taken ? c->last : ~addresses[0];
+
     for (size_t i = 0; i < n; i++) {
         const uint64_t line = addresses[i] >> 6, hash = mix(line);
 
         if (line != last >> 6) {
-            bool is_hot;
+            bool is_of_hot;
             c->visits++;
-            is_hot = take_hot(c, line, hash, c->taken + i);
+            is_of_hot = take_hot(c, line, hash, c->taken + i);
             if (hash <= c->lines.last_hash)
-                visit_line(c, addresses[i], hash, c->taken + i, is_hot);
+                visit_line(c, addresses[i], hash, c->taken + i, is_of_hot);
         }
         last = addresses[i];
     }
+}
+
+/* Of lines that are not watched, those of the sample. */
+static void take_lines(struct gather_collector *c, const uint64_t *addresses, size_t n)
+{
+    uint64_t last = c->taken ? c->last : ~addresses[0], visits = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        const uint64_t line = addresses[i] >> 6, hash = mix(line);
+        const bool is_visit = line != last >> 6;
+
+        visits += is_visit;
+        if (hash <= c->lines.last_hash && is_visit)
+            visit_line(c, addresses[i], hash, c->taken + i, is_hot(c, line, hash));
+        last = addresses[i];
+    }
+    c->visits += visits;
 }
 
 /* ---- blocks ---- */
@@ -230,8 +269,22 @@ static void cover(struct gather_collector *c, uint64_t address)
     }
 }
 
+/* One in some, in each burst another one. */
+static void take_some_blocks(struct gather_collector *c, const uint64_t *addresses, size_t n)
+{
+    const uint64_t phase = mix(c->taken / BURST) - c->taken;
+
+    for (size_t i = phase % BLOCK_EVERY; i < n; i += BLOCK_EVERY) {
+        if ((addresses[i] >> c->block_shift) - c->block_origin >= BLOCKS)
+            cover(c, addresses[i]);
+        c->blocks[(addresses[i] >> c->block_shift) - c->block_origin]++;
+        c->counted++;
+    }
+}
+
 static void take_blocks(struct gather_collector *c, const uint64_t *addresses, size_t n)
 {
+    c->counted += n;
     if (!c->taken) {
         c->block_shift = 3;
         c->block_origin = addresses[0] >> c->block_shift;
@@ -324,44 +377,38 @@ static bool goes_on(struct gather_collector *c, const uint64_t *addresses, size_
     return all <= 4 + c->count / 128 && fewer <= 2 + all / 64;
 }
 
+/* Whether what waits is watched, all or nothing: it is of one burst. */
+static bool is_watched(struct gather_collector *c)
+{
+    if (c->taken < WATCHED_FIRST)
+        return true;
+    if (c->taken % WATCHED_PERIOD >= WATCHED_WINDOW)
+        return false;
+    c->watched_from = c->taken - c->taken % WATCHED_PERIOD;
+    return true;
+}
+
 void gather_collector_take(struct gather_collector *c)
 {
     const size_t n = c->count - c->taken;
+    const bool watches = is_watched(c);
 
     if (!n)
         return;
     take_burst(c, c->waiting, n);
     c->is_sweep = c->is_sweep && goes_on(c, c->waiting, n);
-    if (!c->is_sweep)
-        take_samples(c, c->waiting, n);
-    take_blocks(c, c->waiting, n);
+    if (!c->is_sweep) {
+        take_addresses(c, c->waiting, n);
+        if (watches)
+            watch_lines(c, c->waiting, n);
+        else
+            take_lines(c, c->waiting, n);
+    }
+    if (c->taken < WATCHED_FIRST)
+        take_blocks(c, c->waiting, n);
+    else
+        take_some_blocks(c, c->waiting, n);
+    c->watched += watches ? n : 0;
     c->last = c->waiting[n - 1];
     c->taken = c->count;
-}
-
-/* What a visit of a sampled line that is not hot stands for: of all visits how many there were is
- * known, so that a sample of lines that are used more than others does not count for more (SHARDS
- * has a correction like it). */
-static double weight_of_sample(const struct gather_collector *c)
-{
-    double hot = 0, sampled = c->lines.count; /* first visits */
-
-    for (int i = 0; i < 64; i++) {
-        hot += (double)c->hot_gaps[i];
-        sampled += (double)c->gaps[i];
-    }
-    return c->lines.shift && (double)c->visits > hot ? ((double)c->visits - hot) / sampled : 1;
-}
-
-void gather_collector_gaps(const struct gather_collector *c, double shares[64])
-{
-    const double weight = weight_of_sample(c);
-
-    for (int i = 0; i < 64; i++) {
-        /* the first accesses have no others that far back */
-        const double late = 1 - ldexp(1.44, i) / (double)c->count;
-        const double visits = (double)c->gaps[i] * weight + (double)c->hot_gaps[i];
-
-        shares[i] = visits / (double)c->count / (late > 0.25 ? late : 0.25);
-    }
 }

@@ -11,7 +11,14 @@ enum {
     BLOCKS = 256,   /* of equal size, a power of two, that cover the addresses */
     LINE_BITS = 11, /* slots of the table of lines, three in four of which are filled */
     ADDRESS_BITS = 10,
-    HOT_BITS = 11 /* slots for lines that are used most */
+    HOT_BITS = 11,         /* slots for lines that are used most */
+    KEYS_FEW = 192,        /* that are sampled at least, if there are as many, */
+    VISITS_MANY = 1 << 18, /* after which half of the keys will do */
+    /* Lines that are used most are watched in the first accesses, then in windows: */
+    WATCHED_FIRST = 1 << 22,
+    WATCHED_WINDOW = 1 << 15,
+    WATCHED_PERIOD = 1 << 18,
+    BLOCK_EVERY = 8 /* of the accesses then, one in so many is counted in its block */
 };
 
 /* Of one sampled line, or address. */
@@ -30,7 +37,7 @@ struct gather_sample {
 /* A line that won the vote of those that share the slot, and its visits since then. */
 struct gather_hot {
     uint64_t visits;
-    uint64_t at; /* number of its last visit's access */
+    uint64_t at; /* number of its last visit's access that was watched */
     uint32_t votes;
 };
 
@@ -38,6 +45,7 @@ struct gather_table {
     struct gather_sample *slots; /* 2^bits */
     unsigned bits;
     uint32_t count;
+    uint32_t visits;    /* of keys that are sampled, since they were last made fewer */
     unsigned shift;     /* keys whose hash has that many leading zeros are sampled: */
     uint64_t last_hash; /* those up to this one */
 };
@@ -45,7 +53,8 @@ struct gather_table {
 /* Of one area. Addresses wait until there is a burst of them, or they are asked for. */
 struct gather_collector {
     uint64_t count, low, high;
-    uint64_t taken; /* of them; the rest waits */
+    uint64_t taken;                 /* of them; the rest waits */
+    uint64_t watched, watched_from; /* of those taken; the first of the present window */
     uint64_t waiting[BURST];
     uint64_t last;        /* that was taken */
     uint64_t visits;      /* of lines */
@@ -57,20 +66,26 @@ struct gather_collector {
     size_t burst_count, burst_fill;
     uint64_t burst_at[BURSTS];
     uint64_t bursts[BURSTS][BURST];
-    uint64_t blocks[BLOCKS];
-    uint64_t block_origin; /* in blocks */
+    uint64_t blocks[BLOCKS], counted; /* in them */
+    uint64_t block_origin;            /* in blocks */
     unsigned block_shift;
     struct gather_table lines, addresses;
     uint64_t hot_keys[1 << HOT_BITS]; /* line plus one */
     struct gather_hot hot[1 << HOT_BITS];
-    uint64_t deltas[256];  /* of two visits of a sampled line: 128 + bytes from one to the next */
-    uint64_t hot_gaps[64]; /* visits of hot lines by octave of the accesses since the last */
-    uint64_t gaps[64]; /* the same of other lines: of a sample; visits of sampled lines by octave of
-                          the accesses since the last */
+    uint64_t deltas[256]; /* of two visits of a sampled line: 128 + bytes from one to the next */
+    uint64_t
+        hot_gaps[64];  /* watched visits of hot lines by octave of the accesses since the last */
+    uint64_t gaps[64]; /* the same of other lines: of a sample */
 };
 
 struct gather_collector *gather_collector_new(void); /* NULL: out of memory */
 void gather_collector_free(struct gather_collector *collector);
+/* For each watched access, how many there are. */
+static inline double gather_unwatched(const struct gather_collector *collector)
+{
+    return (double)collector->count / (double)collector->watched;
+}
+
 /* What waits. */
 void gather_collector_take(struct gather_collector *collector);
 
@@ -99,8 +114,8 @@ static inline void gather_collector_fill(struct gather_collector *collector, siz
         gather_collector_take(collector);
 }
 
-/* Visits of lines by octave of the accesses since the last, as shares of the accesses, of all that
- * was taken. */
+/* gather_gaps.c: visits of lines by octave of the accesses since the last, as shares of the
+ * accesses, of all that was taken. */
 void gather_collector_gaps(const struct gather_collector *collector, double shares[64]);
 /* At least one address was put. */
 void gather_fit(struct gather_collector *collector, struct gather_area *area);

@@ -150,7 +150,8 @@ static void fit_parts(const struct gather_collector *c, struct gather_area *m)
             const double low = fmax(from, (double)p * part),
                          high = fmin(to, (double)(p + 1) * part);
             if (high > low)
-                m->parts[p] += (double)c->blocks[i] / (double)c->count * (high - low) / (to - from);
+                m->parts[p] +=
+                    (double)c->blocks[i] / (double)c->counted * (high - low) / (to - from);
         }
     }
     for (size_t p = 0; p < GATHER_PARTS; p++)

@@ -208,7 +208,8 @@ static double take_octaves(const struct gather_collector *c, const struct gather
         double relative;
         if (!c->hot_keys[i] || hot->visits < 16)
             continue;
-        relative = relative_use(m, mean, c->hot_keys[i] - 1, (double)hot->visits);
+        relative =
+            relative_use(m, mean, c->hot_keys[i] - 1, (double)hot->visits * gather_unwatched(c));
         if (relative < 4)
             continue;
         of = &octaves[class_octave(relative)];

@@ -191,6 +191,43 @@ static void test_hot_lines(void **state)
     free(real), free(drawn), free(model);
 }
 
+/* Many millions of addresses, of which most are not watched: how soon lines come back, and how much
+ * each part is used, is as if all were. Lines of x * y, and a sixth of all at a few lines. */
+static void test_long(void **state)
+{
+    enum { LONG = 6000000 };
+    uint64_t *real = malloc(LONG * sizeof *real);
+    struct gather_collector *collector = gather_collector_new();
+    struct gather_area *area = calloc(1, sizeof *area);
+    double wanted[64], gaps[64], parts[GATHER_PARTS] = {0}, x = 0;
+    struct psnap_rng rng;
+
+    (void)state;
+    assert_true(real && collector && area);
+    psnap_rng_init(&rng, 11);
+    for (size_t i = 0; i < LONG; i++) {
+        const uint64_t a = psnap_rng_below(&rng, 1 << 6), b = psnap_rng_below(&rng, 1 << 6);
+        real[i] = BASE + 64 * (psnap_rng_below(&rng, 6) ? a * b : 5000 + a % 8) + 8 * (b % 8);
+        gather_collector_put(collector, real[i]);
+    }
+    gather_collector_take(collector);
+    assert_true(collector->watched < LONG * 4 / 5 && collector->counted < LONG * 4 / 5);
+    assert_true(collector->lines.shift > 0);
+    gaps_of(real, LONG, wanted);
+    gather_collector_gaps(collector, gaps);
+    for (int i = 0; i < 14; i++) {
+        x += gaps[i] - wanted[i];
+        assert_true(fabs(x) < 0.01);
+    }
+    gather_fit(collector, area);
+    assert_int_equal(area->part_count, GATHER_PARTS);
+    for (size_t i = 0; i < LONG; i++)
+        parts[(real[i] - area->base) * GATHER_PARTS / area->span_bytes] += 1.0 / LONG;
+    for (size_t p = 0; p < GATHER_PARTS; p++)
+        assert_true(fabs(parts[p] - area->parts[p]) < 0.01);
+    gather_collector_free(collector), free(area), free(real);
+}
+
 /* A list of nodes of 64 bytes in a random order, walked again and again: each node once a lap, the
    laps alike, so that a line comes back after one lap exactly. */
 static void test_laps(void **state)
@@ -416,7 +453,7 @@ int main(void)
         cmocka_unit_test(test_cursors),        cmocka_unit_test(test_cursors_of_laps),
         cmocka_unit_test(test_bursts),         cmocka_unit_test(test_band),
         cmocka_unit_test(test_eras),           cmocka_unit_test(test_areas),
-        cmocka_unit_test(test_short),
+        cmocka_unit_test(test_short),          cmocka_unit_test(test_long),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
