@@ -219,11 +219,49 @@ static uint64_t count_resting(const struct nest_draws *draws, const struct nest_
     return n;
 }
 
+/* Words one after the other, as many as fit at once straight to the room. */
+static void put_words(struct gather_areas *areas, const uint64_t *words, uint64_t first, uint64_t n)
+{
+    for (uint64_t i = 0, end; i < n; i = end) {
+        const uint64_t low = areas->low, span = areas->span, free = areas->most - areas->count;
+        uint64_t *out = areas->room + areas->count;
+        bool is_elsewhere = !free;
+
+        end = i + (free < n - i ? free : n - i);
+        for (uint64_t k = i; k < end; k++) {
+            out[k - i] = words[k] + first;
+            is_elsewhere |= out[k - i] - low > span;
+        }
+        if (!is_elsewhere) {
+            areas->count += end - i;
+            continue;
+        }
+        end = end == i ? i + 1 : end;
+        for (uint64_t k = i; k < end; k++)
+            gather_areas_put(areas, words[k] + first);
+    }
+}
+
+/* Whether the addresses of copies lie one after the other. */
+static bool is_flat(const struct nest_drawn *const *copies, uint32_t count)
+{
+    bool flat = copies[0]->words && copies[0]->pitch == count;
+
+    for (uint32_t k = 1; flat && k < count; k++)
+        flat = copies[k]->words == copies[0]->words + k && copies[k]->pitch == count &&
+               copies[k]->first == copies[0]->first;
+    return flat;
+}
+
 /* The addresses of iterations [from, to) of references that are copies of one, in turn. Those of an
  * iteration that fit go straight to the room. */
 static void put_columns(struct gather_areas *areas, const struct nest_drawn *const *copies,
                         uint32_t count, uint64_t from, uint64_t to)
 {
+    if (is_flat(copies, count)) {
+        put_words(areas, copies[0]->words + from * count, copies[0]->first, (to - from) * count);
+        return;
+    }
     for (uint64_t i = from; i < to; i++) {
         const uint64_t low = areas->low, span = areas->span;
         uint64_t *out = areas->room + areas->count;
@@ -255,6 +293,18 @@ static uint32_t find_copies(const struct nest_drawn *drawn, uint32_t width, uint
     return count;
 }
 
+/* The last addresses of iterations [from, to), as many as a trail has. */
+static void leave_trail(struct nest_draws *draws, const struct nest_drawn *drawn, uint32_t width,
+                        uint64_t from, uint64_t to)
+{
+    const uint64_t n = (to - from) * width;
+
+    for (uint64_t i = n > NEST_BACK_MAX ? n - NEST_BACK_MAX : 0; i < n; i++) {
+        const struct nest_drawn *last = &drawn[i % width];
+        nest_trail_push(&draws->trail, last->draw, nest_drawn_address(last, from + i / width));
+    }
+}
+
 /* Iterations [from, to), at least one, in which nobody looks for leaders. */
 static void put_resting(struct nest_draws *draws, const struct nest_drawn *drawn, uint32_t width,
                         uint64_t from, uint64_t to)
@@ -272,9 +322,7 @@ static void put_resting(struct nest_draws *draws, const struct nest_drawn *drawn
         if (draws->recent[0] != drawn[k].draw)
             draws_remember(draws, drawn[k].draw);
     }
-    for (uint64_t i = to - from > NEST_BACK_MAX ? to - NEST_BACK_MAX : from; i < to; i++)
-        for (uint32_t k = 0; k < width; k++)
-            nest_trail_push(&draws->trail, drawn[k].draw, nest_drawn_address(&drawn[k], i));
+    leave_trail(draws, drawn, width, from, to);
 }
 
 void nest_draws_put_all(struct nest_draws *draws, const struct nest_drawn *drawn, uint32_t width,

@@ -163,6 +163,33 @@ static enum psnap_status put_repetitions(struct nest_lane *lane, const struct ps
     return status;
 }
 
+/* Learns which references are the last ones of their loops, of those that the program has by now.
+ */
+static bool learn_refs(struct nest_lane *lane)
+{
+    const struct psnap_program *program = lane->program;
+
+    if (lane->loop_room < program->loop_count) {
+        const uint32_t room = 2 * program->loop_count;
+        uint32_t *larger = realloc(lane->last_refs, room * sizeof *larger);
+        if (!larger)
+            return false;
+        lane->last_refs = larger;
+        lane->loop_room = room;
+    }
+    for (; lane->known_refs < program->ref_count; lane->known_refs++)
+        lane->last_refs[program->refs[lane->known_refs].loop] = lane->known_refs;
+    return true;
+}
+
+/* Whether an iteration ends with a reference: none of its loop comes behind it. */
+static bool is_last(struct nest_lane *lane, uint32_t ref)
+{
+    if (lane->known_refs < lane->program->ref_count && !learn_refs(lane))
+        return false;
+    return lane->last_refs[lane->program->refs[ref].loop] == ref;
+}
+
 /* Whether the stack takes the columns of a run as they are. */
 static bool can_take(const struct nest_lane *lane, const struct psnap_run *run)
 {
@@ -177,7 +204,7 @@ enum psnap_status nest_lane_put_run(struct nest_lane *lane, const struct psnap_r
 {
     enum psnap_status status = PSNAP_OK;
     const bool is_of_columns = has_columns(run);
-    uint64_t head, count;
+    uint64_t head, count, tail;
     size_t turn;
 
     if (!find_turn(lane, run->first, run->width, &turn)) {
@@ -193,10 +220,10 @@ enum psnap_status nest_lane_put_run(struct nest_lane *lane, const struct psnap_r
     if (head)
         status = put_slice(lane, run, 0, 0, turn ? turn : run->width, error);
     count = run->count - head;
-    count -= !turn && count;
-    if (status == PSNAP_OK && count)
-        status = put_repetitions(lane, run, turn, head, count, error);
-    if (status == PSNAP_OK && (turn || run->count > head))
+    tail = count && !turn && !is_last(lane, run->first[run->width - 1].ref);
+    if (status == PSNAP_OK && count > tail)
+        status = put_repetitions(lane, run, turn, head, count - tail, error);
+    if (status == PSNAP_OK && (turn || tail))
         status = put_slice(lane, run, run->count - 1, turn, run->width, error);
     return status;
 }
@@ -209,6 +236,7 @@ void nest_lane_free(struct nest_lane *lane)
         return;
     nest_stack_free(lane->stack);
     free(lane->iteration);
+    free(lane->last_refs);
     nest_rounds_free(lane->rounds);
     free(lane);
 }

@@ -15,6 +15,8 @@ struct nest_lane {
     struct nest_shape *iteration; /* under way, `width` 0: none */
     uint64_t firsts[NEST_WIDTH_MAX], steps[NEST_WIDTH_MAX];
     struct nest_rounds *rounds; /* NULL: none came */
+    uint32_t *last_refs; /* by loop, of `known_refs` references; of loops below `loop_room` */
+    uint32_t known_refs, loop_room;
 };
 
 /* `program`, the stream's, must outlive it. NULL: out of memory. */
