@@ -101,6 +101,9 @@ static struct gather_sample *visit(struct gather_table *table, uint64_t key, uin
     if (!sample->key) {
         sample->key = key + 1;
         table->count++;
+        table->distinct += UINT64_C(1) << table->shift;
+    } else if (sample->at < table->from) {
+        sample->gap = 0; /* not known */
     } else {
         const uint64_t gap = at - sample->at, last = sample->gap;
 
@@ -123,14 +126,14 @@ static inline bool take_hot(struct gather_collector *c, uint64_t line, uint64_t 
 
     if (c->hot_keys[slot] == line + 1) {
         const uint64_t gap = at - hot->at;
-
         const bool is_known = hot->at >= c->watched_from;
 
-        hot->visits++;
+        hot->visits += c->weight;
         hot->votes += hot->votes < 1 << 20;
         hot->at = at;
         if (hot->votes >= HOT_VOTES) {
-            c->hot_gaps[63 - (unsigned)__builtin_clzll(gap)] += is_known;
+            c->hot_visits += c->weight;
+            c->hot_gaps[63 - (unsigned)__builtin_clzll(gap)] += is_known ? c->weight : 0;
             return true;
         }
     } else if ((c->visits & 3) == 0) {
@@ -144,25 +147,19 @@ static inline bool take_hot(struct gather_collector *c, uint64_t line, uint64_t 
     return false;
 }
 
-/* The same when it is not watched. */
-static inline bool is_hot(const struct gather_collector *c, uint64_t line, uint64_t hash)
-{
-    const size_t slot = hash >> 20 & ((1 << HOT_BITS) - 1);
-
-    return c->hot_keys[slot] == line + 1 && c->hot[slot].votes >= HOT_VOTES;
-}
-
+/* `weight`: of the visit, among those of lines that are not hot. */
 static void visit_line(struct gather_collector *c, uint64_t address, uint64_t hash, uint64_t at,
-                       bool is_hot)
+                       uint32_t weight)
 {
     struct gather_sample before, *sample;
+    bool has_gap;
 
     sample = visit(&c->lines, address >> 6, hash, at, address, &before);
-    if (before.key) {
+    has_gap = before.key && before.at >= c->lines.from;
+    c->gapless += has_gap ? 0 : weight;
+    if (has_gap) {
         const uint64_t gap = at - before.at;
-        const unsigned octave = 63 - (unsigned)__builtin_clzll(gap);
-
-        c->gaps[octave] += !is_hot;
+        c->gaps[63 - (unsigned)__builtin_clzll(gap)] += weight;
         c->deltas[128 + (int)(address & 63) - before.offset]++;
         sample->step = (int8_t)((int)(address & 63) - before.offset);
         if (sample->step && sample->step == before.step) {
@@ -175,6 +172,7 @@ static void visit_line(struct gather_collector *c, uint64_t address, uint64_t ha
         /* what was counted of twice as many */
         for (size_t i = 0; i < 64; i++)
             c->gaps[i] = (c->gaps[i] + 1) / 2;
+        c->gapless /= 2;
     }
 }
 
@@ -196,25 +194,28 @@ static void take_addresses(struct gather_collector *c, const uint64_t *addresses
     }
 }
 
+/* Lines that are used most, and the sample's. */
 static void watch_lines(struct gather_collector *c, const uint64_t *addresses, size_t n)
 {
     uint64_t last = c->taken ? c->last : ~addresses[0];
+    const uint64_t before = c->visits;
 
     for (size_t i = 0; i < n; i++) {
         const uint64_t line = addresses[i] >> 6, hash = mix(line);
 
         if (line != last >> 6) {
-            bool is_of_hot;
+            bool is_hot;
             c->visits++;
-            is_of_hot = take_hot(c, line, hash, c->taken + i);
+            is_hot = take_hot(c, line, hash, c->taken + i);
             if (hash <= c->lines.last_hash)
-                visit_line(c, addresses[i], hash, c->taken + i, is_of_hot);
+                visit_line(c, addresses[i], hash, c->taken + i, is_hot ? 0 : c->weight);
         }
         last = addresses[i];
     }
+    c->lines.seen += c->visits - before;
 }
 
-/* Of lines that are not watched, those of the sample. */
+/* The sample's alone. */
 static void take_lines(struct gather_collector *c, const uint64_t *addresses, size_t n)
 {
     uint64_t last = c->taken ? c->last : ~addresses[0], visits = 0;
@@ -225,10 +226,43 @@ static void take_lines(struct gather_collector *c, const uint64_t *addresses, si
 
         visits += is_visit;
         if (hash <= c->lines.last_hash && is_visit)
-            visit_line(c, addresses[i], hash, c->taken + i, is_hot(c, line, hash));
+            visit_line(c, addresses[i], hash, c->taken + i, 0);
         last = addresses[i];
     }
     c->visits += visits;
+    c->lines.seen += visits;
+}
+
+static uint64_t count_visits(const struct gather_collector *c, const uint64_t *addresses, size_t n)
+{
+    uint64_t last = c->last, visits = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        visits += (last ^ addresses[i]) >> 6 != 0;
+        last = addresses[i];
+    }
+    return visits;
+}
+
+/* Whether keys are so few that a sample of what is watched will do. */
+static inline bool is_seen(const struct gather_table *table)
+{
+    return table->distinct <= KEYS_SEEN;
+}
+
+/* What is not watched: samples go on, but of keys that are few. */
+static void pass(struct gather_collector *c, const uint64_t *addresses, size_t n)
+{
+    if (!is_seen(&c->addresses))
+        take_addresses(c, addresses, n);
+    else
+        c->addresses.from = c->taken + n;
+    if (!is_seen(&c->lines)) {
+        take_lines(c, addresses, n);
+    } else {
+        c->visits += count_visits(c, addresses, n);
+        c->lines.from = c->taken + n;
+    }
 }
 
 /* ---- blocks ---- */
@@ -277,8 +311,8 @@ static void take_some_blocks(struct gather_collector *c, const uint64_t *address
     for (size_t i = phase % BLOCK_EVERY; i < n; i += BLOCK_EVERY) {
         if ((addresses[i] >> c->block_shift) - c->block_origin >= BLOCKS)
             cover(c, addresses[i]);
-        c->blocks[(addresses[i] >> c->block_shift) - c->block_origin]++;
-        c->counted++;
+        c->blocks[(addresses[i] >> c->block_shift) - c->block_origin] += BLOCK_EVERY;
+        c->counted += BLOCK_EVERY;
     }
 }
 
@@ -380,11 +414,13 @@ static bool goes_on(struct gather_collector *c, const uint64_t *addresses, size_
 /* Whether what waits is watched, all or nothing: it is of one burst. */
 static bool is_watched(struct gather_collector *c)
 {
+    c->weight = 1;
     if (c->taken < WATCHED_FIRST)
         return true;
     if (c->taken % WATCHED_PERIOD >= WATCHED_WINDOW)
         return false;
     c->watched_from = c->taken - c->taken % WATCHED_PERIOD;
+    c->weight = WATCHED_PERIOD / WATCHED_WINDOW;
     return true;
 }
 
@@ -397,18 +433,17 @@ void gather_collector_take(struct gather_collector *c)
         return;
     take_burst(c, c->waiting, n);
     c->is_sweep = c->is_sweep && goes_on(c, c->waiting, n);
-    if (!c->is_sweep) {
+    if (!c->is_sweep && watches) {
         take_addresses(c, c->waiting, n);
-        if (watches)
-            watch_lines(c, c->waiting, n);
-        else
-            take_lines(c, c->waiting, n);
+        watch_lines(c, c->waiting, n);
+    } else if (!c->is_sweep) {
+        pass(c, c->waiting, n);
     }
     if (c->taken < WATCHED_FIRST)
         take_blocks(c, c->waiting, n);
     else
         take_some_blocks(c, c->waiting, n);
-    c->watched += watches ? n : 0;
+    c->watched += watches ? n * c->weight : 0;
     c->last = c->waiting[n - 1];
     c->taken = c->count;
 }

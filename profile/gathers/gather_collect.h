@@ -12,11 +12,12 @@ enum {
     LINE_BITS = 11, /* slots of the table of lines, three in four of which are filled */
     ADDRESS_BITS = 10,
     HOT_BITS = 11,         /* slots for lines that are used most */
-    KEYS_FEW = 192,        /* that are sampled at least, if there are as many, */
-    VISITS_MANY = 1 << 18, /* after which half of the keys will do */
-    /* Lines that are used most are watched in the first accesses, then in windows: */
-    WATCHED_FIRST = 1 << 22,
-    WATCHED_WINDOW = 1 << 15,
+    KEYS_FEW = 256,        /* that are sampled at least, if there are as many, */
+    VISITS_MANY = 1 << 16, /* after which half of the keys will do */
+    KEYS_SEEN = 1024,      /* so few are seen often enough where all is watched */
+    /* The first accesses are watched, then windows: */
+    WATCHED_FIRST = 1 << 20,
+    WATCHED_WINDOW = 1 << 16,
     WATCHED_PERIOD = 1 << 18,
     BLOCK_EVERY = 8 /* of the accesses then, one in so many is counted in its block */
 };
@@ -46,6 +47,9 @@ struct gather_table {
     unsigned bits;
     uint32_t count;
     uint32_t visits;    /* of keys that are sampled, since they were last made fewer */
+    uint64_t distinct;  /* keys that there are: each that came stands for those of its rate */
+    uint64_t seen;      /* visits of any key while there was a sample, */
+    uint64_t from;      /* which is since this access: there was none of what came before it */
     unsigned shift;     /* keys whose hash has that many leading zeros are sampled: */
     uint64_t last_hash; /* those up to this one */
 };
@@ -53,8 +57,10 @@ struct gather_table {
 /* Of one area. Addresses wait until there is a burst of them, or they are asked for. */
 struct gather_collector {
     uint64_t count, low, high;
-    uint64_t taken;                 /* of them; the rest waits */
-    uint64_t watched, watched_from; /* of those taken; the first of the present window */
+    uint64_t taken;        /* of them; the rest waits */
+    uint64_t watched;      /* of those taken, in windows for all of their period; */
+    uint64_t watched_from; /* the first of the present window, */
+    uint32_t weight;       /* each access of which stands for so many */
     uint64_t waiting[BURST];
     uint64_t last;        /* that was taken */
     uint64_t visits;      /* of lines */
@@ -72,15 +78,17 @@ struct gather_collector {
     struct gather_table lines, addresses;
     uint64_t hot_keys[1 << HOT_BITS]; /* line plus one */
     struct gather_hot hot[1 << HOT_BITS];
-    uint64_t deltas[256]; /* of two visits of a sampled line: 128 + bytes from one to the next */
-    uint64_t
-        hot_gaps[64];  /* watched visits of hot lines by octave of the accesses since the last */
-    uint64_t gaps[64]; /* the same of other lines: of a sample */
+    uint64_t deltas[256];  /* of two visits of a sampled line: 128 + bytes from one to the next */
+    uint64_t hot_visits;   /* watched ones, of hot lines */
+    uint64_t hot_gaps[64]; /* of them, those by octave of the accesses since the last, if it was
+                              watched, too */
+    uint64_t gaps[64];     /* the same of other lines: of a sample; */
+    uint64_t gapless;      /* of it, watched visits of which the one before is not known */
 };
 
 struct gather_collector *gather_collector_new(void); /* NULL: out of memory */
 void gather_collector_free(struct gather_collector *collector);
-/* For each watched access, how many there are. */
+/* For each access that was watched, or for which one was, how many there are. */
 static inline double gather_unwatched(const struct gather_collector *collector)
 {
     return (double)collector->count / (double)collector->watched;

@@ -59,7 +59,7 @@ static double random_dispersion(double mean)
 bool gather_fit_once(const struct gather_collector *c, struct gather_area *m)
 {
     const struct spread a = spread_of(&c->addresses);
-    const double distinct = a.entries * ldexp(1, (int)c->addresses.shift);
+    const double distinct = (double)c->addresses.distinct;
     double run = 1, jumps = 0, all = 0;
 
     if (distinct < 64 || a.dispersion > 0.4 * random_dispersion(a.mean))
@@ -185,7 +185,8 @@ static double take_octaves(const struct gather_collector *c, const struct gather
                            double all_lines, struct octave *octaves)
 {
     const struct gather_table *t = &c->lines;
-    const double rate = ldexp(1, -(int)t->shift), mean = (double)c->visits / all_lines;
+    const double rate = t->count / (double)t->distinct, mean = (double)c->visits / all_lines;
+    const double seen = (double)t->seen / all_lines;
     double squares = 0;
 
     for (size_t i = 0; i < (size_t)1 << t->bits; i++) {
@@ -194,14 +195,14 @@ static double take_octaves(const struct gather_collector *c, const struct gather
         double relative;
         if (!s->key)
             continue;
-        relative = relative_use(m, mean, s->key - 1, s->visits);
+        relative = relative_use(m, seen, s->key - 1, s->visits);
         of = &octaves[class_octave(relative)];
         squares += (relative - 1) * (relative - 1) / rate;
         of->lines += 1 / rate;
         of->jumps += relative / rate;
         of->aligned[zeros_of(s->key - 1)]++;
     }
-    squares += all_lines - t->count / rate; /* lines that were never visited */
+    squares += all_lines - (double)t->distinct; /* lines that were never visited */
     for (size_t i = 0; i < 1 << HOT_BITS; i++) {
         const struct gather_hot *hot = &c->hot[i];
         struct octave *of;
@@ -229,11 +230,11 @@ static double take_octaves(const struct gather_collector *c, const struct gather
 bool gather_fit_classes(const struct gather_collector *c, struct gather_area *m)
 {
     struct octave octaves[CLASS_OCTAVES] = {0};
-    const double rate = ldexp(1, -(int)c->lines.shift);
-    const double all_lines = fmax(c->lines.count / rate, (double)m->span_bytes / 64);
+    const double rate = c->lines.count / (double)c->lines.distinct;
+    const double all_lines = fmax((double)c->lines.distinct, (double)m->span_bytes / 64);
     double sum = 0;
 
-    if (take_octaves(c, m, all_lines, octaves) < 0.1 + 1.3 / ((double)c->visits / all_lines))
+    if (take_octaves(c, m, all_lines, octaves) < 0.1 + 1.3 / ((double)c->lines.seen / all_lines))
         return true;
     for (int i = 0; i < CLASS_OCTAVES; i++) {
         struct octave *of = &octaves[i];

@@ -13,25 +13,24 @@
  * has a correction like it). */
 static double weight_of_sample(const struct gather_collector *c)
 {
-    double hot = 0, sampled = c->lines.count; /* first visits */
+    const double hot = (double)c->hot_visits * gather_unwatched(c);
+    double sampled = (double)c->gapless;
 
-    for (int i = 0; i < 64; i++) {
-        hot += (double)c->hot_gaps[i] * gather_unwatched(c);
+    for (int i = 0; i < 64; i++)
         sampled += (double)c->gaps[i];
-    }
-    return c->lines.shift && (double)c->visits > hot ? ((double)c->visits - hot) / sampled : 1;
+    return (c->lines.shift || c->watched < c->count) && (double)c->visits > hot
+               ? ((double)c->visits - hot) / sampled
+               : 1;
 }
 
 /* The share of the accesses that were watched which had `gap` others before them, of the same
  * window. */
-static double share_of_late(const struct gather_collector *c, double gap)
+static double late_of_watched(const struct gather_collector *c, double gap)
 {
     const uint64_t first = c->watched < WATCHED_FIRST ? c->watched : WATCHED_FIRST;
-    const double windows = (double)(c->watched - first) / (double)WATCHED_WINDOW;
-    const double late =
-        fmax(0, (double)first - gap) + windows * fmax(0, (double)WATCHED_WINDOW - gap);
+    const double later = (double)(c->watched - first), window = WATCHED_WINDOW;
 
-    return late / (double)c->watched;
+    return (fmax(0, (double)first - gap) + later * fmax(0, 1 - gap / window)) / (double)c->watched;
 }
 
 void gather_collector_gaps(const struct gather_collector *c, double shares[64])
@@ -40,10 +39,10 @@ void gather_collector_gaps(const struct gather_collector *c, double shares[64])
 
     for (int i = 0; i < 64; i++) {
         /* the first accesses have no others that far back */
-        const double gap = ldexp(1.44, i);
-        const double late = 1 - gap / (double)c->count, late_hot = share_of_late(c, gap);
+        const double gap = ldexp(1.44, i), late_hot = fmax(0.25, late_of_watched(c, gap));
+        const double late = c->lines.from ? late_hot : fmax(0.25, 1 - gap / (double)c->count);
 
-        shares[i] = (double)c->gaps[i] * weight / (double)c->count / fmax(late, 0.25) +
-                    (double)c->hot_gaps[i] / (double)c->watched / fmax(late_hot, 0.25);
+        shares[i] = (double)c->gaps[i] * weight / (double)c->count / late +
+                    (double)c->hot_gaps[i] / (double)c->watched / late_hot;
     }
 }

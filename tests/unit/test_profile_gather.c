@@ -211,7 +211,7 @@ static void test_long(void **state)
         gather_collector_put(collector, real[i]);
     }
     gather_collector_take(collector);
-    assert_true(collector->watched < LONG * 4 / 5 && collector->counted < LONG * 4 / 5);
+    assert_true(collector->weight > 1 || collector->watched_from > WATCHED_FIRST);
     assert_true(collector->lines.shift > 0);
     gaps_of(real, LONG, wanted);
     gather_collector_gaps(collector, gaps);
