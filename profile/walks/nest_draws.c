@@ -207,14 +207,15 @@ void nest_draws_put_first(struct nest_draws *draws, uint32_t index, uint64_t add
 
 /* ---- many of them ---- */
 
-/* How many iterations there are from here on, of n, in which nobody looks for leaders. */
+/* How many iterations there are from here on, of n, in which nobody looks for leaders, and none is
+ * told apart: the first one may be an entry. */
 static uint64_t count_resting(const struct nest_draws *draws, const struct nest_drawn *drawn,
-                              uint32_t width, uint64_t n)
+                              uint32_t width, uint64_t n, bool is_entry)
 {
     for (uint32_t k = 0; k < width; k++) {
         const struct draw *draw = &draws->draws[drawn[k].draw];
         const uint64_t rest = draw->followers[draw->is_split ? DRAW_REST : DRAW_ALL].rest / width;
-        n = !draw->is_decided ? 0 : rest < n ? rest : n;
+        n = !draw->is_decided || (is_entry && draw->is_split) ? 0 : rest < n ? rest : n;
     }
     return n;
 }
@@ -336,7 +337,7 @@ void nest_draws_put_all(struct nest_draws *draws, const struct nest_drawn *drawn
     }
     drawn = draws->has_pools ? own : drawn;
     for (uint64_t i = 0; i < n && !draws->is_out_of_memory;) {
-        const uint64_t resting = i || !is_entry ? count_resting(draws, drawn, width, n - i) : 0;
+        const uint64_t resting = count_resting(draws, drawn, width, n - i, !i && is_entry);
         if (resting)
             put_resting(draws, drawn, width, i, i + resting);
         for (uint32_t k = 0; k < width && !resting; k++)
