@@ -214,8 +214,11 @@ static uint64_t count_resting(const struct nest_draws *draws, const struct nest_
 {
     for (uint32_t k = 0; k < width; k++) {
         const struct draw *draw = &draws->draws[drawn[k].draw];
-        const uint64_t rest = draw->followers[draw->is_split ? DRAW_REST : DRAW_ALL].rest / width;
-        n = !draw->is_decided || (is_entry && draw->is_split) ? 0 : rest < n ? rest : n;
+        const uint64_t rest = draw->followers[draw->is_split ? DRAW_REST : DRAW_ALL].rest;
+
+        if (!draw->is_decided || (is_entry && draw->is_split) || rest < width)
+            return 0;
+        n = rest < n * width ? rest / width : n;
     }
     return n;
 }
@@ -294,48 +297,79 @@ static uint32_t find_copies(const struct nest_drawn *drawn, uint32_t width, uint
     return count;
 }
 
+/* The addresses of iterations [from, to), of each draw its own in turn. */
+static void collect_all(struct nest_draws *draws, const struct nest_drawn *drawn, uint32_t width,
+                        uint64_t from, uint64_t to)
+{
+    const struct nest_drawn *copies[NEST_WIDTH_MAX];
+
+    for (uint32_t k = 0; k < width; k++) {
+        struct draw *draw = &draws->draws[drawn[k].draw];
+        struct gather_areas *areas;
+        uint32_t count;
+
+        if (!is_collected(&draw->followers[draw->is_split ? DRAW_REST : DRAW_ALL]))
+            continue;
+        count = to - from > 1 ? find_copies(drawn, width, k, copies) : 1;
+        areas = count ? areas_of(draws, draw, DRAW_REST) : NULL;
+        if (areas && to - from > 1)
+            put_columns(areas, copies, count, from, to);
+        else if (areas)
+            gather_areas_put(areas, nest_drawn_address(&drawn[k], from));
+    }
+}
+
+/* Those that came last in an iteration are the latest. */
+static void remember_all(struct nest_draws *draws, const struct nest_drawn *drawn, uint32_t width)
+{
+    uint32_t latest[DRAW_RECENT], count = 0;
+
+    for (uint32_t k = width; k-- && count < DRAW_RECENT;) {
+        uint32_t i = 0;
+        while (i < count && latest[i] != drawn[k].draw)
+            i++;
+        latest[i] = drawn[k].draw;
+        count += i == count;
+    }
+    if (!memcmp(latest, draws->recent, count * sizeof *latest))
+        return;
+    while (count--)
+        draws_remember(draws, latest[count]);
+}
+
 /* The last addresses of iterations [from, to), as many as a trail has. */
 static void leave_trail(struct nest_draws *draws, const struct nest_drawn *drawn, uint32_t width,
                         uint64_t from, uint64_t to)
 {
-    const uint64_t n = (to - from) * width;
+    const uint64_t most = (NEST_BACK_MAX + width - 1) / width;
+    uint64_t i = to - from > most ? to - most : from;
+    uint32_t n = (uint32_t)(to - i) * width, k = n > NEST_BACK_MAX ? n - NEST_BACK_MAX : 0;
 
-    for (uint64_t i = n > NEST_BACK_MAX ? n - NEST_BACK_MAX : 0; i < n; i++) {
-        const struct nest_drawn *last = &drawn[i % width];
-        nest_trail_push(&draws->trail, last->draw, nest_drawn_address(last, from + i / width));
-    }
+    for (; i < to; i++, k = 0)
+        for (; k < width; k++)
+            nest_trail_push(&draws->trail, drawn[k].draw, nest_drawn_address(&drawn[k], i));
 }
 
 /* Iterations [from, to), at least one, in which nobody looks for leaders. */
 static void put_resting(struct nest_draws *draws, const struct nest_drawn *drawn, uint32_t width,
                         uint64_t from, uint64_t to)
 {
+    collect_all(draws, drawn, width, from, to);
     for (uint32_t k = 0; k < width; k++) {
-        const struct nest_drawn *copies[NEST_WIDTH_MAX];
         struct draw *draw = &draws->draws[drawn[k].draw];
-        struct follower *follower = &draw->followers[draw->is_split ? DRAW_REST : DRAW_ALL];
-        const uint32_t count = is_collected(follower) ? find_copies(drawn, width, k, copies) : 0;
-        struct gather_areas *areas = count ? areas_of(draws, draw, DRAW_REST) : NULL;
-        if (areas)
-            put_columns(areas, copies, count, from, to);
-        follower->rest -= (uint32_t)(to - from);
+
+        draw->followers[draw->is_split ? DRAW_REST : DRAW_ALL].rest -= (uint32_t)(to - from);
         draw->last = nest_drawn_address(&drawn[k], to - 1);
-        if (draws->recent[0] != drawn[k].draw)
-            draws_remember(draws, drawn[k].draw);
     }
+    remember_all(draws, drawn, width);
     leave_trail(draws, drawn, width, from, to);
 }
 
-void nest_draws_put_all(struct nest_draws *draws, const struct nest_drawn *drawn, uint32_t width,
+void nest_draws_put_all(struct nest_draws *draws, struct nest_drawn *drawn, uint32_t width,
                         uint64_t n, bool is_entry)
 {
-    struct nest_drawn own[NEST_WIDTH_MAX];
-
-    for (uint32_t k = 0; draws->has_pools && k < width; k++) {
-        own[k] = drawn[k];
-        own[k].draw = draws->draws[drawn[k].draw].into;
-    }
-    drawn = draws->has_pools ? own : drawn;
+    for (uint32_t k = 0; draws->has_pools && k < width; k++)
+        drawn[k].draw = draws->draws[drawn[k].draw].into;
     for (uint64_t i = 0; i < n && !draws->is_out_of_memory;) {
         const uint64_t resting = count_resting(draws, drawn, width, n - i, !i && is_entry);
         if (resting)
