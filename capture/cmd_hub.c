@@ -7,7 +7,8 @@
  * goes through a pipe to stderr while `psnap record` is there.
  *
  * It leads a session of its own, out of reach of the terminal's signals, and
- * stays for processes that outlive `psnap record`.
+ * stays for processes that outlive `psnap record`: as long as there is one that is
+ * recorded, or may still ask (cmd_newcomers.c).
  */
 #include "capture/cmd_hub.h"
 
@@ -21,12 +22,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "capture/cmd_names.h"
+#include "capture/cmd_newcomers.h"
 #include "formats/base/cmd.h"
 
 /* A process that has or had a collector. */
@@ -45,6 +48,10 @@ struct server {
     size_t client_count;
     char **names; /* in use */
     size_t name_count;
+    char path[64];     /* of the page, for PSNAP_ENV_SESSION */
+    uint64_t inode;    /* of the page */
+    int newcomer;      /* pidfd of a process that may ask; -1: none is known */
+    bool is_forgotten; /* nobody is left who may ask */
 };
 
 static void ring(uint32_t *futex)
@@ -59,15 +66,22 @@ static void answer(struct psnap_request *request, uint32_t state)
     syscall(SYS_futex, &request->state, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
 }
 
+static bool is_over(int pidfd)
+{
+    struct pollfd ended = {.fd = pidfd, .events = POLLIN};
+
+    return poll(&ended, 1, 0) > 0;
+}
+
 static bool has_ended(pid_t pid)
 {
-    struct pollfd ended = {.fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN};
+    const int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
     bool result;
 
-    if (ended.fd < 0)
+    if (pidfd < 0)
         return errno == ESRCH;
-    result = poll(&ended, 1, 0) > 0;
-    close(ended.fd);
+    result = is_over(pidfd);
+    close(pidfd);
     return result;
 }
 
@@ -283,6 +297,51 @@ static size_t count_collectors(const struct server *server, bool only_ended)
     return n;
 }
 
+/* Of those that ask nobody may be left out of what is said at the end. */
+static bool is_asked(const struct psnap_hub *page)
+{
+    for (unsigned i = 0; i < PSNAP_REQUESTS; i++) {
+        const uint32_t state = __atomic_load_n(&page->requests[i].state, __ATOMIC_SEQ_CST);
+        if (state == PSNAP_REQUEST_ASKED || state == PSNAP_REQUEST_SERVED)
+            return true;
+    }
+    return false;
+}
+
+/* It has a collector, or had one. */
+static bool is_client(const void *context, pid_t pid)
+{
+    const struct server *server = context;
+
+    for (size_t i = 0; i < server->client_count; i++)
+        if (server->clients[i].pid == pid)
+            return true;
+    return server->page->first == (uint32_t)pid;
+}
+
+/* Returns how many there are that are instrumented and have never asked, when it `counts`. */
+static size_t find_newcomers(struct server *server, bool counts)
+{
+    const struct psnap_newcomers found =
+        psnap_newcomers_find(server->path, server->inode, counts ? is_client : NULL, server);
+
+    if (server->newcomer >= 0)
+        close(server->newcomer);
+    server->newcomer = found.one ? (int)syscall(SYS_pidfd_open, found.one, 0) : -1;
+    server->is_forgotten = !found.one;
+    return found.attached;
+}
+
+/* Who is recorded may have children that ask when it has ended itself. */
+static bool may_end(struct server *server)
+{
+    if (count_collectors(server, false))
+        return false;
+    if (!server->is_forgotten && (server->newcomer < 0 || is_over(server->newcomer)))
+        find_newcomers(server, false);
+    return server->is_forgotten;
+}
+
 static void on_child(int signal)
 {
     (void)signal; /* it interrupts the wait */
@@ -310,19 +369,21 @@ static void serve(struct server *server)
     for (;;) {
         uint32_t seen = __atomic_load_n(&page->doorbell, __ATOMIC_SEQ_CST);
         bool is_closing = __atomic_load_n(&page->is_closing, __ATOMIC_SEQ_CST);
-        bool is_alone = getppid() != server->record;
+        bool is_alone = getppid() != server->record, is_busy;
         serve_requests(server);
         reap_collectors(server);
         pass_on_log(server);
-        if ((is_closing || is_alone) && !page->is_done && !count_collectors(server, true)) {
-            page->running = (uint32_t)count_collectors(server, false);
+        if ((is_closing || is_alone) && !page->is_done && !count_collectors(server, true) &&
+            !is_asked(page)) {
+            page->running = (uint32_t)find_newcomers(server, true);
+            page->running += (uint32_t)count_collectors(server, false);
             use_null(2, 2); /* nobody is there to be told */
             ring(&page->is_done);
         }
-        if (page->is_done && !count_collectors(server, false))
+        if (page->is_done && may_end(server))
             return;
-        syscall(SYS_futex, &page->doorbell, FUTEX_WAIT, seen,
-                count_collectors(server, false) ? &patience : &idle, NULL, 0);
+        is_busy = count_collectors(server, false) || (is_closing && !page->is_done);
+        syscall(SYS_futex, &page->doorbell, FUTEX_WAIT, seen, is_busy ? &patience : &idle, NULL, 0);
     }
 }
 
@@ -337,17 +398,25 @@ static void release(struct psnap_hub_process *hub)
     *hub = (struct psnap_hub_process){.fd = -1};
 }
 
+static void name_page(char path[64], pid_t hub, int fd)
+{
+    snprintf(path, 64, "/proc/%ld/fd/%d", (long)hub, fd);
+}
+
 enum psnap_status psnap_hub_start(struct psnap_hub_process *hub,
                                   const struct psnap_recording *recording, bool is_verbose,
                                   struct psnap_error *error)
 {
-    struct server server = {.recording = recording, .is_verbose = is_verbose, .record = getpid()};
+    struct server server = {
+        .recording = recording, .is_verbose = is_verbose, .record = getpid(), .newcomer = -1};
+    struct stat about = {0};
     void *page = MAP_FAILED;
 
-    *hub = (struct psnap_hub_process){.fd = memfd_create("psnap-hub", MFD_CLOEXEC)};
+    *hub = (struct psnap_hub_process){.fd = memfd_create(PSNAP_HUB_NAME, MFD_CLOEXEC)};
     if (hub->fd >= 0 && ftruncate(hub->fd, sizeof *hub->page) == 0)
         page = mmap(NULL, sizeof *hub->page, PROT_READ | PROT_WRITE, MAP_SHARED, hub->fd, 0);
-    if (page == MAP_FAILED || pipe2(server.log, O_CLOEXEC | O_NONBLOCK) != 0) {
+    if (page == MAP_FAILED || fstat(hub->fd, &about) != 0 ||
+        pipe2(server.log, O_CLOEXEC | O_NONBLOCK) != 0) {
         psnap_error_system(error, errno, "cannot create shared memory");
         release(hub);
         return error->code;
@@ -368,6 +437,8 @@ enum psnap_status psnap_hub_start(struct psnap_hub_process *hub,
     hub->pid = fork();
     if (hub->pid == 0) {
         hub->page->pid = (uint32_t)getpid();
+        name_page(server.path, getpid(), hub->fd);
+        server.inode = about.st_ino;
         serve(&server);
         _exit(0);
     }
@@ -380,7 +451,7 @@ enum psnap_status psnap_hub_start(struct psnap_hub_process *hub,
         return error->code;
     }
     hub->page->pid = (uint32_t)hub->pid;
-    snprintf(hub->path, sizeof hub->path, "/proc/%ld/fd/%d", (long)hub->pid, hub->fd);
+    name_page(hub->path, hub->pid, hub->fd);
     return PSNAP_OK;
 }
 

@@ -18,8 +18,7 @@
 
 enum { FILE_BYTES_MAX = 4 << 20 };
 
-/* All of a file in /proc, with a NUL behind it; NULL when it cannot be read. */
-static char *read_all(pid_t pid, const char *name, size_t *size)
+char *psnap_process_file(pid_t pid, const char *name, size_t *size)
 {
     char path[64], *text = NULL;
     ssize_t more = 1;
@@ -51,8 +50,8 @@ void psnap_process_read(struct psnap_process *process, pid_t pid)
     size_t size, count = 0;
 
     *process = (struct psnap_process){.pid = pid};
-    process->environment = read_all(pid, "environ", &process->environment_bytes);
-    process->command = read_all(pid, "cmdline", &size);
+    process->environment = psnap_process_file(pid, "environ", &process->environment_bytes);
+    process->command = psnap_process_file(pid, "cmdline", &size);
     for (size_t at = 0; at < size; at += strlen(process->command + at) + 1)
         count++;
     process->argv = calloc(count + 2, sizeof *process->argv);

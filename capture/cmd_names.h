@@ -20,6 +20,10 @@ struct psnap_process {
     const char **argv; /* into it, NULL-terminated, at least one; NULL when out of memory */
 };
 
+/* All of a file of a process in /proc, with a NUL behind it; to be freed. NULL when it cannot be
+ * read, *size is 0 then. */
+char *psnap_process_file(pid_t pid, const char *name, size_t *size);
+
 /* What cannot be read is empty. */
 void psnap_process_read(struct psnap_process *process, pid_t pid);
 void psnap_process_release(struct psnap_process *process);

@@ -103,7 +103,9 @@ static inline uint64_t psnap_roi_find(const char *list, const char *name, size_t
     return bits;
 }
 
-#define PSNAP_SESSION_NAME "psnap-session" /* of the shared memory, as the system lists it */
+/* Of shared memory, as the system lists it. */
+#define PSNAP_SESSION_NAME "psnap-session"
+#define PSNAP_HUB_NAME "psnap-hub"
 
 /* What `psnap cc` tells the pass. */
 #define PSNAP_ENV_STAGE "PSNAP_STAGE"           /* "optimized" (default), "vectorizer-start" */
