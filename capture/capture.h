@@ -62,6 +62,11 @@ PSNAP_API enum psnap_status psnap_capture_watch(struct psnap_source *capture, pi
 void psnap_capture_attend(struct psnap_source *capture, uint64_t accesses, bool counts);
 void psnap_capture_enough(struct psnap_source *capture);
 
+/* A process takes the session by putting its number in place of the 0 that is in *taker, before it
+ * attaches. If none has done so when the watched one has ended, this process does. `taker` is
+ * used until the stream ends. */
+PSNAP_API void psnap_capture_offer(struct psnap_source *capture, uint32_t *taker);
+
 PSNAP_API struct psnap_capture_report psnap_capture_report(const struct psnap_source *capture);
 
 /* Files are written (or have failed): lets a program go that waits for that in its exit. */

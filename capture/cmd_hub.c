@@ -66,6 +66,13 @@ static void answer(struct psnap_request *request, uint32_t state)
     syscall(SYS_futex, &request->state, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
 }
 
+/* Counted first: who is told so may be the last one that psnap record waits for. */
+static void refuse(struct psnap_hub *page, struct psnap_request *request)
+{
+    __atomic_fetch_add(&page->unrecorded, 1, __ATOMIC_SEQ_CST);
+    answer(request, PSNAP_REQUEST_REFUSED);
+}
+
 static bool is_over(int pidfd)
 {
     struct pollfd ended = {.fd = pidfd, .events = POLLIN};
@@ -178,8 +185,8 @@ static int collect(const struct server *server, struct psnap_request *request,
     if (!status)
         status = psnap_recording_describe(capture->program, process, path, &error);
     if (status) {
-        answer(request, PSNAP_REQUEST_REFUSED);
         psnap_cmd_fail("record", &error);
+        refuse(server->page, request);
         goto out;
     }
     request->collector = (uint32_t)getpid();
@@ -234,13 +241,22 @@ static void serve_request(struct server *server, struct psnap_request *request)
     if (child > 0)
         clients[server->client_count++] = (struct client){pid, child, request};
     else
-        answer(request, PSNAP_REQUEST_REFUSED);
+        refuse(server->page, request);
     free((void *)(uintptr_t)recording.profile);
     free((void *)(uintptr_t)recording.trace);
     psnap_process_release(&process);
 }
 
 /* ------------------------------------------------------------- the hub */
+
+/* Of one who was killed before he could do so himself. Where he did, the slot may be another's by
+ * now, who has taken it or asks with it. */
+static void free_request(struct psnap_request *request, uint32_t state, pid_t pid)
+{
+    if (has_ended(pid))
+        __atomic_compare_exchange_n(&request->state, &state, PSNAP_REQUEST_FREE, false,
+                                    __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+}
 
 static void serve_requests(struct server *server)
 {
@@ -249,12 +265,10 @@ static void serve_requests(struct server *server)
         uint32_t state = __atomic_load_n(&request->state, __ATOMIC_SEQ_CST);
         if (state == PSNAP_REQUEST_ASKED)
             serve_request(server, request);
-        else if (PSNAP_REQUEST_TAKER(state)) { /* who was killed then will never ask */
-            if (has_ended((pid_t)PSNAP_REQUEST_TAKER(state)))
-                __atomic_compare_exchange_n(&request->state, &state, PSNAP_REQUEST_FREE, false,
-                                            __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
-        } else if (state >= PSNAP_REQUEST_GRANTED && has_ended((pid_t)request->pid))
-            __atomic_store_n(&request->state, PSNAP_REQUEST_FREE, __ATOMIC_SEQ_CST);
+        else if (PSNAP_REQUEST_TAKER(state))
+            free_request(request, state, (pid_t)PSNAP_REQUEST_TAKER(state));
+        else if (state >= PSNAP_REQUEST_GRANTED)
+            free_request(request, state, (pid_t)request->pid);
     }
 }
 
@@ -273,7 +287,7 @@ static void reap_collectors(struct server *server)
             client->collector = 0;
             if (client->request->state == PSNAP_REQUEST_SERVED &&
                 client->request->pid == (uint32_t)client->pid) /* it died before it could answer */
-                answer(client->request, PSNAP_REQUEST_REFUSED);
+                refuse(server->page, client->request);
         }
     }
 }
@@ -377,6 +391,7 @@ static void serve(struct server *server)
             !is_asked(page)) {
             page->running = (uint32_t)find_newcomers(server, true);
             page->running += (uint32_t)count_collectors(server, false);
+            pass_on_log(server);
             use_null(2, 2); /* nobody is there to be told */
             ring(&page->is_done);
         }
@@ -455,11 +470,12 @@ enum psnap_status psnap_hub_start(struct psnap_hub_process *hub,
     return PSNAP_OK;
 }
 
-void psnap_hub_offer(struct psnap_hub_process *hub, const struct psnap_source *capture)
+void psnap_hub_offer(struct psnap_hub_process *hub, struct psnap_source *capture)
 {
     hub->page->session_pid = (uint32_t)getpid();
     hub->page->session_fd = (uint32_t)psnap_capture_fd(capture);
-    hub->page->first = 0;
+    __atomic_store_n(&hub->page->first, 0, __ATOMIC_SEQ_CST);
+    psnap_capture_offer(capture, &hub->page->first);
 }
 
 static const char *plural(uint32_t n)
@@ -515,6 +531,11 @@ bool psnap_hub_finish(struct psnap_hub_process *hub, const struct psnap_recordin
            waitpid(hub->pid, NULL, WNOHANG) == 0)
         syscall(SYS_futex, &page->is_done, FUTEX_WAIT, 0, &patience, NULL, 0);
     is_missing = complain(page, recording);
+    if (!page->is_done) {
+        fprintf(stderr, "psnap record: the process that serves further ones has died: they may be "
+                        "missing\n");
+        is_missing = true;
+    }
     release(hub);
     return is_missing;
 }

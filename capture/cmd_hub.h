@@ -25,8 +25,9 @@ enum psnap_status psnap_hub_start(struct psnap_hub_process *hub,
                                   const struct psnap_recording *recording, bool is_verbose,
                                   struct psnap_error *error);
 
-/* This process's own session goes to the first process that comes. */
-void psnap_hub_offer(struct psnap_hub_process *hub, const struct psnap_source *capture);
+/* This process's own session goes to the first process that comes; to nobody when it has ended
+ * before one has. The page must outlive it. */
+void psnap_hub_offer(struct psnap_hub_process *hub, struct psnap_source *capture);
 
 /* Waits until the files of all processes that have ended are written, says what is missing, and
  * releases the hub, which stays for processes that go on. True when something is missing. */

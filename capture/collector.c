@@ -29,6 +29,7 @@ struct capture {
     struct psnap_source base;
     struct psnap_rings rings;
     int watched, other;  /* pidfds: the process started, and the one that recorded; -1 none */
+    uint32_t *taker;     /* who takes the session; NULL: it is nobody else's to take */
     bool is_identified;  /* what program attached has been noted */
     bool may_spin;       /* there is a processor for us besides the program's */
     uint32_t ring;       /* being read, 0 for none */
@@ -252,13 +253,28 @@ static bool spin_for_chunks(const struct capture *self)
     return false;
 }
 
+/* The process that has attached, or is about to; 0: none. When it can be none any more the session
+ * is withdrawn. */
+static pid_t recorded_process(struct capture *self)
+{
+    const uint32_t program = __atomic_load_n(&self->rings.session->program_pid, __ATOMIC_ACQUIRE);
+    const uint32_t us = (uint32_t)getpid();
+    uint32_t nobody = 0;
+
+    if (program || !self->taker || !has_exited(self->watched) ||
+        __atomic_compare_exchange_n(self->taker, &nobody, us, false, __ATOMIC_SEQ_CST,
+                                    __ATOMIC_SEQ_CST))
+        return (pid_t)program;
+    return nobody == us ? 0 : (pid_t)nobody;
+}
+
 /* Sleeps until a chunk is left behind or the program ends; looks for that now and then. */
 static void wait_for_program(struct capture *self)
 {
     struct psnap_session *session = self->rings.session;
     const struct timespec patience = {.tv_nsec = 5 * 1000 * 1000};
     uint32_t seen = __atomic_load_n(&session->doorbell, __ATOMIC_SEQ_CST);
-    pid_t program = (pid_t)__atomic_load_n(&session->program_pid, __ATOMIC_ACQUIRE);
+    pid_t program = recorded_process(self);
 
     if (program && self->other < 0)
         self->other = (int)syscall(SYS_pidfd_open, program, 0);
@@ -481,6 +497,11 @@ enum psnap_status psnap_capture_watch(struct psnap_source *capture, pid_t pid,
     if (self->watched < 0 && errno != ESRCH)
         return psnap_error_system(error, errno, "cannot watch process %ld", (long)pid);
     return PSNAP_OK;
+}
+
+void psnap_capture_offer(struct psnap_source *capture, uint32_t *taker)
+{
+    ((struct capture *)capture)->taker = taker;
 }
 
 struct psnap_capture_report psnap_capture_report(const struct psnap_source *capture)

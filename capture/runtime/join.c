@@ -152,7 +152,8 @@ static struct psnap_request *take_request(void)
     }
 }
 
-static struct psnap_session *ask(void)
+/* *is_refused: the hub has counted it. */
+static struct psnap_session *ask(bool *is_refused)
 {
     const struct timespec patience = {.tv_nsec = 100 * 1000 * 1000};
     struct psnap_request *mine = take_request();
@@ -173,6 +174,7 @@ static struct psnap_session *ask(void)
             errno == ETIMEDOUT && !psnap_rt_is_process(hub->pid))
             break;
     }
+    *is_refused = state == PSNAP_REQUEST_REFUSED;
     if (state == PSNAP_REQUEST_GRANTED)
         session = open_session(mine->collector, mine->fd);
     __atomic_store_n(&mine->state, PSNAP_REQUEST_FREE, __ATOMIC_SEQ_CST);
@@ -210,23 +212,37 @@ void psnap_rt_refuse(void)
         psnap_rt_say("psnap: a child is not recorded: ", "no memory");
 }
 
-struct psnap_session *psnap_rt_join(void)
+/* The first session, when it is still to be had. Where this process cannot have it (whose it is may
+ * have given up) another may. */
+static struct psnap_session *take_first(void)
 {
     uint32_t nobody = 0, me = (uint32_t)getpid();
     struct psnap_session *session;
 
+    if (!__atomic_compare_exchange_n(&hub->first, &nobody, me, false, __ATOMIC_ACQ_REL,
+                                     __ATOMIC_RELAXED))
+        return NULL;
+    session = open_session(hub->session_pid, hub->session_fd);
+    if (!session)
+        __atomic_compare_exchange_n(&hub->first, &me, 0, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+    return session;
+}
+
+struct psnap_session *psnap_rt_join(void)
+{
+    struct psnap_session *session;
+    bool is_refused = false;
+
     if (!hub)
         return NULL;
-    if (__atomic_compare_exchange_n(&hub->first, &nobody, me, false, __ATOMIC_ACQ_REL,
-                                    __ATOMIC_RELAXED))
-        session = open_session(hub->session_pid, hub->session_fd);
-    else
-        session = ask();
+    session = take_first();
+    if (!session)
+        session = ask(&is_refused);
     if (session) {
         if (readlink("/proc/self/exe", session->program, sizeof session->program - 1) < 0)
             session->program[0] = '\0';
-        __atomic_store_n(&session->program_pid, me, __ATOMIC_RELEASE);
-    } else
+        __atomic_store_n(&session->program_pid, (uint32_t)getpid(), __ATOMIC_RELEASE);
+    } else if (!is_refused)
         psnap_rt_refuse();
     return session;
 }

@@ -170,3 +170,66 @@ END
 "${PSNAP_CC:-cc}" -pthread -o starts starts.c plain.o
 late 100 "100 100" ./starts
 says ""
+
+# psnap record's own session is for nobody any more when nobody had it until its program ended
+cat > starts.sh << 'END'
+(
+    until [ -e go ]; do sleep 0.01; done
+    ./late now
+    ./late now
+) > /dev/null 2>&1 &
+exit 5
+END
+what="not yet"
+rm -rf r go
+mkdir r
+[ "$(status "$PSNAP" record -o r/p.yaml -- sh first.sh sh starts.sh < /dev/null)" = 125 ] ||
+    fail "not yet: $(cat err)"
+has err "the program is not instrumented"
+touch go
+until_gone "$(cut -d / -f 3 session)"
+[ "$(counts)" = "100 100" ] && [ ! -e r/p.yaml ] || fail "not yet: $(counts) in $(ls r)"
+# who has said that it takes it is waited for
+cat > takes.c << 'END'
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include "formats/base/capture_abi.h"
+void become_daemon(int generations);
+int main(void)
+{
+    int fd = open(getenv(PSNAP_ENV_SESSION), O_RDWR);
+    struct psnap_hub *hub = mmap(NULL, sizeof *hub, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    hub->first = (uint32_t)getpid();
+    puts("taken");
+    fflush(stdout);
+    become_daemon(0);
+    return 0;
+}
+END
+"${PSNAP_CC:-cc}" -D_GNU_SOURCE -I"$PSNAP_SOURCE" -o takes takes.c plain.o
+rm -f go
+"$PSNAP" record -o r/none.yaml -- sh -c './takes > taken & until [ -s taken ]; do sleep 0.01; done; echo ends' > out 2> err &
+recorder=$!
+until grep -q ends out; do sleep 0.01; done
+sleep 0.3
+kill -0 $recorder || fail "taken: it has not waited: $(cat err)"
+touch go
+result=0
+wait $recorder || result=$?
+[ "$result" = 125 ] || fail "taken: exit status $result"
+
+# what serves them has been killed: the first process is recorded, and the rest is said to be missing
+cat > kills.sh << 'END'
+./late now
+kill -KILL $(echo $PSNAP_SESSION | cut -d / -f 3)
+./late now
+exit 5
+END
+rm -rf r
+mkdir r
+[ "$(status "$PSNAP" record -o r/p.yaml -- sh kills.sh)" = 125 ] || fail "killed: $(cat err)"
+has err "psnap record: the process that serves further ones has died: they may be missing"
+[ "$(counts)" = 100 ] || fail "killed: recorded $(counts)"
