@@ -2,11 +2,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # What the scripts of tests/bench and tests/fidelity share; they source it first. Goes to the
-# project's root.
+# project's root. Theirs become: `psnap`, the program, `work`, a folder that goes with the script,
+# and the variables of their options.
 script=$(realpath "$0")
-cd "$(dirname "$script")/../.."
+cd "$(dirname "$script")/../.." || exit
+# shellcheck source=samples/kinds.sh
 . samples/kinds.sh
-wanted="" # samples, ",a,b,c"; all of them when empty
+root=$PWD
+samples="" # that are wanted, "a,b,c"; all of them when empty
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
 
 # usage OPTION: the top comment of the script, as asked for or because of a wrong option
 usage()
@@ -16,12 +21,70 @@ usage()
     exit 2
 }
 
-# wanted_samples: "NAME FILE TEST_ARGS | FIDELITY_ARGS | BENCH_ARGS" of each
-wanted_samples()
+# read_options "NAME= NAME..." ARGUMENTS...: variables of these names (no_write of no-write)
+# become what follows the option or, without =, 1
+read_options()
 {
-    local name rest
-    while read -r name rest; do
-        [ -n "$wanted" ] && [[ $wanted != *,$name,* ]] || echo "$name $rest"
+    local known=" $1 " name
+    shift
+    while [ $# -gt 0 ]; do
+        name=${1#--}
+        case "$1,$#,$known" in
+        --*,1,*" $name= "*) usage "$1" ;;
+        --*,*" $name= "*) printf -v "$name" %s "$2" && shift ;;
+        --*,*" $name "*) printf -v "${name//-/_}" 1 ;;
+        *) usage "$1" ;;
+        esac
+        shift
+    done
+}
+
+# build_release TARGET...
+build_release()
+{
+    local target
+    cmake --preset release > /dev/null
+    for target; do cmake --build --preset release --target "$target" > /dev/null; done
+    psnap=$root/build/release/psnap
+}
+
+# compile FILE PROGRAM: a sample, instrumented. With export_compile for programs of ours too.
+compile()
+{
+    local driver=cc
+    case $1 in *.cpp) driver=c++ ;; esac
+    "$psnap" $driver -O2 "$root/samples/$1" -o "$2" -lm -pthread
+}
+export_compile()
+{
+    export psnap root work
+    export -f compile
+}
+
+# kind_of NAME: affine or irregular
+kind_of()
+{
+    # shellcheck disable=SC2154 # samples/kinds.sh
+    if [[ $irregular == *" $1 "* ]]; then echo irregular; else echo affine; fi
+}
+
+# is_wanted NAME
+is_wanted()
+{
+    [ -z "$samples" ] || [[ ,$samples, == *,$1,* ]]
+}
+
+# each_sample test|fidelity|bench COMMAND...: COMMAND NAME FILE ARGUMENTS... of each that is
+# wanted, with these of its arguments
+each_sample()
+{
+    local field=$1 name file rest test fidelity bench
+    shift
+    while read -r name file rest; do
+        # shellcheck disable=SC2034 # one of them is used
+        IFS='|' read -r test fidelity bench <<< "$rest"
+        # shellcheck disable=SC2086
+        ! is_wanted "$name" || "$@" "$name" "$file" ${!field} < /dev/null
     done < <(grep -v -e '^#' -e '^ *$' samples/samples.list)
 }
 

@@ -10,45 +10,28 @@
 #
 # samples/kinds.sh says which samples are affine.
 set -eu
+# shellcheck source=tests/script.sh
 . "$(dirname "$0")/../script.sh"
-write=1
-while [ $# -gt 0 ]; do
-    case $1 in
-    --samples) wanted=,$2, && shift ;;
-    --no-write) write=0 ;;
-    *) usage "$1" ;;
-    esac
-    shift
-done
-
-cmake --preset release > /dev/null
-cmake --build --preset release > /dev/null
-psnap=$PWD/build/release/psnap
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+no_write=0
+read_options "samples= no-write" "$@"
+build_release all
 ${CC:-cc} -std=gnu17 -O2 -DNDEBUG -I. tests/bench/bench_pst.c -o "$work/bench_pst" \
     build/release/lib/libpsnap_core.a -lzstd -lxxhash -lyaml -lm
 
 one_sample()
 {
-    local name=$1 file=$2 driver=cc kind=affine
+    local name=$1
+    compile "$2" "$work/$name"
     shift 2
-    case $file in *.cpp) driver=c++ ;; esac
-    [[ $irregular != *" $name "* ]] || kind=irregular
-    "$psnap" $driver -O2 "samples/$file" -o "$work/$name" -lm -pthread
     "$psnap" record --force -o "$work/p.yaml" --trace "$work/$name.pst" -- "$work/$name" "$@" \
         > /dev/null 2>&1
-    "$work/bench_pst" "$work/$name.pst" | sed -n "s/^\\([^,]*\\),pst,/\\1,$kind,/p"
+    "$work/bench_pst" "$work/$name.pst" | sed -n "s/^\\([^,]*\\),pst,/\\1,$(kind_of "$name"),/p"
     rm -f "$work/$name.pst"
 }
 
 {
     "$work/bench_pst" -n 1000 | sed -n '1s/format/kind/p'
-    while read -r name file rest; do
-        IFS='|' read -r _ fidelity _ <<< "$rest"
-        # shellcheck disable=SC2086
-        one_sample "$name" "$file" $fidelity < /dev/null
-    done < <(wanted_samples)
+    each_sample fidelity one_sample
 } > "$work/pst.csv"
 column -s, -t "$work/pst.csv"
 for kind in affine irregular; do
@@ -56,4 +39,4 @@ for kind in affine irregular; do
         END {if (n) printf "%s: %.3f of the baseline (geometric mean of %d), at most %.3f (%s)\n",
             kind, exp(s / n), n, m, who}' "$work/pst.csv"
 done
-[ $write = 0 ] || put_rows "$work/pst.csv" tests/bench/pst.csv
+[ $no_write = 1 ] || put_rows "$work/pst.csv" tests/bench/pst.csv

@@ -10,44 +10,26 @@
 #
 # Processor time, the best of some passes. samples/kinds.sh says which samples are affine.
 set -eu
+# shellcheck source=tests/script.sh
 . "$(dirname "$0")/../script.sh"
-write=1
-while [ $# -gt 0 ]; do
-    case $1 in
-    --samples) wanted=,$2, && shift ;;
-    --no-write) write=0 ;;
-    *) usage "$1" ;;
-    esac
-    shift
-done
-
-cmake --preset release > /dev/null
-cmake --build --preset release > /dev/null
-cmake --build --preset release --target bench_replay > /dev/null
-psnap=$PWD/build/release/psnap
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+no_write=0
+read_options "samples= no-write" "$@"
+build_release all bench_replay
 
 one_sample()
 {
-    local name=$1 file=$2 driver=cc kind=affine
+    local name=$1
+    compile "$2" "$work/$name"
     shift 2
-    case $file in *.cpp) driver=c++ ;; esac
-    [[ $irregular != *" $name "* ]] || kind=irregular
-    "$psnap" $driver -O2 "samples/$file" -o "$work/$name" -lm -pthread
     "$psnap" record --force --model walks -o "$work/$name.yaml" -- "$work/$name" "$@" > /dev/null 2>&1
     build/release/bench_replay -n 1000000000000 "$work/$name.yaml" |
-        awk -F, -v row="$name,$kind" 'NR > 1 { rate[$3] = $5; accesses = $4 }
+        awk -F, -v row="$name,$(kind_of "$name")" 'NR > 1 { rate[$3] = $5; accesses = $4 }
             END { print row "," accesses "," rate["accesses"] "," rate["runs"] }'
 }
 
 {
     echo sample,kind,accesses,written_maccesses_per_s,runs_maccesses_per_s
-    while read -r name file rest; do
-        IFS='|' read -r _ fidelity _ <<< "$rest"
-        # shellcheck disable=SC2086
-        one_sample "$name" "$file" $fidelity < /dev/null
-    done < <(wanted_samples)
+    each_sample fidelity one_sample
 } > "$work/replay.csv"
 column -s, -t "$work/replay.csv"
 for kind in affine:500 irregular:50; do
@@ -55,4 +37,4 @@ for kind in affine:500 irregular:50; do
         END {if (n) printf "%s: at least %d M/s (%s); asked %d\n", kind, least, who, asked}' \
         "$work/replay.csv"
 done
-[ $write = 0 ] || put_rows "$work/replay.csv" tests/bench/replay.csv
+[ $no_write = 1 ] || put_rows "$work/replay.csv" tests/bench/replay.csv

@@ -23,26 +23,14 @@
 # /dev/null, as multiples of native; one run of each.
 # --quick takes the arguments of the tests. Run it alone on the machine.
 set -eu
+# shellcheck source=tests/script.sh
 . "$(dirname "$0")/../script.sh"
-runs=3 quick=0 write=1 peers=0
-while [ $# -gt 0 ]; do
-    case $1 in
-    --samples) wanted=,$2, && shift ;;
-    --runs) runs=$2 && shift ;;
-    --quick) quick=1 ;;
-    --peers) peers=1 ;;
-    --no-write) write=0 ;;
-    *) usage "$1" ;;
-    esac
-    shift
-done
-
-cmake --preset release > /dev/null
-cmake --build --preset release > /dev/null
-psnap=$PWD/build/release/psnap
+runs=3 quick=0 no_write=0 peers=0
+read_options "samples= runs= quick no-write peers" "$@"
+small=fidelity large=bench # arguments
+[ $quick = 0 ] || small=test large=test
 clang=${PSNAP_CLANG:-clang-19}
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+build_release all
 
 # seconds COMMAND...: wall time, appended to the file $1
 seconds()
@@ -74,14 +62,14 @@ accesses_of()
     "$psnap" info --json "$1" | sed -n 's/.*"accesses": *\([0-9]*\).*/\1/p' | head -1
 }
 
-# compile NAME FILE: natively as native, instrumented as NAME
-compile()
+# compile_both NAME FILE: natively as native, instrumented as NAME
+compile_both()
 {
-    local compiler=$clang driver=cc
-    case $2 in *.cpp) compiler=${PSNAP_CLANGXX:-clang++-19} driver=c++ ;; esac
+    local compiler=$clang
+    case $2 in *.cpp) compiler=${PSNAP_CLANGXX:-clang++-19} ;; esac
     rm -f "$work"/*.s
     "$compiler" -O2 -g "samples/$2" -o "$work/native" -lm -pthread
-    "$psnap" $driver -O2 "samples/$2" -o "$work/$1" -lm -pthread
+    compile "$2" "$work/$1"
 }
 
 # pinned_run FILE COMMAND...: its wall time on one processor, appended to the file; prints the
@@ -103,9 +91,9 @@ END
 
 one_sample()
 {
-    local name=$1 file=$2 i native idle record accesses pinned memory
+    local name=$1 i native idle record accesses pinned memory
+    compile_both "$1" "$2"
     shift 2
-    compile "$name" "$file"
     for ((i = 0; i < runs; i++)); do
         seconds "$work/native.s" "$work/native" "$@"
         seconds "$work/idle.s" "$work/$name" "$@"
@@ -124,40 +112,32 @@ one_sample()
 
 capture()
 {
-    local name file rest test fidelity bench
     echo sample,arguments,native_s,idle_s,idle_x,record_s,record_x,pinned_x,accesses,million_per_s,memory_mb,profile_bytes
-    while read -r name file rest; do
-        IFS='|' read -r test fidelity bench <<< "$rest"
-        [ $quick = 0 ] || bench=$test
-        # shellcheck disable=SC2086
-        one_sample "$name" "$file" $bench < /dev/null
-    done < <(wanted_samples)
+    each_sample $large one_sample
 }
 
-# Of other tools, a row per sample.
+# Of other tools.
+peers_of()
+{
+    local name=$1 tool
+    compile_both "$1" "$2"
+    shift 2
+    seconds "$work/native.s" "$work/native" "$@"
+    seconds "$work/record.s" "$psnap" record --force -o "$work/p.yaml" -- "$work/$name" "$@"
+    seconds "$work/cachegrind.s" valgrind -q --tool=cachegrind --cache-sim=yes \
+        --cachegrind-out-file=/dev/null "$work/native" "$@" 2> /dev/null
+    seconds "$work/lackey.s" valgrind -q --tool=lackey --trace-mem=yes \
+        --log-file=/dev/null "$work/native" "$@"
+    echo "$name,$*,$(for tool in native record cachegrind lackey; do
+        median "$work/$tool.s"; done | paste -sd,)" |
+        awk -F, -v OFS=, '{print $1, $2, $3, sprintf("%.1f", $4 / $3), sprintf("%.0f", $5 / $3),
+            sprintf("%.0f", $6 / $3)}'
+}
+
 peer_rows()
 {
-    local name file rest test arguments tool
     echo sample,arguments,native_s,record_x,cachegrind_x,lackey_x
-    while read -r name file rest; do
-        [[ ${wanted:-,stream,cg,matmul,bfs,} == *,$name,* ]] || continue
-        IFS='|' read -r test arguments rest <<< "$rest"
-        [ $quick = 0 ] || arguments=$test
-        compile "$name" "$file"
-        # shellcheck disable=SC2086
-        {
-            seconds "$work/native.s" "$work/native" $arguments
-            seconds "$work/record.s" "$psnap" record --force -o "$work/p.yaml" -- "$work/$name" $arguments
-            seconds "$work/cachegrind.s" valgrind -q --tool=cachegrind --cache-sim=yes \
-                --cachegrind-out-file=/dev/null "$work/native" $arguments 2> /dev/null
-            seconds "$work/lackey.s" valgrind -q --tool=lackey --trace-mem=yes \
-                --log-file=/dev/null "$work/native" $arguments
-        } < /dev/null
-        echo "$name,$(echo $arguments),$(for tool in native record cachegrind lackey; do
-            median "$work/$tool.s"; done | paste -sd,)" |
-            awk -F, -v OFS=, '{print $1, $2, $3, sprintf("%.1f", $4 / $3), sprintf("%.0f", $5 / $3),
-                sprintf("%.0f", $6 / $3)}'
-    done < <(grep -v -e '^#' -e '^ *$' samples/samples.list)
+    samples=${samples:-stream,cg,matmul,bfs} each_sample $small peers_of
 }
 
 # rate NAME ACCESSES COMMAND...: a row of rates.csv
@@ -171,33 +151,28 @@ rate()
         'BEGIN {printf "%s,%d,%.3f,%.1f\n", n, a, s, a / s / 1e6}'
 }
 
-rates()
+# Of cg, matmul and stream.
+rates_of()
 {
-    local name accesses part arguments machine=32K:64:8,1M:64:16,32M:64:16
-    echo "what,accesses,seconds,million_per_s"
-    for name in cg matmul stream; do
-        [ -z "$wanted" ] || [[ $wanted == *,$name,* ]] || continue
-        arguments=$(sed -n "s/^$name  *[^ ]*  *//p" samples/samples.list |
-            cut -d'|' -f$((quick ? 1 : 2)))
-        "$psnap" cc -O2 "samples/$name.c" -o "$work/$name" -lm
-        # shellcheck disable=SC2086
-        "$psnap" record --force -o "$work/p.yaml" --trace "$work/t.pst" -- \
-            "$work/$name" $arguments > /dev/null < /dev/null
-        accesses=$(accesses_of "$work/p.yaml")
-        cat "$work/t.pst" > /dev/null # into the page cache
-        rate "sim $name.pst (three levels)" "$accesses" "$psnap" sim "$work/t.pst" -m $machine 2> /dev/null
-        rate "replay $name -f pst -o /dev/null" "$accesses" "$psnap" replay "$work/p.yaml" -f pst -o /dev/null 2> /dev/null
-        rate "profile $name.pst" "$accesses" "$psnap" profile "$work/t.pst" --force -o "$work/q.yaml" 2> /dev/null
-        part=$((accesses < 20971520 ? accesses : 20971520))
-        rate "locality $name.pst --count 20M" $part "$psnap" locality "$work/t.pst" --count 20M 2> /dev/null
-        rm -f "$work/t.pst"
-    done
+    local name=$1 accesses part machine=32K:64:8,1M:64:16,32M:64:16
+    [[ " cg matmul stream " == *" $name "* ]] || return 0
+    compile "$2" "$work/$name"
+    shift 2
+    "$psnap" record --force -o "$work/p.yaml" --trace "$work/t.pst" -- "$work/$name" "$@" > /dev/null
+    accesses=$(accesses_of "$work/p.yaml")
+    cat "$work/t.pst" > /dev/null # into the page cache
+    rate "sim $name.pst (three levels)" "$accesses" "$psnap" sim "$work/t.pst" -m $machine 2> /dev/null
+    rate "replay $name -f pst -o /dev/null" "$accesses" "$psnap" replay "$work/p.yaml" -f pst -o /dev/null 2> /dev/null
+    rate "profile $name.pst" "$accesses" "$psnap" profile "$work/t.pst" --force -o "$work/q.yaml" 2> /dev/null
+    part=$((accesses < 20971520 ? accesses : 20971520))
+    rate "locality $name.pst --count 20M" $part "$psnap" locality "$work/t.pst" --count 20M 2> /dev/null
+    rm -f "$work/t.pst"
 }
 
 if [ $peers = 1 ]; then
     peer_rows > "$work/peers.csv"
     table "$work/peers.csv"
-    [ $write = 0 ] || cp "$work/peers.csv" tests/bench/peers.csv
+    [ $no_write = 1 ] || cp "$work/peers.csv" tests/bench/peers.csv
     exit
 fi
 capture > "$work/capture.csv"
@@ -209,9 +184,12 @@ awk -F, 'NR > 1 {n++; i += log($5); r += log($7); p += log($8); if ($7 > max) {m
 awk -F, -v irregular="$irregular" 'NR > 1 && !index(irregular, " " $1 " ") {n++; if ($7 > 1.5) over = over " " $1 " " $7 "x"}
     END {if (n) printf "%d of them affine, above 1.5x:%s\n", n, over ? over : " none"}' "$work/capture.csv"
 echo
-rates > "$work/rates.csv"
+{
+    echo what,accesses,seconds,million_per_s
+    each_sample $small rates_of
+} > "$work/rates.csv"
 table "$work/rates.csv"
-if [ $write = 1 ] && [ $quick = 0 ] && [ -z "$wanted" ]; then
+if [ $no_write = 0 ] && [ $quick = 0 ] && [ -z "$samples" ]; then
     cp "$work/capture.csv" tests/bench/capture.csv
     cp "$work/rates.csv" tests/bench/rates.csv
     echo

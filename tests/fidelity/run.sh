@@ -16,35 +16,24 @@
 # these. --quick takes the small arguments of the tests and compares with nothing. Everything here is
 # deterministic; a full run takes half an hour and about 300 MB of space for a trace at a time.
 set -eu
+# shellcheck source=tests/script.sh
 . "$(dirname "$0")/../script.sh"
-jobs=$(nproc) mode=check field=2 model=psnap
-while [ $# -gt 0 ]; do
-    case $1 in
-    --samples) wanted=,$2, && shift ;;
-    --jobs) jobs=$2 && shift ;;
-    --model) model=$2 && shift ;;
-    --quick) mode=print field=1 ;;
-    --accept) mode=accept ;;
-    *) usage "$1" ;;
-    esac
-    shift
-done
-export irregular
-
-cmake --preset release > /dev/null
-cmake --build --preset release > /dev/null
-export psnap=$PWD/build/release/psnap work model
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+jobs=$(nproc) model=psnap quick=0 accept=0
+read_options "samples= jobs= model= quick accept" "$@"
+mode=check arguments=fidelity
+[ $accept = 0 ] || mode=accept
+[ $quick = 0 ] || mode=print arguments=test
+build_release all
+export_compile
+export model irregular
 
 # NAME FILE ARGUMENTS: leaves NAME.json and NAME.yaml in $work
 one_sample()
 {
-    local name=$1 file=$2 driver=cc machines="" i
+    local name=$1 machines="" i
+    compile "$2" "$work/$name"
     shift 2
-    case $file in *.cpp) driver=c++ ;; esac
     for i in 1 2 3 4 5 6 7 8 9 10; do machines="$machines -m table1-$i"; done
-    "$psnap" $driver -O2 "samples/$file" -o "$work/$name" -lm -pthread
     # shellcheck disable=SC2086
     "$psnap" record --no-profile --trace "$work/$name.pst" -- "$work/$name" "$@" > /dev/null &&
         "$psnap" profile "$work/$name.pst" --model "$model" -o "$work/$name.yaml" 2> /dev/null &&
@@ -57,10 +46,6 @@ one_sample()
 }
 export -f one_sample
 
-while read -r name file rest; do
-    arguments=$(cut -d'|' -f$field <<< "$rest")
-    # shellcheck disable=SC2086
-    echo "$name" "$file" $arguments
-done < <(wanted_samples) |
+each_sample $arguments echo |
     xargs -r -P "$jobs" -L 1 bash -c 'one_sample "$@"' one_sample
-/usr/bin/python3 tests/fidelity/table.py "$model" "$mode" "$work" "$([ -z "$wanted" ] && echo all || echo some)"
+/usr/bin/python3 tests/fidelity/table.py "$model" "$mode" "$work" "$([ -z "$samples" ] && echo all || echo some)"

@@ -13,36 +13,23 @@
 # sizes.md instead, with --samples the lines of these. --quick leaves the arguments of fidelity out.
 # PSNAP is the psnap to take (else one is built). Takes some minutes.
 set -eu
+# shellcheck source=tests/script.sh
 . "$(dirname "$0")/../script.sh"
-jobs=$(nproc) mode=check quick="" root=$PWD
-while [ $# -gt 0 ]; do
-    case $1 in
-    --samples) wanted=,$2, && shift ;;
-    --jobs) jobs=$2 && shift ;;
-    --quick) quick=1 ;;
-    --accept) mode=accept ;;
-    *) usage "$1" ;;
-    esac
-    shift
-done
-if [ -z "${PSNAP-}" ]; then
-    cmake --preset release > /dev/null
-    cmake --build --preset release > /dev/null
-    PSNAP=$root/build/release/psnap
-fi
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-export PSNAP work root
+jobs=$(nproc) quick=0 accept=0 mode=check
+read_options "samples= jobs= quick accept" "$@"
+[ $accept = 0 ] || mode=accept
+psnap=${PSNAP-}
+[ -n "$psnap" ] || build_release all
+export_compile
 
 # NAME FILE WHAT ARGUMENTS...: leaves NAME.WHAT, the size of its profile in bytes
 one_profile()
 {
-    local name=$1 what=$3 driver=cc
-    case $2 in *.cpp) driver=c++ ;; esac
+    local name=$1 what=$3
     mkdir "$work/$name.$what.d" && cd "$work/$name.$what.d"
-    "$PSNAP" $driver -O2 "$root/samples/$2" -o "$name" -lm -pthread
+    compile "$2" "$name"
     shift 3
-    if "$PSNAP" record --model walks -o profile.yaml -- "./$name" "$@" > /dev/null 2> err; then
+    if "$psnap" record --model walks -o profile.yaml -- "./$name" "$@" > /dev/null 2> err; then
         stat -c %s profile.yaml > "$work/$name.$what"
     else
         cat err >&2
@@ -51,21 +38,35 @@ one_profile()
 }
 export -f one_profile
 
-while read -r name file rest; do
-    IFS='|' read -r tests fidelity _ <<< "$rest"
-    line=$(grep "^$name " tests/fidelity/sizes.list) || continue # which sizes.py says
+# NAME FILE ARGUMENTS: what one_profile is to do with those of fidelity
+put_full()
+{
+    echo "$1" "$2" full "${@:3}"
+}
+
+# The same with those of the tests, and of sizes.list
+put_cases()
+{
+    local name=$1 file=$2 line iterations data base
+    shift 2
+    line=$(grep "^$name " tests/fidelity/sizes.list) || return 0 # which sizes.py says
     IFS='|' read -r _ iterations data base <<< "$line"
     # unquoted: xargs goes on in the next line behind a blank
     # shellcheck disable=SC2086
     {
-        echo "$name" "$file" base ${base:-$tests}
+        echo "$name" "$file" base ${base:-$*}
         echo "$name" "$file" iterations $iterations
         echo "$name" "$file" data $data
-        [ -n "$quick" ] || echo "$name" "$file" full $fidelity
     }
-done < <(wanted_samples) |
+}
+
+# The longest ones first.
+{
+    [ $quick = 1 ] || each_sample fidelity put_full
+    each_sample test put_cases
+} |
     xargs -r -P "$jobs" -L 1 bash -c 'one_profile "$@"' one_profile
-extent=some names=${wanted//,/ }
-[ -n "$wanted" ] || { extent=all && names=$(wanted_samples | cut -d' ' -f1); }
+extent=some names=${samples//,/ }
+[ -n "$samples" ] || { extent=all && names=$(each_sample test echo | cut -d' ' -f1); }
 # shellcheck disable=SC2086
 /usr/bin/python3 tests/fidelity/sizes.py "$mode" "$work" $extent $names
