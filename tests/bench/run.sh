@@ -4,7 +4,7 @@
 # Speed: what capture costs, and how fast streams are simulated, replayed and
 # profiled. Prints two tables and writes tests/bench/capture.csv and rates.csv.
 #
-#   tests/bench/run.sh [--samples a,b,c] [--runs N] [--quick] [--no-write] [--peers]
+#   tests/bench/run.sh [--samples a,b,c] [--runs N] [--quick] [--no-write] [--model NAME] [--peers]
 #
 # capture.csv, a row per sample at its bench arguments (samples/samples.list),
 # compiled with -O2; wall seconds are medians of N runs (3), all kinds taken in turn:
@@ -17,6 +17,7 @@
 #                   where that is larger (hashjoin)
 #   profile_bytes
 # Below the table it prints the means, and the affine samples (samples/kinds.sh) above 1.5x.
+# --model NAME records with another model than psnap, and writes capture_NAME.csv alone.
 # rates.csv: million accesses per second of wall time of each command, median.
 # --peers writes tests/bench/peers.csv instead: a few samples at the arguments of the
 # fidelity tests under psnap record, Valgrind's cachegrind, and its lackey, which traces to
@@ -25,12 +26,14 @@
 set -eu
 # shellcheck source=tests/script.sh
 . "$(dirname "$0")/../script.sh"
-runs=3 quick=0 no_write=0 peers=0
-read_options "samples= runs= quick no-write peers" "$@"
+runs=3 quick=0 no_write=0 peers=0 model=psnap
+read_options "samples= runs= quick no-write model= peers" "$@"
+csv=tests/bench/capture$([ "$model" = psnap ] || echo "_$model").csv
 small=fidelity large=bench # arguments
 [ $quick = 0 ] || small=test large=test
 clang=${PSNAP_CLANG:-clang-19}
 build_release all
+recorder=("$psnap" record --force --model "$model" -o "$work/p.yaml" --)
 
 # seconds COMMAND...: wall time, appended to the file $1
 seconds()
@@ -97,9 +100,8 @@ one_sample()
     for ((i = 0; i < runs; i++)); do
         seconds "$work/native.s" "$work/native" "$@"
         seconds "$work/idle.s" "$work/$name" "$@"
-        seconds "$work/record.s" "$psnap" record --force -o "$work/p.yaml" -- "$work/$name" "$@"
-        pinned_run "$work/pinned.s" "$psnap" record --force -o "$work/p.yaml" -- \
-            "$work/$name" "$@" >> "$work/memory.s"
+        seconds "$work/record.s" "${recorder[@]}" "$work/$name" "$@"
+        pinned_run "$work/pinned.s" "${recorder[@]}" "$work/$name" "$@" >> "$work/memory.s"
     done
     memory=$(sort -n "$work/memory.s" | tail -1) pinned=$(median "$work/pinned.s")
     native=$(median "$work/native.s") idle=$(median "$work/idle.s")
@@ -183,15 +185,17 @@ awk -F, 'NR > 1 {n++; i += log($5); r += log($7); p += log($8); if ($7 > max) {m
         n, exp(i / n), exp(r / n), exp(p / n), max, who}' "$work/capture.csv"
 awk -F, -v irregular="$irregular" 'NR > 1 && !index(irregular, " " $1 " ") {n++; if ($7 > 1.5) over = over " " $1 " " $7 "x"}
     END {if (n) printf "%d of them affine, above 1.5x:%s\n", n, over ? over : " none"}' "$work/capture.csv"
-echo
-{
-    echo what,accesses,seconds,million_per_s
-    each_sample $small rates_of
-} > "$work/rates.csv"
-table "$work/rates.csv"
-if [ $no_write = 0 ] && [ $quick = 0 ] && [ -z "$samples" ]; then
-    cp "$work/capture.csv" tests/bench/capture.csv
-    cp "$work/rates.csv" tests/bench/rates.csv
+if [ "$model" = psnap ]; then
+    {
+        echo what,accesses,seconds,million_per_s
+        each_sample $small rates_of
+    } > "$work/rates.csv"
     echo
-    echo "written: tests/bench/capture.csv, tests/bench/rates.csv"
+    table "$work/rates.csv"
+fi
+if [ $no_write = 0 ] && [ $quick = 0 ] && [ -z "$samples" ]; then
+    cp "$work/capture.csv" "$csv"
+    [ "$model" != psnap ] || cp "$work/rates.csv" tests/bench/rates.csv
+    echo
+    echo "written: $csv$([ "$model" != psnap ] || echo ", tests/bench/rates.csv")"
 fi
