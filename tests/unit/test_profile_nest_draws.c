@@ -109,37 +109,70 @@ static void test_columns(void **state)
     psnap_program_free(program);
 }
 
+struct drawing {
+    struct psnap_program *program; /* of one loop */
+    struct nest_draws *draws;
+    struct psnap_rng rng;
+};
+
+/* With so many references, that have yet to be added. */
+static struct drawing begin(uint32_t refs)
+{
+    struct psnap_program *program = make_program(1, refs);
+    struct drawing drawing = {.program = program, .draws = nest_draws_new(program)};
+
+    assert_non_null(drawing.draws);
+    psnap_rng_init(&drawing.rng, 1);
+    return drawing;
+}
+
+/* With their own numbers. */
+static void add_all(const struct drawing *drawing, uint32_t refs)
+{
+    for (uint32_t ref = 0; ref < refs; ref++)
+        assert_int_equal(add(drawing->draws, ref), ref);
+}
+
+/* One of many, so many bytes apart. */
+static uint64_t any_address(struct drawing *drawing, uint64_t bytes)
+{
+    return BASE + bytes * psnap_rng_below(&drawing->rng, 10 * ALONE);
+}
+
+static void end(const struct drawing *drawing, struct nest_draw *taken)
+{
+    free(taken);
+    nest_draws_free(drawing->draws);
+    psnap_program_free(drawing->program);
+}
+
 /* Probes of a hash table go on to the next slot, what is found is a field of the last one, in
  * whichever loop that was; a child is one of two, and what it is compared with lies before it. What
  * goes on by a step, and then elsewhere, has nothing to come after, nor have few counters. */
 static void test_after(void **state)
 {
     enum { HEAD, PROBE, FIELD, CHILD, OTHER, SWEEP, FEW, ALL };
-    struct psnap_program *program = make_program(1, ALL);
-    struct nest_draws *draws = nest_draws_new(program);
+    struct drawing drawing = begin(ALL);
+    struct nest_draws *draws = drawing.draws;
     struct nest_draw *taken;
-    struct psnap_rng rng;
     uint64_t sweep = BASE;
     uint32_t count;
 
     (void)state;
-    assert_non_null(draws);
-    psnap_rng_init(&rng, 1);
-    for (uint32_t ref = 0; ref < ALL; ref++)
-        assert_int_equal(add(draws, ref), ref);
+    add_all(&drawing, ALL);
     for (int i = 0; i < 5 * ALONE; i++) {
-        uint64_t at = BASE + 16 * psnap_rng_below(&rng, 10 * ALONE);
-        const uint64_t probes = psnap_rng_below(&rng, 4);
+        uint64_t at = any_address(&drawing, 16);
+        const uint64_t probes = psnap_rng_below(&drawing.rng, 4);
         nest_draws_put(draws, HEAD, true, at);
         for (uint64_t n = 0; n < probes; n++)
             nest_draws_put(draws, PROBE, n == 0, at += 16);
         nest_draws_put(draws, FIELD, false, at + 8);
-        at = BASE + 16 * psnap_rng_below(&rng, 10 * ALONE);
+        at = any_address(&drawing, 16);
         nest_draws_put(draws, CHILD, true, at);
-        nest_draws_put(draws, OTHER, false, at + (psnap_rng_below(&rng, 4) ? 16 : 0));
-        sweep = i % 40 ? sweep + 8 : BASE + 8 * psnap_rng_below(&rng, 10 * ALONE);
+        nest_draws_put(draws, OTHER, false, at + (psnap_rng_below(&drawing.rng, 4) ? 16 : 0));
+        sweep = i % 40 ? sweep + 8 : any_address(&drawing, 8);
         nest_draws_put(draws, SWEEP, false, sweep);
-        nest_draws_put(draws, FEW, false, BASE + 8 * (psnap_rng_below(&rng, 5) / 2));
+        nest_draws_put(draws, FEW, false, BASE + 8 * (psnap_rng_below(&drawing.rng, 5) / 2));
     }
     taken = nest_draws_take(draws, &count);
     assert_non_null(taken);
@@ -157,9 +190,7 @@ static void test_after(void **state)
     for (uint32_t k = 0; k < 3; k++)
         assert_int_equal(taken[k == 2 ? FEW : k ? SWEEP : CHILD].rest.after_count, 0);
     assert_true(taken[SWEEP].rest.gather.accesses);
-    free(taken);
-    nest_draws_free(draws);
-    psnap_program_free(program);
+    end(&drawing, taken);
 }
 
 /* Of a loop that at first is always left at once nobody knows what the rest is like: a way down a
@@ -167,26 +198,22 @@ static void test_after(void **state)
 static void test_late_rest(void **state)
 {
     enum { CHILD, PARENT, ONCE, ALL };
-    struct psnap_program *program = make_program(1, ALL);
-    struct nest_draws *draws = nest_draws_new(program);
+    struct drawing drawing = begin(ALL);
+    struct nest_draws *draws = drawing.draws;
     struct nest_draw *taken;
-    struct psnap_rng rng;
     uint32_t count;
 
     (void)state;
-    assert_non_null(draws);
-    psnap_rng_init(&rng, 1);
-    for (uint32_t ref = 0; ref < ALL; ref++)
-        assert_int_equal(add(draws, ref), ref);
+    add_all(&drawing, ALL);
     for (int i = 0; i < 6 * ALONE; i++) {
-        uint64_t at = BASE + 8 * psnap_rng_below(&rng, 10 * ALONE);
+        uint64_t at = any_address(&drawing, 8);
         for (int n = 0; n < (i < 2 * ALONE ? 1 : 8); n++) {
-            const uint64_t child = BASE + 8 * psnap_rng_below(&rng, 10 * ALONE);
+            const uint64_t child = any_address(&drawing, 8);
             nest_draws_put(draws, CHILD, n == 0, child);
             nest_draws_put(draws, PARENT, n == 0, at);
             at = child;
         }
-        nest_draws_put(draws, ONCE, true, BASE + 8 * psnap_rng_below(&rng, 10 * ALONE));
+        nest_draws_put(draws, ONCE, true, any_address(&drawing, 8));
     }
     taken = nest_draws_take(draws, &count);
     assert_non_null(taken);
@@ -197,9 +224,7 @@ static void test_late_rest(void **state)
     assert_int_equal(taken[PARENT].rest.after[0].offset, 0);
     assert_false(taken[ONCE].has_entry);
     assert_int_equal(taken[ONCE].rest.gather.accesses, 6 * ALONE);
-    free(taken);
-    nest_draws_free(draws);
-    psnap_program_free(program);
+    end(&drawing, taken);
 }
 
 /* References of one line to one array: copies that unrolling made draw from one model, the two rows
@@ -207,16 +232,14 @@ static void test_late_rest(void **state)
 static void test_pools(void **state)
 {
     enum { COPY, COPY2, ROW, ROW2, ALL };
-    struct psnap_program *program = make_program(1, ALL);
     const struct psnap_object object = {.address = BASE, .size_bytes = BASE, .name = "a"};
-    struct nest_draws *draws = nest_draws_new(program);
+    struct drawing drawing = begin(ALL);
+    struct psnap_program *program = drawing.program;
+    struct nest_draws *draws = drawing.draws;
     struct nest_draw *taken;
     uint32_t count, own[ALL], *numbers;
-    struct psnap_rng rng;
 
     (void)state;
-    assert_non_null(draws);
-    psnap_rng_init(&rng, 1);
     psnap_program_add_object(program, &object);
     program->loops[0].src_id = "f:1";
     for (uint32_t ref = 0; ref < ALL; ref++) {
@@ -226,7 +249,7 @@ static void test_pools(void **state)
     for (int i = 0; i < 5 * ALONE; i++) {
         const uint64_t row = 8000 * (uint64_t)(i / 300 % 60);
         for (uint32_t ref = COPY; ref <= COPY2; ref++)
-            nest_draws_put(draws, own[ref], false, BASE + 8 * psnap_rng_below(&rng, 10 * ALONE));
+            nest_draws_put(draws, own[ref], false, any_address(&drawing, 8));
         nest_draws_put(draws, own[ROW], false, BASE + row);
         nest_draws_put(draws, own[ROW2], false, BASE + 8 * (uint64_t)(i % 300));
     }
@@ -240,9 +263,7 @@ static void test_pools(void **state)
     assert_int_equal(taken[numbers[own[ROW2]]].rest.gather.areas[0].steps[0], 8);
     assert_int_equal(taken[numbers[own[ROW2]]].rest.gather.areas[0].step_count, 1);
     free(numbers);
-    free(taken);
-    nest_draws_free(draws);
-    psnap_program_free(program);
+    end(&drawing, taken);
 }
 
 int main(void)
