@@ -88,6 +88,7 @@ accesses=$("$PSNAP" info --json kept | sed -n 's/.*"accesses": *\([0-9]*\).*/\1/
 unwritten() { # KIND MESSAGE ARGUMENTS...
     local kind=$1 message=$2
     shift 2
+    touch after # it is in neither list or in both
     ls -A > before
     [ "$(status "$PSNAP" record "$@" -- tools/prog 1 7)" = 125 ] || fail "$*: exit status: $(cat err)"
     cmp out output || fail "$*: $(cat out)"
