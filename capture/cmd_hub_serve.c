@@ -295,6 +295,28 @@ static void use_null(int first, int last)
         close(null);
 }
 
+static bool is_descriptor(const char *name)
+{
+    return name && (!strncmp(name, "/dev/", 5) || !strncmp(name, "/proc/", 6));
+}
+
+/* What we inherited from who started psnap record, who may wait until all of it is closed; a
+ * name may stand for one of them. */
+static void close_inherited(const struct psnap_hub_server *server)
+{
+    const int ours[] = {server->fd, server->log[0], server->log[1], server->newcomer};
+    int last = STDERR_FILENO;
+
+    if (is_descriptor(server->recording->profile) || is_descriptor(server->recording->trace))
+        return;
+    for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
+        last = ours[i] > last ? ours[i] : last;
+    for (int fd = STDERR_FILENO + 1; fd < last; fd++)
+        if (fd != ours[0] && fd != ours[1] && fd != ours[2] && fd != ours[3])
+            close(fd);
+    syscall(SYS_close_range, (unsigned)last + 1, ~0u, 0u);
+}
+
 void psnap_hub_serve(struct psnap_hub_server *server)
 {
     const struct timespec patience = {.tv_nsec = 50 * 1000 * 1000}, idle = {.tv_nsec = 500000000};
@@ -317,6 +339,7 @@ void psnap_hub_serve(struct psnap_hub_server *server)
             page->running += (uint32_t)count_collectors(server, false);
             pass_on_log(server);
             use_null(2, 2); /* nobody is there to be told */
+            close_inherited(server);
             psnap_hub_ring(&page->is_done);
         }
         if (page->is_done && may_end(server))

@@ -221,6 +221,30 @@ result=0
 wait $recorder || result=$?
 [ "$result" = 125 ] || fail "taken: exit status $result"
 
+# what was open when psnap record was started is not kept open
+cat > starts.sh << 'END'
+./late now
+echo "$PSNAP_SESSION" > session
+(
+    exec 6>&- 7>&- > /dev/null 2>&1
+    until [ -e go ]; do sleep 0.01; done
+    ./late now
+) &
+END
+what="inherited"
+rm -rf r go
+mkdir r
+exec 6> one 7> two
+flock 6
+flock 7
+"$PSNAP" record -o r/%p.yaml -- sh starts.sh
+exec 6>&- 7>&-
+hub=$(cut -d / -f 3 session)
+flock -n one true && flock -n two true && [ -d "/proc/$hub" ] || fail "inherited: $(ls -l "/proc/$hub/fd")"
+touch go
+until_gone "$hub"
+[ "$(counts)" = "100 100" ] || fail "inherited: $(counts)"
+
 # what serves them has been killed: the first process is recorded, and the rest is said to be missing
 cat > kills.sh << 'END'
 ./late now
