@@ -8,8 +8,9 @@
  *
  * The areas of a reference (gather_areas.c), each with a collector (gather_collect.c), take its
  * addresses in the order of the program, gather_fit*.c make a model of what was kept, a walk
- * (gather_walk.c) draws addresses from a model. Which references have one, and which keep a
- * distance from another one's addresses instead, is profile/walks/nest_draws.c's matter.
+ * (gather_walk.c, gather_draw.c, gather_places.c) draws addresses from a model. Which references
+ * have one, and which keep a distance from another one's addresses instead, is
+ * profile/walks/nest_draws.c's matter.
  */
 #ifndef PSNAP_PROFILE_GATHER_H
 #define PSNAP_PROFILE_GATHER_H
@@ -148,22 +149,28 @@ struct gather_walk *gather_walk_new(const struct psnap_gather *model, uint64_t s
 void gather_walk_free(struct gather_walk *walk);
 void gather_walk_next(struct gather_walk *walk, uint64_t *addresses, size_t n); /* the next ones */
 
+/* Addresses that are still to be taken. */
+struct gather_left {
+    const uint64_t *at, *end;
+};
+
 /* What a walk has drawn ahead: its first member. */
 struct gather_ahead {
+    struct gather_left left;
     uint64_t addresses[GATHER_AHEAD];
-    uint32_t at, count;
 };
+
+/* Draws ahead, when all that was has been taken. */
+void gather_walk_fill(struct gather_walk *walk);
 
 /* As gather_walk_next of one. */
 static inline uint64_t gather_walk_take(struct gather_walk *walk)
 {
-    struct gather_ahead *ahead = (struct gather_ahead *)walk;
-    uint64_t address;
+    struct gather_left *left = &((struct gather_ahead *)walk)->left;
 
-    if (ahead->at < ahead->count)
-        return ahead->addresses[ahead->at++];
-    gather_walk_next(walk, &address, 1);
-    return address;
+    if (left->at == left->end)
+        gather_walk_fill(walk);
+    return *left->at++;
 }
 
 #endif

@@ -445,6 +445,96 @@ static void test_short(void **state)
     }
 }
 
+/* An area in which this and that is so, as `what` says; what it says of places that it has not is
+ * there as well. */
+static struct gather_area made_area(enum gather_places places, unsigned what)
+{
+    struct gather_area area = {.accesses = what & 32 ? 1000000 : 1000,
+                               .base = BASE + 1040,
+                               .span_bytes = 240000,
+                               .element_bytes = what & 1 ? 8 : 24,
+                               .places = places,
+                               .part_count = what & 2 ? 5 : 1,
+                               .parts = {1},
+                               .class_count = 1,
+                               .classes = {{1, 1, 1}},
+                               .fixed = what & 4 ? 0.3 : 0,
+                               .lap = 777,
+                               .same_order = what & 1,
+                               .place_bytes = 240,
+                               .downwards = what & 1,
+                               .inside = 0.8,
+                               .cursor_classes = 2,
+                               .cursors = {{3, 0.25}, {100, 0.75}},
+                               .cursor_step = what & 1 ? -8 : 24,
+                               .sweep_bytes = what & 1 ? -480 : 240};
+
+    if (what & 2)
+        memcpy(area.parts, (double[]){0.1, 0.5, 0.001, 0.199, 0.2}, 5 * sizeof(double));
+    if (what & 4) {
+        area.class_count = 3;
+        memcpy(area.classes, (struct gather_class[]){{0.02, 0.3, 4}, {0.3, 0.5, 1}, {0.68, 0.2, 1}},
+               3 * sizeof *area.classes);
+    }
+    if (what & 8) {
+        area.step_count = 2;
+        area.steps[0] = 24;
+        area.steps[1] = -48;
+        memcpy(area.next,
+               (double[3][GATHER_STEPS + 1]){{0.5, 0.3, 0.2}, {0.2, 0.7, 0.1}, {0.6, 0.4}},
+               3 * sizeof *area.next);
+    }
+    if (what & 16)
+        memcpy(area.echoes, (double[]){0, 0.1, 0, 0.05, 0, 0, 0, 0, 0, 0, 0, 0.2},
+               12 * sizeof(double));
+    for (int i = 0; i < GATHER_QUANTILES; i++)
+        area.offsets[i] = (i - 7) * 40;
+    area.knot_count = what & 1 ? GATHER_KNOTS : 0;
+    for (int i = 0; i < GATHER_KNOTS; i++)
+        area.knots[i] = (struct gather_reach){0.1 * i, 0.1 * i + 0.2};
+    return area;
+}
+
+static uint64_t hash_of(const struct psnap_gather *model)
+{
+    uint64_t *addresses = drawn_from(model, 5, 20000), hash = 0;
+
+    for (size_t i = 0; i < 20000; i++)
+        hash = (hash ^ addresses[i]) * UINT64_C(0x100000001b3);
+    free(addresses);
+    return hash;
+}
+
+/* Same model, same seed, same addresses, whatever is done for speed: what was drawn when each was
+ * drawn by itself. */
+static void test_same_for_ever(void **state)
+{
+    static const uint64_t wanted[6] = {UINT64_C(0x88588d5cffb47078), UINT64_C(0x5f02605144da7700),
+                                       UINT64_C(0x0027d242fbec88e0), UINT64_C(0x0bf7e412002205c0),
+                                       UINT64_C(0x3798dcee542e4900), UINT64_C(0x09e4235f207d4a00)};
+    (void)state;
+
+    for (unsigned places = 0; places < 6; places++) {
+        uint64_t hash = 0;
+        for (unsigned what = 0; what < 64; what++) {
+            struct psnap_gather model = {.accesses = 1000000, .area_count = 1};
+            if (places == 5) { /* several, by chance or in turns */
+                model.area_count = 4;
+                model.turn_count = what & 32 ? 3 : 0;
+                memcpy(model.turns, (struct gather_turn[]){{0, 5}, {3, 1}, {2, 900}},
+                       3 * sizeof *model.turns);
+                for (unsigned i = 0; i < 4; i++) {
+                    model.areas[i] = made_area((what + i) % 5, what * (i + 1) % 64);
+                    memcpy(model.next_area[i], (double[]){0.1, 0.6, 0.1, 0.2}, 4 * sizeof(double));
+                }
+            } else
+                model.areas[0] = made_area((enum gather_places)places, what);
+            hash = hash * 3 + hash_of(&model);
+        }
+        assert_int_equal(hash, wanted[places]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -454,6 +544,7 @@ int main(void)
         cmocka_unit_test(test_bursts),         cmocka_unit_test(test_band),
         cmocka_unit_test(test_eras),           cmocka_unit_test(test_areas),
         cmocka_unit_test(test_short),          cmocka_unit_test(test_long),
+        cmocka_unit_test(test_same_for_ever),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

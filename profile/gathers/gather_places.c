@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Where the jumps of a batch lead: how the next place is chosen when no step leads there (enum
+ * gather_places). Jumps do not depend on each other, so each part of the work is a loop over all of
+ * them.
+ */
+#include <stdlib.h>
+
+#include "profile/gathers/gather_draw.h"
+
+enum {
+    KNOWN_USES = 8, /* of each line, so that it is worth while to know what is in it */
+    KNOWN_MAX =
+        1 << 14 /* lines: what is known of them is to stay in a cache that others use, too */
+};
+
+/* ---- one-to-one maps ---- */
+
+struct gather_map gather_map_of(uint64_t n, uint64_t order)
+{
+    const unsigned bits = n > 2 ? 64 - (unsigned)__builtin_clzll(n - 1) : 1;
+
+    return (struct gather_map){.n = n ? n : 1,
+                               .mask = UINT64_MAX >> (64 - bits),
+                               .order = order,
+                               .shift = bits / 2 + (bits == 1)};
+}
+
+/* Onto the powers of two that n is not more than. */
+static inline uint64_t mix_bits(const struct gather_map *map, uint64_t x)
+{
+    x = (x + map->order) & map->mask;
+    x ^= x >> map->shift;
+    x = x * UINT64_C(0x9e3779b97f4a7c15) & map->mask;
+    x ^= x >> map->shift;
+    x = (x ^ map->order >> 20) & map->mask;
+    x = x * UINT64_C(0xbf58476d1ce4e5b9) & map->mask;
+    x ^= x >> map->shift;
+    x = x * UINT64_C(0x94d049bb133111eb) & map->mask;
+    x ^= x >> map->shift;
+    return x;
+}
+
+/* Of x below map->n. What leads beyond n is led on until it does not. */
+static uint64_t permuted(const struct gather_map *map, uint64_t x)
+{
+    do
+        x = mix_bits(map, x);
+    while (x >= map->n);
+    return x;
+}
+
+/* The same of so many, each of its lines: those that have to go on are listed. */
+static void permute(uint64_t *restrict x, const struct gather_lines *const *lines, uint32_t count)
+{
+    uint8_t listed[GATHER_BATCH];
+    uint32_t left = 0;
+
+    for (uint32_t i = 0; i < count; i++) {
+        x[i] = mix_bits(&lines[i]->map, x[i]);
+        listed[left] = (uint8_t)i;
+        left += x[i] >= lines[i]->map.n;
+    }
+    while (left) {
+        const uint32_t before = left;
+        left = 0;
+        for (uint32_t k = 0; k < before; k++) {
+            const uint8_t i = listed[k];
+            x[i] = mix_bits(&lines[i]->map, x[i]);
+            listed[left] = i;
+            left += x[i] >= lines[i]->map.n;
+        }
+    }
+}
+
+/* ---- anywhere ---- */
+
+static inline uint64_t divided(const struct gather_draw *w, uint64_t bytes)
+{
+    __extension__ typedef unsigned __int128 wide;
+
+    if (!w->inverse)
+        return bytes / w->model.element_bytes;
+    return (uint64_t)((wide)bytes * w->inverse >> 64);
+}
+
+/* What is in a line: elements from this one on, so many, and which of them is the fixed one. */
+struct elements {
+    uint64_t from, count, fixed;
+};
+
+/* Of the line of that number, the first of which is that of the base. */
+static inline struct elements elements_of(const struct gather_draw *w, uint64_t line)
+{
+    const struct gather_area *m = &w->model;
+    const uint64_t lead = m->base % GATHER_UNIT, begin = line * GATHER_UNIT;
+    const uint64_t start = begin > lead ? begin - lead : 0;
+    const uint64_t from = divided(w, start + m->element_bytes - 1);
+    const uint64_t to = divided(w, begin + GATHER_UNIT - lead + m->element_bytes - 1);
+    const uint64_t n = to > from ? to - from : 1;
+    struct elements of = {.from = from, .count = n};
+
+    if (w->fixed)
+        of.fixed = (line * UINT64_C(0x9e3779b97f4a7c15) ^ w->order) % (n * 4) / 4;
+    return of;
+}
+
+static inline uint64_t in_line(const struct gather_draw *w, uint64_t line, const uint64_t *words)
+{
+    const struct elements of = elements_of(w, line);
+    const bool is_fixed = words[0] >> 11 < w->fixed;
+    const uint64_t element =
+        of.from + (is_fixed ? of.fixed : gather_below(words[w->fixed > 0], of.count));
+
+    return (element < w->elements ? element : w->elements - 1) * w->model.element_bytes;
+}
+
+/* Which of ascending shares x falls in, the last of which is all ones; each 256th has a guide to
+ * the one at which it begins, or one before. Nearly always one step is enough, which is no branch.
+ */
+static inline uint32_t guided(const uint8_t *guide, const uint32_t *cumulative, uint32_t x)
+{
+    uint32_t i = guide[x >> 24];
+
+    x -= x == UINT32_MAX;
+    i += x >= cumulative[i];
+    while (x >= cumulative[i])
+        i++;
+    return i;
+}
+
+static inline uint32_t part_of(const struct gather_draw *w, uint32_t x)
+{
+    return w->model.part_count == 1 ? 0 : guided(w->part_guide, w->parts, x);
+}
+
+/* By parts alone. */
+static uint64_t in_part(const struct gather_draw *w, const uint64_t *words)
+{
+    const uint32_t part = part_of(w, (uint32_t)words[0]);
+    const uint64_t low = w->bounds[part], n = w->bounds[part + 1] - low;
+    const uint64_t element = low + gather_below(words[1], n ? n : 1);
+
+    return (element < w->elements ? element : element % w->elements) * w->model.element_bytes;
+}
+
+/* Which of which lines, before they are put in another order. */
+struct choice {
+    const struct gather_lines *of;
+    uint64_t line;
+    uint32_t spacing;
+};
+
+static inline struct choice choose(const struct gather_draw *w, const uint64_t *words)
+{
+    const uint32_t part = part_of(w, (uint32_t)words[0]);
+    const uint32_t class = guided(w->class_guide, w->classes, (uint32_t)(words[0] >> 32));
+    const struct gather_class *of = &w->model.classes[class];
+    const double rank = w->ranks[class] + gather_unit(words[1]) * of->lines;
+    const struct gather_lines *lines = &w->lines[w->is_everywhere[class] ? part : GATHER_PARTS];
+    const uint64_t line = (uint64_t)(int64_t)(rank * lines->count), n = lines->map.n;
+
+    return (struct choice){lines, of->spacing > 1 || line < n ? line : n - 1, of->spacing};
+}
+
+/* A line of a class whose lines lie so far apart. */
+static uint64_t spaced_line(const struct gather_draw *w, const struct choice *choice)
+{
+    /* numbers of lines are those of memory: the first multiple is so far from the low end */
+    const struct gather_lines *lines = choice->of;
+    const uint64_t n = lines->map.n, spacing = choice->spacing;
+    const uint64_t first = -(w->model.base / GATHER_UNIT + lines->low) & (spacing - 1);
+    const uint64_t multiples = n > first ? (n - first - 1) / spacing + 1 : 1;
+    const struct gather_map map = gather_map_of(multiples, w->order);
+    const uint64_t found = lines->low + first + permuted(&map, choice->line % multiples) * spacing;
+
+    return found < w->units ? found : w->units - 1;
+}
+
+/* By classes of lines. */
+static void in_classes(const struct gather_draw *restrict w, const uint64_t *const *words,
+                       uint64_t *restrict offsets, uint32_t n)
+{
+    const struct gather_lines *lines[GATHER_BATCH] = {0};
+    uint64_t found[GATHER_BATCH];
+    uint8_t listed[GATHER_BATCH];
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < n; i++) {
+        const struct choice choice = choose(w, words[i]);
+        if (choice.spacing > 1) {
+            offsets[i] = in_line(w, spaced_line(w, &choice), words[i] + 2);
+            continue;
+        }
+        listed[count] = (uint8_t)i;
+        lines[count] = choice.of;
+        found[count++] = choice.line;
+    }
+    permute(found, lines, count);
+    for (uint32_t i = 0; i < count; i++)
+        offsets[listed[i]] = in_line(w, lines[i]->low + found[i], words[listed[i]] + 2);
+}
+
+/* The same, where it is known what is in each line. */
+static void in_known_lines(const struct gather_draw *restrict w, const uint64_t *const *words,
+                           uint64_t *restrict offsets, uint32_t n)
+{
+    const uint32_t bits = w->known_bits, mask = (1u << bits) - 1;
+
+    for (uint32_t i = 0; i < n; i++) {
+        const struct choice choice = choose(w, words[i]);
+        uint32_t known;
+        uint64_t element, is_fixed;
+        if (choice.spacing > 1) {
+            offsets[i] = in_line(w, spaced_line(w, &choice), words[i] + 2);
+            continue;
+        }
+        known = w->known[choice.of->known + choice.line];
+        is_fixed = UINT64_C(0) - (words[i][2] >> 11 < w->fixed);
+        element = gather_below(words[i][2 + (w->fixed > 0)], known >> bits & mask);
+        element = (known & mask & is_fixed) | (element & ~is_fixed);
+        element += known >> 2 * bits;
+        offsets[i] = (element < w->elements ? element : w->elements - 1) * w->model.element_bytes;
+    }
+}
+
+bool gather_know_lines(struct gather_draw *w)
+{
+    const struct gather_area *m = &w->model;
+    const uint64_t most = GATHER_UNIT / m->element_bytes + 1; /* elements of a line */
+    const uint32_t bits = 32 - (uint32_t)__builtin_clz((uint32_t)most);
+    const uint32_t last = m->part_count > 1 ? GATHER_PARTS : 0;
+
+    if (m->class_count == 1 || m->accesses / KNOWN_USES < w->units || w->units > KNOWN_MAX ||
+        w->elements + 1 >= UINT64_C(1) << (32 - 2 * bits))
+        return true;
+    w->known_bits = bits;
+    w->known = malloc((last ? 2 : 1) * w->units * sizeof *w->known);
+    if (!w->known)
+        return false;
+    w->lines[GATHER_PARTS].known = last ? w->units : 0;
+    for (uint32_t i = 0; i <= last; i = i + 1 < m->part_count || i == last ? i + 1 : last) {
+        const struct gather_lines *lines = &w->lines[i];
+        for (uint64_t k = 0; k < lines->map.n && lines->low + k < w->units; k++) {
+            const struct elements in = elements_of(w, lines->low + permuted(&lines->map, k));
+            w->known[lines->known + k] =
+                (uint32_t)(in.from << 2 * bits | in.count << bits | in.fixed);
+        }
+    }
+    return true;
+}
+
+static void anywhere(const struct gather_draw *w, const uint64_t *const *words, uint64_t *offsets,
+                     uint32_t n)
+{
+    const struct gather_area *m = &w->model;
+
+    if (w->known)
+        in_known_lines(w, words, offsets, n);
+    else if (m->class_count > 1)
+        in_classes(w, words, offsets, n);
+    else if (m->part_count > 1)
+        for (uint32_t i = 0; i < n; i++)
+            offsets[i] = in_part(w, words[i]);
+    else
+        for (uint32_t i = 0; i < n; i++)
+            offsets[i] = gather_below(words[i][1], w->elements) * m->element_bytes;
+}
+
+/* The places within what is reached at these times. */
+static void within_reach(const struct gather_draw *w, struct gather_batch *batch)
+{
+    const struct gather_area *m = &w->model;
+
+    for (uint32_t i = 0; i < batch->jumps; i++) {
+        const uint64_t count = w->count + batch->numbers[i], all = m->accesses + 1;
+        const double x =
+            (double)(count < all ? count : count % all) / (double)all * (GATHER_KNOTS - 1);
+        const uint32_t k = (uint32_t)x;
+        const struct gather_reach *a = &m->knots[k], *b = a + 1;
+        const double low = a->low + (b->low - a->low) * (x - k);
+        const double high = a->high + (b->high - a->high) * (x - k);
+        const uint64_t index = divided(w, batch->offsets[i]);
+        const double element = (double)index * (high - low) + low * (double)w->elements;
+        const uint64_t e = (uint64_t)element;
+        batch->offsets[i] = (e < w->elements ? e : w->elements - 1) * m->element_bytes;
+    }
+}
+
+/* ---- in other ways ---- */
+
+static void once(const struct gather_draw *w, struct gather_batch *batch)
+{
+    const struct gather_area *m = &w->model;
+    struct gather_lines places = {.map = gather_map_of(m->lap, w->order)};
+    const struct gather_lines *all[GATHER_BATCH];
+    uint32_t from = 0;
+
+    for (uint32_t i = 0; i < batch->jumps; i++)
+        all[i] = &places;
+    while (from < batch->jumps) { /* of one lap */
+        const uint64_t lap = batch->laps[from];
+        uint32_t to = from;
+        for (; to < batch->jumps && batch->laps[to] == lap; to++)
+            batch->offsets[to] = batch->lap_at[to];
+        places.map.order = w->order + (m->same_order ? 0 : lap * UINT64_C(0xd1342543de82ef95));
+        permute(batch->offsets + from, all, to - from);
+        from = to;
+    }
+    for (uint32_t i = 0; i < batch->jumps; i++)
+        batch->offsets[i] *= m->place_bytes;
+}
+
+static double quantile(const struct gather_draw *w, double x)
+{
+    const uint32_t n = w->model.part_count;
+    uint32_t i = w->part_guide[(uint32_t)(x * 256)];
+    double size;
+
+    while (i + 1 < n && w->quantiles[i + 1] <= x)
+        i++;
+    size = w->quantiles[i + 1] - w->quantiles[i];
+    return (i + (x - w->quantiles[i]) / (size > 1e-9 ? size : 1e-9)) / n;
+}
+
+/* floor, of what is far below 2^63 */
+static inline int64_t rounded_down(double x)
+{
+    const int64_t i = (int64_t)x;
+
+    return i - ((double)i > x);
+}
+
+/* The last quantile that is not above x, which is below 1; without a branch. */
+static inline uint32_t quantile_at(double x)
+{
+    return (uint32_t)(x * 16) + 2 - (x < gather_quantiles[2]) - (x < gather_quantiles[1]) +
+           (x >= gather_quantiles[GATHER_QUANTILES - 3]) +
+           (x >= gather_quantiles[GATHER_QUANTILES - 2]);
+}
+
+static void band(struct gather_draw *w, struct gather_batch *batch)
+{
+    const struct gather_area *m = &w->model;
+    const int64_t elements = (int64_t)w->elements;
+    const uint64_t *words[GATHER_BATCH] = {0};
+    uint64_t offsets[GATHER_BATCH];
+
+    for (uint32_t k = 0; k < batch->inside; k++) {
+        const uint8_t j = batch->are_inside[k];
+        double x = (double)batch->lap_at[j] / (double)m->lap;
+        int64_t point = (int64_t)(quantile(w, m->downwards ? 1 - x : x) * (double)w->elements);
+        x = gather_unit(batch->words[j][0]);
+        const uint32_t i = quantile_at(x);
+        x = (x - gather_quantiles[i]) / (gather_quantiles[i + 1] - gather_quantiles[i]);
+        point += rounded_down((double)m->offsets[i] +
+                              x * (double)(m->offsets[i + 1] - m->offsets[i]) + 0.5);
+        if (point < 0)
+            point = -point % elements;
+        if (point >= elements)
+            point = elements - 1 - (point - elements) % elements;
+        batch->offsets[j] = (uint64_t)point * m->element_bytes;
+    }
+    for (uint32_t i = 0; i < batch->outside; i++)
+        words[i] = batch->words[batch->are_outside[i]];
+    anywhere(w, words, offsets, batch->outside);
+    for (uint32_t i = 0; i < batch->outside; i++)
+        batch->offsets[batch->are_outside[i]] = offsets[i];
+}
+
+static inline uint64_t cursor(struct gather_draw *w, const uint64_t *words)
+{
+    const struct gather_area *m = &w->model;
+    const uint32_t class = gather_pick(w->cursor_shares, m->cursor_classes - 1, (uint32_t)words[0]);
+    const struct gather_cursors *of = &m->cursors[class];
+    const uint64_t k = gather_below(words[1], of->count);
+    const double first = w->cursor_from[class], size = of->share / (double)of->count;
+    const uint64_t from = (uint64_t)((double)w->elements * (first + size * (double)k));
+    const uint64_t to = (uint64_t)((double)w->elements * (first + size * (double)(k + 1)));
+    const uint64_t n = to > from ? to - from : 1;
+    const uint64_t step = (uint64_t)llabs(m->cursor_step) / m->element_bytes;
+    const uint64_t i = w->cursor_counts[w->cursor_first[class] + k]++ * step % n;
+
+    return (from + (m->cursor_step < 0 ? n - 1 - i : i)) % w->elements * m->element_bytes;
+}
+
+void gather_places(struct gather_draw *w, struct gather_batch *batch)
+{
+    switch (w->model.places) {
+    case GATHER_ONCE:
+        once(w, batch);
+        return;
+    case GATHER_BAND:
+        band(w, batch);
+        return;
+    case GATHER_CURSORS:
+        for (uint32_t i = 0; i < batch->jumps; i++)
+            batch->offsets[i] = cursor(w, batch->words[i]);
+        return;
+    case GATHER_SWEEP:
+        return;
+    default:
+        anywhere(w, batch->words, batch->offsets, batch->jumps);
+        if (w->model.knot_count)
+            within_reach(w, batch);
+    }
+}
