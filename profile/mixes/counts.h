@@ -90,6 +90,14 @@ struct counts_draw {
 void counts_draw_init(struct counts_draw *draw, const struct psnap_counts *counts);
 uint64_t counts_draw_next(struct counts_draw *draw, struct psnap_rng *rng);
 
+/* The same of counts that are exact, and of which some are left. */
+static inline uint64_t counts_draw_exact(struct counts_draw *draw, struct psnap_rng *rng)
+{
+    const uint64_t ticket = psnap_rng_below(rng, draw->left--);
+
+    return draw->counts->bins[urn_take(draw->urn, draw->leaves, ticket)].low;
+}
+
 /* ---- as YAML: counts_yaml.c ---- */
 
 /* map[key]: a number when all counts are the same and the reader will know how many there are,

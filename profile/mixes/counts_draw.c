@@ -86,11 +86,11 @@ uint64_t counts_draw_next(struct counts_draw *draw, struct psnap_rng *rng)
 
     if (!draw->left)
         refill(draw);
+    if (draw->is_exact)
+        return counts_draw_exact(draw, rng);
     at = urn_take(draw->urn, draw->leaves, psnap_rng_below(rng, draw->left--));
     bin = &draw->counts->bins[at];
     left = &draw->bins[at];
-    if (draw->is_exact)
-        return bin->low;
     if (left->times < MEAN_EACH || left->times % MEAN_EACH == 0)
         set_mean(bin, left);
     count = draw_within(bin, left, rng);

@@ -99,9 +99,43 @@ struct mix_walk;
 /* `mix` must outlive it. NULL: out of memory. Same mix, same seed, same walk. */
 struct mix_walk *mix_walk_new(const struct psnap_mix *mix, uint64_t seed);
 void mix_walk_free(struct mix_walk *walk);
-/* The next token, a state by its index; false: the visit has ended, the next call begins another.
- * After all visits of the mix it begins again, with other draws. */
-bool mix_walk_next(struct mix_walk *walk, uint32_t *state, uint64_t *count);
+/* Draws ahead, when all that was has been taken. */
+void mix_walk_fill(struct mix_walk *walk);
+
+enum { MIX_AHEAD = 64 /* tokens that a walk draws at once */ };
+#define MIX_END UINT32_MAX /* in the place of a state: the visit has ended */
+
+struct mix_token {
+    uint32_t state; /* its index */
+    uint64_t count;
+};
+
+/* What a walk has drawn ahead: its first member. */
+struct mix_ahead {
+    struct mix_token tokens[MIX_AHEAD];
+    uint32_t at, count;
+};
+
+/* The next token, or the end of a visit, after which another one begins; until the next call. After
+ * all visits of the mix it begins again, with other draws. */
+static inline const struct mix_token *mix_walk_take(struct mix_walk *walk)
+{
+    struct mix_ahead *ahead = (struct mix_ahead *)walk;
+
+    if (ahead->at == ahead->count)
+        mix_walk_fill(walk);
+    return &ahead->tokens[ahead->at++];
+}
+
+/* The same; false: the visit has ended. */
+static inline bool mix_walk_next(struct mix_walk *walk, uint32_t *state, uint64_t *count)
+{
+    const struct mix_token *token = mix_walk_take(walk);
+
+    *state = token->state;
+    *count = token->count;
+    return token->state != MIX_END;
+}
 
 /* ---- as YAML: mix_yaml.c ---- */
 

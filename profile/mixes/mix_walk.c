@@ -35,11 +35,12 @@ struct walk_node {
     struct exits closing, others; /* without the last one of all, */
     uint32_t last;                /* which leads to this node */
     uint32_t tail;                /* tokens that come after a closing one, at most */
-    bool is_steady;               /* all counts of the state are `count` */
+    struct counts_draw *counts;   /* of the state; NULL: all are */
     uint64_t count;
 };
 
 struct mix_walk {
+    struct mix_ahead drawn;
     const struct psnap_mix *mix;
     struct psnap_rng rng;
     struct walk_node *nodes;
@@ -75,7 +76,8 @@ static void refill(struct mix_walk *walk)
     walk->visits_left = walk->mix->visits;
 }
 
-static bool is_to_close(struct mix_walk *walk, const struct walk_node *node)
+static inline bool is_to_close(const struct mix_walk *walk, const struct walk_node *node,
+                               struct psnap_rng *rng)
 {
     const uint64_t closing = node->closing.left, others = node->others.left;
 
@@ -83,20 +85,25 @@ static bool is_to_close(struct mix_walk *walk, const struct walk_node *node)
         return closing;
     if (walk->mix->lengths.times)
         return walk->made + node->tail >= walk->wanted;
-    return psnap_rng_below(&walk->rng, closing + others) < closing;
+    return psnap_rng_below(rng, closing + others) < closing;
 }
 
 /* The node after this one. */
-static uint32_t leave(struct mix_walk *walk, struct walk_node *node)
+static inline uint32_t leave(const struct mix_walk *walk, struct walk_node *node,
+                             struct psnap_rng *rng)
 {
-    struct exits *exits;
+    struct exits *exits = &node->others;
     uint64_t ticket;
 
-    if (!node->others.left && !node->closing.left)
+    if (node->closing.left && is_to_close(walk, node, rng))
+        exits = &node->closing;
+    if (!exits->left)
         return node->last;
-    exits = is_to_close(walk, node) ? &node->closing : &node->others;
-    ticket = exits->leaves > 1 ? psnap_rng_below(&walk->rng, exits->left) : 0;
-    exits->left--;
+    if (exits->leaves == 1) {
+        exits->left--;
+        return exits->edges[0].to;
+    }
+    ticket = psnap_rng_below(rng, exits->left--);
     return exits->edges[urn_take(exits->urn, exits->leaves, ticket)].to;
 }
 
@@ -129,24 +136,48 @@ static void end_visit(struct mix_walk *walk)
         walk->ahead += walk->made - walk->wanted;
 }
 
-bool mix_walk_next(struct mix_walk *walk, uint32_t *state, uint64_t *count)
+/* The generator is kept in registers but for what is rare: a copy whose address is not taken. */
+void mix_walk_fill(struct mix_walk *walk)
 {
-    const struct walk_node *node;
+    struct mix_token *token = walk->drawn.tokens;
+    /* Few at first: there are mixes of few visits. */
+    const uint32_t more = 2 * walk->drawn.count + 1, n = more < MIX_AHEAD ? more : MIX_AHEAD;
+    struct psnap_rng rng = walk->rng;
+    uint32_t at = walk->at;
 
-    if (walk->at == MIX_OUTSIDE)
-        begin_visit(walk);
-    do
-        walk->at = leave(walk, &walk->nodes[walk->at]);
-    while (walk->at == MIX_ANY);
-    if (walk->at == MIX_OUTSIDE) {
-        end_visit(walk);
-        return false;
+    for (const struct mix_token *end = token + n; token < end; token++) {
+        struct walk_node *node;
+        if (at == MIX_OUTSIDE) {
+            walk->rng = rng;
+            begin_visit(walk);
+            rng = walk->rng;
+        }
+        do
+            at = leave(walk, &walk->nodes[at], &rng);
+        while (at == MIX_ANY);
+        token->state = at - MIX_STATE;
+        if (at == MIX_OUTSIDE) {
+            end_visit(walk);
+            token->state = MIX_END;
+            continue;
+        }
+        walk->made++;
+        node = &walk->nodes[at];
+        token->count = node->count;
+        if (!node->counts)
+            continue;
+        if (node->counts->is_exact && node->counts->left)
+            token->count = counts_draw_exact(node->counts, &rng);
+        else {
+            walk->rng = rng;
+            token->count = counts_draw_next(node->counts, &walk->rng);
+            rng = walk->rng;
+        }
     }
-    node = &walk->nodes[walk->at];
-    walk->made++;
-    *state = walk->at - MIX_STATE;
-    *count = node->is_steady ? node->count : counts_draw_next(&walk->counts[*state], &walk->rng);
-    return true;
+    walk->rng = rng;
+    walk->at = at;
+    walk->drawn.at = 0;
+    walk->drawn.count = n;
 }
 
 void mix_walk_free(struct mix_walk *walk)
@@ -243,8 +274,8 @@ struct mix_walk *mix_walk_new(const struct psnap_mix *mix, uint64_t seed)
         const struct psnap_counts *counts = &mix->states[i].counts;
         counts_draw_init(&walk->counts[i], counts);
         walk->nodes[MIX_STATE + i].count = counts->bins[0].low;
-        walk->nodes[MIX_STATE + i].is_steady =
-            counts->bin_count == 1 && counts->bins[0].low == counts->bins[0].high;
+        if (counts->bin_count > 1 || counts->bins[0].low < counts->bins[0].high)
+            walk->nodes[MIX_STATE + i].counts = &walk->counts[i];
     }
     if (mix->lengths.times)
         counts_draw_init(&walk->lengths, &mix->lengths);
