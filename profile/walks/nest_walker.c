@@ -161,6 +161,16 @@ static bool is_affine(const void *context, const struct nest_shape *shape)
     return is_affine;
 }
 
+static bool init_mixes(struct psnap_walker *w)
+{
+    const struct nest_models *models = w->nests->models;
+    bool is_done = true;
+
+    for (uint32_t i = 0; models && is_done && i < models->mix_count; i++)
+        is_done = !models->mixes[i].chain || walker_mix_init(w, i);
+    return is_done;
+}
+
 struct psnap_walker *psnap_walker_new(const struct psnap_profile *profile,
                                       const uint32_t *first_ref, uint64_t seed)
 {
@@ -175,7 +185,7 @@ struct psnap_walker *psnap_walker_new(const struct psnap_profile *profile,
         (!walker->nests->models ||
          (open_models(walker, walker->nests->models, seed) && find_draws(walker) &&
           count_visits(walker, profile->loop_count))) &&
-        walker_draw_init(walker) &&
+        walker_draw_init(walker) && init_mixes(walker) &&
         nest_unroll_init(&walker->unroll, walker->nests, is_affine, walker))
         return walker;
     psnap_walker_free(walker);
@@ -192,8 +202,10 @@ void psnap_walker_free(struct psnap_walker *walker)
         gather_walk_free(walker->draws[i].rest);
         gather_walk_free(walker->draws[i].entry);
     }
-    for (uint32_t i = 0; models && walker->mixes && i < models->mix_count; i++)
+    for (uint32_t i = 0; models && walker->mixes && i < models->mix_count; i++) {
         mix_walk_free(walker->mixes[i].walk);
+        walker_mix_release(walker, i);
+    }
     walker_draw_release(walker);
     free(walker->draws);
     free(walker->draw_of);
@@ -439,6 +451,14 @@ int psnap_walker_write(struct psnap_walker *w, struct psnap_walk *walk, bool by_
         if (w->unroll.left) {
             done += nest_unroll_write(&w->unroll, block + done, capacity - done);
             continue;
+        }
+        if (!w->left && w->mix != PSNAP_NONE) {
+            const struct mix_token *token;
+            done += walker_write_mix(w, block + done, capacity - done, &token);
+            if (token)
+                begin_state(w, token->state, token->count);
+            if (done == capacity)
+                break;
         }
         const int more = next_walk(w, by_runs);
         if (more == 2)

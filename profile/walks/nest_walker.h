@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A walker through nests: what nest_walker.c, which comes to leaves, and nest_walker_draw.c, which
- * draws their addresses, have in common.
+ * A walker through nests: what nest_walker.c, which comes to leaves, nest_walker_draw.c, which
+ * draws their addresses, and nest_walker_mix.c, which writes those of mixes, have in common.
  */
 #ifndef PSNAP_PROFILE_NEST_WALKER_H
 #define PSNAP_PROFILE_NEST_WALKER_H
@@ -37,9 +37,12 @@ struct drawn_refs {
     struct drawn_ref *of[2];
 };
 
+struct mix_shorts;
+
 struct mixing {
     struct mix_walk *walk;
-    uint64_t visits; /* that nests have; the chain's are shared by them */
+    struct mix_shorts *shorts; /* its states that are written access by access */
+    uint64_t visits;           /* that nests have; the chain's are shared by them */
     uint64_t due;
 };
 
@@ -102,5 +105,13 @@ void walker_draw_release(struct psnap_walker *w);
 void walker_draw_chunk(struct psnap_walker *w, uint64_t n);
 /* n iterations of the leaf under way, access by access. */
 void walker_write_short(struct psnap_walker *w, uint64_t n, struct psnap_access *block);
+
+/* For a mix whose walk is there, after walker_draw_init; false: out of memory. */
+bool walker_mix_init(struct psnap_walker *w, uint32_t mix);
+void walker_mix_release(struct psnap_walker *w, uint32_t mix);
+/* Writes leaves of the mix under way, as far as they are short and there is room for them; how many
+ * accesses. *token is the next leaf, which is not short, or NULL. */
+size_t walker_write_mix(struct psnap_walker *w, struct psnap_access *block, size_t capacity,
+                        const struct mix_token **token);
 
 #endif
