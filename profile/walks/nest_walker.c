@@ -261,25 +261,26 @@ static uint64_t draw_first(struct psnap_walker *w, uint32_t index)
     if (source->with != PSNAP_NONE)
         drawing->last = w->draws[source->with].last + source->offset;
     else if (source->after_count)
-        drawing->last = walker_after(w, source, drawing);
+        drawing->last = walker_after(w, &drawing->ways[0]);
     else if (drawing->rest)
-        gather_walk_next(drawing->rest, &drawing->last, 1);
+        drawing->last = gather_walk_take(drawing->rest);
     return drawing->last;
 }
 
 static void begin_shape(struct psnap_walker *w, const struct nest_shape *shape, bool is_of_mix,
                         uint64_t count)
 {
+    const struct walker_access *accesses;
+
     w->shape = shape;
-    w->refs = &w->drawn_refs[is_of_mix][shape->number];
+    w->refs = &w->accesses[is_of_mix][shape->number];
     w->left = count;
-    w->is_cut = w->refs->of[0] != NULL;
+    w->is_cut = w->refs->is_drawn;
     w->is_entry = w->loop != shape->loop;
     w->loop = shape->loop;
+    accesses = w->refs->of[0];
     for (uint32_t k = 0; k < shape->width; k++) {
-        const struct nest_ref *ref = &shape->refs[k];
-        w->first[k] = (struct psnap_access){
-            .ref = ref->ref, .thread = ref->thread, .size = ref->size, .kind = ref->kind};
+        w->first[k] = accesses[k].access;
         w->strides[k] = 0;
     }
 }
@@ -337,10 +338,9 @@ static uint64_t chunk_of(const struct psnap_walker *w)
     return w->left < most ? w->left : most;
 }
 
-/* As a run. */
-static void next_chunk(struct psnap_walker *w, struct psnap_walk *walk)
+/* Iterations [0, n) as a run. */
+static void next_chunk(struct psnap_walker *w, uint64_t n, struct psnap_walk *walk)
 {
-    const uint64_t n = chunk_of(w);
     struct psnap_access *first = w->first;
 
     if (w->draw_of)
@@ -363,16 +363,21 @@ static void next_chunk(struct psnap_walker *w, struct psnap_walk *walk)
         w->first[k].address += n * (uint64_t)w->strides[k];
 }
 
-/* All iterations of the leaf under way, as far as they are few and there is room for them; how many
- * accesses. */
+/* Iterations of the leaf under way, as far as they are to be written one by one and there is room
+ * for them; how many accesses. */
 static size_t write_short(struct psnap_walker *w, struct psnap_access *block, size_t capacity)
 {
-    const size_t width = w->shape->width;
+    const size_t width = w->shape->width, most = w->is_cut ? SHORT_DRAWN : SHORT;
     size_t done = 0;
 
     while (w->left) {
-        const uint64_t n = chunk_of(w);
-        if (n >= SHORT || n * width >= SHORT || n * width > capacity - done)
+        const uint64_t room = (capacity - done) / width, chunk = chunk_of(w);
+        uint64_t n = chunk;
+        if (w->refs->has_ways) /* columns would be made address by address, too */
+            n = n < room ? n : room;
+        else if (n >= most || n * width >= most || n > room)
+            break;
+        if (!n)
             break;
         if (w->draw_of)
             note_last(w, n);
@@ -436,7 +441,7 @@ int psnap_walker_next(struct psnap_walker *w, struct psnap_walk *walk)
     const int more = next_walk(w, false);
 
     if (more == 1)
-        next_chunk(w, walk);
+        next_chunk(w, chunk_of(w), walk);
     return more;
 }
 
@@ -469,8 +474,8 @@ int psnap_walker_write(struct psnap_walker *w, struct psnap_walk *walk, bool by_
             continue;
         if (done) /* then that is for the next call */
             break;
-        if (more == 1)
-            next_chunk(w, walk);
+        if (more == 1) /* no room for an iteration is no reason to draw many of them */
+            next_chunk(w, w->refs->has_ways ? 1 : chunk_of(w), walk);
         return more;
     }
     *n = done;

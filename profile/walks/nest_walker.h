@@ -10,31 +10,48 @@
 #include "profile/walks/nest_unroll.h"
 
 enum {
-    CHUNK = 256, /* iterations of a leaf with drawn addresses */
-    SHORT = 32   /* accesses of a leaf that are written one by one, when there are fewer */
+    CHUNK = 256,       /* iterations of a leaf with drawn addresses */
+    SHORT = 32,        /* accesses of a leaf that are written one by one, when there are fewer */
+    SHORT_DRAWN = 256, /* the same where they are drawn */
+    TRAIL = 2 * NEST_BACK_MAX
+};
+
+/* From which of the addresses before, with what chances. */
+struct drawn_ways {
+    struct drawing *drawing;
+    uint64_t all, below[NEST_AFTER_MAX]; /* cumulative; all ones from the last one on */
+    uint64_t offset[NEST_AFTER_MAX];
+    uint32_t back[NEST_AFTER_MAX]; /* 0: the draw's own last one */
+    uint32_t count;                /* 0: not drawn so */
 };
 
 struct drawing {
     struct gather_walk *rest, *entry; /* NULL: it goes with others */
     struct psnap_rng rng;             /* in which way it comes after others */
+    struct drawn_ways ways[2];        /* of the rest, of entries */
     uint64_t last;
 };
 
-/* How a reference's addresses come, where others of its leaf are drawn: from a walk, or as far as
- * ever from the last one of another draw, or after those before, or, when all are NULL, affinely.
- */
-struct drawn_ref {
-    struct gather_walk *walk;
-    const uint64_t *from;
+/* How a reference's addresses come in a leaf: the next of the words that are left, plus the offset.
+ * That is what a walk has drawn ahead, the last address of another draw, which stays there, or,
+ * where nothing is drawn, the walker's own, which goes on by its stride. */
+struct walker_access {
+    struct gather_left *left;
     uint64_t offset;
-    const struct nest_source *after; /* of `drawing`, or NULL */
-    struct drawing *drawing;
     uint64_t *last; /* of its draw */
+    struct psnap_access access;
+    struct gather_walk *walk;      /* which draws more words when none are left */
+    const struct drawn_ways *ways; /* or else: of several, one; or NULL */
+    uint32_t step;                 /* words that it takes: 0 or 1 */
+    uint16_t back;                 /* or else: so many back in the trail */
+    bool is_drawn;
 };
 
-/* Those of a leaf, in its order; as `is_entry` says. Both NULL: nothing is drawn. */
-struct drawn_refs {
-    struct drawn_ref *of[2];
+/* Those of a leaf, in its order; as `is_entry` says. */
+struct walker_accesses {
+    struct walker_access *of[2];
+    struct gather_left *stay; /* of those that take no words */
+    bool is_drawn, is_all_drawn, has_ways;
 };
 
 struct mix_shorts;
@@ -53,16 +70,18 @@ struct psnap_walker {
     struct nest_unroll unroll; /* of loops that are written out */
     struct psnap_rng rng;
     struct drawing *draws;
-    struct drawn_refs *drawn_refs[2]; /* by shape number, of nests and of mixes */
-    uint64_t trail[NEST_BACK_MAX];    /* the latest addresses that were drawn, up to */
-    uint32_t trail_at;                /* this - 1, modulo its length */
+    struct walker_accesses *accesses[2]; /* by shape number, of nests and of mixes */
+    bool has_trail;                      /* there are ways, or others that need it: */
+    uint64_t trail[TRAIL];               /* the latest addresses that were drawn, up to */
+    uint32_t trail_at;                   /* this - 1, modulo its length */
+    uint64_t nothing;                    /* the last address of what is not drawn */
     uint32_t *draw_of;   /* by reference: what it draws from where it is drawn, or PSNAP_NONE */
     uint64_t *positions; /* of walks */
     struct counts_draw *counts;
     struct mixing *mixes;
     /* The leaf under way: */
     const struct nest_shape *shape;
-    const struct drawn_refs *refs;
+    const struct walker_accesses *refs;
     uint64_t left;       /* its iterations */
     uint32_t mix;        /* of which it is, or PSNAP_NONE */
     uint64_t mix_visits; /* of the chain that are still to come, this one included */
@@ -76,29 +95,51 @@ struct psnap_walker {
     uint64_t *interleaved;    /* and of several */
 };
 
-/* An address after others that were drawn before. */
-static inline uint64_t walker_after(const struct psnap_walker *w, const struct nest_source *source,
-                                    struct drawing *drawing)
+/* An address after others that were drawn before. No branch tells which of them. */
+static inline uint64_t walker_after(const struct psnap_walker *w, const struct drawn_ways *ways)
 {
-    const struct nest_after *after = source->after;
-    uint64_t all = 0, x;
+    const uint64_t x = ways->count > 1 ? psnap_rng_below(&ways->drawing->rng, ways->all) : 0;
+    const uint64_t *word = &ways->drawing->last;
+    uint32_t which = 0, back;
 
-    for (uint32_t i = 0; i < source->after_count; i++)
-        all += after[i].times;
-    x = source->after_count > 1 ? psnap_rng_below(&drawing->rng, all) : 0;
-    while (x >= after->times)
-        x -= after++->times;
-    if (!after->back)
-        return drawing->last + after->offset;
-    return w->trail[(w->trail_at - after->back) % NEST_BACK_MAX] + after->offset;
+    for (uint32_t i = 0; i + 1 < NEST_AFTER_MAX; i++)
+        which += x >= ways->below[i];
+    back = ways->back[which];
+    word = back ? &w->trail[(w->trail_at - back) % TRAIL] : word;
+    return *word + ways->offset[which];
 }
 
 static inline void walker_drawn(struct psnap_walker *w, uint64_t address)
 {
-    w->trail[w->trail_at++ % NEST_BACK_MAX] = address;
+    w->trail[w->trail_at++ % TRAIL] = address;
 }
 
-/* For all leaves that are drawn from; false: out of memory. */
+/* The next address of a reference. `has_trail` is the walker's. */
+static inline uint64_t walker_take(struct psnap_walker *w, const struct walker_access *access,
+                                   bool has_trail)
+{
+    struct gather_left *left = access->left;
+    const uint64_t *word;
+    uint64_t address;
+
+    if (left->at == left->end)
+        gather_walk_fill(access->walk);
+    word = left->at;
+    left->at = word + access->step;
+    if (has_trail && access->back)
+        word = &w->trail[(w->trail_at - access->back) % TRAIL];
+    address = *word + access->offset;
+    if (has_trail && access->ways)
+        address = walker_after(w, access->ways);
+    *access->last = address;
+    if (has_trail) { /* longer than anyone looks back: what is not drawn does no harm */
+        w->trail[w->trail_at % TRAIL] = address;
+        w->trail_at += access->is_drawn;
+    }
+    return address;
+}
+
+/* For all leaves; false: out of memory. */
 bool walker_draw_init(struct psnap_walker *w);
 void walker_draw_release(struct psnap_walker *w);
 /* The drawn addresses of n iterations of the leaf under way, as columns. */

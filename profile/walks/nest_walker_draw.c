@@ -73,20 +73,15 @@ static void draw_with(struct psnap_walker *w, uint32_t k, uint64_t n)
 static void draw_in_order(struct psnap_walker *w, uint64_t n)
 {
     const struct nest_shape *shape = w->shape;
+    const struct walker_access *accesses = w->refs->of[w->is_entry];
 
     for (uint64_t i = 0; i < n; i++)
-        for (uint32_t k = 0; k < shape->width; k++) {
-            const struct nest_ref *ref = &shape->refs[k];
-            if (ref->mode != NEST_DRAWN)
-                continue;
-            const struct nest_source *source = source_of(w, ref->draw);
-            if (source->with != PSNAP_NONE)
-                w->drawn[k][i] = w->draws[source->with].last + source->offset;
-            else if (source->after_count)
-                w->drawn[k][i] = walker_after(w, source, &w->draws[ref->draw]);
-            w->draws[ref->draw].last = w->drawn[k][i];
-            walker_drawn(w, w->drawn[k][i]);
-        }
+        for (uint32_t k = 0; k < shape->width; k++)
+            if (accesses[k].is_drawn && accesses[k].walk) {
+                *accesses[k].last = w->drawn[k][i];
+                walker_drawn(w, w->drawn[k][i]);
+            } else if (accesses[k].is_drawn)
+                w->drawn[k][i] = walker_take(w, &accesses[k], w->has_trail);
 }
 
 static bool has_after(const struct psnap_walker *w)
@@ -140,68 +135,116 @@ void walker_draw_chunk(struct psnap_walker *w, uint64_t n)
 
 /* ---- few iterations ---- */
 
+static inline void write_drawn(struct psnap_walker *w, uint64_t n, struct psnap_access *block,
+                               bool has_trail)
+{
+    const struct walker_access *accesses = w->refs->of[w->is_entry];
+    const uint32_t width = w->shape->width;
+
+    for (uint64_t i = 0; i < n; i++, block += width) {
+        for (uint32_t k = 0; k < width; k++) {
+            block[k] = accesses[k].access;
+            block[k].address = walker_take(w, &accesses[k], has_trail);
+        }
+        for (uint32_t k = 0; !w->refs->is_all_drawn && k < width; k++)
+            w->first[k].address += (uint64_t)w->strides[k];
+    }
+}
+
 void walker_write_short(struct psnap_walker *w, uint64_t n, struct psnap_access *block)
 {
+    const struct walker_access *accesses = w->refs->of[0];
     const uint32_t width = w->shape->width;
-    const struct drawn_ref *refs = w->refs->of[w->is_entry];
 
-    for (uint64_t i = 0; i < n; i++)
+    if (w->is_cut && w->has_trail)
+        write_drawn(w, n, block, true);
+    else if (w->is_cut)
+        write_drawn(w, n, block, false);
+    for (uint64_t i = 0; !w->is_cut && i < n; i++)
         for (uint32_t k = 0; k < width; k++, block++) {
-            *block = w->first[k];
-            if (refs && refs[k].last) {
-                const struct drawn_ref *ref = &refs[k];
-                if (ref->walk)
-                    block->address = gather_walk_take(ref->walk);
-                else if (ref->from)
-                    block->address = *ref->from + ref->offset;
-                else if (ref->after)
-                    block->address = walker_after(w, ref->after, ref->drawing);
-                *ref->last = block->address;
-                walker_drawn(w, block->address);
-            }
+            *block = accesses[k].access;
+            block->address = w->first[k].address;
             w->first[k].address += (uint64_t)w->strides[k];
         }
 }
 
-static struct drawn_ref drawn_ref(struct psnap_walker *w, const struct nest_ref *ref, bool is_entry)
-{
-    const struct nest_draw *draw = &w->nests->models->draws[ref->draw];
-    const struct nest_source *source = nest_source_of(draw, is_entry);
-    struct drawing *drawing = &w->draws[ref->draw];
-    struct drawn_ref made = {.last = &drawing->last, .offset = source->offset};
+/* ---- how addresses come ---- */
 
-    if (source->with != PSNAP_NONE)
-        made.from = &w->draws[source->with].last;
-    else if (source->after_count) {
-        made.after = source;
-        made.drawing = drawing;
+/* Of a draw. */
+static void set_drawn(struct psnap_walker *w, struct walker_access *access,
+                      struct gather_left *stay, uint32_t index, bool is_entry)
+{
+    const struct nest_draw *draw = &w->nests->models->draws[index];
+    const struct nest_source *source = nest_source_of(draw, is_entry);
+    struct drawing *drawing = &w->draws[index];
+    const struct drawn_ways *ways = &drawing->ways[is_entry && draw->has_entry];
+
+    access->last = &drawing->last;
+    access->is_drawn = true;
+    if (source->with != PSNAP_NONE) {
+        stay->at = &w->draws[source->with].last;
+        access->offset = source->offset;
+    } else if (ways->count) {
+        stay->at = &drawing->last;
+        access->ways = ways->count > 1 ? ways : NULL;
+        access->back = (uint16_t)ways->back[0];
+        access->offset = ways->offset[0];
     } else
-        made.walk = is_entry && draw->has_entry ? drawing->entry : drawing->rest;
-    return made;
+        access->walk = is_entry && draw->has_entry ? drawing->entry : drawing->rest;
+    if (access->walk) {
+        access->left = &((struct gather_ahead *)access->walk)->left;
+        access->step = 1;
+    }
 }
 
-static bool add_shape(struct psnap_walker *w, struct drawn_refs *all,
+static bool add_shape(struct psnap_walker *w, struct walker_accesses *all,
                       const struct nest_shape *shape)
 {
-    struct drawn_refs *refs = &all[shape->number];
-    bool is_drawn = false;
+    struct walker_accesses *accesses = &all[shape->number];
+    const uint32_t width = shape->width;
 
-    for (uint32_t k = 0; k < shape->width; k++)
-        is_drawn |= shape->refs[k].mode == NEST_DRAWN;
-    if (!is_drawn || refs->of[0])
+    if (accesses->of[0] || !width)
         return true;
-    refs->of[0] = calloc(2 * (size_t)shape->width, sizeof *refs->of[0]);
-    if (!refs->of[0])
+    accesses->of[0] = calloc(2 * (size_t)width, sizeof *accesses->of[0]);
+    accesses->stay = calloc(2 * (size_t)width, sizeof *accesses->stay);
+    if (!accesses->of[0] || !accesses->stay)
         return false;
-    refs->of[1] = refs->of[0] + shape->width;
-    for (uint32_t k = 0; k < shape->width; k++)
-        for (int is_entry = 0; is_entry < 2; is_entry++)
-            if (shape->refs[k].mode == NEST_DRAWN)
-                refs->of[is_entry][k] = drawn_ref(w, &shape->refs[k], is_entry);
+    accesses->of[1] = accesses->of[0] + width;
+    accesses->is_all_drawn = true;
+    for (uint32_t i = 0; i < 2 * width; i++) {
+        const struct nest_ref *ref = &shape->refs[i % width];
+        struct walker_access *access = &accesses->of[0][i];
+        *access = (struct walker_access){.left = &accesses->stay[i], .last = &w->nothing};
+        access->access = (struct psnap_access){
+            .ref = ref->ref, .thread = ref->thread, .size = ref->size, .kind = ref->kind};
+        accesses->stay[i].at = &w->first[i % width].address;
+        if (ref->mode == NEST_DRAWN)
+            set_drawn(w, access, &accesses->stay[i], ref->draw, i >= width);
+        accesses->is_drawn |= access->is_drawn;
+        accesses->is_all_drawn &= access->is_drawn;
+        accesses->has_ways |= access->ways || access->back;
+    }
     return true;
 }
 
-static bool add_pattern(struct psnap_walker *w, struct drawn_refs *all,
+static void set_ways(struct psnap_walker *w, struct drawn_ways *ways, struct drawing *drawing,
+                     const struct nest_source *source)
+{
+    *ways = (struct drawn_ways){.drawing = drawing, .count = source->after_count};
+    for (uint32_t i = 0; i < NEST_AFTER_MAX; i++) {
+        ways->below[i] = UINT64_MAX;
+        if (i >= source->after_count)
+            continue;
+        ways->all += source->after[i].times;
+        ways->back[i] = source->after[i].back;
+        ways->offset[i] = source->after[i].offset;
+        w->has_trail |= ways->back[i] || i;
+        if (i + 1 < source->after_count)
+            ways->below[i] = ways->all;
+    }
+}
+
+static bool add_pattern(struct psnap_walker *w, struct walker_accesses *all,
                         const struct nest_pattern *pattern)
 {
     bool is_done = pattern->body_count || add_shape(w, all, pattern->shape);
@@ -216,18 +259,22 @@ bool walker_draw_init(struct psnap_walker *w)
     const struct nest_models *models = w->nests->models;
     bool is_done = true;
 
-    w->drawn_refs[0] =
-        calloc(nest_shape_count(w->nests->patterns) + (size_t)1, sizeof *w->drawn_refs[0]);
-    w->drawn_refs[1] = calloc((models ? nest_shape_count(models->shapes) : 0) + (size_t)1,
-                              sizeof *w->drawn_refs[1]);
-    if (!w->drawn_refs[0] || !w->drawn_refs[1])
+    w->accesses[0] =
+        calloc(nest_shape_count(w->nests->patterns) + (size_t)1, sizeof *w->accesses[0]);
+    w->accesses[1] =
+        calloc((models ? nest_shape_count(models->shapes) : 0) + (size_t)1, sizeof *w->accesses[1]);
+    if (!w->accesses[0] || !w->accesses[1])
         return false;
-    for (size_t i = 0; models && is_done && i < w->nests->count; i++)
-        is_done = add_pattern(w, w->drawn_refs[0], w->nests->terms[i].pattern);
+    for (uint32_t i = 0; models && i < models->draw_count; i++) {
+        set_ways(w, &w->draws[i].ways[0], &w->draws[i], &models->draws[i].rest);
+        set_ways(w, &w->draws[i].ways[1], &w->draws[i], &models->draws[i].entry);
+    }
+    for (size_t i = 0; is_done && i < w->nests->count; i++)
+        is_done = add_pattern(w, w->accesses[0], w->nests->terms[i].pattern);
     for (uint32_t i = 0; models && is_done && i < models->mix_count; i++)
         for (uint32_t k = 0;
              is_done && models->mixes[i].chain && k < models->mixes[i].chain->state_count; k++)
-            is_done = add_shape(w, w->drawn_refs[1], models->mixes[i].states[k]);
+            is_done = add_shape(w, w->accesses[1], models->mixes[i].states[k]);
     return is_done;
 }
 
@@ -238,8 +285,10 @@ void walker_draw_release(struct psnap_walker *w)
                                 models ? nest_shape_count(models->shapes) : 0};
 
     for (int which = 0; which < 2; which++) {
-        for (uint32_t i = 0; w->drawn_refs[which] && i < counts[which]; i++)
-            free(w->drawn_refs[which][i].of[0]);
-        free(w->drawn_refs[which]);
+        for (uint32_t i = 0; w->accesses[which] && i < counts[which]; i++) {
+            free(w->accesses[which][i].of[0]);
+            free(w->accesses[which][i].stay);
+        }
+        free(w->accesses[which]);
     }
 }

@@ -13,18 +13,6 @@
 
 enum { LISTED = 512 /* accesses */ };
 
-/* An access of a state: the next of the words that are left, plus the offset. */
-struct mix_access {
-    struct gather_left *left;
-    uint64_t offset;
-    uint64_t *last; /* of its draw */
-    struct psnap_access access;
-    const struct drawn_ref *drawn; /* whose walk draws more words when none are left */
-    uint32_t step;                 /* words that it takes: 0 or 1 */
-    uint16_t back;                 /* or else: so many back in the trail */
-    bool has_ways;                 /* or else: one of several */
-};
-
 /* A state whose addresses are all drawn. */
 struct mix_short {
     uint32_t loop, width;
@@ -33,77 +21,33 @@ struct mix_short {
 };
 
 struct mix_shorts {
-    struct mix_access *accesses;
-    struct gather_left *stay; /* by access: a word that is there again and again */
-    bool needs_trail;         /* or there are ways, or others need it */
+    struct walker_access *accesses;
     struct mix_short states[];
 };
 
-static struct mix_access mix_access(struct gather_left *stay, const struct nest_ref *ref,
-                                    const struct drawn_ref *drawn)
-{
-    static const uint64_t zero;
-    const struct nest_source *after = drawn->after;
-    struct mix_access made = {
-        .left = stay, .last = drawn->last, .offset = drawn->offset, .drawn = drawn};
-
-    made.access = (struct psnap_access){
-        .ref = ref->ref, .thread = ref->thread, .size = ref->size, .kind = ref->kind};
-    stay->at = drawn->from ? drawn->from : &zero;
-    if (drawn->walk) {
-        made.left = &((struct gather_ahead *)drawn->walk)->left;
-        made.step = 1;
-        made.offset = 0;
-    } else if (!drawn->from && after) {
-        made.has_ways = after->after_count > 1;
-        made.back = (uint16_t)after->after->back;
-        made.offset = after->after->offset;
-        stay->at = drawn->last;
-    }
-    return made;
-}
-
 /* `used` accesses are there before its own. */
 static void set_state(struct mix_shorts *shorts, struct mix_short *state,
-                      const struct nest_shape *shape, const struct drawn_refs *refs, uint32_t used)
+                      const struct nest_shape *shape, const struct walker_accesses *accesses,
+                      uint32_t used)
 {
     const uint32_t width = shape->width;
 
     *state = (struct mix_short){.loop = shape->loop, .width = width, .most = (SHORT - 1) / width};
-    for (uint32_t k = 0; k < 2 * width; k++) {
-        struct mix_access *access = &shorts->accesses[used + k];
-        *access = mix_access(&shorts->stay[used + k], &shape->refs[k % width],
-                             &refs->of[k / width][k % width]);
-        shorts->needs_trail |= access->has_ways;
-    }
+    memcpy(shorts->accesses + used, accesses->of[0], 2 * width * sizeof *shorts->accesses);
     for (uint32_t i = 0; i < SHORT; i++) {
         state->listed[0][i] = (uint16_t)(used + i % width);
         state->listed[1][i] = (uint16_t)(used + i % width + (i < width ? width : 0));
     }
 }
 
-static bool is_short(const struct nest_shape *shape)
+static bool is_short(const struct psnap_walker *w, const struct nest_shape *shape)
 {
-    bool is_drawn = shape->width && shape->width < SHORT;
-
-    for (uint32_t k = 0; is_drawn && k < shape->width; k++)
-        is_drawn = shape->refs[k].mode == NEST_DRAWN;
-    return is_drawn;
-}
-
-static bool has_trail(const struct nest_source *source)
-{
-    bool has = false;
-
-    for (uint32_t i = 0; i < source->after_count; i++)
-        has |= source->after[i].back > 0;
-    return has;
+    return shape->width && shape->width < SHORT && w->accesses[1][shape->number].is_all_drawn;
 }
 
 bool walker_mix_init(struct psnap_walker *w, uint32_t mix)
 {
-    const struct nest_models *models = w->nests->models;
-    const struct nest_mix *model = &models->mixes[mix];
+    const struct nest_mix *model = &w->nests->models->mixes[mix];
     const uint32_t states = model->chain->state_count;
     struct mix_shorts *shorts = calloc(1, sizeof *shorts + states * sizeof *shorts->states);
     uint32_t used = 0;
@@ -112,19 +56,15 @@ bool walker_mix_init(struct psnap_walker *w, uint32_t mix)
     if (!shorts)
         return false;
     for (uint32_t i = 0; i < states; i++)
-        used += is_short(model->states[i]) ? 2 * model->states[i]->width : 0;
+        used += is_short(w, model->states[i]) ? 2 * model->states[i]->width : 0;
     shorts->accesses = malloc((used + (size_t)1) * sizeof *shorts->accesses);
-    shorts->stay = calloc(used + (size_t)1, sizeof *shorts->stay);
-    if (!shorts->accesses || !shorts->stay)
+    if (!shorts->accesses)
         return false;
-    for (uint32_t i = 0; i < models->draw_count; i++)
-        shorts->needs_trail |=
-            has_trail(&models->draws[i].rest) || has_trail(&models->draws[i].entry);
     used = 0;
     for (uint32_t i = 0; i < states; i++)
-        if (is_short(model->states[i])) {
+        if (is_short(w, model->states[i])) {
             set_state(shorts, &shorts->states[i], model->states[i],
-                      &w->drawn_refs[1][model->states[i]->number], used);
+                      &w->accesses[1][model->states[i]->number], used);
             used += 2 * model->states[i]->width;
         }
     return true;
@@ -137,40 +77,19 @@ void walker_mix_release(struct psnap_walker *w, uint32_t mix)
     if (!shorts)
         return;
     free(shorts->accesses);
-    free(shorts->stay);
     free(shorts);
 }
 
 /* Writes the accesses that are listed. */
-static inline void write_listed(struct psnap_walker *w, const struct mix_access *accesses,
+static inline void write_listed(struct psnap_walker *w, const struct walker_access *accesses,
                                 const uint16_t *listed, size_t n, struct psnap_access *block,
-                                bool needs_trail)
+                                bool has_trail)
 {
-    uint32_t trail_at = w->trail_at;
-
     for (size_t i = 0; i < n; i++) {
-        const struct mix_access *access = &accesses[listed[i]];
-        struct gather_left *left = access->left;
-        const uint64_t *word;
-        uint64_t address;
-        if (left->at == left->end)
-            gather_walk_fill(access->drawn->walk);
-        word = left->at;
-        left->at = word + access->step;
-        if (needs_trail && access->back)
-            word = &w->trail[(trail_at - access->back) % NEST_BACK_MAX];
-        address = *word + access->offset;
-        if (needs_trail && access->has_ways) {
-            w->trail_at = trail_at;
-            address = walker_after(w, access->drawn->after, access->drawn->drawing);
-        }
-        *access->last = address;
-        if (needs_trail)
-            w->trail[trail_at++ % NEST_BACK_MAX] = address;
+        const struct walker_access *access = &accesses[listed[i]];
         block[i] = access->access;
-        block[i].address = address;
+        block[i].address = walker_take(w, access, has_trail);
     }
-    w->trail_at = trail_at;
 }
 
 /* Lists the accesses of the next tokens, at least `most` of them, or fewer than SHORT more: how
@@ -215,7 +134,7 @@ size_t walker_write_mix(struct psnap_walker *w, struct psnap_access *block, size
     while (!*token && w->mix_visits && capacity - done >= SHORT) {
         const size_t room = capacity - done - SHORT;
         const size_t n = list(w, room < LISTED ? room : LISTED, listed, token);
-        if (shorts->needs_trail)
+        if (w->has_trail)
             write_listed(w, shorts->accesses, listed, n, block + done, true);
         else
             write_listed(w, shorts->accesses, listed, n, block + done, false);
