@@ -9,6 +9,8 @@
 
 enum { ECHO = GATHER_STEPS + 1 }; /* a kind that no step follows */
 
+#define JUMPS_FEW 0.1 /* share: then a branch is cheaper than none */
+
 const double gather_quantiles[GATHER_QUANTILES] = {
     0,      0.01,  0.03,   0.0625, 0.125,  0.1875, 0.25,   0.3125, 0.375, 0.4375, 0.5,
     0.5625, 0.625, 0.6875, 0.75,   0.8125, 0.875,  0.9375, 0.97,   0.99,  1};
@@ -54,6 +56,9 @@ static void set_steps(struct gather_draw *w)
         w->is_steady = !w->next[0][0] && !w->next[1][0];
     if (w->is_steady)
         w->kind = m->step_count;
+    w->is_walk = m->step_count;
+    for (uint32_t i = 1; i <= m->step_count; i++)
+        w->is_walk = w->is_walk && m->next[i][0] < JUMPS_FEW;
 }
 
 static struct gather_lines lines_of(uint64_t n, uint64_t order, uint64_t low)
@@ -202,7 +207,7 @@ static inline uint32_t words_anywhere(const struct gather_draw *w, const uint64_
 
 /* A jump, if `is_one`, without a branch: in any case it is put in the place of the next one. */
 static inline void plan_jump(const struct gather_draw *restrict w, struct gather_batch *restrict b,
-                             struct planned *p, uint32_t number, uint32_t is_one)
+                             struct planned *p, uint32_t number, uint32_t is_one, bool is_anywhere)
 {
     const uint64_t *words = p->words;
     const uint32_t j = p->jumps;
@@ -210,17 +215,20 @@ static inline void plan_jump(const struct gather_draw *restrict w, struct gather
 
     b->from[number] = &b->offsets[j];
     b->numbers[j] = (uint8_t)number;
-    if (w->model.places == GATHER_BAND) {
+    if (is_anywhere)
+        count = count ? count : words_anywhere(w, words);
+    else if (w->model.places == GATHER_BAND) {
         const uint32_t is_inside = *words++ >> 11 < w->inside;
         b->are_inside[p->inside] = b->are_outside[p->outside] = (uint8_t)j;
         p->inside += is_inside & is_one;
         p->outside += (is_inside ^ 1) & is_one;
         count = is_inside ? 2 : 1 + words_anywhere(w, words);
-    } else if (w->model.places == GATHER_ANYWHERE && !count)
-        count = words_anywhere(w, words);
+    }
     b->words[j] = words;
-    b->lap_at[j] = p->lap_at;
-    b->laps[j] = p->laps;
+    if (!is_anywhere) {
+        b->lap_at[j] = p->lap_at;
+        b->laps[j] = p->laps;
+    }
     p->jumps += is_one;
     p->words += count & (0 - is_one);
 }
@@ -236,14 +244,14 @@ static inline void pass_lap(const struct gather_draw *w, struct planned *p, uint
 
 /* A jump, or an address in the line that was visited some accesses ago. */
 static inline void plan_echo(const struct gather_draw *restrict w, struct gather_batch *restrict b,
-                             struct planned *p, uint32_t number)
+                             struct planned *p, uint32_t number, bool is_anywhere)
 {
     const uint64_t at = w->count + number;
     uint32_t octave;
     uint64_t gap;
 
     if (*p->words++ >> 11 >= w->echo) {
-        plan_jump(w, b, p, number, 1);
+        plan_jump(w, b, p, number, 1, is_anywhere);
         pass_lap(w, p, 1);
         return;
     }
@@ -251,7 +259,7 @@ static inline void plan_echo(const struct gather_draw *restrict w, struct gather
     gap = (UINT64_C(1) << octave) + gather_below(p->words[1], UINT64_C(1) << octave);
     p->words += 2;
     if (gap > at || gap >= GATHER_HISTORY) {
-        plan_jump(w, b, p, number, 1);
+        plan_jump(w, b, p, number, 1, is_anywhere);
         return;
     }
     b->kinds[number] = ECHO;
@@ -275,29 +283,29 @@ static uint32_t plan_anywhere(const struct gather_draw *restrict w, struct gathe
 
 static inline uint32_t next_kind(const struct gather_draw *w, uint32_t kind, uint64_t word)
 {
+    if (w->model.step_count == 1)
+        return gather_pick(w->next[kind], 1, (uint32_t)word);
     return gather_pick(w->next[kind], w->model.step_count, (uint32_t)word);
 }
 
-uint32_t gather_draw_plan(struct gather_draw *restrict w, struct gather_batch *restrict b,
-                          const uint64_t *words, uint32_t n)
+static inline uint32_t plan(struct gather_draw *restrict w, struct gather_batch *restrict b,
+                            const uint64_t *words, uint32_t n, bool is_anywhere)
 {
     const uint32_t end = b->count + n;
     const bool has_steps = w->model.step_count;
     struct planned p = {words, w->lap_at, w->laps, b->jumps, b->inside, b->outside};
     uint32_t kind = w->kind;
 
-    if (!has_steps && !w->history && w->model.places == GATHER_ANYWHERE)
-        return plan_anywhere(w, b, words, n);
     if (!has_steps && !w->history)
         for (uint32_t i = b->count; i < end; i++) {
             b->kinds[i] = 0;
-            plan_jump(w, b, &p, i, 1);
+            plan_jump(w, b, &p, i, 1, is_anywhere);
             pass_lap(w, &p, 1);
         }
-    else if (!w->history)
+    else if (!w->history && !w->is_walk)
         for (uint32_t i = b->count; i < end; i++) {
             b->kinds[i] = (uint8_t)(kind = next_kind(w, kind, *p.words++));
-            plan_jump(w, b, &p, i, !kind);
+            plan_jump(w, b, &p, i, !kind, is_anywhere);
             pass_lap(w, &p, !kind);
         }
     else
@@ -305,8 +313,14 @@ uint32_t gather_draw_plan(struct gather_draw *restrict w, struct gather_batch *r
             if (has_steps)
                 kind = next_kind(w, kind, *p.words++);
             b->kinds[i] = (uint8_t)kind;
-            if (!kind)
-                plan_echo(w, b, &p, i);
+            if (kind)
+                continue;
+            if (w->history)
+                plan_echo(w, b, &p, i, is_anywhere);
+            else {
+                plan_jump(w, b, &p, i, 1, is_anywhere);
+                pass_lap(w, &p, 1);
+            }
         }
     w->kind = kind;
     w->lap_at = p.lap_at;
@@ -316,6 +330,16 @@ uint32_t gather_draw_plan(struct gather_draw *restrict w, struct gather_batch *r
     b->outside = p.outside;
     b->count = end;
     return (uint32_t)(p.words - words);
+}
+
+uint32_t gather_draw_plan(struct gather_draw *w, struct gather_batch *b, const uint64_t *words,
+                          uint32_t n)
+{
+    if (w->model.places != GATHER_ANYWHERE)
+        return plan(w, b, words, n, false);
+    if (w->model.step_count || w->history)
+        return plan(w, b, words, n, true);
+    return plan_anywhere(w, b, words, n);
 }
 
 /* ---- addresses ---- */
@@ -357,7 +381,7 @@ uint32_t gather_draw_write(struct gather_draw *w, struct gather_batch *b, uint64
         for (uint32_t i = 0; i < count; i++) {
             const uint32_t kind = b->kinds[i];
             const uint64_t is_step = w->is_step[kind];
-            if (w->history)
+            if (w->history || w->is_walk)
                 at = is_step ? stepped(w, at, kind) : *b->from[i];
             else
                 at = (stepped(w, at, kind) & is_step) | (*b->from[i] & ~is_step);

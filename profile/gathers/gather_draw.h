@@ -44,6 +44,7 @@ struct gather_draw {
     uint64_t around[GATHER_STEPS + 2];  /* what is added when one leads out of the span */
     uint64_t is_step[GATHER_STEPS + 2]; /* all ones, else 0: an offset that was drawn */
     bool is_steady;                     /* all are the same step, whatever is drawn */
+    bool is_walk;                       /* jumps are few */
     uint32_t kind;                      /* of the last step */
     uint64_t at;                        /* the last offset */
     uint64_t count;

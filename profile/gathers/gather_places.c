@@ -317,6 +317,8 @@ static double quantile(const struct gather_draw *w, double x)
     uint32_t i = w->part_guide[(uint32_t)(x * 256)];
     double size;
 
+    if (n == 1)
+        return x;
     while (i + 1 < n && w->quantiles[i + 1] <= x)
         i++;
     size = w->quantiles[i + 1] - w->quantiles[i];
