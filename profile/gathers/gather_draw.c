@@ -281,6 +281,29 @@ static uint32_t plan_anywhere(const struct gather_draw *restrict w, struct gathe
     return (uint32_t)(words - begin);
 }
 
+/* All are jumps anywhere, or echoes: what plan() does, of which this is most. */
+static uint32_t plan_echoes(struct gather_draw *restrict w, struct gather_batch *restrict b,
+                            const uint64_t *words, uint32_t n)
+{
+    const uint64_t echo = w->echo;
+    const uint32_t end = b->count + n, each = w->jump_words;
+    struct planned p = {words, 0, 0, b->jumps, 0, 0};
+
+    for (uint32_t i = b->count; i < end; i++) {
+        b->kinds[i] = 0;
+        if (*p.words >> 11 >= echo && each) {
+            b->from[i] = &b->offsets[p.jumps];
+            b->numbers[p.jumps] = (uint8_t)i;
+            b->words[p.jumps++] = p.words + 1;
+            p.words += 1 + each;
+        } else
+            plan_echo(w, b, &p, i, true);
+    }
+    b->jumps = p.jumps;
+    b->count = end;
+    return (uint32_t)(p.words - words);
+}
+
 static inline uint32_t next_kind(const struct gather_draw *w, uint32_t kind, uint64_t word)
 {
     if (w->model.step_count == 1)
@@ -337,8 +360,10 @@ uint32_t gather_draw_plan(struct gather_draw *w, struct gather_batch *b, const u
 {
     if (w->model.places != GATHER_ANYWHERE)
         return plan(w, b, words, n, false);
-    if (w->model.step_count || w->history)
+    if (w->model.step_count)
         return plan(w, b, words, n, true);
+    if (w->history)
+        return plan_echoes(w, b, words, n);
     return plan_anywhere(w, b, words, n);
 }
 
@@ -368,15 +393,20 @@ void gather_draw_steady(struct gather_draw *w, uint64_t *addresses, size_t n)
 uint32_t gather_draw_write(struct gather_draw *w, struct gather_batch *b, uint64_t *addresses)
 {
     const uint64_t base = w->model.base;
+    const uint64_t mask = w->history_mask;
     const uint32_t count = b->count;
-    uint64_t at = w->at;
+    uint64_t *history = w->history, at = w->at;
 
     if (b->jumps)
         gather_places(w, b);
-    if (!w->model.step_count && !w->history && w->model.places != GATHER_SWEEP) {
-        for (uint32_t i = 0; i < count; i++)
+    if (!w->model.step_count && w->model.places != GATHER_SWEEP) {
+        for (uint32_t i = 0; !w->history && i < count; i++)
             addresses[i] = base + b->offsets[i];
-        at = count ? b->offsets[count - 1] : at;
+        at = count && !w->history ? b->offsets[count - 1] : at;
+        for (uint32_t i = 0; w->history && i < count; i++) {
+            history[(w->count + i) & mask] = at = *b->from[i];
+            addresses[i] = base + at;
+        }
     } else
         for (uint32_t i = 0; i < count; i++) {
             const uint32_t kind = b->kinds[i];
