@@ -108,9 +108,9 @@ static inline struct elements elements_of(const struct gather_draw *w, uint64_t 
 static inline uint64_t in_line(const struct gather_draw *w, uint64_t line, const uint64_t *words)
 {
     const struct elements of = elements_of(w, line);
-    const bool is_fixed = words[0] >> 11 < w->fixed;
-    const uint64_t element =
-        of.from + (is_fixed ? of.fixed : gather_below(words[w->fixed > 0], of.count));
+    const uint64_t is_fixed = UINT64_C(0) - (words[0] >> 11 < w->fixed); /* no branch */
+    const uint64_t any = gather_below(words[w->fixed > 0], of.count);
+    const uint64_t element = of.from + ((of.fixed & is_fixed) | (any & ~is_fixed));
 
     return (element < w->elements ? element : w->elements - 1) * w->model.element_bytes;
 }
