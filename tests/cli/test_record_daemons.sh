@@ -137,7 +137,7 @@ late 100 "0 100 200 201 202" ./late family 2
 cat > starts.sh << 'END'
 ./late now
 (
-    until [ -e go ]; do sleep 0.01; done
+    for _ in $(seq 6000); do [ -e go ] && break; sleep 0.01; done
     ./late now
     ./late now
 ) > /dev/null 2>&1 &
@@ -174,7 +174,7 @@ says ""
 # psnap record's own session is for nobody any more when nobody had it until its program ended
 cat > starts.sh << 'END'
 (
-    until [ -e go ]; do sleep 0.01; done
+    for _ in $(seq 6000); do [ -e go ] && break; sleep 0.01; done
     ./late now
     ./late now
 ) > /dev/null 2>&1 &
@@ -227,7 +227,7 @@ cat > starts.sh << 'END'
 echo "$PSNAP_SESSION" > session
 (
     exec 6>&- 7>&- > /dev/null 2>&1
-    until [ -e go ]; do sleep 0.01; done
+    for _ in $(seq 6000); do [ -e go ] && break; sleep 0.01; done
     ./late now
 ) &
 END
