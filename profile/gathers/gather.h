@@ -21,7 +21,7 @@
 
 enum {
     GATHER_STEPS = 6,             /* different small steps */
-    GATHER_PARTS = 64,            /* equal parts of the span */
+    GATHER_PARTS = 64,            /* of the span */
     GATHER_CLASSES = 16,          /* of lines by how often they are used */
     GATHER_QUANTILES = 21,        /* of distances from where a band is */
     GATHER_STEP_MAX = 512,        /* bytes */
@@ -40,6 +40,12 @@ enum gather_places {
     GATHER_BAND,         /* near a point that moves through the span, lap after lap */
     GATHER_CURSORS,      /* goes on at one of many points, each of which moves on by a step */
     GATHER_SWEEP         /* onwards, by different steps */
+};
+
+/* A stretch of the span, from the end of the one before. */
+struct gather_part {
+    double end;   /* share of the span that is below it: of the last one 1 */
+    double share; /* of the jumps, which lead anywhere in it */
 };
 
 struct gather_class {
@@ -69,9 +75,9 @@ struct gather_area {
     int64_t steps[GATHER_STEPS];
     double next[GATHER_STEPS + 1][GATHER_STEPS + 1];
     enum gather_places places;
-    /* Anywhere (and where a band is left): share of the jumps to each part of the span. */
+    /* Anywhere (and where a band is left; and where a band's point is when): */
     uint32_t part_count; /* 1: uniform */
-    double parts[GATHER_PARTS];
+    struct gather_part parts[GATHER_PARTS];
     uint32_t class_count; /* 1: all lines alike; most used first */
     struct gather_class classes[GATHER_CLASSES];
     double fixed; /* share of a line's jumps that lead to one and the same element of it */

@@ -70,16 +70,19 @@ static struct gather_lines lines_of(uint64_t n, uint64_t order, uint64_t low)
 static void set_parts(struct gather_draw *w)
 {
     const struct gather_area *m = &w->model;
+    uint64_t low = 0;
     double sum = 0;
 
-    for (uint32_t i = 0; i <= m->part_count; i++)
-        w->bounds[i] = w->elements * i / m->part_count;
     for (uint32_t i = 0; i < m->part_count; i++) {
-        const uint64_t low = w->units * i / m->part_count;
-        const uint64_t n = w->units * (i + 1) / m->part_count - low;
-        w->lines[i] = lines_of(n, w->order + (low ? i : 0), low);
+        const double end = m->parts[i].end;
+        const uint64_t bytes =
+            (uint64_t)((double)(m->base % GATHER_UNIT) + (double)m->span_bytes * end);
+        const uint64_t high = i + 1 < m->part_count ? bytes / GATHER_UNIT : w->units;
+        w->bounds[i + 1] = (uint64_t)((double)w->elements * end + 0.5);
+        w->lines[i] = lines_of(high - low, w->order + (low ? i : 0), low);
         w->quantiles[i] = sum;
-        w->parts[i] = share(sum += m->parts[i]);
+        w->parts[i] = share(sum += m->parts[i].share);
+        low = high;
     }
     w->lines[GATHER_PARTS] = lines_of(w->units, w->order, 0);
     w->quantiles[m->part_count] = 1;

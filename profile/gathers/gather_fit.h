@@ -25,6 +25,13 @@ int gather_ascending(const void *a, const void *b);
 /* Sets accesses, base, span, element, steps, parts, fixed, and one class. */
 void gather_fit_area(const struct gather_collector *collector, struct gather_area *area);
 
+/* ---- which parts of it are used how much (gather_fit_parts.c) ---- */
+
+/* The parts; needs the base, the span and the element. All are one when memory is out. */
+void gather_fit_parts(const struct gather_collector *collector, struct gather_area *area);
+/* Of the jumps to anywhere. */
+double gather_share_below(const struct gather_area *area, uint64_t address);
+
 /* ---- candidates that sampled lines and addresses give (gather_fit_lines.c) ---- */
 
 bool gather_fit_once(const struct gather_collector *collector, struct gather_area *area);

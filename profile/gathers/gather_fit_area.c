@@ -128,40 +128,6 @@ static void fit_steps(const struct gather_collector *c, struct gather_area *m)
     }
 }
 
-/* ---- the parts of the span, and of lines ---- */
-
-static void fit_parts(const struct gather_collector *c, struct gather_area *m)
-{
-    const double size = ldexp(1, (int)c->block_shift),
-                 part = (double)m->span_bytes / (double)GATHER_PARTS;
-    double chi = 0;
-
-    memset(m->parts, 0, sizeof m->parts);
-    m->part_count = GATHER_PARTS;
-    for (size_t i = 0; i < BLOCKS; i++) {
-        /* a block's bytes within the span, evenly over the parts that it overlaps */
-        double from = (double)((c->block_origin + i) << c->block_shift) - (double)m->base;
-        double to = from + size;
-        if (!c->blocks[i])
-            continue;
-        from = from < 0 ? 0 : from;
-        to = to > (double)m->span_bytes ? (double)m->span_bytes : to;
-        for (size_t p = (size_t)(from / part); p < GATHER_PARTS && (double)p * part < to; p++) {
-            const double low = fmax(from, (double)p * part),
-                         high = fmin(to, (double)(p + 1) * part);
-            if (high > low)
-                m->parts[p] +=
-                    (double)c->blocks[i] / (double)c->counted * (high - low) / (to - from);
-        }
-    }
-    for (size_t p = 0; p < GATHER_PARTS; p++)
-        chi = fmax(chi, fabs(m->parts[p] * (double)GATHER_PARTS - 1));
-    if (chi < 0.05) {
-        m->part_count = 1;
-        m->parts[0] = 1;
-    }
-}
-
 /* The share of a line's accesses that go to one element of it, from how often two visits go to the
    same. */
 static double fixed_share(const struct gather_collector *c, const struct gather_area *m)
@@ -186,7 +152,7 @@ void gather_fit_area(const struct gather_collector *c, struct gather_area *m)
     m->span_bytes = c->high - c->low + m->element_bytes;
     find_steps(c, m);
     fit_steps(c, m);
-    fit_parts(c, m);
+    gather_fit_parts(c, m);
     m->class_count = 1;
     m->classes[0] = (struct gather_class){1, 1, 1};
     m->fixed = fixed_share(c, m);

@@ -232,6 +232,6 @@ bool gather_fit_reach(const struct gather_collector *c, struct gather_area *m)
         return false;
     fit_knots(c, low, high, n, m);
     m->part_count = 1;
-    m->parts[0] = 1;
+    m->parts[0] = (struct gather_part){1, 1};
     return true;
 }

@@ -128,9 +128,9 @@ bool gather_fit_cursors(const struct gather_collector *c, struct gather_area *m)
 
 enum { CLASS_OCTAVES = 64, CLASS_SAMPLES = 8, HOT_LINES = 700 };
 
-/* Lines whose visits are within an octave. */
+/* Lines whose visits are within an octave of what their part of the span gives them. */
 struct octave {
-    double lines, jumps;         /* as the sample has them */
+    double lines, due, jumps;    /* as the sample has them; due: visits that parts give them */
     double hot_lines, hot_jumps; /* as they were counted */
     uint32_t aligned[32];        /* by zero bits at the end of the line's number */
 };
@@ -164,62 +164,92 @@ static uint32_t spacing_of(const uint32_t *aligned, double share)
     return UINT32_C(1) << zeros;
 }
 
-static double part_share(const struct gather_area *m, uint64_t address)
-{
-    const uint64_t p = (address - m->base) * m->part_count / m->span_bytes;
+/* What is known of lines, of which there are `all` with those that were never visited. */
+struct usage {
+    const struct gather_collector *c;
+    const struct gather_area *m;
+    double all, mean, rate; /* visits of a line; share of the lines that are sampled */
+    double seen;            /* share of the visits while there was a sample */
+    struct octave octaves[CLASS_OCTAVES];
+};
 
-    return m->parts[p < m->part_count ? p : m->part_count - 1] * m->part_count;
+/* The visits that a line has by its part of the span. */
+static double due_to(const struct usage *u, uint64_t line)
+{
+    return (double)u->c->visits *
+           (gather_share_below(u->m, (line + 1) << 6) - gather_share_below(u->m, line << 6));
 }
 
-/* A line's visits, in relation to `mean` of a line and to what its part of the span has. */
-static double relative_use(const struct gather_area *m, double mean, uint64_t line, double visits)
+/* How far off visits are, in relation to a tenth of what is due and of chance: 1 of each that is
+ * due, or less, where lines of a part are alike. */
+static double off_by(double visits, double due)
 {
-    const uint64_t address = line << 6;
-
-    return visits / (mean * fmax(0.01, part_share(m, address < m->base ? m->base : address)));
+    return (visits - due) * (visits - due) / (0.1 * due + 1.3);
 }
 
-/* Fills the octaves; returns the mean square of how far lines are from the mean, of which there
-   are `all_lines`. */
-static double take_octaves(const struct gather_collector *c, const struct gather_area *m,
-                           double all_lines, struct octave *octaves)
+/* Of lines that were never visited, of a part where that can be told. */
+static double never_visited(const struct usage *u, uint32_t part, double sampled)
 {
-    const struct gather_table *t = &c->lines;
-    const double rate = t->count / (double)t->distinct, mean = (double)c->visits / all_lines;
-    const double seen = (double)t->seen / all_lines;
-    double squares = 0;
+    const struct gather_part *p = &u->m->parts[part];
+    const double lines = u->m->part_count == 1
+                             ? u->all
+                             : (p->end - (part ? p[-1].end : 0)) * (double)u->m->span_bytes / 64;
+    const double never = lines - sampled / u->rate;
+
+    return never > 0 && lines * u->rate >= 4
+               ? never * off_by(0, p->share * (double)u->c->lines.seen / lines)
+               : 0;
+}
+
+static void take_sample(struct usage *u, uint64_t line, double visits, double due)
+{
+    /* of what is seldom due a visit tells nothing */
+    const bool is_known = due >= 1 || due >= u->mean / 4;
+    struct octave *of = &u->octaves[class_octave(is_known ? visits / due : 1)];
+
+    of->lines += 1 / u->rate;
+    of->due += due / u->rate;
+    of->jumps += (is_known ? visits : due) / u->rate;
+    of->aligned[zeros_of(line)]++;
+}
+
+/* Fills the octaves. Whether lines of a part are used alike. */
+static bool take_octaves(struct usage *u)
+{
+    const struct gather_table *t = &u->c->lines;
+    double off = 0, sampled[GATHER_PARTS] = {0};
 
     for (size_t i = 0; i < (size_t)1 << t->bits; i++) {
         const struct gather_sample *s = &t->slots[i];
-        struct octave *of;
-        double relative;
+        uint32_t part = 0;
+        double due, at;
         if (!s->key)
             continue;
-        relative = relative_use(m, seen, s->key - 1, s->visits);
-        of = &octaves[class_octave(relative)];
-        squares += (relative - 1) * (relative - 1) / rate;
-        of->lines += 1 / rate;
-        of->jumps += relative / rate;
-        of->aligned[zeros_of(s->key - 1)]++;
+        due = fmax(due_to(u, s->key - 1), 0.01 * u->mean);
+        at = ((double)(s->key - 1) * 64 + 32 - (double)u->m->base) / (double)u->m->span_bytes;
+        while (part + 1 < u->m->part_count && at >= u->m->parts[part].end)
+            part++;
+        sampled[part]++;
+        off += off_by(s->visits, due * u->seen) / u->rate;
+        take_sample(u, s->key - 1, s->visits / u->seen, due);
     }
-    squares += all_lines - (double)t->distinct; /* lines that were never visited */
+    for (uint32_t i = 0; i < u->m->part_count; i++)
+        off += never_visited(u, i, sampled[i]);
     for (size_t i = 0; i < 1 << HOT_BITS; i++) {
-        const struct gather_hot *hot = &c->hot[i];
+        const struct gather_hot *hot = &u->c->hot[i];
+        const double due =
+            u->c->hot_keys[i] ? fmax(due_to(u, u->c->hot_keys[i] - 1), 0.01 * u->mean) : 0;
+        const double visits = (double)hot->visits * gather_unwatched(u->c);
         struct octave *of;
-        double relative;
-        if (!c->hot_keys[i] || hot->visits < 16)
+        if (!u->c->hot_keys[i] || hot->visits < 16 || visits < 4 * due)
             continue;
-        relative =
-            relative_use(m, mean, c->hot_keys[i] - 1, (double)hot->visits * gather_unwatched(c));
-        if (relative < 4)
-            continue;
-        of = &octaves[class_octave(relative)];
-        squares += t->shift ? relative * relative : 0;
+        of = &u->octaves[class_octave(visits / due)];
+        off += t->shift ? off_by(visits * u->seen, due * u->seen) : 0;
         of->hot_lines++;
-        of->hot_jumps += relative;
-        of->aligned[zeros_of(c->hot_keys[i] - 1)]++;
+        of->hot_jumps += visits;
+        of->aligned[zeros_of(u->c->hot_keys[i] - 1)]++;
     }
-    return squares / all_lines;
+    return off < (double)u->c->lines.seen;
 }
 
 /*
@@ -229,26 +259,28 @@ static double take_octaves(const struct gather_collector *c, const struct gather
  */
 bool gather_fit_classes(const struct gather_collector *c, struct gather_area *m)
 {
-    struct octave octaves[CLASS_OCTAVES] = {0};
     const double rate = c->lines.count / (double)c->lines.distinct;
     const double all_lines = fmax((double)c->lines.distinct, (double)m->span_bytes / 64);
+    const double seen = (double)c->lines.seen / (double)c->visits;
+    struct usage u = {c, m, all_lines, (double)c->visits / all_lines, rate, seen, {{0}}};
     double sum = 0;
 
-    if (take_octaves(c, m, all_lines, octaves) < 0.1 + 1.3 / ((double)c->lines.seen / all_lines))
+    if (!c->lines.seen || take_octaves(&u))
         return true;
     for (int i = 0; i < CLASS_OCTAVES; i++) {
-        struct octave *of = &octaves[i];
+        struct octave *of = &u.octaves[i];
         if (c->lines.shift && of->lines < (double)CLASS_SAMPLES / rate && i >= 35 &&
             of->hot_lines < (double)HOT_LINES) {
             of->lines = of->hot_lines;
+            of->due = of->hot_lines * u.mean;
             of->jumps = of->hot_jumps;
         }
         sum += of->jumps;
     }
     m->class_count = 0;
     for (int i = CLASS_OCTAVES - 1; i >= 0; i--) {
-        const struct octave *of = &octaves[i];
-        const double share = of->lines / all_lines;
+        const struct octave *of = &u.octaves[i];
+        const double share = of->due / (double)c->visits;
         if (!(of->lines > 0))
             continue;
         if (m->class_count == GATHER_CLASSES) {

@@ -315,14 +315,16 @@ static double quantile(const struct gather_draw *w, double x)
 {
     const uint32_t n = w->model.part_count;
     uint32_t i = w->part_guide[(uint32_t)(x * 256)];
-    double size;
+    double size, low;
 
     if (n == 1)
         return x;
     while (i + 1 < n && w->quantiles[i + 1] <= x)
         i++;
     size = w->quantiles[i + 1] - w->quantiles[i];
-    return (i + (x - w->quantiles[i]) / (size > 1e-9 ? size : 1e-9)) / n;
+    low = i ? w->model.parts[i - 1].end : 0;
+    return low +
+           (w->model.parts[i].end - low) * (x - w->quantiles[i]) / (size > 1e-9 ? size : 1e-9);
 }
 
 /* floor, of what is far below 2^63 */

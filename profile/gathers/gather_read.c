@@ -171,6 +171,39 @@ static enum psnap_status read_steps(const struct gather_reading *r,
     return status;
 }
 
+/* Pairs of where a part ends and its share; or shares alone, of equal parts. */
+static enum psnap_status read_parts(const struct gather_reading *r,
+                                    const struct psnap_yaml_node *map, struct gather_area *area)
+{
+    const struct psnap_yaml_node *list = psnap_yaml_get(map, "parts"), *item;
+    enum psnap_status status = read_items(r, list, "parts", GATHER_PARTS, &area->part_count);
+    double last = 0;
+    uint32_t i = 0, count = 0;
+
+    for (item = list && !status ? list->first : NULL; item && !status; item = item->next, i++) {
+        double pair[2] = {(i + 1.0) / area->part_count, 0};
+        if (item->kind == PSNAP_YAML_SEQUENCE)
+            status = read_reals(r, item, "parts", pair, 2, &count);
+        else
+            status = psnap_yaml_real(r->doc, item, 0, 1, &pair[1], r->error);
+        if (!status && item->kind == PSNAP_YAML_SEQUENCE && count != 2)
+            status = psnap_yaml_fail(r->doc, item, r->error, PSNAP_ERROR_VALUE,
+                                     "a part is where it ends, and its share");
+        if (!status && pair[0] < last)
+            status = psnap_yaml_fail(r->doc, item, r->error, PSNAP_ERROR_VALUE,
+                                     "it ends before it begins");
+        area->parts[i] = (struct gather_part){last = pair[0], pair[1]};
+    }
+    if (!status && list && last < 1)
+        status = psnap_yaml_fail(r->doc, list, r->error, PSNAP_ERROR_VALUE,
+                                 "the last of the 'parts' ends at 1");
+    if (!list) {
+        area->part_count = 1;
+        area->parts[0] = (struct gather_part){1, 1};
+    }
+    return status;
+}
+
 static enum psnap_status read_classes(const struct gather_reading *r,
                                       const struct psnap_yaml_node *map, struct gather_area *area)
 {
@@ -265,12 +298,7 @@ static enum psnap_status read_area(const struct gather_reading *r,
         area->places = (enum gather_places)i;
     }
     if (!status)
-        status = read_reals(r, psnap_yaml_get(map, "parts"), "parts", area->parts, GATHER_PARTS,
-                            &area->part_count);
-    if (!status && !area->part_count) {
-        area->part_count = 1;
-        area->parts[0] = 1;
-    }
+        status = read_parts(r, map, area);
     if (!status)
         status = read_classes(r, map, area);
     list = psnap_yaml_get(map, "offsets");

@@ -17,6 +17,15 @@ static double rounded(double value)
     return strtod(text, NULL);
 }
 
+/* Where something is in an area, which may be large. */
+static double rounded_place(double share)
+{
+    char text[32];
+
+    snprintf(text, sizeof text, "%.9g", share);
+    return strtod(text, NULL);
+}
+
 static void round_all(double *values, size_t count)
 {
     for (size_t i = 0; i < count; i++)
@@ -26,7 +35,10 @@ static void round_all(double *values, size_t count)
 static void round_area(struct gather_area *area)
 {
     round_all(&area->next[0][0], sizeof area->next / sizeof(double));
-    round_all(area->parts, GATHER_PARTS);
+    for (uint32_t i = 0; i < area->part_count; i++) {
+        area->parts[i].end = rounded_place(area->parts[i].end);
+        area->parts[i].share = rounded(area->parts[i].share);
+    }
     round_all(area->echoes, GATHER_ECHOES);
     area->fixed = rounded(area->fixed);
     area->inside = rounded(area->inside);
@@ -118,6 +130,18 @@ static void write_steps(const struct gather_area *area, struct psnap_yaml_doc *d
     }
 }
 
+static void write_parts(const struct gather_area *area, struct psnap_yaml_doc *doc,
+                        struct psnap_yaml_node *map)
+{
+    struct psnap_yaml_node *list = psnap_yaml_add_sequence(doc, map, "parts", PSNAP_YAML_FLOW);
+
+    for (uint32_t i = 0; i < area->part_count; i++) {
+        struct psnap_yaml_node *part = psnap_yaml_add_sequence(doc, list, NULL, PSNAP_YAML_FLOW);
+        psnap_yaml_add_real(doc, part, NULL, rounded_place(area->parts[i].end));
+        psnap_yaml_add_real(doc, part, NULL, rounded(area->parts[i].share));
+    }
+}
+
 static void write_classes(const struct gather_area *area, struct psnap_yaml_doc *doc,
                           struct psnap_yaml_node *map)
 {
@@ -161,7 +185,7 @@ static void write_area(const struct gather_area *area, struct psnap_yaml_doc *do
     if (area->places)
         psnap_yaml_add_text(doc, map, "places", gather_place_names[area->places]);
     if (area->part_count > 1)
-        add_reals(doc, map, "parts", area->parts, area->part_count, false);
+        write_parts(area, doc, map);
     write_classes(area, doc, map);
     for (uint32_t i = 0; i < GATHER_QUANTILES; i++)
         has_offsets |= area->offsets[i] != 0;

@@ -204,7 +204,7 @@ static void dump_area(const struct gather_area *m)
     }
     printf("\n  parts %u:", m->part_count);
     for (uint32_t i = 0; i < m->part_count; i++)
-        printf(" %.2f", 100 * m->parts[i]);
+        printf(" %.2f@%.4g", 100 * m->parts[i].share, m->parts[i].end);
     printf("\n  classes:");
     for (uint32_t i = 0; i < m->class_count; i++)
         printf(" %.4f/%.4f", m->classes[i].lines, m->classes[i].jumps);

@@ -14,6 +14,7 @@
 
 #include "formats/base/rng.h"
 #include "profile/gathers/gather_collect.h"
+#include "profile/gathers/gather_fit.h"
 
 #define BASE UINT64_C(0x20000000040)
 
@@ -199,7 +200,7 @@ static void test_long(void **state)
     uint64_t *real = malloc(LONG * sizeof *real);
     struct gather_collector *collector = gather_collector_new();
     struct gather_area *area = calloc(1, sizeof *area);
-    double wanted[64], gaps[64], parts[GATHER_PARTS] = {0}, x = 0;
+    double wanted[64], gaps[64], parts[GATHER_PARTS] = {0}, x = 0, below = 0;
     struct psnap_rng rng;
 
     (void)state;
@@ -220,12 +221,72 @@ static void test_long(void **state)
         assert_true(fabs(x) < 0.01);
     }
     gather_fit(collector, area);
-    assert_int_equal(area->part_count, GATHER_PARTS);
     for (size_t i = 0; i < LONG; i++)
         parts[(real[i] - area->base) * GATHER_PARTS / area->span_bytes] += 1.0 / LONG;
-    for (size_t p = 0; p < GATHER_PARTS; p++)
-        assert_true(fabs(parts[p] - area->parts[p]) < 0.01);
+    for (size_t p = 0; p < GATHER_PARTS; p++) {
+        below += parts[p];
+        assert_true(fabs(below - gather_share_below(area, area->base + area->span_bytes * (p + 1) /
+                                                                           GATHER_PARTS)) < 0.01);
+    }
     gather_collector_free(collector), free(area), free(real);
+}
+
+/* Which share of the addresses lies below an element. */
+static double share_below(const uint64_t *addresses, size_t n, uint64_t element)
+{
+    size_t below = 0;
+
+    for (size_t i = 0; i < n; i++)
+        below += addresses[i] < BASE + 8 * element;
+    return (double)below / (double)n;
+}
+
+/* Element i of 2^20 as often as 1 / (i + 1): as many in each octave. */
+static void test_hot_head(void **state)
+{
+    uint64_t *real = stream(), *drawn;
+    struct psnap_gather *model;
+    struct psnap_rng rng;
+
+    (void)state;
+    psnap_rng_init(&rng, 11);
+    for (size_t i = 0; i < MANY; i++)
+        real[i] =
+            BASE + 8 * ((uint64_t)exp2(20 * ((double)(psnap_rng_next(&rng) >> 11) * 0x1p-53)) - 1);
+    model = model_of(real, MANY);
+    assert_int_equal(model->areas[0].places, GATHER_ANYWHERE);
+    assert_int_equal(model->areas[0].class_count, 1);
+    drawn = drawn_from(model, 1, MANY);
+    assert_inside(&model->areas[0], drawn, MANY);
+    for (unsigned octave = 1; octave < 20; octave++)
+        assert_true(fabs(share_below(drawn, MANY, (UINT64_C(1) << octave) - 1) - octave / 20.0) <
+                    0.01);
+    assert_true(gaps_apart(real, drawn, MANY) < 0.02);
+    free(real), free(drawn), free(model);
+}
+
+/* Four elements with a tenth of the accesses each, all others alike. */
+static void test_hot_elements(void **state)
+{
+    enum { ELEMENTS = 1 << 20 };
+    static const uint64_t hot[] = {77777, ELEMENTS / 2, ELEMENTS / 2 + 1, 900001};
+    uint64_t *real = stream(), *drawn;
+    struct psnap_gather *model;
+    struct psnap_rng rng;
+
+    (void)state;
+    psnap_rng_init(&rng, 12);
+    for (size_t i = 0; i < MANY; i++) {
+        const uint64_t x = psnap_rng_below(&rng, 10);
+        real[i] = BASE + 8 * (x < 4 ? hot[x] : psnap_rng_below(&rng, ELEMENTS));
+    }
+    model = model_of(real, MANY);
+    drawn = drawn_from(model, 1, MANY);
+    for (unsigned k = 0; k < 4; k++)
+        assert_true(fabs(share_below(drawn, MANY, hot[k] + 1) - share_below(drawn, MANY, hot[k]) -
+                         0.1) < 0.01);
+    assert_true(fabs(share_below(drawn, MANY, ELEMENTS / 4) - 0.25) < 0.01);
+    free(real), free(drawn), free(model);
 }
 
 /* A list of nodes of 64 bytes in a random order, walked again and again: each node once a lap, the
@@ -455,7 +516,7 @@ static struct gather_area made_area(enum gather_places places, unsigned what)
                                .element_bytes = what & 1 ? 8 : 24,
                                .places = places,
                                .part_count = what & 2 ? 5 : 1,
-                               .parts = {1},
+                               .parts = {{1, 1}},
                                .class_count = 1,
                                .classes = {{1, 1, 1}},
                                .fixed = what & 4 ? 0.3 : 0,
@@ -470,7 +531,9 @@ static struct gather_area made_area(enum gather_places places, unsigned what)
                                .sweep_bytes = what & 1 ? -480 : 240};
 
     if (what & 2)
-        memcpy(area.parts, (double[]){0.1, 0.5, 0.001, 0.199, 0.2}, 5 * sizeof(double));
+        memcpy(area.parts,
+               (struct gather_part[]){{0.2, 0.1}, {0.4, 0.5}, {0.6, 0.001}, {0.8, 0.199}, {1, 0.2}},
+               5 * sizeof *area.parts);
     if (what & 4) {
         area.class_count = 3;
         memcpy(area.classes, (struct gather_class[]){{0.02, 0.3, 4}, {0.3, 0.5, 1}, {0.68, 0.2, 1}},
@@ -546,7 +609,8 @@ int main(void)
         cmocka_unit_test(test_bursts),         cmocka_unit_test(test_band),
         cmocka_unit_test(test_eras),           cmocka_unit_test(test_areas),
         cmocka_unit_test(test_short),          cmocka_unit_test(test_long),
-        cmocka_unit_test(test_same_for_ever),
+        cmocka_unit_test(test_same_for_ever),  cmocka_unit_test(test_hot_head),
+        cmocka_unit_test(test_hot_elements),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

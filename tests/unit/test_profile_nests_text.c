@@ -91,6 +91,13 @@ static void test_models_refused(void **state)
     assert_refused(models, "element: 8", "element: 25", "an element has more bytes");
     assert_refused(models, "element: 8,", "element: 8, laps: 1,", "laps");
     assert_refused(models, "element: 8,", "element: 8, reach: [[0, 1]],", "'reach' has 8");
+    assert_refused(models, "element: 8,", "element: 8, parts: [[0.5, 0.2], [0.2, 0.8]],",
+                   "ends before it begins");
+    assert_refused(models, "element: 8,", "element: 8, parts: [[0.5, 0.2], [0.9, 0.8]],",
+                   "the last of the 'parts' ends at 1");
+    assert_refused(models, "element: 8,", "element: 8, parts: [[0.5, 0.2], [1]],",
+                   "where it ends, and its share");
+    assert_refused(models, "element: 8,", "element: 8, parts: [[0.5, 0.2], [1, 2]],", "2");
     assert_refused(models, "with: d1", "with: d2", "with itself");
     assert_refused(models, "with: d1", "with: d3", "no 'd3'");
     assert_refused(models, "draw: d2, loop", "draw: d9, loop", "no draw of this name");
@@ -104,6 +111,35 @@ static void test_models_refused(void **state)
     assert_refused(models, "- m1\n", "", "does not come to the mix m1");
     assert_refused(models, "- m1", "- m2", "no 'm2'");
     assert_refused(models, "times: c1", "times: c2", "no 'c2'");
+}
+
+/* Shares alone are of equal parts. */
+static void test_parts(void **state)
+{
+    char text[sizeof models + 100];
+    const char *at = strstr(models, "8,\n     places");
+    const struct gather_area *area;
+    struct psnap_profile *profile;
+
+    (void)state;
+    assert_non_null(at);
+    snprintf(text, sizeof text, "%.*s8, parts: [0.2, 0.7, 0.1],%s", (int)(at - models), models,
+             at + 2);
+    profile = read_text(text);
+    area = &profile->nests->models->draws[0].rest.gather.areas[0];
+    assert_int_equal(area->part_count, 3);
+    assert_true(area->parts[0].end == 1.0 / 3 && area->parts[1].end == 2.0 / 3);
+    assert_true(area->parts[2].end == 1 && area->parts[1].share == 0.7);
+    psnap_profile_free(profile);
+    snprintf(text, sizeof text, "%.*s8, parts: [[0.001, 0.7], [1, 0.3]],%s", (int)(at - models),
+             models, at + 2);
+    profile = read_text(text);
+    area = &profile->nests->models->draws[0].rest.gather.areas[0];
+    assert_int_equal(area->part_count, 2);
+    assert_true(area->parts[0].end == 0.001 && area->parts[1].end == 1);
+    assert_true(area->parts[0].share == 0.7 && area->parts[1].share == 0.3);
+    assert_is_its_text(profile);
+    psnap_profile_free(profile);
 }
 
 /* Numbers of references, which replay has all of, are bounded in all: 16 loops have them all. */
@@ -195,9 +231,8 @@ static void test_numbers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_models_refused),
-        cmocka_unit_test(test_with_affine),
+        cmocka_unit_test(test_refused), cmocka_unit_test(test_models_refused),
+        cmocka_unit_test(test_parts),   cmocka_unit_test(test_with_affine),
         cmocka_unit_test(test_numbers),
     };
 
