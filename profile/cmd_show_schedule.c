@@ -314,9 +314,9 @@ static void show_mix(void *context, uint32_t mix)
 /* "each place of 64.0 KiB once": how the places of an area are chosen. */
 static void print_area(const struct psnap_profile_loop *loop, const struct gather_area *area)
 {
-    static const char *const places[] = {"anywhere in", "each place once a lap in",
-                                         "near a point that moves through", "at cursors in",
-                                         "onwards through"};
+    static const char *const places[] = {
+        "anywhere in",   "each place once a lap in", "near a point that moves through",
+        "at cursors in", "onwards through",          "around there in"};
     const bool is_uneven =
         area->places == GATHER_ANYWHERE && (area->part_count > 1 || area->class_count > 1);
     char bytes[32];
@@ -343,6 +343,9 @@ static void print_source(const struct printing *p, uint32_t loop, const struct n
     for (uint32_t i = 0; i < source->after_count; i++)
         printf("%s%" PRId64 " bytes from the address %" PRIu32 " draws before", i ? ", or " : "",
                (int64_t)source->after[i].offset, source->after[i].back);
+    if (source->around != PSNAP_NONE)
+        printf("%" PRId64 " bytes from d%" PRIu32 ", and ", (int64_t)source->offset,
+               source->around + 1);
     for (uint32_t i = 0; i < gather->area_count; i++) {
         fputs(i ? "; " : "", stdout);
         print_area(&p->profile->loops[loop], &gather->areas[i]);

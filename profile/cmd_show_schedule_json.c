@@ -147,7 +147,7 @@ static void show_mix(void *context, uint32_t mix)
 
 static void json_source(const struct showing *s, uint32_t loop, const struct nest_source *source)
 {
-    static const char *const places[] = {"anywhere", "once", "band", "cursors", "sweep"};
+    static const char *const places[] = {"anywhere", "once", "band", "cursors", "sweep", "around"};
     const struct psnap_profile_loop *of = &s->profile->loops[loop];
 
     if (source->with != PSNAP_NONE) {
@@ -166,6 +166,10 @@ static void json_source(const struct showing *s, uint32_t loop, const struct nes
         }
         psnap_json_end_array(s->json);
         return;
+    }
+    if (source->around != PSNAP_NONE) {
+        json_name(s->json, "around", 'd', source->around);
+        psnap_json_i64(s->json, "offset", (int64_t)source->offset);
     }
     psnap_json_u64(s->json, "accesses", source->gather.accesses);
     psnap_json_begin_array(s->json, "areas");

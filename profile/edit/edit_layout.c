@@ -233,6 +233,37 @@ static enum psnap_status move_after(struct editing *e, uint32_t loop, struct nes
     return status;
 }
 
+/* What is drawn around addresses of another draw stays as far from them; in one array as many
+ * elements. */
+static enum psnap_status move_around(struct editing *e, uint32_t loop, struct nest_source *source)
+{
+    const uint32_t own = edit_array_of(e, source->gather.areas[0].base);
+    const uint32_t other = array_of_draw(e, &e->draws[source->around].rest);
+    uint64_t base = source->gather.areas[0].base, leader = 0, times = 1, over = 1;
+    const bool is_known = first_of_draw(e, &e->draws[source->around].rest, &leader);
+    int64_t offset = (int64_t)source->offset;
+    enum psnap_status status;
+
+    if (own != PSNAP_NONE && own == other && edit_is_stretched(&e->arrays[own])) {
+        status = edit_map(e, loop, own, 1, &base, &times, &over);
+        if (!status && !(status = edit_scale(e, times, over, &offset)))
+            source->offset = (uint64_t)offset;
+        return status;
+    }
+    if ((own != PSNAP_NONE && edit_is_stretched(&e->arrays[own])) ||
+        (other != PSNAP_NONE && edit_is_stretched(&e->arrays[other])))
+        return edit_fail(e, loop, PSNAP_NONE,
+                         "what loop '%.100s' draws lies around what is drawn in another array: one "
+                         "cannot be stretched without the other",
+                         e->profile->loops[loop].id);
+    source->offset += leader - base;
+    status = edit_place(e, &base);
+    if (!status && is_known)
+        status = edit_place(e, &leader);
+    source->offset += base - leader;
+    return status;
+}
+
 static enum psnap_status move_source(struct editing *e, uint32_t loop, struct nest_source *source)
 {
     enum psnap_status status = PSNAP_OK;
@@ -241,6 +272,8 @@ static enum psnap_status move_source(struct editing *e, uint32_t loop, struct ne
         return move_after(e, loop, source);
     if (source->with != PSNAP_NONE)
         return move_with(e, loop, source);
+    if (source->around != PSNAP_NONE)
+        status = move_around(e, loop, source);
     for (uint32_t i = 0; i < source->gather.area_count && !status; i++) {
         struct gather_area *area = &source->gather.areas[i];
         const uint64_t bytes = area->span_bytes;

@@ -124,6 +124,19 @@ static enum psnap_status follow(const struct editing *e, const struct nest_model
         for (uint32_t k = 0; leader->with == PSNAP_NONE && k < source->gather.area_count; k++)
             source->gather.areas[k].base += offset;
     }
+    for (uint32_t i = 0;
+         source->around != PSNAP_NONE && models->draws[source->around].loop == PSNAP_NONE &&
+         i <= models->draw_count;
+         i++) {
+        const struct nest_source *leader = &models->draws[source->around].rest;
+        if (leader->with == PSNAP_NONE || i == models->draw_count)
+            return edit_fail(e, PSNAP_NONE, PSNAP_NONE,
+                             "what is drawn around addresses of d%" PRIu32
+                             " has nothing to be around any more",
+                             source->around + 1);
+        source->around = leader->with;
+        source->offset += leader->offset;
+    }
     return PSNAP_OK;
 }
 

@@ -39,7 +39,8 @@ enum gather_places {
     GATHER_ONCE,         /* each place of the span once in a lap, in a random order */
     GATHER_BAND,         /* near a point that moves through the span, lap after lap */
     GATHER_CURSORS,      /* goes on at one of many points, each of which moves on by a step */
-    GATHER_SWEEP         /* onwards, by different steps */
+    GATHER_SWEEP,        /* onwards, by different steps */
+    GATHER_AROUND        /* near the last address of another reference */
 };
 
 /* A stretch of the span, from the end of the one before. */
@@ -87,7 +88,8 @@ struct gather_area {
     uint64_t place_bytes; /* once: from one place to the next */
     bool downwards;
     double inside;                     /* band: share of the jumps that lie in it */
-    int64_t offsets[GATHER_QUANTILES]; /* of these, elements from the point: gather_quantiles */
+    int64_t offsets[GATHER_QUANTILES]; /* of these, elements from the point: gather_quantiles; and
+                                          of those around another one, from there */
     /* Cursors: */
     uint32_t cursor_classes;
     struct gather_cursors cursors[GATHER_CLASSES];
@@ -154,6 +156,10 @@ struct gather_walk;
 struct gather_walk *gather_walk_new(const struct psnap_gather *model, uint64_t seed);
 void gather_walk_free(struct gather_walk *walk);
 void gather_walk_next(struct gather_walk *walk, uint64_t *addresses, size_t n); /* the next ones */
+
+/* Where the point is that a walk draws around: an address as far as `offset` from *last whenever a
+ * jump is drawn, which therefore are not drawn ahead. */
+void gather_walk_around(struct gather_walk *walk, const uint64_t *last, uint64_t offset);
 
 /* Addresses that are still to be taken. */
 struct gather_left {

@@ -220,7 +220,7 @@ static inline void plan_jump(const struct gather_draw *restrict w, struct gather
     b->numbers[j] = (uint8_t)number;
     if (is_anywhere)
         count = count ? count : words_anywhere(w, words);
-    else if (w->model.places == GATHER_BAND) {
+    else if (w->model.places == GATHER_BAND || w->model.places == GATHER_AROUND) {
         const uint32_t is_inside = *words++ >> 11 < w->inside;
         b->are_inside[p->inside] = b->are_outside[p->outside] = (uint8_t)j;
         p->inside += is_inside & is_one;

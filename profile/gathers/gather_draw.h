@@ -68,6 +68,8 @@ struct gather_draw {
     uint32_t echoes[GATHER_ECHOES];
     uint64_t *history, history_mask; /* a ring, when there are echoes */
     uint64_t order;
+    const uint64_t *leader; /* the last address of another reference, or NULL, */
+    uint64_t leader_offset; /* and how far from it the point is that is drawn around */
     uint32_t cursor_shares[GATHER_CLASSES];
     uint64_t cursor_first[GATHER_CLASSES];
     double cursor_from[GATHER_CLASSES];

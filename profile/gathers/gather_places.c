@@ -343,6 +343,21 @@ static inline uint32_t quantile_at(double x)
            (x >= gather_quantiles[GATHER_QUANTILES - 2]);
 }
 
+/* The element that is jumped around. */
+static inline int64_t point_of(const struct gather_draw *w, uint64_t lap_at)
+{
+    const struct gather_area *m = &w->model;
+    double x;
+
+    if (m->places == GATHER_AROUND)
+        return (w->leader ? (int64_t)(*w->leader + w->leader_offset - m->base)
+                          : (int64_t)(m->span_bytes / 2)) /
+               (int64_t)m->element_bytes;
+    x = (double)lap_at / (double)m->lap;
+    return (int64_t)(quantile(w, m->downwards ? 1 - x : x) * (double)w->elements);
+}
+
+/* As far from the point as the quantiles say; what leads out of the span is reflected. */
 static void band(struct gather_draw *w, struct gather_batch *batch)
 {
     const struct gather_area *m = &w->model;
@@ -352,9 +367,8 @@ static void band(struct gather_draw *w, struct gather_batch *batch)
 
     for (uint32_t k = 0; k < batch->inside; k++) {
         const uint8_t j = batch->are_inside[k];
-        double x = (double)batch->lap_at[j] / (double)m->lap;
-        int64_t point = (int64_t)(quantile(w, m->downwards ? 1 - x : x) * (double)w->elements);
-        x = gather_unit(batch->words[j][0]);
+        double x = gather_unit(batch->words[j][0]);
+        int64_t point = point_of(w, batch->lap_at[j]);
         const uint32_t i = quantile_at(x);
         x = (x - gather_quantiles[i]) / (gather_quantiles[i + 1] - gather_quantiles[i]);
         point += rounded_down((double)m->offsets[i] +
@@ -395,6 +409,7 @@ void gather_places(struct gather_draw *w, struct gather_batch *batch)
         once(w, batch);
         return;
     case GATHER_BAND:
+    case GATHER_AROUND:
         band(w, batch);
         return;
     case GATHER_CURSORS:

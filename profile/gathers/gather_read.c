@@ -9,7 +9,8 @@
 #include "profile/gathers/gather_fields.h"
 #include "profile/profile.h"
 
-const char *const gather_place_names[] = {"anywhere", "once", "band", "cursors", "sweep", NULL};
+const char *const gather_place_names[] = {"anywhere", "once",   "band", "cursors",
+                                          "sweep",    "around", NULL};
 
 #define FIELD(key, kind, member, low) {key, kind, offsetof(struct gather_area, member), low}
 
@@ -267,6 +268,8 @@ static enum psnap_status check_area(const struct gather_reading *r,
         message = "the places of a lap, each of 'place_bytes', are more than 'bytes'";
     else if (area->places == GATHER_CURSORS && !area->cursor_classes)
         message = "these places need 'cursors'";
+    else if (area->places == GATHER_AROUND && !psnap_yaml_get(map, "offsets"))
+        message = "these places need 'offsets'";
     else if (area->knot_count && area->knot_count != GATHER_KNOTS)
         message = "'reach' has 8 items";
     if (!message)
@@ -296,6 +299,7 @@ static enum psnap_status read_area(const struct gather_reading *r,
             status = psnap_yaml_fail(r->doc, node, r->error, PSNAP_ERROR_VALUE,
                                      "no places '%.100s'", name);
         area->places = (enum gather_places)i;
+        area->inside = i == GATHER_AROUND && !psnap_yaml_get(map, "inside") ? 1 : area->inside;
     }
     if (!status)
         status = read_parts(r, map, area);

@@ -23,6 +23,7 @@ struct gather_walk {
     struct psnap_rng rng;
     struct gather_draw *areas;
     uint32_t area, turn;
+    bool is_around;
     uint64_t turn_left;
     uint64_t words[WORDS]; /* the generator's, */
     uint32_t words_at;     /* from here on */
@@ -141,10 +142,19 @@ static void draw(struct gather_walk *w, uint64_t *addresses, size_t n)
     }
 }
 
+void gather_walk_around(struct gather_walk *walk, const uint64_t *last, uint64_t offset)
+{
+    for (uint32_t i = 0; i < walk->model.area_count; i++) {
+        walk->areas[i].leader = last;
+        walk->areas[i].leader_offset = offset;
+    }
+    walk->is_around = true;
+}
+
 void gather_walk_fill(struct gather_walk *w)
 {
     /* Few at first: there are references that are drawn once. */
-    const size_t more = 2 * (size_t)(w->ahead.left.end - w->ahead.addresses) + 1,
+    const size_t more = w->is_around ? 1 : 2 * (size_t)(w->ahead.left.end - w->ahead.addresses) + 1,
                  n = more < GATHER_AHEAD ? more : GATHER_AHEAD;
 
     draw(w, w->ahead.addresses, n);

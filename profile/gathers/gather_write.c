@@ -177,7 +177,7 @@ static void write_classes(const struct gather_area *area, struct psnap_yaml_doc 
 static void write_area(const struct gather_area *area, struct psnap_yaml_doc *doc,
                        struct psnap_yaml_node *map)
 {
-    bool has_offsets = false;
+    bool has_offsets = area->places == GATHER_AROUND;
 
     for (const struct gather_field *field = gather_fields; field->key; field++)
         add_field(doc, map, field, area);

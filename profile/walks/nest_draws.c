@@ -36,12 +36,15 @@ void draw_drop(struct draw *draw)
 {
     for (unsigned k = 0; k < 2; k++)
         gather_areas_free(draw->areas[k]);
-    for (unsigned k = 0; k < 3; k++)
+    for (unsigned k = 0; k < 3; k++) {
         free(draw->rows[k]);
+        free(draw->jumps[k]);
+    }
     free(draw->first);
     free(draw->first_is_entry);
     memset(draw->areas, 0, sizeof draw->areas);
     memset(draw->rows, 0, sizeof draw->rows);
+    memset(draw->jumps, 0, sizeof draw->jumps);
     draw->first = NULL;
     draw->first_is_entry = NULL;
 }
@@ -142,6 +145,21 @@ static inline bool is_collected(const struct follower *follower)
     return follower->has_failed || follower->held < SURE;
 }
 
+/* A jump, with where the draws were that came last. */
+static void note_jump(struct nest_draws *draws, struct draw *draw, unsigned part, uint64_t address)
+{
+    struct nest_jump *jump;
+
+    draws->is_out_of_memory |= !nest_jumps_next(&draw->jumps[part], &jump);
+    if (!jump)
+        return;
+    jump->address = address;
+    for (unsigned i = 0; i < DRAW_RECENT; i++) {
+        jump->draws[i] = draws->recent[i];
+        jump->lasts[i] = draws->recent[i] == PSNAP_NONE ? 0 : draws->draws[draws->recent[i]].last;
+    }
+}
+
 /* Looks for what an address of a part goes with. */
 static void look(struct nest_draws *draws, uint32_t index, unsigned part, uint64_t address)
 {
@@ -150,9 +168,12 @@ static void look(struct nest_draws *draws, uint32_t index, unsigned part, uint64
     const bool is_seen = !follower->rest;
 
     draw_follow(draws, index, follower, address);
-    if (is_seen && follower->has_failed)
-        draws->is_out_of_memory |=
-            !nest_rows_put(&draw->rows[part], &draws->trail, index, draw->last, address);
+    if (!is_seen || !follower->has_failed)
+        return;
+    draws->is_out_of_memory |=
+        !nest_rows_put(&draw->rows[part], &draws->trail, index, draw->last, address);
+    if (nest_is_jump(address - draw->last))
+        note_jump(draws, draw, part, address);
 }
 
 static void put_own(struct nest_draws *draws, uint32_t index, bool is_entry, uint64_t address)

@@ -39,9 +39,13 @@ bool draw_is_another(void *context, uint32_t draw, bool is_own)
     return is_own ? l->part == DRAW_REST : other->into != l->index && other->pool != l->index;
 }
 
+/* Of the addresses of a part, to tell it from others by what is foreseen. */
+#define SURE_COUNT 16.0
+
 struct first {
     uint64_t low, high;
     double foreseen; /* n p^2 */
+    double count;    /* n */
 };
 
 /* What of the first addresses that are of a part is foreseen by its leader, or by those just
@@ -51,7 +55,7 @@ static struct first look_at(struct nest_draws *draws, uint32_t index, unsigned p
     const struct draw *draw = &draws->draws[index];
     struct leading leading = {draws, index, part};
     uint64_t steps[DRAW_FIRST], last = 0, most, n = 0, same = 0;
-    struct first first = {UINT64_MAX, 0, 0};
+    struct first first = {UINT64_MAX, 0, 0, 0};
     double after;
 
     for (uint32_t i = 0; i < draw->first_count; i++) {
@@ -73,7 +77,17 @@ static struct first look_at(struct nest_draws *draws, uint32_t index, unsigned p
     first.foreseen = n ? (double)most * (double)most / (double)n : 0;
     after = (double)n * nest_rows_foreseen(draw->rows[part], draw_is_another, &leading);
     first.foreseen = after > first.foreseen ? after : first.foreseen;
+    first.count = (double)n;
     return first;
+}
+
+/* Whether all but where the loop is come to is foreseen, and that is not. */
+static bool begins_anywhere(const struct first *rest, const struct first *entry,
+                            const struct first *all)
+{
+    return rest->count >= SURE_COUNT && entry->count >= SURE_COUNT &&
+           rest->foreseen >= 0.99 * rest->count && entry->foreseen < 0.5 * entry->count &&
+           all->foreseen < 0.99 * all->count;
 }
 
 void draw_decide(struct nest_draws *draws, uint32_t index)
@@ -86,7 +100,7 @@ void draw_decide(struct nest_draws *draws, uint32_t index)
 
     draw->is_decided = true;
     draw->is_split =
-        rest.low > rest.high ||
+        rest.low > rest.high || (has_both && begins_anywhere(&rest, &entry, &all)) ||
         (has_both && (rest.high < entry.low || entry.high < rest.low ||
                       rest.foreseen + entry.foreseen >
                           all.foreseen + (double)draw->first_count / (double)GAIN_SHARE));
@@ -95,7 +109,9 @@ void draw_decide(struct nest_draws *draws, uint32_t index)
     for (unsigned k = 0; k < 3; k++)
         if ((k == DRAW_ALL) == draw->is_split) {
             free(draw->rows[k]);
+            free(draw->jumps[k]);
             draw->rows[k] = NULL;
+            draw->jumps[k] = NULL;
         }
     free(draw->first);
     free(draw->first_is_entry);

@@ -9,12 +9,13 @@
 
 #include "profile/gathers/gather.h"
 #include "profile/walks/nest_after.h"
+#include "profile/walks/nest_around.h"
 #include "profile/walks/nest_draws.h"
 
 enum {
-    DRAW_FIRST = 1024, /* addresses until entries are told apart or not */
-    DRAW_RECENT = 8,   /* references that may be leaders */
-    DRAW_DEPTH = 16    /* leaders of leaders */
+    DRAW_FIRST = 1024,          /* addresses until entries are told apart or not */
+    DRAW_RECENT = NEST_LEADERS, /* references that may be leaders */
+    DRAW_DEPTH = 16             /* leaders of leaders */
 };
 
 struct follower {
@@ -41,7 +42,9 @@ struct draw {
     struct draw_key key;
     uint64_t last;
     struct follower followers[3];
-    struct nest_rows *rows[3];                            /* of parts whose leaders fail */
+    struct nest_rows *rows[3];   /* of parts whose leaders fail; */
+    struct nest_jumps *jumps[3]; /* and how they jump */
+    uint32_t around[2];          /* 1 + around which draw a part is, or 0 */
     uint32_t leaders[2][NEST_BACK_MAX], leader_counts[2]; /* of parts that come after others */
     struct gather_areas *areas[2]; /* of the rest, or of all; of entries; NULL: nothing yet */
     uint64_t *first;               /* addresses until it is decided, */

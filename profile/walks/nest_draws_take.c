@@ -23,6 +23,9 @@ static bool depends(const struct nest_draws *draws, uint32_t on, uint32_t index,
             depends(draws, on, draw->followers[k].leader, depth + 1))
             return true;
     for (unsigned k = 0; k < 2; k++)
+        if (draw->around[k] && depends(draws, on, draw->around[k] - 1, depth + 1))
+            return true;
+    for (unsigned k = 0; k < 2; k++)
         for (uint32_t i = 0; i < draw->leader_counts[k]; i++)
             if (draw->leaders[k][i] != index && depends(draws, on, draw->leaders[k][i], depth + 1))
                 return true;
@@ -48,6 +51,15 @@ static bool may_lead(void *context, uint32_t draw, bool is_own)
            (is_own ? begins_often(&l->draws->draws[draw]) : !depends(l->draws, l->index, draw, 0));
 }
 
+/* What a draw is by now, if jumps may lie around its addresses. */
+static uint32_t leader_of(void *context, uint32_t draw)
+{
+    const struct leading *l = context;
+    const uint32_t into = l->draws->draws[draw].into;
+
+    return into == l->index || depends(l->draws, l->index, into, 0) ? PSNAP_NONE : into;
+}
+
 static void take_source(struct nest_draws *draws, uint32_t index, unsigned part,
                         struct nest_source *taken)
 {
@@ -58,10 +70,11 @@ static void take_source(struct nest_draws *draws, uint32_t index, unsigned part,
     struct leading leading = {draws, index, part};
     uint32_t leaders[NEST_BACK_MAX], count;
 
-    *taken = (struct nest_source){.with = PSNAP_NONE};
+    *taken = (struct nest_source){.with = PSNAP_NONE, .around = PSNAP_NONE};
     if (draw_follows(follower))
         *taken = (struct nest_source){.with = draws->draws[follower->leader].into,
-                                      .offset = follower->offset};
+                                      .offset = follower->offset,
+                                      .around = PSNAP_NONE};
     else if (nest_rows_fit(draw->rows[part], may_lead, &leading, taken, leaders, &count)) {
         memcpy(draw->leaders[k], leaders, count * sizeof *leaders);
         draw->leader_counts[k] = count;
@@ -69,6 +82,8 @@ static void take_source(struct nest_draws *draws, uint32_t index, unsigned part,
         gather_areas_fit(areas, &taken->gather);
         taken->gather.accesses = gather_areas_count(areas);
         draws->is_out_of_memory |= !gather_areas_are_whole(areas);
+        nest_jumps_fit(draw->jumps[part], leader_of, &leading, taken);
+        draw->around[k] = taken->around == PSNAP_NONE ? 0 : taken->around + 1;
         gather_round(&taken->gather);
     }
 }
@@ -98,6 +113,7 @@ uint32_t *nest_draws_number(const struct nest_draws *draws)
 static void number_source(struct nest_source *source, const uint32_t *numbers)
 {
     source->with = source->with == PSNAP_NONE ? PSNAP_NONE : numbers[source->with];
+    source->around = source->around == PSNAP_NONE ? PSNAP_NONE : numbers[source->around];
 }
 
 struct nest_draw *nest_draws_take(struct nest_draws *draws, uint32_t *count)

@@ -80,6 +80,8 @@ static void move_source(struct nest_source *source, uint32_t draws)
 {
     if (source->with != PSNAP_NONE)
         source->with += draws;
+    if (source->around != PSNAP_NONE)
+        source->around += draws;
 }
 
 bool nest_models_append(struct nest_models *to, const struct nest_models *from,

@@ -31,6 +31,8 @@ struct nest_source {
     uint64_t offset;
     uint32_t after_count;
     struct nest_after after[NEST_AFTER_MAX];
+    uint32_t around; /* PSNAP_NONE, or another draw: as far as `offset` from its last address is the
+                        point around which the gather's jumps are */
     struct psnap_gather gather; /* of no accesses: none were drawn */
 };
 

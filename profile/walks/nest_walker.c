@@ -49,10 +49,13 @@ static void shift_refs(void *context, struct nest_shape *shape)
         shape->refs[k].ref += first_ref[shape->loop];
 }
 
-static bool open_gather(const struct nest_source *source, uint64_t seed, struct gather_walk **walk)
+static bool open_gather(const struct psnap_walker *w, const struct nest_source *source,
+                        uint64_t seed, struct gather_walk **walk)
 {
     if (source->with == PSNAP_NONE && source->gather.accesses)
         *walk = gather_walk_new(&source->gather, seed);
+    if (*walk && source->around != PSNAP_NONE)
+        gather_walk_around(*walk, &w->draws[source->around].last, source->offset);
     return *walk || source->with != PSNAP_NONE || !source->gather.accesses;
 }
 
@@ -72,9 +75,9 @@ static bool open_models(struct psnap_walker *w, const struct nest_models *models
     for (uint32_t i = 0; is_done && i < models->draw_count; i++) {
         const struct nest_draw *draw = &models->draws[i];
         psnap_rng_init(&w->draws[i].rng, seed + 4 * (uint64_t)i + 3);
-        is_done = open_gather(&draw->rest, seed + 4 * (uint64_t)i, &w->draws[i].rest) &&
+        is_done = open_gather(w, &draw->rest, seed + 4 * (uint64_t)i, &w->draws[i].rest) &&
                   (!draw->has_entry ||
-                   open_gather(&draw->entry, seed + 4 * (uint64_t)i + 1, &w->draws[i].entry));
+                   open_gather(w, &draw->entry, seed + 4 * (uint64_t)i + 1, &w->draws[i].entry));
     }
     for (uint32_t i = 0; i < models->walk_count; i++)
         w->positions[i] = models->walks[i].address;

@@ -44,7 +44,7 @@ struct walker_access {
     const struct drawn_ways *ways; /* or else: of several, one; or NULL */
     uint32_t step;                 /* words that it takes: 0 or 1 */
     uint16_t back;                 /* or else: so many back in the trail */
-    bool is_drawn;
+    bool is_drawn, is_around;      /* another draw's last address: one is drawn at a time */
 };
 
 /* Those of a leaf, in its order; as `is_entry` says. */

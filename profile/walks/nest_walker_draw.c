@@ -77,18 +77,23 @@ static void draw_in_order(struct psnap_walker *w, uint64_t n)
 
     for (uint64_t i = 0; i < n; i++)
         for (uint32_t k = 0; k < shape->width; k++)
-            if (accesses[k].is_drawn && accesses[k].walk) {
+            if (accesses[k].is_drawn && accesses[k].walk && !accesses[k].is_around) {
                 *accesses[k].last = w->drawn[k][i];
                 walker_drawn(w, w->drawn[k][i]);
             } else if (accesses[k].is_drawn)
                 w->drawn[k][i] = walker_take(w, &accesses[k], w->has_trail);
 }
 
+/* Whether an address depends on what was drawn just before. */
+static bool is_after(const struct nest_source *source)
+{
+    return source->after_count || source->around != PSNAP_NONE;
+}
+
 static bool has_after(const struct psnap_walker *w)
 {
     for (uint32_t k = 0; k < w->shape->width; k++)
-        if (w->shape->refs[k].mode == NEST_DRAWN &&
-            source_of(w, w->shape->refs[k].draw)->after_count)
+        if (w->shape->refs[k].mode == NEST_DRAWN && is_after(source_of(w, w->shape->refs[k].draw)))
             return true;
     return false;
 }
@@ -106,7 +111,8 @@ void walker_draw_chunk(struct psnap_walker *w, uint64_t n)
                                               .pitch = 1};
         if (ref->mode != NEST_DRAWN)
             continue;
-        if (is_there[k] && (find_last(shape, ref->draw, k) >= k))
+        if (is_there[k] && !is_after(source_of(w, ref->draw)) &&
+            find_last(shape, ref->draw, k) >= k)
             draw_gather(w, k, n);
     }
     while (is_any) {
@@ -194,6 +200,7 @@ static void set_drawn(struct psnap_walker *w, struct walker_access *access,
     if (access->walk) {
         access->left = &((struct gather_ahead *)access->walk)->left;
         access->step = 1;
+        access->is_around = source->around != PSNAP_NONE;
     }
 }
 

@@ -163,6 +163,23 @@ static enum psnap_status read_after(const struct nest_reading *n,
     return status;
 }
 
+/* The other draw, and how far from its last address. */
+static enum psnap_status read_leader(const struct nest_reading *n,
+                                     const struct psnap_yaml_node *map,
+                                     const struct psnap_yaml_node *name, struct nest_source *source,
+                                     uint32_t *leader)
+{
+    const struct psnap_yaml_node *node;
+    int64_t offset;
+    enum psnap_status status = read_model_name(n, name, 'd', n->nests->models->draw_count, leader);
+
+    node = status ? NULL : psnap_yaml_require(n->r->doc, map, "offset", n->r->error);
+    if (!node || psnap_yaml_i64(n->r->doc, node, INT64_MIN, INT64_MAX, &offset, n->r->error))
+        return PSNAP_ERROR_VALUE;
+    source->offset = (uint64_t)offset;
+    return PSNAP_OK;
+}
+
 /* {...} of a gather, {with: d2, offset: 8}, or {after: [...]}, beside the draw's own keys. */
 static enum psnap_status read_source(const struct nest_reading *n,
                                      const struct psnap_yaml_node *map, struct placing *placing,
@@ -170,27 +187,28 @@ static enum psnap_status read_source(const struct nest_reading *n,
 {
     static const char *const keys[] = {"draw", "loop", "entry", "with", "offset", NULL};
     static const char *const behind[] = {"draw", "loop", "entry", "after", NULL};
-    static const char *const own[] = {"draw", "loop", "entry", "areas", "turns", "next_area", NULL};
-    const struct nest_models *models = n->nests->models;
-    const struct psnap_yaml_node *with = psnap_yaml_get(map, "with"), *node;
+    static const char *const own[] = {"draw",      "loop",   "entry",  "areas", "turns",
+                                      "next_area", "around", "offset", NULL};
+    const struct psnap_yaml_node *with = psnap_yaml_get(map, "with");
     const struct psnap_yaml_node *after = psnap_yaml_get(map, "after");
+    const struct psnap_yaml_node *around = psnap_yaml_get(map, "around");
     enum psnap_status status;
-    int64_t offset;
 
-    source->with = PSNAP_NONE;
+    source->with = source->around = PSNAP_NONE;
     status = psnap_yaml_known_keys(n->r->doc, map, with ? keys : after ? behind : own, n->r->error);
-    if (!status && after && !with)
+    if (!status && with)
+        return read_leader(n, map, with, source, &source->with);
+    if (!status && after)
         return read_after(n, after, source);
-    if (!status && !with)
-        return gather_read(n->r->doc, map, read_gather_place, placing, &source->gather,
-                           n->r->error);
+    if (!status && around)
+        status = read_leader(n, map, around, source, &source->around);
     if (!status)
-        status = read_model_name(n, with, 'd', models->draw_count, &source->with);
-    node = status ? NULL : psnap_yaml_require(n->r->doc, map, "offset", n->r->error);
-    if (!node || psnap_yaml_i64(n->r->doc, node, INT64_MIN, INT64_MAX, &offset, n->r->error))
-        return PSNAP_ERROR_VALUE;
-    source->offset = (uint64_t)offset;
-    return PSNAP_OK;
+        status =
+            gather_read(n->r->doc, map, read_gather_place, placing, &source->gather, n->r->error);
+    for (uint32_t i = 0; i < source->gather.area_count && !status; i++)
+        if ((source->gather.areas[i].places == GATHER_AROUND) != (around != NULL))
+            status = fail(n, map, "'around' says around what the places 'around' are");
+    return status;
 }
 
 /* {draw: d1, loop: f, ...}, and of what is drawn when the loop is come to: entry: {...} */
@@ -341,6 +359,15 @@ static enum psnap_status read_list(const struct nest_reading *n, const struct ps
     return status;
 }
 
+static bool has_gathers(const struct nest_models *models, uint32_t i, char *known, uint32_t depth);
+
+static bool source_has_gathers(const struct nest_models *models, const struct nest_source *source,
+                               char *known, uint32_t depth)
+{
+    return (source->with == PSNAP_NONE || has_gathers(models, source->with, known, depth)) &&
+           (source->around == PSNAP_NONE || has_gathers(models, source->around, known, depth));
+}
+
 /* Whether a draw leads, over those that it goes with, to gathers; `known` by draw, 0: not yet,
  * 1: it is being looked at, 2: it does. */
 static bool has_gathers(const struct nest_models *models, uint32_t i, char *known, uint32_t depth)
@@ -352,10 +379,8 @@ static bool has_gathers(const struct nest_models *models, uint32_t i, char *know
     if (draw->loop == PSNAP_NONE || depth > DEPTH_MAX)
         return false;
     known[i] = 1;
-    if ((draw->rest.with != PSNAP_NONE &&
-         !has_gathers(models, draw->rest.with, known, depth + 1)) ||
-        (draw->has_entry && draw->entry.with != PSNAP_NONE &&
-         !has_gathers(models, draw->entry.with, known, depth + 1)))
+    if (!source_has_gathers(models, &draw->rest, known, depth + 1) ||
+        (draw->has_entry && !source_has_gathers(models, &draw->entry, known, depth + 1)))
         return false;
     known[i] = 2;
     return true;

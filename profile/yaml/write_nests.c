@@ -290,6 +290,10 @@ static void write_source(const struct nest_source *source, struct placing *placi
         return;
     }
     if (source->with == PSNAP_NONE) {
+        if (source->around != PSNAP_NONE) {
+            add_name(doc, map, "around", 'd', source->around);
+            psnap_yaml_add_i64(doc, map, "offset", (int64_t)source->offset);
+        }
         gather_write(&source->gather, doc, map, place, placing);
         return;
     }

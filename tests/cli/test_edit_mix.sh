@@ -172,3 +172,59 @@ grep -q 'repeat: 30' e.yaml
 grep -q 'begin: {1: 18, 3: 9, end: 3}' e.yaml
 grep -q 'lengths: \[{is: 0, times: 3}, {is: 7, times: 21}, {is: 8, times: 6}\]' e.yaml
 replays 30 3 120 207 36
+
+# around OFFSET: 50 times, in turn, loop f draws anywhere in an array at 4096, and loop g as far as
+# its array, at OFFSET, is from there, and 64 bytes
+around() {
+    local l
+    cat << END
+psnap: 1
+program: {name: mixed}
+capture: {model: walks-2, region_gap_bytes: 256, region_limit: 128}
+schedule:
+- repeat: 50
+  of:
+  - {loop: f, times: 1, references: [{ref: 0, load: 8, draw: d1}]}
+  - {loop: g, times: 1, references: [{ref: 0, store: 8, draw: d2}]}
+models:
+  draws:
+  - {draw: d1, loop: f, areas: [{region: r1, start: 0, accesses: 50, bytes: 512, element: 8}]}
+  - {draw: d2, loop: g, around: d1, offset: $(($1 - 4096 + 64)), areas: [{region: r1, start: 0, accesses: 50, bytes: 512,
+     element: 8, places: around, offsets: [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]}]}
+loops:
+END
+    for l in "f loads 4096" "g stores $1"; do
+        # shellcheck disable=SC2086
+        set -- $l
+        cat << END
+- {id: $1, nest: {depth: 0}, entries: 50, iterations: {total: 50}, accesses: 50, pattern: [r1], regions: [
+  {id: r1, working_set: {bytes: 512, group: heap, offset: $3}, accesses: 50, $2: 50, sizes: {8: 50}, strides: {random: 49}}]}
+END
+    done
+}
+
+around 4096 > same.yaml
+around 8192 > apart.yaml
+for file in same apart; do
+    expect 0 "$PSNAP" check $file.yaml
+    expect 1 "$PSNAP" edit $file.yaml -o x.yaml --remove-loop f
+    has err "around addresses of d1 has nothing to be around any more"
+    edit $file.yaml --entries 2 --loop f
+done
+
+# In one array the distance is stretched with it; one of two cannot be.
+edit same.yaml --span 2 --loop f --region r1
+grep -q '^    offset: 128$' e.yaml || fail "$(grep -n offset e.yaml)"
+expect 1 "$PSNAP" edit apart.yaml -o x.yaml --span 2 --loop f --region r1
+has err "loop 'g' draws lies around what is drawn in another array"
+edit apart.yaml --move 128 --loop f --region r1
+grep -q '^    offset: 4032$' e.yaml || fail "$(grep -n offset e.yaml)"
+edit apart.yaml --move 128 --loop g --region r1
+grep -q '^    offset: 4288$' e.yaml || fail "$(grep -n offset e.yaml)"
+"$PSNAP" replay e.yaml -f csv -o - 2> log | python3 -c '
+import sys
+at = [int(line.split(",")[0], 16) for line in list(sys.stdin)[1:]]
+apart = [b - a for a, b in zip(at[::2], at[1::2])]
+# what would lie behind the end of its array is reflected
+assert len(apart) == 50 and max(apart) == 4288 and apart.count(4288) > 30, apart
+'

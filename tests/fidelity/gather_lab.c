@@ -189,7 +189,7 @@ static void report(const struct lab *lab, const char *path, struct compare_side 
 
 static void dump_area(const struct gather_area *m)
 {
-    static const char *const names[] = {"anywhere", "once", "band", "cursors", "sweep"};
+    static const char *const names[] = {"anywhere", "once", "band", "cursors", "sweep", "around"};
 
     printf("  n %" PRIu64 " span %" PRIu64 " element %u places %s lap %" PRIu64
            " same %d place %" PRIu64 " step %" PRId64 " sweep %" PRId64 "\n",
@@ -228,6 +228,9 @@ static void dump(const struct nest_source *source)
 {
     const struct psnap_gather *m = &source->gather;
 
+    if (source->around != PSNAP_NONE)
+        printf("  around d%" PRIu32 ", offset %" PRId64 "\n", source->around,
+               (int64_t)source->offset);
     if (source->with != PSNAP_NONE)
         printf("  with d%" PRIu32 ", offset %" PRId64 "\n", source->with, (int64_t)source->offset);
     for (uint32_t i = 0; i < m->area_count; i++)
@@ -338,6 +341,12 @@ static void redraw(struct lab *lab)
     for (uint32_t i = 0; i < lab->draw_count; i++) {
         drawings[i].walks[0] = walk_of(&lab->draws[i].rest, lab->seed + 2 * i);
         drawings[i].walks[1] = walk_of(&lab->draws[i].entry, lab->seed + 2 * i + 1);
+        for (int k = 0; k < 2; k++) {
+            const struct nest_source *source = k ? &lab->draws[i].entry : &lab->draws[i].rest;
+            if (drawings[i].walks[k] && source->around != PSNAP_NONE)
+                gather_walk_around(drawings[i].walks[k], &drawings[source->around].last,
+                                   source->offset);
+        }
     }
     for (size_t i = 0; i < lab->count; i++) {
         struct psnap_access *a = &lab->replayed[i];

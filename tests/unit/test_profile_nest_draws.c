@@ -2,6 +2,9 @@
 /*
  * Which references that are drawn go with which (profile/walks/nest_draws.h).
  */
+#include <math.h>
+#include <stdint.h>
+
 #include "profile/walks/nest_draws.h"
 #include "tests/unit/test_profile_support.h"
 
@@ -59,6 +62,101 @@ static void test_late_leader(void **state)
     assert_int_equal(taken[0].rest.with, PSNAP_NONE);
     assert_true(taken[0].rest.gather.accesses >= ALONE);
     free(taken);
+    psnap_program_free(program);
+}
+
+/* Two references in turn, in two arrays of SIZE elements; the second is at the first's place and up
+ * to 50 elements before or after it, or, `is_apart`, at another one that is as likely. */
+static struct nest_draw *draw_two(struct psnap_program *program, bool is_apart, bool has_head,
+                                  uint32_t numbers[2])
+{
+    enum { SIZE = 1 << 20, TIMES = 60000 };
+    struct nest_draws *draws = nest_draws_new(program);
+    struct nest_draw *taken;
+    struct psnap_rng rng;
+    uint32_t count;
+
+    assert_non_null(draws);
+    psnap_rng_init(&rng, 1);
+    numbers[0] = add(draws, 0);
+    numbers[1] = add(draws, 1);
+    for (int i = 0; i < TIMES; i++) {
+        const uint64_t all = has_head && psnap_rng_below(&rng, 10) ? 200 : SIZE;
+        const uint64_t other = has_head && psnap_rng_below(&rng, 10) ? 200 : SIZE;
+        const uint64_t place = psnap_rng_below(&rng, all), near = psnap_rng_below(&rng, 101);
+        nest_draws_put(draws, numbers[0], false, BASE + 8 * place);
+        nest_draws_put(draws, numbers[1], false,
+                       BASE + (1 << 26) +
+                           8 * (is_apart ? psnap_rng_below(&rng, other) : place + near));
+    }
+    taken = nest_draws_take(draws, &count);
+    assert_non_null(taken);
+    assert_int_equal(count, 2);
+    nest_draws_free(draws);
+    return taken;
+}
+
+/* What lies close to where another reference just was, though not always as far, is drawn around
+ * that; not so what is as close by chance, because both have a hot head. */
+static void test_around(void **state)
+{
+    struct psnap_program *program = make_program(1, 2);
+    uint32_t numbers[2];
+    struct nest_draw *taken = draw_two(program, false, false, numbers);
+    const uint32_t second = taken[0].rest.around == PSNAP_NONE; /* one lies around the other */
+    const struct nest_source *source = &taken[second].rest;
+    const int64_t away = second ? (1 << 26) + 400 : -(1 << 26) - 400;
+
+    (void)state;
+    assert_int_equal(taken[!second].rest.around, PSNAP_NONE);
+    assert_int_equal(source->around, !second);
+    assert_int_equal(source->with, PSNAP_NONE);
+    assert_int_equal(source->gather.areas[0].places, GATHER_AROUND);
+    assert_true(llabs((int64_t)source->offset - away) < 100);
+    for (int i = 0; i < GATHER_QUANTILES; i++)
+        assert_true(fabs((double)source->gather.areas[0].offsets[i] -
+                         (100 * gather_quantiles[i] - 50)) < 15);
+    free(taken);
+    for (int has_head = 0; has_head < 2; has_head++) {
+        taken = draw_two(program, true, has_head, numbers);
+        assert_int_equal(taken[0].rest.around, PSNAP_NONE);
+        assert_int_equal(taken[1].rest.around, PSNAP_NONE);
+        free(taken);
+    }
+    psnap_program_free(program);
+}
+
+/* Where a loop begins anywhere and goes on by one step, that is told apart: a walk is as long as it
+ * was. */
+static void test_begins_anywhere(void **state)
+{
+    enum { TIMES = 3000, LENGTH = 40 };
+    struct psnap_program *program = make_program(1, 2);
+    struct nest_draws *draws = nest_draws_new(program);
+    struct nest_draw *taken;
+    struct psnap_rng rng;
+    uint32_t index, other, count;
+
+    (void)state;
+    assert_non_null(draws);
+    psnap_rng_init(&rng, 1);
+    index = add(draws, 0);
+    other = add(draws, 1);
+    for (int i = 0; i < TIMES; i++) {
+        const uint64_t at = psnap_rng_below(&rng, 1 << 16);
+        nest_draws_put(draws, other, true, BASE + (1 << 26) + 8 * psnap_rng_below(&rng, 1 << 16));
+        for (uint64_t k = 0; k < LENGTH; k++)
+            nest_draws_put(draws, index, !k, BASE + 8 * (at + k));
+    }
+    taken = nest_draws_take(draws, &count);
+    assert_non_null(taken);
+    assert_true(taken[0].has_entry);
+    assert_int_equal(taken[0].entry.gather.accesses, TIMES);
+    assert_int_equal(taken[0].rest.after_count, 1);
+    assert_int_equal(taken[0].rest.after[0].back, 0);
+    assert_int_equal(taken[0].rest.after[0].offset, 8);
+    free(taken);
+    nest_draws_free(draws);
     psnap_program_free(program);
 }
 
@@ -268,10 +366,11 @@ static void test_pools(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_late_leader),
-                                       cmocka_unit_test(test_columns), cmocka_unit_test(test_pools),
-                                       cmocka_unit_test(test_after),
-                                       cmocka_unit_test(test_late_rest)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_late_leader),    cmocka_unit_test(test_columns),
+        cmocka_unit_test(test_pools),          cmocka_unit_test(test_after),
+        cmocka_unit_test(test_late_rest),      cmocka_unit_test(test_around),
+        cmocka_unit_test(test_begins_anywhere)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
