@@ -109,8 +109,11 @@ uint32_t nest_draws_add(struct nest_draws *draws, const struct nest_ref *ref, ui
         index++;
     if (index == draws->count || draws->draws[index].is_apart)
         return draw_add(draws, &key);
-    if (draws->draws[index].into != index || draws->draws[index].is_decided)
-        return draws->draws[index].into;
+    if (draws->draws[index].into != index || draws->draws[index].is_decided) {
+        index = draws->draws[index].into;
+        draws->draws[index].has_more = true;
+        return index;
+    }
     pool = draw_pool_of(draws, index);
     made = pool == PSNAP_NONE ? PSNAP_NONE : draw_add(draws, &key);
     if (made != PSNAP_NONE)
@@ -207,7 +210,10 @@ static void put(struct nest_draws *draws, uint32_t index, bool is_entry, uint64_
     const uint32_t pool = draws->draws[index].pool;
 
     if (pool == PSNAP_NONE) {
-        put_own(draws, draws->draws[index].into, is_entry, address);
+        const uint32_t into = draws->draws[index].into;
+        if (into != index)
+            draw_follow_apart(draws, index, address);
+        put_own(draws, into, is_entry, address);
         return;
     }
     put_own(draws, pool, is_entry, address);
@@ -386,15 +392,46 @@ static void put_resting(struct nest_draws *draws, const struct nest_drawn *drawn
     leave_trail(draws, drawn, width, from, to);
 }
 
-void nest_draws_put_all(struct nest_draws *draws, struct nest_drawn *drawn, uint32_t width,
+/* As count_resting, of those of pools. */
+static uint64_t count_apart(const struct nest_draws *draws, const struct nest_drawn *drawn,
+                            uint32_t width, uint64_t n)
+{
+    for (uint32_t k = 0; k < width; k++) {
+        const struct draw *draw = &draws->draws[drawn[k].draw];
+        const uint64_t rest = draw->followers[DRAW_ALL].rest;
+
+        if (draw->into != drawn[k].draw && !draw->is_lost && rest < n * width)
+            n = rest / width;
+    }
+    return n;
+}
+
+static void rest_apart(struct nest_draws *draws, const struct nest_drawn *drawn, uint32_t width,
+                       uint64_t n)
+{
+    for (uint32_t k = 0; k < width; k++) {
+        struct draw *draw = &draws->draws[drawn[k].draw];
+        if (draw->into != drawn[k].draw && !draw->is_lost)
+            draw->followers[DRAW_ALL].rest -= (uint32_t)n;
+    }
+}
+
+void nest_draws_put_all(struct nest_draws *draws, const struct nest_drawn *drawn, uint32_t width,
                         uint64_t n, bool is_entry)
 {
-    for (uint32_t k = 0; draws->has_pools && k < width; k++)
-        drawn[k].draw = draws->draws[drawn[k].draw].into;
+    struct nest_drawn own[NEST_WIDTH_MAX];
+    const struct nest_drawn *into = draws->has_pools ? own : drawn;
+
+    for (uint32_t k = 0; draws->has_pools && k < width; k++) {
+        own[k] = drawn[k];
+        own[k].draw = draws->draws[drawn[k].draw].into;
+    }
     for (uint64_t i = 0; i < n && !draws->is_out_of_memory;) {
-        const uint64_t resting = count_resting(draws, drawn, width, n - i, !i && is_entry);
+        uint64_t resting = count_resting(draws, into, width, n - i, !i && is_entry);
+        if (resting && draws->has_pools && (resting = count_apart(draws, drawn, width, resting)))
+            rest_apart(draws, drawn, width, resting);
         if (resting)
-            put_resting(draws, drawn, width, i, i + resting);
+            put_resting(draws, into, width, i, i + resting);
         for (uint32_t k = 0; k < width && !resting; k++)
             nest_draws_put(draws, drawn[k].draw, !i && is_entry, nest_drawn_address(&drawn[k], i));
         i += resting ? resting : 1;

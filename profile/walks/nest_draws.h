@@ -36,8 +36,8 @@ static inline uint64_t nest_drawn_address(const struct nest_drawn *drawn, uint64
 }
 
 /* As putting n iterations of `width` references one by one, the first of which is an entry or
- * not; `drawn` may be changed. */
-void nest_draws_put_all(struct nest_draws *draws, struct nest_drawn *drawn, uint32_t width,
+ * not. */
+void nest_draws_put_all(struct nest_draws *draws, const struct nest_drawn *drawn, uint32_t width,
                         uint64_t n, bool is_entry);
 /* False: out of memory, at some call before. */
 bool nest_draws_are_whole(const struct nest_draws *draws);

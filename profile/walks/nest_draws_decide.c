@@ -6,12 +6,14 @@
  * leader or by one step. With a share p_i of the n_i addresses of part i foreseen, sum(n_i p_i^2)
  * is compared, so that a part that is certain counts more than two halves; and parts that do not
  * overlap are told apart in any case, as are those of which all first addresses are of entries:
- * nobody knows of the rest then.
+ * nobody knows of the rest then. So are few entries that nobody foresees from a rest that is
+ * certain: walks are as long as they were, then.
  *
  * References that are copies of one, made by unrolling and vectorising, are one: the same source,
  * line, size and object. So are others that a line has, a[i * n + k] + a[k * n + j]: by the first
  * addresses of those that look like copies it is decided whether they are, or are more foreseeable
- * each by itself. Until then what they draw is put into a pool of them as well.
+ * each by itself. Until then what they draw is put into a pool of them as well. What is one then is
+ * still looked at for leaders, and apart in the end if each has one.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -141,6 +143,7 @@ static void join(struct nest_draws *draws, uint32_t pool)
         for (unsigned k = 0; k < 3; k++) {
             uint32_t *leader = &draws->draws[i].followers[k].leader;
             *leader = *leader == PSNAP_NONE ? PSNAP_NONE : draws->draws[*leader].into;
+            *leader = *leader == draws->draws[i].into ? PSNAP_NONE : *leader;
         }
     for (uint32_t i = 0; i < DRAW_RECENT; i++)
         if (draws->recent[i] != PSNAP_NONE)
@@ -169,6 +172,40 @@ bool draw_decide_pool(struct nest_draws *draws, uint32_t pool)
     draw_drop(&draws->draws[pool]);
     draws->draws[pool].is_decided = draws->draws[pool].is_gone = true;
     return false;
+}
+
+/* Whether others go with a draw. */
+static bool leads(const struct nest_draws *draws, uint32_t index)
+{
+    for (uint32_t i = 0; i < draws->count; i++)
+        for (unsigned k = 0; k < 3; k++)
+            if ((k == DRAW_ALL) != draws->draws[i].is_split &&
+                draws->draws[i].followers[k].leader == index &&
+                draw_follows(&draws->draws[i].followers[k]))
+                return true;
+    return false;
+}
+
+/* Swapped elements of an array, which two scans find: as long as the scans are told in another way
+ * nobody sees that each store goes with one of them. */
+void draw_part_pool(struct nest_draws *draws, uint32_t pool)
+{
+    const struct draw *draw = &draws->draws[pool];
+    bool is_apart = !draw->has_more && !leads(draws, pool);
+
+    for (unsigned k = 0; k < 3; k++)
+        is_apart =
+            is_apart && ((k == DRAW_ALL) == draw->is_split || !draw_follows(&draw->followers[k]));
+    for (uint32_t i = 0; i < draws->count; i++)
+        if (i != pool && draws->draws[i].into == pool)
+            is_apart = is_apart && draw_follows(&draws->draws[i].followers[DRAW_ALL]);
+    for (uint32_t i = 0; is_apart && i < draws->count; i++)
+        if (i != pool && draws->draws[i].into == pool) {
+            draws->draws[i].into = i;
+            draws->draws[i].is_decided = true;
+            draws->draws[i].is_split = false;
+            draws->draws[pool].is_gone = true;
+        }
 }
 
 /* The pool of what looks like copies of a draw, which is not decided yet. */

@@ -15,12 +15,18 @@ enum {
     LOOK_OF = 1 << 16
 };
 
-bool draw_follows(const struct follower *follower)
+/* Of what does not count as excused. */
+static bool holds(const struct follower *follower)
 {
     const uint64_t all = follower->all - follower->excused;
 
     return follower->leader != PSNAP_NONE && follower->trust >= PATIENCE &&
-           follower->held >= all - all / FOLLOWS_SHARE && follower->held >= follower->all / 2;
+           follower->held >= all - all / FOLLOWS_SHARE;
+}
+
+bool draw_follows(const struct follower *follower)
+{
+    return holds(follower) && follower->held >= follower->all / 2;
 }
 
 /* There is another draw, which may be what those that follow nobody go with. */
@@ -31,6 +37,7 @@ void draws_excuse(struct nest_draws *draws)
             struct follower *follower = &draws->draws[i].followers[k];
             if (!draw_follows(follower))
                 follower->excused = follower->all;
+            draws->draws[i].is_lost = false;
         }
 }
 
@@ -64,7 +71,8 @@ static void choose_leader(struct nest_draws *draws, uint32_t index, struct follo
     follower->held = 0;
     follower->trust = 0;
     if (follower->leader != PSNAP_NONE &&
-        (follower->leader == index || draws->draws[follower->leader].pool == index))
+        (follower->leader == index || follower->leader == draws->draws[index].into ||
+         draws->draws[follower->leader].pool == index))
         follower->leader = PSNAP_NONE;
     if (follower->leader != PSNAP_NONE)
         follower->offset = address - draws->draws[follower->leader].last;
@@ -93,6 +101,17 @@ void draw_follow(struct nest_draws *draws, uint32_t index, struct follower *foll
         choose_leader(draws, index, follower, address);
     else if (!follower->held)
         follower->offset = address - draws->draws[follower->leader].last;
+}
+
+void draw_follow_apart(struct nest_draws *draws, uint32_t index, uint64_t address)
+{
+    struct draw *draw = &draws->draws[index];
+    struct follower *follower = &draw->followers[DRAW_ALL];
+
+    if (draw->is_lost)
+        return;
+    draw_follow(draws, index, follower, address);
+    draw->is_lost = follower->all - follower->excused > LONG && !holds(follower);
 }
 
 void draws_remember(struct nest_draws *draws, uint32_t index)

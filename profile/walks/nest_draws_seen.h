@@ -55,6 +55,8 @@ struct draw {
     uint32_t into; /* what it is: the pool, or itself */
     bool is_pool, is_apart; /* a pool; not a copy, though it looks like one */
     bool is_gone;           /* a pool of what are no copies */
+    bool has_more;          /* a pool of copies that others have joined later */
+    bool is_lost;           /* one of those: that it goes with another draw is not looked for */
 };
 
 struct nest_draws {
@@ -85,6 +87,8 @@ void draws_excuse(struct nest_draws *draws);
 /* One more address of a part is compared with its leader's. */
 void draw_follow(struct nest_draws *draws, uint32_t index, struct follower *follower,
                  uint64_t address);
+/* The same for one of a pool, which may be no copy after all. */
+void draw_follow_apart(struct nest_draws *draws, uint32_t index, uint64_t address);
 /* It is the one that came last. */
 void draws_remember(struct nest_draws *draws, uint32_t index);
 
@@ -106,5 +110,7 @@ uint32_t draw_pool_of(struct nest_draws *draws, uint32_t index);
 void draw_decide(struct nest_draws *draws, uint32_t index);
 /* Whether those of a pool are copies; false: they are apart from now on. */
 bool draw_decide_pool(struct nest_draws *draws, uint32_t pool);
+/* In the end: whether each of them goes with another draw by itself. */
+void draw_part_pool(struct nest_draws *draws, uint32_t pool);
 
 #endif

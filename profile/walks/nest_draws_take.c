@@ -57,7 +57,9 @@ static uint32_t leader_of(void *context, uint32_t draw)
     const struct leading *l = context;
     const uint32_t into = l->draws->draws[draw].into;
 
-    return into == l->index || depends(l->draws, l->index, into, 0) ? PSNAP_NONE : into;
+    return into == l->index || l->draws->draws[into].is_gone || depends(l->draws, l->index, into, 0)
+               ? PSNAP_NONE
+               : into;
 }
 
 static void take_source(struct nest_draws *draws, uint32_t index, unsigned part,
@@ -97,6 +99,9 @@ static void decide_all(struct nest_draws *draws)
     for (uint32_t i = 0; i < draws->count; i++)
         if (draws->draws[i].into == i && !draws->draws[i].is_decided)
             draw_decide(draws, i);
+    for (uint32_t i = 0; i < draws->count; i++)
+        if (draws->draws[i].is_pool && !draws->draws[i].is_gone)
+            draw_part_pool(draws, i);
 }
 
 uint32_t *nest_draws_number(const struct nest_draws *draws)

@@ -160,6 +160,67 @@ static void test_begins_anywhere(void **state)
     psnap_program_free(program);
 }
 
+/* Two stores of a line that swap what two scans have found: by the first addresses, when the scans
+ * were told in another way, they look like copies. `turns` that one is the other's. */
+static struct nest_draw *draw_swaps(int turns, uint32_t *count, uint32_t **numbers)
+{
+    enum { SWAP, SWAP2, SCAN, SCAN2, ALL, BEFORE = 3000, AFTER = 100000 };
+    struct psnap_program *program = make_program(1, ALL);
+    const struct psnap_object object = {.address = BASE, .size_bytes = 8 * BASE, .name = "a"};
+    struct nest_draws *draws = nest_draws_new(program);
+    struct nest_draw *taken;
+    uint32_t own[ALL];
+    struct psnap_rng rng;
+
+    assert_non_null(draws);
+    psnap_rng_init(&rng, 1);
+    psnap_program_add_object(program, &object);
+    program->loops[0].src_id = "f:1";
+    for (uint32_t ref = 0; ref < ALL; ref++)
+        program->refs[ref].src_line = ref <= SWAP2 ? 1 : 1 + ref;
+    own[SWAP] = add(draws, SWAP);
+    own[SWAP2] = add(draws, SWAP2);
+    for (int i = 0; i < BEFORE + AFTER; i++) {
+        const uint64_t found[] = {BASE + 8 * psnap_rng_below(&rng, BASE),
+                                  BASE + 8 * psnap_rng_below(&rng, BASE)};
+        const int turned = i % 10 < turns;
+        if (i == BEFORE) {
+            own[SCAN] = add(draws, SCAN);
+            own[SCAN2] = add(draws, SCAN2);
+        }
+        for (uint32_t k = 0; k < 2 && i >= BEFORE; k++)
+            nest_draws_put(draws, own[SCAN + k], false, found[k]);
+        for (int k = 0; k < 2; k++)
+            nest_draws_put(draws, own[SWAP + k], false, found[k ^ turned]);
+    }
+    taken = nest_draws_take(draws, count);
+    *numbers = nest_draws_number(draws);
+    assert_true(taken && *numbers);
+    nest_draws_free(draws);
+    psnap_program_free(program);
+    return taken;
+}
+
+/* Each goes with its scan all the same; but they stay one when it is now with one, now with the
+ * other. */
+static void test_pool_parted(void **state)
+{
+    enum { SWAP, SWAP_POOL, SWAP2, SCAN, SCAN2 }; /* numbers of draws: the pool is one */
+    uint32_t count, *numbers;
+    struct nest_draw *taken = draw_swaps(0, &count, &numbers);
+
+    (void)state;
+    assert_int_equal(count, 4);
+    assert_int_equal(taken[numbers[SWAP]].rest.with, numbers[SCAN]);
+    assert_int_equal(taken[numbers[SWAP2]].rest.with, numbers[SCAN2]);
+    assert_int_equal(taken[numbers[SWAP]].rest.offset, 0);
+    free(taken), free(numbers);
+    taken = draw_swaps(5, &count, &numbers);
+    assert_int_equal(count, 3);
+    assert_int_equal(numbers[SWAP], numbers[SWAP2]);
+    free(taken), free(numbers);
+}
+
 /* What comes as columns is what comes one by one, as long as somebody looks and when nobody does;
  * of three references the first two are copies. */
 static void test_columns(void **state)
@@ -367,10 +428,10 @@ static void test_pools(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_late_leader),    cmocka_unit_test(test_columns),
-        cmocka_unit_test(test_pools),          cmocka_unit_test(test_after),
-        cmocka_unit_test(test_late_rest),      cmocka_unit_test(test_around),
-        cmocka_unit_test(test_begins_anywhere)};
+        cmocka_unit_test(test_late_leader), cmocka_unit_test(test_columns),
+        cmocka_unit_test(test_pools),       cmocka_unit_test(test_pool_parted),
+        cmocka_unit_test(test_after),       cmocka_unit_test(test_late_rest),
+        cmocka_unit_test(test_around),      cmocka_unit_test(test_begins_anywhere)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
