@@ -3,7 +3,9 @@
  * Which draws go with which. A reference may always be as far from the last address of another
  * one, its leader, as it was before: the store behind the load of a histogram's cell, the fields
  * of a node. Leaders are tried among the references that came last, one after the other, until one
- * holds.
+ * holds. What is always at one address goes with nobody, though it is as far from another that is
+ * at one address, too, as long as somebody looks: terms that were told affinely are drawn one
+ * after the other, and what came with the addresses of one may see only the last of these.
  */
 #include "profile/walks/nest_draws_seen.h"
 
@@ -26,7 +28,7 @@ static bool holds(const struct follower *follower)
 
 bool draw_follows(const struct follower *follower)
 {
-    return holds(follower) && follower->held >= follower->all / 2;
+    return holds(follower) && follower->has_moved && follower->held >= follower->all / 2;
 }
 
 /* There is another draw, which may be what those that follow nobody go with. */
@@ -67,7 +69,8 @@ static void choose_leader(struct nest_draws *draws, uint32_t index, struct follo
     while (known < DRAW_RECENT && draws->recent[known] != PSNAP_NONE)
         known++;
     follower->leader = known ? draws->recent[follower->tried++ % known] : PSNAP_NONE;
-    follower->has_failed = false;
+    follower->has_failed = follower->has_moved = false;
+    follower->first = address;
     follower->held = 0;
     follower->trust = 0;
     if (follower->leader != PSNAP_NONE &&
@@ -91,6 +94,7 @@ void draw_follow(struct nest_draws *draws, uint32_t index, struct follower *foll
     if (follower->leader != PSNAP_NONE &&
         address - draws->draws[follower->leader].last == follower->offset) {
         follower->held++;
+        follower->has_moved |= address != follower->first;
         follower->trust += follower->trust < 2 * PATIENCE;
         if (follower->trust == PATIENCE && leads_to(draws, follower->leader, index, 0))
             choose_leader(draws, index, follower, address);

@@ -28,6 +28,8 @@ struct follower {
     int trust;
     uint32_t rest;   /* addresses that are not looked at */
     bool has_failed; /* since the present leader was chosen */
+    bool has_moved;  /* from `first`, the address when that was */
+    uint64_t first;
 };
 
 enum { DRAW_REST, DRAW_ENTRY, DRAW_ALL };

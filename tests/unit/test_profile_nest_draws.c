@@ -221,6 +221,36 @@ static void test_pool_parted(void **state)
     free(taken), free(numbers);
 }
 
+/* Terms that were told otherwise are drawn one after the other: what is always at one address, a
+ * temporary on the stack, has seen only the last address of what moves, and does not go with it. */
+static void test_one_address(void **state)
+{
+    struct psnap_program *program = make_program(1, 2);
+    struct nest_draws *draws = nest_draws_new(program);
+    struct nest_draw *taken;
+    struct psnap_rng rng;
+    uint32_t moves, stays, count;
+
+    (void)state;
+    assert_non_null(draws);
+    psnap_rng_init(&rng, 1);
+    moves = add(draws, 0);
+    stays = add(draws, 1);
+    for (int i = 0; i < 3 * ALONE; i++)
+        nest_draws_put(draws, moves, false, BASE + 8 * psnap_rng_below(&rng, 1000));
+    for (int i = 0; i < 3 * ALONE; i++)
+        nest_draws_put(draws, stays, false, 64);
+    taken = nest_draws_take(draws, &count);
+    assert_non_null(taken);
+    assert_int_equal(taken[stays].rest.with, PSNAP_NONE);
+    assert_int_equal(taken[stays].rest.gather.area_count, 1);
+    assert_int_equal(taken[stays].rest.gather.areas[0].base, 64);
+    assert_int_equal(taken[stays].rest.gather.areas[0].span_bytes, 8);
+    free(taken);
+    nest_draws_free(draws);
+    psnap_program_free(program);
+}
+
 /* What comes as columns is what comes one by one, as long as somebody looks and when nobody does;
  * of three references the first two are copies. */
 static void test_columns(void **state)
@@ -428,10 +458,11 @@ static void test_pools(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_late_leader), cmocka_unit_test(test_columns),
-        cmocka_unit_test(test_pools),       cmocka_unit_test(test_pool_parted),
-        cmocka_unit_test(test_after),       cmocka_unit_test(test_late_rest),
-        cmocka_unit_test(test_around),      cmocka_unit_test(test_begins_anywhere)};
+        cmocka_unit_test(test_late_leader),    cmocka_unit_test(test_columns),
+        cmocka_unit_test(test_pools),          cmocka_unit_test(test_one_address),
+        cmocka_unit_test(test_pool_parted),    cmocka_unit_test(test_after),
+        cmocka_unit_test(test_late_rest),      cmocka_unit_test(test_around),
+        cmocka_unit_test(test_begins_anywhere)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
