@@ -8,6 +8,8 @@
 
 #include "profile/gathers/gather_draw.h"
 
+#define FAR (INT64_C(1) << 60) /* bytes from an area, in which offsets can be added */
+
 enum {
     KNOWN_USES = 8, /* of each line, so that it is worth while to know what is in it */
     KNOWN_MAX =
@@ -349,10 +351,12 @@ static inline int64_t point_of(const struct gather_draw *w, uint64_t lap_at)
     const struct gather_area *m = &w->model;
     double x;
 
-    if (m->places == GATHER_AROUND)
-        return (w->leader ? (int64_t)(*w->leader + w->leader_offset - m->base)
-                          : (int64_t)(m->span_bytes / 2)) /
-               (int64_t)m->element_bytes;
+    if (m->places == GATHER_AROUND) {
+        int64_t from = w->leader ? (int64_t)(*w->leader + w->leader_offset - m->base)
+                                 : (int64_t)(m->span_bytes / 2);
+        from = from < -FAR ? -FAR : from > FAR ? FAR : from;
+        return from / (int64_t)m->element_bytes;
+    }
     x = (double)lap_at / (double)m->lap;
     return (int64_t)(quantile(w, m->downwards ? 1 - x : x) * (double)w->elements);
 }
