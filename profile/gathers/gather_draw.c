@@ -200,14 +200,6 @@ struct planned {
     uint32_t jumps, inside, outside;
 };
 
-/* How many words a jump anywhere takes, from here on. */
-static inline uint32_t words_anywhere(const struct gather_draw *w, const uint64_t *words)
-{
-    if (w->model.class_count == 1)
-        return 2;
-    return w->fixed ? 4 - (words[2] >> 11 < w->fixed) : 3;
-}
-
 /* A jump, if `is_one`, without a branch: in any case it is put in the place of the next one. */
 static inline void plan_jump(const struct gather_draw *restrict w, struct gather_batch *restrict b,
                              struct planned *p, uint32_t number, uint32_t is_one, bool is_anywhere)
@@ -219,13 +211,13 @@ static inline void plan_jump(const struct gather_draw *restrict w, struct gather
     b->from[number] = &b->offsets[j];
     b->numbers[j] = (uint8_t)number;
     if (is_anywhere)
-        count = count ? count : words_anywhere(w, words);
+        count = count ? count : gather_words_anywhere(w, words);
     else if (w->model.places == GATHER_BAND || w->model.places == GATHER_AROUND) {
         const uint32_t is_inside = *words++ >> 11 < w->inside;
         b->are_inside[p->inside] = b->are_outside[p->outside] = (uint8_t)j;
         p->inside += is_inside & is_one;
         p->outside += (is_inside ^ 1) & is_one;
-        count = is_inside ? 2 : 1 + words_anywhere(w, words);
+        count = is_inside ? 2 : 1 + gather_words_anywhere(w, words);
     }
     b->words[j] = words;
     if (!is_anywhere) {
@@ -278,7 +270,7 @@ static uint32_t plan_anywhere(const struct gather_draw *restrict w, struct gathe
     for (uint32_t i = b->count; i < b->count + n; i++) {
         b->numbers[i] = (uint8_t)i;
         b->words[i] = words;
-        words += w->jump_words ? w->jump_words : words_anywhere(w, words);
+        words += w->jump_words ? w->jump_words : gather_words_anywhere(w, words);
     }
     b->jumps = b->count += n;
     return (uint32_t)(words - begin);
@@ -379,6 +371,18 @@ static inline uint64_t stepped(const struct gather_draw *w, uint64_t at, uint32_
     at += w->steps[kind];
     at += at >= span ? w->around[kind] : 0;
     return at >= span ? 0 : at;
+}
+
+uint32_t gather_draw_one(struct gather_draw *w, const uint64_t *words, uint64_t *address)
+{
+    const uint64_t *next = words;
+
+    if (w->model.step_count)
+        w->kind = next_kind(w, w->kind, *next++);
+    w->at = w->kind ? stepped(w, w->at, w->kind) : gather_place_around(w, &next);
+    w->count++;
+    *address = w->model.base + w->at;
+    return (uint32_t)(next - words);
 }
 
 void gather_draw_steady(struct gather_draw *w, uint64_t *addresses, size_t n)

@@ -116,6 +116,14 @@ static inline uint32_t gather_pick(const uint32_t *cumulative, unsigned n, uint3
     return below;
 }
 
+/* How many words a jump anywhere takes, from here on. */
+static inline uint32_t gather_words_anywhere(const struct gather_draw *draw, const uint64_t *words)
+{
+    if (draw->model.class_count == 1)
+        return 2;
+    return draw->fixed ? 4 - (words[2] >> 11 < draw->fixed) : 3;
+}
+
 /* ---- gather_draw.c ---- */
 
 /* False: out of memory. Released whatever it returns. */
@@ -127,6 +135,9 @@ uint32_t gather_draw_plan(struct gather_draw *draw, struct gather_batch *batch,
 /* The addresses of the batch, which is empty then; how many. */
 uint32_t gather_draw_write(struct gather_draw *draw, struct gather_batch *batch,
                            uint64_t *addresses);
+/* The next one of an area that is drawn around another reference's last address; how many words it
+ * takes. */
+uint32_t gather_draw_one(struct gather_draw *draw, const uint64_t *words, uint64_t *address);
 /* The next ones of a steady area. */
 void gather_draw_steady(struct gather_draw *draw, uint64_t *addresses, size_t n);
 
@@ -135,6 +146,8 @@ void gather_draw_steady(struct gather_draw *draw, uint64_t *addresses, size_t n)
 /* Finds out what is in each line, if that is worth while. False: out of memory. */
 bool gather_know_lines(struct gather_draw *draw);
 struct gather_map gather_map_of(uint64_t n, uint64_t order);
+/* Where a single jump around another reference's last address leads; *words is moved on. */
+uint64_t gather_place_around(const struct gather_draw *draw, const uint64_t **words);
 /* Where the jumps of a batch lead. */
 void gather_places(struct gather_draw *draw, struct gather_batch *batch);
 

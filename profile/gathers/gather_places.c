@@ -362,26 +362,46 @@ static inline int64_t point_of(const struct gather_draw *w, uint64_t lap_at)
 }
 
 /* As far from the point as the quantiles say; what leads out of the span is reflected. */
-static void band(struct gather_draw *w, struct gather_batch *batch)
+static inline uint64_t near_point(const struct gather_draw *w, int64_t point, uint64_t word)
 {
     const struct gather_area *m = &w->model;
     const int64_t elements = (int64_t)w->elements;
+    double x = gather_unit(word);
+    const uint32_t i = quantile_at(x);
+
+    x = (x - gather_quantiles[i]) / (gather_quantiles[i + 1] - gather_quantiles[i]);
+    point +=
+        rounded_down((double)m->offsets[i] + x * (double)(m->offsets[i + 1] - m->offsets[i]) + 0.5);
+    if (point < 0)
+        point = -point % elements;
+    if (point >= elements)
+        point = elements - 1 - (point - elements) % elements;
+    return (uint64_t)point * m->element_bytes;
+}
+
+uint64_t gather_place_around(const struct gather_draw *w, const uint64_t **words)
+{
+    const uint64_t *const own = *words;
+    const uint64_t *const elsewhere = own + 1;
+    uint64_t offset;
+
+    if (own[0] >> 11 < w->inside) {
+        *words += 2;
+        return near_point(w, point_of(w, 0), own[1]);
+    }
+    *words += 1 + gather_words_anywhere(w, elsewhere);
+    anywhere(w, &elsewhere, &offset, 1);
+    return offset;
+}
+
+static void band(struct gather_draw *w, struct gather_batch *batch)
+{
     const uint64_t *words[GATHER_BATCH] = {0};
     uint64_t offsets[GATHER_BATCH];
 
     for (uint32_t k = 0; k < batch->inside; k++) {
         const uint8_t j = batch->are_inside[k];
-        double x = gather_unit(batch->words[j][0]);
-        int64_t point = point_of(w, batch->lap_at[j]);
-        const uint32_t i = quantile_at(x);
-        x = (x - gather_quantiles[i]) / (gather_quantiles[i + 1] - gather_quantiles[i]);
-        point += rounded_down((double)m->offsets[i] +
-                              x * (double)(m->offsets[i + 1] - m->offsets[i]) + 0.5);
-        if (point < 0)
-            point = -point % elements;
-        if (point >= elements)
-            point = elements - 1 - (point - elements) % elements;
-        batch->offsets[j] = (uint64_t)point * m->element_bytes;
+        batch->offsets[j] = near_point(w, point_of(w, batch->lap_at[j]), batch->words[j][0]);
     }
     for (uint32_t i = 0; i < batch->outside; i++)
         words[i] = batch->words[batch->are_outside[i]];

@@ -23,7 +23,7 @@ struct gather_walk {
     struct psnap_rng rng;
     struct gather_draw *areas;
     uint32_t area, turn;
-    bool is_around;
+    bool is_around, is_one; /* drawn one by one; of an area, without echoes */
     uint64_t turn_left;
     uint64_t words[WORDS]; /* the generator's, */
     uint32_t words_at;     /* from here on */
@@ -149,6 +149,17 @@ void gather_walk_around(struct gather_walk *walk, const uint64_t *last, uint64_t
         walk->areas[i].leader_offset = offset;
     }
     walk->is_around = true;
+    walk->is_one = walk->model.area_count == 1 && walk->model.areas[0].places == GATHER_AROUND &&
+                   !walk->areas[0].history;
+}
+
+/* One address, of an area that is drawn around another reference's last one. */
+static void fill_around(struct gather_walk *w)
+{
+    if (WORDS - w->words_at < GATHER_WORDS_EACH)
+        fill_words(w);
+    w->words_at += gather_draw_one(&w->areas[0], w->words + w->words_at, w->ahead.addresses);
+    w->ahead.left = (struct gather_left){w->ahead.addresses, w->ahead.addresses + 1};
 }
 
 void gather_walk_fill(struct gather_walk *w)
@@ -157,6 +168,10 @@ void gather_walk_fill(struct gather_walk *w)
     const size_t more = w->is_around ? 1 : 2 * (size_t)(w->ahead.left.end - w->ahead.addresses) + 1,
                  n = more < GATHER_AHEAD ? more : GATHER_AHEAD;
 
+    if (w->is_one) {
+        fill_around(w);
+        return;
+    }
     draw(w, w->ahead.addresses, n);
     w->ahead.left = (struct gather_left){w->ahead.addresses, w->ahead.addresses + n};
 }
