@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The collector of one irregular reference. It counts how accesses spread over blocks of memory,
- * and those to the lines that are used most: all of the first millions, then one in some and those
+ * and those to the lines that are used most: all of the first million, then one in some and those
  * of a window now and then; of lines and of addresses it follows a sample, chosen by a hash so that
  * all visits of one are seen (SHARDS: Waldspurger, Park, Garthwaite, Ahmad, "Efficient MRC
  * Construction with SHARDS", FAST 2015), whose rate halves when its table is full, and when many
@@ -212,25 +212,21 @@ static void watch_lines(struct gather_collector *c, const uint64_t *addresses, s
         }
         last = addresses[i];
     }
-    c->lines.seen += c->visits - before;
+    c->seen += c->visits - before;
 }
 
 /* The sample's alone. */
 static void take_lines(struct gather_collector *c, const uint64_t *addresses, size_t n)
 {
-    uint64_t last = c->taken ? c->last : ~addresses[0], visits = 0;
+    uint64_t last = c->last;
 
     for (size_t i = 0; i < n; i++) {
         const uint64_t line = addresses[i] >> 6, hash = mix(line);
-        const bool is_visit = line != last >> 6;
 
-        visits += is_visit;
-        if (hash <= c->lines.last_hash && is_visit)
+        if (hash <= c->lines.last_hash && line != last >> 6)
             visit_line(c, addresses[i], hash, c->taken + i, 0);
         last = addresses[i];
     }
-    c->visits += visits;
-    c->lines.seen += visits;
 }
 
 static uint64_t count_visits(const struct gather_collector *c, const uint64_t *addresses, size_t n)
@@ -253,15 +249,18 @@ static inline bool is_seen(const struct gather_table *table)
 /* What is not watched: samples go on, but of keys that are few. */
 static void pass(struct gather_collector *c, const uint64_t *addresses, size_t n)
 {
-    if (!is_seen(&c->addresses))
-        take_addresses(c, addresses, n);
-    else
+    const uint64_t visits = count_visits(c, addresses, n);
+
+    c->visits += visits;
+    if (is_seen(&c->addresses))
         c->addresses.from = c->taken + n;
-    if (!is_seen(&c->lines)) {
-        take_lines(c, addresses, n);
-    } else {
-        c->visits += count_visits(c, addresses, n);
+    else
+        take_addresses(c, addresses, n);
+    if (is_seen(&c->lines)) {
         c->lines.from = c->taken + n;
+    } else {
+        take_lines(c, addresses, n);
+        c->seen += visits;
     }
 }
 
@@ -411,8 +410,8 @@ static bool goes_on(struct gather_collector *c, const uint64_t *addresses, size_
     return all <= 4 + c->count / 128 && fewer <= 2 + all / 64;
 }
 
-/* Whether what waits is watched, all or nothing: it is of one burst. */
-static bool is_watched(struct gather_collector *c)
+/* Whether what waits is watched, all or nothing: it is of one burst. Opens the window if it is. */
+static bool watch(struct gather_collector *c)
 {
     c->weight = 1;
     if (c->taken < WATCHED_FIRST)
@@ -427,7 +426,7 @@ static bool is_watched(struct gather_collector *c)
 void gather_collector_take(struct gather_collector *c)
 {
     const size_t n = c->count - c->taken;
-    const bool watches = is_watched(c);
+    const bool watches = watch(c);
 
     if (!n)
         return;

@@ -48,8 +48,7 @@ struct gather_table {
     uint32_t count;
     uint32_t visits;    /* of keys that are sampled, since they were last made fewer */
     uint64_t distinct;  /* keys that there are: each that came stands for those of its rate */
-    uint64_t seen;      /* visits of any key while there was a sample, */
-    uint64_t from;      /* which is since this access: there was none of what came before it */
+    uint64_t from;      /* there is a sample since this access: none of what came before it */
     unsigned shift;     /* keys whose hash has that many leading zeros are sampled: */
     uint64_t last_hash; /* those up to this one */
 };
@@ -63,7 +62,8 @@ struct gather_collector {
     uint32_t weight;       /* each access of which stands for so many */
     uint64_t waiting[BURST];
     uint64_t last;        /* that was taken */
-    uint64_t visits;      /* of lines */
+    uint64_t visits;      /* of lines, */
+    uint64_t seen;        /* and those while there was a sample of them */
     bool is_sweep;        /* up to now: no line or address is sampled yet */
     uint64_t stride;      /* that leads from nearly each address to the next then; */
     uint64_t breaks[2];   /* other strides: up, down */

@@ -197,7 +197,7 @@ static double never_visited(const struct usage *u, uint32_t part, double sampled
     const double never = lines - sampled / u->rate;
 
     return never > 0 && lines * u->rate >= 4
-               ? never * off_by(0, p->share * (double)u->c->lines.seen / lines)
+               ? never * off_by(0, p->share * (double)u->c->seen / lines)
                : 0;
 }
 
@@ -249,7 +249,7 @@ static bool take_octaves(struct usage *u)
         of->hot_jumps += visits;
         of->aligned[zeros_of(u->c->hot_keys[i] - 1)]++;
     }
-    return off < (double)u->c->lines.seen;
+    return off < (double)u->c->seen;
 }
 
 /*
@@ -261,11 +261,11 @@ bool gather_fit_classes(const struct gather_collector *c, struct gather_area *m)
 {
     const double rate = c->lines.count / (double)c->lines.distinct;
     const double all_lines = fmax((double)c->lines.distinct, (double)m->span_bytes / 64);
-    const double seen = (double)c->lines.seen / (double)c->visits;
+    const double seen = (double)c->seen / (double)c->visits;
     struct usage u = {c, m, all_lines, (double)c->visits / all_lines, rate, seen, {{0}}};
     double sum = 0;
 
-    if (!c->lines.seen || take_octaves(&u))
+    if (!c->seen || take_octaves(&u))
         return true;
     for (int i = 0; i < CLASS_OCTAVES; i++) {
         struct octave *of = &u.octaves[i];
