@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Which places of a trail tell a reference's addresses (nest_after.h). Rows are a sample of all
- * that were looked at, each as likely as any other (reservoir sampling; Vitter, "Random sampling
- * with a reservoir", ACM TOMS 11, 1985). Pairs of a place and an offset are taken one after the
+ * that were looked at (nest_sample.h). Pairs of a place and an offset are taken one after the
  * other, each time that which tells most of the rows that are left; the nearest place of several.
  */
 #include "profile/walks/nest_after.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#include "profile/walks/nest_sample.h"
 
 enum {
     ROWS = 256,
@@ -37,14 +38,6 @@ void nest_trail_init(struct nest_trail *trail)
         trail->draws[i] = PSNAP_NONE;
 }
 
-static uint64_t mix(uint64_t x)
-{
-    x *= UINT64_C(0x9e3779b97f4a7c15);
-    x ^= x >> 29;
-    x *= UINT64_C(0xbf58476d1ce4e5b9);
-    return x ^ x >> 32;
-}
-
 bool nest_rows_put(struct nest_rows **rows, const struct nest_trail *trail, uint32_t draw,
                    uint64_t last, uint64_t address)
 {
@@ -54,8 +47,8 @@ bool nest_rows_put(struct nest_rows **rows, const struct nest_trail *trail, uint
 
     if (!own)
         return false;
-    at = own->seen++;
-    if (at >= ROWS && (at = mix(at) % own->seen) >= ROWS)
+    at = nest_sample_next(&own->seen, ROWS);
+    if (at == ROWS)
         return true;
     row = &own->rows[at];
     row->offsets[0] = address - last;

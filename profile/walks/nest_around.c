@@ -2,16 +2,18 @@
 /*
  * Around which draw's last address a reference's jumps lie (nest_around.h): where the next merge of
  * a sort begins, behind where the last one ended; the other end of what is partitioned; columns of
- * a sparse matrix near the row's. Jumps are a sample of all that were looked at, each as likely as
- * any other. How closely they lie is the mean of the distances from their median, in octaves: a few
- * are far away in what is divided again and again. That is compared with how far places lie apart
- * that the gather's model draws. Where a few of the lines are used much more than others (classes)
- * they are what matters, which distances do not know.
+ * a sparse matrix near the row's. Jumps are a sample of all that were looked at
+ * (nest_sample.h). How closely they lie is the mean of the distances from their median, in octaves:
+ * a few are far away in what is divided again and again. That is compared with how far places lie
+ * apart that the gather's model draws. Where a few of the lines are used much more than others
+ * (classes) they are what matters, which distances do not know.
  */
 #include "profile/walks/nest_around.h"
 
 #include <math.h>
 #include <stdlib.h>
+
+#include "profile/walks/nest_sample.h"
 
 enum {
     JUMPS = 256,
@@ -26,14 +28,6 @@ struct nest_jumps {
     struct nest_jump jumps[JUMPS];
 };
 
-static uint64_t mix(uint64_t x)
-{
-    x *= UINT64_C(0x9e3779b97f4a7c15);
-    x ^= x >> 29;
-    x *= UINT64_C(0xbf58476d1ce4e5b9);
-    return x ^ x >> 32;
-}
-
 bool nest_jumps_next(struct nest_jumps **jumps, struct nest_jump **jump)
 {
     struct nest_jumps *own = *jumps ? *jumps : (*jumps = calloc(1, sizeof *own));
@@ -42,8 +36,8 @@ bool nest_jumps_next(struct nest_jumps **jumps, struct nest_jump **jump)
     *jump = NULL;
     if (!own)
         return false;
-    at = own->seen++;
-    if (at < JUMPS || (at = mix(at) % own->seen) < JUMPS)
+    at = nest_sample_next(&own->seen, JUMPS);
+    if (at < JUMPS)
         *jump = &own->jumps[at];
     return true;
 }
