@@ -3,20 +3,12 @@
  * Models of irregular references: streams whose making is known are recognised as what they are,
  * and what is drawn from a model has the properties that made the stream.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "formats/base/rng.h"
 #include "profile/gathers/gather_collect.h"
 #include "profile/gathers/gather_fit.h"
-
-#define BASE UINT64_C(0x20000000040)
+#include "tests/unit/test_gather_support.h"
 
 static struct psnap_gather *model_of(const uint64_t *addresses, size_t n)
 {
@@ -33,28 +25,6 @@ static struct psnap_gather *model_of(const uint64_t *addresses, size_t n)
     gather_areas_fit(areas, model);
     gather_areas_free(areas);
     return model;
-}
-
-/* However they are asked for, they are the same. */
-static uint64_t *drawn_from(const struct psnap_gather *model, uint64_t seed, size_t n)
-{
-    struct gather_walk *walk = gather_walk_new(model, seed), *other = gather_walk_new(model, seed);
-    uint64_t *addresses = malloc(n * sizeof *addresses), some[150];
-
-    assert_true(walk && other && addresses);
-    gather_walk_next(walk, addresses, n);
-    for (size_t i = 0, count = 1; i < n; i += count, count = count % 150 + 1) {
-        count = count < n - i ? count : n - i;
-        if (count % 3 == 0)
-            for (size_t k = 0; k < count; k++)
-                some[k] = gather_walk_take(other);
-        else
-            gather_walk_next(other, some, count);
-        assert_memory_equal(some, addresses + i, count * sizeof *some);
-    }
-    gather_walk_free(walk);
-    gather_walk_free(other);
-    return addresses;
 }
 
 static void assert_inside(const struct gather_area *area, const uint64_t *addresses, size_t n)
@@ -506,100 +476,6 @@ static void test_short(void **state)
     }
 }
 
-/* An area in which this and that is so, as `what` says; what it says of places that it has not is
- * there as well. */
-static struct gather_area made_area(enum gather_places places, unsigned what)
-{
-    struct gather_area area = {.accesses = what & 32 ? 1000000 : 1000,
-                               .base = BASE + 1040,
-                               .span_bytes = 240000,
-                               .element_bytes = what & 1 ? 8 : 24,
-                               .places = places,
-                               .part_count = what & 2 ? 5 : 1,
-                               .parts = {{1, 1}},
-                               .class_count = 1,
-                               .classes = {{1, 1, 1}},
-                               .fixed = what & 4 ? 0.3 : 0,
-                               .lap = 777,
-                               .same_order = what & 1,
-                               .place_bytes = 240,
-                               .downwards = what & 1,
-                               .inside = 0.8,
-                               .cursor_classes = 2,
-                               .cursors = {{3, 0.25}, {100, 0.75}},
-                               .cursor_step = what & 1 ? -8 : 24,
-                               .sweep_bytes = what & 1 ? -480 : 240};
-
-    if (what & 2)
-        memcpy(area.parts,
-               (struct gather_part[]){{0.2, 0.1}, {0.4, 0.5}, {0.6, 0.001}, {0.8, 0.199}, {1, 0.2}},
-               5 * sizeof *area.parts);
-    if (what & 4) {
-        area.class_count = 3;
-        memcpy(area.classes, (struct gather_class[]){{0.02, 0.3, 4}, {0.3, 0.5, 1}, {0.68, 0.2, 1}},
-               3 * sizeof *area.classes);
-    }
-    if (what & 8) {
-        area.step_count = 2;
-        area.steps[0] = 24;
-        area.steps[1] = -48;
-        memcpy(area.next,
-               what & 1
-                   ? (double[3][GATHER_STEPS + 1]){{0.5, 0.3, 0.2}, {0.02, 0.9, 0.08}, {0.05, 0.95}}
-                   : (double[3][GATHER_STEPS + 1]){{0.5, 0.3, 0.2}, {0.2, 0.7, 0.1}, {0.6, 0.4}},
-               3 * sizeof *area.next);
-    }
-    if (what & 16)
-        memcpy(area.echoes, (double[]){0, 0.1, 0, 0.05, 0, 0, 0, 0, 0, 0, 0, 0.2},
-               12 * sizeof(double));
-    for (int i = 0; i < GATHER_QUANTILES; i++)
-        area.offsets[i] = (i - 7) * 40;
-    area.knot_count = what & 1 ? GATHER_KNOTS : 0;
-    for (int i = 0; i < GATHER_KNOTS; i++)
-        area.knots[i] = (struct gather_reach){0.1 * i, 0.1 * i + 0.2};
-    return area;
-}
-
-static uint64_t hash_of(const struct psnap_gather *model)
-{
-    uint64_t *addresses = drawn_from(model, 5, 20000), hash = 0;
-
-    for (size_t i = 0; i < 20000; i++)
-        hash = (hash ^ addresses[i]) * UINT64_C(0x100000001b3);
-    free(addresses);
-    return hash;
-}
-
-/* Same model, same seed, same addresses, whatever is done for speed: what was drawn when each was
- * drawn by itself. */
-static void test_same_for_ever(void **state)
-{
-    static const uint64_t wanted[6] = {UINT64_C(0xdce370a27d1c0be0), UINT64_C(0x7f22ad0090443980),
-                                       UINT64_C(0x7d9a0af66779fe00), UINT64_C(0x3434a3c2fd373a40),
-                                       UINT64_C(0xa1ea0020fcdead80), UINT64_C(0xe0db0ba727f6b190)};
-    (void)state;
-
-    for (unsigned places = 0; places < 6; places++) {
-        uint64_t hash = 0;
-        for (unsigned what = 0; what < 64; what++) {
-            struct psnap_gather model = {.accesses = 1000000, .area_count = 1};
-            if (places == 5) { /* several, by chance or in turns */
-                model.area_count = 4;
-                model.turn_count = what & 32 ? 3 : 0;
-                memcpy(model.turns, (struct gather_turn[]){{0, 5}, {3, 1}, {2, 900}},
-                       3 * sizeof *model.turns);
-                for (unsigned i = 0; i < 4; i++) {
-                    model.areas[i] = made_area((what + i) % 5, what * (i + 1) % 64);
-                    memcpy(model.next_area[i], (double[]){0.1, 0.6, 0.1, 0.2}, 4 * sizeof(double));
-                }
-            } else
-                model.areas[0] = made_area((enum gather_places)places, what);
-            hash = hash * 3 + hash_of(&model);
-        }
-        assert_int_equal(hash, wanted[places]);
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -609,8 +485,7 @@ int main(void)
         cmocka_unit_test(test_bursts),         cmocka_unit_test(test_band),
         cmocka_unit_test(test_eras),           cmocka_unit_test(test_areas),
         cmocka_unit_test(test_short),          cmocka_unit_test(test_long),
-        cmocka_unit_test(test_same_for_ever),  cmocka_unit_test(test_hot_head),
-        cmocka_unit_test(test_hot_elements),
+        cmocka_unit_test(test_hot_head),       cmocka_unit_test(test_hot_elements),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What tests of irregular references share: addresses that are drawn from a model.
+ */
+#ifndef PSNAP_TEST_GATHER_SUPPORT_H
+#define PSNAP_TEST_GATHER_SUPPORT_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "profile/gathers/gather.h"
+
+#define BASE UINT64_C(0x20000000040)
+
+/* However they are asked for, they are the same. */
+static uint64_t *drawn_from(const struct psnap_gather *model, uint64_t seed, size_t n)
+{
+    struct gather_walk *walk = gather_walk_new(model, seed), *other = gather_walk_new(model, seed);
+    uint64_t *addresses = malloc(n * sizeof *addresses), some[150];
+
+    assert_true(walk && other && addresses);
+    gather_walk_next(walk, addresses, n);
+    for (size_t i = 0, count = 1; i < n; i += count, count = count % 150 + 1) {
+        count = count < n - i ? count : n - i;
+        if (count % 3 == 0)
+            for (size_t k = 0; k < count; k++)
+                some[k] = gather_walk_take(other);
+        else
+            gather_walk_next(other, some, count);
+        assert_memory_equal(some, addresses + i, count * sizeof *some);
+    }
+    gather_walk_free(walk);
+    gather_walk_free(other);
+    return addresses;
+}
+
+#endif
