@@ -133,14 +133,15 @@ says "$running"
 late 100 "100 200" ./late overwrites 1
 says "$running"
 late 100 "0 100 200 201 202" ./late family 2
+cat > later.sh << 'END'
+for _ in $(seq 6000); do [ -e go ] && break; sleep 0.01; done
+./late now
+./late now
+END
 # started later, by what is not instrumented: nobody knows whether that will start anything
 cat > starts.sh << 'END'
 ./late now
-(
-    for _ in $(seq 6000); do [ -e go ] && break; sleep 0.01; done
-    ./late now
-    ./late now
-) > /dev/null 2>&1 &
+(. ./later.sh) > /dev/null 2>&1 &
 exit 5
 END
 late 100 "100 100 100" sh starts.sh
@@ -173,11 +174,7 @@ says ""
 
 # psnap record's own session is for nobody any more when nobody had it until its program ended
 cat > starts.sh << 'END'
-(
-    for _ in $(seq 6000); do [ -e go ] && break; sleep 0.01; done
-    ./late now
-    ./late now
-) > /dev/null 2>&1 &
+(. ./later.sh) > /dev/null 2>&1 &
 exit 5
 END
 what="not yet"

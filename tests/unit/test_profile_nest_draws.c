@@ -17,14 +17,26 @@ static uint32_t add(struct nest_draws *draws, uint32_t ref)
     return nest_draws_add(draws, &wanted, BASE);
 }
 
+/* The models of two draws, which are not needed any more. */
+static struct nest_draw *take_two(struct nest_draws *draws)
+{
+    struct nest_draw *taken;
+    uint32_t count;
+
+    taken = nest_draws_take(draws, &count);
+    assert_non_null(taken);
+    assert_int_equal(count, 2);
+    nest_draws_free(draws);
+    return taken;
+}
+
 /* A swap of what a scan has found, `with` times; before, the scan was affine, and nobody's leader.
  */
 static struct nest_draw *draw(struct psnap_program *program, int with, uint64_t away)
 {
     struct nest_draws *draws = nest_draws_new(program);
-    struct nest_draw *taken;
     struct psnap_rng rng;
-    uint32_t swap, scan, count;
+    uint32_t swap, scan;
 
     assert_non_null(draws);
     psnap_rng_init(&rng, 1);
@@ -39,11 +51,7 @@ static struct nest_draw *draw(struct psnap_program *program, int with, uint64_t 
         nest_draws_put(draws, swap, false, found + away);
     }
     assert_true(nest_draws_are_whole(draws));
-    taken = nest_draws_take(draws, &count);
-    assert_non_null(taken);
-    assert_int_equal(count, 2);
-    nest_draws_free(draws);
-    return taken;
+    return take_two(draws);
 }
 
 /* One that comes late is gone with all the same; but not for the smaller part of what there is. */
@@ -72,9 +80,7 @@ static struct nest_draw *draw_two(struct psnap_program *program, bool is_apart, 
 {
     enum { SIZE = 1 << 20, TIMES = 60000 };
     struct nest_draws *draws = nest_draws_new(program);
-    struct nest_draw *taken;
     struct psnap_rng rng;
-    uint32_t count;
 
     assert_non_null(draws);
     psnap_rng_init(&rng, 1);
@@ -89,11 +95,7 @@ static struct nest_draw *draw_two(struct psnap_program *program, bool is_apart, 
                        BASE + (1 << 26) +
                            8 * (is_apart ? psnap_rng_below(&rng, other) : place + near));
     }
-    taken = nest_draws_take(draws, &count);
-    assert_non_null(taken);
-    assert_int_equal(count, 2);
-    nest_draws_free(draws);
-    return taken;
+    return take_two(draws);
 }
 
 /* What lies close to where another reference just was, though not always as far, is drawn around
