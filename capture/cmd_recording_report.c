@@ -54,7 +54,6 @@ bool psnap_recording_complain_foreign(const struct psnap_recording *recording,
                                       const struct psnap_source *capture)
 {
     const struct psnap_roi_report report = psnap_recording_roi(recording, capture);
-
     const bool is_unwritten = say_unwritten(recording);
 
     return psnap_roi_complain(recording->command, recording->roi, &report, capture->program) ||
