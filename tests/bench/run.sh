@@ -17,7 +17,8 @@
 #                   where that is larger (hashjoin)
 #   profile_bytes
 # Below the table it prints the means, and the affine samples (samples/kinds.sh) above 1.5x.
-# --model NAME records with another model than psnap, and writes capture_NAME.csv alone.
+# --model NAME records with another model than psnap, and writes capture_NAME.csv alone; with
+# --samples its rows of these.
 # rates.csv: million accesses per second of wall time of each command, median.
 # --peers writes tests/bench/peers.csv instead: a few samples at the arguments of the
 # fidelity tests under psnap record, Valgrind's cachegrind, and its lackey, which traces to
@@ -193,7 +194,9 @@ if [ "$model" = psnap ]; then
     echo
     table "$work/rates.csv"
 fi
-if [ $no_write = 0 ] && [ $quick = 0 ] && [ -z "$samples" ]; then
+if [ $no_write = 0 ] && [ $quick = 0 ] && [ -n "$samples" ] && [ "$model" != psnap ]; then
+    put_rows "$work/capture.csv" "$csv"
+elif [ $no_write = 0 ] && [ $quick = 0 ] && [ -z "$samples" ]; then
     cp "$work/capture.csv" "$csv"
     [ "$model" != psnap ] || cp "$work/rates.csv" tests/bench/rates.csv
     echo
