@@ -18,12 +18,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "formats/base/cmd_progress.h"
 #include "formats/formats.h"
 #include "profile/profile.h"
-#include "replay/replay.h"
 #include "simcore/cmd_certificate.h"
 #include "simcore/cmd_side.h"
+#include "simcore/cmd_turns.h"
 
 #define SPOOL_BYTES (UINT64_C(4) << 30)
 #define SEED 0 /* of the replay: what every command takes by itself */
@@ -232,20 +231,18 @@ static enum psnap_status observe(struct certifier *self, struct compare_side *ob
     return side_run_input(observed, &options, self->machines, self->n, error);
 }
 
-static enum psnap_status replay(const struct certifier *self, const struct psnap_profile *profile,
-                                struct compare_side *synthetic, struct psnap_error *error)
-{
-    struct psnap_source *source = psnap_replay_new(profile, SEED, error);
-    struct psnap_profile_totals totals;
-    enum psnap_status status;
+/* A replay on its way through the machines. */
+struct replaying {
+    const struct certifier *certifier;
+    struct compare_side *synthetic;
+};
 
-    if (!source)
-        return error->code;
-    psnap_profile_totals(profile, &totals);
-    source = psnap_progress_source_new(source, totals.accesses, -1);
-    status = side_run(synthetic, source, self->machines, self->n, error);
-    psnap_source_free(source);
-    return status;
+static enum psnap_status replay(void *context, struct psnap_source *source,
+                                struct psnap_error *error)
+{
+    const struct replaying *to = context;
+
+    return side_run(to->synthetic, source, to->certifier->machines, to->certifier->n, error);
 }
 
 enum psnap_status psnap_certifier_certify(struct psnap_sink *certifier,
@@ -258,7 +255,8 @@ enum psnap_status psnap_certifier_certify(struct psnap_sink *certifier,
     enum psnap_status status = observe(self, &observed, error);
 
     if (!status)
-        status = replay(self, profile, &synthetic, error);
+        status =
+            psnap_turns_replay(profile, SEED, replay, &(struct replaying){self, &synthetic}, error);
     if (!status)
         status = compare_init(&compare, self->machines, self->n, &observed, &synthetic, error);
     if (!status)

@@ -12,7 +12,31 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "formats/base/cmd_progress.h"
 #include "profile/profile.h"
+#include "replay/replay.h"
+
+/* What is read again and again: an input, or the replay of a profile. */
+struct passing {
+    const char *path; /* NULL: a profile */
+    struct psnap_input_options options;
+    const struct psnap_profile *profile;
+    uint64_t seed;
+};
+
+static struct psnap_source *passing_open(const struct passing *passing, struct psnap_error *error)
+{
+    struct psnap_source *source;
+    struct psnap_profile_totals totals;
+
+    if (passing->path)
+        return psnap_input_open(passing->path, &passing->options, error);
+    source = psnap_replay_new(passing->profile, passing->seed, error);
+    if (!source || passing->options.is_again)
+        return source;
+    psnap_profile_totals(passing->profile, &totals);
+    return psnap_progress_source_new(source, totals.accesses, -1);
+}
 
 static bool is_possible(const char *path)
 {
@@ -141,20 +165,19 @@ static void turns_free(struct psnap_source *self)
 }
 
 /* A reader for each of the threads; NULL with `error` filled. */
-static struct psnap_source *open_lanes(const char *path, const struct psnap_input_options *options,
-                                       const bool *is_there, struct psnap_program *program,
-                                       struct psnap_error *error)
+static struct psnap_source *open_lanes(const struct passing *passing, const bool *is_there,
+                                       struct psnap_program *program, struct psnap_error *error)
 {
     struct psnap_source *lanes[PSNAP_TURNS_MAX], *result;
-    struct psnap_input_options again = *options; /* threads have been looked for */
+    struct passing again = *passing; /* threads have been looked for */
     size_t n = 0;
 
-    again.is_again = true;
+    again.options.is_again = true;
     for (unsigned thread = 0; thread < PSNAP_THREADS_MAX && n < PSNAP_TURNS_MAX; thread++) {
         struct psnap_source *file;
         if (!is_there[thread])
             continue;
-        file = psnap_input_open(path, &again, error);
+        file = passing_open(&again, error);
         lanes[n] = file ? psnap_thread_source_new(file, (uint16_t)thread) : NULL;
         if (!lanes[n]) {
             if (file)
@@ -173,8 +196,8 @@ static struct psnap_source *open_lanes(const char *path, const struct psnap_inpu
 
 /* All threads of the input in turn, access by access. NULL with *threads > PSNAP_TURNS_MAX when
  * there are too many, else with `error` filled. */
-static struct psnap_source *open_turns(const char *path, const struct psnap_input_options *options,
-                                       uint32_t *threads, struct psnap_error *error)
+static struct psnap_source *open_turns(const struct passing *passing, uint32_t *threads,
+                                       struct psnap_error *error)
 {
     static const struct psnap_source_ops ops = {turns_next, turns_free, NULL};
     struct turns *turns = calloc(1, sizeof *turns);
@@ -186,13 +209,13 @@ static struct psnap_source *open_turns(const char *path, const struct psnap_inpu
         psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
         goto out;
     }
-    turns->tables = psnap_input_open(path, options, error);
+    turns->tables = passing_open(passing, error);
     status = turns->tables ? find_threads(turns->tables, is_there, error) : error->code;
     for (unsigned thread = 0; thread < PSNAP_THREADS_MAX && !status; thread++)
         *threads += is_there[thread];
     if (status || *threads > PSNAP_TURNS_MAX)
         goto out;
-    turns->inner = open_lanes(path, options, is_there, turns->tables->program, error);
+    turns->inner = open_lanes(passing, is_there, turns->tables->program, error);
     if (!turns->inner)
         goto out;
     turns->base = (struct psnap_source){&ops, turns->tables->program};
@@ -205,20 +228,39 @@ out:
     return NULL;
 }
 
+/* The second pass: threads in turn, unless there are too many. */
+static enum psnap_status pass_turns(const struct passing *passing,
+                                    enum psnap_status (*pass)(void *context,
+                                                              struct psnap_source *source,
+                                                              struct psnap_error *error),
+                                    void *context, bool *in_turn, struct psnap_error *error)
+{
+    uint32_t threads = 0;
+    struct psnap_source *source = open_turns(passing, &threads, error);
+    enum psnap_status status;
+
+    *in_turn = source != NULL;
+    if (!source && threads > PSNAP_TURNS_MAX)
+        source = passing_open(passing, error);
+    status = source ? pass(context, source, error) : error->code;
+    psnap_source_free(source);
+    return status;
+}
+
 enum psnap_status
 psnap_turns_pass(const char *path, const struct psnap_input_options *options, bool as_it_comes,
                  enum psnap_status (*pass)(void *context, struct psnap_source *source,
                                            struct psnap_error *error),
                  void *context, bool *in_turn, struct psnap_error *error)
 {
-    struct psnap_input_options input = *options, again = *options;
+    struct psnap_input_options input = *options;
+    struct passing again = {.path = path, .options = *options};
     struct psnap_profile *profile = NULL;
     struct psnap_source *source;
     bool is_mixed = false;
-    uint32_t threads = 0;
     enum psnap_status status;
 
-    again.kept = NULL; /* the first one is */
+    again.options.kept = NULL; /* the first one is */
     input.kept = options->kept ? options->kept : &profile;
     source = psnap_input_open(path, &input, error);
     *in_turn = source && *input.kept && (*input.kept)->is_apart;
@@ -227,13 +269,23 @@ psnap_turns_pass(const char *path, const struct psnap_input_options *options, bo
     status = source ? pass(context, source, error) : error->code;
     psnap_source_free(source);
     psnap_profile_free(profile);
-    if (status || !is_mixed)
-        return status;
-    source = open_turns(path, &again, &threads, error);
-    *in_turn = source != NULL;
-    if (!source && threads > PSNAP_TURNS_MAX)
-        source = psnap_input_open(path, &again, error);
+    return status || !is_mixed ? status : pass_turns(&again, pass, context, in_turn, error);
+}
+
+enum psnap_status psnap_turns_replay(const struct psnap_profile *profile, uint64_t seed,
+                                     enum psnap_status (*pass)(void *context,
+                                                               struct psnap_source *source,
+                                                               struct psnap_error *error),
+                                     void *context, struct psnap_error *error)
+{
+    const struct passing again = {.profile = profile, .seed = seed};
+    struct psnap_source *source = passing_open(&again, error);
+    bool is_mixed = false, in_turn;
+    enum psnap_status status;
+
+    if (source && !profile->is_apart)
+        source = lone_source_new(source, &is_mixed, error);
     status = source ? pass(context, source, error) : error->code;
     psnap_source_free(source);
-    return status;
+    return status || !is_mixed ? status : pass_turns(&again, pass, context, &in_turn, error);
 }
