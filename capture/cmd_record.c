@@ -450,8 +450,8 @@ static int settle(struct psnap_recording *recording, const char *engine, const c
         recording->sampling.count = 0; /* all */
     if (recording->machines->count && !recording->certifies)
         return psnap_cmd_usage("record", "-m is for --certify");
-    recording->is_apart = !strcmp(threads, "apart");
-    if (!recording->is_apart && strcmp(threads, "merged") != 0)
+    recording->builder.is_apart = !strcmp(threads, "apart");
+    if (!recording->builder.is_apart && strcmp(threads, "merged") != 0)
         return psnap_cmd_usage("record", "--threads is merged or apart, not '%s'", threads);
     return 0;
 }
@@ -499,12 +499,13 @@ int psnap_cmd_record(int argc, char **argv)
          "end the trace before it is larger (32K, 1M, 2G); the profile goes on"},
         {PSNAP_OPTION_FLAG, 0, "no-profile", &recording.no_profile, NULL, "trace only"},
         {PSNAP_OPTION_TEXT, 0, "model", &recording.model, "NAME",
-         "model of the profile: psnap (the published one), walks (exact where it folds) or\n"
-         "stackdist (LRU stack distances)"},
-        {PSNAP_OPTION_SIZE, 0, "gap", &recording.gap_bytes, "BYTES",
+         "of the profile: walks (default: exact where it folds), psnap (the published one, faster\n"
+         "to record) or stackdist (LRU stack distances)"},
+        {PSNAP_OPTION_SIZE, 0, "gap", &recording.builder.region_gap_bytes, "BYTES",
          "how near an access joins a region (default 256)"},
         {PSNAP_OPTION_TEXT, 0, "threads", &threads, "HOW",
-         "in the profile: merged (default), or apart: parts of loops for each thread"},
+         "in the profile: merged (default), or apart: parts of loops for each thread (not with "
+         "walks)"},
         {PSNAP_OPTION_FLAG, 0, "certify", &recording.certifies, NULL,
          "simulate caches as well: the profile says how far its replay is off"},
         {PSNAP_OPTION_LIST, 'm', "machine", &machines, "MACHINE",

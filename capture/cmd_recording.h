@@ -15,6 +15,7 @@
 #include "formats/base/cmd.h"
 #include "formats/base/output.h"
 #include "formats/formats.h"
+#include "profile/profile.h"
 
 #define PSNAP_EXIT_LOST 125 /* psnap failed or lost data, as in env(1) */
 
@@ -23,17 +24,14 @@ struct psnap_recording {
     const char *profile; /* path, NULL for the default name; may have parts like %p */
     const char *trace;   /* path, NULL for none */
     bool no_profile, force;
-    bool is_late;       /* names depend on the process */
-    bool is_further;    /* of a process that is not the first */
-    bool takes_stdout;  /* one of the two goes there: the program's own output must not */
-    bool is_foreign;    /* the source is no session of ours: what it delivers is all there is */
-    pid_t spare;        /* not 0: where a name is taken, this with a dot goes behind it */
-    const char *model;  /* NULL for the default */
-    uint64_t gap_bytes; /* 0 for the default */
-    bool is_apart;      /* the profile keeps threads apart */
-    bool is_walks;      /* set by prepare: `model` is walks */
-    bool is_stackdist;  /* the same: it is stackdist */
-    bool certifies;     /* the profile gets a certificate, with: */
+    bool is_late;      /* names depend on the process */
+    bool is_further;   /* of a process that is not the first */
+    bool takes_stdout; /* one of the two goes there: the program's own output must not */
+    bool is_foreign;   /* the source is no session of ours: what it delivers is all there is */
+    pid_t spare;       /* not 0: where a name is taken, this with a dot goes behind it */
+    const char *model; /* NULL for the default */
+    struct psnap_builder_options builder;   /* of the profile; prepare sets the model there */
+    bool certifies;                         /* the profile gets a certificate, with: */
     const struct psnap_text_list *machines; /* by name, or the ten structures if it is empty */
     bool is_uncertified;                    /* it could not be made, which was said */
     const char *unwritten; /* "profile", "trace" or "file" when that could not be opened (file: none

@@ -87,16 +87,8 @@ enum psnap_status psnap_recording_prepare(struct psnap_recording *recording, con
         !recording->no_profile && recording->profile && psnap_output_is_stdout(recording->profile);
     bool has_trace = recording->trace && psnap_output_is_stdout(recording->trace);
 
-    recording->is_walks = recording->model && strcmp(recording->model, "walks") == 0;
-    recording->is_stackdist = recording->model && strcmp(recording->model, "stackdist") == 0;
-    if (recording->model && strcmp(recording->model, "psnap") != 0 && !recording->is_walks &&
-        !recording->is_stackdist)
-        return psnap_error_set(error, PSNAP_ERROR_USAGE,
-                               "no model '%s'; there are psnap, walks and stackdist",
-                               recording->model);
-    if (recording->is_walks && recording->is_apart)
-        return psnap_error_set(error, PSNAP_ERROR_USAGE,
-                               "--model walks has the threads merged, not apart");
+    if (psnap_builder_choose_model(&recording->builder, recording->model, error))
+        return error->code;
     if (recording->no_profile && !recording->trace)
         return psnap_error_set(error, PSNAP_ERROR_USAGE,
                                "--no-profile without --trace leaves nothing to record");

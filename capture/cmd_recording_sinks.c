@@ -87,14 +87,14 @@ static enum psnap_status write_profile(struct psnap_recording *recording,
     struct psnap_profile *profile = psnap_profile_builder_take(builder, error);
     enum psnap_status status = profile ? PSNAP_OK : error->code;
 
-    if (!status && recording->is_walks && !profile->nests)
-        fprintf(stderr, "psnap %s: the order of loops does not fold: model psnap, not walks\n",
-                recording->command);
+    if (!status && psnap_profile_builder_lacks(builder))
+        fprintf(stderr, "psnap %s: %s: model psnap, not walks\n", recording->command,
+                psnap_profile_builder_lacks(builder));
     if (!status && certifier)
         certify(recording, certifier, profile);
     if (!status)
         status = psnap_profile_write(profile, psnap_output_file(recording->profile_output), error);
-    if (status == PSNAP_ERROR_IO)
+    if (status == PSNAP_ERROR_IO || status == PSNAP_ERROR_CLOSED)
         psnap_error_at(error, recording->profile, 0, 0);
     if (!status)
         status = psnap_recording_commit(recording, &recording->profile_output, error);
@@ -120,14 +120,9 @@ enum psnap_status psnap_recording_sinks_open(struct psnap_recording_sinks *sinks
                                              struct psnap_program *program,
                                              struct psnap_error *error)
 {
-    const struct psnap_builder_options options = {.region_gap_bytes = recording->gap_bytes,
-                                                  .is_apart = recording->is_apart,
-                                                  .walks = recording->is_walks,
-                                                  .stackdist = recording->is_stackdist};
-
     *sinks = (struct psnap_recording_sinks){.trace = {.base = {&trace_ops}}};
     if (recording->profile_output) {
-        sinks->builder = psnap_profile_builder_new(program, &options, error);
+        sinks->builder = psnap_profile_builder_new(program, &recording->builder, error);
         if (!sinks->builder)
             return error->code;
         sinks->all[sinks->count++] = sinks->builder;

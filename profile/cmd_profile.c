@@ -39,9 +39,9 @@ static enum psnap_status pump(struct psnap_source *source, struct psnap_sink *bu
     return status;
 }
 
-/* The stream's profile, or NULL with `error` filled. */
+/* The stream's profile, or NULL with `error` filled; *lacks: as psnap_profile_builder_lacks. */
 static struct psnap_profile *build(const struct request *request, uint64_t *count,
-                                   struct psnap_error *error)
+                                   const char **lacks, struct psnap_error *error)
 {
     struct psnap_source *source = psnap_input_open(request->input, &request->options, error);
     struct psnap_sink *builder =
@@ -55,6 +55,7 @@ static struct psnap_profile *build(const struct request *request, uint64_t *coun
     if (builder && (certifier || !request->certifies) &&
         pump(source, builder, certifier, count, error) == PSNAP_OK)
         profile = psnap_profile_builder_take(builder, error);
+    *lacks = profile ? psnap_profile_builder_lacks(builder) : NULL;
     if (profile && certifier && psnap_certifier_certify(certifier, profile, error)) {
         psnap_profile_free(profile);
         profile = NULL;
@@ -65,7 +66,8 @@ static struct psnap_profile *build(const struct request *request, uint64_t *coun
     return profile;
 }
 
-static void say(const struct psnap_profile *built, const struct request *request, uint64_t count)
+static void say(const struct psnap_profile *built, const struct request *request, uint64_t count,
+                const char *lacks)
 {
     struct psnap_profile_totals totals;
     char digits[32];
@@ -77,9 +79,8 @@ static void say(const struct psnap_profile *built, const struct request *request
         fprintf(stderr, " (%u part%s of threads)", (unsigned)totals.parts,
                 psnap_plural(totals.parts));
     fprintf(stderr, " of '%s' to '%s'\n", request->input, request->output);
-    if (request->builder.walks && !built->nests)
-        fprintf(stderr,
-                "psnap profile: the order of loops does not fold: model psnap, not walks\n");
+    if (lacks)
+        fprintf(stderr, "psnap profile: %s: model psnap, not walks\n", lacks);
 }
 
 static int profile(const struct request *request)
@@ -88,10 +89,11 @@ static int profile(const struct request *request)
     struct psnap_profile *built = NULL;
     struct psnap_output *output = psnap_output_open(request->output, request->force, &error);
     uint64_t count = 0;
+    const char *lacks = NULL;
     enum psnap_status status = PSNAP_ERROR_IO;
 
     if (output)
-        built = build(request, &count, &error);
+        built = build(request, &count, &lacks, &error);
     if (built)
         status = psnap_profile_write(built, psnap_output_file(output), &error);
     if (built && status == PSNAP_ERROR_IO)
@@ -101,7 +103,7 @@ static int profile(const struct request *request)
     else
         psnap_output_abandon(output);
     if (status == PSNAP_OK)
-        say(built, request, count);
+        say(built, request, count, lacks);
     psnap_profile_free(built);
     return status == PSNAP_OK ? PSNAP_EXIT_DONE : psnap_cmd_fail("profile", &error);
 }
@@ -113,27 +115,28 @@ static int settle(struct request *request, int operands)
 
     if (operands != 1 || !request->output)
         return psnap_cmd_usage("profile", operands != 1 ? "one input, please" : "-o is missing");
-    request->builder.walks = strcmp(request->model, "walks") == 0;
-    request->builder.stackdist = strcmp(request->model, "stackdist") == 0;
-    if (strcmp(request->model, "psnap") != 0 && !request->builder.walks &&
-        !request->builder.stackdist)
-        return psnap_cmd_usage("profile", "there is no model '%s', only psnap, walks and stackdist",
-                               request->model);
     if (request->builder.region_gap_bytes < 1 ||
         request->builder.region_gap_bytes > PSNAP_REGION_GAP_MAX)
         return psnap_cmd_usage("profile", "a gap is 1 to 2^40 bytes");
     if (request->limit < PSNAP_REGION_LIMIT_MIN || request->limit > PSNAP_REGION_LIMIT_MAX)
         return psnap_cmd_usage("profile", "--regions is %u to %u", PSNAP_REGION_LIMIT_MIN,
                                PSNAP_REGION_LIMIT_MAX);
-    if (strcmp(request->schedule, "visits") != 0 && strcmp(request->schedule, "first") != 0)
+    if (request->schedule && strcmp(request->schedule, "visits") != 0 &&
+        strcmp(request->schedule, "first") != 0)
         return psnap_cmd_usage("profile", "--schedule is visits or first, not '%s'",
                                request->schedule);
     if (strcmp(request->threads, "merged") != 0 && strcmp(request->threads, "apart") != 0)
         return psnap_cmd_usage("profile", "--threads is merged or apart, not '%s'",
                                request->threads);
     request->builder.is_apart = *request->threads == 'a';
-    request->builder.schedule =
-        *request->schedule == 'v' ? PSNAP_SCHEDULE_VISITS : PSNAP_SCHEDULE_FIRST;
+    if (request->schedule && !request->model)
+        request->model = "psnap"; /* walks have no such choice */
+    if (psnap_builder_choose_model(&request->builder, request->model, &error))
+        return psnap_cmd_fail("profile", &error);
+    if (request->schedule && request->builder.walks)
+        return psnap_cmd_usage("profile", "walks have the order of loops that ran: no --schedule");
+    if (request->schedule && *request->schedule == 'f')
+        request->builder.schedule = PSNAP_SCHEDULE_FIRST;
     request->builder.region_limit = (uint32_t)request->limit;
     if (request->machines.count && !request->certifies)
         return psnap_cmd_usage("profile", "-m is for --certify");
@@ -144,24 +147,24 @@ static int settle(struct request *request, int operands)
 
 int psnap_cmd_profile(int argc, char **argv)
 {
-    struct request request = {.model = "psnap",
-                              .schedule = "visits",
-                              .threads = "merged",
+    struct request request = {.threads = "merged",
                               .options = PSNAP_INPUT_DEFAULTS,
                               .builder = {.region_gap_bytes = PSNAP_REGION_GAP_DEFAULT},
                               .limit = PSNAP_REGION_LIMIT_DEFAULT};
     const struct psnap_option options[] = {
         {PSNAP_OPTION_TEXT, 'o', "output", &request.output, "P.yaml", "where to ('-': stdout)"},
         {PSNAP_OPTION_TEXT, 0, "model", &request.model, "MODEL",
-         "psnap, the published one; walks: what folds exactly; stackdist: LRU stack distances"},
+         "walks (default): what folds exactly; psnap, the published one; stackdist: LRU stack\n"
+         "distances"},
         {PSNAP_OPTION_SIZE, 0, "gap", &request.builder.region_gap_bytes, "BYTES",
          "how far from a region an access still joins it; 256"},
         {PSNAP_OPTION_U64, 0, "regions", &request.limit, "N",
          "regions of a loop before rarely used ones are merged; 128"},
         {PSNAP_OPTION_TEXT, 0, "schedule", &request.schedule, "ORDER",
-         "visits: how loops alternate; first: each once, by first access"},
+         "of the published model: visits (default), how loops alternate; first: each once, by\n"
+         "first access"},
         {PSNAP_OPTION_TEXT, 0, "threads", &request.threads, "HOW",
-         "merged (default), or apart: parts of loops for each thread"},
+         "merged (default), or apart: parts of loops for each thread (not with walks)"},
         {PSNAP_OPTION_FLAG, 0, "certify", &request.certifies, NULL,
          "simulate caches as well: the profile says how far its replay is off"},
         {PSNAP_OPTION_LIST, 'm', "machine", &request.machines, "MACHINE",

@@ -230,7 +230,6 @@ PSNAP_API const char *psnap_stride_label(unsigned bin);
 PSNAP_API bool psnap_region_ends(const struct psnap_profile_region *region, unsigned *first,
                                  unsigned *last);
 
-/* How the builder reads what the paper leaves open; zero-initialise for defaults. */
 #define PSNAP_MODEL_WALKS "walks-2"
 #define PSNAP_MODEL_STACKDIST "stackdist-1"
 
@@ -246,6 +245,7 @@ enum psnap_schedule_reading {
 #define PSNAP_REGION_LIMIT_MIN 2u
 #define PSNAP_REGION_LIMIT_MAX 4096u
 
+/* How the builder reads what the paper leaves open; zero-initialise for defaults. */
 struct psnap_builder_options {
     uint64_t region_gap_bytes; /* 0: the default */
     uint32_t region_limit;     /* regions per loop before rare ones merge; 0: the default */
@@ -256,8 +256,16 @@ struct psnap_builder_options {
 };
 
 /*
- * A sink that builds a profile (model psnap). `program` is the stream's and
- * must outlive the builder. NULL on failure.
+ * The model by its name: "walks", "psnap" or "stackdist". NULL is the default, which is walks;
+ * they are of merged threads, so with is_apart, which is set before, it is psnap. An error
+ * (USAGE) of another name, and of walks of threads that are apart.
+ */
+PSNAP_API enum psnap_status psnap_builder_choose_model(struct psnap_builder_options *options,
+                                                       const char *name, struct psnap_error *error);
+
+/*
+ * A sink that builds a profile, of model psnap unless the options say otherwise. `program` is the
+ * stream's and must outlive the builder. NULL on failure.
  */
 PSNAP_API struct psnap_sink *
 psnap_profile_builder_new(struct psnap_program *program,
@@ -268,6 +276,10 @@ psnap_profile_builder_new(struct psnap_program *program,
  * not refer to builder or program. */
 PSNAP_API struct psnap_profile *psnap_profile_builder_take(struct psnap_sink *builder,
                                                            struct psnap_error *error);
+
+/* Why what was taken is of the published model although walks were chosen; NULL: it is as chosen.
+ */
+PSNAP_API const char *psnap_profile_builder_lacks(const struct psnap_sink *builder);
 
 /*
  * Region metrics to accesses: an endless stream of the region's accesses,

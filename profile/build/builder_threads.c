@@ -31,6 +31,7 @@ struct threads {
     uint64_t clock;    /* changes of thread */
     struct build_parts joined;
     struct psnap_sink *nests; /* model walks, else NULL */
+    const char *lacks;        /* why there are no walks, although they are wanted; or NULL */
     bool is_finished, is_taken;
 };
 
@@ -76,6 +77,19 @@ static enum psnap_status make_room(struct threads *t, struct psnap_error *error)
         status = join_builder(t, b, error);
     }
     return status;
+}
+
+/* ------------------------------------------------------------- walks */
+
+/* What has become of the nests: without memory for them the profile is of the published model. */
+static enum psnap_status note_nests(struct threads *t, enum psnap_status status)
+{
+    if (status != PSNAP_ERROR_MEMORY)
+        return status;
+    psnap_sink_free(t->nests);
+    t->nests = NULL;
+    t->lacks = "there is no memory for walks";
+    return PSNAP_OK;
 }
 
 /* ------------------------------------------------------------- splitting */
@@ -140,7 +154,8 @@ static enum psnap_status put(struct psnap_sink *self, const struct psnap_access 
                              struct psnap_error *error)
 {
     struct threads *t = (struct threads *)self;
-    enum psnap_status status = t->nests ? psnap_sink_put(t->nests, block, n, error) : PSNAP_OK;
+    enum psnap_status status =
+        t->nests ? note_nests(t, psnap_sink_put(t->nests, block, n, error)) : PSNAP_OK;
 
     while (n && !status) {
         const size_t alike = count_alike(block, n);
@@ -167,7 +182,7 @@ static enum psnap_status put_run(struct psnap_sink *self, const struct psnap_run
     if (is_mixed)
         return psnap_sink_put_repetitions(self, run, 0, run->count, error);
     if (t->nests)
-        status = psnap_sink_put_run(t->nests, run, error);
+        status = note_nests(t, psnap_sink_put_run(t->nests, run, error));
     if (status)
         return status;
     if (!t->current || t->current->thread != thread)
@@ -180,7 +195,8 @@ static enum psnap_status put_rounds(struct psnap_sink *self, const struct psnap_
 {
     struct threads *t = (struct threads *)self;
     const uint16_t thread = rounds->first->thread; /* of all: who makes rounds sees to it */
-    enum psnap_status status = t->nests ? psnap_sink_put_rounds(t->nests, rounds, error) : PSNAP_OK;
+    enum psnap_status status =
+        t->nests ? note_nests(t, psnap_sink_put_rounds(t->nests, rounds, error)) : PSNAP_OK;
 
     if (!status && (!t->current || t->current->thread != thread))
         status = change_thread(t, thread, error);
@@ -201,8 +217,8 @@ static enum psnap_status finish(struct psnap_sink *self, struct psnap_error *err
     struct threads *t = (struct threads *)self;
     enum psnap_status status = PSNAP_OK;
 
-    if (!status && t->nests)
-        status = psnap_sink_finish(t->nests, error);
+    if (t->nests)
+        status = note_nests(t, psnap_sink_finish(t->nests, error));
     t->is_finished = true;
     t->current = NULL;
     if (t->live_count)
@@ -233,6 +249,22 @@ static void threads_free(struct psnap_sink *self)
 }
 
 static const struct psnap_sink_ops threads_ops = {put, finish, threads_free, put_run, put_rounds};
+
+enum psnap_status psnap_builder_choose_model(struct psnap_builder_options *options,
+                                             const char *name, struct psnap_error *error)
+{
+    const char *model = name ? name : options->is_apart ? "psnap" : "walks";
+
+    options->walks = strcmp(model, "walks") == 0;
+    options->stackdist = strcmp(model, "stackdist") == 0;
+    if (!options->walks && !options->stackdist && strcmp(model, "psnap") != 0)
+        return psnap_error_set(error, PSNAP_ERROR_USAGE,
+                               "no model '%s'; there are walks, psnap and stackdist", model);
+    if (options->walks && options->is_apart)
+        return psnap_error_set(error, PSNAP_ERROR_USAGE,
+                               "model walks has the threads merged, not apart");
+    return PSNAP_OK;
+}
 
 struct psnap_sink *psnap_profile_builder_new(struct psnap_program *program,
                                              const struct psnap_builder_options *options,
@@ -295,9 +327,18 @@ struct psnap_profile *psnap_profile_builder_take(struct psnap_sink *builder,
     t->is_taken = true;
     if (build_result_init(&result, &t->joined)) {
         result.nests = t->nests ? nest_builder_nests(t->nests) : NULL;
+        if (t->nests && !result.nests)
+            t->lacks = "the order of loops does not fold";
         profile = build_profile(t->program, &result, error);
+        if (result.nests && profile && !profile->nests)
+            t->lacks = "walks would be beyond what a profile can say";
     } else
         no_memory(error);
     build_result_release(&result);
     return profile;
+}
+
+const char *psnap_profile_builder_lacks(const struct psnap_sink *builder)
+{
+    return ((const struct threads *)builder)->lacks;
 }

@@ -369,3 +369,32 @@ enum psnap_status gather_read(const struct psnap_yaml_doc *doc, const struct psn
     }
     return status ? status : read_turns(&r, map, gather);
 }
+
+static bool is_area_readable(const struct gather_area *area)
+{
+    const int64_t most = (int64_t)PSNAP_COUNT_MAX;
+
+    for (const struct gather_field *field = gather_fields; field->key; field++) {
+        const char *at = (const char *)area + field->at;
+        uint64_t number = 0;
+        int64_t step = 0;
+        if (field->kind == U64)
+            memcpy(&number, at, sizeof number);
+        else if (field->kind == I64)
+            memcpy(&step, at, sizeof step);
+        if (number > PSNAP_COUNT_MAX || step > most || step < -most)
+            return false;
+    }
+    for (uint32_t i = 0; i < GATHER_QUANTILES; i++)
+        if (area->offsets[i] > most || area->offsets[i] < -most)
+            return false;
+    return true;
+}
+
+bool gather_is_readable(const struct psnap_gather *gather)
+{
+    for (uint32_t i = 0; i < gather->area_count; i++)
+        if (!is_area_readable(&gather->areas[i]))
+            return false;
+    return true;
+}

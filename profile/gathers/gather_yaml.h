@@ -19,6 +19,8 @@ void gather_round(struct psnap_gather *gather);
 /* Of a model that goes along with no other reference. */
 void gather_write(const struct psnap_gather *gather, struct psnap_yaml_doc *doc,
                   struct psnap_yaml_node *map, gather_write_place *place, void *context);
+/* Whether its numbers are among those that are read. */
+bool gather_is_readable(const struct psnap_gather *gather);
 /* `gather` is zeroed; errors have their place. */
 enum psnap_status gather_read(const struct psnap_yaml_doc *doc, const struct psnap_yaml_node *map,
                               gather_read_place *place, void *context, struct psnap_gather *gather,

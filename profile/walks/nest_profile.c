@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profile/gathers/gather_yaml.h"
 #include "profile/walks/nest_profile.h"
 
 struct counting {
@@ -257,7 +258,20 @@ static void own_models(const struct psnap_nests *nests)
             own_shape(models, models->mixes[i].states[k]);
 }
 
-/* Whether the profile's nests can be counted, and have no more references than is read. */
+/* Whether addresses are drawn by numbers that are read: areas may be as far apart as memory is. */
+static bool are_draws_readable(const struct nest_models *models)
+{
+    for (uint32_t i = 0; models && i < models->draw_count; i++) {
+        const struct nest_draw *draw = &models->draws[i];
+        if (draw->loop != PSNAP_NONE &&
+            (!gather_is_readable(&draw->rest.gather) || !gather_is_readable(&draw->entry.gather)))
+            return false;
+    }
+    return true;
+}
+
+/* Whether the profile's nests can be counted, have no more references than is read, and models of
+ * numbers that are. */
 static enum psnap_status can_be_read(const struct psnap_profile *profile, bool *is_readable)
 {
     const size_t mixes = profile->nests->models ? profile->nests->models->mix_count : 0;
@@ -270,7 +284,7 @@ static enum psnap_status can_be_read(const struct psnap_profile *profile, bool *
                                    ? nests_count(profile->nests, counts, visits, NULL)
                                    : PSNAP_ERROR_MEMORY;
 
-    *is_readable = status == PSNAP_OK;
+    *is_readable = status == PSNAP_OK && are_draws_readable(profile->nests->models);
     if (*is_readable)
         psnap_profile_walks(profile, refs, is_drawn);
     for (uint32_t i = 0; *is_readable && i < profile->loop_count; i++) {

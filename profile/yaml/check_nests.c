@@ -10,6 +10,14 @@
 
 #include "profile/yaml/read_nests.h"
 
+/* Behind its last byte, as far as addresses go. */
+static uint64_t end_of(const struct psnap_profile_region *region)
+{
+    const uint64_t end = region->low + region->bytes;
+
+    return end < region->low ? UINT64_MAX : end;
+}
+
 /* The walks of a loop are what its regions say: so many accesses of a kind, bytes, and where. */
 static enum psnap_status check_walks(const struct nest_reading *n, uint32_t line,
                                      const struct psnap_yaml_node *map,
@@ -28,7 +36,7 @@ static enum psnap_status check_walks(const struct nest_reading *n, uint32_t line
         for (unsigned k = 0; k < region->size_count; k++)
             here[3] += region->sizes[k].count * region->sizes[k].size;
         low = region->low < low ? region->low : low;
-        high = region->low + region->bytes > high ? region->low + region->bytes : high;
+        high = end_of(region) > high ? end_of(region) : high;
     }
     for (unsigned k = 0; k < 4; k++)
         if (here[k] != there[k])

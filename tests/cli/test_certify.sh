@@ -15,14 +15,14 @@ stream() { # THREAD ADDRESS...: loads of 4 bytes
     done
 }
 
-# By hand: a step of 24 bytes is kept as one of 32. A cache of one line of 32 bytes sees lines 0 0
+# By hand, of the published model: a step of 24 bytes is kept as one of 32. A cache of one line of 32 bytes sees lines 0 0
 # 1 2, one hit of four, and in the replay 0 1 2 and then, come round, another: none. 64 bytes in a
 # line: 0 0 0 1, two hits, and 0 0 1 0: one.
 {
     echo address,size,kind,thread,ref
     stream 0 0 24 48 72
 } > steps.csv
-expect 0 "$PSNAP" profile steps.csv -o steps.yaml --certify -m 32:32:1 -m 64:64:1
+expect 0 "$PSNAP" profile steps.csv --model psnap -o steps.yaml --certify -m 32:32:1 -m 64:64:1
 sed -n '/^certificate/,/^loops/{/^loops/!p}' steps.yaml > certificate
 content=$(sed -n "s/^  content: '*\([0-9a-f]*\)'*$/\1/p" certificate)
 [ "${#content}" = 16 ] || fail "the checksum: $(cat certificate)"
@@ -44,7 +44,7 @@ END
 python3 "$PSNAP_SOURCE/tests/schema_check.py" "$schema" steps.yaml || [ $? = 77 ] || fail "schema"
 
 # apart from it, the profile is the same
-expect 0 "$PSNAP" profile steps.csv -o plain.yaml
+expect 0 "$PSNAP" profile steps.csv --model psnap -o plain.yaml
 sed '/^certificate/,/^loops/{/^loops/!d}' steps.yaml | cmp - plain.yaml || fail "the profile differs"
 
 # what people see

@@ -180,7 +180,7 @@ assert r["summary"]["missing_loops"] == 0 and r["synthetic"]["threads"] == 2
 END
 
 # walks have the stream's order; their threads are put in turn as well
-"$PSNAP" profile hand.csv --model walks -o walks.yaml
+"$PSNAP" profile hand.csv -o walks.yaml
 "$PSNAP" compare hand.csv walks.yaml -m 32:16:2,1K:16:full --json > json
 python3 - << 'END'
 import json

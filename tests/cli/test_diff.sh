@@ -229,8 +229,8 @@ sweep() { # ADDRESS STEP COUNT
     done
 }
 { echo address,size,kind,thread,ref; sweep 4096 8 100; } > walk.csv
-"$PSNAP" profile walk.csv -o walked.yaml --model walks 2> log
-"$PSNAP" profile walk.csv -o visited.yaml 2> log
+"$PSNAP" profile walk.csv -o walked.yaml 2> log
+"$PSNAP" profile walk.csv -o visited.yaml --model psnap 2> log
 expect 0 "$PSNAP" diff walked.yaml visited.yaml
 has out 'walks        exact -> from statistics'
 expect 0 "$PSNAP" diff visited.yaml walked.yaml

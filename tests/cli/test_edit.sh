@@ -21,8 +21,8 @@ stream() {
 }
 
 "$PSNAP" cc -O2 "$PSNAP_SOURCE/samples/matmul.c" -o matmul -lm
-expect 0 "$PSNAP" record --model walks -o w.yaml -- ./matmul 40 1
-expect 0 "$PSNAP" record -o p.yaml -- ./matmul 40 1
+expect 0 "$PSNAP" record -o w.yaml -- ./matmul 40 1
+expect 0 "$PSNAP" record --model psnap -o p.yaml -- ./matmul 40 1
 
 # Nothing is changed by what changes nothing.
 stream w.yaml > before
@@ -85,7 +85,7 @@ has err "region 'stdout': a working set of 4 bytes is too small"
 
 # Irregular ones: addresses that are drawn are spread like others; all counts are right.
 "$PSNAP" cc -O2 "$PSNAP_SOURCE/samples/hashjoin.c" -o hashjoin -lm
-expect 0 "$PSNAP" record --model walks -o h.yaml -- ./hashjoin 4000 2
+expect 0 "$PSNAP" record -o h.yaml -- ./hashjoin 4000 2
 for loop in $(sed -n "s/^- id: //p" h.yaml | tr -d "'"); do
     edit h.yaml e.yaml --entries 2 --loop "$loop"
     edit h.yaml e.yaml --remove-loop "$loop"

@@ -14,6 +14,7 @@ awk 'BEGIN { n = 12
 
 expect 0 "$PSNAP" profile mm.xdin -o mm.yaml
 grep -q '3,600 accesses in 1 loop ' err
+grep -q 'model: walks-2' mm.yaml
 grep -q '^totals: {accesses: 3600, loads: 3456, stores: 144, bytes: 28800}$' mm.yaml
 grep -q 'working_set: {bytes: 1152, group: raw, offset: 4096}' mm.yaml
 grep -q 'working_set: {bytes: 1152, group: raw, offset: 16384}' mm.yaml
@@ -42,7 +43,19 @@ grep -q '^totals: {accesses: 500,' part.yaml
 expect 0 "$PSNAP" profile mm.xdin --gap 64 --regions 4096 -o rows.yaml
 grep -q 'region_gap_bytes: 64, region_limit: 4096' rows.yaml
 [ "$(grep -c '  - id:' rows.yaml)" -gt "$(grep -c '  - id:' mm.yaml)" ]
+
+# the published model: when asked for, and where there is a choice of order
 expect 0 "$PSNAP" profile mm.xdin --model psnap --schedule first -o first.yaml
+expect 0 "$PSNAP" profile mm.xdin --schedule first -o same.yaml
+cmp first.yaml same.yaml
+grep -q 'model: psnap' first.yaml
+expect 0 "$PSNAP" profile mm.xdin --model psnap -o published.yaml
+grep -q 'model: psnap' published.yaml
+expect 0 "$PSNAP" profile mm.xdin --schedule visits -o same.yaml --force
+cmp published.yaml same.yaml
+expect 2 "$PSNAP" profile mm.xdin --model walks --schedule visits -o x.yaml
+grep -q 'no --schedule' err
+rm same.yaml
 
 # what is written fits the schema, and stays as it is
 status=0
@@ -77,6 +90,7 @@ grep -q 'thread: all}' merged.yaml
 expect 0 "$PSNAP" profile threads.csv --threads apart -o apart.yaml
 grep -q '64 accesses in 1 loop (2 parts of threads)' err
 grep -q 'thread: apart}' apart.yaml
+grep -q 'model: psnap' apart.yaml
 grep -q 'schedule: \[csv.t0, csv.t1\]' apart.yaml
 [ "$(grep '^  accesses' apart.yaml | tr -dc '0-9 ' | xargs)" = "48 16" ]
 [ "$(grep ^totals merged.yaml)" = "$(grep ^totals apart.yaml)" ]
@@ -103,6 +117,21 @@ expect 2 "$PSNAP" profile threads.csv -o x.yaml --threads both
 grep -q -- "--threads is merged or apart, not 'both'" err
 /usr/bin/python3 "$PSNAP_SOURCE/tests/schema_check.py" \
     "$PSNAP_SOURCE/profile/psnap-profile.schema.json" apart.yaml || [ $? = 77 ]
+
+# addresses drawn all over the address space are more than the models of walks can say; what is at
+# its end is not
+awk 'BEGIN { srand(1); print "address,size,kind,thread,ref"
+    for (i = 0; i < 300; i++) printf "0x%x%08x,8,load,0,0\n", int(rand() * 2 ^ 28), rand() * 2 ^ 32 }' > far.csv
+expect 0 "$PSNAP" profile far.csv -o far.yaml
+grep -q 'psnap profile: walks would be beyond what a profile can say: model psnap, not walks' err
+grep -q 'model: psnap' far.yaml
+expect 0 "$PSNAP" check far.yaml
+printf 'address,size,kind,thread,ref\n0xffffffffffffffc0,64,load,0,0\n0x40,8,load,0,1\n' > end.csv
+expect 0 "$PSNAP" profile end.csv -o end.yaml
+grep -q 'model: walks-2' end.yaml
+expect 0 "$PSNAP" check end.yaml
+expect 0 "$PSNAP" replay end.yaml -f csv
+cut -d, -f1-4 out | diff - <(cut -d, -f1-4 end.csv)
 
 expect 2 "$PSNAP" profile
 expect 2 "$PSNAP" profile mm.xdin

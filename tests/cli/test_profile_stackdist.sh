@@ -36,4 +36,4 @@ if cmp -s matmul.yaml far.yaml; then fail "there is nothing to edit"; fi
 expect 1 "$PSNAP" compare matmul.yaml far.yaml -m 16K:64:256 --max-error 5
 
 expect 2 "$PSNAP" profile stream.pst --model stack -o other.yaml
-grep -q "no model 'stack', only psnap, walks and stackdist" err
+grep -q "no model 'stack'; there are walks, psnap and stackdist" err

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Model walks: regular samples come back access for access, from a trace and as recorded;
+# Model walks, the default: regular samples come back access for access, from a trace and as recorded;
 # the others keep their counts; what a loop nest does is read and changed in the profile.
 set -eu
 . "$PSNAP_SOURCE/tests/cli/capture_common.sh"
@@ -19,7 +19,7 @@ same()
     local name=$1
     shift
     "$PSNAP" cc -O2 "$PSNAP_SOURCE/samples/$name.c" -o "$name" -lm
-    expect 0 "$PSNAP" record --model walks -o "$name.yaml" --trace "$name.pst" -- "./$name" "$@"
+    expect 0 "$PSNAP" record -o "$name.yaml" --trace "$name.pst" -- "./$name" "$@"
     grep -q 'model: walks-2' "$name.yaml"
     expect 0 "$PSNAP" check "$name.yaml"
     /usr/bin/python3 "$PSNAP_SOURCE/tests/schema_check.py" \
@@ -27,7 +27,7 @@ same()
     expect 0 "$PSNAP" convert "$name.pst" -f xdin -o observed.xdin
     expect 0 "$PSNAP" replay "$name.yaml" -f xdin -o replayed.xdin
     cmp observed.xdin replayed.xdin
-    expect 0 "$PSNAP" profile "$name.pst" --model walks -o again.yaml
+    expect 0 "$PSNAP" profile "$name.pst" -o again.yaml
     sed '/recorded:/d; /^  .*recorded/d' "$name.yaml" > one
     sed '/recorded:/d; /^  .*recorded/d' again.yaml > two
     cmp one two
@@ -79,7 +79,7 @@ drawn()
     local name=$1
     shift
     "$PSNAP" cc -O2 "$PSNAP_SOURCE/samples/$name.c" -o "$name" -lm
-    expect 0 "$PSNAP" record --model walks -o "$name.yaml" --trace "$name.pst" -- "./$name" "$@"
+    expect 0 "$PSNAP" record -o "$name.yaml" --trace "$name.pst" -- "./$name" "$@"
     grep -q 'model: walks-2' "$name.yaml"
     grep -q '^models:' "$name.yaml"
     expect 0 "$PSNAP" check "$name.yaml"
@@ -126,7 +126,7 @@ expect 125 "$PSNAP" record --model walks --threads apart -o x.yaml -- ./matmul 8
 
 # Of no accesses at all it is an empty profile.
 echo address,size,kind,thread,ref > none.csv
-expect 0 "$PSNAP" profile none.csv --model walks -o none.yaml
+expect 0 "$PSNAP" profile none.csv -o none.yaml
 expect 0 "$PSNAP" check none.yaml
 has out 'model walks-2, 0 loops, 0 accesses'
 cat > idle.c << 'EOF'
@@ -141,6 +141,6 @@ int main(int argc, char **argv)
 }
 EOF
 "$PSNAP" cc -O2 idle.c -o idle
-expect 125 "$PSNAP" record --model walks --roi change -o idle.yaml -- ./idle
+expect 125 "$PSNAP" record --roi change -o idle.yaml -- ./idle
 has err 'no region of interest was entered'
 expect 0 "$PSNAP" check idle.yaml

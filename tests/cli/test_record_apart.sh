@@ -82,17 +82,20 @@ counts replayed.pst | diff of_profile - || fail "the replay has other counts"
 "$PSNAP" sim apart.yaml -m 32K:64:8 --by thread,total,loop --json > 3.json
 "$PSNAP" compare apart.pst apart.yaml -m 32K:64:8 --all --json > 4.json
 "$PSNAP" compare merged.yaml apart.yaml -m 32K:64:8 --all --json > 5.json
+"$PSNAP" profile apart.pst --model psnap -o published.yaml 2> log
+"$PSNAP" compare published.yaml apart.yaml -m 32K:64:8 --all --json > 6.json
 python3 - << 'END' || fail "sim and compare"
 import json
-one, two, three, four, five = (json.load(open(f"{i}.json")) for i in range(1, 6))
+one, two, three, four, five, six = (json.load(open(f"{i}.json")) for i in range(1, 7))
 assert one["rows"] == two["rows"] == [r for r in three["rows"] if r["scope"] != "thread"]
 for report in (one, two, three):
     assert report["threads"] == 4
     assert report["interleaving"].startswith("round-robin"), report["interleaving"]
 assert four["summary"]["missing_loops"] == five["summary"]["missing_loops"] == 0
-for side in (four["observed"], four["synthetic"], five["synthetic"]):
+for side in (four["observed"], four["synthetic"], five["observed"], five["synthetic"]):
     assert (side["threads"], side["interleaving"]) == (4, "round-robin by access"), side
-assert (five["observed"]["threads"], five["observed"]["interleaving"]) == (1, "stream order")
+# the published model merges them to one
+assert (six["observed"]["threads"], six["observed"]["interleaving"]) == (1, "stream order")
 loops = [r for r in four["rows"] if r["scope"] == "loop"]
 assert "sweep:42" in [r["id"] for r in loops]
 assert all(l["observed"] is not None and l["synthetic"] is not None

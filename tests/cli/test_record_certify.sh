@@ -59,7 +59,7 @@ expect 7 "$PSNAP" record --certify -m 1K:64:2 -o - -- ./ends
 sed -n '/^certificate/,$p' out | diff - <(sed -n '/^certificate/,$p' ends.yaml) || fail "to stdout"
 
 # exact walks have no error at all (of lu the pivots are drawn)
-"$PSNAP" record --certify --model walks -o walks.yaml --trace walks.pst -- ./adi 60 2 > out
+"$PSNAP" record --certify -o walks.yaml --trace walks.pst -- ./adi 60 2 > out
 certified walks.yaml walks.pst
 "$PSNAP" show walks.yaml --json | python3 -c '
 import json, sys

@@ -181,5 +181,5 @@ fi
 result=$( (status=0; "$PSNAP" record -o - -- sh -c 'tools/prog 1 7 > /dev/null; sleep 0.5; exit 7' \
     2> err || status=$?; echo $status >&3) 3>&1 > >(exec true) )
 [ "$result" = 125 ] || fail "closed pipe: exit status $result"
-has err "psnap record: cannot write '-': broken pipe"
+has err "psnap record: -: cannot write: broken pipe"
 [ -z "$(find . -name '.*psnap*')" ] || fail "temporary files: $(ls -A)"

@@ -243,7 +243,8 @@ for program in "./team" "./threads 100 5 4" ./team_omp; do
     [ -e "${program%% *}" ] || continue
     if [ "$program" = ./team_omp ]; then
         # libomp aligns its frames by their addresses, and allocates texts with its process id
-        core() { sed '/^program:/,/^capture:/{/^capture:/!d}; s/group: heap, offset: .*/group: heap/' "$1" |
+        core() { sed '/^program:/,/^capture:/{/^capture:/!d}; s/group: heap, offset: .*/group: heap/
+            s/\(region: omp_outlined, start: \).*/\1/' "$1" |
             awk 'BEGIN { RS = "\n  - id: " } !/group: stack/'; }
     fi
     "$PSNAP" record --force -o threads.yaml --trace threads.pst -- $program > output

@@ -14,7 +14,7 @@ expect 0 "$sizes.sh" --quick --samples seidel,stream,matmul
 
 # A matrix of 500 rows, each long or short, 25 times: which are is not told one by one.
 "$PSNAP" cc -O2 "$PSNAP_SOURCE/samples/cg.c" -o cg -lm
-expect 0 "$PSNAP" record --model walks -o cg.yaml -- ./cg 500 1
+expect 0 "$PSNAP" record -o cg.yaml -- ./cg 500 1
 [ "$(wc -c < cg.yaml)" -lt 65536 ] || fail "cg's profile has $(wc -c < cg.yaml) bytes"
 grep -q '^- mix: m\|  - mix: m' cg.yaml
 

@@ -18,6 +18,7 @@ enum { LOOPS = 3, THREADS = PSNAP_PARTS_MAX + 3 };
 
 static struct psnap_program *program;
 static bool is_apart, is_stackdist;
+static unsigned fallbacks; /* from walks to the published model */
 
 static void make_program(void)
 {
@@ -139,6 +140,7 @@ static enum psnap_status replay_all(struct psnap_profile *profile, struct psnap_
     return n == 0 ? PSNAP_OK : error->code;
 }
 
+/* Where there is no memory for nests, but for all else, the profile is of the published model. */
 static enum psnap_status build_walks(struct psnap_error *error)
 {
     const struct psnap_builder_options options = {.walks = true};
@@ -147,6 +149,12 @@ static enum psnap_status build_walks(struct psnap_error *error)
 
     if (builder && !put_nest(builder, error))
         profile = psnap_profile_builder_take(builder, error);
+    if (profile && psnap_profile_builder_lacks(builder)) {
+        assert_string_equal(psnap_profile_builder_lacks(builder), "there is no memory for walks");
+        assert_string_equal(profile->model, "psnap");
+        fallbacks++;
+    } else if (profile)
+        assert_string_equal(profile->model, PSNAP_MODEL_WALKS);
     psnap_sink_free(builder);
     return replay_all(profile, error);
 }
@@ -188,7 +196,9 @@ static enum psnap_status read_walks(struct psnap_error *error)
 static void walks(void **state)
 {
     (void)state;
+    fallbacks = 0;
     run_job(build_walks);
+    assert_true(fallbacks > 10);
     run_job(read_walks);
 }
 
