@@ -150,7 +150,8 @@ static void cut_curve(const struct curve *curve, double near, struct gather_area
     m->part_count = n;
     for (uint32_t i = 0; i < n; i++) {
         const struct knot *a = &curve->knots[pieces[i].from], *b = &curve->knots[pieces[i].to];
-        m->parts[i] = (struct gather_part){b->at / (double)m->span_bytes, b->below - a->below};
+        m->parts[i] =
+            (struct gather_part){b->at / (double)m->span_bytes, fmax(b->below - a->below, 0)};
     }
 }
 

@@ -206,6 +206,23 @@ enum psnap_status nests_count(const struct psnap_nests *nests, struct nest_count
     return !is_done ? PSNAP_ERROR_VALUE : c.is_odd ? PSNAP_ERROR_UNSUPPORTED : PSNAP_OK;
 }
 
+uint64_t nest_count_beyond(const struct nest_count *count, const struct psnap_profile_loop *loop)
+{
+    uint64_t low = UINT64_MAX, high = 0;
+
+    for (uint32_t i = 0; i < loop->region_count; i++) {
+        const struct psnap_profile_region *region = &loop->regions[i];
+        uint64_t end = region->low + region->bytes;
+        if (end < region->low) /* it goes to where addresses end */
+            end = UINT64_MAX;
+        low = region->low < low ? region->low : low;
+        high = end > high ? end : high;
+    }
+    if (!count->high) /* nothing is affine */
+        return 0;
+    return count->low < low ? low - count->low : count->high > high ? count->high - high : 0;
+}
+
 /* ---- from program to profile ---- */
 
 struct taking {
@@ -270,8 +287,9 @@ static bool are_draws_readable(const struct nest_models *models)
     return true;
 }
 
-/* Whether the profile's nests can be counted, have no more references than is read, and models of
- * numbers that are. */
+/* Whether the profile's nests can be counted, have no more references than is read, stay within the
+ * loops' regions (not around the end of the address space), and have models of numbers that are
+ * read. */
 static enum psnap_status can_be_read(const struct psnap_profile *profile, bool *is_readable)
 {
     const size_t mixes = profile->nests->models ? profile->nests->models->mix_count : 0;
@@ -290,7 +308,8 @@ static enum psnap_status can_be_read(const struct psnap_profile *profile, bool *
     for (uint32_t i = 0; *is_readable && i < profile->loop_count; i++) {
         all += refs[i];
         *is_readable = refs[i] <= NEST_REF_MAX + 1 && all <= NEST_REFS_MAX &&
-                       counts[i].accesses == profile->loops[i].accesses;
+                       counts[i].accesses == profile->loops[i].accesses &&
+                       !nest_count_beyond(&counts[i], &profile->loops[i]);
     }
     for (size_t i = 0; *is_readable && i < mixes; i++)
         *is_readable = (visits[i] != 0) == (profile->nests->models->mixes[i].chain != NULL);

@@ -24,6 +24,9 @@ struct nest_count {
                            nothing is */
 };
 
+/* How many bytes what is affine leads out of the loop's regions; 0: it stays within them. */
+uint64_t nest_count_beyond(const struct nest_count *count, const struct psnap_profile_loop *loop);
+
 /* Counts that leaves do not draw as they say. */
 struct nest_odd {
     uint32_t counts, loop; /* of the models; the leaves' */

@@ -10,14 +10,6 @@
 
 #include "profile/yaml/read_nests.h"
 
-/* Behind its last byte, as far as addresses go. */
-static uint64_t end_of(const struct psnap_profile_region *region)
-{
-    const uint64_t end = region->low + region->bytes;
-
-    return end < region->low ? UINT64_MAX : end;
-}
-
 /* The walks of a loop are what its regions say: so many accesses of a kind, bytes, and where. */
 static enum psnap_status check_walks(const struct nest_reading *n, uint32_t line,
                                      const struct psnap_yaml_node *map,
@@ -25,7 +17,7 @@ static enum psnap_status check_walks(const struct nest_reading *n, uint32_t line
                                      const struct nest_count *walks)
 {
     static const char *const names[] = {"loads", "stores", "atomics", "bytes"};
-    uint64_t here[4] = {0}, low = UINT64_MAX, high = 0;
+    uint64_t here[4] = {0}, out;
     const uint64_t there[4] = {walks->kinds[0], walks->kinds[1], walks->kinds[2], walks->bytes};
     const struct reading *r = n->r;
 
@@ -35,8 +27,6 @@ static enum psnap_status check_walks(const struct nest_reading *n, uint32_t line
             here[kind] += region->kinds[kind];
         for (unsigned k = 0; k < region->size_count; k++)
             here[3] += region->sizes[k].count * region->sizes[k].size;
-        low = region->low < low ? region->low : low;
-        high = end_of(region) > high ? end_of(region) : high;
     }
     for (unsigned k = 0; k < 4; k++)
         if (here[k] != there[k])
@@ -45,12 +35,12 @@ static enum psnap_status check_walks(const struct nest_reading *n, uint32_t line
                                    " %s in its regions, but its walks (schedule, line %" PRIu32
                                    ") come to %" PRIu64,
                                    loop->id, here[k], names[k], line, there[k]);
-    if (walks->high && (walks->low < low || walks->high > high))
+    out = nest_count_beyond(walks, loop);
+    if (out)
         return psnap_yaml_fail(r->doc, map, r->error, PSNAP_ERROR_VALUE,
                                "walks of loop '%.100s' (schedule, line %" PRIu32 ") lead %" PRIu64
                                " bytes out of the working sets of its regions",
-                               loop->id, line,
-                               walks->low < low ? low - walks->low : walks->high - high);
+                               loop->id, line, out);
     return PSNAP_OK;
 }
 

@@ -126,6 +126,13 @@ expect 0 "$PSNAP" profile far.csv -o far.yaml
 grep -q 'psnap profile: walks would be beyond what a profile can say: model psnap, not walks' err
 grep -q 'model: psnap' far.yaml
 expect 0 "$PSNAP" check far.yaml
+# a walk through the address space, and on around its end
+for i in 1 7 d 3; do
+    echo "0x${i}000000000000000,8,load,0,0"
+done | sed '1i address,size,kind,thread,ref' > around.csv
+expect 0 "$PSNAP" profile around.csv -o around.yaml
+grep -q 'beyond what a profile can say' err
+expect 0 "$PSNAP" check around.yaml
 printf 'address,size,kind,thread,ref\n0xffffffffffffffc0,64,load,0,0\n0x40,8,load,0,1\n' > end.csv
 expect 0 "$PSNAP" profile end.csv -o end.yaml
 grep -q 'model: walks-2' end.yaml
