@@ -64,9 +64,10 @@ static int show(const struct request *request, const struct psnap_profile *profi
     else if (request->loop)
         is_done = show_print_loops(profile, &totals, summaries, count);
     else if (request->schedule)
-        is_done = show_print_schedule(profile, PSNAP_NONE, true);
+        is_done = show_print_schedule(profile, PSNAP_NONE, SHOW_ALL_LINES);
     else
-        is_done = show_print_table(profile, &totals, summaries, count);
+        is_done = show_print_table(profile, &totals, summaries, count,
+                                   2 * (request->top < UINT32_MAX ? request->top : UINT32_MAX));
     free(summaries);
     return is_done ? status : out_of_memory();
 }
@@ -77,7 +78,8 @@ int psnap_cmd_show(int argc, char **argv)
     const struct psnap_option options[] = {
         {PSNAP_OPTION_TEXT, 0, "loop", &request.loop, "ID",
          "one loop, with its regions; all its parts"},
-        {PSNAP_OPTION_U64, 0, "top", &request.top, "N", "so many of the hottest loops; 20"},
+        {PSNAP_OPTION_U64, 0, "top", &request.top, "N",
+         "so many of the hottest loops, and twice as many lines of the schedule; 20"},
         {PSNAP_OPTION_FLAG, 0, "schedule", &request.schedule, NULL,
          "only the schedule of a profile of walks, each reference with its strides; (1) behind a\n"
          "number is what it grows by with each repetition around it"},
@@ -107,8 +109,8 @@ int psnap_cmd_show(int argc, char **argv)
     if (request.schedule && !profile->nests) {
         fprintf(
             stderr,
-            "psnap show: '%s' is of model %s: its schedule is no nest of walks ('--model walks' "
-            "records one)\n",
+            "psnap show: '%s' is of model %s: its schedule is no nest of walks (recording without "
+            "--model makes one)\n",
             request.path, profile->model);
         psnap_profile_free(profile);
         return PSNAP_EXIT_FAILED;

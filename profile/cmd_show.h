@@ -49,11 +49,11 @@ static inline double show_share(uint64_t part, uint64_t whole)
 
 /* ---- the forms, on stdout; summaries are those to be shown, in their order ---- */
 
-/* The program, the totals, the threads, a table of loops, and the schedule of walks. False: out of
- * memory, as all of these. */
+/* The program, the totals, the threads, a table of loops, and of the schedule of walks so many
+ * lines. False: out of memory, as all of these. */
 bool show_print_table(const struct psnap_profile *profile,
                       const struct psnap_profile_totals *totals,
-                      const struct show_summary *summaries, uint32_t count);
+                      const struct show_summary *summaries, uint32_t count, uint64_t lines);
 /* Each loop by itself, with its regions and walks. */
 bool show_print_loops(const struct psnap_profile *profile,
                       const struct psnap_profile_totals *totals,
@@ -65,9 +65,11 @@ bool show_print_json(const struct psnap_profile *profile, const struct psnap_pro
 
 /* ---- profiles of walks: cmd_show_schedule.c, cmd_show_schedule_json.c; nothing of others ---- */
 
-/* The schedule, or that of one loop (PSNAP_NONE: all), in full with each reference, or some lines
- * of what it is. False: out of memory. */
-bool show_print_schedule(const struct psnap_profile *profile, uint32_t loop, bool is_full);
+#define SHOW_ALL_LINES UINT64_MAX
+
+/* The schedule, or that of one loop (PSNAP_NONE: all): in full with each reference, or in short, so
+ * many lines. False: out of memory. */
+bool show_print_schedule(const struct psnap_profile *profile, uint32_t loop, uint64_t lines);
 struct psnap_json;
 /* "schedule" and "models" of the object that is open. */
 bool show_json_schedule(struct psnap_json *json, const struct psnap_profile *profile);

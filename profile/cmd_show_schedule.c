@@ -15,13 +15,13 @@
 #include "profile/cmd_words.h"
 #include "profile/yaml/write_once.h"
 
-enum { LINES = 40, LEVELS = NEST_DEPTH_MAX + ONCE_NESTS_MAX };
+enum { LEVELS = NEST_DEPTH_MAX + ONCE_NESTS_MAX };
 
 struct printing {
     const struct psnap_profile *profile;
     uint32_t loop; /* only this one's walks, or PSNAP_NONE */
     bool is_full;
-    uint64_t lines;            /* that there are */
+    uint64_t room, lines;      /* so many are printed of those that there are */
     char headers[LEVELS][160]; /* of what is around */
     uint32_t depth, printed;   /* headers, and those that are there */
     char last[256];            /* line of a walk, when not in full, */
@@ -34,7 +34,7 @@ enum { SHOWN_DRAW, SHOWN_COUNTS, SHOWN_MIX };
 /* Whether there is room for one more line. */
 static bool has_room(struct printing *p)
 {
-    return ++p->lines <= LINES || p->is_full;
+    return ++p->lines <= p->room;
 }
 
 /* Those that had the line of the one before. */
@@ -268,8 +268,6 @@ static void show_walk(void *context, const struct nest_pattern *leaf, const uint
 
     if (p->loop != PSNAP_NONE && p->loop != shape->loop)
         return;
-    if (shape->counts)
-        p->is_drawn[SHOWN_COUNTS][shape->counts - 1] = true;
     put_walk(text, sizeof text, p, leaf, values, path);
     if (!p->is_full && !strcmp(text, p->last)) {
         p->alike++;
@@ -280,6 +278,8 @@ static void show_walk(void *context, const struct nest_pattern *leaf, const uint
     snprintf(p->last, sizeof p->last, "%s", text);
     if (!has_room(p))
         return;
+    if (shape->counts)
+        p->is_drawn[SHOWN_COUNTS][shape->counts - 1] = true;
     printf("%*s%s\n", 2 * (int)p->depth, "", text);
     for (uint32_t k = 0; p->is_full && k < shape->width; k++) {
         const uint32_t count = count_alike(p, leaf, values, path, k);
@@ -306,9 +306,10 @@ static void show_mix(void *context, uint32_t mix)
         return;
     end_alike(p);
     print_headers(p);
+    if (!has_room(p))
+        return;
     p->is_drawn[SHOWN_MIX][mix] = true;
-    if (has_room(p))
-        printf("%*sm%" PRIu32 "\n", 2 * (int)p->depth, "", mix + 1);
+    printf("%*sm%" PRIu32 "\n", 2 * (int)p->depth, "", mix + 1);
 }
 
 /* "each place of 64.0 KiB once": how the places of an area are chosen. */
@@ -447,11 +448,12 @@ static bool make_marks(struct printing *p)
     return is_done;
 }
 
-bool show_print_schedule(const struct psnap_profile *profile, uint32_t loop, bool is_full)
+bool show_print_schedule(const struct psnap_profile *profile, uint32_t loop, uint64_t lines)
 {
     static const struct once_visitor visitor = {show_repeat, show_nest, show_again,
                                                 end_items,   show_walk, show_mix};
-    struct printing p = {.profile = profile, .loop = loop, .is_full = is_full};
+    const bool is_full = lines == SHOW_ALL_LINES;
+    struct printing p = {.profile = profile, .loop = loop, .is_full = is_full, .room = lines};
     struct once *once = profile->nests ? once_new(profile) : NULL;
     const bool is_done = once && make_marks(&p);
 
@@ -459,8 +461,8 @@ bool show_print_schedule(const struct psnap_profile *profile, uint32_t loop, boo
         puts(loop != PSNAP_NONE ? "\nwalks\n" : is_full ? "schedule\n" : "\nschedule\n");
         once_visit(once, profile->nests, &visitor, &p);
         end_alike(&p);
-        if (!is_full && p.lines > LINES)
-            printf("(%d of %" PRIu64 " lines; --schedule shows all)\n", LINES, p.lines);
+        if (p.lines > lines)
+            printf("(%" PRIu64 " of %" PRIu64 " lines; --schedule shows all)\n", lines, p.lines);
         if (profile->nests->models)
             print_models(&p);
     }

@@ -274,7 +274,7 @@ static void print_loop(const struct psnap_profile *profile, const struct show_su
 
 bool show_print_table(const struct psnap_profile *profile,
                       const struct psnap_profile_totals *totals,
-                      const struct show_summary *summaries, uint32_t count)
+                      const struct show_summary *summaries, uint32_t count, uint64_t lines)
 {
     print_program(profile);
     psnap_print_part(&profile->sampling, 11);
@@ -282,7 +282,7 @@ bool show_print_table(const struct psnap_profile *profile,
     print_certificate(profile);
     print_threads(profile, totals->accesses);
     print_loops(profile, summaries, count, totals->accesses);
-    return show_print_schedule(profile, PSNAP_NONE, false);
+    return show_print_schedule(profile, PSNAP_NONE, lines);
 }
 
 bool show_print_loops(const struct psnap_profile *profile,
@@ -295,7 +295,7 @@ bool show_print_loops(const struct psnap_profile *profile,
         fputs(i ? "\n" : "", stdout);
         print_loop(profile, &summaries[i], totals->accesses);
         is_done = !profile->loops[summaries[i].index].accesses ||
-                  show_print_schedule(profile, summaries[i].index, true);
+                  show_print_schedule(profile, summaries[i].index, SHOW_ALL_LINES);
     }
     return is_done;
 }

@@ -106,6 +106,22 @@ END
 grep -q '^m1    a graph of 1 state, 4 in 4 visits: g$' out
 grep -q '^c1    always 2, 1 time$' out
 if grep -q '^d1 ' out; then fail "in short there are no draws"; fi
+expect 0 "$PSNAP" show "$walks" --top 2 # four lines, and what is drawn in these
+sed -n '/^schedule/,$p' out | sed 's/  *x /  x /' > short
+diff - short << 'END' ||
+schedule
+
+repeat 3
+  f  x 4 (-1): load r1, store r1
+  repeat -1 (1)
+    m1
+(4 of 7 lines; --schedule shows all)
+
+drawn
+
+m1    a graph of 1 state, 4 in 4 visits: g
+END
+    fail "--top 2: $(cat out)"
 expect 0 "$PSNAP" show "$walks" --schedule
 grep -q '^      load    8  r1  *by 32, 8$' out
 grep -q '^      store   8  r1  *by 32, -8$' out
