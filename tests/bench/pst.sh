@@ -23,7 +23,7 @@ one_sample()
     local name=$1
     compile "$2" "$work/$name"
     shift 2
-    "$psnap" record --force -o "$work/p.yaml" --trace "$work/$name.pst" -- "$work/$name" "$@" \
+    "$psnap" record --no-profile --trace "$work/$name.pst" -- "$work/$name" "$@" \
         > /dev/null 2>&1
     "$work/bench_pst" "$work/$name.pst" | sed -n "s/^\\([^,]*\\),pst,/\\1,$(kind_of "$name"),/p"
     rm -f "$work/$name.pst"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # How fast the samples' profiles are replayed into a sink of the same process (bench_replay.c):
-# records each at its fidelity arguments (samples/samples.list) and -O2, with walks, and replays
+# records each at its fidelity arguments (samples/samples.list) and -O2, with walks, the default, and replays
 # the whole of it. Prints a table, and puts its rows into tests/bench/replay.csv in place of
 # those of the same samples.
 #
@@ -21,7 +21,7 @@ one_sample()
     local name=$1
     compile "$2" "$work/$name"
     shift 2
-    "$psnap" record --force --model walks -o "$work/$name.yaml" -- "$work/$name" "$@" > /dev/null 2>&1
+    "$psnap" record --force -o "$work/$name.yaml" -- "$work/$name" "$@" > /dev/null 2>&1
     build/release/bench_replay -n 1000000000000 "$work/$name.yaml" |
         awk -F, -v row="$name,$(kind_of "$name")" 'NR > 1 { rate[$3] = $5; accesses = $4 }
             END { print row "," accesses "," rate["accesses"] "," rate["runs"] }'

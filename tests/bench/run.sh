@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # Speed: what capture costs, and how fast streams are simulated, replayed and
-# profiled. Prints two tables and writes tests/bench/capture.csv and rates.csv.
+# profiled. Prints two tables and writes tests/bench/capture_MODEL.csv and rates.csv.
 #
 #   tests/bench/run.sh [--samples a,b,c] [--runs N] [--quick] [--no-write] [--model NAME] [--peers]
 #
-# capture.csv, a row per sample at its bench arguments (samples/samples.list),
+# capture_walks.csv, a row per sample at its bench arguments (samples/samples.list),
 # compiled with -O2; wall seconds are medians of N runs (3), all kinds taken in turn:
 #   native_s        plain clang, the same options
 #   idle_s, idle_x  compiled by psnap cc, run by itself; as a multiple of native
@@ -17,8 +17,8 @@
 #                   where that is larger (hashjoin)
 #   profile_bytes
 # Below the table it prints the means, and the affine samples (samples/kinds.sh) above 1.5x.
-# --model NAME records with another model than psnap, and writes capture_NAME.csv alone; with
-# --samples its rows of these.
+# --model NAME records with another model than walks, the default (psnap is the published one), and
+# writes capture_NAME.csv alone. With --samples only the rows of these are written, and no rates.csv.
 # rates.csv: million accesses per second of wall time of each command, median.
 # --peers writes tests/bench/peers.csv instead: a few samples at the arguments of the
 # fidelity tests under psnap record, Valgrind's cachegrind, and its lackey, which traces to
@@ -27,9 +27,9 @@
 set -eu
 # shellcheck source=tests/script.sh
 . "$(dirname "$0")/../script.sh"
-runs=3 quick=0 no_write=0 peers=0 model=psnap
+runs=3 quick=0 no_write=0 peers=0 model=walks
 read_options "samples= runs= quick no-write model= peers" "$@"
-csv=tests/bench/capture$([ "$model" = psnap ] || echo "_$model").csv
+csv=tests/bench/capture_$model.csv
 small=fidelity large=bench # arguments
 [ $quick = 0 ] || small=test large=test
 clang=${PSNAP_CLANG:-clang-19}
@@ -126,7 +126,7 @@ peers_of()
     compile_both "$1" "$2"
     shift 2
     seconds "$work/native.s" "$work/native" "$@"
-    seconds "$work/record.s" "$psnap" record --force -o "$work/p.yaml" -- "$work/$name" "$@"
+    seconds "$work/record.s" "${recorder[@]}" "$work/$name" "$@"
     seconds "$work/cachegrind.s" valgrind -q --tool=cachegrind --cache-sim=yes \
         --cachegrind-out-file=/dev/null "$work/native" "$@" 2> /dev/null
     seconds "$work/lackey.s" valgrind -q --tool=lackey --trace-mem=yes \
@@ -161,12 +161,13 @@ rates_of()
     [[ " cg matmul stream " == *" $name "* ]] || return 0
     compile "$2" "$work/$name"
     shift 2
-    "$psnap" record --force -o "$work/p.yaml" --trace "$work/t.pst" -- "$work/$name" "$@" > /dev/null
+    "$psnap" record --force --model "$model" -o "$work/p.yaml" --trace "$work/t.pst" -- \
+        "$work/$name" "$@" > /dev/null
     accesses=$(accesses_of "$work/p.yaml")
     cat "$work/t.pst" > /dev/null # into the page cache
     rate "sim $name.pst (three levels)" "$accesses" "$psnap" sim "$work/t.pst" -m $machine 2> /dev/null
     rate "replay $name -f pst -o /dev/null" "$accesses" "$psnap" replay "$work/p.yaml" -f pst -o /dev/null 2> /dev/null
-    rate "profile $name.pst" "$accesses" "$psnap" profile "$work/t.pst" --force -o "$work/q.yaml" 2> /dev/null
+    rate "profile $name.pst" "$accesses" "$psnap" profile "$work/t.pst" --model "$model" --force -o "$work/q.yaml" 2> /dev/null
     part=$((accesses < 20971520 ? accesses : 20971520))
     rate "locality $name.pst --count 20M" $part "$psnap" locality "$work/t.pst" --count 20M 2> /dev/null
     rm -f "$work/t.pst"
@@ -186,7 +187,7 @@ awk -F, 'NR > 1 {n++; i += log($5); r += log($7); p += log($8); if ($7 > max) {m
         n, exp(i / n), exp(r / n), exp(p / n), max, who}' "$work/capture.csv"
 awk -F, -v irregular="$irregular" 'NR > 1 && !index(irregular, " " $1 " ") {n++; if ($7 > 1.5) over = over " " $1 " " $7 "x"}
     END {if (n) printf "%d of them affine, above 1.5x:%s\n", n, over ? over : " none"}' "$work/capture.csv"
-if [ "$model" = psnap ]; then
+if [ "$model" = walks ]; then
     {
         echo what,accesses,seconds,million_per_s
         each_sample $small rates_of
@@ -194,11 +195,11 @@ if [ "$model" = psnap ]; then
     echo
     table "$work/rates.csv"
 fi
-if [ $no_write = 0 ] && [ $quick = 0 ] && [ -n "$samples" ] && [ "$model" != psnap ]; then
+if [ $no_write = 0 ] && [ $quick = 0 ] && [ -n "$samples" ]; then
     put_rows "$work/capture.csv" "$csv"
-elif [ $no_write = 0 ] && [ $quick = 0 ] && [ -z "$samples" ]; then
+elif [ $no_write = 0 ] && [ $quick = 0 ]; then
     cp "$work/capture.csv" "$csv"
-    [ "$model" != psnap ] || cp "$work/rates.csv" tests/bench/rates.csv
+    [ "$model" != walks ] || cp "$work/rates.csv" tests/bench/rates.csv
     echo
-    echo "written: $csv$([ "$model" != psnap ] || echo ", tests/bench/rates.csv")"
+    echo "written: $csv$([ "$model" != walks ] || echo ", tests/bench/rates.csv")"
 fi

@@ -41,8 +41,8 @@ mean, all$m$m$m
 END
 
 # the committed table has both
-grep -q "^| mean, the paper's six |.*| 2.2/1.9/1.8 |" "$PSNAP_SOURCE/tests/fidelity/table.md"
-grep -q "^| mean, all |" "$PSNAP_SOURCE/tests/fidelity/table.md"
+grep -q "^| mean, the paper's six |.*| 2.2/1.9/1.8 |" "$PSNAP_SOURCE/tests/fidelity/psnap.md"
+grep -q "^| mean, all |" "$PSNAP_SOURCE/tests/fidelity/psnap.md"
 # walks: not beside the paper's, but on other kinds of machines
 printf '{"rows": [], "summary": {"mean_points": [0.5, 0.25, null], "max_points": [1, 1, 1],
     "total_points": [1, 1, 1]}}' > cg.others
@@ -90,10 +90,10 @@ python3 mine/table.py psnap accept . all > /dev/null
 cp mine/psnap.csv before.csv
 (cd some && sample ft 5 && sample aa 2)
 python3 mine/table.py psnap accept some some > /dev/null
-[ "$(sed -n 's/^| \([a-z0-9]*\) |.*/\1/p' mine/table.md | tr '\n' ' ')" = \
+[ "$(sed -n 's/^| \([a-z0-9]*\) |.*/\1/p' mine/psnap.md | tr '\n' ' ')" = \
     "sample aa cg ft jacobi3d lu matmul nbody stream " ]
-grep -q "^| ft | 1 | 5.00 |" mine/table.md
-grep -q "^| mean, all |  | 3.88 |" mine/table.md # (2 + 1 + 5 + 1 + 7 + 13 + 1 + 1) / 8
+grep -q "^| ft | 1 | 5.00 |" mine/psnap.md
+grep -q "^| mean, all |  | 3.88 |" mine/psnap.md # (2 + 1 + 5 + 1 + 7 + 13 + 1 + 1) / 8
 sed '/^ft,/d' before.csv > expected
 sed '/^ft,/d; /^aa,/d' mine/psnap.csv | diff expected -
 grep -q "^ft,m,loop,f:1,1.0000,1,0.500000,0.500000,5.000" mine/psnap.csv

@@ -4,21 +4,20 @@
 # Fidelity: how far the replayed streams of the samples' profiles are from the
 # observed ones, in the caches of the ten structures of PSnAP's evaluation.
 #
-#   tests/fidelity/run.sh [--model psnap|walks|stackdist] [--samples a,b,c] [--jobs N] [--quick] [--accept]
+#   tests/fidelity/run.sh [--model walks|psnap|stackdist] [--samples a,b,c] [--jobs N] [--quick] [--accept]
 #
-# Every sample is compiled by psnap cc -O2, recorded with a trace, profiled (model
-# psnap unless said), and compared: mean absolute differences of cumulative hit
-# rates over all relevant loops and structures, in points, as in PSnAP's Table 2;
-# but for psnap also on four machines of other kinds, that no model was tuned on.
-# Prints the table, and fails when a row (sample, structure, loop, level) is worse
-# than the committed psnap.csv (MODEL.csv) says by more than 0.05 points. --accept writes
-# psnap.csv and table.md instead (MODEL.csv and MODEL.md of another model), with --samples the lines of
-# these. --quick takes the small arguments of the tests and compares with nothing. Everything here is
+# Every sample is compiled by psnap cc -O2, recorded with a trace, profiled (of model
+# walks, the default, unless said; psnap is the published one), and compared: mean absolute
+# differences of cumulative hit rates over all relevant loops and structures, in points, as in
+# PSnAP's Table 2; but for psnap also on four machines of other kinds, that no model was tuned
+# on. Prints the table, and fails when a row (sample, structure, loop, level) is worse
+# than the committed MODEL.csv says by more than 0.05 points. --accept writes MODEL.csv and MODEL.md
+# instead, with --samples the lines of these. --quick takes the small arguments of the tests and compares with nothing. Everything here is
 # deterministic; a full run takes half an hour and about 300 MB of space for a trace at a time.
 set -eu
 # shellcheck source=tests/script.sh
 . "$(dirname "$0")/../script.sh"
-jobs=$(nproc) model=psnap quick=0 accept=0
+jobs=$(nproc) model=walks quick=0 accept=0
 read_options "samples= jobs= model= quick accept" "$@"
 mode=check arguments=fidelity
 [ $accept = 0 ] || mode=accept

@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The table of tests/fidelity/run.sh.
 
-table.py psnap|walks|stackdist print|check|accept FOLDER all|some: reads FOLDER/SAMPLE.json (psnap
-compare --json), FOLDER/SAMPLE.yaml (for its size) and, where it is, FOLDER/SAMPLE.others
-(the same on other kinds of machines), prints the table by sample, and compares the rows with
-psnap.csv, or writes psnap.csv and table.md; MODEL.csv and MODEL.md of another model. Of walks
-it says as well what is reached of the figures that are asked of it; $irregular names the
-samples (samples/kinds.sh) that have a figure of their own.
+table.py walks|psnap|stackdist print|check|accept FOLDER all|some: reads FOLDER/SAMPLE.json
+(psnap compare --json), FOLDER/SAMPLE.yaml (for its size) and, where it is,
+FOLDER/SAMPLE.others (the same on other kinds of machines), prints the table by sample, and
+compares the rows with MODEL.csv, or writes MODEL.csv and MODEL.md. Of walks it says as well
+what is reached of the figures that are asked of it; $irregular names the samples
+(samples/kinds.sh) that have a figure of their own.
 """
 
 import csv
@@ -18,7 +18,7 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 MODEL = sys.argv[1]
 ROWS = os.path.join(HERE, MODEL + ".csv")
-TABLE = os.path.join(HERE, "table.md" if MODEL == "psnap" else MODEL + ".md")
+TABLE = os.path.join(HERE, MODEL + ".md")
 NOISE_POINTS = 0.05
 # Mean absolute error by level, all relevant loops and structures: PSnAP, Table 2.
 PUBLISHED = {
