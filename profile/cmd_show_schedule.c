@@ -15,7 +15,10 @@
 #include "profile/cmd_words.h"
 #include "profile/yaml/write_once.h"
 
-enum { LEVELS = NEST_DEPTH_MAX + ONCE_NESTS_MAX };
+enum {
+    LEVELS = NEST_DEPTH_MAX + ONCE_NESTS_MAX,
+    MIX_LOOPS = 8 /* of a mix that are named, when not in full */
+};
 
 struct printing {
     const struct psnap_profile *profile;
@@ -392,16 +395,20 @@ static void print_mix(const struct printing *p, uint32_t i)
     const struct nest_mix *mix = &p->profile->nests->models->mixes[i];
     const char *separator = "";
     char visits[32], tokens[32];
+    uint32_t loops = 0;
 
     printf("m%-4" PRIu32 " a graph of %" PRIu32 " state%s, %s in %s visits: ", i + 1,
            mix->chain->state_count, psnap_plural(mix->chain->state_count),
            psnap_group_digits(mix->chain->tokens, tokens),
            psnap_group_digits(mix->chain->visits, visits));
-    for (uint32_t l = 0; l < p->profile->loop_count; l++)
-        if (has_state_of(mix, l)) {
-            printf("%s%s", separator, p->profile->loops[l].id);
-            separator = ", ";
-        }
+    for (uint32_t l = 0; l < p->profile->loop_count; l++) {
+        if (!has_state_of(mix, l) || (++loops > MIX_LOOPS && !p->is_full))
+            continue;
+        printf("%s%s", separator, p->profile->loops[l].id);
+        separator = ", ";
+    }
+    if (loops > MIX_LOOPS && !p->is_full)
+        printf(" and %" PRIu32 " more loops", loops - MIX_LOOPS);
     putchar('\n');
     for (uint32_t k = 0; k < mix->chain->state_count; k++)
         for (uint32_t r = 0; r < mix->states[k]->width; r++)

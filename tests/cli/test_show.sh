@@ -133,6 +133,28 @@ grep -q '^d2    g: -8 bytes from d1$' out
 grep -q '^d3    f: at cursors in 96 B of r1$' out
 if grep -q '^program' out; then fail "only the schedule"; fi
 
+# a mix of ten loops: in short eight of them are named
+{
+    printf '%s\n' 'psnap: 1' 'program: {thread: all}' 'capture: {model: walks-2}' 'schedule: [m1]' models: '  draws:'
+    for i in {1..10}; do
+        echo "  - {draw: d$i, loop: g$i, areas: [{region: r1, start: 0, accesses: 1, bytes: 8, element: 8}]}"
+    done
+    printf '%s\n' '  mixes:' '  - mix: m1' '    graph:' '      begin: {1: 1}' '      states:'
+    for i in {1..10}; do
+        next=$([ "$i" = 10 ] && echo end || echo $((i + 1)))
+        echo "      - {state: $i, loop: g$i, references: [{ref: 0, load: 8, draw: d$i}], times: 1, next: {$next: 1}}"
+    done
+    echo loops:
+    for i in {1..10}; do
+        echo "- {id: g$i, nest: {depth: 0}, accesses: 1, regions: [{id: r1, working_set:" \
+            "{bytes: 8, group: heap, offset: $((i * 64))}, accesses: 1, loads: 1, sizes: {8: 1}}]}"
+    done
+} > ten.yaml
+expect 0 "$PSNAP" show ten.yaml
+grep -q '^m1    a graph of 10 states, 10 in 1 visits: g1, .*, g8 and 2 more loops$' out || fail "$(cat out)"
+expect 0 "$PSNAP" show ten.yaml --schedule
+grep -q ', g8, g9, g10$' out || fail "$(cat out)"
+
 # drawn PLACES TEXT [MORE]: what is said of d3 when its places are these
 drawn() {
     sed "s/places: cursors,/$1}/; /cursors: \[{/d" "$walks" > places.yaml
