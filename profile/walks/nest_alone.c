@@ -6,6 +6,9 @@
  * leaves are put together and folded for themselves, and the numbers of iterations of each loop.
  * Leaves that something else has cut are one again: where a reference goes on from a leaf to the
  * next, without another loop between them. What does not then, while others do, cuts leaves.
+ *
+ * All is gone through twice, first to count leaves: of few nothing is said, and a program may have
+ * very many references that few are of.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -25,12 +28,14 @@ struct alone_ref {
     uint64_t last;                  /* number of the last leaf, */
     uint64_t broken;                /* of the last one that did not go on from that before */
     uint32_t leaves, cuts;          /* such ones while others went on */
+    bool is_few;                    /* leaves: it is not folded */
 };
 
 struct alone_count {
     struct nest_projection *folded;
     uint64_t count, last;
     uint32_t leaves;
+    bool is_few;
 };
 
 struct alone {
@@ -38,7 +43,8 @@ struct alone {
     struct alone_ref *refs;
     struct alone_count *counts;
     struct nest_shape *shape;
-    uint64_t leaf; /* number of the present one */
+    uint64_t leaf;    /* number of the present one */
+    bool is_counting; /* leaves, and nothing is folded */
 };
 
 static struct nest_projection *folded_of(const struct alone *alone, struct nest_projection **folded,
@@ -62,6 +68,8 @@ static bool end_ref(struct alone *alone, uint32_t ref)
     if (own->count > 1)
         own->known = own->stride;
     own->count = 0;
+    if (alone->is_counting || own->is_few)
+        return true;
     alone->shape->loop = 0;
     alone->shape->width = 1;
     alone->shape->refs[0] = (struct nest_ref){.ref = ref};
@@ -76,6 +84,8 @@ static bool end_count(struct alone *alone, uint32_t loop)
     static const uint64_t none;
 
     own->count = 0;
+    if (alone->is_counting || own->is_few)
+        return true;
     alone->shape->loop = loop;
     alone->shape->width = 0;
     return !count || (folded_of(alone, &own->folded, PSNAP_NONE) &&
@@ -158,8 +168,10 @@ static bool see_long(struct alone *alone, const struct nest_pattern *in,
         own->leaves++;
         if (shape->refs[k].mode >= NEST_DRAWN_FIRST || own->last == alone->leaf)
             continue;
-        is_done = end_ref(alone, ref) && folded_of(alone, &own->folded, ref) &&
-                  nest_projection_put(own->folded, term, values);
+        is_done = end_ref(alone, ref);
+        if (is_done && !alone->is_counting && !own->is_few)
+            is_done = folded_of(alone, &own->folded, ref) &&
+                      nest_projection_put(own->folded, term, values);
         own->last = alone->leaf;
     }
     return is_done;
@@ -186,6 +198,27 @@ static bool see_term(struct alone *alone, const struct nest_pattern *pattern,
     return is_done && more >= 0;
 }
 
+/* What was counted of references and loops says which have few leaves; nothing else stays. */
+static void note_few(struct alone *alone, const struct nest_states *states)
+{
+    for (size_t i = 0; i < states->ref_count; i++)
+        alone->refs[i] = (struct alone_ref){.is_few = alone->refs[i].leaves < LEAVES_MIN};
+    for (size_t i = 0; i < states->loop_count; i++)
+        alone->counts[i] = (struct alone_count){.is_few = alone->counts[i].leaves < LEAVES_MIN};
+    alone->leaf = 1;
+    alone->is_counting = false;
+}
+
+static bool see_terms(struct alone *alone)
+{
+    const struct psnap_nests *nests = alone->nests;
+    bool is_done = true;
+
+    for (size_t i = 0; is_done && i < nests->count; i++)
+        is_done = see_term(alone, nests->terms[i].pattern, nests_values(nests, i));
+    return is_done;
+}
+
 /* Leaves have `words` values each; four of them in the place of one do not fold. */
 static bool is_folded(const struct nest_projection *folded, uint32_t leaves, uint32_t words)
 {
@@ -202,11 +235,13 @@ bool nest_alone(const struct psnap_nests *nests, const struct nest_states *state
                           .refs = calloc(states->ref_count + 1, sizeof *alone.refs),
                           .counts = calloc(states->loop_count + 1, sizeof *alone.counts),
                           .shape = calloc(1, nest_shape_bytes(1)),
-                          .leaf = 1};
-    bool is_done = alone.refs && alone.counts && alone.shape;
+                          .leaf = 1,
+                          .is_counting = true};
+    bool is_done = alone.refs && alone.counts && alone.shape && see_terms(&alone);
 
-    for (size_t i = 0; is_done && i < nests->count; i++)
-        is_done = see_term(&alone, nests->terms[i].pattern, nests_values(nests, i));
+    if (is_done)
+        note_few(&alone, states);
+    is_done = is_done && see_terms(&alone);
     for (uint32_t i = 0; is_done && i < states->ref_count; i++) {
         is_done = end_ref(&alone, i);
         is_irregular_ref[i] = !is_folded(alone.refs[i].folded, alone.refs[i].leaves, 2);
