@@ -444,6 +444,9 @@ static int settle(struct psnap_recording *recording, const char *engine, const c
     recording->is_foreign = engine && !strcmp(engine, "valgrind");
     if (engine && !recording->is_foreign && strcmp(engine, "compiled") != 0)
         return psnap_cmd_usage("record", "no engine '%s'; there are: compiled, valgrind", engine);
+    /* With walks all that libraries do by data would be drawn, which takes a gigabyte for date. */
+    if (recording->is_foreign && !recording->model)
+        recording->model = "psnap";
     if (recording->sampling.count == 0)
         return psnap_cmd_usage("record", "--count 0 would record nothing");
     if (recording->sampling.count == UINT64_MAX)
@@ -479,7 +482,8 @@ static const char description[] =
     "the profile afterwards, and writes into the profile how far they are apart.\n"
     "\n"
     "--engine valgrind runs a PROG that was not compiled so under Valgrind's lackey:\n"
-    "all its code, libraries and stack included, some hundred times slower.";
+    "all its code, libraries and stack included, some hundred times slower. Its profile\n"
+    "is of model psnap unless --model says otherwise.";
 
 int psnap_cmd_record(int argc, char **argv)
 {

@@ -87,6 +87,11 @@ END
 "$PSNAP" info --json matmul.pst > info
 has info '"stage": "valgrind"'
 has matmul.yaml "stage: valgrind"
+has matmul.yaml "model: psnap"
+[ "$(status record --model walks -o walks.yaml -- ./matmul 5)" = 5 ] || fail "walks: $(cat err)"
+has walks.yaml "model: walks-2"
+"$PSNAP" check walks.yaml > /dev/null
+loops walks.yaml | grep multiply | diff found - || fail "walks: loops of matmul"
 has matmul.yaml "source: matmul.c:8"
 # By name: the arrays, each 12 * 12 * 12 times.
 python3 - << 'END' || fail "regions of matmul"
