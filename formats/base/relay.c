@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A source that is read in a thread of its own (relay_send.c): what it delivers is put into
- * batches, which the reader takes in order. So decoding a stream and doing
- * something with it go on side by side. The stream is the same, access for access
+ * A stream from one thread to another (relay_send.c): what is sent is put into
+ * batches, which the reader takes in order. So reading a source in a thread of its own
+ * and doing something with it go on side by side. The stream is the same, access for access
  * and run for run.
  *
  * The tables of the program travel with the stream: the reader's are as they were
- * when the source delivered what is read, whatever the other thread has learned
+ * when what is read was sent, whatever the other thread has learned
  * since. What the reader does with them thus depends on the stream alone, not on how
- * far ahead the other thread is. When the stream has ended they are all as the source
+ * far ahead the other thread is. When the stream has ended they are all as the sender
  * has them.
  */
 #include "formats/base/relay.h"
@@ -68,10 +68,10 @@ static struct relay_batch *next_batch(struct relay *relay)
     return relay->reading;
 }
 
-/* The source has ended, and its thread with it: what was counted all along is known now. */
+/* Nothing more is sent: what was counted all along is known now. */
 static enum psnap_status end(struct relay *relay, struct psnap_error *error)
 {
-    const struct psnap_program *from = relay->inner->program;
+    const struct psnap_program *from = relay->program;
     struct psnap_program *to = relay->base.program;
 
     relay->has_ended = true;
@@ -272,15 +272,21 @@ static ssize_t relay_next(struct psnap_source *source, struct psnap_access *bloc
     return n;
 }
 
-static void relay_free(struct psnap_source *source)
+void relay_stop(struct relay *relay)
 {
-    struct relay *relay = (struct relay *)source;
-
     __atomic_store_n(&relay->stops, true, __ATOMIC_RELAXED);
     pthread_mutex_lock(&relay->lock);
     pthread_cond_signal(&relay->freed_more);
     pthread_mutex_unlock(&relay->lock);
-    pthread_join(relay->thread, NULL);
+}
+
+static void relay_free(struct psnap_source *source)
+{
+    struct relay *relay = (struct relay *)source;
+
+    relay_stop(relay);
+    if (relay->inner)
+        pthread_join(relay->thread, NULL);
     pthread_mutex_destroy(&relay->lock);
     pthread_cond_destroy(&relay->filled_more);
     pthread_cond_destroy(&relay->freed_more);
@@ -295,21 +301,18 @@ static void relay_free(struct psnap_source *source)
     free(relay);
 }
 
-struct psnap_source *psnap_relay_source_new(struct psnap_source *inner, struct psnap_error *error)
+struct relay *relay_new(const struct psnap_program *program)
 {
     static const struct psnap_source_ops ops = {relay_next, relay_free, relay_next_run,
                                                 relay_next_rounds, relay_view_rounds};
     struct relay *relay = calloc(1, sizeof *relay);
     bool is_done = relay != NULL;
-    int failure;
 
-    if (!relay) {
-        psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
+    if (!relay)
         return NULL;
-    }
     relay->base.ops = &ops;
     relay->base.program = psnap_program_new();
-    relay->inner = inner;
+    relay->program = program;
     relay->open = &relay->batches[0];
     for (unsigned i = 0; i < RELAY_BATCHES; i++) {
         relay->batches[i].words = malloc(RELAY_BATCH_WORDS * sizeof *relay->batches[i].words);
@@ -318,19 +321,30 @@ struct psnap_source *psnap_relay_source_new(struct psnap_source *inner, struct p
     pthread_mutex_init(&relay->lock, NULL);
     pthread_cond_init(&relay->filled_more, NULL);
     pthread_cond_init(&relay->freed_more, NULL);
-    if (relay->base.program) {
-        relay->base.program->provenance = inner->program->provenance;
-        relay->base.program->sampling = inner->program->sampling;
+    if (!is_done || !relay->base.program) {
+        relay_free(&relay->base);
+        return NULL;
     }
-    failure = is_done && relay->base.program
-                  ? pthread_create(&relay->thread, NULL, relay_send, relay)
-                  : ENOMEM;
+    relay->base.program->provenance = program->provenance;
+    relay->base.program->sampling = program->sampling;
+    return relay;
+}
+
+struct psnap_source *psnap_relay_source_new(struct psnap_source *inner, struct psnap_error *error)
+{
+    struct relay *relay = relay_new(inner->program);
+    int failure = ENOMEM;
+
+    if (relay) {
+        relay->inner = inner;
+        failure = pthread_create(&relay->thread, NULL, relay_send, relay);
+    }
     if (!failure)
         return &relay->base;
     psnap_error_system(error, failure, "cannot read in a thread of its own");
-    for (unsigned i = 0; i < RELAY_BATCHES; i++)
-        free(relay->batches[i].words);
-    psnap_program_free(relay->base.program);
-    free(relay);
+    if (relay) {
+        relay->inner = NULL; /* no thread */
+        relay_free(&relay->base);
+    }
     return NULL;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the two threads of a relay share; private to relay.c, the reader's side, and relay_send.c,
- * the source's.
+ * What the two threads of a relay share; private to relay.c, the reader's side, relay_send.c, the
+ * sender's, which is a source that is read in a thread of its own, or aside.c.
  *
  * A batch is words: records, each a head and what it says:
  *
@@ -58,17 +58,18 @@ struct relay_batch {
 
 struct relay {
     struct psnap_source base;
-    struct psnap_source *inner;
+    const struct psnap_program *program; /* the sender's */
+    struct psnap_source *inner;          /* read by `thread`, or NULL: others send */
     struct relay_batch batches[RELAY_BATCHES];
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t filled_more, freed_more;
     uint64_t filled, freed; /* batches, under the lock as the next three */
-    bool is_over;           /* the source has ended */
+    bool is_over;           /* nothing more is sent */
     enum psnap_status status;
     struct psnap_error error;
     bool stops; /* atomic: the reader wants no more */
-    /* The source's thread: */
+    /* The sender: */
     bool is_short; /* of memory */
     struct relay_batch *open;
     uint32_t loop_count, block_count, ref_count, object_count; /* sent */
@@ -89,8 +90,22 @@ struct relay {
     int64_t round_strides[PSNAP_ROUNDS_WIDTH];
 };
 
-/* The source's thread: reads relay->inner and fills batches until either side ends; returns NULL.
- */
+/* NULL: out of memory. It is read as a source, and sent to as follows by one other thread. */
+struct relay *relay_new(const struct psnap_program *program);
+
+/* The reader wants no more; any thread may say so. */
+void relay_stop(struct relay *relay);
+
+/* ---- sending; false when the reader wants no more, or memory is short ---- */
+
+bool relay_send_accesses(struct relay *relay, const struct psnap_access *accesses, size_t n);
+bool relay_send_run(struct relay *relay, const struct psnap_run *run);
+bool relay_send_rounds(struct relay *relay, const struct psnap_rounds *rounds);
+/* What the tables have got since the last time goes in front of what is sent next. */
+bool relay_send_rows(struct relay *relay);
+/* Nothing more comes: the reader gets `status` then, with the error. */
+void relay_send_end(struct relay *relay, enum psnap_status status, const struct psnap_error *error);
+/* A thread: reads relay->inner and sends it until either side ends; returns NULL. */
 void *relay_send(void *relay);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The source's side of a relay (relay.h): a thread that writes what the source delivers into
- * batches. Accesses are put there by the source itself; runs and rounds are copied behind them, and
- * rows of the program's tables go in front of what needs them.
+ * The sender's side of a relay (relay.h). Accesses, runs and rounds are copied into batches, and
+ * rows of the program's tables go in front of what needs them. A source that is read in a thread of
+ * its own puts its accesses there by itself.
  */
 #include "formats/base/relay.h"
 
@@ -63,7 +63,7 @@ static uint64_t *room_for(struct relay *relay, size_t words)
 /* Whether the tables are not as they were sent. */
 static bool has_rows(const struct relay *relay)
 {
-    const struct psnap_program *program = relay->inner->program;
+    const struct psnap_program *program = relay->program;
     const struct psnap_object *last = &relay->last_object;
 
     if (program->ref_count != relay->ref_count || program->object_count != relay->object_count ||
@@ -77,7 +77,7 @@ static bool has_rows(const struct relay *relay)
 
 static bool copy_tables(const struct relay *relay, struct relay_rows *rows)
 {
-    const struct psnap_program *program = relay->inner->program;
+    const struct psnap_program *program = relay->program;
 
     rows->provenance = program->provenance;
     rows->sampling = program->sampling;
@@ -93,10 +93,9 @@ static bool copy_tables(const struct relay *relay, struct relay_rows *rows)
                      program->object_count, sizeof *rows->objects);
 }
 
-/* What the tables have got since the last time, in front of what comes next. */
 static bool send_rows(struct relay *relay)
 {
-    const struct psnap_program *program = relay->inner->program;
+    const struct psnap_program *program = relay->program;
     struct relay_batch *open;
     struct relay_rows *rows;
 
@@ -124,7 +123,12 @@ static bool send_rows(struct relay *relay)
     return true;
 }
 
-static bool send_accesses(struct relay *relay, const struct psnap_access *accesses, size_t n)
+bool relay_send_rows(struct relay *relay)
+{
+    return !has_rows(relay) || send_rows(relay);
+}
+
+bool relay_send_accesses(struct relay *relay, const struct psnap_access *accesses, size_t n)
 {
     while (n) {
         const size_t left = RELAY_BATCH_WORDS - relay->open->used;
@@ -197,13 +201,13 @@ static bool send_expanded(struct relay *relay, const struct psnap_run *run)
         for (size_t k = 0; k < run->width; k++) {
             struct psnap_access access = run->first[k];
             access.address = psnap_run_address(run, i, k);
-            if (!send_accesses(relay, &access, 1))
+            if (!relay_send_accesses(relay, &access, 1))
                 return false;
         }
     return true;
 }
 
-static bool send_run(struct relay *relay, const struct psnap_run *run)
+bool relay_send_run(struct relay *relay, const struct psnap_run *run)
 {
     struct block block = {NULL, 0, 0};
     size_t words = RELAY_RUN_HEAD + run->width * (RELAY_ACCESS_WORDS + 1);
@@ -239,7 +243,7 @@ static bool keep_direct(struct relay *relay, size_t n, struct psnap_access *asid
 
     if (has_rows(relay)) {
         memcpy(aside, at + 1, n * sizeof *aside);
-        return send_rows(relay) && send_accesses(relay, aside, n);
+        return send_rows(relay) && relay_send_accesses(relay, aside, n);
     }
     if (n) {
         *at = n * 2;
@@ -248,7 +252,7 @@ static bool keep_direct(struct relay *relay, size_t n, struct psnap_access *asid
     return true;
 }
 
-static bool send_rounds(struct relay *relay, const struct psnap_rounds *rounds)
+bool relay_send_rounds(struct relay *relay, const struct psnap_rounds *rounds)
 {
     const size_t nodes = rounds->node_count, width = rounds->nodes->width;
     const size_t words = RELAY_ROUNDS_HEAD + nodes * RELAY_NODE_WORDS +
@@ -268,6 +272,25 @@ static bool send_rounds(struct relay *relay, const struct psnap_rounds *rounds)
     at += width * RELAY_ACCESS_WORDS;
     memcpy(at, rounds->strides, width * PSNAP_ROUNDS_LEVELS * sizeof *rounds->strides);
     return true;
+}
+
+void relay_send_end(struct relay *relay, enum psnap_status status, const struct psnap_error *error)
+{
+    struct psnap_error own = {0};
+
+    if (!stops(relay))
+        send_rows(relay); /* what came with the end */
+    if (relay->is_short) {
+        status = psnap_error_set(&own, PSNAP_ERROR_MEMORY, "out of memory");
+        error = &own;
+    }
+    pthread_mutex_lock(&relay->lock);
+    relay->filled++;
+    relay->is_over = true;
+    relay->status = status;
+    relay->error = *error;
+    pthread_cond_signal(&relay->filled_more);
+    pthread_mutex_unlock(&relay->lock);
 }
 
 void *relay_send(void *argument)
@@ -292,21 +315,11 @@ void *relay_send(void *argument)
             relay->inner, (struct psnap_access *)(relay->open->words + relay->open->used + 1),
             room < PSNAP_BLOCK_ACCESSES ? room : PSNAP_BLOCK_ACCESSES, &run, &rounds, &error);
         if (n < 0 || (n == 0 && run.count == 0 && rounds.node_count == 0) ||
-            !keep_direct(relay, (size_t)n, aside) || (run.count && !send_run(relay, &run)) ||
-            (rounds.node_count && !send_rounds(relay, &rounds)))
+            !keep_direct(relay, (size_t)n, aside) || (run.count && !relay_send_run(relay, &run)) ||
+            (rounds.node_count && !relay_send_rounds(relay, &rounds)))
             break;
     }
     free(aside);
-    if (!stops(relay))
-        send_rows(relay); /* what came with the end */
-    if (relay->is_short)
-        n = psnap_error_set(&error, PSNAP_ERROR_MEMORY, "out of memory");
-    pthread_mutex_lock(&relay->lock);
-    relay->filled++;
-    relay->is_over = true;
-    relay->status = n < 0 ? (enum psnap_status)n : PSNAP_OK;
-    relay->error = error;
-    pthread_cond_signal(&relay->filled_more);
-    pthread_mutex_unlock(&relay->lock);
+    relay_send_end(relay, n < 0 ? (enum psnap_status)n : PSNAP_OK, &error);
     return NULL;
 }

@@ -278,6 +278,19 @@ PSNAP_API const struct psnap_access *psnap_vector_sink_data(const struct psnap_s
  * entries after psnap_sink_free: the caller frees the sinks. */
 PSNAP_API struct psnap_sink *psnap_tee_sink_new(struct psnap_sink *const *sinks, size_t n);
 
+/*
+ * What make() makes of a program, as a sink that takes its stream in a thread of its own: the
+ * caller may be as far ahead as four megabytes hold. The program that make() gets is a copy of
+ * `program`, as psnap_relay_source_new() has it; without a processor to spare, or memory or a
+ * thread for it, it is `program`, and this the sink that was made. That one, *inner, may be asked
+ * once this is finished, and is freed with it. Errors may come later than what they are of, by
+ * psnap_sink_finish at last. NULL: out of memory.
+ */
+PSNAP_API struct psnap_sink *
+psnap_aside_sink_new(const struct psnap_program *program,
+                     struct psnap_sink *(*make)(const struct psnap_program *program),
+                     struct psnap_sink **inner);
+
 /* Swallows everything. */
 PSNAP_API struct psnap_sink *psnap_null_sink_new(void);
 

@@ -30,8 +30,9 @@ struct threads {
     size_t live_bytes; /* of those that are not current */
     uint64_t clock;    /* changes of thread */
     struct build_parts joined;
-    struct psnap_sink *nests; /* model walks, else NULL */
-    const char *lacks;        /* why there are no walks, although they are wanted; or NULL */
+    struct psnap_sink *nests; /* model walks, else NULL: `walks`, in a thread of its own */
+    struct psnap_sink *walks;
+    const char *lacks; /* why there are no walks, although they are wanted; or NULL */
     bool is_finished, is_taken;
 };
 
@@ -304,7 +305,7 @@ struct psnap_sink *psnap_profile_builder_new(struct psnap_program *program,
     t->program = program;
     t->options = read;
     build_parts_init(&t->joined, program, &t->options);
-    if (read.walks && !(t->nests = nest_builder_new(program))) {
+    if (read.walks && !(t->nests = psnap_aside_sink_new(program, nest_builder_new, &t->walks))) {
         threads_free(&t->base);
         no_memory(error);
         return NULL;
@@ -326,7 +327,7 @@ struct psnap_profile *psnap_profile_builder_take(struct psnap_sink *builder,
     }
     t->is_taken = true;
     if (build_result_init(&result, &t->joined)) {
-        result.nests = t->nests ? nest_builder_nests(t->nests) : NULL;
+        result.nests = t->nests ? nest_builder_nests(t->walks) : NULL;
         if (t->nests && !result.nests)
             t->lacks = "the order of loops does not fold";
         profile = build_profile(t->program, &result, error);

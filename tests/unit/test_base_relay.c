@@ -2,7 +2,8 @@
 /*
  * A source read in a thread of its own delivers what it delivers by itself:
  * accesses, runs with strides and with columns that lie in rows or anywhere, one
- * wider than a batch, rounds, tables that grow on the way, and its error.
+ * wider than a batch, rounds, tables that grow on the way, and its error. A sink that takes its
+ * stream in a thread of its own takes the same, and its error is not lost.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -259,9 +260,107 @@ static void a_relay_may_be_left(void **state)
     }
 }
 
+/* ---- sinks ---- */
+
+/* Makes a digest, of so many accesses at most. */
+struct digest_sink {
+    struct psnap_sink base;
+    struct digest digest;
+    uint64_t accesses, most;
+    bool is_finished;
+};
+
+static uint64_t most_accesses; /* of the next sink */
+
+static enum psnap_status digest_put(struct psnap_sink *self, const struct psnap_access *block,
+                                    size_t n, struct psnap_error *error)
+{
+    struct digest_sink *sink = (struct digest_sink *)self;
+
+    assert_false(sink->is_finished);
+    for (size_t i = 0; i < n; i++)
+        mix_access(&block[i], &sink->digest);
+    sink->accesses += n;
+    return sink->accesses <= sink->most
+               ? PSNAP_OK
+               : psnap_error_set(error, PSNAP_ERROR_LIMIT, "no more than that");
+}
+
+static enum psnap_status digest_put_run(struct psnap_sink *self, const struct psnap_run *run,
+                                        struct psnap_error *error)
+{
+    return psnap_sink_put_repetitions(self, run, 0, run->count, error);
+}
+
+static enum psnap_status digest_finish(struct psnap_sink *self, struct psnap_error *error)
+{
+    (void)error;
+    ((struct digest_sink *)self)->is_finished = true;
+    return PSNAP_OK;
+}
+
+static void digest_free(struct psnap_sink *self)
+{
+    free(self);
+}
+
+static struct psnap_sink *digest_new(const struct psnap_program *program)
+{
+    static const struct psnap_sink_ops ops = {digest_put, digest_finish, digest_free,
+                                              digest_put_run, NULL};
+    struct digest_sink *sink = calloc(1, sizeof *sink);
+
+    sink->base.ops = &ops;
+    sink->digest = (struct digest){1, program};
+    sink->most = most_accesses;
+    return &sink->base;
+}
+
+static void sinks_aside_take_the_same(void **state)
+{
+    (void)state;
+    most_accesses = UINT64_MAX;
+    for (uint64_t seed = 0; seed < 4; seed++) {
+        struct psnap_error error = {0};
+        struct psnap_source *one = random_new(seed, ROUNDS, seed == 3);
+        struct psnap_source *two = random_new(seed, ROUNDS, seed == 3);
+        struct psnap_sink *inner, *direct = digest_new(one->program);
+        struct psnap_sink *aside = psnap_aside_sink_new(two->program, digest_new, &inner);
+        const enum psnap_status status = psnap_pump(one, direct, NULL, &error);
+        assert_int_equal(psnap_pump(two, aside, NULL, &error), status);
+        if (!status) {
+            assert_true(((struct digest_sink *)inner)->is_finished);
+            assert_int_equal(((struct digest_sink *)inner)->digest.value,
+                             ((struct digest_sink *)direct)->digest.value);
+        }
+        psnap_sink_free(aside);
+        psnap_sink_free(direct);
+        psnap_source_free(two);
+        psnap_source_free(one);
+    }
+}
+
+static void errors_of_sinks_aside_are_told(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 0; seed < 4; seed++) {
+        struct psnap_error error = {0};
+        struct psnap_source *source = random_new(seed, ROUNDS, false);
+        struct psnap_sink *inner, *aside;
+        most_accesses = 1000 + seed * 30000;
+        aside = psnap_aside_sink_new(source->program, digest_new, &inner);
+        assert_int_equal(psnap_pump(source, aside, NULL, &error), PSNAP_ERROR_LIMIT);
+        assert_string_equal(error.message, "no more than that");
+        psnap_sink_free(aside);
+        psnap_source_free(source);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(relays_equal_their_sources),
-                                       cmocka_unit_test(a_relay_may_be_left)};
+                                       cmocka_unit_test(a_relay_may_be_left),
+                                       cmocka_unit_test(sinks_aside_take_the_same),
+                                       cmocka_unit_test(errors_of_sinks_aside_are_told)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
