@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void rows_free(struct relay_rows *rows)
+void relay_rows_free(struct relay_rows *rows)
 {
     free(rows->loops);
     free(rows->blocks);
@@ -42,7 +42,7 @@ static bool take_rows(struct psnap_program *program, struct relay_rows *rows)
     program->object_count = rows->first_object;
     for (uint32_t i = 0; i < rows->object_count && is_done; i++)
         is_done = psnap_program_add_object(program, &rows->objects[i]) != PSNAP_NONE;
-    rows_free(rows);
+    relay_rows_free(rows);
     return is_done;
 }
 
@@ -292,7 +292,7 @@ static void relay_free(struct psnap_source *source)
     pthread_cond_destroy(&relay->freed_more);
     for (unsigned i = 0; i < RELAY_BATCHES; i++) {
         for (size_t r = 0; r < relay->batches[i].rows_count; r++)
-            rows_free(&relay->batches[i].rows[r]);
+            relay_rows_free(&relay->batches[i].rows[r]);
         free(relay->batches[i].rows);
         free(relay->batches[i].words);
     }

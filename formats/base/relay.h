@@ -90,6 +90,8 @@ struct relay {
     int64_t round_strides[PSNAP_ROUNDS_WIDTH];
 };
 
+void relay_rows_free(struct relay_rows *rows); /* what it has */
+
 /* NULL: out of memory. It is read as a source, and sent to as follows by one other thread. */
 struct relay *relay_new(const struct psnap_program *program);
 

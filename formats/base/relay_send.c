@@ -109,11 +109,13 @@ static bool send_rows(struct relay *relay)
     }
     open->rows = rows;
     rows[open->rows_count] = (struct relay_rows){0};
-    *room_for(relay, 1) = 0;
-    if (!copy_tables(relay, &open->rows[open->rows_count++])) {
+    if (!copy_tables(relay, &rows[open->rows_count])) {
+        relay_rows_free(&rows[open->rows_count]);
         relay->is_short = true;
         return false;
     }
+    open->rows_count++;
+    *room_for(relay, 1) = 0;
     relay->loop_count = program->loop_count;
     relay->block_count = program->block_count;
     relay->ref_count = program->ref_count;

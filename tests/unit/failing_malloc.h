@@ -4,7 +4,7 @@
  * second, third, ... allocation failing, until it gets by without a failure.
  * Each time it either does its work or says PSNAP_ERROR_MEMORY, and gives
  * everything back. Our malloc stands before glibc's, so the allocations of the
- * libraries we use fail as well; sanitizers want to stand there themselves, so
+ * libraries we use fail as well, in whatever thread; sanitizers want to stand there themselves, so
  * their builds (where FAILING_MALLOC is 0) have none of this. To be included
  * once in a program.
  */
@@ -41,11 +41,11 @@ void *__libc_calloc(size_t n, size_t size);
 void *__libc_realloc(void *memory, size_t size);
 void __libc_free(void *memory);
 
-static bool armed;
-static long countdown; /* the allocation that fails: 1 is the next */
-static long held;      /* allocated while armed and not freed */
-static bool failed;
-static size_t held_bytes, peak_bytes; /* of all, also while not armed */
+static _Atomic bool armed;
+static _Atomic long countdown; /* the allocation that fails: 1 is the next */
+static _Atomic long held;      /* allocated while armed and not freed */
+static _Atomic bool failed;
+static _Atomic size_t held_bytes, peak_bytes; /* of all, also while not armed */
 
 static bool fails(void)
 {
@@ -100,6 +100,9 @@ VISIBLE void free(void *memory)
 
 static void run_job(enum psnap_status (*job)(struct psnap_error *))
 {
+    struct psnap_error first = {0};
+
+    assert_int_equal(job(&first), PSNAP_OK); /* what threads need stays with the library */
     for (long n = 1;; n++) {
         struct psnap_error error = {0};
         enum psnap_status status;
