@@ -139,6 +139,10 @@ static inline void gather_areas_put(struct gather_areas *areas, uint64_t address
         gather_areas_put_elsewhere(areas, address);
 }
 
+/* The next n addresses, each `step` behind the one before: as putting them one by one, mostly in
+ * closed form where a sweep goes on. */
+void gather_areas_put_run(struct gather_areas *areas, uint64_t first, uint64_t step, uint64_t n);
+
 /* Whether nothing was lost because of memory; NULL is nothing collected, and whole. */
 bool gather_areas_are_whole(const struct gather_areas *areas);
 uint64_t gather_areas_count(const struct gather_areas *areas);

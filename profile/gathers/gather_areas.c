@@ -152,6 +152,19 @@ static void put_one(struct areas *m, uint64_t address)
     gather_collector_put(m->areas[area], address);
 }
 
+/* n more addresses, the last of them this, are of the area that the last address was in, and before
+ * the end of the window. */
+static void note_more(struct areas *m, uint64_t n, uint64_t small, uint64_t last)
+{
+    m->window_small += (uint32_t)small;
+    m->window += (uint32_t)n;
+    m->last = last;
+    if (m->turn_count <= GATHER_TURNS)
+        m->turns[m->turn_count - 1].accesses += n;
+    m->changes[m->area][m->area] += n;
+    m->count += n;
+}
+
 /* What is in the room: of the area that the last address was in, and before the end of the window.
  */
 static void note_room(struct areas *m)
@@ -167,13 +180,7 @@ static void note_room(struct areas *m)
         small += is_small(addresses[i] - last);
         last = addresses[i];
     }
-    m->window_small += small;
-    m->window += (uint32_t)n;
-    m->last = last;
-    if (m->turn_count <= GATHER_TURNS)
-        m->turns[m->turn_count - 1].accesses += n;
-    m->changes[m->area][m->area] += n;
-    m->count += n;
+    note_more(m, n, small, last);
     gather_collector_fill(m->areas[m->area], n);
 }
 
@@ -204,6 +211,44 @@ void gather_areas_put_elsewhere(struct gather_areas *areas, uint64_t address)
         put_one(m, address);
         open_room(m);
     }
+}
+
+/* How many addresses of a run, of n, are of the area that the last one was in, and before the end
+ * of the window. */
+static uint64_t count_staying(const struct areas *m, uint64_t first, uint64_t step, uint64_t n)
+{
+    const struct gather_collector *area = m->areas[m->area];
+    const uint64_t in_window = ERA_WINDOW - 1 - m->window,
+                   slack = m->area_count > 1 ? 0 : SLACK - 1;
+
+    n = n < in_window ? n : in_window;
+    if (!n || m->eras[m->area] != m->era ||
+        step + SLACK / ERA_WINDOW > 2 * (uint64_t)(SLACK / ERA_WINDOW))
+        return 0;
+    return distance_of(area, first) <= slack && distance_of(area, first + (n - 1) * step) <= slack
+               ? n
+               : 0;
+}
+
+void gather_areas_put_run(struct gather_areas *areas, uint64_t first, uint64_t step, uint64_t n)
+{
+    struct areas *m = (struct areas *)areas;
+
+    note_room(m);
+    while (n) {
+        uint64_t staying;
+        put_one(m, first);
+        first += step;
+        n--;
+        staying = m->area_count ? count_staying(m, first, step, n) : 0;
+        if (!staying)
+            continue;
+        note_more(m, staying, is_small(step) ? staying : 0, first + (staying - 1) * step);
+        gather_collector_put_run(m->areas[m->area], first, step, staying);
+        first += staying * step;
+        n -= staying;
+    }
+    open_room(m);
 }
 
 void gather_areas_fit(struct gather_areas *areas, struct psnap_gather *model)

@@ -14,7 +14,10 @@
 
 #include "profile/gathers/gather_collect.h"
 
-enum { HOT_VOTES = 32 /* of a line that is hot */ };
+enum {
+    HOT_VOTES = 32,         /* of a line that is hot */
+    LINES_MEAN = 64 * BURST /* accesses of which it is kept how often the line changes */
+};
 
 struct gather_collector *gather_collector_new(void)
 {
@@ -213,6 +216,7 @@ static void watch_lines(struct gather_collector *c, const uint64_t *addresses, s
         last = addresses[i];
     }
     c->seen += c->visits - before;
+    c->line_changes += ((double)(c->visits - before) - (double)n * c->line_changes) / LINES_MEAN;
 }
 
 /* The sample's alone. */
@@ -229,17 +233,6 @@ static void take_lines(struct gather_collector *c, const uint64_t *addresses, si
     }
 }
 
-static uint64_t count_visits(const struct gather_collector *c, const uint64_t *addresses, size_t n)
-{
-    uint64_t last = c->last, visits = 0;
-
-    for (size_t i = 0; i < n; i++) {
-        visits += (last ^ addresses[i]) >> 6 != 0;
-        last = addresses[i];
-    }
-    return visits;
-}
-
 /* Whether keys are so few that a sample of what is watched will do. */
 static inline bool is_seen(const struct gather_table *table)
 {
@@ -249,7 +242,7 @@ static inline bool is_seen(const struct gather_table *table)
 /* What is not watched: samples go on, but of keys that are few. */
 static void pass(struct gather_collector *c, const uint64_t *addresses, size_t n)
 {
-    const uint64_t visits = count_visits(c, addresses, n);
+    const uint64_t visits = (uint64_t)((double)n * c->line_changes + 0.5);
 
     c->visits += visits;
     if (is_seen(&c->addresses))
@@ -413,12 +406,17 @@ static bool goes_on(struct gather_collector *c, const uint64_t *addresses, size_
 /* Whether what waits is watched, all or nothing: it is of one burst. Opens the window if it is. */
 static bool watch(struct gather_collector *c)
 {
+    const uint64_t period = c->taken / WATCHED_PERIOD;
+    /* not always the first of it: loops are often of such a length, too */
+    const uint64_t window = mix(period) % (WATCHED_PERIOD / WATCHED_WINDOW);
+    const uint64_t from = period * WATCHED_PERIOD + window * WATCHED_WINDOW;
+
     c->weight = 1;
     if (c->taken < WATCHED_FIRST)
         return true;
-    if (c->taken % WATCHED_PERIOD >= WATCHED_WINDOW)
+    if (c->taken - from >= WATCHED_WINDOW)
         return false;
-    c->watched_from = c->taken - c->taken % WATCHED_PERIOD;
+    c->watched_from = from;
     c->weight = WATCHED_PERIOD / WATCHED_WINDOW;
     return true;
 }
@@ -445,4 +443,76 @@ void gather_collector_take(struct gather_collector *c)
     c->watched += watches ? n * c->weight : 0;
     c->last = c->waiting[n - 1];
     c->taken = c->count;
+}
+
+/* ---- runs ---- */
+
+/* The blocks of n addresses of a run. */
+static void take_blocks_of_run(struct gather_collector *c, uint64_t first, uint64_t step,
+                               uint64_t n)
+{
+    c->counted += n;
+    for (uint64_t i = 0, end; i < n; i = end) {
+        const uint64_t address = first + i * step;
+        uint64_t block = address >> c->block_shift, left;
+
+        if (block - c->block_origin >= BLOCKS) {
+            cover(c, address);
+            block = address >> c->block_shift;
+        }
+        /* until the next block, up or down */
+        left = (int64_t)step > 0   ? (((block + 1) << c->block_shift) - address + step - 1) / step
+               : (int64_t)step < 0 ? (address - (block << c->block_shift)) / -step + 1
+                                   : n;
+        end = left < n - i ? i + left : n;
+        c->blocks[block - c->block_origin] += end - i;
+    }
+}
+
+/* n addresses, of one burst, with which a sweep goes on: nothing waits. */
+static void take_sweep(struct gather_collector *c, uint64_t first, uint64_t n)
+{
+    const uint64_t step = c->stride;
+    const bool watches = watch(c), has_burst = c->taken / BURST >= c->burst_next;
+
+    if (has_burst || c->taken >= WATCHED_FIRST)
+        for (uint64_t i = 0; i < n; i++)
+            c->waiting[i] = first + i * step;
+    if (has_burst)
+        take_burst(c, c->waiting, n);
+    if (c->taken < WATCHED_FIRST)
+        take_blocks_of_run(c, first, step, n);
+    else
+        take_some_blocks(c, c->waiting, n);
+    c->watched += watches ? n * c->weight : 0;
+    c->last = first + (n - 1) * step;
+    c->taken = c->count += n;
+}
+
+static void widen(struct gather_collector *c, uint64_t address)
+{
+    c->low = address < c->low ? address : c->low;
+    c->high = address > c->high ? address : c->high;
+}
+
+void gather_collector_put_run(struct gather_collector *c, uint64_t first, uint64_t step, uint64_t n)
+{
+    widen(c, first);
+    widen(c, first + (n - 1) * step);
+    for (uint64_t part; n; n -= part, first += part * step) {
+        const uint64_t waits = c->count - c->taken, last = waits ? c->waiting[waits - 1] : c->last;
+        const uint64_t room = BURST - c->count % BURST;
+
+        part = n < room ? n : room;
+        if (c->is_sweep && c->taken && step == c->stride && first - last == step) {
+            gather_collector_take(c);
+            if (c->is_sweep) {
+                take_sweep(c, first, part);
+                continue;
+            }
+        }
+        for (uint64_t i = 0; i < part; i++)
+            c->waiting[c->count - c->taken + i] = first + i * step;
+        gather_collector_fill(c, part);
+    }
 }

@@ -18,7 +18,7 @@ enum {
     /* The first accesses are watched, then windows: */
     WATCHED_FIRST = 1 << 20,
     WATCHED_WINDOW = 1 << 16,
-    WATCHED_PERIOD = 1 << 18,
+    WATCHED_PERIOD = 1 << 19,
     BLOCK_EVERY = 8 /* of the accesses then, one in so many is counted in its block */
 };
 
@@ -62,7 +62,8 @@ struct gather_collector {
     uint32_t weight;       /* each access of which stands for so many */
     uint64_t waiting[BURST];
     uint64_t last;        /* that was taken */
-    uint64_t visits;      /* of lines, */
+    uint64_t visits;      /* of lines: as many as in the last window where none is open, */
+    double line_changes;  /* for each access of that; */
     uint64_t seen;        /* and those while there was a sample of them */
     bool is_sweep;        /* up to now: no line or address is sampled yet */
     uint64_t stride;      /* that leads from nearly each address to the next then; */
@@ -121,6 +122,10 @@ static inline void gather_collector_fill(struct gather_collector *collector, siz
     if (collector->count % BURST == 0)
         gather_collector_take(collector);
 }
+
+/* n addresses, each `step` behind the one before. */
+void gather_collector_put_run(struct gather_collector *collector, uint64_t first, uint64_t step,
+                              uint64_t n);
 
 /* gather_gaps.c: visits of lines by octave of the accesses since the last, as shares of the
  * accesses, of all that was taken. */

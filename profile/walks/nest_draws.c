@@ -8,6 +8,9 @@
  * goes, whose ever they are (nest_after.c): the next slot of a hash table behind that which the
  * loop began with, either child of a heap's node, the field of a node that a search has found in
  * one loop or another. What its first addresses show is told in nest_draws_decide.c.
+ *
+ * When no draw has been new for long, that is looked at now and then: for a while, as often as it
+ * is left alone for a longer one, in which addresses are collected and nothing else.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +19,13 @@
 #include "profile/gathers/gather.h"
 #include "profile/walks/nest_draws_seen.h"
 
-enum { SURE = 256 /* addresses after which one that never failed is believed */ };
+enum {
+    SURE = 256,           /* addresses after which one that never failed is believed */
+    LOUD_FIRST = 1 << 22, /* addresses of all that are looked at when a draw is new, */
+    LOUD = 1 << 13,       /* and later on, */
+    QUIET = 1 << 17,      /* of as many as this in the mean; */
+    WARM = 64             /* first who comes after whom is seen again */
+};
 
 struct nest_draws *nest_draws_new(const struct psnap_program *program)
 {
@@ -90,6 +99,8 @@ uint32_t draw_add(struct nest_draws *draws, const struct draw_key *key)
     if (!larger)
         return PSNAP_NONE;
     draws->draws = larger;
+    draws->loud = LOUD_FIRST;
+    draws->quiet = 0;
     draws_excuse(draws);
     for (unsigned k = 0; k < 3; k++)
         made.followers[k].leader = PSNAP_NONE;
@@ -140,6 +151,29 @@ void draw_collect(struct nest_draws *draws, struct draw *draw, unsigned k, uint6
         gather_areas_put(areas, address);
 }
 
+/* ---- quiet ---- */
+
+/* n more addresses have come, of a phase that had as many. */
+static void spend(struct nest_draws *draws, uint64_t n)
+{
+    uint64_t mixed;
+
+    if (draws->quiet) {
+        draws->quiet -= n;
+        draws->loud = draws->quiet ? 0 : LOUD + WARM;
+    } else if (!(draws->loud -= n)) {
+        /* not always as long: loops are often of such a length, too */
+        mixed = ++draws->phases * UINT64_C(0x9e3779b97f4a7c15);
+        draws->quiet = QUIET / 2 + (mixed >> 32) % QUIET;
+    }
+}
+
+/* Whether nobody looks at what goes with what. */
+static bool is_deaf(const struct nest_draws *draws)
+{
+    return draws->quiet || (draws->phases && draws->loud > LOUD && draws->loud <= LOUD + WARM);
+}
+
 /* ---- one address ---- */
 
 /* One that always held needs no model. */
@@ -186,9 +220,11 @@ static void put_own(struct nest_draws *draws, uint32_t index, bool is_entry, uin
 
     if (draws->is_out_of_memory)
         return;
-    look(draws, index, part, address);
-    if (!draw->is_decided)
-        look(draws, index, DRAW_ALL, address);
+    if (!is_deaf(draws)) {
+        look(draws, index, part, address);
+        if (!draw->is_decided)
+            look(draws, index, DRAW_ALL, address);
+    }
     draw->last = address;
     if (draws->recent[0] != index && (!draw->is_pool || draw->is_decided))
         draws_remember(draws, index);
@@ -211,7 +247,7 @@ static void put(struct nest_draws *draws, uint32_t index, bool is_entry, uint64_
 
     if (pool == PSNAP_NONE) {
         const uint32_t into = draws->draws[index].into;
-        if (into != index)
+        if (into != index && !is_deaf(draws))
             draw_follow_apart(draws, index, address);
         put_own(draws, into, is_entry, address);
         return;
@@ -225,6 +261,7 @@ void nest_draws_put(struct nest_draws *draws, uint32_t index, bool is_entry, uin
 {
     put(draws, index, is_entry, address);
     nest_trail_push(&draws->trail, draws->draws[index].into, address);
+    spend(draws, 1);
 }
 
 void nest_draws_put_first(struct nest_draws *draws, uint32_t index, uint64_t address)
@@ -273,76 +310,110 @@ static void put_words(struct gather_areas *areas, const uint64_t *words, uint64_
     }
 }
 
-/* Whether the addresses of copies lie one after the other. */
-static bool is_flat(const struct nest_drawn *const *copies, uint32_t count)
-{
-    bool flat = copies[0]->words && copies[0]->pitch == count;
+/* References of a batch that are copies of one. */
+struct copies {
+    const struct nest_drawn *of[NEST_WIDTH_MAX];
+    uint32_t count;
+};
 
-    for (uint32_t k = 1; flat && k < count; k++)
-        flat = copies[k]->words == copies[0]->words + k && copies[k]->pitch == count &&
-               copies[k]->first == copies[0]->first;
+/* Whether their addresses lie one after the other. */
+static bool is_flat(const struct copies *copies)
+{
+    const struct nest_drawn *first = copies->of[0];
+    bool flat = first->words && first->pitch == copies->count;
+
+    for (uint32_t k = 1; flat && k < copies->count; k++)
+        flat = copies->of[k]->words == first->words + k && copies->of[k]->pitch == copies->count &&
+               copies->of[k]->first == first->first;
     return flat;
 }
 
-/* The addresses of iterations [from, to) of references that are copies of one, in turn. Those of an
- * iteration that fit go straight to the room. */
-static void put_columns(struct gather_areas *areas, const struct nest_drawn *const *copies,
-                        uint32_t count, uint64_t from, uint64_t to)
+/* Whether they go on by one step, *step: those of n iterations in turn. */
+static bool is_run(const struct copies *copies, uint64_t n, uint64_t *step)
 {
-    if (is_flat(copies, count)) {
-        put_words(areas, copies[0]->words + from * count, copies[0]->first, (to - from) * count);
+    const struct nest_drawn *first = copies->of[0];
+    bool is_one = true;
+
+    *step = copies->count > 1 ? copies->of[1]->first - first->first : first->step;
+    for (uint32_t k = 0; is_one && k < copies->count; k++)
+        is_one = !copies->of[k]->words && copies->of[k]->first == first->first + k * *step &&
+                 (n == 1 || copies->of[k]->step == copies->count * *step);
+    return is_one;
+}
+
+/* The addresses of iterations [from, to) of copies, in turn. Those of an iteration that fit go
+ * straight to the room. */
+static void put_columns(struct gather_areas *areas, const struct copies *copies, uint64_t from,
+                        uint64_t to)
+{
+    uint64_t step;
+
+    if (is_flat(copies)) {
+        put_words(areas, copies->of[0]->words + from * copies->count, copies->of[0]->first,
+                  (to - from) * copies->count);
+        return;
+    }
+    if (is_run(copies, to - from, &step)) {
+        gather_areas_put_run(areas, nest_drawn_address(copies->of[0], from), step,
+                             (to - from) * copies->count);
         return;
     }
     for (uint64_t i = from; i < to; i++) {
         const uint64_t low = areas->low, span = areas->span;
         uint64_t *out = areas->room + areas->count;
-        bool is_elsewhere = areas->most - areas->count < count;
+        bool is_elsewhere = areas->most - areas->count < copies->count;
 
-        for (uint32_t k = 0; !is_elsewhere && k < count; k++) {
-            out[k] = nest_drawn_address(copies[k], i);
+        for (uint32_t k = 0; !is_elsewhere && k < copies->count; k++) {
+            out[k] = nest_drawn_address(copies->of[k], i);
             is_elsewhere = out[k] - low > span;
         }
-        areas->count += is_elsewhere ? 0 : count;
-        for (uint32_t k = 0; is_elsewhere && k < count; k++)
-            gather_areas_put(areas, nest_drawn_address(copies[k], i));
+        areas->count += is_elsewhere ? 0 : copies->count;
+        for (uint32_t k = 0; is_elsewhere && k < copies->count; k++)
+            gather_areas_put(areas, nest_drawn_address(copies->of[k], i));
     }
 }
 
-/* The references of an iteration that draw what the k-th does, unless one before it does. Returns
- * how many. */
-static uint32_t find_copies(const struct nest_drawn *drawn, uint32_t width, uint32_t k,
-                            const struct nest_drawn **copies)
+/* The references of a batch by draw: next[k] is the next copy of the k-th, or `width`. */
+static void link_copies(struct nest_draws *draws, const struct nest_drawn *drawn, uint32_t width,
+                        uint32_t *next)
 {
-    uint32_t count = 0;
+    const uint64_t batch = ++draws->batches;
 
-    for (uint32_t i = 0; i < k; i++)
-        if (drawn[i].draw == drawn[k].draw)
-            return 0;
-    for (uint32_t i = k; i < width; i++)
-        if (drawn[i].draw == drawn[k].draw)
-            copies[count++] = &drawn[i];
-    return count;
+    for (uint32_t k = width; k--;) {
+        struct draw *draw = &draws->draws[drawn[k].draw];
+        next[k] = draw->batch == batch ? draw->batch_first : width;
+        draw->batch = batch;
+        draw->batch_first = k;
+    }
 }
 
 /* The addresses of iterations [from, to), of each draw its own in turn. */
 static void collect_all(struct nest_draws *draws, const struct nest_drawn *drawn, uint32_t width,
                         uint64_t from, uint64_t to)
 {
-    const struct nest_drawn *copies[NEST_WIDTH_MAX];
+    uint32_t next[NEST_WIDTH_MAX];
+    struct copies copies;
 
+    if (to - from > 1)
+        link_copies(draws, drawn, width, next);
     for (uint32_t k = 0; k < width; k++) {
         struct draw *draw = &draws->draws[drawn[k].draw];
         struct gather_areas *areas;
-        uint32_t count;
 
-        if (!is_collected(&draw->followers[draw->is_split ? DRAW_REST : DRAW_ALL]))
+        if (!is_collected(&draw->followers[draw->is_split ? DRAW_REST : DRAW_ALL]) ||
+            (to - from > 1 && draw->batch_first != k))
             continue;
-        count = to - from > 1 ? find_copies(drawn, width, k, copies) : 1;
-        areas = count ? areas_of(draws, draw, DRAW_REST) : NULL;
-        if (areas && to - from > 1)
-            put_columns(areas, copies, count, from, to);
-        else if (areas)
+        areas = areas_of(draws, draw, DRAW_REST);
+        if (!areas)
+            return;
+        if (to - from == 1) {
             gather_areas_put(areas, nest_drawn_address(&drawn[k], from));
+            continue;
+        }
+        copies.count = 0;
+        for (uint32_t i = k; i < width; i = next[i])
+            copies.of[copies.count++] = &drawn[i];
+        put_columns(areas, &copies, from, to);
     }
 }
 
@@ -416,6 +487,46 @@ static void rest_apart(struct nest_draws *draws, const struct nest_drawn *drawn,
     }
 }
 
+/* Iterations [from, to), while nobody looks: false when there is more to do. */
+static bool put_quietly(struct nest_draws *draws, const struct nest_drawn *drawn, uint32_t width,
+                        uint64_t from, uint64_t to, bool is_entry)
+{
+    for (uint32_t k = 0; k < width; k++)
+        if (!draws->draws[drawn[k].draw].is_decided ||
+            (is_entry && draws->draws[drawn[k].draw].is_split))
+            return false;
+    collect_all(draws, drawn, width, from, to);
+    for (uint32_t k = 0; k < width; k++)
+        draws->draws[drawn[k].draw].last = nest_drawn_address(&drawn[k], to - 1);
+    spend(draws, (to - from) * width);
+    return true;
+}
+
+/* The next iterations, from `from` on: returns how many. `drawn` are the references as they are,
+ * `into` the draws that they are of. */
+static uint64_t put_some(struct nest_draws *draws, const struct nest_drawn *drawn,
+                         const struct nest_drawn *into, uint32_t width, uint64_t from, uint64_t n,
+                         bool is_entry)
+{
+    const uint64_t left = (draws->quiet ? draws->quiet : draws->loud) / width;
+    const uint64_t most = left < n - from ? left : n - from;
+    uint64_t resting;
+
+    if (draws->quiet && most && put_quietly(draws, into, width, from, from + most, is_entry))
+        return most;
+    resting = most ? count_resting(draws, into, width, most, is_entry) : 0;
+    if (resting && draws->has_pools && (resting = count_apart(draws, drawn, width, resting)))
+        rest_apart(draws, drawn, width, resting);
+    if (resting) {
+        put_resting(draws, into, width, from, from + resting);
+        spend(draws, resting * width);
+        return resting;
+    }
+    for (uint32_t k = 0; k < width; k++)
+        nest_draws_put(draws, drawn[k].draw, is_entry, nest_drawn_address(&drawn[k], from));
+    return 1;
+}
+
 void nest_draws_put_all(struct nest_draws *draws, const struct nest_drawn *drawn, uint32_t width,
                         uint64_t n, bool is_entry)
 {
@@ -426,16 +537,8 @@ void nest_draws_put_all(struct nest_draws *draws, const struct nest_drawn *drawn
         own[k] = drawn[k];
         own[k].draw = draws->draws[drawn[k].draw].into;
     }
-    for (uint64_t i = 0; i < n && !draws->is_out_of_memory;) {
-        uint64_t resting = count_resting(draws, into, width, n - i, !i && is_entry);
-        if (resting && draws->has_pools && (resting = count_apart(draws, drawn, width, resting)))
-            rest_apart(draws, drawn, width, resting);
-        if (resting)
-            put_resting(draws, into, width, i, i + resting);
-        for (uint32_t k = 0; k < width && !resting; k++)
-            nest_draws_put(draws, drawn[k].draw, !i && is_entry, nest_drawn_address(&drawn[k], i));
-        i += resting ? resting : 1;
-    }
+    for (uint64_t i = 0; i < n && !draws->is_out_of_memory;)
+        i += put_some(draws, drawn, into, width, i, n, !i && is_entry);
 }
 
 bool nest_draws_are_whole(const struct nest_draws *draws)

@@ -59,6 +59,8 @@ struct draw {
     bool is_gone;           /* a pool of what are no copies */
     bool has_more;          /* a pool of copies that others have joined later */
     bool is_lost;           /* one of those: that it goes with another draw is not looked for */
+    uint64_t batch;         /* the last one it was in, */
+    uint32_t batch_first;   /* the first of its references there */
 };
 
 struct nest_draws {
@@ -67,6 +69,10 @@ struct nest_draws {
     size_t count, room;
     uint32_t recent[DRAW_RECENT]; /* the last one first; PSNAP_NONE: none */
     struct nest_trail trail;
+    uint64_t batches; /* of references that drew together */
+    uint64_t loud;    /* addresses that are looked at, until */
+    uint64_t quiet;   /* so many are collected alone */
+    uint64_t phases;  /* quiet ones */
     bool has_pools;
     bool is_out_of_memory;
 };

@@ -114,6 +114,53 @@ static void test_taken_any_time(void **state)
     gather_collector_free(at_once), gather_collector_free(later), free(areas);
 }
 
+/* Runs of `step` bytes that go on from each other: all of them, or but for one in so many. */
+static void assert_runs_are_addresses(uint64_t step, uint64_t elements, unsigned breaks)
+{
+    struct gather_areas *by_run = gather_areas_new(), *by_one = gather_areas_new();
+    struct psnap_gather *models = calloc(2, sizeof *models);
+    struct psnap_rng rng;
+    uint64_t at = 0;
+
+    psnap_rng_init(&rng, 5);
+    for (uint64_t n, done = 0; done < 3000000; done += n) {
+        n = 1 + psnap_rng_below(&rng, done % 3 ? 30 : 3000);
+        n = n < elements - at ? n : elements - at; /* where a lap ends, so does a run */
+        gather_areas_put_run(by_run, BASE + (uint64_t)1e9 + at * step, step, n);
+        for (uint64_t i = 0; i < n; i++)
+            gather_areas_put(by_one, BASE + (uint64_t)1e9 + (at + i) * step);
+        at = (at + n) % elements;
+        if (breaks && psnap_rng_below(&rng, breaks) == 0)
+            at = psnap_rng_below(&rng, elements);
+    }
+    assert_int_equal(gather_areas_count(by_run), gather_areas_count(by_one));
+    gather_areas_fit(by_run, &models[0]);
+    gather_areas_fit(by_one, &models[1]);
+    if (breaks) { /* what is no sweep after all is looked at from some address on */
+        assert_int_equal(models[0].area_count, models[1].area_count);
+        assert_int_equal(models[0].areas[0].accesses, models[1].areas[0].accesses);
+        assert_int_equal(models[0].areas[0].base, models[1].areas[0].base);
+        assert_int_equal(models[0].areas[0].span_bytes, models[1].areas[0].span_bytes);
+        assert_int_equal(models[0].areas[0].steps[0], models[1].areas[0].steps[0]);
+    } else {
+        assert_memory_equal(&models[0], &models[1], sizeof *models);
+    }
+    gather_areas_free(by_one);
+    gather_areas_free(by_run);
+    free(models);
+}
+
+static void test_runs(void **state)
+{
+    (void)state;
+    assert_runs_are_addresses(8, 100000, 0);
+    assert_runs_are_addresses((uint64_t)-16, 70000, 0);
+    assert_runs_are_addresses(40, 5000000, 0);
+    assert_runs_are_addresses(8, 100000, 2);
+    assert_runs_are_addresses(0, 1000, 0);
+    assert_runs_are_addresses((uint64_t)1 << 20, 3000, 0); /* areas */
+}
+
 static void test_uniform(void **state)
 {
     uint64_t *real = stream(), *drawn, *again, *other;
@@ -479,13 +526,21 @@ static void test_short(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_taken_any_time), cmocka_unit_test(test_uniform),
-        cmocka_unit_test(test_hot_lines),      cmocka_unit_test(test_laps),
-        cmocka_unit_test(test_cursors),        cmocka_unit_test(test_cursors_of_laps),
-        cmocka_unit_test(test_bursts),         cmocka_unit_test(test_band),
-        cmocka_unit_test(test_eras),           cmocka_unit_test(test_areas),
-        cmocka_unit_test(test_short),          cmocka_unit_test(test_long),
-        cmocka_unit_test(test_hot_head),       cmocka_unit_test(test_hot_elements),
+        cmocka_unit_test(test_taken_any_time),
+        cmocka_unit_test(test_runs),
+        cmocka_unit_test(test_uniform),
+        cmocka_unit_test(test_hot_lines),
+        cmocka_unit_test(test_laps),
+        cmocka_unit_test(test_cursors),
+        cmocka_unit_test(test_cursors_of_laps),
+        cmocka_unit_test(test_bursts),
+        cmocka_unit_test(test_band),
+        cmocka_unit_test(test_eras),
+        cmocka_unit_test(test_areas),
+        cmocka_unit_test(test_short),
+        cmocka_unit_test(test_long),
+        cmocka_unit_test(test_hot_head),
+        cmocka_unit_test(test_hot_elements),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
