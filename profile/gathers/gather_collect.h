@@ -18,7 +18,7 @@ enum {
     /* The first accesses are watched, then windows: */
     WATCHED_FIRST = 1 << 20,
     WATCHED_WINDOW = 1 << 16,
-    WATCHED_PERIOD = 1 << 19,
+    WATCHED_PERIOD = 1 << 18,
     BLOCK_EVERY = 8 /* of the accesses then, one in so many is counted in its block */
 };
 

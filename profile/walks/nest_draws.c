@@ -21,7 +21,8 @@
 
 enum {
     SURE = 256,           /* addresses after which one that never failed is believed */
-    LOUD_FIRST = 1 << 22, /* addresses of all that are looked at when a draw is new, */
+    LOUD_FIRST = 1 << 22, /* addresses of all that are looked at at first, */
+    LOUD_AGAIN = 1 << 18, /* when a draw is new then, */
     LOUD = 1 << 13,       /* and later on, */
     QUIET = 1 << 17,      /* of as many as this in the mean; */
     WARM = 64             /* first who comes after whom is seen again */
@@ -99,7 +100,7 @@ uint32_t draw_add(struct nest_draws *draws, const struct draw_key *key)
     if (!larger)
         return PSNAP_NONE;
     draws->draws = larger;
-    draws->loud = LOUD_FIRST;
+    draws->loud = draws->phases ? LOUD_AGAIN : LOUD_FIRST;
     draws->quiet = 0;
     draws_excuse(draws);
     for (unsigned k = 0; k < 3; k++)
@@ -165,6 +166,9 @@ static void spend(struct nest_draws *draws, uint64_t n)
         /* not always as long: loops are often of such a length, too */
         mixed = ++draws->phases * UINT64_C(0x9e3779b97f4a7c15);
         draws->quiet = QUIET / 2 + (mixed >> 32) % QUIET;
+        for (size_t i = 0; draws->phases == 1 && i < draws->count; i++)
+            for (unsigned k = 0; k < 3; k++)
+                draws->draws[i].followers[k].rest = 0; /* from now on all rest at once */
     }
 }
 

@@ -89,7 +89,7 @@ void draw_follow(struct nest_draws *draws, uint32_t index, struct follower *foll
         return;
     }
     follower->all++;
-    if (follower->all > LONG && follower->all % LOOK == 0)
+    if (follower->all > LONG && follower->all % LOOK == 0 && !draws->phases)
         follower->rest = LOOK_OF - LOOK;
     if (follower->leader != PSNAP_NONE &&
         address - draws->draws[follower->leader].last == follower->offset) {
