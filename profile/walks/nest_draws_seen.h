@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What the parts of nest_draws.h share, private to them: nest_draws.c (draws, and what is put into
- * them), nest_draws_leaders.c (which ones go with others), nest_draws_decide.c (entries and copies,
- * by the first addresses) and nest_draws_take.c (models in the end).
+ * them one by one), nest_draws_batch.c (many at once), nest_draws_leaders.c (which ones go with
+ * others), nest_draws_decide.c (entries and copies, by the first addresses) and nest_draws_take.c
+ * (models in the end).
  */
 #ifndef PSNAP_PROFILE_NEST_DRAWS_SEEN_H
 #define PSNAP_PROFILE_NEST_DRAWS_SEEN_H
@@ -41,26 +42,28 @@ struct draw_key {
 };
 
 struct draw {
-    struct draw_key key;
+    /* What each address needs: */
     uint64_t last;
-    struct follower followers[3];
-    struct nest_rows *rows[3];   /* of parts whose leaders fail; */
-    struct nest_jumps *jumps[3]; /* and how they jump */
-    uint32_t around[2];          /* 1 + around which draw a part is, or 0 */
-    uint32_t leaders[2][NEST_BACK_MAX], leader_counts[2]; /* of parts that come after others */
     struct gather_areas *areas[2]; /* of the rest, or of all; of entries; NULL: nothing yet */
-    uint64_t *first;               /* addresses until it is decided, */
-    bool *first_is_entry;
-    uint32_t first_count;
+    uint32_t into;                 /* what it is: its pool, or itself */
+    uint32_t pool; /* the draw of its copies and itself as one, while that is not decided */
     bool is_decided, is_split;
-    uint32_t pool; /* the draw of its copies and itself as one, while that is not decided: */
-    uint32_t into; /* what it is: the pool, or itself */
     bool is_pool, is_apart; /* a pool; not a copy, though it looks like one */
     bool is_gone;           /* a pool of what are no copies */
     bool has_more;          /* a pool of copies that others have joined later */
     bool is_lost;           /* one of those: that it goes with another draw is not looked for */
-    uint64_t batch;         /* the last one it was in, */
-    uint32_t batch_first;   /* the first of its references there */
+    uint32_t batch_first;   /* the first of its references in the batch */
+    uint64_t batch;         /* that it was in last */
+    struct follower followers[3];
+    /* The rest: */
+    struct draw_key key;
+    struct nest_rows *rows[3];   /* of parts whose leaders fail; */
+    struct nest_jumps *jumps[3]; /* and how they jump */
+    uint32_t around[2];          /* 1 + around which draw a part is, or 0 */
+    uint32_t leaders[2][NEST_BACK_MAX], leader_counts[2]; /* of parts that come after others */
+    uint64_t *first;                                      /* addresses until it is decided, */
+    bool *first_is_entry;
+    uint32_t first_count;
 };
 
 struct nest_draws {
@@ -77,14 +80,26 @@ struct nest_draws {
     bool is_out_of_memory;
 };
 
+/* One that always held needs no model. */
+static inline bool draw_is_collected(const struct draw *draw, unsigned part)
+{
+    enum { SURE = 256 /* addresses after which one that never failed is believed */ };
+
+    return draw->followers[part].has_failed || draw->followers[part].held < SURE;
+}
+
 /* ---- nest_draws.c ---- */
 
 /* What a draw has collected is freed. */
 void draw_drop(struct draw *draw);
 /* One more; PSNAP_NONE: out of memory. */
 uint32_t draw_add(struct nest_draws *draws, const struct draw_key *key);
-/* To the areas of what is told apart, or of all. */
+/* Where addresses of what is told apart, or of all, go; NULL: out of memory. */
+struct gather_areas *draw_areas(struct nest_draws *draws, struct draw *draw, unsigned k);
 void draw_collect(struct nest_draws *draws, struct draw *draw, unsigned k, uint64_t address);
+
+/* n more addresses have come, of a phase that had as many. */
+void draws_spend(struct nest_draws *draws, uint64_t n);
 
 /* ---- nest_draws_leaders.c ---- */
 
