@@ -15,10 +15,16 @@
 
 /* ---- how they are told ---- */
 
-static bool tell_ref(struct nest_leaves *l, struct nest_ref *ref, uint64_t address, bool is_mixed)
+static inline bool tell_ref(struct nest_leaves *l, struct nest_ref *ref, uint64_t address,
+                            bool is_mixed)
 {
     struct nest_ref_state *state = &l->states.refs[ref->ref];
 
+    if (state->mode == NEST_DRAWN && state->draw) { /* most of what does not fold */
+        ref->mode = NEST_DRAWN;
+        ref->draw = l->collected ? state->draw - 1 : 0;
+        return true;
+    }
     if (is_mixed && state->mode != NEST_DRAWN_FIRST)
         state->mode = NEST_DRAWN;
     ref->mode = state->mode;
@@ -224,21 +230,19 @@ static bool is_drawn(const struct nest_iterations *it, uint32_t k)
 static void draw(struct nest_leaves *l, const struct nest_iterations *it, uint64_t n)
 {
     const bool is_entry = l->loop != it->shape->loop;
-    struct nest_drawn drawn[NEST_WIDTH_MAX];
+    struct nest_drawn drawn[NEST_WIDTH_MAX], *to;
     uint32_t count = 0;
 
     for (uint32_t k = 0; l->collected && k < it->shape->width; k++) {
         const struct psnap_column *column = it->columns ? &it->columns[k] : NULL;
         if (!is_drawn(it, k))
             continue;
-        drawn[count] = (struct nest_drawn){.draw = it->shape->refs[k].draw, .first = it->firsts[k]};
-        if (column && column->words) {
-            drawn[count].words = column->words + it->from * column->pitch;
-            drawn[count].pitch = column->pitch;
-            drawn[count].first = column->offset;
-        } else if (n > 1)
-            drawn[count].step = it->steps[k];
-        count++;
+        to = &drawn[count++];
+        to->draw = it->shape->refs[k].draw;
+        to->words = column && column->words ? column->words + it->from * column->pitch : NULL;
+        to->pitch = to->words ? column->pitch : 0;
+        to->first = to->words ? column->offset : it->firsts[k];
+        to->step = !to->words && n > 1 ? it->steps[k] : 0;
     }
     l->loop = it->shape->loop;
     if (count)

@@ -75,11 +75,16 @@ static inline size_t nest_shape_bytes(uint32_t width)
     return sizeof(struct nest_shape) + width * sizeof(struct nest_ref);
 }
 
-/* Whether they are equal but for where their counts are drawn from. */
+/* Whether they are equal but for where their counts are drawn from. Most are narrow: a call of
+ * memcmp for all references takes longer. */
 static inline bool nest_shape_is_alike(const struct nest_shape *a, const struct nest_shape *b)
 {
-    return a->loop == b->loop && a->width == b->width &&
-           !memcmp(a->refs, b->refs, a->width * sizeof a->refs[0]);
+    if (a->loop != b->loop || a->width != b->width)
+        return false;
+    for (uint32_t k = 0; k < a->width; k++)
+        if (memcmp(&a->refs[k], &b->refs[k], sizeof a->refs[k]))
+            return false;
+    return true;
 }
 
 static inline bool nest_shape_is_equal(const struct nest_shape *a, const struct nest_shape *b)
