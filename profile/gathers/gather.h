@@ -164,6 +164,8 @@ void gather_walk_next(struct gather_walk *walk, uint64_t *addresses, size_t n); 
 /* Where the point is that a walk draws around: an address as far as `offset` from *last whenever a
  * jump is drawn, which therefore are not drawn ahead. */
 void gather_walk_around(struct gather_walk *walk, const uint64_t *last, uint64_t offset);
+/* The point does not move before so many have been taken: these may be drawn ahead. */
+void gather_walk_rest(struct gather_walk *walk, uint64_t n);
 
 /* Addresses that are still to be taken. */
 struct gather_left {

@@ -237,12 +237,27 @@ static inline void pass_lap(const struct gather_draw *w, struct planned *p, uint
     }
 }
 
+/* How many accesses back an echo comes from. */
+static inline uint64_t echo_gap(const struct gather_draw *w, const uint64_t **words)
+{
+    const uint64_t *word = *words;
+    const uint32_t octave = gather_pick(w->echoes, GATHER_ECHOES - 1, (uint32_t)word[0]);
+
+    *words += 2;
+    return (UINT64_C(1) << octave) + gather_below(word[1], UINT64_C(1) << octave);
+}
+
+/* Whether that is known, so many accesses from the beginning. */
+static inline bool is_remembered(uint64_t count, uint64_t gap)
+{
+    return gap <= count && gap < GATHER_HISTORY;
+}
+
 /* A jump, or an address in the line that was visited some accesses ago. */
 static inline void plan_echo(const struct gather_draw *restrict w, struct gather_batch *restrict b,
                              struct planned *p, uint32_t number, bool is_anywhere)
 {
     const uint64_t at = w->count + number;
-    uint32_t octave;
     uint64_t gap;
 
     if (*p->words++ >> 11 >= w->echo) {
@@ -250,10 +265,8 @@ static inline void plan_echo(const struct gather_draw *restrict w, struct gather
         pass_lap(w, p, 1);
         return;
     }
-    octave = gather_pick(w->echoes, GATHER_ECHOES - 1, (uint32_t)p->words[0]);
-    gap = (UINT64_C(1) << octave) + gather_below(p->words[1], UINT64_C(1) << octave);
-    p->words += 2;
-    if (gap > at || gap >= GATHER_HISTORY) {
+    gap = echo_gap(w, &p->words);
+    if (!is_remembered(at, gap)) {
         plan_jump(w, b, p, number, 1, is_anywhere);
         return;
     }
@@ -373,13 +386,27 @@ static inline uint64_t stepped(const struct gather_draw *w, uint64_t at, uint32_
     return at >= span ? 0 : at;
 }
 
+/* What is no step, around another reference's last address. */
+static uint64_t place_one(const struct gather_draw *w, const uint64_t **words)
+{
+    uint64_t gap;
+
+    if (!w->history || *(*words)++ >> 11 >= w->echo)
+        return gather_place_around(w, words);
+    gap = echo_gap(w, words);
+    return is_remembered(w->count, gap) ? w->history[(w->count - gap) & w->history_mask]
+                                        : gather_place_around(w, words);
+}
+
 uint32_t gather_draw_one(struct gather_draw *w, const uint64_t *words, uint64_t *address)
 {
     const uint64_t *next = words;
 
     if (w->model.step_count)
         w->kind = next_kind(w, w->kind, *next++);
-    w->at = w->kind ? stepped(w, w->at, w->kind) : gather_place_around(w, &next);
+    w->at = w->kind ? stepped(w, w->at, w->kind) : place_one(w, &next);
+    if (w->history)
+        w->history[w->count & w->history_mask] = w->at;
     w->count++;
     *address = w->model.base + w->at;
     return (uint32_t)(next - words);

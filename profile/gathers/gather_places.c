@@ -345,20 +345,23 @@ static inline uint32_t quantile_at(double x)
            (x >= gather_quantiles[GATHER_QUANTILES - 2]);
 }
 
-/* The element that is jumped around. */
-static inline int64_t point_of(const struct gather_draw *w, uint64_t lap_at)
+/* The element that is jumped around: now, */
+static inline int64_t point_led(const struct gather_draw *w)
 {
     const struct gather_area *m = &w->model;
-    double x;
+    int64_t from = w->leader ? (int64_t)(*w->leader + w->leader_offset - m->base)
+                             : (int64_t)(m->span_bytes / 2);
 
-    if (m->places == GATHER_AROUND) {
-        int64_t from = w->leader ? (int64_t)(*w->leader + w->leader_offset - m->base)
-                                 : (int64_t)(m->span_bytes / 2);
-        from = from < -FAR ? -FAR : from > FAR ? FAR : from;
-        return from / (int64_t)m->element_bytes;
-    }
-    x = (double)lap_at / (double)m->lap;
-    return (int64_t)(quantile(w, m->downwards ? 1 - x : x) * (double)w->elements);
+    from = from < -FAR ? -FAR : from > FAR ? FAR : from;
+    return from / (int64_t)m->element_bytes;
+}
+
+/* or in a lap. */
+static inline int64_t point_at(const struct gather_draw *w, uint64_t lap_at)
+{
+    const double x = (double)lap_at / (double)w->model.lap;
+
+    return (int64_t)(quantile(w, w->model.downwards ? 1 - x : x) * (double)w->elements);
 }
 
 /* As far from the point as the quantiles say; what leads out of the span is reflected. */
@@ -387,7 +390,7 @@ uint64_t gather_place_around(const struct gather_draw *w, const uint64_t **words
 
     if (own[0] >> 11 < w->inside) {
         *words += 2;
-        return near_point(w, point_of(w, 0), own[1]);
+        return near_point(w, point_led(w), own[1]);
     }
     *words += 1 + gather_words_anywhere(w, elsewhere);
     anywhere(w, &elsewhere, &offset, 1);
@@ -398,10 +401,13 @@ static void band(struct gather_draw *w, struct gather_batch *batch)
 {
     const uint64_t *words[GATHER_BATCH] = {0};
     uint64_t offsets[GATHER_BATCH];
+    const bool is_led = w->model.places == GATHER_AROUND;
+    const int64_t led = is_led ? point_led(w) : 0;
 
     for (uint32_t k = 0; k < batch->inside; k++) {
         const uint8_t j = batch->are_inside[k];
-        batch->offsets[j] = near_point(w, point_of(w, batch->lap_at[j]), batch->words[j][0]);
+        const int64_t point = is_led ? led : point_at(w, batch->lap_at[j]);
+        batch->offsets[j] = near_point(w, point, batch->words[j][0]);
     }
     for (uint32_t i = 0; i < batch->outside; i++)
         words[i] = batch->words[batch->are_outside[i]];

@@ -23,7 +23,8 @@ struct gather_walk {
     struct psnap_rng rng;
     struct gather_draw *areas;
     uint32_t area, turn;
-    bool is_around, is_one; /* drawn one by one; of an area, without echoes */
+    bool is_around, is_one; /* drawn one by one, unless the point rests; of an area */
+    uint64_t resting;       /* addresses to be drawn before it moves */
     uint64_t turn_left;
     uint64_t words[WORDS]; /* the generator's, */
     uint32_t words_at;     /* from here on */
@@ -149,8 +150,12 @@ void gather_walk_around(struct gather_walk *walk, const uint64_t *last, uint64_t
         walk->areas[i].leader_offset = offset;
     }
     walk->is_around = true;
-    walk->is_one = walk->model.area_count == 1 && walk->model.areas[0].places == GATHER_AROUND &&
-                   !walk->areas[0].history;
+    walk->is_one = walk->model.area_count == 1 && walk->model.areas[0].places == GATHER_AROUND;
+}
+
+void gather_walk_rest(struct gather_walk *walk, uint64_t n)
+{
+    walk->resting = n;
 }
 
 /* One address, of an area that is drawn around another reference's last one. */
@@ -165,10 +170,12 @@ static void fill_around(struct gather_walk *w)
 void gather_walk_fill(struct gather_walk *w)
 {
     /* Few at first: there are references that are drawn once. */
-    const size_t more = w->is_around ? 1 : 2 * (size_t)(w->ahead.left.end - w->ahead.addresses) + 1,
+    const size_t more = w->is_around ? (w->resting ? w->resting : 1)
+                                     : 2 * (size_t)(w->ahead.left.end - w->ahead.addresses) + 1,
                  n = more < GATHER_AHEAD ? more : GATHER_AHEAD;
 
-    if (w->is_one) {
+    w->resting -= w->resting ? n : 0;
+    if (w->is_one && n == 1) {
         fill_around(w);
         return;
     }

@@ -42,8 +42,10 @@ struct walker_access {
     struct psnap_access access;
     struct gather_walk *walk;      /* which draws more words when none are left */
     const struct drawn_ways *ways; /* or else: of several, one; or NULL */
-    uint32_t step;                 /* words that it takes: 0 or 1 */
+    uint16_t step;                 /* words that it takes: 0 or 1 */
     uint16_t back;                 /* or else: so many back in the trail */
+    uint16_t rests;                /* words of an iteration that all are drawn around one point,
+                                      of which it takes the first; or 0 */
     bool is_drawn, is_around;      /* another draw's last address: one is drawn at a time */
 };
 
@@ -51,7 +53,7 @@ struct walker_access {
 struct walker_accesses {
     struct walker_access *of[2];
     struct gather_left *stay; /* of those that take no words */
-    bool is_drawn, is_all_drawn, has_ways;
+    bool is_drawn, is_all_drawn, has_ways, has_rests;
 };
 
 struct mix_shorts;

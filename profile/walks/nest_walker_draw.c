@@ -69,12 +69,23 @@ static void draw_with(struct psnap_walker *w, uint32_t k, uint64_t n)
             w->drawn[k][i] = w->drawn[leader][leader >= k ? i - 1 : i] + source->offset;
 }
 
+/* What is drawn around an address that the leaf leaves as it is needs not come one by one. */
+static void rest(const struct psnap_walker *w, uint64_t n)
+{
+    const struct walker_access *accesses = w->refs->of[w->is_entry];
+
+    for (uint32_t k = 0; w->refs->has_rests && k < w->shape->width; k++)
+        if (accesses[k].rests)
+            gather_walk_rest(accesses[k].walk, n * accesses[k].rests);
+}
+
 /* Address by address; those of gathers are there. */
 static void draw_in_order(struct psnap_walker *w, uint64_t n)
 {
     const struct nest_shape *shape = w->shape;
     const struct walker_access *accesses = w->refs->of[w->is_entry];
 
+    rest(w, n);
     for (uint64_t i = 0; i < n; i++)
         for (uint32_t k = 0; k < shape->width; k++)
             if (accesses[k].is_drawn && accesses[k].walk && !accesses[k].is_around) {
@@ -147,6 +158,7 @@ static inline void write_drawn(struct psnap_walker *w, uint64_t n, struct psnap_
     const struct walker_access *accesses = w->refs->of[w->is_entry];
     const uint32_t width = w->shape->width;
 
+    rest(w, n);
     for (uint64_t i = 0; i < n; i++, block += width) {
         for (uint32_t k = 0; k < width; k++) {
             block[k] = accesses[k].access;
@@ -204,6 +216,35 @@ static void set_drawn(struct psnap_walker *w, struct walker_access *access,
     }
 }
 
+/* Whether the leaf leaves the last address of a draw as it is. */
+static bool is_left(const struct psnap_walker *w, const struct nest_shape *shape, uint32_t draw)
+{
+    for (uint32_t k = 0; k < shape->width; k++)
+        if ((shape->refs[k].mode < NEST_DRAWN_FIRST ? w->draw_of[shape->refs[k].ref]
+                                                    : shape->refs[k].draw) == draw)
+            return false;
+    return true;
+}
+
+/* Which of them take words that are drawn around points that rest. */
+static void set_rests(const struct psnap_walker *w, struct walker_accesses *accesses,
+                      const struct nest_shape *shape, bool is_entry)
+{
+    for (uint32_t k = 0; k < shape->width; k++) {
+        struct walker_access *const access = &accesses->of[is_entry][k];
+        uint32_t first = 0;
+        if (!access->is_around ||
+            !is_left(
+                w, shape,
+                nest_source_of(&w->nests->models->draws[shape->refs[k].draw], is_entry)->around))
+            continue;
+        while (accesses->of[is_entry][first].walk != access->walk)
+            first++;
+        accesses->of[is_entry][first].rests++;
+        accesses->has_rests = true;
+    }
+}
+
 static bool add_shape(struct psnap_walker *w, struct walker_accesses *all,
                       const struct nest_shape *shape)
 {
@@ -231,6 +272,8 @@ static bool add_shape(struct psnap_walker *w, struct walker_accesses *all,
         accesses->is_all_drawn &= access->is_drawn;
         accesses->has_ways |= access->ways || access->back;
     }
+    set_rests(w, accesses, shape, false);
+    set_rests(w, accesses, shape, true);
     return true;
 }
 

@@ -125,11 +125,35 @@ static void test_around(void **state)
     free(at_once);
 }
 
+/* Around an address that moves at times, of which it is said when it rests. */
+static void test_resting(void **state)
+{
+    (void)state;
+    for (unsigned what = 0; what < 64; what++) {
+        struct psnap_gather model = {.accesses = 1000000, .area_count = 1};
+        struct gather_walk *resting, *single;
+        uint64_t last = BASE + 100000;
+        model.areas[0] = made_area(GATHER_AROUND, what);
+        resting = gather_walk_new(&model, 5);
+        single = gather_walk_new(&model, 5);
+        assert_true(resting && single);
+        gather_walk_around(resting, &last, 1024);
+        gather_walk_around(single, &last, 1024);
+        for (unsigned n = 0; n < 150; n++, last = BASE + 100000 + (n * 7919 % 10000) * 8) {
+            gather_walk_rest(resting, n);
+            for (unsigned i = 0; i < n; i++)
+                assert_int_equal(gather_walk_take(resting), gather_walk_take(single));
+        }
+        gather_walk_free(resting), gather_walk_free(single);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_same_for_ever),
         cmocka_unit_test(test_around),
+        cmocka_unit_test(test_resting),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -222,8 +222,13 @@ static void test_with_affine(void **state)
 
 #define ZEROS_7 "0, 0, 0, 0, 0, 0, 0, "
 
+#define AROUND_D1                                                                                  \
+    " around: d1, offset: 16, areas: [{region: r1, start: 0, accesses: 1, bytes: 96, element: 8,"  \
+    " places: around, offsets: [" ZEROS_7 ZEROS_7 ZEROS_7 "]}]}\n"
+
 /* What lies around another draw's last address, here at no distance, goes where that is, one by one
- * and in columns; 16 bytes from it or, where that leads out of the area, reflected. */
+ * and in columns, where that moves and where it rests; 16 bytes from it or, where that leads out of
+ * the area, reflected. */
 static void test_around(void **state)
 {
     static const char text[] =
@@ -234,38 +239,48 @@ static void test_around(void **state)
         "d2}]}\n"
         "- {loop: f, times: 300, references: [{ref: 0, load: 8, draw: d1}, {ref: 1, load: 8, "
         "draw: d2}]}\n"
+        "- repeat: 4\n"
+        "  of:\n"
+        "  - {loop: f, times: 1, references: [{ref: 0, load: 8, draw: d1}, {ref: 1, load: 8, "
+        "draw: d2}]}\n"
+        "  - {loop: g, times: 3, references: [{ref: 0, load: 8, draw: d3}, {ref: 1, load: 8, "
+        "draw: d3}]}\n"
+        "  - {loop: g, times: 150, references: [{ref: 0, load: 8, draw: d3}, {ref: 1, load: 8, "
+        "draw: d3}]}\n"
         "models:\n"
         "  draws:\n"
         "  - {draw: d1, loop: f, areas: [{region: r1, start: 0, accesses: 1, bytes: 96, element: 8,"
         " places: sweep, sweep_bytes: 24}]}\n"
-        "  - {draw: d2, loop: f, around: d1, offset: 16, areas: [{region: r1, start: 0,"
-        " accesses: 1, bytes: 96, element: 8, places: around, offsets: [" ZEROS_7 ZEROS_7 ZEROS_7
-        "]}]}\n"
-        "loops:\n"
-        "- {id: f, nest: {depth: 0}, accesses: 606, pattern: [r1], regions: [\n"
+        "  - {draw: d2, loop: f," AROUND_D1 "  - {draw: d3, loop: g," AROUND_D1 "loops:\n"
+        "- {id: f, nest: {depth: 0}, accesses: 614, pattern: [r1], regions: [\n"
         "  {id: r1, working_set: {bytes: 96, group: heap, offset: 0},\n"
-        "   accesses: 606, loads: 606, sizes: {8: 606}, strides: {8: 605}}]}\n";
+        "   accesses: 614, loads: 614, sizes: {8: 614}, strides: {8: 613}}]}\n"
+        "- {id: g, nest: {depth: 0}, accesses: 1224, pattern: [r1], regions: [\n"
+        "  {id: r1, working_set: {bytes: 96, group: heap, offset: 0},\n"
+        "   accesses: 1224, loads: 1224, sizes: {8: 1224}, strides: {8: 1223}}]}\n";
     struct psnap_profile *profile = read_text(text);
     struct psnap_source *source = psnap_replay_new(profile, 1, NULL);
-    struct psnap_access block[700];
-    uint64_t low = UINT64_MAX;
+    struct psnap_access block[2000];
+    uint64_t low = UINT64_MAX, last = 0;
 
     (void)state;
     assert_non_null(source);
     assert_is_its_text(profile);
-    assert_int_equal(psnap_source_next(source, block, 700, NULL), 606);
-    for (int i = 0; i < 606; i++)
+    assert_int_equal(psnap_source_next(source, block, 2000, NULL), 1838);
+    for (int i = 0; i < 1838; i++)
         low = block[i].address < low ? block[i].address : low;
-    for (int i = 0; i < 606; i += 2) {
-        const uint64_t at = block[i].address - low + 16;
-        assert_int_equal(block[i + 1].address - low, at < 96 ? at : 88 - (at - 96));
+    for (int i = 0; i < 1838; i++) {
+        if (block[i].ref == block[0].ref) /* d1 */
+            last = block[i].address - low + 16;
+        else
+            assert_int_equal(block[i].address - low, last < 96 ? last : 88 - (last - 96));
     }
     psnap_source_free(source);
     psnap_profile_free(profile);
     assert_refused(text, "around: d1, offset: 16, ", "", "'around' says around what");
     assert_refused(text, ", places: around", "", "'around' says around what");
     assert_refused(text, "around: d1", "around: d2", "with itself");
-    assert_refused(text, "around: d1", "around: d3", "no 'd3'");
+    assert_refused(text, "around: d1", "around: d4", "no 'd4'");
     assert_refused(text, ", offset: 16", "", "offset");
     assert_refused(text, ", offsets: [" ZEROS_7 ZEROS_7 ZEROS_7 "]", "", "need 'offsets'");
 }
