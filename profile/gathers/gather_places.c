@@ -11,9 +11,11 @@
 #define FAR (INT64_C(1) << 60) /* bytes from an area, in which offsets can be added */
 
 enum {
-    KNOWN_USES = 8, /* of each line, so that it is worth while to know what is in it */
-    KNOWN_MAX =
-        1 << 14 /* lines: what is known of them is to stay in a cache that others use, too */
+    KNOWN_USES = 8,        /* of each line, so that it is worth while to know what is in it */
+    KNOWN_MAX = 1 << 18,   /* lines: a load from a cache that is not near, and which others need not
+                              wait for, takes less time than to find out what is in one */
+    KNOWN_SHARED = 1 << 14 /* lines of a span, in which a part that has none goes to the next one's
+                              first: that is so for ever */
 };
 
 /* ---- one-to-one maps ---- */
@@ -226,29 +228,42 @@ static void in_known_lines(const struct gather_draw *restrict w, const uint64_t 
     }
 }
 
+/* What is in each of these lines. */
+static void know(struct gather_draw *w, const struct gather_lines *lines)
+{
+    const uint32_t bits = w->known_bits;
+
+    for (uint64_t k = 0; k < lines->map.n && lines->low + k < w->units; k++) {
+        const struct elements in = elements_of(w, lines->low + permuted(&lines->map, k));
+        w->known[lines->known + k] = (uint32_t)(in.from << 2 * bits | in.count << bits | in.fixed);
+    }
+}
+
 bool gather_know_lines(struct gather_draw *w)
 {
     const struct gather_area *m = &w->model;
     const uint64_t most = GATHER_UNIT / m->element_bytes + 1; /* elements of a line */
     const uint32_t bits = 32 - (uint32_t)__builtin_clz((uint32_t)most);
-    const uint32_t last = m->part_count > 1 ? GATHER_PARTS : 0;
+    bool is_any[2] = {false, false}; /* lines that are drawn from: of a part, of the span */
+    uint64_t of_parts;
 
+    for (uint32_t i = 0; i < m->class_count; i++)
+        is_any[!w->is_everywhere[i]] |= m->classes[i].spacing == 1;
     if (m->class_count == 1 || m->accesses / KNOWN_USES < w->units || w->units > KNOWN_MAX ||
         w->elements + 1 >= UINT64_C(1) << (32 - 2 * bits))
         return true;
     w->known_bits = bits;
-    w->known = malloc((last ? 2 : 1) * w->units * sizeof *w->known);
+    of_parts = is_any[0] ? w->units + m->part_count : 0;
+    w->known = calloc(of_parts + (is_any[1] ? w->units : 0) + 1, sizeof *w->known);
     if (!w->known)
         return false;
-    w->lines[GATHER_PARTS].known = last ? w->units : 0;
-    for (uint32_t i = 0; i <= last; i = i + 1 < m->part_count || i == last ? i + 1 : last) {
-        const struct gather_lines *lines = &w->lines[i];
-        for (uint64_t k = 0; k < lines->map.n && lines->low + k < w->units; k++) {
-            const struct elements in = elements_of(w, lines->low + permuted(&lines->map, k));
-            w->known[lines->known + k] =
-                (uint32_t)(in.from << 2 * bits | in.count << bits | in.fixed);
-        }
+    w->lines[GATHER_PARTS].known = of_parts;
+    for (uint32_t i = 0; i < m->part_count && is_any[0]; i++) {
+        w->lines[i].known += w->units > KNOWN_SHARED ? i : 0;
+        know(w, &w->lines[i]);
     }
+    if (is_any[1])
+        know(w, &w->lines[GATHER_PARTS]);
     return true;
 }
 

@@ -99,6 +99,32 @@ static void test_same_for_ever(void **state)
     }
 }
 
+/* What is known of lines that are used often is what is found out of others; also where a part is
+ * less than a line. */
+static void test_known(void **state)
+{
+    enum { DRAWN = 20000 };
+
+    (void)state;
+    for (unsigned what = 0; what < 16; what++) {
+        struct psnap_gather model = {.accesses = 1000000, .area_count = 1};
+        struct gather_area *area = &model.areas[0];
+        uint64_t *known, *found;
+        *area = made_area(GATHER_ANYWHERE, (what & 3) | 4);
+        area->span_bytes = what & 4 ? 2400000 : 24000000; /* these are too many to be known */
+        area->parts[1].end = area->parts[0].end + 1e-6;
+        if (what & 8)
+            area->classes[0] = (struct gather_class){0.00001, 0.3, 1}; /* not in each part */
+        area->knot_count = 0;
+        area->accesses = 10000000;
+        known = drawn_from(&model, 3, DRAWN);
+        area->accesses = 1000;
+        found = drawn_from(&model, 3, DRAWN);
+        assert_memory_equal(known, found, DRAWN * sizeof *known);
+        free(known), free(found);
+    }
+}
+
 /* Around an address that does not change, one by one as when it does or all at once. */
 static void test_around(void **state)
 {
@@ -152,6 +178,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_same_for_ever),
+        cmocka_unit_test(test_known),
         cmocka_unit_test(test_around),
         cmocka_unit_test(test_resting),
     };
