@@ -210,18 +210,24 @@ static void in_known_lines(const struct gather_draw *restrict w, const uint64_t 
                            uint64_t *restrict offsets, uint32_t n)
 {
     const uint32_t bits = w->known_bits, mask = (1u << bits) - 1;
+    const uint32_t *at[GATHER_BATCH];
+    uint8_t listed[GATHER_BATCH];
+    uint32_t count = 0;
 
     for (uint32_t i = 0; i < n; i++) {
         const struct choice choice = choose(w, words[i]);
-        uint32_t known;
-        uint64_t element, is_fixed;
         if (choice.spacing > 1) {
             offsets[i] = in_line(w, spaced_line(w, &choice), words[i] + 2);
             continue;
         }
-        known = w->known[choice.of->known + choice.line];
-        is_fixed = UINT64_C(0) - (words[i][2] >> 11 < w->fixed);
-        element = gather_below(words[i][2 + (w->fixed > 0)], known >> bits & mask);
+        at[count] = &w->known[choice.of->known + choice.line];
+        __builtin_prefetch(at[count]);
+        listed[count++] = (uint8_t)i;
+    }
+    for (uint32_t k = 0; k < count; k++) {
+        const uint32_t i = listed[k], known = *at[k];
+        const uint64_t is_fixed = UINT64_C(0) - (words[i][2] >> 11 < w->fixed);
+        uint64_t element = gather_below(words[i][2 + (w->fixed > 0)], known >> bits & mask);
         element = (known & mask & is_fixed) | (element & ~is_fixed);
         element += known >> 2 * bits;
         offsets[i] = (element < w->elements ? element : w->elements - 1) * w->model.element_bytes;
