@@ -9,7 +9,7 @@
  * A loop's counts of the surface are 16 bits wide, and in units as large as the
  * alignment of all addresses so far allows. They are added to full ones before
  * they could overflow, after 65535 accesses, and when units become smaller. So
- * a loop takes 18 KB, and 70 KB more when it has many accesses.
+ * a loop takes 20 KB, and 70 KB more when it has many accesses.
  */
 #include <inttypes.h>
 #include <math.h>

@@ -38,7 +38,13 @@ struct chunk {
     uint16_t times[CHUNK_UNITS];
 };
 
+typedef void count_chunk(const struct chunk *chunk, int from, int to, uint16_t last,
+                         uint16_t *counts, int origin);
+
+static count_chunk *best_count(void);
+
 struct neighbours {
+    count_chunk *count_chunk;
     uint64_t now;     /* accesses so far */
     uint32_t reach;   /* a power of two */
     unsigned unit;    /* 2^unit bytes */
@@ -56,6 +62,7 @@ struct neighbours *neighbours_new(uint32_t reach, unsigned unit)
 
     if (!neighbours)
         return NULL;
+    neighbours->count_chunk = best_count();
     neighbours->reach = reach;
     neighbours->unit = unit;
     neighbours->room = 64;
@@ -207,6 +214,7 @@ enum psnap_status neighbours_refine(struct neighbours *neighbours, unsigned unit
 
     if (!finer)
         return PSNAP_ERROR_MEMORY;
+    finer->count_chunk = neighbours->count_chunk;
     for (finer->now = end > mask ? end - mask - 1 : 0; finer->now < end;) {
         const uint32_t place = neighbours->ring[finer->now & mask];
         const struct chunk *chunk = &neighbours->chunks[place >> CHUNK_BITS];
@@ -235,67 +243,65 @@ enum psnap_status neighbours_refine(struct neighbours *neighbours, unsigned unit
 
 /* ----------------------------------------------------------------- counting */
 
-#define ALL_EIGHT UINT64_C(0xff)
-#define ODD 0xaa
+#define ALL 0xffff
+#define ODD 0xaaaa
 
-enum { HALF = GROUP / 2, NOT_THERE = PSNAP_SURFACE_DISTANCES };
-typedef uint16_t narrow __attribute__((vector_size(2 * HALF)));
-typedef int32_t four __attribute__((vector_size(4 * HALF)));
-typedef float real __attribute__((vector_size(4 * HALF)));
+enum { NOT_THERE = PSNAP_SURFACE_DISTANCES, OUT_OF_REACH = 1 << (NOT_THERE - 1) };
+enum { EXPONENT = 23, CLASS_0 = 126 /* exponent of a half */ };
+typedef uint16_t narrow __attribute__((vector_size(2 * GROUP)));
+typedef int32_t wide __attribute__((vector_size(4 * GROUP)));
+typedef float real __attribute__((vector_size(4 * GROUP)));
 
-/* The classes of four distances, of distances less 1: for k > 0 those of k binary digits, which is
- * the exponent of twice that and one. */
-static inline void classes_of(four less_one, four is_missing, int32_t *classes)
+/* Eight distances less 1, of units so far apart, of which these bits say which are there. For k > 0
+ * class k is those of k binary digits: the exponent of the number and a half. */
+static inline __attribute__((always_inline)) void
+count_classes(const wide *less_one, const wide *each, int32_t bits, size_t apart, uint16_t *counts)
 {
-    enum { EXPONENT = 23, BIAS = 127 };
-    const real value = __builtin_convertvector(less_one * 2 + 1, real);
-    four digits;
+    const wide some = {bits, bits, bits, bits, bits, bits, bits, bits};
+    const wide is_missing = (some & *each) == 0;
+    const real number =
+        __builtin_convertvector(*less_one | (is_missing & OUT_OF_REACH), real) + 0.5F;
+    uint32_t classes[GROUP];
+    wide digits;
 
-    memcpy(&digits, &value, sizeof digits);
-    digits = (digits >> EXPONENT) - (BIAS + NOT_THERE);
-    digits = (digits & ~is_missing) + NOT_THERE;
-    memcpy(classes, &digits, sizeof digits);
+    memcpy(&digits, &number, sizeof digits);
+    digits >>= EXPONENT;
+    memcpy(classes, &digits, sizeof classes);
+    for (size_t i = 0; i < GROUP; i++)
+        counts[i * apart * NEIGHBOURS_CLASSES + classes[i]]++;
 }
 
-/* Four units, of which these bits say which are there. */
-static inline void classes_of_four(const uint16_t *times, int32_t bits, uint16_t last,
-                                   int32_t *classes)
+/* Eight units. */
+static inline __attribute__((always_inline)) void count_eight(const uint16_t *times, int32_t bits,
+                                                              uint16_t last, uint16_t *counts)
 {
-    const four each = {1, 2, 4, 8}, some = {bits, bits, bits, bits};
+    const wide each = {1, 2, 4, 8, 16, 32, 64, 128};
     narrow distances;
+    wide less_one;
 
     memcpy(&distances, times, sizeof distances);
     distances = last - distances;
-    classes_of(__builtin_convertvector(distances, four), (some & each) == 0, classes);
+    less_one = __builtin_convertvector(distances, wide);
+    count_classes(&less_one, &each, bits, 1, counts);
 }
 
-static inline void count_eight(const uint16_t *times, int32_t bits, uint16_t last, uint16_t *counts)
-{
-    int32_t classes[GROUP];
-
-    classes_of_four(times, bits, last, classes);
-    classes_of_four(times + HALF, bits >> HALF, last, classes + HALF);
-    for (int i = 0; i < GROUP; i++)
-        counts[i * NEIGHBOURS_CLASSES + classes[i]]++;
-}
-
-/* Of eight units only the first, third and so on: elements are twice as large as units. */
-static inline void count_even(const uint16_t *times, int32_t bits, uint16_t last, uint16_t *counts)
+/* Of sixteen units only the first, third and so on: elements are twice as large as units. */
+static inline __attribute__((always_inline)) void count_even(const uint16_t *times, int32_t bits,
+                                                             uint16_t last, uint16_t *counts)
 {
     const int even = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? 0 : 16;
-    const four each = {1, 4, 16, 64}, some = {bits, bits, bits, bits};
-    int32_t classes[HALF];
-    four pairs;
+    const wide each = {1, 4, 16, 64, 256, 1024, 4096, 16384};
+    wide pairs;
 
     memcpy(&pairs, times, sizeof pairs);
-    classes_of((last - (pairs >> even)) & UINT16_MAX, (some & each) == 0, classes);
-    for (int i = 0; i < HALF; i++)
-        counts[2 * i * NEIGHBOURS_CLASSES + classes[i]]++;
+    pairs = (last - (pairs >> even)) & UINT16_MAX;
+    count_classes(&pairs, &each, bits, 2, counts);
 }
 
 /* The units `from` to `to` of a chunk, of which the first would have the place `origin`. */
-static void count_chunk(const struct chunk *chunk, int from, int to, uint16_t last,
-                        uint16_t *counts, int origin)
+static inline __attribute__((always_inline)) void count_units(const struct chunk *chunk, int from,
+                                                              int to, uint16_t last,
+                                                              uint16_t *counts, int origin)
 {
     for (int word = from / 64; word <= to / 64; word++) {
         uint64_t bits = chunk->bits[word];
@@ -304,16 +310,52 @@ static void count_chunk(const struct chunk *chunk, int from, int to, uint16_t la
             bits &= UINT64_MAX << from % 64;
         if (word == to / 64)
             bits &= UINT64_MAX >> (63 - to % 64);
-        for (int unit = word * 64; bits; unit += GROUP, bits >>= GROUP) {
-            const int32_t some = (int32_t)(bits & ALL_EIGHT);
-            uint16_t *rows = counts + (NEIGHBOURS_LEAD + origin + unit) * NEIGHBOURS_CLASSES;
+        for (int unit = word * 64; bits; unit += 2 * GROUP, bits >>= 2 * GROUP) {
+            const int32_t some = (int32_t)(bits & ALL);
+            const uint16_t *times = chunk->times + unit;
+            uint16_t *rows =
+                counts + (NEIGHBOURS_LEAD + origin + unit) * NEIGHBOURS_CLASSES - CLASS_0;
 
-            if (some & ODD)
-                count_eight(chunk->times + unit, some, last, rows);
-            else if (some)
-                count_even(chunk->times + unit, some, last, rows);
+            if (!(some & ODD)) {
+                if (some)
+                    count_even(times, some, last, rows);
+                continue;
+            }
+            if (some & ALL >> GROUP)
+                count_eight(times, some, last, rows);
+            if (some >> GROUP)
+                count_eight(times + GROUP, some >> GROUP, last, rows + GROUP * NEIGHBOURS_CLASSES);
         }
     }
+}
+
+static void count_narrow(const struct chunk *chunk, int from, int to, uint16_t last,
+                         uint16_t *counts, int origin)
+{
+    count_units(chunk, from, to, last, counts, origin);
+}
+
+#ifdef __x86_64__
+/* The same where a register holds eight classes. */
+__attribute__((target("avx2"))) static void count_wide(const struct chunk *chunk, int from, int to,
+                                                       uint16_t last, uint16_t *counts, int origin)
+{
+    count_units(chunk, from, to, last, counts, origin);
+}
+#endif
+
+static count_chunk *best_count(void)
+{
+#ifdef __x86_64__
+    if (__builtin_cpu_supports("avx2"))
+        return count_wide;
+#endif
+    return count_narrow;
+}
+
+void neighbours_be_narrow(struct neighbours *neighbours)
+{
+    neighbours->count_chunk = count_narrow;
 }
 
 enum psnap_status neighbours_access(struct neighbours *neighbours, uint64_t address,
@@ -335,12 +377,13 @@ enum psnap_status neighbours_access(struct neighbours *neighbours, uint64_t addr
     chunks = neighbours->chunks;
     chunk = &chunks[place];
     if (from < 0 && chunk->below)
-        count_chunk(&chunks[chunk->below], from + CHUNK_UNITS, CHUNK_UNITS - 1, last, counts,
-                    origin - CHUNK_UNITS);
-    count_chunk(chunk, from < 0 ? 0 : from, to < CHUNK_UNITS ? to : CHUNK_UNITS - 1, last, counts,
-                origin);
+        neighbours->count_chunk(&chunks[chunk->below], from + CHUNK_UNITS, CHUNK_UNITS - 1, last,
+                                counts, origin - CHUNK_UNITS);
+    neighbours->count_chunk(chunk, from < 0 ? 0 : from, to < CHUNK_UNITS ? to : CHUNK_UNITS - 1,
+                            last, counts, origin);
     if (to >= CHUNK_UNITS && chunk->above)
-        count_chunk(&chunks[chunk->above], 0, to - CHUNK_UNITS, last, counts, origin + CHUNK_UNITS);
+        neighbours->count_chunk(&chunks[chunk->above], 0, to - CHUNK_UNITS, last, counts,
+                                origin + CHUNK_UNITS);
     forget(neighbours, place);
     note(neighbours, place, (uint32_t)unit);
     return PSNAP_OK;

@@ -17,7 +17,7 @@
  * PSNAP_SURFACE_STRIDE_MAX, in units, from below. The last k, and what is before and behind, count
  * units that were not accessed within reach, some of them.
  */
-#define NEIGHBOURS_LEAD 8
+#define NEIGHBOURS_LEAD 24
 #define NEIGHBOURS_CLASSES (PSNAP_SURFACE_DISTANCES + 1)
 #define NEIGHBOURS_COUNTS                                                                          \
     ((NEIGHBOURS_LEAD + PSNAP_SURFACE_STRIDES + NEIGHBOURS_LEAD) * NEIGHBOURS_CLASSES)
@@ -31,6 +31,8 @@ struct neighbours;
  */
 struct neighbours *neighbours_new(uint32_t reach, unsigned unit);
 void neighbours_free(struct neighbours *neighbours);
+/* Goes on as on processors without wide vectors: with the same results. */
+void neighbours_be_narrow(struct neighbours *neighbours);
 
 /* Goes on with smaller units. PSNAP_ERROR_MEMORY, then nothing has changed. */
 enum psnap_status neighbours_refine(struct neighbours *neighbours, unsigned unit);
