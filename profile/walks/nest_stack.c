@@ -8,7 +8,9 @@
  * - when none is to blame it is the order: loops that keep the others from folding become mixes
  *   (nest_skeleton.c); or else the loop without which the stack is lowest becomes one, whose visits
  *   one after the other are one;
- * - when visits of mixes come in no order, the two that follow each other most often become one.
+ * - when visits of mixes come in no order, the two that follow each other most often become one;
+ * - when that takes many steps, as in programs of thousands of loops, all loops on the stack become
+ *   one mix.
  *
  * That ends: a single mix is a single visit. Ways are tried without drawing anything, from one to
  * the next until the stack is low enough; then it is folded once more, from what it was, and what
@@ -28,12 +30,15 @@ enum {
     GAIN = 4,              /* times lower it is worth it below LAST */
     TRIES = 6,             /* loops that may become a mix */
     SAME = 64,             /* values that make no difference */
+    STEPS = 16,            /* ways tried one after the other, */
+    SEARCHES = 16,         /* and times that this is done, until all becomes one mix */
     LEAVES_AGAIN = 1 << 14 /* of a term that is told in another way; longer ones stay as they are */
 };
 
 struct nest_stack {
     struct nest_leaves *leaves;
     struct nest_collected *collected;
+    uint32_t searches; /* for other ways to tell it */
     bool has_no_order; /* nothing more is folded */
 };
 
@@ -241,6 +246,30 @@ static bool try_order(const struct nest_leaves *from, struct plan *plan, struct 
     return is_done;
 }
 
+/* All loops that have leaves on the stack, and all mixes, become one. */
+static bool try_all(const struct nest_leaves *from, struct plan *plan, struct nest_leaves **made)
+{
+    const struct psnap_nests *nests = from->fold->nests;
+    uint32_t *counts = calloc(from->states.loop_count + 1, sizeof *counts);
+    struct nest_states states;
+    const bool is_done = counts && nest_states_copy(&states, &from->states);
+
+    *made = NULL;
+    for (size_t i = 0; is_done && i < nests->count; i++)
+        count_loops(nests->terms[i].pattern, counts);
+    for (size_t i = 0; is_done && i < states.loop_count; i++)
+        states.loops[i].mix = counts[i] || states.loops[i].mix ? 1 : 0;
+    for (size_t i = 0; is_done && i < states.ref_count; i++)
+        states.refs[i].next_mix = 0;
+    if (is_done) {
+        plan->mix_count += plan->mix_count == 0;
+        *made = try_states(from, &states);
+        nest_states_free(&states);
+    }
+    free(counts);
+    return *made != NULL;
+}
+
 /* The next way to tell what was told as `from`; *made is NULL when there is none. Order is left as
  * it is when there `is_order`. */
 static bool try_next(const struct nest_leaves *from, bool is_order, struct plan *plan,
@@ -256,13 +285,19 @@ static bool try_next(const struct nest_leaves *from, bool is_order, struct plan 
 }
 
 /* Looks for a way until the stack has no more than `few` loose values; `plan` is as it is now. */
-static bool find_plan(const struct nest_stack *s, bool is_order, struct plan *plan, size_t few)
+static bool find_plan(struct nest_stack *s, bool is_order, struct plan *plan, size_t few)
 {
+    const unsigned most = s->searches++ < SEARCHES ? STEPS : 1;
     bool is_done = true;
 
-    while (is_done && excess(plan->leaves ? plan->leaves : s->leaves) > few) {
-        struct nest_leaves *next;
-        is_done = try_next(plan->leaves ? plan->leaves : s->leaves, is_order, plan, &next);
+    for (unsigned steps = 0; is_done && excess(plan->leaves ? plan->leaves : s->leaves) > few;
+         steps++) {
+        const struct nest_leaves *from = plan->leaves ? plan->leaves : s->leaves;
+        struct nest_leaves *next = NULL;
+        if (steps < most || (steps > most && steps < 2 * most))
+            is_done = try_next(from, is_order, plan, &next);
+        else if (steps == most && !is_order)
+            is_done = try_all(from, plan, &next);
         if (!next)
             break;
         nest_leaves_free(plan->leaves);
