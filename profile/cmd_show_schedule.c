@@ -336,6 +336,20 @@ static void print_area(const struct psnap_profile_loop *loop, const struct gathe
     }
 }
 
+static void print_after(const struct nest_source *source, uint32_t i)
+{
+    const struct nest_after *after = &source->after[i];
+
+    printf("%s%" PRId64 " bytes from ", i ? ", or " : "",
+           (int64_t)(after->offset + nest_after_origin(source, after)));
+    if (after->scale > 1)
+        printf("%" PRIu32 " times ", after->scale);
+    if (after->draw)
+        printf("d%" PRIu32, after->draw);
+    else
+        printf("the address %" PRIu32 " draws before", after->back);
+}
+
 static void print_source(const struct printing *p, uint32_t loop, const struct nest_source *source)
 {
     const struct psnap_gather *gather = &source->gather;
@@ -345,8 +359,7 @@ static void print_source(const struct printing *p, uint32_t loop, const struct n
         return;
     }
     for (uint32_t i = 0; i < source->after_count; i++)
-        printf("%s%" PRId64 " bytes from the address %" PRIu32 " draws before", i ? ", or " : "",
-               (int64_t)source->after[i].offset, source->after[i].back);
+        print_after(source, i);
     if (source->around != PSNAP_NONE)
         printf("%" PRId64 " bytes from d%" PRIu32 ", and ", (int64_t)source->offset,
                source->around + 1);
@@ -365,6 +378,10 @@ static void print_draw(const struct printing *p, uint32_t i)
     if (draw->loop == PSNAP_NONE)
         return;
     printf("d%-4" PRIu32 " %s: ", i + 1, p->profile->loops[draw->loop].id);
+    if (draw->lead) {
+        printf("the last address of reference %" PRIu32 "\n", draw->lead - 1);
+        return;
+    }
     if (draw->has_entry) {
         fputs("at first ", stdout);
         print_source(p, draw->loop, &draw->entry);

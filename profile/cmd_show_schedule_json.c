@@ -159,8 +159,15 @@ static void json_source(const struct showing *s, uint32_t loop, const struct nes
         psnap_json_begin_array(s->json, "after");
         for (uint32_t i = 0; i < source->after_count; i++) {
             psnap_json_begin_object(s->json, NULL);
-            psnap_json_u64(s->json, "back", source->after[i].back);
-            psnap_json_i64(s->json, "offset", (int64_t)source->after[i].offset);
+            if (source->after[i].draw)
+                json_name(s->json, "with", 'd', source->after[i].draw - 1);
+            else
+                psnap_json_u64(s->json, "back", source->after[i].back);
+            if (source->after[i].scale > 1)
+                psnap_json_u64(s->json, "scale", source->after[i].scale);
+            psnap_json_i64(
+                s->json, "offset",
+                (int64_t)(source->after[i].offset + nest_after_origin(source, &source->after[i])));
             psnap_json_u64(s->json, "times", source->after[i].times);
             psnap_json_end_object(s->json);
         }
@@ -195,7 +202,10 @@ static void json_draw(const struct showing *s, uint32_t i)
     psnap_json_begin_object(s->json, NULL);
     json_name(s->json, "draw", 'd', i);
     psnap_json_text(s->json, "loop", s->profile->loops[draw->loop].id);
-    json_source(s, draw->loop, &draw->rest);
+    if (draw->lead)
+        psnap_json_u64(s->json, "ref", draw->lead - 1);
+    else
+        json_source(s, draw->loop, &draw->rest);
     if (draw->has_entry) {
         psnap_json_begin_object(s->json, "entry");
         json_source(s, draw->loop, &draw->entry);

@@ -51,8 +51,14 @@ static bool first_of_draw(const struct editing *e, const struct nest_source *sou
     uint64_t offset = 0;
 
     for (uint32_t i = 0; source->with != PSNAP_NONE && i <= models->draw_count; i++) {
+        const struct nest_draw *leader = &e->draws[source->with];
         offset += source->offset;
-        source = &e->draws[source->with].rest;
+        if (leader->lead &&
+            nests_first_of(e->profile->nests, leader->loop, leader->lead - 1, address)) {
+            *address += offset;
+            return true;
+        }
+        source = &leader->rest;
     }
     if (source->with != PSNAP_NONE || !source->gather.area_count)
         return false;
@@ -209,26 +215,61 @@ static enum psnap_status span_arrays(const struct editing *e, uint64_t first, ui
     return PSNAP_OK;
 }
 
-/* What comes after other addresses goes on in the loop's array, if it has but one; in one of
- * several nobody knows which, and the offset stays. */
-static enum psnap_status move_after(struct editing *e, uint32_t loop, struct nest_source *source)
+/* How what comes after other addresses is stretched: with the loop's array, if it has but one; in
+ * one of several nobody knows which, and offsets stay. */
+static enum psnap_status stretch_after(struct editing *e, uint32_t loop, uint64_t *times,
+                                       uint64_t *over)
 {
     const struct psnap_profile_loop *of = &e->profile->loops[loop];
     const uint32_t in = of->region_count ? edit_array_of(e, of->regions[0].low) : PSNAP_NONE;
-    enum psnap_status status = PSNAP_OK;
-    uint64_t times = 1, over = 1, low;
+    uint64_t low;
 
+    *times = *over = 1;
     for (uint32_t i = 1; i < of->region_count; i++)
         if (edit_array_of(e, of->regions[i].low) != in)
             return PSNAP_OK;
     if (in == PSNAP_NONE || !edit_is_stretched(&e->arrays[in]))
         return PSNAP_OK;
     low = e->arrays[in].low;
-    status = edit_map(e, loop, in, 1, &low, &times, &over);
+    return edit_map(e, loop, in, 1, &low, times, over);
+}
+
+/* How much further away arrays are moved than those of a reference that others go with. */
+static enum psnap_status move_from_lead(struct editing *e, const struct nest_after *after,
+                                        uint64_t *shift)
+{
+    struct nest_source with = {.with = after->draw - 1};
+    uint64_t from = 0, to;
+    enum psnap_status status = PSNAP_OK;
+
+    *shift = 0;
+    if (!after->draw || after->scale > 1 || !first_of_draw(e, &with, &from))
+        return PSNAP_OK;
+    to = from + after->offset;
+    *shift = from - to;
+    if (!(status = edit_place(e, &from)) && !(status = edit_place(e, &to)))
+        *shift += to - from;
+    return status;
+}
+
+static enum psnap_status move_after(struct editing *e, uint32_t loop, struct nest_source *source)
+{
+    const struct nest_source before = *source;
+    uint64_t times, over, end = source->low + source->span_bytes - 1;
+    enum psnap_status status = stretch_after(e, loop, &times, &over);
+
+    if (!status && source->span_bytes && !(status = edit_place(e, &source->low)) &&
+        !(status = edit_place(e, &end)))
+        source->span_bytes = end + 1 - source->low;
     for (uint32_t i = 0; i < source->after_count && !status; i++) {
-        int64_t offset = (int64_t)source->after[i].offset;
-        status = edit_scale(e, times, over, &offset);
-        source->after[i].offset = (uint64_t)offset;
+        struct nest_after *after = &source->after[i];
+        int64_t offset = (int64_t)(after->offset + nest_after_origin(&before, after));
+        uint64_t shift = 0;
+        if (times == over)
+            status = move_from_lead(e, &before.after[i], &shift);
+        else
+            status = edit_scale(e, times, over, &offset);
+        after->offset = (uint64_t)offset + shift - nest_after_origin(source, after);
     }
     return status;
 }

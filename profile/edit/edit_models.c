@@ -108,6 +108,13 @@ static void own_pattern(struct nest_models *models, const struct nest_pattern *p
         counts[pattern->shape->counts - 1] = true;
 }
 
+static enum psnap_status fail_lead(const struct editing *e, uint32_t draw)
+{
+    return edit_fail(
+        e, PSNAP_NONE, PSNAP_NONE,
+        "what is drawn goes with a reference (d%" PRIu32 ") that is not there any more", draw + 1);
+}
+
 /* A source that goes with a draw that nothing draws from any more has what that one had. */
 static enum psnap_status follow(const struct editing *e, const struct nest_models *models,
                                 struct nest_source *source)
@@ -118,6 +125,8 @@ static enum psnap_status follow(const struct editing *e, const struct nest_model
         const uint64_t offset = source->offset;
         if (i > models->draw_count)
             return edit_fail(e, PSNAP_NONE, PSNAP_NONE, "draws go with each other in a circle");
+        if (models->draws[source->with].lead)
+            return fail_lead(e, source->with);
         *source = *leader;
         if (leader->with != PSNAP_NONE)
             source->offset += offset;
@@ -137,7 +146,22 @@ static enum psnap_status follow(const struct editing *e, const struct nest_model
         source->around = leader->with;
         source->offset += leader->offset;
     }
+    for (uint32_t i = 0; i < source->after_count; i++)
+        if (source->after[i].draw && models->draws[source->after[i].draw - 1].loop == PSNAP_NONE)
+            return fail_lead(e, source->after[i].draw - 1);
     return PSNAP_OK;
+}
+
+/* Draws that have the last address of a reference stay as long as that is there. */
+static void keep_leads(const struct psnap_nests *nests, const uint32_t *loops)
+{
+    for (uint32_t i = 0; i < nests->models->draw_count; i++) {
+        struct nest_draw *draw = &nests->models->draws[i];
+        uint64_t address;
+        if (draw->lead && loops[i] != PSNAP_NONE &&
+            nests_first_of(nests, loops[i], draw->lead - 1, &address))
+            draw->loop = loops[i];
+    }
 }
 
 /* Draws, walks and counts that nothing uses any more go. */
@@ -146,10 +170,13 @@ static enum psnap_status drop_unused(struct editing *e)
     struct psnap_nests *nests = e->profile->nests;
     struct nest_models *models = nests->models;
     bool *counts = calloc(models->count_count + (size_t)1, sizeof *counts);
-    enum psnap_status status = counts ? PSNAP_OK : edit_no_memory(e);
+    uint32_t *loops = malloc((models->draw_count + (size_t)1) * sizeof *loops);
+    enum psnap_status status = counts && loops ? PSNAP_OK : edit_no_memory(e);
 
-    for (uint32_t i = 0; i < models->draw_count; i++)
+    for (uint32_t i = 0; i < models->draw_count && loops; i++) {
+        loops[i] = models->draws[i].loop;
         models->draws[i].loop = PSNAP_NONE;
+    }
     for (uint32_t i = 0; i < models->walk_count; i++)
         models->walks[i].loop = PSNAP_NONE;
     for (size_t i = 0; i < nests->count && counts; i++)
@@ -157,6 +184,9 @@ static enum psnap_status drop_unused(struct editing *e)
     for (uint32_t i = 0; i < models->mix_count; i++)
         for (uint32_t k = 0; models->mixes[i].chain && k < models->mixes[i].chain->state_count; k++)
             own_refs(models, models->mixes[i].states[k]);
+    if (loops)
+        keep_leads(nests, loops);
+    free(loops);
     for (uint32_t i = 0; i < models->count_count && counts; i++)
         if (!counts[i])
             models->counts[i] = (struct psnap_counts){0};

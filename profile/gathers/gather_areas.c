@@ -251,6 +251,16 @@ void gather_areas_put_run(struct gather_areas *areas, uint64_t first, uint64_t s
     open_room(m);
 }
 
+void gather_areas_range(const struct gather_areas *areas, uint64_t *low, uint64_t *high)
+{
+    const struct areas *m = (const struct areas *)areas;
+
+    for (uint32_t i = 0; m && i < m->area_count; i++) {
+        *low = m->areas[i]->low < *low ? m->areas[i]->low : *low;
+        *high = m->areas[i]->high > *high ? m->areas[i]->high : *high;
+    }
+}
+
 void gather_areas_fit(struct gather_areas *areas, struct psnap_gather *model)
 {
     struct areas *m = (struct areas *)areas;

@@ -3,9 +3,16 @@
  * Which places of a trail tell a reference's addresses (nest_after.h). Rows are a sample of all
  * that were looked at (nest_sample.h). Pairs of a place and an offset are taken one after the
  * other, each time that which tells most of the rows that are left; the nearest place of several.
+ * A place is the reference's own last address, one so many back in the trail, or the last one of a
+ * reference that is not drawn. Where that does not tell nearly all, places are scaled as well: the
+ * children of element i of a heap are elements 2 i + 1 and 2 i + 2. Not where it depends on the
+ * element which child comes: drawn by chance all paths were as likely, and many more lines used.
+ * Nor from another array, whose model may know less of where its elements lie: byte maps and
+ * distances of a search on a grid.
  */
 #include "profile/walks/nest_after.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,19 +23,31 @@ enum {
     ROWS_MIN = 64,     /* to tell anything */
     MISSED_SHARE = 16, /* of the rows one in so many may be told by nothing, */
     TOLD_SHARE = 16,   /* and a pair tells at least one in so many */
-    ADDRESS = NEST_BACK_MAX + 1,
-    PLACES
+    BACKS = NEST_BACK_MAX + 1,
+    REFS = 4, /* references that are not drawn which are looked at */
+    PAIRS = 1024,
+    PAIRS_ALIKE = 4, /* of the same address before, to tell anything */
+    CHOICES = 8,
+    NEAR = 1 << 12, /* bytes below the lowest address the root of a heap may be */
+    PLACES = BACKS + REFS
 };
 
 struct row {
-    uint64_t
-        offsets[PLACES]; /* from its own last, from the latest, from those before; the address */
-    uint32_t draws[NEST_BACK_MAX + 1];
+    uint64_t address, places[BACKS]; /* its own last, the latest, those before */
+    uint64_t marks[NEST_MARKS];      /* the latest one first */
+    uint32_t draws[BACKS], refs[NEST_MARKS];
+};
+
+/* An address and the reference's own before it: a larger sample. */
+struct pair {
+    uint64_t last, address;
 };
 
 struct nest_rows {
-    uint64_t seen;
+    uint64_t seen, pairs_seen;
+    uint64_t low, high; /* of all addresses */
     struct row rows[ROWS];
+    struct pair pairs[PAIRS];
 };
 
 void nest_trail_init(struct nest_trail *trail)
@@ -36,6 +55,8 @@ void nest_trail_init(struct nest_trail *trail)
     *trail = (struct nest_trail){0};
     for (uint32_t i = 0; i < NEST_BACK_MAX; i++)
         trail->draws[i] = PSNAP_NONE;
+    for (uint32_t i = 0; i < NEST_MARKS; i++)
+        trail->refs[i] = PSNAP_NONE;
 }
 
 bool nest_rows_put(struct nest_rows **rows, const struct nest_trail *trail, uint32_t draw,
@@ -47,67 +68,154 @@ bool nest_rows_put(struct nest_rows **rows, const struct nest_trail *trail, uint
 
     if (!own)
         return false;
+    own->low = !own->seen || address < own->low ? address : own->low;
+    own->high = address > own->high ? address : own->high;
+    at = nest_sample_next(&own->pairs_seen, PAIRS);
+    if (at < PAIRS)
+        own->pairs[at] = (struct pair){last, address};
     at = nest_sample_next(&own->seen, ROWS);
     if (at == ROWS)
         return true;
     row = &own->rows[at];
-    row->offsets[0] = address - last;
+    row->address = address;
+    row->places[0] = last;
     row->draws[0] = draw;
-    row->offsets[ADDRESS] = address;
     for (uint32_t back = 1; back <= NEST_BACK_MAX; back++) {
         const uint32_t from = (trail->at - back) % NEST_BACK_MAX;
-        row->offsets[back] = address - trail->addresses[from];
+        row->places[back] = trail->addresses[from];
         row->draws[back] = trail->draws[from];
+    }
+    for (uint32_t i = 0; i < NEST_MARKS; i++) {
+        const uint32_t from = (trail->marked - 1 - i) % NEST_MARKS;
+        row->marks[i] = trail->marks[from];
+        row->refs[i] = trail->refs[from];
     }
     return true;
 }
 
 /* ---- the fit ---- */
 
-static int compare(const void *a, const void *b)
-{
-    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-    return x < y ? -1 : x > y;
-}
-
 struct fitting {
     const struct row *rows;
     uint32_t count;
+    uint32_t refs[REFS], ref_count; /* those of marks that come most often */
+    uint64_t low, high;             /* of places that are scaled */
+    uint64_t places[ROWS][PLACES];
     bool may_lead[ROWS][PLACES], is_told[ROWS];
 };
 
-/* The offset from a place that tells most of what is left, and how many rows it tells. */
-static struct nest_after best_of(const struct fitting *f, uint32_t place)
+/* Whether a row may come from a place. What would leave the array begins anew, so a reference's own
+ * last address, scaled, leads always. */
+static inline bool may_come(const struct fitting *f, uint32_t row, uint32_t place, uint32_t scale)
 {
-    uint64_t offsets[ROWS];
-    struct nest_after best = {.back = place};
-    uint32_t n = 0, same = 0;
+    if (scale == 1)
+        return f->may_lead[row][place];
+    return (f->may_lead[row][place] || !place) && f->places[row][place] >= f->low &&
+           f->places[row][place] <= f->high;
+}
+
+/* The references of marks, those in most rows first. */
+static void find_refs(struct fitting *f)
+{
+    uint32_t refs[2 * ROWS], counts[2 * ROWS], count = 0;
 
     for (uint32_t i = 0; i < f->count; i++)
-        if (!f->is_told[i] && f->may_lead[i][place])
-            offsets[n++] = f->rows[i].offsets[place];
-    qsort(offsets, n, sizeof *offsets, compare);
+        for (uint32_t k = 0; k < NEST_MARKS; k++) {
+            const uint32_t ref = f->rows[i].refs[k];
+            uint32_t at = 0;
+            while (at < count && refs[at] != ref)
+                at++;
+            if (ref == PSNAP_NONE || at == 2 * ROWS)
+                continue;
+            refs[at] = ref;
+            counts[at] = at == count ? 1 : counts[at] + 1;
+            count += at == count;
+        }
+    for (f->ref_count = 0; f->ref_count < REFS && f->ref_count < count; f->ref_count++) {
+        uint32_t best = 0;
+        for (uint32_t i = 1; i < count; i++)
+            best = counts[i] > counts[best] ? i : best;
+        f->refs[f->ref_count] = refs[best];
+        counts[best] = 0;
+    }
+}
+
+static void set_places(struct fitting *f, nest_may_lead *may_lead, void *context)
+{
+    for (uint32_t i = 0; i < f->count; i++) {
+        const struct row *row = &f->rows[i];
+        memcpy(f->places[i], row->places, sizeof row->places);
+        for (uint32_t k = 0; k < BACKS; k++)
+            f->may_lead[i][k] =
+                row->draws[k] != PSNAP_NONE && may_lead(context, row->draws[k], k == 0);
+        for (uint32_t k = 0; k < f->ref_count; k++) {
+            uint32_t at = 0;
+            while (at < NEST_MARKS && row->refs[at] != f->refs[k])
+                at++;
+            f->may_lead[i][BACKS + k] = at < NEST_MARKS;
+            f->places[i][BACKS + k] = at < NEST_MARKS ? row->marks[at] : 0;
+        }
+    }
+}
+
+struct way {
+    uint32_t place, scale, times;
+    uint64_t offset;
+};
+
+static uint64_t offset_of(const struct fitting *f, uint32_t row, uint32_t place, uint32_t scale)
+{
+    return f->rows[row].address - scale * f->places[row][place];
+}
+
+/* The word that most of n have, the lowest of several, and how many. */
+static uint64_t most_of(const uint64_t *words, uint32_t n, uint32_t *times)
+{
+    uint64_t seen[2 * ROWS], best = 0;
+    uint16_t counts[2 * ROWS] = {0};
+
+    *times = 0;
     for (uint32_t i = 0; i < n; i++) {
-        same = i && offsets[i] == offsets[i - 1] ? same + 1 : 1;
-        if (same > best.times)
-            best = (struct nest_after){.back = place, .offset = offsets[i], .times = same};
+        uint32_t at = (uint32_t)((words[i] * UINT64_C(0x9e3779b97f4a7c15)) >> 32) % (2 * ROWS);
+        while (counts[at] && seen[at] != words[i])
+            at = (at + 1) % (2 * ROWS);
+        seen[at] = words[i];
+        counts[at]++;
+        if (counts[at] > *times || (counts[at] == *times && words[i] < best)) {
+            *times = counts[at];
+            best = words[i];
+        }
     }
     return best;
 }
 
+/* The offset from a place that tells most of what is left, and how many rows it tells. */
+static struct way best_of(const struct fitting *f, uint32_t place, uint32_t scale)
+{
+    struct way best = {.place = place, .scale = scale};
+    uint64_t offsets[ROWS];
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < f->count; i++)
+        if (!f->is_told[i] && may_come(f, i, place, scale))
+            offsets[n++] = offset_of(f, i, place, scale);
+    best.offset = most_of(offsets, n, &best.times);
+    return best;
+}
+
 /* Marks what a pair tells, and notes by whom. False: by too many. */
-static bool tell(struct fitting *f, const struct nest_after *after, uint32_t *leaders,
+static bool tell(struct fitting *f, const struct way *way, uint32_t *leaders,
                  uint32_t *leader_count)
 {
-    const uint32_t place = after->back;
-
     for (uint32_t i = 0; i < f->count; i++) {
-        const uint32_t draw = f->rows[i].draws[place];
-        uint32_t k = 0;
-        if (f->is_told[i] || !f->may_lead[i][place] || f->rows[i].offsets[place] != after->offset)
+        uint32_t k = 0, draw;
+        if (f->is_told[i] || !may_come(f, i, way->place, way->scale) ||
+            offset_of(f, i, way->place, way->scale) != way->offset)
             continue;
         f->is_told[i] = true;
+        if (way->place >= BACKS)
+            continue;
+        draw = f->rows[i].draws[way->place];
         while (k < *leader_count && leaders[k] != draw)
             k++;
         if (k == NEST_BACK_MAX)
@@ -119,67 +227,188 @@ static bool tell(struct fitting *f, const struct nest_after *after, uint32_t *le
 }
 
 /* Whether a few addresses are what there mostly is: these are as far from each other as ever. */
-static bool is_of_few(struct fitting *f)
+static bool is_of_few(const struct fitting *f)
 {
+    bool is_told[ROWS] = {false};
     uint32_t told = 0;
 
     for (int i = 0; i < NEST_AFTER_MAX; i++) {
-        const struct nest_after best = best_of(f, ADDRESS);
+        uint64_t addresses[ROWS], most;
+        uint32_t n = 0, times;
         for (uint32_t k = 0; k < f->count; k++)
-            f->is_told[k] |= f->rows[k].offsets[ADDRESS] == best.offset;
-        told += best.times;
+            if (!is_told[k])
+                addresses[n++] = f->rows[k].address;
+        most = most_of(addresses, n, &times);
+        for (uint32_t k = 0; k < f->count; k++)
+            is_told[k] |= f->rows[k].address == most;
+        told += times;
     }
-    memset(f->is_told, 0, sizeof f->is_told);
     return told * 2 > f->count;
 }
 
+/* Sets the source's ways; whether they tell nearly all. */
+static bool find_ways(struct fitting *f, bool is_scaled, struct nest_source *source,
+                      uint32_t leaders[NEST_BACK_MAX], uint32_t *leader_count)
+{
+    static const uint32_t scales[] = {1, 2, 4};
+    const uint32_t scale_count = is_scaled ? sizeof scales / sizeof *scales : 1;
+    uint32_t left = f->count;
+
+    *leader_count = source->after_count = 0;
+    memset(f->is_told, 0, sizeof f->is_told);
+    while (left * MISSED_SHARE > f->count && source->after_count < NEST_AFTER_MAX) {
+        struct way best = {0};
+        for (uint32_t i = 0; i < scale_count; i++)
+            for (uint32_t place = 0; place < BACKS + f->ref_count; place++) {
+                const struct way other = best_of(f, place, scales[i]);
+                best = other.times > best.times ? other : best;
+            }
+        if (best.times * TOLD_SHARE < f->count || !tell(f, &best, leaders, leader_count))
+            break;
+        source->after[source->after_count++] =
+            (struct nest_after){.back = best.place < BACKS ? best.place : 0,
+                                .times = best.times,
+                                .offset = best.offset,
+                                .draw = best.place < BACKS ? 0 : 1 + f->refs[best.place - BACKS],
+                                .scale = best.scale};
+        left -= best.times;
+    }
+    return left * MISSED_SHARE <= f->count;
+}
+
+/* ---- whether children are chosen alike ---- */
+
+static int compare_pairs(const void *a, const void *b)
+{
+    const struct pair *x = a, *y = b;
+
+    if (x->last != y->last)
+        return x->last < y->last ? -1 : 1;
+    return x->address < y->address ? -1 : x->address > y->address;
+}
+
+/* The ways that most pairs go, at this scale; returns how many, and the share of each. */
+static uint32_t find_choices(const struct pair *pairs, uint32_t n, uint64_t scale,
+                             uint64_t choices[CHOICES], double shares[CHOICES])
+{
+    bool is_known[PAIRS] = {false};
+    uint32_t count = 0;
+
+    for (; count < CHOICES; count++) {
+        uint32_t best = 0;
+        for (uint32_t i = 0; i < n && i < 32; i++) { /* a way that few of these go is none */
+            const uint64_t choice = pairs[i * (n / 32)].address - scale * pairs[i * (n / 32)].last;
+            uint32_t times = 0;
+            for (uint32_t k = 0; k < n; k++)
+                times += !is_known[k] && pairs[k].address - scale * pairs[k].last == choice;
+            if (times > best) {
+                best = times;
+                choices[count] = choice;
+            }
+        }
+        if (best < n / 32)
+            break;
+        shares[count] = best;
+        for (uint32_t k = 0; k < n; k++)
+            is_known[k] |= pairs[k].address - scale * pairs[k].last == choices[count];
+    }
+    return count;
+}
+
+/* Chi squared over addresses that came several times: the ways from each as from all. */
+static bool is_chosen_alike(const struct nest_rows *rows, uint64_t scale)
+{
+    const uint32_t n = rows->pairs_seen < PAIRS ? (uint32_t)rows->pairs_seen : PAIRS;
+    struct pair pairs[PAIRS];
+    uint64_t choices[CHOICES];
+    double shares[CHOICES], sum = 0, known = 0, freedom = 0;
+    uint32_t count;
+
+    if (n < 64)
+        return true;
+    memcpy(pairs, rows->pairs, n * sizeof *pairs);
+    count = find_choices(pairs, n, scale, choices, shares);
+    for (uint32_t c = 0; c < count; c++)
+        known += shares[c];
+    qsort(pairs, n, sizeof *pairs, compare_pairs);
+    for (uint32_t i = 0, end; i < n; i = end) {
+        double times[CHOICES] = {0}, all = 0;
+        for (end = i; end < n && pairs[end].last == pairs[i].last; end++)
+            for (uint32_t c = 0; c < count; c++)
+                if (pairs[end].address - scale * pairs[end].last == choices[c]) {
+                    times[c]++;
+                    all++;
+                }
+        if (all < (double)PAIRS_ALIKE)
+            continue;
+        for (uint32_t c = 0; c < count; c++) {
+            const double wanted = all * shares[c] / known;
+            sum += (times[c] - wanted) * (times[c] - wanted) / wanted;
+        }
+        freedom += count - 1;
+    }
+    return sum <= freedom + 6 * sqrt(2 * freedom);
+}
+
+/* The scale by which a source has several ways, or 1. */
+static uint64_t scale_of(const struct nest_source *source)
+{
+    uint64_t scale = 1;
+    uint32_t scaled = 0;
+
+    for (uint32_t i = 0; i < source->after_count; i++)
+        if (source->after[i].scale > 1) {
+            scale = source->after[i].scale;
+            scaled++;
+        }
+    return scaled > 1 ? scale : 1;
+}
+
 bool nest_rows_fit(const struct nest_rows *rows, nest_may_lead *may_lead, void *context,
-                   struct nest_source *source, uint32_t leaders[NEST_BACK_MAX],
+                   uint32_t size, struct nest_source *source, uint32_t leaders[NEST_BACK_MAX],
                    uint32_t *leader_count)
 {
     struct fitting f = {0};
-    uint32_t left;
 
-    *leader_count = 0;
+    *leader_count = source->after_count = 0;
     if (!rows || rows->seen < ROWS_MIN)
         return false;
     f.rows = rows->rows;
-    f.count = left = rows->seen < ROWS ? (uint32_t)rows->seen : ROWS;
-    for (uint32_t i = 0; i < f.count; i++) {
-        f.may_lead[i][ADDRESS] = true;
-        for (uint32_t k = 0; k <= NEST_BACK_MAX; k++)
-            f.may_lead[i][k] =
-                f.rows[i].draws[k] != PSNAP_NONE && may_lead(context, f.rows[i].draws[k], k == 0);
-    }
-    source->after_count = 0;
+    f.low = rows->low > NEAR ? rows->low - NEAR : 0;
+    f.high = rows->high;
+    f.count = rows->seen < ROWS ? (uint32_t)rows->seen : ROWS;
     if (is_of_few(&f))
         return false;
-    while (left * MISSED_SHARE > f.count && source->after_count < NEST_AFTER_MAX) {
-        struct nest_after best = {0};
-        for (uint32_t place = 0; place <= NEST_BACK_MAX; place++) {
-            const struct nest_after other = best_of(&f, place);
-            best = other.times > best.times ? other : best;
-        }
-        if (best.times * TOLD_SHARE < f.count || !tell(&f, &best, leaders, leader_count))
-            break;
-        source->after[source->after_count++] = best;
-        left -= best.times;
+    find_refs(&f);
+    set_places(&f, may_lead, context);
+    if (!find_ways(&f, false, source, leaders, leader_count) &&
+        (!find_ways(&f, true, source, leaders, leader_count) ||
+         (scale_of(source) > 1 && !is_chosen_alike(rows, scale_of(source))))) {
+        source->after_count = 0;
+        return false;
     }
-    if (left * MISSED_SHARE <= f.count)
-        return true;
-    source->after_count = 0;
-    return false;
+    for (uint32_t i = 0; i < source->after_count; i++)
+        if (source->after[i].scale > 1) {
+            source->low = rows->low;
+            source->span_bytes = rows->high + size - rows->low;
+        }
+    return true;
 }
 
-double nest_rows_foreseen(const struct nest_rows *rows, nest_may_lead *may_lead, void *context)
+double nest_rows_foreseen(const struct nest_rows *rows, nest_may_lead *may_lead, void *context,
+                          double *told)
 {
     struct nest_source source;
     uint32_t leaders[NEST_BACK_MAX], count;
     double all = rows ? (double)(rows->seen < ROWS ? rows->seen : ROWS) : 0, sum = 0;
 
-    if (!nest_rows_fit(rows, may_lead, context, &source, leaders, &count))
+    *told = 0;
+    if (!nest_rows_fit(rows, may_lead, context, 1, &source, leaders, &count))
         return 0;
-    for (uint32_t i = 0; i < source.after_count; i++)
-        sum += (double)source.after[i].times / all * ((double)source.after[i].times / all);
+    for (uint32_t i = 0; i < source.after_count; i++) {
+        const double share = (double)source.after[i].times / all;
+        sum += share * share;
+        *told += share;
+    }
     return sum;
 }

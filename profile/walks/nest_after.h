@@ -15,9 +15,19 @@ struct nest_trail {
     uint64_t addresses[NEST_BACK_MAX];
     uint32_t draws[NEST_BACK_MAX]; /* PSNAP_NONE: nothing yet */
     uint32_t at;
+    /* The same of what is not drawn: where references were in the last iteration of a leaf. */
+    uint64_t marks[NEST_MARKS];
+    uint32_t refs[NEST_MARKS]; /* PSNAP_NONE: nothing */
+    uint32_t marked;
 };
 
 void nest_trail_init(struct nest_trail *trail);
+
+static inline void nest_trail_mark(struct nest_trail *trail, uint32_t ref, uint64_t address)
+{
+    trail->marks[trail->marked % NEST_MARKS] = address;
+    trail->refs[trail->marked++ % NEST_MARKS] = ref;
+}
 
 static inline void nest_trail_push(struct nest_trail *trail, uint32_t draw, uint64_t address)
 {
@@ -36,12 +46,15 @@ bool nest_rows_put(struct nest_rows **rows, const struct nest_trail *trail, uint
 typedef bool nest_may_lead(void *context, uint32_t draw, bool is_own);
 
 /* Sets the source's `after` if that tells nearly all rows (NULL: none); leaves whose trail it is,
- * of which there are `leader_count`. */
+ * of which there are `leader_count`. What comes after a mark has the reference, of the program, in
+ * the place of a draw. Where addresses are is that of the rows, of accesses of `size` bytes. */
 bool nest_rows_fit(const struct nest_rows *rows, nest_may_lead *may_lead, void *context,
-                   struct nest_source *source, uint32_t leaders[NEST_BACK_MAX],
+                   uint32_t size, struct nest_source *source, uint32_t leaders[NEST_BACK_MAX],
                    uint32_t *leader_count);
 
-/* Which share of the rows is foreseen so: the squares of what each way tells, added. */
-double nest_rows_foreseen(const struct nest_rows *rows, nest_may_lead *may_lead, void *context);
+/* Which share of the rows is foreseen so: the squares of what each way tells, added; and which is
+ * told by any. */
+double nest_rows_foreseen(const struct nest_rows *rows, nest_may_lead *may_lead, void *context,
+                          double *told);
 
 #endif

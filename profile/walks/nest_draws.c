@@ -21,9 +21,7 @@
 
 enum {
     LOUD_FIRST = 1 << 22, /* addresses of all that are looked at at first, */
-    LOUD_AGAIN = 1 << 18, /* when a draw is new then, */
-    LOUD = 1 << 13,       /* and later on, */
-    QUIET = 1 << 17,      /* of as many as this in the mean; */
+    LOUD_AGAIN = 1 << 18, /* and when a draw is new then; */
     WARM = 64             /* first who comes after whom is seen again */
 };
 
@@ -158,11 +156,11 @@ void draws_spend(struct nest_draws *draws, uint64_t n)
 
     if (draws->quiet) {
         draws->quiet -= n;
-        draws->loud = draws->quiet ? 0 : LOUD + WARM;
+        draws->loud = draws->quiet ? 0 : DRAWS_LOUD + WARM;
     } else if (!(draws->loud -= n)) {
         /* not always as long: loops are often of such a length, too */
         mixed = ++draws->phases * UINT64_C(0x9e3779b97f4a7c15);
-        draws->quiet = QUIET / 2 + (mixed >> 32) % QUIET;
+        draws->quiet = DRAWS_QUIET / 2 + (mixed >> 32) % DRAWS_QUIET;
         for (size_t i = 0; draws->phases == 1 && i < draws->count; i++)
             for (unsigned k = 0; k < 3; k++)
                 draws->draws[i].followers[k].rest = 0; /* from now on all rest at once */
@@ -172,7 +170,8 @@ void draws_spend(struct nest_draws *draws, uint64_t n)
 /* Whether nobody looks at what goes with what. */
 static bool is_deaf(const struct nest_draws *draws)
 {
-    return draws->quiet || (draws->phases && draws->loud > LOUD && draws->loud <= LOUD + WARM);
+    return draws->quiet ||
+           (draws->phases && draws->loud > DRAWS_LOUD && draws->loud <= DRAWS_LOUD + WARM);
 }
 
 /* ---- one address ---- */
@@ -200,7 +199,7 @@ static void look(struct nest_draws *draws, uint32_t index, unsigned part, uint64
     const bool is_seen = !follower->rest;
 
     draw_follow(draws, index, follower, address);
-    if (!is_seen || !follower->has_failed)
+    if (!is_seen || (!follower->has_failed && follower->leader != PSNAP_NONE))
         return;
     draws->is_out_of_memory |=
         !nest_rows_put(&draw->rows[part], &draws->trail, index, draw->last, address);
@@ -262,6 +261,12 @@ void nest_draws_put(struct nest_draws *draws, uint32_t index, bool is_entry, uin
 void nest_draws_put_first(struct nest_draws *draws, uint32_t index, uint64_t address)
 {
     put(draws, index, false, address);
+}
+
+void nest_draws_mark(struct nest_draws *draws, uint32_t ref, uint64_t address)
+{
+    if (draws->count)
+        nest_trail_mark(&draws->trail, ref, address);
 }
 
 bool nest_draws_are_whole(const struct nest_draws *draws)

@@ -20,6 +20,10 @@ void nest_draws_put(struct nest_draws *draws, uint32_t draw, bool is_entry, uint
 /* The same of a walk's first address, which others that are drawn do not come behind. */
 void nest_draws_put_first(struct nest_draws *draws, uint32_t draw, uint64_t address);
 
+/* Where a reference of the program, of which nothing is drawn, was in the last iteration of a leaf
+ * that has ended; PSNAP_NONE: nobody knows where such ones were. */
+void nest_draws_mark(struct nest_draws *draws, uint32_t ref, uint64_t address);
+
 /* What a reference of several iterations draws: addresses that lie in a column, or go on by a step.
  */
 struct nest_drawn {

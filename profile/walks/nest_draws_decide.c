@@ -22,7 +22,9 @@
 
 enum {
     APART_SHARE = 4, /* of what are no copies all but one of so many are foreseen */
-    GAIN_SHARE = 16  /* of the addresses that telling entries apart must foresee more */
+    TOLD_SHARE = 8,  /* or all but one of so many are one of a few others, */
+    GAIN_SHARE = 16, /* of the addresses that telling entries apart must foresee more */
+    SAME_SHARE = 64  /* a share that makes no difference */
 };
 
 static int compare(const void *a, const void *b)
@@ -47,6 +49,7 @@ bool draw_is_another(void *context, uint32_t draw, bool is_own)
 struct first {
     uint64_t low, high;
     double foreseen; /* n p^2 */
+    double told;     /* n p, whatever is by chance in it */
     double count;    /* n */
 };
 
@@ -57,8 +60,8 @@ static struct first look_at(struct nest_draws *draws, uint32_t index, unsigned p
     const struct draw *draw = &draws->draws[index];
     struct leading leading = {draws, index, part};
     uint64_t steps[DRAW_FIRST], last = 0, most, n = 0, same = 0;
-    struct first first = {UINT64_MAX, 0, 0, 0};
-    double after;
+    struct first first = {.low = UINT64_MAX};
+    double after, told;
 
     for (uint32_t i = 0; i < draw->first_count; i++) {
         const uint64_t address = draw->first[i];
@@ -77,8 +80,9 @@ static struct first look_at(struct nest_draws *draws, uint32_t index, unsigned p
         most = same > most ? same : most;
     }
     first.foreseen = n ? (double)most * (double)most / (double)n : 0;
-    after = (double)n * nest_rows_foreseen(draw->rows[part], draw_is_another, &leading);
+    after = (double)n * nest_rows_foreseen(draw->rows[part], draw_is_another, &leading, &told);
     first.foreseen = after > first.foreseen ? after : first.foreseen;
+    first.told = (double)n * told > (double)most ? (double)n * told : (double)most;
     first.count = (double)n;
     return first;
 }
@@ -121,13 +125,17 @@ void draw_decide(struct nest_draws *draws, uint32_t index)
     draw->first_is_entry = NULL;
 }
 
-static double foreseen(struct nest_draws *draws, uint32_t index)
+/* How much of the first addresses is foreseen, with entries told apart or not; adds what is told.
+ */
+static double foreseen(struct nest_draws *draws, uint32_t index, double *told)
 {
-    const double apart =
-        look_at(draws, index, DRAW_REST).foreseen + look_at(draws, index, DRAW_ENTRY).foreseen;
-    const double all = look_at(draws, index, DRAW_ALL).foreseen;
+    const struct first rest = look_at(draws, index, DRAW_REST),
+                       entry = look_at(draws, index, DRAW_ENTRY),
+                       all = look_at(draws, index, DRAW_ALL);
+    const bool is_apart = rest.foreseen + entry.foreseen > all.foreseen;
 
-    return apart > all ? apart : all;
+    *told += is_apart ? rest.told + entry.told : all.told;
+    return is_apart ? rest.foreseen + entry.foreseen : all.foreseen;
 }
 
 /* The copies are one from now on. */
@@ -150,17 +158,33 @@ static void join(struct nest_draws *draws, uint32_t pool)
             draws->recent[i] = draws->draws[draws->recent[i]].into;
 }
 
+/* Whether all of a pool but one are always as far from another of them. */
+static bool keep_together(const struct nest_draws *draws, uint32_t pool)
+{
+    uint32_t others = 0;
+
+    for (uint32_t i = 0; i < draws->count; i++) {
+        const struct follower *follower = &draws->draws[i].followers[DRAW_ALL];
+        if (draws->draws[i].pool != pool)
+            continue;
+        others += !draw_follows(follower) || draws->draws[follower->leader].pool != pool;
+    }
+    return others == 1;
+}
+
 /* Whether those of a pool are copies; false: they are apart from now on. */
 bool draw_decide_pool(struct nest_draws *draws, uint32_t pool)
 {
     const double all = draws->draws[pool].first_count;
-    double apart = 0;
+    const double gain =
+        keep_together(draws, pool) ? -all / (double)SAME_SHARE : all / (double)GAIN_SHARE;
+    double apart = 0, told = 0, none = 0;
 
     for (uint32_t i = 0; i < draws->count; i++)
         if (draws->draws[i].pool == pool)
-            apart += foreseen(draws, i);
-    if (apart < all - all / (double)APART_SHARE ||
-        apart <= foreseen(draws, pool) + all / (double)GAIN_SHARE) {
+            apart += foreseen(draws, i, &told);
+    if ((apart < all - all / (double)APART_SHARE && told < all - all / (double)TOLD_SHARE) ||
+        apart <= foreseen(draws, pool, &none) + gain) {
         join(draws, pool);
         return true;
     }

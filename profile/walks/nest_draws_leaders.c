@@ -28,7 +28,8 @@ static bool holds(const struct follower *follower)
 
 bool draw_follows(const struct follower *follower)
 {
-    return holds(follower) && follower->has_moved && follower->held >= follower->all / 2;
+    return holds(follower) && follower->has_moved &&
+           follower->held + follower->unseen_held >= (follower->all + follower->unseen) / 2;
 }
 
 /* There is another draw, which may be what those that follow nobody go with. */
@@ -71,7 +72,7 @@ static void choose_leader(struct nest_draws *draws, uint32_t index, struct follo
     follower->leader = known ? draws->recent[follower->tried++ % known] : PSNAP_NONE;
     follower->has_failed = follower->has_moved = false;
     follower->first = address;
-    follower->held = 0;
+    follower->held = follower->unseen_held = 0;
     follower->trust = 0;
     if (follower->leader != PSNAP_NONE &&
         (follower->leader == index || follower->leader == draws->draws[index].into ||
@@ -79,6 +80,13 @@ static void choose_leader(struct nest_draws *draws, uint32_t index, struct follo
         follower->leader = PSNAP_NONE;
     if (follower->leader != PSNAP_NONE)
         follower->offset = address - draws->draws[follower->leader].last;
+}
+
+/* So many addresses are not looked at, for one that is, or before the next. */
+static void pass_unseen(struct follower *follower, uint32_t n)
+{
+    follower->unseen += n;
+    follower->unseen_held += follower->trust >= PATIENCE ? n : 0;
 }
 
 void draw_follow(struct nest_draws *draws, uint32_t index, struct follower *follower,
@@ -89,8 +97,12 @@ void draw_follow(struct nest_draws *draws, uint32_t index, struct follower *foll
         return;
     }
     follower->all++;
-    if (follower->all > LONG && follower->all % LOOK == 0 && !draws->phases)
+    if (follower->all > LONG && follower->all % LOOK == 0 && !draws->phases) {
         follower->rest = LOOK_OF - LOOK;
+        pass_unseen(follower, follower->rest);
+    }
+    if (draws->phases)
+        pass_unseen(follower, DRAWS_QUIET / DRAWS_LOUD);
     if (follower->leader != PSNAP_NONE &&
         address - draws->draws[follower->leader].last == follower->offset) {
         follower->held++;

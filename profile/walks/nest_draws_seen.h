@@ -16,7 +16,9 @@
 enum {
     DRAW_FIRST = 1024,          /* addresses until entries are told apart or not */
     DRAW_RECENT = NEST_LEADERS, /* references that may be leaders */
-    DRAW_DEPTH = 16             /* leaders of leaders */
+    DRAW_DEPTH = 16,            /* leaders of leaders */
+    DRAWS_LOUD = 1 << 13,       /* addresses that are looked at now and then, */
+    DRAWS_QUIET = 1 << 17       /* of as many as this in the mean */
 };
 
 struct follower {
@@ -27,9 +29,10 @@ struct follower {
     uint32_t leader;    /* or PSNAP_NONE */
     uint32_t tried;     /* leaders, one after the other */
     int trust;
-    uint32_t rest;   /* addresses that are not looked at */
-    bool has_failed; /* since the present leader was chosen */
-    bool has_moved;  /* from `first`, the address when that was */
+    uint32_t rest;                /* addresses that are not looked at */
+    uint64_t unseen, unseen_held; /* those so far, and of them those while the leader held */
+    bool has_failed;              /* since the present leader was chosen */
+    bool has_moved;               /* from `first`, the address when that was */
     uint64_t first;
 };
 

@@ -62,6 +62,24 @@ static uint32_t leader_of(void *context, uint32_t draw)
                : into;
 }
 
+/* Bytes of an access; those of a pool are not all the same. */
+static uint32_t size_of(const struct draw *draw)
+{
+    return draw->key.size ? draw->key.size : 1;
+}
+
+/* Where addresses are, to all that were collected: rows have only some. */
+static void widen(const struct gather_areas *areas, uint32_t size, struct nest_source *source)
+{
+    uint64_t low = source->low, high = source->low + source->span_bytes - size;
+
+    if (!source->span_bytes)
+        return;
+    gather_areas_range(areas, &low, &high);
+    source->low = low;
+    source->span_bytes = high + size - low;
+}
+
 static void take_source(struct nest_draws *draws, uint32_t index, unsigned part,
                         struct nest_source *taken)
 {
@@ -77,7 +95,9 @@ static void take_source(struct nest_draws *draws, uint32_t index, unsigned part,
         *taken = (struct nest_source){.with = draws->draws[follower->leader].into,
                                       .offset = follower->offset,
                                       .around = PSNAP_NONE};
-    else if (nest_rows_fit(draw->rows[part], may_lead, &leading, taken, leaders, &count)) {
+    else if (nest_rows_fit(draw->rows[part], may_lead, &leading, size_of(draw), taken, leaders,
+                           &count)) {
+        widen(areas, size_of(draw), taken);
         memcpy(draw->leaders[k], leaders, count * sizeof *leaders);
         draw->leader_counts[k] = count;
     } else if (areas) {
@@ -121,9 +141,36 @@ static void number_source(struct nest_source *source, const uint32_t *numbers)
     source->around = source->around == PSNAP_NONE ? PSNAP_NONE : numbers[source->around];
 }
 
+/* The draw that has the last address of a reference which is not drawn. */
+static uint32_t lead_of(struct nest_draw *taken, uint32_t *count, uint32_t ref)
+{
+    uint32_t i = 0;
+
+    while (i < *count && taken[i].lead != 1 + ref)
+        i++;
+    if (i == *count)
+        taken[(*count)++] =
+            (struct nest_draw){.lead = 1 + ref, .rest = {.with = PSNAP_NONE, .around = PSNAP_NONE}};
+    return i;
+}
+
+/* What comes after references that are not drawn goes with draws that have their last addresses. */
+static void take_leads(struct nest_draw *taken, uint32_t *count, struct nest_source *source)
+{
+    for (uint32_t i = 0; i < source->after_count; i++)
+        if (source->after[i].draw)
+            source->after[i].draw = 1 + lead_of(taken, count, source->after[i].draw - 1);
+    if (source->after_count != 1 || !source->after[0].draw || source->after[0].scale > 1)
+        return;
+    source->with = source->after[0].draw - 1;
+    source->offset = source->after[0].offset;
+    source->after_count = 0;
+}
+
 struct nest_draw *nest_draws_take(struct nest_draws *draws, uint32_t *count)
 {
-    struct nest_draw *taken = calloc(draws->count + 1, sizeof *taken);
+    const size_t most = draws->count * (1 + 2 * (size_t)NEST_AFTER_MAX) + 1;
+    struct nest_draw *taken = calloc(most, sizeof *taken);
     uint32_t *numbers = NULL;
 
     *count = 0;
@@ -145,6 +192,12 @@ struct nest_draw *nest_draws_take(struct nest_draws *draws, uint32_t *count)
         number_source(&own->rest, numbers);
     }
     if (taken && numbers && nest_draws_are_whole(draws)) {
+        const uint32_t drawn = *count;
+        for (uint32_t i = 0; i < drawn; i++) {
+            if (taken[i].has_entry)
+                take_leads(taken, count, &taken[i].entry);
+            take_leads(taken, count, &taken[i].rest);
+        }
         free(numbers);
         return taken;
     }

@@ -151,10 +151,26 @@ static bool fold_leaf(struct nest_leaves *l)
     return known->leaf && nest_fold_leaf(l->fold, known->leaf, values);
 }
 
+/* Where references of the leaf that has ended were last, as far as that is not drawn. */
+static void mark_leaf(struct nest_leaves *l)
+{
+    const struct nest_shape *shape = l->shape;
+    uint32_t from = shape->width, count = 0;
+
+    while (from && count < NEST_MARKS)
+        count += shape->refs[--from].mode <= NEST_CONTINUING;
+    for (; from < shape->width; from++)
+        if (shape->refs[from].mode <= NEST_CONTINUING)
+            nest_draws_mark(l->collected->draws, shape->refs[from].ref,
+                            l->values[1 + from] + (l->values[0] - 1) * l->strides[from]);
+}
+
 bool nest_leaves_end_leaf(struct nest_leaves *l)
 {
     const bool is_leaf = l->shape->width != 0, is_done = !is_leaf || fold_leaf(l);
 
+    if (is_leaf && l->collected)
+        mark_leaf(l);
     if (is_leaf)
         l->due = nest_states_next_mix(&l->states, l->shape);
     l->shape->width = 0;
@@ -208,6 +224,8 @@ static bool put_first_of_two(struct nest_leaves *l)
     l->values[0] = 1;
     if (!fold_leaf(l))
         return false;
+    if (l->collected)
+        mark_leaf(l);
     l->due = nest_states_next_mix(&l->states, l->shape);
     if (!nest_leaves_end_due(l))
         return false;
@@ -375,6 +393,8 @@ bool nest_leaves_term(struct nest_leaves *l, const struct nest_pattern *pattern,
         l->due = 0;
     if (!nest_leaves_end_due(l) || !nest_fold_term(l->fold, pattern, values))
         return false;
+    for (uint32_t i = 0; l->collected && i < NEST_MARKS; i++)
+        nest_draws_mark(l->collected->draws, PSNAP_NONE, 0);
     l->due = nest_states_next_mix(&l->states, last);
     return true;
 }

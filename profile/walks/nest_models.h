@@ -13,15 +13,21 @@
 
 enum {
     NEST_BACK_MAX = 8, /* addresses that were drawn before, which are known */
-    NEST_AFTER_MAX = 4
+    NEST_AFTER_MAX = 4,
+    NEST_SCALE_MAX = 64,
+    NEST_MARKS = 4 /* references that are not drawn, of those that came last, which are known */
 };
 
 /* As far from the address that was drawn so many ago, 1 to NEST_BACK_MAX, whatever drew it; 0: from
- * the draw's own last one. */
+ * the draw's own last one; or from the last one of another draw. Or, in an array whose elements
+ * have so many children each (a heap), from those of that element: `offset` is from the address
+ * times `scale`. */
 struct nest_after {
     uint32_t back;
     uint32_t times; /* how often, in relation to others */
     uint64_t offset;
+    uint32_t draw;  /* 1 + the other one, or 0 */
+    uint32_t scale; /* 1 to NEST_SCALE_MAX; 0 is 1 */
 };
 
 /* Addresses: those of a gather, or as far as ever from the last one of another draw, or in one of
@@ -31,15 +37,26 @@ struct nest_source {
     uint64_t offset;
     uint32_t after_count;
     struct nest_after after[NEST_AFTER_MAX];
+    uint64_t low, span_bytes; /* with `after`: where addresses are; one that would lie elsewhere is
+                                 the lowest; 0: anywhere */
     uint32_t around; /* PSNAP_NONE, or another draw: as far as `offset` from its last address is the
                         point around which the gather's jumps are */
     struct psnap_gather gather; /* of no accesses: none were drawn */
 };
 
+/* A scaled offset as people read it, counted from where addresses are, is larger by this. */
+static inline uint64_t nest_after_origin(const struct nest_source *source,
+                                         const struct nest_after *after)
+{
+    return after->scale > 1 ? (after->scale - (uint64_t)1) * source->low : 0;
+}
+
 /* What a reference draws; when its loop has just been come to it may be something else: the head of
- * a list, the root of a tree, the middle of an array. */
+ * a list, the root of a tree, the middle of an array. Or nothing: it has the last address that a
+ * reference had in a leaf that has ended, for others to go with where that is not drawn. */
 struct nest_draw {
     uint32_t loop; /* of its references, once taken into a profile */
+    uint32_t lead; /* 1 + the reference that it only has the last address of, or 0 */
     bool has_entry;
     struct nest_source rest, entry;
 };

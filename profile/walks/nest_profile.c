@@ -287,6 +287,19 @@ static bool are_draws_readable(const struct nest_models *models)
     return true;
 }
 
+/* Draws that have the last addresses of references are of the loops of these. */
+static void own_leads(struct nest_models *models, const struct psnap_program *program,
+                      const struct taking *t)
+{
+    for (uint32_t i = 0; models && i < models->draw_count; i++) {
+        struct nest_draw *draw = &models->draws[i];
+        if (!draw->lead)
+            continue;
+        draw->loop = t->kept[program->refs[draw->lead - 1].loop];
+        draw->lead = 1 + t->numbers[draw->lead - 1];
+    }
+}
+
 /* Whether the profile's nests can be counted, have no more references than is read, stay within the
  * loops' regions (not around the end of the address space), and have models of numbers that are
  * read. */
@@ -333,16 +346,50 @@ enum psnap_status nests_take(struct psnap_profile *profile, const struct psnap_n
     if (t.numbers && counts)
         profile->nests = nests_copy(nests, take_shape, &t);
     free(counts);
+    if (profile->nests) {
+        own_models(profile->nests);
+        own_leads(profile->nests->models, program, &t);
+    }
     free(t.numbers);
     if (!profile->nests)
         return PSNAP_ERROR_MEMORY;
-    own_models(profile->nests);
     status = can_be_read(profile, &is_readable);
     if (!is_readable) {
         nests_free(profile->nests);
         profile->nests = NULL;
     }
     return status;
+}
+
+static bool first_in(const struct psnap_nests *nests, const struct nest_pattern *pattern,
+                     const uint64_t *values, const struct nest_ref *wanted, uint64_t *address)
+{
+    const struct nest_shape *shape = pattern->shape;
+
+    for (uint32_t i = 0, at = 1; i < pattern->body_count; at += pattern->body[i++]->values)
+        if (first_in(nests, pattern->body[i], values + at, wanted, address))
+            return true;
+    for (uint32_t k = 0; !pattern->body_count && shape->loop == wanted->draw && k < shape->width;
+         k++) {
+        const struct nest_ref *ref = &shape->refs[k];
+        if (ref->ref != wanted->ref || ref->mode > NEST_CONTINUING)
+            continue;
+        *address = values[1 + k];
+        if (ref->mode == NEST_CONTINUING)
+            *address += nests->models->walks[ref->draw].address;
+        return true;
+    }
+    return false;
+}
+
+bool nests_first_of(const struct psnap_nests *nests, uint32_t loop, uint32_t ref, uint64_t *address)
+{
+    const struct nest_ref wanted = {.ref = ref, .draw = loop};
+
+    for (size_t i = 0; i < nests->count; i++)
+        if (first_in(nests, nests->terms[i].pattern, nests_values(nests, i), &wanted, address))
+            return true;
+    return false;
 }
 
 uint32_t nest_region(const struct psnap_profile_loop *loop, uint64_t address)

@@ -44,6 +44,10 @@ enum psnap_status nests_count(const struct psnap_nests *nests, struct nest_count
 enum psnap_status nests_take(struct psnap_profile *profile, const struct psnap_nests *nests,
                              const struct psnap_program *program, const uint32_t *kept);
 
+/* The first address of a reference where nothing of it is drawn; false: it is nowhere so. */
+bool nests_first_of(const struct psnap_nests *nests, uint32_t loop, uint32_t ref,
+                    uint64_t *address);
+
 /* The region that addresses of a walk are told from: the last that begins at or below the first,
  * or the first; the loop has one. */
 uint32_t nest_region(const struct psnap_profile_loop *loop, uint64_t address);

@@ -121,19 +121,39 @@ static void see_all_draws(const struct psnap_nests *nests, uint32_t *draw_of, ui
             see_draws(models->mixes[i].states[k], draw_of, count);
 }
 
+/* Which draws have the last addresses of references, of which there are `count`; before there is
+ * one it is the first. */
+static void find_leads(struct psnap_walker *w, const uint32_t *first_ref, uint32_t count)
+{
+    const struct nest_models *models = w->nests->models;
+
+    for (uint32_t i = 0; i < models->draw_count; i++) {
+        const struct nest_draw *draw = &models->draws[i];
+        const uint32_t ref =
+            draw->lead && draw->loop != PSNAP_NONE ? first_ref[draw->loop] + draw->lead - 1 : count;
+        if (ref >= count || !nests_first_of(w->nests, draw->loop, ref, &w->draws[i].last))
+            continue;
+        w->draws[i].next_lead = w->lead_of[ref];
+        w->lead_of[ref] = i;
+    }
+}
+
 /* A reference that is drawn in some terms may be affine in others: what goes with it goes there,
  * too. False: out of memory. */
-static bool find_draws(struct psnap_walker *w)
+static bool find_draws(struct psnap_walker *w, const uint32_t *first_ref)
 {
     uint32_t count = 0;
 
     see_all_draws(w->nests, NULL, &count);
     w->draw_of = malloc((count + (size_t)1) * sizeof *w->draw_of);
-    for (uint32_t i = 0; w->draw_of && i < count; i++)
-        w->draw_of[i] = PSNAP_NONE;
-    if (w->draw_of)
-        see_all_draws(w->nests, w->draw_of, &count);
-    return w->draw_of != NULL;
+    w->lead_of = malloc((count + (size_t)1) * sizeof *w->lead_of);
+    if (!w->draw_of || !w->lead_of)
+        return false;
+    for (uint32_t i = 0; i < count; i++)
+        w->draw_of[i] = w->lead_of[i] = PSNAP_NONE;
+    see_all_draws(w->nests, w->draw_of, &count);
+    find_leads(w, first_ref, count);
+    return true;
 }
 
 /* How often nests visit each mix. */
@@ -160,7 +180,8 @@ static bool is_affine(const void *context, const struct nest_shape *shape)
 
     for (uint32_t k = 0; k < shape->width; k++)
         is_affine = is_affine && shape->refs[k].mode == NEST_AFFINE &&
-                    (!w->draw_of || w->draw_of[shape->refs[k].ref] == PSNAP_NONE);
+                    (!w->draw_of || (w->draw_of[shape->refs[k].ref] == PSNAP_NONE &&
+                                     w->lead_of[shape->refs[k].ref] == PSNAP_NONE));
     return is_affine;
 }
 
@@ -186,7 +207,7 @@ struct psnap_walker *psnap_walker_new(const struct psnap_profile *profile,
     walker->nests = nests_copy(profile->nests, shift_refs, (void *)(uintptr_t)first_ref);
     if (walker->nests &&
         (!walker->nests->models ||
-         (open_models(walker, walker->nests->models, seed) && find_draws(walker) &&
+         (open_models(walker, walker->nests->models, seed) && find_draws(walker, first_ref) &&
           count_visits(walker, profile->loop_count))) &&
         walker_draw_init(walker) && init_mixes(walker) &&
         nest_unroll_init(&walker->unroll, walker->nests, is_affine, walker))
@@ -212,6 +233,7 @@ void psnap_walker_free(struct psnap_walker *walker)
     walker_draw_release(walker);
     free(walker->draws);
     free(walker->draw_of);
+    free(walker->lead_of);
     free(walker->positions);
     free(walker->counts);
     free(walker->mixes);
@@ -332,6 +354,19 @@ static void note_last(struct psnap_walker *w, uint64_t n)
     }
 }
 
+/* The last addresses of what is not drawn, for others to go with once the leaf has ended: n
+ * iterations are left of it. */
+static void note_leads(struct psnap_walker *w, uint64_t n)
+{
+    for (uint32_t k = 0; k < w->shape->width; k++) {
+        const struct nest_ref *ref = &w->shape->refs[k];
+        if (ref->mode == NEST_DRAWN)
+            continue;
+        for (uint32_t i = w->lead_of[ref->ref]; i != PSNAP_NONE; i = w->draws[i].next_lead)
+            w->draws[i].last = w->first[k].address + (n - 1) * (uint64_t)w->strides[k];
+    }
+}
+
 /* Iterations of the leaf under way that come next: where its loop has just been come to, what it
  * draws may be something else. */
 static uint64_t chunk_of(const struct psnap_walker *w)
@@ -350,6 +385,8 @@ static void next_chunk(struct psnap_walker *w, uint64_t n, struct psnap_walk *wa
         note_last(w, n);
     if (w->is_cut)
         walker_draw_chunk(w, n);
+    if (w->draw_of && n == w->left)
+        note_leads(w, n);
     w->is_entry = false;
     w->left -= n;
     if (w->left) {
@@ -387,6 +424,8 @@ static size_t write_short(struct psnap_walker *w, struct psnap_access *block, si
         walker_write_short(w, n, block + done);
         w->is_entry = false;
         w->left -= n;
+        if (w->draw_of && !w->left)
+            note_leads(w, 0); /* addresses are those behind the last iteration */
         done += n * width;
     }
     return done;

@@ -20,9 +20,12 @@ enum {
 struct drawn_ways {
     struct drawing *drawing;
     uint64_t all, below[NEST_AFTER_MAX]; /* cumulative; all ones from the last one on */
-    uint64_t offset[NEST_AFTER_MAX];
-    uint32_t back[NEST_AFTER_MAX]; /* 0: the draw's own last one */
-    uint32_t count;                /* 0: not drawn so */
+    uint64_t offset[NEST_AFTER_MAX], scale[NEST_AFTER_MAX];
+    const uint64_t *last[NEST_AFTER_MAX]; /* the draw's own last one, or another's, or */
+    uint32_t back[NEST_AFTER_MAX];        /* so many back in the trail; 0: not that */
+    uint64_t low, span;                   /* where addresses are; all: anywhere */
+    uint32_t count;                       /* 0: not drawn so */
+    bool is_plain;                        /* one, by the trail or from the draw's own */
 };
 
 struct drawing {
@@ -30,6 +33,7 @@ struct drawing {
     struct psnap_rng rng;             /* in which way it comes after others */
     struct drawn_ways ways[2];        /* of the rest, of entries */
     uint64_t last;
+    uint32_t next_lead; /* of the same reference, or PSNAP_NONE */
 };
 
 /* How a reference's addresses come in a leaf: the next of the words that are left, plus the offset.
@@ -78,6 +82,7 @@ struct psnap_walker {
     uint32_t trail_at;                   /* this - 1, modulo its length */
     uint64_t nothing;                    /* the last address of what is not drawn */
     uint32_t *draw_of;   /* by reference: what it draws from where it is drawn, or PSNAP_NONE */
+    uint32_t *lead_of;   /* by reference: a draw that has its last address, or PSNAP_NONE */
     uint64_t *positions; /* of walks */
     struct counts_draw *counts;
     struct mixing *mixes;
@@ -101,14 +106,16 @@ struct psnap_walker {
 static inline uint64_t walker_after(const struct psnap_walker *w, const struct drawn_ways *ways)
 {
     const uint64_t x = ways->count > 1 ? psnap_rng_below(&ways->drawing->rng, ways->all) : 0;
-    const uint64_t *word = &ways->drawing->last;
+    const uint64_t *word;
+    uint64_t address;
     uint32_t which = 0, back;
 
     for (uint32_t i = 0; i + 1 < NEST_AFTER_MAX; i++)
         which += x >= ways->below[i];
     back = ways->back[which];
-    word = back ? &w->trail[(w->trail_at - back) % TRAIL] : word;
-    return *word + ways->offset[which];
+    word = back ? &w->trail[(w->trail_at - back) % TRAIL] : ways->last[which];
+    address = *word * ways->scale[which] + ways->offset[which];
+    return address - ways->low < ways->span ? address : ways->low;
 }
 
 static inline void walker_drawn(struct psnap_walker *w, uint64_t address)

@@ -204,7 +204,7 @@ static void set_drawn(struct psnap_walker *w, struct walker_access *access,
         access->offset = source->offset;
     } else if (ways->count) {
         stay->at = &drawing->last;
-        access->ways = ways->count > 1 ? ways : NULL;
+        access->ways = ways->is_plain ? NULL : ways;
         access->back = (uint16_t)ways->back[0];
         access->offset = ways->offset[0];
     } else
@@ -281,14 +281,21 @@ static void set_ways(struct psnap_walker *w, struct drawn_ways *ways, struct dra
                      const struct nest_source *source)
 {
     *ways = (struct drawn_ways){.drawing = drawing, .count = source->after_count};
+    ways->low = source->span_bytes ? source->low : 0;
+    ways->span = source->span_bytes ? source->span_bytes : UINT64_MAX;
+    ways->is_plain = source->after_count == 1 && !source->span_bytes;
     for (uint32_t i = 0; i < NEST_AFTER_MAX; i++) {
+        const struct nest_after *after = &source->after[i];
         ways->below[i] = UINT64_MAX;
         if (i >= source->after_count)
             continue;
-        ways->all += source->after[i].times;
-        ways->back[i] = source->after[i].back;
-        ways->offset[i] = source->after[i].offset;
-        w->has_trail |= ways->back[i] || i;
+        ways->all += after->times;
+        ways->back[i] = after->back;
+        ways->offset[i] = after->offset;
+        ways->scale[i] = after->scale > 1 ? after->scale : 1;
+        ways->last[i] = after->draw ? &w->draws[after->draw - 1].last : &drawing->last;
+        ways->is_plain = ways->is_plain && !after->draw && ways->scale[i] == 1;
+        w->has_trail |= ways->back[i] || !ways->is_plain;
         if (i + 1 < source->after_count)
             ways->below[i] = ways->all;
     }

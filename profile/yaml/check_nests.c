@@ -79,6 +79,23 @@ static enum psnap_status fail_counts(const struct nest_reading *n, const struct 
                            n->lines[odd->loop], odd->times);
 }
 
+/* That a draw which has the last address of a reference has one. */
+static enum psnap_status check_lead(const struct nest_reading *n,
+                                    const struct psnap_yaml_node *list, uint32_t i)
+{
+    const struct nest_draw *draw = &n->nests->models->draws[i];
+    uint64_t address;
+
+    if (!draw->lead || draw->loop == PSNAP_NONE ||
+        nests_first_of(n->nests, draw->loop, draw->lead - 1, &address))
+        return PSNAP_OK;
+    return psnap_yaml_fail(n->r->doc, find_model(n, "draws", "draw", i), n->r->error,
+                           PSNAP_ERROR_VALUE,
+                           "loop '%.100s' has no reference %" PRIu32
+                           " in the schedule (line %" PRIu32 ") that is not drawn",
+                           n->r->profile->loops[draw->loop].id, draw->lead - 1, list->src_line);
+}
+
 enum psnap_status check_nests(const struct nest_reading *n, const struct psnap_yaml_node *list,
                               const struct psnap_yaml_node *loops)
 {
@@ -105,6 +122,8 @@ enum psnap_status check_nests(const struct nest_reading *n, const struct psnap_y
                 r->doc, find_model(n, "mixes", "mix", i), r->error, PSNAP_ERROR_VALUE,
                 "the schedule (line %" PRIu32 ") does not come to the mix m%" PRIu32,
                 list->src_line, i + 1);
+    for (uint32_t i = 0; i < n->nests->models->draw_count && !status; i++)
+        status = check_lead(n, list, i);
     for (uint32_t i = 0; i < profile->loop_count && !status; i++, map = map->next) {
         const struct psnap_profile_loop *loop = &profile->loops[i];
         const struct psnap_yaml_node *node = psnap_yaml_get(map, "accesses");

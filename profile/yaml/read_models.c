@@ -48,9 +48,13 @@ enum psnap_status read_draw_name(const struct nest_reading *n, const struct psna
     const struct nest_models *models = n->nests->models;
     const enum psnap_status status = read_model_name(n, node, 'd', models->draw_count, index);
 
-    if (status || models->draws[*index].loop != PSNAP_NONE)
+    if (status)
         return status;
-    return fail(n, node, "there is no draw of this name in 'models'");
+    if (models->draws[*index].loop == PSNAP_NONE)
+        return fail(n, node, "there is no draw of this name in 'models'");
+    return !models->draws[*index].lead
+               ? PSNAP_OK
+               : fail(n, node, "it has the last address of a reference, and draws nothing");
 }
 
 enum psnap_status read_walk_name(const struct nest_reading *n, const struct psnap_yaml_node *node,
@@ -134,32 +138,82 @@ static enum psnap_status read_gather_place(void *context, const struct psnap_yam
     return read_place(placing->n, map, placing->loop, address);
 }
 
-/* after: [{back, offset, times}, ...] */
-static enum psnap_status read_after(const struct nest_reading *n,
+/* within: {region, start, bytes} */
+static enum psnap_status read_within(struct placing *placing, const struct psnap_yaml_node *map,
+                                     struct nest_source *source)
+{
+    static const char *const keys[] = {"region", "start", "bytes", NULL};
+    const struct nest_reading *n = placing->n;
+    const struct psnap_yaml_node *node;
+    enum psnap_status status =
+        psnap_yaml_expect_keys(n->r->doc, map, "'within'", keys, n->r->error);
+
+    if (!status)
+        status = read_gather_place(placing, map, &source->low);
+    node = status ? NULL : psnap_yaml_require(n->r->doc, map, "bytes", n->r->error);
+    if (!node ||
+        psnap_yaml_u64(n->r->doc, node, 1, PSNAP_COUNT_MAX, &source->span_bytes, n->r->error))
+        return PSNAP_ERROR_VALUE;
+    return PSNAP_OK;
+}
+
+/* {back, offset, times}, or {with, offset, times}, and {scale}; defaults are set */
+static enum psnap_status read_way(const struct nest_reading *n, const struct psnap_yaml_node *item,
+                                  struct nest_source *source, struct nest_after *after)
+{
+    static const char *const keys[] = {"back", "with", "scale", "offset", "times", NULL};
+    uint64_t back = 0, times = 1, scale = 1;
+    int64_t offset = 0;
+    uint32_t leader = 0;
+    enum psnap_status status =
+        psnap_yaml_expect_keys(n->r->doc, item, "an item of 'after'", keys, n->r->error);
+    const struct psnap_yaml_node *with = status ? NULL : psnap_yaml_get(item, "with"), *node;
+
+    if (with)
+        status = read_model_name(n, with, 'd', n->nests->models->draw_count, &leader);
+    node = status ? NULL : psnap_yaml_get(item, "back");
+    if (!status && with && node)
+        return fail(n, node, "an item of 'after' has 'back' or 'with', not both");
+    node = status || with ? NULL : psnap_yaml_require(n->r->doc, item, "back", n->r->error);
+    if (status ||
+        (!with &&
+         (!node || psnap_yaml_u64(n->r->doc, node, 0, NEST_BACK_MAX, &back, n->r->error))) ||
+        !(node = psnap_yaml_require(n->r->doc, item, "offset", n->r->error)) ||
+        psnap_yaml_i64(n->r->doc, node, INT64_MIN, INT64_MAX, &offset, n->r->error))
+        return PSNAP_ERROR_VALUE;
+    node = psnap_yaml_get(item, "times");
+    if (node && psnap_yaml_u64(n->r->doc, node, 1, 1 << 20, &times, n->r->error))
+        return PSNAP_ERROR_VALUE;
+    node = psnap_yaml_get(item, "scale");
+    if (node && psnap_yaml_u64(n->r->doc, node, 1, NEST_SCALE_MAX, &scale, n->r->error))
+        return PSNAP_ERROR_VALUE;
+    if (scale > 1 && !source->span_bytes)
+        return fail(n, node, "'scale' needs 'within': what it is counted from, and must not leave");
+    *after = (struct nest_after){.back = (uint32_t)back,
+                                 .times = (uint32_t)times,
+                                 .offset = (uint64_t)offset,
+                                 .draw = with ? 1 + leader : 0,
+                                 .scale = (uint32_t)scale};
+    after->offset -= nest_after_origin(source, after);
+    return PSNAP_OK;
+}
+
+/* after: [...], and within */
+static enum psnap_status read_after(struct placing *placing, const struct psnap_yaml_node *map,
                                     const struct psnap_yaml_node *list, struct nest_source *source)
 {
-    static const char *const keys[] = {"back", "offset", "times", NULL};
+    const struct nest_reading *n = placing->n;
+    const struct psnap_yaml_node *within = psnap_yaml_get(map, "within");
     enum psnap_status status =
         psnap_yaml_expect(n->r->doc, list, PSNAP_YAML_SEQUENCE, "after", n->r->error);
 
     if (!status && (!list->count || list->count > NEST_AFTER_MAX))
         status = fail(n, list, "'after' has 1 to 4 items");
+    if (!status && within)
+        status = read_within(placing, within, source);
     for (const struct psnap_yaml_node *item = status ? NULL : list->first; item && !status;
-         item = item->next) {
-        struct nest_after *after = &source->after[source->after_count++];
-        const struct psnap_yaml_node *node;
-        uint64_t back = 0, times = 1;
-        int64_t offset = 0;
-        status = psnap_yaml_expect_keys(n->r->doc, item, "an item of 'after'", keys, n->r->error);
-        node = status ? NULL : psnap_yaml_require(n->r->doc, item, "back", n->r->error);
-        if (!node || psnap_yaml_u64(n->r->doc, node, 0, NEST_BACK_MAX, &back, n->r->error) ||
-            !(node = psnap_yaml_require(n->r->doc, item, "offset", n->r->error)) ||
-            psnap_yaml_i64(n->r->doc, node, INT64_MIN, INT64_MAX, &offset, n->r->error))
-            return PSNAP_ERROR_VALUE;
-        node = psnap_yaml_get(item, "times");
-        status = node ? psnap_yaml_u64(n->r->doc, node, 1, 1 << 20, &times, n->r->error) : PSNAP_OK;
-        *after = (struct nest_after){(uint32_t)back, (uint32_t)times, (uint64_t)offset};
-    }
+         item = item->next)
+        status = read_way(n, item, source, &source->after[source->after_count++]);
     return status;
 }
 
@@ -186,7 +240,7 @@ static enum psnap_status read_source(const struct nest_reading *n,
                                      struct nest_source *source)
 {
     static const char *const keys[] = {"draw", "loop", "entry", "with", "offset", NULL};
-    static const char *const behind[] = {"draw", "loop", "entry", "after", NULL};
+    static const char *const behind[] = {"draw", "loop", "entry", "after", "within", NULL};
     static const char *const own[] = {"draw",      "loop",   "entry",  "areas", "turns",
                                       "next_area", "around", "offset", NULL};
     const struct psnap_yaml_node *with = psnap_yaml_get(map, "with");
@@ -199,7 +253,7 @@ static enum psnap_status read_source(const struct nest_reading *n,
     if (!status && with)
         return read_leader(n, map, with, source, &source->with);
     if (!status && after)
-        return read_after(n, after, source);
+        return read_after(placing, map, after, source);
     if (!status && around)
         status = read_leader(n, map, around, source, &source->around);
     if (!status)
@@ -208,6 +262,22 @@ static enum psnap_status read_source(const struct nest_reading *n,
     for (uint32_t i = 0; i < source->gather.area_count && !status; i++)
         if ((source->gather.areas[i].places == GATHER_AROUND) != (around != NULL))
             status = fail(n, map, "'around' says around what the places 'around' are");
+    return status;
+}
+
+/* {draw: d1, loop: f, ref: 2}: the last address of a reference that is not drawn */
+static enum psnap_status read_lead(const struct nest_reading *n, const struct psnap_yaml_node *map,
+                                   struct nest_draw *draw)
+{
+    static const char *const keys[] = {"draw", "loop", "ref", NULL};
+    uint64_t ref;
+    enum psnap_status status = psnap_yaml_known_keys(n->r->doc, map, keys, n->r->error);
+
+    draw->rest.with = draw->rest.around = PSNAP_NONE;
+    if (!status)
+        status = psnap_yaml_u64(n->r->doc, psnap_yaml_get(map, "ref"), 0, NEST_REF_MAX, &ref,
+                                n->r->error);
+    draw->lead = status ? 0 : 1 + (uint32_t)ref;
     return status;
 }
 
@@ -224,6 +294,11 @@ static enum psnap_status read_draw(const struct nest_reading *n, const struct ps
     if (status)
         return status;
     placing.loop = &n->r->profile->loops[loop];
+    if (psnap_yaml_get(map, "ref")) {
+        status = read_lead(n, map, draw);
+        draw->loop = status ? PSNAP_NONE : loop;
+        return status;
+    }
     draw->has_entry = entry != NULL;
     status = read_source(n, map, &placing, &draw->rest);
     if (!status && entry)
@@ -364,8 +439,13 @@ static bool has_gathers(const struct nest_models *models, uint32_t i, char *know
 static bool source_has_gathers(const struct nest_models *models, const struct nest_source *source,
                                char *known, uint32_t depth)
 {
-    return (source->with == PSNAP_NONE || has_gathers(models, source->with, known, depth)) &&
-           (source->around == PSNAP_NONE || has_gathers(models, source->around, known, depth));
+    bool has = (source->with == PSNAP_NONE || has_gathers(models, source->with, known, depth)) &&
+               (source->around == PSNAP_NONE || has_gathers(models, source->around, known, depth));
+
+    for (uint32_t i = 0; i < source->after_count; i++)
+        has = has && (!source->after[i].draw ||
+                      has_gathers(models, source->after[i].draw - 1, known, depth));
+    return has;
 }
 
 /* Whether a draw leads, over those that it goes with, to gathers; `known` by draw, 0: not yet,

@@ -268,16 +268,29 @@ static void place(void *context, struct psnap_yaml_doc *doc, struct psnap_yaml_n
     write_place(placing->profile, doc, map, placing->loop, address);
 }
 
-static void write_after(const struct nest_source *source, struct psnap_yaml_doc *doc,
-                        struct psnap_yaml_node *map)
+static void write_after(const struct nest_source *source, struct placing *placing,
+                        struct psnap_yaml_doc *doc, struct psnap_yaml_node *map)
 {
-    struct psnap_yaml_node *list = psnap_yaml_add_sequence(doc, map, "after", PSNAP_YAML_FLOW);
+    struct psnap_yaml_node *list;
+
+    if (source->span_bytes) {
+        struct psnap_yaml_node *within = psnap_yaml_add_map(doc, map, "within", PSNAP_YAML_FLOW);
+        place(placing, doc, within, source->low);
+        psnap_yaml_add_u64(doc, within, "bytes", source->span_bytes);
+    }
+    list = psnap_yaml_add_sequence(doc, map, "after", PSNAP_YAML_FLOW);
 
     for (uint32_t i = 0; i < source->after_count; i++) {
         const struct nest_after *after = &source->after[i];
         struct psnap_yaml_node *item = psnap_yaml_add_map(doc, list, NULL, PSNAP_YAML_FLOW);
-        psnap_yaml_add_u64(doc, item, "back", after->back);
-        psnap_yaml_add_i64(doc, item, "offset", (int64_t)after->offset);
+        if (after->draw)
+            add_name(doc, item, "with", 'd', after->draw - 1);
+        else
+            psnap_yaml_add_u64(doc, item, "back", after->back);
+        if (after->scale > 1)
+            psnap_yaml_add_u64(doc, item, "scale", after->scale);
+        psnap_yaml_add_i64(doc, item, "offset",
+                           (int64_t)(after->offset + nest_after_origin(source, after)));
         psnap_yaml_add_u64(doc, item, "times", after->times);
     }
 }
@@ -286,7 +299,7 @@ static void write_source(const struct nest_source *source, struct placing *placi
                          struct psnap_yaml_doc *doc, struct psnap_yaml_node *map)
 {
     if (source->after_count) {
-        write_after(source, doc, map);
+        write_after(source, placing, doc, map);
         return;
     }
     if (source->with == PSNAP_NONE) {
@@ -303,7 +316,9 @@ static void write_source(const struct nest_source *source, struct placing *placi
 
 static enum psnap_yaml_style style_of(const struct nest_source *source)
 {
-    return source->with == PSNAP_NONE && !source->after_count ? PSNAP_YAML_BLOCK : PSNAP_YAML_FLOW;
+    const bool is_short = source->with != PSNAP_NONE || source->after_count;
+
+    return is_short && !source->span_bytes ? PSNAP_YAML_FLOW : PSNAP_YAML_BLOCK;
 }
 
 static void write_draw(const struct psnap_profile *profile, struct psnap_yaml_doc *doc,
@@ -316,9 +331,15 @@ static void write_draw(const struct psnap_profile *profile, struct psnap_yaml_do
     if (draw->loop == PSNAP_NONE)
         return;
     map = psnap_yaml_add_map(doc, list, NULL,
-                             draw->has_entry ? PSNAP_YAML_BLOCK : style_of(&draw->rest));
+                             draw->has_entry ? PSNAP_YAML_BLOCK
+                             : draw->lead    ? PSNAP_YAML_FLOW
+                                             : style_of(&draw->rest));
     add_name(doc, map, "draw", 'd', i);
     psnap_yaml_add_text(doc, map, "loop", profile->loops[draw->loop].id);
+    if (draw->lead) {
+        psnap_yaml_add_u64(doc, map, "ref", draw->lead - 1);
+        return;
+    }
     if (draw->has_entry)
         write_source(&draw->entry, &placing, doc,
                      psnap_yaml_add_map(doc, map, "entry", style_of(&draw->entry)));

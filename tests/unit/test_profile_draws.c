@@ -3,6 +3,7 @@
  * What is drawn in nests (profile/walks/nests.h): loops at random addresses, numbers of iterations
  * and chains have the models that they were made by, and loops in no order are a mix.
  */
+#include "profile/edit/edit.h"
 #include "tests/unit/test_nests_support.h"
 
 /* A loop over random addresses within a nest of plain ones: it is drawn, they are walked. */
@@ -241,13 +242,186 @@ static void test_blocks(void **state)
     psnap_program_free(program);
 }
 
+enum { HEAP_SIZE = 1 << 14, HEAP_REPLAYED = 1 << 20 };
+
+/* Of addresses in a heap, how many are no child of the element before, or of where the path begins
+ * (told affinely): 2 i + 1 or 2 i + 2. `first` is the reference that the path begins with. */
+static uint32_t count_strangers(struct psnap_profile *profile, uint64_t *count)
+{
+    struct psnap_source *source = psnap_replay_new(profile, 3, NULL);
+    uint32_t first = PSNAP_NONE, strangers = 0;
+    struct psnap_access block[64];
+    uint64_t from = 0;
+    ssize_t got;
+
+    assert_non_null(source);
+    *count = 0;
+    while ((got = psnap_source_next(source, block, 64, NULL)) > 0)
+        for (ssize_t i = 0; i < got; i++) {
+            const uint64_t at = (block[i].address - HEAP) / 8;
+            first = first == PSNAP_NONE ? block[i].ref : first;
+            assert_in_range(block[i].address, HEAP, HEAP + 8 * HEAP_SIZE);
+            if (block[i].ref != first) {
+                strangers += at != 2 * from + 1 && at != 2 * from + 2;
+                ++*count;
+            }
+            from = at;
+        }
+    psnap_source_free(source);
+    return strangers;
+}
+
+/* The profile as it is read, with its array named, and edited. */
+static struct psnap_profile *edited(const struct psnap_profile *profile,
+                                    const struct psnap_edit *edit, struct psnap_error *error)
+{
+    char *text = write_text(profile);
+    struct psnap_profile *made = read_text(text);
+    uint32_t loop, region;
+
+    free(text);
+    for (uint32_t i = 0; i < made->loop_count; i++)
+        for (uint32_t k = 0; k < made->loops[i].region_count; k++)
+            made->loops[i].regions[k].object = "heap";
+    if (!psnap_profile_edit(made, edit, &loop, &region, error))
+        return made;
+    psnap_profile_free(made);
+    return NULL;
+}
+
+/* Twice the array, further up, is the same paths with all addresses so. */
+static void assert_edits(const struct psnap_profile *profile)
+{
+    static const char *const heap[] = {"heap"};
+    const struct psnap_edit edits[] = {
+        {PSNAP_EDIT_SPAN, .regions = heap, .region_count = 1, .times = 2, .over = 1},
+        {PSNAP_EDIT_MOVE, .regions = heap, .region_count = 1, .bytes = 640}};
+    const struct psnap_edit remove = {PSNAP_EDIT_REMOVE, .loop = "f:0"};
+    struct psnap_error error = {0};
+
+    for (int i = 0; i < 2; i++) {
+        struct psnap_profile *other = edited(profile, &edits[i], &error);
+        struct psnap_source *sources[2] = {psnap_replay_new(profile, 5, NULL),
+                                           psnap_replay_new(other, 5, NULL)};
+        struct psnap_access blocks[2][64];
+        ssize_t got;
+        assert_true(sources[0] && sources[1]);
+        while ((got = psnap_source_next(sources[0], blocks[0], 64, NULL)) > 0) {
+            assert_int_equal(psnap_source_next(sources[1], blocks[1], 64, NULL), got);
+            for (ssize_t k = 0; k < got; k++)
+                assert_int_equal(blocks[1][k].address,
+                                 i ? blocks[0][k].address + 640
+                                   : HEAP + 2 * (blocks[0][k].address - HEAP));
+        }
+        psnap_source_free(sources[0]);
+        psnap_source_free(sources[1]);
+        psnap_profile_free(other);
+    }
+    assert_null(edited(profile, &remove, &error));
+    assert_error_says(&error, "goes with a reference (d2) that is not there any more");
+}
+
+static void assert_refuses(const struct psnap_profile *profile)
+{
+    char *text = write_text(profile);
+
+    assert_refused(text, "loop: 'f:0', ref: 0}", "loop: 'f:0', ref: 3}",
+                   "loop 'f:0' has no reference 3 in the schedule");
+    assert_refused(text, "draw: d1}", "draw: d2}", "it has the last address of a reference");
+    assert_refused(text, "scale: 2", "scale: 65", "65");
+    assert_refused(text, "{with: d2, ", "{with: d2, back: 1, ", "has 'back' or 'with', not both");
+    assert_refused(text, "{with: d2, ", "{with: d1, ", "goes with a draw that is not there, or");
+    assert_refused(text, "within: {", "without: {", "without");
+    free(text);
+}
+
+/* Paths down a heap, from elements that follow each other on, to either child by chance: what is
+ * drawn begins with the child of where the other reference, which is not drawn, just was. Where it
+ * depends on the element which child comes, all paths are not alike, and it is not told so. */
+static void test_heap(void **state)
+{
+    (void)state;
+    for (int is_uneven = 0; is_uneven < 2; is_uneven++) {
+        struct psnap_program *program = make_program(LOOPS, REFS);
+        struct stream stream = new_stream();
+        struct psnap_profile *profile;
+        bool is_scaled = false;
+        struct psnap_rng rng;
+        uint64_t count;
+
+        psnap_rng_init(&rng, 5);
+        for (uint64_t i = 0; stream.count + 20 < ACCESSES; i++) {
+            uint64_t at = i % 500;
+            add(&stream, 0, HEAP + 8 * at);
+            for (uint64_t n = 1 + psnap_rng_below(&rng, 5); n; n--) {
+                const bool is_left = is_uneven && at % 2
+                                         ? psnap_rng_below(&rng, 16)
+                                         : !psnap_rng_below(&rng, is_uneven ? 16 : 2);
+                at = 2 * at + 1 + !is_left;
+                add(&stream, REFS, HEAP + 8 * at);
+            }
+        }
+        profile = profile_of(program, &stream);
+        assert_non_null(profile->nests);
+        for (uint32_t i = 0; i < profile->nests->models->draw_count; i++) {
+            const struct nest_draw *draw = &profile->nests->models->draws[i];
+            is_scaled |= draw->has_entry && draw->rest.after_count == 2 &&
+                         draw->rest.after[0].scale == 2 && draw->entry.after_count == 2 &&
+                         draw->entry.after[0].draw;
+        }
+        assert_int_equal(is_scaled, !is_uneven);
+        if (!is_uneven) {
+            assert_in_range(count_strangers(profile, &count), 0, count / 50);
+            assert_edits(profile);
+            assert_refuses(profile);
+        }
+        assert_drawn(program, &stream, profile, 0);
+    }
+}
+
+/* What follows a reference that is not drawn, in another loop, goes with that: the first address of
+ * an inner loop that ends as the data has it. */
+static void test_lead(void **state)
+{
+    struct psnap_program *program = make_program(LOOPS, REFS);
+    struct stream stream = new_stream();
+    const struct nest_draw *inner = NULL, *lead = NULL;
+    struct psnap_profile *profile;
+    struct psnap_rng rng;
+
+    (void)state;
+    psnap_rng_init(&rng, 5);
+    for (uint64_t i = 0; stream.count + 20 < ACCESSES; i++) {
+        const uint64_t place = 3 * i % 9973;
+        add(&stream, 0, HEAP + 8 * place + 400);
+        add(&stream, 1, HEAP + (1 << 20) + 8 * i);
+        for (uint64_t n = 0, many = 1 + psnap_rng_below(&rng, 6); n < many; n++)
+            add(&stream, REFS, HEAP + 8 * place + 392 - 8 * (n ? psnap_rng_below(&rng, 40) : 0));
+    }
+    profile = profile_of(program, &stream);
+    assert_non_null(profile->nests);
+    for (uint32_t i = 0; i < profile->nests->models->draw_count; i++) {
+        const struct nest_draw *draw = &profile->nests->models->draws[i];
+        const uint32_t with = draw->has_entry ? draw->entry.with : draw->rest.with;
+        if (with != PSNAP_NONE && profile->nests->models->draws[with].lead) {
+            inner = draw;
+            lead = &profile->nests->models->draws[with];
+        }
+    }
+    assert_non_null(inner);
+    assert_int_equal((inner->has_entry ? inner->entry : inner->rest).offset, (uint64_t)-8);
+    assert_int_equal(lead->lead, 1);
+    assert_drawn(program, &stream, profile, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_gather),  cmocka_unit_test(test_rows),
         cmocka_unit_test(test_chains),  cmocka_unit_test(test_blocks),
         cmocka_unit_test(test_probes),  cmocka_unit_test(test_no_order),
-        cmocka_unit_test(test_joining),
+        cmocka_unit_test(test_joining), cmocka_unit_test(test_heap),
+        cmocka_unit_test(test_lead),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
