@@ -103,7 +103,7 @@ static struct psnap_mix *remake(const struct psnap_mix *mix, const bool *is_gone
             links[kept - 1].times += links[i].times;
         else
             links[kept++] = links[i];
-    made = mix_new(states, kept);
+    made = mix_new(states, kept, 0);
     if (made) {
         made->visits = mix->visits;
         states = 0;

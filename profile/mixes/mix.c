@@ -8,26 +8,30 @@
 #include <string.h>
 
 /* Where in the block the parts are. */
-static struct psnap_mix *place(struct psnap_mix *mix, uint32_t states, uint32_t edges)
+static struct psnap_mix *place(struct psnap_mix *mix, uint32_t states, uint32_t edges,
+                               uint32_t rounds)
 {
     mix->state_count = states;
+    mix->rounds_count = rounds;
     mix->states = (struct mix_state *)(mix + 1);
-    mix->edges = (struct mix_edge *)(mix->states + states);
+    mix->rounds = (struct mix_rounds *)(mix->states + states);
+    mix->edges = (struct mix_edge *)(mix->rounds + rounds);
     mix->first = (uint32_t *)(mix->edges + edges);
     return mix;
 }
 
-static size_t block_bytes(size_t states, size_t edges)
+static size_t block_bytes(size_t states, size_t edges, size_t rounds)
 {
     return sizeof(struct psnap_mix) + states * sizeof(struct mix_state) +
-           edges * sizeof(struct mix_edge) + (MIX_STATE + states + 1) * sizeof(uint32_t);
+           rounds * sizeof(struct mix_rounds) + edges * sizeof(struct mix_edge) +
+           (MIX_STATE + states + 1) * sizeof(uint32_t);
 }
 
-struct psnap_mix *mix_new(uint32_t states, uint32_t edges)
+struct psnap_mix *mix_new(uint32_t states, uint32_t edges, uint32_t rounds)
 {
-    struct psnap_mix *mix = calloc(1, block_bytes(states, edges));
+    struct psnap_mix *mix = calloc(1, block_bytes(states, edges, rounds));
 
-    return mix ? place(mix, states, edges) : NULL;
+    return mix ? place(mix, states, edges, rounds) : NULL;
 }
 
 void mix_free(struct psnap_mix *mix)
@@ -37,14 +41,19 @@ void mix_free(struct psnap_mix *mix)
 
 struct psnap_mix *mix_copy(const struct psnap_mix *mix)
 {
-    const uint32_t edges = mix->first[MIX_STATE + mix->state_count];
-    const size_t bytes = block_bytes(mix->state_count, edges);
-    struct psnap_mix *copy = malloc(bytes);
+    const uint32_t nodes = MIX_STATE + mix->state_count, edges = mix->first[nodes];
+    struct psnap_mix *copy = mix_new(mix->state_count, edges, mix->rounds_count);
 
     if (!copy)
         return NULL;
-    memcpy(copy, mix, bytes);
-    return place(copy, mix->state_count, edges);
+    copy->visits = mix->visits;
+    copy->tokens = mix->tokens;
+    copy->lengths = mix->lengths;
+    memcpy(copy->states, mix->states, mix->state_count * sizeof *mix->states);
+    memcpy(copy->rounds, mix->rounds, mix->rounds_count * sizeof *mix->rounds);
+    memcpy(copy->edges, mix->edges, edges * sizeof *mix->edges);
+    memcpy(copy->first, mix->first, (nodes + 1) * sizeof *mix->first);
+    return copy;
 }
 
 uint32_t mix_find(const struct psnap_mix *mix, uint32_t id)

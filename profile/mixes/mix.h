@@ -19,6 +19,11 @@
  * bits when one is known and 0.35 with two; its count 1.11 bits, and 1.07 when the state before is
  * known too. Where it matters, a caller may give a state one number for each that it may follow.
  *
+ * Some transitions come several times in a row: those that go on with a loop in which there are
+ * others, until it ends. Where how often they do is not what chance gives (a loop that is entered
+ * thousands of times has as many iterations each time, or a few times very many), a histogram of
+ * that is kept for a node, of the one transition that comes most.
+ *
  * Memory is bounded. Transitions that are too rare to be kept lead through a node without a token,
  * `any`: what enters it leaves it in random order. They stay exact in number at both their ends.
  */
@@ -51,13 +56,21 @@ struct mix_edge {
     uint64_t times;
 };
 
+/* How often the transition from a node to another one comes in a row. */
+struct mix_rounds {
+    uint32_t node, to;
+    struct psnap_counts counts;
+};
+
 struct psnap_mix {
     uint64_t visits, tokens;
     struct psnap_counts lengths; /* tokens of a visit; of no counts: as the graph has it */
     uint32_t state_count;        /* nodes are MIX_STATE more */
     struct mix_state *states;    /* by id */
-    uint32_t *first;             /* by node: of its edges; one more at the end */
-    struct mix_edge *edges;      /* of a node by `to` */
+    struct mix_rounds *rounds;   /* by node, of some */
+    uint32_t rounds_count;
+    uint32_t *first;        /* by node: of its edges; one more at the end */
+    struct mix_edge *edges; /* of a node by `to` */
 };
 
 /* A mix is one block of memory. */
@@ -140,11 +153,11 @@ static inline bool mix_walk_next(struct mix_walk *walk, uint32_t *state, uint64_
 /* ---- as YAML: mix_yaml.c ---- */
 
 /* Keys of a state's map that are the mix's own; all others are the caller's. */
-#define MIX_STATE_KEYS "state", "times", "next"
+#define MIX_STATE_KEYS "state", "times", "next", "rounds"
 
 /*
- * map: {lengths, begin, any, states: [{state, (the caller's), times, next}, ...]}; the caller
- * writes what a state is, after `state` (NULL: nothing). Ids are written as they are.
+ * map: {lengths, begin, rounds, any, states: [{state, (the caller's), times, next, rounds}, ...]};
+ * the caller writes what a state is, after `state` (NULL: nothing). Ids are written as they are.
  */
 void mix_write(const struct psnap_mix *mix, struct psnap_yaml_doc *doc, struct psnap_yaml_node *map,
                void (*write_state)(void *context, struct psnap_yaml_doc *doc,

@@ -7,6 +7,9 @@
  * equally rare, is led through MIX_ANY: a transition from s to t becomes one from s to MIX_ANY and
  * one from there to t. One that comes again is counted anew. The same is done for good when a mix
  * is taken in fewer. Numbers into and out of each node stay as they were.
+ *
+ * Of each node the transition is found that comes in more than half of the cases (R. S. Boyer and
+ * J S. Moore, "MJRTY - A fast majority vote algorithm", 1991), and how often it comes in a row.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +17,16 @@
 #include "formats/base/room.h"
 #include "profile/mixes/mix_graph.h"
 
-enum { TABLE_ROOM = 64 /* slots at first; a power of two */ };
+enum {
+    TABLE_ROOM = 64, /* slots at first; a power of two */
+    ROUNDS_MIN = 64, /* times that a transition came in a row, to say how often it does */
+    ROUNDS_TRIES = 1 << 12,
+    WEIGHT_MAX = 1 << 20
+};
+
+/* By chance the variance of how often it comes is m (m + 1), with the mean m. */
+#define EVENLY 0.5
+#define UNEVENLY 4.0
 
 /* Keys, which are not 0, and a number for each. */
 struct table {
@@ -24,9 +36,17 @@ struct table {
     size_t count, room;
 };
 
+/* The transition from a node that comes most, as far as that is known, and how often in a row. */
+struct rounds {
+    uint32_t to, weight, tries;
+    uint64_t now; /* so many since another one came */
+    struct counts_collector counts;
+};
+
 struct state {
     uint32_t id;
     struct counts_collector counts;
+    struct rounds rounds;
 };
 
 struct mix_collector {
@@ -35,6 +55,7 @@ struct mix_collector {
     struct table ids;   /* id + 1: index */
     struct table edges; /* edge_key: times */
     struct counts_collector lengths;
+    struct rounds begin; /* of MIX_OUTSIDE */
     uint64_t visits, tokens;
     uint64_t made; /* tokens of the visit under way */
     uint32_t at;   /* the node it is at; MIX_OUTSIDE with is_visit: it has just begun */
@@ -199,9 +220,12 @@ void mix_collector_free(struct mix_collector *collector)
 {
     if (!collector)
         return;
-    for (size_t i = 0; i < collector->state_count; i++)
+    for (size_t i = 0; i < collector->state_count; i++) {
         counts_release(&collector->states[i].counts);
+        counts_release(&collector->states[i].rounds.counts);
+    }
     counts_release(&collector->lengths);
+    counts_release(&collector->begin.counts);
     free(collector->states);
     free(collector->ids.slots);
     free(collector->edges.slots);
@@ -257,6 +281,35 @@ static bool add_edge(struct mix_collector *collector, uint32_t from, uint32_t to
     return true;
 }
 
+/* The transition under way is from the node that the collector is at. */
+static bool note_round(struct mix_collector *collector, uint32_t to)
+{
+    struct rounds *rounds = collector->at == MIX_OUTSIDE
+                                ? &collector->begin
+                                : &collector->states[collector->at - MIX_STATE].rounds;
+
+    if (rounds->to == to && rounds->weight) {
+        rounds->now++;
+        rounds->weight += rounds->weight < WEIGHT_MAX;
+        return true;
+    }
+    if (rounds->weight) {
+        const uint64_t now = rounds->now;
+        rounds->now = 0;
+        rounds->weight--;
+        return counts_add(&rounds->counts, now);
+    }
+    if (rounds->tries == ROUNDS_TRIES)
+        return true;
+    rounds->tries++;
+    counts_release(&rounds->counts);
+    rounds->counts = (struct counts_collector){0};
+    rounds->to = to;
+    rounds->weight = 1;
+    rounds->now = 1;
+    return true;
+}
+
 enum psnap_status mix_begin(struct mix_collector *collector)
 {
     const enum psnap_status status = mix_end(collector);
@@ -280,6 +333,7 @@ enum psnap_status mix_add(struct mix_collector *collector, uint32_t id, uint64_t
     if (status)
         return status;
     if (!add_edge(collector, collector->at, MIX_STATE + index, 1) ||
+        !note_round(collector, MIX_STATE + index) ||
         !counts_add(&collector->states[index].counts, count))
         return PSNAP_ERROR_MEMORY;
     collector->at = MIX_STATE + index;
@@ -293,6 +347,7 @@ enum psnap_status mix_end(struct mix_collector *collector)
     if (!collector->is_visit)
         return PSNAP_OK;
     if (!add_edge(collector, collector->at, MIX_OUTSIDE, 1) ||
+        (collector->made && !note_round(collector, MIX_OUTSIDE)) ||
         !counts_add(&collector->lengths, collector->made))
         return PSNAP_ERROR_MEMORY;
     collector->is_visit = false;
@@ -300,6 +355,17 @@ enum psnap_status mix_end(struct mix_collector *collector)
 }
 
 /* ---- of two, one ---- */
+
+/* Those of a node that only one of them has, or both with the same transition. */
+static bool merge_rounds(struct rounds *into, const struct rounds *from, const uint32_t *nodes)
+{
+    if (!from->weight || (into->weight && into->to != nodes[from->to]))
+        return true;
+    into->to = nodes[from->to];
+    into->weight += from->weight;
+    into->tries = from->tries > into->tries ? from->tries : into->tries;
+    return counts_merge(&into->counts, &from->counts);
+}
 
 /* nodes[]: the node in `into` of each in `from`, whose states it gets. */
 static enum psnap_status merge_states(struct mix_collector *into, const struct mix_collector *from,
@@ -321,6 +387,10 @@ static enum psnap_status merge_states(struct mix_collector *into, const struct m
         if (!status && !counts_merge(&into->states[index].counts, &from->states[i].counts))
             status = PSNAP_ERROR_MEMORY;
     }
+    for (size_t i = 0; i < from->state_count && !status; i++)
+        if (!merge_rounds(&into->states[nodes[MIX_STATE + i] - MIX_STATE].rounds,
+                          &from->states[i].rounds, nodes))
+            status = PSNAP_ERROR_MEMORY;
     return status;
 }
 
@@ -355,38 +425,94 @@ static int compare_ids(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
+/* Whether how often a transition comes in a row is not what chance gives. The longest row does not
+ * count: that may be all that there was before the program did something else. */
+static bool is_told(const struct psnap_counts *counts)
+{
+    const struct psnap_counts_bin *last = &counts->bins[counts->bin_count - 1];
+    const double longest = (double)last->sum / (double)last->times;
+    const double times = (double)counts->times - 1;
+    const double mean = ((double)counts->sum - longest) / times, by_chance = mean * (mean + 1);
+    double squares = -longest * longest;
+
+    for (uint32_t i = 0; i < counts->bin_count; i++) {
+        const struct psnap_counts_bin *bin = &counts->bins[i];
+        squares += (double)bin->sum * (double)bin->sum / (double)bin->times;
+    }
+    squares = squares / times - mean * mean;
+    return mean >= 1 && (squares < EVENLY * by_chance || squares > UNEVENLY * by_chance);
+}
+
+/* Rounds of nodes, which are by number of the collector's, that are there among the links; returns
+ * how many. */
+static uint32_t take_rounds(const struct mix_collector *collector, const uint32_t *nodes,
+                            const struct mix_link *links, uint32_t link_count,
+                            struct mix_rounds *taken)
+{
+    uint32_t count = 0;
+
+    for (uint32_t node = 0; node < MIX_STATE + collector->state_count; node++) {
+        const struct rounds *rounds =
+            node == MIX_OUTSIDE ? &collector->begin : &collector->states[node - MIX_STATE].rounds;
+        uint32_t k = 0;
+        if (node == MIX_ANY || !rounds->weight || rounds->counts.times < ROUNDS_MIN)
+            continue;
+        while (k < link_count && (links[k].from != node || links[k].to != rounds->to))
+            k++;
+        if (k == link_count)
+            continue;
+        taken[count].node = nodes[node];
+        taken[count].to = nodes[rounds->to];
+        counts_take(&rounds->counts, COUNTS_BINS, &taken[count].counts);
+        count += is_told(&taken[count].counts);
+    }
+    return count;
+}
+
+static int compare_rounds(const void *a, const void *b)
+{
+    const struct mix_rounds *x = a, *y = b;
+
+    return x->node < y->node ? -1 : x->node > y->node;
+}
+
 /* States by id; nodes[]: the mix's node of each of the collector's. */
-static bool take_states(const struct mix_collector *collector, uint32_t bins, struct psnap_mix *mix,
-                        uint32_t *nodes)
+static void number_states(struct mix_collector *collector, struct state **order, uint32_t *nodes)
 {
     const uint32_t n = (uint32_t)collector->state_count;
-    struct state **order = calloc(n + (size_t)1, sizeof(struct state *));
 
-    if (!order)
-        return false;
     for (size_t i = 0; i < n; i++)
         order[i] = &collector->states[i];
     qsort(order, n, sizeof(struct state *), compare_ids);
     nodes[MIX_OUTSIDE] = MIX_OUTSIDE;
     nodes[MIX_ANY] = MIX_ANY;
-    for (uint32_t i = 0; i < n; i++) {
+    for (uint32_t i = 0; i < n; i++)
         nodes[MIX_STATE + (order[i] - collector->states)] = MIX_STATE + i;
-        mix->states[i].id = order[i]->id;
-        counts_take(&order[i]->counts, bins, &mix->states[i].counts);
-    }
-    free(order);
-    return true;
 }
 
 struct psnap_mix *mix_take(struct mix_collector *collector, uint32_t edges, uint32_t bins)
 {
     const uint32_t states = (uint32_t)collector->state_count;
-    uint32_t *nodes = malloc((MIX_STATE + states) * sizeof *nodes), count = 0;
-    struct mix_link *links =
-        nodes && !mix_end(collector) ? list_edges(collector, edges, &count) : NULL;
-    struct psnap_mix *mix = links ? mix_new(states, count) : NULL;
+    uint32_t *nodes = malloc((MIX_STATE + states) * sizeof *nodes), count = 0, rounds_count = 0;
+    struct state **order = calloc(states + (size_t)1, sizeof(struct state *));
+    struct mix_rounds *rounds = calloc(states + (size_t)2, sizeof *rounds);
+    struct mix_link *links = nodes && order && rounds && !mix_end(collector)
+                                 ? list_edges(collector, edges, &count)
+                                 : NULL;
+    struct psnap_mix *mix = NULL;
 
-    if (mix && take_states(collector, bins, mix, nodes)) {
+    if (links) {
+        number_states(collector, order, nodes);
+        rounds_count = take_rounds(collector, nodes, links, count, rounds);
+        qsort(rounds, rounds_count, sizeof *rounds, compare_rounds);
+        mix = mix_new(states, count, rounds_count);
+    }
+    if (mix) {
+        bool has_lengths = collector->lengths.times > 1; /* a single one: as there are tokens */
+        for (uint32_t i = 0; i < states; i++) {
+            mix->states[i].id = order[i]->id;
+            counts_take(&order[i]->counts, bins, &mix->states[i].counts);
+        }
         for (uint32_t i = 0; i < count; i++) {
             links[i].from = nodes[links[i].from];
             links[i].to = nodes[links[i].to];
@@ -394,13 +520,16 @@ struct psnap_mix *mix_take(struct mix_collector *collector, uint32_t edges, uint
         mix_set_edges(mix, links, count);
         mix->visits = collector->visits;
         mix->tokens = collector->tokens;
-        if (collector->lengths.times > 1) /* a single one is as long as there are tokens */
+        for (uint32_t i = 0; i < rounds_count; i++) {
+            mix->rounds[i] = rounds[i];
+            has_lengths &= rounds[i].to != MIX_OUTSIDE; /* these say when visits end */
+        }
+        if (has_lengths)
             counts_take(&collector->lengths, COUNTS_BINS, &mix->lengths);
-    } else {
-        mix_free(mix);
-        mix = NULL;
     }
     free(links);
+    free(rounds);
+    free(order);
     free(nodes);
     return mix;
 }

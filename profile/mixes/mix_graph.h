@@ -13,7 +13,7 @@ struct mix_link {
 };
 
 /* A mix with room for so many, zeroed; NULL: out of memory. */
-struct psnap_mix *mix_new(uint32_t states, uint32_t edges);
+struct psnap_mix *mix_new(uint32_t states, uint32_t edges, uint32_t rounds);
 /* Its edges, each pair of nodes once, as many as there is room for; sorts the links. */
 void mix_set_edges(struct psnap_mix *mix, struct mix_link *links, uint32_t count);
 

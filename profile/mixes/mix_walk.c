@@ -16,7 +16,8 @@
  * close a visit: they lead to its end, or to where it is certain to come to it soon, by what the
  * walk has not come through. As long as there are others, these are taken before it has its
  * length, and as soon as there are some, these then. What a visit becomes longer or shorter than
- * that is made up for by the next ones.
+ * that is made up for by the next ones. Where it is known how often a transition comes in a row,
+ * that is drawn, too, when another one was taken; as long as there are both.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -31,9 +32,17 @@ struct exits {
     uint32_t count, leaves;
 };
 
+/* A transition that comes so often in a row; it is not among the exits. */
+struct again {
+    uint64_t left, times, now; /* in all, and in this row */
+    uint32_t to;
+    struct counts_draw counts;
+};
+
 struct walk_node {
     struct exits closing, others; /* without the last one of all, */
     uint32_t last;                /* which leads to this node */
+    struct again *again;          /* or NULL */
     uint32_t tail;                /* tokens that come after a closing one, at most */
     struct counts_draw *counts;   /* of the state; NULL: all are */
     uint64_t count;
@@ -49,6 +58,7 @@ struct mix_walk {
     size_t urn_words;
     struct counts_draw *counts; /* by state */
     struct counts_draw lengths;
+    struct again *again;   /* as the mix's rounds */
     uint32_t at;           /* node */
     uint64_t visits_left;  /* before all begins again */
     uint64_t made, wanted; /* tokens of this visit */
@@ -73,6 +83,11 @@ static void refill(struct mix_walk *walk)
         fill(&walk->nodes[n].closing, walk->nodes[n].last);
         fill(&walk->nodes[n].others, walk->nodes[n].last);
     }
+    for (uint32_t i = 0; i < walk->mix->rounds_count; i++) {
+        struct again *again = &walk->again[i];
+        again->left = again->times - (again->to == walk->nodes[walk->mix->rounds[i].node].last);
+        again->now = counts_draw_next(&again->counts, &walk->rng);
+    }
     walk->visits_left = walk->mix->visits;
 }
 
@@ -88,6 +103,21 @@ static inline bool is_to_close(const struct mix_walk *walk, const struct walk_no
     return psnap_rng_below(rng, closing + others) < closing;
 }
 
+/* Whether the transition that comes in a row comes now. */
+static bool is_again(const struct walk_node *node, struct psnap_rng *rng)
+{
+    struct again *again = node->again;
+    const bool has_others = node->closing.left || node->others.left;
+
+    if (again->left && (again->now || !has_others)) {
+        again->left--;
+        again->now -= again->now > 0;
+        return true;
+    }
+    again->now = counts_draw_next(&again->counts, rng);
+    return false;
+}
+
 /* The node after this one. */
 static inline uint32_t leave(const struct mix_walk *walk, struct walk_node *node,
                              struct psnap_rng *rng)
@@ -95,6 +125,8 @@ static inline uint32_t leave(const struct mix_walk *walk, struct walk_node *node
     struct exits *exits = &node->others;
     uint64_t ticket;
 
+    if (node->again && is_again(node, rng))
+        return node->again->to;
     if (node->closing.left && is_to_close(walk, node, rng))
         exits = &node->closing;
     if (!exits->left)
@@ -188,20 +220,25 @@ void mix_walk_free(struct mix_walk *walk)
     free(walk->edges);
     free(walk->urns);
     free(walk->counts);
+    free(walk->again);
     free(walk);
 }
 
-/* Parts a node's transitions into those that close a visit and others. */
+/* Parts a node's transitions into those that close a visit and others, without what comes in a row.
+ */
 static void part_edges(struct mix_walk *walk, uint32_t n, const uint32_t *tails)
 {
     const struct psnap_mix *mix = walk->mix;
     struct walk_node *node = &walk->nodes[n];
     struct mix_edge *to = &walk->edges[mix->first[n]];
+    const uint32_t again = node->again ? node->again->to : UINT32_MAX;
 
     node->closing.edges = to;
     for (uint32_t i = mix->first[n]; i < mix->first[n + 1]; i++) {
         const uint32_t tail = tails[mix->edges[i].to];
-        if (tail == UINT32_MAX)
+        if (mix->edges[i].to == again)
+            node->again->times = mix->edges[i].times;
+        if (tail == UINT32_MAX || mix->edges[i].to == again)
             continue;
         *to++ = mix->edges[i];
         node->tail = tail > node->tail ? tail : node->tail;
@@ -209,7 +246,7 @@ static void part_edges(struct mix_walk *walk, uint32_t n, const uint32_t *tails)
     node->closing.count = (uint32_t)(to - node->closing.edges);
     node->others.edges = to;
     for (uint32_t i = mix->first[n]; i < mix->first[n + 1]; i++)
-        if (tails[mix->edges[i].to] == UINT32_MAX)
+        if (tails[mix->edges[i].to] == UINT32_MAX && mix->edges[i].to != again)
             *to++ = mix->edges[i];
     node->others.count = (uint32_t)(to - node->others.edges);
 }
@@ -246,6 +283,11 @@ static bool make_nodes(struct mix_walk *walk)
     walk->edges = calloc(walk->mix->first[nodes] + (size_t)1, sizeof *walk->edges);
     if (walk->nodes && walk->edges && last && tails && mix_tree(walk->mix, last) &&
         mix_tails(walk->mix, tails)) {
+        for (uint32_t i = 0; i < walk->mix->rounds_count; i++) {
+            walk->nodes[walk->mix->rounds[i].node].again = &walk->again[i];
+            walk->again[i].to = walk->mix->rounds[i].to;
+            counts_draw_init(&walk->again[i].counts, &walk->mix->rounds[i].counts);
+        }
         for (uint32_t n = 0; n < nodes; n++) {
             walk->nodes[n].last = last[n];
             part_edges(walk, n, tails);
@@ -266,7 +308,8 @@ struct mix_walk *mix_walk_new(const struct psnap_mix *mix, uint64_t seed)
     walk->mix = mix;
     psnap_rng_init(&walk->rng, seed);
     walk->counts = malloc((mix->state_count + (size_t)1) * sizeof *walk->counts);
-    if (!walk->counts || !make_nodes(walk)) {
+    walk->again = calloc(mix->rounds_count + (size_t)1, sizeof *walk->again);
+    if (!walk->counts || !walk->again || !make_nodes(walk)) {
         mix_walk_free(walk);
         return NULL;
     }

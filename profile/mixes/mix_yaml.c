@@ -3,6 +3,7 @@
  * Mixes (mix.h) in profiles:
  *
  *   begin: {1: 10}                        how many visits begin with which state
+ *   rounds: {next: 1, times: [...]}       how often in a row visits begin with that state
  *   lengths: [{is: 3, times: 10}]         tokens of a visit: so many times so many
  *   any: {2: 4}                           what comes, in random order, where `next` says `any`
  *   states:
@@ -10,6 +11,7 @@
  *     ...                                 what it is: the caller's
  *     times: [{is: 5, times: 10}]         counts; a number if all are the same
  *     next: {2: 5, any: 4, end: 1}        how many times which state comes next
+ *     rounds: {next: 2, times: [...]}     how often in a row that one does, here
  *
  * What leads into a state is as much as what leads out of it, and that is how often it has a
  * count.
@@ -43,6 +45,26 @@ static void write_edges(const struct psnap_mix *mix, struct psnap_yaml_doc *doc,
         psnap_yaml_add_u64(doc, map, "end", to_end->times);
 }
 
+static void write_rounds(const struct psnap_mix *mix, struct psnap_yaml_doc *doc,
+                         struct psnap_yaml_node *map, uint32_t node)
+{
+    char name[16] = "end";
+
+    for (uint32_t i = 0; i < mix->rounds_count; i++) {
+        const uint32_t to = mix->rounds[i].to;
+        struct psnap_yaml_node *rounds;
+        if (mix->rounds[i].node != node)
+            continue;
+        rounds = psnap_yaml_add_map(doc, map, "rounds", PSNAP_YAML_FLOW);
+        if (to == MIX_ANY)
+            snprintf(name, sizeof name, "any");
+        if (to >= MIX_STATE)
+            snprintf(name, sizeof name, "%" PRIu32, mix->states[to - MIX_STATE].id);
+        psnap_yaml_add_text(doc, rounds, "next", name);
+        counts_write(&mix->rounds[i].counts, false, doc, rounds, "times");
+    }
+}
+
 void mix_write(const struct psnap_mix *mix, struct psnap_yaml_doc *doc, struct psnap_yaml_node *map,
                void (*write_state)(void *context, struct psnap_yaml_doc *doc,
                                    struct psnap_yaml_node *map, uint32_t id),
@@ -51,6 +73,7 @@ void mix_write(const struct psnap_mix *mix, struct psnap_yaml_doc *doc, struct p
     struct psnap_yaml_node *list;
 
     write_edges(mix, doc, map, "begin", MIX_OUTSIDE);
+    write_rounds(mix, doc, map, MIX_OUTSIDE);
     if (mix->lengths.times)
         counts_write(&mix->lengths, true, doc, map, "lengths");
     if (mix->first[MIX_ANY] < mix->first[MIX_ANY + 1])
@@ -63,6 +86,7 @@ void mix_write(const struct psnap_mix *mix, struct psnap_yaml_doc *doc, struct p
             write_state(context, doc, state, mix->states[i].id);
         counts_write(&mix->states[i].counts, true, doc, state, "times");
         write_edges(mix, doc, state, "next", MIX_STATE + i);
+        write_rounds(mix, doc, state, MIX_STATE + i);
     }
 }
 
@@ -123,28 +147,28 @@ static enum psnap_status read_numbers(const struct mix_reading *m,
     return PSNAP_OK;
 }
 
-/* The node that a key of `next` stands for. */
+/* The node that a name stands for, a key of `next`. */
 static enum psnap_status read_node(const struct mix_reading *m, const struct psnap_yaml_node *entry,
-                                   uint32_t from, uint32_t *node)
+                                   const char *name, uint32_t from, uint32_t *node)
 {
     char canonical[24];
     uint64_t id = 0;
     uint32_t index = UINT32_MAX;
 
-    if (!strcmp(entry->key, "end")) {
+    if (!strcmp(name, "end")) {
         *node = MIX_OUTSIDE;
         return PSNAP_OK;
     }
-    if (!strcmp(entry->key, "any") && from != MIX_ANY) {
+    if (!strcmp(name, "any") && from != MIX_ANY) {
         *node = MIX_ANY;
         return PSNAP_OK;
     }
-    if (psnap_text_u64(entry->key, &id) && id <= MIX_ID_MAX)
+    if (psnap_text_u64(name, &id) && id <= MIX_ID_MAX)
         index = mix_find(m->mix, (uint32_t)id);
     snprintf(canonical, sizeof canonical, "%" PRIu64, id);
-    if (index == UINT32_MAX || strcmp(canonical, entry->key))
+    if (index == UINT32_MAX || strcmp(canonical, name))
         return psnap_yaml_fail(m->doc, entry, m->error, PSNAP_ERROR_VALUE,
-                               "there is no state '%.100s' in this mix", entry->key);
+                               "there is no state '%.100s' in this mix", name);
     *node = MIX_STATE + index;
     return PSNAP_OK;
 }
@@ -168,7 +192,7 @@ static enum psnap_status read_edges(struct mix_reading *m, const struct psnap_ya
     m->places[from] = map;
     for (const struct psnap_yaml_node *entry = map->first; entry && !status; entry = entry->next) {
         struct mix_link link = {.from = from};
-        status = read_node(m, entry, from, &link.to);
+        status = read_node(m, entry, entry->key, from, &link.to);
         if (!status)
             status = psnap_yaml_u64(m->doc, entry, 1, PSNAP_COUNT_MAX, &link.times, m->error);
         if (status)
@@ -235,6 +259,50 @@ static enum psnap_status check_graph(struct mix_reading *m, const struct psnap_y
                                      "from %s there is no way to the end of a visit",
                                      node_name(m, n, name));
     free(last);
+    return status;
+}
+
+/* rounds: {next, times}, if `map` has them, of a node */
+static enum psnap_status read_rounds(struct mix_reading *m, const struct psnap_yaml_node *map,
+                                     uint32_t node)
+{
+    static const char *const keys[] = {"next", "times", NULL};
+    const struct psnap_mix *mix = m->mix;
+    const struct psnap_yaml_node *item = psnap_yaml_get(map, "rounds"), *next, *times;
+    struct mix_rounds *rounds = &m->mix->rounds[m->mix->rounds_count];
+    uint32_t i = mix->first[node];
+    const char *name;
+
+    if (!item)
+        return PSNAP_OK;
+    if (psnap_yaml_expect_keys(m->doc, item, "'rounds'", keys, m->error) ||
+        !(next = psnap_yaml_require(m->doc, item, "next", m->error)) ||
+        !(times = psnap_yaml_require(m->doc, item, "times", m->error)) ||
+        psnap_yaml_text(m->doc, next, &name, m->error) ||
+        read_node(m, next, name, node, &rounds->to) ||
+        counts_read(m->doc, times, 0, &rounds->counts, m->error))
+        return PSNAP_ERROR_VALUE;
+    while (i < mix->first[node + 1] && mix->edges[i].to != rounds->to)
+        i++;
+    if (i == mix->first[node + 1])
+        return psnap_yaml_fail(m->doc, next, m->error, PSNAP_ERROR_VALUE,
+                               "'%.100s' does not come next (line %" PRIu32 ")", name,
+                               m->places[node]->src_line);
+    if (rounds->to == MIX_OUTSIDE && mix->lengths.times)
+        return psnap_yaml_fail(m->doc, next, m->error, PSNAP_ERROR_VALUE,
+                               "'rounds' and 'lengths' both say when visits end");
+    rounds->node = node;
+    m->mix->rounds_count++;
+    return PSNAP_OK;
+}
+
+static enum psnap_status read_all_rounds(struct mix_reading *m, const struct psnap_yaml_node *map,
+                                         const struct numbered *states)
+{
+    enum psnap_status status = read_rounds(m, map, MIX_OUTSIDE);
+
+    for (uint32_t i = 0; i < m->mix->state_count && !status; i++)
+        status = read_rounds(m, states[i].map, MIX_STATE + i);
     return status;
 }
 
@@ -310,13 +378,15 @@ static enum psnap_status read_states(struct mix_reading *m, const struct psnap_y
     enum psnap_status status = numbers ? read_numbers(m, list, numbers) : no_memory(m->error);
 
     if (!status) {
-        m->mix = mix_new((uint32_t)states, (uint32_t)count_links(map, list));
+        m->mix = mix_new((uint32_t)states, (uint32_t)count_links(map, list), (uint32_t)states + 1);
         m->places = calloc(nodes, sizeof(const struct psnap_yaml_node *));
         m->into = calloc(nodes, sizeof *m->into);
         m->out_of = calloc(nodes, sizeof *m->out_of);
         if (!m->mix || !m->places || !m->into || !m->out_of)
             status = no_memory(m->error);
     }
+    if (m->mix)
+        m->mix->rounds_count = 0; /* of those that there is room for */
     for (uint32_t i = 0; i < states && !status; i++)
         m->mix->states[i].id = numbers[i].id;
     if (!status)
@@ -325,6 +395,8 @@ static enum psnap_status read_states(struct mix_reading *m, const struct psnap_y
         status = check_graph(m, map);
     if (!status)
         status = read_counts(m, map, numbers);
+    if (!status)
+        status = read_all_rounds(m, map, numbers);
     free(numbers);
     return status;
 }
@@ -335,7 +407,7 @@ enum psnap_status mix_read(const struct psnap_yaml_doc *doc, const struct psnap_
                                                            uint32_t id, struct psnap_error *error),
                            void *context, struct psnap_mix **mix, struct psnap_error *error)
 {
-    static const char *const keys[] = {"begin", "lengths", "any", "states", NULL};
+    static const char *const keys[] = {"begin", "rounds", "lengths", "any", "states", NULL};
     struct mix_reading m = {.doc = doc, .error = error};
     enum psnap_status status = psnap_yaml_expect_keys(doc, map, "a mix", keys, error);
     const struct psnap_yaml_node *list =

@@ -170,6 +170,48 @@ static void test_mistakes(void **state)
 }
 
 /* What goes round for itself. */
+static const char turning[] = "begin: {1: 2}\n"
+                              "states:\n"
+                              "- state: 1\n"
+                              "  loop: f:1\n"
+                              "  times: 1\n"
+                              "  next: {1: 10, end: 2}\n"
+                              "  rounds: {next: '1', times: [{is: 5, times: 2}]}\n"; /* 7 */
+
+/* How often a transition comes in a row. */
+static void test_rounds(void **state)
+{
+    static const struct {
+        const char *from, *to;
+        unsigned line;
+        const char *message;
+    } mistakes[] = {
+        {"next: '1'", "next: '3'", 7, "there is no state '3' in this mix"},
+        {"next: '1'", "next: any", 7, "'any' does not come next (line 6)"},
+        {"times: [", "time: [", 7, "time"},
+        {"{is: 5, times: 2}", "", 7, ""},
+        {"begin: {1: 2}\n", "begin: {1: 2}\nrounds: {next: end, times: [{is: 1, times: 1}]}\n", 2,
+         "'end' does not come next (line 1)"},
+    };
+    struct psnap_error error = {0};
+    struct psnap_mix *mix = read_text(turning, &error);
+    char *text;
+
+    (void)state;
+    assert_non_null(mix);
+    text = text_of(mix);
+    assert_string_equal(text, turning);
+    free(text);
+    mix_free(mix);
+    for (size_t i = 0; i < sizeof mistakes / sizeof *mistakes; i++) {
+        text = replaced(turning, mistakes[i].from, mistakes[i].to);
+        assert_null(read_text(text, &error));
+        assert_int_equal(error.src_line, mistakes[i].line);
+        assert_non_null(strstr(error.message, mistakes[i].message));
+        free(text);
+    }
+}
+
 static void test_no_way_out(void **state)
 {
     struct psnap_error error = {0};
@@ -266,9 +308,8 @@ static void test_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_text),
-        cmocka_unit_test(test_mistakes),
-        cmocka_unit_test(test_no_way_out),
+        cmocka_unit_test(test_rounds),   cmocka_unit_test(test_text),
+        cmocka_unit_test(test_mistakes), cmocka_unit_test(test_no_way_out),
 #if FAILING_MALLOC
         cmocka_unit_test(test_memory),
 #endif
