@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <linux/futex.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -34,6 +35,34 @@ static void name_page(char path[64], pid_t hub, int fd)
     snprintf(path, 64, "/proc/%ld/fd/%d", (long)hub, fd);
 }
 
+/* What a terminal sends to all that it has started. */
+static const int terminal_signals[] = {SIGINT, SIGQUIT, SIGHUP, SIGTSTP};
+
+enum { TERMINAL_SIGNALS = sizeof terminal_signals / sizeof *terminal_signals };
+
+/* They wait from now on. Returns the mask before. */
+static sigset_t hold_terminal(void)
+{
+    sigset_t signals, before;
+
+    sigemptyset(&signals);
+    for (size_t i = 0; i < TERMINAL_SIGNALS; i++)
+        sigaddset(&signals, terminal_signals[i]);
+    sigprocmask(SIG_BLOCK, &signals, &before);
+    return before;
+}
+
+/* The hub leads a session of its own; what came until it did is not for it. */
+static void leave_terminal(const sigset_t *mask)
+{
+    for (size_t i = 0; i < TERMINAL_SIGNALS; i++)
+        signal(terminal_signals[i], SIG_IGN); /* those that wait are dropped */
+    setsid();
+    for (size_t i = 0; i < TERMINAL_SIGNALS; i++)
+        signal(terminal_signals[i], SIG_DFL);
+    sigprocmask(SIG_SETMASK, mask, NULL);
+}
+
 enum psnap_status psnap_hub_start(struct psnap_hub_process *hub,
                                   const struct psnap_recording *recording, bool is_verbose,
                                   struct psnap_error *error)
@@ -42,6 +71,7 @@ enum psnap_status psnap_hub_start(struct psnap_hub_process *hub,
         .recording = recording, .is_verbose = is_verbose, .record = getpid(), .newcomer = -1};
     struct stat about = {0};
     void *page = MAP_FAILED;
+    sigset_t mask;
 
     *hub = (struct psnap_hub_process){.fd = memfd_create(PSNAP_HUB_NAME, MFD_CLOEXEC)};
     if (hub->fd >= 0 && ftruncate(hub->fd, sizeof *hub->page) == 0)
@@ -64,8 +94,10 @@ enum psnap_status psnap_hub_start(struct psnap_hub_process *hub,
             psnap_hub_names_add(&server.names, recording->trace);
     }
     fflush(NULL);
+    mask = hold_terminal();
     hub->pid = fork();
     if (hub->pid == 0) {
+        leave_terminal(&mask);
         hub->page->pid = (uint32_t)getpid();
         name_page(server.path, getpid(), hub->fd);
         server.fd = hub->fd;
@@ -73,6 +105,7 @@ enum psnap_status psnap_hub_start(struct psnap_hub_process *hub,
         psnap_hub_serve(&server);
         _exit(0);
     }
+    sigprocmask(SIG_SETMASK, &mask, NULL);
     psnap_hub_names_release(&server.names);
     close(server.log[0]);
     close(server.log[1]);

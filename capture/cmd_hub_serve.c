@@ -323,7 +323,6 @@ void psnap_hub_serve(struct psnap_hub_server *server)
     const struct sigaction action = {.sa_handler = on_child};
     struct psnap_hub *page = server->page;
 
-    setsid();
     sigaction(SIGCHLD, &action, NULL);
     use_null(0, 1);
     for (;;) {
