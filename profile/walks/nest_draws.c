@@ -8,9 +8,6 @@
  * goes, whose ever they are (nest_after.c): the next slot of a hash table behind that which the
  * loop began with, either child of a heap's node, the field of a node that a search has found in
  * one loop or another. What its first addresses show is told in nest_draws_decide.c.
- *
- * When no draw has been new for long, that is looked at now and then: for a while, as often as it
- * is left alone for a longer one, in which addresses are collected and nothing else.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -18,12 +15,6 @@
 #include "formats/base/room.h"
 #include "profile/gathers/gather.h"
 #include "profile/walks/nest_draws_seen.h"
-
-enum {
-    LOUD_FIRST = 1 << 22, /* addresses of all that are looked at at first, */
-    LOUD_AGAIN = 1 << 18, /* and when a draw is new then; */
-    WARM = 64             /* first who comes after whom is seen again */
-};
 
 struct nest_draws *nest_draws_new(const struct psnap_program *program)
 {
@@ -97,8 +88,6 @@ uint32_t draw_add(struct nest_draws *draws, const struct draw_key *key)
     if (!larger)
         return PSNAP_NONE;
     draws->draws = larger;
-    draws->loud = draws->phases ? LOUD_AGAIN : LOUD_FIRST;
-    draws->quiet = 0;
     draws_excuse(draws);
     for (unsigned k = 0; k < 3; k++)
         made.followers[k].leader = PSNAP_NONE;
@@ -148,32 +137,6 @@ void draw_collect(struct nest_draws *draws, struct draw *draw, unsigned k, uint6
         gather_areas_put(areas, address);
 }
 
-/* ---- quiet ---- */
-
-void draws_spend(struct nest_draws *draws, uint64_t n)
-{
-    uint64_t mixed;
-
-    if (draws->quiet) {
-        draws->quiet -= n;
-        draws->loud = draws->quiet ? 0 : DRAWS_LOUD + WARM;
-    } else if (!(draws->loud -= n)) {
-        /* not always as long: loops are often of such a length, too */
-        mixed = ++draws->phases * UINT64_C(0x9e3779b97f4a7c15);
-        draws->quiet = DRAWS_QUIET / 2 + (mixed >> 32) % DRAWS_QUIET;
-        for (size_t i = 0; draws->phases == 1 && i < draws->count; i++)
-            for (unsigned k = 0; k < 3; k++)
-                draws->draws[i].followers[k].rest = 0; /* from now on all rest at once */
-    }
-}
-
-/* Whether nobody looks at what goes with what. */
-static bool is_deaf(const struct nest_draws *draws)
-{
-    return draws->quiet ||
-           (draws->phases && draws->loud > DRAWS_LOUD && draws->loud <= DRAWS_LOUD + WARM);
-}
-
 /* ---- one address ---- */
 
 /* A jump, with where the draws were that came last. */
@@ -214,11 +177,9 @@ static void put_own(struct nest_draws *draws, uint32_t index, bool is_entry, uin
 
     if (draws->is_out_of_memory)
         return;
-    if (!is_deaf(draws)) {
-        look(draws, index, part, address);
-        if (!draw->is_decided)
-            look(draws, index, DRAW_ALL, address);
-    }
+    look(draws, index, part, address);
+    if (!draw->is_decided)
+        look(draws, index, DRAW_ALL, address);
     draw->last = address;
     if (draws->recent[0] != index && (!draw->is_pool || draw->is_decided))
         draws_remember(draws, index);
@@ -241,7 +202,7 @@ static void put(struct nest_draws *draws, uint32_t index, bool is_entry, uint64_
 
     if (pool == PSNAP_NONE) {
         const uint32_t into = draws->draws[index].into;
-        if (into != index && !is_deaf(draws))
+        if (into != index)
             draw_follow_apart(draws, index, address);
         put_own(draws, into, is_entry, address);
         return;
@@ -255,7 +216,6 @@ void nest_draws_put(struct nest_draws *draws, uint32_t index, bool is_entry, uin
 {
     put(draws, index, is_entry, address);
     nest_trail_push(&draws->trail, draws->draws[index].into, address);
-    draws_spend(draws, 1);
 }
 
 void nest_draws_put_first(struct nest_draws *draws, uint32_t index, uint64_t address)

@@ -2,8 +2,7 @@
 /*
  * Iterations of references that draw together (nest_draws.h): as putting their addresses one by
  * one, but for those in which nobody looks for leaders, and none is told apart. These are collected
- * draw by draw; who comes after whom is noted of the last ones alone, and in quiet phases not at
- * all.
+ * draw by draw; who comes after whom is noted of the last ones alone.
  */
 #include <string.h>
 
@@ -225,72 +224,18 @@ static void rest_apart(struct nest_draws *draws, const struct nest_drawn *drawn,
     }
 }
 
-/* What a draw of a batch is. */
-static inline struct draw *draw_into(const struct nest_draws *draws, const struct nest_drawn *drawn)
-{
-    return &draws->draws[draws->draws[drawn->draw].into];
-}
-
-static bool are_decided(const struct nest_draws *draws, const struct nest_drawn *drawn,
-                        uint32_t width)
-{
-    bool are = true;
-
-    for (uint32_t k = 0; k < width; k++)
-        are = are && draw_into(draws, &drawn[k])->is_decided;
-    return are;
-}
-
-/* One iteration, while nobody looks: all are decided. */
-static void put_one_quietly(struct nest_draws *draws, const struct nest_drawn *drawn,
-                            uint32_t width, uint64_t i, bool is_entry)
-{
-    for (uint32_t k = 0; k < width; k++) {
-        struct draw *draw = draw_into(draws, &drawn[k]);
-        const unsigned part = draw->is_split ? is_entry : DRAW_ALL;
-
-        draw->last = nest_drawn_address(&drawn[k], i);
-        if (draw_is_collected(draw, part))
-            draw_collect(draws, draw, part == DRAW_ENTRY, draw->last);
-    }
-    draws_spend(draws, width);
-}
-
-/* Iterations [from, to), while nobody looks: false when there is more to do. */
-static bool put_quietly(struct nest_draws *draws, const struct nest_drawn *drawn, uint32_t width,
-                        uint64_t from, uint64_t to, bool is_entry)
-{
-    if (!are_decided(draws, drawn, width))
-        return false;
-    if (is_entry)
-        put_one_quietly(draws, drawn, width, from++, true);
-    if (from == to)
-        return true;
-    collect_all(draws, drawn, width, from, to);
-    for (uint32_t k = 0; k < width; k++)
-        draws->draws[drawn[k].draw].last = nest_drawn_address(&drawn[k], to - 1);
-    draws_spend(draws, (to - from) * width);
-    return true;
-}
-
 /* The next iterations, from `from` on: returns how many. `drawn` are the references as they are,
  * `into` the draws that they are of. */
 static uint64_t put_some(struct nest_draws *draws, const struct nest_drawn *drawn,
                          const struct nest_drawn *into, uint32_t width, uint64_t from, uint64_t n,
                          bool is_entry)
 {
-    const uint64_t left = (draws->quiet ? draws->quiet : draws->loud) / width;
-    const uint64_t most = left < n - from ? left : n - from;
-    uint64_t resting;
+    uint64_t resting = count_resting(draws, into, width, n - from, is_entry);
 
-    if (draws->quiet && most && put_quietly(draws, into, width, from, from + most, is_entry))
-        return most;
-    resting = most ? count_resting(draws, into, width, most, is_entry) : 0;
     if (resting && draws->has_pools && (resting = count_apart(draws, drawn, width, resting)))
         rest_apart(draws, drawn, width, resting);
     if (resting) {
         put_resting(draws, into, width, from, from + resting);
-        draws_spend(draws, resting * width);
         return resting;
     }
     for (uint32_t k = 0; k < width; k++)
@@ -304,10 +249,6 @@ void nest_draws_put_all(struct nest_draws *draws, const struct nest_drawn *drawn
     struct nest_drawn own[NEST_WIDTH_MAX];
     const struct nest_drawn *into = draws->has_pools ? own : drawn;
 
-    if (n == 1 && draws->quiet >= width && are_decided(draws, drawn, width)) {
-        put_one_quietly(draws, drawn, width, 0, is_entry);
-        return;
-    }
     for (uint32_t k = 0; draws->has_pools && k < width; k++) {
         own[k] = drawn[k];
         own[k].draw = draws->draws[drawn[k].draw].into;

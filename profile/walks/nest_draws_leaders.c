@@ -82,13 +82,6 @@ static void choose_leader(struct nest_draws *draws, uint32_t index, struct follo
         follower->offset = address - draws->draws[follower->leader].last;
 }
 
-/* So many addresses are not looked at, for one that is, or before the next. */
-static void pass_unseen(struct follower *follower, uint32_t n)
-{
-    follower->unseen += n;
-    follower->unseen_held += follower->trust >= PATIENCE ? n : 0;
-}
-
 void draw_follow(struct nest_draws *draws, uint32_t index, struct follower *follower,
                  uint64_t address)
 {
@@ -97,12 +90,11 @@ void draw_follow(struct nest_draws *draws, uint32_t index, struct follower *foll
         return;
     }
     follower->all++;
-    if (follower->all > LONG && follower->all % LOOK == 0 && !draws->phases) {
+    if (follower->all > LONG && follower->all % LOOK == 0) {
         follower->rest = LOOK_OF - LOOK;
-        pass_unseen(follower, follower->rest);
+        follower->unseen += follower->rest;
+        follower->unseen_held += follower->trust >= PATIENCE ? follower->rest : 0;
     }
-    if (draws->phases)
-        pass_unseen(follower, DRAWS_QUIET / DRAWS_LOUD);
     if (follower->leader != PSNAP_NONE &&
         address - draws->draws[follower->leader].last == follower->offset) {
         follower->held++;

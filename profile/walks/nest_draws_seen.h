@@ -16,9 +16,7 @@
 enum {
     DRAW_FIRST = 1024,          /* addresses until entries are told apart or not */
     DRAW_RECENT = NEST_LEADERS, /* references that may be leaders */
-    DRAW_DEPTH = 16,            /* leaders of leaders */
-    DRAWS_LOUD = 1 << 13,       /* addresses that are looked at now and then, */
-    DRAWS_QUIET = 1 << 17       /* of as many as this in the mean */
+    DRAW_DEPTH = 16             /* leaders of leaders */
 };
 
 struct follower {
@@ -76,9 +74,6 @@ struct nest_draws {
     uint32_t recent[DRAW_RECENT]; /* the last one first; PSNAP_NONE: none */
     struct nest_trail trail;
     uint64_t batches; /* of references that drew together */
-    uint64_t loud;    /* addresses that are looked at, until */
-    uint64_t quiet;   /* so many are collected alone */
-    uint64_t phases;  /* quiet ones */
     bool has_pools;
     bool is_out_of_memory;
 };
@@ -100,9 +95,6 @@ uint32_t draw_add(struct nest_draws *draws, const struct draw_key *key);
 /* Where addresses of what is told apart, or of all, go; NULL: out of memory. */
 struct gather_areas *draw_areas(struct nest_draws *draws, struct draw *draw, unsigned k);
 void draw_collect(struct nest_draws *draws, struct draw *draw, unsigned k, uint64_t address);
-
-/* n more addresses have come, of a phase that had as many. */
-void draws_spend(struct nest_draws *draws, uint64_t n);
 
 /* ---- nest_draws_leaders.c ---- */
 
