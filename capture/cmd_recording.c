@@ -4,7 +4,6 @@
  * trace was asked for, the trace writer, in one pass; no access is kept. With a
  * second processor the stream is decoded in a thread of its own.
  */
-#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -78,13 +77,12 @@ static struct way open_way(const struct psnap_recording *recording, struct psnap
                            struct psnap_error *error)
 {
     struct way way = {.capture = capture, .part = sample(recording, capture)};
-    cpu_set_t processors;
 
     if (!way.part) {
         psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
         return way;
     }
-    if (sched_getaffinity(0, sizeof processors, &processors) == 0 && CPU_COUNT(&processors) > 1)
+    if (psnap_has_processors())
         way.relay = psnap_relay_source_new(way.part, NULL); /* without it is but slower */
     way.shown = way.relay ? way.relay : way.part;
     if (recording->is_foreign)

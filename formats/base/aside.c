@@ -93,7 +93,7 @@ static void aside_free(struct psnap_sink *self)
     free(aside);
 }
 
-static bool has_processors(void)
+bool psnap_has_processors(void)
 {
     cpu_set_t processors;
 
@@ -106,7 +106,7 @@ struct psnap_sink *psnap_aside_sink_new(const struct psnap_program *program,
 {
     static const struct psnap_sink_ops ops = {aside_put, aside_finish, aside_free, aside_put_run,
                                               aside_put_rounds};
-    struct aside *aside = has_processors() ? calloc(1, sizeof *aside) : NULL;
+    struct aside *aside = psnap_has_processors() ? calloc(1, sizeof *aside) : NULL;
 
     if (aside) {
         aside->base.ops = &ops;

@@ -278,6 +278,9 @@ PSNAP_API const struct psnap_access *psnap_vector_sink_data(const struct psnap_s
  * entries after psnap_sink_free: the caller frees the sinks. */
 PSNAP_API struct psnap_sink *psnap_tee_sink_new(struct psnap_sink *const *sinks, size_t n);
 
+/* Whether two threads may run at once: more than one processor is ours to use. */
+PSNAP_API bool psnap_has_processors(void);
+
 /*
  * What make() makes of a program, as a sink that takes its stream in a thread of its own: the
  * caller may be as far ahead as four megabytes hold. The program that make() gets is a copy of

@@ -330,6 +330,9 @@ static void sinks_aside_take_the_same(void **state)
         assert_int_equal(psnap_pump(two, aside, NULL, &error), status);
         if (!status) {
             assert_true(((struct digest_sink *)inner)->is_finished);
+            assert_int_equal(psnap_has_processors(), aside != inner);
+            if (aside != inner)
+                assert_int_equal(psnap_sink_finish(aside, &error), PSNAP_OK); /* it is already */
             assert_int_equal(((struct digest_sink *)inner)->digest.value,
                              ((struct digest_sink *)direct)->digest.value);
         }
@@ -356,11 +359,33 @@ static void errors_of_sinks_aside_are_told(void **state)
     }
 }
 
+static void a_sink_aside_may_be_left(void **state)
+{
+    (void)state;
+    most_accesses = UINT64_MAX;
+    for (unsigned rounds = 0; rounds < 300; rounds += 60) {
+        struct psnap_source *source = random_new(rounds, rounds, false);
+        struct psnap_access block[PSNAP_BLOCK_ACCESSES];
+        struct psnap_rounds many = {0};
+        struct psnap_run run = {0};
+        struct psnap_sink *inner, *aside;
+        ssize_t n;
+        aside = psnap_aside_sink_new(source->program, digest_new, &inner);
+        while ((n = psnap_source_next_rounds(source, block, PSNAP_BLOCK_ACCESSES, &run, &many,
+                                             NULL)) > 0 ||
+               run.count || many.node_count)
+            assert_int_equal(psnap_sink_put(aside, block, (size_t)n, NULL), PSNAP_OK);
+        psnap_sink_free(aside); /* not finished */
+        psnap_source_free(source);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(relays_equal_their_sources),
                                        cmocka_unit_test(a_relay_may_be_left),
                                        cmocka_unit_test(sinks_aside_take_the_same),
-                                       cmocka_unit_test(errors_of_sinks_aside_are_told)};
+                                       cmocka_unit_test(errors_of_sinks_aside_are_told),
+                                       cmocka_unit_test(a_sink_aside_may_be_left)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
