@@ -361,6 +361,11 @@ static bool merge_rounds(struct rounds *into, const struct rounds *from, const u
 {
     if (!from->weight || (into->weight && into->to != nodes[from->to]))
         return true;
+    if (!into->weight) { /* what it has is of another transition */
+        counts_release(&into->counts);
+        into->counts = (struct counts_collector){0};
+        into->now = 0;
+    }
     into->to = nodes[from->to];
     into->weight += from->weight;
     into->tries = from->tries > into->tries ? from->tries : into->tries;
@@ -391,6 +396,8 @@ static enum psnap_status merge_states(struct mix_collector *into, const struct m
         if (!merge_rounds(&into->states[nodes[MIX_STATE + i] - MIX_STATE].rounds,
                           &from->states[i].rounds, nodes))
             status = PSNAP_ERROR_MEMORY;
+    if (!status && !merge_rounds(&into->begin, &from->begin, nodes))
+        status = PSNAP_ERROR_MEMORY;
     return status;
 }
 
