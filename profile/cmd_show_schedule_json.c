@@ -172,6 +172,16 @@ static void json_source(const struct showing *s, uint32_t loop, const struct nes
             psnap_json_end_object(s->json);
         }
         psnap_json_end_array(s->json);
+        if (source->span_bytes) { /* what scaled offsets are counted from */
+            const uint32_t region = nest_region(of, source->low);
+            psnap_json_begin_object(s->json, "within");
+            if (of->region_count) {
+                psnap_json_text(s->json, "region", of->regions[region].id);
+                psnap_json_u64(s->json, "start", source->low - of->regions[region].low);
+            }
+            psnap_json_u64(s->json, "bytes", source->span_bytes);
+            psnap_json_end_object(s->json);
+        }
         return;
     }
     if (source->around != PSNAP_NONE) {

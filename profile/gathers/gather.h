@@ -146,9 +146,9 @@ void gather_areas_put_run(struct gather_areas *areas, uint64_t first, uint64_t s
 /* Whether nothing was lost because of memory; NULL is nothing collected, and whole. */
 bool gather_areas_are_whole(const struct gather_areas *areas);
 uint64_t gather_areas_count(const struct gather_areas *areas);
-/* Sets the areas and the turns of the model. */
 /* The lowest and the highest address, where *low and *high do not go further already. */
 void gather_areas_range(const struct gather_areas *areas, uint64_t *low, uint64_t *high);
+/* Sets the areas and the turns of the model. */
 void gather_areas_fit(struct gather_areas *areas, struct psnap_gather *model);
 
 /* ---- drawing: gather_walk.c ---- */

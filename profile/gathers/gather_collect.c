@@ -242,9 +242,11 @@ static inline bool is_seen(const struct gather_table *table)
 /* What is not watched: samples go on, but of keys that are few. */
 static void pass(struct gather_collector *c, const uint64_t *addresses, size_t n)
 {
-    const uint64_t visits = (uint64_t)((double)n * c->line_changes + 0.5);
+    const double due = (double)n * c->line_changes + c->visits_rest;
+    const uint64_t visits = (uint64_t)due;
 
     c->visits += visits;
+    c->visits_rest = due - (double)visits;
     if (is_seen(&c->addresses))
         c->addresses.from = c->taken + n;
     else

@@ -63,7 +63,8 @@ struct gather_collector {
     uint64_t waiting[BURST];
     uint64_t last;        /* that was taken */
     uint64_t visits;      /* of lines: as many as in the last window where none is open, */
-    double line_changes;  /* for each access of that; */
+    double line_changes;  /* for each access of that, */
+    double visits_rest;   /* and what is left of a visit; */
     uint64_t seen;        /* and those while there was a sample of them */
     bool is_sweep;        /* up to now: no line or address is sampled yet */
     uint64_t stride;      /* that leads from nearly each address to the next then; */

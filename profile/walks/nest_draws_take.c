@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/base/room.h"
 #include "profile/gathers/gather_yaml.h"
 #include "profile/walks/nest_draws_seen.h"
 
@@ -141,25 +142,50 @@ static void number_source(struct nest_source *source, const uint32_t *numbers)
     source->around = source->around == PSNAP_NONE ? PSNAP_NONE : numbers[source->around];
 }
 
+/* Models, and room for more of them. */
+struct taken {
+    struct nest_draw *draws;
+    size_t room;
+    uint32_t count;
+    bool is_short; /* of memory */
+};
+
 /* The draw that has the last address of a reference which is not drawn. */
-static uint32_t lead_of(struct nest_draw *taken, uint32_t *count, uint32_t ref)
+static uint32_t lead_of(struct taken *taken, uint32_t ref)
 {
     uint32_t i = 0;
+    struct nest_draw *larger;
 
-    while (i < *count && taken[i].lead != 1 + ref)
+    while (i < taken->count && taken->draws[i].lead != 1 + ref)
         i++;
-    if (i == *count)
-        taken[(*count)++] =
-            (struct nest_draw){.lead = 1 + ref, .rest = {.with = PSNAP_NONE, .around = PSNAP_NONE}};
+    if (i < taken->count)
+        return i;
+    larger = psnap_with_room(taken->draws, &taken->room, taken->count + 1, sizeof *larger);
+    if (!larger) {
+        taken->is_short = true;
+        return 0;
+    }
+    taken->draws = larger;
+    larger[taken->count++] =
+        (struct nest_draw){.lead = 1 + ref, .rest = {.with = PSNAP_NONE, .around = PSNAP_NONE}};
     return i;
 }
 
 /* What comes after references that are not drawn goes with draws that have their last addresses. */
-static void take_leads(struct nest_draw *taken, uint32_t *count, struct nest_source *source)
+static void take_leads(struct taken *taken, uint32_t index, bool is_entry)
 {
-    for (uint32_t i = 0; i < source->after_count; i++)
-        if (source->after[i].draw)
-            source->after[i].draw = 1 + lead_of(taken, count, source->after[i].draw - 1);
+    struct nest_source *source;
+
+    for (uint32_t i = 0;; i++) {
+        source = is_entry ? &taken->draws[index].entry : &taken->draws[index].rest; /* may move */
+        if (i == source->after_count)
+            break;
+        if (source->after[i].draw) {
+            const uint32_t lead = lead_of(taken, source->after[i].draw - 1);
+            source = is_entry ? &taken->draws[index].entry : &taken->draws[index].rest;
+            source->after[i].draw = 1 + lead;
+        }
+    }
     if (source->after_count != 1 || !source->after[0].draw || source->after[0].scale > 1)
         return;
     source->with = source->after[0].draw - 1;
@@ -169,21 +195,22 @@ static void take_leads(struct nest_draw *taken, uint32_t *count, struct nest_sou
 
 struct nest_draw *nest_draws_take(struct nest_draws *draws, uint32_t *count)
 {
-    const size_t most = draws->count * (1 + 2 * (size_t)NEST_AFTER_MAX) + 1;
-    struct nest_draw *taken = calloc(most, sizeof *taken);
+    struct taken taken = {calloc(draws->count + 1, sizeof *taken.draws), draws->count + 1, 0,
+                          false};
     uint32_t *numbers = NULL;
 
     *count = 0;
-    if (taken && nest_draws_are_whole(draws))
+    if (taken.draws && nest_draws_are_whole(draws))
         decide_all(draws);
     numbers = nest_draws_number(draws);
-    for (uint32_t i = 0; taken && numbers && nest_draws_are_whole(draws) && i < draws->count; i++) {
+    for (uint32_t i = 0; taken.draws && numbers && nest_draws_are_whole(draws) && i < draws->count;
+         i++) {
         const struct draw *draw = &draws->draws[i];
         const bool is_split = draw->is_split, has_rest = draw->followers[DRAW_REST].all;
-        struct nest_draw *own = &taken[*count];
+        struct nest_draw *own = &taken.draws[taken.count];
         if (draw->into != i || draw->is_gone)
             continue;
-        (*count)++;
+        taken.count++;
         own->has_entry = is_split && has_rest;
         if (own->has_entry)
             take_source(draws, i, DRAW_ENTRY, &own->entry);
@@ -191,17 +218,20 @@ struct nest_draw *nest_draws_take(struct nest_draws *draws, uint32_t *count)
         number_source(&own->entry, numbers);
         number_source(&own->rest, numbers);
     }
-    if (taken && numbers && nest_draws_are_whole(draws)) {
-        const uint32_t drawn = *count;
-        for (uint32_t i = 0; i < drawn; i++) {
-            if (taken[i].has_entry)
-                take_leads(taken, count, &taken[i].entry);
-            take_leads(taken, count, &taken[i].rest);
+    if (taken.draws && numbers && nest_draws_are_whole(draws)) {
+        const uint32_t drawn = taken.count;
+        for (uint32_t i = 0; i < drawn && !taken.is_short; i++) {
+            if (taken.draws[i].has_entry)
+                take_leads(&taken, i, true);
+            take_leads(&taken, i, false);
         }
-        free(numbers);
-        return taken;
+    } else {
+        taken.is_short = true;
     }
     free(numbers);
-    free(taken);
+    *count = taken.is_short ? 0 : taken.count;
+    if (!taken.is_short)
+        return taken.draws;
+    free(taken.draws);
     return NULL;
 }

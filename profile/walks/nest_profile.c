@@ -275,11 +275,18 @@ static void own_models(const struct psnap_nests *nests)
             own_shape(models, models->mixes[i].states[k]);
 }
 
-/* Whether addresses are drawn by numbers that are read: areas may be as far apart as memory is. */
-static bool are_draws_readable(const struct nest_models *models)
+/* Whether addresses are drawn by numbers that are read (areas may be as far apart as memory is),
+ * and go with references that are there: one that was told affinely may be drawn by now. */
+static bool are_draws_readable(const struct psnap_nests *nests)
 {
+    const struct nest_models *models = nests->models;
+    uint64_t address;
+
     for (uint32_t i = 0; models && i < models->draw_count; i++) {
         const struct nest_draw *draw = &models->draws[i];
+        if (draw->lead && draw->loop != PSNAP_NONE &&
+            !nests_first_of(nests, draw->loop, draw->lead - 1, &address))
+            return false;
         if (draw->loop != PSNAP_NONE &&
             (!gather_is_readable(&draw->rest.gather) || !gather_is_readable(&draw->entry.gather)))
             return false;
@@ -315,7 +322,7 @@ static enum psnap_status can_be_read(const struct psnap_profile *profile, bool *
                                    ? nests_count(profile->nests, counts, visits, NULL)
                                    : PSNAP_ERROR_MEMORY;
 
-    *is_readable = status == PSNAP_OK && are_draws_readable(profile->nests->models);
+    *is_readable = status == PSNAP_OK && are_draws_readable(profile->nests);
     if (*is_readable)
         psnap_profile_walks(profile, refs, is_drawn);
     for (uint32_t i = 0; *is_readable && i < profile->loop_count; i++) {

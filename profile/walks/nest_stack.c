@@ -31,7 +31,8 @@ enum {
     TRIES = 6,             /* loops that may become a mix */
     SAME = 64,             /* values that make no difference */
     STEPS = 16,            /* ways tried one after the other, */
-    SEARCHES = 16,         /* and times that this is done, until all becomes one mix */
+    SEARCHES = 16,         /* and times that this is done; then but */
+    FEW_STEPS = 4,         /* ways, until all becomes one mix */
     LEAVES_AGAIN = 1 << 14 /* of a term that is told in another way; longer ones stay as they are */
 };
 
@@ -287,7 +288,7 @@ static bool try_next(const struct nest_leaves *from, bool is_order, struct plan 
 /* Looks for a way until the stack has no more than `few` loose values; `plan` is as it is now. */
 static bool find_plan(struct nest_stack *s, bool is_order, struct plan *plan, size_t few)
 {
-    const unsigned most = s->searches++ < SEARCHES ? STEPS : 1;
+    const unsigned most = s->searches++ < SEARCHES ? STEPS : FEW_STEPS;
     bool is_done = true;
 
     for (unsigned steps = 0; is_done && excess(plan->leaves ? plan->leaves : s->leaves) > few;
