@@ -216,7 +216,8 @@ static void watch_lines(struct gather_collector *c, const uint64_t *addresses, s
         last = addresses[i];
     }
     c->seen += c->visits - before;
-    c->line_changes += ((double)(c->visits - before) - (double)n * c->line_changes) / LINES_MEAN;
+    c->line_changes +=
+        ((double)(c->visits - before) - (double)n * c->line_changes) / (double)LINES_MEAN;
 }
 
 /* The sample's alone. */
