@@ -30,16 +30,13 @@ enum {
     GAIN = 4,              /* times lower it is worth it below LAST */
     TRIES = 6,             /* loops that may become a mix */
     SAME = 64,             /* values that make no difference */
-    STEPS = 16,            /* ways tried one after the other, */
-    SEARCHES = 16,         /* and times that this is done; then but */
-    FEW_STEPS = 4,         /* ways, until all becomes one mix */
+    STEPS = 16,            /* ways tried one after the other until all becomes one mix */
     LEAVES_AGAIN = 1 << 14 /* of a term that is told in another way; longer ones stay as they are */
 };
 
 struct nest_stack {
     struct nest_leaves *leaves;
     struct nest_collected *collected;
-    uint32_t searches; /* for other ways to tell it */
     bool has_no_order; /* nothing more is folded */
 };
 
@@ -286,18 +283,17 @@ static bool try_next(const struct nest_leaves *from, bool is_order, struct plan 
 }
 
 /* Looks for a way until the stack has no more than `few` loose values; `plan` is as it is now. */
-static bool find_plan(struct nest_stack *s, bool is_order, struct plan *plan, size_t few)
+static bool find_plan(const struct nest_stack *s, bool is_order, struct plan *plan, size_t few)
 {
-    const unsigned most = s->searches++ < SEARCHES ? STEPS : FEW_STEPS;
     bool is_done = true;
 
     for (unsigned steps = 0; is_done && excess(plan->leaves ? plan->leaves : s->leaves) > few;
          steps++) {
         const struct nest_leaves *from = plan->leaves ? plan->leaves : s->leaves;
         struct nest_leaves *next = NULL;
-        if (steps < most || (steps > most && steps < 2 * most))
+        if (steps < STEPS || (steps > STEPS && steps < 2 * STEPS))
             is_done = try_next(from, is_order, plan, &next);
-        else if (steps == most && !is_order)
+        else if (steps == STEPS && !is_order)
             is_done = try_all(from, plan, &next);
         if (!next)
             break;
