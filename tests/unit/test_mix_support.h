@@ -67,4 +67,44 @@ static inline struct mix_collector *collect_random(struct psnap_rng *rng, uint32
     return collector;
 }
 
+static inline uint32_t node_of(const struct psnap_mix *mix, uint32_t id)
+{
+    const uint32_t index = mix_find(mix, id);
+
+    assert_true(index < mix->state_count);
+    return MIX_STATE + index;
+}
+
+/* A walk's visits, collected. */
+static inline struct mix_collector *walk_all(const struct psnap_mix *mix, uint64_t seed,
+                                             uint64_t visits)
+{
+    struct mix_collector *collector = mix_collector_new();
+    struct mix_walk *walk = mix_walk_new(mix, seed);
+    uint32_t state;
+    uint64_t count;
+
+    assert_non_null(collector);
+    assert_non_null(walk);
+    for (uint64_t i = 0; i < visits; i++) {
+        assert_int_equal(mix_begin(collector), PSNAP_OK);
+        while (mix_walk_next(walk, &state, &count))
+            assert_int_equal(mix_add(collector, mix->states[state].id, count), PSNAP_OK);
+    }
+    mix_walk_free(walk);
+    return collector;
+}
+
+/* A walk through all of a mix has what the mix has. */
+static inline void check_walk(const struct psnap_mix *mix, uint64_t seed, bool has_edges)
+{
+    struct mix_collector *collector = walk_all(mix, seed, mix->visits);
+    struct psnap_mix *walked = mix_take(collector, EDGES, COUNTS_BINS);
+
+    assert_non_null(walked);
+    assert_same(mix, walked, has_edges);
+    mix_free(walked);
+    mix_collector_free(collector);
+}
+
 #endif

@@ -48,14 +48,6 @@ static struct psnap_mix *mix_of(const char *text)
     return mix;
 }
 
-static uint32_t node_of(const struct psnap_mix *mix, uint32_t id)
-{
-    const uint32_t index = mix_find(mix, id);
-
-    assert_true(index < mix->state_count);
-    return MIX_STATE + index;
-}
-
 /* `visits` visits of a walk, as text. */
 static char *walk_text(const struct psnap_mix *mix, uint64_t seed, unsigned visits)
 {
@@ -78,37 +70,6 @@ static char *walk_text(const struct psnap_mix *mix, uint64_t seed, unsigned visi
     fclose(file);
     mix_walk_free(walk);
     return text;
-}
-
-/* A walk's visits, collected. */
-static struct mix_collector *walk_all(const struct psnap_mix *mix, uint64_t seed, uint64_t visits)
-{
-    struct mix_collector *collector = mix_collector_new();
-    struct mix_walk *walk = mix_walk_new(mix, seed);
-    uint32_t state;
-    uint64_t count;
-
-    assert_non_null(collector);
-    assert_non_null(walk);
-    for (uint64_t i = 0; i < visits; i++) {
-        assert_int_equal(mix_begin(collector), PSNAP_OK);
-        while (mix_walk_next(walk, &state, &count))
-            assert_int_equal(mix_add(collector, mix->states[state].id, count), PSNAP_OK);
-    }
-    mix_walk_free(walk);
-    return collector;
-}
-
-/* A walk through all of a mix has what the mix has. */
-static void check_walk(const struct psnap_mix *mix, uint64_t seed, bool has_edges)
-{
-    struct mix_collector *collector = walk_all(mix, seed, mix->visits);
-    struct psnap_mix *walked = mix_take(collector, EDGES, COUNTS_BINS);
-
-    assert_non_null(walked);
-    assert_same(mix, walked, has_edges);
-    mix_free(walked);
-    mix_collector_free(collector);
 }
 
 /* ---- collecting ---- */
@@ -504,122 +465,16 @@ static void test_collector_is_bounded(void **state)
     mix_collector_free(collector);
 }
 
-/* A loop of two states, TIMES times entered, with as many iterations as `iterations` says. */
-static struct psnap_mix *mix_of_loop(struct psnap_rng *rng,
-                                     uint64_t (*iterations)(struct psnap_rng *))
-{
-    enum { TIMES = 2000 };
-    struct mix_collector *collector = mix_collector_new();
-    struct psnap_mix *mix;
-
-    assert_non_null(collector);
-    for (int i = 0; i < TIMES; i++) {
-        assert_int_equal(mix_add(collector, 1, 1), PSNAP_OK);
-        for (uint64_t n = iterations(rng); n; n--) {
-            assert_int_equal(mix_add(collector, 2, 1), PSNAP_OK);
-            assert_int_equal(mix_add(collector, 3 + (uint32_t)psnap_rng_below(rng, 2), 1),
-                             PSNAP_OK);
-            assert_int_equal(mix_add(collector, 5, 1), PSNAP_OK);
-        }
-    }
-    mix = mix_take(collector, EDGES, COUNTS_BINS);
-    assert_non_null(mix);
-    mix_collector_free(collector);
-    return mix;
-}
-
-static uint64_t six_or_seven(struct psnap_rng *rng)
-{
-    return psnap_rng_below(rng, 10) ? 6 : 7;
-}
-
-static uint64_t few_or_many(struct psnap_rng *rng)
-{
-    return psnap_rng_below(rng, 20) ? 2 : 200 + psnap_rng_below(rng, 100);
-}
-
-static uint64_t by_chance(struct psnap_rng *rng)
-{
-    uint64_t n = 1;
-
-    while (psnap_rng_below(rng, 6))
-        n++;
-    return n;
-}
-
-/* How many iterations the loop has in a walk: so many times up to 5, 7, 50 and more. */
-static void count_iterations(const struct psnap_mix *mix, uint64_t seed, uint64_t times[4])
-{
-    struct mix_walk *walk = mix_walk_new(mix, seed);
-    uint64_t count, n = 0, entries = 0;
-    uint32_t state;
-
-    assert_non_null(walk);
-    memset(times, 0, 4 * sizeof *times);
-    while (mix_walk_next(walk, &state, &count)) {
-        n += mix->states[state].id == 2;
-        if (mix->states[state].id != 1)
-            continue;
-        if (entries++)
-            times[n <= 5 ? 0 : n <= 7 ? 1 : n <= 50 ? 2 : 3]++;
-        n = 0;
-    }
-    times[n <= 5 ? 0 : n <= 7 ? 1 : n <= 50 ? 2 : 3]++;
-    mix_walk_free(walk);
-}
-
-/* A loop with others in it has as many iterations each time as it had, where that is not what
- * chance gives: nearly always as many, or mostly few, and a few times very many. */
-static void test_rounds(void **state)
-{
-    struct psnap_rng rng;
-    struct psnap_mix *mix;
-    uint64_t times[4];
-
-    (void)state;
-    psnap_rng_init(&rng, 3);
-    mix = mix_of_loop(&rng, six_or_seven);
-    assert_int_equal(mix->rounds_count, 1);
-    assert_int_equal(mix->rounds[0].node, node_of(mix, 5));
-    assert_int_equal(mix->rounds[0].to, node_of(mix, 2));
-    for (uint64_t seed = 0; seed < 5; seed++) {
-        count_iterations(mix, seed, times);
-        assert_in_range(times[1], 1990, 2000); /* but for the last ones, which close the walk */
-        check_walk(mix, seed, true);
-    }
-    mix_free(mix);
-    mix = mix_of_loop(&rng, few_or_many);
-    assert_int_equal(mix->rounds_count, 1);
-    for (uint64_t seed = 0; seed < 5; seed++) {
-        count_iterations(mix, seed, times);
-        assert_in_range(times[0], 1800, 2000);
-        assert_in_range(times[3], 60, 140);
-        check_walk(mix, seed, true);
-    }
-    mix_free(mix);
-    mix = mix_of_loop(&rng, by_chance);
-    assert_int_equal(mix->rounds_count, 0);
-    mix_free(mix);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rounds),
-        cmocka_unit_test(test_graph_by_hand),
-        cmocka_unit_test(test_merge),
-        cmocka_unit_test(test_too_many_states),
-        cmocka_unit_test(test_nothing_to_choose),
-        cmocka_unit_test(test_long_chain),
-        cmocka_unit_test(test_walks_are_exact),
-        cmocka_unit_test(test_walks_go_on),
-        cmocka_unit_test(test_seeds),
-        cmocka_unit_test(test_choices),
-        cmocka_unit_test(test_lengths),
-        cmocka_unit_test(test_unknown_lengths),
-        cmocka_unit_test(test_any_order),
-        cmocka_unit_test(test_rare_ones_go),
-        cmocka_unit_test(test_collector_is_bounded),
+        cmocka_unit_test(test_graph_by_hand),   cmocka_unit_test(test_merge),
+        cmocka_unit_test(test_too_many_states), cmocka_unit_test(test_nothing_to_choose),
+        cmocka_unit_test(test_long_chain),      cmocka_unit_test(test_walks_are_exact),
+        cmocka_unit_test(test_walks_go_on),     cmocka_unit_test(test_seeds),
+        cmocka_unit_test(test_choices),         cmocka_unit_test(test_lengths),
+        cmocka_unit_test(test_unknown_lengths), cmocka_unit_test(test_any_order),
+        cmocka_unit_test(test_rare_ones_go),    cmocka_unit_test(test_collector_is_bounded),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
