@@ -125,6 +125,19 @@ static void test_known(void **state)
     }
 }
 
+/* Two walks of one model and seed, around an address that is the caller's. */
+static void make_around(unsigned what, const uint64_t *last, struct gather_walk *walks[2])
+{
+    struct psnap_gather model = {.accesses = 1000000, .area_count = 1};
+
+    model.areas[0] = made_area(GATHER_AROUND, what);
+    for (int i = 0; i < 2; i++) {
+        walks[i] = gather_walk_new(&model, 5);
+        assert_non_null(walks[i]);
+        gather_walk_around(walks[i], last, 1024);
+    }
+}
+
 /* Around an address that does not change, one by one as when it does or all at once. */
 static void test_around(void **state)
 {
@@ -135,18 +148,12 @@ static void test_around(void **state)
     (void)state;
     assert_non_null(at_once);
     for (unsigned what = 0; what < 64; what++) {
-        struct psnap_gather model = {.accesses = 1000000, .area_count = 1};
-        struct gather_walk *batches, *single;
-        model.areas[0] = made_area(GATHER_AROUND, what);
-        batches = gather_walk_new(&model, 5);
-        single = gather_walk_new(&model, 5);
-        assert_true(batches && single);
-        gather_walk_around(batches, &last, 1024);
-        gather_walk_around(single, &last, 1024);
-        gather_walk_next(batches, at_once, DRAWN);
+        struct gather_walk *walks[2];
+        make_around(what, &last, walks);
+        gather_walk_next(walks[0], at_once, DRAWN);
         for (int i = 0; i < DRAWN; i++)
-            assert_int_equal(gather_walk_take(single), at_once[i]);
-        gather_walk_free(batches), gather_walk_free(single);
+            assert_int_equal(gather_walk_take(walks[1]), at_once[i]);
+        gather_walk_free(walks[0]), gather_walk_free(walks[1]);
     }
     free(at_once);
 }
@@ -156,21 +163,15 @@ static void test_resting(void **state)
 {
     (void)state;
     for (unsigned what = 0; what < 64; what++) {
-        struct psnap_gather model = {.accesses = 1000000, .area_count = 1};
-        struct gather_walk *resting, *single;
+        struct gather_walk *walks[2];
         uint64_t last = BASE + 100000;
-        model.areas[0] = made_area(GATHER_AROUND, what);
-        resting = gather_walk_new(&model, 5);
-        single = gather_walk_new(&model, 5);
-        assert_true(resting && single);
-        gather_walk_around(resting, &last, 1024);
-        gather_walk_around(single, &last, 1024);
+        make_around(what, &last, walks);
         for (unsigned n = 0; n < 150; n++, last = BASE + 100000 + (n * 7919 % 10000) * 8) {
-            gather_walk_rest(resting, n);
+            gather_walk_rest(walks[0], n);
             for (unsigned i = 0; i < n; i++)
-                assert_int_equal(gather_walk_take(resting), gather_walk_take(single));
+                assert_int_equal(gather_walk_take(walks[0]), gather_walk_take(walks[1]));
         }
-        gather_walk_free(resting), gather_walk_free(single);
+        gather_walk_free(walks[0]), gather_walk_free(walks[1]);
     }
 }
 
