@@ -249,12 +249,10 @@ void nest_draws_put_all(struct nest_draws *draws, const struct nest_drawn *drawn
     struct nest_drawn own[NEST_WIDTH_MAX];
     const struct nest_drawn *into = draws->has_pools ? own : drawn;
 
-    for (uint64_t i = 0, put; i < n && !draws->is_out_of_memory; i += put) {
-        /* what they are may have been decided by the one before */
-        for (uint32_t k = 0; draws->has_pools && k < width; k++) {
-            own[k] = drawn[k];
-            own[k].draw = draws->draws[drawn[k].draw].into;
-        }
-        put = put_some(draws, drawn, into, width, i, n, !i && is_entry);
+    for (uint32_t k = 0; draws->has_pools && k < width; k++) {
+        own[k] = drawn[k];
+        own[k].draw = draws->draws[drawn[k].draw].into;
     }
+    for (uint64_t i = 0; i < n && !draws->is_out_of_memory;)
+        i += put_some(draws, drawn, into, width, i, n, !i && is_entry);
 }

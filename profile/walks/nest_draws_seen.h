@@ -94,6 +94,7 @@ void draw_drop(struct draw *draw);
 uint32_t draw_add(struct nest_draws *draws, const struct draw_key *key);
 /* Where addresses of what is told apart, or of all, go; NULL: out of memory. */
 struct gather_areas *draw_areas(struct nest_draws *draws, struct draw *draw, unsigned k);
+/* One address goes there. */
 void draw_collect(struct nest_draws *draws, struct draw *draw, unsigned k, uint64_t address);
 
 /* ---- nest_draws_leaders.c ---- */

@@ -300,6 +300,56 @@ static void test_columns(void **state)
     psnap_program_free(program);
 }
 
+/* So is what goes on by steps: two copies whose addresses alternate, a sweep that goes on from one
+ * call to the next, and a reference with another step. */
+static void test_steps(void **state)
+{
+    enum { WIDTH = 3, TURNS = 20000, ITERATIONS = 30, SWEEP = 1 << 20 };
+    struct psnap_program *program = make_program(1, WIDTH);
+    struct nest_draws *one = nest_draws_new(program), *all = nest_draws_new(program);
+    struct nest_draw *taken[2];
+    struct nest_drawn drawn[WIDTH] = {{0}};
+    struct psnap_rng rng;
+    uint64_t at = 0;
+    uint32_t count;
+
+    (void)state;
+    assert_true(one && all);
+    psnap_rng_init(&rng, 1);
+    for (uint32_t k = 0; k < WIDTH; k++) {
+        drawn[k].draw = add(one, k);
+        assert_int_equal(add(all, k), drawn[k].draw);
+    }
+    drawn[1].draw = drawn[0].draw;
+    for (int turn = 0; turn < TURNS; turn++) {
+        uint64_t n = 1 + psnap_rng_below(&rng, ITERATIONS);
+        n = n < (SWEEP - at) / 16 ? n : (SWEEP - at) / 16; /* the sweep's laps end where calls do */
+        drawn[0].first = BASE + at;
+        drawn[1].first = BASE + at + 8;
+        drawn[0].step = drawn[1].step = 16;
+        drawn[2].first = BASE + (1 << 24) + 8 * psnap_rng_below(&rng, 1000);
+        drawn[2].step = 40;
+        for (uint64_t i = 0; i < n; i++)
+            for (uint32_t k = 0; k < WIDTH; k++)
+                nest_draws_put(one, drawn[k].draw, false, nest_drawn_address(&drawn[k], i));
+        nest_draws_put_all(all, drawn, WIDTH, n, false);
+        at = (at + n * 16) % SWEEP;
+    }
+    taken[0] = nest_draws_take(one, &count);
+    taken[1] = nest_draws_take(all, &count);
+    assert_true(taken[0] && taken[1]);
+    assert_int_equal(taken[1][0].rest.gather.areas[0].places, GATHER_SWEEP);
+    assert_int_equal(taken[1][0].rest.gather.areas[0].span_bytes, SWEEP);
+    assert_memory_equal(&taken[0][0], &taken[1][0], sizeof *taken[0]);
+    assert_int_equal(taken[0][2].rest.gather.accesses, taken[1][2].rest.gather.accesses);
+    assert_int_equal(taken[0][2].rest.gather.areas[0].base, taken[1][2].rest.gather.areas[0].base);
+    assert_int_equal(taken[0][2].rest.gather.areas[0].span_bytes,
+                     taken[1][2].rest.gather.areas[0].span_bytes);
+    free(taken[0]), free(taken[1]);
+    nest_draws_free(one), nest_draws_free(all);
+    psnap_program_free(program);
+}
+
 struct drawing {
     struct psnap_program *program; /* of one loop */
     struct nest_draws *draws;
@@ -460,11 +510,11 @@ static void test_pools(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_late_leader),    cmocka_unit_test(test_columns),
-        cmocka_unit_test(test_pools),          cmocka_unit_test(test_one_address),
-        cmocka_unit_test(test_pool_parted),    cmocka_unit_test(test_after),
-        cmocka_unit_test(test_late_rest),      cmocka_unit_test(test_around),
-        cmocka_unit_test(test_begins_anywhere)};
+        cmocka_unit_test(test_late_leader), cmocka_unit_test(test_columns),
+        cmocka_unit_test(test_steps),       cmocka_unit_test(test_pools),
+        cmocka_unit_test(test_one_address), cmocka_unit_test(test_pool_parted),
+        cmocka_unit_test(test_after),       cmocka_unit_test(test_late_rest),
+        cmocka_unit_test(test_around),      cmocka_unit_test(test_begins_anywhere)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
