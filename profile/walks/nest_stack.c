@@ -30,7 +30,7 @@ enum {
     GAIN = 4,              /* times lower it is worth it below LAST */
     TRIES = 6,             /* loops that may become a mix */
     SAME = 64,             /* values that make no difference */
-    STEPS = 16,            /* ways tried one after the other until all becomes one mix */
+    STEPS = 16,            /* ways tried one after the other until all becomes one mix, and then */
     LEAVES_AGAIN = 1 << 14 /* of a term that is told in another way; longer ones stay as they are */
 };
 
@@ -285,16 +285,16 @@ static bool try_next(const struct nest_leaves *from, bool is_order, struct plan 
 /* Looks for a way until the stack has no more than `few` loose values; `plan` is as it is now. */
 static bool find_plan(const struct nest_stack *s, bool is_order, struct plan *plan, size_t few)
 {
+    const unsigned most = is_order ? STEPS : 2 * STEPS;
     bool is_done = true;
 
-    for (unsigned steps = 0; is_done && excess(plan->leaves ? plan->leaves : s->leaves) > few;
-         steps++) {
+    for (unsigned steps = 0; is_done && steps < most; steps++) {
         const struct nest_leaves *from = plan->leaves ? plan->leaves : s->leaves;
         struct nest_leaves *next = NULL;
-        if (steps < STEPS || (steps > STEPS && steps < 2 * STEPS))
-            is_done = try_next(from, is_order, plan, &next);
-        else if (steps == STEPS && !is_order)
-            is_done = try_all(from, plan, &next);
+        if (excess(from) <= few)
+            break;
+        is_done =
+            steps == STEPS ? try_all(from, plan, &next) : try_next(from, is_order, plan, &next);
         if (!next)
             break;
         nest_leaves_free(plan->leaves);
