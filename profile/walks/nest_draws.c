@@ -212,9 +212,34 @@ static void put(struct nest_draws *draws, uint32_t index, bool is_entry, uint64_
         put_own(draws, index, is_entry, address);
 }
 
+/* As `put` of one that nobody looks at: most of a long stream. False: it is to be put. */
+static inline bool put_unseen(struct nest_draws *draws, uint32_t index, bool is_entry,
+                              uint64_t address)
+{
+    const struct draw *own = &draws->draws[index];
+    const bool is_apart = own->into != index && !own->is_lost;
+    struct draw *draw = &draws->draws[own->into];
+    const unsigned part = draw->is_split ? is_entry : DRAW_ALL;
+    struct gather_areas *areas = draw->areas[draw->is_split && is_entry];
+
+    if (own->pool != PSNAP_NONE || !draw->is_decided || !draw->followers[part].rest || !areas ||
+        (is_apart && !own->followers[DRAW_ALL].rest))
+        return false;
+    if (is_apart)
+        draws->draws[index].followers[DRAW_ALL].rest--;
+    draw->followers[part].rest--;
+    draw->last = address;
+    if (draws->recent[0] != own->into)
+        draws_remember(draws, own->into);
+    if (draw_is_collected(draw, part))
+        gather_areas_put(areas, address);
+    return true;
+}
+
 void nest_draws_put(struct nest_draws *draws, uint32_t index, bool is_entry, uint64_t address)
 {
-    put(draws, index, is_entry, address);
+    if (!put_unseen(draws, index, is_entry, address))
+        put(draws, index, is_entry, address);
     nest_trail_push(&draws->trail, draws->draws[index].into, address);
 }
 

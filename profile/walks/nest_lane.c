@@ -62,13 +62,71 @@ static enum psnap_status put_one(struct nest_lane *lane, const struct psnap_acce
     return PSNAP_OK;
 }
 
+/* Learns which references are the last ones of their loops, of those that the program has by now.
+ */
+static bool learn_refs(struct nest_lane *lane)
+{
+    const struct psnap_program *program = lane->program;
+
+    if (lane->loop_room < program->loop_count) {
+        const uint32_t room = 2 * program->loop_count;
+        uint32_t *larger = realloc(lane->last_refs, room * sizeof *larger);
+        if (!larger)
+            return false;
+        lane->last_refs = larger;
+        lane->loop_room = room;
+    }
+    for (; lane->known_refs < program->ref_count; lane->known_refs++)
+        lane->last_refs[program->refs[lane->known_refs].loop] = lane->known_refs;
+    return true;
+}
+
+/* Whether an iteration ends with a reference: none of its loop comes behind it. */
+static bool is_last(struct nest_lane *lane, uint32_t ref)
+{
+    if (lane->known_refs < lane->program->ref_count && !learn_refs(lane))
+        return false;
+    return lane->last_refs[lane->program->refs[ref].loop] == ref;
+}
+
+/* Iterations that came before, as many as are whole: returns how many accesses they have, or
+ * SIZE_MAX when there is no memory. */
+static size_t put_again(struct nest_lane *lane, const struct psnap_access *block, size_t n)
+{
+    struct nest_leaves *leaves = nest_stack_leaves(lane->stack);
+    size_t at = 0, end;
+    int taken = leaves != NULL;
+
+    while (taken > 0 && at < n) {
+        for (end = at + 1;
+             end < n && follows(lane, block[end - 1].ref, block[end - 1].thread, &block[end]);)
+            end++;
+        if (end - at > NEST_WIDTH_MAX || (end == n && !is_last(lane, block[end - 1].ref)))
+            break;
+        taken = nest_leaves_put_again(leaves, lane->program->refs[block[at].ref].loop, &block[at],
+                                      (uint32_t)(end - at));
+        at = taken > 0 ? end : at;
+    }
+    return taken < 0 ? SIZE_MAX : at;
+}
+
 enum psnap_status nest_lane_put(struct nest_lane *lane, const struct psnap_access *block, size_t n,
                                 struct psnap_error *error)
 {
     enum psnap_status status = PSNAP_OK;
 
-    for (size_t i = 0; i < n && status == PSNAP_OK; i++)
-        status = put_one(lane, &block[i], error);
+    for (size_t i = 0; i < n && status == PSNAP_OK; i++) {
+        if (!follows_iteration(lane, &block[i])) {
+            size_t again;
+            status = nest_lane_end(lane, error);
+            again = status ? 0 : put_again(lane, &block[i], n - i);
+            if (again == SIZE_MAX)
+                return nest_no_memory(error);
+            i += again;
+        }
+        if (status == PSNAP_OK && i < n)
+            status = put_one(lane, &block[i], error);
+    }
     return status;
 }
 
@@ -161,33 +219,6 @@ static enum psnap_status put_repetitions(struct nest_lane *lane, const struct ps
         status = nest_no_memory(error);
     shape->width = 0;
     return status;
-}
-
-/* Learns which references are the last ones of their loops, of those that the program has by now.
- */
-static bool learn_refs(struct nest_lane *lane)
-{
-    const struct psnap_program *program = lane->program;
-
-    if (lane->loop_room < program->loop_count) {
-        const uint32_t room = 2 * program->loop_count;
-        uint32_t *larger = realloc(lane->last_refs, room * sizeof *larger);
-        if (!larger)
-            return false;
-        lane->last_refs = larger;
-        lane->loop_room = room;
-    }
-    for (; lane->known_refs < program->ref_count; lane->known_refs++)
-        lane->last_refs[program->refs[lane->known_refs].loop] = lane->known_refs;
-    return true;
-}
-
-/* Whether an iteration ends with a reference: none of its loop comes behind it. */
-static bool is_last(struct nest_lane *lane, uint32_t ref)
-{
-    if (lane->known_refs < lane->program->ref_count && !learn_refs(lane))
-        return false;
-    return lane->last_refs[lane->program->refs[ref].loop] == ref;
 }
 
 /* Whether the stack takes the columns of a run as they are. */

@@ -107,8 +107,7 @@ static bool make_values(struct nest_leaves *l)
 struct nest_known *nest_leaves_known(struct nest_leaves *l, const struct nest_shape *shape)
 {
     const uint32_t last = shape->width ? shape->refs[shape->width - 1].ref : 0;
-    const size_t before = l->known_room,
-                 index = (size_t)shape->loop * NEST_KNOWN + (shape->width * 3 + last) % NEST_KNOWN;
+    const size_t before = l->known_room, index = nest_known_index(shape->loop, shape->width, last);
     struct nest_known *larger;
 
     if (index < before)

@@ -24,13 +24,23 @@ struct nest_iterations {
     const bool *is_unknown;         /* references whose address is not known, or NULL */
 };
 
-enum { NEST_KNOWN = 4 }; /* shapes of a loop */
+enum {
+    NEST_KNOWN = 4,       /* shapes of a loop */
+    NEST_STATES_MANY = 24 /* states of a loop in a mix: then each block of an iteration is one */
+};
 
 /* What came last is what comes next, mostly. NULL: there was none. */
 struct nest_known {
     const struct nest_pattern *leaf, *state; /* of a loop, */
+    bool is_drawn;                           /* all of the state; */
     const struct nest_pattern *visit;        /* of the mix that has its number */
 };
+
+/* Where those of a loop are that have so many references, of which this is the last. */
+static inline size_t nest_known_index(uint32_t loop, uint32_t width, uint32_t last)
+{
+    return (size_t)loop * NEST_KNOWN + (width * 3 + last) % NEST_KNOWN;
+}
 
 /* Iterations go on to be leaves: one is under way. */
 struct nest_leaves {
@@ -47,6 +57,7 @@ struct nest_leaves {
     uint64_t state_count;             /* its iterations, */
     uint64_t *state_next;             /* where its references go on, */
     bool is_state_known;              /* when that is known */
+    bool is_state_drawn;              /* every address of it */
     uint32_t due;                     /* 1 + the mix that is visited now, even if in vain, or 0 */
     struct nest_shape *shape;         /* of the leaf under way, `width` 0: none */
     struct nest_shape *part, *part_before; /* of an iteration, a block of it, what it was before */
@@ -61,6 +72,11 @@ void nest_leaves_free(struct nest_leaves *leaves); /* not what was collected */
 /* Takes iterations, as many as go on with the leaf under way or can begin one; false: out of
  * memory. To be called until there are none left. */
 bool nest_leaves_put(struct nest_leaves *leaves, struct nest_iterations *iterations);
+/* An iteration of a loop: its accesses, in rising order of references. 1: it is taken, since it
+ * goes on with the leaf under way, or all of it is drawn and the same came in the mix that is
+ * visited before; 0: it is not, and to be put; negative: out of memory (nest_leaves_quick.c). */
+int nest_leaves_put_again(struct nest_leaves *leaves, uint32_t loop,
+                          const struct psnap_access *accesses, uint32_t width);
 /* A visit of a mix, whose tokens are known already, if it has any; those that come on are of it,
  * but not of the chain's visit before. */
 bool nest_leaves_visit(struct nest_leaves *leaves, uint32_t mix);
@@ -92,6 +108,8 @@ bool nest_leaves_end_due(struct nest_leaves *leaves);
 
 /* nest_leaves_mix.c: as nest_leaves_put, of a loop that is mixed. */
 bool nest_leaves_put_mixed(struct nest_leaves *leaves, struct nest_iterations *iterations);
+/* The state under way is a token. */
+bool nest_leaves_end_state(struct nest_leaves *leaves);
 /* There is no visit any more. */
 bool nest_leaves_end_visit(struct nest_leaves *leaves);
 

@@ -9,10 +9,7 @@
 
 #include "profile/walks/nest_leaves.h"
 
-enum {
-    TOKENS_MIN = 64,
-    STATES_MANY = 24 /* of a loop */
-};
+enum { TOKENS_MIN = 64 };
 
 /* References that do not go on from iteration to iteration are drawn for each. */
 static void judge_state(struct nest_leaves *l)
@@ -28,14 +25,15 @@ static void judge_state(struct nest_leaves *l)
     }
 }
 
-static bool end_state(struct nest_leaves *l)
+bool nest_leaves_end_state(struct nest_leaves *l)
 {
     const struct nest_pattern *state = l->state;
     enum psnap_status status;
 
     if (!state)
         return true;
-    judge_state(l);
+    if (!l->is_state_drawn)
+        judge_state(l);
     l->state = NULL;
     l->is_begun = true;
     status = mix_add(l->collected->mixes[l->visited], state->number, l->state_count);
@@ -46,7 +44,7 @@ static bool end_state(struct nest_leaves *l)
 /* Tokens that come on are no longer of the same visit of the chain. */
 static bool end_tokens(struct nest_leaves *l)
 {
-    bool is_done = end_state(l);
+    bool is_done = nest_leaves_end_state(l);
 
     if (is_done && l->is_begun)
         is_done = mix_end(l->collected->mixes[l->visited]) == PSNAP_OK;
@@ -79,11 +77,12 @@ bool nest_leaves_visit(struct nest_leaves *l, uint32_t mix)
 
 bool nest_leaves_go_on(struct nest_leaves *l, const struct nest_leaves *before)
 {
-    if (!end_state(l))
+    if (!nest_leaves_end_state(l))
         return false;
     l->state = before->state;
     l->state_count = before->state_count;
     l->is_state_known = before->is_state_known;
+    l->is_state_drawn = before->is_state_drawn;
     memcpy(l->state_next, before->state_next, NEST_WIDTH_MAX * sizeof *l->state_next);
     l->is_begun |= before->is_begun;
     return true;
@@ -114,9 +113,9 @@ static bool begin_state(struct nest_leaves *l, const struct nest_iterations *it)
     struct nest_known *known = nest_leaves_known(l, shape);
     uint64_t strides[NEST_WIDTH_MAX];
 
-    if (!known || !end_state(l))
+    if (!known || !nest_leaves_end_state(l))
         return false;
-    l->is_state_known = true;
+    l->is_state_known = l->is_state_drawn = true;
     for (uint32_t k = 0; k < shape->width; k++) {
         const struct nest_ref *ref = &shape->refs[k];
         const bool is_unknown = it->is_unknown && it->is_unknown[k];
@@ -124,6 +123,7 @@ static bool begin_state(struct nest_leaves *l, const struct nest_iterations *it)
         strides[k] = is_first ? l->states.refs[ref->ref].stride : 0;
         l->state_next[k] = it->firsts[k];
         l->is_state_known &= !is_unknown;
+        l->is_state_drawn &= ref->mode == NEST_DRAWN;
         if (is_first && !is_unknown && !(it->told && it->told->refs[k].mode >= NEST_DRAWN_FIRST))
             nest_draws_put_first(l->collected->draws, ref->draw, it->firsts[k]);
     }
@@ -132,6 +132,7 @@ static bool begin_state(struct nest_leaves *l, const struct nest_iterations *it)
         const struct nest_shape *made = nest_shape_of(l->collected->shapes, shape);
         known->state = made ? nest_pattern_leaf(l->collected->shapes, made, strides) : NULL;
         l->states.loops[shape->loop].states += nest_pattern_count(l->collected->shapes) - before;
+        known->is_drawn = l->is_state_drawn;
     }
     l->state = known->state;
     l->state_count = 0;
@@ -217,7 +218,7 @@ bool nest_leaves_put_mixed(struct nest_leaves *l, struct nest_iterations *it)
 
     if (l->visited != mix && !nest_leaves_visit(l, mix))
         return false;
-    if (l->collected && loop->states >= STATES_MANY &&
+    if (l->collected && loop->states >= NEST_STATES_MANY &&
         end_of_block(l, it->shape, 0) < it->shape->width)
         return put_blocks(l, it);
     return put_state(l, it);

@@ -505,6 +505,59 @@ static void test_history(void **state)
     assert_in_range(many, 1, few + few / 2);
 }
 
+/* Two loops in no order, whose iterations have some of their references, and a third one whose rows
+ * are as long as they are: all of it is drawn. */
+static void make_irregular(struct stream *stream, size_t room, struct psnap_rng *rng)
+{
+    while (stream->count + 1000 < room) {
+        const uint64_t tokens = psnap_rng_below(rng, 6), row = 1 + psnap_rng_below(rng, 30);
+        for (uint64_t i = 0; i < tokens; i++) {
+            const uint32_t loop = (uint32_t)psnap_rng_below(rng, 2);
+            const uint64_t n = 1 + psnap_rng_below(rng, 8), refs = 1 + psnap_rng_below(rng, 7);
+            for (uint32_t k = 0; k < n * 3; k++)
+                if (refs >> k % 3 & 1)
+                    add_to(stream, room, loop * REFS + k % 3,
+                           HEAP + 8 * psnap_rng_below(rng, 1 << 16));
+        }
+        for (uint64_t i = 0; i < row; i++) {
+            add_to(stream, room, 2 * REFS, HEAP + (1 << 24) + 8 * stream->count);
+            add_to(stream, room, 2 * REFS + 1, HEAP + 8 * psnap_rng_below(rng, 1 << 16));
+        }
+    }
+}
+
+/* Most iterations of such a stream are taken from the blocks that they come in: as one by one. */
+static void test_cut_draws(void **state)
+{
+    enum { ROOM = 2000000 };
+    struct psnap_program *program = make_program(LOOPS, REFS);
+    const struct psnap_builder_options options = {.walks = true};
+    struct psnap_sink *single = psnap_profile_builder_new(program, &options, NULL);
+    struct stream stream = {calloc(ROOM, sizeof *stream.accesses), 0};
+    struct psnap_profile *one, *other;
+    struct psnap_rng rng;
+    char *text, *second;
+
+    (void)state;
+    psnap_rng_init(&rng, 31);
+    make_irregular(&stream, ROOM, &rng);
+    one = build_walks(program, &stream, &rng);
+    for (size_t i = 0; i < stream.count; i++)
+        assert_int_equal(psnap_sink_put(single, &stream.accesses[i], 1, NULL), PSNAP_OK);
+    other = end_profile(single);
+    assert_non_null(one->nests);
+    assert_true(nests_have_models(one->nests));
+    text = write_text(one);
+    second = write_text(other);
+    assert_string_equal(text, second);
+    free(text);
+    free(second);
+    psnap_profile_free(one);
+    psnap_profile_free(other);
+    psnap_program_free(program);
+    free(stream.accesses);
+}
+
 /* Loops called in a random order, so many that making them a mix one by one takes too many steps:
  * they become one, of which each loop has as many accesses as there were. Beyond what a mix can
  * have there are no walks, and that is soon clear. */
@@ -561,6 +614,7 @@ int main(void)
         cmocka_unit_test(test_unrolled),        cmocka_unit_test(test_loose),
         cmocka_unit_test(test_threads),         cmocka_unit_test(test_drawing_threads),
         cmocka_unit_test(test_history),         cmocka_unit_test(test_many_loops),
+        cmocka_unit_test(test_cut_draws),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
