@@ -243,6 +243,14 @@ static bool is_drawn(const struct nest_iterations *it, uint32_t k)
            !(it->is_unknown && it->is_unknown[k]);
 }
 
+/* Draws the addresses of the first iteration. */
+static void draw_one(struct nest_draws *draws, const struct nest_iterations *it, bool is_entry)
+{
+    for (uint32_t k = 0; k < it->shape->width; k++)
+        if (is_drawn(it, k))
+            nest_draws_put(draws, it->shape->refs[k].draw, is_entry, nest_iterations_first(it, k));
+}
+
 /* Draws the addresses of the first n iterations. */
 static void draw(struct nest_leaves *l, const struct nest_iterations *it, uint64_t n)
 {
@@ -250,6 +258,11 @@ static void draw(struct nest_leaves *l, const struct nest_iterations *it, uint64
     struct nest_drawn drawn[NEST_WIDTH_MAX], *to;
     uint32_t count = 0;
 
+    if (n == 1 && l->collected) {
+        draw_one(l->collected->draws, it, is_entry);
+        l->loop = it->shape->loop;
+        return;
+    }
     for (uint32_t k = 0; l->collected && k < it->shape->width; k++) {
         const struct psnap_column *column = it->columns ? &it->columns[k] : NULL;
         if (!is_drawn(it, k))

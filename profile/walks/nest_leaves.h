@@ -24,6 +24,16 @@ struct nest_iterations {
     const bool *is_unknown;         /* references whose address is not known, or NULL */
 };
 
+/* The first address of a reference. */
+static inline uint64_t nest_iterations_first(const struct nest_iterations *iterations, uint32_t k)
+{
+    const struct psnap_column *column = iterations->columns ? &iterations->columns[k] : NULL;
+
+    return column && column->words
+               ? column->words[iterations->from * column->pitch] + column->offset
+               : iterations->firsts[k];
+}
+
 enum {
     NEST_KNOWN = 4,       /* shapes of a loop */
     NEST_STATES_MANY = 24 /* states of a loop in a mix: then each block of an iteration is one */

@@ -190,12 +190,8 @@ static bool put_blocks(struct nest_leaves *l, struct nest_iterations *it)
     uint64_t firsts[NEST_WIDTH_MAX];
     bool is_done = true;
 
-    for (uint32_t k = 0; k < shape->width; k++) {
-        const struct psnap_column *column = it->columns ? &it->columns[k] : NULL;
-        firsts[k] = column && column->words
-                        ? column->words[it->from * column->pitch] + column->offset
-                        : it->firsts[k];
-    }
+    for (uint32_t k = 0; k < shape->width; k++)
+        firsts[k] = nest_iterations_first(it, k);
     for (uint32_t from = 0, to; is_done && from < shape->width; from = to) {
         struct nest_iterations part = {.shape = l->part, .firsts = firsts + from, .count = 1};
         to = end_of_block(l, shape, from);
