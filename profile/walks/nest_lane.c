@@ -93,21 +93,20 @@ static bool is_last(struct nest_lane *lane, uint32_t ref)
  * SIZE_MAX when there is no memory. */
 static size_t put_again(struct nest_lane *lane, const struct psnap_access *block, size_t n)
 {
-    struct nest_leaves *leaves = nest_stack_leaves(lane->stack);
+    enum nest_taken taken = NEST_TAKEN;
     size_t at = 0, end;
-    int taken = leaves != NULL;
 
-    while (taken > 0 && at < n) {
+    while (taken == NEST_TAKEN && at < n) {
         for (end = at + 1;
              end < n && follows(lane, block[end - 1].ref, block[end - 1].thread, &block[end]);)
             end++;
         if (end - at > NEST_WIDTH_MAX || (end == n && !is_last(lane, block[end - 1].ref)))
             break;
-        taken = nest_leaves_put_again(leaves, lane->program->refs[block[at].ref].loop, &block[at],
-                                      (uint32_t)(end - at));
-        at = taken > 0 ? end : at;
+        taken = nest_stack_put_again(lane->stack, lane->program->refs[block[at].ref].loop,
+                                     &block[at], (uint32_t)(end - at));
+        at = taken == NEST_TAKEN ? end : at;
     }
-    return taken < 0 ? SIZE_MAX : at;
+    return taken == NEST_NO_MEMORY ? SIZE_MAX : at;
 }
 
 enum psnap_status nest_lane_put(struct nest_lane *lane, const struct psnap_access *block, size_t n,

@@ -46,6 +46,14 @@ struct nest_known {
     const struct nest_pattern *visit;        /* of the mix that has its number */
 };
 
+/* What has become of an iteration. */
+enum nest_taken {
+    NEST_NO_MEMORY = -1,
+    NEST_OTHER, /* it is to be put as any */
+    NEST_TAKEN,
+    NEST_ENDED /* the leaf before it is folded: to be put again */
+};
+
 /* Where those of a loop are that have so many references, of which this is the last. */
 static inline size_t nest_known_index(uint32_t loop, uint32_t width, uint32_t last)
 {
@@ -82,11 +90,10 @@ void nest_leaves_free(struct nest_leaves *leaves); /* not what was collected */
 /* Takes iterations, as many as go on with the leaf under way or can begin one; false: out of
  * memory. To be called until there are none left. */
 bool nest_leaves_put(struct nest_leaves *leaves, struct nest_iterations *iterations);
-/* An iteration of a loop: its accesses, in rising order of references. 1: it is taken, since it
- * goes on with the leaf under way, or all of it is drawn and the same came in the mix that is
- * visited before; 0: it is not, and to be put; negative: out of memory (nest_leaves_quick.c). */
-int nest_leaves_put_again(struct nest_leaves *leaves, uint32_t loop,
-                          const struct psnap_access *accesses, uint32_t width);
+/* Takes an iteration of a loop whose kind came before: its accesses, in rising order of references
+ * (nest_leaves_quick.c). */
+enum nest_taken nest_leaves_put_again(struct nest_leaves *leaves, uint32_t loop,
+                                      const struct psnap_access *accesses, uint32_t width);
 /* A visit of a mix, whose tokens are known already, if it has any; those that come on are of it,
  * but not of the chain's visit before. */
 bool nest_leaves_visit(struct nest_leaves *leaves, uint32_t mix);

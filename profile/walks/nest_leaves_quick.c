@@ -4,6 +4,8 @@
  * they lie, with the same effect as putting them (nest_leaves.c, nest_leaves_mix.c): what has been
  * found out of their references is not asked anew.
  */
+#include <string.h>
+
 #include "profile/walks/nest_leaves.h"
 
 /* Whether these are an iteration's references. */
@@ -32,51 +34,90 @@ static void draw(struct nest_leaves *l, const struct nest_shape *shape,
             nest_draws_put(l->collected->draws, shape->refs[k].draw, is_entry, accesses[k].address);
 }
 
-/* One more iteration of the leaf under way. */
-static int put_leaf(struct nest_leaves *l, const struct psnap_access *accesses, uint32_t width)
+/* One more iteration of the leaf under way, which it is of. */
+static enum nest_taken go_on(struct nest_leaves *l, const struct psnap_access *accesses)
 {
     const struct nest_shape *shape = l->shape;
     const uint64_t count = l->values[0];
 
-    if (!is_of(shape, accesses, width) || count < 2 || (l->has_told && l->is_count_told))
-        return 0;
-    for (uint32_t k = 0; k < width; k++)
-        if (shape->refs[k].mode != NEST_DRAWN &&
-            accesses[k].address != l->values[1 + k] + count * l->strides[k])
-            return 0;
+    if (l->has_told && l->is_count_told)
+        return NEST_OTHER;
+    for (uint32_t k = 0; k < shape->width; k++) {
+        if (shape->refs[k].mode == NEST_DRAWN)
+            continue;
+        if (count == 1)
+            l->strides[k] = accesses[k].address - l->values[1 + k];
+        else if (accesses[k].address != l->values[1 + k] + count * l->strides[k])
+            return NEST_OTHER;
+    }
     l->values[0]++;
     draw(l, shape, accesses);
-    return 1;
+    return NEST_TAKEN;
+}
+
+/* The first iteration of a leaf of a shape that came before. */
+static enum nest_taken begin(struct nest_leaves *l, const struct nest_shape *shape,
+                             const struct psnap_access *accesses)
+{
+    if ((l->visited != PSNAP_NONE && !nest_leaves_end_visit(l)) || !nest_leaves_end_due(l))
+        return NEST_NO_MEMORY;
+    memcpy(l->shape, shape, nest_shape_bytes(shape->width));
+    l->has_told = l->is_count_told = false;
+    l->values[0] = 1;
+    for (uint32_t k = 0; k < shape->width; k++) {
+        l->values[1 + k] = accesses[k].address;
+        l->strides[k] = 0;
+        if (shape->refs[k].mode == NEST_DRAWN_FIRST)
+            nest_draws_put_first(l->collected->draws, shape->refs[k].draw, accesses[k].address);
+    }
+    draw(l, shape, accesses);
+    return NEST_TAKEN;
+}
+
+static enum nest_taken put_leaf(struct nest_leaves *l, const struct nest_known *known,
+                                const struct psnap_access *accesses, uint32_t width)
+{
+    if (is_of(l->shape, accesses, width))
+        return go_on(l, accesses);
+    if (!known->leaf || !is_of(known->leaf->shape, accesses, width))
+        return NEST_OTHER;
+    if (l->shape->width)
+        return nest_leaves_end_leaf(l) ? NEST_ENDED : NEST_NO_MEMORY;
+    return begin(l, known->leaf->shape, accesses);
 }
 
 /* One of a state that came before. */
-static int put_state(struct nest_leaves *l, uint32_t loop, const struct psnap_access *accesses,
-                     uint32_t width)
+static enum nest_taken put_state(struct nest_leaves *l, const struct nest_known *known,
+                                 const struct nest_loop_state *loop,
+                                 const struct psnap_access *accesses, uint32_t width)
 {
-    const size_t at = nest_known_index(loop, width, accesses[width - 1].ref);
-    const struct nest_pattern *state = at < l->known_room ? l->known[at].state : NULL;
+    const struct nest_pattern *state = known->state;
 
-    if (!state || !l->known[at].is_drawn || !is_of(state->shape, accesses, width) ||
-        l->states.loops[loop].mix != 1 + l->visited ||
-        l->states.loops[loop].states >= NEST_STATES_MANY)
-        return 0;
+    if (!state || !known->is_drawn || !is_of(state->shape, accesses, width) ||
+        loop->states >= NEST_STATES_MANY)
+        return NEST_OTHER;
+    if (l->visited != loop->mix - 1 && !nest_leaves_visit(l, loop->mix - 1))
+        return NEST_NO_MEMORY;
     if (l->state != state) {
         if (!nest_leaves_end_state(l))
-            return -1;
+            return NEST_NO_MEMORY;
         l->state = state;
         l->state_count = 0;
         l->is_state_known = l->is_state_drawn = true;
     }
     l->state_count++;
     draw(l, state->shape, accesses);
-    return 1;
+    return NEST_TAKEN;
 }
 
-int nest_leaves_put_again(struct nest_leaves *leaves, uint32_t loop,
-                          const struct psnap_access *accesses, uint32_t width)
+enum nest_taken nest_leaves_put_again(struct nest_leaves *leaves, uint32_t loop,
+                                      const struct psnap_access *accesses, uint32_t width)
 {
-    if (!leaves->collected)
-        return 0;
-    return leaves->visited == PSNAP_NONE ? put_leaf(leaves, accesses, width)
-                                         : put_state(leaves, loop, accesses, width);
+    const size_t at = nest_known_index(loop, width, accesses[width - 1].ref);
+
+    if (!leaves->collected || at >= leaves->known_room || loop >= leaves->states.loop_count)
+        return NEST_OTHER;
+    if (leaves->states.loops[loop].mix)
+        return put_state(leaves, &leaves->known[at], &leaves->states.loops[loop], accesses, width);
+    return put_leaf(leaves, &leaves->known[at], accesses, width);
 }

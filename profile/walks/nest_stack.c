@@ -394,17 +394,31 @@ static bool lower(struct nest_stack *s, size_t most, size_t few)
 
 /* ---- what comes ---- */
 
+/* The stack is not too high; false: out of memory. */
+static inline bool settle(struct nest_stack *stack)
+{
+    return height(stack->leaves) <= MOST || stack->has_no_order || lower(stack, MOST, MOST / 8);
+}
+
 bool nest_stack_put(struct nest_stack *stack, struct nest_iterations *iterations)
 {
-    while (iterations->count) {
-        if (stack->has_no_order)
-            return true;
-        if (!nest_leaves_put(stack->leaves, iterations))
+    while (iterations->count && !stack->has_no_order)
+        if (!nest_leaves_put(stack->leaves, iterations) || !settle(stack))
             return false;
-        if (height(stack->leaves) > MOST && !lower(stack, MOST, MOST / 8))
-            return false;
-    }
     return true;
+}
+
+enum nest_taken nest_stack_put_again(struct nest_stack *stack, uint32_t loop,
+                                     const struct psnap_access *accesses, uint32_t width)
+{
+    enum nest_taken taken = NEST_ENDED;
+
+    while (taken == NEST_ENDED && !stack->has_no_order) {
+        taken = nest_leaves_put_again(stack->leaves, loop, accesses, width);
+        if (taken == NEST_NO_MEMORY || !settle(stack))
+            return NEST_NO_MEMORY;
+    }
+    return taken;
 }
 
 struct nest_leaves *nest_stack_leaves(struct nest_stack *stack)

@@ -14,6 +14,9 @@ struct nest_stack *nest_stack_new(const struct psnap_program *program);
 void nest_stack_free(struct nest_stack *stack);
 /* The next iterations; false: out of memory. */
 bool nest_stack_put(struct nest_stack *stack, struct nest_iterations *iterations);
+/* An iteration of a loop, if its kind came before: nest_leaves_put_again. */
+enum nest_taken nest_stack_put_again(struct nest_stack *stack, uint32_t loop,
+                                     const struct psnap_access *accesses, uint32_t width);
 /* The leaves, until it is told in another way: the next put; NULL when they have no order. */
 struct nest_leaves *nest_stack_leaves(struct nest_stack *stack);
 /* Whether all addresses of a reference are drawn: its iterations may come with their column. */

@@ -505,8 +505,8 @@ static void test_history(void **state)
     assert_in_range(many, 1, few + few / 2);
 }
 
-/* Two loops in no order, whose iterations have some of their references, and a third one whose rows
- * are as long as they are: all of it is drawn. */
+/* Two loops in no order, whose iterations have some of their references, a third one whose rows are
+ * as long as they are, and a fourth one behind each of these: most of it is drawn. */
 static void make_irregular(struct stream *stream, size_t room, struct psnap_rng *rng)
 {
     while (stream->count + 1000 < room) {
@@ -523,6 +523,8 @@ static void make_irregular(struct stream *stream, size_t room, struct psnap_rng 
             add_to(stream, room, 2 * REFS, HEAP + (1 << 24) + 8 * stream->count);
             add_to(stream, room, 2 * REFS + 1, HEAP + 8 * psnap_rng_below(rng, 1 << 16));
         }
+        for (unsigned i = 0; i < 3; i++) /* another shape, with no visit before it */
+            add_to(stream, room, 3 * REFS + 1, HEAP + (1 << 25) + 8 * stream->count);
     }
 }
 
