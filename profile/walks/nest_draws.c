@@ -243,6 +243,14 @@ void nest_draws_put(struct nest_draws *draws, uint32_t index, bool is_entry, uin
     nest_trail_push(&draws->trail, draws->draws[index].into, address);
 }
 
+void nest_draws_put_iteration(struct nest_draws *draws, const struct nest_shape *shape,
+                              const struct psnap_access *accesses, bool is_entry)
+{
+    for (uint32_t k = 0; k < shape->width; k++)
+        if (shape->refs[k].mode == NEST_DRAWN)
+            nest_draws_put(draws, shape->refs[k].draw, is_entry, accesses[k].address);
+}
+
 void nest_draws_put_first(struct nest_draws *draws, uint32_t index, uint64_t address)
 {
     put(draws, index, false, address);

@@ -17,6 +17,10 @@ uint32_t nest_draws_add(struct nest_draws *draws, const struct nest_ref *ref, ui
 /* The next address of a draw; what is seen of several in turn tells which go together. */
 void nest_draws_put(struct nest_draws *draws, uint32_t draw, bool is_entry, uint64_t address);
 
+/* The same of the references of an iteration that are drawn, whose accesses these are. */
+void nest_draws_put_iteration(struct nest_draws *draws, const struct nest_shape *shape,
+                              const struct psnap_access *accesses, bool is_entry);
+
 /* The same of a walk's first address, which others that are drawn do not come behind. */
 void nest_draws_put_first(struct nest_draws *draws, uint32_t draw, uint64_t address);
 

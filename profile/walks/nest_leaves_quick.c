@@ -29,9 +29,7 @@ static void draw(struct nest_leaves *l, const struct nest_shape *shape,
     const bool is_entry = l->loop != shape->loop;
 
     l->loop = shape->loop;
-    for (uint32_t k = 0; k < shape->width; k++)
-        if (shape->refs[k].mode == NEST_DRAWN)
-            nest_draws_put(l->collected->draws, shape->refs[k].draw, is_entry, accesses[k].address);
+    nest_draws_put_iteration(l->collected->draws, shape, accesses, is_entry);
 }
 
 /* One more iteration of the leaf under way, which it is of. */

@@ -394,16 +394,16 @@ static bool lower(struct nest_stack *s, size_t most, size_t few)
 
 /* ---- what comes ---- */
 
-/* The stack is not too high; false: out of memory. */
-static inline bool settle(struct nest_stack *stack)
+static inline bool is_high(const struct nest_stack *stack)
 {
-    return height(stack->leaves) <= MOST || stack->has_no_order || lower(stack, MOST, MOST / 8);
+    return height(stack->leaves) > MOST && !stack->has_no_order;
 }
 
 bool nest_stack_put(struct nest_stack *stack, struct nest_iterations *iterations)
 {
     while (iterations->count && !stack->has_no_order)
-        if (!nest_leaves_put(stack->leaves, iterations) || !settle(stack))
+        if (!nest_leaves_put(stack->leaves, iterations) ||
+            (is_high(stack) && !lower(stack, MOST, MOST / 8)))
             return false;
     return true;
 }
@@ -415,7 +415,7 @@ enum nest_taken nest_stack_put_again(struct nest_stack *stack, uint32_t loop,
 
     while (taken == NEST_ENDED && !stack->has_no_order) {
         taken = nest_leaves_put_again(stack->leaves, loop, accesses, width);
-        if (taken == NEST_NO_MEMORY || !settle(stack))
+        if (taken == NEST_NO_MEMORY || (is_high(stack) && !lower(stack, MOST, MOST / 8)))
             return NEST_NO_MEMORY;
     }
     return taken;
