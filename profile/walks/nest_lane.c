@@ -93,17 +93,19 @@ static bool is_last(struct nest_lane *lane, uint32_t ref)
  * SIZE_MAX when there is no memory. */
 static size_t put_again(struct nest_lane *lane, const struct psnap_access *block, size_t n)
 {
+    const struct psnap_ref *refs = lane->program->refs;
     enum nest_taken taken = NEST_TAKEN;
     size_t at = 0, end;
 
     while (taken == NEST_TAKEN && at < n) {
-        for (end = at + 1;
-             end < n && follows(lane, block[end - 1].ref, block[end - 1].thread, &block[end]);)
+        const uint32_t loop = refs[block[at].ref].loop;
+        const uint16_t thread = block[at].thread;
+        for (end = at + 1; end < n && block[end].ref > block[end - 1].ref &&
+                           block[end].thread == thread && refs[block[end].ref].loop == loop;)
             end++;
         if (end - at > NEST_WIDTH_MAX || (end == n && !is_last(lane, block[end - 1].ref)))
             break;
-        taken = nest_stack_put_again(lane->stack, lane->program->refs[block[at].ref].loop,
-                                     &block[at], (uint32_t)(end - at));
+        taken = nest_stack_put_again(lane->stack, loop, &block[at], (uint32_t)(end - at));
         at = taken == NEST_TAKEN ? end : at;
     }
     return taken == NEST_NO_MEMORY ? SIZE_MAX : at;

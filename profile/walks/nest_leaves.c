@@ -49,6 +49,7 @@ static bool tell(struct nest_leaves *l, const struct nest_iterations *it)
 {
     struct nest_shape *shape = it->shape;
     const struct nest_loop_state *loop;
+    const struct nest_known *known;
 
     if (!nest_states_cover(&l->states, shape))
         return false;
@@ -60,8 +61,11 @@ static bool tell(struct nest_leaves *l, const struct nest_iterations *it)
     shape->counts = 0;
     if (!loop->has_drawn_counts || loop->mix)
         return true;
-    if (nest_shape_is_alike(l->shape, shape)) {
-        shape->counts = l->shape->counts; /* the leaf under way: no need to ask */
+    known = nest_leaves_known(l, shape);
+    if (!known)
+        return false;
+    if (known->leaf && nest_shape_is_alike(known->leaf->shape, shape)) {
+        shape->counts = known->leaf->shape->counts; /* no need to ask */
         return true;
     }
     shape->counts = l->collected ? 1 + nest_collected_counts_of(l->collected, shape) : UINT32_MAX;
