@@ -45,12 +45,13 @@ struct alone {
     struct nest_shape *shape;
     uint64_t leaf;    /* number of the present one */
     bool is_counting; /* leaves, and nothing is folded */
+    bool in_pairs;    /* what is told so far folds in pairs */
 };
 
 static struct nest_projection *folded_of(const struct alone *alone, struct nest_projection **folded,
                                          uint32_t ref)
 {
-    const struct nest_kept kept = {.ref = ref};
+    const struct nest_kept kept = {.ref = ref, .in_pairs = alone->in_pairs};
 
     if (!*folded)
         *folded = nest_projection_new(alone->nests, &kept);
@@ -236,7 +237,8 @@ bool nest_alone(const struct psnap_nests *nests, const struct nest_states *state
                           .counts = calloc(states->loop_count + 1, sizeof *alone.counts),
                           .shape = calloc(1, nest_shape_bytes(1)),
                           .leaf = 1,
-                          .is_counting = true};
+                          .is_counting = true,
+                          .in_pairs = states->in_pairs};
     bool is_done = alone.refs && alone.counts && alone.shape && see_terms(&alone);
 
     if (is_done)

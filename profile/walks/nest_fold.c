@@ -77,6 +77,36 @@ static bool extend(struct psnap_nests *nests)
     return false;
 }
 
+/* Whether two terms of a pattern have the same counts. */
+static bool have_counts(const struct nest_pattern *pattern, const uint64_t *x, const uint64_t *y)
+{
+    if (*x++ != *y++)
+        return false;
+    for (uint32_t i = 0; i < pattern->body_count; i++) {
+        if (!have_counts(pattern->body[i], x, y))
+            return false;
+        x += pattern->body[i]->values;
+        y += pattern->body[i]->values;
+    }
+    return true;
+}
+
+/* Whether the last two groups of b terms do the same elsewhere, and are not nested too deeply. */
+static bool are_pair(const struct psnap_nests *nests, size_t b)
+{
+    const struct nest_term *second = &nests->terms[nests->count - b], *first = second - b;
+    const size_t n = nests->value_count - second->at;
+
+    for (size_t i = b; i-- > 0;)
+        if (first[i].pattern != second[i].pattern ||
+            second[i].pattern->depth + 1 >= NEST_DEPTH_MAX ||
+            !have_counts(first[i].pattern, &nests->values[first[i].at],
+                         &nests->values[second[i].at]))
+            return false;
+    return memcmp(&nests->values[first->at], &nests->values[second->at],
+                  n * sizeof *nests->values) != 0;
+}
+
 /* Whether the last three groups of b terms differ by the same, and are not nested too deeply. */
 static bool are_groups(const struct psnap_nests *nests, size_t b)
 {
@@ -95,27 +125,37 @@ static bool are_groups(const struct psnap_nests *nests, size_t b)
     return true;
 }
 
+/* What terms of a history have in common: their patterns, or, where any two leaves make a loop with
+ * steps of its own, what these begin with. */
+static const void *kind_of(const struct nest_pattern *pattern, bool in_pairs)
+{
+    while (in_pairs && pattern->body_count)
+        pattern = pattern->body[0];
+    return in_pairs ? (const void *)pattern->shape : pattern;
+}
+
 /* Whether the last b terms are a history. */
-static bool is_history(const struct psnap_nests *nests, size_t b)
+static bool is_history(const struct psnap_nests *nests, size_t b, bool in_pairs)
 {
     const struct nest_term *terms = &nests->terms[nests->count - b];
-    const struct nest_pattern *patterns[NEST_BODY_MAX / ALIKE + 1];
+    const void *kinds[NEST_BODY_MAX / ALIKE + 1];
     size_t count = 0;
 
     for (size_t i = 0; b >= LONG && i < b && count * ALIKE < b; i++) {
+        const void *kind = kind_of(terms[i].pattern, in_pairs);
         size_t k = 0;
-        while (k < count && patterns[k] != terms[i].pattern)
+        while (k < count && kinds[k] != kind)
             k++;
-        patterns[k] = terms[i].pattern;
+        kinds[k] = kind;
         count += k == count;
     }
     return b >= LONG && count * ALIKE < b;
 }
 
-/* The last three groups of b terms become a loop; false: out of memory. */
-static bool make_loop(struct psnap_nests *nests, size_t b)
+/* The last two or three groups of b terms become a loop; false: out of memory. */
+static bool make_loop(struct psnap_nests *nests, size_t b, size_t groups)
 {
-    const struct nest_term *first = &nests->terms[nests->count - 3 * b];
+    const struct nest_term *first = &nests->terms[nests->count - groups * b];
     const size_t n = first[b].at - first->at;
     const uint64_t *values = &nests->values[first->at];
     const struct nest_pattern **body = malloc(b * sizeof(struct nest_pattern *)), *loop = NULL;
@@ -128,10 +168,10 @@ static bool make_loop(struct psnap_nests *nests, size_t b)
             body[i] = first[i].pattern;
         for (size_t i = 0; i < n; i++)
             steps[i] = values[n + i] - values[i];
-        made[0] = 3;
+        made[0] = groups;
         memcpy(made + 1, values, n * sizeof *made);
         loop = nest_pattern_loop(nests->patterns, body, (uint32_t)b, steps);
-        nests_pop(nests, 3 * b);
+        nests_pop(nests, groups * b);
         is_done = loop && nests_push(nests, loop, made);
     }
     free(body);
@@ -139,18 +179,34 @@ static bool make_loop(struct psnap_nests *nests, size_t b)
     return is_done;
 }
 
+/* Whether the term on top is a leaf once more, at the same place: the next call begins with what
+ * the one around it did. */
+static bool is_call(const struct psnap_nests *nests)
+{
+    const struct nest_term *top = &nests->terms[nests->count - 1], *before = top - 1;
+
+    return !top->pattern->body_count && before->pattern == top->pattern &&
+           !memcmp(&nests->values[before->at], &nests->values[top->at],
+                   top->pattern->values * sizeof *nests->values);
+}
+
 /* 1: the terms on top have become a loop, 0: they are none, negative: out of memory. */
-static int create(struct psnap_nests *nests)
+static int create(struct psnap_nests *nests, bool in_pairs)
 {
     const int64_t top = (int64_t)nests->count - 1;
     int64_t before = nests->terms[top].previous;
 
+    if (in_pairs && before == top - 1 && before >= 0 && is_call(nests))
+        return 0;
+
     for (int tries = 0; before >= 0 && tries < TRIES; tries++) {
         const int64_t b = top - before;
-        if (b > NEST_BODY_MAX || 3 * b > top + 1)
+        const bool is_pair = in_pairs && 2 * b <= top + 1 && are_pair(nests, (size_t)b);
+        if (b > NEST_BODY_MAX || (in_pairs ? 2 : 3) * b > top + 1)
             return 0;
-        if (are_groups(nests, (size_t)b) && !is_history(nests, (size_t)b))
-            return make_loop(nests, (size_t)b) ? 1 : -1;
+        if ((is_pair || (3 * b <= top + 1 && are_groups(nests, (size_t)b))) &&
+            !is_history(nests, (size_t)b, in_pairs))
+            return make_loop(nests, (size_t)b, is_pair ? 2 : 3) ? 1 : -1;
         before = nests->terms[before].previous;
     }
     return 0;
@@ -176,7 +232,7 @@ static bool settle(struct nest_fold *fold)
 {
     fold->changes += !fold->is_open;
     while (!fold->is_open) {
-        const int made = extend(fold->nests) ? 1 : create(fold->nests);
+        const int made = extend(fold->nests) ? 1 : create(fold->nests, fold->in_pairs);
         if (made <= 0)
             return made == 0;
         if (!open_top(fold))
@@ -272,7 +328,7 @@ bool nest_fold_term(struct nest_fold *fold, const struct nest_pattern *pattern,
         return true;
     if (!nest_fold_end(fold))
         return false;
-    if (!pattern->body_count || values[0] >= 3)
+    if (!pattern->body_count || values[0] >= (fold->in_pairs ? 2 : 3))
         return nests_push(fold->nests, pattern, values) && settle(fold);
     return nest_each_iteration(pattern, values, put_term, fold); /* it would not have become one */
 }

@@ -131,6 +131,30 @@ bool nest_known_is(const struct nest_pattern *known, const struct nest_shape *sh
            !memcmp(known->steps, strides, shape->width * sizeof *strides);
 }
 
+/* What functions that call each other touch, each once, is no loop of theirs. */
+enum { CALLS_MOST = NEST_DEPTH_MAX };
+
+static bool is_at_rest(const struct nest_leaves *l)
+{
+    for (uint32_t k = 0; k < l->shape->width; k++)
+        if (l->strides[k])
+            return false;
+    return true;
+}
+
+/* The leaf under way, iteration by iteration. */
+static bool fold_calls(struct nest_leaves *l, const struct nest_pattern *leaf)
+{
+    const uint64_t count = l->values[0];
+    bool is_done = true;
+
+    l->values[0] = 1;
+    for (uint64_t i = 0; is_done && i < count; i++)
+        is_done = nest_fold_leaf(l->fold, leaf, l->values);
+    l->values[0] = count;
+    return is_done;
+}
+
 /* Folds the leaf under way as it is. */
 static bool fold_leaf(struct nest_leaves *l)
 {
@@ -151,7 +175,11 @@ static bool fold_leaf(struct nest_leaves *l)
         const struct nest_shape *made = nest_shape_of(patterns, l->shape);
         known->leaf = made ? nest_pattern_leaf(patterns, made, strides) : NULL;
     }
-    return known->leaf && nest_fold_leaf(l->fold, known->leaf, values);
+    if (!known->leaf)
+        return false;
+    if (l->fold->in_pairs && is_plain(l->shape) && values[0] <= CALLS_MOST && is_at_rest(l))
+        return fold_calls(l, known->leaf);
+    return nest_fold_leaf(l->fold, known->leaf, values);
 }
 
 /* Where references of the leaf that has ended were last, as far as that is not drawn. */

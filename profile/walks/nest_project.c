@@ -32,8 +32,10 @@ struct nest_projection *nest_projection_new(const struct psnap_nests *from,
     p->kept = *kept;
     p->pattern_count = from->last_room;
     p->fold = nests ? nest_fold_new(nests) : NULL;
-    if (p->fold)
+    if (p->fold) {
+        p->fold->in_pairs = kept->in_pairs;
         return p;
+    }
     nest_projection_free(p);
     return NULL;
 }

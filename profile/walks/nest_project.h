@@ -17,6 +17,7 @@ struct nest_kept {
     const bool *loops; /* by loop, then by mix; NULL: */
     size_t loop_count; /* of loops */
     uint32_t ref;      /* the reference */
+    bool in_pairs;     /* terms fold in pairs */
 };
 
 struct nest_projection;

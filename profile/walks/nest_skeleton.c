@@ -35,7 +35,7 @@ struct skeleton {
     const struct psnap_nests *nests;
     size_t loop_count, node_count;
     struct node *nodes;
-    bool *is_kept;
+    bool *is_kept, in_pairs;
     uint32_t *behind; /* by reference: a node behind a leaf that ends with it, or PSNAP_NONE */
     const struct nest_shape *before; /* of the leaf before, or NULL */
 };
@@ -125,7 +125,7 @@ static bool is_small(const struct skeleton *s, size_t node)
 
 static bool choose(struct skeleton *s, bool *is_tried, size_t *heights[2])
 {
-    const struct nest_kept kept = {s->is_kept, s->loop_count, PSNAP_NONE};
+    const struct nest_kept kept = {s->is_kept, s->loop_count, PSNAP_NONE, s->in_pairs};
     bool is_done;
 
     for (size_t i = 0; i < s->node_count; i++)
@@ -238,6 +238,7 @@ bool nest_skeleton(const struct psnap_nests *nests, struct nest_states *states, 
 {
     struct skeleton s = {.nests = nests,
                          .loop_count = states->loop_count,
+                         .in_pairs = states->in_pairs,
                          .node_count = states->loop_count + *mix_count};
     size_t *heights[2] = {malloc((nests->count + 1) * sizeof(size_t)),
                           malloc((nests->count + 1) * sizeof(size_t))};

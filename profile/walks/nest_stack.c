@@ -9,6 +9,8 @@
  *   (nest_skeleton.c); or else the loop without which the stack is lowest becomes one, whose visits
  *   one after the other are one;
  * - when visits of mixes come in no order, the two that follow each other most often become one;
+ * - where two groups of terms that do the same elsewhere are a loop, not only three, recursions
+ * into halves fold: that is tried before anything else;
  * - when that takes many steps, as in programs of thousands of loops, all loops on the stack become
  *   one mix.
  *
@@ -268,12 +270,36 @@ static bool try_all(const struct nest_leaves *from, struct plan *plan, struct ne
     return *made != NULL;
 }
 
+/* Terms fold in pairs, if that makes the stack much lower. */
+static bool try_pairs(const struct nest_leaves *from, struct nest_leaves **made)
+{
+    struct nest_states states;
+
+    *made = NULL;
+    if (from->states.in_pairs)
+        return true;
+    if (!nest_states_copy(&states, &from->states))
+        return false;
+    states.in_pairs = true;
+    *made = try_states(from, &states);
+    nest_states_free(&states);
+    if (!*made)
+        return false;
+    if (height(*made) * GAIN > height(from)) {
+        nest_leaves_free(*made);
+        *made = NULL;
+    }
+    return true;
+}
+
 /* The next way to tell what was told as `from`; *made is NULL when there is none. Order is left as
  * it is when there `is_order`. */
 static bool try_next(const struct nest_leaves *from, bool is_order, struct plan *plan,
                      struct nest_leaves **made)
 {
-    if (!try_blame(from, true, made))
+    if (!try_pairs(from, made))
+        return false;
+    if (!*made && !try_blame(from, true, made))
         return false;
     if (!*made && !try_skeleton(from, plan, made))
         return false;
@@ -441,7 +467,9 @@ bool nest_stack_end(struct nest_stack *stack)
         return false;
     if (excess(stack->leaves) > LAST && !lower(stack, LAST, LAST))
         return false;
-    if (!stack->has_no_order && excess(stack->leaves) > FEW && !lower(stack, LAST, FEW))
+    /* Where terms began to fold in pairs within a recursion some are left loose. */
+    if (!stack->has_no_order && !stack->leaves->states.in_pairs && excess(stack->leaves) > FEW &&
+        !lower(stack, LAST, FEW))
         return false;
     if (!nest_leaves_end(stack->leaves) || !nest_fold_end(stack->leaves->fold))
         return false;

@@ -29,6 +29,7 @@ struct nest_states {
     struct nest_ref_state *refs;
     struct nest_loop_state *loops;
     size_t ref_count, loop_count; /* that there is room for */
+    bool in_pairs;                /* terms fold in pairs */
 };
 
 /* 1 + the mix that is visited behind a leaf, or 0. */

@@ -213,6 +213,7 @@ struct nest_fold {
     struct nest_cursor cursor; /* in the loop on top, when that is open: */
     struct nest_leaf expected; /* the next one */
     bool is_open;
+    bool in_pairs;    /* two groups that are alike do for a loop: recursions fold */
     uint64_t changes; /* goes up when anything but what was expected came */
 };
 
