@@ -361,8 +361,11 @@ static void print_source(const struct printing *p, uint32_t loop, const struct n
     for (uint32_t i = 0; i < source->after_count; i++)
         print_after(source, i);
     if (source->around != PSNAP_NONE)
-        printf("%" PRId64 " bytes from d%" PRIu32 ", and ", (int64_t)source->offset,
-               source->around + 1);
+        printf("%" PRId64 " bytes from d%" PRIu32, (int64_t)source->offset, source->around + 1);
+    if (source->slope)
+        printf(" and %" PRId64 " for each iteration", source->slope);
+    if (source->around != PSNAP_NONE)
+        fputs(", and ", stdout);
     for (uint32_t i = 0; i < gather->area_count; i++) {
         fputs(i ? "; " : "", stdout);
         print_area(&p->profile->loops[loop], &gather->areas[i]);
@@ -380,6 +383,10 @@ static void print_draw(const struct printing *p, uint32_t i)
     printf("d%-4" PRIu32 " %s: ", i + 1, p->profile->loops[draw->loop].id);
     if (draw->lead) {
         printf("the last address of reference %" PRIu32 "\n", draw->lead - 1);
+        return;
+    }
+    if (draw->start) {
+        printf("where d%" PRIu32 " began last\n", draw->start);
         return;
     }
     if (draw->has_entry) {

@@ -187,6 +187,8 @@ static void json_source(const struct showing *s, uint32_t loop, const struct nes
     if (source->around != PSNAP_NONE) {
         json_name(s->json, "around", 'd', source->around);
         psnap_json_i64(s->json, "offset", (int64_t)source->offset);
+        if (source->slope)
+            psnap_json_i64(s->json, "each", source->slope);
     }
     psnap_json_u64(s->json, "accesses", source->gather.accesses);
     psnap_json_begin_array(s->json, "areas");
@@ -212,7 +214,9 @@ static void json_draw(const struct showing *s, uint32_t i)
     psnap_json_begin_object(s->json, NULL);
     json_name(s->json, "draw", 'd', i);
     psnap_json_text(s->json, "loop", s->profile->loops[draw->loop].id);
-    if (draw->lead)
+    if (draw->start)
+        json_name(s->json, "start_of", 'd', draw->start - 1);
+    else if (draw->lead)
         psnap_json_u64(s->json, "ref", draw->lead - 1);
     else
         json_source(s, draw->loop, &draw->rest);

@@ -58,7 +58,7 @@ static bool first_of_draw(const struct editing *e, const struct nest_source *sou
             *address += offset;
             return true;
         }
-        source = &leader->rest;
+        source = leader->start ? nest_source_of(&e->draws[leader->start - 1], true) : &leader->rest;
     }
     if (source->with != PSNAP_NONE || !source->gather.area_count)
         return false;
@@ -279,15 +279,17 @@ static enum psnap_status move_after(struct editing *e, uint32_t loop, struct nes
 static enum psnap_status move_around(struct editing *e, uint32_t loop, struct nest_source *source)
 {
     const uint32_t own = edit_array_of(e, source->gather.areas[0].base);
-    const uint32_t other = array_of_draw(e, &e->draws[source->around].rest);
+    const struct nest_source there = {.with = source->around};
+    const uint32_t other = array_of_draw(e, &there);
     uint64_t base = source->gather.areas[0].base, leader = 0, times = 1, over = 1;
-    const bool is_known = first_of_draw(e, &e->draws[source->around].rest, &leader);
+    const bool is_known = first_of_draw(e, &there, &leader);
     int64_t offset = (int64_t)source->offset;
     enum psnap_status status;
 
     if (own != PSNAP_NONE && own == other && edit_is_stretched(&e->arrays[own])) {
         status = edit_map(e, loop, own, 1, &base, &times, &over);
-        if (!status && !(status = edit_scale(e, times, over, &offset)))
+        if (!status && !(status = edit_scale(e, times, over, &offset)) &&
+            !(status = edit_scale(e, times, over, &source->slope)))
             source->offset = (uint64_t)offset;
         return status;
     }

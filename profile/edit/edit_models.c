@@ -115,13 +115,21 @@ static enum psnap_status fail_lead(const struct editing *e, uint32_t draw)
         "what is drawn goes with a reference (d%" PRIu32 ") that is not there any more", draw + 1);
 }
 
+/* What a draw has, or that of which it has the start. */
+static const struct nest_source *source_of(const struct nest_models *models, uint32_t draw)
+{
+    const uint32_t start = models->draws[draw].start;
+
+    return start ? nest_source_of(&models->draws[start - 1], true) : &models->draws[draw].rest;
+}
+
 /* A source that goes with a draw that nothing draws from any more has what that one had. */
 static enum psnap_status follow(const struct editing *e, const struct nest_models *models,
                                 struct nest_source *source)
 {
     for (uint32_t i = 0;
          source->with != PSNAP_NONE && models->draws[source->with].loop == PSNAP_NONE; i++) {
-        const struct nest_source *leader = &models->draws[source->with].rest;
+        const struct nest_source *leader = source_of(models, source->with);
         const uint64_t offset = source->offset;
         if (i > models->draw_count)
             return edit_fail(e, PSNAP_NONE, PSNAP_NONE, "draws go with each other in a circle");
@@ -137,7 +145,7 @@ static enum psnap_status follow(const struct editing *e, const struct nest_model
          source->around != PSNAP_NONE && models->draws[source->around].loop == PSNAP_NONE &&
          i <= models->draw_count;
          i++) {
-        const struct nest_source *leader = &models->draws[source->around].rest;
+        const struct nest_source *leader = source_of(models, source->around);
         if (leader->with == PSNAP_NONE || i == models->draw_count)
             return edit_fail(e, PSNAP_NONE, PSNAP_NONE,
                              "what is drawn around addresses of d%" PRIu32
@@ -152,12 +160,15 @@ static enum psnap_status follow(const struct editing *e, const struct nest_model
     return PSNAP_OK;
 }
 
-/* Draws that have the last address of a reference stay as long as that is there. */
+/* Draws that have the last address of a reference, or the start of a draw, stay as long as that is
+ * there. */
 static void keep_leads(const struct psnap_nests *nests, const uint32_t *loops)
 {
     for (uint32_t i = 0; i < nests->models->draw_count; i++) {
         struct nest_draw *draw = &nests->models->draws[i];
         uint64_t address;
+        if (draw->start && loops[i] != PSNAP_NONE)
+            draw->loop = nests->models->draws[draw->start - 1].loop;
         if (draw->lead && loops[i] != PSNAP_NONE &&
             nests_first_of(nests, loops[i], draw->lead - 1, &address))
             draw->loop = loops[i];

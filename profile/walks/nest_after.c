@@ -3,11 +3,12 @@
  * Which places of a trail tell a reference's addresses (nest_after.h). Rows are a sample of all
  * that were looked at (nest_sample.h). Pairs of a place and an offset are taken one after the
  * other, each time that which tells most of the rows that are left; the nearest place of several.
- * A place is the reference's own last address, one so many back in the trail, or the last one of a
- * reference that is not drawn. Where that does not tell nearly all, places are scaled as well: the
- * children of element i of a heap are elements 2 i + 1 and 2 i + 2. Not where it depends on the
- * element which child comes: drawn by chance all paths were as likely, and many more lines used.
- * Nor from another array, whose model may know less of where its elements lie: byte maps and
+ * A place is the reference's own last address, one so many back in the trail, the last one of a
+ * reference that is not drawn, or where a draw began when its loop was come to last: what goes over
+ * an array again begins where that did. Where that does not tell nearly all, places are scaled as
+ * well: the children of element i of a heap are elements 2 i + 1 and 2 i + 2. Not where it depends
+ * on the element which child comes: drawn by chance all paths were as likely, and many more lines
+ * used. Nor from another array, whose model may know less of where its elements lie: byte maps and
  * distances of a search on a grid.
  */
 #include "profile/walks/nest_after.h"
@@ -24,17 +25,19 @@ enum {
     MISSED_SHARE = 16, /* of the rows one in so many may be told by nothing, */
     TOLD_SHARE = 16,   /* and a pair tells at least one in so many */
     BACKS = NEST_BACK_MAX + 1,
-    REFS = 4, /* references that are not drawn which are looked at */
+    REFS = 4,   /* references that are not drawn which are looked at, */
+    STARTS = 8, /* and draws that began */
     PAIRS = 1024,
     PAIRS_ALIKE = 4, /* of the same address before, to tell anything */
     CHOICES = 8,
     NEAR = 1 << 12, /* bytes below the lowest address the root of a heap may be */
-    PLACES = BACKS + REFS
+    PLACES = BACKS + REFS + STARTS
 };
 
 struct row {
     uint64_t address, places[BACKS]; /* its own last, the latest, those before */
     uint64_t marks[NEST_MARKS];      /* the latest one first */
+    struct nest_starts starts;
     uint32_t draws[BACKS], refs[NEST_MARKS];
 };
 
@@ -60,12 +63,13 @@ void nest_trail_init(struct nest_trail *trail)
 }
 
 bool nest_rows_put(struct nest_rows **rows, const struct nest_trail *trail, uint32_t draw,
-                   uint64_t last, uint64_t address)
+                   uint64_t last, uint64_t address, struct nest_starts **starts)
 {
     struct nest_rows *own = *rows ? *rows : (*rows = calloc(1, sizeof *own));
     struct row *row;
     uint64_t at;
 
+    *starts = NULL;
     if (!own)
         return false;
     own->low = !own->seen || address < own->low ? address : own->low;
@@ -77,6 +81,7 @@ bool nest_rows_put(struct nest_rows **rows, const struct nest_trail *trail, uint
     if (at == ROWS)
         return true;
     row = &own->rows[at];
+    *starts = &row->starts;
     row->address = address;
     row->places[0] = last;
     row->draws[0] = draw;
@@ -85,11 +90,7 @@ bool nest_rows_put(struct nest_rows **rows, const struct nest_trail *trail, uint
         row->places[back] = trail->addresses[from];
         row->draws[back] = trail->draws[from];
     }
-    for (uint32_t i = 0; i < NEST_MARKS; i++) {
-        const uint32_t from = (trail->marked - 1 - i) % NEST_MARKS;
-        row->marks[i] = trail->marks[from];
-        row->refs[i] = trail->refs[from];
-    }
+    nest_trail_marks(trail, row->marks, row->refs);
     return true;
 }
 
@@ -98,8 +99,9 @@ bool nest_rows_put(struct nest_rows **rows, const struct nest_trail *trail, uint
 struct fitting {
     const struct row *rows;
     uint32_t count;
-    uint32_t refs[REFS], ref_count; /* those of marks that come most often */
-    uint64_t low, high;             /* of places that are scaled */
+    uint32_t refs[REFS], ref_count;       /* those of marks that come most often */
+    uint32_t starts[STARTS], start_count; /* of draws, the same */
+    uint64_t low, high;                   /* of places that are scaled */
     uint64_t places[ROWS][PLACES];
     bool may_lead[ROWS][PLACES], is_told[ROWS];
 };
@@ -114,30 +116,62 @@ static inline bool may_come(const struct fitting *f, uint32_t row, uint32_t plac
            f->places[row][place] <= f->high;
 }
 
-/* The references of marks, those in most rows first. */
+/* How often numbers come, in the order in which they do. */
+struct tally {
+    uint32_t numbers[2 * ROWS], counts[2 * ROWS], count;
+};
+
+static void count_one(struct tally *tally, uint32_t number)
+{
+    uint32_t at = 0;
+
+    while (at < tally->count && tally->numbers[at] != number)
+        at++;
+    if (number == PSNAP_NONE || at == 2 * ROWS)
+        return;
+    tally->numbers[at] = number;
+    tally->counts[at] = at == tally->count ? 1 : tally->counts[at] + 1;
+    tally->count += at == tally->count;
+}
+
+/* Those that come most often; returns how many, `most` of them or fewer. */
+static uint32_t take_most(struct tally *tally, uint32_t most, uint32_t *numbers)
+{
+    uint32_t n = 0;
+
+    for (; n < most && n < tally->count; n++) {
+        uint32_t best = 0;
+        for (uint32_t i = 1; i < tally->count; i++)
+            best = tally->counts[i] > tally->counts[best] ? i : best;
+        numbers[n] = tally->numbers[best];
+        tally->counts[best] = 0;
+    }
+    return n;
+}
+
+/* The references of marks and the draws of starts, those in most rows first. */
 static void find_refs(struct fitting *f)
 {
-    uint32_t refs[2 * ROWS], counts[2 * ROWS], count = 0;
+    struct tally marks = {.count = 0}, starts = {.count = 0};
 
-    for (uint32_t i = 0; i < f->count; i++)
-        for (uint32_t k = 0; k < NEST_MARKS; k++) {
-            const uint32_t ref = f->rows[i].refs[k];
-            uint32_t at = 0;
-            while (at < count && refs[at] != ref)
-                at++;
-            if (ref == PSNAP_NONE || at == 2 * ROWS)
-                continue;
-            refs[at] = ref;
-            counts[at] = at == count ? 1 : counts[at] + 1;
-            count += at == count;
-        }
-    for (f->ref_count = 0; f->ref_count < REFS && f->ref_count < count; f->ref_count++) {
-        uint32_t best = 0;
-        for (uint32_t i = 1; i < count; i++)
-            best = counts[i] > counts[best] ? i : best;
-        f->refs[f->ref_count] = refs[best];
-        counts[best] = 0;
+    for (uint32_t i = 0; i < f->count; i++) {
+        for (uint32_t k = 0; k < NEST_MARKS; k++)
+            count_one(&marks, f->rows[i].refs[k]);
+        for (uint32_t k = 0; k < NEST_STARTS; k++)
+            count_one(&starts, f->rows[i].starts.draws[k]);
     }
+    f->ref_count = take_most(&marks, REFS, f->refs);
+    f->start_count = take_most(&starts, STARTS, f->starts);
+}
+
+/* The number's place among n, or n. */
+static uint32_t place_of(const uint32_t *numbers, uint32_t n, uint32_t number)
+{
+    uint32_t at = 0;
+
+    while (at < n && numbers[at] != number)
+        at++;
+    return at;
 }
 
 static void set_places(struct fitting *f, nest_may_lead *may_lead, void *context)
@@ -149,11 +183,15 @@ static void set_places(struct fitting *f, nest_may_lead *may_lead, void *context
             f->may_lead[i][k] =
                 row->draws[k] != PSNAP_NONE && may_lead(context, row->draws[k], k == 0);
         for (uint32_t k = 0; k < f->ref_count; k++) {
-            uint32_t at = 0;
-            while (at < NEST_MARKS && row->refs[at] != f->refs[k])
-                at++;
+            const uint32_t at = place_of(row->refs, NEST_MARKS, f->refs[k]);
             f->may_lead[i][BACKS + k] = at < NEST_MARKS;
             f->places[i][BACKS + k] = at < NEST_MARKS ? row->marks[at] : 0;
+        }
+        for (uint32_t k = 0; k < f->start_count; k++) {
+            const uint32_t at = place_of(row->starts.draws, NEST_STARTS, f->starts[k]);
+            f->may_lead[i][BACKS + REFS + k] =
+                at < NEST_STARTS && may_lead(context, f->starts[k], f->starts[k] == row->draws[0]);
+            f->places[i][BACKS + REFS + k] = at < NEST_STARTS ? row->starts.addresses[at] : 0;
         }
     }
 }
@@ -246,6 +284,20 @@ static bool is_of_few(const struct fitting *f)
     return told * 2 > f->count;
 }
 
+static struct nest_after after_of(const struct fitting *f, const struct way *way)
+{
+    struct nest_after after = {.times = way->times, .offset = way->offset, .scale = way->scale};
+
+    after.is_start = way->place >= BACKS + REFS;
+    if (way->place < BACKS)
+        after.back = way->place;
+    else if (after.is_start)
+        after.draw = 1 + f->starts[way->place - BACKS - REFS];
+    else
+        after.draw = 1 + f->refs[way->place - BACKS];
+    return after;
+}
+
 /* Sets the source's ways; whether they tell nearly all. */
 static bool find_ways(struct fitting *f, bool is_scaled, struct nest_source *source,
                       uint32_t leaders[NEST_BACK_MAX], uint32_t *leader_count)
@@ -265,15 +317,30 @@ static bool find_ways(struct fitting *f, bool is_scaled, struct nest_source *sou
             }
         if (best.times * TOLD_SHARE < f->count || !tell(f, &best, leaders, leader_count))
             break;
-        source->after[source->after_count++] =
-            (struct nest_after){.back = best.place < BACKS ? best.place : 0,
-                                .times = best.times,
-                                .offset = best.offset,
-                                .draw = best.place < BACKS ? 0 : 1 + f->refs[best.place - BACKS],
-                                .scale = best.scale};
+        source->after[source->after_count++] = after_of(f, &best);
         left -= best.times;
     }
     return left * MISSED_SHARE <= f->count;
+}
+
+/* The same with where one draw began, which has to do for nearly all by itself. */
+static bool find_start(struct fitting *f, struct nest_source *source,
+                       uint32_t leaders[NEST_BACK_MAX], uint32_t *leader_count)
+{
+    struct way best = {0};
+
+    memset(f->is_told, 0, sizeof f->is_told);
+    for (uint32_t k = 0; k < f->start_count; k++) {
+        const struct way other = best_of(f, BACKS + REFS + k, 1);
+        best = other.times > best.times ? other : best;
+    }
+    if ((f->count - best.times) * MISSED_SHARE > f->count)
+        return false;
+    source->after[0] = after_of(f, &best);
+    source->after_count = 1;
+    leaders[0] = source->after[0].draw - 1;
+    *leader_count = 1;
+    return true;
 }
 
 /* ---- whether children are chosen alike ---- */
@@ -369,6 +436,7 @@ bool nest_rows_fit(const struct nest_rows *rows, nest_may_lead *may_lead, void *
                    uint32_t *leader_count)
 {
     struct fitting f = {0};
+    bool is_told;
 
     *leader_count = source->after_count = 0;
     if (!rows || rows->seen < ROWS_MIN)
@@ -381,9 +449,13 @@ bool nest_rows_fit(const struct nest_rows *rows, nest_may_lead *may_lead, void *
         return false;
     find_refs(&f);
     set_places(&f, may_lead, context);
-    if (!find_ways(&f, false, source, leaders, leader_count) &&
-        (!find_ways(&f, true, source, leaders, leader_count) ||
-         (scale_of(source) > 1 && !is_chosen_alike(rows, scale_of(source))))) {
+    is_told = find_ways(&f, false, source, leaders, leader_count);
+    if (is_told && source->after_count == 1)
+        return true;
+    if (find_start(&f, source, leaders, leader_count) || is_told)
+        return true;
+    if (!find_ways(&f, true, source, leaders, leader_count) ||
+        (scale_of(source) > 1 && !is_chosen_alike(rows, scale_of(source)))) {
         source->after_count = 0;
         return false;
     }

@@ -29,6 +29,17 @@ static inline void nest_trail_mark(struct nest_trail *trail, uint32_t ref, uint6
     trail->refs[trail->marked++ % NEST_MARKS] = ref;
 }
 
+/* The latest first. */
+static inline void nest_trail_marks(const struct nest_trail *trail, uint64_t marks[NEST_MARKS],
+                                    uint32_t refs[NEST_MARKS])
+{
+    for (uint32_t i = 0; i < NEST_MARKS; i++) {
+        const uint32_t from = (trail->marked - 1 - i) % NEST_MARKS;
+        marks[i] = trail->marks[from];
+        refs[i] = trail->refs[from];
+    }
+}
+
 static inline void nest_trail_push(struct nest_trail *trail, uint32_t draw, uint64_t address)
 {
     trail->addresses[trail->at % NEST_BACK_MAX] = address;
@@ -37,17 +48,26 @@ static inline void nest_trail_push(struct nest_trail *trail, uint32_t draw, uint
 
 struct nest_rows;
 
-/* One more address of a draw, which had `last` before; *rows is made when it is NULL. False: out of
- * memory. */
+enum { NEST_STARTS = 8 };
+
+/* Where draws began when their loops were come to last, of those that came last. */
+struct nest_starts {
+    uint64_t addresses[NEST_STARTS];
+    uint32_t draws[NEST_STARTS]; /* PSNAP_NONE: none */
+};
+
+/* One more address of a draw, which had `last` before; *rows is made when it is NULL. *starts is to
+ * be filled in, NULL: not this time. False: out of memory. */
 bool nest_rows_put(struct nest_rows **rows, const struct nest_trail *trail, uint32_t draw,
-                   uint64_t last, uint64_t address);
+                   uint64_t last, uint64_t address, struct nest_starts **starts);
 
 /* Of which draws the trail may be, as `context` knows; or the draw's own last address. */
 typedef bool nest_may_lead(void *context, uint32_t draw, bool is_own);
 
 /* Sets the source's `after` if that tells nearly all rows (NULL: none); leaves whose trail it is,
  * of which there are `leader_count`. What comes after a mark has the reference, of the program, in
- * the place of a draw. Where addresses are is that of the rows, of accesses of `size` bytes. */
+ * the place of a draw, what comes after a start its draw. Where addresses are is that of the rows,
+ * of accesses of `size` bytes. */
 bool nest_rows_fit(const struct nest_rows *rows, nest_may_lead *may_lead, void *context,
                    uint32_t size, struct nest_source *source, uint32_t leaders[NEST_BACK_MAX],
                    uint32_t *leader_count);

@@ -7,6 +7,10 @@
  * a few are far away in what is divided again and again. That is compared with how far places lie
  * apart that the gather's model draws. Where a few of the lines are used much more than others
  * (classes) they are what matters, which distances do not know.
+ *
+ * What begins before as many elements as it goes over, the pieces that a recursion has just done,
+ * is as far away as iterations are many that come then: a line through both, whose slope is that
+ * of most pairs of jumps. It has to leave all of them within a few elements.
  */
 #include "profile/walks/nest_around.h"
 
@@ -18,6 +22,13 @@
 enum {
     JUMPS = 256,
     JUMPS_MIN = 64,  /* to tell anything */
+    WORD = 8,        /* bytes of an element that iterations go over, at most */
+    LEADING = 16,    /* of which leaders are looked for */
+    OPEN = 8,        /* sampled in one leaf or state */
+    SLOPES = 4,      /* pairs with each jump */
+    SLOPE_SHARE = 2, /* of the pairs one in so many has the slope, */
+    SLOPE_NEAR = 16, /* which leaves all but one in MISSED_SHARE within so many elements, */
+    SLOPE_FAR = 64,  /* where without it they are so many elements apart */
     MISSED_SHARE = 8 /* of the jumps all but one in so many know the other draw */
 };
 
@@ -25,6 +36,7 @@ enum {
 
 struct nest_jumps {
     uint64_t seen;
+    uint32_t open[OPEN], open_count; /* those of which it is not known what they are in */
     struct nest_jump jumps[JUMPS];
 };
 
@@ -37,9 +49,20 @@ bool nest_jumps_next(struct nest_jumps **jumps, struct nest_jump **jump)
     if (!own)
         return false;
     at = nest_sample_next(&own->seen, JUMPS);
-    if (at < JUMPS)
-        *jump = &own->jumps[at];
+    if (at == JUMPS)
+        return true;
+    *jump = &own->jumps[at];
+    if (own->open_count < OPEN)
+        own->open[own->open_count++] = (uint32_t)at;
     return true;
+}
+
+void nest_jumps_count(struct nest_jumps *jumps, uint64_t count)
+{
+    for (uint32_t i = 0; jumps && i < jumps->open_count; i++)
+        jumps->jumps[jumps->open[i]].count = count;
+    if (jumps)
+        jumps->open_count = 0;
 }
 
 static int compare(const void *a, const void *b)
@@ -50,10 +73,18 @@ static int compare(const void *a, const void *b)
 }
 
 struct around {
-    uint32_t leader;
+    uint32_t leader; /* a draw, or */
+    bool is_ref;     /* a reference */
+    int64_t slope;
     double octaves, by_chance; /* apart; by_chance: from where the draw was at another jump */
     uint32_t count;
     int64_t offsets[JUMPS]; /* sorted */
+};
+
+/* Jumps and where their leader was, as far as that is known. */
+struct pairs {
+    uint64_t lasts[JUMPS], addresses[JUMPS], counts[JUMPS];
+    uint32_t count;
 };
 
 static double octaves_apart(int64_t *offsets, uint32_t count)
@@ -67,33 +98,104 @@ static double octaves_apart(int64_t *offsets, uint32_t count)
     return sum / count;
 }
 
-/* How jumps lie around a draw. */
-static bool look_around(const struct nest_jumps *jumps, uint32_t n, nest_leader_of *leader_of,
-                        void *context, struct around *a)
+/* Whether the leader's last address before a jump is known, *last. */
+static bool find_last(const struct nest_jump *jump, const struct around *a,
+                      nest_leader_of *leader_of, void *context, uint64_t *last)
 {
-    uint64_t lasts[JUMPS], addresses[JUMPS];
-    int64_t others[JUMPS];
+    uint32_t k = 0;
 
-    a->count = 0;
+    if (a->is_ref) {
+        while (k < NEST_MARKS && jump->refs[k] != a->leader)
+            k++;
+        *last = k < NEST_MARKS ? jump->marks[k] : 0;
+        return k < NEST_MARKS;
+    }
+    while (k < NEST_LEADERS &&
+           (jump->draws[k] == PSNAP_NONE || leader_of(context, jump->draws[k]) != a->leader))
+        k++;
+    *last = k < NEST_LEADERS ? jump->lasts[k] : 0;
+    return k < NEST_LEADERS;
+}
+
+/* False: of too few jumps. */
+static bool find_pairs(const struct nest_jumps *jumps, uint32_t n, const struct around *a,
+                       nest_leader_of *leader_of, void *context, struct pairs *pairs)
+{
+    pairs->count = 0;
     for (uint32_t i = 0; i < n; i++) {
         const struct nest_jump *jump = &jumps->jumps[i];
-        uint32_t k = 0;
-        while (k < NEST_LEADERS &&
-               (jump->draws[k] == PSNAP_NONE || leader_of(context, jump->draws[k]) != a->leader))
-            k++;
-        if (k == NEST_LEADERS)
+        if (!find_last(jump, a, leader_of, context, &pairs->lasts[pairs->count]))
             continue;
-        addresses[a->count] = jump->address;
-        lasts[a->count++] = jump->lasts[k];
+        pairs->addresses[pairs->count] = jump->address;
+        pairs->counts[pairs->count++] = jump->count;
     }
-    if (a->count < n - n / MISSED_SHARE || a->count < JUMPS_MIN)
-        return false;
+    return pairs->count >= n - n / MISSED_SHARE && pairs->count >= JUMPS_MIN;
+}
+
+/* How jumps lie around the leader, by the slope that it has. */
+static void look_around(const struct pairs *pairs, struct around *a)
+{
+    int64_t others[JUMPS];
+
+    a->count = pairs->count;
     for (uint32_t i = 0; i < a->count; i++) {
-        a->offsets[i] = (int64_t)(addresses[i] - lasts[i]);
-        others[i] = (int64_t)(addresses[i] - lasts[(i + a->count / 2) % a->count]);
+        const int64_t further = a->slope * (int64_t)pairs->counts[i];
+        a->offsets[i] = (int64_t)(pairs->addresses[i] - pairs->lasts[i]) - further;
+        others[i] = (int64_t)(pairs->addresses[i] - pairs->lasts[(i + a->count / 2) % a->count]);
     }
     a->octaves = octaves_apart(a->offsets, a->count);
     a->by_chance = octaves_apart(others, a->count);
+}
+
+/* The slope that most pairs of jumps have whose counts differ, in whole elements; 0: none. */
+static int64_t find_slope(const struct pairs *pairs, int64_t element)
+{
+    int64_t slopes[SLOPES * JUMPS], best = 0;
+    uint32_t n = 0, most = 0;
+
+    for (uint32_t i = 0; i < pairs->count; i++)
+        for (uint32_t k = 1; k <= SLOPES; k++) {
+            const uint32_t j = (i + k) % pairs->count;
+            const int64_t more = (int64_t)(pairs->counts[i] - pairs->counts[j]);
+            const int64_t further = (int64_t)(pairs->addresses[i] - pairs->lasts[i] -
+                                              pairs->addresses[j] + pairs->lasts[j]);
+            if (!pairs->counts[i] || !pairs->counts[j])
+                return 0;
+            if (more)
+                slopes[n++] =
+                    (int64_t)round((double)further / (double)more / (double)element) * element;
+        }
+    qsort(slopes, n, sizeof *slopes, compare);
+    for (uint32_t i = 0, from = 0; i < n; i++) {
+        from = slopes[i] == slopes[from] ? from : i;
+        if (i + 1 - from > most) {
+            most = i + 1 - from;
+            best = slopes[i];
+        }
+    }
+    return most >= JUMPS_MIN && most * SLOPE_SHARE >= n ? best : 0;
+}
+
+/* How far all but the outermost are apart. */
+static int64_t width_of(const struct around *a)
+{
+    const uint32_t rim = a->count / MISSED_SHARE / 2;
+
+    return a->offsets[a->count - 1 - rim] - a->offsets[rim];
+}
+
+/* Whether jumps lie on a line with the iterations that come then; then it is taken. */
+static bool look_along(const struct pairs *pairs, int64_t element, struct around *a)
+{
+    struct around along = *a;
+
+    along.slope = find_slope(pairs, element);
+    if (!along.slope)
+        return false;
+    look_around(pairs, &along);
+    if (width_of(&along) > SLOPE_NEAR * element || width_of(a) < SLOPE_FAR * element)
+        return false;
+    *a = along;
     return true;
 }
 
@@ -115,13 +217,20 @@ static double octaves_of(const struct gather_area *m)
 static void set_around(const struct around *a, struct nest_source *source)
 {
     struct gather_area *m = &source->gather.areas[0];
-    const int64_t middle = a->offsets[a->count / 2], element = m->element_bytes;
+    const int64_t middle = a->offsets[a->count / 2];
+    int64_t element = m->element_bytes;
 
     source->around = a->leader;
+    source->is_around_ref = a->is_ref;
+    source->slope = a->slope;
     source->offset = (uint64_t)middle;
     m->lap = 0;
     m->downwards = false;
-    if (m->places == GATHER_BAND) {
+    m->sweep_bytes = 0;
+    m->cursor_classes = 0;
+    while (element > 1 && a->slope % element) /* both are powers of two, as a rule */
+        m->element_bytes = (uint32_t)(element /= 2);
+    if (m->places == GATHER_BAND && !a->slope) {
         m->places = GATHER_AROUND; /* the same band, but where the other draw is */
         return;
     }
@@ -137,33 +246,66 @@ static void set_around(const struct around *a, struct nest_source *source)
     m->fixed = 0;
     for (uint32_t i = 0; i < GATHER_ECHOES; i++)
         m->echoes[i] = 0;
+    if (a->slope) { /* no step leads there */
+        m->step_count = 0;
+        m->next[0][0] = 1;
+    }
+}
+
+/* Whether a model says where places are by nothing but where they may be. */
+static bool may_be_around(const struct gather_area *m)
+{
+    return m->places == GATHER_ANYWHERE || m->places == GATHER_BAND;
+}
+
+/* The leaders of a few jumps, each once: returns how many. */
+static uint32_t find_leaders(const struct nest_jumps *jumps, nest_leader_of *leader_of,
+                             void *context, struct around *leaders)
+{
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < LEADING; i++)
+        for (uint32_t k = 0; k < NEST_LEADERS + NEST_MARKS; k++) {
+            const struct nest_jump *jump = &jumps->jumps[i];
+            const bool is_ref = k >= NEST_LEADERS;
+            const uint32_t given = is_ref ? jump->refs[k - NEST_LEADERS] : jump->draws[k],
+                           leader =
+                               is_ref || given == PSNAP_NONE ? given : leader_of(context, given);
+            uint32_t at = 0;
+            while (at < count && (leaders[at].leader != leader || leaders[at].is_ref != is_ref))
+                at++;
+            if (leader != PSNAP_NONE && at == count)
+                leaders[count++] = (struct around){.leader = leader, .is_ref = is_ref};
+        }
+    return count;
 }
 
 void nest_jumps_fit(const struct nest_jumps *jumps, nest_leader_of *leader_of, void *context,
-                    struct nest_source *source)
+                    bool is_start, struct nest_source *source)
 {
     const struct gather_area *m = &source->gather.areas[0];
     const uint32_t n = !jumps ? 0 : jumps->seen < JUMPS ? (uint32_t)jumps->seen : JUMPS;
-    struct around best = {.leader = PSNAP_NONE, .octaves = 64}, other;
-    uint32_t tried[JUMPS], tried_count = 0;
+    struct around best = {.leader = PSNAP_NONE, .octaves = 64}, *leaders;
+    const uint32_t element = m->element_bytes < WORD ? m->element_bytes : WORD;
+    const bool may_slope = is_start || !m->step_count; /* of those no step leads to any */
+    struct pairs pairs;
+    uint32_t count;
 
-    if (n < JUMPS_MIN || source->gather.area_count != 1 || m->class_count > 1 ||
-        (m->places != GATHER_ANYWHERE && m->places != GATHER_BAND))
+    if (n < JUMPS_MIN || source->gather.area_count != 1 || m->class_count > 1)
         return;
-    for (uint32_t i = 0; i < n && i < 16; i++)
-        for (uint32_t k = 0; k < NEST_LEADERS; k++) {
-            const uint32_t draw = jumps->jumps[i].draws[k];
-            uint32_t at = 0;
-            other.leader = draw == PSNAP_NONE ? draw : leader_of(context, draw);
-            while (at < tried_count && tried[at] != other.leader)
-                at++;
-            if (other.leader == PSNAP_NONE || at < tried_count || tried_count == JUMPS)
-                continue;
-            tried[tried_count++] = other.leader;
-            if (look_around(jumps, n, leader_of, context, &other) && other.octaves < best.octaves)
-                best = other;
-        }
-    if (best.leader != PSNAP_NONE && best.octaves + CLOSER <= best.by_chance &&
-        best.octaves + (m->places == GATHER_BAND ? -0.25 : CLOSER) <= octaves_of(m))
+    leaders = calloc(LEADING * (NEST_LEADERS + NEST_MARKS), sizeof *leaders);
+    count = leaders ? find_leaders(jumps, leader_of, context, leaders) : 0;
+    for (uint32_t i = 0; i < count && !best.slope; i++) {
+        struct around *other = &leaders[i];
+        if (!find_pairs(jumps, n, other, leader_of, context, &pairs))
+            continue;
+        look_around(&pairs, other);
+        if ((may_slope && look_along(&pairs, element, other)) ||
+            (may_be_around(m) && !other->is_ref && other->octaves < best.octaves))
+            best = *other;
+    }
+    free(leaders);
+    if (best.slope || (best.leader != PSNAP_NONE && best.octaves + CLOSER <= best.by_chance &&
+                       best.octaves + (m->places == GATHER_BAND ? -0.25 : CLOSER) <= octaves_of(m)))
         set_around(&best, source);
 }

@@ -15,6 +15,9 @@ struct nest_jump {
     uint64_t address;
     uint32_t draws[NEST_LEADERS]; /* PSNAP_NONE: none */
     uint64_t lasts[NEST_LEADERS];
+    uint32_t refs[NEST_MARKS]; /* the same of what is not drawn */
+    uint64_t marks[NEST_MARKS];
+    uint64_t count; /* iterations of the leaf or the state that it was in; 0: not known */
 };
 
 struct nest_jumps;
@@ -28,14 +31,18 @@ static inline bool nest_is_jump(uint64_t stride)
 /* Where the next jump is to be put, or NULL when it is not of the sample; *jumps is made when it is
  * NULL; false: out of memory. */
 bool nest_jumps_next(struct nest_jumps **jumps, struct nest_jump **jump);
+/* Of the jumps that have been put since it was called last; jumps may be NULL. */
+void nest_jumps_count(struct nest_jumps *jumps, uint64_t count);
 
 /* What a draw is by now, and whether the reference's addresses may come from its: PSNAP_NONE if
  * not. */
 typedef uint32_t nest_leader_of(void *context, uint32_t draw);
 
 /* Makes the jumps of a source with one area lie around another draw's last address, if they do so
- * much closer than the gather says; else leaves it as it is. */
+ * much closer than the gather says, or around that of a reference (of the program) which is not
+ * drawn, so much further for each iteration that comes then; else leaves it as it is. `is_start`:
+ * it is what is drawn when a loop has just been come to, each time anew. */
 void nest_jumps_fit(const struct nest_jumps *jumps, nest_leader_of *leader_of, void *context,
-                    struct nest_source *source);
+                    bool is_start, struct nest_source *source);
 
 #endif

@@ -140,14 +140,23 @@ void draw_collect(struct nest_draws *draws, struct draw *draw, unsigned k, uint6
 /* ---- one address ---- */
 
 /* A jump, with where the draws were that came last. */
-static void note_jump(struct nest_draws *draws, struct draw *draw, unsigned part, uint64_t address)
+static void note_jump(struct nest_draws *draws, uint32_t index, unsigned part, uint64_t address)
 {
+    struct draw *draw = &draws->draws[index];
     struct nest_jump *jump;
 
     draws->is_out_of_memory |= !nest_jumps_next(&draw->jumps[part], &jump);
     if (!jump)
         return;
     jump->address = address;
+    jump->count = 0;
+    nest_trail_marks(&draws->trail, jump->marks, jump->refs);
+    if (draws->jumped_count < DRAW_JUMPED) {
+        draws->jumped[draws->jumped_count].draw = index;
+        draws->jumped[draws->jumped_count++].part = part;
+    } else {
+        nest_jumps_count(draw->jumps[part], 0);
+    }
     for (unsigned i = 0; i < DRAW_RECENT; i++) {
         jump->draws[i] = draws->recent[i];
         jump->lasts[i] = draws->recent[i] == PSNAP_NONE ? 0 : draws->draws[draws->recent[i]].last;
@@ -160,14 +169,20 @@ static void look(struct nest_draws *draws, uint32_t index, unsigned part, uint64
     struct draw *draw = &draws->draws[index];
     struct follower *follower = &draw->followers[part];
     const bool is_seen = !follower->rest;
+    struct nest_starts *starts;
 
     draw_follow(draws, index, follower, address);
     if (!is_seen || (!follower->has_failed && follower->leader != PSNAP_NONE))
         return;
     draws->is_out_of_memory |=
-        !nest_rows_put(&draw->rows[part], &draws->trail, index, draw->last, address);
+        !nest_rows_put(&draw->rows[part], &draws->trail, index, draw->last, address, &starts);
+    for (unsigned i = 0; starts && i < NEST_STARTS; i++) {
+        starts->draws[i] = draws->recent[i];
+        starts->addresses[i] =
+            draws->recent[i] == PSNAP_NONE ? 0 : draws->draws[draws->recent[i]].begun;
+    }
     if (nest_is_jump(address - draw->last))
-        note_jump(draws, draw, part, address);
+        note_jump(draws, index, part, address);
 }
 
 static void put_own(struct nest_draws *draws, uint32_t index, bool is_entry, uint64_t address)
@@ -180,6 +195,8 @@ static void put_own(struct nest_draws *draws, uint32_t index, bool is_entry, uin
     look(draws, index, part, address);
     if (!draw->is_decided)
         look(draws, index, DRAW_ALL, address);
+    if (is_entry)
+        draw_begin(draw, address);
     draw->last = address;
     if (draws->recent[0] != index && (!draw->is_pool || draw->is_decided))
         draws_remember(draws, index);
@@ -228,6 +245,8 @@ static inline bool put_unseen(struct nest_draws *draws, uint32_t index, bool is_
     if (is_apart)
         draws->draws[index].followers[DRAW_ALL].rest--;
     draw->followers[part].rest--;
+    if (is_entry)
+        draw_begin(draw, address);
     draw->last = address;
     if (draws->recent[0] != own->into)
         draws_remember(draws, own->into);
@@ -251,9 +270,25 @@ void nest_draws_put_iteration(struct nest_draws *draws, const struct nest_shape 
             nest_draws_put(draws, shape->refs[k].draw, is_entry, accesses[k].address);
 }
 
-void nest_draws_put_first(struct nest_draws *draws, uint32_t index, uint64_t address)
+void nest_draws_put_first(struct nest_draws *draws, uint32_t index, bool is_entry, uint64_t address)
 {
-    put(draws, index, false, address);
+    put(draws, index, is_entry, address);
+}
+
+void nest_draws_move(struct nest_draws *draws, uint32_t index, uint64_t address)
+{
+    const uint32_t pool = draws->draws[index].pool;
+
+    draws->draws[draws->draws[index].into].last = address;
+    if (pool != PSNAP_NONE)
+        draws->draws[pool].last = address;
+}
+
+void nest_draws_end(struct nest_draws *draws, uint64_t count)
+{
+    for (uint32_t i = 0; i < draws->jumped_count; i++)
+        nest_jumps_count(draws->draws[draws->jumped[i].draw].jumps[draws->jumped[i].part], count);
+    draws->jumped_count = 0;
 }
 
 void nest_draws_mark(struct nest_draws *draws, uint32_t ref, uint64_t address)

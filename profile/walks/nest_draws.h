@@ -21,8 +21,13 @@ void nest_draws_put(struct nest_draws *draws, uint32_t draw, bool is_entry, uint
 void nest_draws_put_iteration(struct nest_draws *draws, const struct nest_shape *shape,
                               const struct psnap_access *accesses, bool is_entry);
 
-/* The same of a walk's first address, which others that are drawn do not come behind. */
-void nest_draws_put_first(struct nest_draws *draws, uint32_t draw, uint64_t address);
+/* The same of a walk's first address, which others that are drawn do not come behind; */
+void nest_draws_put_first(struct nest_draws *draws, uint32_t draw, bool is_entry, uint64_t address);
+/* and its last address: the walk has ended. */
+void nest_draws_move(struct nest_draws *draws, uint32_t draw, uint64_t address);
+
+/* The leaf or state ends in which addresses were put: it had so many iterations. */
+void nest_draws_end(struct nest_draws *draws, uint64_t count);
 
 /* Where a reference of the program, of which nothing is drawn, was in the last iteration of a leaf
  * that has ended; PSNAP_NONE: nobody knows where such ones were. */

@@ -185,15 +185,18 @@ static void leave_trail(struct nest_draws *draws, const struct nest_drawn *drawn
             nest_trail_push(&draws->trail, drawn[k].draw, nest_drawn_address(&drawn[k], i));
 }
 
-/* Iterations [from, to), at least one, in which nobody looks for leaders. */
+/* Iterations [from, to), at least one, in which nobody looks for leaders; the first one may be an
+ * entry. */
 static void put_resting(struct nest_draws *draws, const struct nest_drawn *drawn, uint32_t width,
-                        uint64_t from, uint64_t to)
+                        uint64_t from, uint64_t to, bool is_entry)
 {
     collect_all(draws, drawn, width, from, to);
     for (uint32_t k = 0; k < width; k++) {
         struct draw *draw = &draws->draws[drawn[k].draw];
 
         draw->followers[draw->is_split ? DRAW_REST : DRAW_ALL].rest -= (uint32_t)(to - from);
+        if (is_entry)
+            draw_begin(draw, nest_drawn_address(&drawn[k], from));
         draw->last = nest_drawn_address(&drawn[k], to - 1);
     }
     remember_all(draws, drawn, width);
@@ -235,7 +238,7 @@ static uint64_t put_some(struct nest_draws *draws, const struct nest_drawn *draw
     if (resting && draws->has_pools && (resting = count_apart(draws, drawn, width, resting)))
         rest_apart(draws, drawn, width, resting);
     if (resting) {
-        put_resting(draws, into, width, from, from + resting);
+        put_resting(draws, into, width, from, from + resting, is_entry);
         return resting;
     }
     for (uint32_t k = 0; k < width; k++)

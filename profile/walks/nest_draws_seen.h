@@ -16,7 +16,8 @@
 enum {
     DRAW_FIRST = 1024,          /* addresses until entries are told apart or not */
     DRAW_RECENT = NEST_LEADERS, /* references that may be leaders */
-    DRAW_DEPTH = 16             /* leaders of leaders */
+    DRAW_DEPTH = 16,            /* leaders of leaders */
+    DRAW_JUMPED = 32
 };
 
 struct follower {
@@ -44,7 +45,8 @@ struct draw_key {
 
 struct draw {
     /* What each address needs: */
-    uint64_t last;
+    uint64_t last, begun;          /* begun: when its loop was come to last; 0: it was not yet */
+    int64_t moved;                 /* from there to the last address, of all times before */
     struct gather_areas *areas[2]; /* of the rest, or of all; of entries; NULL: nothing yet */
     uint32_t into;                 /* what it is: its pool, or itself */
     uint32_t pool; /* the draw of its copies and itself as one, while that is not decided */
@@ -73,6 +75,12 @@ struct nest_draws {
     size_t count, room;
     uint32_t recent[DRAW_RECENT]; /* the last one first; PSNAP_NONE: none */
     struct nest_trail trail;
+    /* Parts of draws whose jumps do not know yet how long that is in which they were: */
+    struct {
+        uint32_t draw;
+        unsigned part;
+    } jumped[DRAW_JUMPED];
+    uint32_t jumped_count;
     uint64_t batches; /* of references that drew together */
     bool has_pools;
     bool is_out_of_memory;
@@ -84,6 +92,13 @@ static inline bool draw_is_collected(const struct draw *draw, unsigned part)
     enum { SURE = 256 /* addresses after which one that never failed is believed */ };
 
     return draw->followers[part].has_failed || draw->followers[part].held < SURE;
+}
+
+/* The address that it has when its loop has been come to. */
+static inline void draw_begin(struct draw *draw, uint64_t address)
+{
+    draw->moved += draw->begun ? (int64_t)(draw->last - draw->begun) : 0;
+    draw->begun = address;
 }
 
 /* ---- nest_draws.c ---- */

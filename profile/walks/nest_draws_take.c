@@ -10,7 +10,10 @@
 #include "profile/gathers/gather_yaml.h"
 #include "profile/walks/nest_draws_seen.h"
 
-enum { RUN_MOST = 256 /* addresses that go on from each other, in the mean */ };
+enum {
+    RUN_MOST = 256, /* addresses that go on from each other, in the mean */
+    TIMES = 1 << 20 /* of two ways together */
+};
 
 /* Whether a draw's addresses come from another one's, as far as that is known. */
 static bool depends(const struct nest_draws *draws, uint32_t on, uint32_t index, unsigned depth)
@@ -81,34 +84,79 @@ static void widen(const struct gather_areas *areas, uint32_t size, struct nest_s
     source->span_bytes = high + size - low;
 }
 
+/* Of one that goes on by either of two steps the mean step is known, of all addresses and not only
+ * of those that were looked at: a merge reads no further than there is to be merged. */
+static void set_shares(const struct draw *draw, struct nest_source *source)
+{
+    const uint64_t steps = gather_areas_count(draw->areas[DRAW_REST]);
+    const int64_t moved = draw->moved + (int64_t)(draw->last - draw->begun);
+    struct nest_after *a = &source->after[0], *b = &source->after[1];
+    const double far = (double)(int64_t)(a->offset - b->offset);
+    double share;
+
+    if (!draw->is_split || !draw->begun || source->after_count != 2 || !steps)
+        return;
+    for (uint32_t i = 0; i < 2; i++)
+        if (source->after[i].back || source->after[i].draw || source->after[i].scale > 1)
+            return;
+    share = ((double)moved / (double)steps - (double)(int64_t)b->offset) / far;
+    if (!(share > 0 && share < 1))
+        return;
+    a->times = (uint32_t)(share * TIMES + 0.5);
+    b->times = TIMES - a->times;
+    if (!a->times || !b->times)
+        a->times = b->times = TIMES / 2;
+}
+
+/* What was collected of a part, and around what it lies. */
+static void take_gather(struct nest_draws *draws, uint32_t index, unsigned part,
+                        struct nest_source *taken)
+{
+    struct draw *draw = &draws->draws[index];
+    struct gather_areas *areas = draw->areas[part == DRAW_ENTRY];
+    struct leading leading = {draws, index, part};
+
+    *taken = (struct nest_source){.with = PSNAP_NONE, .around = PSNAP_NONE};
+    if (!areas)
+        return;
+    gather_areas_fit(areas, &taken->gather);
+    taken->gather.accesses = gather_areas_count(areas);
+    draws->is_out_of_memory |= !gather_areas_are_whole(areas);
+    nest_jumps_fit(draw->jumps[part], leader_of, &leading, part == DRAW_ENTRY, taken);
+}
+
 static void take_source(struct nest_draws *draws, uint32_t index, unsigned part,
                         struct nest_source *taken)
 {
     struct draw *draw = &draws->draws[index];
     const struct follower *follower = &draw->followers[part];
     const unsigned k = part == DRAW_ENTRY;
-    struct gather_areas *areas = draw->areas[k];
     struct leading leading = {draws, index, part};
     uint32_t leaders[NEST_BACK_MAX], count;
+    struct nest_source after = {.with = PSNAP_NONE, .around = PSNAP_NONE};
 
-    *taken = (struct nest_source){.with = PSNAP_NONE, .around = PSNAP_NONE};
-    if (draw_follows(follower))
-        *taken = (struct nest_source){.with = draws->draws[follower->leader].into,
-                                      .offset = follower->offset,
-                                      .around = PSNAP_NONE};
-    else if (nest_rows_fit(draw->rows[part], may_lead, &leading, size_of(draw), taken, leaders,
-                           &count)) {
-        widen(areas, size_of(draw), taken);
+    if (draw_follows(follower)) {
+        after.with = draws->draws[follower->leader].into;
+        after.offset = follower->offset;
+        *taken = after;
+        return;
+    }
+    if (nest_rows_fit(draw->rows[part], may_lead, &leading, size_of(draw), &after, leaders,
+                      &count)) {
+        widen(draw->areas[k], size_of(draw), &after);
+        if (part == DRAW_REST)
+            set_shares(draw, &after);
+    }
+    if (after.after_count != 1)
+        take_gather(draws, index, part, taken);
+    if (after.after_count == 1 || (after.after_count && !taken->slope)) {
+        *taken = after;
         memcpy(draw->leaders[k], leaders, count * sizeof *leaders);
         draw->leader_counts[k] = count;
-    } else if (areas) {
-        gather_areas_fit(areas, &taken->gather);
-        taken->gather.accesses = gather_areas_count(areas);
-        draws->is_out_of_memory |= !gather_areas_are_whole(areas);
-        nest_jumps_fit(draw->jumps[part], leader_of, &leading, taken);
-        draw->around[k] = taken->around == PSNAP_NONE ? 0 : taken->around + 1;
-        gather_round(&taken->gather);
+        return;
     }
+    draw->around[k] = taken->around == PSNAP_NONE || taken->is_around_ref ? 0 : taken->around + 1;
+    gather_round(&taken->gather);
 }
 
 /* All that is not decided yet. */
@@ -139,7 +187,11 @@ uint32_t *nest_draws_number(const struct nest_draws *draws)
 static void number_source(struct nest_source *source, const uint32_t *numbers)
 {
     source->with = source->with == PSNAP_NONE ? PSNAP_NONE : numbers[source->with];
-    source->around = source->around == PSNAP_NONE ? PSNAP_NONE : numbers[source->around];
+    if (source->around != PSNAP_NONE && !source->is_around_ref)
+        source->around = numbers[source->around];
+    for (uint32_t i = 0; i < source->after_count; i++)
+        if (source->after[i].is_start)
+            source->after[i].draw = 1 + numbers[source->after[i].draw - 1];
 }
 
 /* Models, and room for more of them. */
@@ -150,13 +202,15 @@ struct taken {
     bool is_short; /* of memory */
 };
 
-/* The draw that has the last address of a reference which is not drawn. */
-static uint32_t lead_of(struct taken *taken, uint32_t ref)
+/* The draw that has the last address of a reference which is not drawn, or where a draw began. */
+static uint32_t lead_of(struct taken *taken, const struct nest_after *after)
 {
+    const uint32_t lead = after->is_start ? 0 : after->draw,
+                   start = after->is_start ? after->draw : 0;
     uint32_t i = 0;
     struct nest_draw *larger;
 
-    while (i < taken->count && taken->draws[i].lead != 1 + ref)
+    while (i < taken->count && (taken->draws[i].lead != lead || taken->draws[i].start != start))
         i++;
     if (i < taken->count)
         return i;
@@ -167,11 +221,15 @@ static uint32_t lead_of(struct taken *taken, uint32_t ref)
     }
     taken->draws = larger;
     larger[taken->count++] =
-        (struct nest_draw){.lead = 1 + ref, .rest = {.with = PSNAP_NONE, .around = PSNAP_NONE}};
+        (struct nest_draw){.lead = lead,
+                           .start = start,
+                           .rest = {.with = PSNAP_NONE, .around = PSNAP_NONE},
+                           .entry = {.with = PSNAP_NONE, .around = PSNAP_NONE}};
     return i;
 }
 
-/* What comes after references that are not drawn goes with draws that have their last addresses. */
+/* What comes after references that are not drawn, or where a draw began, goes with draws that have
+ * these addresses. */
 static void take_leads(struct taken *taken, uint32_t index, bool is_entry)
 {
     struct nest_source *source;
@@ -181,10 +239,18 @@ static void take_leads(struct taken *taken, uint32_t index, bool is_entry)
         if (i == source->after_count)
             break;
         if (source->after[i].draw) {
-            const uint32_t lead = lead_of(taken, source->after[i].draw - 1);
+            const uint32_t lead = lead_of(taken, &source->after[i]);
             source = is_entry ? &taken->draws[index].entry : &taken->draws[index].rest;
             source->after[i].draw = 1 + lead;
+            source->after[i].is_start = false;
         }
+    }
+    if (source->is_around_ref) {
+        const struct nest_after after = {.draw = 1 + source->around};
+        const uint32_t lead = lead_of(taken, &after);
+        source = is_entry ? &taken->draws[index].entry : &taken->draws[index].rest;
+        source->around = lead;
+        source->is_around_ref = false;
     }
     if (source->after_count != 1 || !source->after[0].draw || source->after[0].scale > 1)
         return;

@@ -196,12 +196,26 @@ static void mark_leaf(struct nest_leaves *l)
                             l->values[1 + from] + (l->values[0] - 1) * l->strides[from]);
 }
 
+/* Where walks are whose first addresses were drawn. */
+static void end_firsts(struct nest_leaves *l)
+{
+    const struct nest_shape *shape = l->shape;
+
+    for (uint32_t k = 0; k < shape->width; k++)
+        if (shape->refs[k].mode == NEST_DRAWN_FIRST && !(l->has_told && l->is_told[k]))
+            nest_draws_move(l->collected->draws, shape->refs[k].draw,
+                            l->values[1 + k] + (l->values[0] - 1) * l->strides[k]);
+}
+
 bool nest_leaves_end_leaf(struct nest_leaves *l)
 {
     const bool is_leaf = l->shape->width != 0, is_done = !is_leaf || fold_leaf(l);
 
-    if (is_leaf && l->collected)
+    if (is_leaf && l->collected) {
+        nest_draws_end(l->collected->draws, l->values[0]);
+        end_firsts(l);
         mark_leaf(l);
+    }
     if (is_leaf)
         l->due = nest_states_next_mix(&l->states, l->shape);
     l->shape->width = 0;
@@ -241,7 +255,8 @@ static void draw_firsts(struct nest_leaves *l)
 
     for (uint32_t k = 0; l->collected && k < shape->width; k++)
         if (shape->refs[k].mode == NEST_DRAWN_FIRST && !(l->has_told && l->is_told[k]))
-            nest_draws_put_first(l->collected->draws, shape->refs[k].draw, l->values[1 + k]);
+            nest_draws_put_first(l->collected->draws, shape->refs[k].draw, l->loop != shape->loop,
+                                 l->values[1 + k]);
 }
 
 /* Two iterations with which the next does not go on: the second may belong to what comes. */

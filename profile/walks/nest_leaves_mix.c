@@ -25,6 +25,17 @@ static void judge_state(struct nest_leaves *l)
     }
 }
 
+/* Where walks are whose first addresses were drawn. */
+static void end_firsts(struct nest_leaves *l)
+{
+    const struct nest_pattern *state = l->state;
+
+    for (uint32_t k = 0; l->is_state_known && k < state->shape->width; k++)
+        if (state->shape->refs[k].mode == NEST_DRAWN_FIRST)
+            nest_draws_move(l->collected->draws, state->shape->refs[k].draw,
+                            l->state_next[k] - state->steps[k]);
+}
+
 bool nest_leaves_end_state(struct nest_leaves *l)
 {
     const struct nest_pattern *state = l->state;
@@ -32,10 +43,13 @@ bool nest_leaves_end_state(struct nest_leaves *l)
 
     if (!state)
         return true;
-    if (!l->is_state_drawn)
+    if (!l->is_state_drawn) {
         judge_state(l);
+        end_firsts(l);
+    }
     l->state = NULL;
     l->is_begun = true;
+    nest_draws_end(l->collected->draws, l->state_count);
     status = mix_add(l->collected->mixes[l->visited], state->number, l->state_count);
     l->has_too_many |= status == PSNAP_ERROR_LIMIT;
     return status != PSNAP_ERROR_MEMORY;
@@ -125,7 +139,8 @@ static bool begin_state(struct nest_leaves *l, const struct nest_iterations *it)
         l->is_state_known &= !is_unknown;
         l->is_state_drawn &= ref->mode == NEST_DRAWN;
         if (is_first && !is_unknown && !(it->told && it->told->refs[k].mode >= NEST_DRAWN_FIRST))
-            nest_draws_put_first(l->collected->draws, ref->draw, it->firsts[k]);
+            nest_draws_put_first(l->collected->draws, ref->draw, l->loop != shape->loop,
+                                 it->firsts[k]);
     }
     if (!nest_known_is(known->state, shape, strides)) {
         const uint32_t before = nest_pattern_count(l->collected->shapes);

@@ -66,7 +66,8 @@ static enum nest_taken begin(struct nest_leaves *l, const struct nest_shape *sha
         l->values[1 + k] = accesses[k].address;
         l->strides[k] = 0;
         if (shape->refs[k].mode == NEST_DRAWN_FIRST)
-            nest_draws_put_first(l->collected->draws, shape->refs[k].draw, accesses[k].address);
+            nest_draws_put_first(l->collected->draws, shape->refs[k].draw, l->loop != shape->loop,
+                                 accesses[k].address);
     }
     draw(l, shape, accesses);
     return NEST_TAKEN;

@@ -105,6 +105,7 @@ bool nest_models_append(struct nest_models *to, const struct nest_models *from,
     for (uint32_t i = draws; i < to->draw_count; i++) {
         move_source(&to->draws[i].rest, draws);
         move_source(&to->draws[i].entry, draws);
+        to->draws[i].start += to->draws[i].start ? draws : 0;
     }
     for (uint32_t i = 0; i < from->mix_count; i++) {
         mixes[to->mix_count] = (struct nest_mix){0};

@@ -28,6 +28,7 @@ struct nest_after {
     uint64_t offset;
     uint32_t draw;  /* 1 + the other one, or 0 */
     uint32_t scale; /* 1 to NEST_SCALE_MAX; 0 is 1 */
+    bool is_start;  /* while it is collected: from where that one's loop was come to last */
 };
 
 /* Addresses: those of a gather, or as far as ever from the last one of another draw, or in one of
@@ -40,7 +41,9 @@ struct nest_source {
     uint64_t low, span_bytes; /* with `after`: where addresses are; one that would lie elsewhere is
                                  the lowest; 0: anywhere */
     uint32_t around; /* PSNAP_NONE, or another draw: as far as `offset` from its last address is the
-                        point around which the gather's jumps are */
+                        point around which the gather's jumps are, */
+    int64_t slope;   /* and so much further for each iteration that comes then */
+    bool is_around_ref;         /* while it is collected: it is a reference that is not drawn */
     struct psnap_gather gather; /* of no accesses: none were drawn */
 };
 
@@ -52,14 +55,22 @@ static inline uint64_t nest_after_origin(const struct nest_source *source,
 }
 
 /* What a reference draws; when its loop has just been come to it may be something else: the head of
- * a list, the root of a tree, the middle of an array. Or nothing: it has the last address that a
- * reference had in a leaf that has ended, for others to go with where that is not drawn. */
+ * a list, the root of a tree, the middle of an array. Or nothing, and it has an address for others
+ * to go with: the last one that a reference had in a leaf that has ended, where that is not drawn,
+ * or what another draw gave when its loop was come to last. */
 struct nest_draw {
-    uint32_t loop; /* of its references, once taken into a profile */
-    uint32_t lead; /* 1 + the reference that it only has the last address of, or 0 */
+    uint32_t loop;  /* of its references, once taken into a profile */
+    uint32_t lead;  /* 1 + the reference that it only has the last address of, or 0 */
+    uint32_t start; /* 1 + the draw that it only has the start of, or 0 */
     bool has_entry;
     struct nest_source rest, entry;
 };
+
+/* Whether nothing is drawn from it. */
+static inline bool nest_draw_is_lead(const struct nest_draw *draw)
+{
+    return draw->lead || draw->start;
+}
 
 static inline const struct nest_source *nest_source_of(const struct nest_draw *draw, bool is_entry)
 {

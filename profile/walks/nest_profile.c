@@ -294,12 +294,14 @@ static bool are_draws_readable(const struct psnap_nests *nests)
     return true;
 }
 
-/* Draws that have the last addresses of references are of the loops of these. */
+/* Draws that have addresses of references or of other draws are of the loops of these. */
 static void own_leads(struct nest_models *models, const struct psnap_program *program,
                       const struct taking *t)
 {
     for (uint32_t i = 0; models && i < models->draw_count; i++) {
         struct nest_draw *draw = &models->draws[i];
+        if (draw->start)
+            draw->loop = models->draws[draw->start - 1].loop;
         if (!draw->lead)
             continue;
         draw->loop = t->kept[program->refs[draw->lead - 1].loop];

@@ -50,12 +50,13 @@ static void shift_refs(void *context, struct nest_shape *shape)
 }
 
 static bool open_gather(const struct psnap_walker *w, const struct nest_source *source,
-                        uint64_t seed, struct gather_walk **walk)
+                        uint64_t seed, uint64_t *point, struct gather_walk **walk)
 {
     if (source->with == PSNAP_NONE && source->gather.accesses)
         *walk = gather_walk_new(&source->gather, seed);
     if (*walk && source->around != PSNAP_NONE)
-        gather_walk_around(*walk, &w->draws[source->around].last, source->offset);
+        gather_walk_around(*walk, source->slope ? point : &w->draws[source->around].last,
+                           source->offset);
     return *walk || source->with != PSNAP_NONE || !source->gather.accesses;
 }
 
@@ -75,9 +76,10 @@ static bool open_models(struct psnap_walker *w, const struct nest_models *models
     for (uint32_t i = 0; is_done && i < models->draw_count; i++) {
         const struct nest_draw *draw = &models->draws[i];
         psnap_rng_init(&w->draws[i].rng, seed + 4 * (uint64_t)i + 3);
-        is_done = open_gather(w, &draw->rest, seed + 4 * (uint64_t)i, &w->draws[i].rest) &&
-                  (!draw->has_entry ||
-                   open_gather(w, &draw->entry, seed + 4 * (uint64_t)i + 1, &w->draws[i].entry));
+        is_done = open_gather(w, &draw->rest, seed + 4 * (uint64_t)i, &w->draws[i].points[0],
+                              &w->draws[i].rest) &&
+                  (!draw->has_entry || open_gather(w, &draw->entry, seed + 4 * (uint64_t)i + 1,
+                                                   &w->draws[i].points[1], &w->draws[i].entry));
     }
     for (uint32_t i = 0; i < models->walk_count; i++)
         w->positions[i] = models->walks[i].address;
@@ -280,16 +282,38 @@ static int next_leaf(struct psnap_walker *w, struct nest_leaf *leaf, bool by_run
 /* The first address of a leaf that goes on affinely. */
 static uint64_t draw_first(struct psnap_walker *w, uint32_t index)
 {
-    const struct nest_source *source = &w->nests->models->draws[index].rest;
+    const struct nest_draw *draw = &w->nests->models->draws[index];
+    const bool is_entry = w->is_entry && draw->has_entry;
+    const struct nest_source *source = nest_source_of(draw, is_entry);
     struct drawing *drawing = &w->draws[index];
 
     if (source->with != PSNAP_NONE)
         drawing->last = w->draws[source->with].last + source->offset;
     else if (source->after_count)
-        drawing->last = walker_after(w, &drawing->ways[0]);
-    else if (drawing->rest)
-        drawing->last = gather_walk_take(drawing->rest);
+        drawing->last = walker_after(w, &drawing->ways[is_entry]);
+    else if (is_entry ? drawing->entry : drawing->rest)
+        drawing->last = gather_walk_take(is_entry ? drawing->entry : drawing->rest);
+    if (w->is_entry && drawing->begun)
+        *drawing->begun = drawing->last;
     return drawing->last;
+}
+
+/* Points that lie so much further for each iteration of the leaf. */
+static void set_points(struct psnap_walker *w)
+{
+    const struct nest_draw *draws = w->nests->models->draws;
+
+    for (uint32_t k = 0; k < w->shape->width; k++) {
+        const struct nest_draw *draw = &draws[w->shape->refs[k].draw];
+        if (w->shape->refs[k].mode < NEST_DRAWN_FIRST)
+            continue;
+        for (int i = 0; i < 1 + draw->has_entry; i++) {
+            const struct nest_source *source = nest_source_of(draw, i);
+            if (source->slope)
+                w->draws[w->shape->refs[k].draw].points[i] =
+                    w->draws[source->around].last + w->left * (uint64_t)source->slope;
+        }
+    }
 }
 
 static void begin_shape(struct psnap_walker *w, const struct nest_shape *shape, bool is_of_mix,
@@ -308,6 +332,8 @@ static void begin_shape(struct psnap_walker *w, const struct nest_shape *shape, 
         w->first[k] = accesses[k].access;
         w->strides[k] = 0;
     }
+    if (w->refs->has_points)
+        set_points(w);
 }
 
 /* A state of a mix. */
@@ -354,14 +380,16 @@ static void note_last(struct psnap_walker *w, uint64_t n)
     }
 }
 
-/* The last addresses of what is not drawn, for others to go with once the leaf has ended: n
- * iterations are left of it. */
+/* The last addresses of what is not drawn one by one, for others to go with once the leaf has
+ * ended: n iterations are left of it. */
 static void note_leads(struct psnap_walker *w, uint64_t n)
 {
     for (uint32_t k = 0; k < w->shape->width; k++) {
         const struct nest_ref *ref = &w->shape->refs[k];
         if (ref->mode == NEST_DRAWN)
             continue;
+        if (ref->mode == NEST_DRAWN_FIRST)
+            w->draws[ref->draw].last = w->first[k].address + (n - 1) * (uint64_t)w->strides[k];
         for (uint32_t i = w->lead_of[ref->ref]; i != PSNAP_NONE; i = w->draws[i].next_lead)
             w->draws[i].last = w->first[k].address + (n - 1) * (uint64_t)w->strides[k];
     }

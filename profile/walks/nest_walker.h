@@ -26,14 +26,19 @@ struct drawn_ways {
     uint64_t low, span;                   /* where addresses are; all: anywhere */
     uint32_t count;                       /* 0: not drawn so */
     bool is_plain;                        /* one, by the trail or from the draw's own */
+    bool is_walk;                         /* all from the draw's own */
 };
 
 struct drawing {
     struct gather_walk *rest, *entry; /* NULL: it goes with others */
-    struct psnap_rng rng;             /* in which way it comes after others */
+    struct psnap_rng rng;             /* in which way it comes after others, */
+    uint64_t turn;                    /* or goes on from its own */
     struct drawn_ways ways[2];        /* of the rest, of entries */
     uint64_t last;
     uint32_t next_lead; /* of the same reference, or PSNAP_NONE */
+    uint64_t *begun;    /* the last address of the draw that has the start of this one, or NULL */
+    uint64_t
+        points[2]; /* around which jumps are in a leaf as long as it is: of the rest, of entries */
 };
 
 /* How a reference's addresses come in a leaf: the next of the words that are left, plus the offset.
@@ -42,7 +47,7 @@ struct drawing {
 struct walker_access {
     struct gather_left *left;
     uint64_t offset;
-    uint64_t *last; /* of its draw */
+    uint64_t *last, *begun; /* of its draw, and of that which has its start; or of nothing */
     struct psnap_access access;
     struct gather_walk *walk;      /* which draws more words when none are left */
     const struct drawn_ways *ways; /* or else: of several, one; or NULL */
@@ -58,6 +63,7 @@ struct walker_accesses {
     struct walker_access *of[2];
     struct gather_left *stay; /* of those that take no words */
     bool is_drawn, is_all_drawn, has_ways, has_rests;
+    bool has_points; /* which depend on how long the leaf is */
 };
 
 struct mix_shorts;
@@ -102,10 +108,21 @@ struct psnap_walker {
     uint64_t *interleaved;    /* and of several */
 };
 
+/* Of so many turns, as evenly as can be (multiples of the golden section: H. Weyl, 1916): what goes
+ * on by this step or that, as one of two that are merged, is then after n turns where it was, and
+ * not the square root of n away. */
+static inline uint64_t walker_turn(struct drawing *drawing, uint64_t turns)
+{
+    drawing->turn += UINT64_C(0x9e3779b97f4a7c15);
+    return ((drawing->turn >> 32) * turns) >> 32;
+}
+
 /* An address after others that were drawn before. No branch tells which of them. */
 static inline uint64_t walker_after(const struct psnap_walker *w, const struct drawn_ways *ways)
 {
-    const uint64_t x = ways->count > 1 ? psnap_rng_below(&ways->drawing->rng, ways->all) : 0;
+    const uint64_t x = ways->count <= 1 ? 0
+                       : ways->is_walk  ? walker_turn(ways->drawing, ways->all)
+                                        : psnap_rng_below(&ways->drawing->rng, ways->all);
     const uint64_t *word;
     uint64_t address;
     uint32_t which = 0, back;
@@ -144,6 +161,7 @@ static inline uint64_t walker_take(struct psnap_walker *w, const struct walker_a
     if (has_trail) { /* longer than anyone looks back: what is not drawn does no harm */
         w->trail[w->trail_at % TRAIL] = address;
         w->trail_at += access->is_drawn;
+        *access->begun = address;
     }
     return address;
 }

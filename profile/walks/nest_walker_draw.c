@@ -89,7 +89,7 @@ static void draw_in_order(struct psnap_walker *w, uint64_t n)
     for (uint64_t i = 0; i < n; i++)
         for (uint32_t k = 0; k < shape->width; k++)
             if (accesses[k].is_drawn && accesses[k].walk && !accesses[k].is_around) {
-                *accesses[k].last = w->drawn[k][i];
+                *accesses[k].last = *accesses[k].begun = w->drawn[k][i];
                 walker_drawn(w, w->drawn[k][i]);
             } else if (accesses[k].is_drawn)
                 w->drawn[k][i] = walker_take(w, &accesses[k], w->has_trail);
@@ -146,6 +146,7 @@ void walker_draw_chunk(struct psnap_walker *w, uint64_t n)
     for (uint32_t k = 0; k < shape->width; k++)
         if (shape->refs[k].mode == NEST_DRAWN) {
             w->draws[shape->refs[k].draw].last = w->drawn[k][n - 1];
+            *w->refs->of[w->is_entry][k].begun = w->drawn[k][0];
             w->first[k].address = w->drawn[k][0];
         }
 }
@@ -198,6 +199,8 @@ static void set_drawn(struct psnap_walker *w, struct walker_access *access,
     const struct drawn_ways *ways = &drawing->ways[is_entry && draw->has_entry];
 
     access->last = &drawing->last;
+    if (is_entry && drawing->begun)
+        access->begun = drawing->begun;
     access->is_drawn = true;
     if (source->with != PSNAP_NONE) {
         stay->at = &w->draws[source->with].last;
@@ -262,7 +265,8 @@ static bool add_shape(struct psnap_walker *w, struct walker_accesses *all,
     for (uint32_t i = 0; i < 2 * width; i++) {
         const struct nest_ref *ref = &shape->refs[i % width];
         struct walker_access *access = &accesses->of[0][i];
-        *access = (struct walker_access){.left = &accesses->stay[i], .last = &w->nothing};
+        *access = (struct walker_access){
+            .left = &accesses->stay[i], .last = &w->nothing, .begun = &w->nothing};
         access->access = (struct psnap_access){
             .ref = ref->ref, .thread = ref->thread, .size = ref->size, .kind = ref->kind};
         accesses->stay[i].at = &w->first[i % width].address;
@@ -271,6 +275,10 @@ static bool add_shape(struct psnap_walker *w, struct walker_accesses *all,
         accesses->is_drawn |= access->is_drawn;
         accesses->is_all_drawn &= access->is_drawn;
         accesses->has_ways |= access->ways || access->back;
+        if (ref->mode >= NEST_DRAWN_FIRST) {
+            const struct nest_draw *draw = &w->nests->models->draws[ref->draw];
+            accesses->has_points |= draw->rest.slope || (draw->has_entry && draw->entry.slope);
+        }
     }
     set_rests(w, accesses, shape, false);
     set_rests(w, accesses, shape, true);
@@ -284,6 +292,7 @@ static void set_ways(struct psnap_walker *w, struct drawn_ways *ways, struct dra
     ways->low = source->span_bytes ? source->low : 0;
     ways->span = source->span_bytes ? source->span_bytes : UINT64_MAX;
     ways->is_plain = source->after_count == 1 && !source->span_bytes;
+    ways->is_walk = true;
     for (uint32_t i = 0; i < NEST_AFTER_MAX; i++) {
         const struct nest_after *after = &source->after[i];
         ways->below[i] = UINT64_MAX;
@@ -295,10 +304,24 @@ static void set_ways(struct psnap_walker *w, struct drawn_ways *ways, struct dra
         ways->scale[i] = after->scale > 1 ? after->scale : 1;
         ways->last[i] = after->draw ? &w->draws[after->draw - 1].last : &drawing->last;
         ways->is_plain = ways->is_plain && !after->draw && ways->scale[i] == 1;
+        ways->is_walk = ways->is_walk && !after->draw && !after->back && ways->scale[i] == 1;
         w->has_trail |= ways->back[i] || !ways->is_plain;
         if (i + 1 < source->after_count)
             ways->below[i] = ways->all;
     }
+}
+
+/* Draw i has the start of another one; before there is one, that is where it may draw. */
+static void set_start(struct psnap_walker *w, uint32_t i)
+{
+    const struct nest_models *models = w->nests->models;
+    const uint32_t of = models->draws[i].start - 1;
+    const struct nest_source *source = nest_source_of(&models->draws[of], true);
+
+    w->draws[of].begun = &w->draws[i].last;
+    w->has_trail = true;
+    if (source->gather.area_count)
+        w->draws[i].last = source->gather.areas[0].base;
 }
 
 static bool add_pattern(struct psnap_walker *w, struct walker_accesses *all,
@@ -322,6 +345,9 @@ bool walker_draw_init(struct psnap_walker *w)
         calloc((models ? nest_shape_count(models->shapes) : 0) + (size_t)1, sizeof *w->accesses[1]);
     if (!w->accesses[0] || !w->accesses[1])
         return false;
+    for (uint32_t i = 0; models && i < models->draw_count; i++)
+        if (models->draws[i].start)
+            set_start(w, i);
     for (uint32_t i = 0; models && i < models->draw_count; i++) {
         set_ways(w, &w->draws[i].ways[0], &w->draws[i], &models->draws[i].rest);
         set_ways(w, &w->draws[i].ways[1], &w->draws[i], &models->draws[i].entry);

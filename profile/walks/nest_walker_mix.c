@@ -42,7 +42,9 @@ static void set_state(struct mix_shorts *shorts, struct mix_short *state,
 
 static bool is_short(const struct psnap_walker *w, const struct nest_shape *shape)
 {
-    return shape->width && shape->width < SHORT && w->accesses[1][shape->number].is_all_drawn;
+    const struct walker_accesses *accesses = &w->accesses[1][shape->number];
+
+    return shape->width && shape->width < SHORT && accesses->is_all_drawn && !accesses->has_points;
 }
 
 bool walker_mix_init(struct psnap_walker *w, uint32_t mix)

@@ -13,7 +13,8 @@
 enum {
     MODELS_MAX = 1 << 16, /* number of a model */
     GAPS_MAX = 64,        /* numbers more than twice as many as there are models */
-    DEPTH_MAX = 1000      /* draws that go with each other */
+    DEPTH_MAX = 1000,     /* draws that go with each other */
+    SLOPE_MOST = 1 << 20  /* bytes further for each iteration */
 };
 
 static enum psnap_status fail(const struct nest_reading *n, const struct psnap_yaml_node *node,
@@ -52,9 +53,9 @@ enum psnap_status read_draw_name(const struct nest_reading *n, const struct psna
         return status;
     if (models->draws[*index].loop == PSNAP_NONE)
         return fail(n, node, "there is no draw of this name in 'models'");
-    return !models->draws[*index].lead
+    return !nest_draw_is_lead(&models->draws[*index])
                ? PSNAP_OK
-               : fail(n, node, "it has the last address of a reference, and draws nothing");
+               : fail(n, node, "it has an address for others to go with, and draws nothing");
 }
 
 enum psnap_status read_walk_name(const struct nest_reading *n, const struct psnap_yaml_node *node,
@@ -234,6 +235,18 @@ static enum psnap_status read_leader(const struct nest_reading *n,
     return PSNAP_OK;
 }
 
+/* How much further for each iteration that comes. */
+static enum psnap_status read_slope(const struct nest_reading *n, const struct psnap_yaml_node *map,
+                                    const struct psnap_yaml_node *around,
+                                    struct nest_source *source)
+{
+    const struct psnap_yaml_node *node = psnap_yaml_get(map, "each");
+
+    if (!around)
+        return fail(n, node, "'each' says how much further from what is 'around'");
+    return psnap_yaml_i64(n->r->doc, node, -SLOPE_MOST, SLOPE_MOST, &source->slope, n->r->error);
+}
+
 /* {...} of a gather, {with: d2, offset: 8}, or {after: [...]}, beside the draw's own keys. */
 static enum psnap_status read_source(const struct nest_reading *n,
                                      const struct psnap_yaml_node *map, struct placing *placing,
@@ -242,7 +255,7 @@ static enum psnap_status read_source(const struct nest_reading *n,
     static const char *const keys[] = {"draw", "loop", "entry", "with", "offset", NULL};
     static const char *const behind[] = {"draw", "loop", "entry", "after", "within", NULL};
     static const char *const own[] = {"draw",      "loop",   "entry",  "areas", "turns",
-                                      "next_area", "around", "offset", NULL};
+                                      "next_area", "around", "offset", "each",  NULL};
     const struct psnap_yaml_node *with = psnap_yaml_get(map, "with");
     const struct psnap_yaml_node *after = psnap_yaml_get(map, "after");
     const struct psnap_yaml_node *around = psnap_yaml_get(map, "around");
@@ -256,12 +269,30 @@ static enum psnap_status read_source(const struct nest_reading *n,
         return read_after(placing, map, after, source);
     if (!status && around)
         status = read_leader(n, map, around, source, &source->around);
+    if (!status && psnap_yaml_get(map, "each"))
+        status = read_slope(n, map, around, source);
     if (!status)
         status =
             gather_read(n->r->doc, map, read_gather_place, placing, &source->gather, n->r->error);
     for (uint32_t i = 0; i < source->gather.area_count && !status; i++)
         if ((source->gather.areas[i].places == GATHER_AROUND) != (around != NULL))
             status = fail(n, map, "'around' says around what the places 'around' are");
+    return status;
+}
+
+/* {draw: d1, loop: f, start_of: d2}: where another draw began when its loop was come to last */
+static enum psnap_status read_start(const struct nest_reading *n, const struct psnap_yaml_node *map,
+                                    struct nest_draw *draw)
+{
+    static const char *const keys[] = {"draw", "loop", "start_of", NULL};
+    uint32_t of = 0;
+    enum psnap_status status = psnap_yaml_known_keys(n->r->doc, map, keys, n->r->error);
+
+    draw->rest.with = draw->rest.around = PSNAP_NONE;
+    if (!status)
+        status = read_model_name(n, psnap_yaml_get(map, "start_of"), 'd',
+                                 n->nests->models->draw_count, &of);
+    draw->start = status ? 0 : 1 + of;
     return status;
 }
 
@@ -294,8 +325,8 @@ static enum psnap_status read_draw(const struct nest_reading *n, const struct ps
     if (status)
         return status;
     placing.loop = &n->r->profile->loops[loop];
-    if (psnap_yaml_get(map, "ref")) {
-        status = read_lead(n, map, draw);
+    if (psnap_yaml_get(map, "ref") || psnap_yaml_get(map, "start_of")) {
+        status = psnap_yaml_get(map, "ref") ? read_lead(n, map, draw) : read_start(n, map, draw);
         draw->loop = status ? PSNAP_NONE : loop;
         return status;
     }
@@ -459,6 +490,9 @@ static bool has_gathers(const struct nest_models *models, uint32_t i, char *know
     if (draw->loop == PSNAP_NONE || depth > DEPTH_MAX)
         return false;
     known[i] = 1;
+    if (draw->start && (nest_draw_is_lead(&models->draws[draw->start - 1]) ||
+                        !has_gathers(models, draw->start - 1, known, depth + 1)))
+        return false;
     if (!source_has_gathers(models, &draw->rest, known, depth + 1) ||
         (draw->has_entry && !source_has_gathers(models, &draw->entry, known, depth + 1)))
         return false;

@@ -306,6 +306,8 @@ static void write_source(const struct nest_source *source, struct placing *placi
         if (source->around != PSNAP_NONE) {
             add_name(doc, map, "around", 'd', source->around);
             psnap_yaml_add_i64(doc, map, "offset", (int64_t)source->offset);
+            if (source->slope)
+                psnap_yaml_add_i64(doc, map, "each", source->slope);
         }
         gather_write(&source->gather, doc, map, place, placing);
         return;
@@ -331,15 +333,17 @@ static void write_draw(const struct psnap_profile *profile, struct psnap_yaml_do
     if (draw->loop == PSNAP_NONE)
         return;
     map = psnap_yaml_add_map(doc, list, NULL,
-                             draw->has_entry ? PSNAP_YAML_BLOCK
-                             : draw->lead    ? PSNAP_YAML_FLOW
-                                             : style_of(&draw->rest));
+                             draw->has_entry           ? PSNAP_YAML_BLOCK
+                             : nest_draw_is_lead(draw) ? PSNAP_YAML_FLOW
+                                                       : style_of(&draw->rest));
     add_name(doc, map, "draw", 'd', i);
     psnap_yaml_add_text(doc, map, "loop", profile->loops[draw->loop].id);
-    if (draw->lead) {
+    if (draw->start)
+        add_name(doc, map, "start_of", 'd', draw->start - 1);
+    if (draw->lead)
         psnap_yaml_add_u64(doc, map, "ref", draw->lead - 1);
+    if (nest_draw_is_lead(draw))
         return;
-    }
     if (draw->has_entry)
         write_source(&draw->entry, &placing, doc,
                      psnap_yaml_add_map(doc, map, "entry", style_of(&draw->entry)));

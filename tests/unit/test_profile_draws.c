@@ -327,7 +327,7 @@ static void assert_refuses(const struct psnap_profile *profile)
 
     assert_refused(text, "loop: 'f:0', ref: 0}", "loop: 'f:0', ref: 3}",
                    "loop 'f:0' has no reference 3 in the schedule");
-    assert_refused(text, "draw: d1}", "draw: d2}", "it has the last address of a reference");
+    assert_refused(text, "draw: d1}", "draw: d2}", "it has an address for others to go with");
     assert_refused(text, "scale: 2", "scale: 65", "65");
     assert_refused(text, "{with: d2, ", "{with: d2, back: 1, ", "has 'back' or 'with', not both");
     assert_refused(text, "{with: d2, ", "{with: d1, ", "goes with a draw that is not there, or");

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Pieces of an array that are gone over once they are there, as a merge sort does: they end where a
+ * front is, are as long as a loop has iterations then, and another loop begins where that one did
+ * (profile/walks/nest_around.c, nest_after.c).
+ */
+#include "profile/edit/edit.h"
+#include "tests/unit/test_nests_support.h"
+
+enum { COPY = REFS, AGAIN = 2 * REFS, LONGEST = 100, LENGTH = 1 << 18 };
+
+static void make_pieces(struct stream *stream, struct psnap_rng *rng)
+{
+    uint64_t front = HEAP + 8 * LONGEST;
+
+    while (stream->count + 3 * LONGEST < ACCESSES) {
+        const uint64_t n = 1 + psnap_rng_below(rng, LONGEST);
+        add(stream, 0, front);
+        for (uint64_t k = 0; k < n; k++)
+            add(stream, COPY, front - 8 * n + 8 * k);
+        for (uint64_t k = 0; k < n + psnap_rng_below(rng, 3); k++)
+            add(stream, AGAIN, front - 8 * n + 8 * k);
+        front += 8 * (1 + psnap_rng_below(rng, 30));
+    }
+}
+
+/* How many pieces there are, and how many of them do not end at the front, or are not begun with
+ * again; where the front is at last. */
+static uint32_t count_others(struct psnap_profile *profile, uint32_t *pieces, uint64_t element,
+                             uint64_t *front)
+{
+    struct psnap_source *source = psnap_replay_new(profile, 3, NULL);
+    uint32_t others = 0, before = PSNAP_NONE;
+    struct psnap_access block[64];
+    uint64_t start = 0, last = 0;
+    ssize_t got;
+
+    assert_non_null(source);
+    *pieces = 0;
+    while ((got = psnap_source_next(source, block, 64, NULL)) > 0)
+        for (ssize_t i = 0; i < got; i++) {
+            const uint32_t loop = (uint32_t)atoi(
+                source->program->loops[source->program->refs[block[i].ref].loop].id + 2);
+            const uint64_t address = block[i].address;
+            if (loop != before && before == 1)
+                others += last + element != *front;
+            if (loop != before && loop == 2)
+                others += address != start;
+            *pieces += loop == 0;
+            *front = loop == 0 ? address : *front;
+            start = loop == 1 && before != 1 ? address : start;
+            last = address;
+            before = loop;
+        }
+    psnap_source_free(source);
+    return others;
+}
+
+static struct psnap_profile *twice_as_wide(const struct psnap_profile *profile)
+{
+    static const char *const heap[] = {"heap"};
+    const struct psnap_edit edit = {PSNAP_EDIT_SPAN, .regions = heap, .region_count = 1, .times = 2,
+                                    .over = 1};
+    char *text = write_text(profile);
+    struct psnap_profile *made = read_text(text);
+    struct psnap_error error = {0};
+    uint32_t loop, region;
+
+    free(text);
+    for (uint32_t i = 0; i < made->loop_count; i++)
+        for (uint32_t k = 0; k < made->loops[i].region_count; k++)
+            made->loops[i].regions[k].object = "heap";
+    if (psnap_profile_edit(made, &edit, &loop, &region, &error))
+        fail_msg("%s", error.message);
+    return made;
+}
+
+static void test_pieces(void **state)
+{
+    struct psnap_program *program = make_program(LOOPS, REFS);
+    struct stream stream = new_stream();
+    struct psnap_profile *profile, *wide;
+    uint64_t front = 0, further = 0;
+    uint32_t pieces, same;
+    struct psnap_rng rng;
+    char *text;
+
+    (void)state;
+    psnap_rng_init(&rng, 8);
+    make_pieces(&stream, &rng);
+    profile = profile_of(program, &stream);
+    assert_non_null(profile->nests);
+    text = write_text(profile);
+    assert_non_null(strstr(text, "each: -8"));
+    assert_non_null(strstr(text, "start_of: d"));
+    assert_in_range(count_others(profile, &pieces, 8, &front), 0, pieces / 50);
+    assert_true(pieces > 300);
+    wide = twice_as_wide(profile);
+    assert_in_range(count_others(wide, &same, 16, &further), 0, pieces / 50);
+    assert_int_equal(same, pieces);
+    psnap_profile_free(wide);
+    assert_refused(text, "each: -8", "each: 2000000", "2000000");
+    assert_refused(text, "around: d", "abound: d", "abound");
+    assert_refused(text, "start_of: d", "start_of: d9", "there is no 'd9");
+    free(text);
+    assert_is_its_text(profile);
+    psnap_profile_free(profile);
+    free(stream.accesses);
+    psnap_program_free(program);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_pieces)};
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
