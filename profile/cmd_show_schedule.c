@@ -293,10 +293,11 @@ static void show_walk(void *context, const struct nest_pattern *leaf, const uint
 
 /* ---- models ---- */
 
-static bool has_state_of(const struct nest_mix *mix, uint32_t loop)
+/* Or, if that is asked, a state whose counts come evenly. */
+static bool has_state_of(const struct nest_mix *mix, uint32_t loop, bool only_even)
 {
     for (uint32_t k = 0; k < mix->chain->state_count; k++)
-        if (mix->states[k]->loop == loop)
+        if (mix->states[k]->loop == loop && (mix->chain->states[k].counts.is_even || !only_even))
             return true;
     return false;
 }
@@ -305,7 +306,8 @@ static void show_mix(void *context, uint32_t mix)
 {
     struct printing *p = context;
 
-    if (p->loop != PSNAP_NONE && !has_state_of(&p->profile->nests->models->mixes[mix], p->loop))
+    if (p->loop != PSNAP_NONE &&
+        !has_state_of(&p->profile->nests->models->mixes[mix], p->loop, false))
         return;
     end_alike(p);
     print_headers(p);
@@ -411,29 +413,35 @@ static void print_counts(const struct psnap_counts *counts, uint32_t i)
         printf("%" PRIu64 " to %" PRIu64 ", %.4g in the mean", counts->bins[0].low,
                counts->bins[counts->bin_count - 1].high,
                (double)counts->sum / (double)counts->times);
-    printf(", %s time%s\n", psnap_group_digits(counts->times, digits), psnap_plural(counts->times));
+    printf(", %s time%s%s\n", psnap_group_digits(counts->times, digits),
+           psnap_plural(counts->times), counts->is_even ? ", evenly" : "");
+}
+
+/* The loops with states of a mix, or only with those whose counts come evenly, behind `label`. */
+static void print_loops_of(const struct printing *p, const struct nest_mix *mix, bool only_even,
+                           const char *label)
+{
+    uint32_t loops = 0;
+
+    for (uint32_t l = 0; l < p->profile->loop_count; l++)
+        if (has_state_of(mix, l, only_even) && (++loops <= MIX_LOOPS || p->is_full))
+            printf("%s%s", loops == 1 ? label : ", ", p->profile->loops[l].id);
+    if (loops > MIX_LOOPS && !p->is_full)
+        printf(" and %" PRIu32 " more loops", loops - MIX_LOOPS);
 }
 
 static void print_mix(const struct printing *p, uint32_t i)
 {
     const struct nest_mix *mix = &p->profile->nests->models->mixes[i];
-    const char *separator = "";
     char visits[32], tokens[32];
-    uint32_t loops = 0;
 
-    printf("m%-4" PRIu32 " a graph of %" PRIu32 " state%s, %s in %s visits: ", i + 1,
+    printf("m%-4" PRIu32 " a graph of %" PRIu32 " state%s, %s in %s visits", i + 1,
            mix->chain->state_count, psnap_plural(mix->chain->state_count),
            psnap_group_digits(mix->chain->tokens, tokens),
            psnap_group_digits(mix->chain->visits, visits));
-    for (uint32_t l = 0; l < p->profile->loop_count; l++) {
-        if (!has_state_of(mix, l) || (++loops > MIX_LOOPS && !p->is_full))
-            continue;
-        printf("%s%s", separator, p->profile->loops[l].id);
-        separator = ", ";
-    }
-    if (loops > MIX_LOOPS && !p->is_full)
-        printf(" and %" PRIu32 " more loops", loops - MIX_LOOPS);
-    putchar('\n');
+    print_loops_of(p, mix, false, ": ");
+    print_loops_of(p, mix, true, "; counts come evenly of ");
+    puts(mix->chain->lengths.is_even ? "; lengths of visits come evenly" : "");
     for (uint32_t k = 0; k < mix->chain->state_count; k++)
         for (uint32_t r = 0; r < mix->states[k]->width; r++)
             p->is_drawn[SHOWN_DRAW][mix->states[k]->refs[r].draw] |=

@@ -240,6 +240,7 @@ static void json_counts(const struct showing *s, uint32_t i)
     psnap_json_u64(s->json, "sum", counts->sum);
     psnap_json_u64(s->json, "least", counts->bins[0].low);
     psnap_json_u64(s->json, "most", counts->bins[counts->bin_count - 1].high);
+    psnap_json_bool(s->json, "evenly", counts->is_even);
     psnap_json_end_object(s->json);
 }
 
@@ -259,6 +260,7 @@ static void json_mix(const struct showing *s, uint32_t i)
         psnap_json_text(s->json, "loop", s->profile->loops[mix->states[k]->loop].id);
         psnap_json_u64(s->json, "visits", mix->chain->states[k].counts.times);
         psnap_json_u64(s->json, "times", mix->chain->states[k].counts.sum);
+        psnap_json_bool(s->json, "evenly", mix->chain->states[k].counts.is_even);
         psnap_json_end_object(s->json);
     }
     psnap_json_end_array(s->json);

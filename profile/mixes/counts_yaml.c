@@ -3,12 +3,13 @@
  * Histograms of counts (counts.h) in profiles.
  */
 #include <inttypes.h>
+#include <string.h>
 
 #include "profile/mixes/counts.h"
 #include "profile/profile.h"
 
-void counts_write(const struct psnap_counts *counts, bool is_known, struct psnap_yaml_doc *doc,
-                  struct psnap_yaml_node *map, const char *key)
+static void write_bins(const struct psnap_counts *counts, bool is_known, struct psnap_yaml_doc *doc,
+                       struct psnap_yaml_node *map, const char *key)
 {
     const struct psnap_counts_bin *bins = counts->bins;
     struct psnap_yaml_node *list, *inner;
@@ -27,6 +28,17 @@ void counts_write(const struct psnap_counts *counts, bool is_known, struct psnap
         if (bins[i].low != bins[i].high)
             psnap_yaml_add_u64(doc, inner, "sum", bins[i].sum);
     }
+}
+
+void counts_write(const struct psnap_counts *counts, bool is_known, struct psnap_yaml_doc *doc,
+                  struct psnap_yaml_node *map, const char *key)
+{
+    struct psnap_yaml_node *node;
+
+    write_bins(counts, is_known, doc, map, key);
+    node = counts->is_even ? psnap_yaml_add_text(doc, map, "evenly", "true") : NULL;
+    if (node)
+        node->quoted = false; /* no text */
 }
 
 struct counts_reading {
@@ -158,4 +170,17 @@ enum psnap_status counts_read(const struct psnap_yaml_doc *doc, const struct psn
     counts->bin_count = 1;
     counts->bins[0] = (struct psnap_counts_bin){count, count, times, counts->sum};
     return status;
+}
+
+enum psnap_status counts_read_evenly(const struct psnap_yaml_doc *doc,
+                                     const struct psnap_yaml_node *map, struct psnap_counts *counts,
+                                     struct psnap_error *error)
+{
+    const struct psnap_yaml_node *node = psnap_yaml_get(map, "evenly");
+    const bool is_word = node && node->kind == PSNAP_YAML_SCALAR && !node->quoted;
+
+    counts->is_even = is_word && !strcmp(node->text, "true");
+    if (!node || counts->is_even || (is_word && !strcmp(node->text, "false")))
+        return PSNAP_OK;
+    return psnap_yaml_fail(doc, node, error, PSNAP_ERROR_VALUE, "'evenly' must be true or false");
 }

@@ -153,10 +153,11 @@ static inline bool mix_walk_next(struct mix_walk *walk, uint32_t *state, uint64_
 /* ---- as YAML: mix_yaml.c ---- */
 
 /* Keys of a state's map that are the mix's own; all others are the caller's. */
-#define MIX_STATE_KEYS "state", "times", "next", "rounds"
+#define MIX_STATE_KEYS "state", "times", "evenly", "next", "rounds"
 
 /*
- * map: {lengths, begin, rounds, any, states: [{state, (the caller's), times, next, rounds}, ...]};
+ * map: {begin, rounds, lengths, evenly, any,
+ *       states: [{state, (the caller's), times, evenly, next, rounds}, ...]};
  * the caller writes what a state is, after `state` (NULL: nothing). Ids are written as they are.
  */
 void mix_write(const struct psnap_mix *mix, struct psnap_yaml_doc *doc, struct psnap_yaml_node *map,

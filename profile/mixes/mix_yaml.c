@@ -5,6 +5,7 @@
  *   begin: {1: 10}                        how many visits begin with which state
  *   rounds: {next: 1, times: [...]}       how often in a row visits begin with that state
  *   lengths: [{is: 3, times: 10}]         tokens of a visit: so many times so many
+ *   evenly: true                          if these come evenly (counts.h), as at all `times`
  *   any: {2: 4}                           what comes, in random order, where `next` says `any`
  *   states:
  *   - state: 1                            a number, for `begin`, `next` and `any`
@@ -266,7 +267,7 @@ static enum psnap_status check_graph(struct mix_reading *m, const struct psnap_y
 static enum psnap_status read_rounds(struct mix_reading *m, const struct psnap_yaml_node *map,
                                      uint32_t node)
 {
-    static const char *const keys[] = {"next", "times", NULL};
+    static const char *const keys[] = {"next", "times", "evenly", NULL};
     const struct psnap_mix *mix = m->mix;
     const struct psnap_yaml_node *item = psnap_yaml_get(map, "rounds"), *next, *times;
     struct mix_rounds *rounds = &m->mix->rounds[m->mix->rounds_count];
@@ -280,7 +281,8 @@ static enum psnap_status read_rounds(struct mix_reading *m, const struct psnap_y
         !(times = psnap_yaml_require(m->doc, item, "times", m->error)) ||
         psnap_yaml_text(m->doc, next, &name, m->error) ||
         read_node(m, next, name, node, &rounds->to) ||
-        counts_read(m->doc, times, 0, &rounds->counts, m->error))
+        counts_read(m->doc, times, 0, &rounds->counts, m->error) ||
+        counts_read_evenly(m->doc, item, &rounds->counts, m->error))
         return PSNAP_ERROR_VALUE;
     while (i < mix->first[node + 1] && mix->edges[i].to != rounds->to)
         i++;
@@ -306,13 +308,16 @@ static enum psnap_status read_all_rounds(struct mix_reading *m, const struct psn
     return status;
 }
 
-/* As many counts as the node is left. */
-static enum psnap_status read_times(const struct mix_reading *m, const struct psnap_yaml_node *node,
-                                    uint32_t n, struct psnap_counts *counts)
+/* As many counts as the node is left; in `map` whether they come evenly. */
+static enum psnap_status read_times(const struct mix_reading *m, const struct psnap_yaml_node *map,
+                                    const struct psnap_yaml_node *node, uint32_t n,
+                                    struct psnap_counts *counts)
 {
     const uint64_t times = node->kind == PSNAP_YAML_SCALAR ? m->out_of[n] : 0;
-    const enum psnap_status status = counts_read(m->doc, node, times, counts, m->error);
+    enum psnap_status status = counts_read(m->doc, node, times, counts, m->error);
 
+    if (!status)
+        status = counts_read_evenly(m->doc, map, counts, m->error);
     if (!status && counts->times != m->out_of[n])
         return psnap_yaml_fail(m->doc, node, m->error, PSNAP_ERROR_VALUE,
                                "there are %" PRIu64 " counts here, but '%s' (line %" PRIu32
@@ -333,7 +338,8 @@ static enum psnap_status read_counts(struct mix_reading *m, const struct psnap_y
     for (uint32_t i = 0; i < mix->state_count; i++) {
         struct psnap_counts *counts = &mix->states[i].counts;
         node = psnap_yaml_require(m->doc, states[i].map, "times", m->error);
-        status = node ? read_times(m, node, MIX_STATE + i, counts) : PSNAP_ERROR_VALUE;
+        status =
+            node ? read_times(m, states[i].map, node, MIX_STATE + i, counts) : PSNAP_ERROR_VALUE;
         if (status)
             return status;
         sum += counts->sum;
@@ -346,8 +352,11 @@ static enum psnap_status read_counts(struct mix_reading *m, const struct psnap_y
     mix->visits = m->out_of[MIX_OUTSIDE];
     node = psnap_yaml_get(map, "lengths");
     if (!node)
-        return PSNAP_OK;
-    status = read_times(m, node, MIX_OUTSIDE, &mix->lengths);
+        return psnap_yaml_get(map, "evenly")
+                   ? psnap_yaml_fail(m->doc, psnap_yaml_get(map, "evenly"), m->error,
+                                     PSNAP_ERROR_VALUE, "there are no 'lengths' to come evenly")
+                   : PSNAP_OK;
+    status = read_times(m, map, node, MIX_OUTSIDE, &mix->lengths);
     if (!status && mix->lengths.sum != mix->tokens)
         status = psnap_yaml_fail(m->doc, node, m->error, PSNAP_ERROR_VALUE,
                                  "the visits of the mix have %" PRIu64
@@ -407,7 +416,8 @@ enum psnap_status mix_read(const struct psnap_yaml_doc *doc, const struct psnap_
                                                            uint32_t id, struct psnap_error *error),
                            void *context, struct psnap_mix **mix, struct psnap_error *error)
 {
-    static const char *const keys[] = {"begin", "rounds", "lengths", "any", "states", NULL};
+    static const char *const keys[] = {"begin", "rounds", "lengths", "evenly",
+                                       "any",   "states", NULL};
     struct mix_reading m = {.doc = doc, .error = error};
     enum psnap_status status = psnap_yaml_expect_keys(doc, map, "a mix", keys, error);
     const struct psnap_yaml_node *list =

@@ -343,14 +343,15 @@ static enum psnap_status read_draw(const struct nest_reading *n, const struct ps
 static enum psnap_status read_counts(const struct nest_reading *n,
                                      const struct psnap_yaml_node *map, uint32_t i)
 {
-    static const char *const keys[] = {"counts", "times", NULL};
+    static const char *const keys[] = {"counts", "times", "evenly", NULL};
     const struct psnap_yaml_node *node;
     enum psnap_status status = psnap_yaml_known_keys(n->r->doc, map, keys, n->r->error);
 
     struct psnap_counts *counts = &n->nests->models->counts[i];
 
     node = status ? NULL : psnap_yaml_require(n->r->doc, map, "times", n->r->error);
-    if (!node || counts_read(n->r->doc, node, 0, counts, n->r->error))
+    if (!node || counts_read(n->r->doc, node, 0, counts, n->r->error) ||
+        counts_read_evenly(n->r->doc, map, counts, n->r->error))
         return PSNAP_ERROR_VALUE;
     return !counts->bin_count || counts->bins[0].low
                ? PSNAP_OK

@@ -136,6 +136,21 @@ becomes 'begin: {1: 6, 3: 3, end: 1}' \
     'times: [{is: 1, times: 20}, {is: 2, times: 10}]' 'next: {2: 18, 3: 8, end: 4}' \
     'times: 3' 'next: {1: 14, 2: 5, any: 2, end: 2}' 'times: 1' 'next: {1: 9, end: 3}'
 
+# What comes evenly does so still, also after edits of numbers and of other loops.
+sed 's/^\( *\)times: \[{is: 1, .*/&\n\1evenly: true/; s/^\( *\)lengths: .*/&\n\1evenly: true/' inside.yaml > evenly.yaml
+edit evenly.yaml --iterations 3 --loop a
+[ "$(grep -c 'evenly: true$' e.yaml)" = 2 ] || fail "$(grep -n evenly e.yaml)"
+[ "$(graph e.yaml)" = "$(graph first.yaml)" ]
+replays 10 1 120 207 36
+edit evenly.yaml --entries 3 --loop b # which says no lengths
+[ "$(grep -c 'evenly: true$' e.yaml)" = 1 ] || fail "$(grep -n evenly e.yaml)"
+edit evenly.yaml --remove-loop c
+[ "$(grep -A1 'is: 1, times: 20' e.yaml | grep -c 'evenly: true$')" = 1 ]
+edit evenly.yaml --set models.mixes.m1.graph.states.1.evenly=
+[ "$(grep -c 'evenly: true$' e.yaml)" = 1 ] || fail "$(grep -n evenly e.yaml)"
+edit inside.yaml --set models.mixes.m1.graph.states.1.evenly=true
+[ "$(grep -A1 'is: 1, times: 20' e.yaml | grep -c 'evenly: true$')" = 1 ]
+
 # With c outside an iteration of a cannot be told from what comes between; one of b can.
 expect 1 "$PSNAP" edit outside.yaml -o x.yaml --iterations 3 --loop a
 has err "loops 'a' and 'b' come in no order that folds, with others (mix m1)"

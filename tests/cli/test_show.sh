@@ -155,6 +155,19 @@ grep -q '^m1    a graph of 10 states, 10 in 1 visits: g1, .*, g8 and 2 more loop
 expect 0 "$PSNAP" show ten.yaml --schedule
 grep -q ', g8, g9, g10$' out || fail "$(cat out)"
 
+# counts that come evenly
+sed 's/\(state: [37],.* times: 1\)/\1, evenly: true/; s/^ *begin:.*/&\n      lengths: 10\n      evenly: true/' ten.yaml > evenly.yaml
+expect 0 "$PSNAP" show evenly.yaml --schedule
+grep -q ', g9, g10; counts come evenly of g3, g7; lengths of visits come evenly$' out || fail "$(cat out)"
+expect 0 "$PSNAP" show evenly.yaml --json
+python3 -c '
+import json
+states = json.load(open("out"))["models"]["mixes"][0]["states"]
+assert [state["state"] for state in states if state["evenly"]] == [3, 7]'
+sed '/counts: c1/s/}$/, evenly: true}/' "$walks" > evenly.yaml
+expect 0 "$PSNAP" show evenly.yaml
+grep -q '^c1    always 2, 1 time, evenly$' out || fail "$(cat out)"
+
 # drawn PLACES TEXT [MORE]: what is said of d3 when its places are these
 drawn() {
     sed "s/places: cursors,/$1}/; /cursors: \[{/d" "$walks" > places.yaml
@@ -183,7 +196,9 @@ assert walk["loop"] == "f" and walk["times"] == 4 and walk["times_steps"] == [-1
 assert walk["references"][1] == {"ref": 2, "kind": "store", "size_bytes": 8, "thread": 1,
                                  "region": "r1", "start": 32, "strides": [32, -8]}
 assert drawn["counts"] == "c1" and drawn["references"][1]["draw"] == "d3" and mix == {"mix": "m1"}
-assert report["models"]["counts"] == [{"counts": "c1", "times": 1, "sum": 2, "least": 2, "most": 2}]
+assert report["models"]["counts"] == [{"counts": "c1", "times": 1, "sum": 2, "least": 2, "most": 2,
+                                       "evenly": False}]
+assert [state["evenly"] for state in report["models"]["mixes"][0]["states"]] == [False]
 assert report["models"]["draws"][1] == {"draw": "d2", "loop": "g", "with": "d1", "offset": -8}'
 
 # Items that come again have a name; walks that look alike are one line; what is too long is cut.

@@ -1,46 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Histograms of counts (profile/mixes/counts.h): what is collected does not depend on order or
- * cuts; draws come to what there was, exactly, bin by bin, and are distributed as it was; and they
- * are read as they are written, or refused with the place of what is wrong. Urns (profile/urn.h)
- * against their definition.
+ * Histograms of counts (profile/mixes/counts.h): bins do not depend on order or cuts; draws come to
+ * what there was, exactly, bin by bin, and are distributed as it was; and they are read as they are
+ * written, or refused with the place of what is wrong. Urns (profile/urn.h) against their
+ * definition. (What comes evenly: test_profile_counts_even.c.)
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/unit/test_counts_support.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-#include "profile/mixes/counts.h"
-
-static struct psnap_counts histogram(const uint64_t *values, size_t n, uint32_t bins)
-{
-    struct counts_collector collector = {0};
-    struct psnap_counts counts;
-
-    for (size_t i = 0; i < n; i++)
-        assert_true(counts_add(&collector, values[i]));
-    counts_take(&collector, bins, &counts);
-    counts_release(&collector);
-    return counts;
-}
-
-/* Counts of all sizes, more of the small ones. */
-static void fill_random(struct psnap_rng *rng, uint64_t *values, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        values[i] = psnap_rng_below(rng, UINT64_C(2) << psnap_rng_below(rng, 30));
-}
-
-static void assert_same(const struct psnap_counts *a, const struct psnap_counts *b)
-{
-    assert_int_equal(a->times, b->times);
-    assert_int_equal(a->sum, b->sum);
-    assert_int_equal(a->bin_count, b->bin_count);
-    assert_memory_equal(a->bins, b->bins, a->bin_count * sizeof *a->bins);
-}
 
 static void assert_bin(const struct psnap_counts *counts, uint32_t i, uint64_t low, uint64_t high,
                        uint64_t times, uint64_t sum)
@@ -209,27 +177,6 @@ static void test_giving(void **state)
 }
 
 /* ---- drawing ---- */
-
-/* All draws of a round: as many, with the same sum, of each bin. */
-static void check_round(struct counts_draw *draw, struct psnap_rng *rng)
-{
-    const struct psnap_counts *counts = draw->counts;
-    uint64_t times[COUNTS_BINS] = {0}, sums[COUNTS_BINS] = {0};
-
-    for (uint64_t i = 0; i < counts->times; i++) {
-        const uint64_t count = counts_draw_next(draw, rng);
-        uint32_t bin = 0;
-        while (count > counts->bins[bin].high)
-            assert_true(++bin < counts->bin_count);
-        assert_true(count >= counts->bins[bin].low);
-        times[bin]++;
-        sums[bin] += count;
-    }
-    for (uint32_t bin = 0; bin < counts->bin_count; bin++) {
-        assert_int_equal(times[bin], counts->bins[bin].times);
-        assert_int_equal(sums[bin], counts->bins[bin].sum);
-    }
-}
 
 static void test_draws_are_exact(void **state)
 {

@@ -465,6 +465,57 @@ static void test_collector_is_bounded(void **state)
     mix_collector_free(collector);
 }
 
+/* The visits of a recursion of halves; their sizes to `sizes`, behind the n that are there. */
+static size_t merge(struct mix_collector *collector, unsigned depth, uint64_t *sizes, size_t n)
+{
+    if (!depth)
+        return n;
+    n = merge(collector, depth - 1, sizes, n);
+    n = merge(collector, depth - 1, sizes, n);
+    assert_int_equal(mix_begin(collector), PSNAP_OK);
+    assert_int_equal(mix_add(collector, 1, UINT64_C(3) << depth), PSNAP_OK);
+    assert_int_equal(mix_add(collector, 2, UINT64_C(5) << depth), PSNAP_OK);
+    sizes[n] = UINT64_C(1) << depth;
+    return n + 1;
+}
+
+/* Walks have its sizes in their order, of both states alike. */
+static void test_recursion(void **state)
+{
+    enum { DEPTH = 9, N = (1 << DEPTH) - 1 };
+    struct mix_collector *collector = mix_collector_new(), *other = mix_collector_new();
+    uint64_t sizes[N], count;
+    struct psnap_mix *mix;
+    struct mix_walk *walk;
+    uint32_t at;
+
+    (void)state;
+    assert_int_equal(merge(other, DEPTH, sizes, 0), N);
+    assert_int_equal(mix_merge(collector, other), PSNAP_OK); /* the only one of both has an order */
+    mix = mix_take(collector, EDGES, 2);
+    assert_non_null(mix);
+    assert_true(mix->states[0].counts.is_even && mix->states[1].counts.is_even);
+    walk = mix_walk_new(mix, 1);
+    assert_non_null(walk);
+    for (size_t i = 0; i < 2 * N; i++) {
+        assert_true(mix_walk_next(walk, &at, &count));
+        assert_int_equal(count, 3 * sizes[i % N]);
+        assert_true(mix_walk_next(walk, &at, &count));
+        assert_int_equal(count, 5 * sizes[i % N]);
+        assert_false(mix_walk_next(walk, &at, &count));
+    }
+    mix_walk_free(walk);
+    mix_free(mix);
+    assert_int_equal(merge(other, DEPTH, sizes, 0), N);
+    assert_int_equal(mix_merge(collector, other), PSNAP_OK);
+    mix = mix_take(collector, EDGES, 2);
+    assert_non_null(mix);
+    assert_false(mix->states[0].counts.is_even || mix->states[1].counts.is_even);
+    mix_free(mix);
+    mix_collector_free(collector);
+    mix_collector_free(other);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -475,6 +526,7 @@ int main(void)
         cmocka_unit_test(test_choices),         cmocka_unit_test(test_lengths),
         cmocka_unit_test(test_unknown_lengths), cmocka_unit_test(test_any_order),
         cmocka_unit_test(test_rare_ones_go),    cmocka_unit_test(test_collector_is_bounded),
+        cmocka_unit_test(test_recursion),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

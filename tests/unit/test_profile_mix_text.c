@@ -212,6 +212,57 @@ static void test_rounds(void **state)
     }
 }
 
+/* Counts that come evenly, wherever there are counts. */
+static void test_evenly(void **state)
+{
+    static const char evenly[] =
+        "begin: {1: 2}\n"
+        "rounds: {next: '1', times: [{is: 2, times: 1}], evenly: true}\n"
+        "lengths: [{is: 5, times: 1}, {is: 7, times: 1}]\n"
+        "evenly: true\n" /* 4 */
+        "states:\n"
+        "- state: 1\n"
+        "  loop: f:1\n"
+        "  times: [{is: 1, times: 8}, {is: 2, times: 4}]\n"
+        "  evenly: true\n" /* 9 */
+        "  next: {1: 10, end: 2}\n"
+        "  rounds: {next: '1', times: [{is: 5, times: 2}], evenly: true}\n";
+    static const struct {
+        const char *from, *to;
+        unsigned line;
+        const char *message;
+    } mistakes[] = {
+        {"lengths: [{is: 5, times: 1}, {is: 7, times: 1}]\n", "", 3,
+         "there are no 'lengths' to come evenly"},
+        {"]\nevenly: true", "]\nevenly: 1", 4, "'evenly' must be true or false"},
+        {"  evenly: true", "  evenly: []", 9, "'evenly' must be true or false"},
+        {"1}], evenly: true", "1}], evenly: often", 2, "'evenly' must be true or false"},
+        {"2}], evenly: true", "2}], even: true", 11, "even"},
+    };
+    struct psnap_error error = {0};
+    struct psnap_mix *mix = read_text(evenly, &error), *copy;
+    char *text;
+
+    (void)state;
+    if (!mix)
+        fail_msg("%u: %s", (unsigned)error.src_line, error.message);
+    assert_true(mix->lengths.is_even && mix->states[0].counts.is_even);
+    assert_true(mix->rounds[0].counts.is_even && mix->rounds[1].counts.is_even);
+    copy = mix_copy(mix);
+    text = text_of(copy);
+    assert_string_equal(text, evenly);
+    free(text);
+    mix_free(copy);
+    mix_free(mix);
+    for (size_t i = 0; i < sizeof mistakes / sizeof *mistakes; i++) {
+        text = replaced(evenly, mistakes[i].from, mistakes[i].to);
+        assert_null(read_text(text, &error));
+        if (error.src_line != mistakes[i].line || !strstr(error.message, mistakes[i].message))
+            fail_msg("'%s': got %u: %s", mistakes[i].to, (unsigned)error.src_line, error.message);
+        free(text);
+    }
+}
+
 static void test_no_way_out(void **state)
 {
     struct psnap_error error = {0};
@@ -310,6 +361,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rounds),   cmocka_unit_test(test_text),
         cmocka_unit_test(test_mistakes), cmocka_unit_test(test_no_way_out),
+        cmocka_unit_test(test_evenly),
 #if FAILING_MALLOC
         cmocka_unit_test(test_memory),
 #endif

@@ -111,6 +111,8 @@ static void test_models_refused(void **state)
     assert_refused(models, "- m1\n", "", "does not come to the mix m1");
     assert_refused(models, "- m1", "- m2", "no 'm2'");
     assert_refused(models, "times: c1", "times: c2", "no 'c2'");
+    assert_refused(models, "times: 1}]}", "times: 1}], evenly: 1}",
+                   "'evenly' must be true or false");
 }
 
 /* Shares alone are of equal parts. */
