@@ -220,6 +220,36 @@ static void test_pieces(void **state)
     psnap_program_free(program);
 }
 
+/* Walks that begin anywhere, of any length, and what is stored where they end: it goes with them.
+ */
+static void test_walks_end(void **state)
+{
+    struct psnap_program *program = make_program(1, 2);
+    struct nest_draws *draws = nest_draws_new(program);
+    uint32_t walk, store;
+    struct nest_draw *taken;
+    struct psnap_rng rng;
+
+    (void)state;
+    assert_non_null(draws);
+    psnap_rng_init(&rng, 4);
+    walk = add(draws, 0);
+    store = add(draws, 1);
+    for (int i = 0; i < 3000; i++) {
+        const uint64_t at = BASE + 8 * psnap_rng_below(&rng, 1 << 16);
+        const uint64_t end = at - 8 * psnap_rng_below(&rng, 20);
+        nest_draws_put_first(draws, walk, true, at);
+        nest_draws_move(draws, walk, end);
+        nest_draws_put(draws, store, true, end + 8);
+    }
+    taken = take_two(draws);
+    assert_int_equal(taken[store].rest.with, walk);
+    assert_int_equal(taken[store].rest.offset, 8);
+    assert_int_equal(taken[walk].rest.with, PSNAP_NONE);
+    free(taken);
+    psnap_program_free(program);
+}
+
 /* Two stores of a line that swap what two scans have found: by the first addresses, when the scans
  * were told in another way, they look like copies. `turns` that one is the other's. */
 static struct nest_draw *draw_swaps(int turns, uint32_t *count, uint32_t **numbers)
@@ -573,7 +603,7 @@ int main(void)
         cmocka_unit_test(test_one_address), cmocka_unit_test(test_pool_parted),
         cmocka_unit_test(test_after),       cmocka_unit_test(test_late_rest),
         cmocka_unit_test(test_around),      cmocka_unit_test(test_begins_anywhere),
-        cmocka_unit_test(test_pieces)};
+        cmocka_unit_test(test_pieces),      cmocka_unit_test(test_walks_end)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
