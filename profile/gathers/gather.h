@@ -26,6 +26,7 @@ enum {
     GATHER_QUANTILES = 21,        /* of distances from where a band is */
     GATHER_STEP_MAX = 512,        /* bytes */
     GATHER_ECHOES = 24,           /* octaves of accesses, back to where an echo comes from */
+    GATHER_RUNS = 40,             /* octaves of how many steps are taken between two jumps */
     GATHER_KNOTS = 8,             /* moments for which the reach is known */
     GATHER_AREAS = 6,             /* far apart */
     GATHER_TURNS = 16,            /* from one area to another that are listed */
@@ -75,6 +76,9 @@ struct gather_area {
     uint32_t step_count;
     int64_t steps[GATHER_STEPS];
     double next[GATHER_STEPS + 1][GATHER_STEPS + 1];
+    /* Of the jumps, the shares that are followed by no step, by 2^(i-1) up to 2^i - 1 of them,
+       where these are not as many as the chances say; else 0. */
+    double runs[GATHER_RUNS];
     enum gather_places places;
     /* Anywhere (and where a band is left; and where a band's point is when): */
     uint32_t part_count; /* 1: uniform */

@@ -12,8 +12,12 @@
 
 enum {
     ERA_WINDOW = 4096, /* accesses */
-    SLACK = 1 << 30    /* bytes between two areas, at least */
+    SLACK = 1 << 30,   /* bytes between two areas, at least */
+    RUNS_MIN = 64,     /* jumps, to say how many steps come between them, */
+    STEPS_MOST = 4     /* and so many steps to each, as one that walks has */
 };
+
+#define UNEVENLY 4.0 /* times the variance that chance gives */
 
 struct areas {
     struct gather_areas front;
@@ -27,6 +31,7 @@ struct areas {
     uint32_t eras[GATHER_AREAS];      /* of the areas */
     double small_steps[GATHER_AREAS]; /* of the eras: their share */
     uint32_t era_count, window, window_small;
+    uint64_t runs[GATHER_AREAS][GATHER_RUNS], run; /* small steps between jumps; now */
     uint64_t last;
     double share_before; /* of small steps, in the window before */
     bool is_out_of_memory;
@@ -99,13 +104,26 @@ static bool is_small(uint64_t stride)
     return stride + GATHER_STEP_MAX <= 2 * GATHER_STEP_MAX;
 }
 
+/* So many steps were taken until an address was jumped to. */
+static void end_run(struct areas *m)
+{
+    const unsigned octave = m->run ? 64u - (unsigned)__builtin_clzll(m->run) : 0;
+
+    m->runs[m->area][octave < GATHER_RUNS ? octave : GATHER_RUNS - 1]++;
+    m->run = 0;
+}
+
 /* Another era begins when the share of small steps has changed much, two windows long. */
 static void note_era(struct areas *m, uint64_t address)
 {
     double share, before;
     uint32_t era = 0;
 
-    m->window_small += is_small(address - m->last);
+    if (is_small(address - m->last)) {
+        m->window_small++;
+        m->run++;
+    } else
+        end_run(m);
     m->last = address;
     if (++m->window < ERA_WINDOW)
         return;
@@ -165,6 +183,29 @@ static void note_more(struct areas *m, uint64_t n, uint64_t small, uint64_t last
     m->count += n;
 }
 
+/* Runs of what is in the room, of which so many are small steps, behind this last address. */
+static void note_runs(struct areas *m, size_t n, size_t small, uint64_t last)
+{
+    const uint64_t *addresses = m->front.room;
+
+    if (small == n) {
+        m->run += n;
+        return;
+    }
+    if (!small) {
+        end_run(m);
+        m->runs[m->area][0] += n - 1;
+        return;
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (is_small(addresses[i] - last))
+            m->run++;
+        else
+            end_run(m);
+        last = addresses[i];
+    }
+}
+
 /* What is in the room: of the area that the last address was in, and before the end of the window.
  */
 static void note_room(struct areas *m)
@@ -180,6 +221,7 @@ static void note_room(struct areas *m)
         small += is_small(addresses[i] - last);
         last = addresses[i];
     }
+    note_runs(m, n, small, m->last);
     note_more(m, n, small, last);
     gather_collector_fill(m->areas[m->area], n);
 }
@@ -243,6 +285,10 @@ void gather_areas_put_run(struct gather_areas *areas, uint64_t first, uint64_t s
         staying = m->area_count ? count_staying(m, first, step, n) : 0;
         if (!staying)
             continue;
+        if (is_small(step))
+            m->run += staying;
+        else
+            m->runs[m->area][0] += staying;
         note_more(m, staying, is_small(step) ? staying : 0, first + (staying - 1) * step);
         gather_collector_put_run(m->areas[m->area], first, step, staying);
         first += staying * step;
@@ -261,6 +307,33 @@ void gather_areas_range(const struct gather_areas *areas, uint64_t *low, uint64_
     }
 }
 
+/* How many steps come in a row, if that varies far more than chance has it: scans whose lengths are
+ * of all sizes, as partitions of a sort are. Without the longest, which may be all that there was
+ * before the program did something else. */
+static void set_runs(const struct areas *m, uint32_t area, struct gather_area *model)
+{
+    const uint64_t *runs = m->runs[area];
+    double times = -1, sum = 0, squares = 0, mean;
+    uint32_t most = GATHER_RUNS;
+
+    while (most && !runs[most - 1])
+        most--;
+    for (uint32_t i = 0; i < most; i++) {
+        const double length = i ? 1.5 * ldexp(0.5, (int)i) : 0,
+                     n = (double)runs[i] - (i + 1 == most);
+        times += (double)runs[i];
+        sum += n * length;
+        squares += n * length * length;
+    }
+    if (!model->step_count || times < RUNS_MIN || sum < STEPS_MOST * times)
+        return;
+    mean = sum / times;
+    if (squares / times - mean * mean <= UNEVENLY * mean * (mean + 1))
+        return;
+    for (uint32_t i = 0; i < most; i++)
+        model->runs[i] = (double)runs[i] / (times + 1);
+}
+
 void gather_areas_fit(struct gather_areas *areas, struct psnap_gather *model)
 {
     struct areas *m = (struct areas *)areas;
@@ -270,6 +343,7 @@ void gather_areas_fit(struct gather_areas *areas, struct psnap_gather *model)
     for (uint32_t i = 0; i < m->area_count; i++) {
         uint64_t sum = 0;
         gather_fit(m->areas[i], &model->areas[i]);
+        set_runs(m, i, &model->areas[i]);
         for (uint32_t j = 0; j < m->area_count; j++)
             sum += m->changes[i][j];
         for (uint32_t j = 0; j < m->area_count; j++)

@@ -61,6 +61,30 @@ static void set_steps(struct gather_draw *w)
         w->is_walk = w->is_walk && m->next[i][0] < JUMPS_FEW;
 }
 
+/* How many steps come in a row, where that is known: no chance of a jump among them. */
+static void set_runs(struct gather_draw *w)
+{
+    const struct gather_area *m = &w->model;
+    double sum = 0, all = 0;
+
+    for (uint32_t i = 0; i < GATHER_RUNS; i++)
+        all += m->runs[i];
+    w->has_runs = all > 0 && m->step_count;
+    if (!w->has_runs)
+        return;
+    for (uint32_t i = 0; i < GATHER_RUNS; i++)
+        w->runs[i] = share((sum += m->runs[i]) / all);
+    w->runs[GATHER_RUNS - 1] = UINT32_MAX;
+    for (uint32_t i = 0; i <= m->step_count; i++) {
+        const double steps = 1 - m->next[i][0];
+        sum = 0;
+        for (uint32_t j = 0; j <= m->step_count; j++)
+            w->next[i][j] = !j ? 0 : share(sum += steps > 0 ? m->next[i][j] / steps : 1);
+    }
+    w->is_steady = false;
+    w->is_walk = true;
+}
+
 static struct gather_lines lines_of(uint64_t n, uint64_t order, uint64_t low)
 {
     return (struct gather_lines){
@@ -181,6 +205,7 @@ bool gather_draw_init(struct gather_draw *w, const struct gather_area *model, ui
     if (!set_cursors(w) || !set_echoes(w) || !gather_know_lines(w))
         return false;
     set_steps(w);
+    set_runs(w);
     return true;
 }
 
@@ -319,6 +344,26 @@ static inline uint32_t next_kind(const struct gather_draw *w, uint32_t kind, uin
     return gather_pick(w->next[kind], w->model.step_count, (uint32_t)word);
 }
 
+/* The same where it is drawn how many steps come. */
+static inline uint32_t next_in_run(struct gather_draw *w, uint32_t kind, const uint64_t **words)
+{
+    const uint64_t *word = *words;
+    uint32_t octave;
+
+    if (w->run) {
+        w->run--;
+        ++*words;
+        return next_kind(w, kind, *word);
+    }
+    *words += 2;
+    octave = gather_pick(w->runs, GATHER_RUNS - 1, (uint32_t)word[0]);
+    if (octave) {
+        const uint64_t least = UINT64_C(1) << (octave - 1);
+        w->run = least + gather_below(word[1], least);
+    }
+    return 0;
+}
+
 static inline uint32_t plan(struct gather_draw *restrict w, struct gather_batch *restrict b,
                             const uint64_t *words, uint32_t n, bool is_anywhere)
 {
@@ -342,7 +387,8 @@ static inline uint32_t plan(struct gather_draw *restrict w, struct gather_batch 
     else
         for (uint32_t i = b->count; i < end; i++) {
             if (has_steps)
-                kind = next_kind(w, kind, *p.words++);
+                kind =
+                    w->has_runs ? next_in_run(w, kind, &p.words) : next_kind(w, kind, *p.words++);
             b->kinds[i] = (uint8_t)kind;
             if (kind)
                 continue;
@@ -403,7 +449,7 @@ uint32_t gather_draw_one(struct gather_draw *w, const uint64_t *words, uint64_t 
     const uint64_t *next = words;
 
     if (w->model.step_count)
-        w->kind = next_kind(w, w->kind, *next++);
+        w->kind = w->has_runs ? next_in_run(w, w->kind, &next) : next_kind(w, w->kind, *next++);
     w->at = w->kind ? stepped(w, w->at, w->kind) : place_one(w, &next);
     if (w->history)
         w->history[w->count & w->history_mask] = w->at;

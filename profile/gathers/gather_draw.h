@@ -46,6 +46,9 @@ struct gather_draw {
     bool is_steady;                     /* all are the same step, whatever is drawn */
     bool is_walk;                       /* jumps are few */
     uint32_t kind;                      /* of the last step */
+    bool has_runs;                      /* how many steps come is drawn: */
+    uint64_t run;                       /* those that are left */
+    uint32_t runs[GATHER_RUNS];         /* cumulative, of 2^32 */
     uint64_t at;                        /* the last offset */
     uint64_t count;
     uint64_t lap_at, laps; /* jumps of the model's lap, and laps before it */

@@ -31,7 +31,7 @@ static const char *const area_keys[] = {
     "region",      "start",      "accesses",    "bytes",     "element", "fixed",
     "lap",         "same_order", "place_bytes", "downwards", "inside",  "cursor_step",
     "sweep_bytes", "steps",      "next",        "places",    "parts",   "classes",
-    "cursors",     "reach",      "offsets",     "echoes",    NULL};
+    "cursors",     "reach",      "offsets",     "echoes",    "runs",    NULL};
 
 struct gather_reading {
     const struct psnap_yaml_doc *doc;
@@ -315,6 +315,9 @@ static enum psnap_status read_area(const struct gather_reading *r,
     if (!status)
         status = read_reals(r, psnap_yaml_get(map, "echoes"), "echoes", area->echoes, GATHER_ECHOES,
                             &count);
+    if (!status)
+        status =
+            read_reals(r, psnap_yaml_get(map, "runs"), "runs", area->runs, GATHER_RUNS, &count);
     return status ? status : check_area(r, map, area);
 }
 

@@ -40,6 +40,7 @@ static void round_area(struct gather_area *area)
         area->parts[i].share = rounded(area->parts[i].share);
     }
     round_all(area->echoes, GATHER_ECHOES);
+    round_all(area->runs, GATHER_RUNS);
     area->fixed = rounded(area->fixed);
     area->inside = rounded(area->inside);
     for (uint32_t i = 0; i < area->class_count; i++) {
@@ -128,6 +129,7 @@ static void write_steps(const struct gather_area *area, struct psnap_yaml_doc *d
         for (uint32_t j = 0; j <= area->step_count; j++)
             psnap_yaml_add_real(doc, row, NULL, rounded(area->next[i][j]));
     }
+    add_reals(doc, map, "runs", area->runs, GATHER_RUNS, true);
 }
 
 static void write_parts(const struct gather_area *area, struct psnap_yaml_doc *doc,

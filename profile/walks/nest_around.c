@@ -33,6 +33,7 @@ enum {
 };
 
 #define CLOSER 3.0 /* octaves, than anywhere */
+#define TIGHT 1.0  /* octaves: always as far, mostly */
 
 struct nest_jumps {
     uint64_t seen;
@@ -214,6 +215,12 @@ static double octaves_of(const struct gather_area *m)
     return m->knot_count ? log2(1 + reach * (double)m->span_bytes / 4) : all;
 }
 
+/* Whether jumps always lead as far from the leader. */
+static bool is_tight(const struct around *a)
+{
+    return a->leader != PSNAP_NONE && a->octaves < TIGHT && a->octaves + CLOSER <= a->by_chance;
+}
+
 static void set_around(const struct around *a, struct nest_source *source)
 {
     struct gather_area *m = &source->gather.areas[0];
@@ -230,7 +237,7 @@ static void set_around(const struct around *a, struct nest_source *source)
     m->cursor_classes = 0;
     while (element > 1 && a->slope % element) /* both are powers of two, as a rule */
         m->element_bytes = (uint32_t)(element /= 2);
-    if (m->places == GATHER_BAND && !a->slope) {
+    if (m->places == GATHER_BAND && !a->slope && !is_tight(a)) {
         m->places = GATHER_AROUND; /* the same band, but where the other draw is */
         return;
     }
@@ -280,32 +287,58 @@ static uint32_t find_leaders(const struct nest_jumps *jumps, nest_leader_of *lea
     return count;
 }
 
+/* How many jumps there are to look at. */
+static uint32_t count_jumps(const struct nest_jumps *jumps)
+{
+    return !jumps ? 0 : jumps->seen < JUMPS ? (uint32_t)jumps->seen : JUMPS;
+}
+
+/* The leader around which jumps lie closest, or, where there may be a slope, along a line with one;
+ * only around draws if `element` is 0. False: out of memory. */
+static bool find_around(const struct nest_jumps *jumps, nest_leader_of *leader_of, void *context,
+                        int64_t element, struct around *best)
+{
+    const uint32_t n = count_jumps(jumps);
+    struct around *leaders = calloc(LEADING * (NEST_LEADERS + NEST_MARKS), sizeof *leaders);
+    struct pairs *pairs = malloc(sizeof *pairs);
+    const bool is_done = leaders && pairs;
+    const uint32_t count = is_done ? find_leaders(jumps, leader_of, context, leaders) : 0;
+
+    *best = (struct around){.leader = PSNAP_NONE, .octaves = 64};
+    for (uint32_t i = 0; i < count && !best->slope; i++) {
+        struct around *other = &leaders[i];
+        if ((!element && other->is_ref) || !find_pairs(jumps, n, other, leader_of, context, pairs))
+            continue;
+        look_around(pairs, other);
+        if ((element && look_along(pairs, element, other)) ||
+            (!other->is_ref && other->octaves < best->octaves))
+            *best = *other;
+    }
+    free(leaders);
+    free(pairs);
+    return is_done;
+}
+
+bool nest_jumps_are_tight(const struct nest_jumps *jumps, nest_leader_of *leader_of, void *context)
+{
+    struct around best;
+
+    return count_jumps(jumps) >= JUMPS_MIN && find_around(jumps, leader_of, context, 0, &best) &&
+           is_tight(&best);
+}
+
 void nest_jumps_fit(const struct nest_jumps *jumps, nest_leader_of *leader_of, void *context,
                     bool is_start, struct nest_source *source)
 {
     const struct gather_area *m = &source->gather.areas[0];
-    const uint32_t n = !jumps ? 0 : jumps->seen < JUMPS ? (uint32_t)jumps->seen : JUMPS;
-    struct around best = {.leader = PSNAP_NONE, .octaves = 64}, *leaders;
     const uint32_t element = m->element_bytes < WORD ? m->element_bytes : WORD;
-    const bool may_slope = is_start || !m->step_count; /* of those no step leads to any */
-    struct pairs pairs;
-    uint32_t count;
+    struct around best;
 
-    if (n < JUMPS_MIN || source->gather.area_count != 1 || m->class_count > 1)
+    if (count_jumps(jumps) < JUMPS_MIN || source->gather.area_count != 1 || m->class_count > 1 ||
+        !find_around(jumps, leader_of, context, is_start || !m->step_count ? element : 0, &best))
         return;
-    leaders = calloc(LEADING * (NEST_LEADERS + NEST_MARKS), sizeof *leaders);
-    count = leaders ? find_leaders(jumps, leader_of, context, leaders) : 0;
-    for (uint32_t i = 0; i < count && !best.slope; i++) {
-        struct around *other = &leaders[i];
-        if (!find_pairs(jumps, n, other, leader_of, context, &pairs))
-            continue;
-        look_around(&pairs, other);
-        if ((may_slope && look_along(&pairs, element, other)) ||
-            (may_be_around(m) && !other->is_ref && other->octaves < best.octaves))
-            best = *other;
-    }
-    free(leaders);
-    if (best.slope || (best.leader != PSNAP_NONE && best.octaves + CLOSER <= best.by_chance &&
-                       best.octaves + (m->places == GATHER_BAND ? -0.25 : CLOSER) <= octaves_of(m)))
+    if (best.slope || is_tight(&best) ||
+        (may_be_around(m) && best.leader != PSNAP_NONE && best.octaves + CLOSER <= best.by_chance &&
+         best.octaves + (m->places == GATHER_BAND ? -0.25 : CLOSER) <= octaves_of(m)))
         set_around(&best, source);
 }

@@ -38,6 +38,9 @@ void nest_jumps_count(struct nest_jumps *jumps, uint64_t count);
  * not. */
 typedef uint32_t nest_leader_of(void *context, uint32_t draw);
 
+/* Whether jumps mostly lead as far from one other draw's last address, always. */
+bool nest_jumps_are_tight(const struct nest_jumps *jumps, nest_leader_of *leader_of, void *context);
+
 /* Makes the jumps of a source with one area lie around another draw's last address, if they do so
  * much closer than the gather says, or around that of a reference (of the program) which is not
  * drawn, so much further for each iteration that comes then; else leaves it as it is. `is_start`:

@@ -259,6 +259,49 @@ static void take_leads(struct taken *taken, uint32_t index, bool is_entry)
     source->after_count = 0;
 }
 
+/* The part that is not of entries. */
+static unsigned rest_of(const struct draw *draw)
+{
+    return !draw->is_split ? DRAW_ALL : draw->followers[DRAW_REST].all ? DRAW_REST : DRAW_ENTRY;
+}
+
+static void take_draw(struct nest_draws *draws, uint32_t i, const uint32_t *numbers,
+                      struct nest_draw *taken)
+{
+    const struct draw *draw = &draws->draws[i];
+
+    taken->has_entry = rest_of(draw) == DRAW_REST;
+    if (taken->has_entry)
+        take_source(draws, i, DRAW_ENTRY, &taken->entry);
+    take_source(draws, i, rest_of(draw), &taken->rest);
+    number_source(&taken->entry, numbers);
+    number_source(&taken->rest, numbers);
+}
+
+/* All, but first those whose jumps lead to where another one is: what lies around them only somehow
+ * must not keep them from that. */
+static uint32_t take_draws(struct nest_draws *draws, const uint32_t *numbers,
+                           struct nest_draw *taken)
+{
+    bool *is_taken = calloc(draws->count + 1, sizeof *is_taken);
+    uint32_t count = 0;
+
+    draws->is_out_of_memory |= !is_taken;
+    for (int pass = 0; pass < 2 && is_taken; pass++)
+        for (uint32_t i = 0; i < draws->count; i++) {
+            const struct draw *draw = &draws->draws[i];
+            struct leading leading = {draws, i, rest_of(draw)};
+            if (draw->into != i || draw->is_gone || is_taken[i] ||
+                (!pass && !nest_jumps_are_tight(draw->jumps[leading.part], leader_of, &leading)))
+                continue;
+            take_draw(draws, i, numbers, &taken[numbers[i]]);
+            is_taken[i] = true;
+            count++;
+        }
+    free(is_taken);
+    return count;
+}
+
 struct nest_draw *nest_draws_take(struct nest_draws *draws, uint32_t *count)
 {
     struct taken taken = {calloc(draws->count + 1, sizeof *taken.draws), draws->count + 1, 0,
@@ -269,21 +312,8 @@ struct nest_draw *nest_draws_take(struct nest_draws *draws, uint32_t *count)
     if (taken.draws && nest_draws_are_whole(draws))
         decide_all(draws);
     numbers = nest_draws_number(draws);
-    for (uint32_t i = 0; taken.draws && numbers && nest_draws_are_whole(draws) && i < draws->count;
-         i++) {
-        const struct draw *draw = &draws->draws[i];
-        const bool is_split = draw->is_split, has_rest = draw->followers[DRAW_REST].all;
-        struct nest_draw *own = &taken.draws[taken.count];
-        if (draw->into != i || draw->is_gone)
-            continue;
-        taken.count++;
-        own->has_entry = is_split && has_rest;
-        if (own->has_entry)
-            take_source(draws, i, DRAW_ENTRY, &own->entry);
-        take_source(draws, i, !is_split ? DRAW_ALL : has_rest ? DRAW_REST : DRAW_ENTRY, &own->rest);
-        number_source(&own->entry, numbers);
-        number_source(&own->rest, numbers);
-    }
+    if (taken.draws && numbers && nest_draws_are_whole(draws))
+        taken.count = take_draws(draws, numbers, taken.draws);
     if (taken.draws && numbers && nest_draws_are_whole(draws)) {
         const uint32_t drawn = taken.count;
         for (uint32_t i = 0; i < drawn && !taken.is_short; i++) {
