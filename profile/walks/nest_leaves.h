@@ -67,10 +67,11 @@ struct nest_leaves {
     struct nest_collected *collected; /* not owned; NULL: nothing is drawn, for a try */
     struct nest_known *known;         /* by loop and by mix, NEST_KNOWN of each */
     size_t known_room;
-    uint32_t loop;                    /* of the iteration before, or PSNAP_NONE */
-    uint32_t visited;                 /* the mix that is visited, PSNAP_NONE: a leaf came since */
-    bool is_begun;                    /* there was a leaf in its visit */
-    bool has_too_many;                /* states in a mix */
+    double again;      /* leaves of a term that may be told in another way, at most */
+    uint32_t loop;     /* of the iteration before, or PSNAP_NONE */
+    uint32_t visited;  /* the mix that is visited, PSNAP_NONE: a leaf came since */
+    bool is_begun;     /* there was a leaf in its visit */
+    bool has_too_many; /* states in a mix */
     const struct nest_pattern *state; /* of the leaf of the mix under way, */
     uint64_t state_count;             /* its iterations, */
     uint64_t *state_next;             /* where its references go on, */

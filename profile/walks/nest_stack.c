@@ -25,15 +25,18 @@
 #include "profile/walks/nest_stack.h"
 
 enum {
-    MOST = 1 << 16,        /* values while the stream goes on */
-    WHOLE = 1 << 14,       /* and when it has ended, */
-    LAST = 1 << 12,        /* of which are loose */
-    FEW = 1 << 8,          /* not worth telling otherwise */
-    GAIN = 4,              /* times lower it is worth it below LAST */
-    TRIES = 6,             /* loops that may become a mix */
-    SAME = 64,             /* values that make no difference */
-    STEPS = 16,            /* ways tried one after the other until all becomes one mix, and then */
-    LEAVES_AGAIN = 1 << 14 /* of a term that is told in another way; longer ones stay as they are */
+    MOST = 1 << 16,  /* values while the stream goes on */
+    WHOLE = 1 << 14, /* and when it has ended, */
+    LAST = 1 << 12,  /* of which are loose */
+    FEW = 1 << 8,    /* not worth telling otherwise */
+    GAIN = 4,        /* times lower it is worth it below LAST */
+    TRIES = 6,       /* loops that may become a mix */
+    SAME = 64,       /* values that make no difference */
+    STEPS = 16,      /* ways tried one after the other until all becomes one mix, and then */
+    LEAVES_AGAIN =
+        1 << 14, /* of a term that is told in another way; longer ones stay as they are, */
+    LEAVES_LONG = 1 << 20, /* but where the stack stays too high for these; */
+    LEAVES_ALL = 1 << 23   /* if there are no more of them in all */
 };
 
 struct nest_stack {
@@ -64,7 +67,12 @@ static size_t excess(const struct nest_leaves *leaves)
 static struct nest_leaves *try_states(const struct nest_leaves *from,
                                       const struct nest_states *states)
 {
-    return nest_leaves_again(from->fold->nests, &from->states, states, NULL, LEAVES_AGAIN);
+    struct nest_leaves *made =
+        nest_leaves_again(from->fold->nests, &from->states, states, NULL, from->again);
+
+    if (made)
+        made->again = from->again;
+    return made;
 }
 
 /* Leaves by loop, in terms of the stack. */
@@ -168,7 +176,7 @@ static bool try_blame(const struct nest_leaves *from, bool is_alone, struct nest
     *made = NULL;
     if (!is_done)
         return false;
-    is_done = nest_blame(from->fold->nests, &states, LEAVES_AGAIN, is_alone, &is_any);
+    is_done = nest_blame(from->fold->nests, &states, from->again, is_alone, &is_any);
     if (is_done && is_any)
         is_done = (*made = try_states(from, &states)) != NULL;
     nest_states_free(&states);
@@ -382,6 +390,36 @@ static bool take_leaf(struct nest_leaves *l, const struct nest_leaves *before)
     return is_done;
 }
 
+/* Whether long terms may be told in another way, too: they are not too many. */
+static bool may_be_long(const struct nest_leaves *leaves)
+{
+    const struct psnap_nests *nests = leaves->fold->nests;
+    double sum = 0;
+
+    for (size_t i = 0; i < nests->count; i++) {
+        const double count = nest_count_leaves(nests->terms[i].pattern, nests_values(nests, i));
+        sum += count <= LEAVES_LONG ? count : 0;
+    }
+    return sum <= LEAVES_ALL;
+}
+
+/* The way to tell what is on the stack, of short terms only if that will do. */
+static bool find_way(struct nest_stack *s, bool is_order, struct plan *plan, size_t most,
+                     size_t few)
+{
+    struct nest_leaves *leaves = s->leaves;
+
+    leaves->again = LEAVES_AGAIN;
+    if (!find_plan(s, is_order, plan, few))
+        return false;
+    if (excess(plan->leaves ? plan->leaves : leaves) <= most || !may_be_long(leaves))
+        return true;
+    nest_leaves_free(plan->leaves);
+    *plan = (struct plan){NULL, (uint32_t)s->collected->mix_count};
+    leaves->again = LEAVES_LONG;
+    return find_plan(s, is_order, plan, few);
+}
+
 /* Tells the stack in other ways until it has no more than `few` loose values; with `most` and fewer
  * of them only if that makes much of a difference, and their order is left as it is. When there are
  * still more, or a mix has too many states, there are no nests. */
@@ -392,7 +430,7 @@ static bool lower(struct nest_stack *s, size_t most, size_t few)
     struct plan plan = {NULL, (uint32_t)s->collected->mix_count};
     bool is_done;
 
-    is_done = nest_fold_end(before->fold) && find_plan(s, is_order, &plan, few);
+    is_done = nest_fold_end(before->fold) && find_way(s, is_order, &plan, most, few);
     if (is_done && is_order && plan.leaves && excess(plan.leaves) * GAIN > excess(before)) {
         nest_leaves_free(plan.leaves);
         plan.leaves = NULL;
@@ -400,7 +438,7 @@ static bool lower(struct nest_stack *s, size_t most, size_t few)
     if (is_done && plan.leaves) {
         is_done = take_mixes(s, &before->states, &plan.leaves->states, plan.mix_count);
         after = is_done ? nest_leaves_again(before->fold->nests, &before->states,
-                                            &plan.leaves->states, s->collected, LEAVES_AGAIN)
+                                            &plan.leaves->states, s->collected, before->again)
                         : NULL;
         is_done = after != NULL;
     }
