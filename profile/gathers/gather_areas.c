@@ -325,7 +325,7 @@ static void set_runs(const struct areas *m, uint32_t area, struct gather_area *m
         sum += n * length;
         squares += n * length * length;
     }
-    if (!model->step_count || times < RUNS_MIN || sum < STEPS_MOST * times)
+    if (!model->step_count || times < (double)RUNS_MIN || sum < (double)STEPS_MOST * times)
         return;
     mean = sum / times;
     if (squares / times - mean * mean <= UNEVENLY * mean * (mean + 1))

@@ -102,7 +102,7 @@ static void set_shares(const struct draw *draw, struct nest_source *source)
     share = ((double)moved / (double)steps - (double)(int64_t)b->offset) / far;
     if (!(share > 0 && share < 1))
         return;
-    a->times = (uint32_t)(share * TIMES + 0.5);
+    a->times = (uint32_t)(share * (double)TIMES + 0.5);
     b->times = TIMES - a->times;
     if (!a->times || !b->times)
         a->times = b->times = TIMES / 2;

@@ -398,9 +398,9 @@ static bool may_be_long(const struct nest_leaves *leaves)
 
     for (size_t i = 0; i < nests->count; i++) {
         const double count = nest_count_leaves(nests->terms[i].pattern, nests_values(nests, i));
-        sum += count <= LEAVES_LONG ? count : 0;
+        sum += count <= (double)LEAVES_LONG ? count : 0;
     }
-    return sum <= LEAVES_ALL;
+    return sum <= (double)LEAVES_ALL;
 }
 
 /* The way to tell what is on the stack, of short terms only if that will do. */
