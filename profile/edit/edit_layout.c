@@ -291,6 +291,11 @@ static enum psnap_status move_around(struct editing *e, uint32_t loop, struct ne
         if (!status && !(status = edit_scale(e, times, over, &offset)) &&
             !(status = edit_scale(e, times, over, &source->slope)))
             source->offset = (uint64_t)offset;
+        if (!status && llabs(source->slope) > NEST_SLOPE_MAX)
+            status = edit_fail(e, loop, PSNAP_NONE,
+                               "what loop '%.100s' draws would lie %" PRId64
+                               " bytes further for each iteration: it is %d at most",
+                               e->profile->loops[loop].id, source->slope, NEST_SLOPE_MAX);
         return status;
     }
     if ((own != PSNAP_NONE && edit_is_stretched(&e->arrays[own])) ||

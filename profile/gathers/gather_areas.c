@@ -14,9 +14,11 @@ enum {
     ERA_WINDOW = 4096, /* accesses */
     SLACK = 1 << 30,   /* bytes between two areas, at least */
     RUNS_MIN = 64,     /* jumps, to say how many steps come between them, */
+    ROUNDS = 256,      /* until chances have settled */
     STEPS_MOST = 4     /* and so many steps to each, as one that walks has */
 };
 
+#define ALIKE 64.0   /* times as many jumps, at most */
 #define UNEVENLY 4.0 /* times the variance that chance gives */
 
 struct areas {
@@ -287,8 +289,10 @@ void gather_areas_put_run(struct gather_areas *areas, uint64_t first, uint64_t s
             continue;
         if (is_small(step))
             m->run += staying;
-        else
-            m->runs[m->area][0] += staying;
+        else {
+            end_run(m);
+            m->runs[m->area][0] += staying - 1;
+        }
         note_more(m, staying, is_small(step) ? staying : 0, first + (staying - 1) * step);
         gather_collector_put_run(m->areas[m->area], first, step, staying);
         first += staying * step;
@@ -305,6 +309,22 @@ void gather_areas_range(const struct gather_areas *areas, uint64_t *low, uint64_
         *low = m->areas[i]->low < *low ? m->areas[i]->low : *low;
         *high = m->areas[i]->high > *high ? m->areas[i]->high : *high;
     }
+}
+
+/* The share of jumps that a model's chances come to. */
+static double share_of_jumps(const struct gather_area *m)
+{
+    double now[GATHER_STEPS + 1] = {1};
+
+    for (int round = 0; round < ROUNDS; round++) {
+        double then[GATHER_STEPS + 1] = {0};
+        for (uint32_t i = 0; i <= m->step_count; i++)
+            for (uint32_t j = 0; j <= m->step_count; j++)
+                then[j] += now[i] * m->next[i][j];
+        for (uint32_t i = 0; i <= m->step_count; i++)
+            now[i] = (now[i] + then[i]) / 2; /* whatever turns in a circle */
+    }
+    return now[0];
 }
 
 /* How many steps come in a row, if that varies far more than chance has it: scans whose lengths are
@@ -329,6 +349,10 @@ static void set_runs(const struct areas *m, uint32_t area, struct gather_area *m
         return;
     mean = sum / times;
     if (squares / times - mean * mean <= UNEVENLY * mean * (mean + 1))
+        return;
+    /* Onwards by steps that are not listed is no jump, though to the model it is one. */
+    if (model->places == GATHER_SWEEP &&
+        share_of_jumps(model) * (double)m->areas[area]->taken > ALIKE * (times + 1))
         return;
     for (uint32_t i = 0; i < most; i++)
         model->runs[i] = (double)runs[i] / (times + 1);

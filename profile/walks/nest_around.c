@@ -191,7 +191,7 @@ static bool look_along(const struct pairs *pairs, int64_t element, struct around
     struct around along = *a;
 
     along.slope = find_slope(pairs, element);
-    if (!along.slope)
+    if (!along.slope || llabs(along.slope) > NEST_SLOPE_MAX)
         return false;
     look_around(pairs, &along);
     if (width_of(&along) > SLOPE_NEAR * element || width_of(a) < SLOPE_FAR * element)

@@ -46,7 +46,7 @@ struct draw_key {
 struct draw {
     /* What each address needs: */
     uint64_t last, begun;          /* begun: when its loop was come to last; 0: it was not yet */
-    int64_t moved;                 /* from there to the last address, of all times before */
+    uint64_t moved;                /* from there to the last address, of all times before */
     struct gather_areas *areas[2]; /* of the rest, or of all; of entries; NULL: nothing yet */
     uint32_t into;                 /* what it is: its pool, or itself */
     uint32_t pool; /* the draw of its copies and itself as one, while that is not decided */
@@ -97,7 +97,7 @@ static inline bool draw_is_collected(const struct draw *draw, unsigned part)
 /* The address that it has when its loop has been come to. */
 static inline void draw_begin(struct draw *draw, uint64_t address)
 {
-    draw->moved += draw->begun ? (int64_t)(draw->last - draw->begun) : 0;
+    draw->moved += draw->begun ? draw->last - draw->begun : 0;
     draw->begun = address;
 }
 

@@ -3,6 +3,7 @@
  * The models of what was drawn: a leader where one is trusted, else what it comes after, else the
  * gather of what was collected.
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -51,7 +52,7 @@ static bool may_lead(void *context, uint32_t draw, bool is_own)
 {
     const struct leading *l = context;
 
-    return draw_is_another(context, draw, is_own) &&
+    return !l->draws->draws[draw].is_gone && draw_is_another(context, draw, is_own) &&
            (is_own ? begins_often(&l->draws->draws[draw]) : !depends(l->draws, l->index, draw, 0));
 }
 
@@ -89,7 +90,7 @@ static void widen(const struct gather_areas *areas, uint32_t size, struct nest_s
 static void set_shares(const struct draw *draw, struct nest_source *source)
 {
     const uint64_t steps = gather_areas_count(draw->areas[DRAW_REST]);
-    const int64_t moved = draw->moved + (int64_t)(draw->last - draw->begun);
+    const int64_t moved = (int64_t)(draw->moved + draw->last - draw->begun);
     struct nest_after *a = &source->after[0], *b = &source->after[1];
     const double far = (double)(int64_t)(a->offset - b->offset);
     double share;
@@ -102,10 +103,8 @@ static void set_shares(const struct draw *draw, struct nest_source *source)
     share = ((double)moved / (double)steps - (double)(int64_t)b->offset) / far;
     if (!(share > 0 && share < 1))
         return;
-    a->times = (uint32_t)(share * (double)TIMES + 0.5);
+    a->times = (uint32_t)fmin(fmax(1, share * (double)TIMES + 0.5), TIMES - 1.0);
     b->times = TIMES - a->times;
-    if (!a->times || !b->times)
-        a->times = b->times = TIMES / 2;
 }
 
 /* What was collected of a part, and around what it lies. */

@@ -2,10 +2,11 @@
 /*
  * Folding leaves into nests (nests.h) while they come. Terms lie on a stack. What is on
  * top may be the next iteration of the loop below it, or the third group of terms that
- * differ by the same: then they become a loop, which stays open while the leaves that come
- * are those that a cursor in it says will come; these never get to the stack. When another
- * one comes the loop is closed, what there was of an unfinished iteration goes to the stack
- * as terms, and folding goes on there.
+ * differ by the same (in pairs the second one with the same counts, so that recursions into
+ * halves fold; what calls do before they call on is no group): then they become a loop, which stays
+ * open while the leaves that come are those that a cursor in it says will come; these never get to
+ * the stack. When another one comes the loop is closed, what there was of an unfinished iteration
+ * goes to the stack as terms, and folding goes on there.
  *
  * A long iteration of few patterns is no nest that anybody wrote but a history of what data
  * decided, which comes again with each iteration around it: which rows of a sparse matrix are
@@ -185,7 +186,8 @@ static bool is_call(const struct psnap_nests *nests)
 {
     const struct nest_term *top = &nests->terms[nests->count - 1], *before = top - 1;
 
-    return !top->pattern->body_count && before->pattern == top->pattern &&
+    return !top->pattern->body_count && nests->values[top->at] == 1 &&
+           before->pattern == top->pattern &&
            !memcmp(&nests->values[before->at], &nests->values[top->at],
                    top->pattern->values * sizeof *nests->values);
 }

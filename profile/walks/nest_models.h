@@ -15,6 +15,7 @@ enum {
     NEST_BACK_MAX = 8, /* addresses that were drawn before, which are known */
     NEST_AFTER_MAX = 4,
     NEST_SCALE_MAX = 64,
+    NEST_SLOPE_MAX = 1 << 20, /* bytes */
     NEST_MARKS = 4 /* references that are not drawn, of those that came last, which are known */
 };
 

@@ -36,7 +36,7 @@ enum {
     LEAVES_AGAIN =
         1 << 14, /* of a term that is told in another way; longer ones stay as they are, */
     LEAVES_LONG = 1 << 20, /* but where the stack stays too high for these; */
-    LEAVES_ALL = 1 << 23   /* if there are no more of them in all */
+    LEAVES_ALL = 1 << 22   /* if there are no more of them in all */
 };
 
 struct nest_stack {

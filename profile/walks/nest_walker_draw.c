@@ -96,15 +96,17 @@ static void draw_in_order(struct psnap_walker *w, uint64_t n)
 }
 
 /* Whether an address depends on what was drawn just before. */
-static bool is_after(const struct nest_source *source)
+static bool is_after(const struct psnap_walker *w, const struct nest_source *source)
 {
-    return source->after_count || source->around != PSNAP_NONE;
+    return source->after_count || source->around != PSNAP_NONE ||
+           (source->with != PSNAP_NONE && w->nests->models->draws[source->with].start);
 }
 
 static bool has_after(const struct psnap_walker *w)
 {
     for (uint32_t k = 0; k < w->shape->width; k++)
-        if (w->shape->refs[k].mode == NEST_DRAWN && is_after(source_of(w, w->shape->refs[k].draw)))
+        if (w->shape->refs[k].mode == NEST_DRAWN &&
+            is_after(w, source_of(w, w->shape->refs[k].draw)))
             return true;
     return false;
 }
@@ -122,7 +124,7 @@ void walker_draw_chunk(struct psnap_walker *w, uint64_t n)
                                               .pitch = 1};
         if (ref->mode != NEST_DRAWN)
             continue;
-        if (is_there[k] && !is_after(source_of(w, ref->draw)) &&
+        if (is_there[k] && !is_after(w, source_of(w, ref->draw)) &&
             find_last(shape, ref->draw, k) >= k)
             draw_gather(w, k, n);
     }
@@ -317,11 +319,22 @@ static void set_start(struct psnap_walker *w, uint32_t i)
     const struct nest_models *models = w->nests->models;
     const uint32_t of = models->draws[i].start - 1;
     const struct nest_source *source = nest_source_of(&models->draws[of], true);
+    uint64_t offset = 0;
 
     w->draws[of].begun = &w->draws[i].last;
     w->has_trail = true;
+    for (uint32_t n = 0; source->with != PSNAP_NONE && n < models->draw_count; n++) {
+        const struct nest_draw *leader = &models->draws[source->with];
+        offset += source->offset;
+        if (leader->lead) {
+            w->draws[i].last = w->draws[source->with].last + offset;
+            return;
+        }
+        source =
+            leader->start ? nest_source_of(&models->draws[leader->start - 1], true) : &leader->rest;
+    }
     if (source->gather.area_count)
-        w->draws[i].last = source->gather.areas[0].base;
+        w->draws[i].last = source->gather.areas[0].base + offset;
 }
 
 static bool add_pattern(struct psnap_walker *w, struct walker_accesses *all,

@@ -13,8 +13,7 @@
 enum {
     MODELS_MAX = 1 << 16, /* number of a model */
     GAPS_MAX = 64,        /* numbers more than twice as many as there are models */
-    DEPTH_MAX = 1000,     /* draws that go with each other */
-    SLOPE_MOST = 1 << 20  /* bytes further for each iteration */
+    DEPTH_MAX = 1000      /* draws that go with each other */
 };
 
 static enum psnap_status fail(const struct nest_reading *n, const struct psnap_yaml_node *node,
@@ -244,7 +243,8 @@ static enum psnap_status read_slope(const struct nest_reading *n, const struct p
 
     if (!around)
         return fail(n, node, "'each' says how much further from what is 'around'");
-    return psnap_yaml_i64(n->r->doc, node, -SLOPE_MOST, SLOPE_MOST, &source->slope, n->r->error);
+    return psnap_yaml_i64(n->r->doc, node, -NEST_SLOPE_MAX, NEST_SLOPE_MAX, &source->slope,
+                          n->r->error);
 }
 
 /* {...} of a gather, {with: d2, offset: 8}, or {after: [...]}, beside the draw's own keys. */
@@ -292,6 +292,10 @@ static enum psnap_status read_start(const struct nest_reading *n, const struct p
     if (!status)
         status = read_model_name(n, psnap_yaml_get(map, "start_of"), 'd',
                                  n->nests->models->draw_count, &of);
+    for (uint32_t i = 0; i < n->nests->models->draw_count && !status; i++)
+        if (n->nests->models->draws[i].start == 1 + of)
+            status =
+                fail(n, psnap_yaml_get(map, "start_of"), "another draw has this start already");
     draw->start = status ? 0 : 1 + of;
     return status;
 }
@@ -480,6 +484,15 @@ static bool source_has_gathers(const struct nest_models *models, const struct ne
     return has;
 }
 
+/* Whether there is such a start; the rest of its draw may go on from it. */
+static bool has_start(const struct nest_models *models, uint32_t of, char *known, uint32_t depth)
+{
+    const struct nest_draw *draw = &models->draws[of];
+
+    return draw->loop != PSNAP_NONE && !nest_draw_is_lead(draw) &&
+           source_has_gathers(models, nest_source_of(draw, true), known, depth);
+}
+
 /* Whether a draw leads, over those that it goes with, to gathers; `known` by draw, 0: not yet,
  * 1: it is being looked at, 2: it does. */
 static bool has_gathers(const struct nest_models *models, uint32_t i, char *known, uint32_t depth)
@@ -491,8 +504,7 @@ static bool has_gathers(const struct nest_models *models, uint32_t i, char *know
     if (draw->loop == PSNAP_NONE || depth > DEPTH_MAX)
         return false;
     known[i] = 1;
-    if (draw->start && (nest_draw_is_lead(&models->draws[draw->start - 1]) ||
-                        !has_gathers(models, draw->start - 1, known, depth + 1)))
+    if (draw->start && !has_start(models, draw->start - 1, known, depth + 1))
         return false;
     if (!source_has_gathers(models, &draw->rest, known, depth + 1) ||
         (draw->has_entry && !source_has_gathers(models, &draw->entry, known, depth + 1)))

@@ -543,6 +543,37 @@ static void count_scans(const uint64_t *addresses, size_t n, double scans[GATHER
         scans[i] /= (double)all;
 }
 
+/* How long they are does not depend on what of them comes as runs. */
+static void test_scans_cut(void **state)
+{
+    struct gather_areas *by_run = gather_areas_new(), *by_one = gather_areas_new();
+    struct psnap_gather *models = calloc(2, sizeof *models);
+    struct psnap_rng rng;
+
+    (void)state;
+    assert_true(by_run && by_one && models);
+    psnap_rng_init(&rng, 1);
+    for (int i = 0; i < 4000; i++) {
+        uint64_t at = BASE + 64 * psnap_rng_below(&rng, 1 << 20);
+        const uint64_t n = i % 50 ? 2 + psnap_rng_below(&rng, 3) : 3000;
+        gather_areas_put_run(by_run, at, 8, n);
+        for (uint64_t k = 0; k < n; k++)
+            gather_areas_put(by_one, at + 8 * k);
+        at += 8 * n;
+        gather_areas_put_run(by_run, at, 4096, 3);
+        for (uint64_t k = 0; k < 3; k++)
+            gather_areas_put(by_one, at + 4096 * k);
+    }
+    gather_areas_fit(by_run, &models[0]);
+    gather_areas_fit(by_one, &models[1]);
+    assert_true(models[0].areas[0].runs[0] > 0);
+    assert_memory_equal(models[0].areas[0].runs, models[1].areas[0].runs,
+                        sizeof models[0].areas[0].runs);
+    gather_areas_free(by_run);
+    gather_areas_free(by_one);
+    free(models);
+}
+
 static void test_scans(void **state)
 {
     enum { N = 2000000, ELEMENTS = 1 << 20 };
@@ -609,6 +640,7 @@ int main(void)
         cmocka_unit_test(test_hot_head),
         cmocka_unit_test(test_hot_elements),
         cmocka_unit_test(test_scans),
+        cmocka_unit_test(test_scans_cut),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

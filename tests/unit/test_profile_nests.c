@@ -318,7 +318,16 @@ static void multiply(struct stream *stream, size_t room, uint64_t a, uint64_t b,
                          c + 8 * h * (i * width + j), h, width);
 }
 
-/* Recursions into halves that are alike fold, and come back access for access. */
+/* The same few elements, again and again. */
+static void scan_often(struct stream *stream, size_t room)
+{
+    for (int times = 0; times < 40000; times++)
+        for (uint64_t i = 0; i < 5; i++)
+            add_to(stream, room, 2 * REFS, HEAP + 8 * i);
+}
+
+/* Recursions into halves that are alike fold, and come back access for access;
+ * so does a plain loop before them, or behind them. */
 static void test_recursions(void **state)
 {
     enum { N = 1 << 15, WIDTH = 64, ROOM = 3000000 };
@@ -327,13 +336,17 @@ static void test_recursions(void **state)
     const uint64_t next = HEAP + (1 << 20);
 
     (void)state;
-    for (int which = 0; which < 2; which++) {
+    for (int which = 0; which < 4; which++) {
         struct psnap_profile *profile;
         stream.count = 0;
-        if (which)
+        if (which == 2)
+            scan_often(&stream, ROOM);
+        if (which == 1)
             multiply(&stream, ROOM, next, next + (1 << 20), next + (2 << 20), WIDTH, WIDTH);
         else
             transform(&stream, ROOM, HEAP, next, N);
+        if (which == 3)
+            scan_often(&stream, ROOM);
         assert_true(stream.count < ROOM);
         profile = profile_of(program, &stream);
         assert_non_null(profile->nests);

@@ -111,9 +111,80 @@ static void test_pieces(void **state)
     psnap_program_free(program);
 }
 
+/* What stays behind where it began goes with its own start: read as it was written. */
+static void test_own_start(void **state)
+{
+    struct psnap_program *program = make_program(LOOPS, REFS);
+    struct stream stream = new_stream();
+    struct psnap_profile *profile;
+    struct psnap_rng rng;
+    char *text;
+
+    (void)state;
+    psnap_rng_init(&rng, 1);
+    while (stream.count + 20 < ACCESSES) {
+        const uint64_t at = HEAP + 64 * psnap_rng_below(&rng, 1 << 16);
+        add(&stream, 0, at);
+        for (uint64_t n = 2 + psnap_rng_below(&rng, 5); n; n--)
+            add(&stream, 0, at + 24);
+        for (uint64_t n = 1 + psnap_rng_below(&rng, 4); n; n--)
+            add(&stream, COPY, HEAP + (1 << 24) + 64 * psnap_rng_below(&rng, 1 << 16));
+    }
+    profile = profile_of(program, &stream);
+    assert_non_null(profile->nests);
+    text = write_text(profile);
+    assert_non_null(strstr(text, "start_of: d1"));
+    free(text);
+    assert_is_its_text(profile);
+    psnap_profile_free(profile);
+    free(stream.accesses);
+    psnap_program_free(program);
+}
+
+/* A reference that goes with the start of one before it, in the same leaf: the same in columns as
+ * access by access. And a start is of one draw. */
+static void test_start_beside(void **state)
+{
+    static const char text[] =
+        "psnap: 1\n"
+        "capture: {model: walks-2}\n"
+        "schedule:\n"
+        "- repeat: 4\n"
+        "  of:\n"
+        "  - loop: f\n"
+        "    times: 3\n"
+        "    references: [{ref: 0, load: 8, draw: d1}, {ref: 1, load: 8, draw: d3}]\n"
+        "  - {loop: g, times: 1, references: [{ref: 0, load: 8, draw: d4}]}\n"
+        "models:\n"
+        "  draws:\n"
+        "  - {draw: d1, loop: f, areas: [{region: r1, start: 0, accesses: 1, bytes: 96, element: 8,"
+        " places: sweep, sweep_bytes: 24}]}\n"
+        "  - {draw: d2, loop: f, start_of: d1}\n"
+        "  - {draw: d3, loop: f, with: d2, offset: 0}\n"
+        "  - {draw: d4, loop: g, areas: [{region: r1, start: 0, accesses: 1, bytes: 96,"
+        " element: 8}]}\n"
+        "loops:\n"
+        "- {id: f, nest: {depth: 0}, accesses: 24, pattern: [r1], regions: [\n"
+        "  {id: r1, working_set: {bytes: 96, group: heap, offset: 0},\n"
+        "   accesses: 24, loads: 24, sizes: {8: 24}, strides: {8: 23}}]}\n"
+        "- {id: g, nest: {depth: 0}, accesses: 4, pattern: [r1], regions: [\n"
+        "  {id: r1, working_set: {bytes: 96, group: heap, offset: 0},\n"
+        "   accesses: 4, loads: 4, sizes: {8: 4}, strides: {8: 3}}]}\n";
+    struct psnap_profile *profile = read_text(text);
+
+    (void)state;
+    assert_is_its_walks(profile, 1);
+    psnap_profile_free(profile);
+    assert_refused(text, "loop: g, areas: [",
+                   "loop: g, start_of: d1}\n  - {draw: d5, loop: g, areas: [",
+                   "another draw has this start already");
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_pieces)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_pieces),
+                                       cmocka_unit_test(test_own_start),
+                                       cmocka_unit_test(test_start_beside)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
