@@ -103,7 +103,7 @@ static void set_shares(const struct draw *draw, struct nest_source *source)
     share = ((double)moved / (double)steps - (double)(int64_t)b->offset) / far;
     if (!(share > 0 && share < 1))
         return;
-    a->times = (uint32_t)fmin(fmax(1, share * (double)TIMES + 0.5), TIMES - 1.0);
+    a->times = (uint32_t)fmin(fmax(1, share * (double)TIMES + 0.5), (double)(TIMES - 1));
     b->times = TIMES - a->times;
 }
 
