@@ -18,7 +18,7 @@
 #define BASE UINT64_C(0x20000000040)
 
 /* However they are asked for, they are the same. */
-static uint64_t *drawn_from(const struct psnap_gather *model, uint64_t seed, size_t n)
+static inline uint64_t *drawn_from(const struct psnap_gather *model, uint64_t seed, size_t n)
 {
     struct gather_walk *walk = gather_walk_new(model, seed), *other = gather_walk_new(model, seed);
     uint64_t *addresses = malloc(n * sizeof *addresses), some[150];
@@ -37,6 +37,24 @@ static uint64_t *drawn_from(const struct psnap_gather *model, uint64_t seed, siz
     gather_walk_free(walk);
     gather_walk_free(other);
     return addresses;
+}
+
+/* The model of what a reference accesses; the caller's. */
+static inline struct psnap_gather *model_of(const uint64_t *addresses, size_t n)
+{
+    struct psnap_gather *model = calloc(1, sizeof *model);
+    struct gather_areas *areas = gather_areas_new();
+
+    assert_true(model && areas);
+    for (size_t i = 0; i < n; i++) {
+        gather_areas_put(areas, addresses[i]);
+        assert_int_equal(gather_areas_count(areas), i + 1);
+    }
+    assert_true(gather_areas_are_whole(areas));
+    model->accesses = gather_areas_count(areas);
+    gather_areas_fit(areas, model);
+    gather_areas_free(areas);
+    return model;
 }
 
 #endif

@@ -277,89 +277,6 @@ static void test_unrolled(void **state)
     psnap_program_free(program);
 }
 
-/* A transform of n elements by halves, in turn in one array and in another: apart what is even from
- * what is odd, both halves, and these together. */
-static void transform(struct stream *stream, size_t room, uint64_t from, uint64_t to, uint64_t n)
-{
-    if (n < 2)
-        return;
-    for (uint64_t i = 0; i < n / 2; i++)
-        for (uint32_t k = 0; k < 2; k++) {
-            add_to(stream, room, 2 * k, from + 8 * (2 * i + k));
-            add_to(stream, room, 2 * k + 1, to + 8 * (i + k * n / 2));
-        }
-    transform(stream, room, to, from, n / 2);
-    transform(stream, room, to + 4 * n, from + 4 * n, n / 2);
-    for (uint64_t i = 0; i < n / 2; i++)
-        for (uint32_t k = 0; k < 2; k++) {
-            add_to(stream, room, REFS + k, to + 8 * (i + k * n / 2));
-            add_to(stream, room, REFS + 2 + k, from + 8 * (i + k * n / 2));
-        }
-}
-
-/* A product of matrices of `width` by blocks of n, eight products of half as many; each call that
- * is not of a single element reads the width first. */
-static void multiply(struct stream *stream, size_t room, uint64_t a, uint64_t b, uint64_t c,
-                     uint64_t n, uint64_t width)
-{
-    const uint64_t h = n / 2;
-
-    if (n == 1) {
-        add_to(stream, room, REFS, a);
-        add_to(stream, room, REFS + 1, b);
-        add_to(stream, room, REFS + 2, c);
-        return;
-    }
-    add_to(stream, room, 0, HEAP);
-    for (uint64_t i = 0; i < 2; i++)
-        for (uint64_t j = 0; j < 2; j++)
-            for (uint64_t k = 0; k < 2; k++)
-                multiply(stream, room, a + 8 * h * (i * width + k), b + 8 * h * (k * width + j),
-                         c + 8 * h * (i * width + j), h, width);
-}
-
-/* The same few elements, again and again. */
-static void scan_often(struct stream *stream, size_t room)
-{
-    for (int times = 0; times < 40000; times++)
-        for (uint64_t i = 0; i < 5; i++)
-            add_to(stream, room, 2 * REFS, HEAP + 8 * i);
-}
-
-/* Recursions into halves that are alike fold, and come back access for access;
- * so does a plain loop before them, or behind them. */
-static void test_recursions(void **state)
-{
-    enum { N = 1 << 15, WIDTH = 64, ROOM = 3000000 };
-    struct psnap_program *program = make_program(LOOPS, REFS);
-    struct stream stream = {calloc(ROOM, sizeof *stream.accesses), 0};
-    const uint64_t next = HEAP + (1 << 20);
-
-    (void)state;
-    for (int which = 0; which < 4; which++) {
-        struct psnap_profile *profile;
-        stream.count = 0;
-        if (which == 2)
-            scan_often(&stream, ROOM);
-        if (which == 1)
-            multiply(&stream, ROOM, next, next + (1 << 20), next + (2 << 20), WIDTH, WIDTH);
-        else
-            transform(&stream, ROOM, HEAP, next, N);
-        if (which == 3)
-            scan_often(&stream, ROOM);
-        assert_true(stream.count < ROOM);
-        profile = profile_of(program, &stream);
-        assert_non_null(profile->nests);
-        assert_false(nests_have_models(profile->nests));
-        assert_true(profile->nests->value_count < 4096);
-        assert_replays(profile, &stream, true);
-        assert_is_its_text(profile);
-        psnap_profile_free(profile);
-    }
-    free(stream.accesses);
-    psnap_program_free(program);
-}
-
 /* 100 terms of two values, then a loop of three: what leads into it is 12 values at most, if a
  * sixteenth of all is in it. */
 static void test_loose(void **state)
@@ -548,46 +465,6 @@ static void test_drawing_threads(void **state)
     psnap_program_free(program);
 }
 
-/* Addresses that come from a table of n entries, in each of many rounds the same; how large the
- * profile is. */
-static size_t size_of_rounds(unsigned n)
-{
-    struct psnap_program *program = make_program(LOOPS, REFS);
-    struct stream stream = new_stream();
-    struct psnap_profile *profile;
-    struct psnap_rng rng;
-    char *text;
-    size_t size;
-
-    for (unsigned round = 0; round < 60; round++) {
-        psnap_rng_init(&rng, 5);
-        for (unsigned i = 0; i < n; i++) {
-            add(&stream, 0, HEAP + psnap_rng_below(&rng, 4096) * 64);
-            add(&stream, REFS, HEAP + 1000000 + i * 8);
-        }
-        add(&stream, 2 * REFS, HEAP + 2000000); /* what rounds are told apart by */
-    }
-    profile = profile_of(program, &stream);
-    assert_non_null(profile->nests);
-    assert_resembles(profile, &stream, 0);
-    text = write_text(profile);
-    size = strlen(text);
-    free(text);
-    psnap_profile_free(profile);
-    psnap_program_free(program);
-    free(stream.accesses);
-    return size;
-}
-
-/* A table is drawn from, and not told: it may have any length. */
-static void test_history(void **state)
-{
-    const size_t few = size_of_rounds(50), many = size_of_rounds(250);
-
-    (void)state;
-    assert_in_range(many, 1, few + few / 2);
-}
-
 /* Two loops in no order, whose iterations have some of their references, a third one whose rows are
  * as long as they are, and a fourth one behind each of these: most of it is drawn. */
 static void make_irregular(struct stream *stream, size_t room, struct psnap_rng *rng)
@@ -643,63 +520,13 @@ static void test_cut_draws(void **state)
     free(stream.accesses);
 }
 
-/* Loops called in a random order, so many that making them a mix one by one takes too many steps:
- * they become one, of which each loop has as many accesses as there were. Beyond what a mix can
- * have there are no walks, and that is soon clear. */
-static void call_at_random(uint32_t loops, bool has_walks)
-{
-    enum { CALLS = 30000 };
-    struct psnap_program *program = make_program(loops, 1);
-    struct stream stream = {calloc(8 * (size_t)CALLS, sizeof *stream.accesses), 0};
-    uint64_t *counts = calloc(loops, sizeof *counts);
-    struct psnap_access block[64];
-    struct psnap_profile *profile;
-    struct psnap_rng rng;
-    ssize_t got;
-
-    psnap_rng_init(&rng, 9);
-    for (unsigned call = 0; call < CALLS; call++) {
-        const uint32_t loop = (uint32_t)psnap_rng_below(&rng, loops);
-        const uint64_t first = HEAP + 8 * psnap_rng_below(&rng, 100000);
-        const uint64_t n = 3 + psnap_rng_below(&rng, 5);
-        for (uint64_t i = 0; i < n; i++)
-            add_to(&stream, 8 * (size_t)CALLS, loop, first + i * 8 * (1 + loop % 7));
-        counts[loop] += n;
-    }
-    profile = profile_of(program, &stream);
-    assert_int_equal(profile->nests != NULL, has_walks);
-    if (has_walks) {
-        struct psnap_source *source = psnap_replay_new(profile, 3, NULL);
-        while ((got = psnap_source_next(source, block, 64, NULL)) > 0)
-            for (ssize_t i = 0; i < got; i++) {
-                const struct psnap_ref *ref = &source->program->refs[block[i].ref];
-                counts[atoi(source->program->loops[ref->loop].id + 2)]--;
-            }
-        for (uint32_t i = 0; i < loops; i++)
-            assert_int_equal(counts[i], 0);
-        psnap_source_free(source);
-    }
-    psnap_profile_free(profile);
-    psnap_program_free(program);
-    free(stream.accesses);
-    free(counts);
-}
-
-static void test_many_loops(void **state)
-{
-    (void)state;
-    call_at_random(300, true);
-    call_at_random(3000, false);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_random_programs), cmocka_unit_test(test_triangle),
         cmocka_unit_test(test_unrolled),        cmocka_unit_test(test_loose),
         cmocka_unit_test(test_threads),         cmocka_unit_test(test_drawing_threads),
-        cmocka_unit_test(test_history),         cmocka_unit_test(test_many_loops),
-        cmocka_unit_test(test_cut_draws),       cmocka_unit_test(test_recursions),
+        cmocka_unit_test(test_cut_draws),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
