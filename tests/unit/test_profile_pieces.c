@@ -180,11 +180,46 @@ static void test_start_beside(void **state)
                    "another draw has this start already");
 }
 
+/* Steps of 8 and 0, as often, come evenly: nowhere is it further than two from half way. */
+static void test_turns(void **state)
+{
+    static const char text[] =
+        "psnap: 1\n"
+        "capture: {model: walks-2}\n"
+        "schedule:\n"
+        "- {loop: f, times: 1000, references: [{ref: 0, load: 8, draw: d1}]}\n"
+        "models:\n"
+        "  draws:\n"
+        "  - draw: d1\n"
+        "    loop: f\n"
+        "    entry: {areas: [{region: r1, start: 0, accesses: 1, bytes: 8, element: 8}]}\n"
+        "    after: [{back: 0, offset: 8}, {back: 0, offset: 0}]\n"
+        "loops:\n"
+        "- {id: f, nest: {depth: 0}, accesses: 1000, pattern: [r1], regions: [\n"
+        "  {id: r1, working_set: {bytes: 8000, group: heap, offset: 0},\n"
+        "   accesses: 1000, loads: 1000, sizes: {8: 1000}, strides: {8: 999}}]}\n";
+    struct psnap_profile *profile = read_text(text);
+    struct psnap_source *source = psnap_replay_new(profile, 1, NULL);
+    struct psnap_access block[1000];
+    ssize_t got, n = 0;
+
+    (void)state;
+    assert_non_null(source);
+    while ((got = psnap_source_next(source, block + n, (size_t)(1000 - n), NULL)) > 0)
+        n += got;
+    assert_int_equal(n, 1000);
+    for (ssize_t i = 0; i < n; i++)
+        assert_in_range(8 + (block[i].address - block[0].address) / 8 - (uint64_t)i / 2, 6, 10);
+    psnap_source_free(source);
+    assert_is_its_walks(profile, 1);
+    psnap_profile_free(profile);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_pieces),
-                                       cmocka_unit_test(test_own_start),
-                                       cmocka_unit_test(test_start_beside)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_pieces), cmocka_unit_test(test_own_start),
+        cmocka_unit_test(test_start_beside), cmocka_unit_test(test_turns)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
