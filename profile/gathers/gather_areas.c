@@ -2,7 +2,8 @@
 /*
  * The areas of an irregular reference: stretches of memory, far apart, that it uses in turn, and
  * the same stretch again when it is used in another way from some time on (another era). Each has
- * a collector of its own.
+ * a collector of its own. How many small steps come between two jumps is counted of all addresses:
+ * collectors keep bursts, and scans may be far longer.
  */
 #include <math.h>
 #include <stdlib.h>

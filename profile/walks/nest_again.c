@@ -166,7 +166,6 @@ struct nest_leaves *nest_leaves_again(const struct psnap_nests *from,
 
     if (is_done)
         again.to->fold->in_pairs = after->in_pairs;
-
     again.shape = malloc(nest_shape_bytes(NEST_WIDTH_MAX));
     again.positions = calloc(after->ref_count + 1, sizeof *again.positions);
     again.has_position = calloc(after->ref_count + 1, sizeof *again.has_position);

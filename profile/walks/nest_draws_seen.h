@@ -17,7 +17,7 @@ enum {
     DRAW_FIRST = 1024,          /* addresses until entries are told apart or not */
     DRAW_RECENT = NEST_LEADERS, /* references that may be leaders */
     DRAW_DEPTH = 16,            /* leaders of leaders */
-    DRAW_JUMPED = 32
+    DRAW_JUMPED = 32            /* parts with jumps in one leaf or state */
 };
 
 struct follower {

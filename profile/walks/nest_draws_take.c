@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The models of what was drawn: a leader where one is trusted, else what it comes after, else the
- * gather of what was collected.
+ * gather of what was collected, by itself or around another draw.
  */
 #include <math.h>
 #include <stdlib.h>

@@ -25,18 +25,17 @@
 #include "profile/walks/nest_stack.h"
 
 enum {
-    MOST = 1 << 16,  /* values while the stream goes on */
-    WHOLE = 1 << 14, /* and when it has ended, */
-    LAST = 1 << 12,  /* of which are loose */
-    FEW = 1 << 8,    /* not worth telling otherwise */
-    GAIN = 4,        /* times lower it is worth it below LAST */
-    TRIES = 6,       /* loops that may become a mix */
-    SAME = 64,       /* values that make no difference */
-    STEPS = 16,      /* ways tried one after the other until all becomes one mix, and then */
-    LEAVES_AGAIN =
-        1 << 14, /* of a term that is told in another way; longer ones stay as they are, */
-    LEAVES_LONG = 1 << 20, /* but where the stack stays too high for these; */
-    LEAVES_ALL = 1 << 22   /* if there are no more of them in all */
+    MOST = 1 << 16,         /* values while the stream goes on */
+    WHOLE = 1 << 14,        /* and when it has ended, */
+    LAST = 1 << 12,         /* of which are loose */
+    FEW = 1 << 8,           /* not worth telling otherwise */
+    GAIN = 4,               /* times lower it is worth it below LAST */
+    TRIES = 6,              /* loops that may become a mix */
+    SAME = 64,              /* values that make no difference */
+    STEPS = 16,             /* ways tried one after the other until all becomes one mix, and then */
+    LEAVES_AGAIN = 1 << 14, /* of a term that is told in another way; longer ones stay, */
+    LEAVES_LONG = 1 << 20,  /* but where the stack stays too high for these; */
+    LEAVES_ALL = 1 << 22    /* if there are no more of them in all */
 };
 
 struct nest_stack {

@@ -37,8 +37,7 @@ struct drawing {
     uint64_t last;
     uint32_t next_lead; /* of the same reference, or PSNAP_NONE */
     uint64_t *begun;    /* the last address of the draw that has the start of this one, or NULL */
-    uint64_t
-        points[2]; /* around which jumps are in a leaf as long as it is: of the rest, of entries */
+    uint64_t points[2]; /* around which jumps are while a leaf lasts: of the rest, of entries */
 };
 
 /* How a reference's addresses come in a leaf: the next of the words that are left, plus the offset.
