@@ -103,7 +103,7 @@ static enum psnap_status read_control(struct capture *self, struct psnap_error *
         if (self->control_at < psnap_ring_left_words(ring))
             return status; /* it waits for the rings */
         self->control_at = 0;
-        psnap_ring_give_back(ring);
+        psnap_rings_give_back(&self->rings, 0);
     }
     if (!status) {
         uint64_t words = psnap_ring_open_words(ring);
@@ -216,7 +216,7 @@ static void done_with_chunk(struct capture *self)
     if (self->decoder.is_last_part) /* never written again, never read again */
         __atomic_store_n(&ring->state, PSNAP_RING_TAKEN, __ATOMIC_RELEASE);
     else
-        psnap_ring_give_back(ring);
+        psnap_rings_give_back(&self->rings, self->ring);
     free_finished(self, ring);
     self->last_ring = self->ring;
     self->ring = 0;

@@ -143,10 +143,11 @@ static inline uint64_t psnap_decoder_bound(const struct psnap_decoder *decoder, 
 }
 
 /* The header of a record that is being written, in the middle of which instrumented code has
- * been called (a signal handler, a memcpy of the program's own), or that never will be. */
+ * been called (a signal handler, a memcpy of the program's own), or that never will be. 0: its room
+ * is taken, and has not been marked yet. */
 static inline bool psnap_decoder_is_open(uint64_t header)
 {
-    return -header - 1 < PSNAP_RECORD_WORDS_MAX;
+    return -header <= PSNAP_RECORD_WORDS_MAX;
 }
 
 /*

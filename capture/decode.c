@@ -57,42 +57,52 @@ static struct psnap_capture_piece *find_piece(struct psnap_decoder *decoder, uin
     return &decoder->tables.pieces[module->first_piece + (word - module->pieces)];
 }
 
-/* What starts with no piece: a gap, or an open record, whose header says minus its length, is
- * waited for or passed over; where the program was killed between taking the room and marking it,
- * nothing follows. False when neither. */
-static bool pass_over(struct psnap_decoder *decoder)
+/* Room that was taken and has not been marked is all zero, however long: what follows is not. */
+static void pass_over_unmarked(struct psnap_decoder *decoder)
 {
-    uint64_t words = -*decoder->at, left = (uint64_t)(decoder->end - decoder->at);
+    while (decoder->at < decoder->end && !*decoder->at)
+        decoder->at++;
+}
 
-    if (*decoder->at - PSNAP_GAP - 1 < PSNAP_RECORD_WORDS_MAX && *decoder->at - PSNAP_GAP <= left) {
-        decoder->at += *decoder->at - PSNAP_GAP;
-        return true;
-    }
-    if (psnap_decoder_is_open(*decoder->at) && words <= left) {
-        decoder->is_stuck = !decoder->passes_over;
-        decoder->at += decoder->is_stuck ? 0 : words;
-        decoder->passed_over += !decoder->is_stuck;
+/* What starts with no piece, with `header`: a gap, or an open record, whose header says minus its
+ * length, is waited for or passed over; where the program was killed between taking the room and
+ * marking it, nothing follows. False when neither. */
+static bool pass_over(struct psnap_decoder *decoder, uint64_t header)
+{
+    const uint64_t gap = header - PSNAP_GAP, left = (uint64_t)(decoder->end - decoder->at);
+    const bool is_open = psnap_decoder_is_open(header) && -header <= left;
+
+    if (gap - 1 < PSNAP_RECORD_WORDS_MAX && gap <= left)
+        decoder->at += gap;
+    else if (is_open && !decoder->passes_over)
+        decoder->is_stuck = true;
+    else if (is_open && header) {
+        decoder->at += -header;
+        decoder->passed_over++;
     } else if (decoder->is_last_part)
         decoder->at = decoder->end;
+    else if (is_open)
+        pass_over_unmarked(decoder);
     else
         return false;
     return true;
 }
 
-/* Whether what is at the decoder's place goes on behind the end of the part that may be read: a
- * batch gives room back that it was seen to take. */
-static bool is_cut(const struct psnap_decoder *decoder, const struct psnap_capture_piece *piece)
+/* Whether what is at the decoder's place, with `header`, goes on behind the end of the part that
+ * may be read: a batch gives room back that it was seen to take. */
+static bool is_cut(const struct psnap_decoder *decoder, uint64_t header,
+                   const struct psnap_capture_piece *piece)
 {
     const uint64_t *at = decoder->at, left = (uint64_t)(decoder->end - at);
 
     if (!decoder->is_part)
         return false;
-    if (*at == PSNAP_EVENT_ALLOC)
+    if (header == PSNAP_EVENT_ALLOC)
         return left < 5;
-    if (*at - PSNAP_GAP - 1 < PSNAP_RECORD_WORDS_MAX)
-        return *at - PSNAP_GAP > 1; /* what a batch has given back may be in use again */
-    if (psnap_decoder_is_open(*at))
-        return -*at > left;
+    if (header - PSNAP_GAP - 1 < PSNAP_RECORD_WORDS_MAX)
+        return header - PSNAP_GAP > 1; /* what a batch has given back may be in use again */
+    if (psnap_decoder_is_open(header))
+        return -header > left;
     return piece &&
            (left < piece->words ||
             (piece->hoist && decoder->tables.hoists[piece->hoist - 1].has_rows && at[2] > left));
@@ -139,6 +149,7 @@ ssize_t psnap_decode(struct psnap_decoder *decoder, struct psnap_access *block, 
     decoder->rounds.node_count = 0;
     for (;;) {
         const uint64_t *at;
+        uint64_t header;
         struct psnap_capture_piece *piece;
         if (is_delivering(decoder)) {
             ssize_t more = deliver(decoder, block, n, capacity, run, error);
@@ -152,11 +163,12 @@ ssize_t psnap_decode(struct psnap_decoder *decoder, struct psnap_access *block, 
         at = decoder->at;
         if (at == decoder->end || psnap_decoder_is_full(decoder, n))
             return (ssize_t)n;
-        piece = *at == PSNAP_EVENT_ALLOC ? NULL : find_piece(decoder, *at);
-        decoder->is_cut = is_cut(decoder, piece);
+        header = __atomic_load_n(at, __ATOMIC_ACQUIRE); /* once: it may be written just now */
+        piece = header == PSNAP_EVENT_ALLOC ? NULL : find_piece(decoder, header);
+        decoder->is_cut = is_cut(decoder, header, piece);
         if (decoder->is_cut)
             return (ssize_t)n;
-        if (*at == PSNAP_EVENT_ALLOC && decoder->end - at >= 5) {
+        if (header == PSNAP_EVENT_ALLOC && decoder->end - at >= 5) {
             enum psnap_status status = psnap_decoder_allocation(decoder, at, error);
             if (status)
                 return status;
@@ -164,8 +176,8 @@ ssize_t psnap_decode(struct psnap_decoder *decoder, struct psnap_access *block, 
             continue;
         }
         if (!piece || decoder->end - at < piece->words) {
-            if (!pass_over(decoder))
-                return psnap_decoder_corrupt(error, *at);
+            if (!pass_over(decoder, header))
+                return psnap_decoder_corrupt(error, header);
             if (decoder->is_stuck)
                 return (ssize_t)n;
             continue;
@@ -180,7 +192,7 @@ ssize_t psnap_decode(struct psnap_decoder *decoder, struct psnap_access *block, 
                 return status;
             continue;
         }
-        if (run && piece->is_plain && piece->refs) {
+        if (run && piece->is_plain && piece->refs && !decoder->is_part) {
             if (piece->rest)
                 piece->rest--;
             else if (psnap_decoder_find_run(decoder, piece, n, run))

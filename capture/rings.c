@@ -13,6 +13,7 @@
 #include <limits.h>
 #include <linux/futex.h>
 #include <stddef.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -59,10 +60,20 @@ static void wake_owner(struct psnap_ring *ring)
         syscall(SYS_futex, &ring->consumed_futex, FUTEX_WAKE, 1, NULL, NULL, 0);
 }
 
-void psnap_ring_give_back(struct psnap_ring *ring)
+/* Behind the last record may be a gap, or a row, of room that a batch has given back. */
+static void wipe(uint64_t *chunk, uint64_t used_words)
 {
+    const uint64_t words = used_words + PSNAP_RECORD_WORDS_MAX;
+
+    memset(chunk, 0, sizeof *chunk * (words < PSNAP_CHUNK_WORDS ? words : PSNAP_CHUNK_WORDS));
+}
+
+void psnap_rings_give_back(const struct psnap_rings *rings, uint32_t index)
+{
+    struct psnap_ring *ring = &rings->session->rings[index];
     uint64_t unread = __atomic_load_n(&ring->produced, __ATOMIC_SEQ_CST) - ring->consumed - 1;
 
+    wipe(psnap_rings_chunk(rings, index), psnap_ring_left_words(ring));
     __atomic_store_n(&ring->consumed, ring->consumed + 1, __ATOMIC_SEQ_CST);
     if (unread <= PSNAP_RING_CHUNKS_LOW)
         wake_owner(ring);
@@ -140,17 +151,18 @@ uint64_t psnap_rings_readable(const struct psnap_rings *rings, uint32_t index, b
     const struct psnap_ring *ring = &rings->session->rings[index];
     uint32_t state = __atomic_load_n(&ring->state, __ATOMIC_ACQUIRE);
     uint64_t start = ring->consumed * PSNAP_CHUNK_WORDS, words = 0;
+    const bool is_left = psnap_ring_is_left(ring); /* asked once: it may be at any moment */
 
     *is_part = false;
     if (state != PSNAP_RING_ACTIVE && state != PSNAP_RING_FINISHED)
         return 0;
-    if (psnap_ring_is_left(ring))
+    if (is_left)
         words = psnap_ring_left_words(ring);
     else if (rings->has_ended && state == PSNAP_RING_ACTIVE)
         words = psnap_ring_open_words(ring);
     if (index >= rings->barrier_rings || rings->barrier[index] >= start + PSNAP_CHUNK_WORDS)
         return words;
-    if (psnap_ring_is_left(ring) && rings->barrier[index] >= words_had(ring))
+    if (is_left && rings->barrier[index] >= start + words)
         return words; /* all of the chunk */
     *is_part = true;
     words = words_before_barrier(rings, index);

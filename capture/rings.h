@@ -37,8 +37,8 @@ uint64_t psnap_ring_left_words(const struct psnap_ring *ring);
 uint64_t psnap_ring_open_words(const struct psnap_ring *ring);
 /* That chunk has been left behind. */
 bool psnap_ring_is_left(const struct psnap_ring *ring);
-/* It is read: its owner may have it again. */
-void psnap_ring_give_back(struct psnap_ring *ring);
+/* It is read: its owner may have it again, wiped. */
+void psnap_rings_give_back(const struct psnap_rings *rings, uint32_t index);
 /* Whether it is waited for, at an open record: its owner may then have what chunks are free. */
 void psnap_ring_hold(struct psnap_ring *ring, bool is_held);
 

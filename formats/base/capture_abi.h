@@ -50,7 +50,8 @@
  * A ring is CHUNKS chunks of CHUNK_WORDS words. The thread that owns it takes
  * room for a record by moving `cursor`, which may not pass `limit`, in one
  * instruction, marks it open, fills it and stores its header last (release);
- * no record crosses a chunk. Signal handlers of the thread do so in between.
+ * no record crosses a chunk. Signal handlers of the thread do so in between. A chunk that
+ * a thread gets is all zero: a header of 0 is of room that was taken and not marked yet.
  * Ring 0 is written under a lock and publishes by `cursor`: it is read while it
  * is written, the others when a chunk is left behind. `produced` counts the chunks
  * it has left behind, `consumed` those the collector has read. A thread that

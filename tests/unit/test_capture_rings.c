@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The collector's side of the rings, the test being the program: at any two instructions of a
+ * thread's it may be held up for as long as it takes to read what is there. Rooms that are taken
+ * and not marked yet, in chunks that are read in parts (behind a barrier) or that a signal handler
+ * has left behind, in memory that is fresh or has been used before.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "capture/capture.h"
+#include "formats/base/capture_abi.h"
+#include "formats/base/layout.h"
+#include "formats/base/program.h"
+
+#define IMAGE UINT64_C(0x555555554000)
+#define PIECES (IMAGE + 0x1000)
+#define DATA (IMAGE + 0x10000)
+
+enum { RECORD_WORDS = 2, BLOCK = 8192 };
+
+static const uint64_t image[] = {PSNAP_EVENT_IMAGE, IMAGE, IMAGE + (1 << 24)};
+
+/* A program with one ring in use, and what its accesses are to be: the next of DATA, as they are
+ * recorded one by one. */
+struct recorded {
+    struct psnap_source *source;
+    struct psnap_session *session;
+    struct psnap_ring *ring;
+    uint64_t written, seen;
+};
+
+/* Of a record that is to come. */
+struct room {
+    uint64_t *at;
+    uint64_t number;
+};
+
+/* ------------------------------------------------------------- the program */
+
+static uint64_t *data_of(struct psnap_session *session, uint32_t ring)
+{
+    return (uint64_t *)((char *)session + PSNAP_SESSION_HEADER_BYTES) + ring * PSNAP_RING_WORDS;
+}
+
+static uint64_t *chunk_of(const struct psnap_ring *ring)
+{
+    return ring->data + ring->produced % PSNAP_RING_CHUNKS * PSNAP_CHUNK_WORDS;
+}
+
+static void say(struct recorded *program, const uint64_t *words, size_t count)
+{
+    struct psnap_ring *control = &program->session->rings[0];
+
+    memcpy(control->cursor, words, count * sizeof *words);
+    control->cursor += count;
+}
+
+static void begin_ring(struct psnap_session *session, uint32_t index)
+{
+    struct psnap_ring *ring = &session->rings[index];
+
+    ring->data = data_of(session, index);
+    ring->cursor = ring->data;
+    ring->state = PSNAP_RING_ACTIVE;
+}
+
+/* A module of one block with one reference, whose piece begins with PIECES. */
+static void say_module(struct recorded *program)
+{
+    static const struct {
+        struct psnap_table_header header;
+        struct psnap_table_loop function;
+        struct psnap_table_block block;
+        struct psnap_table_ref ref;
+        struct psnap_table_piece piece;
+        char strings[8];
+    } table = {
+        .header = {.magic = PSNAP_CAPTURE_MAGIC,
+                   .abi = PSNAP_CAPTURE_ABI,
+                   .loops = 1,
+                   .blocks = 1,
+                   .refs = 1,
+                   .pieces = 1,
+                   .string_bytes = sizeof table.strings},
+        .function = {.id = 1, .src_id = 1, .parent = PSNAP_NONE},
+        .ref = {.op = PSNAP_REF_PLAIN, .size = 8, .lanes = 1},
+        .piece = {.refs = 1, .words = RECORD_WORDS},
+        .strings = "\0main",
+    };
+    const uint64_t module[] = {PSNAP_EVENT_MODULE, PIECES, 0, 1, 0};
+    uint64_t words[2 + (sizeof table + 7) / 8] = {PSNAP_EVENT_DATA, sizeof table};
+
+    memcpy(words + 2, &table, sizeof table);
+    say(program, image, sizeof image / sizeof *image);
+    say(program, words, sizeof words / sizeof *words);
+    say(program, module, sizeof module / sizeof *module);
+}
+
+static uint64_t *take_words(struct recorded *program, uint64_t words)
+{
+    uint64_t *room = program->ring->cursor;
+
+    program->ring->cursor += words;
+    assert_true(program->ring->cursor <= chunk_of(program->ring) + PSNAP_CHUNK_WORDS);
+    return room;
+}
+
+static struct room take_room(struct recorded *program)
+{
+    return (struct room){take_words(program, RECORD_WORDS), program->written++};
+}
+
+static void fill(struct room room)
+{
+    room.at[0] = -(uint64_t)RECORD_WORDS;
+    room.at[1] = DATA + 8 * room.number;
+    __atomic_store_n(&room.at[0], PIECES, __ATOMIC_RELEASE);
+}
+
+static void put(struct recorded *program)
+{
+    fill(take_room(program));
+}
+
+/* A batch of one record; the room behind that is given back. */
+static void put_batch(struct recorded *program)
+{
+    uint64_t *batch = take_words(program, PSNAP_RECORD_WORDS_MAX);
+
+    fill((struct room){batch + 1, program->written++});
+    batch[1 + RECORD_WORDS] = PSNAP_GAP + PSNAP_RECORD_WORDS_MAX - 1 - RECORD_WORDS;
+    batch[0] = PSNAP_GAP + 1;
+    program->ring->cursor = batch + 1 + RECORD_WORDS;
+}
+
+static void leave_chunk(struct recorded *program)
+{
+    struct psnap_ring *ring = program->ring;
+
+    ring->used_words[ring->produced % PSNAP_RING_CHUNKS] =
+        (uint32_t)(ring->cursor - chunk_of(ring));
+    __atomic_store_n(&ring->produced, ring->produced + 1, __ATOMIC_RELEASE);
+    ring->cursor = chunk_of(ring);
+}
+
+/* Another module comes where one was: the ring is to be read as far as it is now. */
+static void say_reuse(struct recorded *program)
+{
+    const struct psnap_ring *ring = program->ring;
+    const uint64_t reuse[] = {PSNAP_EVENT_REUSE, 1,
+                              ring->produced * PSNAP_CHUNK_WORDS +
+                                  (uint64_t)(ring->cursor - chunk_of(ring))};
+
+    say(program, reuse, sizeof reuse / sizeof *reuse);
+    say(program, image, sizeof image / sizeof *image);
+}
+
+/* ------------------------------------------------------------- what comes of it */
+
+/* The next accesses are so many. */
+static void expect(struct recorded *program, ssize_t count)
+{
+    static struct psnap_access block[BLOCK];
+    struct psnap_place place = {PSNAP_GROUP_IMAGE, 0, DATA - IMAGE};
+    struct psnap_error error = {0};
+    const ssize_t n = psnap_source_next(program->source, block, BLOCK, &error);
+
+    if (n < 0)
+        fail_msg("%s", error.message);
+    assert_int_equal(n, count);
+    for (ssize_t i = 0; i < n; i++, program->seen++)
+        assert_int_equal(block[i].address, psnap_layout_join(place) + 8 * program->seen);
+}
+
+static int begin(void **state)
+{
+    static struct recorded program;
+    struct psnap_error error = {0};
+
+    program = (struct recorded){.source = psnap_capture_new(&error)};
+    assert_non_null(program.source);
+    program.session = mmap(NULL, PSNAP_SESSION_BYTES(PSNAP_RINGS_LEAST), PROT_READ | PROT_WRITE,
+                           MAP_SHARED, psnap_capture_fd(program.source), 0);
+    assert_true(program.session != MAP_FAILED);
+    program.ring = &program.session->rings[1];
+    program.session->rings_used = 2;
+    program.session->program_pid = (uint32_t)getpid();
+    begin_ring(program.session, 0);
+    begin_ring(program.session, 1);
+    say_module(&program);
+    *state = &program;
+    return 0;
+}
+
+/* All that was written has been read. */
+static int end(void **state)
+{
+    struct recorded *program = *state;
+
+    assert_int_equal(program->seen, program->written);
+    program->session->closing = 1;
+    expect(program, 0);
+    munmap(program->session, PSNAP_SESSION_BYTES(PSNAP_RINGS_LEAST));
+    psnap_source_free(program->source);
+    return 0;
+}
+
+/* From now on records are in memory that has been used before; behind the last one of a chunk is
+ * room that a batch has given back. */
+static void use_all_chunks(struct recorded *program)
+{
+    for (int i = 0; i < PSNAP_RING_CHUNKS; i++) {
+        for (int k = 0; k < 9; k++)
+            put(program);
+        put_batch(program);
+        leave_chunk(program);
+        expect(program, 10);
+    }
+}
+
+/* The chunk that the thread is writing is read, up to a room that it has not marked. */
+static void read_to_unmarked(struct recorded *program, int records)
+{
+    struct room room;
+
+    for (int i = 0; i < records; i++)
+        put(program);
+    room = take_room(program);
+    say_reuse(program);
+    expect(program, records);
+    fill(room);
+    expect(program, 1);
+    put(program);
+    leave_chunk(program);
+    expect(program, 1);
+}
+
+static void test_unmarked(void **state)
+{
+    read_to_unmarked(*state, 5);
+}
+
+static void test_unmarked_again(void **state)
+{
+    for (int records = 1; records < 13; records++) {
+        use_all_chunks(*state);
+        read_to_unmarked(*state, records);
+    }
+}
+
+/* A signal handler that came between the room and its mark has left the chunk behind. */
+static void leave_unmarked(struct recorded *program)
+{
+    struct room room;
+
+    put(program);
+    room = take_room(program);
+    put(program);
+    leave_chunk(program);
+    expect(program, 1);
+    fill(room);
+    expect(program, 2);
+}
+
+static void test_left_unmarked(void **state)
+{
+    leave_unmarked(*state);
+    use_all_chunks(*state);
+    leave_unmarked(*state);
+}
+
+/* The thread has ended in that handler. */
+static void test_never_marked(void **state)
+{
+    struct recorded *program = *state;
+
+    put(program);
+    take_words(program, PSNAP_RECORD_WORDS_MAX);
+    put(program);
+    leave_chunk(program);
+    program->ring->state = PSNAP_RING_FINISHED;
+    expect(program, 2);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_unmarked, begin, end),
+        cmocka_unit_test_setup_teardown(test_unmarked_again, begin, end),
+        cmocka_unit_test_setup_teardown(test_left_unmarked, begin, end),
+        cmocka_unit_test_setup_teardown(test_never_marked, begin, end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
