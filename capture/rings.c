@@ -106,13 +106,22 @@ static uint64_t words_had(const struct psnap_ring *ring)
     return ring->consumed * PSNAP_CHUNK_WORDS + words;
 }
 
+/* The ring is not read up to the barrier: it is in a chunk behind the next one, or there are words
+ * before it. */
+static bool is_short(const struct psnap_rings *rings, uint32_t index)
+{
+    const struct psnap_ring *ring = &rings->session->rings[index];
+    const uint64_t read = psnap_rings_words_read(rings, index), barrier = rings->barrier[index];
+
+    return barrier > (ring->consumed + 1) * PSNAP_CHUNK_WORDS ||
+           (read < barrier && read < words_had(ring));
+}
+
 bool psnap_rings_is_held(struct psnap_rings *rings)
 {
-    for (uint32_t i = 1; i < rings->barrier_rings; i++) {
-        uint64_t read = psnap_rings_words_read(rings, i);
-        if (read < rings->barrier[i] && read < words_had(&rings->session->rings[i]))
+    for (uint32_t i = 1; i < rings->barrier_rings; i++)
+        if (is_short(rings, i))
             return true;
-    }
     rings->barrier_rings = 0;
     return false;
 }

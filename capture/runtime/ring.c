@@ -100,7 +100,8 @@ static uint64_t *reserve(uint64_t words, uint64_t frame, const sigset_t *signals
             ring->cursor = ring->data;
         else if (!psnap_rt_is_recording())
             psnap_rt_stop();
-        else if (psnap_rt_has_chunk(ring) && (ring->aside || ring->limit == PSNAP_LIMIT_CHANGED))
+        else if (psnap_rt_has_chunk(ring) && !psnap_rt_is_outdated(ring) &&
+                 (ring->aside || ring->limit == PSNAP_LIMIT_CHANGED))
             psnap_rt_look(ring);
         else if (psnap_rt_renew_chunk(ring, signals))
             psnap_rt_look(ring);

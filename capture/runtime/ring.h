@@ -35,6 +35,9 @@ void psnap_rt_leave_chunk(struct psnap_ring *ring);
 /* The ring gets an empty chunk; `signals` is the mask to wait with. False when there will be
  * none. A handler may have got one in the meantime, or have forked: then it is another's ring. */
 bool psnap_rt_renew_chunk(struct psnap_ring *ring, const sigset_t *signals);
+/* A module has come where another was since the chunk was begun: no record goes into it any more.
+ */
+bool psnap_rt_is_outdated(const struct psnap_ring *ring);
 /* What is wanted is recorded from here on. */
 void psnap_rt_resume(struct psnap_ring *ring);
 /* Whether it is: of a ring with a chunk, when its limit is reached while it is suspended, or has

@@ -11,6 +11,10 @@
  * this has changed; `changes` is counted before limits are set, and looked at after
  * a thread has set its own, so that none is missed.
  *
+ * Where a module takes the place of another (the REUSE event) the collector reads a chunk as one of
+ * the old module up to where its thread was then; but a batch that was open gives room before that
+ * back later. So what comes behind goes into another chunk: limits are changed for that, too.
+ *
  * Signals are blocked while a ring changes hands, not while the thread waits:
  * its handlers then come here too, and find a ring that has no chunk. Who waits
  * for ring 0 holds its lock, which a handler could want: signals that have one
@@ -22,6 +26,8 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+
+static uint32_t reuses; /* atomic: modules that came where others had been */
 
 void psnap_rt_ring_doorbell(void)
 {
@@ -36,8 +42,14 @@ static uint64_t *chunk_of(const struct psnap_ring *ring)
     return ring->data + ring->produced % PSNAP_RING_CHUNKS * PSNAP_CHUNK_WORDS;
 }
 
+bool psnap_rt_is_outdated(const struct psnap_ring *ring)
+{
+    return ring->reuses != __atomic_load_n(&reuses, __ATOMIC_SEQ_CST);
+}
+
 void psnap_rt_open_chunk(struct psnap_ring *ring)
 {
+    ring->reuses = __atomic_load_n(&reuses, __ATOMIC_SEQ_CST);
     ring->limit = chunk_of(ring) + PSNAP_CHUNK_WORDS;
     __atomic_store_n(&ring->cursor, chunk_of(ring), __ATOMIC_RELEASE);
 }
@@ -48,7 +60,8 @@ void psnap_rt_resume(struct psnap_ring *ring)
         __atomic_store_n(&ring->cursor, ring->aside, __ATOMIC_RELEASE);
         __atomic_store_n(&ring->aside, NULL, __ATOMIC_RELEASE);
     }
-    ring->limit = chunk_of(ring) + PSNAP_CHUNK_WORDS;
+    ring->limit =
+        psnap_rt_is_outdated(ring) ? PSNAP_LIMIT_CHANGED : chunk_of(ring) + PSNAP_CHUNK_WORDS;
 }
 
 /* What comes now is not wanted. */
@@ -92,6 +105,12 @@ void psnap_rt_change(void)
     __atomic_fetch_add(&session->changes, 1, __ATOMIC_SEQ_CST);
     for (uint32_t i = 1; i < used && i < psnap_rt_ring_count; i++)
         __atomic_store_n(&session->rings[i].limit, PSNAP_LIMIT_CHANGED, __ATOMIC_SEQ_CST);
+}
+
+void psnap_rt_reuse(void)
+{
+    __atomic_fetch_add(&reuses, 1, __ATOMIC_SEQ_CST);
+    psnap_rt_change();
 }
 
 void psnap_rt_leave_chunk(struct psnap_ring *ring)

@@ -80,6 +80,7 @@ uint64_t psnap_rt_ring_words(const struct psnap_ring *ring);
 void psnap_rt_stop(void);       /* from now on nothing is recorded */
 bool psnap_rt_leave_ring(void); /* this thread's is another process's; false: and still mapped */
 void psnap_rt_change(void);     /* what is wanted has changed: all threads are to look */
+void psnap_rt_reuse(void);      /* a module comes where another was, and all threads know */
 /* While a module is announced this thread's records go nowhere: the code that makes them (a malloc
  * of the program's own, say) may be of a module that is not announced yet. */
 struct psnap_ring *psnap_rt_set_aside(void);

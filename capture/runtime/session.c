@@ -141,8 +141,8 @@ static int send_image(struct dl_phdr_info *info, size_t size, void *unused)
     return 0;
 }
 
-/* What rings hold up to here is of modules that have been; no thread runs code of theirs, or yet
- * of the one that is coming. */
+/* What rings hold up to here is of modules that have been, what comes behind is not; no thread runs
+ * code of theirs, or yet of the one that is coming. */
 static void send_reuse(void)
 {
     uint64_t rings = __atomic_load_n(&psnap_rt_session->rings_used, __ATOMIC_ACQUIRE);
@@ -155,6 +155,7 @@ static void send_reuse(void)
     for (uint64_t i = 0; i < count; i++)
         room[2 + i] = psnap_rt_ring_words(&psnap_rt_session->rings[1 + i]);
     control_done(room, 2 + count);
+    psnap_rt_reuse();
 }
 
 /* The control ring is this thread's alone, and no signal handler comes in between. In a child that

@@ -300,6 +300,7 @@ struct psnap_ring {
     uint64_t stack_low, stack_high;         /* range that its stack may use */
     uint64_t local;                         /* address of a thread-local variable of ours ... */
     uint64_t local_low, local_high;         /* ... and the mapping that holds it */
+    uint32_t reuses;                        /* by the owner: so many were before its chunk */
     uint64_t consumed PSNAP_APART;          /* by the collector */
     uint32_t consumed_futex;                /* goes up with each chunk consumed */
     uint32_t producer_waiting;              /* the producer sleeps on consumed_futex */

@@ -208,6 +208,83 @@ rm -f q.yaml
 PSNAP_OUT=q.yaml ./loads_native 3 500 > out
 [ "$(counts q.yaml)" = "loops 2 work_b 1500 work_c 1500" ] || fail "PSNAP_OUT: $(counts q.yaml)"
 
+# ------------------------------------------------------------- replaced
+
+# A library comes where another was while a thread is held up in a loop of irregular accesses, whose
+# batch of records ends behind what will then be in it. `page` is where the loop is caught, by a
+# handler that is not instrumented.
+cat > page.c << 'END'
+void work_page(const volatile char *page);
+void work_page(const volatile char *page)
+{
+    for (long i = 0; i < 10; i++)
+        (void)page[i * (i + 1L) / 2 % 1000];
+}
+END
+cat > replaced.c << 'END'
+#include <dlfcn.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+void work_page(const volatile char *page);
+static void (*volatile work)(long);
+static volatile int is_caught, may_go_on;
+static char *page;
+
+static void on_fault(int unused)
+{
+    (void)unused;
+    is_caught = 1;
+    while (!may_go_on)
+        usleep(1000);
+    mprotect(page, 4096, PROT_READ);
+}
+static void load(const char *library, const char *name)
+{
+    static void *handle;
+    if (handle)
+        dlclose(handle);
+    handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
+    *(void **)&work = dlsym(handle, name);
+}
+static void *other(void *unused)
+{
+    work_page(page);
+    work(20);
+    return unused;
+}
+static void while_held(void)
+{
+    const int collector = atoi(getenv("PSNAP_SESSION") + strlen("/proc/"));
+    pthread_t thread;
+
+    work(50);
+    pthread_create(&thread, NULL, other, NULL);
+    while (!is_caught)
+        usleep(1000);
+    kill(collector, SIGSTOP); /* it looks when all is over */
+    load("./libc_.so", "work_c");
+    may_go_on = 1;
+    pthread_join(thread, NULL);
+    kill(collector, SIGCONT);
+}
+int main(void)
+{
+    page = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    signal(SIGSEGV, on_fault);
+    load("./libb.so", "work_b");
+    while_held();
+    return 0;
+}
+END
+"${PSNAP_CC:-cc}" -O1 -c replaced.c -o replaced.o
+"$PSNAP" cc -O1 -pthread replaced.o page.c -o replaced
+recorded "loops 3 work_b 50 work_c 20 work_page 10" ./replaced
+
 # ------------------------------------------------------------- link-time optimisation
 
 echo 'int main(void) { return 0; }' > lto.c

@@ -256,6 +256,20 @@ static void test_unmarked_again(void **state)
     }
 }
 
+/* The chunk that was read in part is left behind as it was, and there is more behind it. */
+static void test_next_chunk(void **state)
+{
+    struct recorded *program = *state;
+
+    put(program);
+    say_reuse(program);
+    expect(program, 1);
+    leave_chunk(program);
+    put(program);
+    say_reuse(program);
+    expect(program, 1);
+}
+
 /* A signal handler that came between the room and its mark has left the chunk behind. */
 static void leave_unmarked(struct recorded *program)
 {
@@ -295,8 +309,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_unmarked, begin, end),
         cmocka_unit_test_setup_teardown(test_unmarked_again, begin, end),
+        cmocka_unit_test_setup_teardown(test_next_chunk, begin, end),
         cmocka_unit_test_setup_teardown(test_left_unmarked, begin, end),
         cmocka_unit_test_setup_teardown(test_never_marked, begin, end),
     };
+
+    alarm(60); /* what is not seen would be waited for */
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
