@@ -100,7 +100,7 @@ static bool is_cut(const struct psnap_decoder *decoder, uint64_t header,
     if (header == PSNAP_EVENT_ALLOC)
         return left < 5;
     if (header - PSNAP_GAP - 1 < PSNAP_RECORD_WORDS_MAX)
-        return header - PSNAP_GAP > 1; /* what a batch has given back may be in use again */
+        return header - PSNAP_GAP >= left; /* it may be given back at any moment */
     if (psnap_decoder_is_open(header))
         return -header > left;
     return piece &&

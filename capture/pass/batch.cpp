@@ -9,12 +9,13 @@
  *     append:  if (the record does not fit behind next) { close; open }
  *              at = next, next += words; at[..] = the record
  *     close:   *next = gap to the end; batch[0] = gap of one word (release);
- *              compare_and_swap(&ring->cursor, batch + all, next)
+ *              if (compare_and_swap(&ring->cursor, batch + all, next))
+ *                  compare_and_swap(next, gap, 0)
  *
  * so that a closed batch is a sequence of ordinary records, an open one a record
- * that is not there yet, and what was not needed goes back to the ring. If a
+ * that is not there yet, and what was not needed goes back to the ring, zero as it was. If a
  * signal handler has appended its records by then the gap stays. (One that comes
- * between the last two steps and fills the whole ring up to the same place would lose
+ * before that last but one step and fills the whole ring up to the same place would lose
  * its own.)
  *
  * A hoisted loop without rows costs a counter of its iterations; its record is
@@ -64,7 +65,8 @@ void BatchCode::close(Instruction *here)
     builder.CreateAlignedStore(number(PSNAP_GAP + 1), begin, Align(8))
         ->setAtomic(AtomicOrdering::Release);
     Value *ring = builder.CreateLoad(module.pointer, builder.CreateThreadLocalAddress(module.ring));
-    module.emitClaim(builder, ring, all, end);
+    Value *is_back = module.emitSwap(builder, ring, all, end);
+    module.emitSwap(builder, end, gap, builder.CreateSelect(is_back, number(0), gap));
 }
 
 /* Where a record of so many words begins; unless it `takes` them there may be another. */

@@ -118,23 +118,24 @@ void ModulePlan::emitAddresses(const Access &access, Value *cursor, uint32_t at)
     }
 }
 
-/* cursor = after, if it still is `cursor`: what one instruction does no signal handler splits.
+/* *at = after, if it still is `before`: what one instruction does no signal handler splits.
  * Only this thread and its handlers write there, so no lock prefix. Yields an i1. */
-Value *ModulePlan::emitClaim(IRBuilder<> &builder, Value *my_ring, Value *cursor, Value *after)
+Value *ModulePlan::emitSwap(IRBuilder<> &builder, Value *at, Value *before, Value *after)
 {
     if (Triple(module.getTargetTriple()).getArch() != Triple::x86_64) {
-        auto *claim =
-            builder.CreateAtomicCmpXchg(my_ring, cursor, after, Align(8), AtomicOrdering::Monotonic,
+        auto *swap =
+            builder.CreateAtomicCmpXchg(at, before, after, Align(8), AtomicOrdering::Monotonic,
                                         AtomicOrdering::Monotonic, SyncScope::SingleThread);
-        return builder.CreateExtractValue(claim, 1);
+        return builder.CreateExtractValue(swap, 1);
     }
-    auto *type = FunctionType::get(pointer, {pointer, pointer, pointer, pointer}, false);
+    Type *value = before->getType();
+    auto *type = FunctionType::get(value, {pointer, value, pointer, value}, false);
     auto *code = InlineAsm::get(type, "cmpxchgq $2, $1",
                                 "={ax},=*m,r,*m,0,~{dirflag},~{fpsr},~{flags}", true);
-    CallInst *before = builder.CreateCall(type, code, {my_ring, after, my_ring, cursor});
+    CallInst *was = builder.CreateCall(type, code, {at, after, at, before});
     for (unsigned operand : {0u, 2u})
-        before->addParamAttr(operand, Attribute::get(context, Attribute::ElementType, word));
-    return builder.CreateICmpEQ(before, cursor);
+        was->addParamAttr(operand, Attribute::get(context, Attribute::ElementType, word));
+    return builder.CreateICmpEQ(was, before);
 }
 
 Value *ModulePlan::emitRoom(Instruction *here, uint32_t words, Value *wanted)
@@ -164,7 +165,7 @@ Value *ModulePlan::emitRoom(Instruction *here, uint32_t words, Value *wanted)
     before->getTerminator()->eraseFromParent();
 
     IRBuilder<> claim(claim_block);
-    Value *is_taken = emitClaim(claim, my_ring, cursor, after);
+    Value *is_taken = emitSwap(claim, my_ring, cursor, after);
     claim.CreateCondBr(claim.CreateNot(is_taken), slow, join, cold);
 
     IRBuilder<> call(slow);

@@ -326,7 +326,7 @@ struct CapturePass : PassInfoMixin<CapturePass> {
 static void addCallbacks(PassBuilder &builder)
 {
     const char *stage = std::getenv(PSNAP_ENV_STAGE);
-    InitializeNativeTargetAsmParser(); /* flang does without; emitClaim() writes assembly */
+    InitializeNativeTargetAsmParser(); /* flang does without; emitSwap() writes assembly */
     auto early = [](ModulePassManager &manager, OptimizationLevel, auto...) {
         manager.addPass(psnap::CapturePass("vectorizer-start"));
     };

@@ -195,8 +195,8 @@ class ModulePlan
     llvm::Value *wanted(llvm::Instruction *at, bool hoisted); /* null: always */
     void publish(llvm::IRBuilder<> &builder, llvm::Value *record, uint32_t index);
     void emitBatches(const FunctionPlan &plan);
-    llvm::Value *emitClaim(llvm::IRBuilder<> &builder, llvm::Value *my_ring, llvm::Value *cursor,
-                           llvm::Value *after);
+    llvm::Value *emitSwap(llvm::IRBuilder<> &builder, llvm::Value *at, llvm::Value *before,
+                          llvm::Value *after);
     void emitAddresses(const Access &access, llvm::Value *cursor, uint32_t word);
     void emitAllocation(const Allocation &allocation, uint32_t site);
     void emitModule();

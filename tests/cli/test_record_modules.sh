@@ -211,14 +211,21 @@ PSNAP_OUT=q.yaml ./loads_native 3 500 > out
 # ------------------------------------------------------------- replaced
 
 # A library comes where another was while a thread is held up in a loop of irregular accesses, whose
-# batch of records ends behind what will then be in it. `page` is where the loop is caught, by a
-# handler that is not instrumented.
+# batch of records ends behind what will then be in it; or where a handler's record has come behind
+# such a batch. `page` is where the loop is caught, by a handler that is not instrumented.
 cat > page.c << 'END'
 void work_page(const volatile char *page);
 void work_page(const volatile char *page)
 {
     for (long i = 0; i < 10; i++)
         (void)page[i * (i + 1L) / 2 % 1000];
+}
+static volatile int handled;
+void work_handler(void);
+void work_handler(void)
+{
+    for (int i = 0; i < 5; i++)
+        handled = i;
 }
 END
 cat > replaced.c << 'END'
@@ -231,6 +238,7 @@ cat > replaced.c << 'END'
 #include <unistd.h>
 
 void work_page(const volatile char *page);
+void work_handler(void);
 static void (*volatile work)(long);
 static volatile int is_caught, may_go_on;
 static char *page;
@@ -238,6 +246,8 @@ static char *page;
 static void on_fault(int unused)
 {
     (void)unused;
+    if (may_go_on)
+        work_handler();
     is_caught = 1;
     while (!may_go_on)
         usleep(1000);
@@ -272,18 +282,32 @@ static void while_held(void)
     pthread_join(thread, NULL);
     kill(collector, SIGCONT);
 }
-int main(void)
+static void when_handled(void)
 {
+    may_go_on = 1;
+    work_page(page);
+    work(50);
+    load("./libc_.so", "work_c");
+    usleep(200000); /* the collector looks before the thread goes on */
+    work(20);
+}
+int main(int argc, char **argv)
+{
+    (void)argv;
     page = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     signal(SIGSEGV, on_fault);
     load("./libb.so", "work_b");
-    while_held();
+    if (argc > 1)
+        while_held();
+    else
+        when_handled();
     return 0;
 }
 END
 "${PSNAP_CC:-cc}" -O1 -c replaced.c -o replaced.o
 "$PSNAP" cc -O1 -pthread replaced.o page.c -o replaced
-recorded "loops 3 work_b 50 work_c 20 work_page 10" ./replaced
+recorded "loops 3 work_b 50 work_c 20 work_page 10" ./replaced held
+recorded "loops 4 work_b 50 work_c 20 work_handler 5 work_page 10" ./replaced
 
 # ------------------------------------------------------------- link-time optimisation
 

@@ -130,14 +130,28 @@ static void put(struct recorded *program)
     fill(take_room(program));
 }
 
-/* A batch of one record; the room behind that is given back. */
-static void put_batch(struct recorded *program)
+/* A batch of one record. */
+static uint64_t *open_batch(struct recorded *program)
 {
     uint64_t *batch = take_words(program, PSNAP_RECORD_WORDS_MAX);
 
+    batch[0] = -(uint64_t)PSNAP_RECORD_WORDS_MAX;
     fill((struct room){batch + 1, program->written++});
+    return batch;
+}
+
+static void close_batch(uint64_t *batch)
+{
     batch[1 + RECORD_WORDS] = PSNAP_GAP + PSNAP_RECORD_WORDS_MAX - 1 - RECORD_WORDS;
-    batch[0] = PSNAP_GAP + 1;
+    __atomic_store_n(&batch[0], PSNAP_GAP + 1, __ATOMIC_RELEASE);
+}
+
+/* The room behind its record is given back, and may not be zero in what was compiled before. */
+static void put_batch(struct recorded *program)
+{
+    uint64_t *batch = open_batch(program);
+
+    close_batch(batch);
     program->ring->cursor = batch + 1 + RECORD_WORDS;
 }
 
@@ -270,6 +284,38 @@ static void test_next_chunk(void **state)
     expect(program, 1);
 }
 
+/* A signal handler has put its record behind a batch that was open. */
+static void test_gap(void **state)
+{
+    struct recorded *program = *state;
+    uint64_t *batch = open_batch(program);
+
+    put(program);
+    close_batch(batch);
+    put(program);
+    say_reuse(program);
+    expect(program, 3);
+}
+
+/* The batch is closed when the chunk is read up to its end, and then gives room back. */
+static void test_given_back(void **state)
+{
+    struct recorded *program = *state;
+    uint64_t *batch;
+
+    put(program);
+    batch = open_batch(program);
+    say_reuse(program);
+    expect(program, 1);
+    close_batch(batch);
+    expect(program, 1);
+    batch[1 + RECORD_WORDS] = 0;
+    program->ring->cursor = batch + 1 + RECORD_WORDS;
+    put(program);
+    leave_chunk(program);
+    expect(program, 1);
+}
+
 /* A signal handler that came between the room and its mark has left the chunk behind. */
 static void leave_unmarked(struct recorded *program)
 {
@@ -310,6 +356,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_unmarked, begin, end),
         cmocka_unit_test_setup_teardown(test_unmarked_again, begin, end),
         cmocka_unit_test_setup_teardown(test_next_chunk, begin, end),
+        cmocka_unit_test_setup_teardown(test_gap, begin, end),
+        cmocka_unit_test_setup_teardown(test_given_back, begin, end),
         cmocka_unit_test_setup_teardown(test_left_unmarked, begin, end),
         cmocka_unit_test_setup_teardown(test_never_marked, begin, end),
     };
