@@ -342,11 +342,17 @@ static void print_after(const struct nest_source *source, uint32_t i)
 {
     const struct nest_after *after = &source->after[i];
 
-    printf("%s%" PRId64 " bytes from ", i ? ", or " : "",
-           (int64_t)(after->offset + nest_after_origin(source, after)));
+    fputs(i ? ", or " : "", stdout);
+    if (after->earlier) {
+        printf("its own address %" PRIu32 " back", after->earlier);
+        return;
+    }
+    printf("%" PRId64 " bytes from ", (int64_t)(after->offset + nest_after_origin(source, after)));
     if (after->scale > 1)
         printf("%" PRIu32 " times ", after->scale);
-    if (after->draw)
+    if (after->is_left)
+        printf("where d%" PRIu32 " came back from", after->draw);
+    else if (after->draw)
         printf("d%" PRIu32, after->draw);
     else
         printf("the address %" PRIu32 " draws before", after->back);

@@ -160,14 +160,18 @@ static void json_source(const struct showing *s, uint32_t loop, const struct nes
         for (uint32_t i = 0; i < source->after_count; i++) {
             psnap_json_begin_object(s->json, NULL);
             if (source->after[i].draw)
-                json_name(s->json, "with", 'd', source->after[i].draw - 1);
+                json_name(s->json, source->after[i].is_left ? "left" : "with", 'd',
+                          source->after[i].draw - 1);
+            else if (source->after[i].earlier)
+                psnap_json_u64(s->json, "earlier", source->after[i].earlier);
             else
                 psnap_json_u64(s->json, "back", source->after[i].back);
             if (source->after[i].scale > 1)
                 psnap_json_u64(s->json, "scale", source->after[i].scale);
-            psnap_json_i64(
-                s->json, "offset",
-                (int64_t)(source->after[i].offset + nest_after_origin(source, &source->after[i])));
+            if (!source->after[i].earlier)
+                psnap_json_i64(s->json, "offset",
+                               (int64_t)(source->after[i].offset +
+                                         nest_after_origin(source, &source->after[i])));
             psnap_json_u64(s->json, "times", source->after[i].times);
             psnap_json_end_object(s->json);
         }

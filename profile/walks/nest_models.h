@@ -14,6 +14,7 @@
 enum {
     NEST_BACK_MAX = 8, /* addresses that were drawn before, which are known */
     NEST_AFTER_MAX = 4,
+    NEST_EARLIER_MAX = 8,
     NEST_SCALE_MAX = 64,
     NEST_SLOPE_MAX = 1 << 20, /* bytes */
     NEST_MARKS = 4 /* references that are not drawn, of those that came last, which are known */
@@ -27,9 +28,12 @@ struct nest_after {
     uint32_t back;
     uint32_t times; /* how often, in relation to others */
     uint64_t offset;
-    uint32_t draw;  /* 1 + the other one, or 0 */
-    uint32_t scale; /* 1 to NEST_SCALE_MAX; 0 is 1 */
-    bool is_start;  /* while it is collected: from where that one's loop was come to last */
+    uint32_t draw;    /* 1 + the other one, or 0 */
+    uint32_t scale;   /* 1 to NEST_SCALE_MAX; 0 is 1 */
+    uint32_t earlier; /* or the draw's own so many back, 1 to NEST_EARLIER_MAX: the last one, that
+                         from which it came there, ... (nest_past.h); else 0 */
+    bool is_left;     /* from where that one came back to an earlier address last, not its last */
+    bool is_start;    /* while it is collected: from where that one's loop was come to last */
 };
 
 /* Addresses: those of a gather, or as far as ever from the last one of another draw, or in one of
@@ -47,6 +51,16 @@ struct nest_source {
     bool is_around_ref;         /* while it is collected: it is a reference that is not drawn */
     struct psnap_gather gather; /* of no accesses: none were drawn */
 };
+
+/* Whether some ways lead back to the draw's own earlier addresses. */
+static inline bool nest_comes_back(const struct nest_source *source)
+{
+    bool comes_back = false;
+
+    for (uint32_t i = 0; i < source->after_count; i++)
+        comes_back |= source->after[i].earlier != 0;
+    return comes_back;
+}
 
 /* A scaled offset as people read it, counted from where addresses are, is larger by this. */
 static inline uint64_t nest_after_origin(const struct nest_source *source,

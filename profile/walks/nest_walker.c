@@ -227,6 +227,8 @@ void psnap_walker_free(struct psnap_walker *walker)
     for (uint32_t i = 0; models && walker->draws && i < models->draw_count; i++) {
         gather_walk_free(walker->draws[i].rest);
         gather_walk_free(walker->draws[i].entry);
+        free(walker->draws[i].ways[0].past);
+        free(walker->draws[i].ways[1].past);
     }
     for (uint32_t i = 0; models && walker->mixes && i < models->mix_count; i++) {
         mix_walk_free(walker->mixes[i].walk);

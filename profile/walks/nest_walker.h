@@ -6,6 +6,7 @@
 #ifndef PSNAP_PROFILE_NEST_WALKER_H
 #define PSNAP_PROFILE_NEST_WALKER_H
 
+#include "profile/walks/nest_past.h"
 #include "profile/walks/nest_profile.h"
 #include "profile/walks/nest_unroll.h"
 
@@ -24,6 +25,7 @@ struct drawn_ways {
     const uint64_t *last[NEST_AFTER_MAX]; /* the draw's own last one, or another's, or */
     uint32_t back[NEST_AFTER_MAX];        /* so many back in the trail; 0: not that */
     uint64_t low, span;                   /* where addresses are; all: anywhere */
+    struct nest_past *past;               /* NULL: it comes back to none */
     uint32_t count;                       /* 0: not drawn so */
     bool is_plain;                        /* one, by the trail or from the draw's own */
     bool is_walk;                         /* all from the draw's own */
@@ -131,7 +133,10 @@ static inline uint64_t walker_after(const struct psnap_walker *w, const struct d
     back = ways->back[which];
     word = back ? &w->trail[(w->trail_at - back) % TRAIL] : ways->last[which];
     address = *word * ways->scale[which] + ways->offset[which];
-    return address - ways->low < ways->span ? address : ways->low;
+    address = address - ways->low < ways->span ? address : ways->low;
+    if (ways->past)
+        nest_past_put(ways->past, address);
+    return address;
 }
 
 static inline void walker_drawn(struct psnap_walker *w, uint64_t address)

@@ -287,10 +287,30 @@ static bool add_shape(struct psnap_walker *w, struct walker_accesses *all,
     return true;
 }
 
+/* What ways lead back to; false: out of memory. */
+static bool add_past(struct drawn_ways *ways, const struct nest_source *source)
+{
+    if (nest_comes_back(source))
+        ways->past = calloc(1, sizeof *ways->past);
+    return ways->past || !nest_comes_back(source);
+}
+
+/* What a way goes from, if not from the trail. */
+static const uint64_t *last_of(const struct psnap_walker *w, const struct drawing *own,
+                               const struct nest_past *past, const struct nest_after *after)
+{
+    const struct drawing *other = after->draw ? &w->draws[after->draw - 1] : own;
+
+    if (after->is_left && other->ways[0].past)
+        return &other->ways[0].past->left;
+    return after->earlier ? &past->addresses[after->earlier - 1] : &other->last;
+}
+
 static void set_ways(struct psnap_walker *w, struct drawn_ways *ways, struct drawing *drawing,
                      const struct nest_source *source)
 {
-    *ways = (struct drawn_ways){.drawing = drawing, .count = source->after_count};
+    ways->drawing = drawing;
+    ways->count = source->after_count;
     ways->low = source->span_bytes ? source->low : 0;
     ways->span = source->span_bytes ? source->span_bytes : UINT64_MAX;
     ways->is_plain = source->after_count == 1 && !source->span_bytes;
@@ -304,9 +324,10 @@ static void set_ways(struct psnap_walker *w, struct drawn_ways *ways, struct dra
         ways->back[i] = after->back;
         ways->offset[i] = after->offset;
         ways->scale[i] = after->scale > 1 ? after->scale : 1;
-        ways->last[i] = after->draw ? &w->draws[after->draw - 1].last : &drawing->last;
-        ways->is_plain = ways->is_plain && !after->draw && ways->scale[i] == 1;
-        ways->is_walk = ways->is_walk && !after->draw && !after->back && ways->scale[i] == 1;
+        ways->last[i] = last_of(w, drawing, ways->past, after);
+        ways->is_plain = ways->is_plain && !after->draw && !after->earlier && ways->scale[i] == 1;
+        ways->is_walk =
+            ways->is_walk && !after->draw && !after->back && !after->earlier && ways->scale[i] == 1;
         w->has_trail |= ways->back[i] || !ways->is_plain;
         if (i + 1 < source->after_count)
             ways->below[i] = ways->all;
@@ -361,7 +382,10 @@ bool walker_draw_init(struct psnap_walker *w)
     for (uint32_t i = 0; models && i < models->draw_count; i++)
         if (models->draws[i].start)
             set_start(w, i);
-    for (uint32_t i = 0; models && i < models->draw_count; i++) {
+    for (uint32_t i = 0; models && is_done && i < models->draw_count; i++)
+        is_done = add_past(&w->draws[i].ways[0], &models->draws[i].rest) &&
+                  add_past(&w->draws[i].ways[1], &models->draws[i].entry);
+    for (uint32_t i = 0; models && is_done && i < models->draw_count; i++) {
         set_ways(w, &w->draws[i].ways[0], &w->draws[i], &models->draws[i].rest);
         set_ways(w, &w->draws[i].ways[1], &w->draws[i], &models->draws[i].entry);
     }

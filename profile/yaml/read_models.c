@@ -157,18 +157,42 @@ static enum psnap_status read_within(struct placing *placing, const struct psnap
     return PSNAP_OK;
 }
 
+/* {earlier, times} */
+static enum psnap_status read_earlier(const struct nest_reading *n,
+                                      const struct psnap_yaml_node *item, struct nest_after *after)
+{
+    static const char *const keys[] = {"earlier", "times", NULL};
+    uint64_t earlier = 0, times = 1;
+    enum psnap_status status = psnap_yaml_expect_keys(
+        n->r->doc, item, "an item of 'after' with 'earlier'", keys, n->r->error);
+    const struct psnap_yaml_node *node = psnap_yaml_get(item, "times");
+
+    if (!status)
+        status = psnap_yaml_u64(n->r->doc, psnap_yaml_get(item, "earlier"), 1, NEST_EARLIER_MAX,
+                                &earlier, n->r->error);
+    if (!status && node)
+        status = psnap_yaml_u64(n->r->doc, node, 1, 1 << 20, &times, n->r->error);
+    *after =
+        (struct nest_after){.earlier = (uint32_t)earlier, .times = (uint32_t)times, .scale = 1};
+    return status;
+}
+
 /* {back, offset, times}, or {with, offset, times}, and {scale}; defaults are set */
 static enum psnap_status read_way(const struct nest_reading *n, const struct psnap_yaml_node *item,
                                   struct nest_source *source, struct nest_after *after)
 {
-    static const char *const keys[] = {"back", "with", "scale", "offset", "times", NULL};
+    static const char *const keys[] = {"back", "with", "left", "scale", "offset", "times", NULL};
     uint64_t back = 0, times = 1, scale = 1;
     int64_t offset = 0;
     uint32_t leader = 0;
     enum psnap_status status =
         psnap_yaml_expect_keys(n->r->doc, item, "an item of 'after'", keys, n->r->error);
+    const struct psnap_yaml_node *left = status ? NULL : psnap_yaml_get(item, "left");
     const struct psnap_yaml_node *with = status ? NULL : psnap_yaml_get(item, "with"), *node;
 
+    if (left && with)
+        return fail(n, left, "an item of 'after' has 'left' or 'with', not both");
+    with = left ? left : with;
     if (with)
         status = read_model_name(n, with, 'd', n->nests->models->draw_count, &leader);
     node = status ? NULL : psnap_yaml_get(item, "back");
@@ -193,6 +217,7 @@ static enum psnap_status read_way(const struct nest_reading *n, const struct psn
                                  .times = (uint32_t)times,
                                  .offset = (uint64_t)offset,
                                  .draw = with ? 1 + leader : 0,
+                                 .is_left = left != NULL,
                                  .scale = (uint32_t)scale};
     after->offset -= nest_after_origin(source, after);
     return PSNAP_OK;
@@ -213,7 +238,9 @@ static enum psnap_status read_after(struct placing *placing, const struct psnap_
         status = read_within(placing, within, source);
     for (const struct psnap_yaml_node *item = status ? NULL : list->first; item && !status;
          item = item->next)
-        status = read_way(n, item, source, &source->after[source->after_count++]);
+        status = item->kind == PSNAP_YAML_MAP && psnap_yaml_get(item, "earlier")
+                     ? read_earlier(n, item, &source->after[source->after_count++])
+                     : read_way(n, item, source, &source->after[source->after_count++]);
     return status;
 }
 
@@ -513,6 +540,17 @@ static bool has_gathers(const struct nest_models *models, uint32_t i, char *know
     return true;
 }
 
+/* Whether all do come back whose `left` a source goes from. */
+static bool has_left(const struct nest_models *models, const struct nest_source *source)
+{
+    bool has = true;
+
+    for (uint32_t i = 0; i < source->after_count; i++)
+        has = has && (!source->after[i].is_left ||
+                      nest_comes_back(&models->draws[source->after[i].draw - 1].rest));
+    return has;
+}
+
 static enum psnap_status check_draws(const struct nest_reading *n,
                                      const struct psnap_yaml_node *map)
 {
@@ -526,6 +564,9 @@ static enum psnap_status check_draws(const struct nest_reading *n,
         status = read_model_name(n, psnap_yaml_get(item, "draw"), 'd', MODELS_MAX, &index);
         if (!status && !has_gathers(n->nests->models, index, known, 0))
             status = fail(n, item, "it goes with a draw that is not there, or with itself");
+        if (!status && (!has_left(n->nests->models, &n->nests->models->draws[index].rest) ||
+                        !has_left(n->nests->models, &n->nests->models->draws[index].entry)))
+            status = fail(n, item, "'left' is of a draw that comes back to 'earlier' addresses");
     }
     free(known);
     return status;

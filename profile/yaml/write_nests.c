@@ -284,13 +284,16 @@ static void write_after(const struct nest_source *source, struct placing *placin
         const struct nest_after *after = &source->after[i];
         struct psnap_yaml_node *item = psnap_yaml_add_map(doc, list, NULL, PSNAP_YAML_FLOW);
         if (after->draw)
-            add_name(doc, item, "with", 'd', after->draw - 1);
+            add_name(doc, item, after->is_left ? "left" : "with", 'd', after->draw - 1);
+        else if (after->earlier)
+            psnap_yaml_add_u64(doc, item, "earlier", after->earlier);
         else
             psnap_yaml_add_u64(doc, item, "back", after->back);
         if (after->scale > 1)
             psnap_yaml_add_u64(doc, item, "scale", after->scale);
-        psnap_yaml_add_i64(doc, item, "offset",
-                           (int64_t)(after->offset + nest_after_origin(source, after)));
+        if (!after->earlier)
+            psnap_yaml_add_i64(doc, item, "offset",
+                               (int64_t)(after->offset + nest_after_origin(source, after)));
         psnap_yaml_add_u64(doc, item, "times", after->times);
     }
 }
