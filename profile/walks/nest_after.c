@@ -10,6 +10,10 @@
  * on the element which child comes: drawn by chance all paths were as likely, and many more lines
  * used. Nor from another array, whose model may know less of where its elements lie: byte maps and
  * distances of a search on a grid.
+ *
+ * What still is not told may come back to the reference's own earlier addresses, as the bounds of
+ * what a recursion divides do (nest_past.h), or go on from where another one came back from. How
+ * often it does is counted of all that were looked at.
  */
 #include "profile/walks/nest_after.h"
 
@@ -17,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profile/walks/nest_past.h"
 #include "profile/walks/nest_sample.h"
 
 enum {
@@ -30,8 +35,10 @@ enum {
     PAIRS = 1024,
     PAIRS_ALIKE = 4, /* of the same address before, to tell anything */
     CHOICES = 8,
-    NEAR = 1 << 12, /* bytes below the lowest address the root of a heap may be */
-    PLACES = BACKS + REFS + STARTS
+    NEAR = 1 << 12,                /* bytes below the lowest address the root of a heap may be */
+    TIMES = 1 << 18,               /* of all ways together, where it comes back */
+    LEFTS = BACKS + REFS + STARTS, /* from here on, where draws came back from */
+    PLACES = LEFTS + STARTS
 };
 
 struct row {
@@ -39,6 +46,7 @@ struct row {
     uint64_t marks[NEST_MARKS];      /* the latest one first */
     struct nest_starts starts;
     uint32_t draws[BACKS], refs[NEST_MARKS];
+    uint32_t earlier; /* so many of its own back, 0: nowhere */
 };
 
 /* An address and the reference's own before it: a larger sample. */
@@ -49,6 +57,10 @@ struct pair {
 struct nest_rows {
     uint64_t seen, pairs_seen;
     uint64_t low, high; /* of all addresses */
+    struct nest_past past;
+    /* Addresses by how far back among the draw's own, 0: nowhere; and those of them of which no
+       rows are kept, as the present leader has not failed yet. */
+    uint64_t came[NEST_EARLIER_MAX + 1], held[NEST_EARLIER_MAX + 1];
     struct row rows[ROWS];
     struct pair pairs[PAIRS];
 };
@@ -62,11 +74,33 @@ void nest_trail_init(struct nest_trail *trail)
         trail->refs[i] = PSNAP_NONE;
 }
 
+/* One more address; returns how far back it leads. */
+static uint32_t come_back(struct nest_rows *rows, uint64_t address)
+{
+    const uint32_t at = nest_past_put(&rows->past, address),
+                   earlier = at < NEST_EARLIER_MAX ? 1 + at : 0;
+
+    rows->came[earlier]++;
+    return earlier;
+}
+
+uint64_t nest_rows_left(const struct nest_rows *rows)
+{
+    return rows ? rows->past.left : 0;
+}
+
+void nest_rows_hold(struct nest_rows *rows, uint64_t address)
+{
+    if (rows)
+        rows->held[come_back(rows, address)]++;
+}
+
 bool nest_rows_put(struct nest_rows **rows, const struct nest_trail *trail, uint32_t draw,
                    uint64_t last, uint64_t address, struct nest_starts **starts)
 {
     struct nest_rows *own = *rows ? *rows : (*rows = calloc(1, sizeof *own));
     struct row *row;
+    uint32_t earlier;
     uint64_t at;
 
     *starts = NULL;
@@ -74,6 +108,7 @@ bool nest_rows_put(struct nest_rows **rows, const struct nest_trail *trail, uint
         return false;
     own->low = !own->seen || address < own->low ? address : own->low;
     own->high = address > own->high ? address : own->high;
+    earlier = come_back(own, address);
     at = nest_sample_next(&own->pairs_seen, PAIRS);
     if (at < PAIRS)
         own->pairs[at] = (struct pair){last, address};
@@ -83,6 +118,7 @@ bool nest_rows_put(struct nest_rows **rows, const struct nest_trail *trail, uint
     row = &own->rows[at];
     *starts = &row->starts;
     row->address = address;
+    row->earlier = earlier;
     row->places[0] = last;
     row->draws[0] = draw;
     for (uint32_t back = 1; back <= NEST_BACK_MAX; back++) {
@@ -104,6 +140,7 @@ struct fitting {
     uint64_t low, high;                   /* of places that are scaled */
     uint64_t places[ROWS][PLACES];
     bool may_lead[ROWS][PLACES], is_told[ROWS];
+    uint32_t held[NEST_EARLIER_MAX + 1], held_count; /* beside the rows, in proportion */
 };
 
 /* Whether a row may come from a place. What would leave the array begins anew, so a reference's own
@@ -180,8 +217,8 @@ static void set_places(struct fitting *f, nest_may_lead *may_lead, void *context
         const struct row *row = &f->rows[i];
         memcpy(f->places[i], row->places, sizeof row->places);
         for (uint32_t k = 0; k < BACKS; k++)
-            f->may_lead[i][k] =
-                row->draws[k] != PSNAP_NONE && may_lead(context, row->draws[k], k == 0);
+            f->may_lead[i][k] = row->draws[k] != PSNAP_NONE &&
+                                may_lead(context, row->draws[k], k ? NEST_LEAD : NEST_LEAD_OWN);
         for (uint32_t k = 0; k < f->ref_count; k++) {
             const uint32_t at = place_of(row->refs, NEST_MARKS, f->refs[k]);
             f->may_lead[i][BACKS + k] = at < NEST_MARKS;
@@ -190,8 +227,13 @@ static void set_places(struct fitting *f, nest_may_lead *may_lead, void *context
         for (uint32_t k = 0; k < f->start_count; k++) {
             const uint32_t at = place_of(row->starts.draws, NEST_STARTS, f->starts[k]);
             f->may_lead[i][BACKS + REFS + k] =
-                at < NEST_STARTS && may_lead(context, f->starts[k], f->starts[k] == row->draws[0]);
+                at < NEST_STARTS &&
+                may_lead(context, f->starts[k],
+                         f->starts[k] == row->draws[0] ? NEST_LEAD_OWN : NEST_LEAD);
             f->places[i][BACKS + REFS + k] = at < NEST_STARTS ? row->starts.addresses[at] : 0;
+            f->places[i][LEFTS + k] = at < NEST_STARTS ? row->starts.lefts[at] : 0;
+            f->may_lead[i][LEFTS + k] = f->places[i][LEFTS + k] && f->starts[k] != row->draws[0] &&
+                                        may_lead(context, f->starts[k], NEST_LEAD_LEFT);
         }
     }
 }
@@ -199,6 +241,7 @@ static void set_places(struct fitting *f, nest_may_lead *may_lead, void *context
 struct way {
     uint32_t place, scale, times;
     uint64_t offset;
+    uint32_t earlier; /* or so many of its own back; 0: not that */
 };
 
 static uint64_t offset_of(const struct fitting *f, uint32_t row, uint32_t place, uint32_t scale)
@@ -241,19 +284,44 @@ static struct way best_of(const struct fitting *f, uint32_t place, uint32_t scal
     return best;
 }
 
+/* The same of own earlier addresses. */
+static struct way best_earlier(const struct fitting *f)
+{
+    struct way best = {.scale = 1};
+    uint32_t times[NEST_EARLIER_MAX + 1];
+
+    memcpy(times, f->held, sizeof times);
+    for (uint32_t i = 0; i < f->count; i++)
+        times[f->rows[i].earlier] += !f->is_told[i];
+    for (uint32_t k = 1; k <= NEST_EARLIER_MAX; k++)
+        if (times[k] > best.times) {
+            best.times = times[k];
+            best.earlier = k;
+        }
+    return best;
+}
+
+static bool is_way_of(const struct fitting *f, const struct way *way, uint32_t row)
+{
+    if (way->earlier)
+        return f->rows[row].earlier == way->earlier;
+    return may_come(f, row, way->place, way->scale) &&
+           offset_of(f, row, way->place, way->scale) == way->offset;
+}
+
 /* Marks what a pair tells, and notes by whom. False: by too many. */
 static bool tell(struct fitting *f, const struct way *way, uint32_t *leaders,
                  uint32_t *leader_count)
 {
+    f->held[way->earlier] = 0;
     for (uint32_t i = 0; i < f->count; i++) {
         uint32_t k = 0, draw;
-        if (f->is_told[i] || !may_come(f, i, way->place, way->scale) ||
-            offset_of(f, i, way->place, way->scale) != way->offset)
+        if (f->is_told[i] || !is_way_of(f, way, i))
             continue;
         f->is_told[i] = true;
-        if (way->place >= BACKS)
+        if ((way->place >= BACKS && way->place < LEFTS) || way->earlier)
             continue;
-        draw = f->rows[i].draws[way->place];
+        draw = way->place < BACKS ? f->rows[i].draws[way->place] : f->starts[way->place - LEFTS];
         while (k < *leader_count && leaders[k] != draw)
             k++;
         if (k == NEST_BACK_MAX)
@@ -286,11 +354,15 @@ static bool is_of_few(const struct fitting *f)
 
 static struct nest_after after_of(const struct fitting *f, const struct way *way)
 {
-    struct nest_after after = {.times = way->times, .offset = way->offset, .scale = way->scale};
+    struct nest_after after = {
+        .times = way->times, .offset = way->offset, .scale = way->scale, .earlier = way->earlier};
 
-    after.is_start = way->place >= BACKS + REFS;
+    after.is_left = way->place >= LEFTS;
+    after.is_start = way->place >= BACKS + REFS && !after.is_left;
     if (way->place < BACKS)
         after.back = way->place;
+    else if (after.is_left)
+        after.draw = 1 + f->starts[way->place - LEFTS];
     else if (after.is_start)
         after.draw = 1 + f->starts[way->place - BACKS - REFS];
     else
@@ -298,29 +370,39 @@ static struct nest_after after_of(const struct fitting *f, const struct way *way
     return after;
 }
 
+/* What ways are looked for: without scales, with them, or from own earlier addresses, too. */
+enum which { PLAIN, SCALED, COMING_BACK };
+
 /* Sets the source's ways; whether they tell nearly all. */
-static bool find_ways(struct fitting *f, bool is_scaled, struct nest_source *source,
+static bool find_ways(struct fitting *f, enum which which, struct nest_source *source,
                       uint32_t leaders[NEST_BACK_MAX], uint32_t *leader_count)
 {
     static const uint32_t scales[] = {1, 2, 4};
-    const uint32_t scale_count = is_scaled ? sizeof scales / sizeof *scales : 1;
-    uint32_t left = f->count;
+    const uint32_t scale_count = which == SCALED ? sizeof scales / sizeof *scales : 1;
+    const uint32_t all = f->count + (which == COMING_BACK ? f->held_count : 0);
+    uint32_t left = all;
 
     *leader_count = source->after_count = 0;
     memset(f->is_told, 0, sizeof f->is_told);
-    while (left * MISSED_SHARE > f->count && source->after_count < NEST_AFTER_MAX) {
+    while (left * MISSED_SHARE > all && source->after_count < NEST_AFTER_MAX) {
         struct way best = {0};
+        const struct way earlier = which == COMING_BACK ? best_earlier(f) : (struct way){0};
         for (uint32_t i = 0; i < scale_count; i++)
             for (uint32_t place = 0; place < BACKS + f->ref_count; place++) {
                 const struct way other = best_of(f, place, scales[i]);
                 best = other.times > best.times ? other : best;
             }
-        if (best.times * TOLD_SHARE < f->count || !tell(f, &best, leaders, leader_count))
+        for (uint32_t k = 0; which == COMING_BACK && k < f->start_count; k++) {
+            const struct way other = best_of(f, LEFTS + k, 1);
+            best = other.times > best.times ? other : best;
+        }
+        best = earlier.times > best.times ? earlier : best;
+        if (best.times * TOLD_SHARE < all || !tell(f, &best, leaders, leader_count))
             break;
         source->after[source->after_count++] = after_of(f, &best);
         left -= best.times;
     }
-    return left * MISSED_SHARE <= f->count;
+    return left * MISSED_SHARE <= all;
 }
 
 /* The same with where one draw began, which has to do for nearly all by itself. */
@@ -341,6 +423,64 @@ static bool find_start(struct fitting *f, struct nest_source *source,
     leaders[0] = source->after[0].draw - 1;
     *leader_count = 1;
     return true;
+}
+
+/* Of the own earlier addresses that ways lead to, 0: none do. */
+static uint32_t furthest_of(const struct nest_source *source)
+{
+    uint32_t furthest = 0;
+
+    for (uint32_t i = 0; i < source->after_count; i++)
+        furthest = source->after[i].earlier > furthest ? source->after[i].earlier : furthest;
+    return furthest;
+}
+
+/* How often it comes back is known of all addresses, and not only of some: as often, in the end, as
+ * it comes to others. These have the rest. */
+static void set_times(const struct fitting *f, const struct nest_rows *rows,
+                      struct nest_source *source)
+{
+    double share[NEST_AFTER_MAX], all = 0, back = 0, others = 0;
+
+    for (uint32_t k = 0; k <= NEST_EARLIER_MAX; k++)
+        all += (double)rows->came[k];
+    for (uint32_t i = 0; i < source->after_count; i++) {
+        const struct nest_after *after = &source->after[i];
+        double times = (double)rows->held[after->earlier] * f->count / (double)rows->seen;
+        for (uint32_t k = 0; k < f->count; k++)
+            times += f->rows[k].earlier == after->earlier;
+        share[i] = after->earlier ? (double)rows->came[after->earlier] / all * after->times / times
+                                  : after->times;
+        back += after->earlier ? share[i] : 0;
+        others += after->earlier ? 0 : share[i];
+    }
+    for (uint32_t i = 0; i < source->after_count; i++) {
+        const double times = source->after[i].earlier ? share[i] : share[i] / others * (1 - back);
+        source->after[i].times = (uint32_t)fmax(1, times * (double)TIMES + 0.5);
+    }
+}
+
+/* The same with the draw's own earlier addresses, as long as it comes to others, too. */
+static bool comes_back(struct fitting *f, const struct nest_rows *rows, struct nest_source *source,
+                       uint32_t leaders[NEST_BACK_MAX], uint32_t *leader_count)
+{
+    uint32_t left = 0;
+    bool has_others = false;
+
+    for (uint32_t k = 1; k <= NEST_EARLIER_MAX; k++) {
+        f->held[k] = (uint32_t)(rows->held[k] * f->count / rows->seen);
+        f->held_count += f->held[k];
+    }
+    find_ways(f, COMING_BACK, source, leaders, leader_count);
+    for (uint32_t i = 0; i < f->count; i++)
+        left += !f->is_told[i] && (!f->rows[i].earlier || furthest_of(source) < 2);
+    for (uint32_t i = 0; i < source->after_count; i++)
+        has_others |= !source->after[i].earlier;
+    if (has_others && left * MISSED_SHARE <= f->count + f->held_count)
+        set_times(f, rows, source);
+    else
+        source->after_count = 0;
+    return source->after_count;
 }
 
 /* ---- whether children are chosen alike ---- */
@@ -436,7 +576,7 @@ bool nest_rows_fit(const struct nest_rows *rows, nest_may_lead *may_lead, void *
                    uint32_t *leader_count)
 {
     struct fitting f = {0};
-    bool is_told;
+    bool is_told, has_bounds = false;
 
     *leader_count = source->after_count = 0;
     if (!rows || rows->seen < ROWS_MIN)
@@ -449,22 +589,34 @@ bool nest_rows_fit(const struct nest_rows *rows, nest_may_lead *may_lead, void *
         return false;
     find_refs(&f);
     set_places(&f, may_lead, context);
-    is_told = find_ways(&f, false, source, leaders, leader_count);
+    is_told = find_ways(&f, PLAIN, source, leaders, leader_count);
     if (is_told && source->after_count == 1)
         return true;
     if (find_start(&f, source, leaders, leader_count) || is_told)
         return true;
-    if (!find_ways(&f, true, source, leaders, leader_count) ||
+    if (!find_ways(&f, SCALED, source, leaders, leader_count) ||
         (scale_of(source) > 1 && !is_chosen_alike(rows, scale_of(source)))) {
-        source->after_count = 0;
-        return false;
+        if (!comes_back(&f, rows, source, leaders, leader_count))
+            return false;
+        has_bounds = true; /* from the first on, which comes back to nothing yet */
     }
     for (uint32_t i = 0; i < source->after_count; i++)
-        if (source->after[i].scale > 1) {
-            source->low = rows->low;
-            source->span_bytes = rows->high + size - rows->low;
-        }
+        has_bounds |= source->after[i].scale > 1;
+    source->low = has_bounds ? rows->low : 0;
+    source->span_bytes = has_bounds ? rows->high + size - rows->low : 0;
     return true;
+}
+
+double nest_rows_come_back(const struct nest_rows *rows, double *any)
+{
+    double all = 0, back = 0;
+
+    for (uint32_t k = 0; rows && k <= NEST_EARLIER_MAX; k++) {
+        all += (double)rows->came[k];
+        back += k > 1 ? (double)rows->came[k] : 0;
+    }
+    *any = all >= ROWS_MIN ? back / all : 1;
+    return all >= ROWS_MIN && rows->came[2] >= rows->came[3] ? (double)rows->came[2] / all : 0;
 }
 
 double nest_rows_foreseen(const struct nest_rows *rows, nest_may_lead *may_lead, void *context,

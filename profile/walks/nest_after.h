@@ -50,9 +50,10 @@ struct nest_rows;
 
 enum { NEST_STARTS = 8 };
 
-/* Where draws began when their loops were come to last, of those that came last. */
+/* Where draws began when their loops were come to last, of those that came last; and from where
+ * they came back to earlier addresses last, 0: not known. */
 struct nest_starts {
-    uint64_t addresses[NEST_STARTS];
+    uint64_t addresses[NEST_STARTS], lefts[NEST_STARTS];
     uint32_t draws[NEST_STARTS]; /* PSNAP_NONE: none */
 };
 
@@ -61,13 +62,23 @@ struct nest_starts {
 bool nest_rows_put(struct nest_rows **rows, const struct nest_trail *trail, uint32_t draw,
                    uint64_t last, uint64_t address, struct nest_starts **starts);
 
-/* Of which draws the trail may be, as `context` knows; or the draw's own last address. */
-typedef bool nest_may_lead(void *context, uint32_t draw, bool is_own);
+/* The same of an address that a leader tells, of which no row is kept; rows may be NULL. */
+void nest_rows_hold(struct nest_rows *rows, uint64_t address);
+
+/* From where a draw came back to an earlier address last, or 0; rows may be NULL. */
+uint64_t nest_rows_left(const struct nest_rows *rows);
+
+/* From where it goes on: a draw's last address, the reference's own, where a draw began or came
+ * back from. */
+enum nest_lead { NEST_LEAD, NEST_LEAD_OWN, NEST_LEAD_LEFT };
+
+/* Whether it may go on from that of a draw. */
+typedef bool nest_may_lead(void *context, uint32_t draw, enum nest_lead lead);
 
 /* Sets the source's `after` if that tells nearly all rows (NULL: none); leaves whose trail it is,
  * of which there are `leader_count`. What comes after a mark has the reference, of the program, in
- * the place of a draw, what comes after a start its draw. Where addresses are is that of the rows,
- * of accesses of `size` bytes. */
+ * the place of a draw, what comes after a start or from where one came back its draw. Where
+ * addresses are is that of the rows, of accesses of `size` bytes. */
 bool nest_rows_fit(const struct nest_rows *rows, nest_may_lead *may_lead, void *context,
                    uint32_t size, struct nest_source *source, uint32_t leaders[NEST_BACK_MAX],
                    uint32_t *leader_count);
@@ -76,5 +87,9 @@ bool nest_rows_fit(const struct nest_rows *rows, nest_may_lead *may_lead, void *
  * told by any. */
 double nest_rows_foreseen(const struct nest_rows *rows, nest_may_lead *may_lead, void *context,
                           double *told);
+
+/* Which share of the addresses led back to that before the last, as what recurs does most often of
+ * all earlier ones, or 0; *any: to any of those, 1 when there are too few to tell. */
+double nest_rows_come_back(const struct nest_rows *rows, double *any);
 
 #endif

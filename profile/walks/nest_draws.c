@@ -163,6 +163,14 @@ static void note_jump(struct nest_draws *draws, uint32_t index, unsigned part, u
     }
 }
 
+/* From where it came back last, or 0. */
+static uint64_t left_by(const struct draw *draw)
+{
+    if (!draw->is_decided || !draw->is_split)
+        return nest_rows_left(draw->rows[DRAW_ALL]);
+    return nest_rows_left(draw->rows[draw->rows[DRAW_REST] ? DRAW_REST : DRAW_ENTRY]);
+}
+
 /* Looks for what an address of a part goes with. */
 static void look(struct nest_draws *draws, uint32_t index, unsigned part, uint64_t address)
 {
@@ -172,14 +180,20 @@ static void look(struct nest_draws *draws, uint32_t index, unsigned part, uint64
     struct nest_starts *starts;
 
     draw_follow(draws, index, follower, address);
-    if (!is_seen || (!follower->has_failed && follower->leader != PSNAP_NONE))
+    if (!is_seen)
         return;
+    if (!follower->has_failed && follower->leader != PSNAP_NONE) {
+        nest_rows_hold(draw->rows[part], address);
+        return;
+    }
     draws->is_out_of_memory |=
         !nest_rows_put(&draw->rows[part], &draws->trail, index, draw->last, address, &starts);
     for (unsigned i = 0; starts && i < NEST_STARTS; i++) {
         starts->draws[i] = draws->recent[i];
         starts->addresses[i] =
             draws->recent[i] == PSNAP_NONE ? 0 : draws->draws[draws->recent[i]].begun;
+        starts->lefts[i] =
+            draws->recent[i] == PSNAP_NONE ? 0 : left_by(&draws->draws[draws->recent[i]]);
     }
     if (nest_is_jump(address - draw->last))
         note_jump(draws, index, part, address);

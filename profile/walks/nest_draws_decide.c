@@ -13,7 +13,8 @@
  * line, size and object. So are others that a line has, a[i * n + k] + a[k * n + j]: by the first
  * addresses of those that look like copies it is decided whether they are, or are more foreseeable
  * each by itself. Until then what they draw is put into a pool of them as well. What is one then is
- * still looked at for leaders, and apart in the end if each has one.
+ * still looked at for leaders, and apart in the end if each has one. One that comes back to its own
+ * earlier addresses is no copy of one that does not.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -35,12 +36,13 @@ static int compare(const void *a, const void *b)
 }
 
 /* What goes on from its own addresses has to begin anew by itself: where its loop is come to. */
-bool draw_is_another(void *context, uint32_t draw, bool is_own)
+bool draw_is_another(void *context, uint32_t draw, enum nest_lead lead)
 {
     const struct leading *l = context;
     const struct draw *other = &l->draws->draws[draw];
 
-    return is_own ? l->part == DRAW_REST : other->into != l->index && other->pool != l->index;
+    return lead == NEST_LEAD_OWN ? l->part == DRAW_REST
+                                 : other->into != l->index && other->pool != l->index;
 }
 
 /* Of the addresses of a part, to tell it from others by what is foreseen. */
@@ -172,6 +174,23 @@ static bool keep_together(const struct nest_draws *draws, uint32_t pool)
     return others == 1;
 }
 
+/* Whether one of a pool often comes back to its own earlier addresses and another one does not: the
+ * bounds of what a recursion divides, and what lies between them. */
+static bool are_unlike(const struct nest_draws *draws, uint32_t pool)
+{
+    bool comes_back = false, does_not = false;
+
+    for (uint32_t i = 0; i < draws->count; i++) {
+        double any;
+        const double share = nest_rows_come_back(draws->draws[i].rows[DRAW_ALL], &any);
+        if (draws->draws[i].pool != pool)
+            continue;
+        comes_back |= share >= DRAW_COMES_BACK;
+        does_not |= any < DRAW_COMES_BACK / 8;
+    }
+    return comes_back && does_not;
+}
+
 /* Whether those of a pool are copies; false: they are apart from now on. */
 bool draw_decide_pool(struct nest_draws *draws, uint32_t pool)
 {
@@ -183,8 +202,9 @@ bool draw_decide_pool(struct nest_draws *draws, uint32_t pool)
     for (uint32_t i = 0; i < draws->count; i++)
         if (draws->draws[i].pool == pool)
             apart += foreseen(draws, i, &told);
-    if ((apart < all - all / (double)APART_SHARE && told < all - all / (double)TOLD_SHARE) ||
-        apart <= foreseen(draws, pool, &none) + gain) {
+    if (((apart < all - all / (double)APART_SHARE && told < all - all / (double)TOLD_SHARE) ||
+         apart <= foreseen(draws, pool, &none) + gain) &&
+        !are_unlike(draws, pool)) {
         join(draws, pool);
         return true;
     }

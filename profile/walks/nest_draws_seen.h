@@ -20,6 +20,9 @@ enum {
     DRAW_JUMPED = 32            /* parts with jumps in one leaf or state */
 };
 
+/* Which share of its addresses leads back to that before the last, of what recurs. */
+#define DRAW_COMES_BACK 0.125
+
 struct follower {
     uint64_t offset;
     uint64_t all, held; /* addresses looked at, and those at the present leader's offset */
@@ -53,6 +56,7 @@ struct draw {
     bool is_decided, is_split;
     bool is_pool, is_apart; /* a pool; not a copy, though it looks like one */
     bool is_gone;           /* a pool of what are no copies */
+    bool comes_back;        /* its ways lead to its own earlier addresses */
     bool has_more;          /* a pool of copies that others have joined later */
     bool is_lost;           /* one of those: that it goes with another draw is not looked for */
     uint32_t batch_first;   /* the first of its references in the batch */
@@ -136,7 +140,7 @@ struct leading {
 };
 
 /* Whether it may go with that one at all. */
-bool draw_is_another(void *context, uint32_t draw, bool is_own);
+bool draw_is_another(void *context, uint32_t draw, enum nest_lead lead);
 /* The pool of what looks like copies of a draw, which is not decided yet; PSNAP_NONE: out of
  * memory. */
 uint32_t draw_pool_of(struct nest_draws *draws, uint32_t index);

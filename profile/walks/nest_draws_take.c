@@ -48,12 +48,15 @@ static bool begins_often(const struct draw *draw)
            RUN_MOST * draw->followers[DRAW_ENTRY].all;
 }
 
-static bool may_lead(void *context, uint32_t draw, bool is_own)
+static bool may_lead(void *context, uint32_t draw, enum nest_lead lead)
 {
     const struct leading *l = context;
 
-    return !l->draws->draws[draw].is_gone && draw_is_another(context, draw, is_own) &&
-           (is_own ? begins_often(&l->draws->draws[draw]) : !depends(l->draws, l->index, draw, 0));
+    if (l->draws->draws[draw].is_gone || !draw_is_another(context, draw, lead) ||
+        (lead == NEST_LEAD_LEFT && !l->draws->draws[draw].comes_back))
+        return false;
+    return lead == NEST_LEAD_OWN ? begins_often(&l->draws->draws[draw])
+                                 : !depends(l->draws, l->index, draw, 0);
 }
 
 /* What a draw is by now, if jumps may lie around its addresses. */
@@ -98,13 +101,20 @@ static void set_shares(const struct draw *draw, struct nest_source *source)
     if (!draw->is_split || !draw->begun || source->after_count != 2 || !steps)
         return;
     for (uint32_t i = 0; i < 2; i++)
-        if (source->after[i].back || source->after[i].draw || source->after[i].scale > 1)
+        if (source->after[i].back || source->after[i].draw || source->after[i].earlier ||
+            source->after[i].scale > 1)
             return;
     share = ((double)moved / (double)steps - (double)(int64_t)b->offset) / far;
     if (!(share > 0 && share < 1))
         return;
     a->times = (uint32_t)fmin(fmax(1, share * (double)TIMES + 0.5), (double)(TIMES - 1));
     b->times = TIMES - a->times;
+}
+
+/* The part that is not of entries. */
+static unsigned rest_of(const struct draw *draw)
+{
+    return !draw->is_split ? DRAW_ALL : draw->followers[DRAW_REST].all ? DRAW_REST : DRAW_ENTRY;
 }
 
 /* What was collected of a part, and around what it lies. */
@@ -152,6 +162,7 @@ static void take_source(struct nest_draws *draws, uint32_t index, unsigned part,
         *taken = after;
         memcpy(draw->leaders[k], leaders, count * sizeof *leaders);
         draw->leader_counts[k] = count;
+        draw->comes_back |= part == rest_of(draw) && nest_comes_back(taken);
         return;
     }
     draw->around[k] = taken->around == PSNAP_NONE || taken->is_around_ref ? 0 : taken->around + 1;
@@ -189,7 +200,7 @@ static void number_source(struct nest_source *source, const uint32_t *numbers)
     if (source->around != PSNAP_NONE && !source->is_around_ref)
         source->around = numbers[source->around];
     for (uint32_t i = 0; i < source->after_count; i++)
-        if (source->after[i].is_start)
+        if (source->after[i].is_start || source->after[i].is_left)
             source->after[i].draw = 1 + numbers[source->after[i].draw - 1];
 }
 
@@ -237,7 +248,7 @@ static void take_leads(struct taken *taken, uint32_t index, bool is_entry)
         source = is_entry ? &taken->draws[index].entry : &taken->draws[index].rest; /* may move */
         if (i == source->after_count)
             break;
-        if (source->after[i].draw) {
+        if (source->after[i].draw && !source->after[i].is_left) {
             const uint32_t lead = lead_of(taken, &source->after[i]);
             source = is_entry ? &taken->draws[index].entry : &taken->draws[index].rest;
             source->after[i].draw = 1 + lead;
@@ -251,17 +262,12 @@ static void take_leads(struct taken *taken, uint32_t index, bool is_entry)
         source->around = lead;
         source->is_around_ref = false;
     }
-    if (source->after_count != 1 || !source->after[0].draw || source->after[0].scale > 1)
+    if (source->after_count != 1 || !source->after[0].draw || source->after[0].is_left ||
+        source->after[0].scale > 1)
         return;
     source->with = source->after[0].draw - 1;
     source->offset = source->after[0].offset;
     source->after_count = 0;
-}
-
-/* The part that is not of entries. */
-static unsigned rest_of(const struct draw *draw)
-{
-    return !draw->is_split ? DRAW_ALL : draw->followers[DRAW_REST].all ? DRAW_REST : DRAW_ENTRY;
 }
 
 static void take_draw(struct nest_draws *draws, uint32_t i, const uint32_t *numbers,
@@ -277,8 +283,21 @@ static void take_draw(struct nest_draws *draws, uint32_t i, const uint32_t *numb
     number_source(&taken->rest, numbers);
 }
 
-/* All, but first those whose jumps lead to where another one is: what lies around them only somehow
- * must not keep them from that. */
+/* In which turn a draw is taken: first those whose jumps lead to where another one is, as what lies
+ * around them only somehow must not keep them from that; then those that come back to earlier
+ * addresses, as others are where they came back from. */
+static int turn_of(struct nest_draws *draws, uint32_t i)
+{
+    const struct draw *draw = &draws->draws[i];
+    struct leading leading = {draws, i, rest_of(draw)};
+    double any;
+
+    if (nest_jumps_are_tight(draw->jumps[leading.part], leader_of, &leading))
+        return 0;
+    return nest_rows_come_back(draw->rows[leading.part], &any) >= DRAW_COMES_BACK ? 1 : 2;
+}
+
+/* All, in their turns; returns how many. */
 static uint32_t take_draws(struct nest_draws *draws, const uint32_t *numbers,
                            struct nest_draw *taken)
 {
@@ -286,12 +305,11 @@ static uint32_t take_draws(struct nest_draws *draws, const uint32_t *numbers,
     uint32_t count = 0;
 
     draws->is_out_of_memory |= !is_taken;
-    for (int pass = 0; pass < 2 && is_taken; pass++)
+    for (int turn = 0; turn < 3 && is_taken; turn++)
         for (uint32_t i = 0; i < draws->count; i++) {
             const struct draw *draw = &draws->draws[i];
-            struct leading leading = {draws, i, rest_of(draw)};
             if (draw->into != i || draw->is_gone || is_taken[i] ||
-                (!pass && !nest_jumps_are_tight(draw->jumps[leading.part], leader_of, &leading)))
+                (turn < 2 && turn_of(draws, i) != turn))
                 continue;
             take_draw(draws, i, numbers, &taken[numbers[i]]);
             is_taken[i] = true;
