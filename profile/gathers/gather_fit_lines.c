@@ -55,7 +55,8 @@ static double random_dispersion(double mean)
     return 1 + low - mean;
 }
 
-/* Each address as often as any other, or once more when a lap is under way. */
+/* Each address as often as any other, or once more when a lap is under way; and not on and on by
+ * steps, past all of them before a jump. */
 bool gather_fit_once(const struct gather_collector *c, struct gather_area *m)
 {
     const struct spread a = spread_of(&c->addresses);
@@ -72,12 +73,13 @@ bool gather_fit_once(const struct gather_collector *c, struct gather_area *m)
         }
     if (jumps > 0 && m->step_count)
         run = all / jumps;
+    if (run > distinct)
+        return false;
     m->place_bytes = (uint64_t)((double)m->span_bytes / distinct * run / m->element_bytes + 0.5) *
                      m->element_bytes;
     if (m->place_bytes < m->element_bytes)
         m->place_bytes = m->element_bytes;
     m->lap = m->span_bytes / m->place_bytes;
-    m->lap += !m->lap;
     m->same_order = a.same > 0.8;
     m->places = GATHER_ONCE;
     return true;

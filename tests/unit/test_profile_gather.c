@@ -323,6 +323,33 @@ static void test_laps(void **state)
     free(real), free(drawn), free(model), free(seen);
 }
 
+/* Runs are places. Where elements of a run are used again it is none: two steps on and one back go
+ * past 64 elements twice before a jump, and there is no room for a lap of that. */
+static void test_runs_are_places(void **state)
+{
+    enum { PLACES = 1000, RUN = 4 };
+
+    (void)state;
+    for (int is_once = 0; is_once < 2; is_once++) {
+        struct gather_collector *collector = gather_collector_new();
+        struct gather_area *area = calloc(1, sizeof *area);
+        assert_true(collector && area);
+        for (uint64_t i = 0; i < MANY; i++) {
+            const uint64_t place = i / RUN * 617 % PLACES, to_and_fro = i % 126;
+            gather_collector_put(
+                collector,
+                BASE + 8 * (is_once ? place * RUN + i % RUN : to_and_fro / 2 + to_and_fro % 2 * 2));
+        }
+        gather_collector_take(collector);
+        gather_fit_area(collector, area);
+        assert_int_equal(gather_fit_once(collector, area), is_once);
+        assert_int_equal(area->place_bytes, is_once ? 8 * RUN : 0);
+        assert_int_equal(area->lap, is_once ? PLACES : 0);
+        gather_collector_free(collector);
+        free(area);
+    }
+}
+
 /* Numbers put into 300 buckets of one array in turn, at random: as many places that move on. */
 static void test_cursors(void **state)
 {
@@ -509,21 +536,14 @@ static void test_short(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_taken_any_time),
-        cmocka_unit_test(test_runs),
-        cmocka_unit_test(test_uniform),
-        cmocka_unit_test(test_hot_lines),
-        cmocka_unit_test(test_laps),
-        cmocka_unit_test(test_cursors),
-        cmocka_unit_test(test_cursors_of_laps),
-        cmocka_unit_test(test_bursts),
-        cmocka_unit_test(test_band),
-        cmocka_unit_test(test_eras),
-        cmocka_unit_test(test_areas),
-        cmocka_unit_test(test_short),
-        cmocka_unit_test(test_long),
-        cmocka_unit_test(test_hot_head),
-        cmocka_unit_test(test_hot_elements),
+        cmocka_unit_test(test_taken_any_time), cmocka_unit_test(test_runs),
+        cmocka_unit_test(test_uniform),        cmocka_unit_test(test_hot_lines),
+        cmocka_unit_test(test_laps),           cmocka_unit_test(test_runs_are_places),
+        cmocka_unit_test(test_cursors),        cmocka_unit_test(test_cursors_of_laps),
+        cmocka_unit_test(test_bursts),         cmocka_unit_test(test_band),
+        cmocka_unit_test(test_eras),           cmocka_unit_test(test_areas),
+        cmocka_unit_test(test_short),          cmocka_unit_test(test_long),
+        cmocka_unit_test(test_hot_head),       cmocka_unit_test(test_hot_elements),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
