@@ -171,6 +171,7 @@ static enum psnap_status scale_area(const struct editing *e, uint32_t in, uint32
                                     struct gather_area *area)
 {
     int64_t element = area->element_bytes, place = (int64_t)area->place_bytes;
+    int64_t grid = area->grid_bytes, grid_start = area->grid_start;
     uint64_t times, over;
     enum psnap_status status = edit_map(e, loop, in, 1, &area->base, &times, &over);
 
@@ -183,6 +184,10 @@ static enum psnap_status scale_area(const struct editing *e, uint32_t in, uint32
     if (!status)
         status = edit_scale(e, times, over, &place);
     if (!status)
+        status = edit_scale(e, times, over, &grid);
+    if (!status)
+        status = edit_scale(e, times, over, &grid_start);
+    if (!status)
         status = edit_scale(e, times, over, &area->cursor_step);
     if (!status && area->places == GATHER_SWEEP)
         status = edit_scale(e, times, over, &area->sweep_bytes);
@@ -194,11 +199,13 @@ static enum psnap_status scale_area(const struct editing *e, uint32_t in, uint32
                                "%" PRId64 " bytes: they are %d at most",
                                e->profile->loops[loop].id, area->steps[i], GATHER_STEP_MAX);
     }
-    if (!status && (element < 1 || element > UINT32_MAX))
+    if (!status && (element < 1 || element > UINT32_MAX || grid > UINT32_MAX))
         status = edit_fail(e, loop, PSNAP_NONE, "elements that loop '%.100s' draws are too large",
                            e->profile->loops[loop].id);
     area->element_bytes = (uint32_t)element;
     area->place_bytes = (uint64_t)place;
+    area->grid_bytes = (uint32_t)grid;
+    area->grid_start = (uint32_t)grid_start;
     return status;
 }
 

@@ -79,6 +79,8 @@ struct gather_area {
     /* Of the jumps, the shares that are followed by no step, by 2^(i-1) up to 2^i - 1 of them,
        where these are not as many as the chances say; else 0. */
     double runs[GATHER_RUNS];
+    /* Jumps lead to each grid_bytes-th byte only, from base + grid_start on; 0: to any element. */
+    uint32_t grid_bytes, grid_start;
     enum gather_places places;
     /* Anywhere (and where a band is left; and where a band's point is when): */
     uint32_t part_count; /* 1: uniform */

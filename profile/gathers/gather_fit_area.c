@@ -2,6 +2,7 @@
 /*
  * What an area is like, however the places are chosen to which its accesses jump: its element, the
  * small steps and which of them follows which (a Markov chain of one kind of stride after another),
+ * at which multiples of bytes jumps arrive,
  * how the accesses spread over equal parts of the span, and how far a line's accesses go to one
  * element of it.
  */
@@ -10,6 +11,8 @@
 #include <string.h>
 
 #include "profile/gathers/gather_fit.h"
+
+#define GRID_MOST 0.95 /* share of the jumps; what was missed of steps are jumps as well */
 
 /* ---- bursts ---- */
 
@@ -128,6 +131,33 @@ static void fit_steps(const struct gather_collector *c, struct gather_area *m)
     }
 }
 
+/* Where jumps lead to one element of each so many bytes, a power of two of elements, up to a line:
+ * of records the field that is read first, from which steps lead to the others. */
+static void fit_grid(const struct gather_collector *c, struct gather_area *m)
+{
+    enum { LINE = 64, JUMPS_MIN = 64 };
+    uint64_t at[LINE] = {0}, jumps = 0; /* by the byte of the line */
+
+    for (size_t i = 0; i < c->burst_count && m->step_count; i++)
+        for (size_t j = 1; j < gather_burst_length(c, i); j++)
+            if (!gather_kind(m, gather_stride(c, i, j))) {
+                at[c->bursts[i][j] % LINE]++;
+                jumps++;
+            }
+    if (jumps < JUMPS_MIN || LINE % m->element_bytes)
+        return;
+    for (uint32_t grid = LINE; grid > m->element_bytes && !m->grid_bytes; grid /= 2)
+        for (uint32_t start = 0; start < grid; start++) {
+            uint64_t there = 0;
+            for (uint32_t byte = start; byte < LINE; byte += grid)
+                there += at[byte];
+            if ((double)there < GRID_MOST * (double)jumps)
+                continue;
+            m->grid_bytes = grid;
+            m->grid_start = (uint32_t)(start - m->base) % grid;
+        }
+}
+
 /* The share of a line's accesses that go to one element of it, from how often two visits go to the
    same. */
 static double fixed_share(const struct gather_collector *c, const struct gather_area *m)
@@ -152,6 +182,7 @@ void gather_fit_area(const struct gather_collector *c, struct gather_area *m)
     m->span_bytes = c->high - c->low + m->element_bytes;
     find_steps(c, m);
     fit_steps(c, m);
+    fit_grid(c, m);
     gather_fit_parts(c, m);
     m->class_count = 1;
     m->classes[0] = (struct gather_class){1, 1, 1};

@@ -61,6 +61,7 @@ bool gather_fit_once(const struct gather_collector *c, struct gather_area *m)
 {
     const struct spread a = spread_of(&c->addresses);
     const double distinct = (double)c->addresses.distinct;
+    const uint32_t unit = m->grid_bytes ? m->grid_bytes : m->element_bytes;
     double run = 1, jumps = 0, all = 0;
 
     if (distinct < 64 || a.dispersion > 0.4 * random_dispersion(a.mean))
@@ -73,12 +74,11 @@ bool gather_fit_once(const struct gather_collector *c, struct gather_area *m)
         }
     if (jumps > 0 && m->step_count)
         run = all / jumps;
-    if (run > distinct)
+    m->place_bytes = (uint64_t)((double)m->span_bytes / distinct * run / unit + 0.5) * unit;
+    if (m->place_bytes < unit)
+        m->place_bytes = unit;
+    if (m->place_bytes > m->span_bytes)
         return false;
-    m->place_bytes = (uint64_t)((double)m->span_bytes / distinct * run / m->element_bytes + 0.5) *
-                     m->element_bytes;
-    if (m->place_bytes < m->element_bytes)
-        m->place_bytes = m->element_bytes;
     m->lap = m->span_bytes / m->place_bytes;
     m->same_order = a.same > 0.8;
     m->places = GATHER_ONCE;

@@ -403,6 +403,18 @@ static inline uint64_t near_point(const struct gather_draw *w, int64_t point, ui
     return (uint64_t)point * m->element_bytes;
 }
 
+/* That of the grid which lies in the same multiple of bytes, those of lines among them. */
+static uint64_t on_grid(const struct gather_draw *w, uint64_t offset)
+{
+    const struct gather_area *m = &w->model;
+    const uint64_t grid = m->grid_bytes, lead = m->base % grid;
+    uint64_t at = (offset + lead) / grid * grid + (lead + m->grid_start) % grid;
+
+    at = at < lead ? at + grid - lead : at - lead;
+    at -= at + m->element_bytes > m->span_bytes && at >= grid ? grid : 0;
+    return at + m->element_bytes > m->span_bytes ? offset : at;
+}
+
 uint64_t gather_place_around(const struct gather_draw *w, const uint64_t **words)
 {
     const uint64_t *const own = *words;
@@ -411,11 +423,12 @@ uint64_t gather_place_around(const struct gather_draw *w, const uint64_t **words
 
     if (own[0] >> 11 < w->inside) {
         *words += 2;
-        return near_point(w, point_led(w), own[1]);
+        offset = near_point(w, point_led(w), own[1]);
+    } else {
+        *words += 1 + gather_words_anywhere(w, elsewhere);
+        anywhere(w, &elsewhere, &offset, 1);
     }
-    *words += 1 + gather_words_anywhere(w, elsewhere);
-    anywhere(w, &elsewhere, &offset, 1);
-    return offset;
+    return w->model.grid_bytes ? on_grid(w, offset) : offset;
 }
 
 static void band(struct gather_draw *w, struct gather_batch *batch)
@@ -453,7 +466,8 @@ static inline uint64_t cursor(struct gather_draw *w, const uint64_t *words)
     return (from + (m->cursor_step < 0 ? n - 1 - i : i)) % w->elements * m->element_bytes;
 }
 
-void gather_places(struct gather_draw *w, struct gather_batch *batch)
+/* Where the jumps of a batch lead, to any element. */
+static void any_places(struct gather_draw *w, struct gather_batch *batch)
 {
     switch (w->model.places) {
     case GATHER_ONCE:
@@ -474,4 +488,12 @@ void gather_places(struct gather_draw *w, struct gather_batch *batch)
         if (w->model.knot_count)
             within_reach(w, batch);
     }
+}
+
+void gather_places(struct gather_draw *w, struct gather_batch *batch)
+{
+    any_places(w, batch);
+    if (w->model.grid_bytes && w->model.places != GATHER_SWEEP)
+        for (uint32_t i = 0; i < batch->jumps; i++)
+            batch->offsets[i] = on_grid(w, batch->offsets[i]);
 }

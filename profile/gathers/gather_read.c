@@ -17,6 +17,8 @@ const char *const gather_place_names[] = {"anywhere", "once",   "band", "cursors
 const struct gather_field gather_fields[] = {FIELD("accesses", U64, accesses, 1),
                                              FIELD("bytes", U64, span_bytes, 1),
                                              FIELD("element", U32, element_bytes, 1),
+                                             FIELD("grid", U32, grid_bytes, 0),
+                                             FIELD("grid_start", U32, grid_start, 0),
                                              FIELD("fixed", REAL, fixed, 0),
                                              FIELD("lap", U64, lap, 0),
                                              FIELD("same_order", BOOL, same_order, 0),
@@ -28,10 +30,10 @@ const struct gather_field gather_fields[] = {FIELD("accesses", U64, accesses, 1)
                                              {NULL, U64, 0, 0}};
 
 static const char *const area_keys[] = {
-    "region",      "start",      "accesses",    "bytes",     "element", "fixed",
-    "lap",         "same_order", "place_bytes", "downwards", "inside",  "cursor_step",
-    "sweep_bytes", "steps",      "next",        "places",    "parts",   "classes",
-    "cursors",     "reach",      "offsets",     "echoes",    "runs",    NULL};
+    "region",      "start",   "accesses",   "bytes",       "element",   "grid",    "grid_start",
+    "fixed",       "lap",     "same_order", "place_bytes", "downwards", "inside",  "cursor_step",
+    "sweep_bytes", "steps",   "next",       "places",      "parts",     "classes", "cursors",
+    "reach",       "offsets", "echoes",     "runs",        NULL};
 
 struct gather_reading {
     const struct psnap_yaml_doc *doc;
@@ -266,6 +268,8 @@ static enum psnap_status check_area(const struct gather_reading *r,
     else if (area->places == GATHER_ONCE &&
              (!area->place_bytes || area->lap > area->span_bytes / area->place_bytes))
         message = "the places of a lap, each of 'place_bytes', are more than 'bytes'";
+    else if (area->grid_start && area->grid_start >= area->grid_bytes)
+        message = "'grid_start' is below 'grid'";
     else if (area->places == GATHER_CURSORS && !area->cursor_classes)
         message = "these places need 'cursors'";
     else if (area->places == GATHER_AROUND && !psnap_yaml_get(map, "offsets"))

@@ -230,6 +230,9 @@ done
 # In one array the distance is stretched with it; one of two cannot be.
 edit same.yaml --span 2 --loop f --region r1
 grep -q '^    offset: 128$' e.yaml || fail "$(grep -n offset e.yaml)"
+sed 's/element: 8}/element: 8, grid: 32, grid_start: 8}/' same.yaml > grid.yaml
+edit grid.yaml --span 2 --loop f --region r1
+grep -q '^      grid: 64$' e.yaml && grep -q '^      grid_start: 16$' e.yaml || fail "$(grep -n grid e.yaml)"
 expect 1 "$PSNAP" edit apart.yaml -o x.yaml --span 2 --loop f --region r1
 has err "loop 'g' draws lies around what is drawn in another array"
 edit apart.yaml --move 128 --loop f --region r1

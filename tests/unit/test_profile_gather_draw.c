@@ -99,6 +99,35 @@ static void test_same_for_ever(void **state)
     }
 }
 
+/* Jumps lead to the grid alone, in the same line, whatever the places; not out of the area. */
+static void test_on_grid(void **state)
+{
+    enum { DRAWN = 20000 };
+
+    (void)state;
+    for (unsigned i = 0; i < 6 * 64; i++) {
+        struct psnap_gather model = {.accesses = 1000000, .area_count = 1};
+        struct gather_area *area = &model.areas[0];
+        uint64_t *free_ones, *drawn;
+        if (i % 6 == GATHER_SWEEP || i / 6 & (8 | 16)) /* no steps, no echoes */
+            continue;
+        *area = made_area(i % 6, i / 6 & ~1u);
+        area->element_bytes = 8;
+        free_ones = drawn_from(&model, 3, DRAWN);
+        area->grid_bytes = 32;
+        area->grid_start = 24;
+        drawn = drawn_from(&model, 3, DRAWN);
+        for (size_t k = 0; k < DRAWN; k++) {
+            const uint64_t offset = drawn[k] - area->base;
+            assert_int_equal(offset % 32, 24);
+            assert_true(offset < area->span_bytes);
+            if (offset > 32 && offset < area->span_bytes - 32)
+                assert_int_equal(drawn[k] / 32, free_ones[k] / 32);
+        }
+        free(free_ones), free(drawn);
+    }
+}
+
 /* What is known of lines that are used often is what is found out of others; also where a part is
  * less than a line. */
 static void test_known(void **state)
@@ -178,9 +207,8 @@ static void test_resting(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_same_for_ever),
-        cmocka_unit_test(test_known),
-        cmocka_unit_test(test_around),
+        cmocka_unit_test(test_same_for_ever), cmocka_unit_test(test_known),
+        cmocka_unit_test(test_on_grid),       cmocka_unit_test(test_around),
         cmocka_unit_test(test_resting),
     };
 

@@ -90,6 +90,9 @@ static void test_models_refused(void **state)
     assert_refused(models, "accesses: 3, ", "", "accesses");
     assert_refused(models, "element: 8", "element: 25", "an element has more bytes");
     assert_refused(models, "element: 8,", "element: 8, laps: 1,", "laps");
+    assert_refused(models, "element: 8,", "element: 8, grid: 16, grid_start: 16,",
+                   "'grid_start' is below 'grid'");
+    assert_refused(models, "element: 8,", "element: 8, grid_start: 8,", "is below 'grid'");
     assert_refused(models, "element: 8,", "element: 8, reach: [[0, 1]],", "'reach' has 8");
     assert_refused(models, "element: 8,", "element: 8, parts: [[0.5, 0.2], [0.2, 0.8]],",
                    "ends before it begins");
