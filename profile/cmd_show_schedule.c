@@ -320,9 +320,13 @@ static void show_mix(void *context, uint32_t mix)
 /* "each place of 64.0 KiB once": how the places of an area are chosen. */
 static void print_area(const struct psnap_profile_loop *loop, const struct gather_area *area)
 {
-    static const char *const places[] = {
-        "anywhere in",   "each place once a lap in", "near a point that moves through",
-        "at cursors in", "onwards through",          "around there in"};
+    static const char *const places[] = {"anywhere in",
+                                         "each place once a lap in",
+                                         "near a point that moves through",
+                                         "at cursors in",
+                                         "onwards through",
+                                         "around there in",
+                                         "again and again through"};
     const bool is_uneven =
         area->places == GATHER_ANYWHERE && (area->part_count > 1 || area->class_count > 1);
     char bytes[32];

@@ -167,6 +167,17 @@ static enum psnap_status move_with(const struct editing *e, uint32_t loop,
     return PSNAP_OK;
 }
 
+/* Of an area that is scaled. */
+static enum psnap_status scale_pass(const struct editing *e, uint64_t times, uint64_t over,
+                                    struct gather_pass *pass)
+{
+    enum psnap_status status = edit_scale_count(e, times, over, &pass->from);
+
+    if (!status)
+        status = edit_scale_count(e, times, over, &pass->to);
+    return status ? status : edit_scale(e, times, over, &pass->stride);
+}
+
 static enum psnap_status scale_area(const struct editing *e, uint32_t in, uint32_t loop,
                                     struct gather_area *area)
 {
@@ -189,6 +200,11 @@ static enum psnap_status scale_area(const struct editing *e, uint32_t in, uint32
         status = edit_scale(e, times, over, &grid_start);
     if (!status)
         status = edit_scale(e, times, over, &area->cursor_step);
+    for (uint32_t i = 0; i < area->stretch_count && !status; i++) {
+        status = scale_pass(e, times, over, &area->stretches[i].first);
+        if (!status)
+            status = scale_pass(e, times, over, &area->stretches[i].last);
+    }
     if (!status && area->places == GATHER_SWEEP)
         status = edit_scale(e, times, over, &area->sweep_bytes);
     for (uint32_t i = 0; i < area->step_count && !status; i++) {

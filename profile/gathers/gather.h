@@ -28,6 +28,7 @@ enum {
     GATHER_ECHOES = 24,           /* octaves of accesses, back to where an echo comes from */
     GATHER_RUNS = 40,             /* octaves of how many steps are taken between two jumps */
     GATHER_KNOTS = 8,             /* moments for which the reach is known */
+    GATHER_STRETCHES = 32,        /* of passes */
     GATHER_AREAS = 6,             /* far apart */
     GATHER_TURNS = 16,            /* from one area to another that are listed */
     GATHER_CURSORS_MAX = 1 << 20, /* of a class */
@@ -41,7 +42,8 @@ enum gather_places {
     GATHER_BAND,         /* near a point that moves through the span, lap after lap */
     GATHER_CURSORS,      /* goes on at one of many points, each of which moves on by a step */
     GATHER_SWEEP,        /* onwards, by different steps */
-    GATHER_AROUND        /* near the last address of another reference */
+    GATHER_AROUND,       /* near the last address of another reference */
+    GATHER_PASSES        /* through memory by one stride, then by another one */
 };
 
 /* A stretch of the span, from the end of the one before. */
@@ -60,6 +62,18 @@ struct gather_class {
 struct gather_cursors {
     uint64_t count;
     double share; /* of the jumps, and of the span */
+};
+
+/* From one place to another, the last that is not beyond, by a stride. */
+struct gather_pass {
+    uint64_t from, to; /* bytes from the base */
+    int64_t stride;    /* not 0, and from one to the other */
+};
+
+/* So many passes, from the first to the last changing in line. */
+struct gather_stretch {
+    uint64_t passes;
+    struct gather_pass first, last;
 };
 
 /* What is used of the span changes with time. */
@@ -99,8 +113,10 @@ struct gather_area {
     /* Cursors: */
     uint32_t cursor_classes;
     struct gather_cursors cursors[GATHER_CLASSES];
-    int64_t cursor_step; /* bytes */
-    int64_t sweep_bytes; /* mean of steps that are not listed */
+    int64_t cursor_step;    /* bytes */
+    int64_t sweep_bytes;    /* mean of steps that are not listed */
+    uint32_t stretch_count; /* passes: one stretch after the other */
+    struct gather_stretch stretches[GATHER_STRETCHES];
     /* Of the jumps, the shares that lead to a line last visited 2^i to 2^(i+1) accesses ago,
        beyond those that do so by chance. */
     double echoes[GATHER_ECHOES];

@@ -3,7 +3,7 @@
 #ifndef PSNAP_PROFILE_GATHER_COLLECT_H
 #define PSNAP_PROFILE_GATHER_COLLECT_H
 
-#include "profile/gathers/gather.h"
+#include "profile/gathers/gather_passes.h"
 
 enum {
     BURST = 256,    /* addresses in a row that are kept */
@@ -86,6 +86,7 @@ struct gather_collector {
                               watched, too */
     uint64_t gaps[64];     /* the same of other lines: of a sample; */
     uint64_t gapless;      /* of it, watched visits of which the one before is not known */
+    struct gather_passes passes;
 };
 
 struct gather_collector *gather_collector_new(void); /* NULL: out of memory */

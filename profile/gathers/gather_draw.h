@@ -77,6 +77,9 @@ struct gather_draw {
     uint64_t cursor_first[GATHER_CLASSES];
     double cursor_from[GATHER_CLASSES];
     uint32_t *cursor_counts;
+    uint32_t stretch;              /* of passes: the present one, */
+    uint64_t pass, pass_left;      /* which pass of it, and addresses that it still has, */
+    uint64_t pass_at, pass_stride; /* the next of them, and how far it goes on */
 };
 
 /* Addresses that are being drawn. */

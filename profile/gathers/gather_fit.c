@@ -125,6 +125,6 @@ void gather_fit(struct gather_collector *c, struct gather_area *m)
 {
     gather_collector_take(c);
     gather_fit_area(c, m);
-    if (!gather_fit_sweep(c, m))
+    if (!gather_fit_passes(c, m) && !gather_fit_sweep(c, m))
         choose_places(c, m);
 }

@@ -39,6 +39,10 @@ bool gather_fit_cursors(const struct gather_collector *collector, struct gather_
 /* Anywhere, by classes of lines: fits always. */
 bool gather_fit_classes(const struct gather_collector *collector, struct gather_area *area);
 
+/* ---- by another stride each time (gather_passes.c) ---- */
+
+bool gather_fit_passes(const struct gather_collector *collector, struct gather_area *area);
+
 /* ---- candidates that bursts give (gather_fit_bursts.c) ---- */
 
 bool gather_fit_sweep(const struct gather_collector *collector, struct gather_area *area);

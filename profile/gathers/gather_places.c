@@ -466,6 +466,49 @@ static inline uint64_t cursor(struct gather_draw *w, const uint64_t *words)
     return (from + (m->cursor_step < 0 ? n - 1 - i : i)) % w->elements * m->element_bytes;
 }
 
+/* So far between two numbers, as a multiple of elements. */
+static int64_t between(const struct gather_draw *w, int64_t a, int64_t b, double at)
+{
+    const int64_t element = w->model.element_bytes;
+    const double elements = ((double)a + (double)(b - a) * at) / (double)element;
+
+    return rounded_down(elements + 0.5) * element;
+}
+
+/* The first address of the next pass. */
+static void begin_pass(struct gather_draw *w)
+{
+    const struct gather_area *m = &w->model;
+    const struct gather_stretch *s = &m->stretches[w->stretch];
+    const struct gather_pass *a = &s->first, *b = &s->last;
+    const double at = s->passes > 1 ? (double)w->pass / (double)(s->passes - 1) : 0;
+    const int64_t last = (int64_t)((w->elements - 1) * m->element_bytes);
+    const int64_t from = between(w, (int64_t)a->from, (int64_t)b->from, at);
+    const int64_t to = between(w, (int64_t)a->to, (int64_t)b->to, at);
+    const int64_t stride = between(w, a->stride, b->stride, at);
+    const int64_t way = (to < last ? to : last) - from;
+
+    w->pass_at = (uint64_t)(from < last ? from : last);
+    w->pass_stride = (uint64_t)stride;
+    w->pass_left = 1 + (stride && way / stride > 0 ? (uint64_t)(way / stride) : 0);
+    if (++w->pass == s->passes) {
+        w->pass = 0;
+        w->stretch = (w->stretch + 1) % m->stretch_count;
+    }
+}
+
+static inline uint64_t along_passes(struct gather_draw *w)
+{
+    uint64_t at;
+
+    if (!w->pass_left)
+        begin_pass(w);
+    at = w->pass_at;
+    w->pass_at += w->pass_stride;
+    w->pass_left--;
+    return at;
+}
+
 /* Where the jumps of a batch lead, to any element. */
 static void any_places(struct gather_draw *w, struct gather_batch *batch)
 {
@@ -480,6 +523,10 @@ static void any_places(struct gather_draw *w, struct gather_batch *batch)
     case GATHER_CURSORS:
         for (uint32_t i = 0; i < batch->jumps; i++)
             batch->offsets[i] = cursor(w, batch->words[i]);
+        return;
+    case GATHER_PASSES:
+        for (uint32_t i = 0; i < batch->jumps; i++)
+            batch->offsets[i] = along_passes(w);
         return;
     case GATHER_SWEEP:
         return;

@@ -9,8 +9,8 @@
 #include "profile/gathers/gather_fields.h"
 #include "profile/profile.h"
 
-const char *const gather_place_names[] = {"anywhere", "once",   "band", "cursors",
-                                          "sweep",    "around", NULL};
+const char *const gather_place_names[] = {"anywhere", "once",   "band",   "cursors",
+                                          "sweep",    "around", "passes", NULL};
 
 #define FIELD(key, kind, member, low) {key, kind, offsetof(struct gather_area, member), low}
 
@@ -33,7 +33,7 @@ static const char *const area_keys[] = {
     "region",      "start",   "accesses",   "bytes",       "element",   "grid",    "grid_start",
     "fixed",       "lap",     "same_order", "place_bytes", "downwards", "inside",  "cursor_step",
     "sweep_bytes", "steps",   "next",       "places",      "parts",     "classes", "cursors",
-    "reach",       "offsets", "echoes",     "runs",        NULL};
+    "reach",       "offsets", "echoes",     "runs",        "passes",    NULL};
 
 struct gather_reading {
     const struct psnap_yaml_doc *doc;
@@ -256,6 +256,63 @@ static enum psnap_status read_classes(const struct gather_reading *r,
     return status;
 }
 
+/* Whether it stays in the area, and arrives. */
+static bool is_pass(const struct gather_area *area, const struct gather_pass *pass)
+{
+    const uint64_t last = area->span_bytes - area->element_bytes;
+
+    return pass->stride && pass->from <= last && pass->to <= last &&
+           (pass->stride < 0 ? pass->to <= pass->from : pass->from <= pass->to);
+}
+
+static enum psnap_status read_stretch(const struct gather_reading *r,
+                                      const struct psnap_yaml_node *row,
+                                      const struct gather_area *area,
+                                      struct gather_stretch *stretch)
+{
+    enum { SAME = 4, FIELDS = 7 };
+    const int64_t most = (int64_t)PSNAP_COUNT_MAX;
+    enum psnap_status status =
+        psnap_yaml_expect(r->doc, row, PSNAP_YAML_SEQUENCE, "passes", r->error);
+    int64_t n[FIELDS] = {0};
+    uint32_t count = 0;
+
+    for (const struct psnap_yaml_node *node = status ? NULL : row->first;
+         node && count < FIELDS && !status; node = node->next)
+        status = psnap_yaml_i64(r->doc, node, -most, most, &n[count++], r->error);
+    if (status)
+        return status;
+    if (row->count != SAME && row->count != FIELDS)
+        return psnap_yaml_fail(r->doc, row, r->error, PSNAP_ERROR_VALUE,
+                               "a row of 'passes' has 4 or 7 numbers");
+    stretch->passes = (uint64_t)n[0];
+    stretch->first = (struct gather_pass){(uint64_t)n[1], (uint64_t)n[2], n[3]};
+    stretch->last = (struct gather_pass){(uint64_t)n[4], (uint64_t)n[5], n[6]};
+    if (count == SAME)
+        stretch->last = stretch->first;
+    if (n[0] < 1 || !is_pass(area, &stretch->first) || !is_pass(area, &stretch->last) ||
+        (stretch->first.stride < 0) != (stretch->last.stride < 0))
+        return psnap_yaml_fail(r->doc, row, r->error, PSNAP_ERROR_VALUE,
+                               "passes go from one element to another by a stride");
+    return PSNAP_OK;
+}
+
+/* Rows of how many passes, and from where, to where and by what the first goes, and the last unless
+ * it is the same. */
+static enum psnap_status read_passes(const struct gather_reading *r,
+                                     const struct psnap_yaml_node *map, struct gather_area *area)
+{
+    const struct psnap_yaml_node *list = psnap_yaml_get(map, "passes");
+    enum psnap_status status =
+        read_items(r, list, "passes", GATHER_STRETCHES, &area->stretch_count);
+    struct gather_stretch *stretch = area->stretches;
+
+    for (const struct psnap_yaml_node *row = list && !status ? list->first : NULL; row && !status;
+         row = row->next)
+        status = read_stretch(r, row, area, stretch++);
+    return status;
+}
+
 /* What the places of an area need. */
 static enum psnap_status check_area(const struct gather_reading *r,
                                     const struct psnap_yaml_node *map,
@@ -272,6 +329,8 @@ static enum psnap_status check_area(const struct gather_reading *r,
         message = "'grid_start' is below 'grid'";
     else if (area->places == GATHER_CURSORS && !area->cursor_classes)
         message = "these places need 'cursors'";
+    else if (area->places == GATHER_PASSES && (!area->stretch_count || area->step_count))
+        message = "these places need 'passes', and no 'steps'";
     else if (area->places == GATHER_AROUND && !psnap_yaml_get(map, "offsets"))
         message = "these places need 'offsets'";
     else if (area->knot_count && area->knot_count != GATHER_KNOTS)
@@ -309,6 +368,8 @@ static enum psnap_status read_area(const struct gather_reading *r,
         status = read_parts(r, map, area);
     if (!status)
         status = read_classes(r, map, area);
+    if (!status)
+        status = read_passes(r, map, area);
     list = psnap_yaml_get(map, "offsets");
     if (!status)
         status = read_items(r, list, "offsets", GATHER_QUANTILES, &count);

@@ -176,6 +176,33 @@ static void write_classes(const struct gather_area *area, struct psnap_yaml_doc 
     }
 }
 
+/* From where to where and by what. */
+static void add_pass(struct psnap_yaml_doc *doc, struct psnap_yaml_node *row,
+                     const struct gather_pass *pass)
+{
+    psnap_yaml_add_u64(doc, row, NULL, pass->from);
+    psnap_yaml_add_u64(doc, row, NULL, pass->to);
+    psnap_yaml_add_i64(doc, row, NULL, pass->stride);
+}
+
+static void write_passes(const struct gather_area *area, struct psnap_yaml_doc *doc,
+                         struct psnap_yaml_node *map)
+{
+    struct psnap_yaml_node *list;
+
+    if (!area->stretch_count)
+        return;
+    list = psnap_yaml_add_sequence(doc, map, "passes", PSNAP_YAML_FLOW);
+    for (uint32_t i = 0; i < area->stretch_count; i++) {
+        const struct gather_stretch *s = &area->stretches[i];
+        struct psnap_yaml_node *row = psnap_yaml_add_sequence(doc, list, NULL, PSNAP_YAML_FLOW);
+        psnap_yaml_add_u64(doc, row, NULL, s->passes);
+        add_pass(doc, row, &s->first);
+        if (memcmp(&s->first, &s->last, sizeof s->first) != 0)
+            add_pass(doc, row, &s->last);
+    }
+}
+
 static void write_area(const struct gather_area *area, struct psnap_yaml_doc *doc,
                        struct psnap_yaml_node *map)
 {
@@ -189,6 +216,7 @@ static void write_area(const struct gather_area *area, struct psnap_yaml_doc *do
     if (area->part_count > 1)
         write_parts(area, doc, map);
     write_classes(area, doc, map);
+    write_passes(area, doc, map);
     for (uint32_t i = 0; i < GATHER_QUANTILES; i++)
         has_offsets |= area->offsets[i] != 0;
     if (has_offsets) {

@@ -233,6 +233,9 @@ grep -q '^    offset: 128$' e.yaml || fail "$(grep -n offset e.yaml)"
 sed 's/element: 8}/element: 8, grid: 32, grid_start: 8}/' same.yaml > grid.yaml
 edit grid.yaml --span 2 --loop f --region r1
 grep -q '^      grid: 64$' e.yaml && grep -q '^      grid_start: 16$' e.yaml || fail "$(grep -n grid e.yaml)"
+sed 's/element: 8}/element: 8, places: passes, passes: [[9, 0, 504, 8, 16, 504, 24]]}/' same.yaml > passes.yaml
+edit passes.yaml --span 2 --loop f --region r1
+grep -q '^      passes: \[\[9, 0, 1008, 16, 32, 1008, 48\]\]$' e.yaml || fail "$(grep -n passes e.yaml)"
 expect 1 "$PSNAP" edit apart.yaml -o x.yaml --span 2 --loop f --region r1
 has err "loop 'g' draws lies around what is drawn in another array"
 edit apart.yaml --move 128 --loop f --region r1

@@ -189,7 +189,8 @@ static void report(const struct lab *lab, const char *path, struct compare_side 
 
 static void dump_area(const struct gather_area *m)
 {
-    static const char *const names[] = {"anywhere", "once", "band", "cursors", "sweep", "around"};
+    static const char *const names[] = {"anywhere", "once",   "band",  "cursors",
+                                        "sweep",    "around", "passes"};
 
     printf("  n %" PRIu64 " span %" PRIu64 " element %u places %s lap %" PRIu64
            " same %d place %" PRIu64 " step %" PRId64 " sweep %" PRId64 "\n",

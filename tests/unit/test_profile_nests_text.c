@@ -90,6 +90,13 @@ static void test_models_refused(void **state)
     assert_refused(models, "accesses: 3, ", "", "accesses");
     assert_refused(models, "element: 8", "element: 25", "an element has more bytes");
     assert_refused(models, "element: 8,", "element: 8, laps: 1,", "laps");
+    assert_refused(models, "once", "passes", "need 'passes'");
+    assert_refused(models, "element: 8,", "element: 8, passes: [[1, 0, 16]],", "4 or 7 numbers");
+    assert_refused(models, "element: 8,", "element: 8, passes: [[0, 0, 16, 8]],", "by a stride");
+    assert_refused(models, "element: 8,", "element: 8, passes: [[1, 0, 17, 8]],", "by a stride");
+    assert_refused(models, "element: 8,", "element: 8, passes: [[1, 16, 0, 8]],", "by a stride");
+    assert_refused(models, "element: 8,", "element: 8, passes: [[1, 0, 8, 8, 8, 0, -8]],",
+                   "by a stride");
     assert_refused(models, "element: 8,", "element: 8, grid: 16, grid_start: 16,",
                    "'grid_start' is below 'grid'");
     assert_refused(models, "element: 8,", "element: 8, grid_start: 8,", "is below 'grid'");
