@@ -40,6 +40,7 @@ same adi 50 2
 same seidel 60 3
 same gramschmidt 40 1
 same symm 50 1
+same doolittle 50 1
 same mg 8 2
 same ft 8 2
 same stream 1000 3
