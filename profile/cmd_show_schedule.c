@@ -358,8 +358,23 @@ static void print_after(const struct nest_source *source, uint32_t i)
         printf("where d%" PRIu32 " came back from", after->draw);
     else if (after->draw)
         printf("d%" PRIu32, after->draw);
+    else if (after->back)
+        printf("the address %" PRIu32 " draw%s before", after->back, psnap_plural(after->back));
     else
-        printf("the address %" PRIu32 " draws before", after->back);
+        fputs("its own last address", stdout);
+    if (after->by)
+        printf(", if that is of d%" PRIu32, after->by);
+}
+
+/* Whether both ways are steps from the draw's own last address, which come evenly. */
+static bool is_by_turns(const struct nest_source *source)
+{
+    for (uint32_t i = 0; i < source->after_count; i++) {
+        const struct nest_after *after = &source->after[i];
+        if (after->back || after->draw || after->by || after->earlier || after->scale > 1)
+            return false;
+    }
+    return true;
 }
 
 static void print_source(const struct printing *p, uint32_t loop, const struct nest_source *source)
@@ -372,10 +387,16 @@ static void print_source(const struct printing *p, uint32_t loop, const struct n
     }
     for (uint32_t i = 0; i < source->after_count; i++)
         print_after(source, i);
+    if (source->after_count == 2 && is_by_turns(source))
+        printf(", in turns, the first of these %.1f %% of the times",
+               100.0 * source->after[0].times /
+                   ((double)source->after[0].times + source->after[1].times));
     if (source->around != PSNAP_NONE)
         printf("%" PRId64 " bytes from d%" PRIu32, (int64_t)source->offset, source->around + 1);
     if (source->slope)
         printf(" and %" PRId64 " for each iteration", source->slope);
+    if (source->rest_slope)
+        printf(", %" PRId64 " for each that is left over", source->rest_slope);
     if (source->around != PSNAP_NONE)
         fputs(", and ", stdout);
     for (uint32_t i = 0; i < gather->area_count; i++) {
@@ -393,8 +414,14 @@ static void print_draw(const struct printing *p, uint32_t i)
     if (draw->loop == PSNAP_NONE)
         return;
     printf("d%-4" PRIu32 " %s: ", i + 1, p->profile->loops[draw->loop].id);
-    if (draw->lead) {
-        printf("the last address of reference %" PRIu32 "\n", draw->lead - 1);
+    for (uint32_t k = 0; k < NEST_MARKS && draw->leads[k]; k++)
+        printf("%s%" PRIu32,
+               k                ? ", "
+               : draw->leads[1] ? "the last address of whichever came last of references "
+                                : "the last address of reference ",
+               draw->leads[k] - 1);
+    if (draw->leads[0]) {
+        puts("");
         return;
     }
     if (draw->start) {
@@ -458,6 +485,47 @@ static void print_mix(const struct printing *p, uint32_t i)
                 p->loop == PSNAP_NONE || mix->states[k]->loop == p->loop;
 }
 
+static bool mark(const struct printing *p, uint32_t draw)
+{
+    const bool is_new = draw != PSNAP_NONE && !p->is_drawn[SHOWN_DRAW][draw];
+
+    if (is_new)
+        p->is_drawn[SHOWN_DRAW][draw] = true;
+    return is_new;
+}
+
+/* What is spoken of where a source is printed; whether any of it is new. */
+static bool mark_source(const struct printing *p, const struct nest_source *source)
+{
+    bool is_any = mark(p, source->with);
+
+    is_any |= mark(p, source->around);
+    for (uint32_t i = 0; i < source->after_count; i++) {
+        is_any |= source->after[i].draw && mark(p, source->after[i].draw - 1);
+        is_any |= source->after[i].by && mark(p, source->after[i].by - 1);
+    }
+    return is_any;
+}
+
+/* Draws that are shown go with others, and these with others. */
+static void mark_leaders(const struct printing *p)
+{
+    const struct nest_models *models = p->profile->nests->models;
+    bool is_any = true;
+
+    while (is_any) {
+        is_any = false;
+        for (uint32_t i = 0; i < models->draw_count; i++) {
+            const struct nest_draw *draw = &models->draws[i];
+            if (!p->is_drawn[SHOWN_DRAW][i])
+                continue;
+            is_any |= mark_source(p, &draw->rest);
+            is_any |= draw->has_entry && mark_source(p, &draw->entry);
+            is_any |= draw->start && mark(p, draw->start - 1);
+        }
+    }
+}
+
 static void print_models(const struct printing *p)
 {
     const struct nest_models *models = p->profile->nests->models;
@@ -477,6 +545,7 @@ static void print_models(const struct printing *p)
     for (uint32_t i = 0; i < models->count_count; i++)
         if (p->is_drawn[SHOWN_COUNTS][i])
             print_counts(&models->counts[i], i);
+    mark_leaders(p);
     for (uint32_t i = 0; i < models->draw_count && p->is_full; i++)
         if (p->is_drawn[SHOWN_DRAW][i])
             print_draw(p, i);

@@ -166,6 +166,8 @@ static void json_source(const struct showing *s, uint32_t loop, const struct nes
                 psnap_json_u64(s->json, "earlier", source->after[i].earlier);
             else
                 psnap_json_u64(s->json, "back", source->after[i].back);
+            if (source->after[i].by)
+                json_name(s->json, "by", 'd', source->after[i].by - 1);
             if (source->after[i].scale > 1)
                 psnap_json_u64(s->json, "scale", source->after[i].scale);
             if (!source->after[i].earlier)
@@ -193,6 +195,8 @@ static void json_source(const struct showing *s, uint32_t loop, const struct nes
         psnap_json_i64(s->json, "offset", (int64_t)source->offset);
         if (source->slope)
             psnap_json_i64(s->json, "each", source->slope);
+        if (source->rest_slope)
+            psnap_json_i64(s->json, "each_rest", source->rest_slope);
     }
     psnap_json_u64(s->json, "accesses", source->gather.accesses);
     psnap_json_begin_array(s->json, "areas");
@@ -209,6 +213,16 @@ static void json_source(const struct showing *s, uint32_t loop, const struct nes
     psnap_json_end_array(s->json);
 }
 
+static void json_leads(const struct showing *s, const struct nest_draw *draw)
+{
+    if (draw->leads[1])
+        psnap_json_begin_array(s->json, "refs");
+    for (uint32_t k = 0; k < NEST_MARKS && draw->leads[k]; k++)
+        psnap_json_u64(s->json, draw->leads[1] ? NULL : "ref", draw->leads[k] - 1);
+    if (draw->leads[1])
+        psnap_json_end_array(s->json);
+}
+
 static void json_draw(const struct showing *s, uint32_t i)
 {
     const struct nest_draw *draw = &s->profile->nests->models->draws[i];
@@ -220,8 +234,8 @@ static void json_draw(const struct showing *s, uint32_t i)
     psnap_json_text(s->json, "loop", s->profile->loops[draw->loop].id);
     if (draw->start)
         json_name(s->json, "start_of", 'd', draw->start - 1);
-    else if (draw->lead)
-        psnap_json_u64(s->json, "ref", draw->lead - 1);
+    else if (draw->leads[0])
+        json_leads(s, draw);
     else
         json_source(s, draw->loop, &draw->rest);
     if (draw->has_entry) {

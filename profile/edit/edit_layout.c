@@ -53,12 +53,14 @@ static bool first_of_draw(const struct editing *e, const struct nest_source *sou
     for (uint32_t i = 0; source->with != PSNAP_NONE && i <= models->draw_count; i++) {
         const struct nest_draw *leader = &e->draws[source->with];
         offset += source->offset;
-        if (leader->lead &&
-            nests_first_of(e->profile->nests, leader->loop, leader->lead - 1, address)) {
+        if (leader->leads[0] &&
+            nests_first_of(e->profile->nests, leader->loop, leader->leads[0] - 1, address)) {
             *address += offset;
             return true;
         }
         source = leader->start ? nest_source_of(&e->draws[leader->start - 1], true) : &leader->rest;
+        if (source->with == PSNAP_NONE && !source->gather.area_count && leader->has_entry)
+            source = &leader->entry; /* it goes on from there by steps */
     }
     if (source->with != PSNAP_NONE || !source->gather.area_count)
         return false;
@@ -275,15 +277,28 @@ static enum psnap_status move_from_lead(struct editing *e, const struct nest_aft
     return status;
 }
 
+/* Where addresses are that come after others. */
+static enum psnap_status move_within(struct editing *e, uint64_t times, uint64_t over,
+                                     struct nest_source *source)
+{
+    uint64_t end = source->low + source->span_bytes - 1;
+    enum psnap_status status = edit_place(e, &source->low);
+
+    if (status || times != over)
+        return status ? status : edit_scale_count(e, times, over, &source->span_bytes);
+    status = edit_place(e, &end);
+    source->span_bytes = end + 1 - source->low;
+    return status;
+}
+
 static enum psnap_status move_after(struct editing *e, uint32_t loop, struct nest_source *source)
 {
     const struct nest_source before = *source;
-    uint64_t times, over, end = source->low + source->span_bytes - 1;
+    uint64_t times, over;
     enum psnap_status status = stretch_after(e, loop, &times, &over);
 
-    if (!status && source->span_bytes && !(status = edit_place(e, &source->low)) &&
-        !(status = edit_place(e, &end)))
-        source->span_bytes = end + 1 - source->low;
+    if (!status && source->span_bytes)
+        status = move_within(e, times, over, source);
     for (uint32_t i = 0; i < source->after_count && !status; i++) {
         struct nest_after *after = &source->after[i];
         int64_t offset = (int64_t)(after->offset + nest_after_origin(&before, after));
@@ -312,13 +327,18 @@ static enum psnap_status move_around(struct editing *e, uint32_t loop, struct ne
     if (own != PSNAP_NONE && own == other && edit_is_stretched(&e->arrays[own])) {
         status = edit_map(e, loop, own, 1, &base, &times, &over);
         if (!status && !(status = edit_scale(e, times, over, &offset)) &&
-            !(status = edit_scale(e, times, over, &source->slope)))
+            !(status = edit_scale(e, times, over, &source->slope)) &&
+            !(status = edit_scale(e, times, over, &source->rest_slope)))
             source->offset = (uint64_t)offset;
-        if (!status && llabs(source->slope) > NEST_SLOPE_MAX)
+        if (!status &&
+            (llabs(source->slope) > NEST_SLOPE_MAX || llabs(source->rest_slope) > NEST_SLOPE_MAX))
             status = edit_fail(e, loop, PSNAP_NONE,
                                "what loop '%.100s' draws would lie %" PRId64
                                " bytes further for each iteration: it is %d at most",
-                               e->profile->loops[loop].id, source->slope, NEST_SLOPE_MAX);
+                               e->profile->loops[loop].id,
+                               llabs(source->slope) > NEST_SLOPE_MAX ? source->slope
+                                                                     : source->rest_slope,
+                               NEST_SLOPE_MAX);
         return status;
     }
     if ((own != PSNAP_NONE && edit_is_stretched(&e->arrays[own])) ||
@@ -347,9 +367,10 @@ static enum psnap_status move_source(struct editing *e, uint32_t loop, struct ne
         status = move_around(e, loop, source);
     for (uint32_t i = 0; i < source->gather.area_count && !status; i++) {
         struct gather_area *area = &source->gather.areas[i];
-        const uint64_t bytes = area->span_bytes;
+        /* The last element may be longer than what is used of it. */
+        const uint64_t bytes = area->span_bytes, element = area->element_bytes;
         const uint32_t in = edit_array_of(e, area->base);
-        uint64_t last = area->base + bytes - 1;
+        uint64_t last = area->base + (bytes > element ? bytes - element : 0);
         if (in != PSNAP_NONE && last < e->arrays[in].high && edit_is_stretched(&e->arrays[in])) {
             status = scale_area(e, in, loop, area);
             continue;
@@ -357,7 +378,8 @@ static enum psnap_status move_source(struct editing *e, uint32_t loop, struct ne
         if ((status = span_arrays(e, area->base, last, loop)) || (status = edit_place(e, &last)) ||
             (status = edit_place(e, &area->base)))
             return status;
-        area->span_bytes = last + 1 - area->base; /* of several that are moved differently */
+        /* of several that are moved differently */
+        area->span_bytes = last + (bytes > element ? element : bytes) - area->base;
     }
     return status;
 }

@@ -103,7 +103,7 @@ static struct psnap_mix *remake(const struct psnap_mix *mix, const bool *is_gone
             links[kept - 1].times += links[i].times;
         else
             links[kept++] = links[i];
-    made = mix_new(states, kept, 0);
+    made = mix_new(states, kept, 0, 0);
     if (made) {
         made->visits = mix->visits;
         states = 0;
@@ -274,6 +274,9 @@ static enum psnap_status more_iterations(struct editing *e, uint32_t index)
     for (uint32_t i = 0; i < mix->chain->state_count && !status; i++)
         if (e->is_selected[mix->states[i]->loop])
             status = edit_scale_counts(e, &mix->chain->states[i].counts, 1, 1, e->edit->times);
+    for (uint32_t i = 0; i < mix->chain->rest_count && !status; i++)
+        if (e->is_selected[mix->states[mix->chain->rests[i].to]->loop])
+            status = edit_scale_count(e, e->edit->times, 1, &mix->chain->rests[i].count);
     return status;
 }
 

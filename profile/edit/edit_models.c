@@ -5,6 +5,7 @@
  */
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "profile/edit/edit.h"
 
@@ -38,6 +39,8 @@ static enum psnap_status scale_mix(const struct editing *e, struct psnap_mix *mi
         status = edit_scale_counts(e, &mix->lengths, times, over, 1);
     for (uint32_t i = 0; i < mix->state_count && !status; i++)
         status = edit_scale_counts(e, &mix->states[i].counts, times, over, 1);
+    for (uint32_t i = 0; i < mix->rest_count && !status; i++)
+        status = edit_scale_count(e, times, over, &mix->rests[i].times);
     for (uint32_t i = 0; i < mix->first[MIX_STATE + mix->state_count] && !status; i++)
         status = edit_scale_count(e, times, over, &mix->edges[i].times);
     return status;
@@ -123,6 +126,34 @@ static const struct nest_source *source_of(const struct nest_models *models, uin
     return start ? nest_source_of(&models->draws[start - 1], true) : &models->draws[draw].rest;
 }
 
+/* What came behind addresses of a draw that nothing draws from any more does not come; the last way
+ * stays for all. */
+static void keep_ways(const struct nest_models *models, struct nest_source *source)
+{
+    uint32_t kept = 0;
+
+    for (uint32_t i = 0; i < source->after_count; i++) {
+        struct nest_after way = source->after[i];
+        if (way.by && models->draws[way.by - 1].loop == PSNAP_NONE)
+            way.by = 0;
+        if (way.by == source->after[i].by || i + 1 == source->after_count)
+            source->after[kept++] = way;
+    }
+    source->after_count = kept;
+}
+
+/* All that ways lead to lies so much further; its own addresses do already. */
+static void shift_ways(struct nest_source *source, uint64_t offset)
+{
+    source->low += source->span_bytes ? offset : 0;
+    for (uint32_t i = 0; i < source->after_count; i++) {
+        struct nest_after *after = &source->after[i];
+        const bool is_own = !after->back && !after->draw;
+        const uint64_t scale = after->scale > 1 ? after->scale : 1;
+        after->offset += after->earlier ? 0 : is_own ? offset - scale * offset : offset;
+    }
+}
+
 /* A source that goes with a draw that nothing draws from any more has what that one had. */
 static enum psnap_status follow(const struct editing *e, const struct nest_models *models,
                                 struct nest_source *source)
@@ -133,13 +164,14 @@ static enum psnap_status follow(const struct editing *e, const struct nest_model
         const uint64_t offset = source->offset;
         if (i > models->draw_count)
             return edit_fail(e, PSNAP_NONE, PSNAP_NONE, "draws go with each other in a circle");
-        if (models->draws[source->with].lead)
+        if (models->draws[source->with].leads[0])
             return fail_lead(e, source->with);
         *source = *leader;
         if (leader->with != PSNAP_NONE)
             source->offset += offset;
         for (uint32_t k = 0; leader->with == PSNAP_NONE && k < source->gather.area_count; k++)
             source->gather.areas[k].base += offset;
+        shift_ways(source, offset);
     }
     for (uint32_t i = 0;
          source->around != PSNAP_NONE && models->draws[source->around].loop == PSNAP_NONE &&
@@ -157,7 +189,22 @@ static enum psnap_status follow(const struct editing *e, const struct nest_model
     for (uint32_t i = 0; i < source->after_count; i++)
         if (source->after[i].draw && models->draws[source->after[i].draw - 1].loop == PSNAP_NONE)
             return fail_lead(e, source->after[i].draw - 1);
+    keep_ways(models, source);
     return PSNAP_OK;
+}
+
+/* Those of a draw's references that are still there; false: none is, they stay as they are. */
+static bool keep_there(const struct psnap_nests *nests, uint32_t loop, struct nest_draw *draw)
+{
+    uint32_t kept[NEST_MARKS] = {0}, n = 0;
+    uint64_t address;
+
+    for (uint32_t k = 0; k < NEST_MARKS && draw->leads[k]; k++)
+        if (nests_first_of(nests, loop, draw->leads[k] - 1, &address))
+            kept[n++] = draw->leads[k];
+    if (n)
+        memcpy(draw->leads, kept, sizeof kept);
+    return n;
 }
 
 /* Draws that have the last address of a reference, or the start of a draw, stay as long as that is
@@ -166,11 +213,9 @@ static void keep_leads(const struct psnap_nests *nests, const uint32_t *loops)
 {
     for (uint32_t i = 0; i < nests->models->draw_count; i++) {
         struct nest_draw *draw = &nests->models->draws[i];
-        uint64_t address;
         if (draw->start && loops[i] != PSNAP_NONE)
             draw->loop = nests->models->draws[draw->start - 1].loop;
-        if (draw->lead && loops[i] != PSNAP_NONE &&
-            nests_first_of(nests, loops[i], draw->lead - 1, &address))
+        if (draw->leads[0] && loops[i] != PSNAP_NONE && keep_there(nests, loops[i], draw))
             draw->loop = loops[i];
     }
 }

@@ -150,6 +150,9 @@ struct gather_areas {
 
 struct gather_areas *gather_areas_new(void); /* NULL: out of memory */
 void gather_areas_free(struct gather_areas *areas);
+/* Before any address: they will be where walks begin, which come in the order of how long these
+ * are, and that is drawn: there are no passes. */
+void gather_areas_of_walks(struct gather_areas *areas);
 void gather_areas_put_elsewhere(struct gather_areas *areas, uint64_t address);
 
 /* The next address. */

@@ -37,6 +37,7 @@ struct areas {
     uint64_t runs[GATHER_AREAS][GATHER_RUNS], run; /* small steps between jumps; now */
     uint64_t last;
     double share_before; /* of small steps, in the window before */
+    bool are_of_walks;   /* where these begin: no passes */
     bool is_out_of_memory;
 };
 
@@ -45,6 +46,11 @@ struct gather_areas *gather_areas_new(void)
     struct areas *m = calloc(1, sizeof *m);
 
     return m ? &m->front : NULL;
+}
+
+void gather_areas_of_walks(struct gather_areas *areas)
+{
+    ((struct areas *)areas)->are_of_walks = true;
 }
 
 void gather_areas_free(struct gather_areas *areas)
@@ -98,6 +104,7 @@ static uint32_t area_of(struct areas *m, uint64_t address)
         m->is_out_of_memory = true;
         return m->area;
     }
+    m->areas[m->area_count]->passes.are_none = m->are_of_walks;
     m->eras[m->area_count] = m->era;
     return m->area_count++;
 }

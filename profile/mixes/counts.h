@@ -12,10 +12,10 @@
  *   1 1 2 1 1 2 4 1 1 2 1 1 2 4 8 ...    sizes of merges
  *
  * each second one is larger than the least, each fourth one larger than these, and the largest of
- * all is the last. The octaves of such counts (0, 1, 2 to 3, 4 to 7, ...) come in turn, each as
- * soon as is its share, and are drawn so; how they do follows from how many there are. Whether they
- * do depends on the order of all counts, not on how a stream was cut; of those of two collectors
- * the order is not known, so they do not.
+ * all is the last. Each such size is a bin then, and the bins come in turn, each as soon as is its
+ * share, and are drawn so; how they do follows from how many there are. Whether they do depends on
+ * the order of all counts (the octaves 0, 1, 2 to 3, 4 to 7, ... are looked at), not on how a
+ * stream was cut; of those of two collectors the order is not known, so they do not.
  */
 #ifndef PSNAP_PROFILE_COUNTS_H
 #define PSNAP_PROFILE_COUNTS_H
@@ -41,7 +41,7 @@ struct psnap_counts { /* a value; zeroed: of no counts */
     uint64_t times, sum;
     uint32_t bin_count;
     struct psnap_counts_bin bins[COUNTS_BINS]; /* ascending, none of them empty */
-    bool is_even; /* octaves come in turn; a bin is of that of its lowest count */
+    bool is_even;                              /* bins come in turn */
 };
 
 /* 0, 1, 2 to 3, 4 to 7, ... */
@@ -62,12 +62,20 @@ struct counts_order {
 struct counts_collector { /* zeroed: of no counts */
     uint64_t times, sum;
     bool is_unordered; /* they do not come evenly, as far as is known: no octaves */
+    bool is_shifted;   /* it is known where octaves begin: */
+    uint32_t shift;
     uint64_t exact[COUNTS_EXACT + 1];
     struct psnap_counts_bin *wide; /* of the counts above, or NULL */
     struct counts_order *octaves;  /* or NULL */
     uint64_t given;                /* counts that are not there any more */
     uint32_t wide_count, octave_count;
 };
+
+/* The bins in which counts are collected, ascending, for who keeps more by them: that of a count,
+ * how many there are of one, and the lowest of these. */
+uint32_t counts_bin_of(uint64_t count);
+uint64_t counts_bin_times(const struct counts_collector *collector, uint32_t bin);
+uint64_t counts_bin_low(const struct counts_collector *collector, uint32_t bin);
 
 bool counts_note(struct counts_collector *collector, uint64_t count);
 bool counts_add_wide(struct counts_collector *collector, uint64_t count);
@@ -94,8 +102,8 @@ bool counts_merge(struct counts_collector *into, const struct counts_collector *
  * its bin, so that what is left adds up. That comes evenly if all did. */
 uint64_t counts_give(struct counts_collector *collector, struct psnap_rng *rng);
 /* The histogram, in `bins` bins at most (1 to COUNTS_BINS): neighbours become one, those first
- * that are told apart by least. Of one that comes evenly each octave has bins of its own, if there
- * are more of these than `bins` that many. */
+ * that are told apart by least. Of those that come evenly each bin is an octave, which begins where
+ * they come most evenly: what halves is a size with little around it. */
 void counts_take(const struct counts_collector *collector, uint32_t bins,
                  struct psnap_counts *counts);
 
@@ -107,14 +115,14 @@ struct counts_left {
     uint32_t rest;
 };
 
-/* Bins [begin, end) of an octave, of which so many counts have been drawn. */
+/* A bin, of which so many counts have been drawn. */
 struct counts_due {
     uint64_t times, drawn;
-    uint32_t begin, end;
+    uint32_t bin;
 };
 
 /* The counts in random order: after `counts->times` draws each bin has given as many as it has,
- * with their sum; then all begins again. Of those that come evenly, the octaves come in turn. */
+ * with their sum; then all begins again. Of those that come evenly, the bins come in turn. */
 struct counts_draw {
     const struct psnap_counts *counts;
     uint64_t left; /* draws until it begins again */
@@ -122,8 +130,8 @@ struct counts_draw {
     bool is_exact; /* in random order, and no bin has counts of several sizes */
     struct counts_left bins[COUNTS_BINS];
     uint64_t urn[32];
-    uint32_t octave_count;                  /* of those that come evenly, or 0; */
-    struct counts_due octaves[COUNTS_BINS]; /* a heap: the one that comes next is the first */
+    uint32_t due_count;                 /* of those that come evenly, or 0; */
+    struct counts_due due[COUNTS_BINS]; /* a heap: the one that comes next is the first */
 };
 
 /* `counts`, of at least one, must outlive it. Begins at the beginning: the same counts and
@@ -148,9 +156,9 @@ void counts_write(const struct psnap_counts *counts, bool is_known, struct psnap
                   struct psnap_yaml_node *map, const char *key);
 /* `node` may be a number when `times`, how many counts there are, is known (not 0); bins that come
  * to another number are an error at their place. `sum` may be left out: of from + to, half, for
- * each. */
+ * each. `more`: a key that maps of bins may have, which is the caller's, or NULL. */
 enum psnap_status counts_read(const struct psnap_yaml_doc *doc, const struct psnap_yaml_node *node,
-                              uint64_t times, struct psnap_counts *counts,
+                              uint64_t times, const char *more, struct psnap_counts *counts,
                               struct psnap_error *error);
 /* Whether counts that were read come evenly, as their map says. */
 enum psnap_status counts_read_evenly(const struct psnap_yaml_doc *doc,

@@ -9,11 +9,11 @@
  * So the last one is what is left, and sums come out exactly. That does not depend on m, which is
  * therefore only looked at again after MEAN_EACH counts, or when fewer are left.
  *
- * Of counts that come evenly the octave is not random: of t among n counts the j-th is due by the
+ * Of counts that come evenly the bin is not random: of t among n counts the j-th is due by the
  * j n / t-th draw, and what is due first comes first (C. L. Liu and J. W. Layland, "Scheduling
  * algorithms for multiprogramming in a hard-real-time environment", 1973: none is late then). Of
- * those due at once the commoner octave comes first, then the lower one: a counter's digits come
- * as they do when it counts. A heap has the one that comes next.
+ * those due at once the commoner bin comes first, then the lower one: a counter's digits come as
+ * they do when it counts. A heap has the one that comes next.
  */
 #include <string.h>
 
@@ -34,7 +34,7 @@ static void set_mean(const struct psnap_counts_bin *bin, struct counts_left *lef
     }
 }
 
-/* Whether the next count of octave `a` comes before that of `b`. */
+/* Whether the next count of bin `a` comes before that of `b`. */
 static inline bool is_before(const struct counts_due *a, const struct counts_due *b)
 {
     __extension__ typedef unsigned __int128 wide;
@@ -42,42 +42,35 @@ static inline bool is_before(const struct counts_due *a, const struct counts_due
 
     if (x != y)
         return x < y;
-    return a->times != b->times ? a->times > b->times : a->begin < b->begin;
+    return a->times != b->times ? a->times > b->times : a->bin < b->bin;
 }
 
-/* Octave `at` of the heap comes later than it did. */
-static void sink_octave(struct counts_draw *draw, uint32_t at)
+/* What is at `at` of the heap comes later than it did. */
+static void sink(struct counts_draw *draw, uint32_t at)
 {
-    const struct counts_due octave = draw->octaves[at];
+    const struct counts_due due = draw->due[at];
 
     for (;;) {
         uint32_t next = 2 * at + 1;
-        if (next + 1 < draw->octave_count &&
-            is_before(&draw->octaves[next + 1], &draw->octaves[next]))
+        if (next + 1 < draw->due_count && is_before(&draw->due[next + 1], &draw->due[next]))
             next++;
-        if (next >= draw->octave_count || !is_before(&draw->octaves[next], &octave))
+        if (next >= draw->due_count || !is_before(&draw->due[next], &due))
             break;
-        draw->octaves[at] = draw->octaves[next];
+        draw->due[at] = draw->due[next];
         at = next;
     }
-    draw->octaves[at] = octave;
+    draw->due[at] = due;
 }
 
-static void refill_octaves(struct counts_draw *draw)
+static void refill_due(struct counts_draw *draw)
 {
     const struct psnap_counts *counts = draw->counts;
-    struct counts_due *octave = draw->octaves;
 
-    for (uint32_t i = 0; i < counts->bin_count; i++) {
-        const struct psnap_counts_bin *bin = &counts->bins[i];
-        if (!i || counts_octave(bin->low) != counts_octave(bin[-1].low))
-            *octave++ = (struct counts_due){.begin = i};
-        octave[-1].times += bin->times;
-        octave[-1].end = i + 1;
-    }
-    draw->octave_count = (uint32_t)(octave - draw->octaves);
-    for (uint32_t i = draw->octave_count / 2; i-- > 0;)
-        sink_octave(draw, i);
+    draw->due_count = counts->bin_count;
+    for (uint32_t i = 0; i < counts->bin_count; i++)
+        draw->due[i] = (struct counts_due){.times = counts->bins[i].times, .bin = i};
+    for (uint32_t i = draw->due_count / 2; i-- > 0;)
+        sink(draw, i);
 }
 
 static void refill(struct counts_draw *draw)
@@ -92,7 +85,7 @@ static void refill(struct counts_draw *draw)
         urn_put(draw->urn, draw->leaves, i, counts->bins[i].times);
     }
     if (counts->is_even)
-        refill_octaves(draw);
+        refill_due(draw);
     draw->left = counts->times;
 }
 
@@ -101,7 +94,7 @@ void counts_draw_init(struct counts_draw *draw, const struct psnap_counts *count
     draw->counts = counts;
     draw->leaves = urn_leaves(counts->bin_count);
     draw->is_exact = !counts->is_even;
-    draw->octave_count = 0;
+    draw->due_count = 0;
     for (uint32_t i = 0; i < counts->bin_count; i++)
         draw->is_exact = draw->is_exact && counts->bins[i].low == counts->bins[i].high;
     refill(draw);
@@ -132,22 +125,15 @@ static uint64_t draw_within(const struct psnap_counts_bin *bin, struct counts_le
     return count;
 }
 
-/* A bin of the octave that comes next. */
-static uint32_t take_due(struct counts_draw *draw, struct psnap_rng *rng)
+/* The bin that comes next. */
+static uint32_t take_due(struct counts_draw *draw)
 {
-    struct counts_due *octave = &draw->octaves[0];
-    uint32_t at = octave->begin;
-    uint64_t ticket;
+    const uint32_t bin = draw->due[0].bin;
 
-    if (octave->end - octave->begin > 1) {
-        ticket = psnap_rng_below(rng, octave->times - octave->drawn);
-        while (ticket >= draw->bins[at].times)
-            ticket -= draw->bins[at++].times;
-    }
-    octave->drawn++;
-    sink_octave(draw, 0);
+    draw->due[0].drawn++;
+    sink(draw, 0);
     draw->left--;
-    return at;
+    return bin;
 }
 
 uint64_t counts_draw_next(struct counts_draw *draw, struct psnap_rng *rng)
@@ -161,8 +147,8 @@ uint64_t counts_draw_next(struct counts_draw *draw, struct psnap_rng *rng)
         refill(draw);
     if (draw->is_exact)
         return counts_draw_exact(draw, rng);
-    at = draw->octave_count ? take_due(draw, rng)
-                            : urn_take(draw->urn, draw->leaves, psnap_rng_below(rng, draw->left--));
+    at = draw->due_count ? take_due(draw)
+                         : urn_take(draw->urn, draw->leaves, psnap_rng_below(rng, draw->left--));
     bin = &draw->counts->bins[at];
     left = &draw->bins[at];
     if (left->times < MEAN_EACH || left->times % MEAN_EACH == 0)

@@ -43,6 +43,7 @@ void counts_write(const struct psnap_counts *counts, bool is_known, struct psnap
 
 struct counts_reading {
     const struct psnap_yaml_doc *doc;
+    const char *more; /* a key of bins that is the caller's, or NULL */
     struct psnap_error *error;
 };
 
@@ -98,8 +99,8 @@ static enum psnap_status read_bin_sum(const struct counts_reading *r,
 static enum psnap_status read_bin(const struct counts_reading *r, const struct psnap_yaml_node *map,
                                   struct psnap_counts_bin *bin)
 {
-    static const char *const is_keys[] = {"is", "times", NULL};
-    static const char *const range_keys[] = {"from", "to", "times", "sum", NULL};
+    const char *const is_keys[] = {"is", "times", r->more, NULL};
+    const char *const range_keys[] = {"from", "to", "times", "sum", r->more, NULL};
     const bool is_one = psnap_yaml_get(map, "is");
     enum psnap_status status =
         psnap_yaml_expect_keys(r->doc, map, "a count", is_one ? is_keys : range_keys, r->error);
@@ -144,10 +145,10 @@ static enum psnap_status read_bins(const struct counts_reading *r,
 }
 
 enum psnap_status counts_read(const struct psnap_yaml_doc *doc, const struct psnap_yaml_node *node,
-                              uint64_t times, struct psnap_counts *counts,
+                              uint64_t times, const char *more, struct psnap_counts *counts,
                               struct psnap_error *error)
 {
-    const struct counts_reading r = {doc, error};
+    const struct counts_reading r = {doc, more, error};
     enum psnap_status status;
     uint64_t count = 0;
 

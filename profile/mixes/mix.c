@@ -9,29 +9,31 @@
 
 /* Where in the block the parts are. */
 static struct psnap_mix *place(struct psnap_mix *mix, uint32_t states, uint32_t edges,
-                               uint32_t rounds)
+                               uint32_t rounds, uint32_t rests)
 {
     mix->state_count = states;
     mix->rounds_count = rounds;
+    mix->rest_count = rests;
     mix->states = (struct mix_state *)(mix + 1);
     mix->rounds = (struct mix_rounds *)(mix->states + states);
-    mix->edges = (struct mix_edge *)(mix->rounds + rounds);
+    mix->rests = (struct mix_rest *)(mix->rounds + rounds);
+    mix->edges = (struct mix_edge *)(mix->rests + rests);
     mix->first = (uint32_t *)(mix->edges + edges);
     return mix;
 }
 
-static size_t block_bytes(size_t states, size_t edges, size_t rounds)
+static size_t block_bytes(size_t states, size_t edges, size_t rounds, size_t rests)
 {
     return sizeof(struct psnap_mix) + states * sizeof(struct mix_state) +
-           rounds * sizeof(struct mix_rounds) + edges * sizeof(struct mix_edge) +
-           (MIX_STATE + states + 1) * sizeof(uint32_t);
+           rounds * sizeof(struct mix_rounds) + rests * sizeof(struct mix_rest) +
+           edges * sizeof(struct mix_edge) + (MIX_STATE + states + 1) * sizeof(uint32_t);
 }
 
-struct psnap_mix *mix_new(uint32_t states, uint32_t edges, uint32_t rounds)
+struct psnap_mix *mix_new(uint32_t states, uint32_t edges, uint32_t rounds, uint32_t rests)
 {
-    struct psnap_mix *mix = calloc(1, block_bytes(states, edges, rounds));
+    struct psnap_mix *mix = calloc(1, block_bytes(states, edges, rounds, rests));
 
-    return mix ? place(mix, states, edges, rounds) : NULL;
+    return mix ? place(mix, states, edges, rounds, rests) : NULL;
 }
 
 void mix_free(struct psnap_mix *mix)
@@ -42,7 +44,7 @@ void mix_free(struct psnap_mix *mix)
 struct psnap_mix *mix_copy(const struct psnap_mix *mix)
 {
     const uint32_t nodes = MIX_STATE + mix->state_count, edges = mix->first[nodes];
-    struct psnap_mix *copy = mix_new(mix->state_count, edges, mix->rounds_count);
+    struct psnap_mix *copy = mix_new(mix->state_count, edges, mix->rounds_count, mix->rest_count);
 
     if (!copy)
         return NULL;
@@ -51,6 +53,7 @@ struct psnap_mix *mix_copy(const struct psnap_mix *mix)
     copy->lengths = mix->lengths;
     memcpy(copy->states, mix->states, mix->state_count * sizeof *mix->states);
     memcpy(copy->rounds, mix->rounds, mix->rounds_count * sizeof *mix->rounds);
+    memcpy(copy->rests, mix->rests, mix->rest_count * sizeof *mix->rests);
     memcpy(copy->edges, mix->edges, edges * sizeof *mix->edges);
     memcpy(copy->first, mix->first, (nodes + 1) * sizeof *mix->first);
     return copy;
@@ -68,6 +71,15 @@ uint32_t mix_find(const struct psnap_mix *mix, uint32_t id)
             high = middle;
     }
     return low < mix->state_count && mix->states[low].id == id ? low : UINT32_MAX;
+}
+
+bool mix_has_rest(const struct psnap_mix *mix, uint32_t state)
+{
+    uint32_t i = 0;
+
+    while (i < mix->rest_count && mix->rests[i].state != state)
+        i++;
+    return i < mix->rest_count;
 }
 
 static int compare_edges(const void *a, const void *b)

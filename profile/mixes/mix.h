@@ -24,6 +24,11 @@
  * thousands of times has as many iterations each time, or a few times very many), a histogram of
  * that is kept for a node, of the one transition that comes most.
  *
+ * The count of a state may depend on that of the one before: what an unrolled or vectorised loop
+ * leaves over is what the number of all iterations leaves, so many of those with 3 iterations
+ * leave 2. Of a state that comes after one other only, and whose counts (none, where it does not
+ * come) are told by those of that one, is kept how often which count comes after which: its rest.
+ *
  * Memory is bounded. Transitions that are too rare to be kept lead through a node without a token,
  * `any`: what enters it leaves it in random order. They stay exact in number at both their ends.
  */
@@ -62,13 +67,20 @@ struct mix_rounds {
     struct psnap_counts counts;
 };
 
+/* After counts of a bin of `state` comes `to`, so often with this count; else it does not come. */
+struct mix_rest {
+    uint32_t state, to, bin; /* states; bin: of the counts of the first */
+    uint64_t count, times;
+};
+
 struct psnap_mix {
     uint64_t visits, tokens;
     struct psnap_counts lengths; /* tokens of a visit; of no counts: as the graph has it */
     uint32_t state_count;        /* nodes are MIX_STATE more */
     struct mix_state *states;    /* by id */
     struct mix_rounds *rounds;   /* by node, of some */
-    uint32_t rounds_count;
+    struct mix_rest *rests; /* by state, bin and count, of some; of a state all have one `to` */
+    uint32_t rounds_count, rest_count;
     uint32_t *first;        /* by node: of its edges; one more at the end */
     struct mix_edge *edges; /* of a node by `to` */
 };
@@ -78,6 +90,8 @@ void mix_free(struct psnap_mix *mix);
 struct psnap_mix *mix_copy(const struct psnap_mix *mix); /* NULL: out of memory */
 /* The state's index, or UINT32_MAX. */
 uint32_t mix_find(const struct psnap_mix *mix, uint32_t id);
+/* Whether a state has a rest. */
+bool mix_has_rest(const struct psnap_mix *mix, uint32_t state);
 
 /* ---- collecting: mix_collector.c ---- */
 
@@ -121,6 +135,8 @@ enum { MIX_AHEAD = 64 /* tokens that a walk draws at once */ };
 struct mix_token {
     uint32_t state; /* its index */
     uint64_t count;
+    uint64_t rest;    /* the count of the next one, if that is this one's rest, or 0; */
+    uint32_t skipped; /* then: 1 + the state which that would have been, or 0 */
 };
 
 /* What a walk has drawn ahead: its first member. */
@@ -140,20 +156,10 @@ static inline const struct mix_token *mix_walk_take(struct mix_walk *walk)
     return &ahead->tokens[ahead->at++];
 }
 
-/* The same; false: the visit has ended. */
-static inline bool mix_walk_next(struct mix_walk *walk, uint32_t *state, uint64_t *count)
-{
-    const struct mix_token *token = mix_walk_take(walk);
-
-    *state = token->state;
-    *count = token->count;
-    return token->state != MIX_END;
-}
-
 /* ---- as YAML: mix_yaml.c ---- */
 
 /* Keys of a state's map that are the mix's own; all others are the caller's. */
-#define MIX_STATE_KEYS "state", "times", "evenly", "next", "rounds"
+#define MIX_STATE_KEYS "state", "times", "evenly", "rest_of", "next", "rounds"
 
 /*
  * map: {begin, rounds, lengths, evenly, any,

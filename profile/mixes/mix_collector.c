@@ -15,51 +15,12 @@
 #include <string.h>
 
 #include "formats/base/room.h"
-#include "profile/mixes/mix_graph.h"
+#include "profile/mixes/mix_collect.h"
 
 enum {
     TABLE_ROOM = 64, /* slots at first; a power of two */
-    ROUNDS_MIN = 64, /* times that a transition came in a row, to say how often it does */
     ROUNDS_TRIES = 1 << 12,
     WEIGHT_MAX = 1 << 20
-};
-
-/* By chance the variance of how often it comes is m (m + 1), with the mean m. */
-#define EVENLY 0.5
-#define UNEVENLY 4.0
-
-/* Keys, which are not 0, and a number for each. */
-struct table {
-    struct slot {
-        uint64_t key, number;
-    } *slots;
-    size_t count, room;
-};
-
-/* The transition from a node that comes most, as far as that is known, and how often in a row. */
-struct rounds {
-    uint32_t to, weight, tries;
-    uint64_t now; /* so many since another one came */
-    struct counts_collector counts;
-};
-
-struct state {
-    uint32_t id;
-    struct counts_collector counts;
-    struct rounds rounds;
-};
-
-struct mix_collector {
-    struct state *states;
-    size_t state_count, state_room;
-    struct table ids;   /* id + 1: index */
-    struct table edges; /* edge_key: times */
-    struct counts_collector lengths;
-    struct rounds begin; /* of MIX_OUTSIDE */
-    uint64_t visits, tokens;
-    uint64_t made; /* tokens of the visit under way */
-    uint32_t at;   /* the node it is at; MIX_OUTSIDE with is_visit: it has just begun */
-    bool is_visit;
 };
 
 /* ---- tables ---- */
@@ -168,9 +129,8 @@ static uint32_t thin(struct mix_link *links, uint32_t count, uint32_t nodes, uin
     return n;
 }
 
-/* The collector's transitions, in `wanted` if that can be, at *count; NULL: out of memory. */
-static struct mix_link *list_edges(const struct mix_collector *collector, uint32_t wanted,
-                                   uint32_t *count)
+struct mix_link *mix_list_edges(const struct mix_collector *collector, uint32_t wanted,
+                                uint32_t *count)
 {
     const struct table *edges = &collector->edges;
     const size_t nodes = MIX_STATE + collector->state_count;
@@ -195,7 +155,7 @@ static bool thin_table(struct mix_collector *collector)
 {
     struct table *edges = &collector->edges;
     uint32_t count;
-    struct mix_link *links = list_edges(collector, MIX_EDGES_MAX / 2, &count);
+    struct mix_link *links = mix_list_edges(collector, MIX_EDGES_MAX / 2, &count);
 
     if (!links)
         return false;
@@ -223,6 +183,7 @@ void mix_collector_free(struct mix_collector *collector)
     for (size_t i = 0; i < collector->state_count; i++) {
         counts_release(&collector->states[i].counts);
         counts_release(&collector->states[i].rounds.counts);
+        rests_release(&collector->states[i].rests);
     }
     counts_release(&collector->lengths);
     counts_release(&collector->begin.counts);
@@ -310,6 +271,17 @@ static bool note_round(struct mix_collector *collector, uint32_t to)
     return true;
 }
 
+/* Of the token that comes now. */
+static bool note_rest(struct mix_collector *collector, struct state *state, uint64_t count)
+{
+    if (collector->at >= MIX_STATE)
+        return rests_note(&state->rests, collector->at,
+                          &collector->states[collector->at - MIX_STATE].counts, collector->last,
+                          count);
+    rests_release(&state->rests);
+    return true;
+}
+
 enum psnap_status mix_begin(struct mix_collector *collector)
 {
     const enum psnap_status status = mix_end(collector);
@@ -334,9 +306,12 @@ enum psnap_status mix_add(struct mix_collector *collector, uint32_t id, uint64_t
         return status;
     if (!add_edge(collector, collector->at, MIX_STATE + index, 1) ||
         !note_round(collector, MIX_STATE + index) ||
+        (!collector->states[index].rests.is_over &&
+         !note_rest(collector, &collector->states[index], count)) ||
         !counts_add(&collector->states[index].counts, count))
         return PSNAP_ERROR_MEMORY;
     collector->at = MIX_STATE + index;
+    collector->last = count;
     collector->made++;
     collector->tokens++;
     return PSNAP_OK;
@@ -394,7 +369,9 @@ static enum psnap_status merge_states(struct mix_collector *into, const struct m
     }
     for (size_t i = 0; i < from->state_count && !status; i++)
         if (!merge_rounds(&into->states[nodes[MIX_STATE + i] - MIX_STATE].rounds,
-                          &from->states[i].rounds, nodes))
+                          &from->states[i].rounds, nodes) ||
+            !rests_merge(&into->states[nodes[MIX_STATE + i] - MIX_STATE].rests,
+                         &from->states[i].rests, nodes[from->states[i].rests.from]))
             status = PSNAP_ERROR_MEMORY;
     if (!status && !merge_rounds(&into->begin, &from->begin, nodes))
         status = PSNAP_ERROR_MEMORY;
@@ -405,7 +382,7 @@ enum psnap_status mix_merge(struct mix_collector *into, struct mix_collector *fr
 {
     uint32_t *nodes = malloc((MIX_STATE + from->state_count) * sizeof *nodes), count = 0;
     enum psnap_status status = nodes ? mix_end(from) : PSNAP_ERROR_MEMORY;
-    struct mix_link *links = status ? NULL : list_edges(from, UINT32_MAX, &count);
+    struct mix_link *links = status ? NULL : mix_list_edges(from, UINT32_MAX, &count);
 
     if (!links)
         status = PSNAP_ERROR_MEMORY;
@@ -421,122 +398,4 @@ enum psnap_status mix_merge(struct mix_collector *into, struct mix_collector *fr
     free(links);
     free(nodes);
     return status;
-}
-
-/* ---- the mix ---- */
-
-static int compare_ids(const void *a, const void *b)
-{
-    const uint32_t x = (*(struct state *const *)a)->id, y = (*(struct state *const *)b)->id;
-
-    return x < y ? -1 : x > y;
-}
-
-/* Whether how often a transition comes in a row is not what chance gives. The longest row does not
- * count: that may be all that there was before the program did something else. */
-static bool is_told(const struct psnap_counts *counts)
-{
-    const struct psnap_counts_bin *last = &counts->bins[counts->bin_count - 1];
-    const double longest = (double)last->sum / (double)last->times;
-    const double times = (double)counts->times - 1;
-    const double mean = ((double)counts->sum - longest) / times, by_chance = mean * (mean + 1);
-    double squares = -longest * longest;
-
-    for (uint32_t i = 0; i < counts->bin_count; i++) {
-        const struct psnap_counts_bin *bin = &counts->bins[i];
-        squares += (double)bin->sum * (double)bin->sum / (double)bin->times;
-    }
-    squares = squares / times - mean * mean;
-    return mean >= 1 && (squares < EVENLY * by_chance || squares > UNEVENLY * by_chance);
-}
-
-/* Rounds of nodes, which are by number of the collector's, that are there among the links; returns
- * how many. */
-static uint32_t take_rounds(const struct mix_collector *collector, const uint32_t *nodes,
-                            const struct mix_link *links, uint32_t link_count,
-                            struct mix_rounds *taken)
-{
-    uint32_t count = 0;
-
-    for (uint32_t node = 0; node < MIX_STATE + collector->state_count; node++) {
-        const struct rounds *rounds =
-            node == MIX_OUTSIDE ? &collector->begin : &collector->states[node - MIX_STATE].rounds;
-        uint32_t k = 0;
-        if (node == MIX_ANY || !rounds->weight || rounds->counts.times < ROUNDS_MIN)
-            continue;
-        while (k < link_count && (links[k].from != node || links[k].to != rounds->to))
-            k++;
-        if (k == link_count)
-            continue;
-        taken[count].node = nodes[node];
-        taken[count].to = nodes[rounds->to];
-        counts_take(&rounds->counts, COUNTS_BINS, &taken[count].counts);
-        count += is_told(&taken[count].counts);
-    }
-    return count;
-}
-
-static int compare_rounds(const void *a, const void *b)
-{
-    const struct mix_rounds *x = a, *y = b;
-
-    return x->node < y->node ? -1 : x->node > y->node;
-}
-
-/* States by id; nodes[]: the mix's node of each of the collector's. */
-static void number_states(struct mix_collector *collector, struct state **order, uint32_t *nodes)
-{
-    const uint32_t n = (uint32_t)collector->state_count;
-
-    for (size_t i = 0; i < n; i++)
-        order[i] = &collector->states[i];
-    qsort(order, n, sizeof(struct state *), compare_ids);
-    nodes[MIX_OUTSIDE] = MIX_OUTSIDE;
-    nodes[MIX_ANY] = MIX_ANY;
-    for (uint32_t i = 0; i < n; i++)
-        nodes[MIX_STATE + (order[i] - collector->states)] = MIX_STATE + i;
-}
-
-struct psnap_mix *mix_take(struct mix_collector *collector, uint32_t edges, uint32_t bins)
-{
-    const uint32_t states = (uint32_t)collector->state_count;
-    uint32_t *nodes = malloc((MIX_STATE + states) * sizeof *nodes), count = 0, rounds_count = 0;
-    struct state **order = calloc(states + (size_t)1, sizeof(struct state *));
-    struct mix_rounds *rounds = calloc(states + (size_t)2, sizeof *rounds);
-    struct mix_link *links = nodes && order && rounds && !mix_end(collector)
-                                 ? list_edges(collector, edges, &count)
-                                 : NULL;
-    struct psnap_mix *mix = NULL;
-
-    if (links) {
-        number_states(collector, order, nodes);
-        rounds_count = take_rounds(collector, nodes, links, count, rounds);
-        qsort(rounds, rounds_count, sizeof *rounds, compare_rounds);
-        mix = mix_new(states, count, rounds_count);
-    }
-    if (mix) {
-        bool has_lengths = collector->lengths.times > 1; /* a single one: as there are tokens */
-        for (uint32_t i = 0; i < states; i++) {
-            mix->states[i].id = order[i]->id;
-            counts_take(&order[i]->counts, bins, &mix->states[i].counts);
-        }
-        for (uint32_t i = 0; i < count; i++) {
-            links[i].from = nodes[links[i].from];
-            links[i].to = nodes[links[i].to];
-        }
-        mix_set_edges(mix, links, count);
-        mix->visits = collector->visits;
-        mix->tokens = collector->tokens;
-        for (uint32_t i = 0; i < rounds_count; i++) {
-            mix->rounds[i] = rounds[i];
-            has_lengths &= rounds[i].to != MIX_OUTSIDE; /* these say when visits end */
-        }
-        if (has_lengths)
-            counts_take(&collector->lengths, COUNTS_BINS, &mix->lengths);
-    }
-    free(links);
-    free(rounds);
-    free(order);
-    free(nodes);
-    return mix;
 }

@@ -36,28 +36,37 @@ static bool reverse(const struct psnap_mix *mix, struct reversed *reversed)
     return true;
 }
 
+/* rest[n]: the node that is a node's rest; MIX_OUTSIDE: it has none. Where that is all that it
+ * leads to there is nothing to choose, and it is as any other. */
+static void find_rests(const struct psnap_mix *mix, uint32_t *rest)
+{
+    for (uint32_t i = 0; i < mix->rest_count; i++) {
+        const uint32_t node = MIX_STATE + mix->rests[i].state;
+        if (mix->first[node + 1] - mix->first[node] > 1)
+            rest[node] = MIX_STATE + mix->rests[i].to;
+    }
+}
+
 /* best[n]: how often the transition last[n] of a node that is not yet in the tree occurs; in the
- * tree 0. */
-static uint32_t grow(const struct reversed *reversed, uint32_t nodes, uint32_t *last,
-                     uint64_t *best)
+ * tree 0. One that has a rest comes into it behind that. */
+static uint32_t grow(const struct reversed *reversed, const uint32_t *rest, uint32_t nodes,
+                     uint32_t *last, uint64_t *best, bool *is_in)
 {
     uint32_t count = 0, node = MIX_OUTSIDE;
 
     for (uint64_t most = 1; most; count++) {
-        last[node] = best[node] ? last[node] : UINT32_MAX;
-        best[node] = 0;
+        is_in[node] = true;
         for (uint32_t i = reversed->begin[node]; i < reversed->begin[node + 1]; i++) {
             const struct mix_edge edge = reversed->edges[i];
-            const bool is_in =
-                edge.to == MIX_OUTSIDE || (last[edge.to] != UINT32_MAX && !best[edge.to]);
-            if (!is_in && edge.times > best[edge.to]) {
+            const bool is_rest = rest[edge.to] != MIX_OUTSIDE && rest[edge.to] == node;
+            if (!is_in[edge.to] && !is_rest && edge.times > best[edge.to]) {
                 best[edge.to] = edge.times;
                 last[edge.to] = node;
             }
         }
         most = 0;
         for (uint32_t n = 0; n < nodes; n++)
-            if (best[n] > most) {
+            if (!is_in[n] && is_in[rest[n]] && best[n] > most) {
                 most = best[n];
                 node = n;
             }
@@ -69,17 +78,24 @@ uint32_t mix_tree(const struct psnap_mix *mix, uint32_t *last)
 {
     const uint32_t nodes = MIX_STATE + mix->state_count;
     uint64_t *best = calloc(nodes, sizeof *best);
+    uint32_t *rest = calloc(nodes, sizeof *rest);
+    bool *is_in = calloc(nodes, sizeof *is_in);
     struct reversed reversed = {0};
     uint32_t count = 0;
 
-    if (reverse(mix, &reversed) && best) {
+    if (reverse(mix, &reversed) && best && rest && is_in) {
         for (uint32_t n = 0; n < nodes; n++)
             last[n] = UINT32_MAX;
-        count = grow(&reversed, nodes, last, best);
+        find_rests(mix, rest);
+        count = grow(&reversed, rest, nodes, last, best, is_in);
+        for (uint32_t n = 0; n < nodes; n++)
+            last[n] = is_in[n] ? last[n] : UINT32_MAX;
     }
     free(reversed.begin);
     free(reversed.edges);
     free(best);
+    free(rest);
+    free(is_in);
     return count;
 }
 

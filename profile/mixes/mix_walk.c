@@ -16,7 +16,8 @@
  * close a visit: they lead to its end, or to where it is certain to come to it soon, by what the
  * walk has not come through. As long as there are others, these are taken before it has its
  * length, and as soon as there are some, these then. What a visit becomes longer or shorter than
- * that is made up for by the next ones. Where it is known how often a transition comes in a row,
+ * that is made up for by the next ones. What is left over after a state's counts is drawn with
+ * these, and comes next, if there is any. Where it is known how often a transition comes in a row,
  * that is drawn, too, when another one was taken; as long as there are both.
  */
 #include <stdlib.h>
@@ -39,10 +40,20 @@ struct again {
     struct counts_draw counts;
 };
 
+/* What is left over after a state's counts, by bins of these. */
+struct rest {
+    const struct psnap_counts *counts;
+    const struct mix_rest *of;
+    uint64_t *times; /* left, of each */
+    uint32_t begin[COUNTS_BINS + 1];
+    uint64_t left[COUNTS_BINS]; /* with those after which nothing is */
+};
+
 struct walk_node {
     struct exits closing, others; /* without the last one of all, */
     uint32_t last;                /* which leads to this node */
     struct again *again;          /* or NULL */
+    struct rest *rest;            /* or NULL; transitions to what is left over are no exits */
     uint32_t tail;                /* tokens that come after a closing one, at most */
     struct counts_draw *counts;   /* of the state; NULL: all are */
     uint64_t count;
@@ -59,6 +70,9 @@ struct mix_walk {
     struct counts_draw *counts; /* by state */
     struct counts_draw lengths;
     struct again *again;   /* as the mix's rounds */
+    struct rest *rests;    /* of nodes that have one */
+    uint64_t *rest_times;  /* as the mix's rests */
+    struct mix_token due;  /* what is left over comes next, if that is of a count */
     uint32_t at;           /* node */
     uint64_t visits_left;  /* before all begins again */
     uint64_t made, wanted; /* tokens of this visit */
@@ -139,6 +153,31 @@ static inline uint32_t leave(const struct mix_walk *walk, struct walk_node *node
     return exits->edges[urn_take(exits->urn, exits->leaves, ticket)].to;
 }
 
+/* How much is left over after a count of a state: without replacement, by its bin. */
+static uint64_t draw_rest(struct rest *rest, uint64_t count, struct psnap_rng *rng)
+{
+    const struct psnap_counts *counts = rest->counts;
+    uint32_t bin = 0, i;
+    uint64_t ticket;
+
+    while (count > counts->bins[bin].high)
+        bin++;
+    if (!rest->left[bin]) {
+        rest->left[bin] = counts->bins[bin].times;
+        for (i = rest->begin[bin]; i < rest->begin[bin + 1]; i++)
+            rest->times[i] = rest->of[i].times;
+    }
+    ticket = psnap_rng_below(rng, rest->left[bin]--);
+    for (i = rest->begin[bin]; i < rest->begin[bin + 1]; i++) {
+        if (ticket < rest->times[i]) {
+            rest->times[i]--;
+            return rest->of[i].count;
+        }
+        ticket -= rest->times[i];
+    }
+    return 0;
+}
+
 static void begin_visit(struct mix_walk *walk)
 {
     if (!walk->visits_left)
@@ -184,6 +223,13 @@ void mix_walk_fill(struct mix_walk *walk)
             begin_visit(walk);
             rng = walk->rng;
         }
+        if (walk->due.count) {
+            *token = walk->due;
+            walk->due.count = 0;
+            walk->made++;
+            at = MIX_STATE + token->state;
+            continue;
+        }
         do
             at = leave(walk, &walk->nodes[at], &rng);
         while (at == MIX_ANY);
@@ -196,14 +242,18 @@ void mix_walk_fill(struct mix_walk *walk)
         walk->made++;
         node = &walk->nodes[at];
         token->count = node->count;
-        if (!node->counts)
-            continue;
-        if (node->counts->is_exact && node->counts->left)
+        token->rest = token->skipped = 0;
+        if (node->counts && node->counts->is_exact && node->counts->left)
             token->count = counts_draw_exact(node->counts, &rng);
-        else {
+        else if (node->counts) {
             walk->rng = rng;
             token->count = counts_draw_next(node->counts, &walk->rng);
             rng = walk->rng;
+        }
+        if (node->rest) {
+            token->rest = walk->due.count = draw_rest(node->rest, token->count, &rng);
+            walk->due.state = node->rest->of->to;
+            token->skipped = token->rest ? 0 : 1 + walk->due.state;
         }
     }
     walk->rng = rng;
@@ -221,22 +271,26 @@ void mix_walk_free(struct mix_walk *walk)
     free(walk->urns);
     free(walk->counts);
     free(walk->again);
+    free(walk->rests);
+    free(walk->rest_times);
     free(walk);
 }
 
-/* Parts a node's transitions into those that close a visit and others, without what comes in a row.
- */
+/* Parts a node's transitions into those that close a visit and others, without what comes in a row,
+ * or is left over. */
 static void part_edges(struct mix_walk *walk, uint32_t n, const uint32_t *tails)
 {
     const struct psnap_mix *mix = walk->mix;
     struct walk_node *node = &walk->nodes[n];
     struct mix_edge *to = &walk->edges[mix->first[n]];
-    const uint32_t again = node->again ? node->again->to : UINT32_MAX;
+    const uint32_t again = node->again  ? node->again->to
+                           : node->rest ? MIX_STATE + node->rest->of->to
+                                        : UINT32_MAX;
 
     node->closing.edges = to;
     for (uint32_t i = mix->first[n]; i < mix->first[n + 1]; i++) {
         const uint32_t tail = tails[mix->edges[i].to];
-        if (mix->edges[i].to == again)
+        if (node->again && mix->edges[i].to == again)
             node->again->times = mix->edges[i].times;
         if (tail == UINT32_MAX || mix->edges[i].to == again)
             continue;
@@ -272,6 +326,35 @@ static bool make_urns(struct mix_walk *walk)
     return urn;
 }
 
+/* What is left over after states' counts; false: out of memory. */
+static bool make_rests(struct mix_walk *walk)
+{
+    const struct psnap_mix *mix = walk->mix;
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < mix->rest_count; i++)
+        count += !i || mix->rests[i].state != mix->rests[i - 1].state;
+    walk->rests = calloc(count + (size_t)1, sizeof *walk->rests);
+    walk->rest_times = calloc(mix->rest_count + (size_t)1, sizeof *walk->rest_times);
+    if (!walk->rests || !walk->rest_times)
+        return false;
+    count = 0;
+    for (uint32_t i = 0, n; i < mix->rest_count; i += n) {
+        struct rest *rest = &walk->rests[count++];
+        const uint32_t state = mix->rests[i].state;
+        rest->counts = &mix->states[state].counts;
+        rest->of = &mix->rests[i];
+        rest->times = &walk->rest_times[i];
+        walk->nodes[MIX_STATE + state].rest = rest;
+        for (n = 0; i + n < mix->rest_count && mix->rests[i + n].state == state; n++)
+            rest->begin[mix->rests[i + n].bin + 1] = n + 1;
+        for (uint32_t bin = 0; bin < COUNTS_BINS; bin++)
+            if (rest->begin[bin + 1] < rest->begin[bin])
+                rest->begin[bin + 1] = rest->begin[bin];
+    }
+    return true;
+}
+
 /* The nodes, their transitions not yet filled in. */
 static bool make_nodes(struct mix_walk *walk)
 {
@@ -282,7 +365,7 @@ static bool make_nodes(struct mix_walk *walk)
     walk->nodes = calloc(nodes, sizeof *walk->nodes);
     walk->edges = calloc(walk->mix->first[nodes] + (size_t)1, sizeof *walk->edges);
     if (walk->nodes && walk->edges && last && tails && mix_tree(walk->mix, last) &&
-        mix_tails(walk->mix, tails)) {
+        mix_tails(walk->mix, tails) && make_rests(walk)) {
         for (uint32_t i = 0; i < walk->mix->rounds_count; i++) {
             walk->nodes[walk->mix->rounds[i].node].again = &walk->again[i];
             walk->again[i].to = walk->mix->rounds[i].to;

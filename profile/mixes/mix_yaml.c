@@ -11,6 +11,8 @@
  *   - state: 1                            a number, for `begin`, `next` and `any`
  *     ...                                 what it is: the caller's
  *     times: [{is: 5, times: 10}]         counts; a number if all are the same
+ *     rest_of: 1                          or they are what is left over after that state's, whose
+ *                                         `times` say it (mix_yaml_rests.c)
  *     next: {2: 5, any: 4, end: 1}        how many times which state comes next
  *     rounds: {next: 2, times: [...]}     how often in a row that one does, here
  *
@@ -23,7 +25,7 @@
 #include <string.h>
 
 #include "formats/base/text.h"
-#include "profile/mixes/mix_graph.h"
+#include "profile/mixes/mix_yaml.h"
 #include "profile/profile.h"
 
 static void write_edges(const struct psnap_mix *mix, struct psnap_yaml_doc *doc,
@@ -85,7 +87,9 @@ void mix_write(const struct psnap_mix *mix, struct psnap_yaml_doc *doc, struct p
         psnap_yaml_add_u64(doc, state, "state", mix->states[i].id);
         if (write_state)
             write_state(context, doc, state, mix->states[i].id);
-        counts_write(&mix->states[i].counts, true, doc, state, "times");
+        if (!mix_write_rest_of(mix, i, doc, state))
+            counts_write(&mix->states[i].counts, !mix_has_rest(mix, i), doc, state, "times");
+        mix_write_rests(mix, i, psnap_yaml_get(state, "times"), doc);
         write_edges(mix, doc, state, "next", MIX_STATE + i);
         write_rounds(mix, doc, state, MIX_STATE + i);
     }
@@ -100,7 +104,7 @@ struct mix_reading {
     const struct psnap_yaml_node **places; /* by node: where it is left from */
     uint64_t *into, *out_of;               /* by node: transitions */
     struct mix_link *links;
-    uint32_t link_count;
+    uint32_t link_count, rest_room;
 };
 
 struct numbered {
@@ -235,12 +239,28 @@ static const char *node_name(const struct mix_reading *m, uint32_t node, char na
     return name;
 }
 
+/* That one gets to the end from each node. */
+static enum psnap_status check_ends(const struct mix_reading *m)
+{
+    const uint32_t nodes = MIX_STATE + m->mix->state_count;
+    uint32_t *last = malloc(nodes * sizeof *last);
+    enum psnap_status status = last && mix_tree(m->mix, last) ? PSNAP_OK : no_memory(m->error);
+    char name[24];
+
+    for (uint32_t n = MIX_ANY; n < nodes && !status; n++)
+        if (m->out_of[n] && last[n] == UINT32_MAX)
+            status = psnap_yaml_fail(
+                m->doc, m->places[n], m->error, PSNAP_ERROR_VALUE,
+                "from %s there is no way to the end of a visit%s", node_name(m, n, name),
+                m->mix->rest_count ? ", but through a state after which another is the rest" : "");
+    free(last);
+    return status;
+}
+
 /* As much leads into each node as out of it, and from each to the end. */
 static enum psnap_status check_graph(struct mix_reading *m, const struct psnap_yaml_node *map)
 {
     const uint32_t nodes = MIX_STATE + m->mix->state_count;
-    uint32_t *last;
-    enum psnap_status status = PSNAP_OK;
     char name[24];
 
     for (uint32_t n = 0; n < nodes; n++)
@@ -251,16 +271,7 @@ static enum psnap_status check_graph(struct mix_reading *m, const struct psnap_y
                                    node_name(m, n, name), n == MIX_OUTSIDE ? "begins" : "is left",
                                    m->out_of[n], n == MIX_OUTSIDE ? "ends" : "entered", m->into[n]);
     mix_set_edges(m->mix, m->links, m->link_count);
-    last = malloc(nodes * sizeof *last);
-    if (!last || !mix_tree(m->mix, last))
-        status = no_memory(m->error);
-    for (uint32_t n = MIX_ANY; n < nodes && !status; n++)
-        if (m->out_of[n] && last[n] == UINT32_MAX)
-            status = psnap_yaml_fail(m->doc, m->places[n], m->error, PSNAP_ERROR_VALUE,
-                                     "from %s there is no way to the end of a visit",
-                                     node_name(m, n, name));
-    free(last);
-    return status;
+    return check_ends(m);
 }
 
 /* rounds: {next, times}, if `map` has them, of a node */
@@ -281,9 +292,12 @@ static enum psnap_status read_rounds(struct mix_reading *m, const struct psnap_y
         !(times = psnap_yaml_require(m->doc, item, "times", m->error)) ||
         psnap_yaml_text(m->doc, next, &name, m->error) ||
         read_node(m, next, name, node, &rounds->to) ||
-        counts_read(m->doc, times, 0, &rounds->counts, m->error) ||
+        counts_read(m->doc, times, 0, NULL, &rounds->counts, m->error) ||
         counts_read_evenly(m->doc, item, &rounds->counts, m->error))
         return PSNAP_ERROR_VALUE;
+    if (node >= MIX_STATE && mix_has_rest(mix, node - MIX_STATE))
+        return psnap_yaml_fail(m->doc, item, m->error, PSNAP_ERROR_VALUE,
+                               "'rounds' and a 'rest' both say what comes next");
     while (i < mix->first[node + 1] && mix->edges[i].to != rounds->to)
         i++;
     if (i == mix->first[node + 1])
@@ -314,7 +328,8 @@ static enum psnap_status read_times(const struct mix_reading *m, const struct ps
                                     struct psnap_counts *counts)
 {
     const uint64_t times = node->kind == PSNAP_YAML_SCALAR ? m->out_of[n] : 0;
-    enum psnap_status status = counts_read(m->doc, node, times, counts, m->error);
+    enum psnap_status status =
+        counts_read(m->doc, node, times, n == MIX_OUTSIDE ? NULL : "rest", counts, m->error);
 
     if (!status)
         status = counts_read_evenly(m->doc, map, counts, m->error);
@@ -327,6 +342,68 @@ static enum psnap_status read_times(const struct mix_reading *m, const struct ps
     return status;
 }
 
+/* The state whose rest a state's counts are, if `map` says so; else UINT32_MAX. */
+static enum psnap_status read_rest_of(const struct mix_reading *m,
+                                      const struct psnap_yaml_node *map, uint32_t *of)
+{
+    const struct psnap_yaml_node *node = psnap_yaml_get(map, "rest_of");
+    const struct psnap_yaml_node *times = psnap_yaml_get(map, "times");
+    uint64_t id;
+
+    *of = UINT32_MAX;
+    if (!node)
+        return PSNAP_OK;
+    if (times)
+        return psnap_yaml_fail(m->doc, times, m->error, PSNAP_ERROR_VALUE,
+                               "'rest_of' (line %" PRIu32 ") says what 'times' are",
+                               node->src_line);
+    if (psnap_yaml_u64(m->doc, node, 0, MIX_ID_MAX, &id, m->error))
+        return PSNAP_ERROR_VALUE;
+    *of = mix_find(m->mix, (uint32_t)id);
+    return *of != UINT32_MAX ? PSNAP_OK
+                             : psnap_yaml_fail(m->doc, node, m->error, PSNAP_ERROR_VALUE,
+                                               "there is no state '%" PRIu64 "' in this mix", id);
+}
+
+/* The first `rest` that no state has taken. */
+static const struct psnap_yaml_node *unclaimed_rest(const struct mix_reading *m,
+                                                    const struct numbered *states)
+{
+    for (uint32_t i = 0; i < m->mix->state_count; i++) {
+        const struct psnap_yaml_node *times = psnap_yaml_get(states[i].map, "times");
+        const struct psnap_yaml_node *bin =
+            mix_has_rest(m->mix, i) || !times || times->kind != PSNAP_YAML_SEQUENCE ? NULL
+                                                                                    : times->first;
+        for (; bin; bin = bin->next)
+            if (psnap_yaml_get(bin, "rest"))
+                return psnap_yaml_get(bin, "rest");
+    }
+    return NULL;
+}
+
+/* Counts that are the rest of others', when these are known. */
+static enum psnap_status read_rests(struct mix_reading *m, const struct numbered *states)
+{
+    struct psnap_mix *mix = m->mix;
+    enum psnap_status status = PSNAP_OK;
+    uint32_t of;
+
+    for (uint32_t i = 0; i < mix->state_count && !status; i++) {
+        const struct psnap_yaml_node *node = psnap_yaml_get(states[i].map, "rest_of");
+        status = read_rest_of(m, states[i].map, &of);
+        if (!status && of != UINT32_MAX)
+            status = mix_read_rest(
+                &(struct mix_place){m->doc, node, states[of].map, of, i, m->error}, mix);
+    }
+    mix_sort_rests(mix);
+    if (!status && mix->rest_count)
+        status = check_ends(m);
+    if (!status && mix->rest_count < m->rest_room)
+        return psnap_yaml_fail(m->doc, unclaimed_rest(m, states), m->error, PSNAP_ERROR_VALUE,
+                               "there is a 'rest', but no state that is 'rest_of' this one");
+    return status;
+}
+
 static enum psnap_status read_counts(struct mix_reading *m, const struct psnap_yaml_node *map,
                                      const struct numbered *states)
 {
@@ -336,12 +413,21 @@ static enum psnap_status read_counts(struct mix_reading *m, const struct psnap_y
     enum psnap_status status;
 
     for (uint32_t i = 0; i < mix->state_count; i++) {
-        struct psnap_counts *counts = &mix->states[i].counts;
+        if (psnap_yaml_get(states[i].map, "rest_of"))
+            continue;
         node = psnap_yaml_require(m->doc, states[i].map, "times", m->error);
-        status =
-            node ? read_times(m, states[i].map, node, MIX_STATE + i, counts) : PSNAP_ERROR_VALUE;
+        status = node ? read_times(m, states[i].map, node, MIX_STATE + i, &mix->states[i].counts)
+                      : PSNAP_ERROR_VALUE;
         if (status)
             return status;
+    }
+    status = read_rests(m, states);
+    if (status)
+        return status;
+    for (uint32_t i = 0; i < mix->state_count; i++) {
+        const struct psnap_counts *counts = &mix->states[i].counts;
+        node = psnap_yaml_get(states[i].map, "times");
+        node = node ? node : psnap_yaml_get(states[i].map, "rest_of");
         sum += counts->sum;
         mix->tokens += counts->times;
         if (sum > PSNAP_COUNT_MAX || mix->tokens > PSNAP_COUNT_MAX)
@@ -387,7 +473,9 @@ static enum psnap_status read_states(struct mix_reading *m, const struct psnap_y
     enum psnap_status status = numbers ? read_numbers(m, list, numbers) : no_memory(m->error);
 
     if (!status) {
-        m->mix = mix_new((uint32_t)states, (uint32_t)count_links(map, list), (uint32_t)states + 1);
+        m->rest_room = mix_count_rests(list);
+        m->mix = mix_new((uint32_t)states, (uint32_t)count_links(map, list), (uint32_t)states + 1,
+                         m->rest_room);
         m->places = calloc(nodes, sizeof(const struct psnap_yaml_node *));
         m->into = calloc(nodes, sizeof *m->into);
         m->out_of = calloc(nodes, sizeof *m->out_of);
@@ -395,7 +483,7 @@ static enum psnap_status read_states(struct mix_reading *m, const struct psnap_y
             status = no_memory(m->error);
     }
     if (m->mix)
-        m->mix->rounds_count = 0; /* of those that there is room for */
+        m->mix->rounds_count = m->mix->rest_count = 0; /* of those that there is room for */
     for (uint32_t i = 0; i < states && !status; i++)
         m->mix->states[i].id = numbers[i].id;
     if (!status)

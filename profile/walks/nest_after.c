@@ -4,7 +4,8 @@
  * that were looked at (nest_sample.h). Pairs of a place and an offset are taken one after the
  * other, each time that which tells most of the rows that are left; the nearest place of several.
  * A place is the reference's own last address, one so many back in the trail, the last one of a
- * reference that is not drawn, or where a draw began when its loop was come to last: what goes over
+ * reference that is not drawn (of an unrolled loop, of whichever of its references came last), or
+ * where a draw began when its loop was come to last: what goes over
  * an array again begins where that did. Where that does not tell nearly all, places are scaled as
  * well: the children of element i of a heap are elements 2 i + 1 and 2 i + 2. Not where it depends
  * on the element which child comes: drawn by chance all paths were as likely, and many more lines
@@ -38,15 +39,16 @@ enum {
     NEAR = 1 << 12,                /* bytes below the lowest address the root of a heap may be */
     TIMES = 1 << 18,               /* of all ways together, where it comes back */
     LEFTS = BACKS + REFS + STARTS, /* from here on, where draws came back from */
-    PLACES = LEFTS + STARTS
+    LATEST = LEFTS + STARTS,       /* of a loop's references the one that came last */
+    PLACES = LATEST + 1
 };
 
 struct row {
     uint64_t address, places[BACKS]; /* its own last, the latest, those before */
     uint64_t marks[NEST_MARKS];      /* the latest one first */
     struct nest_starts starts;
-    uint32_t draws[BACKS], refs[NEST_MARKS];
-    uint32_t earlier; /* so many of its own back, 0: nowhere */
+    uint32_t draws[BACKS], refs[NEST_MARKS], mark_loop; /* mark_loop: of the latest mark */
+    uint32_t earlier;                                   /* so many of its own back, 0: nowhere */
 };
 
 /* An address and the reference's own before it: a larger sample. */
@@ -127,6 +129,7 @@ bool nest_rows_put(struct nest_rows **rows, const struct nest_trail *trail, uint
         row->draws[back] = trail->draws[from];
     }
     nest_trail_marks(trail, row->marks, row->refs);
+    row->mark_loop = trail->mark_loop;
     return true;
 }
 
@@ -137,7 +140,8 @@ struct fitting {
     uint32_t count;
     uint32_t refs[REFS], ref_count;       /* those of marks that come most often */
     uint32_t starts[STARTS], start_count; /* of draws, the same */
-    uint64_t low, high;                   /* of places that are scaled */
+    uint32_t latest[NEST_MARKS], latest_count, latest_loop; /* those of a loop that come last */
+    uint64_t low, high;                                     /* of places that are scaled */
     uint64_t places[ROWS][PLACES];
     bool may_lead[ROWS][PLACES], is_told[ROWS];
     uint32_t held[NEST_EARLIER_MAX + 1], held_count; /* beside the rows, in proportion */
@@ -186,6 +190,24 @@ static uint32_t take_most(struct tally *tally, uint32_t most, uint32_t *numbers)
     return n;
 }
 
+/* The references of which the latest one may lead: a few of the loop that most of these are of. */
+static void find_latest(struct fitting *f)
+{
+    struct tally loops = {.count = 0}, refs = {.count = 0};
+
+    for (uint32_t i = 0; i < f->count; i++)
+        if (f->rows[i].refs[0] != PSNAP_NONE)
+            count_one(&loops, f->rows[i].mark_loop);
+    f->latest_count = 0;
+    if (!take_most(&loops, 1, &f->latest_loop))
+        return;
+    for (uint32_t i = 0; i < f->count; i++)
+        if (f->rows[i].mark_loop == f->latest_loop)
+            count_one(&refs, f->rows[i].refs[0]);
+    if (refs.count > 1 && refs.count <= NEST_MARKS)
+        f->latest_count = take_most(&refs, NEST_MARKS, f->latest);
+}
+
 /* The references of marks and the draws of starts, those in most rows first. */
 static void find_refs(struct fitting *f)
 {
@@ -199,6 +221,7 @@ static void find_refs(struct fitting *f)
     }
     f->ref_count = take_most(&marks, REFS, f->refs);
     f->start_count = take_most(&starts, STARTS, f->starts);
+    find_latest(f);
 }
 
 /* The number's place among n, or n. */
@@ -235,11 +258,14 @@ static void set_places(struct fitting *f, nest_may_lead *may_lead, void *context
             f->may_lead[i][LEFTS + k] = f->places[i][LEFTS + k] && f->starts[k] != row->draws[0] &&
                                         may_lead(context, f->starts[k], NEST_LEAD_LEFT);
         }
+        f->may_lead[i][LATEST] =
+            f->latest_count && row->refs[0] != PSNAP_NONE && row->mark_loop == f->latest_loop;
+        f->places[i][LATEST] = row->marks[0];
     }
 }
 
 struct way {
-    uint32_t place, scale, times;
+    uint32_t place, scale, times, by;
     uint64_t offset;
     uint32_t earlier; /* or so many of its own back; 0: not that */
 };
@@ -305,6 +331,8 @@ static bool is_way_of(const struct fitting *f, const struct way *way, uint32_t r
 {
     if (way->earlier)
         return f->rows[row].earlier == way->earlier;
+    if (way->by)
+        return may_come(f, row, way->place, 1) && f->rows[row].draws[way->place] == way->by - 1;
     return may_come(f, row, way->place, way->scale) &&
            offset_of(f, row, way->place, way->scale) == way->offset;
 }
@@ -319,7 +347,7 @@ static bool tell(struct fitting *f, const struct way *way, uint32_t *leaders,
         if (f->is_told[i] || !is_way_of(f, way, i))
             continue;
         f->is_told[i] = true;
-        if ((way->place >= BACKS && way->place < LEFTS) || way->earlier)
+        if ((way->place >= BACKS && way->place < LEFTS) || way->place == LATEST || way->earlier)
             continue;
         draw = way->place < BACKS ? f->rows[i].draws[way->place] : f->starts[way->place - LEFTS];
         while (k < *leader_count && leaders[k] != draw)
@@ -355,13 +383,22 @@ static bool is_of_few(const struct fitting *f)
 static struct nest_after after_of(const struct fitting *f, const struct way *way)
 {
     struct nest_after after = {
-        .times = way->times, .offset = way->offset, .scale = way->scale, .earlier = way->earlier};
+        .times = way->times,
+        .offset = way->offset,
+        .scale = way->scale,
+        .by = way->by,
+        .earlier = way->earlier,
+    };
 
-    after.is_left = way->place >= LEFTS;
-    after.is_start = way->place >= BACKS + REFS && !after.is_left;
+    after.is_left = way->place >= LEFTS && way->place < LATEST;
+    after.is_start = way->place >= BACKS + REFS && way->place < LEFTS;
     if (way->place < BACKS)
         after.back = way->place;
-    else if (after.is_left)
+    else if (way->place == LATEST) {
+        after.draw = 1 + f->latest[0];
+        for (uint32_t k = 1; k < f->latest_count; k++)
+            after.also[k - 1] = 1 + f->latest[k];
+    } else if (after.is_left)
         after.draw = 1 + f->starts[way->place - LEFTS];
     else if (after.is_start)
         after.draw = 1 + f->starts[way->place - BACKS - REFS];
@@ -388,7 +425,9 @@ static bool find_ways(struct fitting *f, enum which which, struct nest_source *s
         struct way best = {0};
         const struct way earlier = which == COMING_BACK ? best_earlier(f) : (struct way){0};
         for (uint32_t i = 0; i < scale_count; i++)
-            for (uint32_t place = 0; place < BACKS + f->ref_count; place++) {
+            for (uint32_t place = 0; place < PLACES; place++) {
+                if (place >= BACKS + f->ref_count && place < LATEST)
+                    continue;
                 const struct way other = best_of(f, place, scales[i]);
                 best = other.times > best.times ? other : best;
             }
@@ -403,6 +442,80 @@ static bool find_ways(struct fitting *f, enum which which, struct nest_source *s
         left -= best.times;
     }
     return left * MISSED_SHARE <= all;
+}
+
+/* Of the rows that are left, the draw that had an address so many back, and the offset that nearly
+ * all of those rows have; a way of none: there is no such draw. *rows: how many these are. */
+static struct way best_by(const struct fitting *f, uint32_t back, uint32_t *rows)
+{
+    struct way best = {.place = back, .scale = 1};
+    struct tally draws = {.count = 0};
+
+    for (uint32_t i = 0; i < f->count; i++)
+        if (!f->is_told[i] && may_come(f, i, back, 1))
+            count_one(&draws, f->rows[i].draws[back]);
+    for (uint32_t k = 0; k < draws.count; k++) {
+        uint64_t offsets[ROWS];
+        uint32_t n = 0, times;
+        for (uint32_t i = 0; i < f->count; i++)
+            if (!f->is_told[i] && f->rows[i].draws[back] == draws.numbers[k])
+                offsets[n++] = offset_of(f, i, back, 1);
+        const uint64_t offset = most_of(offsets, n, &times);
+        if (times <= best.times || (n - times) * MISSED_SHARE > n)
+            continue;
+        best.times = times;
+        best.offset = offset;
+        best.by = 1 + draws.numbers[k];
+        *rows = n;
+    }
+    return best;
+}
+
+/* What is left is told by one way, whoever the addresses are of. */
+static struct way best_of_all(const struct fitting *f)
+{
+    struct way best = {0};
+
+    for (uint32_t place = 0; place < PLACES; place++) {
+        if (place >= BACKS + f->ref_count && place < LATEST)
+            continue;
+        const struct way other = best_of(f, place, 1);
+        best = other.times > best.times ? other : best;
+    }
+    return best;
+}
+
+/* Ways that are certain, by whom the addresses were come just before: what ended with this state of
+ * a loop goes on from here, what ended with that one from there. */
+static bool find_certain(struct fitting *f, struct nest_source *source,
+                         uint32_t leaders[NEST_BACK_MAX], uint32_t *leader_count)
+{
+    uint32_t left = f->count, missed = 0;
+
+    *leader_count = source->after_count = 0;
+    memset(f->is_told, 0, sizeof f->is_told);
+    while (left && source->after_count < NEST_AFTER_MAX) {
+        uint32_t rows = 0;
+        struct way best = best_of_all(f);
+        if ((left - best.times + missed) * MISSED_SHARE <= f->count) {
+            missed += left - best.times;
+            left = 0;
+        } else {
+            best = (struct way){0};
+            for (uint32_t back = 1; back <= NEST_BACK_MAX; back++) {
+                uint32_t others = 0;
+                const struct way other = best_by(f, back, &others);
+                rows = other.times > best.times ? others : rows;
+                best = other.times > best.times ? other : best;
+            }
+            missed += rows - best.times;
+            left -= rows;
+        }
+        if (best.times * TOLD_SHARE < f->count || !tell(f, &best, leaders, leader_count))
+            return false;
+        source->after[source->after_count++] = after_of(f, &best);
+    }
+    return (left + missed) * MISSED_SHARE <= f->count;
 }
 
 /* The same with where one draw began, which has to do for nearly all by itself. */
@@ -592,8 +705,11 @@ bool nest_rows_fit(const struct nest_rows *rows, nest_may_lead *may_lead, void *
     is_told = find_ways(&f, PLAIN, source, leaders, leader_count);
     if (is_told && source->after_count == 1)
         return true;
-    if (find_start(&f, source, leaders, leader_count) || is_told)
+    if (find_start(&f, source, leaders, leader_count) ||
+        find_certain(&f, source, leaders, leader_count))
         return true;
+    if (is_told)
+        return find_ways(&f, PLAIN, source, leaders, leader_count);
     if (!find_ways(&f, SCALED, source, leaders, leader_count) ||
         (scale_of(source) > 1 && !is_chosen_alike(rows, scale_of(source)))) {
         if (!comes_back(&f, rows, source, leaders, leader_count))
@@ -615,8 +731,9 @@ double nest_rows_come_back(const struct nest_rows *rows, double *any)
         all += (double)rows->came[k];
         back += k > 1 ? (double)rows->came[k] : 0;
     }
-    *any = all >= ROWS_MIN ? back / all : 1;
-    return all >= ROWS_MIN && rows->came[2] >= rows->came[3] ? (double)rows->came[2] / all : 0;
+    *any = all >= (double)ROWS_MIN ? back / all : 1;
+    return all >= (double)ROWS_MIN && rows->came[2] >= rows->came[3] ? (double)rows->came[2] / all
+                                                                     : 0;
 }
 
 double nest_rows_foreseen(const struct nest_rows *rows, nest_may_lead *may_lead, void *context,

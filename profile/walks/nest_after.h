@@ -17,14 +17,16 @@ struct nest_trail {
     uint32_t at;
     /* The same of what is not drawn: where references were in the last iteration of a leaf. */
     uint64_t marks[NEST_MARKS];
-    uint32_t refs[NEST_MARKS]; /* PSNAP_NONE: nothing */
-    uint32_t marked;
+    uint32_t refs[NEST_MARKS];  /* PSNAP_NONE: nothing */
+    uint32_t marked, mark_loop; /* how many; of the last one */
 };
 
 void nest_trail_init(struct nest_trail *trail);
 
-static inline void nest_trail_mark(struct nest_trail *trail, uint32_t ref, uint64_t address)
+static inline void nest_trail_mark(struct nest_trail *trail, uint32_t loop, uint32_t ref,
+                                   uint64_t address)
 {
+    trail->mark_loop = loop;
     trail->marks[trail->marked % NEST_MARKS] = address;
     trail->refs[trail->marked++ % NEST_MARKS] = ref;
 }

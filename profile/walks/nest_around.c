@@ -10,7 +10,8 @@
  *
  * What begins before as many elements as it goes over, the pieces that a recursion has just done,
  * is as far away as iterations are many that come then: a line through both, whose slope is that
- * of most pairs of jumps. It has to leave all of them within a few elements.
+ * of most pairs of jumps. It has to leave all of them within a few elements. Where a loop is
+ * unrolled or vectorised what is left over after these iterations says where within them.
  */
 #include "profile/walks/nest_around.h"
 
@@ -26,18 +27,21 @@ enum {
     LEADING = 16,    /* of which leaders are looked for */
     OPEN = 8,        /* sampled in one leaf or state */
     SLOPES = 4,      /* pairs with each jump */
+    UNROLLED = 16,   /* times that a loop is, at most */
     SLOPE_SHARE = 2, /* of the pairs one in so many has the slope, */
     SLOPE_NEAR = 16, /* which leaves all but one in MISSED_SHARE within so many elements, */
     SLOPE_FAR = 64,  /* where without it they are so many elements apart */
     MISSED_SHARE = 8 /* of the jumps all but one in so many know the other draw */
 };
 
-#define CLOSER 3.0 /* octaves, than anywhere */
-#define TIGHT 1.0  /* octaves: always as far, mostly */
+#define CLOSER 3.0      /* octaves, than anywhere */
+#define TIGHT 1.0       /* octaves: always as far, mostly */
+#define REST_CLOSER 0.5 /* octaves, by what is left over */
 
 struct nest_jumps {
     uint64_t seen;
-    uint32_t open[OPEN], open_count; /* those of which it is not known what they are in */
+    uint32_t open[OPEN], open_count; /* those of which it is not known what they are in, */
+    uint32_t past[OPEN], past_count; /* and what is left over after that */
     struct nest_jump jumps[JUMPS];
 };
 
@@ -53,6 +57,9 @@ bool nest_jumps_next(struct nest_jumps **jumps, struct nest_jump **jump)
     if (at == JUMPS)
         return true;
     *jump = &own->jumps[at];
+    for (uint32_t i = own->past_count; i-- > 0;) /* that was another one */
+        if (own->past[i] == at)
+            own->past[i] = own->past[--own->past_count];
     if (own->open_count < OPEN)
         own->open[own->open_count++] = (uint32_t)at;
     return true;
@@ -60,10 +67,20 @@ bool nest_jumps_next(struct nest_jumps **jumps, struct nest_jump **jump)
 
 void nest_jumps_count(struct nest_jumps *jumps, uint64_t count)
 {
-    for (uint32_t i = 0; jumps && i < jumps->open_count; i++)
+    if (!jumps)
+        return;
+    for (uint32_t i = 0; i < jumps->open_count; i++) {
         jumps->jumps[jumps->open[i]].count = count;
-    if (jumps)
-        jumps->open_count = 0;
+        jumps->past[i] = jumps->open[i];
+    }
+    jumps->past_count = jumps->open_count;
+    jumps->open_count = 0;
+}
+
+void nest_jumps_rest(struct nest_jumps *jumps, uint64_t count)
+{
+    for (uint32_t i = 0; jumps && i < jumps->past_count; i++)
+        jumps->jumps[jumps->past[i]].rest = count;
 }
 
 static int compare(const void *a, const void *b)
@@ -76,7 +93,7 @@ static int compare(const void *a, const void *b)
 struct around {
     uint32_t leader; /* a draw, or */
     bool is_ref;     /* a reference */
-    int64_t slope;
+    int64_t slope, rest_slope;
     double octaves, by_chance; /* apart; by_chance: from where the draw was at another jump */
     uint32_t count;
     int64_t offsets[JUMPS]; /* sorted */
@@ -84,7 +101,7 @@ struct around {
 
 /* Jumps and where their leader was, as far as that is known. */
 struct pairs {
-    uint64_t lasts[JUMPS], addresses[JUMPS], counts[JUMPS];
+    uint64_t lasts[JUMPS], addresses[JUMPS], counts[JUMPS], rests[JUMPS];
     uint32_t count;
 };
 
@@ -128,6 +145,7 @@ static bool find_pairs(const struct nest_jumps *jumps, uint32_t n, const struct 
         if (!find_last(jump, a, leader_of, context, &pairs->lasts[pairs->count]))
             continue;
         pairs->addresses[pairs->count] = jump->address;
+        pairs->rests[pairs->count] = jump->rest;
         pairs->counts[pairs->count++] = jump->count;
     }
     return pairs->count >= n - n / MISSED_SHARE && pairs->count >= JUMPS_MIN;
@@ -140,7 +158,8 @@ static void look_around(const struct pairs *pairs, struct around *a)
 
     a->count = pairs->count;
     for (uint32_t i = 0; i < a->count; i++) {
-        const int64_t further = a->slope * (int64_t)pairs->counts[i];
+        const int64_t further =
+            a->slope * (int64_t)pairs->counts[i] + a->rest_slope * (int64_t)pairs->rests[i];
         a->offsets[i] = (int64_t)(pairs->addresses[i] - pairs->lasts[i]) - further;
         others[i] = (int64_t)(pairs->addresses[i] - pairs->lasts[(i + a->count / 2) % a->count]);
     }
@@ -148,23 +167,23 @@ static void look_around(const struct pairs *pairs, struct around *a)
     a->by_chance = octaves_apart(others, a->count);
 }
 
-/* The slope that most pairs of jumps have whose counts differ, in whole elements; 0: none. */
-static int64_t find_slope(const struct pairs *pairs, int64_t element)
+/* The slope that most pairs of jumps have whose counts differ, in whole elements; 0: none.
+ * counts[]: of each jump; further[]: how far it lies from where it would be by what is known
+ * already. */
+static int64_t find_slope(const uint64_t *counts, const int64_t *further, uint32_t count,
+                          int64_t element)
 {
     int64_t slopes[SLOPES * JUMPS], best = 0;
     uint32_t n = 0, most = 0;
 
-    for (uint32_t i = 0; i < pairs->count; i++)
+    for (uint32_t i = 0; i < count; i++)
         for (uint32_t k = 1; k <= SLOPES; k++) {
-            const uint32_t j = (i + k) % pairs->count;
-            const int64_t more = (int64_t)(pairs->counts[i] - pairs->counts[j]);
-            const int64_t further = (int64_t)(pairs->addresses[i] - pairs->lasts[i] -
-                                              pairs->addresses[j] + pairs->lasts[j]);
-            if (!pairs->counts[i] || !pairs->counts[j])
-                return 0;
+            const uint32_t j = (i + k) % count;
+            const int64_t more = (int64_t)(counts[i] - counts[j]);
             if (more)
-                slopes[n++] =
-                    (int64_t)round((double)further / (double)more / (double)element) * element;
+                slopes[n++] = (int64_t)round((double)(further[i] - further[j]) / (double)more /
+                                             (double)element) *
+                              element;
         }
     qsort(slopes, n, sizeof *slopes, compare);
     for (uint32_t i = 0, from = 0; i < n; i++) {
@@ -185,18 +204,52 @@ static int64_t width_of(const struct around *a)
     return a->offsets[a->count - 1 - rim] - a->offsets[rim];
 }
 
+/* The line through jumps and the iterations that come then: of an unrolled loop, which has `times`
+ * of the source's in each and leaves over a rest, of these; 0: whatever is left over. False: there
+ * is none. */
+static bool look_by(const struct pairs *pairs, int64_t element, int64_t times, struct around *a)
+{
+    uint64_t counts[JUMPS];
+    int64_t further[JUMPS], slope;
+
+    for (uint32_t i = 0; i < pairs->count; i++) {
+        if (!pairs->counts[i])
+            return false;
+        counts[i] = times ? (uint64_t)times * pairs->counts[i] + pairs->rests[i] : pairs->counts[i];
+        further[i] = (int64_t)(pairs->addresses[i] - pairs->lasts[i]);
+    }
+    slope = find_slope(counts, further, pairs->count, element);
+    a->slope = times ? slope * times : slope;
+    a->rest_slope = times ? slope : 0;
+    if (!slope || llabs(a->slope) > NEST_SLOPE_MAX)
+        return false;
+    look_around(pairs, a);
+    return true;
+}
+
+static bool has_rests(const struct pairs *pairs)
+{
+    for (uint32_t i = 0; i < pairs->count; i++)
+        if (pairs->rests[i])
+            return true;
+    return false;
+}
+
 /* Whether jumps lie on a line with the iterations that come then; then it is taken. */
 static bool look_along(const struct pairs *pairs, int64_t element, struct around *a)
 {
-    struct around along = *a;
+    struct around best = *a, other = *a;
+    bool is_any = look_by(pairs, element, 0, &best);
 
-    along.slope = find_slope(pairs, element);
-    if (!along.slope || llabs(along.slope) > NEST_SLOPE_MAX)
+    for (int64_t times = 2; times <= UNROLLED && has_rests(pairs); times *= 2)
+        if (look_by(pairs, element, times, &other) &&
+            (!is_any || other.octaves + REST_CLOSER <= best.octaves)) {
+            best = other;
+            is_any = true;
+        }
+    if (!is_any || width_of(&best) > SLOPE_NEAR * element || width_of(a) < SLOPE_FAR * element)
         return false;
-    look_around(pairs, &along);
-    if (width_of(&along) > SLOPE_NEAR * element || width_of(a) < SLOPE_FAR * element)
-        return false;
-    *a = along;
+    *a = best;
     return true;
 }
 
@@ -230,12 +283,14 @@ static void set_around(const struct around *a, struct nest_source *source)
     source->around = a->leader;
     source->is_around_ref = a->is_ref;
     source->slope = a->slope;
+    source->rest_slope = a->rest_slope;
     source->offset = (uint64_t)middle;
     m->lap = 0;
     m->downwards = false;
     m->sweep_bytes = 0;
     m->cursor_classes = 0;
-    while (element > 1 && a->slope % element) /* both are powers of two, as a rule */
+    while (element > 1 &&
+           (a->slope % element || a->rest_slope % element)) /* both are powers of two, as a rule */
         m->element_bytes = (uint32_t)(element /= 2);
     if (m->places == GATHER_BAND && !a->slope && !is_tight(a)) {
         m->places = GATHER_AROUND; /* the same band, but where the other draw is */

@@ -18,6 +18,7 @@ struct nest_jump {
     uint32_t refs[NEST_MARKS]; /* the same of what is not drawn */
     uint64_t marks[NEST_MARKS];
     uint64_t count; /* iterations of the leaf or the state that it was in; 0: not known */
+    uint64_t rest;  /* and of what is left over after these, if that comes */
 };
 
 struct nest_jumps;
@@ -33,6 +34,8 @@ static inline bool nest_is_jump(uint64_t stride)
 bool nest_jumps_next(struct nest_jumps **jumps, struct nest_jump **jump);
 /* Of the jumps that have been put since it was called last; jumps may be NULL. */
 void nest_jumps_count(struct nest_jumps *jumps, uint64_t count);
+/* Of those of which the count was said last: so much is left over. */
+void nest_jumps_rest(struct nest_jumps *jumps, uint64_t count);
 
 /* What a draw is by now, and whether the reference's addresses may come from its: PSNAP_NONE if
  * not. */

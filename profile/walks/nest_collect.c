@@ -139,6 +139,19 @@ static bool take_mix(const struct nest_collected *collected, struct nest_models 
     return mix->chain && take_states(collected, models, mix);
 }
 
+/* What a state draws cannot go by its rest where the mix does not know that. */
+static void forget_rests(struct nest_models *models, const struct nest_mix *mix)
+{
+    for (uint32_t i = 0; i < mix->chain->state_count; i++)
+        for (uint32_t k = 0; !mix_has_rest(mix->chain, i) && k < mix->states[i]->width; k++) {
+            const struct nest_ref *ref = &mix->states[i]->refs[k];
+            if (ref->mode < NEST_DRAWN_FIRST)
+                continue;
+            models->draws[models->draw_numbers[ref->draw]].rest.rest_slope = 0;
+            models->draws[models->draw_numbers[ref->draw]].entry.rest_slope = 0;
+        }
+}
+
 struct nest_models *nest_collected_take(struct nest_collected *collected)
 {
     struct nest_models *models = calloc(1, sizeof *models);
@@ -164,6 +177,9 @@ struct nest_models *nest_collected_take(struct nest_collected *collected)
     }
     for (size_t i = 0; is_done && i < collected->mix_count; i++)
         is_done = take_mix(collected, models, models->mix_count++);
+    for (uint32_t i = 0; is_done && i < models->mix_count; i++)
+        if (models->mixes[i].chain)
+            forget_rests(models, &models->mixes[i]);
     if (is_done)
         return models;
     nest_models_free(models);

@@ -123,8 +123,11 @@ uint32_t nest_draws_add(struct nest_draws *draws, const struct nest_ref *ref, ui
 
 struct gather_areas *draw_areas(struct nest_draws *draws, struct draw *draw, unsigned k)
 {
-    if (!draw->areas[k])
+    if (!draw->areas[k]) {
         draw->areas[k] = gather_areas_new();
+        if (draw->areas[k] && k == 1)
+            gather_areas_of_walks(draw->areas[k]);
+    }
     draws->is_out_of_memory |= !draw->areas[k];
     return draw->areas[k];
 }
@@ -149,7 +152,7 @@ static void note_jump(struct nest_draws *draws, uint32_t index, unsigned part, u
     if (!jump)
         return;
     jump->address = address;
-    jump->count = 0;
+    jump->count = jump->rest = 0;
     nest_trail_marks(&draws->trail, jump->marks, jump->refs);
     if (draws->jumped_count < DRAW_JUMPED) {
         draws->jumped[draws->jumped_count].draw = index;
@@ -298,17 +301,41 @@ void nest_draws_move(struct nest_draws *draws, uint32_t index, uint64_t address)
         draws->draws[pool].last = address;
 }
 
-void nest_draws_end(struct nest_draws *draws, uint64_t count)
+/* Whether two loops are parts of one of the source. */
+static bool are_parts(const struct psnap_program *program, uint32_t a, uint32_t b)
 {
-    for (uint32_t i = 0; i < draws->jumped_count; i++)
-        nest_jumps_count(draws->draws[draws->jumped[i].draw].jumps[draws->jumped[i].part], count);
+    const char *x = a == PSNAP_NONE ? NULL : program->loops[a].src_id;
+    const char *y = b == PSNAP_NONE ? NULL : program->loops[b].src_id;
+
+    return a != b && x && y && !strcmp(x, y);
+}
+
+static struct nest_jumps *jumps_of(const struct nest_draws *draws, const struct jumped *jumped)
+{
+    return draws->draws[jumped->draw].jumps[jumped->part];
+}
+
+void nest_draws_end(struct nest_draws *draws, uint32_t loop, uint64_t count)
+{
+    const bool is_rest = draws->past_count && are_parts(draws->program, draws->past_loop, loop);
+
+    for (uint32_t i = 0; is_rest && i < draws->past_count; i++)
+        nest_jumps_rest(jumps_of(draws, &draws->past[i]), count);
+    for (uint32_t i = 0; i < draws->jumped_count; i++) {
+        nest_jumps_count(jumps_of(draws, &draws->jumped[i]), count);
+        draws->past[i] = draws->jumped[i];
+    }
+    draws->past_count = loop == PSNAP_NONE ? 0 : draws->jumped_count;
+    draws->past_loop = loop;
     draws->jumped_count = 0;
 }
 
 void nest_draws_mark(struct nest_draws *draws, uint32_t ref, uint64_t address)
 {
     if (draws->count)
-        nest_trail_mark(&draws->trail, ref, address);
+        nest_trail_mark(&draws->trail,
+                        ref == PSNAP_NONE ? PSNAP_NONE : draws->program->refs[ref].loop, ref,
+                        address);
 }
 
 bool nest_draws_are_whole(const struct nest_draws *draws)

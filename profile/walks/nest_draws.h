@@ -26,8 +26,9 @@ void nest_draws_put_first(struct nest_draws *draws, uint32_t draw, bool is_entry
 /* and its last address: the walk has ended. */
 void nest_draws_move(struct nest_draws *draws, uint32_t draw, uint64_t address);
 
-/* The leaf or state ends in which addresses were put: it had so many iterations. */
-void nest_draws_end(struct nest_draws *draws, uint64_t count);
+/* The leaf or state ends in which addresses were put: it had so many iterations. What comes next of
+ * another part of the loop's source is what it left over; PSNAP_NONE: nobody asks that. */
+void nest_draws_end(struct nest_draws *draws, uint32_t loop, uint64_t count);
 
 /* Where a reference of the program, of which nothing is drawn, was in the last iteration of a leaf
  * that has ended; PSNAP_NONE: nobody knows where such ones were. */

@@ -79,12 +79,13 @@ struct nest_draws {
     size_t count, room;
     uint32_t recent[DRAW_RECENT]; /* the last one first; PSNAP_NONE: none */
     struct nest_trail trail;
-    /* Parts of draws whose jumps do not know yet how long that is in which they were: */
-    struct {
+    /* Parts of draws whose jumps do not know yet how long that is in which they were, and what is
+     * left over after that, which is of this loop: */
+    struct jumped {
         uint32_t draw;
         unsigned part;
-    } jumped[DRAW_JUMPED];
-    uint32_t jumped_count;
+    } jumped[DRAW_JUMPED], past[DRAW_JUMPED];
+    uint32_t jumped_count, past_count, past_loop;
     uint64_t batches; /* of references that drew together */
     bool has_pools;
     bool is_out_of_memory;

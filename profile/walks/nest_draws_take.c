@@ -199,9 +199,12 @@ static void number_source(struct nest_source *source, const uint32_t *numbers)
     source->with = source->with == PSNAP_NONE ? PSNAP_NONE : numbers[source->with];
     if (source->around != PSNAP_NONE && !source->is_around_ref)
         source->around = numbers[source->around];
-    for (uint32_t i = 0; i < source->after_count; i++)
+    for (uint32_t i = 0; i < source->after_count; i++) {
         if (source->after[i].is_start || source->after[i].is_left)
             source->after[i].draw = 1 + numbers[source->after[i].draw - 1];
+        if (source->after[i].by)
+            source->after[i].by = 1 + numbers[source->after[i].by - 1];
+    }
 }
 
 /* Models, and room for more of them. */
@@ -212,53 +215,62 @@ struct taken {
     bool is_short; /* of memory */
 };
 
+static bool has_leads(const struct nest_draw *draw, const struct nest_draw *wanted)
+{
+    for (uint32_t k = 0; k < NEST_MARKS; k++)
+        if (draw->leads[k] != wanted->leads[k])
+            return false;
+    return draw->start == wanted->start;
+}
+
 /* The draw that has the last address of a reference which is not drawn, or where a draw began. */
 static uint32_t lead_of(struct taken *taken, const struct nest_after *after)
 {
-    const uint32_t lead = after->is_start ? 0 : after->draw,
-                   start = after->is_start ? after->draw : 0;
-    uint32_t i = 0;
+    struct nest_draw made = {.start = after->is_start ? after->draw : 0,
+                             .leads = {after->is_start ? 0 : after->draw},
+                             .rest = {.with = PSNAP_NONE, .around = PSNAP_NONE},
+                             .entry = {.with = PSNAP_NONE, .around = PSNAP_NONE}};
     struct nest_draw *larger;
 
-    while (i < taken->count && (taken->draws[i].lead != lead || taken->draws[i].start != start))
-        i++;
-    if (i < taken->count)
-        return i;
+    for (uint32_t k = 1; k < NEST_MARKS; k++)
+        made.leads[k] = after->also[k - 1];
+    for (uint32_t i = 0; i < taken->count; i++)
+        if (has_leads(&taken->draws[i], &made))
+            return i;
     larger = psnap_with_room(taken->draws, &taken->room, taken->count + 1, sizeof *larger);
     if (!larger) {
         taken->is_short = true;
         return 0;
     }
     taken->draws = larger;
-    larger[taken->count++] =
-        (struct nest_draw){.lead = lead,
-                           .start = start,
-                           .rest = {.with = PSNAP_NONE, .around = PSNAP_NONE},
-                           .entry = {.with = PSNAP_NONE, .around = PSNAP_NONE}};
-    return i;
+    taken->draws[taken->count] = made;
+    return taken->count++;
+}
+
+/* The draws may have moved since the last time. */
+static struct nest_source *source_of(const struct taken *taken, uint32_t index, bool is_entry)
+{
+    return is_entry ? &taken->draws[index].entry : &taken->draws[index].rest;
 }
 
 /* What comes after references that are not drawn, or where a draw began, goes with draws that have
  * these addresses. */
 static void take_leads(struct taken *taken, uint32_t index, bool is_entry)
 {
-    struct nest_source *source;
+    struct nest_source *source = source_of(taken, index, is_entry);
+    const struct nest_source before = *source;
 
-    for (uint32_t i = 0;; i++) {
-        source = is_entry ? &taken->draws[index].entry : &taken->draws[index].rest; /* may move */
-        if (i == source->after_count)
-            break;
-        if (source->after[i].draw && !source->after[i].is_left) {
-            const uint32_t lead = lead_of(taken, &source->after[i]);
-            source = is_entry ? &taken->draws[index].entry : &taken->draws[index].rest;
+    for (uint32_t i = 0; i < before.after_count; i++)
+        if (before.after[i].draw && !before.after[i].is_left) {
+            const uint32_t lead = lead_of(taken, &before.after[i]);
+            source = source_of(taken, index, is_entry);
             source->after[i].draw = 1 + lead;
             source->after[i].is_start = false;
         }
-    }
     if (source->is_around_ref) {
         const struct nest_after after = {.draw = 1 + source->around};
         const uint32_t lead = lead_of(taken, &after);
-        source = is_entry ? &taken->draws[index].entry : &taken->draws[index].rest;
+        source = source_of(taken, index, is_entry);
         source->around = lead;
         source->is_around_ref = false;
     }
@@ -283,18 +295,39 @@ static void take_draw(struct nest_draws *draws, uint32_t i, const uint32_t *numb
     number_source(&taken->rest, numbers);
 }
 
-/* In which turn a draw is taken: first those whose jumps lead to where another one is, as what lies
- * around them only somehow must not keep them from that; then those that come back to earlier
- * addresses, as others are where they came back from. */
+/* Whether a draw is always where one or another of the last ones is: what a merge moves is either
+ * of what it has compared. */
+static bool is_chosen(const struct draw *draw, struct leading *leading)
+{
+    struct nest_source source = {.with = PSNAP_NONE, .around = PSNAP_NONE};
+    uint32_t leaders[NEST_BACK_MAX], count;
+
+    if (draw_follows(&draw->followers[leading->part]) ||
+        !nest_rows_fit(draw->rows[leading->part], may_lead, leading, size_of(draw), &source,
+                       leaders, &count) ||
+        source.after_count < 2)
+        return false;
+    for (uint32_t i = 0; i < source.after_count; i++)
+        if (!source.after[i].back || source.after[i].offset || source.after[i].scale != 1)
+            return false;
+    return true;
+}
+
+/* In which turn a draw is taken: first those that are chosen, and then those whose jumps lead to
+ * where another one is, as what begins behind them, or lies around them only somehow, must not keep
+ * them from that; then those that come back to earlier addresses, as others are where they came
+ * back from. */
 static int turn_of(struct nest_draws *draws, uint32_t i)
 {
     const struct draw *draw = &draws->draws[i];
     struct leading leading = {draws, i, rest_of(draw)};
     double any;
 
-    if (nest_jumps_are_tight(draw->jumps[leading.part], leader_of, &leading))
+    if (is_chosen(draw, &leading))
         return 0;
-    return nest_rows_come_back(draw->rows[leading.part], &any) >= DRAW_COMES_BACK ? 1 : 2;
+    if (nest_jumps_are_tight(draw->jumps[leading.part], leader_of, &leading))
+        return 1;
+    return nest_rows_come_back(draw->rows[leading.part], &any) >= DRAW_COMES_BACK ? 2 : 3;
 }
 
 /* All, in their turns; returns how many. */
@@ -305,11 +338,11 @@ static uint32_t take_draws(struct nest_draws *draws, const uint32_t *numbers,
     uint32_t count = 0;
 
     draws->is_out_of_memory |= !is_taken;
-    for (int turn = 0; turn < 3 && is_taken; turn++)
+    for (int turn = 0; turn < 4 && is_taken; turn++)
         for (uint32_t i = 0; i < draws->count; i++) {
             const struct draw *draw = &draws->draws[i];
             if (draw->into != i || draw->is_gone || is_taken[i] ||
-                (turn < 2 && turn_of(draws, i) != turn))
+                (turn < 3 && turn_of(draws, i) != turn))
                 continue;
             take_draw(draws, i, numbers, &taken[numbers[i]]);
             is_taken[i] = true;

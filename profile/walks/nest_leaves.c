@@ -212,7 +212,7 @@ bool nest_leaves_end_leaf(struct nest_leaves *l)
     const bool is_leaf = l->shape->width != 0, is_done = !is_leaf || fold_leaf(l);
 
     if (is_leaf && l->collected) {
-        nest_draws_end(l->collected->draws, l->values[0]);
+        nest_draws_end(l->collected->draws, PSNAP_NONE, l->values[0]);
         end_firsts(l);
         mark_leaf(l);
     }

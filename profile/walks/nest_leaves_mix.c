@@ -49,7 +49,7 @@ bool nest_leaves_end_state(struct nest_leaves *l)
     }
     l->state = NULL;
     l->is_begun = true;
-    nest_draws_end(l->collected->draws, l->state_count);
+    nest_draws_end(l->collected->draws, state->shape->loop, l->state_count);
     status = mix_add(l->collected->mixes[l->visited], state->number, l->state_count);
     l->has_too_many |= status == PSNAP_ERROR_LIMIT;
     return status != PSNAP_ERROR_MEMORY;

@@ -82,8 +82,10 @@ static void move_source(struct nest_source *source, uint32_t draws)
         source->with += draws;
     if (source->around != PSNAP_NONE)
         source->around += draws;
-    for (uint32_t i = 0; i < source->after_count; i++)
+    for (uint32_t i = 0; i < source->after_count; i++) {
         source->after[i].draw += source->after[i].draw ? draws : 0;
+        source->after[i].by += source->after[i].by ? draws : 0;
+    }
 }
 
 bool nest_models_append(struct nest_models *to, const struct nest_models *from,

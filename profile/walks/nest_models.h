@@ -29,12 +29,18 @@ struct nest_after {
     uint32_t times; /* how often, in relation to others */
     uint64_t offset;
     uint32_t draw;    /* 1 + the other one, or 0 */
+    uint32_t by;      /* 1 + the draw of which that address must be, or 0 */
     uint32_t scale;   /* 1 to NEST_SCALE_MAX; 0 is 1 */
     uint32_t earlier; /* or the draw's own so many back, 1 to NEST_EARLIER_MAX: the last one, that
                          from which it came there, ... (nest_past.h); else 0 */
     bool is_left;     /* from where that one came back to an earlier address last, not its last */
     bool is_start;    /* while it is collected: from where that one's loop was come to last */
+    uint32_t also[NEST_MARKS - 1]; /* then, too: 1 + others that are no draws, whichever came last;
+                                      or 0 */
 };
+
+/* Ways that ask by whom an address was come first, the first of them that holds is taken; then one
+ * of the others, or the last one if there are none. */
 
 /* Addresses: those of a gather, or as far as ever from the last one of another draw, or in one of
  * a few ways from those that were drawn just before. */
@@ -47,7 +53,8 @@ struct nest_source {
                                  the lowest; 0: anywhere */
     uint32_t around; /* PSNAP_NONE, or another draw: as far as `offset` from its last address is the
                         point around which the gather's jumps are, */
-    int64_t slope;   /* and so much further for each iteration that comes then */
+    int64_t slope;   /* and so much further for each iteration that comes then, */
+    int64_t rest_slope;         /* and for each of what is left over after these (mix.h) */
     bool is_around_ref;         /* while it is collected: it is a reference that is not drawn */
     struct psnap_gather gather; /* of no accesses: none were drawn */
 };
@@ -74,9 +81,10 @@ static inline uint64_t nest_after_origin(const struct nest_source *source,
  * to go with: the last one that a reference had in a leaf that has ended, where that is not drawn,
  * or what another draw gave when its loop was come to last. */
 struct nest_draw {
-    uint32_t loop;  /* of its references, once taken into a profile */
-    uint32_t lead;  /* 1 + the reference that it only has the last address of, or 0 */
-    uint32_t start; /* 1 + the draw that it only has the start of, or 0 */
+    uint32_t loop;              /* of its references, once taken into a profile */
+    uint32_t leads[NEST_MARKS]; /* 1 + the references of which it only has the last address, of
+                                   whichever came last; or 0 */
+    uint32_t start;             /* 1 + the draw that it only has the start of, or 0 */
     bool has_entry;
     struct nest_source rest, entry;
 };
@@ -84,7 +92,7 @@ struct nest_draw {
 /* Whether nothing is drawn from it. */
 static inline bool nest_draw_is_lead(const struct nest_draw *draw)
 {
-    return draw->lead || draw->start;
+    return draw->leads[0] || draw->start;
 }
 
 static inline const struct nest_source *nest_source_of(const struct nest_draw *draw, bool is_entry)

@@ -284,9 +284,9 @@ static bool are_draws_readable(const struct psnap_nests *nests)
 
     for (uint32_t i = 0; models && i < models->draw_count; i++) {
         const struct nest_draw *draw = &models->draws[i];
-        if (draw->lead && draw->loop != PSNAP_NONE &&
-            !nests_first_of(nests, draw->loop, draw->lead - 1, &address))
-            return false;
+        for (uint32_t k = 0; draw->loop != PSNAP_NONE && k < NEST_MARKS && draw->leads[k]; k++)
+            if (!nests_first_of(nests, draw->loop, draw->leads[k] - 1, &address))
+                return false;
         if (draw->loop != PSNAP_NONE &&
             (!gather_is_readable(&draw->rest.gather) || !gather_is_readable(&draw->entry.gather)))
             return false;
@@ -302,10 +302,10 @@ static void own_leads(struct nest_models *models, const struct psnap_program *pr
         struct nest_draw *draw = &models->draws[i];
         if (draw->start)
             draw->loop = models->draws[draw->start - 1].loop;
-        if (!draw->lead)
-            continue;
-        draw->loop = t->kept[program->refs[draw->lead - 1].loop];
-        draw->lead = 1 + t->numbers[draw->lead - 1];
+        if (draw->leads[0])
+            draw->loop = t->kept[program->refs[draw->leads[0] - 1].loop];
+        for (uint32_t k = 0; k < NEST_MARKS && draw->leads[k]; k++)
+            draw->leads[k] = 1 + t->numbers[draw->leads[k] - 1];
     }
 }
 

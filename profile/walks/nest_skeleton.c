@@ -19,16 +19,17 @@ enum {
     OWN_SHARE = 64, /* and of its values one in so many: fewer are not what makes it high */
     TRIES = 48,     /* loops, and mixes, that are tried */
     FOLDED = 32,    /* values that a loop which folds may add in a third of its leaves, */
-    SHARE = 8       /* or of its own one in so many */
+    SHARE = 5       /* or of its own one in so many */
 };
 
 /* Loops, then mixes. */
 struct node {
-    uint32_t seen;  /* leaves on the stack, */
-    uint64_t own;   /* and their values */
-    double weight;  /* accesses; of a mix less than none */
-    uint32_t group; /* a node of the group, itself at last */
-    uint32_t mix;   /* of a group's own node, or PSNAP_NONE */
+    uint32_t seen;    /* leaves on the stack, */
+    uint64_t own;     /* and their values, */
+    uint32_t between; /* and of them those between two that are not kept */
+    double weight;    /* accesses; of a mix less than none */
+    uint32_t group;   /* a node of the group, itself at last */
+    uint32_t mix;     /* of a group's own node, or PSNAP_NONE */
 };
 
 struct skeleton {
@@ -38,6 +39,7 @@ struct skeleton {
     bool *is_kept, in_pairs;
     uint32_t *behind; /* by reference: a node behind a leaf that ends with it, or PSNAP_NONE */
     const struct nest_shape *before; /* of the leaf before, or NULL */
+    uint32_t last[2];                /* nodes of the last two leaves, or PSNAP_NONE */
 };
 
 static uint32_t node_of(const struct skeleton *s, const struct nest_shape *shape)
@@ -145,6 +147,31 @@ static bool choose(struct skeleton *s, bool *is_tried, size_t *heights[2])
         }
     }
     return is_done;
+}
+
+static void see_between(struct skeleton *s, const struct nest_pattern *pattern)
+{
+    for (uint32_t i = 0; i < pattern->body_count; i++)
+        see_between(s, pattern->body[i]);
+    if (pattern->body_count)
+        return;
+    const uint32_t node = node_of(s, pattern->shape), *last = s->last;
+
+    if (last[0] != PSNAP_NONE && !s->is_kept[last[0]] && !s->is_kept[node])
+        s->nodes[last[1]].between++;
+    s->last[0] = s->last[1];
+    s->last[1] = node;
+}
+
+/* What has been kept for it is little, but mostly comes between what is mixed, is of that. */
+static void give_up_between(struct skeleton *s)
+{
+    s->last[0] = s->last[1] = PSNAP_NONE;
+    for (size_t i = 0; i < s->nests->count; i++)
+        see_between(s, s->nests->terms[i].pattern);
+    for (uint32_t i = 0; i < s->node_count; i++)
+        if (s->is_kept[i] && is_small(s, i) && s->nodes[i].between * 2 > s->nodes[i].seen)
+            s->is_kept[i] = false;
 }
 
 /* ---- what is mixed ---- */
@@ -258,6 +285,8 @@ bool nest_skeleton(const struct psnap_nests *nests, struct nest_states *states, 
     for (size_t i = 0; is_done && i < nests->count; i++)
         see(&s, nests->terms[i].pattern, nests_values(nests, i), 1);
     is_done = is_done && choose(&s, is_tried, heights);
+    if (is_done)
+        give_up_between(&s);
     for (size_t i = 0; is_done && i < nests->count; i++)
         follow_term(&s, nests->terms[i].pattern);
     if (is_done)

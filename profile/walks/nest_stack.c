@@ -32,6 +32,8 @@ enum {
     GAIN = 4,               /* times lower it is worth it below LAST */
     TRIES = 6,              /* loops that may become a mix */
     SAME = 64,              /* values that make no difference */
+    PLACED = 3,             /* times higher it is worth it to know where mixes come, */
+    VAIN = 4,               /* of which else one visit in so many had anything */
     STEPS = 16,             /* ways tried one after the other until all becomes one mix, and then */
     LEAVES_AGAIN = 1 << 14, /* of a term that is told in another way; longer ones stay, */
     LEAVES_LONG = 1 << 20,  /* but where the stack stays too high for these; */
@@ -182,22 +184,61 @@ static bool try_blame(const struct nest_leaves *from, bool is_alone, struct nest
     return is_done;
 }
 
-/* Mixes from `from` on whose visits fold as they come need not be visited in vain. */
-static bool try_without(const struct nest_leaves *told, struct nest_states *states, uint32_t from,
-                        uint32_t mixes, struct nest_leaves **made)
+/* Visits of a mix are no longer in vain, where they came to be so only now; false: there are none.
+ */
+static bool leave_vain(const struct nest_leaves *told, uint32_t mix, struct nest_states *states)
+{
+    bool is_any = false;
+
+    for (size_t i = 0; i < states->ref_count; i++)
+        if (states->refs[i].next_mix == mix + 1 && !told->states.refs[i].next_mix) {
+            states->refs[i].next_mix = 0;
+            is_any = true;
+        }
+    return is_any;
+}
+
+static double count_visits(const struct nest_pattern *pattern, const uint64_t *values, uint32_t mix)
+{
+    const double times = (int64_t)values[0] > 0 ? (double)values[0] : 0;
+    double sum = !pattern->body_count && !pattern->shape->width && pattern->shape->loop == mix;
+
+    for (uint32_t i = 0, at = 1; i < pattern->body_count; at += pattern->body[i++]->values)
+        sum += count_visits(pattern->body[i], values + at, mix);
+    return sum * times;
+}
+
+/* Whether a mix is visited in vain most of the time, and need not be. */
+static bool is_mostly_vain(const struct nest_leaves *with, const struct nest_leaves *without,
+                           uint32_t mix)
+{
+    const struct psnap_nests *nests[2] = {with->fold->nests, without->fold->nests};
+    double visits[2] = {0, 0};
+
+    for (int k = 0; k < 2; k++)
+        for (size_t i = 0; i < nests[k]->count; i++)
+            visits[k] += count_visits(nests[k]->terms[i].pattern, nests_values(nests[k], i), mix);
+    return visits[0] >= (double)VAIN * visits[1];
+}
+
+/* Mixes whose visits fold as they come need not be visited in vain: they come where they do, and
+ * not just as often. Where most are in vain that is worth a higher stack. */
+static bool try_without(const struct nest_leaves *told, struct nest_states *states, uint32_t mixes,
+                        struct nest_leaves **made)
 {
     bool is_done = true;
 
-    for (uint32_t mix = from; is_done && mix < mixes && mix - from < TRIES; mix++) {
+    for (uint32_t mix = 0, tries = 0; is_done && mix < mixes && tries < TRIES; mix++) {
         struct nest_states without;
-        struct nest_leaves *way;
+        struct nest_leaves *way = NULL;
         is_done = nest_states_copy(&without, states);
-        for (size_t i = 0; is_done && i < without.ref_count; i++)
-            if (without.refs[i].next_mix == mix + 1)
-                without.refs[i].next_mix = 0;
-        way = is_done ? try_states(told, &without) : NULL;
-        is_done = way != NULL;
-        if (way && height(way) <= height(*made) + SAME) {
+        if (is_done && leave_vain(told, mix, &without)) {
+            way = try_states(told, &without);
+            is_done = way != NULL;
+            tries++;
+        }
+        if (way &&
+            height(way) <= (is_mostly_vain(*made, way, mix) ? PLACED : 1) * height(*made) + SAME) {
             struct nest_leaves *other = *made;
             struct nest_states with = *states;
             *made = way;
@@ -230,7 +271,7 @@ static bool try_skeleton(const struct nest_leaves *from, struct plan *plan,
         *made = NULL;
     }
     if (*made)
-        is_done = try_without(from, &states, plan->mix_count, mixes, made);
+        is_done = try_without(from, &states, mixes, made);
     nest_states_free(&states);
     plan->mix_count = *made ? mixes : plan->mix_count;
     return is_done;

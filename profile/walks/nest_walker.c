@@ -131,12 +131,14 @@ static void find_leads(struct psnap_walker *w, const uint32_t *first_ref, uint32
 
     for (uint32_t i = 0; i < models->draw_count; i++) {
         const struct nest_draw *draw = &models->draws[i];
-        const uint32_t ref =
-            draw->lead && draw->loop != PSNAP_NONE ? first_ref[draw->loop] + draw->lead - 1 : count;
-        if (ref >= count || !nests_first_of(w->nests, draw->loop, ref, &w->draws[i].last))
-            continue;
-        w->draws[i].next_lead = w->lead_of[ref];
-        w->lead_of[ref] = i;
+        for (uint32_t k = NEST_MARKS; k-- > 0 && draw->loop != PSNAP_NONE;) {
+            const uint32_t ref =
+                draw->leads[k] ? first_ref[draw->loop] + draw->leads[k] - 1 : count;
+            if (ref >= count || !nests_first_of(w->nests, draw->loop, ref, &w->draws[i].last))
+                continue;
+            w->draws[i].next_leads[k] = w->lead_of[ref];
+            w->lead_of[ref] = i * NEST_MARKS + k;
+        }
     }
 }
 
@@ -300,8 +302,8 @@ static uint64_t draw_first(struct psnap_walker *w, uint32_t index)
     return drawing->last;
 }
 
-/* Points that lie so much further for each iteration of the leaf. */
-static void set_points(struct psnap_walker *w)
+/* Points that lie so much further for each iteration of the leaf, and of its rest. */
+static void set_points(struct psnap_walker *w, uint64_t rest)
 {
     const struct nest_draw *draws = w->nests->models->draws;
 
@@ -312,14 +314,15 @@ static void set_points(struct psnap_walker *w)
         for (int i = 0; i < 1 + draw->has_entry; i++) {
             const struct nest_source *source = nest_source_of(draw, i);
             if (source->slope)
-                w->draws[w->shape->refs[k].draw].points[i] =
-                    w->draws[source->around].last + w->left * (uint64_t)source->slope;
+                w->draws[w->shape->refs[k].draw].points[i] = w->draws[source->around].last +
+                                                             w->left * (uint64_t)source->slope +
+                                                             rest * (uint64_t)source->rest_slope;
         }
     }
 }
 
 static void begin_shape(struct psnap_walker *w, const struct nest_shape *shape, bool is_of_mix,
-                        uint64_t count)
+                        uint64_t count, uint64_t rest)
 {
     const struct walker_access *accesses;
 
@@ -335,19 +338,45 @@ static void begin_shape(struct psnap_walker *w, const struct nest_shape *shape, 
         w->strides[k] = 0;
     }
     if (w->refs->has_points)
-        set_points(w);
+        set_points(w, rest);
+    for (uint32_t k = 0; w->refs->has_turns && w->is_entry && k < shape->width; k++)
+        if (shape->refs[k].mode >= NEST_DRAWN_FIRST)
+            w->draws[shape->refs[k].draw].turn = 0;
+}
+
+/* What is left over after the leaf has no iterations: its walks are where these would have begun.
+ */
+static void skip_rest(struct psnap_walker *w)
+{
+    const struct nest_mix *mix = &w->nests->models->mixes[w->mix];
+    const uint32_t state = w->skipped - 1;
+    const struct nest_shape *shape = mix->states[state];
+
+    w->skipped = 0;
+    for (uint32_t k = 0; k < shape->width; k++) {
+        const uint32_t index = shape->refs[k].draw;
+        const struct nest_draw *draw = &w->nests->models->draws[index];
+        const struct drawn_ways *ways = &w->draws[index].ways[false];
+        const bool is_step = ways->is_plain && !ways->back[0];
+        const uint64_t step =
+            shape->refs[k].mode == NEST_DRAWN_FIRST ? mix->strides[state][k] : ways->offset[0];
+        if (shape->refs[k].mode >= NEST_DRAWN_FIRST && draw->has_entry &&
+            draw->entry.with != PSNAP_NONE && (is_step || shape->refs[k].mode == NEST_DRAWN_FIRST))
+            w->draws[index].last = w->draws[draw->entry.with].last + draw->entry.offset - step;
+    }
 }
 
 /* A state of a mix. */
-static void begin_state(struct psnap_walker *w, uint32_t state, uint64_t count)
+static void begin_state(struct psnap_walker *w, const struct mix_token *token)
 {
     const struct nest_mix *mix = &w->nests->models->mixes[w->mix];
-    const struct nest_shape *shape = mix->states[state];
+    const struct nest_shape *shape = mix->states[token->state];
 
-    begin_shape(w, shape, true, count);
+    begin_shape(w, shape, true, token->count, token->rest);
+    w->skipped = token->skipped;
     for (uint32_t k = 0; k < shape->width; k++)
         if (shape->refs[k].mode == NEST_DRAWN_FIRST) {
-            w->strides[k] = (int64_t)mix->strides[state][k];
+            w->strides[k] = (int64_t)mix->strides[token->state][k];
             w->first[k].address = draw_first(w, shape->refs[k].draw);
         }
 }
@@ -358,7 +387,7 @@ static void begin_leaf(struct psnap_walker *w, const struct nest_leaf *leaf)
     const uint64_t count =
         shape->counts ? counts_draw_next(&w->counts[shape->counts - 1], &w->rng) : leaf->values[0];
 
-    begin_shape(w, shape, false, count);
+    begin_shape(w, shape, false, count, 0);
     for (uint32_t k = 0; k < shape->width; k++) {
         const struct nest_ref *ref = &shape->refs[k];
         w->first[k].address = leaf->values[1 + k];
@@ -392,8 +421,9 @@ static void note_leads(struct psnap_walker *w, uint64_t n)
             continue;
         if (ref->mode == NEST_DRAWN_FIRST)
             w->draws[ref->draw].last = w->first[k].address + (n - 1) * (uint64_t)w->strides[k];
-        for (uint32_t i = w->lead_of[ref->ref]; i != PSNAP_NONE; i = w->draws[i].next_lead)
-            w->draws[i].last = w->first[k].address + (n - 1) * (uint64_t)w->strides[k];
+        for (uint32_t i = w->lead_of[ref->ref]; i != PSNAP_NONE;
+             i = w->draws[i / NEST_MARKS].next_leads[i % NEST_MARKS])
+            w->draws[i / NEST_MARKS].last = w->first[k].address + (n - 1) * (uint64_t)w->strides[k];
     }
 }
 
@@ -475,12 +505,12 @@ static void begin_visit(struct psnap_walker *w, uint32_t mix)
 /* The next leaf of the mix; false: its visit has ended. */
 static bool next_of_mix(struct psnap_walker *w)
 {
-    uint32_t state;
-    uint64_t count;
-
+    if (w->skipped)
+        skip_rest(w);
     while (w->mix_visits) {
-        if (mix_walk_next(w->mixes[w->mix].walk, &state, &count)) {
-            begin_state(w, state, count);
+        const struct mix_token *token = mix_walk_take(w->mixes[w->mix].walk);
+        if (token->state != MIX_END) {
+            begin_state(w, token);
             return true;
         }
         w->mix_visits--;
@@ -531,9 +561,11 @@ int psnap_walker_write(struct psnap_walker *w, struct psnap_walk *walk, bool by_
         }
         if (!w->left && w->mix != PSNAP_NONE) {
             const struct mix_token *token;
+            if (w->skipped)
+                skip_rest(w);
             done += walker_write_mix(w, block + done, capacity - done, &token);
             if (token)
-                begin_state(w, token->state, token->count);
+                begin_state(w, token);
             if (done == capacity)
                 break;
         }

@@ -22,22 +22,23 @@ struct drawn_ways {
     struct drawing *drawing;
     uint64_t all, below[NEST_AFTER_MAX]; /* cumulative; all ones from the last one on */
     uint64_t offset[NEST_AFTER_MAX], scale[NEST_AFTER_MAX];
-    const uint64_t *last[NEST_AFTER_MAX]; /* the draw's own last one, or another's, or */
-    uint32_t back[NEST_AFTER_MAX];        /* so many back in the trail; 0: not that */
-    uint64_t low, span;                   /* where addresses are; all: anywhere */
-    struct nest_past *past;               /* NULL: it comes back to none */
-    uint32_t count;                       /* 0: not drawn so */
-    bool is_plain;                        /* one, by the trail or from the draw's own */
-    bool is_walk;                         /* all from the draw's own */
+    const uint64_t *last[NEST_AFTER_MAX];  /* the draw's own last one, or another's, or */
+    uint32_t back[NEST_AFTER_MAX];         /* so many back in the trail; 0: not that */
+    uint32_t by[NEST_AFTER_MAX], by_count; /* the draws that were there, of the first ways */
+    uint64_t low, span;                    /* where addresses are; all: anywhere */
+    struct nest_past *past;                /* NULL: it comes back to none */
+    uint32_t count;                        /* 0: not drawn so */
+    bool is_plain;                         /* one, by the trail or from the draw's own */
+    uint64_t share; /* of two steps from the draw's own, of the first one, of 2^64; or 0 */
 };
 
 struct drawing {
     struct gather_walk *rest, *entry; /* NULL: it goes with others */
     struct psnap_rng rng;             /* in which way it comes after others, */
-    uint64_t turn;                    /* or goes on from its own */
+    uint64_t turn;                    /* or goes on from its own by one of two steps */
     struct drawn_ways ways[2];        /* of the rest, of entries */
     uint64_t last;
-    uint32_t next_lead; /* of the same reference, or PSNAP_NONE */
+    uint32_t next_leads[NEST_MARKS]; /* as the walker's lead_of */
     uint64_t *begun;    /* the last address of the draw that has the start of this one, or NULL */
     uint64_t points[2]; /* around which jumps are while a leaf lasts: of the rest, of entries */
 };
@@ -52,11 +53,12 @@ struct walker_access {
     struct psnap_access access;
     struct gather_walk *walk;      /* which draws more words when none are left */
     const struct drawn_ways *ways; /* or else: of several, one; or NULL */
-    uint16_t step;                 /* words that it takes: 0 or 1 */
-    uint16_t back;                 /* or else: so many back in the trail */
-    uint16_t rests;                /* words of an iteration that all are drawn around one point,
-                                      of which it takes the first; or 0 */
-    bool is_drawn, is_around;      /* another draw's last address: one is drawn at a time */
+    uint32_t draw;
+    uint16_t step;            /* words that it takes: 0 or 1 */
+    uint16_t back;            /* or else: so many back in the trail */
+    uint16_t rests;           /* words of an iteration that all are drawn around one point,
+                                 of which it takes the first; or 0 */
+    bool is_drawn, is_around; /* another draw's last address: one is drawn at a time */
 };
 
 /* Those of a leaf, in its order; as `is_entry` says. */
@@ -65,6 +67,7 @@ struct walker_accesses {
     struct gather_left *stay; /* of those that take no words */
     bool is_drawn, is_all_drawn, has_ways, has_rests;
     bool has_points; /* which depend on how long the leaf is */
+    bool has_turns;  /* of two steps, which begin anew when the loop is come to */
 };
 
 struct mix_shorts;
@@ -85,11 +88,13 @@ struct psnap_walker {
     struct drawing *draws;
     struct walker_accesses *accesses[2]; /* by shape number, of nests and of mixes */
     bool has_trail;                      /* there are ways, or others that need it: */
-    uint64_t trail[TRAIL];               /* the latest addresses that were drawn, up to */
+    uint64_t trail[TRAIL];               /* the latest addresses that were drawn, */
+    uint32_t trail_by[TRAIL];            /* by which draws, up to */
     uint32_t trail_at;                   /* this - 1, modulo its length */
     uint64_t nothing;                    /* the last address of what is not drawn */
     uint32_t *draw_of;   /* by reference: what it draws from where it is drawn, or PSNAP_NONE */
-    uint32_t *lead_of;   /* by reference: a draw that has its last address, or PSNAP_NONE */
+    uint32_t *lead_of;   /* by reference: NEST_MARKS times a draw that has its last address, and
+                            which of that one's leads it is, or PSNAP_NONE */
     uint64_t *positions; /* of walks */
     struct counts_draw *counts;
     struct mixing *mixes;
@@ -99,6 +104,7 @@ struct psnap_walker {
     uint64_t left;       /* its iterations */
     uint32_t mix;        /* of which it is, or PSNAP_NONE */
     uint64_t mix_visits; /* of the chain that are still to come, this one included */
+    uint32_t skipped;    /* 1 + the state of the mix that leaves nothing over after it, or 0 */
     bool is_cut;         /* it has drawn addresses */
     bool is_entry;       /* its loop has just been come to */
     uint32_t loop;       /* of the leaf before */
@@ -109,20 +115,20 @@ struct psnap_walker {
     uint64_t *interleaved;    /* and of several */
 };
 
-/* Of so many turns, as evenly as can be (multiples of the golden section: H. Weyl, 1916): what goes
- * on by this step or that, as one of two that are merged, is then after n turns where it was, and
- * not the square root of n away. */
-static inline uint64_t walker_turn(struct drawing *drawing, uint64_t turns)
+/* Whether it is the second of two steps that comes, as evenly as can be: of n since its loop was
+ * come to the first are n times their share, rounded down. What goes on by this step or that, as
+ * one of two that are merged, is then where it was, not the square root of n away, and never
+ * beyond. */
+static inline bool walker_turn(const struct drawn_ways *ways)
 {
-    drawing->turn += UINT64_C(0x9e3779b97f4a7c15);
-    return ((drawing->turn >> 32) * turns) >> 32;
+    return !__builtin_add_overflow(ways->drawing->turn, ways->share, &ways->drawing->turn);
 }
 
 /* An address after others that were drawn before. No branch tells which of them. */
 static inline uint64_t walker_after(const struct psnap_walker *w, const struct drawn_ways *ways)
 {
     const uint64_t x = ways->count <= 1 ? 0
-                       : ways->is_walk  ? walker_turn(ways->drawing, ways->all)
+                       : ways->share    ? ways->below[0] * walker_turn(ways)
                                         : psnap_rng_below(&ways->drawing->rng, ways->all);
     const uint64_t *word;
     uint64_t address;
@@ -130,6 +136,8 @@ static inline uint64_t walker_after(const struct psnap_walker *w, const struct d
 
     for (uint32_t i = 0; i + 1 < NEST_AFTER_MAX; i++)
         which += x >= ways->below[i];
+    for (uint32_t i = ways->by_count; i-- > 0;)
+        which = w->trail_by[(w->trail_at - ways->back[i]) % TRAIL] == ways->by[i] ? i : which;
     back = ways->back[which];
     word = back ? &w->trail[(w->trail_at - back) % TRAIL] : ways->last[which];
     address = *word * ways->scale[which] + ways->offset[which];
@@ -139,8 +147,9 @@ static inline uint64_t walker_after(const struct psnap_walker *w, const struct d
     return address;
 }
 
-static inline void walker_drawn(struct psnap_walker *w, uint64_t address)
+static inline void walker_drawn(struct psnap_walker *w, uint32_t draw, uint64_t address)
 {
+    w->trail_by[w->trail_at % TRAIL] = draw;
     w->trail[w->trail_at++ % TRAIL] = address;
 }
 
@@ -164,6 +173,7 @@ static inline uint64_t walker_take(struct psnap_walker *w, const struct walker_a
     *access->last = address;
     if (has_trail) { /* longer than anyone looks back: what is not drawn does no harm */
         w->trail[w->trail_at % TRAIL] = address;
+        w->trail_by[w->trail_at % TRAIL] = access->draw;
         w->trail_at += access->is_drawn;
         *access->begun = address;
     }

@@ -90,7 +90,7 @@ static void draw_in_order(struct psnap_walker *w, uint64_t n)
         for (uint32_t k = 0; k < shape->width; k++)
             if (accesses[k].is_drawn && accesses[k].walk && !accesses[k].is_around) {
                 *accesses[k].last = *accesses[k].begun = w->drawn[k][i];
-                walker_drawn(w, w->drawn[k][i]);
+                walker_drawn(w, shape->refs[k].draw, w->drawn[k][i]);
             } else if (accesses[k].is_drawn)
                 w->drawn[k][i] = walker_take(w, &accesses[k], w->has_trail);
 }
@@ -144,7 +144,7 @@ void walker_draw_chunk(struct psnap_walker *w, uint64_t n)
     for (uint64_t i = n > NEST_BACK_MAX ? n - NEST_BACK_MAX : 0; !is_in_order && i < n; i++)
         for (uint32_t k = 0; k < shape->width; k++)
             if (shape->refs[k].mode == NEST_DRAWN)
-                walker_drawn(w, w->drawn[k][i]);
+                walker_drawn(w, shape->refs[k].draw, w->drawn[k][i]);
     for (uint32_t k = 0; k < shape->width; k++)
         if (shape->refs[k].mode == NEST_DRAWN) {
             w->draws[shape->refs[k].draw].last = w->drawn[k][n - 1];
@@ -201,6 +201,7 @@ static void set_drawn(struct psnap_walker *w, struct walker_access *access,
     const struct drawn_ways *ways = &drawing->ways[is_entry && draw->has_entry];
 
     access->last = &drawing->last;
+    access->draw = index;
     if (is_entry && drawing->begun)
         access->begun = drawing->begun;
     access->is_drawn = true;
@@ -277,6 +278,7 @@ static bool add_shape(struct psnap_walker *w, struct walker_accesses *all,
         accesses->is_drawn |= access->is_drawn;
         accesses->is_all_drawn &= access->is_drawn;
         accesses->has_ways |= access->ways || access->back;
+        accesses->has_turns |= access->ways && access->ways->share;
         if (ref->mode >= NEST_DRAWN_FIRST) {
             const struct nest_draw *draw = &w->nests->models->draws[ref->draw];
             accesses->has_points |= draw->rest.slope || (draw->has_entry && draw->entry.slope);
@@ -309,29 +311,36 @@ static const uint64_t *last_of(const struct psnap_walker *w, const struct drawin
 static void set_ways(struct psnap_walker *w, struct drawn_ways *ways, struct drawing *drawing,
                      const struct nest_source *source)
 {
+    bool is_own = true;
+
     ways->drawing = drawing;
     ways->count = source->after_count;
     ways->low = source->span_bytes ? source->low : 0;
     ways->span = source->span_bytes ? source->span_bytes : UINT64_MAX;
     ways->is_plain = source->after_count == 1 && !source->span_bytes;
-    ways->is_walk = true;
     for (uint32_t i = 0; i < NEST_AFTER_MAX; i++) {
         const struct nest_after *after = &source->after[i];
         ways->below[i] = UINT64_MAX;
         if (i >= source->after_count)
             continue;
-        ways->all += after->times;
+        ways->by[i] = after->by - 1;
+        ways->by_count += after->by != 0;
+        ways->all += after->by ? 0 : after->times;
         ways->back[i] = after->back;
         ways->offset[i] = after->offset;
         ways->scale[i] = after->scale > 1 ? after->scale : 1;
         ways->last[i] = last_of(w, drawing, ways->past, after);
-        ways->is_plain = ways->is_plain && !after->draw && !after->earlier && ways->scale[i] == 1;
-        ways->is_walk =
-            ways->is_walk && !after->draw && !after->back && !after->earlier && ways->scale[i] == 1;
+        ways->is_plain =
+            ways->is_plain && !after->draw && !after->by && !after->earlier && ways->scale[i] == 1;
+        is_own = is_own && !after->draw && !after->by && !after->back && !after->earlier &&
+                 ways->scale[i] == 1;
         w->has_trail |= ways->back[i] || !ways->is_plain;
         if (i + 1 < source->after_count)
             ways->below[i] = ways->all;
     }
+    ways->all += ways->all == 0; /* there are only such as ask by whom: the last one is left */
+    if (is_own && ways->count == 2)
+        ways->share = (uint64_t)(0x1p64 * (double)ways->below[0] / (double)ways->all);
 }
 
 /* Draw i has the start of another one; before there is one, that is where it may draw. */
@@ -347,7 +356,7 @@ static void set_start(struct psnap_walker *w, uint32_t i)
     for (uint32_t n = 0; source->with != PSNAP_NONE && n < models->draw_count; n++) {
         const struct nest_draw *leader = &models->draws[source->with];
         offset += source->offset;
-        if (leader->lead) {
+        if (leader->leads[0]) {
             w->draws[i].last = w->draws[source->with].last + offset;
             return;
         }
@@ -379,6 +388,8 @@ bool walker_draw_init(struct psnap_walker *w)
         calloc((models ? nest_shape_count(models->shapes) : 0) + (size_t)1, sizeof *w->accesses[1]);
     if (!w->accesses[0] || !w->accesses[1])
         return false;
+    for (uint32_t i = 0; i < TRAIL; i++)
+        w->trail_by[i] = PSNAP_NONE;
     for (uint32_t i = 0; models && i < models->draw_count; i++)
         if (models->draws[i].start)
             set_start(w, i);

@@ -40,11 +40,13 @@ static void set_state(struct mix_shorts *shorts, struct mix_short *state,
     }
 }
 
-static bool is_short(const struct psnap_walker *w, const struct nest_shape *shape)
+static bool is_short(const struct psnap_walker *w, const struct nest_mix *mix, uint32_t state)
 {
+    const struct nest_shape *shape = mix->states[state];
     const struct walker_accesses *accesses = &w->accesses[1][shape->number];
 
-    return shape->width && shape->width < SHORT && accesses->is_all_drawn && !accesses->has_points;
+    return shape->width && shape->width < SHORT && accesses->is_all_drawn &&
+           !accesses->has_points && !accesses->has_turns && !mix_has_rest(mix->chain, state);
 }
 
 bool walker_mix_init(struct psnap_walker *w, uint32_t mix)
@@ -58,13 +60,13 @@ bool walker_mix_init(struct psnap_walker *w, uint32_t mix)
     if (!shorts)
         return false;
     for (uint32_t i = 0; i < states; i++)
-        used += is_short(w, model->states[i]) ? 2 * model->states[i]->width : 0;
+        used += is_short(w, model, i) ? 2 * model->states[i]->width : 0;
     shorts->accesses = malloc((used + (size_t)1) * sizeof *shorts->accesses);
     if (!shorts->accesses)
         return false;
     used = 0;
     for (uint32_t i = 0; i < states; i++)
-        if (is_short(w, model->states[i])) {
+        if (is_short(w, model, i)) {
             set_state(shorts, &shorts->states[i], model->states[i],
                       &w->accesses[1][model->states[i]->number], used);
             used += 2 * model->states[i]->width;

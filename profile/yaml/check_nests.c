@@ -79,21 +79,21 @@ static enum psnap_status fail_counts(const struct nest_reading *n, const struct 
                            n->lines[odd->loop], odd->times);
 }
 
-/* That a draw which has the last address of a reference has one. */
+/* That a draw which has the last address of references has one. */
 static enum psnap_status check_lead(const struct nest_reading *n,
                                     const struct psnap_yaml_node *list, uint32_t i)
 {
     const struct nest_draw *draw = &n->nests->models->draws[i];
     uint64_t address;
 
-    if (!draw->lead || draw->loop == PSNAP_NONE ||
-        nests_first_of(n->nests, draw->loop, draw->lead - 1, &address))
-        return PSNAP_OK;
-    return psnap_yaml_fail(n->r->doc, find_model(n, "draws", "draw", i), n->r->error,
-                           PSNAP_ERROR_VALUE,
-                           "loop '%.100s' has no reference %" PRIu32
-                           " in the schedule (line %" PRIu32 ") that is not drawn",
-                           n->r->profile->loops[draw->loop].id, draw->lead - 1, list->src_line);
+    for (uint32_t k = 0; draw->loop != PSNAP_NONE && k < NEST_MARKS && draw->leads[k]; k++)
+        if (!nests_first_of(n->nests, draw->loop, draw->leads[k] - 1, &address))
+            return psnap_yaml_fail(
+                n->r->doc, find_model(n, "draws", "draw", i), n->r->error, PSNAP_ERROR_VALUE,
+                "loop '%.100s' has no reference %" PRIu32 " in the schedule (line %" PRIu32
+                ") that is not drawn",
+                n->r->profile->loops[draw->loop].id, draw->leads[k] - 1, list->src_line);
+    return PSNAP_OK;
 }
 
 enum psnap_status check_nests(const struct nest_reading *n, const struct psnap_yaml_node *list,

@@ -181,14 +181,15 @@ static enum psnap_status read_earlier(const struct nest_reading *n,
 static enum psnap_status read_way(const struct nest_reading *n, const struct psnap_yaml_node *item,
                                   struct nest_source *source, struct nest_after *after)
 {
-    static const char *const keys[] = {"back", "with", "left", "scale", "offset", "times", NULL};
+    static const char *const keys[] = {"back",  "by",     "with",  "left",
+                                       "scale", "offset", "times", NULL};
     uint64_t back = 0, times = 1, scale = 1;
     int64_t offset = 0;
-    uint32_t leader = 0;
+    uint32_t leader = 0, drawer = 0;
     enum psnap_status status =
         psnap_yaml_expect_keys(n->r->doc, item, "an item of 'after'", keys, n->r->error);
-    const struct psnap_yaml_node *left = status ? NULL : psnap_yaml_get(item, "left");
-    const struct psnap_yaml_node *with = status ? NULL : psnap_yaml_get(item, "with"), *node;
+    const struct psnap_yaml_node *left = status ? NULL : psnap_yaml_get(item, "left"), *node, *by;
+    const struct psnap_yaml_node *with = status ? NULL : psnap_yaml_get(item, "with");
 
     if (left && with)
         return fail(n, left, "an item of 'after' has 'left' or 'with', not both");
@@ -205,6 +206,13 @@ static enum psnap_status read_way(const struct nest_reading *n, const struct psn
         !(node = psnap_yaml_require(n->r->doc, item, "offset", n->r->error)) ||
         psnap_yaml_i64(n->r->doc, node, INT64_MIN, INT64_MAX, &offset, n->r->error))
         return PSNAP_ERROR_VALUE;
+    by = psnap_yaml_get(item, "by");
+    if (by && read_model_name(n, by, 'd', n->nests->models->draw_count, &drawer))
+        return PSNAP_ERROR_VALUE;
+    if (by && !back)
+        return fail(n, by, "'by' says of which draw the address so many 'back' must be");
+    if (by && source->after_count > 1 && !after[-1].by)
+        return fail(n, by, "items with 'by' come before those without");
     node = psnap_yaml_get(item, "times");
     if (node && psnap_yaml_u64(n->r->doc, node, 1, 1 << 20, &times, n->r->error))
         return PSNAP_ERROR_VALUE;
@@ -217,6 +225,7 @@ static enum psnap_status read_way(const struct nest_reading *n, const struct psn
                                  .times = (uint32_t)times,
                                  .offset = (uint64_t)offset,
                                  .draw = with ? 1 + leader : 0,
+                                 .by = by ? 1 + drawer : 0,
                                  .is_left = left != NULL,
                                  .scale = (uint32_t)scale};
     after->offset -= nest_after_origin(source, after);
@@ -237,10 +246,14 @@ static enum psnap_status read_after(struct placing *placing, const struct psnap_
     if (!status && within)
         status = read_within(placing, within, source);
     for (const struct psnap_yaml_node *item = status ? NULL : list->first; item && !status;
-         item = item->next)
+         item = item->next) {
+        struct nest_after *after = &source->after[source->after_count++];
         status = item->kind == PSNAP_YAML_MAP && psnap_yaml_get(item, "earlier")
-                     ? read_earlier(n, item, &source->after[source->after_count++])
-                     : read_way(n, item, source, &source->after[source->after_count++]);
+                     ? read_earlier(n, item, after)
+                     : read_way(n, item, source, after);
+        if (!status && (after->earlier || after->is_left) && !within)
+            status = fail(n, item, "'earlier' and 'left' need 'within': at first there is neither");
+    }
     return status;
 }
 
@@ -261,17 +274,27 @@ static enum psnap_status read_leader(const struct nest_reading *n,
     return PSNAP_OK;
 }
 
-/* How much further for each iteration that comes. */
-static enum psnap_status read_slope(const struct nest_reading *n, const struct psnap_yaml_node *map,
-                                    const struct psnap_yaml_node *around,
-                                    struct nest_source *source)
+/* How much further for each iteration that comes, and of what is left over then. */
+static enum psnap_status read_slopes(const struct nest_reading *n,
+                                     const struct psnap_yaml_node *map,
+                                     const struct psnap_yaml_node *around,
+                                     struct nest_source *source)
 {
-    const struct psnap_yaml_node *node = psnap_yaml_get(map, "each");
+    const struct psnap_yaml_node *each = psnap_yaml_get(map, "each");
+    const struct psnap_yaml_node *rest = psnap_yaml_get(map, "each_rest");
+    enum psnap_status status = PSNAP_OK;
 
-    if (!around)
-        return fail(n, node, "'each' says how much further from what is 'around'");
-    return psnap_yaml_i64(n->r->doc, node, -NEST_SLOPE_MAX, NEST_SLOPE_MAX, &source->slope,
-                          n->r->error);
+    if (each && !around)
+        return fail(n, each, "'each' says how much further from what is 'around'");
+    if (each)
+        status = psnap_yaml_i64(n->r->doc, each, -NEST_SLOPE_MAX, NEST_SLOPE_MAX, &source->slope,
+                                n->r->error);
+    if (!status && rest && !source->slope)
+        return fail(n, rest, "'each_rest' is more of 'each', which is not there");
+    if (!status && rest)
+        status = psnap_yaml_i64(n->r->doc, rest, -NEST_SLOPE_MAX, NEST_SLOPE_MAX,
+                                &source->rest_slope, n->r->error);
+    return status;
 }
 
 /* {...} of a gather, {with: d2, offset: 8}, or {after: [...]}, beside the draw's own keys. */
@@ -281,8 +304,9 @@ static enum psnap_status read_source(const struct nest_reading *n,
 {
     static const char *const keys[] = {"draw", "loop", "entry", "with", "offset", NULL};
     static const char *const behind[] = {"draw", "loop", "entry", "after", "within", NULL};
-    static const char *const own[] = {"draw",      "loop",   "entry",  "areas", "turns",
-                                      "next_area", "around", "offset", "each",  NULL};
+    static const char *const own[] = {"draw",  "loop",      "entry",  "areas",
+                                      "turns", "next_area", "around", "offset",
+                                      "each",  "each_rest", NULL};
     const struct psnap_yaml_node *with = psnap_yaml_get(map, "with");
     const struct psnap_yaml_node *after = psnap_yaml_get(map, "after");
     const struct psnap_yaml_node *around = psnap_yaml_get(map, "around");
@@ -296,8 +320,8 @@ static enum psnap_status read_source(const struct nest_reading *n,
         return read_after(placing, map, after, source);
     if (!status && around)
         status = read_leader(n, map, around, source, &source->around);
-    if (!status && psnap_yaml_get(map, "each"))
-        status = read_slope(n, map, around, source);
+    if (!status)
+        status = read_slopes(n, map, around, source);
     if (!status)
         status =
             gather_read(n->r->doc, map, read_gather_place, placing, &source->gather, n->r->error);
@@ -327,19 +351,33 @@ static enum psnap_status read_start(const struct nest_reading *n, const struct p
     return status;
 }
 
-/* {draw: d1, loop: f, ref: 2}: the last address of a reference that is not drawn */
+/* {draw: d1, loop: f, ref: 2}: the last address of a reference that is not drawn; or
+ * {..., refs: [0, 2]}: of whichever of them came last */
 static enum psnap_status read_lead(const struct nest_reading *n, const struct psnap_yaml_node *map,
                                    struct nest_draw *draw)
 {
-    static const char *const keys[] = {"draw", "loop", "ref", NULL};
+    static const char *const keys[] = {"draw", "loop", "ref", "refs", NULL};
+    const struct psnap_yaml_node *refs = psnap_yaml_get(map, "refs");
+    const struct psnap_yaml_node *node = refs ? refs : psnap_yaml_get(map, "ref");
     uint64_t ref;
     enum psnap_status status = psnap_yaml_known_keys(n->r->doc, map, keys, n->r->error);
 
     draw->rest.with = draw->rest.around = PSNAP_NONE;
-    if (!status)
-        status = psnap_yaml_u64(n->r->doc, psnap_yaml_get(map, "ref"), 0, NEST_REF_MAX, &ref,
-                                n->r->error);
-    draw->lead = status ? 0 : 1 + (uint32_t)ref;
+    if (!status && refs && psnap_yaml_get(map, "ref"))
+        return fail(n, refs, "there is a 'ref' already");
+    if (!status && refs)
+        status = psnap_yaml_expect(n->r->doc, refs, PSNAP_YAML_SEQUENCE, "'refs'", n->r->error);
+    if (!status && refs && (refs->count < 2 || refs->count > NEST_MARKS))
+        return fail(n, refs, "'refs' are 2 to 4 references, of which the last one counts");
+    node = refs && !status ? refs->first : node;
+    for (uint32_t k = 0; !status && node; k++) {
+        status = psnap_yaml_u64(n->r->doc, node, 0, NEST_REF_MAX, &ref, n->r->error);
+        for (uint32_t i = 0; !status && i < k; i++)
+            if (draw->leads[i] == 1 + (uint32_t)ref)
+                return fail(n, node, "it is there twice");
+        draw->leads[k] = status ? 0 : 1 + (uint32_t)ref;
+        node = refs ? node->next : NULL;
+    }
     return status;
 }
 
@@ -356,8 +394,10 @@ static enum psnap_status read_draw(const struct nest_reading *n, const struct ps
     if (status)
         return status;
     placing.loop = &n->r->profile->loops[loop];
-    if (psnap_yaml_get(map, "ref") || psnap_yaml_get(map, "start_of")) {
-        status = psnap_yaml_get(map, "ref") ? read_lead(n, map, draw) : read_start(n, map, draw);
+    if (psnap_yaml_get(map, "ref") || psnap_yaml_get(map, "refs") ||
+        psnap_yaml_get(map, "start_of")) {
+        status =
+            psnap_yaml_get(map, "start_of") ? read_start(n, map, draw) : read_lead(n, map, draw);
         draw->loop = status ? PSNAP_NONE : loop;
         return status;
     }
@@ -381,7 +421,7 @@ static enum psnap_status read_counts(const struct nest_reading *n,
     struct psnap_counts *counts = &n->nests->models->counts[i];
 
     node = status ? NULL : psnap_yaml_require(n->r->doc, map, "times", n->r->error);
-    if (!node || counts_read(n->r->doc, node, 0, counts, n->r->error) ||
+    if (!node || counts_read(n->r->doc, node, 0, NULL, counts, n->r->error) ||
         counts_read_evenly(n->r->doc, map, counts, n->r->error))
         return PSNAP_ERROR_VALUE;
     return !counts->bin_count || counts->bins[0].low
@@ -540,6 +580,17 @@ static bool has_gathers(const struct nest_models *models, uint32_t i, char *know
     return true;
 }
 
+/* Whether all draws are there `by` which addresses are. */
+static bool has_drawers(const struct nest_models *models, const struct nest_source *source)
+{
+    bool has = true;
+
+    for (uint32_t i = 0; i < source->after_count; i++)
+        has = has &&
+              (!source->after[i].by || models->draws[source->after[i].by - 1].loop != PSNAP_NONE);
+    return has;
+}
+
 /* Whether all do come back whose `left` a source goes from. */
 static bool has_left(const struct nest_models *models, const struct nest_source *source)
 {
@@ -567,6 +618,9 @@ static enum psnap_status check_draws(const struct nest_reading *n,
         if (!status && (!has_left(n->nests->models, &n->nests->models->draws[index].rest) ||
                         !has_left(n->nests->models, &n->nests->models->draws[index].entry)))
             status = fail(n, item, "'left' is of a draw that comes back to 'earlier' addresses");
+        if (!status && (!has_drawers(n->nests->models, &n->nests->models->draws[index].rest) ||
+                        !has_drawers(n->nests->models, &n->nests->models->draws[index].entry)))
+            status = fail(n, item, "'by' is of a draw that is not there");
     }
     free(known);
     return status;

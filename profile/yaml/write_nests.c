@@ -289,6 +289,8 @@ static void write_after(const struct nest_source *source, struct placing *placin
             psnap_yaml_add_u64(doc, item, "earlier", after->earlier);
         else
             psnap_yaml_add_u64(doc, item, "back", after->back);
+        if (after->by)
+            add_name(doc, item, "by", 'd', after->by - 1);
         if (after->scale > 1)
             psnap_yaml_add_u64(doc, item, "scale", after->scale);
         if (!after->earlier)
@@ -311,6 +313,8 @@ static void write_source(const struct nest_source *source, struct placing *placi
             psnap_yaml_add_i64(doc, map, "offset", (int64_t)source->offset);
             if (source->slope)
                 psnap_yaml_add_i64(doc, map, "each", source->slope);
+            if (source->rest_slope)
+                psnap_yaml_add_i64(doc, map, "each_rest", source->rest_slope);
         }
         gather_write(&source->gather, doc, map, place, placing);
         return;
@@ -324,6 +328,18 @@ static enum psnap_yaml_style style_of(const struct nest_source *source)
     const bool is_short = source->with != PSNAP_NONE || source->after_count;
 
     return is_short && !source->span_bytes ? PSNAP_YAML_FLOW : PSNAP_YAML_BLOCK;
+}
+
+/* ref: 0, or refs: [0, 2] */
+static void write_leads(const struct nest_draw *draw, struct psnap_yaml_doc *doc,
+                        struct psnap_yaml_node *map)
+{
+    struct psnap_yaml_node *list = NULL;
+
+    if (draw->leads[1])
+        list = psnap_yaml_add_sequence(doc, map, "refs", PSNAP_YAML_FLOW);
+    for (uint32_t k = 0; k < NEST_MARKS && draw->leads[k]; k++)
+        psnap_yaml_add_u64(doc, list ? list : map, list ? NULL : "ref", draw->leads[k] - 1);
 }
 
 static void write_draw(const struct psnap_profile *profile, struct psnap_yaml_doc *doc,
@@ -343,8 +359,7 @@ static void write_draw(const struct psnap_profile *profile, struct psnap_yaml_do
     psnap_yaml_add_text(doc, map, "loop", profile->loops[draw->loop].id);
     if (draw->start)
         add_name(doc, map, "start_of", 'd', draw->start - 1);
-    if (draw->lead)
-        psnap_yaml_add_u64(doc, map, "ref", draw->lead - 1);
+    write_leads(draw, doc, map);
     if (nest_draw_is_lead(draw))
         return;
     if (draw->has_entry)

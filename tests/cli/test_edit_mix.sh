@@ -170,6 +170,30 @@ becomes 'begin: {1: 6, 3: 3, end: 1}' 'any: {1: 1, 3: 1}' \
     'times: 3' 'next: {1: 14, 2: 51, any: 2, end: 2}' 'times: 1' 'next: {1: 9, end: 3}'
 replays 10 1 40 207 12
 
+# What b does is what a leaves over: 3 iterations after 18 of those with one.
+sed -e '/lengths:/d' -e 's/{is: 1, times: 20}/{is: 1, times: 20, rest: {3: 18}}/' -e 's/2: 5, any/any/' \
+    -e '/loop: b$/,/next:/s/times: 3$/rest_of: 1/' -e 's/entries: 23/entries: 18/' \
+    -e '/- id: b$/,/- id: c$/{s/69/54/g; s/68/53/g}' outside.yaml > rests.yaml
+expect 0 "$PSNAP" check rests.yaml
+edit rests.yaml --iterations 1 --loop b
+replays 10 1 40 54 12
+edit rests.yaml --iterations 3 --loop b
+grep -q 'rest: {9: 18}' e.yaml
+replays 10 1 40 162 12
+edit rests.yaml --iterations 3 --loop c
+grep -q 'rest: {3: 18}' e.yaml
+replays 10 1 40 54 36
+edit rests.yaml --entries 3 --loop b # both have their own counts
+becomes 'begin: {1: 6, 3: 3, end: 1}' 'any: {1: 1, 3: 1}' \
+    'times: [{is: 1, times: 20}, {is: 2, times: 10}]' 'next: {2: 18, 3: 8, end: 4}' \
+    'times: 3' 'next: {1: 14, 2: 36, any: 2, end: 2}' 'times: 1' 'next: {1: 9, end: 3}'
+replays 10 1 40 162 12
+edit rests.yaml --remove-loop b
+becomes 'begin: {1: 6, 3: 3, end: 1}' 'any: {1: 15, 3: 1, end: 2}' \
+    'times: [{is: 1, times: 20}, {is: 2, times: 10}]' 'next: {3: 8, any: 18, end: 4}' \
+    'times: 1' 'next: {1: 9, end: 3}'
+replays 10 '*' 40 '' 12
+
 # What would have to be drawn for hours is refused before it begins: 69 * 4e9 accesses of b.
 expect 1 "$PSNAP" edit outside.yaml -o x.yaml --iterations 4000000000 --loop b
 has err "that would be 2.76e+11 executions of loops and drawn accesses, more than 4294967296"
@@ -227,6 +251,16 @@ for file in same apart; do
     edit $file.yaml --entries 2 --loop f
 done
 
+sed 's/^\(  - {draw: d2, .*offset: 64,\)/\1 each: 8, each_rest: 4,/' same.yaml > slopes.yaml
+expect 0 "$PSNAP" check slopes.yaml
+edit slopes.yaml --span 2 --loop f --region r1
+[ "$(grep -cE '^    each: 16$|^    each_rest: 8$' e.yaml)" = 2 ] || fail "$(grep -n each e.yaml)"
+for each in '' 'each: 0,'; do
+    sed "s/each: 8,/$each/" slopes.yaml > wrong.yaml
+    expect 1 "$PSNAP" check wrong.yaml
+    has out "'each_rest' is more of 'each', which is not there"
+done
+
 # In one array the distance is stretched with it; one of two cannot be.
 edit same.yaml --span 2 --loop f --region r1
 grep -q '^    offset: 128$' e.yaml || fail "$(grep -n offset e.yaml)"
@@ -249,3 +283,93 @@ apart = [b - a for a, b in zip(at[::2], at[1::2])]
 # what would lie behind the end of its array is reflected
 assert len(apart) == 50 and max(apart) == 4288 and apart.count(4288) > 30, apart
 '
+
+# What comes behind what is taken out does not come any more, and the last of all ways stays.
+cat > by.yaml << END
+psnap: 1
+program: {name: mixed}
+capture: {model: walks-2, region_gap_bytes: 256, region_limit: 128}
+schedule:
+- repeat: 50
+  of:
+  - {loop: f, times: 1, references: [{ref: 0, load: 8, draw: d3}]}
+  - {loop: g, times: 1, references: [{ref: 0, load: 8, draw: d1}]}
+  - {loop: h, times: 1, references: [{ref: 0, load: 8, draw: d2}]}
+models:
+  draws:
+  - {draw: d1, loop: g, areas: [{region: r1, start: 0, accesses: 50, bytes: 512, element: 8}]}
+  - {draw: d2, loop: h, after: [{back: 2, by: d3, offset: 8}, {back: 1, by: d1, offset: 16}]}
+  - {draw: d3, loop: f, areas: [{region: r1, start: 0, accesses: 50, bytes: 512, element: 8}]}
+loops:
+END
+for loop in f g h; do
+    cat >> by.yaml << END
+- {id: $loop, nest: {depth: 0}, entries: 50, iterations: {total: 50}, accesses: 50, pattern: [r1], regions: [
+  {id: r1, working_set: {bytes: 1024, group: heap, offset: 0}, accesses: 50, loads: 50, sizes: {8: 50}, strides: {random: 49}}]}
+END
+done
+expect 0 "$PSNAP" check by.yaml
+edit by.yaml --remove-loop f
+grep -q 'after: \[{back: 1, by: d1, offset: 16, times: 1}\]' e.yaml
+edit by.yaml --remove-loop g
+grep -q 'after: \[{back: 2, by: d3, offset: 8, times: 1}, {back: 1, offset: 16, times: 1}\]' e.yaml
+sed -e '/loop: f,/d' -e '/id: f,/,+1d' -e '/draw: d3,/d' -e 's/by: d1/by: d3/' by.yaml > x.yaml
+expect 1 "$PSNAP" check x.yaml
+has out "there is no 'd3'"
+sed -e '/loop: g,/d' -e '/id: g,/,+1d' by.yaml > x.yaml
+expect 1 "$PSNAP" check x.yaml
+has out "'by' is of a draw that is not there"
+
+# What goes with what is taken out comes as that did, at its own distance: 32 bytes from where f is,
+# or 8 behind its own last address; within as many bytes, but so much further.
+within='within: {region: r1, start: 0, bytes: 512}'
+sed -e 's/\(draw: d1, loop: g, \).*/\1with: d2, offset: 16}/' \
+    -e "s/after: .*by: d3.*/$within, after: [{back: 1, by: d3, offset: 16}, {back: 0, offset: 8}]}/" \
+    by.yaml > with.yaml
+expect 0 "$PSNAP" check with.yaml
+edit with.yaml --remove-loop h
+grep -q 'within: {region: r1, start: 16, bytes: 512}' e.yaml
+grep -q 'after: \[{back: 1, by: d3, offset: 32, times: 1}, {back: 0, offset: 8, times: 1}\]' e.yaml
+
+# What is 8 bytes from whichever of two references came last, as long as one of them is there.
+cat > refs.yaml << END
+psnap: 1
+program: {name: mixed}
+capture: {model: walks-2, region_gap_bytes: 256, region_limit: 128}
+schedule:
+- repeat: 50
+  of:
+  - {loop: f, times: 1, references: [{ref: 0, store: 8, region: r1, start: 0, strides: [16, 0]}]}
+  - {loop: g, times: 1, references: [{ref: 0, load: 8, draw: d2}]}
+  - {loop: f, times: 1, references: [{ref: 1, store: 8, region: r1, start: 1024, strides: [-16, 0]}]}
+  - {loop: g, times: 1, references: [{ref: 0, load: 8, draw: d2}]}
+models:
+  draws:
+  - {draw: d1, loop: f, refs: [0, 1]}
+  - {draw: d2, loop: g, with: d1, offset: 8}
+loops:
+END
+for loop in "f store" "g load"; do
+    cat >> refs.yaml << END
+- {id: ${loop% *}, nest: {depth: 0}, entries: 100, iterations: {total: 100}, accesses: 100, regions: [
+  {id: r1, working_set: {bytes: 2048, group: heap, offset: 0}, accesses: 100, ${loop#* }s: 100, sizes: {8: 100}, strides: {random: 99}}]}
+END
+done
+beside() {
+    "$PSNAP" replay "$1" -f csv -o - 2> log | python3 -c '
+import sys
+at = [int(line.split(",")[0], 16) for line in list(sys.stdin)[1:]]
+assert len(at) == 200 and all(b - a == 8 for a, b in zip(at[::2], at[1::2])), at
+'
+}
+beside refs.yaml
+edit refs.yaml --set program.name=mixed
+grep -q 'refs: \[0, 1\]' e.yaml
+beside e.yaml
+expect 1 "$PSNAP" edit refs.yaml -o wrong.yaml --force --remove-loop f
+for wrong in 'refs: [0]=2 to 4 references' 'refs: [0, 0]=it is there twice' 'refs: [0, 2]=no reference 2' \
+    'ref: 0, refs: [0, 1]=there is a .ref. already'; do
+    sed "s/refs: \[0, 1\]/${wrong%=*}/" refs.yaml > wrong.yaml
+    expect 1 "$PSNAP" check wrong.yaml
+    grep -q "${wrong#*=}" out || fail "$wrong: $(cat out)"
+done

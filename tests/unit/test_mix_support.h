@@ -17,6 +17,16 @@
 
 enum { EDGES = MIX_EDGES_MAX };
 
+/* The next token of a walk; false: the visit has ended. */
+static inline bool mix_walk_next(struct mix_walk *walk, uint32_t *state, uint64_t *count)
+{
+    const struct mix_token *token = mix_walk_take(walk);
+
+    *state = token->state;
+    *count = token->count;
+    return token->state != MIX_END;
+}
+
 static inline uint64_t times_of(const struct psnap_mix *mix, uint32_t from, uint32_t to)
 {
     for (uint32_t i = mix->first[from]; i < mix->first[from + 1]; i++)

@@ -349,7 +349,8 @@ static enum psnap_status read(const char *text, uint64_t times, struct psnap_cou
     enum psnap_status status;
 
     assert_non_null(doc);
-    status = counts_read(doc, psnap_yaml_get(psnap_yaml_root(doc), "times"), times, counts, error);
+    status =
+        counts_read(doc, psnap_yaml_get(psnap_yaml_root(doc), "times"), times, NULL, counts, error);
     psnap_yaml_doc_free(doc);
     return status;
 }

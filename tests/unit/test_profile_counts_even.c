@@ -51,23 +51,37 @@ static void test_ruler_is_even(void **state)
     assert_true(histogram(values, MANY, COUNTS_BINS).is_even);
 }
 
-/* Bins are of one octave each, as many as were asked for if octaves are not more. */
-static void test_octaves_stay_apart(void **state)
+/* Each size is a bin, wherever octaves begin, and few counts beside many are of theirs. */
+static void test_sizes_are_bins(void **state)
 {
     struct psnap_rng rng;
 
     (void)state;
     psnap_rng_init(&rng, 1);
-    for (uint32_t bins = 1; bins <= COUNTS_BINS; bins++) {
+    for (uint64_t size = 16; size < 32; size++) {
         struct psnap_counts counts;
         fill_ruler(values, RULER);
-        for (size_t i = 0; i < N; i++)
-            values[i] = 8 * values[i] + psnap_rng_below(&rng, 8 * values[i]);
-        counts = histogram(values, N, bins);
+        for (size_t i = 0; i < N; i++) /* a size, or up to an eighth less */
+            values[i] = size * values[i] - psnap_rng_below(&rng, size * values[i] / 8 + 1);
+        counts = histogram(values, N, 8);
         assert_true(counts.is_even);
-        assert_int_equal(counts.bin_count, bins < RULER ? RULER : bins);
-        for (uint32_t i = 0; i < counts.bin_count; i++)
-            assert_int_equal(counts_octave(counts.bins[i].low), counts_octave(counts.bins[i].high));
+        assert_int_equal(counts.bin_count, RULER);
+        for (uint32_t i = 0; i < RULER; i++) {
+            assert_int_equal(counts.bins[i].times, 1 << (RULER - 1 - i));
+            assert_in_range(counts.bins[i].low, (size << i) - ((size << i) / 8), size << i);
+            assert_in_range(counts.bins[i].high, counts.bins[i].low, size << i);
+        }
+        fill_ruler(values, 16);
+        for (size_t i = 0; i < MANY - 1; i++)
+            values[i] *= size;
+        values[0] = size / 3; /* two of the least ones */
+        values[1] = size / 4;
+        counts = histogram(values, MANY - 1, COUNTS_BINS);
+        assert_true(counts.is_even);
+        assert_int_equal(counts.bin_count, 16);
+        assert_int_equal(counts.bins[0].low, size / 4);
+        assert_int_equal(counts.bins[0].high, size);
+        assert_int_equal(counts.bins[0].times, MANY / 2);
     }
 }
 
@@ -225,41 +239,34 @@ static void test_ruler_is_drawn(void **state)
                          counts_octave(values[i % N]));
 }
 
-/* Of octaves, the one that is due next: by definition. */
+/* Of bins, the one that is due next: by definition. */
 struct oracle {
-    uint64_t n, times[65], drawn[65];
+    uint64_t n, drawn[COUNTS_BINS];
+    const struct psnap_counts *counts;
 };
-
-static struct oracle oracle_of(const struct psnap_counts *counts)
-{
-    struct oracle o = {.n = counts->times};
-
-    for (uint32_t i = 0; i < counts->bin_count; i++)
-        o.times[counts_octave(counts->bins[i].low)] += counts->bins[i].times;
-    return o;
-}
 
 static uint32_t oracle_next(struct oracle *o)
 {
+    const struct psnap_counts_bin *bins = o->counts->bins;
     uint32_t first = 0;
 
-    while (o->drawn[first] == o->times[first])
+    while (o->drawn[first] == bins[first].times)
         first++;
-    for (uint32_t i = first + 1; i < 65; i++) {
-        const uint64_t x = (o->drawn[i] + 1) * o->times[first];
-        const uint64_t y = (o->drawn[first] + 1) * o->times[i];
-        if (o->drawn[i] < o->times[i] && (x < y || (x == y && o->times[i] > o->times[first])))
+    for (uint32_t i = first + 1; i < o->counts->bin_count; i++) {
+        const uint64_t x = (o->drawn[i] + 1) * bins[first].times;
+        const uint64_t y = (o->drawn[first] + 1) * bins[i].times;
+        if (o->drawn[i] < bins[i].times && (x < y || (x == y && bins[i].times > bins[first].times)))
             first = i;
     }
     o->drawn[first]++;
     return first;
 }
 
-/* No octave is ever late: of d draws it has had its share of d, but for a fraction of one. */
+/* No bin is ever late: of d draws it has had its share of d, but for a fraction of one. */
 static void check_shares(const struct oracle *o, uint64_t d)
 {
-    for (uint32_t i = 0; i < 65; i++)
-        assert_true(o->drawn[i] >= d * o->times[i] / o->n);
+    for (uint32_t i = 0; i < o->counts->bin_count; i++)
+        assert_true(o->drawn[i] >= d * o->counts->bins[i].times / o->n);
 }
 
 static void test_draws_are_due(void **state)
@@ -279,13 +286,13 @@ static void test_draws_are_due(void **state)
         counts_draw_init(&draw, &counts);
         check_round(&draw, &rng);
         for (unsigned again = 0; again < 2; again++) {
-            struct oracle o = oracle_of(&counts);
+            struct oracle o = {.n = n, .counts = &counts};
             for (uint64_t d = 1; d <= n; d++) {
-                uint32_t bin = 0, octave = oracle_next(&o);
+                uint32_t bin = 0;
                 const uint64_t count = counts_draw_next(&draw, &rng);
                 while (count > counts.bins[bin].high)
                     bin++;
-                assert_int_equal(counts_octave(counts.bins[bin].low), octave);
+                assert_int_equal(bin, oracle_next(&o));
                 check_shares(&o, d);
             }
         }
@@ -343,7 +350,7 @@ static enum psnap_status read(const char *text, struct psnap_counts *counts,
     enum psnap_status status;
 
     assert_non_null(doc);
-    status = counts_read(doc, psnap_yaml_get(root, "times"), 0, counts, error);
+    status = counts_read(doc, psnap_yaml_get(root, "times"), 0, NULL, counts, error);
     if (!status)
         status = counts_read_evenly(doc, root, counts, error);
     psnap_yaml_doc_free(doc);
@@ -391,7 +398,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_ruler_is_even),
-        cmocka_unit_test(test_octaves_stay_apart),
+        cmocka_unit_test(test_sizes_are_bins),
         cmocka_unit_test(test_others_are_not_even),
         cmocka_unit_test(test_beginnings),
         cmocka_unit_test(test_merged),

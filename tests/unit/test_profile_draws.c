@@ -403,14 +403,14 @@ static void test_lead(void **state)
     for (uint32_t i = 0; i < profile->nests->models->draw_count; i++) {
         const struct nest_draw *draw = &profile->nests->models->draws[i];
         const uint32_t with = draw->has_entry ? draw->entry.with : draw->rest.with;
-        if (with != PSNAP_NONE && profile->nests->models->draws[with].lead) {
+        if (with != PSNAP_NONE && profile->nests->models->draws[with].leads[0]) {
             inner = draw;
             lead = &profile->nests->models->draws[with];
         }
     }
     assert_non_null(inner);
     assert_int_equal((inner->has_entry ? inner->entry : inner->rest).offset, (uint64_t)-8);
-    assert_int_equal(lead->lead, 1);
+    assert_int_equal(lead->leads[0], 1);
     assert_drawn(program, &stream, profile, 0);
 }
 

@@ -162,7 +162,10 @@ static const char text[] =
     "    loop: f\n"
     "    within: {region: r1, start: 8, bytes: 79984}\n"
     "    after: [{back: 1, offset: 8, times: 5}, {earlier: 2, times: 4}, {earlier: 1, times: 2}]\n"
-    "  - {draw: d3, loop: f, after: [{left: d2, offset: -8}]}\n"
+    "  - draw: d3\n"
+    "    loop: f\n"
+    "    within: {region: r1, start: 0, bytes: 80000}\n"
+    "    after: [{left: d2, offset: -8}]\n"
     "loops:\n"
     "- {id: f, nest: {depth: 0}, accesses: 3000, pattern: [r1], regions: [\n"
     "  {id: r1, working_set: {bytes: 80000, group: heap, offset: 0},\n"
@@ -215,6 +218,7 @@ static void test_text(void **state)
     if (psnap_profile_edit(wide, &edit, &loop, &region, &error))
         fail_msg("%s", error.message);
     assert_int_equal(count_back(wide, 16), count_back(profile, 8));
+    assert_int_equal(wide->nests->models->draws[1].rest.span_bytes, 2 * 79984);
     psnap_profile_free(wide);
     psnap_profile_free(profile);
     assert_refused(text, "earlier: 2", "earlier: 9", "9");
@@ -224,6 +228,8 @@ static void test_text(void **state)
     assert_refused(text, "{left: d2", "{left: d4", "there is no 'd4'");
     assert_refused(text, "{left: d2, ", "{left: d2, with: d1, ", "'left' or 'with', not both");
     assert_refused(text, "{left: d2, ", "{left: d2, back: 1, ", "has 'back' or");
+    assert_refused(text, "    within: {region: r1, start: 0, bytes: 80000}\n", "", "need 'within'");
+    assert_refused(text, "    within: {region: r1, start: 8, bytes: 79984}\n", "", "need 'within'");
 }
 
 /* Recorded, it is found, and said in words that are read again. */

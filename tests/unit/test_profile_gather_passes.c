@@ -81,6 +81,25 @@ static void test_sieve(void **state)
     free(real), free(drawn), free(model);
 }
 
+/* Where walks begin there are none: how long walks are is drawn. */
+static void test_walks(void **state)
+{
+    enum { LENGTH = 1000, PASSES = 100 };
+    struct gather_areas *areas = gather_areas_new();
+    struct psnap_gather *model = calloc(1, sizeof *model);
+
+    (void)state;
+    assert_true(areas && model);
+    gather_areas_of_walks(areas);
+    for (uint64_t pass = 0; pass < PASSES; pass++)
+        for (uint64_t i = 0; i < LENGTH; i++)
+            gather_areas_put(areas, BASE + 8 * (1 + pass) * i);
+    gather_areas_fit(areas, model);
+    assert_int_not_equal(model->areas[0].places, GATHER_PASSES);
+    gather_areas_free(areas);
+    free(model);
+}
+
 /* Neither one stride, wherever passes begin, nor strides that change from access to access, nor
  * passes to and fro of which no few are in line. */
 static void test_others(void **state)
@@ -115,6 +134,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_in_line),
         cmocka_unit_test(test_sieve),
+        cmocka_unit_test(test_walks),
         cmocka_unit_test(test_others),
     };
 

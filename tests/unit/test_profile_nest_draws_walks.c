@@ -32,10 +32,10 @@ static void test_pieces(void **state)
         const uint64_t n = 8 + psnap_rng_below(&rng, i % 4 ? 8 : 256);
         uint64_t at = ahead - 8 * n;
         nest_draws_put(draws, front, true, ahead);
-        nest_draws_end(draws, 1);
+        nest_draws_end(draws, PSNAP_NONE, 1);
         for (uint64_t k = 0; k < n; k++)
             nest_draws_put(draws, copy, !k, ahead - 8 * n + 8 * k);
-        nest_draws_end(draws, n);
+        nest_draws_end(draws, PSNAP_NONE, n);
         nest_draws_put(draws, other, true, at);
         for (uint64_t k = 1; k < n; k++) {
             const bool is_on = psnap_rng_below(&rng, 4);
@@ -43,7 +43,7 @@ static void test_pieces(void **state)
             moved += is_on;
             steps++;
         }
-        nest_draws_end(draws, n);
+        nest_draws_end(draws, PSNAP_NONE, n);
         ahead += 64 + 8 * psnap_rng_below(&rng, 30);
     }
     taken = nest_draws_take(draws, &count);
@@ -129,11 +129,131 @@ static void test_tight_first(void **state)
     psnap_program_free(program);
 }
 
+/* Of an outer loop that is unrolled two references take turns, and behind each the inner loop
+ * begins beside it: beside whichever came last. */
+static void test_latest(void **state)
+{
+    struct psnap_program *program = make_program(1, 3);
+    struct nest_draws *draws = nest_draws_new(program);
+    struct nest_draw *taken;
+    struct psnap_rng rng;
+    uint32_t inner, count, lead;
+    uint64_t at = BASE;
+
+    (void)state;
+    assert_non_null(draws);
+    psnap_rng_init(&rng, 5);
+    inner = add(draws, 2);
+    for (int i = 0; i < 4000; i++) {
+        nest_draws_mark(draws, (uint32_t)i % 2, at);
+        for (uint64_t k = 0; k < 2 + psnap_rng_below(&rng, 9); k++)
+            nest_draws_put(draws, inner, !k, at - 8 - 8 * k);
+        at += 8 * (1 + psnap_rng_below(&rng, 99));
+    }
+    taken = nest_draws_take(draws, &count);
+    assert_non_null(taken);
+    assert_int_equal(count, 2);
+    lead = taken[inner].entry.with;
+    assert_int_equal(lead, 1);
+    assert_int_equal((int64_t)taken[inner].entry.offset, -8);
+    assert_int_equal(taken[lead].leads[0] + taken[lead].leads[1], 3); /* references 0 and 1 */
+    assert_int_equal(taken[lead].leads[2], 0);
+    free(taken);
+    nest_draws_free(draws);
+    psnap_program_free(program);
+}
+
+/* What is stored behind a loop is where that stopped: beside what it loaded last, if it loaded, or
+ * where it stored, if it did not. By chance it would be either. */
+static void test_by(void **state)
+{
+    struct psnap_program *program = make_program(1, 3);
+    struct nest_draws *draws = nest_draws_new(program);
+    const struct nest_source *source;
+    struct nest_draw *taken;
+    struct psnap_rng rng;
+    uint32_t load, store, behind, count, first;
+
+    (void)state;
+    assert_non_null(draws);
+    psnap_rng_init(&rng, 6);
+    load = add(draws, 0);
+    store = add(draws, 1);
+    behind = add(draws, 2);
+    for (int i = 0; i < 4000; i++) {
+        const uint64_t at = BASE + 8 * psnap_rng_below(&rng, 1 << 20);
+        const bool is_stored = psnap_rng_below(&rng, 3) == 0;
+        nest_draws_put(draws, load, true, at);
+        if (is_stored)
+            nest_draws_put(draws, store, true, BASE / 2 + 8 * psnap_rng_below(&rng, 1 << 10));
+        if (is_stored)
+            nest_draws_put(draws, store, false, at - 80);
+        nest_draws_put(draws, behind, true, is_stored ? at - 88 : at + 16);
+    }
+    taken = nest_draws_take(draws, &count);
+    assert_non_null(taken);
+    source = taken[behind].has_entry ? &taken[behind].entry : &taken[behind].rest;
+    assert_int_equal(source->after_count, 2);
+    first = source->after[0].by - 1;
+    assert_true(first == load || first == store);
+    assert_int_equal(source->after[0].back, 1);
+    assert_int_equal((int64_t)source->after[0].offset, first == load ? 16 : -8);
+    assert_int_equal(source->after[1].by, 0); /* else the other */
+    assert_int_equal(source->after[1].back, 1);
+    assert_int_equal((int64_t)source->after[1].offset, first == load ? -8 : 16);
+    free(taken);
+    nest_draws_free(draws);
+    psnap_program_free(program);
+}
+
+/* A merge moves either of what it has compared, and the next one begins at either of two
+ * distances behind the last that was moved: that must not keep what is moved from being where one
+ * of the two is, though these come first. */
+static void test_chosen_first(void **state)
+{
+    enum { LEFT, RIGHT, MOVED };
+    struct psnap_program *program = make_program(1, 3);
+    struct nest_draws *draws = nest_draws_new(program);
+    uint64_t moved = BASE;
+    uint32_t refs[3], count;
+    struct nest_draw *taken;
+    struct psnap_rng rng;
+
+    (void)state;
+    assert_non_null(draws);
+    psnap_rng_init(&rng, 6);
+    for (uint32_t i = 0; i < 3; i++)
+        refs[i] = add(draws, i);
+    for (int i = 0; i < 3000; i++) {
+        const uint64_t behind = psnap_rng_below(&rng, 2) ? 8 : 232;
+        uint64_t left = moved < BASE + (1 << 19) ? moved + behind : BASE, right = left + 8 * 64;
+        for (uint32_t k = 0; k < 100; k++) {
+            const bool is_left = psnap_rng_below(&rng, 2) && left < right;
+            nest_draws_put(draws, refs[LEFT], k == 0, left);
+            nest_draws_put(draws, refs[RIGHT], k == 0, right);
+            nest_draws_put(draws, refs[MOVED], k == 0, moved = is_left ? left : right);
+            left += is_left ? 8 : 0;
+            right += is_left ? 0 : 8;
+        }
+    }
+    taken = nest_draws_take(draws, &count);
+    assert_non_null(taken);
+    assert_int_equal(taken[MOVED].rest.after_count, 2);
+    for (uint32_t i = 0; i < 2; i++) {
+        assert_in_range(taken[MOVED].rest.after[i].back, 1, 2);
+        assert_int_equal(taken[MOVED].rest.after[i].offset, 0);
+    }
+    nest_draws_free(draws);
+    free(taken);
+    psnap_program_free(program);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_pieces),
-                                       cmocka_unit_test(test_walks_end),
-                                       cmocka_unit_test(test_tight_first)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_latest),      cmocka_unit_test(test_by),
+        cmocka_unit_test(test_pieces),      cmocka_unit_test(test_walks_end),
+        cmocka_unit_test(test_tight_first), cmocka_unit_test(test_chosen_first)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

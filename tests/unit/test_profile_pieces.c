@@ -215,11 +215,99 @@ static void test_turns(void **state)
     psnap_profile_free(profile);
 }
 
+/* The same, copied by a loop that is unrolled four times: halves behind the front, of few lengths,
+ * so that how many iterations there are tells what is left over; and from their end on up to the
+ * front. */
+enum { LEFT_OVER = 3 * REFS, OTHERS = 4 * REFS };
+
+static void make_halves(struct stream *stream, struct psnap_rng *rng)
+{
+    static const uint64_t lengths[] = {13, 30, 44, 75, 122};
+    uint64_t front = HEAP + ((uint64_t)16 << 10);
+
+    add(stream, 0, front);
+    while (stream->count + 300 < ACCESSES) {
+        const uint64_t n = lengths[psnap_rng_below(rng, 5)];
+        uint64_t start;
+        for (uint64_t k = psnap_rng_below(rng, 3); k; k--) { /* others, in no order */
+            add(stream, OTHERS + REFS * (unsigned)psnap_rng_below(rng, 3), HEAP + 64 * k);
+            add(stream, 0, front += 8 * (1 + psnap_rng_below(rng, 30)));
+        }
+        start = front - 16 * n;
+        for (uint64_t k = 0; k < n / 4; k++)
+            add(stream, COPY, start + 32 * k);
+        for (uint64_t k = n - n % 4; k < n; k++)
+            add(stream, LEFT_OVER, start + 8 * k);
+        for (uint64_t k = 0; k < n && psnap_rng_below(rng, 8 * n); k++)
+            add(stream, AGAIN, start + 8 * n + 8 * k);
+    }
+}
+
+/* How many halves do not begin as far before the front as they are long, or do not go on where the
+ * copy ended, be it without anything left over. */
+static uint32_t count_wrong_halves(struct psnap_profile *profile, uint32_t *halves)
+{
+    struct psnap_source *source = psnap_replay_new(profile, 5, NULL);
+    uint32_t wrong = 0, before = PSNAP_NONE;
+    uint64_t start = 0, end = 0, front = 0;
+    struct psnap_access block[64];
+    ssize_t got;
+
+    assert_non_null(source);
+    *halves = 0;
+    while ((got = psnap_source_next(source, block, 64, NULL)) > 0)
+        for (ssize_t i = 0; i < got; i++) {
+            const uint32_t loop = (uint32_t)atoi(
+                source->program->loops[source->program->refs[block[i].ref].loop].id + 2);
+            const uint64_t address = block[i].address;
+            front = loop == 0 ? address : front;
+            start = loop == 1 && before != 1 ? address : start;
+            end = loop == 1 ? address + 32 : loop == 3 ? address + 8 : end;
+            if (loop == 2 && before != 2) {
+                wrong += address != end || front - start != 2 * (end - start);
+                ++*halves;
+            }
+            before = loop;
+        }
+    psnap_source_free(source);
+    return wrong;
+}
+
+static void test_left_over(void **state)
+{
+    struct psnap_program *program = make_program(LOOPS, REFS);
+    struct stream stream = new_stream();
+    struct psnap_profile *profile;
+    struct psnap_rng rng;
+    uint32_t halves;
+    char *text;
+
+    (void)state;
+    program->loops[3].src_id = program->loops[1].src_id;
+    psnap_rng_init(&rng, 9);
+    make_halves(&stream, &rng);
+    profile = profile_of(program, &stream);
+    assert_non_null(profile->nests);
+    text = write_text(profile);
+    assert_non_null(strstr(text, "rest_of: "));
+    assert_non_null(strstr(text, "each: -64"));
+    assert_non_null(strstr(text, "each_rest: -16"));
+    assert_in_range(count_wrong_halves(profile, &halves), 0, 2);
+    assert_true(halves > 300);
+    assert_refused(text, "each_rest: -16", "each_rest: 2000000", "2000000");
+    free(text);
+    assert_is_its_text(profile);
+    psnap_profile_free(profile);
+    free(stream.accesses);
+    psnap_program_free(program);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_pieces), cmocka_unit_test(test_own_start),
-        cmocka_unit_test(test_start_beside), cmocka_unit_test(test_turns)};
+        cmocka_unit_test(test_start_beside), cmocka_unit_test(test_turns),
+        cmocka_unit_test(test_left_over)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
