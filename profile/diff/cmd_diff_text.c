@@ -472,4 +472,6 @@ void diff_print_text(const struct profile_diff *diff, const struct diff_request 
             "(pattern,\n"
             "stride_graph, walks) does, distances of reuse by little, or lines, names and what is\n"
             "said of the capture");
+    if (!differing && !diff->is_same)
+        diff_print_models(diff->a.profile, diff->b.profile);
 }

@@ -86,6 +86,12 @@ has err "region 'stdout': a working set of 4 bytes is too small"
 # Irregular ones: addresses that are drawn are spread like others; all counts are right.
 "$PSNAP" cc -O2 "$PSNAP_SOURCE/samples/hashjoin.c" -o hashjoin -lm
 expect 0 "$PSNAP" record -o h.yaml -- ./hashjoin 4000 2
+
+# its tuples twice as far apart, though the last one ends in padding that nothing uses
+expect 0 "$PSNAP" record -o far.yaml -- ./hashjoin 20000 1
+expect 0 "$PSNAP" edit far.yaml -o wide.yaml --span 2 \
+    --region "$(sed -n 's/^ *allocation: //p' far.yaml | sort -u | tail -1)"
+expect 0 "$PSNAP" check wide.yaml
 for loop in $(sed -n "s/^- id: //p" h.yaml | tr -d "'"); do
     edit h.yaml e.yaml --entries 2 --loop "$loop"
     edit h.yaml e.yaml --remove-loop "$loop"
