@@ -5,7 +5,7 @@
  * A reference may always be as far from the last address of another one as it was before, and is
  * then told by that (nest_draws_leaders.c). Where that never fails it needs no gather of its own,
  * and none is collected. Where there is none, it may be by which of the addresses just before it
- * goes, whose ever they are (nest_after.c): the next slot of a hash table behind that which the
+ * goes, whose ever they are (nest_after.h): the next slot of a hash table behind that which the
  * loop began with, either child of a heap's node, the field of a node that a search has found in
  * one loop or another. What its first addresses show is told in nest_draws_decide.c.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Addresses that a reference comes back to: private to nest_after.c and to walkers. They are a
+ * Addresses that a reference comes back to: private to nest_after*.c and to walkers. They are a
  * stack, as the ranges are that a recursion has still to do: an address that is in it is gone back
  * to, and what lies above it forgotten; any other one is put on top. Of many the lowest are
  * forgotten. Below the lowest that is known there is that one again.
@@ -17,7 +17,6 @@
 enum { NEST_PAST = 2 * NEST_EARLIER_MAX };
 
 /* Zeros: nothing yet. */
-
 struct nest_past {
     uint64_t addresses[NEST_PAST]; /* the top first */
     uint64_t left;                 /* what lay above that to which it came back last */
