@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reading nests and their models: private to read_nests.c and read_models.c.
+ * Reading nests and their models: private to read_nests.c, read_models.c, read_draws.c and what
+ * checks them.
  */
 #ifndef PSNAP_PROFILE_READ_NESTS_H
 #define PSNAP_PROFILE_READ_NESTS_H
@@ -40,6 +41,11 @@ struct nest_reading {
     uint32_t *lines; /* by loop, of its first walk in the schedule, or of the schedule */
 };
 
+enum { MODELS_MAX = 1 << 16 /* number of a model */ };
+
+/* An error of the value that stands at a node. */
+enum psnap_status nest_fail(const struct nest_reading *n, const struct psnap_yaml_node *node,
+                            const char *message);
 /* map["loop"]. */
 enum psnap_status read_loop_name(const struct nest_reading *n, const struct psnap_yaml_node *map,
                                  uint32_t *loop);
@@ -60,6 +66,12 @@ enum psnap_status read_draw_name(const struct nest_reading *n, const struct psna
                                  uint32_t *index);
 enum psnap_status read_walk_name(const struct nest_reading *n, const struct psnap_yaml_node *node,
                                  uint32_t *index);
+/* {draw: d1, loop: f, ...}, the i-th draw of the models, and of what is drawn when the loop is come
+ * to: entry: {...}. Whether what it goes from is there is not known yet. */
+enum psnap_status read_draw(const struct nest_reading *n, const struct psnap_yaml_node *map,
+                            uint32_t i);
+/* Whether what the draws, all read from the models' map, go from is there and no circle. */
+enum psnap_status check_draws(const struct nest_reading *n, const struct psnap_yaml_node *map);
 /* The models of n->nests, from the profile's map, or NULL: there are none. */
 enum psnap_status read_models(const struct nest_reading *n, const struct psnap_yaml_node *map);
 /* Whether loops, a list, have the accesses that the schedule, `list`, which was read, comes to. */
