@@ -169,6 +169,42 @@ static void number_states(struct mix_collector *collector, struct state **order,
         nodes[MIX_STATE + (order[i] - collector->states)] = MIX_STATE + i;
 }
 
+/* The mix's states, and how often each came in a row: in more detail where something is left over.
+ */
+static void set_states(struct state *const *order, const uint32_t *rests,
+                       const struct mix_collector *collector, uint32_t bins, struct psnap_mix *mix)
+{
+    for (uint32_t i = 0; i < mix->state_count; i++) {
+        mix->states[i].id = order[i]->id;
+        counts_take(&order[i]->counts, rests[order[i] - collector->states] ? COUNTS_BINS : bins,
+                    &mix->states[i].counts);
+    }
+}
+
+/* The mix's edges, of links by number of the collector's nodes, which become those of the mix's. */
+static void set_links(struct mix_link *links, uint32_t link_count, const uint32_t *nodes,
+                      struct psnap_mix *mix)
+{
+    for (uint32_t i = 0; i < link_count; i++) {
+        links[i].from = nodes[links[i].from];
+        links[i].to = nodes[links[i].to];
+    }
+    mix_set_edges(mix, links, link_count);
+}
+
+/* How many visits there were, and how long they are, if no rounds say when they end. */
+static void set_visits(const struct mix_collector *collector, struct psnap_mix *mix)
+{
+    bool has_lengths = collector->lengths.times > 1; /* a single one: as there are tokens */
+
+    mix->visits = collector->visits;
+    mix->tokens = collector->tokens;
+    for (uint32_t i = 0; i < mix->rounds_count; i++)
+        has_lengths &= mix->rounds[i].to != MIX_OUTSIDE;
+    if (has_lengths)
+        counts_take(&collector->lengths, COUNTS_BINS, &mix->lengths);
+}
+
 struct psnap_mix *mix_take(struct mix_collector *collector, uint32_t edges, uint32_t bins)
 {
     const uint32_t states = (uint32_t)collector->state_count;
@@ -189,31 +225,14 @@ struct psnap_mix *mix_take(struct mix_collector *collector, uint32_t edges, uint
         mix = mix_new(states, count, rounds_count, rest_count * COUNTS_BINS * RESTS_MAX);
     }
     if (mix) {
-        for (uint32_t i = 0; i < states; i++) {
-            mix->states[i].id = order[i]->id;
-            counts_take(&order[i]->counts, rests[order[i] - collector->states] ? COUNTS_BINS : bins,
-                        &mix->states[i].counts);
-        }
-        for (uint32_t i = 0; i < count; i++) {
-            links[i].from = nodes[links[i].from];
-            links[i].to = nodes[links[i].to];
-        }
-        mix_set_edges(mix, links, count);
-        if (!take_rests(collector, order, nodes, rests, mix)) {
-            mix_free(mix);
-            mix = NULL;
-        }
+        set_states(order, rests, collector, bins, mix);
+        set_links(links, count, nodes, mix);
+        memcpy(mix->rounds, rounds, rounds_count * sizeof *rounds);
+        set_visits(collector, mix);
     }
-    if (mix) {
-        bool has_lengths = collector->lengths.times > 1; /* a single one: as there are tokens */
-        mix->visits = collector->visits;
-        mix->tokens = collector->tokens;
-        for (uint32_t i = 0; i < rounds_count; i++) {
-            mix->rounds[i] = rounds[i];
-            has_lengths &= rounds[i].to != MIX_OUTSIDE; /* these say when visits end */
-        }
-        if (has_lengths)
-            counts_take(&collector->lengths, COUNTS_BINS, &mix->lengths);
+    if (mix && !take_rests(collector, order, nodes, rests, mix)) {
+        mix_free(mix);
+        mix = NULL;
     }
     free(links);
     free(rounds);
