@@ -2,9 +2,8 @@
 /*
  * What an area is like, however the places are chosen to which its accesses jump: its element, the
  * small steps and which of them follows which (a Markov chain of one kind of stride after another),
- * at which multiples of bytes jumps arrive,
- * how the accesses spread over equal parts of the span, and how far a line's accesses go to one
- * element of it.
+ * at which multiples of bytes jumps arrive, how the accesses spread over equal parts of the span,
+ * and how far a line's accesses go to one element of it.
  */
 #include <math.h>
 #include <stdlib.h>

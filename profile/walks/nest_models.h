@@ -39,15 +39,14 @@ struct nest_after {
                                       or 0 */
 };
 
-/* Ways that ask by whom an address was come first, the first of them that holds is taken; then one
- * of the others, or the last one if there are none. */
-
 /* Addresses: those of a gather, or as far as ever from the last one of another draw, or in one of
  * a few ways from those that were drawn just before. */
 struct nest_source {
     uint32_t with; /* the other one, PSNAP_NONE: a gather of its own, if there is no `after` */
     uint64_t offset;
     uint32_t after_count;
+    /* Those that ask by whom an address was come first: the first of them that holds is taken; then
+       one of the others, or the last one if there are none. */
     struct nest_after after[NEST_AFTER_MAX];
     uint64_t low, span_bytes; /* with `after`: where addresses are; one that would lie elsewhere is
                                  the lowest; 0: anywhere */
