@@ -4,12 +4,7 @@
  * these, and nowhere else; a walk has it as often after each count as there was, next, and takes
  * all transitions still; as text it is read as it is written, and what contradicts it is an error.
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "tests/unit/test_mix_support.h"
-#include "tests/unit/test_text_support.h"
+#include "tests/unit/test_mix_text_support.h"
 
 enum { MAIN = 1, LEFT, OTHER, LAST, COUNTS = 40, TOKENS = 8000 };
 
@@ -190,28 +185,7 @@ static const char base[] = "begin: {1: 2, 3: 1}\n"
 
 static struct psnap_mix *read_mix(const char *text, struct psnap_error *error)
 {
-    struct psnap_yaml_doc *doc = psnap_yaml_read_text(text, strlen(text), "mix", error);
-    struct psnap_mix *mix = NULL;
-
-    assert_non_null(doc);
-    mix_read(doc, psnap_yaml_root(doc), NULL, NULL, &mix, error);
-    psnap_yaml_doc_free(doc);
-    return mix;
-}
-
-static char *text_of(const struct psnap_mix *mix)
-{
-    struct psnap_yaml_doc *doc = psnap_yaml_doc_new("mix");
-    char *text;
-    size_t size;
-    FILE *file = open_memstream(&text, &size);
-
-    assert_non_null(file);
-    mix_write(mix, doc, psnap_yaml_add_map(doc, NULL, NULL, PSNAP_YAML_BLOCK), NULL, NULL);
-    assert_int_equal(psnap_yaml_write(doc, file, NULL), PSNAP_OK);
-    psnap_yaml_doc_free(doc);
-    assert_int_equal(fclose(file), 0);
-    return text;
+    return mix_of(text, NULL, NULL, error);
 }
 
 static void test_text(void **state)
@@ -226,7 +200,7 @@ static void test_text(void **state)
     assert_int_equal(mix->rest_count, 2);
     assert_int_equal(mix->states[1].counts.times, 5);
     assert_int_equal(mix->states[1].counts.sum, 11);
-    text = text_of(mix);
+    text = mix_text(mix, NULL, NULL);
     assert_string_equal(text, base);
     free(text);
     mix_free(mix);
@@ -256,7 +230,7 @@ static void test_chain(void **state)
     assert_true(mix_has_rest(mix, 0));
     assert_false(mix_has_rest(mix, 1));
     check_walk(mix, 1, true);
-    text = text_of(mix);
+    text = mix_text(mix, NULL, NULL);
     again = read_mix(text, &error);
     if (!again)
         fail_msg("%u: %s", (unsigned)error.src_line, error.message);
@@ -269,10 +243,7 @@ static void test_chain(void **state)
 
 static void test_mistakes(void **state)
 {
-    static const struct {
-        const char *from, *to, *message;
-        uint32_t src_line;
-    } mistakes[] = {
+    static const struct mix_mistake mistakes[] = {
         {"  rest_of: 1\n", "  rest_of: 1\n  times: 5\n", "'rest_of' (line 7) says what 'times' are",
          8},
         {"  rest_of: 1\n", "  rest_of: 9\n", "there is no state '9' in this mix", 7},
@@ -293,19 +264,11 @@ static void test_mistakes(void **state)
     };
 
     (void)state;
-    for (size_t i = 0; i < sizeof mistakes / sizeof mistakes[0]; i++) {
-        char *text = replaced(base, mistakes[i].from, mistakes[i].to);
-        struct psnap_error error = {0};
-        struct psnap_mix *mix = read_mix(text, &error);
-        if (mix || !strstr(error.message, mistakes[i].message) ||
-            error.src_line != mistakes[i].src_line)
-            fail_msg("'%s': got %u: %s", mistakes[i].to, (unsigned)error.src_line, error.message);
-        free(text);
-    }
+    check_mistakes(base, mistakes, sizeof mistakes / sizeof *mistakes, read_mix);
 }
 
 /* What a state with a rest leads to last is not chosen: the rest, too, has to get to the end
- * without coming to it again. */
+ * without coming to it again; and what else leads to the end has to come as often as it is left. */
 static void test_no_way_out(void **state)
 {
     static const char text[] = "begin: {1: 1}\n"
@@ -319,23 +282,18 @@ static void test_no_way_out(void **state)
                                "- state: 3\n"
                                "  times: 1\n"
                                "  next: {1: 1}\n";
-    struct psnap_error error = {0};
-    char *changed;
-    struct psnap_mix *mix;
+    static const struct mix_mistake mistakes[] = {
+        {"next: {1: 2}", "next: {1: 2}", "there is no way to the end of a visit, but through", 5},
+        {"  next: {1: 2}\n- state: 3\n  times: 1\n  next: {1: 1}\n",
+         "  next: {3: 2}\n- state: 3\n  times: 1\n  next: {1: 3}\n",
+         "there is no way to the end of a visit, but through", 5},
+        {"next: {1: 2}", "next: {3: 2}", "state 1 is left 4 times, but entered 2 times", 5},
+        {"next: {1: 2}", "next: {1: 1, end: 1}", "the mix begins 1 times, but ends 2 times", 1},
+        {"begin: {1: 1}", "begin: {1: 2}", "the mix begins 2 times, but ends 1 times", 1},
+    };
 
     (void)state;
-    assert_null(read_mix(text, &error));
-    assert_non_null(strstr(error.message, "there is no way to the end of a visit, but through"));
-    changed = replaced(text, "next: {1: 2}", "next: {3: 2}"); /* no way either */
-    assert_null(read_mix(changed, &error));
-    free(changed);
-    changed = replaced(text, "next: {1: 2}", "next: {1: 1, end: 1}");
-    assert_null(read_mix(changed, &error)); /* does not balance */
-    free(changed);
-    changed = replaced(text, "begin: {1: 1}", "begin: {1: 2}");
-    mix = read_mix(changed, &error);
-    assert_null(mix);
-    free(changed);
+    check_mistakes(text, mistakes, sizeof mistakes / sizeof *mistakes, read_mix);
 }
 
 int main(void)

@@ -4,11 +4,7 @@
  * what is wrong; and memory may end at any place.
  */
 #include "tests/unit/failing_malloc.h"
-#include "tests/unit/test_mix_support.h"
-#include "tests/unit/test_text_support.h"
-
-#include <stdio.h>
-#include <string.h>
+#include "tests/unit/test_mix_text_support.h"
 
 static void write_name(void *context, struct psnap_yaml_doc *doc, struct psnap_yaml_node *map,
                        uint32_t id)
@@ -22,17 +18,7 @@ static void write_name(void *context, struct psnap_yaml_doc *doc, struct psnap_y
 
 static char *text_of(const struct psnap_mix *mix)
 {
-    struct psnap_yaml_doc *doc = psnap_yaml_doc_new("t");
-    char *text;
-    size_t size;
-    FILE *file = open_memstream(&text, &size);
-
-    mix_write(mix, doc, psnap_yaml_add_map(doc, NULL, NULL, PSNAP_YAML_BLOCK), write_name,
-              (void *)(uintptr_t)"context");
-    assert_int_equal(psnap_yaml_write(doc, file, NULL), PSNAP_OK);
-    fclose(file);
-    psnap_yaml_doc_free(doc);
-    return text;
+    return mix_text(mix, write_name, (void *)(uintptr_t)"context");
 }
 
 static enum psnap_status read_name(void *context, const struct psnap_yaml_node *map, uint32_t id,
@@ -50,16 +36,11 @@ static enum psnap_status read_name(void *context, const struct psnap_yaml_node *
 
 static struct psnap_mix *read_text(const char *text, struct psnap_error *error)
 {
-    struct psnap_yaml_doc *doc = psnap_yaml_read_text(text, strlen(text), "t", error);
     unsigned states = 0;
-    struct psnap_mix *mix;
+    struct psnap_mix *mix = mix_of(text, read_name, &states, error);
 
-    assert_non_null(doc);
-    if (mix_read(doc, psnap_yaml_root(doc), read_name, &states, &mix, error))
-        assert_null(mix);
-    else
+    if (mix)
         assert_int_equal(states, mix->state_count);
-    psnap_yaml_doc_free(doc);
     return mix;
 }
 
@@ -121,10 +102,7 @@ static void test_text(void **state)
 
 static void test_mistakes(void **state)
 {
-    static const struct {
-        const char *from, *to, *message;
-        uint32_t src_line;
-    } mistakes[] = {
+    static const struct mix_mistake mistakes[] = {
         {"begin: {1: 3}", "begins: {1: 3}", "begins", 1},
         {"begin: {1: 3}\n", "", "begin", 1},
         {"begin: {1: 3}", "begin: [1]", "begin", 1},
@@ -158,15 +136,7 @@ static void test_mistakes(void **state)
     };
 
     (void)state;
-    for (size_t i = 0; i < sizeof mistakes / sizeof mistakes[0]; i++) {
-        char *text = replaced(base, mistakes[i].from, mistakes[i].to);
-        struct psnap_error error = {0};
-        struct psnap_mix *mix = read_text(text, &error);
-        if (mix || !strstr(error.message, mistakes[i].message) ||
-            error.src_line != mistakes[i].src_line)
-            fail_msg("'%s': got %u: %s", mistakes[i].to, (unsigned)error.src_line, error.message);
-        free(text);
-    }
+    check_mistakes(base, mistakes, sizeof mistakes / sizeof *mistakes, read_text);
 }
 
 /* What goes round for itself. */
@@ -181,17 +151,13 @@ static const char turning[] = "begin: {1: 2}\n"
 /* How often a transition comes in a row. */
 static void test_rounds(void **state)
 {
-    static const struct {
-        const char *from, *to;
-        unsigned line;
-        const char *message;
-    } mistakes[] = {
-        {"next: '1'", "next: '3'", 7, "there is no state '3' in this mix"},
-        {"next: '1'", "next: any", 7, "'any' does not come next (line 6)"},
-        {"times: [", "time: [", 7, "time"},
-        {"{is: 5, times: 2}", "", 7, ""},
-        {"begin: {1: 2}\n", "begin: {1: 2}\nrounds: {next: end, times: [{is: 1, times: 1}]}\n", 2,
-         "'end' does not come next (line 1)"},
+    static const struct mix_mistake mistakes[] = {
+        {"next: '1'", "next: '3'", "there is no state '3' in this mix", 7},
+        {"next: '1'", "next: any", "'any' does not come next (line 6)", 7},
+        {"times: [", "time: [", "time", 7},
+        {"{is: 5, times: 2}", "", "", 7},
+        {"begin: {1: 2}\n", "begin: {1: 2}\nrounds: {next: end, times: [{is: 1, times: 1}]}\n",
+         "'end' does not come next (line 1)", 2},
     };
     struct psnap_error error = {0};
     struct psnap_mix *mix = read_text(turning, &error);
@@ -203,13 +169,7 @@ static void test_rounds(void **state)
     assert_string_equal(text, turning);
     free(text);
     mix_free(mix);
-    for (size_t i = 0; i < sizeof mistakes / sizeof *mistakes; i++) {
-        text = replaced(turning, mistakes[i].from, mistakes[i].to);
-        assert_null(read_text(text, &error));
-        assert_int_equal(error.src_line, mistakes[i].line);
-        assert_non_null(strstr(error.message, mistakes[i].message));
-        free(text);
-    }
+    check_mistakes(turning, mistakes, sizeof mistakes / sizeof *mistakes, read_text);
 }
 
 /* Counts that come evenly, wherever there are counts. */
@@ -227,17 +187,13 @@ static void test_evenly(void **state)
         "  evenly: true\n" /* 9 */
         "  next: {1: 10, end: 2}\n"
         "  rounds: {next: '1', times: [{is: 5, times: 2}], evenly: true}\n";
-    static const struct {
-        const char *from, *to;
-        unsigned line;
-        const char *message;
-    } mistakes[] = {
-        {"lengths: [{is: 5, times: 1}, {is: 7, times: 1}]\n", "", 3,
-         "there are no 'lengths' to come evenly"},
-        {"]\nevenly: true", "]\nevenly: 1", 4, "'evenly' must be true or false"},
-        {"  evenly: true", "  evenly: []", 9, "'evenly' must be true or false"},
-        {"1}], evenly: true", "1}], evenly: often", 2, "'evenly' must be true or false"},
-        {"2}], evenly: true", "2}], even: true", 11, "even"},
+    static const struct mix_mistake mistakes[] = {
+        {"lengths: [{is: 5, times: 1}, {is: 7, times: 1}]\n", "",
+         "there are no 'lengths' to come evenly", 3},
+        {"]\nevenly: true", "]\nevenly: 1", "'evenly' must be true or false", 4},
+        {"  evenly: true", "  evenly: []", "'evenly' must be true or false", 9},
+        {"1}], evenly: true", "1}], evenly: often", "'evenly' must be true or false", 2},
+        {"2}], evenly: true", "2}], even: true", "even", 11},
     };
     struct psnap_error error = {0};
     struct psnap_mix *mix = read_text(evenly, &error), *copy;
@@ -254,13 +210,7 @@ static void test_evenly(void **state)
     free(text);
     mix_free(copy);
     mix_free(mix);
-    for (size_t i = 0; i < sizeof mistakes / sizeof *mistakes; i++) {
-        text = replaced(evenly, mistakes[i].from, mistakes[i].to);
-        assert_null(read_text(text, &error));
-        if (error.src_line != mistakes[i].line || !strstr(error.message, mistakes[i].message))
-            fail_msg("'%s': got %u: %s", mistakes[i].to, (unsigned)error.src_line, error.message);
-        free(text);
-    }
+    check_mistakes(evenly, mistakes, sizeof mistakes / sizeof *mistakes, read_text);
 }
 
 static void test_no_way_out(void **state)
