@@ -84,6 +84,14 @@ static inline void assert_replays(const struct psnap_profile *profile, const str
     psnap_source_free(source);
 }
 
+/* The number of the loop, "f:3", that a replayed access is of. */
+static inline uint32_t loop_of(const struct psnap_source *source, const struct psnap_access *access)
+{
+    const struct psnap_program *program = source->program;
+
+    return (uint32_t)atoi(program->loops[program->refs[access->ref].loop].id + 2);
+}
+
 /* The next access of a source, in blocks of ever other sizes; false: the end. */
 static inline bool next_of(struct psnap_source *source, struct psnap_access *block, size_t *at,
                            size_t *count, size_t *capacity)
@@ -141,9 +149,7 @@ static inline void assert_resembles(const struct psnap_profile *profile,
     }
     while ((got = psnap_source_next(source, block, 64, NULL)) > 0)
         for (ssize_t i = 0; i < got; i++) {
-            const struct psnap_program *program = source->program;
-            const uint32_t loop =
-                (uint32_t)atoi(program->loops[program->refs[block[i].ref].loop].id + 2);
+            const uint32_t loop = loop_of(source, &block[i]);
             assert_true(loop < LOOPS);
             counts[loop][block[i].kind]--;
             bytes[loop] -= block[i].size;

@@ -2,7 +2,7 @@
 /*
  * References that come back to their own earlier addresses, as the bounds of what is divided again
  * and again do, and others that go on from where these came back (profile/walks/nest_past.h,
- * nest_after.c).
+ * nest_after_fit.c).
  */
 #include "profile/edit/edit.h"
 #include "profile/walks/nest_draws.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Draws by where walks begin and end (profile/walks/nest_around.c, nest_after.c).
+ * Draws by where walks begin and end (profile/walks/nest_around.c, nest_after_fit.c).
  */
 #include <math.h>
 #include <stdint.h>

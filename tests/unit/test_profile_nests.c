@@ -419,11 +419,10 @@ static void assert_apart(const struct psnap_profile *profile, const struct strea
             counts[t][streams[t].accesses[i].ref / REFS]++;
     while ((got = psnap_source_next(source, block, 64, NULL)) > 0)
         for (ssize_t i = 0; i < got; i++) {
-            const struct psnap_program *program = source->program;
             const uint32_t t = block[i].thread;
             assert_in_range(t, 0, THREADS - 1);
             assert_int_equal((block[i].address - HEAP) / AREA, t);
-            counts[t][atoi(program->loops[program->refs[block[i].ref].loop].id + 2)]--;
+            counts[t][loop_of(source, &block[i])]--;
         }
     assert_int_equal(got, 0);
     for (unsigned t = 0; t < THREADS; t++)

@@ -2,7 +2,7 @@
 /*
  * Pieces of an array that are gone over once they are there, as a merge sort does: they end where a
  * front is, are as long as a loop has iterations then, and another loop begins where that one did
- * (profile/walks/nest_around.c, nest_after.c).
+ * (profile/walks/nest_around.c, nest_after_fit.c).
  */
 #include "profile/edit/edit.h"
 #include "tests/unit/test_nests_support.h"
@@ -39,8 +39,7 @@ static uint32_t count_others(struct psnap_profile *profile, uint32_t *pieces, ui
     *pieces = 0;
     while ((got = psnap_source_next(source, block, 64, NULL)) > 0)
         for (ssize_t i = 0; i < got; i++) {
-            const uint32_t loop = (uint32_t)atoi(
-                source->program->loops[source->program->refs[block[i].ref].loop].id + 2);
+            const uint32_t loop = loop_of(source, &block[i]);
             const uint64_t address = block[i].address;
             if (loop != before && before == 1)
                 others += last + element != *front;
@@ -257,8 +256,7 @@ static uint32_t count_wrong_halves(struct psnap_profile *profile, uint32_t *halv
     *halves = 0;
     while ((got = psnap_source_next(source, block, 64, NULL)) > 0)
         for (ssize_t i = 0; i < got; i++) {
-            const uint32_t loop = (uint32_t)atoi(
-                source->program->loops[source->program->refs[block[i].ref].loop].id + 2);
+            const uint32_t loop = loop_of(source, &block[i]);
             const uint64_t address = block[i].address;
             front = loop == 0 ? address : front;
             start = loop == 1 && before != 1 ? address : start;
