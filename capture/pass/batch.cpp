@@ -13,10 +13,10 @@
  *                  compare_and_swap(next, gap, 0)
  *
  * so that a closed batch is a sequence of ordinary records, an open one a record
- * that is not there yet, and what was not needed goes back to the ring, zero as it was. If a
- * signal handler has appended its records by then the gap stays. (One that comes
- * before that last but one step and fills the whole ring up to the same place would lose
- * its own.)
+ * that is not there yet, and what was not needed goes back to the ring, zero as it
+ * was. If a signal handler has appended its records by then the gap stays. (One
+ * that comes before that last but one step and fills the whole ring up to the same
+ * place would lose its own.)
  *
  * A hoisted loop without rows costs a counter of its iterations; its record is
  * written on the way out. If it may be long, a batch is closed before it: what is done

@@ -47,19 +47,19 @@
  * steps and iterations of the nest's hoisted loops are values, numbered behind the
  * record's words, instead of words of records of their own.
  *
- * A ring is CHUNKS chunks of CHUNK_WORDS words. The thread that owns it takes
- * room for a record by moving `cursor`, which may not pass `limit`, in one
- * instruction, marks it open, fills it and stores its header last (release);
- * no record crosses a chunk. Signal handlers of the thread do so in between. A chunk that
- * a thread gets is all zero: a header of 0 is of room that was taken and not marked yet.
- * Ring 0 is written under a lock and publishes by `cursor`: it is read while it
- * is written, the others when a chunk is left behind. `produced` counts the chunks
- * it has left behind, `consumed` those the collector has read. A thread that
- * found its ring full sleeps until no more than CHUNKS_LOW are unread, so that
- * the two do not wake each other for every chunk. A signal handler may do so while the
- * record that it came in the middle of is open: the collector then waits at that record,
- * says so by `is_held`, and the handler may have all chunks that are free. When it has
- * filled these as well the record is passed over, and lost.
+ * A ring is CHUNKS chunks of CHUNK_WORDS words. The thread that owns it takes room for
+ * a record by moving `cursor`, which may not pass `limit`, in one instruction, marks it
+ * open, fills it and stores its header last (release); no record crosses a chunk.
+ * Signal handlers of the thread do so in between. A chunk that a thread gets is all
+ * zero: a header of 0 is of room that was taken and not marked yet. Ring 0 is written
+ * under a lock and publishes by `cursor`: it is read while it is written, the others
+ * when a chunk is left behind. `produced` counts the chunks it has left behind,
+ * `consumed` those the collector has read. A thread that found its ring full sleeps
+ * until no more than CHUNKS_LOW are unread, so that the two do not wake each other for
+ * every chunk. A signal handler may do so while the record that it came in the middle
+ * of is open: the collector then waits at that record, says so by `is_held`, and the
+ * handler may have all chunks that are free. When it has filled these as well the
+ * record is passed over, and lost.
  *
  * Outside the parts of a program that are wanted (capture/runtime/region.c) `cursor`
  * and `limit` are those of memory that nobody reads, and `aside` is where the chunk

@@ -20,10 +20,9 @@ void mix_set_edges(struct psnap_mix *mix, struct mix_link *links, uint32_t count
 /*
  * last[node]: where the node's last transition leads to, so that one gets from every node to
  * MIX_OUTSIDE by those alone, and they are frequent ones; UINT32_MAX: one does not get there (and
- * of MIX_OUTSIDE). Of a node with a rest it is the last one
- * of those that are taken when there is none; one gets to MIX_OUTSIDE from the rest as well,
- * without coming to the node, for that may be what it leads to last. Returns how many nodes get
- * there, with MIX_OUTSIDE; 0: out of memory.
+ * of MIX_OUTSIDE). Of a node with a rest it is the last one of those that are taken when there is
+ * none; one gets to MIX_OUTSIDE from the rest as well, without coming to the node, for that may be
+ * what it leads to last. Returns how many nodes get there, with MIX_OUTSIDE; 0: out of memory.
  */
 uint32_t mix_tree(const struct psnap_mix *mix, uint32_t *last);
 /*

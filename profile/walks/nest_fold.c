@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Folding leaves into nests (nests.h) while they come. Terms lie on a stack. What is on
- * top may be the next iteration of the loop below it, or the third group of terms that
- * differ by the same (in pairs the second one with the same counts, so that recursions into
- * halves fold; what calls do before they call on is no group): then they become a loop, which stays
- * open while the leaves that come are those that a cursor in it says will come; these never get to
- * the stack. When another one comes the loop is closed, what there was of an unfinished iteration
- * goes to the stack as terms, and folding goes on there.
+ * Folding leaves into nests (nests.h) while they come. Terms lie on a stack. What is on top may be
+ * the next iteration of the loop below it, or the third group of terms that differ by the same (in
+ * pairs the second one with the same counts, so that recursions into halves fold; what calls do
+ * before they call on is no group): then they become a loop, which stays open while the leaves
+ * that come are those that a cursor in it says will come; these never get to the stack. When
+ * another one comes the loop is closed, what there was of an unfinished iteration goes to the
+ * stack as terms, and folding goes on there.
  *
  * A long iteration of few patterns is no nest that anybody wrote but a history of what data
  * decided, which comes again with each iteration around it: which rows of a sparse matrix are
