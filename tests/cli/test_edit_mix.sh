@@ -367,6 +367,7 @@ edit refs.yaml --set program.name=mixed
 grep -q 'refs: \[0, 1\]' e.yaml
 beside e.yaml
 expect 1 "$PSNAP" edit refs.yaml -o wrong.yaml --force --remove-loop f
+has err "what is drawn goes with a reference (d1) that is not there any more"
 for wrong in 'refs: [0]=2 to 4 references' 'refs: [0, 0]=it is there twice' 'refs: [0, 2]=no reference 2' \
     'ref: 0, refs: [0, 1]=there is a .ref. already'; do
     sed "s/refs: \[0, 1\]/${wrong%=*}/" refs.yaml > wrong.yaml

@@ -2,8 +2,8 @@
 /*
  * What tests of draws (profile/walks/nest_draws.h) have in common.
  */
-#ifndef PSNAP_TESTS_NEST_DRAWS_SUPPORT_H
-#define PSNAP_TESTS_NEST_DRAWS_SUPPORT_H
+#ifndef PSNAP_TEST_NEST_DRAWS_SUPPORT_H
+#define PSNAP_TEST_NEST_DRAWS_SUPPORT_H
 
 #include "profile/walks/nest_draws.h"
 #include "tests/unit/test_profile_support.h"

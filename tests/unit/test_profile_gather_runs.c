@@ -7,8 +7,7 @@
 #include "formats/base/rng.h"
 #include "tests/unit/test_gather_support.h"
 
-/* Scans of all sizes, half as many of each octave as of the one before, or of lengths as chance has
- * them, of 40 elements in the mean: how long they are is kept of the former, and drawn. */
+/* The shares of scans by octaves of how many steps they have. */
 static void count_scans(const uint64_t *addresses, size_t n, double scans[GATHER_RUNS])
 {
     uint64_t run = 0, all = 0;
@@ -58,6 +57,8 @@ static void test_scans_cut(void **state)
     free(models);
 }
 
+/* Scans of all sizes, half as many of each octave as of the one before, or of lengths as chance has
+ * them, of 40 elements in the mean: how long they are is kept of the former, and drawn. */
 static void test_scans(void **state)
 {
     enum { N = 2000000, ELEMENTS = 1 << 20 };

@@ -73,10 +73,8 @@ static void call_at_random(uint32_t loops, bool has_walks)
     if (has_walks) {
         struct psnap_source *source = psnap_replay_new(profile, 3, NULL);
         while ((got = psnap_source_next(source, block, 64, NULL)) > 0)
-            for (ssize_t i = 0; i < got; i++) {
-                const struct psnap_ref *ref = &source->program->refs[block[i].ref];
-                counts[atoi(source->program->loops[ref->loop].id + 2)]--;
-            }
+            for (ssize_t i = 0; i < got; i++)
+                counts[loop_of(source, &block[i])]--;
         for (uint32_t i = 0; i < loops; i++)
             assert_int_equal(counts[i], 0);
         psnap_source_free(source);

@@ -54,8 +54,8 @@ static void scan_often(struct stream *stream, size_t room)
             add_to(stream, room, 2 * REFS, HEAP + 8 * i);
 }
 
-/* Recursions into halves that are alike fold, and come back access for access;
- * so does a plain loop before them, or behind them. */
+/* Recursions into halves that are alike fold, and come back access for access; so does a plain loop
+ * before them, or behind them. */
 static void test_recursions(void **state)
 {
     enum { N = 1 << 15, WIDTH = 64, ROOM = 3000000 };
