@@ -212,10 +212,8 @@ grep -q 'begin: {1: 18, 3: 9, end: 3}' e.yaml
 grep -q 'lengths: \[{is: 0, times: 3}, {is: 7, times: 21}, {is: 8, times: 6}\]' e.yaml
 replays 30 3 120 207 36
 
-# around OFFSET: 50 times, in turn, loop f draws anywhere in an array at 4096, and loop g as far as
-# its array, at OFFSET, is from there, and 64 bytes
-around() {
-    local l
+# the beginning of a profile whose schedule is an item repeated 50 times
+fifty_times() {
     cat << END
 psnap: 1
 program: {name: mixed}
@@ -223,6 +221,15 @@ capture: {model: walks-2, region_gap_bytes: 256, region_limit: 128}
 schedule:
 - repeat: 50
   of:
+END
+}
+
+# around OFFSET: 50 times, in turn, loop f draws anywhere in an array at 4096, and loop g as far as
+# its array, at OFFSET, is from there, and 64 bytes
+around() {
+    local l
+    fifty_times
+    cat << END
   - {loop: f, times: 1, references: [{ref: 0, load: 8, draw: d1}]}
   - {loop: g, times: 1, references: [{ref: 0, store: 8, draw: d2}]}
 models:
@@ -285,13 +292,8 @@ assert len(apart) == 50 and max(apart) == 4288 and apart.count(4288) > 30, apart
 '
 
 # What comes behind what is taken out does not come any more, and the last of all ways stays.
-cat > by.yaml << END
-psnap: 1
-program: {name: mixed}
-capture: {model: walks-2, region_gap_bytes: 256, region_limit: 128}
-schedule:
-- repeat: 50
-  of:
+fifty_times > by.yaml
+cat >> by.yaml << END
   - {loop: f, times: 1, references: [{ref: 0, load: 8, draw: d3}]}
   - {loop: g, times: 1, references: [{ref: 0, load: 8, draw: d1}]}
   - {loop: h, times: 1, references: [{ref: 0, load: 8, draw: d2}]}
@@ -332,13 +334,8 @@ grep -q 'within: {region: r1, start: 16, bytes: 512}' e.yaml
 grep -q 'after: \[{back: 1, by: d3, offset: 32, times: 1}, {back: 0, offset: 8, times: 1}\]' e.yaml
 
 # What is 8 bytes from whichever of two references came last, as long as one of them is there.
-cat > refs.yaml << END
-psnap: 1
-program: {name: mixed}
-capture: {model: walks-2, region_gap_bytes: 256, region_limit: 128}
-schedule:
-- repeat: 50
-  of:
+fifty_times > refs.yaml
+cat >> refs.yaml << END
   - {loop: f, times: 1, references: [{ref: 0, store: 8, region: r1, start: 0, strides: [16, 0]}]}
   - {loop: g, times: 1, references: [{ref: 0, load: 8, draw: d2}]}
   - {loop: f, times: 1, references: [{ref: 1, store: 8, region: r1, start: 1024, strides: [-16, 0]}]}
