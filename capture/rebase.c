@@ -34,7 +34,7 @@
 #include "formats/base/capture_abi.h"
 #include "formats/base/layout.h"
 
-enum { PAGE = 4096, UNKNOWN_BLOCK = 2 << 20 };
+enum { PAGE = 4096, UNKNOWN_BLOCK = 2 << 20, ARENA = 64 << 20 };
 #define HALF (PSNAP_LAYOUT_WINDOW / 2)
 #define INSTANCES (PSNAP_LAYOUT_WINDOW / PSNAP_LAYOUT_INSTANCE)
 #define SHELF_BYTES (HALF / 2 / (PSNAP_REBASE_SHELVES - 1))
@@ -295,13 +295,24 @@ static bool is_reserved(const struct psnap_mapping *mapping)
     return !mapping->name && !strncmp(mapping->permissions, "---", 3);
 }
 
+/* Where what is reserved behind an anonymous mapping no longer belongs to it. An arena of glibc's
+ * malloc begins at a multiple of its size (malloc/arena.c, HEAP_MAX_SIZE); behind it there may be
+ * the guard of a stack or an arena that another thread is just making, reserved as well. */
+static uint64_t reserve_end(const struct psnap_mapping *mapping, uint64_t address)
+{
+    if (mapping->low % ARENA)
+        return UINT64_MAX;
+    return address - address % ARENA > UINT64_MAX - ARENA ? UINT64_MAX
+                                                          : address - address % ARENA + ARENA;
+}
+
 /* The program's mapping that holds `address`, with the lowest address of its file. Anonymous
  * memory may grow into what is reserved behind it (an arena of malloc): both are one. */
 static bool find_mapping(pid_t program, uint64_t address, struct psnap_mapping *found,
                          uint64_t *lowest)
 {
     struct psnap_mapping mapping = {0}, first = {0};
-    uint64_t previous_high = 0;
+    uint64_t previous_high = 0, end = 0;
     bool is_found = false;
     struct psnap_mappings mappings;
 
@@ -309,9 +320,10 @@ static bool find_mapping(pid_t program, uint64_t address, struct psnap_mapping *
     while (psnap_mappings_next(&mappings, &mapping)) {
         bool is_bss = !mapping.name && first.name == '/' && mapping.low == previous_high;
         if (is_found) {
-            if (found->name || !is_reserved(&mapping) || mapping.low != found->high)
+            if (found->name || !is_reserved(&mapping) || mapping.low != found->high ||
+                mapping.low >= end)
                 break;
-            found->high = mapping.high;
+            found->high = mapping.high < end ? mapping.high : end;
             continue;
         }
         if (is_bss) {
@@ -324,6 +336,7 @@ static bool find_mapping(pid_t program, uint64_t address, struct psnap_mapping *
         is_found = address >= mapping.low && address < mapping.high;
         *found = mapping;
         *lowest = first.low;
+        end = reserve_end(&mapping, address);
     }
     psnap_mappings_close(&mappings);
     return is_found;

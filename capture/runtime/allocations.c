@@ -30,9 +30,8 @@ static struct entry *make_entries(void)
 {
     struct entry *made, *old = NULL;
 
-    made = mmap(NULL, ENTRIES * sizeof *made, PROT_READ | PROT_WRITE,
-                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (made == MAP_FAILED)
+    made = psnap_rt_map(ENTRIES * sizeof *made);
+    if (!made)
         return NULL;
     if (__atomic_compare_exchange_n(&entries, &old, made, false, __ATOMIC_ACQ_REL,
                                     __ATOMIC_ACQUIRE))

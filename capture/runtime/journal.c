@@ -8,7 +8,6 @@
 #include "runtime.h"
 
 #include <string.h>
-#include <sys/mman.h>
 
 enum { BLOCK_WORDS = 64 << 10 };
 
@@ -22,10 +21,9 @@ static struct block *first_block, *last_block;
 
 static bool add_block(void)
 {
-    struct block *block =
-        mmap(NULL, sizeof *block, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    struct block *block = psnap_rt_map(sizeof *block);
 
-    if (block == MAP_FAILED)
+    if (!block)
         return false;
     if (last_block)
         last_block->next = block;

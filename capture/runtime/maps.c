@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Where the stacks and the heap of this process are, from /proc/self/maps, read
- * without allocating. A line starts "low-high perms offset dev inode  name".
+ * Room of the runtime's own; and where the stacks and the heap of this process are,
+ * from /proc/self/maps, read without allocating. A line starts
+ * "low-high perms offset dev inode  name".
  */
 #include "runtime.h"
 
 #include <fcntl.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -22,6 +24,19 @@ struct reader {
     bool has_ended;
     char buffer[1024];
 };
+
+/* Linux joins neighbours that are alike. Thus an arena of malloc would begin where our room below
+ * it does, by chance; the program's memory has no mark not to be in core files. */
+void *psnap_rt_map(uint64_t bytes)
+{
+    void *room = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+    if (room == MAP_FAILED)
+        return NULL;
+    madvise(room, bytes, MADV_DONTDUMP);
+    return room;
+}
 
 static int next_byte(struct reader *reader)
 {

@@ -8,7 +8,6 @@
 #include "runtime.h"
 
 #include <stddef.h>
-#include <sys/mman.h>
 
 enum { BLOCK_MODULES = 1000 };
 
@@ -57,9 +56,8 @@ static bool is_same(const struct known *a, const struct known *b)
 static void note(const struct known *module)
 {
     if (!last_block || last_block->count == BLOCK_MODULES) {
-        struct block *block =
-            mmap(NULL, sizeof *block, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        if (block == MAP_FAILED)
+        struct block *block = psnap_rt_map(sizeof *block);
+        if (!block)
             return; /* it will be announced again */
         block->previous = last_block;
         last_block = block;

@@ -22,7 +22,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 static char *list; /* PSNAP_ROI, a line each; NULL: not set */
 static bool is_in_parts, has_names;
@@ -169,11 +168,9 @@ void psnap_rt_read_regions(void)
 
     if (!wish)
         return;
-    list = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (list == MAP_FAILED) {
-        list = NULL;
+    list = psnap_rt_map(size);
+    if (!list)
         return;
-    }
     memcpy(list, wish, size);
     has_names = *list != '\0';
     is_in_parts = has_names;

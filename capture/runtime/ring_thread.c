@@ -53,10 +53,9 @@ bool psnap_rt_add_copy(struct psnap_ring **ring_of_copy)
 
 uint64_t *psnap_rt_map_idle(void)
 {
-    uint64_t *words = mmap(NULL, PSNAP_RT_IDLE_WORDS * sizeof *words, PROT_READ | PROT_WRITE,
-                           MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    uint64_t *words = psnap_rt_map(PSNAP_RT_IDLE_WORDS * sizeof *words);
 
-    return words == MAP_FAILED ? last_resort.words : words;
+    return words ? words : last_resort.words;
 }
 
 /* Handlers that come before know the ring, and what they write is read; to those that come later
@@ -92,9 +91,9 @@ static void make_thread_end(void)
 
 static struct psnap_ring *scratch_ring(void)
 {
-    struct scratch *scratch =
-        mmap(NULL, sizeof *scratch, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (scratch == MAP_FAILED)
+    struct scratch *scratch = psnap_rt_map(sizeof *scratch);
+
+    if (!scratch)
         scratch = &last_resort;
     scratch->ring.data = scratch->words;
     scratch->ring.cursor = scratch->words;

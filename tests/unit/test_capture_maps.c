@@ -2,7 +2,8 @@
 /*
  * The runtime's reader of /proc/self/maps, fed by a read of ours that gives the
  * text in parts of every length and then ends or fails, at every place: what
- * has come whole is found, nothing else, and nobody reads behind the end.
+ * has come whole is found, nothing else, and nobody reads behind the end. Then
+ * the true one, for the runtime's own mappings.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,7 +12,9 @@
 
 #include <cmocka.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/types.h>
+#include <unistd.h>
 
 static ssize_t scripted_read(int fd, void *buffer, size_t size);
 #pragma GCC diagnostic ignored "-Wattributes" /* gcc 12 knows no preserve_most */
@@ -26,12 +29,14 @@ static const char text[] =
     "7ffffffde000-7ffffffff000 rw-p 00000000 00:00 0       [stack]\n";
 static size_t given, available, part;
 static ssize_t end; /* what read says then: 0 or -1 */
+static bool is_true;
 
 static ssize_t scripted_read(int fd, void *buffer, size_t size)
 {
     size_t bytes = available - given;
 
-    (void)fd;
+    if (is_true)
+        return read(fd, buffer, size);
     bytes = bytes < part ? bytes : part;
     bytes = bytes < size ? bytes : size;
     if (!bytes)
@@ -71,8 +76,43 @@ static void test_cut_off(void **state)
             }
 }
 
+/* The runtime's room and the program's memory on either side of it, which is mapped as an arena of
+ * malloc is: each is a mapping that ends where it does. */
+static void test_room_is_apart(void **state)
+{
+    const size_t bytes = 65536;
+    const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+    char *all = mmap(NULL, 3 * bytes, PROT_READ | PROT_WRITE, flags, -1, 0), *room;
+    uint64_t low, high;
+
+    (void)state;
+    assert_true(all != MAP_FAILED);
+    memset(all, 1, 3 * bytes);
+    assert_int_equal(munmap(all + bytes, bytes), 0);
+    room = psnap_rt_map(bytes);
+    if (room != all + bytes) { /* the system took another place: move it there */
+        assert_non_null(room);
+        assert_ptr_equal(mremap(room, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, all + bytes),
+                         all + bytes);
+        room = all + bytes;
+    }
+    room[0] = room[bytes - 1] = 1;
+    is_true = true;
+    psnap_rt_find_mapping((uintptr_t)room, &low, &high);
+    assert_true(low == (uintptr_t)room && high == low + bytes);
+    psnap_rt_find_mapping((uintptr_t)all, &low, &high);
+    assert_int_equal(high, (uintptr_t)room);
+    psnap_rt_find_mapping((uintptr_t)room + bytes, &low, &high);
+    assert_int_equal(low, (uintptr_t)room + bytes);
+    is_true = false;
+    munmap(all, 3 * bytes);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_cut_off)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_cut_off),
+        cmocka_unit_test(test_room_is_apart),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -371,6 +371,41 @@ static void test_look_up(void **state)
     munmap(memory, bytes);
 }
 
+/* Two arenas of malloc, one behind the other, of which the second is still wholly reserved: the
+ * first ends where its 64 MiB do, whatever of the second is there when it is looked up. */
+static void test_look_up_arenas(void **state)
+{
+    const uint64_t arena = UINT64_C(64) << 20;
+    char *room =
+        mmap(NULL, 3 * arena, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    const uint64_t first = ((uint64_t)(uintptr_t)room + arena - 1) / arena * arena;
+    char *memory = room + (first - (uint64_t)(uintptr_t)room);
+    uint64_t deltas[2][2];
+
+    (void)state;
+    assert_true(room != MAP_FAILED);
+    assert_int_equal(mprotect(memory, 33 * PAGE, PROT_READ | PROT_WRITE), 0);
+    for (unsigned both = 0; both < 2; both++) { /* is the second one in use? */
+        struct psnap_rebase rebase;
+        const struct psnap_range *range;
+
+        psnap_rebase_init(&rebase);
+        rebase.program = getpid();
+        range = psnap_rebase_find(&rebase, first + 100);
+        assert_true(range && range->low == first && range->high == first + arena);
+        deltas[both][0] = range->delta;
+        assert_int_equal(mprotect(memory + arena, 33 * PAGE, PROT_READ | PROT_WRITE), 0);
+        range = psnap_rebase_find(&rebase, first + arena + 100);
+        assert_true(range && range->low == first + arena && range->high == first + 2 * arena);
+        deltas[both][1] = range->delta;
+        range = psnap_rebase_find(&rebase, first + arena - 1);
+        assert_true(range && range->delta == deltas[both][0]);
+        psnap_rebase_release(&rebase);
+    }
+    assert_memory_equal(deltas[0], deltas[1], sizeof deltas[0]);
+    munmap(room, 3 * arena);
+}
+
 /* Anonymous memory right behind a file's mapping is the file's: a program's zeroed data keep their
  * distance from the others. Behind a gap it is not. */
 static void test_look_up_bss(void **state)
@@ -474,9 +509,10 @@ static void test_long_paths(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_against_map), cmocka_unit_test(test_windows_end),
-        cmocka_unit_test(test_impossible),  cmocka_unit_test(test_look_up),
-        cmocka_unit_test(test_look_up_bss), cmocka_unit_test(test_long_paths),
+        cmocka_unit_test(test_against_map),    cmocka_unit_test(test_windows_end),
+        cmocka_unit_test(test_impossible),     cmocka_unit_test(test_look_up),
+        cmocka_unit_test(test_look_up_bss),    cmocka_unit_test(test_long_paths),
+        cmocka_unit_test(test_look_up_arenas),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
