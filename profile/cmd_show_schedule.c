@@ -326,7 +326,8 @@ static void print_area(const struct psnap_profile_loop *loop, const struct gathe
                                          "at cursors in",
                                          "onwards through",
                                          "around there in",
-                                         "again and again through"};
+                                         "again and again through",
+                                         "level by level down"};
     const bool is_uneven =
         area->places == GATHER_ANYWHERE && (area->part_count > 1 || area->class_count > 1);
     char bytes[32];

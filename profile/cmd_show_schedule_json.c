@@ -9,6 +9,7 @@
 
 #include "formats/base/json.h"
 #include "profile/cmd_show.h"
+#include "profile/gathers/gather_yaml.h"
 #include "profile/yaml/write_once.h"
 
 struct showing {
@@ -147,7 +148,6 @@ static void show_mix(void *context, uint32_t mix)
 
 static void json_source(const struct showing *s, uint32_t loop, const struct nest_source *source)
 {
-    static const char *const places[] = {"anywhere", "once", "band", "cursors", "sweep", "around"};
     const struct psnap_profile_loop *of = &s->profile->loops[loop];
 
     if (source->with != PSNAP_NONE) {
@@ -207,7 +207,7 @@ static void json_source(const struct showing *s, uint32_t loop, const struct nes
             psnap_json_text(s->json, "region", of->regions[nest_region(of, area->base)].id);
         psnap_json_u64(s->json, "accesses", area->accesses);
         psnap_json_u64(s->json, "bytes", area->span_bytes);
-        psnap_json_text(s->json, "places", places[area->places]);
+        psnap_json_text(s->json, "places", gather_place_names[area->places]);
         psnap_json_end_object(s->json);
     }
     psnap_json_end_array(s->json);

@@ -180,6 +180,20 @@ static enum psnap_status scale_pass(const struct editing *e, uint64_t times, uin
     return status ? status : edit_scale(e, times, over, &pass->stride);
 }
 
+/* A tree in memory, level by level. */
+static enum psnap_status scale_levels(const struct editing *e, uint64_t times, uint64_t over,
+                                      struct gather_area *area)
+{
+    enum psnap_status status = edit_scale_count(e, times, over, &area->root);
+
+    for (uint32_t i = 0; i < area->level_count && !status; i++) {
+        status = edit_scale(e, times, over, &area->levels[i].down);
+        if (!status)
+            status = edit_scale(e, times, over, &area->levels[i].up);
+    }
+    return status;
+}
+
 static enum psnap_status scale_area(const struct editing *e, uint32_t in, uint32_t loop,
                                     struct gather_area *area)
 {
@@ -207,6 +221,8 @@ static enum psnap_status scale_area(const struct editing *e, uint32_t in, uint32
         if (!status)
             status = scale_pass(e, times, over, &area->stretches[i].last);
     }
+    if (!status)
+        status = scale_levels(e, times, over, area);
     if (!status && area->places == GATHER_SWEEP)
         status = edit_scale(e, times, over, &area->sweep_bytes);
     for (uint32_t i = 0; i < area->step_count && !status; i++) {

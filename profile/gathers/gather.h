@@ -29,6 +29,7 @@ enum {
     GATHER_RUNS = 40,             /* octaves of how many steps are taken between two jumps */
     GATHER_KNOTS = 8,             /* moments for which the reach is known */
     GATHER_STRETCHES = 32,        /* of passes */
+    GATHER_LEVELS = 48,           /* of a descent */
     GATHER_AREAS = 6,             /* far apart */
     GATHER_TURNS = 16,            /* from one area to another that are listed */
     GATHER_CURSORS_MAX = 1 << 20, /* of a class */
@@ -43,7 +44,8 @@ enum gather_places {
     GATHER_CURSORS,      /* goes on at one of many points, each of which moves on by a step */
     GATHER_SWEEP,        /* onwards, by different steps */
     GATHER_AROUND,       /* near the last address of another reference */
-    GATHER_PASSES        /* through memory by one stride, then by another one */
+    GATHER_PASSES,       /* through memory by one stride, then by another one */
+    GATHER_DESCENT       /* from the root of a tree down, by one of two steps at each level */
 };
 
 /* A stretch of the span, from the end of the one before. */
@@ -74,6 +76,12 @@ struct gather_pass {
 struct gather_stretch {
     uint64_t passes;
     struct gather_pass first, last;
+};
+
+/* A level of a descent: how it is come to from the one above. */
+struct gather_level {
+    int64_t down, up;           /* bytes */
+    double down_share, goes_on; /* of those that do not end above */
 };
 
 /* What is used of the span changes with time. */
@@ -117,6 +125,9 @@ struct gather_area {
     int64_t sweep_bytes;    /* mean of steps that are not listed */
     uint32_t stretch_count; /* passes: one stretch after the other */
     struct gather_stretch stretches[GATHER_STRETCHES];
+    uint64_t root;        /* descent: bytes from the base; */
+    uint32_t level_count; /* below it */
+    struct gather_level levels[GATHER_LEVELS];
     /* Of the jumps, the shares that lead to a line last visited 2^i to 2^(i+1) accesses ago,
        beyond those that do so by chance. */
     double echoes[GATHER_ECHOES];
@@ -148,10 +159,14 @@ struct gather_areas {
     uint64_t low, span; /* of the area: from low to low + span */
 };
 
+/* Whether the first addresses of a reference go down a tree again and again, its root among them;
+ * false as well when memory is out. */
+bool gather_is_descent(const uint64_t *addresses, size_t n);
+
 struct gather_areas *gather_areas_new(void); /* NULL: out of memory */
 void gather_areas_free(struct gather_areas *areas);
 /* Before any address: they will be where walks begin, which come in the order of how long these
- * are, and that is drawn: there are no passes. */
+ * are, and that is drawn: there are no passes, nor descents. */
 void gather_areas_of_walks(struct gather_areas *areas);
 void gather_areas_put_elsewhere(struct gather_areas *areas, uint64_t address);
 

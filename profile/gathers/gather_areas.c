@@ -105,6 +105,7 @@ static uint32_t area_of(struct areas *m, uint64_t address)
         return m->area;
     }
     m->areas[m->area_count]->passes.are_none = m->are_of_walks;
+    m->areas[m->area_count]->descents.are_none = m->are_of_walks;
     m->eras[m->area_count] = m->era;
     return m->area_count++;
 }

@@ -433,6 +433,7 @@ void gather_collector_take(struct gather_collector *c)
         return;
     take_burst(c, c->waiting, n);
     gather_passes_put(&c->passes, c->waiting, n);
+    gather_descents_put(&c->descents, c->waiting, n);
     c->is_sweep = c->is_sweep && goes_on(c, c->waiting, n);
     if (!c->is_sweep && watches) {
         take_addresses(c, c->waiting, n);
@@ -489,6 +490,7 @@ static void take_sweep(struct gather_collector *c, uint64_t first, uint64_t n)
     else
         take_some_blocks(c, c->waiting, n);
     gather_passes_put_run(&c->passes, first, step, n);
+    gather_descents_put_run(&c->descents, first, step, n);
     c->watched += watches ? n * c->weight : 0;
     c->last = first + (n - 1) * step;
     c->taken = c->count += n;

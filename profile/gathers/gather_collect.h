@@ -3,6 +3,7 @@
 #ifndef PSNAP_PROFILE_GATHER_COLLECT_H
 #define PSNAP_PROFILE_GATHER_COLLECT_H
 
+#include "profile/gathers/gather_descent.h"
 #include "profile/gathers/gather_passes.h"
 
 enum {
@@ -87,6 +88,7 @@ struct gather_collector {
     uint64_t gaps[64];     /* the same of other lines: of a sample; */
     uint64_t gapless;      /* of it, watched visits of which the one before is not known */
     struct gather_passes passes;
+    struct gather_descents descents;
 };
 
 struct gather_collector *gather_collector_new(void); /* NULL: out of memory */

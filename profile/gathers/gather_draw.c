@@ -186,7 +186,7 @@ static uint32_t jump_words(const struct gather_area *m)
 {
     if (m->places == GATHER_ANYWHERE)
         return m->class_count == 1 ? 2 : m->fixed > 0 ? 0 : 3;
-    return m->places == GATHER_CURSORS ? 2 : 0;
+    return m->places == GATHER_CURSORS ? 2 : m->places == GATHER_DESCENT;
 }
 
 bool gather_draw_init(struct gather_draw *w, const struct gather_area *model, uint64_t order)
@@ -200,6 +200,7 @@ bool gather_draw_init(struct gather_draw *w, const struct gather_area *model, ui
     w->fixed = threshold(model->fixed);
     w->inside = threshold(model->inside);
     w->jump_words = jump_words(model);
+    w->level = model->level_count;
     set_parts(w);
     set_classes(w);
     if (!set_cursors(w) || !set_echoes(w) || !gather_know_lines(w))

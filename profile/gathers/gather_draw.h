@@ -77,6 +77,8 @@ struct gather_draw {
     uint64_t cursor_first[GATHER_CLASSES];
     double cursor_from[GATHER_CLASSES];
     uint32_t *cursor_counts;
+    uint64_t level_at;             /* of a descent: where it is, */
+    uint32_t level;                /* and how far down */
     uint32_t stretch;              /* of passes: the present one, */
     uint64_t pass, pass_left;      /* which pass of it, and addresses that it still has, */
     uint64_t pass_at, pass_stride; /* the next of them, and how far it goes on */

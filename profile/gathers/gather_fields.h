@@ -16,6 +16,5 @@ struct gather_field {
 };
 
 extern const struct gather_field gather_fields[]; /* ends with a key that is NULL */
-extern const char *const gather_place_names[];    /* by enum gather_places, then NULL */
 
 #endif

@@ -12,36 +12,46 @@
 
 #define NEAR_ENOUGH 0.004 /* of a model without echoes */
 
-enum { ECHOES_FIT = 15 }; /* octaves that are compared */
+enum {
+    ECHOES_FIT = 15, /* octaves that are compared */
+    DRAWN = 1 << 17  /* accesses, at most, by which a model is measured */
+};
 
-/* Visits of lines by octave of the accesses since the last, as the model has them. */
-static bool draw_gaps(const struct gather_area *m, size_t n, double gaps[64])
+/* What the model draws; false: out of memory. */
+static bool draw(const struct gather_area *m, uint64_t *addresses, size_t n)
 {
-    struct gather_collector *measure = gather_collector_new();
     struct psnap_gather *model = calloc(1, sizeof *model);
     struct gather_walk *walk = NULL;
-    bool good = measure && model;
 
-    if (good) {
+    if (model) {
         model->accesses = m->accesses;
         model->area_count = 1;
         model->areas[0] = *m;
         model->next_area[0][0] = 1;
         walk = gather_walk_new(model, 1);
-        good = walk;
     }
-    for (size_t i = 0; i < n && good; i++) {
-        uint64_t address;
-        gather_walk_next(walk, &address, 1);
-        gather_collector_put(measure, address);
-    }
+    if (walk)
+        gather_walk_next(walk, addresses, n);
+    gather_walk_free(walk);
+    free(model);
+    return walk;
+}
+
+/* Visits of lines by octave of the accesses since the last, as the model has them. */
+static bool draw_gaps(const struct gather_area *m, size_t n, double gaps[64])
+{
+    struct gather_collector *measure = gather_collector_new();
+    uint64_t *drawn = malloc(n * sizeof *drawn);
+    const bool good = measure && drawn && draw(m, drawn, n);
+
+    for (size_t i = 0; i < n && good; i++)
+        gather_collector_put(measure, drawn[i]);
     if (good) {
         gather_collector_take(measure);
         gather_collector_gaps(measure, gaps);
     }
-    gather_walk_free(walk);
     gather_collector_free(measure);
-    free(model);
+    free(drawn);
     return good;
 }
 
@@ -64,7 +74,7 @@ static double gaps_apart(const double *a, const double *b)
  */
 static double fit_echoes(const struct gather_collector *c, struct gather_area *m, double *raw)
 {
-    enum { DRAWN = 1 << 17, ROUNDS = 4 };
+    enum { ROUNDS = 4 };
     double wanted[64], drawn[64] = {0}, apart = 1;
     struct gather_area best = *m;
     const size_t n = c->count < DRAWN ? c->count : DRAWN;
@@ -121,10 +131,26 @@ static void choose_places(const struct gather_collector *c, struct gather_area *
     *m = best;
 }
 
+/* Down a tree, if lines are used again as soon then: they are sooner where searches follow each
+ * other for what is sorted, or for a few. */
+static bool choose_descent(const struct gather_collector *c, struct gather_area *m)
+{
+    struct gather_area way = *m;
+    uint64_t *drawn = malloc(DRAWN * sizeof *drawn);
+    const size_t n = c->count < DRAWN ? c->count : DRAWN;
+    const bool is_one = drawn && gather_fit_descent(c, &way) && draw(&way, drawn, n) &&
+                        gather_descents_are_alike(&c->descents, drawn, n);
+
+    if (is_one)
+        *m = way;
+    free(drawn);
+    return is_one;
+}
+
 void gather_fit(struct gather_collector *c, struct gather_area *m)
 {
     gather_collector_take(c);
     gather_fit_area(c, m);
-    if (!gather_fit_passes(c, m) && !gather_fit_sweep(c, m))
+    if (!gather_fit_passes(c, m) && !choose_descent(c, m) && !gather_fit_sweep(c, m))
         choose_places(c, m);
 }

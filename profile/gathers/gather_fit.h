@@ -43,6 +43,10 @@ bool gather_fit_classes(const struct gather_collector *collector, struct gather_
 
 bool gather_fit_passes(const struct gather_collector *collector, struct gather_area *area);
 
+/* ---- down a tree (gather_descent.c) ---- */
+
+bool gather_fit_descent(const struct gather_collector *collector, struct gather_area *area);
+
 /* ---- candidates that bursts give (gather_fit_bursts.c) ---- */
 
 bool gather_fit_sweep(const struct gather_collector *collector, struct gather_area *area);

@@ -509,6 +509,26 @@ static inline uint64_t along_passes(struct gather_draw *w)
     return at;
 }
 
+/* One level further down, or at the root again. What is beside the area, as edits may have it, is
+ * at its rim. */
+static inline uint64_t down_levels(struct gather_draw *w, const uint64_t *words)
+{
+    const struct gather_area *m = &w->model;
+    const struct gather_level *level = &m->levels[w->level];
+    const int64_t last = (int64_t)((w->elements - 1) * m->element_bytes);
+    const double x = gather_unit(*words);
+    int64_t at;
+
+    if (w->level == m->level_count || x >= level->goes_on) {
+        w->level = 0;
+        return w->level_at = m->root;
+    }
+    w->level++;
+    at = (int64_t)w->level_at + (x < level->goes_on * level->down_share ? level->down : level->up);
+    at = at < last ? at : last;
+    return w->level_at = (uint64_t)(at > 0 ? at : 0);
+}
+
 /* Where the jumps of a batch lead, to any element. */
 static void any_places(struct gather_draw *w, struct gather_batch *batch)
 {
@@ -527,6 +547,10 @@ static void any_places(struct gather_draw *w, struct gather_batch *batch)
     case GATHER_PASSES:
         for (uint32_t i = 0; i < batch->jumps; i++)
             batch->offsets[i] = along_passes(w);
+        return;
+    case GATHER_DESCENT:
+        for (uint32_t i = 0; i < batch->jumps; i++)
+            batch->offsets[i] = down_levels(w, batch->words[i]);
         return;
     case GATHER_SWEEP:
         return;

@@ -9,8 +9,8 @@
 #include "profile/gathers/gather_fields.h"
 #include "profile/profile.h"
 
-const char *const gather_place_names[] = {"anywhere", "once",   "band",   "cursors",
-                                          "sweep",    "around", "passes", NULL};
+const char *const gather_place_names[] = {"anywhere", "once",   "band",    "cursors", "sweep",
+                                          "around",   "passes", "descent", NULL};
 
 #define FIELD(key, kind, member, low) {key, kind, offsetof(struct gather_area, member), low}
 
@@ -30,10 +30,11 @@ const struct gather_field gather_fields[] = {FIELD("accesses", U64, accesses, 1)
                                              {NULL, U64, 0, 0}};
 
 static const char *const area_keys[] = {
-    "region",      "start",   "accesses",   "bytes",       "element",   "grid",    "grid_start",
-    "fixed",       "lap",     "same_order", "place_bytes", "downwards", "inside",  "cursor_step",
-    "sweep_bytes", "steps",   "next",       "places",      "parts",     "classes", "cursors",
-    "reach",       "offsets", "echoes",     "runs",        "passes",    NULL};
+    "region",     "start",       "accesses",    "bytes",      "element",     "grid",
+    "grid_start", "fixed",       "lap",         "same_order", "place_bytes", "downwards",
+    "inside",     "cursor_step", "sweep_bytes", "steps",      "next",        "places",
+    "parts",      "classes",     "cursors",     "reach",      "offsets",     "echoes",
+    "runs",       "passes",      "root",        "levels",     NULL};
 
 struct gather_reading {
     const struct psnap_yaml_doc *doc;
@@ -313,6 +314,54 @@ static enum psnap_status read_passes(const struct gather_reading *r,
     return status;
 }
 
+/* The steps down and up, the share of the first, and of what goes on. */
+static enum psnap_status read_level(const struct gather_reading *r,
+                                    const struct psnap_yaml_node *row,
+                                    const struct gather_area *area, struct gather_level *level)
+{
+    const int64_t most = (int64_t)PSNAP_COUNT_MAX, element = area->element_bytes;
+    enum psnap_status status =
+        psnap_yaml_expect(r->doc, row, PSNAP_YAML_SEQUENCE, "levels", r->error);
+    const struct psnap_yaml_node *node = row->first;
+
+    if (status)
+        return status;
+    if (row->count != 4)
+        return psnap_yaml_fail(r->doc, row, r->error, PSNAP_ERROR_VALUE,
+                               "a row of 'levels' has 4 numbers");
+    status = psnap_yaml_i64(r->doc, node, -most, most, &level->down, r->error);
+    node = node->next;
+    if (!status)
+        status = psnap_yaml_i64(r->doc, node, -most, most, &level->up, r->error);
+    if (status)
+        return status;
+    if (level->down % element || level->up % element)
+        return psnap_yaml_fail(r->doc, row, r->error, PSNAP_ERROR_VALUE,
+                               "levels lead from one element to another");
+    node = node->next;
+    status = psnap_yaml_real(r->doc, node, 0, 1, &level->down_share, r->error);
+    return status ? status : psnap_yaml_real(r->doc, node->next, 0, 1, &level->goes_on, r->error);
+}
+
+static enum psnap_status read_levels(const struct gather_reading *r,
+                                     const struct psnap_yaml_node *map, struct gather_area *area)
+{
+    const struct psnap_yaml_node *list = psnap_yaml_get(map, "levels");
+    enum psnap_status status = read_items(r, list, "levels", GATHER_LEVELS, &area->level_count);
+    struct gather_level *level = area->levels;
+
+    if (!status && list)
+        status =
+            require_u64(r, map, "root", 0, area->span_bytes - area->element_bytes, &area->root);
+    if (!status && area->root % area->element_bytes)
+        status = psnap_yaml_fail(r->doc, psnap_yaml_get(map, "root"), r->error, PSNAP_ERROR_VALUE,
+                                 "'root' is an element: a multiple of 'element'");
+    for (const struct psnap_yaml_node *row = list && !status ? list->first : NULL; row && !status;
+         row = row->next)
+        status = read_level(r, row, area, level++);
+    return status;
+}
+
 /* What the places of an area need. */
 static enum psnap_status check_area(const struct gather_reading *r,
                                     const struct psnap_yaml_node *map,
@@ -331,6 +380,8 @@ static enum psnap_status check_area(const struct gather_reading *r,
         message = "these places need 'cursors'";
     else if (area->places == GATHER_PASSES && (!area->stretch_count || area->step_count))
         message = "these places need 'passes', and no 'steps'";
+    else if (area->places == GATHER_DESCENT && (!area->level_count || area->step_count))
+        message = "these places need 'levels', and no 'steps'";
     else if (area->places == GATHER_AROUND && !psnap_yaml_get(map, "offsets"))
         message = "these places need 'offsets'";
     else if (area->knot_count && area->knot_count != GATHER_KNOTS)
@@ -370,6 +421,8 @@ static enum psnap_status read_area(const struct gather_reading *r,
         status = read_classes(r, map, area);
     if (!status)
         status = read_passes(r, map, area);
+    if (!status)
+        status = read_levels(r, map, area);
     list = psnap_yaml_get(map, "offsets");
     if (!status)
         status = read_items(r, list, "offsets", GATHER_QUANTILES, &count);

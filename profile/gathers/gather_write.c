@@ -49,6 +49,10 @@ static void round_area(struct gather_area *area)
     }
     for (uint32_t i = 0; i < area->cursor_classes; i++)
         area->cursors[i].share = rounded(area->cursors[i].share);
+    for (uint32_t i = 0; i < area->level_count; i++) {
+        area->levels[i].down_share = rounded(area->levels[i].down_share);
+        area->levels[i].goes_on = rounded(area->levels[i].goes_on);
+    }
     for (uint32_t i = 0; i < area->knot_count; i++) {
         area->knots[i].low = rounded(area->knots[i].low);
         area->knots[i].high = rounded(area->knots[i].high);
@@ -203,6 +207,25 @@ static void write_passes(const struct gather_area *area, struct psnap_yaml_doc *
     }
 }
 
+static void write_levels(const struct gather_area *area, struct psnap_yaml_doc *doc,
+                         struct psnap_yaml_node *map)
+{
+    struct psnap_yaml_node *list;
+
+    if (!area->level_count)
+        return;
+    psnap_yaml_add_u64(doc, map, "root", area->root);
+    list = psnap_yaml_add_sequence(doc, map, "levels", PSNAP_YAML_FLOW);
+    for (uint32_t i = 0; i < area->level_count; i++) {
+        const struct gather_level *level = &area->levels[i];
+        struct psnap_yaml_node *row = psnap_yaml_add_sequence(doc, list, NULL, PSNAP_YAML_FLOW);
+        psnap_yaml_add_i64(doc, row, NULL, level->down);
+        psnap_yaml_add_i64(doc, row, NULL, level->up);
+        psnap_yaml_add_real(doc, row, NULL, rounded(level->down_share));
+        psnap_yaml_add_real(doc, row, NULL, rounded(level->goes_on));
+    }
+}
+
 static void write_area(const struct gather_area *area, struct psnap_yaml_doc *doc,
                        struct psnap_yaml_node *map)
 {
@@ -217,6 +240,7 @@ static void write_area(const struct gather_area *area, struct psnap_yaml_doc *do
         write_parts(area, doc, map);
     write_classes(area, doc, map);
     write_passes(area, doc, map);
+    write_levels(area, doc, map);
     for (uint32_t i = 0; i < GATHER_QUANTILES; i++)
         has_offsets |= area->offsets[i] != 0;
     if (has_offsets) {

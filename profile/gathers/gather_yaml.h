@@ -14,6 +14,8 @@ typedef void gather_write_place(void *context, struct psnap_yaml_doc *doc,
 typedef enum psnap_status gather_read_place(void *context, const struct psnap_yaml_node *map,
                                             uint64_t *address);
 
+extern const char *const gather_place_names[]; /* by enum gather_places, then NULL */
+
 /* The model as it will be when it was written and read. */
 void gather_round(struct psnap_gather *gather);
 /* Of a model that goes along with no other reference. */

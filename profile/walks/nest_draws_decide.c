@@ -7,7 +7,8 @@
  * is compared, so that a part that is certain counts more than two halves; and parts that do not
  * overlap are told apart in any case, as are those of which all first addresses are of entries:
  * nobody knows of the rest then. So are few entries that nobody foresees from a rest that is
- * certain: walks are as long as they were, then.
+ * certain: walks are as long as they were, then. The root of a tree is not told apart from what
+ * is found below it (gather_descent.h).
  *
  * References that are copies of one, made by unrolling and vectorising, are one: the same source,
  * line, size and object. So are others that a line has, a[i * n + k] + a[k * n + j]: by the first
@@ -112,6 +113,7 @@ void draw_decide(struct nest_draws *draws, uint32_t index)
         (has_both && (rest.high < entry.low || entry.high < rest.low ||
                       rest.foreseen + entry.foreseen >
                           all.foreseen + (double)draw->first_count / (double)GAIN_SHARE));
+    draw->is_split = draw->is_split && !gather_is_descent(draw->first, draw->first_count);
     for (uint32_t i = 0; i < draw->first_count; i++)
         draw_collect(draws, draw, draw->is_split && draw->first_is_entry[i], draw->first[i]);
     for (unsigned k = 0; k < 3; k++)

@@ -277,6 +277,14 @@ grep -q '^      grid: 64$' e.yaml && grep -q '^      grid_start: 16$' e.yaml || 
 sed 's/element: 8}/element: 8, places: passes, passes: [[9, 0, 504, 8, 16, 504, 24]]}/' same.yaml > passes.yaml
 edit passes.yaml --span 2 --loop f --region r1
 grep -q '^      passes: \[\[9, 0, 1008, 16, 32, 1008, 48\]\]$' e.yaml || fail "$(grep -n passes e.yaml)"
+sed 's/element: 8}/element: 8, places: descent, root: 256, levels: [[-128, 120, 0.5, 1]]}/' same.yaml > tree.yaml
+edit tree.yaml --span 2 --loop f --region r1
+grep -q '^      root: 512$' e.yaml && grep -q '^      levels: \[\[-256, 240, 0.5, 1\]\]$' e.yaml || fail "$(grep -n -A1 root e.yaml)"
+for places in passes descent; do # what draws so is shown by its name
+    [ $places = passes ] && file=passes.yaml || file=tree.yaml
+    "$PSNAP" show $file --schedule --json | grep -q "\"places\": \"$places\"" || fail "$("$PSNAP" show $file --schedule --json)"
+done
+"$PSNAP" show tree.yaml --schedule | grep -q 'level by level down' || fail "$("$PSNAP" show tree.yaml --schedule)"
 expect 1 "$PSNAP" edit apart.yaml -o x.yaml --span 2 --loop f --region r1
 has err "loop 'g' draws lies around what is drawn in another array"
 edit apart.yaml --move 128 --loop f --region r1

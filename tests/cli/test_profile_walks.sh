@@ -74,12 +74,13 @@ sed 's/times: 20/times: 21/' matmul.yaml > wrong.yaml
 expect 1 "$PSNAP" check wrong.yaml
 grep -Eq "wrong.yaml:[0-9]+:[0-9]+: .*has 128000 accesses here, but the schedule \(line [0-9]+\) comes to 134400" err out
 
-# Irregular ones keep how much each loop does, through their text too.
+# Irregular ones, samples or NAME.c here, keep how much each loop does, through their text too.
 drawn()
 {
-    local name=$1
+    local name=$1 source="$PSNAP_SOURCE/samples/$1.c"
     shift
-    "$PSNAP" cc -O2 "$PSNAP_SOURCE/samples/$name.c" -o "$name" -lm
+    [ -e "$source" ] || source=$name.c
+    "$PSNAP" cc -O2 "$source" -o "$name" -lm
     expect 0 "$PSNAP" record -o "$name.yaml" --trace "$name.pst" -- "./$name" "$@"
     grep -q 'model: walks-2' "$name.yaml"
     grep -q '^models:' "$name.yaml"
@@ -109,6 +110,41 @@ expect 0 "$PSNAP" compare hashjoin.pst hashjoin.yaml -m 32K:64:8 --max-error 4
 drawn cg 600 1
 grep -Eq 'draw: d[0-9]+, strides: \[4\]' cg.yaml
 expect 0 "$PSNAP" compare cg.pst cg.yaml -m 32K:64:8 --max-error 2
+
+# Searches in what is sorted, of few levels, the root in each entry of the loop, and of many.
+cat > search.c << 'EOF'
+#include <stdio.h>
+#include <stdlib.h>
+int main(int argc, char **argv)
+{
+    const long n = atol(argv[argc - 1]);
+    double *a = malloc((size_t)n * sizeof *a);
+    unsigned long key = 1, sum = 0;
+    for (long i = 0; i < n; i++)
+        a[i] = (double)i;
+    for (long k = 0; k < 20000; k++) {
+        long low = 0, high = n;
+        key = key * 6364136223846793005 + 1442695040888963407;
+        while (low < high) {
+            const long middle = low + (high - low) / 2;
+            if (a[middle] < (double)(long)(key >> 33) / 2147483648.0 * (double)n)
+                low = middle + 1;
+            else
+                high = middle;
+        }
+        sum += (unsigned long)low;
+    }
+    printf("%lu\n", sum);
+    return 0;
+}
+EOF
+for n in 3000 300000; do
+    drawn search $n
+    grep -q 'places: descent' search.yaml
+    if grep -q 'entry:' search.yaml; then fail "the root of $n is told apart"; fi
+    expect 0 "$PSNAP" compare search.pst search.yaml -m 1K:64:2,8K:64:8,256K:64:8 --max-error 0.5
+    rm search.yaml search.pst
+done
 
 # Of lu the search for pivots and the swaps depend on the data, and nothing else.
 sed -n '/^  mixes:/,/^loops:/p' lu.yaml > mixes

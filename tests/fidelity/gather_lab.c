@@ -189,13 +189,10 @@ static void report(const struct lab *lab, const char *path, struct compare_side 
 
 static void dump_area(const struct gather_area *m)
 {
-    static const char *const names[] = {"anywhere", "once",   "band",  "cursors",
-                                        "sweep",    "around", "passes"};
-
     printf("  n %" PRIu64 " span %" PRIu64 " element %u places %s lap %" PRIu64
            " same %d place %" PRIu64 " step %" PRId64 " sweep %" PRId64 "\n",
-           m->accesses, m->span_bytes, m->element_bytes, names[m->places], m->lap, m->same_order,
-           m->place_bytes, m->cursor_step, m->sweep_bytes);
+           m->accesses, m->span_bytes, m->element_bytes, gather_place_names[m->places], m->lap,
+           m->same_order, m->place_bytes, m->cursor_step, m->sweep_bytes);
     printf("  steps:");
     for (uint32_t i = 0; i <= m->step_count; i++) {
         printf(" %" PRId64 "[", i ? m->steps[i - 1] : 0);

@@ -97,6 +97,18 @@ static void test_models_refused(void **state)
     assert_refused(models, "element: 8,", "element: 8, passes: [[1, 16, 0, 8]],", "by a stride");
     assert_refused(models, "element: 8,", "element: 8, passes: [[1, 0, 8, 8, 8, 0, -8]],",
                    "by a stride");
+    assert_refused(models, "once", "descent", "need 'levels'");
+    assert_refused(models, "element: 8,", "element: 8, root: 0, levels: [[-8, 8, 1]],",
+                   "has 4 numbers");
+    assert_refused(models, "element: 8,", "element: 8, root: 0, levels: [[-8, 9, 1, 1]],",
+                   "from one element to another");
+    assert_refused(models, "element: 8,", "element: 8, root: 0, levels: [[-8, 8, 2, 1]],",
+                   "number from 0 to 1");
+    assert_refused(models, "element: 8,", "element: 8, levels: [[-8, 8, 1, 1]],", "root");
+    assert_refused(models, "element: 8,", "element: 8, root: 4, levels: [[-8, 8, 1, 1]],",
+                   "'root' is an element");
+    assert_refused(models, "element: 8,", "element: 8, root: 4000, levels: [[-8, 8, 1, 1]],",
+                   "root");
     assert_refused(models, "element: 8,", "element: 8, grid: 16, grid_start: 16,",
                    "'grid_start' is below 'grid'");
     assert_refused(models, "element: 8,", "element: 8, grid_start: 8,", "is below 'grid'");

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A binary search looks at an element of a stretch that is n elements long, and goes on in one half
+ * of what is left: by about n/4, n/8 and so on, down or up. So do its variants, to a few elements,
+ * which depend on how each half is rounded. What is at a level is thus told by which steps were
+ * taken above it, and there are 2^level of it. Where the search ends is not asked: where the root
+ * is seen again, another one begins.
+ *
+ * The root is what is used most among the first accesses. Steps of a level that are as long as the
+ * first one of it but for a few elements, GATHER_DESCENT_NEAR, are told by that which most are.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "profile/gathers/gather_fit.h"
+
+enum {
+    LONG = 16,         /* elements of a step that is told by its level and by nothing else */
+    LONG_LEAST = 4,    /* levels of long steps, down and up */
+    ROOT_LEAST = 64,   /* of the first accesses one in so many is of the root at least, */
+    ROOT_MOST = 3,     /* and one in so many at most */
+    ROOT_RIVAL = 16,   /* others that are used as much but for one in so many are below it */
+    DOWN_SHARE = 20,   /* of steps one in so many is down, and up */
+    CHECK_EVERY = 4096 /* accesses */
+};
+
+#define TOLD_LEAST 0.95 /* share of the accesses that levels tell */
+#define HITS_APART 0.05 /* share of the accesses by which others may differ */
+
+/* ---- the root ---- */
+
+static uint64_t common_divisor(uint64_t a, uint64_t b)
+{
+    while (b) {
+        const uint64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+/* How often the first accesses were of an address: sorted. */
+static uint32_t times_of(const uint64_t *sorted, uint64_t address)
+{
+    uint32_t low = 0, high = GATHER_DESCENT_FIRST, at;
+
+    while (low < high) {
+        const uint32_t middle = low + (high - low) / 2;
+        if (sorted[middle] < address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (at = low; at < GATHER_DESCENT_FIRST && sorted[at] == address;)
+        at++;
+    return at - low;
+}
+
+/* The first of those that are used most; false: none is as a root is. */
+static bool find_root(struct gather_descents *d)
+{
+    uint64_t sorted[GATHER_DESCENT_FIRST];
+    uint32_t most = 0, at = 0;
+
+    memcpy(sorted, d->first, sizeof sorted);
+    qsort(sorted, GATHER_DESCENT_FIRST, sizeof *sorted, gather_ascending);
+    for (uint32_t i = 0, from = 0; i < GATHER_DESCENT_FIRST; i++) {
+        from = sorted[i] == sorted[from] ? from : i;
+        most = i + 1 - from > most ? i + 1 - from : most;
+    }
+    if (most < GATHER_DESCENT_FIRST / ROOT_LEAST || most > GATHER_DESCENT_FIRST / ROOT_MOST)
+        return false;
+    while (times_of(sorted, d->first[at]) < most - most / ROOT_RIVAL)
+        at++;
+    d->root = d->first[at];
+    d->element = 0;
+    for (uint32_t i = 0; i < GATHER_DESCENT_FIRST; i++)
+        d->element = common_divisor(sorted[i] - sorted[0], d->element);
+    d->level = GATHER_LEVELS; /* not known before the root comes */
+    return d->element;
+}
+
+/* ---- as accesses come ---- */
+
+/* In direct-mapped caches of 64 and 2048 lines. */
+static inline void look_up(struct gather_descents *d, uint64_t address)
+{
+    const uint64_t line = address >> 6;
+    const uint32_t tag = (uint32_t)line + 1,
+                   place = (uint32_t)(line * UINT64_C(0x9e3779b97f4a7c15) >> 53);
+
+    for (unsigned i = 0; i < 2; i++) {
+        uint32_t *at = &d->lines[i][i ? place : place % 64];
+        d->hits[i] += *at == tag;
+        *at = tag;
+    }
+}
+
+static inline void put(struct gather_descents *d, uint64_t address)
+{
+    const uint64_t step = address - d->last, near = GATHER_DESCENT_NEAR * d->element;
+    struct gather_descended *level = &d->levels[d->level];
+    const unsigned is_up = !(step >> 63);
+    uint64_t from;
+
+    look_up(d, address);
+    d->last = address;
+    if (address == d->root) {
+        level->ends++;
+        d->near++;
+        d->level = 0;
+        return;
+    }
+    if (d->level == GATHER_LEVELS) /* or it is too deep, which the share of what is told shows */
+        return;
+    level->first[is_up] = level->first[is_up] ? level->first[is_up] : step;
+    level->taken[is_up]++;
+    from = step - level->first[is_up] + near;
+    if (from <= 2 * near) {
+        level->near[is_up][from / d->element]++;
+        d->near++;
+    }
+    d->level++;
+    d->used = d->level > d->used ? d->level : d->used;
+}
+
+static bool are_told(const struct gather_descents *d)
+{
+    return (double)d->near >= TOLD_LEAST * (double)d->count;
+}
+
+static void begin(struct gather_descents *d)
+{
+    d->are_none = !find_root(d);
+    for (uint32_t i = 0; i < GATHER_DESCENT_FIRST && !d->are_none; i++)
+        put(d, d->first[i]);
+}
+
+void gather_descents_put(struct gather_descents *d, const uint64_t *addresses, size_t n)
+{
+    for (size_t i = 0; i < n && !d->are_none; i++) {
+        if (d->count < GATHER_DESCENT_FIRST)
+            d->first[d->count] = addresses[i];
+        else
+            put(d, addresses[i]);
+        if (++d->count == GATHER_DESCENT_FIRST)
+            begin(d);
+        if (d->count % CHECK_EVERY == 0)
+            d->are_none = !are_told(d);
+    }
+}
+
+void gather_descents_put_run(struct gather_descents *d, uint64_t first, uint64_t step, uint64_t n)
+{
+    for (; n && !d->are_none; n--, first += step)
+        gather_descents_put(d, &first, 1);
+}
+
+/* ---- the model ---- */
+
+/* The step that was taken most, in bytes; 0: none. */
+static int64_t step_of(const struct gather_descents *d, const struct gather_descended *level,
+                       unsigned is_up)
+{
+    int64_t most = 0;
+
+    for (int i = 1; i <= 2 * GATHER_DESCENT_NEAR; i++)
+        most = level->near[is_up][i] > level->near[is_up][most] ? i : most;
+    return level->taken[is_up]
+               ? (int64_t)level->first[is_up] + (most - GATHER_DESCENT_NEAR) * (int64_t)d->element
+               : 0;
+}
+
+/* Whether a level is one of a tree that is larger than a few elements, and both ways are gone. */
+static bool is_long(const struct gather_descents *d, const struct gather_descended *level)
+{
+    const uint64_t both = level->taken[0] + level->taken[1];
+
+    return 0 - level->first[0] >= LONG * d->element && level->first[1] >= LONG * d->element &&
+           level->taken[0] >= both / DOWN_SHARE && level->taken[1] >= both / DOWN_SHARE &&
+           level->taken[0] && level->taken[1];
+}
+
+/* Whether levels tell the accesses, and enough of them are long. */
+static bool are_descents(const struct gather_descents *d)
+{
+    uint32_t of_long = 0;
+
+    if (d->are_none || d->count < GATHER_DESCENT_FIRST || !are_told(d))
+        return false;
+    for (uint32_t i = 0; i < d->used; i++)
+        of_long += is_long(d, &d->levels[i]);
+    return of_long >= LONG_LEAST;
+}
+
+bool gather_is_descent(const uint64_t *addresses, size_t n)
+{
+    struct gather_descents *d = calloc(1, sizeof *d);
+    bool is_one;
+
+    if (d)
+        gather_descents_put(d, addresses, n);
+    is_one = d && are_descents(d);
+    free(d);
+    return is_one;
+}
+
+bool gather_descents_are_alike(const struct gather_descents *descents, const uint64_t *others,
+                               size_t n)
+{
+    struct gather_descents *d = calloc(1, sizeof *d);
+    bool are_alike;
+
+    if (d)
+        gather_descents_put(d, others, n);
+    are_alike = d && !d->are_none;
+    for (unsigned i = 0; i < 2 && are_alike; i++)
+        are_alike = fabs((double)d->hits[i] / (double)d->count -
+                         (double)descents->hits[i] / (double)descents->count) < HITS_APART;
+    free(d);
+    return are_alike;
+}
+
+bool gather_fit_descent(const struct gather_collector *c, struct gather_area *m)
+{
+    const struct gather_descents *d = &c->descents;
+
+    if (!are_descents(d))
+        return false;
+    m->places = GATHER_DESCENT;
+    m->step_count = m->grid_bytes = m->grid_start = 0;
+    m->part_count = 1;
+    m->parts[0] = (struct gather_part){1, 1};
+    m->fixed = 0;
+    m->root = d->root - m->base;
+    m->level_count = d->used;
+    for (uint32_t i = 0; i < d->used; i++) {
+        const struct gather_descended *level = &d->levels[i];
+        const double both = (double)(level->taken[0] + level->taken[1]);
+        m->levels[i] = (struct gather_level){.down = step_of(d, level, 0),
+                                             .up = step_of(d, level, 1),
+                                             .down_share = (double)level->taken[0] / both,
+                                             .goes_on = both / (both + (double)level->ends)};
+    }
+    return true;
+}
