@@ -289,6 +289,43 @@ static void test_hot_elements(void **state)
     free(real), free(drawn), free(model);
 }
 
+/* What searches for a few look at, in any order: of lines that are hot a sample may have too many,
+ * but a share is no more than all. */
+static void test_lines_are_shares(void **state)
+{
+    enum { LOOKS = 1 << 20, ELEMENTS = 300000 };
+    uint64_t *real = malloc(LOOKS * sizeof *real);
+    struct psnap_gather *model;
+    struct psnap_rng rng;
+    size_t count = 0;
+
+    (void)state;
+    assert_non_null(real);
+    psnap_rng_init(&rng, 3);
+    while (count < LOOKS) {
+        const uint64_t key = psnap_rng_below(&rng, 100)
+                                 ? ELEMENTS / 3 + psnap_rng_below(&rng, ELEMENTS / 100)
+                                 : psnap_rng_below(&rng, ELEMENTS);
+        for (uint64_t low = 0, high = ELEMENTS; low < high && count < LOOKS;) {
+            const uint64_t middle = low + (high - low) / 2;
+            real[count++] = BASE + 8 * middle;
+            low = middle < key ? middle + 1 : low;
+            high = middle < key ? high : middle;
+        }
+    }
+    for (size_t i = LOOKS - 1; i; i--) {
+        const size_t k = psnap_rng_below(&rng, i + 1);
+        const uint64_t other = real[i];
+        real[i] = real[k];
+        real[k] = other;
+    }
+    model = model_of(real, LOOKS);
+    assert_in_range(model->areas[0].class_count, 4, GATHER_CLASSES);
+    for (uint32_t i = 0; i < model->areas[0].class_count; i++)
+        assert_true(model->areas[0].classes[i].lines <= 1);
+    free(real), free(model);
+}
+
 /* A list of nodes of 64 bytes in a random order, walked again and again: each node once a lap, the
    laps alike, so that a line comes back after one lap exactly. */
 static void test_laps(void **state)
@@ -574,6 +611,7 @@ int main(void)
         cmocka_unit_test(test_runs),
         cmocka_unit_test(test_uniform),
         cmocka_unit_test(test_hot_lines),
+        cmocka_unit_test(test_lines_are_shares),
         cmocka_unit_test(test_laps),
         cmocka_unit_test(test_runs_are_places),
         cmocka_unit_test(test_grid),
