@@ -423,10 +423,14 @@ double nest_rows_foreseen(const struct nest_rows *rows, nest_may_lead *may_lead,
     struct nest_source source;
     uint32_t leaders[NEST_BACK_MAX], count;
     double all = rows ? (double)(rows->seen < ROWS ? rows->seen : ROWS) : 0, sum = 0;
+    uint64_t times = 0;
 
     *told = 0;
     if (!nest_rows_fit(rows, may_lead, context, 1, &source, leaders, &count))
         return 0;
+    for (uint32_t i = 0; i < source.after_count; i++)
+        times += source.after[i].times;
+    all = fmax(all, (double)times); /* or of TIMES (set_times) */
     for (uint32_t i = 0; i < source.after_count; i++) {
         const double share = (double)source.after[i].times / all;
         sum += share * share;

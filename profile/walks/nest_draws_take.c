@@ -313,18 +313,32 @@ static bool is_chosen(const struct draw *draw, struct leading *leading)
     return true;
 }
 
-/* In which turn a draw is taken: first those that are chosen, and then those whose jumps lead to
- * where another one is, as what begins behind them, or lies around them only somehow, must not keep
- * them from that; then those that come back to earlier addresses, as others are where they came
- * back from. */
+/* Whether a loop always begins as far from one place: where what it copies began. */
+static bool begins_with_another(const struct draw *draw, struct leading *leading)
+{
+    struct nest_source source = {.with = PSNAP_NONE, .around = PSNAP_NONE};
+    uint32_t leaders[NEST_BACK_MAX], count;
+
+    return draw->is_split && !draw_follows(&draw->followers[DRAW_ENTRY]) &&
+           nest_rows_fit(draw->rows[DRAW_ENTRY], may_lead, leading, size_of(draw), &source, leaders,
+                         &count) &&
+           source.after_count == 1 && source.after[0].scale == 1;
+}
+
+/* In which turn a draw is taken: first those that are chosen, and then those that begin where
+ * another one began, or whose jumps lead to where one is, as what begins behind them, or lies
+ * around them only somehow, must not keep them from that; then those that come back to earlier
+ * addresses, as others are where they came back from. */
 static int turn_of(struct nest_draws *draws, uint32_t i)
 {
     const struct draw *draw = &draws->draws[i];
-    struct leading leading = {draws, i, rest_of(draw)};
+    struct leading leading = {draws, i, rest_of(draw)}, entry = {draws, i, DRAW_ENTRY};
     double any;
 
     if (is_chosen(draw, &leading))
         return 0;
+    if (begins_with_another(draw, &entry))
+        return 1;
     if (nest_jumps_are_tight(draw->jumps[leading.part], leader_of, &leading))
         return 1;
     return nest_rows_come_back(draw->rows[leading.part], &any) >= DRAW_COMES_BACK ? 2 : 3;

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdint.h>
 
+#include "profile/walks/nest_after.h"
 #include "tests/unit/test_nest_draws_support.h"
 
 /* Behind a front that moves on, pieces are gone over that end there, of 8 to 263 elements: by a
@@ -248,9 +249,120 @@ static void test_chosen_first(void **state)
     psnap_program_free(program);
 }
 
+static bool any_may_lead(void *context, uint32_t draw, enum nest_lead lead)
+{
+    (void)context, (void)draw, (void)lead;
+    return true;
+}
+
+/* Of what goes half of the times behind another draw's address, and else back to its own before,
+ * the half is foreseen, and nearly all is told: shares, though how often it comes back is counted
+ * among all addresses. */
+static void test_foreseen(void **state)
+{
+    struct nest_rows *rows = NULL;
+    struct nest_starts *starts;
+    struct nest_trail trail;
+    struct psnap_rng rng;
+    uint64_t stack[1000], last = BASE;
+    uint32_t depth = 0;
+    double told, foreseen;
+
+    (void)state;
+    nest_trail_init(&trail);
+    psnap_rng_init(&rng, 1);
+    for (int i = 0; i < 20000; i++) {
+        const uint64_t other = BASE + 8 * psnap_rng_below(&rng, 1 << 20);
+        const bool is_back = depth > 1 && (depth == 1000 || psnap_rng_below(&rng, 2));
+        nest_trail_push(&trail, 1, other);
+        depth -= is_back;
+        if (!is_back)
+            stack[depth++] = other + 8;
+        assert_true(nest_rows_put(&rows, &trail, 0, last, stack[depth - 1], &starts));
+        if (starts)
+            for (int k = 0; k < NEST_STARTS; k++)
+                starts->draws[k] = PSNAP_NONE;
+        last = stack[depth - 1];
+    }
+    foreseen = nest_rows_foreseen(rows, any_may_lead, NULL, &told);
+    assert_true(foreseen > 0.4 && foreseen < 0.6);
+    assert_true(told > 0.9 && told <= 1.0001);
+    free(rows);
+}
+
+struct sorting {
+    struct nest_draws *draws;
+    struct psnap_rng rng;
+    uint32_t left, right, out, back, copied;
+};
+
+/* Merges of elements [low, high), of an array and what it is merged to, as recursions have them;
+ * what was merged is copied back, two elements at a time, up to one that may be left. */
+static void sort(struct sorting *s, uint64_t low, uint64_t high)
+{
+    enum { OUT = 1 << 20 };
+    const uint64_t middle = (low + high) / 2;
+    uint64_t i = low, j = middle, k;
+
+    if (high - low < 2)
+        return;
+    sort(s, low, middle);
+    sort(s, middle, high);
+    for (k = low; i < middle && j < high; k++) {
+        const bool is_left = psnap_rng_below(&s->rng, 2);
+        nest_draws_put(s->draws, s->left, k == low, BASE + 8 * i);
+        nest_draws_put(s->draws, s->right, k == low, BASE + 8 * j);
+        nest_draws_put(s->draws, s->out, k == low, BASE + OUT + 8 * k);
+        i += is_left;
+        j += !is_left;
+    }
+    nest_draws_end(s->draws, PSNAP_NONE, k - low);
+    for (k = low; k + 1 < high; k += 2) {
+        nest_draws_put(s->draws, s->back, k == low, BASE + OUT + 8 * k);
+        nest_draws_put(s->draws, s->copied, k == low, BASE + 8 * k);
+    }
+    nest_draws_end(s->draws, PSNAP_NONE, (high - low) / 2);
+}
+
+/* What a merge has written is copied back from where it began, to the array from which the next
+ * one comes: that this begins near where the copy ended must not keep the copy from it. */
+static void test_copied_back(void **state)
+{
+    struct psnap_program *program = make_program(1, 5);
+    struct sorting s = {.draws = nest_draws_new(program)};
+    struct nest_draw *taken;
+    uint32_t count, start;
+
+    (void)state;
+    assert_non_null(s.draws);
+    psnap_rng_init(&s.rng, 1);
+    s.left = add(s.draws, 0);
+    s.right = add(s.draws, 1);
+    s.out = add(s.draws, 2);
+    s.back = add(s.draws, 3);
+    s.copied = add(s.draws, 4);
+    sort(&s, 0, 20000);
+    taken = nest_draws_take(s.draws, &count);
+    assert_non_null(taken);
+    assert_int_equal(count, 6);
+    assert_true(taken[s.back].has_entry);
+    start = taken[s.back].entry.with;
+    assert_int_equal(start, 5);
+    assert_int_equal(taken[start].start, 1 + s.out);
+    assert_int_equal(taken[s.back].entry.offset, 0);
+    assert_int_equal(taken[s.back].rest.after_count, 1);
+    assert_int_equal(taken[s.back].rest.after[0].back, 0);
+    assert_int_equal(taken[s.back].rest.after[0].offset, 16);
+    assert_int_equal(taken[s.copied].rest.with, s.back);
+    nest_draws_free(s.draws);
+    free(taken);
+    psnap_program_free(program);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_copied_back), cmocka_unit_test(test_foreseen),
         cmocka_unit_test(test_latest),      cmocka_unit_test(test_by),
         cmocka_unit_test(test_pieces),      cmocka_unit_test(test_walks_end),
         cmocka_unit_test(test_tight_first), cmocka_unit_test(test_chosen_first)};
