@@ -20,6 +20,7 @@
 enum {
     MISSED_SHARE = 16, /* of the rows one in so many may be told by nothing, */
     TOLD_SHARE = 16,   /* and a pair tells at least one in so many */
+    BEHIND = 64,       /* bytes from an access to what goes on behind it, at most */
     NEAR = 1 << 12,    /* bytes below the lowest address the root of a heap may be */
     TIMES = 1 << 18    /* of all ways together, where it comes back */
 };
@@ -414,6 +415,28 @@ bool nest_rows_fit(const struct nest_rows *rows, nest_may_lead *may_lead, void *
         has_bounds |= source->after[i].scale > 1;
     source->low = has_bounds ? rows->low : 0;
     source->span_bytes = has_bounds ? rows->high + size - rows->low : 0;
+    return true;
+}
+
+bool nest_rows_go_on(const struct nest_rows *rows, nest_may_lead *may_lead, void *context,
+                     uint32_t size, struct nest_source *source, uint32_t leaders[NEST_BACK_MAX],
+                     uint32_t *leader_count)
+{
+    struct fitting f = {0};
+
+    *leader_count = source->after_count = 0;
+    if (!rows || rows->seen < ROWS_MIN)
+        return false;
+    f.rows = rows->rows;
+    f.count = rows->seen < ROWS ? (uint32_t)rows->seen : ROWS;
+    nest_places_set(&f, may_lead, context);
+    if (is_of_few(&f) || !find_certain(&f, source, leaders, leader_count))
+        return false;
+    for (uint32_t i = 0; i < source->after_count; i++)
+        if (!source->after[i].back || source->after[i].offset - 1 >= BEHIND)
+            return false;
+    source->low = rows->low;
+    source->span_bytes = rows->high + size - rows->low;
     return true;
 }
 

@@ -134,6 +134,14 @@ static void take_gather(struct nest_draws *draws, uint32_t index, unsigned part,
     nest_jumps_fit(draw->jumps[part], leader_of, &leading, part == DRAW_ENTRY, taken);
 }
 
+/* Whatever goes on from there goes on in turn with what it goes on from. */
+static bool may_lead_in_turn(void *context, uint32_t draw, enum nest_lead lead)
+{
+    const struct leading *l = context;
+
+    return lead == NEST_LEAD && !l->draws->draws[draw].is_gone;
+}
+
 static void take_source(struct nest_draws *draws, uint32_t index, unsigned part,
                         struct nest_source *taken)
 {
@@ -142,7 +150,7 @@ static void take_source(struct nest_draws *draws, uint32_t index, unsigned part,
     const unsigned k = part == DRAW_ENTRY;
     struct leading leading = {draws, index, part};
     uint32_t leaders[NEST_BACK_MAX], count;
-    struct nest_source after = {.with = PSNAP_NONE, .around = PSNAP_NONE};
+    struct nest_source after = {.with = PSNAP_NONE, .around = PSNAP_NONE}, behind = after;
 
     if (draw_follows(follower)) {
         after.with = draws->draws[follower->leader].into;
@@ -155,6 +163,13 @@ static void take_source(struct nest_draws *draws, uint32_t index, unsigned part,
         widen(draw->areas[k], size_of(draw), &after);
         if (part == DRAW_REST)
             set_shares(draw, &after);
+    }
+    if (after.after_count != 1 && part == DRAW_ENTRY &&
+        nest_rows_go_on(draw->rows[part], may_lead_in_turn, &leading, size_of(draw), &behind,
+                        leaders, &count)) {
+        widen(draw->areas[k], size_of(draw), &behind);
+        *taken = behind;
+        return;
     }
     if (after.after_count != 1)
         take_gather(draws, index, part, taken);

@@ -249,6 +249,54 @@ static void test_chosen_first(void **state)
     psnap_program_free(program);
 }
 
+/* Rows of a sparse matrix: a loop goes over most of a row, and another one over what that leaves
+ * over, if it does. The first begins behind where the row before has ended, in either loop, though
+ * the second goes on from the first; and at the start of the matrix. */
+static void test_behind(void **state)
+{
+    enum { MAIN, MAIN_X, REST, REST_X, REFS_ALL, ROWS_ALL = 20000, X = 1 << 24 };
+    struct psnap_program *program = make_program(1, REFS_ALL);
+    struct nest_draws *draws = nest_draws_new(program);
+    uint32_t refs[REFS_ALL], count;
+    const struct nest_source *entry;
+    struct nest_draw *taken;
+    struct psnap_rng rng;
+    uint64_t at = BASE;
+
+    (void)state;
+    assert_non_null(draws);
+    psnap_rng_init(&rng, 5);
+    for (uint32_t i = 0; i < REFS_ALL; i++)
+        refs[i] = add(draws, i);
+    for (int row = 0; row < ROWS_ALL; row++) {
+        const uint64_t n = 1 + psnap_rng_below(&rng, 6);
+        for (uint64_t k = 0; k < n; k++, at += 8) {
+            nest_draws_put(draws, refs[MAIN], !k, at);
+            nest_draws_put(draws, refs[MAIN_X], !k, X + 8 * psnap_rng_below(&rng, 1 << 16));
+        }
+        nest_draws_end(draws, PSNAP_NONE, n);
+        if (!psnap_rng_below(&rng, 2))
+            continue;
+        nest_draws_put(draws, refs[REST], true, at);
+        nest_draws_put(draws, refs[REST_X], true, X + 8 * psnap_rng_below(&rng, 1 << 16));
+        nest_draws_end(draws, PSNAP_NONE, 1);
+        at += 8;
+    }
+    taken = nest_draws_take(draws, &count);
+    assert_non_null(taken);
+    entry = &taken[MAIN].entry;
+    assert_true(taken[MAIN].has_entry);
+    assert_int_equal(entry->after_count, 1); /* two back, whoever it was */
+    assert_int_equal(entry->after[0].back, 2);
+    assert_int_equal(entry->after[0].offset, 8);
+    assert_int_equal(entry->low, BASE);
+    assert_in_range(entry->span_bytes, at - BASE - 16, at - BASE);
+    assert_int_equal(taken[REST].rest.with, MAIN);
+    nest_draws_free(draws);
+    free(taken);
+    psnap_program_free(program);
+}
+
 static bool any_may_lead(void *context, uint32_t draw, enum nest_lead lead)
 {
     (void)context, (void)draw, (void)lead;
@@ -363,9 +411,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_copied_back), cmocka_unit_test(test_foreseen),
-        cmocka_unit_test(test_latest),      cmocka_unit_test(test_by),
-        cmocka_unit_test(test_pieces),      cmocka_unit_test(test_walks_end),
-        cmocka_unit_test(test_tight_first), cmocka_unit_test(test_chosen_first)};
+        cmocka_unit_test(test_behind),      cmocka_unit_test(test_latest),
+        cmocka_unit_test(test_by),          cmocka_unit_test(test_pieces),
+        cmocka_unit_test(test_walks_end),   cmocka_unit_test(test_tight_first),
+        cmocka_unit_test(test_chosen_first)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
