@@ -128,6 +128,8 @@ static void draw(struct gather_walk *w, uint64_t *addresses, size_t n)
         return;
     }
     batch.count = batch.jumps = batch.inside = batch.outside = 0;
+    /* a step reads the place of the next jump, which does not matter */
+    memset(batch.offsets, 0, (n < GATHER_BATCH ? n : GATHER_BATCH) * sizeof *batch.offsets);
     while (addresses < end) {
         size_t left = batch_of(w, (size_t)(end - addresses));
         while (left) {
