@@ -113,8 +113,8 @@ bool psnap_rt_collector_alive(void);
 uint32_t psnap_rt_number_thread(void);
 void psnap_rt_forget_numbers(void);
 
-/* maps.c: room of the runtime's own, zeros; NULL when there is none. It stays a mapping of its own:
- * none of the program's grows by being joined with it. munmap() gives it back. */
+/* maps.c: room of the runtime's own, zeros; NULL when there is none. No mapping of the program's
+ * grows by being joined with it. munmap() gives it back. */
 void *psnap_rt_map(uint64_t bytes);
 /* The mapping of this process that holds `address`; the address alone when unknown. */
 void psnap_rt_find_mapping(uint64_t address, uint64_t *low, uint64_t *high);

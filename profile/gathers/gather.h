@@ -29,7 +29,8 @@ enum {
     GATHER_RUNS = 40,             /* octaves of how many steps are taken between two jumps */
     GATHER_KNOTS = 8,             /* moments for which the reach is known */
     GATHER_STRETCHES = 32,        /* of passes */
-    GATHER_LEVELS = 48,           /* of a descent */
+    GATHER_LEVELS = 48,           /* of a descent, */
+    GATHER_DESCENT_FIRST = 1024,  /* accesses by which its root is found */
     GATHER_AREAS = 6,             /* far apart */
     GATHER_TURNS = 16,            /* from one area to another that are listed */
     GATHER_CURSORS_MAX = 1 << 20, /* of a class */
@@ -159,8 +160,8 @@ struct gather_areas {
     uint64_t low, span; /* of the area: from low to low + span */
 };
 
-/* Whether the first addresses of a reference go down a tree again and again, its root among them;
- * false as well when memory is out. */
+/* Whether the first addresses of a reference, GATHER_DESCENT_FIRST and more, go down a tree again
+ * and again, its root among them; false as well when memory is out. */
 bool gather_is_descent(const uint64_t *addresses, size_t n);
 
 struct gather_areas *gather_areas_new(void); /* NULL: out of memory */

@@ -37,7 +37,7 @@ struct areas {
     uint64_t runs[GATHER_AREAS][GATHER_RUNS], run; /* small steps between jumps; now */
     uint64_t last;
     double share_before; /* of small steps, in the window before */
-    bool are_of_walks;   /* where these begin: no passes */
+    bool are_of_walks;   /* where these begin: no passes, nor descents */
     bool is_out_of_memory;
 };
 
@@ -105,7 +105,8 @@ static uint32_t area_of(struct areas *m, uint64_t address)
         return m->area;
     }
     m->areas[m->area_count]->passes.are_none = m->are_of_walks;
-    m->areas[m->area_count]->descents.are_none = m->are_of_walks;
+    if (m->are_of_walks)
+        gather_collector_end_descents(m->areas[m->area_count]);
     m->eras[m->area_count] = m->era;
     return m->area_count++;
 }

@@ -32,11 +32,18 @@ struct gather_collector *gather_collector_new(void)
     c->lines.last_hash = c->addresses.last_hash = UINT64_MAX;
     c->lines.slots = calloc(1 << LINE_BITS, sizeof *c->lines.slots);
     c->addresses.slots = calloc(1 << ADDRESS_BITS, sizeof *c->addresses.slots);
-    if (!c->lines.slots || !c->addresses.slots) {
+    c->descents = gather_descents_new();
+    if (!c->lines.slots || !c->addresses.slots || !c->descents) {
         gather_collector_free(c);
         return NULL;
     }
     return c;
+}
+
+void gather_collector_end_descents(struct gather_collector *collector)
+{
+    free(collector->descents);
+    collector->descents = NULL;
 }
 
 void gather_collector_free(struct gather_collector *collector)
@@ -45,6 +52,7 @@ void gather_collector_free(struct gather_collector *collector)
         return;
     free(collector->lines.slots);
     free(collector->addresses.slots);
+    free(collector->descents);
     free(collector);
 }
 

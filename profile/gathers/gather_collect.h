@@ -88,11 +88,13 @@ struct gather_collector {
     uint64_t gaps[64];     /* the same of other lines: of a sample; */
     uint64_t gapless;      /* of it, watched visits of which the one before is not known */
     struct gather_passes passes;
-    struct gather_descents descents;
+    struct gather_descents *descents; /* NULL: they are none */
 };
 
 struct gather_collector *gather_collector_new(void); /* NULL: out of memory */
 void gather_collector_free(struct gather_collector *collector);
+/* Nobody looks for descents any more. */
+void gather_collector_end_descents(struct gather_collector *collector);
 /* For each access that was watched, or for which one was, how many there are. */
 static inline double gather_unwatched(const struct gather_collector *collector)
 {

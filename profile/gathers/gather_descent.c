@@ -22,6 +22,7 @@ enum {
     ROOT_MOST = 3,     /* and one in so many at most */
     ROOT_RIVAL = 16,   /* others that are used as much but for one in so many are below it */
     DOWN_SHARE = 20,   /* of steps one in so many is down, and up */
+    STRAYS = 1000,     /* searches of which one, or fewer, come to what is no level */
     CHECK_EVERY = 4096 /* accesses */
 };
 
@@ -83,18 +84,16 @@ static bool find_root(struct gather_descents *d)
 
 /* ---- as accesses come ---- */
 
-/* In direct-mapped caches of 64 and 2048 lines. */
+/* In direct-mapped caches of a few lines and of many. */
 static inline void look_up(struct gather_descents *d, uint64_t address)
 {
     const uint64_t line = address >> 6;
     const uint32_t tag = (uint32_t)line + 1,
-                   place = (uint32_t)(line * UINT64_C(0x9e3779b97f4a7c15) >> 53);
+                   place = (uint32_t)(line * UINT64_C(0x9e3779b97f4a7c15) >> 53); /* below many */
 
-    for (unsigned i = 0; i < 2; i++) {
-        uint32_t *at = &d->lines[i][i ? place : place % 64];
-        d->hits[i] += *at == tag;
-        *at = tag;
-    }
+    d->hits[0] += d->few[place % GATHER_DESCENT_FEW] == tag;
+    d->hits[1] += d->many[place] == tag;
+    d->few[place % GATHER_DESCENT_FEW] = d->many[place] = tag;
 }
 
 static inline void put(struct gather_descents *d, uint64_t address)
@@ -114,7 +113,7 @@ static inline void put(struct gather_descents *d, uint64_t address)
     }
     if (d->level == GATHER_LEVELS) /* or it is too deep, which the share of what is told shows */
         return;
-    level->first[is_up] = level->first[is_up] ? level->first[is_up] : step;
+    level->first[is_up] = level->taken[is_up] ? level->first[is_up] : step;
     level->taken[is_up]++;
     from = step - level->first[is_up] + near;
     if (from <= 2 * near) {
@@ -137,7 +136,7 @@ static void begin(struct gather_descents *d)
         put(d, d->first[i]);
 }
 
-void gather_descents_put(struct gather_descents *d, const uint64_t *addresses, size_t n)
+static void put_all(struct gather_descents *d, const uint64_t *addresses, size_t n)
 {
     for (size_t i = 0; i < n && !d->are_none; i++) {
         if (d->count < GATHER_DESCENT_FIRST)
@@ -151,10 +150,27 @@ void gather_descents_put(struct gather_descents *d, const uint64_t *addresses, s
     }
 }
 
-void gather_descents_put_run(struct gather_descents *d, uint64_t first, uint64_t step, uint64_t n)
+struct gather_descents *gather_descents_new(void)
 {
-    for (; n && !d->are_none; n--, first += step)
-        gather_descents_put(d, &first, 1);
+    return calloc(1, sizeof(struct gather_descents));
+}
+
+void gather_descents_put(struct gather_descents **descents, const uint64_t *addresses, size_t n)
+{
+    if (!*descents)
+        return;
+    put_all(*descents, addresses, n);
+    if (!(*descents)->are_none)
+        return;
+    free(*descents);
+    *descents = NULL;
+}
+
+void gather_descents_put_run(struct gather_descents **descents, uint64_t first, uint64_t step,
+                             uint64_t n)
+{
+    for (; n && *descents; n--, first += step)
+        gather_descents_put(descents, &first, 1);
 }
 
 /* ---- the model ---- */
@@ -182,26 +198,36 @@ static bool is_long(const struct gather_descents *d, const struct gather_descend
            level->taken[0] && level->taken[1];
 }
 
+/* Levels that are come to more than by the way: below are strays, and what is by them. */
+static uint32_t count_levels(const struct gather_descents *d)
+{
+    const uint64_t searches = d->levels[0].taken[0] + d->levels[0].taken[1];
+    uint32_t n = 0;
+
+    while (n < d->used && (d->levels[n].taken[0] + d->levels[n].taken[1]) * STRAYS > searches)
+        n++;
+    return n;
+}
+
 /* Whether levels tell the accesses, and enough of them are long. */
 static bool are_descents(const struct gather_descents *d)
 {
     uint32_t of_long = 0;
 
-    if (d->are_none || d->count < GATHER_DESCENT_FIRST || !are_told(d))
+    if (!d || d->are_none || d->count < GATHER_DESCENT_FIRST || !are_told(d))
         return false;
-    for (uint32_t i = 0; i < d->used; i++)
+    for (uint32_t i = 0; i < count_levels(d); i++)
         of_long += is_long(d, &d->levels[i]);
     return of_long >= LONG_LEAST;
 }
 
 bool gather_is_descent(const uint64_t *addresses, size_t n)
 {
-    struct gather_descents *d = calloc(1, sizeof *d);
+    struct gather_descents *d = gather_descents_new();
     bool is_one;
 
-    if (d)
-        gather_descents_put(d, addresses, n);
-    is_one = d && are_descents(d);
+    gather_descents_put(&d, addresses, n);
+    is_one = are_descents(d);
     free(d);
     return is_one;
 }
@@ -209,12 +235,11 @@ bool gather_is_descent(const uint64_t *addresses, size_t n)
 bool gather_descents_are_alike(const struct gather_descents *descents, const uint64_t *others,
                                size_t n)
 {
-    struct gather_descents *d = calloc(1, sizeof *d);
+    struct gather_descents *d = gather_descents_new();
     bool are_alike;
 
-    if (d)
-        gather_descents_put(d, others, n);
-    are_alike = d && !d->are_none;
+    gather_descents_put(&d, others, n);
+    are_alike = d;
     for (unsigned i = 0; i < 2 && are_alike; i++)
         are_alike = fabs((double)d->hits[i] / (double)d->count -
                          (double)descents->hits[i] / (double)descents->count) < HITS_APART;
@@ -222,26 +247,34 @@ bool gather_descents_are_alike(const struct gather_descents *descents, const uin
     return are_alike;
 }
 
-bool gather_fit_descent(const struct gather_collector *c, struct gather_area *m)
+/* Sets the levels; false: they lead to what are no elements of the area, as strays may. */
+static bool set_levels(const struct gather_descents *d, struct gather_area *m)
 {
-    const struct gather_descents *d = &c->descents;
+    const int64_t element = m->element_bytes;
 
-    if (!are_descents(d))
-        return false;
-    m->places = GATHER_DESCENT;
-    m->step_count = m->grid_bytes = m->grid_start = 0;
-    m->part_count = 1;
-    m->parts[0] = (struct gather_part){1, 1};
-    m->fixed = 0;
     m->root = d->root - m->base;
-    m->level_count = d->used;
-    for (uint32_t i = 0; i < d->used; i++) {
+    m->level_count = count_levels(d);
+    for (uint32_t i = 0; i < m->level_count; i++) {
         const struct gather_descended *level = &d->levels[i];
         const double both = (double)(level->taken[0] + level->taken[1]);
         m->levels[i] = (struct gather_level){.down = step_of(d, level, 0),
                                              .up = step_of(d, level, 1),
                                              .down_share = (double)level->taken[0] / both,
                                              .goes_on = both / (both + (double)level->ends)};
+        if (m->levels[i].down % element || m->levels[i].up % element)
+            return false;
     }
+    return m->root % m->element_bytes == 0 && m->root + m->element_bytes <= m->span_bytes;
+}
+
+bool gather_fit_descent(const struct gather_collector *c, struct gather_area *m)
+{
+    if (!are_descents(c->descents) || !set_levels(c->descents, m))
+        return false;
+    m->places = GATHER_DESCENT;
+    m->step_count = m->grid_bytes = m->grid_start = 0;
+    m->part_count = 1;
+    m->parts[0] = (struct gather_part){1, 1};
+    m->fixed = 0;
     return true;
 }

@@ -135,12 +135,15 @@ static void choose_places(const struct gather_collector *c, struct gather_area *
  * other for what is sorted, or for a few. */
 static bool choose_descent(const struct gather_collector *c, struct gather_area *m)
 {
-    struct gather_area way = *m;
-    uint64_t *drawn = malloc(DRAWN * sizeof *drawn);
     const size_t n = c->count < DRAWN ? c->count : DRAWN;
-    const bool is_one = drawn && gather_fit_descent(c, &way) && draw(&way, drawn, n) &&
-                        gather_descents_are_alike(&c->descents, drawn, n);
+    struct gather_area way = *m;
+    uint64_t *drawn;
+    bool is_one;
 
+    if (!gather_fit_descent(c, &way))
+        return false;
+    drawn = malloc(n * sizeof *drawn);
+    is_one = drawn && draw(&way, drawn, n) && gather_descents_are_alike(c->descents, drawn, n);
     if (is_one)
         *m = way;
     free(drawn);

@@ -295,7 +295,8 @@ bool gather_fit_classes(const struct gather_collector *c, struct gather_area *m)
                 (struct gather_class){share, of->jumps / sum, spacing_of(of->aligned, share)};
         }
     }
-    for (uint32_t i = 0; i < m->class_count; i++) /* a sample may have too many of what is hot */
+    /* a sample may have too many of what is hot */
+    for (uint32_t i = 0; i < m->class_count; i++)
         m->classes[i].lines = fmin(m->classes[i].lines, 1);
     return true;
 }

@@ -350,6 +350,9 @@ static enum psnap_status read_levels(const struct gather_reading *r,
     enum psnap_status status = read_items(r, list, "levels", GATHER_LEVELS, &area->level_count);
     struct gather_level *level = area->levels;
 
+    if (!status && !list && psnap_yaml_get(map, "root"))
+        status = psnap_yaml_fail(r->doc, psnap_yaml_get(map, "root"), r->error, PSNAP_ERROR_VALUE,
+                                 "a 'root' needs 'levels'");
     if (!status && list)
         status =
             require_u64(r, map, "root", 0, area->span_bytes - area->element_bytes, &area->root);

@@ -89,8 +89,7 @@ bool nest_rows_fit(const struct nest_rows *rows, nest_may_lead *may_lead, void *
  * another state of the loop, which may itself go on behind this one. So there is a first address
  * within the bounds of the rows. */
 bool nest_rows_go_on(const struct nest_rows *rows, nest_may_lead *may_lead, void *context,
-                     uint32_t size, struct nest_source *source, uint32_t leaders[NEST_BACK_MAX],
-                     uint32_t *leader_count);
+                     uint32_t size, struct nest_source *source);
 
 /* Which share of the rows is foreseen so: the squares of what each way tells, added; and which is
  * told by any. */

@@ -380,6 +380,22 @@ static uint64_t scale_of(const struct nest_source *source)
     return scaled > 1 ? scale : 1;
 }
 
+/* Sets what is fitted; false: rows tell nothing. */
+static bool begin(struct fitting *f, const struct nest_rows *rows, nest_may_lead *may_lead,
+                  void *context)
+{
+    if (!rows || rows->seen < ROWS_MIN)
+        return false;
+    f->rows = rows->rows;
+    f->low = rows->low > NEAR ? rows->low - NEAR : 0;
+    f->high = rows->high;
+    f->count = rows->seen < ROWS ? (uint32_t)rows->seen : ROWS;
+    if (is_of_few(f))
+        return false;
+    nest_places_set(f, may_lead, context);
+    return true;
+}
+
 bool nest_rows_fit(const struct nest_rows *rows, nest_may_lead *may_lead, void *context,
                    uint32_t size, struct nest_source *source, uint32_t leaders[NEST_BACK_MAX],
                    uint32_t *leader_count)
@@ -388,15 +404,8 @@ bool nest_rows_fit(const struct nest_rows *rows, nest_may_lead *may_lead, void *
     bool is_told, has_bounds = false;
 
     *leader_count = source->after_count = 0;
-    if (!rows || rows->seen < ROWS_MIN)
+    if (!begin(&f, rows, may_lead, context))
         return false;
-    f.rows = rows->rows;
-    f.low = rows->low > NEAR ? rows->low - NEAR : 0;
-    f.high = rows->high;
-    f.count = rows->seen < ROWS ? (uint32_t)rows->seen : ROWS;
-    if (is_of_few(&f))
-        return false;
-    nest_places_set(&f, may_lead, context);
     is_told = find_ways(&f, PLAIN, source, leaders, leader_count);
     if (is_told && source->after_count == 1)
         return true;
@@ -419,18 +428,12 @@ bool nest_rows_fit(const struct nest_rows *rows, nest_may_lead *may_lead, void *
 }
 
 bool nest_rows_go_on(const struct nest_rows *rows, nest_may_lead *may_lead, void *context,
-                     uint32_t size, struct nest_source *source, uint32_t leaders[NEST_BACK_MAX],
-                     uint32_t *leader_count)
+                     uint32_t size, struct nest_source *source)
 {
     struct fitting f = {0};
+    uint32_t leaders[NEST_BACK_MAX], count;
 
-    *leader_count = source->after_count = 0;
-    if (!rows || rows->seen < ROWS_MIN)
-        return false;
-    f.rows = rows->rows;
-    f.count = rows->seen < ROWS ? (uint32_t)rows->seen : ROWS;
-    nest_places_set(&f, may_lead, context);
-    if (is_of_few(&f) || !find_certain(&f, source, leaders, leader_count))
+    if (!begin(&f, rows, may_lead, context) || !find_certain(&f, source, leaders, &count))
         return false;
     for (uint32_t i = 0; i < source->after_count; i++)
         if (!source->after[i].back || source->after[i].offset - 1 >= BEHIND)

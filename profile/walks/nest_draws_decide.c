@@ -17,6 +17,7 @@
  * still looked at for leaders, and apart in the end if each has one. One that comes back to its own
  * earlier addresses is no copy of one that does not.
  */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -98,6 +99,8 @@ static bool begins_anywhere(const struct first *rest, const struct first *entry,
            rest->foreseen >= 0.99 * rest->count && entry->foreseen < 0.5 * entry->count &&
            all->foreseen < 0.99 * all->count;
 }
+
+static_assert((int)DRAW_FIRST >= (int)GATHER_DESCENT_FIRST, "a root is found by the first ones");
 
 void draw_decide(struct nest_draws *draws, uint32_t index)
 {

@@ -165,8 +165,7 @@ static void take_source(struct nest_draws *draws, uint32_t index, unsigned part,
             set_shares(draw, &after);
     }
     if (after.after_count != 1 && part == DRAW_ENTRY &&
-        nest_rows_go_on(draw->rows[part], may_lead_in_turn, &leading, size_of(draw), &behind,
-                        leaders, &count)) {
+        nest_rows_go_on(draw->rows[part], may_lead_in_turn, &leading, size_of(draw), &behind)) {
         widen(draw->areas[k], size_of(draw), &behind);
         *taken = behind;
         return;

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# clang-tidy with .clang-tidy over the library and the commands. It takes about a
+# clang-tidy with .clang-tidy over the library and the commands. It takes half a
 # minute, so it runs only when PSNAP_TIDY=1 is set. The analyzer's search of a function
 # ends after 20000 states: by its default, 225000, it takes ten times as long.
 set -eu

@@ -372,7 +372,8 @@ static void test_look_up(void **state)
 }
 
 /* Two arenas of malloc, one behind the other, of which the second is still wholly reserved: the
- * first ends where its 64 MiB do, whatever of the second is there when it is looked up. */
+ * first, which is in use in part, ends where its 64 MiB do, whether the second is in use when it is
+ * looked up or not. */
 static void test_look_up_arenas(void **state)
 {
     const uint64_t arena = UINT64_C(64) << 20;

@@ -192,6 +192,34 @@ static void test_runs(void **state)
     free(real), free(model), free(of_runs);
 }
 
+/* Now and then, where a search ends, an address between elements: there are no more levels than
+ * searches have, and they lead from element to element. */
+static void test_strays(void **state)
+{
+    enum { ELEMENT = 56, ELEMENTS = 50000, STRAYS = 5 };
+    uint64_t *real = searches(HALF_OPEN, ELEMENTS, ELEMENT, RANDOM);
+    const struct gather_area *area;
+    struct psnap_gather *model;
+
+    (void)state;
+    for (size_t i = 0, at = 0; i < STRAYS; i++) {
+        for (at += MANY / (STRAYS + 1); real[at] != real[0]; at++)
+            continue;
+        memmove(real + at + 1, real + at, (MANY - at - 1) * sizeof *real);
+        real[at] = BASE + 8 * (1000 + 7 * i + 1);
+    }
+    model = model_of(real, MANY);
+    assert_int_equal(model->areas[0].places, GATHER_DESCENT);
+    area = &model->areas[0];
+    assert_int_equal(area->level_count, 15);
+    assert_int_equal(area->root % area->element_bytes, 0);
+    for (uint32_t i = 0; i < area->level_count; i++) {
+        assert_int_equal(area->levels[i].down % (int64_t)area->element_bytes, 0);
+        assert_int_equal(area->levels[i].up % (int64_t)area->element_bytes, 0);
+    }
+    free(real), free(model);
+}
+
 /* The first addresses show it, or what came before does not. */
 static void test_first(void **state)
 {
@@ -246,6 +274,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_searches), cmocka_unit_test(test_levels),
         cmocka_unit_test(test_drawn),    cmocka_unit_test(test_runs),
-        cmocka_unit_test(test_first),    cmocka_unit_test(test_others)};
+        cmocka_unit_test(test_strays),   cmocka_unit_test(test_first),
+        cmocka_unit_test(test_others)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

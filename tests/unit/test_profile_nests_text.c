@@ -105,6 +105,7 @@ static void test_models_refused(void **state)
     assert_refused(models, "element: 8,", "element: 8, root: 0, levels: [[-8, 8, 2, 1]],",
                    "number from 0 to 1");
     assert_refused(models, "element: 8,", "element: 8, levels: [[-8, 8, 1, 1]],", "root");
+    assert_refused(models, "element: 8,", "element: 8, root: 0,", "a 'root' needs 'levels'");
     assert_refused(models, "element: 8,", "element: 8, root: 4, levels: [[-8, 8, 1, 1]],",
                    "'root' is an element");
     assert_refused(models, "element: 8,", "element: 8, root: 4000, levels: [[-8, 8, 1, 1]],",
