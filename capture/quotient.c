@@ -15,6 +15,8 @@
  */
 #include "capture/decode.h"
 
+#include "formats/base/divisor.h"
+
 enum { TURNS_WIDTH = 64 }; /* accesses in a repetition: builders take no wider runs as such */
 
 static inline uint64_t mask_of(const struct psnap_capture_quotient *quotient)
@@ -96,16 +98,6 @@ static uint64_t count_linear(const struct psnap_capture_quotient *quotient, uint
     return steps < most ? steps + 1 : most;
 }
 
-static uint64_t common_divisor(uint64_t a, uint64_t b)
-{
-    while (b) {
-        const uint64_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
-}
-
 /* Iterations after which the numerator is the same, if they are at most `most`; else 0. */
 static uint64_t circle_of(const struct psnap_capture_quotient *quotient, int64_t step,
                           uint64_t most)
@@ -124,7 +116,7 @@ static uint64_t period_of(const struct psnap_capture_quotient *quotient, int64_t
 {
     const uint64_t size = step < 0 ? 0 - (uint64_t)step : (uint64_t)step;
 
-    return quotient->divisor / common_divisor(size, quotient->divisor);
+    return quotient->divisor / psnap_common_divisor(size, quotient->divisor);
 }
 
 uint64_t psnap_quotients_alike(const struct psnap_decoder *decoder,
@@ -146,7 +138,7 @@ uint64_t psnap_quotients_alike(const struct psnap_decoder *decoder,
         linear = flat < linear ? flat : linear;
         growing = circle || growing < until ? growing : until;
         if (all <= most_turns && mine <= most_turns)
-            all *= mine / common_divisor(all, mine);
+            all *= mine / psnap_common_divisor(all, mine);
         else
             all = UINT64_MAX;
     }

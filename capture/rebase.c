@@ -298,15 +298,12 @@ static bool is_reserved(const struct psnap_mapping *mapping)
 /* Where what is reserved behind an anonymous mapping no longer belongs to it. An arena of glibc's
  * malloc begins at a multiple of its size (malloc/arena.c, HEAP_MAX_SIZE); behind it there may be
  * the guard of a stack or an arena that another thread is just making, reserved as well. (One that
- * is in use to its last page cannot be told from a large allocation, and ends where the system
- * says.)
- */
+ * is in use to its last page is like a large allocation, and ends where the system says.) */
 static uint64_t reserve_end(const struct psnap_mapping *mapping, uint64_t address)
 {
-    if (mapping->low % ARENA)
-        return UINT64_MAX;
-    return address - address % ARENA > UINT64_MAX - ARENA ? UINT64_MAX
-                                                          : address - address % ARENA + ARENA;
+    const uint64_t end = address - address % ARENA + ARENA;
+
+    return mapping->low % ARENA || end < address ? UINT64_MAX : end;
 }
 
 /* The program's mapping that holds `address`, with the lowest address of its file. Anonymous

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/base/divisor.h"
+
 enum psnap_status edit_fail(const struct editing *e, uint32_t loop, uint32_t region,
                             const char *format, ...)
 {
@@ -48,16 +50,6 @@ enum psnap_status edit_have_iterations(const struct editing *e, const bool *is_t
                              "'%.100s' is the body of a function, which has no iterations",
                              e->profile->loops[i].id);
     return PSNAP_OK;
-}
-
-uint64_t edit_common_divisor(uint64_t a, uint64_t b)
-{
-    while (b) {
-        const uint64_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
 }
 
 enum psnap_status edit_scale(const struct editing *e, uint64_t times, uint64_t over, int64_t *value)
@@ -225,7 +217,7 @@ enum psnap_status psnap_profile_edit(struct psnap_profile *profile, const struct
         if (!array->is_wanted)
             continue;
         if (edit->what == PSNAP_EDIT_SPAN) {
-            const uint64_t parts = edit_common_divisor(edit->times, edit->over);
+            const uint64_t parts = psnap_common_divisor(edit->times, edit->over);
             array->times = edit->times / parts;
             array->over = edit->over / parts;
         }

@@ -109,7 +109,6 @@ enum psnap_status edit_in_loop(const struct editing *e, uint32_t loop, enum psna
 /* That the loops of the edit are no bodies of functions, as far as they are not in `is_there`
  * (NULL: all), which have no iterations. */
 enum psnap_status edit_have_iterations(const struct editing *e, const bool *is_there);
-uint64_t edit_common_divisor(uint64_t a, uint64_t b);
 enum psnap_status edit_no_memory(const struct editing *e);
 /* value / over * times, an error when value is no multiple of over, or that is too large. */
 enum psnap_status edit_scale(const struct editing *e, uint64_t times, uint64_t over,

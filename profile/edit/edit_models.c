@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/base/divisor.h"
 #include "profile/edit/edit.h"
 
 enum psnap_status edit_scale_counts(const struct editing *e, struct psnap_counts *counts,
@@ -275,8 +276,8 @@ enum psnap_status edit_settle_models(struct editing *e, const struct psnap_nests
         struct nest_mix *mix = &models->mixes[i];
         if (!mix->chain || is[i] == was[i] || !was[i])
             continue;
-        if (is[i] && (status = scale_mix(e, mix->chain, is[i] / edit_common_divisor(is[i], was[i]),
-                                         was[i] / edit_common_divisor(is[i], was[i]))))
+        if (is[i] && (status = scale_mix(e, mix->chain, is[i] / psnap_common_divisor(is[i], was[i]),
+                                         was[i] / psnap_common_divisor(is[i], was[i]))))
             edit_fail(e, PSNAP_NONE, PSNAP_NONE,
                       "what comes in no order that folds (mix m%" PRIu32 ") is come to %" PRIu64
                       " times instead of %" PRIu64 ": its counts are no multiples of that",

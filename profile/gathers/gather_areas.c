@@ -104,9 +104,8 @@ static uint32_t area_of(struct areas *m, uint64_t address)
         m->is_out_of_memory = true;
         return m->area;
     }
-    m->areas[m->area_count]->passes.are_none = m->are_of_walks;
     if (m->are_of_walks)
-        gather_collector_end_descents(m->areas[m->area_count]);
+        gather_collector_of_walks(m->areas[m->area_count]);
     m->eras[m->area_count] = m->era;
     return m->area_count++;
 }

@@ -40,8 +40,9 @@ struct gather_collector *gather_collector_new(void)
     return c;
 }
 
-void gather_collector_end_descents(struct gather_collector *collector)
+void gather_collector_of_walks(struct gather_collector *collector)
 {
+    collector->passes.are_none = true;
     free(collector->descents);
     collector->descents = NULL;
 }

@@ -93,8 +93,8 @@ struct gather_collector {
 
 struct gather_collector *gather_collector_new(void); /* NULL: out of memory */
 void gather_collector_free(struct gather_collector *collector);
-/* Nobody looks for descents any more. */
-void gather_collector_end_descents(struct gather_collector *collector);
+/* Before any address: gather_areas_of_walks. */
+void gather_collector_of_walks(struct gather_collector *collector);
 /* For each access that was watched, or for which one was, how many there are. */
 static inline double gather_unwatched(const struct gather_collector *collector)
 {

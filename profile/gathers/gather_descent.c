@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/base/divisor.h"
 #include "profile/gathers/gather_fit.h"
 
 enum {
@@ -31,16 +32,6 @@ enum {
 
 /* ---- the root ---- */
 
-static uint64_t common_divisor(uint64_t a, uint64_t b)
-{
-    while (b) {
-        const uint64_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
-}
-
 /* How often the first accesses were of an address: sorted. */
 static uint32_t times_of(const uint64_t *sorted, uint64_t address)
 {
@@ -58,7 +49,7 @@ static uint32_t times_of(const uint64_t *sorted, uint64_t address)
     return at - low;
 }
 
-/* The first of those that are used most; false: none is as a root is. */
+/* Finds the root, the first of those that are used most; false: none is as a root is. */
 static bool find_root(struct gather_descents *d)
 {
     uint64_t sorted[GATHER_DESCENT_FIRST];
@@ -77,7 +68,7 @@ static bool find_root(struct gather_descents *d)
     d->root = d->first[at];
     d->element = 0;
     for (uint32_t i = 0; i < GATHER_DESCENT_FIRST; i++)
-        d->element = common_divisor(sorted[i] - sorted[0], d->element);
+        d->element = psnap_common_divisor(sorted[i] - sorted[0], d->element);
     d->level = GATHER_LEVELS; /* not known before the root comes */
     return d->element;
 }
@@ -129,25 +120,29 @@ static bool are_told(const struct gather_descents *d)
     return (double)d->near >= TOLD_LEAST * (double)d->count;
 }
 
-static void begin(struct gather_descents *d)
+static bool begin(struct gather_descents *d)
 {
-    d->are_none = !find_root(d);
-    for (uint32_t i = 0; i < GATHER_DESCENT_FIRST && !d->are_none; i++)
+    if (!find_root(d))
+        return false;
+    for (uint32_t i = 0; i < GATHER_DESCENT_FIRST; i++)
         put(d, d->first[i]);
+    return true;
 }
 
-static void put_all(struct gather_descents *d, const uint64_t *addresses, size_t n)
+/* False: they are none. */
+static bool put_all(struct gather_descents *d, const uint64_t *addresses, size_t n)
 {
-    for (size_t i = 0; i < n && !d->are_none; i++) {
+    for (size_t i = 0; i < n; i++) {
         if (d->count < GATHER_DESCENT_FIRST)
             d->first[d->count] = addresses[i];
         else
             put(d, addresses[i]);
-        if (++d->count == GATHER_DESCENT_FIRST)
-            begin(d);
-        if (d->count % CHECK_EVERY == 0)
-            d->are_none = !are_told(d);
+        d->count++;
+        if ((d->count == GATHER_DESCENT_FIRST && !begin(d)) ||
+            (d->count % CHECK_EVERY == 0 && !are_told(d)))
+            return false;
     }
+    return true;
 }
 
 struct gather_descents *gather_descents_new(void)
@@ -157,10 +152,7 @@ struct gather_descents *gather_descents_new(void)
 
 void gather_descents_put(struct gather_descents **descents, const uint64_t *addresses, size_t n)
 {
-    if (!*descents)
-        return;
-    put_all(*descents, addresses, n);
-    if (!(*descents)->are_none)
+    if (!*descents || put_all(*descents, addresses, n))
         return;
     free(*descents);
     *descents = NULL;
@@ -214,7 +206,7 @@ static bool are_descents(const struct gather_descents *d)
 {
     uint32_t of_long = 0;
 
-    if (!d || d->are_none || d->count < GATHER_DESCENT_FIRST || !are_told(d))
+    if (!d || d->count < GATHER_DESCENT_FIRST || !are_told(d))
         return false;
     for (uint32_t i = 0; i < count_levels(d); i++)
         of_long += is_long(d, &d->levels[i]);

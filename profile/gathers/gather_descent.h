@@ -28,7 +28,6 @@ struct gather_descents {
     uint64_t root, element; /* of steps */
     uint64_t last;
     uint32_t level, used; /* of the last access; levels below the root */
-    bool are_none;
     struct gather_descended levels[GATHER_LEVELS + 1];
     uint64_t first[GATHER_DESCENT_FIRST];
     /* The last line at each place of the caches, plus one, and hits in both: */

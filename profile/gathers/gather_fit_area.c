@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/base/divisor.h"
 #include "profile/gathers/gather_fit.h"
 
 #define GRID_MOST 0.95 /* share of the jumps; what was missed of steps are jumps as well */
@@ -48,14 +49,8 @@ static uint32_t element_of(const struct gather_collector *c)
     uint64_t divisor = 0;
 
     for (size_t i = 0; i < c->burst_count; i++)
-        for (size_t j = 0; j < gather_burst_length(c, i); j++) {
-            uint64_t a = c->bursts[i][j] - c->low;
-            while (a) {
-                const uint64_t rest = divisor % a;
-                divisor = a;
-                a = rest;
-            }
-        }
+        for (size_t j = 0; j < gather_burst_length(c, i); j++)
+            divisor = psnap_common_divisor(divisor, c->bursts[i][j] - c->low);
     if (!divisor)
         return 8;
     while (divisor > 64 && divisor % 2 == 0)

@@ -328,7 +328,7 @@ static bool is_chosen(const struct draw *draw, struct leading *leading)
 }
 
 /* Whether a loop always begins as far from one place: where what it copies began. */
-static bool begins_with_another(const struct draw *draw, struct leading *leading)
+static bool begins_as_far(const struct draw *draw, struct leading *leading)
 {
     struct nest_source source = {.with = PSNAP_NONE, .around = PSNAP_NONE};
     uint32_t leaders[NEST_BACK_MAX], count;
@@ -351,7 +351,7 @@ static int turn_of(struct nest_draws *draws, uint32_t i)
 
     if (is_chosen(draw, &leading))
         return 0;
-    if (begins_with_another(draw, &entry))
+    if (begins_as_far(draw, &entry))
         return 1;
     if (nest_jumps_are_tight(draw->jumps[leading.part], leader_of, &leading))
         return 1;
