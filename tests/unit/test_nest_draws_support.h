@@ -18,15 +18,15 @@ static inline uint32_t add(struct nest_draws *draws, uint32_t ref)
     return nest_draws_add(draws, &wanted, BASE);
 }
 
-/* The models of two draws, which are not needed any more. */
-static inline struct nest_draw *take_two(struct nest_draws *draws)
+/* The models of draws, which are not needed any more; the caller's. */
+static inline struct nest_draw *take(struct nest_draws *draws, uint32_t count)
 {
     struct nest_draw *taken;
-    uint32_t count;
+    uint32_t found;
 
-    taken = nest_draws_take(draws, &count);
+    taken = nest_draws_take(draws, &found);
     assert_non_null(taken);
-    assert_int_equal(count, 2);
+    assert_int_equal(found, count);
     nest_draws_free(draws);
     return taken;
 }

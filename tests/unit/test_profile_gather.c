@@ -10,64 +10,7 @@
 #include "profile/gathers/gather_fit.h"
 #include "tests/unit/test_gather_support.h"
 
-static void assert_inside(const struct gather_area *area, const uint64_t *addresses, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        assert_true(addresses[i] >= area->base);
-        assert_true(addresses[i] + area->element_bytes <= area->base + area->span_bytes);
-        assert_int_equal((addresses[i] - area->base) % area->element_bytes, 0);
-    }
-}
-
-/* Visits of lines by octave of the accesses since the last one of each: all of them, not a sample
- * as collectors have. */
-static void gaps_of(const uint64_t *addresses, size_t n, double gaps[64])
-{
-    enum { SLOTS = 1 << 20 };
-    struct {
-        uint64_t line, at;
-    } *slots = calloc(SLOTS, sizeof *slots);
-
-    assert_non_null(slots);
-    memset(gaps, 0, 64 * sizeof *gaps);
-    for (size_t i = 0; i < n; i++) {
-        const uint64_t line = addresses[i] / 64 + 1;
-        size_t slot = line * UINT64_C(0x9e3779b97f4a7c15) >> 44;
-        if (i && addresses[i - 1] / 64 + 1 == line)
-            continue;
-        while (slots[slot].line && slots[slot].line != line)
-            slot = (slot + 1) % SLOTS;
-        if (slots[slot].line)
-            gaps[63 - __builtin_clzll(i - slots[slot].at)] += 1 / (double)n;
-        slots[slot].line = line;
-        slots[slot].at = i;
-    }
-    free(slots);
-}
-
-/* How far the shares of lines that come back within 2^k accesses are apart, at most, k below 14. */
-static double gaps_apart(const uint64_t *a, const uint64_t *b, size_t n)
-{
-    double of_a[64], of_b[64], x = 0, most = 0;
-
-    gaps_of(a, n, of_a);
-    gaps_of(b, n, of_b);
-    for (int i = 0; i < 14; i++) {
-        x += of_a[i] - of_b[i];
-        most = fmax(most, fabs(x));
-    }
-    return most;
-}
-
 enum { MANY = 300000 };
-
-static uint64_t *stream(void)
-{
-    uint64_t *addresses = malloc(MANY * sizeof *addresses);
-
-    assert_non_null(addresses);
-    return addresses;
-}
 
 /* Addresses that wait for others tell what each tells at once. */
 static void test_taken_any_time(void **state)
@@ -146,7 +89,7 @@ static void test_runs(void **state)
 
 static void test_uniform(void **state)
 {
-    uint64_t *real = stream(), *drawn, *again, *other;
+    uint64_t *real = room_for(MANY), *drawn, *again, *other;
     struct psnap_gather *model;
     struct psnap_rng rng;
 
@@ -168,28 +111,6 @@ static void test_uniform(void **state)
     assert_memory_not_equal(drawn, other, MANY * sizeof *drawn);
     assert_true(gaps_apart(real, drawn, MANY) < 0.01);
     free(real), free(drawn), free(again), free(other), free(model);
-}
-
-/* Few lines are used much, in no order: those of x * y, x and y uniform. */
-static void test_hot_lines(void **state)
-{
-    uint64_t *real = stream(), *drawn;
-    struct psnap_gather *model;
-    struct psnap_rng rng;
-
-    (void)state;
-    psnap_rng_init(&rng, 2);
-    for (size_t i = 0; i < MANY; i++) {
-        const uint64_t a = psnap_rng_below(&rng, 1 << 10), b = psnap_rng_below(&rng, 1 << 10);
-        real[i] = BASE + 64 * ((a * b * UINT64_C(0x9e3779b1)) & ((1 << 20) - 1));
-    }
-    model = model_of(real, MANY);
-    assert_int_equal(model->areas[0].places, GATHER_ANYWHERE);
-    assert_true(model->areas[0].class_count > 1);
-    drawn = drawn_from(model, 1, MANY);
-    assert_inside(&model->areas[0], drawn, MANY);
-    assert_true(gaps_apart(real, drawn, MANY) < 0.06);
-    free(real), free(drawn), free(model);
 }
 
 /* Many millions of addresses, of which most are not watched: how soon lines come back, and how much
@@ -231,107 +152,12 @@ static void test_long(void **state)
     gather_collector_free(collector), free(area), free(real);
 }
 
-/* Which share of the addresses lies below an element. */
-static double share_below(const uint64_t *addresses, size_t n, uint64_t element)
-{
-    size_t below = 0;
-
-    for (size_t i = 0; i < n; i++)
-        below += addresses[i] < BASE + 8 * element;
-    return (double)below / (double)n;
-}
-
-/* Element i of 2^20 as often as 1 / (i + 1): as many in each octave. */
-static void test_hot_head(void **state)
-{
-    uint64_t *real = stream(), *drawn;
-    struct psnap_gather *model;
-    struct psnap_rng rng;
-
-    (void)state;
-    psnap_rng_init(&rng, 11);
-    for (size_t i = 0; i < MANY; i++)
-        real[i] =
-            BASE + 8 * ((uint64_t)exp2(20 * ((double)(psnap_rng_next(&rng) >> 11) * 0x1p-53)) - 1);
-    model = model_of(real, MANY);
-    assert_int_equal(model->areas[0].places, GATHER_ANYWHERE);
-    assert_int_equal(model->areas[0].class_count, 1);
-    drawn = drawn_from(model, 1, MANY);
-    assert_inside(&model->areas[0], drawn, MANY);
-    for (unsigned octave = 1; octave < 20; octave++)
-        assert_true(fabs(share_below(drawn, MANY, (UINT64_C(1) << octave) - 1) - octave / 20.0) <
-                    0.01);
-    assert_true(gaps_apart(real, drawn, MANY) < 0.02);
-    free(real), free(drawn), free(model);
-}
-
-/* Four elements with a tenth of the accesses each, all others alike. */
-static void test_hot_elements(void **state)
-{
-    enum { ELEMENTS = 1 << 20 };
-    static const uint64_t hot[] = {77777, ELEMENTS / 2, ELEMENTS / 2 + 1, 900001};
-    uint64_t *real = stream(), *drawn;
-    struct psnap_gather *model;
-    struct psnap_rng rng;
-
-    (void)state;
-    psnap_rng_init(&rng, 12);
-    for (size_t i = 0; i < MANY; i++) {
-        const uint64_t x = psnap_rng_below(&rng, 10);
-        real[i] = BASE + 8 * (x < 4 ? hot[x] : psnap_rng_below(&rng, ELEMENTS));
-    }
-    model = model_of(real, MANY);
-    drawn = drawn_from(model, 1, MANY);
-    for (unsigned k = 0; k < 4; k++)
-        assert_true(fabs(share_below(drawn, MANY, hot[k] + 1) - share_below(drawn, MANY, hot[k]) -
-                         0.1) < 0.01);
-    assert_true(fabs(share_below(drawn, MANY, ELEMENTS / 4) - 0.25) < 0.01);
-    free(real), free(drawn), free(model);
-}
-
-/* What searches for a few look at, in any order: of lines that are hot a sample may have too many,
- * but a share is no more than all. */
-static void test_lines_are_shares(void **state)
-{
-    enum { LOOKS = 1 << 20, ELEMENTS = 300000 };
-    uint64_t *real = malloc(LOOKS * sizeof *real);
-    struct psnap_gather *model;
-    struct psnap_rng rng;
-    size_t count = 0;
-
-    (void)state;
-    assert_non_null(real);
-    psnap_rng_init(&rng, 3);
-    while (count < LOOKS) {
-        const uint64_t key = psnap_rng_below(&rng, 100)
-                                 ? ELEMENTS / 3 + psnap_rng_below(&rng, ELEMENTS / 100)
-                                 : psnap_rng_below(&rng, ELEMENTS);
-        for (uint64_t low = 0, high = ELEMENTS; low < high && count < LOOKS;) {
-            const uint64_t middle = low + (high - low) / 2;
-            real[count++] = BASE + 8 * middle;
-            low = middle < key ? middle + 1 : low;
-            high = middle < key ? high : middle;
-        }
-    }
-    for (size_t i = LOOKS - 1; i; i--) {
-        const size_t k = psnap_rng_below(&rng, i + 1);
-        const uint64_t other = real[i];
-        real[i] = real[k];
-        real[k] = other;
-    }
-    model = model_of(real, LOOKS);
-    assert_in_range(model->areas[0].class_count, 4, GATHER_CLASSES);
-    for (uint32_t i = 0; i < model->areas[0].class_count; i++)
-        assert_true(model->areas[0].classes[i].lines <= 1);
-    free(real), free(model);
-}
-
 /* A list of nodes of 64 bytes in a random order, walked again and again: each node once a lap, the
    laps alike, so that a line comes back after one lap exactly. */
 static void test_laps(void **state)
 {
     enum { NODES = 20000, LAPS = 15 };
-    uint64_t *real = stream(), *drawn;
+    uint64_t *real = room_for(MANY), *drawn;
     uint8_t *seen = calloc(NODES, 1);
     uint32_t order[NODES];
     struct psnap_gather *model;
@@ -365,7 +191,7 @@ static void test_laps(void **state)
 static void test_grid(void **state)
 {
     enum { NODES = 2000 };
-    uint64_t *real = stream(), *drawn;
+    uint64_t *real = room_for(MANY), *drawn;
     uint8_t *seen = calloc(NODES, 1);
     struct psnap_gather *model;
     const struct gather_area *area;
@@ -425,7 +251,7 @@ static void test_runs_are_places(void **state)
 static void test_cursors(void **state)
 {
     enum { BUCKETS = 300, SIZE = MANY * 5 / 4 / BUCKETS };
-    uint64_t *real = stream(), *drawn;
+    uint64_t *real = room_for(MANY), *drawn;
     uint32_t fill[BUCKETS] = {0};
     struct psnap_gather *model;
     struct psnap_rng rng;
@@ -454,7 +280,7 @@ static void test_cursors(void **state)
 static void test_cursors_of_laps(void **state)
 {
     enum { BUCKETS = 300, LAP = 1 << 16, SIZE = LAP * 5 / 4 / BUCKETS };
-    uint64_t *real = stream(), *drawn, cursors = 0;
+    uint64_t *real = room_for(MANY), *drawn, cursors = 0;
     uint32_t fill[BUCKETS];
     struct psnap_gather *model;
     struct psnap_rng rng;
@@ -507,7 +333,7 @@ static void test_bursts(void **state)
 static void test_band(void **state)
 {
     enum { ROWS = 100000, HALF = 1000 };
-    uint64_t *real = stream(), *drawn;
+    uint64_t *real = room_for(MANY), *drawn;
     struct psnap_gather *model;
     struct psnap_rng rng;
 
@@ -529,7 +355,7 @@ static void test_band(void **state)
 /* Shuffled first, sequential then: two eras of one memory, in this order. */
 static void test_eras(void **state)
 {
-    uint64_t *real = stream();
+    uint64_t *real = room_for(MANY);
     struct psnap_gather *model;
     struct psnap_rng rng;
 
@@ -551,7 +377,7 @@ static void test_eras(void **state)
 static void test_areas(void **state)
 {
     enum { AREAS = 3, SIZE = 9000 };
-    uint64_t *real = stream(), *drawn, counts[AREAS] = {0};
+    uint64_t *real = room_for(MANY), *drawn, counts[AREAS] = {0};
     uint64_t changes[AREAS][AREAS] = {{0}}, again[AREAS][AREAS] = {{0}};
     struct psnap_gather *model;
     struct psnap_rng rng;
@@ -610,8 +436,6 @@ int main(void)
         cmocka_unit_test(test_taken_any_time),
         cmocka_unit_test(test_runs),
         cmocka_unit_test(test_uniform),
-        cmocka_unit_test(test_hot_lines),
-        cmocka_unit_test(test_lines_are_shares),
         cmocka_unit_test(test_laps),
         cmocka_unit_test(test_runs_are_places),
         cmocka_unit_test(test_grid),
@@ -623,8 +447,6 @@ int main(void)
         cmocka_unit_test(test_areas),
         cmocka_unit_test(test_short),
         cmocka_unit_test(test_long),
-        cmocka_unit_test(test_hot_head),
-        cmocka_unit_test(test_hot_elements),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

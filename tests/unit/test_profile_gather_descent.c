@@ -40,11 +40,10 @@ enum keys { RANDOM, SORTED, FEW };
 
 static uint64_t *searches(enum variant variant, uint64_t n, uint64_t element, enum keys keys)
 {
-    uint64_t *addresses = malloc(MANY * sizeof *addresses), looked_at[64];
+    uint64_t *addresses = room_for(MANY), looked_at[64];
     struct psnap_rng rng;
     size_t count = 0;
 
-    assert_non_null(addresses);
     psnap_rng_init(&rng, n);
     while (count < MANY) {
         const uint64_t key = keys == SORTED ? count * n / MANY
@@ -111,12 +110,11 @@ static void test_searches(void **state)
 static void test_levels(void **state)
 {
     enum { ELEMENT = 64, N = 4095, LEVELS = 10 };
-    uint64_t *real = malloc(MANY * sizeof *real), count = 0;
+    uint64_t *real = room_for(MANY), count = 0;
     struct psnap_gather *model;
     struct psnap_rng rng;
 
     (void)state;
-    assert_non_null(real);
     psnap_rng_init(&rng, 1);
     while (count < MANY) {
         uint64_t at = N / 2, step = (N + 1) / 4;
@@ -238,12 +236,11 @@ static void test_first(void **state)
  * that is gone through, nor searches for what is sorted, which follow each other, or for a few. */
 static void test_others(void **state)
 {
-    uint64_t *real = malloc(MANY * sizeof *real);
+    uint64_t *real = room_for(MANY);
     struct psnap_gather *model;
     struct psnap_rng rng;
 
     (void)state;
-    assert_non_null(real);
     psnap_rng_init(&rng, 3);
     for (unsigned what = 0; what < 4; what++) {
         uint64_t at = 0;

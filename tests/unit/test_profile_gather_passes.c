@@ -8,20 +8,12 @@
 
 enum { MANY = 300000 };
 
-static uint64_t *stream(void)
-{
-    uint64_t *addresses = malloc(MANY * sizeof *addresses);
-
-    assert_non_null(addresses);
-    return addresses;
-}
-
 /* Strides and ends that change in line come back address for address, up or down, whether they were
  * put one by one or as runs. */
 static void test_in_line(void **state)
 {
     enum { LENGTH = 1000, PASSES = 100, TOP = PASSES * (LENGTH + 10) };
-    uint64_t *real = stream(), *drawn;
+    uint64_t *real = room_for(MANY), *drawn;
 
     (void)state;
     for (int is_down = 0; is_down < 2; is_down++) {
@@ -52,7 +44,7 @@ static void test_in_line(void **state)
 static void test_sieve(void **state)
 {
     enum { ELEMENTS = 1 << 16, PARTS = 16 };
-    uint64_t *real = stream(), *drawn, used[2][PARTS] = {{0}}, stays[2] = {0};
+    uint64_t *real = room_for(MANY), *drawn, used[2][PARTS] = {{0}}, stays[2] = {0};
     struct psnap_gather *model;
     size_t count = 0;
 
@@ -104,7 +96,7 @@ static void test_walks(void **state)
  * passes to and fro of which no few are in line. */
 static void test_others(void **state)
 {
-    uint64_t *real = stream();
+    uint64_t *real = room_for(MANY);
     struct psnap_rng rng;
 
     (void)state;

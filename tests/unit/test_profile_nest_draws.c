@@ -30,7 +30,7 @@ static struct nest_draw *draw(struct psnap_program *program, int with, uint64_t 
         nest_draws_put(draws, swap, false, found + away);
     }
     assert_true(nest_draws_are_whole(draws));
-    return take_two(draws);
+    return take(draws, 2);
 }
 
 /* One that comes late is gone with all the same; but not for the smaller part of what there is. */
@@ -74,7 +74,7 @@ static struct nest_draw *draw_two(struct psnap_program *program, bool is_apart, 
                        BASE + (1 << 26) +
                            8 * (is_apart ? psnap_rng_below(&rng, other) : place + near));
     }
-    return take_two(draws);
+    return take(draws, 2);
 }
 
 /* What lies close to where another reference just was, though not always as far, is drawn around
@@ -116,7 +116,7 @@ static void test_begins_anywhere(void **state)
     struct nest_draws *draws = nest_draws_new(program);
     struct nest_draw *taken;
     struct psnap_rng rng;
-    uint32_t index, other, count;
+    uint32_t index, other;
 
     (void)state;
     assert_non_null(draws);
@@ -129,15 +129,13 @@ static void test_begins_anywhere(void **state)
         for (uint64_t k = 0; k < LENGTH; k++)
             nest_draws_put(draws, index, !k, BASE + 8 * (at + k));
     }
-    taken = nest_draws_take(draws, &count);
-    assert_non_null(taken);
+    taken = take(draws, 2);
     assert_true(taken[0].has_entry);
     assert_int_equal(taken[0].entry.gather.accesses, TIMES);
     assert_int_equal(taken[0].rest.after_count, 1);
     assert_int_equal(taken[0].rest.after[0].back, 0);
     assert_int_equal(taken[0].rest.after[0].offset, 8);
     free(taken);
-    nest_draws_free(draws);
     psnap_program_free(program);
 }
 
@@ -210,7 +208,7 @@ static void test_one_address(void **state)
     struct nest_draws *draws = nest_draws_new(program);
     struct nest_draw *taken;
     struct psnap_rng rng;
-    uint32_t moves, stays, count;
+    uint32_t moves, stays;
 
     (void)state;
     assert_non_null(draws);
@@ -221,14 +219,12 @@ static void test_one_address(void **state)
         nest_draws_put(draws, moves, false, BASE + 8 * psnap_rng_below(&rng, 1000));
     for (int i = 0; i < 3 * ALONE; i++)
         nest_draws_put(draws, stays, false, 64);
-    taken = nest_draws_take(draws, &count);
-    assert_non_null(taken);
+    taken = take(draws, 2);
     assert_int_equal(taken[stays].rest.with, PSNAP_NONE);
     assert_int_equal(taken[stays].rest.gather.area_count, 1);
     assert_int_equal(taken[stays].rest.gather.areas[0].base, 64);
     assert_int_equal(taken[stays].rest.gather.areas[0].span_bytes, 8);
     free(taken);
-    nest_draws_free(draws);
     psnap_program_free(program);
 }
 
@@ -362,7 +358,6 @@ static uint64_t any_address(struct drawing *drawing, uint64_t bytes)
 static void end(const struct drawing *drawing, struct nest_draw *taken)
 {
     free(taken);
-    nest_draws_free(drawing->draws);
     psnap_program_free(drawing->program);
 }
 
@@ -376,7 +371,6 @@ static void test_after(void **state)
     struct nest_draws *draws = drawing.draws;
     struct nest_draw *taken;
     uint64_t sweep = BASE;
-    uint32_t count;
 
     (void)state;
     add_all(&drawing, ALL);
@@ -394,8 +388,7 @@ static void test_after(void **state)
         nest_draws_put(draws, SWEEP, false, sweep);
         nest_draws_put(draws, FEW, false, BASE + 8 * (psnap_rng_below(&drawing.rng, 5) / 2));
     }
-    taken = nest_draws_take(draws, &count);
-    assert_non_null(taken);
+    taken = take(draws, ALL);
     assert_true(taken[PROBE].has_entry);
     assert_int_equal(taken[PROBE].rest.after_count, 1);
     assert_int_equal(taken[PROBE].rest.after[0].back, 0);
@@ -421,7 +414,6 @@ static void test_late_rest(void **state)
     struct drawing drawing = begin(ALL);
     struct nest_draws *draws = drawing.draws;
     struct nest_draw *taken;
-    uint32_t count;
 
     (void)state;
     add_all(&drawing, ALL);
@@ -435,8 +427,7 @@ static void test_late_rest(void **state)
         }
         nest_draws_put(draws, ONCE, true, any_address(&drawing, 8));
     }
-    taken = nest_draws_take(draws, &count);
-    assert_non_null(taken);
+    taken = take(draws, 3);
     assert_true(taken[PARENT].has_entry);
     assert_int_equal(taken[PARENT].entry.gather.accesses, 6 * ALONE);
     assert_int_equal(taken[PARENT].rest.after_count, 1);
@@ -483,6 +474,7 @@ static void test_pools(void **state)
     assert_int_equal(taken[numbers[own[ROW2]]].rest.gather.areas[0].steps[0], 8);
     assert_int_equal(taken[numbers[own[ROW2]]].rest.gather.areas[0].step_count, 1);
     free(numbers);
+    nest_draws_free(draws);
     end(&drawing, taken);
 }
 

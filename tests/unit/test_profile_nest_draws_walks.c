@@ -20,7 +20,7 @@ static void test_pieces(void **state)
     const struct nest_after *ways;
     struct nest_draw *taken;
     struct psnap_rng rng;
-    uint32_t front, copy, other, count, start;
+    uint32_t front, copy, other, start;
     uint64_t ahead = FRONT, moved = 0, steps = 0;
 
     (void)state;
@@ -47,9 +47,7 @@ static void test_pieces(void **state)
         nest_draws_end(draws, PSNAP_NONE, n);
         ahead += 64 + 8 * psnap_rng_below(&rng, 30);
     }
-    taken = nest_draws_take(draws, &count);
-    assert_non_null(taken);
-    assert_int_equal(count, 4);
+    taken = take(draws, 4);
     assert_int_equal(taken[copy].entry.around, front);
     assert_int_equal(taken[copy].entry.slope, -8);
     assert_int_equal(taken[copy].entry.offset, 0);
@@ -62,7 +60,6 @@ static void test_pieces(void **state)
     assert_true(fabs((double)ways[ways[0].offset == 0].times / (1 << 20) -
                      (double)moved / (double)steps) < 2e-6);
     free(taken);
-    nest_draws_free(draws);
     psnap_program_free(program);
 }
 
@@ -88,7 +85,7 @@ static void test_walks_end(void **state)
         nest_draws_move(draws, walk, end);
         nest_draws_put(draws, store, true, end + 8);
     }
-    taken = take_two(draws);
+    taken = take(draws, 2);
     assert_int_equal(taken[store].rest.with, walk);
     assert_int_equal(taken[store].rest.offset, 8);
     assert_int_equal(taken[walk].rest.with, PSNAP_NONE);
@@ -120,7 +117,7 @@ static void test_tight_first(void **state)
             nest_draws_put(draws, scan, false, at = chosen - 1600 + 64 + 8 * k);
         at = at < BASE + (1 << 19) ? at : BASE;
     }
-    taken = take_two(draws);
+    taken = take(draws, 2);
     assert_int_equal(taken[pivot].rest.around, PSNAP_NONE);
     assert_int_equal(taken[scan].rest.around, pivot);
     assert_int_equal(taken[scan].rest.offset, 64);
@@ -138,7 +135,7 @@ static void test_latest(void **state)
     struct nest_draws *draws = nest_draws_new(program);
     struct nest_draw *taken;
     struct psnap_rng rng;
-    uint32_t inner, count, lead;
+    uint32_t inner, lead;
     uint64_t at = BASE;
 
     (void)state;
@@ -151,16 +148,13 @@ static void test_latest(void **state)
             nest_draws_put(draws, inner, !k, at - 8 - 8 * k);
         at += 8 * (1 + psnap_rng_below(&rng, 99));
     }
-    taken = nest_draws_take(draws, &count);
-    assert_non_null(taken);
-    assert_int_equal(count, 2);
+    taken = take(draws, 2);
     lead = taken[inner].entry.with;
     assert_int_equal(lead, 1);
     assert_int_equal((int64_t)taken[inner].entry.offset, -8);
     assert_int_equal(taken[lead].leads[0] + taken[lead].leads[1], 3); /* references 0 and 1 */
     assert_int_equal(taken[lead].leads[2], 0);
     free(taken);
-    nest_draws_free(draws);
     psnap_program_free(program);
 }
 
@@ -173,7 +167,7 @@ static void test_by(void **state)
     const struct nest_source *source;
     struct nest_draw *taken;
     struct psnap_rng rng;
-    uint32_t load, store, behind, count, first;
+    uint32_t load, store, behind, first;
 
     (void)state;
     assert_non_null(draws);
@@ -191,8 +185,7 @@ static void test_by(void **state)
             nest_draws_put(draws, store, false, at - 80);
         nest_draws_put(draws, behind, true, is_stored ? at - 88 : at + 16);
     }
-    taken = nest_draws_take(draws, &count);
-    assert_non_null(taken);
+    taken = take(draws, 3);
     source = taken[behind].has_entry ? &taken[behind].entry : &taken[behind].rest;
     assert_int_equal(source->after_count, 2);
     first = source->after[0].by - 1;
@@ -203,7 +196,6 @@ static void test_by(void **state)
     assert_int_equal(source->after[1].back, 1);
     assert_int_equal((int64_t)source->after[1].offset, first == load ? -8 : 16);
     free(taken);
-    nest_draws_free(draws);
     psnap_program_free(program);
 }
 
@@ -216,7 +208,7 @@ static void test_chosen_first(void **state)
     struct psnap_program *program = make_program(1, 3);
     struct nest_draws *draws = nest_draws_new(program);
     uint64_t moved = BASE;
-    uint32_t refs[3], count;
+    uint32_t refs[3];
     struct nest_draw *taken;
     struct psnap_rng rng;
 
@@ -237,14 +229,12 @@ static void test_chosen_first(void **state)
             right += is_left ? 0 : 8;
         }
     }
-    taken = nest_draws_take(draws, &count);
-    assert_non_null(taken);
+    taken = take(draws, 3);
     assert_int_equal(taken[MOVED].rest.after_count, 2);
     for (uint32_t i = 0; i < 2; i++) {
         assert_in_range(taken[MOVED].rest.after[i].back, 1, 2);
         assert_int_equal(taken[MOVED].rest.after[i].offset, 0);
     }
-    nest_draws_free(draws);
     free(taken);
     psnap_program_free(program);
 }
@@ -257,7 +247,7 @@ static void test_behind(void **state)
     enum { MAIN, MAIN_X, REST, REST_X, REFS_ALL, ROWS_ALL = 20000, X = 1 << 24 };
     struct psnap_program *program = make_program(1, REFS_ALL);
     struct nest_draws *draws = nest_draws_new(program);
-    uint32_t refs[REFS_ALL], count;
+    uint32_t refs[REFS_ALL];
     const struct nest_source *entry;
     struct nest_draw *taken;
     struct psnap_rng rng;
@@ -282,8 +272,7 @@ static void test_behind(void **state)
         nest_draws_end(draws, PSNAP_NONE, 1);
         at += 8;
     }
-    taken = nest_draws_take(draws, &count);
-    assert_non_null(taken);
+    taken = take(draws, REFS_ALL);
     entry = &taken[MAIN].entry;
     assert_true(taken[MAIN].has_entry);
     assert_int_equal(entry->after_count, 1); /* two back, whoever it was */
@@ -292,7 +281,6 @@ static void test_behind(void **state)
     assert_int_equal(entry->low, BASE);
     assert_in_range(entry->span_bytes, at - BASE - 16, at - BASE);
     assert_int_equal(taken[REST].rest.with, MAIN);
-    nest_draws_free(draws);
     free(taken);
     psnap_program_free(program);
 }
@@ -379,7 +367,7 @@ static void test_copied_back(void **state)
     struct psnap_program *program = make_program(1, 5);
     struct sorting s = {.draws = nest_draws_new(program)};
     struct nest_draw *taken;
-    uint32_t count, start;
+    uint32_t start;
 
     (void)state;
     assert_non_null(s.draws);
@@ -390,9 +378,7 @@ static void test_copied_back(void **state)
     s.back = add(s.draws, 3);
     s.copied = add(s.draws, 4);
     sort(&s, 0, 20000);
-    taken = nest_draws_take(s.draws, &count);
-    assert_non_null(taken);
-    assert_int_equal(count, 6);
+    taken = take(s.draws, 6);
     assert_true(taken[s.back].has_entry);
     start = taken[s.back].entry.with;
     assert_int_equal(start, 5);
@@ -402,7 +388,6 @@ static void test_copied_back(void **state)
     assert_int_equal(taken[s.back].rest.after[0].back, 0);
     assert_int_equal(taken[s.back].rest.after[0].offset, 16);
     assert_int_equal(taken[s.copied].rest.with, s.back);
-    nest_draws_free(s.draws);
     free(taken);
     psnap_program_free(program);
 }
