@@ -84,7 +84,7 @@ static int32_t augment(struct network *n, uint32_t u, uint32_t sink, int32_t mos
 
 int main(int argc, char **argv)
 {
-    uint32_t width = argc > 1 ? (uint32_t)strtoul(argv[1], NULL, 10) : 500, layers = 24, s = 65537;
+    uint32_t width = argc > 1 ? (uint32_t)strtoul(argv[1], NULL, 10) : 280, layers = 24, s = 65537;
     struct network n = {.nodes = width * layers + 2, .pipes = 2};
     uint32_t source = width * layers, sink = source + 1, phases = 0;
     uint64_t flow = 0, sum = 0;

@@ -73,7 +73,7 @@ static uint32_t rebuild(struct target *t, uint32_t mark)
 
 int main(int argc, char **argv)
 {
-    uint32_t n = argc > 1 ? (uint32_t)strtoul(argv[1], NULL, 10) : 60000;
+    uint32_t n = argc > 1 ? (uint32_t)strtoul(argv[1], NULL, 10) : 120000;
     struct target **all = malloc(n * sizeof(*all)), **queue = malloc(n * sizeof(*queue));
     uint64_t sum = 0;
 
