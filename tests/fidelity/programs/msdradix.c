@@ -108,10 +108,9 @@ int main(int argc, char **argv)
         while (strings[i][k] && strings[i][k] == strings[i - 1][k])
             k++;
         common += k;
-        sum = sum * 3 + (uint64_t)(strings[i] - text);
     }
-    for (size_t i = 0; i < n; i++) /* same strings may be in any order */
-        sum = sum * (i ? 3 : 0) + strings[i][0] + strings[i][strlen((const char *)strings[i]) - 1];
+    for (size_t i = 0; i < n; i++)
+        sum = sum * 3 + strings[i][0] + strings[i][strlen((const char *)strings[i]) - 1];
     free(text);
     free(strings);
     printf("msdradix %zu checksum %" PRIu64 " (%" PRIu64 ")\n", n, sum, common);

@@ -95,7 +95,7 @@ static struct job *new_job(uint64_t due)
 
 int main(int argc, char **argv)
 {
-    size_t n = argc > 1 ? strtoul(argv[1], NULL, 10) : 40000, done = 0;
+    size_t n = argc > 1 ? strtoul(argv[1], NULL, 10) : 20000, done = 0;
     struct job **known = malloc(n * sizeof(struct job *)), *heap[2] = {NULL, NULL};
     uint64_t sum = 0;
 

@@ -103,12 +103,12 @@ static struct matrix multiply(const struct matrix *a, const struct matrix *b)
 
 int main(int argc, char **argv)
 {
-    uint32_t n = argc > 1 ? (uint32_t)strtoul(argv[1], NULL, 10) : 5000, at = 0;
-    struct matrix a = new_matrix(n, 4 * n), square, fourth;
+    uint32_t n = argc > 1 ? (uint32_t)strtoul(argv[1], NULL, 10) : 8000, at = 0;
+    struct matrix a = new_matrix(n, 5 * n), square, fourth;
     double check = 0;
 
     for (uint32_t i = 0; i < n; i++) {
-        uint32_t here = 1 + draw(3);
+        uint32_t here = 2 + draw(4);
 
         for (uint32_t k = 0; k < here; k++) {
             a.column[at] = (k == 0 ? i : draw(4) ? (i + draw(90)) % n : draw(draw(n) + 1));
