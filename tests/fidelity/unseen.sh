@@ -212,4 +212,5 @@ for file in "$root"/tests/fidelity/programs/*.c*; do
     rm -r "${work:?}/$name"
     [ ! -t 2 ] || echo "$name: $status" >&2
 done
+[ "$(wc -l < "$out")" -gt 1 ] || { echo "unseen: no such program in half $half" >&2 && exit 1; }
 summarise
