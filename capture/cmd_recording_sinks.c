@@ -87,9 +87,6 @@ static enum psnap_status write_profile(struct psnap_recording *recording,
     struct psnap_profile *profile = psnap_profile_builder_take(builder, error);
     enum psnap_status status = profile ? PSNAP_OK : error->code;
 
-    if (!status && psnap_profile_builder_lacks(builder))
-        fprintf(stderr, "psnap %s: %s: model psnap, not walks\n", recording->command,
-                psnap_profile_builder_lacks(builder));
     if (!status && certifier)
         certify(recording, certifier, profile);
     if (!status)

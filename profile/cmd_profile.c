@@ -39,9 +39,9 @@ static enum psnap_status pump(struct psnap_source *source, struct psnap_sink *bu
     return status;
 }
 
-/* The stream's profile, or NULL with `error` filled; *lacks: as psnap_profile_builder_lacks. */
+/* The stream's profile, or NULL with `error` filled. */
 static struct psnap_profile *build(const struct request *request, uint64_t *count,
-                                   const char **lacks, struct psnap_error *error)
+                                   struct psnap_error *error)
 {
     struct psnap_source *source = psnap_input_open(request->input, &request->options, error);
     struct psnap_sink *builder =
@@ -55,7 +55,6 @@ static struct psnap_profile *build(const struct request *request, uint64_t *coun
     if (builder && (certifier || !request->certifies) &&
         pump(source, builder, certifier, count, error) == PSNAP_OK)
         profile = psnap_profile_builder_take(builder, error);
-    *lacks = profile ? psnap_profile_builder_lacks(builder) : NULL;
     if (profile && certifier && psnap_certifier_certify(certifier, profile, error)) {
         psnap_profile_free(profile);
         profile = NULL;
@@ -66,8 +65,7 @@ static struct psnap_profile *build(const struct request *request, uint64_t *coun
     return profile;
 }
 
-static void say(const struct psnap_profile *built, const struct request *request, uint64_t count,
-                const char *lacks)
+static void say(const struct psnap_profile *built, const struct request *request, uint64_t count)
 {
     struct psnap_profile_totals totals;
     char digits[32];
@@ -79,8 +77,6 @@ static void say(const struct psnap_profile *built, const struct request *request
         fprintf(stderr, " (%u part%s of threads)", (unsigned)totals.parts,
                 psnap_plural(totals.parts));
     fprintf(stderr, " of '%s' to '%s'\n", request->input, request->output);
-    if (lacks)
-        fprintf(stderr, "psnap profile: %s: model psnap, not walks\n", lacks);
 }
 
 static int profile(const struct request *request)
@@ -89,11 +85,10 @@ static int profile(const struct request *request)
     struct psnap_profile *built = NULL;
     struct psnap_output *output = psnap_output_open(request->output, request->force, &error);
     uint64_t count = 0;
-    const char *lacks = NULL;
     enum psnap_status status = PSNAP_ERROR_IO;
 
     if (output)
-        built = build(request, &count, &lacks, &error);
+        built = build(request, &count, &error);
     if (built)
         status = psnap_profile_write(built, psnap_output_file(output), &error);
     if (built && status == PSNAP_ERROR_IO)
@@ -103,7 +98,7 @@ static int profile(const struct request *request)
     else
         psnap_output_abandon(output);
     if (status == PSNAP_OK)
-        say(built, request, count, lacks);
+        say(built, request, count);
     psnap_profile_free(built);
     return status == PSNAP_OK ? PSNAP_EXIT_DONE : psnap_cmd_fail("profile", &error);
 }
@@ -130,11 +125,11 @@ static int settle(struct request *request, int operands)
                                request->threads);
     request->builder.is_apart = *request->threads == 'a';
     if (request->schedule && !request->model)
-        request->model = "psnap"; /* walks have no such choice */
+        request->model = "psnap"; /* model nests has no such choice */
     if (psnap_builder_choose_model(&request->builder, request->model, &error))
         return psnap_cmd_fail("profile", &error);
-    if (request->schedule && request->builder.walks)
-        return psnap_cmd_usage("profile", "walks have the order of loops that ran: no --schedule");
+    if (request->schedule && request->builder.nests)
+        return psnap_cmd_usage("profile", "model nests has the order of loops that ran: no --schedule");
     if (request->schedule && *request->schedule == 'f')
         request->builder.schedule = PSNAP_SCHEDULE_FIRST;
     request->builder.region_limit = (uint32_t)request->limit;
@@ -154,8 +149,7 @@ int psnap_cmd_profile(int argc, char **argv)
     const struct psnap_option options[] = {
         {PSNAP_OPTION_TEXT, 'o', "output", &request.output, "P.yaml", "where to ('-': stdout)"},
         {PSNAP_OPTION_TEXT, 0, "model", &request.model, "MODEL",
-         "walks (default): what folds exactly; psnap, the published one; stackdist: LRU stack\n"
-         "distances"},
+         "nests (default): exact loop nests and reuse histograms; psnap: the published one"},
         {PSNAP_OPTION_SIZE, 0, "gap", &request.builder.region_gap_bytes, "BYTES",
          "how far from a region an access still joins it; 256"},
         {PSNAP_OPTION_U64, 0, "regions", &request.limit, "N",
@@ -164,7 +158,7 @@ int psnap_cmd_profile(int argc, char **argv)
          "of the published model: visits (default), how loops alternate; first: each once, by\n"
          "first access"},
         {PSNAP_OPTION_TEXT, 0, "threads", &request.threads, "HOW",
-         "merged (default), or apart: parts of loops for each thread (not with walks)"},
+         "merged (default), or apart: parts of loops for each thread (not with nests)"},
         {PSNAP_OPTION_FLAG, 0, "certify", &request.certifies, NULL,
          "simulate caches as well: the profile says how far its replay is off"},
         {PSNAP_OPTION_LIST, 'm', "machine", &request.machines, "MACHINE",

@@ -106,7 +106,7 @@ int psnap_cmd_show(int argc, char **argv)
     profile = psnap_input_read_profile(request.path, &error);
     if (!profile)
         return psnap_cmd_fail("show", &error);
-    if (request.schedule && !profile->nests) {
+    if (request.schedule && !profile->stream) {
         fprintf(
             stderr,
             "psnap show: '%s' is of model %s: its schedule is no nest of walks (recording without "

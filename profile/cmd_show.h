@@ -63,15 +63,12 @@ bool show_print_loops(const struct psnap_profile *profile,
 bool show_print_json(const struct psnap_profile *profile, const struct psnap_profile_totals *totals,
                      const struct show_summary *summaries, uint32_t count, bool regions);
 
-/* ---- profiles of walks: cmd_show_schedule.c, cmd_show_schedule_json.c; nothing of others ---- */
+/* ---- profiles of model nests: cmd_show_schedule.c; nothing of others ---- */
 
 #define SHOW_ALL_LINES UINT64_MAX
 
 /* The schedule, or that of one loop (PSNAP_NONE: all): in full with each reference, or in short, so
  * many lines. False: out of memory. */
 bool show_print_schedule(const struct psnap_profile *profile, uint32_t loop, uint64_t lines);
-struct psnap_json;
-/* "schedule" and "models" of the object that is open. */
-bool show_json_schedule(struct psnap_json *json, const struct psnap_profile *profile);
 
 #endif

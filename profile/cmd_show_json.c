@@ -196,8 +196,6 @@ bool show_print_json(const struct psnap_profile *profile, const struct psnap_pro
     for (uint32_t i = 0; i < count; i++)
         json_loop(&json, profile, &summaries[i], totals->accesses, regions);
     psnap_json_end_array(&json);
-    if (!regions && !show_json_schedule(&json, profile))
-        return false;
     psnap_json_end_object(&json);
     return true;
 }

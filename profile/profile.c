@@ -10,7 +10,7 @@
  * sequence starts and ends, and two that contradict each other are found out.
  */
 #include "profile/profile.h"
-#include "profile/walks/nests.h"
+#include "profile/model.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -37,7 +37,7 @@ void psnap_profile_free(struct psnap_profile *profile)
 {
     if (!profile)
         return;
-    nests_free(profile->nests);
+    model_free(profile->stream);
     psnap_arena_free(profile->arena);
     free(profile);
 }
@@ -144,4 +144,21 @@ const char *psnap_profile_nearest_loop(const struct psnap_profile *profile, cons
         nearest = psnap_text_nearest(id, names, profile->loop_count);
     free(names);
     return nearest;
+}
+
+struct psnap_source *psnap_profile_stream_new(const struct psnap_profile *profile,
+                                              const uint32_t *first_ref,
+                                              struct psnap_program *program, uint64_t seed)
+{
+    return model_source_new(profile->stream, first_ref, program, seed);
+}
+
+void psnap_profile_refs(const struct psnap_profile *profile, uint32_t *refs)
+{
+    memset(refs, 0, profile->loop_count * sizeof *refs);
+    for (uint32_t i = 0; i < profile->stream->ref_count; i++) {
+        const struct model_ref *ref = &profile->stream->refs[i];
+        if (ref->number >= refs[ref->loop])
+            refs[ref->loop] = ref->number + 1;
+    }
 }

@@ -57,12 +57,6 @@ struct psnap_stride_edge {
     uint8_t from, to;
 };
 
-/* `count` accesses found their cache line below so many others in the LRU stack, in the mean. */
-struct psnap_distance_count {
-    uint64_t count;
-    uint32_t lines;
-};
-
 struct psnap_size_count {
     uint64_t count;
     uint8_t size; /* bytes */
@@ -101,11 +95,8 @@ struct psnap_profile_region {
     struct psnap_size_count *sizes;     /* add up to accesses */
     struct psnap_stride_count *strides; /* add up to accesses - 1 */
     struct psnap_stride_edge *edges;    /* a path through all strides: see psnap_region_ends */
-    /* Model stackdist, else NULL and 0: together they add up to accesses. */
-    struct psnap_distance_count *distances; /* by rising distance */
-    uint64_t new_lines; /* accesses to a cache line that the thread had not touched before */
-    uint16_t size_count, stride_count, edge_count, distance_count;
-    bool is_derived; /* walks: strides and edges follow from them */
+    uint16_t size_count, stride_count, edge_count;
+    bool is_derived; /* strides and edges were seen; the stream follows from the model */
 };
 
 struct psnap_profile_loop {
@@ -125,7 +116,7 @@ struct psnap_profile_loop {
     struct psnap_profile_region *regions;
     uint32_t region_count;
     struct psnap_sequence pattern; /* the first accesses, by region */
-    bool is_pattern_derived;       /* walks: it follows from them */
+    bool is_pattern_derived;       /* it was seen; the stream follows from the model */
     uint32_t whole;  /* of a thread's part: index of the loop that it is of; else PSNAP_NONE */
     uint32_t thread; /* of a thread's part: its number; else PSNAP_NONE */
     uint32_t thread_count; /* that share the part: 1, or this one and higher ones; else 0 */
@@ -162,20 +153,20 @@ struct psnap_certificate {
     struct psnap_certificate_row worst; /* where; its max_points */
 };
 
-struct psnap_nests; /* profile/walks/nests.h, not part of the library's interface */
+struct psnap_stream_model; /* profile/model.h, not part of the library's interface */
 
 struct psnap_profile {
     struct psnap_provenance provenance;
     struct psnap_sampling sampling; /* which part of the run was recorded; no loop_errors */
-    const char *model;              /* "psnap", PSNAP_MODEL_WALKS or PSNAP_MODEL_STACKDIST */
+    const char *model;              /* "psnap" or PSNAP_MODEL_NESTS */
     bool
         is_apart; /* accesses are in parts, one per loop and thread, else in the loops themselves */
     uint64_t region_gap_bytes;
     uint32_t region_limit;
     struct psnap_profile_loop *loops;
     uint32_t loop_count;
-    struct psnap_sequence schedule; /* of loops; empty when there are nests */
-    struct psnap_nests *nests; /* model walks: the stream as nests of loops, else NULL; owned */
+    struct psnap_sequence schedule; /* model psnap: of loops */
+    struct psnap_stream_model *stream; /* model nests: what replay follows, else NULL; owned */
     struct psnap_certificate *certificate; /* NULL: none */
     struct psnap_arena *arena;             /* owns all of the above */
 };
@@ -230,8 +221,7 @@ PSNAP_API const char *psnap_stride_label(unsigned bin);
 PSNAP_API bool psnap_region_ends(const struct psnap_profile_region *region, unsigned *first,
                                  unsigned *last);
 
-#define PSNAP_MODEL_WALKS "walks-2"
-#define PSNAP_MODEL_STACKDIST "stackdist-1"
+#define PSNAP_MODEL_NESTS "nests-3"
 
 enum psnap_schedule_reading {
     PSNAP_SCHEDULE_DEFAULT = 0, /* VISITS */
@@ -251,14 +241,13 @@ struct psnap_builder_options {
     uint32_t region_limit;     /* regions per loop before rare ones merge; 0: the default */
     enum psnap_schedule_reading schedule;
     bool is_apart;  /* threads are kept apart (FORMAT.md), else merged */
-    bool walks;     /* model walks: what folds is kept exactly */
-    bool stackdist; /* model stackdist: LRU stack distances; not with walks */
+    bool nests;     /* model nests, the default of the commands */
 };
 
 /*
- * The model by its name: "walks", "psnap" or "stackdist". NULL is the default, which is walks;
- * they are of merged threads, so with is_apart, which is set before, it is psnap. An error
- * (USAGE) of another name, and of walks of threads that are apart.
+ * The model by its name: "nests" or "psnap". NULL is the default, which is nests; they are of merged
+ * threads, so with is_apart, which is set before, it is psnap. An error (USAGE) of another name, and
+ * of nests of threads that are apart.
  */
 PSNAP_API enum psnap_status psnap_builder_choose_model(struct psnap_builder_options *options,
                                                        const char *name, struct psnap_error *error);
@@ -277,10 +266,6 @@ psnap_profile_builder_new(struct psnap_program *program,
 PSNAP_API struct psnap_profile *psnap_profile_builder_take(struct psnap_sink *builder,
                                                            struct psnap_error *error);
 
-/* Why what was taken is of the published model although walks were chosen; NULL: it is as chosen.
- */
-PSNAP_API const char *psnap_profile_builder_lacks(const struct psnap_sink *builder);
-
 /*
  * Region metrics to accesses: an endless stream of the region's accesses,
  * deterministic in (region, seed, stream). refs[kind] goes into access.ref.
@@ -295,45 +280,15 @@ PSNAP_API void psnap_generator_fill(struct psnap_generator *generator, struct ps
                                     size_t n);
 
 /*
- * What a profile with nests does, in order; what its models draw is deterministic in (profile,
- * seed). Keeps no pointer to the profile. first_ref[loop] plus a reference's number goes into
- * access.ref. NULL: out of memory.
+ * A source of the stream of a profile of model nests, deterministic in (profile, seed), which
+ * outlives it. first_ref[loop] plus a reference's number goes into access.ref. `program` is the
+ * source's, not owned. NULL: out of memory.
  */
-struct psnap_walk {
-    uint32_t loop;        /* index in the profile */
-    struct psnap_run run; /* valid until the next call */
-};
-struct psnap_walker;
-PSNAP_API struct psnap_walker *psnap_walker_new(const struct psnap_profile *profile,
-                                                const uint32_t *first_ref, uint64_t seed);
-PSNAP_API void psnap_walker_free(struct psnap_walker *walker); /* NULL is legal */
-/* 1: the next one, 0: there is none, negative: out of memory. */
-PSNAP_API int psnap_walker_next(struct psnap_walker *walker, struct psnap_walk *walk);
-/*
- * As that, but loops of few accesses may come written out: 2 when the next accesses are in `block`,
- * *n of them, 1 to `capacity` (which is at least 1). With `by_runs`, only loops in which no run is
- * worth to be one. The other call is not to be made for the same walker.
- */
-PSNAP_API int psnap_walker_write(struct psnap_walker *walker, struct psnap_walk *walk, bool by_runs,
-                                 struct psnap_access *block, size_t capacity, size_t *n);
-/* By loop of a profile with nests: how many numbers its references have, and whether anything of it
- * is drawn from models. */
-PSNAP_API void psnap_profile_walks(const struct psnap_profile *profile, uint32_t *refs,
-                                   bool *is_drawn);
-
-/*
- * Model stackdist: where the accesses of regions go, as deep in one LRU stack of cache lines as
- * the regions' histograms say. Deterministic in (regions, their streams, seed, order of calls).
- * Regions are numbered from 0 as they are added; PSNAP_NONE: out of memory. psnap_recall_next
- * is called once for each of a region's accesses; `size` is 1 to 64 bytes. Keeps no pointer to the
- * regions.
- */
-struct psnap_recall;
-PSNAP_API struct psnap_recall *psnap_recall_new(uint64_t seed); /* NULL: out of memory */
-PSNAP_API void psnap_recall_free(struct psnap_recall *recall);  /* NULL is legal */
-PSNAP_API uint32_t psnap_recall_add(struct psnap_recall *recall,
-                                    const struct psnap_profile_region *region, uint64_t stream);
-PSNAP_API enum psnap_status psnap_recall_next(struct psnap_recall *recall, uint32_t region,
-                                              unsigned size, uint64_t *address);
+PSNAP_API struct psnap_source *psnap_profile_stream_new(const struct psnap_profile *profile,
+                                                        const uint32_t *first_ref,
+                                                        struct psnap_program *program,
+                                                        uint64_t seed);
+/* By loop of a profile of model nests: how many numbers its references have. */
+PSNAP_API void psnap_profile_refs(const struct psnap_profile *profile, uint32_t *refs);
 
 #endif

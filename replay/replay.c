@@ -14,10 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "replay/distances.h"
 #include "replay/interleave.h"
 #include "replay/lane.h"
-#include "replay/nests.h"
 
 struct replay {
     struct psnap_source base;
@@ -162,21 +160,8 @@ static enum psnap_status init_loop(struct replay *replay, const struct psnap_pro
     return status;
 }
 
-/* One thread's accesses, PSNAP_NONE: those of merged threads. NULL: out of memory. */
-static struct psnap_source *open_lane(struct replay *replay, const struct psnap_profile *profile,
-                                      uint32_t thread, uint64_t seed)
-{
-    struct psnap_source *lane =
-        replay_lane_new(profile, thread, replay->loops, replay->base.program);
-
-    return strcmp(profile->model, PSNAP_MODEL_STACKDIST) != 0
-               ? lane
-               : replay_distances_new(lane, profile, thread, seed);
-}
-
 /* The lanes of all threads that have parts, in turn. */
-static enum psnap_status open_lanes(struct replay *replay, const struct psnap_profile *profile,
-                                    uint64_t seed)
+static enum psnap_status open_lanes(struct replay *replay, const struct psnap_profile *profile)
 {
     struct psnap_program *program = replay->base.program;
     struct psnap_source **lanes = malloc(PSNAP_THREADS_MAX * sizeof(struct psnap_source *));
@@ -189,7 +174,7 @@ static enum psnap_status open_lanes(struct replay *replay, const struct psnap_pr
             is_there[profile->loops[i].thread] = true;
     for (uint32_t thread = 0; thread < PSNAP_THREADS_MAX && !status; thread++)
         if (is_there[thread]) {
-            lanes[n] = open_lane(replay, profile, thread, seed);
+            lanes[n] = replay_lane_new(profile, thread, replay->loops, program);
             status = lanes[n] ? PSNAP_OK : PSNAP_ERROR_MEMORY;
             n += !status;
         }
@@ -205,13 +190,40 @@ static enum psnap_status open_lanes(struct replay *replay, const struct psnap_pr
     return status;
 }
 
+/* The stream of a profile of model nests, whose references are added to the program. NULL: out of
+ * memory. */
+static struct psnap_source *open_stream(struct replay *replay, const struct psnap_profile *profile,
+                                        uint64_t seed)
+{
+    struct psnap_program *program = replay->base.program;
+    uint32_t *refs = calloc(profile->loop_count + (size_t)1, sizeof *refs);
+    struct psnap_source *stream = NULL;
+    bool is_done = refs != NULL;
+
+    if (refs)
+        psnap_profile_refs(profile, refs);
+    for (uint32_t i = 0; is_done && i < profile->loop_count; i++) {
+        const struct psnap_ref ref = {
+            .block = i, .loop = i, .src_line = profile->loops[i].src_line};
+        uint32_t n = refs[i];
+        refs[i] = program->ref_count;
+        while (is_done && n--)
+            is_done = psnap_program_add_ref(program, &ref) != PSNAP_NONE;
+    }
+    if (is_done)
+        stream = psnap_profile_stream_new(profile, refs, program, seed);
+    free(refs);
+    return stream;
+}
+
 static enum psnap_status init_lanes(struct replay *replay, const struct psnap_profile *profile,
                                     uint64_t seed)
 {
     if (profile->is_apart)
-        return open_lanes(replay, profile, seed);
-    replay->lanes = profile->nests ? replay_nests_new(profile, replay->base.program, seed)
-                                   : open_lane(replay, profile, PSNAP_NONE, seed);
+        return open_lanes(replay, profile);
+    replay->lanes = profile->stream ? open_stream(replay, profile, seed)
+                                    : replay_lane_new(profile, PSNAP_NONE, replay->loops,
+                                                      replay->base.program);
     return replay->lanes ? PSNAP_OK : PSNAP_ERROR_MEMORY;
 }
 

@@ -459,15 +459,12 @@ static void builder_free(struct psnap_sink *self)
     free(b->loop_of);
     free(b->refs);
     free(b->plans);
-    lru_stack_free(b->stack);
     build_rounds_free(b->rounds);
     free(b);
 }
 
 static const struct psnap_sink_ops builder_ops = {build_put, finish, builder_free, build_put_run,
                                                   build_put_rounds};
-static const struct psnap_sink_ops distances_ops = {build_put_distances, finish, builder_free, NULL,
-                                                    NULL};
 
 struct builder *build_new(struct psnap_program *program,
                           const struct psnap_builder_options *options)
@@ -476,12 +473,7 @@ struct builder *build_new(struct psnap_program *program,
 
     if (!b)
         return NULL;
-    b->base.ops = options->stackdist ? &distances_ops : &builder_ops;
-    b->stack = options->stackdist ? lru_stack_new() : NULL;
-    if (options->stackdist && !b->stack) {
-        free(b);
-        return NULL;
-    }
+    b->base.ops = &builder_ops;
     b->program = program;
     b->options = *options;
     b->nowhere.low = UINT64_MAX; /* and high 0: it holds no address */

@@ -17,8 +17,6 @@
 
 #include "formats/base/stream.h"
 #include "profile/build/fold.h"
-#include "profile/distances/lru_stack.h"
-#include "profile/walks/nests.h"
 #include "profile/profile.h"
 
 enum {
@@ -36,13 +34,11 @@ enum {
     BUILD_GROWN_HOLE = 8,      /* a hole of that part of both beside it does not keep them apart */
     BUILD_REGIONS_MAX = 16384, /* of all loops; then each has those it has, and one at least */
     BUILD_LIMIT_MAX = 4096,    /* regions of a loop */
-    BUILD_REGIONS_WALKED = 32, /* of a loop that is told by walks */
+    BUILD_REGIONS_WALKED = 32, /* of a loop of model nests */
     BUILD_ROOM_FIRST = 4,      /* that its tables have room for to begin with */
     BUILD_JOINED_LEAST = 16,   /* that a joined loop keeps when there are many */
     BUILD_MERGE_SAMPLE = 16384 /* accesses synthesised for a merge; longer ones are periodic */
 };
-
-struct distance_counts; /* profile/distances/distances.h */
 
 #define BUILD_NO_SHAPE UINT32_MAX
 
@@ -64,7 +60,6 @@ struct build_region {
     uint64_t previous;  /* address */
     uint64_t *edges;    /* rows of `room` columns, one more than that */
     struct build_shape *shapes;
-    struct distance_counts *distances; /* model stackdist (builder_distances.c), or NULL */
     uint16_t row;                      /* where that of the previous stride begins: 0 when there is
                                           none yet, or BUILD_OPENED */
     uint16_t steps[PSNAP_STRIDE_BINS]; /* by bin: where its row begins, and its rank, which is its
@@ -93,7 +88,7 @@ enum build_merge_reason {
     BUILD_MERGE_FULL,     /* the limit is reached */
     BUILD_MERGE_RESTLESS, /* references go from region to region all the time */
     BUILD_MERGE_LAST,     /* the stream has ended: fringes of merged regions */
-    BUILD_MERGE_OBJECTS   /* it is told by walks: what is in one object */
+    BUILD_MERGE_OBJECTS   /* model nests: what is in one object */
 };
 
 /* What loops are found by. */
@@ -243,18 +238,6 @@ static inline unsigned build_shape(struct build_loop *loop, struct build_region 
     return *last;
 }
 
-/* ---- model stackdist: builder_distances.c; nothing to do in regions of others ---- */
-
-size_t build_distances_bytes(const struct build_region *region);
-void build_distances_clear(struct build_region *region);
-
-enum psnap_status build_distances_export(const struct build_region *from, struct psnap_arena *arena,
-                                         struct psnap_profile_region *region);
-
-/* Out of memory: `into` is short of it. */
-void build_distances_add(struct build_loop *loop, struct build_region *into,
-                         const struct build_region *from);
-
 /* ---- regions as profiles have them ---- */
 
 /* Metrics as the profile has them (id and object apart); arrays go to `arena`. */
@@ -277,7 +260,7 @@ enum psnap_status build_loop_merge(struct build_loop *loop, const struct psnap_p
 /* Merges the regions that references go to and fro between, and says when to do so again. */
 enum psnap_status build_loop_settle(struct build_loop *loop, const struct psnap_program *program);
 
-/* What is left of a loop's regions when the stream has ended and is told by walks. */
+/* What is left of a loop's regions when the stream has ended and is of model nests. */
 enum psnap_status build_loop_gather(struct build_loop *loop, const struct psnap_program *program);
 
 /* Whether two regions are in one mapping group and of one object. */
@@ -328,7 +311,6 @@ struct builder {
     uint32_t region_count; /* of all of them */
     size_t loop_bytes;
     size_t plan_bytes;
-    struct lru_stack *stack;   /* model stackdist, else NULL */
     struct build_loop **loops; /* in the order of first accesses */
     void *by_id, *by_source;   /* trees (tsearch) of all loops, and of the first ones by src_id */
     uint32_t *loop_of;         /* index in program->loops to index in loops, or PSNAP_NONE */
@@ -391,10 +373,6 @@ enum psnap_status build_put_rounds(struct psnap_sink *self, const struct psnap_r
                                    struct psnap_error *error);
 void build_rounds_free(struct build_rounds *rounds); /* NULL is legal */
 
-/* The same of model stackdist, whose runs are put access by access. */
-enum psnap_status build_put_distances(struct psnap_sink *self, const struct psnap_access *block,
-                                      size_t n, struct psnap_error *error);
-
 /* A builder for one thread, without checks of the options; NULL: out of memory. */
 struct builder *build_new(struct psnap_program *program,
                           const struct psnap_builder_options *options);
@@ -452,7 +430,7 @@ struct build_result {
     uint32_t part_count;
     struct build_itinerary *itineraries; /* of all parts, in their order */
     uint32_t itinerary_count;
-    const struct psnap_nests *nests; /* of all threads, NULL: model psnap */
+    struct psnap_stream_model *stream; /* of all threads, NULL: model psnap; the profile's then */
     const struct psnap_builder_options *options;
 };
 

@@ -23,8 +23,7 @@ static size_t edges_bytes(unsigned room)
 
 size_t build_counts_bytes(const struct build_region *region)
 {
-    return edges_bytes(region->room) + region->shape_room * sizeof *region->shapes +
-           build_distances_bytes(region);
+    return edges_bytes(region->room) + region->shape_room * sizeof *region->shapes;
 }
 
 void build_edges_clear(struct build_region *region)
@@ -45,7 +44,6 @@ void build_counts_release(struct build_region *region)
 {
     free(region->edges);
     free(region->shapes);
-    free(region->distances);
 }
 
 /* ------------------------------------------------------------- edges */
@@ -180,7 +178,6 @@ bool build_counts_init(struct build_loop *loop, struct build_region *region)
         return false;
     build_edges_clear(region);
     shapes_clear(region, 0);
-    build_distances_clear(region);
     return true;
 }
 

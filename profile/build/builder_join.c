@@ -104,7 +104,6 @@ void build_region_add(struct build_loop *loop, struct build_region *into,
             const unsigned place = build_shape_place(loop, into, from->shapes[s].key);
             into->shapes[place].count += from->shapes[s].count;
         }
-    build_distances_add(loop, into, from);
 }
 
 /* All regions of both, by address, are `out`'s now; those of equal address by thread. */

@@ -26,7 +26,7 @@
  * whose ranges have grown together become one, so that a gather is one region
  * whatever its size, and not many or one with a fringe.
  *
- * In a profile of walks a region only has to say where addresses are counted from and what is
+ * In a profile of model nests a region only has to say where addresses are counted from and what is
  * there: its accesses are told by the walks, however far from each other. So in the end all
  * regions within one object become one, and those of loops that have more than
  * BUILD_REGIONS_WALKED even then are merged as if that was the limit.

@@ -242,8 +242,7 @@ static struct build_region *take_slot(struct build_loop *loop)
                                         .edges = old.edges,
                                         .room = old.room,
                                         .shapes = old.shapes,
-                                        .shape_room = old.shape_room,
-                                        .distances = old.distances};
+                                        .shape_room = old.shape_room};
     }
     return region && build_counts_init(loop, region) ? region : NULL;
 }
@@ -346,7 +345,7 @@ enum psnap_status build_region_export(const struct build_region *region, struct 
     if (!out->bytes) /* all of the address space: one byte more than counts */
         out->bytes = UINT64_MAX;
     return export_sizes(region, arena, out) && export_strides(region, arena, out)
-               ? build_distances_export(region, arena, out)
+               ? PSNAP_OK
                : PSNAP_ERROR_MEMORY;
 }
 

@@ -7,7 +7,7 @@
  * as it is when the stream has ended; it counts those of all threads together.
  */
 #include "profile/build/builder.h"
-#include "profile/walks/nest_derive.h"
+#include "profile/model.h"
 #include "profile/yaml/sampling.h"
 
 #include <inttypes.h>
@@ -198,7 +198,7 @@ static enum psnap_status take_regions(struct taking *t, struct build_loop *from,
     struct psnap_arena *arena = t->profile->arena;
     enum psnap_status status = build_loop_merge(from, t->program, BUILD_MERGE_LAST);
 
-    if (!status && t->result->nests)
+    if (!status && t->result->stream)
         status = build_loop_gather(from, t->program);
     if (status)
         return status;
@@ -385,6 +385,17 @@ static enum psnap_status take_sampling(struct taking *t)
     return sampling_copy(from, t->profile->arena, &t->profile->sampling);
 }
 
+/* Strides and patterns are what was seen; the stream follows from the model. */
+static void mark_derived(struct psnap_profile *profile)
+{
+    for (uint32_t i = 0; i < profile->loop_count; i++) {
+        struct psnap_profile_loop *loop = &profile->loops[i];
+        loop->is_pattern_derived = true;
+        for (uint32_t k = 0; k < loop->region_count; k++)
+            loop->regions[k].is_derived = true;
+    }
+}
+
 static enum psnap_status take_all(struct taking *t)
 {
     struct psnap_profile *profile = t->profile;
@@ -400,14 +411,13 @@ static enum psnap_status take_all(struct taking *t)
             status = take_loop(t, i);
     if (!status)
         status = make_ids_unique(t);
-    if (!status && t->result->nests)
-        status = nests_take(profile, t->result->nests, t->program, t->kept);
-    if (!status && profile->nests) {
-        profile->model = PSNAP_MODEL_WALKS;
-        status = nest_derive_take(profile) ? PSNAP_OK : PSNAP_ERROR_MEMORY;
-    } else if (!status && t->result->options->stackdist)
-        profile->model = PSNAP_MODEL_STACKDIST;
-    if (!status && !profile->nests)
+    if (!status && t->result->stream) {
+        profile->model = PSNAP_MODEL_NESTS;
+        profile->stream = t->result->stream;
+        status =
+            model_adopt(profile->stream, t->kept, profile) ? PSNAP_OK : PSNAP_ERROR_MEMORY;
+        mark_derived(profile);
+    } else if (!status)
         status = build_schedule(profile, t->kept, t->result->part_count * t->program->loop_count,
                                 t->result);
     take_operations(t);

@@ -12,6 +12,7 @@
  * but for loops with more regions than the limit (builder_join.c).
  */
 #include "profile/build/builder.h"
+#include "profile/model.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -30,9 +31,8 @@ struct threads {
     size_t live_bytes; /* of those that are not current */
     uint64_t clock;    /* changes of thread */
     struct build_parts joined;
-    struct psnap_sink *nests; /* model walks, else NULL: `walks`, in a thread of its own */
-    struct psnap_sink *walks;
-    const char *lacks; /* why there are no walks, although they are wanted; or NULL */
+    struct psnap_sink *nests; /* model nests, else NULL: `model`, in a thread of its own */
+    struct psnap_sink *model;
     bool is_finished, is_taken;
 };
 
@@ -45,7 +45,7 @@ static size_t size_of(const struct builder *b)
 {
     return sizeof *b + b->ref_count * (sizeof *b->refs + sizeof *b->plans) + b->plan_bytes +
            b->loop_of_count * (sizeof *b->loop_of + sizeof(struct build_loop *)) + b->loop_bytes +
-           fold_bytes(&b->visits) + lru_stack_bytes(b->stack);
+           fold_bytes(&b->visits);
 }
 
 /* ------------------------------------------------------------- joining */
@@ -78,19 +78,6 @@ static enum psnap_status make_room(struct threads *t, struct psnap_error *error)
         status = join_builder(t, b, error);
     }
     return status;
-}
-
-/* ------------------------------------------------------------- walks */
-
-/* What has become of the nests: without memory for them the profile is of the published model. */
-static enum psnap_status note_nests(struct threads *t, enum psnap_status status)
-{
-    if (status != PSNAP_ERROR_MEMORY)
-        return status;
-    psnap_sink_free(t->nests);
-    t->nests = NULL;
-    t->lacks = "there is no memory for walks";
-    return PSNAP_OK;
 }
 
 /* ------------------------------------------------------------- splitting */
@@ -156,7 +143,7 @@ static enum psnap_status put(struct psnap_sink *self, const struct psnap_access 
 {
     struct threads *t = (struct threads *)self;
     enum psnap_status status =
-        t->nests ? note_nests(t, psnap_sink_put(t->nests, block, n, error)) : PSNAP_OK;
+        t->nests ? psnap_sink_put(t->nests, block, n, error) : PSNAP_OK;
 
     while (n && !status) {
         const size_t alike = count_alike(block, n);
@@ -183,7 +170,7 @@ static enum psnap_status put_run(struct psnap_sink *self, const struct psnap_run
     if (is_mixed)
         return psnap_sink_put_repetitions(self, run, 0, run->count, error);
     if (t->nests)
-        status = note_nests(t, psnap_sink_put_run(t->nests, run, error));
+        status = psnap_sink_put_run(t->nests, run, error);
     if (status)
         return status;
     if (!t->current || t->current->thread != thread)
@@ -197,7 +184,7 @@ static enum psnap_status put_rounds(struct psnap_sink *self, const struct psnap_
     struct threads *t = (struct threads *)self;
     const uint16_t thread = rounds->first->thread; /* of all: who makes rounds sees to it */
     enum psnap_status status =
-        t->nests ? note_nests(t, psnap_sink_put_rounds(t->nests, rounds, error)) : PSNAP_OK;
+        t->nests ? psnap_sink_put_rounds(t->nests, rounds, error) : PSNAP_OK;
 
     if (!status && (!t->current || t->current->thread != thread))
         status = change_thread(t, thread, error);
@@ -219,7 +206,7 @@ static enum psnap_status finish(struct psnap_sink *self, struct psnap_error *err
     enum psnap_status status = PSNAP_OK;
 
     if (t->nests)
-        status = note_nests(t, psnap_sink_finish(t->nests, error));
+        status = psnap_sink_finish(t->nests, error);
     t->is_finished = true;
     t->current = NULL;
     if (t->live_count)
@@ -254,16 +241,15 @@ static const struct psnap_sink_ops threads_ops = {put, finish, threads_free, put
 enum psnap_status psnap_builder_choose_model(struct psnap_builder_options *options,
                                              const char *name, struct psnap_error *error)
 {
-    const char *model = name ? name : options->is_apart ? "psnap" : "walks";
+    const char *model = name ? name : options->is_apart ? "psnap" : "nests";
 
-    options->walks = strcmp(model, "walks") == 0;
-    options->stackdist = strcmp(model, "stackdist") == 0;
-    if (!options->walks && !options->stackdist && strcmp(model, "psnap") != 0)
+    options->nests = strcmp(model, "nests") == 0;
+    if (!options->nests && strcmp(model, "psnap") != 0)
+        return psnap_error_set(error, PSNAP_ERROR_USAGE, "no model '%s'; there are nests and psnap",
+                               model);
+    if (options->nests && options->is_apart)
         return psnap_error_set(error, PSNAP_ERROR_USAGE,
-                               "no model '%s'; there are walks, psnap and stackdist", model);
-    if (options->walks && options->is_apart)
-        return psnap_error_set(error, PSNAP_ERROR_USAGE,
-                               "model walks has the threads merged, not apart");
+                               "model nests has the threads merged, not apart");
     return PSNAP_OK;
 }
 
@@ -285,12 +271,8 @@ struct psnap_sink *psnap_profile_builder_new(struct psnap_program *program,
                         PSNAP_REGION_GAP_MAX, PSNAP_REGION_LIMIT_MIN, PSNAP_REGION_LIMIT_MAX);
         return NULL;
     }
-    if (read.walks && read.is_apart) {
-        psnap_error_set(error, PSNAP_ERROR_USAGE, "walks are of merged threads");
-        return NULL;
-    }
-    if (read.walks && read.stackdist) {
-        psnap_error_set(error, PSNAP_ERROR_USAGE, "a profile has one model");
+    if (read.nests && read.is_apart) {
+        psnap_error_set(error, PSNAP_ERROR_USAGE, "model nests is of merged threads");
         return NULL;
     }
     t = calloc(1, sizeof *t);
@@ -305,7 +287,7 @@ struct psnap_sink *psnap_profile_builder_new(struct psnap_program *program,
     t->program = program;
     t->options = read;
     build_parts_init(&t->joined, program, &t->options);
-    if (read.walks && !(t->nests = psnap_aside_sink_new(program, nest_builder_new, &t->walks))) {
+    if (read.nests && !(t->nests = psnap_aside_sink_new(program, model_builder_new, &t->model))) {
         threads_free(&t->base);
         no_memory(error);
         return NULL;
@@ -327,19 +309,13 @@ struct psnap_profile *psnap_profile_builder_take(struct psnap_sink *builder,
     }
     t->is_taken = true;
     if (build_result_init(&result, &t->joined)) {
-        result.nests = t->nests ? nest_builder_nests(t->walks) : NULL;
-        if (t->nests && !result.nests)
-            t->lacks = "the order of loops does not fold";
-        profile = build_profile(t->program, &result, error);
-        if (result.nests && profile && !profile->nests)
-            t->lacks = "walks would be beyond what a profile can say";
+        result.stream = t->nests ? model_builder_take(t->model) : NULL;
+        if (t->nests && !result.stream)
+            no_memory(error);
+        else
+            profile = build_profile(t->program, &result, error);
     } else
         no_memory(error);
     build_result_release(&result);
     return profile;
-}
-
-const char *psnap_profile_builder_lacks(const struct psnap_sink *builder)
-{
-    return ((const struct threads *)builder)->lacks;
 }

@@ -19,8 +19,6 @@ static inline bool diff_pair_differs(const struct diff_pair *pair)
 }
 
 void diff_print_text(const struct profile_diff *diff, const struct diff_request *request);
-/* Where no number of a loop differs: of which models and whether the schedule does. */
-void diff_print_models(const struct psnap_profile *a, const struct psnap_profile *b);
 void diff_print_json(const struct profile_diff *diff, const struct diff_request *request);
 
 #endif

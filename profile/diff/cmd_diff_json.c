@@ -9,7 +9,7 @@
  *   LOOP  {id, function, file, src_line, depth, entries, iterations, references, walked, parts,
  *          operations, share, NUMBERS}
  *   NUMBERS  accesses, loads, stores, atomics, working_set_bytes, sizes, strides, and with model
- *            stackdist reuse: {new, distances: by the least of those in a bin}
+ *            irregular references reuse: {first, times: by the shortest of a bin}
  *
  * match is id, moved, renamed, only_a or only_b; loops of one id that are alike are left out, as
  * are those beyond --top.
@@ -33,10 +33,10 @@ static void json_reuse(struct psnap_json *json, const struct diff_region *region
     char label[16];
 
     psnap_json_begin_object(json, "reuse");
-    psnap_json_u64(json, "new", region->reuse[DISTANCE_BINS]);
-    psnap_json_begin_object(json, "distances");
-    for (unsigned bin = 0; bin < DISTANCE_BINS; bin++) {
-        snprintf(label, sizeof label, "%" PRIu32, distance_bin_low(bin));
+    psnap_json_u64(json, "first", region->reuse[REUSE_FIRST]);
+    psnap_json_begin_object(json, "times");
+    for (unsigned bin = 0; bin < REUSE_FIRST; bin++) {
+        snprintf(label, sizeof label, "%" PRIu64, reuse_bin_low(bin));
         if (region->reuse[bin])
             psnap_json_u64(json, label, region->reuse[bin]);
     }

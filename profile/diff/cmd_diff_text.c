@@ -116,18 +116,18 @@ static void print_sizes(const struct diff_region *a, const struct diff_region *b
     print_sizes_of(b);
 }
 
-/* Accesses that a cache of so many lines, that evicts the one used longest ago, would have hit. */
+/* Accesses whose line was touched within so many others. */
 static void human_reuse(const struct diff_region *region, char *text, size_t size)
 {
-    static const uint32_t lines[] = {512, 16384}; /* 32 KiB, 1 MiB */
+    static const uint64_t times[] = {16, 16384};
     uint64_t hits[2] = {0};
 
-    for (unsigned bin = 0; bin < DISTANCE_BINS; bin++)
+    for (unsigned bin = 0; bin < REUSE_FIRST; bin++)
         for (unsigned i = 0; i < 2; i++)
-            hits[i] += distance_bin_low(bin) < lines[i] ? region->reuse[bin] : 0;
-    snprintf(text, size, "in 32 KiB %.1f %%, in 1 MiB %.1f %%, new %.1f %%",
+            hits[i] += reuse_bin_low(bin) < times[i] ? region->reuse[bin] : 0;
+    snprintf(text, size, "within 16 accesses %.1f %%, within 16,384 %.1f %%, first touches %.1f %%",
              100 * share(hits[0], region->accesses), 100 * share(hits[1], region->accesses),
-             100 * share(region->reuse[DISTANCE_BINS], region->accesses));
+             100 * share(region->reuse[REUSE_FIRST], region->accesses));
 }
 
 static void print_reuse(const struct diff_region *a, const struct diff_region *b)
@@ -140,7 +140,7 @@ static void print_reuse(const struct diff_region *a, const struct diff_region *b
         printf("%s -> %s", from, to);
     else
         printf("%s, but for %.1f %%", from,
-               100 * diff_of_shares(a->reuse, b->reuse, DISTANCE_BINS + 1));
+               100 * diff_of_shares(a->reuse, b->reuse, REUSE_BINS));
 }
 
 static void print_operations(const struct diff_loop *a, const struct diff_loop *b)
@@ -313,7 +313,7 @@ static void print_executions(const struct diff_pair *pair)
         print_counts(a->iterations, b->iterations);
     if (begins(pair, DIFF_REFERENCES, "references"))
         print_counts(a->references, b->references);
-    if (begins(pair, DIFF_WALKED, "walks"))
+    if (begins(pair, DIFF_WALKED, "addresses"))
         fputs(a->is_walked ? "exact -> from statistics" : "from statistics -> exact", stdout);
     if (begins(pair, DIFF_PARTS, "parts"))
         printf("%" PRIu32 " -> %" PRIu32 ", as the optimiser left it", a->part_count,
@@ -470,8 +470,8 @@ void diff_print_text(const struct profile_diff *diff, const struct diff_request 
         puts(
             "\nno number of a loop differs: the order of loops (schedule) or of accesses "
             "(pattern,\n"
-            "stride_graph, walks) does, distances of reuse by little, or lines, names and what is\n"
+            "stride_graph, walks) does, reuse times by little, or lines, names and what is\n"
             "said of the capture");
     if (!differing && !diff->is_same)
-        diff_print_models(diff->a.profile, diff->b.profile);
+        fputs("the schedules or models differ\n", stdout);
 }

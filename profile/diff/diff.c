@@ -35,7 +35,7 @@ const char *diff_match_name(enum diff_match match)
 
 bool diff_has_reuse(const struct diff_region *region)
 {
-    for (unsigned bin = 0; bin <= DISTANCE_BINS; bin++)
+    for (unsigned bin = 0; bin < REUSE_BINS; bin++)
         if (region->reuse[bin])
             return true;
     return false;
@@ -85,7 +85,7 @@ static void compare_regions(const struct diff_region *a, const struct diff_regio
          apart(a->working_set_bytes, b->working_set_bytes), 0);
     note_shares(to, DIFF_STRIDES, a->strides, b->strides, PSNAP_STRIDE_BINS);
     if (diff_has_reuse(a) && diff_has_reuse(b))
-        note_shares(to, DIFF_REUSE, a->reuse, b->reuse, DISTANCE_BINS + 1);
+        note_shares(to, DIFF_REUSE, a->reuse, b->reuse, REUSE_BINS);
 }
 
 /* UINT64_MAX is unknown, and not compared. */

@@ -6,7 +6,7 @@
 #ifndef PSNAP_PROFILE_DIFF_H
 #define PSNAP_PROFILE_DIFF_H
 
-#include "profile/distances/distances.h"
+#include "profile/address/reuse.h"
 #include "profile/profile.h"
 
 #define DIFF_NOTABLE 0.005 /* shares that are nearer than this are not worth a word */
@@ -21,7 +21,7 @@ struct diff_region {
     uint64_t working_set_bytes;                /* what its regions cover */
     uint64_t sizes[1 + PSNAP_ACCESS_SIZE_MAX]; /* accesses by size */
     uint64_t strides[PSNAP_STRIDE_BINS];
-    uint64_t reuse[DISTANCE_BINS + 1]; /* model stackdist, else 0: by depth, and of new lines */
+    uint64_t reuse[REUSE_BINS]; /* of irregular references, by reuse time; else 0 */
 };
 
 /* A loop of the source, all its parts together: of the optimiser and of threads. */

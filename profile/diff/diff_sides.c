@@ -5,6 +5,7 @@
  * A working set is the number of bytes that regions cover, counted once where they overlap.
  */
 #include "profile/diff/diff.h"
+#include "profile/model.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -65,9 +66,6 @@ static void add_up(const struct psnap_profile_region *const *regions, size_t n,
             sum->sizes[from->sizes[s].size] += from->sizes[s].count;
         for (unsigned s = 0; s < from->stride_count; s++)
             sum->strides[from->strides[s].bin] += from->strides[s].count;
-        for (unsigned d = 0; d < from->distance_count; d++)
-            sum->reuse[distance_bin(from->distances[d].lines)] += from->distances[d].count;
-        sum->reuse[DISTANCE_BINS] += from->new_lines;
     }
 }
 
@@ -141,6 +139,18 @@ static void add_part(const struct psnap_profile_loop *part, struct diff_loop *lo
         loop->operations[op] += part->operations[op];
 }
 
+/* Reuse times of a loop's irregular references. */
+static void add_reuse(const struct psnap_stream_model *model, uint32_t loop,
+                      struct diff_region *sum)
+{
+    for (uint32_t i = 0; i < model->ref_count; i++)
+        for (uint32_t k = 0; model->refs[i].loop == loop && k < model->refs[i].reuse_count; k++) {
+            const struct reuse *reuse = &model->refs[i].reuses[k];
+            for (uint32_t b = 0; b < reuse->bin_count; b++)
+                sum->reuse[reuse->bins[b].bin] += reuse->bins[b].count;
+        }
+}
+
 /* The loop of `n` parts, its regions summed up in `pool`; `room` is for pointers to as many. */
 static void make_loop(const struct psnap_profile *profile, const struct member *parts, size_t n,
                       const bool *is_drawn, const uint32_t *refs, struct diff_region *pool,
@@ -152,11 +162,13 @@ static void make_loop(const struct psnap_profile *profile, const struct member *
                                .first = &profile->loops[parts[0].index],
                                .entries = UINT64_MAX,
                                .iterations = UINT64_MAX,
-                               .is_walked = profile->nests != NULL};
+                               .is_walked = profile->stream != NULL};
     for (size_t i = 0; i < n; i++) {
         const struct psnap_profile_loop *part = &profile->loops[parts[i].index];
         add_part(part, loop);
         loop->references += refs[parts[i].index];
+        if (profile->stream)
+            add_reuse(profile->stream, parts[i].index, &loop->all);
         loop->is_walked &= !is_drawn[parts[i].index];
         for (uint32_t r = 0; r < part->region_count; r++)
             room[regions++] = &part->regions[r];
@@ -206,8 +218,11 @@ enum psnap_status diff_side_init(struct diff_side *side, const struct psnap_prof
     psnap_profile_totals(profile, &side->totals);
     if (members && is_drawn && refs && room && side->loops && side->regions)
         status = PSNAP_OK;
-    if (!status && profile->nests)
-        psnap_profile_walks(profile, refs, is_drawn);
+    if (!status && profile->stream) {
+        psnap_profile_refs(profile, refs);
+        for (uint32_t i = 0; i < profile->stream->ref_count; i++)
+            is_drawn[profile->stream->refs[i].loop] |= profile->stream->refs[i].rule != MODEL_NEST;
+    }
     if (!status)
         make_loops(side, members, is_drawn, refs, room);
     free(members);

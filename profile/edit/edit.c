@@ -134,33 +134,6 @@ static enum psnap_status select_loops(struct editing *e)
 
 /* ---- loops that are gone ---- */
 
-static void renumber(void *context, struct nest_shape *shape)
-{
-    if (shape->width)
-        shape->loop = ((const uint32_t *)context)[shape->loop];
-}
-
-static enum psnap_status renumber_nests(struct editing *e, uint32_t *kept)
-{
-    struct psnap_nests *old = e->profile->nests;
-    struct nest_models *models;
-
-    e->profile->nests = nests_copy(old, renumber, kept);
-    if (!e->profile->nests) {
-        e->profile->nests = old;
-        return edit_no_memory(e);
-    }
-    nests_free(old);
-    models = e->profile->nests->models;
-    for (uint32_t i = 0; models && i < models->draw_count; i++)
-        if (models->draws[i].loop != PSNAP_NONE)
-            models->draws[i].loop = kept[models->draws[i].loop];
-    for (uint32_t i = 0; models && i < models->walk_count; i++)
-        if (models->walks[i].loop != PSNAP_NONE)
-            models->walks[i].loop = kept[models->walks[i].loop];
-    return PSNAP_OK;
-}
-
 static enum psnap_status drop_loops(struct editing *e)
 {
     struct psnap_profile *profile = e->profile;
@@ -171,8 +144,6 @@ static enum psnap_status drop_loops(struct editing *e)
         return edit_no_memory(e);
     for (uint32_t i = 0; i < profile->loop_count; i++)
         kept[i] = e->is_inside[i] ? PSNAP_NONE : count++;
-    if (profile->nests)
-        status = renumber_nests(e, kept);
     for (uint32_t i = 0; i < profile->schedule.count; i++)
         if (profile->schedule.items[i].what != PSNAP_NONE)
             profile->schedule.items[i].what = kept[profile->schedule.items[i].what];
@@ -227,13 +198,11 @@ enum psnap_status psnap_profile_edit(struct psnap_profile *profile, const struct
     if (!status && (edit->what == PSNAP_EDIT_INTERLEAVE || edit->what == PSNAP_EDIT_SPLIT))
         status = edit_lay_fields(&e);
     if (!status)
-        status = profile->nests ? edit_walks(&e) : edit_published(&e);
+        status = profile->stream ? edit_model(&e) : edit_published(&e);
     if (!status && edit->what == PSNAP_EDIT_REMOVE)
         status = drop_loops(&e);
-    edit_tree_free(e.tree);
     for (uint32_t i = 0; i < e.array_count; i++)
         free(e.arrays[i].fields);
-    free(e.draws);
     free(e.arrays);
     free(e.is_selected);
     free(e.is_inside);

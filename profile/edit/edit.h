@@ -23,7 +23,6 @@
 #ifndef PSNAP_PROFILE_EDIT_H
 #define PSNAP_PROFILE_EDIT_H
 
-#include "profile/edit/edit_tree.h"
 #include "profile/profile.h"
 
 enum psnap_edit_what {
@@ -90,8 +89,6 @@ struct edit_array {
 struct editing {
     struct psnap_profile *profile;
     const struct psnap_edit *edit;
-    struct edit_tree *tree;  /* of nests, else NULL */
-    struct nest_draw *draws; /* as they were */
     struct edit_array *arrays;
     uint32_t array_count, region_count; /* region_count: of all loops */
     bool *is_selected;                  /* by loop: the edit's, */
@@ -137,32 +134,16 @@ enum psnap_status edit_lay_fields(struct editing *e);
 /* Where an address is then. */
 enum psnap_status edit_place(const struct editing *e, uint64_t *address);
 
-/* edit_walks.c, edit_published.c: the edits of either model. */
-enum psnap_status edit_walks(struct editing *e);
+/* edit_published.c, edit_model.c: the edits of either model. */
 enum psnap_status edit_published(struct editing *e);
-/* edit_layout.c: references, models and regions to where arrays are then. */
-enum psnap_status edit_move_walks(struct editing *e);
+enum psnap_status edit_model(struct editing *e);
+/* edit_layout.c: regions to where arrays are then. */
 enum psnap_status edit_move_regions(struct editing *e);
-/* edit_loops.c: iterations, entries and removals in the tree, and what loops say of themselves. */
-enum psnap_status edit_loops(struct editing *e);
+/* edit_loops.c: what loops say of themselves. */
 enum psnap_status edit_scale_loops(struct editing *e);
 /* Whether a loop is another one, or within it. */
 bool edit_is_within(const struct psnap_profile *profile, uint32_t loop, uint32_t other);
-/* edit_models.c: the same in what is drawn. */
-enum psnap_status edit_models(struct editing *e);
-/* Each of the counts `by` times as large, and times / over as often. */
-enum psnap_status edit_scale_counts(const struct editing *e, struct psnap_counts *counts,
-                                    uint64_t times, uint64_t over, uint64_t by);
-/* edit_mixes.c: the same in the states of a mix. */
-enum psnap_status edit_mix_states(struct editing *e, uint32_t mix);
-/* Whether all that a mix has is within the edit's loops. */
-bool edit_is_mix_inside(const struct editing *e, uint32_t mix);
-/* After the nests have changed: mixes and draws as often as they are come to. */
-enum psnap_status edit_settle_models(struct editing *e, const struct psnap_nests *before);
 
 /* edit_merge.c: the regions of a loop that the edit names as one. */
 enum psnap_status edit_merge(struct editing *e);
-/* edit_describe.c: regions and patterns of touched loops, from what they do. */
-enum psnap_status edit_describe(struct editing *e);
-
 #endif

@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "formats/base/arena.h"
+#include "profile/build/bins.h"
 #include "profile/edit/edit.h"
-#include "profile/walks/nest_derive.h"
 
 enum { SAMPLE = 65536 };
 
@@ -178,24 +178,6 @@ static enum psnap_status merge(struct editing *e, struct psnap_profile_loop *loo
     return is_done ? PSNAP_OK : edit_no_memory(e);
 }
 
-/* Strides of a region from the walks. */
-static enum psnap_status derive(struct editing *e, uint32_t loop, uint32_t region,
-                                struct stride_bins *bins)
-{
-    struct nest_derived *derived = nest_derive(e->profile);
-    const bool is_known = derived && derived->loops[loop].is_known;
-
-    if (is_known)
-        *bins = derived->regions[derived->loops[loop].first + region].bins;
-    nest_derived_free(derived);
-    if (derived && !is_known)
-        return edit_fail(e, loop, PSNAP_NONE,
-                         "strides of regions do not follow from the walks of loop '%.100s', so "
-                         "those of a merged one are not known",
-                         e->profile->loops[loop].id);
-    return derived ? PSNAP_OK : edit_no_memory(e);
-}
-
 static enum psnap_status merge_loop(struct editing *e, uint32_t index)
 {
     struct psnap_profile_loop *loop = &e->profile->loops[index];
@@ -212,13 +194,11 @@ static enum psnap_status merge_loop(struct editing *e, uint32_t index)
     if (regions != e->edit->region_count)
         return edit_fail(e, index, PSNAP_NONE, "loop '%.100s' does not have all of these regions",
                          loop->id);
-    if (!e->profile->nests)
+    if (!e->profile->stream)
         status = generate(e, loop, accesses, &bins);
     if (!status)
         status = merge(e, loop, &merged);
-    if (!status && e->profile->nests)
-        status = derive(e, index, merged, &bins);
-    if (!status && !bins_close(&bins, e->profile->arena, &loop->regions[merged]))
+    if (!status && !e->profile->stream && !bins_close(&bins, e->profile->arena, &loop->regions[merged]))
         status = edit_no_memory(e);
     return status;
 }
@@ -230,7 +210,5 @@ enum psnap_status edit_merge(struct editing *e)
     for (uint32_t i = 0; i < e->profile->loop_count && !status; i++)
         if (e->is_selected[i] && e->profile->loops[i].region_count)
             status = merge_loop(e, i);
-    if (!status && e->profile->nests && !nest_derive_mark(e->profile))
-        status = edit_no_memory(e);
     return status;
 }

@@ -217,10 +217,6 @@ static enum psnap_status repeat_region(const struct editing *e, struct psnap_pro
         status = edit_scale_count(e, k, 1, &region->kinds[kind]);
     for (unsigned i = 0; i < region->size_count && !status; i++)
         status = edit_scale_count(e, k, 1, &region->sizes[i].count);
-    if (!status)
-        status = edit_scale_count(e, k, 1, &region->new_lines);
-    for (unsigned i = 0; i < region->distance_count && !status; i++)
-        status = edit_scale_count(e, k, 1, &region->distances[i].count);
     if (status || k == 1)
         return status;
     if (region->stride_count)
@@ -402,16 +398,8 @@ static enum psnap_status repeat_all(struct editing *e)
 
 enum psnap_status edit_published(struct editing *e)
 {
-    const bool has_strides = strcmp(e->profile->model, PSNAP_MODEL_STACKDIST) != 0;
     enum psnap_status status = PSNAP_OK;
 
-    if (!has_strides &&
-        (e->edit->what == PSNAP_EDIT_SPAN || e->edit->what == PSNAP_EDIT_STRIDE ||
-         e->edit->what == PSNAP_EDIT_INTERLEAVE || e->edit->what == PSNAP_EDIT_MERGE))
-        return edit_fail(e, PSNAP_NONE, PSNAP_NONE,
-                         "the model %s has no strides: how soon lines of other walks are touched "
-                         "again is not known; 'reuse' can be changed in the file",
-                         PSNAP_MODEL_STACKDIST);
     switch (e->edit->what) {
     case PSNAP_EDIT_SPAN:
         status = stretch_regions(e, e->edit->times, e->edit->over);
@@ -424,7 +412,7 @@ enum psnap_status edit_published(struct editing *e)
     case PSNAP_EDIT_SPLIT:
         status = edit_fail(e, PSNAP_NONE, PSNAP_NONE,
                            "the published model does not say which accesses are of which field: "
-                           "records cannot be split (with walks they can)");
+                           "records cannot be split (with model nests they can)");
         break;
     case PSNAP_EDIT_STRIDE:
         status = edit_strides(e);

@@ -9,7 +9,6 @@
  * only numbers.
  */
 #include "profile/yaml/certificate.h"
-#include "profile/walks/nest_profile.h"
 #include "profile/yaml/read.h"
 #include "profile/yaml/sampling.h"
 
@@ -41,6 +40,27 @@ enum psnap_status read_text(const struct reading *r, const struct psnap_yaml_nod
         return status;
     *text = psnap_arena_strndup(r->profile->arena, *text, strlen(*text));
     return *text ? PSNAP_OK : read_out_of_memory(r);
+}
+
+enum psnap_status read_derived(const struct reading *r, const struct psnap_yaml_node *map,
+                               const char *const *keys, const struct psnap_yaml_node **derived)
+{
+    enum psnap_status status;
+
+    *derived = psnap_yaml_get(map, "derived");
+    if (!*derived)
+        return PSNAP_OK;
+    if (strcmp(r->profile->model, PSNAP_MODEL_NESTS) != 0)
+        return psnap_yaml_fail(r->doc, *derived, r->error, PSNAP_ERROR_VALUE,
+                               "in model %s nothing is derived", r->profile->model);
+    status = psnap_yaml_expect_keys(r->doc, *derived, "derived", keys, r->error);
+    for (; *keys && !status; keys++)
+        if (psnap_yaml_get(map, *keys))
+            status = psnap_yaml_fail(r->doc, psnap_yaml_get(map, *keys), r->error,
+                                     PSNAP_ERROR_VALUE,
+                                     "'%s' stands in 'derived' (line %" PRIu32 ") as well", *keys,
+                                     (*derived)->src_line);
+    return status;
 }
 
 enum psnap_status read_count(const struct reading *r, const struct psnap_yaml_node *map,
@@ -144,12 +164,17 @@ static enum psnap_status read_capture(const struct reading *r, const struct psna
     if (status || (status = read_text(r, map, "model", NULL, &profile->model)) ||
         (status = read_text(r, map, "stage", "", &profile->provenance.stage)))
         return status;
-    if (strcmp(profile->model, "psnap") != 0 && strcmp(profile->model, PSNAP_MODEL_WALKS) != 0 &&
-        strcmp(profile->model, PSNAP_MODEL_STACKDIST) != 0)
+    if (!strncmp(profile->model, "walks-", 6) || !strncmp(profile->model, "stackdist-", 10))
         return psnap_yaml_fail(
             r->doc, psnap_yaml_get(map, "model"), r->error, PSNAP_ERROR_UNSUPPORTED,
-            "there is no model '%.60s' in this version, only 'psnap', '%s' and '%s'",
-            profile->model, PSNAP_MODEL_WALKS, PSNAP_MODEL_STACKDIST);
+            "model '%.60s' is of an earlier version: record the program again, or make the "
+            "profile anew from its trace (psnap profile TRACE.pst -o PROFILE.yaml)",
+            profile->model);
+    if (strcmp(profile->model, "psnap") != 0 && strcmp(profile->model, PSNAP_MODEL_NESTS) != 0)
+        return psnap_yaml_fail(r->doc, psnap_yaml_get(map, "model"), r->error,
+                               PSNAP_ERROR_UNSUPPORTED,
+                               "there is no model '%.60s' in this version, only 'psnap' and '%s'",
+                               profile->model, PSNAP_MODEL_NESTS);
     node = psnap_yaml_get(map, "region_gap_bytes");
     profile->region_gap_bytes = PSNAP_REGION_GAP_DEFAULT;
     if (node && (status = psnap_yaml_size(r->doc, node, 1, PSNAP_REGION_GAP_MAX,
@@ -340,7 +365,7 @@ static enum psnap_status read_version(const struct reading *r, const struct psna
 static enum psnap_status read_all(struct reading *r)
 {
     static const char *const keys[] = {"psnap",  "program", "capture",     "totals", "schedule",
-                                       "models", "loops",   "certificate", NULL};
+                                       "objects", "chains", "loops", "certificate", NULL};
     const struct psnap_yaml_node *root = psnap_yaml_root(r->doc);
     const struct psnap_yaml_node *program, *totals, *capture, *loops, *certificate;
     struct name_index names = {NULL, 0};
@@ -364,11 +389,9 @@ static enum psnap_status read_all(struct reading *r)
     status = read_names(r, loops, &names);
     if (!status)
         status = read_loops(r, loops, &names);
-    if (!status && !strcmp(r->profile->model, PSNAP_MODEL_WALKS)) {
-        const struct psnap_yaml_node *list = psnap_yaml_require(r->doc, root, "schedule", r->error);
-        status = list ? read_nests(r, list, psnap_yaml_get(root, "models"), loops, &names)
-                      : PSNAP_ERROR_VALUE;
-    } else if (!status)
+    if (!status && !strcmp(r->profile->model, PSNAP_MODEL_NESTS))
+        status = read_model(r, root, loops, &names);
+    else if (!status)
         status = read_schedule(r, root, loops, &names);
     if (!status && totals)
         status = read_totals(r, totals, loops);

@@ -68,6 +68,11 @@ enum psnap_status read_sequence(const struct reading *r, const struct psnap_yaml
  */
 bool sequence_counts(const struct psnap_sequence *sequence, uint64_t limit, uint64_t *counts);
 
+/* Group, index and offset of a map. */
+struct psnap_place;
+enum psnap_status read_place(const struct reading *r, const struct psnap_yaml_node *map,
+                             struct psnap_place *place);
+
 /* parent["operations"]; what is not there stays as it is. */
 enum psnap_status read_operations(const struct reading *r, const struct psnap_yaml_node *parent,
                                   uint64_t operations[PSNAP_OPERATION_COUNT]);
@@ -78,15 +83,9 @@ enum psnap_status read_operations(const struct reading *r, const struct psnap_ya
  */
 enum psnap_status read_derived(const struct reading *r, const struct psnap_yaml_node *map,
                                const char *const *keys, const struct psnap_yaml_node **derived);
-/* After the nests, of which `lines` has a line of each loop's: that what is derived from them is
- * so; what is left out is made. */
-enum psnap_status check_derived(const struct reading *r, const uint32_t *lines,
-                                const struct psnap_yaml_node *loops);
-
-/* The schedule of a profile with walks and its models (NULL: none); `names` are the ids of all
- * loops, which have been read. */
-enum psnap_status read_nests(const struct reading *r, const struct psnap_yaml_node *list,
-                             const struct psnap_yaml_node *models,
+/* The model of the stream (profile/model.h): schedule, chains, objects, and what loops say of bodies
+ * and references; `names` are the ids of all loops, which have been read. */
+enum psnap_status read_model(const struct reading *r, const struct psnap_yaml_node *root,
                              const struct psnap_yaml_node *loops, const struct name_index *names);
 
 /* `names` are the ids of all loops. */

@@ -178,7 +178,8 @@ enum psnap_status read_loop(struct reading *r, const struct psnap_yaml_node *map
     static const char *const keys[] = {"id",         "part_of",    "thread",   "threads",
                                        "function",   "source",     "nest",     "entries",
                                        "iterations", "operations", "accesses", "estimate",
-                                       "pattern",    "regions",    "derived",  NULL};
+                                       "pattern",    "regions",    "derived",  "bodies",
+                                       "references", NULL};
     enum psnap_status status = psnap_yaml_known_keys(r->doc, map, keys, r->error);
 
     if (status || (status = read_text(r, map, "id", NULL, &loop->id)) ||

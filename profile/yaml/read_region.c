@@ -13,7 +13,6 @@
 
 #include "formats/base/layout.h"
 #include "formats/base/text.h"
-#include "profile/distances/distances_yaml.h"
 #include "profile/yaml/yaml_keys.h"
 
 static enum psnap_status read_object(const struct reading *r, const struct psnap_yaml_node *map,
@@ -40,7 +39,7 @@ static enum psnap_status read_object(const struct reading *r, const struct psnap
     return PSNAP_OK;
 }
 
-static enum psnap_status read_place(const struct reading *r, const struct psnap_yaml_node *map,
+enum psnap_status read_place(const struct reading *r, const struct psnap_yaml_node *map,
                                     struct psnap_place *place)
 {
     const struct psnap_yaml_node *node = psnap_yaml_require(r->doc, map, "group", r->error);
@@ -364,8 +363,8 @@ static enum psnap_status read_histograms(const struct reading *r, const struct p
     status = read_sizes(r, sizes, region, &size_sum);
     if (!status)
         status = check_counts(r, map, sizes, "the sizes", size_sum, region->accesses);
-    if (!status && !strides && !graph && !strcmp(r->profile->model, PSNAP_MODEL_WALKS))
-        return PSNAP_OK; /* check_derived makes them */
+    if (!status && !strides && !graph && !strcmp(r->profile->model, PSNAP_MODEL_NESTS))
+        return PSNAP_OK; /* they may be left out */
     if (!status && !strides && region->accesses > 1)
         status =
             psnap_yaml_fail(r->doc, psnap_yaml_get(map, "accesses"), r->error, PSNAP_ERROR_VALUE,
@@ -399,7 +398,7 @@ enum psnap_status read_region(struct reading *r, const struct psnap_yaml_node *m
     static const char *const keys[] = {
         "id",           "symbol",      "allocation", "stack",   "accesses",
         "loads",        "stores",      "atomics",    "sizes",   "strides",
-        "stride_graph", "working_set", "reuse",      "derived", NULL};
+        "stride_graph", "working_set", "derived", NULL};
     const struct psnap_yaml_node *node, *set;
     enum psnap_status status = psnap_yaml_known_keys(r->doc, map, keys, r->error);
 
@@ -417,8 +416,6 @@ enum psnap_status read_region(struct reading *r, const struct psnap_yaml_node *m
         status = read_kinds(r, map, region);
     if (!status)
         status = read_histograms(r, map, region);
-    if (!status)
-        status = read_distances(r, map, region);
     if (!status)
         status = read_working_set(r, map, region);
     if (status)

@@ -14,8 +14,7 @@
 #include "formats/base/layout.h"
 #include "formats/base/yaml.h"
 #include "profile/yaml/certificate.h"
-#include "profile/distances/distances_yaml.h"
-#include "profile/walks/nest_profile.h"
+#include "profile/yaml/write_model.h"
 #include "profile/yaml/sampling.h"
 #include "profile/yaml/yaml_keys.h"
 
@@ -178,7 +177,6 @@ static void write_region(const struct psnap_profile_region *region, struct psnap
         psnap_yaml_add_u64(doc, inner, label, region->sizes[i].count);
     }
     write_strides(region, doc, map);
-    write_distances(region, doc, map);
 }
 
 /* "cg.c:468" */
@@ -229,11 +227,12 @@ static void write_loop(const struct psnap_profile *profile, const struct psnap_p
         inner = psnap_yaml_add_sequence(doc, inner, "pattern", PSNAP_YAML_FLOW);
         write_items(&loop->pattern, 0, loop->pattern.count, region_id, loop, doc, inner);
     }
-    if (!loop->region_count)
-        return;
-    inner = psnap_yaml_add_sequence(doc, map, "regions", PSNAP_YAML_BLOCK);
+    if (loop->region_count)
+        inner = psnap_yaml_add_sequence(doc, map, "regions", PSNAP_YAML_BLOCK);
     for (uint32_t i = 0; i < loop->region_count; i++)
         write_region(&loop->regions[i], doc, inner);
+    if (profile->stream)
+        write_loop_model(profile, (uint32_t)(loop - profile->loops), doc, map);
 }
 
 /* The loops that are yet to be written: there may be very many. */
@@ -265,15 +264,11 @@ enum psnap_status psnap_profile_write(const struct psnap_profile *profile, FILE 
     write_capture(profile, doc, root);
     write_totals(profile, doc, root);
     list = psnap_yaml_add_sequence(doc, root, "schedule",
-                                   profile->nests ? PSNAP_YAML_BLOCK : PSNAP_YAML_FLOW);
-    if (profile->nests && !write_nests(profile, doc, list)) {
-        psnap_yaml_doc_free(doc);
-        return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
-    }
-    if (!profile->nests)
+                                   profile->stream ? PSNAP_YAML_BLOCK : PSNAP_YAML_FLOW);
+    if (profile->stream)
+        write_schedule(profile, doc, root, list);
+    else
         write_items(&profile->schedule, 0, profile->schedule.count, loop_id, profile, doc, list);
-    if (profile->nests && nests_have_models(profile->nests))
-        write_models(profile, doc, psnap_yaml_add_map(doc, root, "models", PSNAP_YAML_BLOCK));
     if (profile->certificate)
         write_certificate(profile->certificate, doc, root);
     list = psnap_yaml_add_sequence(doc, root, "loops", PSNAP_YAML_BLOCK);

@@ -73,7 +73,7 @@ static void look_at(const struct psnap_profile *profile, const struct psnap_prog
     int found = 0;
 
     must(access->ref < program->ref_count);
-    if (profile->nests)
+    if (profile->stream)
         return;
     id = program->loops[program->refs[access->ref].loop].id;
     for (uint32_t l = 0; l < profile->loop_count; l++) {

@@ -108,13 +108,13 @@ static void test_names_and_nests(void **state)
 
 /* Rows of two objects, one behind the other, and places that are of none, all far apart: regions of
  * the published model; walks tell strides, and have a region for each object. */
-static void test_objects_of_walks(void **state)
+static void test_objects_of_nests(void **state)
 {
     enum { ROWS = 8, ROW = 1024, PLACES = 10, PLACE = 4096, ALL = 2 * ROWS + PLACES };
     const struct psnap_object objects[] = {
         {HEAP, ROWS * ROW, "x t.c:7", PSNAP_OBJECT_ALLOCATION},
         {HEAP + ROWS * ROW, ROWS * ROW, "y t.c:8", PSNAP_OBJECT_ALLOCATION}};
-    const struct psnap_builder_options walks = {.walks = true};
+    const struct psnap_builder_options nests = {.nests = true};
     struct psnap_program *program = make_program(1, 3);
     struct psnap_access accesses[ALL];
     struct psnap_profile *profile;
@@ -134,8 +134,8 @@ static void test_objects_of_walks(void **state)
     profile = build(program, accesses, ALL, NULL);
     assert_int_equal(profile->loops[0].region_count, ALL);
     psnap_profile_free(profile);
-    profile = build(program, accesses, ALL, &walks);
-    assert_non_null(profile->nests);
+    profile = build(program, accesses, ALL, &nests);
+    assert_non_null(profile->stream);
     assert_int_equal(profile->loops[0].region_count, 2 + PLACES);
     regions = profile->loops[0].regions;
     for (uint32_t i = 0; i < 2; i++) {
@@ -203,7 +203,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_loops_alternate), cmocka_unit_test(test_parts_are_one_visit),
-        cmocka_unit_test(test_names_and_nests), cmocka_unit_test(test_objects_of_walks),
+        cmocka_unit_test(test_names_and_nests), cmocka_unit_test(test_objects_of_nests),
         cmocka_unit_test(test_odd_programs),    cmocka_unit_test(test_bad_streams),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -160,11 +160,11 @@ static size_t replay_runs(const struct psnap_profile *profile, uint64_t seed,
 
 /* Walks, some of whose addresses are drawn: the same accesses, as runs and in blocks of any size.
  */
-static void test_walks_are_their_runs(void **state)
+static void test_nests_are_their_runs(void **state)
 {
     enum { ROWS = 400, WIDTH = 3 };
     static const size_t blocks[] = {4096, 512, 37, 1};
-    struct psnap_builder_options walks = {.walks = true};
+    struct psnap_builder_options nests = {.nests = true};
     struct psnap_program *program = make_program(2, WIDTH);
     struct psnap_access *accesses = calloc(ROWS * 80 * WIDTH, sizeof *accesses), *by_runs;
     struct psnap_profile *profile;
@@ -180,8 +180,8 @@ static void test_walks_are_their_runs(void **state)
             accesses[n++] = (struct psnap_access){HEAP + (1 << 24) + drawn, 1, 8, PSNAP_LOAD, 0};
             accesses[n++] = (struct psnap_access){HEAP + (1 << 26) + 16 * j, 2, 4, PSNAP_STORE, 0};
         }
-    profile = build(program, accesses, n, &walks);
-    assert_non_null(profile->nests);
+    profile = build(program, accesses, n, &nests);
+    assert_non_null(profile->stream);
     by_runs = calloc(n + 1, sizeof *by_runs);
     count = replay_runs(profile, 5, by_runs, n + 1);
     assert_int_equal(count, n);
@@ -469,7 +469,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_counts_are_exact),
-        cmocka_unit_test(test_walks_are_their_runs),
+        cmocka_unit_test(test_nests_are_their_runs),
         cmocka_unit_test(test_same_seed_same_stream),
         cmocka_unit_test(test_by_hand),
         cmocka_unit_test(test_regular_streams_are_reproduced),

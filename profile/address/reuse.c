@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Reuse histograms (reuse.h): collected from a sample, then scaled so that their sums are exact.
+ * Phases are equally many executions while they are collected, too: whenever there are too many,
+ * two neighbours become one. In the end they are four, two or one: as few as differ, which is when
+ * the histograms of two have more than a tenth of their accesses in other bins.
+ */
+#include "profile/address/reuse.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/base/room.h"
+
+enum {
+    WIDTH_FIRST = 1024,
+    ALIKE_PERCENT = 10, /* of accesses in other bins: phases are one */
+    OBJECTS_MAX = 12    /* of a reference; the others are taken for the last one */
+};
+
+void reuse_collector_release(struct reuse_collector *collector)
+{
+    for (uint32_t i = 0; i < collector->count; i++)
+        for (uint32_t p = 0; p < REUSE_COLLECTED; p++)
+            free(collector->seen[i].phases[p]);
+    free(collector->seen);
+    *collector = (struct reuse_collector){0};
+}
+
+/* Two phases become one. */
+static void add_phase(uint64_t **into, uint64_t **from)
+{
+    if (!*into) {
+        *into = *from;
+        *from = NULL;
+        return;
+    }
+    for (uint32_t i = 0; *from && i < REUSE_BINS; i++)
+        (*into)[i] += (*from)[i];
+    free(*from);
+    *from = NULL;
+}
+
+static void widen(struct reuse_collector *collector)
+{
+    for (uint32_t i = 0; i < collector->count; i++) {
+        uint64_t **phases = collector->seen[i].phases;
+        for (uint32_t p = 0; p < REUSE_COLLECTED; p += 2) {
+            uint64_t *joined = NULL;
+            add_phase(&joined, &phases[p]);
+            add_phase(&joined, &phases[p + 1]);
+            phases[p / 2] = joined;
+            if (p)
+                phases[p] = NULL;
+            phases[p + 1] = NULL;
+        }
+    }
+    collector->width *= 2;
+}
+
+static struct reuse_seen *find(struct reuse_collector *collector, uint32_t object)
+{
+    uint32_t i;
+
+    if (collector->count && collector->seen[collector->at].object == object)
+        return &collector->seen[collector->at];
+    for (i = 0; i < collector->count && collector->seen[i].object != object; i++)
+        continue;
+    if (i == collector->count && i == OBJECTS_MAX)
+        i--;
+    if (i == collector->count) {
+        if (!psnap_resize(&collector->seen, (size_t)i + 1, sizeof *collector->seen))
+            return NULL;
+        collector->seen[collector->count++] = (struct reuse_seen){.object = object};
+    }
+    collector->at = i;
+    return &collector->seen[i];
+}
+
+bool reuse_note(struct reuse_collector *collector, uint32_t object, uint64_t index, uint32_t bin,
+                unsigned slot, uint64_t weight)
+{
+    struct reuse_seen *seen = find(collector, object);
+    uint64_t **phase;
+
+    if (!seen)
+        return false;
+    if (!collector->width)
+        collector->width = WIDTH_FIRST;
+    while (index / collector->width >= REUSE_COLLECTED)
+        widen(collector);
+    phase = &seen->phases[index / collector->width];
+    if (!*phase && !(*phase = calloc(REUSE_BINS, sizeof **phase)))
+        return false;
+    (*phase)[bin] += weight;
+    seen->slots[slot] += weight;
+    return true;
+}
+
+/* ---- the model ---- */
+
+struct taking {
+    uint64_t *bins; /* by phase, object, bin */
+    uint32_t phases, objects;
+};
+
+static uint64_t *bins_of(const struct taking *t, uint32_t phase, uint32_t object)
+{
+    return &t->bins[((size_t)phase * t->objects + object) * REUSE_BINS];
+}
+
+static uint64_t sum_of(const struct taking *t, uint32_t phase)
+{
+    uint64_t sum = 0;
+
+    for (uint32_t i = 0; i < t->objects * REUSE_BINS; i++)
+        sum += bins_of(t, phase, 0)[i];
+    return sum;
+}
+
+/* Whether phase p and the next one have the same shares of accesses in their bins. */
+static bool are_alike(const struct taking *t, uint32_t p)
+{
+    const double a = (double)sum_of(t, p), b = (double)sum_of(t, p + 1);
+    double differ = 0;
+
+    if (a == 0 || b == 0)
+        return true;
+    for (uint32_t i = 0; i < t->objects * REUSE_BINS; i++) {
+        const double d = (double)bins_of(t, p, 0)[i] / a - (double)bins_of(t, p + 1, 0)[i] / b;
+        differ += d < 0 ? -d : d;
+    }
+    return differ * 50 <= ALIKE_PERCENT; /* half of the sum of differences is in other bins */
+}
+
+/* Each two phases become one. */
+static void halve(struct taking *t)
+{
+    const size_t n = (size_t)t->objects * REUSE_BINS;
+
+    for (uint32_t p = 0; p < t->phases / 2; p++)
+        for (size_t i = 0; i < n; i++)
+            t->bins[p * n + i] = t->bins[2 * p * n + i] + t->bins[(2 * p + 1) * n + i];
+    t->phases /= 2;
+}
+
+/* Makes the counts of a phase add up to `executions`: largest remainders get what is missing. */
+static bool scale(struct taking *t, uint32_t phase, uint64_t executions)
+{
+    const uint32_t n = t->objects * REUSE_BINS;
+    uint64_t *bins = bins_of(t, phase, 0), left = executions, best;
+    const double sum = (double)sum_of(t, phase);
+    double *rest = calloc(n, sizeof *rest);
+
+    if (!rest)
+        return false;
+    for (uint32_t i = 0; i < n; i++) {
+        const double share = sum > 0 ? (double)bins[i] * (double)executions / sum : 0;
+        bins[i] = (uint64_t)share < left ? (uint64_t)share : left;
+        rest[i] = share - (double)bins[i];
+        left -= bins[i];
+    }
+    for (; left; left--) {
+        best = 0;
+        for (uint32_t i = 1; i < n; i++)
+            best = rest[i] > rest[best] ? i : best;
+        if (rest[best] <= 0) { /* nothing was seen, or rounding: all that is left */
+            for (uint32_t i = 1; i < n; i++)
+                best = bins[i] > bins[best] ? i : best;
+            bins[best] += left;
+            break;
+        }
+        bins[best]++;
+        rest[best] = 0;
+    }
+    free(rest);
+    return true;
+}
+
+/* The phases that there were as REUSE_PHASES of equally many executions: those that were collected
+ * end somewhere within the last one. */
+static bool gather(struct taking *t, const struct reuse_collector *collector, uint64_t executions)
+{
+    const uint64_t used = collector->width ? (executions + collector->width - 1) / collector->width
+                                           : 1;
+
+    t->objects = collector->count;
+    t->phases = used >= REUSE_PHASES ? REUSE_PHASES : 1;
+    t->bins = calloc((size_t)t->phases * t->objects * REUSE_BINS + 1, sizeof *t->bins);
+    for (uint32_t p = 0; t->bins && p < REUSE_COLLECTED; p++) {
+        uint32_t to = (uint32_t)((2 * p + 1) * t->phases / (2 * used));
+        to = to < t->phases ? to : t->phases - 1;
+        for (uint32_t o = 0; o < t->objects; o++)
+            for (uint32_t i = 0; collector->seen[o].phases[p] && i < REUSE_BINS; i++)
+                bins_of(t, to, o)[i] += collector->seen[o].phases[p][i];
+    }
+    return t->bins != NULL;
+}
+
+static bool take_object(const struct taking *t, const struct reuse_seen *seen, uint32_t o,
+                        struct reuse *reuse)
+{
+    uint64_t all = 0;
+
+    *reuse = (struct reuse){.object = seen->object};
+    reuse->bins = malloc((size_t)t->phases * REUSE_BINS * sizeof *reuse->bins);
+    if (!reuse->bins)
+        return false;
+    for (uint32_t p = 0; p < t->phases; p++)
+        for (uint32_t i = 0; i < REUSE_BINS; i++)
+            if (bins_of(t, p, o)[i])
+                reuse->bins[reuse->bin_count++] =
+                    (struct reuse_bin_count){p, i, bins_of(t, p, o)[i]};
+    for (uint32_t i = 0; i < REUSE_SLOTS; i++)
+        all += seen->slots[i];
+    for (uint32_t i = 0; all && i < REUSE_SLOTS; i++) /* in percent; what is there stays there */
+        reuse->slots[i] = seen->slots[i] ? (seen->slots[i] * 100 + all - 1) / all : 0;
+    return true;
+}
+
+bool reuse_take(const struct reuse_collector *collector, uint64_t executions,
+                struct reuse **reuses, uint32_t *count, uint32_t *phases)
+{
+    struct taking t;
+    bool is_done = gather(&t, collector, executions);
+
+    *reuses = NULL;
+    *count = 0;
+    while (is_done && t.phases > 1) {
+        bool are_all = true;
+        for (uint32_t p = 0; p < t.phases; p += 2)
+            are_all &= are_alike(&t, p);
+        for (uint32_t p = 0; p < t.phases; p++) /* a phase of which no line was in the sample */
+            are_all |= !sum_of(&t, p);
+        if (!are_all)
+            break;
+        halve(&t);
+    }
+    for (uint32_t p = 0; is_done && p < t.phases; p++)
+        is_done = scale(&t, p, executions * (p + 1) / t.phases - executions * p / t.phases);
+    *phases = t.phases;
+    if (is_done && t.objects) {
+        *reuses = calloc(t.objects, sizeof **reuses);
+        is_done = *reuses != NULL;
+    }
+    for (uint32_t o = 0; is_done && o < t.objects; o++) {
+        is_done = take_object(&t, &collector->seen[o], o, &(*reuses)[*count]);
+        if (is_done && !(*reuses)[*count].bin_count)
+            free((*reuses)[*count].bins);
+        else
+            ++*count;
+    }
+    free(t.bins);
+    if (!is_done) {
+        reuse_release(*reuses, *count);
+        *reuses = NULL;
+        *count = 0;
+    }
+    return is_done;
+}
+
+void reuse_release(struct reuse *reuses, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        free(reuses[i].bins);
+    free(reuses);
+}

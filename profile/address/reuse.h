@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Reuse histograms. The reuse time of an access is how many accesses of its thread came between it
+ * and the last one to the same cache line of 64 bytes, by any reference; "first" when there was
+ * none. Bins are exact up to 15, then one an octave. With all other accesses in place the
+ * distribution of reuse times fixes that of LRU stack distances, and so the hits of every LRU
+ * cache.
+ *
+ * A reference keeps one histogram for each data object that it touches, in up to four phases of
+ * equally many executions, where these differ.
+ */
+#ifndef PSNAP_PROFILE_REUSE_H
+#define PSNAP_PROFILE_REUSE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum {
+    REUSE_EXACT = 16,
+    REUSE_OCTAVES = 40,                        /* from 16 on */
+    REUSE_FIRST = REUSE_EXACT + REUSE_OCTAVES, /* the bin of first touches */
+    REUSE_BINS = REUSE_FIRST + 1,
+    REUSE_SLOTS = 8,     /* of 8 bytes in a line */
+    REUSE_COLLECTED = 8, /* phases while they are collected */
+    REUSE_PHASES = 4     /* and of a model */
+};
+
+static inline uint32_t reuse_bin(uint64_t time)
+{
+    uint32_t bin;
+
+    if (time < REUSE_EXACT)
+        return (uint32_t)time;
+    bin = REUSE_EXACT + 59 - (uint32_t)__builtin_clzll(time);
+    return bin < REUSE_FIRST ? bin : REUSE_FIRST - 1;
+}
+
+/* The shortest time of a bin, and how many it has. */
+static inline uint64_t reuse_bin_low(uint32_t bin)
+{
+    return bin < REUSE_EXACT ? bin : UINT64_C(16) << (bin - REUSE_EXACT);
+}
+
+static inline uint64_t reuse_bin_width(uint32_t bin)
+{
+    return bin < REUSE_EXACT ? 1 : UINT64_C(16) << (bin - REUSE_EXACT);
+}
+
+/* ---- collecting ---- */
+
+/* What a reference does in one object. */
+struct reuse_seen {
+    uint32_t object;
+    uint64_t slots[REUSE_SLOTS];      /* accesses by place in the line */
+    uint64_t *phases[REUSE_COLLECTED]; /* REUSE_BINS each, or NULL: none yet */
+};
+
+struct reuse_collector { /* zeroed: nothing yet */
+    struct reuse_seen *seen;
+    uint32_t count, at; /* objects; the last one looked up */
+    uint64_t width;     /* executions of a phase; 0: not known yet */
+};
+
+void reuse_collector_release(struct reuse_collector *collector);
+/* An access, number `index` of the reference's, that stands for `weight` of them; false: out of
+ * memory. */
+bool reuse_note(struct reuse_collector *collector, uint32_t object, uint64_t index, uint32_t bin,
+                unsigned slot, uint64_t weight);
+
+/* ---- the model ---- */
+
+struct reuse_bin_count {
+    uint32_t phase, bin;
+    uint64_t count;
+};
+
+/* What a reference does in one object, or what is left of it to draw. */
+struct reuse {
+    uint32_t object;
+    uint64_t slots[REUSE_SLOTS]; /* weights; all 0: anywhere */
+    struct reuse_bin_count *bins; /* by phase, then bin; none empty; owned */
+    uint32_t bin_count;
+};
+
+/* The histograms of a reference with so many executions, and into how many phases these are parted;
+ * `*reuses` is a new array of `*count`, owned by the caller. False: out of memory. */
+bool reuse_take(const struct reuse_collector *collector, uint64_t executions,
+                struct reuse **reuses, uint32_t *count, uint32_t *phases);
+void reuse_release(struct reuse *reuses, uint32_t count);
+
+#endif

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The stream of a thread while it comes: accesses to iterations, iterations to bodies of loops and
+ * their trip counts, addresses to each reference. An iteration is references of one loop in rising
+ * order; of a loop with very many different iterations, as an interpreter's, each basic block is
+ * one. What there is does not depend on how the stream was cut into blocks and runs.
+ */
+#ifndef PSNAP_PROFILE_LANE_H
+#define PSNAP_PROFILE_LANE_H
+
+#include "formats/base/stream.h"
+#include "profile/address/depend.h"
+#include "profile/address/objects.h"
+#include "profile/address/reuse.h"
+#include "profile/address/sample.h"
+#include "profile/model.h"
+#include "profile/nest/series.h"
+#include "profile/order/order.h"
+#include "profile/order/trips.h"
+
+enum { LANE_WIDTH_MAX = 256 /* references of a body */ };
+
+/* A reference that accesses so many bytes in one way. */
+struct lane_site {
+    uint32_t ref; /* of the program */
+    uint32_t next; /* site of the same reference, with another size or kind, or PSNAP_NONE */
+    uint32_t root; /* node of iterations that begin with it, or PSNAP_NONE */
+    uint8_t size, kind;
+    bool is_irregular; /* as far as is known: reuse times are collected */
+    uint64_t latest;   /* address */
+    struct series addresses;
+    struct reuse_collector reuse;
+    struct depend_collector *depend; /* NULL: none yet */
+};
+
+/* The references that an iteration has had so far: a trie. */
+struct lane_node {
+    uint32_t site, parent;
+    uint32_t child, sibling; /* PSNAP_NONE: none; the child that came last is the first */
+    uint32_t body;           /* of iterations that end here, or PSNAP_NONE */
+};
+
+struct lane_body {
+    uint32_t loop, width;
+    uint32_t *sites; /* owned */
+    uint64_t executions, iterations;
+    struct series trips;
+    struct trips histogram;
+    uint64_t same, times; /* executions under way of as many iterations each */
+};
+
+struct lane_loop {
+    uint32_t last_ref;   /* of the program's, as far as they are known */
+    uint32_t body_count; /* that it has */
+    bool is_parted;      /* an iteration is a basic block */
+};
+
+/* First touches of an object by irregular references. */
+struct lane_first {
+    uint64_t latest; /* line; valid when count > 0 */
+    uint64_t count;
+    struct model_stride strides[MODEL_STRIDES];
+};
+
+struct lane {
+    const struct psnap_program *program;
+    struct nest_patterns *patterns;
+    struct order order;
+    struct lane_site *sites;
+    struct lane_node *nodes;
+    struct lane_body *bodies;
+    struct lane_loop *loops;
+    uint32_t *site_of_ref; /* the first one's index, or PSNAP_NONE */
+    uint32_t site_count, node_count, body_count;
+    uint32_t known_refs, loop_count;
+    size_t site_room, node_room, body_room, ref_room;
+
+    uint32_t node, width;              /* the iteration under way; width 0: none */
+    uint64_t addresses[LANE_WIDTH_MAX]; /* of its accesses */
+    uint32_t pending;                  /* body that is executing, or PSNAP_NONE */
+    uint64_t iterations;               /* that it has had */
+
+    uint64_t now; /* accesses so far */
+    struct sample sample;
+    struct objects objects;
+    struct lane_first *firsts; /* by object */
+    size_t first_count, first_room;
+    struct depend_recent recent;
+};
+
+/* `program`, the stream's, must outlive it. NULL: out of memory. */
+struct lane *lane_new(const struct psnap_program *program);
+void lane_free(struct lane *lane);
+/* Accesses of one thread; false: out of memory. */
+bool lane_put(struct lane *lane, const struct psnap_access *block, size_t n);
+bool lane_put_run(struct lane *lane, const struct psnap_run *run);
+bool lane_end(struct lane *lane);
+
+/* ---- iterations, accesses by accesses: lane.c; their addresses: lane_touch.c ---- */
+
+/* The address of an access that is number `time` of the stream; false: out of memory. */
+bool lane_touch(struct lane *lane, uint32_t site, uint64_t address, uint64_t time);
+/* `count` accesses of a site that is not irregular, `every` accesses of the stream apart. */
+bool lane_touch_run(struct lane *lane, uint32_t site, uint64_t first, uint64_t stride,
+                    uint64_t count, uint64_t time, uint64_t every);
+
+/* Adds what a lane has to a model; false: out of memory. */
+bool lane_take(struct lane *lane, uint16_t thread, struct psnap_stream_model *model);
+
+#endif

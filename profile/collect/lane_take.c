@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What a thread's lane has collected, as part of a model (model.h). The rule of each reference is
+ * the first of these that holds: its addresses are a nest; another one's tell them; it is drawn by
+ * reuse time, which always holds.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/base/room.h"
+#include "profile/collect/lane.h"
+
+struct taking {
+    struct lane *lane;
+    struct psnap_stream_model *model;
+    uint32_t first_ref, first_body, first_chain; /* of the lane's in the model */
+    uint32_t *objects; /* by object of the lane, of the model, or PSNAP_NONE */
+};
+
+/* Room for `more` items behind the `count` that there are; they are zeroed. */
+static bool extend(void *array, uint32_t count, uint32_t more, size_t size)
+{
+    char *items;
+
+    if (!psnap_resize(array, ((size_t)count + more) + 1, size))
+        return false;
+    memcpy(&items, array, sizeof items);
+    memset(items + (size_t)count * size, 0, more * size);
+    return true;
+}
+
+static bool take_terms(const struct taking *t, struct nest_terms *to, const struct nest_terms *from)
+{
+    to->patterns = t->model->patterns;
+    if (!nest_terms_copy(to, from))
+        return false;
+    if (to->count == 1 && !to->terms[0].pattern->body_count && !to->terms[0].pattern->steps[0])
+        to->values[0] = 1; /* the same number again and again */
+    return true;
+}
+
+/* ---- references ---- */
+
+/* Whether a site's latest address will be known without that of `context`'s: bases that lead back
+ * to it are none. */
+struct asking {
+    const struct taking *t;
+    uint32_t site;
+};
+
+static bool may_be_base(const void *context, uint32_t site)
+{
+    const struct asking *a = context;
+    const struct model_ref *refs = &a->t->model->refs[a->t->first_ref];
+
+    while (refs[site].rule == MODEL_DEPENDENT) {
+        if (site == a->site)
+            return false;
+        site = refs[site].base - a->t->first_ref;
+    }
+    return site != a->site;
+}
+
+static bool take_object(struct taking *t, uint32_t object)
+{
+    struct psnap_stream_model *model = t->model;
+    const struct data_object *from = &t->lane->objects.objects[object];
+    struct model_object *to;
+
+    if (t->objects[object] != PSNAP_NONE)
+        return true;
+    if (!extend(&model->objects, model->object_count, 1, sizeof *model->objects))
+        return false;
+    to = &model->objects[model->object_count];
+    to->kind = from->kind;
+    to->low = from->name ? from->low : from->seen_low;
+    to->bytes = (from->name ? from->end : from->seen_end) - to->low;
+    if (from->name && !(to->name = strdup(from->name)))
+        return false;
+    if (object < t->lane->first_count) {
+        const struct lane_first *first = &t->lane->firsts[object];
+        while (to->stride_count < MODEL_STRIDES && first->strides[to->stride_count].count) {
+            to->strides[to->stride_count] = first->strides[to->stride_count];
+            to->stride_count++;
+        }
+        to->firsts = first->count ? first->count - 1 : 0;
+    }
+    t->objects[object] = model->object_count++;
+    return true;
+}
+
+static bool take_reuse(struct taking *t, const struct lane_site *from, struct model_ref *to)
+{
+    if (!reuse_take(&from->reuse, to->executions, &to->reuses, &to->reuse_count, &to->phases))
+        return false;
+    for (uint32_t i = 0; i < to->reuse_count; i++) {
+        const uint32_t object = to->reuses[i].object;
+        if (!take_object(t, object))
+            return false;
+        to->reuses[i].object = t->objects[object];
+    }
+    return true;
+}
+
+static bool take_ref(struct taking *t, uint32_t site)
+{
+    const struct lane_site *from = &t->lane->sites[site];
+    struct model_ref *to = &t->model->refs[t->first_ref + site];
+    const struct asking asking = {t, site};
+    const struct depend_base *rule = NULL;
+
+    to->executions = from->addresses.length;
+    if (from->addresses.state != SERIES_NONE) {
+        to->rule = MODEL_NEST;
+        return take_terms(t, &to->addresses, &from->addresses.fold.terms);
+    }
+    if (from->depend)
+        rule = depend_rule(from->depend, may_be_base, &asking);
+    if (!rule) {
+        to->rule = MODEL_REUSE;
+        return take_reuse(t, from, to);
+    }
+    to->rule = MODEL_DEPENDENT;
+    to->base = t->first_ref + rule->site;
+    to->offset_count = rule->offset_count;
+    memcpy(to->offsets, rule->offsets, sizeof to->offsets);
+    return true;
+}
+
+static bool take_refs(struct taking *t, uint16_t thread)
+{
+    struct lane *lane = t->lane;
+
+    if (!extend(&t->model->refs, t->model->ref_count, lane->site_count, sizeof *t->model->refs))
+        return false;
+    t->model->ref_count += lane->site_count;
+    for (uint32_t i = 0; i < lane->site_count; i++) {
+        const struct lane_site *from = &lane->sites[i];
+        t->model->refs[t->first_ref + i] =
+            (struct model_ref){.loop = lane->program->refs[from->ref].loop,
+                               .number = from->ref,
+                               .thread = thread,
+                               .size = from->size,
+                               .kind = from->kind,
+                               .rule = MODEL_REUSE};
+    }
+    for (uint32_t i = 0; i < lane->site_count; i++)
+        if (!take_ref(t, i))
+            return false;
+    return true;
+}
+
+/* ---- bodies, order ---- */
+
+static bool take_body(struct taking *t, const struct lane_body *from, uint16_t thread,
+                      struct model_body *to)
+{
+    *to = (struct model_body){.loop = from->loop,
+                              .thread = thread,
+                              .width = from->width,
+                              .refs = malloc(from->width * sizeof *to->refs),
+                              .is_drawn = from->trips.state == SERIES_NONE,
+                              .executions = from->executions,
+                              .iterations = from->iterations};
+    for (uint32_t k = 0; to->refs && k < from->width; k++)
+        to->refs[k] = t->first_ref + from->sites[k];
+    if (!to->refs)
+        return false;
+    if (to->is_drawn)
+        return trips_copy(&to->histogram, &from->histogram);
+    return take_terms(t, &to->trips, &from->trips.fold.terms);
+}
+
+static int by_count(const void *a, const void *b)
+{
+    const struct chain_edge *p = a, *q = b;
+
+    if (p->count != q->count)
+        return p->count > q->count ? -1 : 1;
+    return p->to < q->to ? -1 : p->to > q->to;
+}
+
+/* The chain is moved, its transitions sorted, and those left out that were taken out again. */
+static void take_chain(const struct taking *t, struct chain *from, struct chain *to)
+{
+    *to = *from;
+    *from = (struct chain){0};
+    for (uint32_t i = 0; i < to->count; i++) {
+        struct chain_state *state = &to->states[i];
+        if (i)
+            state->body += t->first_body;
+        if (state->edge_count)
+            qsort(state->edges, state->edge_count, sizeof *state->edges, by_count);
+        while (state->edge_count && !state->edges[state->edge_count - 1].count)
+            state->edge_count--;
+    }
+}
+
+/* Symbols of the lane to those of the model. */
+static const struct nest_pattern *take_pattern(const struct taking *t, const uint32_t *chains,
+                                               const struct nest_pattern *from)
+{
+    struct nest_patterns *patterns = t->model->patterns;
+    const struct nest_pattern **body, *made = NULL;
+    uint32_t i = 0;
+
+    if (!from->body_count)
+        return nest_pattern_symbol(patterns, from->symbol & ORDER_CHAIN
+                                                 ? MODEL_CHAIN | chains[from->symbol & ~ORDER_CHAIN]
+                                                 : t->first_body + from->symbol);
+    body = malloc(from->body_count * sizeof(struct nest_pattern *));
+    while (body && i < from->body_count && (body[i] = take_pattern(t, chains, from->body[i])))
+        i++;
+    if (i == from->body_count)
+        made = nest_pattern_loop(patterns, body, i, from->steps);
+    free(body);
+    return made;
+}
+
+static bool take_order(struct taking *t, uint16_t thread)
+{
+    struct psnap_stream_model *model = t->model;
+    struct order *from = &t->lane->order;
+    struct model_order *to = &model->orders[model->order_count++];
+    uint32_t *chains = calloc(from->chain_count + (size_t)1, sizeof *chains);
+    bool is_done = chains != NULL;
+
+    *to = (struct model_order){.thread = thread, .terms = {.patterns = model->patterns}};
+    for (uint32_t i = 0; is_done && i < from->chain_count; i++) {
+        if (!from->chains[i].states)
+            continue;
+        chains[i] = model->chain_count++;
+        take_chain(t, &from->chains[i], &model->chains[chains[i]]);
+    }
+    for (size_t i = 0; is_done && i < from->fold.terms.count; i++) {
+        const struct nest_pattern *pattern =
+            take_pattern(t, chains, from->fold.terms.terms[i].pattern);
+        is_done = pattern && nest_terms_push(&to->terms, pattern,
+                                             nest_term_values(&from->fold.terms, i));
+    }
+    free(chains);
+    return is_done;
+}
+
+bool lane_take(struct lane *lane, uint16_t thread, struct psnap_stream_model *model)
+{
+    struct taking t = {.lane = lane,
+                       .model = model,
+                       .first_ref = model->ref_count,
+                       .first_body = model->body_count,
+                       .objects = malloc((lane->objects.count + (size_t)1) * sizeof *t.objects)};
+    bool is_done = t.objects &&
+                   extend(&model->bodies, model->body_count, lane->body_count,
+                          sizeof *model->bodies) &&
+                   extend(&model->chains, model->chain_count, lane->order.chain_count,
+                          sizeof *model->chains) &&
+                   extend(&model->orders, model->order_count, 1, sizeof *model->orders);
+
+    for (uint32_t i = 0; is_done && i < lane->objects.count; i++)
+        t.objects[i] = PSNAP_NONE;
+    is_done = is_done && take_refs(&t, thread);
+    for (uint32_t i = 0; is_done && i < lane->body_count; i++)
+        is_done = take_body(&t, &lane->bodies[i], thread, &model->bodies[model->body_count++]);
+    is_done = is_done && take_order(&t, thread);
+    free(t.objects);
+    return is_done;
+}

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The addresses of a thread's references: to the series that each of them may be, and to the sample
+ * of cache lines that tells reuse times. A reference is irregular until its series is a nest for
+ * sure, and when it turns out to be none after all; what irregular references touch is counted. The
+ * other references only say when the lines were touched, which takes a hash for each line.
+ */
+#include <string.h>
+
+#include "formats/base/room.h"
+#include "profile/collect/lane.h"
+
+enum {
+    CHECK = 512,       /* accesses of a reference after which it is looked at again */
+    DEPEND_ONE_IN = 16 /* accesses that are looked at for dependence */
+};
+
+static uint64_t latest_of(const void *context, uint32_t site)
+{
+    return ((const struct lane *)context)->sites[site].latest;
+}
+
+/* A first touch of an object, in a sample of all lines: how far on is it from the one before? */
+static bool note_first(struct lane *lane, uint32_t object, uint64_t line)
+{
+    struct lane_first *more, *first;
+    int64_t lines;
+    uint32_t at;
+
+    more = psnap_with_room(lane->firsts, &lane->first_room, object + (size_t)1, sizeof *more);
+    if (!more)
+        return false;
+    lane->firsts = more;
+    for (; lane->first_count <= object; lane->first_count++)
+        more[lane->first_count] = (struct lane_first){0};
+    first = &more[object];
+    lines = (int64_t)(line - first->latest);
+    first->latest = line;
+    if (!first->count++)
+        return true;
+    for (at = 0; at < MODEL_STRIDES; at++)
+        if (!first->strides[at].count || first->strides[at].lines == lines)
+            break;
+    if (at == MODEL_STRIDES) { /* the rarest one makes room, and leaves its count (Space-Saving) */
+        at = MODEL_STRIDES - 1;
+    }
+    first->strides[at].lines = lines;
+    first->strides[at].count++;
+    while (at && first->strides[at].count > first->strides[at - 1].count) {
+        const struct model_stride kept = first->strides[at];
+        first->strides[at] = first->strides[at - 1];
+        first->strides[--at] = kept;
+    }
+    return true;
+}
+
+/* An access of an irregular reference to a line of the sample. */
+static bool note_reuse(struct lane *lane, uint32_t site, uint64_t address, uint64_t time,
+                       uint64_t index)
+{
+    const uint64_t line = address >> SAMPLE_LINE_BITS;
+    struct lane_site *of = &lane->sites[site];
+    struct sample_line *slot = sample_find(&lane->sample, line);
+    uint32_t bin = REUSE_FIRST, object;
+    struct data_object *to;
+
+    if (slot->line == line) {
+        bin = reuse_bin(time > slot->time ? time - slot->time - 1 : 0);
+        slot->time = time;
+        object = slot->object;
+    } else {
+        object = objects_at(&lane->objects, lane->program, address);
+        if (object == PSNAP_NONE || !sample_add(&lane->sample, line, time, object) ||
+            (lane->sample.weight == 1 && !note_first(lane, object, line)))
+            return false;
+    }
+    to = &lane->objects.objects[object];
+    if (to->seen_low == to->seen_end) {
+        to->seen_low = address;
+        to->seen_end = address + of->size;
+    }
+    to->seen_low = address < to->seen_low ? address : to->seen_low;
+    to->seen_end = address + of->size > to->seen_end ? address + of->size : to->seen_end;
+    return reuse_note(&of->reuse, object, index, bin, (unsigned)(address >> 3) % REUSE_SLOTS,
+                      lane->sample.weight);
+}
+
+/* A line of the sample that a reference touched which is not irregular. */
+static bool note_line(struct lane *lane, uint64_t line, uint64_t time)
+{
+    struct sample_line *slot = sample_find(&lane->sample, line);
+    uint32_t object;
+
+    if (slot->line == line) {
+        slot->time = time > slot->time ? time : slot->time;
+        return true;
+    }
+    object = objects_at(&lane->objects, lane->program, line << SAMPLE_LINE_BITS);
+    return object != PSNAP_NONE && sample_add(&lane->sample, line, time, object);
+}
+
+static bool note_dependence(struct lane *lane, uint32_t site, uint64_t address)
+{
+    struct lane_site *of = &lane->sites[site];
+
+    if (!of->depend && !(of->depend = calloc(1, sizeof *of->depend)))
+        return false;
+    depend_note(of->depend, site, address, &lane->recent, latest_of, lane);
+    return true;
+}
+
+/* Whether the reference's addresses are a nest, now that there are more of them. */
+static void look_again(struct lane_site *site)
+{
+    const bool was_irregular = site->is_irregular;
+
+    site->is_irregular = !series_is_plain(&site->addresses) &&
+                         (was_irregular || site->addresses.state == SERIES_NONE);
+    if (was_irregular && !site->is_irregular) {
+        reuse_collector_release(&site->reuse);
+        free(site->depend);
+        site->depend = NULL;
+    }
+}
+
+bool lane_touch(struct lane *lane, uint32_t site, uint64_t address, uint64_t time)
+{
+    struct lane_site *of = &lane->sites[site];
+    const uint64_t line = address >> SAMPLE_LINE_BITS, index = of->addresses.length;
+
+    if (!series_put(&of->addresses, address, 0, 1))
+        return false;
+    if (!(index % CHECK) || (!of->is_irregular && of->addresses.state == SERIES_NONE))
+        look_again(of);
+    if (!of->is_irregular) {
+        of->latest = address;
+        return !sample_has(&lane->sample, line) || note_line(lane, line, time);
+    }
+    if (sample_has(&lane->sample, line) && !note_reuse(lane, site, address, time, index))
+        return false;
+    if (!(sample_hash(index ^ ((uint64_t)site << 32)) >> 60) &&
+        !note_dependence(lane, site, address))
+        return false;
+    of->latest = address;
+    depend_recent_add(&lane->recent, site, address);
+    return true;
+}
+
+bool lane_touch_run(struct lane *lane, uint32_t site, uint64_t first, uint64_t stride,
+                    uint64_t count, uint64_t time, uint64_t every)
+{
+    struct lane_site *of = &lane->sites[site];
+    const bool is_dense = stride + 32 <= 64; /* strides of -32 to 32 bytes */
+    const uint64_t last = first + (count - 1) * stride;
+    const uint64_t low = first < last ? first : last, high = first < last ? last : first;
+
+    if (!series_put(&of->addresses, first, stride, count))
+        return false;
+    of->latest = last;
+    if (of->addresses.state == SERIES_NONE)
+        look_again(of);
+    if (is_dense && high - low < (UINT64_C(1) << 40)) {
+        for (uint64_t line = low >> SAMPLE_LINE_BITS; line <= high >> SAMPLE_LINE_BITS; line++) {
+            uint64_t i = 0; /* the last access to the line */
+            if (!sample_has(&lane->sample, line))
+                continue;
+            if (stride && stride < 64)
+                i = (((line + 1) << SAMPLE_LINE_BITS) - 1 - first) / stride;
+            else if (stride)
+                i = (first - (line << SAMPLE_LINE_BITS)) / (0 - stride);
+            i = i < count - 1 && stride ? i : count - 1;
+            if (!note_line(lane, line, time + i * every))
+                return false;
+        }
+        return true;
+    }
+    for (uint64_t i = 0; i < count; i++) {
+        const uint64_t line = (first + i * stride) >> SAMPLE_LINE_BITS;
+        if (sample_has(&lane->sample, line) && !note_line(lane, line, time + i * every))
+            return false;
+    }
+    return true;
+}

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A stream's model as it is kept (model.h).
+ */
+#include "profile/model.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/base/layout.h"
+
+struct psnap_stream_model *model_new(void)
+{
+    struct psnap_stream_model *model = calloc(1, sizeof *model);
+
+    if (model && !(model->patterns = nest_patterns_new())) {
+        free(model);
+        return NULL;
+    }
+    return model;
+}
+
+void model_free(struct psnap_stream_model *model)
+{
+    if (!model)
+        return;
+    for (uint32_t i = 0; i < model->ref_count; i++) {
+        nest_terms_release(&model->refs[i].addresses);
+        reuse_release(model->refs[i].reuses, model->refs[i].reuse_count);
+    }
+    for (uint32_t i = 0; i < model->body_count; i++) {
+        free(model->bodies[i].id);
+        free(model->bodies[i].refs);
+        nest_terms_release(&model->bodies[i].trips);
+        trips_release(&model->bodies[i].histogram);
+    }
+    for (uint32_t i = 0; i < model->chain_count; i++)
+        chain_release(&model->chains[i]);
+    for (uint32_t i = 0; i < model->object_count; i++) {
+        free(model->objects[i].id);
+        free(model->objects[i].name);
+    }
+    for (uint32_t i = 0; i < model->order_count; i++)
+        nest_terms_release(&model->orders[i].terms);
+    free(model->refs);
+    free(model->bodies);
+    free(model->chains);
+    free(model->objects);
+    free(model->orders);
+    nest_patterns_free(model->patterns);
+    free(model);
+}
+
+/* ---- as a profile's ---- */
+
+/* "NAME" of the first, "NAME/2" and so on of others; NULL: out of memory. */
+static char *numbered(const char *name, char separator, uint32_t number)
+{
+    const size_t size = strlen(name) + 16;
+    char *text = malloc(size);
+
+    if (text && number == 1)
+        snprintf(text, size, "%s", name);
+    else if (text)
+        snprintf(text, size, "%s%c%" PRIu32, name, separator, number);
+    return text;
+}
+
+static bool name_bodies(struct psnap_stream_model *model, const struct psnap_profile *profile)
+{
+    uint32_t *counts = calloc(profile->loop_count + (size_t)1, sizeof *counts);
+    bool is_done = counts != NULL;
+
+    for (uint32_t i = 0; is_done && i < model->body_count; i++) {
+        struct model_body *body = &model->bodies[i];
+        body->id = numbered(profile->loops[body->loop].id, '/', ++counts[body->loop]);
+        is_done = body->id != NULL;
+    }
+    free(counts);
+    return is_done;
+}
+
+static bool name_objects(struct psnap_stream_model *model)
+{
+    for (uint32_t i = 0; i < model->object_count; i++) {
+        struct model_object *object = &model->objects[i];
+        const char *name = object->name && object->kind == PSNAP_OBJECT_GLOBAL
+                               ? object->name
+                               : psnap_group_name(psnap_layout_split(object->low).group);
+        uint32_t number = 1, before;
+        do {
+            free(object->id);
+            object->id = numbered(name, '.', number++);
+            if (!object->id)
+                return false;
+            for (before = 0; before < i && strcmp(model->objects[before].id, object->id); before++)
+                continue;
+        } while (before < i);
+    }
+    return true;
+}
+
+bool model_adopt(struct psnap_stream_model *model, const uint32_t *kept,
+                 const struct psnap_profile *profile)
+{
+    uint32_t *counts = calloc(profile->loop_count + (size_t)1, sizeof *counts);
+
+    for (uint32_t i = 0; counts && i < model->ref_count; i++) {
+        model->refs[i].loop = kept[model->refs[i].loop];
+        model->refs[i].number = counts[model->refs[i].loop]++;
+    }
+    for (uint32_t i = 0; counts && i < model->body_count; i++)
+        model->bodies[i].loop = kept[model->bodies[i].loop];
+    free(counts);
+    return counts && name_bodies(model, profile) && name_objects(model);
+}

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The model of a stream (nests-3), as it is in memory:
+ *
+ *   order       of each thread, which bodies of loops execute one after the other: nests of symbols
+ *               (nest/nest.h), Markov chains where these do not fold (order/chain.h)
+ *   bodies      what an iteration accesses, and trip counts: nests of numbers, or histograms
+ *               (order/trips.h)
+ *   references  where each access goes: nests of addresses, offsets from another reference
+ *               (address/depend.h), or reuse histograms (address/reuse.h)
+ *   objects     that reuse histograms are of
+ *
+ * Everything is a sequence of its own: one that is no nest does not keep the others from being one.
+ */
+#ifndef PSNAP_PROFILE_MODEL_H
+#define PSNAP_PROFILE_MODEL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "formats/base/status.h"
+#include "formats/base/stream.h"
+#include "profile/address/depend.h"
+#include "profile/address/reuse.h"
+#include "profile/nest/nest.h"
+#include "profile/order/chain.h"
+#include "profile/order/trips.h"
+#include "profile/profile.h"
+
+#define MODEL_CHAIN (UINT32_C(1) << 31) /* symbols of orders from here on are chains, else bodies */
+#define MODEL_OUTSIDE "(outside)"       /* the name of state 0 of chains */
+#define MODEL_STRIDES 16                /* of the first touches of an object */
+
+enum model_rule {
+    MODEL_NEST,      /* its addresses are a nest */
+    MODEL_DEPENDENT, /* its base's latest address and an offset */
+    MODEL_REUSE      /* drawn by reuse time */
+};
+
+struct model_ref {
+    uint32_t loop;   /* of the program, or of the profile once it is one's */
+    uint32_t number; /* of the program's references, or of its loop's */
+    uint16_t thread;
+    uint8_t size, kind;
+    uint8_t rule; /* enum model_rule */
+    uint64_t executions;
+    struct nest_terms addresses; /* MODEL_NEST */
+    uint32_t base;               /* MODEL_DEPENDENT: index of a reference */
+    uint32_t offset_count;
+    struct depend_offset offsets[DEPEND_OFFSETS];
+    struct reuse *reuses; /* MODEL_REUSE: by object; owned */
+    uint32_t reuse_count, phases;
+};
+
+struct model_body {
+    char *id; /* unique in the model once it is a profile's; owned */
+    uint32_t loop;
+    uint16_t thread;
+    uint32_t width;
+    uint32_t *refs; /* indices, in the order in which they access; owned */
+    bool is_drawn;  /* trip counts are a histogram, else a nest */
+    uint64_t executions, iterations;
+    struct nest_terms trips;
+    struct trips histogram;
+};
+
+/* How far first touches of irregular references go on from one to the next. */
+struct model_stride {
+    int64_t lines;
+    uint64_t count;
+};
+
+struct model_object {
+    char *id;   /* as that of a body */
+    char *name; /* owned; NULL: all of its group that is in no other */
+    uint8_t kind;
+    uint64_t low, bytes; /* where irregular references go */
+    struct model_stride strides[MODEL_STRIDES]; /* commonest first */
+    uint32_t stride_count;
+    uint64_t firsts; /* first touches whose strides were counted */
+};
+
+struct model_order {
+    uint16_t thread;
+    struct nest_terms terms;
+};
+
+struct psnap_stream_model {
+    struct nest_patterns *patterns;
+    struct model_ref *refs;
+    struct model_body *bodies;
+    struct chain *chains;
+    struct model_object *objects;
+    struct model_order *orders; /* by thread, one after the other */
+    uint32_t ref_count, body_count, chain_count, object_count, order_count;
+};
+
+struct psnap_stream_model *model_new(void); /* NULL: out of memory */
+void model_free(struct psnap_stream_model *model);
+/*
+ * The model of a stream becomes that of a profile: kept[loop] is the profile's number of a loop,
+ * whose ids `loop_ids` are; references are numbered within their loops, bodies and objects get ids.
+ * False: out of memory.
+ */
+bool model_adopt(struct psnap_stream_model *model, const uint32_t *kept,
+                 const struct psnap_profile *profile);
+/* How often bodies execute and iterate and references access, from the orders and trip counts:
+ * `executions` and `iterations` are set. What is wrong: PSNAP_ERROR_VALUE with a message without
+ * place. */
+enum psnap_status model_count(struct psnap_stream_model *model, struct psnap_error *error);
+
+/* ---- a stream's model: collect.c ---- */
+
+/* A sink; `program` must outlive it. NULL: out of memory. */
+struct psnap_sink *model_builder_new(const struct psnap_program *program);
+/* After psnap_sink_finish, once: its model, which the caller owns. NULL: out of memory. */
+struct psnap_stream_model *model_builder_take(struct psnap_sink *builder);
+
+/* ---- the model's stream: walk.c ---- */
+
+/*
+ * A source of the accesses that a model makes, deterministic in (model, seed); access.ref is
+ * first_ref[ref's loop] + its number, or the number alone (NULL). The model outlives it; `program`
+ * is the source's, not owned. NULL: out of memory.
+ */
+struct psnap_source *model_source_new(const struct psnap_stream_model *model,
+                                      const uint32_t *first_ref, struct psnap_program *program,
+                                      uint64_t seed);
+
+#endif

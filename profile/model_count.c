@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * How much there is in a model (model.h): executions of bodies from the orders and chains, their
+ * iterations from the trip counts, accesses of references from these. What repeats with the same
+ * counts is multiplied; what changes from one iteration to the next is gone through, which is
+ * bounded.
+ */
+#include "profile/model.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { STEPS_MAX = 1 << 24 };
+
+struct counting {
+    const struct psnap_stream_model *model;
+    uint64_t *bodies, *visits; /* executions, of bodies and chains */
+    uint64_t steps;
+    uint64_t times; /* of the term that is gone through */
+};
+
+static bool add(uint64_t *sum, uint64_t more)
+{
+    if (more > PSNAP_COUNT_MAX || *sum > PSNAP_COUNT_MAX - more)
+        return false;
+    *sum += more;
+    return true;
+}
+
+/* Whether no count in a term of the pattern changes by these steps. */
+static bool is_steady(const struct nest_pattern *pattern, const uint64_t *steps)
+{
+    if (*steps++)
+        return false;
+    for (uint32_t i = 0; i < pattern->body_count; steps += pattern->body[i++]->values)
+        if (!is_steady(pattern->body[i], steps))
+            return false;
+    return true;
+}
+
+static bool count_term(struct counting *c, const struct nest_pattern *pattern,
+                       const uint64_t *values, uint64_t times);
+
+static bool count_one(void *context, const struct nest_pattern *pattern, const uint64_t *values)
+{
+    struct counting *c = context;
+
+    return count_term(c, pattern, values, c->times);
+}
+
+static bool count_term(struct counting *c, const struct nest_pattern *pattern,
+                       const uint64_t *values, uint64_t times)
+{
+    const uint32_t symbol = pattern->symbol;
+    const uint64_t *steps = pattern->steps;
+    bool steady = true;
+    uint64_t all;
+
+    if ((int64_t)values[0] <= 0 || !times)
+        return true;
+    if (__builtin_mul_overflow(times, values[0], &all) || !c->steps--)
+        return false;
+    if (!pattern->body_count)
+        return add(symbol & MODEL_CHAIN ? &c->visits[symbol & ~MODEL_CHAIN] : &c->bodies[symbol],
+                   all);
+    for (uint32_t i = 0; i < pattern->body_count; steps += pattern->body[i++]->values)
+        steady &= is_steady(pattern->body[i], steps);
+    if (!steady) {
+        const uint64_t before = c->times;
+        bool is_done;
+        c->times = times;
+        is_done = nest_each_iteration(pattern, values, count_one, c);
+        c->times = before;
+        return is_done;
+    }
+    for (uint32_t i = 0, at = 1; i < pattern->body_count; at += pattern->body[i++]->values)
+        if (!count_term(c, pattern->body[i], values + at, all))
+            return false;
+    return true;
+}
+
+static enum psnap_status too_much(struct psnap_error *error)
+{
+    return psnap_error_set(error, PSNAP_ERROR_VALUE,
+                           "the schedule has more than can be counted");
+}
+
+/* Executions of the states of a chain, which is visited so often. */
+static enum psnap_status count_chain(struct counting *c, uint32_t index, struct psnap_error *error)
+{
+    const struct chain *chain = &c->model->chains[index];
+    const uint64_t visits = c->visits[index];
+    uint64_t begun = 0;
+    uint32_t state;
+    const int is_circuit = chain_is_circuit(chain, &state);
+
+    if (is_circuit < 0)
+        return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
+    if (!is_circuit)
+        return psnap_error_set(error, PSNAP_ERROR_VALUE,
+                               "in a chain '%.100s' is not left as often as it is entered, or does "
+                               "not lead outside",
+                               state ? c->model->bodies[chain->states[state].body].id
+                                     : "(outside)");
+    for (uint32_t k = 0; k < chain->states[0].edge_count; k++)
+        if (!add(&begun, chain->states[0].edges[k].count))
+            return too_much(error);
+    if (!begun || visits % begun)
+        return psnap_error_set(error, PSNAP_ERROR_VALUE,
+                               "a chain begins %" PRIu64 " times, but the schedule visits it %" PRIu64
+                               " times",
+                               begun, visits);
+    for (uint32_t i = 1; i < chain->count; i++)
+        for (uint32_t k = 0; k < chain->states[i].edge_count; k++) {
+            uint64_t all;
+            if (__builtin_mul_overflow(chain->states[i].edges[k].count, visits / begun, &all) ||
+                !add(&c->bodies[chain->states[i].body], all))
+                return too_much(error);
+        }
+    return PSNAP_OK;
+}
+
+/* ---- sums of trip counts ---- */
+
+struct summing {
+    uint64_t sum, count, steps;
+};
+
+static bool sum_term(void *context, const struct nest_pattern *pattern, const uint64_t *values)
+{
+    __extension__ typedef __int128 wide;
+    struct summing *s = context;
+    const int64_t count = (int64_t)values[0];
+    wide last, all;
+
+    if (count <= 0)
+        return true;
+    if (!s->steps--)
+        return false;
+    if (pattern->body_count)
+        return nest_each_iteration(pattern, values, sum_term, s);
+    last = (wide)(int64_t)values[1] + (wide)(int64_t)pattern->steps[0] * (count - 1);
+    all = ((wide)(int64_t)values[1] + last) * count / 2;
+    if ((int64_t)values[1] < 0 || last < 0 || all > (wide)PSNAP_COUNT_MAX)
+        return false;
+    return add(&s->sum, (uint64_t)all) && add(&s->count, (uint64_t)count);
+}
+
+/* Iterations of all executions of a body. */
+static enum psnap_status count_body(struct model_body *body, struct psnap_error *error)
+{
+    struct summing s = {body->histogram.sum, body->histogram.times, STEPS_MAX};
+    bool is_done = true;
+
+    if (!body->is_drawn) {
+        s.sum = s.count = 0;
+        for (size_t i = 0; is_done && i < body->trips.count; i++)
+            is_done = sum_term(&s, body->trips.terms[i].pattern, nest_term_values(&body->trips, i));
+    }
+    if (!is_done || !s.count)
+        return psnap_error_set(error, PSNAP_ERROR_VALUE,
+                               "the iterations of body '%.100s' are none, or cannot be counted",
+                               body->id);
+    if (body->executions % s.count)
+        return psnap_error_set(error, PSNAP_ERROR_VALUE,
+                               "body '%.100s' executes %" PRIu64
+                               " times in the schedule, but has iterations for %" PRIu64,
+                               body->id, body->executions, s.count);
+    if (__builtin_mul_overflow(s.sum, body->executions / s.count, &body->iterations) ||
+        body->iterations > PSNAP_COUNT_MAX)
+        return too_much(error);
+    return PSNAP_OK;
+}
+
+enum psnap_status model_count(struct psnap_stream_model *model, struct psnap_error *error)
+{
+    struct counting c = {.model = model,
+                         .bodies = calloc(model->body_count + (size_t)1, sizeof *c.bodies),
+                         .visits = calloc(model->chain_count + (size_t)1, sizeof *c.visits),
+                         .steps = STEPS_MAX};
+    enum psnap_status status = PSNAP_OK;
+    bool is_done = c.bodies && c.visits;
+
+    if (!is_done)
+        status = psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
+    for (uint32_t i = 0; is_done && i < model->order_count; i++) {
+        const struct nest_terms *terms = &model->orders[i].terms;
+        for (size_t k = 0; is_done && k < terms->count; k++)
+            is_done = count_term(&c, terms->terms[k].pattern, nest_term_values(terms, k), 1);
+    }
+    if (!status && !is_done)
+        status = too_much(error);
+    for (uint32_t i = 0; !status && i < model->chain_count; i++)
+        status = count_chain(&c, i, error);
+    for (uint32_t i = 0; !status && i < model->ref_count; i++)
+        model->refs[i].executions = 0;
+    for (uint32_t i = 0; !status && i < model->body_count; i++) {
+        struct model_body *body = &model->bodies[i];
+        body->executions = c.bodies[i];
+        status = count_body(body, error);
+        for (uint32_t k = 0; !status && k < body->width; k++)
+            if (!add(&model->refs[body->refs[k]].executions, body->iterations))
+                status = too_much(error);
+    }
+    free(c.bodies);
+    free(c.visits);
+    return status;
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Markov chains over the bodies of loops, for parts of a program whose order does not fold: how
+ * often which body executed right after which other one, exactly. State 0 stands for the outside:
+ * what a visit of the chain begins with follows it, and what it ends with is followed by it.
+ *
+ * Every state is entered as often as it is left, so the transitions are a circuit of Euler in the
+ * multigraph of states. A walk that takes each transition as often as it was seen, and from each
+ * state at last the one that leads towards state 0 (a tree with its root there), uses up all of
+ * them (T. van Aardenne-Ehrenfest and N. G. de Bruijn, "Circuits and trees in oriented linear
+ * graphs", 1951). So replay has exactly the program's transitions, in random order.
+ */
+#ifndef PSNAP_PROFILE_CHAIN_H
+#define PSNAP_PROFILE_CHAIN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "formats/base/rng.h"
+
+struct chain_edge {
+    uint32_t to; /* state */
+    uint64_t count;
+};
+
+struct chain_state {
+    uint32_t body; /* whose state it is; unused for state 0 */
+    uint32_t edge_count, edge_room;
+    struct chain_edge *edges; /* none empty */
+};
+
+struct chain {
+    struct chain_state *states;
+    uint32_t count, room;
+    uint32_t at; /* state that it is in, while it is collected */
+};
+
+bool chain_init(struct chain *chain); /* false: out of memory */
+void chain_release(struct chain *chain);
+/* The state of a body, made if need be; PSNAP_NONE: out of memory. */
+uint32_t chain_state_of(struct chain *chain, uint32_t body);
+/* Goes to a state, `times` times at once from where it is; false: out of memory. */
+bool chain_go(struct chain *chain, uint32_t state, uint64_t times);
+/* A visit that was counted before becomes part of the one under way: it is entered from where this
+ * one is, which goes on where it ended. False: out of memory. */
+bool chain_go_through(struct chain *chain);
+/* Adds the states and transitions of another; false: out of memory. */
+bool chain_merge(struct chain *into, const struct chain *from);
+/* Whether every state is left as often as it is entered, and comes to state 0 at last; if not,
+ * *state gets one of which that is not so. Negative: out of memory. */
+int chain_is_circuit(const struct chain *chain, uint32_t *state);
+
+/* What is left to draw, by state. */
+struct chain_draw {
+    const struct chain *chain;
+    struct chain_edge **left; /* by state, a copy of its edges, the commonest first */
+    uint64_t *total;          /* by state: what is left of them */
+    uint32_t *last;           /* by state: the edge that is taken at last */
+};
+
+/* `chain`, a circuit, outlives it. False: out of memory. */
+bool chain_draw_init(struct chain_draw *draw, const struct chain *chain);
+void chain_draw_release(struct chain_draw *draw);
+/* The state after `state`. When all transitions from it are drawn these begin again. */
+uint32_t chain_draw_next(struct chain_draw *draw, uint32_t state, struct psnap_rng *rng);
+
+#endif

@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Symbols to nests, and where these do not fold to chains (order.h).
+ */
+#include "profile/order/order.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/base/program.h"
+#include "formats/base/room.h"
+
+enum {
+    MOST = 4096,    /* values of loose terms while the stream goes on, */
+    LAST = 512,     /* and when it has ended */
+    PILE = 8,       /* loose terms in a row that are worth a chain */
+    SHORT = 1 << 14 /* executions of a term that a chain takes in; 64 times more each time */
+};
+
+void order_init(struct order *order, struct nest_patterns *patterns)
+{
+    *order = (struct order){.patterns = patterns, .open = PSNAP_NONE};
+    nest_fold_init(&order->fold, patterns);
+}
+
+void order_release(struct order *order)
+{
+    nest_fold_release(&order->fold);
+    for (uint32_t i = 0; i < order->chain_count; i++)
+        chain_release(&order->chains[i]);
+    free(order->chains);
+    free(order->bodies);
+    free(order->symbols);
+}
+
+static bool know_body(struct order *order, uint32_t body)
+{
+    struct order_body *bodies =
+        psnap_with_room(order->bodies, &order->body_room, body + (size_t)1, sizeof *bodies);
+    const struct nest_pattern **symbols = psnap_with_room(
+        order->symbols, &order->symbol_room, body + (size_t)1, sizeof(struct nest_pattern *));
+
+    order->bodies = bodies ? bodies : order->bodies;
+    order->symbols = symbols ? symbols : order->symbols;
+    if (!bodies || !symbols)
+        return false;
+    for (; order->body_count <= body; order->body_count++) {
+        bodies[order->body_count] = (struct order_body){PSNAP_NONE, 0};
+        symbols[order->body_count] = nest_pattern_symbol(order->patterns, order->body_count);
+        if (!symbols[order->body_count])
+            return false;
+    }
+    return true;
+}
+
+static bool push_symbol(struct order *order, const struct nest_pattern *symbol)
+{
+    return symbol && nest_fold_leaf(&order->fold, symbol, &(const uint64_t){1});
+}
+
+/* The visit that is open ends. */
+static bool close_visit(struct order *order)
+{
+    const uint32_t open = order->open;
+
+    order->open = PSNAP_NONE;
+    return open == PSNAP_NONE || chain_go(&order->chains[open], 0, 1);
+}
+
+/* `times` executions of a body that is a state. */
+static bool step(struct order *order, uint32_t body, uint64_t times)
+{
+    const struct order_body *of = &order->bodies[body];
+
+    return chain_go(&order->chains[of->chain], of->state, times);
+}
+
+/* ---- chains for what does not fold ---- */
+
+/* Sets of bodies that become one chain each, by union and find; chains that there are have the
+ * numbers behind the bodies. */
+static uint32_t find(uint32_t *sets, uint32_t i)
+{
+    while (sets[i] != i)
+        i = sets[i] = sets[sets[i]];
+    return i;
+}
+
+static uint32_t set_of_symbol(const struct order *order, uint32_t symbol)
+{
+    if (symbol & ORDER_CHAIN)
+        return order->body_count + (symbol & ~ORDER_CHAIN);
+    return symbol;
+}
+
+/* Joins the sets of all symbols of a pattern with set `with` (PSNAP_NONE: its own first one), which
+ * is returned. */
+static uint32_t join(const struct order *order, uint32_t *sets,
+                     const struct nest_pattern *pattern, uint32_t with)
+{
+    uint32_t own;
+
+    for (uint32_t i = 0; i < pattern->body_count; i++)
+        with = join(order, sets, pattern->body[i], with);
+    if (pattern->body_count)
+        return with;
+    own = find(sets, set_of_symbol(order, pattern->symbol));
+    if (with == PSNAP_NONE)
+        return own;
+    sets[own] = find(sets, with);
+    return sets[own];
+}
+
+struct lowering {
+    struct order *order;
+    uint32_t *sets;
+    bool *is_piled; /* by term */
+    uint32_t chain; /* being visited, or PSNAP_NONE */
+};
+
+/* Piles of loose terms: their symbols belong together. */
+static void find_piles(struct lowering *l, uint64_t most, size_t pile)
+{
+    const struct nest_terms *terms = &l->order->fold.terms;
+
+    for (size_t i = 0, end; i < terms->count; i = end + 1) {
+        uint32_t set = PSNAP_NONE;
+        for (end = i; end < terms->count; end++)
+            if (nest_length(terms->terms[end].pattern, nest_term_values(terms, end)) > most)
+                break;
+        for (size_t k = i; k < end && end - i >= pile; k++) {
+            l->is_piled[k] = true;
+            set = join(l->order, l->sets, terms->terms[k].pattern, set);
+        }
+    }
+}
+
+/* The chain of a set, made if there is none: chains of the set become one. PSNAP_NONE: out of
+ * memory. */
+static uint32_t chain_of_set(struct lowering *l, uint32_t set)
+{
+    struct order *order = l->order;
+    uint32_t chain = PSNAP_NONE;
+
+    for (uint32_t i = 0; i < order->chain_count; i++) {
+        if (!order->chains[i].states || find(l->sets, order->body_count + i) != set)
+            continue;
+        if (chain == PSNAP_NONE) {
+            chain = i;
+            continue;
+        }
+        if (!chain_merge(&order->chains[chain], &order->chains[i]))
+            return PSNAP_NONE;
+        chain_release(&order->chains[i]);
+    }
+    if (chain == PSNAP_NONE) {
+        struct chain *more = psnap_with_room(order->chains, &order->chain_room,
+                                             order->chain_count + (size_t)1, sizeof *more);
+        if (!more)
+            return PSNAP_NONE;
+        order->chains = more;
+        if (!chain_init(&more[order->chain_count]))
+            return PSNAP_NONE;
+        chain = order->chain_count++;
+        l->sets[order->body_count + chain] = set;
+    }
+    for (uint32_t b = 0; b < order->body_count; b++) {
+        struct order_body *body = &order->bodies[b];
+        if (find(l->sets, b) != set)
+            continue;
+        body->chain = chain;
+        body->state = chain_state_of(&order->chains[chain], b);
+        if (body->state == PSNAP_NONE)
+            return PSNAP_NONE;
+    }
+    return chain;
+}
+
+/* Goes through a term of a pile `times` times at once: the first iteration of a loop is entered from
+ * outside, all others from its end. Visits of a chain are gone through one by one. */
+static bool absorb(struct lowering *l, const struct nest_pattern *pattern, const uint64_t *values,
+                   uint64_t times);
+
+static bool absorb_body(struct lowering *l, const struct nest_pattern *loop,
+                        const uint64_t *values, uint64_t times)
+{
+    for (uint32_t i = 0, at = 0; i < loop->body_count; at += loop->body[i++]->values)
+        if (!absorb(l, loop->body[i], values + at, times))
+            return false;
+    return true;
+}
+
+static bool has_visits(const struct nest_pattern *pattern)
+{
+    for (uint32_t i = 0; i < pattern->body_count; i++)
+        if (has_visits(pattern->body[i]))
+            return true;
+    return !pattern->body_count && pattern->symbol & ORDER_CHAIN;
+}
+
+static bool absorb_one(void *context, const struct nest_pattern *pattern, const uint64_t *values)
+{
+    return absorb(context, pattern, values, 1);
+}
+
+static bool absorb(struct lowering *l, const struct nest_pattern *pattern, const uint64_t *values,
+                   uint64_t times)
+{
+    struct order *order = l->order;
+    bool is_steady = !has_visits(pattern);
+
+    if ((int64_t)values[0] <= 0)
+        return true;
+    if (!pattern->body_count && pattern->symbol & ORDER_CHAIN)
+        return chain_go_through(&order->chains[l->chain]);
+    if (!pattern->body_count)
+        return step(order, pattern->symbol, times);
+    for (uint32_t i = 0; i + 1 < pattern->values; i++)
+        is_steady &= !pattern->steps[i];
+    if (is_steady)
+        return absorb_body(l, pattern, values + 1, times) &&
+               (values[0] == 1 || absorb_body(l, pattern, values + 1, times * (values[0] - 1)));
+    for (; times; times--)
+        if (!nest_each_iteration(pattern, values, absorb_one, l))
+            return false;
+    return true;
+}
+
+/* A visit of the chain begins. */
+static bool open_visit(struct order *order, uint32_t chain)
+{
+    if (order->open == chain)
+        return true;
+    if (!close_visit(order))
+        return false;
+    order->open = chain;
+    order->chains[chain].at = 0;
+    return push_symbol(order, nest_pattern_symbol(order->patterns, ORDER_CHAIN | chain));
+}
+
+static uint32_t first_set(struct lowering *l, const struct nest_pattern *pattern)
+{
+    while (pattern->body_count)
+        pattern = pattern->body[0];
+    return find(l->sets, set_of_symbol(l->order, pattern->symbol));
+}
+
+/* Renames chains that became part of others. */
+static const struct nest_pattern *renamed(struct lowering *l, const struct nest_pattern *pattern)
+{
+    struct order *order = l->order;
+    const struct nest_pattern **body, *made = NULL;
+    uint32_t i = 0;
+
+    if (!pattern->body_count && pattern->symbol & ORDER_CHAIN) {
+        const uint32_t set = find(l->sets, set_of_symbol(order, pattern->symbol));
+        for (uint32_t c = 0; c < order->chain_count; c++)
+            if (order->chains[c].states && find(l->sets, order->body_count + c) == set)
+                return nest_pattern_symbol(order->patterns, ORDER_CHAIN | c);
+    }
+    if (!pattern->body_count)
+        return pattern;
+    body = malloc(pattern->body_count * sizeof(struct nest_pattern *));
+    while (body && i < pattern->body_count && (body[i] = renamed(l, pattern->body[i])))
+        i++;
+    if (i == pattern->body_count)
+        made = nest_pattern_loop(order->patterns, body, i, pattern->steps);
+    free(body);
+    return made;
+}
+
+/* Folds the terms anew, piles as visits of chains. */
+static bool fold_again(struct lowering *l)
+{
+    struct order *order = l->order;
+    struct nest_fold before = order->fold;
+    bool is_done = true;
+
+    nest_fold_init(&order->fold, order->patterns);
+    for (size_t i = 0; is_done && i < before.terms.count; i++) {
+        const struct nest_pattern *pattern = before.terms.terms[i].pattern;
+        const uint64_t *values = nest_term_values(&before.terms, i);
+        if (!l->is_piled[i]) {
+            pattern = renamed(l, pattern);
+            is_done = pattern && close_visit(order) &&
+                      nest_fold_term(&order->fold, pattern, values);
+            continue;
+        }
+        l->chain = chain_of_set(l, first_set(l, pattern));
+        is_done = l->chain != PSNAP_NONE && open_visit(order, l->chain) &&
+                  absorb(l, pattern, values, 1);
+    }
+    nest_fold_release(&before);
+    return is_done;
+}
+
+/* Makes chains of what is loose, of terms with at most so many executions. */
+static bool make_chains(struct order *order, uint64_t most, size_t pile)
+{
+    struct lowering l = {.order = order, .chain = PSNAP_NONE};
+    const uint32_t set_count = order->body_count + order->chain_count;
+    bool is_done;
+
+    /* Sets of chains made now are numbered from set_count on, and are nobody's. */
+    l.sets = malloc((2 * (size_t)set_count + 1) * sizeof *l.sets);
+    l.is_piled = calloc(order->fold.terms.count + 1, sizeof *l.is_piled);
+    is_done = l.sets && l.is_piled;
+    for (uint32_t i = 0; is_done && i < 2 * set_count + 1; i++)
+        l.sets[i] = i;
+    for (uint32_t b = 0; is_done && b < order->body_count; b++)
+        if (order->bodies[b].chain != PSNAP_NONE)
+            l.sets[b] = order->body_count + order->bodies[b].chain;
+    if (is_done) {
+        find_piles(&l, most, pile);
+        is_done = fold_again(&l);
+    }
+    free(l.sets);
+    free(l.is_piled);
+    return is_done;
+}
+
+static bool lower(struct order *order, size_t most)
+{
+    uint64_t length = SHORT;
+    size_t pile = PILE;
+
+    if (!close_visit(order) || !nest_fold_end(&order->fold))
+        return false;
+    while (order->fold.terms.value_count > most) {
+        if (!make_chains(order, length, pile) || !close_visit(order) ||
+            !nest_fold_end(&order->fold))
+            return false;
+        if (length == UINT64_MAX)
+            pile = 1;
+        length = length > UINT64_MAX / 64 ? UINT64_MAX : length * 64;
+    }
+    return true;
+}
+
+bool order_put(struct order *order, uint32_t body)
+{
+    if (body >= order->body_count && !know_body(order, body))
+        return false;
+    if (order->bodies[body].chain != PSNAP_NONE) {
+        const uint32_t chain = order->bodies[body].chain;
+        return (order->open == chain || open_visit(order, chain)) && step(order, body, 1);
+    }
+    return (order->open == PSNAP_NONE || close_visit(order)) &&
+           push_symbol(order, order->symbols[body]) &&
+           (order->fold.terms.value_count <= MOST || lower(order, MOST / 4));
+}
+
+bool order_end(struct order *order)
+{
+    return close_visit(order) && nest_fold_end(&order->fold) &&
+           (order->fold.terms.value_count <= LAST || lower(order, LAST));
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The numbers of a nest in their order, run by run. After the last one they begin again.
+ */
+#ifndef PSNAP_PROFILE_READER_H
+#define PSNAP_PROFILE_READER_H
+
+#include "profile/nest/nest.h"
+
+struct reader {
+    const struct nest_terms *terms; /* not empty; outlive it */
+    size_t term;                    /* the next one */
+    bool is_inside;                 /* of a loop, where the cursor is */
+    struct nest_cursor cursor;
+    uint64_t next, stride, left; /* of the run under way */
+};
+
+static inline void reader_init(struct reader *reader, const struct nest_terms *terms)
+{
+    *reader = (struct reader){.terms = terms};
+}
+
+void reader_release(struct reader *reader);
+/* Makes left at least 1; false: out of memory, or there are no numbers. */
+bool reader_fill(struct reader *reader);
+
+/* The next number; 0 when out of memory. */
+static inline uint64_t reader_next(struct reader *reader)
+{
+    uint64_t next;
+
+    if (!reader->left && !reader_fill(reader))
+        return 0;
+    next = reader->next;
+    reader->next += reader->stride;
+    reader->left--;
+    return next;
+}
+
+#endif

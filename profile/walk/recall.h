@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Addresses by reuse time. Each data object has a log of its cache lines in the order of their last
+ * accesses; an access of reuse time t at time `now` takes the line whose last access is nearest to
+ * now - t. What was swept once is so swept in the same order when it comes back after equal times,
+ * and neighbours stay neighbours. A first touch goes on from the object's last one by one of the
+ * distances that were most frequent, or anywhere.
+ */
+#ifndef PSNAP_PROFILE_RECALL_H
+#define PSNAP_PROFILE_RECALL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "formats/base/rng.h"
+#include "profile/model.h"
+
+enum { RECALL_RECENT = REUSE_EXACT };
+
+struct recall_entry {
+    uint64_t time, line;
+};
+
+/* Where the entries of 64 lines are, or UINT32_MAX. */
+struct recall_page {
+    uint64_t number; /* of its first line, divided by 64 */
+    uint32_t entries[64];
+};
+
+struct recall_log {
+    const struct model_object *object;
+    struct recall_entry *entries; /* by rising time */
+    uint64_t *alive;              /* a bit for each: whether it is its line's last access */
+    uint32_t count, room, alive_count;
+    struct recall_page *pages;
+    uint32_t *slots; /* hash table of pages, half full at most: number + 1, or 0 */
+    uint32_t page_count, page_room, slot_room;
+    uint32_t page; /* that was used last */
+    uint64_t latest_first; /* line */
+    bool has_first;
+};
+
+struct recall {
+    struct recall_log *logs; /* by object of the model */
+    uint32_t count;
+    uint32_t *sorted; /* objects with names by address, */
+    uint32_t sorted_count;
+    uint64_t recent[RECALL_RECENT]; /* lines of the latest accesses, by time modulo their number */
+    struct psnap_rng rng;
+};
+
+/* `model` outlives it. False: out of memory. */
+bool recall_init(struct recall *recall, const struct psnap_stream_model *model, uint64_t seed);
+void recall_release(struct recall *recall);
+
+/* The object that an address is in, PSNAP_NONE: in none that is drawn from. *low and *end get the
+ * bounds within which that is so. */
+uint32_t recall_object_at(const struct recall *recall, uint64_t address, uint64_t *low,
+                          uint64_t *end);
+/* An access to a line of an object (not PSNAP_NONE); false: out of memory. */
+bool recall_touch(struct recall *recall, uint32_t object, uint64_t line, uint64_t time);
+/* The line of the object for an access of this bin at this time. */
+uint64_t recall_draw(struct recall *recall, uint32_t object, uint32_t bin, uint64_t time);
+
+#endif

@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A model's stream, execution by execution (walk.h).
+ */
+#include "profile/walk/walk.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/base/program.h"
+
+enum { RUN_MIN = 32 /* accesses: fewer are written out */ };
+
+/* ---- addresses ---- */
+
+/* An access has gone to an address. */
+static inline bool enter(struct walk *walk, struct walk_ref *ref, uint64_t address)
+{
+    walk->recall.recent[walk->now % RECALL_RECENT] = address / 64;
+    if (address - ref->low >= ref->end - ref->low)
+        ref->object = recall_object_at(&walk->recall, address, &ref->low, &ref->end);
+    return ref->object == PSNAP_NONE ||
+           recall_touch(&walk->recall, ref->object, address / 64, walk->now);
+}
+
+/* The bins of the next phase. */
+static void begin_phase(struct walk_ref *to, const struct model_ref *from)
+{
+    to->phase = to->done ? (to->phase + 1) % from->phases : 0;
+    to->left_count = 0;
+    to->left_sum = 0;
+    for (uint32_t i = 0; i < from->reuse_count; i++)
+        for (uint32_t k = 0; k < from->reuses[i].bin_count; k++) {
+            const struct reuse_bin_count *bin = &from->reuses[i].bins[k];
+            uint32_t at = to->left_count;
+            if (bin->phase != to->phase)
+                continue;
+            for (; at && to->left[at - 1].count < bin->count; at--) { /* commonest first */
+                to->left[at] = to->left[at - 1];
+                to->objects[at] = to->objects[at - 1];
+            }
+            to->left[at] = *bin;
+            to->objects[at] = i;
+            to->left_count++;
+            to->left_sum += bin->count;
+        }
+}
+
+/* Where in its line an access is. */
+static uint64_t draw_place(struct walk *walk, const struct reuse *reuse, uint8_t size)
+{
+    uint64_t sum = 0, ticket, slot = 0, place;
+
+    for (uint32_t i = 0; i < REUSE_SLOTS; i++)
+        sum += reuse->slots[i];
+    if (!sum)
+        return 0;
+    for (ticket = psnap_rng_below(&walk->rng, sum); ticket >= reuse->slots[slot]; slot++)
+        ticket -= reuse->slots[slot];
+    place = slot * 8;
+    if (size < 8 && !(size & (size - 1)))
+        place += psnap_rng_below(&walk->rng, 8u / size) * size;
+    return place + size <= 64 ? place : 64 - (uint64_t)size;
+}
+
+static uint64_t draw_address(struct walk *walk, struct walk_ref *ref, const struct model_ref *from)
+{
+    const struct reuse *reuse;
+    uint64_t ticket, line;
+    uint32_t at = 0;
+
+    for (uint32_t tries = 0; !ref->left_sum && tries <= from->phases; tries++)
+        begin_phase(ref, from);
+    ref->done++;
+    if (!ref->left_sum)
+        return 0;
+    for (ticket = psnap_rng_below(&walk->rng, ref->left_sum); ticket >= ref->left[at].count; at++)
+        ticket -= ref->left[at].count;
+    ref->left[at].count--;
+    ref->left_sum--;
+    reuse = &from->reuses[ref->objects[at]];
+    line = recall_draw(&walk->recall, reuse->object, ref->left[at].bin, walk->now);
+    return line * 64 + draw_place(walk, reuse, from->size);
+}
+
+static uint64_t draw_offset(struct walk *walk, const struct model_ref *from)
+{
+    uint64_t sum = 0, ticket;
+    uint32_t at = 0;
+
+    if (from->offset_count == 1)
+        return (uint64_t)from->offsets[0].bytes;
+    for (uint32_t i = 0; i < from->offset_count; i++)
+        sum += from->offsets[i].count;
+    for (ticket = psnap_rng_below(&walk->rng, sum); ticket >= from->offsets[at].count; at++)
+        ticket -= from->offsets[at].count;
+    return (uint64_t)from->offsets[at].bytes;
+}
+
+static inline bool access_one(struct walk *walk, uint32_t index, uint64_t *address)
+{
+    const struct model_ref *from = &walk->model->refs[index];
+    struct walk_ref *ref = &walk->refs[index];
+
+    if (from->rule == MODEL_NEST)
+        *address = reader_next(&ref->reader);
+    else if (from->rule == MODEL_DEPENDENT)
+        *address = walk->refs[from->base].latest + draw_offset(walk, from);
+    else
+        *address = draw_address(walk, ref, from);
+    ref->latest = *address;
+    return !walk->is_tracked || enter(walk, ref, *address);
+}
+
+/* The lines of a run of a reference that is a nest are entered, those that are accessed more than
+ * once with the last access; false: out of memory. */
+static bool enter_run(struct walk *walk, struct walk_ref *ref, uint64_t first, uint64_t stride,
+                      uint64_t count, uint64_t time, uint64_t every)
+{
+    for (uint64_t i = 0; i < count; i++) {
+        const uint64_t address = first + i * stride;
+        if (i + 1 < count && (address + stride) / 64 == address / 64)
+            continue;
+        if (address - ref->low >= ref->end - ref->low)
+            ref->object = recall_object_at(&walk->recall, address, &ref->low, &ref->end);
+        if (ref->object == PSNAP_NONE) { /* on to where that may change */
+            if (stride && stride < ref->end - address && stride < (UINT64_C(1) << 32)) {
+                const uint64_t more = (ref->end - 1 - address) / stride;
+                i += more < count - 1 - i ? more : count - 1 - i;
+            }
+            continue;
+        }
+        if (!recall_touch(&walk->recall, ref->object, address / 64, time + i * every))
+            return false;
+    }
+    return true;
+}
+
+/* ---- the next execution ---- */
+
+static int begin_body(struct walk *walk, uint32_t body)
+{
+    const struct model_body *from = &walk->model->bodies[body];
+    struct walk_body *to = &walk->bodies[body];
+
+    walk->body = body;
+    walk->column = 0;
+    walk->iterations = from->is_drawn ? trips_draw_next(&to->trips, &walk->rng)
+                                      : reader_next(&to->reader);
+    return 1;
+}
+
+/* The next symbol of the orders: 1, or 0 at the end, negative: out of memory. */
+static int next_symbol(struct walk *walk, uint32_t *symbol)
+{
+    const struct psnap_stream_model *model = walk->model;
+
+    for (;;) {
+        const struct nest_terms *terms;
+        const uint64_t *values;
+        if (walk->is_inside) {
+            struct nest_leaf leaf;
+            const int more = nest_cursor_next(&walk->cursor, &leaf);
+            if (more > 0)
+                *symbol = leaf.pattern->symbol;
+            if (more)
+                return more;
+            walk->is_inside = false;
+        }
+        if (walk->order == model->order_count)
+            return 0;
+        terms = &model->orders[walk->order].terms;
+        if (walk->term == terms->count) {
+            walk->order++;
+            walk->term = 0;
+            continue;
+        }
+        values = nest_term_values(terms, walk->term);
+        if (!terms->terms[walk->term].pattern->body_count) {
+            *symbol = terms->terms[walk->term++].pattern->symbol;
+            return 1;
+        }
+        if (!nest_cursor_start(&walk->cursor, terms->terms[walk->term++].pattern, values, 0,
+                               values[0]))
+            return -1;
+        walk->is_inside = true;
+    }
+}
+
+static int next_execution(struct walk *walk)
+{
+    uint32_t symbol;
+    int more;
+
+    for (;;) {
+        if (walk->chain != PSNAP_NONE) {
+            const struct chain *chain = &walk->model->chains[walk->chain];
+            walk->state = chain_draw_next(&walk->chains[walk->chain], walk->state, &walk->rng);
+            if (walk->state)
+                return begin_body(walk, chain->states[walk->state].body);
+            walk->chain = PSNAP_NONE;
+        }
+        more = next_symbol(walk, &symbol);
+        if (more <= 0)
+            return more;
+        if (!(symbol & MODEL_CHAIN))
+            return begin_body(walk, symbol);
+        walk->chain = symbol & ~MODEL_CHAIN;
+        walk->state = 0;
+    }
+}
+
+/* ---- accesses ---- */
+
+static struct psnap_access access_of(const struct walk *walk, uint32_t index)
+{
+    const struct model_ref *ref = &walk->model->refs[index];
+
+    return (struct psnap_access){.ref = walk->ref_numbers[index],
+                                 .size = ref->size,
+                                 .kind = ref->kind,
+                                 .thread = ref->thread};
+}
+
+/* As many iterations as all references go on by their strides. */
+static int next_run(struct walk *walk, const struct model_body *body, struct psnap_run *run)
+{
+    uint64_t count = walk->iterations;
+
+    for (uint32_t k = 0; k < body->width; k++) {
+        struct reader *reader = &walk->refs[body->refs[k]].reader;
+        if (!reader->left && !reader_fill(reader))
+            return -1;
+        count = reader->left < count ? reader->left : count;
+    }
+    if (!run || count * body->width < RUN_MIN)
+        return 0;
+    for (uint32_t k = 0; k < body->width; k++) {
+        struct walk_ref *ref = &walk->refs[body->refs[k]];
+        struct reader *reader = &ref->reader;
+        walk->first[k] = access_of(walk, body->refs[k]);
+        walk->first[k].address = reader->next;
+        walk->strides[k] = (int64_t)reader->stride;
+        if (walk->is_tracked && !enter_run(walk, ref, reader->next, reader->stride, count,
+                                           walk->now + k, body->width))
+            return -1;
+        reader->next += count * reader->stride;
+        reader->left -= count;
+        ref->latest = reader->next - reader->stride;
+    }
+    *run = (struct psnap_run){
+        .first = walk->first, .strides = walk->strides, .width = body->width, .count = count};
+    for (uint64_t i = count < RECALL_RECENT ? 0 : count - RECALL_RECENT; i < count; i++)
+        for (uint32_t k = 0; walk->is_tracked && k < body->width; k++)
+            walk->recall.recent[(walk->now + i * body->width + k) % RECALL_RECENT] =
+                psnap_run_address(run, i, k) / 64;
+    walk->now += count * body->width;
+    walk->iterations -= count;
+    return 1;
+}
+
+int walk_next(struct walk *walk, struct psnap_run *run, struct psnap_access *block,
+              size_t capacity, size_t *n)
+{
+    *n = 0;
+    while (*n < capacity) {
+        const struct model_body *body;
+        if (!walk->iterations) {
+            const int more = next_execution(walk);
+            if (more < 0)
+                return more;
+            if (!more)
+                break;
+            continue;
+        }
+        body = &walk->model->bodies[walk->body];
+        if (walk->bodies[walk->body].is_plain && !walk->column) {
+            const int made = !*n ? next_run(walk, body, run) : 0;
+            if (made)
+                return made;
+            if (*n && run) { /* what is there goes first */
+                uint64_t count = walk->iterations;
+                for (uint32_t k = 0; k < body->width; k++) {
+                    const struct reader *reader = &walk->refs[body->refs[k]].reader;
+                    count = reader->left < count ? reader->left : count;
+                }
+                if (count * body->width >= RUN_MIN)
+                    break;
+            }
+        }
+        for (; walk->column < body->width && *n < capacity; walk->column++) {
+            block[*n] = access_of(walk, body->refs[walk->column]);
+            if (!access_one(walk, body->refs[walk->column], &block[*n].address))
+                return -1;
+            walk->now++;
+            ++*n;
+        }
+        if (walk->column == body->width) {
+            walk->column = 0;
+            walk->iterations--;
+        }
+    }
+    return *n ? 2 : 0;
+}
+
+/* ---- walks ---- */
+
+void walk_free(struct walk *walk)
+{
+    if (!walk)
+        return;
+    for (uint32_t i = 0; walk->refs && i < walk->model->ref_count; i++) {
+        reader_release(&walk->refs[i].reader);
+        free(walk->refs[i].left);
+        free(walk->refs[i].objects);
+    }
+    for (uint32_t i = 0; walk->bodies && i < walk->model->body_count; i++) {
+        reader_release(&walk->bodies[i].reader);
+        trips_draw_release(&walk->bodies[i].trips);
+    }
+    for (uint32_t i = 0; walk->chains && i < walk->model->chain_count; i++)
+        if (walk->chains[i].chain)
+            chain_draw_release(&walk->chains[i]);
+    recall_release(&walk->recall);
+    nest_cursor_free(&walk->cursor);
+    free(walk->refs);
+    free(walk->bodies);
+    free(walk->chains);
+    free(walk->first);
+    free(walk->strides);
+    free(walk->ref_numbers);
+    free(walk);
+}
+
+static bool init_ref(struct walk_ref *to, const struct model_ref *from)
+{
+    uint32_t bins = 0;
+
+    reader_init(&to->reader, &from->addresses);
+    to->object = PSNAP_NONE;
+    if (from->rule != MODEL_REUSE)
+        return true;
+    for (uint32_t i = 0; i < from->reuse_count; i++)
+        bins += from->reuses[i].bin_count;
+    to->left = malloc((bins + (size_t)1) * sizeof *to->left);
+    to->objects = malloc((bins + (size_t)1) * sizeof *to->objects);
+    return to->left && to->objects;
+}
+
+static bool init_body(struct walk *walk, struct walk_body *to, const struct model_body *from)
+{
+    to->is_plain = true;
+    for (uint32_t k = 0; k < from->width; k++)
+        to->is_plain &= walk->model->refs[from->refs[k]].rule == MODEL_NEST;
+    reader_init(&to->reader, &from->trips);
+    return !from->is_drawn || trips_draw_init(&to->trips, &from->histogram);
+}
+
+struct walk *walk_new(const struct psnap_stream_model *model, const uint32_t *first_ref,
+                      uint64_t seed)
+{
+    struct walk *walk = calloc(1, sizeof *walk);
+    uint32_t width = 1;
+    bool is_done;
+
+    if (!walk)
+        return NULL;
+    walk->model = model;
+    walk->chain = PSNAP_NONE;
+    psnap_rng_init_stream(&walk->rng, seed, UINT64_C(0x4e53));
+    walk->refs = calloc(model->ref_count + (size_t)1, sizeof *walk->refs);
+    walk->bodies = calloc(model->body_count + (size_t)1, sizeof *walk->bodies);
+    walk->chains = calloc(model->chain_count + (size_t)1, sizeof *walk->chains);
+    walk->ref_numbers = calloc(model->ref_count + (size_t)1, sizeof *walk->ref_numbers);
+    is_done = walk->refs && walk->bodies && walk->chains && walk->ref_numbers &&
+              recall_init(&walk->recall, model, seed);
+    for (uint32_t i = 0; is_done && i < model->ref_count; i++) {
+        const struct model_ref *ref = &model->refs[i];
+        is_done = init_ref(&walk->refs[i], ref);
+        walk->is_tracked |= ref->rule == MODEL_REUSE;
+        walk->ref_numbers[i] = ref->number + (first_ref ? first_ref[ref->loop] : 0);
+    }
+    for (uint32_t i = 0; is_done && i < model->body_count; i++) {
+        is_done = init_body(walk, &walk->bodies[i], &model->bodies[i]);
+        width = model->bodies[i].width > width ? model->bodies[i].width : width;
+    }
+    for (uint32_t i = 0; is_done && i < model->chain_count; i++)
+        is_done = chain_draw_init(&walk->chains[i], &model->chains[i]);
+    walk->first = calloc(width, sizeof *walk->first);
+    walk->strides = calloc(width, sizeof *walk->strides);
+    if (is_done && walk->first && walk->strides)
+        return walk;
+    walk_free(walk);
+    return NULL;
+}

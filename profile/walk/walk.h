@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A model's stream (profile/model.h): the orders of its threads one after the other, execution by
+ * execution. Executions whose references are all nests come as runs, others access by access.
+ */
+#ifndef PSNAP_PROFILE_WALK_H
+#define PSNAP_PROFILE_WALK_H
+
+#include "profile/model.h"
+#include "profile/walk/reader.h"
+#include "profile/walk/recall.h"
+
+struct walk_ref {
+    struct reader reader; /* of a nest */
+    uint64_t latest;      /* address */
+    uint32_t object;      /* that the latest access was in, */
+    uint64_t low, end;    /* and where that is so */
+    uint64_t line;        /* of a nest: that was entered last */
+    struct reuse_bin_count *left; /* bins of the phase, by object as `objects`; NULL: none */
+    uint32_t *objects;
+    uint32_t left_count, phase;
+    uint64_t left_sum, done; /* executions to come in the phase; and that were */
+    uint64_t slots[REUSE_SLOTS];
+};
+
+struct walk_body {
+    struct reader reader;
+    struct trips_draw trips;
+    bool is_plain; /* all references are nests */
+};
+
+struct walk {
+    const struct psnap_stream_model *model;
+    struct psnap_rng rng;
+    struct recall recall;
+    struct walk_ref *refs;
+    struct walk_body *bodies;
+    struct chain_draw *chains;
+
+    uint32_t order; /* that is next, and in it: */
+    size_t term;
+    bool is_inside;
+    struct nest_cursor cursor;
+    uint32_t chain, state; /* being visited: MODEL_CHAIN or PSNAP_NONE when none is */
+
+    uint32_t body;       /* that executes, and */
+    uint64_t iterations; /* to come */
+    uint32_t column;     /* of the iteration under way */
+    uint64_t now;
+    bool is_tracked; /* something is drawn by reuse time: lines are entered */
+
+    struct psnap_access *first; /* of a run */
+    int64_t *strides;
+    uint32_t *ref_numbers; /* access.ref by reference of the model */
+};
+
+/* As model_source_new. */
+struct walk *walk_new(const struct psnap_stream_model *model, const uint32_t *first_ref,
+                      uint64_t seed);
+void walk_free(struct walk *walk);
+/*
+ * 1: what comes next is `run`, valid until the next call; 2: it is in `block`, *n accesses, at least
+ * one; 0: nothing comes; negative: out of memory.
+ */
+int walk_next(struct walk *walk, struct psnap_run *run, struct psnap_access *block,
+              size_t capacity, size_t *n);
+
+#endif

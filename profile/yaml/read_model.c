@@ -1,0 +1,882 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The model of a stream from YAML: objects, bodies and references of loops, chains, and the
+ * schedule. What names something that is not there, or contradicts what stands elsewhere, is an
+ * error with its place.
+ */
+#include "profile/yaml/read_model.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/base/layout.h"
+#include "formats/base/room.h"
+#include "profile/yaml/yaml_keys.h"
+
+static const char *const ref_kinds[3] = {"load", "store", "atomic"};
+
+/* ---- names ---- */
+
+static int compare_names(const void *a, const void *b)
+{
+    const struct model_name *p = a, *q = b;
+
+    if (p->id && q->id)
+        return strcmp(p->id, q->id);
+    if (p->loop != q->loop)
+        return p->loop < q->loop ? -1 : 1;
+    return p->number < q->number ? -1 : p->number > q->number;
+}
+
+/* Sorts names; two equal ones are an error. */
+static enum psnap_status sort_names(const struct model_reading *m, struct model_name *names,
+                                    uint32_t count)
+{
+    if (count)
+        qsort(names, count, sizeof *names, compare_names);
+    for (uint32_t i = 1; i < count; i++)
+        if (!compare_names(&names[i - 1], &names[i]))
+            return psnap_yaml_fail(m->r->doc, names[i].node, m->r->error, PSNAP_ERROR_VALUE,
+                                   "there is another one in line %" PRIu32,
+                                   names[i - 1].node->src_line);
+    return PSNAP_OK;
+}
+
+/* The index of what is called so; PSNAP_NONE: nothing is. */
+static uint32_t find(const struct model_name *names, uint32_t count, const struct model_name *wanted)
+{
+    const struct model_name *found =
+        count ? bsearch(wanted, names, count, sizeof *names, compare_names) : NULL;
+
+    return found ? found->index : PSNAP_NONE;
+}
+
+static enum psnap_status read_name(const struct model_reading *m,
+                                   const struct psnap_yaml_node *map, struct model_name *name,
+                                   char **id)
+{
+    const struct psnap_yaml_node *node = psnap_yaml_require(m->r->doc, map, "id", m->r->error);
+    enum psnap_status status;
+
+    if (!node)
+        return PSNAP_ERROR_VALUE;
+    name->node = node;
+    status = psnap_yaml_text(m->r->doc, node, &name->id, m->r->error);
+    if (!status && id && !(*id = strdup(name->id)))
+        status = read_out_of_memory(m->r);
+    return status;
+}
+
+/* Makes room for `count` items, zeroed; false: out of memory. */
+static bool make_items(void *array, size_t count, size_t size)
+{
+    void *items = calloc(count + 1, size);
+
+    memcpy(array, &items, sizeof items);
+    return items != NULL;
+}
+
+/* A key of a histogram as a number. */
+static enum psnap_status read_key(const struct model_reading *m, const struct psnap_yaml_node *node,
+                                  int64_t *number)
+{
+    char *end;
+
+    errno = 0;
+    *number = strtoll(node->key, &end, 10);
+    if (*end || end == node->key || errno)
+        return psnap_yaml_fail(m->r->doc, node, m->r->error, PSNAP_ERROR_VALUE,
+                               "the key '%.60s' is no number", node->key);
+    return PSNAP_OK;
+}
+
+static enum psnap_status read_positive(const struct model_reading *m,
+                                       const struct psnap_yaml_node *node, uint64_t *count)
+{
+    return psnap_yaml_u64(m->r->doc, node, 1, PSNAP_COUNT_MAX, count, m->r->error);
+}
+
+/* ---- objects ---- */
+
+static enum psnap_status read_first_touches(const struct model_reading *m,
+                                            const struct psnap_yaml_node *map,
+                                            struct model_object *object)
+{
+    static const char *const keys[] = {"strides_lines", "elsewhere", NULL};
+    const struct reading *r = m->r;
+    enum psnap_status status = psnap_yaml_expect_keys(r->doc, map, "first_touches", keys, r->error);
+    const struct psnap_yaml_node *strides = psnap_yaml_get(map, "strides_lines"), *node;
+
+    if (!status)
+        status = read_count(r, map, "elsewhere", 0, &object->firsts);
+    if (!status && strides)
+        status = psnap_yaml_expect(r->doc, strides, PSNAP_YAML_MAP, "strides_lines", r->error);
+    for (node = !status && strides ? strides->first : NULL; node && !status; node = node->next) {
+        struct model_stride *stride = &object->strides[object->stride_count];
+        if (object->stride_count++ == MODEL_STRIDES)
+            return psnap_yaml_fail(r->doc, node, r->error, PSNAP_ERROR_VALUE,
+                                   "more than %d strides of first touches", MODEL_STRIDES);
+        status = read_key(m, node, &stride->lines);
+        if (!status)
+            status = read_positive(m, node, &stride->count);
+        if (!status)
+            status = read_sum(r, node, stride->count, &object->firsts);
+    }
+    return status;
+}
+
+static enum psnap_status read_object_place(const struct model_reading *m,
+                                           const struct psnap_yaml_node *map,
+                                           struct model_object *object)
+{
+    const struct psnap_yaml_node *bytes = psnap_yaml_require(m->r->doc, map, "bytes", m->r->error);
+    struct psnap_place place;
+    enum psnap_status status;
+
+    if (!bytes)
+        return PSNAP_ERROR_VALUE;
+    status = psnap_yaml_size(m->r->doc, bytes, 1, UINT64_C(1) << 47, &object->bytes, m->r->error);
+    if (!status)
+        status = read_place(m->r, map, &place);
+    if (!status)
+        object->low = psnap_layout_join(place);
+    return status;
+}
+
+static enum psnap_status read_one_object(const struct model_reading *m,
+                                         const struct psnap_yaml_node *map,
+                                         struct model_object *object, struct model_name *name)
+{
+    static const char *const keys[] = {"id",    "symbol", "allocation", "stack",         "group",
+                                       "index", "offset", "bytes",      "first_touches", NULL};
+    const struct psnap_yaml_node *firsts;
+    enum psnap_status status = psnap_yaml_expect_keys(m->r->doc, map, "an object", keys,
+                                                      m->r->error);
+
+    if (!status)
+        status = read_name(m, map, name, &object->id);
+    for (uint8_t kind = 0; kind < 3 && !status; kind++) {
+        const struct psnap_yaml_node *node = psnap_yaml_get(map, psnap_object_keys[kind]);
+        const char *text;
+        if (!node)
+            continue;
+        status = psnap_yaml_text(m->r->doc, node, &text, m->r->error);
+        if (!status && object->name)
+            status = psnap_yaml_fail(m->r->doc, node, m->r->error, PSNAP_ERROR_VALUE,
+                                     "an object has one name");
+        if (!status && !(object->name = strdup(text)))
+            status = read_out_of_memory(m->r);
+        object->kind = kind;
+    }
+    if (!status)
+        status = read_object_place(m, map, object);
+    firsts = psnap_yaml_get(map, "first_touches");
+    return !status && firsts ? read_first_touches(m, firsts, object) : status;
+}
+
+static enum psnap_status read_objects(struct model_reading *m, const struct psnap_yaml_node *list)
+{
+    struct psnap_stream_model *model = m->model;
+    enum psnap_status status = PSNAP_OK;
+
+    if (list)
+        status = psnap_yaml_expect(m->r->doc, list, PSNAP_YAML_SEQUENCE, "objects", m->r->error);
+    if (status || !list)
+        return status;
+    if (!make_items(&model->objects, list->count, sizeof *model->objects) ||
+        !make_items(&m->objects, list->count, sizeof *m->objects))
+        return read_out_of_memory(m->r);
+    for (const struct psnap_yaml_node *map = list->first; map && !status; map = map->next) {
+        m->objects[model->object_count].index = model->object_count;
+        status = read_one_object(m, map, &model->objects[model->object_count],
+                                 &m->objects[model->object_count]);
+        model->object_count++;
+    }
+    return status ? status : sort_names(m, m->objects, model->object_count);
+}
+
+/* ---- references ---- */
+
+static enum psnap_status read_times(const struct model_reading *m,
+                                    const struct psnap_yaml_node *map, uint32_t phase,
+                                    struct reuse *reuse)
+{
+    enum psnap_status status =
+        psnap_yaml_expect(m->r->doc, map, PSNAP_YAML_MAP, "reuse times", m->r->error);
+
+    if (!status && !psnap_resize(&reuse->bins, reuse->bin_count + map->count + 1,
+                                 sizeof *reuse->bins))
+        status = read_out_of_memory(m->r);
+    for (const struct psnap_yaml_node *node = status ? NULL : map->first; node && !status;
+         node = node->next) {
+        struct reuse_bin_count *bin = &reuse->bins[reuse->bin_count];
+        int64_t time = 0;
+        *bin = (struct reuse_bin_count){.phase = phase, .bin = REUSE_FIRST};
+        if (strcmp(node->key, "first") != 0) {
+            status = read_key(m, node, &time);
+            bin->bin = reuse_bin((uint64_t)time);
+            if (!status && (time < 0 || reuse_bin_low(bin->bin) != (uint64_t)time))
+                status = psnap_yaml_fail(m->r->doc, node, m->r->error, PSNAP_ERROR_VALUE,
+                                         "reuse times are 0 to 16, 32, 64 and so on, or 'first'");
+        }
+        if (!status && reuse->bin_count && bin[-1].phase == phase && bin[-1].bin >= bin->bin)
+            status = psnap_yaml_fail(m->r->doc, node, m->r->error, PSNAP_ERROR_VALUE,
+                                     "reuse times must rise, 'first' the last");
+        if (!status)
+            status = read_positive(m, node, &bin->count);
+        reuse->bin_count++;
+    }
+    return status;
+}
+
+static enum psnap_status read_places(const struct model_reading *m,
+                                     const struct psnap_yaml_node *map, struct reuse *reuse)
+{
+    enum psnap_status status =
+        psnap_yaml_expect(m->r->doc, map, PSNAP_YAML_MAP, "places", m->r->error);
+
+    for (const struct psnap_yaml_node *node = status ? NULL : map->first; node && !status;
+         node = node->next) {
+        int64_t place;
+        status = read_key(m, node, &place);
+        if (!status && (place < 0 || place % 8 || place >= 8 * REUSE_SLOTS))
+            status = psnap_yaml_fail(m->r->doc, node, m->r->error, PSNAP_ERROR_VALUE,
+                                     "places in a line are 0, 8, 16 to 56");
+        if (!status)
+            status = psnap_yaml_u64(m->r->doc, node, 1, UINT32_MAX, &reuse->slots[place / 8],
+                                    m->r->error);
+    }
+    return status;
+}
+
+static enum psnap_status read_one_reuse(const struct model_reading *m,
+                                        const struct psnap_yaml_node *map, struct model_ref *ref,
+                                        struct reuse *reuse)
+{
+    static const char *const keys[] = {"object", "times", "phases", "places", NULL};
+    const struct reading *r = m->r;
+    const struct psnap_yaml_node *object, *times, *phases, *node;
+    struct model_name wanted = {0};
+    uint32_t count = 1;
+    enum psnap_status status = psnap_yaml_expect_keys(r->doc, map, "reuse", keys, r->error);
+
+    object = status ? NULL : psnap_yaml_require(r->doc, map, "object", r->error);
+    if (!object || psnap_yaml_text(r->doc, object, &wanted.id, r->error))
+        return PSNAP_ERROR_VALUE;
+    reuse->object = find(m->objects, m->model->object_count, &wanted);
+    if (reuse->object == PSNAP_NONE)
+        return psnap_yaml_fail(r->doc, object, r->error, PSNAP_ERROR_VALUE,
+                               "there is no object '%.100s'", wanted.id);
+    phases = psnap_yaml_get(map, "phases");
+    times = phases ? NULL : psnap_yaml_require(r->doc, map, "times", r->error);
+    if (!phases && !times)
+        return PSNAP_ERROR_VALUE;
+    if (phases) {
+        status = psnap_yaml_expect(r->doc, phases, PSNAP_YAML_SEQUENCE, "phases", r->error);
+        count = status ? 1 : (uint32_t)phases->count;
+        if (!status && (!count || count > REUSE_PHASES))
+            status = psnap_yaml_fail(r->doc, phases, r->error, PSNAP_ERROR_VALUE,
+                                     "1 to %d phases are possible", REUSE_PHASES);
+    }
+    if (!status && ref->phases && ref->phases != count)
+        status = psnap_yaml_fail(r->doc, phases ? phases : times, r->error, PSNAP_ERROR_VALUE,
+                                 "%" PRIu32 " phases, but another object has %" PRIu32, count,
+                                 ref->phases);
+    ref->phases = count;
+    if (!status && times)
+        status = read_times(m, times, 0, reuse);
+    count = 0;
+    for (node = phases && !status ? phases->first : NULL; node && !status; node = node->next)
+        status = read_times(m, node, count++, reuse);
+    node = psnap_yaml_get(map, "places");
+    return !status && node ? read_places(m, node, reuse) : status;
+}
+
+static enum psnap_status read_reuse(const struct model_reading *m,
+                                    const struct psnap_yaml_node *list, struct model_ref *ref)
+{
+    enum psnap_status status =
+        psnap_yaml_expect(m->r->doc, list, PSNAP_YAML_SEQUENCE, "reuse", m->r->error);
+
+    ref->rule = MODEL_REUSE;
+    if (!status && !list->count)
+        status = psnap_yaml_fail(m->r->doc, list, m->r->error, PSNAP_ERROR_VALUE,
+                                 "a reuse histogram is of an object");
+    if (!status && !make_items(&ref->reuses, list->count, sizeof *ref->reuses))
+        status = read_out_of_memory(m->r);
+    for (const struct psnap_yaml_node *map = status ? NULL : list->first; map && !status;
+         map = map->next)
+        status = read_one_reuse(m, map, ref, &ref->reuses[ref->reuse_count++]);
+    return status;
+}
+
+/* Offsets from a base, which is looked up when all references are there. */
+static enum psnap_status read_offsets(const struct model_reading *m,
+                                      const struct psnap_yaml_node *map, struct model_ref *ref)
+{
+    const struct reading *r = m->r;
+    const struct psnap_yaml_node *offset = psnap_yaml_get(map, "offset"), *node;
+    const struct psnap_yaml_node *offsets = psnap_yaml_get(map, "offsets");
+    enum psnap_status status = PSNAP_OK;
+
+    ref->rule = MODEL_DEPENDENT;
+    if (!offset == !offsets)
+        return psnap_yaml_fail(r->doc, map, r->error, PSNAP_ERROR_VALUE,
+                               "a dependent reference has 'offset' or 'offsets'");
+    if (offset) {
+        ref->offset_count = 1;
+        ref->offsets[0].count = 1;
+        return psnap_yaml_i64(r->doc, offset, INT64_MIN, INT64_MAX, &ref->offsets[0].bytes,
+                              r->error);
+    }
+    status = psnap_yaml_expect(r->doc, offsets, PSNAP_YAML_MAP, "offsets", r->error);
+    if (!status && (!offsets->count || offsets->count > DEPEND_OFFSETS))
+        status = psnap_yaml_fail(r->doc, offsets, r->error, PSNAP_ERROR_VALUE,
+                                 "1 to %d offsets are possible", DEPEND_OFFSETS);
+    for (node = status ? NULL : offsets->first; node && !status; node = node->next) {
+        status = read_key(m, node, &ref->offsets[ref->offset_count].bytes);
+        if (!status)
+            status = read_positive(m, node, &ref->offsets[ref->offset_count++].count);
+    }
+    return status;
+}
+
+static enum psnap_status read_ref(const struct model_reading *m, const struct psnap_yaml_node *map,
+                                  uint32_t loop, struct model_ref *ref, struct model_name *name)
+{
+    static const char *const keys[] = {"ref",     "load",  "store", "atomic", "thread", "region",
+                                       "start",   "nest",  "counts", "strides", "base",
+                                       "offset",  "offsets", "reuse", NULL};
+    const struct reading *r = m->r;
+    const struct psnap_yaml_node *node, *base, *reuse;
+    uint64_t number = 0, size = 0, kinds = 0, thread = 0;
+    enum psnap_status status = psnap_yaml_expect_keys(r->doc, map, "a reference", keys, r->error);
+
+    node = status ? NULL : psnap_yaml_require(r->doc, map, "ref", r->error);
+    if (!node)
+        return PSNAP_ERROR_VALUE;
+    status = psnap_yaml_u64(r->doc, node, 0, UINT32_MAX / 2, &number, r->error);
+    *name = (struct model_name){.loop = loop, .number = (uint32_t)number, .node = node};
+    for (uint8_t kind = 0; kind < 3 && !status; kind++) {
+        node = psnap_yaml_get(map, ref_kinds[kind]);
+        if (!node)
+            continue;
+        ref->kind = kind;
+        kinds++;
+        status = psnap_yaml_u64(r->doc, node, 1, PSNAP_ACCESS_SIZE_MAX, &size, r->error);
+    }
+    if (!status && kinds != 1)
+        status = psnap_yaml_fail(r->doc, map, r->error, PSNAP_ERROR_VALUE,
+                                 "a reference has one of 'load', 'store' and 'atomic'");
+    node = psnap_yaml_get(map, "thread");
+    if (!status && node)
+        status = psnap_yaml_u64(r->doc, node, 0, PSNAP_THREADS_MAX - 1, &thread, r->error);
+    ref->loop = loop;
+    ref->number = (uint32_t)number;
+    ref->size = (uint8_t)size;
+    ref->thread = (uint16_t)thread;
+    ref->addresses.patterns = m->model->patterns;
+    base = psnap_yaml_get(map, "base");
+    reuse = psnap_yaml_get(map, "reuse");
+    if (!status && (base != NULL) + (reuse != NULL) +
+                           (psnap_yaml_get(map, "start") || psnap_yaml_get(map, "nest")) !=
+                       1)
+        status = psnap_yaml_fail(r->doc, map, r->error, PSNAP_ERROR_VALUE,
+                                 "a reference has addresses ('start' or 'nest'), a 'base', or "
+                                 "'reuse' times");
+    if (status)
+        return status;
+    if (base)
+        return read_offsets(m, map, ref);
+    if (reuse)
+        return read_reuse(m, reuse, ref);
+    return read_numbers(r, map, &r->profile->loops[loop], &ref->addresses);
+}
+
+/* The base of a dependent reference. */
+static enum psnap_status read_base(const struct model_reading *m,
+                                   const struct psnap_yaml_node *map, const struct name_index *names,
+                                   struct model_ref *ref)
+{
+    static const char *const keys[] = {"loop", "ref", NULL};
+    const struct reading *r = m->r;
+    const struct psnap_yaml_node *node = psnap_yaml_get(map, "base"), *number = node, *loop;
+    struct model_name wanted = {.loop = ref->loop};
+    uint64_t value;
+    enum psnap_status status = PSNAP_OK;
+
+    if (node->kind == PSNAP_YAML_MAP) {
+        const struct named_node *named = NULL;
+        status = psnap_yaml_known_keys(r->doc, node, keys, r->error);
+        loop = status ? NULL : psnap_yaml_require(r->doc, node, "loop", r->error);
+        number = loop ? psnap_yaml_require(r->doc, node, "ref", r->error) : NULL;
+        if (!number)
+            return PSNAP_ERROR_VALUE;
+        if (loop->text)
+            named = find_name(names, loop->text);
+        if (!named)
+            return psnap_yaml_fail(r->doc, loop, r->error, PSNAP_ERROR_VALUE, "no such loop");
+        wanted.loop = named->index;
+    }
+    status = psnap_yaml_u64(r->doc, number, 0, UINT32_MAX / 2, &value, r->error);
+    wanted.number = (uint32_t)value;
+    if (status)
+        return status;
+    ref->base = find(m->refs, m->model->ref_count, &wanted);
+    if (ref->base == PSNAP_NONE)
+        return psnap_yaml_fail(r->doc, number, r->error, PSNAP_ERROR_VALUE,
+                               "there is no such reference");
+    return PSNAP_OK;
+}
+
+/* No reference depends on itself by way of others. */
+static enum psnap_status check_bases(const struct model_reading *m)
+{
+    const struct psnap_stream_model *model = m->model;
+
+    for (uint32_t i = 0; i < model->ref_count; i++) {
+        uint32_t at = i, steps = 0;
+        while (model->refs[at].rule == MODEL_DEPENDENT && steps++ <= model->ref_count)
+            at = model->refs[at].base;
+        if (steps > model->ref_count)
+            return psnap_yaml_fail(m->r->doc, psnap_yaml_get(m->ref_nodes[i], "base"), m->r->error,
+                                   PSNAP_ERROR_VALUE, "its base depends on itself");
+    }
+    return PSNAP_OK;
+}
+
+/* ---- bodies ---- */
+
+static enum psnap_status read_drawn(const struct model_reading *m,
+                                    const struct psnap_yaml_node *list, struct trips *trips)
+{
+    static const char *const keys[] = {"is", "from", "to", "times", "sum", NULL};
+    const struct reading *r = m->r;
+    enum psnap_status status =
+        psnap_yaml_expect(r->doc, list, PSNAP_YAML_SEQUENCE, "drawn", r->error);
+
+    if (!status && (!list->count || list->count > TRIPS_BINS))
+        status = psnap_yaml_fail(r->doc, list, r->error, PSNAP_ERROR_VALUE,
+                                 "1 to %d bins are possible", TRIPS_BINS);
+    if (!status && !make_items(&trips->bins, list->count, sizeof *trips->bins))
+        status = read_out_of_memory(r);
+    for (const struct psnap_yaml_node *map = status ? NULL : list->first; map && !status;
+         map = map->next) {
+        struct trips_bin *bin = &trips->bins[trips->count++];
+        const struct psnap_yaml_node *is = psnap_yaml_get(map, "is"), *from = is, *to = is, *node;
+        status = psnap_yaml_expect_keys(r->doc, map, "a bin", keys, r->error);
+        if (!status && !is) {
+            from = psnap_yaml_require(r->doc, map, "from", r->error);
+            to = from ? psnap_yaml_require(r->doc, map, "to", r->error) : NULL;
+        }
+        node = status || !to ? NULL : psnap_yaml_require(r->doc, map, "times", r->error);
+        if (!node)
+            return PSNAP_ERROR_VALUE;
+        if (!status)
+            status = read_positive(m, from, &bin->low);
+        if (!status)
+            status = read_positive(m, to, &bin->high);
+        if (!status)
+            status = read_positive(m, node, &bin->times);
+        if (!status && bin->high < bin->low)
+            status = psnap_yaml_fail(r->doc, to, r->error, PSNAP_ERROR_VALUE,
+                                     "'to' is less than 'from'");
+        if (!status && bin->high > PSNAP_COUNT_MAX / bin->times)
+            status = psnap_yaml_fail(r->doc, node, r->error, PSNAP_ERROR_VALUE, "too much");
+        if (status)
+            return status;
+        status = read_count(r, map, "sum", (bin->low + bin->high) * bin->times / 2, &bin->sum);
+        if (!status && (bin->sum < bin->low * bin->times || bin->sum > bin->high * bin->times))
+            status = psnap_yaml_fail(r->doc, psnap_yaml_get(map, "sum"), r->error,
+                                     PSNAP_ERROR_VALUE,
+                                     "the sum of %" PRIu64 " counts of %" PRIu64 " to %" PRIu64
+                                     " cannot be %" PRIu64,
+                                     bin->times, bin->low, bin->high, bin->sum);
+        if (!status)
+            status = read_sum(r, node, bin->times, &trips->times);
+        if (!status)
+            status = read_sum(r, node, bin->sum, &trips->sum);
+    }
+    return status;
+}
+
+static enum psnap_status read_iterations(const struct model_reading *m,
+                                         const struct psnap_yaml_node *map, struct model_body *body)
+{
+    static const char *const keys[] = {"drawn", "start", "nest", "counts", "strides", NULL};
+    const struct reading *r = m->r;
+    const struct psnap_yaml_node *node = psnap_yaml_require(r->doc, map, "iterations", r->error);
+    const struct psnap_yaml_node *drawn;
+    const struct nest_pattern *run;
+    uint64_t values[2] = {1, 0};
+    enum psnap_status status;
+
+    if (!node)
+        return PSNAP_ERROR_VALUE;
+    body->trips.patterns = m->model->patterns;
+    if (node->kind == PSNAP_YAML_SCALAR) {
+        status = read_positive(m, node, &values[1]);
+        run = status ? NULL : nest_pattern_run(m->model->patterns, 0);
+        if (!status && (!run || !nest_terms_push(&body->trips, run, values)))
+            status = read_out_of_memory(r);
+        return status;
+    }
+    status = psnap_yaml_expect_keys(r->doc, node, "iterations", keys, r->error);
+    drawn = psnap_yaml_get(node, "drawn");
+    body->is_drawn = drawn != NULL;
+    if (status)
+        return status;
+    return drawn ? read_drawn(m, drawn, &body->histogram)
+                 : read_numbers(r, node, NULL, &body->trips);
+}
+
+static enum psnap_status read_body(const struct model_reading *m, const struct psnap_yaml_node *map,
+                                   uint32_t loop, struct model_body *body, struct model_name *name)
+{
+    static const char *const keys[] = {"id", "thread", "refs", "iterations", NULL};
+    const struct reading *r = m->r;
+    const struct psnap_yaml_node *refs, *node;
+    uint64_t thread = 0;
+    enum psnap_status status = psnap_yaml_expect_keys(r->doc, map, "a body", keys, r->error);
+
+    body->loop = loop;
+    if (!status)
+        status = read_name(m, map, name, &body->id);
+    if (!status && !strcmp(name->id, MODEL_OUTSIDE))
+        status = psnap_yaml_fail(r->doc, name->node, r->error, PSNAP_ERROR_VALUE,
+                                 "'%s' is no name of a body", MODEL_OUTSIDE);
+    node = psnap_yaml_get(map, "thread");
+    if (!status && node)
+        status = psnap_yaml_u64(r->doc, node, 0, PSNAP_THREADS_MAX - 1, &thread, r->error);
+    body->thread = (uint16_t)thread;
+    refs = status ? NULL : psnap_yaml_require(r->doc, map, "refs", r->error);
+    if (!refs || psnap_yaml_expect(r->doc, refs, PSNAP_YAML_SEQUENCE, "refs", r->error))
+        return PSNAP_ERROR_VALUE;
+    if (!refs->count)
+        return psnap_yaml_fail(r->doc, refs, r->error, PSNAP_ERROR_VALUE,
+                               "a body has references");
+    if (!make_items(&body->refs, refs->count, sizeof *body->refs))
+        return read_out_of_memory(r);
+    for (node = refs->first; node && !status; node = node->next) {
+        struct model_name wanted = {.loop = loop};
+        uint64_t number;
+        status = psnap_yaml_u64(r->doc, node, 0, UINT32_MAX / 2, &number, r->error);
+        wanted.number = (uint32_t)number;
+        body->refs[body->width] = find(m->refs, m->model->ref_count, &wanted);
+        if (!status && body->refs[body->width] == PSNAP_NONE)
+            status = psnap_yaml_fail(r->doc, node, r->error, PSNAP_ERROR_VALUE,
+                                     "the loop has no reference %" PRIu64, number);
+        body->width++;
+    }
+    return status ? status : read_iterations(m, map, body);
+}
+
+/* ---- chains, schedule ---- */
+
+static uint32_t body_named(const struct model_reading *m, const char *id)
+{
+    const struct model_name wanted = {.id = id};
+
+    return find(m->bodies, m->model->body_count, &wanted);
+}
+
+/* The state that a key names, which is made. */
+static enum psnap_status read_state(const struct model_reading *m,
+                                    const struct psnap_yaml_node *node, const uint32_t *states,
+                                    uint32_t *state)
+{
+    uint32_t body;
+
+    *state = 0;
+    if (!strcmp(node->key, MODEL_OUTSIDE))
+        return PSNAP_OK;
+    body = body_named(m, node->key);
+    if (body == PSNAP_NONE || states[body] == PSNAP_NONE)
+        return psnap_yaml_fail(m->r->doc, node, m->r->error, PSNAP_ERROR_VALUE,
+                               "there is no such %s '%.100s'",
+                               body == PSNAP_NONE ? "body" : "state", node->key);
+    *state = states[body];
+    return PSNAP_OK;
+}
+
+static enum psnap_status read_after(const struct model_reading *m,
+                                    const struct psnap_yaml_node *after, struct chain *chain,
+                                    uint32_t *states)
+{
+    const struct reading *r = m->r;
+    const struct psnap_yaml_node *row, *node;
+    enum psnap_status status = psnap_yaml_expect(r->doc, after, PSNAP_YAML_MAP, "after", r->error);
+    uint32_t from, to;
+    uint64_t sum = 0;
+
+    for (row = status ? NULL : after->first; row && !status; row = row->next) {
+        const uint32_t body = body_named(m, row->key);
+        if (!strcmp(row->key, MODEL_OUTSIDE) || body == PSNAP_NONE)
+            continue;
+        if (chain->count == chain->room) {
+            if (!psnap_resize(&chain->states, 2 * (size_t)chain->room, sizeof *chain->states))
+                return read_out_of_memory(r);
+            chain->room *= 2;
+        }
+        states[body] = chain->count;
+        chain->states[chain->count++] = (struct chain_state){.body = body};
+    }
+    for (row = status ? NULL : after->first; row && !status; row = row->next) {
+        status = read_state(m, row, states, &from);
+        if (!status)
+            status = psnap_yaml_expect(r->doc, row, PSNAP_YAML_MAP, row->key, r->error);
+        for (node = status ? NULL : row->first; node && !status; node = node->next) {
+            uint64_t count = 0;
+            status = read_state(m, node, states, &to);
+            if (!status)
+                status = read_positive(m, node, &count);
+            if (!status)
+                status = read_sum(r, node, count, &sum);
+            chain->at = from;
+            if (!status && !chain_go(chain, to, count))
+                status = read_out_of_memory(r);
+        }
+    }
+    chain->at = 0;
+    return status;
+}
+
+static enum psnap_status read_chains(struct model_reading *m, const struct psnap_yaml_node *list)
+{
+    static const char *const keys[] = {"id", "after", NULL};
+    struct psnap_stream_model *model = m->model;
+    uint32_t *states;
+    enum psnap_status status = PSNAP_OK;
+
+    if (list)
+        status = psnap_yaml_expect(m->r->doc, list, PSNAP_YAML_SEQUENCE, "chains", m->r->error);
+    if (status || !list)
+        return status;
+    states = malloc((model->body_count + (size_t)1) * sizeof *states);
+    if (!states || !make_items(&model->chains, list->count, sizeof *model->chains) ||
+        !make_items(&m->chains, list->count, sizeof *m->chains))
+        status = read_out_of_memory(m->r);
+    for (const struct psnap_yaml_node *map = status ? NULL : list->first; map && !status;
+         map = map->next) {
+        const struct psnap_yaml_node *after;
+        struct chain *chain = &model->chains[model->chain_count];
+        m->chains[model->chain_count].index = model->chain_count;
+        memset(states, 0xff, model->body_count * sizeof *states); /* PSNAP_NONE */
+        status = psnap_yaml_expect_keys(m->r->doc, map, "a chain", keys, m->r->error);
+        if (!status)
+            status = read_name(m, map, &m->chains[model->chain_count], NULL);
+        after = status ? NULL : psnap_yaml_require(m->r->doc, map, "after", m->r->error);
+        if (!after) {
+            status = PSNAP_ERROR_VALUE;
+            break;
+        }
+        if (!chain_init(chain))
+            status = read_out_of_memory(m->r);
+        model->chain_count++;
+        if (!status)
+            status = read_after(m, after, chain, states);
+    }
+    free(states);
+    return status ? status : sort_names(m, m->chains, model->chain_count);
+}
+
+static enum psnap_status symbol_of(const void *context, const struct psnap_yaml_node *node,
+                                   uint32_t *symbol)
+{
+    static const char *const keys[] = {"visit", NULL};
+    const struct model_reading *m = context;
+    const struct psnap_yaml_node *visit = psnap_yaml_get(node, "visit");
+    struct model_name wanted = {0};
+    enum psnap_status status = PSNAP_OK;
+
+    if (node->kind == PSNAP_YAML_MAP)
+        status = psnap_yaml_known_keys(m->r->doc, node, keys, m->r->error);
+    if (!status)
+        status = psnap_yaml_text(m->r->doc, visit ? visit : node, &wanted.id, m->r->error);
+    if (status)
+        return status;
+    *symbol = visit ? find(m->chains, m->model->chain_count, &wanted)
+                    : find(m->bodies, m->model->body_count, &wanted);
+    if (*symbol == PSNAP_NONE)
+        return psnap_yaml_fail(m->r->doc, visit ? visit : node, m->r->error, PSNAP_ERROR_VALUE,
+                               "there is no %s '%.100s'", visit ? "chain" : "body", wanted.id);
+    if (visit)
+        *symbol |= MODEL_CHAIN;
+    return PSNAP_OK;
+}
+
+static enum psnap_status read_thread_order(struct model_reading *m,
+                                           const struct psnap_yaml_node *map)
+{
+    static const char *const keys[] = {"thread", "of", NULL};
+    const struct psnap_yaml_node *thread, *of;
+    struct model_order *order = &m->model->orders[m->model->order_count++];
+    uint64_t number;
+    enum psnap_status status = psnap_yaml_expect_keys(m->r->doc, map, "a thread's part", keys,
+                                                      m->r->error);
+
+    order->terms.patterns = m->model->patterns;
+    thread = status ? NULL : psnap_yaml_require(m->r->doc, map, "thread", m->r->error);
+    of = thread ? psnap_yaml_require(m->r->doc, map, "of", m->r->error) : NULL;
+    if (!of || psnap_yaml_u64(m->r->doc, thread, 0, PSNAP_THREADS_MAX - 1, &number, m->r->error))
+        return PSNAP_ERROR_VALUE;
+    order->thread = (uint16_t)number;
+    return read_order(m->r, of, symbol_of, m, &order->terms);
+}
+
+static enum psnap_status read_schedule_of(struct model_reading *m,
+                                          const struct psnap_yaml_node *list)
+{
+    enum psnap_status status =
+        psnap_yaml_expect(m->r->doc, list, PSNAP_YAML_SEQUENCE, "schedule", m->r->error);
+
+    if (!status && !make_items(&m->model->orders, list->count, sizeof *m->model->orders))
+        status = read_out_of_memory(m->r);
+    if (status || !list->count)
+        return status;
+    if (psnap_yaml_get(list->first, "thread")) {
+        for (const struct psnap_yaml_node *map = list->first; map && !status; map = map->next)
+            status = read_thread_order(m, map);
+        return status;
+    }
+    m->model->order_count = 1;
+    m->model->orders[0].terms.patterns = m->model->patterns;
+    return read_order(m->r, list, symbol_of, m, &m->model->orders[0].terms);
+}
+
+/* ---- the whole ---- */
+
+/* References and bodies of all loops. */
+static enum psnap_status read_loops_of(struct model_reading *m, const struct psnap_yaml_node *loops,
+                                       const struct name_index *names)
+{
+    struct psnap_stream_model *model = m->model;
+    size_t refs = 0, bodies = 0;
+    uint32_t loop = 0;
+    enum psnap_status status = PSNAP_OK;
+
+    for (const struct psnap_yaml_node *map = loops->first; map; map = map->next) {
+        const struct psnap_yaml_node *list = psnap_yaml_get(map, "references");
+        refs += list ? list->count : 0;
+        list = psnap_yaml_get(map, "bodies");
+        bodies += list ? list->count : 0;
+    }
+    if (!make_items(&model->refs, refs, sizeof *model->refs) ||
+        !make_items(&model->bodies, bodies, sizeof *model->bodies) ||
+        !make_items(&m->refs, refs, sizeof *m->refs) ||
+        !make_items(&m->bodies, bodies, sizeof *m->bodies) ||
+        !make_items(&m->ref_nodes, refs, sizeof(struct psnap_yaml_node *)) ||
+        !make_items(&m->body_nodes, bodies, sizeof(struct psnap_yaml_node *)))
+        return read_out_of_memory(m->r);
+    for (const struct psnap_yaml_node *map = loops->first; map && !status; map = map->next, loop++) {
+        const struct psnap_yaml_node *list = psnap_yaml_get(map, "references");
+        if (list)
+            status = psnap_yaml_expect(m->r->doc, list, PSNAP_YAML_SEQUENCE, "references",
+                                       m->r->error);
+        for (const struct psnap_yaml_node *node = list ? list->first : NULL; node && !status;
+             node = node->next) {
+            m->ref_nodes[model->ref_count] = node;
+            status = read_ref(m, node, loop, &model->refs[model->ref_count],
+                              &m->refs[model->ref_count]);
+            m->refs[model->ref_count].index = model->ref_count;
+            model->ref_count++;
+        }
+    }
+    if (!status)
+        status = sort_names(m, m->refs, model->ref_count);
+    for (uint32_t i = 0; i < model->ref_count && !status; i++)
+        if (model->refs[i].rule == MODEL_DEPENDENT)
+            status = read_base(m, m->ref_nodes[i], names, &model->refs[i]);
+    if (!status)
+        status = check_bases(m);
+    loop = 0;
+    for (const struct psnap_yaml_node *map = loops->first; map && !status; map = map->next, loop++) {
+        const struct psnap_yaml_node *list = psnap_yaml_get(map, "bodies");
+        if (list)
+            status =
+                psnap_yaml_expect(m->r->doc, list, PSNAP_YAML_SEQUENCE, "bodies", m->r->error);
+        for (const struct psnap_yaml_node *node = list ? list->first : NULL; node && !status;
+             node = node->next) {
+            m->body_nodes[model->body_count] = node;
+            status = read_body(m, node, loop, &model->bodies[model->body_count],
+                               &m->bodies[model->body_count]);
+            m->bodies[model->body_count].index = model->body_count;
+            model->body_count++;
+        }
+    }
+    return status ? status : sort_names(m, m->bodies, model->body_count);
+}
+
+/* That references have addresses for as many accesses as bodies iterate, and loops as many accesses
+ * as they say. */
+static enum psnap_status check_counts(const struct model_reading *m,
+                                      const struct psnap_yaml_node *loops)
+{
+    const struct psnap_stream_model *model = m->model;
+    const struct psnap_profile *profile = m->r->profile;
+    uint64_t *accesses = calloc(profile->loop_count + (size_t)1, sizeof *accesses);
+    const struct psnap_yaml_node *map = loops->first;
+    enum psnap_status status = accesses ? PSNAP_OK : read_out_of_memory(m->r);
+
+    for (uint32_t i = 0; i < model->ref_count && !status; i++) {
+        const struct model_ref *ref = &model->refs[i];
+        uint64_t count = 0;
+        accesses[ref->loop] += ref->executions;
+        for (uint32_t k = 0; k < ref->reuse_count; k++)
+            for (uint32_t b = 0; b < ref->reuses[k].bin_count; b++)
+                count += ref->reuses[k].bins[b].count;
+        for (size_t k = 0; k < ref->addresses.count; k++)
+            count += nest_length(ref->addresses.terms[k].pattern,
+                                 nest_term_values(&ref->addresses, k));
+        if (ref->rule != MODEL_DEPENDENT && (!count || ref->executions % count))
+            status = psnap_yaml_fail(m->r->doc, m->ref_nodes[i], m->r->error, PSNAP_ERROR_VALUE,
+                                     "reference %" PRIu32 " has addresses for %" PRIu64
+                                     " accesses, but bodies make %" PRIu64 " of it",
+                                     ref->number, count, ref->executions);
+    }
+    for (uint32_t i = 0; i < profile->loop_count && !status; i++, map = map->next)
+        if (accesses[i] != profile->loops[i].accesses)
+            status = psnap_yaml_fail(m->r->doc, map, m->r->error, PSNAP_ERROR_VALUE,
+                                     "loop '%.100s' has %" PRIu64
+                                     " accesses, but its bodies make %" PRIu64,
+                                     profile->loops[i].id, profile->loops[i].accesses, accesses[i]);
+    free(accesses);
+    return status;
+}
+
+enum psnap_status read_model(const struct reading *r, const struct psnap_yaml_node *root,
+                             const struct psnap_yaml_node *loops, const struct name_index *names)
+{
+    const struct psnap_yaml_node *schedule =
+        psnap_yaml_require(r->doc, root, "schedule", r->error);
+    struct model_reading m = {.r = r, .model = model_new()};
+    enum psnap_status status = m.model ? PSNAP_OK : read_out_of_memory(r);
+
+    r->profile->stream = m.model;
+    if (!schedule)
+        return PSNAP_ERROR_VALUE;
+    if (!status)
+        status = read_objects(&m, psnap_yaml_get(root, "objects"));
+    if (!status)
+        status = read_loops_of(&m, loops, names);
+    if (!status)
+        status = read_chains(&m, psnap_yaml_get(root, "chains"));
+    if (!status)
+        status = read_schedule_of(&m, schedule);
+    if (!status) {
+        status = model_count(m.model, r->error);
+        if (status == PSNAP_ERROR_VALUE)
+            psnap_error_at(r->error, psnap_yaml_name(r->doc), schedule->src_line, schedule->column);
+    }
+    if (!status)
+        status = check_counts(&m, loops);
+    free(m.bodies);
+    free(m.refs);
+    free(m.chains);
+    free(m.objects);
+    free(m.ref_nodes);
+    free(m.body_nodes);
+    return status;
+}

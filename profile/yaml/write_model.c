@@ -1,0 +1,419 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The model of a stream to YAML (write_model.h). A nest is a list of terms. A term that is a single
+ * run within loops has its counts and strides in two lists, the outermost loop first; other loops
+ * are `repeat` and `of`. A value that changes in the loops around it has `first` and `steps`, one
+ * for each of them.
+ */
+#include "profile/yaml/write_model.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/base/layout.h"
+#include "profile/yaml/yaml_keys.h"
+
+struct writing {
+    const struct psnap_profile *profile;
+    struct psnap_yaml_doc *doc;
+    const struct psnap_profile_loop *loop;  /* whose regions starts are counted from; NULL: none */
+    const uint64_t *steps[NEST_DEPTH_MAX]; /* by loop around: of the term's first value */
+    uint32_t depth;
+};
+
+/* A count, which may change in the loops around; `key` NULL in a list. */
+static void write_count(const struct writing *w, struct psnap_yaml_node *parent, const char *key,
+                        const uint64_t *value, size_t offset)
+{
+    struct psnap_yaml_node *map, *list;
+    bool is_steady = true;
+
+    for (uint32_t i = 0; i < w->depth; i++)
+        is_steady &= !w->steps[i][offset];
+    if (is_steady) {
+        psnap_yaml_add_i64(w->doc, parent, key, (int64_t)*value);
+        return;
+    }
+    map = psnap_yaml_add_map(w->doc, parent, key, PSNAP_YAML_FLOW);
+    psnap_yaml_add_i64(w->doc, map, "first", (int64_t)*value);
+    list = psnap_yaml_add_sequence(w->doc, map, "steps", PSNAP_YAML_FLOW);
+    for (uint32_t i = 0; i < w->depth; i++)
+        psnap_yaml_add_i64(w->doc, list, NULL, (int64_t)w->steps[i][offset]);
+}
+
+/* The region of the loop that an address is in, or the nearest one below it. */
+static const struct psnap_profile_region *region_at(const struct psnap_profile_loop *loop,
+                                                    uint64_t address)
+{
+    const struct psnap_profile_region *best = NULL;
+
+    for (uint32_t i = 0; i < loop->region_count; i++) {
+        const struct psnap_profile_region *region = &loop->regions[i];
+        if (address - region->low < region->bytes)
+            return region;
+        if (!best || (region->low <= address && (best->low > address || region->low > best->low)))
+            best = region;
+    }
+    return best;
+}
+
+static void write_start(const struct writing *w, struct psnap_yaml_node *map, uint64_t first)
+{
+    const struct psnap_profile_region *region = w->loop ? region_at(w->loop, first) : NULL;
+
+    if (region)
+        psnap_yaml_add_text(w->doc, map, "region", region->id);
+    psnap_yaml_add_i64(w->doc, map, "start", (int64_t)(first - (region ? region->low : 0)));
+}
+
+/* Goes into a loop: the steps of its child at `offset` of its body's values. */
+static void enter(struct writing *w, const struct nest_pattern *loop, size_t offset)
+{
+    for (uint32_t i = 0; i < w->depth; i++)
+        w->steps[i] += 1 + offset;
+    w->steps[w->depth++] = loop->steps + offset;
+}
+
+/* A run and the loops that have nothing else in them. */
+static void write_run(struct writing *w, struct psnap_yaml_node *map,
+                      const struct nest_pattern *pattern, const uint64_t *values)
+{
+    const struct writing before = *w;
+    struct psnap_yaml_node *counts, *strides;
+    const struct nest_pattern *leaf = pattern;
+    const uint64_t *first = values;
+
+    while (leaf->body_count) {
+        leaf = leaf->body[0];
+        first++;
+    }
+    write_start(w, map, first[1]);
+    if (!pattern->body_count && !w->depth && values[0] == 1)
+        return; /* a single number */
+    counts = psnap_yaml_add_sequence(w->doc, map, "counts", PSNAP_YAML_FLOW);
+    while (pattern->body_count) {
+        write_count(w, counts, NULL, values, 0);
+        enter(w, pattern, 0);
+        pattern = pattern->body[0];
+        values++;
+    }
+    write_count(w, counts, NULL, values, 0);
+    strides = psnap_yaml_add_sequence(w->doc, map, "strides", PSNAP_YAML_FLOW);
+    for (uint32_t i = 0; i < w->depth; i++)
+        psnap_yaml_add_i64(w->doc, strides, NULL, (int64_t)w->steps[i][1]);
+    psnap_yaml_add_i64(w->doc, strides, NULL, (int64_t)pattern->steps[0]);
+    *w = before;
+}
+
+static bool is_single(const struct nest_pattern *pattern)
+{
+    while (pattern->body_count == 1)
+        pattern = pattern->body[0];
+    return !pattern->body_count;
+}
+
+static void write_term(struct writing *w, struct psnap_yaml_node *list,
+                       const struct nest_pattern *pattern, const uint64_t *values)
+{
+    struct psnap_yaml_node *map = psnap_yaml_add_map(w->doc, list, NULL, PSNAP_YAML_FLOW), *of;
+    size_t offset = 0;
+
+    if (is_single(pattern)) {
+        write_run(w, map, pattern, values);
+        return;
+    }
+    write_count(w, map, "repeat", values, 0);
+    of = psnap_yaml_add_sequence(w->doc, map, "of", PSNAP_YAML_FLOW);
+    for (uint32_t i = 0; i < pattern->body_count; offset += pattern->body[i++]->values) {
+        const struct writing before = *w;
+        enter(w, pattern, offset);
+        write_term(w, of, pattern->body[i], values + 1 + offset);
+        *w = before;
+    }
+}
+
+/* A nest of numbers: into `map` itself when it is one run, else as its `nest`. */
+static void write_numbers(const struct psnap_profile *profile,
+                          const struct psnap_profile_loop *loop, struct psnap_yaml_doc *doc,
+                          struct psnap_yaml_node *map, const struct nest_terms *terms)
+{
+    struct writing w = {.profile = profile, .doc = doc, .loop = loop};
+    struct psnap_yaml_node *list;
+
+    if (terms->count == 1 && is_single(terms->terms[0].pattern)) {
+        write_run(&w, map, terms->terms[0].pattern, nest_term_values(terms, 0));
+        return;
+    }
+    list = psnap_yaml_add_sequence(doc, map, "nest", PSNAP_YAML_FLOW);
+    for (size_t i = 0; i < terms->count; i++)
+        write_term(&w, list, terms->terms[i].pattern, nest_term_values(terms, i));
+}
+
+/* ---- the schedule ---- */
+
+static void chain_name(uint32_t chain, char text[16])
+{
+    snprintf(text, 16, "c%" PRIu32, chain + 1);
+}
+
+static void write_symbols(struct writing *w, struct psnap_yaml_node *list,
+                          const struct nest_pattern *pattern, const uint64_t *values)
+{
+    const struct psnap_stream_model *model = w->profile->stream;
+    struct psnap_yaml_node *map, *of;
+    size_t offset = 0;
+    char name[16];
+
+    if (!pattern->body_count && !(pattern->symbol & MODEL_CHAIN)) {
+        psnap_yaml_add_text(w->doc, list, NULL, model->bodies[pattern->symbol].id);
+        return;
+    }
+    map = psnap_yaml_add_map(w->doc, list, NULL, PSNAP_YAML_FLOW);
+    if (!pattern->body_count) {
+        chain_name(pattern->symbol & ~MODEL_CHAIN, name);
+        psnap_yaml_add_text(w->doc, map, "visit", name);
+        return;
+    }
+    write_count(w, map, "repeat", values, 0);
+    of = psnap_yaml_add_sequence(w->doc, map, "of", PSNAP_YAML_FLOW);
+    for (uint32_t i = 0; i < pattern->body_count; offset += pattern->body[i++]->values) {
+        const struct writing before = *w;
+        enter(w, pattern, offset);
+        write_symbols(w, of, pattern->body[i], values + 1 + offset);
+        *w = before;
+    }
+}
+
+static const char *state_name(const struct psnap_stream_model *model, const struct chain *chain,
+                              uint32_t state)
+{
+    return state ? model->bodies[chain->states[state].body].id : MODEL_OUTSIDE;
+}
+
+static void write_chain(const struct psnap_stream_model *model, uint32_t index,
+                        struct psnap_yaml_doc *doc, struct psnap_yaml_node *list)
+{
+    const struct chain *chain = &model->chains[index];
+    struct psnap_yaml_node *map = psnap_yaml_add_map(doc, list, NULL, PSNAP_YAML_BLOCK);
+    char name[16];
+
+    chain_name(index, name);
+    psnap_yaml_add_text(doc, map, "id", name);
+    map = psnap_yaml_add_map(doc, map, "after", PSNAP_YAML_BLOCK);
+    for (uint32_t i = 0; i < chain->count; i++) {
+        const struct chain_state *state = &chain->states[i];
+        struct psnap_yaml_node *row =
+            psnap_yaml_add_map(doc, map, state_name(model, chain, i), PSNAP_YAML_FLOW);
+        for (uint32_t k = 0; k < state->edge_count; k++)
+            psnap_yaml_add_u64(doc, row, state_name(model, chain, state->edges[k].to),
+                               state->edges[k].count);
+    }
+}
+
+static void write_object(const struct model_object *object, struct psnap_yaml_doc *doc,
+                         struct psnap_yaml_node *list)
+{
+    struct psnap_yaml_node *map = psnap_yaml_add_map(doc, list, NULL, PSNAP_YAML_FLOW), *strides;
+    const struct psnap_place place = psnap_layout_split(object->low);
+    uint64_t elsewhere = object->firsts;
+    char label[32];
+
+    psnap_yaml_add_text(doc, map, "id", object->id);
+    if (object->name)
+        psnap_yaml_add_text(doc, map, psnap_object_keys[object->kind], object->name);
+    psnap_yaml_add_text(doc, map, "group", psnap_group_name(place.group));
+    if (place.index)
+        psnap_yaml_add_u64(doc, map, "index", place.index);
+    psnap_yaml_add_i64(doc, map, "offset", place.offset);
+    psnap_yaml_add_u64(doc, map, "bytes", object->bytes);
+    if (!object->firsts)
+        return;
+    map = psnap_yaml_add_map(doc, map, "first_touches", PSNAP_YAML_FLOW);
+    strides = psnap_yaml_add_map(doc, map, "strides_lines", PSNAP_YAML_FLOW);
+    for (uint32_t i = 0; i < object->stride_count; i++) {
+        snprintf(label, sizeof label, "%" PRId64, object->strides[i].lines);
+        psnap_yaml_add_u64(doc, strides, label, object->strides[i].count);
+        elsewhere -= object->strides[i].count;
+    }
+    psnap_yaml_add_u64(doc, map, "elsewhere", elsewhere);
+}
+
+void write_schedule(const struct psnap_profile *profile, struct psnap_yaml_doc *doc,
+                    struct psnap_yaml_node *root, struct psnap_yaml_node *schedule)
+{
+    const struct psnap_stream_model *model = profile->stream;
+    struct writing w = {.profile = profile, .doc = doc};
+    struct psnap_yaml_node *list;
+
+    for (uint32_t i = 0; i < model->order_count; i++) {
+        const struct nest_terms *terms = &model->orders[i].terms;
+        list = schedule;
+        if (model->order_count > 1 || model->orders[i].thread) {
+            struct psnap_yaml_node *map =
+                psnap_yaml_add_map(doc, schedule, NULL, PSNAP_YAML_BLOCK);
+            psnap_yaml_add_u64(doc, map, "thread", model->orders[i].thread);
+            list = psnap_yaml_add_sequence(doc, map, "of", PSNAP_YAML_BLOCK);
+        }
+        for (size_t k = 0; k < terms->count; k++)
+            write_symbols(&w, list, terms->terms[k].pattern, nest_term_values(terms, k));
+    }
+    if (model->chain_count) {
+        list = psnap_yaml_add_sequence(doc, root, "chains", PSNAP_YAML_BLOCK);
+        for (uint32_t i = 0; i < model->chain_count; i++)
+            write_chain(model, i, doc, list);
+    }
+    if (model->object_count) {
+        list = psnap_yaml_add_sequence(doc, root, "objects", PSNAP_YAML_BLOCK);
+        for (uint32_t i = 0; i < model->object_count; i++)
+            write_object(&model->objects[i], doc, list);
+    }
+}
+
+/* ---- bodies and references ---- */
+
+static void write_trips(const struct trips *trips, struct psnap_yaml_doc *doc,
+                        struct psnap_yaml_node *parent)
+{
+    struct psnap_yaml_node *list = psnap_yaml_add_sequence(doc, parent, "drawn", PSNAP_YAML_FLOW);
+
+    for (uint32_t i = 0; i < trips->count; i++) {
+        const struct trips_bin *bin = &trips->bins[i];
+        struct psnap_yaml_node *map = psnap_yaml_add_map(doc, list, NULL, PSNAP_YAML_FLOW);
+        if (bin->low == bin->high) {
+            psnap_yaml_add_u64(doc, map, "is", bin->low);
+        } else {
+            psnap_yaml_add_u64(doc, map, "from", bin->low);
+            psnap_yaml_add_u64(doc, map, "to", bin->high);
+        }
+        psnap_yaml_add_u64(doc, map, "times", bin->times);
+        if (bin->low != bin->high)
+            psnap_yaml_add_u64(doc, map, "sum", bin->sum);
+    }
+}
+
+static void write_body(const struct psnap_profile *profile, const struct model_body *body,
+                       struct psnap_yaml_doc *doc, struct psnap_yaml_node *list)
+{
+    struct psnap_yaml_node *map = psnap_yaml_add_map(doc, list, NULL, PSNAP_YAML_FLOW), *inner;
+    const struct nest_terms *trips = &body->trips;
+
+    psnap_yaml_add_text(doc, map, "id", body->id);
+    if (body->thread)
+        psnap_yaml_add_u64(doc, map, "thread", body->thread);
+    inner = psnap_yaml_add_sequence(doc, map, "refs", PSNAP_YAML_FLOW);
+    for (uint32_t k = 0; k < body->width; k++)
+        psnap_yaml_add_u64(doc, inner, NULL, profile->stream->refs[body->refs[k]].number);
+    if (!body->is_drawn && trips->count == 1 && !trips->terms[0].pattern->body_count &&
+        nest_term_values(trips, 0)[0] == 1) {
+        psnap_yaml_add_u64(doc, map, "iterations", nest_term_values(trips, 0)[1]);
+        return;
+    }
+    inner = psnap_yaml_add_map(doc, map, "iterations", PSNAP_YAML_FLOW);
+    if (body->is_drawn)
+        write_trips(&body->histogram, doc, inner);
+    else
+        write_numbers(profile, NULL, doc, inner, trips);
+}
+
+static void write_base(const struct psnap_profile *profile, const struct model_ref *ref,
+                       struct psnap_yaml_doc *doc, struct psnap_yaml_node *map)
+{
+    const struct model_ref *base = &profile->stream->refs[ref->base];
+    struct psnap_yaml_node *inner;
+    char label[32];
+
+    if (base->loop == ref->loop) {
+        psnap_yaml_add_u64(doc, map, "base", base->number);
+    } else {
+        inner = psnap_yaml_add_map(doc, map, "base", PSNAP_YAML_FLOW);
+        psnap_yaml_add_text(doc, inner, "loop", profile->loops[base->loop].id);
+        psnap_yaml_add_u64(doc, inner, "ref", base->number);
+    }
+    if (ref->offset_count == 1) {
+        psnap_yaml_add_i64(doc, map, "offset", ref->offsets[0].bytes);
+        return;
+    }
+    inner = psnap_yaml_add_map(doc, map, "offsets", PSNAP_YAML_FLOW);
+    for (uint32_t i = 0; i < ref->offset_count; i++) {
+        snprintf(label, sizeof label, "%" PRId64, ref->offsets[i].bytes);
+        psnap_yaml_add_u64(doc, inner, label, ref->offsets[i].count);
+    }
+}
+
+static void write_reuse(const struct psnap_profile *profile, const struct model_ref *ref,
+                        const struct reuse *reuse, struct psnap_yaml_doc *doc,
+                        struct psnap_yaml_node *list)
+{
+    struct psnap_yaml_node *map = psnap_yaml_add_map(doc, list, NULL, PSNAP_YAML_FLOW), *inner;
+    struct psnap_yaml_node *phases = NULL;
+    uint32_t at = 0;
+    char label[32];
+
+    psnap_yaml_add_text(doc, map, "object", profile->stream->objects[reuse->object].id);
+    if (ref->phases > 1)
+        phases = psnap_yaml_add_sequence(doc, map, "phases", PSNAP_YAML_FLOW);
+    for (uint32_t p = 0; p < ref->phases; p++) {
+        inner = psnap_yaml_add_map(doc, phases ? phases : map, phases ? NULL : "times",
+                                   PSNAP_YAML_FLOW);
+        for (; at < reuse->bin_count && reuse->bins[at].phase == p; at++) {
+            const uint32_t bin = reuse->bins[at].bin;
+            if (bin == REUSE_FIRST)
+                snprintf(label, sizeof label, "first");
+            else
+                snprintf(label, sizeof label, "%" PRIu64, reuse_bin_low(bin));
+            psnap_yaml_add_u64(doc, inner, label, reuse->bins[at].count);
+        }
+    }
+    inner = psnap_yaml_add_map(doc, map, "places", PSNAP_YAML_FLOW);
+    for (uint32_t i = 0; i < REUSE_SLOTS; i++)
+        if (reuse->slots[i]) {
+            snprintf(label, sizeof label, "%" PRIu32, i * 8);
+            psnap_yaml_add_u64(doc, inner, label, reuse->slots[i]);
+        }
+}
+
+static void write_ref(const struct psnap_profile *profile, const struct model_ref *ref,
+                      struct psnap_yaml_doc *doc, struct psnap_yaml_node *list)
+{
+    static const char *const kinds[3] = {"load", "store", "atomic"};
+    struct psnap_yaml_node *map = psnap_yaml_add_map(doc, list, NULL, PSNAP_YAML_FLOW), *inner;
+
+    psnap_yaml_add_u64(doc, map, "ref", ref->number);
+    psnap_yaml_add_u64(doc, map, kinds[ref->kind], ref->size);
+    if (ref->thread)
+        psnap_yaml_add_u64(doc, map, "thread", ref->thread);
+    if (ref->rule == MODEL_NEST)
+        write_numbers(profile, &profile->loops[ref->loop], doc, map, &ref->addresses);
+    else if (ref->rule == MODEL_DEPENDENT)
+        write_base(profile, ref, doc, map);
+    else {
+        inner = psnap_yaml_add_sequence(doc, map, "reuse", PSNAP_YAML_FLOW);
+        for (uint32_t i = 0; i < ref->reuse_count; i++)
+            write_reuse(profile, ref, &ref->reuses[i], doc, inner);
+    }
+}
+
+void write_loop_model(const struct psnap_profile *profile, uint32_t loop,
+                      struct psnap_yaml_doc *doc, struct psnap_yaml_node *map)
+{
+    const struct psnap_stream_model *model = profile->stream;
+    struct psnap_yaml_node *list = NULL;
+
+    for (uint32_t i = 0; i < model->body_count; i++) {
+        if (model->bodies[i].loop != loop)
+            continue;
+        if (!list)
+            list = psnap_yaml_add_sequence(doc, map, "bodies", PSNAP_YAML_BLOCK);
+        write_body(profile, &model->bodies[i], doc, list);
+    }
+    list = NULL;
+    for (uint32_t i = 0; i < model->ref_count; i++) {
+        if (model->refs[i].loop != loop)
+            continue;
+        if (!list)
+            list = psnap_yaml_add_sequence(doc, map, "references", PSNAP_YAML_BLOCK);
+        write_ref(profile, &model->refs[i], doc, list);
+    }
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The model of a stream as YAML (profile/FORMAT.md): the schedule, chains and objects at the root,
+ * bodies and references with their loops.
+ */
+#ifndef PSNAP_PROFILE_WRITE_MODEL_H
+#define PSNAP_PROFILE_WRITE_MODEL_H
+
+#include "formats/base/yaml.h"
+#include "profile/model.h"
+
+/* Fills the list `schedule`, and adds `chains` and `objects` to the root. Out of memory: the
+ * document remembers it. */
+void write_schedule(const struct psnap_profile *profile, struct psnap_yaml_doc *doc,
+                    struct psnap_yaml_node *root, struct psnap_yaml_node *schedule);
+/* The bodies and references of a loop. */
+void write_loop_model(const struct psnap_profile *profile, uint32_t loop,
+                      struct psnap_yaml_doc *doc, struct psnap_yaml_node *map);
+
+#endif
