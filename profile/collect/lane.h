@@ -27,7 +27,7 @@ struct lane_site {
     uint32_t root; /* node of iterations that begin with it, or PSNAP_NONE */
     uint8_t size, kind;
     bool is_irregular; /* as far as is known: reuse times are collected */
-    uint64_t latest;   /* address */
+    uint64_t latest, latest_time; /* address; when, of an irregular one */
     struct series addresses;
     struct reuse_collector reuse;
     struct depend_collector *depend; /* NULL: none yet */
