@@ -105,6 +105,11 @@ void model_free(struct psnap_stream_model *model);
  */
 bool model_adopt(struct psnap_stream_model *model, const uint32_t *kept,
                  const struct psnap_profile *profile);
+/*
+ * Makes the regions and patterns of all loops anew, from the model: they are derived. `program`
+ * tells the names of objects; NULL: only those that the model has.
+ */
+enum psnap_status model_derive(struct psnap_profile *profile, const struct psnap_program *program);
 /* How often bodies execute and iterate and references access, from the orders and trip counts:
  * `executions` and `iterations` are set. What is wrong: PSNAP_ERROR_VALUE with a message without
  * place. */

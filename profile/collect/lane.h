@@ -31,6 +31,7 @@ struct lane_site {
     struct series addresses;
     struct reuse_collector reuse;
     struct depend_collector *depend; /* NULL: none yet */
+    uint64_t next_look, looks; /* execution that is looked at for dependence; how many were */
 };
 
 /* The references that an iteration has had so far: a trie. */

@@ -173,10 +173,11 @@ static bool choose_bases(struct taking *t)
             continue;
         to->rule = MODEL_DEPENDENT;
         to->base_count = rule->base_count;
-        to->offset_count = rule->offset_count;
         for (uint32_t i = 0; i < rule->base_count; i++)
             to->bases[i] = t->first_ref + rule->bases[i];
-        memcpy(to->offsets, rule->offsets, sizeof to->offsets);
+        for (uint32_t i = 0; i < rule->offset_count; i++)
+            if (rule->offsets[i].count)
+                to->offsets[to->offset_count++] = rule->offsets[i];
     }
     free(candidates);
     return true;
@@ -246,7 +247,10 @@ static int by_count(const void *a, const void *b)
 /* The chain is moved, its transitions sorted, and those left out that were taken out again. */
 static void take_chain(const struct taking *t, struct chain *from, struct chain *to)
 {
+    free(from->state_of);
     *to = *from;
+    to->state_of = NULL;
+    to->body_room = 0;
     *from = (struct chain){0};
     for (uint32_t i = 0; i < to->count; i++) {
         struct chain_state *state = &to->states[i];

@@ -11,8 +11,8 @@
 #include "profile/collect/lane.h"
 
 enum {
-    CHECK = 512,       /* accesses of a reference after which it is looked at again */
-    DEPEND_ONE_IN = 16 /* accesses that are looked at for dependence */
+    CHECK = 512, /* accesses of a reference after which it is looked at again */
+    LOOKS = 3    /* of each 8 executions that are looked at for dependence the next is one further */
 };
 
 static struct depend_access latest_of(const void *context, uint32_t site)
@@ -105,6 +105,9 @@ static bool note_dependence(struct lane *lane, uint32_t site, uint64_t address, 
 {
     const struct depend_access access = {site, address, time};
     struct lane_site *of = &lane->sites[site];
+    const uint64_t gap = 4 + (of->looks++ >> LOOKS);
+
+    of->next_look = of->addresses.length + (sample_hash(of->looks) >> 32) % (2 * gap);
 
     if (!of->depend && !(of->depend = calloc(1, sizeof *of->depend)))
         return false;
@@ -141,7 +144,7 @@ bool lane_touch(struct lane *lane, uint32_t site, uint64_t address, uint64_t tim
     }
     if (sample_has(&lane->sample, line) && !note_reuse(lane, site, address, time, index))
         return false;
-    if (!(sample_hash(index ^ ((uint64_t)site << 32)) >> 60) &&
+    if (index >= of->next_look &&
         !note_dependence(lane, site, address, time))
         return false;
     of->latest = address;
