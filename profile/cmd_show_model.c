@@ -108,11 +108,12 @@ void show_ref_brief(const struct psnap_profile *profile, const struct model_ref 
         else
             add_stride(pattern, values, text + used + more, 32);
     } else if (ref->rule == MODEL_DEPENDENT) {
-        const struct model_ref *base = &model->refs[show_base(ref)];
+        const struct model_ref *base = &model->refs[ref->bases[0]];
         const bool is_own = base->loop == ref->loop;
         snprintf(text + used, SHOW_TEXT / 2, "@%" PRIu32 "%s%.60s %+" PRId64 "%s", base->number,
                  is_own ? "" : " of ", is_own ? "" : profile->loops[base->loop].id,
-                 ref->offsets[0].bytes, ref->offset_count > 1 ? " or else" : "");
+                 ref->offsets[0].bytes,
+                 ref->base_count > 1 || ref->offset_count > 1 ? " or else" : "");
     } else {
 
         {

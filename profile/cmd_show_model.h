@@ -28,12 +28,6 @@ const struct psnap_profile_region *show_region_at(const struct psnap_profile_loo
 void show_ref_brief(const struct psnap_profile *profile, const struct model_ref *ref,
                     char text[SHOW_TEXT]);
 
-/* The first base of a dependent reference. */
-static inline uint32_t show_base(const struct model_ref *ref)
-{
-    return ref->base;
-}
-
 /* Reuse times of a reference, all objects and phases together: accesses whose line was accessed
  * fewer than show_reuse_bounds[i] accesses ago, first touches, and all. */
 enum { SHOW_REUSE_BOUNDS = 5 };

@@ -298,14 +298,16 @@ static void json_body(struct psnap_json *json, const struct psnap_profile *profi
 static void json_bases(struct psnap_json *json, const struct psnap_profile *profile,
                        const struct model_ref *ref)
 {
-    const struct model_ref *base = &profile->stream->refs[show_base(ref)];
     char label[32];
 
     psnap_json_begin_array(json, "bases");
-    psnap_json_begin_object(json, NULL);
-    psnap_json_text(json, "loop", profile->loops[base->loop].id);
-    psnap_json_u64(json, "ref", base->number);
-    psnap_json_end_object(json);
+    for (uint32_t i = 0; i < ref->base_count; i++) {
+        const struct model_ref *base = &profile->stream->refs[ref->bases[i]];
+        psnap_json_begin_object(json, NULL);
+        psnap_json_text(json, "loop", profile->loops[base->loop].id);
+        psnap_json_u64(json, "ref", base->number);
+        psnap_json_end_object(json);
+    }
     psnap_json_end_array(json);
     psnap_json_begin_object(json, "offsets");
     for (uint32_t i = 0; i < ref->offset_count; i++) {

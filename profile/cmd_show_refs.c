@@ -158,14 +158,18 @@ static void start_text(const struct psnap_profile *profile, const struct model_r
              (int64_t)(first[1] - (region ? region->low : 0)));
 }
 
-static void base_text(const struct psnap_profile *profile, const struct model_ref *ref,
-                      char text[SHOW_TEXT])
+static void bases_text(const struct psnap_profile *profile, const struct model_ref *ref,
+                       char text[SHOW_TEXT])
 {
-    const struct model_ref *base = &profile->stream->refs[show_base(ref)];
+    size_t used = (size_t)snprintf(text, 16, "reference");
 
-    snprintf(text, SHOW_TEXT, "reference %" PRIu32 "%s%.100s", base->number,
-             base->loop == ref->loop ? "" : " of ",
-             base->loop == ref->loop ? "" : profile->loops[base->loop].id);
+    for (uint32_t i = 0; i < ref->base_count; i++) {
+        const struct model_ref *base = &profile->stream->refs[ref->bases[i]];
+        const bool is_own = base->loop == ref->loop;
+        used +=
+            (size_t)snprintf(text + used, 56, "%s %" PRIu32 "%s%.36s", i ? " or" : "", base->number,
+                             is_own ? "" : " of ", is_own ? "" : profile->loops[base->loop].id);
+    }
 }
 
 static void offsets_text(const struct model_ref *ref, char text[SHOW_TEXT])
@@ -235,7 +239,7 @@ static void print_refs(const struct psnap_profile *profile, uint32_t loop)
         if (ref->rule == MODEL_NEST)
             start_text(profile, ref, text);
         else if (ref->rule == MODEL_DEPENDENT)
-            base_text(profile, ref, text);
+            bases_text(profile, ref, text);
         else
             show_objects(model, ref, text);
         psnap_table_cell(table, "%s", text);
