@@ -46,6 +46,20 @@ static uint32_t selected(const struct ordering *o, uint32_t loop)
     return loop;
 }
 
+/* Whether an entry of the edit's loop enters the next one on the way to a loop within it only once,
+ * or has but one iteration: then nothing tells where more iterations would lead. */
+static bool is_once(const struct ordering *o, uint32_t loop)
+{
+    const struct psnap_profile_loop *loops = o->e->profile->loops;
+    const uint32_t of = selected(o, loop);
+
+    if (o->is_one[of] || of == loop)
+        return o->is_one[of];
+    while (loops[loop].parent != of)
+        loop = loops[loop].parent;
+    return loops[loop].entries == loops[of].entries;
+}
+
 static void find_loops(struct ordering *o)
 {
     const struct psnap_profile *profile = o->e->profile;
@@ -270,7 +284,7 @@ static enum psnap_status change_trips(struct ordering *o, struct model_body *bod
     struct scaling scaling = {o, PSNAP_OK};
     struct edit_extension x = {.e = o->e,
                                .entries = o->e->profile->loops[of].entries,
-                               .repeats = repeats(o) || o->is_one[of],
+                               .repeats = repeats(o) || is_once(o, body->loop),
                                .is_rows = false,
                                .is_trips = true};
 
@@ -301,7 +315,8 @@ static enum psnap_status change_ref(struct ordering *o, uint32_t index)
     const struct edit_extension x = {.e = o->e,
                                      .tree = o->e->trees[index],
                                      .entries = o->e->profile->loops[of].entries,
-                                     .repeats = repeats(o) || (o->is_one[of] && !o->is_rows[of]),
+                                     .repeats =
+                                         repeats(o) || (!o->is_rows[of] && is_once(o, ref->loop)),
                                      .is_rows = o->is_rows[of]};
 
     if (ref->rule == MODEL_REUSE)
