@@ -87,11 +87,15 @@ static void find_loops(struct ordering *o)
 
 /* ---- orders ---- */
 
+static bool is_symbol_grouped(const struct ordering *o, uint32_t symbol)
+{
+    return symbol & MODEL_CHAIN ? o->is_visited[symbol & ~MODEL_CHAIN] : o->is_grouped[symbol];
+}
+
 static bool is_grouped(const struct ordering *o, const struct edit_node *node)
 {
     if (!node->is_loop)
-        return node->symbol & MODEL_CHAIN ? o->is_visited[node->symbol & ~MODEL_CHAIN]
-                                          : o->is_grouped[node->symbol];
+        return is_symbol_grouped(o, node->symbol);
     for (uint32_t i = 0; i < node->child_count; i++)
         if (!is_grouped(o, node->children[i]))
             return false;
@@ -219,13 +223,8 @@ static enum psnap_status change_orders(struct ordering *o)
 
 /* ---- chains ---- */
 
-/* Whether a state is repeated: of a chain, which comes before those that it is in, all states are. */
-static bool is_inside(const struct ordering *o, uint32_t symbol)
-{
-    return symbol & MODEL_CHAIN ? o->is_visited[symbol & ~MODEL_CHAIN] : o->is_grouped[symbol];
-}
-
-/* Chains of which all states are repeated are, as a symbol; of others the states are. */
+/* Chains of which all states are repeated are, as a symbol; of others the states are. Chains that
+ * are states come before those that have them. */
 static enum psnap_status change_chains(struct ordering *o)
 {
     for (uint32_t i = 0; i < o->model->chain_count; i++) {
@@ -236,7 +235,7 @@ static enum psnap_status change_chains(struct ordering *o)
         if (!inside)
             return edit_no_memory(o->e);
         for (uint32_t k = 1; k < chain->count; k++)
-            n += inside[k] = is_inside(o, chain->states[k].symbol);
+            n += inside[k] = is_symbol_grouped(o, chain->states[k].symbol);
         o->is_visited[i] = n && n + 1 == chain->count;
         if (n && !o->is_visited[i])
             result = edit_chain_repeat(chain, inside, o->e->edit->times);

@@ -303,9 +303,8 @@ static uint64_t push_by(const struct editing *e, uint32_t index)
     const struct edit_array *array = &e->arrays[index], *next = array + 1;
     const uint64_t bytes = array->high - array->low, then = stretched(array) + array->grown;
 
-    if (then <= bytes ||
-        (index + 1 < e->array_count && is_same_group(array->low, next->low) &&
-         then - bytes <= next->low - array->high))
+    if (then <= bytes || (index + 1 < e->array_count && is_same_group(array->low, next->low) &&
+                          then - bytes <= next->low - array->high))
         return 0;
     return push_of(then - bytes);
 }

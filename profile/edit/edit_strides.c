@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * psnap edit --stride on references that are nests: every loop of a nest that goes on by the old
- * stride goes on by the new one. The array has elements, or rows, so far apart, and a nest begins at
- * that of them where it did.
+ * stride goes on by the new one. The array has elements, or rows, so far apart, and a nest begins
+ * at that of them where it did.
  *
  * The optimiser unrolls loops: a reference that goes on by 8 bytes is then, say, four, which begin
  * 8 bytes apart and go on by 32. These copies are told by being alike and at equal distances, and
@@ -87,8 +87,8 @@ static void stride_copies(struct striding *s)
             *step_at(s->copies[i], depth) = to * times;
     }
     for (uint32_t i = 0; i < s->n && is_any; i++)
-        s->copies[i]->value.first = place_of(&s->e->arrays[s->copies[i]->array],
-                                             s->copies[i]->value.first, from, to);
+        s->copies[i]->value.first =
+            place_of(&s->e->arrays[s->copies[i]->array], s->copies[i]->value.first, from, to);
     s->is_any |= is_any;
 }
 
