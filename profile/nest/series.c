@@ -149,14 +149,12 @@ static bool put_number(struct series *series, uint64_t first, uint64_t stride, u
                 return false;
             continue;
         }
-        if (!flush(series))
+        if (!flush(series)) /* afterwards a run may be under way: the last of rows that were joined */
             return false;
         if (series->state == SERIES_NONE)
             return true;
-        break;
     }
-    if (!series->count)
-        begin(series, first, stride, count);
+    begin(series, first, stride, count);
     return true;
 }
 
