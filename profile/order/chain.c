@@ -142,7 +142,8 @@ static bool find_ways(const struct chain *chain, uint32_t *way)
         for (uint32_t i = 1; i < chain->count; i++)
             for (uint32_t k = 0; k < chain->states[i].edge_count; k++) {
                 const uint32_t to = chain->states[i].edges[k].to;
-                if (distance[to] == UINT32_MAX || distance[to] + 1 >= distance[i])
+                if (!chain->states[i].edges[k].count || distance[to] == UINT32_MAX ||
+                    distance[to] + 1 >= distance[i])
                     continue;
                 distance[i] = distance[to] + 1;
                 way[i] = k;
@@ -151,6 +152,53 @@ static bool find_ways(const struct chain *chain, uint32_t *way)
     }
     free(distance);
     return distance != NULL;
+}
+
+/* A state that is left but does not come to state 0; 0: there is none, PSNAP_NONE: out of memory. */
+static uint32_t find_apart(const struct chain *chain, uint32_t *way)
+{
+    if (!find_ways(chain, way))
+        return PSNAP_NONE;
+    for (uint32_t i = 1; i < chain->count; i++)
+        for (uint32_t k = 0; way[i] == PSNAP_NONE && k < chain->states[i].edge_count; k++)
+            if (chain->states[i].edges[k].count)
+                return i;
+    return 0;
+}
+
+/* Takes one of a state's commonest transition out, and says where it leads. */
+static bool take_out_of(struct chain_state *state, uint32_t *to)
+{
+    struct chain_edge *best = NULL;
+
+    for (uint32_t k = 0; k < state->edge_count; k++)
+        if (state->edges[k].count && (!best || state->edges[k].count > best->count))
+            best = &state->edges[k];
+    if (best) {
+        best->count--;
+        *to = best->to;
+    }
+    return best != NULL;
+}
+
+bool chain_connect(struct chain *chain)
+{
+    uint32_t *way = malloc(chain->count * sizeof *way);
+    const uint32_t at = chain->at;
+    uint32_t apart, begun, inner;
+    bool is_done = way != NULL;
+
+    while (is_done && (apart = find_apart(chain, way)) != 0) {
+        is_done = apart != PSNAP_NONE && take_out_of(&chain->states[0], &begun) &&
+                  take_out_of(&chain->states[apart], &inner);
+        chain->at = 0; /* outside to the inner state, round to the other one, and on from there */
+        is_done = is_done && chain_go(chain, inner, 1);
+        chain->at = apart;
+        is_done = is_done && chain_go(chain, begun, 1);
+    }
+    chain->at = at;
+    free(way);
+    return is_done;
 }
 
 int chain_is_circuit(const struct chain *chain, uint32_t *state)

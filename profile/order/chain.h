@@ -46,6 +46,9 @@ bool chain_go(struct chain *chain, uint32_t state, uint64_t times);
 bool chain_go_through(struct chain *chain);
 /* Adds the states and transitions of another; false: out of memory. */
 bool chain_merge(struct chain *into, const struct chain *from);
+/* Parts that are circuits of their own, as visits that were put together can leave some, become parts
+ * of the one through state 0; false: out of memory. */
+bool chain_connect(struct chain *chain);
 /* Whether every state is left as often as it is entered, and comes to state 0 at last; if not,
  * *state gets one of which that is not so. Negative: out of memory. */
 int chain_is_circuit(const struct chain *chain, uint32_t *state);

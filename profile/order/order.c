@@ -116,6 +116,7 @@ struct lowering {
     uint32_t *sets;
     bool *is_piled; /* by term */
     uint32_t chain; /* being visited, or PSNAP_NONE */
+    uint64_t times; /* of the iteration that is gone through */
 };
 
 /* Piles of loose terms: their symbols belong together. */
@@ -200,14 +201,17 @@ static bool has_visits(const struct nest_pattern *pattern)
 
 static bool absorb_one(void *context, const struct nest_pattern *pattern, const uint64_t *values)
 {
-    return absorb(context, pattern, values, 1);
+    struct lowering *l = context;
+
+    return absorb(l, pattern, values, l->times);
 }
 
 static bool absorb(struct lowering *l, const struct nest_pattern *pattern, const uint64_t *values,
                    uint64_t times)
 {
     struct order *order = l->order;
-    bool is_steady = !has_visits(pattern);
+    const uint64_t before = l->times;
+    bool is_steady = !has_visits(pattern), is_done; /* of visits, times is 1 */
 
     if ((int64_t)values[0] <= 0)
         return true;
@@ -220,10 +224,10 @@ static bool absorb(struct lowering *l, const struct nest_pattern *pattern, const
     if (is_steady)
         return absorb_body(l, pattern, values + 1, times) &&
                (values[0] == 1 || absorb_body(l, pattern, values + 1, times * (values[0] - 1)));
-    for (; times; times--)
-        if (!nest_each_iteration(pattern, values, absorb_one, l))
-            return false;
-    return true;
+    l->times = times;
+    is_done = nest_each_iteration(pattern, values, absorb_one, l);
+    l->times = before;
+    return is_done;
 }
 
 /* A visit of the chain begins. */
@@ -352,6 +356,10 @@ bool order_put(struct order *order, uint32_t body)
 
 bool order_end(struct order *order)
 {
-    return close_visit(order) && nest_fold_end(&order->fold) &&
-           (order->fold.terms.value_count <= LAST || lower(order, LAST));
+    bool is_done = close_visit(order) && nest_fold_end(&order->fold) &&
+                   (order->fold.terms.value_count <= LAST || lower(order, LAST));
+
+    for (uint32_t i = 0; is_done && i < order->chain_count; i++)
+        is_done = !order->chains[i].states || chain_connect(&order->chains[i]);
+    return is_done;
 }
