@@ -79,8 +79,8 @@ static void print_ref(const struct psnap_profile *profile, const struct model_re
     if (ref->rule == MODEL_NEST)
         print_strides(ref);
     else if (ref->rule == MODEL_DEPENDENT)
-        printf(" at ref %" PRIu32 " of %s %+" PRId64 "%s", profile->stream->refs[ref->base].number,
-               profile->loops[profile->stream->refs[ref->base].loop].id, ref->offsets[0].bytes,
+        printf(" at ref %" PRIu32 " of %s %+" PRId64 "%s", profile->stream->refs[ref->bases[0]].number,
+               profile->loops[profile->stream->refs[ref->bases[0]].loop].id, ref->offsets[0].bytes,
                ref->offset_count > 1 ? " and others" : "");
     else
         for (uint32_t i = 0; i < ref->reuse_count; i++)

@@ -33,7 +33,7 @@
 
 enum model_rule {
     MODEL_NEST,      /* its addresses are a nest */
-    MODEL_DEPENDENT, /* its base's latest address and an offset */
+    MODEL_DEPENDENT, /* the latest address of its bases and an offset */
     MODEL_REUSE      /* drawn by reuse time */
 };
 
@@ -45,8 +45,8 @@ struct model_ref {
     uint8_t rule; /* enum model_rule */
     uint64_t executions;
     struct nest_terms addresses; /* MODEL_NEST */
-    uint32_t base;               /* MODEL_DEPENDENT: index of a reference */
-    uint32_t offset_count;
+    uint32_t bases[DEPEND_BASES]; /* MODEL_DEPENDENT: indices of references; the latest one counts */
+    uint32_t base_count, offset_count;
     struct depend_offset offsets[DEPEND_OFFSETS];
     struct reuse *reuses; /* MODEL_REUSE: by object; owned */
     uint32_t reuse_count, phases;
@@ -74,6 +74,7 @@ struct model_object {
     char *id;   /* as that of a body */
     char *name; /* owned; NULL: all of its group that is in no other */
     uint8_t kind;
+    bool is_pool;        /* in several places within these: */
     uint64_t low, bytes; /* where irregular references go */
     struct model_stride strides[MODEL_STRIDES]; /* commonest first */
     uint32_t stride_count;
@@ -104,6 +105,11 @@ void model_free(struct psnap_stream_model *model);
  */
 bool model_adopt(struct psnap_stream_model *model, const uint32_t *kept,
                  const struct psnap_profile *profile);
+/*
+ * Makes the regions and patterns of all loops anew, from the model: they are derived. `program`
+ * tells the names of objects; NULL: only those that the model has.
+ */
+enum psnap_status model_derive(struct psnap_profile *profile, const struct psnap_program *program);
 /* How often bodies execute and iterate and references access, from the orders and trip counts:
  * `executions` and `iterations` are set. What is wrong: PSNAP_ERROR_VALUE with a message without
  * place. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Bases of dependent references (depend.h). Of each reference a few bases are counted at once; the
- * worst of them makes room for another one.
+ * Rules of dependent references (depend.h). Of each reference a few are counted at once; the worst
+ * of them makes room for another one.
  */
 #include "profile/address/depend.h"
 
@@ -10,83 +10,137 @@
 #include "formats/base/program.h"
 
 enum {
-    TRIALS = 8,     /* before a base may be given up, or taken */
-    PERCENT = 98    /* of the executions, that a rule tells */
+    TRIALS = 8,     /* before a rule may be given up, or taken */
+    LEARNING = 64,  /* trials within which bases and offsets are added */
+    HOLDS = 98      /* percent of the executions that a rule tells */
 };
 
-/* Counts whether the offset of an access is one of the base's. */
-static void try_base(struct depend_base *base, int64_t bytes)
+static bool has_base(const struct depend_rule *rule, uint32_t site)
 {
-    base->trials++;
-    for (uint32_t i = 0; i < base->offset_count; i++)
-        if (base->offsets[i].bytes == bytes) {
-            base->offsets[i].count++;
-            base->hits++;
-            return;
+    for (uint32_t i = 0; i < rule->base_count; i++)
+        if (rule->bases[i] == site)
+            return true;
+    return false;
+}
+
+static bool has_offset(struct depend_rule *rule, int64_t bytes)
+{
+    for (uint32_t i = 0; i < rule->offset_count; i++)
+        if (rule->offsets[i].bytes == bytes) {
+            rule->offsets[i].count++;
+            return true;
         }
-    if (base->offset_count < DEPEND_OFFSETS) {
-        base->offsets[base->offset_count++] = (struct depend_offset){bytes, 1};
-        base->hits++;
+    return false;
+}
+
+/* A rule that did not hold may get another base, or another offset: then it does. */
+static bool learn(struct depend_rule *rule, const struct depend_access *access, int64_t bytes,
+                  const struct depend_recent *recent)
+{
+    if (rule->trials > LEARNING)
+        return false;
+    if (!rule->is_of_bases && rule->offset_count < DEPEND_OFFSETS) {
+        rule->offsets[rule->offset_count++] = (struct depend_offset){bytes, 1};
+        return true;
+    }
+    for (uint32_t k = 0; rule->is_of_bases && k < DEPEND_RECENT; k++) {
+        const struct depend_access *other = &recent->ring[k];
+        if (rule->base_count == DEPEND_BASES || other->site == PSNAP_NONE ||
+            other->site == access->site || has_base(rule, other->site) ||
+            (int64_t)(access->address - other->address) != rule->offsets[0].bytes)
+            continue;
+        rule->bases[rule->base_count++] = other->site;
+        return true;
+    }
+    return false;
+}
+
+static void try_rule(struct depend_rule *rule, const struct depend_access *access,
+                     const struct depend_recent *recent,
+                     struct depend_access (*latest)(const void *context, uint32_t site),
+                     const void *context)
+{
+    struct depend_access base = latest(context, rule->bases[0]);
+    int64_t bytes;
+
+    for (uint32_t i = 1; i < rule->base_count; i++) {
+        const struct depend_access other = latest(context, rule->bases[i]);
+        if (other.time > base.time)
+            base = other;
+    }
+    bytes = (int64_t)(access->address - base.address);
+    rule->trials++;
+    if (has_offset(rule, bytes) || learn(rule, access, bytes, recent)) {
+        rule->hits++;
+        rule->distance += access->time - base.time;
     }
 }
 
-static bool is_worse(const struct depend_base *a, const struct depend_base *b)
+/* By how many of the trials they tell. */
+static bool is_worse(const struct depend_rule *a, const struct depend_rule *b)
 {
     return (double)a->hits * (double)b->trials < (double)b->hits * (double)a->trials;
 }
 
-/* Room for one more base; NULL: all are worth keeping. */
-static struct depend_base *find_room(struct depend_collector *collector)
+/* Room for one more rule; NULL: all are worth keeping. */
+static struct depend_rule *find_room(struct depend_collector *collector)
 {
-    struct depend_base *worst = &collector->bases[0];
+    struct depend_rule *worst = NULL;
 
-    if (collector->count < DEPEND_BASES)
-        return &collector->bases[collector->count++];
-    for (uint32_t i = 1; i < DEPEND_BASES; i++)
-        if (is_worse(&collector->bases[i], worst))
-            worst = &collector->bases[i];
-    return worst->trials >= TRIALS && worst->hits * 100 < worst->trials * PERCENT ? worst : 0;
+    if (collector->count < DEPEND_RULES)
+        return &collector->rules[collector->count++];
+    for (uint32_t i = 0; i < DEPEND_RULES; i++) {
+        struct depend_rule *rule = &collector->rules[i];
+        if (rule->trials >= TRIALS && rule->hits * 100 < rule->trials * HOLDS &&
+            (!worst || is_worse(rule, worst)))
+            worst = rule;
+    }
+    return worst;
 }
 
-void depend_note(struct depend_collector *collector, uint32_t site, uint64_t address,
+void depend_note(struct depend_collector *collector, const struct depend_access *access,
                  const struct depend_recent *recent,
-                 uint64_t (*latest)(const void *context, uint32_t site), const void *context)
+                 struct depend_access (*latest)(const void *context, uint32_t site),
+                 const void *context)
 {
     const uint32_t known = collector->count;
 
-    collector->trials++;
     for (uint32_t i = 0; i < known; i++)
-        try_base(&collector->bases[i],
-                 (int64_t)(address - latest(context, collector->bases[i].site)));
+        try_rule(&collector->rules[i], access, recent, latest, context);
     for (uint32_t k = 0; k < DEPEND_RECENT; k++) {
-        const struct depend_access *access = &recent->ring[k];
-        struct depend_base *base;
-        bool is_known = access->site == site || access->site == PSNAP_NONE;
+        const struct depend_access *base = &recent->ring[k];
+        const struct depend_access its =
+            base->site == PSNAP_NONE ? *base : latest(context, base->site);
+        bool is_known = base->site == access->site || base->site == PSNAP_NONE;
         for (uint32_t i = 0; i < collector->count; i++)
-            is_known |= collector->bases[i].site == access->site;
-        if (is_known || !(base = find_room(collector)))
-            continue;
-        *base = (struct depend_base){.site = access->site};
-        try_base(base, (int64_t)(address - latest(context, access->site)));
+            is_known |= collector->rules[i].bases[0] == base->site;
+        for (int is_of_bases = 0; is_of_bases < 2 && !is_known; is_of_bases++) {
+            struct depend_rule *rule = find_room(collector);
+            if (!rule)
+                return;
+            *rule = (struct depend_rule){
+                .bases = {base->site}, .base_count = 1, .is_of_bases = is_of_bases != 0};
+            rule->offsets[rule->offset_count++] =
+                (struct depend_offset){(int64_t)(access->address - its.address), 0};
+            try_rule(rule, access, recent, latest, context);
+        }
     }
 }
 
-const struct depend_base *depend_rule(const struct depend_collector *collector,
-                                      bool (*may_be)(const void *context, uint32_t site),
-                                      const void *context)
+bool depend_holds(const struct depend_rule *rule)
 {
-    const struct depend_base *best = NULL;
+    /* Bases and offsets are learnt from the first trials, which are hits by that. */
+    return rule->trials >= TRIALS * (uint64_t)(rule->base_count + rule->offset_count - 1) &&
+           rule->hits * 100 >= rule->trials * HOLDS;
+}
 
-    for (uint32_t i = 0; i < collector->count; i++) {
-        const struct depend_base *base = &collector->bases[i];
-        /* Offsets are learnt from the first trials: of many of them as many as there is room for
-         * would be hits. */
-        if (base->trials < TRIALS || base->trials < 4 * (uint64_t)base->offset_count ||
-            base->hits * 100 < base->trials * PERCENT || !may_be(context, base->site))
-            continue;
-        if (!best || base->offset_count < best->offset_count ||
-            (base->offset_count == best->offset_count && is_worse(best, base)))
-            best = base;
-    }
-    return best;
+int depend_compare(const struct depend_rule *a, const struct depend_rule *b)
+{
+    const uint32_t p = a->base_count + a->offset_count, q = b->base_count + b->offset_count;
+    const double near = (double)a->distance * (double)b->hits;
+    const double far = (double)b->distance * (double)a->hits;
+
+    if (p != q)
+        return p < q ? -1 : 1;
+    return near < far ? -1 : near > far;
 }

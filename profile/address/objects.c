@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Data objects, found by address while a stream goes on (objects.h). A later announcement hides an
- * earlier one where they overlap: memory was given back and used again, so the earlier object ends.
+ * earlier one where they overlap: memory was given back and used again, so the earlier range ends.
  */
 #include "profile/address/objects.h"
 
@@ -12,14 +12,16 @@
 #include "formats/base/room.h"
 
 enum {
-    LARGE = 4096,      /* bytes: smaller ones are of their group */
-    ANNOUNCED = 1 << 12 /* objects that are told apart; later ones are of their group */
+    LARGE = 4096,       /* bytes: smaller ones are of their group */
+    OF_A_SITE = 3,      /* objects of one name; later ones are a pool */
+    OBJECTS_MAX = 1024, /* in all; then all is a pool, or of its group */
+    RANGES_MAX = 1 << 14
 };
 
 void objects_release(struct objects *objects)
 {
     free(objects->objects);
-    free(objects->sorted);
+    free(objects->ranges);
     *objects = (struct objects){0};
 }
 
@@ -35,14 +37,14 @@ static uint32_t add(struct objects *objects, const struct data_object *object)
     return objects->count++;
 }
 
-/* How many of the sorted ones begin at or below an address. */
-static uint32_t place_of(const struct objects *objects, uint64_t address)
+/* How many ranges begin at or below an address. */
+static size_t place_of(const struct objects *objects, uint64_t address)
 {
-    uint32_t low = 0, high = objects->sorted_count;
+    size_t low = 0, high = objects->range_count;
 
     while (low < high) {
-        const uint32_t middle = low + (high - low) / 2;
-        if (objects->objects[objects->sorted[middle]].low <= address)
+        const size_t middle = low + (high - low) / 2;
+        if (objects->ranges[middle].low <= address)
             low = middle + 1;
         else
             high = middle;
@@ -50,56 +52,73 @@ static uint32_t place_of(const struct objects *objects, uint64_t address)
     return low;
 }
 
-/* Takes the objects out that a new one overlaps. */
-static void hide(struct objects *objects, uint64_t low, uint64_t end)
+/* Takes the ranges out that a new one overlaps; returns its place. */
+static size_t hide(struct objects *objects, uint64_t low, uint64_t end)
 {
-    uint32_t from = place_of(objects, low), to;
+    size_t from = place_of(objects, low), to;
 
-    if (from && objects->objects[objects->sorted[from - 1]].end > low)
+    if (from && objects->ranges[from - 1].end > low)
         from--;
-    for (to = from; to < objects->sorted_count && objects->objects[objects->sorted[to]].low < end;)
+    for (to = from; to < objects->range_count && objects->ranges[to].low < end;)
         to++;
-    if (to > from)
-        memmove(&objects->sorted[from], &objects->sorted[to],
-                (objects->sorted_count - to) * sizeof *objects->sorted);
-    objects->sorted_count -= to - from;
+    if (to > from) {
+        memmove(&objects->ranges[from], &objects->ranges[to],
+                (objects->range_count - to) * sizeof *objects->ranges);
+        objects->range_count -= to - from;
+    }
+    return from;
+}
+
+/* The object of an announcement: its own, or the pool of its site. PSNAP_NONE: out of memory. */
+static uint32_t object_of(struct objects *objects, const struct psnap_object *from)
+{
+    const uint64_t low = from->address, end = low + from->size_bytes;
+    struct data_object made = {.name = from->name, .kind = from->kind, .low = low, .end = end};
+    uint32_t of_site = 0;
+
+    for (uint32_t i = 0; i < objects->count; i++) {
+        struct data_object *object = &objects->objects[i];
+        if (!object->name || object->kind != from->kind || strcmp(object->name, from->name) != 0)
+            continue;
+        if (!object->is_pool && object->low == low && object->end == end)
+            return i;
+        if (object->is_pool) {
+            object->low = low < object->low ? low : object->low;
+            object->end = end > object->end ? end : object->end;
+            return i;
+        }
+        of_site++;
+    }
+    made.is_pool = of_site >= OF_A_SITE;
+    return add(objects, &made);
 }
 
 static bool announce(struct objects *objects, const struct psnap_object *from)
 {
-    const struct data_object object = {.name = from->name,
-                                       .kind = from->kind,
-                                       .low = from->address,
-                                       .end = from->address + from->size_bytes};
-    uint32_t *more, at, made;
+    const uint64_t low = from->address, end = low + from->size_bytes;
+    struct data_range *more;
+    uint32_t object;
+    size_t at;
 
-    if (from->size_bytes < LARGE || from->kind == PSNAP_OBJECT_STACK || object.end < object.low ||
-        objects->count >= ANNOUNCED)
+    if (end < low || from->kind == PSNAP_OBJECT_STACK)
         return true;
-    at = place_of(objects, object.low);
-    if (at) { /* the same one once more: of a name it is one object */
-        struct data_object *before = &objects->objects[objects->sorted[at - 1]];
-        if (before->low == object.low && before->end == object.end &&
-            !strcmp(before->name, object.name))
-            return true;
-    }
-    hide(objects, object.low, object.end);
-    more = psnap_with_room(objects->sorted, &objects->sorted_room,
-                           objects->sorted_count + (size_t)1, sizeof *more);
-    if (!more)
+    at = hide(objects, low, end);
+    if (from->size_bytes < LARGE || objects->count >= OBJECTS_MAX ||
+        objects->range_count >= RANGES_MAX)
+        return true;
+    object = object_of(objects, from);
+    more = psnap_with_room(objects->ranges, &objects->range_room, objects->range_count + 1,
+                           sizeof *more);
+    objects->ranges = more ? more : objects->ranges;
+    if (!more || object == PSNAP_NONE)
         return false;
-    objects->sorted = more;
-    made = add(objects, &object);
-    if (made == PSNAP_NONE)
-        return false;
-    at = place_of(objects, object.low);
-    memmove(&more[at + 1], &more[at], (objects->sorted_count - at) * sizeof *more);
-    more[at] = made;
-    objects->sorted_count++;
+    memmove(&more[at + 1], &more[at], (objects->range_count - at) * sizeof *more);
+    more[at] = (struct data_range){low, end, object};
+    objects->range_count++;
     return true;
 }
 
-/* All else of the group that an address is in: found by where the group's window begins. */
+/* All else of the group that an address is in. */
 static uint32_t group_at(struct objects *objects, uint64_t address)
 {
     const struct psnap_place place = psnap_layout_split(address);
@@ -115,13 +134,13 @@ static uint32_t group_at(struct objects *objects, uint64_t address)
 
 uint32_t objects_at(struct objects *objects, const struct psnap_program *program, uint64_t address)
 {
-    uint32_t at;
+    size_t at;
 
     for (; objects->known < program->object_count; objects->known++)
         if (!announce(objects, &program->objects[objects->known]))
             return PSNAP_NONE;
     at = place_of(objects, address);
-    if (at && address < objects->objects[objects->sorted[at - 1]].end)
-        return objects->sorted[at - 1];
+    if (at && address < objects->ranges[at - 1].end)
+        return objects->ranges[at - 1].object;
     return group_at(objects, address);
 }

@@ -2,7 +2,9 @@
 /*
  * Data objects: what reuse histograms are of. An object is an array or allocation of a page or
  * more that the program announced, or, of each group of mappings (an image, the heap, a stack), all
- * that is in none of these: small variables, the nodes of lists and trees.
+ * that is in none of these: small variables, the nodes of lists and trees. Of the allocations of
+ * one site the first few are objects of their own, all later ones are one: a vector that grows is
+ * not another object each time.
  */
 #ifndef PSNAP_PROFILE_OBJECTS_H
 #define PSNAP_PROFILE_OBJECTS_H
@@ -13,18 +15,26 @@
 #include "formats/base/program.h"
 
 struct data_object {
-    const char *name;       /* the program's, or NULL: all else of a group */
-    uint8_t kind;           /* enum psnap_object_kind */
-    uint64_t low, end;      /* announced, or seen so far: [low, end); low == end: nothing yet */
-    uint64_t seen_low, seen_end; /* where irregular references went */
+    const char *name;            /* the program's, or NULL: all else of a group */
+    uint8_t kind;                /* enum psnap_object_kind */
+    bool is_pool;                /* of several ranges */
+    uint64_t low, end;           /* [low, end); of a pool that of all of its ranges */
+    uint64_t seen_low, seen_end; /* where irregular references went; both 0: nowhere yet */
+};
+
+/* Where an object is. */
+struct data_range {
+    uint64_t low, end;
+    uint32_t object;
 };
 
 struct objects {
     struct data_object *objects;
     uint32_t count;
-    uint32_t *sorted; /* those that were announced, by address; they do not overlap */
-    uint32_t sorted_count, known; /* known: objects of the program that have been looked at */
-    size_t room, sorted_room;
+    struct data_range *ranges; /* that were announced, by address; they do not overlap */
+    size_t range_count;
+    uint32_t known; /* objects of the program that have been looked at */
+    size_t room, range_room;
 };
 
 void objects_release(struct objects *objects);

@@ -32,8 +32,14 @@ static struct build_loop *built(const struct taking *t, uint32_t part, uint32_t 
 
 static bool has_accesses(const struct taking *t, uint32_t index)
 {
+    const struct psnap_stream_model *stream = t->result->stream;
     uint32_t part = 0;
 
+    if (stream) {
+        while (part < stream->ref_count && stream->refs[part].loop != index)
+            part++;
+        return part < stream->ref_count;
+    }
     while (part < t->result->part_count && !built(t, part, index))
         part++;
     return part < t->result->part_count;
@@ -198,8 +204,6 @@ static enum psnap_status take_regions(struct taking *t, struct build_loop *from,
     struct psnap_arena *arena = t->profile->arena;
     enum psnap_status status = build_loop_merge(from, t->program, BUILD_MERGE_LAST);
 
-    if (!status && t->result->stream)
-        status = build_loop_gather(from, t->program);
     if (status)
         return status;
     loop->regions = psnap_arena_alloc(arena, from->count * sizeof *loop->regions);
@@ -292,6 +296,8 @@ static enum psnap_status take_loop(struct taking *t, uint32_t index)
     to->whole = to->thread = PSNAP_NONE;
     to->entries = executions(t->program, from->entry);
     to->iterations = executions(t->program, from->header);
+    if (t->result->stream)
+        return PSNAP_OK; /* model_derive */
     if (!t->profile->is_apart)
         return built(t, 0, index) ? take_regions(t, built(t, 0, index), to) : PSNAP_OK;
     for (uint32_t p = 0; p < t->result->part_count && !status; p++)
@@ -368,7 +374,9 @@ static enum psnap_status take_sampling(struct taking *t)
 
     psnap_profile_totals(t->profile, &totals);
     for (uint32_t i = 0; i < t->program->loop_count; i++) {
-        uint64_t accesses = 0;
+        uint64_t accesses = t->result->stream && t->whole[i] != PSNAP_NONE
+                                ? t->profile->loops[t->whole[i]].accesses
+                                : 0;
         if (t->whole[i] == PSNAP_NONE)
             continue;
         for (uint32_t p = 0; p < t->result->part_count; p++) {
@@ -383,17 +391,6 @@ static enum psnap_status take_sampling(struct taking *t)
         sampling_estimate(from, totals.accesses, i, accesses, &t->profile->loops[t->whole[i]]);
     }
     return sampling_copy(from, t->profile->arena, &t->profile->sampling);
-}
-
-/* Strides and patterns are what was seen; the stream follows from the model. */
-static void mark_derived(struct psnap_profile *profile)
-{
-    for (uint32_t i = 0; i < profile->loop_count; i++) {
-        struct psnap_profile_loop *loop = &profile->loops[i];
-        loop->is_pattern_derived = true;
-        for (uint32_t k = 0; k < loop->region_count; k++)
-            loop->regions[k].is_derived = true;
-    }
 }
 
 static enum psnap_status take_all(struct taking *t)
@@ -414,9 +411,9 @@ static enum psnap_status take_all(struct taking *t)
     if (!status && t->result->stream) {
         profile->model = PSNAP_MODEL_NESTS;
         profile->stream = t->result->stream;
-        status =
-            model_adopt(profile->stream, t->kept, profile) ? PSNAP_OK : PSNAP_ERROR_MEMORY;
-        mark_derived(profile);
+        status = model_adopt(profile->stream, t->kept, profile)
+                     ? model_derive(profile, t->program)
+                     : PSNAP_ERROR_MEMORY;
     } else if (!status)
         status = build_schedule(profile, t->kept, t->result->part_count * t->program->loop_count,
                                 t->result);

@@ -142,9 +142,10 @@ static enum psnap_status put(struct psnap_sink *self, const struct psnap_access 
                              struct psnap_error *error)
 {
     struct threads *t = (struct threads *)self;
-    enum psnap_status status =
-        t->nests ? psnap_sink_put(t->nests, block, n, error) : PSNAP_OK;
+    enum psnap_status status = PSNAP_OK;
 
+    if (t->nests)
+        return psnap_sink_put(t->nests, block, n, error);
     while (n && !status) {
         const size_t alike = count_alike(block, n);
         if (!t->current || t->current->thread != block->thread)
@@ -170,9 +171,7 @@ static enum psnap_status put_run(struct psnap_sink *self, const struct psnap_run
     if (is_mixed)
         return psnap_sink_put_repetitions(self, run, 0, run->count, error);
     if (t->nests)
-        status = psnap_sink_put_run(t->nests, run, error);
-    if (status)
-        return status;
+        return psnap_sink_put_run(t->nests, run, error);
     if (!t->current || t->current->thread != thread)
         status = change_thread(t, thread, error);
     return status ? status : psnap_sink_put_run(&t->current->base, run, error);
@@ -183,9 +182,10 @@ static enum psnap_status put_rounds(struct psnap_sink *self, const struct psnap_
 {
     struct threads *t = (struct threads *)self;
     const uint16_t thread = rounds->first->thread; /* of all: who makes rounds sees to it */
-    enum psnap_status status =
-        t->nests ? psnap_sink_put_rounds(t->nests, rounds, error) : PSNAP_OK;
+    enum psnap_status status = PSNAP_OK;
 
+    if (t->nests)
+        return psnap_sink_put_rounds(t->nests, rounds, error);
     if (!status && (!t->current || t->current->thread != thread))
         status = change_thread(t, thread, error);
     return status ? status : psnap_sink_put_rounds(&t->current->base, rounds, error);

@@ -27,10 +27,11 @@ struct lane_site {
     uint32_t root; /* node of iterations that begin with it, or PSNAP_NONE */
     uint8_t size, kind;
     bool is_irregular; /* as far as is known: reuse times are collected */
-    uint64_t latest;   /* address */
+    uint64_t latest, latest_time; /* address; when, of an irregular one */
     struct series addresses;
     struct reuse_collector reuse;
     struct depend_collector *depend; /* NULL: none yet */
+    uint64_t next_look, looks; /* execution that is looked at for dependence; how many were */
 };
 
 /* The references that an iteration has had so far: a trie. */

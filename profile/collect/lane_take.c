@@ -41,26 +41,6 @@ static bool take_terms(const struct taking *t, struct nest_terms *to, const stru
 
 /* ---- references ---- */
 
-/* Whether a site's latest address will be known without that of `context`'s: bases that lead back
- * to it are none. */
-struct asking {
-    const struct taking *t;
-    uint32_t site;
-};
-
-static bool may_be_base(const void *context, uint32_t site)
-{
-    const struct asking *a = context;
-    const struct model_ref *refs = &a->t->model->refs[a->t->first_ref];
-
-    while (refs[site].rule == MODEL_DEPENDENT) {
-        if (site == a->site)
-            return false;
-        site = refs[site].base - a->t->first_ref;
-    }
-    return site != a->site;
-}
-
 static bool take_object(struct taking *t, uint32_t object)
 {
     struct psnap_stream_model *model = t->model;
@@ -73,8 +53,9 @@ static bool take_object(struct taking *t, uint32_t object)
         return false;
     to = &model->objects[model->object_count];
     to->kind = from->kind;
-    to->low = from->name ? from->low : from->seen_low;
-    to->bytes = (from->name ? from->end : from->seen_end) - to->low;
+    to->is_pool = from->is_pool;
+    to->low = from->name && !from->is_pool ? from->low : from->seen_low;
+    to->bytes = (from->name && !from->is_pool ? from->end : from->seen_end) - to->low;
     if (from->name && !(to->name = strdup(from->name)))
         return false;
     if (object < t->lane->first_count) {
@@ -102,28 +83,103 @@ static bool take_reuse(struct taking *t, const struct lane_site *from, struct mo
     return true;
 }
 
-static bool take_ref(struct taking *t, uint32_t site)
-{
-    const struct lane_site *from = &t->lane->sites[site];
-    struct model_ref *to = &t->model->refs[t->first_ref + site];
-    const struct asking asking = {t, site};
-    const struct depend_base *rule = NULL;
+/* A rule that a reference may go by. */
+struct candidate {
+    uint32_t site;
+    const struct depend_rule *rule;
+};
 
-    to->executions = from->addresses.length;
-    if (from->addresses.state != SERIES_NONE) {
-        to->rule = MODEL_NEST;
-        return take_terms(t, &to->addresses, &from->addresses.fold.terms);
+static int compare_candidates(const void *a, const void *b)
+{
+    const struct candidate *p = a, *q = b;
+    const int order = depend_compare(p->rule, q->rule);
+
+    if (order)
+        return order;
+    if (p->site != q->site)
+        return p->site < q->site ? -1 : 1;
+    return p->rule < q->rule ? -1 : p->rule > q->rule;
+}
+
+/* Whether the addresses of a reference follow from those of another one, by way of others. */
+static bool depends_on(const struct taking *t, uint32_t site, uint32_t other)
+{
+    const struct model_ref *ref = &t->model->refs[t->first_ref + site];
+
+    if (site == other)
+        return true;
+    for (uint32_t i = 0; ref->rule == MODEL_DEPENDENT && i < ref->base_count; i++)
+        if (depends_on(t, ref->bases[i] - t->first_ref, other))
+            return true;
+    return false;
+}
+
+/* How many of a reference's sampled accesses came back to a line within REUSE_EXACT others. */
+static double soon_of(const struct lane_site *site)
+{
+    uint64_t soon = 0, all = 0;
+
+    for (uint32_t i = 0; i < site->reuse.count; i++)
+        for (uint32_t p = 0; p < REUSE_COLLECTED; p++)
+            for (uint32_t k = 0; site->reuse.seen[i].phases[p] && k < REUSE_BINS; k++) {
+                all += site->reuse.seen[i].phases[p][k];
+                soon += k < REUSE_EXACT ? site->reuse.seen[i].phases[p][k] : 0;
+            }
+    return all ? (double)soon / (double)all : 0;
+}
+
+/* Whether a rule leads to lines that were not used lately while those of the reference were: then
+ * something else tells them, which the base does not go by. */
+static bool loses_lines(const struct taking *t, const struct candidate *c)
+{
+    double soon = 0;
+
+    for (uint32_t i = 0; i < c->rule->offset_count; i++)
+        if (c->rule->offsets[i].bytes > -64 && c->rule->offsets[i].bytes < 64)
+            return false;
+    for (uint32_t i = 0; i < c->rule->base_count; i++)
+        soon += soon_of(&t->lane->sites[c->rule->bases[i]]) / c->rule->base_count;
+    return soon_of(&t->lane->sites[c->site]) > soon + 0.1;
+}
+
+/* References become dependent by the simplest rules with the nearest bases first, as far as no
+ * reference then depends on itself. */
+static bool choose_bases(struct taking *t)
+{
+    const struct lane *lane = t->lane;
+    struct candidate *candidates =
+        malloc((lane->site_count * (size_t)DEPEND_RULES + 1) * sizeof *candidates);
+    size_t count = 0;
+
+    if (!candidates)
+        return false;
+    for (uint32_t i = 0; i < lane->site_count; i++) {
+        const struct depend_collector *depend = lane->sites[i].depend;
+        for (uint32_t k = 0; t->model->refs[t->first_ref + i].rule == MODEL_REUSE && depend &&
+                             k < depend->count;
+             k++)
+            if (depend_holds(&depend->rules[k]))
+                candidates[count++] = (struct candidate){i, &depend->rules[k]};
     }
-    if (from->depend)
-        rule = depend_rule(from->depend, may_be_base, &asking);
-    if (!rule) {
-        to->rule = MODEL_REUSE;
-        return take_reuse(t, from, to);
+    if (count)
+        qsort(candidates, count, sizeof *candidates, compare_candidates);
+    for (size_t c = 0; c < count; c++) {
+        const struct depend_rule *rule = candidates[c].rule;
+        struct model_ref *to = &t->model->refs[t->first_ref + candidates[c].site];
+        bool is_circle = false;
+        for (uint32_t i = 0; i < rule->base_count; i++)
+            is_circle |= depends_on(t, rule->bases[i], candidates[c].site);
+        if (to->rule != MODEL_REUSE || is_circle || loses_lines(t, &candidates[c]))
+            continue;
+        to->rule = MODEL_DEPENDENT;
+        to->base_count = rule->base_count;
+        for (uint32_t i = 0; i < rule->base_count; i++)
+            to->bases[i] = t->first_ref + rule->bases[i];
+        for (uint32_t i = 0; i < rule->offset_count; i++)
+            if (rule->offsets[i].count)
+                to->offsets[to->offset_count++] = rule->offsets[i];
     }
-    to->rule = MODEL_DEPENDENT;
-    to->base = t->first_ref + rule->site;
-    to->offset_count = rule->offset_count;
-    memcpy(to->offsets, rule->offsets, sizeof to->offsets);
+    free(candidates);
     return true;
 }
 
@@ -142,11 +198,19 @@ static bool take_refs(struct taking *t, uint16_t thread)
                                .thread = thread,
                                .size = from->size,
                                .kind = from->kind,
-                               .rule = MODEL_REUSE};
+                               .rule = from->addresses.state == SERIES_NONE ? MODEL_REUSE
+                                                                            : MODEL_NEST,
+                               .executions = from->addresses.length};
     }
-    for (uint32_t i = 0; i < lane->site_count; i++)
-        if (!take_ref(t, i))
+    if (!choose_bases(t))
+        return false;
+    for (uint32_t i = 0; i < lane->site_count; i++) {
+        struct model_ref *to = &t->model->refs[t->first_ref + i];
+        const struct lane_site *from = &lane->sites[i];
+        if (to->rule == MODEL_NEST ? !take_terms(t, &to->addresses, &from->addresses.fold.terms)
+                                   : to->rule == MODEL_REUSE && !take_reuse(t, from, to))
             return false;
+    }
     return true;
 }
 
@@ -183,7 +247,10 @@ static int by_count(const void *a, const void *b)
 /* The chain is moved, its transitions sorted, and those left out that were taken out again. */
 static void take_chain(const struct taking *t, struct chain *from, struct chain *to)
 {
+    free(from->state_of);
     *to = *from;
+    to->state_of = NULL;
+    to->body_room = 0;
     *from = (struct chain){0};
     for (uint32_t i = 0; i < to->count; i++) {
         struct chain_state *state = &to->states[i];

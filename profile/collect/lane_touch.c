@@ -11,13 +11,15 @@
 #include "profile/collect/lane.h"
 
 enum {
-    CHECK = 512,       /* accesses of a reference after which it is looked at again */
-    DEPEND_ONE_IN = 16 /* accesses that are looked at for dependence */
+    CHECK = 512, /* accesses of a reference after which it is looked at again */
+    LOOKS = 3    /* of each 8 executions that are looked at for dependence the next is one further */
 };
 
-static uint64_t latest_of(const void *context, uint32_t site)
+static struct depend_access latest_of(const void *context, uint32_t site)
 {
-    return ((const struct lane *)context)->sites[site].latest;
+    const struct lane_site *of = &((const struct lane *)context)->sites[site];
+
+    return (struct depend_access){site, of->latest, of->latest_time};
 }
 
 /* A first touch of an object, in a sample of all lines: how far on is it from the one before? */
@@ -99,13 +101,17 @@ static bool note_line(struct lane *lane, uint64_t line, uint64_t time)
     return object != PSNAP_NONE && sample_add(&lane->sample, line, time, object);
 }
 
-static bool note_dependence(struct lane *lane, uint32_t site, uint64_t address)
+static bool note_dependence(struct lane *lane, uint32_t site, uint64_t address, uint64_t time)
 {
+    const struct depend_access access = {site, address, time};
     struct lane_site *of = &lane->sites[site];
+    const uint64_t gap = 4 + (of->looks++ >> LOOKS);
+
+    of->next_look = of->addresses.length + (sample_hash(of->looks) >> 32) % (2 * gap);
 
     if (!of->depend && !(of->depend = calloc(1, sizeof *of->depend)))
         return false;
-    depend_note(of->depend, site, address, &lane->recent, latest_of, lane);
+    depend_note(of->depend, &access, &lane->recent, latest_of, lane);
     return true;
 }
 
@@ -138,11 +144,12 @@ bool lane_touch(struct lane *lane, uint32_t site, uint64_t address, uint64_t tim
     }
     if (sample_has(&lane->sample, line) && !note_reuse(lane, site, address, time, index))
         return false;
-    if (!(sample_hash(index ^ ((uint64_t)site << 32)) >> 60) &&
-        !note_dependence(lane, site, address))
+    if (index >= of->next_look &&
+        !note_dependence(lane, site, address, time))
         return false;
     of->latest = address;
-    depend_recent_add(&lane->recent, site, address);
+    of->latest_time = time;
+    depend_recent_add(&lane->recent, site, address, time);
     return true;
 }
 

@@ -25,20 +25,29 @@ void chain_release(struct chain *chain)
     for (uint32_t i = 0; chain->states && i < chain->count; i++)
         free(chain->states[i].edges);
     free(chain->states);
+    free(chain->state_of);
     *chain = (struct chain){0};
 }
 
 uint32_t chain_state_of(struct chain *chain, uint32_t body)
 {
-    for (uint32_t i = 1; i < chain->count; i++)
-        if (chain->states[i].body == body)
-            return i;
+    if (body >= chain->body_room) {
+        const uint32_t room = 2 * body + 64;
+        if (!psnap_resize(&chain->state_of, room, sizeof *chain->state_of))
+            return PSNAP_NONE;
+        memset(&chain->state_of[chain->body_room], 0,
+               (room - chain->body_room) * sizeof *chain->state_of);
+        chain->body_room = room;
+    }
+    if (chain->state_of[body])
+        return chain->state_of[body];
     if (chain->count == chain->room) {
         if (!psnap_resize(&chain->states, 2 * (size_t)chain->room, sizeof *chain->states))
             return PSNAP_NONE;
         chain->room *= 2;
     }
     chain->states[chain->count] = (struct chain_state){.body = body};
+    chain->state_of[body] = chain->count;
     return chain->count++;
 }
 

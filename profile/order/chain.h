@@ -33,6 +33,8 @@ struct chain {
     struct chain_state *states;
     uint32_t count, room;
     uint32_t at; /* state that it is in, while it is collected */
+    uint32_t *state_of; /* by body, 0: none; while it is collected */
+    uint32_t body_room; /* of these */
 };
 
 bool chain_init(struct chain *chain); /* false: out of memory */

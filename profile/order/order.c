@@ -13,8 +13,8 @@
 enum {
     MOST = 4096,    /* values of loose terms while the stream goes on, */
     LAST = 512,     /* and when it has ended */
-    PILE = 8,       /* loose terms in a row that are worth a chain */
-    SHORT = 1 << 14 /* executions of a term that a chain takes in; 64 times more each time */
+    SHARE = 16,     /* symbols in one of so many loose terms become states first */
+    SHORT = 1 << 14 /* executions of a loose term; when all are states 64 times as many */
 };
 
 void order_init(struct order *order, struct nest_patterns *patterns)
@@ -93,46 +93,72 @@ static uint32_t set_of_symbol(const struct order *order, uint32_t symbol)
     return symbol;
 }
 
+struct lowering {
+    struct order *order;
+    uint32_t *sets;     /* by body, and chain behind the bodies */
+    uint64_t *comes;    /* as `sets`: how many loose terms it is in */
+    bool *is_piled;     /* by term */
+    uint32_t chain;     /* being visited, or PSNAP_NONE */
+    uint64_t times;     /* of the iteration that is gone through */
+};
+
+static bool is_loose(const struct lowering *l, size_t term, uint64_t most)
+{
+    const struct nest_terms *terms = &l->order->fold.terms;
+
+    return nest_length(terms->terms[term].pattern, nest_term_values(terms, term)) <= most;
+}
+
+static void count_symbols(struct lowering *l, const struct nest_pattern *pattern)
+{
+    for (uint32_t i = 0; i < pattern->body_count; i++)
+        count_symbols(l, pattern->body[i]);
+    if (!pattern->body_count)
+        l->comes[set_of_symbol(l->order, pattern->symbol)]++;
+}
+
+/* Whether all symbols of a pattern are in at least so many loose terms. */
+static bool is_frequent(const struct lowering *l, const struct nest_pattern *pattern,
+                        uint64_t least)
+{
+    for (uint32_t i = 0; i < pattern->body_count; i++)
+        if (!is_frequent(l, pattern->body[i], least))
+            return false;
+    return pattern->body_count || l->comes[set_of_symbol(l->order, pattern->symbol)] >= least;
+}
+
 /* Joins the sets of all symbols of a pattern with set `with` (PSNAP_NONE: its own first one), which
  * is returned. */
-static uint32_t join(const struct order *order, uint32_t *sets,
-                     const struct nest_pattern *pattern, uint32_t with)
+static uint32_t join(struct lowering *l, const struct nest_pattern *pattern, uint32_t with)
 {
     uint32_t own;
 
     for (uint32_t i = 0; i < pattern->body_count; i++)
-        with = join(order, sets, pattern->body[i], with);
+        with = join(l, pattern->body[i], with);
     if (pattern->body_count)
         return with;
-    own = find(sets, set_of_symbol(order, pattern->symbol));
+    own = find(l->sets, set_of_symbol(l->order, pattern->symbol));
     if (with == PSNAP_NONE)
         return own;
-    sets[own] = find(sets, with);
-    return sets[own];
+    return l->sets[own] = find(l->sets, with);
 }
 
-struct lowering {
-    struct order *order;
-    uint32_t *sets;
-    bool *is_piled; /* by term */
-    uint32_t chain; /* being visited, or PSNAP_NONE */
-    uint64_t times; /* of the iteration that is gone through */
-};
-
-/* Piles of loose terms: their symbols belong together. */
-static void find_piles(struct lowering *l, uint64_t most, size_t pile)
+/* Loose terms of frequent symbols are piles: the symbols of neighbours belong together. */
+static void find_piles(struct lowering *l, uint64_t most, uint64_t share)
 {
     const struct nest_terms *terms = &l->order->fold.terms;
+    uint32_t set = PSNAP_NONE;
+    uint64_t loose = 0;
 
-    for (size_t i = 0, end; i < terms->count; i = end + 1) {
-        uint32_t set = PSNAP_NONE;
-        for (end = i; end < terms->count; end++)
-            if (nest_length(terms->terms[end].pattern, nest_term_values(terms, end)) > most)
-                break;
-        for (size_t k = i; k < end && end - i >= pile; k++) {
-            l->is_piled[k] = true;
-            set = join(l->order, l->sets, terms->terms[k].pattern, set);
+    for (size_t i = 0; i < terms->count; i++)
+        if (is_loose(l, i, most)) {
+            count_symbols(l, terms->terms[i].pattern);
+            loose++;
         }
+    for (size_t i = 0; i < terms->count; i++) {
+        const struct nest_pattern *pattern = terms->terms[i].pattern;
+        l->is_piled[i] = is_loose(l, i, most) && is_frequent(l, pattern, loose / share);
+        set = l->is_piled[i] ? join(l, pattern, set) : PSNAP_NONE;
     }
 }
 
@@ -298,45 +324,47 @@ static bool fold_again(struct lowering *l)
     return is_done;
 }
 
-/* Makes chains of what is loose, of terms with at most so many executions. */
-static bool make_chains(struct order *order, uint64_t most, size_t pile)
+/* Makes chains of the symbols that are in one of `share` loose terms, which have at most so many
+ * executions. */
+static bool make_chains(struct order *order, uint64_t most, uint64_t share)
 {
     struct lowering l = {.order = order, .chain = PSNAP_NONE};
-    const uint32_t set_count = order->body_count + order->chain_count;
+    /* a chain made now gets a number behind those of the chains that there are */
+    const size_t set_count = 2 * (size_t)order->body_count + order->chain_count;
     bool is_done;
 
-    /* Sets of chains made now are numbered from set_count on, and are nobody's. */
-    l.sets = malloc((2 * (size_t)set_count + 1) * sizeof *l.sets);
+    l.sets = malloc((set_count + 1) * sizeof *l.sets);
+    l.comes = calloc(set_count + 1, sizeof *l.comes);
     l.is_piled = calloc(order->fold.terms.count + 1, sizeof *l.is_piled);
-    is_done = l.sets && l.is_piled;
-    for (uint32_t i = 0; is_done && i < 2 * set_count + 1; i++)
+    is_done = l.sets && l.comes && l.is_piled;
+    for (uint32_t i = 0; is_done && i < set_count; i++)
         l.sets[i] = i;
     for (uint32_t b = 0; is_done && b < order->body_count; b++)
         if (order->bodies[b].chain != PSNAP_NONE)
             l.sets[b] = order->body_count + order->bodies[b].chain;
     if (is_done) {
-        find_piles(&l, most, pile);
+        find_piles(&l, most, share);
         is_done = fold_again(&l);
     }
     free(l.sets);
+    free(l.comes);
     free(l.is_piled);
     return is_done;
 }
 
 static bool lower(struct order *order, size_t most)
 {
-    uint64_t length = SHORT;
-    size_t pile = PILE;
+    uint64_t length = SHORT, share = SHARE;
 
     if (!close_visit(order) || !nest_fold_end(&order->fold))
         return false;
     while (order->fold.terms.value_count > most) {
-        if (!make_chains(order, length, pile) || !close_visit(order) ||
+        if (!make_chains(order, length, share) || !close_visit(order) ||
             !nest_fold_end(&order->fold))
             return false;
-        if (length == UINT64_MAX)
-            pile = 1;
-        length = length > UINT64_MAX / 64 ? UINT64_MAX : length * 64;
+        if (share > order->fold.terms.count)
+            length = length > UINT64_MAX / 64 ? UINT64_MAX : length * 64;
+        share *= 4;
     }
     return true;
 }

@@ -292,6 +292,14 @@ uint32_t recall_object_at(const struct recall *recall, uint64_t address, uint64_
         }
         *low = object->low + object->bytes;
     }
+    for (uint32_t i = 0; i < recall->count; i++) {
+        const struct model_object *object = recall->logs[i].object;
+        if (!object->is_pool || address - object->low >= object->bytes)
+            continue;
+        *low = *low > object->low ? *low : object->low;
+        *end = *end < object->low + object->bytes ? *end : object->low + object->bytes;
+        return i;
+    }
     for (uint32_t i = 0; i < recall->count; i++)
         if (is_of_group(recall->logs[i].object, address)) {
             const uint64_t base = address & ~(PSNAP_LAYOUT_INSTANCE - 1);
@@ -308,7 +316,7 @@ static void sort_objects(struct recall *recall)
 {
     for (uint32_t i = 0; i < recall->count; i++) {
         uint32_t at = recall->sorted_count;
-        if (!recall->logs[i].object->name)
+        if (!recall->logs[i].object->name || recall->logs[i].object->is_pool)
             continue;
         while (at && recall->logs[recall->sorted[at - 1]].object->low > recall->logs[i].object->low) {
             recall->sorted[at] = recall->sorted[at - 1];

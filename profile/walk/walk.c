@@ -97,6 +97,17 @@ static uint64_t draw_offset(struct walk *walk, const struct model_ref *from)
     return (uint64_t)from->offsets[at].bytes;
 }
 
+/* The latest address of a dependent reference's bases. */
+static uint64_t latest_base(const struct walk *walk, const struct model_ref *from)
+{
+    const struct walk_ref *latest = &walk->refs[from->bases[0]];
+
+    for (uint32_t i = 1; i < from->base_count; i++)
+        if (walk->refs[from->bases[i]].latest_time > latest->latest_time)
+            latest = &walk->refs[from->bases[i]];
+    return latest->latest;
+}
+
 static inline bool access_one(struct walk *walk, uint32_t index, uint64_t *address)
 {
     const struct model_ref *from = &walk->model->refs[index];
@@ -105,10 +116,11 @@ static inline bool access_one(struct walk *walk, uint32_t index, uint64_t *addre
     if (from->rule == MODEL_NEST)
         *address = reader_next(&ref->reader);
     else if (from->rule == MODEL_DEPENDENT)
-        *address = walk->refs[from->base].latest + draw_offset(walk, from);
+        *address = latest_base(walk, from) + draw_offset(walk, from);
     else
         *address = draw_address(walk, ref, from);
     ref->latest = *address;
+    ref->latest_time = walk->now;
     return !walk->is_tracked || enter(walk, ref, *address);
 }
 
@@ -247,6 +259,7 @@ static int next_run(struct walk *walk, const struct model_body *body, struct psn
         reader->next += count * reader->stride;
         reader->left -= count;
         ref->latest = reader->next - reader->stride;
+        ref->latest_time = walk->now + (count - 1) * body->width + k;
     }
     *run = (struct psnap_run){
         .first = walk->first, .strides = walk->strides, .width = body->width, .count = count};

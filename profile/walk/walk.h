@@ -12,7 +12,7 @@
 
 struct walk_ref {
     struct reader reader; /* of a nest */
-    uint64_t latest;      /* address */
+    uint64_t latest, latest_time; /* address, and when */
     uint32_t object;      /* that the latest access was in, */
     uint64_t low, end;    /* and where that is so */
     uint64_t line;        /* of a nest: that was entered last */

@@ -149,17 +149,17 @@ static enum psnap_status read_one_object(const struct model_reading *m,
                                          const struct psnap_yaml_node *map,
                                          struct model_object *object, struct model_name *name)
 {
-    static const char *const keys[] = {"id",    "symbol", "allocation", "stack",         "group",
-                                       "index", "offset", "bytes",      "first_touches", NULL};
-    const struct psnap_yaml_node *firsts;
+    static const char *const keys[] = {"id",     "symbol", "allocation",    "stack", "group", "index",
+                                       "offset", "bytes",  "first_touches", "pool",  NULL};
+    const struct psnap_yaml_node *firsts, *node;
     enum psnap_status status = psnap_yaml_expect_keys(m->r->doc, map, "an object", keys,
                                                       m->r->error);
 
     if (!status)
         status = read_name(m, map, name, &object->id);
     for (uint8_t kind = 0; kind < 3 && !status; kind++) {
-        const struct psnap_yaml_node *node = psnap_yaml_get(map, psnap_object_keys[kind]);
         const char *text;
+        node = psnap_yaml_get(map, psnap_object_keys[kind]);
         if (!node)
             continue;
         status = psnap_yaml_text(m->r->doc, node, &text, m->r->error);
@@ -170,6 +170,11 @@ static enum psnap_status read_one_object(const struct model_reading *m,
             status = read_out_of_memory(m->r);
         object->kind = kind;
     }
+    node = psnap_yaml_get(map, "pool");
+    if (!status && node && (node->kind != PSNAP_YAML_SCALAR || strcmp(node->text, "true") != 0))
+        status = psnap_yaml_fail(m->r->doc, node, m->r->error, PSNAP_ERROR_VALUE,
+                                 "'pool' is true or not there");
+    object->is_pool = node != NULL;
     if (!status)
         status = read_object_place(m, map, object);
     firsts = psnap_yaml_get(map, "first_touches");
@@ -348,7 +353,7 @@ static enum psnap_status read_ref(const struct model_reading *m, const struct ps
 {
     static const char *const keys[] = {"ref",     "load",  "store", "atomic", "thread", "region",
                                        "start",   "nest",  "counts", "strides", "base",
-                                       "offset",  "offsets", "reuse", NULL};
+                                       "bases",   "offset", "offsets", "reuse",   NULL};
     const struct reading *r = m->r;
     const struct psnap_yaml_node *node, *base, *reuse;
     uint64_t number = 0, size = 0, kinds = 0, thread = 0;
@@ -379,6 +384,7 @@ static enum psnap_status read_ref(const struct model_reading *m, const struct ps
     ref->thread = (uint16_t)thread;
     ref->addresses.patterns = m->model->patterns;
     base = psnap_yaml_get(map, "base");
+    base = base ? base : psnap_yaml_get(map, "bases");
     reuse = psnap_yaml_get(map, "reuse");
     if (!status && (base != NULL) + (reuse != NULL) +
                            (psnap_yaml_get(map, "start") || psnap_yaml_get(map, "nest")) !=
@@ -395,15 +401,16 @@ static enum psnap_status read_ref(const struct model_reading *m, const struct ps
     return read_numbers(r, map, &r->profile->loops[loop], &ref->addresses);
 }
 
-/* The base of a dependent reference. */
+/* A base of a dependent reference. */
 static enum psnap_status read_base(const struct model_reading *m,
-                                   const struct psnap_yaml_node *map, const struct name_index *names,
-                                   struct model_ref *ref)
+                                   const struct psnap_yaml_node *node,
+                                   const struct name_index *names, struct model_ref *ref)
 {
     static const char *const keys[] = {"loop", "ref", NULL};
     const struct reading *r = m->r;
-    const struct psnap_yaml_node *node = psnap_yaml_get(map, "base"), *number = node, *loop;
+    const struct psnap_yaml_node *number = node, *loop;
     struct model_name wanted = {.loop = ref->loop};
+    uint32_t *base = &ref->bases[ref->base_count++];
     uint64_t value;
     enum psnap_status status = PSNAP_OK;
 
@@ -421,30 +428,63 @@ static enum psnap_status read_base(const struct model_reading *m,
         wanted.loop = named->index;
     }
     status = psnap_yaml_u64(r->doc, number, 0, UINT32_MAX / 2, &value, r->error);
-    wanted.number = (uint32_t)value;
     if (status)
         return status;
-    ref->base = find(m->refs, m->model->ref_count, &wanted);
-    if (ref->base == PSNAP_NONE)
+    wanted.number = (uint32_t)value;
+    *base = find(m->refs, m->model->ref_count, &wanted);
+    if (*base == PSNAP_NONE)
         return psnap_yaml_fail(r->doc, number, r->error, PSNAP_ERROR_VALUE,
                                "there is no such reference");
     return PSNAP_OK;
 }
 
-/* No reference depends on itself by way of others. */
+static enum psnap_status read_bases(const struct model_reading *m,
+                                    const struct psnap_yaml_node *map,
+                                    const struct name_index *names, struct model_ref *ref)
+{
+    const struct psnap_yaml_node *base = psnap_yaml_get(map, "base"), *node;
+    const struct psnap_yaml_node *bases = psnap_yaml_get(map, "bases");
+    enum psnap_status status;
+
+    if (base && bases)
+        return psnap_yaml_fail(m->r->doc, bases, m->r->error, PSNAP_ERROR_VALUE,
+                               "'base' (line %" PRIu32 ") stands there as well", base->src_line);
+    if (base)
+        return read_base(m, base, names, ref);
+    status = psnap_yaml_expect(m->r->doc, bases, PSNAP_YAML_SEQUENCE, "bases", m->r->error);
+    if (!status && (!bases->count || bases->count > DEPEND_BASES))
+        status = psnap_yaml_fail(m->r->doc, bases, m->r->error, PSNAP_ERROR_VALUE,
+                                 "1 to %d bases are possible", DEPEND_BASES);
+    for (node = status ? NULL : bases->first; node && !status; node = node->next)
+        status = read_base(m, node, names, ref);
+    return status;
+}
+
+/* No reference depends on itself by way of others: each is settled when all of its bases are. */
 static enum psnap_status check_bases(const struct model_reading *m)
 {
     const struct psnap_stream_model *model = m->model;
+    bool *is_settled = calloc(model->ref_count + (size_t)1, sizeof *is_settled);
+    bool has_changed = is_settled != NULL;
+    enum psnap_status status = is_settled ? PSNAP_OK : read_out_of_memory(m->r);
 
-    for (uint32_t i = 0; i < model->ref_count; i++) {
-        uint32_t at = i, steps = 0;
-        while (model->refs[at].rule == MODEL_DEPENDENT && steps++ <= model->ref_count)
-            at = model->refs[at].base;
-        if (steps > model->ref_count)
-            return psnap_yaml_fail(m->r->doc, psnap_yaml_get(m->ref_nodes[i], "base"), m->r->error,
-                                   PSNAP_ERROR_VALUE, "its base depends on itself");
+    while (has_changed) {
+        has_changed = false;
+        for (uint32_t i = 0; i < model->ref_count; i++) {
+            const struct model_ref *ref = &model->refs[i];
+            bool are_bases = !is_settled[i];
+            for (uint32_t k = 0; ref->rule == MODEL_DEPENDENT && k < ref->base_count; k++)
+                are_bases &= is_settled[ref->bases[k]];
+            is_settled[i] |= are_bases;
+            has_changed |= are_bases;
+        }
     }
-    return PSNAP_OK;
+    for (uint32_t i = 0; i < model->ref_count && !status; i++)
+        if (!is_settled[i])
+            status = psnap_yaml_fail(m->r->doc, m->ref_nodes[i], m->r->error, PSNAP_ERROR_VALUE,
+                                     "this reference depends on itself");
+    free(is_settled);
+    return status;
 }
 
 /* ---- bodies ---- */
@@ -788,7 +828,7 @@ static enum psnap_status read_loops_of(struct model_reading *m, const struct psn
         status = sort_names(m, m->refs, model->ref_count);
     for (uint32_t i = 0; i < model->ref_count && !status; i++)
         if (model->refs[i].rule == MODEL_DEPENDENT)
-            status = read_base(m, m->ref_nodes[i], names, &model->refs[i]);
+            status = read_bases(m, m->ref_nodes[i], names, &model->refs[i]);
     if (!status)
         status = check_bases(m);
     loop = 0;

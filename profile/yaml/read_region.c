@@ -363,8 +363,8 @@ static enum psnap_status read_histograms(const struct reading *r, const struct p
     status = read_sizes(r, sizes, region, &size_sum);
     if (!status)
         status = check_counts(r, map, sizes, "the sizes", size_sum, region->accesses);
-    if (!status && !strides && !graph && !strcmp(r->profile->model, PSNAP_MODEL_NESTS))
-        return PSNAP_OK; /* they may be left out */
+    if (!status && !strcmp(r->profile->model, PSNAP_MODEL_NESTS)) /* they may be left out */
+        return strides ? read_strides(r, strides, region, &stride_sum) : PSNAP_OK;
     if (!status && !strides && region->accesses > 1)
         status =
             psnap_yaml_fail(r->doc, psnap_yaml_get(map, "accesses"), r->error, PSNAP_ERROR_VALUE,

@@ -140,7 +140,7 @@ static void write_strides(const struct psnap_profile_region *region, struct psna
     for (unsigned i = 0; i < region->stride_count; i++)
         psnap_yaml_add_u64(doc, map, psnap_stride_label(region->strides[i].bin),
                            region->strides[i].count);
-    if (region->stride_count == 1)
+    if (region->stride_count == 1 || region->is_derived)
         return;
     map = psnap_yaml_add_map(doc, parent, "stride_graph", PSNAP_YAML_FLOW);
     for (unsigned i = 0; i < region->edge_count; i++) {

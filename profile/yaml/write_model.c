@@ -223,6 +223,8 @@ static void write_object(const struct model_object *object, struct psnap_yaml_do
     psnap_yaml_add_text(doc, map, "id", object->id);
     if (object->name)
         psnap_yaml_add_text(doc, map, psnap_object_keys[object->kind], object->name);
+    if (object->is_pool)
+        psnap_yaml_add_text(doc, map, "pool", "true");
     psnap_yaml_add_text(doc, map, "group", psnap_group_name(place.group));
     if (place.index)
         psnap_yaml_add_u64(doc, map, "index", place.index);
@@ -317,19 +319,35 @@ static void write_body(const struct psnap_profile *profile, const struct model_b
         write_numbers(profile, NULL, doc, inner, trips);
 }
 
+/* A reference: by its number in the same loop, or {loop, ref}. */
+static void write_one_base(const struct psnap_profile *profile, const struct model_ref *ref,
+                           const struct model_ref *base, struct psnap_yaml_doc *doc,
+                           struct psnap_yaml_node *parent, const char *key)
+{
+    struct psnap_yaml_node *map;
+
+    if (base->loop == ref->loop) {
+        psnap_yaml_add_u64(doc, parent, key, base->number);
+        return;
+    }
+    map = psnap_yaml_add_map(doc, parent, key, PSNAP_YAML_FLOW);
+    psnap_yaml_add_text(doc, map, "loop", profile->loops[base->loop].id);
+    psnap_yaml_add_u64(doc, map, "ref", base->number);
+}
+
 static void write_base(const struct psnap_profile *profile, const struct model_ref *ref,
                        struct psnap_yaml_doc *doc, struct psnap_yaml_node *map)
 {
-    const struct model_ref *base = &profile->stream->refs[ref->base];
+    const struct model_ref *refs = profile->stream->refs;
     struct psnap_yaml_node *inner;
     char label[32];
 
-    if (base->loop == ref->loop) {
-        psnap_yaml_add_u64(doc, map, "base", base->number);
+    if (ref->base_count == 1) {
+        write_one_base(profile, ref, &refs[ref->bases[0]], doc, map, "base");
     } else {
-        inner = psnap_yaml_add_map(doc, map, "base", PSNAP_YAML_FLOW);
-        psnap_yaml_add_text(doc, inner, "loop", profile->loops[base->loop].id);
-        psnap_yaml_add_u64(doc, inner, "ref", base->number);
+        inner = psnap_yaml_add_sequence(doc, map, "bases", PSNAP_YAML_FLOW);
+        for (uint32_t i = 0; i < ref->base_count; i++)
+            write_one_base(profile, ref, &refs[ref->bases[i]], doc, inner, NULL);
     }
     if (ref->offset_count == 1) {
         psnap_yaml_add_i64(doc, map, "offset", ref->offsets[0].bytes);

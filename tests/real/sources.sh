@@ -29,7 +29,7 @@ source_lists()
 
 fetch_source()
 {
-    local folder=$1 apt=$1/apt
+    local folder=$1 apt=$1/apt package version
     shift
     mkdir -p "$apt"/{sources,lists/partial,cache/archives/partial}
     source_lists "$apt/sources"
@@ -37,7 +37,14 @@ fetch_source()
     local options="-o Dir::Etc::sourcelist=/dev/null -o Dir::Etc::sourceparts=$apt/sources
         -o Dir::State::lists=$apt/lists -o Dir::Cache=$apt/cache -o APT::Sandbox::User="
     # shellcheck disable=SC2086
-    apt-get $options update -qq &&
-        (cd "$folder" && apt-get $options source -qq "$@" > "$apt/log" 2>&1) ||
-        { cat "$apt/log" >&2; return 1; }
+    apt-get $options update -qq || return 1
+    for package in "$@"; do
+        # the newest that is there: a mirror may list one that it no longer has
+        # shellcheck disable=SC2086
+        for version in $(apt-cache $options showsrc "$package" | sed -n 's/^Version: //p' | sort -rVu); do
+            (cd "$folder" && apt-get $options source -qq "$package=$version" > "$apt/log" 2>&1) && continue 2
+        done
+        cat "$apt/log" >&2
+        return 1
+    done
 }

@@ -1,0 +1,441 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What a profile of model nests says of its loops in the words of the published model: regions with
+ * accesses, sizes, working sets and strides, and patterns. It follows from the model (model.h). A
+ * region is a data object with a name, or addresses that references reach which are no further
+ * apart than the gap; where irregular references go outside of named objects, all else of that
+ * group. Strides are those of each reference by itself, from its first addresses; what is drawn is
+ * random.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/base/room.h"
+#include "profile/model.h"
+#include "profile/walk/reader.h"
+
+enum {
+    SAMPLE = 512,          /* addresses of a reference whose strides are counted */
+    NAMING_STEPS = 1 << 26 /* to look for names, of all of them together */
+};
+
+/* Addresses that a reference reaches, so many times. */
+struct span {
+    uint64_t low, end, accesses;
+    const char *name; /* of the object that they are in, or NULL */
+    uint8_t kind;     /* of that */
+    uint32_t object;  /* of the model, PSNAP_NONE: none */
+    uint32_t ref;
+    uint32_t region; /* of the loop */
+};
+
+struct deriving {
+    struct psnap_profile *profile;
+    const struct psnap_program *program; /* NULL: names are not known */
+    uint64_t naming_steps;
+    struct span *spans; /* of one loop */
+    size_t count, room;
+};
+
+/* ---- spans ---- */
+
+/* The lowest and highest number of a term. Numbers are affine in the iterations, so the first and
+ * the last iteration of each loop that has any have them. */
+static void extents(const struct nest_pattern *pattern, const uint64_t *values, uint64_t *low,
+                    uint64_t *high)
+{
+    const size_t n = pattern->values - 1;
+    uint64_t *last;
+
+    if ((int64_t)values[0] <= 0)
+        return;
+    if (!pattern->body_count) {
+        const uint64_t end = values[1] + (values[0] - 1) * pattern->steps[0];
+        *low = values[1] < *low ? values[1] : *low;
+        *low = end < *low ? end : *low;
+        *high = values[1] > *high ? values[1] : *high;
+        *high = end > *high ? end : *high;
+        return;
+    }
+    last = malloc((n + 1) * sizeof *last);
+    for (uint32_t i = 0, at = 1; i < pattern->body_count; at += pattern->body[i++]->values) {
+        extents(pattern->body[i], values + at, low, high);
+        for (uint64_t back = 1; last && back <= values[0] && back <= 64; back++) {
+            const size_t m = pattern->body[i]->values;
+            for (size_t k = 0; k < m; k++)
+                last[k] = values[at + k] + (values[0] - back) * pattern->steps[at - 1 + k];
+            if ((int64_t)last[0] <= 0) /* a triangle's last rows are empty */
+                continue;
+            extents(pattern->body[i], last, low, high);
+            break;
+        }
+    }
+    free(last);
+}
+
+static bool add_span(struct deriving *d, const struct span *span)
+{
+    struct span *more = psnap_with_room(d->spans, &d->room, d->count + 1, sizeof *more);
+
+    if (!more)
+        return false;
+    d->spans = more;
+    more[d->count++] = *span;
+    return true;
+}
+
+/* The name of what is at an address. */
+static void find_name(struct deriving *d, struct span *span)
+{
+    const struct psnap_object *object;
+
+    if (!d->program || d->naming_steps > NAMING_STEPS)
+        return;
+    d->naming_steps += d->program->object_count;
+    object = psnap_program_find_object(d->program, span->low);
+    if (object) {
+        span->name = object->name;
+        span->kind = object->kind;
+    }
+}
+
+static bool add_nest(struct deriving *d, uint32_t index, uint64_t offset, uint64_t executions)
+{
+    const struct model_ref *ref = &d->profile->stream->refs[index];
+    uint64_t length = 0, given = 0;
+
+    for (size_t i = 0; i < ref->addresses.count; i++)
+        length += nest_length(ref->addresses.terms[i].pattern, nest_term_values(&ref->addresses, i));
+    for (size_t i = 0; i < ref->addresses.count; i++) {
+        const struct nest_pattern *pattern = ref->addresses.terms[i].pattern;
+        const uint64_t *values = nest_term_values(&ref->addresses, i);
+        const double part = length ? (double)nest_length(pattern, values) / (double)length : 0;
+        struct span span = {.low = UINT64_MAX, .object = PSNAP_NONE};
+        extents(pattern, values, &span.low, &span.end);
+        if (span.low == UINT64_MAX)
+            continue;
+        span.low += offset;
+        span.end += offset + ref->size;
+        span.accesses = i + 1 == ref->addresses.count ? executions - given
+                                                      : (uint64_t)(part * (double)executions);
+        given += span.accesses;
+        span.ref = index;
+        find_name(d, &span);
+        if (span.accesses && !add_span(d, &span))
+            return false;
+    }
+    return true;
+}
+
+/* An object of the model, for accesses of a reference. */
+static bool add_object(struct deriving *d, uint32_t index, uint32_t object, uint64_t accesses)
+{
+    const struct model_object *of = &d->profile->stream->objects[object];
+    const struct span span = {.low = of->low,
+                              .end = of->low + of->bytes,
+                              .accesses = accesses,
+                              .name = of->name,
+                              .kind = of->kind,
+                              .object = object,
+                              .ref = index};
+
+    return !accesses || add_span(d, &span);
+}
+
+/* The object of the model that lies so far from another one, if one with a name does. */
+static uint32_t object_beside(const struct psnap_stream_model *model, uint32_t object,
+                              int64_t offset)
+{
+    const uint64_t at =
+        model->objects[object].low + model->objects[object].bytes / 2 + (uint64_t)offset;
+
+    for (uint32_t i = 0; i < model->object_count; i++)
+        if (model->objects[i].name && !model->objects[i].is_pool &&
+            at - model->objects[i].low < model->objects[i].bytes)
+            return i;
+    return object;
+}
+
+/* Where a reference goes that follows `root`, at an offset. */
+static bool add_ref(struct deriving *d, uint32_t index)
+{
+    const struct psnap_stream_model *model = d->profile->stream;
+    const uint64_t executions = model->refs[index].executions;
+    const struct model_ref *root = &model->refs[index];
+    int64_t offset = 0;
+    uint64_t sum = 0, given = 0;
+
+    while (root->rule == MODEL_DEPENDENT) {
+        offset += root->offsets[0].bytes;
+        root = &model->refs[root->bases[0]];
+    }
+    if (root->rule == MODEL_NEST && root == &model->refs[index])
+        return add_nest(d, index, 0, executions);
+    if (root->rule == MODEL_NEST) {
+        const size_t before = d->count;
+        if (!add_nest(d, (uint32_t)(root - model->refs), (uint64_t)offset, executions))
+            return false;
+        for (size_t i = before; i < d->count; i++)
+            d->spans[i].ref = index;
+        return true;
+    }
+    for (uint32_t i = 0; i < root->reuse_count; i++)
+        for (uint32_t b = 0; b < root->reuses[i].bin_count; b++)
+            sum += root->reuses[i].bins[b].count;
+    for (uint32_t i = 0; i < root->reuse_count; i++) {
+        uint64_t part = 0;
+        for (uint32_t b = 0; b < root->reuses[i].bin_count; b++)
+            part += root->reuses[i].bins[b].count;
+        part = i + 1 == root->reuse_count
+                   ? executions - given
+                   : (uint64_t)((double)part / (double)sum * (double)executions);
+        given += part;
+        if (!add_object(d, index, object_beside(model, root->reuses[i].object, offset), part))
+            return false;
+    }
+    return true;
+}
+
+/* ---- regions ---- */
+
+/* Named objects first, by name; then what has none, groups last. */
+static int compare_spans(const void *a, const void *b)
+{
+    const struct span *p = a, *q = b;
+    const int order = p->name && q->name ? strcmp(p->name, q->name) : !p->name - !q->name;
+
+    if (order)
+        return order;
+    if (!p->name && (p->object == PSNAP_NONE) != (q->object == PSNAP_NONE))
+        return p->object == PSNAP_NONE ? -1 : 1;
+    if (p->object != q->object && !p->name)
+        return p->object < q->object ? -1 : 1;
+    if (p->low != q->low)
+        return p->low < q->low ? -1 : 1;
+    return p->ref < q->ref ? -1 : p->ref > q->ref;
+}
+
+static bool are_one(const struct deriving *d, const struct psnap_profile_region *region,
+                    const struct span *before, const struct span *span)
+{
+    if (before->name && span->name && !strcmp(before->name, span->name))
+        return region->low + region->bytes + d->profile->region_gap_bytes >= span->low ||
+               before->object == span->object;
+    if (before->name || span->name || before->object != span->object)
+        return false;
+    return span->object != PSNAP_NONE ||
+           region->low + region->bytes + d->profile->region_gap_bytes >= span->low;
+}
+
+static void add_size(struct psnap_profile_region *region, uint8_t size, uint64_t count)
+{
+    uint16_t at = 0;
+
+    while (at < region->size_count && region->sizes[at].size < size)
+        at++;
+    if (at == region->size_count || region->sizes[at].size != size) {
+        memmove(&region->sizes[at + 1], &region->sizes[at],
+                (region->size_count - (size_t)at) * sizeof *region->sizes);
+        region->sizes[at] = (struct psnap_size_count){0, size};
+        region->size_count++;
+    }
+    region->sizes[at].count += count;
+}
+
+/* Strides of a reference, `accesses` of them, by bin. */
+static bool count_strides(const struct model_ref *ref, uint64_t accesses, double *bins)
+{
+    struct reader reader;
+    uint64_t before, counts[PSNAP_STRIDE_BINS] = {0}, sum = 0;
+
+    if (ref->rule != MODEL_NEST) {
+        bins[PSNAP_STRIDE_RANDOM] += (double)accesses;
+        return true;
+    }
+    reader_init(&reader, &ref->addresses);
+    before = reader_next(&reader);
+    for (uint64_t i = 1; i < ref->executions && i < SAMPLE; i++, sum++) {
+        const uint64_t next = reader_next(&reader);
+        counts[psnap_stride_bin((int64_t)(next - before))]++;
+        before = next;
+    }
+    reader_release(&reader);
+    for (unsigned i = 0; i < PSNAP_STRIDE_BINS && sum; i++)
+        bins[i] += (double)counts[i] * (double)accesses / (double)sum;
+    return true;
+}
+
+static enum psnap_status make_strides(struct deriving *d, struct psnap_profile_region *region,
+                                      const double *bins)
+{
+    region->strides = psnap_arena_alloc(d->profile->arena,
+                                        PSNAP_STRIDE_BINS * sizeof *region->strides);
+    if (!region->strides)
+        return PSNAP_ERROR_MEMORY;
+    for (uint8_t i = 0; i < PSNAP_STRIDE_BINS; i++)
+        if (bins[i] >= 0.5)
+            region->strides[region->stride_count++] =
+                (struct psnap_stride_count){(uint64_t)(bins[i] + 0.5), i};
+    return PSNAP_OK;
+}
+
+/* Whether another of the first `count` regions has this id. */
+static bool is_taken(const struct psnap_profile_region *regions, uint32_t count, const char *id)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (!strcmp(regions[i].id, id))
+            return true;
+    return false;
+}
+
+/* "a" for a global, "x" for a local "f.x", "r3" for others; "a.2" for the second one. */
+static const char *region_id(struct deriving *d, const struct psnap_profile_region *regions,
+                             uint32_t index)
+{
+    const struct psnap_profile_region *region = &regions[index];
+    const char *dot = region->object && region->object_kind == PSNAP_OBJECT_STACK
+                          ? strrchr(region->object, '.')
+                          : NULL;
+    const char *name = region->object && region->object_kind == PSNAP_OBJECT_GLOBAL
+                           ? region->object
+                           : (dot && dot[1] ? dot + 1 : NULL);
+    char text[160], number[16];
+
+    snprintf(number, sizeof number, "r%" PRIu32, index + 1);
+    if (!name || strlen(name) > 128)
+        name = number;
+    snprintf(text, sizeof text, "%s", name);
+    for (uint32_t again = 2; is_taken(regions, index, text); again++)
+        snprintf(text, sizeof text, "%s.%" PRIu32, name, again);
+    return psnap_arena_strndup(d->profile->arena, text, strlen(text));
+}
+
+static enum psnap_status make_regions(struct deriving *d, struct psnap_profile_loop *loop)
+{
+    const struct psnap_stream_model *model = d->profile->stream;
+    struct psnap_profile_region *region = NULL;
+    double bins[PSNAP_STRIDE_BINS];
+    enum psnap_status status = PSNAP_OK;
+
+    loop->regions = psnap_arena_alloc(d->profile->arena, d->count * sizeof *loop->regions);
+    if (!loop->regions)
+        return PSNAP_ERROR_MEMORY;
+    if (d->count)
+        qsort(d->spans, d->count, sizeof *d->spans, compare_spans);
+    for (size_t i = 0; i < d->count && !status; i++) {
+        struct span *span = &d->spans[i];
+        const struct model_ref *ref = &model->refs[span->ref];
+        if (!region || !are_one(d, region, span - 1, span)) {
+            if (region)
+                status = make_strides(d, region, bins);
+            memset(bins, 0, sizeof bins);
+            region = &loop->regions[loop->region_count];
+            *region = (struct psnap_profile_region){.low = span->low, .is_derived = true};
+            region->sizes = psnap_arena_alloc(d->profile->arena, (PSNAP_ACCESS_SIZE_MAX + 1) *
+                                                                     sizeof *region->sizes);
+            if (span->name)
+                region->object =
+                    psnap_arena_strndup(d->profile->arena, span->name, strlen(span->name));
+            region->object_kind = span->kind;
+            region->id = region_id(d, loop->regions, loop->region_count++);
+            if (!region->sizes || !region->id || (span->name && !region->object))
+                return PSNAP_ERROR_MEMORY;
+        }
+        span->region = loop->region_count - 1;
+        if (span->end - region->low > region->bytes)
+            region->bytes = span->end - region->low;
+        region->accesses += span->accesses;
+        region->kinds[ref->kind] += span->accesses;
+        add_size(region, ref->size, span->accesses);
+        if (!count_strides(ref, span->accesses, bins))
+            return PSNAP_ERROR_MEMORY;
+    }
+    return status || !region ? status : make_strides(d, region, bins);
+}
+
+/* ---- patterns ---- */
+
+/* The region of the loop that a reference is in first. */
+static uint32_t region_of(const struct deriving *d, uint32_t ref)
+{
+    for (size_t i = 0; i < d->count; i++)
+        if (d->spans[i].ref == ref)
+            return d->spans[i].region;
+    return 0;
+}
+
+/* The pattern of the body that iterates most. */
+static enum psnap_status make_pattern(struct deriving *d, uint32_t index)
+{
+    const struct psnap_stream_model *model = d->profile->stream;
+    struct psnap_profile_loop *loop = &d->profile->loops[index];
+    const struct model_body *most = NULL;
+    struct psnap_sequence_item *items;
+
+    for (uint32_t i = 0; i < model->body_count; i++)
+        if (model->bodies[i].loop == index &&
+            (!most || model->bodies[i].iterations > most->iterations))
+            most = &model->bodies[i];
+    loop->is_pattern_derived = true;
+    if (!most)
+        return PSNAP_OK;
+    items = psnap_arena_alloc(d->profile->arena, most->width * sizeof *items);
+    if (!items)
+        return PSNAP_ERROR_MEMORY;
+    for (uint32_t k = 0; k < most->width; k++)
+        items[k] = (struct psnap_sequence_item){
+            .repeat = 1, .accesses = PSNAP_EVENLY, .what = region_of(d, most->refs[k])};
+    loop->pattern = (struct psnap_sequence){items, most->width};
+    return PSNAP_OK;
+}
+
+/* ---- all loops ---- */
+
+/* References by loop: those of a loop follow each other. */
+static uint32_t *sort_refs(const struct psnap_profile *profile, uint32_t *first)
+{
+    const struct psnap_stream_model *model = profile->stream;
+    uint32_t *order = malloc((model->ref_count + (size_t)1) * sizeof *order);
+
+    if (!order)
+        return NULL;
+    for (uint32_t i = 0; i < model->ref_count; i++)
+        first[model->refs[i].loop + 1]++;
+    for (uint32_t i = 0; i < profile->loop_count; i++)
+        first[i + 1] += first[i];
+    for (uint32_t i = model->ref_count; i-- > 0;)
+        order[--first[model->refs[i].loop + 1]] = i;
+    return order;
+}
+
+enum psnap_status model_derive(struct psnap_profile *profile, const struct psnap_program *program)
+{
+    struct deriving d = {.profile = profile, .program = program};
+    const struct psnap_stream_model *model = profile->stream;
+    uint32_t *first = calloc(profile->loop_count + (size_t)2, sizeof *first);
+    uint32_t *order = first ? sort_refs(profile, first) : NULL;
+    enum psnap_status status = order ? PSNAP_OK : PSNAP_ERROR_MEMORY;
+    uint32_t at = 0;
+
+    for (uint32_t i = 0; i < profile->loop_count && !status; i++) {
+        struct psnap_profile_loop *loop = &profile->loops[i];
+        bool is_done = true;
+        d.count = 0;
+        loop->accesses = 0;
+        loop->region_count = 0;
+        loop->pattern = (struct psnap_sequence){0};
+        for (; at < model->ref_count && model->refs[order[at]].loop == i && is_done; at++) {
+            loop->accesses += model->refs[order[at]].executions;
+            is_done = add_ref(&d, order[at]);
+        }
+        status = is_done ? make_regions(&d, loop) : PSNAP_ERROR_MEMORY;
+        if (!status)
+            status = make_pattern(&d, i);
+    }
+    free(d.spans);
+    free(first);
+    free(order);
+    return status;
+}
