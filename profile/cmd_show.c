@@ -2,8 +2,8 @@
 /*
  * psnap show: a profile for people. The program and the totals, the hottest
  * loops with their share of the accesses, their working set and the strides
- * that dominate, and of a profile of walks the beginning of its schedule; with --loop one loop's
- * regions and walks. --json has the same fields.
+ * that dominate; of a profile of model nests its irregular references and the beginning of its
+ * schedule; with --loop one loop's regions, bodies and references. --json has the same fields.
  *
  * Where threads are apart there is a table of these, and the parts of a loop come
  * behind it. The loop as a whole has no regions of its own: its row, in the JSON too,
@@ -64,7 +64,7 @@ static int show(const struct request *request, const struct psnap_profile *profi
     else if (request->loop)
         is_done = show_print_loops(profile, &totals, summaries, count);
     else if (request->schedule)
-        is_done = show_print_schedule(profile, PSNAP_NONE, SHOW_ALL_LINES);
+        is_done = show_print_schedule(profile, SHOW_ALL_LINES);
     else
         is_done = show_print_table(profile, &totals, summaries, count,
                                    2 * (request->top < UINT32_MAX ? request->top : UINT32_MAX));
@@ -77,19 +77,22 @@ int psnap_cmd_show(int argc, char **argv)
     struct request request = {.top = 20};
     const struct psnap_option options[] = {
         {PSNAP_OPTION_TEXT, 0, "loop", &request.loop, "ID",
-         "one loop, with its regions; all its parts"},
+         "one loop, with its regions, bodies and references; all its parts"},
         {PSNAP_OPTION_U64, 0, "top", &request.top, "N",
          "so many of the hottest loops, and twice as many lines of the schedule; 20"},
         {PSNAP_OPTION_FLAG, 0, "schedule", &request.schedule, NULL,
-         "only the schedule of a profile of walks, each reference with its strides; (1) behind a\n"
-         "number is what it grows by with each repetition around it"},
+         "only the schedule, in full: executions of loop bodies as nested repeats, and what comes\n"
+         "after what in chains; (+1) behind a number: it grows by 1 with each repeat around"},
         {PSNAP_OPTION_FLAG, 0, "json", &request.json, NULL, "for programs"},
         {.type = PSNAP_OPTION_END},
     };
     const struct psnap_usage usage = {
         "psnap show P.yaml [--loop ID | --schedule] [--top N] [--json]",
-        "Shows a profile: program, totals, and its hottest loops with their share of the\n"
-        "accesses, working set (of all regions together) and dominating strides.",
+        "Shows a profile: program, totals, its hottest loops with their share of the accesses,\n"
+        "working set (of all regions together) and dominating strides, how soon irregular\n"
+        "references come back to their lines, and the schedule. 'load a +8' goes through region a\n"
+        "8 bytes at a time, 'load @3 +8' goes 8 bytes behind the latest address of reference 3,\n"
+        "'load ~h' is irregular in the data object h.",
         options};
     struct psnap_profile *profile = NULL;
     struct psnap_error error;
@@ -109,8 +112,8 @@ int psnap_cmd_show(int argc, char **argv)
     if (request.schedule && !profile->stream) {
         fprintf(
             stderr,
-            "psnap show: '%s' is of model %s: its schedule is no nest of walks (recording without "
-            "--model makes one)\n",
+            "psnap show: '%s' is of model %s, whose schedule is a list of loops: --schedule is for "
+            "model nests\n",
             request.path, profile->model);
         psnap_profile_free(profile);
         return PSNAP_EXIT_FAILED;

@@ -63,12 +63,25 @@ bool show_print_loops(const struct psnap_profile *profile,
 bool show_print_json(const struct psnap_profile *profile, const struct psnap_profile_totals *totals,
                      const struct show_summary *summaries, uint32_t count, bool regions);
 
-/* ---- profiles of model nests: cmd_show_schedule.c; nothing of others ---- */
+/* ---- profiles of model nests; nothing of others ---- */
 
 #define SHOW_ALL_LINES UINT64_MAX
 
-/* The schedule, or that of one loop (PSNAP_NONE: all): in full with each reference, or in short, so
- * many lines. False: out of memory. */
-bool show_print_schedule(const struct psnap_profile *profile, uint32_t loop, uint64_t lines);
+/* The schedule, so many lines of it, and the chains: in short, or with SHOW_ALL_LINES in full.
+ * False: out of memory. cmd_show_schedule.c */
+bool show_print_schedule(const struct psnap_profile *profile, uint64_t lines);
+
+/* How addresses are known, and the irregular references with most accesses, `most` of them. False:
+ * out of memory. cmd_show_refs.c */
+bool show_print_irregular(const struct psnap_profile *profile, uint64_t accesses, uint64_t most);
+/* Bodies, references and objects of a loop. */
+void show_print_references(const struct psnap_profile *profile, uint32_t loop);
+
+/* The members schedule, chains and objects, and of a loop its bodies and references.
+ * cmd_show_model_json.c */
+struct psnap_json;
+void show_json_model(struct psnap_json *json, const struct psnap_profile *profile);
+void show_json_references(struct psnap_json *json, const struct psnap_profile *profile,
+                          uint32_t loop);
 
 #endif

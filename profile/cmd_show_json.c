@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * psnap show for programs, --json: what the tables have, with exact numbers, and the fields
- * that these have no room for.
+ * that these have no room for. The model of model nests is cmd_show_model_json.c's.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -94,6 +94,7 @@ static void json_loop(struct psnap_json *json, const struct psnap_profile *profi
     } else {
         psnap_json_u64(json, "region_count", summary->region_count);
     }
+    show_json_references(json, profile, summary->index);
     psnap_json_end_object(json);
 }
 
@@ -196,6 +197,8 @@ bool show_print_json(const struct psnap_profile *profile, const struct psnap_pro
     for (uint32_t i = 0; i < count; i++)
         json_loop(&json, profile, &summaries[i], totals->accesses, regions);
     psnap_json_end_array(&json);
+    if (!regions)
+        show_json_model(&json, profile);
     psnap_json_end_object(&json);
     return true;
 }

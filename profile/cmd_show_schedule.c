@@ -1,117 +1,273 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The schedule of a profile of model nests, for people: which bodies of loops execute one after the
- * other, and with --loop how each reference of a loop goes on.
+ * The order of a profile of model nests, for people: the schedule as nested loops, each body with
+ * its trip count, accesses and references; chains with their hottest bodies and what comes after
+ * them. Cut to some lines in the table, in full with --schedule.
  */
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "formats/base/cmd.h"
 #include "profile/cmd_show.h"
-#include "profile/model.h"
+#include "profile/cmd_show_model.h"
+
+enum {
+    NAME_MAX = 48,  /* columns of a name and what it is indented by */
+    REFS_MAX = 64,  /* and of a body's references */
+    NEXT_MAX = 4,   /* bodies after a body */
+    STATES_MAX = 12 /* bodies of a chain in short */
+};
 
 struct printing {
     const struct psnap_profile *profile;
-    uint64_t lines, printed;
+    uint64_t lines, printed; /* at most, and wanted so far */
+    int width;               /* of names */
+    bool is_dry;             /* only the width is looked for */
+    bool is_short;
+    const uint64_t *steps[NEST_DEPTH_MAX]; /* by repeat around: of the term's first value */
+    uint32_t depth;
 };
 
-static void print_indent(int depth, const char *text)
+/* Begins a line, unless there have been enough: its name, padded for what follows. */
+static bool begin_line(struct printing *p, uint32_t indent, const char *name, bool is_padded)
 {
-    printf("%*s%s", 2 * depth, "", text);
-}
-
-static void print_body(const struct model_body *body, int depth)
-{
-    print_indent(depth, body->id);
-    if (body->executions)
-        printf("  x %.4g iterations", (double)body->iterations / (double)body->executions);
-    puts(body->is_drawn ? ", drawn" : "");
-}
-
-static void print_term(struct printing *p, const struct nest_pattern *pattern,
-                       const uint64_t *values, int depth)
-{
-    const struct psnap_stream_model *model = p->profile->stream;
-    char digits[32];
+    int length;
 
     if (p->printed++ >= p->lines)
-        return;
-    if (!pattern->body_count && !(pattern->symbol & MODEL_CHAIN)) {
-        print_body(&model->bodies[pattern->symbol], depth);
-        return;
+        return false;
+    length = (int)(2 * indent + strlen(name));
+    if (p->is_dry) {
+        p->width = length > p->width && length <= NAME_MAX ? length : p->width;
+        return false;
     }
-    if (!pattern->body_count) {
-        const struct chain *chain = &model->chains[pattern->symbol & ~MODEL_CHAIN];
-        print_indent(depth, "visit ");
-        printf("c%" PRIu32 ", a chain of %" PRIu32 " bodies\n",
-               (pattern->symbol & ~MODEL_CHAIN) + 1, chain->count - 1);
-        return;
-    }
-    print_indent(depth, "repeat ");
-    puts(psnap_group_digits(values[0], digits));
-    for (uint32_t i = 0, at = 1; i < pattern->body_count; at += pattern->body[i++]->values)
-        print_term(p, pattern->body[i], values + at, depth + 1);
+    printf("%*s%-*s", (int)(2 * indent), "", is_padded ? p->width - (int)(2 * indent) : 0, name);
+    return true;
 }
 
-static void print_strides(const struct model_ref *ref)
+static const char *human_trips(const struct model_body *body, char text[32])
 {
-    const struct nest_pattern *pattern = ref->addresses.terms[0].pattern;
-    const uint64_t *values = nest_term_values(&ref->addresses, 0);
-
-    for (; pattern->body_count == 1; pattern = pattern->body[0], values++)
-        printf(" %" PRIu64 " x %" PRId64 ",", values[0],
-               (int64_t)pattern->steps[pattern->values - 2]);
-    if (!pattern->body_count)
-        printf(" %" PRIu64 " x %" PRId64, values[0], (int64_t)pattern->steps[0]);
-    else
-        fputs(" ...", stdout);
-    if (ref->addresses.count > 1)
-        printf(", and %zu more terms", ref->addresses.count - 1);
-}
-
-static void print_ref(const struct psnap_profile *profile, const struct model_ref *ref)
-{
-    static const char *const kinds[] = {"load", "store", "atomic"};
     char digits[32];
+    uint64_t steady;
 
-    printf("  ref %" PRIu32 "  %s %u  %s accesses ", ref->number, kinds[ref->kind], ref->size,
-           psnap_group_digits(ref->executions, digits));
-    if (ref->rule == MODEL_NEST)
-        print_strides(ref);
-    else if (ref->rule == MODEL_DEPENDENT)
-        printf(" at ref %" PRIu32 " of %s %+" PRId64 "%s", profile->stream->refs[ref->bases[0]].number,
-               profile->loops[profile->stream->refs[ref->bases[0]].loop].id, ref->offsets[0].bytes,
-               ref->offset_count > 1 ? " and others" : "");
+    if (show_steady_trips(body, &steady))
+        snprintf(text, 32, "%s", psnap_group_digits(steady, digits));
     else
-        for (uint32_t i = 0; i < ref->reuse_count; i++)
-            printf("%s by reuse time in %s", i ? "," : "",
-                   profile->stream->objects[ref->reuses[i].object].id);
+        snprintf(text, 32, "mean %.4g",
+                 (double)body->iterations / (double)(body->executions ? body->executions : 1));
+    return text;
+}
+
+static void print_counts(const struct model_body *body)
+{
+    char trips[32], digits[32];
+
+    printf("  %12s  %14s  ", human_trips(body, trips),
+           psnap_group_digits(body->iterations * body->width, digits));
+}
+
+/* "load a +8 x 2, store b +8": equal ones once, in the order of the first of them. */
+static void print_refs(const struct psnap_profile *profile, const struct model_body *body,
+                       bool is_short)
+{
+    const struct psnap_stream_model *model = profile->stream;
+    char text[SHOW_TEXT], other[SHOW_TEXT];
+    uint32_t left = body->width;
+    size_t used = 0;
+
+    for (uint32_t k = 0; k < body->width; k++) {
+        uint32_t times = 1, i = 0;
+        show_ref_brief(profile, &model->refs[body->refs[k]], text);
+        for (other[0] = '\0'; i < k && strcmp(text, other) != 0; i++)
+            show_ref_brief(profile, &model->refs[body->refs[i]], other);
+        if (!strcmp(text, other))
+            continue; /* has been counted */
+        for (i = k + 1; i < body->width; i++) {
+            show_ref_brief(profile, &model->refs[body->refs[i]], other);
+            times += !strcmp(text, other);
+        }
+        if (is_short && used > REFS_MAX) {
+            printf(", %" PRIu32 " more", left);
+            break;
+        }
+        left -= times;
+        used += (size_t)printf("%s%s", k ? ", " : "", text);
+        if (times > 1)
+            used += (size_t)printf(" x %" PRIu32, times);
+    }
     putchar('\n');
 }
 
-bool show_print_schedule(const struct psnap_profile *profile, uint32_t loop, uint64_t lines)
+static void print_term(struct printing *p, const struct nest_pattern *pattern,
+                       const uint64_t *values, uint32_t indent)
 {
-    struct printing p = {.profile = profile, .lines = lines};
+    const struct psnap_stream_model *model = p->profile->stream;
+    char text[SHOW_TEXT];
+    size_t at = 0;
+
+    if (!pattern->body_count && !(pattern->symbol & MODEL_CHAIN)) {
+        const struct model_body *body = &model->bodies[pattern->symbol];
+        if (begin_line(p, indent, body->id, true)) {
+            print_counts(body);
+            print_refs(p->profile, body, p->is_short);
+        }
+        return;
+    }
+    if (!pattern->body_count) {
+        snprintf(text, sizeof text, "visit c%" PRIu32, (pattern->symbol & ~MODEL_CHAIN) + 1);
+        if (begin_line(p, indent, text, false))
+            putchar('\n');
+        return;
+    }
+    snprintf(text, sizeof text, "repeat ");
+    show_count(values, p->steps, p->depth, 0, text + 7);
+    if (begin_line(p, indent, text, false))
+        putchar('\n');
+    for (uint32_t i = 0; i < pattern->body_count; at += pattern->body[i++]->values) {
+        const struct printing before = *p;
+        for (uint32_t l = 0; l < p->depth; l++)
+            p->steps[l] += 1 + at;
+        p->steps[p->depth++] = pattern->steps + at;
+        print_term(p, pattern->body[i], values + 1 + at, indent + 1);
+        memcpy(p->steps, before.steps, sizeof p->steps);
+        p->depth = before.depth;
+    }
+}
+
+static void print_orders(struct printing *p)
+{
+    const struct psnap_stream_model *model = p->profile->stream;
+    const bool has_threads = model->order_count > 1;
+    char text[32];
+
+    p->printed = 0;
+    for (uint32_t i = 0; i < model->order_count; i++) {
+        const struct nest_terms *terms = &model->orders[i].terms;
+        snprintf(text, sizeof text, "thread %u", model->orders[i].thread);
+        if (has_threads && begin_line(p, 0, text, false))
+            putchar('\n');
+        for (size_t k = 0; k < terms->count; k++)
+            print_term(p, terms->terms[k].pattern, nest_term_values(terms, k), has_threads);
+    }
+}
+
+/* ---- chains ---- */
+
+struct hot_state {
+    uint32_t state;
+    uint64_t accesses;
+};
+
+static int by_accesses(const void *left, const void *right)
+{
+    const struct hot_state *a = left, *b = right;
+
+    if (a->accesses != b->accesses)
+        return a->accesses > b->accesses ? -1 : 1;
+    return a->state < b->state ? -1 : a->state > b->state;
+}
+
+static int by_count(const void *left, const void *right)
+{
+    const struct chain_edge *a = left, *b = right;
+
+    if (a->count != b->count)
+        return a->count > b->count ? -1 : 1;
+    return a->to < b->to ? -1 : a->to > b->to;
+}
+
+/* The states after one, the most frequent first; false: out of memory. */
+static bool print_next(const struct psnap_stream_model *model, const struct chain *chain,
+                       const struct chain_state *state, bool is_short)
+{
+    struct chain_edge *edges = malloc((state->edge_count + (size_t)1) * sizeof *edges);
+    uint64_t sum = 0;
+
+    if (!edges)
+        return false;
+    for (uint32_t k = 0; k < state->edge_count; k++) {
+        edges[k] = state->edges[k];
+        sum += edges[k].count;
+    }
+    qsort(edges, state->edge_count, sizeof *edges, by_count);
+    for (uint32_t k = 0; k < state->edge_count; k++) {
+        if (is_short && k == NEXT_MAX) {
+            printf(", %" PRIu32 " more", state->edge_count - k);
+            break;
+        }
+        printf("%s%s %.3g %%", k ? ", " : "",
+               edges[k].to ? model->bodies[chain->states[edges[k].to].body].id : MODEL_OUTSIDE,
+               100 * show_share(edges[k].count, sum));
+    }
+    putchar('\n');
+    free(edges);
+    return true;
+}
+
+/* False: out of memory. */
+static bool print_chain(const struct psnap_stream_model *model, uint32_t index, bool is_short,
+                        int width)
+{
+    const struct chain *chain = &model->chains[index];
+    const uint32_t most = is_short && chain->count - 1 > STATES_MAX ? STATES_MAX : chain->count - 1;
+    struct hot_state *hot = malloc(chain->count * sizeof *hot);
+    uint64_t visits = 0;
+    bool is_done = true;
+    char title[64], digits[32];
+
+    if (!hot)
+        return false;
+    for (uint32_t k = 0; k < chain->states[0].edge_count; k++)
+        visits += chain->states[0].edges[k].count;
+    for (uint32_t s = 1; s < chain->count; s++) {
+        const struct model_body *body = &model->bodies[chain->states[s].body];
+        hot[s - 1] = (struct hot_state){s, body->iterations * body->width};
+        width = (int)strlen(body->id) + 2 > width ? (int)strlen(body->id) + 2 : width;
+    }
+    qsort(hot, chain->count - 1, sizeof *hot, by_accesses);
+    width = width > NAME_MAX ? NAME_MAX : width;
+    snprintf(title, sizeof title, "chain c%" PRIu32 ", %s visit%s", index + 1,
+             psnap_group_digits(visits, digits), psnap_plural(visits));
+    printf("\n%-*s  %12s  %14s  %s\n", width, title, "iterations", "accesses", "next");
+    for (uint32_t i = 0; i < most && is_done; i++) {
+        const struct chain_state *state = &chain->states[hot[i].state];
+        printf("  %-*s", width - 2, model->bodies[state->body].id);
+        print_counts(&model->bodies[state->body]);
+        is_done = print_next(model, chain, state, is_short);
+    }
+    if (most < chain->count - 1)
+        printf("(%" PRIu32 " of %" PRIu32 " bodies; --schedule shows all)\n", most,
+               chain->count - 1);
+    free(hot);
+    return is_done;
+}
+
+bool show_print_schedule(const struct psnap_profile *profile, uint64_t lines)
+{
     const struct psnap_stream_model *model = profile->stream;
+    struct printing p = {.profile = profile,
+                         .lines = lines,
+                         .width = 16,
+                         .is_dry = true,
+                         .is_short = lines != SHOW_ALL_LINES};
 
     if (!model)
         return true;
-    if (loop != PSNAP_NONE) {
-        puts("\nreferences\n");
-        for (uint32_t i = 0; i < model->ref_count; i++)
-            if (model->refs[i].loop == loop)
-                print_ref(profile, &model->refs[i]);
-        return true;
-    }
-    puts("\nschedule\n");
-    for (uint32_t i = 0; i < model->order_count; i++) {
-        if (model->order_count > 1)
-            printf("thread %u\n", model->orders[i].thread);
-        for (size_t k = 0; k < model->orders[i].terms.count; k++)
-            print_term(&p, model->orders[i].terms.terms[k].pattern,
-                       nest_term_values(&model->orders[i].terms, k), model->order_count > 1);
-    }
+    print_orders(&p);
+    p.is_dry = false;
+    printf("\n%-*s  %12s  %14s  %s\n", p.width, "schedule", "iterations", "accesses", "references");
+    print_orders(&p);
     if (p.printed > lines)
         printf("(%" PRIu64 " of %" PRIu64 " lines; --schedule shows all)\n", lines, p.printed);
+    for (uint32_t i = 0; i < model->chain_count; i++) {
+        if (p.is_short && i >= lines / 8 + 1) {
+            printf("(%" PRIu32 " of %" PRIu32 " chains; --schedule shows all)\n", i,
+                   model->chain_count);
+            break;
+        }
+        if (!print_chain(model, i, p.is_short, p.width))
+            return false;
+    }
     return true;
 }

@@ -282,20 +282,18 @@ bool show_print_table(const struct psnap_profile *profile,
     print_certificate(profile);
     print_threads(profile, totals->accesses);
     print_loops(profile, summaries, count, totals->accesses);
-    return show_print_schedule(profile, PSNAP_NONE, lines);
+    return show_print_irregular(profile, totals->accesses, (lines + 3) / 4) &&
+           show_print_schedule(profile, lines);
 }
 
 bool show_print_loops(const struct psnap_profile *profile,
                       const struct psnap_profile_totals *totals,
                       const struct show_summary *summaries, uint32_t count)
 {
-    bool is_done = true;
-
-    for (uint32_t i = 0; i < count && is_done; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         fputs(i ? "\n" : "", stdout);
         print_loop(profile, &summaries[i], totals->accesses);
-        is_done = !profile->loops[summaries[i].index].accesses ||
-                  show_print_schedule(profile, summaries[i].index, SHOW_ALL_LINES);
+        show_print_references(profile, summaries[i].index);
     }
-    return is_done;
+    return true;
 }
