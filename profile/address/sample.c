@@ -9,7 +9,7 @@
 
 enum {
     ROOM_FIRST = 1 << 10,
-    LINES_MAX = 1 << 15 /* 2 MiB of memory at full rate */
+    LINES_MAX = 1 << 13 /* 512 KiB of a program's memory at full rate; slots in a second-level cache */
 };
 
 static uint64_t slot_of(const struct sample *sample, uint64_t line)

@@ -171,7 +171,7 @@ static bool flush_trips(struct lane_body *body)
                       trips_add(&body->histogram, body->same, times));
 }
 
-/* The body that was executing is done: rows of addresses end. */
+/* The body that was executing is done. */
 static bool end_execution(struct lane *lane)
 {
     struct lane_body *body;
@@ -185,9 +185,6 @@ static bool end_execution(struct lane *lane)
         return false;
     body->same = lane->iterations;
     body->times++;
-    for (uint32_t k = 0; k < body->width; k++)
-        if (!series_end_row(&lane->sites[body->sites[k]].addresses))
-            return false;
     if (!order_put(&lane->order, lane->pending))
         return false;
     lane->pending = PSNAP_NONE;

@@ -21,8 +21,8 @@
 enum { LANE_WIDTH_MAX = 256 /* references of a body */ };
 
 /* A reference that accesses so many bytes in one way. */
-struct lane_site {
-    uint32_t ref; /* of the program */
+struct lane_site { /* what every access needs comes first */
+    uint32_t ref;  /* of the program */
     uint32_t next; /* site of the same reference, with another size or kind, or PSNAP_NONE */
     uint32_t root; /* node of iterations that begin with it, or PSNAP_NONE */
     uint8_t size, kind;

@@ -198,7 +198,7 @@ static bool take_refs(struct taking *t, uint16_t thread)
                                .thread = thread,
                                .size = from->size,
                                .kind = from->kind,
-                               .rule = from->addresses.state == SERIES_NONE ? MODEL_REUSE
+                               .rule = from->addresses.is_none ? MODEL_REUSE
                                                                             : MODEL_NEST,
                                .executions = from->addresses.length};
     }
@@ -223,7 +223,7 @@ static bool take_body(struct taking *t, const struct lane_body *from, uint16_t t
                               .thread = thread,
                               .width = from->width,
                               .refs = malloc(from->width * sizeof *to->refs),
-                              .is_drawn = from->trips.state == SERIES_NONE,
+                              .is_drawn = from->trips.is_none,
                               .executions = from->executions,
                               .iterations = from->iterations};
     for (uint32_t k = 0; to->refs && k < from->width; k++)

@@ -120,8 +120,10 @@ static void look_again(struct lane_site *site)
 {
     const bool was_irregular = site->is_irregular;
 
+    if (series_is_hopeless(&site->addresses))
+        series_give_up(&site->addresses);
     site->is_irregular = !series_is_plain(&site->addresses) &&
-                         (was_irregular || site->addresses.state == SERIES_NONE);
+                         (was_irregular || site->addresses.is_none);
     if (was_irregular && !site->is_irregular) {
         reuse_collector_release(&site->reuse);
         free(site->depend);
@@ -136,7 +138,7 @@ bool lane_touch(struct lane *lane, uint32_t site, uint64_t address, uint64_t tim
 
     if (!series_put(&of->addresses, address, 0, 1))
         return false;
-    if (!(index % CHECK) || (!of->is_irregular && of->addresses.state == SERIES_NONE))
+    if (!(index % CHECK) || (!of->is_irregular && of->addresses.is_none))
         look_again(of);
     if (!of->is_irregular) {
         of->latest = address;
@@ -164,7 +166,7 @@ bool lane_touch_run(struct lane *lane, uint32_t site, uint64_t first, uint64_t s
     if (!series_put(&of->addresses, first, stride, count))
         return false;
     of->latest = last;
-    if (of->addresses.state == SERIES_NONE)
+    if (of->addresses.is_none)
         look_again(of);
     if (is_dense && high - low < (UINT64_C(1) << 40)) {
         for (uint64_t line = low >> SAMPLE_LINE_BITS; line <= high >> SAMPLE_LINE_BITS; line++) {

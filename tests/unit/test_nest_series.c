@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Series of numbers: what nests of loops make is told by a few terms, which are the same however the
- * numbers came and stand for exactly these; rows that go on are joined; what is no nest is given up;
- * memory is bounded.
+ * numbers came and stand for exactly these; what goes on by the same stride is one run; what is no
+ * nest is given up; memory is bounded.
  */
 #include "tests/unit/test_nest_support.h"
 
@@ -26,23 +26,23 @@ static void put_in_all_ways(struct series *series, struct psnap_rng *rng)
         begin(&other);
         put_numbers(&other, &numbers, 0, numbers.count, rng);
         assert_true(series_end(&other));
-        assert_int_equal(other.state, series->state);
+        assert_int_equal(other.is_none, series->is_none);
         assert_int_equal(other.length, numbers.count);
         assert_same_terms(&other.fold.terms, &series->fold.terms);
         series_release(&other);
     }
-    if (series->state != SERIES_NONE)
+    if (!series->is_none)
         assert_numbers(&series->fold.terms, numbers.of, numbers.count);
 }
 
-static void assert_state(enum series_state state, size_t terms)
+static void assert_terms(size_t terms) /* 0: it is none */
 {
     struct psnap_rng rng;
     struct series series;
 
     psnap_rng_init(&rng, 1);
     put_in_all_ways(&series, &rng);
-    assert_int_equal(series.state, state);
+    assert_int_equal(series.is_none, !terms);
     assert_int_equal(series.fold.terms.count, terms);
     series_release(&series);
 }
@@ -50,29 +50,29 @@ static void assert_state(enum series_state state, size_t terms)
 static void hand_worked(void **state)
 {
     const struct level rectangle[] = {{20, 0, 800}, {30, 0, 8}};
-    const struct level triangle[] = {{20, 0, 800}, {2, 1, 8}};
-    const struct level thrice[] = {{3, 0, 0}, {20, 0, 800}, {20, -1, 8}};
+    const struct level triangle[] = {{20, 0, 800}, {3, 1, 8}};
+    const struct level thrice[] = {{3, 0, 0}, {20, 0, 800}, {22, -1, 8}};
 
     (void)state;
     numbers.count = 0;
     add_nest(&numbers, rectangle, 0, 2, 4096, 0, 0, NULL);
-    assert_state(SERIES_ROWS, 1);
+    assert_terms(1);
     numbers.count = 0;
     add_nest(&numbers, triangle, 0, 2, 4096, 0, 0, NULL);
-    assert_state(SERIES_ROWS, 1);
+    assert_terms(1);
     numbers.count = 0;
     add_nest(&numbers, thrice, 0, 3, 4096, 0, 0, NULL);
-    assert_state(SERIES_ROWS, 1);
+    assert_terms(1);
     numbers.count = 0; /* a constant, one number, and the largest one */
     for (int i = 0; i < 100; i++)
         add_number(&numbers, 7);
-    assert_state(SERIES_ROWS, 1);
+    assert_terms(1);
     numbers.count = 1;
-    assert_state(SERIES_ROWS, 1);
+    assert_terms(1);
     numbers.of[0] = UINT64_MAX;
     add_number(&numbers, 1); /* by 2, modulo 2^64 */
     add_number(&numbers, 3);
-    assert_state(SERIES_ROWS, 1);
+    assert_terms(1);
 }
 
 static void nests_come_back(void **state)
@@ -98,65 +98,30 @@ static void nests_come_back(void **state)
         if (!numbers.count)
             continue;
         put_in_all_ways(&series, &rng);
-        kept += series.state != SERIES_NONE;
+        kept += !series.is_none;
         series_release(&series);
     }
     assert_in_range(kept, 200, 400);
 }
 
-/* Rows that go on are one: at the end, or when there are too many while it goes on. Some rows that
- * had folded stay as they are. */
-static void rows_that_go_on_are_joined(void **state)
+/* Rows of random lengths that go on where the one before ended, in some series now and then from
+ * elsewhere: few runs. */
+static void rows_that_go_on_are_one(void **state)
 {
     struct psnap_rng rng;
-    struct series series;
 
     (void)state;
     for (uint64_t seed = 0; seed < 20; seed++) {
-        const size_t length = seed % 2 ? 60000 : 400;
-        const uint64_t first = seed % 4 < 2 ? 4096 : 0;
+        const uint64_t jumps = 1 + seed;
         psnap_rng_init(&rng, seed);
         numbers.count = 0;
-        while (numbers.count < length) {
-            const uint64_t at = numbers.count ? numbers.of[numbers.count - 1] + 8 : first;
-            const uint64_t row = 1 + psnap_rng_below(&rng, 9);
-            for (uint64_t i = 0; i < row; i++)
-                add_number(&numbers, at + 8 * i);
-            end_row(&numbers);
+        for (uint64_t jump = 0, at = 4096; jump < jumps; jump++, at += 1 << 20) {
+            at += 8 * psnap_rng_below(&rng, 1 << 16);
+            for (uint64_t i = 0, n = 2 + psnap_rng_below(&rng, 500); i < n; i++)
+                add_number(&numbers, at += 8);
         }
-        put_in_all_ways(&series, &rng);
-        assert_int_equal(series.state, SERIES_JOINED);
-        assert_in_range(series.fold.terms.value_count, 2, seed % 2 ? 500 : 48);
-        series_release(&series);
+        assert_terms(jumps);
     }
-}
-
-/* Rows of random lengths that now and then go on elsewhere, without an end of a row before: nothing
- * is lost, also when it is there that rows are joined. */
-static void joined_rows_go_on(void **state)
-{
-    struct psnap_rng rng;
-    struct series series;
-    unsigned joined = 0;
-
-    (void)state;
-    for (uint64_t seed = 0; seed < 200; seed++) {
-        uint64_t at = 4096;
-        psnap_rng_init(&rng, seed);
-        numbers.count = 0;
-        while (numbers.count < 8000) {
-            for (uint64_t row = 3 + psnap_rng_below(&rng, 9); row; row--, at += 8)
-                add_number(&numbers, at);
-            if (psnap_rng_below(&rng, 8))
-                end_row(&numbers);
-            else
-                at = 8 * psnap_rng_below(&rng, 1 << 20);
-        }
-        put_in_all_ways(&series, &rng);
-        joined += series.state == SERIES_JOINED;
-        series_release(&series);
-    }
-    assert_in_range(joined, 150, 200);
 }
 
 static void the_irregular_is_given_up(void **state)
@@ -169,7 +134,7 @@ static void the_irregular_is_given_up(void **state)
         numbers.count = 0;
         while (numbers.count < length)
             add_number(&numbers, 8 * psnap_rng_below(&rng, 1 << 20));
-        assert_state(SERIES_NONE, 0);
+        assert_terms(0);
     }
 }
 
@@ -185,7 +150,7 @@ static void few_terms_stay(void **state)
     while (numbers.count < 20)
         add_number(&numbers, 8 * psnap_rng_below(&rng, 1 << 20));
     put_in_all_ways(&series, &rng);
-    assert_int_equal(series.state, SERIES_ROWS);
+    assert_false(series.is_none);
     assert_false(series_is_plain(&series));
     series_release(&series);
     numbers.count = 0;
@@ -193,10 +158,9 @@ static void few_terms_stay(void **state)
         const uint64_t at = 8 * psnap_rng_below(&rng, 1 << 20), length = psnap_rng_below(&rng, 1000);
         for (uint64_t i = 0; i < 500 + length; i++)
             add_number(&numbers, at + 8 * i);
-        end_row(&numbers);
     }
     put_in_all_ways(&series, &rng);
-    assert_int_equal(series.state, SERIES_ROWS);
+    assert_false(series.is_none);
     assert_true(series_is_plain(&series));
     series_release(&series);
 }
@@ -216,13 +180,12 @@ static void memory_is_bounded(void **state)
             assert_true(kind == 0   ? series_put(&series, number, 8, 1 + number % 9)
                         : kind == 1 ? series_put(&series, i / 1000 * 8, number % 9 * 8, 1 + i % 7)
                                     : series_put(&series, i * i, 8, 1 + i % 5));
-            assert_true(number % 5 || series_end_row(&series));
             assert_in_range(series.fold.terms.value_room, 0, 4096);
             assert_in_range(series.fold.terms.room, 0, 4096);
             assert_in_range(series.fold.cursor.room, 0, 4096);
         }
         assert_true(series_end(&series));
-        assert_int_equal(series.state, SERIES_NONE);
+        assert_true(series.is_none);
         series_release(&series);
     }
 }
@@ -257,8 +220,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(hand_worked),
         cmocka_unit_test(nests_come_back),
-        cmocka_unit_test(rows_that_go_on_are_joined),
-        cmocka_unit_test(joined_rows_go_on),
+        cmocka_unit_test(rows_that_go_on_are_one),
         cmocka_unit_test(the_irregular_is_given_up),
         cmocka_unit_test(few_terms_stay),
         cmocka_unit_test(memory_is_bounded),
