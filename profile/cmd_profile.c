@@ -129,7 +129,8 @@ static int settle(struct request *request, int operands)
     if (psnap_builder_choose_model(&request->builder, request->model, &error))
         return psnap_cmd_fail("profile", &error);
     if (request->schedule && request->builder.nests)
-        return psnap_cmd_usage("profile", "model nests has the order of loops that ran: no --schedule");
+        return psnap_cmd_usage("profile",
+                               "model nests has the order of loops that ran: no --schedule");
     if (request->schedule && *request->schedule == 'f')
         request->builder.schedule = PSNAP_SCHEDULE_FIRST;
     request->builder.region_limit = (uint32_t)request->limit;

@@ -25,7 +25,7 @@
 #include "formats/base/json.h"
 #include "formats/base/layout.h"
 #include "profile/cmd_show.h"
-#include "profile/cmd_show_model.h"
+#include "profile/cmd_model_words.h"
 #include "profile/yaml/yaml_keys.h"
 
 struct writing {
@@ -73,7 +73,7 @@ static void json_run(struct writing *w, const struct nest_pattern *pattern, cons
     for (; leaf->body_count; leaf = leaf->body[0])
         first++;
     if (w->loop)
-        region = show_region_at(w->loop, first[1]);
+        region = model_region_at(w->loop, first[1]);
     if (region)
         psnap_json_text(w->json, "region", region->id);
     psnap_json_i64(w->json, "start", (int64_t)(first[1] - (region ? region->low : 0)));
@@ -353,7 +353,7 @@ static void json_ref(struct psnap_json *json, const struct psnap_profile *profil
 
     psnap_json_begin_object(json, NULL);
     psnap_json_u64(json, "ref", ref->number);
-    psnap_json_text(json, "kind", show_kinds[ref->kind]);
+    psnap_json_text(json, "kind", model_kinds[ref->kind]);
     psnap_json_u64(json, "size", ref->size);
     psnap_json_u64(json, "thread", ref->thread);
     psnap_json_u64(json, "accesses", ref->executions);

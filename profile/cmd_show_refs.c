@@ -13,82 +13,14 @@
 
 #include "formats/base/cmd.h"
 #include "profile/cmd_show.h"
-#include "profile/cmd_show_model.h"
+#include "profile/cmd_model_words.h"
 #include "profile/cmd_words.h"
-
-enum { TERMS_SHOWN = 2 /* of a nest of several */ };
-
-/* ---- nests ---- */
-
-/* A term of numbers: "32 x 256, 32 x 0, 16 x 16"; with `start`, the first number, too. */
-static void add_term(const struct nest_pattern *pattern, const uint64_t *values, bool has_start,
-                     char *text, size_t size)
-{
-    const uint64_t *steps[NEST_DEPTH_MAX];
-    const uint64_t *first = values;
-    uint32_t depth = 0;
-    char count[SHOW_TEXT];
-    size_t used = 0;
-
-    for (const struct nest_pattern *p = pattern; p->body_count; p = p->body[0])
-        first++;
-    if (has_start)
-        used = (size_t)snprintf(text, size, "from %" PRId64 ": ", (int64_t)first[1]);
-    for (; pattern->body_count == 1 && used + 64 < size; pattern = pattern->body[0], values++) {
-        show_count(values, steps, depth, 0, count);
-        used += (size_t)snprintf(text + used, size - used, "%s x %" PRId64 ", ", count,
-                                 (int64_t)pattern->steps[pattern->values - 2]);
-        for (uint32_t l = 0; l < depth; l++)
-            steps[l]++;
-        steps[depth++] = pattern->steps;
-    }
-    if (used + 64 >= size) {
-        snprintf(text + used, size - used, "...");
-        return;
-    }
-    show_count(values, steps, depth, 0, count);
-    if (pattern->body_count)
-        snprintf(text + used, size - used, "%s x %" PRIu32 " runs", count, pattern->body_count);
-    else
-        snprintf(text + used, size - used, "%s x %" PRId64, count, (int64_t)pattern->steps[0]);
-}
-
-static void nest_text(const struct nest_terms *terms, bool has_start, char text[SHOW_TEXT])
-{
-    size_t used = 0;
-
-    text[0] = '\0';
-    for (size_t i = 0; i < terms->count && i < TERMS_SHOWN; i++) {
-        if (i)
-            used += (size_t)snprintf(text + used, 8, "; ");
-        add_term(terms->terms[i].pattern, nest_term_values(terms, i), has_start, text + used, 96);
-        used += strlen(text + used);
-    }
-    if (terms->count > TERMS_SHOWN)
-        snprintf(text + used, SHOW_TEXT - used, "; %zu more terms", terms->count - TERMS_SHOWN);
-}
 
 /* ---- bodies ---- */
 
-static void trips_text(const struct model_body *body, char text[SHOW_TEXT])
-{
-    const struct trips *drawn = &body->histogram;
-    uint64_t steady;
-    char digits[32];
-
-    if (show_steady_trips(body, &steady))
-        snprintf(text, SHOW_TEXT, "%s", psnap_group_digits(steady, digits));
-    else if (body->is_drawn)
-        snprintf(text, SHOW_TEXT, "drawn, %" PRIu64 " to %" PRIu64 ", mean %.4g",
-                 drawn->bins[0].low, drawn->bins[drawn->count - 1].high,
-                 (double)drawn->sum / (double)drawn->times);
-    else
-        nest_text(&body->trips, true, text);
-}
-
 /* "0-3, 7" */
 static void numbers_text(const struct psnap_stream_model *model, const struct model_body *body,
-                         char text[SHOW_TEXT])
+                         char text[MODEL_TEXT])
 {
     size_t used = 0;
 
@@ -98,7 +30,7 @@ static void numbers_text(const struct psnap_stream_model *model, const struct mo
         for (end = k + 1; end < body->width; end++)
             if (model->refs[body->refs[end]].number != first + (end - k))
                 break;
-        if (used > SHOW_TEXT - 40) {
+        if (used > MODEL_TEXT - 40) {
             snprintf(text + used, 8, " ...");
             return;
         }
@@ -116,7 +48,7 @@ static void print_bodies(const struct psnap_profile *profile, uint32_t loop)
     const size_t has_threads = model->order_count > 1;
     const char *chosen[5];
     struct psnap_table *table;
-    char text[SHOW_TEXT], digits[32];
+    char text[MODEL_TEXT], digits[32];
 
     for (size_t i = 0; i < 4 + has_threads; i++)
         chosen[i] = headings[i && !has_threads ? i + 1 : i];
@@ -133,7 +65,7 @@ static void print_bodies(const struct psnap_profile *profile, uint32_t loop)
         psnap_table_cell(table, "%s", psnap_group_digits(body->executions, digits));
         numbers_text(model, body, text);
         psnap_table_cell(table, "%s", text);
-        trips_text(body, text);
+        human_trips(body, text);
         psnap_table_cell(table, "%s", text);
     }
     putchar('\n');
@@ -143,88 +75,12 @@ static void print_bodies(const struct psnap_profile *profile, uint32_t loop)
 
 /* ---- references of a loop ---- */
 
-/* Where a nest begins: "a +8". */
-static void start_text(const struct psnap_profile *profile, const struct model_ref *ref,
-                       char text[SHOW_TEXT])
-{
-    const struct nest_pattern *pattern = ref->addresses.terms[0].pattern;
-    const uint64_t *first = nest_term_values(&ref->addresses, 0);
-    const struct psnap_profile_region *region;
-
-    for (; pattern->body_count; pattern = pattern->body[0])
-        first++;
-    region = show_region_at(&profile->loops[ref->loop], first[1]);
-    snprintf(text, SHOW_TEXT, "%.100s %+" PRId64, region ? region->id : "",
-             (int64_t)(first[1] - (region ? region->low : 0)));
-}
-
-static void bases_text(const struct psnap_profile *profile, const struct model_ref *ref,
-                       char text[SHOW_TEXT])
-{
-    size_t used = (size_t)snprintf(text, 16, "reference");
-
-    for (uint32_t i = 0; i < ref->base_count; i++) {
-        const struct model_ref *base = &profile->stream->refs[ref->bases[i]];
-        const bool is_own = base->loop == ref->loop;
-        used +=
-            (size_t)snprintf(text + used, 56, "%s %" PRIu32 "%s%.36s", i ? " or" : "", base->number,
-                             is_own ? "" : " of ", is_own ? "" : profile->loops[base->loop].id);
-    }
-}
-
-static void offsets_text(const struct model_ref *ref, char text[SHOW_TEXT])
-{
-    uint64_t sum = 0;
-    size_t used = 0;
-
-    for (uint32_t i = 0; i < ref->offset_count; i++)
-        sum += ref->offsets[i].count;
-    for (uint32_t i = 0; i < ref->offset_count; i++) {
-        used +=
-            (size_t)snprintf(text + used, 32, "%s%+" PRId64, i ? ", " : "", ref->offsets[i].bytes);
-        if (ref->offset_count > 1)
-            used += (size_t)snprintf(text + used, 16, " %.3g %%",
-                                     100 * show_share(ref->offsets[i].count, sum));
-    }
-}
-
-static const char *bound_text(uint64_t bound, char text[32])
-{
-    snprintf(text, 32,
-             bound < 1024      ? "%" PRIu64
-             : bound < 1 << 20 ? "%" PRIu64 "K"
-                               : "%" PRIu64 "M",
-             bound < 1024      ? bound
-             : bound < 1 << 20 ? bound >> 10
-                               : bound >> 20);
-    return text;
-}
-
-static void reuse_text(const struct model_ref *ref, char text[SHOW_TEXT])
-{
-    const struct show_reuse reuse = show_reuse_of(ref);
-    size_t used = (size_t)snprintf(text, 8, "reuse");
-    char bound[32];
-
-    for (uint32_t b = 0; b < SHOW_REUSE_BOUNDS; b++) {
-        if (b && reuse.within[b] == reuse.within[b - 1])
-            continue;
-        used += (size_t)snprintf(text + used, 32, " <%s %.3g %%,",
-                                 bound_text(show_reuse_bounds[b], bound),
-                                 100 * show_share(reuse.within[b], reuse.all));
-    }
-    used += (size_t)snprintf(text + used, 32, " first %.2g %%",
-                             100 * show_share(reuse.first, reuse.all));
-    if (ref->phases > 1)
-        snprintf(text + used, 32, "; %" PRIu32 " phases", ref->phases);
-}
-
 static void print_refs(const struct psnap_profile *profile, uint32_t loop)
 {
     static const char *const headings[] = {"reference", "access", "accesses", "where", "addresses"};
     const struct psnap_stream_model *model = profile->stream;
     struct psnap_table *table = psnap_table_new(5, headings);
-    char text[SHOW_TEXT], digits[32];
+    char text[MODEL_TEXT], digits[32];
 
     psnap_table_align_right(table, 0);
     psnap_table_align_right(table, 2);
@@ -234,21 +90,11 @@ static void print_refs(const struct psnap_profile *profile, uint32_t loop)
         if (ref->loop != loop)
             continue;
         psnap_table_cell(table, "%" PRIu32, ref->number);
-        psnap_table_cell(table, "%s %u", show_kinds[ref->kind], ref->size);
+        psnap_table_cell(table, "%s %u", model_kinds[ref->kind], ref->size);
         psnap_table_cell(table, "%s", psnap_group_digits(ref->executions, digits));
-        if (ref->rule == MODEL_NEST)
-            start_text(profile, ref, text);
-        else if (ref->rule == MODEL_DEPENDENT)
-            bases_text(profile, ref, text);
-        else
-            show_objects(model, ref, text);
+        human_where(profile, ref, text);
         psnap_table_cell(table, "%s", text);
-        if (ref->rule == MODEL_NEST)
-            nest_text(&ref->addresses, false, text);
-        else if (ref->rule == MODEL_DEPENDENT)
-            offsets_text(ref, text);
-        else
-            reuse_text(ref, text);
+        human_addresses(ref, text);
         psnap_table_cell(table, "%s", text);
     }
     putchar('\n');
@@ -267,7 +113,7 @@ static bool is_used(const struct psnap_stream_model *model, uint32_t loop, uint3
     return false;
 }
 
-static void firsts_text(const struct model_object *object, char text[SHOW_TEXT])
+static void firsts_text(const struct model_object *object, char text[MODEL_TEXT])
 {
     uint64_t elsewhere = object->firsts;
     size_t used = 0;
@@ -292,7 +138,7 @@ static void print_objects(const struct psnap_profile *profile, uint32_t loop)
     static const char *const headings[] = {"object", "name", "size", "first touches (lines apart)"};
     const struct psnap_stream_model *model = profile->stream;
     struct psnap_table *table = psnap_table_new(4, headings);
-    char text[SHOW_TEXT];
+    char text[MODEL_TEXT];
     bool has_some = false;
 
     psnap_table_shorten(table, 0);
@@ -339,31 +185,31 @@ static int by_accesses(const void *left, const void *right)
 static void print_irregular(const struct psnap_profile *profile,
                             const struct model_ref *const *refs, uint32_t count, uint64_t accesses)
 {
-    const char *headings[6 + SHOW_REUSE_BOUNDS] = {"irregular", "access", "object", "accesses",
-                                                   "share"};
+    const char *headings[6 + MODEL_REUSE_BOUNDS] = {"irregular", "access", "object", "accesses",
+                                                    "share"};
     struct psnap_table *table;
-    char text[SHOW_TEXT], bounds[SHOW_REUSE_BOUNDS][34];
+    char text[MODEL_TEXT], bounds[MODEL_REUSE_BOUNDS][34];
 
-    for (uint32_t b = 0; b < SHOW_REUSE_BOUNDS; b++) {
+    for (uint32_t b = 0; b < MODEL_REUSE_BOUNDS; b++) {
         char bound[32];
-        snprintf(bounds[b], sizeof bounds[b], "<%s", bound_text(show_reuse_bounds[b], bound));
+        snprintf(bounds[b], sizeof bounds[b], "<%s", human_bound(model_reuse_bounds[b], bound));
         headings[5 + b] = bounds[b];
     }
-    headings[5 + SHOW_REUSE_BOUNDS] = "first";
-    table = psnap_table_new(6 + SHOW_REUSE_BOUNDS, headings);
+    headings[5 + MODEL_REUSE_BOUNDS] = "first";
+    table = psnap_table_new(6 + MODEL_REUSE_BOUNDS, headings);
     psnap_table_shorten(table, 0);
     psnap_table_shorten(table, 2);
-    for (size_t column = 3; column < 6 + SHOW_REUSE_BOUNDS; column++)
+    for (size_t column = 3; column < 6 + MODEL_REUSE_BOUNDS; column++)
         psnap_table_align_right(table, column);
     for (uint32_t i = 0; i < count; i++) {
-        const struct show_reuse reuse = show_reuse_of(refs[i]);
+        const struct model_reuse reuse = model_reuse_of(refs[i]);
         psnap_table_cell(table, "%s %" PRIu32, profile->loops[refs[i]->loop].id, refs[i]->number);
-        psnap_table_cell(table, "%s %u", show_kinds[refs[i]->kind], refs[i]->size);
-        show_objects(profile->stream, refs[i], text);
+        psnap_table_cell(table, "%s %u", model_kinds[refs[i]->kind], refs[i]->size);
+        human_objects(profile->stream, refs[i], text);
         psnap_table_cell(table, "%s", text);
         psnap_table_cell(table, "%s", psnap_group_digits(refs[i]->executions, text));
         psnap_table_cell(table, "%.1f %%", 100 * show_share(refs[i]->executions, accesses));
-        for (uint32_t b = 0; b < SHOW_REUSE_BOUNDS; b++)
+        for (uint32_t b = 0; b < MODEL_REUSE_BOUNDS; b++)
             psnap_table_cell(table, "%.1f", 100 * show_share(reuse.within[b], reuse.all));
         psnap_table_cell(table, "%.1f", 100 * show_share(reuse.first, reuse.all));
     }

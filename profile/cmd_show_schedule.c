@@ -11,7 +11,7 @@
 
 #include "formats/base/cmd.h"
 #include "profile/cmd_show.h"
-#include "profile/cmd_show_model.h"
+#include "profile/cmd_model_words.h"
 
 enum {
     NAME_MAX = 48,  /* columns of a name and what it is indented by */
@@ -46,12 +46,12 @@ static bool begin_line(struct printing *p, uint32_t indent, const char *name, bo
     return true;
 }
 
-static const char *human_trips(const struct model_body *body, char text[32])
+static const char *brief_trips(const struct model_body *body, char text[32])
 {
     char digits[32];
     uint64_t steady;
 
-    if (show_steady_trips(body, &steady))
+    if (model_steady_trips(body, &steady))
         snprintf(text, 32, "%s", psnap_group_digits(steady, digits));
     else
         snprintf(text, 32, "mean %.4g",
@@ -63,7 +63,7 @@ static void print_counts(const struct model_body *body)
 {
     char trips[32], digits[32];
 
-    printf("  %12s  %14s  ", human_trips(body, trips),
+    printf("  %12s  %14s  ", brief_trips(body, trips),
            psnap_group_digits(body->iterations * body->width, digits));
 }
 
@@ -72,19 +72,19 @@ static void print_refs(const struct psnap_profile *profile, const struct model_b
                        bool is_short)
 {
     const struct psnap_stream_model *model = profile->stream;
-    char text[SHOW_TEXT], other[SHOW_TEXT];
+    char text[MODEL_TEXT], other[MODEL_TEXT];
     uint32_t left = body->width;
     size_t used = 0;
 
     for (uint32_t k = 0; k < body->width; k++) {
         uint32_t times = 1, i = 0;
-        show_ref_brief(profile, &model->refs[body->refs[k]], text);
+        human_ref(profile, &model->refs[body->refs[k]], text);
         for (other[0] = '\0'; i < k && strcmp(text, other) != 0; i++)
-            show_ref_brief(profile, &model->refs[body->refs[i]], other);
+            human_ref(profile, &model->refs[body->refs[i]], other);
         if (!strcmp(text, other))
             continue; /* has been counted */
         for (i = k + 1; i < body->width; i++) {
-            show_ref_brief(profile, &model->refs[body->refs[i]], other);
+            human_ref(profile, &model->refs[body->refs[i]], other);
             times += !strcmp(text, other);
         }
         if (is_short && used > REFS_MAX) {
@@ -103,7 +103,7 @@ static void print_term(struct printing *p, const struct nest_pattern *pattern,
                        const uint64_t *values, uint32_t indent)
 {
     const struct psnap_stream_model *model = p->profile->stream;
-    char text[SHOW_TEXT];
+    char text[MODEL_TEXT];
     size_t at = 0;
 
     if (!pattern->body_count && !(pattern->symbol & MODEL_CHAIN)) {
@@ -121,7 +121,7 @@ static void print_term(struct printing *p, const struct nest_pattern *pattern,
         return;
     }
     snprintf(text, sizeof text, "repeat ");
-    show_count(values, p->steps, p->depth, 0, text + 7);
+    human_count(values, p->steps, p->depth, 0, text + 7);
     if (begin_line(p, indent, text, false))
         putchar('\n');
     for (uint32_t i = 0; i < pattern->body_count; at += pattern->body[i++]->values) {

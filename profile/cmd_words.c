@@ -42,7 +42,9 @@ const char *human_strides(const uint64_t counts[PSNAP_STRIDE_BINS], char *text, 
         used += (size_t)snprintf(text + used, size - used, "%s%s %.0f %%", n ? ", " : "",
                                  psnap_stride_label(best), percent);
     }
-    return text[0] ? text : "-";
+    if (!text[0])
+        snprintf(text, size, "-");
+    return text;
 }
 
 const char *human_source(const struct psnap_profile_loop *loop, char *text, size_t size)

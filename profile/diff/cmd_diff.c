@@ -46,8 +46,9 @@ int psnap_cmd_diff(int argc, char **argv)
     const struct psnap_usage usage = {
         "psnap diff A.yaml B.yaml [--top N] [--json] [--exit-code]",
         "Says what is different in B: loops that only one has, accesses, working sets,\n"
-        "strides, sizes, the mix of loads and stores, executions and operations, the most\n"
-        "important first. Loops are those of the source, with all their parts; one that\n"
+        "strides, reuse, sizes, the mix of loads and stores, executions, operations, rules and\n"
+        "nests of references and trip counts, the most important first, then where schedules\n"
+        "and chains differ. Loops are those of the source, with all their parts; one that\n"
         "has moved to another line, or has another name, is found by its place among the\n"
         "others and by what it touches, and that is said.",
         options};

@@ -2,11 +2,13 @@
 /*
  * psnap diff for programs, --json:
  *
- *   {psnap, command, a: SIDE, b: SIDE, same, differing, loops: [PAIR]}
+ *   {psnap, command, a: SIDE, b: SIDE, same, differing, loops: [PAIR], schedule: {same, thread,
+ *    a, b: the first items that differ}, chains: [{id, in_a, in_b, from, to, share_a, share_b}]}
  *   SIDE  {input, program, compiler, host, model, accesses, loads, stores, atomics, loop_count}
  *   PAIR  {match, importance, changes: [WORD], a: LOOP or null, b: LOOP or null,
- *          regions: [{name, object, changes, a: NUMBERS or null, b: NUMBERS or null}]}
- *   LOOP  {id, function, file, src_line, depth, entries, iterations, references, walked, parts,
+ *          regions: [{name, object, changes, a: NUMBERS or null, b: NUMBERS or null}],
+ *          addresses: [{ref, a: TEXT, b: TEXT}], trip_counts: [{body, a: TEXT, b: TEXT}]}
+ *   LOOP  {id, function, file, src_line, depth, entries, iterations, references, exact, parts,
  *          operations, share, NUMBERS}
  *   NUMBERS  accesses, loads, stores, atomics, working_set_bytes, sizes, strides, and with model
  *            irregular references reuse: {first, times: by the shortest of a bin}
@@ -20,6 +22,7 @@
 
 #include "formats/base/cmd.h"
 #include "formats/base/json.h"
+#include "profile/cmd_model_words.h"
 #include "profile/diff/cmd_diff.h"
 #include "profile/yaml/yaml_keys.h"
 
@@ -87,7 +90,7 @@ static void json_loop(struct psnap_json *json, const char *key, const struct dif
         psnap_json_u64(json, "iterations", loop->iterations);
     if (loop->references)
         psnap_json_u64(json, "references", loop->references);
-    psnap_json_bool(json, "walked", loop->is_walked);
+    psnap_json_bool(json, "exact", loop->is_exact);
     psnap_json_u64(json, "parts", loop->part_count);
     psnap_json_begin_object(json, "operations");
     for (unsigned op = 0; op < PSNAP_OPERATION_COUNT; op++)
@@ -143,6 +146,74 @@ static void json_regions(struct psnap_json *json, const struct diff_pair *pair)
     psnap_json_end_array(json);
 }
 
+/* References and bodies that differ, in the words of psnap show. */
+static void json_model(struct psnap_json *json, const struct profile_diff *diff,
+                       const struct diff_pair *pair)
+{
+    const struct psnap_stream_model *a = diff->a.profile->stream, *b = diff->b.profile->stream;
+    char text[MODEL_TEXT];
+
+    psnap_json_begin_array(json, "addresses");
+    for (uint32_t i = 0; i < pair->ref_count; i++) {
+        psnap_json_begin_object(json, NULL);
+        psnap_json_u64(json, "ref", a->refs[pair->refs[i].a].number);
+        human_addresses(&a->refs[pair->refs[i].a], text);
+        psnap_json_text(json, "a", text);
+        human_addresses(&b->refs[pair->refs[i].b], text);
+        psnap_json_text(json, "b", text);
+        psnap_json_end_object(json);
+    }
+    psnap_json_end_array(json);
+    psnap_json_begin_array(json, "trip_counts");
+    for (uint32_t i = 0; i < pair->body_count; i++) {
+        psnap_json_begin_object(json, NULL);
+        psnap_json_text(json, "body", a->bodies[pair->bodies[i].a].id);
+        human_trips(&a->bodies[pair->bodies[i].a], text);
+        psnap_json_text(json, "a", text);
+        human_trips(&b->bodies[pair->bodies[i].b], text);
+        psnap_json_text(json, "b", text);
+        psnap_json_end_object(json);
+    }
+    psnap_json_end_array(json);
+}
+
+static void json_order(struct psnap_json *json, const struct profile_diff *diff)
+{
+    const struct psnap_stream_model *a = diff->a.profile->stream;
+
+    psnap_json_begin_object(json, "schedule");
+    psnap_json_bool(json, "same", !diff->has_other_order);
+    if (diff->has_other_order) {
+        psnap_json_u64(json, "thread", diff->order_thread);
+        psnap_json_text(json, "a", diff->order_a);
+        psnap_json_text(json, "b", diff->order_b);
+    }
+    psnap_json_end_object(json);
+    psnap_json_begin_array(json, "chains");
+    for (uint32_t i = 0; i < diff->chain_count; i++) {
+        const struct diff_chain *chain = &diff->chains[i];
+        char name[16];
+        psnap_json_begin_object(json, NULL);
+        snprintf(name, sizeof name, "c%" PRIu32, chain->chain + 1);
+        psnap_json_text(json, "id", name);
+        psnap_json_bool(json, "in_a", chain->in_a);
+        psnap_json_bool(json, "in_b", chain->in_b);
+        if (chain->has_transition) {
+            const struct chain *of = &a->chains[chain->chain];
+            psnap_json_text(json, "from",
+                            chain->from ? a->bodies[of->states[chain->from].body].id
+                                        : MODEL_OUTSIDE);
+            psnap_json_text(json, "to",
+                            chain->next ? a->bodies[of->states[chain->next].body].id
+                                        : MODEL_OUTSIDE);
+            psnap_json_real(json, "share_a", chain->share_a);
+            psnap_json_real(json, "share_b", chain->share_b);
+        }
+        psnap_json_end_object(json);
+    }
+    psnap_json_end_array(json);
+}
+
 static void json_pair(struct psnap_json *json, const struct profile_diff *diff,
                       const struct diff_pair *pair)
 {
@@ -153,6 +224,8 @@ static void json_pair(struct psnap_json *json, const struct profile_diff *diff,
     json_loop(json, "a", pair->a, &diff->a);
     json_loop(json, "b", pair->b, &diff->b);
     json_regions(json, pair);
+    if (pair->refs)
+        json_model(json, diff, pair);
     psnap_json_end_object(json);
 }
 
@@ -198,6 +271,8 @@ void diff_print_json(const struct profile_diff *diff, const struct diff_request 
         shown++;
     }
     psnap_json_end_array(&json);
+    if (diff->body_of)
+        json_order(&json, diff);
     psnap_json_end_object(&json);
     putchar('\n');
 }

@@ -10,10 +10,11 @@
 
 #include "formats/base/cmd.h"
 #include "profile/diff/cmd_diff.h"
+#include "profile/cmd_model_words.h"
 #include "profile/cmd_words.h"
 #include "profile/yaml/yaml_keys.h"
 
-#define REGIONS_SHOWN 4 /* of a loop */
+enum { REGIONS_SHOWN = 4, ITEMS_SHOWN = 3 /* of a loop */ };
 
 static double share(uint64_t part, uint64_t whole)
 {
@@ -139,8 +140,7 @@ static void print_reuse(const struct diff_region *a, const struct diff_region *b
     if (strcmp(from, to) != 0)
         printf("%s -> %s", from, to);
     else
-        printf("%s, but for %.1f %%", from,
-               100 * diff_of_shares(a->reuse, b->reuse, REUSE_BINS));
+        printf("%s, but for %.1f %%", from, 100 * diff_of_shares(a->reuse, b->reuse, REUSE_BINS));
 }
 
 static void print_operations(const struct diff_loop *a, const struct diff_loop *b)
@@ -313,13 +313,45 @@ static void print_executions(const struct diff_pair *pair)
         print_counts(a->iterations, b->iterations);
     if (begins(pair, DIFF_REFERENCES, "references"))
         print_counts(a->references, b->references);
-    if (begins(pair, DIFF_WALKED, "addresses"))
-        fputs(a->is_walked ? "exact -> from statistics" : "from statistics -> exact", stdout);
+    if (begins(pair, DIFF_EXACT, "addresses"))
+        fputs(a->is_exact ? "all in nests -> irregular in part"
+                          : "irregular in part -> all in nests",
+              stdout);
     if (begins(pair, DIFF_PARTS, "parts"))
         printf("%" PRIu32 " -> %" PRIu32 ", as the optimiser left it", a->part_count,
                b->part_count);
     if (begins(pair, DIFF_OPERATIONS, "operations"))
         print_operations(a, b);
+}
+
+/* Which references go elsewhere, and which bodies have other trip counts. */
+static void print_model(const struct profile_diff *diff, const struct diff_pair *pair)
+{
+    static const char *const rules[] = {"", "dependent, ", "irregular, "};
+    const struct psnap_stream_model *a = diff->a.profile->stream, *b = diff->b.profile->stream;
+    char from[MODEL_TEXT], to[MODEL_TEXT], where[2][MODEL_TEXT];
+
+    for (uint32_t i = 0; i < pair->ref_count && i < ITEMS_SHOWN; i++) {
+        const struct model_ref *p = &a->refs[pair->refs[i].a], *q = &b->refs[pair->refs[i].b];
+        human_where(diff->a.profile, p, where[0]);
+        human_where(diff->b.profile, q, where[1]);
+        human_addresses(p, from);
+        human_addresses(q, to);
+        printf("\n  reference %-3" PRIu32 " %s%s: %s -> ", p->number, rules[p->rule], where[0],
+               from);
+        if (p->rule != q->rule || strcmp(where[0], where[1]) != 0)
+            printf("%s%s: ", rules[q->rule], where[1]);
+        fputs(to, stdout);
+    }
+    if (pair->ref_count > ITEMS_SHOWN)
+        printf("\n  (%" PRIu32 " more with other addresses)", pair->ref_count - ITEMS_SHOWN);
+    for (uint32_t i = 0; i < pair->body_count && i < ITEMS_SHOWN; i++) {
+        human_trips(&a->bodies[pair->bodies[i].a], from);
+        human_trips(&b->bodies[pair->bodies[i].b], to);
+        printf("\n  trip count    %s: %s -> %s", a->bodies[pair->bodies[i].a].id, from, to);
+    }
+    if (pair->body_count > ITEMS_SHOWN)
+        printf("\n  (%" PRIu32 " more with other trip counts)", pair->body_count - ITEMS_SHOWN);
 }
 
 /* What differs by so little that it needs no word. */
@@ -372,6 +404,7 @@ static void print_pair(const struct profile_diff *diff, const struct diff_pair *
         return;
     print_statistics(pair);
     print_executions(pair);
+    print_model(diff, pair);
     print_details(pair);
     putchar('\n');
     print_regions(pair);
@@ -435,6 +468,45 @@ static void print_totals(const struct profile_diff *diff)
     putchar('\n');
 }
 
+static const char *state_name(const struct psnap_stream_model *model, uint32_t chain,
+                              uint32_t state)
+{
+    return state ? model->bodies[model->chains[chain].states[state].body].id : MODEL_OUTSIDE;
+}
+
+/* Whether there was something to say of the order of loops. */
+static bool print_order(const struct profile_diff *diff)
+{
+    const struct psnap_stream_model *a = diff->a.profile->stream, *b = diff->b.profile->stream;
+
+    if (diff->has_other_order) {
+        fputs("\nschedule", stdout);
+        if (a->order_count > 1 || b->order_count > 1)
+            printf(" of thread %u", diff->order_thread);
+        printf(": %s -> %s (the first item that differs)\n", diff->order_a, diff->order_b);
+    }
+    for (uint32_t i = 0; i < diff->chain_count; i++) {
+        const struct diff_chain *chain = &diff->chains[i];
+        printf("%schain c%" PRIu32 ": ", i || diff->has_other_order ? "" : "\n", chain->chain + 1);
+        if (!chain->in_a || !chain->in_b) {
+            printf("only in %s\n", chain->in_a ? "a" : "b");
+            continue;
+        }
+        printf("%" PRIu32 " bodies", a->chains[chain->chain].count - 1);
+        if (a->chains[chain->chain].count != b->chains[chain->chain].count)
+            printf(" -> %" PRIu32, b->chains[chain->chain].count - 1);
+        if (chain->has_transition)
+            printf("; after %s comes %s %.3g %% -> %.3g %%",
+                   state_name(a, chain->chain, chain->from),
+                   state_name(a, chain->chain, chain->next), 100 * chain->share_a,
+                   100 * chain->share_b);
+        else
+            fputs("; the same transitions, more or less often", stdout);
+        putchar('\n');
+    }
+    return diff->has_other_order || diff->chain_count;
+}
+
 void diff_print_text(const struct profile_diff *diff, const struct diff_request *request)
 {
     uint32_t differing = 0, shown = 0;
@@ -464,14 +536,11 @@ void diff_print_text(const struct profile_diff *diff, const struct diff_request 
     }
     if (has_moved)
         putchar('\n');
-    if (!differing && diff->is_same)
-        puts("\nthey say the same");
-    else if (!differing && !has_moved)
-        puts(
-            "\nno number of a loop differs: the order of loops (schedule) or of accesses "
-            "(pattern,\n"
-            "stride_graph, walks) does, reuse times by little, or lines, names and what is\n"
-            "said of the capture");
-    if (!differing && !diff->is_same)
-        fputs("the schedules or models differ\n", stdout);
+    if (!print_order(diff) && !differing && !has_moved)
+        puts(diff->is_same ? "\nthey say the same"
+                           : "\nno number of a loop differs: reuse histograms or first touches do "
+                             "by little, the\n"
+                             "order of loops or of accesses of model psnap, or lines, names and "
+                             "what is said of the\n"
+                             "capture");
 }

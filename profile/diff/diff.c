@@ -15,13 +15,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profile/model.h"
+
 #define OPERATIONS_NOTABLE 0.05 /* difference of an operation's number per access */
 
 const char *diff_change_name(unsigned bit)
 {
     static const char *const names[DIFF_CHANGES] = {
-        "accesses", "kinds",      "sizes",      "working_set", "strides", "place", "regions",
-        "entries",  "iterations", "operations", "references",  "walked",  "parts", "reuse"};
+        "accesses", "kinds",   "sizes",      "working_set", "strides",    "place",
+        "regions",  "entries", "iterations", "operations",  "references", "exact",
+        "parts",    "reuse",   "addresses",  "trip_counts"};
 
     return names[bit];
 }
@@ -161,6 +164,16 @@ static double share_of(const struct diff_loop *loop, const struct diff_side *sid
                : 0;
 }
 
+/* The share of a loop's accesses whose references have other addresses. */
+static double elsewhere_of(const struct profile_diff *diff, const struct diff_pair *pair)
+{
+    double sum = 0;
+
+    for (uint32_t i = 0; i < pair->ref_count; i++)
+        sum += (double)diff->a.profile->stream->refs[pair->refs[i].a].executions;
+    return sum / fmax(1, (double)pair->a->all.accesses);
+}
+
 static void compare_loops(const struct profile_diff *diff, struct diff_pair *pair)
 {
     const struct diff_loop *a = pair->a, *b = pair->b;
@@ -175,7 +188,10 @@ static void compare_loops(const struct profile_diff *diff, struct diff_pair *pai
         compare_operations(a, b, &difference);
         note(&difference, DIFF_REFERENCES, a->references != b->references, 0,
              a->references && b->references ? 0 : 1);
-        note(&difference, DIFF_WALKED, a->is_walked != b->is_walked, 0, 0);
+        if (diff->body_of) /* both have a model */
+            note(&difference, DIFF_EXACT, a->is_exact != b->is_exact, 0, 0);
+        note(&difference, DIFF_ADDRESSES, pair->ref_count > 0, elsewhere_of(diff, pair), 0);
+        note(&difference, DIFF_TRIPS, pair->body_count > 0, 0, 0);
         note(&difference, DIFF_PARTS, a->part_count != b->part_count, 0, 0);
     }
     pair->changes = difference.changes;
@@ -255,7 +271,7 @@ static enum psnap_status compare_pairs(struct profile_diff *diff, struct psnap_e
 enum psnap_status profile_diff_init(struct profile_diff *diff, const struct psnap_profile *a,
                                     const struct psnap_profile *b, struct psnap_error *error)
 {
-    uint64_t content[2];
+    uint64_t content[2] = {0};
     enum psnap_status status;
 
     *diff = (struct profile_diff){0};
@@ -264,7 +280,16 @@ enum psnap_status profile_diff_init(struct profile_diff *diff, const struct psna
         (status = diff_side_init(&diff->a, a, error)) ||
         (status = diff_side_init(&diff->b, b, error)) ||
         (status = diff_match_sites(&diff->a, &diff->b, error)) ||
-        (status = fill_pairs(diff, error)) || (status = compare_pairs(diff, error)))
+        (status = fill_pairs(diff, error)))
+        goto out;
+    if (!diff_compare_models(diff) || !diff_compare_chains(diff))
+        status = psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for the models");
+    else
+        status = compare_pairs(diff, error);
+    if (!status)
+        diff_compare_orders(diff);
+out:
+    if (status)
         profile_diff_release(diff);
     diff->is_same = !status && content[0] == content[1];
     return status;
@@ -276,5 +301,8 @@ void profile_diff_release(struct profile_diff *diff)
     diff_side_release(&diff->b);
     free(diff->pairs);
     free(diff->region_pairs);
+    free(diff->items);
+    free(diff->body_of);
+    free(diff->chains);
     *diff = (struct profile_diff){0};
 }

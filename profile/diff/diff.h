@@ -11,6 +11,8 @@
 
 #define DIFF_NOTABLE 0.005 /* shares that are nearer than this are not worth a word */
 
+enum { DIFF_TEXT = 160 /* bytes of a text */ };
+
 /* What is touched: all regions of a loop that lie in the same thing, or one without a name. */
 struct diff_region {
     const char *name;    /* of the object, or the region's id */
@@ -32,8 +34,10 @@ struct diff_loop {
     uint64_t entries;                       /* of the part entered most; UINT64_MAX: unknown */
     uint64_t iterations;                    /* of all parts; UINT64_MAX: unknown */
     uint64_t operations[PSNAP_OPERATION_COUNT];
-    uint64_t references;         /* in its walks */
-    bool is_walked;              /* all its accesses are in walks */
+    const uint32_t *parts; /* indices in the profile, of the optimiser's and of threads */
+    uint32_t all_parts;
+    uint64_t references;         /* of its model */
+    bool is_exact;               /* all its addresses are in nests */
     struct diff_region all;      /* its regions together, without a name */
     struct diff_region *regions; /* by diff_region_order */
     uint32_t region_count;
@@ -60,12 +64,19 @@ enum diff_change {
     DIFF_ITERATIONS = 1 << 8,
     DIFF_OPERATIONS = 1 << 9,
     DIFF_REFERENCES = 1 << 10,
-    DIFF_WALKED = 1 << 11, /* exactly known, or by statistics */
+    DIFF_EXACT = 1 << 11, /* addresses in nests, or irregular ones */
     DIFF_PARTS = 1 << 12,
-    DIFF_REUSE = 1 << 13 /* how soon lines come back; of profiles that both say it */
+    DIFF_REUSE = 1 << 13,     /* how soon lines come back; of profiles that both say it */
+    DIFF_ADDRESSES = 1 << 14, /* rules of references, nests, bases and offsets */
+    DIFF_TRIPS = 1 << 15      /* trip counts of bodies */
 };
 
-#define DIFF_CHANGES 14 /* bits */
+#define DIFF_CHANGES 16 /* bits */
+
+/* A reference, or a body, by its index in each model. */
+struct diff_item {
+    uint32_t a, b;
+};
 
 struct diff_region_pair {
     const struct diff_region *a, *b; /* one may be NULL */
@@ -80,6 +91,23 @@ struct diff_pair {
     double importance; /* how much is different, 0 to 1, times the larger share of accesses */
     struct diff_region_pair *regions;
     uint32_t region_count;
+    struct diff_item *refs;   /* with another rule or other addresses */
+    struct diff_item *bodies; /* with other trip counts */
+    uint32_t ref_count, body_count;
+};
+
+/* Items by their loops: items[first[loop]] to items[first[loop + 1]], without that. */
+struct diff_index {
+    uint32_t *first, *items;
+};
+
+/* A chain that differs: those of equal number are compared. */
+struct diff_chain {
+    uint32_t chain;
+    bool in_a, in_b, is_same;
+    bool has_transition; /* whose share has changed most: */
+    uint32_t from, next; /* states of a's */
+    double share_a, share_b;
 };
 
 struct diff_side {
@@ -87,7 +115,9 @@ struct diff_side {
     struct psnap_profile_totals totals;
     struct diff_loop *loops; /* as in the profile */
     uint32_t loop_count;
+    uint32_t *parts;             /* of all loops */
     struct diff_region *regions; /* of all loops */
+    struct diff_index refs, bodies;
 };
 
 struct profile_diff {
@@ -95,6 +125,13 @@ struct profile_diff {
     struct diff_pair *pairs; /* the most important first; all loops of both sides */
     uint32_t pair_count;
     struct diff_region_pair *region_pairs;
+    struct diff_item *items;   /* of all pairs */
+    uint32_t *body_of;         /* of a's bodies: b's, or PSNAP_NONE */
+    struct diff_chain *chains; /* that differ */
+    uint32_t chain_count;
+    bool has_other_order; /* schedules differ, first in these items, of a thread: */
+    char order_a[DIFF_TEXT], order_b[DIFF_TEXT];
+    uint16_t order_thread;
     bool is_same; /* in all but what describes the recording */
 };
 
@@ -132,5 +169,13 @@ enum psnap_status diff_match_sites(struct diff_side *a, const struct diff_side *
 enum psnap_status diff_match_loops(const struct diff_side *a, const struct diff_side *b,
                                    uint32_t *partners, enum diff_match *found,
                                    struct psnap_error *error);
+
+/* ---- models: diff_model.c; nothing where one profile has none. False: out of memory ---- */
+
+bool diff_index_model(struct diff_side *side);
+/* References and bodies of all pairs, then the order of bodies. */
+bool diff_compare_models(struct profile_diff *diff);
+void diff_compare_orders(struct profile_diff *diff);
+bool diff_compare_chains(struct profile_diff *diff);
 
 #endif

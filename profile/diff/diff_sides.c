@@ -151,10 +151,12 @@ static void add_reuse(const struct psnap_stream_model *model, uint32_t loop,
         }
 }
 
-/* The loop of `n` parts, its regions summed up in `pool`; `room` is for pointers to as many. */
+/* The loop of `n` parts, its regions summed up in `pool`; `room` is for pointers to as many,
+ * `numbers` for those of the parts. */
 static void make_loop(const struct psnap_profile *profile, const struct member *parts, size_t n,
                       const bool *is_drawn, const uint32_t *refs, struct diff_region *pool,
-                      const struct psnap_profile_region **room, struct diff_loop *loop)
+                      const struct psnap_profile_region **room, uint32_t *numbers,
+                      struct diff_loop *loop)
 {
     size_t regions = 0;
 
@@ -162,19 +164,22 @@ static void make_loop(const struct psnap_profile *profile, const struct member *
                                .first = &profile->loops[parts[0].index],
                                .entries = UINT64_MAX,
                                .iterations = UINT64_MAX,
-                               .is_walked = profile->stream != NULL};
+                               .parts = numbers,
+                               .all_parts = (uint32_t)n,
+                               .is_exact = profile->stream != NULL};
     for (size_t i = 0; i < n; i++) {
         const struct psnap_profile_loop *part = &profile->loops[parts[i].index];
+        numbers[i] = parts[i].index;
         add_part(part, loop);
         loop->references += refs[parts[i].index];
         if (profile->stream)
             add_reuse(profile->stream, parts[i].index, &loop->all);
-        loop->is_walked &= !is_drawn[parts[i].index];
+        loop->is_exact &= !is_drawn[parts[i].index];
         for (uint32_t r = 0; r < part->region_count; r++)
             room[regions++] = &part->regions[r];
     }
     add_regions(room, regions, pool, loop);
-    loop->is_walked &= loop->all.accesses > 0;
+    loop->is_exact &= loop->all.accesses > 0;
 }
 
 static void make_loops(struct diff_side *side, struct member *members, const bool *is_drawn,
@@ -192,7 +197,7 @@ static void make_loops(struct diff_side *side, struct member *members, const boo
         for (end = i + 1; end < profile->loop_count; end++)
             if (strcmp(members[end].src_id, members[i].src_id) != 0)
                 break;
-        make_loop(profile, members + i, end - i, is_drawn, refs, pool, room, loop);
+        make_loop(profile, members + i, end - i, is_drawn, refs, pool, room, side->parts + i, loop);
         pool += loop->region_count;
     }
     qsort(side->loops, side->loop_count, sizeof *side->loops, by_first);
@@ -214,9 +219,11 @@ enum psnap_status diff_side_init(struct diff_side *side, const struct psnap_prof
     room = malloc(regions * sizeof *room);
     *side = (struct diff_side){.profile = profile,
                                .loops = calloc(n, sizeof *side->loops),
+                               .parts = calloc(n, sizeof *side->parts),
                                .regions = calloc(regions, sizeof *side->regions)};
     psnap_profile_totals(profile, &side->totals);
-    if (members && is_drawn && refs && room && side->loops && side->regions)
+    if (members && is_drawn && refs && room && side->loops && side->parts && side->regions &&
+        diff_index_model(side))
         status = PSNAP_OK;
     if (!status && profile->stream) {
         psnap_profile_refs(profile, refs);
@@ -240,5 +247,10 @@ void diff_side_release(struct diff_side *side)
 {
     free(side->loops);
     free(side->regions);
+    free(side->parts);
+    free(side->refs.first);
+    free(side->refs.items);
+    free(side->bodies.first);
+    free(side->bodies.items);
     *side = (struct diff_side){0};
 }

@@ -24,6 +24,7 @@ struct request {
     const char *input, *output;
     struct psnap_text_list sets, regions;
     const char *span, *pad, *move, *stride, *iterations, *entries, *removed, *interleaved, *split;
+    const char *reuse;
     bool merges, force;
     struct psnap_edit edit;
     bool has_edit;
@@ -44,6 +45,19 @@ static bool read_factor(const char *text, bool has_parts, struct psnap_edit *edi
     snprintf(times, sizeof times, "%.*s", slash ? (int)(slash - text) : 31, text);
     return psnap_text_u64(times, &edit->times) && edit->times && edit->over &&
            edit->times <= PSNAP_EDIT_FACTOR_MAX && edit->over <= PSNAP_EDIT_FACTOR_MAX;
+}
+
+/* "2", "0.5", "1/2". */
+static bool read_number(const char *text, double *number)
+{
+    char *end;
+    double over = 1;
+
+    *number = strtod(text, &end);
+    if (*end == '/')
+        over = strtod(end + 1, &end);
+    *number /= over;
+    return !*end && end != text && *number >= 1e-6 && *number <= 1e6;
 }
 
 /* "128", "-64", "4K". */
@@ -133,6 +147,9 @@ static int take_changes(struct request *r)
     if (!status && r->split)
         status = take(r, PSNAP_EDIT_SPLIT, read_fields(r->split, r) && edit->field_count > 1,
                       "--split", "the bytes of each field, as 8,8,4");
+    if (!status && r->reuse)
+        status = take(r, PSNAP_EDIT_REUSE, read_number(r->reuse, &edit->factor), "--reuse-scale",
+                      "a factor, as 2 or 0.5");
     if (!status && r->merges)
         status = take(r, PSNAP_EDIT_MERGE, edit->loop && r->regions.count > 1, "--merge-regions",
                       "a --loop and several --region of it");
@@ -158,6 +175,8 @@ static int check_about(const struct request *r)
         return psnap_cmd_usage("edit", "what is to be changed?");
     if (!r->has_edit && (r->edit.loop || r->regions.count))
         return psnap_cmd_usage("edit", "--loop and --region are for a change; --set has a path");
+    if (r->edit.object && (r->edit.what != PSNAP_EDIT_REUSE || !r->has_edit || r->regions.count))
+        return psnap_cmd_usage("edit", "--object is for --reuse-scale, in the place of --region");
     if (r->has_edit && is_array && !r->regions.count)
         return psnap_cmd_usage("edit", "which array? (--region)");
     if (r->has_edit && is_loop && !r->edit.loop)
@@ -253,6 +272,8 @@ static char *edited(const struct request *r, size_t *size, struct psnap_error *e
         status = psnap_profile_edit(profile, &r->edit, &loop, &region, error);
         if (status && status != PSNAP_ERROR_MEMORY)
             place(doc, loop, region, error);
+        if (!status && *error->message)
+            fprintf(stderr, "psnap edit: %s\n", error->message);
     } else if (profile)
         profile->certificate = NULL;
     if (profile && !status)
@@ -308,6 +329,10 @@ int psnap_cmd_edit(int argc, char **argv)
          "each time the loop is entered, K times as many iterations"},
         {PSNAP_OPTION_TEXT, 0, "entries", &request.entries, "K",
          "the loop is entered K times where it was once"},
+        {PSNAP_OPTION_TEXT, 0, "reuse-scale", &request.reuse, "F",
+         "reuse times of 16 and more are F times as long, of the region, the object, or all"},
+        {PSNAP_OPTION_TEXT, 0, "object", &request.edit.object, "OBJECT",
+         "id or name of an object, for --reuse-scale"},
         {PSNAP_OPTION_TEXT, 0, "remove-loop", &request.removed, "LOOP",
          "the loop, and all that is within it, is not there"},
         {PSNAP_OPTION_LIST, 0, "set", &request.sets, "PATH=VALUE",

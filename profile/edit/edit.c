@@ -155,6 +155,8 @@ static enum psnap_status drop_loops(struct editing *e)
         loop->whole = loop->whole == PSNAP_NONE ? PSNAP_NONE : kept[loop->whole];
         profile->loops[kept[i]] = *loop;
     }
+    if (profile->stream)
+        edit_renumber(e, kept);
     profile->loop_count = status ? profile->loop_count : count;
     free(kept);
     return status;
@@ -176,12 +178,13 @@ enum psnap_status psnap_profile_edit(struct psnap_profile *profile, const struct
         e.is_selected && e.is_inside && e.is_touched ? PSNAP_OK : edit_no_memory(&e);
 
     *loop = *region = PSNAP_NONE;
+    *error->message = '\0';
     profile->certificate = NULL;
     if (!status)
         status = select_loops(&e);
     if (!status)
         status = edit_find_arrays(&e);
-    if (!status && edit->what != PSNAP_EDIT_MERGE) /* which is about regions of one loop */
+    if (!status && edit->what != PSNAP_EDIT_MERGE && edit->what != PSNAP_EDIT_REUSE)
         status = edit_want_arrays(&e);
     for (uint32_t i = 0; i < e.array_count && !status; i++) {
         struct edit_array *array = &e.arrays[i];
@@ -197,6 +200,10 @@ enum psnap_status psnap_profile_edit(struct psnap_profile *profile, const struct
     }
     if (!status && (edit->what == PSNAP_EDIT_INTERLEAVE || edit->what == PSNAP_EDIT_SPLIT))
         status = edit_lay_fields(&e);
+    if (!status && !profile->stream && edit->what == PSNAP_EDIT_REUSE)
+        status = edit_fail(&e, PSNAP_NONE, PSNAP_NONE,
+                           "the published model has no reuse times: --stride and --span change "
+                           "its regions");
     if (!status)
         status = profile->stream ? edit_model(&e) : edit_published(&e);
     if (!status && edit->what == PSNAP_EDIT_REMOVE)

@@ -2,8 +2,9 @@
 /*
  * Changes of a profile that answer a question: what if this array were twice as large, if this
  * loop ran more often, if it were not there. One change touches many fields (in the published model
- * counts, histograms, graphs and the schedule; with walks nests and models); all of them are
- * changed together, and what describes the stream is made anew, so that nothing contradicts.
+ * counts, histograms, graphs and the schedule; of model nests addresses, trip counts, orders and
+ * reuse histograms); all of them are changed together, and strides that were seen and do not follow
+ * any more are left out, so that nothing contradicts.
  *
  * Each has one meaning for both models, as far as these can say it (FORMAT.md, "psnap edit"):
  *
@@ -16,6 +17,10 @@
  *   interleave  element i of arrays comes behind element i of the one before (AoS)
  *   split       the fields of records are arrays of their own (SoA)
  *   merge       regions of a loop are told as one
+ *   reuse       reuse times of 16 and more are F times as long (model nests)
+ *
+ * References that are drawn by reuse time have no addresses to change: edit_reuse.c says what
+ * becomes of their histograms.
  *
  * An array is what regions of all loops have in common: those that overlap, and those in the same
  * global. One that grows pushes up what lies behind it in its group.
@@ -35,7 +40,8 @@ enum psnap_edit_what {
     PSNAP_EDIT_REMOVE,
     PSNAP_EDIT_INTERLEAVE,
     PSNAP_EDIT_SPLIT,
-    PSNAP_EDIT_MERGE
+    PSNAP_EDIT_MERGE,
+    PSNAP_EDIT_REUSE
 };
 
 #define PSNAP_EDIT_FACTOR_MAX (UINT64_C(1) << 32)
@@ -50,11 +56,14 @@ struct psnap_edit {
     int64_t old_stride, new_stride; /* bytes */
     const uint64_t *fields;         /* split: bytes of each; interleave: of an element */
     size_t field_count;
+    double factor;      /* F */
+    const char *object; /* reuse: id or name of an object; NULL: those of the regions, or all */
 };
 
 /*
  * Changes the profile, whose certificate goes. On failure the profile is of no use any more, and
- * `*loop` and `*region` are indices of what the error is about, or PSNAP_NONE.
+ * `*loop` and `*region` are indices of what the error is about, or PSNAP_NONE. When it is done,
+ * error->message says what could not be changed, or is empty.
  */
 enum psnap_status psnap_profile_edit(struct psnap_profile *profile, const struct psnap_edit *edit,
                                      uint32_t *loop, uint32_t *region, struct psnap_error *error);
@@ -93,7 +102,8 @@ struct editing {
     uint32_t array_count, region_count; /* region_count: of all loops */
     bool *is_selected;                  /* by loop: the edit's, */
     bool *is_inside;                    /* those and what is within them, */
-    bool *is_touched;                   /* those whose regions are to be described anew */
+    bool *is_touched;                   /* those that do something else than before */
+    struct edit_tree **trees;           /* model nests: by reference that is a nest, else NULL */
     uint32_t *loop, *region;
     struct psnap_error *error;
 };
@@ -139,11 +149,45 @@ enum psnap_status edit_published(struct editing *e);
 enum psnap_status edit_model(struct editing *e);
 /* edit_layout.c: regions to where arrays are then. */
 enum psnap_status edit_move_regions(struct editing *e);
-/* edit_loops.c: what loops say of themselves. */
+/* edit_loops.c: what loops say of themselves, and their regions. */
 enum psnap_status edit_scale_loops(struct editing *e);
+enum psnap_status edit_scale_regions(struct editing *e);
 /* Whether a loop is another one, or within it. */
 bool edit_is_within(const struct psnap_profile *profile, uint32_t loop, uint32_t other);
 
-/* edit_merge.c: the regions of a loop that the edit names as one. */
+/* edit_merge.c: the regions of a loop that the edit names as one; `from` to another region, but for
+ * their strides: false, out of memory. */
 enum psnap_status edit_merge(struct editing *e);
+
+/* ---- of model nests ---- */
+
+/* edit_strides.c: strides of references that are nests. */
+enum psnap_status edit_nest_strides(struct editing *e);
+/* edit_order.c: iterations and entries, in orders, chains, trip counts and addresses. */
+enum psnap_status edit_order(struct editing *e);
+/* edit_remove.c: bodies and references of loops that are not there any more. */
+enum psnap_status edit_remove(struct editing *e);
+/* Numbers of loops change; `kept`, by loop, has the new one. */
+void edit_renumber(struct editing *e, const uint32_t *kept);
+/* edit_address.c: arrays of runs of addresses before the change; afterwards they, objects and
+ * offsets go where arrays are then. */
+enum psnap_status edit_find_addresses(struct editing *e);
+enum psnap_status edit_move_addresses(struct editing *e);
+/* edit_regions.c: regions after all that. */
+enum psnap_status edit_fit_regions(struct editing *e);
+
+/* edit_reuse.c */
+enum psnap_status edit_reuse(struct editing *e);
+struct model_ref;
+struct model_object;
+/* K times as many executions, of which the lines that are new stay; those that were new are touched
+ * again after `period` accesses. */
+enum psnap_status edit_repeat_reuses(const struct editing *e, struct model_ref *ref,
+                                     uint64_t period);
+/* References to an object that is times / over times as long. */
+enum psnap_status edit_stretch_reuses(const struct editing *e, uint32_t object, uint64_t times,
+                                      uint64_t over);
+/* The histograms of a reference become those of another with so many executions, `bytes` on. */
+enum psnap_status edit_inherit_reuses(const struct editing *e, struct model_ref *to,
+                                      const struct model_ref *from, int64_t bytes);
 #endif

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Regions of a loop told as one. With walks that is a matter of words: the stream stays, and the
- * strides of the merged region follow from the walks (nest_derive.h). In the published model the
- * walks of the regions are generated and taken in turn as the loop's pattern says, and the strides
- * of what comes out are the merged region's; a stream of more than SAMPLE accesses is taken to
- * repeat, as when the builder merges (builder_merge.c), which keeps counts and graph exact.
+ * Regions of a loop told as one. With model nests that is a matter of words: the stream stays, and
+ * strides that were seen, which are not known of both together, are left out. In the published
+ * model the walks of the regions are generated and taken in turn as the loop's pattern says, and
+ * the strides of what comes out are the merged region's; a stream of more than SAMPLE accesses is
+ * taken to repeat, as when the builder merges (builder_merge.c), which keeps counts and graph
+ * exact.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -198,7 +199,10 @@ static enum psnap_status merge_loop(struct editing *e, uint32_t index)
         status = generate(e, loop, accesses, &bins);
     if (!status)
         status = merge(e, loop, &merged);
-    if (!status && !e->profile->stream && !bins_close(&bins, e->profile->arena, &loop->regions[merged]))
+    if (!status && e->profile->stream) {
+        loop->regions[merged].stride_count = loop->regions[merged].edge_count = 0;
+        loop->regions[merged].is_derived = false;
+    } else if (!status && !bins_close(&bins, e->profile->arena, &loop->regions[merged]))
         status = edit_no_memory(e);
     return status;
 }

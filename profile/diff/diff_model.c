@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What is different about the models of two profiles of model nests: references with another rule
+ * or other addresses and bodies with other trip counts, by pairs of loops; the first item in which
+ * the schedules differ; transitions of chains. References of a pair are those of equal number in
+ * parts of equal place, bodies those of equal place in their part. Reuse histograms are compared as
+ * those of whole loops (diff.c), being statistics.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/base/cmd.h"
+#include "profile/diff/diff.h"
+#include "profile/model.h"
+
+/* ---- what is compared with what ---- */
+
+/* Indices of items by their loops: first[l] to first[l + 1] of `items`. */
+static bool index_by_loop(uint32_t loops, uint32_t count, const uint32_t *loop_of,
+                          struct diff_index *index)
+{
+    index->first = calloc(loops + (size_t)2, sizeof *index->first);
+    index->items = calloc(count + (size_t)1, sizeof *index->items);
+    if (!index->first || !index->items)
+        return false;
+    for (uint32_t i = 0; i < count; i++)
+        index->first[loop_of[i] + 2]++;
+    for (uint32_t l = 0; l < loops; l++)
+        index->first[l + 2] += index->first[l + 1];
+    for (uint32_t i = 0; i < count; i++) /* first[l + 1] moves on to where the next loop begins */
+        index->items[index->first[loop_of[i] + 1]++] = i;
+    return true;
+}
+
+bool diff_index_model(struct diff_side *side)
+{
+    const struct psnap_stream_model *model = side->profile->stream;
+    uint32_t *loop_of;
+    bool is_done;
+
+    if (!model)
+        return true;
+    loop_of = malloc((model->ref_count + (size_t)model->body_count + 1) * sizeof *loop_of);
+    if (!loop_of)
+        return false;
+    for (uint32_t i = 0; i < model->ref_count; i++)
+        loop_of[i] = model->refs[i].loop;
+    is_done = index_by_loop(side->profile->loop_count, model->ref_count, loop_of, &side->refs);
+    for (uint32_t i = 0; i < model->body_count; i++)
+        loop_of[i] = model->bodies[i].loop;
+    is_done = is_done &&
+              index_by_loop(side->profile->loop_count, model->body_count, loop_of, &side->bodies);
+    free(loop_of);
+    return is_done;
+}
+
+/* ---- nests ---- */
+
+/* Whether two terms are the same, but for first numbers, which all differ by *shift (when that is
+ * not known yet it is what the first ones differ by). */
+static bool same_term(const struct nest_pattern *a, const uint64_t *p, const struct nest_pattern *b,
+                      const uint64_t *q, uint64_t *shift, bool *is_known)
+{
+    size_t at = 1;
+
+    if (a->body_count != b->body_count || a->values != b->values || p[0] != q[0] ||
+        a->depth != b->depth)
+        return false;
+    if (!a->body_count) {
+        if (!*is_known)
+            *shift = q[1] - p[1];
+        *is_known = true;
+        return a->steps[0] == b->steps[0] && q[1] - p[1] == *shift;
+    }
+    if (memcmp(a->steps, b->steps, (a->values - 1) * sizeof *a->steps) != 0)
+        return false;
+    for (uint32_t i = 0; i < a->body_count; at += a->body[i++]->values)
+        if (a->body[i]->values != b->body[i]->values ||
+            !same_term(a->body[i], p + at, b->body[i], q + at, shift, is_known))
+            return false;
+    return true;
+}
+
+static bool same_nest(const struct nest_terms *a, const struct nest_terms *b, bool may_shift)
+{
+    uint64_t shift = 0;
+    bool is_known = !may_shift;
+
+    if (a->count != b->count)
+        return false;
+    for (size_t i = 0; i < a->count; i++)
+        if (!same_term(a->terms[i].pattern, nest_term_values(a, i), b->terms[i].pattern,
+                       nest_term_values(b, i), &shift, &is_known))
+            return false;
+    return true;
+}
+
+/* Where a region lies is said of the region, so nests may be shifted as a whole. */
+static bool same_addresses(const struct profile_diff *diff, const struct model_ref *a,
+                           const struct model_ref *b)
+{
+    const struct model_ref *refs_a = diff->a.profile->stream->refs;
+    const struct model_ref *refs_b = diff->b.profile->stream->refs;
+
+    if (a->rule != b->rule || a->kind != b->kind || a->size != b->size)
+        return false;
+    if (a->rule == MODEL_NEST)
+        return same_nest(&a->addresses, &b->addresses, true);
+    if (a->rule != MODEL_DEPENDENT)
+        return true;
+    if (a->base_count != b->base_count || a->offset_count != b->offset_count)
+        return false;
+    for (uint32_t i = 0; i < a->base_count; i++)
+        if (refs_a[a->bases[i]].number != refs_b[b->bases[i]].number)
+            return false;
+    for (uint32_t i = 0; i < a->offset_count; i++)
+        if (a->offsets[i].bytes != b->offsets[i].bytes)
+            return false;
+    return true;
+}
+
+static bool same_trips(const struct model_body *a, const struct model_body *b)
+{
+    const struct trips *p = &a->histogram, *q = &b->histogram;
+
+    if (a->is_drawn != b->is_drawn)
+        return false;
+    if (!a->is_drawn)
+        return same_nest(&a->trips, &b->trips, false);
+    if (p->count != q->count)
+        return false;
+    for (uint32_t i = 0; i < p->count; i++)
+        if (p->bins[i].low != q->bins[i].low || p->bins[i].high != q->bins[i].high ||
+            p->bins[i].times != q->bins[i].times || p->bins[i].sum != q->bins[i].sum)
+            return false;
+    return true;
+}
+
+/* ---- pairs of loops ---- */
+
+/* Items of one part that are at the same place in the other. */
+static uint32_t common(const struct diff_index *a, uint32_t loop_a, const struct diff_index *b,
+                       uint32_t loop_b)
+{
+    const uint32_t n = a->first[loop_a + 1] - a->first[loop_a];
+    const uint32_t m = b->first[loop_b + 1] - b->first[loop_b];
+
+    return n < m ? n : m;
+}
+
+/* Notes what differs between two parts, and which bodies are which. */
+static void compare_parts(struct profile_diff *diff, uint32_t loop_a, uint32_t loop_b,
+                          struct diff_pair *pair)
+{
+    const struct psnap_stream_model *a = diff->a.profile->stream, *b = diff->b.profile->stream;
+    const uint32_t refs = common(&diff->a.refs, loop_a, &diff->b.refs, loop_b);
+    const uint32_t bodies = common(&diff->a.bodies, loop_a, &diff->b.bodies, loop_b);
+
+    for (uint32_t i = 0; i < refs; i++) {
+        const struct diff_item item = {diff->a.refs.items[diff->a.refs.first[loop_a] + i],
+                                       diff->b.refs.items[diff->b.refs.first[loop_b] + i]};
+        if (!same_addresses(diff, &a->refs[item.a], &b->refs[item.b]))
+            pair->refs[pair->ref_count++] = item;
+    }
+    for (uint32_t i = 0; i < bodies; i++) {
+        const struct diff_item item = {diff->a.bodies.items[diff->a.bodies.first[loop_a] + i],
+                                       diff->b.bodies.items[diff->b.bodies.first[loop_b] + i]};
+        diff->body_of[item.a] = item.b;
+        if (!same_trips(&a->bodies[item.a], &b->bodies[item.b]))
+            pair->bodies[pair->body_count++] = item;
+    }
+}
+
+bool diff_compare_models(struct profile_diff *diff)
+{
+    const struct psnap_stream_model *a = diff->a.profile->stream, *b = diff->b.profile->stream;
+    uint32_t refs = 0, bodies = 0;
+
+    if (!a || !b)
+        return true;
+    diff->items = calloc((size_t)a->ref_count + a->body_count + 1, sizeof *diff->items);
+    diff->body_of = malloc((a->body_count + (size_t)1) * sizeof *diff->body_of);
+    if (!diff->items || !diff->body_of)
+        return false;
+    for (uint32_t i = 0; i < a->body_count; i++)
+        diff->body_of[i] = PSNAP_NONE;
+    for (uint32_t i = 0; i < diff->pair_count; i++) {
+        struct diff_pair *pair = &diff->pairs[i];
+        pair->refs = diff->items + refs;
+        pair->bodies = diff->items + a->ref_count + bodies;
+        for (uint32_t k = 0; pair->a && pair->b && k < pair->a->all_parts && k < pair->b->all_parts;
+             k++)
+            compare_parts(diff, pair->a->parts[k], pair->b->parts[k], pair);
+        refs += pair->ref_count;
+        bodies += pair->body_count;
+    }
+    return true;
+}
+
+/* ---- schedules ---- */
+
+struct following {
+    struct profile_diff *diff;
+    bool is_same;
+};
+
+/* An item of a schedule in words. */
+static void item_text(const struct psnap_stream_model *model, const struct nest_pattern *pattern,
+                      const uint64_t *values, char text[DIFF_TEXT])
+{
+    char digits[32], first[DIFF_TEXT];
+
+    if (!pattern->body_count && pattern->symbol & MODEL_CHAIN) {
+        snprintf(text, DIFF_TEXT, "visit c%" PRIu32, (pattern->symbol & ~MODEL_CHAIN) + 1);
+    } else if (!pattern->body_count) {
+        snprintf(text, DIFF_TEXT, "%.100s", model->bodies[pattern->symbol].id);
+    } else {
+        item_text(model, pattern->body[0], values + 1, first);
+        snprintf(text, DIFF_TEXT, "repeat %s of %.80s%s", psnap_group_digits(values[0], digits),
+                 first, pattern->body_count > 1 ? ", ..." : "");
+    }
+}
+
+static void part_ways(struct following *f, const struct nest_pattern *a, const uint64_t *p,
+                      const struct nest_pattern *b, const uint64_t *q)
+{
+    f->is_same = false;
+    snprintf(f->diff->order_a, DIFF_TEXT, "its end");
+    snprintf(f->diff->order_b, DIFF_TEXT, "its end");
+    if (a)
+        item_text(f->diff->a.profile->stream, a, p, f->diff->order_a);
+    if (b)
+        item_text(f->diff->b.profile->stream, b, q, f->diff->order_b);
+}
+
+static void follow(struct following *f, const struct nest_pattern *a, const uint64_t *p,
+                   const struct nest_pattern *b, const uint64_t *q)
+{
+    size_t i_at = 1, k_at = 1;
+
+    if (!a->body_count || !b->body_count) {
+        const bool is_same = !a->body_count && !b->body_count &&
+                             (a->symbol & MODEL_CHAIN || b->symbol & MODEL_CHAIN
+                                  ? a->symbol == b->symbol
+                                  : f->diff->body_of[a->symbol] == b->symbol);
+        if (!is_same)
+            part_ways(f, a, p, b, q);
+        return;
+    }
+    if (p[0] != q[0] || a->body_count != b->body_count || a->values != b->values ||
+        memcmp(a->steps, b->steps, (a->values - 1) * sizeof *a->steps) != 0) {
+        part_ways(f, a, p, b, q);
+        return;
+    }
+    for (uint32_t i = 0; i < a->body_count && f->is_same; i++) {
+        follow(f, a->body[i], p + i_at, b->body[i], q + k_at);
+        i_at += a->body[i]->values;
+        k_at += b->body[i]->values;
+    }
+}
+
+void diff_compare_orders(struct profile_diff *diff)
+{
+    const struct psnap_stream_model *a = diff->a.profile->stream, *b = diff->b.profile->stream;
+    struct following f = {diff, true};
+
+    for (uint32_t t = 0; a && b && f.is_same && (t < a->order_count || t < b->order_count); t++) {
+        const struct nest_terms none = {0};
+        const struct nest_terms *p = t < a->order_count ? &a->orders[t].terms : &none;
+        const struct nest_terms *q = t < b->order_count ? &b->orders[t].terms : &none;
+        diff->order_thread = t < a->order_count ? a->orders[t].thread : b->orders[t].thread;
+        for (size_t i = 0; f.is_same && (i < p->count || i < q->count); i++)
+            if (i < p->count && i < q->count)
+                follow(&f, p->terms[i].pattern, nest_term_values(p, i), q->terms[i].pattern,
+                       nest_term_values(q, i));
+            else
+                part_ways(&f, i < p->count ? p->terms[i].pattern : NULL,
+                          i < p->count ? nest_term_values(p, i) : NULL,
+                          i < q->count ? q->terms[i].pattern : NULL,
+                          i < q->count ? nest_term_values(q, i) : NULL);
+    }
+    diff->has_other_order = !f.is_same;
+}
+
+/* ---- chains ---- */
+
+static double share_of(const struct chain_state *state, uint32_t to)
+{
+    uint64_t sum = 0, count = 0;
+
+    for (uint32_t k = 0; k < state->edge_count; k++) {
+        sum += state->edges[k].count;
+        count += state->edges[k].to == to ? state->edges[k].count : 0;
+    }
+    return sum ? (double)count / (double)sum : 0;
+}
+
+static uint64_t left_of(const struct chain_state *state)
+{
+    uint64_t sum = 0;
+
+    for (uint32_t k = 0; k < state->edge_count; k++)
+        sum += state->edges[k].count;
+    return sum;
+}
+
+/* The state of b's chain that is one of a's, or PSNAP_NONE. */
+static uint32_t state_in_b(const struct profile_diff *diff, const struct chain *a,
+                           const struct chain *b, uint32_t state)
+{
+    if (!state)
+        return 0;
+    for (uint32_t i = 1; i < b->count; i++)
+        if (b->states[i].body == diff->body_of[a->states[state].body])
+            return i;
+    return PSNAP_NONE;
+}
+
+static void compare_transitions(const struct profile_diff *diff, const struct chain *a,
+                                const struct chain *b, struct diff_chain *to)
+{
+    double most = 0;
+
+    for (uint32_t s = 0; s < a->count; s++) {
+        const uint32_t in_b = state_in_b(diff, a, b, s);
+        const double weight = (double)left_of(&a->states[s]);
+        to->is_same &= in_b != PSNAP_NONE && a->states[s].edge_count == b->states[in_b].edge_count;
+        for (uint32_t k = 0; in_b != PSNAP_NONE && k < a->states[s].edge_count; k++) {
+            const uint32_t next = state_in_b(diff, a, b, a->states[s].edges[k].to);
+            const double p = share_of(&a->states[s], a->states[s].edges[k].to);
+            const double q = next == PSNAP_NONE ? 0 : share_of(&b->states[in_b], next);
+            uint64_t count = 0;
+            for (uint32_t e = 0; next != PSNAP_NONE && e < b->states[in_b].edge_count; e++)
+                count += b->states[in_b].edges[e].to == next ? b->states[in_b].edges[e].count : 0;
+            to->is_same &= count == a->states[s].edges[k].count;
+            if (fabs(p - q) * weight <= most)
+                continue;
+            most = fabs(p - q) * weight;
+            to->from = s;
+            to->next = a->states[s].edges[k].to;
+            to->share_a = p;
+            to->share_b = q;
+        }
+    }
+    to->has_transition = most > 0;
+}
+
+bool diff_compare_chains(struct profile_diff *diff)
+{
+    const struct psnap_stream_model *a = diff->a.profile->stream, *b = diff->b.profile->stream;
+    const uint32_t most = !a || !b                          ? 0
+                          : a->chain_count > b->chain_count ? a->chain_count
+                                                            : b->chain_count;
+
+    diff->chains = calloc(most + (size_t)1, sizeof *diff->chains);
+    if (!diff->chains)
+        return false;
+    for (uint32_t i = 0; i < most; i++) {
+        struct diff_chain *to = &diff->chains[diff->chain_count];
+        *to =
+            (struct diff_chain){.chain = i, .in_a = i < a->chain_count, .in_b = i < b->chain_count};
+        if (to->in_a && to->in_b) {
+            to->is_same = a->chains[i].count == b->chains[i].count;
+            compare_transitions(diff, &a->chains[i], &b->chains[i], to);
+        }
+        diff->chain_count += !to->is_same;
+    }
+    return true;
+}

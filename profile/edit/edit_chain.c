@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Transitions of chains as a matrix, changed there (edit_chain.h). New transitions from one set of
+ * states to another are in proportion to how often the ones were left and the others entered, with
+ * exact sums of rows and columns.
+ */
+#include "profile/edit/edit_chain.h"
+
+#include <stdlib.h>
+
+#include "formats/base/room.h"
+#include "profile/profile.h"
+
+__extension__ typedef unsigned __int128 wide;
+
+struct matrix {
+    uint64_t *counts;   /* by state, then the one that comes next */
+    uint64_t *out, *in; /* by state: new transitions that leave it, and enter it */
+    uint64_t *left_out, *left_in;
+    uint32_t n;
+};
+
+static void release(struct matrix *m)
+{
+    free(m->counts);
+    free(m->out);
+    free(m->in);
+    free(m->left_out);
+    free(m->left_in);
+}
+
+static uint64_t *at(const struct matrix *m, uint32_t from, uint32_t to)
+{
+    return &m->counts[(size_t)from * m->n + to];
+}
+
+static bool init(struct matrix *m, const struct chain *chain)
+{
+    *m = (struct matrix){.counts = calloc((size_t)chain->count * chain->count, sizeof *m->counts),
+                         .out = calloc(chain->count, sizeof *m->out),
+                         .in = calloc(chain->count, sizeof *m->in),
+                         .left_out = calloc(chain->count, sizeof *m->left_out),
+                         .left_in = calloc(chain->count, sizeof *m->left_in),
+                         .n = chain->count};
+    if (!m->counts || !m->out || !m->in || !m->left_out || !m->left_in) {
+        release(m);
+        return false;
+    }
+    for (uint32_t i = 0; i < m->n; i++)
+        for (uint32_t k = 0; k < chain->states[i].edge_count; k++)
+            *at(m, i, chain->states[i].edges[k].to) += chain->states[i].edges[k].count;
+    return true;
+}
+
+static int by_count(const void *a, const void *b)
+{
+    const struct chain_edge *p = a, *q = b;
+
+    if (p->count != q->count)
+        return p->count > q->count ? -1 : 1;
+    return p->to < q->to ? -1 : p->to > q->to;
+}
+
+/* The matrix becomes the chain, without those states that are gone (NULL: none are). */
+static bool store(const struct matrix *m, struct chain *chain, const bool *gone)
+{
+    uint32_t *kept = calloc(m->n, sizeof *kept), count = 0;
+
+    if (!kept)
+        return false;
+    for (uint32_t i = 0; i < m->n; i++)
+        kept[i] = gone && gone[i] ? PSNAP_NONE : count++;
+    for (uint32_t i = 0; i < m->n; i++) {
+        struct chain_state *state = &chain->states[i];
+        uint32_t edges = 0;
+        for (uint32_t k = 0; k < m->n; k++)
+            edges += *at(m, i, k) != 0;
+        if (!psnap_resize(&state->edges, edges + (size_t)1, sizeof *state->edges)) {
+            free(kept);
+            return false;
+        }
+        state->edge_room = edges + 1;
+        state->edge_count = 0;
+        for (uint32_t k = 0; k < m->n; k++)
+            if (*at(m, i, k))
+                state->edges[state->edge_count++] = (struct chain_edge){kept[k], *at(m, i, k)};
+        if (edges)
+            qsort(state->edges, edges, sizeof *state->edges, by_count);
+    }
+    for (uint32_t i = 0; i < m->n; i++)
+        if (kept[i] == PSNAP_NONE)
+            free(chain->states[i].edges);
+        else
+            chain->states[kept[i]] = chain->states[i];
+    chain->count = count;
+    free(kept);
+    return true;
+}
+
+/* As many transitions as may be from what is left of a state to what is left of another. */
+static void join(struct matrix *m, uint32_t from, uint32_t to, uint64_t most)
+{
+    uint64_t n = m->left_out[from] < m->left_in[to] ? m->left_out[from] : m->left_in[to];
+
+    n = n < most ? n : most;
+    *at(m, from, to) += n;
+    m->left_out[from] -= n;
+    m->left_in[to] -= n;
+}
+
+/* Adds transitions that leave each state `out` times and enter each one `in` times; both sums are
+ * the same. What rounding leaves over leads on rather than back to where it comes from. */
+static void connect(struct matrix *m)
+{
+    wide sum = 0;
+
+    for (uint32_t i = 0; i < m->n; i++) {
+        sum += m->out[i];
+        m->left_out[i] = m->out[i];
+        m->left_in[i] = m->in[i];
+    }
+    for (uint32_t i = 0; i < m->n; i++)
+        for (uint32_t k = 0; m->out[i] && k < m->n; k++)
+            join(m, i, k, (uint64_t)((wide)m->out[i] * m->in[k] / sum));
+    for (uint32_t i = 0; i < m->n; i++)
+        for (uint32_t k = 0; m->left_out[i] && k < m->n; k++)
+            if (k != i)
+                join(m, i, k, UINT64_MAX);
+    for (uint32_t i = 0; i < m->n; i++)
+        join(m, i, i, UINT64_MAX);
+}
+
+int edit_chain_repeat(struct chain *chain, const bool *inside, uint64_t times)
+{
+    struct matrix m;
+    bool is_too_much = false;
+    int result;
+
+    if (!init(&m, chain))
+        return -1;
+    for (uint32_t i = 0; i < m.n; i++)
+        for (uint32_t k = 0; k < m.n; k++) {
+            uint64_t *count = at(&m, i, k);
+            if (inside[i] && inside[k])
+                is_too_much |= __builtin_mul_overflow(*count, times, count);
+            else if (inside[i])
+                m.out[i] += *count;
+            else if (inside[k])
+                m.in[k] += *count;
+        }
+    for (uint32_t i = 0; i < m.n; i++) {
+        is_too_much |= __builtin_mul_overflow(m.out[i], times - 1, &m.out[i]);
+        is_too_much |= __builtin_mul_overflow(m.in[i], times - 1, &m.in[i]);
+    }
+    if (!is_too_much)
+        connect(&m);
+    result = is_too_much ? 1 : store(&m, chain, NULL) ? 0 : -1;
+    release(&m);
+    return result;
+}
+
+int edit_chain_remove(struct chain *chain, const bool *gone)
+{
+    struct matrix m;
+    int result;
+
+    if (!init(&m, chain))
+        return -1;
+    for (uint32_t s = 0; s < m.n; s++) { /* one by one: some lead to each other */
+        for (uint32_t i = 0; i < m.n && gone[s]; i++) {
+            m.out[i] = i == s ? 0 : *at(&m, i, s);
+            m.in[i] = i == s ? 0 : *at(&m, s, i);
+            *at(&m, i, s) = *at(&m, s, i) = 0;
+        }
+        if (gone[s])
+            connect(&m);
+    }
+    result = store(&m, chain, gone) ? 0 : -1;
+    release(&m);
+    return result;
+}

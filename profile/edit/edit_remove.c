@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * psnap edit --remove-loop on a model: bodies of the loop and of those within it leave orders and
+ * chains, whose other states execute as often as before, and their references are not there. When
+ * one of these was the base of others, the first of them gets its rule, a reuse histogram scaled to
+ * its own executions, and is the base of the others.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "profile/edit/edit.h"
+#include "profile/edit/edit_chain.h"
+#include "profile/edit/edit_tree.h"
+#include "profile/model.h"
+
+struct removing {
+    struct editing *e;
+    struct psnap_stream_model *model;
+    uint32_t *bodies, *chains, *refs; /* new indices, PSNAP_NONE: it is not there any more */
+    uint32_t *heirs;                  /* by reference that is gone: that has its rule */
+};
+
+/* ---- orders and chains ---- */
+
+static void prune(const struct removing *r, struct edit_node *node)
+{
+    uint32_t kept = 0;
+
+    for (uint32_t i = 0; i < node->child_count; i++) {
+        struct edit_node *child = node->children[i];
+        if (child->is_loop)
+            prune(r, child);
+        else if (child->symbol & MODEL_CHAIN) {
+            const uint32_t chain = r->chains[child->symbol & ~MODEL_CHAIN];
+            child->symbol = chain == PSNAP_NONE ? PSNAP_NONE : MODEL_CHAIN | chain;
+        } else
+            child->symbol = r->bodies[child->symbol];
+        if (child->is_loop ? child->child_count > 0 : child->symbol != PSNAP_NONE)
+            node->children[kept++] = child;
+    }
+    node->child_count = kept;
+}
+
+static enum psnap_status prune_orders(const struct removing *r)
+{
+    enum psnap_status status = PSNAP_OK;
+
+    for (uint32_t i = 0; i < r->model->order_count && !status; i++) {
+        struct nest_terms *terms = &r->model->orders[i].terms;
+        struct edit_tree *tree = edit_tree_new(terms);
+        if (tree)
+            prune(r, &tree->root);
+        if (!tree || !edit_tree_store(tree, terms))
+            status = edit_no_memory(r->e);
+        edit_tree_free(tree);
+    }
+    return status;
+}
+
+/* Chains without the states that are gone; those with none left are gone too. */
+static enum psnap_status prune_chains(const struct removing *r)
+{
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < r->model->chain_count; i++) {
+        struct chain *chain = &r->model->chains[i];
+        bool *gone = calloc(chain->count, sizeof *gone);
+        int result;
+        if (!gone)
+            return edit_no_memory(r->e);
+        for (uint32_t k = 1; k < chain->count; k++)
+            gone[k] = r->bodies[chain->states[k].body] == PSNAP_NONE;
+        result = edit_chain_remove(chain, gone);
+        free(gone);
+        if (result)
+            return edit_no_memory(r->e);
+        for (uint32_t k = 1; k < chain->count; k++)
+            chain->states[k].body = r->bodies[chain->states[k].body];
+        r->chains[i] = chain->count > 1 ? count++ : PSNAP_NONE;
+        if (r->chains[i] == PSNAP_NONE)
+            chain_release(chain);
+        else if (r->chains[i] != i) {
+            r->model->chains[r->chains[i]] = *chain;
+            *chain = (struct chain){0};
+        }
+    }
+    r->model->chain_count = count;
+    return PSNAP_OK;
+}
+
+/* ---- bases ---- */
+
+static bool shift_run(void *context, struct edit_node *leaf)
+{
+    leaf->value.first += *(const int64_t *)context;
+    return true;
+}
+
+/* The reference gets the rule of its base, as far away from that as it was. */
+static enum psnap_status inherit(const struct removing *r, struct model_ref *to,
+                                 const struct model_ref *from)
+{
+    int64_t bytes = to->offsets[0].bytes;
+    struct edit_tree *tree;
+    bool is_done;
+
+    if (from->rule == MODEL_DEPENDENT) {
+        to->base = from->base;
+        for (uint32_t i = 0; i < to->offset_count; i++)
+            to->offsets[i].bytes += from->offsets[0].bytes;
+        return PSNAP_OK;
+    }
+    if (from->rule == MODEL_REUSE)
+        return edit_inherit_reuses(r->e, to, from, bytes);
+    tree = edit_tree_new(&from->addresses);
+    if (tree)
+        edit_tree_leaves(&tree->root, shift_run, &bytes);
+    is_done = tree && edit_tree_store(tree, &to->addresses);
+    edit_tree_free(tree);
+    to->rule = MODEL_NEST;
+    return is_done ? PSNAP_OK : edit_no_memory(r->e);
+}
+
+/* References whose bases are gone get other bases, or the rule of the one that is gone. */
+static enum psnap_status find_bases(const struct removing *r)
+{
+    struct psnap_stream_model *model = r->model;
+    enum psnap_status status = PSNAP_OK;
+
+    for (uint32_t i = 0; i < model->ref_count && !status; i++) {
+        struct model_ref *ref = &model->refs[i];
+        while (!status && r->refs[i] != PSNAP_NONE && ref->rule == MODEL_DEPENDENT &&
+               r->refs[ref->base] == PSNAP_NONE) {
+            const uint32_t base = ref->base, heir = r->heirs[base];
+            if (heir == PSNAP_NONE) {
+                status = inherit(r, ref, &model->refs[base]);
+                if (ref->rule != MODEL_DEPENDENT)
+                    r->heirs[base] = i;
+                continue;
+            }
+            ref->base = heir;
+            for (uint32_t k = 0; k < ref->offset_count; k++) /* the heir keeps its first offset */
+                ref->offsets[k].bytes -= model->refs[heir].offsets[0].bytes;
+        }
+    }
+    for (uint32_t i = 0; i < model->ref_count; i++)
+        if (model->refs[i].rule != MODEL_DEPENDENT)
+            model->refs[i].offset_count = 0;
+    return status;
+}
+
+/* ---- what is left ---- */
+
+static void drop_bodies(const struct removing *r)
+{
+    struct psnap_stream_model *model = r->model;
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < model->body_count; i++) {
+        struct model_body *body = &model->bodies[i];
+        if (r->bodies[i] == PSNAP_NONE) {
+            free(body->id);
+            free(body->refs);
+            nest_terms_release(&body->trips);
+            trips_release(&body->histogram);
+            continue;
+        }
+        for (uint32_t k = 0; k < body->width; k++)
+            body->refs[k] = r->refs[body->refs[k]];
+        model->bodies[count++] = *body;
+    }
+    model->body_count = count;
+}
+
+static void drop_refs(const struct removing *r)
+{
+    struct psnap_stream_model *model = r->model;
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < model->ref_count; i++) {
+        struct model_ref *ref = &model->refs[i];
+        if (r->refs[i] == PSNAP_NONE) {
+            nest_terms_release(&ref->addresses);
+            reuse_release(ref->reuses, ref->reuse_count);
+            continue;
+        }
+        if (ref->rule == MODEL_DEPENDENT)
+            ref->base = r->refs[ref->base];
+        model->refs[count++] = *ref;
+    }
+    model->ref_count = count;
+}
+
+enum psnap_status edit_remove(struct editing *e)
+{
+    struct psnap_stream_model *model = e->profile->stream;
+    struct removing r = {.e = e,
+                         .model = model,
+                         .bodies = calloc(model->body_count + (size_t)1, sizeof(uint32_t)),
+                         .chains = calloc(model->chain_count + (size_t)1, sizeof(uint32_t)),
+                         .refs = calloc(model->ref_count + (size_t)1, sizeof(uint32_t)),
+                         .heirs = malloc((model->ref_count + (size_t)1) * sizeof(uint32_t))};
+    enum psnap_status status =
+        r.bodies && r.chains && r.refs && r.heirs ? PSNAP_OK : edit_no_memory(e);
+    uint32_t bodies = 0, refs = 0;
+
+    for (uint32_t i = 0; i < model->body_count && !status; i++)
+        r.bodies[i] = e->is_inside[model->bodies[i].loop] ? PSNAP_NONE : bodies++;
+    for (uint32_t i = 0; i < model->ref_count && !status; i++) {
+        r.refs[i] = e->is_inside[model->refs[i].loop] ? PSNAP_NONE : refs++;
+        r.heirs[i] = PSNAP_NONE;
+    }
+    if (!status)
+        status = prune_chains(&r);
+    if (!status)
+        status = prune_orders(&r);
+    if (!status)
+        status = find_bases(&r);
+    if (!status) {
+        drop_bodies(&r);
+        drop_refs(&r);
+    }
+    free(r.bodies);
+    free(r.chains);
+    free(r.refs);
+    free(r.heirs);
+    return status;
+}
+
+void edit_renumber(struct editing *e, const uint32_t *kept)
+{
+    struct psnap_stream_model *model = e->profile->stream;
+
+    for (uint32_t i = 0; i < model->ref_count; i++)
+        model->refs[i].loop = kept[model->refs[i].loop];
+    for (uint32_t i = 0; i < model->body_count; i++)
+        model->bodies[i].loop = kept[model->bodies[i].loop];
+}

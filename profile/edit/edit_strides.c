@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * psnap edit --stride on references that are nests: every loop of a nest that goes on by the old
+ * stride goes on by the new one.
+ *
+ * The optimiser unrolls loops: a reference that goes on by 8 bytes is then, say, four, which begin
+ * 8 bytes apart and go on by 32. These copies are told by being alike and at equal distances, and
+ * are changed as the one reference of stride 8 that they are in the source.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "profile/edit/edit.h"
+#include "profile/edit/edit_tree.h"
+#include "profile/model.h"
+
+enum { SHOWN = 12, COPIES_MAX = 64 };
+
+struct striding {
+    struct editing *e;
+    bool is_any;
+    int64_t seen[SHOWN]; /* strides that are there */
+    unsigned seen_count;
+    const struct model_ref *drawn;        /* one without strides, of the edit's loops */
+    struct edit_node *copies[COPIES_MAX]; /* leaves that are one in the source, by rising address */
+    uint32_t n;
+    struct edit_node *around[NEST_DEPTH_MAX]; /* loops around the first copy */
+};
+
+static void show(struct striding *s, int64_t stride)
+{
+    for (unsigned i = 0; i < s->seen_count; i++)
+        if (s->seen[i] == stride)
+            return;
+    if (s->seen_count < SHOWN)
+        s->seen[s->seen_count++] = stride;
+}
+
+/* A run's step at a depth: at its own its stride. */
+static int64_t *step_at(struct edit_node *leaf, uint32_t depth)
+{
+    return depth == leaf->depth ? &leaf->stride : &leaf->value.steps[depth];
+}
+
+/* How many of the copies are one reference of a stride; 1: each is for itself. */
+static int64_t unrolled(const struct striding *s, int64_t stride)
+{
+    const int64_t way = s->n > 1 ? s->copies[1]->value.first - s->copies[0]->value.first : 0;
+
+    for (uint32_t i = 2; i < s->n; i++)
+        if (s->copies[i]->value.first - s->copies[i - 1]->value.first != way)
+            return 1;
+    return way && way * (int64_t)s->n == llabs(stride) ? (int64_t)s->n : 1;
+}
+
+/* The copies of one run, at each depth where there is more than one iteration. */
+static void stride_copies(struct striding *s)
+{
+    const int64_t from = s->e->edit->old_stride, to = s->e->edit->new_stride;
+    struct edit_node *leaf = s->copies[0];
+
+    for (uint32_t depth = 0; depth <= leaf->depth; depth++) {
+        const struct edit_node *level = depth == leaf->depth ? leaf : s->around[depth];
+        const int64_t stride = *step_at(leaf, depth), times = unrolled(s, stride);
+        const int64_t first = leaf->value.first, last = s->copies[s->n - 1]->value.first;
+        if (level->all == level->visits)
+            continue;
+        show(s, stride / times);
+        if (stride / times != from)
+            continue;
+        s->is_any = true;
+        for (uint32_t i = 0; i < s->n; i++) {
+            *step_at(s->copies[i], depth) = to * times;
+            if (times > 1) /* that which is accessed first stays */
+                s->copies[i]->value.first =
+                    stride > 0 ? first + (int64_t)i * to : last - (int64_t)(s->n - 1 - i) * to;
+        }
+    }
+}
+
+static bool is_wanted(const struct editing *e, uint32_t array)
+{
+    return array != PSNAP_NONE && (!e->edit->region_count || e->arrays[array].is_wanted);
+}
+
+/* Each run of a nest, with those at its place in copies of the nest. */
+static void stride_nodes(struct striding *s, struct edit_node *const *nodes, uint32_t n)
+{
+    const struct edit_node *node = nodes[0];
+
+    if (!node->is_loop) {
+        if (!is_wanted(s->e, node->array))
+            return;
+        s->n = 0;
+        for (uint32_t i = 0; i < n; i++) {
+            uint32_t at = s->n++;
+            for (; at && s->copies[at - 1]->value.first > nodes[i]->value.first; at--)
+                s->copies[at] = s->copies[at - 1];
+            s->copies[at] = nodes[i];
+        }
+        stride_copies(s);
+        return;
+    }
+    for (uint32_t k = 0; k < node->child_count; k++) {
+        struct edit_node *children[COPIES_MAX];
+        for (uint32_t i = 0; i < n; i++)
+            children[i] = nodes[i]->children[k];
+        if (node->children[k]->is_loop)
+            s->around[node->children[k]->depth] = node->children[k];
+        stride_nodes(s, children, n);
+    }
+}
+
+/* Whether two nests are alike but for where they begin. */
+static bool are_alike(const struct edit_node *a, const struct edit_node *b)
+{
+    if (a->is_loop != b->is_loop || a->child_count != b->child_count || a->array != b->array ||
+        a->stride != b->stride || memcmp(&a->count, &b->count, sizeof a->count) != 0 ||
+        memcmp(a->value.steps, b->value.steps, sizeof a->value.steps) != 0)
+        return false;
+    for (uint32_t i = 0; i < a->child_count; i++)
+        if (!are_alike(a->children[i], b->children[i]))
+            return false;
+    return true;
+}
+
+static void stride_body(struct striding *s, const struct model_body *body, bool *is_done)
+{
+    const struct psnap_stream_model *model = s->e->profile->stream;
+
+    for (uint32_t k = 0; k < body->width; k++) {
+        const struct model_ref *ref = &model->refs[body->refs[k]];
+        struct edit_node *copies[COPIES_MAX];
+        uint32_t n = 0;
+        if (ref->rule != MODEL_NEST)
+            s->drawn = ref;
+        if (ref->rule != MODEL_NEST || is_done[body->refs[k]])
+            continue;
+        for (uint32_t i = k; i < body->width && n < COPIES_MAX; i++) {
+            const uint32_t index = body->refs[i];
+            const struct model_ref *other = &model->refs[index];
+            if (is_done[index] || other->rule != MODEL_NEST || other->kind != ref->kind ||
+                other->size != ref->size ||
+                !are_alike(&s->e->trees[body->refs[k]]->root, &s->e->trees[index]->root))
+                continue;
+            is_done[index] = true;
+            copies[n++] = &s->e->trees[index]->root;
+        }
+        stride_nodes(s, copies, n);
+    }
+    s->e->is_touched[body->loop] = true;
+}
+
+/* "; reference 3 of loop X has no strides ..." when the edit's loops have such references. */
+static void say_drawn(const struct striding *s, char *text, size_t size)
+{
+    *text = '\0';
+    if (s->drawn && s->drawn->rule == MODEL_REUSE)
+        snprintf(text, size,
+                 "reference %" PRIu32 " of loop '%.80s' has no strides: its addresses are drawn by "
+                 "reuse time, which --reuse-scale and --span change",
+                 s->drawn->number, s->e->profile->loops[s->drawn->loop].id);
+    else if (s->drawn)
+        snprintf(text, size,
+                 "reference %" PRIu32 " of loop '%.80s' has no strides: it depends on another one, "
+                 "from which it has an offset",
+                 s->drawn->number, s->e->profile->loops[s->drawn->loop].id);
+}
+
+enum psnap_status edit_nest_strides(struct editing *e)
+{
+    const struct psnap_stream_model *model = e->profile->stream;
+    struct striding s = {.e = e};
+    bool *is_done = calloc(model->ref_count + (size_t)1, sizeof *is_done);
+    char seen[SHOWN * 24] = "", drawn[256];
+    size_t at = 0;
+
+    if (!is_done)
+        return edit_no_memory(e);
+    for (uint32_t i = 0; i < model->body_count; i++)
+        if (e->is_selected[model->bodies[i].loop])
+            stride_body(&s, &model->bodies[i], is_done);
+    free(is_done);
+    say_drawn(&s, drawn, sizeof drawn);
+    if (s.is_any) {
+        if (*drawn && e->edit->loop)
+            snprintf(e->error->message, sizeof e->error->message, "%s", drawn);
+        return PSNAP_OK;
+    }
+    for (unsigned i = 0; i < s.seen_count; i++)
+        at += (size_t)snprintf(seen + at, sizeof seen - at, "%s%" PRId64, i ? ", " : "", s.seen[i]);
+    return edit_fail(e, PSNAP_NONE, PSNAP_NONE, "no stride is %" PRId64 " there%s%s%s%s",
+                     e->edit->old_stride, s.seen_count ? ", only " : "", seen, *drawn ? "; " : "",
+                     drawn);
+}

@@ -1,0 +1,566 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Edits (profile/edit/edit.h) of either model, against a program that does what the question asks:
+ * the replayed stream of the edited profile is that of the program with the other array, stride or
+ * number of iterations, access for access.
+ */
+#include "profile/edit/edit.h"
+#include "replay/replay.h"
+#include "tests/unit/test_profile_support.h"
+#include "tests/unit/test_text_support.h"
+
+enum { LOOPS = 8, REFS = 4, ACCESSES = 40000 };
+
+struct stream {
+    struct psnap_access *accesses;
+    size_t count;
+};
+
+static void add(struct stream *stream, uint32_t ref, uint64_t address)
+{
+    assert_true(stream->count < ACCESSES);
+    stream->accesses[stream->count++] =
+        (struct psnap_access){.address = address, .ref = ref, .size = 8};
+}
+
+/* That replay gives the stream, in blocks or with runs. */
+static void assert_replays(const struct psnap_profile *profile, const struct stream *stream,
+                           bool with_runs)
+{
+    struct psnap_source *source = psnap_replay_new(profile, 1, NULL);
+    struct psnap_sink *sink = psnap_vector_sink_new();
+    const struct psnap_access *replayed;
+    uint64_t count;
+    char id[16];
+    size_t n;
+
+    assert_non_null(source);
+    if (with_runs)
+        assert_int_equal(psnap_pump(source, sink, &count, NULL), PSNAP_OK);
+    else {
+        struct psnap_access block[97];
+        ssize_t got;
+        while ((got = psnap_source_next(source, block, 97, NULL)) > 0)
+            assert_int_equal(psnap_sink_put(sink, block, (size_t)got, NULL), PSNAP_OK);
+        assert_int_equal(got, 0);
+    }
+    replayed = psnap_vector_sink_data(sink, &n);
+    assert_int_equal(n, stream->count);
+    for (size_t i = 0; i < n; i++) {
+        const struct psnap_access *a = &replayed[i], *b = &stream->accesses[i];
+        assert_int_equal(a->address, b->address);
+        assert_int_equal(a->size, b->size);
+        assert_int_equal(a->kind, b->kind);
+        assert_int_equal(a->thread, b->thread);
+        snprintf(id, sizeof id, "f:%u", (unsigned)(b->ref / REFS));
+        assert_string_equal(source->program->loops[source->program->refs[a->ref].loop].id, id);
+    }
+    psnap_sink_free(sink);
+    psnap_source_free(source);
+}
+
+/* That a profile is replayed as what its text says. */
+static void assert_is_its_text(const struct psnap_profile *profile)
+{
+    char *text = write_text(profile);
+    struct psnap_profile *again = read_text(text);
+    struct psnap_source *sources[2] = {psnap_replay_new(profile, 5, NULL),
+                                       psnap_replay_new(again, 5, NULL)};
+    struct psnap_access blocks[2][64];
+    ssize_t got[2];
+
+    assert_true(sources[0] && sources[1]);
+    do {
+        for (int i = 0; i < 2; i++)
+            got[i] = psnap_source_next(sources[i], blocks[i], 64, NULL);
+        assert_int_equal(got[0], got[1]);
+        for (ssize_t i = 0; i < got[0]; i++)
+            assert_int_equal(blocks[0][i].address, blocks[1][i].address);
+    } while (got[0] > 0);
+    assert_int_equal(got[0], 0);
+    psnap_source_free(sources[0]);
+    psnap_source_free(sources[1]);
+    psnap_profile_free(again);
+    free(text);
+}
+
+/*
+ * for (t < times)
+ *   for (r < rounds) {                      f:0
+ *     for (i < n)                           f:1
+ *       for (u < 2) load a[i], store b[i]   unrolled
+ *     load s                                f:0
+ *   }
+ *   for (i < m) load c[i]                   f:2
+ * and at last store a[0]                    f:3
+ */
+struct nest {
+    uint64_t times, rounds, entries, n, m;
+    uint64_t a, b, c, s; /* where they are */
+    uint64_t stride_a, stride_b, stride_c, row_a;
+    bool has_inner, has_outer, has_last_loop;
+};
+
+static const struct nest plain = {3, 5,  1, 20, 30,   HEAP, HEAP + 4096, HEAP + 8192, HEAP + 16384,
+                                  8, 16, 8, 0,  true, true, true};
+
+/* What the published model says exactly: one sweep of each array. */
+static const struct nest swept = {1, 1,  1, 20, 30,   HEAP, HEAP + 4096, HEAP + 8192, HEAP + 16384,
+                                  8, 16, 8, 0,  true, true, true};
+
+/* b and what is behind it lie so much higher: a, or what is before b, has grown. */
+static void move_from_b(struct nest *n, uint64_t bytes)
+{
+    n->b += bytes;
+    n->c += bytes;
+    n->s += bytes;
+}
+
+static void walk(const struct nest *n, struct stream *stream)
+{
+    stream->count = 0;
+    for (uint64_t t = 0; t < n->times; t++) {
+        for (uint64_t r = 0; r < n->rounds && n->has_outer; r++) {
+            for (uint64_t e = 0; e < n->entries; e++)
+                for (uint64_t i = 0; i < n->n && n->has_inner; i += 2)
+                    for (uint64_t u = 0; u < 2; u++) {
+                        add(stream, REFS + (uint32_t)u * 2,
+                            n->a + r * n->row_a + (i + u) * n->stride_a);
+                        add(stream, REFS + (uint32_t)u * 2 + 1, n->b + (i + u) * n->stride_b);
+                        stream->accesses[stream->count - 1].kind = PSNAP_STORE;
+                    }
+            add(stream, 0, n->s);
+        }
+        for (uint64_t i = 0; i < n->m && n->has_last_loop; i++)
+            add(stream, 2 * REFS, n->c + i * n->stride_c);
+    }
+    add(stream, 3 * REFS, n->a);
+    stream->accesses[stream->count - 1].kind = PSNAP_STORE;
+}
+
+static void name(struct psnap_profile *profile, const char *loop, uint64_t low, const char *object)
+{
+    for (uint32_t i = 0; i < profile->loop_count; i++)
+        for (uint32_t k = 0; k < profile->loops[i].region_count; k++)
+            if ((!loop || !strcmp(loop, profile->loops[i].id)) &&
+                profile->loops[i].regions[k].low == low)
+                profile->loops[i].regions[k].object = object;
+}
+
+/* Loops as the comment above says, arrays with their names. */
+static struct psnap_profile *record(struct psnap_program *program, const struct nest *n, bool nests)
+{
+    static struct psnap_access accesses[ACCESSES];
+    struct stream stream = {accesses, 0};
+    const struct psnap_builder_options options = {.nests = nests};
+    struct psnap_profile *profile;
+    char *text;
+
+    walk(n, &stream);
+    program->loops[1].depth = 2;
+    program->loops[1].parent = 0;
+    program->loops[3].depth = 0;
+    profile = build(program, stream.accesses, stream.count, &options);
+    assert_int_equal(profile->loop_count, 4);
+    assert_int_equal(profile->stream != NULL, nests);
+    name(profile, NULL, n->a, "a");
+    name(profile, NULL, n->b, "b");
+    if (n->c < n->b || n->c > n->b + 64)
+        name(profile, NULL, n->c, "c");
+    profile->loops[1].entries = n->times * n->rounds;
+    profile->loops[1].iterations = n->times * n->rounds * n->n / 2;
+    profile->loops[0].entries = n->times;
+    profile->loops[0].iterations = n->times * n->rounds;
+    profile->loops[2].entries = n->times;
+    profile->loops[2].iterations = n->times * n->m;
+    text = write_text(profile);
+    psnap_profile_free(profile);
+    profile = read_text(text);
+    free(text);
+    return profile;
+}
+
+/* That the edited profile is one, and its replay what the program `after` does. */
+static void assert_becomes(const struct psnap_edit *edit, const struct nest *before,
+                           const struct nest *after, bool nests)
+{
+    static struct psnap_access accesses[ACCESSES];
+    struct stream stream = {accesses, 0};
+    struct psnap_program *program = make_program(4, REFS);
+    struct psnap_profile *profile = record(program, before, nests), *again;
+    struct psnap_error error = {0};
+    uint32_t loop, region;
+    char *text;
+
+    if (psnap_profile_edit(profile, edit, &loop, &region, &error))
+        fail_msg("%s", error.message);
+    text = write_text(profile);
+    again = read_text(text);
+    walk(after, &stream);
+    assert_replays(again, &stream, true);
+    assert_replays(again, &stream, false);
+    free(text);
+    psnap_profile_free(again);
+    psnap_profile_free(profile);
+    psnap_program_free(program);
+}
+
+static void assert_fails(const struct psnap_edit *edit, const struct nest *before, bool nests,
+                         const char *message)
+{
+    struct psnap_program *program = make_program(4, REFS);
+    struct psnap_profile *profile = record(program, before, nests);
+    struct psnap_error error = {0};
+    uint32_t loop, region;
+
+    assert_int_not_equal(psnap_profile_edit(profile, edit, &loop, &region, &error), PSNAP_OK);
+    assert_error_says(&error, message);
+    psnap_profile_free(profile);
+    psnap_program_free(program);
+}
+
+static const char *const array_a[] = {"a"}, *const array_b[] = {"b"};
+
+#define LOOP(id, k) .loop = (id), .times = (k), .over = 1
+#define ARRAY(list) .regions = (list), .region_count = 1
+
+/* ---- model nests ---- */
+
+static void test_span(void **state)
+{
+    struct nest after = plain;
+
+    (void)state;
+    /* a: 160 bytes are 320, and what is behind is 192 higher: what they take, in whole lines */
+    after.stride_a = 16;
+    move_from_b(&after, 192);
+    assert_becomes(&(struct psnap_edit){PSNAP_EDIT_SPAN, ARRAY(array_a), .times = 2, .over = 1},
+                   &plain, &after, true);
+    after = plain;
+    after.stride_b = 8; /* nothing moves down */
+    assert_becomes(&(struct psnap_edit){PSNAP_EDIT_SPAN, ARRAY(array_b), .times = 1, .over = 2},
+                   &plain, &after, true);
+    assert_fails(&(struct psnap_edit){PSNAP_EDIT_SPAN, ARRAY(array_b), .times = 1, .over = 3},
+                 &plain, true, "in loop 'f:1' something goes on by 32 bytes, no multiple of 3");
+    assert_fails(&(struct psnap_edit){PSNAP_EDIT_SPAN, ARRAY(((const char *const[]){"x"})),
+                                      .times = 2, .over = 1},
+                 &plain, true, "no region is in an array 'x'; those without a name");
+    assert_fails(&(struct psnap_edit){PSNAP_EDIT_SPAN, LOOP("f:1", 2),
+                                      ARRAY(((const char *const[]){"r11"}))},
+                 &plain, true, "loop 'f:1' has no region 'r11'; did you mean 'r1'?");
+}
+
+static void test_moves(void **state)
+{
+    struct nest after = plain;
+
+    (void)state;
+    after.b += 128;
+    assert_becomes(&(struct psnap_edit){PSNAP_EDIT_MOVE, ARRAY(array_b), .bytes = 128}, &plain,
+                   &after, true);
+    after.c += 128;
+    after.s += 128;
+    assert_becomes(&(struct psnap_edit){PSNAP_EDIT_PAD, ARRAY(array_b), .bytes = 128}, &plain,
+                   &after, true);
+    assert_fails(
+        &(struct psnap_edit){PSNAP_EDIT_MOVE, ARRAY(array_b), .bytes = -(INT64_C(1) << 41)}, &plain,
+        true, "no room for region 'r2' of loop 'f:1': not all of it would be in group 'heap'");
+}
+
+static void test_stride(void **state)
+{
+    struct nest before = plain, after = plain;
+
+    (void)state;
+    /* Told by the program's stride, though the loop is unrolled. */
+    after.stride_a = 64;
+    move_from_b(&after, 1088); /* 19 * 64 + 8 bytes instead of 160 */
+    assert_becomes(&(struct psnap_edit){PSNAP_EDIT_STRIDE, LOOP("f:1", 1), ARRAY(array_a),
+                                        .old_stride = 8, .new_stride = 64},
+                   &plain, &after, true);
+    before.row_a = after.row_a = 160;
+    after = before; /* another loop's stride of the same array */
+    after.row_a = 320;
+    move_from_b(&after, 640);
+    assert_becomes(&(struct psnap_edit){PSNAP_EDIT_STRIDE, LOOP("f:1", 1), ARRAY(array_a),
+                                        .old_stride = 160, .new_stride = 320},
+                   &before, &after, true);
+    assert_fails(&(struct psnap_edit){PSNAP_EDIT_STRIDE, LOOP("f:1", 1), ARRAY(array_a),
+                                      .old_stride = 24, .new_stride = 64},
+                 &plain, true, "no stride is 24 there, only 0, 8");
+    assert_fails(&(struct psnap_edit){PSNAP_EDIT_STRIDE, LOOP("f:2", 1), ARRAY(array_a),
+                                      .old_stride = 8, .new_stride = 64},
+                 &plain, true, "loop 'f:2' has no region 'a'");
+}
+
+static void test_iterations(void **state)
+{
+    struct nest after = plain;
+
+    (void)state;
+    after.n = 60; /* a has 320 bytes more, b 640 */
+    move_from_b(&after, 320);
+    after.c += 640;
+    after.s += 640;
+    assert_becomes(&(struct psnap_edit){PSNAP_EDIT_ITERATIONS, LOOP("f:1", 3)}, &plain, &after,
+                   true);
+    after = plain;
+    after.rounds = 10;
+    assert_becomes(&(struct psnap_edit){PSNAP_EDIT_ITERATIONS, LOOP("f:0", 2)}, &plain, &after,
+                   true);
+    after = plain;
+    after.m = 120;
+    after.s += 768; /* 720 bytes in whole lines */
+    assert_becomes(&(struct psnap_edit){PSNAP_EDIT_ITERATIONS, LOOP("f:2", 4)}, &plain, &after,
+                   true);
+    assert_fails(&(struct psnap_edit){PSNAP_EDIT_ITERATIONS, LOOP("f:3", 4)}, &plain, true,
+                 "the body of a function");
+    assert_fails(&(struct psnap_edit){PSNAP_EDIT_ITERATIONS, LOOP("f:9", 4)}, &plain, true,
+                 "there is no loop 'f:9'; did you mean 'f:");
+}
+
+static void test_entries(void **state)
+{
+    struct nest after = plain;
+
+    (void)state;
+    after.entries = 3;
+    assert_becomes(&(struct psnap_edit){PSNAP_EDIT_ENTRIES, LOOP("f:1", 3)}, &plain, &after, true);
+    after = plain;
+    after.rounds *= 3; /* nothing in it changes from round to round */
+    assert_becomes(&(struct psnap_edit){PSNAP_EDIT_ENTRIES, LOOP("f:0", 3)}, &plain, &after, true);
+}
+
+static void test_remove(void **state)
+{
+    struct nest after = plain;
+
+    (void)state;
+    after.has_inner = false;
+    assert_becomes(&(struct psnap_edit){PSNAP_EDIT_REMOVE, LOOP("f:1", 1)}, &plain, &after, true);
+    after.has_outer = false; /* with what is in it */
+    assert_becomes(&(struct psnap_edit){PSNAP_EDIT_REMOVE, LOOP("f:0", 1)}, &plain, &after, true);
+    after = plain;
+    after.has_last_loop = false;
+    assert_becomes(&(struct psnap_edit){PSNAP_EDIT_REMOVE, LOOP("f:2", 1)}, &plain, &after, true);
+}
+
+/* Elements of a and c, of 8 bytes each, one behind the other; and back. */
+static void test_fields(void **state)
+{
+    static const char *const a_and_c[] = {"a", "c"};
+    const uint64_t element[] = {8}, fields[] = {8, 8};
+    struct nest before = plain, after = plain;
+
+    (void)state;
+    /* a is as long as c then: 480 bytes instead of 160 */
+    after.stride_a = after.stride_c = 16;
+    after.c = plain.a + 8;
+    after.b += 320;
+    after.s += 320;
+    assert_becomes(&(struct psnap_edit){PSNAP_EDIT_INTERLEAVE, .regions = a_and_c,
+                                        .region_count = 2, .fields = element, .field_count = 1},
+                   &plain, &after, true);
+    assert_fails(&(struct psnap_edit){PSNAP_EDIT_INTERLEAVE, .regions = a_and_c, .region_count = 2,
+                                      .fields = (const uint64_t[]){4}, .field_count = 1},
+                 &plain, true, "8 bytes at once at byte 0 of 'a");
+    assert_fails(&(struct psnap_edit){PSNAP_EDIT_INTERLEAVE, .regions = a_and_c, .region_count = 2,
+                                      .fields = (const uint64_t[]){16}, .field_count = 1},
+                 &plain, true, "no multiple of 16");
+    /* b has records of 16 bytes, whose second half is what c was. */
+    before.n = 30;
+    before.c = before.b + 8;
+    before.stride_c = 16;
+    after = before;
+    after.c = after.b + 240; /* 30 records */
+    after.stride_b = after.stride_c = 8;
+    assert_becomes(
+        &(struct psnap_edit){PSNAP_EDIT_SPLIT, ARRAY(array_b), .fields = fields, .field_count = 2},
+        &before, &after, true);
+    assert_fails(&(struct psnap_edit){PSNAP_EDIT_SPLIT, ARRAY(array_b),
+                                      .fields = (const uint64_t[]){4, 12}, .field_count = 2},
+                 &before, true, "would not lie together");
+    assert_fails(
+        &(struct psnap_edit){PSNAP_EDIT_SPLIT, ARRAY(array_b), .fields = fields, .field_count = 2},
+        &before, false, "the published model");
+    before = swept;
+    before.n = before.m = 30;
+    after = before;
+    after.stride_a = after.stride_c = 16;
+    after.c = swept.a + 8;
+    after.b += 256;
+    after.s += 256;
+    assert_becomes(&(struct psnap_edit){PSNAP_EDIT_INTERLEAVE, .regions = a_and_c,
+                                        .region_count = 2, .fields = element, .field_count = 1},
+                   &before, &after, false);
+    assert_fails(&(struct psnap_edit){PSNAP_EDIT_INTERLEAVE, .regions = a_and_c, .region_count = 2,
+                                      .fields = (const uint64_t[]){4}, .field_count = 1},
+                 &before, false, "loop 'f:1' accesses 8 bytes at once of");
+}
+
+/* ---- the published model ---- */
+
+static void test_published_space(void **state)
+{
+    struct nest after = swept;
+
+    (void)state;
+    after.stride_a = 16;
+    move_from_b(&after, 192);
+    assert_becomes(&(struct psnap_edit){PSNAP_EDIT_SPAN, ARRAY(array_a), .times = 2, .over = 1},
+                   &swept, &after, false);
+    assert_fails(&(struct psnap_edit){PSNAP_EDIT_SPAN, ARRAY(array_a), .times = 3, .over = 1},
+                 &swept, false, "powers of two");
+    after = swept;
+    move_from_b(&after, 64);
+    assert_becomes(&(struct psnap_edit){PSNAP_EDIT_PAD, ARRAY(array_b), .bytes = 64}, &swept,
+                   &after, false);
+    after = swept;
+    after.stride_a = 32; /* 160 bytes are 640 */
+    move_from_b(&after, 512);
+    assert_becomes(&(struct psnap_edit){PSNAP_EDIT_STRIDE, LOOP("f:1", 1), ARRAY(array_a),
+                                        .old_stride = 8, .new_stride = 32},
+                   &swept, &after, false);
+    assert_fails(
+        &(struct psnap_edit){PSNAP_EDIT_STRIDE, LOOP("f:1", 1), .old_stride = 8, .new_stride = 24},
+        &swept, false, "powers of two");
+    assert_fails(
+        &(struct psnap_edit){PSNAP_EDIT_STRIDE, LOOP("f:1", 1), .old_stride = 64, .new_stride = 8},
+        &swept, false, "no stride is 64 there, only 8, 16");
+}
+
+static void test_published_loops(void **state)
+{
+    struct nest after = swept;
+    struct psnap_program *program = make_program(4, REFS);
+    struct psnap_profile *profile;
+    struct psnap_error error;
+    uint32_t loop, region;
+
+    (void)state;
+    after.has_last_loop = false;
+    assert_becomes(&(struct psnap_edit){PSNAP_EDIT_REMOVE, LOOP("f:2", 1)}, &swept, &after, false);
+    after = swept;
+    after.has_inner = false;
+    assert_becomes(&(struct psnap_edit){PSNAP_EDIT_REMOVE, LOOP("f:1", 1)}, &swept, &after, false);
+    assert_fails(&(struct psnap_edit){PSNAP_EDIT_ITERATIONS, LOOP("f:3", 3)}, &swept, false,
+                 "the body of a function");
+    /* Three times as many accesses in the same memory: three sweeps. */
+    profile = record(program, &swept, false);
+    assert_int_equal(psnap_profile_edit(profile,
+                                        &(struct psnap_edit){PSNAP_EDIT_ITERATIONS, LOOP("f:2", 3)},
+                                        &loop, &region, &error),
+                     PSNAP_OK);
+    for (uint32_t i = 0; i < profile->loop_count; i++)
+        if (!strcmp(profile->loops[i].id, "f:2")) {
+            const struct psnap_profile_region *c = &profile->loops[i].regions[0];
+            assert_int_equal(c->accesses, 90);
+            assert_int_equal(c->bytes, 240);
+            assert_int_equal(profile->loops[i].iterations, 90);
+            assert_int_equal(profile->loops[i].entries, 1);
+        }
+    {
+        struct psnap_source *source = psnap_replay_new(profile, 0, NULL);
+        struct psnap_access block[256];
+        ssize_t got = psnap_source_next(source, block, 256, NULL);
+        /* 40 of the inner loop in 80 accesses, and one of s, are before */
+        for (ssize_t i = 0; i < 90; i++)
+            assert_int_equal(block[41 + i].address, swept.c + (uint64_t)(i % 30) * 8);
+        assert_int_equal(got, 132);
+        psnap_source_free(source);
+    }
+    psnap_profile_free(profile);
+    psnap_program_free(program);
+}
+
+/* ---- merging ---- */
+
+/* Regions are words for nests: the stream stays. */
+static void test_merged_nests(void **state)
+{
+    static const char *const both[] = {"r1", "r2"};
+    const struct psnap_edit edit = {PSNAP_EDIT_MERGE, LOOP("f:1", 1), .regions = both,
+                                    .region_count = 2};
+    static struct psnap_access accesses[ACCESSES];
+    struct stream stream = {accesses, 0};
+    struct psnap_program *program = make_program(4, REFS);
+    struct psnap_profile *profile = record(program, &plain, true);
+    const struct psnap_profile_region *region;
+    struct psnap_error error = {0};
+    uint32_t loop, index;
+
+    (void)state;
+    if (psnap_profile_edit(profile, &edit, &loop, &index, &error))
+        fail_msg("%s", error.message);
+    walk(&plain, &stream);
+    assert_replays(profile, &stream, true);
+    assert_is_its_text(profile);
+    for (uint32_t i = 0; i < profile->loop_count; i++)
+        if (!strcmp(profile->loops[i].id, "f:1")) {
+            assert_int_equal(profile->loops[i].region_count, 1);
+            region = &profile->loops[i].regions[0];
+            assert_int_equal(region->stride_count, 0); /* not known of both together */
+            assert_int_equal(region->accesses, 600);
+            assert_int_equal(region->low, plain.a);
+        }
+    psnap_profile_free(profile);
+    psnap_program_free(program);
+}
+
+/* Of the published model one region does what two did: for these its strides say all. */
+static void test_merged_published(void **state)
+{
+    static const char *const both[] = {"r1", "r2"};
+    struct nest near = swept;
+    struct psnap_program *program = make_program(4, REFS);
+    struct psnap_profile *profile;
+    struct psnap_error error = {0};
+    uint32_t loop, index;
+    char *text;
+
+    (void)state;
+    near.b = near.a + 512; /* beyond the gap behind a */
+    near.stride_b = 8;
+    profile = record(program, &near, false);
+    if (psnap_profile_edit(profile,
+                           &(struct psnap_edit){PSNAP_EDIT_MERGE, LOOP("f:1", 1), .regions = both,
+                                                .region_count = 2},
+                           &loop, &index, &error))
+        fail_msg("%s", error.message);
+    for (uint32_t i = 0; i < profile->loop_count; i++)
+        if (!strcmp(profile->loops[i].id, "f:1")) {
+            const struct psnap_profile_region *region = &profile->loops[i].regions[0];
+            assert_int_equal(profile->loops[i].region_count, 1);
+            assert_int_equal(region->accesses, 40);
+            assert_int_equal(region->kinds[PSNAP_STORE], 20);
+            assert_int_equal(region->low, near.a);
+            assert_int_equal(region->bytes, 512 + 160);
+            assert_int_equal(region->stride_count, 1); /* to and fro, more than 256 bytes */
+            assert_int_equal(region->strides[0].bin, PSNAP_STRIDE_RANDOM);
+            assert_int_equal(region->strides[0].count, 39);
+        }
+    text = write_text(profile);
+    psnap_profile_free(read_text(text));
+    free(text);
+    psnap_profile_free(profile);
+    psnap_program_free(program);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_span),
+        cmocka_unit_test(test_moves),
+        cmocka_unit_test(test_stride),
+        cmocka_unit_test(test_iterations),
+        cmocka_unit_test(test_entries),
+        cmocka_unit_test(test_remove),
+        cmocka_unit_test(test_fields),
+        cmocka_unit_test(test_merged_nests),
+        cmocka_unit_test(test_merged_published),
+        cmocka_unit_test(test_published_space),
+        cmocka_unit_test(test_published_loops),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
