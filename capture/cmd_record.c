@@ -444,7 +444,7 @@ static int settle(struct psnap_recording *recording, const char *engine, const c
     recording->is_foreign = engine && !strcmp(engine, "valgrind");
     if (engine && !recording->is_foreign && strcmp(engine, "compiled") != 0)
         return psnap_cmd_usage("record", "no engine '%s'; there are: compiled, valgrind", engine);
-    /* With walks all that libraries do by data would be drawn, which takes a gigabyte for date. */
+    /* Of all that libraries and the loader do little is regular; the published model is small. */
     if (recording->is_foreign && !recording->model)
         recording->model = "psnap";
     if (recording->sampling.count == 0)
@@ -503,13 +503,13 @@ int psnap_cmd_record(int argc, char **argv)
          "end the trace before it is larger (32K, 1M, 2G); the profile goes on"},
         {PSNAP_OPTION_FLAG, 0, "no-profile", &recording.no_profile, NULL, "trace only"},
         {PSNAP_OPTION_TEXT, 0, "model", &recording.model, "NAME",
-         "of the profile: walks (default: exact where it folds), psnap (the published one, faster\n"
-         "to record) or stackdist (LRU stack distances)"},
+         "of the profile: nests (default: loop nests, exact, and reuse histograms of what is\n"
+         "irregular) or psnap (the published one: strides by region)"},
         {PSNAP_OPTION_SIZE, 0, "gap", &recording.builder.region_gap_bytes, "BYTES",
          "how near an access joins a region (default 256)"},
         {PSNAP_OPTION_TEXT, 0, "threads", &threads, "HOW",
-         "in the profile: merged (default), or apart: parts of loops for each thread (not with "
-         "walks)"},
+         "in the profile: merged (default), or apart: parts of loops for each thread (of model\n"
+         "psnap; with nests each thread has a schedule of its own anyway)"},
         {PSNAP_OPTION_FLAG, 0, "certify", &recording.certifies, NULL,
          "simulate caches as well: the profile says how far its replay is off"},
         {PSNAP_OPTION_LIST, 'm', "machine", &machines, "MACHINE",

@@ -150,7 +150,8 @@ int psnap_cmd_profile(int argc, char **argv)
     const struct psnap_option options[] = {
         {PSNAP_OPTION_TEXT, 'o', "output", &request.output, "P.yaml", "where to ('-': stdout)"},
         {PSNAP_OPTION_TEXT, 0, "model", &request.model, "MODEL",
-         "nests (default): exact loop nests and reuse histograms; psnap: the published one"},
+         "nests (default: loop nests, exact, and reuse histograms of what is irregular) or\n"
+         "psnap (the published one: strides by region)"},
         {PSNAP_OPTION_SIZE, 0, "gap", &request.builder.region_gap_bytes, "BYTES",
          "how far from a region an access still joins it; 256"},
         {PSNAP_OPTION_U64, 0, "regions", &request.limit, "N",
@@ -159,7 +160,7 @@ int psnap_cmd_profile(int argc, char **argv)
          "of the published model: visits (default), how loops alternate; first: each once, by\n"
          "first access"},
         {PSNAP_OPTION_TEXT, 0, "threads", &request.threads, "HOW",
-         "merged (default), or apart: parts of loops for each thread (not with nests)"},
+         "merged (default), or apart: parts of loops for each thread (of model psnap)"},
         {PSNAP_OPTION_FLAG, 0, "certify", &request.certifies, NULL,
          "simulate caches as well: the profile says how far its replay is off"},
         {PSNAP_OPTION_LIST, 'm', "machine", &request.machines, "MACHINE",

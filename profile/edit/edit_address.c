@@ -186,7 +186,7 @@ static bool first_of(const struct editing *e, const struct model_ref *ref, uint6
     uint64_t offset = 0, most = 0;
     uint32_t drawn = 0;
 
-    for (; ref->rule == MODEL_DEPENDENT; ref = &model->refs[ref->base])
+    for (; ref->rule == MODEL_DEPENDENT; ref = &model->refs[ref->bases[0]])
         offset += (uint64_t)ref->offsets[0].bytes;
     loop = &e->profile->loops[ref->loop];
     if (ref->rule == MODEL_NEST) {
@@ -234,7 +234,7 @@ static enum psnap_status map(const struct editing *e, const struct model_ref *re
 static enum psnap_status move_offsets(const struct editing *e, struct model_ref *ref,
                                       const struct depend_offset *offsets)
 {
-    const struct model_ref *base = &e->profile->stream->refs[ref->base];
+    const struct model_ref *base = &e->profile->stream->refs[ref->bases[0]];
     uint64_t from, at, times[2], over[2];
     enum psnap_status status = PSNAP_OK;
 

@@ -2,8 +2,8 @@
 /*
  * psnap edit --remove-loop on a model: bodies of the loop and of those within it leave orders and
  * chains, whose other states execute as often as before, and their references are not there. When
- * one of these was the base of others, the first of them gets its rule, a reuse histogram scaled to
- * its own executions, and is the base of the others.
+ * all bases of others are gone, the first of these gets the rule of its first base, a reuse histogram
+ * scaled to its own executions, and is the base of the others.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -105,7 +105,8 @@ static enum psnap_status inherit(const struct removing *r, struct model_ref *to,
     bool is_done;
 
     if (from->rule == MODEL_DEPENDENT) {
-        to->base = from->base;
+        memcpy(to->bases, from->bases, sizeof to->bases);
+        to->base_count = from->base_count;
         for (uint32_t i = 0; i < to->offset_count; i++)
             to->offsets[i].bytes += from->offsets[0].bytes;
         return PSNAP_OK;
@@ -121,6 +122,24 @@ static enum psnap_status inherit(const struct removing *r, struct model_ref *to,
     return is_done ? PSNAP_OK : edit_no_memory(r->e);
 }
 
+/* Keeps the bases that are still there; whether there are any. */
+static bool keep_bases(const struct removing *r, struct model_ref *ref)
+{
+    uint32_t kept = 0;
+
+    for (uint32_t i = 0; i < ref->base_count; i++)
+        if (r->refs[ref->bases[i]] != PSNAP_NONE)
+            kept++;
+    if (!kept)
+        return false;
+    kept = 0;
+    for (uint32_t i = 0; i < ref->base_count; i++)
+        if (r->refs[ref->bases[i]] != PSNAP_NONE)
+            ref->bases[kept++] = ref->bases[i];
+    ref->base_count = kept;
+    return true;
+}
+
 /* References whose bases are gone get other bases, or the rule of the one that is gone. */
 static enum psnap_status find_bases(const struct removing *r)
 {
@@ -130,22 +149,23 @@ static enum psnap_status find_bases(const struct removing *r)
     for (uint32_t i = 0; i < model->ref_count && !status; i++) {
         struct model_ref *ref = &model->refs[i];
         while (!status && r->refs[i] != PSNAP_NONE && ref->rule == MODEL_DEPENDENT &&
-               r->refs[ref->base] == PSNAP_NONE) {
-            const uint32_t base = ref->base, heir = r->heirs[base];
+               !keep_bases(r, ref)) {
+            const uint32_t base = ref->bases[0], heir = r->heirs[base];
             if (heir == PSNAP_NONE) {
                 status = inherit(r, ref, &model->refs[base]);
                 if (ref->rule != MODEL_DEPENDENT)
                     r->heirs[base] = i;
                 continue;
             }
-            ref->base = heir;
+            ref->bases[0] = heir;
+            ref->base_count = 1;
             for (uint32_t k = 0; k < ref->offset_count; k++) /* the heir keeps its first offset */
                 ref->offsets[k].bytes -= model->refs[heir].offsets[0].bytes;
         }
     }
     for (uint32_t i = 0; i < model->ref_count; i++)
         if (model->refs[i].rule != MODEL_DEPENDENT)
-            model->refs[i].offset_count = 0;
+            model->refs[i].offset_count = model->refs[i].base_count = 0;
     return status;
 }
 
@@ -184,8 +204,8 @@ static void drop_refs(const struct removing *r)
             reuse_release(ref->reuses, ref->reuse_count);
             continue;
         }
-        if (ref->rule == MODEL_DEPENDENT)
-            ref->base = r->refs[ref->base];
+        for (uint32_t k = 0; k < ref->base_count; k++)
+            ref->bases[k] = r->refs[ref->bases[k]];
         model->refs[count++] = *ref;
     }
     model->ref_count = count;
