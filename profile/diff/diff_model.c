@@ -211,7 +211,7 @@ struct following {
 static void item_text(const struct psnap_stream_model *model, const struct nest_pattern *pattern,
                       const uint64_t *values, char text[DIFF_TEXT])
 {
-    char digits[32], first[DIFF_TEXT];
+    char first[DIFF_TEXT];
 
     if (!pattern->body_count && pattern->symbol & MODEL_CHAIN) {
         snprintf(text, DIFF_TEXT, "visit c%" PRIu32, (pattern->symbol & ~MODEL_CHAIN) + 1);
@@ -219,8 +219,8 @@ static void item_text(const struct psnap_stream_model *model, const struct nest_
         snprintf(text, DIFF_TEXT, "%.100s", model->bodies[pattern->symbol].id);
     } else {
         item_text(model, pattern->body[0], values + 1, first);
-        snprintf(text, DIFF_TEXT, "repeat %s of %.80s%s", psnap_group_digits(values[0], digits),
-                 first, pattern->body_count > 1 ? ", ..." : "");
+        snprintf(text, DIFF_TEXT, "repeat %" PRIu64 " of %.80s%s", values[0], first,
+                 pattern->body_count > 1 ? ", ..." : "");
     }
 }
 
