@@ -266,7 +266,7 @@ static enum psnap_status init_replay(struct replay *replay, const struct psnap_p
         replay->loop_count = profile->loop_count;
         status = add_loops(replay->base.program, profile, index);
     }
-    for (uint32_t i = 0; i < profile->loop_count && !status; i++)
+    for (uint32_t i = 0; i < profile->loop_count && !status && !profile->stream; i++)
         status = init_loop(replay, &profile->loops[i], i, index[i], seed);
     free(index);
     return status ? status : init_lanes(replay, profile, seed);

@@ -170,12 +170,10 @@ enum psnap_status psnap_profile_edit(struct psnap_profile *profile, const struct
                         .edit = edit,
                         .is_selected = calloc(loops, sizeof(bool)),
                         .is_inside = calloc(loops, sizeof(bool)),
-                        .is_touched = calloc(loops, sizeof(bool)),
                         .loop = loop,
                         .region = region,
                         .error = error};
-    enum psnap_status status =
-        e.is_selected && e.is_inside && e.is_touched ? PSNAP_OK : edit_no_memory(&e);
+    enum psnap_status status = e.is_selected && e.is_inside ? PSNAP_OK : edit_no_memory(&e);
 
     *loop = *region = PSNAP_NONE;
     *error->message = '\0';
@@ -213,6 +211,5 @@ enum psnap_status psnap_profile_edit(struct psnap_profile *profile, const struct
     free(e.arrays);
     free(e.is_selected);
     free(e.is_inside);
-    free(e.is_touched);
     return status;
 }

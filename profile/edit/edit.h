@@ -102,7 +102,6 @@ struct editing {
     uint32_t array_count, region_count; /* region_count: of all loops */
     bool *is_selected;                  /* by loop: the edit's, */
     bool *is_inside;                    /* those and what is within them, */
-    bool *is_touched;                   /* those that do something else than before */
     struct edit_tree **trees;           /* model nests: by reference that is a nest, else NULL */
     uint32_t *loop, *region;
     struct psnap_error *error;
@@ -149,9 +148,8 @@ enum psnap_status edit_published(struct editing *e);
 enum psnap_status edit_model(struct editing *e);
 /* edit_layout.c: regions to where arrays are then. */
 enum psnap_status edit_move_regions(struct editing *e);
-/* edit_loops.c: what loops say of themselves, and their regions. */
+/* edit_loops.c: what loops say of themselves. */
 enum psnap_status edit_scale_loops(struct editing *e);
-enum psnap_status edit_scale_regions(struct editing *e);
 /* Whether a loop is another one, or within it. */
 bool edit_is_within(const struct psnap_profile *profile, uint32_t loop, uint32_t other);
 
@@ -173,8 +171,8 @@ void edit_renumber(struct editing *e, const uint32_t *kept);
  * offsets go where arrays are then. */
 enum psnap_status edit_find_addresses(struct editing *e);
 enum psnap_status edit_move_addresses(struct editing *e);
-/* edit_regions.c: regions after all that. */
-enum psnap_status edit_fit_regions(struct editing *e);
+/* edit_describe.c: regions and patterns after all that. */
+enum psnap_status edit_describe(struct editing *e);
 
 /* edit_reuse.c */
 enum psnap_status edit_reuse(struct editing *e);

@@ -24,21 +24,17 @@ struct finding {
     const struct model_ref *ref;
 };
 
-/* The array and the region that a run is in. */
+/* The array that a run is in. */
 static bool find_places(void *context, struct edit_node *leaf)
 {
     const struct finding *f = context;
-    const struct psnap_profile_loop *loop = &f->e->profile->loops[f->ref->loop];
 
-    leaf->array = leaf->region = PSNAP_NONE;
+    leaf->array = PSNAP_NONE;
     if (leaf->low > leaf->high)
         return true;
     leaf->array = edit_array_of(f->e, leaf->low);
     if (leaf->array != PSNAP_NONE && leaf->high + f->ref->size > f->e->arrays[leaf->array].high)
         leaf->array = PSNAP_NONE;
-    for (uint32_t k = 0; k < loop->region_count; k++)
-        if (leaf->low - loop->regions[k].low < loop->regions[k].bytes)
-            leaf->region = k;
     return true;
 }
 
@@ -164,7 +160,6 @@ static bool move_run(void *context, struct edit_node *leaf)
     leaf->value.first = (int64_t)address;
     if (m->status || !edit_is_stretched(&m->e->arrays[leaf->array]))
         return !m->status;
-    m->e->is_touched[m->ref->loop] = true;
     if (leaf->count.first != 1 || leaf->all != leaf->visits)
         m->status = edit_scale(m->e, times, over, &leaf->stride);
     for (uint32_t i = 0; i < leaf->depth && !m->status; i++)
@@ -309,6 +304,7 @@ static enum psnap_status move_object(const struct editing *e, uint32_t index)
 {
     struct model_object *object = &e->profile->stream->objects[index];
     const uint64_t low = object->low, end = low + object->bytes;
+    const bool is_array = object->name && !object->is_pool;
     const struct edit_array *first = NULL, *last = NULL;
     uint64_t to = low, to_end;
     enum psnap_status status;
@@ -317,7 +313,7 @@ static enum psnap_status move_object(const struct editing *e, uint32_t index)
         if (e->arrays[i].high > low) {
             first = first ? first : &e->arrays[i];
             last = &e->arrays[i];
-            if (last->fields && (status = check_fields(e, index)))
+            if (last->fields && (is_array || !last->object) && (status = check_fields(e, index)))
                 return status;
         }
     if (!first)

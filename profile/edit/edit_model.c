@@ -32,10 +32,6 @@ static enum psnap_status change_addresses(struct editing *e)
         status = change(e);
     if (!status)
         status = edit_move_addresses(e);
-    if (!status)
-        status = edit_move_regions(e);
-    if (!status)
-        status = edit_fit_regions(e);
     for (uint32_t i = 0; e->trees && i < e->profile->stream->ref_count; i++)
         edit_tree_free(e->trees[i]);
     free(e->trees);
@@ -55,5 +51,7 @@ enum psnap_status edit_model(struct editing *e)
         status = edit_remove(e);
     else
         status = change_addresses(e);
-    return status ? status : model_count(e->profile->stream, e->error);
+    if (!status)
+        status = model_count(e->profile->stream, e->error);
+    return status || e->edit->what == PSNAP_EDIT_MERGE ? status : edit_describe(e);
 }

@@ -324,11 +324,7 @@ static enum psnap_status change(struct ordering *o)
     for (uint32_t i = 0; i < o->model->ref_count && !status; i++)
         if (e->is_inside[o->model->refs[i].loop])
             status = edit_in_loop(e, o->model->refs[i].loop, change_ref(o, i));
-    if (!status)
-        status = edit_scale_loops(e);
-    for (uint32_t i = 0; i < e->profile->loop_count; i++)
-        e->is_touched[i] |= e->is_inside[i];
-    return status ? status : edit_scale_regions(e);
+    return status ? status : edit_scale_loops(e);
 }
 
 enum psnap_status edit_order(struct editing *e)

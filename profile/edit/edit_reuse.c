@@ -125,7 +125,6 @@ enum psnap_status edit_reuse(struct editing *e)
                 !is_wanted(e, model->refs[i].loop, &model->objects[reuse->object]))
                 continue;
             is_any = true;
-            e->is_touched[model->refs[i].loop] = true;
             take_bins(reuse, &bins);
             scale_times(&bins, e->edit->factor);
             status = put_bins(e, &bins, reuse);
@@ -238,7 +237,6 @@ enum psnap_status edit_stretch_reuses(const struct editing *e, uint32_t object, 
             struct reuse *reuse = &model->refs[i].reuses[r];
             if (reuse->object != object)
                 continue;
-            e->is_touched[model->refs[i].loop] = true;
             move_places(reuse, model->objects[object].low, times, over < 64 ? over : 64);
             take_bins(reuse, &bins);
             scale_times(&bins, factor);

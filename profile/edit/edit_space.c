@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What lies where before and after an edit. Regions of all loops are grouped to arrays: those that
- * overlap are of one, and so are all of a global. Then arrays of a group (image, heap, ...) are
+ * overlap are of one, and so are all of a global; objects of model nests that lie in several places
+ * are arrays between the others. Then arrays of a group (image, heap, ...) are
  * gone through from the lowest on: each is moved by what those below it have grown.
  *
  *   new address = low + shift + (address - low) * times / over
@@ -17,7 +18,9 @@
 
 #include "formats/base/arena.h"
 #include "formats/base/layout.h"
+#include "formats/base/room.h"
 #include "formats/base/text.h"
+#include "profile/model.h"
 
 enum { PUSH = 64 };
 
@@ -92,34 +95,89 @@ static bool join_globals(struct editing *e)
     return is_any;
 }
 
+static struct edit_array array_of(const struct editing *e, uint32_t loop, uint32_t index)
+{
+    const struct psnap_profile_region *region = &e->profile->loops[loop].regions[index];
+
+    return (struct edit_array){.low = region->low,
+                               .high = region->low + region->bytes,
+                               .loop = loop,
+                               .region = index,
+                               .mixed = PSNAP_NONE,
+                               .object = region->object,
+                               .object_kind = region->object_kind,
+                               .times = 1,
+                               .over = 1};
+}
+
+/* Adds the array but for what the first `whole` ones, which are sorted, have of it. */
+static bool add_between(struct editing *e, struct edit_array array, uint32_t whole)
+{
+    for (uint32_t i = 0; i <= whole; i++) {
+        const bool is_last = i == whole || e->arrays[i].low >= array.high;
+        struct edit_array piece = array;
+        if (!is_last && e->arrays[i].high <= array.low)
+            continue;
+        piece.high = is_last ? array.high : e->arrays[i].low;
+        if (piece.low < piece.high) {
+            if (!psnap_resize(&e->arrays, e->array_count + (size_t)1, sizeof *e->arrays))
+                return false;
+            e->arrays[e->array_count++] = piece;
+        }
+        if (is_last || e->arrays[i].high >= array.high)
+            break;
+        array.low = e->arrays[i].high;
+    }
+    return true;
+}
+
+static void sort_arrays(struct editing *e)
+{
+    if (e->array_count)
+        qsort(e->arrays, e->array_count, sizeof *e->arrays, compare_low);
+    join_overlapping(e);
+}
+
+/* Whether a region is an object that lies in several places, with arrays in between: all of a group
+ * that is in no array with a name, or several allocations. */
+static bool is_spread(const struct psnap_profile *profile,
+                      const struct psnap_profile_region *region)
+{
+    const struct psnap_stream_model *model = profile->stream;
+
+    for (uint32_t i = 0; model && i < model->object_count; i++) {
+        const struct model_object *object = &model->objects[i];
+        if ((!object->name || object->is_pool) && object->low == region->low &&
+            object->bytes == region->bytes)
+            return true;
+    }
+    return false;
+}
+
 enum psnap_status edit_find_arrays(struct editing *e)
 {
     const struct psnap_profile *profile = e->profile;
-    size_t room = 1;
+    uint32_t whole;
 
     for (uint32_t i = 0; i < profile->loop_count; i++)
-        room += profile->loops[i].region_count;
-    e->arrays = calloc(room, sizeof *e->arrays);
+        e->region_count += profile->loops[i].region_count;
+    e->arrays = calloc(e->region_count + (size_t)1, sizeof *e->arrays);
     if (!e->arrays)
         return edit_no_memory(e);
     for (uint32_t i = 0; i < profile->loop_count; i++)
-        for (uint32_t k = 0; k < profile->loops[i].region_count; k++) {
-            const struct psnap_profile_region *region = &profile->loops[i].regions[k];
-            e->region_count++;
-            e->arrays[e->array_count++] = (struct edit_array){.low = region->low,
-                                                              .high = region->low + region->bytes,
-                                                              .loop = i,
-                                                              .region = k,
-                                                              .mixed = PSNAP_NONE,
-                                                              .object = region->object,
-                                                              .object_kind = region->object_kind,
-                                                              .times = 1,
-                                                              .over = 1};
-        }
-    qsort(e->arrays, e->array_count, sizeof *e->arrays, compare_low);
-    join_overlapping(e);
+        for (uint32_t k = 0; k < profile->loops[i].region_count; k++)
+            if (!is_spread(profile, &profile->loops[i].regions[k]))
+                e->arrays[e->array_count++] = array_of(e, i, k);
+    sort_arrays(e);
     while (join_globals(e))
         join_overlapping(e);
+    whole = e->array_count;
+    for (uint32_t i = 0; i < profile->loop_count; i++)
+        for (uint32_t k = 0; k < profile->loops[i].region_count; k++)
+            if (is_spread(profile, &profile->loops[i].regions[k]) &&
+                !add_between(e, array_of(e, i, k), whole))
+                return edit_no_memory(e);
+    sort_arrays(e);
     return PSNAP_OK;
 }
 
@@ -157,8 +215,11 @@ static bool want(struct editing *e, const char *name, bool by_id)
             const struct psnap_profile_region *region = &e->profile->loops[i].regions[k];
             if ((e->edit->loop && !e->is_selected[i]) || !is_named(region, name, by_id))
                 continue;
-            e->arrays[edit_array_of(e, region->low)].is_wanted = true;
-            is_any = true;
+            for (uint32_t a = 0; a < e->array_count; a++)
+                if (e->arrays[a].low < region->low + region->bytes &&
+                    e->arrays[a].high > region->low &&
+                    (!is_spread(e->profile, region) || e->arrays[a].object == region->object))
+                    e->arrays[a].is_wanted = is_any = true;
         }
     return is_any;
 }

@@ -5,7 +5,9 @@
  *
  * The optimiser unrolls loops: a reference that goes on by 8 bytes is then, say, four, which begin
  * 8 bytes apart and go on by 32. These copies are told by being alike and at equal distances, and
- * are changed as the one reference of stride 8 that they are in the source.
+ * are changed as the one reference of stride 8 that they are in the source. Rows of a matrix that
+ * follow each other are one sweep in a profile; they are parted again when their distance, which
+ * entries of loops tell, is the old stride.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -79,6 +81,55 @@ static void stride_copies(struct striding *s)
     }
 }
 
+/* ---- rows that are one sweep ---- */
+
+/* Whether the rows of a loop, or of one around it, have so many of the reference's executions. */
+static bool has_rows(const struct editing *e, const struct model_ref *ref, uint64_t executions)
+{
+    for (uint32_t i = ref->loop; i != PSNAP_NONE; i = e->profile->loops[i].parent) {
+        const uint64_t entries = e->profile->loops[i].entries;
+        if (entries && entries != UINT64_MAX && ref->executions % entries == 0 &&
+            ref->executions / entries == executions)
+            return true;
+    }
+    return false;
+}
+
+/* Parts runs into rows when these go on by the old stride; false: out of memory. */
+static bool part_rows(const struct editing *e, uint32_t index, struct edit_node *parent)
+{
+    const struct model_ref *ref = &e->profile->stream->refs[index];
+    const int64_t from = e->edit->old_stride;
+
+    for (uint32_t i = 0; i < parent->child_count; i++) {
+        const struct edit_node *node = parent->children[i];
+        const int64_t row = node->stride ? from / node->stride : 0, count = node->count.first;
+        uint64_t length;
+        if (node->is_loop && !part_rows(e, index, parent->children[i]))
+            return false;
+        if (node->is_loop || row < 2 || from % node->stride || count <= row || count % row ||
+            !edit_node_length(node, &length) || !has_rows(e, ref, (uint64_t)row))
+            continue;
+        if (!edit_tree_split(e->trees[index], parent, i, row))
+            return false;
+    }
+    return true;
+}
+
+/* Parts them in all references of the edit's loops. */
+static enum psnap_status part_all_rows(const struct editing *e)
+{
+    const struct psnap_stream_model *model = e->profile->stream;
+
+    for (uint32_t i = 0; i < model->ref_count; i++)
+        if (e->trees[i] && e->is_selected[model->refs[i].loop] &&
+            (!part_rows(e, i, &e->trees[i]->root) || !edit_tree_measure(e->trees[i])))
+            return edit_no_memory(e);
+    return PSNAP_OK;
+}
+
+/* ---- all of it ---- */
+
 static bool is_wanted(const struct editing *e, uint32_t array)
 {
     return array != PSNAP_NONE && (!e->edit->region_count || e->arrays[array].is_wanted);
@@ -149,7 +200,6 @@ static void stride_body(struct striding *s, const struct model_body *body, bool 
         }
         stride_nodes(s, copies, n);
     }
-    s->e->is_touched[body->loop] = true;
 }
 
 /* "; reference 3 of loop X has no strides ..." when the edit's loops have such references. */
@@ -176,8 +226,10 @@ enum psnap_status edit_nest_strides(struct editing *e)
     char seen[SHOWN * 24] = "", drawn[256];
     size_t at = 0;
 
-    if (!is_done)
+    if (!is_done || part_all_rows(e)) {
+        free(is_done);
         return edit_no_memory(e);
+    }
     for (uint32_t i = 0; i < model->body_count; i++)
         if (e->is_selected[model->bodies[i].loop])
             stride_body(&s, &model->bodies[i], is_done);

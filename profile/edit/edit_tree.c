@@ -19,8 +19,7 @@ static struct edit_node *new_node(struct psnap_arena *arena, uint32_t depth)
     struct edit_node *node = psnap_arena_alloc(arena, sizeof *node);
 
     if (node)
-        *node = (struct edit_node){
-            .depth = depth, .symbol = NEST_NUMBERS, .array = PSNAP_NONE, .region = PSNAP_NONE};
+        *node = (struct edit_node){.depth = depth, .symbol = NEST_NUMBERS, .array = PSNAP_NONE};
     return node;
 }
 

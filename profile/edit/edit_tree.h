@@ -27,7 +27,7 @@ struct edit_node {
     int64_t stride;          /* of a run */
     uint64_t visits, all;    /* measured: executions, and the sum of its counts in these */
     uint64_t low, high;      /* measured: the lowest and the highest number of a run */
-    uint32_t array, region;  /* of an edit: that a run's addresses are in, or PSNAP_NONE */
+    uint32_t array;          /* of an edit: that a run's addresses are in, or PSNAP_NONE */
 };
 
 struct edit_tree {

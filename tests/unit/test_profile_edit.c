@@ -278,12 +278,19 @@ static void test_stride(void **state)
     assert_becomes(&(struct psnap_edit){PSNAP_EDIT_STRIDE, LOOP("f:1", 1), ARRAY(array_a),
                                         .old_stride = 8, .new_stride = 64},
                    &plain, &after, true);
-    before.row_a = after.row_a = 160;
-    after = before; /* another loop's stride of the same array */
+    before.row_a = 160; /* another loop's stride of the same array: rows that are one sweep */
+    after = before;
     after.row_a = 320;
     move_from_b(&after, 640);
     assert_becomes(&(struct psnap_edit){PSNAP_EDIT_STRIDE, LOOP("f:1", 1), ARRAY(array_a),
                                         .old_stride = 160, .new_stride = 320},
+                   &before, &after, true);
+    before.row_a = 192;
+    after = before;
+    after.row_a = 384;
+    move_from_b(&after, 768);
+    assert_becomes(&(struct psnap_edit){PSNAP_EDIT_STRIDE, LOOP("f:1", 1), ARRAY(array_a),
+                                        .old_stride = 192, .new_stride = 384},
                    &before, &after, true);
     assert_fails(&(struct psnap_edit){PSNAP_EDIT_STRIDE, LOOP("f:1", 1), ARRAY(array_a),
                                       .old_stride = 24, .new_stride = 64},
