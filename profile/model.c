@@ -24,7 +24,7 @@ struct psnap_stream_model *model_new(void)
 
 void model_free(struct psnap_stream_model *model)
 {
-    if (!model)
+    if (!model || model->holders--)
         return;
     for (uint32_t i = 0; i < model->ref_count; i++) {
         nest_terms_release(&model->refs[i].addresses);

@@ -87,6 +87,7 @@ struct model_order {
 };
 
 struct psnap_stream_model {
+    _Atomic uint32_t holders; /* besides the profile: sources of its stream */
     struct nest_patterns *patterns;
     struct model_ref *refs;
     struct model_body *bodies;
@@ -97,6 +98,7 @@ struct psnap_stream_model {
 };
 
 struct psnap_stream_model *model_new(void); /* NULL: out of memory */
+/* When nobody else holds it. */
 void model_free(struct psnap_stream_model *model);
 /*
  * The model of a stream becomes that of a profile: kept[loop] is the profile's number of a loop,
@@ -126,10 +128,10 @@ struct psnap_stream_model *model_builder_take(struct psnap_sink *builder);
 
 /*
  * A source of the accesses that a model makes, deterministic in (model, seed); access.ref is
- * first_ref[ref's loop] + its number, or the number alone (NULL). The model outlives it; `program`
- * is the source's, not owned. NULL: out of memory.
+ * first_ref[ref's loop] + its number, or the number alone (NULL). Holds the model; `program` is the
+ * source's, not owned. NULL: out of memory.
  */
-struct psnap_source *model_source_new(const struct psnap_stream_model *model,
+struct psnap_source *model_source_new(struct psnap_stream_model *model,
                                       const uint32_t *first_ref, struct psnap_program *program,
                                       uint64_t seed);
 

@@ -280,8 +280,8 @@ PSNAP_API void psnap_generator_fill(struct psnap_generator *generator, struct ps
                                     size_t n);
 
 /*
- * A source of the stream of a profile of model nests, deterministic in (profile, seed), which
- * outlives it. first_ref[loop] plus a reference's number goes into access.ref. `program` is the
+ * A source of the stream of a profile of model nests, deterministic in (profile, seed), which may
+ * be freed before it. first_ref[loop] plus a reference's number goes into access.ref. `program` is the
  * source's, not owned. NULL: out of memory.
  */
 PSNAP_API struct psnap_source *psnap_profile_stream_new(const struct psnap_profile *profile,

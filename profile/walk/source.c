@@ -8,6 +8,7 @@
 
 struct model_source {
     struct psnap_source base;
+    struct psnap_stream_model *model; /* held */
     struct walk *walk;
     struct psnap_run run; /* under way, count 0: none */
     uint64_t done;        /* its repetitions, */
@@ -79,11 +80,14 @@ static ssize_t next(struct psnap_source *self, struct psnap_access *block, size_
 
 static void source_free(struct psnap_source *self)
 {
-    walk_free(((struct model_source *)self)->walk);
-    free(self);
+    struct model_source *source = (struct model_source *)self;
+
+    walk_free(source->walk);
+    model_free(source->model);
+    free(source);
 }
 
-struct psnap_source *model_source_new(const struct psnap_stream_model *model,
+struct psnap_source *model_source_new(struct psnap_stream_model *model,
                                       const uint32_t *first_ref, struct psnap_program *program,
                                       uint64_t seed)
 {
@@ -95,8 +99,11 @@ struct psnap_source *model_source_new(const struct psnap_stream_model *model,
         return NULL;
     source->base = (struct psnap_source){&ops, program};
     source->walk = walk_new(model, first_ref, seed);
-    if (source->walk)
-        return &source->base;
-    free(source);
-    return NULL;
+    if (!source->walk) {
+        free(source);
+        return NULL;
+    }
+    source->model = model;
+    model->holders++;
+    return &source->base;
 }
