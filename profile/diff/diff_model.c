@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/base/cmd.h"
 #include "profile/diff/diff.h"
 #include "profile/model.h"
 
