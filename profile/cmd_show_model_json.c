@@ -134,16 +134,10 @@ static void json_numbers(struct psnap_json *json, const char *key,
 
 /* ---- the schedule, chains, objects ---- */
 
-static void chain_name(uint32_t chain, char text[16])
-{
-    snprintf(text, 16, "c%" PRIu32, chain + 1);
-}
-
 static void json_item(struct writing *w, const struct nest_pattern *pattern, const uint64_t *values)
 {
     const struct writing before = *w;
     size_t at = 0;
-    char name[16];
 
     psnap_json_begin_object(w->json, NULL);
     if (pattern->body_count) {
@@ -156,8 +150,7 @@ static void json_item(struct writing *w, const struct nest_pattern *pattern, con
         }
         psnap_json_end_array(w->json);
     } else if (pattern->symbol & MODEL_CHAIN) {
-        chain_name(pattern->symbol & ~MODEL_CHAIN, name);
-        psnap_json_text(w->json, "visit", name);
+        psnap_json_text(w->json, "visit", model_symbol_id(w->profile->stream, pattern->symbol));
     } else {
         psnap_json_text(w->json, "body", w->profile->stream->bodies[pattern->symbol].id);
     }
@@ -168,7 +161,7 @@ static void json_state(struct psnap_json *json, const struct psnap_stream_model 
                        const struct chain *chain, uint32_t state)
 {
     if (state)
-        psnap_json_text(json, "body", model->bodies[chain->states[state].body].id);
+        psnap_json_text(json, "body", model_state_id(model, chain, state));
     else
         psnap_json_real(json, "body", NAN); /* null */
 }
@@ -177,15 +170,10 @@ static void json_chain(struct psnap_json *json, const struct psnap_stream_model 
                        uint32_t index)
 {
     const struct chain *chain = &model->chains[index];
-    uint64_t visits = 0;
-    char name[16];
 
-    chain_name(index, name);
-    for (uint32_t k = 0; k < chain->states[0].edge_count; k++)
-        visits += chain->states[0].edges[k].count;
     psnap_json_begin_object(json, NULL);
-    psnap_json_text(json, "id", name);
-    psnap_json_u64(json, "visits", visits);
+    psnap_json_text(json, "id", model->chain_ids[index]);
+    psnap_json_u64(json, "visits", chain_circuits(chain));
     psnap_json_begin_array(json, "states");
     for (uint32_t s = 0; s < chain->count; s++) {
         psnap_json_begin_object(json, NULL);

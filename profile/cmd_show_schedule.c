@@ -197,7 +197,7 @@ static bool print_next(const struct psnap_stream_model *model, const struct chai
             break;
         }
         printf("%s%s %.3g %%", k ? ", " : "",
-               edges[k].to ? model->bodies[chain->states[edges[k].to].body].id : MODEL_OUTSIDE,
+               model_state_id(model, chain, edges[k].to),
                100 * show_share(edges[k].count, sum));
     }
     putchar('\n');
@@ -221,19 +221,24 @@ static bool print_chain(const struct psnap_stream_model *model, uint32_t index, 
     for (uint32_t k = 0; k < chain->states[0].edge_count; k++)
         visits += chain->states[0].edges[k].count;
     for (uint32_t s = 1; s < chain->count; s++) {
-        const struct model_body *body = &model->bodies[chain->states[s].body];
-        hot[s - 1] = (struct hot_state){s, body->iterations * body->width};
-        width = (int)strlen(body->id) + 2 > width ? (int)strlen(body->id) + 2 : width;
+        const uint32_t symbol = chain->states[s].symbol;
+        const struct model_body *body = symbol & MODEL_CHAIN ? NULL : &model->bodies[symbol];
+        const int length = (int)strlen(model_symbol_id(model, symbol)) + 2;
+        hot[s - 1] = (struct hot_state){s, body ? body->iterations * body->width : UINT64_MAX};
+        width = length > width ? length : width;
     }
     qsort(hot, chain->count - 1, sizeof *hot, by_accesses);
     width = width > NAME_MAX ? NAME_MAX : width;
-    snprintf(title, sizeof title, "chain c%" PRIu32 ", %s visit%s", index + 1,
+    snprintf(title, sizeof title, "%s, %s visit%s", model->chain_ids[index],
              psnap_group_digits(visits, digits), psnap_plural(visits));
     printf("\n%-*s  %12s  %14s  %s\n", width, title, "iterations", "accesses", "next");
     for (uint32_t i = 0; i < most && is_done; i++) {
         const struct chain_state *state = &chain->states[hot[i].state];
-        printf("  %-*s", width - 2, model->bodies[state->body].id);
-        print_counts(&model->bodies[state->body]);
+        printf("  %-*s", width - 2, model_symbol_id(model, state->symbol));
+        if (state->symbol & MODEL_CHAIN)
+            printf("  %12s  %14s", "", "");
+        else
+            print_counts(&model->bodies[state->symbol]);
         is_done = print_next(model, chain, state, is_short);
     }
     if (most < chain->count - 1)

@@ -36,8 +36,12 @@ void model_free(struct psnap_stream_model *model)
         nest_terms_release(&model->bodies[i].trips);
         trips_release(&model->bodies[i].histogram);
     }
-    for (uint32_t i = 0; i < model->chain_count; i++)
+    for (uint32_t i = 0; i < model->chain_count; i++) {
         chain_release(&model->chains[i]);
+        if (model->chain_ids)
+            free(model->chain_ids[i]);
+    }
+    free(model->chain_ids);
     for (uint32_t i = 0; i < model->object_count; i++) {
         free(model->objects[i].id);
         free(model->objects[i].name);
@@ -82,6 +86,30 @@ static bool name_bodies(struct psnap_stream_model *model, const struct psnap_pro
     return is_done;
 }
 
+static bool name_chains(struct psnap_stream_model *model)
+{
+    model->chain_ids = calloc(model->chain_count + (size_t)1, sizeof(char *));
+    for (uint32_t i = 0; model->chain_ids && i < model->chain_count; i++) {
+        char id[24];
+        snprintf(id, sizeof id, "chain-%" PRIu32, i + 1);
+        if (!(model->chain_ids[i] = strdup(id)))
+            return false;
+    }
+    return model->chain_ids != NULL;
+}
+
+const char *model_symbol_id(const struct psnap_stream_model *model, uint32_t symbol)
+{
+    return symbol & MODEL_CHAIN ? model->chain_ids[symbol & ~MODEL_CHAIN]
+                                : model->bodies[symbol].id;
+}
+
+const char *model_state_id(const struct psnap_stream_model *model, const struct chain *chain,
+                           uint32_t state)
+{
+    return state ? model_symbol_id(model, chain->states[state].symbol) : MODEL_OUTSIDE;
+}
+
 static bool name_objects(struct psnap_stream_model *model)
 {
     for (uint32_t i = 0; i < model->object_count; i++) {
@@ -114,5 +142,5 @@ bool model_adopt(struct psnap_stream_model *model, const uint32_t *kept,
     for (uint32_t i = 0; counts && i < model->body_count; i++)
         model->bodies[i].loop = kept[model->bodies[i].loop];
     free(counts);
-    return counts && name_bodies(model, profile) && name_objects(model);
+    return counts && name_bodies(model, profile) && name_chains(model) && name_objects(model);
 }

@@ -92,6 +92,7 @@ struct psnap_stream_model {
     struct model_ref *refs;
     struct model_body *bodies;
     struct chain *chains;
+    char **chain_ids; /* once it is a profile's; owned */
     struct model_object *objects;
     struct model_order *orders; /* by thread, one after the other */
     uint32_t ref_count, body_count, chain_count, object_count, order_count;
@@ -112,6 +113,10 @@ bool model_adopt(struct psnap_stream_model *model, const uint32_t *kept,
  * tells the names of objects; NULL: only those that the model has.
  */
 enum psnap_status model_derive(struct psnap_profile *profile, const struct psnap_program *program);
+/* The id of a body or chain; of a state of a chain. */
+const char *model_symbol_id(const struct psnap_stream_model *model, uint32_t symbol);
+const char *model_state_id(const struct psnap_stream_model *model, const struct chain *chain,
+                           uint32_t state);
 /* How often bodies execute and iterate and references access, from the orders and trip counts:
  * `executions` and `iterations` are set. What is wrong: PSNAP_ERROR_VALUE with a message without
  * place. */

@@ -90,8 +90,7 @@ static enum psnap_status too_much(struct psnap_error *error)
 static enum psnap_status count_chain(struct counting *c, uint32_t index, struct psnap_error *error)
 {
     const struct chain *chain = &c->model->chains[index];
-    const uint64_t visits = c->visits[index];
-    uint64_t begun = 0;
+    const uint64_t visits = c->visits[index], circuits = chain_circuits(chain);
     uint32_t state;
     const int is_circuit = chain_is_circuit(chain, &state);
 
@@ -99,23 +98,22 @@ static enum psnap_status count_chain(struct counting *c, uint32_t index, struct 
         return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
     if (!is_circuit)
         return psnap_error_set(error, PSNAP_ERROR_VALUE,
-                               "in a chain '%.100s' is not left as often as it is entered, or does "
+                               "in chain '%.100s' state '%.100s' is not left as often as it is entered, or does "
                                "not lead outside",
-                               state ? c->model->bodies[chain->states[state].body].id
-                                     : "(outside)");
-    for (uint32_t k = 0; k < chain->states[0].edge_count; k++)
-        if (!add(&begun, chain->states[0].edges[k].count))
-            return too_much(error);
-    if (!begun || visits % begun)
+                               model_symbol_id(c->model, MODEL_CHAIN | index),
+                               model_state_id(c->model, chain, state));
+    if (!circuits || visits % circuits)
         return psnap_error_set(error, PSNAP_ERROR_VALUE,
-                               "a chain begins %" PRIu64 " times, but the schedule visits it %" PRIu64
+                               "chain '%.100s' begins %" PRIu64 " times, but is visited %" PRIu64
                                " times",
-                               begun, visits);
+                               model_symbol_id(c->model, MODEL_CHAIN | index), circuits, visits);
     for (uint32_t i = 1; i < chain->count; i++)
         for (uint32_t k = 0; k < chain->states[i].edge_count; k++) {
+            const uint32_t symbol = chain->states[i].symbol;
             uint64_t all;
-            if (__builtin_mul_overflow(chain->states[i].edges[k].count, visits / begun, &all) ||
-                !add(&c->bodies[chain->states[i].body], all))
+            if (__builtin_mul_overflow(chain->states[i].edges[k].count, visits / circuits, &all) ||
+                !add(symbol & MODEL_CHAIN ? &c->visits[symbol & ~MODEL_CHAIN] : &c->bodies[symbol],
+                     all))
                 return too_much(error);
         }
     return PSNAP_OK;
@@ -191,7 +189,7 @@ enum psnap_status model_count(struct psnap_stream_model *model, struct psnap_err
     }
     if (!status && !is_done)
         status = too_much(error);
-    for (uint32_t i = 0; !status && i < model->chain_count; i++)
+    for (uint32_t i = model->chain_count; !status && i-- > 0;) /* those that have it come later */
         status = count_chain(&c, i, error);
     for (uint32_t i = 0; !status && i < model->ref_count; i++)
         model->refs[i].executions = 0;

@@ -411,9 +411,12 @@ static enum psnap_status take_all(struct taking *t)
     if (!status && t->result->stream) {
         profile->model = PSNAP_MODEL_NESTS;
         profile->stream = t->result->stream;
-        status = model_adopt(profile->stream, t->kept, profile)
-                     ? model_derive(profile, t->program)
-                     : PSNAP_ERROR_MEMORY;
+        status =
+            model_adopt(profile->stream, t->kept, profile) ? PSNAP_OK : PSNAP_ERROR_MEMORY;
+        if (!status)
+            status = model_count(profile->stream, NULL);
+        if (!status)
+            status = model_derive(profile, t->program);
     } else if (!status)
         status = build_schedule(profile, t->kept, t->result->part_count * t->program->loop_count,
                                 t->result);

@@ -11,7 +11,10 @@
 
 enum {
     BODIES_MAX = 48, /* of a loop, before its basic blocks are told apart */
-    BATCH = 64       /* iterations of a run in which irregular references are at a time */
+    BATCH = 64,      /* iterations of a run in which irregular references are at a time */
+    FEW = 48,        /* values of a nest in the end, */
+    FEW_RARE = 12,   /* and of a reference that has less than */
+    RARE = 20000     /* one in so many accesses */
 };
 
 /* ---- references, iterations ---- */
@@ -356,14 +359,23 @@ bool lane_put_run(struct lane *lane, const struct psnap_run *run)
 
 /* ---- lanes ---- */
 
+/* Values that a reference may have in the end: all that it has when no reuse times are known, few
+ * when it has next to no part in the whole. */
+static size_t most_of(const struct lane *lane, const struct lane_site *site)
+{
+    if (!site->is_irregular)
+        return SIZE_MAX;
+    return site->addresses.length < lane->now / RARE ? FEW_RARE : FEW;
+}
+
 bool lane_end(struct lane *lane)
 {
     bool is_done = end_iteration(lane) && end_execution(lane) && order_end(&lane->order);
 
     for (uint32_t i = 0; is_done && i < lane->site_count; i++)
-        is_done = series_end(&lane->sites[i].addresses);
+        is_done = series_end(&lane->sites[i].addresses, most_of(lane, &lane->sites[i]));
     for (uint32_t i = 0; is_done && i < lane->body_count; i++)
-        is_done = flush_trips(&lane->bodies[i]) && series_end(&lane->bodies[i].trips);
+        is_done = flush_trips(&lane->bodies[i]) && series_end(&lane->bodies[i].trips, FEW);
     return is_done;
 }
 

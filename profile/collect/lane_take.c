@@ -70,8 +70,13 @@ static bool take_object(struct taking *t, uint32_t object)
     return true;
 }
 
-static bool take_reuse(struct taking *t, const struct lane_site *from, struct model_ref *to)
+static bool take_reuse(struct taking *t, struct lane_site *from, struct model_ref *to)
 {
+    if (!from->reuse.count) { /* none of its lines was in the sample */
+        const uint32_t object = objects_at(&t->lane->objects, t->lane->program, from->latest);
+        if (object == PSNAP_NONE || !reuse_note(&from->reuse, object, 0, REUSE_EXACT, 0, 1))
+            return false;
+    }
     if (!reuse_take(&from->reuse, to->executions, &to->reuses, &to->reuse_count, &to->phases))
         return false;
     for (uint32_t i = 0; i < to->reuse_count; i++) {
@@ -206,7 +211,7 @@ static bool take_refs(struct taking *t, uint16_t thread)
         return false;
     for (uint32_t i = 0; i < lane->site_count; i++) {
         struct model_ref *to = &t->model->refs[t->first_ref + i];
-        const struct lane_site *from = &lane->sites[i];
+        struct lane_site *from = &lane->sites[i];
         if (to->rule == MODEL_NEST ? !take_terms(t, &to->addresses, &from->addresses.fold.terms)
                                    : to->rule == MODEL_REUSE && !take_reuse(t, from, to))
             return false;
@@ -247,15 +252,14 @@ static int by_count(const void *a, const void *b)
 /* The chain is moved, its transitions sorted, and those left out that were taken out again. */
 static void take_chain(const struct taking *t, struct chain *from, struct chain *to)
 {
-    free(from->state_of);
     *to = *from;
-    to->state_of = NULL;
-    to->body_room = 0;
     *from = (struct chain){0};
     for (uint32_t i = 0; i < to->count; i++) {
         struct chain_state *state = &to->states[i];
         if (i)
-            state->body += t->first_body;
+            state->symbol = state->symbol & ORDER_CHAIN
+                                ? MODEL_CHAIN | (t->first_chain + (state->symbol & ~ORDER_CHAIN))
+                                : t->first_body + state->symbol;
         if (state->edge_count)
             qsort(state->edges, state->edge_count, sizeof *state->edges, by_count);
         while (state->edge_count && !state->edges[state->edge_count - 1].count)
@@ -264,7 +268,7 @@ static void take_chain(const struct taking *t, struct chain *from, struct chain 
 }
 
 /* Symbols of the lane to those of the model. */
-static const struct nest_pattern *take_pattern(const struct taking *t, const uint32_t *chains,
+static const struct nest_pattern *take_pattern(const struct taking *t,
                                                const struct nest_pattern *from)
 {
     struct nest_patterns *patterns = t->model->patterns;
@@ -273,10 +277,11 @@ static const struct nest_pattern *take_pattern(const struct taking *t, const uin
 
     if (!from->body_count)
         return nest_pattern_symbol(patterns, from->symbol & ORDER_CHAIN
-                                                 ? MODEL_CHAIN | chains[from->symbol & ~ORDER_CHAIN]
+                                                 ? MODEL_CHAIN | (t->first_chain +
+                                                                  (from->symbol & ~ORDER_CHAIN))
                                                  : t->first_body + from->symbol);
     body = malloc(from->body_count * sizeof(struct nest_pattern *));
-    while (body && i < from->body_count && (body[i] = take_pattern(t, chains, from->body[i])))
+    while (body && i < from->body_count && (body[i] = take_pattern(t, from->body[i])))
         i++;
     if (i == from->body_count)
         made = nest_pattern_loop(patterns, body, i, from->steps);
@@ -289,23 +294,17 @@ static bool take_order(struct taking *t, uint16_t thread)
     struct psnap_stream_model *model = t->model;
     struct order *from = &t->lane->order;
     struct model_order *to = &model->orders[model->order_count++];
-    uint32_t *chains = calloc(from->chain_count + (size_t)1, sizeof *chains);
-    bool is_done = chains != NULL;
+    bool is_done = true;
 
     *to = (struct model_order){.thread = thread, .terms = {.patterns = model->patterns}};
-    for (uint32_t i = 0; is_done && i < from->chain_count; i++) {
-        if (!from->chains[i].states)
-            continue;
-        chains[i] = model->chain_count++;
-        take_chain(t, &from->chains[i], &model->chains[chains[i]]);
-    }
+    for (uint32_t i = 0; i < from->chain_count; i++)
+        take_chain(t, &from->chains[i], &model->chains[model->chain_count++]);
     for (size_t i = 0; is_done && i < from->fold.terms.count; i++) {
         const struct nest_pattern *pattern =
-            take_pattern(t, chains, from->fold.terms.terms[i].pattern);
+            take_pattern(t, from->fold.terms.terms[i].pattern);
         is_done = pattern && nest_terms_push(&to->terms, pattern,
                                              nest_term_values(&from->fold.terms, i));
     }
-    free(chains);
     return is_done;
 }
 
@@ -315,6 +314,7 @@ bool lane_take(struct lane *lane, uint16_t thread, struct psnap_stream_model *mo
                        .model = model,
                        .first_ref = model->ref_count,
                        .first_body = model->body_count,
+                       .first_chain = model->chain_count,
                        .objects = malloc((lane->objects.count + (size_t)1) * sizeof *t.objects)};
     bool is_done = t.objects &&
                    extend(&model->bodies, model->body_count, lane->body_count,

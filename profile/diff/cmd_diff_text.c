@@ -471,7 +471,7 @@ static void print_totals(const struct profile_diff *diff)
 static const char *state_name(const struct psnap_stream_model *model, uint32_t chain,
                               uint32_t state)
 {
-    return state ? model->bodies[model->chains[chain].states[state].body].id : MODEL_OUTSIDE;
+    return model_state_id(model, &model->chains[chain], state);
 }
 
 /* Whether there was something to say of the order of loops. */

@@ -313,7 +313,9 @@ static uint32_t state_in_b(const struct profile_diff *diff, const struct chain *
     if (!state)
         return 0;
     for (uint32_t i = 1; i < b->count; i++)
-        if (b->states[i].body == diff->body_of[a->states[state].body])
+        if (a->states[state].symbol & MODEL_CHAIN
+                ? b->states[i].symbol == a->states[state].symbol
+                : b->states[i].symbol == diff->body_of[a->states[state].symbol])
             return i;
     return PSNAP_NONE;
 }

@@ -205,6 +205,12 @@ static enum psnap_status change_orders(struct ordering *o)
 
 /* ---- chains ---- */
 
+/* Whether a state is repeated: of a chain, which comes before those that it is in, all states are. */
+static bool is_inside(const struct ordering *o, uint32_t symbol)
+{
+    return symbol & MODEL_CHAIN ? o->is_visited[symbol & ~MODEL_CHAIN] : o->is_grouped[symbol];
+}
+
 /* Chains of which all states are repeated are, as a symbol; of others the states are. */
 static enum psnap_status change_chains(struct ordering *o)
 {
@@ -216,7 +222,7 @@ static enum psnap_status change_chains(struct ordering *o)
         if (!inside)
             return edit_no_memory(o->e);
         for (uint32_t k = 1; k < chain->count; k++)
-            n += inside[k] = o->is_grouped[chain->states[k].body];
+            n += inside[k] = is_inside(o, chain->states[k].symbol);
         o->is_visited[i] = n && n + 1 == chain->count;
         if (n && !o->is_visited[i])
             result = edit_chain_repeat(chain, inside, o->e->edit->times);

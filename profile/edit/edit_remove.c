@@ -57,6 +57,18 @@ static enum psnap_status prune_orders(const struct removing *r)
     return status;
 }
 
+/* What a symbol is then; PSNAP_NONE: it is not there any more. Chains come before those that they
+ * are states of. */
+static uint32_t left_of(const struct removing *r, uint32_t symbol)
+{
+    uint32_t chain;
+
+    if (!(symbol & MODEL_CHAIN))
+        return r->bodies[symbol];
+    chain = r->chains[symbol & ~MODEL_CHAIN];
+    return chain == PSNAP_NONE ? PSNAP_NONE : MODEL_CHAIN | chain;
+}
+
 /* Chains without the states that are gone; those with none left are gone too. */
 static enum psnap_status prune_chains(const struct removing *r)
 {
@@ -69,14 +81,23 @@ static enum psnap_status prune_chains(const struct removing *r)
         if (!gone)
             return edit_no_memory(r->e);
         for (uint32_t k = 1; k < chain->count; k++)
-            gone[k] = r->bodies[chain->states[k].body] == PSNAP_NONE;
+            gone[k] = left_of(r, chain->states[k].symbol) == PSNAP_NONE;
         result = edit_chain_remove(chain, gone);
         free(gone);
         if (result)
             return edit_no_memory(r->e);
         for (uint32_t k = 1; k < chain->count; k++)
-            chain->states[k].body = r->bodies[chain->states[k].body];
+            chain->states[k].symbol = left_of(r, chain->states[k].symbol);
         r->chains[i] = chain->count > 1 ? count++ : PSNAP_NONE;
+        if (r->chains[i] == PSNAP_NONE || r->chains[i] != i) {
+            char **ids = r->model->chain_ids;
+            char *const id = ids[i];
+            ids[i] = NULL;
+            if (r->chains[i] == PSNAP_NONE)
+                free(id);
+            else
+                ids[r->chains[i]] = id;
+        }
         if (r->chains[i] == PSNAP_NONE)
             chain_release(chain);
         else if (r->chains[i] != i) {

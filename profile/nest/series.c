@@ -10,8 +10,7 @@
 
 enum {
     MOST = 1024,      /* values while the series goes on, */
-    FEW = 48,         /* and when it has ended: more are kept only of */
-    PLAIN = 16,       /* so many numbers for each */
+    PLAIN = 16,       /* numbers for each value of a nest for sure */
     PLAIN_FROM = 512, /* numbers after which a series can be told to be a nest, */
     NONE_FROM = 2048, /* or to be none: */
     NONE = 3          /* fewer numbers for each value */
@@ -90,7 +89,7 @@ bool series_put_other(struct series *series, uint64_t first, uint64_t stride, ui
     return true;
 }
 
-bool series_end(struct series *series)
+bool series_end(struct series *series, size_t most)
 {
     if (series->is_none)
         return true;
@@ -100,7 +99,7 @@ bool series_end(struct series *series)
         return true;
     if (!nest_fold_end(&series->fold))
         return false;
-    if (series->fold.terms.value_count > FEW &&
+    if (series->fold.terms.value_count > most &&
         series->fold.terms.value_count * PLAIN > series->length)
         series_give_up(series);
     return true;

@@ -39,8 +39,9 @@ static inline bool series_put(struct series *series, uint64_t first, uint64_t st
     return true;
 }
 
-/* No more will come. Afterwards it has terms, or is none. */
-bool series_end(struct series *series);
+/* No more will come. Afterwards it has terms, or is none: when it has more than `most` values, unless
+ * there are many numbers for each. */
+bool series_end(struct series *series, size_t most);
 /* It is none. */
 void series_give_up(struct series *series);
 

@@ -16,7 +16,7 @@ bool chain_init(struct chain *chain)
     chain->states = calloc(chain->room, sizeof *chain->states);
     chain->count = 1;
     if (chain->states)
-        chain->states[0].body = PSNAP_NONE;
+        chain->states[0].symbol = PSNAP_NONE;
     return chain->states != NULL;
 }
 
@@ -25,29 +25,17 @@ void chain_release(struct chain *chain)
     for (uint32_t i = 0; chain->states && i < chain->count; i++)
         free(chain->states[i].edges);
     free(chain->states);
-    free(chain->state_of);
     *chain = (struct chain){0};
 }
 
-uint32_t chain_state_of(struct chain *chain, uint32_t body)
+uint32_t chain_add_state(struct chain *chain, uint32_t symbol)
 {
-    if (body >= chain->body_room) {
-        const uint32_t room = 2 * body + 64;
-        if (!psnap_resize(&chain->state_of, room, sizeof *chain->state_of))
-            return PSNAP_NONE;
-        memset(&chain->state_of[chain->body_room], 0,
-               (room - chain->body_room) * sizeof *chain->state_of);
-        chain->body_room = room;
-    }
-    if (chain->state_of[body])
-        return chain->state_of[body];
     if (chain->count == chain->room) {
         if (!psnap_resize(&chain->states, 2 * (size_t)chain->room, sizeof *chain->states))
             return PSNAP_NONE;
         chain->room *= 2;
     }
-    chain->states[chain->count] = (struct chain_state){.body = body};
-    chain->state_of[body] = chain->count;
+    chain->states[chain->count] = (struct chain_state){.symbol = symbol};
     return chain->count++;
 }
 
@@ -84,57 +72,6 @@ bool chain_go(struct chain *chain, uint32_t state, uint64_t times)
     return edge != NULL;
 }
 
-/* Takes one transition out, the commonest one to state `to`, or from state 0 if that is PSNAP_NONE:
- * gets the state at its other end. False: there is none. */
-static bool take_out(struct chain *chain, uint32_t to, uint32_t *other)
-{
-    struct chain_edge *best = NULL;
-    const uint32_t from = to == PSNAP_NONE ? 0 : 1, end = to == PSNAP_NONE ? 1 : chain->count;
-
-    for (uint32_t i = from; i < end; i++)
-        for (uint32_t k = 0; k < chain->states[i].edge_count; k++) {
-            struct chain_edge *edge = &chain->states[i].edges[k];
-            if ((to != PSNAP_NONE && edge->to != to) || !edge->count ||
-                (best && best->count >= edge->count))
-                continue;
-            best = edge;
-            *other = to == PSNAP_NONE ? edge->to : i;
-        }
-    if (best)
-        best->count--;
-    return best != NULL;
-}
-
-bool chain_go_through(struct chain *chain)
-{
-    uint32_t first, last;
-
-    if (chain->at && take_out(chain, PSNAP_NONE, &first) && !chain_go(chain, first, 1))
-        return false;
-    if (take_out(chain, 0, &last))
-        chain->at = last;
-    return true;
-}
-
-bool chain_merge(struct chain *into, const struct chain *from)
-{
-    uint32_t *states = calloc(from->count, sizeof *states);
-    const uint32_t at = into->at;
-    bool is_done = states != NULL;
-
-    for (uint32_t i = 1; is_done && i < from->count; i++)
-        is_done = (states[i] = chain_state_of(into, from->states[i].body)) != PSNAP_NONE;
-    for (uint32_t i = 0; is_done && i < from->count; i++)
-        for (uint32_t k = 0; is_done && k < from->states[i].edge_count; k++) {
-            into->at = states[i];
-            is_done = chain_go(into, states[from->states[i].edges[k].to],
-                               from->states[i].edges[k].count);
-        }
-    into->at = at;
-    free(states);
-    return is_done;
-}
-
 /* By state, the edge that leads towards state 0 on a shortest way; PSNAP_NONE: there is none.
  * False: out of memory. */
 static bool find_ways(const struct chain *chain, uint32_t *way)
@@ -160,6 +97,15 @@ static bool find_ways(const struct chain *chain, uint32_t *way)
     }
     free(distance);
     return distance != NULL;
+}
+
+uint64_t chain_circuits(const struct chain *chain)
+{
+    uint64_t sum = 0;
+
+    for (uint32_t k = 0; k < chain->states[0].edge_count; k++)
+        sum += chain->states[0].edges[k].count;
+    return sum;
 }
 
 int chain_is_circuit(const struct chain *chain, uint32_t *state)

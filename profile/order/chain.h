@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Markov chains over the bodies of loops, for parts of a program whose order does not fold: how
- * often which body executed right after which other one, exactly. State 0 stands for the outside:
- * what a visit of the chain begins with follows it, and what it ends with is followed by it.
+ * Markov chains, for parts of a program whose order does not fold: how often which body of a loop
+ * executed right after which other one, exactly. A state may also be a chain, which is visited then.
+ * State 0 stands for the outside: what a visit of the chain begins with follows it, and it follows
+ * what a visit ends with.
  *
  * Every state is entered as often as it is left, so the transitions are a circuit of Euler in the
  * multigraph of states. A walk that takes each transition as often as it was seen, and from each
@@ -24,7 +25,7 @@ struct chain_edge {
 };
 
 struct chain_state {
-    uint32_t body; /* whose state it is; unused for state 0 */
+    uint32_t symbol; /* whose state it is: a body or a chain; unused for state 0 */
     uint32_t edge_count, edge_room;
     struct chain_edge *edges; /* none empty */
 };
@@ -33,21 +34,16 @@ struct chain {
     struct chain_state *states;
     uint32_t count, room;
     uint32_t at; /* state that it is in, while it is collected */
-    uint32_t *state_of; /* by body, 0: none; while it is collected */
-    uint32_t body_room; /* of these */
 };
 
 bool chain_init(struct chain *chain); /* false: out of memory */
 void chain_release(struct chain *chain);
-/* The state of a body, made if need be; PSNAP_NONE: out of memory. */
-uint32_t chain_state_of(struct chain *chain, uint32_t body);
+/* A state more; PSNAP_NONE: out of memory. */
+uint32_t chain_add_state(struct chain *chain, uint32_t symbol);
 /* Goes to a state, `times` times at once from where it is; false: out of memory. */
 bool chain_go(struct chain *chain, uint32_t state, uint64_t times);
-/* A visit that was counted before becomes part of the one under way: it is entered from where this
- * one is, which goes on where it ended. False: out of memory. */
-bool chain_go_through(struct chain *chain);
-/* Adds the states and transitions of another; false: out of memory. */
-bool chain_merge(struct chain *into, const struct chain *from);
+/* Circuits through state 0: visits. */
+uint64_t chain_circuits(const struct chain *chain);
 /* Whether every state is left as often as it is entered, and comes to state 0 at last; if not,
  * *state gets one of which that is not so. Negative: out of memory. */
 int chain_is_circuit(const struct chain *chain, uint32_t *state);

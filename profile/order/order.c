@@ -19,7 +19,7 @@ enum {
 
 void order_init(struct order *order, struct nest_patterns *patterns)
 {
-    *order = (struct order){.patterns = patterns, .open = PSNAP_NONE};
+    *order = (struct order){.patterns = patterns};
     nest_fold_init(&order->fold, patterns);
 }
 
@@ -29,13 +29,14 @@ void order_release(struct order *order)
     for (uint32_t i = 0; i < order->chain_count; i++)
         chain_release(&order->chains[i]);
     free(order->chains);
+    free(order->places);
     free(order->bodies);
     free(order->symbols);
 }
 
 static bool know_body(struct order *order, uint32_t body)
 {
-    struct order_body *bodies =
+    struct order_place *bodies =
         psnap_with_room(order->bodies, &order->body_room, body + (size_t)1, sizeof *bodies);
     const struct nest_pattern **symbols = psnap_with_room(
         order->symbols, &order->symbol_room, body + (size_t)1, sizeof(struct nest_pattern *));
@@ -45,11 +46,27 @@ static bool know_body(struct order *order, uint32_t body)
     if (!bodies || !symbols)
         return false;
     for (; order->body_count <= body; order->body_count++) {
-        bodies[order->body_count] = (struct order_body){PSNAP_NONE, 0};
+        bodies[order->body_count] = (struct order_place){PSNAP_NONE, 0};
         symbols[order->body_count] = nest_pattern_symbol(order->patterns, order->body_count);
         if (!symbols[order->body_count])
             return false;
     }
+    return true;
+}
+
+static struct order_place *place_of(const struct order *order, uint32_t symbol)
+{
+    return symbol & ORDER_CHAIN ? &order->places[symbol & ~ORDER_CHAIN] : &order->bodies[symbol];
+}
+
+/* ---- visits ---- */
+
+/* Visits end until only `depth` of them are open, `times` times at once. */
+static bool close_visits(struct order *order, uint32_t depth, uint64_t times)
+{
+    while (order->depth > depth)
+        if (!chain_go(&order->chains[order->open[--order->depth]], 0, times))
+            return false;
     return true;
 }
 
@@ -58,27 +75,59 @@ static bool push_symbol(struct order *order, const struct nest_pattern *symbol)
     return symbol && nest_fold_leaf(&order->fold, symbol, &(const uint64_t){1});
 }
 
-/* The visit that is open ends. */
-static bool close_visit(struct order *order)
+/* The chains around a state of chain `chain`, the outermost first; returns how many. */
+static uint32_t path_to(const struct order *order, uint32_t chain, uint32_t path[ORDER_DEPTH])
 {
-    const uint32_t open = order->open;
+    uint32_t depth = 0, at = chain;
 
-    order->open = PSNAP_NONE;
-    return open == PSNAP_NONE || chain_go(&order->chains[open], 0, 1);
+    for (; at != PSNAP_NONE; at = order->places[at].chain)
+        depth++;
+    for (uint32_t i = depth; i-- > 0; chain = order->places[chain].chain)
+        path[i] = chain;
+    return depth;
 }
 
-/* `times` executions of a body that is a state. */
-static bool step(struct order *order, uint32_t body, uint64_t times)
+/* Executes a symbol that is a state somewhere, `times` times at once: visits that it is not in end,
+ * those that it is in begin, the outermost one as a symbol of the fold. */
+static bool step(struct order *order, uint32_t symbol, uint64_t times)
 {
-    const struct order_body *of = &order->bodies[body];
+    const struct order_place place = *place_of(order, symbol);
+    uint32_t path[ORDER_DEPTH], depth = path_to(order, place.chain, path), same = 0;
 
-    return chain_go(&order->chains[of->chain], of->state, times);
+    while (same < depth && same < order->depth && order->open[same] == path[same])
+        same++;
+    if (!close_visits(order, same, times))
+        return false;
+    for (; same < depth; same++) {
+        const uint32_t chain = path[same];
+        if (same ? !chain_go(&order->chains[path[same - 1]], order->places[chain].state, times)
+                 : !push_symbol(order, nest_pattern_symbol(order->patterns, ORDER_CHAIN | chain)))
+            return false;
+        order->chains[chain].at = 0;
+        order->open[order->depth++] = chain;
+    }
+    return chain_go(&order->chains[place.chain], place.state, times);
+}
+
+/* The outermost symbol around one. */
+static uint32_t outermost(const struct order *order, uint32_t symbol)
+{
+    while (place_of(order, symbol)->chain != PSNAP_NONE)
+        symbol = ORDER_CHAIN | place_of(order, symbol)->chain;
+    return symbol;
 }
 
 /* ---- chains for what does not fold ---- */
 
-/* Sets of bodies that become one chain each, by union and find; chains that there are have the
- * numbers behind the bodies. */
+struct lowering {
+    struct order *order;
+    uint32_t *sets;  /* union and find of symbols: bodies, and chains behind them */
+    uint64_t *comes; /* as `sets`: how many loose terms a symbol is in */
+    uint32_t *size;  /* as `sets`: how many symbols a set has */
+    uint32_t *chain; /* as `sets`: that a set becomes, or PSNAP_NONE */
+    bool *is_piled;  /* by term */
+};
+
 static uint32_t find(uint32_t *sets, uint32_t i)
 {
     while (sets[i] != i)
@@ -86,20 +135,12 @@ static uint32_t find(uint32_t *sets, uint32_t i)
     return i;
 }
 
-static uint32_t set_of_symbol(const struct order *order, uint32_t symbol)
+/* Of a symbol that may be a state by now: that of what is around it all. */
+static uint32_t index_of(const struct lowering *l, uint32_t symbol)
 {
-    if (symbol & ORDER_CHAIN)
-        return order->body_count + (symbol & ~ORDER_CHAIN);
-    return symbol;
+    symbol = outermost(l->order, symbol);
+    return symbol & ORDER_CHAIN ? l->order->body_count + (symbol & ~ORDER_CHAIN) : symbol;
 }
-
-struct lowering {
-    struct order *order;
-    uint32_t *sets;     /* by body, and chain behind the bodies */
-    uint64_t *comes;    /* as `sets`: how many loose terms it is in */
-    bool *is_piled;     /* by term */
-    uint32_t chain; /* being visited, or PSNAP_NONE */
-};
 
 static bool is_loose(const struct lowering *l, size_t term, uint64_t most)
 {
@@ -113,7 +154,7 @@ static void count_symbols(struct lowering *l, const struct nest_pattern *pattern
     for (uint32_t i = 0; i < pattern->body_count; i++)
         count_symbols(l, pattern->body[i]);
     if (!pattern->body_count)
-        l->comes[set_of_symbol(l->order, pattern->symbol)]++;
+        l->comes[index_of(l, pattern->symbol)]++;
 }
 
 /* Whether all symbols of a pattern are in at least so many loose terms. */
@@ -123,7 +164,7 @@ static bool is_frequent(const struct lowering *l, const struct nest_pattern *pat
     for (uint32_t i = 0; i < pattern->body_count; i++)
         if (!is_frequent(l, pattern->body[i], least))
             return false;
-    return pattern->body_count || l->comes[set_of_symbol(l->order, pattern->symbol)] >= least;
+    return pattern->body_count || l->comes[index_of(l, pattern->symbol)] >= least;
 }
 
 /* Joins the sets of all symbols of a pattern with set `with` (PSNAP_NONE: its own first one), which
@@ -136,7 +177,7 @@ static uint32_t join(struct lowering *l, const struct nest_pattern *pattern, uin
         with = join(l, pattern->body[i], with);
     if (pattern->body_count)
         return with;
-    own = find(l->sets, set_of_symbol(l->order, pattern->symbol));
+    own = find(l->sets, index_of(l, pattern->symbol));
     if (with == PSNAP_NONE)
         return own;
     return l->sets[own] = find(l->sets, with);
@@ -161,67 +202,81 @@ static void find_piles(struct lowering *l, uint64_t most, uint64_t share)
     }
 }
 
-/* The chain of a set, made if there is none: chains of the set become one. PSNAP_NONE: out of
- * memory. */
-static uint32_t chain_of_set(struct lowering *l, uint32_t set)
+/* How deep chains in a symbol are. */
+static uint32_t height_of(const struct order *order, uint32_t symbol)
 {
-    struct order *order = l->order;
-    uint32_t chain = PSNAP_NONE;
+    uint32_t height = 0;
 
-    for (uint32_t i = 0; i < order->chain_count; i++) {
-        if (!order->chains[i].states || find(l->sets, order->body_count + i) != set)
-            continue;
-        if (chain == PSNAP_NONE) {
-            chain = i;
-            continue;
-        }
-        if (!chain_merge(&order->chains[chain], &order->chains[i]))
-            return PSNAP_NONE;
-        chain_release(&order->chains[i]);
+    if (!(symbol & ORDER_CHAIN))
+        return 0;
+    for (uint32_t i = 1; i < order->chains[symbol & ~ORDER_CHAIN].count; i++) {
+        const uint32_t inner =
+            height_of(order, order->chains[symbol & ~ORDER_CHAIN].states[i].symbol);
+        height = inner > height ? inner : height;
     }
-    if (chain == PSNAP_NONE) {
-        struct chain *more = psnap_with_room(order->chains, &order->chain_room,
-                                             order->chain_count + (size_t)1, sizeof *more);
-        if (!more)
-            return PSNAP_NONE;
-        order->chains = more;
-        if (!chain_init(&more[order->chain_count]))
-            return PSNAP_NONE;
-        chain = order->chain_count++;
-        l->sets[order->body_count + chain] = set;
-    }
-    for (uint32_t b = 0; b < order->body_count; b++) {
-        struct order_body *body = &order->bodies[b];
-        if (find(l->sets, b) != set)
-            continue;
-        body->chain = chain;
-        body->state = chain_state_of(&order->chains[chain], b);
-        if (body->state == PSNAP_NONE)
-            return PSNAP_NONE;
-    }
-    return chain;
+    return height + 1;
 }
 
-/* Goes through a term of a pile `times` times at once: the first iteration of a loop is entered from
- * outside, all others from its end. Visits of a chain are gone through one by one. */
-static bool absorb(struct lowering *l, const struct nest_pattern *pattern, const uint64_t *values,
-                   uint64_t times);
-
-static bool absorb_body(struct lowering *l, const struct nest_pattern *loop,
-                        const uint64_t *values, uint64_t times)
+static uint32_t add_chain(struct order *order)
 {
-    for (uint32_t i = 0, at = 0; i < loop->body_count; at += loop->body[i++]->values)
-        if (!absorb(l, loop->body[i], values + at, times))
+    struct chain *chains = psnap_with_room(order->chains, &order->chain_room,
+                                           order->chain_count + (size_t)1, sizeof *chains);
+    struct order_place *places = psnap_with_room(order->places, &order->place_room,
+                                                 order->chain_count + (size_t)1, sizeof *places);
+
+    order->chains = chains ? chains : order->chains;
+    order->places = places ? places : order->places;
+    if (!chains || !places || !chain_init(&chains[order->chain_count]))
+        return PSNAP_NONE;
+    places[order->chain_count] = (struct order_place){PSNAP_NONE, 0};
+    return order->chain_count++;
+}
+
+/* The symbol becomes a state of a chain. */
+static bool add_state(struct order *order, uint32_t chain, uint32_t symbol)
+{
+    struct order_place *place = place_of(order, symbol);
+
+    place->state = chain_add_state(&order->chains[chain], symbol);
+    place->chain = chain;
+    return place->state != PSNAP_NONE;
+}
+
+/* Each set of two symbols and more becomes a chain; *is_any: there is one. */
+static bool make_sets(struct lowering *l, uint32_t count, bool *is_any)
+{
+    struct order *order = l->order;
+
+    for (uint32_t i = 0; i < count; i++) {
+        l->chain[i] = PSNAP_NONE;
+        l->size[find(l->sets, i)]++;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        const uint32_t set = find(l->sets, i);
+        const uint32_t symbol =
+            i < order->body_count ? i : ORDER_CHAIN | (i - order->body_count);
+        if (l->size[set] < 2 || height_of(order, symbol) + 1 >= ORDER_DEPTH)
+            continue;
+        *is_any = true;
+        if ((l->chain[set] == PSNAP_NONE && (l->chain[set] = add_chain(order)) == PSNAP_NONE) ||
+            !add_state(order, l->chain[set], symbol))
             return false;
+    }
     return true;
 }
 
-static bool has_visits(const struct nest_pattern *pattern)
+/* Goes through a term of a pile `times` times at once: the first iteration of a loop is entered from
+ * outside, all others from its end. */
+static bool absorb(struct order *order, const struct nest_pattern *pattern, const uint64_t *values,
+                   uint64_t times);
+
+static bool absorb_body(struct order *order, const struct nest_pattern *loop,
+                        const uint64_t *values, uint64_t times)
 {
-    for (uint32_t i = 0; i < pattern->body_count; i++)
-        if (has_visits(pattern->body[i]))
-            return true;
-    return !pattern->body_count && pattern->symbol & ORDER_CHAIN;
+    for (uint32_t i = 0, at = 0; i < loop->body_count; at += loop->body[i++]->values)
+        if (!absorb(order, loop->body[i], values + at, times))
+            return false;
+    return true;
 }
 
 static bool absorb_one(void *context, const struct nest_pattern *pattern, const uint64_t *values)
@@ -229,70 +284,34 @@ static bool absorb_one(void *context, const struct nest_pattern *pattern, const 
     return absorb(context, pattern, values, 1);
 }
 
-static bool absorb(struct lowering *l, const struct nest_pattern *pattern, const uint64_t *values,
+static bool absorb(struct order *order, const struct nest_pattern *pattern, const uint64_t *values,
                    uint64_t times)
 {
-    struct order *order = l->order;
-    bool is_steady = !has_visits(pattern);
+    bool is_steady = true;
 
     if ((int64_t)values[0] <= 0)
         return true;
-    if (!pattern->body_count && pattern->symbol & ORDER_CHAIN)
-        return chain_go_through(&order->chains[l->chain]);
     if (!pattern->body_count)
         return step(order, pattern->symbol, times);
     for (uint32_t i = 0; i + 1 < pattern->values; i++)
         is_steady &= !pattern->steps[i];
     if (is_steady)
-        return absorb_body(l, pattern, values + 1, times) &&
-               (values[0] == 1 || absorb_body(l, pattern, values + 1, times * (values[0] - 1)));
+        return absorb_body(order, pattern, values + 1, times) &&
+               (values[0] == 1 ||
+                absorb_body(order, pattern, values + 1, times * (values[0] - 1)));
     for (; times; times--)
-        if (!nest_each_iteration(pattern, values, absorb_one, l))
+        if (!nest_each_iteration(pattern, values, absorb_one, order))
             return false;
     return true;
 }
 
-/* A visit of the chain begins. */
-static bool open_visit(struct order *order, uint32_t chain)
+/* Whether all symbols of a term are states. */
+static bool are_states(const struct order *order, const struct nest_pattern *pattern)
 {
-    if (order->open == chain)
-        return true;
-    if (!close_visit(order))
-        return false;
-    order->open = chain;
-    order->chains[chain].at = 0;
-    return push_symbol(order, nest_pattern_symbol(order->patterns, ORDER_CHAIN | chain));
-}
-
-static uint32_t first_set(struct lowering *l, const struct nest_pattern *pattern)
-{
-    while (pattern->body_count)
-        pattern = pattern->body[0];
-    return find(l->sets, set_of_symbol(l->order, pattern->symbol));
-}
-
-/* Renames chains that became part of others. */
-static const struct nest_pattern *renamed(struct lowering *l, const struct nest_pattern *pattern)
-{
-    struct order *order = l->order;
-    const struct nest_pattern **body, *made = NULL;
-    uint32_t i = 0;
-
-    if (!pattern->body_count && pattern->symbol & ORDER_CHAIN) {
-        const uint32_t set = find(l->sets, set_of_symbol(order, pattern->symbol));
-        for (uint32_t c = 0; c < order->chain_count; c++)
-            if (order->chains[c].states && find(l->sets, order->body_count + c) == set)
-                return nest_pattern_symbol(order->patterns, ORDER_CHAIN | c);
-    }
-    if (!pattern->body_count)
-        return pattern;
-    body = malloc(pattern->body_count * sizeof(struct nest_pattern *));
-    while (body && i < pattern->body_count && (body[i] = renamed(l, pattern->body[i])))
-        i++;
-    if (i == pattern->body_count)
-        made = nest_pattern_loop(order->patterns, body, i, pattern->steps);
-    free(body);
-    return made;
+    for (uint32_t i = 0; i < pattern->body_count; i++)
+        if (!are_states(order, pattern->body[i]))
+            return false;
+    return pattern->body_count || place_of(order, pattern->symbol)->chain != PSNAP_NONE;
 }
 
 /* Folds the terms anew, piles as visits of chains. */
@@ -306,61 +325,57 @@ static bool fold_again(struct lowering *l)
     for (size_t i = 0; is_done && i < before.terms.count; i++) {
         const struct nest_pattern *pattern = before.terms.terms[i].pattern;
         const uint64_t *values = nest_term_values(&before.terms, i);
-        if (!l->is_piled[i]) {
-            pattern = renamed(l, pattern);
-            is_done = pattern && close_visit(order) &&
-                      nest_fold_term(&order->fold, pattern, values);
-            continue;
-        }
-        l->chain = chain_of_set(l, first_set(l, pattern));
-        is_done = l->chain != PSNAP_NONE && open_visit(order, l->chain) &&
-                  absorb(l, pattern, values, 1);
+        is_done = l->is_piled[i] && are_states(order, pattern)
+                      ? absorb(order, pattern, values, 1)
+                      : close_visits(order, 0, 1) && nest_fold_term(&order->fold, pattern, values);
     }
     nest_fold_release(&before);
-    return is_done;
+    return is_done && close_visits(order, 0, 1);
 }
 
 /* Makes chains of the symbols that are in one of `share` loose terms, which have at most so many
- * executions. */
-static bool make_chains(struct order *order, uint64_t most, uint64_t share)
+ * executions; *is_any: there were some. */
+static bool make_chains(struct order *order, uint64_t most, uint64_t share, bool *is_any)
 {
-    struct lowering l = {.order = order, .chain = PSNAP_NONE};
-    /* a chain made now gets a number behind those of the chains that there are */
-    const size_t set_count = 2 * (size_t)order->body_count + order->chain_count;
+    struct lowering l = {.order = order};
+    const uint32_t count = order->body_count + order->chain_count;
     bool is_done;
 
-    l.sets = malloc((set_count + 1) * sizeof *l.sets);
-    l.comes = calloc(set_count + 1, sizeof *l.comes);
+    l.sets = malloc((count + (size_t)1) * sizeof *l.sets);
+    l.comes = calloc(count + (size_t)1, sizeof *l.comes);
+    l.size = calloc(count + (size_t)1, sizeof *l.size);
+    l.chain = malloc((count + (size_t)1) * sizeof *l.chain);
     l.is_piled = calloc(order->fold.terms.count + 1, sizeof *l.is_piled);
-    is_done = l.sets && l.comes && l.is_piled;
-    for (uint32_t i = 0; is_done && i < set_count; i++)
+    is_done = l.sets && l.comes && l.size && l.chain && l.is_piled;
+    for (uint32_t i = 0; is_done && i < count; i++)
         l.sets[i] = i;
-    for (uint32_t b = 0; is_done && b < order->body_count; b++)
-        if (order->bodies[b].chain != PSNAP_NONE)
-            l.sets[b] = order->body_count + order->bodies[b].chain;
     if (is_done) {
         find_piles(&l, most, share);
-        is_done = fold_again(&l);
+        is_done = make_sets(&l, count, is_any) && (!*is_any || fold_again(&l));
     }
     free(l.sets);
     free(l.comes);
+    free(l.size);
+    free(l.chain);
     free(l.is_piled);
     return is_done;
 }
 
+/* Lowers the terms to `most` values, as far as chains do that. */
 static bool lower(struct order *order, size_t most)
 {
     uint64_t length = SHORT, share = SHARE;
+    bool is_any = true;
 
-    if (!close_visit(order) || !nest_fold_end(&order->fold))
+    if (!close_visits(order, 0, 1) || !nest_fold_end(&order->fold))
         return false;
-    while (order->fold.terms.value_count > most) {
-        if (!make_chains(order, length, share) || !close_visit(order) ||
-            !nest_fold_end(&order->fold))
+    while (order->fold.terms.value_count > most && (is_any || length < UINT64_MAX)) {
+        is_any = false;
+        if (!make_chains(order, length, share, &is_any) || !nest_fold_end(&order->fold))
             return false;
         if (share > order->fold.terms.count)
             length = length > UINT64_MAX / 64 ? UINT64_MAX : length * 64;
-        share *= 4;
+        share *= share < UINT64_MAX / 4 ? 4 : 1;
     }
     return true;
 }
@@ -370,16 +385,17 @@ bool order_put(struct order *order, uint32_t body)
     if (body >= order->body_count && !know_body(order, body))
         return false;
     if (order->bodies[body].chain != PSNAP_NONE) {
-        const uint32_t chain = order->bodies[body].chain;
-        return (order->open == chain || open_visit(order, chain)) && step(order, body, 1);
+        const struct order_place place = order->bodies[body];
+        if (order->depth && order->open[order->depth - 1] == place.chain)
+            return chain_go(&order->chains[place.chain], place.state, 1);
+        return step(order, body, 1);
     }
-    return (order->open == PSNAP_NONE || close_visit(order)) &&
-           push_symbol(order, order->symbols[body]) &&
+    return close_visits(order, 0, 1) && push_symbol(order, order->symbols[body]) &&
            (order->fold.terms.value_count <= MOST || lower(order, MOST / 4));
 }
 
 bool order_end(struct order *order)
 {
-    return close_visit(order) && nest_fold_end(&order->fold) &&
+    return close_visits(order, 0, 1) && nest_fold_end(&order->fold) &&
            (order->fold.terms.value_count <= LAST || lower(order, LAST));
 }

@@ -2,10 +2,10 @@
 /*
  * The order in which bodies of loops execute, while a stream goes on. A body is what one iteration
  * accesses; its executions one after the other are one symbol. Symbols are folded into nests
- * (profile/nest/nest.h). When too many terms are left loose, bodies that come next to each other
- * without folding become the states of a Markov chain (chain.h), and a visit of the chain is one
- * symbol; long nests between them stay. That ends at last with one visit of one chain, so every
- * program has an order.
+ * (profile/nest/nest.h). When too many terms are left loose, the symbols that come in them most
+ * become the states of a Markov chain (chain.h), and a visit of the chain is one symbol in their
+ * place, which may become a state of another chain in its turn; long nests stay. That ends at last
+ * with one visit of one chain, so every program has an order.
  */
 #ifndef PSNAP_PROFILE_ORDER_H
 #define PSNAP_PROFILE_ORDER_H
@@ -15,20 +15,24 @@
 
 #define ORDER_CHAIN (UINT32_C(1) << 31) /* symbols from here on are chains, those below bodies */
 
-struct order_body {
-    uint32_t chain; /* that it is a state of, or PSNAP_NONE */
+enum { ORDER_DEPTH = 64 /* of chains in chains; deeper ones are not made */ };
+
+/* Where a body or a chain is a state. */
+struct order_place {
+    uint32_t chain; /* PSNAP_NONE: nowhere */
     uint32_t state;
 };
 
 struct order {
     struct nest_patterns *patterns; /* not owned */
     struct nest_fold fold;
-    struct order_body *bodies;
+    struct order_place *bodies, *places; /* of bodies; of chains */
     const struct nest_pattern **symbols; /* by body */
-    struct chain *chains; /* one that became part of another has no states */
+    struct chain *chains;
     uint32_t body_count, chain_count;
-    size_t body_room, symbol_room, chain_room;
-    uint32_t open; /* the chain that is being visited, or PSNAP_NONE */
+    size_t body_room, symbol_room, chain_room, place_room;
+    uint32_t open[ORDER_DEPTH]; /* chains that are being visited, each within the one before */
+    uint32_t depth;
 };
 
 void order_init(struct order *order, struct nest_patterns *patterns);

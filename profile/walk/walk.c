@@ -199,27 +199,38 @@ static int next_symbol(struct walk *walk, uint32_t *symbol)
     }
 }
 
+/* The body that a symbol executes, or a visit of the chain that it is begins: then 0. */
+static int begin_symbol(struct walk *walk, uint32_t symbol)
+{
+    if (!(symbol & MODEL_CHAIN))
+        return begin_body(walk, symbol);
+    if (walk->depth == ORDER_DEPTH)
+        return -1;
+    walk->visits[walk->depth++] = (struct walk_visit){symbol & ~MODEL_CHAIN, 0};
+    return 0;
+}
+
 static int next_execution(struct walk *walk)
 {
+    int begun = 0, more = 1;
     uint32_t symbol;
-    int more;
 
-    for (;;) {
-        if (walk->chain != PSNAP_NONE) {
-            const struct chain *chain = &walk->model->chains[walk->chain];
-            walk->state = chain_draw_next(&walk->chains[walk->chain], walk->state, &walk->rng);
-            if (walk->state)
-                return begin_body(walk, chain->states[walk->state].body);
-            walk->chain = PSNAP_NONE;
+    while (!begun && more > 0) {
+        if (walk->depth) {
+            struct walk_visit *visit = &walk->visits[walk->depth - 1];
+            const struct chain *chain = &walk->model->chains[visit->chain];
+            visit->state = chain_draw_next(&walk->chains[visit->chain], visit->state, &walk->rng);
+            if (visit->state)
+                begun = begin_symbol(walk, chain->states[visit->state].symbol);
+            else
+                walk->depth--;
+            continue;
         }
         more = next_symbol(walk, &symbol);
-        if (more <= 0)
-            return more;
-        if (!(symbol & MODEL_CHAIN))
-            return begin_body(walk, symbol);
-        walk->chain = symbol & ~MODEL_CHAIN;
-        walk->state = 0;
+        if (more > 0)
+            begun = begin_symbol(walk, symbol);
     }
+    return begun ? begun : more;
 }
 
 /* ---- accesses ---- */
@@ -379,7 +390,6 @@ struct walk *walk_new(const struct psnap_stream_model *model, const uint32_t *fi
     if (!walk)
         return NULL;
     walk->model = model;
-    walk->chain = PSNAP_NONE;
     psnap_rng_init_stream(&walk->rng, seed, UINT64_C(0x4e53));
     walk->refs = calloc(model->ref_count + (size_t)1, sizeof *walk->refs);
     walk->bodies = calloc(model->body_count + (size_t)1, sizeof *walk->bodies);

@@ -7,6 +7,7 @@
 #define PSNAP_PROFILE_WALK_H
 
 #include "profile/model.h"
+#include "profile/order/order.h"
 #include "profile/walk/reader.h"
 #include "profile/walk/recall.h"
 
@@ -41,7 +42,10 @@ struct walk {
     size_t term;
     bool is_inside;
     struct nest_cursor cursor;
-    uint32_t chain, state; /* being visited: MODEL_CHAIN or PSNAP_NONE when none is */
+    struct walk_visit {
+        uint32_t chain, state;
+    } visits[ORDER_DEPTH]; /* each within the one before */
+    uint32_t depth;        /* of visits */
 
     uint32_t body;       /* that executes, and */
     uint64_t iterations; /* to come */

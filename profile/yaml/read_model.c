@@ -615,32 +615,42 @@ static enum psnap_status read_body(const struct model_reading *m, const struct p
 
 /* ---- chains, schedule ---- */
 
-static uint32_t body_named(const struct model_reading *m, const char *id)
+/* The body or chain of an id; PSNAP_NONE: there is none. */
+static uint32_t symbol_named(const struct model_reading *m, const char *id)
 {
     const struct model_name wanted = {.id = id};
+    const uint32_t body = find(m->bodies, m->model->body_count, &wanted);
 
-    return find(m->bodies, m->model->body_count, &wanted);
+    if (body != PSNAP_NONE)
+        return body;
+    for (uint32_t i = 0; i < m->model->chain_count; i++)
+        if (!strcmp(m->model->chain_ids[i], id))
+            return MODEL_CHAIN | i;
+    return PSNAP_NONE;
 }
 
-/* The state that a key names, which is made. */
+/* The state that a key names. */
 static enum psnap_status read_state(const struct model_reading *m,
-                                    const struct psnap_yaml_node *node, const uint32_t *states,
-                                    uint32_t *state)
+                                    const struct psnap_yaml_node *node, const struct chain *chain,
+                                    const uint32_t *states, uint32_t *state)
 {
-    uint32_t body;
+    const uint32_t symbol = symbol_named(m, node->key);
 
     *state = 0;
     if (!strcmp(node->key, MODEL_OUTSIDE))
         return PSNAP_OK;
-    body = body_named(m, node->key);
-    if (body == PSNAP_NONE || states[body] == PSNAP_NONE)
-        return psnap_yaml_fail(m->r->doc, node, m->r->error, PSNAP_ERROR_VALUE,
-                               "there is no such %s '%.100s'",
-                               body == PSNAP_NONE ? "body" : "state", node->key);
-    *state = states[body];
-    return PSNAP_OK;
+    if (symbol != PSNAP_NONE && !(symbol & MODEL_CHAIN))
+        *state = states[symbol];
+    for (uint32_t i = 1; symbol != PSNAP_NONE && symbol & MODEL_CHAIN && i < chain->count; i++)
+        *state = chain->states[i].symbol == symbol ? i : *state;
+    if (*state)
+        return PSNAP_OK;
+    return psnap_yaml_fail(m->r->doc, node, m->r->error, PSNAP_ERROR_VALUE,
+                           "there is no %s '%.100s'",
+                           symbol == PSNAP_NONE ? "body or earlier chain" : "state", node->key);
 }
 
+/* Transitions; states[body] is 0 for all bodies. */
 static enum psnap_status read_after(const struct model_reading *m,
                                     const struct psnap_yaml_node *after, struct chain *chain,
                                     uint32_t *states)
@@ -652,24 +662,21 @@ static enum psnap_status read_after(const struct model_reading *m,
     uint64_t sum = 0;
 
     for (row = status ? NULL : after->first; row && !status; row = row->next) {
-        const uint32_t body = body_named(m, row->key);
-        if (!strcmp(row->key, MODEL_OUTSIDE) || body == PSNAP_NONE)
+        const uint32_t symbol = symbol_named(m, row->key);
+        if (!strcmp(row->key, MODEL_OUTSIDE) || symbol == PSNAP_NONE)
             continue;
-        if (chain->count == chain->room) {
-            if (!psnap_resize(&chain->states, 2 * (size_t)chain->room, sizeof *chain->states))
-                return read_out_of_memory(r);
-            chain->room *= 2;
-        }
-        states[body] = chain->count;
-        chain->states[chain->count++] = (struct chain_state){.body = body};
+        if (!(symbol & MODEL_CHAIN))
+            states[symbol] = chain->count;
+        if (chain_add_state(chain, symbol) == PSNAP_NONE)
+            return read_out_of_memory(r);
     }
     for (row = status ? NULL : after->first; row && !status; row = row->next) {
-        status = read_state(m, row, states, &from);
+        status = read_state(m, row, chain, states, &from);
         if (!status)
             status = psnap_yaml_expect(r->doc, row, PSNAP_YAML_MAP, row->key, r->error);
         for (node = status ? NULL : row->first; node && !status; node = node->next) {
             uint64_t count = 0;
-            status = read_state(m, node, states, &to);
+            status = read_state(m, node, chain, states, &to);
             if (!status)
                 status = read_positive(m, node, &count);
             if (!status)
@@ -696,27 +703,30 @@ static enum psnap_status read_chains(struct model_reading *m, const struct psnap
         return status;
     states = malloc((model->body_count + (size_t)1) * sizeof *states);
     if (!states || !make_items(&model->chains, list->count, sizeof *model->chains) ||
-        !make_items(&m->chains, list->count, sizeof *m->chains))
+        !make_items(&m->chains, list->count, sizeof *m->chains) ||
+        !make_items(&model->chain_ids, list->count, sizeof(char *)))
         status = read_out_of_memory(m->r);
     for (const struct psnap_yaml_node *map = status ? NULL : list->first; map && !status;
          map = map->next) {
         const struct psnap_yaml_node *after;
+        char *id = NULL;
         struct chain *chain = &model->chains[model->chain_count];
         m->chains[model->chain_count].index = model->chain_count;
-        memset(states, 0xff, model->body_count * sizeof *states); /* PSNAP_NONE */
+        memset(states, 0, model->body_count * sizeof *states);
         status = psnap_yaml_expect_keys(m->r->doc, map, "a chain", keys, m->r->error);
         if (!status)
-            status = read_name(m, map, &m->chains[model->chain_count], NULL);
+            status = read_name(m, map, &m->chains[model->chain_count], &id);
+        if (!status && symbol_named(m, id) != PSNAP_NONE)
+            status = psnap_yaml_fail(m->r->doc, psnap_yaml_get(map, "id"), m->r->error,
+                                     PSNAP_ERROR_VALUE, "there is another '%.100s'", id);
         after = status ? NULL : psnap_yaml_require(m->r->doc, map, "after", m->r->error);
-        if (!after) {
-            status = PSNAP_ERROR_VALUE;
+        if (!after || !chain_init(chain)) {
+            free(id);
+            status = after ? read_out_of_memory(m->r) : PSNAP_ERROR_VALUE;
             break;
         }
-        if (!chain_init(chain))
-            status = read_out_of_memory(m->r);
-        model->chain_count++;
-        if (!status)
-            status = read_after(m, after, chain, states);
+        status = read_after(m, after, chain, states);
+        model->chain_ids[model->chain_count++] = id;
     }
     free(states);
     return status ? status : sort_names(m, m->chains, model->chain_count);

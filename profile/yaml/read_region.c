@@ -423,7 +423,7 @@ enum psnap_status read_region(struct reading *r, const struct psnap_yaml_node *m
     set = psnap_yaml_get(map, "working_set");
     node = psnap_yaml_get(region->is_derived ? psnap_yaml_get(map, "derived") : map, "strides");
     node = region->stride_count ? node : psnap_yaml_get(map, "sizes");
-    if (region->bytes < bytes_needed(region))
+    if (!region->is_derived && region->bytes < bytes_needed(region))
         return psnap_yaml_fail(r->doc, psnap_yaml_get(set, "bytes"), r->error, PSNAP_ERROR_VALUE,
                                "region '%.100s': a working set of %" PRIu64
                                " bytes is too small: '%s' in line %" PRIu32 " needs %" PRIu64,

@@ -153,18 +153,12 @@ static void write_numbers(const struct psnap_profile *profile,
 
 /* ---- the schedule ---- */
 
-static void chain_name(uint32_t chain, char text[16])
-{
-    snprintf(text, 16, "c%" PRIu32, chain + 1);
-}
-
 static void write_symbols(struct writing *w, struct psnap_yaml_node *list,
                           const struct nest_pattern *pattern, const uint64_t *values)
 {
     const struct psnap_stream_model *model = w->profile->stream;
     struct psnap_yaml_node *map, *of;
     size_t offset = 0;
-    char name[16];
 
     if (!pattern->body_count && !(pattern->symbol & MODEL_CHAIN)) {
         psnap_yaml_add_text(w->doc, list, NULL, model->bodies[pattern->symbol].id);
@@ -172,8 +166,7 @@ static void write_symbols(struct writing *w, struct psnap_yaml_node *list,
     }
     map = psnap_yaml_add_map(w->doc, list, NULL, PSNAP_YAML_FLOW);
     if (!pattern->body_count) {
-        chain_name(pattern->symbol & ~MODEL_CHAIN, name);
-        psnap_yaml_add_text(w->doc, map, "visit", name);
+        psnap_yaml_add_text(w->doc, map, "visit", model_symbol_id(model, pattern->symbol));
         return;
     }
     write_count(w, map, "repeat", values, 0);
@@ -186,28 +179,20 @@ static void write_symbols(struct writing *w, struct psnap_yaml_node *list,
     }
 }
 
-static const char *state_name(const struct psnap_stream_model *model, const struct chain *chain,
-                              uint32_t state)
-{
-    return state ? model->bodies[chain->states[state].body].id : MODEL_OUTSIDE;
-}
-
 static void write_chain(const struct psnap_stream_model *model, uint32_t index,
                         struct psnap_yaml_doc *doc, struct psnap_yaml_node *list)
 {
     const struct chain *chain = &model->chains[index];
     struct psnap_yaml_node *map = psnap_yaml_add_map(doc, list, NULL, PSNAP_YAML_BLOCK);
-    char name[16];
 
-    chain_name(index, name);
-    psnap_yaml_add_text(doc, map, "id", name);
+    psnap_yaml_add_text(doc, map, "id", model->chain_ids[index]);
     map = psnap_yaml_add_map(doc, map, "after", PSNAP_YAML_BLOCK);
     for (uint32_t i = 0; i < chain->count; i++) {
         const struct chain_state *state = &chain->states[i];
         struct psnap_yaml_node *row =
-            psnap_yaml_add_map(doc, map, state_name(model, chain, i), PSNAP_YAML_FLOW);
+            psnap_yaml_add_map(doc, map, model_state_id(model, chain, i), PSNAP_YAML_FLOW);
         for (uint32_t k = 0; k < state->edge_count; k++)
-            psnap_yaml_add_u64(doc, row, state_name(model, chain, state->edges[k].to),
+            psnap_yaml_add_u64(doc, row, model_state_id(model, chain, state->edges[k].to),
                                state->edges[k].count);
     }
 }
