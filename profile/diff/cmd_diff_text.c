@@ -314,9 +314,7 @@ static void print_executions(const struct diff_pair *pair)
     if (begins(pair, DIFF_REFERENCES, "references"))
         print_counts(a->references, b->references);
     if (begins(pair, DIFF_EXACT, "addresses"))
-        fputs(a->is_exact ? "all in nests -> irregular in part"
-                          : "irregular in part -> all in nests",
-              stdout);
+        fputs(a->is_exact ? "exact -> from statistics" : "from statistics -> exact", stdout);
     if (begins(pair, DIFF_PARTS, "parts"))
         printf("%" PRIu32 " -> %" PRIu32 ", as the optimiser left it", a->part_count,
                b->part_count);
@@ -536,11 +534,13 @@ void diff_print_text(const struct profile_diff *diff, const struct diff_request 
     }
     if (has_moved)
         putchar('\n');
-    if (!print_order(diff) && !differing && !has_moved)
-        puts(diff->is_same ? "\nthey say the same"
-                           : "\nno number of a loop differs: reuse histograms or first touches do "
-                             "by little, the\n"
-                             "order of loops or of accesses of model psnap, or lines, names and "
-                             "what is said of the\n"
-                             "capture");
+    if (print_order(diff) || differing || has_moved)
+        return;
+    fputs(diff->is_same ? "\nthey say the same\n" : "\nno number of a loop differs: ", stdout);
+    if (!diff->is_same && diff->body_of)
+        puts("reuse histograms or first touches do by little, or\n"
+             "lines, names and what is said of the capture");
+    else if (!diff->is_same)
+        puts("the order of loops (schedule) or of accesses (pattern,\n"
+             "stride_graph) does, or lines, names and what is said of the capture");
 }
