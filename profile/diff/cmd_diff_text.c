@@ -485,12 +485,13 @@ static bool print_order(const struct profile_diff *diff)
     }
     for (uint32_t i = 0; i < diff->chain_count; i++) {
         const struct diff_chain *chain = &diff->chains[i];
-        printf("%schain c%" PRIu32 ": ", i || diff->has_other_order ? "" : "\n", chain->chain + 1);
+        printf("%s%s: ", i || diff->has_other_order ? "" : "\n",
+               model_symbol_id(chain->in_a ? a : b, MODEL_CHAIN | chain->chain));
         if (!chain->in_a || !chain->in_b) {
             printf("only in %s\n", chain->in_a ? "a" : "b");
             continue;
         }
-        printf("%" PRIu32 " bodies", a->chains[chain->chain].count - 1);
+        printf("%" PRIu32 " states", a->chains[chain->chain].count - 1);
         if (a->chains[chain->chain].count != b->chains[chain->chain].count)
             printf(" -> %" PRIu32, b->chains[chain->chain].count - 1);
         if (chain->has_transition)
