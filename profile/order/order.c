@@ -279,9 +279,16 @@ static bool absorb_body(struct order *order, const struct nest_pattern *loop,
     return true;
 }
 
+struct absorbing {
+    struct order *order;
+    uint64_t times;
+};
+
 static bool absorb_one(void *context, const struct nest_pattern *pattern, const uint64_t *values)
 {
-    return absorb(context, pattern, values, 1);
+    const struct absorbing *a = context;
+
+    return absorb(a->order, pattern, values, a->times);
 }
 
 static bool absorb(struct order *order, const struct nest_pattern *pattern, const uint64_t *values,
@@ -299,10 +306,7 @@ static bool absorb(struct order *order, const struct nest_pattern *pattern, cons
         return absorb_body(order, pattern, values + 1, times) &&
                (values[0] == 1 ||
                 absorb_body(order, pattern, values + 1, times * (values[0] - 1)));
-    for (; times; times--)
-        if (!nest_each_iteration(pattern, values, absorb_one, order))
-            return false;
-    return true;
+    return nest_each_iteration(pattern, values, absorb_one, &(struct absorbing){order, times});
 }
 
 /* Whether all symbols of a term are states. */

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Series of numbers: what nests of loops make is told by a few terms, which are the same however the
+ * numbers came and stand for exactly these; what goes on by the same stride is one run; what is no
+ * nest is given up; memory is bounded.
+ */
+#include "tests/unit/test_nest_support.h"
+
+enum { FEW = 48 /* values that a series may have anyway */ };
+
+static struct numbers numbers;
+static struct nest_patterns *patterns;
+
+static void begin(struct series *series)
+{
+    series_init(series, patterns);
+}
+
+/* Puts all numbers, one by one and cut in two ways: the same becomes of them. */
+static void put_in_all_ways(struct series *series, struct psnap_rng *rng)
+{
+    begin(series);
+    put_numbers(series, &numbers, 0, numbers.count, NULL);
+    assert_true(series_end(series, FEW));
+    assert_int_equal(series->length, numbers.count);
+    for (int way = 0; way < 2; way++) {
+        struct series other;
+        begin(&other);
+        put_numbers(&other, &numbers, 0, numbers.count, rng);
+        assert_true(series_end(&other, FEW));
+        assert_int_equal(other.is_none, series->is_none);
+        assert_int_equal(other.length, numbers.count);
+        assert_same_terms(&other.fold.terms, &series->fold.terms);
+        series_release(&other);
+    }
+    if (!series->is_none)
+        assert_numbers(&series->fold.terms, numbers.of, numbers.count);
+}
+
+static void assert_terms(size_t terms) /* 0: it is none */
+{
+    struct psnap_rng rng;
+    struct series series;
+
+    psnap_rng_init(&rng, 1);
+    put_in_all_ways(&series, &rng);
+    assert_int_equal(series.is_none, !terms);
+    assert_int_equal(series.fold.terms.count, terms);
+    series_release(&series);
+}
+
+static void hand_worked(void **state)
+{
+    const struct level rectangle[] = {{20, 0, 800}, {30, 0, 8}};
+    const struct level triangle[] = {{20, 0, 800}, {3, 1, 8}};
+    const struct level thrice[] = {{3, 0, 0}, {20, 0, 800}, {22, -1, 8}};
+
+    (void)state;
+    numbers.count = 0;
+    add_nest(&numbers, rectangle, 0, 2, 4096, 0, 0, NULL);
+    assert_terms(1);
+    numbers.count = 0;
+    add_nest(&numbers, triangle, 0, 2, 4096, 0, 0, NULL);
+    assert_terms(1);
+    numbers.count = 0;
+    add_nest(&numbers, thrice, 0, 3, 4096, 0, 0, NULL);
+    assert_terms(1);
+    numbers.count = 0; /* a constant, one number, and the largest one */
+    for (int i = 0; i < 100; i++)
+        add_number(&numbers, 7);
+    assert_terms(1);
+    numbers.count = 1;
+    assert_terms(1);
+    numbers.of[0] = UINT64_MAX;
+    add_number(&numbers, 1); /* by 2, modulo 2^64 */
+    add_number(&numbers, 3);
+    assert_terms(1);
+}
+
+static void nests_come_back(void **state)
+{
+    unsigned kept = 0;
+
+    (void)state;
+    for (uint64_t seed = 0; seed < 400; seed++) {
+        struct psnap_rng rng;
+        struct series series;
+        unsigned parts;
+        psnap_rng_init(&rng, seed);
+        numbers.count = 0;
+        parts = 1 + (unsigned)psnap_rng_below(&rng, 3);
+        for (unsigned repeat = 1 + (unsigned)psnap_rng_below(&rng, 4); repeat; repeat--)
+            for (unsigned part = 0; part < parts; part++) {
+                const unsigned count = 1 + (unsigned)psnap_rng_below(&rng, LEVELS);
+                const uint64_t jitter = psnap_rng_below(&rng, 4) ? 0 : 1 << psnap_rng_below(&rng, 9);
+                struct level levels[LEVELS];
+                random_levels(levels, count, &rng);
+                add_nest(&numbers, levels, 0, count, 1000000 * (part + 1), 0, jitter, &rng);
+            }
+        if (!numbers.count)
+            continue;
+        put_in_all_ways(&series, &rng);
+        kept += !series.is_none;
+        series_release(&series);
+    }
+    assert_in_range(kept, 200, 400);
+}
+
+/* Rows of random lengths that go on where the one before ended, in some series now and then from
+ * elsewhere: few runs. */
+static void rows_that_go_on_are_one(void **state)
+{
+    struct psnap_rng rng;
+
+    (void)state;
+    for (uint64_t seed = 0; seed < 20; seed++) {
+        const uint64_t jumps = 1 + seed;
+        psnap_rng_init(&rng, seed);
+        numbers.count = 0;
+        for (uint64_t jump = 0, at = 4096; jump < jumps; jump++, at += 1 << 20) {
+            at += 8 * psnap_rng_below(&rng, 1 << 16);
+            for (uint64_t i = 0, n = 2 + psnap_rng_below(&rng, 500); i < n; i++)
+                add_number(&numbers, at += 8);
+        }
+        assert_terms(jumps);
+    }
+}
+
+static void the_irregular_is_given_up(void **state)
+{
+    struct psnap_rng rng;
+
+    (void)state;
+    psnap_rng_init(&rng, 5);
+    for (size_t length = 100; length <= 60000; length *= 5) {
+        numbers.count = 0;
+        while (numbers.count < length)
+            add_number(&numbers, 8 * psnap_rng_below(&rng, 1 << 20));
+        assert_terms(0);
+    }
+}
+
+/* A few loose terms stay, and many of very many numbers. */
+static void few_terms_stay(void **state)
+{
+    struct psnap_rng rng;
+    struct series series;
+
+    (void)state;
+    psnap_rng_init(&rng, 6);
+    numbers.count = 0;
+    while (numbers.count < 20)
+        add_number(&numbers, 8 * psnap_rng_below(&rng, 1 << 20));
+    put_in_all_ways(&series, &rng);
+    assert_false(series.is_none);
+    assert_false(series_is_plain(&series));
+    series_release(&series);
+    numbers.count = 0;
+    for (int row = 0; row < 50; row++) {
+        const uint64_t at = 8 * psnap_rng_below(&rng, 1 << 20), length = psnap_rng_below(&rng, 1000);
+        for (uint64_t i = 0; i < 500 + length; i++)
+            add_number(&numbers, at + 8 * i);
+    }
+    put_in_all_ways(&series, &rng);
+    assert_false(series.is_none);
+    assert_true(series_is_plain(&series));
+    series_release(&series);
+}
+
+/* A million rows and runs, of nests that change, of random ones, and of none. */
+static void memory_is_bounded(void **state)
+{
+    struct psnap_rng rng;
+
+    (void)state;
+    for (int kind = 0; kind < 3; kind++) {
+        struct series series;
+        psnap_rng_init(&rng, (uint64_t)kind);
+        begin(&series);
+        for (uint64_t i = 0; i < 1000000; i++) {
+            const uint64_t number = psnap_rng_next(&rng);
+            assert_true(kind == 0   ? series_put(&series, number, 8, 1 + number % 9)
+                        : kind == 1 ? series_put(&series, i / 1000 * 8, number % 9 * 8, 1 + i % 7)
+                                    : series_put(&series, i * i, 8, 1 + i % 5));
+            assert_in_range(series.fold.terms.value_room, 0, 4096);
+            assert_in_range(series.fold.terms.room, 0, 4096);
+            assert_in_range(series.fold.cursor.room, 0, 4096);
+        }
+        assert_true(series_end(&series, FEW));
+        assert_true(series.is_none);
+        series_release(&series);
+    }
+}
+
+/* Terms whose counts fall to nothing are not there, and nothing at all has no numbers. */
+static void readers_pass_by_what_is_empty(void **state)
+{
+    const struct nest_pattern *run = nest_pattern_run(patterns, 8), *loop;
+    struct nest_terms terms = {.patterns = patterns};
+    const uint64_t steps[2] = {(uint64_t)-1, 100}, values[3] = {5, 2, 1000}, none[2] = {0, 1};
+    const uint64_t expected[] = {1000, 1008, 1100, 5};
+    struct reader reader;
+
+    (void)state;
+    loop = nest_pattern_loop(patterns, &run, 1, steps); /* 2, 1, 0, -1, -2 numbers */
+    reader_init(&reader, &terms);
+    assert_false(reader_fill(&reader));
+    assert_true(nest_terms_push(&terms, run, none));
+    assert_false(reader_fill(&reader));
+    assert_true(nest_terms_push(&terms, loop, values));
+    assert_int_equal(nest_length(loop, values), 3);
+    assert_true(nest_terms_push(&terms, run, (const uint64_t[2]){1, 5}));
+    assert_numbers(&terms, expected, 4);
+    nest_terms_pop(&terms, 2);
+    assert_int_equal(terms.value_count, 2);
+    nest_terms_release(&terms);
+    reader_release(&reader);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(hand_worked),
+        cmocka_unit_test(nests_come_back),
+        cmocka_unit_test(rows_that_go_on_are_one),
+        cmocka_unit_test(the_irregular_is_given_up),
+        cmocka_unit_test(few_terms_stay),
+        cmocka_unit_test(memory_is_bounded),
+        cmocka_unit_test(readers_pass_by_what_is_empty),
+    };
+    int failures;
+
+    patterns = nest_patterns_new();
+    failures = patterns ? cmocka_run_group_tests(tests, NULL, NULL) : 1;
+    nest_patterns_free(patterns);
+    return failures;
+}
