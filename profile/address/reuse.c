@@ -78,7 +78,7 @@ static struct reuse_seen *find(struct reuse_collector *collector, uint32_t objec
 }
 
 bool reuse_note(struct reuse_collector *collector, uint32_t object, uint64_t index, uint32_t bin,
-                unsigned slot, uint64_t weight)
+                unsigned slot, unsigned last, uint64_t weight)
 {
     struct reuse_seen *seen = find(collector, object);
     uint64_t **phase;
@@ -94,6 +94,8 @@ bool reuse_note(struct reuse_collector *collector, uint32_t object, uint64_t ind
         return false;
     (*phase)[bin] += weight;
     seen->slots[slot] += weight;
+    if (bin != REUSE_FIRST)
+        seen->moves[(slot - last) % REUSE_SLOTS] += weight;
     return true;
 }
 
@@ -197,11 +199,20 @@ static bool gather(struct taking *t, const struct reuse_collector *collector, ui
     return t->bins != NULL;
 }
 
-static bool take_object(const struct taking *t, const struct reuse_seen *seen, uint32_t o,
-                        struct reuse *reuse)
+/* Counts in percent; what is there stays there. */
+static void take_percents(const uint64_t *from, uint64_t *to)
 {
     uint64_t all = 0;
 
+    for (uint32_t i = 0; i < REUSE_SLOTS; i++)
+        all += from[i];
+    for (uint32_t i = 0; all && i < REUSE_SLOTS; i++)
+        to[i] = from[i] ? (from[i] * 100 + all - 1) / all : 0;
+}
+
+static bool take_object(const struct taking *t, const struct reuse_seen *seen, uint32_t o,
+                        struct reuse *reuse)
+{
     *reuse = (struct reuse){.object = seen->object};
     reuse->bins = malloc((size_t)t->phases * REUSE_BINS * sizeof *reuse->bins);
     if (!reuse->bins)
@@ -211,10 +222,8 @@ static bool take_object(const struct taking *t, const struct reuse_seen *seen, u
             if (bins_of(t, p, o)[i])
                 reuse->bins[reuse->bin_count++] =
                     (struct reuse_bin_count){p, i, bins_of(t, p, o)[i]};
-    for (uint32_t i = 0; i < REUSE_SLOTS; i++)
-        all += seen->slots[i];
-    for (uint32_t i = 0; all && i < REUSE_SLOTS; i++) /* in percent; what is there stays there */
-        reuse->slots[i] = seen->slots[i] ? (seen->slots[i] * 100 + all - 1) / all : 0;
+    take_percents(seen->slots, reuse->slots);
+    take_percents(seen->moves, reuse->moves);
     return true;
 }
 

@@ -51,7 +51,8 @@ static inline uint64_t reuse_bin_width(uint32_t bin)
 /* What a reference does in one object. */
 struct reuse_seen {
     uint32_t object;
-    uint64_t slots[REUSE_SLOTS];      /* accesses by place in the line */
+    uint64_t slots[REUSE_SLOTS]; /* accesses by place in the line, */
+    uint64_t moves[REUSE_SLOTS]; /* but first touches by how far behind its last place, modulo it */
     uint64_t *phases[REUSE_COLLECTED]; /* REUSE_BINS each, or NULL: none yet */
 };
 
@@ -62,10 +63,10 @@ struct reuse_collector { /* zeroed: nothing yet */
 };
 
 void reuse_collector_release(struct reuse_collector *collector);
-/* An access, number `index` of the reference's, that stands for `weight` of them; false: out of
- * memory. */
+/* An access, number `index` of the reference's, that stands for `weight` of them; `slot` is its
+ * place in the line, `last` the one before, if it is no first touch. False: out of memory. */
 bool reuse_note(struct reuse_collector *collector, uint32_t object, uint64_t index, uint32_t bin,
-                unsigned slot, uint64_t weight);
+                unsigned slot, unsigned last, uint64_t weight);
 
 /* ---- the model ---- */
 
@@ -77,7 +78,8 @@ struct reuse_bin_count {
 /* What a reference does in one object, or what is left of it to draw. */
 struct reuse {
     uint32_t object;
-    uint64_t slots[REUSE_SLOTS]; /* weights; all 0: anywhere */
+    uint64_t slots[REUSE_SLOTS]; /* weights of places in the line; all 0: its beginning, */
+    uint64_t moves[REUSE_SLOTS]; /* and but for first touches of steps from its last place */
     struct reuse_bin_count *bins; /* by phase, then bin; none empty; owned */
     uint32_t bin_count;
 };

@@ -74,7 +74,7 @@ static bool take_reuse(struct taking *t, struct lane_site *from, struct model_re
 {
     if (!from->reuse.count) { /* none of its lines was in the sample */
         const uint32_t object = objects_at(&t->lane->objects, t->lane->program, from->latest);
-        if (object == PSNAP_NONE || !reuse_note(&from->reuse, object, 0, REUSE_EXACT, 0, 1))
+        if (object == PSNAP_NONE || !reuse_note(&from->reuse, object, 0, REUSE_EXACT, 0, 0, 1))
             return false;
     }
     if (!reuse_take(&from->reuse, to->executions, &to->reuses, &to->reuse_count, &to->phases))

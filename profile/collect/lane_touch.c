@@ -64,15 +64,20 @@ static bool note_reuse(struct lane *lane, uint32_t site, uint64_t address, uint6
     struct lane_site *of = &lane->sites[site];
     struct sample_line *slot = sample_find(&lane->sample, line);
     uint32_t bin = REUSE_FIRST, object;
+    unsigned place = (unsigned)(address >> 3) % REUSE_SLOTS, last = 0;
     struct data_object *to;
 
     if (slot->line == line) {
         bin = reuse_bin(time > slot->time ? time - slot->time - 1 : 0);
+        last = slot->slot;
         slot->time = time;
+        slot->slot = (uint8_t)place;
         object = slot->object;
     } else {
+        struct sample_line made = {line, time, 0, (uint8_t)place};
         object = objects_at(&lane->objects, lane->program, address);
-        if (object == PSNAP_NONE || !sample_add(&lane->sample, line, time, object) ||
+        made.object = object;
+        if (object == PSNAP_NONE || !sample_add(&lane->sample, &made) ||
             (lane->sample.weight == 1 && !note_first(lane, object, line)))
             return false;
     }
@@ -83,22 +88,26 @@ static bool note_reuse(struct lane *lane, uint32_t site, uint64_t address, uint6
     }
     to->seen_low = address < to->seen_low ? address : to->seen_low;
     to->seen_end = address + of->size > to->seen_end ? address + of->size : to->seen_end;
-    return reuse_note(&of->reuse, object, index, bin, (unsigned)(address >> 3) % REUSE_SLOTS,
+    return reuse_note(&of->reuse, object, index, bin, place, last,
                       lane->sample.weight);
 }
 
 /* A line of the sample that a reference touched which is not irregular. */
-static bool note_line(struct lane *lane, uint64_t line, uint64_t time)
+static bool note_line(struct lane *lane, uint64_t address, uint64_t time)
 {
+    const uint64_t line = address >> SAMPLE_LINE_BITS;
+    const uint8_t place = (address >> 3) % REUSE_SLOTS;
     struct sample_line *slot = sample_find(&lane->sample, line);
     uint32_t object;
 
     if (slot->line == line) {
         slot->time = time > slot->time ? time : slot->time;
+        slot->slot = place;
         return true;
     }
-    object = objects_at(&lane->objects, lane->program, line << SAMPLE_LINE_BITS);
-    return object != PSNAP_NONE && sample_add(&lane->sample, line, time, object);
+    object = objects_at(&lane->objects, lane->program, address);
+    return object != PSNAP_NONE &&
+           sample_add(&lane->sample, &(struct sample_line){line, time, object, place});
 }
 
 static bool note_dependence(struct lane *lane, uint32_t site, uint64_t address, uint64_t time)
@@ -142,7 +151,7 @@ bool lane_touch(struct lane *lane, uint32_t site, uint64_t address, uint64_t tim
         look_again(of);
     if (!of->is_irregular) {
         of->latest = address;
-        return !sample_has(&lane->sample, line) || note_line(lane, line, time);
+        return !sample_has(&lane->sample, line) || note_line(lane, address, time);
     }
     if (sample_has(&lane->sample, line) && !note_reuse(lane, site, address, time, index))
         return false;
@@ -178,14 +187,15 @@ bool lane_touch_run(struct lane *lane, uint32_t site, uint64_t first, uint64_t s
             else if (stride)
                 i = (first - (line << SAMPLE_LINE_BITS)) / (0 - stride);
             i = i < count - 1 && stride ? i : count - 1;
-            if (!note_line(lane, line, time + i * every))
+            if (!note_line(lane, first + i * stride, time + i * every))
                 return false;
         }
         return true;
     }
     for (uint64_t i = 0; i < count; i++) {
-        const uint64_t line = (first + i * stride) >> SAMPLE_LINE_BITS;
-        if (sample_has(&lane->sample, line) && !note_line(lane, line, time + i * every))
+        const uint64_t address = first + i * stride;
+        if (sample_has(&lane->sample, address >> SAMPLE_LINE_BITS) &&
+            !note_line(lane, address, time + i * every))
             return false;
     }
     return true;

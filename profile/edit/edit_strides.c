@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * psnap edit --stride on references that are nests: every loop of a nest that goes on by the old
- * stride goes on by the new one.
+ * stride goes on by the new one. The array has elements, or rows, so far apart, and a nest begins
+ * at that of them where it did.
  *
  * The optimiser unrolls loops: a reference that goes on by 8 bytes is then, say, four, which begin
  * 8 bytes apart and go on by 32. These copies are told by being alike and at equal distances, and
@@ -56,29 +57,39 @@ static int64_t unrolled(const struct striding *s, int64_t stride)
     return way && way * (int64_t)s->n == llabs(stride) ? (int64_t)s->n : 1;
 }
 
+/* Where an element or row of the array is that is `from` long and then `to`. */
+static int64_t place_of(const struct edit_array *array, int64_t address, int64_t from, int64_t to)
+{
+    const int64_t distance = address - (int64_t)array->low;
+
+    if ((from > 0) != (to > 0) || !from || !to)
+        return address;
+    return (int64_t)array->low + distance / llabs(from) * llabs(to) + distance % llabs(from);
+}
+
 /* The copies of one run, at each depth where there is more than one iteration. */
 static void stride_copies(struct striding *s)
 {
     const int64_t from = s->e->edit->old_stride, to = s->e->edit->new_stride;
     struct edit_node *leaf = s->copies[0];
+    bool is_any = false;
 
     for (uint32_t depth = 0; depth <= leaf->depth; depth++) {
         const struct edit_node *level = depth == leaf->depth ? leaf : s->around[depth];
         const int64_t stride = *step_at(leaf, depth), times = unrolled(s, stride);
-        const int64_t first = leaf->value.first, last = s->copies[s->n - 1]->value.first;
         if (level->all == level->visits)
             continue;
         show(s, stride / times);
         if (stride / times != from)
             continue;
-        s->is_any = true;
-        for (uint32_t i = 0; i < s->n; i++) {
+        is_any = true;
+        for (uint32_t i = 0; i < s->n; i++)
             *step_at(s->copies[i], depth) = to * times;
-            if (times > 1) /* that which is accessed first stays */
-                s->copies[i]->value.first =
-                    stride > 0 ? first + (int64_t)i * to : last - (int64_t)(s->n - 1 - i) * to;
-        }
     }
+    for (uint32_t i = 0; i < s->n && is_any; i++)
+        s->copies[i]->value.first =
+            place_of(&s->e->arrays[s->copies[i]->array], s->copies[i]->value.first, from, to);
+    s->is_any |= is_any;
 }
 
 /* ---- rows that are one sweep ---- */
