@@ -114,10 +114,10 @@ static enum psnap_status read_first_touches(const struct model_reading *m,
     if (!status && strides)
         status = psnap_yaml_expect(r->doc, strides, PSNAP_YAML_MAP, "strides_lines", r->error);
     for (node = !status && strides ? strides->first : NULL; node && !status; node = node->next) {
-        struct model_stride *stride = &object->strides[object->stride_count];
-        if (object->stride_count++ == MODEL_STRIDES)
+        struct reuse_stride *stride = &object->strides[object->stride_count];
+        if (object->stride_count++ == REUSE_STRIDES)
             return psnap_yaml_fail(r->doc, node, r->error, PSNAP_ERROR_VALUE,
-                                   "more than %d strides of first touches", MODEL_STRIDES);
+                                   "more than %d strides of first touches", REUSE_STRIDES);
         status = read_key(m, node, &stride->lines);
         if (!status)
             status = read_positive(m, node, &stride->count);
