@@ -18,7 +18,11 @@
 #include "profile/edit/edit_tree.h"
 #include "profile/model.h"
 
-enum { SHOWN = 12, COPIES_MAX = 64 };
+enum {
+    SHOWN = 12,
+    COPIES_MAX = 64,
+    ROW_MIN = 8 /* elements: a shorter stride is of a record */
+};
 
 struct striding {
     struct editing *e;
@@ -28,6 +32,7 @@ struct striding {
     const struct model_ref *drawn;        /* one without strides, of the edit's loops */
     struct edit_node *copies[COPIES_MAX]; /* leaves that are one in the source, by rising address */
     uint32_t n;
+    uint8_t size;                             /* of their accesses */
     struct edit_node *around[NEST_DEPTH_MAX]; /* loops around the first copy */
 };
 
@@ -67,6 +72,16 @@ static int64_t place_of(const struct edit_array *array, int64_t address, int64_t
     return (int64_t)array->low + distance / llabs(from) * llabs(to) + distance % llabs(from);
 }
 
+/* What becomes of a stride; false: it stays. One that leads to the next row and one element on, as
+ * along a diagonal, or from one row of a triangle to the next, is of rows, too. */
+static bool stride_then(const struct striding *s, int64_t stride, int64_t *then)
+{
+    const int64_t from = s->e->edit->old_stride, aside = stride - from;
+
+    *then = s->e->edit->new_stride + aside;
+    return !aside || (llabs(aside) == s->size && llabs(from) >= ROW_MIN * (int64_t)s->size);
+}
+
 /* The copies of one run, at each depth where there is more than one iteration. */
 static void stride_copies(struct striding *s)
 {
@@ -77,14 +92,15 @@ static void stride_copies(struct striding *s)
     for (uint32_t depth = 0; depth <= leaf->depth; depth++) {
         const struct edit_node *level = depth == leaf->depth ? leaf : s->around[depth];
         const int64_t stride = *step_at(leaf, depth), times = unrolled(s, stride);
+        int64_t then;
         if (level->all == level->visits)
             continue;
         show(s, stride / times);
-        if (stride / times != from)
+        if (!stride_then(s, stride / times, &then))
             continue;
         is_any = true;
         for (uint32_t i = 0; i < s->n; i++)
-            *step_at(s->copies[i], depth) = to * times;
+            *step_at(s->copies[i], depth) = then * times;
     }
     for (uint32_t i = 0; i < s->n && is_any; i++)
         s->copies[i]->value.first =
@@ -209,6 +225,7 @@ static void stride_body(struct striding *s, const struct model_body *body, bool 
             is_done[index] = true;
             copies[n++] = &s->e->trees[index]->root;
         }
+        s->size = ref->size;
         stride_nodes(s, copies, n);
     }
 }
