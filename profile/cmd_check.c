@@ -4,14 +4,14 @@
  * for each whether it is sound, or where it is not.
  *
  * A sound profile may still say what its author did not mean: an array that was
- * made larger and now lies on its neighbours. No recording has two regions of a
- * loop in one place. Globals of different loops lie on each other further than the gap
- * that joins accesses to a region only where two are next to each other and a loop goes
- * from one to the other, in turn or in tasks: to that loop they are one region, with the
- * name of the first. So these are warnings, the second with the reason that it may have.
- * Allocations in different loops are none: memory that was freed is used again, and
- * frames of the stack likewise. Nor are the parts of a loop that different threads have:
- * they share arrays.
+ * made larger and now lies on its neighbours. No recording of model psnap has two regions of a
+ * loop in one place; of model nests regions are what references span, which may be several arrays
+ * of one loop, so only globals are looked at. Globals of different loops lie on each other further
+ * than the gap that joins accesses to a region only where two are next to each other and a loop
+ * goes from one to the other, in turn or in tasks: to that loop they are one region, with the name
+ * of the first. So these are warnings, the second with the reason that it may have. Allocations in
+ * different loops are none: memory that was freed is used again, and frames of the stack likewise.
+ * Nor are the parts of a loop that different threads have: they share arrays.
  *
  * JSON: {profiles: [{file, ok, model, loops, accesses, threads_apart, warnings: [text]}]}, or
  * with ok false {error: {message, line, column}}; null where unknown.
@@ -65,15 +65,17 @@ static uint64_t overlap_bytes(const struct piece *a, const struct piece *b)
 }
 
 /* Whether two regions that overlap should not. */
-static bool is_odd(const struct piece *a, const struct piece *b, uint64_t gap_bytes)
+static bool is_odd(const struct piece *a, const struct piece *b,
+                   const struct psnap_profile *profile)
 {
-    if (a->loop == b->loop)
+    if (a->loop == b->loop && !profile->stream)
         return true;
     if (a->loop->whole != PSNAP_NONE && a->loop->whole == b->loop->whole)
         return false; /* what threads share */
     return a->region->object && a->region->object_kind == PSNAP_OBJECT_GLOBAL &&
            b->region->object && b->region->object_kind == PSNAP_OBJECT_GLOBAL &&
-           strcmp(a->region->object, b->region->object) != 0 && overlap_bytes(a, b) > gap_bytes;
+           strcmp(a->region->object, b->region->object) != 0 &&
+           overlap_bytes(a, b) > profile->region_gap_bytes;
 }
 
 static void name_piece(const struct piece *piece, char *text, size_t size)
@@ -124,7 +126,7 @@ static bool find_overlaps(const struct psnap_profile *profile, struct warnings *
         for (size_t k = i + 1; k < count && pieces[k].region->low <= last_byte(&pieces[i]); k++) {
             if (pairs++ == PAIRS_MAX)
                 break;
-            if (is_odd(&pieces[i], &pieces[k], profile->region_gap_bytes))
+            if (is_odd(&pieces[i], &pieces[k], profile))
                 warn(warnings, &pieces[i], &pieces[k]);
         }
     free(pieces);

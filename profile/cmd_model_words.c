@@ -219,7 +219,8 @@ void human_nest(const struct nest_terms *terms, bool has_start, char text[MODEL_
         used += strlen(text + used);
     }
     if (terms->count > TERMS_SHOWN)
-        snprintf(text + used, MODEL_TEXT - used, "; %zu more terms", terms->count - TERMS_SHOWN);
+        snprintf(text + used, MODEL_TEXT - used, "; %zu more term%s", terms->count - TERMS_SHOWN,
+                 psnap_plural(terms->count - TERMS_SHOWN));
 }
 
 void human_trips(const struct model_body *body, char text[MODEL_TEXT])

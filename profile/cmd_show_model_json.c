@@ -5,7 +5,8 @@
  * others are added:
  *
  *   schedule    [{thread, of: [ITEM]}], ITEM {body} or {visit} or {repeat: COUNT, of: [ITEM]}
- *   chains      [{id, visits, states: [{body, next: [{body, count}]}]}]; body null: the outside
+ *   chains      [{id, visits, states: [{body or visit, next: [{body or visit, count}]}]}];
+ *               body null: the outside
  *   objects     [{id, symbol or allocation or stack, group, index, offset, bytes,
  *                first_touches: {strides_lines: {LINES: count}, elsewhere}}]
  *   loop        bodies: [{id, thread, refs, executions, iterations, trips: NUMBERS, or drawn:
@@ -160,8 +161,10 @@ static void json_item(struct writing *w, const struct nest_pattern *pattern, con
 static void json_state(struct psnap_json *json, const struct psnap_stream_model *model,
                        const struct chain *chain, uint32_t state)
 {
+    const bool is_visit = state && chain->states[state].symbol & MODEL_CHAIN;
+
     if (state)
-        psnap_json_text(json, "body", model_state_id(model, chain, state));
+        psnap_json_text(json, is_visit ? "visit" : "body", model_state_id(model, chain, state));
     else
         psnap_json_real(json, "body", NAN); /* null */
 }

@@ -115,7 +115,7 @@ static void print_term(struct printing *p, const struct nest_pattern *pattern,
         return;
     }
     if (!pattern->body_count) {
-        snprintf(text, sizeof text, "visit c%" PRIu32, (pattern->symbol & ~MODEL_CHAIN) + 1);
+        snprintf(text, sizeof text, "visit %.60s", model_symbol_id(model, pattern->symbol));
         if (begin_line(p, indent, text, false))
             putchar('\n');
         return;
@@ -196,8 +196,7 @@ static bool print_next(const struct psnap_stream_model *model, const struct chai
             printf(", %" PRIu32 " more", state->edge_count - k);
             break;
         }
-        printf("%s%s %.3g %%", k ? ", " : "",
-               model_state_id(model, chain, edges[k].to),
+        printf("%s%s %.3g %%", k ? ", " : "", model_state_id(model, chain, edges[k].to),
                100 * show_share(edges[k].count, sum));
     }
     putchar('\n');

@@ -29,7 +29,6 @@
 
 #define MODEL_CHAIN (UINT32_C(1) << 31) /* symbols of orders from here on are chains, else bodies */
 #define MODEL_OUTSIDE "(outside)"       /* the name of state 0 of chains */
-#define MODEL_STRIDES 16                /* of the first touches of an object */
 
 enum model_rule {
     MODEL_NEST,      /* its addresses are a nest */
@@ -64,19 +63,13 @@ struct model_body {
     struct trips histogram;
 };
 
-/* How far first touches of irregular references go on from one to the next. */
-struct model_stride {
-    int64_t lines;
-    uint64_t count;
-};
-
 struct model_object {
     char *id;   /* as that of a body */
     char *name; /* owned; NULL: all of its group that is in no other */
     uint8_t kind;
     bool is_pool;        /* in several places within these: */
     uint64_t low, bytes; /* where irregular references go */
-    struct model_stride strides[MODEL_STRIDES]; /* commonest first */
+    struct reuse_stride strides[REUSE_STRIDES]; /* of first touches, commonest first */
     uint32_t stride_count;
     uint64_t firsts; /* first touches whose strides were counted */
 };

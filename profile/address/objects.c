@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Data objects, found by address while a stream goes on (objects.h). A later announcement hides an
- * earlier one where they overlap: memory was given back and used again, so the earlier range ends.
+ * Data objects, found by address when a stream has ended (objects.h). A later announcement hides an
+ * earlier one where they overlap: memory was given back and used again.
  */
 #include "profile/address/objects.h"
 

@@ -19,7 +19,6 @@ struct data_object {
     uint8_t kind;                /* enum psnap_object_kind */
     bool is_pool;                /* of several ranges */
     uint64_t low, end;           /* [low, end); of a pool that of all of its ranges */
-    uint64_t seen_low, seen_end; /* where irregular references went; both 0: nowhere yet */
 };
 
 /* Where an object is. */
@@ -28,7 +27,7 @@ struct data_range {
     uint32_t object;
 };
 
-struct objects {
+struct objects { /* zeroed: nothing yet */
     struct data_object *objects;
     uint32_t count;
     struct data_range *ranges; /* that were announced, by address; they do not overlap */

@@ -15,7 +15,9 @@
 enum {
     WIDTH_FIRST = 1024,
     ALIKE_PERCENT = 10, /* of accesses in other bins: phases are one */
-    OBJECTS_MAX = 12    /* of a reference; the others are taken for the last one */
+    PARTS_MAX = 24,     /* of memory that are told apart */
+    SHIFT_FIRST = 12,   /* of a page at first */
+    SMALL = 100         /* an object with one in so many accesses is not told apart */
 };
 
 void reuse_collector_release(struct reuse_collector *collector)
@@ -24,6 +26,7 @@ void reuse_collector_release(struct reuse_collector *collector)
         for (uint32_t p = 0; p < REUSE_COLLECTED; p++)
             free(collector->seen[i].phases[p]);
     free(collector->seen);
+    free(collector->firsts);
     *collector = (struct reuse_collector){0};
 }
 
@@ -58,33 +61,79 @@ static void widen(struct reuse_collector *collector)
     collector->width *= 2;
 }
 
-static struct reuse_seen *find(struct reuse_collector *collector, uint32_t object)
+/* One part takes in another one, which is left empty. */
+static void join(struct reuse_seen *into, struct reuse_seen *from)
 {
-    uint32_t i;
-
-    if (collector->count && collector->seen[collector->at].object == object)
-        return &collector->seen[collector->at];
-    for (i = 0; i < collector->count && collector->seen[i].object != object; i++)
-        continue;
-    if (i == collector->count && i == OBJECTS_MAX)
-        i--;
-    if (i == collector->count) {
-        if (!psnap_resize(&collector->seen, (size_t)i + 1, sizeof *collector->seen))
-            return NULL;
-        collector->seen[collector->count++] = (struct reuse_seen){.object = object};
+    into->low = from->low < into->low ? from->low : into->low;
+    into->high = from->high > into->high ? from->high : into->high;
+    for (uint32_t i = 0; i < REUSE_SLOTS; i++) {
+        into->slots[i] += from->slots[i];
+        into->moves[i] += from->moves[i];
     }
-    collector->at = i;
-    return &collector->seen[i];
+    for (uint32_t p = 0; p < REUSE_COLLECTED; p++)
+        add_phase(&into->phases[p], &from->phases[p]);
 }
 
-bool reuse_note(struct reuse_collector *collector, uint32_t object, uint64_t index, uint32_t bin,
-                unsigned slot, uint64_t weight)
+/* Parts become twice as large. */
+static void coarsen(struct reuse_collector *collector)
 {
-    struct reuse_seen *seen = find(collector, object);
+    uint32_t kept = 0;
+
+    collector->shift++;
+    for (uint32_t i = 0; i < collector->count; i++) {
+        struct reuse_seen *seen = &collector->seen[i];
+        uint32_t k = 0;
+        seen->part /= 2;
+        while (k < kept && collector->seen[k].part != seen->part)
+            k++;
+        if (k < kept)
+            join(&collector->seen[k], seen);
+        else if (kept++ != i)
+            collector->seen[k] = *seen;
+    }
+    collector->count = kept;
+    collector->at = 0;
+}
+
+static struct reuse_seen *find(struct reuse_collector *collector, uint64_t address)
+{
+    struct reuse_seen *seen;
+    uint32_t i;
+
+    if (!collector->shift)
+        collector->shift = SHIFT_FIRST;
+    for (;;) {
+        const uint64_t part = address >> collector->shift;
+        if (collector->count && collector->seen[collector->at].part == part)
+            return &collector->seen[collector->at];
+        for (i = 0; i < collector->count && collector->seen[i].part != part; i++)
+            continue;
+        collector->at = i;
+        if (i < collector->count)
+            return &collector->seen[i];
+        if (i < PARTS_MAX)
+            break;
+        coarsen(collector);
+    }
+    if (!psnap_resize(&collector->seen, (size_t)i + 1, sizeof *collector->seen))
+        return NULL;
+    seen = &collector->seen[collector->count++];
+    *seen = (struct reuse_seen){
+        .part = address >> collector->shift, .low = address, .high = address};
+    return seen;
+}
+
+bool reuse_note(struct reuse_collector *collector, uint64_t address, uint64_t index, uint32_t bin,
+                unsigned last, uint64_t weight)
+{
+    struct reuse_seen *seen = find(collector, address);
+    const unsigned slot = (unsigned)(address >> 3) % REUSE_SLOTS;
     uint64_t **phase;
 
     if (!seen)
         return false;
+    seen->low = address < seen->low ? address : seen->low;
+    seen->high = address > seen->high ? address : seen->high;
     if (!collector->width)
         collector->width = WIDTH_FIRST;
     while (index / collector->width >= REUSE_COLLECTED)
@@ -94,6 +143,35 @@ bool reuse_note(struct reuse_collector *collector, uint32_t object, uint64_t ind
         return false;
     (*phase)[bin] += weight;
     seen->slots[slot] += weight;
+    if (bin != REUSE_FIRST)
+        seen->moves[(slot - last) % REUSE_SLOTS] += weight;
+    return true;
+}
+
+bool reuse_note_first(struct reuse_collector *collector, uint64_t line)
+{
+    struct reuse_firsts *firsts = collector->firsts;
+    struct reuse_stride *strides;
+    int64_t lines;
+    uint32_t at = 0;
+
+    if (!firsts && !(collector->firsts = firsts = calloc(1, sizeof *firsts)))
+        return false;
+    strides = firsts->strides;
+    lines = (int64_t)(line - firsts->latest);
+    firsts->latest = line;
+    if (!firsts->count++)
+        return true;
+    while (at + 1 < REUSE_STRIDES && strides[at].count && strides[at].lines != lines)
+        at++;
+    if (strides[at].lines != lines) /* the rarest one makes room, and leaves its count */
+        strides[at].lines = lines;
+    strides[at].count++;
+    for (; at && strides[at].count > strides[at - 1].count; at--) {
+        const struct reuse_stride kept = strides[at];
+        strides[at] = strides[at - 1];
+        strides[at - 1] = kept;
+    }
     return true;
 }
 
@@ -102,6 +180,8 @@ bool reuse_note(struct reuse_collector *collector, uint32_t object, uint64_t ind
 struct taking {
     uint64_t *bins; /* by phase, object, bin */
     uint32_t phases, objects;
+    uint32_t *of;   /* by part: which of the reference's objects it is */
+    uint32_t *part; /* by object: the first of its parts */
 };
 
 static uint64_t *bins_of(const struct taking *t, uint32_t phase, uint32_t object)
@@ -184,25 +264,35 @@ static bool gather(struct taking *t, const struct reuse_collector *collector, ui
     const uint64_t used = collector->width ? (executions + collector->width - 1) / collector->width
                                            : 1;
 
-    t->objects = collector->count;
     t->phases = used >= REUSE_PHASES ? REUSE_PHASES : 1;
     t->bins = calloc((size_t)t->phases * t->objects * REUSE_BINS + 1, sizeof *t->bins);
     for (uint32_t p = 0; t->bins && p < REUSE_COLLECTED; p++) {
         uint32_t to = (uint32_t)((2 * p + 1) * t->phases / (2 * used));
         to = to < t->phases ? to : t->phases - 1;
-        for (uint32_t o = 0; o < t->objects; o++)
-            for (uint32_t i = 0; collector->seen[o].phases[p] && i < REUSE_BINS; i++)
-                bins_of(t, to, o)[i] += collector->seen[o].phases[p][i];
+        for (uint32_t k = 0; k < collector->count; k++)
+            for (uint32_t i = 0; collector->seen[k].phases[p] && i < REUSE_BINS; i++)
+                bins_of(t, to, t->of[k])[i] += collector->seen[k].phases[p][i];
     }
     return t->bins != NULL;
 }
 
-static bool take_object(const struct taking *t, const struct reuse_seen *seen, uint32_t o,
-                        struct reuse *reuse)
+/* Counts in percent; what is there stays there. */
+static void take_percents(const uint64_t *from, uint64_t *to)
 {
     uint64_t all = 0;
 
-    *reuse = (struct reuse){.object = seen->object};
+    for (uint32_t i = 0; i < REUSE_SLOTS; i++)
+        all += from[i];
+    for (uint32_t i = 0; all && i < REUSE_SLOTS; i++)
+        to[i] = from[i] ? (from[i] * 100 + all - 1) / all : 0;
+}
+
+static bool take_object(const struct taking *t, const struct reuse_collector *collector,
+                        uint32_t object, uint32_t o, struct reuse *reuse)
+{
+    uint64_t slots[REUSE_SLOTS] = {0}, moves[REUSE_SLOTS] = {0};
+
+    *reuse = (struct reuse){.object = object};
     reuse->bins = malloc((size_t)t->phases * REUSE_BINS * sizeof *reuse->bins);
     if (!reuse->bins)
         return false;
@@ -211,18 +301,69 @@ static bool take_object(const struct taking *t, const struct reuse_seen *seen, u
             if (bins_of(t, p, o)[i])
                 reuse->bins[reuse->bin_count++] =
                     (struct reuse_bin_count){p, i, bins_of(t, p, o)[i]};
-    for (uint32_t i = 0; i < REUSE_SLOTS; i++)
-        all += seen->slots[i];
-    for (uint32_t i = 0; all && i < REUSE_SLOTS; i++) /* in percent; what is there stays there */
-        reuse->slots[i] = seen->slots[i] ? (seen->slots[i] * 100 + all - 1) / all : 0;
+    for (uint32_t k = 0; k < collector->count; k++)
+        for (uint32_t i = 0; t->of[k] == o && i < REUSE_SLOTS; i++) {
+            slots[i] += collector->seen[k].slots[i];
+            moves[i] += collector->seen[k].moves[i];
+        }
+    take_percents(slots, reuse->slots);
+    take_percents(moves, reuse->moves);
     return true;
 }
 
-bool reuse_take(const struct reuse_collector *collector, uint64_t executions,
-                struct reuse **reuses, uint32_t *count, uint32_t *phases)
+static uint64_t weight_of(const struct reuse_seen *seen)
 {
-    struct taking t;
-    bool is_done = gather(&t, collector, executions);
+    uint64_t sum = 0;
+
+    for (uint32_t i = 0; i < REUSE_SLOTS; i++)
+        sum += seen->slots[i];
+    return sum;
+}
+
+/* Which parts are one object; those of next to no accesses are that of most. */
+static bool find_objects(struct taking *t, const struct reuse_collector *collector,
+                         const uint32_t *objects)
+{
+    uint64_t *weights = calloc(collector->count + (size_t)1, sizeof *weights), all = 0;
+    uint32_t most = 0, kept = 0;
+
+    t->of = malloc((collector->count + (size_t)1) * sizeof *t->of);
+    t->part = malloc((collector->count + (size_t)1) * sizeof *t->part);
+    if (!weights || !t->of || !t->part) {
+        free(weights);
+        return false;
+    }
+    for (uint32_t i = 0; i < collector->count; i++) { /* weights of objects, at their first parts */
+        uint32_t k = 0;
+        while (objects[k] != objects[i])
+            k++;
+        t->of[i] = k;
+        weights[k] += weight_of(&collector->seen[i]);
+        all += weight_of(&collector->seen[i]);
+        most = weights[k] > weights[most] ? k : most;
+    }
+    for (uint32_t i = 0; i < collector->count; i++)
+        if (weights[t->of[i]] < all / SMALL)
+            t->of[i] = most;
+    for (uint32_t i = 0; i < collector->count; i++)
+        if (t->of[i] == i)
+            t->part[kept++] = i;
+    for (uint32_t i = 0; i < collector->count; i++)
+        for (uint32_t k = 0; k < kept; k++)
+            if (t->part[k] == t->of[i]) {
+                t->of[i] = k;
+                break;
+            }
+    t->objects = kept;
+    free(weights);
+    return true;
+}
+
+bool reuse_take(const struct reuse_collector *collector, const uint32_t *objects,
+                uint64_t executions, struct reuse **reuses, uint32_t *count, uint32_t *phases)
+{
+    struct taking t = {0};
+    bool is_done = find_objects(&t, collector, objects) && gather(&t, collector, executions);
 
     *reuses = NULL;
     *count = 0;
@@ -244,13 +385,15 @@ bool reuse_take(const struct reuse_collector *collector, uint64_t executions,
         is_done = *reuses != NULL;
     }
     for (uint32_t o = 0; is_done && o < t.objects; o++) {
-        is_done = take_object(&t, &collector->seen[o], o, &(*reuses)[*count]);
+        is_done = take_object(&t, collector, objects[t.part[o]], o, &(*reuses)[*count]);
         if (is_done && !(*reuses)[*count].bin_count)
             free((*reuses)[*count].bins);
         else
             ++*count;
     }
     free(t.bins);
+    free(t.of);
+    free(t.part);
     if (!is_done) {
         reuse_release(*reuses, *count);
         *reuses = NULL;

@@ -21,6 +21,7 @@ enum {
     REUSE_FIRST = REUSE_EXACT + REUSE_OCTAVES, /* the bin of first touches */
     REUSE_BINS = REUSE_FIRST + 1,
     REUSE_SLOTS = 8,     /* of 8 bytes in a line */
+    REUSE_STRIDES = 16,  /* of first touches */
     REUSE_COLLECTED = 8, /* phases while they are collected */
     REUSE_PHASES = 4     /* and of a model */
 };
@@ -48,24 +49,42 @@ static inline uint64_t reuse_bin_width(uint32_t bin)
 
 /* ---- collecting ---- */
 
-/* What a reference does in one object. */
+/* What a reference does in one part of memory. */
 struct reuse_seen {
-    uint32_t object;
-    uint64_t slots[REUSE_SLOTS];      /* accesses by place in the line */
+    uint64_t part;      /* addresses divided by 2^shift */
+    uint64_t low, high; /* lowest and highest address */
+    uint64_t slots[REUSE_SLOTS]; /* accesses by place in the line, */
+    uint64_t moves[REUSE_SLOTS]; /* but first touches by how far behind its last place, modulo it */
     uint64_t *phases[REUSE_COLLECTED]; /* REUSE_BINS each, or NULL: none yet */
+};
+
+/* First touches of a reference, and how far they go on from one to the next. */
+struct reuse_stride {
+    int64_t lines;
+    uint64_t count;
+};
+
+struct reuse_firsts {
+    uint64_t latest; /* line */
+    uint64_t count;
+    struct reuse_stride strides[REUSE_STRIDES]; /* commonest first */
 };
 
 struct reuse_collector { /* zeroed: nothing yet */
     struct reuse_seen *seen;
-    uint32_t count, at; /* objects; the last one looked up */
+    uint32_t count, at; /* parts; the last one looked up */
+    uint32_t shift;     /* parts are twice as large whenever there are too many */
     uint64_t width;     /* executions of a phase; 0: not known yet */
+    struct reuse_firsts *firsts; /* or NULL: none */
 };
 
 void reuse_collector_release(struct reuse_collector *collector);
-/* An access, number `index` of the reference's, that stands for `weight` of them; false: out of
- * memory. */
-bool reuse_note(struct reuse_collector *collector, uint32_t object, uint64_t index, uint32_t bin,
-                unsigned slot, uint64_t weight);
+/* An access, number `index` of the reference's, that stands for `weight` of them; `last` is the place
+ * in the line that was accessed before, if it is no first touch. False: out of memory. */
+bool reuse_note(struct reuse_collector *collector, uint64_t address, uint64_t index, uint32_t bin,
+                unsigned last, uint64_t weight);
+/* A first touch, of all lines and not a sample; false: out of memory. */
+bool reuse_note_first(struct reuse_collector *collector, uint64_t line);
 
 /* ---- the model ---- */
 
@@ -77,15 +96,17 @@ struct reuse_bin_count {
 /* What a reference does in one object, or what is left of it to draw. */
 struct reuse {
     uint32_t object;
-    uint64_t slots[REUSE_SLOTS]; /* weights; all 0: anywhere */
+    uint64_t slots[REUSE_SLOTS]; /* weights of places in the line; all 0: its beginning, */
+    uint64_t moves[REUSE_SLOTS]; /* and but for first touches of steps from its last place */
     struct reuse_bin_count *bins; /* by phase, then bin; none empty; owned */
     uint32_t bin_count;
 };
 
 /* The histograms of a reference with so many executions, and into how many phases these are parted;
- * `*reuses` is a new array of `*count`, owned by the caller. False: out of memory. */
-bool reuse_take(const struct reuse_collector *collector, uint64_t executions,
-                struct reuse **reuses, uint32_t *count, uint32_t *phases);
+ * objects[i] is that of part i. `*reuses` is a new array of `*count`, owned by the caller. False: out
+ * of memory. */
+bool reuse_take(const struct reuse_collector *collector, const uint32_t *objects,
+                uint64_t executions, struct reuse **reuses, uint32_t *count, uint32_t *phases);
 void reuse_release(struct reuse *reuses, uint32_t count);
 
 #endif

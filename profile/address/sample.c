@@ -69,7 +69,7 @@ static bool rebuild(struct sample *sample, uint64_t room)
     return true;
 }
 
-bool sample_add(struct sample *sample, uint64_t line, uint64_t time, uint32_t object)
+bool sample_add(struct sample *sample, const struct sample_line *line)
 {
     while (sample->count >= LINES_MAX) {
         const uint64_t mask = sample->mask;
@@ -83,9 +83,9 @@ bool sample_add(struct sample *sample, uint64_t line, uint64_t time, uint32_t ob
     }
     if (sample->count * 2 >= sample->room && !rebuild(sample, 2 * sample->room))
         return false;
-    if (!sample_has(sample, line))
+    if (!sample_has(sample, line->line))
         return true;
-    *sample_find(sample, line) = (struct sample_line){line, time, object};
+    *sample_find(sample, line->line) = *line;
     sample->count++;
     return true;
 }

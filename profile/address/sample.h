@@ -17,7 +17,7 @@ enum { SAMPLE_LINE_BITS = 6 /* lines of 64 bytes */ };
 struct sample_line {
     uint64_t line; /* UINT64_MAX: an empty slot */
     uint64_t time; /* of the last touch */
-    uint32_t object;
+    uint8_t slot; /* 8 bytes of the line that were touched last */
 };
 
 struct sample {
@@ -43,6 +43,6 @@ static inline bool sample_has(const struct sample *sample, uint64_t line)
 /* The slot of a line of the sample: its own, or an empty one for it. The line is filled in by
  * sample_add, which may thin the sample out; false: out of memory. */
 struct sample_line *sample_find(const struct sample *sample, uint64_t line);
-bool sample_add(struct sample *sample, uint64_t line, uint64_t time, uint32_t object);
+bool sample_add(struct sample *sample, const struct sample_line *line);
 
 #endif

@@ -402,7 +402,6 @@ void lane_free(struct lane *lane)
     free(lane->bodies);
     free(lane->loops);
     free(lane->site_of_ref);
-    free(lane->firsts);
     free(lane);
 }
 

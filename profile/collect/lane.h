@@ -56,13 +56,6 @@ struct lane_loop {
     bool is_parted;      /* an iteration is a basic block */
 };
 
-/* First touches of an object by irregular references. */
-struct lane_first {
-    uint64_t latest; /* line; valid when count > 0 */
-    uint64_t count;
-    struct model_stride strides[MODEL_STRIDES];
-};
-
 struct lane {
     const struct psnap_program *program;
     struct nest_patterns *patterns;
@@ -83,9 +76,7 @@ struct lane {
 
     uint64_t now; /* accesses so far */
     struct sample sample;
-    struct objects objects;
-    struct lane_first *firsts; /* by object */
-    size_t first_count, first_room;
+    struct objects objects; /* known in the end */
     struct depend_recent recent;
 };
 

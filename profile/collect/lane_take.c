@@ -14,7 +14,8 @@ struct taking {
     struct lane *lane;
     struct psnap_stream_model *model;
     uint32_t first_ref, first_body, first_chain; /* of the lane's in the model */
-    uint32_t *objects; /* by object of the lane, of the model, or PSNAP_NONE */
+    uint32_t *objects; /* by object of the lane: of the model, or PSNAP_NONE */
+    uint32_t object_count;
 };
 
 /* Room for `more` items behind the `count` that there are; they are zeroed. */
@@ -41,51 +42,106 @@ static bool take_terms(const struct taking *t, struct nest_terms *to, const stru
 
 /* ---- references ---- */
 
-static bool take_object(struct taking *t, uint32_t object)
+/* The object of the model that one of the lane's is; PSNAP_NONE: out of memory. */
+static uint32_t take_object(struct taking *t, uint32_t object)
 {
     struct psnap_stream_model *model = t->model;
     const struct data_object *from = &t->lane->objects.objects[object];
     struct model_object *to;
 
+    while (t->object_count <= object) {
+        if (!psnap_resize(&t->objects, t->object_count + (size_t)1, sizeof *t->objects))
+            return PSNAP_NONE;
+        t->objects[t->object_count++] = PSNAP_NONE;
+    }
     if (t->objects[object] != PSNAP_NONE)
-        return true;
+        return t->objects[object];
     if (!extend(&model->objects, model->object_count, 1, sizeof *model->objects))
-        return false;
+        return PSNAP_NONE;
     to = &model->objects[model->object_count];
     to->kind = from->kind;
     to->is_pool = from->is_pool;
-    to->low = from->name && !from->is_pool ? from->low : from->seen_low;
-    to->bytes = (from->name && !from->is_pool ? from->end : from->seen_end) - to->low;
-    if (from->name && !(to->name = strdup(from->name)))
-        return false;
-    if (object < t->lane->first_count) {
-        const struct lane_first *first = &t->lane->firsts[object];
-        while (to->stride_count < MODEL_STRIDES && first->strides[to->stride_count].count) {
-            to->strides[to->stride_count] = first->strides[to->stride_count];
-            to->stride_count++;
-        }
-        to->firsts = first->count ? first->count - 1 : 0;
+    if (from->name && !from->is_pool) {
+        to->low = from->low;
+        to->bytes = from->end - from->low;
     }
-    t->objects[object] = model->object_count++;
-    return true;
+    if (from->name && !(to->name = strdup(from->name)))
+        return PSNAP_NONE;
+    return t->objects[object] = model->object_count++;
+}
+
+/* An object takes in where a reference went in it. */
+static void stretch(struct model_object *object, uint64_t low, uint64_t end)
+{
+    const uint64_t before = object->low + object->bytes;
+
+    if (!object->bytes) {
+        object->low = low;
+        object->bytes = end - low;
+    } else {
+        object->low = low < object->low ? low : object->low;
+        object->bytes = (end > before ? end : before) - object->low;
+    }
+}
+
+/* The strides of a reference's first touches are those of the object that it is in most. */
+static void take_firsts(const struct reuse_firsts *from, struct model_object *to)
+{
+    for (uint32_t i = 0; i < REUSE_STRIDES && from->strides[i].count; i++) {
+        uint32_t at = 0;
+        while (at + 1 < REUSE_STRIDES && at < to->stride_count &&
+               to->strides[at].lines != from->strides[i].lines)
+            at++;
+        if (at == to->stride_count)
+            to->strides[to->stride_count++] = (struct reuse_stride){from->strides[i].lines, 0};
+        else if (to->strides[at].lines != from->strides[i].lines)
+            continue; /* it is elsewhere */
+        to->strides[at].count += from->strides[i].count;
+        for (; at && to->strides[at].count > to->strides[at - 1].count; at--) {
+            const struct reuse_stride kept = to->strides[at];
+            to->strides[at] = to->strides[at - 1];
+            to->strides[at - 1] = kept;
+        }
+    }
+    to->firsts += from->count - 1;
+}
+
+static uint64_t sum_of(const struct reuse *reuse)
+{
+    uint64_t sum = 0;
+
+    for (uint32_t b = 0; b < reuse->bin_count; b++)
+        sum += reuse->bins[b].count;
+    return sum;
 }
 
 static bool take_reuse(struct taking *t, struct lane_site *from, struct model_ref *to)
 {
-    if (!from->reuse.count) { /* none of its lines was in the sample */
-        const uint32_t object = objects_at(&t->lane->objects, t->lane->program, from->latest);
-        if (object == PSNAP_NONE || !reuse_note(&from->reuse, object, 0, REUSE_EXACT, 0, 1))
-            return false;
-    }
-    if (!reuse_take(&from->reuse, to->executions, &to->reuses, &to->reuse_count, &to->phases))
+    struct lane *lane = t->lane;
+    uint32_t *objects, most = 0;
+    bool is_done;
+
+    if (!from->reuse.count && /* none of its lines was in the sample */
+        !reuse_note(&from->reuse, from->latest, 0, REUSE_EXACT, 0, 1))
         return false;
-    for (uint32_t i = 0; i < to->reuse_count; i++) {
-        const uint32_t object = to->reuses[i].object;
-        if (!take_object(t, object))
-            return false;
-        to->reuses[i].object = t->objects[object];
+    objects = malloc(from->reuse.count * sizeof *objects);
+    is_done = objects != NULL;
+    for (uint32_t i = 0; is_done && i < from->reuse.count; i++) {
+        const struct reuse_seen *seen = &from->reuse.seen[i];
+        const uint32_t object = objects_at(&lane->objects, lane->program, seen->low);
+        is_done = object != PSNAP_NONE && (objects[i] = take_object(t, object)) != PSNAP_NONE;
+        if (is_done && (!lane->objects.objects[object].name ||
+                        lane->objects.objects[object].is_pool))
+            stretch(&t->model->objects[objects[i]], seen->low, seen->high + from->size);
     }
-    return true;
+    is_done = is_done && reuse_take(&from->reuse, objects, to->executions, &to->reuses,
+                                    &to->reuse_count, &to->phases);
+    free(objects);
+    for (uint32_t i = 1; is_done && i < to->reuse_count; i++)
+        most = sum_of(&to->reuses[i]) > sum_of(&to->reuses[most]) ? i : most;
+    if (is_done && from->reuse.firsts)
+        take_firsts(from->reuse.firsts, &t->model->objects[to->reuses[most].object]);
+    return is_done;
 }
 
 /* A rule that a reference may go by. */
@@ -314,17 +370,13 @@ bool lane_take(struct lane *lane, uint16_t thread, struct psnap_stream_model *mo
                        .model = model,
                        .first_ref = model->ref_count,
                        .first_body = model->body_count,
-                       .first_chain = model->chain_count,
-                       .objects = malloc((lane->objects.count + (size_t)1) * sizeof *t.objects)};
-    bool is_done = t.objects &&
-                   extend(&model->bodies, model->body_count, lane->body_count,
+                       .first_chain = model->chain_count};
+    bool is_done = extend(&model->bodies, model->body_count, lane->body_count,
                           sizeof *model->bodies) &&
                    extend(&model->chains, model->chain_count, lane->order.chain_count,
                           sizeof *model->chains) &&
                    extend(&model->orders, model->order_count, 1, sizeof *model->orders);
 
-    for (uint32_t i = 0; is_done && i < lane->objects.count; i++)
-        t.objects[i] = PSNAP_NONE;
     is_done = is_done && take_refs(&t, thread);
     for (uint32_t i = 0; is_done && i < lane->body_count; i++)
         is_done = take_body(&t, &lane->bodies[i], thread, &model->bodies[model->body_count++]);

@@ -22,83 +22,40 @@ static struct depend_access latest_of(const void *context, uint32_t site)
     return (struct depend_access){site, of->latest, of->latest_time};
 }
 
-/* A first touch of an object, in a sample of all lines: how far on is it from the one before? */
-static bool note_first(struct lane *lane, uint32_t object, uint64_t line)
-{
-    struct lane_first *more, *first;
-    int64_t lines;
-    uint32_t at;
-
-    more = psnap_with_room(lane->firsts, &lane->first_room, object + (size_t)1, sizeof *more);
-    if (!more)
-        return false;
-    lane->firsts = more;
-    for (; lane->first_count <= object; lane->first_count++)
-        more[lane->first_count] = (struct lane_first){0};
-    first = &more[object];
-    lines = (int64_t)(line - first->latest);
-    first->latest = line;
-    if (!first->count++)
-        return true;
-    for (at = 0; at < MODEL_STRIDES; at++)
-        if (!first->strides[at].count || first->strides[at].lines == lines)
-            break;
-    if (at == MODEL_STRIDES) { /* the rarest one makes room, and leaves its count (Space-Saving) */
-        at = MODEL_STRIDES - 1;
-    }
-    first->strides[at].lines = lines;
-    first->strides[at].count++;
-    while (at && first->strides[at].count > first->strides[at - 1].count) {
-        const struct model_stride kept = first->strides[at];
-        first->strides[at] = first->strides[at - 1];
-        first->strides[--at] = kept;
-    }
-    return true;
-}
-
 /* An access of an irregular reference to a line of the sample. */
-static bool note_reuse(struct lane *lane, uint32_t site, uint64_t address, uint64_t time,
+static bool note_reuse(struct lane *lane, struct lane_site *of, uint64_t address, uint64_t time,
                        uint64_t index)
 {
     const uint64_t line = address >> SAMPLE_LINE_BITS;
-    struct lane_site *of = &lane->sites[site];
+    const uint8_t place = (address >> 3) % REUSE_SLOTS;
     struct sample_line *slot = sample_find(&lane->sample, line);
-    uint32_t bin = REUSE_FIRST, object;
-    struct data_object *to;
+    uint32_t bin = REUSE_FIRST;
+    unsigned last = 0;
 
     if (slot->line == line) {
         bin = reuse_bin(time > slot->time ? time - slot->time - 1 : 0);
+        last = slot->slot;
         slot->time = time;
-        object = slot->object;
-    } else {
-        object = objects_at(&lane->objects, lane->program, address);
-        if (object == PSNAP_NONE || !sample_add(&lane->sample, line, time, object) ||
-            (lane->sample.weight == 1 && !note_first(lane, object, line)))
-            return false;
+        slot->slot = place;
+    } else if (!sample_add(&lane->sample, &(struct sample_line){line, time, place}) ||
+               (lane->sample.weight == 1 && !reuse_note_first(&of->reuse, line))) {
+        return false;
     }
-    to = &lane->objects.objects[object];
-    if (to->seen_low == to->seen_end) {
-        to->seen_low = address;
-        to->seen_end = address + of->size;
-    }
-    to->seen_low = address < to->seen_low ? address : to->seen_low;
-    to->seen_end = address + of->size > to->seen_end ? address + of->size : to->seen_end;
-    return reuse_note(&of->reuse, object, index, bin, (unsigned)(address >> 3) % REUSE_SLOTS,
-                      lane->sample.weight);
+    return reuse_note(&of->reuse, address, index, bin, last, lane->sample.weight);
 }
 
 /* A line of the sample that a reference touched which is not irregular. */
-static bool note_line(struct lane *lane, uint64_t line, uint64_t time)
+static bool note_line(struct lane *lane, uint64_t address, uint64_t time)
 {
+    const uint64_t line = address >> SAMPLE_LINE_BITS;
+    const uint8_t place = (address >> 3) % REUSE_SLOTS;
     struct sample_line *slot = sample_find(&lane->sample, line);
-    uint32_t object;
 
-    if (slot->line == line) {
-        slot->time = time > slot->time ? time : slot->time;
-        return true;
-    }
-    object = objects_at(&lane->objects, lane->program, line << SAMPLE_LINE_BITS);
-    return object != PSNAP_NONE && sample_add(&lane->sample, line, time, object);
+    if (slot->line != line)
+        return sample_add(&lane->sample, &(struct sample_line){line, time, place});
+    slot->time = time > slot->time ? time : slot->time;
+    slot->slot = place;
+    return true;
 }
 
 static bool note_dependence(struct lane *lane, uint32_t site, uint64_t address, uint64_t time)
@@ -142,9 +99,9 @@ bool lane_touch(struct lane *lane, uint32_t site, uint64_t address, uint64_t tim
         look_again(of);
     if (!of->is_irregular) {
         of->latest = address;
-        return !sample_has(&lane->sample, line) || note_line(lane, line, time);
+        return !sample_has(&lane->sample, line) || note_line(lane, address, time);
     }
-    if (sample_has(&lane->sample, line) && !note_reuse(lane, site, address, time, index))
+    if (sample_has(&lane->sample, line) && !note_reuse(lane, of, address, time, index))
         return false;
     if (index >= of->next_look &&
         !note_dependence(lane, site, address, time))
@@ -178,14 +135,15 @@ bool lane_touch_run(struct lane *lane, uint32_t site, uint64_t first, uint64_t s
             else if (stride)
                 i = (first - (line << SAMPLE_LINE_BITS)) / (0 - stride);
             i = i < count - 1 && stride ? i : count - 1;
-            if (!note_line(lane, line, time + i * every))
+            if (!note_line(lane, first + i * stride, time + i * every))
                 return false;
         }
         return true;
     }
     for (uint64_t i = 0; i < count; i++) {
-        const uint64_t line = (first + i * stride) >> SAMPLE_LINE_BITS;
-        if (sample_has(&lane->sample, line) && !note_line(lane, line, time + i * every))
+        const uint64_t address = first + i * stride;
+        if (sample_has(&lane->sample, address >> SAMPLE_LINE_BITS) &&
+            !note_line(lane, address, time + i * every))
             return false;
     }
     return true;

@@ -193,17 +193,15 @@ static void json_order(struct psnap_json *json, const struct profile_diff *diff)
     for (uint32_t i = 0; i < diff->chain_count; i++) {
         const struct diff_chain *chain = &diff->chains[i];
         psnap_json_begin_object(json, NULL);
-        psnap_json_text(json, "id",
-                        model_symbol_id(chain->in_a ? a : diff->b.profile->stream,
-                                        MODEL_CHAIN | chain->chain));
+        psnap_json_text(
+            json, "id",
+            model_symbol_id(chain->in_a ? a : diff->b.profile->stream, MODEL_CHAIN | chain->chain));
         psnap_json_bool(json, "in_a", chain->in_a);
         psnap_json_bool(json, "in_b", chain->in_b);
         if (chain->has_transition) {
             const struct chain *of = &a->chains[chain->chain];
-            psnap_json_text(json, "from",
-                            model_state_id(a, of, chain->from));
-            psnap_json_text(json, "to",
-                            model_state_id(a, of, chain->next));
+            psnap_json_text(json, "from", model_state_id(a, of, chain->from));
+            psnap_json_text(json, "to", model_state_id(a, of, chain->next));
             psnap_json_real(json, "share_a", chain->share_a);
             psnap_json_real(json, "share_b", chain->share_b);
         }

@@ -314,9 +314,7 @@ static void print_executions(const struct diff_pair *pair)
     if (begins(pair, DIFF_REFERENCES, "references"))
         print_counts(a->references, b->references);
     if (begins(pair, DIFF_EXACT, "addresses"))
-        fputs(a->is_exact ? "all in nests -> irregular in part"
-                          : "irregular in part -> all in nests",
-              stdout);
+        fputs(a->is_exact ? "exact -> from statistics" : "from statistics -> exact", stdout);
     if (begins(pair, DIFF_PARTS, "parts"))
         printf("%" PRIu32 " -> %" PRIu32 ", as the optimiser left it", a->part_count,
                b->part_count);
@@ -487,12 +485,13 @@ static bool print_order(const struct profile_diff *diff)
     }
     for (uint32_t i = 0; i < diff->chain_count; i++) {
         const struct diff_chain *chain = &diff->chains[i];
-        printf("%schain c%" PRIu32 ": ", i || diff->has_other_order ? "" : "\n", chain->chain + 1);
+        printf("%s%s: ", i || diff->has_other_order ? "" : "\n",
+               model_symbol_id(chain->in_a ? a : b, MODEL_CHAIN | chain->chain));
         if (!chain->in_a || !chain->in_b) {
             printf("only in %s\n", chain->in_a ? "a" : "b");
             continue;
         }
-        printf("%" PRIu32 " bodies", a->chains[chain->chain].count - 1);
+        printf("%" PRIu32 " states", a->chains[chain->chain].count - 1);
         if (a->chains[chain->chain].count != b->chains[chain->chain].count)
             printf(" -> %" PRIu32, b->chains[chain->chain].count - 1);
         if (chain->has_transition)
@@ -536,11 +535,13 @@ void diff_print_text(const struct profile_diff *diff, const struct diff_request 
     }
     if (has_moved)
         putchar('\n');
-    if (!print_order(diff) && !differing && !has_moved)
-        puts(diff->is_same ? "\nthey say the same"
-                           : "\nno number of a loop differs: reuse histograms or first touches do "
-                             "by little, the\n"
-                             "order of loops or of accesses of model psnap, or lines, names and "
-                             "what is said of the\n"
-                             "capture");
+    if (print_order(diff) || differing || has_moved)
+        return;
+    fputs(diff->is_same ? "\nthey say the same\n" : "\nno number of a loop differs: ", stdout);
+    if (!diff->is_same && diff->body_of)
+        puts("reuse histograms or first touches do by little, or\n"
+             "lines, names and what is said of the capture");
+    else if (!diff->is_same)
+        puts("the order of loops (schedule) or of accesses (pattern,\n"
+             "stride_graph) does, or lines, names and what is said of the capture");
 }

@@ -188,8 +188,7 @@ static void compare_loops(const struct profile_diff *diff, struct diff_pair *pai
         compare_operations(a, b, &difference);
         note(&difference, DIFF_REFERENCES, a->references != b->references, 0,
              a->references && b->references ? 0 : 1);
-        if (diff->body_of) /* both have a model */
-            note(&difference, DIFF_EXACT, a->is_exact != b->is_exact, 0, 0);
+        note(&difference, DIFF_EXACT, a->is_exact != b->is_exact, 0, 0);
         note(&difference, DIFF_ADDRESSES, pair->ref_count > 0, elsewhere_of(diff, pair), 0);
         note(&difference, DIFF_TRIPS, pair->body_count > 0, 0, 0);
         note(&difference, DIFF_PARTS, a->part_count != b->part_count, 0, 0);

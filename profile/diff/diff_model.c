@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/base/cmd.h"
 #include "profile/diff/diff.h"
 #include "profile/model.h"
 
@@ -214,7 +213,7 @@ static void item_text(const struct psnap_stream_model *model, const struct nest_
     char first[DIFF_TEXT];
 
     if (!pattern->body_count && pattern->symbol & MODEL_CHAIN) {
-        snprintf(text, DIFF_TEXT, "visit c%" PRIu32, (pattern->symbol & ~MODEL_CHAIN) + 1);
+        snprintf(text, DIFF_TEXT, "visit %.100s", model_symbol_id(model, pattern->symbol));
     } else if (!pattern->body_count) {
         snprintf(text, DIFF_TEXT, "%.100s", model->bodies[pattern->symbol].id);
     } else {

@@ -10,10 +10,11 @@
 
 #include "formats/base/text.h"
 
-/* How an item is named in a path: its key, or in a list its id. */
+/* How an item is named in a path: its key, or in a list its id, the number of a reference, or the
+ * object of a reuse histogram. */
 static const char *name_of(const struct psnap_yaml_node *node)
 {
-    static const char *const ids[] = {"id", "draw", "walk", "counts", "mix", "state"};
+    static const char *const ids[] = {"id", "ref", "object"};
     const struct psnap_yaml_node *id = NULL;
 
     if (node->key)

@@ -23,7 +23,7 @@
  * becomes of their histograms.
  *
  * An array is what regions of all loops have in common: those that overlap, and those in the same
- * global. One that grows pushes up what lies behind it in its group.
+ * global. One that grows pushes up what lies behind it in its group, unless there is room between.
  */
 #ifndef PSNAP_PROFILE_EDIT_H
 #define PSNAP_PROFILE_EDIT_H

@@ -226,20 +226,35 @@ static enum psnap_status map(const struct editing *e, const struct model_ref *re
     return edit_map(e, ref->loop, in, 1, address, times, over);
 }
 
+/* The address, or one as many elements further on, from where the offset does not lead out of the
+ * array if it need not. */
+static uint64_t within(const struct editing *e, uint64_t address, int64_t offset)
+{
+    const uint32_t in = edit_array_of(e, address);
+    const struct edit_array *array = &e->arrays[in == PSNAP_NONE ? 0 : in];
+    uint64_t element, middle;
+
+    if (in == PSNAP_NONE || edit_array_of(e, address + (uint64_t)offset) == in)
+        return address;
+    element = array->fields ? array->fields[0].over : array->over;
+    middle = address + (array->high - address) / 2 / element * element;
+    return edit_array_of(e, middle + (uint64_t)offset) == in ? middle : address;
+}
+
 static enum psnap_status move_offsets(const struct editing *e, struct model_ref *ref,
                                       const struct depend_offset *offsets)
 {
     const struct model_ref *base = &e->profile->stream->refs[ref->bases[0]];
-    uint64_t from, at, times[2], over[2];
+    uint64_t from, times[2], over[2];
     enum psnap_status status = PSNAP_OK;
 
     if (!first_of(e, base, &from))
         return PSNAP_OK;
-    at = from;
-    status = map(e, ref, &at, &times[0], &over[0]);
     for (uint32_t i = 0; i < ref->offset_count && !status; i++) {
-        uint64_t to = from + (uint64_t)offsets[i].bytes;
-        status = map(e, ref, &to, &times[1], &over[1]);
+        uint64_t at = within(e, from, offsets[i].bytes), to = at + (uint64_t)offsets[i].bytes;
+        status = map(e, ref, &at, &times[0], &over[0]);
+        if (!status)
+            status = map(e, ref, &to, &times[1], &over[1]);
         if (!status && times[0] * over[1] != times[1] * over[0])
             return edit_fail(e, ref->loop, PSNAP_NONE,
                              "reference %" PRIu32 " of loop '%.100s' goes with one in another "

@@ -46,6 +46,20 @@ static uint32_t selected(const struct ordering *o, uint32_t loop)
     return loop;
 }
 
+/* Whether an entry of the edit's loop enters the next one on the way to a loop within it only once,
+ * or has but one iteration: then nothing tells where more iterations would lead. */
+static bool is_once(const struct ordering *o, uint32_t loop)
+{
+    const struct psnap_profile_loop *loops = o->e->profile->loops;
+    const uint32_t of = selected(o, loop);
+
+    if (o->is_one[of] || of == loop)
+        return o->is_one[of];
+    while (loops[loop].parent != of)
+        loop = loops[loop].parent;
+    return loops[loop].entries == loops[of].entries;
+}
+
 static void find_loops(struct ordering *o)
 {
     const struct psnap_profile *profile = o->e->profile;
@@ -73,11 +87,15 @@ static void find_loops(struct ordering *o)
 
 /* ---- orders ---- */
 
+static bool is_symbol_grouped(const struct ordering *o, uint32_t symbol)
+{
+    return symbol & MODEL_CHAIN ? o->is_visited[symbol & ~MODEL_CHAIN] : o->is_grouped[symbol];
+}
+
 static bool is_grouped(const struct ordering *o, const struct edit_node *node)
 {
     if (!node->is_loop)
-        return node->symbol & MODEL_CHAIN ? o->is_visited[node->symbol & ~MODEL_CHAIN]
-                                          : o->is_grouped[node->symbol];
+        return is_symbol_grouped(o, node->symbol);
     for (uint32_t i = 0; i < node->child_count; i++)
         if (!is_grouped(o, node->children[i]))
             return false;
@@ -205,13 +223,8 @@ static enum psnap_status change_orders(struct ordering *o)
 
 /* ---- chains ---- */
 
-/* Whether a state is repeated: of a chain, which comes before those that it is in, all states are. */
-static bool is_inside(const struct ordering *o, uint32_t symbol)
-{
-    return symbol & MODEL_CHAIN ? o->is_visited[symbol & ~MODEL_CHAIN] : o->is_grouped[symbol];
-}
-
-/* Chains of which all states are repeated are, as a symbol; of others the states are. */
+/* Chains of which all states are repeated are, as a symbol; of others the states are. Chains that
+ * are states come before those that have them. */
 static enum psnap_status change_chains(struct ordering *o)
 {
     for (uint32_t i = 0; i < o->model->chain_count; i++) {
@@ -222,7 +235,7 @@ static enum psnap_status change_chains(struct ordering *o)
         if (!inside)
             return edit_no_memory(o->e);
         for (uint32_t k = 1; k < chain->count; k++)
-            n += inside[k] = is_inside(o, chain->states[k].symbol);
+            n += inside[k] = is_symbol_grouped(o, chain->states[k].symbol);
         o->is_visited[i] = n && n + 1 == chain->count;
         if (n && !o->is_visited[i])
             result = edit_chain_repeat(chain, inside, o->e->edit->times);
@@ -276,7 +289,7 @@ static enum psnap_status change_trips(struct ordering *o, struct model_body *bod
     struct scaling scaling = {o, PSNAP_OK};
     struct edit_extension x = {.e = o->e,
                                .entries = o->e->profile->loops[of].entries,
-                               .repeats = repeats(o) || o->is_one[of],
+                               .repeats = repeats(o) || is_once(o, body->loop),
                                .is_rows = false,
                                .is_trips = true};
 
@@ -307,7 +320,8 @@ static enum psnap_status change_ref(struct ordering *o, uint32_t index)
     const struct edit_extension x = {.e = o->e,
                                      .tree = o->e->trees[index],
                                      .entries = o->e->profile->loops[of].entries,
-                                     .repeats = repeats(o) || (o->is_one[of] && !o->is_rows[of]),
+                                     .repeats =
+                                         repeats(o) || (!o->is_rows[of] && is_once(o, ref->loop)),
                                      .is_rows = o->is_rows[of]};
 
     if (ref->rule == MODEL_REUSE)

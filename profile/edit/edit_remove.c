@@ -22,6 +22,15 @@ struct removing {
 
 /* ---- orders and chains ---- */
 
+/* The symbol of a body or chain then; PSNAP_NONE: it is gone. */
+static uint32_t symbol_then(const struct removing *r, uint32_t symbol)
+{
+    if (!(symbol & MODEL_CHAIN))
+        return r->bodies[symbol];
+    symbol = r->chains[symbol & ~MODEL_CHAIN];
+    return symbol == PSNAP_NONE ? PSNAP_NONE : MODEL_CHAIN | symbol;
+}
+
 static void prune(const struct removing *r, struct edit_node *node)
 {
     uint32_t kept = 0;
@@ -30,11 +39,8 @@ static void prune(const struct removing *r, struct edit_node *node)
         struct edit_node *child = node->children[i];
         if (child->is_loop)
             prune(r, child);
-        else if (child->symbol & MODEL_CHAIN) {
-            const uint32_t chain = r->chains[child->symbol & ~MODEL_CHAIN];
-            child->symbol = chain == PSNAP_NONE ? PSNAP_NONE : MODEL_CHAIN | chain;
-        } else
-            child->symbol = r->bodies[child->symbol];
+        else
+            child->symbol = symbol_then(r, child->symbol);
         if (child->is_loop ? child->child_count > 0 : child->symbol != PSNAP_NONE)
             node->children[kept++] = child;
     }
@@ -57,55 +63,48 @@ static enum psnap_status prune_orders(const struct removing *r)
     return status;
 }
 
-/* What a symbol is then; PSNAP_NONE: it is not there any more. Chains come before those that they
- * are states of. */
-static uint32_t left_of(const struct removing *r, uint32_t symbol)
+/* A chain without the states that are gone. */
+static enum psnap_status prune_chain(const struct removing *r, struct chain *chain)
 {
-    uint32_t chain;
+    bool *gone = calloc(chain->count, sizeof *gone);
+    int result = -1;
 
-    if (!(symbol & MODEL_CHAIN))
-        return r->bodies[symbol];
-    chain = r->chains[symbol & ~MODEL_CHAIN];
-    return chain == PSNAP_NONE ? PSNAP_NONE : MODEL_CHAIN | chain;
+    for (uint32_t k = 1; gone && k < chain->count; k++)
+        gone[k] = symbol_then(r, chain->states[k].symbol) == PSNAP_NONE;
+    if (gone)
+        result = edit_chain_remove(chain, gone);
+    free(gone);
+    for (uint32_t k = 1; !result && k < chain->count; k++)
+        chain->states[k].symbol = symbol_then(r, chain->states[k].symbol);
+    return result ? edit_no_memory(r->e) : PSNAP_OK;
 }
 
-/* Chains without the states that are gone; those with none left are gone too. */
+/* Chains with no states left are gone, too. Those that are states come before those that have
+ * them. */
 static enum psnap_status prune_chains(const struct removing *r)
 {
+    struct psnap_stream_model *model = r->model;
     uint32_t count = 0;
 
-    for (uint32_t i = 0; i < r->model->chain_count; i++) {
-        struct chain *chain = &r->model->chains[i];
-        bool *gone = calloc(chain->count, sizeof *gone);
-        int result;
-        if (!gone)
-            return edit_no_memory(r->e);
-        for (uint32_t k = 1; k < chain->count; k++)
-            gone[k] = left_of(r, chain->states[k].symbol) == PSNAP_NONE;
-        result = edit_chain_remove(chain, gone);
-        free(gone);
-        if (result)
-            return edit_no_memory(r->e);
-        for (uint32_t k = 1; k < chain->count; k++)
-            chain->states[k].symbol = left_of(r, chain->states[k].symbol);
-        r->chains[i] = chain->count > 1 ? count++ : PSNAP_NONE;
-        if (r->chains[i] == PSNAP_NONE || r->chains[i] != i) {
-            char **ids = r->model->chain_ids;
-            char *const id = ids[i];
-            ids[i] = NULL;
-            if (r->chains[i] == PSNAP_NONE)
-                free(id);
-            else
-                ids[r->chains[i]] = id;
-        }
-        if (r->chains[i] == PSNAP_NONE)
-            chain_release(chain);
-        else if (r->chains[i] != i) {
-            r->model->chains[r->chains[i]] = *chain;
-            *chain = (struct chain){0};
+    for (uint32_t i = 0; i < model->chain_count; i++) {
+        struct chain chain;
+        char *id = model->chain_ids[i];
+        const enum psnap_status status = prune_chain(r, &model->chains[i]);
+        if (status)
+            return status;
+        chain = model->chains[i];
+        model->chains[i] = (struct chain){0};
+        model->chain_ids[i] = NULL;
+        r->chains[i] = chain.count > 1 ? count : PSNAP_NONE;
+        if (chain.count > 1) {
+            model->chains[count] = chain;
+            model->chain_ids[count++] = id;
+        } else {
+            chain_release(&chain);
+            free(id);
         }
     }
-    r->model->chain_count = count;
+    model->chain_count = count;
     return PSNAP_OK;
 }
 

@@ -167,24 +167,22 @@ enum psnap_status edit_repeat_reuses(const struct editing *e, struct model_ref *
 
 /* ---- stretched objects ---- */
 
-/* How many elements of an object share a line, by where in lines accesses of it are. */
+/* How many elements of an object share a line, by where in lines a reference accesses it. */
 static double elements_per_line(const struct psnap_stream_model *model, uint32_t object)
 {
-    bool is_used[REUSE_SLOTS] = {false};
-    uint32_t used = 0, size = 8;
+    double most = 1;
 
     for (uint32_t i = 0; i < model->ref_count; i++)
         for (uint32_t k = 0; k < model->refs[i].reuse_count; k++) {
             const struct reuse *reuse = &model->refs[i].reuses[k];
-            if (reuse->object != object)
-                continue;
-            size = model->refs[i].size < size ? model->refs[i].size : size;
+            const double size = model->refs[i].size < 8 ? model->refs[i].size : 8;
+            double used = 0;
             for (uint32_t slot = 0; slot < REUSE_SLOTS; slot++)
-                is_used[slot] |= reuse->slots[slot] > 0;
+                used += reuse->slots[slot] > 0;
+            if (reuse->object == object && used * 8 / size > most && used > 1)
+                most = used * 8 / size;
         }
-    for (uint32_t slot = 0; slot < REUSE_SLOTS; slot++)
-        used += is_used[slot];
-    return used ? used * (8.0 / size) : 1;
+    return most;
 }
 
 /* As many first touches as `factor` says, from all other bins alike, or to them. */

@@ -7,8 +7,8 @@
  *
  *   new address = low + shift + (address - low) * times / over
  *
- * What an array grows by is a multiple of PUSH bytes, so that what is pushed lies in its cache
- * lines as before.
+ * An array that grows into the gap behind it pushes nothing. Else what it grows by is a multiple of
+ * PUSH bytes, so that what is pushed lies in its cache lines as before.
  */
 #include "profile/edit/edit.h"
 
@@ -297,6 +297,18 @@ static uint64_t stretched(const struct edit_array *array)
     return (uint64_t)((wide)(array->high - array->low) * array->times / array->over);
 }
 
+/* How far it pushes what lies behind it. */
+static uint64_t push_by(const struct editing *e, uint32_t index)
+{
+    const struct edit_array *array = &e->arrays[index], *next = array + 1;
+    const uint64_t bytes = array->high - array->low, then = stretched(array) + array->grown;
+
+    if (then <= bytes || (index + 1 < e->array_count && is_same_group(array->low, next->low) &&
+                          then - bytes <= next->low - array->high))
+        return 0;
+    return push_of(then - bytes);
+}
+
 enum psnap_status edit_settle_space(struct editing *e)
 {
     uint64_t pushed = 0;
@@ -319,9 +331,7 @@ enum psnap_status edit_settle_space(struct editing *e)
                              e->profile->loops[array->loop].regions[array->region].id,
                              e->profile->loops[array->loop].id,
                              psnap_group_name(psnap_layout_split(array->low).group));
-        if (array->times > array->over)
-            pushed += push_of(stretched(array) - bytes);
-        pushed += push_of(array->grown);
+        pushed += push_by(e, i);
         array->behind = pushed;
     }
     return PSNAP_OK;

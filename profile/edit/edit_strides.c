@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * psnap edit --stride on references that are nests: every loop of a nest that goes on by the old
- * stride goes on by the new one.
+ * stride goes on by the new one. The array has elements, or rows, so far apart, and a nest begins
+ * at that of them where it did.
  *
  * The optimiser unrolls loops: a reference that goes on by 8 bytes is then, say, four, which begin
  * 8 bytes apart and go on by 32. These copies are told by being alike and at equal distances, and
@@ -17,7 +18,11 @@
 #include "profile/edit/edit_tree.h"
 #include "profile/model.h"
 
-enum { SHOWN = 12, COPIES_MAX = 64 };
+enum {
+    SHOWN = 12,
+    COPIES_MAX = 64,
+    ROW_MIN = 8 /* elements: a shorter stride is of a record */
+};
 
 struct striding {
     struct editing *e;
@@ -27,6 +32,7 @@ struct striding {
     const struct model_ref *drawn;        /* one without strides, of the edit's loops */
     struct edit_node *copies[COPIES_MAX]; /* leaves that are one in the source, by rising address */
     uint32_t n;
+    uint8_t size;                             /* of their accesses */
     struct edit_node *around[NEST_DEPTH_MAX]; /* loops around the first copy */
 };
 
@@ -56,29 +62,50 @@ static int64_t unrolled(const struct striding *s, int64_t stride)
     return way && way * (int64_t)s->n == llabs(stride) ? (int64_t)s->n : 1;
 }
 
+/* Where an element or row of the array is that is `from` long and then `to`. */
+static int64_t place_of(const struct edit_array *array, int64_t address, int64_t from, int64_t to)
+{
+    const int64_t distance = address - (int64_t)array->low;
+
+    if ((from > 0) != (to > 0) || !from || !to)
+        return address;
+    return (int64_t)array->low + distance / llabs(from) * llabs(to) + distance % llabs(from);
+}
+
+/* What becomes of a stride; false: it stays. One that leads to the next row and one element on, as
+ * along a diagonal, or from one row of a triangle to the next, is of rows, too. */
+static bool stride_then(const struct striding *s, int64_t stride, int64_t *then)
+{
+    const int64_t from = s->e->edit->old_stride, aside = stride - from;
+
+    *then = s->e->edit->new_stride + aside;
+    return !aside || (llabs(aside) == s->size && llabs(from) >= ROW_MIN * (int64_t)s->size);
+}
+
 /* The copies of one run, at each depth where there is more than one iteration. */
 static void stride_copies(struct striding *s)
 {
     const int64_t from = s->e->edit->old_stride, to = s->e->edit->new_stride;
     struct edit_node *leaf = s->copies[0];
+    bool is_any = false;
 
     for (uint32_t depth = 0; depth <= leaf->depth; depth++) {
         const struct edit_node *level = depth == leaf->depth ? leaf : s->around[depth];
         const int64_t stride = *step_at(leaf, depth), times = unrolled(s, stride);
-        const int64_t first = leaf->value.first, last = s->copies[s->n - 1]->value.first;
+        int64_t then;
         if (level->all == level->visits)
             continue;
         show(s, stride / times);
-        if (stride / times != from)
+        if (!stride_then(s, stride / times, &then))
             continue;
-        s->is_any = true;
-        for (uint32_t i = 0; i < s->n; i++) {
-            *step_at(s->copies[i], depth) = to * times;
-            if (times > 1) /* that which is accessed first stays */
-                s->copies[i]->value.first =
-                    stride > 0 ? first + (int64_t)i * to : last - (int64_t)(s->n - 1 - i) * to;
-        }
+        is_any = true;
+        for (uint32_t i = 0; i < s->n; i++)
+            *step_at(s->copies[i], depth) = then * times;
     }
+    for (uint32_t i = 0; i < s->n && is_any; i++)
+        s->copies[i]->value.first =
+            place_of(&s->e->arrays[s->copies[i]->array], s->copies[i]->value.first, from, to);
+    s->is_any |= is_any;
 }
 
 /* ---- rows that are one sweep ---- */
@@ -198,6 +225,7 @@ static void stride_body(struct striding *s, const struct model_body *body, bool 
             is_done[index] = true;
             copies[n++] = &s->e->trees[index]->root;
         }
+        s->size = ref->size;
         stride_nodes(s, copies, n);
     }
 }

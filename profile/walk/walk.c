@@ -16,11 +16,11 @@ enum { RUN_MIN = 32 /* accesses: fewer are written out */ };
 /* An access has gone to an address. */
 static inline bool enter(struct walk *walk, struct walk_ref *ref, uint64_t address)
 {
-    walk->recall.recent[walk->now % RECALL_RECENT] = address / 64;
+    walk->recall.recent[walk->now % RECALL_RECENT] = address / 8;
     if (address - ref->low >= ref->end - ref->low)
         ref->object = recall_object_at(&walk->recall, address, &ref->low, &ref->end);
     return ref->object == PSNAP_NONE ||
-           recall_touch(&walk->recall, ref->object, address / 64, walk->now);
+           recall_touch(&walk->recall, ref->object, address, walk->now);
 }
 
 /* The bins of the next phase. */
@@ -46,28 +46,45 @@ static void begin_phase(struct walk_ref *to, const struct model_ref *from)
         }
 }
 
-/* Where in its line an access is. */
-static uint64_t draw_place(struct walk *walk, const struct reuse *reuse, uint8_t size)
+/* Where in its line an access is: by the weights of places, and but for a first touch by those of
+ * steps from the last place as well. */
+static uint64_t draw_place(struct walk *walk, const struct reuse *reuse, uint64_t last,
+                           bool is_first)
 {
-    uint64_t sum = 0, ticket, slot = 0, place;
+    uint64_t weights[REUSE_SLOTS], sum = 0, ticket, place = 0;
 
-    for (uint32_t i = 0; i < REUSE_SLOTS; i++)
-        sum += reuse->slots[i];
+    for (uint64_t i = 0; i < REUSE_SLOTS; i++) {
+        weights[i] = reuse->slots[i] * (is_first ? 1 : reuse->moves[(i - last) % REUSE_SLOTS]);
+        sum += weights[i];
+    }
+    for (uint32_t i = 0, none = !sum; none && i < REUSE_SLOTS; i++)
+        sum += weights[i] = reuse->slots[i];
     if (!sum)
         return 0;
-    for (ticket = psnap_rng_below(&walk->rng, sum); ticket >= reuse->slots[slot]; slot++)
-        ticket -= reuse->slots[slot];
-    place = slot * 8;
+    for (ticket = psnap_rng_below(&walk->rng, sum); ticket >= weights[place]; place++)
+        ticket -= weights[place];
+    return place;
+}
+
+/* The address in the line of the place that was accessed last. */
+static uint64_t address_in(struct walk *walk, const struct reuse *reuse, uint64_t last,
+                           bool is_first, uint8_t size)
+{
+    uint64_t place = draw_place(walk, reuse, last, is_first) * 8;
+
     if (size < 8 && !(size & (size - 1)))
         place += psnap_rng_below(&walk->rng, 8u / size) * size;
-    return place + size <= 64 ? place : 64 - (uint64_t)size;
+    if (place + size > 64)
+        place = 64 - (uint64_t)size;
+    return last / 8 * 64 + place;
 }
 
 static uint64_t draw_address(struct walk *walk, struct walk_ref *ref, const struct model_ref *from)
 {
     const struct reuse *reuse;
-    uint64_t ticket, line;
+    uint64_t ticket, last;
     uint32_t at = 0;
+    bool is_first;
 
     for (uint32_t tries = 0; !ref->left_sum && tries <= from->phases; tries++)
         begin_phase(ref, from);
@@ -79,8 +96,8 @@ static uint64_t draw_address(struct walk *walk, struct walk_ref *ref, const stru
     ref->left[at].count--;
     ref->left_sum--;
     reuse = &from->reuses[ref->objects[at]];
-    line = recall_draw(&walk->recall, reuse->object, ref->left[at].bin, walk->now);
-    return line * 64 + draw_place(walk, reuse, from->size);
+    last = recall_draw(&walk->recall, reuse->object, ref->left[at].bin, walk->now, &is_first);
+    return address_in(walk, reuse, last, is_first, from->size);
 }
 
 static uint64_t draw_offset(struct walk *walk, const struct model_ref *from)
@@ -168,7 +185,7 @@ static bool enter_run(struct walk *walk, const struct model_body *body, uint64_t
                 if (address - ref->low >= ref->end - ref->low)
                     ref->object = recall_object_at(&walk->recall, address, &ref->low, &ref->end);
                 if (ref->object != PSNAP_NONE &&
-                    !recall_touch(&walk->recall, ref->object, address / 64,
+                    !recall_touch(&walk->recall, ref->object, address,
                                   walk->now + at * body->width + k))
                     return false;
                 walk->due[k] =
@@ -308,7 +325,7 @@ static int next_run(struct walk *walk, const struct model_body *body, struct psn
     for (uint64_t i = count < RECALL_RECENT ? 0 : count - RECALL_RECENT; i < count; i++)
         for (uint32_t k = 0; walk->is_tracked && k < body->width; k++)
             walk->recall.recent[(walk->now + i * body->width + k) % RECALL_RECENT] =
-                psnap_run_address(run, i, k) / 64;
+                psnap_run_address(run, i, k) / 8;
     walk->now += count * body->width;
     walk->iterations -= count;
     return 1;

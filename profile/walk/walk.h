@@ -21,7 +21,6 @@ struct walk_ref {
     uint32_t *objects;
     uint32_t left_count, phase;
     uint64_t left_sum, done; /* executions to come in the phase; and that were */
-    uint64_t slots[REUSE_SLOTS];
 };
 
 struct walk_body {

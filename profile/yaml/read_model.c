@@ -114,10 +114,10 @@ static enum psnap_status read_first_touches(const struct model_reading *m,
     if (!status && strides)
         status = psnap_yaml_expect(r->doc, strides, PSNAP_YAML_MAP, "strides_lines", r->error);
     for (node = !status && strides ? strides->first : NULL; node && !status; node = node->next) {
-        struct model_stride *stride = &object->strides[object->stride_count];
-        if (object->stride_count++ == MODEL_STRIDES)
+        struct reuse_stride *stride = &object->strides[object->stride_count];
+        if (object->stride_count++ == REUSE_STRIDES)
             return psnap_yaml_fail(r->doc, node, r->error, PSNAP_ERROR_VALUE,
-                                   "more than %d strides of first touches", MODEL_STRIDES);
+                                   "more than %d strides of first touches", REUSE_STRIDES);
         status = read_key(m, node, &stride->lines);
         if (!status)
             status = read_positive(m, node, &stride->count);
@@ -237,7 +237,8 @@ static enum psnap_status read_times(const struct model_reading *m,
 }
 
 static enum psnap_status read_places(const struct model_reading *m,
-                                     const struct psnap_yaml_node *map, struct reuse *reuse)
+                                     const struct psnap_yaml_node *map,
+                                     uint64_t places[REUSE_SLOTS])
 {
     enum psnap_status status =
         psnap_yaml_expect(m->r->doc, map, PSNAP_YAML_MAP, "places", m->r->error);
@@ -250,7 +251,7 @@ static enum psnap_status read_places(const struct model_reading *m,
             status = psnap_yaml_fail(m->r->doc, node, m->r->error, PSNAP_ERROR_VALUE,
                                      "places in a line are 0, 8, 16 to 56");
         if (!status)
-            status = psnap_yaml_u64(m->r->doc, node, 1, UINT32_MAX, &reuse->slots[place / 8],
+            status = psnap_yaml_u64(m->r->doc, node, 1, UINT32_MAX, &places[place / 8],
                                     m->r->error);
     }
     return status;
@@ -260,7 +261,7 @@ static enum psnap_status read_one_reuse(const struct model_reading *m,
                                         const struct psnap_yaml_node *map, struct model_ref *ref,
                                         struct reuse *reuse)
 {
-    static const char *const keys[] = {"object", "times", "phases", "places", NULL};
+    static const char *const keys[] = {"object", "times", "phases", "places", "moves", NULL};
     const struct reading *r = m->r;
     const struct psnap_yaml_node *object, *times, *phases, *node;
     struct model_name wanted = {0};
@@ -296,7 +297,10 @@ static enum psnap_status read_one_reuse(const struct model_reading *m,
     for (node = phases && !status ? phases->first : NULL; node && !status; node = node->next)
         status = read_times(m, node, count++, reuse);
     node = psnap_yaml_get(map, "places");
-    return !status && node ? read_places(m, node, reuse) : status;
+    if (!status && node)
+        status = read_places(m, node, reuse->slots);
+    node = psnap_yaml_get(map, "moves");
+    return !status && node ? read_places(m, node, reuse->moves) : status;
 }
 
 static enum psnap_status read_reuse(const struct model_reading *m,

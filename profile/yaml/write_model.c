@@ -345,6 +345,23 @@ static void write_base(const struct psnap_profile *profile, const struct model_r
     }
 }
 
+/* Weights of places in a line, by bytes; none when all are 0. */
+static void write_places(const uint64_t places[REUSE_SLOTS], const char *key,
+                         struct psnap_yaml_doc *doc, struct psnap_yaml_node *parent)
+{
+    struct psnap_yaml_node *map = NULL;
+    char label[16];
+
+    for (uint32_t i = 0; i < REUSE_SLOTS; i++) {
+        if (!places[i])
+            continue;
+        if (!map)
+            map = psnap_yaml_add_map(doc, parent, key, PSNAP_YAML_FLOW);
+        snprintf(label, sizeof label, "%" PRIu32, i * 8);
+        psnap_yaml_add_u64(doc, map, label, places[i]);
+    }
+}
+
 static void write_reuse(const struct psnap_profile *profile, const struct model_ref *ref,
                         const struct reuse *reuse, struct psnap_yaml_doc *doc,
                         struct psnap_yaml_node *list)
@@ -369,12 +386,8 @@ static void write_reuse(const struct psnap_profile *profile, const struct model_
             psnap_yaml_add_u64(doc, inner, label, reuse->bins[at].count);
         }
     }
-    inner = psnap_yaml_add_map(doc, map, "places", PSNAP_YAML_FLOW);
-    for (uint32_t i = 0; i < REUSE_SLOTS; i++)
-        if (reuse->slots[i]) {
-            snprintf(label, sizeof label, "%" PRIu32, i * 8);
-            psnap_yaml_add_u64(doc, inner, label, reuse->slots[i]);
-        }
+    write_places(reuse->slots, "places", doc, map);
+    write_places(reuse->moves, "moves", doc, map);
 }
 
 static void write_ref(const struct psnap_profile *profile, const struct model_ref *ref,

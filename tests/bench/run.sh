@@ -6,7 +6,7 @@
 #
 #   tests/bench/run.sh [--samples a,b,c] [--runs N] [--quick] [--no-write] [--model NAME] [--peers]
 #
-# capture_walks.csv, a row per sample at its bench arguments (samples/samples.list),
+# capture_nests.csv, a row per sample at its bench arguments (samples/samples.list),
 # compiled with -O2; wall seconds are medians of N runs (3), all kinds taken in turn:
 #   native_s        plain clang, the same options
 #   idle_s, idle_x  compiled by psnap cc, run by itself; as a multiple of native
@@ -17,7 +17,7 @@
 #                   where that is larger (hashjoin)
 #   profile_bytes
 # Below the table it prints the means, and the affine samples (samples/kinds.sh) above 1.5x.
-# --model NAME records with another model than walks, the default (psnap is the published one), and
+# --model NAME records with another model than nests, the default (psnap is the published one), and
 # writes capture_NAME.csv alone. With --samples only the rows of these are written, and no rates.csv.
 # rates.csv: million accesses per second of wall time of each command, median.
 # --peers writes tests/bench/peers.csv instead: a few samples at the arguments of the
@@ -27,7 +27,7 @@
 set -eu
 # shellcheck source=tests/script.sh
 . "$(dirname "$0")/../script.sh"
-runs=3 quick=0 no_write=0 peers=0 model=walks
+runs=3 quick=0 no_write=0 peers=0 model=nests
 read_options "samples= runs= quick no-write model= peers" "$@"
 csv=tests/bench/capture_$model.csv
 small=fidelity large=bench # arguments
@@ -187,7 +187,7 @@ awk -F, 'NR > 1 {n++; i += log($5); r += log($7); p += log($8); if ($7 > max) {m
         n, exp(i / n), exp(r / n), exp(p / n), max, who}' "$work/capture.csv"
 awk -F, -v irregular="$irregular" 'NR > 1 && !index(irregular, " " $1 " ") {n++; if ($7 > 1.5) over = over " " $1 " " $7 "x"}
     END {if (n) printf "%d of them affine, above 1.5x:%s\n", n, over ? over : " none"}' "$work/capture.csv"
-if [ "$model" = walks ]; then
+if [ "$model" = nests ]; then
     {
         echo what,accesses,seconds,million_per_s
         each_sample $small rates_of
@@ -199,7 +199,7 @@ if [ $no_write = 0 ] && [ $quick = 0 ] && [ -n "$samples" ]; then
     put_rows "$work/capture.csv" "$csv"
 elif [ $no_write = 0 ] && [ $quick = 0 ]; then
     cp "$work/capture.csv" "$csv"
-    [ "$model" != walks ] || cp "$work/rates.csv" tests/bench/rates.csv
+    [ "$model" != nests ] || cp "$work/rates.csv" tests/bench/rates.csv
     echo
-    echo "written: $csv$([ "$model" != walks ] || echo ", tests/bench/rates.csv")"
+    echo "written: $csv$([ "$model" != nests ] || echo ", tests/bench/rates.csv")"
 fi

@@ -97,8 +97,8 @@ for shown in "$work"/shown.*; do
     same_places < "$shown" > "$work/places"
     lines=$(wc -l < "$work/places")
     [ "$lines" -ge 10 ] || complain "it shows little of the profile"
-    start=$(grep -nFx -m 1 -e "$(head -n 1 "$work/places")" build/tutorial/m4.yaml | cut -d: -f1)
-    tail -n "+${start:-1}" build/tutorial/m4.yaml | head -n "$lines" | same_places > "$work/written"
+    start=$(grep -nFx -m 1 -e "$(head -n 1 "$work/places")" build/tutorial/m8.yaml | cut -d: -f1)
+    tail -n "+${start:-1}" build/tutorial/m8.yaml | head -n "$lines" | same_places > "$work/written"
     diff "$work/places" "$work/written" || complain "the profile of the tutorial differs"
 done
 
@@ -107,7 +107,7 @@ same_lines()
 {
     sed 's/:[0-9]*:[0-9]*:/:N:N:/; s/line [0-9]*/line N/'
 }
-for line in '^psnap record: .* accesses, profile in m4.yaml' '^wrong.yaml:'; do
+for line in '^psnap record: .* accesses, profile in m8.yaml' '^wrong.yaml:'; do
     shown=$(grep -m 1 "$line" README.md | same_lines)
     same_lines < "$work/log" | grep -qFx -e "${shown:-nothing}" ||
         complain "'$shown' is not what comes out: $(grep -m 1 "$line" "$work/log")"
@@ -115,7 +115,7 @@ done
 
 # What the edit does to the hit rates: on the kept profile, for these depend on where arrays lie.
 mkdir "$work/edit"
-cp tests/golden/tutorial_walks.psnap.yaml "$work/edit/m4.yaml"
+cp tests/golden/tutorial_nests.psnap.yaml "$work/edit/m8.yaml"
 awk -v to="$work/edit" '
     /^```sh$/ { inside = 1; block = ""; next }
     /^```text$/ { shown = block ~ /-o edited\.yaml/; next }
