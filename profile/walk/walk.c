@@ -141,26 +141,58 @@ static inline bool access_one(struct walk *walk, uint32_t index, uint64_t *addre
     return !walk->is_tracked || enter(walk, ref, *address);
 }
 
-/* The lines of a run of a reference that is a nest are entered, those that are accessed more than
- * once with the last access; false: out of memory. */
-static bool enter_run(struct walk *walk, struct walk_ref *ref, uint64_t first, uint64_t stride,
-                      uint64_t count, uint64_t time, uint64_t every)
+/* From repetition i of a run on, the first one in which a reference accesses a line that is drawn
+ * from for the last time before it goes on to another one, or the run ends; `count`: there is none. */
+static uint64_t next_entry(const struct walk *walk, struct walk_ref *ref, uint64_t first,
+                           uint64_t stride, uint64_t count, uint64_t i)
 {
-    for (uint64_t i = 0; i < count; i++) {
+    while (i < count) {
         const uint64_t address = first + i * stride;
-        if (i + 1 < count && (address + stride) / 64 == address / 64)
-            continue;
+        uint64_t more = 0; /* repetitions until that line is left, or the object */
         if (address - ref->low >= ref->end - ref->low)
             ref->object = recall_object_at(&walk->recall, address, &ref->low, &ref->end);
-        if (ref->object == PSNAP_NONE) { /* on to where that may change */
-            if (stride && stride < ref->end - address && stride < (UINT64_C(1) << 32)) {
-                const uint64_t more = (ref->end - 1 - address) / stride;
-                i += more < count - 1 - i ? more : count - 1 - i;
+        if (!stride)
+            more = count;
+        else if (stride < 64)
+            more = (63 - address % 64) / stride;
+        else if (-stride < 64)
+            more = address % 64 / -stride;
+        if (ref->object != PSNAP_NONE)
+            return more < count - 1 - i ? i + more : count - 1;
+        if (stride && stride < ref->end - address && stride < (UINT64_C(1) << 32))
+            more = (ref->end - 1 - address) / stride;
+        i += more < count - 1 - i ? more + 1 : count - i;
+    }
+    return count;
+}
+
+/* The lines of a run are entered in the order in which it leaves them, as they are when it is taken
+ * access by access; false: out of memory. */
+static bool enter_run(struct walk *walk, const struct model_body *body, uint64_t count)
+{
+    uint64_t at = 0, next;
+
+    for (uint32_t k = 0; k < body->width; k++)
+        walk->due[k] = next_entry(walk, &walk->refs[body->refs[k]], walk->first[k].address,
+                                  (uint64_t)walk->strides[k], count, 0);
+    for (; at < count; at = next) {
+        next = count;
+        for (uint32_t k = 0; k < body->width; k++) {
+            struct walk_ref *ref = &walk->refs[body->refs[k]];
+            const uint64_t stride = (uint64_t)walk->strides[k];
+            const uint64_t address = walk->first[k].address + at * stride;
+            if (walk->due[k] == at) {
+                if (address - ref->low >= ref->end - ref->low)
+                    ref->object = recall_object_at(&walk->recall, address, &ref->low, &ref->end);
+                if (ref->object != PSNAP_NONE &&
+                    !recall_touch(&walk->recall, ref->object, address,
+                                  walk->now + at * body->width + k))
+                    return false;
+                walk->due[k] =
+                    next_entry(walk, ref, walk->first[k].address, stride, count, at + 1);
             }
-            continue;
+            next = walk->due[k] < next ? walk->due[k] : next;
         }
-        if (!recall_touch(&walk->recall, ref->object, address, time + i * every))
-            return false;
     }
     return true;
 }
@@ -281,14 +313,13 @@ static int next_run(struct walk *walk, const struct model_body *body, struct psn
         walk->first[k] = access_of(walk, body->refs[k]);
         walk->first[k].address = reader->next;
         walk->strides[k] = (int64_t)reader->stride;
-        if (walk->is_tracked && !enter_run(walk, ref, reader->next, reader->stride, count,
-                                           walk->now + k, body->width))
-            return -1;
         reader->next += count * reader->stride;
         reader->left -= count;
         ref->latest = reader->next - reader->stride;
         ref->latest_time = walk->now + (count - 1) * body->width + k;
     }
+    if (walk->is_tracked && !enter_run(walk, body, count))
+        return -1;
     *run = (struct psnap_run){
         .first = walk->first, .strides = walk->strides, .width = body->width, .count = count};
     for (uint64_t i = count < RECALL_RECENT ? 0 : count - RECALL_RECENT; i < count; i++)
@@ -369,6 +400,7 @@ void walk_free(struct walk *walk)
     free(walk->chains);
     free(walk->first);
     free(walk->strides);
+    free(walk->due);
     free(walk->ref_numbers);
     free(walk);
 }
@@ -428,7 +460,8 @@ struct walk *walk_new(const struct psnap_stream_model *model, const uint32_t *fi
         is_done = chain_draw_init(&walk->chains[i], &model->chains[i]);
     walk->first = calloc(width, sizeof *walk->first);
     walk->strides = calloc(width, sizeof *walk->strides);
-    if (is_done && walk->first && walk->strides)
+    walk->due = calloc(width, sizeof *walk->due);
+    if (is_done && walk->first && walk->strides && walk->due)
         return walk;
     walk_free(walk);
     return NULL;

@@ -54,6 +54,7 @@ struct walk {
 
     struct psnap_access *first; /* of a run */
     int64_t *strides;
+    uint64_t *due;         /* by its accesses: the repetition that is entered next */
     uint32_t *ref_numbers; /* access.ref by reference of the model */
 };
 

@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The model of a stream as a whole, on random programs of affine and irregular loops, branches and
+ * threads: affine ones come back access for access; of all others each reference accesses as often
+ * as it did, with the same sizes and kinds, in the same threads; the stream depends on the seed
+ * alone, not on how it is read; a profile that is written and read is the same.
+ */
+#include "tests/unit/test_profile_support.h"
+
+#include "profile/model.h"
+#include "replay/replay.h"
+
+enum { LOOPS = 8, REFS = 6, ALL_REFS = LOOPS * REFS, STREAM_MAX = 1 << 18 };
+
+struct stream {
+    struct psnap_access of[STREAM_MAX];
+    size_t count;
+};
+
+static struct stream recorded, replayed, again;
+
+static void add(struct stream *stream, uint32_t ref, uint64_t address, uint16_t thread)
+{
+    if (stream->count < STREAM_MAX)
+        stream->of[stream->count++] = (struct psnap_access){.address = address,
+                                                            .ref = ref,
+                                                            .size = (uint8_t)(1 << ref % 4),
+                                                            .kind = (uint8_t)(ref % 3),
+                                                            .thread = thread};
+}
+
+/* ---- random programs ---- */
+
+enum place { PLACE_AFFINE, PLACE_RANDOM, PLACE_DEPENDENT, PLACE_CHASE, PLACES };
+
+struct loop_shape {
+    enum place places[REFS];
+    uint64_t base[REFS], span[REFS];
+    int64_t inner[REFS], outer[REFS];
+    unsigned refs;
+    bool has_branch, is_random; /* iterations are */
+    uint64_t iterations;
+};
+
+static void random_shape(struct loop_shape *shape, bool is_affine, struct psnap_rng *rng)
+{
+    static const int64_t strides[] = {0, 4, 8, 8, 64, 800, -8, 4096};
+
+    *shape = (struct loop_shape){.refs = 1 + (unsigned)psnap_rng_below(rng, REFS),
+                                 .has_branch = !is_affine && !psnap_rng_below(rng, 3),
+                                 .is_random = !is_affine && !psnap_rng_below(rng, 3),
+                                 .iterations = 3 + psnap_rng_below(rng, 40)};
+    for (unsigned k = 0; k < shape->refs; k++) {
+        shape->places[k] = is_affine ? PLACE_AFFINE : (enum place)psnap_rng_below(rng, PLACES);
+        shape->base[k] = HEAP + (psnap_rng_below(rng, 5) << 20);
+        shape->span[k] = 64 << psnap_rng_below(rng, 14);
+        shape->inner[k] = strides[psnap_rng_below(rng, 8)];
+        shape->outer[k] = strides[psnap_rng_below(rng, 8)];
+    }
+}
+
+static void run_loop(struct stream *stream, const struct loop_shape *shape, uint32_t loop,
+                     uint64_t outer, uint16_t thread, struct psnap_rng *rng)
+{
+    const uint64_t iterations =
+        shape->is_random ? 1 + psnap_rng_below(rng, 2 * shape->iterations) : shape->iterations;
+    uint64_t latest = shape->base[0];
+
+    for (uint64_t i = 0; i < iterations; i++)
+        for (unsigned k = 0; k < shape->refs; k++) {
+            uint64_t address = shape->base[k];
+            if (shape->has_branch && k == 1 && psnap_rng_below(rng, 2))
+                continue;
+            if (shape->places[k] == PLACE_AFFINE)
+                address += i * (uint64_t)shape->inner[k] + outer * (uint64_t)shape->outer[k];
+            else if (shape->places[k] == PLACE_RANDOM)
+                address += 8 * psnap_rng_below(rng, shape->span[k] / 8);
+            else if (shape->places[k] == PLACE_DEPENDENT)
+                address = latest + 16;
+            else
+                address += latest * 2654435761u % shape->span[k] / 8 * 8;
+            latest = address;
+            add(stream, loop * REFS + k, address, thread);
+        }
+}
+
+/* Loops in a random tree of loops, of each thread one after the other. */
+static void make_stream(struct stream *stream, bool is_affine, struct psnap_rng *rng)
+{
+    const uint16_t threads = (uint16_t)(1 + psnap_rng_below(rng, 3));
+    struct loop_shape shapes[LOOPS];
+
+    stream->count = 0;
+    for (unsigned l = 0; l < LOOPS; l++)
+        random_shape(&shapes[l], is_affine, rng);
+    for (uint16_t thread = 0; thread < threads; thread++)
+        for (uint64_t phase = 1 + psnap_rng_below(rng, 4); phase; phase--) {
+            const uint64_t executions = 1 + psnap_rng_below(rng, 60);
+            const uint32_t first = (uint32_t)psnap_rng_below(rng, LOOPS - 2);
+            const bool is_mixed = !is_affine && !psnap_rng_below(rng, 2);
+            for (uint64_t i = 0; i < executions; i++)
+                for (uint32_t k = 0; k < 3; k++) {
+                    const uint32_t l = first + (is_mixed ? (uint32_t)psnap_rng_below(rng, 3) : k);
+                    run_loop(stream, &shapes[l], l, i, thread, rng);
+                }
+        }
+}
+
+/* ---- a model's stream ---- */
+
+static struct psnap_sink *collect(const struct psnap_program *program, const struct stream *from)
+{
+    struct psnap_sink *builder = model_builder_new(program);
+
+    assert_non_null(builder);
+    assert_int_equal(psnap_sink_put(builder, from->of, from->count, NULL), PSNAP_OK);
+    assert_int_equal(psnap_sink_finish(builder, NULL), PSNAP_OK);
+    return builder;
+}
+
+/* All of a source: in blocks of a random length, or runs as well. */
+static void read_all(struct psnap_source *source, struct stream *to, struct psnap_rng *rng,
+                     bool by_runs)
+{
+    struct psnap_run run = {0};
+
+    assert_non_null(source);
+    to->count = 0;
+    for (;;) {
+        struct psnap_access block[300];
+        const size_t capacity = 1 + psnap_rng_below(rng, 300);
+        const bool is_run = by_runs && psnap_rng_below(rng, 4);
+        const ssize_t n = is_run ? psnap_source_next_run(source, block, capacity, &run, NULL)
+                                 : psnap_source_next(source, block, capacity, NULL);
+        assert_in_range(n, 0, capacity);
+        assert_true(to->count + (size_t)n <= STREAM_MAX);
+        memcpy(&to->of[to->count], block, (size_t)n * sizeof *block);
+        to->count += (size_t)n;
+        if (!is_run)
+            run.count = 0;
+        for (uint64_t i = 0; i < run.count; i++)
+            for (size_t k = 0; k < run.width; k++) {
+                assert_true(to->count < STREAM_MAX);
+                to->of[to->count] = run.first[k];
+                to->of[to->count++].address = psnap_run_address(&run, i, k);
+            }
+        if (!n && !run.count)
+            break;
+    }
+    psnap_source_free(source);
+}
+
+static void assert_same_stream(const struct stream *a, const struct stream *b, uint64_t seed)
+{
+    if (a->count != b->count || memcmp(a->of, b->of, a->count * sizeof *a->of) != 0)
+        fail_msg("seed %u: another stream", (unsigned)seed);
+}
+
+/* How often each reference accesses, by thread. */
+static void assert_same_counts(const struct stream *a, const struct stream *b, uint64_t seed)
+{
+    const struct stream *streams[2] = {a, b};
+    int64_t differ[ALL_REFS][4] = {{0}};
+
+    for (int s = 0; s < 2; s++)
+        for (size_t i = 0; i < streams[s]->count; i++) {
+            const struct psnap_access *access = &streams[s]->of[i];
+            assert_in_range(access->ref, 0, ALL_REFS - 1);
+            assert_in_range(access->thread, 0, 3);
+            assert_int_equal(access->size, 1 << access->ref % 4);
+            assert_int_equal(access->kind, access->ref % 3);
+            differ[access->ref][access->thread] += s ? -1 : 1;
+        }
+    for (uint32_t r = 0; r < ALL_REFS; r++)
+        for (int t = 0; t < 4; t++)
+            if (differ[r][t])
+                fail_msg("seed %u: %d accesses of %u in thread %d", (unsigned)seed,
+                         (int)differ[r][t], (unsigned)r, t);
+}
+
+/* Every address of an irregular reference is where it went; the model's, counted anew, are the same
+ * counts. */
+static void assert_model(struct psnap_stream_model *model, uint64_t seed)
+{
+    uint64_t *executions = calloc(model->ref_count + (size_t)1, sizeof *executions);
+    struct psnap_error error = {0};
+
+    assert_non_null(executions);
+    for (uint32_t i = 0; i < model->ref_count; i++)
+        executions[i] = model->refs[i].executions;
+    if (model_count(model, &error))
+        fail_msg("seed %u: %s", (unsigned)seed, error.message);
+    for (uint32_t i = 0; i < model->ref_count; i++) {
+        const struct model_ref *ref = &model->refs[i];
+        uint64_t drawn = 0;
+        assert_int_equal(ref->executions, executions[i]);
+        for (uint32_t k = 0; k < ref->reuse_count; k++)
+            for (uint32_t b = 0; b < ref->reuses[k].bin_count; b++)
+                drawn += ref->reuses[k].bins[b].count;
+        assert_int_equal(drawn, ref->rule == MODEL_REUSE ? ref->executions : 0);
+    }
+    free(executions);
+}
+
+static void models(bool is_affine)
+{
+    for (uint64_t seed = 0; seed < (is_affine ? 80 : 60); seed++) {
+        struct psnap_program *program = make_program(LOOPS, REFS);
+        struct psnap_stream_model *model;
+        struct psnap_sink *builder;
+        struct psnap_rng rng;
+        psnap_rng_init(&rng, seed);
+        make_stream(&recorded, is_affine, &rng);
+        builder = collect(program, &recorded);
+        model = model_builder_take(builder);
+        assert_non_null(model);
+        psnap_sink_free(builder);
+        read_all(model_source_new(model, NULL, NULL, seed), &replayed, &rng, false);
+        if (is_affine)
+            assert_same_stream(&recorded, &replayed, seed);
+        assert_same_counts(&recorded, &replayed, seed);
+        for (int way = 0; way < 2; way++) {
+            read_all(model_source_new(model, NULL, NULL, seed), &again, &rng, way);
+            assert_same_stream(&replayed, &again, seed);
+        }
+        assert_model(model, seed);
+        model_free(model);
+        psnap_program_free(program);
+    }
+}
+
+static void affine_programs_come_back(void **state)
+{
+    (void)state;
+    models(true);
+}
+
+static void counts_are_exact(void **state)
+{
+    (void)state;
+    models(false);
+}
+
+/* Written, read, and written again: the same text, and the same stream. */
+static void profiles_are_read_as_written(void **state)
+{
+    static const struct psnap_builder_options options = {.nests = true};
+
+    (void)state;
+    for (uint64_t seed = 1000; seed < 1060; seed++) {
+        struct psnap_program *program = make_program(LOOPS, REFS);
+        struct psnap_profile *profile, *read;
+        struct psnap_rng rng;
+        char *text, *other;
+        psnap_rng_init(&rng, seed);
+        make_stream(&recorded, seed % 4 == 0, &rng);
+        profile = build(program, recorded.of, recorded.count, &options);
+        assert_non_null(profile->stream);
+        text = write_text(profile);
+        read = read_text(text);
+        other = write_text(read);
+        assert_string_equal(text, other);
+        read_all(psnap_replay_new(profile, seed, NULL), &replayed, &rng, false);
+        read_all(psnap_replay_new(read, seed, NULL), &again, &rng, true);
+        assert_same_stream(&replayed, &again, seed);
+        assert_int_equal(recorded.count, replayed.count);
+        psnap_profile_free(read);
+        psnap_profile_free(profile);
+        psnap_program_free(program);
+        free(text);
+        free(other);
+    }
+}
+
+/* A source outlives the profile that it replays. */
+static void sources_outlive_profiles(void **state)
+{
+    static const struct psnap_builder_options options = {.nests = true};
+    struct psnap_program *program = make_program(LOOPS, REFS);
+    struct psnap_profile *profile;
+    struct psnap_source *sources[2];
+    struct psnap_rng rng;
+
+    (void)state;
+    psnap_rng_init(&rng, 1);
+    make_stream(&recorded, false, &rng);
+    profile = build(program, recorded.of, recorded.count, &options);
+    psnap_program_free(program);
+    sources[0] = psnap_replay_new(profile, 1, NULL);
+    sources[1] = psnap_replay_new(profile, 1, NULL);
+    psnap_profile_free(profile);
+    read_all(sources[0], &replayed, &rng, true);
+    read_all(sources[1], &again, &rng, true);
+    assert_same_stream(&replayed, &again, 1);
+    assert_int_equal(recorded.count, replayed.count);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(affine_programs_come_back),
+        cmocka_unit_test(counts_are_exact),
+        cmocka_unit_test(profiles_are_read_as_written),
+        cmocka_unit_test(sources_outlive_profiles),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
