@@ -140,8 +140,8 @@ static void sort_arrays(struct editing *e)
     join_overlapping(e);
 }
 
-/* Whether a region lies in several places, with arrays in between: all of a group that is in no array
- * with a name, or several allocations. */
+/* Whether a region lies in several places, with arrays in between: all of a group that is in no
+ * array with a name, or several allocations. */
 static bool is_spread(const struct psnap_profile *profile,
                       const struct psnap_profile_region *region)
 {
@@ -156,8 +156,8 @@ static bool is_spread(const struct psnap_profile *profile,
     return !is_same_group(region->low, region->low + region->bytes - 1);
 }
 
-/* Objects of the model that are arrays by themselves, as far as a region of their name says so; false:
- * out of memory. */
+/* Objects of the model that are arrays by themselves, as far as a region of their name says so;
+ * false: out of memory. */
 static bool add_objects(struct editing *e)
 {
     const struct psnap_profile *profile = e->profile;
