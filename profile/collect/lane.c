@@ -14,7 +14,7 @@ enum {
     BATCH = 64,      /* iterations of a run in which irregular references are at a time */
     FEW = 48,        /* values of a nest in the end, */
     FEW_RARE = 12,   /* and of a reference that has less than */
-    RARE = 20000     /* one in so many accesses */
+    RARE = 100000    /* one in so many accesses */
 };
 
 /* ---- references, iterations ---- */
@@ -188,6 +188,8 @@ static bool end_execution(struct lane *lane)
         return false;
     body->same = lane->iterations;
     body->times++;
+    for (uint32_t k = 0; k < body->width; k++)
+        series_end_row(&lane->sites[body->sites[k]].addresses);
     if (!order_put(&lane->order, lane->pending))
         return false;
     lane->pending = PSNAP_NONE;

@@ -58,8 +58,23 @@ static void begin(struct series *series, uint64_t first, uint64_t stride, uint64
     series->next = first + count * stride;
 }
 
+/* Whether the row that begins now is part of the run under way, which a row has ended: most are. */
+static bool joins(struct series *series, uint64_t first)
+{
+    series->has_ended = false;
+    if (series->count < 2)
+        return true;
+    if (first == series->next)
+        series->joined += series->joined < UINT32_MAX;
+    else
+        series->jumps += series->jumps < UINT32_MAX;
+    return first == series->next && series->joined > 2 * (uint64_t)series->jumps;
+}
+
 bool series_put_other(struct series *series, uint64_t first, uint64_t stride, uint64_t count)
 {
+    if (series->has_ended && !joins(series, first) && !flush(series))
+        return false;
     while (series->count && !series->is_none) {
         if (series->count == 1 && (count == 1 || first - series->first == stride)) {
             begin(series, series->first, first - series->first, 1 + count);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A sequence of numbers that may be a nest: the addresses of a reference, or the trip counts of a
- * loop. It is folded while it comes (nest.h). Numbers that go on by the same stride are one run,
- * wherever loops begin and end between them: the values of a sparse matrix are one run whatever the
- * lengths of its rows. When there are too many terms the series gives up: it is no nest, and forgets
- * them.
+ * loop. It is folded while it comes (nest.h). Numbers that go on by the same stride are one run. So
+ * are rows of numbers, as inner loops make them, when most of them begin where the one before ended,
+ * as those of a sparse matrix do whatever their lengths; where most begin elsewhere, each is a run.
+ * When there are too many terms the series gives up: it is no nest, and forgets them.
  */
 #ifndef PSNAP_PROFILE_SERIES_H
 #define PSNAP_PROFILE_SERIES_H
@@ -14,6 +14,9 @@
 struct series {
     uint64_t next, stride, count, first; /* of the run under way; count 0: none */
     uint64_t length;                     /* numbers so far */
+    uint64_t row;                        /* length when the row under way began */
+    uint32_t joined, jumps;              /* rows that began where the one before ended, or did not */
+    bool has_ended;                      /* a row of several numbers just has */
     bool is_none;                        /* it gave up */
     const struct nest_pattern *pattern;  /* that the last run had */
     struct nest_fold fold;
@@ -32,11 +35,19 @@ static inline bool series_put(struct series *series, uint64_t first, uint64_t st
     series->length += count;
     if (series->is_none)
         return true;
-    if (first != series->next || series->count < 2 || (count > 1 && stride != series->stride))
+    if (first != series->next || series->count < 2 || (count > 1 && stride != series->stride) ||
+        series->has_ended)
         return series_put_other(series, first, stride, count);
     series->count += count;
     series->next += count * series->stride;
     return true;
+}
+
+/* A row ends here. */
+static inline void series_end_row(struct series *series)
+{
+    series->has_ended |= series->length - series->row > 1;
+    series->row = series->length;
 }
 
 /* No more will come. Afterwards it has terms, or is none: when it has more than `most` values, unless
