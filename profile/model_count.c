@@ -18,7 +18,14 @@ struct counting {
     uint64_t *bodies, *visits; /* executions, of bodies and chains */
     uint64_t steps;
     uint64_t times; /* of the term that is gone through */
+    bool is_refused; /* it cannot be counted; else memory is out */
 };
+
+static bool refuse(bool *is_refused)
+{
+    *is_refused = true;
+    return false;
+}
 
 static bool add(uint64_t *sum, uint64_t more)
 {
@@ -60,10 +67,11 @@ static bool count_term(struct counting *c, const struct nest_pattern *pattern,
     if ((int64_t)values[0] <= 0 || !times)
         return true;
     if (__builtin_mul_overflow(times, values[0], &all) || !c->steps--)
-        return false;
+        return refuse(&c->is_refused);
     if (!pattern->body_count)
         return add(symbol & MODEL_CHAIN ? &c->visits[symbol & ~MODEL_CHAIN] : &c->bodies[symbol],
-                   all);
+                   all) ||
+               refuse(&c->is_refused);
     for (uint32_t i = 0; i < pattern->body_count; steps += pattern->body[i++]->values)
         steady &= is_steady(pattern->body[i], steps);
     if (!steady) {
@@ -123,6 +131,7 @@ static enum psnap_status count_chain(struct counting *c, uint32_t index, struct 
 
 struct summing {
     uint64_t sum, count, steps;
+    bool is_refused; /* as that of counting */
 };
 
 static bool sum_term(void *context, const struct nest_pattern *pattern, const uint64_t *values)
@@ -135,20 +144,21 @@ static bool sum_term(void *context, const struct nest_pattern *pattern, const ui
     if (count <= 0)
         return true;
     if (!s->steps--)
-        return false;
+        return refuse(&s->is_refused);
     if (pattern->body_count)
         return nest_each_iteration(pattern, values, sum_term, s);
     last = (wide)(int64_t)values[1] + (wide)(int64_t)pattern->steps[0] * (count - 1);
     all = ((wide)(int64_t)values[1] + last) * count / 2;
     if ((int64_t)values[1] < 0 || last < 0 || all > (wide)PSNAP_COUNT_MAX)
-        return false;
-    return add(&s->sum, (uint64_t)all) && add(&s->count, (uint64_t)count);
+        return refuse(&s->is_refused);
+    return (add(&s->sum, (uint64_t)all) && add(&s->count, (uint64_t)count)) ||
+           refuse(&s->is_refused);
 }
 
 /* Iterations of all executions of a body. */
 static enum psnap_status count_body(struct model_body *body, struct psnap_error *error)
 {
-    struct summing s = {body->histogram.sum, body->histogram.times, STEPS_MAX};
+    struct summing s = {body->histogram.sum, body->histogram.times, STEPS_MAX, false};
     bool is_done = true;
 
     if (!body->is_drawn) {
@@ -156,6 +166,8 @@ static enum psnap_status count_body(struct model_body *body, struct psnap_error 
         for (size_t i = 0; is_done && i < body->trips.count; i++)
             is_done = sum_term(&s, body->trips.terms[i].pattern, nest_term_values(&body->trips, i));
     }
+    if (!is_done && !s.is_refused)
+        return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
     if (!is_done || !s.count)
         return psnap_error_set(error, PSNAP_ERROR_VALUE,
                                "the iterations of body '%.100s' are none, or cannot be counted",
@@ -188,7 +200,8 @@ enum psnap_status model_count(struct psnap_stream_model *model, struct psnap_err
             is_done = count_term(&c, terms->terms[k].pattern, nest_term_values(terms, k), 1);
     }
     if (!status && !is_done)
-        status = too_much(error);
+        status = c.is_refused ? too_much(error)
+                              : psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
     for (uint32_t i = model->chain_count; !status && i-- > 0;) /* those that have it come later */
         status = count_chain(&c, i, error);
     for (uint32_t i = 0; !status && i < model->ref_count; i++)

@@ -451,6 +451,8 @@ struct psnap_profile *build_profile(const struct psnap_program *program,
     if (!status)
         return t.profile;
     psnap_error_set(error, status, "out of memory");
+    if (!t.profile || !t.profile->stream) /* it has not become the profile's */
+        model_free(result->stream);
     psnap_profile_free(t.profile);
     return NULL;
 }

@@ -12,6 +12,7 @@
 
 enum {
     TABLE_FIRST = 256,
+    FEW = 16, /* values of an iteration that need no memory */
     LENGTH_STEPS = 1 << 22 /* iterations gone through to count */
 };
 
@@ -171,7 +172,8 @@ bool nest_each_iteration(const struct nest_pattern *loop, const uint64_t *values
                          void *context)
 {
     const size_t n = loop->values - 1;
-    uint64_t *iteration = malloc((n + 1) * sizeof *iteration);
+    uint64_t few[FEW];
+    uint64_t *iteration = n <= FEW ? few : malloc(n * sizeof *iteration);
     bool is_done = iteration != NULL;
 
     if (iteration)
@@ -182,7 +184,8 @@ bool nest_each_iteration(const struct nest_pattern *loop, const uint64_t *values
         for (size_t k = 0; k < n; k++)
             iteration[k] += loop->steps[k];
     }
-    free(iteration);
+    if (iteration != few)
+        free(iteration);
     return is_done;
 }
 

@@ -87,9 +87,8 @@ static void source_free(struct psnap_source *self)
     free(source);
 }
 
-struct psnap_source *model_source_new(struct psnap_stream_model *model,
-                                      const uint32_t *first_ref, struct psnap_program *program,
-                                      uint64_t seed)
+struct psnap_source *model_source_new(struct psnap_stream_model *model, const uint32_t *first_ref,
+                                      struct psnap_program *program, uint64_t seed)
 {
     static const struct psnap_source_ops ops = {
         .next = next, .free = source_free, .next_run = next_run};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Series of numbers: what nests of loops make is told by a few terms, which are the same however the
- * numbers came and stand for exactly these; what goes on by the same stride is one run; what is no
- * nest is given up; memory is bounded.
+ * Series of numbers: what nests of loops make is told by a few terms, which are the same however
+ * the numbers came and stand for exactly these; what goes on by the same stride is one run; what is
+ * no nest is given up; memory is bounded.
  */
 #include "tests/unit/test_nest_support.h"
 
@@ -92,7 +92,8 @@ static void nests_come_back(void **state)
         for (unsigned repeat = 1 + (unsigned)psnap_rng_below(&rng, 4); repeat; repeat--)
             for (unsigned part = 0; part < parts; part++) {
                 const unsigned count = 1 + (unsigned)psnap_rng_below(&rng, LEVELS);
-                const uint64_t jitter = psnap_rng_below(&rng, 4) ? 0 : 1 << psnap_rng_below(&rng, 9);
+                const uint64_t jitter =
+                    psnap_rng_below(&rng, 4) ? 0 : 1 << psnap_rng_below(&rng, 9);
                 struct level levels[LEVELS];
                 random_levels(levels, count, &rng);
                 add_nest(&numbers, levels, 0, count, 1000000 * (part + 1), 0, jitter, &rng);
@@ -157,7 +158,8 @@ static void few_terms_stay(void **state)
     series_release(&series);
     numbers.count = 0;
     for (int row = 0; row < 50; row++) {
-        const uint64_t at = 8 * psnap_rng_below(&rng, 1 << 20), length = psnap_rng_below(&rng, 1000);
+        const uint64_t at = 8 * psnap_rng_below(&rng, 1 << 20),
+                       length = psnap_rng_below(&rng, 1000);
         for (uint64_t i = 0; i < 500 + length; i++)
             add_number(&numbers, at + 8 * i);
     }

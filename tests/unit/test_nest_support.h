@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Shared by the tests of nests: numbers that loops in loops make, and those that the terms of a nest
- * stand for.
+ * Shared by the tests of nests: numbers that loops in loops make, and those that the terms of a
+ * nest stand for.
  */
 #ifndef PSNAP_TEST_NEST_SUPPORT_H
 #define PSNAP_TEST_NEST_SUPPORT_H
@@ -67,8 +67,8 @@ static inline void random_levels(struct level *levels, unsigned count, struct ps
     for (unsigned i = 0; i < count; i++)
         levels[i] = (struct level){
             .count = 1 + (int64_t)psnap_rng_below(rng, 9),
-            .count_step = i && !psnap_rng_below(rng, 3) ? 1 - 2 * (int64_t)psnap_rng_below(rng, 2)
-                                                        : 0,
+            .count_step =
+                i && !psnap_rng_below(rng, 3) ? 1 - 2 * (int64_t)psnap_rng_below(rng, 2) : 0,
             .stride = strides[psnap_rng_below(rng, sizeof strides / sizeof *strides)]};
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Markov chains with exact counts, against a matrix of transitions: what is counted, that it is a
- * circuit or where it is none, that a walk through it takes every transition as often as it was seen
- * and is outside then.
+ * circuit or where it is none, that a walk through it takes every transition as often as it was
+ * seen and is outside then.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -48,7 +48,8 @@ static void make_visits(struct chain *chain, struct matrix *matrix, unsigned vis
 
     for (unsigned v = 0; v < visits; v++) {
         for (uint64_t n = 1 + psnap_rng_below(rng, 30); n; n--) {
-            const uint32_t to = 1 + (uint32_t)psnap_rng_below(rng, 1 + psnap_rng_below(rng, states));
+            const uint32_t to =
+                1 + (uint32_t)psnap_rng_below(rng, 1 + psnap_rng_below(rng, states));
             if (to >= STATES)
                 continue;
             go(chain, matrix, to, 1);

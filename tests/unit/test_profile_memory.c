@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Out of memory while a profile of many threads is built and replayed, merged and apart, and one of
- * model nests, which is written and read as well: each with every one of its allocations failing. That replay takes no memory for what threads have not, and what a profile of
- * very many loops takes. */
+ * model nests, which is written and read as well: each with every one of its allocations failing.
+ * That replay takes no memory for what threads have not, and what a profile of very many loops
+ * takes. */
 #include "tests/unit/failing_malloc.h"
 
 #include <stdio.h>
@@ -55,8 +56,7 @@ static enum psnap_status put_all(struct psnap_sink *builder, struct psnap_error 
 
 static struct psnap_profile *build(struct psnap_error *error)
 {
-    const struct psnap_builder_options options = {
-        .region_limit = 4, .is_apart = is_apart};
+    const struct psnap_builder_options options = {.region_limit = 4, .is_apart = is_apart};
     struct psnap_sink *builder = psnap_profile_builder_new(program, &options, error);
     struct psnap_profile *profile = NULL;
 
@@ -283,10 +283,9 @@ static void many_loops(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(merged),     cmocka_unit_test(apart),
-          cmocka_unit_test(nests),
-        cmocka_unit_test(many_loops), cmocka_unit_test(threads_have_their_items)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(merged), cmocka_unit_test(apart),
+                                       cmocka_unit_test(nests), cmocka_unit_test(many_loops),
+                                       cmocka_unit_test(threads_have_their_items)};
     int failures;
 
     make_program();
