@@ -12,9 +12,9 @@
 enum {
     BODIES_MAX = 48, /* of a loop, before its basic blocks are told apart */
     BATCH = 64,      /* iterations of a run in which irregular references are at a time */
-    FEW = 48,        /* values of a nest in the end, */
-    FEW_RARE = 12,   /* and of a reference that has less than */
-    RARE = 100000    /* one in so many accesses */
+    MOST = 20000,    /* values of all nests in the end, parted by their accesses, */
+    FEW = 48,        /* and of each so many more, */
+    FEW_OF_MANY = 12 /* when there are many */
 };
 
 /* ---- references, iterations ---- */
@@ -361,23 +361,38 @@ bool lane_put_run(struct lane *lane, const struct psnap_run *run)
 
 /* ---- lanes ---- */
 
-/* Values that a reference may have in the end: all that it has when no reuse times are known, few
- * when it has next to no part in the whole. */
-static size_t most_of(const struct lane *lane, const struct lane_site *site)
+/* Values that a nest of so many accesses may have in the end: by its part in the whole. */
+static size_t most_of(const struct lane *lane, uint64_t accesses, size_t few)
 {
-    if (!site->is_irregular)
-        return SIZE_MAX;
-    return site->addresses.length < lane->now / RARE ? FEW_RARE : FEW;
+    return few + (size_t)((double)accesses / (double)lane->now * MOST);
+}
+
+/* Values that even a nest of next to no accesses may have: more where there are few in all. */
+static size_t few_of(const struct lane *lane)
+{
+    size_t values = 0;
+
+    for (uint32_t i = 0; i < lane->site_count; i++)
+        values += lane->sites[i].addresses.fold.terms.value_count;
+    return values <= MOST / 2 ? FEW : FEW_OF_MANY;
 }
 
 bool lane_end(struct lane *lane)
 {
     bool is_done = end_iteration(lane) && end_execution(lane) && order_end(&lane->order);
+    const size_t few = few_of(lane);
 
-    for (uint32_t i = 0; is_done && i < lane->site_count; i++)
-        is_done = series_end(&lane->sites[i].addresses, most_of(lane, &lane->sites[i]));
-    for (uint32_t i = 0; is_done && i < lane->body_count; i++)
-        is_done = flush_trips(&lane->bodies[i]) && series_end(&lane->bodies[i].trips, FEW);
+    for (uint32_t i = 0; is_done && i < lane->site_count; i++) {
+        struct lane_site *site = &lane->sites[i];
+        is_done = series_end(&site->addresses, /* without reuse times it is a nest */
+                             site->is_irregular ? most_of(lane, site->addresses.length, few)
+                                                : SIZE_MAX);
+    }
+    for (uint32_t i = 0; is_done && i < lane->body_count; i++) {
+        struct lane_body *body = &lane->bodies[i];
+        is_done = flush_trips(body) &&
+                  series_end(&body->trips, most_of(lane, body->iterations * body->width, few));
+    }
     return is_done;
 }
 

@@ -29,6 +29,7 @@ struct lane_site { /* what every access needs comes first */
     bool is_irregular; /* as far as is known: reuse times are collected */
     uint64_t latest, latest_time; /* address; when, of an irregular one */
     struct series addresses;
+    size_t values; /* that the nest had when it was looked at last */
     struct reuse_collector reuse;
     struct depend_collector *depend; /* NULL: none yet */
     uint64_t next_look, looks; /* execution that is looked at for dependence; how many were */

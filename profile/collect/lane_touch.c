@@ -72,15 +72,15 @@ static bool note_dependence(struct lane *lane, uint32_t site, uint64_t address, 
     return true;
 }
 
-/* Whether the reference's addresses are a nest, now that there are more of them. */
+/* Whether the reference's addresses are a nest, now that there are more of them. What was collected of
+ * an irregular one that is a nest for sure is of no use. */
 static void look_again(struct lane_site *site)
 {
     const bool was_irregular = site->is_irregular;
 
     if (series_is_hopeless(&site->addresses))
         series_give_up(&site->addresses);
-    site->is_irregular = !series_is_plain(&site->addresses) &&
-                         (was_irregular || site->addresses.is_none);
+    site->is_irregular = !series_is_plain(&site->addresses);
     if (was_irregular && !site->is_irregular) {
         reuse_collector_release(&site->reuse);
         free(site->depend);
@@ -123,8 +123,10 @@ bool lane_touch_run(struct lane *lane, uint32_t site, uint64_t first, uint64_t s
     if (!series_put(&of->addresses, first, stride, count))
         return false;
     of->latest = last;
-    if (of->addresses.is_none)
+    if (of->addresses.fold.terms.value_count != of->values) { /* it is as plain as it was, else */
+        of->values = of->addresses.fold.terms.value_count;
         look_again(of);
+    }
     if (is_dense && high - low < (UINT64_C(1) << 40)) {
         for (uint64_t line = low >> SAMPLE_LINE_BITS; line <= high >> SAMPLE_LINE_BITS; line++) {
             uint64_t i = 0; /* the last access to the line */

@@ -50,8 +50,7 @@ static inline void series_end_row(struct series *series)
     series->row = series->length;
 }
 
-/* No more will come. Afterwards it has terms, or is none: when it has more than `most` values, unless
- * there are many numbers for each. */
+/* No more will come. Afterwards it has terms, or is none: when it has more than `most` values. */
 bool series_end(struct series *series, size_t most);
 /* It is none. */
 void series_give_up(struct series *series);
