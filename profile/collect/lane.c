@@ -45,8 +45,8 @@ static bool learn_refs(struct lane *lane)
 
 static uint32_t add_site(struct lane *lane, const struct psnap_access *access)
 {
-    struct lane_site *more = psnap_with_room(lane->sites, &lane->site_room,
-                                             lane->site_count + (size_t)1, sizeof *more);
+    struct lane_site *more =
+        psnap_with_room(lane->sites, &lane->site_room, lane->site_count + (size_t)1, sizeof *more);
 
     if (!more)
         return PSNAP_NONE;
@@ -77,8 +77,8 @@ static inline uint32_t site_of(struct lane *lane, const struct psnap_access *acc
 
 static uint32_t add_node(struct lane *lane, uint32_t site, uint32_t parent)
 {
-    struct lane_node *more = psnap_with_room(lane->nodes, &lane->node_room,
-                                             lane->node_count + (size_t)1, sizeof *more);
+    struct lane_node *more =
+        psnap_with_room(lane->nodes, &lane->node_room, lane->node_count + (size_t)1, sizeof *more);
 
     if (!more)
         return PSNAP_NONE;
@@ -143,8 +143,8 @@ static uint32_t body_at(struct lane *lane, uint32_t node, uint32_t width)
 
     if (lane->nodes[node].body != PSNAP_NONE)
         return lane->nodes[node].body;
-    more = psnap_with_room(lane->bodies, &lane->body_room, lane->body_count + (size_t)1,
-                           sizeof *more);
+    more =
+        psnap_with_room(lane->bodies, &lane->body_room, lane->body_count + (size_t)1, sizeof *more);
     if (!more)
         return PSNAP_NONE;
     lane->bodies = more;
@@ -313,8 +313,7 @@ static bool put_repetitions(struct lane *lane, const struct psnap_run *run, size
         for (uint32_t i = 0; i < width; i++) {
             const uint32_t k = order[i];
             if (!is_single[i] &&
-                !lane_touch_run(lane, sites[i],
-                                psnap_run_address(run, head + done + (k < turn), k),
+                !lane_touch_run(lane, sites[i], psnap_run_address(run, head + done + (k < turn), k),
                                 (uint64_t)run->strides[k], batch, lane->now + i, width))
                 return false;
         }
@@ -384,9 +383,9 @@ bool lane_end(struct lane *lane)
 
     for (uint32_t i = 0; is_done && i < lane->site_count; i++) {
         struct lane_site *site = &lane->sites[i];
-        is_done = series_end(&site->addresses, /* without reuse times it is a nest */
-                             site->is_irregular ? most_of(lane, site->addresses.length, few)
-                                                : SIZE_MAX);
+        is_done =
+            series_end(&site->addresses, /* without reuse times it is a nest */
+                       site->is_irregular ? most_of(lane, site->addresses.length, few) : SIZE_MAX);
     }
     for (uint32_t i = 0; is_done && i < lane->body_count; i++) {
         struct lane_body *body = &lane->bodies[i];

@@ -26,13 +26,13 @@ struct lane_site { /* what every access needs comes first */
     uint32_t next; /* site of the same reference, with another size or kind, or PSNAP_NONE */
     uint32_t root; /* node of iterations that begin with it, or PSNAP_NONE */
     uint8_t size, kind;
-    bool is_irregular; /* as far as is known: reuse times are collected */
+    bool is_irregular;            /* as far as is known: reuse times are collected */
     uint64_t latest, latest_time; /* address; when, of an irregular one */
     struct series addresses;
     size_t values; /* that the nest had when it was looked at last */
     struct reuse_collector reuse;
     struct depend_collector *depend; /* NULL: none yet */
-    uint64_t next_look, looks; /* execution that is looked at for dependence; how many were */
+    uint64_t next_look, looks;       /* execution that is looked at for dependence; how many were */
 };
 
 /* The references that an iteration has had so far: a trie. */
@@ -70,10 +70,10 @@ struct lane {
     uint32_t known_refs, loop_count;
     size_t site_room, node_room, body_room, ref_room;
 
-    uint32_t node, width;              /* the iteration under way; width 0: none */
+    uint32_t node, width;               /* the iteration under way; width 0: none */
     uint64_t addresses[LANE_WIDTH_MAX]; /* of its accesses */
-    uint32_t pending;                  /* body that is executing, or PSNAP_NONE */
-    uint64_t iterations;               /* that it has had */
+    uint32_t pending;                   /* body that is executing, or PSNAP_NONE */
+    uint64_t iterations;                /* that it has had */
 
     uint64_t now; /* accesses so far */
     struct sample sample;

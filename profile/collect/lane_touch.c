@@ -12,7 +12,7 @@
 
 enum {
     CHECK = 512, /* accesses of a reference after which it is looked at again */
-    LOOKS = 3    /* of each 8 executions that are looked at for dependence the next is one further */
+    LOOKS = 3 /* of each 8 executions that are looked at for dependence the next is one further */
 };
 
 static struct depend_access latest_of(const void *context, uint32_t site)
@@ -72,8 +72,8 @@ static bool note_dependence(struct lane *lane, uint32_t site, uint64_t address, 
     return true;
 }
 
-/* Whether the reference's addresses are a nest, now that there are more of them. What was collected of
- * an irregular one that is a nest for sure is of no use. */
+/* Whether the reference's addresses are a nest, now that there are more of them. What was collected
+ * of an irregular one that is a nest for sure is of no use. */
 static void look_again(struct lane_site *site)
 {
     const bool was_irregular = site->is_irregular;
@@ -103,8 +103,7 @@ bool lane_touch(struct lane *lane, uint32_t site, uint64_t address, uint64_t tim
     }
     if (sample_has(&lane->sample, line) && !note_reuse(lane, of, address, time, index))
         return false;
-    if (index >= of->next_look &&
-        !note_dependence(lane, site, address, time))
+    if (index >= of->next_look && !note_dependence(lane, site, address, time))
         return false;
     of->latest = address;
     of->latest_time = time;
