@@ -185,57 +185,6 @@ expect 2 "$PSNAP" diff a.yaml
 expect 2 "$PSNAP" diff - -
 "$PSNAP" diff - b.yaml < a.yaml | grep -q '^sum:20 ' || fail "of standard input"
 
-# model stackdist: how soon lines come back, by what caches of 512 and 16384 lines make of it
-reuse() { # DISTANCES
-    cat << END
-psnap: 1
-capture: {model: stackdist-1}
-schedule: [f]
-loops:
-- id: f
-  nest: {depth: 0}
-  regions:
-  - {id: x, working_set: {bytes: 800, group: heap, offset: 0}, accesses: 100, loads: 100,
-     sizes: {8: 100}, strides: {8: 99}, reuse: {new: 10, distances: {$1}}}
-END
-}
-reuse '0: 40, 511: 30, 20000: 20' > near.yaml
-reuse '0: 40, 512: 30, 20000: 20' > far.yaml
-reuse '0: 40, 511: 29, 512: 1, 20000: 20' > nearly.yaml
-reuse '0: 40, 511: 30, 30000: 20' > farther.yaml
-expect 1 "$PSNAP" diff near.yaml far.yaml --exit-code
-grep -q '^  reuse        in 32 KiB 70.0 %, in 1 MiB 70.0 %, new 10.0 % -> in 32 KiB 40.0 %, in 1 MiB 70.0 %, new 10.0 %$' out ||
-    fail "$(cat out)"
-"$PSNAP" diff near.yaml far.yaml --json | python3 -c '
-import json, sys
-loop, = json.load(sys.stdin)["loops"]
-assert set(loop["changes"]) == {"reuse", "regions"}, loop
-assert loop["regions"][0]["changes"] == ["reuse"] and loop["importance"] == 0.3, loop
-assert loop["a"]["reuse"] == {"new": 10, "distances": {"0": 40, "448": 30, "16384": 20}}, loop["a"]
-assert loop["b"]["reuse"]["distances"] == {"0": 40, "512": 30, "16384": 20}, loop["b"]'
-expect 0 "$PSNAP" diff near.yaml nearly.yaml
-has out '32 KiB 69.0 %'
-expect 0 "$PSNAP" diff near.yaml farther.yaml
-grep -q '^  reuse        in 32 KiB 70.0 %, in 1 MiB 70.0 %, new 10.0 %, but for 20.0 %$' out ||
-    fail "$(cat out)"
-sed 's/stackdist-1/psnap/; s/, reuse: .*}}}/}/' near.yaml > without.yaml
-expect 0 "$PSNAP" diff near.yaml without.yaml
-if grep '^  reuse' out; then fail "of one side alone"; fi
-
-# a profile with walks: their references, and what is known by statistics alone
-sweep() { # ADDRESS STEP COUNT
-    for i in $(seq 0 $(($3 - 1))); do
-        printf '0x%x,8,load,0,0\n' $(($1 + i * $2))
-    done
-}
-{ echo address,size,kind,thread,ref; sweep 4096 8 100; } > walk.csv
-"$PSNAP" profile walk.csv -o walked.yaml 2> log
-"$PSNAP" profile walk.csv -o visited.yaml --model psnap 2> log
-expect 0 "$PSNAP" diff walked.yaml visited.yaml
-has out 'walks        exact -> from statistics'
-expect 0 "$PSNAP" diff visited.yaml walked.yaml
-has out 'walks        from statistics -> exact'
-
 # ---- a program ----
 
 echo 'int main(void) { return 0; }' > probe.c

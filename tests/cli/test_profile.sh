@@ -14,12 +14,13 @@ awk 'BEGIN { n = 12
 
 expect 0 "$PSNAP" profile mm.xdin -o mm.yaml
 grep -q '3,600 accesses in 1 loop ' err
-grep -q 'model: walks-2' mm.yaml
+grep -q 'model: nests-3' mm.yaml
 grep -q '^totals: {accesses: 3600, loads: 3456, stores: 144, bytes: 28800}$' mm.yaml
 grep -q 'working_set: {bytes: 1152, group: raw, offset: 4096}' mm.yaml
 grep -q 'working_set: {bytes: 1152, group: raw, offset: 16384}' mm.yaml
 grep -q 'working_set: {bytes: 1152, group: raw, offset: 32768}' mm.yaml
-grep -q 'strides: {8: 143}' mm.yaml
+grep -q 'refs: \[0, 1\], iterations: 12' mm.yaml
+grep -q '{ref: 0, load: 8, .*start: 0, counts: \[12, 12, 12\], strides: \[96, 0, 8\]}' mm.yaml
 expect 0 "$PSNAP" check mm.yaml
 
 # the same from a pipe, from a FIFO, from another format, with the format said
@@ -53,7 +54,7 @@ expect 0 "$PSNAP" profile mm.xdin --model psnap -o published.yaml
 grep -q 'model: psnap' published.yaml
 expect 0 "$PSNAP" profile mm.xdin --schedule visits -o same.yaml --force
 cmp published.yaml same.yaml
-expect 2 "$PSNAP" profile mm.xdin --model walks --schedule visits -o x.yaml
+expect 2 "$PSNAP" profile mm.xdin --model nests --schedule visits -o x.yaml
 grep -q 'no --schedule' err
 rm same.yaml
 
@@ -118,24 +119,23 @@ grep -q -- "--threads is merged or apart, not 'both'" err
 /usr/bin/python3 "$PSNAP_SOURCE/tests/schema_check.py" \
     "$PSNAP_SOURCE/profile/psnap-profile.schema.json" apart.yaml || [ $? = 77 ]
 
-# addresses drawn all over the address space are more than the models of walks can say; what is at
-# its end is not
+# addresses all over the address space, and on around its end
 awk 'BEGIN { srand(1); print "address,size,kind,thread,ref"
     for (i = 0; i < 300; i++) printf "0x%x%08x,8,load,0,0\n", int(rand() * 2 ^ 28), rand() * 2 ^ 32 }' > far.csv
 expect 0 "$PSNAP" profile far.csv -o far.yaml
-grep -q 'psnap profile: walks would be beyond what a profile can say: model psnap, not walks' err
-grep -q 'model: psnap' far.yaml
+grep -q 'model: nests-3' far.yaml
 expect 0 "$PSNAP" check far.yaml
-# a walk through the address space, and on around its end
+expect 0 "$PSNAP" replay far.yaml -f csv
+[ "$(wc -l < out)" = 301 ]
 for i in 1 7 d 3; do
     echo "0x${i}000000000000000,8,load,0,0"
 done | sed '1i address,size,kind,thread,ref' > around.csv
 expect 0 "$PSNAP" profile around.csv -o around.yaml
-grep -q 'beyond what a profile can say' err
 expect 0 "$PSNAP" check around.yaml
+expect 0 "$PSNAP" replay around.yaml -f csv
+cut -d, -f1-4 out | diff - <(cut -d, -f1-4 around.csv)
 printf 'address,size,kind,thread,ref\n0xffffffffffffffc0,64,load,0,0\n0x40,8,load,0,1\n' > end.csv
 expect 0 "$PSNAP" profile end.csv -o end.yaml
-grep -q 'model: walks-2' end.yaml
 expect 0 "$PSNAP" check end.yaml
 expect 0 "$PSNAP" replay end.yaml -f csv
 cut -d, -f1-4 out | diff - <(cut -d, -f1-4 end.csv)
@@ -144,8 +144,16 @@ expect 2 "$PSNAP" profile
 expect 2 "$PSNAP" profile mm.xdin
 grep -q -- '-o is missing' err
 expect 2 "$PSNAP" profile mm.xdin mm.csv -o x.yaml
-expect 2 "$PSNAP" profile mm.xdin -o x.yaml --model walks-9
-grep -q "no model 'walks-9'" err
+for model in walks stackdist nests-9; do # of earlier versions, and of none
+    expect 2 "$PSNAP" profile mm.xdin -o x.yaml --model $model
+    grep -q "no model '$model'; there are nests and psnap" err
+done
+for model in walks-2 stackdist-1; do
+    sed "s/nests-3/$model/" mm.yaml > earlier.yaml
+    expect 1 "$PSNAP" check earlier.yaml
+    grep -q "earlier.yaml:3:.*model '$model' is of an earlier version: record the program again, or make" err out
+    grep -q 'psnap profile TRACE.pst -o PROFILE.yaml' err out
+done
 expect 2 "$PSNAP" profile mm.xdin -o x.yaml --gap 0
 expect 2 "$PSNAP" profile mm.xdin -o x.yaml --regions 1
 expect 2 "$PSNAP" profile mm.xdin -o x.yaml --schedule never

@@ -88,10 +88,10 @@ END
 has info '"stage": "valgrind"'
 has matmul.yaml "stage: valgrind"
 has matmul.yaml "model: psnap"
-[ "$(status record --model walks -o walks.yaml -- ./matmul 5)" = 5 ] || fail "walks: $(cat err)"
-has walks.yaml "model: walks-2"
-"$PSNAP" check walks.yaml > /dev/null
-loops walks.yaml | grep multiply | diff found - || fail "walks: loops of matmul"
+[ "$(status record --model nests -o nests.yaml -- ./matmul 5)" = 5 ] || fail "nests: $(cat err)"
+has nests.yaml "model: nests-3"
+"$PSNAP" check nests.yaml > /dev/null
+loops nests.yaml | grep multiply | diff found - || fail "nests: loops of matmul"
 has matmul.yaml "source: matmul.c:8"
 # By name: the arrays, each 12 * 12 * 12 times.
 python3 - << 'END' || fail "regions of matmul"

@@ -86,165 +86,32 @@ for loop in json.load(open("out"))["loops"]:
 done
 "$PSNAP" info "$apart" --json | tr -d ' \n' | grep -q '"loops":3,'
 
-# Walks: the schedule as a tree, in short behind the table, in full, and of one loop.
-walks=$PSNAP_SOURCE/tests/fuzz/corpus/fuzz_profile/walks.yaml
-expect 0 "$PSNAP" show "$walks"
-sed -n '/^schedule/,/^drawn/p' out | sed 's/  *x /  x /' > tree
-diff - tree << 'END'
-schedule
-
-repeat 3
-  f  x 4 (-1): load r1, store r1
-  repeat -1 (1)
-    m1
-f  x 1: atomic r1
-f  x c1: load r1, load d3
-m1
-
-drawn
-END
-grep -q '^m1    a graph of 1 state, 4 in 4 visits: g$' out
-grep -q '^c1    always 2, 1 time$' out
-if grep -q '^d1 ' out; then fail "in short there are no draws"; fi
-expect 0 "$PSNAP" show "$walks" --top 2 # four lines, and what is drawn in these
-sed -n '/^schedule/,$p' out | sed 's/  *x /  x /' > short
-diff - short << 'END' ||
-schedule
-
-repeat 3
-  f  x 4 (-1): load r1, store r1
-  repeat -1 (1)
-    m1
-(4 of 7 lines; --schedule shows all)
-
-drawn
-
-m1    a graph of 1 state, 4 in 4 visits: g
-END
-    fail "--top 2: $(cat out)"
-expect 0 "$PSNAP" show "$walks" --schedule
-grep -q '^      load    8  r1  *by 32, 8$' out
-grep -q '^      store   8  r1  *by 32, -8$' out
-grep -q '^    load    8  r1  *by 8, from where it was$' out
-grep -q '^    load    8  d3  *drawn, then by 8$' out
-grep -q '^m1    a graph of 1 state, 4 in 4 visits: g$' out
-grep -q '^d1    g: at first 8 bytes from d3; then anywhere in 16 B of r1, from there by 8; each place once a lap in 16 B of r1$' out
-grep -q '^d2    g: -8 bytes from d1$' out
-grep -q '^d3    f: at cursors in 96 B of r1$' out
+# Model nests: where addresses come from, the schedule with its chains, and one loop.
+nests=$PSNAP_SOURCE/tests/fuzz/corpus/fuzz_profile/nests.yaml
+expect 0 "$PSNAP" show "$nests"
+grep -Eq '^addresses +[0-9.]+ % in nests, exact; [0-9.]+ % dependent, [0-9.]+ % by reuse time$' out
+grep -Eq '^pick:8 0 +load 8 +nodes ' out
+sed -n '/^schedule/,/^$/p' out | grep -q '^visit chain-1$'
+grep -Eq '^main:13 +600 +2,400 +store a \+8, store b \+8, store next \+4, store nodes \+16$' out
+grep -Eq '^chain-1, 1 visit ' out
+grep -Eq '^  sweep:7 +30 +5,580 +main:14' out
+expect 0 "$PSNAP" show "$nests" --schedule
+grep -q '^visit chain-1$' out
 if grep -q '^program' out; then fail "only the schedule"; fi
-
-# a mix of ten loops: in short eight of them are named
-{
-    printf '%s\n' 'psnap: 1' 'program: {thread: all}' 'capture: {model: walks-2}' 'schedule: [m1]' models: '  draws:'
-    for i in {1..10}; do
-        echo "  - {draw: d$i, loop: g$i, areas: [{region: r1, start: 0, accesses: 1, bytes: 8, element: 8}]}"
-    done
-    printf '%s\n' '  mixes:' '  - mix: m1' '    graph:' '      begin: {1: 1}' '      states:'
-    for i in {1..10}; do
-        next=$([ "$i" = 10 ] && echo end || echo $((i + 1)))
-        echo "      - {state: $i, loop: g$i, references: [{ref: 0, load: 8, draw: d$i}], times: 1, next: {$next: 1}}"
-    done
-    echo loops:
-    for i in {1..10}; do
-        echo "- {id: g$i, nest: {depth: 0}, accesses: 1, regions: [{id: r1, working_set:" \
-            "{bytes: 8, group: heap, offset: $((i * 64))}, accesses: 1, loads: 1, sizes: {8: 1}}]}"
-    done
-} > ten.yaml
-expect 0 "$PSNAP" show ten.yaml
-grep -q '^m1    a graph of 10 states, 10 in 1 visits: g1, .*, g8 and 2 more loops$' out || fail "$(cat out)"
-expect 0 "$PSNAP" show ten.yaml --schedule
-grep -q ', g8, g9, g10$' out || fail "$(cat out)"
-
-# counts that come evenly
-sed 's/\(state: [37],.* times: 1\)/\1, evenly: true/; s/^ *begin:.*/&\n      lengths: 10\n      evenly: true/' ten.yaml > evenly.yaml
-expect 0 "$PSNAP" show evenly.yaml --schedule
-grep -q ', g9, g10; counts come evenly of g3, g7; lengths of visits come evenly$' out || fail "$(cat out)"
-expect 0 "$PSNAP" show evenly.yaml --json
-python3 -c '
-import json
-states = json.load(open("out"))["models"]["mixes"][0]["states"]
-assert [state["state"] for state in states if state["evenly"]] == [3, 7]'
-sed '/counts: c1/s/}$/, evenly: true}/' "$walks" > evenly.yaml
-expect 0 "$PSNAP" show evenly.yaml
-grep -q '^c1    always 2, 1 time, evenly$' out || fail "$(cat out)"
-
-# drawn PLACES TEXT [MORE]: what is said of d3 when its places are these
-drawn() {
-    sed "s/places: cursors,/$1}/; /cursors: \[{/d" "$walks" > places.yaml
-    expect 0 "$PSNAP" show places.yaml --schedule
-    grep -q "^d3    f: $2 96 B of r1${3-}\$" out || fail "$1: $(tail -1 out)"
-}
-drawn 'places: sweep, sweep_bytes: 8' 'onwards through'
-drawn "places: band, lap: 3, place_bytes: 8, inside: 1, offsets: [$(printf '0, %.0s' $(seq 20))0]" \
-    'near a point that moves through'
-drawn 'parts: [0.25, 0.75]' 'anywhere in' ', some places more often'
-
-expect 0 "$PSNAP" show "$walks" --loop g
-sed -n '/^walks/,/^drawn/p' out | diff - <(printf '%s\n' walks '' 'repeat 3' '  repeat -1 (1)' \
-    '    m1' m1 '' drawn)
-expect 2 "$PSNAP" show "$walks" --loop g --schedule
 expect 1 "$PSNAP" show "$golden" --schedule
 grep -q "is of model psnap" err
-expect 0 "$PSNAP" show "$walks" --json
+expect 0 "$PSNAP" show "$nests" --loop pick:8
+expect 0 "$PSNAP" show "$nests" --json
 python3 -c '
 import json
 report = json.load(open("out"))
-first, single, drawn, mix = report["schedule"]
-assert first["repeat"] == 3 and first["of"][1] == {"repeat": -1, "repeat_steps": [1], "of": [{"mix": "m1"}]}
-walk = first["of"][0]
-assert walk["loop"] == "f" and walk["times"] == 4 and walk["times_steps"] == [-1]
-assert walk["references"][1] == {"ref": 2, "kind": "store", "size_bytes": 8, "thread": 1,
-                                 "region": "r1", "start": 32, "strides": [32, -8]}
-assert drawn["counts"] == "c1" and drawn["references"][1]["draw"] == "d3" and mix == {"mix": "m1"}
-assert report["models"]["counts"] == [{"counts": "c1", "times": 1, "sum": 2, "least": 2, "most": 2,
-                                       "evenly": False}]
-assert [state["evenly"] for state in report["models"]["mixes"][0]["states"]] == [False]
-assert report["models"]["draws"][1] == {"draw": "d2", "loop": "g", "with": "d1", "offset": -8}'
-
-# Items that come again have a name; walks that look alike are one line; what is too long is cut.
-{
-    printf 'psnap: 1\ncapture: {model: walks-2}\nschedule:\n'
-    for i in $(seq 60); do
-        printf -- '- {loop: f, times: 1, references: [{ref: 0, load: 8, region: r1, start: %d}]}\n' \
-            $((i * i))
-    done
-    printf -- '- {repeat: 5, of: [{loop: f, times: 2, strides: [16, 8], references: ['
-    printf '{ref: %d, load: 8, region: r1, start: 0},' 0 1 2 3 4 5 6 7
-    printf ']}]}\n- {loop: f, times: 1, references: [{ref: 0, load: 8, region: r1, start: 0}]}\n'
-    printf -- '- {repeat: 5, of: [{loop: f, times: 2, strides: [16, 8], references: ['
-    printf '{ref: %d, load: 8, region: r1, start: 0},' 0 1 2 3 4 5 6 7
-    printf ']}]}\nloops:\n- {id: f, nest: {depth: 0}, accesses: 221, pattern: [r1], regions: [{id: r1,\n'
-    printf '  working_set: {bytes: 3608, group: heap, offset: 0}, accesses: 221, loads: 221, sizes: {8: 221}}]}\n'
-} > again.yaml
-expect 0 "$PSNAP" show again.yaml
-sed -n '/^schedule/,$p' out | sed 's/  *x /  x /' > tree
-diff - tree << 'END'
-schedule
-
-f  x 1: load r1
-(59 more like it)
-f:
-  repeat 5
-    f  x 2: load r1 x 8
-f  x 1: load r1
-f, again
-END
-expect 0 "$PSNAP" show again.yaml --schedule
-[ "$(grep -c '^    load    8  r1' out)" = 61 ]
-{
-    printf 'psnap: 1\ncapture: {model: walks-2}\nschedule:\n'
-    for i in $(seq 30); do
-        printf -- '- {loop: f, times: 1, references: [{ref: 0, load: 8, region: r1, start: %d}]}\n' \
-            $((i * i))
-        printf -- '- {loop: f, times: %d, references: [{ref: 1, load: 8, region: r1, start: 0}]}\n' \
-            $((1 + i % 7))
-    done
-    accesses=0
-    for i in $(seq 30); do accesses=$((accesses + 2 + i % 7)); done
-    printf 'loops:\n- {id: f, nest: {depth: 0}, accesses: %d, pattern: [r1], regions: [{id: r1,\n' $accesses
-    printf '  working_set: {bytes: 908, group: heap, offset: 0}, accesses: %d, loads: %d, sizes: {8: %d}}]}\n' \
-        $accesses $accesses $accesses
-} > cut.yaml
-expect 0 "$PSNAP" show cut.yaml
-grep -Eq '^\(40 of [0-9]+ lines; --schedule shows all\)$' out
-[ "$(sed -n '/^schedule/,/^(40/p' out | wc -l)" = 43 ]
+assert report["model"] == "nests-3"
+pick, = [loop for loop in report["loops"] if loop["id"] == "pick:8"]
+drawn, record, counter = pick["references"]
+assert [r["rule"] for r in pick["references"]] == ["reuse", "dependent", "dependent"]
+assert sum(drawn["reuse"][0]["phases"][0].values()) == drawn["accesses"] == pick["iterations"]
+assert record["bases"] == [{"loop": "pick:8", "ref": 0}] and record["offsets"] == {"8": 1}
+body, = pick["bodies"]
+assert sum(bin["times"] for bin in body["drawn"]) == body["executions"]
+assert sum(bin["sum"] for bin in body["drawn"]) == body["iterations"]'
+expect 0 "$PSNAP" show "${nests%.yaml}-threads.yaml"
