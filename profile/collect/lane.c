@@ -11,7 +11,6 @@
 
 enum {
     BODIES_MAX = 48, /* of a loop, before its basic blocks are told apart */
-    BATCH = 64,      /* iterations of a run in which irregular references are at a time */
     MOST = 20000,    /* values of all nests in the end, parted by their accesses, */
     FEW = 48,        /* and of each so many more, */
     FEW_OF_MANY = 12 /* when there are many */
@@ -288,7 +287,6 @@ static bool put_repetitions(struct lane *lane, const struct psnap_run *run, size
     const uint32_t width = (uint32_t)run->width;
     uint32_t node = PSNAP_NONE, body, order[LANE_WIDTH_MAX];
     const uint32_t *sites;
-    bool is_single[LANE_WIDTH_MAX], are_single = false; /* put access by access */
 
     if (!end_iteration(lane))
         return false;
@@ -304,24 +302,24 @@ static bool put_repetitions(struct lane *lane, const struct psnap_run *run, size
         return false;
     sites = lane->bodies[body].sites;
     for (uint64_t done = 0, batch; done < count; done += batch) {
+        bool is_irregular = false; /* something is: then access by access, in their order */
+        batch = count - done;
         for (uint32_t i = 0; i < width; i++) {
-            is_single[i] = lane->sites[sites[i]].is_irregular ||
-                           (run->columns && run->columns[order[i]].words);
-            are_single |= is_single[i];
+            const uint64_t left = lane_until_look(&lane->sites[sites[i]]);
+            is_irregular |= lane->sites[sites[i]].is_irregular ||
+                            (run->columns && run->columns[order[i]].words);
+            batch = left < batch ? left : batch;
         }
-        batch = are_single && count - done > BATCH ? BATCH : count - done;
-        for (uint32_t i = 0; i < width; i++) {
+        for (uint32_t i = 0; i < width && !is_irregular; i++) {
             const uint32_t k = order[i];
-            if (!is_single[i] &&
-                !lane_touch_run(lane, sites[i], psnap_run_address(run, head + done + (k < turn), k),
+            if (!lane_touch_run(lane, sites[i], psnap_run_address(run, head + done + (k < turn), k),
                                 (uint64_t)run->strides[k], batch, lane->now + i, width))
                 return false;
         }
-        for (uint64_t b = 0; b < batch && are_single; b++)
+        for (uint64_t b = 0; b < batch && is_irregular; b++)
             for (uint32_t i = 0; i < width; i++) {
                 const uint32_t k = order[i];
-                if (is_single[i] &&
-                    !lane_touch(lane, sites[i],
+                if (!lane_touch(lane, sites[i],
                                 psnap_run_address(run, head + done + b + (k < turn), k),
                                 lane->now + b * width + i))
                     return false;

@@ -29,7 +29,6 @@ struct lane_site { /* what every access needs comes first */
     bool is_irregular;            /* as far as is known: reuse times are collected */
     uint64_t latest, latest_time; /* address; when, of an irregular one */
     struct series addresses;
-    size_t values; /* that the nest had when it was looked at last */
     struct reuse_collector reuse;
     struct depend_collector *depend; /* NULL: none yet */
     uint64_t next_look, looks;       /* execution that is looked at for dependence; how many were */
@@ -90,6 +89,17 @@ bool lane_put_run(struct lane *lane, const struct psnap_run *run);
 bool lane_end(struct lane *lane);
 
 /* ---- iterations, accesses by accesses: lane.c; their addresses: lane_touch.c ---- */
+
+/* How many accesses a reference has until it is looked at again whether it is irregular: at the same
+ * ones however the stream was cut. */
+enum { LANE_LOOK_IRREGULAR = 512, LANE_LOOK_PLAIN = 4096 };
+
+static inline uint64_t lane_until_look(const struct lane_site *site)
+{
+    const uint64_t period = site->is_irregular ? LANE_LOOK_IRREGULAR : LANE_LOOK_PLAIN;
+
+    return period - site->addresses.length % period;
+}
 
 /* The address of an access that is number `time` of the stream; false: out of memory. */
 bool lane_touch(struct lane *lane, uint32_t site, uint64_t address, uint64_t time);

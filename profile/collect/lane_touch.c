@@ -11,7 +11,6 @@
 #include "profile/collect/lane.h"
 
 enum {
-    CHECK = 512, /* accesses of a reference after which it is looked at again */
     LOOKS = 3 /* of each 8 executions that are looked at for dependence the next is one further */
 };
 
@@ -53,8 +52,10 @@ static bool note_line(struct lane *lane, uint64_t address, uint64_t time)
 
     if (slot->line != line)
         return sample_add(&lane->sample, &(struct sample_line){line, time, place});
-    slot->time = time > slot->time ? time : slot->time;
-    slot->slot = place;
+    if (time >= slot->time) {
+        slot->time = time;
+        slot->slot = place;
+    }
     return true;
 }
 
@@ -95,10 +96,10 @@ bool lane_touch(struct lane *lane, uint32_t site, uint64_t address, uint64_t tim
 
     if (!series_put(&of->addresses, address, 0, 1))
         return false;
-    if (!(index % CHECK) || (!of->is_irregular && of->addresses.is_none))
-        look_again(of);
     if (!of->is_irregular) {
         of->latest = address;
+        if (lane_until_look(of) == LANE_LOOK_PLAIN)
+            look_again(of);
         return !sample_has(&lane->sample, line) || note_line(lane, address, time);
     }
     if (sample_has(&lane->sample, line) && !note_reuse(lane, of, address, time, index))
@@ -108,6 +109,8 @@ bool lane_touch(struct lane *lane, uint32_t site, uint64_t address, uint64_t tim
     of->latest = address;
     of->latest_time = time;
     depend_recent_add(&lane->recent, site, address, time);
+    if (lane_until_look(of) == LANE_LOOK_IRREGULAR)
+        look_again(of);
     return true;
 }
 
@@ -122,10 +125,8 @@ bool lane_touch_run(struct lane *lane, uint32_t site, uint64_t first, uint64_t s
     if (!series_put(&of->addresses, first, stride, count))
         return false;
     of->latest = last;
-    if (of->addresses.fold.terms.value_count != of->values) { /* it is as plain as it was, else */
-        of->values = of->addresses.fold.terms.value_count;
+    if (lane_until_look(of) == LANE_LOOK_PLAIN)
         look_again(of);
-    }
     if (is_dense && high - low < (UINT64_C(1) << 40)) {
         for (uint64_t line = low >> SAMPLE_LINE_BITS; line <= high >> SAMPLE_LINE_BITS; line++) {
             uint64_t i = 0; /* the last access to the line */
