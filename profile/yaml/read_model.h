@@ -23,6 +23,35 @@ struct model_reading {
     const struct psnap_yaml_node **ref_nodes, **body_nodes;
 };
 
+/* ---- names and numbers: read_model.c ---- */
+
+/* Sorts names; two equal ones are an error. */
+enum psnap_status model_sort_names(const struct model_reading *m, struct model_name *names,
+                                   uint32_t count);
+/* The index of the name that is equal; PSNAP_NONE: none is. */
+uint32_t model_find(const struct model_name *names, uint32_t count,
+                    const struct model_name *wanted);
+/* The `id` of a map, with a copy for *id (NULL: none is wanted). */
+enum psnap_status model_read_name(const struct model_reading *m, const struct psnap_yaml_node *map,
+                                  struct model_name *name, char **id);
+/* Room for `count` items, zeroed, at *array; false: out of memory. */
+bool model_make_items(void *array, size_t count, size_t size);
+/* A key of a histogram as a number; a count of at least 1. */
+enum psnap_status model_read_key(const struct model_reading *m, const struct psnap_yaml_node *node,
+                                 int64_t *number);
+enum psnap_status model_read_positive(const struct model_reading *m,
+                                      const struct psnap_yaml_node *node, uint64_t *count);
+
+/* ---- read_refs.c ---- */
+
+enum psnap_status model_read_objects(struct model_reading *m, const struct psnap_yaml_node *list);
+enum psnap_status model_read_ref(const struct model_reading *m, const struct psnap_yaml_node *map,
+                                 uint32_t loop, struct model_ref *ref, struct model_name *name);
+/* When all references are read: the bases of one, and that none depends on itself. */
+enum psnap_status model_read_bases(const struct model_reading *m, const struct psnap_yaml_node *map,
+                                   const struct name_index *names, struct model_ref *ref);
+enum psnap_status model_check_bases(const struct model_reading *m);
+
 /* ---- read_numbers.c ---- */
 
 /* A nest of numbers, of a map with `start` or `nest`: starts are counted from the regions of `loop`
