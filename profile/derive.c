@@ -41,36 +41,52 @@ struct deriving {
 
 /* ---- spans ---- */
 
-/* The lowest and highest number of a term. Numbers are affine in the iterations, so the first and
- * the last iteration of each loop that has any have them. */
-static void extents(const struct nest_pattern *pattern, const uint64_t *values, uint64_t *low,
-                    uint64_t *high)
+/* What the runs of a term reach, and how many numbers they have, about, in the order of the runs.
+ * Numbers are affine in the iterations, so the first and the last iteration of each loop that has
+ * any have the lowest and highest. */
+struct extent {
+    uint64_t low, high; /* low > high: nothing yet */
+    double count;
+};
+
+static uint32_t count_runs(const struct nest_pattern *pattern)
 {
-    const size_t n = pattern->values - 1;
+    uint32_t count = !pattern->body_count;
+
+    for (uint32_t i = 0; i < pattern->body_count; i++)
+        count += count_runs(pattern->body[i]);
+    return count;
+}
+
+static void find_extents(const struct nest_pattern *pattern, const uint64_t *values, double times,
+                         struct extent *extents)
+{
+    const int64_t count = (int64_t)values[0];
     uint64_t *last;
 
-    if ((int64_t)values[0] <= 0)
+    if (count <= 0)
         return;
     if (!pattern->body_count) {
         const uint64_t end = values[1] + (values[0] - 1) * pattern->steps[0];
-        *low = values[1] < *low ? values[1] : *low;
-        *low = end < *low ? end : *low;
-        *high = values[1] > *high ? values[1] : *high;
-        *high = end > *high ? end : *high;
+        const uint64_t low = values[1] < end ? values[1] : end;
+        const uint64_t high = values[1] < end ? end : values[1];
+        extents->low = low < extents->low ? low : extents->low;
+        extents->high = high > extents->high ? high : extents->high;
+        extents->count += times * (double)count;
         return;
     }
-    last = malloc((n + 1) * sizeof *last);
+    last = malloc(pattern->values * sizeof *last);
     for (uint32_t i = 0, at = 1; i < pattern->body_count; at += pattern->body[i++]->values) {
-        extents(pattern->body[i], values + at, low, high);
-        for (uint64_t back = 1; last && back <= values[0] && back <= 64; back++) {
-            const size_t m = pattern->body[i]->values;
-            for (size_t k = 0; k < m; k++)
-                last[k] = values[at + k] + (values[0] - back) * pattern->steps[at - 1 + k];
+        find_extents(pattern->body[i], values + at, times * (double)count / 2, extents);
+        for (int64_t back = 1; last && back <= count && back <= 64; back++) {
+            for (size_t k = 0; k < pattern->body[i]->values; k++)
+                last[k] = values[at + k] + (uint64_t)(count - back) * pattern->steps[at - 1 + k];
             if ((int64_t)last[0] <= 0) /* a triangle's last rows are empty */
                 continue;
-            extents(pattern->body[i], last, low, high);
+            find_extents(pattern->body[i], last, times * (double)count / 2, extents);
             break;
         }
+        extents += count_runs(pattern->body[i]);
     }
     free(last);
 }
@@ -101,33 +117,45 @@ static void find_name(struct deriving *d, struct span *span)
     }
 }
 
+/* The spans of a nest that a reference goes by, or that goes by it at an offset. */
 static bool add_nest(struct deriving *d, uint32_t index, uint64_t offset, uint64_t executions)
 {
     const struct model_ref *ref = &d->profile->stream->refs[index];
-    uint64_t length = 0, given = 0;
+    uint32_t runs = 0, at = 0;
+    double all = 0;
+    uint64_t given = 0;
+    struct extent *extents;
+    bool is_done = true;
 
     for (size_t i = 0; i < ref->addresses.count; i++)
-        length +=
-            nest_length(ref->addresses.terms[i].pattern, nest_term_values(&ref->addresses, i));
-    for (size_t i = 0; i < ref->addresses.count; i++) {
+        runs += count_runs(ref->addresses.terms[i].pattern);
+    extents = calloc(runs + (size_t)1, sizeof *extents);
+    for (uint32_t k = 0; extents && k < runs; k++)
+        extents[k].low = UINT64_MAX;
+    for (size_t i = 0; extents && i < ref->addresses.count; i++) {
         const struct nest_pattern *pattern = ref->addresses.terms[i].pattern;
-        const uint64_t *values = nest_term_values(&ref->addresses, i);
-        const double part = length ? (double)nest_length(pattern, values) / (double)length : 0;
-        struct span span = {.low = UINT64_MAX, .object = PSNAP_NONE};
-        extents(pattern, values, &span.low, &span.end);
-        if (span.low == UINT64_MAX)
-            continue;
-        span.low += offset;
-        span.end += offset + ref->size;
-        span.accesses = i + 1 == ref->addresses.count ? executions - given
-                                                      : (uint64_t)(part * (double)executions);
-        given += span.accesses;
-        span.ref = index;
-        find_name(d, &span);
-        if (span.accesses && !add_span(d, &span))
-            return false;
+        find_extents(pattern, nest_term_values(&ref->addresses, i), 1, &extents[at]);
+        at += count_runs(pattern);
     }
-    return true;
+    for (uint32_t k = 0; extents && k < runs; k++)
+        all += extents[k].count;
+    for (uint32_t k = runs; extents && k-- > 0 && is_done;) { /* the first one gets what is left */
+        struct span span = {.low = extents[k].low + offset,
+                            .end = extents[k].high + offset + ref->size,
+                            .object = PSNAP_NONE,
+                            .ref = index};
+        const double part = all > 0 ? extents[k].count / all * (double)executions : 0;
+        span.accesses = k ? (uint64_t)part : executions - given;
+        if (span.accesses > executions - given)
+            span.accesses = executions - given;
+        given += span.accesses;
+        if (extents[k].low > extents[k].high || !span.accesses)
+            continue;
+        find_name(d, &span);
+        is_done = add_span(d, &span);
+    }
+    free(extents);
+    return extents && is_done;
 }
 
 /* An object of the model, for accesses of a reference. */

@@ -27,8 +27,7 @@
 #include "profile/order/trips.h"
 #include "profile/profile.h"
 
-#define MODEL_CHAIN (UINT32_C(1) << 31) /* symbols of orders from here on are chains, else bodies  \
-                                         */
+#define MODEL_CHAIN (UINT32_C(1) << 31) /* symbols of orders from here on are chains */
 #define MODEL_OUTSIDE "(outside)"       /* the name of state 0 of chains */
 
 enum model_rule {

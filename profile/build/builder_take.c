@@ -379,7 +379,7 @@ static enum psnap_status take_sampling(struct taking *t)
                                 : 0;
         if (t->whole[i] == PSNAP_NONE)
             continue;
-        for (uint32_t p = 0; p < t->result->part_count; p++) {
+        for (uint32_t p = 0; p < t->result->part_count && !t->result->stream; p++) {
             const uint32_t at = t->kept[p * t->program->loop_count + i];
             struct psnap_profile_loop *part;
             if (at == PSNAP_NONE)

@@ -90,8 +90,8 @@ bool lane_end(struct lane *lane);
 
 /* ---- iterations, accesses by accesses: lane.c; their addresses: lane_touch.c ---- */
 
-/* How many accesses a reference has until it is looked at again whether it is irregular: at the same
- * ones however the stream was cut. */
+/* How many accesses a reference has until it is looked at again whether it is irregular: at the
+ * same ones however the stream was cut. */
 enum { LANE_LOOK_IRREGULAR = 512, LANE_LOOK_PLAIN = 4096 };
 
 static inline uint64_t lane_until_look(const struct lane_site *site)

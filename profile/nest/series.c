@@ -59,11 +59,25 @@ static void begin(struct series *series, uint64_t first, uint64_t stride, uint64
     series->next = first + count * stride;
 }
 
-/* Whether the row that begins now is part of the run under way, which a row has ended: most are. */
+/* A run of two is a single number and the beginning of another run. */
+static bool split(struct series *series)
+{
+    const uint64_t second = series->first + series->stride;
+
+    series->count = 1;
+    if (!flush(series))
+        return false;
+    if (!series->is_none)
+        begin(series, second, 0, 1);
+    return true;
+}
+
+/* Whether the row that begins now is part of the run under way, which a row has ended: most are. A
+ * run of two may not be one. */
 static bool joins(struct series *series, uint64_t first)
 {
     series->has_ended = false;
-    if (series->count < 2)
+    if (series->count <= 2)
         return true;
     if (first == series->next)
         series->joined += series->joined < UINT32_MAX;
@@ -90,12 +104,8 @@ bool series_put_other(struct series *series, uint64_t first, uint64_t stride, ui
             if (!count)
                 return true;
         } else if (series->count == 2) {
-            const uint64_t second = series->first + series->stride;
-            series->count = 1;
-            if (!flush(series))
+            if (!split(series))
                 return false;
-            if (!series->is_none)
-                begin(series, second, 0, 1);
         } else if (!flush(series)) {
             return false;
         }
@@ -109,7 +119,7 @@ bool series_end(struct series *series, size_t most)
 {
     if (series->is_none)
         return true;
-    if (series->count && !flush(series))
+    if ((series->count == 2 && !split(series)) || (series->count && !flush(series)))
         return false;
     if (series->is_none)
         return true;
