@@ -374,12 +374,12 @@ static enum psnap_status take_sampling(struct taking *t)
 
     psnap_profile_totals(t->profile, &totals);
     for (uint32_t i = 0; i < t->program->loop_count; i++) {
-        uint64_t accesses = t->result->stream && t->whole[i] != PSNAP_NONE
-                                ? t->profile->loops[t->whole[i]].accesses
-                                : 0;
+        uint64_t accesses = 0; /* of its parts, or those that the model makes */
         if (t->whole[i] == PSNAP_NONE)
             continue;
-        for (uint32_t p = 0; p < t->result->part_count; p++) {
+        if (t->result->stream)
+            accesses = t->profile->loops[t->whole[i]].accesses;
+        for (uint32_t p = 0; p < t->result->part_count && !t->result->stream; p++) {
             const uint32_t at = t->kept[p * t->program->loop_count + i];
             struct psnap_profile_loop *part;
             if (at == PSNAP_NONE)
