@@ -107,7 +107,8 @@ static bool add_nest(struct deriving *d, uint32_t index, uint64_t offset, uint64
     uint64_t length = 0, given = 0;
 
     for (size_t i = 0; i < ref->addresses.count; i++)
-        length += nest_length(ref->addresses.terms[i].pattern, nest_term_values(&ref->addresses, i));
+        length +=
+            nest_length(ref->addresses.terms[i].pattern, nest_term_values(&ref->addresses, i));
     for (size_t i = 0; i < ref->addresses.count; i++) {
         const struct nest_pattern *pattern = ref->addresses.terms[i].pattern;
         const uint64_t *values = nest_term_values(&ref->addresses, i);
@@ -270,8 +271,8 @@ static bool count_strides(const struct model_ref *ref, uint64_t accesses, double
 static enum psnap_status make_strides(struct deriving *d, struct psnap_profile_region *region,
                                       const double *bins)
 {
-    region->strides = psnap_arena_alloc(d->profile->arena,
-                                        PSNAP_STRIDE_BINS * sizeof *region->strides);
+    region->strides =
+        psnap_arena_alloc(d->profile->arena, PSNAP_STRIDE_BINS * sizeof *region->strides);
     if (!region->strides)
         return PSNAP_ERROR_MEMORY;
     for (uint8_t i = 0; i < PSNAP_STRIDE_BINS; i++)
@@ -333,8 +334,8 @@ static enum psnap_status make_regions(struct deriving *d, struct psnap_profile_l
             memset(bins, 0, sizeof bins);
             region = &loop->regions[loop->region_count];
             *region = (struct psnap_profile_region){.low = span->low, .is_derived = true};
-            region->sizes = psnap_arena_alloc(d->profile->arena, (PSNAP_ACCESS_SIZE_MAX + 1) *
-                                                                     sizeof *region->sizes);
+            region->sizes = psnap_arena_alloc(d->profile->arena,
+                                              (PSNAP_ACCESS_SIZE_MAX + 1) * sizeof *region->sizes);
             if (span->name)
                 region->object =
                     psnap_arena_strndup(d->profile->arena, span->name, strlen(span->name));

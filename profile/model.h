@@ -27,7 +27,8 @@
 #include "profile/order/trips.h"
 #include "profile/profile.h"
 
-#define MODEL_CHAIN (UINT32_C(1) << 31) /* symbols of orders from here on are chains, else bodies */
+#define MODEL_CHAIN (UINT32_C(1) << 31) /* symbols of orders from here on are chains, else bodies  \
+                                         */
 #define MODEL_OUTSIDE "(outside)"       /* the name of state 0 of chains */
 
 enum model_rule {
@@ -44,7 +45,8 @@ struct model_ref {
     uint8_t rule; /* enum model_rule */
     uint64_t executions;
     struct nest_terms addresses; /* MODEL_NEST */
-    uint32_t bases[DEPEND_BASES]; /* MODEL_DEPENDENT: indices of references; the latest one counts */
+    uint32_t
+        bases[DEPEND_BASES]; /* MODEL_DEPENDENT: indices of references; the latest one counts */
     uint32_t base_count, offset_count;
     struct depend_offset offsets[DEPEND_OFFSETS];
     struct reuse *reuses; /* MODEL_REUSE: by object; owned */
@@ -67,8 +69,8 @@ struct model_object {
     char *id;   /* as that of a body */
     char *name; /* owned; NULL: all of its group that is in no other */
     uint8_t kind;
-    bool is_pool;        /* in several places within these: */
-    uint64_t low, bytes; /* where irregular references go */
+    bool is_pool;                               /* in several places within these: */
+    uint64_t low, bytes;                        /* where irregular references go */
     struct reuse_stride strides[REUSE_STRIDES]; /* of first touches, commonest first */
     uint32_t stride_count;
     uint64_t firsts; /* first touches whose strides were counted */
@@ -129,8 +131,7 @@ struct psnap_stream_model *model_builder_take(struct psnap_sink *builder);
  * first_ref[ref's loop] + its number, or the number alone (NULL). Holds the model; `program` is the
  * source's, not owned. NULL: out of memory.
  */
-struct psnap_source *model_source_new(struct psnap_stream_model *model,
-                                      const uint32_t *first_ref, struct psnap_program *program,
-                                      uint64_t seed);
+struct psnap_source *model_source_new(struct psnap_stream_model *model, const uint32_t *first_ref,
+                                      struct psnap_program *program, uint64_t seed);
 
 #endif

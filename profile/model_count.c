@@ -17,7 +17,7 @@ struct counting {
     const struct psnap_stream_model *model;
     uint64_t *bodies, *visits; /* executions, of bodies and chains */
     uint64_t steps;
-    uint64_t times; /* of the term that is gone through */
+    uint64_t times;  /* of the term that is gone through */
     bool is_refused; /* it cannot be counted; else memory is out */
 };
 
@@ -90,8 +90,7 @@ static bool count_term(struct counting *c, const struct nest_pattern *pattern,
 
 static enum psnap_status too_much(struct psnap_error *error)
 {
-    return psnap_error_set(error, PSNAP_ERROR_VALUE,
-                           "the schedule has more than can be counted");
+    return psnap_error_set(error, PSNAP_ERROR_VALUE, "the schedule has more than can be counted");
 }
 
 /* Executions of the states of a chain, which is visited so often. */
@@ -105,11 +104,11 @@ static enum psnap_status count_chain(struct counting *c, uint32_t index, struct 
     if (is_circuit < 0)
         return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
     if (!is_circuit)
-        return psnap_error_set(error, PSNAP_ERROR_VALUE,
-                               "in chain '%.100s' state '%.100s' is not left as often as it is entered, or does "
-                               "not lead outside",
-                               model_symbol_id(c->model, MODEL_CHAIN | index),
-                               model_state_id(c->model, chain, state));
+        return psnap_error_set(
+            error, PSNAP_ERROR_VALUE,
+            "in chain '%.100s' state '%.100s' is not left as often as it is entered, or does "
+            "not lead outside",
+            model_symbol_id(c->model, MODEL_CHAIN | index), model_state_id(c->model, chain, state));
     if (!circuits || visits % circuits)
         return psnap_error_set(error, PSNAP_ERROR_VALUE,
                                "chain '%.100s' begins %" PRIu64 " times, but is visited %" PRIu64

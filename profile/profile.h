@@ -165,8 +165,8 @@ struct psnap_profile {
     uint32_t region_limit;
     struct psnap_profile_loop *loops;
     uint32_t loop_count;
-    struct psnap_sequence schedule; /* model psnap: of loops */
-    struct psnap_stream_model *stream; /* model nests: what replay follows, else NULL; owned */
+    struct psnap_sequence schedule;        /* model psnap: of loops */
+    struct psnap_stream_model *stream;     /* model nests: what replay follows, else NULL; owned */
     struct psnap_certificate *certificate; /* NULL: none */
     struct psnap_arena *arena;             /* owns all of the above */
 };
@@ -240,14 +240,14 @@ struct psnap_builder_options {
     uint64_t region_gap_bytes; /* 0: the default */
     uint32_t region_limit;     /* regions per loop before rare ones merge; 0: the default */
     enum psnap_schedule_reading schedule;
-    bool is_apart;  /* threads are kept apart (FORMAT.md), else merged */
-    bool nests;     /* model nests, the default of the commands */
+    bool is_apart; /* threads are kept apart (FORMAT.md), else merged */
+    bool nests;    /* model nests, the default of the commands */
 };
 
 /*
- * The model by its name: "nests" or "psnap". NULL is the default, which is nests; they are of merged
- * threads, so with is_apart, which is set before, it is psnap. An error (USAGE) of another name, and
- * of nests of threads that are apart.
+ * The model by its name: "nests" or "psnap". NULL is the default, which is nests; they are of
+ * merged threads, so with is_apart, which is set before, it is psnap. An error (USAGE) of another
+ * name, and of nests of threads that are apart.
  */
 PSNAP_API enum psnap_status psnap_builder_choose_model(struct psnap_builder_options *options,
                                                        const char *name, struct psnap_error *error);
@@ -281,8 +281,8 @@ PSNAP_API void psnap_generator_fill(struct psnap_generator *generator, struct ps
 
 /*
  * A source of the stream of a profile of model nests, deterministic in (profile, seed), which may
- * be freed before it. first_ref[loop] plus a reference's number goes into access.ref. `program` is the
- * source's, not owned. NULL: out of memory.
+ * be freed before it. first_ref[loop] plus a reference's number goes into access.ref. `program` is
+ * the source's, not owned. NULL: out of memory.
  */
 PSNAP_API struct psnap_source *psnap_profile_stream_new(const struct psnap_profile *profile,
                                                         const uint32_t *first_ref,

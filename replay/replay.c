@@ -221,9 +221,9 @@ static enum psnap_status init_lanes(struct replay *replay, const struct psnap_pr
 {
     if (profile->is_apart)
         return open_lanes(replay, profile);
-    replay->lanes = profile->stream ? open_stream(replay, profile, seed)
-                                    : replay_lane_new(profile, PSNAP_NONE, replay->loops,
-                                                      replay->base.program);
+    replay->lanes = profile->stream
+                        ? open_stream(replay, profile, seed)
+                        : replay_lane_new(profile, PSNAP_NONE, replay->loops, replay->base.program);
     return replay->lanes ? PSNAP_OK : PSNAP_ERROR_MEMORY;
 }
 

@@ -10,9 +10,9 @@
 #include "formats/base/program.h"
 
 enum {
-    TRIALS = 8,     /* before a rule may be given up, or taken */
-    LEARNING = 64,  /* trials within which bases and offsets are added */
-    HOLDS = 98      /* percent of the executions that a rule tells */
+    TRIALS = 8,    /* before a rule may be given up, or taken */
+    LEARNING = 64, /* trials within which bases and offsets are added */
+    HOLDS = 98     /* percent of the executions that a rule tells */
 };
 
 static bool has_base(const struct depend_rule *rule, uint32_t site)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Dependent references: those whose address is that of the latest access of another irregular
- * reference, or of the latest of a few, and an offset, as the fields of a record and the store after
- * the load of a counter are. Rules are looked for in a sample of the executions; one holds when at
- * least 98 % of them have it.
+ * reference, or of the latest of a few, and an offset, as the fields of a record and the store
+ * after the load of a counter are. Rules are looked for in a sample of the executions; one holds
+ * when at least 98 % of them have it.
  */
 #ifndef PSNAP_PROFILE_DEPEND_H
 #define PSNAP_PROFILE_DEPEND_H
@@ -28,7 +28,7 @@ struct depend_rule {
     uint32_t bases[DEPEND_BASES];
     struct depend_offset offsets[DEPEND_OFFSETS];
     uint32_t base_count, offset_count;
-    bool is_of_bases; /* another base may be added, else another offset */
+    bool is_of_bases;                /* another base may be added, else another offset */
     uint64_t trials, hits, distance; /* distance: accesses since those of the base, over all hits */
 };
 

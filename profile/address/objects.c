@@ -27,8 +27,8 @@ void objects_release(struct objects *objects)
 
 static uint32_t add(struct objects *objects, const struct data_object *object)
 {
-    struct data_object *more = psnap_with_room(objects->objects, &objects->room,
-                                               objects->count + (size_t)1, sizeof *more);
+    struct data_object *more =
+        psnap_with_room(objects->objects, &objects->room, objects->count + (size_t)1, sizeof *more);
 
     if (!more)
         return PSNAP_NONE;

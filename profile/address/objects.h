@@ -15,10 +15,10 @@
 #include "formats/base/program.h"
 
 struct data_object {
-    const char *name;            /* the program's, or NULL: all else of a group */
-    uint8_t kind;                /* enum psnap_object_kind */
-    bool is_pool;                /* of several ranges */
-    uint64_t low, end;           /* [low, end); of a pool that of all of its ranges */
+    const char *name;  /* the program's, or NULL: all else of a group */
+    uint8_t kind;      /* enum psnap_object_kind */
+    bool is_pool;      /* of several ranges */
+    uint64_t low, end; /* [low, end); of a pool that of all of its ranges */
 };
 
 /* Where an object is. */

@@ -118,8 +118,8 @@ static struct reuse_seen *find(struct reuse_collector *collector, uint64_t addre
     if (!psnap_resize(&collector->seen, (size_t)i + 1, sizeof *collector->seen))
         return NULL;
     seen = &collector->seen[collector->count++];
-    *seen = (struct reuse_seen){
-        .part = address >> collector->shift, .low = address, .high = address};
+    *seen =
+        (struct reuse_seen){.part = address >> collector->shift, .low = address, .high = address};
     return seen;
 }
 
@@ -261,8 +261,8 @@ static bool scale(struct taking *t, uint32_t phase, uint64_t executions)
  * end somewhere within the last one. */
 static bool gather(struct taking *t, const struct reuse_collector *collector, uint64_t executions)
 {
-    const uint64_t used = collector->width ? (executions + collector->width - 1) / collector->width
-                                           : 1;
+    const uint64_t used =
+        collector->width ? (executions + collector->width - 1) / collector->width : 1;
 
     t->phases = used >= REUSE_PHASES ? REUSE_PHASES : 1;
     t->bins = calloc((size_t)t->phases * t->objects * REUSE_BINS + 1, sizeof *t->bins);

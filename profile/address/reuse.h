@@ -51,8 +51,8 @@ static inline uint64_t reuse_bin_width(uint32_t bin)
 
 /* What a reference does in one part of memory. */
 struct reuse_seen {
-    uint64_t part;      /* addresses divided by 2^shift */
-    uint64_t low, high; /* lowest and highest address */
+    uint64_t part;               /* addresses divided by 2^shift */
+    uint64_t low, high;          /* lowest and highest address */
     uint64_t slots[REUSE_SLOTS]; /* accesses by place in the line, */
     uint64_t moves[REUSE_SLOTS]; /* but first touches by how far behind its last place, modulo it */
     uint64_t *phases[REUSE_COLLECTED]; /* REUSE_BINS each, or NULL: none yet */
@@ -72,15 +72,15 @@ struct reuse_firsts {
 
 struct reuse_collector { /* zeroed: nothing yet */
     struct reuse_seen *seen;
-    uint32_t count, at; /* parts; the last one looked up */
-    uint32_t shift;     /* parts are twice as large whenever there are too many */
-    uint64_t width;     /* executions of a phase; 0: not known yet */
+    uint32_t count, at;          /* parts; the last one looked up */
+    uint32_t shift;              /* parts are twice as large whenever there are too many */
+    uint64_t width;              /* executions of a phase; 0: not known yet */
     struct reuse_firsts *firsts; /* or NULL: none */
 };
 
 void reuse_collector_release(struct reuse_collector *collector);
-/* An access, number `index` of the reference's, that stands for `weight` of them; `last` is the place
- * in the line that was accessed before, if it is no first touch. False: out of memory. */
+/* An access, number `index` of the reference's, that stands for `weight` of them; `last` is the
+ * place in the line that was accessed before, if it is no first touch. False: out of memory. */
 bool reuse_note(struct reuse_collector *collector, uint64_t address, uint64_t index, uint32_t bin,
                 unsigned last, uint64_t weight);
 /* A first touch, of all lines and not a sample; false: out of memory. */
@@ -96,15 +96,15 @@ struct reuse_bin_count {
 /* What a reference does in one object, or what is left of it to draw. */
 struct reuse {
     uint32_t object;
-    uint64_t slots[REUSE_SLOTS]; /* weights of places in the line; all 0: its beginning, */
-    uint64_t moves[REUSE_SLOTS]; /* and but for first touches of steps from its last place */
+    uint64_t slots[REUSE_SLOTS];  /* weights of places in the line; all 0: its beginning, */
+    uint64_t moves[REUSE_SLOTS];  /* and but for first touches of steps from its last place */
     struct reuse_bin_count *bins; /* by phase, then bin; none empty; owned */
     uint32_t bin_count;
 };
 
 /* The histograms of a reference with so many executions, and into how many phases these are parted;
- * objects[i] is that of part i. `*reuses` is a new array of `*count`, owned by the caller. False: out
- * of memory. */
+ * objects[i] is that of part i. `*reuses` is a new array of `*count`, owned by the caller. False:
+ * out of memory. */
 bool reuse_take(const struct reuse_collector *collector, const uint32_t *objects,
                 uint64_t executions, struct reuse **reuses, uint32_t *count, uint32_t *phases);
 void reuse_release(struct reuse *reuses, uint32_t count);

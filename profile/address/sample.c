@@ -9,7 +9,8 @@
 
 enum {
     ROOM_FIRST = 1 << 10,
-    LINES_MAX = 1 << 13 /* 512 KiB of a program's memory at full rate; slots in a second-level cache */
+    LINES_MAX =
+        1 << 13 /* 512 KiB of a program's memory at full rate; slots in a second-level cache */
 };
 
 static uint64_t slot_of(const struct sample *sample, uint64_t line)

@@ -411,8 +411,7 @@ static enum psnap_status take_all(struct taking *t)
     if (!status && t->result->stream) {
         profile->model = PSNAP_MODEL_NESTS;
         profile->stream = t->result->stream;
-        status =
-            model_adopt(profile->stream, t->kept, profile) ? PSNAP_OK : PSNAP_ERROR_MEMORY;
+        status = model_adopt(profile->stream, t->kept, profile) ? PSNAP_OK : PSNAP_ERROR_MEMORY;
         if (!status)
             status = model_count(profile->stream, NULL);
         if (!status)

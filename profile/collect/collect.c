@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A stream to its model. Each thread is a stream of its own (of more than LANES of them, some share
- * one), so that the model does not depend on how threads were recorded in turn; in the end they stand
- * one after the other, by the threads' numbers.
+ * one), so that the model does not depend on how threads were recorded in turn; in the end they
+ * stand one after the other, by the threads' numbers.
  */
 #include <stdlib.h>
 

@@ -11,10 +11,9 @@
 
 enum {
     BODIES_MAX = 48, /* of a loop, before its basic blocks are told apart */
-    BATCH = 64,      /* iterations of a run in which irregular references are at a time */
-    FEW = 48,        /* values of a nest in the end, */
-    FEW_RARE = 12,   /* and of a reference that has less than */
-    RARE = 100000    /* one in so many accesses */
+    MOST = 20000,    /* values of all nests in the end, parted by their accesses, */
+    FEW = 48,        /* and of each so many more, */
+    FEW_OF_MANY = 12 /* when there are many */
 };
 
 /* ---- references, iterations ---- */
@@ -45,8 +44,8 @@ static bool learn_refs(struct lane *lane)
 
 static uint32_t add_site(struct lane *lane, const struct psnap_access *access)
 {
-    struct lane_site *more = psnap_with_room(lane->sites, &lane->site_room,
-                                             lane->site_count + (size_t)1, sizeof *more);
+    struct lane_site *more =
+        psnap_with_room(lane->sites, &lane->site_room, lane->site_count + (size_t)1, sizeof *more);
 
     if (!more)
         return PSNAP_NONE;
@@ -77,8 +76,8 @@ static inline uint32_t site_of(struct lane *lane, const struct psnap_access *acc
 
 static uint32_t add_node(struct lane *lane, uint32_t site, uint32_t parent)
 {
-    struct lane_node *more = psnap_with_room(lane->nodes, &lane->node_room,
-                                             lane->node_count + (size_t)1, sizeof *more);
+    struct lane_node *more =
+        psnap_with_room(lane->nodes, &lane->node_room, lane->node_count + (size_t)1, sizeof *more);
 
     if (!more)
         return PSNAP_NONE;
@@ -143,8 +142,8 @@ static uint32_t body_at(struct lane *lane, uint32_t node, uint32_t width)
 
     if (lane->nodes[node].body != PSNAP_NONE)
         return lane->nodes[node].body;
-    more = psnap_with_room(lane->bodies, &lane->body_room, lane->body_count + (size_t)1,
-                           sizeof *more);
+    more =
+        psnap_with_room(lane->bodies, &lane->body_room, lane->body_count + (size_t)1, sizeof *more);
     if (!more)
         return PSNAP_NONE;
     lane->bodies = more;
@@ -288,7 +287,6 @@ static bool put_repetitions(struct lane *lane, const struct psnap_run *run, size
     const uint32_t width = (uint32_t)run->width;
     uint32_t node = PSNAP_NONE, body, order[LANE_WIDTH_MAX];
     const uint32_t *sites;
-    bool is_single[LANE_WIDTH_MAX], are_single = false; /* put access by access */
 
     if (!end_iteration(lane))
         return false;
@@ -304,25 +302,24 @@ static bool put_repetitions(struct lane *lane, const struct psnap_run *run, size
         return false;
     sites = lane->bodies[body].sites;
     for (uint64_t done = 0, batch; done < count; done += batch) {
+        bool is_irregular = false; /* something is: then access by access, in their order */
+        batch = count - done;
         for (uint32_t i = 0; i < width; i++) {
-            is_single[i] = lane->sites[sites[i]].is_irregular ||
-                           (run->columns && run->columns[order[i]].words);
-            are_single |= is_single[i];
+            const uint64_t left = lane_until_look(&lane->sites[sites[i]]);
+            is_irregular |= lane->sites[sites[i]].is_irregular ||
+                            (run->columns && run->columns[order[i]].words);
+            batch = left < batch ? left : batch;
         }
-        batch = are_single && count - done > BATCH ? BATCH : count - done;
-        for (uint32_t i = 0; i < width; i++) {
+        for (uint32_t i = 0; i < width && !is_irregular; i++) {
             const uint32_t k = order[i];
-            if (!is_single[i] &&
-                !lane_touch_run(lane, sites[i],
-                                psnap_run_address(run, head + done + (k < turn), k),
+            if (!lane_touch_run(lane, sites[i], psnap_run_address(run, head + done + (k < turn), k),
                                 (uint64_t)run->strides[k], batch, lane->now + i, width))
                 return false;
         }
-        for (uint64_t b = 0; b < batch && are_single; b++)
+        for (uint64_t b = 0; b < batch && is_irregular; b++)
             for (uint32_t i = 0; i < width; i++) {
                 const uint32_t k = order[i];
-                if (is_single[i] &&
-                    !lane_touch(lane, sites[i],
+                if (!lane_touch(lane, sites[i],
                                 psnap_run_address(run, head + done + b + (k < turn), k),
                                 lane->now + b * width + i))
                     return false;
@@ -361,23 +358,38 @@ bool lane_put_run(struct lane *lane, const struct psnap_run *run)
 
 /* ---- lanes ---- */
 
-/* Values that a reference may have in the end: all that it has when no reuse times are known, few
- * when it has next to no part in the whole. */
-static size_t most_of(const struct lane *lane, const struct lane_site *site)
+/* Values that a nest of so many accesses may have in the end: by its part in the whole. */
+static size_t most_of(const struct lane *lane, uint64_t accesses, size_t few)
 {
-    if (!site->is_irregular)
-        return SIZE_MAX;
-    return site->addresses.length < lane->now / RARE ? FEW_RARE : FEW;
+    return few + (size_t)((double)accesses / (double)lane->now * MOST);
+}
+
+/* Values that even a nest of next to no accesses may have: more where there are few in all. */
+static size_t few_of(const struct lane *lane)
+{
+    size_t values = 0;
+
+    for (uint32_t i = 0; i < lane->site_count; i++)
+        values += lane->sites[i].addresses.fold.terms.value_count;
+    return values <= MOST / 2 ? FEW : FEW_OF_MANY;
 }
 
 bool lane_end(struct lane *lane)
 {
     bool is_done = end_iteration(lane) && end_execution(lane) && order_end(&lane->order);
+    const size_t few = few_of(lane);
 
-    for (uint32_t i = 0; is_done && i < lane->site_count; i++)
-        is_done = series_end(&lane->sites[i].addresses, most_of(lane, &lane->sites[i]));
-    for (uint32_t i = 0; is_done && i < lane->body_count; i++)
-        is_done = flush_trips(&lane->bodies[i]) && series_end(&lane->bodies[i].trips, FEW);
+    for (uint32_t i = 0; is_done && i < lane->site_count; i++) {
+        struct lane_site *site = &lane->sites[i];
+        is_done =
+            series_end(&site->addresses, /* without reuse times it is a nest */
+                       site->is_irregular ? most_of(lane, site->addresses.length, few) : SIZE_MAX);
+    }
+    for (uint32_t i = 0; is_done && i < lane->body_count; i++) {
+        struct lane_body *body = &lane->bodies[i];
+        is_done = flush_trips(body) &&
+                  series_end(&body->trips, most_of(lane, body->iterations * body->width, few));
+    }
     return is_done;
 }
 

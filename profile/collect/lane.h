@@ -26,12 +26,12 @@ struct lane_site { /* what every access needs comes first */
     uint32_t next; /* site of the same reference, with another size or kind, or PSNAP_NONE */
     uint32_t root; /* node of iterations that begin with it, or PSNAP_NONE */
     uint8_t size, kind;
-    bool is_irregular; /* as far as is known: reuse times are collected */
+    bool is_irregular;            /* as far as is known: reuse times are collected */
     uint64_t latest, latest_time; /* address; when, of an irregular one */
     struct series addresses;
     struct reuse_collector reuse;
     struct depend_collector *depend; /* NULL: none yet */
-    uint64_t next_look, looks; /* execution that is looked at for dependence; how many were */
+    uint64_t next_look, looks;       /* execution that is looked at for dependence; how many were */
 };
 
 /* The references that an iteration has had so far: a trie. */
@@ -69,10 +69,10 @@ struct lane {
     uint32_t known_refs, loop_count;
     size_t site_room, node_room, body_room, ref_room;
 
-    uint32_t node, width;              /* the iteration under way; width 0: none */
+    uint32_t node, width;               /* the iteration under way; width 0: none */
     uint64_t addresses[LANE_WIDTH_MAX]; /* of its accesses */
-    uint32_t pending;                  /* body that is executing, or PSNAP_NONE */
-    uint64_t iterations;               /* that it has had */
+    uint32_t pending;                   /* body that is executing, or PSNAP_NONE */
+    uint64_t iterations;                /* that it has had */
 
     uint64_t now; /* accesses so far */
     struct sample sample;
@@ -89,6 +89,17 @@ bool lane_put_run(struct lane *lane, const struct psnap_run *run);
 bool lane_end(struct lane *lane);
 
 /* ---- iterations, accesses by accesses: lane.c; their addresses: lane_touch.c ---- */
+
+/* How many accesses a reference has until it is looked at again whether it is irregular: at the same
+ * ones however the stream was cut. */
+enum { LANE_LOOK_IRREGULAR = 512, LANE_LOOK_PLAIN = 4096 };
+
+static inline uint64_t lane_until_look(const struct lane_site *site)
+{
+    const uint64_t period = site->is_irregular ? LANE_LOOK_IRREGULAR : LANE_LOOK_PLAIN;
+
+    return period - site->addresses.length % period;
+}
 
 /* The address of an access that is number `time` of the stream; false: out of memory. */
 bool lane_touch(struct lane *lane, uint32_t site, uint64_t address, uint64_t time);

@@ -130,8 +130,8 @@ static bool take_reuse(struct taking *t, struct lane_site *from, struct model_re
         const struct reuse_seen *seen = &from->reuse.seen[i];
         const uint32_t object = objects_at(&lane->objects, lane->program, seen->low);
         is_done = object != PSNAP_NONE && (objects[i] = take_object(t, object)) != PSNAP_NONE;
-        if (is_done && (!lane->objects.objects[object].name ||
-                        lane->objects.objects[object].is_pool))
+        if (is_done &&
+            (!lane->objects.objects[object].name || lane->objects.objects[object].is_pool))
             stretch(&t->model->objects[objects[i]], seen->low, seen->high + from->size);
     }
     is_done = is_done && reuse_take(&from->reuse, objects, to->executions, &to->reuses,
@@ -216,8 +216,8 @@ static bool choose_bases(struct taking *t)
         return false;
     for (uint32_t i = 0; i < lane->site_count; i++) {
         const struct depend_collector *depend = lane->sites[i].depend;
-        for (uint32_t k = 0; t->model->refs[t->first_ref + i].rule == MODEL_REUSE && depend &&
-                             k < depend->count;
+        for (uint32_t k = 0;
+             t->model->refs[t->first_ref + i].rule == MODEL_REUSE && depend && k < depend->count;
              k++)
             if (depend_holds(&depend->rules[k]))
                 candidates[count++] = (struct candidate){i, &depend->rules[k]};
@@ -259,8 +259,7 @@ static bool take_refs(struct taking *t, uint16_t thread)
                                .thread = thread,
                                .size = from->size,
                                .kind = from->kind,
-                               .rule = from->addresses.is_none ? MODEL_REUSE
-                                                                            : MODEL_NEST,
+                               .rule = from->addresses.is_none ? MODEL_REUSE : MODEL_NEST,
                                .executions = from->addresses.length};
     }
     if (!choose_bases(t))
@@ -332,10 +331,10 @@ static const struct nest_pattern *take_pattern(const struct taking *t,
     uint32_t i = 0;
 
     if (!from->body_count)
-        return nest_pattern_symbol(patterns, from->symbol & ORDER_CHAIN
-                                                 ? MODEL_CHAIN | (t->first_chain +
-                                                                  (from->symbol & ~ORDER_CHAIN))
-                                                 : t->first_body + from->symbol);
+        return nest_pattern_symbol(
+            patterns, from->symbol & ORDER_CHAIN
+                          ? MODEL_CHAIN | (t->first_chain + (from->symbol & ~ORDER_CHAIN))
+                          : t->first_body + from->symbol);
     body = malloc(from->body_count * sizeof(struct nest_pattern *));
     while (body && i < from->body_count && (body[i] = take_pattern(t, from->body[i])))
         i++;
@@ -356,10 +355,9 @@ static bool take_order(struct taking *t, uint16_t thread)
     for (uint32_t i = 0; i < from->chain_count; i++)
         take_chain(t, &from->chains[i], &model->chains[model->chain_count++]);
     for (size_t i = 0; is_done && i < from->fold.terms.count; i++) {
-        const struct nest_pattern *pattern =
-            take_pattern(t, from->fold.terms.terms[i].pattern);
-        is_done = pattern && nest_terms_push(&to->terms, pattern,
-                                             nest_term_values(&from->fold.terms, i));
+        const struct nest_pattern *pattern = take_pattern(t, from->fold.terms.terms[i].pattern);
+        is_done =
+            pattern && nest_terms_push(&to->terms, pattern, nest_term_values(&from->fold.terms, i));
     }
     return is_done;
 }
@@ -371,11 +369,11 @@ bool lane_take(struct lane *lane, uint16_t thread, struct psnap_stream_model *mo
                        .first_ref = model->ref_count,
                        .first_body = model->body_count,
                        .first_chain = model->chain_count};
-    bool is_done = extend(&model->bodies, model->body_count, lane->body_count,
-                          sizeof *model->bodies) &&
-                   extend(&model->chains, model->chain_count, lane->order.chain_count,
-                          sizeof *model->chains) &&
-                   extend(&model->orders, model->order_count, 1, sizeof *model->orders);
+    bool is_done =
+        extend(&model->bodies, model->body_count, lane->body_count, sizeof *model->bodies) &&
+        extend(&model->chains, model->chain_count, lane->order.chain_count,
+               sizeof *model->chains) &&
+        extend(&model->orders, model->order_count, 1, sizeof *model->orders);
 
     is_done = is_done && take_refs(&t, thread);
     for (uint32_t i = 0; is_done && i < lane->body_count; i++)

@@ -11,8 +11,7 @@
 #include "profile/collect/lane.h"
 
 enum {
-    CHECK = 512, /* accesses of a reference after which it is looked at again */
-    LOOKS = 3    /* of each 8 executions that are looked at for dependence the next is one further */
+    LOOKS = 3 /* of each 8 executions that are looked at for dependence the next is one further */
 };
 
 static struct depend_access latest_of(const void *context, uint32_t site)
@@ -53,8 +52,10 @@ static bool note_line(struct lane *lane, uint64_t address, uint64_t time)
 
     if (slot->line != line)
         return sample_add(&lane->sample, &(struct sample_line){line, time, place});
-    slot->time = time > slot->time ? time : slot->time;
-    slot->slot = place;
+    if (time >= slot->time) {
+        slot->time = time;
+        slot->slot = place;
+    }
     return true;
 }
 
@@ -72,15 +73,15 @@ static bool note_dependence(struct lane *lane, uint32_t site, uint64_t address, 
     return true;
 }
 
-/* Whether the reference's addresses are a nest, now that there are more of them. */
+/* Whether the reference's addresses are a nest, now that there are more of them. What was collected
+ * of an irregular one that is a nest for sure is of no use. */
 static void look_again(struct lane_site *site)
 {
     const bool was_irregular = site->is_irregular;
 
     if (series_is_hopeless(&site->addresses))
         series_give_up(&site->addresses);
-    site->is_irregular = !series_is_plain(&site->addresses) &&
-                         (was_irregular || site->addresses.is_none);
+    site->is_irregular = !series_is_plain(&site->addresses);
     if (was_irregular && !site->is_irregular) {
         reuse_collector_release(&site->reuse);
         free(site->depend);
@@ -95,20 +96,21 @@ bool lane_touch(struct lane *lane, uint32_t site, uint64_t address, uint64_t tim
 
     if (!series_put(&of->addresses, address, 0, 1))
         return false;
-    if (!(index % CHECK) || (!of->is_irregular && of->addresses.is_none))
-        look_again(of);
     if (!of->is_irregular) {
         of->latest = address;
+        if (lane_until_look(of) == LANE_LOOK_PLAIN)
+            look_again(of);
         return !sample_has(&lane->sample, line) || note_line(lane, address, time);
     }
     if (sample_has(&lane->sample, line) && !note_reuse(lane, of, address, time, index))
         return false;
-    if (index >= of->next_look &&
-        !note_dependence(lane, site, address, time))
+    if (index >= of->next_look && !note_dependence(lane, site, address, time))
         return false;
     of->latest = address;
     of->latest_time = time;
     depend_recent_add(&lane->recent, site, address, time);
+    if (lane_until_look(of) == LANE_LOOK_IRREGULAR)
+        look_again(of);
     return true;
 }
 
@@ -123,7 +125,7 @@ bool lane_touch_run(struct lane *lane, uint32_t site, uint64_t first, uint64_t s
     if (!series_put(&of->addresses, first, stride, count))
         return false;
     of->latest = last;
-    if (of->addresses.is_none)
+    if (lane_until_look(of) == LANE_LOOK_PLAIN)
         look_again(of);
     if (is_dense && high - low < (UINT64_C(1) << 40)) {
         for (uint64_t line = low >> SAMPLE_LINE_BITS; line <= high >> SAMPLE_LINE_BITS; line++) {

@@ -170,6 +170,21 @@ static bool move_run(void *context, struct edit_node *leaf)
 
 /* ---- dependent references ---- */
 
+/* The address, or one as many elements further on, from where the offset does not lead out of the
+ * array if it need not. */
+static uint64_t within(const struct editing *e, uint64_t address, int64_t offset)
+{
+    const uint32_t in = edit_array_of(e, address);
+    const struct edit_array *array = &e->arrays[in == PSNAP_NONE ? 0 : in];
+    uint64_t element, middle;
+
+    if (in == PSNAP_NONE || edit_array_of(e, address + (uint64_t)offset) == in)
+        return address;
+    element = array->fields ? array->fields[0].over : array->over;
+    middle = address + (array->high - address) / 2 / element * element;
+    return edit_array_of(e, middle + (uint64_t)offset) == in ? middle : address;
+}
+
 /* An address that a reference goes to: of a nest the first, of one that is drawn the beginning of
  * the region of its loop where it goes most; false: it is not known. */
 static bool first_of(const struct editing *e, const struct model_ref *ref, uint64_t *address)
@@ -178,11 +193,12 @@ static bool first_of(const struct editing *e, const struct model_ref *ref, uint6
     const struct psnap_profile_loop *loop;
     const struct psnap_profile_region *best = NULL;
     const struct model_object *object;
-    uint64_t offset = 0, most = 0;
+    int64_t offset = 0;
+    uint64_t most = 0;
     uint32_t drawn = 0;
 
     for (; ref->rule == MODEL_DEPENDENT; ref = &model->refs[ref->bases[0]])
-        offset += (uint64_t)ref->offsets[0].bytes;
+        offset += ref->offsets[0].bytes;
     loop = &e->profile->loops[ref->loop];
     if (ref->rule == MODEL_NEST) {
         if (!ref->addresses.count || !e->trees[ref - model->refs])
@@ -190,7 +206,7 @@ static bool first_of(const struct editing *e, const struct model_ref *ref, uint6
         const struct edit_node *node = &e->trees[ref - model->refs]->root;
         while (node->is_loop)
             node = node->children[0];
-        *address = (uint64_t)node->value.first + offset;
+        *address = (uint64_t)(node->value.first + offset);
         return true;
     }
     for (uint32_t i = 0; i < ref->reuse_count; i++) {
@@ -210,7 +226,8 @@ static bool first_of(const struct editing *e, const struct model_ref *ref, uint6
             (!best || region->accesses > best->accesses))
             best = region;
     }
-    *address = offset + (best && best->low > object->low ? best->low : object->low);
+    *address = best && best->low > object->low ? best->low : object->low;
+    *address = within(e, *address, offset) + (uint64_t)offset;
     return most > 0;
 }
 
@@ -224,21 +241,6 @@ static enum psnap_status map(const struct editing *e, const struct model_ref *re
     if (in == PSNAP_NONE)
         return edit_place(e, address);
     return edit_map(e, ref->loop, in, 1, address, times, over);
-}
-
-/* The address, or one as many elements further on, from where the offset does not lead out of the
- * array if it need not. */
-static uint64_t within(const struct editing *e, uint64_t address, int64_t offset)
-{
-    const uint32_t in = edit_array_of(e, address);
-    const struct edit_array *array = &e->arrays[in == PSNAP_NONE ? 0 : in];
-    uint64_t element, middle;
-
-    if (in == PSNAP_NONE || edit_array_of(e, address + (uint64_t)offset) == in)
-        return address;
-    element = array->fields ? array->fields[0].over : array->over;
-    middle = address + (array->high - address) / 2 / element * element;
-    return edit_array_of(e, middle + (uint64_t)offset) == in ? middle : address;
 }
 
 static enum psnap_status move_offsets(const struct editing *e, struct model_ref *ref,

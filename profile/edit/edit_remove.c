@@ -13,6 +13,8 @@
 #include "profile/edit/edit_tree.h"
 #include "profile/model.h"
 
+enum { REPEATS_MAX = 64 /* of the nest of a base, written out */ };
+
 struct removing {
     struct editing *e;
     struct psnap_stream_model *model;
@@ -116,13 +118,42 @@ static bool shift_run(void *context, struct edit_node *leaf)
     return true;
 }
 
+/* The addresses of a nest, as often as they are all needed, and then as many as are. */
+static enum psnap_status inherit_nest(const struct removing *r, struct model_ref *to,
+                                      const struct model_ref *from, int64_t bytes)
+{
+    struct edit_tree *tree = edit_tree_new(&from->addresses);
+    struct nest_terms part = {.patterns = r->model->patterns};
+    uint64_t length = 0;
+    bool is_done = tree != NULL;
+
+    if (tree)
+        edit_tree_leaves(&tree->root, shift_run, &bytes);
+    for (size_t i = 0; i < from->addresses.count; i++)
+        length +=
+            nest_length(from->addresses.terms[i].pattern, nest_term_values(&from->addresses, i));
+    nest_terms_release(&to->addresses);
+    for (uint64_t n = to->executions / length; is_done && n && to->executions % length; n--)
+        is_done = n <= REPEATS_MAX && edit_tree_store(tree, &part) &&
+                  nest_terms_copy(&to->addresses, &part);
+    if (is_done && to->executions % length)
+        is_done = edit_tree_cut(tree, to->executions % length);
+    is_done = is_done && edit_tree_store(tree, &part) && nest_terms_copy(&to->addresses, &part);
+    nest_terms_release(&part);
+    edit_tree_free(tree);
+    to->rule = MODEL_NEST;
+    return is_done ? PSNAP_OK
+                   : edit_fail(r->e, to->loop, PSNAP_NONE,
+                               "what reference %u of loop '%.100s' goes with would not be there, "
+                               "and its addresses are not as many as are needed",
+                               (unsigned)to->number, r->e->profile->loops[to->loop].id);
+}
+
 /* The reference gets the rule of its base, as far away from that as it was. */
 static enum psnap_status inherit(const struct removing *r, struct model_ref *to,
                                  const struct model_ref *from)
 {
-    int64_t bytes = to->offsets[0].bytes;
-    struct edit_tree *tree;
-    bool is_done;
+    const int64_t bytes = to->offsets[0].bytes;
 
     if (from->rule == MODEL_DEPENDENT) {
         memcpy(to->bases, from->bases, sizeof to->bases);
@@ -133,13 +164,7 @@ static enum psnap_status inherit(const struct removing *r, struct model_ref *to,
     }
     if (from->rule == MODEL_REUSE)
         return edit_inherit_reuses(r->e, to, from, bytes);
-    tree = edit_tree_new(&from->addresses);
-    if (tree)
-        edit_tree_leaves(&tree->root, shift_run, &bytes);
-    is_done = tree && edit_tree_store(tree, &to->addresses);
-    edit_tree_free(tree);
-    to->rule = MODEL_NEST;
-    return is_done ? PSNAP_OK : edit_no_memory(r->e);
+    return inherit_nest(r, to, from, bytes);
 }
 
 /* Keeps the bases that are still there; whether there are any. */

@@ -119,6 +119,8 @@ static bool add_between(struct editing *e, struct edit_array array, uint32_t who
         if (!is_last && e->arrays[i].high <= array.low)
             continue;
         piece.high = is_last ? array.high : e->arrays[i].low;
+        if (piece.low < piece.high && !is_same_group(piece.low, piece.high - 1))
+            piece.high = (piece.low | (PSNAP_LAYOUT_INSTANCE - 1)) + 1;
         if (piece.low < piece.high) {
             if (!psnap_resize(&e->arrays, e->array_count + (size_t)1, sizeof *e->arrays))
                 return false;
@@ -138,8 +140,8 @@ static void sort_arrays(struct editing *e)
     join_overlapping(e);
 }
 
-/* Whether a region is an object that lies in several places, with arrays in between: all of a group
- * that is in no array with a name, or several allocations. */
+/* Whether a region lies in several places, with arrays in between: all of a group that is in no
+ * array with a name, or several allocations. */
 static bool is_spread(const struct psnap_profile *profile,
                       const struct psnap_profile_region *region)
 {
@@ -151,7 +153,36 @@ static bool is_spread(const struct psnap_profile *profile,
             object->bytes == region->bytes)
             return true;
     }
-    return false;
+    return !is_same_group(region->low, region->low + region->bytes - 1);
+}
+
+/* Objects of the model that are arrays by themselves, as far as a region of their name says so;
+ * false: out of memory. */
+static bool add_objects(struct editing *e)
+{
+    const struct psnap_profile *profile = e->profile;
+    const struct psnap_stream_model *model = profile->stream;
+
+    for (uint32_t o = 0; model && o < model->object_count; o++) {
+        const struct model_object *object = &model->objects[o];
+        bool is_found = !object->name || object->is_pool;
+        for (uint32_t i = 0; i < profile->loop_count && !is_found; i++)
+            for (uint32_t k = 0; k < profile->loops[i].region_count && !is_found; k++) {
+                const struct psnap_profile_region *region = &profile->loops[i].regions[k];
+                struct edit_array array = array_of(e, i, k);
+                if (!region->object || strcmp(region->object, object->name) != 0 ||
+                    region->low >= object->low + object->bytes ||
+                    region->low + region->bytes <= object->low)
+                    continue;
+                is_found = true;
+                array.low = object->low;
+                array.high = object->low + object->bytes;
+                if (!psnap_resize(&e->arrays, e->array_count + (size_t)1, sizeof *e->arrays))
+                    return false;
+                e->arrays[e->array_count++] = array;
+            }
+    }
+    return true;
 }
 
 enum psnap_status edit_find_arrays(struct editing *e)
@@ -168,6 +199,8 @@ enum psnap_status edit_find_arrays(struct editing *e)
         for (uint32_t k = 0; k < profile->loops[i].region_count; k++)
             if (!is_spread(profile, &profile->loops[i].regions[k]))
                 e->arrays[e->array_count++] = array_of(e, i, k);
+    if (!add_objects(e))
+        return edit_no_memory(e);
     sort_arrays(e);
     while (join_globals(e))
         join_overlapping(e);

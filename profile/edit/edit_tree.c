@@ -387,3 +387,56 @@ bool edit_tree_split(struct edit_tree *tree, struct edit_node *parent, uint32_t 
     parent->children[at] = around;
     return true;
 }
+
+/* A run of so many numbers as the first one of an iteration of the loop; NULL: out of memory. */
+static struct edit_node *first_run(struct edit_tree *tree, const struct edit_node *loop,
+                                   int64_t iteration, uint64_t count)
+{
+    struct edit_node *run = new_node(tree->arena, loop->depth);
+    const struct edit_node *leaf = loop;
+
+    while (leaf->is_loop)
+        leaf = leaf->children[0];
+    if (!run)
+        return NULL;
+    run->value = leaf->value;
+    run->value.first += leaf->value.steps[loop->depth] * iteration;
+    for (uint32_t i = loop->depth; i < NEST_DEPTH_MAX; i++)
+        run->value.steps[i] = 0;
+    run->count.first = (int64_t)count;
+    run->stride = leaf->stride;
+    return run;
+}
+
+bool edit_tree_cut(struct edit_tree *tree, uint64_t length)
+{
+    struct edit_node *root = &tree->root;
+
+    for (uint32_t i = 0; i < root->child_count; i++) {
+        struct edit_node *node = root->children[i], *run;
+        uint64_t whole, iteration;
+        if (!edit_node_length(node, &whole))
+            return false;
+        if (whole <= length) {
+            length -= whole;
+            continue;
+        }
+        iteration = whole / (uint64_t)node->count.first;
+        root->child_count = i;
+        node->count.first = (int64_t)(length / iteration);
+        run = node->is_loop ? first_run(tree, node, node->count.first, length % iteration) : NULL;
+        if (node->count.first)
+            root->children[root->child_count++] = node;
+        if (node->is_loop && length % iteration) {
+            struct edit_node **more = psnap_arena_alloc(
+                tree->arena, (root->child_count + (size_t)1) * sizeof(struct edit_node *));
+            if (!run || !more)
+                return false;
+            memcpy(more, root->children, root->child_count * sizeof(struct edit_node *));
+            root->children = more;
+            more[root->child_count++] = run;
+        }
+        return true;
+    }
+    return true;
+}

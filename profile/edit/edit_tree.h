@@ -53,6 +53,9 @@ bool edit_tree_wrap(struct edit_tree *tree, struct edit_node *parent, uint32_t a
  * false: out of memory, or too deep. */
 bool edit_tree_split(struct edit_tree *tree, struct edit_node *parent, uint32_t at,
                      int64_t iterations);
+/* Keeps so many numbers, or symbols, from the beginning, of a tree that has more: what is left of
+ * an iteration that is cut through is one run. False: out of memory, or lengths change. */
+bool edit_tree_cut(struct edit_tree *tree, uint64_t length);
 /* Whether a count in the node, or its own, changes in the loop of that depth around it. */
 bool edit_node_varies(const struct edit_node *node, uint32_t depth);
 /* Numbers of a run, or symbols, that one execution has; false: that changes, or is too much. */

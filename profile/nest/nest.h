@@ -4,11 +4,11 @@
  * compression of data access addresses through nested loop recognition", CGO 2008.
  *
  * A sequence of numbers (the addresses of a reference, the trip counts of a loop) is made of runs:
- * `count` numbers from `first` on, each a stride further. A sequence of symbols (the bodies of loops
- * in the order in which they execute) has leaves without a first number. A loop repeats its body,
- * and the values in it, counts and first numbers, change by the same steps from one iteration to
- * the next: they are affine in the iterations around. What all leaves or loops of one form have in
- * common, symbol, stride and steps, is a pattern; a term is a pattern and its values:
+ * `count` numbers from `first` on, each a stride further. A sequence of symbols (the bodies of
+ * loops in the order in which they execute) has leaves without a first number. A loop repeats its
+ * body, and the values in it, counts and first numbers, change by the same steps from one iteration
+ * to the next: they are affine in the iterations around. What all leaves or loops of one form have
+ * in common, symbol, stride and steps, is a pattern; a term is a pattern and its values:
  *
  *   leaf of symbols   count (1)
  *   leaf of numbers   count, first number
@@ -86,7 +86,8 @@ void nest_terms_release(struct nest_terms *terms);
 bool nest_terms_push(struct nest_terms *terms, const struct nest_pattern *pattern,
                      const uint64_t *values);
 void nest_terms_pop(struct nest_terms *terms, size_t n);
-/* Adds copies of the terms of others, whose patterns may be others as well; false: out of memory. */
+/* Adds copies of the terms of others, whose patterns may be others as well; false: out of memory.
+ */
 bool nest_terms_copy(struct nest_terms *to, const struct nest_terms *from);
 
 static inline const uint64_t *nest_term_values(const struct nest_terms *terms, size_t term)

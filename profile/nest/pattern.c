@@ -12,7 +12,7 @@
 
 enum {
     TABLE_FIRST = 256,
-    FEW = 16, /* values of an iteration that need no memory */
+    FEW = 16,              /* values of an iteration that need no memory */
     LENGTH_STEPS = 1 << 22 /* iterations gone through to count */
 };
 
@@ -32,8 +32,8 @@ static uint64_t hash_of(const struct nest_pattern *pattern)
     const uint64_t hash = XXH3_64bits_withSeed(
         pattern->steps, step_count(pattern) * sizeof *pattern->steps, pattern->symbol);
 
-    return XXH3_64bits_withSeed(pattern->body,
-                                pattern->body_count * sizeof(struct nest_pattern *), hash);
+    return XXH3_64bits_withSeed(pattern->body, pattern->body_count * sizeof(struct nest_pattern *),
+                                hash);
 }
 
 static bool is_equal(const struct nest_pattern *a, const struct nest_pattern *b)

@@ -10,7 +10,8 @@
 
 enum {
     MOST = 1024,      /* values while the series goes on, */
-    PLAIN = 16,       /* numbers for each value of a nest for sure */
+    PLAIN = 16,       /* numbers for each value of a nest for sure, */
+    PLAIN_MOST = 32,  /* which has no more of these */
     PLAIN_FROM = 512, /* numbers after which a series can be told to be a nest, */
     NONE_FROM = 2048, /* or to be none: */
     NONE = 3          /* fewer numbers for each value */
@@ -114,8 +115,7 @@ bool series_end(struct series *series, size_t most)
         return true;
     if (!nest_fold_end(&series->fold))
         return false;
-    if (series->fold.terms.value_count > most &&
-        series->fold.terms.value_count * PLAIN > series->length)
+    if (series->fold.terms.value_count > most)
         series_give_up(series);
     return true;
 }
@@ -123,6 +123,7 @@ bool series_end(struct series *series, size_t most)
 bool series_is_plain(const struct series *series)
 {
     return !series->is_none && series->length >= PLAIN_FROM &&
+           series->fold.terms.value_count <= PLAIN_MOST &&
            series->fold.terms.value_count * PLAIN <= series->length;
 }
 

@@ -2,9 +2,9 @@
 /*
  * A sequence of numbers that may be a nest: the addresses of a reference, or the trip counts of a
  * loop. It is folded while it comes (nest.h). Numbers that go on by the same stride are one run. So
- * are rows of numbers, as inner loops make them, when most of them begin where the one before ended,
- * as those of a sparse matrix do whatever their lengths; where most begin elsewhere, each is a run.
- * When there are too many terms the series gives up: it is no nest, and forgets them.
+ * are rows of numbers, as inner loops make them, when most of them begin where the one before
+ * ended, as those of a sparse matrix do whatever their lengths; where most begin elsewhere, each is
+ * a run. When there are too many terms the series gives up: it is no nest, and forgets them.
  */
 #ifndef PSNAP_PROFILE_SERIES_H
 #define PSNAP_PROFILE_SERIES_H
@@ -15,10 +15,10 @@ struct series {
     uint64_t next, stride, count, first; /* of the run under way; count 0: none */
     uint64_t length;                     /* numbers so far */
     uint64_t row;                        /* length when the row under way began */
-    uint32_t joined, jumps;              /* rows that began where the one before ended, or did not */
-    bool has_ended;                      /* a row of several numbers just has */
-    bool is_none;                        /* it gave up */
-    const struct nest_pattern *pattern;  /* that the last run had */
+    uint32_t joined, jumps;             /* rows that began where the one before ended, or did not */
+    bool has_ended;                     /* a row of several numbers just has */
+    bool is_none;                       /* it gave up */
+    const struct nest_pattern *pattern; /* that the last run had */
     struct nest_fold fold;
 };
 
@@ -50,8 +50,7 @@ static inline void series_end_row(struct series *series)
     series->row = series->length;
 }
 
-/* No more will come. Afterwards it has terms, or is none: when it has more than `most` values, unless
- * there are many numbers for each. */
+/* No more will come. Afterwards it has terms, or is none: when it has more than `most` values. */
 bool series_end(struct series *series, size_t most);
 /* It is none. */
 void series_give_up(struct series *series);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Markov chains, for parts of a program whose order does not fold: how often which body of a loop
- * executed right after which other one, exactly. A state may also be a chain, which is visited then.
- * State 0 stands for the outside: what a visit of the chain begins with follows it, and it follows
- * what a visit ends with.
+ * executed right after which other one, exactly. A state may also be a chain, which is visited
+ * then. State 0 stands for the outside: what a visit of the chain begins with follows it, and it
+ * follows what a visit ends with.
  *
  * Every state is entered as often as it is left, so the transitions are a circuit of Euler in the
  * multigraph of states. A walk that takes each transition as often as it was seen, and from each

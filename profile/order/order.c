@@ -253,8 +253,7 @@ static bool make_sets(struct lowering *l, uint32_t count, bool *is_any)
     }
     for (uint32_t i = 0; i < count; i++) {
         const uint32_t set = find(l->sets, i);
-        const uint32_t symbol =
-            i < order->body_count ? i : ORDER_CHAIN | (i - order->body_count);
+        const uint32_t symbol = i < order->body_count ? i : ORDER_CHAIN | (i - order->body_count);
         if (l->size[set] < 2 || height_of(order, symbol) + 1 >= ORDER_DEPTH)
             continue;
         *is_any = true;
@@ -265,8 +264,8 @@ static bool make_sets(struct lowering *l, uint32_t count, bool *is_any)
     return true;
 }
 
-/* Goes through a term of a pile `times` times at once: the first iteration of a loop is entered from
- * outside, all others from its end. */
+/* Goes through a term of a pile `times` times at once: the first iteration of a loop is entered
+ * from outside, all others from its end. */
 static bool absorb(struct order *order, const struct nest_pattern *pattern, const uint64_t *values,
                    uint64_t times);
 
@@ -304,8 +303,7 @@ static bool absorb(struct order *order, const struct nest_pattern *pattern, cons
         is_steady &= !pattern->steps[i];
     if (is_steady)
         return absorb_body(order, pattern, values + 1, times) &&
-               (values[0] == 1 ||
-                absorb_body(order, pattern, values + 1, times * (values[0] - 1)));
+               (values[0] == 1 || absorb_body(order, pattern, values + 1, times * (values[0] - 1)));
     return nest_each_iteration(pattern, values, absorb_one, &(struct absorbing){order, times});
 }
 

@@ -192,8 +192,7 @@ static uint64_t nearest(const struct recall_log *log, uint64_t time)
     before = live_before(log, low);
     if (after == log->count)
         return log->entries[before].place;
-    if (before == log->count ||
-        log->entries[after].time - time <= time - log->entries[before].time)
+    if (before == log->count || log->entries[after].time - time <= time - log->entries[before].time)
         return log->entries[after].place;
     return log->entries[before].place;
 }
@@ -285,8 +284,8 @@ uint32_t recall_object_at(const struct recall *recall, uint64_t address, uint64_
             to = middle;
     }
     *low = 0;
-    *end = from < recall->sorted_count ? recall->logs[recall->sorted[from]].object->low
-                                       : UINT64_MAX;
+    *end =
+        from < recall->sorted_count ? recall->logs[recall->sorted[from]].object->low : UINT64_MAX;
     if (from) {
         const struct model_object *object = recall->logs[recall->sorted[from - 1]].object;
         *low = object->low;
@@ -322,7 +321,8 @@ static void sort_objects(struct recall *recall)
         uint32_t at = recall->sorted_count;
         if (!recall->logs[i].object->name || recall->logs[i].object->is_pool)
             continue;
-        while (at && recall->logs[recall->sorted[at - 1]].object->low > recall->logs[i].object->low) {
+        while (at &&
+               recall->logs[recall->sorted[at - 1]].object->low > recall->logs[i].object->low) {
             recall->sorted[at] = recall->sorted[at - 1];
             at--;
         }

@@ -36,7 +36,7 @@ struct recall_log {
     struct recall_page *pages;
     uint32_t *slots; /* hash table of pages, half full at most: number + 1, or 0 */
     uint32_t page_count, page_room, slot_room;
-    uint32_t page; /* that was used last */
+    uint32_t page;         /* that was used last */
     uint64_t latest_first; /* line */
     bool has_first;
 };

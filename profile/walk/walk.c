@@ -142,7 +142,8 @@ static inline bool access_one(struct walk *walk, uint32_t index, uint64_t *addre
 }
 
 /* From repetition i of a run on, the first one in which a reference accesses a line that is drawn
- * from for the last time before it goes on to another one, or the run ends; `count`: there is none. */
+ * from for the last time before it goes on to another one, or the run ends; `count`: there is none.
+ */
 static uint64_t next_entry(const struct walk *walk, struct walk_ref *ref, uint64_t first,
                            uint64_t stride, uint64_t count, uint64_t i)
 {
@@ -184,12 +185,10 @@ static bool enter_run(struct walk *walk, const struct model_body *body, uint64_t
             if (walk->due[k] == at) {
                 if (address - ref->low >= ref->end - ref->low)
                     ref->object = recall_object_at(&walk->recall, address, &ref->low, &ref->end);
-                if (ref->object != PSNAP_NONE &&
-                    !recall_touch(&walk->recall, ref->object, address,
-                                  walk->now + at * body->width + k))
+                if (ref->object != PSNAP_NONE && !recall_touch(&walk->recall, ref->object, address,
+                                                               walk->now + at * body->width + k))
                     return false;
-                walk->due[k] =
-                    next_entry(walk, ref, walk->first[k].address, stride, count, at + 1);
+                walk->due[k] = next_entry(walk, ref, walk->first[k].address, stride, count, at + 1);
             }
             next = walk->due[k] < next ? walk->due[k] : next;
         }
@@ -206,8 +205,8 @@ static int begin_body(struct walk *walk, uint32_t body)
 
     walk->body = body;
     walk->column = 0;
-    walk->iterations = from->is_drawn ? trips_draw_next(&to->trips, &walk->rng)
-                                      : reader_next(&to->reader);
+    walk->iterations =
+        from->is_drawn ? trips_draw_next(&to->trips, &walk->rng) : reader_next(&to->reader);
     return 1;
 }
 
@@ -331,8 +330,8 @@ static int next_run(struct walk *walk, const struct model_body *body, struct psn
     return 1;
 }
 
-int walk_next(struct walk *walk, struct psnap_run *run, struct psnap_access *block,
-              size_t capacity, size_t *n)
+int walk_next(struct walk *walk, struct psnap_run *run, struct psnap_access *block, size_t capacity,
+              size_t *n)
 {
     *n = 0;
     while (*n < capacity) {

@@ -12,11 +12,11 @@
 #include "profile/walk/recall.h"
 
 struct walk_ref {
-    struct reader reader; /* of a nest */
+    struct reader reader;         /* of a nest */
     uint64_t latest, latest_time; /* address, and when */
-    uint32_t object;      /* that the latest access was in, */
-    uint64_t low, end;    /* and where that is so */
-    uint64_t line;        /* of a nest: that was entered last */
+    uint32_t object;              /* that the latest access was in, */
+    uint64_t low, end;            /* and where that is so */
+    uint64_t line;                /* of a nest: that was entered last */
     struct reuse_bin_count *left; /* bins of the phase, by object as `objects`; NULL: none */
     uint32_t *objects;
     uint32_t left_count, phase;
@@ -63,10 +63,10 @@ struct walk *walk_new(const struct psnap_stream_model *model, const uint32_t *fi
                       uint64_t seed);
 void walk_free(struct walk *walk);
 /*
- * 1: what comes next is `run`, valid until the next call; 2: it is in `block`, *n accesses, at least
- * one; 0: nothing comes; negative: out of memory.
+ * 1: what comes next is `run`, valid until the next call; 2: it is in `block`, *n accesses, at
+ * least one; 0: nothing comes; negative: out of memory.
  */
-int walk_next(struct walk *walk, struct psnap_run *run, struct psnap_access *block,
-              size_t capacity, size_t *n);
+int walk_next(struct walk *walk, struct psnap_run *run, struct psnap_access *block, size_t capacity,
+              size_t *n);
 
 #endif

@@ -56,10 +56,9 @@ enum psnap_status read_derived(const struct reading *r, const struct psnap_yaml_
     status = psnap_yaml_expect_keys(r->doc, *derived, "derived", keys, r->error);
     for (; *keys && !status; keys++)
         if (psnap_yaml_get(map, *keys))
-            status = psnap_yaml_fail(r->doc, psnap_yaml_get(map, *keys), r->error,
-                                     PSNAP_ERROR_VALUE,
-                                     "'%s' stands in 'derived' (line %" PRIu32 ") as well", *keys,
-                                     (*derived)->src_line);
+            status = psnap_yaml_fail(
+                r->doc, psnap_yaml_get(map, *keys), r->error, PSNAP_ERROR_VALUE,
+                "'%s' stands in 'derived' (line %" PRIu32 ") as well", *keys, (*derived)->src_line);
     return status;
 }
 
@@ -364,8 +363,8 @@ static enum psnap_status read_version(const struct reading *r, const struct psna
 
 static enum psnap_status read_all(struct reading *r)
 {
-    static const char *const keys[] = {"psnap",  "program", "capture",     "totals", "schedule",
-                                       "objects", "chains", "loops", "certificate", NULL};
+    static const char *const keys[] = {"psnap",   "program", "capture", "totals",      "schedule",
+                                       "objects", "chains",  "loops",   "certificate", NULL};
     const struct psnap_yaml_node *root = psnap_yaml_root(r->doc);
     const struct psnap_yaml_node *program, *totals, *capture, *loops, *certificate;
     struct name_index names = {NULL, 0};

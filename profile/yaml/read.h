@@ -83,8 +83,8 @@ enum psnap_status read_operations(const struct reading *r, const struct psnap_ya
  */
 enum psnap_status read_derived(const struct reading *r, const struct psnap_yaml_node *map,
                                const char *const *keys, const struct psnap_yaml_node **derived);
-/* The model of the stream (profile/model.h): schedule, chains, objects, and what loops say of bodies
- * and references; `names` are the ids of all loops, which have been read. */
+/* The model of the stream (profile/model.h): schedule, chains, objects, and what loops say of
+ * bodies and references; `names` are the ids of all loops, which have been read. */
 enum psnap_status read_model(const struct reading *r, const struct psnap_yaml_node *root,
                              const struct psnap_yaml_node *loops, const struct name_index *names);
 

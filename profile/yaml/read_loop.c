@@ -175,11 +175,10 @@ static enum psnap_status read_regions(struct reading *r, const struct psnap_yaml
 enum psnap_status read_loop(struct reading *r, const struct psnap_yaml_node *map,
                             const struct name_index *names, struct psnap_profile_loop *loop)
 {
-    static const char *const keys[] = {"id",         "part_of",    "thread",   "threads",
-                                       "function",   "source",     "nest",     "entries",
-                                       "iterations", "operations", "accesses", "estimate",
-                                       "pattern",    "regions",    "derived",  "bodies",
-                                       "references", NULL};
+    static const char *const keys[] = {
+        "id",      "part_of", "thread",     "threads",    "function",   "source",
+        "nest",    "entries", "iterations", "operations", "accesses",   "estimate",
+        "pattern", "regions", "derived",    "bodies",     "references", NULL};
     enum psnap_status status = psnap_yaml_known_keys(r->doc, map, keys, r->error);
 
     if (status || (status = read_text(r, map, "id", NULL, &loop->id)) ||

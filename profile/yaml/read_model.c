@@ -45,7 +45,8 @@ static enum psnap_status sort_names(const struct model_reading *m, struct model_
 }
 
 /* The index of what is called so; PSNAP_NONE: nothing is. */
-static uint32_t find(const struct model_name *names, uint32_t count, const struct model_name *wanted)
+static uint32_t find(const struct model_name *names, uint32_t count,
+                     const struct model_name *wanted)
 {
     const struct model_name *found =
         count ? bsearch(wanted, names, count, sizeof *names, compare_names) : NULL;
@@ -53,9 +54,8 @@ static uint32_t find(const struct model_name *names, uint32_t count, const struc
     return found ? found->index : PSNAP_NONE;
 }
 
-static enum psnap_status read_name(const struct model_reading *m,
-                                   const struct psnap_yaml_node *map, struct model_name *name,
-                                   char **id)
+static enum psnap_status read_name(const struct model_reading *m, const struct psnap_yaml_node *map,
+                                   struct model_name *name, char **id)
 {
     const struct psnap_yaml_node *node = psnap_yaml_require(m->r->doc, map, "id", m->r->error);
     enum psnap_status status;
@@ -152,11 +152,12 @@ static enum psnap_status read_one_object(const struct model_reading *m,
                                          const struct psnap_yaml_node *map,
                                          struct model_object *object, struct model_name *name)
 {
-    static const char *const keys[] = {"id",     "symbol", "allocation",    "stack", "group", "index",
-                                       "offset", "bytes",  "first_touches", "pool",  NULL};
+    static const char *const keys[] = {"id",    "symbol", "allocation", "stack",         "group",
+                                       "index", "offset", "bytes",      "first_touches", "pool",
+                                       NULL};
     const struct psnap_yaml_node *firsts, *node;
-    enum psnap_status status = psnap_yaml_expect_keys(m->r->doc, map, "an object", keys,
-                                                      m->r->error);
+    enum psnap_status status =
+        psnap_yaml_expect_keys(m->r->doc, map, "an object", keys, m->r->error);
 
     if (!status)
         status = read_name(m, map, name, &object->id);
@@ -214,8 +215,8 @@ static enum psnap_status read_times(const struct model_reading *m,
     enum psnap_status status =
         psnap_yaml_expect(m->r->doc, map, PSNAP_YAML_MAP, "reuse times", m->r->error);
 
-    if (!status && !psnap_resize(&reuse->bins, reuse->bin_count + map->count + 1,
-                                 sizeof *reuse->bins))
+    if (!status &&
+        !psnap_resize(&reuse->bins, reuse->bin_count + map->count + 1, sizeof *reuse->bins))
         status = read_out_of_memory(m->r);
     for (const struct psnap_yaml_node *node = status ? NULL : map->first; node && !status;
          node = node->next) {
@@ -254,8 +255,8 @@ static enum psnap_status read_places(const struct model_reading *m,
             status = psnap_yaml_fail(m->r->doc, node, m->r->error, PSNAP_ERROR_VALUE,
                                      "places in a line are 0, 8, 16 to 56");
         if (!status)
-            status = psnap_yaml_u64(m->r->doc, node, 1, UINT32_MAX, &places[place / 8],
-                                    m->r->error);
+            status =
+                psnap_yaml_u64(m->r->doc, node, 1, UINT32_MAX, &places[place / 8], m->r->error);
     }
     return status;
 }
@@ -358,9 +359,9 @@ static enum psnap_status read_offsets(const struct model_reading *m,
 static enum psnap_status read_ref(const struct model_reading *m, const struct psnap_yaml_node *map,
                                   uint32_t loop, struct model_ref *ref, struct model_name *name)
 {
-    static const char *const keys[] = {"ref",     "load",  "store", "atomic", "thread", "region",
-                                       "start",   "nest",  "counts", "strides", "base",
-                                       "bases",   "offset", "offsets", "reuse",   NULL};
+    static const char *const keys[] = {"ref",    "load",    "store",  "atomic",  "thread", "region",
+                                       "start",  "nest",    "counts", "strides", "base",   "bases",
+                                       "offset", "offsets", "reuse",  NULL};
     const struct reading *r = m->r;
     const struct psnap_yaml_node *node, *base, *reuse;
     uint64_t number = 0, size = 0, kinds = 0, thread = 0;
@@ -536,11 +537,10 @@ static enum psnap_status read_drawn(const struct model_reading *m,
             return status;
         status = read_count(r, map, "sum", (bin->low + bin->high) * bin->times / 2, &bin->sum);
         if (!status && (bin->sum < bin->low * bin->times || bin->sum > bin->high * bin->times))
-            status = psnap_yaml_fail(r->doc, psnap_yaml_get(map, "sum"), r->error,
-                                     PSNAP_ERROR_VALUE,
-                                     "the sum of %" PRIu64 " counts of %" PRIu64 " to %" PRIu64
-                                     " cannot be %" PRIu64,
-                                     bin->times, bin->low, bin->high, bin->sum);
+            status = psnap_yaml_fail(
+                r->doc, psnap_yaml_get(map, "sum"), r->error, PSNAP_ERROR_VALUE,
+                "the sum of %" PRIu64 " counts of %" PRIu64 " to %" PRIu64 " cannot be %" PRIu64,
+                bin->times, bin->low, bin->high, bin->sum);
         if (!status)
             status = read_sum(r, node, bin->times, &trips->times);
         if (!status)
@@ -602,8 +602,7 @@ static enum psnap_status read_body(const struct model_reading *m, const struct p
     if (!refs || psnap_yaml_expect(r->doc, refs, PSNAP_YAML_SEQUENCE, "refs", r->error))
         return PSNAP_ERROR_VALUE;
     if (!refs->count)
-        return psnap_yaml_fail(r->doc, refs, r->error, PSNAP_ERROR_VALUE,
-                               "a body has references");
+        return psnap_yaml_fail(r->doc, refs, r->error, PSNAP_ERROR_VALUE, "a body has references");
     if (!make_items(&body->refs, refs->count, sizeof *body->refs))
         return read_out_of_memory(r);
     for (node = refs->first; node && !status; node = node->next) {
@@ -771,8 +770,8 @@ static enum psnap_status read_thread_order(struct model_reading *m,
     const struct psnap_yaml_node *thread, *of;
     struct model_order *order = &m->model->orders[m->model->order_count++];
     uint64_t number;
-    enum psnap_status status = psnap_yaml_expect_keys(m->r->doc, map, "a thread's part", keys,
-                                                      m->r->error);
+    enum psnap_status status =
+        psnap_yaml_expect_keys(m->r->doc, map, "a thread's part", keys, m->r->error);
 
     order->terms.patterns = m->model->patterns;
     thread = status ? NULL : psnap_yaml_require(m->r->doc, map, "thread", m->r->error);
@@ -827,16 +826,17 @@ static enum psnap_status read_loops_of(struct model_reading *m, const struct psn
         !make_items(&m->ref_nodes, refs, sizeof(struct psnap_yaml_node *)) ||
         !make_items(&m->body_nodes, bodies, sizeof(struct psnap_yaml_node *)))
         return read_out_of_memory(m->r);
-    for (const struct psnap_yaml_node *map = loops->first; map && !status; map = map->next, loop++) {
+    for (const struct psnap_yaml_node *map = loops->first; map && !status;
+         map = map->next, loop++) {
         const struct psnap_yaml_node *list = psnap_yaml_get(map, "references");
         if (list)
-            status = psnap_yaml_expect(m->r->doc, list, PSNAP_YAML_SEQUENCE, "references",
-                                       m->r->error);
+            status =
+                psnap_yaml_expect(m->r->doc, list, PSNAP_YAML_SEQUENCE, "references", m->r->error);
         for (const struct psnap_yaml_node *node = list ? list->first : NULL; node && !status;
              node = node->next) {
             m->ref_nodes[model->ref_count] = node;
-            status = read_ref(m, node, loop, &model->refs[model->ref_count],
-                              &m->refs[model->ref_count]);
+            status =
+                read_ref(m, node, loop, &model->refs[model->ref_count], &m->refs[model->ref_count]);
             m->refs[model->ref_count].index = model->ref_count;
             model->ref_count++;
         }
@@ -849,11 +849,11 @@ static enum psnap_status read_loops_of(struct model_reading *m, const struct psn
     if (!status)
         status = check_bases(m);
     loop = 0;
-    for (const struct psnap_yaml_node *map = loops->first; map && !status; map = map->next, loop++) {
+    for (const struct psnap_yaml_node *map = loops->first; map && !status;
+         map = map->next, loop++) {
         const struct psnap_yaml_node *list = psnap_yaml_get(map, "bodies");
         if (list)
-            status =
-                psnap_yaml_expect(m->r->doc, list, PSNAP_YAML_SEQUENCE, "bodies", m->r->error);
+            status = psnap_yaml_expect(m->r->doc, list, PSNAP_YAML_SEQUENCE, "bodies", m->r->error);
         for (const struct psnap_yaml_node *node = list ? list->first : NULL; node && !status;
              node = node->next) {
             m->body_nodes[model->body_count] = node;
@@ -885,8 +885,8 @@ static enum psnap_status check_counts(const struct model_reading *m,
             for (uint32_t b = 0; b < ref->reuses[k].bin_count; b++)
                 count += ref->reuses[k].bins[b].count;
         for (size_t k = 0; k < ref->addresses.count; k++)
-            count += nest_length(ref->addresses.terms[k].pattern,
-                                 nest_term_values(&ref->addresses, k));
+            count +=
+                nest_length(ref->addresses.terms[k].pattern, nest_term_values(&ref->addresses, k));
         if (ref->rule != MODEL_DEPENDENT && (!count || ref->executions % count))
             status = psnap_yaml_fail(m->r->doc, m->ref_nodes[i], m->r->error, PSNAP_ERROR_VALUE,
                                      "reference %" PRIu32 " has addresses for %" PRIu64
@@ -906,8 +906,7 @@ static enum psnap_status check_counts(const struct model_reading *m,
 enum psnap_status read_model(const struct reading *r, const struct psnap_yaml_node *root,
                              const struct psnap_yaml_node *loops, const struct name_index *names)
 {
-    const struct psnap_yaml_node *schedule =
-        psnap_yaml_require(r->doc, root, "schedule", r->error);
+    const struct psnap_yaml_node *schedule = psnap_yaml_require(r->doc, root, "schedule", r->error);
     struct model_reading m = {.r = r, .model = model_new()};
     enum psnap_status status = m.model ? PSNAP_OK : read_out_of_memory(r);
 

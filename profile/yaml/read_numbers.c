@@ -156,20 +156,22 @@ static enum psnap_status read_run(struct parsing *p, const struct psnap_yaml_nod
         counts ? psnap_yaml_require(r->doc, map, "strides", r->error) : NULL;
     const uint32_t levels = counts ? (uint32_t)counts->count : 1;
     struct parsed run = {0};
-    uint64_t level_counts[STEPS_MAX + 1] = {1}, (*level_steps)[STEPS_MAX] = NULL, all[STEPS_MAX + 1] = {0};
+    uint64_t level_counts[STEPS_MAX + 1] = {1}, (*level_steps)[STEPS_MAX] = NULL,
+                                      all[STEPS_MAX + 1] = {0};
     enum psnap_status status = PSNAP_OK;
     uint32_t i = 0;
 
-    if (counts && (!strides || psnap_yaml_expect(r->doc, counts, PSNAP_YAML_SEQUENCE, "counts", r->error) ||
-                   psnap_yaml_expect(r->doc, strides, PSNAP_YAML_SEQUENCE, "strides", r->error)))
+    if (counts &&
+        (!strides || psnap_yaml_expect(r->doc, counts, PSNAP_YAML_SEQUENCE, "counts", r->error) ||
+         psnap_yaml_expect(r->doc, strides, PSNAP_YAML_SEQUENCE, "strides", r->error)))
         return PSNAP_ERROR_VALUE;
     if (!levels || levels + depth > STEPS_MAX)
         return psnap_yaml_fail(r->doc, map, r->error, PSNAP_ERROR_VALUE,
                                "1 to %d loops in each other are possible", STEPS_MAX);
     if (counts && strides->count != levels + depth)
         return psnap_yaml_fail(r->doc, strides, r->error, PSNAP_ERROR_VALUE,
-                               "%zu strides, but %" PRIu32 " counts (line %" PRIu32
-                               ") in %" PRIu32 " loops around",
+                               "%zu strides, but %" PRIu32 " counts (line %" PRIu32 ") in %" PRIu32
+                               " loops around",
                                strides->count, levels, counts->src_line, depth);
     level_steps = calloc(levels, sizeof *level_steps);
     if (!level_steps)
@@ -250,8 +252,8 @@ static enum psnap_status read_repeat(struct parsing *p, const struct psnap_yaml_
     if (!status)
         status = make_loop(p, map, bodies, count, &body, depth, term);
     if (!status)
-        status = read_count_of(p, psnap_yaml_get(map, "repeat"), depth, &term->values[0],
-                               term->steps);
+        status =
+            read_count_of(p, psnap_yaml_get(map, "repeat"), depth, &term->values[0], term->steps);
     release(&body);
     free(bodies);
     return status;

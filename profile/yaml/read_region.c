@@ -40,7 +40,7 @@ static enum psnap_status read_object(const struct reading *r, const struct psnap
 }
 
 enum psnap_status read_place(const struct reading *r, const struct psnap_yaml_node *map,
-                                    struct psnap_place *place)
+                             struct psnap_place *place)
 {
     const struct psnap_yaml_node *node = psnap_yaml_require(r->doc, map, "group", r->error);
     const char *name;
@@ -396,9 +396,8 @@ enum psnap_status read_region(struct reading *r, const struct psnap_yaml_node *m
                               struct psnap_profile_region *region)
 {
     static const char *const keys[] = {
-        "id",           "symbol",      "allocation", "stack",   "accesses",
-        "loads",        "stores",      "atomics",    "sizes",   "strides",
-        "stride_graph", "working_set", "derived", NULL};
+        "id",      "symbol", "allocation", "stack",        "accesses",    "loads",   "stores",
+        "atomics", "sizes",  "strides",    "stride_graph", "working_set", "derived", NULL};
     const struct psnap_yaml_node *node, *set;
     enum psnap_status status = psnap_yaml_known_keys(r->doc, map, keys, r->error);
 

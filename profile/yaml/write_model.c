@@ -18,7 +18,7 @@
 struct writing {
     const struct psnap_profile *profile;
     struct psnap_yaml_doc *doc;
-    const struct psnap_profile_loop *loop;  /* whose regions starts are counted from; NULL: none */
+    const struct psnap_profile_loop *loop; /* whose regions starts are counted from; NULL: none */
     const uint64_t *steps[NEST_DEPTH_MAX]; /* by loop around: of the term's first value */
     uint32_t depth;
 };
@@ -238,8 +238,7 @@ void write_schedule(const struct psnap_profile *profile, struct psnap_yaml_doc *
         const struct nest_terms *terms = &model->orders[i].terms;
         list = schedule;
         if (model->order_count > 1 || model->orders[i].thread) {
-            struct psnap_yaml_node *map =
-                psnap_yaml_add_map(doc, schedule, NULL, PSNAP_YAML_BLOCK);
+            struct psnap_yaml_node *map = psnap_yaml_add_map(doc, schedule, NULL, PSNAP_YAML_BLOCK);
             psnap_yaml_add_u64(doc, map, "thread", model->orders[i].thread);
             list = psnap_yaml_add_sequence(doc, map, "of", PSNAP_YAML_BLOCK);
         }

@@ -130,7 +130,7 @@ expect 0 "$PSNAP" edit h.yaml -o e.yaml --force --stride 16=32 --loop probe:78
 has err "it depends on another one" # of the loop, though others have that stride
 expect 1 "$PSNAP" edit h.yaml -o x.yaml --stride 8=64 --loop probe:81
 grep -q "no stride is 8 there; reference [0-9] of loop 'probe:81' has no strides: its addresses are drawn" err
-edit h.yaml e.yaml --reuse-scale 2 --object heap.2
+edit h.yaml e.yaml --reuse-scale 2 --object heap
 edit h.yaml e.yaml --reuse-scale 0.3 --loop probe:81
 edit h.yaml e.yaml --reuse-scale 1/2 --region 'main hashjoin.c:109'
 expect 1 "$PSNAP" edit h.yaml -o x.yaml --reuse-scale 2 --object nothing
@@ -139,8 +139,8 @@ expect 1 "$PSNAP" edit w.yaml -o x.yaml --reuse-scale 2
 has err "nothing is drawn by reuse time"
 expect 2 "$PSNAP" edit h.yaml -o x.yaml --reuse-scale 0
 expect 2 "$PSNAP" edit h.yaml -o x.yaml --span 2 --object heap
-edit h.yaml e.yaml --set 'objects.heap.2.bytes=40000'
-expect 1 "$PSNAP" edit h.yaml -o x.yaml --set 'loops.probe:81.references.1.reuse.heap.3.times.32=5'
+edit h.yaml e.yaml --set 'objects.heap.bytes=40000'
+expect 1 "$PSNAP" edit h.yaml -o x.yaml --set 'loops.probe:81.references.1.reuse.heap.2.times.32=5'
 grep -Eq "h.yaml:[0-9]+:[0-9]+: reference 1 has addresses for [0-9]+ accesses, but bodies make" err
 
 # Fields by their paths; a contradiction names both lines of the profile that was edited.

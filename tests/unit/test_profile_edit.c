@@ -5,86 +5,7 @@
  * number of iterations, access for access.
  */
 #include "profile/edit/edit.h"
-#include "profile/edit/edit_chain.h"
-#include "profile/model.h"
-#include "replay/replay.h"
-#include "tests/unit/test_profile_support.h"
-#include "tests/unit/test_text_support.h"
-
-enum { LOOPS = 8, REFS = 4, ACCESSES = 40000 };
-
-struct stream {
-    struct psnap_access *accesses;
-    size_t count;
-};
-
-static void add(struct stream *stream, uint32_t ref, uint64_t address)
-{
-    assert_true(stream->count < ACCESSES);
-    stream->accesses[stream->count++] =
-        (struct psnap_access){.address = address, .ref = ref, .size = 8};
-}
-
-/* That replay gives the stream, in blocks or with runs. */
-static void assert_replays(const struct psnap_profile *profile, const struct stream *stream,
-                           bool with_runs)
-{
-    struct psnap_source *source = psnap_replay_new(profile, 1, NULL);
-    struct psnap_sink *sink = psnap_vector_sink_new();
-    const struct psnap_access *replayed;
-    uint64_t count;
-    char id[16];
-    size_t n;
-
-    assert_non_null(source);
-    if (with_runs)
-        assert_int_equal(psnap_pump(source, sink, &count, NULL), PSNAP_OK);
-    else {
-        struct psnap_access block[97];
-        ssize_t got;
-        while ((got = psnap_source_next(source, block, 97, NULL)) > 0)
-            assert_int_equal(psnap_sink_put(sink, block, (size_t)got, NULL), PSNAP_OK);
-        assert_int_equal(got, 0);
-    }
-    replayed = psnap_vector_sink_data(sink, &n);
-    assert_int_equal(n, stream->count);
-    for (size_t i = 0; i < n; i++) {
-        const struct psnap_access *a = &replayed[i], *b = &stream->accesses[i];
-        assert_int_equal(a->address, b->address);
-        assert_int_equal(a->size, b->size);
-        assert_int_equal(a->kind, b->kind);
-        assert_int_equal(a->thread, b->thread);
-        snprintf(id, sizeof id, "f:%u", (unsigned)(b->ref / REFS));
-        assert_string_equal(source->program->loops[source->program->refs[a->ref].loop].id, id);
-    }
-    psnap_sink_free(sink);
-    psnap_source_free(source);
-}
-
-/* That a profile is replayed as what its text says. */
-static void assert_is_its_text(const struct psnap_profile *profile)
-{
-    char *text = write_text(profile);
-    struct psnap_profile *again = read_text(text);
-    struct psnap_source *sources[2] = {psnap_replay_new(profile, 5, NULL),
-                                       psnap_replay_new(again, 5, NULL)};
-    struct psnap_access blocks[2][64];
-    ssize_t got[2];
-
-    assert_true(sources[0] && sources[1]);
-    do {
-        for (int i = 0; i < 2; i++)
-            got[i] = psnap_source_next(sources[i], blocks[i], 64, NULL);
-        assert_int_equal(got[0], got[1]);
-        for (ssize_t i = 0; i < got[0]; i++)
-            assert_int_equal(blocks[0][i].address, blocks[1][i].address);
-    } while (got[0] > 0);
-    assert_int_equal(got[0], 0);
-    psnap_source_free(sources[0]);
-    psnap_source_free(sources[1]);
-    psnap_profile_free(again);
-    free(text);
-}
+#include "tests/unit/test_edit_support.h"
 
 /*
  * for (t < times)
@@ -223,9 +144,6 @@ static void assert_fails(const struct psnap_edit *edit, const struct nest *befor
 
 static const char *const array_a[] = {"a"}, *const array_b[] = {"b"};
 
-#define LOOP(id, k) .loop = (id), .times = (k), .over = 1
-#define ARRAY(list) .regions = (list), .region_count = 1
-
 /* ---- model nests ---- */
 
 static void test_span(void **state)
@@ -334,6 +252,10 @@ static void test_entries(void **state)
     after = plain;
     after.rounds *= 3; /* nothing in it changes from round to round */
     assert_becomes(&(struct psnap_edit){PSNAP_EDIT_ENTRIES, LOOP("f:0", 3)}, &plain, &after, true);
+    assert_fails(&(struct psnap_edit){PSNAP_EDIT_REUSE, .factor = 2}, &plain, true,
+                 "nothing is drawn by reuse time");
+    assert_fails(&(struct psnap_edit){PSNAP_EDIT_REUSE, .factor = 2}, &plain, false,
+                 "the published model has no reuse times");
 }
 
 static void test_remove(void **state)
@@ -397,268 +319,6 @@ static void test_fields(void **state)
     assert_fails(&(struct psnap_edit){PSNAP_EDIT_INTERLEAVE, .regions = a_and_c, .region_count = 2,
                                       .fields = (const uint64_t[]){4}, .field_count = 1},
                  &before, false, "loop 'f:1' accesses 8 bytes at once of");
-}
-
-/* ---- nests that are joined, or of ever other lengths ---- */
-
-/*
- * for (i < rows)                              f:0
- *   for (j < columns, or j <= i)              f:1
- *     load a[i * row + j]
- */
-struct table {
-    uint64_t rows, columns, row;
-    bool is_triangle;
-    uint64_t again; /* all of that, so many times */
-};
-
-static void walk_table(const struct table *t, struct stream *stream)
-{
-    stream->count = 0;
-    for (uint64_t again = 0; again < t->again; again++)
-        for (uint64_t i = 0; i < t->rows; i++)
-            for (uint64_t j = 0; j < (t->is_triangle ? i + 1 : t->columns); j++)
-                add(stream, REFS, HEAP + 8 * (i * t->row + j));
-}
-
-static void assert_table_becomes(const struct psnap_edit *edit, const struct table *before,
-                                 const struct table *after)
-{
-    static struct psnap_access accesses[ACCESSES];
-    struct stream stream = {accesses, 0};
-    const struct psnap_builder_options options = {.nests = true};
-    struct psnap_program *program = make_program(2, REFS);
-    struct psnap_profile *profile;
-    struct psnap_error error = {0};
-    uint32_t loop, region;
-
-    program->loops[1].depth = 2;
-    program->loops[1].parent = 0;
-    walk_table(before, &stream);
-    profile = build(program, stream.accesses, stream.count, &options);
-    profile->loops[0].entries = before->again;
-    profile->loops[0].iterations = before->again * before->rows;
-    profile->loops[1].entries = before->again * before->rows;
-    profile->loops[1].iterations = stream.count;
-    if (psnap_profile_edit(profile, edit, &loop, &region, &error))
-        fail_msg("%s", error.message);
-    walk_table(after, &stream);
-    assert_is_its_text(profile);
-    assert_replays(profile, &stream, true);
-    psnap_profile_free(profile);
-    psnap_program_free(program);
-}
-
-static void test_aligned(void **state)
-{
-    const struct table joined = {20, 30, 30, false, 2}, spaced = {20, 30, 50, false, 2};
-    const struct table triangle = {20, 0, 20, true, 2};
-    struct table after;
-
-    (void)state;
-    for (int i = 0; i < 2; i++) {
-        const struct table *before = i ? &spaced : &joined;
-        after = *before;
-        after.rows = 60;
-        assert_table_becomes(&(struct psnap_edit){PSNAP_EDIT_ITERATIONS, LOOP("f:0", 3)}, before,
-                             &after);
-        after = *before; /* rows overlap then */
-        after.columns = 60;
-        assert_table_becomes(&(struct psnap_edit){PSNAP_EDIT_ITERATIONS, LOOP("f:1", 2)}, before,
-                             &after);
-    }
-    after = joined;
-    after.again = 6;
-    assert_table_becomes(&(struct psnap_edit){PSNAP_EDIT_ENTRIES, LOOP("f:0", 3)}, &joined, &after);
-    after = triangle;
-    after.again = 6;
-    assert_table_becomes(&(struct psnap_edit){PSNAP_EDIT_ENTRIES, LOOP("f:0", 3)}, &triangle,
-                         &after);
-    /* Rows that are ever longer cannot go on as they are: the triangle comes again. */
-    assert_table_becomes(&(struct psnap_edit){PSNAP_EDIT_ITERATIONS, LOOP("f:0", 3)}, &triangle,
-                         &after);
-}
-
-/* ---- chains ---- */
-
-static uint64_t times_of(const struct chain *chain, uint32_t state)
-{
-    uint64_t sum = 0;
-
-    for (uint32_t k = 0; k < chain->states[state].edge_count; k++)
-        sum += chain->states[state].edges[k].count;
-    return sum;
-}
-
-/* A random walk through states 1 to n, 7 of them, in 5 visits. */
-static void make_chain(struct chain *chain, struct psnap_rng *rng)
-{
-    assert_true(chain_init(chain));
-    for (uint32_t i = 1; i < 8; i++)
-        assert_int_equal(chain_add_state(chain, i), i);
-    for (int visit = 0; visit < 5; visit++) {
-        for (int i = 0; i < 200; i++)
-            assert_true(chain_go(chain, 1 + (uint32_t)psnap_rng_below(rng, 7), 1));
-        assert_true(chain_go(chain, 0, 1));
-    }
-}
-
-static void test_chains(void **state)
-{
-    struct psnap_rng rng;
-
-    (void)state;
-    psnap_rng_init(&rng, 1);
-    for (int turn = 0; turn < 50; turn++) {
-        struct chain chain;
-        uint64_t before[8];
-        bool inside[8] = {false};
-        uint32_t bad, kept = 0;
-        make_chain(&chain, &rng);
-        for (uint32_t i = 1; i < 8; i++)
-            inside[i] = psnap_rng_below(&rng, 2);
-        inside[1 + turn % 7] = false;
-        for (uint32_t i = 0; i < 8; i++)
-            before[i] = times_of(&chain, i);
-        assert_int_equal(edit_chain_repeat(&chain, inside, 3), 0);
-        assert_int_equal(chain_is_circuit(&chain, &bad), 1);
-        for (uint32_t i = 0; i < 8; i++)
-            assert_int_equal(times_of(&chain, i), before[i] * (inside[i] ? 3 : 1));
-        assert_int_equal(edit_chain_remove(&chain, inside), 0);
-        assert_int_equal(chain_is_circuit(&chain, &bad), 1);
-        for (uint32_t i = 0; i < 8; i++)
-            if (!inside[i]) {
-                assert_int_equal(chain.states[kept].symbol, i ? i : PSNAP_NONE);
-                assert_int_equal(times_of(&chain, kept++), before[i]);
-            }
-        assert_int_equal(chain.count, kept);
-        chain_release(&chain);
-    }
-}
-
-/* ---- what is drawn ---- */
-
-/*
- * for (times)                                 f:0
- *   for (i < 3000) load a[random]             f:1
- *   for (i < 3000) store a[the same]          f:2, of each of f:1
- */
-static struct psnap_profile *record_random(struct psnap_program *program)
-{
-    static struct psnap_access accesses[ACCESSES];
-    struct stream stream = {accesses, 0};
-    const struct psnap_builder_options options = {.nests = true};
-    struct psnap_profile *profile;
-    struct psnap_rng rng;
-
-    psnap_rng_init(&rng, 1);
-    for (uint64_t i = 0; i < 12000; i++) {
-        const uint64_t address = HEAP + 64 * psnap_rng_below(&rng, 500);
-        add(&stream, REFS, address);
-        add(&stream, 2 * REFS, address + 8);
-        accesses[stream.count - 1].kind = PSNAP_STORE;
-    }
-    program->loops[1].parent = program->loops[2].parent = 0;
-    program->loops[1].depth = program->loops[2].depth = 2;
-    profile = build(program, stream.accesses, stream.count, &options);
-    assert_int_equal(profile->loop_count, 3);
-    for (uint32_t i = 0; i < 3; i++) {
-        profile->loops[i].entries = i ? 12000 : 4;
-        profile->loops[i].iterations = 12000;
-    }
-    return profile;
-}
-
-/* Counts of all reuse histograms: of times from 16 on, shorter ones, first touches. */
-static void count_times(const struct psnap_profile *profile, uint64_t counts[REUSE_BINS])
-{
-    const struct psnap_stream_model *model = profile->stream;
-
-    memset(counts, 0, REUSE_BINS * sizeof *counts);
-    for (uint32_t i = 0; i < model->ref_count; i++)
-        for (uint32_t k = 0; k < model->refs[i].reuse_count; k++)
-            for (uint32_t b = 0; b < model->refs[i].reuses[k].bin_count; b++)
-                counts[model->refs[i].reuses[k].bins[b].bin] +=
-                    model->refs[i].reuses[k].bins[b].count;
-}
-
-static void edit_random(const struct psnap_edit *edit, uint64_t before[REUSE_BINS],
-                        uint64_t after[REUSE_BINS], uint64_t accesses)
-{
-    struct psnap_program *program = make_program(3, REFS);
-    struct psnap_profile *profile = record_random(program);
-    struct psnap_profile_totals totals;
-    struct psnap_error error = {0};
-    struct psnap_source *source;
-    struct psnap_access block[256];
-    uint32_t loop, region;
-    uint64_t n = 0;
-    ssize_t got;
-
-    count_times(profile, before);
-    if (psnap_profile_edit(profile, edit, &loop, &region, &error))
-        fail_msg("%s", error.message);
-    count_times(profile, after);
-    assert_is_its_text(profile);
-    psnap_profile_totals(profile, &totals);
-    assert_int_equal(totals.accesses, accesses);
-    source = psnap_replay_new(profile, 0, NULL);
-    while ((got = psnap_source_next(source, block, 256, NULL)) > 0)
-        n += (uint64_t)got;
-    assert_int_equal(n, accesses);
-    psnap_source_free(source);
-    psnap_profile_free(profile);
-    psnap_program_free(program);
-}
-
-static void test_reuse(void **state)
-{
-    uint64_t before[REUSE_BINS], after[REUSE_BINS], sum = 0;
-
-    (void)state;
-    edit_random(&(struct psnap_edit){PSNAP_EDIT_REUSE, .factor = 2}, before, after, 24000);
-    assert_true(before[REUSE_FIRST] > 100 && before[REUSE_EXACT + 6] > 1000);
-    assert_int_equal(after[REUSE_FIRST], before[REUSE_FIRST]);
-    for (uint32_t i = 0; i < REUSE_EXACT; i++)
-        assert_int_equal(after[i], before[i]);
-    assert_int_equal(after[REUSE_EXACT], 0);
-    for (uint32_t i = REUSE_EXACT; i + 2 < REUSE_FIRST; i++)
-        assert_int_equal(after[i + 1], before[i]);
-    /* 16 to 31 becomes 8 to 15, evenly; three quarters of a bin are in the next lower one by half
-     */
-    edit_random(&(struct psnap_edit){PSNAP_EDIT_REUSE, .factor = 0.5}, before, after, 24000);
-    for (uint32_t i = 8; i < REUSE_EXACT; i++)
-        sum += after[i] - before[i];
-    assert_int_equal(sum, before[REUSE_EXACT]);
-    assert_int_equal(after[REUSE_EXACT + 5], before[REUSE_EXACT + 6]);
-    edit_random(&(struct psnap_edit){PSNAP_EDIT_REUSE, .factor = 1.5}, before, after, 24000);
-    assert_true(after[REUSE_EXACT] == (before[REUSE_EXACT] + 1) / 3 ||
-                after[REUSE_EXACT] == before[REUSE_EXACT] / 3);
-    assert_fails(&(struct psnap_edit){PSNAP_EDIT_REUSE, .factor = 2}, &plain, true,
-                 "nothing is drawn by reuse time");
-    assert_fails(&(struct psnap_edit){PSNAP_EDIT_REUSE, .factor = 2}, &plain, false,
-                 "the published model has no reuse times");
-}
-
-static void test_irregular(void **state)
-{
-    uint64_t before[REUSE_BINS], after[REUSE_BINS], sums[2] = {0};
-
-    (void)state;
-    /* f:1 and what depends on it, each three times as often: the same lines. */
-    edit_random(&(struct psnap_edit){PSNAP_EDIT_ENTRIES, LOOP("f:0", 3)}, before, after, 72000);
-    for (uint32_t i = 0; i < REUSE_BINS; i++) {
-        sums[0] += before[i];
-        sums[1] += after[i];
-    }
-    assert_int_equal(sums[1], 3 * sums[0]);
-    assert_int_equal(after[REUSE_FIRST], before[REUSE_FIRST]);
-    edit_random(&(struct psnap_edit){PSNAP_EDIT_ITERATIONS, LOOP("f:1", 2)}, before, after, 36000);
-    /* Without f:1 f:2 has its histogram. */
-    edit_random(&(struct psnap_edit){PSNAP_EDIT_REMOVE, LOOP("f:1", 1)}, before, after, 12000);
-    for (uint32_t i = 0; i < REUSE_BINS; i++)
-        assert_int_equal(after[i], before[i]);
-    edit_random(&(struct psnap_edit){PSNAP_EDIT_REMOVE, LOOP("f:2", 1)}, before, after, 12000);
 }
 
 /* ---- the published model ---- */
@@ -817,10 +477,6 @@ int main(void)
         cmocka_unit_test(test_entries),
         cmocka_unit_test(test_remove),
         cmocka_unit_test(test_fields),
-        cmocka_unit_test(test_aligned),
-        cmocka_unit_test(test_chains),
-        cmocka_unit_test(test_reuse),
-        cmocka_unit_test(test_irregular),
         cmocka_unit_test(test_merged_nests),
         cmocka_unit_test(test_merged_published),
         cmocka_unit_test(test_published_space),
