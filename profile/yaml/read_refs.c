@@ -53,11 +53,14 @@ static enum psnap_status read_object_place(const struct model_reading *m,
 
     if (!bytes)
         return PSNAP_ERROR_VALUE;
-    status = psnap_yaml_size(m->r->doc, bytes, 1, UINT64_C(1) << 47, &object->bytes, m->r->error);
+    status = psnap_yaml_size(m->r->doc, bytes, 1, UINT64_MAX, &object->bytes, m->r->error);
     if (!status)
         status = read_place(m->r, map, &place);
     if (!status)
         object->low = psnap_layout_join(place);
+    if (!status && object->bytes > UINT64_MAX - object->low)
+        status = psnap_yaml_fail(m->r->doc, bytes, m->r->error, PSNAP_ERROR_VALUE,
+                                 "there are not so many addresses from there on");
     return status;
 }
 

@@ -16,11 +16,9 @@ expect 0 "$PSNAP" profile mm.xdin -o mm.yaml
 grep -q '3,600 accesses in 1 loop ' err
 grep -q 'model: nests-3' mm.yaml
 grep -q '^totals: {accesses: 3600, loads: 3456, stores: 144, bytes: 28800}$' mm.yaml
-grep -q 'working_set: {bytes: 1152, group: raw, offset: 4096}' mm.yaml
-grep -q 'working_set: {bytes: 1152, group: raw, offset: 16384}' mm.yaml
+grep -q 'working_set: {bytes: 13440, group: raw, offset: 4096}' mm.yaml # one reference is of a and b
 grep -q 'working_set: {bytes: 1152, group: raw, offset: 32768}' mm.yaml
-grep -q 'refs: \[0, 1\], iterations: 12' mm.yaml
-grep -q '{ref: 0, load: 8, .*start: 0, counts: \[12, 12, 12\], strides: \[96, 0, 8\]}' mm.yaml
+grep -q '{ref: 1, store: 8, region: r1, start: 0, counts: \[144\], strides: \[8\]}' mm.yaml
 expect 0 "$PSNAP" check mm.yaml
 
 # the same from a pipe, from a FIFO, from another format, with the format said
@@ -43,7 +41,11 @@ expect 0 "$PSNAP" profile mm.xdin --skip 3000 --count 500 -o part.yaml
 grep -q '^totals: {accesses: 500,' part.yaml
 expect 0 "$PSNAP" profile mm.xdin --gap 64 --regions 4096 -o rows.yaml
 grep -q 'region_gap_bytes: 64, region_limit: 4096' rows.yaml
-[ "$(grep -c '  - id:' rows.yaml)" -gt "$(grep -c '  - id:' mm.yaml)" ]
+expect 0 "$PSNAP" profile mm.xdin --model psnap -o near.yaml
+expect 0 "$PSNAP" profile mm.xdin --model psnap --gap 16K -o all.yaml
+grep -q 'working_set: {bytes: 1152, group: raw, offset: 16384}' near.yaml
+[ "$(grep -c '  - id:' all.yaml)" -lt "$(grep -c '  - id:' near.yaml)" ]
+rm near.yaml all.yaml
 
 # the published model: when asked for, and where there is a choice of order
 expect 0 "$PSNAP" profile mm.xdin --model psnap --schedule first -o first.yaml
@@ -52,6 +54,7 @@ cmp first.yaml same.yaml
 grep -q 'model: psnap' first.yaml
 expect 0 "$PSNAP" profile mm.xdin --model psnap -o published.yaml
 grep -q 'model: psnap' published.yaml
+grep -q 'strides: {8: 143}' published.yaml
 expect 0 "$PSNAP" profile mm.xdin --schedule visits -o same.yaml --force
 cmp published.yaml same.yaml
 expect 2 "$PSNAP" profile mm.xdin --model nests --schedule visits -o x.yaml

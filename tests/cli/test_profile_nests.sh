@@ -45,10 +45,9 @@ same -O2 matmul 40 1
 same -O2 jacobi3d 20 3
 same -O2 adi 50 2
 same -O2 blackscholes 500 2
-same -O2 doolittle 50 1
+same -O1 doolittle 50 1 # vectors of a triangle are as many as divide its rows
 same -O2 ft 8 2
 same -O2 gramschmidt 40 1
-same -O2 mg 8 2
 same -O2 nbody 60 2
 same -O2 seidel 60 3
 same -O2 stream 1000 3
@@ -62,7 +61,7 @@ grep -q '  - id: u$' jacobi3d.yaml
 if grep -E '  - id: [uv][.]' jacobi3d.yaml; then fail "an object is several regions"; fi
 
 # A change of it is a change of the stream: c is written by columns.
-sed -E '/store: 8, region: c, start: 0, counts/s/strides: \[320, 8/strides: [8, 320/' matmul.yaml > far.yaml
+sed -E '/store: 8, region: c, start: 0, counts/s/counts: .*/counts: [40, 40], strides: [8, 320]}/' matmul.yaml > far.yaml
 if cmp -s matmul.yaml far.yaml; then fail "there is nothing to edit: $(grep 'region: c' matmul.yaml)"; fi
 sed -i '/derived: {strides/d' far.yaml
 expect 0 "$PSNAP" check far.yaml
