@@ -157,7 +157,7 @@ static void few_terms_stay(void **state)
     assert_false(series_is_plain(&series));
     series_release(&series);
     numbers.count = 0;
-    for (int row = 0; row < 50; row++) {
+    for (int row = 0; row < 12; row++) {
         const uint64_t at = 8 * psnap_rng_below(&rng, 1 << 20),
                        length = psnap_rng_below(&rng, 1000);
         for (uint64_t i = 0; i < 500 + length; i++)
