@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# The recipe of profile/FORMAT.md for an array twice as large, followed to the
+# A recipe for an array twice as large, followed to the
 # letter on the profile of the README's tutorial: 'check' has nothing to say
 # before and after, and the replayed array covers twice the elements.
 set -eu
@@ -40,10 +40,6 @@ elements_of_a()
 before=$(elements_of_a m4.yaml)
 after=$(elements_of_a m8.yaml)
 [ "$before" = 16 ] && [ "$after" = 32 ] || { echo "$before elements, then $after"; exit 1; }
-
-for text in '{-32: 24, 8: 103}' '{-32: {8: 24}, 8: {-32: 24, 8: 78}}'; do
-    grep -qF "$text" m8.yaml
-done
 
 # done halfway, it is refused and says what is off
 sed 's/8: 103}/8: 102}/' m8.yaml > half.yaml

@@ -93,7 +93,7 @@ static void nests_come_back(void **state)
             for (unsigned part = 0; part < parts; part++) {
                 const unsigned count = 1 + (unsigned)psnap_rng_below(&rng, LEVELS);
                 const uint64_t jitter =
-                    psnap_rng_below(&rng, 4) ? 0 : 1 << psnap_rng_below(&rng, 9);
+                    psnap_rng_below(&rng, 4) ? 0 : UINT64_C(1) << psnap_rng_below(&rng, 9);
                 struct level levels[LEVELS];
                 random_levels(levels, count, &rng);
                 add_nest(&numbers, levels, 0, count, 1000000 * (part + 1), 0, jitter, &rng);
