@@ -192,6 +192,8 @@ static enum psnap_status read_run(struct parsing *p, const struct psnap_yaml_nod
         run.values[0] = level_counts[levels - 1];
         memcpy(run.steps, level_steps[levels - 1], sizeof level_steps[0]);
         memcpy(run.steps + STEPS_MAX, all, (depth + levels - 1) * sizeof *all);
+        if (depth + levels == 1 && run.values[0] == 1)
+            all[0] = 0; /* a single number has no stride */
         run.pattern = nest_pattern_run(p->patterns, all[depth + levels - 1]);
         status = run.pattern ? PSNAP_OK : no_memory(p);
     }
