@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A profile of model nests that is good, and for each thing that can be wrong in its model the
+ * error with its line: names that are not there, counts that contradict each other, what cannot be.
+ */
+#include "tests/unit/test_profile_support.h"
+
+static const char base[] =
+    "psnap: 1\n"                                                                           /* 1 */
+    "capture: {model: nests-3}\n"                                                          /* 2 */
+    "schedule: [{repeat: 2, of: [f, {visit: c}]}]\n"                                       /* 3 */
+    "chains:\n"                                                                            /* 4 */
+    "- id: c\n"                                                                            /* 5 */
+    "  after: {(outside): {g: 2}, g: {g/2: 3, (outside): 1}, g/2: {g: 2, (outside): 1}}\n" /* 6 */
+    "objects:\n"                                                                           /* 7 */
+    "- {id: o, symbol: x, group: image, offset: 4096, bytes: 4096,\n"                      /* 8 */
+    "   first_touches: {strides_lines: {1: 3}, elsewhere: 1}}\n"                           /* 9 */
+    "- {id: h, group: heap, offset: 0, bytes: 64}\n"                                       /* 10 */
+    "loops:\n"                                                                             /* 11 */
+    "- id: f\n"                                                                            /* 12 */
+    "  nest: {depth: 1}\n"                                                                 /* 13 */
+    "  accesses: 16\n"                                                                     /* 14 */
+    "  regions:\n"                                                                         /* 15 */
+    "  - {id: a, working_set: {bytes: 256, group: heap, offset: 4096}, accesses: 16,\n"    /* 16 */
+    "     loads: 16, sizes: {8: 16}}\n"                                                    /* 17 */
+    "  bodies:\n"                                                                          /* 18 */
+    "  - {id: f, refs: [0, 1], iterations: 4}\n"                                           /* 19 */
+    "  references:\n"                                                                      /* 20 */
+    "  - {ref: 0, load: 8, region: a, start: 0, counts: [2, 4], strides: [64, 8]}\n"       /* 21 */
+    "  - {ref: 1, load: 8, nest: [{repeat: 2, of: [{region: a, start: 0,\n"                /* 22 */
+    "      counts: [{first: 5, steps: [-2]}], strides: [0, 8]}]}]}\n"                      /* 23 */
+    "- id: g\n"                                                                            /* 24 */
+    "  nest: {depth: 1}\n"                                                                 /* 25 */
+    "  accesses: 33\n"                                                                     /* 26 */
+    "  regions:\n"                                                                         /* 27 */
+    "  - {id: a, working_set: {bytes: 4096, group: image, offset: 4096}, accesses: 33,\n"  /* 28 */
+    "     loads: 33, sizes: {8: 33}}\n"                                                    /* 29 */
+    "  bodies:\n"                                                                          /* 30 */
+    "  - {id: g, refs: [0, 1, 2], iterations: {drawn: [{is: 1, times: 2},\n"               /* 31 */
+    "       {from: 2, to: 3, times: 2, sum: 5}]}}\n"                                       /* 32 */
+    "  - {id: g/2, refs: [0], iterations: {start: 3, counts: [3], strides: [1]}}\n"        /* 33 */
+    "  references:\n"                                                                      /* 34 */
+    "  - {ref: 0, load: 8, reuse: [{object: o, times: {0: 4, 16: 6, first: 7},\n"          /* 35 */
+    "       places: {0: 50, 8: 50}}, {object: h, times: {2: 2}}]}\n"                       /* 36 */
+    "  - {ref: 1, load: 8, base: 0, offset: 8}\n"                                          /* 37 */
+    "  - {ref: 2, load: 8, base: {loop: g, ref: 1}, offsets: {0: 1, -8: 3}}\n";            /* 38 */
+
+/* The text with one place changed. */
+static char *change(const char *from, const char *to)
+{
+    const char *at = strstr(base, from);
+    const size_t size = sizeof base + strlen(to);
+    char *text = malloc(size);
+
+    if (!at)
+        fail_msg("there is no '%s'", from);
+    assert_non_null(text);
+    snprintf(text, size, "%.*s%s%s", (int)(at - base), base, to, at + strlen(from));
+    return text;
+}
+
+static void the_base_is_good(void **state)
+{
+    struct psnap_profile *profile = read_text(base);
+    char *text = write_text(profile);
+    struct psnap_profile *back = read_text(text);
+    char *again = write_text(back);
+
+    (void)state;
+    assert_string_equal(text, again);
+    free(text);
+    free(again);
+    psnap_profile_free(profile);
+    psnap_profile_free(back);
+}
+
+struct mistake {
+    const char *from, *to;
+    uint32_t line;
+    const char *message;
+};
+
+static const struct mistake mistakes[] = {
+    /* names */
+    {"of: [f, ", "of: [e, ", 3, "there is no body 'e'"},
+    {"{visit: c}", "{visit: d}", 3, "there is no chain 'd'"},
+    {"{g/2: 3", "{g/3: 3", 6, "'g/3'"},
+    {"id: g/2", "id: g", 33, "there is another one in line 31"},
+    {"id: h", "id: o", 10, "there is another one in line 8"},
+    {"{ref: 1, load: 8, base", "{ref: 0, load: 8, base", 37, "there is another one in line 35"},
+    {"refs: [0, 1]", "refs: [0, 7]", 19, "the loop has no reference 7"},
+    {"refs: [0, 1]", "refs: []", 19, "a body has references"},
+    {"object: h", "object: k", 36, "there is no object 'k'"},
+    {"base: 0", "base: 5", 37, "there is no such reference"},
+    {"{loop: g, ref: 1}", "{loop: k, ref: 1}", 38, "no such loop"},
+    {"base: 0", "base: 1", 37, "depends on itself"},
+    {"base: 0", "base: 2", 37, "depends on itself"},
+    {"region: a, start: 0, counts: [2", "region: b, start: 0, counts: [2", 21,
+     "there is no such region in loop f"},
+    {"id: f, refs", "id: (outside), refs", 19, "'(outside)' is no name of a body"},
+    {"symbol: x", "symbol: x, allocation: y", 8, "an object has one name"},
+    /* what a reference is */
+    {"{ref: 0, load: 8, region", "{ref: 0, region", 21, "one of 'load', 'store' and 'atomic'"},
+    {"{ref: 0, load: 8, region", "{ref: 0, load: 8, store: 8, region", 21, "one of 'load'"},
+    {"load: 8, base: 0,", "load: 8, base: 0, start: 4,", 37, "a reference has addresses"},
+    {"base: 0, offset: 8", "base: 0, offset: 8, offsets: {1: 1}", 37, "'offset' or 'offsets'"},
+    {"base: 0, offset: 8", "base: 0", 37, "'offset' or 'offsets'"},
+    {"{0: 1, -8: 3}", "{0: 1, 1: 1, 2: 1, 3: 1, 4: 1}", 38, "1 to 4 offsets"},
+    {"{0: 1, -8: 3}", "{x: 1}", 38, "the key 'x' is no number"},
+    {"reuse: [{object: o,", "reuse: [], bases: [{object: o,", 35, ""},
+    /* nests */
+    {"counts: [2, 4], strides: [64, 8]", "counts: [2, 4], strides: [8]", 21, "1 strides, but 2"},
+    {"counts: [2, 4], strides: [64, 8]", "counts: [], strides: []", 21, "1 to 32 loops"},
+    {"steps: [-2]", "steps: [-2, 1]", 23, "2 steps in 1 loops"},
+    {"nest: [{repeat: 2, of: [{region: a, start: 0,\n      counts: [{first: 5, steps: [-2]}], "
+     "strides: [0, 8]}]}]",
+     "nest: []", 22, "a nest of no terms"},
+    /* reuse */
+    {"{0: 4, 16: 6, first: 7}", "{0: 4, 17: 6, first: 7}", 35, "reuse times are 0 to 16, 32, 64"},
+    {"{0: 4, 16: 6, first: 7}", "{0: 4, -1: 6, first: 7}", 35, "reuse times are 0 to 16, 32, 64"},
+    {"{0: 4, 16: 6, first: 7}", "{16: 6, 0: 4, first: 7}", 35, "reuse times must rise"},
+    {"{0: 4, 16: 6, first: 7}", "{first: 7, 0: 10}", 35, "reuse times must rise"},
+    {"{0: 50, 8: 50}", "{0: 50, 9: 50}", 36, "places in a line are 0, 8, 16 to 56"},
+    {"times: {2: 2}", "phases: [{2: 1}, {2: 1}]", 36, "2 phases, but another object has 1"},
+    {"times: {2: 2}", "phases: []", 36, "1 to 4 phases"},
+    {"bytes: 64", "bytes: 18446744073709551615", 10, "not so many addresses"},
+    /* counts */
+    {"iterations: 4}", "iterations: 5}", 21,
+     "reference 0 has addresses for 8 accesses, but bodies make 10"},
+    {"repeat: 2, of: [f", "repeat: 3, of: [f", 3, "chain 'c' begins 2 times, but is visited 3"},
+    {"{g: 2, (outside): 1}", "{g: 3, (outside): 1}", 3, "is not left as often as it is entered"},
+    {"{0: 4, 16: 6, first: 7}", "{0: 4, 16: 6, first: 6}", 35, "reference 0 has addresses for 18"},
+    {"accesses: 33\n", "accesses: 34\n", 26, "the regions (line 28) have 33"},
+    {"sum: 5", "sum: 7", 32, "the sum of 2 counts of 2 to 3 cannot be 7"},
+    {"from: 2, to: 3", "from: 3, to: 2", 32, "'to' is less than 'from'"},
+    {"is: 1, times: 2", "is: 1, times: 3", 3, "body 'g' executes 4 times in the schedule"},
+    {"iterations: 4}", "iterations: 0}", 19, ""},
+    {"repeat: 2, of: [f", "repeat: 4611686018427387903, of: [f", 3, ""},
+    {"schedule: [{repeat: 2, of: [f, {visit: c}]}]", "provenance: {}", 0, ""},
+};
+
+static void mistakes_have_their_line(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof mistakes / sizeof *mistakes; i++) {
+        const struct mistake *mistake = &mistakes[i];
+        char *text = change(mistake->from, mistake->to);
+        struct psnap_error error = {0};
+        struct psnap_profile *profile = try_text(text, &error);
+        if (profile)
+            fail_msg("'%s' is taken", mistake->to);
+        if ((mistake->line && error.src_line != mistake->line) ||
+            !strstr(error.message, mistake->message))
+            fail_msg("'%s': got %u: %s; wanted %u: %s", mistake->to, (unsigned)error.src_line,
+                     error.message, (unsigned)mistake->line, mistake->message);
+        assert_true(error.code < 0 && error.message[0]);
+        free(text);
+    }
+}
+
+/* A text that ends anywhere has an error, or is a profile. */
+static void what_is_cut_off_is_no_crash(void **state)
+{
+    (void)state;
+    for (size_t length = 0; length < sizeof base; length++) {
+        struct psnap_error error = {0};
+        char *text = strndup(base, length);
+        struct psnap_profile *profile;
+        assert_non_null(text);
+        profile = *text ? try_text(text, &error) : NULL;
+        assert_true(!*text || profile || error.message[0]);
+        psnap_profile_free(profile);
+        free(text);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_base_is_good),
+        cmocka_unit_test(mistakes_have_their_line),
+        cmocka_unit_test(what_is_cut_off_is_no_crash),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
