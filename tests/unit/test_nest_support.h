@@ -24,13 +24,22 @@ enum { NUMBERS_MAX = 1 << 16 };
 
 struct numbers {
     uint64_t of[NUMBERS_MAX];
+    bool is_last[NUMBERS_MAX]; /* of its row */
     size_t count;
 };
 
 static inline void add_number(struct numbers *numbers, uint64_t number)
 {
-    if (numbers->count < NUMBERS_MAX)
-        numbers->of[numbers->count++] = number;
+    if (numbers->count == NUMBERS_MAX)
+        return;
+    numbers->is_last[numbers->count] = false;
+    numbers->of[numbers->count++] = number;
+}
+
+static inline void end_row(struct numbers *numbers)
+{
+    if (numbers->count)
+        numbers->is_last[numbers->count - 1] = true;
 }
 
 /* A loop around others: how often it iterates, what that changes by in the loop around it, and what
@@ -42,7 +51,8 @@ struct level {
 
 enum { LEVELS = 4 };
 
-/* All numbers of a nest of `count` loops; one in `jitter` is elsewhere (0: none). */
+/* All numbers of a nest of `count` loops, the innermost of which makes a row; one in `jitter` is
+ * elsewhere (0: none). */
 static inline void add_nest(struct numbers *numbers, const struct level *levels, unsigned depth,
                             unsigned count, uint64_t first, int64_t outer, uint64_t jitter,
                             struct psnap_rng *rng)
@@ -58,6 +68,8 @@ static inline void add_nest(struct numbers *numbers, const struct level *levels,
                                     ? number + 8 * psnap_rng_below(rng, 100)
                                     : number);
     }
+    if (depth + 1 == count)
+        end_row(numbers);
 }
 
 static inline void random_levels(struct level *levels, unsigned count, struct psnap_rng *rng)
@@ -79,10 +91,12 @@ static inline void put_numbers(struct series *series, const struct numbers *numb
     for (size_t i = from, n; i < to; i += n) {
         const uint64_t stride = i + 1 < to ? numbers->of[i + 1] - numbers->of[i] : 0;
         const size_t most = rng ? 1 + psnap_rng_below(rng, 20) : 1;
-        for (n = 1; n < most && i + n < to; n++)
+        for (n = 1; n < most && i + n < to && !numbers->is_last[i + n - 1]; n++)
             if (numbers->of[i + n] - numbers->of[i + n - 1] != stride)
                 break;
         assert_true(series_put(series, numbers->of[i], n > 1 ? stride : 0, n));
+        if (numbers->is_last[i + n - 1])
+            series_end_row(series);
     }
 }
 
