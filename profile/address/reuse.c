@@ -210,7 +210,7 @@ static bool are_alike(const struct taking *t, uint32_t p)
         const double d = (double)bins_of(t, p, 0)[i] / a - (double)bins_of(t, p + 1, 0)[i] / b;
         differ += d < 0 ? -d : d;
     }
-    return differ * 50 <= ALIKE_PERCENT; /* half of the sum of differences is in other bins */
+    return differ * 50 <= (double)ALIKE_PERCENT; /* half of the sum of differences is in other bins */
 }
 
 /* Each two phases become one. */

@@ -361,7 +361,7 @@ bool lane_put_run(struct lane *lane, const struct psnap_run *run)
 /* Values that a nest of so many accesses may have in the end: by its part in the whole. */
 static size_t most_of(const struct lane *lane, uint64_t accesses, size_t few)
 {
-    return few + (size_t)((double)accesses / (double)lane->now * MOST);
+    return few + (size_t)((double)accesses / (double)lane->now * (double)MOST);
 }
 
 /* Values that even a nest of next to no accesses may have: more where there are few in all. */
