@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # How fast the samples' profiles are replayed into a sink of the same process (bench_replay.c):
-# records each at its fidelity arguments (samples/samples.list) and -O2, with walks, the default, and replays
+# records each at its fidelity arguments (samples/samples.list) and -O2, with nests, the default, and replays
 # the whole of it. Prints a table, and puts its rows into tests/bench/replay.csv in place of
 # those of the same samples.
 #

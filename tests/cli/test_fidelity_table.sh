@@ -43,10 +43,10 @@ END
 # the committed table has both
 grep -q "^| mean, the paper's six |.*| 2.2/1.9/1.8 |" "$PSNAP_SOURCE/tests/fidelity/psnap.md"
 grep -q "^| mean, all |" "$PSNAP_SOURCE/tests/fidelity/psnap.md"
-# walks: not beside the paper's, but on other kinds of machines
+# nests: not beside the paper's, but on other kinds of machines
 printf '{"rows": [], "summary": {"mean_points": [0.5, 0.25, null], "max_points": [1, 1, 1],
     "total_points": [1, 1, 1]}}' > cg.others
-python3 "$PSNAP_SOURCE/tests/fidelity/table.py" walks print . all > out
+python3 "$PSNAP_SOURCE/tests/fidelity/table.py" nests print . all > out
 grep -Eq '^sample .* others ' out
 grep -Eq '^cg .* 0.5/0.25/0 ' out
 if grep -q "the paper's" out; then exit 1; fi
@@ -70,7 +70,7 @@ sed 's/"error_points": [0-9.]*/"error_points": 0/; s/"observed": [0-9.]*/"observ
     s/"synthetic": [0-9.]*/"synthetic": 1/' asked/cg.json > asked/stream.json
 head -c 1024 /dev/zero > asked/cg.yaml
 head -c 3072 /dev/zero > asked/stream.yaml
-irregular=" cg " python3 "$PSNAP_SOURCE/tests/fidelity/table.py" walks print asked all |
+irregular=" cg " python3 "$PSNAP_SOURCE/tests/fidelity/table.py" nests print asked all |
     sed -n 's/ (asked .*//; /^[a-z].*: /p' > out
 diff - out << END
 loops, mean: 1.00/0.25/-

@@ -4,10 +4,10 @@
 # Fidelity: how far the replayed streams of the samples' profiles are from the
 # observed ones, in the caches of the ten structures of PSnAP's evaluation.
 #
-#   tests/fidelity/run.sh [--model walks|psnap|stackdist] [--samples a,b,c] [--jobs N] [--quick] [--accept]
+#   tests/fidelity/run.sh [--model nests|psnap] [--samples a,b,c] [--jobs N] [--quick] [--accept]
 #
 # Every sample is compiled by psnap cc -O2, recorded with a trace, profiled (of model
-# walks, the default, unless said; psnap is the published one), and compared: mean absolute
+# nests, the default, unless said; psnap is the published one), and compared: mean absolute
 # differences of cumulative hit rates over all relevant loops and structures, in points, as in
 # PSnAP's Table 2; but for psnap also on four machines of other kinds, that no model was tuned
 # on. Prints the table, and fails when a row (sample, structure, loop, level) is worse
@@ -17,7 +17,7 @@
 set -eu
 # shellcheck source=tests/script.sh
 . "$(dirname "$0")/../script.sh"
-jobs=$(nproc) model=walks quick=0 accept=0
+jobs=$(nproc) model=nests quick=0 accept=0
 read_options "samples= jobs= model= quick accept" "$@"
 mode=check arguments=fidelity
 [ $accept = 0 ] || mode=accept

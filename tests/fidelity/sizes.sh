@@ -6,7 +6,7 @@
 #
 #   tests/fidelity/sizes.sh [--samples a,b,c] [--jobs N] [--quick] [--accept]
 #
-# Every sample is recorded (with walks, the default) with its arguments of the tests, with ten times the
+# Every sample is recorded (with nests, the default) with its arguments of the tests, with ten times the
 # iterations and the data of these (sizes.list), and with those of fidelity (samples.list). Prints
 # the table, and fails when a profile is more than 1/20 and 1 KB larger than the committed
 # sizes.csv says, or a ratio more than 1/20 worse and above 1.5. --accept writes sizes.csv and

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The table of tests/fidelity/run.sh.
 
-table.py walks|psnap|stackdist print|check|accept FOLDER all|some: reads FOLDER/SAMPLE.json
+table.py nests|psnap print|check|accept FOLDER all|some: reads FOLDER/SAMPLE.json
 (psnap compare --json), FOLDER/SAMPLE.yaml (for its size) and, where it is,
 FOLDER/SAMPLE.others (the same on other kinds of machines), prints the table by sample, and
-compares the rows with MODEL.csv, or writes MODEL.csv and MODEL.md. Of walks it says as well
+compares the rows with MODEL.csv, or writes MODEL.csv and MODEL.md. Of nests it says as well
 what is reached of the figures that are asked of it; $irregular names the samples
 (samples/kinds.sh) that have a figure of their own.
 """
@@ -117,8 +117,8 @@ def by_level(values):
 
 
 def reached(rows, lines):
-    """What is asked of walks beside what they have, as (figure, reached, asked)."""
-    if MODEL != "walks":
+    """What is asked of nests beside what they have, as (figure, reached, asked)."""
+    if MODEL != "nests":
         return []
     points, misses = [], []
     for row in rows:
@@ -139,14 +139,14 @@ def reached(rows, lines):
     if irregular:
         out.append(("loops of irregular samples, mean", by_level(irregular), "0.8/0.6/0.4"))
     return out + [
-        ("loops, largest", largest, "2"),
+        ("loops, largest", largest, "10"),
         ("whole stream, mean", by_level([p[:3] for p in points if p[3] == "total" and not p[4]]),
-         "0.2"),
+         "1.0/0.5/0.2"),
         ("loops on other kinds of machines, mean",
          by_level([p[:3] for p in points if p[3] == "loop" and p[4]]), "1"),
         ("misses, %, mean over rows with at least 1 %", number(average(misses), 1) or "-", "5"),
         ("profile, KB, median and largest", "%d, %d" % (sizes[len(sizes) // 2], sizes[-1]),
-         "64, 256"),
+         "32, 200"),
     ]
 
 
