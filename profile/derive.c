@@ -303,10 +303,10 @@ static enum psnap_status make_strides(struct deriving *d, struct psnap_profile_r
         psnap_arena_alloc(d->profile->arena, PSNAP_STRIDE_BINS * sizeof *region->strides);
     if (!region->strides)
         return PSNAP_ERROR_MEMORY;
-    for (uint8_t i = 0; i < PSNAP_STRIDE_BINS; i++)
+    for (unsigned i = 0; i < PSNAP_STRIDE_BINS; i++)
         if (bins[i] >= 0.5)
             region->strides[region->stride_count++] =
-                (struct psnap_stride_count){(uint64_t)(bins[i] + 0.5), i};
+                (struct psnap_stride_count){(uint64_t)(bins[i] + 0.5), (uint8_t)i};
     return PSNAP_OK;
 }
 

@@ -34,7 +34,7 @@ static inline bool psnap_resize(void *array, size_t wanted, size_t size)
     void *old, *resized;
 
     memcpy(&old, array, sizeof old);
-    resized = wanted <= SIZE_MAX / size ? realloc(old, wanted * size) : NULL;
+    resized = wanted <= SIZE_MAX / size ? realloc(old, wanted * size + !wanted) : NULL;
     if (resized)
         memcpy(array, &resized, sizeof resized);
     return resized != NULL;

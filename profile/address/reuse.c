@@ -210,7 +210,8 @@ static bool are_alike(const struct taking *t, uint32_t p)
         const double d = (double)bins_of(t, p, 0)[i] / a - (double)bins_of(t, p + 1, 0)[i] / b;
         differ += d < 0 ? -d : d;
     }
-    return differ * 50 <= (double)ALIKE_PERCENT; /* half of the sum of differences is in other bins */
+    /* Half of the sum of differences is in other bins. */
+    return differ * 50 <= (double)ALIKE_PERCENT;
 }
 
 /* Each two phases become one. */
@@ -293,7 +294,7 @@ static bool take_object(const struct taking *t, const struct reuse_collector *co
     uint64_t slots[REUSE_SLOTS] = {0}, moves[REUSE_SLOTS] = {0};
 
     *reuse = (struct reuse){.object = object};
-    reuse->bins = malloc((size_t)t->phases * REUSE_BINS * sizeof *reuse->bins);
+    reuse->bins = malloc(((size_t)t->phases * REUSE_BINS + 1) * sizeof *reuse->bins);
     if (!reuse->bins)
         return false;
     for (uint32_t p = 0; p < t->phases; p++)

@@ -64,7 +64,7 @@ static int by_count(const void *a, const void *b)
 /* The matrix becomes the chain, without those states that are gone (NULL: none are). */
 static bool store(const struct matrix *m, struct chain *chain, const bool *gone)
 {
-    uint32_t *kept = calloc(m->n, sizeof *kept), count = 0;
+    uint32_t *kept = calloc(m->n + (size_t)1, sizeof *kept), count = 0;
 
     if (!kept)
         return false;
