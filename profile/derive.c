@@ -251,7 +251,7 @@ static bool are_one(const struct deriving *d, const struct psnap_profile_region 
 {
     if (before->name && span->name && !strcmp(before->name, span->name))
         return region->low + region->bytes + d->profile->region_gap_bytes >= span->low ||
-               before->object == span->object;
+               (span->object != PSNAP_NONE && before->object == span->object);
     if (before->name || span->name || before->object != span->object)
         return false;
     return span->object != PSNAP_NONE ||
