@@ -334,6 +334,14 @@ static void json_reuse(struct psnap_json *json, const struct psnap_profile *prof
             psnap_json_u64(json, label, reuse->slots[i]);
     }
     psnap_json_end_object(json);
+    psnap_json_begin_object(json, "steps");
+    for (uint32_t i = 0; i < reuse->steps.count; i++) {
+        snprintf(label, sizeof label, "%" PRId32, reuse->steps.steps[i].bytes);
+        psnap_json_u64(json, label, reuse->steps.steps[i].count);
+    }
+    if (reuse->steps.elsewhere)
+        psnap_json_u64(json, "elsewhere", reuse->steps.elsewhere);
+    psnap_json_end_object(json);
     psnap_json_end_object(json);
 }
 

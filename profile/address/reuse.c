@@ -14,31 +14,34 @@
 
 enum {
     WIDTH_FIRST = 1024,
-    ALIKE_PERCENT = 10, /* of accesses in other bins: phases are one */
-    PARTS_MAX = 24,     /* of memory that are told apart */
-    SHIFT_FIRST = 12,   /* of a page at first */
-    SMALL = 100         /* an object with one in so many accesses is not told apart */
+    STEPS = 2 * REUSE_LINE - 1, /* from one byte of a line to another */
+    ALIKE_PERCENT = 10,         /* of accesses in other bins: phases are one */
+    PARTS_MAX = 24,             /* of memory that are told apart */
+    SHIFT_FIRST = 12,           /* of a page at first */
+    SMALL = 100                 /* an object with one in so many accesses is not told apart */
 };
 
 void reuse_collector_release(struct reuse_collector *collector)
 {
-    for (uint32_t i = 0; i < collector->count; i++)
+    for (uint32_t i = 0; i < collector->count; i++) {
         for (uint32_t p = 0; p < REUSE_COLLECTED; p++)
             free(collector->seen[i].phases[p]);
+        free(collector->seen[i].steps);
+    }
     free(collector->seen);
     free(collector->firsts);
     *collector = (struct reuse_collector){0};
 }
 
-/* Two phases become one. */
-static void add_phase(uint64_t **into, uint64_t **from)
+/* Adds `n` counts, which may be none yet, to others. */
+static void add_counts(uint64_t **into, uint64_t **from, uint32_t n)
 {
     if (!*into) {
         *into = *from;
         *from = NULL;
         return;
     }
-    for (uint32_t i = 0; *from && i < REUSE_BINS; i++)
+    for (uint32_t i = 0; *from && i < n; i++)
         (*into)[i] += (*from)[i];
     free(*from);
     *from = NULL;
@@ -50,8 +53,8 @@ static void widen(struct reuse_collector *collector)
         uint64_t **phases = collector->seen[i].phases;
         for (uint32_t p = 0; p < REUSE_COLLECTED; p += 2) {
             uint64_t *joined = NULL;
-            add_phase(&joined, &phases[p]);
-            add_phase(&joined, &phases[p + 1]);
+            add_counts(&joined, &phases[p], REUSE_BINS);
+            add_counts(&joined, &phases[p + 1], REUSE_BINS);
             phases[p / 2] = joined;
             if (p)
                 phases[p] = NULL;
@@ -66,12 +69,11 @@ static void join(struct reuse_seen *into, struct reuse_seen *from)
 {
     into->low = from->low < into->low ? from->low : into->low;
     into->high = from->high > into->high ? from->high : into->high;
-    for (uint32_t i = 0; i < REUSE_SLOTS; i++) {
+    for (uint32_t i = 0; i < REUSE_SLOTS; i++)
         into->slots[i] += from->slots[i];
-        into->moves[i] += from->moves[i];
-    }
+    add_counts(&into->steps, &from->steps, STEPS);
     for (uint32_t p = 0; p < REUSE_COLLECTED; p++)
-        add_phase(&into->phases[p], &from->phases[p]);
+        add_counts(&into->phases[p], &from->phases[p], REUSE_BINS);
 }
 
 /* Parts become twice as large. */
@@ -127,7 +129,7 @@ bool reuse_note(struct reuse_collector *collector, uint64_t address, uint64_t in
                 unsigned last, uint64_t weight)
 {
     struct reuse_seen *seen = find(collector, address);
-    const unsigned slot = (unsigned)(address >> 3) % REUSE_SLOTS;
+    const unsigned byte = (unsigned)address % REUSE_LINE;
     uint64_t **phase;
 
     if (!seen)
@@ -142,9 +144,12 @@ bool reuse_note(struct reuse_collector *collector, uint64_t address, uint64_t in
     if (!*phase && !(*phase = calloc(REUSE_BINS, sizeof **phase)))
         return false;
     (*phase)[bin] += weight;
-    seen->slots[slot] += weight;
-    if (bin != REUSE_FIRST)
-        seen->moves[(slot - last) % REUSE_SLOTS] += weight;
+    seen->slots[byte / 8] += weight;
+    if (bin == REUSE_FIRST)
+        return true;
+    if (!seen->steps && !(seen->steps = calloc(STEPS, sizeof *seen->steps)))
+        return false;
+    seen->steps[byte - last + REUSE_LINE - 1] += weight;
     return true;
 }
 
@@ -288,10 +293,34 @@ static void take_percents(const uint64_t *from, uint64_t *to)
         to[i] = from[i] ? (from[i] * 100 + all - 1) / all : 0;
 }
 
+/* The commonest steps, in percent of all. */
+static void take_steps(const uint64_t *from, struct reuse_steps *reuse)
+{
+    uint64_t all = 0, kept = 0;
+
+    for (uint32_t i = 0; i < STEPS; i++)
+        all += from[i];
+    for (uint32_t i = 0; i < STEPS; i++) {
+        const uint64_t share = (from[i] * 100 + all / 2) / (all ? all : 1);
+        uint32_t at = reuse->count;
+        if (!share)
+            continue;
+        if (at == REUSE_STEPS && reuse->steps[--at].count >= share)
+            continue;
+        for (; at && reuse->steps[at - 1].count < share; at--)
+            reuse->steps[at] = reuse->steps[at - 1];
+        reuse->steps[at] = (struct reuse_step){(int32_t)i - (REUSE_LINE - 1), share};
+        reuse->count += reuse->count < REUSE_STEPS;
+    }
+    for (uint32_t i = 0; i < reuse->count; i++)
+        kept += reuse->steps[i].count;
+    reuse->elsewhere = kept < 100 && all ? 100 - kept : 0;
+}
+
 static bool take_object(const struct taking *t, const struct reuse_collector *collector,
                         uint32_t object, uint32_t o, struct reuse *reuse)
 {
-    uint64_t slots[REUSE_SLOTS] = {0}, moves[REUSE_SLOTS] = {0};
+    uint64_t slots[REUSE_SLOTS] = {0}, steps[STEPS] = {0};
 
     *reuse = (struct reuse){.object = object};
     reuse->bins = malloc(((size_t)t->phases * REUSE_BINS + 1) * sizeof *reuse->bins);
@@ -302,13 +331,15 @@ static bool take_object(const struct taking *t, const struct reuse_collector *co
             if (bins_of(t, p, o)[i])
                 reuse->bins[reuse->bin_count++] =
                     (struct reuse_bin_count){p, i, bins_of(t, p, o)[i]};
-    for (uint32_t k = 0; k < collector->count; k++)
-        for (uint32_t i = 0; t->of[k] == o && i < REUSE_SLOTS; i++) {
-            slots[i] += collector->seen[k].slots[i];
-            moves[i] += collector->seen[k].moves[i];
-        }
+    for (uint32_t k = 0; k < collector->count; k++) {
+        const struct reuse_seen *seen = &collector->seen[k];
+        for (uint32_t i = 0; t->of[k] == o && i < REUSE_SLOTS; i++)
+            slots[i] += seen->slots[i];
+        for (uint32_t i = 0; t->of[k] == o && seen->steps && i < STEPS; i++)
+            steps[i] += seen->steps[i];
+    }
     take_percents(slots, reuse->slots);
-    take_percents(moves, reuse->moves);
+    take_steps(steps, &reuse->steps);
     return true;
 }
 

@@ -21,6 +21,8 @@ enum {
     REUSE_FIRST = REUSE_EXACT + REUSE_OCTAVES, /* the bin of first touches */
     REUSE_BINS = REUSE_FIRST + 1,
     REUSE_SLOTS = 8,     /* of 8 bytes in a line */
+    REUSE_LINE = 64,     /* bytes */
+    REUSE_STEPS = 8,     /* of a model: from one place of a line to the next */
     REUSE_STRIDES = 16,  /* of first touches */
     REUSE_COLLECTED = 8, /* phases while they are collected */
     REUSE_PHASES = 4     /* and of a model */
@@ -54,7 +56,7 @@ struct reuse_seen {
     uint64_t part;               /* addresses divided by 2^shift */
     uint64_t low, high;          /* lowest and highest address */
     uint64_t slots[REUSE_SLOTS]; /* accesses by place in the line, */
-    uint64_t moves[REUSE_SLOTS]; /* but first touches by how far behind its last place, modulo it */
+    uint64_t *steps; /* by bytes from the last place in it + REUSE_LINE - 1; NULL: none yet */
     uint64_t *phases[REUSE_COLLECTED]; /* REUSE_BINS each, or NULL: none yet */
 };
 
@@ -80,7 +82,7 @@ struct reuse_collector { /* zeroed: nothing yet */
 
 void reuse_collector_release(struct reuse_collector *collector);
 /* An access, number `index` of the reference's, that stands for `weight` of them; `last` is the
- * place in the line that was accessed before, if it is no first touch. False: out of memory. */
+ * byte of the line that was accessed before, if it is no first touch. False: out of memory. */
 bool reuse_note(struct reuse_collector *collector, uint64_t address, uint64_t index, uint32_t bin,
                 unsigned last, uint64_t weight);
 /* A first touch, of all lines and not a sample; false: out of memory. */
@@ -93,11 +95,23 @@ struct reuse_bin_count {
     uint64_t count;
 };
 
+/* So often an access was so many bytes behind the last one to its line. */
+struct reuse_step {
+    int32_t bytes;
+    uint64_t count;
+};
+
+struct reuse_steps {
+    struct reuse_step steps[REUSE_STEPS]; /* commonest first */
+    uint32_t count;
+    uint64_t elsewhere; /* to any other place */
+};
+
 /* What a reference does in one object, or what is left of it to draw. */
 struct reuse {
     uint32_t object;
-    uint64_t slots[REUSE_SLOTS];  /* weights of places in the line; all 0: its beginning, */
-    uint64_t moves[REUSE_SLOTS];  /* and but for first touches of steps from its last place */
+    uint64_t slots[REUSE_SLOTS];  /* weights of places in the line; all 0: its beginning */
+    struct reuse_steps steps;     /* and but for first touches from its last place */
     struct reuse_bin_count *bins; /* by phase, then bin; none empty; owned */
     uint32_t bin_count;
 };

@@ -17,7 +17,7 @@ enum { SAMPLE_LINE_BITS = 6 /* lines of 64 bytes */ };
 struct sample_line {
     uint64_t line; /* UINT64_MAX: an empty slot */
     uint64_t time; /* of the last touch */
-    uint8_t slot;  /* 8 bytes of the line that were touched last */
+    uint8_t byte;  /* of the line that was touched last */
 };
 
 struct sample {

@@ -26,17 +26,17 @@ static bool note_reuse(struct lane *lane, struct lane_site *of, uint64_t address
                        uint64_t index)
 {
     const uint64_t line = address >> SAMPLE_LINE_BITS;
-    const uint8_t place = (address >> 3) % REUSE_SLOTS;
+    const uint8_t byte = address % REUSE_LINE;
     struct sample_line *slot = sample_find(&lane->sample, line);
     uint32_t bin = REUSE_FIRST;
     unsigned last = 0;
 
     if (slot->line == line) {
         bin = reuse_bin(time > slot->time ? time - slot->time - 1 : 0);
-        last = slot->slot;
+        last = slot->byte;
         slot->time = time;
-        slot->slot = place;
-    } else if (!sample_add(&lane->sample, &(struct sample_line){line, time, place}) ||
+        slot->byte = byte;
+    } else if (!sample_add(&lane->sample, &(struct sample_line){line, time, byte}) ||
                (lane->sample.weight == 1 && !reuse_note_first(&of->reuse, line))) {
         return false;
     }
@@ -47,14 +47,14 @@ static bool note_reuse(struct lane *lane, struct lane_site *of, uint64_t address
 static bool note_line(struct lane *lane, uint64_t address, uint64_t time)
 {
     const uint64_t line = address >> SAMPLE_LINE_BITS;
-    const uint8_t place = (address >> 3) % REUSE_SLOTS;
+    const uint8_t byte = address % REUSE_LINE;
     struct sample_line *slot = sample_find(&lane->sample, line);
 
     if (slot->line != line)
-        return sample_add(&lane->sample, &(struct sample_line){line, time, place});
+        return sample_add(&lane->sample, &(struct sample_line){line, time, byte});
     if (time >= slot->time) {
         slot->time = time;
-        slot->slot = place;
+        slot->byte = byte;
     }
     return true;
 }

@@ -210,7 +210,8 @@ static void scale_firsts(uint64_t counts[REUSE_BINS], double factor)
 /* Where in lines elements are that are so many times as far from an address. */
 static void move_places(struct reuse *reuse, uint64_t low, uint64_t times, uint64_t over)
 {
-    uint64_t slots[REUSE_SLOTS] = {0}, moves[REUSE_SLOTS] = {0};
+    uint64_t slots[REUSE_SLOTS] = {0};
+    const struct reuse_steps steps = reuse->steps;
 
     for (uint64_t line = 0; line < over; line++)
         for (uint64_t slot = 0; slot < REUSE_SLOTS; slot++) {
@@ -218,10 +219,15 @@ static void move_places(struct reuse *reuse, uint64_t low, uint64_t times, uint6
             slots[(low % 64 + at * times / over) / 8 % REUSE_SLOTS] += reuse->slots[slot];
         }
     for (uint64_t slot = 0; slot < REUSE_SLOTS; slot++)
-        moves[slot * times / over % REUSE_SLOTS] += reuse->moves[slot];
-    for (uint64_t slot = 0; slot < REUSE_SLOTS; slot++) {
         reuse->slots[slot] = (slots[slot] + over - 1) / over;
-        reuse->moves[slot] = moves[slot];
+    reuse->steps = (struct reuse_steps){.elsewhere = steps.elsewhere};
+    for (uint32_t i = 0; i < steps.count; i++) {
+        const int64_t bytes = steps.steps[i].bytes * (int64_t)times / (int64_t)over;
+        if (bytes > -REUSE_LINE && bytes < REUSE_LINE)
+            reuse->steps.steps[reuse->steps.count++] =
+                (struct reuse_step){(int32_t)bytes, steps.steps[i].count};
+        else
+            reuse->steps.elsewhere += steps.steps[i].count;
     }
 }
 
@@ -270,7 +276,7 @@ enum psnap_status edit_inherit_reuses(const struct editing *e, struct model_ref 
         reuse->bins = malloc((old->bin_count + (size_t)1) * sizeof *reuse->bins);
         if (!reuse->bins)
             return edit_no_memory(e);
-        memcpy(reuse->moves, old->moves, sizeof reuse->moves);
+        reuse->steps = old->steps;
         for (uint32_t slot = 0; slot < REUSE_SLOTS; slot++)
             reuse->slots[(slot + (uint64_t)(bytes / 8)) % REUSE_SLOTS] = old->slots[slot];
         for (uint32_t i = 0; i < old->bin_count; i++) {

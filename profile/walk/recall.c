@@ -110,7 +110,7 @@ static bool make_room(struct recall_log *log)
         if (is_alive(log, i)) {
             const struct recall_entry entry = log->entries[i];
             log->entries[kept] = entry;
-            *entry_of(log, entry.place / 8) = kept++; /* its page is there */
+            *entry_of(log, entry.address / 64) = kept++; /* its page is there */
         }
     log->count = kept;
     memset(log->alive, 0, log->room / 8);
@@ -129,7 +129,7 @@ bool recall_touch(struct recall *recall, uint32_t object, uint64_t address, uint
         return false;
     if (*entry != UINT32_MAX) {
         if (*entry + 1 == log->count) {
-            log->entries[*entry] = (struct recall_entry){time, address / 8};
+            log->entries[*entry] = (struct recall_entry){time, address};
             return true;
         }
         log->alive[*entry / 64] &= ~(UINT64_C(1) << (*entry % 64));
@@ -141,7 +141,7 @@ bool recall_touch(struct recall *recall, uint32_t object, uint64_t address, uint
             return false;
         entry = entry_of(log, line);
     }
-    log->entries[log->count] = (struct recall_entry){time, address / 8};
+    log->entries[log->count] = (struct recall_entry){time, address};
     log->alive[log->count / 64] |= UINT64_C(1) << (log->count % 64);
     *entry = log->count++;
     log->alive_count++;
@@ -176,7 +176,7 @@ static uint32_t live_before(const struct recall_log *log, uint32_t i)
     return word ? at * 64 + 63 - (uint32_t)__builtin_clzll(word) : log->count;
 }
 
-/* The place whose last access is nearest to `time`; there is one. */
+/* The address whose last access is nearest to `time`; there is one. */
 static uint64_t nearest(const struct recall_log *log, uint64_t time)
 {
     uint32_t low = 0, high = log->count, before, after;
@@ -191,10 +191,10 @@ static uint64_t nearest(const struct recall_log *log, uint64_t time)
     after = live_from(log, low);
     before = live_before(log, low);
     if (after == log->count)
-        return log->entries[before].place;
+        return log->entries[before].address;
     if (before == log->count || log->entries[after].time - time <= time - log->entries[before].time)
-        return log->entries[after].place;
-    return log->entries[before].place;
+        return log->entries[after].address;
+    return log->entries[before].address;
 }
 
 /* ---- draws ---- */
@@ -256,7 +256,7 @@ uint64_t recall_draw(struct recall *recall, uint32_t object, uint32_t bin, uint6
         return recall->recent[(time - 1 - bin) % RECALL_RECENT];
     *is_first = bin == REUSE_FIRST || !log->alive_count;
     if (*is_first)
-        return draw_first(log, &recall->rng) * 8;
+        return draw_first(log, &recall->rng) * 64;
     ago = reuse_bin_low(bin) + psnap_rng_below(&recall->rng, reuse_bin_width(bin)) + 1;
     return nearest(log, ago < time ? time - ago : 0);
 }

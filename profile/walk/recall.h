@@ -19,7 +19,7 @@ enum { RECALL_RECENT = REUSE_EXACT };
 
 struct recall_entry {
     uint64_t time;
-    uint64_t place; /* of the last access, in units of 8 bytes */
+    uint64_t address; /* of the last access */
 };
 
 /* Where the entries of 64 lines are, or UINT32_MAX. */
@@ -46,7 +46,8 @@ struct recall {
     uint32_t count;
     uint32_t *sorted; /* objects with names by address, */
     uint32_t sorted_count;
-    uint64_t recent[RECALL_RECENT]; /* places of the latest accesses, by time modulo their number */
+    uint64_t
+        recent[RECALL_RECENT]; /* addresses of the latest accesses, by time modulo their number */
     struct psnap_rng rng;
 };
 
@@ -60,8 +61,8 @@ uint32_t recall_object_at(const struct recall *recall, uint64_t address, uint64_
                           uint64_t *end);
 /* An access to an object (not PSNAP_NONE); false: out of memory. */
 bool recall_touch(struct recall *recall, uint32_t object, uint64_t address, uint64_t time);
-/* The place in units of 8 bytes where the line was accessed last that an access of this bin at this
- * time takes; of a first touch, *is_first, its line's beginning. */
+/* The address where the line was accessed last that an access of this bin at this time takes; of a
+ * first touch, *is_first, its line's beginning. */
 uint64_t recall_draw(struct recall *recall, uint32_t object, uint32_t bin, uint64_t time,
                      bool *is_first);
 

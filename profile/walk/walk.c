@@ -16,7 +16,7 @@ enum { RUN_MIN = 32 /* accesses: fewer are written out */ };
 /* An access has gone to an address. */
 static inline bool enter(struct walk *walk, struct walk_ref *ref, uint64_t address)
 {
-    walk->recall.recent[walk->now % RECALL_RECENT] = address / 8;
+    walk->recall.recent[walk->now % RECALL_RECENT] = address;
     if (address - ref->low >= ref->end - ref->low)
         ref->object = recall_object_at(&walk->recall, address, &ref->low, &ref->end);
     return ref->object == PSNAP_NONE ||
@@ -46,37 +46,45 @@ static void begin_phase(struct walk_ref *to, const struct model_ref *from)
         }
 }
 
-/* Where in its line an access is: by the weights of places, and but for a first touch by those of
- * steps from the last place as well. */
-static uint64_t draw_place(struct walk *walk, const struct reuse *reuse, uint64_t last,
-                           bool is_first)
+/* The byte of a line that is touched first: by the weights of places. */
+static uint64_t draw_place(struct walk *walk, const struct reuse *reuse, uint8_t size)
 {
-    uint64_t weights[REUSE_SLOTS], sum = 0, ticket, place = 0;
+    uint64_t sum = 0, ticket, place = 0;
 
-    for (uint64_t i = 0; i < REUSE_SLOTS; i++) {
-        weights[i] = reuse->slots[i] * (is_first ? 1 : reuse->moves[(i - last) % REUSE_SLOTS]);
-        sum += weights[i];
-    }
-    for (uint32_t i = 0, none = !sum; none && i < REUSE_SLOTS; i++)
-        sum += weights[i] = reuse->slots[i];
+    for (uint32_t i = 0; i < REUSE_SLOTS; i++)
+        sum += reuse->slots[i];
     if (!sum)
         return 0;
-    for (ticket = psnap_rng_below(&walk->rng, sum); ticket >= weights[place]; place++)
-        ticket -= weights[place];
-    return place;
-}
-
-/* The address in the line of the place that was accessed last. */
-static uint64_t address_in(struct walk *walk, const struct reuse *reuse, uint64_t last,
-                           bool is_first, uint8_t size)
-{
-    uint64_t place = draw_place(walk, reuse, last, is_first) * 8;
-
+    for (ticket = psnap_rng_below(&walk->rng, sum); ticket >= reuse->slots[place]; place++)
+        ticket -= reuse->slots[place];
+    place *= 8;
     if (size < 8 && !(size & (size - 1)))
         place += psnap_rng_below(&walk->rng, 8u / size) * size;
-    if (place + size > 64)
-        place = 64 - (uint64_t)size;
-    return last / 8 * 64 + place;
+    return place + size > REUSE_LINE ? REUSE_LINE - (uint64_t)size : place;
+}
+
+/* The address in the line that was accessed last at `last`: one of the steps that stay in it. */
+static uint64_t draw_step(struct walk *walk, const struct reuse *reuse, uint64_t last, uint8_t size)
+{
+    const struct reuse_steps *from = &reuse->steps;
+    const uint32_t byte = last % REUSE_LINE;
+    uint64_t weights[REUSE_STEPS], sum = 0, elsewhere = 0, ticket;
+
+    for (uint32_t i = 0; i < REUSE_SLOTS; i++)
+        elsewhere += from->elsewhere * reuse->slots[i];
+    for (uint32_t i = 0; i < from->count; i++) {
+        const uint32_t to = byte + (uint32_t)from->steps[i].bytes;
+        weights[i] = to < REUSE_LINE ? from->steps[i].count * reuse->slots[to / 8] : 0;
+        sum += weights[i];
+    }
+    sum += elsewhere / REUSE_SLOTS;
+    ticket = sum ? psnap_rng_below(&walk->rng, sum) : 0;
+    for (uint32_t i = 0; i < from->count; i++) {
+        if (ticket < weights[i])
+            return last + (uint64_t)(int64_t)from->steps[i].bytes;
+        ticket -= weights[i];
+    }
+    return last - byte + draw_place(walk, reuse, size);
 }
 
 static uint64_t draw_address(struct walk *walk, struct walk_ref *ref, const struct model_ref *from)
@@ -97,7 +105,8 @@ static uint64_t draw_address(struct walk *walk, struct walk_ref *ref, const stru
     ref->left_sum--;
     reuse = &from->reuses[ref->objects[at]];
     last = recall_draw(&walk->recall, reuse->object, ref->left[at].bin, walk->now, &is_first);
-    return address_in(walk, reuse, last, is_first, from->size);
+    return is_first ? last + draw_place(walk, reuse, from->size)
+                    : draw_step(walk, reuse, last, from->size);
 }
 
 static uint64_t draw_offset(struct walk *walk, const struct model_ref *from)
@@ -324,7 +333,7 @@ static int next_run(struct walk *walk, const struct model_body *body, struct psn
     for (uint64_t i = count < RECALL_RECENT ? 0 : count - RECALL_RECENT; i < count; i++)
         for (uint32_t k = 0; walk->is_tracked && k < body->width; k++)
             walk->recall.recent[(walk->now + i * body->width + k) % RECALL_RECENT] =
-                psnap_run_address(run, i, k) / 8;
+                psnap_run_address(run, i, k);
     walk->now += count * body->width;
     walk->iterations -= count;
     return 1;

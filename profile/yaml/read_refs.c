@@ -177,11 +177,40 @@ static enum psnap_status read_places(const struct model_reading *m,
     return status;
 }
 
+static enum psnap_status read_steps(const struct model_reading *m,
+                                    const struct psnap_yaml_node *map, struct reuse_steps *steps)
+{
+    const struct psnap_yaml_doc *doc = m->r->doc;
+    enum psnap_status status = psnap_yaml_expect(doc, map, PSNAP_YAML_MAP, "steps", m->r->error);
+
+    for (const struct psnap_yaml_node *node = status ? NULL : map->first; node && !status;
+         node = node->next) {
+        int64_t bytes = 0;
+        uint64_t *count = &steps->elsewhere;
+        if (strcmp(node->key, "elsewhere") != 0) {
+            status = model_read_key(m, node, &bytes);
+            if (!status && (bytes <= -REUSE_LINE || bytes >= REUSE_LINE))
+                status = psnap_yaml_fail(doc, node, m->r->error, PSNAP_ERROR_VALUE,
+                                         "steps within a line are -%d to %d bytes long",
+                                         REUSE_LINE - 1, REUSE_LINE - 1);
+            if (!status && steps->count == REUSE_STEPS)
+                status = psnap_yaml_fail(doc, node, m->r->error, PSNAP_ERROR_VALUE,
+                                         "at most %d steps, others are 'elsewhere'", REUSE_STEPS);
+            if (status)
+                return status;
+            steps->steps[steps->count].bytes = (int32_t)bytes;
+            count = &steps->steps[steps->count++].count;
+        }
+        status = psnap_yaml_u64(doc, node, 1, UINT32_MAX, count, m->r->error);
+    }
+    return status;
+}
+
 static enum psnap_status read_one_reuse(const struct model_reading *m,
                                         const struct psnap_yaml_node *map, struct model_ref *ref,
                                         struct reuse *reuse)
 {
-    static const char *const keys[] = {"object", "times", "phases", "places", "moves", NULL};
+    static const char *const keys[] = {"object", "times", "phases", "places", "steps", NULL};
     const struct reading *r = m->r;
     const struct psnap_yaml_node *object, *times, *phases, *node;
     struct model_name wanted = {0};
@@ -219,8 +248,8 @@ static enum psnap_status read_one_reuse(const struct model_reading *m,
     node = psnap_yaml_get(map, "places");
     if (!status && node)
         status = read_places(m, node, reuse->slots);
-    node = psnap_yaml_get(map, "moves");
-    return !status && node ? read_places(m, node, reuse->moves) : status;
+    node = psnap_yaml_get(map, "steps");
+    return !status && node ? read_steps(m, node, &reuse->steps) : status;
 }
 
 static enum psnap_status read_reuse(const struct model_reading *m,

@@ -345,8 +345,8 @@ static void write_base(const struct psnap_profile *profile, const struct model_r
 }
 
 /* Weights of places in a line, by bytes; none when all are 0. */
-static void write_places(const uint64_t places[REUSE_SLOTS], const char *key,
-                         struct psnap_yaml_doc *doc, struct psnap_yaml_node *parent)
+static void write_places(const uint64_t places[REUSE_SLOTS], struct psnap_yaml_doc *doc,
+                         struct psnap_yaml_node *parent)
 {
     struct psnap_yaml_node *map = NULL;
     char label[16];
@@ -355,10 +355,27 @@ static void write_places(const uint64_t places[REUSE_SLOTS], const char *key,
         if (!places[i])
             continue;
         if (!map)
-            map = psnap_yaml_add_map(doc, parent, key, PSNAP_YAML_FLOW);
+            map = psnap_yaml_add_map(doc, parent, "places", PSNAP_YAML_FLOW);
         snprintf(label, sizeof label, "%" PRIu32, i * 8);
         psnap_yaml_add_u64(doc, map, label, places[i]);
     }
+}
+
+static void write_steps(const struct reuse_steps *steps, struct psnap_yaml_doc *doc,
+                        struct psnap_yaml_node *parent)
+{
+    struct psnap_yaml_node *map;
+    char label[16];
+
+    if (!steps->count && !steps->elsewhere)
+        return;
+    map = psnap_yaml_add_map(doc, parent, "steps", PSNAP_YAML_FLOW);
+    for (uint32_t i = 0; i < steps->count; i++) {
+        snprintf(label, sizeof label, "%" PRId32, steps->steps[i].bytes);
+        psnap_yaml_add_u64(doc, map, label, steps->steps[i].count);
+    }
+    if (steps->elsewhere)
+        psnap_yaml_add_u64(doc, map, "elsewhere", steps->elsewhere);
 }
 
 static void write_reuse(const struct psnap_profile *profile, const struct model_ref *ref,
@@ -385,8 +402,8 @@ static void write_reuse(const struct psnap_profile *profile, const struct model_
             psnap_yaml_add_u64(doc, inner, label, reuse->bins[at].count);
         }
     }
-    write_places(reuse->slots, "places", doc, map);
-    write_places(reuse->moves, "moves", doc, map);
+    write_places(reuse->slots, doc, map);
+    write_steps(&reuse->steps, doc, map);
 }
 
 static void write_ref(const struct psnap_profile *profile, const struct model_ref *ref,

@@ -20,9 +20,9 @@ enum { LINES = 300, LOW = 1 << 20 };
 
 static char name[] = "x";
 
-/* When each line was last accessed, and at which place. */
+/* When each line was last accessed, and where. */
 struct oracle {
-    uint64_t time[LINES], place[LINES];
+    uint64_t time[LINES], latest[LINES];
     bool is_touched[LINES];
 };
 
@@ -58,22 +58,22 @@ static void lines_are_the_nearest(void **state)
             const uint64_t line = psnap_rng_below(&rng, 1 + psnap_rng_below(&rng, LINES));
             const uint64_t address = LOW + 64 * line + 8 * psnap_rng_below(&rng, 8);
             assert_true(recall_touch(&recall, 0, address, time));
-            recall.recent[time % RECALL_RECENT] = address / 8;
+            recall.recent[time % RECALL_RECENT] = address;
             oracle.time[line] = time;
-            oracle.place[line] = address / 8;
+            oracle.latest[line] = address;
             oracle.is_touched[line] = true;
             if (time < 100 || psnap_rng_below(&rng, 20))
                 continue;
             for (uint32_t bin = 0; bin < 24; bin++) {
                 bool is_first;
-                const uint64_t place = recall_draw(&recall, 0, bin, time + 1, &is_first);
-                const uint64_t taken = place / 8 - LOW / 64;
+                const uint64_t drawn = recall_draw(&recall, 0, bin, time + 1, &is_first);
+                const uint64_t taken = drawn / 64 - LOW / 64;
                 const uint64_t low = reuse_bin_low(bin), width = reuse_bin_width(bin);
                 assert_false(is_first);
                 assert_in_range(taken, 0, LINES - 1);
-                assert_int_equal(oracle.place[taken] / 8, place / 8);
+                assert_int_equal(oracle.latest[taken] / 64, drawn / 64);
                 if (bin < RECALL_RECENT) {
-                    assert_int_equal(place, recall.recent[(time - bin) % RECALL_RECENT]);
+                    assert_int_equal(drawn, recall.recent[(time - bin) % RECALL_RECENT]);
                     continue;
                 }
                 /* some time of the bin has no line that is nearer than the one taken */
@@ -83,7 +83,7 @@ static void lines_are_the_nearest(void **state)
                     is_nearest = distance(oracle.time[taken], at) == nearest(&oracle, at);
                 }
                 assert_true(is_nearest);
-                assert_int_equal(place, oracle.place[taken]);
+                assert_int_equal(drawn, oracle.latest[taken]);
             }
         }
         recall_release(&recall);
@@ -106,13 +106,13 @@ static void first_touches_are_of_other_lines(void **state)
     assert_true(recall_init(&recall, &model, 3));
     for (uint64_t time = 0; time < LINES; time++) {
         bool is_first;
-        const uint64_t place = recall_draw(&recall, 0, REUSE_FIRST, time, &is_first);
-        const uint64_t line = place / 8 - LOW / 64;
+        const uint64_t address = recall_draw(&recall, 0, REUSE_FIRST, time, &is_first);
+        const uint64_t line = address / 64 - LOW / 64;
         assert_true(is_first);
         assert_in_range(line, 0, LINES - 1);
         assert_false(is_touched[line]);
         is_touched[line] = true;
-        assert_true(recall_touch(&recall, 0, place * 8, time));
+        assert_true(recall_touch(&recall, 0, address, time));
     }
     recall_release(&recall);
 }
