@@ -121,13 +121,15 @@ void human_ref(const struct psnap_profile *profile, const struct model_ref *ref,
                  is_own ? "" : " of ", is_own ? "" : profile->loops[base->loop].id,
                  ref->offsets[0].bytes,
                  ref->base_count > 1 || ref->offset_count > 1 ? " or else" : "");
+    } else if (ref->rule == MODEL_SHARED) {
+        const struct model_ref *of = &model->refs[ref->sweep];
+        const bool is_own = of->loop == ref->loop;
+        snprintf(text + used, MODEL_TEXT / 2, "on with @%" PRIu32 "%s%.60s", of->number,
+                 is_own ? "" : " of ", is_own ? "" : profile->loops[of->loop].id);
     } else {
-
-        {
-            char objects[MODEL_TEXT];
-            human_objects(model, ref, objects);
-            snprintf(text + used, MODEL_TEXT - 16, "~%.200s", objects);
-        }
+        char objects[MODEL_TEXT];
+        human_objects(model, ref, objects);
+        snprintf(text + used, MODEL_TEXT - 16, "~%.200s", objects);
     }
 }
 
@@ -270,6 +272,16 @@ static void bases_text(const struct psnap_profile *profile, const struct model_r
     }
 }
 
+static void sweep_text(const struct psnap_profile *profile, const struct model_ref *ref,
+                       char text[MODEL_TEXT])
+{
+    const struct model_ref *of = &profile->stream->refs[ref->sweep];
+    const bool is_own = of->loop == ref->loop;
+
+    snprintf(text, MODEL_TEXT, "sweep of reference %" PRIu32 "%s%.60s", of->number,
+             is_own ? "" : " of ", is_own ? "" : profile->loops[of->loop].id);
+}
+
 static void offsets_text(const struct model_ref *ref, char text[MODEL_TEXT])
 {
     uint64_t sum = 0;
@@ -322,6 +334,8 @@ void human_where(const struct psnap_profile *profile, const struct model_ref *re
 {
     if (ref->rule == MODEL_NEST)
         start_text(profile, ref, text);
+    else if (ref->rule == MODEL_SHARED)
+        sweep_text(profile, ref, text);
     else if (ref->rule == MODEL_DEPENDENT)
         bases_text(profile, ref, text);
     else
@@ -332,6 +346,8 @@ void human_addresses(const struct model_ref *ref, char text[MODEL_TEXT])
 {
     if (ref->rule == MODEL_NEST)
         human_nest(&ref->addresses, false, text);
+    else if (ref->rule == MODEL_SHARED)
+        snprintf(text, MODEL_TEXT, "goes on where the others ended");
     else if (ref->rule == MODEL_DEPENDENT)
         offsets_text(ref, text);
     else

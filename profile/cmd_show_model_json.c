@@ -340,7 +340,7 @@ static void json_reuse(struct psnap_json *json, const struct psnap_profile *prof
 static void json_ref(struct psnap_json *json, const struct psnap_profile *profile,
                      const struct model_ref *ref)
 {
-    static const char *const rules[] = {"nest", "dependent", "reuse"};
+    static const char *const rules[] = {"nest", "dependent", "reuse", "shared"};
 
     psnap_json_begin_object(json, NULL);
     psnap_json_u64(json, "ref", ref->number);
@@ -349,7 +349,15 @@ static void json_ref(struct psnap_json *json, const struct psnap_profile *profil
     psnap_json_u64(json, "thread", ref->thread);
     psnap_json_u64(json, "accesses", ref->executions);
     psnap_json_text(json, "rule", rules[ref->rule]);
-    if (ref->rule == MODEL_NEST) {
+    if (ref->rule == MODEL_NEST && ref->element)
+        psnap_json_u64(json, "element", ref->element);
+    if (ref->rule == MODEL_SHARED) {
+        const struct model_ref *of = &profile->stream->refs[ref->sweep];
+        psnap_json_begin_object(json, "sweep");
+        psnap_json_text(json, "loop", profile->loops[of->loop].id);
+        psnap_json_u64(json, "ref", of->number);
+        psnap_json_end_object(json);
+    } else if (ref->rule == MODEL_NEST) {
         json_numbers(json, "addresses", profile, &profile->loops[ref->loop], &ref->addresses);
     } else if (ref->rule == MODEL_DEPENDENT) {
         json_bases(json, profile, ref);

@@ -217,3 +217,14 @@ enum psnap_status model_count(struct psnap_stream_model *model, struct psnap_err
     free(c.visits);
     return status;
 }
+
+bool model_count_takes(const struct psnap_stream_model *model, uint64_t **takes)
+{
+    uint64_t *sums = *takes = calloc(model->ref_count + (size_t)1, sizeof *sums);
+
+    for (uint32_t i = 0; sums && i < model->ref_count; i++) {
+        const struct model_ref *ref = &model->refs[i];
+        sums[model_nest_of(model, ref) - model->refs] += ref->executions * model_takes(model, ref);
+    }
+    return sums != NULL;
+}

@@ -53,6 +53,7 @@ static uint32_t add_site(struct lane *lane, const struct psnap_access *access)
     more[lane->site_count] = (struct lane_site){.ref = access->ref,
                                                 .next = lane->site_of_ref[access->ref],
                                                 .root = PSNAP_NONE,
+                                                .sweep = PSNAP_NONE,
                                                 .size = access->size,
                                                 .kind = access->kind,
                                                 .is_irregular = true};
@@ -181,7 +182,8 @@ static bool end_execution(struct lane *lane)
     if (lane->pending == PSNAP_NONE)
         return true;
     body = &lane->bodies[lane->pending];
-    body->executions++;
+    if (!body->executions++ && !sweep_join(lane, body, lane->iterations))
+        return false;
     body->iterations += lane->iterations;
     if (body->times && body->same != lane->iterations && !flush_trips(body))
         return false;
@@ -279,6 +281,19 @@ static bool find_turn(const struct lane *lane, const struct psnap_run *run, size
     return !*turn || follows(lane, run->first[run->width - 1].ref, &run->first[0]);
 }
 
+/* `count` repetitions from `from` on to the sweeps that references of the body share. */
+static bool put_sweeps(struct lane *lane, const struct psnap_run *run, const uint32_t *order,
+                       size_t turn, uint64_t from, uint64_t count, const struct lane_body *body)
+{
+    uint64_t firsts[LANE_WIDTH_MAX], strides[LANE_WIDTH_MAX];
+
+    for (uint32_t i = 0; i < body->width; i++) {
+        firsts[i] = psnap_run_address(run, from + (order[i] < turn), order[i]);
+        strides[i] = (uint64_t)run->strides[order[i]];
+    }
+    return sweep_put_run(lane, body, firsts, strides, count);
+}
+
 /* Repetitions of a run from `head` on, without its first `turn` accesses and with as many behind
  * them: iterations of one body. */
 static bool put_repetitions(struct lane *lane, const struct psnap_run *run, size_t turn,
@@ -303,13 +318,18 @@ static bool put_repetitions(struct lane *lane, const struct psnap_run *run, size
     sites = lane->bodies[body].sites;
     for (uint64_t done = 0, batch; done < count; done += batch) {
         bool is_irregular = false; /* something is: then access by access, in their order */
+        bool is_swept = false;
         batch = count - done;
         for (uint32_t i = 0; i < width; i++) {
             const uint64_t left = lane_until_look(&lane->sites[sites[i]]);
             is_irregular |= lane->sites[sites[i]].is_irregular ||
                             (run->columns && run->columns[order[i]].words);
+            is_swept |= lane->sites[sites[i]].sweep != PSNAP_NONE;
             batch = left < batch ? left : batch;
         }
+        if (is_swept && !is_irregular &&
+            !put_sweeps(lane, run, order, turn, head + done, batch, &lane->bodies[body]))
+            return false;
         for (uint32_t i = 0; i < width && !is_irregular; i++) {
             const uint32_t k = order[i];
             if (!lane_touch_run(lane, sites[i], psnap_run_address(run, head + done + (k < turn), k),
@@ -385,6 +405,12 @@ bool lane_end(struct lane *lane)
             series_end(&site->addresses, /* without reuse times it is a nest */
                        site->is_irregular ? most_of(lane, site->addresses.length, few) : SIZE_MAX);
     }
+    for (uint32_t k = 0; is_done && k < lane->sweep_count; k++) {
+        uint64_t accesses = 0;
+        for (uint32_t i = 0; i < lane->site_count; i++)
+            accesses += lane->sites[i].sweep == k ? lane->sites[i].addresses.length : 0;
+        is_done = series_end(&lane->sweeps[k].bytes, most_of(lane, accesses, few));
+    }
     for (uint32_t i = 0; is_done && i < lane->body_count; i++) {
         struct lane_body *body = &lane->bodies[i];
         is_done = flush_trips(body) &&
@@ -403,6 +429,8 @@ void lane_free(struct lane *lane)
         reuse_collector_release(&lane->sites[i].reuse);
         free(lane->sites[i].depend);
     }
+    for (uint32_t i = 0; i < lane->sweep_count; i++)
+        series_release(&lane->sweeps[i].bytes);
     for (uint32_t i = 0; i < lane->body_count; i++) {
         series_release(&lane->bodies[i].trips);
         trips_release(&lane->bodies[i].histogram);
@@ -415,6 +443,7 @@ void lane_free(struct lane *lane)
     free(lane->nodes);
     free(lane->bodies);
     free(lane->loops);
+    free(lane->sweeps);
     free(lane->site_of_ref);
     free(lane);
 }

@@ -13,6 +13,7 @@
 #include "profile/address/objects.h"
 #include "profile/address/reuse.h"
 #include "profile/address/sample.h"
+#include "profile/collect/sweep.h"
 #include "profile/model.h"
 #include "profile/nest/series.h"
 #include "profile/order/order.h"
@@ -27,6 +28,7 @@ struct lane_site { /* what every access needs comes first */
     uint32_t root; /* node of iterations that begin with it, or PSNAP_NONE */
     uint8_t size, kind;
     bool is_irregular;            /* as far as is known: reuse times are collected */
+    uint32_t sweep;               /* that it shares with others, or PSNAP_NONE */
     uint64_t latest, latest_time; /* address; when, of an irregular one */
     struct series addresses;
     struct reuse_collector reuse;
@@ -64,10 +66,11 @@ struct lane {
     struct lane_node *nodes;
     struct lane_body *bodies;
     struct lane_loop *loops;
+    struct lane_sweep *sweeps;
     uint32_t *site_of_ref; /* the first one's index, or PSNAP_NONE */
     uint32_t site_count, node_count, body_count;
-    uint32_t known_refs, loop_count;
-    size_t site_room, node_room, body_room, ref_room;
+    uint32_t known_refs, loop_count, sweep_count;
+    size_t site_room, node_room, body_room, ref_room, sweep_room;
 
     uint32_t node, width;               /* the iteration under way; width 0: none */
     uint64_t addresses[LANE_WIDTH_MAX]; /* of its accesses */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What a thread's lane has collected, as part of a model (model.h). The rule of each reference is
- * the first of these that holds: its addresses are a nest; another one's tell them; it is drawn by
- * reuse time, which always holds.
+ * the first of these that holds: its addresses are a nest; those of a sweep that it shares are;
+ * another one's tell them; it is drawn by reuse time, which always holds.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -244,6 +244,39 @@ static bool choose_bases(struct taking *t)
     return true;
 }
 
+/* References share the nest of their sweep when that is one and it tells what those of their own do
+ * not: the first of them has it. */
+static bool take_sweep(struct taking *t, uint32_t sweep)
+{
+    const struct lane *lane = t->lane;
+    const struct lane_sweep *from = &lane->sweeps[sweep];
+    struct nest_terms terms = {.patterns = t->model->patterns};
+    uint32_t first = PSNAP_NONE;
+    bool is_wanted = false;
+
+    for (uint32_t i = lane->site_count; i-- > 0;)
+        if (lane->sites[i].sweep == sweep) {
+            is_wanted |= lane->sites[i].addresses.is_none;
+            first = i;
+        }
+    if (!is_wanted || from->bytes.is_none)
+        return true;
+    if (!nest_terms_widen(&terms, &from->bytes.fold.terms, from->element)) {
+        nest_terms_release(&terms);
+        return true;
+    }
+    for (uint32_t i = first; i < lane->site_count; i++) {
+        struct model_ref *to = &t->model->refs[t->first_ref + i];
+        if (lane->sites[i].sweep != sweep)
+            continue;
+        to->rule = i == first ? MODEL_NEST : MODEL_SHARED;
+        to->sweep = t->first_ref + first;
+    }
+    t->model->refs[t->first_ref + first].addresses = terms;
+    t->model->refs[t->first_ref + first].element = from->element;
+    return true;
+}
+
 static bool take_refs(struct taking *t, uint16_t thread)
 {
     struct lane *lane = t->lane;
@@ -262,13 +295,18 @@ static bool take_refs(struct taking *t, uint16_t thread)
                                .rule = from->addresses.is_none ? MODEL_REUSE : MODEL_NEST,
                                .executions = from->addresses.length};
     }
+    for (uint32_t i = 0; i < lane->sweep_count; i++)
+        if (!take_sweep(t, i))
+            return false;
     if (!choose_bases(t))
         return false;
     for (uint32_t i = 0; i < lane->site_count; i++) {
         struct model_ref *to = &t->model->refs[t->first_ref + i];
         struct lane_site *from = &lane->sites[i];
-        if (to->rule == MODEL_NEST ? !take_terms(t, &to->addresses, &from->addresses.fold.terms)
-                                   : to->rule == MODEL_REUSE && !take_reuse(t, from, to))
+        if (to->rule == MODEL_NEST && !to->element &&
+            !take_terms(t, &to->addresses, &from->addresses.fold.terms))
+            return false;
+        if (to->rule == MODEL_REUSE && !take_reuse(t, from, to))
             return false;
     }
     return true;

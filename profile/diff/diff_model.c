@@ -107,7 +107,9 @@ static bool same_addresses(const struct profile_diff *diff, const struct model_r
     if (a->rule != b->rule || a->kind != b->kind || a->size != b->size)
         return false;
     if (a->rule == MODEL_NEST)
-        return same_nest(&a->addresses, &b->addresses, true);
+        return a->element == b->element && same_nest(&a->addresses, &b->addresses, true);
+    if (a->rule == MODEL_SHARED)
+        return refs_a[a->sweep].number == refs_b[b->sweep].number;
     if (a->rule != MODEL_DEPENDENT)
         return true;
     if (a->base_count != b->base_count || a->offset_count != b->offset_count)

@@ -214,6 +214,22 @@ static enum psnap_status find_bases(const struct removing *r)
     return status;
 }
 
+/* Sweeps stay or go as a whole. */
+static enum psnap_status check_sweeps(const struct removing *r)
+{
+    for (uint32_t i = 0; i < r->model->ref_count; i++) {
+        const struct model_ref *ref = &r->model->refs[i];
+        if (ref->rule == MODEL_SHARED &&
+            (r->refs[i] == PSNAP_NONE) != (r->refs[ref->sweep] == PSNAP_NONE))
+            return edit_fail(r->e, ref->loop, PSNAP_NONE,
+                             "references of loop '%.100s' and of '%.100s' share a sweep: one loop "
+                             "cannot be left out without the other",
+                             r->e->profile->loops[ref->loop].id,
+                             r->e->profile->loops[r->model->refs[ref->sweep].loop].id);
+    }
+    return PSNAP_OK;
+}
+
 /* ---- what is left ---- */
 
 static void drop_bodies(const struct removing *r)
@@ -251,6 +267,7 @@ static void drop_refs(const struct removing *r)
         }
         for (uint32_t k = 0; k < ref->base_count; k++)
             ref->bases[k] = r->refs[ref->bases[k]];
+        ref->sweep = ref->rule == MODEL_SHARED ? r->refs[ref->sweep] : 0;
         model->refs[count++] = *ref;
     }
     model->ref_count = count;
@@ -275,6 +292,8 @@ enum psnap_status edit_remove(struct editing *e)
         r.refs[i] = e->is_inside[model->refs[i].loop] ? PSNAP_NONE : refs++;
         r.heirs[i] = PSNAP_NONE;
     }
+    if (!status)
+        status = check_sweeps(&r);
     if (!status)
         status = prune_chains(&r);
     if (!status)

@@ -446,6 +446,8 @@ static enum psnap_status read_loops_of(struct model_reading *m, const struct psn
     for (uint32_t i = 0; i < model->ref_count && !status; i++)
         if (model->refs[i].rule == MODEL_DEPENDENT)
             status = model_read_bases(m, m->ref_nodes[i], names, &model->refs[i]);
+        else if (model->refs[i].rule == MODEL_SHARED)
+            status = model_read_sweep(m, m->ref_nodes[i], names, &model->refs[i]);
     if (!status)
         status = model_check_bases(m);
     loop = 0;
@@ -473,9 +475,10 @@ static enum psnap_status check_counts(const struct model_reading *m,
 {
     const struct psnap_stream_model *model = m->model;
     const struct psnap_profile *profile = m->r->profile;
-    uint64_t *accesses = calloc(profile->loop_count + (size_t)1, sizeof *accesses);
+    uint64_t *accesses = calloc(profile->loop_count + (size_t)1, sizeof *accesses), *takes = NULL;
     const struct psnap_yaml_node *map = loops->first;
-    enum psnap_status status = accesses ? PSNAP_OK : read_out_of_memory(m->r);
+    enum psnap_status status =
+        accesses && model_count_takes(model, &takes) ? PSNAP_OK : read_out_of_memory(m->r);
 
     for (uint32_t i = 0; i < model->ref_count && !status; i++) {
         const struct model_ref *ref = &model->refs[i];
@@ -487,11 +490,13 @@ static enum psnap_status check_counts(const struct model_reading *m,
         for (size_t k = 0; k < ref->addresses.count; k++)
             count +=
                 nest_length(ref->addresses.terms[k].pattern, nest_term_values(&ref->addresses, k));
-        if (ref->rule != MODEL_DEPENDENT && (!count || ref->executions % count))
+        if (ref->rule != MODEL_DEPENDENT && ref->rule != MODEL_SHARED &&
+            (!count || takes[i] % count))
             status = psnap_yaml_fail(m->r->doc, m->ref_nodes[i], m->r->error, PSNAP_ERROR_VALUE,
                                      "reference %" PRIu32 " has addresses for %" PRIu64
-                                     " accesses, but bodies make %" PRIu64 " of it",
-                                     ref->number, count, ref->executions);
+                                     " %s, but bodies make %" PRIu64 " of it",
+                                     ref->number, count, ref->element ? "elements" : "accesses",
+                                     takes[i]);
     }
     for (uint32_t i = 0; i < profile->loop_count && !status; i++, map = map->next)
         if (accesses[i] != profile->loops[i].accesses)
@@ -500,6 +505,7 @@ static enum psnap_status check_counts(const struct model_reading *m,
                                      " accesses, but its bodies make %" PRIu64,
                                      profile->loops[i].id, profile->loops[i].accesses, accesses[i]);
     free(accesses);
+    free(takes);
     return status;
 }
 

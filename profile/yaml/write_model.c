@@ -399,8 +399,12 @@ static void write_ref(const struct psnap_profile *profile, const struct model_re
     psnap_yaml_add_u64(doc, map, kinds[ref->kind], ref->size);
     if (ref->thread)
         psnap_yaml_add_u64(doc, map, "thread", ref->thread);
-    if (ref->rule == MODEL_NEST)
+    if (ref->rule == MODEL_NEST) {
+        if (ref->element)
+            psnap_yaml_add_u64(doc, map, "element", ref->element);
         write_numbers(profile, &profile->loops[ref->loop], doc, map, &ref->addresses);
+    } else if (ref->rule == MODEL_SHARED)
+        write_one_base(profile, ref, &profile->stream->refs[ref->sweep], doc, map, "sweep");
     else if (ref->rule == MODEL_DEPENDENT)
         write_base(profile, ref, doc, map);
     else {
