@@ -408,7 +408,7 @@ static enum psnap_status make_pattern(struct deriving *d, uint32_t index)
     struct psnap_sequence_item *items;
 
     for (uint32_t i = 0; i < model->body_count; i++)
-        if (model->bodies[i].loop == index &&
+        if (model->bodies[i].loop == index && !model->bodies[i].part_count &&
             (!most || model->bodies[i].iterations > most->iterations))
             most = &model->bodies[i];
     loop->is_pattern_derived = true;

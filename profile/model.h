@@ -24,6 +24,7 @@
 #include "profile/address/reuse.h"
 #include "profile/nest/nest.h"
 #include "profile/order/chain.h"
+#include "profile/order/expand.h"
 #include "profile/order/trips.h"
 #include "profile/profile.h"
 
@@ -62,7 +63,11 @@ struct model_body {
     uint16_t thread;
     uint32_t width;
     uint32_t *refs; /* indices, in the order in which they access; owned */
-    bool is_drawn;  /* trip counts are a histogram, else a nest */
+    struct expand_part *parts; /* instead of these: bodies, one after the other; owned */
+    uint32_t part_count;       /* 0: none */
+    bool is_counted;           /* its trip counts tell those of the parts, else these have their own */
+    bool is_part;              /* the trip counts of such a body tell its own */
+    bool is_drawn; /* trip counts are a histogram, else a nest */
     uint64_t executions, iterations;
     struct nest_terms trips;
     struct trips histogram;

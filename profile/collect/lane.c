@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <xxhash.h>
 
 #include "formats/base/room.h"
 
@@ -149,7 +150,8 @@ static uint32_t body_at(struct lane *lane, uint32_t node, uint32_t width)
         return PSNAP_NONE;
     lane->bodies = more;
     body = &more[lane->body_count];
-    *body = (struct lane_body){.width = width, .sites = malloc(width * sizeof *body->sites)};
+    *body = (struct lane_body){
+        .width = width, .sites = malloc(width * sizeof *body->sites), .whole = PSNAP_NONE};
     if (!body->sites)
         return PSNAP_NONE;
     series_init(&body->trips, lane->patterns);
@@ -164,6 +166,13 @@ static uint32_t body_at(struct lane *lane, uint32_t node, uint32_t width)
 
 /* ---- executions ---- */
 
+uint64_t lane_source(const struct lane *lane, uint32_t loop)
+{
+    const struct psnap_loop *of = &lane->program->loops[loop];
+
+    return strcmp(of->id, of->src_id) != 0 ? XXH3_64bits(of->src_id, strlen(of->src_id)) | 1 : 0;
+}
+
 /* Counts executions of the same number of iterations. */
 static bool flush_trips(struct lane_body *body)
 {
@@ -174,28 +183,36 @@ static bool flush_trips(struct lane_body *body)
                       trips_add(&body->histogram, body->same, times));
 }
 
+bool lane_count_trips(struct lane_body *body, uint64_t trips, uint64_t times)
+{
+    if (body->times && body->same != trips && !flush_trips(body))
+        return false;
+    body->same = trips;
+    body->times += times;
+    return true;
+}
+
 /* The body that was executing is done. */
 static bool end_execution(struct lane *lane)
 {
+    const uint32_t index = lane->pending;
+    const uint64_t iterations = lane->iterations;
     struct lane_body *body;
 
-    if (lane->pending == PSNAP_NONE)
+    if (index == PSNAP_NONE)
         return true;
-    body = &lane->bodies[lane->pending];
-    if (!body->executions++ && !sweep_join(lane, body, lane->iterations))
-        return false;
-    body->iterations += lane->iterations;
-    if (body->times && body->same != lane->iterations && !flush_trips(body))
-        return false;
-    body->same = lane->iterations;
-    body->times++;
-    for (uint32_t k = 0; k < body->width; k++)
-        series_end_row(&lane->sites[body->sites[k]].addresses);
-    if (!order_put(&lane->order, lane->pending))
-        return false;
     lane->pending = PSNAP_NONE;
     lane->iterations = 0;
-    return true;
+    body = &lane->bodies[index];
+    body->iterations += iterations;
+    if (!body->executions++) {
+        if (!sweep_join(lane, body, iterations) || !unit_join(lane, index))
+            return false;
+        body = &lane->bodies[index];
+    }
+    for (uint32_t k = 0; k < body->width; k++)
+        series_end_row(&lane->sites[body->sites[k]].addresses);
+    return unit_put(lane, index, iterations);
 }
 
 static inline bool execute(struct lane *lane, uint32_t body, uint64_t iterations)
@@ -394,9 +411,19 @@ static size_t few_of(const struct lane *lane)
     return values <= MOST / 2 ? FEW : FEW_OF_MANY;
 }
 
+static uint64_t accesses_of(const struct lane *lane, const struct lane_body *body)
+{
+    uint64_t accesses = body->iterations * body->width;
+
+    for (uint32_t i = 0; body->unit && i < body->unit->part_count; i++)
+        accesses += accesses_of(lane, &lane->bodies[body->unit->parts[i].body]);
+    return accesses;
+}
+
 bool lane_end(struct lane *lane)
 {
-    bool is_done = end_iteration(lane) && end_execution(lane) && order_end(&lane->order);
+    bool is_done = end_iteration(lane) && end_execution(lane) && unit_end(lane) &&
+                   order_end(&lane->order);
     const size_t few = few_of(lane);
 
     for (uint32_t i = 0; is_done && i < lane->site_count; i++) {
@@ -414,7 +441,7 @@ bool lane_end(struct lane *lane)
     for (uint32_t i = 0; is_done && i < lane->body_count; i++) {
         struct lane_body *body = &lane->bodies[i];
         is_done = flush_trips(body) &&
-                  series_end(&body->trips, most_of(lane, body->iterations * body->width, few));
+                  series_end(&body->trips, most_of(lane, accesses_of(lane, body), few));
     }
     return is_done;
 }
@@ -435,6 +462,7 @@ void lane_free(struct lane *lane)
         series_release(&lane->bodies[i].trips);
         trips_release(&lane->bodies[i].histogram);
         free(lane->bodies[i].sites);
+        free(lane->bodies[i].unit);
     }
     sample_release(&lane->sample);
     objects_release(&lane->objects);
@@ -455,7 +483,7 @@ struct lane *lane_new(const struct psnap_program *program)
     if (!lane)
         return NULL;
     lane->program = program;
-    lane->pending = PSNAP_NONE;
+    lane->pending = lane->unit = PSNAP_NONE;
     lane->patterns = nest_patterns_new();
     for (int i = 0; i < DEPEND_RECENT; i++)
         lane->recent.ring[i].site = PSNAP_NONE;

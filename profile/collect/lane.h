@@ -14,6 +14,7 @@
 #include "profile/address/reuse.h"
 #include "profile/address/sample.h"
 #include "profile/collect/sweep.h"
+#include "profile/collect/unit.h"
 #include "profile/model.h"
 #include "profile/nest/series.h"
 #include "profile/order/order.h"
@@ -50,6 +51,8 @@ struct lane_body {
     struct series trips;
     struct trips histogram;
     uint64_t same, times; /* executions under way of as many iterations each */
+    uint32_t whole;         /* the body without references whose part it is, or PSNAP_NONE */
+    struct lane_unit *unit; /* of a body without references, whose trips are bytes; owned */
 };
 
 struct lane_loop {
@@ -76,6 +79,7 @@ struct lane {
     uint64_t addresses[LANE_WIDTH_MAX]; /* of its accesses */
     uint32_t pending;                   /* body that is executing, or PSNAP_NONE */
     uint64_t iterations;                /* that it has had */
+    uint32_t unit, unit_ref; /* body whose parts are executing, or PSNAP_NONE; the latest one's */
 
     uint64_t now; /* accesses so far */
     struct sample sample;
@@ -90,6 +94,11 @@ void lane_free(struct lane *lane);
 bool lane_put(struct lane *lane, const struct psnap_access *block, size_t n);
 bool lane_put_run(struct lane *lane, const struct psnap_run *run);
 bool lane_end(struct lane *lane);
+
+/* The identity of the loop of the source, if the optimiser has made several loops of it; else 0. */
+uint64_t lane_source(const struct lane *lane, uint32_t loop);
+/* The body has executed with so many iterations, `times` times; false: out of memory. */
+bool lane_count_trips(struct lane_body *body, uint64_t trips, uint64_t times);
 
 /* ---- iterations, accesses by accesses: lane.c; their addresses: lane_touch.c ---- */
 

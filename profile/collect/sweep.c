@@ -4,21 +4,10 @@
  */
 #include "profile/collect/sweep.h"
 
-#include <string.h>
-#include <xxhash.h>
-
 #include "formats/base/room.h"
 #include "profile/collect/lane.h"
 
 /* ---- joining ---- */
-
-/* The identity of the loop of the source, if the optimiser has made several loops of it; else 0. */
-static uint64_t source_of(const struct lane *lane, uint32_t loop)
-{
-    const struct psnap_loop *of = &lane->program->loops[loop];
-
-    return strcmp(of->id, of->src_id) != 0 ? XXH3_64bits(of->src_id, strlen(of->src_id)) | 1 : 0;
-}
 
 /* Whether all accesses of a reference were those of the execution, one run. */
 static bool is_one_run(const struct lane_site *site, uint64_t iterations)
@@ -98,7 +87,7 @@ static bool put(struct lane_sweep *sweep, uint64_t address, uint64_t bytes)
 
 bool sweep_join(struct lane *lane, const struct lane_body *body, uint64_t iterations)
 {
-    const uint64_t source = source_of(lane, body->loop);
+    const uint64_t source = lane_source(lane, body->loop);
     uint32_t chain[LANE_WIDTH_MAX];
 
     for (uint32_t i = 0; source && i < body->width; i++) {

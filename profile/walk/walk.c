@@ -198,15 +198,53 @@ static bool enter_run(struct walk *walk, const struct model_body *body, uint64_t
 
 /* ---- the next execution ---- */
 
+static uint64_t next_trips(struct walk *walk, uint32_t body)
+{
+    struct walk_body *of = &walk->bodies[body];
+
+    return walk->model->bodies[body].is_drawn ? trips_draw_next(&of->trips, &walk->rng)
+                                              : reader_next(&of->reader);
+}
+
+/* A body of parts begins with the first of them. */
+static void begin_whole(struct walk *walk, uint32_t body)
+{
+    const struct model_body *whole = &walk->model->bodies[body];
+
+    walk->whole = body;
+    walk->part = 0;
+    if (whole->is_counted)
+        expand_counts(whole->parts, whole->part_count, next_trips(walk, body), walk->counts);
+}
+
+/* 1: a body executes, or 0: the parts of one will. */
 static int begin_body(struct walk *walk, uint32_t body)
 {
-    const struct model_body *from = &walk->model->bodies[body];
-    struct walk_body *to = &walk->bodies[body];
-
+    if (walk->model->bodies[body].part_count) {
+        begin_whole(walk, body);
+        return 0;
+    }
     walk->body = body;
     walk->column = 0;
-    walk->iterations =
-        from->is_drawn ? trips_draw_next(&to->trips, &walk->rng) : reader_next(&to->reader);
+    walk->iterations = next_trips(walk, body);
+    return 1;
+}
+
+/* The next part of a body of parts; 0: there are no more. */
+static int begin_part(struct walk *walk)
+{
+    const struct model_body *whole = &walk->model->bodies[walk->whole];
+    const uint32_t part = walk->part++;
+
+    if (part == whole->part_count) {
+        walk->whole = PSNAP_NONE;
+        return 0;
+    }
+    if (!whole->is_counted)
+        return begin_body(walk, whole->parts[part].body);
+    walk->body = whole->parts[part].body;
+    walk->column = 0;
+    walk->iterations = walk->counts[part];
     return 1;
 }
 
@@ -264,6 +302,10 @@ static int next_execution(struct walk *walk)
     uint32_t symbol;
 
     while (!begun && more > 0) {
+        if (walk->whole != PSNAP_NONE) {
+            begun = begin_part(walk);
+            continue;
+        }
         if (walk->depth) {
             struct walk_visit *visit = &walk->visits[walk->depth - 1];
             const struct chain *chain = &walk->model->chains[visit->chain];
@@ -475,6 +517,7 @@ struct walk *walk_new(const struct psnap_stream_model *model, const uint32_t *fi
     if (!walk)
         return NULL;
     walk->model = model;
+    walk->whole = PSNAP_NONE;
     psnap_rng_init_stream(&walk->rng, seed, UINT64_C(0x4e53));
     walk->refs = calloc(model->ref_count + (size_t)1, sizeof *walk->refs);
     walk->bodies = calloc(model->body_count + (size_t)1, sizeof *walk->bodies);

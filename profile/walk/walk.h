@@ -54,6 +54,8 @@ struct walk {
     } visits[ORDER_DEPTH]; /* each within the one before */
     uint32_t depth;        /* of visits */
 
+    uint32_t whole, part;          /* body whose parts execute, or PSNAP_NONE; the next one */
+    uint64_t counts[EXPAND_PARTS]; /* iterations of the parts, if the whole's tell them */
     uint32_t body;       /* that executes, and */
     uint64_t iterations; /* to come */
     uint32_t column;     /* of the iteration under way */

@@ -55,6 +55,13 @@ enum psnap_status model_read_sweep(const struct model_reading *m, const struct p
                                    const struct name_index *names, struct model_ref *ref);
 enum psnap_status model_check_bases(const struct model_reading *m);
 
+/* ---- read_parts_of.c ---- */
+
+/* When all bodies are read: the parts of one, and that all others have iterations. */
+enum psnap_status model_read_parts(const struct model_reading *m,
+                                   const struct psnap_yaml_node *map, struct model_body *whole);
+enum psnap_status model_check_parts(const struct model_reading *m);
+
 /* ---- read_numbers.c ---- */
 
 /* A nest of numbers, of a map with `start` or `nest`: starts are counted from the regions of `loop`
