@@ -231,7 +231,12 @@ void human_trips(const struct model_body *body, char text[MODEL_TEXT])
     uint64_t steady;
     char digits[32];
 
-    if (model_steady_trips(body, &steady))
+    if (body->part_count && !body->is_counted)
+        snprintf(text, MODEL_TEXT, "those of its parts");
+    else if (body->is_part)
+        snprintf(text, MODEL_TEXT, "of a whole, mean %.4g",
+                 (double)body->iterations / (double)(body->executions ? body->executions : 1));
+    else if (model_steady_trips(body, &steady))
         snprintf(text, MODEL_TEXT, "%s", psnap_group_digits(steady, digits));
     else if (body->is_drawn)
         snprintf(text, MODEL_TEXT, "drawn, %" PRIu64 " to %" PRIu64 ", mean %.4g",

@@ -62,12 +62,12 @@ struct model_body {
     uint32_t loop;
     uint16_t thread;
     uint32_t width;
-    uint32_t *refs; /* indices, in the order in which they access; owned */
+    uint32_t *refs;            /* indices, in the order in which they access; owned */
     struct expand_part *parts; /* instead of these: bodies, one after the other; owned */
     uint32_t part_count;       /* 0: none */
-    bool is_counted;           /* its trip counts tell those of the parts, else these have their own */
-    bool is_part;              /* the trip counts of such a body tell its own */
-    bool is_drawn; /* trip counts are a histogram, else a nest */
+    bool is_counted; /* its trip counts tell those of the parts, else these have their own */
+    bool is_part;    /* the trip counts of such a body tell its own */
+    bool is_drawn;   /* trip counts are a histogram, else a nest */
     uint64_t executions, iterations;
     struct nest_terms trips;
     struct trips histogram;

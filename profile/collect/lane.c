@@ -422,8 +422,8 @@ static uint64_t accesses_of(const struct lane *lane, const struct lane_body *bod
 
 bool lane_end(struct lane *lane)
 {
-    bool is_done = end_iteration(lane) && end_execution(lane) && unit_end(lane) &&
-                   order_end(&lane->order);
+    bool is_done =
+        end_iteration(lane) && end_execution(lane) && unit_end(lane) && order_end(&lane->order);
     const size_t few = few_of(lane);
 
     for (uint32_t i = 0; is_done && i < lane->site_count; i++) {

@@ -50,7 +50,7 @@ struct lane_body {
     uint64_t executions, iterations;
     struct series trips;
     struct trips histogram;
-    uint64_t same, times; /* executions under way of as many iterations each */
+    uint64_t same, times;   /* executions under way of as many iterations each */
     uint32_t whole;         /* the body without references whose part it is, or PSNAP_NONE */
     struct lane_unit *unit; /* of a body without references, whose trips are bytes; owned */
 };

@@ -14,8 +14,8 @@ struct taking {
     struct lane *lane;
     struct psnap_stream_model *model;
     uint32_t first_ref, first_chain; /* of the lane's in the model */
-    uint32_t *objects; /* by object of the lane: of the model, or PSNAP_NONE */
-    uint32_t *bodies;  /* by body of the lane: of the model */
+    uint32_t *objects;               /* by object of the lane: of the model, or PSNAP_NONE */
+    uint32_t *bodies;                /* by body of the lane: of the model */
     uint32_t object_count;
 };
 
@@ -253,23 +253,25 @@ static bool choose_bases(struct taking *t)
 }
 
 /* References share the nest of their sweep when that is one and those of their own are not all, or
- * are twice as long in all: the first of them has it. */
+ * are twice as long in the mean: the first of them has it. */
 static bool take_sweep(struct taking *t, uint32_t sweep)
 {
     const struct lane *lane = t->lane;
     const struct lane_sweep *from = &lane->sweeps[sweep];
     struct nest_terms terms = {.patterns = t->model->patterns};
     uint32_t first = PSNAP_NONE;
-    size_t own = 0;
+    size_t own = 0, count = 0;
     bool is_wanted = false;
 
     for (uint32_t i = lane->site_count; i-- > 0;)
         if (lane->sites[i].sweep == sweep) {
             is_wanted |= lane->sites[i].addresses.is_none;
+            count++;
             own += lane->sites[i].addresses.fold.terms.value_count;
             first = i;
         }
-    if (from->bytes.is_none || (!is_wanted && own <= 2 * from->bytes.fold.terms.value_count))
+    if (from->bytes.is_none ||
+        (!is_wanted && own <= 2 * count * from->bytes.fold.terms.value_count))
         return true;
     if (!nest_terms_widen(&terms, &from->bytes.fold.terms, from->element, false)) {
         nest_terms_release(&terms);
@@ -377,27 +379,34 @@ static bool take_whole(struct taking *t, const struct lane_body *from, struct mo
     return true;
 }
 
+/* One part alone needs no whole. */
+static bool is_whole(const struct lane_body *body)
+{
+    return body->unit && body->executions && body->unit->part_count > 1;
+}
+
 static bool take_bodies(struct taking *t, uint16_t thread)
 {
     struct lane *lane = t->lane;
     struct psnap_stream_model *model = t->model;
     bool is_done = true;
 
-    for (uint32_t i = 0; i < lane->body_count; i++) /* one part alone needs no whole */
-        if (!lane->bodies[i].unit || lane->bodies[i].unit->part_count > 1)
+    for (uint32_t i = 0; i < lane->body_count; i++)
+        if (!lane->bodies[i].unit || is_whole(&lane->bodies[i]))
             t->bodies[i] = model->body_count++;
     for (uint32_t i = 0; i < lane->body_count; i++)
-        if (lane->bodies[i].unit && lane->bodies[i].unit->part_count == 1)
+        if (lane->bodies[i].unit && !is_whole(&lane->bodies[i]))
             t->bodies[i] = t->bodies[lane->bodies[i].unit->parts[0].body];
     for (uint32_t i = 0; is_done && i < lane->body_count; i++)
         if (!lane->bodies[i].unit)
             is_done = take_body(t, &lane->bodies[i], thread, &model->bodies[t->bodies[i]]);
     for (uint32_t i = 0; is_done && i < lane->body_count; i++) {
         struct model_body *to = &model->bodies[t->bodies[i]];
-        if (!lane->bodies[i].unit || lane->bodies[i].unit->part_count == 1)
+        if (!is_whole(&lane->bodies[i]))
             continue;
-        *to = (struct model_body){
-            .loop = lane->bodies[i].loop, .thread = thread, .executions = lane->bodies[i].executions};
+        *to = (struct model_body){.loop = lane->bodies[i].loop,
+                                  .thread = thread,
+                                  .executions = lane->bodies[i].executions};
         is_done = take_whole(t, &lane->bodies[i], to);
     }
     return is_done;

@@ -21,6 +21,21 @@ static uint64_t bytes_of(const struct lane *lane, const struct lane_body *body)
     return bytes;
 }
 
+/* Whether nothing but the loop of the source stands between two bodies in the program: copies of it
+ * elsewhere, as of an inlined function, are others. */
+static bool are_beside(const struct lane *lane, const struct lane_body *a,
+                       const struct lane_body *b)
+{
+    const struct psnap_program *program = lane->program;
+    const uint32_t p = lane->sites[a->sites[0]].ref, q = lane->sites[b->sites[0]].ref;
+
+    for (uint32_t ref = p < q ? p : q; ref < (p < q ? q : p); ref++)
+        if (strcmp(program->loops[program->refs[ref].loop].src_id,
+                   program->loops[a->loop].src_id) != 0)
+            return false;
+    return true;
+}
+
 /* Whether a body may be a part: no other one is of its loop, and its iterations are multiples of
  * the others' or the other way round. */
 static bool fits(const struct lane *lane, const struct lane_unit *unit,
@@ -31,7 +46,8 @@ static bool fits(const struct lane *lane, const struct lane_unit *unit,
     for (uint32_t i = 0; i < unit->part_count; i++) {
         const struct unit_part *part = &unit->parts[i];
         does &= part->bytes != bytes && lane->bodies[part->body].loop != body->loop &&
-                (part->bytes > bytes ? part->bytes % bytes : bytes % part->bytes) == 0;
+                (part->bytes > bytes ? part->bytes % bytes : bytes % part->bytes) == 0 &&
+                are_beside(lane, &lane->bodies[part->body], body);
     }
     return does;
 }
@@ -59,8 +75,8 @@ static void add_part(struct lane_unit *unit, uint32_t body, uint64_t bytes)
 
     for (; at && unit->parts[at - 1].bytes < bytes; at--)
         unit->parts[at] = unit->parts[at - 1];
-    unit->parts[at] = (struct unit_part){
-        .body = body, .bytes = bytes, .entered = UINT64_MAX, .low = UINT64_MAX};
+    unit->parts[at] =
+        (struct unit_part){.body = body, .bytes = bytes, .entered = UINT64_MAX, .low = UINT64_MAX};
     if (at + 1 < unit->part_count)
         unit->parts[at].most = unit->parts[at].passed = unit->parts[at + 1].most;
 }
@@ -102,10 +118,44 @@ static void learn(struct lane_unit *unit, uint64_t left)
         } else {
             part->passed = left > part->passed ? left : part->passed;
         }
-        part->count = 0;
-        unit->is_over |= part->entered <= part->passed ||
+        unit->is_over |= part->entered <= part->passed || part->high >= 2 * part->bytes ||
                          (part->low <= part->high && part->high - part->low >= part->bytes);
     }
+}
+
+/* The parts execute by themselves, in the order in which they stand. */
+static bool put_apart(struct lane *lane, const struct lane_unit *unit)
+{
+    uint32_t after = 0;
+
+    for (;;) {
+        const struct unit_part *next = NULL;
+        uint32_t first = UINT32_MAX;
+        for (uint32_t i = 0; i < unit->part_count; i++) {
+            const uint32_t ref = lane->sites[lane->bodies[unit->parts[i].body].sites[0]].ref;
+            if (unit->parts[i].count && ref >= after && ref < first) {
+                next = &unit->parts[i];
+                first = ref;
+            }
+        }
+        if (!next)
+            return true;
+        if (!lane_count_trips(&lane->bodies[next->body], next->count, 1) ||
+            !order_put(&lane->order, next->body))
+            return false;
+        after = first + 1;
+    }
+}
+
+static bool put_whole(struct lane *lane, uint32_t whole, uint64_t bytes)
+{
+    struct lane_unit *unit = lane->bodies[whole].unit;
+
+    for (uint32_t i = 0; i < unit->part_count; i++)
+        if (!lane_count_trips(&lane->bodies[unit->parts[i].body], unit->parts[i].count, 1))
+            return false;
+    lane->bodies[whole].executions++;
+    return lane_count_trips(&lane->bodies[whole], bytes, 1) && order_put(&lane->order, whole);
 }
 
 bool unit_end(struct lane *lane)
@@ -118,14 +168,14 @@ bool unit_end(struct lane *lane)
         return true;
     unit = lane->bodies[whole].unit;
     lane->unit = PSNAP_NONE;
-    for (uint32_t i = 0; i < unit->part_count; i++) {
+    for (uint32_t i = 0; i < unit->part_count; i++)
         bytes += unit->parts[i].count * unit->parts[i].bytes;
-        if (!lane_count_trips(&lane->bodies[unit->parts[i].body], unit->parts[i].count, 1))
-            return false;
-    }
     learn(unit, bytes);
-    lane->bodies[whole].executions++;
-    return lane_count_trips(&lane->bodies[whole], bytes, 1) && order_put(&lane->order, whole);
+    if (unit->is_over ? !put_apart(lane, unit) : !put_whole(lane, whole, bytes))
+        return false;
+    for (uint32_t i = 0; i < unit->part_count; i++)
+        unit->parts[i].count = 0;
+    return true;
 }
 
 bool unit_put(struct lane *lane, uint32_t body, uint64_t iterations)

@@ -23,9 +23,9 @@ struct unit_part {
 };
 
 struct lane_unit {
-    uint64_t source;      /* hash of the loop of the source */
-    bool is_over;         /* it does not hold */
-    uint32_t part_count;  /* the widest first */
+    uint64_t source;     /* hash of the loop of the source */
+    bool is_over;        /* it does not hold */
+    uint32_t part_count; /* the widest first */
     struct unit_part parts[EXPAND_PARTS];
 };
 

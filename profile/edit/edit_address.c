@@ -33,7 +33,8 @@ static bool find_places(void *context, struct edit_node *leaf)
     if (leaf->low > leaf->high)
         return true;
     leaf->array = edit_array_of(f->e, leaf->low);
-    if (leaf->array != PSNAP_NONE && leaf->high + model_nest_width(f->ref) > f->e->arrays[leaf->array].high)
+    if (leaf->array != PSNAP_NONE &&
+        leaf->high + model_nest_width(f->ref) > f->e->arrays[leaf->array].high)
         leaf->array = PSNAP_NONE;
     return true;
 }
@@ -156,7 +157,8 @@ static bool move_run(void *context, struct edit_node *leaf)
         leaf->value.first += m->status ? 0 : (int64_t)shift;
         return !m->status;
     }
-    m->status = edit_map(m->e, m->ref->loop, leaf->array, model_nest_width(m->ref), &address, &times, &over);
+    m->status = edit_map(m->e, m->ref->loop, leaf->array, model_nest_width(m->ref), &address,
+                         &times, &over);
     leaf->value.first = (int64_t)address;
     if (m->status || !edit_is_stretched(&m->e->arrays[leaf->array]))
         return !m->status;

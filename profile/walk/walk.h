@@ -26,7 +26,7 @@ struct walk_ref {
 
 /* An access of a body whose references are all nests. */
 struct walk_column {
-    uint32_t ref;   /* whose reader has the addresses */
+    uint32_t ref;    /* whose reader has the addresses */
     uint32_t before; /* numbers of that which the accesses before take, of the iteration */
     uint32_t all;    /* and those that all accesses of the iteration take */
 };
@@ -56,9 +56,9 @@ struct walk {
 
     uint32_t whole, part;          /* body whose parts execute, or PSNAP_NONE; the next one */
     uint64_t counts[EXPAND_PARTS]; /* iterations of the parts, if the whole's tell them */
-    uint32_t body;       /* that executes, and */
-    uint64_t iterations; /* to come */
-    uint32_t column;     /* of the iteration under way */
+    uint32_t body;                 /* that executes, and */
+    uint64_t iterations;           /* to come */
+    uint32_t column;               /* of the iteration under way */
     uint64_t now;
     bool is_tracked; /* something is drawn by reuse time: lines are entered */
 

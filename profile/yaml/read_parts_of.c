@@ -68,8 +68,8 @@ static bool are_widths(const struct model_body *whole)
     return ones == 1;
 }
 
-enum psnap_status model_read_parts(const struct model_reading *m,
-                                   const struct psnap_yaml_node *map, struct model_body *whole)
+enum psnap_status model_read_parts(const struct model_reading *m, const struct psnap_yaml_node *map,
+                                   struct model_body *whole)
 {
     const struct psnap_yaml_node *list = psnap_yaml_get(map, "of");
     enum psnap_status status = PSNAP_OK;

@@ -275,9 +275,9 @@ static enum psnap_status read_offsets(const struct model_reading *m,
 enum psnap_status model_read_ref(const struct model_reading *m, const struct psnap_yaml_node *map,
                                  uint32_t loop, struct model_ref *ref, struct model_name *name)
 {
-    static const char *const keys[] = {"ref",    "load",    "store",  "atomic",  "thread", "region",
-                                       "start",  "nest",    "counts", "strides", "base",   "bases",
-                                       "offset", "offsets", "reuse",  "sweep",  "element", NULL};
+    static const char *const keys[] = {
+        "ref",     "load", "store", "atomic", "thread",  "region", "start", "nest",    "counts",
+        "strides", "base", "bases", "offset", "offsets", "reuse",  "sweep", "element", NULL};
     const struct reading *r = m->r;
     const struct psnap_yaml_node *node, *base, *reuse, *sweep;
     uint64_t number = 0, size = 0, kinds = 0, thread = 0, element = 0;
@@ -324,9 +324,9 @@ enum psnap_status model_read_ref(const struct model_reading *m, const struct psn
     if (!status && node)
         status = psnap_yaml_u64(r->doc, node, 1, size, &element, r->error);
     if (!status && element && size % element)
-        status = psnap_yaml_fail(r->doc, node, r->error, PSNAP_ERROR_VALUE,
-                                 "an access of %" PRIu64 " bytes has no whole number of elements",
-                                 size);
+        status =
+            psnap_yaml_fail(r->doc, node, r->error, PSNAP_ERROR_VALUE,
+                            "an access of %" PRIu64 " bytes has no whole number of elements", size);
     ref->element = (uint8_t)element;
     if (status)
         return status;

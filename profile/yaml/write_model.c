@@ -308,8 +308,7 @@ static void write_body(const struct psnap_profile *profile, const struct model_b
     psnap_yaml_add_text(doc, map, "id", body->id);
     if (body->thread)
         psnap_yaml_add_u64(doc, map, "thread", body->thread);
-    inner =
-        psnap_yaml_add_sequence(doc, map, body->part_count ? "of" : "refs", PSNAP_YAML_FLOW);
+    inner = psnap_yaml_add_sequence(doc, map, body->part_count ? "of" : "refs", PSNAP_YAML_FLOW);
     for (uint32_t k = 0; k < body->width; k++)
         psnap_yaml_add_u64(doc, inner, NULL, profile->stream->refs[body->refs[k]].number);
     for (uint32_t k = 0; k < body->part_count; k++)
