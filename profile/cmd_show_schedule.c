@@ -109,7 +109,10 @@ static void print_body(struct printing *p, const struct model_body *body, uint32
 {
     if (begin_line(p, indent, body->id, true)) {
         print_counts(p->profile->stream, body);
-        print_refs(p->profile, body, p->is_short);
+        if (body->part_count)
+            printf("of %" PRIu32 " part%s\n", body->part_count, psnap_plural(body->part_count));
+        else
+            print_refs(p->profile, body, p->is_short);
     }
     for (uint32_t i = 0; i < body->part_count; i++)
         print_body(p, &p->profile->stream->bodies[body->parts[i].body], indent + 1);
