@@ -121,13 +121,15 @@ void human_ref(const struct psnap_profile *profile, const struct model_ref *ref,
                  is_own ? "" : " of ", is_own ? "" : profile->loops[base->loop].id,
                  ref->offsets[0].bytes,
                  ref->base_count > 1 || ref->offset_count > 1 ? " or else" : "");
+    } else if (ref->rule == MODEL_SHARED) {
+        const struct model_ref *of = &model->refs[ref->sweep];
+        const bool is_own = of->loop == ref->loop;
+        snprintf(text + used, MODEL_TEXT / 2, "on with @%" PRIu32 "%s%.60s", of->number,
+                 is_own ? "" : " of ", is_own ? "" : profile->loops[of->loop].id);
     } else {
-
-        {
-            char objects[MODEL_TEXT];
-            human_objects(model, ref, objects);
-            snprintf(text + used, MODEL_TEXT - 16, "~%.200s", objects);
-        }
+        char objects[MODEL_TEXT];
+        human_objects(model, ref, objects);
+        snprintf(text + used, MODEL_TEXT - 16, "~%.200s", objects);
     }
 }
 
@@ -229,7 +231,12 @@ void human_trips(const struct model_body *body, char text[MODEL_TEXT])
     uint64_t steady;
     char digits[32];
 
-    if (model_steady_trips(body, &steady))
+    if (body->part_count && !body->is_counted)
+        snprintf(text, MODEL_TEXT, "those of its parts");
+    else if (body->is_part)
+        snprintf(text, MODEL_TEXT, "of a whole, mean %.4g",
+                 (double)body->iterations / (double)(body->executions ? body->executions : 1));
+    else if (model_steady_trips(body, &steady))
         snprintf(text, MODEL_TEXT, "%s", psnap_group_digits(steady, digits));
     else if (body->is_drawn)
         snprintf(text, MODEL_TEXT, "drawn, %" PRIu64 " to %" PRIu64 ", mean %.4g",
@@ -268,6 +275,16 @@ static void bases_text(const struct psnap_profile *profile, const struct model_r
             (size_t)snprintf(text + used, 56, "%s %" PRIu32 "%s%.36s", i ? " or" : "", base->number,
                              is_own ? "" : " of ", is_own ? "" : profile->loops[base->loop].id);
     }
+}
+
+static void sweep_text(const struct psnap_profile *profile, const struct model_ref *ref,
+                       char text[MODEL_TEXT])
+{
+    const struct model_ref *of = &profile->stream->refs[ref->sweep];
+    const bool is_own = of->loop == ref->loop;
+
+    snprintf(text, MODEL_TEXT, "sweep of reference %" PRIu32 "%s%.60s", of->number,
+             is_own ? "" : " of ", is_own ? "" : profile->loops[of->loop].id);
 }
 
 static void offsets_text(const struct model_ref *ref, char text[MODEL_TEXT])
@@ -322,6 +339,8 @@ void human_where(const struct psnap_profile *profile, const struct model_ref *re
 {
     if (ref->rule == MODEL_NEST)
         start_text(profile, ref, text);
+    else if (ref->rule == MODEL_SHARED)
+        sweep_text(profile, ref, text);
     else if (ref->rule == MODEL_DEPENDENT)
         bases_text(profile, ref, text);
     else
@@ -332,6 +351,8 @@ void human_addresses(const struct model_ref *ref, char text[MODEL_TEXT])
 {
     if (ref->rule == MODEL_NEST)
         human_nest(&ref->addresses, false, text);
+    else if (ref->rule == MODEL_SHARED)
+        snprintf(text, MODEL_TEXT, "goes on where the others ended");
     else if (ref->rule == MODEL_DEPENDENT)
         offsets_text(ref, text);
     else

@@ -267,6 +267,24 @@ static void json_drawn(struct psnap_json *json, const struct trips *trips)
     psnap_json_end_array(json);
 }
 
+static void json_parts(struct psnap_json *json, const struct psnap_stream_model *model,
+                       const struct model_body *body)
+{
+    psnap_json_begin_array(json, "of");
+    for (uint32_t i = 0; i < body->part_count; i++) {
+        const struct expand_part *part = &body->parts[i];
+        psnap_json_begin_object(json, NULL);
+        psnap_json_text(json, "body", model->bodies[part->body].id);
+        if (body->is_counted) {
+            psnap_json_u64(json, "width", part->width);
+            psnap_json_u64(json, "leaves", part->leaves);
+            psnap_json_u64(json, "from", part->from);
+        }
+        psnap_json_end_object(json);
+    }
+    psnap_json_end_array(json);
+}
+
 static void json_body(struct psnap_json *json, const struct psnap_profile *profile,
                       const struct model_body *body)
 {
@@ -277,11 +295,13 @@ static void json_body(struct psnap_json *json, const struct psnap_profile *profi
     for (uint32_t k = 0; k < body->width; k++)
         psnap_json_u64(json, NULL, profile->stream->refs[body->refs[k]].number);
     psnap_json_end_array(json);
+    if (body->part_count)
+        json_parts(json, profile->stream, body);
     psnap_json_u64(json, "executions", body->executions);
     psnap_json_u64(json, "iterations", body->iterations);
     if (body->is_drawn)
         json_drawn(json, &body->histogram);
-    else
+    else if (body->trips.count)
         json_numbers(json, "trips", profile, NULL, &body->trips);
     psnap_json_end_object(json);
 }
@@ -348,7 +368,7 @@ static void json_reuse(struct psnap_json *json, const struct psnap_profile *prof
 static void json_ref(struct psnap_json *json, const struct psnap_profile *profile,
                      const struct model_ref *ref)
 {
-    static const char *const rules[] = {"nest", "dependent", "reuse"};
+    static const char *const rules[] = {"nest", "dependent", "reuse", "shared"};
 
     psnap_json_begin_object(json, NULL);
     psnap_json_u64(json, "ref", ref->number);
@@ -357,7 +377,15 @@ static void json_ref(struct psnap_json *json, const struct psnap_profile *profil
     psnap_json_u64(json, "thread", ref->thread);
     psnap_json_u64(json, "accesses", ref->executions);
     psnap_json_text(json, "rule", rules[ref->rule]);
-    if (ref->rule == MODEL_NEST) {
+    if (ref->rule == MODEL_NEST && ref->element)
+        psnap_json_u64(json, "element", ref->element);
+    if (ref->rule == MODEL_SHARED) {
+        const struct model_ref *of = &profile->stream->refs[ref->sweep];
+        psnap_json_begin_object(json, "sweep");
+        psnap_json_text(json, "loop", profile->loops[of->loop].id);
+        psnap_json_u64(json, "ref", of->number);
+        psnap_json_end_object(json);
+    } else if (ref->rule == MODEL_NEST) {
         json_numbers(json, "addresses", profile, &profile->loops[ref->loop], &ref->addresses);
     } else if (ref->rule == MODEL_DEPENDENT) {
         json_bases(json, profile, ref);

@@ -221,7 +221,7 @@ static void print_irregular(const struct psnap_profile *profile,
 bool show_print_irregular(const struct psnap_profile *profile, uint64_t accesses, uint64_t most)
 {
     const struct psnap_stream_model *model = profile->stream;
-    uint64_t sums[3] = {0};
+    uint64_t sums[MODEL_SHARED + 1] = {0};
     const struct model_ref **refs;
     uint32_t count = 0;
 
@@ -236,7 +236,7 @@ bool show_print_irregular(const struct psnap_profile *profile, uint64_t accesses
             refs[count++] = &model->refs[i];
     }
     printf("\naddresses  %.1f %% in nests, exact; %.1f %% dependent, %.1f %% by reuse time\n",
-           100 * show_share(sums[MODEL_NEST], accesses),
+           100 * show_share(sums[MODEL_NEST] + sums[MODEL_SHARED], accesses),
            100 * show_share(sums[MODEL_DEPENDENT], accesses),
            100 * show_share(sums[MODEL_REUSE], accesses));
     qsort(refs, count, sizeof(struct model_ref *), by_accesses);

@@ -59,12 +59,17 @@ static const char *brief_trips(const struct model_body *body, char text[32])
     return text;
 }
 
-static void print_counts(const struct model_body *body)
+static void print_counts(const struct psnap_stream_model *model, const struct model_body *body)
 {
+    uint64_t accesses = body->iterations * body->width;
     char trips[32], digits[32];
 
-    printf("  %12s  %14s  ", brief_trips(body, trips),
-           psnap_group_digits(body->iterations * body->width, digits));
+    for (uint32_t i = 0; i < body->part_count; i++) {
+        const struct model_body *part = &model->bodies[body->parts[i].body];
+        accesses += part->iterations * part->width;
+    }
+    printf("  %12s  %14s  ", body->part_count && !body->is_counted ? "" : brief_trips(body, trips),
+           psnap_group_digits(accesses, digits));
 }
 
 /* "load a +8 x 2, store b +8": equal ones once, in the order of the first of them. */
@@ -99,6 +104,20 @@ static void print_refs(const struct psnap_profile *profile, const struct model_b
     putchar('\n');
 }
 
+/* A body; its parts, one after the other, as lines below it. */
+static void print_body(struct printing *p, const struct model_body *body, uint32_t indent)
+{
+    if (begin_line(p, indent, body->id, true)) {
+        print_counts(p->profile->stream, body);
+        if (body->part_count)
+            printf("of %" PRIu32 " part%s\n", body->part_count, psnap_plural(body->part_count));
+        else
+            print_refs(p->profile, body, p->is_short);
+    }
+    for (uint32_t i = 0; i < body->part_count; i++)
+        print_body(p, &p->profile->stream->bodies[body->parts[i].body], indent + 1);
+}
+
 static void print_term(struct printing *p, const struct nest_pattern *pattern,
                        const uint64_t *values, uint32_t indent)
 {
@@ -107,11 +126,7 @@ static void print_term(struct printing *p, const struct nest_pattern *pattern,
     size_t at = 0;
 
     if (!pattern->body_count && !(pattern->symbol & MODEL_CHAIN)) {
-        const struct model_body *body = &model->bodies[pattern->symbol];
-        if (begin_line(p, indent, body->id, true)) {
-            print_counts(body);
-            print_refs(p->profile, body, p->is_short);
-        }
+        print_body(p, &model->bodies[pattern->symbol], indent);
         return;
     }
     if (!pattern->body_count) {
@@ -237,7 +252,7 @@ static bool print_chain(const struct psnap_stream_model *model, uint32_t index, 
         if (state->symbol & MODEL_CHAIN)
             printf("  %12s  %14s", "", "");
         else
-            print_counts(&model->bodies[state->symbol]);
+            print_counts(model, &model->bodies[state->symbol]);
         is_done = print_next(model, chain, state, is_short);
     }
     if (most < chain->count - 1)

@@ -141,7 +141,7 @@ static bool add_nest(struct deriving *d, uint32_t index, uint64_t offset, uint64
         all += extents[k].count;
     for (uint32_t k = runs; extents && k-- > 0 && is_done;) { /* the first one gets what is left */
         struct span span = {.low = extents[k].low + offset,
-                            .end = extents[k].high + offset + ref->size,
+                            .end = extents[k].high + offset + model_nest_width(ref),
                             .object = PSNAP_NONE,
                             .ref = index};
         const double part = all > 0 ? extents[k].count / all * (double)executions : 0;
@@ -200,6 +200,7 @@ static bool add_ref(struct deriving *d, uint32_t index)
         offset += root->offsets[0].bytes;
         root = &model->refs[root->bases[0]];
     }
+    root = model_nest_of(model, root);
     if (root->rule == MODEL_NEST && root == &model->refs[index])
         return add_nest(d, index, 0, executions);
     if (root->rule == MODEL_NEST) {
@@ -273,20 +274,23 @@ static void add_size(struct psnap_profile_region *region, uint8_t size, uint64_t
     region->sizes[at].count += count;
 }
 
-/* Strides of a reference, `accesses` of them, by bin. */
-static bool count_strides(const struct model_ref *ref, uint64_t accesses, double *bins)
+/* Strides of a reference, `accesses` of them, by bin; as of its own when it shares a sweep. */
+static bool count_strides(const struct psnap_stream_model *model, const struct model_ref *ref,
+                          uint64_t accesses, double *bins)
 {
+    const struct model_ref *of = model_nest_of(model, ref);
+    const uint32_t takes = model_takes(model, ref);
     struct reader reader;
     uint64_t before, counts[PSNAP_STRIDE_BINS] = {0}, sum = 0;
 
-    if (ref->rule != MODEL_NEST) {
+    if (of->rule != MODEL_NEST) {
         bins[PSNAP_STRIDE_RANDOM] += (double)accesses;
         return true;
     }
-    reader_init(&reader, &ref->addresses);
-    before = reader_next(&reader);
+    reader_init(&reader, &of->addresses);
+    before = reader_take(&reader, takes);
     for (uint64_t i = 1; i < ref->executions && i < SAMPLE; i++, sum++) {
-        const uint64_t next = reader_next(&reader);
+        const uint64_t next = reader_take(&reader, takes);
         counts[psnap_stride_bin((int64_t)(next - before))]++;
         before = next;
     }
@@ -378,7 +382,7 @@ static enum psnap_status make_regions(struct deriving *d, struct psnap_profile_l
         region->accesses += span->accesses;
         region->kinds[ref->kind] += span->accesses;
         add_size(region, ref->size, span->accesses);
-        if (!count_strides(ref, span->accesses, bins))
+        if (!count_strides(model, ref, span->accesses, bins))
             return PSNAP_ERROR_MEMORY;
     }
     return status || !region ? status : make_strides(d, region, bins);
@@ -404,7 +408,7 @@ static enum psnap_status make_pattern(struct deriving *d, uint32_t index)
     struct psnap_sequence_item *items;
 
     for (uint32_t i = 0; i < model->body_count; i++)
-        if (model->bodies[i].loop == index &&
+        if (model->bodies[i].loop == index && !model->bodies[i].part_count &&
             (!most || model->bodies[i].iterations > most->iterations))
             most = &model->bodies[i];
     loop->is_pattern_derived = true;

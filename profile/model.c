@@ -33,6 +33,7 @@ void model_free(struct psnap_stream_model *model)
     for (uint32_t i = 0; i < model->body_count; i++) {
         free(model->bodies[i].id);
         free(model->bodies[i].refs);
+        free(model->bodies[i].parts);
         nest_terms_release(&model->bodies[i].trips);
         trips_release(&model->bodies[i].histogram);
     }
@@ -72,6 +73,23 @@ static char *numbered(const char *name, char separator, uint32_t number)
     return text;
 }
 
+/* A body of parts is called as the loop of the source. */
+static bool name_whole(struct psnap_stream_model *model, const struct psnap_profile *profile,
+                       uint32_t index)
+{
+    struct model_body *body = &model->bodies[index];
+    uint32_t number = 1, i;
+
+    do {
+        free(body->id);
+        body->id = numbered(profile->loops[body->loop].src_id, '/', number++);
+        for (i = 0; body->id && i < model->body_count; i++)
+            if (i != index && model->bodies[i].id && !strcmp(model->bodies[i].id, body->id))
+                break;
+    } while (body->id && i < model->body_count);
+    return body->id != NULL;
+}
+
 static bool name_bodies(struct psnap_stream_model *model, const struct psnap_profile *profile)
 {
     uint32_t *counts = calloc(profile->loop_count + (size_t)1, sizeof *counts);
@@ -79,9 +97,14 @@ static bool name_bodies(struct psnap_stream_model *model, const struct psnap_pro
 
     for (uint32_t i = 0; is_done && i < model->body_count; i++) {
         struct model_body *body = &model->bodies[i];
+        if (body->part_count)
+            continue;
         body->id = numbered(profile->loops[body->loop].id, '/', ++counts[body->loop]);
         is_done = body->id != NULL;
     }
+    for (uint32_t i = 0; is_done && i < model->body_count; i++)
+        if (model->bodies[i].part_count)
+            is_done = name_whole(model, profile, i);
     free(counts);
     return is_done;
 }

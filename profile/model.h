@@ -24,6 +24,7 @@
 #include "profile/address/reuse.h"
 #include "profile/nest/nest.h"
 #include "profile/order/chain.h"
+#include "profile/order/expand.h"
 #include "profile/order/trips.h"
 #include "profile/profile.h"
 
@@ -33,7 +34,8 @@
 enum model_rule {
     MODEL_NEST,      /* its addresses are a nest */
     MODEL_DEPENDENT, /* the latest address of its bases and an offset */
-    MODEL_REUSE      /* drawn by reuse time */
+    MODEL_REUSE,     /* drawn by reuse time */
+    MODEL_SHARED     /* the next elements of the sweep of another reference, whose nest it is */
 };
 
 struct model_ref {
@@ -44,6 +46,9 @@ struct model_ref {
     uint8_t rule; /* enum model_rule */
     uint64_t executions;
     struct nest_terms addresses; /* MODEL_NEST */
+    uint8_t element; /* MODEL_NEST: bytes of an element, when these are what the nest is of: each
+                        access takes as many as it has, its address is the first's; else 0 */
+    uint32_t sweep;  /* MODEL_SHARED: the index of the reference with the nest */
     uint32_t
         bases[DEPEND_BASES]; /* MODEL_DEPENDENT: indices of references; the latest one counts */
     uint32_t base_count, offset_count;
@@ -57,8 +62,12 @@ struct model_body {
     uint32_t loop;
     uint16_t thread;
     uint32_t width;
-    uint32_t *refs; /* indices, in the order in which they access; owned */
-    bool is_drawn;  /* trip counts are a histogram, else a nest */
+    uint32_t *refs;            /* indices, in the order in which they access; owned */
+    struct expand_part *parts; /* instead of these: bodies, one after the other; owned */
+    uint32_t part_count;       /* 0: none */
+    bool is_counted; /* its trip counts tell those of the parts, else these have their own */
+    bool is_part;    /* the trip counts of such a body tell its own */
+    bool is_drawn;   /* trip counts are a histogram, else a nest */
     uint64_t executions, iterations;
     struct nest_terms trips;
     struct trips histogram;
@@ -111,6 +120,31 @@ enum psnap_status model_derive(struct psnap_profile *profile, const struct psnap
 const char *model_symbol_id(const struct psnap_stream_model *model, uint32_t symbol);
 const char *model_state_id(const struct psnap_stream_model *model, const struct chain *chain,
                            uint32_t state);
+/* The reference whose nest has the addresses of one that is no dependent or irregular one, and how
+ * many numbers of it an access takes. */
+static inline const struct model_ref *model_nest_of(const struct psnap_stream_model *model,
+                                                    const struct model_ref *ref)
+{
+    return ref->rule == MODEL_SHARED ? &model->refs[ref->sweep] : ref;
+}
+
+/* Bytes that are touched at a number of a reference's nest. */
+static inline uint8_t model_nest_width(const struct model_ref *ref)
+{
+    return ref->element ? ref->element : ref->size;
+}
+
+static inline uint32_t model_takes(const struct psnap_stream_model *model,
+                                   const struct model_ref *ref)
+{
+    const uint32_t element = model_nest_of(model, ref)->element;
+
+    return element ? ref->size / element : 1;
+}
+
+/* Numbers that all accesses take of the nest of each reference: takes[index]; executions are
+ * counted. False: out of memory. */
+bool model_count_takes(const struct psnap_stream_model *model, uint64_t **takes);
 /* How often bodies execute and iterate and references access, from the orders and trip counts:
  * `executions` and `iterations` are set. What is wrong: PSNAP_ERROR_VALUE with a message without
  * place. */

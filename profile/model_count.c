@@ -130,7 +130,9 @@ static enum psnap_status count_chain(struct counting *c, uint32_t index, struct 
 
 struct summing {
     uint64_t sum, count, steps;
-    bool is_refused; /* as that of counting */
+    const struct model_body *whole; /* whose parts are counted; NULL: none are */
+    uint64_t parts[EXPAND_PARTS];   /* iterations of these */
+    bool is_refused;                /* as that of counting */
 };
 
 static bool sum_term(void *context, const struct nest_pattern *pattern, const uint64_t *values)
@@ -150,14 +152,20 @@ static bool sum_term(void *context, const struct nest_pattern *pattern, const ui
     all = ((wide)(int64_t)values[1] + last) * count / 2;
     if ((int64_t)values[1] < 0 || last < 0 || all > (wide)PSNAP_COUNT_MAX)
         return refuse(&s->is_refused);
-    return (add(&s->sum, (uint64_t)all) && add(&s->count, (uint64_t)count)) ||
+    return (add(&s->sum, (uint64_t)all) && add(&s->count, (uint64_t)count) &&
+            (!s->whole || expand_sums(s->whole->parts, s->whole->part_count, values[1],
+                                      pattern->steps[0], (uint64_t)count, &s->steps, s->parts))) ||
            refuse(&s->is_refused);
 }
 
 /* Iterations of all executions of a body. */
-static enum psnap_status count_body(struct model_body *body, struct psnap_error *error)
+static enum psnap_status count_body(struct psnap_stream_model *model, struct model_body *body,
+                                    struct psnap_error *error)
 {
-    struct summing s = {body->histogram.sum, body->histogram.times, STEPS_MAX, false};
+    struct summing s = {.sum = body->histogram.sum,
+                        .count = body->histogram.times,
+                        .steps = STEPS_MAX,
+                        .whole = body->is_counted ? body : NULL};
     bool is_done = true;
 
     if (!body->is_drawn) {
@@ -179,7 +187,39 @@ static enum psnap_status count_body(struct model_body *body, struct psnap_error 
     if (__builtin_mul_overflow(s.sum, body->executions / s.count, &body->iterations) ||
         body->iterations > PSNAP_COUNT_MAX)
         return too_much(error);
+    for (uint32_t i = 0; s.whole && i < body->part_count; i++) {
+        struct model_body *part = &model->bodies[body->parts[i].body];
+        part->executions = body->executions;
+        part->iterations = s.parts[i] * (body->executions / s.count); /* no more than the whole */
+    }
     return PSNAP_OK;
+}
+
+/* Executions of the parts of bodies, and iterations of all: wholes tell those of their parts. */
+static enum psnap_status count_bodies(struct psnap_stream_model *model, struct counting *c,
+                                      struct psnap_error *error)
+{
+    enum psnap_status status = PSNAP_OK;
+
+    for (uint32_t i = 0; i < model->body_count; i++)
+        if (model->bodies[i].is_part && c->bodies[i])
+            return psnap_error_set(error, PSNAP_ERROR_VALUE,
+                                   "body '%.100s' executes in the schedule, but its iterations are "
+                                   "told by another one",
+                                   model->bodies[i].id);
+    for (uint32_t i = 0; i < model->body_count; i++)
+        for (uint32_t k = 0; k < model->bodies[i].part_count; k++)
+            if (!add(&c->bodies[model->bodies[i].parts[k].body], c->bodies[i]))
+                return too_much(error);
+    for (uint32_t i = 0; !status && i < model->body_count; i++) {
+        struct model_body *body = &model->bodies[i];
+        if (body->is_part)
+            continue;
+        body->executions = c->bodies[i];
+        if (!body->part_count || body->is_counted)
+            status = count_body(model, body, error);
+    }
+    return status;
 }
 
 enum psnap_status model_count(struct psnap_stream_model *model, struct psnap_error *error)
@@ -205,10 +245,10 @@ enum psnap_status model_count(struct psnap_stream_model *model, struct psnap_err
         status = count_chain(&c, i, error);
     for (uint32_t i = 0; !status && i < model->ref_count; i++)
         model->refs[i].executions = 0;
+    if (!status)
+        status = count_bodies(model, &c, error);
     for (uint32_t i = 0; !status && i < model->body_count; i++) {
-        struct model_body *body = &model->bodies[i];
-        body->executions = c.bodies[i];
-        status = count_body(body, error);
+        const struct model_body *body = &model->bodies[i];
         for (uint32_t k = 0; !status && k < body->width; k++)
             if (!add(&model->refs[body->refs[k]].executions, body->iterations))
                 status = too_much(error);
@@ -216,4 +256,15 @@ enum psnap_status model_count(struct psnap_stream_model *model, struct psnap_err
     free(c.bodies);
     free(c.visits);
     return status;
+}
+
+bool model_count_takes(const struct psnap_stream_model *model, uint64_t **takes)
+{
+    uint64_t *sums = *takes = calloc(model->ref_count + (size_t)1, sizeof *sums);
+
+    for (uint32_t i = 0; sums && i < model->ref_count; i++) {
+        const struct model_ref *ref = &model->refs[i];
+        sums[model_nest_of(model, ref) - model->refs] += ref->executions * model_takes(model, ref);
+    }
+    return sums != NULL;
 }

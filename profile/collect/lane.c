@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <xxhash.h>
 
 #include "formats/base/room.h"
 
@@ -53,6 +54,7 @@ static uint32_t add_site(struct lane *lane, const struct psnap_access *access)
     more[lane->site_count] = (struct lane_site){.ref = access->ref,
                                                 .next = lane->site_of_ref[access->ref],
                                                 .root = PSNAP_NONE,
+                                                .sweep = PSNAP_NONE,
                                                 .size = access->size,
                                                 .kind = access->kind,
                                                 .is_irregular = true};
@@ -148,7 +150,8 @@ static uint32_t body_at(struct lane *lane, uint32_t node, uint32_t width)
         return PSNAP_NONE;
     lane->bodies = more;
     body = &more[lane->body_count];
-    *body = (struct lane_body){.width = width, .sites = malloc(width * sizeof *body->sites)};
+    *body = (struct lane_body){
+        .width = width, .sites = malloc(width * sizeof *body->sites), .whole = PSNAP_NONE};
     if (!body->sites)
         return PSNAP_NONE;
     series_init(&body->trips, lane->patterns);
@@ -163,6 +166,13 @@ static uint32_t body_at(struct lane *lane, uint32_t node, uint32_t width)
 
 /* ---- executions ---- */
 
+uint64_t lane_source(const struct lane *lane, uint32_t loop)
+{
+    const struct psnap_loop *of = &lane->program->loops[loop];
+
+    return strcmp(of->id, of->src_id) != 0 ? XXH3_64bits(of->src_id, strlen(of->src_id)) | 1 : 0;
+}
+
 /* Counts executions of the same number of iterations. */
 static bool flush_trips(struct lane_body *body)
 {
@@ -173,27 +183,36 @@ static bool flush_trips(struct lane_body *body)
                       trips_add(&body->histogram, body->same, times));
 }
 
+bool lane_count_trips(struct lane_body *body, uint64_t trips, uint64_t times)
+{
+    if (body->times && body->same != trips && !flush_trips(body))
+        return false;
+    body->same = trips;
+    body->times += times;
+    return true;
+}
+
 /* The body that was executing is done. */
 static bool end_execution(struct lane *lane)
 {
+    const uint32_t index = lane->pending;
+    const uint64_t iterations = lane->iterations;
     struct lane_body *body;
 
-    if (lane->pending == PSNAP_NONE)
+    if (index == PSNAP_NONE)
         return true;
-    body = &lane->bodies[lane->pending];
-    body->executions++;
-    body->iterations += lane->iterations;
-    if (body->times && body->same != lane->iterations && !flush_trips(body))
-        return false;
-    body->same = lane->iterations;
-    body->times++;
-    for (uint32_t k = 0; k < body->width; k++)
-        series_end_row(&lane->sites[body->sites[k]].addresses);
-    if (!order_put(&lane->order, lane->pending))
-        return false;
     lane->pending = PSNAP_NONE;
     lane->iterations = 0;
-    return true;
+    body = &lane->bodies[index];
+    body->iterations += iterations;
+    if (!body->executions++) {
+        if (!sweep_join(lane, body, iterations) || !unit_join(lane, index))
+            return false;
+        body = &lane->bodies[index];
+    }
+    for (uint32_t k = 0; k < body->width; k++)
+        series_end_row(&lane->sites[body->sites[k]].addresses);
+    return unit_put(lane, index, iterations);
 }
 
 static inline bool execute(struct lane *lane, uint32_t body, uint64_t iterations)
@@ -279,6 +298,19 @@ static bool find_turn(const struct lane *lane, const struct psnap_run *run, size
     return !*turn || follows(lane, run->first[run->width - 1].ref, &run->first[0]);
 }
 
+/* `count` repetitions from `from` on to the sweeps that references of the body share. */
+static bool put_sweeps(struct lane *lane, const struct psnap_run *run, const uint32_t *order,
+                       size_t turn, uint64_t from, uint64_t count, const struct lane_body *body)
+{
+    uint64_t firsts[LANE_WIDTH_MAX], strides[LANE_WIDTH_MAX];
+
+    for (uint32_t i = 0; i < body->width; i++) {
+        firsts[i] = psnap_run_address(run, from + (order[i] < turn), order[i]);
+        strides[i] = (uint64_t)run->strides[order[i]];
+    }
+    return sweep_put_run(lane, body, firsts, strides, count);
+}
+
 /* Repetitions of a run from `head` on, without its first `turn` accesses and with as many behind
  * them: iterations of one body. */
 static bool put_repetitions(struct lane *lane, const struct psnap_run *run, size_t turn,
@@ -303,13 +335,18 @@ static bool put_repetitions(struct lane *lane, const struct psnap_run *run, size
     sites = lane->bodies[body].sites;
     for (uint64_t done = 0, batch; done < count; done += batch) {
         bool is_irregular = false; /* something is: then access by access, in their order */
+        bool is_swept = false;
         batch = count - done;
         for (uint32_t i = 0; i < width; i++) {
             const uint64_t left = lane_until_look(&lane->sites[sites[i]]);
             is_irregular |= lane->sites[sites[i]].is_irregular ||
                             (run->columns && run->columns[order[i]].words);
+            is_swept |= lane->sites[sites[i]].sweep != PSNAP_NONE;
             batch = left < batch ? left : batch;
         }
+        if (is_swept && !is_irregular &&
+            !put_sweeps(lane, run, order, turn, head + done, batch, &lane->bodies[body]))
+            return false;
         for (uint32_t i = 0; i < width && !is_irregular; i++) {
             const uint32_t k = order[i];
             if (!lane_touch_run(lane, sites[i], psnap_run_address(run, head + done + (k < turn), k),
@@ -374,9 +411,19 @@ static size_t few_of(const struct lane *lane)
     return values <= MOST / 2 ? FEW : FEW_OF_MANY;
 }
 
+static uint64_t accesses_of(const struct lane *lane, const struct lane_body *body)
+{
+    uint64_t accesses = body->iterations * body->width;
+
+    for (uint32_t i = 0; body->unit && i < body->unit->part_count; i++)
+        accesses += accesses_of(lane, &lane->bodies[body->unit->parts[i].body]);
+    return accesses;
+}
+
 bool lane_end(struct lane *lane)
 {
-    bool is_done = end_iteration(lane) && end_execution(lane) && order_end(&lane->order);
+    bool is_done =
+        end_iteration(lane) && end_execution(lane) && unit_end(lane) && order_end(&lane->order);
     const size_t few = few_of(lane);
 
     for (uint32_t i = 0; is_done && i < lane->site_count; i++) {
@@ -385,10 +432,16 @@ bool lane_end(struct lane *lane)
             series_end(&site->addresses, /* without reuse times it is a nest */
                        site->is_irregular ? most_of(lane, site->addresses.length, few) : SIZE_MAX);
     }
+    for (uint32_t k = 0; is_done && k < lane->sweep_count; k++) {
+        uint64_t accesses = 0;
+        for (uint32_t i = 0; i < lane->site_count; i++)
+            accesses += lane->sites[i].sweep == k ? lane->sites[i].addresses.length : 0;
+        is_done = series_end(&lane->sweeps[k].bytes, most_of(lane, accesses, few));
+    }
     for (uint32_t i = 0; is_done && i < lane->body_count; i++) {
         struct lane_body *body = &lane->bodies[i];
         is_done = flush_trips(body) &&
-                  series_end(&body->trips, most_of(lane, body->iterations * body->width, few));
+                  series_end(&body->trips, most_of(lane, accesses_of(lane, body), few));
     }
     return is_done;
 }
@@ -403,10 +456,13 @@ void lane_free(struct lane *lane)
         reuse_collector_release(&lane->sites[i].reuse);
         free(lane->sites[i].depend);
     }
+    for (uint32_t i = 0; i < lane->sweep_count; i++)
+        series_release(&lane->sweeps[i].bytes);
     for (uint32_t i = 0; i < lane->body_count; i++) {
         series_release(&lane->bodies[i].trips);
         trips_release(&lane->bodies[i].histogram);
         free(lane->bodies[i].sites);
+        free(lane->bodies[i].unit);
     }
     sample_release(&lane->sample);
     objects_release(&lane->objects);
@@ -415,6 +471,7 @@ void lane_free(struct lane *lane)
     free(lane->nodes);
     free(lane->bodies);
     free(lane->loops);
+    free(lane->sweeps);
     free(lane->site_of_ref);
     free(lane);
 }
@@ -426,7 +483,7 @@ struct lane *lane_new(const struct psnap_program *program)
     if (!lane)
         return NULL;
     lane->program = program;
-    lane->pending = PSNAP_NONE;
+    lane->pending = lane->unit = PSNAP_NONE;
     lane->patterns = nest_patterns_new();
     for (int i = 0; i < DEPEND_RECENT; i++)
         lane->recent.ring[i].site = PSNAP_NONE;

@@ -13,6 +13,8 @@
 #include "profile/address/objects.h"
 #include "profile/address/reuse.h"
 #include "profile/address/sample.h"
+#include "profile/collect/sweep.h"
+#include "profile/collect/unit.h"
 #include "profile/model.h"
 #include "profile/nest/series.h"
 #include "profile/order/order.h"
@@ -27,6 +29,7 @@ struct lane_site { /* what every access needs comes first */
     uint32_t root; /* node of iterations that begin with it, or PSNAP_NONE */
     uint8_t size, kind;
     bool is_irregular;            /* as far as is known: reuse times are collected */
+    uint32_t sweep;               /* that it shares with others, or PSNAP_NONE */
     uint64_t latest, latest_time; /* address; when, of an irregular one */
     struct series addresses;
     struct reuse_collector reuse;
@@ -47,7 +50,9 @@ struct lane_body {
     uint64_t executions, iterations;
     struct series trips;
     struct trips histogram;
-    uint64_t same, times; /* executions under way of as many iterations each */
+    uint64_t same, times;   /* executions under way of as many iterations each */
+    uint32_t whole;         /* the body without references whose part it is, or PSNAP_NONE */
+    struct lane_unit *unit; /* of a body without references, whose trips are bytes; owned */
 };
 
 struct lane_loop {
@@ -64,15 +69,17 @@ struct lane {
     struct lane_node *nodes;
     struct lane_body *bodies;
     struct lane_loop *loops;
+    struct lane_sweep *sweeps;
     uint32_t *site_of_ref; /* the first one's index, or PSNAP_NONE */
     uint32_t site_count, node_count, body_count;
-    uint32_t known_refs, loop_count;
-    size_t site_room, node_room, body_room, ref_room;
+    uint32_t known_refs, loop_count, sweep_count;
+    size_t site_room, node_room, body_room, ref_room, sweep_room;
 
     uint32_t node, width;               /* the iteration under way; width 0: none */
     uint64_t addresses[LANE_WIDTH_MAX]; /* of its accesses */
     uint32_t pending;                   /* body that is executing, or PSNAP_NONE */
     uint64_t iterations;                /* that it has had */
+    uint32_t unit, unit_ref; /* body whose parts are executing, or PSNAP_NONE; the latest one's */
 
     uint64_t now; /* accesses so far */
     struct sample sample;
@@ -87,6 +94,11 @@ void lane_free(struct lane *lane);
 bool lane_put(struct lane *lane, const struct psnap_access *block, size_t n);
 bool lane_put_run(struct lane *lane, const struct psnap_run *run);
 bool lane_end(struct lane *lane);
+
+/* The identity of the loop of the source, if the optimiser has made several loops of it; else 0. */
+uint64_t lane_source(const struct lane *lane, uint32_t loop);
+/* The body has executed with so many iterations, `times` times; false: out of memory. */
+bool lane_count_trips(struct lane_body *body, uint64_t trips, uint64_t times);
 
 /* ---- iterations, accesses by accesses: lane.c; their addresses: lane_touch.c ---- */
 

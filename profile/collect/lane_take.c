@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What a thread's lane has collected, as part of a model (model.h). The rule of each reference is
- * the first of these that holds: its addresses are a nest; another one's tell them; it is drawn by
- * reuse time, which always holds.
+ * the first of these that holds: its addresses are a nest; those of a sweep that it shares are;
+ * another one's tell them; it is drawn by reuse time, which always holds.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,8 +13,9 @@
 struct taking {
     struct lane *lane;
     struct psnap_stream_model *model;
-    uint32_t first_ref, first_body, first_chain; /* of the lane's in the model */
-    uint32_t *objects; /* by object of the lane: of the model, or PSNAP_NONE */
+    uint32_t first_ref, first_chain; /* of the lane's in the model */
+    uint32_t *objects;               /* by object of the lane: of the model, or PSNAP_NONE */
+    uint32_t *bodies;                /* by body of the lane: of the model */
     uint32_t object_count;
 };
 
@@ -30,13 +31,20 @@ static bool extend(void *array, uint32_t count, uint32_t more, size_t size)
     return true;
 }
 
+/* The same number again and again is one. */
+static void take_constant(struct nest_terms *terms)
+{
+    if (terms->count == 1 && !terms->terms[0].pattern->body_count &&
+        !terms->terms[0].pattern->steps[0])
+        terms->values[0] = 1;
+}
+
 static bool take_terms(const struct taking *t, struct nest_terms *to, const struct nest_terms *from)
 {
     to->patterns = t->model->patterns;
     if (!nest_terms_copy(to, from))
         return false;
-    if (to->count == 1 && !to->terms[0].pattern->body_count && !to->terms[0].pattern->steps[0])
-        to->values[0] = 1; /* the same number again and again */
+    take_constant(to);
     return true;
 }
 
@@ -244,6 +252,43 @@ static bool choose_bases(struct taking *t)
     return true;
 }
 
+/* References share the nest of their sweep when that is one and those of their own are not all, or
+ * are twice as long in the mean: the first of them has it. */
+static bool take_sweep(struct taking *t, uint32_t sweep)
+{
+    const struct lane *lane = t->lane;
+    const struct lane_sweep *from = &lane->sweeps[sweep];
+    struct nest_terms terms = {.patterns = t->model->patterns};
+    uint32_t first = PSNAP_NONE;
+    size_t own = 0, count = 0;
+    bool is_wanted = false;
+
+    for (uint32_t i = lane->site_count; i-- > 0;)
+        if (lane->sites[i].sweep == sweep) {
+            is_wanted |= lane->sites[i].addresses.is_none;
+            count++;
+            own += lane->sites[i].addresses.fold.terms.value_count;
+            first = i;
+        }
+    if (from->bytes.is_none ||
+        (!is_wanted && own <= 2 * count * from->bytes.fold.terms.value_count))
+        return true;
+    if (!nest_terms_widen(&terms, &from->bytes.fold.terms, from->element, false)) {
+        nest_terms_release(&terms);
+        return true;
+    }
+    for (uint32_t i = first; i < lane->site_count; i++) {
+        struct model_ref *to = &t->model->refs[t->first_ref + i];
+        if (lane->sites[i].sweep != sweep)
+            continue;
+        to->rule = i == first ? MODEL_NEST : MODEL_SHARED;
+        to->sweep = t->first_ref + first;
+    }
+    t->model->refs[t->first_ref + first].addresses = terms;
+    t->model->refs[t->first_ref + first].element = from->element;
+    return true;
+}
+
 static bool take_refs(struct taking *t, uint16_t thread)
 {
     struct lane *lane = t->lane;
@@ -262,13 +307,18 @@ static bool take_refs(struct taking *t, uint16_t thread)
                                .rule = from->addresses.is_none ? MODEL_REUSE : MODEL_NEST,
                                .executions = from->addresses.length};
     }
+    for (uint32_t i = 0; i < lane->sweep_count; i++)
+        if (!take_sweep(t, i))
+            return false;
     if (!choose_bases(t))
         return false;
     for (uint32_t i = 0; i < lane->site_count; i++) {
         struct model_ref *to = &t->model->refs[t->first_ref + i];
         struct lane_site *from = &lane->sites[i];
-        if (to->rule == MODEL_NEST ? !take_terms(t, &to->addresses, &from->addresses.fold.terms)
-                                   : to->rule == MODEL_REUSE && !take_reuse(t, from, to))
+        if (to->rule == MODEL_NEST && !to->element &&
+            !take_terms(t, &to->addresses, &from->addresses.fold.terms))
+            return false;
+        if (to->rule == MODEL_REUSE && !take_reuse(t, from, to))
             return false;
     }
     return true;
@@ -295,6 +345,73 @@ static bool take_body(struct taking *t, const struct lane_body *from, uint16_t t
     return take_terms(t, &to->trips, &from->trips.fold.terms);
 }
 
+/* A body of parts: its trip counts are of iterations of the source when these tell those of the
+ * parts, and are a nest. */
+static bool take_whole(struct taking *t, const struct lane_body *from, struct model_body *to)
+{
+    const struct lane_unit *unit = from->unit;
+    uint64_t bytes;
+
+    to->parts = calloc(EXPAND_PARTS, sizeof *to->parts);
+    to->part_count = unit->part_count;
+    to->is_drawn = false;
+    to->trips.patterns = t->model->patterns;
+    if (!to->parts)
+        return false;
+    to->is_counted = unit_rule(t->lane, unit, to->parts, &bytes) && !from->trips.is_none &&
+                     nest_terms_widen(&to->trips, &from->trips.fold.terms, bytes, true);
+    if (to->is_counted)
+        take_constant(&to->trips);
+    else
+        nest_terms_release(&to->trips);
+    for (uint32_t i = 0; i < to->part_count; i++) {
+        struct model_body *part = &t->model->bodies[t->bodies[to->parts[i].body]];
+        to->parts[i].body = t->bodies[to->parts[i].body];
+        part->is_part = to->is_counted;
+        if (part->is_part) {
+            part->is_drawn = false;
+            nest_terms_release(&part->trips);
+            trips_release(&part->histogram);
+        }
+        if (to->parts[i].width == 1)
+            to->loop = part->loop;
+    }
+    return true;
+}
+
+/* One part alone needs no whole. */
+static bool is_whole(const struct lane_body *body)
+{
+    return body->unit && body->executions && body->unit->part_count > 1;
+}
+
+static bool take_bodies(struct taking *t, uint16_t thread)
+{
+    struct lane *lane = t->lane;
+    struct psnap_stream_model *model = t->model;
+    bool is_done = true;
+
+    for (uint32_t i = 0; i < lane->body_count; i++)
+        if (!lane->bodies[i].unit || is_whole(&lane->bodies[i]))
+            t->bodies[i] = model->body_count++;
+    for (uint32_t i = 0; i < lane->body_count; i++)
+        if (lane->bodies[i].unit && !is_whole(&lane->bodies[i]))
+            t->bodies[i] = t->bodies[lane->bodies[i].unit->parts[0].body];
+    for (uint32_t i = 0; is_done && i < lane->body_count; i++)
+        if (!lane->bodies[i].unit)
+            is_done = take_body(t, &lane->bodies[i], thread, &model->bodies[t->bodies[i]]);
+    for (uint32_t i = 0; is_done && i < lane->body_count; i++) {
+        struct model_body *to = &model->bodies[t->bodies[i]];
+        if (!is_whole(&lane->bodies[i]))
+            continue;
+        *to = (struct model_body){.loop = lane->bodies[i].loop,
+                                  .thread = thread,
+                                  .executions = lane->bodies[i].executions};
+        is_done = take_whole(t, &lane->bodies[i], to);
+    }
+    return is_done;
+}
+
 static int by_count(const void *a, const void *b)
 {
     const struct chain_edge *p = a, *q = b;
@@ -314,7 +431,7 @@ static void take_chain(const struct taking *t, struct chain *from, struct chain 
         if (i)
             state->symbol = state->symbol & ORDER_CHAIN
                                 ? MODEL_CHAIN | (t->first_chain + (state->symbol & ~ORDER_CHAIN))
-                                : t->first_body + state->symbol;
+                                : t->bodies[state->symbol];
         if (state->edge_count)
             qsort(state->edges, state->edge_count, sizeof *state->edges, by_count);
         while (state->edge_count && !state->edges[state->edge_count - 1].count)
@@ -334,7 +451,7 @@ static const struct nest_pattern *take_pattern(const struct taking *t,
         return nest_pattern_symbol(
             patterns, from->symbol & ORDER_CHAIN
                           ? MODEL_CHAIN | (t->first_chain + (from->symbol & ~ORDER_CHAIN))
-                          : t->first_body + from->symbol);
+                          : t->bodies[from->symbol]);
     body = malloc(from->body_count * sizeof(struct nest_pattern *));
     while (body && i < from->body_count && (body[i] = take_pattern(t, from->body[i])))
         i++;
@@ -367,7 +484,6 @@ bool lane_take(struct lane *lane, uint16_t thread, struct psnap_stream_model *mo
     struct taking t = {.lane = lane,
                        .model = model,
                        .first_ref = model->ref_count,
-                       .first_body = model->body_count,
                        .first_chain = model->chain_count};
     bool is_done =
         extend(&model->bodies, model->body_count, lane->body_count, sizeof *model->bodies) &&
@@ -375,10 +491,10 @@ bool lane_take(struct lane *lane, uint16_t thread, struct psnap_stream_model *mo
                sizeof *model->chains) &&
         extend(&model->orders, model->order_count, 1, sizeof *model->orders);
 
-    is_done = is_done && take_refs(&t, thread);
-    for (uint32_t i = 0; is_done && i < lane->body_count; i++)
-        is_done = take_body(&t, &lane->bodies[i], thread, &model->bodies[model->body_count++]);
-    is_done = is_done && take_order(&t, thread);
+    t.bodies = calloc(lane->body_count + (size_t)1, sizeof *t.bodies);
+    is_done = is_done && t.bodies && take_refs(&t, thread) && take_bodies(&t, thread) &&
+              take_order(&t, thread);
     free(t.objects);
+    free(t.bodies);
     return is_done;
 }

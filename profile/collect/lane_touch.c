@@ -94,7 +94,8 @@ bool lane_touch(struct lane *lane, uint32_t site, uint64_t address, uint64_t tim
     struct lane_site *of = &lane->sites[site];
     const uint64_t line = address >> SAMPLE_LINE_BITS, index = of->addresses.length;
 
-    if (!series_put(&of->addresses, address, 0, 1))
+    if (!series_put(&of->addresses, address, 0, 1) ||
+        (of->sweep != PSNAP_NONE && !sweep_put(lane, site, address)))
         return false;
     if (!of->is_irregular) {
         of->latest = address;

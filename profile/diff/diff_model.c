@@ -107,7 +107,9 @@ static bool same_addresses(const struct profile_diff *diff, const struct model_r
     if (a->rule != b->rule || a->kind != b->kind || a->size != b->size)
         return false;
     if (a->rule == MODEL_NEST)
-        return same_nest(&a->addresses, &b->addresses, true);
+        return a->element == b->element && same_nest(&a->addresses, &b->addresses, true);
+    if (a->rule == MODEL_SHARED)
+        return refs_a[a->sweep].number == refs_b[b->sweep].number;
     if (a->rule != MODEL_DEPENDENT)
         return true;
     if (a->base_count != b->base_count || a->offset_count != b->offset_count)
@@ -125,8 +127,13 @@ static bool same_trips(const struct model_body *a, const struct model_body *b)
 {
     const struct trips *p = &a->histogram, *q = &b->histogram;
 
-    if (a->is_drawn != b->is_drawn)
+    if (a->is_drawn != b->is_drawn || a->is_part != b->is_part || a->is_counted != b->is_counted ||
+        a->part_count != b->part_count)
         return false;
+    for (uint32_t i = 0; i < a->part_count; i++)
+        if (a->parts[i].width != b->parts[i].width || a->parts[i].from != b->parts[i].from ||
+            a->parts[i].leaves != b->parts[i].leaves)
+            return false;
     if (!a->is_drawn)
         return same_nest(&a->trips, &b->trips, false);
     if (p->count != q->count)

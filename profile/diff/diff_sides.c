@@ -228,7 +228,9 @@ enum psnap_status diff_side_init(struct diff_side *side, const struct psnap_prof
     if (!status && profile->stream) {
         psnap_profile_refs(profile, refs);
         for (uint32_t i = 0; i < profile->stream->ref_count; i++)
-            is_drawn[profile->stream->refs[i].loop] |= profile->stream->refs[i].rule != MODEL_NEST;
+            is_drawn[profile->stream->refs[i].loop] |=
+                profile->stream->refs[i].rule != MODEL_NEST &&
+                profile->stream->refs[i].rule != MODEL_SHARED;
     }
     if (!status)
         make_loops(side, members, is_drawn, refs, room);

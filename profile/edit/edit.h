@@ -188,4 +188,8 @@ enum psnap_status edit_stretch_reuses(const struct editing *e, uint32_t object, 
 /* The histograms of a reference become those of another with so many executions, `bytes` on. */
 enum psnap_status edit_inherit_reuses(const struct editing *e, struct model_ref *to,
                                       const struct model_ref *from, int64_t bytes);
+/* Bodies of parts that are within the edit's loops no longer tell the trip counts of these, which
+ * get their own: edit_parts.c. */
+enum psnap_status edit_parts(struct editing *e);
+
 #endif

@@ -33,7 +33,8 @@ static bool find_places(void *context, struct edit_node *leaf)
     if (leaf->low > leaf->high)
         return true;
     leaf->array = edit_array_of(f->e, leaf->low);
-    if (leaf->array != PSNAP_NONE && leaf->high + f->ref->size > f->e->arrays[leaf->array].high)
+    if (leaf->array != PSNAP_NONE &&
+        leaf->high + model_nest_width(f->ref) > f->e->arrays[leaf->array].high)
         leaf->array = PSNAP_NONE;
     return true;
 }
@@ -98,7 +99,7 @@ static enum psnap_status grow_arrays(struct editing *e)
     for (uint32_t i = 0; i < e->profile->stream->ref_count && !status; i++) {
         if (!e->trees[i])
             continue;
-        g.size = e->profile->stream->refs[i].size;
+        g.size = model_nest_width(&e->profile->stream->refs[i]);
         if (!edit_tree_measure(e->trees[i]))
             status =
                 edit_fail(e, PSNAP_NONE, PSNAP_NONE, "there are too many iterations to follow");
@@ -156,7 +157,8 @@ static bool move_run(void *context, struct edit_node *leaf)
         leaf->value.first += m->status ? 0 : (int64_t)shift;
         return !m->status;
     }
-    m->status = edit_map(m->e, m->ref->loop, leaf->array, m->ref->size, &address, &times, &over);
+    m->status = edit_map(m->e, m->ref->loop, leaf->array, model_nest_width(m->ref), &address,
+                         &times, &over);
     leaf->value.first = (int64_t)address;
     if (m->status || !edit_is_stretched(&m->e->arrays[leaf->array]))
         return !m->status;
@@ -199,6 +201,7 @@ static bool first_of(const struct editing *e, const struct model_ref *ref, uint6
 
     for (; ref->rule == MODEL_DEPENDENT; ref = &model->refs[ref->bases[0]])
         offset += ref->offsets[0].bytes;
+    ref = model_nest_of(model, ref);
     loop = &e->profile->loops[ref->loop];
     if (ref->rule == MODEL_NEST) {
         if (!ref->addresses.count || !e->trees[ref - model->refs])

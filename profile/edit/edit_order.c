@@ -28,6 +28,7 @@ struct ordering {
     bool *is_one;     /* by loop: the edit's, and each entry has one iteration */
     bool *is_grouped; /* by body: orders repeat it */
     bool *is_visited; /* by chain: and all states of it */
+    uint64_t *takes;  /* by reference: numbers of its nest */
     uint64_t *period; /* by loop: accesses of an entry of the edit's, with all within it */
     struct edit_tree *tree;
     bool repeats; /* in orders: loops are not scaled */
@@ -293,6 +294,8 @@ static enum psnap_status change_trips(struct ordering *o, struct model_body *bod
                                .is_rows = false,
                                .is_trips = true};
 
+    if (body->part_count)
+        return PSNAP_OK; /* parts have their own */
     if (body->is_drawn)
         return is_scaled ? scale_histogram(o, &body->histogram) : PSNAP_OK;
     x.tree = edit_tree_new(&body->trips);
@@ -326,7 +329,7 @@ static enum psnap_status change_ref(struct ordering *o, uint32_t index)
 
     if (ref->rule == MODEL_REUSE)
         return edit_repeat_reuses(o->e, ref, o->period[of]);
-    return ref->rule == MODEL_NEST ? edit_extend(&x, ref->executions) : PSNAP_OK;
+    return ref->rule == MODEL_NEST ? edit_extend(&x, o->takes[index]) : PSNAP_OK;
 }
 
 static enum psnap_status change(struct ordering *o)
@@ -334,7 +337,12 @@ static enum psnap_status change(struct ordering *o)
     struct editing *e = o->e;
     enum psnap_status status = PSNAP_OK;
 
+    status = edit_parts(e);
+    if (status)
+        return status;
     find_loops(o);
+    if (!model_count_takes(o->model, &o->takes))
+        return edit_no_memory(e);
     status = change_chains(o);
     if (!status)
         status = change_orders(o);
@@ -371,5 +379,6 @@ enum psnap_status edit_order(struct editing *e)
     free(o.period);
     free(o.is_grouped);
     free(o.is_visited);
+    free(o.takes);
     return status;
 }

@@ -19,6 +19,7 @@ struct removing {
     struct editing *e;
     struct psnap_stream_model *model;
     uint32_t *bodies, *chains, *refs; /* new indices, PSNAP_NONE: it is not there any more */
+    uint32_t *loops;                  /* by body */
     uint32_t *heirs;                  /* by reference that is gone: that has its rule */
 };
 
@@ -214,7 +215,50 @@ static enum psnap_status find_bases(const struct removing *r)
     return status;
 }
 
+/* Sweeps stay or go as a whole. */
+static enum psnap_status check_sweeps(const struct removing *r)
+{
+    for (uint32_t i = 0; i < r->model->ref_count; i++) {
+        const struct model_ref *ref = &r->model->refs[i];
+        if (ref->rule == MODEL_SHARED &&
+            (r->refs[i] == PSNAP_NONE) != (r->refs[ref->sweep] == PSNAP_NONE))
+            return edit_fail(r->e, ref->loop, PSNAP_NONE,
+                             "references of loop '%.100s' and of '%.100s' share a sweep: one loop "
+                             "cannot be left out without the other",
+                             r->e->profile->loops[ref->loop].id,
+                             r->e->profile->loops[r->model->refs[ref->sweep].loop].id);
+    }
+    return PSNAP_OK;
+}
+
 /* ---- what is left ---- */
+
+/* Whether a body is in the loops that go, or all its parts are. */
+static bool is_gone(const struct editing *e, const struct model_body *body)
+{
+    const struct psnap_stream_model *model = e->profile->stream;
+
+    for (uint32_t k = 0; k < body->part_count; k++)
+        if (!e->is_inside[model->bodies[body->parts[k].body].loop])
+            return false;
+    return body->part_count || e->is_inside[body->loop];
+}
+
+/* The parts that are left. */
+static void drop_parts(const struct removing *r, struct model_body *body)
+{
+    uint32_t count = 0;
+
+    for (uint32_t k = 0; k < body->part_count; k++) {
+        const uint32_t part = body->parts[k].body, then = r->bodies[part];
+        if (then == PSNAP_NONE)
+            continue;
+        body->parts[count] = body->parts[k];
+        body->parts[count++].body = then;
+        body->loop = r->loops[part];
+    }
+    body->part_count = count;
+}
 
 static void drop_bodies(const struct removing *r)
 {
@@ -223,9 +267,11 @@ static void drop_bodies(const struct removing *r)
 
     for (uint32_t i = 0; i < model->body_count; i++) {
         struct model_body *body = &model->bodies[i];
+        drop_parts(r, body);
         if (r->bodies[i] == PSNAP_NONE) {
             free(body->id);
             free(body->refs);
+            free(body->parts);
             nest_terms_release(&body->trips);
             trips_release(&body->histogram);
             continue;
@@ -251,6 +297,7 @@ static void drop_refs(const struct removing *r)
         }
         for (uint32_t k = 0; k < ref->base_count; k++)
             ref->bases[k] = r->refs[ref->bases[k]];
+        ref->sweep = ref->rule == MODEL_SHARED ? r->refs[ref->sweep] : 0;
         model->refs[count++] = *ref;
     }
     model->ref_count = count;
@@ -262,19 +309,26 @@ enum psnap_status edit_remove(struct editing *e)
     struct removing r = {.e = e,
                          .model = model,
                          .bodies = calloc(model->body_count + (size_t)1, sizeof(uint32_t)),
+                         .loops = calloc(model->body_count + (size_t)1, sizeof(uint32_t)),
                          .chains = calloc(model->chain_count + (size_t)1, sizeof(uint32_t)),
                          .refs = calloc(model->ref_count + (size_t)1, sizeof(uint32_t)),
                          .heirs = malloc((model->ref_count + (size_t)1) * sizeof(uint32_t))};
     enum psnap_status status =
-        r.bodies && r.chains && r.refs && r.heirs ? PSNAP_OK : edit_no_memory(e);
+        r.bodies && r.loops && r.chains && r.refs && r.heirs ? PSNAP_OK : edit_no_memory(e);
     uint32_t bodies = 0, refs = 0;
 
+    if (!status)
+        status = edit_parts(e);
     for (uint32_t i = 0; i < model->body_count && !status; i++)
-        r.bodies[i] = e->is_inside[model->bodies[i].loop] ? PSNAP_NONE : bodies++;
+        r.loops[i] = model->bodies[i].loop;
+    for (uint32_t i = 0; i < model->body_count && !status; i++)
+        r.bodies[i] = is_gone(e, &model->bodies[i]) ? PSNAP_NONE : bodies++;
     for (uint32_t i = 0; i < model->ref_count && !status; i++) {
         r.refs[i] = e->is_inside[model->refs[i].loop] ? PSNAP_NONE : refs++;
         r.heirs[i] = PSNAP_NONE;
     }
+    if (!status)
+        status = check_sweeps(&r);
     if (!status)
         status = prune_chains(&r);
     if (!status)
@@ -286,6 +340,7 @@ enum psnap_status edit_remove(struct editing *e)
         drop_refs(&r);
     }
     free(r.bodies);
+    free(r.loops);
     free(r.chains);
     free(r.refs);
     free(r.heirs);

@@ -211,7 +211,7 @@ static void stride_body(struct striding *s, const struct model_body *body, bool 
         const struct model_ref *ref = &model->refs[body->refs[k]];
         struct edit_node *copies[COPIES_MAX];
         uint32_t n = 0;
-        if (ref->rule != MODEL_NEST)
+        if (ref->rule != MODEL_NEST && ref->rule != MODEL_SHARED)
             s->drawn = ref;
         if (ref->rule != MODEL_NEST || is_done[body->refs[k]])
             continue;
@@ -219,13 +219,13 @@ static void stride_body(struct striding *s, const struct model_body *body, bool 
             const uint32_t index = body->refs[i];
             const struct model_ref *other = &model->refs[index];
             if (is_done[index] || other->rule != MODEL_NEST || other->kind != ref->kind ||
-                other->size != ref->size ||
+                model_nest_width(other) != model_nest_width(ref) ||
                 !are_alike(&s->e->trees[body->refs[k]]->root, &s->e->trees[index]->root))
                 continue;
             is_done[index] = true;
             copies[n++] = &s->e->trees[index]->root;
         }
-        s->size = ref->size;
+        s->size = model_nest_width(ref);
         stride_nodes(s, copies, n);
     }
 }

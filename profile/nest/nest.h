@@ -90,6 +90,12 @@ void nest_terms_pop(struct nest_terms *terms, size_t n);
  */
 bool nest_terms_copy(struct nest_terms *to, const struct nest_terms *from);
 
+/* Adds terms of bytes, runs of stride 1, as those of elements of so many bytes; or terms of numbers
+ * of bytes (is_length) as those of numbers of elements: widen.c. False: they are not whole
+ * elements, or out of memory. */
+bool nest_terms_widen(struct nest_terms *to, const struct nest_terms *from, uint64_t bytes,
+                      bool is_length);
+
 static inline const uint64_t *nest_term_values(const struct nest_terms *terms, size_t term)
 {
     return &terms->values[terms->terms[term].at];

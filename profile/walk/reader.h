@@ -37,4 +37,14 @@ static inline uint64_t reader_next(struct reader *reader)
     return next;
 }
 
+/* The first of the next `count` numbers. */
+static inline uint64_t reader_take(struct reader *reader, uint64_t count)
+{
+    const uint64_t first = reader_next(reader);
+
+    for (uint64_t i = 1; i < count; i++)
+        (void)reader_next(reader);
+    return first;
+}
+
 #endif

@@ -139,8 +139,8 @@ static inline bool access_one(struct walk *walk, uint32_t index, uint64_t *addre
     const struct model_ref *from = &walk->model->refs[index];
     struct walk_ref *ref = &walk->refs[index];
 
-    if (from->rule == MODEL_NEST)
-        *address = reader_next(&ref->reader);
+    if (from->rule == MODEL_NEST || from->rule == MODEL_SHARED)
+        *address = reader_take(&walk->refs[ref->nest].reader, ref->takes);
     else if (from->rule == MODEL_DEPENDENT)
         *address = latest_base(walk, from) + draw_offset(walk, from);
     else
@@ -207,15 +207,53 @@ static bool enter_run(struct walk *walk, const struct model_body *body, uint64_t
 
 /* ---- the next execution ---- */
 
+static uint64_t next_trips(struct walk *walk, uint32_t body)
+{
+    struct walk_body *of = &walk->bodies[body];
+
+    return walk->model->bodies[body].is_drawn ? trips_draw_next(&of->trips, &walk->rng)
+                                              : reader_next(&of->reader);
+}
+
+/* A body of parts begins with the first of them. */
+static void begin_whole(struct walk *walk, uint32_t body)
+{
+    const struct model_body *whole = &walk->model->bodies[body];
+
+    walk->whole = body;
+    walk->part = 0;
+    if (whole->is_counted)
+        expand_counts(whole->parts, whole->part_count, next_trips(walk, body), walk->counts);
+}
+
+/* 1: a body executes, or 0: the parts of one will. */
 static int begin_body(struct walk *walk, uint32_t body)
 {
-    const struct model_body *from = &walk->model->bodies[body];
-    struct walk_body *to = &walk->bodies[body];
-
+    if (walk->model->bodies[body].part_count) {
+        begin_whole(walk, body);
+        return 0;
+    }
     walk->body = body;
     walk->column = 0;
-    walk->iterations =
-        from->is_drawn ? trips_draw_next(&to->trips, &walk->rng) : reader_next(&to->reader);
+    walk->iterations = next_trips(walk, body);
+    return 1;
+}
+
+/* The next part of a body of parts; 0: there are no more. */
+static int begin_part(struct walk *walk)
+{
+    const struct model_body *whole = &walk->model->bodies[walk->whole];
+    const uint32_t part = walk->part++;
+
+    if (part == whole->part_count) {
+        walk->whole = PSNAP_NONE;
+        return 0;
+    }
+    if (!whole->is_counted)
+        return begin_body(walk, whole->parts[part].body);
+    walk->body = whole->parts[part].body;
+    walk->column = 0;
+    walk->iterations = walk->counts[part];
     return 1;
 }
 
@@ -273,6 +311,10 @@ static int next_execution(struct walk *walk)
     uint32_t symbol;
 
     while (!begun && more > 0) {
+        if (walk->whole != PSNAP_NONE) {
+            begun = begin_part(walk);
+            continue;
+        }
         if (walk->depth) {
             struct walk_visit *visit = &walk->visits[walk->depth - 1];
             const struct chain *chain = &walk->model->chains[visit->chain];
@@ -302,29 +344,46 @@ static struct psnap_access access_of(const struct walk *walk, uint32_t index)
                                  .thread = ref->thread};
 }
 
-/* As many iterations as all references go on by their strides. */
-static int next_run(struct walk *walk, const struct model_body *body, struct psnap_run *run)
+/* Iterations that all references go on by their strides; 0 also when out of memory. */
+static uint64_t count_run(struct walk *walk, const struct model_body *body)
 {
     uint64_t count = walk->iterations;
 
     for (uint32_t k = 0; k < body->width; k++) {
-        struct reader *reader = &walk->refs[body->refs[k]].reader;
+        const struct walk_column *column = &walk->bodies[walk->body].columns[k];
+        struct reader *reader = &walk->refs[column->ref].reader;
+        uint64_t left;
         if (!reader->left && !reader_fill(reader))
-            return -1;
-        count = reader->left < count ? reader->left : count;
+            return 0;
+        left = column->all == 1 ? reader->left : reader->left / column->all;
+        count = left < count ? left : count;
     }
-    if (!run || count * body->width < RUN_MIN)
+    return count;
+}
+
+/* As many iterations as all references go on by their strides. */
+static int next_run(struct walk *walk, const struct model_body *body, struct psnap_run *run)
+{
+    const struct walk_column *columns = walk->bodies[walk->body].columns;
+    const uint64_t count = run ? count_run(walk, body) : 0;
+
+    if (!count || count * body->width < RUN_MIN)
         return 0;
     for (uint32_t k = 0; k < body->width; k++) {
         struct walk_ref *ref = &walk->refs[body->refs[k]];
-        struct reader *reader = &ref->reader;
+        const struct reader *reader = &walk->refs[columns[k].ref].reader;
         walk->first[k] = access_of(walk, body->refs[k]);
-        walk->first[k].address = reader->next;
-        walk->strides[k] = (int64_t)reader->stride;
-        reader->next += count * reader->stride;
-        reader->left -= count;
-        ref->latest = reader->next - reader->stride;
+        walk->first[k].address = reader->next + columns[k].before * reader->stride;
+        walk->strides[k] = (int64_t)(columns[k].all * reader->stride);
+        ref->latest = walk->first[k].address + (count - 1) * (uint64_t)walk->strides[k];
         ref->latest_time = walk->now + (count - 1) * body->width + k;
+    }
+    for (uint32_t k = 0; k < body->width; k++) {
+        struct reader *reader = &walk->refs[columns[k].ref].reader;
+        if (columns[k].before)
+            continue; /* the first one of them goes on for all */
+        reader->next += count * columns[k].all * reader->stride;
+        reader->left -= count * columns[k].all;
     }
     if (walk->is_tracked && !enter_run(walk, body, count))
         return -1;
@@ -354,19 +413,12 @@ int walk_next(struct walk *walk, struct psnap_run *run, struct psnap_access *blo
             continue;
         }
         body = &walk->model->bodies[walk->body];
-        if (walk->bodies[walk->body].is_plain && !walk->column) {
+        if (walk->bodies[walk->body].columns && !walk->column) {
             const int made = !*n ? next_run(walk, body, run) : 0;
             if (made)
                 return made;
-            if (*n && run) { /* what is there goes first */
-                uint64_t count = walk->iterations;
-                for (uint32_t k = 0; k < body->width; k++) {
-                    const struct reader *reader = &walk->refs[body->refs[k]].reader;
-                    count = reader->left < count ? reader->left : count;
-                }
-                if (count * body->width >= RUN_MIN)
-                    break;
-            }
+            if (*n && run && count_run(walk, body) * body->width >= RUN_MIN)
+                break; /* what is there goes first */
         }
         for (; walk->column < body->width && *n < capacity; walk->column++) {
             block[*n] = access_of(walk, body->refs[walk->column]);
@@ -397,6 +449,7 @@ void walk_free(struct walk *walk)
     for (uint32_t i = 0; walk->bodies && i < walk->model->body_count; i++) {
         reader_release(&walk->bodies[i].reader);
         trips_draw_release(&walk->bodies[i].trips);
+        free(walk->bodies[i].columns);
     }
     for (uint32_t i = 0; walk->chains && i < walk->model->chain_count; i++)
         if (walk->chains[i].chain)
@@ -413,10 +466,13 @@ void walk_free(struct walk *walk)
     free(walk);
 }
 
-static bool init_ref(struct walk_ref *to, const struct model_ref *from)
+static bool init_ref(const struct psnap_stream_model *model, struct walk_ref *to,
+                     const struct model_ref *from)
 {
     uint32_t bins = 0;
 
+    to->nest = (uint32_t)(model_nest_of(model, from) - model->refs);
+    to->takes = model_takes(model, from);
     reader_init(&to->reader, &from->addresses);
     to->object = PSNAP_NONE;
     if (from->rule != MODEL_REUSE)
@@ -428,13 +484,36 @@ static bool init_ref(struct walk_ref *to, const struct model_ref *from)
     return to->left && to->objects;
 }
 
-static bool init_body(struct walk *walk, struct walk_body *to, const struct model_body *from)
+/* How the references of a body, all of them nests, take turns in these. */
+static bool init_columns(const struct walk *walk, struct walk_body *to,
+                         const struct model_body *from)
 {
-    to->is_plain = true;
-    for (uint32_t k = 0; k < from->width; k++)
-        to->is_plain &= walk->model->refs[from->refs[k]].rule == MODEL_NEST;
+    to->columns = malloc((from->width + (size_t)1) * sizeof *to->columns);
+    for (uint32_t k = 0; to->columns && k < from->width; k++) {
+        struct walk_column *column = &to->columns[k];
+        *column = (struct walk_column){walk->refs[from->refs[k]].nest, 0, 0};
+        for (uint32_t i = 0; i < from->width; i++) {
+            const struct walk_ref *other = &walk->refs[from->refs[i]];
+            if (other->nest != column->ref)
+                continue;
+            column->before += i < k ? other->takes : 0;
+            column->all += other->takes;
+        }
+    }
+    return to->columns != NULL;
+}
+
+static bool init_body(const struct walk *walk, struct walk_body *to, const struct model_body *from)
+{
+    bool is_plain = true;
+
+    for (uint32_t k = 0; k < from->width; k++) {
+        const uint8_t rule = walk->model->refs[from->refs[k]].rule;
+        is_plain &= rule == MODEL_NEST || rule == MODEL_SHARED;
+    }
     reader_init(&to->reader, &from->trips);
-    return !from->is_drawn || trips_draw_init(&to->trips, &from->histogram);
+    return (!is_plain || init_columns(walk, to, from)) &&
+           (!from->is_drawn || trips_draw_init(&to->trips, &from->histogram));
 }
 
 struct walk *walk_new(const struct psnap_stream_model *model, const uint32_t *first_ref,
@@ -447,6 +526,7 @@ struct walk *walk_new(const struct psnap_stream_model *model, const uint32_t *fi
     if (!walk)
         return NULL;
     walk->model = model;
+    walk->whole = PSNAP_NONE;
     psnap_rng_init_stream(&walk->rng, seed, UINT64_C(0x4e53));
     walk->refs = calloc(model->ref_count + (size_t)1, sizeof *walk->refs);
     walk->bodies = calloc(model->body_count + (size_t)1, sizeof *walk->bodies);
@@ -456,7 +536,7 @@ struct walk *walk_new(const struct psnap_stream_model *model, const uint32_t *fi
               recall_init(&walk->recall, model, seed);
     for (uint32_t i = 0; is_done && i < model->ref_count; i++) {
         const struct model_ref *ref = &model->refs[i];
-        is_done = init_ref(&walk->refs[i], ref);
+        is_done = init_ref(model, &walk->refs[i], ref);
         walk->is_tracked |= ref->rule == MODEL_REUSE;
         walk->ref_numbers[i] = ref->number + (first_ref ? first_ref[ref->loop] : 0);
     }

@@ -13,6 +13,7 @@
 
 struct walk_ref {
     struct reader reader;         /* of a nest */
+    uint32_t nest, takes;         /* the reference whose nest it is; numbers that an access takes */
     uint64_t latest, latest_time; /* address, and when */
     uint32_t object;              /* that the latest access was in, */
     uint64_t low, end;            /* and where that is so */
@@ -23,10 +24,17 @@ struct walk_ref {
     uint64_t left_sum, done; /* executions to come in the phase; and that were */
 };
 
+/* An access of a body whose references are all nests. */
+struct walk_column {
+    uint32_t ref;    /* whose reader has the addresses */
+    uint32_t before; /* numbers of that which the accesses before take, of the iteration */
+    uint32_t all;    /* and those that all accesses of the iteration take */
+};
+
 struct walk_body {
     struct reader reader;
     struct trips_draw trips;
-    bool is_plain; /* all references are nests */
+    struct walk_column *columns; /* NULL: some references are no nests */
 };
 
 struct walk {
@@ -46,9 +54,11 @@ struct walk {
     } visits[ORDER_DEPTH]; /* each within the one before */
     uint32_t depth;        /* of visits */
 
-    uint32_t body;       /* that executes, and */
-    uint64_t iterations; /* to come */
-    uint32_t column;     /* of the iteration under way */
+    uint32_t whole, part;          /* body whose parts execute, or PSNAP_NONE; the next one */
+    uint64_t counts[EXPAND_PARTS]; /* iterations of the parts, if the whole's tell them */
+    uint32_t body;                 /* that executes, and */
+    uint64_t iterations;           /* to come */
+    uint32_t column;               /* of the iteration under way */
     uint64_t now;
     bool is_tracked; /* something is drawn by reuse time: lines are entered */
 

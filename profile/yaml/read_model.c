@@ -123,9 +123,9 @@ static enum psnap_status read_drawn(const struct model_reading *m,
         if (!node)
             return PSNAP_ERROR_VALUE;
         if (!status)
-            status = model_read_positive(m, from, &bin->low);
+            status = psnap_yaml_u64(r->doc, from, 0, PSNAP_COUNT_MAX, &bin->low, r->error);
         if (!status)
-            status = model_read_positive(m, to, &bin->high);
+            status = psnap_yaml_u64(r->doc, to, 0, PSNAP_COUNT_MAX, &bin->high, r->error);
         if (!status)
             status = model_read_positive(m, node, &bin->times);
         if (!status && bin->high < bin->low)
@@ -154,15 +154,14 @@ static enum psnap_status read_iterations(const struct model_reading *m,
 {
     static const char *const keys[] = {"drawn", "start", "nest", "counts", "strides", NULL};
     const struct reading *r = m->r;
-    const struct psnap_yaml_node *node = psnap_yaml_require(r->doc, map, "iterations", r->error);
-    const struct psnap_yaml_node *drawn;
+    const struct psnap_yaml_node *node = psnap_yaml_get(map, "iterations"), *drawn;
     const struct nest_pattern *run;
     uint64_t values[2] = {1, 0};
     enum psnap_status status;
 
-    if (!node)
-        return PSNAP_ERROR_VALUE;
     body->trips.patterns = m->model->patterns;
+    if (!node)
+        return PSNAP_OK; /* of a part: model_check_parts */
     if (node->kind == PSNAP_YAML_SCALAR) {
         status = model_read_positive(m, node, &values[1]);
         run = status ? NULL : nest_pattern_run(m->model->patterns, 0);
@@ -179,12 +178,38 @@ static enum psnap_status read_iterations(const struct model_reading *m,
                  : read_numbers(r, node, NULL, &body->trips);
 }
 
+/* A body of parts, which are looked up when all bodies are there. */
+static enum psnap_status read_whole(const struct model_reading *m,
+                                    const struct psnap_yaml_node *map,
+                                    const struct psnap_yaml_node *of, struct model_body *body)
+{
+    enum psnap_status status =
+        psnap_yaml_expect(m->r->doc, of, PSNAP_YAML_SEQUENCE, "of", m->r->error);
+
+    if (!status && (!of->count || of->count > EXPAND_PARTS || psnap_yaml_get(map, "refs")))
+        status = psnap_yaml_fail(m->r->doc, of, m->r->error, PSNAP_ERROR_VALUE,
+                                 "a body has references, or is of 1 to %d parts", EXPAND_PARTS);
+    if (status)
+        return status;
+    if (!model_make_items(&body->parts, of->count, sizeof *body->parts))
+        return read_out_of_memory(m->r);
+    body->part_count = (uint32_t)of->count;
+    status = read_iterations(m, map, body);
+    body->is_counted = body->trips.count > 0;
+    if (!status && body->is_drawn)
+        status = psnap_yaml_fail(m->r->doc, psnap_yaml_get(map, "iterations"), m->r->error,
+                                 PSNAP_ERROR_VALUE,
+                                 "drawn iterations do not tell those of parts, which must have "
+                                 "their own");
+    return status;
+}
+
 static enum psnap_status read_body(const struct model_reading *m, const struct psnap_yaml_node *map,
                                    uint32_t loop, struct model_body *body, struct model_name *name)
 {
-    static const char *const keys[] = {"id", "thread", "refs", "iterations", NULL};
+    static const char *const keys[] = {"id", "thread", "refs", "of", "iterations", NULL};
     const struct reading *r = m->r;
-    const struct psnap_yaml_node *refs, *node;
+    const struct psnap_yaml_node *refs, *node, *of;
     uint64_t thread = 0;
     enum psnap_status status = psnap_yaml_expect_keys(r->doc, map, "a body", keys, r->error);
 
@@ -198,6 +223,9 @@ static enum psnap_status read_body(const struct model_reading *m, const struct p
     if (!status && node)
         status = psnap_yaml_u64(r->doc, node, 0, PSNAP_THREADS_MAX - 1, &thread, r->error);
     body->thread = (uint16_t)thread;
+    of = psnap_yaml_get(map, "of");
+    if (!status && of)
+        return read_whole(m, map, of, body);
     refs = status ? NULL : psnap_yaml_require(r->doc, map, "refs", r->error);
     if (!refs || psnap_yaml_expect(r->doc, refs, PSNAP_YAML_SEQUENCE, "refs", r->error))
         return PSNAP_ERROR_VALUE;
@@ -446,6 +474,8 @@ static enum psnap_status read_loops_of(struct model_reading *m, const struct psn
     for (uint32_t i = 0; i < model->ref_count && !status; i++)
         if (model->refs[i].rule == MODEL_DEPENDENT)
             status = model_read_bases(m, m->ref_nodes[i], names, &model->refs[i]);
+        else if (model->refs[i].rule == MODEL_SHARED)
+            status = model_read_sweep(m, m->ref_nodes[i], names, &model->refs[i]);
     if (!status)
         status = model_check_bases(m);
     loop = 0;
@@ -463,7 +493,12 @@ static enum psnap_status read_loops_of(struct model_reading *m, const struct psn
             model->body_count++;
         }
     }
-    return status ? status : model_sort_names(m, m->bodies, model->body_count);
+    if (!status)
+        status = model_sort_names(m, m->bodies, model->body_count);
+    for (uint32_t i = 0; i < model->body_count && !status; i++)
+        if (model->bodies[i].part_count)
+            status = model_read_parts(m, m->body_nodes[i], &model->bodies[i]);
+    return status ? status : model_check_parts(m);
 }
 
 /* That references have addresses for as many accesses as bodies iterate, and loops as many accesses
@@ -473,9 +508,10 @@ static enum psnap_status check_counts(const struct model_reading *m,
 {
     const struct psnap_stream_model *model = m->model;
     const struct psnap_profile *profile = m->r->profile;
-    uint64_t *accesses = calloc(profile->loop_count + (size_t)1, sizeof *accesses);
+    uint64_t *accesses = calloc(profile->loop_count + (size_t)1, sizeof *accesses), *takes = NULL;
     const struct psnap_yaml_node *map = loops->first;
-    enum psnap_status status = accesses ? PSNAP_OK : read_out_of_memory(m->r);
+    enum psnap_status status =
+        accesses && model_count_takes(model, &takes) ? PSNAP_OK : read_out_of_memory(m->r);
 
     for (uint32_t i = 0; i < model->ref_count && !status; i++) {
         const struct model_ref *ref = &model->refs[i];
@@ -487,11 +523,13 @@ static enum psnap_status check_counts(const struct model_reading *m,
         for (size_t k = 0; k < ref->addresses.count; k++)
             count +=
                 nest_length(ref->addresses.terms[k].pattern, nest_term_values(&ref->addresses, k));
-        if (ref->rule != MODEL_DEPENDENT && (!count || ref->executions % count))
+        if (ref->rule != MODEL_DEPENDENT && ref->rule != MODEL_SHARED &&
+            (!count || takes[i] % count))
             status = psnap_yaml_fail(m->r->doc, m->ref_nodes[i], m->r->error, PSNAP_ERROR_VALUE,
                                      "reference %" PRIu32 " has addresses for %" PRIu64
-                                     " accesses, but bodies make %" PRIu64 " of it",
-                                     ref->number, count, ref->executions);
+                                     " %s, but bodies make %" PRIu64 " of it",
+                                     ref->number, count, ref->element ? "elements" : "accesses",
+                                     takes[i]);
     }
     for (uint32_t i = 0; i < profile->loop_count && !status; i++, map = map->next)
         if (accesses[i] != profile->loops[i].accesses)
@@ -500,6 +538,7 @@ static enum psnap_status check_counts(const struct model_reading *m,
                                      " accesses, but its bodies make %" PRIu64,
                                      profile->loops[i].id, profile->loops[i].accesses, accesses[i]);
     free(accesses);
+    free(takes);
     return status;
 }
 

@@ -47,10 +47,20 @@ enum psnap_status model_read_positive(const struct model_reading *m,
 enum psnap_status model_read_objects(struct model_reading *m, const struct psnap_yaml_node *list);
 enum psnap_status model_read_ref(const struct model_reading *m, const struct psnap_yaml_node *map,
                                  uint32_t loop, struct model_ref *ref, struct model_name *name);
-/* When all references are read: the bases of one, and that none depends on itself. */
+/* When all references are read: the bases of one, the sweep that it shares, and that none depends
+ * on itself. */
 enum psnap_status model_read_bases(const struct model_reading *m, const struct psnap_yaml_node *map,
                                    const struct name_index *names, struct model_ref *ref);
+enum psnap_status model_read_sweep(const struct model_reading *m, const struct psnap_yaml_node *map,
+                                   const struct name_index *names, struct model_ref *ref);
 enum psnap_status model_check_bases(const struct model_reading *m);
+
+/* ---- read_parts_of.c ---- */
+
+/* When all bodies are read: the parts of one, and that all others have iterations. */
+enum psnap_status model_read_parts(const struct model_reading *m, const struct psnap_yaml_node *map,
+                                   struct model_body *whole);
+enum psnap_status model_check_parts(const struct model_reading *m);
 
 /* ---- read_numbers.c ---- */
 

@@ -304,12 +304,12 @@ static enum psnap_status read_offsets(const struct model_reading *m,
 enum psnap_status model_read_ref(const struct model_reading *m, const struct psnap_yaml_node *map,
                                  uint32_t loop, struct model_ref *ref, struct model_name *name)
 {
-    static const char *const keys[] = {"ref",    "load",    "store",  "atomic",  "thread", "region",
-                                       "start",  "nest",    "counts", "strides", "base",   "bases",
-                                       "offset", "offsets", "reuse",  NULL};
+    static const char *const keys[] = {
+        "ref",     "load", "store", "atomic", "thread",  "region", "start", "nest",    "counts",
+        "strides", "base", "bases", "offset", "offsets", "reuse",  "sweep", "element", NULL};
     const struct reading *r = m->r;
-    const struct psnap_yaml_node *node, *base, *reuse;
-    uint64_t number = 0, size = 0, kinds = 0, thread = 0;
+    const struct psnap_yaml_node *node, *base, *reuse, *sweep;
+    uint64_t number = 0, size = 0, kinds = 0, thread = 0, element = 0;
     enum psnap_status status = psnap_yaml_expect_keys(r->doc, map, "a reference", keys, r->error);
 
     node = status ? NULL : psnap_yaml_require(r->doc, map, "ref", r->error);
@@ -339,14 +339,30 @@ enum psnap_status model_read_ref(const struct model_reading *m, const struct psn
     base = psnap_yaml_get(map, "base");
     base = base ? base : psnap_yaml_get(map, "bases");
     reuse = psnap_yaml_get(map, "reuse");
-    if (!status && (base != NULL) + (reuse != NULL) +
+    sweep = psnap_yaml_get(map, "sweep");
+    if (!status && (base != NULL) + (reuse != NULL) + (sweep != NULL) +
                            (psnap_yaml_get(map, "start") || psnap_yaml_get(map, "nest")) !=
                        1)
         status = psnap_yaml_fail(r->doc, map, r->error, PSNAP_ERROR_VALUE,
-                                 "a reference has addresses ('start' or 'nest'), a 'base', or "
-                                 "'reuse' times");
+                                 "a reference has addresses ('start' or 'nest'), a 'base', a "
+                                 "'sweep', or 'reuse' times");
+    node = psnap_yaml_get(map, "element");
+    if (!status && node && (base || reuse || sweep))
+        status = psnap_yaml_fail(r->doc, node, r->error, PSNAP_ERROR_VALUE,
+                                 "only addresses are of elements");
+    if (!status && node)
+        status = psnap_yaml_u64(r->doc, node, 1, size, &element, r->error);
+    if (!status && element && size % element)
+        status =
+            psnap_yaml_fail(r->doc, node, r->error, PSNAP_ERROR_VALUE,
+                            "an access of %" PRIu64 " bytes has no whole number of elements", size);
+    ref->element = (uint8_t)element;
     if (status)
         return status;
+    if (sweep) {
+        ref->rule = MODEL_SHARED;
+        return PSNAP_OK; /* whose it is is looked up when all references are there */
+    }
     if (base)
         return read_offsets(m, map, ref);
     if (reuse)
@@ -354,16 +370,16 @@ enum psnap_status model_read_ref(const struct model_reading *m, const struct psn
     return read_numbers(r, map, &r->profile->loops[loop], &ref->addresses);
 }
 
-/* A base of a dependent reference. */
+/* A base of a dependent reference, or the one whose sweep another one shares. */
 static enum psnap_status read_base(const struct model_reading *m,
                                    const struct psnap_yaml_node *node,
-                                   const struct name_index *names, struct model_ref *ref)
+                                   const struct name_index *names, const struct model_ref *ref,
+                                   uint32_t *base)
 {
     static const char *const keys[] = {"loop", "ref", NULL};
     const struct reading *r = m->r;
     const struct psnap_yaml_node *number = node, *loop;
     struct model_name wanted = {.loop = ref->loop};
-    uint32_t *base = &ref->bases[ref->base_count++];
     uint64_t value;
     enum psnap_status status = PSNAP_OK;
 
@@ -402,14 +418,37 @@ enum psnap_status model_read_bases(const struct model_reading *m, const struct p
         return psnap_yaml_fail(m->r->doc, bases, m->r->error, PSNAP_ERROR_VALUE,
                                "'base' (line %" PRIu32 ") stands there as well", base->src_line);
     if (base)
-        return read_base(m, base, names, ref);
+        return read_base(m, base, names, ref, &ref->bases[ref->base_count++]);
     status = psnap_yaml_expect(m->r->doc, bases, PSNAP_YAML_SEQUENCE, "bases", m->r->error);
     if (!status && (!bases->count || bases->count > DEPEND_BASES))
         status = psnap_yaml_fail(m->r->doc, bases, m->r->error, PSNAP_ERROR_VALUE,
                                  "1 to %d bases are possible", DEPEND_BASES);
     for (node = status ? NULL : bases->first; node && !status; node = node->next)
-        status = read_base(m, node, names, ref);
+        status = read_base(m, node, names, ref, &ref->bases[ref->base_count++]);
     return status;
+}
+
+enum psnap_status model_read_sweep(const struct model_reading *m, const struct psnap_yaml_node *map,
+                                   const struct name_index *names, struct model_ref *ref)
+{
+    const struct psnap_yaml_node *node = psnap_yaml_get(map, "sweep");
+    const struct model_ref *of;
+    enum psnap_status status = read_base(m, node, names, ref, &ref->sweep);
+
+    if (status)
+        return status;
+    of = &m->model->refs[ref->sweep];
+    if (!of->element)
+        return psnap_yaml_fail(m->r->doc, node, m->r->error, PSNAP_ERROR_VALUE,
+                               "that reference has no addresses with 'element'");
+    if (ref->size % of->element)
+        return psnap_yaml_fail(m->r->doc, node, m->r->error, PSNAP_ERROR_VALUE,
+                               "an access of %u bytes has no whole number of elements of %u",
+                               (unsigned)ref->size, (unsigned)of->element);
+    if (ref->thread != of->thread)
+        return psnap_yaml_fail(m->r->doc, node, m->r->error, PSNAP_ERROR_VALUE,
+                               "that reference is another thread's");
+    return PSNAP_OK;
 }
 
 /* No reference depends on itself by way of others: each is settled when all of its bases are. */

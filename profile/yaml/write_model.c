@@ -279,6 +279,26 @@ static void write_trips(const struct trips *trips, struct psnap_yaml_doc *doc,
     }
 }
 
+/* A part of a body: how many iterations of the source one of it is, where these are counted. */
+static void write_part(const struct psnap_stream_model *model, const struct expand_part *part,
+                       bool is_counted, struct psnap_yaml_doc *doc, struct psnap_yaml_node *list)
+{
+    const char *id = model->bodies[part->body].id;
+    struct psnap_yaml_node *map;
+
+    if (!is_counted || part->width == 1) {
+        psnap_yaml_add_text(doc, list, NULL, id);
+        return;
+    }
+    map = psnap_yaml_add_map(doc, list, NULL, PSNAP_YAML_FLOW);
+    psnap_yaml_add_text(doc, map, "body", id);
+    psnap_yaml_add_u64(doc, map, "width", part->width);
+    if (part->leaves)
+        psnap_yaml_add_u64(doc, map, "leaves", part->leaves);
+    if (part->from != part->width + part->leaves)
+        psnap_yaml_add_u64(doc, map, "from", part->from);
+}
+
 static void write_body(const struct psnap_profile *profile, const struct model_body *body,
                        struct psnap_yaml_doc *doc, struct psnap_yaml_node *list)
 {
@@ -288,9 +308,13 @@ static void write_body(const struct psnap_profile *profile, const struct model_b
     psnap_yaml_add_text(doc, map, "id", body->id);
     if (body->thread)
         psnap_yaml_add_u64(doc, map, "thread", body->thread);
-    inner = psnap_yaml_add_sequence(doc, map, "refs", PSNAP_YAML_FLOW);
+    inner = psnap_yaml_add_sequence(doc, map, body->part_count ? "of" : "refs", PSNAP_YAML_FLOW);
     for (uint32_t k = 0; k < body->width; k++)
         psnap_yaml_add_u64(doc, inner, NULL, profile->stream->refs[body->refs[k]].number);
+    for (uint32_t k = 0; k < body->part_count; k++)
+        write_part(profile->stream, &body->parts[k], body->is_counted, doc, inner);
+    if (body->is_part || (body->part_count && !body->is_counted))
+        return;
     if (!body->is_drawn && trips->count == 1 && !trips->terms[0].pattern->body_count &&
         nest_term_values(trips, 0)[0] == 1) {
         psnap_yaml_add_u64(doc, map, "iterations", nest_term_values(trips, 0)[1]);
@@ -416,8 +440,12 @@ static void write_ref(const struct psnap_profile *profile, const struct model_re
     psnap_yaml_add_u64(doc, map, kinds[ref->kind], ref->size);
     if (ref->thread)
         psnap_yaml_add_u64(doc, map, "thread", ref->thread);
-    if (ref->rule == MODEL_NEST)
+    if (ref->rule == MODEL_NEST) {
+        if (ref->element)
+            psnap_yaml_add_u64(doc, map, "element", ref->element);
         write_numbers(profile, &profile->loops[ref->loop], doc, map, &ref->addresses);
+    } else if (ref->rule == MODEL_SHARED)
+        write_one_base(profile, ref, &profile->stream->refs[ref->sweep], doc, map, "sweep");
     else if (ref->rule == MODEL_DEPENDENT)
         write_base(profile, ref, doc, map);
     else {

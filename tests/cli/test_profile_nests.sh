@@ -37,6 +37,7 @@ same()
 
 for options in -O0 -O1 -O3 '-O3 -mavx2'; do
     if [ "$options" = '-O3 -mavx2' ] && ! grep -q avx2 /proc/cpuinfo; then continue; fi
+    same "$options" doolittle 70 1 # triangles, of vectors as well
     same "$options" matmul 30 1
     same "$options" jacobi3d 12 2
     same "$options" stream 500 2
@@ -45,13 +46,19 @@ same -O2 matmul 40 1
 same -O2 jacobi3d 20 3
 same -O2 adi 50 2
 same -O2 blackscholes 500 2
-same -O1 doolittle 50 1 # vectors of a triangle are as many as divide its rows
+same -O2 doolittle 120 1
+same -O2 mg 16 2
 same -O2 ft 8 2
 same -O2 gramschmidt 40 1
 same -O2 nbody 60 2
 same -O2 seidel 60 3
 same -O2 stream 1000 3
 same -O2 symm 50 1
+
+# One count tells the iterations of a vector body and a remainder, one nest where both go.
+grep -Eq "of: \[\{body: 'factor:32.vector', width: 4\}, 'factor:32.rest'\]" doolittle.yaml
+grep -Eq "sweep: \{loop: 'factor:32.vector', ref: 0\}" doolittle.yaml
+[ "$(wc -c < doolittle.yaml)" -lt 16384 ]
 
 # The nest is there to be read.
 grep -Eq 'counts: \[40, 40, 20\], strides: \[320, 0, 16\]' matmul.yaml
@@ -106,6 +113,16 @@ expect 0 "$PSNAP" compare hashjoin.pst hashjoin.yaml -m 32K:64:8 --max-error 4
 drawn mergesort 8000 1
 drawn cg 600 1
 expect 0 "$PSNAP" compare cg.pst cg.yaml -m 32K:64:8 --max-error 4
+grep -Eq 'element: 8, region: [a-z0-9]+, start: 0, counts: ' cg.yaml # the rows are swept
+for change in '--iterations 2' '--entries 3' '--remove-loop'; do
+    case $change in
+    --remove-loop) expect 0 "$PSNAP" edit cg.yaml --force -o changed.yaml $change multiply:75 ;;
+    *) expect 0 "$PSNAP" edit cg.yaml --force -o changed.yaml $change --loop multiply:75 ;;
+    esac
+    expect 0 "$PSNAP" check changed.yaml
+done
+expect 1 "$PSNAP" edit cg.yaml --force -o changed.yaml --remove-loop multiply:75.1
+has err 'share a sweep: one loop cannot be left out without the other'
 
 expect 2 "$PSNAP" profile matmul.pst --model nest -o x.yaml
 grep -q "no model 'nest'" err
