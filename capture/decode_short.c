@@ -98,9 +98,15 @@ size_t psnap_decoder_put_short(struct psnap_decoder *decoder, struct psnap_acces
         struct psnap_capture_piece *piece;
         if (index >= module->piece_count) {
             const uint64_t gap = *at - PSNAP_GAP;
-            if (gap - 1 >= PSNAP_RECORD_WORDS_MAX || gap > left)
+            const struct psnap_capture_module *other;
+            if (gap - 1 < PSNAP_RECORD_WORDS_MAX && gap <= left) {
+                at += gap;
+                continue;
+            }
+            if (!(other = psnap_decoder_module(decoder, *at)))
                 break;
-            at += gap;
+            module = decoder->module = other;
+            pieces = &decoder->tables.pieces[module->first_piece];
             continue;
         }
         piece = &pieces[index];

@@ -31,7 +31,7 @@ struct threads {
     size_t live_bytes; /* of those that are not current */
     uint64_t clock;    /* changes of thread */
     struct build_parts joined;
-    struct psnap_sink *nests; /* model nests, else NULL: `model`, in a thread of its own */
+    struct psnap_sink *nests; /* model nests, else NULL: `model`, perhaps in another thread */
     struct psnap_sink *model;
     bool is_finished, is_taken;
 };
@@ -287,7 +287,11 @@ struct psnap_sink *psnap_profile_builder_new(struct psnap_program *program,
     t->program = program;
     t->options = read;
     build_parts_init(&t->joined, program, &t->options);
-    if (read.nests && !(t->nests = psnap_aside_sink_new(program, model_builder_new, &t->model))) {
+    if (read.nests && read.is_alone)
+        t->nests = t->model = model_builder_new(program);
+    else if (read.nests)
+        t->nests = psnap_aside_sink_new(program, model_builder_new, &t->model);
+    if (read.nests && !t->nests) {
         threads_free(&t->base);
         no_memory(error);
         return NULL;

@@ -44,19 +44,23 @@ static bool learn_refs(struct lane *lane)
 
 static uint32_t add_site(struct lane *lane, const struct psnap_access *access)
 {
-    struct lane_site *more =
-        psnap_with_room(lane->sites, &lane->site_room, lane->site_count + (size_t)1, sizeof *more);
+    const size_t wanted = lane->site_count + (size_t)1;
+    struct lane_site *more = psnap_with_room(lane->sites, &lane->site_room, wanted, sizeof *more);
+    struct lane_history *histories =
+        psnap_with_room(lane->histories, &lane->history_room, wanted, sizeof *histories);
 
-    if (!more)
+    lane->sites = more ? more : lane->sites;
+    lane->histories = histories ? histories : lane->histories;
+    if (!more || !histories)
         return PSNAP_NONE;
-    lane->sites = more;
     more[lane->site_count] = (struct lane_site){.ref = access->ref,
                                                 .next = lane->site_of_ref[access->ref],
-                                                .root = PSNAP_NONE,
                                                 .size = access->size,
                                                 .kind = access->kind,
-                                                .is_irregular = true};
-    series_init(&more[lane->site_count].addresses, lane->patterns);
+                                                .is_irregular = true,
+                                                .is_series = true};
+    histories[lane->site_count] = (struct lane_history){0};
+    series_init(&histories[lane->site_count].addresses, lane->patterns);
     lane->site_of_ref[access->ref] = lane->site_count;
     return lane->site_count++;
 }
@@ -74,64 +78,87 @@ static inline uint32_t site_of(struct lane *lane, const struct psnap_access *acc
     return add_site(lane, access);
 }
 
+/* 0: out of memory */
 static uint32_t add_node(struct lane *lane, uint32_t site, uint32_t parent)
 {
     struct lane_node *more =
         psnap_with_room(lane->nodes, &lane->node_room, lane->node_count + (size_t)1, sizeof *more);
+    const struct lane_site *of = &lane->sites[site];
 
     if (!more)
-        return PSNAP_NONE;
+        return 0;
     lane->nodes = more;
-    more[lane->node_count] = (struct lane_node){.site = site,
-                                                .parent = parent,
-                                                .child = PSNAP_NONE,
-                                                .sibling = PSNAP_NONE,
-                                                .body = PSNAP_NONE};
+    more[lane->node_count] = (struct lane_node){
+        .key = lane_key(&(struct psnap_access){.ref = of->ref, .size = of->size, .kind = of->kind}),
+        .site = site,
+        .parent = parent,
+        .body = PSNAP_NONE};
     return lane->node_count++;
 }
 
-/* The node of an iteration that goes on from `node` (PSNAP_NONE: that begins) with a site. */
-static inline uint32_t go_on(struct lane *lane, uint32_t node, uint32_t site)
+/* The node of iterations that begin with a site; 0: out of memory. */
+static uint32_t begin_with(struct lane *lane, uint32_t site)
 {
-    uint32_t at, before = PSNAP_NONE;
+    if (!lane->sites[site].root)
+        lane->sites[site].root = add_node(lane, site, 0);
+    return lane->sites[site].root;
+}
 
-    if (node == PSNAP_NONE) {
-        if (lane->sites[site].root == PSNAP_NONE)
-            lane->sites[site].root = add_node(lane, site, PSNAP_NONE);
-        return lane->sites[site].root;
-    }
-    for (at = lane->nodes[node].child; at != PSNAP_NONE; at = lane->nodes[at].sibling) {
+/* The node of an iteration that goes on from `node` with a site; 0: out of memory. */
+static uint32_t go_on(struct lane *lane, uint32_t node, uint32_t site)
+{
+    uint32_t at, before = 0;
+
+    for (at = lane->nodes[node].child; at; at = lane->nodes[at].sibling) {
         if (lane->nodes[at].site == site)
             break;
         before = at;
     }
-    if (at == PSNAP_NONE) {
-        at = add_node(lane, site, node);
-        if (at == PSNAP_NONE)
-            return PSNAP_NONE;
-    } else if (before == PSNAP_NONE) {
+    if (!at && !(at = add_node(lane, site, node)))
+        return 0;
+    if (at == lane->nodes[node].child)
         return at;
-    } else {
+    if (before)
         lane->nodes[before].sibling = lane->nodes[at].sibling;
-    }
     lane->nodes[at].sibling = lane->nodes[node].child;
     lane->nodes[node].child = at;
     return at;
 }
 
 /* Whether an access may be of the same iteration as one of reference `ref` just before it. */
-static inline bool follows(const struct lane *lane, uint32_t ref, const struct psnap_access *next)
+static inline bool follows(const struct lane *lane, uint32_t ref, uint32_t next)
 {
     const struct psnap_ref *refs = lane->program->refs;
 
-    return next->ref > ref && refs[next->ref].loop == refs[ref].loop &&
-           (!lane->loops[refs[ref].loop].is_parted || refs[next->ref].block == refs[ref].block);
+    return next > ref && refs[next].loop == refs[ref].loop &&
+           (!lane->loops[refs[ref].loop].is_parted || refs[next].block == refs[ref].block);
+}
+
+static inline uint32_t ref_of(const struct lane *lane, uint32_t node)
+{
+    return lane->sites[lane->nodes[node].site].ref;
 }
 
 static inline bool follows_iteration(const struct lane *lane, const struct psnap_access *next)
 {
     return lane->width && lane->width < LANE_WIDTH_MAX &&
-           follows(lane, lane->sites[lane->nodes[lane->node].site].ref, next);
+           follows(lane, ref_of(lane, lane->node), next->ref);
+}
+
+/* An iteration of the loop is a basic block from now on: none goes on into another one. */
+static void part_loop(struct lane *lane, uint32_t loop)
+{
+    lane->loops[loop].is_parted = true;
+    for (uint32_t i = 1; i < lane->node_count; i++) {
+        uint32_t *link = &lane->nodes[i].child;
+        while (*link) {
+            const uint32_t ref = ref_of(lane, i), child = *link;
+            if (follows(lane, ref, ref_of(lane, child)))
+                link = &lane->nodes[child].sibling;
+            else
+                *link = lane->nodes[child].sibling;
+        }
+    }
 }
 
 /* The body of iterations that end at a node; PSNAP_NONE: out of memory. */
@@ -148,15 +175,19 @@ static uint32_t body_at(struct lane *lane, uint32_t node, uint32_t width)
         return PSNAP_NONE;
     lane->bodies = more;
     body = &more[lane->body_count];
-    *body = (struct lane_body){.width = width, .sites = malloc(width * sizeof *body->sites)};
+    *body = (struct lane_body){.width = width, .sites = malloc(2 * width * sizeof *body->sites)};
     if (!body->sites)
         return PSNAP_NONE;
+    body->rows = body->sites + width;
+    body->row_count = width;
     series_init(&body->trips, lane->patterns);
     for (uint32_t at = node, k = width; k; at = lane->nodes[at].parent)
         body->sites[--k] = lane->nodes[at].site;
+    memcpy(body->rows, body->sites, width * sizeof *body->rows);
     body->loop = lane->program->refs[lane->sites[body->sites[0]].ref].loop;
     loop = &lane->loops[body->loop];
-    loop->is_parted |= ++loop->body_count > BODIES_MAX;
+    if (++loop->body_count > BODIES_MAX && !loop->is_parted)
+        part_loop(lane, body->loop);
     lane->nodes[node].body = lane->body_count;
     return lane->body_count++;
 }
@@ -187,8 +218,12 @@ static bool end_execution(struct lane *lane)
         return false;
     body->same = lane->iterations;
     body->times++;
-    for (uint32_t k = 0; k < body->width; k++)
-        series_end_row(&lane->sites[body->sites[k]].addresses);
+    for (uint32_t k = 0; k < body->row_count && lane->iterations > 1;) {
+        if (lane->sites[body->rows[k]].is_series)
+            series_end_row(&lane->histories[body->rows[k++]].addresses);
+        else
+            body->rows[k] = body->rows[--body->row_count];
+    }
     if (!order_put(&lane->order, lane->pending))
         return false;
     lane->pending = PSNAP_NONE;
@@ -210,33 +245,57 @@ static inline bool execute(struct lane *lane, uint32_t body, uint64_t iterations
 /* The iteration under way is whole. */
 static bool end_iteration(struct lane *lane)
 {
-    const uint32_t width = lane->width;
-    const struct lane_body *of;
+    const uint32_t width = lane->width, node = lane->node;
     uint32_t body;
 
     if (!width)
         return true;
-    lane->width = 0;
-    body = body_at(lane, lane->node, width);
+    lane->width = lane->node = 0;
+    body = body_at(lane, node, width);
     if (body == PSNAP_NONE || !execute(lane, body, 1))
         return false;
-    of = &lane->bodies[body];
-    for (uint32_t k = 0; k < width; k++)
-        if (!lane_touch(lane, of->sites[k], lane->addresses[k], lane->now + k))
-            return false;
+    if (!lane_touch(lane, lane->bodies[body].sites, width, lane->addresses, lane->now))
+        return false;
     lane->now += width;
     return true;
 }
 
+/* An access that is not as the last one was after the same ones. */
+static bool put_other(struct lane *lane, const struct psnap_access *access)
+{
+    const uint32_t site = site_of(lane, access), before = lane->width ? lane->node : 0;
+
+    if (site == PSNAP_NONE)
+        return false;
+    if (follows_iteration(lane, access)) {
+        lane->node = go_on(lane, lane->node, site);
+    } else {
+        if (!end_iteration(lane))
+            return false;
+        lane->node = begin_with(lane, site);
+        lane->nodes[before].next = before ? lane->node : 0;
+    }
+    lane->addresses[lane->width++] = access->address;
+    return lane->node != 0;
+}
+
 static inline bool put_one(struct lane *lane, const struct psnap_access *access)
 {
-    const uint32_t site = site_of(lane, access);
+    const uint64_t key = lane_key(access);
+    const struct lane_node *nodes = lane->nodes, *node = &nodes[lane->node];
 
-    if (site == PSNAP_NONE || (!follows_iteration(lane, access) && !end_iteration(lane)))
-        return false;
-    lane->node = go_on(lane, lane->width ? lane->node : PSNAP_NONE, site);
+    if (nodes[node->child].key == key) {
+        lane->node = node->child;
+    } else if (nodes[node->next].key == key) {
+        const uint32_t next = node->next;
+        if (!end_iteration(lane))
+            return false;
+        lane->node = next;
+    } else {
+        return put_other(lane, access);
+    }
     lane->addresses[lane->width++] = access->address;
-    return lane->node != PSNAP_NONE;
+    return true;
 }
 
 bool lane_put(struct lane *lane, const struct psnap_access *block, size_t n)
@@ -270,13 +329,13 @@ static bool find_turn(const struct lane *lane, const struct psnap_run *run, size
     if (run->width > LANE_WIDTH_MAX)
         return false;
     for (size_t k = 1; k < run->width; k++) {
-        if (follows(lane, run->first[k - 1].ref, &run->first[k]))
+        if (follows(lane, run->first[k - 1].ref, run->first[k].ref))
             continue;
         if (*turn)
             return false;
         *turn = k;
     }
-    return !*turn || follows(lane, run->first[run->width - 1].ref, &run->first[0]);
+    return !*turn || follows(lane, run->first[run->width - 1].ref, run->first[0].ref);
 }
 
 /* Repetitions of a run from `head` on, without its first `turn` accesses and with as many behind
@@ -285,7 +344,8 @@ static bool put_repetitions(struct lane *lane, const struct psnap_run *run, size
                             uint64_t head, uint64_t count)
 {
     const uint32_t width = (uint32_t)run->width;
-    uint32_t node = PSNAP_NONE, body, order[LANE_WIDTH_MAX];
+    uint32_t node = 0, body, order[LANE_WIDTH_MAX];
+    uint64_t addresses[LANE_WIDTH_MAX];
     const uint32_t *sites;
 
     if (!end_iteration(lane))
@@ -293,8 +353,7 @@ static bool put_repetitions(struct lane *lane, const struct psnap_run *run, size
     for (uint32_t i = 0; i < width; i++) {
         const uint32_t site = site_of(lane, &run->first[(turn + i) % width]);
         order[i] = (uint32_t)((turn + i) % width);
-        node = site == PSNAP_NONE ? PSNAP_NONE : go_on(lane, node, site);
-        if (node == PSNAP_NONE)
+        if (site == PSNAP_NONE || !(node = i ? go_on(lane, node, site) : begin_with(lane, site)))
             return false;
     }
     body = body_at(lane, node, width);
@@ -316,14 +375,13 @@ static bool put_repetitions(struct lane *lane, const struct psnap_run *run, size
                                 (uint64_t)run->strides[k], batch, lane->now + i, width))
                 return false;
         }
-        for (uint64_t b = 0; b < batch && is_irregular; b++)
-            for (uint32_t i = 0; i < width; i++) {
-                const uint32_t k = order[i];
-                if (!lane_touch(lane, sites[i],
-                                psnap_run_address(run, head + done + b + (k < turn), k),
-                                lane->now + b * width + i))
-                    return false;
-            }
+        for (uint64_t b = 0; b < batch && is_irregular; b++) {
+            for (uint32_t i = 0; i < width; i++)
+                addresses[i] =
+                    psnap_run_address(run, head + done + b + (order[i] < turn), order[i]);
+            if (!lane_touch(lane, sites, width, addresses, lane->now + b * width))
+                return false;
+        }
         lane->now += batch * width;
     }
     return true;
@@ -370,7 +428,7 @@ static size_t few_of(const struct lane *lane)
     size_t values = 0;
 
     for (uint32_t i = 0; i < lane->site_count; i++)
-        values += lane->sites[i].addresses.fold.terms.value_count;
+        values += lane->histories[i].addresses.fold.terms.value_count;
     return values <= MOST / 2 ? FEW : FEW_OF_MANY;
 }
 
@@ -380,10 +438,9 @@ bool lane_end(struct lane *lane)
     const size_t few = few_of(lane);
 
     for (uint32_t i = 0; is_done && i < lane->site_count; i++) {
-        struct lane_site *site = &lane->sites[i];
-        is_done =
-            series_end(&site->addresses, /* without reuse times it is a nest */
-                       site->is_irregular ? most_of(lane, site->addresses.length, few) : SIZE_MAX);
+        const struct lane_site *site = &lane->sites[i];
+        is_done = series_end(&lane->histories[i].addresses, /* without reuse times it is a nest */
+                             site->is_irregular ? most_of(lane, site->length, few) : SIZE_MAX);
     }
     for (uint32_t i = 0; is_done && i < lane->body_count; i++) {
         struct lane_body *body = &lane->bodies[i];
@@ -399,9 +456,9 @@ void lane_free(struct lane *lane)
         return;
     order_release(&lane->order);
     for (uint32_t i = 0; i < lane->site_count; i++) {
-        series_release(&lane->sites[i].addresses);
-        reuse_collector_release(&lane->sites[i].reuse);
-        free(lane->sites[i].depend);
+        series_release(&lane->histories[i].addresses);
+        reuse_collector_release(&lane->histories[i].reuse);
+        free(lane->histories[i].depend);
     }
     for (uint32_t i = 0; i < lane->body_count; i++) {
         series_release(&lane->bodies[i].trips);
@@ -412,6 +469,7 @@ void lane_free(struct lane *lane)
     objects_release(&lane->objects);
     nest_patterns_free(lane->patterns);
     free(lane->sites);
+    free(lane->histories);
     free(lane->nodes);
     free(lane->bodies);
     free(lane->loops);
@@ -428,13 +486,16 @@ struct lane *lane_new(const struct psnap_program *program)
     lane->program = program;
     lane->pending = PSNAP_NONE;
     lane->patterns = nest_patterns_new();
+    lane->nodes = psnap_with_room(NULL, &lane->node_room, 1, sizeof *lane->nodes);
     for (int i = 0; i < DEPEND_RECENT; i++)
         lane->recent.ring[i].site = PSNAP_NONE;
-    if (lane->patterns && sample_init(&lane->sample)) {
+    if (lane->patterns && lane->nodes && sample_init(&lane->sample)) {
+        lane->nodes[lane->node_count++] = (struct lane_node){.key = UINT64_MAX};
         order_init(&lane->order, lane->patterns);
         return lane;
     }
     nest_patterns_free(lane->patterns);
+    free(lane->nodes);
     free(lane);
     return NULL;
 }
