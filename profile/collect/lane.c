@@ -141,7 +141,7 @@ static inline uint32_t ref_of(const struct lane *lane, uint32_t node)
 
 static inline bool follows_iteration(const struct lane *lane, const struct psnap_access *next)
 {
-    return lane->width && lane->width < LANE_WIDTH_MAX &&
+    return lane->node && lane->queued - lane->begun < LANE_WIDTH_MAX &&
            follows(lane, ref_of(lane, lane->node), next->ref);
 }
 
@@ -161,14 +161,12 @@ static void part_loop(struct lane *lane, uint32_t loop)
     }
 }
 
-/* The body of iterations that end at a node; PSNAP_NONE: out of memory. */
-static uint32_t body_at(struct lane *lane, uint32_t node, uint32_t width)
+/* The body of iterations that end at a node, which has none yet; PSNAP_NONE: out of memory. */
+static uint32_t add_body(struct lane *lane, uint32_t node, uint32_t width)
 {
     struct lane_body *more, *body;
     struct lane_loop *loop;
 
-    if (lane->nodes[node].body != PSNAP_NONE)
-        return lane->nodes[node].body;
     more =
         psnap_with_room(lane->bodies, &lane->body_room, lane->body_count + (size_t)1, sizeof *more);
     if (!more)
@@ -204,6 +202,36 @@ static bool flush_trips(struct lane_body *body)
                       trips_add(&body->histogram, body->same, times));
 }
 
+/* Looks at the addresses of all that came before the iteration under way. */
+static bool empty_queue(struct lane *lane)
+{
+    const uint32_t count = lane->begun, left = lane->queued - count;
+
+    if (!lane_touch(lane, lane->sites_queued, count, lane->addresses_queued, lane->now))
+        return false;
+    lane->now += count;
+    lane->queued = left;
+    lane->begun = 0;
+    memmove(lane->sites_queued, lane->sites_queued + count, left * sizeof *lane->sites_queued);
+    memmove(lane->addresses_queued, lane->addresses_queued + count,
+            left * sizeof *lane->addresses_queued);
+    return true;
+}
+
+/* Rows of several numbers end, which those of the next execution are told from. */
+static bool end_rows(struct lane *lane, struct lane_body *body)
+{
+    if (!empty_queue(lane))
+        return false;
+    for (uint32_t k = 0; k < body->row_count;) {
+        if (lane->sites[body->rows[k]].is_series)
+            series_end_row(&lane->histories[body->rows[k++]].addresses);
+        else
+            body->rows[k] = body->rows[--body->row_count];
+    }
+    return true;
+}
+
 /* The body that was executing is done. */
 static bool end_execution(struct lane *lane)
 {
@@ -218,13 +246,8 @@ static bool end_execution(struct lane *lane)
         return false;
     body->same = lane->iterations;
     body->times++;
-    for (uint32_t k = 0; k < body->row_count && lane->iterations > 1;) {
-        if (lane->sites[body->rows[k]].is_series)
-            series_end_row(&lane->histories[body->rows[k++]].addresses);
-        else
-            body->rows[k] = body->rows[--body->row_count];
-    }
-    if (!order_put(&lane->order, lane->pending))
+    if ((lane->iterations > 1 && body->row_count && !end_rows(lane, body)) ||
+        !order_put(&lane->order, lane->pending))
         return false;
     lane->pending = PSNAP_NONE;
     lane->iterations = 0;
@@ -243,67 +266,85 @@ static inline bool execute(struct lane *lane, uint32_t body, uint64_t iterations
 }
 
 /* The iteration under way is whole. */
-static bool end_iteration(struct lane *lane)
+static inline bool end_iteration(struct lane *lane)
 {
-    const uint32_t width = lane->width, node = lane->node;
-    uint32_t body;
+    uint32_t body = lane->nodes[lane->node].body;
 
-    if (!width)
+    if (!lane->node)
         return true;
-    lane->width = lane->node = 0;
-    body = body_at(lane, node, width);
-    if (body == PSNAP_NONE || !execute(lane, body, 1))
+    if (body == PSNAP_NONE &&
+        (body = add_body(lane, lane->node, lane->queued - lane->begun)) == PSNAP_NONE)
         return false;
-    if (!lane_touch(lane, lane->bodies[body].sites, width, lane->addresses, lane->now))
+    if (!execute(lane, body, 1))
         return false;
-    lane->now += width;
+    lane->begun = lane->queued;
+    lane->node = 0;
     return true;
 }
 
 /* An access that is not as the last one was after the same ones. */
 static bool put_other(struct lane *lane, const struct psnap_access *access)
 {
-    const uint32_t site = site_of(lane, access), before = lane->width ? lane->node : 0;
+    const uint32_t site = site_of(lane, access), before = lane->node;
+    uint32_t node;
 
-    if (site == PSNAP_NONE)
+    if (site == PSNAP_NONE || (lane->queued == LANE_QUEUE && !empty_queue(lane)))
         return false;
     if (follows_iteration(lane, access)) {
-        lane->node = go_on(lane, lane->node, site);
+        node = go_on(lane, before, site);
     } else {
         if (!end_iteration(lane))
             return false;
-        lane->node = begin_with(lane, site);
-        lane->nodes[before].next = before ? lane->node : 0;
+        node = begin_with(lane, site);
+        lane->nodes[before].next = before ? node : 0;
     }
-    lane->addresses[lane->width++] = access->address;
-    return lane->node != 0;
+    lane->node = node;
+    lane->sites_queued[lane->queued] = site;
+    lane->addresses_queued[lane->queued++] = access->address;
+    return node != 0;
 }
 
-static inline bool put_one(struct lane *lane, const struct psnap_access *access)
+/* Accesses that are all as the last ones were after the same ones, as far as there is room for
+ * them: how many of `n`. *is_done gets false when out of memory. */
+static size_t put_known(struct lane *lane, const struct psnap_access *block, size_t n,
+                        bool *is_done)
 {
-    const uint64_t key = lane_key(access);
     const struct lane_node *nodes = lane->nodes, *node = &nodes[lane->node];
+    uint32_t queued = lane->queued;
+    size_t i = 0;
 
-    if (nodes[node->child].key == key) {
-        lane->node = node->child;
-    } else if (nodes[node->next].key == key) {
-        const uint32_t next = node->next;
-        if (!end_iteration(lane))
-            return false;
-        lane->node = next;
-    } else {
-        return put_other(lane, access);
+    for (; i < n && queued < LANE_QUEUE; i++) {
+        const uint64_t key = lane_key(&block[i]);
+        const struct lane_node *to = &nodes[node->child];
+        if (to->key != key) {
+            to = &nodes[node->next];
+            if (to->key != key)
+                break;
+            lane->node = (uint32_t)(node - nodes);
+            lane->queued = queued;
+            *is_done = end_iteration(lane);
+            if (!*is_done)
+                break;
+            queued = lane->queued;
+        }
+        node = to;
+        lane->sites_queued[queued] = node->site;
+        lane->addresses_queued[queued++] = block[i].address;
     }
-    lane->addresses[lane->width++] = access->address;
-    return true;
+    lane->queued = queued;
+    lane->node = (uint32_t)(node - nodes);
+    return i;
 }
 
 bool lane_put(struct lane *lane, const struct psnap_access *block, size_t n)
 {
-    for (size_t i = 0; i < n; i++)
-        if (!put_one(lane, &block[i]))
-            return false;
-    return true;
+    bool is_done = true;
+
+    for (size_t i = 0; i < n && is_done;) {
+        i += put_known(lane, block + i, n - i, &is_done);
+        is_done = is_done && (i == n || put_other(lane, &block[i++]));
+    }
+    return is_done;
 }
 
 /* ---- runs ---- */
@@ -315,7 +356,7 @@ static bool put_slice(struct lane *lane, const struct psnap_run *run, uint64_t i
     for (size_t k = from; k < to; k++) {
         struct psnap_access access = run->first[k];
         access.address = psnap_run_address(run, i, k);
-        if (!put_one(lane, &access))
+        if (!lane_put(lane, &access, 1))
             return false;
     }
     return true;
@@ -348,7 +389,7 @@ static bool put_repetitions(struct lane *lane, const struct psnap_run *run, size
     uint64_t addresses[LANE_WIDTH_MAX];
     const uint32_t *sites;
 
-    if (!end_iteration(lane))
+    if (!end_iteration(lane) || !empty_queue(lane))
         return false;
     for (uint32_t i = 0; i < width; i++) {
         const uint32_t site = site_of(lane, &run->first[(turn + i) % width]);
@@ -356,7 +397,9 @@ static bool put_repetitions(struct lane *lane, const struct psnap_run *run, size
         if (site == PSNAP_NONE || !(node = i ? go_on(lane, node, site) : begin_with(lane, site)))
             return false;
     }
-    body = body_at(lane, node, width);
+    body = lane->nodes[node].body;
+    if (body == PSNAP_NONE)
+        body = add_body(lane, node, width);
     if (body == PSNAP_NONE || !execute(lane, body, count))
         return false;
     sites = lane->bodies[body].sites;
@@ -434,7 +477,8 @@ static size_t few_of(const struct lane *lane)
 
 bool lane_end(struct lane *lane)
 {
-    bool is_done = end_iteration(lane) && end_execution(lane) && order_end(&lane->order);
+    bool is_done =
+        end_iteration(lane) && empty_queue(lane) && end_execution(lane) && order_end(&lane->order);
     const size_t few = few_of(lane);
 
     for (uint32_t i = 0; is_done && i < lane->site_count; i++) {

@@ -18,7 +18,10 @@
 #include "profile/order/order.h"
 #include "profile/order/trips.h"
 
-enum { LANE_WIDTH_MAX = 256 /* references of a body */ };
+enum {
+    LANE_WIDTH_MAX = 256, /* references of a body */
+    LANE_QUEUE = 1024
+};
 
 /* A reference that accesses so many bytes in one way: what each of its accesses needs. */
 struct lane_site {
@@ -81,12 +84,15 @@ struct lane {
     uint32_t known_refs, loop_count;
     size_t site_room, history_room, node_room, body_room, ref_room;
 
-    uint32_t node, width;               /* the iteration under way; 0, 0: none */
-    uint64_t addresses[LANE_WIDTH_MAX]; /* of its accesses */
-    uint32_t pending;                   /* body that is executing, or PSNAP_NONE */
-    uint64_t iterations;                /* that it has had */
+    /* Accesses whose addresses are yet to be looked at; from `begun` on of the iteration under way,
+     * which has come to a node, or 0. */
+    uint32_t queued, begun, node;
+    uint32_t sites_queued[LANE_QUEUE];
+    uint64_t addresses_queued[LANE_QUEUE];
+    uint32_t pending;    /* body that is executing, or PSNAP_NONE */
+    uint64_t iterations; /* that it has had */
 
-    uint64_t now; /* accesses so far */
+    uint64_t now; /* accesses so far, without those in the queue */
     struct sample sample;
     struct objects objects; /* known in the end */
     struct depend_recent recent;
@@ -100,10 +106,13 @@ bool lane_put(struct lane *lane, const struct psnap_access *block, size_t n);
 bool lane_put_run(struct lane *lane, const struct psnap_run *run);
 bool lane_end(struct lane *lane);
 
-/* What tells the sites of a thread apart: reference, size and kind. */
+/* What tells the sites of a thread apart: reference, size and kind. It is the second word of an
+ * access without the thread, which compilers know. */
 static inline uint64_t lane_key(const struct psnap_access *access)
 {
-    return access->ref | (uint64_t)access->size << 32 | (uint64_t)access->kind << 40;
+    return (access->ref | (uint64_t)access->size << 32 | (uint64_t)access->kind << 40 |
+            (uint64_t)access->thread << 48)
+           << 16;
 }
 
 /* ---- iterations, accesses by accesses: lane.c; their addresses: lane_touch.c ---- */
