@@ -120,24 +120,6 @@ static enum psnap_status change_thread(struct threads *t, uint16_t thread,
     return next ? make_room(t, error) : no_memory(error);
 }
 
-/* How many of the accesses from the first on are of its thread. */
-static size_t count_alike(const struct psnap_access *block, size_t n)
-{
-    enum { STEP = 64 };
-    size_t i = 0;
-
-    for (; n - i >= STEP; i += STEP) {
-        uint16_t differs = 0;
-        for (size_t k = 0; k < STEP; k++)
-            differs |= block[i + k].thread ^ block->thread;
-        if (differs)
-            break;
-    }
-    while (i < n && block[i].thread == block->thread)
-        i++;
-    return i;
-}
-
 static enum psnap_status put(struct psnap_sink *self, const struct psnap_access *block, size_t n,
                              struct psnap_error *error)
 {
@@ -147,7 +129,7 @@ static enum psnap_status put(struct psnap_sink *self, const struct psnap_access 
     if (t->nests)
         return psnap_sink_put(t->nests, block, n, error);
     while (n && !status) {
-        const size_t alike = count_alike(block, n);
+        const size_t alike = psnap_accesses_of_thread(block, n);
         if (!t->current || t->current->thread != block->thread)
             status = change_thread(t, block->thread, error);
         if (!status)

@@ -119,34 +119,37 @@ static bool do_due(struct lane *lane, uint32_t site, uint64_t address, uint64_t 
     return true;
 }
 
-static inline bool touch_one(struct lane *lane, uint32_t site, uint64_t address, uint64_t time)
+/* An access, number `index` of its site, that more is to be done about than to keep it. */
+static bool note(struct lane *lane, uint32_t site, uint64_t address, uint64_t time, uint64_t index)
 {
-    struct lane_site *of = &lane->sites[site];
-    const bool is_irregular = of->is_irregular;
-    const uint64_t index = of->length++;
+    const struct lane_site *of = &lane->sites[site];
 
     if (of->is_series && !series_put(&lane->histories[site].addresses, address, 0, 1))
         return false;
     if (sample_has(&lane->sample, address >> SAMPLE_LINE_BITS) &&
-        !(is_irregular ? note_reuse(lane, site, address, time, index)
-                       : note_line(lane, address, time)))
+        !(of->is_irregular ? note_reuse(lane, site, address, time, index)
+                           : note_line(lane, address, time)))
         return false;
-    if (index >= of->due && !do_due(lane, site, address, time, index))
-        return false;
-    of->latest = address;
-    if (is_irregular) {
-        of->latest_time = time;
-        depend_recent_add(&lane->recent, site, address, time);
-    }
-    return true;
+    return index < of->due || do_due(lane, site, address, time, index);
 }
 
 bool lane_touch(struct lane *lane, const uint32_t *sites, uint32_t width, const uint64_t *addresses,
                 uint64_t time)
 {
-    for (uint32_t k = 0; k < width; k++)
-        if (!touch_one(lane, sites[k], addresses[k], time + k))
+    for (uint32_t k = 0; k < width; k++) {
+        struct lane_site *of = &lane->sites[sites[k]];
+        const uint64_t address = addresses[k], index = of->length++;
+        const bool is_irregular = of->is_irregular;
+        if ((of->is_series || index >= of->due ||
+             sample_has(&lane->sample, address >> SAMPLE_LINE_BITS)) &&
+            !note(lane, sites[k], address, time + k, index))
             return false;
+        of->latest = address;
+        if (is_irregular) {
+            of->latest_time = time + k;
+            depend_recent_add(&lane->recent, sites[k], address, time + k);
+        }
+    }
     return true;
 }
 

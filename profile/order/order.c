@@ -176,23 +176,26 @@ static bool count_pair(struct order *order, uint32_t from, uint32_t to)
     return true;
 }
 
-/* Pairs become transitions, and no visit is open. */
-static bool flush_pairs(struct order *order)
+/* All visits end. */
+static bool close_all(struct order *order)
 {
     resume(order);
-    if (!close_visits(order, 0, 1))
-        return false;
+    return close_visits(order, 0, 1);
+}
+
+/* Pairs become transitions; no visit is open, or will be. */
+static bool flush_pairs(struct order *order)
+{
     for (uint32_t i = 0; i < order->pair_room; i++) {
-        struct order_pair *pair = &order->pairs[i];
+        const struct order_pair *pair = &order->pairs[i];
         if (!pair->times)
             continue;
         order->last = pair->from;
         resume(order);
         if (!step(order, order->bodies[pair->to], pair->times))
             return false;
-        pair->times = 0;
     }
-    order->pair_count = order->depth = 0;
+    order->depth = 0;
     return true;
 }
 
@@ -476,7 +479,7 @@ static bool lower(struct order *order, size_t most)
     uint64_t length = SHORT, share = SHARE;
     bool is_any = true;
 
-    if (!flush_pairs(order) || !nest_fold_end(&order->fold))
+    if (!close_all(order) || !nest_fold_end(&order->fold))
         return false;
     while (order->fold.terms.value_count > most && (is_any || length < UINT64_MAX)) {
         is_any = false;
@@ -510,6 +513,6 @@ bool order_put(struct order *order, uint32_t body)
 
 bool order_end(struct order *order)
 {
-    return flush_pairs(order) && nest_fold_end(&order->fold) &&
-           (order->fold.terms.value_count <= LAST || lower(order, LAST));
+    return close_all(order) && nest_fold_end(&order->fold) &&
+           (order->fold.terms.value_count <= LAST || lower(order, LAST)) && flush_pairs(order);
 }

@@ -41,8 +41,9 @@ struct order {
     size_t body_room, symbol_room, chain_room, place_room;
     uint32_t open[ORDER_DEPTH]; /* chains that are being visited, each within the one before */
     uint32_t depth;
-    /* Which visits end and begin between two bodies of one outermost chain follows from these, so
-     * such pairs are only counted, and become transitions of chains when these change: */
+    /* Which visits end and begin between two bodies of one outermost chain follows from these, also
+     * when that becomes a state of another one. So such pairs are only counted, and become
+     * transitions in the end. */
     struct order_pair *pairs; /* a hash table, half full at most */
     uint32_t pair_count, pair_room;
     uint32_t last; /* body that executed last, if it is a state: the visits around it are open */
