@@ -40,6 +40,7 @@ struct lane_site {
 struct lane_history {
     struct series addresses;
     struct reuse_collector reuse;
+    uint64_t notes;                  /* that were made for it */
     struct depend_collector *depend; /* NULL: none yet */
     uint64_t next_look, looks;       /* execution that is looked at for dependence; how many were */
 };

@@ -11,7 +11,14 @@
 #include "profile/collect/lane.h"
 
 enum {
-    LOOKS = 3 /* of each 8 executions that are looked at for dependence the next is one further */
+    LOOKS = 3, /* of each 8 executions that are looked at for dependence the next is one further */
+    /* When so many accesses of a reference have been noted, of those that came back to a line
+     * sooner than bin SOON only one in 2^FEWER is, and stands for all: most do, and their histogram
+     * is known to a few thousandths by then. Those that are rare and miss caches are counted as
+     * before. */
+    NOTES = 1 << 16,
+    SOON = REUSE_EXACT + 5,
+    FEWER = 3
 };
 
 static struct depend_access latest_of(const void *context, uint32_t site)
@@ -29,6 +36,7 @@ static bool note_reuse(struct lane *lane, uint32_t site, uint64_t address, uint6
     const uint64_t line = address >> SAMPLE_LINE_BITS;
     const uint8_t place = (address >> 3) % REUSE_SLOTS;
     struct sample_line *slot = sample_find(&lane->sample, line);
+    uint64_t weight;
     uint32_t bin = REUSE_FIRST;
     unsigned last = 0;
 
@@ -41,7 +49,14 @@ static bool note_reuse(struct lane *lane, uint32_t site, uint64_t address, uint6
                (lane->sample.weight == 1 && !reuse_note_first(&of->reuse, line))) {
         return false;
     }
-    return reuse_note(&of->reuse, address, index, bin, last, lane->sample.weight);
+    weight = lane->sample.weight;
+    if (bin < SOON && of->notes >= NOTES) {
+        if (sample_hash(index) >> (64 - FEWER))
+            return true;
+        weight <<= FEWER;
+    }
+    of->notes++;
+    return reuse_note(&of->reuse, address, index, bin, last, weight);
 }
 
 /* A line of the sample that a reference touched which is not irregular. */
