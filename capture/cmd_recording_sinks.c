@@ -119,7 +119,9 @@ enum psnap_status psnap_recording_sinks_open(struct psnap_recording_sinks *sinks
 {
     *sinks = (struct psnap_recording_sinks){.trace = {.base = {&trace_ops}}};
     if (recording->profile_output) {
-        sinks->builder = psnap_profile_builder_new(program, &recording->builder, error);
+        struct psnap_builder_options options = recording->builder;
+        options.is_alone = !recording->certifies && !recording->trace_output;
+        sinks->builder = psnap_profile_builder_new(program, &options, error);
         if (!sinks->builder)
             return error->code;
         sinks->all[sinks->count++] = sinks->builder;

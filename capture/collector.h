@@ -75,12 +75,16 @@ struct psnap_nested {
     int64_t deltas[PSNAP_NEST_VALUES_MAX]; /* of values, from one iteration to the next */
 };
 
+enum { PSNAP_DECODER_MODULES = 256 };
+
 struct psnap_decoder {
     struct psnap_program *program;
     struct psnap_capture_tables tables;
     struct psnap_rebase rebase;
     uint32_t generation;                       /* of the rebase, that the refs' ranges are of */
     const struct psnap_capture_module *module; /* of the last record */
+    const struct psnap_capture_module *modules[PSNAP_DECODER_MODULES]; /* of records, by the word
+                                                                          they start with; NULL */
     struct psnap_expansion expansion;
     struct psnap_hoisted hoisted;
     struct psnap_nested nested;

@@ -49,8 +49,8 @@ static struct psnap_capture_piece *find_piece(struct psnap_decoder *decoder, uin
     const struct psnap_capture_module *module = decoder->module;
 
     if (!module || word - module->pieces >= module->piece_count) {
-        module = psnap_capture_tables_find(&decoder->tables, word);
-        if (!module || word - module->pieces >= module->piece_count)
+        module = psnap_decoder_module(decoder, word);
+        if (!module)
             return NULL;
         decoder->module = module;
     }

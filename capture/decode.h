@@ -23,6 +23,23 @@ static inline bool psnap_decoder_reach(struct psnap_decoder *decoder, struct psn
            psnap_decoder_refresh(decoder, ref, address);
 }
 
+/* The module of the piece that records of this word start with; NULL: none such. */
+static inline const struct psnap_capture_module *psnap_decoder_module(struct psnap_decoder *decoder,
+                                                                      uint64_t word)
+{
+    const struct psnap_capture_module **known =
+        &decoder->modules[word / 64 % PSNAP_DECODER_MODULES];
+
+    if (!*known || word - (*known)->pieces >= (*known)->piece_count) {
+        const struct psnap_capture_module *found =
+            psnap_capture_tables_find(&decoder->tables, word);
+        if (!found || word - found->pieces >= found->piece_count)
+            return NULL;
+        *known = found;
+    }
+    return *known;
+}
+
 /* Whether `count` addresses, `stride` apart, from one in the reference's range on are in it, too.
  */
 static inline bool psnap_ref_holds(const struct psnap_capture_ref *ref, uint64_t first,

@@ -5,6 +5,8 @@
  */
 #include "capture/decode.h"
 
+#include <string.h>
+
 enum { OBJECTS_MAX = 1 << 16, OBJECTS_NEAR = 16, NEAR_BYTES = 256 };
 
 /* Whether one of the latest objects says all of it: memory that is allocated again and again. */
@@ -101,6 +103,7 @@ uint64_t psnap_decode_control(struct psnap_decoder *decoder, const uint64_t *at,
         if (psnap_capture_tables_finish(&decoder->tables, at + 1, error))
             return 0;
         decoder->module = NULL; /* the array has moved */
+        memset(decoder->modules, 0, sizeof decoder->modules);
         words = 5;
     } else {
         psnap_decoder_corrupt(error, *at);

@@ -81,29 +81,64 @@ static inline uint64_t put_hoisted(struct psnap_decoder *decoder,
     return words;
 }
 
+/* A plain piece, straight into the block, which has room; false when an address is not in the range
+ * of the one before, which takes longer (psnap_decoder_put_plain). */
+static inline bool put_near(const struct psnap_decoder *decoder,
+                            const struct psnap_capture_piece *piece, const uint64_t *words,
+                            struct psnap_access *block)
+{
+    const struct psnap_capture_ref *ref = &decoder->tables.refs[piece->first_ref];
+    const uint32_t first = piece->first_ref, count = piece->refs;
+
+    for (uint32_t i = 0; i < count; i++, ref++) {
+        if (words[i] - ref->low >= ref->span)
+            return false;
+        block[i] = psnap_decoder_access(decoder, ref, first + i, words[i]);
+    }
+    return true;
+}
+
+/* Where the records of a module are told. */
+struct reading {
+    uint64_t first, count; /* words that they begin with */
+    struct psnap_capture_piece *pieces;
+};
+
+/* False when the record at `at` is of no module. */
+static bool read_module(struct psnap_decoder *decoder, uint64_t word, struct reading *reading)
+{
+    const struct psnap_capture_module *module = psnap_decoder_module(decoder, word);
+
+    if (!module)
+        return false;
+    decoder->module = module;
+    *reading = (struct reading){module->pieces, module->piece_count,
+                                &decoder->tables.pieces[module->first_piece]};
+    return true;
+}
+
 size_t psnap_decoder_put_short(struct psnap_decoder *decoder, struct psnap_access *block,
                                size_t capacity, bool finds_runs)
 {
-    const struct psnap_capture_module *module = decoder->module;
-    struct psnap_capture_piece *pieces;
+    struct psnap_block *const blocks = decoder->program->blocks;
+    struct reading reading = {0};
     const uint64_t *at = decoder->at, *const end = decoder->end;
     size_t n = 0;
 
-    if (!module || decoder->is_part || decoder->is_bounded || decoder->is_skipping ||
-        decoder->is_trying)
+    if (decoder->is_part || decoder->is_bounded || decoder->is_skipping || decoder->is_trying)
         return 0;
-    pieces = &decoder->tables.pieces[module->first_piece];
     while (at < end) {
-        const uint64_t index = *at - module->pieces, left = (uint64_t)(end - at);
+        const uint64_t index = *at - reading.first, left = (uint64_t)(end - at);
         struct psnap_capture_piece *piece;
-        if (index >= module->piece_count) {
+        if (index >= reading.count) {
             const uint64_t gap = *at - PSNAP_GAP;
-            if (gap - 1 >= PSNAP_RECORD_WORDS_MAX || gap > left)
+            if (gap - 1 < PSNAP_RECORD_WORDS_MAX && gap <= left)
+                at += gap;
+            else if (!read_module(decoder, *at, &reading))
                 break;
-            at += gap;
             continue;
         }
-        piece = &pieces[index];
+        piece = &reading.pieces[index];
         if (piece->hoist) {
             const uint64_t words =
                 put_hoisted(decoder, piece, at, left, block, capacity, finds_runs, &n);
@@ -112,19 +147,17 @@ size_t psnap_decoder_put_short(struct psnap_decoder *decoder, struct psnap_acces
             at += words;
             continue;
         }
-        if (!piece->is_plain || piece->nest || left < piece->words || capacity - n < piece->refs)
+        if (!piece->is_plain || piece->nest || left < piece->words || capacity - n < piece->refs ||
+            (finds_runs && piece->refs && !piece->rest))
             break;
-        if (finds_runs && piece->refs) {
-            if (!piece->rest)
-                break;
-            piece->rest--;
-        }
-        if (!psnap_decoder_put_plain(decoder, piece, at + 1, block + n))
+        if (!put_near(decoder, piece, at + 1, block + n) &&
+            !psnap_decoder_put_plain(decoder, piece, at + 1, block + n))
             break; /* there it is said why */
+        piece->rest = (uint8_t)(piece->rest - (finds_runs && piece->refs));
         n += piece->refs;
         at += piece->words;
         if (piece->block != PSNAP_NONE)
-            decoder->program->blocks[piece->block].executions++;
+            blocks[piece->block].executions++;
     }
     decoder->at = at;
     return n;

@@ -242,6 +242,7 @@ struct psnap_builder_options {
     enum psnap_schedule_reading schedule;
     bool is_apart; /* threads are kept apart (FORMAT.md), else merged */
     bool nests;    /* model nests, the default of the commands */
+    bool is_alone; /* nothing else takes the stream: no other thread is needed for it */
 };
 
 /*

@@ -7,6 +7,7 @@
 #define PSNAP_BASE_ACCESS_H
 
 #include <assert.h>
+#include <stddef.h>
 #include <stdint.h>
 
 enum psnap_access_kind {
@@ -27,5 +28,23 @@ struct psnap_access {
 };
 
 static_assert(sizeof(struct psnap_access) == 16, "an access is 16 bytes");
+
+/* How many of the accesses from the first on are of its thread. */
+static inline size_t psnap_accesses_of_thread(const struct psnap_access *block, size_t n)
+{
+    enum { STEP = 64 };
+    size_t i = 0;
+
+    for (; n - i >= STEP; i += STEP) {
+        uint16_t differs = 0;
+        for (size_t k = 0; k < STEP; k++)
+            differs |= block[i + k].thread ^ block->thread;
+        if (differs)
+            break;
+    }
+    while (i < n && block[i].thread == block->thread)
+        i++;
+    return i;
+}
 
 #endif

@@ -13,7 +13,7 @@
 #include "formats/base/room.h"
 
 enum {
-    WIDTH_FIRST = 1024,
+    WIDTH_FIRST = 1024,         /* a power of two */
     STEPS = 2 * REUSE_LINE - 1, /* from one byte of a line to another */
     ALIKE_PERCENT = 10,         /* of accesses in other bins: phases are one */
     PARTS_MAX = 24,             /* of memory that are told apart */
@@ -138,9 +138,9 @@ bool reuse_note(struct reuse_collector *collector, uint64_t address, uint64_t in
     seen->high = address > seen->high ? address : seen->high;
     if (!collector->width)
         collector->width = WIDTH_FIRST;
-    while (index / collector->width >= REUSE_COLLECTED)
+    while (index >> __builtin_ctzll(collector->width) >= REUSE_COLLECTED)
         widen(collector);
-    phase = &seen->phases[index / collector->width];
+    phase = &seen->phases[index >> __builtin_ctzll(collector->width)];
     if (!*phase && !(*phase = calloc(REUSE_BINS, sizeof **phase)))
         return false;
     (*phase)[bin] += weight;

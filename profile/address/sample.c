@@ -13,11 +13,6 @@ enum {
         1 << 13 /* 512 KiB of a program's memory at full rate; slots in a second-level cache */
 };
 
-static uint64_t slot_of(const struct sample *sample, uint64_t line)
-{
-    return (sample_hash(line) >> 20) & (sample->room - 1);
-}
-
 static struct sample_line *new_slots(uint64_t room)
 {
     struct sample_line *slots = malloc(room * sizeof *slots);
@@ -38,15 +33,6 @@ void sample_release(struct sample *sample)
 {
     free(sample->slots);
     sample->slots = NULL;
-}
-
-struct sample_line *sample_find(const struct sample *sample, uint64_t line)
-{
-    uint64_t at = slot_of(sample, line);
-
-    while (sample->slots[at].line != line && sample->slots[at].line != UINT64_MAX)
-        at = (at + 1) & (sample->room - 1);
-    return &sample->slots[at];
 }
 
 /* The lines that are still in the sample, in a table of this room. */

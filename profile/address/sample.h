@@ -42,7 +42,15 @@ static inline bool sample_has(const struct sample *sample, uint64_t line)
 
 /* The slot of a line of the sample: its own, or an empty one for it. The line is filled in by
  * sample_add, which may thin the sample out; false: out of memory. */
-struct sample_line *sample_find(const struct sample *sample, uint64_t line);
+static inline struct sample_line *sample_find(const struct sample *sample, uint64_t line)
+{
+    uint64_t at = (sample_hash(line) >> 20) & (sample->room - 1);
+
+    while (sample->slots[at].line != line && sample->slots[at].line != UINT64_MAX)
+        at = (at + 1) & (sample->room - 1);
+    return &sample->slots[at];
+}
+
 bool sample_add(struct sample *sample, const struct sample_line *line);
 
 #endif

@@ -31,7 +31,7 @@ struct threads {
     size_t live_bytes; /* of those that are not current */
     uint64_t clock;    /* changes of thread */
     struct build_parts joined;
-    struct psnap_sink *nests; /* model nests, else NULL: `model`, in a thread of its own */
+    struct psnap_sink *nests; /* model nests, else NULL: `model`, perhaps in another thread */
     struct psnap_sink *model;
     bool is_finished, is_taken;
 };
@@ -120,24 +120,6 @@ static enum psnap_status change_thread(struct threads *t, uint16_t thread,
     return next ? make_room(t, error) : no_memory(error);
 }
 
-/* How many of the accesses from the first on are of its thread. */
-static size_t count_alike(const struct psnap_access *block, size_t n)
-{
-    enum { STEP = 64 };
-    size_t i = 0;
-
-    for (; n - i >= STEP; i += STEP) {
-        uint16_t differs = 0;
-        for (size_t k = 0; k < STEP; k++)
-            differs |= block[i + k].thread ^ block->thread;
-        if (differs)
-            break;
-    }
-    while (i < n && block[i].thread == block->thread)
-        i++;
-    return i;
-}
-
 static enum psnap_status put(struct psnap_sink *self, const struct psnap_access *block, size_t n,
                              struct psnap_error *error)
 {
@@ -147,7 +129,7 @@ static enum psnap_status put(struct psnap_sink *self, const struct psnap_access 
     if (t->nests)
         return psnap_sink_put(t->nests, block, n, error);
     while (n && !status) {
-        const size_t alike = count_alike(block, n);
+        const size_t alike = psnap_accesses_of_thread(block, n);
         if (!t->current || t->current->thread != block->thread)
             status = change_thread(t, block->thread, error);
         if (!status)
@@ -287,7 +269,11 @@ struct psnap_sink *psnap_profile_builder_new(struct psnap_program *program,
     t->program = program;
     t->options = read;
     build_parts_init(&t->joined, program, &t->options);
-    if (read.nests && !(t->nests = psnap_aside_sink_new(program, model_builder_new, &t->model))) {
+    if (read.nests && read.is_alone)
+        t->nests = t->model = model_builder_new(program);
+    else if (read.nests)
+        t->nests = psnap_aside_sink_new(program, model_builder_new, &t->model);
+    if (read.nests && !t->nests) {
         threads_free(&t->base);
         no_memory(error);
         return NULL;

@@ -41,9 +41,7 @@ static enum psnap_status put(struct psnap_sink *self, const struct psnap_access 
 
     while (n) {
         struct lane *lane = lane_of(b, block->thread);
-        size_t same = 1;
-        while (same < n && block[same].thread == block->thread)
-            same++;
+        const size_t same = psnap_accesses_of_thread(block, n);
         if (!lane || !lane_put(lane, block, same))
             return no_memory(error);
         block += same;

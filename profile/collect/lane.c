@@ -45,20 +45,24 @@ static bool learn_refs(struct lane *lane)
 
 static uint32_t add_site(struct lane *lane, const struct psnap_access *access)
 {
-    struct lane_site *more =
-        psnap_with_room(lane->sites, &lane->site_room, lane->site_count + (size_t)1, sizeof *more);
+    const size_t wanted = lane->site_count + (size_t)1;
+    struct lane_site *more = psnap_with_room(lane->sites, &lane->site_room, wanted, sizeof *more);
+    struct lane_history *histories =
+        psnap_with_room(lane->histories, &lane->history_room, wanted, sizeof *histories);
 
-    if (!more)
+    lane->sites = more ? more : lane->sites;
+    lane->histories = histories ? histories : lane->histories;
+    if (!more || !histories)
         return PSNAP_NONE;
-    lane->sites = more;
     more[lane->site_count] = (struct lane_site){.ref = access->ref,
                                                 .next = lane->site_of_ref[access->ref],
-                                                .root = PSNAP_NONE,
                                                 .sweep = PSNAP_NONE,
                                                 .size = access->size,
                                                 .kind = access->kind,
-                                                .is_irregular = true};
-    series_init(&more[lane->site_count].addresses, lane->patterns);
+                                                .is_irregular = true,
+                                                .is_series = true};
+    histories[lane->site_count] = (struct lane_history){0};
+    series_init(&histories[lane->site_count].addresses, lane->patterns);
     lane->site_of_ref[access->ref] = lane->site_count;
     return lane->site_count++;
 }
@@ -76,74 +80,95 @@ static inline uint32_t site_of(struct lane *lane, const struct psnap_access *acc
     return add_site(lane, access);
 }
 
+/* 0: out of memory */
 static uint32_t add_node(struct lane *lane, uint32_t site, uint32_t parent)
 {
     struct lane_node *more =
         psnap_with_room(lane->nodes, &lane->node_room, lane->node_count + (size_t)1, sizeof *more);
+    const struct lane_site *of = &lane->sites[site];
 
     if (!more)
-        return PSNAP_NONE;
+        return 0;
     lane->nodes = more;
-    more[lane->node_count] = (struct lane_node){.site = site,
-                                                .parent = parent,
-                                                .child = PSNAP_NONE,
-                                                .sibling = PSNAP_NONE,
-                                                .body = PSNAP_NONE};
+    more[lane->node_count] = (struct lane_node){
+        .key = lane_key(&(struct psnap_access){.ref = of->ref, .size = of->size, .kind = of->kind}),
+        .site = site,
+        .parent = parent,
+        .body = PSNAP_NONE};
     return lane->node_count++;
 }
 
-/* The node of an iteration that goes on from `node` (PSNAP_NONE: that begins) with a site. */
-static inline uint32_t go_on(struct lane *lane, uint32_t node, uint32_t site)
+/* The node of iterations that begin with a site; 0: out of memory. */
+static uint32_t begin_with(struct lane *lane, uint32_t site)
 {
-    uint32_t at, before = PSNAP_NONE;
+    if (!lane->sites[site].root)
+        lane->sites[site].root = add_node(lane, site, 0);
+    return lane->sites[site].root;
+}
 
-    if (node == PSNAP_NONE) {
-        if (lane->sites[site].root == PSNAP_NONE)
-            lane->sites[site].root = add_node(lane, site, PSNAP_NONE);
-        return lane->sites[site].root;
-    }
-    for (at = lane->nodes[node].child; at != PSNAP_NONE; at = lane->nodes[at].sibling) {
+/* The node of an iteration that goes on from `node` with a site; 0: out of memory. */
+static uint32_t go_on(struct lane *lane, uint32_t node, uint32_t site)
+{
+    uint32_t at, before = 0;
+
+    for (at = lane->nodes[node].child; at; at = lane->nodes[at].sibling) {
         if (lane->nodes[at].site == site)
             break;
         before = at;
     }
-    if (at == PSNAP_NONE) {
-        at = add_node(lane, site, node);
-        if (at == PSNAP_NONE)
-            return PSNAP_NONE;
-    } else if (before == PSNAP_NONE) {
+    if (!at && !(at = add_node(lane, site, node)))
+        return 0;
+    if (at == lane->nodes[node].child)
         return at;
-    } else {
+    if (before)
         lane->nodes[before].sibling = lane->nodes[at].sibling;
-    }
     lane->nodes[at].sibling = lane->nodes[node].child;
     lane->nodes[node].child = at;
     return at;
 }
 
 /* Whether an access may be of the same iteration as one of reference `ref` just before it. */
-static inline bool follows(const struct lane *lane, uint32_t ref, const struct psnap_access *next)
+static inline bool follows(const struct lane *lane, uint32_t ref, uint32_t next)
 {
     const struct psnap_ref *refs = lane->program->refs;
 
-    return next->ref > ref && refs[next->ref].loop == refs[ref].loop &&
-           (!lane->loops[refs[ref].loop].is_parted || refs[next->ref].block == refs[ref].block);
+    return next > ref && refs[next].loop == refs[ref].loop &&
+           (!lane->loops[refs[ref].loop].is_parted || refs[next].block == refs[ref].block);
+}
+
+static inline uint32_t ref_of(const struct lane *lane, uint32_t node)
+{
+    return lane->sites[lane->nodes[node].site].ref;
 }
 
 static inline bool follows_iteration(const struct lane *lane, const struct psnap_access *next)
 {
-    return lane->width && lane->width < LANE_WIDTH_MAX &&
-           follows(lane, lane->sites[lane->nodes[lane->node].site].ref, next);
+    return lane->node && lane->queued - lane->begun < LANE_WIDTH_MAX &&
+           follows(lane, ref_of(lane, lane->node), next->ref);
 }
 
-/* The body of iterations that end at a node; PSNAP_NONE: out of memory. */
-static uint32_t body_at(struct lane *lane, uint32_t node, uint32_t width)
+/* An iteration of the loop is a basic block from now on: none goes on into another one. */
+static void part_loop(struct lane *lane, uint32_t loop)
+{
+    lane->loops[loop].is_parted = true;
+    for (uint32_t i = 1; i < lane->node_count; i++) {
+        uint32_t *link = &lane->nodes[i].child;
+        while (*link) {
+            const uint32_t ref = ref_of(lane, i), child = *link;
+            if (follows(lane, ref, ref_of(lane, child)))
+                link = &lane->nodes[child].sibling;
+            else
+                *link = lane->nodes[child].sibling;
+        }
+    }
+}
+
+/* The body of iterations that end at a node, which has none yet; PSNAP_NONE: out of memory. */
+static uint32_t add_body(struct lane *lane, uint32_t node, uint32_t width)
 {
     struct lane_body *more, *body;
     struct lane_loop *loop;
 
-    if (lane->nodes[node].body != PSNAP_NONE)
-        return lane->nodes[node].body;
     more =
         psnap_with_room(lane->bodies, &lane->body_room, lane->body_count + (size_t)1, sizeof *more);
     if (!more)
@@ -151,15 +176,19 @@ static uint32_t body_at(struct lane *lane, uint32_t node, uint32_t width)
     lane->bodies = more;
     body = &more[lane->body_count];
     *body = (struct lane_body){
-        .width = width, .sites = malloc(width * sizeof *body->sites), .whole = PSNAP_NONE};
+        .width = width, .sites = malloc(2 * width * sizeof *body->sites), .whole = PSNAP_NONE};
     if (!body->sites)
         return PSNAP_NONE;
+    body->rows = body->sites + width;
+    body->row_count = width;
     series_init(&body->trips, lane->patterns);
     for (uint32_t at = node, k = width; k; at = lane->nodes[at].parent)
         body->sites[--k] = lane->nodes[at].site;
+    memcpy(body->rows, body->sites, width * sizeof *body->rows);
     body->loop = lane->program->refs[lane->sites[body->sites[0]].ref].loop;
     loop = &lane->loops[body->loop];
-    loop->is_parted |= ++loop->body_count > BODIES_MAX;
+    if (++loop->body_count > BODIES_MAX && !loop->is_parted)
+        part_loop(lane, body->loop);
     lane->nodes[node].body = lane->body_count;
     return lane->body_count++;
 }
@@ -192,6 +221,36 @@ bool lane_count_trips(struct lane_body *body, uint64_t trips, uint64_t times)
     return true;
 }
 
+/* Looks at the addresses of all that came before the iteration under way. */
+static bool empty_queue(struct lane *lane)
+{
+    const uint32_t count = lane->begun, left = lane->queued - count;
+
+    if (!lane_touch(lane, lane->sites_queued, count, lane->addresses_queued, lane->now))
+        return false;
+    lane->now += count;
+    lane->queued = left;
+    lane->begun = 0;
+    memmove(lane->sites_queued, lane->sites_queued + count, left * sizeof *lane->sites_queued);
+    memmove(lane->addresses_queued, lane->addresses_queued + count,
+            left * sizeof *lane->addresses_queued);
+    return true;
+}
+
+/* Rows of several numbers end, which those of the next execution are told from. */
+static bool end_rows(struct lane *lane, struct lane_body *body)
+{
+    if (!empty_queue(lane))
+        return false;
+    for (uint32_t k = 0; k < body->row_count;) {
+        if (lane->sites[body->rows[k]].is_series)
+            series_end_row(&lane->histories[body->rows[k++]].addresses);
+        else
+            body->rows[k] = body->rows[--body->row_count];
+    }
+    return true;
+}
+
 /* The body that was executing is done. */
 static bool end_execution(struct lane *lane)
 {
@@ -206,12 +265,12 @@ static bool end_execution(struct lane *lane)
     body = &lane->bodies[index];
     body->iterations += iterations;
     if (!body->executions++) {
-        if (!sweep_join(lane, body, iterations) || !unit_join(lane, index))
+        if (!empty_queue(lane) || !sweep_join(lane, body, iterations) || !unit_join(lane, index))
             return false;
         body = &lane->bodies[index];
     }
-    for (uint32_t k = 0; k < body->width; k++)
-        series_end_row(&lane->sites[body->sites[k]].addresses);
+    if (iterations > 1 && body->row_count && !end_rows(lane, body))
+        return false;
     return unit_put(lane, index, iterations);
 }
 
@@ -227,43 +286,85 @@ static inline bool execute(struct lane *lane, uint32_t body, uint64_t iterations
 }
 
 /* The iteration under way is whole. */
-static bool end_iteration(struct lane *lane)
+static inline bool end_iteration(struct lane *lane)
 {
-    const uint32_t width = lane->width;
-    const struct lane_body *of;
-    uint32_t body;
+    uint32_t body = lane->nodes[lane->node].body;
 
-    if (!width)
+    if (!lane->node)
         return true;
-    lane->width = 0;
-    body = body_at(lane, lane->node, width);
-    if (body == PSNAP_NONE || !execute(lane, body, 1))
+    if (body == PSNAP_NONE &&
+        (body = add_body(lane, lane->node, lane->queued - lane->begun)) == PSNAP_NONE)
         return false;
-    of = &lane->bodies[body];
-    for (uint32_t k = 0; k < width; k++)
-        if (!lane_touch(lane, of->sites[k], lane->addresses[k], lane->now + k))
-            return false;
-    lane->now += width;
+    if (!execute(lane, body, 1))
+        return false;
+    lane->begun = lane->queued;
+    lane->node = 0;
     return true;
 }
 
-static inline bool put_one(struct lane *lane, const struct psnap_access *access)
+/* An access that is not as the last one was after the same ones. */
+static bool put_other(struct lane *lane, const struct psnap_access *access)
 {
-    const uint32_t site = site_of(lane, access);
+    const uint32_t site = site_of(lane, access), before = lane->node;
+    uint32_t node;
 
-    if (site == PSNAP_NONE || (!follows_iteration(lane, access) && !end_iteration(lane)))
+    if (site == PSNAP_NONE || (lane->queued == LANE_QUEUE && !empty_queue(lane)))
         return false;
-    lane->node = go_on(lane, lane->width ? lane->node : PSNAP_NONE, site);
-    lane->addresses[lane->width++] = access->address;
-    return lane->node != PSNAP_NONE;
+    if (follows_iteration(lane, access)) {
+        node = go_on(lane, before, site);
+    } else {
+        if (!end_iteration(lane))
+            return false;
+        node = begin_with(lane, site);
+        lane->nodes[before].next = before ? node : 0;
+    }
+    lane->node = node;
+    lane->sites_queued[lane->queued] = site;
+    lane->addresses_queued[lane->queued++] = access->address;
+    return node != 0;
+}
+
+/* Accesses that are all as the last ones were after the same ones, as far as there is room for
+ * them: how many of `n`. *is_done gets false when out of memory. */
+static size_t put_known(struct lane *lane, const struct psnap_access *block, size_t n,
+                        bool *is_done)
+{
+    const struct lane_node *nodes = lane->nodes, *node = &nodes[lane->node];
+    uint32_t queued = lane->queued;
+    size_t i = 0;
+
+    for (; i < n && queued < LANE_QUEUE; i++) {
+        const uint64_t key = lane_key(&block[i]);
+        const struct lane_node *to = &nodes[node->child];
+        if (to->key != key) {
+            to = &nodes[node->next];
+            if (to->key != key)
+                break;
+            lane->node = (uint32_t)(node - nodes);
+            lane->queued = queued;
+            *is_done = end_iteration(lane);
+            if (!*is_done)
+                break;
+            queued = lane->queued;
+        }
+        node = to;
+        lane->sites_queued[queued] = node->site;
+        lane->addresses_queued[queued++] = block[i].address;
+    }
+    lane->queued = queued;
+    lane->node = (uint32_t)(node - nodes);
+    return i;
 }
 
 bool lane_put(struct lane *lane, const struct psnap_access *block, size_t n)
 {
-    for (size_t i = 0; i < n; i++)
-        if (!put_one(lane, &block[i]))
-            return false;
-    return true;
+    bool is_done = true;
+
+    for (size_t i = 0; i < n && is_done;) {
+        i += put_known(lane, block + i, n - i, &is_done);
+        is_done = is_done && (i == n || put_other(lane, &block[i++]));
+    }
+    return is_done;
 }
 
 /* ---- runs ---- */
@@ -275,7 +376,7 @@ static bool put_slice(struct lane *lane, const struct psnap_run *run, uint64_t i
     for (size_t k = from; k < to; k++) {
         struct psnap_access access = run->first[k];
         access.address = psnap_run_address(run, i, k);
-        if (!put_one(lane, &access))
+        if (!lane_put(lane, &access, 1))
             return false;
     }
     return true;
@@ -289,13 +390,13 @@ static bool find_turn(const struct lane *lane, const struct psnap_run *run, size
     if (run->width > LANE_WIDTH_MAX)
         return false;
     for (size_t k = 1; k < run->width; k++) {
-        if (follows(lane, run->first[k - 1].ref, &run->first[k]))
+        if (follows(lane, run->first[k - 1].ref, run->first[k].ref))
             continue;
         if (*turn)
             return false;
         *turn = k;
     }
-    return !*turn || follows(lane, run->first[run->width - 1].ref, &run->first[0]);
+    return !*turn || follows(lane, run->first[run->width - 1].ref, run->first[0].ref);
 }
 
 /* `count` repetitions from `from` on to the sweeps that references of the body share. */
@@ -317,19 +418,21 @@ static bool put_repetitions(struct lane *lane, const struct psnap_run *run, size
                             uint64_t head, uint64_t count)
 {
     const uint32_t width = (uint32_t)run->width;
-    uint32_t node = PSNAP_NONE, body, order[LANE_WIDTH_MAX];
+    uint32_t node = 0, body, order[LANE_WIDTH_MAX];
+    uint64_t addresses[LANE_WIDTH_MAX];
     const uint32_t *sites;
 
-    if (!end_iteration(lane))
+    if (!end_iteration(lane) || !empty_queue(lane))
         return false;
     for (uint32_t i = 0; i < width; i++) {
         const uint32_t site = site_of(lane, &run->first[(turn + i) % width]);
         order[i] = (uint32_t)((turn + i) % width);
-        node = site == PSNAP_NONE ? PSNAP_NONE : go_on(lane, node, site);
-        if (node == PSNAP_NONE)
+        if (site == PSNAP_NONE || !(node = i ? go_on(lane, node, site) : begin_with(lane, site)))
             return false;
     }
-    body = body_at(lane, node, width);
+    body = lane->nodes[node].body;
+    if (body == PSNAP_NONE)
+        body = add_body(lane, node, width);
     if (body == PSNAP_NONE || !execute(lane, body, count))
         return false;
     sites = lane->bodies[body].sites;
@@ -353,14 +456,13 @@ static bool put_repetitions(struct lane *lane, const struct psnap_run *run, size
                                 (uint64_t)run->strides[k], batch, lane->now + i, width))
                 return false;
         }
-        for (uint64_t b = 0; b < batch && is_irregular; b++)
-            for (uint32_t i = 0; i < width; i++) {
-                const uint32_t k = order[i];
-                if (!lane_touch(lane, sites[i],
-                                psnap_run_address(run, head + done + b + (k < turn), k),
-                                lane->now + b * width + i))
-                    return false;
-            }
+        for (uint64_t b = 0; b < batch && is_irregular; b++) {
+            for (uint32_t i = 0; i < width; i++)
+                addresses[i] =
+                    psnap_run_address(run, head + done + b + (order[i] < turn), order[i]);
+            if (!lane_touch(lane, sites, width, addresses, lane->now + b * width))
+                return false;
+        }
         lane->now += batch * width;
     }
     return true;
@@ -407,7 +509,7 @@ static size_t few_of(const struct lane *lane)
     size_t values = 0;
 
     for (uint32_t i = 0; i < lane->site_count; i++)
-        values += lane->sites[i].addresses.fold.terms.value_count;
+        values += lane->histories[i].addresses.fold.terms.value_count;
     return values <= MOST / 2 ? FEW : FEW_OF_MANY;
 }
 
@@ -422,20 +524,19 @@ static uint64_t accesses_of(const struct lane *lane, const struct lane_body *bod
 
 bool lane_end(struct lane *lane)
 {
-    bool is_done =
-        end_iteration(lane) && end_execution(lane) && unit_end(lane) && order_end(&lane->order);
+    bool is_done = end_iteration(lane) && empty_queue(lane) && end_execution(lane) &&
+                   unit_end(lane) && order_end(&lane->order);
     const size_t few = few_of(lane);
 
     for (uint32_t i = 0; is_done && i < lane->site_count; i++) {
-        struct lane_site *site = &lane->sites[i];
-        is_done =
-            series_end(&site->addresses, /* without reuse times it is a nest */
-                       site->is_irregular ? most_of(lane, site->addresses.length, few) : SIZE_MAX);
+        const struct lane_site *site = &lane->sites[i];
+        is_done = series_end(&lane->histories[i].addresses, /* without reuse times it is a nest */
+                             site->is_irregular ? most_of(lane, site->length, few) : SIZE_MAX);
     }
     for (uint32_t k = 0; is_done && k < lane->sweep_count; k++) {
         uint64_t accesses = 0;
         for (uint32_t i = 0; i < lane->site_count; i++)
-            accesses += lane->sites[i].sweep == k ? lane->sites[i].addresses.length : 0;
+            accesses += lane->sites[i].sweep == k ? lane->sites[i].length : 0;
         is_done = series_end(&lane->sweeps[k].bytes, most_of(lane, accesses, few));
     }
     for (uint32_t i = 0; is_done && i < lane->body_count; i++) {
@@ -452,9 +553,9 @@ void lane_free(struct lane *lane)
         return;
     order_release(&lane->order);
     for (uint32_t i = 0; i < lane->site_count; i++) {
-        series_release(&lane->sites[i].addresses);
-        reuse_collector_release(&lane->sites[i].reuse);
-        free(lane->sites[i].depend);
+        series_release(&lane->histories[i].addresses);
+        reuse_collector_release(&lane->histories[i].reuse);
+        free(lane->histories[i].depend);
     }
     for (uint32_t i = 0; i < lane->sweep_count; i++)
         series_release(&lane->sweeps[i].bytes);
@@ -468,6 +569,7 @@ void lane_free(struct lane *lane)
     objects_release(&lane->objects);
     nest_patterns_free(lane->patterns);
     free(lane->sites);
+    free(lane->histories);
     free(lane->nodes);
     free(lane->bodies);
     free(lane->loops);
@@ -485,13 +587,16 @@ struct lane *lane_new(const struct psnap_program *program)
     lane->program = program;
     lane->pending = lane->unit = PSNAP_NONE;
     lane->patterns = nest_patterns_new();
+    lane->nodes = psnap_with_room(NULL, &lane->node_room, 1, sizeof *lane->nodes);
     for (int i = 0; i < DEPEND_RECENT; i++)
         lane->recent.ring[i].site = PSNAP_NONE;
-    if (lane->patterns && sample_init(&lane->sample)) {
+    if (lane->patterns && lane->nodes && sample_init(&lane->sample)) {
+        lane->nodes[lane->node_count++] = (struct lane_node){.key = UINT64_MAX};
         order_init(&lane->order, lane->patterns);
         return lane;
     }
     nest_patterns_free(lane->patterns);
+    free(lane->nodes);
     free(lane);
     return NULL;
 }

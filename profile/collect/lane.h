@@ -20,37 +20,52 @@
 #include "profile/order/order.h"
 #include "profile/order/trips.h"
 
-enum { LANE_WIDTH_MAX = 256 /* references of a body */ };
+enum {
+    LANE_WIDTH_MAX = 256, /* references of a body */
+    LANE_QUEUE = 1024
+};
 
-/* A reference that accesses so many bytes in one way. */
-struct lane_site { /* what every access needs comes first */
-    uint32_t ref;  /* of the program */
-    uint32_t next; /* site of the same reference, with another size or kind, or PSNAP_NONE */
-    uint32_t root; /* node of iterations that begin with it, or PSNAP_NONE */
-    uint8_t size, kind;
-    bool is_irregular;            /* as far as is known: reuse times are collected */
-    uint32_t sweep;               /* that it shares with others, or PSNAP_NONE */
+/* A reference that accesses so many bytes in one way: what each of its accesses needs. */
+struct lane_site {
     uint64_t latest, latest_time; /* address; when, of an irregular one */
+    uint64_t length;              /* accesses so far */
+    uint64_t due;      /* the access, by its number, that more is to be done about than to count */
+    bool is_irregular; /* as far as is known: reuse times are collected */
+    bool is_series;    /* its addresses may be a nest */
+    uint8_t size, kind;
+    uint32_t ref;   /* of the program */
+    uint32_t next;  /* site of the same reference, with another size or kind, or PSNAP_NONE */
+    uint32_t root;  /* node of iterations that begin with it, or 0 */
+    uint32_t sweep; /* that it shares with others, or PSNAP_NONE */
+};
+
+/* What is known of a site's addresses. */
+struct lane_history {
     struct series addresses;
     struct reuse_collector reuse;
+    uint64_t notes;                  /* that were made for it */
     struct depend_collector *depend; /* NULL: none yet */
     uint64_t next_look, looks;       /* execution that is looked at for dependence; how many were */
 };
 
-/* The references that an iteration has had so far: a trie. */
+/* The references that an iteration has had so far: a trie. Node 0 is none. */
 struct lane_node {
+    uint64_t key; /* of the accesses that lead here: lane_key */
     uint32_t site, parent;
-    uint32_t child, sibling; /* PSNAP_NONE: none; the child that came last is the first */
+    uint32_t child, sibling; /* the child that came last is the first */
+    uint32_t next;           /* where the iteration behind one that ended here began at last */
     uint32_t body;           /* of iterations that end here, or PSNAP_NONE */
 };
 
 struct lane_body {
-    uint32_t loop, width;
-    uint32_t *sites; /* owned */
+    uint32_t *sites; /* owned; behind them as many for `rows` */
+    uint32_t *rows;  /* sites whose addresses may be a nest */
+    uint32_t width, row_count;
     uint64_t executions, iterations;
+    uint64_t same, times; /* executions under way of as many iterations each */
+    uint32_t loop;
     struct series trips;
     struct trips histogram;
-    uint64_t same, times;   /* executions under way of as many iterations each */
     uint32_t whole;         /* the body without references whose part it is, or PSNAP_NONE */
     struct lane_unit *unit; /* of a body without references, whose trips are bytes; owned */
 };
@@ -66,6 +81,7 @@ struct lane {
     struct nest_patterns *patterns;
     struct order order;
     struct lane_site *sites;
+    struct lane_history *histories; /* by site */
     struct lane_node *nodes;
     struct lane_body *bodies;
     struct lane_loop *loops;
@@ -73,15 +89,18 @@ struct lane {
     uint32_t *site_of_ref; /* the first one's index, or PSNAP_NONE */
     uint32_t site_count, node_count, body_count;
     uint32_t known_refs, loop_count, sweep_count;
-    size_t site_room, node_room, body_room, ref_room, sweep_room;
+    size_t site_room, history_room, node_room, body_room, ref_room, sweep_room;
 
-    uint32_t node, width;               /* the iteration under way; width 0: none */
-    uint64_t addresses[LANE_WIDTH_MAX]; /* of its accesses */
-    uint32_t pending;                   /* body that is executing, or PSNAP_NONE */
-    uint64_t iterations;                /* that it has had */
+    /* Accesses whose addresses are yet to be looked at; from `begun` on of the iteration under way,
+     * which has come to a node, or 0. */
+    uint32_t queued, begun, node;
+    uint32_t sites_queued[LANE_QUEUE];
+    uint64_t addresses_queued[LANE_QUEUE];
+    uint32_t pending;        /* body that is executing, or PSNAP_NONE */
+    uint64_t iterations;     /* that it has had */
     uint32_t unit, unit_ref; /* body whose parts are executing, or PSNAP_NONE; the latest one's */
 
-    uint64_t now; /* accesses so far */
+    uint64_t now; /* accesses so far, without those in the queue */
     struct sample sample;
     struct objects objects; /* known in the end */
     struct depend_recent recent;
@@ -100,6 +119,15 @@ uint64_t lane_source(const struct lane *lane, uint32_t loop);
 /* The body has executed with so many iterations, `times` times; false: out of memory. */
 bool lane_count_trips(struct lane_body *body, uint64_t trips, uint64_t times);
 
+/* What tells the sites of a thread apart: reference, size and kind. It is the second word of an
+ * access without the thread, which compilers know. */
+static inline uint64_t lane_key(const struct psnap_access *access)
+{
+    return (access->ref | (uint64_t)access->size << 32 | (uint64_t)access->kind << 40 |
+            (uint64_t)access->thread << 48)
+           << 16;
+}
+
 /* ---- iterations, accesses by accesses: lane.c; their addresses: lane_touch.c ---- */
 
 /* How many accesses a reference has until it is looked at again whether it is irregular: at the
@@ -110,11 +138,13 @@ static inline uint64_t lane_until_look(const struct lane_site *site)
 {
     const uint64_t period = site->is_irregular ? LANE_LOOK_IRREGULAR : LANE_LOOK_PLAIN;
 
-    return period - site->addresses.length % period;
+    return period - site->length % period;
 }
 
-/* The address of an access that is number `time` of the stream; false: out of memory. */
-bool lane_touch(struct lane *lane, uint32_t site, uint64_t address, uint64_t time);
+/* The addresses of `width` sites, one access each, the first of which is number `time` of the
+ * stream; false: out of memory. */
+bool lane_touch(struct lane *lane, const uint32_t *sites, uint32_t width, const uint64_t *addresses,
+                uint64_t time);
 /* `count` accesses of a site that is not irregular, `every` accesses of the stream apart. */
 bool lane_touch_run(struct lane *lane, uint32_t site, uint64_t first, uint64_t stride,
                     uint64_t count, uint64_t time, uint64_t every);

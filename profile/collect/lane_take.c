@@ -123,14 +123,15 @@ static uint64_t sum_of(const struct reuse *reuse)
     return sum;
 }
 
-static bool take_reuse(struct taking *t, struct lane_site *from, struct model_ref *to)
+static bool take_reuse(struct taking *t, uint32_t site, struct model_ref *to)
 {
     struct lane *lane = t->lane;
+    struct lane_history *from = &lane->histories[site];
     uint32_t *objects, most = 0;
     bool is_done;
 
     if (!from->reuse.count && /* none of its lines was in the sample */
-        !reuse_note(&from->reuse, from->latest, 0, REUSE_EXACT, 0, 1))
+        !reuse_note(&from->reuse, lane->sites[site].latest, 0, REUSE_EXACT, 0, 1))
         return false;
     objects = malloc(from->reuse.count * sizeof *objects);
     is_done = objects != NULL;
@@ -140,7 +141,7 @@ static bool take_reuse(struct taking *t, struct lane_site *from, struct model_re
         is_done = object != PSNAP_NONE && (objects[i] = take_object(t, object)) != PSNAP_NONE;
         if (is_done &&
             (!lane->objects.objects[object].name || lane->objects.objects[object].is_pool))
-            stretch(&t->model->objects[objects[i]], seen->low, seen->high + from->size);
+            stretch(&t->model->objects[objects[i]], seen->low, seen->high + lane->sites[site].size);
     }
     is_done = is_done && reuse_take(&from->reuse, objects, to->executions, &to->reuses,
                                     &to->reuse_count, &to->phases);
@@ -184,7 +185,7 @@ static bool depends_on(const struct taking *t, uint32_t site, uint32_t other)
 }
 
 /* How many of a reference's sampled accesses came back to a line within REUSE_EXACT others. */
-static double soon_of(const struct lane_site *site)
+static double soon_of(const struct lane_history *site)
 {
     uint64_t soon = 0, all = 0;
 
@@ -207,8 +208,8 @@ static bool loses_lines(const struct taking *t, const struct candidate *c)
         if (c->rule->offsets[i].bytes > -64 && c->rule->offsets[i].bytes < 64)
             return false;
     for (uint32_t i = 0; i < c->rule->base_count; i++)
-        soon += soon_of(&t->lane->sites[c->rule->bases[i]]) / c->rule->base_count;
-    return soon_of(&t->lane->sites[c->site]) > soon + 0.1;
+        soon += soon_of(&t->lane->histories[c->rule->bases[i]]) / c->rule->base_count;
+    return soon_of(&t->lane->histories[c->site]) > soon + 0.1;
 }
 
 /* References become dependent by the simplest rules with the nearest bases first, as far as no
@@ -223,7 +224,7 @@ static bool choose_bases(struct taking *t)
     if (!candidates)
         return false;
     for (uint32_t i = 0; i < lane->site_count; i++) {
-        const struct depend_collector *depend = lane->sites[i].depend;
+        const struct depend_collector *depend = lane->histories[i].depend;
         for (uint32_t k = 0;
              t->model->refs[t->first_ref + i].rule == MODEL_REUSE && depend && k < depend->count;
              k++)
@@ -265,9 +266,9 @@ static bool take_sweep(struct taking *t, uint32_t sweep)
 
     for (uint32_t i = lane->site_count; i-- > 0;)
         if (lane->sites[i].sweep == sweep) {
-            is_wanted |= lane->sites[i].addresses.is_none;
+            is_wanted |= lane->histories[i].addresses.is_none;
             count++;
-            own += lane->sites[i].addresses.fold.terms.value_count;
+            own += lane->histories[i].addresses.fold.terms.value_count;
             first = i;
         }
     if (from->bytes.is_none ||
@@ -298,14 +299,14 @@ static bool take_refs(struct taking *t, uint16_t thread)
     t->model->ref_count += lane->site_count;
     for (uint32_t i = 0; i < lane->site_count; i++) {
         const struct lane_site *from = &lane->sites[i];
-        t->model->refs[t->first_ref + i] =
-            (struct model_ref){.loop = lane->program->refs[from->ref].loop,
-                               .number = from->ref,
-                               .thread = thread,
-                               .size = from->size,
-                               .kind = from->kind,
-                               .rule = from->addresses.is_none ? MODEL_REUSE : MODEL_NEST,
-                               .executions = from->addresses.length};
+        t->model->refs[t->first_ref + i] = (struct model_ref){
+            .loop = lane->program->refs[from->ref].loop,
+            .number = from->ref,
+            .thread = thread,
+            .size = from->size,
+            .kind = from->kind,
+            .rule = lane->histories[i].addresses.is_none ? MODEL_REUSE : MODEL_NEST,
+            .executions = from->length};
     }
     for (uint32_t i = 0; i < lane->sweep_count; i++)
         if (!take_sweep(t, i))
@@ -314,11 +315,11 @@ static bool take_refs(struct taking *t, uint16_t thread)
         return false;
     for (uint32_t i = 0; i < lane->site_count; i++) {
         struct model_ref *to = &t->model->refs[t->first_ref + i];
-        struct lane_site *from = &lane->sites[i];
+        const struct series *addresses = &lane->histories[i].addresses;
         if (to->rule == MODEL_NEST && !to->element &&
-            !take_terms(t, &to->addresses, &from->addresses.fold.terms))
+            !take_terms(t, &to->addresses, &addresses->fold.terms))
             return false;
-        if (to->rule == MODEL_REUSE && !take_reuse(t, from, to))
+        if (to->rule == MODEL_REUSE && !take_reuse(t, i, to))
             return false;
     }
     return true;

@@ -11,7 +11,14 @@
 #include "profile/collect/lane.h"
 
 enum {
-    LOOKS = 3 /* of each 8 executions that are looked at for dependence the next is one further */
+    LOOKS = 3, /* of each 8 executions that are looked at for dependence the next is one further */
+    /* When so many accesses of a reference have been noted, of those that came back to a line
+     * sooner than bin SOON only one in 2^FEWER is, and stands for all: most do, and their histogram
+     * is known to a few thousandths by then. Those that are rare and miss caches are counted as
+     * before. */
+    NOTES = 1 << 16,
+    SOON = REUSE_EXACT + 5,
+    FEWER = 3
 };
 
 static struct depend_access latest_of(const void *context, uint32_t site)
@@ -22,12 +29,14 @@ static struct depend_access latest_of(const void *context, uint32_t site)
 }
 
 /* An access of an irregular reference to a line of the sample. */
-static bool note_reuse(struct lane *lane, struct lane_site *of, uint64_t address, uint64_t time,
+static bool note_reuse(struct lane *lane, uint32_t site, uint64_t address, uint64_t time,
                        uint64_t index)
 {
+    struct lane_history *of = &lane->histories[site];
     const uint64_t line = address >> SAMPLE_LINE_BITS;
     const uint8_t byte = address % REUSE_LINE;
     struct sample_line *slot = sample_find(&lane->sample, line);
+    uint64_t weight;
     uint32_t bin = REUSE_FIRST;
     unsigned last = 0;
 
@@ -40,7 +49,14 @@ static bool note_reuse(struct lane *lane, struct lane_site *of, uint64_t address
                (lane->sample.weight == 1 && !reuse_note_first(&of->reuse, line))) {
         return false;
     }
-    return reuse_note(&of->reuse, address, index, bin, last, lane->sample.weight);
+    weight = lane->sample.weight;
+    if (bin < SOON && of->notes >= NOTES) {
+        if (sample_hash(index) >> (64 - FEWER))
+            return true;
+        weight <<= FEWER;
+    }
+    of->notes++;
+    return reuse_note(&of->reuse, address, index, bin, last, weight);
 }
 
 /* A line of the sample that a reference touched which is not irregular. */
@@ -62,10 +78,10 @@ static bool note_line(struct lane *lane, uint64_t address, uint64_t time)
 static bool note_dependence(struct lane *lane, uint32_t site, uint64_t address, uint64_t time)
 {
     const struct depend_access access = {site, address, time};
-    struct lane_site *of = &lane->sites[site];
+    struct lane_history *of = &lane->histories[site];
     const uint64_t gap = 4 + (of->looks++ >> LOOKS);
 
-    of->next_look = of->addresses.length + (sample_hash(of->looks) >> 32) % (2 * gap);
+    of->next_look = lane->sites[site].length + (sample_hash(of->looks) >> 32) % (2 * gap);
 
     if (!of->depend && !(of->depend = calloc(1, sizeof *of->depend)))
         return false;
@@ -75,43 +91,82 @@ static bool note_dependence(struct lane *lane, uint32_t site, uint64_t address, 
 
 /* Whether the reference's addresses are a nest, now that there are more of them. What was collected
  * of an irregular one that is a nest for sure is of no use. */
-static void look_again(struct lane_site *site)
+static void look_again(struct lane_site *site, struct lane_history *history)
 {
     const bool was_irregular = site->is_irregular;
 
-    if (series_is_hopeless(&site->addresses))
-        series_give_up(&site->addresses);
-    site->is_irregular = !series_is_plain(&site->addresses);
+    if (series_is_hopeless(&history->addresses))
+        series_give_up(&history->addresses);
+    site->is_series = !history->addresses.is_none;
+    site->is_irregular = !series_is_plain(&history->addresses);
     if (was_irregular && !site->is_irregular) {
-        reuse_collector_release(&site->reuse);
-        free(site->depend);
-        site->depend = NULL;
+        reuse_collector_release(&history->reuse);
+        free(history->depend);
+        history->depend = NULL;
     }
 }
 
-bool lane_touch(struct lane *lane, uint32_t site, uint64_t address, uint64_t time)
+/* The next access that something is due at: it is looked at for dependence, or the last before the
+ * reference is looked at again, which one that is irregular for good is not. */
+static void set_due(struct lane_site *site, const struct lane_history *history)
+{
+    const bool is_settled = site->is_irregular && !site->is_series;
+
+    site->due = is_settled ? UINT64_MAX : site->length + lane_until_look(site) - 1;
+    if (site->is_irregular && history->next_look < site->due)
+        site->due = history->next_look;
+}
+
+/* What is due at access `index` of a site, which has been counted. */
+static bool do_due(struct lane *lane, uint32_t site, uint64_t address, uint64_t time,
+                   uint64_t index)
 {
     struct lane_site *of = &lane->sites[site];
-    const uint64_t line = address >> SAMPLE_LINE_BITS, index = of->addresses.length;
+    struct lane_history *history = &lane->histories[site];
+    const uint64_t period = of->is_irregular ? LANE_LOOK_IRREGULAR : LANE_LOOK_PLAIN;
 
-    if (!series_put(&of->addresses, address, 0, 1) ||
-        (of->sweep != PSNAP_NONE && !sweep_put(lane, site, address)))
+    if (of->is_irregular && index >= history->next_look &&
+        !note_dependence(lane, site, address, time))
         return false;
-    if (!of->is_irregular) {
+    if (of->length % period == 0)
+        look_again(of, history);
+    set_due(of, history);
+    return true;
+}
+
+/* An access, number `index` of its site, that more is to be done about than to keep it. */
+static bool note(struct lane *lane, uint32_t site, uint64_t address, uint64_t time, uint64_t index)
+{
+    const struct lane_site *of = &lane->sites[site];
+
+    if (of->is_series && !series_put(&lane->histories[site].addresses, address, 0, 1))
+        return false;
+    if (sample_has(&lane->sample, address >> SAMPLE_LINE_BITS) &&
+        !(of->is_irregular ? note_reuse(lane, site, address, time, index)
+                           : note_line(lane, address, time)))
+        return false;
+    return index < of->due || do_due(lane, site, address, time, index);
+}
+
+bool lane_touch(struct lane *lane, const uint32_t *sites, uint32_t width, const uint64_t *addresses,
+                uint64_t time)
+{
+    for (uint32_t k = 0; k < width; k++) {
+        struct lane_site *of = &lane->sites[sites[k]];
+        const uint64_t address = addresses[k], index = of->length++;
+        const bool is_irregular = of->is_irregular;
+        if ((of->is_series || index >= of->due ||
+             sample_has(&lane->sample, address >> SAMPLE_LINE_BITS)) &&
+            !note(lane, sites[k], address, time + k, index))
+            return false;
+        if (of->sweep != PSNAP_NONE && !sweep_put(lane, sites[k], address))
+            return false;
         of->latest = address;
-        if (lane_until_look(of) == LANE_LOOK_PLAIN)
-            look_again(of);
-        return !sample_has(&lane->sample, line) || note_line(lane, address, time);
+        if (is_irregular) {
+            of->latest_time = time + k;
+            depend_recent_add(&lane->recent, sites[k], address, time + k);
+        }
     }
-    if (sample_has(&lane->sample, line) && !note_reuse(lane, of, address, time, index))
-        return false;
-    if (index >= of->next_look && !note_dependence(lane, site, address, time))
-        return false;
-    of->latest = address;
-    of->latest_time = time;
-    depend_recent_add(&lane->recent, site, address, time);
-    if (lane_until_look(of) == LANE_LOOK_IRREGULAR)
-        look_again(of);
     return true;
 }
 
@@ -123,11 +178,13 @@ bool lane_touch_run(struct lane *lane, uint32_t site, uint64_t first, uint64_t s
     const uint64_t last = first + (count - 1) * stride;
     const uint64_t low = first < last ? first : last, high = first < last ? last : first;
 
-    if (!series_put(&of->addresses, first, stride, count))
+    if (!series_put(&lane->histories[site].addresses, first, stride, count))
         return false;
+    of->length += count;
     of->latest = last;
     if (lane_until_look(of) == LANE_LOOK_PLAIN)
-        look_again(of);
+        look_again(of, &lane->histories[site]);
+    set_due(of, &lane->histories[site]);
     if (is_dense && high - low < (UINT64_C(1) << 40)) {
         for (uint64_t line = low >> SAMPLE_LINE_BITS; line <= high >> SAMPLE_LINE_BITS; line++) {
             uint64_t i = 0; /* the last access to the line */

@@ -10,10 +10,12 @@
 /* ---- joining ---- */
 
 /* Whether all accesses of a reference were those of the execution, one run. */
-static bool is_one_run(const struct lane_site *site, uint64_t iterations)
+static bool is_one_run(const struct lane *lane, uint32_t site, uint64_t iterations)
 {
-    return site->sweep == PSNAP_NONE && site->addresses.length == iterations &&
-           site->addresses.count == iterations;
+    const struct series *addresses = &lane->histories[site].addresses;
+
+    return lane->sites[site].sweep == PSNAP_NONE && addresses->length == iterations &&
+           addresses->count == iterations;
 }
 
 /* References of a body that take turns in a sweep, the first one at `from`: places in the body.
@@ -22,16 +24,18 @@ static uint32_t find_chain(const struct lane *lane, const struct lane_body *body
                            uint64_t iterations, uint32_t from, uint32_t chain[LANE_WIDTH_MAX])
 {
     const struct lane_site *head = &lane->sites[body->sites[from]];
-    const uint64_t stride = iterations > 1 ? head->addresses.stride : UINT64_MAX;
+    const struct series *first = &lane->histories[body->sites[from]].addresses;
+    const uint64_t stride = iterations > 1 ? first->stride : UINT64_MAX;
     uint64_t bytes = head->size;
     uint32_t count = 1;
 
     chain[0] = from;
     for (uint32_t i = from + 1; i < body->width && bytes < stride; i++) {
         const struct lane_site *site = &lane->sites[body->sites[i]];
-        if (site->kind != head->kind || !is_one_run(site, iterations) ||
-            site->addresses.first != head->addresses.first + bytes ||
-            (iterations > 1 ? site->addresses.stride != stride : site->size != head->size))
+        const struct series *addresses = &lane->histories[body->sites[i]].addresses;
+        if (site->kind != head->kind || !is_one_run(lane, body->sites[i], iterations) ||
+            addresses->first != first->first + bytes ||
+            (iterations > 1 ? addresses->stride != stride : site->size != head->size))
             continue;
         chain[count++] = i;
         bytes += site->size;
@@ -50,13 +54,13 @@ static bool has_sweep(const struct lane *lane, const struct lane_body *body, uin
 
 /* The sweep that goes on where a reference began, or a new one; PSNAP_NONE: out of memory. */
 static uint32_t find_sweep(struct lane *lane, uint64_t source, const struct lane_body *body,
-                           const struct lane_site *site)
+                           const struct lane_site *site, uint64_t first)
 {
     struct lane_sweep *more;
 
     for (uint32_t i = lane->sweep_count; i-- > 0;)
         if (lane->sweeps[i].source == source && lane->sweeps[i].kind == site->kind &&
-            lane->sweeps[i].end == site->addresses.first && !has_sweep(lane, body, i))
+            lane->sweeps[i].end == first && !has_sweep(lane, body, i))
             return i;
     more = psnap_with_room(lane->sweeps, &lane->sweep_room, lane->sweep_count + (size_t)1,
                            sizeof *more);
@@ -91,14 +95,15 @@ bool sweep_join(struct lane *lane, const struct lane_body *body, uint64_t iterat
     uint32_t chain[LANE_WIDTH_MAX];
 
     for (uint32_t i = 0; source && i < body->width; i++) {
-        struct lane_site *head = &lane->sites[body->sites[i]];
-        const uint32_t count =
-            is_one_run(head, iterations) ? find_chain(lane, body, iterations, i, chain) : 0;
+        const uint64_t first = lane->histories[body->sites[i]].addresses.first;
+        const uint32_t count = is_one_run(lane, body->sites[i], iterations)
+                                   ? find_chain(lane, body, iterations, i, chain)
+                                   : 0;
         uint64_t bytes = 0;
         uint32_t sweep;
         if (!count)
             continue;
-        sweep = find_sweep(lane, source, body, head);
+        sweep = find_sweep(lane, source, body, &lane->sites[body->sites[i]], first);
         if (sweep == PSNAP_NONE)
             return false;
         for (uint32_t k = 0; k < count; k++) {
@@ -108,7 +113,7 @@ bool sweep_join(struct lane *lane, const struct lane_body *body, uint64_t iterat
             site->sweep = sweep;
             bytes += site->size;
         }
-        if (!put(&lane->sweeps[sweep], head->addresses.first, iterations * bytes))
+        if (!put(&lane->sweeps[sweep], first, iterations * bytes))
             return false;
     }
     return true;

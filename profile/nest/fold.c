@@ -283,9 +283,12 @@ static bool close_top(struct nest_fold *fold)
 static bool is_expected(const struct nest_leaf *expected, const struct nest_pattern *leaf,
                         const uint64_t *values)
 {
-    return (expected->pattern == leaf ||
-            (values[0] == 1 && expected->pattern->symbol == leaf->symbol)) &&
-           !memcmp(expected->values, values, leaf->values * sizeof *values);
+    if (expected->pattern != leaf && (values[0] != 1 || expected->pattern->symbol != leaf->symbol))
+        return false;
+    for (uint32_t i = 0; i < leaf->values; i++) /* one or two */
+        if (expected->values[i] != values[i])
+            return false;
+    return true;
 }
 
 bool nest_fold_leaf(struct nest_fold *fold, const struct nest_pattern *leaf, const uint64_t *values)

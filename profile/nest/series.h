@@ -14,7 +14,6 @@
 struct series {
     uint64_t next, stride, count, first; /* of the run under way; count 0: none */
     uint64_t length;                     /* numbers so far */
-    uint64_t row;                        /* length when the row under way began */
     uint32_t joined, jumps;             /* rows that began where the one before ended, or did not */
     bool has_ended;                     /* a row of several numbers just has */
     bool is_none;                       /* it gave up */
@@ -43,11 +42,10 @@ static inline bool series_put(struct series *series, uint64_t first, uint64_t st
     return true;
 }
 
-/* A row ends here. */
+/* A row of several numbers ends here; rows of one are not told. */
 static inline void series_end_row(struct series *series)
 {
-    series->has_ended |= series->length - series->row > 1;
-    series->row = series->length;
+    series->has_ended = true;
 }
 
 /* No more will come. Afterwards it has terms, or is none: when it has more than `most` values. */

@@ -11,6 +11,7 @@
 #include "formats/base/room.h"
 
 enum {
+    PAIRS_FIRST = 1 << 10,
     MOST = 4096,    /* values of loose terms while the stream goes on, */
     LAST = 512,     /* and when it has ended */
     SHARE = 16,     /* symbols in one of so many loose terms become states first */
@@ -19,7 +20,7 @@ enum {
 
 void order_init(struct order *order, struct nest_patterns *patterns)
 {
-    *order = (struct order){.patterns = patterns};
+    *order = (struct order){.patterns = patterns, .last = PSNAP_NONE};
     nest_fold_init(&order->fold, patterns);
 }
 
@@ -29,6 +30,7 @@ void order_release(struct order *order)
     for (uint32_t i = 0; i < order->chain_count; i++)
         chain_release(&order->chains[i]);
     free(order->chains);
+    free(order->pairs);
     free(order->places);
     free(order->bodies);
     free(order->symbols);
@@ -46,7 +48,8 @@ static bool know_body(struct order *order, uint32_t body)
     if (!bodies || !symbols)
         return false;
     for (; order->body_count <= body; order->body_count++) {
-        bodies[order->body_count] = (struct order_place){PSNAP_NONE, 0};
+        bodies[order->body_count] =
+            (struct order_place){.chain = PSNAP_NONE, .outermost = PSNAP_NONE};
         symbols[order->body_count] = nest_pattern_symbol(order->patterns, order->body_count);
         if (!symbols[order->body_count])
             return false;
@@ -75,38 +78,125 @@ static bool push_symbol(struct order *order, const struct nest_pattern *symbol)
     return symbol && nest_fold_leaf(&order->fold, symbol, &(const uint64_t){1});
 }
 
-/* The chains around a state of chain `chain`, the outermost first; returns how many. */
-static uint32_t path_to(const struct order *order, uint32_t chain, uint32_t path[ORDER_DEPTH])
+/* A visit of a chain begins, as a symbol of the fold or of the chain around it. */
+static bool open_visit(struct order *order, uint32_t chain, uint64_t times)
 {
-    uint32_t depth = 0, at = chain;
+    const struct order_place place = order->places[chain];
 
-    for (; at != PSNAP_NONE; at = order->places[at].chain)
-        depth++;
-    for (uint32_t i = depth; i-- > 0; chain = order->places[chain].chain)
-        path[i] = chain;
-    return depth;
+    if (place.chain != PSNAP_NONE
+            ? !chain_go(&order->chains[place.chain], place.state, times)
+            : !push_symbol(order, nest_pattern_symbol(order->patterns, ORDER_CHAIN | chain)))
+        return false;
+    order->chains[chain].at = 0;
+    order->open[order->depth++] = chain;
+    return true;
 }
 
 /* Executes a symbol that is a state somewhere, `times` times at once: visits that it is not in end,
- * those that it is in begin, the outermost one as a symbol of the fold. */
-static bool step(struct order *order, uint32_t symbol, uint64_t times)
+ * those that it is in begin. */
+static bool step(struct order *order, struct order_place place, uint64_t times)
 {
-    const struct order_place place = *place_of(order, symbol);
-    uint32_t path[ORDER_DEPTH], depth = path_to(order, place.chain, path), same = 0;
+    uint32_t path[ORDER_DEPTH], length = 0, level = place.level, chain = place.chain;
 
-    while (same < depth && same < order->depth && order->open[same] == path[same])
-        same++;
-    if (!close_visits(order, same, times))
-        return false;
-    for (; same < depth; same++) {
-        const uint32_t chain = path[same];
-        if (same ? !chain_go(&order->chains[path[same - 1]], order->places[chain].state, times)
-                 : !push_symbol(order, nest_pattern_symbol(order->patterns, ORDER_CHAIN | chain)))
-            return false;
-        order->chains[chain].at = 0;
-        order->open[order->depth++] = chain;
+    while (level >= order->depth || order->open[level] != chain) { /* not being visited */
+        path[length++] = chain;
+        chain = order->places[chain].chain;
+        if (chain == PSNAP_NONE)
+            break;
+        level--;
     }
+    if (!close_visits(order, chain == PSNAP_NONE ? 0 : level + 1, times))
+        return false;
+    while (length)
+        if (!open_visit(order, path[--length], times))
+            return false;
     return chain_go(&order->chains[place.chain], place.state, times);
+}
+
+/* The visits around the body that executed last are open. */
+static void resume(struct order *order)
+{
+    const struct order_place *place;
+    uint32_t level;
+
+    if (order->last == PSNAP_NONE)
+        return;
+    place = &order->bodies[order->last];
+    order->last = PSNAP_NONE;
+    order->depth = level = place->level + 1;
+    do {
+        order->open[--level] = place->chain;
+        order->chains[place->chain].at = place->state;
+        place = &order->places[place->chain];
+    } while (place->chain != PSNAP_NONE);
+}
+
+/* ---- pairs ---- */
+
+static struct order_pair *pair_of(const struct order *order, uint32_t from, uint32_t to)
+{
+    const uint64_t hash = ((uint64_t)from << 32 | to) * UINT64_C(0x9e3779b97f4a7c15);
+    uint32_t at = (uint32_t)(hash >> 32) & (order->pair_room - 1);
+
+    while (order->pairs[at].times && (order->pairs[at].from != from || order->pairs[at].to != to))
+        at = (at + 1) & (order->pair_room - 1);
+    return &order->pairs[at];
+}
+
+static bool widen_pairs(struct order *order)
+{
+    struct order before = *order;
+
+    order->pair_room = before.pair_room ? 2 * before.pair_room : PAIRS_FIRST;
+    order->pairs = calloc(order->pair_room, sizeof *order->pairs);
+    if (!order->pairs) {
+        *order = before;
+        return false;
+    }
+    for (uint32_t i = 0; i < before.pair_room; i++)
+        if (before.pairs[i].times)
+            *pair_of(order, before.pairs[i].from, before.pairs[i].to) = before.pairs[i];
+    free(before.pairs);
+    return true;
+}
+
+static bool count_pair(struct order *order, uint32_t from, uint32_t to)
+{
+    struct order_pair *pair;
+
+    if (2 * order->pair_count >= order->pair_room && !widen_pairs(order))
+        return false;
+    pair = pair_of(order, from, to);
+    if (!pair->times) {
+        order->pair_count++;
+        pair->from = from;
+        pair->to = to;
+    }
+    pair->times++;
+    return true;
+}
+
+/* All visits end. */
+static bool close_all(struct order *order)
+{
+    resume(order);
+    return close_visits(order, 0, 1);
+}
+
+/* Pairs become transitions; no visit is open, or will be. */
+static bool flush_pairs(struct order *order)
+{
+    for (uint32_t i = 0; i < order->pair_room; i++) {
+        const struct order_pair *pair = &order->pairs[i];
+        if (!pair->times)
+            continue;
+        order->last = pair->from;
+        resume(order);
+        if (!step(order, order->bodies[pair->to], pair->times))
+            return false;
+    }
+    order->depth = 0;
+    return true;
 }
 
 /* The outermost symbol around one. */
@@ -228,7 +318,7 @@ static uint32_t add_chain(struct order *order)
     order->places = places ? places : order->places;
     if (!chains || !places || !chain_init(&chains[order->chain_count]))
         return PSNAP_NONE;
-    places[order->chain_count] = (struct order_place){PSNAP_NONE, 0};
+    places[order->chain_count] = (struct order_place){.chain = PSNAP_NONE, .outermost = PSNAP_NONE};
     return order->chain_count++;
 }
 
@@ -262,6 +352,25 @@ static bool make_sets(struct lowering *l, uint32_t count, bool *is_any)
             return false;
     }
     return true;
+}
+
+static void find_level(const struct order *order, struct order_place *place)
+{
+    place->level = 0;
+    place->outermost = place->chain;
+    while (place->outermost != PSNAP_NONE && order->places[place->outermost].chain != PSNAP_NONE) {
+        place->outermost = order->places[place->outermost].chain;
+        place->level++;
+    }
+}
+
+/* There are other chains around chains than before. */
+static void find_levels(struct order *order)
+{
+    for (uint32_t i = 0; i < order->body_count; i++)
+        find_level(order, &order->bodies[i]);
+    for (uint32_t i = 0; i < order->chain_count; i++)
+        find_level(order, &order->places[i]);
 }
 
 /* Goes through a term of a pile `times` times at once: the first iteration of a loop is entered
@@ -298,7 +407,7 @@ static bool absorb(struct order *order, const struct nest_pattern *pattern, cons
     if ((int64_t)values[0] <= 0)
         return true;
     if (!pattern->body_count)
-        return step(order, pattern->symbol, times);
+        return step(order, *place_of(order, pattern->symbol), times);
     for (uint32_t i = 0; i + 1 < pattern->values; i++)
         is_steady &= !pattern->steps[i];
     if (is_steady)
@@ -323,6 +432,7 @@ static bool fold_again(struct lowering *l)
     struct nest_fold before = order->fold;
     bool is_done = true;
 
+    find_levels(order);
     nest_fold_init(&order->fold, order->patterns);
     for (size_t i = 0; is_done && i < before.terms.count; i++) {
         const struct nest_pattern *pattern = before.terms.terms[i].pattern;
@@ -369,7 +479,7 @@ static bool lower(struct order *order, size_t most)
     uint64_t length = SHORT, share = SHARE;
     bool is_any = true;
 
-    if (!close_visits(order, 0, 1) || !nest_fold_end(&order->fold))
+    if (!close_all(order) || !nest_fold_end(&order->fold))
         return false;
     while (order->fold.terms.value_count > most && (is_any || length < UINT64_MAX)) {
         is_any = false;
@@ -384,13 +494,18 @@ static bool lower(struct order *order, size_t most)
 
 bool order_put(struct order *order, uint32_t body)
 {
+    const uint32_t last = order->last;
+
     if (body >= order->body_count && !know_body(order, body))
         return false;
+    if (last != PSNAP_NONE && order->bodies[body].outermost == order->bodies[last].outermost) {
+        order->last = body;
+        return count_pair(order, last, body);
+    }
+    resume(order);
     if (order->bodies[body].chain != PSNAP_NONE) {
-        const struct order_place place = order->bodies[body];
-        if (order->depth && order->open[order->depth - 1] == place.chain)
-            return chain_go(&order->chains[place.chain], place.state, 1);
-        return step(order, body, 1);
+        order->last = body;
+        return step(order, order->bodies[body], 1);
     }
     return close_visits(order, 0, 1) && push_symbol(order, order->symbols[body]) &&
            (order->fold.terms.value_count <= MOST || lower(order, MOST / 4));
@@ -398,6 +513,6 @@ bool order_put(struct order *order, uint32_t body)
 
 bool order_end(struct order *order)
 {
-    return close_visits(order, 0, 1) && nest_fold_end(&order->fold) &&
-           (order->fold.terms.value_count <= LAST || lower(order, LAST));
+    return close_all(order) && nest_fold_end(&order->fold) &&
+           (order->fold.terms.value_count <= LAST || lower(order, LAST)) && flush_pairs(order);
 }

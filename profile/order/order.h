@@ -21,6 +21,14 @@ enum { ORDER_DEPTH = 64 /* of chains in chains; deeper ones are not made */ };
 struct order_place {
     uint32_t chain; /* PSNAP_NONE: nowhere */
     uint32_t state;
+    uint32_t level;     /* chains around that one, */
+    uint32_t outermost; /* and the outermost of them, or itself */
+};
+
+/* How often a body executed right after another one. */
+struct order_pair {
+    uint32_t from, to;
+    uint64_t times; /* 0: an empty slot */
 };
 
 struct order {
@@ -33,6 +41,12 @@ struct order {
     size_t body_room, symbol_room, chain_room, place_room;
     uint32_t open[ORDER_DEPTH]; /* chains that are being visited, each within the one before */
     uint32_t depth;
+    /* Which visits end and begin between two bodies of one outermost chain follows from these, also
+     * when that becomes a state of another one. So such pairs are only counted, and become
+     * transitions in the end. */
+    struct order_pair *pairs; /* a hash table, half full at most */
+    uint32_t pair_count, pair_room;
+    uint32_t last; /* body that executed last, if it is a state: the visits around it are open */
 };
 
 void order_init(struct order *order, struct nest_patterns *patterns);

@@ -89,13 +89,14 @@ static inline void put_numbers(struct series *series, const struct numbers *numb
                                size_t to, struct psnap_rng *rng)
 {
     for (size_t i = from, n; i < to; i += n) {
+        const bool is_row = i && !numbers->is_last[i - 1]; /* of several numbers */
         const uint64_t stride = i + 1 < to ? numbers->of[i + 1] - numbers->of[i] : 0;
         const size_t most = rng ? 1 + psnap_rng_below(rng, 20) : 1;
         for (n = 1; n < most && i + n < to && !numbers->is_last[i + n - 1]; n++)
             if (numbers->of[i + n] - numbers->of[i + n - 1] != stride)
                 break;
         assert_true(series_put(series, numbers->of[i], n > 1 ? stride : 0, n));
-        if (numbers->is_last[i + n - 1])
+        if (numbers->is_last[i + n - 1] && (is_row || n > 1))
             series_end_row(series);
     }
 }

@@ -52,17 +52,16 @@ static void put_run(struct psnap_sink *by_rounds, struct psnap_sink *by_access,
         take(&access, by_access);
 }
 
-static void rounds_equal_their_accesses(void **state)
+static void put_random_rounds(const struct psnap_builder_options *options, uint64_t seeds)
 {
-    (void)state;
-    for (uint64_t seed = 0; seed < 150; seed++) {
+    for (uint64_t seed = 0; seed < seeds; seed++) {
         struct random_rounds made[MADE];
         struct psnap_rounds rounds[MADE];
         struct psnap_rng rng;
         struct psnap_error error = {0};
         struct psnap_program *program = make_loops();
-        struct psnap_sink *by_rounds = psnap_profile_builder_new(program, NULL, &error);
-        struct psnap_sink *by_access = psnap_profile_builder_new(program, NULL, &error);
+        struct psnap_sink *by_rounds = psnap_profile_builder_new(program, options, &error);
+        struct psnap_sink *by_access = psnap_profile_builder_new(program, options, &error);
 
         psnap_rng_init(&rng, seed);
         for (unsigned i = 0; i < MADE; i++) {
@@ -90,6 +89,18 @@ static void rounds_equal_their_accesses(void **state)
         assert_same_profile(by_rounds, by_access, (unsigned)seed);
         psnap_program_free(program);
     }
+}
+
+static void rounds_equal_their_accesses(void **state)
+{
+    (void)state;
+    put_random_rounds(NULL, 150);
+}
+
+static void rounds_equal_their_accesses_in_nests(void **state)
+{
+    (void)state;
+    put_random_rounds(&(const struct psnap_builder_options){.nests = true}, 40);
 }
 
 /* What is new to a region: near where it ends, or beyond the gap. */
@@ -152,6 +163,7 @@ static void what_is_closed_is_not_gone_through(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(rounds_equal_their_accesses),
+                                       cmocka_unit_test(rounds_equal_their_accesses_in_nests),
                                        cmocka_unit_test(regions_grow_as_by_accesses),
                                        cmocka_unit_test(what_is_closed_is_not_gone_through)};
     return cmocka_run_group_tests(tests, NULL, NULL);

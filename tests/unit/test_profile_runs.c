@@ -71,17 +71,16 @@ static void add_turns(struct psnap_run *run, struct psnap_access *first, int64_t
     }
 }
 
-static void runs_equal_their_accesses(void **state)
+static void put_runs(const struct psnap_builder_options *options, uint64_t seeds)
 {
     static const char *const ids[LOOPS] = {"f:1", "f:2", "f:3"};
 
-    (void)state;
-    for (uint64_t seed = 0; seed < 120; seed++) {
+    for (uint64_t seed = 0; seed < seeds; seed++) {
         struct psnap_rng rng;
         struct psnap_error error = {0};
         struct psnap_program *program = make_striped(ids, ids, LOOPS, REFS);
-        struct psnap_sink *by_run = psnap_profile_builder_new(program, NULL, &error);
-        struct psnap_sink *by_access = psnap_profile_builder_new(program, NULL, &error);
+        struct psnap_sink *by_run = psnap_profile_builder_new(program, options, &error);
+        struct psnap_sink *by_access = psnap_profile_builder_new(program, options, &error);
 
         psnap_rng_init(&rng, seed);
         for (unsigned i = 0; i < 100; i++) {
@@ -107,8 +106,21 @@ static void runs_equal_their_accesses(void **state)
     }
 }
 
+static void runs_equal_their_accesses(void **state)
+{
+    (void)state;
+    put_runs(NULL, 120);
+}
+
+static void runs_equal_their_accesses_in_nests(void **state)
+{
+    (void)state;
+    put_runs(&(const struct psnap_builder_options){.nests = true}, 40);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(runs_equal_their_accesses)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(runs_equal_their_accesses),
+                                       cmocka_unit_test(runs_equal_their_accesses_in_nests)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
