@@ -358,10 +358,9 @@ bool lane_put_run(struct lane *lane, const struct psnap_run *run)
 
 /* ---- lanes ---- */
 
-/* Values that a nest of so many accesses may have in the end: by its part in the whole. */
-static size_t most_of(const struct lane *lane, uint64_t accesses, size_t few)
+size_t lane_budget(const struct lane *lane, uint64_t accesses, size_t few, size_t most)
 {
-    return few + (size_t)((double)accesses / (double)lane->now * (double)MOST);
+    return few + (size_t)((double)accesses / (double)lane->now * (double)most);
 }
 
 /* Values that even a nest of next to no accesses may have: more where there are few in all. */
@@ -374,23 +373,56 @@ static size_t few_of(const struct lane *lane)
     return values <= MOST / 2 ? FEW : FEW_OF_MANY;
 }
 
+/* The trip counts of bodies. Where they are drawn, a nest that has values for every execution tells
+ * nothing: rows[i] is how many executions of such bodies reference i is in, if in no others. False:
+ * out of memory. */
+static bool end_bodies(struct lane *lane, size_t few, uint64_t *rows)
+{
+    for (uint32_t i = 0; i < lane->body_count; i++) {
+        struct lane_body *body = &lane->bodies[i];
+        const uint64_t accesses = body->iterations * body->width;
+        if (!flush_trips(body) || !series_end(&body->trips, lane_budget(lane, accesses, few, MOST)))
+            return false;
+        for (uint32_t k = 0; k < body->width; k++) {
+            uint64_t *row = &rows[body->sites[k]];
+            *row = body->trips.is_none && *row < UINT64_MAX ? *row + body->executions : UINT64_MAX;
+        }
+    }
+    return true;
+}
+
 bool lane_end(struct lane *lane)
 {
-    bool is_done = end_iteration(lane) && end_execution(lane) && order_end(&lane->order);
+    bool is_done = end_iteration(lane) && end_execution(lane) && order_end(&lane->order) &&
+                   lane_lower_rare(lane);
+    uint64_t *rows = calloc(lane->site_count + (size_t)1, sizeof *rows);
     const size_t few = few_of(lane);
 
+    is_done = is_done && rows && end_bodies(lane, few, rows);
     for (uint32_t i = 0; is_done && i < lane->site_count; i++) {
         struct lane_site *site = &lane->sites[i];
-        is_done =
-            series_end(&site->addresses, /* without reuse times it is a nest */
-                       site->is_irregular ? most_of(lane, site->addresses.length, few) : SIZE_MAX);
+        const uint64_t most_of_rows = rows[i] / 2 > FEW_OF_MANY ? rows[i] / 2 : FEW_OF_MANY;
+        size_t most = lane_budget(lane, site->addresses.length, few, MOST);
+        most = most < most_of_rows ? most : (size_t)most_of_rows;
+        /* without reuse times it is a nest */
+        is_done = series_end(&site->addresses, site->is_irregular ? most : SIZE_MAX);
     }
-    for (uint32_t i = 0; is_done && i < lane->body_count; i++) {
-        struct lane_body *body = &lane->bodies[i];
-        is_done = flush_trips(body) &&
-                  series_end(&body->trips, most_of(lane, body->iterations * body->width, few));
-    }
+    free(rows);
     return is_done;
+}
+
+void lane_site_release(struct lane_site *site)
+{
+    series_release(&site->addresses);
+    reuse_collector_release(&site->reuse);
+    free(site->depend);
+}
+
+void lane_body_release(struct lane_body *body)
+{
+    series_release(&body->trips);
+    trips_release(&body->histogram);
+    free(body->sites);
 }
 
 void lane_free(struct lane *lane)
@@ -398,16 +430,10 @@ void lane_free(struct lane *lane)
     if (!lane)
         return;
     order_release(&lane->order);
-    for (uint32_t i = 0; i < lane->site_count; i++) {
-        series_release(&lane->sites[i].addresses);
-        reuse_collector_release(&lane->sites[i].reuse);
-        free(lane->sites[i].depend);
-    }
-    for (uint32_t i = 0; i < lane->body_count; i++) {
-        series_release(&lane->bodies[i].trips);
-        trips_release(&lane->bodies[i].histogram);
-        free(lane->bodies[i].sites);
-    }
+    for (uint32_t i = 0; i < lane->site_count; i++)
+        lane_site_release(&lane->sites[i]);
+    for (uint32_t i = 0; i < lane->body_count; i++)
+        lane_body_release(&lane->bodies[i]);
     sample_release(&lane->sample);
     objects_release(&lane->objects);
     nest_patterns_free(lane->patterns);

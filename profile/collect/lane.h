@@ -22,7 +22,7 @@ enum { LANE_WIDTH_MAX = 256 /* references of a body */ };
 
 /* A reference that accesses so many bytes in one way. */
 struct lane_site { /* what every access needs comes first */
-    uint32_t ref;  /* of the program */
+    uint32_t ref;  /* of the program, or PSNAP_NONE: rare code */
     uint32_t next; /* site of the same reference, with another size or kind, or PSNAP_NONE */
     uint32_t root; /* node of iterations that begin with it, or PSNAP_NONE */
     uint8_t size, kind;
@@ -87,6 +87,14 @@ void lane_free(struct lane *lane);
 bool lane_put(struct lane *lane, const struct psnap_access *block, size_t n);
 bool lane_put_run(struct lane *lane, const struct psnap_run *run);
 bool lane_end(struct lane *lane);
+void lane_site_release(struct lane_site *site);
+void lane_body_release(struct lane_body *body);
+
+/* Values that may describe so many accesses: a few, and their part of `most` others. */
+size_t lane_budget(const struct lane *lane, uint64_t accesses, size_t few, size_t most);
+
+/* After order_end: very many bodies become fewer, rare.c; false: out of memory. */
+bool lane_lower_rare(struct lane *lane);
 
 /* ---- iterations, accesses by accesses: lane.c; their addresses: lane_touch.c ---- */
 

@@ -34,7 +34,7 @@ void order_release(struct order *order)
     free(order->symbols);
 }
 
-static bool know_body(struct order *order, uint32_t body)
+bool order_know_body(struct order *order, uint32_t body)
 {
     struct order_place *bodies =
         psnap_with_room(order->bodies, &order->body_room, body + (size_t)1, sizeof *bodies);
@@ -217,7 +217,7 @@ static uint32_t height_of(const struct order *order, uint32_t symbol)
     return height + 1;
 }
 
-static uint32_t add_chain(struct order *order)
+uint32_t order_add_chain(struct order *order)
 {
     struct chain *chains = psnap_with_room(order->chains, &order->chain_room,
                                            order->chain_count + (size_t)1, sizeof *chains);
@@ -257,7 +257,8 @@ static bool make_sets(struct lowering *l, uint32_t count, bool *is_any)
         if (l->size[set] < 2 || height_of(order, symbol) + 1 >= ORDER_DEPTH)
             continue;
         *is_any = true;
-        if ((l->chain[set] == PSNAP_NONE && (l->chain[set] = add_chain(order)) == PSNAP_NONE) ||
+        if ((l->chain[set] == PSNAP_NONE &&
+             (l->chain[set] = order_add_chain(order)) == PSNAP_NONE) ||
             !add_state(order, l->chain[set], symbol))
             return false;
     }
@@ -384,7 +385,7 @@ static bool lower(struct order *order, size_t most)
 
 bool order_put(struct order *order, uint32_t body)
 {
-    if (body >= order->body_count && !know_body(order, body))
+    if (body >= order->body_count && !order_know_body(order, body))
         return false;
     if (order->bodies[body].chain != PSNAP_NONE) {
         const struct order_place place = order->bodies[body];

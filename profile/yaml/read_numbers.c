@@ -146,33 +146,32 @@ static enum psnap_status read_start(const struct parsing *p, const struct psnap_
                            p->loop ? p->loop->id : "");
 }
 
-/* A run, and the loops with nothing else in them: `counts` and `strides`, `depth` loops around. */
+/* A run, and the loops with nothing else in them: `counts` (absent: a single number) and `strides`
+ * (absent: 0) of these and of the `depth` loops around. */
 static enum psnap_status read_run(struct parsing *p, const struct psnap_yaml_node *map,
                                   uint32_t depth, struct parsed *term)
 {
     const struct reading *r = p->r;
     const struct psnap_yaml_node *counts = psnap_yaml_get(map, "counts"), *node;
-    const struct psnap_yaml_node *strides =
-        counts ? psnap_yaml_require(r->doc, map, "strides", r->error) : NULL;
+    const struct psnap_yaml_node *strides = psnap_yaml_get(map, "strides");
     const uint32_t levels = counts ? (uint32_t)counts->count : 1;
+    const uint32_t loops = depth + (counts ? levels : 0);
     struct parsed run = {0};
     uint64_t level_counts[STEPS_MAX + 1] = {1}, (*level_steps)[STEPS_MAX] = NULL,
                                       all[STEPS_MAX + 1] = {0};
     enum psnap_status status = PSNAP_OK;
     uint32_t i = 0;
 
-    if (counts &&
-        (!strides || psnap_yaml_expect(r->doc, counts, PSNAP_YAML_SEQUENCE, "counts", r->error) ||
-         psnap_yaml_expect(r->doc, strides, PSNAP_YAML_SEQUENCE, "strides", r->error)))
+    if ((counts && psnap_yaml_expect(r->doc, counts, PSNAP_YAML_SEQUENCE, "counts", r->error)) ||
+        (strides && psnap_yaml_expect(r->doc, strides, PSNAP_YAML_SEQUENCE, "strides", r->error)))
         return PSNAP_ERROR_VALUE;
     if (!levels || levels + depth > STEPS_MAX)
         return psnap_yaml_fail(r->doc, map, r->error, PSNAP_ERROR_VALUE,
                                "1 to %d loops in each other are possible", STEPS_MAX);
-    if (counts && strides->count != levels + depth)
+    if (strides && strides->count != loops)
         return psnap_yaml_fail(r->doc, strides, r->error, PSNAP_ERROR_VALUE,
-                               "%zu strides, but %" PRIu32 " counts (line %" PRIu32 ") in %" PRIu32
-                               " loops around",
-                               strides->count, levels, counts->src_line, depth);
+                               "%zu strides, but %" PRIu32 " counts in %" PRIu32 " loops around",
+                               strides->count, loops - depth, depth);
     level_steps = calloc(levels, sizeof *level_steps);
     if (!level_steps)
         return no_memory(p);

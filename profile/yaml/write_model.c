@@ -23,16 +23,23 @@ struct writing {
     uint32_t depth;
 };
 
+/* Whether a value of the term does not change in the loops around. */
+static bool is_steady(const struct writing *w, size_t offset)
+{
+    bool is_steady = true;
+
+    for (uint32_t i = 0; i < w->depth; i++)
+        is_steady &= !w->steps[i][offset];
+    return is_steady;
+}
+
 /* A count, which may change in the loops around; `key` NULL in a list. */
 static void write_count(const struct writing *w, struct psnap_yaml_node *parent, const char *key,
                         const uint64_t *value, size_t offset)
 {
     struct psnap_yaml_node *map, *list;
-    bool is_steady = true;
 
-    for (uint32_t i = 0; i < w->depth; i++)
-        is_steady &= !w->steps[i][offset];
-    if (is_steady) {
+    if (is_steady(w, offset)) {
         psnap_yaml_add_i64(w->doc, parent, key, (int64_t)*value);
         return;
     }
@@ -76,34 +83,38 @@ static void enter(struct writing *w, const struct nest_pattern *loop, size_t off
     w->steps[w->depth++] = loop->steps + offset;
 }
 
-/* A run and the loops that have nothing else in them. */
+/* A run and the loops that have nothing else in them. Counts of 1 and strides of 0 are not written.
+ */
 static void write_run(struct writing *w, struct psnap_yaml_node *map,
                       const struct nest_pattern *pattern, const uint64_t *values)
 {
     const struct writing before = *w;
-    struct psnap_yaml_node *counts, *strides;
+    struct psnap_yaml_node *list;
     const struct nest_pattern *leaf = pattern;
     const uint64_t *first = values;
+    const bool is_one = !pattern->body_count && values[0] == 1 && is_steady(w, 0);
 
     while (leaf->body_count) {
         leaf = leaf->body[0];
         first++;
     }
     write_start(w, map, first[1]);
-    if (!pattern->body_count && !w->depth && values[0] == 1)
-        return; /* a single number */
-    counts = psnap_yaml_add_sequence(w->doc, map, "counts", PSNAP_YAML_FLOW);
+    list = is_one ? NULL : psnap_yaml_add_sequence(w->doc, map, "counts", PSNAP_YAML_FLOW);
     while (pattern->body_count) {
-        write_count(w, counts, NULL, values, 0);
+        write_count(w, list, NULL, values, 0);
         enter(w, pattern, 0);
         pattern = pattern->body[0];
         values++;
     }
-    write_count(w, counts, NULL, values, 0);
-    strides = psnap_yaml_add_sequence(w->doc, map, "strides", PSNAP_YAML_FLOW);
-    for (uint32_t i = 0; i < w->depth; i++)
-        psnap_yaml_add_i64(w->doc, strides, NULL, (int64_t)w->steps[i][1]);
-    psnap_yaml_add_i64(w->doc, strides, NULL, (int64_t)pattern->steps[0]);
+    if (!is_one)
+        write_count(w, list, NULL, values, 0);
+    if (!is_steady(w, 1) || (!is_one && pattern->steps[0])) {
+        list = psnap_yaml_add_sequence(w->doc, map, "strides", PSNAP_YAML_FLOW);
+        for (uint32_t i = 0; i < w->depth; i++)
+            psnap_yaml_add_i64(w->doc, list, NULL, (int64_t)w->steps[i][1]);
+        if (!is_one)
+            psnap_yaml_add_i64(w->doc, list, NULL, (int64_t)pattern->steps[0]);
+    }
     *w = before;
 }
 
