@@ -87,7 +87,8 @@ static uint32_t path_to(const struct order *order, uint32_t chain, uint32_t path
     return depth;
 }
 
-/* Executes a symbol that is a state somewhere, `times` times at once: visits that it is not in end,
+/* Executes a symbol that is a state somewhere, `times` times at once (1 when its outermost chain is
+ * not open: the visit of that begins once): visits that it is not in end,
  * those that it is in begin, the outermost one as a symbol of the fold. */
 static bool step(struct order *order, uint32_t symbol, uint64_t times)
 {
@@ -308,13 +309,23 @@ static bool absorb(struct order *order, const struct nest_pattern *pattern, cons
     return nest_each_iteration(pattern, values, absorb_one, &(struct absorbing){order, times});
 }
 
-/* Whether all symbols of a term are states. */
-static bool are_states(const struct order *order, const struct nest_pattern *pattern)
+/* Whether all symbols of a term are in one outermost chain, *around (PSNAP_NONE: any). Chains that
+ * are too deep to be states may be of a pile, too; a loop over several outermost chains would begin
+ * and end a visit of each in every iteration, which `step` does not count. */
+static bool are_in_one(const struct order *order, const struct nest_pattern *pattern,
+                       uint32_t *around)
 {
+    const uint32_t own = pattern->body_count ? PSNAP_NONE : outermost(order, pattern->symbol);
+    const uint32_t wanted = *around;
+
     for (uint32_t i = 0; i < pattern->body_count; i++)
-        if (!are_states(order, pattern->body[i]))
+        if (!are_in_one(order, pattern->body[i], around))
             return false;
-    return pattern->body_count || place_of(order, pattern->symbol)->chain != PSNAP_NONE;
+    if (pattern->body_count)
+        return true;
+    *around = own;
+    return place_of(order, pattern->symbol)->chain != PSNAP_NONE &&
+           (wanted == PSNAP_NONE || wanted == own);
 }
 
 /* Folds the terms anew, piles as visits of chains. */
@@ -328,7 +339,8 @@ static bool fold_again(struct lowering *l)
     for (size_t i = 0; is_done && i < before.terms.count; i++) {
         const struct nest_pattern *pattern = before.terms.terms[i].pattern;
         const uint64_t *values = nest_term_values(&before.terms, i);
-        is_done = l->is_piled[i] && are_states(order, pattern)
+        uint32_t around = PSNAP_NONE;
+        is_done = l->is_piled[i] && are_in_one(order, pattern, &around)
                       ? absorb(order, pattern, values, 1)
                       : close_visits(order, 0, 1) && nest_fold_term(&order->fold, pattern, values);
     }
