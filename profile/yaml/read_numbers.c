@@ -25,6 +25,7 @@ struct parsed {
 struct parsing {
     const struct reading *r;
     const struct psnap_profile_loop *loop;
+    const struct psnap_yaml_node *usual; /* region of terms that name none; NULL: none */
     struct nest_patterns *patterns;
     enum psnap_status (*symbol_of)(const void *context, const struct psnap_yaml_node *node,
                                    uint32_t *symbol);
@@ -134,6 +135,7 @@ static enum psnap_status read_start(const struct parsing *p, const struct psnap_
         return PSNAP_ERROR_VALUE;
     status = psnap_yaml_i64(p->r->doc, start, INT64_MIN, INT64_MAX, &number, p->r->error);
     *first = (uint64_t)number;
+    region = region ? region : p->usual;
     if (status || !region)
         return status;
     for (uint32_t i = 0; p->loop && region->text && i < p->loop->region_count; i++)
@@ -309,7 +311,8 @@ static enum psnap_status read_terms(struct parsing *p, const struct psnap_yaml_n
 enum psnap_status read_numbers(const struct reading *r, const struct psnap_yaml_node *map,
                                const struct psnap_profile_loop *loop, struct nest_terms *terms)
 {
-    struct parsing p = {.r = r, .loop = loop, .patterns = terms->patterns};
+    struct parsing p = {
+        .r = r, .loop = loop, .usual = psnap_yaml_get(map, "region"), .patterns = terms->patterns};
     const struct psnap_yaml_node *nest = psnap_yaml_get(map, "nest");
     struct parsed term = {0};
     enum psnap_status status;

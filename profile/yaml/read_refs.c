@@ -278,6 +278,7 @@ enum psnap_status model_read_ref(const struct model_reading *m, const struct psn
     static const char *const keys[] = {"ref",    "load",    "store",  "atomic",  "thread", "region",
                                        "start",  "nest",    "counts", "strides", "base",   "bases",
                                        "offset", "offsets", "reuse",  NULL};
+    static const char *const of_runs[] = {"region", "counts", "strides"};
     const struct reading *r = m->r;
     const struct psnap_yaml_node *node, *base, *reuse;
     uint64_t number = 0, size = 0, kinds = 0, thread = 0;
@@ -316,6 +317,12 @@ enum psnap_status model_read_ref(const struct model_reading *m, const struct psn
         status = psnap_yaml_fail(r->doc, map, r->error, PSNAP_ERROR_VALUE,
                                  "a reference has addresses ('start' or 'nest'), a 'base', or "
                                  "'reuse' times");
+    for (size_t i = 0; i < sizeof of_runs / sizeof *of_runs && !status; i++) {
+        node = psnap_yaml_get(map, of_runs[i]);
+        if (node && !psnap_yaml_get(map, "start") && (i || !psnap_yaml_get(map, "nest")))
+            status = psnap_yaml_fail(r->doc, node, r->error, PSNAP_ERROR_VALUE,
+                                     "'%s' is of a reference with 'start'", of_runs[i]);
+    }
     if (status)
         return status;
     if (base)

@@ -108,6 +108,9 @@ static const struct mistake mistakes[] = {
     {"{0: 1, -8: 3}", "{0: 1, 1: 1, 2: 1, 3: 1, 4: 1}", 38, "1 to 4 offsets"},
     {"{0: 1, -8: 3}", "{x: 1}", 38, "the key 'x' is no number"},
     {"reuse: [{object: o,", "reuse: [], bases: [{object: o,", 35, ""},
+    {"load: 8, base: 0,", "load: 8, region: a, base: 0,", 37, "'region' is of a reference with"},
+    {"load: 8, nest: [", "load: 8, counts: [2], nest: [", 22, "'counts' is of a reference with"},
+    {"load: 8, nest: [", "load: 8, region: b, nest: [{start: 0}, ", 22, "there is no such region"},
     /* nests */
     {"counts: [2, 4], strides: [64, 8]", "counts: [2, 4], strides: [8]", 21, "1 strides, but 2"},
     {"counts: [2, 4], strides: [64, 8]", "counts: [], strides: []", 21, "1 to 32 loops"},
