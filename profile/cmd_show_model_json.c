@@ -7,7 +7,7 @@
  *   schedule    [{thread, of: [ITEM]}], ITEM {body} or {visit} or {repeat: COUNT, of: [ITEM]}
  *   chains      [{id, visits, states: [{body or visit, next: [{body or visit, count}]}]}];
  *               body null: the outside
- *   objects     [{id, symbol or allocation or stack, group, index, offset, bytes,
+ *   objects     [{id, symbol or allocation or stack, pool, group, index, offset, bytes,
  *                first_touches: {strides_lines: {LINES: count}, elsewhere}}]
  *   loop        bodies: [{id, thread, refs, executions, iterations, trips: NUMBERS, or drawn:
  *                        [{from, to, times, sum}]}]
@@ -205,6 +205,7 @@ static void json_object(struct psnap_json *json, const struct model_object *obje
     psnap_json_text(json, "id", object->id);
     if (object->name)
         psnap_json_text(json, psnap_object_keys[object->kind], object->name);
+    psnap_json_bool(json, "pool", object->is_pool);
     psnap_json_text(json, "group", psnap_group_name(place.group));
     psnap_json_u64(json, "index", place.index);
     psnap_json_i64(json, "offset", place.offset);

@@ -4,8 +4,9 @@
  * accesses, sizes, working sets and strides, and patterns. It follows from the model (model.h). A
  * region is a data object with a name, or addresses that references reach which are no further
  * apart than the gap; where irregular references go outside of named objects, all else of that
- * group. Strides are those of each reference by itself, from its first addresses; what is drawn is
- * random.
+ * group. What references do in a region is counted in the smallest one that has all of it, so that
+ * it follows from the model and the places of the regions, and can be checked. Strides are those of
+ * each reference by itself, from its first addresses; what is drawn is random.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -58,14 +59,16 @@ static uint32_t count_runs(const struct nest_pattern *pattern)
     return count;
 }
 
-static void find_extents(const struct nest_pattern *pattern, const uint64_t *values, double times,
+/* False: out of memory. */
+static bool find_extents(const struct nest_pattern *pattern, const uint64_t *values, double times,
                          struct extent *extents)
 {
     const int64_t count = (int64_t)values[0];
+    bool is_done = true;
     uint64_t *last;
 
     if (count <= 0)
-        return;
+        return true;
     if (!pattern->body_count) {
         const uint64_t end = values[1] + (values[0] - 1) * pattern->steps[0];
         const uint64_t low = values[1] < end ? values[1] : end;
@@ -73,22 +76,25 @@ static void find_extents(const struct nest_pattern *pattern, const uint64_t *val
         extents->low = low < extents->low ? low : extents->low;
         extents->high = high > extents->high ? high : extents->high;
         extents->count += times * (double)count;
-        return;
+        return true;
     }
     last = malloc(pattern->values * sizeof *last);
-    for (uint32_t i = 0, at = 1; i < pattern->body_count; at += pattern->body[i++]->values) {
-        find_extents(pattern->body[i], values + at, times * (double)count / 2, extents);
-        for (int64_t back = 1; last && back <= count && back <= 64; back++) {
+    is_done = last != NULL;
+    for (uint32_t i = 0, at = 1; is_done && i < pattern->body_count;
+         at += pattern->body[i++]->values) {
+        is_done = find_extents(pattern->body[i], values + at, times * (double)count / 2, extents);
+        for (int64_t back = 1; is_done && back <= count && back <= 64; back++) {
             for (size_t k = 0; k < pattern->body[i]->values; k++)
                 last[k] = values[at + k] + (uint64_t)(count - back) * pattern->steps[at - 1 + k];
             if ((int64_t)last[0] <= 0) /* a triangle's last rows are empty */
                 continue;
-            find_extents(pattern->body[i], last, times * (double)count / 2, extents);
+            is_done = find_extents(pattern->body[i], last, times * (double)count / 2, extents);
             break;
         }
         extents += count_runs(pattern->body[i]);
     }
     free(last);
+    return is_done;
 }
 
 static bool add_span(struct deriving *d, const struct span *span)
@@ -132,9 +138,9 @@ static bool add_nest(struct deriving *d, uint32_t index, uint64_t offset, uint64
     extents = calloc(runs + (size_t)1, sizeof *extents);
     for (uint32_t k = 0; extents && k < runs; k++)
         extents[k].low = UINT64_MAX;
-    for (size_t i = 0; extents && i < ref->addresses.count; i++) {
+    for (size_t i = 0; extents && is_done && i < ref->addresses.count; i++) {
         const struct nest_pattern *pattern = ref->addresses.terms[i].pattern;
-        find_extents(pattern, nest_term_values(&ref->addresses, i), 1, &extents[at]);
+        is_done = find_extents(pattern, nest_term_values(&ref->addresses, i), 1, &extents[at]);
         at += count_runs(pattern);
     }
     for (uint32_t k = 0; extents && k < runs; k++)
@@ -281,17 +287,23 @@ static bool count_strides(const struct psnap_stream_model *model, const struct m
     const struct model_ref *of = model_nest_of(model, ref);
     const uint32_t takes = model_takes(model, ref);
     struct reader reader;
-    uint64_t before, counts[PSNAP_STRIDE_BINS] = {0}, sum = 0;
+    uint64_t before = 0, counts[PSNAP_STRIDE_BINS] = {0}, sum = 0;
 
     if (of->rule != MODEL_NEST) {
         bins[PSNAP_STRIDE_RANDOM] += (double)accesses;
         return true;
     }
     reader_init(&reader, &of->addresses);
-    before = reader_take(&reader, takes);
-    for (uint64_t i = 1; i < ref->executions && i < SAMPLE; i++, sum++) {
-        const uint64_t next = reader_take(&reader, takes);
-        counts[psnap_stride_bin((int64_t)(next - before))]++;
+    for (uint64_t i = 0; i < ref->executions && i < SAMPLE; i++) {
+        uint64_t next;
+        if (!reader.left && !reader_fill(&reader)) {
+            reader_release(&reader);
+            return false;
+        }
+        next = reader_take(&reader, takes);
+        sum += i > 0;
+        if (i)
+            counts[psnap_stride_bin((int64_t)(next - before))]++;
         before = next;
     }
     reader_release(&reader);
@@ -345,47 +357,106 @@ static const char *region_id(struct deriving *d, const struct psnap_profile_regi
     return psnap_arena_strndup(d->profile->arena, text, strlen(text));
 }
 
+/* The regions that spans are in: places and names. */
 static enum psnap_status make_regions(struct deriving *d, struct psnap_profile_loop *loop)
 {
-    const struct psnap_stream_model *model = d->profile->stream;
+    struct span *spans = malloc((d->count + 1) * sizeof *spans);
     struct psnap_profile_region *region = NULL;
-    double bins[PSNAP_STRIDE_BINS];
-    enum psnap_status status = PSNAP_OK;
+    bool is_done = true;
 
+    loop->region_count = 0;
     loop->regions = psnap_arena_alloc(d->profile->arena, d->count * sizeof *loop->regions);
-    if (!loop->regions)
+    if (!loop->regions || !spans) {
+        free(spans);
         return PSNAP_ERROR_MEMORY;
-    if (d->count)
-        qsort(d->spans, d->count, sizeof *d->spans, compare_spans);
-    for (size_t i = 0; i < d->count && !status; i++) {
-        struct span *span = &d->spans[i];
-        const struct model_ref *ref = &model->refs[span->ref];
+    }
+    if (d->count) {
+        memcpy(spans, d->spans, d->count * sizeof *spans);
+        qsort(spans, d->count, sizeof *spans, compare_spans);
+    }
+    for (size_t i = 0; i < d->count && is_done; i++) {
+        const struct span *span = &spans[i];
         if (!region || !are_one(d, region, span - 1, span)) {
-            if (region)
-                status = make_strides(d, region, bins);
-            memset(bins, 0, sizeof bins);
             region = &loop->regions[loop->region_count];
-            *region = (struct psnap_profile_region){.low = span->low, .is_derived = true};
-            region->sizes = psnap_arena_alloc(d->profile->arena,
-                                              (PSNAP_ACCESS_SIZE_MAX + 1) * sizeof *region->sizes);
+            *region = (struct psnap_profile_region){.low = span->low};
             if (span->name)
                 region->object =
                     psnap_arena_strndup(d->profile->arena, span->name, strlen(span->name));
             region->object_kind = span->kind;
             region->id = region_id(d, loop->regions, loop->region_count++);
-            if (!region->sizes || !region->id || (span->name && !region->object))
-                return PSNAP_ERROR_MEMORY;
+            is_done = region->id && (!span->name || region->object);
         }
-        span->region = loop->region_count - 1;
         if (span->end - region->low > region->bytes)
             region->bytes = span->end - region->low;
+    }
+    free(spans);
+    return is_done ? PSNAP_OK : PSNAP_ERROR_MEMORY;
+}
+
+/* The smallest region that has a span, or else the nearest one below it. */
+static uint32_t region_of_span(const struct psnap_profile_loop *loop, const struct span *span)
+{
+    uint32_t best = PSNAP_NONE, below = 0;
+
+    for (uint32_t i = 0; i < loop->region_count; i++) {
+        const struct psnap_profile_region *region = &loop->regions[i];
+        if (span->low - region->low < region->bytes && span->end - region->low <= region->bytes &&
+            (best == PSNAP_NONE || region->bytes < loop->regions[best].bytes))
+            best = i;
+        if (region->low <= span->low &&
+            (loop->regions[below].low > span->low || loop->regions[below].low < region->low))
+            below = i;
+    }
+    return best == PSNAP_NONE ? below : best;
+}
+
+/* What references do in the regions that there are. */
+static enum psnap_status fill_regions(struct deriving *d, struct psnap_profile_loop *loop)
+{
+    const struct psnap_stream_model *model = d->profile->stream;
+    double(*bins)[PSNAP_STRIDE_BINS] = calloc(loop->region_count + (size_t)1, sizeof *bins);
+    enum psnap_status status = bins ? PSNAP_OK : PSNAP_ERROR_MEMORY;
+
+    for (uint32_t i = 0; i < loop->region_count && !status; i++) {
+        struct psnap_profile_region *region = &loop->regions[i];
+        *region = (struct psnap_profile_region){.id = region->id,
+                                                .object = region->object,
+                                                .object_kind = region->object_kind,
+                                                .low = region->low,
+                                                .bytes = region->bytes,
+                                                .is_derived = true};
+        region->sizes = psnap_arena_alloc(d->profile->arena,
+                                          (PSNAP_ACCESS_SIZE_MAX + 1) * sizeof *region->sizes);
+        status = region->sizes ? PSNAP_OK : PSNAP_ERROR_MEMORY;
+    }
+    for (size_t i = 0; i < d->count && loop->region_count && !status; i++) {
+        struct span *span = &d->spans[i];
+        const struct model_ref *ref = &model->refs[span->ref];
+        struct psnap_profile_region *region;
+        span->region = region_of_span(loop, span);
+        region = &loop->regions[span->region];
         region->accesses += span->accesses;
         region->kinds[ref->kind] += span->accesses;
         add_size(region, ref->size, span->accesses);
-        if (!count_strides(model, ref, span->accesses, bins))
-            return PSNAP_ERROR_MEMORY;
+        if (!count_strides(model, ref, span->accesses, bins[span->region]))
+            status = PSNAP_ERROR_MEMORY;
     }
-    return status || !region ? status : make_strides(d, region, bins);
+    for (uint32_t i = 0; i < loop->region_count && !status; i++)
+        status = make_strides(d, &loop->regions[i], bins[i]);
+    free(bins);
+    return status;
+}
+
+/* Regions all of whose spans are in smaller ones go; whether there were any. */
+static bool drop_empty(struct psnap_profile_loop *loop)
+{
+    const uint32_t count = loop->region_count;
+
+    loop->region_count = 0;
+    for (uint32_t i = 0; i < count; i++)
+        if (loop->regions[i].accesses)
+            loop->regions[loop->region_count++] = loop->regions[i];
+    return loop->region_count < count;
 }
 
 /* ---- patterns ---- */
@@ -443,9 +514,10 @@ static uint32_t *sort_refs(const struct psnap_profile *profile, uint32_t *first)
     return order;
 }
 
-enum psnap_status model_derive(struct psnap_profile *profile, const struct psnap_program *program)
+/* Regions are made anew, or stay where they are. */
+static enum psnap_status derive(struct deriving *d, bool is_anew)
 {
-    struct deriving d = {.profile = profile, .program = program};
+    struct psnap_profile *profile = d->profile;
     const struct psnap_stream_model *model = profile->stream;
     uint32_t *first = calloc(profile->loop_count + (size_t)2, sizeof *first);
     uint32_t *order = first ? sort_refs(profile, first) : NULL;
@@ -455,20 +527,35 @@ enum psnap_status model_derive(struct psnap_profile *profile, const struct psnap
     for (uint32_t i = 0; i < profile->loop_count && !status; i++) {
         struct psnap_profile_loop *loop = &profile->loops[i];
         bool is_done = true;
-        d.count = 0;
+        d->count = 0;
         loop->accesses = 0;
-        loop->region_count = 0;
         loop->pattern = (struct psnap_sequence){0};
         for (; at < model->ref_count && model->refs[order[at]].loop == i && is_done; at++) {
             loop->accesses += model->refs[order[at]].executions;
-            is_done = add_ref(&d, order[at]);
+            is_done = add_ref(d, order[at]);
         }
-        status = is_done ? make_regions(&d, loop) : PSNAP_ERROR_MEMORY;
+        status = is_done ? PSNAP_OK : PSNAP_ERROR_MEMORY;
+        if (!status && is_anew)
+            status = make_regions(d, loop);
         if (!status)
-            status = make_pattern(&d, i);
+            status = fill_regions(d, loop);
+        if (!status && is_anew && drop_empty(loop))
+            status = fill_regions(d, loop);
+        if (!status)
+            status = make_pattern(d, i);
     }
-    free(d.spans);
+    free(d->spans);
     free(first);
     free(order);
     return status;
+}
+
+enum psnap_status model_derive(struct psnap_profile *profile, const struct psnap_program *program)
+{
+    return derive(&(struct deriving){.profile = profile, .program = program}, true);
+}
+
+enum psnap_status model_fill_regions(struct psnap_profile *profile)
+{
+    return derive(&(struct deriving){.profile = profile}, false);
 }

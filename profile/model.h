@@ -116,6 +116,8 @@ bool model_adopt(struct psnap_stream_model *model, const uint32_t *kept,
  * tells the names of objects; NULL: only those that the model has.
  */
 enum psnap_status model_derive(struct psnap_profile *profile, const struct psnap_program *program);
+/* The same of what is in the regions, which stay where they are. */
+enum psnap_status model_fill_regions(struct psnap_profile *profile);
 /* The id of a body or chain; of a state of a chain. */
 const char *model_symbol_id(const struct psnap_stream_model *model, uint32_t symbol);
 const char *model_state_id(const struct psnap_stream_model *model, const struct chain *chain,

@@ -35,17 +35,6 @@ static bool add(uint64_t *sum, uint64_t more)
     return true;
 }
 
-/* Whether no count in a term of the pattern changes by these steps. */
-static bool is_steady(const struct nest_pattern *pattern, const uint64_t *steps)
-{
-    if (*steps++)
-        return false;
-    for (uint32_t i = 0; i < pattern->body_count; steps += pattern->body[i++]->values)
-        if (!is_steady(pattern->body[i], steps))
-            return false;
-    return true;
-}
-
 static bool count_term(struct counting *c, const struct nest_pattern *pattern,
                        const uint64_t *values, uint64_t times);
 
@@ -60,8 +49,6 @@ static bool count_term(struct counting *c, const struct nest_pattern *pattern,
                        const uint64_t *values, uint64_t times)
 {
     const uint32_t symbol = pattern->symbol;
-    const uint64_t *steps = pattern->steps;
-    bool steady = true;
     uint64_t all;
 
     if ((int64_t)values[0] <= 0 || !times)
@@ -72,9 +59,7 @@ static bool count_term(struct counting *c, const struct nest_pattern *pattern,
         return add(symbol & MODEL_CHAIN ? &c->visits[symbol & ~MODEL_CHAIN] : &c->bodies[symbol],
                    all) ||
                refuse(&c->is_refused);
-    for (uint32_t i = 0; i < pattern->body_count; steps += pattern->body[i++]->values)
-        steady &= is_steady(pattern->body[i], steps);
-    if (!steady) {
+    if (!nest_is_steady(pattern)) {
         const uint64_t before = c->times;
         bool is_done;
         c->times = times;
@@ -230,6 +215,7 @@ enum psnap_status model_count(struct psnap_stream_model *model, struct psnap_err
                          .steps = STEPS_MAX};
     enum psnap_status status = PSNAP_OK;
     bool is_done = c.bodies && c.visits;
+    uint64_t accesses = 0;
 
     if (!is_done)
         status = psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
@@ -250,7 +236,8 @@ enum psnap_status model_count(struct psnap_stream_model *model, struct psnap_err
     for (uint32_t i = 0; !status && i < model->body_count; i++) {
         const struct model_body *body = &model->bodies[i];
         for (uint32_t k = 0; !status && k < body->width; k++)
-            if (!add(&model->refs[body->refs[k]].executions, body->iterations))
+            if (!add(&model->refs[body->refs[k]].executions, body->iterations) ||
+                !add(&accesses, body->iterations))
                 status = too_much(error);
     }
     free(c.bodies);

@@ -222,6 +222,7 @@ PSNAP_API bool psnap_region_ends(const struct psnap_profile_region *region, unsi
                                  unsigned *last);
 
 #define PSNAP_MODEL_NESTS "nests-3"
+#define PSNAP_RARE "(rare)" /* id of the loop that stands for rare code, in nests-3 */
 
 enum psnap_schedule_reading {
     PSNAP_SCHEDULE_DEFAULT = 0, /* VISITS */

@@ -110,6 +110,8 @@ static void choose_loops(struct taking *t)
     for (uint32_t i = 0; i < program->loop_count; i++)
         if (t->whole[i] != PSNAP_NONE)
             count = number_loop(t, i, count);
+    t->whole[program->loop_count] =
+        t->result->stream && has_accesses(t, program->loop_count) ? count++ : PSNAP_NONE;
     t->profile->loop_count = count;
 }
 
@@ -305,6 +307,23 @@ static enum psnap_status take_loop(struct taking *t, uint32_t index)
     return status;
 }
 
+/* The loop of rare code (profile/collect/rare.c). */
+static void take_rare(const struct taking *t)
+{
+    if (t->whole[t->program->loop_count] != PSNAP_NONE)
+        t->profile->loops[t->whole[t->program->loop_count]] =
+            (struct psnap_profile_loop){.id = PSNAP_RARE,
+                                        .src_id = PSNAP_RARE,
+                                        .function = "",
+                                        .file = "",
+                                        .parent = PSNAP_NONE,
+                                        .entries = UINT64_MAX,
+                                        .iterations = UINT64_MAX,
+                                        .whole = PSNAP_NONE,
+                                        .thread = PSNAP_NONE};
+}
+
+/* Operations of loops that are not there are those of rare code, if there is some. */
 static void take_operations(struct taking *t)
 {
     uint64_t totals[PSNAP_OPERATION_COUNT] = {0};
@@ -312,9 +331,13 @@ static void take_operations(struct taking *t)
     for (uint32_t i = 0; i < t->program->block_count; i++) {
         const struct psnap_block *block = &t->program->blocks[i];
         struct psnap_profile_loop *loop;
-        if (block->loop >= t->program->loop_count || t->whole[block->loop] == PSNAP_NONE)
+        uint32_t at;
+        if (block->loop >= t->program->loop_count)
             continue;
-        loop = &t->profile->loops[t->whole[block->loop]];
+        at = t->whole[block->loop] != PSNAP_NONE ? block->loop : t->program->loop_count;
+        if (t->whole[at] == PSNAP_NONE)
+            continue;
+        loop = &t->profile->loops[t->whole[at]];
         for (unsigned op = 0; op < PSNAP_OPERATION_COUNT; op++) {
             uint64_t executed;
             if (__builtin_mul_overflow(block->executions, block->operations[op], &executed))
@@ -390,6 +413,10 @@ static enum psnap_status take_sampling(struct taking *t)
         }
         sampling_estimate(from, totals.accesses, i, accesses, &t->profile->loops[t->whole[i]]);
     }
+    if (t->whole[t->program->loop_count] != PSNAP_NONE) {
+        struct psnap_profile_loop *rare = &t->profile->loops[t->whole[t->program->loop_count]];
+        sampling_estimate(from, totals.accesses, PSNAP_NONE, rare->accesses, rare);
+    }
     return sampling_copy(from, t->profile->arena, &t->profile->sampling);
 }
 
@@ -406,6 +433,7 @@ static enum psnap_status take_all(struct taking *t)
     for (uint32_t i = 0; i < t->program->loop_count && !status; i++)
         if (t->whole[i] != PSNAP_NONE)
             status = take_loop(t, i);
+    take_rare(t);
     if (!status)
         status = make_ids_unique(t);
     if (!status && t->result->stream) {

@@ -497,10 +497,9 @@ bool lane_put_run(struct lane *lane, const struct psnap_run *run)
 
 /* ---- lanes ---- */
 
-/* Values that a nest of so many accesses may have in the end: by its part in the whole. */
-static size_t most_of(const struct lane *lane, uint64_t accesses, size_t few)
+size_t lane_budget(const struct lane *lane, uint64_t accesses, size_t few, size_t most)
 {
-    return few + (size_t)((double)accesses / (double)lane->now * (double)MOST);
+    return few + (size_t)((double)accesses / (double)lane->now * (double)most);
 }
 
 /* Values that even a nest of next to no accesses may have: more where there are few in all. */
@@ -522,29 +521,65 @@ static uint64_t accesses_of(const struct lane *lane, const struct lane_body *bod
     return accesses;
 }
 
+/* The trip counts of bodies. Where they are drawn, a nest that has values for every execution tells
+ * nothing: rows[i] is how many executions of such bodies reference i is in, if in no others. False:
+ * out of memory. */
+static bool end_bodies(struct lane *lane, size_t few, uint64_t *rows)
+{
+    for (uint32_t i = 0; i < lane->body_count; i++) {
+        struct lane_body *body = &lane->bodies[i];
+        const uint64_t accesses = accesses_of(lane, body);
+        if (!flush_trips(body) || !series_end(&body->trips, lane_budget(lane, accesses, few, MOST)))
+            return false;
+        for (uint32_t k = 0; k < body->width; k++) {
+            uint64_t *row = &rows[body->sites[k]];
+            *row = body->trips.is_none && body->whole == PSNAP_NONE && *row < UINT64_MAX
+                       ? *row + body->executions
+                       : UINT64_MAX;
+        }
+    }
+    return true;
+}
+
 bool lane_end(struct lane *lane)
 {
     bool is_done = end_iteration(lane) && empty_queue(lane) && end_execution(lane) &&
-                   unit_end(lane) && order_end(&lane->order);
+                   unit_end(lane) && order_end(&lane->order) && lane_lower_rare(lane);
+    uint64_t *rows = calloc(lane->site_count + (size_t)1, sizeof *rows);
     const size_t few = few_of(lane);
 
+    is_done = is_done && rows && end_bodies(lane, few, rows);
     for (uint32_t i = 0; is_done && i < lane->site_count; i++) {
         const struct lane_site *site = &lane->sites[i];
-        is_done = series_end(&lane->histories[i].addresses, /* without reuse times it is a nest */
-                             site->is_irregular ? most_of(lane, site->length, few) : SIZE_MAX);
+        const uint64_t most_of_rows = rows[i] / 2 > FEW_OF_MANY ? rows[i] / 2 : FEW_OF_MANY;
+        size_t most = lane_budget(lane, site->length, few, MOST);
+        most = most < most_of_rows ? most : (size_t)most_of_rows;
+        /* without reuse times it is a nest */
+        is_done = series_end(&lane->histories[i].addresses, site->is_irregular ? most : SIZE_MAX);
     }
     for (uint32_t k = 0; is_done && k < lane->sweep_count; k++) {
         uint64_t accesses = 0;
         for (uint32_t i = 0; i < lane->site_count; i++)
             accesses += lane->sites[i].sweep == k ? lane->sites[i].length : 0;
-        is_done = series_end(&lane->sweeps[k].bytes, most_of(lane, accesses, few));
+        is_done = series_end(&lane->sweeps[k].bytes, lane_budget(lane, accesses, few, MOST));
     }
-    for (uint32_t i = 0; is_done && i < lane->body_count; i++) {
-        struct lane_body *body = &lane->bodies[i];
-        is_done = flush_trips(body) &&
-                  series_end(&body->trips, most_of(lane, accesses_of(lane, body), few));
-    }
+    free(rows);
     return is_done;
+}
+
+void lane_history_release(struct lane_history *history)
+{
+    series_release(&history->addresses);
+    reuse_collector_release(&history->reuse);
+    free(history->depend);
+}
+
+void lane_body_release(struct lane_body *body)
+{
+    series_release(&body->trips);
+    trips_release(&body->histogram);
+    free(body->sites);
+    free(body->unit);
 }
 
 void lane_free(struct lane *lane)
@@ -552,19 +587,12 @@ void lane_free(struct lane *lane)
     if (!lane)
         return;
     order_release(&lane->order);
-    for (uint32_t i = 0; i < lane->site_count; i++) {
-        series_release(&lane->histories[i].addresses);
-        reuse_collector_release(&lane->histories[i].reuse);
-        free(lane->histories[i].depend);
-    }
+    for (uint32_t i = 0; i < lane->site_count; i++)
+        lane_history_release(&lane->histories[i]);
     for (uint32_t i = 0; i < lane->sweep_count; i++)
         series_release(&lane->sweeps[i].bytes);
-    for (uint32_t i = 0; i < lane->body_count; i++) {
-        series_release(&lane->bodies[i].trips);
-        trips_release(&lane->bodies[i].histogram);
-        free(lane->bodies[i].sites);
-        free(lane->bodies[i].unit);
-    }
+    for (uint32_t i = 0; i < lane->body_count; i++)
+        lane_body_release(&lane->bodies[i]);
     sample_release(&lane->sample);
     objects_release(&lane->objects);
     nest_patterns_free(lane->patterns);

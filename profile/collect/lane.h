@@ -33,7 +33,7 @@ struct lane_site {
     bool is_irregular; /* as far as is known: reuse times are collected */
     bool is_series;    /* its addresses may be a nest */
     uint8_t size, kind;
-    uint32_t ref;   /* of the program */
+    uint32_t ref;   /* of the program, or PSNAP_NONE: rare code */
     uint32_t next;  /* site of the same reference, with another size or kind, or PSNAP_NONE */
     uint32_t root;  /* node of iterations that begin with it, or 0 */
     uint32_t sweep; /* that it shares with others, or PSNAP_NONE */
@@ -113,6 +113,14 @@ void lane_free(struct lane *lane);
 bool lane_put(struct lane *lane, const struct psnap_access *block, size_t n);
 bool lane_put_run(struct lane *lane, const struct psnap_run *run);
 bool lane_end(struct lane *lane);
+void lane_history_release(struct lane_history *history);
+void lane_body_release(struct lane_body *body);
+
+/* Values that may describe so many accesses: a few, and their part of `most` others. */
+size_t lane_budget(const struct lane *lane, uint64_t accesses, size_t few, size_t most);
+
+/* After order_end: very many bodies become fewer, rare.c; false: out of memory. */
+bool lane_lower_rare(struct lane *lane);
 
 /* The identity of the loop of the source, if the optimiser has made several loops of it; else 0. */
 uint64_t lane_source(const struct lane *lane, uint32_t loop);

@@ -10,6 +10,12 @@
 #include "formats/base/room.h"
 #include "profile/collect/lane.h"
 
+enum {
+    TRIPS_FEW = 8, /* bins of trip counts, and of all bodies together so many more */
+    TRIPS_MOST = 2000,
+    RARE = 1000 /* references with less than one in so many accesses have no phases */
+};
+
 struct taking {
     struct lane *lane;
     struct psnap_stream_model *model;
@@ -123,6 +129,32 @@ static uint64_t sum_of(const struct reuse *reuse)
     return sum;
 }
 
+static int by_bin(const void *a, const void *b)
+{
+    const struct reuse_bin_count *p = a, *q = b;
+
+    return p->bin < q->bin ? -1 : p->bin > q->bin;
+}
+
+/* All phases become one. */
+static void join_phases(struct model_ref *ref)
+{
+    for (uint32_t i = 0; i < ref->reuse_count && ref->phases > 1; i++) {
+        struct reuse *reuse = &ref->reuses[i];
+        uint32_t kept = 0;
+        qsort(reuse->bins, reuse->bin_count, sizeof *reuse->bins, by_bin);
+        for (uint32_t b = 0; b < reuse->bin_count; b++) {
+            reuse->bins[b].phase = 0;
+            if (kept && reuse->bins[kept - 1].bin == reuse->bins[b].bin)
+                reuse->bins[kept - 1].count += reuse->bins[b].count;
+            else
+                reuse->bins[kept++] = reuse->bins[b];
+        }
+        reuse->bin_count = kept;
+    }
+    ref->phases = 1;
+}
+
 static bool take_reuse(struct taking *t, uint32_t site, struct model_ref *to)
 {
     struct lane *lane = t->lane;
@@ -146,6 +178,8 @@ static bool take_reuse(struct taking *t, uint32_t site, struct model_ref *to)
     is_done = is_done && reuse_take(&from->reuse, objects, to->executions, &to->reuses,
                                     &to->reuse_count, &to->phases);
     free(objects);
+    if (is_done && to->executions < lane->now / RARE)
+        join_phases(to);
     for (uint32_t i = 1; is_done && i < to->reuse_count; i++)
         most = sum_of(&to->reuses[i]) > sum_of(&to->reuses[most]) ? i : most;
     if (is_done && from->reuse.firsts)
@@ -300,7 +334,8 @@ static bool take_refs(struct taking *t, uint16_t thread)
     for (uint32_t i = 0; i < lane->site_count; i++) {
         const struct lane_site *from = &lane->sites[i];
         t->model->refs[t->first_ref + i] = (struct model_ref){
-            .loop = lane->program->refs[from->ref].loop,
+            .loop = from->ref == PSNAP_NONE ? lane->program->loop_count
+                                            : lane->program->refs[from->ref].loop,
             .number = from->ref,
             .thread = thread,
             .size = from->size,
@@ -341,8 +376,13 @@ static bool take_body(struct taking *t, const struct lane_body *from, uint16_t t
         to->refs[k] = t->first_ref + from->sites[k];
     if (!to->refs)
         return false;
-    if (to->is_drawn)
-        return trips_copy(&to->histogram, &from->histogram);
+    if (to->is_drawn) {
+        if (!trips_copy(&to->histogram, &from->histogram))
+            return false;
+        trips_coarsen(&to->histogram, (uint32_t)lane_budget(t->lane, from->iterations * from->width,
+                                                            TRIPS_FEW, TRIPS_MOST));
+        return true;
+    }
     return take_terms(t, &to->trips, &from->trips.fold.terms);
 }
 

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Folding leaves into nests (nest.h) while they come. Terms lie on a stack. What is on top may be
- * the next iteration of the loop below it, or the third group of terms that differ by the same (in
- * pairs the second one with the same counts, so that recursions into halves fold): then they become
- * a loop, which stays open while the leaves that come are those that a cursor in it expects; these
- * never get to the stack. When another one comes the loop is closed, the terms of its unfinished
- * iteration go to the stack, and folding goes on there.
+ * the next iteration of the loop below it, or the third group of terms that differ by the same:
+ * then they become a loop, which stays open while the leaves that come are those that a cursor in
+ * it expects; these never get to the stack. When another one comes the loop is closed, the terms of
+ * its unfinished iteration go to the stack, and folding goes on there.
  *
  * A long iteration of few patterns is no nest that anybody wrote but a history of what data
  * decided, which comes again with each iteration around it: which rows of a sparse matrix are
@@ -17,6 +16,7 @@
 #include "profile/nest/nest.h"
 
 enum {
+    GROUPS = 3, /* of terms that make a loop */
     TRIES = 16, /* terms before that a loop may begin with */
     LONG = 64,  /* terms of an iteration, and more: then it has */
     ALIKE = 8   /* at most so many of a pattern in the mean */
@@ -69,36 +69,6 @@ static bool extend(struct nest_terms *nests)
     return false;
 }
 
-/* Whether two terms of a pattern have the same counts. */
-static bool have_counts(const struct nest_pattern *pattern, const uint64_t *x, const uint64_t *y)
-{
-    if (*x++ != *y++)
-        return false;
-    for (uint32_t i = 0; i < pattern->body_count; i++) {
-        if (!have_counts(pattern->body[i], x, y))
-            return false;
-        x += pattern->body[i]->values;
-        y += pattern->body[i]->values;
-    }
-    return true;
-}
-
-/* Whether the last two groups of b terms do the same elsewhere, and are not nested too deeply. */
-static bool are_pair(const struct nest_terms *nests, size_t b)
-{
-    const struct nest_term *second = &nests->terms[nests->count - b], *first = second - b;
-    const size_t n = nests->value_count - second->at;
-
-    for (size_t i = b; i-- > 0;)
-        if (first[i].pattern != second[i].pattern ||
-            second[i].pattern->depth + 1 >= NEST_DEPTH_MAX ||
-            !have_counts(first[i].pattern, &nests->values[first[i].at],
-                         &nests->values[second[i].at]))
-            return false;
-    return memcmp(&nests->values[first->at], &nests->values[second->at],
-                  n * sizeof *nests->values) != 0;
-}
-
 /* Whether the last three groups of b terms differ by the same, and are not nested too deeply. */
 static bool are_groups(const struct nest_terms *nests, size_t b)
 {
@@ -117,24 +87,15 @@ static bool are_groups(const struct nest_terms *nests, size_t b)
     return true;
 }
 
-/* What terms of a history have in common: their patterns, or, where any two leaves make a loop with
- * steps of its own, the leaf that these begin with. */
-static const struct nest_pattern *kind_of(const struct nest_pattern *pattern, bool in_pairs)
-{
-    while (in_pairs && pattern->body_count)
-        pattern = pattern->body[0];
-    return pattern;
-}
-
 /* Whether the last b terms are a history. */
-static bool is_history(const struct nest_terms *nests, size_t b, bool in_pairs)
+static bool is_history(const struct nest_terms *nests, size_t b)
 {
     const struct nest_term *terms = &nests->terms[nests->count - b];
     const struct nest_pattern *kinds[NEST_BODY_MAX / ALIKE + 1];
     size_t count = 0;
 
     for (size_t i = 0; b >= LONG && i < b && count * ALIKE < b; i++) {
-        const struct nest_pattern *kind = kind_of(terms[i].pattern, in_pairs);
+        const struct nest_pattern *kind = terms[i].pattern;
         size_t k = 0;
         while (k < count && kinds[k] != kind)
             k++;
@@ -144,10 +105,10 @@ static bool is_history(const struct nest_terms *nests, size_t b, bool in_pairs)
     return b >= LONG && count * ALIKE < b;
 }
 
-/* The last two or three groups of b terms become a loop; false: out of memory. */
-static bool make_loop(struct nest_terms *nests, size_t b, size_t groups)
+/* The last three groups of b terms become a loop; false: out of memory. */
+static bool make_loop(struct nest_terms *nests, size_t b)
 {
-    const struct nest_term *first = &nests->terms[nests->count - groups * b];
+    const struct nest_term *first = &nests->terms[nests->count - GROUPS * b];
     const size_t n = first[b].at - first->at;
     const uint64_t *values = &nests->values[first->at];
     const struct nest_pattern **body = malloc(b * sizeof(struct nest_pattern *)), *loop = NULL;
@@ -160,10 +121,10 @@ static bool make_loop(struct nest_terms *nests, size_t b, size_t groups)
             body[i] = first[i].pattern;
         for (size_t i = 0; i < n; i++)
             steps[i] = values[n + i] - values[i];
-        made[0] = groups;
+        made[0] = GROUPS;
         memcpy(made + 1, values, n * sizeof *made);
         loop = nest_pattern_loop(nests->patterns, body, (uint32_t)b, steps);
-        nest_terms_pop(nests, groups * b);
+        nest_terms_pop(nests, GROUPS * b);
         is_done = loop && nest_terms_push(nests, loop, made);
     }
     free(body);
@@ -171,34 +132,17 @@ static bool make_loop(struct nest_terms *nests, size_t b, size_t groups)
     return is_done;
 }
 
-/* Whether the term on top is a leaf once more, at the same place: the next call begins with what
- * the one around it did. */
-static bool is_call(const struct nest_terms *nests)
-{
-    const struct nest_term *top = &nests->terms[nests->count - 1], *before = top - 1;
-
-    return !top->pattern->body_count && nests->values[top->at] == 1 &&
-           before->pattern == top->pattern &&
-           !memcmp(&nests->values[before->at], &nests->values[top->at],
-                   top->pattern->values * sizeof *nests->values);
-}
-
 /* 1: the terms on top have become a loop, 0: they are none, negative: out of memory. */
-static int create(struct nest_terms *nests, bool in_pairs)
+static int create(struct nest_terms *nests)
 {
-    const size_t top = nests->count - 1, groups = in_pairs ? 2 : 3;
+    const size_t top = nests->count - 1;
     const struct nest_term *terms = nests->terms;
 
-    if (in_pairs && top && is_call(nests))
-        return 0;
-    for (size_t b = 1, tries = 0; groups * b <= top + 1 && b <= NEST_BODY_MAX; b++) {
-        bool is_pair;
+    for (size_t b = 1, tries = 0; GROUPS * b <= top + 1 && b <= NEST_BODY_MAX; b++) {
         if (terms[top - b].pattern != terms[top].pattern)
             continue;
-        is_pair = in_pairs && are_pair(nests, b);
-        if ((is_pair || (3 * b <= top + 1 && are_groups(nests, b))) &&
-            !is_history(nests, b, in_pairs))
-            return make_loop(nests, b, is_pair ? 2 : 3) ? 1 : -1;
+        if (are_groups(nests, b) && !is_history(nests, b))
+            return make_loop(nests, b) ? 1 : -1;
         if (++tries == TRIES)
             return 0;
     }
@@ -224,7 +168,7 @@ static bool open_top(struct nest_fold *fold)
 static bool settle(struct nest_fold *fold)
 {
     while (!fold->is_open) {
-        const int made = extend(&fold->terms) ? 1 : create(&fold->terms, fold->in_pairs);
+        const int made = extend(&fold->terms) ? 1 : create(&fold->terms);
         if (made <= 0)
             return made == 0;
         if (!open_top(fold))
@@ -323,7 +267,7 @@ bool nest_fold_term(struct nest_fold *fold, const struct nest_pattern *pattern,
         return true;
     if (!nest_fold_end(fold))
         return false;
-    if (!pattern->body_count || values[0] >= (fold->in_pairs ? 2 : 3))
+    if (!pattern->body_count || values[0] >= GROUPS)
         return nest_terms_push(&fold->terms, pattern, values) && settle(fold);
     return nest_each_iteration(pattern, values, put_term, fold); /* it would not have become one */
 }

@@ -63,6 +63,8 @@ bool nest_each_iteration(const struct nest_pattern *loop, const uint64_t *values
                                      const uint64_t *values),
                          void *context);
 
+/* Whether each iteration of a loop is as long as the others. */
+bool nest_is_steady(const struct nest_pattern *loop);
 /* Leaves that a term executes, counts multiplied out: numbers of a series, bodies of an order.
  * UINT64_MAX beyond PSNAP_COUNT_MAX, or when counting would take too long. */
 uint64_t nest_length(const struct nest_pattern *pattern, const uint64_t *values);
@@ -86,6 +88,8 @@ void nest_terms_release(struct nest_terms *terms);
 bool nest_terms_push(struct nest_terms *terms, const struct nest_pattern *pattern,
                      const uint64_t *values);
 void nest_terms_pop(struct nest_terms *terms, size_t n);
+/* Takes the last `count` leaves of numbers away, or all; false: out of memory. */
+bool nest_terms_cut(struct nest_terms *terms, uint64_t count);
 /* Adds copies of the terms of others, whose patterns may be others as well; false: out of memory.
  */
 bool nest_terms_copy(struct nest_terms *to, const struct nest_terms *from);
@@ -139,7 +143,6 @@ struct nest_fold {
     struct nest_cursor cursor; /* in the loop on top, when that is open: */
     struct nest_leaf expected; /* the next one */
     bool is_open;
-    bool in_pairs; /* two groups that are alike do for a loop: recursions fold */
 };
 
 void nest_fold_init(struct nest_fold *fold, struct nest_patterns *patterns);

@@ -202,7 +202,7 @@ static bool is_steady(const struct nest_pattern *pattern, const uint64_t *steps)
     return true;
 }
 
-static bool is_body_steady(const struct nest_pattern *loop)
+bool nest_is_steady(const struct nest_pattern *loop)
 {
     const uint64_t *steps = loop->steps;
 
@@ -224,7 +224,7 @@ static bool count_one(void *context, const struct nest_pattern *pattern, const u
 
     if ((int64_t)values[0] <= 0)
         return true;
-    if (pattern->body_count && is_body_steady(pattern)) {
+    if (pattern->body_count && nest_is_steady(pattern)) {
         for (uint32_t i = 0, at = 1; i < pattern->body_count; at += pattern->body[i++]->values)
             if (!count_one(&inner, pattern->body[i], values + at))
                 return false;

@@ -52,3 +52,51 @@ bool nest_terms_copy(struct nest_terms *to, const struct nest_terms *from)
     }
     return true;
 }
+
+/* The last iteration of the loop on top becomes terms behind it. */
+static bool open_last(struct nest_terms *terms)
+{
+    const struct nest_term loop = terms->terms[terms->count - 1];
+    const size_t n = loop.pattern->values - 1;
+    uint64_t *values = &terms->values[loop.at], *last = malloc((n + 1) * sizeof *last);
+    bool is_done = last != NULL;
+
+    for (size_t i = 0; last && i < n; i++)
+        last[i] = values[1 + i] + (values[0] - 1) * loop.pattern->steps[i];
+    if (!--values[0])
+        nest_terms_pop(terms, 1);
+    for (uint32_t i = 0, at = 0; is_done && i < loop.pattern->body_count;
+         at += loop.pattern->body[i++]->values)
+        is_done = nest_terms_push(terms, loop.pattern->body[i], last + at);
+    free(last);
+    return is_done;
+}
+
+bool nest_terms_cut(struct nest_terms *terms, uint64_t count)
+{
+    while (count && terms->count) {
+        const struct nest_term last = terms->terms[terms->count - 1];
+        uint64_t *values = &terms->values[last.at], length, left;
+        if ((int64_t)values[0] <= 0) {
+            nest_terms_pop(terms, 1);
+            continue;
+        }
+        if (last.pattern->body_count && !nest_is_steady(last.pattern)) {
+            if (!open_last(terms))
+                return false;
+            continue;
+        }
+        length = nest_length(last.pattern, values) / values[0]; /* of an iteration */
+        left = length ? count / length : values[0];
+        if (left >= values[0]) {
+            count -= values[0] * length;
+            nest_terms_pop(terms, 1);
+            continue;
+        }
+        values[0] -= left;
+        count -= left * length;
+        if (count && !open_last(terms))
+            return false;
+    }
+    return true;
+}

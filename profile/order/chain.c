@@ -99,6 +99,16 @@ static bool find_ways(const struct chain *chain, uint32_t *way)
     return distance != NULL;
 }
 
+uint64_t chain_entries(const struct chain *chain, uint32_t state)
+{
+    uint64_t sum = 0;
+
+    for (uint32_t i = 0; i < chain->count; i++)
+        for (uint32_t k = 0; k < chain->states[i].edge_count; k++)
+            sum += chain->states[i].edges[k].to == state ? chain->states[i].edges[k].count : 0;
+    return sum;
+}
+
 uint64_t chain_circuits(const struct chain *chain)
 {
     uint64_t sum = 0;

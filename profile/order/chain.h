@@ -42,6 +42,8 @@ void chain_release(struct chain *chain);
 uint32_t chain_add_state(struct chain *chain, uint32_t symbol);
 /* Goes to a state, `times` times at once from where it is; false: out of memory. */
 bool chain_go(struct chain *chain, uint32_t state, uint64_t times);
+/* How often a state is entered. */
+uint64_t chain_entries(const struct chain *chain, uint32_t state);
 /* Circuits through state 0: visits. */
 uint64_t chain_circuits(const struct chain *chain);
 /* Whether every state is left as often as it is entered, and comes to state 0 at last; if not,

@@ -36,7 +36,7 @@ void order_release(struct order *order)
     free(order->symbols);
 }
 
-static bool know_body(struct order *order, uint32_t body)
+bool order_know_body(struct order *order, uint32_t body)
 {
     struct order_place *bodies =
         psnap_with_room(order->bodies, &order->body_room, body + (size_t)1, sizeof *bodies);
@@ -92,8 +92,9 @@ static bool open_visit(struct order *order, uint32_t chain, uint64_t times)
     return true;
 }
 
-/* Executes a symbol that is a state somewhere, `times` times at once: visits that it is not in end,
- * those that it is in begin. */
+/* Executes a symbol that is a state somewhere, `times` times at once (1 when its outermost chain is
+ * not open: the visit of that begins once): visits that it is not in end, those that it is in
+ * begin. */
 static bool step(struct order *order, struct order_place place, uint64_t times)
 {
     uint32_t path[ORDER_DEPTH], length = 0, level = place.level, chain = place.chain;
@@ -307,7 +308,7 @@ static uint32_t height_of(const struct order *order, uint32_t symbol)
     return height + 1;
 }
 
-static uint32_t add_chain(struct order *order)
+uint32_t order_add_chain(struct order *order)
 {
     struct chain *chains = psnap_with_room(order->chains, &order->chain_room,
                                            order->chain_count + (size_t)1, sizeof *chains);
@@ -347,7 +348,8 @@ static bool make_sets(struct lowering *l, uint32_t count, bool *is_any)
         if (l->size[set] < 2 || height_of(order, symbol) + 1 >= ORDER_DEPTH)
             continue;
         *is_any = true;
-        if ((l->chain[set] == PSNAP_NONE && (l->chain[set] = add_chain(order)) == PSNAP_NONE) ||
+        if ((l->chain[set] == PSNAP_NONE &&
+             (l->chain[set] = order_add_chain(order)) == PSNAP_NONE) ||
             !add_state(order, l->chain[set], symbol))
             return false;
     }
@@ -416,13 +418,23 @@ static bool absorb(struct order *order, const struct nest_pattern *pattern, cons
     return nest_each_iteration(pattern, values, absorb_one, &(struct absorbing){order, times});
 }
 
-/* Whether all symbols of a term are states. */
-static bool are_states(const struct order *order, const struct nest_pattern *pattern)
+/* Whether all symbols of a term are in one outermost chain, *around (PSNAP_NONE: any). Chains that
+ * are too deep to be states may be of a pile, too; a loop over several outermost chains would begin
+ * and end a visit of each in every iteration, which `step` does not count. */
+static bool are_in_one(const struct order *order, const struct nest_pattern *pattern,
+                       uint32_t *around)
 {
+    const uint32_t own = pattern->body_count ? PSNAP_NONE : outermost(order, pattern->symbol);
+    const uint32_t wanted = *around;
+
     for (uint32_t i = 0; i < pattern->body_count; i++)
-        if (!are_states(order, pattern->body[i]))
+        if (!are_in_one(order, pattern->body[i], around))
             return false;
-    return pattern->body_count || place_of(order, pattern->symbol)->chain != PSNAP_NONE;
+    if (pattern->body_count)
+        return true;
+    *around = own;
+    return place_of(order, pattern->symbol)->chain != PSNAP_NONE &&
+           (wanted == PSNAP_NONE || wanted == own);
 }
 
 /* Folds the terms anew, piles as visits of chains. */
@@ -437,7 +449,8 @@ static bool fold_again(struct lowering *l)
     for (size_t i = 0; is_done && i < before.terms.count; i++) {
         const struct nest_pattern *pattern = before.terms.terms[i].pattern;
         const uint64_t *values = nest_term_values(&before.terms, i);
-        is_done = l->is_piled[i] && are_states(order, pattern)
+        uint32_t around = PSNAP_NONE;
+        is_done = l->is_piled[i] && are_in_one(order, pattern, &around)
                       ? absorb(order, pattern, values, 1)
                       : close_visits(order, 0, 1) && nest_fold_term(&order->fold, pattern, values);
     }
@@ -496,7 +509,7 @@ bool order_put(struct order *order, uint32_t body)
 {
     const uint32_t last = order->last;
 
-    if (body >= order->body_count && !know_body(order, body))
+    if (body >= order->body_count && !order_know_body(order, body))
         return false;
     if (last != PSNAP_NONE && order->bodies[body].outermost == order->bodies[last].outermost) {
         order->last = body;

@@ -55,4 +55,24 @@ void order_release(struct order *order);
 bool order_put(struct order *order, uint32_t body);
 bool order_end(struct order *order);
 
+/* ---- other symbols: replace.c ---- */
+
+/* One or two bodies in the place of a symbol; not is_other: it is the same body with another
+ * number. */
+struct order_instead {
+    uint32_t count, to[2];
+    bool is_other;
+};
+
+/* After order_end: bodies[i] is in the place of body i, chains[i] of chain i, which stays when that
+ * has a count of 0; `body_count` bodies there are then. *is_done is false when an iteration would
+ * have too many terms: the order is as it was. False: out of memory. */
+bool order_replace(struct order *order, const struct order_instead *bodies,
+                   const struct order_instead *chains, uint32_t body_count, bool *is_done);
+
+/* ---- for these two ---- */
+
+bool order_know_body(struct order *order, uint32_t body); /* false: out of memory */
+uint32_t order_add_chain(struct order *order);            /* PSNAP_NONE: out of memory */
+
 #endif

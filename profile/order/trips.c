@@ -53,6 +53,23 @@ bool trips_add(struct trips *to, uint64_t trips, uint64_t times)
     return true;
 }
 
+void trips_coarsen(struct trips *trips, uint32_t most)
+{
+    struct trips_bin *bins = trips->bins;
+
+    while (trips->count > most && trips->count > 1) {
+        uint32_t best = 0;
+        for (uint32_t i = 1; i + 1 < trips->count; i++)
+            if (bins[i].times + bins[i + 1].times < bins[best].times + bins[best + 1].times)
+                best = i;
+        bins[best].high = bins[best + 1].high;
+        bins[best].times += bins[best + 1].times;
+        bins[best].sum += bins[best + 1].sum;
+        trips->count--;
+        memmove(&bins[best + 1], &bins[best + 2], (trips->count - best - 1) * sizeof *bins);
+    }
+}
+
 bool trips_copy(struct trips *to, const struct trips *from)
 {
     *to = *from;

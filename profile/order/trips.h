@@ -29,6 +29,8 @@ struct trips {
 void trips_release(struct trips *trips);
 /* One more execution, or `times` of them, of `trips` iterations each; false: out of memory. */
 bool trips_add(struct trips *to, uint64_t trips, uint64_t times);
+/* Joins neighbours, the rarest first, until there are no more than `most` bins. */
+void trips_coarsen(struct trips *trips, uint32_t most);
 /* The same histogram; false: out of memory. */
 bool trips_copy(struct trips *to, const struct trips *from);
 

@@ -94,7 +94,13 @@ enum psnap_status read_loop(struct reading *r, const struct psnap_yaml_node *map
 /* After all loops are read: which of them are threads' parts, and of which loops. */
 enum psnap_status read_parts(const struct reading *r, const struct psnap_yaml_node *list,
                              const struct name_index *names);
+/* In nests-3 only where it is: */
 enum psnap_status read_region(struct reading *r, const struct psnap_yaml_node *map,
                               struct psnap_profile_region *region);
+/* what is said of it must be as in `region`, that of a loop. */
+enum psnap_status check_region(const struct reading *r, const struct psnap_yaml_node *map,
+                               const struct psnap_profile_region *region);
+/* In nests-3, after model_fill_regions: what loops say of accesses, regions and patterns. */
+enum psnap_status check_loops(const struct reading *r, const struct psnap_yaml_node *loops);
 
 #endif

@@ -97,15 +97,13 @@ static enum psnap_status read_pattern(const struct reading *r, const struct psna
                                       struct psnap_profile_loop *loop)
 {
     static const char *const keys[] = {"pattern", NULL};
-    const struct psnap_yaml_node *derived, *pattern;
+    const struct psnap_yaml_node *derived, *pattern = psnap_yaml_get(map, "pattern");
     const struct psnap_yaml_node *region = regions ? regions->first : NULL;
     uint64_t *counts;
-    enum psnap_status status = read_derived(r, map, keys, &derived);
+    enum psnap_status status = read_derived(r, map, keys, &derived); /* there is none */
 
     if (status)
         return status;
-    loop->is_pattern_derived = derived != NULL;
-    pattern = psnap_yaml_get(derived ? derived : map, "pattern");
     if (!pattern)
         return PSNAP_OK;
     status = read_sequence(r, pattern, names, "region", NULL, &loop->pattern);
@@ -129,12 +127,30 @@ static enum psnap_status read_pattern(const struct reading *r, const struct psna
     return status;
 }
 
+/* In model psnap: the pattern, and accesses against those of the regions. */
+static enum psnap_status read_psnap_rest(const struct reading *r, const struct psnap_yaml_node *map,
+                                         const struct psnap_yaml_node *list,
+                                         const struct name_index *names,
+                                         struct psnap_profile_loop *loop)
+{
+    uint64_t stated;
+    enum psnap_status status = read_pattern(r, map, list, names, loop);
+
+    if (!status)
+        status = read_count(r, map, "accesses", loop->accesses, &stated);
+    if (!status && stated != loop->accesses)
+        return psnap_yaml_fail(r->doc, psnap_yaml_get(map, "accesses"), r->error, PSNAP_ERROR_VALUE,
+                               "'accesses' is %" PRIu64 ", but the regions (line %" PRIu32
+                               ") have %" PRIu64,
+                               stated, list ? list->src_line : map->src_line, loop->accesses);
+    return status;
+}
+
 static enum psnap_status read_regions(struct reading *r, const struct psnap_yaml_node *map,
                                       struct psnap_profile_loop *loop)
 {
-    const struct psnap_yaml_node *list = psnap_yaml_get(map, "regions"), *derived;
+    const struct psnap_yaml_node *list = psnap_yaml_get(map, "regions");
     struct name_index names = {NULL, 0};
-    uint64_t stated;
     enum psnap_status status = PSNAP_OK;
 
     if (list) {
@@ -157,18 +173,70 @@ static enum psnap_status read_regions(struct reading *r, const struct psnap_yaml
         }
         r->region_count += loop->region_count;
     }
+    if (!status && strcmp(r->profile->model, PSNAP_MODEL_NESTS) != 0)
+        status = read_psnap_rest(r, map, list, &names, loop);
+    free(names.entries);
+    return status;
+}
+
+/* ---- what is derived ---- */
+
+static enum psnap_status check_pattern(const struct reading *r, const struct psnap_yaml_node *map,
+                                       const struct psnap_profile_loop *loop)
+{
+    static const char *const keys[] = {"pattern", NULL};
+    const struct psnap_yaml_node *regions = psnap_yaml_get(map, "regions"), *derived, *pattern;
+    struct psnap_sequence stated = {0};
+    struct name_index names = {NULL, 0};
+    enum psnap_status status = read_derived(r, map, keys, &derived);
+
+    pattern = psnap_yaml_get(derived ? derived : map, "pattern");
+    if (status || !pattern)
+        return status;
+    if (!derived)
+        return psnap_yaml_fail(r->doc, pattern, r->error, PSNAP_ERROR_VALUE,
+                               "in model %s 'pattern' follows from the bodies; it stands in "
+                               "'derived', or nowhere",
+                               r->profile->model);
+    if (regions)
+        status = read_names(r, regions, &names);
     if (!status)
-        status = read_pattern(r, map, list, &names, loop);
+        status = read_sequence(r, pattern, &names, "region", NULL, &stated);
     free(names.entries);
     if (status)
         return status;
-    derived = psnap_yaml_get(map, "accesses");
-    status = read_count(r, map, "accesses", loop->accesses, &stated);
-    if (!status && stated != loop->accesses)
-        return psnap_yaml_fail(r->doc, derived, r->error, PSNAP_ERROR_VALUE,
-                               "'accesses' is %" PRIu64 ", but the regions (line %" PRIu32
-                               ") have %" PRIu64,
-                               stated, list ? list->src_line : map->src_line, loop->accesses);
+    for (uint32_t i = 0; i < stated.count && stated.count == loop->pattern.count; i++)
+        if (stated.items[i].what != loop->pattern.items[i].what)
+            stated.count = 0;
+    if (stated.count == loop->pattern.count)
+        return PSNAP_OK;
+    return psnap_yaml_fail(r->doc, pattern, r->error, PSNAP_ERROR_VALUE,
+                           "the pattern is not the regions of loop '%.100s' in the order in which "
+                           "its body that iterates most accesses them; correct or delete it",
+                           loop->id);
+}
+
+enum psnap_status check_loops(const struct reading *r, const struct psnap_yaml_node *loops)
+{
+    const struct psnap_yaml_node *map = loops->first, *node;
+    enum psnap_status status = PSNAP_OK;
+
+    for (uint32_t i = 0; i < r->profile->loop_count && !status; i++, map = map->next) {
+        const struct psnap_profile_loop *loop = &r->profile->loops[i];
+        const struct psnap_yaml_node *regions = psnap_yaml_get(map, "regions");
+        uint64_t stated;
+        uint32_t k = 0;
+        status = read_count(r, map, "accesses", loop->accesses, &stated);
+        if (!status && stated != loop->accesses)
+            status = psnap_yaml_fail(
+                r->doc, psnap_yaml_get(map, "accesses"), r->error, PSNAP_ERROR_VALUE,
+                "loop '%.100s' has %" PRIu64 " accesses, but its bodies make %" PRIu64, loop->id,
+                stated, loop->accesses);
+        for (node = regions ? regions->first : NULL; node && !status; node = node->next)
+            status = check_region(r, node, &loop->regions[k++]);
+        if (!status)
+            status = check_pattern(r, map, loop);
+    }
     return status;
 }
 

@@ -239,6 +239,10 @@ static enum psnap_status read_body(const struct model_reading *m, const struct p
         status = psnap_yaml_u64(r->doc, node, 0, UINT32_MAX / 2, &number, r->error);
         wanted.number = (uint32_t)number;
         body->refs[body->width] = model_find(m->refs, m->model->ref_count, &wanted);
+        for (uint32_t k = 0; !status && k < body->width; k++)
+            if (body->refs[k] == body->refs[body->width])
+                status = psnap_yaml_fail(r->doc, node, r->error, PSNAP_ERROR_VALUE,
+                                         "reference %" PRIu64 " is in the body twice", number);
         if (!status && body->refs[body->width] == PSNAP_NONE)
             status = psnap_yaml_fail(r->doc, node, r->error, PSNAP_ERROR_VALUE,
                                      "the loop has no reference %" PRIu64, number);
@@ -501,29 +505,26 @@ static enum psnap_status read_loops_of(struct model_reading *m, const struct psn
     return status ? status : model_check_parts(m);
 }
 
-/* That references have addresses for as many accesses as bodies iterate, and loops as many accesses
- * as they say. */
-static enum psnap_status check_counts(const struct model_reading *m,
-                                      const struct psnap_yaml_node *loops)
+/* That references have addresses for as many accesses as bodies iterate. */
+static enum psnap_status check_counts(const struct model_reading *m)
 {
     const struct psnap_stream_model *model = m->model;
-    const struct psnap_profile *profile = m->r->profile;
-    uint64_t *accesses = calloc(profile->loop_count + (size_t)1, sizeof *accesses), *takes = NULL;
-    const struct psnap_yaml_node *map = loops->first;
+    uint64_t *takes = NULL;
     enum psnap_status status =
-        accesses && model_count_takes(model, &takes) ? PSNAP_OK : read_out_of_memory(m->r);
+        model_count_takes(model, &takes) ? PSNAP_OK : read_out_of_memory(m->r);
 
     for (uint32_t i = 0; i < model->ref_count && !status; i++) {
         const struct model_ref *ref = &model->refs[i];
         uint64_t count = 0;
-        accesses[ref->loop] += ref->executions;
-        for (uint32_t k = 0; k < ref->reuse_count; k++)
-            for (uint32_t b = 0; b < ref->reuses[k].bin_count; b++)
-                count += ref->reuses[k].bins[b].count;
-        for (size_t k = 0; k < ref->addresses.count; k++)
-            count +=
-                nest_length(ref->addresses.terms[k].pattern, nest_term_values(&ref->addresses, k));
-        if (ref->rule != MODEL_DEPENDENT && ref->rule != MODEL_SHARED &&
+        for (uint32_t k = 0; k < ref->reuse_count && !status; k++)
+            for (uint32_t b = 0; b < ref->reuses[k].bin_count && !status; b++)
+                status = read_sum(m->r, m->ref_nodes[i], ref->reuses[k].bins[b].count, &count);
+        for (size_t k = 0; k < ref->addresses.count && !status; k++)
+            status = read_sum(
+                m->r, m->ref_nodes[i],
+                nest_length(ref->addresses.terms[k].pattern, nest_term_values(&ref->addresses, k)),
+                &count);
+        if (!status && ref->rule != MODEL_DEPENDENT && ref->rule != MODEL_SHARED &&
             (!count || takes[i] % count))
             status = psnap_yaml_fail(m->r->doc, m->ref_nodes[i], m->r->error, PSNAP_ERROR_VALUE,
                                      "reference %" PRIu32 " has addresses for %" PRIu64
@@ -531,13 +532,6 @@ static enum psnap_status check_counts(const struct model_reading *m,
                                      ref->number, count, ref->element ? "elements" : "accesses",
                                      takes[i]);
     }
-    for (uint32_t i = 0; i < profile->loop_count && !status; i++, map = map->next)
-        if (accesses[i] != profile->loops[i].accesses)
-            status = psnap_yaml_fail(m->r->doc, map, m->r->error, PSNAP_ERROR_VALUE,
-                                     "loop '%.100s' has %" PRIu64
-                                     " accesses, but its bodies make %" PRIu64,
-                                     profile->loops[i].id, profile->loops[i].accesses, accesses[i]);
-    free(accesses);
     free(takes);
     return status;
 }
@@ -566,7 +560,11 @@ enum psnap_status read_model(const struct reading *r, const struct psnap_yaml_no
             psnap_error_at(r->error, psnap_yaml_name(r->doc), schedule->src_line, schedule->column);
     }
     if (!status)
-        status = check_counts(&m, loops);
+        status = check_counts(&m);
+    if (!status && model_fill_regions(r->profile))
+        status = read_out_of_memory(r);
+    if (!status)
+        status = check_loops(r, loops);
     free(m.bodies);
     free(m.refs);
     free(m.chains);

@@ -25,6 +25,7 @@ struct parsed {
 struct parsing {
     const struct reading *r;
     const struct psnap_profile_loop *loop;
+    const struct psnap_yaml_node *usual; /* region of terms that name none; NULL: none */
     struct nest_patterns *patterns;
     enum psnap_status (*symbol_of)(const void *context, const struct psnap_yaml_node *node,
                                    uint32_t *symbol);
@@ -134,6 +135,7 @@ static enum psnap_status read_start(const struct parsing *p, const struct psnap_
         return PSNAP_ERROR_VALUE;
     status = psnap_yaml_i64(p->r->doc, start, INT64_MIN, INT64_MAX, &number, p->r->error);
     *first = (uint64_t)number;
+    region = region ? region : p->usual;
     if (status || !region)
         return status;
     for (uint32_t i = 0; p->loop && region->text && i < p->loop->region_count; i++)
@@ -146,33 +148,32 @@ static enum psnap_status read_start(const struct parsing *p, const struct psnap_
                            p->loop ? p->loop->id : "");
 }
 
-/* A run, and the loops with nothing else in them: `counts` and `strides`, `depth` loops around. */
+/* A run, and the loops with nothing else in them: `counts` (absent: a single number) and `strides`
+ * (absent: 0) of these and of the `depth` loops around. */
 static enum psnap_status read_run(struct parsing *p, const struct psnap_yaml_node *map,
                                   uint32_t depth, struct parsed *term)
 {
     const struct reading *r = p->r;
     const struct psnap_yaml_node *counts = psnap_yaml_get(map, "counts"), *node;
-    const struct psnap_yaml_node *strides =
-        counts ? psnap_yaml_require(r->doc, map, "strides", r->error) : NULL;
+    const struct psnap_yaml_node *strides = psnap_yaml_get(map, "strides");
     const uint32_t levels = counts ? (uint32_t)counts->count : 1;
+    const uint32_t loops = depth + (counts ? levels : 0);
     struct parsed run = {0};
     uint64_t level_counts[STEPS_MAX + 1] = {1}, (*level_steps)[STEPS_MAX] = NULL,
                                       all[STEPS_MAX + 1] = {0};
     enum psnap_status status = PSNAP_OK;
     uint32_t i = 0;
 
-    if (counts &&
-        (!strides || psnap_yaml_expect(r->doc, counts, PSNAP_YAML_SEQUENCE, "counts", r->error) ||
-         psnap_yaml_expect(r->doc, strides, PSNAP_YAML_SEQUENCE, "strides", r->error)))
+    if ((counts && psnap_yaml_expect(r->doc, counts, PSNAP_YAML_SEQUENCE, "counts", r->error)) ||
+        (strides && psnap_yaml_expect(r->doc, strides, PSNAP_YAML_SEQUENCE, "strides", r->error)))
         return PSNAP_ERROR_VALUE;
     if (!levels || levels + depth > STEPS_MAX)
         return psnap_yaml_fail(r->doc, map, r->error, PSNAP_ERROR_VALUE,
                                "1 to %d loops in each other are possible", STEPS_MAX);
-    if (counts && strides->count != levels + depth)
+    if (strides && strides->count != loops)
         return psnap_yaml_fail(r->doc, strides, r->error, PSNAP_ERROR_VALUE,
-                               "%zu strides, but %" PRIu32 " counts (line %" PRIu32 ") in %" PRIu32
-                               " loops around",
-                               strides->count, levels, counts->src_line, depth);
+                               "%zu strides, but %" PRIu32 " counts in %" PRIu32 " loops around",
+                               strides->count, loops - depth, depth);
     level_steps = calloc(levels, sizeof *level_steps);
     if (!level_steps)
         return no_memory(p);
@@ -310,7 +311,8 @@ static enum psnap_status read_terms(struct parsing *p, const struct psnap_yaml_n
 enum psnap_status read_numbers(const struct reading *r, const struct psnap_yaml_node *map,
                                const struct psnap_profile_loop *loop, struct nest_terms *terms)
 {
-    struct parsing p = {.r = r, .loop = loop, .patterns = terms->patterns};
+    struct parsing p = {
+        .r = r, .loop = loop, .usual = psnap_yaml_get(map, "region"), .patterns = terms->patterns};
     const struct psnap_yaml_node *nest = psnap_yaml_get(map, "nest");
     struct parsed term = {0};
     enum psnap_status status;

@@ -307,6 +307,7 @@ enum psnap_status model_read_ref(const struct model_reading *m, const struct psn
     static const char *const keys[] = {
         "ref",     "load", "store", "atomic", "thread",  "region", "start", "nest",    "counts",
         "strides", "base", "bases", "offset", "offsets", "reuse",  "sweep", "element", NULL};
+    static const char *const of_runs[] = {"region", "counts", "strides"};
     const struct reading *r = m->r;
     const struct psnap_yaml_node *node, *base, *reuse, *sweep;
     uint64_t number = 0, size = 0, kinds = 0, thread = 0, element = 0;
@@ -357,6 +358,12 @@ enum psnap_status model_read_ref(const struct model_reading *m, const struct psn
             psnap_yaml_fail(r->doc, node, r->error, PSNAP_ERROR_VALUE,
                             "an access of %" PRIu64 " bytes has no whole number of elements", size);
     ref->element = (uint8_t)element;
+    for (size_t i = 0; i < sizeof of_runs / sizeof *of_runs && !status; i++) {
+        node = psnap_yaml_get(map, of_runs[i]);
+        if (node && !psnap_yaml_get(map, "start") && (i || !psnap_yaml_get(map, "nest")))
+            status = psnap_yaml_fail(r->doc, node, r->error, PSNAP_ERROR_VALUE,
+                                     "'%s' is of a reference with 'start'", of_runs[i]);
+    }
     if (status)
         return status;
     if (sweep) {

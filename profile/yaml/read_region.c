@@ -350,21 +350,15 @@ static enum psnap_status read_histograms(const struct reading *r, const struct p
                                          struct psnap_profile_region *region)
 {
     const struct psnap_yaml_node *sizes = psnap_yaml_require(r->doc, map, "sizes", r->error);
-    static const char *const keys[] = {"strides", "stride_graph", NULL};
-    const struct psnap_yaml_node *derived, *strides, *graph;
+    const struct psnap_yaml_node *strides = psnap_yaml_get(map, "strides");
+    const struct psnap_yaml_node *graph = psnap_yaml_get(map, "stride_graph");
     uint64_t size_sum = 0, stride_sum = 0;
-    enum psnap_status status;
+    enum psnap_status status = sizes ? PSNAP_OK : PSNAP_ERROR_VALUE;
 
-    if (!sizes || read_derived(r, map, keys, &derived) != PSNAP_OK)
-        return PSNAP_ERROR_VALUE;
-    strides = psnap_yaml_get(derived ? derived : map, "strides");
-    graph = psnap_yaml_get(derived ? derived : map, "stride_graph");
-    region->is_derived = derived != NULL;
-    status = read_sizes(r, sizes, region, &size_sum);
+    if (!status)
+        status = read_sizes(r, sizes, region, &size_sum);
     if (!status)
         status = check_counts(r, map, sizes, "the sizes", size_sum, region->accesses);
-    if (!status && !strcmp(r->profile->model, PSNAP_MODEL_NESTS)) /* they may be left out */
-        return strides ? read_strides(r, strides, region, &stride_sum) : PSNAP_OK;
     if (!status && !strides && region->accesses > 1)
         status =
             psnap_yaml_fail(r->doc, psnap_yaml_get(map, "accesses"), r->error, PSNAP_ERROR_VALUE,
@@ -392,41 +386,132 @@ static enum psnap_status read_histograms(const struct reading *r, const struct p
     return status;
 }
 
+static enum psnap_status read_psnap_region(const struct reading *r,
+                                           const struct psnap_yaml_node *map,
+                                           struct psnap_profile_region *region)
+{
+    const struct psnap_yaml_node *node = psnap_yaml_require(r->doc, map, "accesses", r->error);
+    const struct psnap_yaml_node *set = psnap_yaml_get(map, "working_set");
+    enum psnap_status status;
+
+    if (!node)
+        return PSNAP_ERROR_VALUE;
+    if (psnap_yaml_get(map, "derived"))
+        return psnap_yaml_fail(r->doc, psnap_yaml_get(map, "derived"), r->error, PSNAP_ERROR_VALUE,
+                               "in model %s nothing is derived", r->profile->model);
+    status = psnap_yaml_u64(r->doc, node, 1, PSNAP_COUNT_MAX, &region->accesses, r->error);
+    if (!status)
+        status = read_kinds(r, map, region);
+    if (!status)
+        status = read_histograms(r, map, region);
+    if (status || region->bytes >= bytes_needed(region))
+        return status;
+    node = psnap_yaml_get(map, region->stride_count ? "strides" : "sizes");
+    return psnap_yaml_fail(r->doc, psnap_yaml_get(set, "bytes"), r->error, PSNAP_ERROR_VALUE,
+                           "region '%.100s': a working set of %" PRIu64
+                           " bytes is too small: '%s' in line %" PRIu32 " needs %" PRIu64,
+                           region->id, region->bytes, node->key, node->src_line,
+                           bytes_needed(region));
+}
+
 enum psnap_status read_region(struct reading *r, const struct psnap_yaml_node *map,
                               struct psnap_profile_region *region)
 {
     static const char *const keys[] = {
         "id",      "symbol", "allocation", "stack",        "accesses",    "loads",   "stores",
         "atomics", "sizes",  "strides",    "stride_graph", "working_set", "derived", NULL};
-    const struct psnap_yaml_node *node, *set;
     enum psnap_status status = psnap_yaml_known_keys(r->doc, map, keys, r->error);
 
     if (!status)
         status = read_text(r, map, "id", NULL, &region->id);
     if (!status)
         status = read_object(r, map, region);
-    if (status)
-        return status;
-    node = psnap_yaml_require(r->doc, map, "accesses", r->error);
-    if (!node)
-        return PSNAP_ERROR_VALUE;
-    status = psnap_yaml_u64(r->doc, node, 1, PSNAP_COUNT_MAX, &region->accesses, r->error);
-    if (!status)
-        status = read_kinds(r, map, region);
-    if (!status)
-        status = read_histograms(r, map, region);
     if (!status)
         status = read_working_set(r, map, region);
-    if (status)
+    if (status || !strcmp(r->profile->model, PSNAP_MODEL_NESTS)) /* all else is derived */
         return status;
-    set = psnap_yaml_get(map, "working_set");
-    node = psnap_yaml_get(region->is_derived ? psnap_yaml_get(map, "derived") : map, "strides");
-    node = region->stride_count ? node : psnap_yaml_get(map, "sizes");
-    if (!region->is_derived && region->bytes < bytes_needed(region))
-        return psnap_yaml_fail(r->doc, psnap_yaml_get(set, "bytes"), r->error, PSNAP_ERROR_VALUE,
-                               "region '%.100s': a working set of %" PRIu64
-                               " bytes is too small: '%s' in line %" PRIu32 " needs %" PRIu64,
-                               region->id, region->bytes, node->key, node->src_line,
-                               bytes_needed(region));
-    return PSNAP_OK;
+    return read_psnap_region(r, map, region);
+}
+
+/* ---- what is derived ---- */
+
+static enum psnap_status disagrees(const struct reading *r, const struct psnap_yaml_node *node,
+                                   const struct psnap_profile_region *region)
+{
+    return psnap_yaml_fail(r->doc, node, r->error, PSNAP_ERROR_VALUE,
+                           "'%s' of region '%.100s' is not what its references do; correct or "
+                           "delete it",
+                           node->key, region->id);
+}
+
+static enum psnap_status check_count(const struct reading *r, const struct psnap_yaml_node *map,
+                                     const char *key, uint64_t count,
+                                     const struct psnap_profile_region *region)
+{
+    const struct psnap_yaml_node *node = psnap_yaml_get(map, key);
+    uint64_t stated;
+    enum psnap_status status = read_count(r, map, key, count, &stated);
+
+    if (status || stated == count)
+        return status;
+    return psnap_yaml_fail(r->doc, node, r->error, PSNAP_ERROR_VALUE,
+                           "'%s' of region '%.100s' is %" PRIu64
+                           ", but its references have %" PRIu64 "; correct or delete it",
+                           key, region->id, stated, count);
+}
+
+static bool are_sizes(const struct psnap_profile_region *a, const struct psnap_profile_region *b)
+{
+    bool are_same = a->size_count == b->size_count;
+
+    for (uint16_t i = 0; are_same && i < a->size_count; i++)
+        are_same = a->sizes[i].size == b->sizes[i].size && a->sizes[i].count == b->sizes[i].count;
+    return are_same;
+}
+
+static bool are_strides(const struct psnap_profile_region *a, const struct psnap_profile_region *b)
+{
+    bool are_same = a->stride_count == b->stride_count;
+
+    for (uint16_t i = 0; are_same && i < a->stride_count; i++)
+        are_same =
+            a->strides[i].bin == b->strides[i].bin && a->strides[i].count == b->strides[i].count;
+    return are_same;
+}
+
+enum psnap_status check_region(const struct reading *r, const struct psnap_yaml_node *map,
+                               const struct psnap_profile_region *region)
+{
+    static const char *const keys[] = {"strides", NULL};
+    const struct psnap_yaml_node *sizes = psnap_yaml_get(map, "sizes"), *derived, *strides;
+    struct psnap_profile_region stated = {0};
+    uint64_t sum = 0;
+    enum psnap_status status = read_derived(r, map, keys, &derived);
+
+    if (!status && !region->accesses)
+        return psnap_yaml_fail(r->doc, map, r->error, PSNAP_ERROR_VALUE,
+                               "no reference accesses region '%.100s'; delete it", region->id);
+    if (!status)
+        status = check_count(r, map, "accesses", region->accesses, region);
+    for (unsigned kind = 0; kind < 3 && !status; kind++)
+        status = check_count(r, map, psnap_kind_keys[kind], region->kinds[kind], region);
+    if (!status && sizes)
+        status = read_sizes(r, sizes, &stated, &sum);
+    if (!status && sizes && !are_sizes(&stated, region))
+        status = disagrees(r, sizes, region);
+    for (unsigned i = 0; i < 2 && !status; i++) { /* those of psnap are nothing here */
+        strides = psnap_yaml_get(map, i ? "stride_graph" : "strides");
+        if (strides)
+            status = psnap_yaml_fail(r->doc, strides, r->error, PSNAP_ERROR_VALUE,
+                                     "in model %s '%s' follows from the references; it stands in "
+                                     "'derived', or nowhere",
+                                     r->profile->model, strides->key);
+    }
+    strides = status ? NULL : psnap_yaml_get(derived, "strides");
+    sum = 0;
+    if (strides)
+        status = read_strides(r, strides, &stated, &sum);
+    if (!status && strides && !are_strides(&stated, region))
+        status = disagrees(r, strides, region);
+    return status;
 }

@@ -92,6 +92,8 @@ static void write_totals(const struct psnap_profile *profile, struct psnap_yaml_
     write_operations(totals.operations, doc, map);
 }
 
+enum { FEW = 1000 /* what has less than one in so many accesses is written in short */ };
+
 /* Items [begin, end) of a folded sequence; as deep as its groups. `id_of` names an index. */
 static void write_items(const struct psnap_sequence *sequence, uint32_t begin, uint32_t end,
                         const char *(*id_of)(const void *from, uint32_t index), const void *from,
@@ -151,10 +153,14 @@ static void write_strides(const struct psnap_profile_region *region, struct psna
     }
 }
 
-static void write_region(const struct psnap_profile_region *region, struct psnap_yaml_doc *doc,
-                         struct psnap_yaml_node *list)
+/* One with fewer accesses than `few` in short: without what is derived. */
+static void write_region(const struct psnap_profile_region *region, uint64_t few,
+                         struct psnap_yaml_doc *doc, struct psnap_yaml_node *list)
 {
-    struct psnap_yaml_node *map = psnap_yaml_add_map(doc, list, NULL, PSNAP_YAML_BLOCK), *inner;
+    const bool is_short = region->accesses < few;
+    struct psnap_yaml_node *map = psnap_yaml_add_map(doc, list, NULL,
+                                                     is_short ? PSNAP_YAML_FLOW : PSNAP_YAML_BLOCK),
+                           *inner;
     const struct psnap_place place = psnap_layout_split(region->low);
     char label[16];
 
@@ -167,6 +173,8 @@ static void write_region(const struct psnap_profile_region *region, struct psnap
     if (place.index)
         psnap_yaml_add_u64(doc, inner, "index", place.index);
     psnap_yaml_add_i64(doc, inner, "offset", place.offset);
+    if (is_short)
+        return;
     psnap_yaml_add_u64(doc, map, "accesses", region->accesses);
     for (unsigned kind = 0; kind < 3; kind++)
         if (region->kinds[kind])
@@ -191,8 +199,9 @@ static void write_source(const struct psnap_profile_loop *loop, struct psnap_yam
     psnap_yaml_add_text(doc, map, "source", loop->src_line ? text : loop->file);
 }
 
+/* Of what has fewer accesses than `few` the derived fields are left out. */
 static void write_loop(const struct psnap_profile *profile, const struct psnap_profile_loop *loop,
-                       struct psnap_yaml_doc *doc)
+                       uint64_t few, struct psnap_yaml_doc *doc)
 {
     struct psnap_yaml_node *map = psnap_yaml_add_map(doc, NULL, NULL, PSNAP_YAML_BLOCK), *inner;
 
@@ -221,7 +230,7 @@ static void write_loop(const struct psnap_profile *profile, const struct psnap_p
     if (loop->accesses || !profile->is_apart) /* else they are those of its parts */
         psnap_yaml_add_u64(doc, map, "accesses", loop->accesses);
     write_estimate(loop, doc, map);
-    if (loop->pattern.count) {
+    if (loop->pattern.count && loop->accesses >= few) {
         inner = loop->is_pattern_derived ? psnap_yaml_add_map(doc, map, "derived", PSNAP_YAML_FLOW)
                                          : map;
         inner = psnap_yaml_add_sequence(doc, inner, "pattern", PSNAP_YAML_FLOW);
@@ -230,7 +239,7 @@ static void write_loop(const struct psnap_profile *profile, const struct psnap_p
     if (loop->region_count)
         inner = psnap_yaml_add_sequence(doc, map, "regions", PSNAP_YAML_BLOCK);
     for (uint32_t i = 0; i < loop->region_count; i++)
-        write_region(&loop->regions[i], doc, inner);
+        write_region(&loop->regions[i], few, doc, inner);
     if (profile->stream)
         write_loop_model(profile, (uint32_t)(loop - profile->loops), doc, map);
 }
@@ -239,13 +248,14 @@ static void write_loop(const struct psnap_profile *profile, const struct psnap_p
 struct loops {
     const struct psnap_profile *profile;
     uint32_t next;
+    uint64_t few; /* accesses: what has fewer is written in short */
 };
 
 static void write_next_loop(void *context, struct psnap_yaml_doc *doc)
 {
     struct loops *loops = context;
 
-    write_loop(loops->profile, &loops->profile->loops[loops->next++], doc);
+    write_loop(loops->profile, &loops->profile->loops[loops->next++], loops->few, doc);
 }
 
 enum psnap_status psnap_profile_write(const struct psnap_profile *profile, FILE *file,
@@ -253,7 +263,8 @@ enum psnap_status psnap_profile_write(const struct psnap_profile *profile, FILE 
 {
     struct psnap_yaml_doc *doc = psnap_yaml_doc_new("profile");
     struct psnap_yaml_node *root, *list;
-    struct loops loops = {profile, 0};
+    struct loops loops = {.profile = profile};
+    struct psnap_profile_totals totals;
     enum psnap_status status;
 
     if (!doc)
@@ -272,6 +283,8 @@ enum psnap_status psnap_profile_write(const struct psnap_profile *profile, FILE 
     if (profile->certificate)
         write_certificate(profile->certificate, doc, root);
     list = psnap_yaml_add_sequence(doc, root, "loops", PSNAP_YAML_BLOCK);
+    psnap_profile_totals(profile, &totals);
+    loops.few = profile->stream ? totals.accesses / FEW : 0;
     status =
         psnap_yaml_write_list(doc, list, write_next_loop, &loops, profile->loop_count, file, error);
     psnap_yaml_doc_free(doc);

@@ -19,20 +19,28 @@ struct writing {
     const struct psnap_profile *profile;
     struct psnap_yaml_doc *doc;
     const struct psnap_profile_loop *loop; /* whose regions starts are counted from; NULL: none */
-    const uint64_t *steps[NEST_DEPTH_MAX]; /* by loop around: of the term's first value */
+    const struct psnap_profile_region *usual; /* where terms do not say another one; NULL: none */
+    const uint64_t *steps[NEST_DEPTH_MAX];    /* by loop around: of the term's first value */
     uint32_t depth;
 };
+
+/* Whether a value of the term does not change in the loops around. */
+static bool is_steady(const struct writing *w, size_t offset)
+{
+    bool is_steady = true;
+
+    for (uint32_t i = 0; i < w->depth; i++)
+        is_steady &= !w->steps[i][offset];
+    return is_steady;
+}
 
 /* A count, which may change in the loops around; `key` NULL in a list. */
 static void write_count(const struct writing *w, struct psnap_yaml_node *parent, const char *key,
                         const uint64_t *value, size_t offset)
 {
     struct psnap_yaml_node *map, *list;
-    bool is_steady = true;
 
-    for (uint32_t i = 0; i < w->depth; i++)
-        is_steady &= !w->steps[i][offset];
-    if (is_steady) {
+    if (is_steady(w, offset)) {
         psnap_yaml_add_i64(w->doc, parent, key, (int64_t)*value);
         return;
     }
@@ -63,7 +71,7 @@ static void write_start(const struct writing *w, struct psnap_yaml_node *map, ui
 {
     const struct psnap_profile_region *region = w->loop ? region_at(w->loop, first) : NULL;
 
-    if (region)
+    if (region && region != w->usual)
         psnap_yaml_add_text(w->doc, map, "region", region->id);
     psnap_yaml_add_i64(w->doc, map, "start", (int64_t)(first - (region ? region->low : 0)));
 }
@@ -76,34 +84,38 @@ static void enter(struct writing *w, const struct nest_pattern *loop, size_t off
     w->steps[w->depth++] = loop->steps + offset;
 }
 
-/* A run and the loops that have nothing else in them. */
+/* A run and the loops that have nothing else in them. Counts of 1 and strides of 0 are not written.
+ */
 static void write_run(struct writing *w, struct psnap_yaml_node *map,
                       const struct nest_pattern *pattern, const uint64_t *values)
 {
     const struct writing before = *w;
-    struct psnap_yaml_node *counts, *strides;
+    struct psnap_yaml_node *list;
     const struct nest_pattern *leaf = pattern;
     const uint64_t *first = values;
+    const bool is_one = !pattern->body_count && values[0] == 1 && is_steady(w, 0);
 
     while (leaf->body_count) {
         leaf = leaf->body[0];
         first++;
     }
     write_start(w, map, first[1]);
-    if (!pattern->body_count && !w->depth && values[0] == 1)
-        return; /* a single number */
-    counts = psnap_yaml_add_sequence(w->doc, map, "counts", PSNAP_YAML_FLOW);
+    list = is_one ? NULL : psnap_yaml_add_sequence(w->doc, map, "counts", PSNAP_YAML_FLOW);
     while (pattern->body_count) {
-        write_count(w, counts, NULL, values, 0);
+        write_count(w, list, NULL, values, 0);
         enter(w, pattern, 0);
         pattern = pattern->body[0];
         values++;
     }
-    write_count(w, counts, NULL, values, 0);
-    strides = psnap_yaml_add_sequence(w->doc, map, "strides", PSNAP_YAML_FLOW);
-    for (uint32_t i = 0; i < w->depth; i++)
-        psnap_yaml_add_i64(w->doc, strides, NULL, (int64_t)w->steps[i][1]);
-    psnap_yaml_add_i64(w->doc, strides, NULL, (int64_t)pattern->steps[0]);
+    if (!is_one)
+        write_count(w, list, NULL, values, 0);
+    if (!is_steady(w, 1) || (!is_one && pattern->steps[0])) {
+        list = psnap_yaml_add_sequence(w->doc, map, "strides", PSNAP_YAML_FLOW);
+        for (uint32_t i = 0; i < w->depth; i++)
+            psnap_yaml_add_i64(w->doc, list, NULL, (int64_t)w->steps[i][1]);
+        if (!is_one)
+            psnap_yaml_add_i64(w->doc, list, NULL, (int64_t)pattern->steps[0]);
+    }
     *w = before;
 }
 
@@ -134,6 +146,34 @@ static void write_term(struct writing *w, struct psnap_yaml_node *list,
     }
 }
 
+/* Counts by region the runs of a term that begin there. */
+static void count_starts(const struct psnap_profile_loop *loop, const struct nest_pattern *pattern,
+                         const uint64_t *values, uint32_t *counts)
+{
+    if (!pattern->body_count) {
+        counts[region_at(loop, values[1]) - loop->regions]++;
+        return;
+    }
+    values++;
+    for (uint32_t i = 0; i < pattern->body_count; values += pattern->body[i++]->values)
+        count_starts(loop, pattern->body[i], values, counts);
+}
+
+/* The region that most runs begin in; NULL: there is none. */
+static const struct psnap_profile_region *usual_region(const struct psnap_profile_loop *loop,
+                                                       const struct nest_terms *terms)
+{
+    uint32_t *counts = loop ? calloc(loop->region_count + (size_t)1, sizeof *counts) : NULL;
+    uint32_t best = 0;
+
+    for (size_t i = 0; counts && loop->region_count && i < terms->count; i++)
+        count_starts(loop, terms->terms[i].pattern, nest_term_values(terms, i), counts);
+    for (uint32_t i = 1; counts && i < loop->region_count; i++)
+        best = counts[i] > counts[best] ? i : best;
+    free(counts);
+    return counts && loop->region_count ? &loop->regions[best] : NULL;
+}
+
 /* A nest of numbers: into `map` itself when it is one run, else as its `nest`. */
 static void write_numbers(const struct psnap_profile *profile,
                           const struct psnap_profile_loop *loop, struct psnap_yaml_doc *doc,
@@ -146,6 +186,9 @@ static void write_numbers(const struct psnap_profile *profile,
         write_run(&w, map, terms->terms[0].pattern, nest_term_values(terms, 0));
         return;
     }
+    w.usual = usual_region(loop, terms);
+    if (w.usual)
+        psnap_yaml_add_text(doc, map, "region", w.usual->id);
     list = psnap_yaml_add_sequence(doc, map, "nest", PSNAP_YAML_FLOW);
     for (size_t i = 0; i < terms->count; i++)
         write_term(&w, list, terms->terms[i].pattern, nest_term_values(terms, i));

@@ -101,6 +101,11 @@ static void nests_come_back(void **state)
         if (!numbers.count)
             continue;
         put_in_all_ways(&series, &rng);
+        if (!series.is_none && numbers.count) { /* and without the last ones */
+            const size_t cut = psnap_rng_below(&rng, numbers.count);
+            assert_true(nest_terms_cut(&series.fold.terms, cut));
+            assert_numbers(&series.fold.terms, numbers.of, numbers.count - cut);
+        }
         kept += !series.is_none;
         series_release(&series);
     }
