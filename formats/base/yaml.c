@@ -443,6 +443,8 @@ static enum psnap_status write_document(const struct psnap_yaml_doc *doc, const 
             status = psnap_error_system(error, errno ? errno : EIO, "cannot write");
         else
             status = psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
+    } else if (fflush(file) != 0) {
+        status = psnap_error_system(error, errno, "cannot write");
     }
     yaml_emitter_delete(&emitter);
     return status;

@@ -92,7 +92,10 @@ static void write_totals(const struct psnap_profile *profile, struct psnap_yaml_
     write_operations(totals.operations, doc, map);
 }
 
-enum { FEW = 1000 /* what has less than one in so many accesses is written in short */ };
+enum {
+    MANY = 256, /* regions: then */
+    FEW = 1000  /* what has less than one in so many accesses is written in short */
+};
 
 /* Items [begin, end) of a folded sequence; as deep as its groups. `id_of` names an index. */
 static void write_items(const struct psnap_sequence *sequence, uint32_t begin, uint32_t end,
@@ -265,6 +268,7 @@ enum psnap_status psnap_profile_write(const struct psnap_profile *profile, FILE 
     struct psnap_yaml_node *root, *list;
     struct loops loops = {.profile = profile};
     struct psnap_profile_totals totals;
+    uint64_t regions = 0;
     enum psnap_status status;
 
     if (!doc)
@@ -284,7 +288,9 @@ enum psnap_status psnap_profile_write(const struct psnap_profile *profile, FILE 
         write_certificate(profile->certificate, doc, root);
     list = psnap_yaml_add_sequence(doc, root, "loops", PSNAP_YAML_BLOCK);
     psnap_profile_totals(profile, &totals);
-    loops.few = profile->stream ? totals.accesses / FEW : 0;
+    for (uint32_t i = 0; i < profile->loop_count; i++)
+        regions += profile->loops[i].region_count;
+    loops.few = profile->stream && regions > MANY ? totals.accesses / FEW : 0;
     status =
         psnap_yaml_write_list(doc, list, write_next_loop, &loops, profile->loop_count, file, error);
     psnap_yaml_doc_free(doc);

@@ -66,7 +66,7 @@ loops() {
     python3 - "$1" << 'END'
 import sys, yaml
 for loop in yaml.safe_load(open(sys.argv[1]))["loops"]:
-    if loop["function"] in ("multiply", "fib", "main"):
+    if loop.get("function") in ("multiply", "fib", "main"):
         nest = loop.get("nest", {})
         print(loop["id"], nest.get("depth", 0), nest.get("parent", "-"), loop["entries"],
               loop["iterations"]["total"])
@@ -101,7 +101,7 @@ found = {r["id"]: (r["accesses"], r.get("stores", 0)) for r in loop["regions"]}
 assert found["a"] == (1728, 0) and found["b"] == (1728, 0) and found["c"] == (3456, 1728), found
 END
 "$PSNAP" replay matmul.yaml -f din -o matmul.din 2> /dev/null
-"$PSNAP" profile matmul.pst -o again.yaml 2> /dev/null
+"$PSNAP" profile --model psnap matmul.pst -o again.yaml 2> /dev/null
 totals() { sed -n '/^totals/p' "$1"; }
 [ "$(totals again.yaml)" = "$(totals matmul.yaml)" ] || fail "profile of the trace"
 totals matmul.yaml | grep -q "accesses: $(wc -l < matmul.din)," || fail "replay is short"
