@@ -80,8 +80,7 @@ static bool convert_states(const struct replacing *r, const struct chain *from, 
 static bool convert_chain(const struct replacing *r, const struct chain *from, struct chain *to)
 {
     uint32_t *first = calloc(from->count, sizeof *first), *last = calloc(from->count, sizeof *last);
-    const bool is_done =
-        first && last && chain_init(to) && convert_states(r, from, to, first, last);
+    const bool is_done = first && last && convert_states(r, from, to, first, last);
 
     free(first);
     free(last);
