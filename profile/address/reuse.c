@@ -305,8 +305,11 @@ static void take_steps(const uint64_t *from, struct reuse_steps *reuse)
         uint32_t at = reuse->count;
         if (!share)
             continue;
-        if (at == REUSE_STEPS && reuse->steps[--at].count >= share)
-            continue;
+        if (at == REUSE_STEPS) {
+            at--;
+            if (reuse->steps[at].count >= share)
+                continue;
+        }
         for (; at && reuse->steps[at - 1].count < share; at--)
             reuse->steps[at] = reuse->steps[at - 1];
         reuse->steps[at] = (struct reuse_step){(int32_t)i - (REUSE_LINE - 1), share};

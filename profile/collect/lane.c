@@ -362,7 +362,10 @@ bool lane_put(struct lane *lane, const struct psnap_access *block, size_t n)
 
     for (size_t i = 0; i < n && is_done;) {
         i += put_known(lane, block + i, n - i, &is_done);
-        is_done = is_done && (i == n || put_other(lane, &block[i++]));
+        if (is_done && i < n) {
+            is_done = put_other(lane, &block[i]);
+            i++;
+        }
     }
     return is_done;
 }
