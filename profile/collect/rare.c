@@ -34,7 +34,7 @@ struct rare {
     struct lane *lane;
     struct order *order;
     struct amount *bodies, *chains;
-    uint32_t *site_numbers;    /* in the end, PSNAP_NONE of those that only rare bodies have */
+    uint32_t *site_numbers;    /* of sites in the end; PSNAP_NONE: only rare bodies have the site */
     struct lane_site sites[2]; /* that load and store in their place, */
     struct lane_history histories[2];
     struct lane_body made[2]; /* and their bodies */
@@ -303,6 +303,26 @@ static void close_up(struct rare *r)
     lane->body_count = bodies;
 }
 
+/* Room for the two references and bodies that are made: there may be fewer rare ones. */
+static bool make_room(struct lane *lane)
+{
+    const size_t sites = lane->site_count + (size_t)2, bodies = lane->body_count + (size_t)2;
+    void *more;
+
+    if (!(more = psnap_with_room(lane->sites, &lane->site_room, sites, sizeof *lane->sites)))
+        return false;
+    lane->sites = more;
+    more = psnap_with_room(lane->histories, &lane->history_room, sites, sizeof *lane->histories);
+    if (!more)
+        return false;
+    lane->histories = more;
+    more = psnap_with_room(lane->bodies, &lane->body_room, bodies, sizeof *lane->bodies);
+    if (!more)
+        return false;
+    lane->bodies = more;
+    return true;
+}
+
 /* The reference and the body of rare loads, or stores. */
 static bool make(struct rare *r, int k)
 {
@@ -339,7 +359,7 @@ static bool lower(struct rare *r)
     struct lane *lane = r->lane;
     struct order_instead *bodies = calloc(lane->body_count, sizeof *bodies);
     struct order_instead *chains = calloc(r->order->chain_count + (size_t)1, sizeof *chains);
-    bool is_replaced = false, has_memory = bodies && chains && mark(r);
+    bool is_replaced = false, has_memory = bodies && chains && make_room(lane) && mark(r);
 
     if (has_memory) {
         keep_sites(r);
