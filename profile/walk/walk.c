@@ -344,30 +344,32 @@ static struct psnap_access access_of(const struct walk *walk, uint32_t index)
                                  .thread = ref->thread};
 }
 
-/* Iterations that all references go on by their strides; 0 also when out of memory. */
-static uint64_t count_run(struct walk *walk, const struct model_body *body)
+/* How many iterations all references go on by their strides; false: out of memory. */
+static bool count_run(struct walk *walk, const struct model_body *body, uint64_t *count)
 {
-    uint64_t count = walk->iterations;
+    *count = walk->iterations;
 
     for (uint32_t k = 0; k < body->width; k++) {
         const struct walk_column *column = &walk->bodies[walk->body].columns[k];
         struct reader *reader = &walk->refs[column->ref].reader;
         uint64_t left;
         if (!reader->left && !reader_fill(reader))
-            return 0;
+            return false;
         left = column->all == 1 ? reader->left : reader->left / column->all;
-        count = left < count ? left : count;
+        *count = left < *count ? left : *count;
     }
-    return count;
+    return true;
 }
 
 /* As many iterations as all references go on by their strides. */
 static int next_run(struct walk *walk, const struct model_body *body, struct psnap_run *run)
 {
     const struct walk_column *columns = walk->bodies[walk->body].columns;
-    const uint64_t count = run ? count_run(walk, body) : 0;
+    uint64_t count;
 
-    if (!count || count * body->width < RUN_MIN)
+    if (!count_run(walk, body, &count))
+        return -1;
+    if (!run || count * body->width < RUN_MIN)
         return 0;
     for (uint32_t k = 0; k < body->width; k++) {
         struct walk_ref *ref = &walk->refs[body->refs[k]];
@@ -415,9 +417,12 @@ int walk_next(struct walk *walk, struct psnap_run *run, struct psnap_access *blo
         body = &walk->model->bodies[walk->body];
         if (walk->bodies[walk->body].columns && !walk->column) {
             const int made = !*n ? next_run(walk, body, run) : 0;
+            uint64_t count = 0;
             if (made)
                 return made;
-            if (*n && run && count_run(walk, body) * body->width >= RUN_MIN)
+            if (*n && run && !count_run(walk, body, &count))
+                return -1;
+            if (count * body->width >= RUN_MIN)
                 break; /* what is there goes first */
         }
         for (; walk->column < body->width && *n < capacity; walk->column++) {
