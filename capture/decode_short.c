@@ -98,7 +98,7 @@ static inline bool put_near(const struct psnap_decoder *decoder,
     return true;
 }
 
-/* Where the records of a module are told. */
+/* A module whose records are being decoded. */
 struct reading {
     uint64_t first, count; /* words that they begin with */
     struct psnap_capture_piece *pieces;

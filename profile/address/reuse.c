@@ -16,7 +16,7 @@ enum {
     WIDTH_FIRST = 1024,         /* a power of two */
     STEPS = 2 * REUSE_LINE - 1, /* from one byte of a line to another */
     ALIKE_PERCENT = 10,         /* of accesses in other bins: phases are one */
-    PARTS_MAX = 24,             /* of memory that are told apart */
+    PARTS_MAX = 24,             /* of memory with histograms of their own */
     SHIFT_FIRST = 12,           /* of a page at first */
     SMALL = 100                 /* an object with one in so many accesses is not told apart */
 };

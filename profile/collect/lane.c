@@ -10,12 +10,7 @@
 
 #include "formats/base/room.h"
 
-enum {
-    BODIES_MAX = 48, /* of a loop, before its basic blocks are told apart */
-    MOST = 20000,    /* values of all nests in the end, parted by their accesses, */
-    FEW = 48,        /* and of each so many more, */
-    FEW_OF_MANY = 12 /* when there are many */
-};
+enum { BODIES_MAX = 48 /* of a loop, before an iteration of it is a basic block */ };
 
 /* ---- references, iterations ---- */
 
@@ -202,8 +197,7 @@ uint64_t lane_source(const struct lane *lane, uint32_t loop)
     return strcmp(of->id, of->src_id) != 0 ? XXH3_64bits(of->src_id, strlen(of->src_id)) | 1 : 0;
 }
 
-/* Counts executions of the same number of iterations. */
-static bool flush_trips(struct lane_body *body)
+bool lane_flush_trips(struct lane_body *body)
 {
     const uint64_t times = body->times;
 
@@ -214,7 +208,7 @@ static bool flush_trips(struct lane_body *body)
 
 bool lane_count_trips(struct lane_body *body, uint64_t trips, uint64_t times)
 {
-    if (body->times && body->same != trips && !flush_trips(body))
+    if (body->times && body->same != trips && !lane_flush_trips(body))
         return false;
     body->same = trips;
     body->times += times;
@@ -237,7 +231,8 @@ static bool empty_queue(struct lane *lane)
     return true;
 }
 
-/* Rows of several numbers end, which those of the next execution are told from. */
+/* The series of a body learn that a row of addresses ends with the execution: the next row may
+ * begin elsewhere. */
 static bool end_rows(struct lane *lane, struct lane_body *body)
 {
     if (!empty_queue(lane))
@@ -498,77 +493,12 @@ bool lane_put_run(struct lane *lane, const struct psnap_run *run)
     return !(turn || tail) || put_slice(lane, run, run->count - 1, turn, run->width);
 }
 
+bool lane_flush(struct lane *lane)
+{
+    return end_iteration(lane) && empty_queue(lane) && end_execution(lane) && unit_end(lane);
+}
+
 /* ---- lanes ---- */
-
-size_t lane_budget(const struct lane *lane, uint64_t accesses, size_t few, size_t most)
-{
-    return few + (size_t)((double)accesses / (double)lane->now * (double)most);
-}
-
-/* Values that even a nest of next to no accesses may have: more where there are few in all. */
-static size_t few_of(const struct lane *lane)
-{
-    size_t values = 0;
-
-    for (uint32_t i = 0; i < lane->site_count; i++)
-        values += lane->histories[i].addresses.fold.terms.value_count;
-    return values <= MOST / 2 ? FEW : FEW_OF_MANY;
-}
-
-static uint64_t accesses_of(const struct lane *lane, const struct lane_body *body)
-{
-    uint64_t accesses = body->iterations * body->width;
-
-    for (uint32_t i = 0; body->unit && i < body->unit->part_count; i++)
-        accesses += accesses_of(lane, &lane->bodies[body->unit->parts[i].body]);
-    return accesses;
-}
-
-/* The trip counts of bodies. Where they are drawn, a nest that has values for every execution tells
- * nothing: rows[i] is how many executions of such bodies reference i is in, if in no others. False:
- * out of memory. */
-static bool end_bodies(struct lane *lane, size_t few, uint64_t *rows)
-{
-    for (uint32_t i = 0; i < lane->body_count; i++) {
-        struct lane_body *body = &lane->bodies[i];
-        const uint64_t accesses = accesses_of(lane, body);
-        if (!flush_trips(body) || !series_end(&body->trips, lane_budget(lane, accesses, few, MOST)))
-            return false;
-        for (uint32_t k = 0; k < body->width; k++) {
-            uint64_t *row = &rows[body->sites[k]];
-            *row = body->trips.is_none && body->whole == PSNAP_NONE && *row < UINT64_MAX
-                       ? *row + body->executions
-                       : UINT64_MAX;
-        }
-    }
-    return true;
-}
-
-bool lane_end(struct lane *lane)
-{
-    bool is_done = end_iteration(lane) && empty_queue(lane) && end_execution(lane) &&
-                   unit_end(lane) && order_end(&lane->order) && lane_lower_rare(lane);
-    uint64_t *rows = calloc(lane->site_count + (size_t)1, sizeof *rows);
-    const size_t few = few_of(lane);
-
-    is_done = is_done && rows && end_bodies(lane, few, rows);
-    for (uint32_t i = 0; is_done && i < lane->site_count; i++) {
-        const struct lane_site *site = &lane->sites[i];
-        const uint64_t most_of_rows = rows[i] / 2 > FEW_OF_MANY ? rows[i] / 2 : FEW_OF_MANY;
-        size_t most = lane_budget(lane, site->length, few, MOST);
-        most = most < most_of_rows ? most : (size_t)most_of_rows;
-        /* without reuse times it is a nest */
-        is_done = series_end(&lane->histories[i].addresses, site->is_irregular ? most : SIZE_MAX);
-    }
-    for (uint32_t k = 0; is_done && k < lane->sweep_count; k++) {
-        uint64_t accesses = 0;
-        for (uint32_t i = 0; i < lane->site_count; i++)
-            accesses += lane->sites[i].sweep == k ? lane->sites[i].length : 0;
-        is_done = series_end(&lane->sweeps[k].bytes, lane_budget(lane, accesses, few, MOST));
-    }
-    free(rows);
-    return is_done;
-}
 
 void lane_history_release(struct lane_history *history)
 {

@@ -39,7 +39,7 @@ struct lane_site {
     uint32_t sweep; /* that it shares with others, or PSNAP_NONE */
 };
 
-/* What is known of a site's addresses. */
+/* The addresses of a site so far: their series, and what is collected of irregular ones. */
 struct lane_history {
     struct series addresses;
     struct reuse_collector reuse;
@@ -126,6 +126,11 @@ bool lane_lower_rare(struct lane *lane);
 uint64_t lane_source(const struct lane *lane, uint32_t loop);
 /* The body has executed with so many iterations, `times` times; false: out of memory. */
 bool lane_count_trips(struct lane_body *body, uint64_t trips, uint64_t times);
+/* Executions of the same number of iterations go to the body's series and histogram; false: out of
+ * memory. */
+bool lane_flush_trips(struct lane_body *body);
+/* The iteration and the execution under way end; false: out of memory. */
+bool lane_flush(struct lane *lane);
 
 /* What tells the sites of a thread apart: reference, size and kind. It is the second word of an
  * access without the thread, which compilers know. */

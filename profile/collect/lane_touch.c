@@ -12,10 +12,10 @@
 
 enum {
     LOOKS = 3, /* of each 8 executions that are looked at for dependence the next is one further */
-    /* When so many accesses of a reference have been noted, of those that came back to a line
-     * sooner than bin SOON only one in 2^FEWER is, and stands for all: most do, and their histogram
-     * is known to a few thousandths by then. Those that are rare and miss caches are counted as
-     * before. */
+    /* When so many accesses of a reference have been noted, only one in 2^FEWER of its accesses
+     * that come back to a line sooner than bin SOON is noted, and stands for all: most do, and
+     * their histogram is known to a few thousandths by then. Those that are rare and miss caches
+     * are counted as before. */
     NOTES = 1 << 16,
     SOON = REUSE_EXACT + 5,
     FEWER = 3
@@ -117,7 +117,8 @@ static void set_due(struct lane_site *site, const struct lane_history *history)
         site->due = history->next_look;
 }
 
-/* What is due at access `index` of a site, which has been counted. */
+/* Looks at a site for dependence, or whether it is irregular, at its access number `index`, which
+ * has been counted. */
 static bool do_due(struct lane *lane, uint32_t site, uint64_t address, uint64_t time,
                    uint64_t index)
 {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Bodies that the optimiser made of one loop of the source, as one symbol of the order: those that
- * execute right after each other, in the order in which they stand in the program, are one
- * execution of the loop. How many iterations of the source it had is counted in bytes, which each
- * body accesses a multiple of the narrowest one's of. Whether that number tells how many each body
- * had (order/expand.h) is found out on the way; when it does not, each goes on by itself.
+ * Vector body, remainder and other bodies that the optimiser made of one loop of the source, as one
+ * symbol of the order: bodies that execute right after each other, in the order in which they stand
+ * in the program, are one execution of the loop. How many iterations of the source it had is
+ * counted in bytes, which each body accesses a multiple of the narrowest one's of. Whether that
+ * number tells how many each body had (order/expand.h) is found out on the way; when it does not,
+ * each goes on by itself.
  */
 #ifndef PSNAP_PROFILE_UNIT_H
 #define PSNAP_PROFILE_UNIT_H
