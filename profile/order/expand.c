@@ -74,14 +74,13 @@ bool expand_sums(const struct expand_part *parts, uint32_t count, uint64_t first
         first += (runs - 1) * stride;
         stride = 0 - stride;
     }
-    for (; runs && first < widest->from; runs--, first += stride)
-        if (!*steps || !(*steps)-- || !add_counts(parts, count, first, 1, 0, sums))
+    for (; runs && first < widest->from; runs--, first += stride, --*steps)
+        if (!*steps || !add_counts(parts, count, first, 1, 0, sums))
             return false;
     period = widest->width / common_divisor(stride, widest->width);
-    for (uint64_t k = 0; k < period && k < runs; k++, first += stride)
-        if (!*steps || !(*steps)-- ||
-            !add_counts(parts, count, first, (runs - 1 - k) / period + 1,
-                        stride * period / widest->width, sums))
+    for (uint64_t k = 0; k < period && k < runs; k++, first += stride, --*steps)
+        if (!*steps || !add_counts(parts, count, first, (runs - 1 - k) / period + 1,
+                                   stride * period / widest->width, sums))
             return false;
     return true;
 }
