@@ -297,11 +297,17 @@ uint32_t recall_object_at(const struct recall *recall, uint64_t address, uint64_
     }
     for (uint32_t i = 0; i < recall->count; i++) {
         const struct model_object *object = recall->logs[i].object;
-        if (!object->is_pool || address - object->low >= object->bytes)
+        if (!object->is_pool)
             continue;
-        *low = *low > object->low ? *low : object->low;
-        *end = *end < object->low + object->bytes ? *end : object->low + object->bytes;
-        return i;
+        if (address - object->low < object->bytes) {
+            *low = *low > object->low ? *low : object->low;
+            *end = *end < object->low + object->bytes ? *end : object->low + object->bytes;
+            return i;
+        }
+        if (object->low > address)
+            *end = *end < object->low ? *end : object->low;
+        else
+            *low = *low > object->low + object->bytes ? *low : object->low + object->bytes;
     }
     for (uint32_t i = 0; i < recall->count; i++)
         if (is_of_group(recall->logs[i].object, address)) {
