@@ -46,6 +46,7 @@ void model_free(struct psnap_stream_model *model)
     for (uint32_t i = 0; i < model->object_count; i++) {
         free(model->objects[i].id);
         free(model->objects[i].name);
+        free(model->objects[i].ranges);
     }
     for (uint32_t i = 0; i < model->order_count; i++)
         nest_terms_release(&model->orders[i].terms);

@@ -73,12 +73,22 @@ struct model_body {
     struct trips histogram;
 };
 
+/* Bytes of an object, from the object's first one on. */
+struct model_range {
+    uint64_t offset, bytes;
+};
+
+enum { MODEL_RANGES = 64 /* of an object */ };
+
 struct model_object {
     char *id;   /* as that of a body */
     char *name; /* owned; NULL: all of its group that is in no other */
     uint8_t kind;
-    bool is_pool;                               /* in several places within these: */
-    uint64_t low, bytes;                        /* where irregular references go */
+    bool is_pool;               /* several allocations of a site */
+    uint64_t low, bytes;        /* where irregular references go, */
+    struct model_range *ranges; /* in which parts of that, by offset; owned; none: all of it but
+                                   for other objects in it */
+    uint32_t range_count;
     struct reuse_stride strides[REUSE_STRIDES]; /* of first touches, commonest first */
     uint32_t stride_count;
     uint64_t firsts; /* first touches whose strides were counted */

@@ -144,3 +144,82 @@ uint32_t objects_at(struct objects *objects, const struct psnap_program *program
         return objects->ranges[at - 1].object;
     return group_at(objects, address);
 }
+
+/* ---- where objects are ---- */
+
+static void add_range(struct data_range *ranges, size_t *count, uint64_t low, uint64_t end,
+                      uint32_t object)
+{
+    if (*count && ranges[*count - 1].end == low)
+        ranges[*count - 1].end = end;
+    else if (low < end)
+        ranges[(*count)++] = (struct data_range){low, end, object};
+}
+
+static int compare_gaps(const void *a, const void *b)
+{
+    const uint64_t p = *(const uint64_t *)a, q = *(const uint64_t *)b;
+
+    return p < q ? -1 : p > q;
+}
+
+/* The narrowest gaps close until there are at most so many ranges; false: out of memory. */
+static bool close_gaps(struct data_range *ranges, size_t *count, size_t most)
+{
+    uint64_t *gaps, widest;
+    size_t kept = 1, closing = *count - most, equal = 0;
+
+    if (*count <= most)
+        return true;
+    gaps = malloc(*count * sizeof *gaps);
+    if (!gaps)
+        return false;
+    for (size_t i = 1; i < *count; i++)
+        gaps[i - 1] = ranges[i].low - ranges[i - 1].end;
+    qsort(gaps, *count - 1, sizeof *gaps, compare_gaps);
+    widest = gaps[closing - 1];
+    while (equal < closing && gaps[closing - 1 - equal] == widest)
+        equal++; /* of the gaps that close; more may be as wide */
+    free(gaps);
+    for (size_t i = 1; i < *count; i++) {
+        const uint64_t gap = ranges[i].low - ranges[kept - 1].end;
+        if (gap < widest || (gap == widest && equal)) {
+            equal -= gap == widest;
+            ranges[kept - 1].end = ranges[i].end;
+        } else {
+            ranges[kept++] = ranges[i];
+        }
+    }
+    *count = kept;
+    return true;
+}
+
+bool objects_ranges(const struct objects *objects, uint32_t object, uint64_t low, uint64_t end,
+                    size_t most, struct data_range **ranges, size_t *count)
+{
+    const bool is_rest = !objects->objects[object].name;
+    uint64_t from = low;
+
+    *count = 0;
+    *ranges = malloc((objects->range_count + 1) * sizeof **ranges);
+    for (size_t i = 0; *ranges && i < objects->range_count; i++) {
+        const struct data_range *range = &objects->ranges[i];
+        const uint64_t begin = range->low > low ? range->low : low;
+        const uint64_t stop = range->end < end ? range->end : end;
+        if (begin >= stop)
+            continue;
+        if (is_rest) {
+            add_range(*ranges, count, from, begin, object);
+            from = stop;
+        } else if (range->object == object) {
+            add_range(*ranges, count, begin, stop, object);
+        }
+    }
+    if (*ranges && is_rest)
+        add_range(*ranges, count, from, end, object);
+    if (*ranges && close_gaps(*ranges, count, most))
+        return true;
+    free(*ranges);
+    *ranges = NULL;
+    return false;
+}

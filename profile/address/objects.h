@@ -37,6 +37,10 @@ struct objects { /* zeroed: nothing yet */
 };
 
 void objects_release(struct objects *objects);
+/* The parts of [low, end) that are of an object, `most` at most, by address: if there are more, the
+ * nearest ones become one. `*ranges` is owned by the caller; false: out of memory. */
+bool objects_ranges(const struct objects *objects, uint32_t object, uint64_t low, uint64_t end,
+                    size_t most, struct data_range **ranges, size_t *count);
 /* The object that an address is in; PSNAP_NONE: out of memory. */
 uint32_t objects_at(struct objects *objects, const struct psnap_program *program, uint64_t address);
 

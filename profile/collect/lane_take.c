@@ -120,6 +120,35 @@ static void take_firsts(const struct reuse_firsts *from, struct model_object *to
     to->firsts += from->count - 1;
 }
 
+/* Where in their bounds objects are that other ones lie within. */
+static bool take_ranges(const struct taking *t)
+{
+    bool is_done = true;
+
+    for (uint32_t i = 0; i < t->object_count && is_done; i++) {
+        struct model_object *to;
+        struct data_range *ranges;
+        size_t count;
+        if (t->objects[i] == PSNAP_NONE)
+            continue;
+        to = &t->model->objects[t->objects[i]];
+        if (to->name && !to->is_pool)
+            continue;
+        if (!objects_ranges(&t->lane->objects, i, to->low, to->low + to->bytes, MODEL_RANGES,
+                            &ranges, &count))
+            return false;
+        if (count && ranges->end - ranges->low < to->bytes) {
+            is_done = (to->ranges = malloc(count * sizeof *to->ranges)) != NULL;
+            to->range_count = is_done ? (uint32_t)count : 0;
+            for (uint32_t k = 0; k < to->range_count; k++)
+                to->ranges[k] =
+                    (struct model_range){ranges[k].low - to->low, ranges[k].end - ranges[k].low};
+        }
+        free(ranges);
+    }
+    return is_done;
+}
+
 static uint64_t sum_of(const struct reuse *reuse)
 {
     uint64_t sum = 0;
@@ -533,8 +562,8 @@ bool lane_take(struct lane *lane, uint16_t thread, struct psnap_stream_model *mo
         extend(&model->orders, model->order_count, 1, sizeof *model->orders);
 
     t.bodies = calloc(lane->body_count + (size_t)1, sizeof *t.bodies);
-    is_done = is_done && t.bodies && take_refs(&t, thread) && take_bodies(&t, thread) &&
-              take_order(&t, thread);
+    is_done = is_done && t.bodies && take_refs(&t, thread) && take_ranges(&t) &&
+              take_bodies(&t, thread) && take_order(&t, thread);
     free(t.objects);
     free(t.bodies);
     return is_done;

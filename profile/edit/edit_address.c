@@ -349,6 +349,11 @@ static enum psnap_status move_object(const struct editing *e, uint32_t index)
         to_end = first->low + (uint64_t)first->shift +
                  (first->high - first->low + first->over - 1) / first->over * first->times - 1;
     to_end += 1 + last->grown + (end > last->high ? end - last->high : 0);
+    if (to_end - to != object->bytes) { /* its parts are not where they were */
+        free(object->ranges);
+        object->ranges = NULL;
+        object->range_count = 0;
+    }
     object->low = to;
     object->bytes = to_end - to;
     if (first != last || first->times == first->over)

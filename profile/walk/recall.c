@@ -15,7 +15,8 @@
 
 enum {
     ROOM_FIRST = 1024, /* a multiple of 64 */
-    TRIES = 8          /* places for a first touch before the next free one is taken */
+    TRIES = 8,         /* places for a first touch before the next free one is taken, */
+    SEARCH = 4096      /* which is so many steps away at most */
 };
 
 /* ---- pages ---- */
@@ -197,7 +198,118 @@ static uint64_t nearest(const struct recall_log *log, uint64_t time)
     return log->entries[before].address;
 }
 
-/* ---- draws ---- */
+/* ---- objects ---- */
+
+static bool is_of_group(const struct model_object *object, uint64_t address)
+{
+    const struct psnap_place a = psnap_layout_split(object->low);
+    const struct psnap_place b = psnap_layout_split(address);
+
+    return !object->name && a.group == b.group && a.index == b.index;
+}
+
+/* How many bounds are at or below an address. */
+static uint32_t bounds_below(const struct recall *recall, uint64_t address)
+{
+    uint32_t from = 0, to = recall->bound_count;
+
+    while (from < to) {
+        const uint32_t middle = from + (to - from) / 2;
+        if (recall->bounds[middle].low <= address)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return from;
+}
+
+uint32_t recall_object_at(const struct recall *recall, uint64_t address, uint64_t *low,
+                          uint64_t *end)
+{
+    const uint32_t at = bounds_below(recall, address);
+    const uint64_t base = address & ~(PSNAP_LAYOUT_INSTANCE - 1);
+
+    *low = at ? recall->bounds[at - 1].low : 0;
+    *end = at < recall->bound_count ? recall->bounds[at].low : UINT64_MAX;
+    if (at && recall->bounds[at - 1].object != PSNAP_NONE)
+        return recall->bounds[at - 1].object;
+    *low = *low > base ? *low : base;
+    *end = *end - base < PSNAP_LAYOUT_INSTANCE ? *end : base + PSNAP_LAYOUT_INSTANCE;
+    for (uint32_t i = 0; i < recall->count; i++)
+        if (!recall->logs[i].object->range_count && is_of_group(recall->logs[i].object, address))
+            return i;
+    return PSNAP_NONE;
+}
+
+static int compare_bounds(const void *a, const void *b)
+{
+    const struct recall_bound *p = a, *q = b;
+
+    return p->low < q->low ? -1 : p->low > q->low;
+}
+
+/* Part `k` of an object in whole lines: one that two objects share is the second one's. */
+static void part_of(const struct model_object *object, uint32_t k, uint64_t *low, uint64_t *end)
+{
+    const struct model_range whole = {0, object->bytes};
+    const struct model_range *part = object->range_count ? &object->ranges[k] : &whole;
+
+    *low = (object->low + part->offset) / REUSE_LINE * REUSE_LINE;
+    *end = (object->low + part->offset + part->bytes) / REUSE_LINE * REUSE_LINE;
+    *end = *end > *low ? *end : *low + REUSE_LINE;
+}
+
+/* What is in an array is of the array; what is in a range of the object with it; then come pools.
+ */
+static uint32_t rank_of(const struct model_object *object)
+{
+    return object->range_count ? 1 : object->is_pool ? 0 : 2;
+}
+
+/* Which object the parts of memory are in, from bound to bound; false: out of memory. */
+static bool find_bounds(struct recall *recall)
+{
+    size_t count = 0, kept = 0;
+    uint64_t low, end;
+
+    for (uint32_t i = 0; i < recall->count; i++) {
+        const uint32_t ranges = recall->logs[i].object->range_count;
+        count += ranges ? ranges : 1;
+    }
+    recall->bounds = malloc((2 * count + 1) * sizeof *recall->bounds);
+    if (!recall->bounds)
+        return false;
+    for (uint32_t i = 0; i < recall->count; i++) {
+        const struct model_object *object = recall->logs[i].object;
+        if (!object->name && !object->range_count)
+            continue; /* all that is left */
+        for (uint32_t k = 0; k < (object->range_count ? object->range_count : 1); k++) {
+            part_of(object, k, &low, &end);
+            recall->bounds[kept++] = (struct recall_bound){low, PSNAP_NONE};
+            recall->bounds[kept++] = (struct recall_bound){end, PSNAP_NONE};
+        }
+    }
+    qsort(recall->bounds, kept, sizeof *recall->bounds, compare_bounds);
+    for (size_t i = 0; i < kept; i++)
+        if (!recall->bound_count ||
+            recall->bounds[recall->bound_count - 1].low != recall->bounds[i].low)
+            recall->bounds[recall->bound_count++] = recall->bounds[i];
+    for (uint32_t rank = 0; rank < 3; rank++)
+        for (uint32_t i = 0; i < recall->count; i++) {
+            const struct model_object *object = recall->logs[i].object;
+            if ((!object->name && !object->range_count) || rank_of(object) != rank)
+                continue;
+            for (uint32_t k = 0; k < (object->range_count ? object->range_count : 1); k++) {
+                part_of(object, k, &low, &end);
+                for (uint32_t at = bounds_below(recall, low) - 1;
+                     at < recall->bound_count && recall->bounds[at].low < end; at++)
+                    recall->bounds[at].object = i;
+            }
+        }
+    return true;
+}
+
+/* ---- first touches ---- */
 
 /* The distance of one first touch to the next, 0: anywhere. */
 static int64_t draw_stride(const struct model_object *object, struct psnap_rng *rng)
@@ -215,35 +327,63 @@ static int64_t draw_stride(const struct model_object *object, struct psnap_rng *
     return 0;
 }
 
-static uint64_t draw_first(struct recall_log *log, struct psnap_rng *rng)
+/* Whether a line is another object's at its beginning; then *next is the first line that may not
+ * be.
+ */
+static bool is_foreign(const struct recall *recall, uint32_t object, uint64_t line, uint64_t *next)
 {
+    uint64_t low, end;
+    const bool is_foreign = recall_object_at(recall, line * 64, &low, &end) != object;
+
+    *next = is_foreign ? end / 64 + (end % 64 != 0) : line + 1;
+    return is_foreign && low > recall->logs[object].object->low;
+}
+
+/* From a line of `lines` on, and from the first of them on behind the last, one that was not
+ * touched and is no other object's; that very line, if none is found soon. */
+static uint64_t next_free(const struct recall *recall, uint32_t object, uint64_t at, uint64_t lines)
+{
+    const struct recall_log *log = &recall->logs[object];
+    const uint64_t low = log->object->low / 64;
+    uint64_t line = at, next;
+
+    for (int i = 0; i < SEARCH; i++) {
+        if (!is_foreign(recall, object, low + line, &next) && !is_touched(log, low + line))
+            return line;
+        line = next - low < lines ? next - low : 0;
+    }
+    return at;
+}
+
+static uint64_t draw_first(struct recall *recall, uint32_t index)
+{
+    struct recall_log *log = &recall->logs[index];
     const struct model_object *object = log->object;
     const uint64_t low = object->low / 64;
     const uint64_t lines = (object->low + (object->bytes ? object->bytes : 1) - 1) / 64 - low + 1;
-    uint64_t at = 0;
+    uint64_t at = 0, next;
 
     for (int i = 0; i < TRIES; i++) {
-        const int64_t stride = log->has_first ? draw_stride(object, rng) : 1;
+        const int64_t stride = log->has_first ? draw_stride(object, &recall->rng) : 1;
         at = !log->has_first ? 0
              : stride        ? log->latest_first - low + (uint64_t)stride
-                             : psnap_rng_below(rng, lines);
+                             : psnap_rng_below(&recall->rng, lines);
         if (at >= lines)
-            at = psnap_rng_below(rng, lines);
+            at = psnap_rng_below(&recall->rng, lines);
+        if (is_foreign(recall, index, low + at, &next))
+            continue;
         if (!is_touched(log, low + at))
             break;
         log->has_first = true;
         log->latest_first = low + at;
     }
-    if (is_touched(log, low + at)) {
-        uint64_t i = 0;
-        while (i < 4096 && i < lines && is_touched(log, low + (at + i) % lines))
-            i++;
-        at = (at + i) % lines;
-    }
+    at = next_free(recall, index, at, lines);
     log->has_first = true;
     log->latest_first = low + at;
     return low + at;
 }
+
+/* ---- draws ---- */
 
 uint64_t recall_draw(struct recall *recall, uint32_t object, uint32_t bin, uint64_t time,
                      bool *is_first)
@@ -256,101 +396,24 @@ uint64_t recall_draw(struct recall *recall, uint32_t object, uint32_t bin, uint6
         return recall->recent[(time - 1 - bin) % RECALL_RECENT];
     *is_first = bin == REUSE_FIRST || !log->alive_count;
     if (*is_first)
-        return draw_first(log, &recall->rng) * 64;
+        return draw_first(recall, object) * 64;
     ago = reuse_bin_low(bin) + psnap_rng_below(&recall->rng, reuse_bin_width(bin)) + 1;
     return nearest(log, ago < time ? time - ago : 0);
 }
 
-/* ---- objects ---- */
-
-static bool is_of_group(const struct model_object *object, uint64_t address)
-{
-    const struct psnap_place a = psnap_layout_split(object->low);
-    const struct psnap_place b = psnap_layout_split(address);
-
-    return !object->name && a.group == b.group && a.index == b.index;
-}
-
-uint32_t recall_object_at(const struct recall *recall, uint64_t address, uint64_t *low,
-                          uint64_t *end)
-{
-    uint32_t from = 0, to = recall->sorted_count;
-
-    while (from < to) {
-        const uint32_t middle = from + (to - from) / 2;
-        if (recall->logs[recall->sorted[middle]].object->low <= address)
-            from = middle + 1;
-        else
-            to = middle;
-    }
-    *low = 0;
-    *end =
-        from < recall->sorted_count ? recall->logs[recall->sorted[from]].object->low : UINT64_MAX;
-    if (from) {
-        const struct model_object *object = recall->logs[recall->sorted[from - 1]].object;
-        *low = object->low;
-        if (address - object->low < object->bytes) {
-            *end = object->low + object->bytes;
-            return recall->sorted[from - 1];
-        }
-        *low = object->low + object->bytes;
-    }
-    for (uint32_t i = 0; i < recall->count; i++) {
-        const struct model_object *object = recall->logs[i].object;
-        if (!object->is_pool)
-            continue;
-        if (address - object->low < object->bytes) {
-            *low = *low > object->low ? *low : object->low;
-            *end = *end < object->low + object->bytes ? *end : object->low + object->bytes;
-            return i;
-        }
-        if (object->low > address)
-            *end = *end < object->low ? *end : object->low;
-        else
-            *low = *low > object->low + object->bytes ? *low : object->low + object->bytes;
-    }
-    for (uint32_t i = 0; i < recall->count; i++)
-        if (is_of_group(recall->logs[i].object, address)) {
-            const uint64_t base = address & ~(PSNAP_LAYOUT_INSTANCE - 1);
-            *low = *low > base ? *low : base;
-            *end = *end < base + PSNAP_LAYOUT_INSTANCE ? *end : base + PSNAP_LAYOUT_INSTANCE;
-            return i;
-        }
-    *low = address;
-    *end = address + 1;
-    return PSNAP_NONE;
-}
-
-static void sort_objects(struct recall *recall)
-{
-    for (uint32_t i = 0; i < recall->count; i++) {
-        uint32_t at = recall->sorted_count;
-        if (!recall->logs[i].object->name || recall->logs[i].object->is_pool)
-            continue;
-        while (at &&
-               recall->logs[recall->sorted[at - 1]].object->low > recall->logs[i].object->low) {
-            recall->sorted[at] = recall->sorted[at - 1];
-            at--;
-        }
-        recall->sorted[at] = i;
-        recall->sorted_count++;
-    }
-}
+/* ---- all of it ---- */
 
 bool recall_init(struct recall *recall, const struct psnap_stream_model *model, uint64_t seed)
 {
     *recall = (struct recall){.count = model->object_count};
     psnap_rng_init_stream(&recall->rng, seed, UINT64_C(0x5245));
     recall->logs = calloc(model->object_count + (size_t)1, sizeof *recall->logs);
-    recall->sorted = calloc(model->object_count + (size_t)1, sizeof *recall->sorted);
-    if (!recall->logs || !recall->sorted) {
-        recall_release(recall);
-        return false;
-    }
-    for (uint32_t i = 0; i < recall->count; i++)
+    for (uint32_t i = 0; recall->logs && i < recall->count; i++)
         recall->logs[i].object = &model->objects[i];
-    sort_objects(recall);
-    return true;
+    if (recall->logs && find_bounds(recall))
+        return true;
+    recall_release(recall);
+    return false;
 }
 
 void recall_release(struct recall *recall)
@@ -362,7 +425,7 @@ void recall_release(struct recall *recall)
         free(recall->logs[i].slots);
     }
     free(recall->logs);
-    free(recall->sorted);
+    free(recall->bounds);
     recall->logs = NULL;
-    recall->sorted = NULL;
+    recall->bounds = NULL;
 }

@@ -41,11 +41,17 @@ struct recall_log {
     bool has_first;
 };
 
+/* From here to the next bound memory is an object's; PSNAP_NONE: that of all else of its group. */
+struct recall_bound {
+    uint64_t low;
+    uint32_t object;
+};
+
 struct recall {
     struct recall_log *logs; /* by object of the model */
     uint32_t count;
-    uint32_t *sorted; /* objects with names by address, */
-    uint32_t sorted_count;
+    struct recall_bound *bounds; /* by address, all different */
+    uint32_t bound_count;
     uint64_t
         recent[RECALL_RECENT]; /* addresses of the latest accesses, by time modulo their number */
     struct psnap_rng rng;

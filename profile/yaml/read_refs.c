@@ -64,13 +64,48 @@ static enum psnap_status read_object_place(const struct model_reading *m,
     return status;
 }
 
+/* Pairs of offset and bytes, within the object and one behind the other. */
+static enum psnap_status read_ranges(const struct model_reading *m,
+                                     const struct psnap_yaml_node *list,
+                                     struct model_object *object)
+{
+    const struct psnap_yaml_doc *doc = m->r->doc;
+    enum psnap_status status =
+        psnap_yaml_expect(doc, list, PSNAP_YAML_SEQUENCE, "ranges", m->r->error);
+    uint64_t end = 0;
+
+    if (!status && (!list->count || list->count > MODEL_RANGES))
+        status = psnap_yaml_fail(doc, list, m->r->error, PSNAP_ERROR_VALUE,
+                                 "an object has 1 to %d ranges", MODEL_RANGES);
+    if (!status && !model_make_items(&object->ranges, list->count, sizeof *object->ranges))
+        status = read_out_of_memory(m->r);
+    for (const struct psnap_yaml_node *pair = list->first; pair && !status; pair = pair->next) {
+        struct model_range *range = &object->ranges[object->range_count++];
+        status = psnap_yaml_expect(doc, pair, PSNAP_YAML_SEQUENCE, "a range", m->r->error);
+        if (!status && pair->count != 2)
+            status = psnap_yaml_fail(doc, pair, m->r->error, PSNAP_ERROR_VALUE,
+                                     "a range is an offset and bytes");
+        if (!status)
+            status = psnap_yaml_size(doc, pair->first, 0, UINT64_MAX, &range->offset, m->r->error);
+        if (!status)
+            status =
+                psnap_yaml_size(doc, pair->first->next, 1, UINT64_MAX, &range->bytes, m->r->error);
+        if (!status && (range->offset < end || range->offset >= object->bytes ||
+                        range->bytes > object->bytes - range->offset))
+            status = psnap_yaml_fail(doc, pair, m->r->error, PSNAP_ERROR_VALUE,
+                                     "ranges lie within the object, one behind the other");
+        end = range->offset + range->bytes;
+    }
+    return status;
+}
+
 static enum psnap_status read_one_object(const struct model_reading *m,
                                          const struct psnap_yaml_node *map,
                                          struct model_object *object, struct model_name *name)
 {
-    static const char *const keys[] = {"id",    "symbol", "allocation", "stack",         "group",
-                                       "index", "offset", "bytes",      "first_touches", "pool",
-                                       NULL};
+    static const char *const keys[] = {"id",     "symbol", "allocation", "stack",         "group",
+                                       "index",  "offset", "bytes",      "first_touches", "pool",
+                                       "ranges", NULL};
     const struct psnap_yaml_node *firsts, *node;
     enum psnap_status status =
         psnap_yaml_expect_keys(m->r->doc, map, "an object", keys, m->r->error);
@@ -97,6 +132,9 @@ static enum psnap_status read_one_object(const struct model_reading *m,
     object->is_pool = node != NULL;
     if (!status)
         status = read_object_place(m, map, object);
+    node = psnap_yaml_get(map, "ranges");
+    if (!status && node)
+        status = read_ranges(m, node, object);
     firsts = psnap_yaml_get(map, "first_touches");
     return !status && firsts ? read_first_touches(m, firsts, object) : status;
 }

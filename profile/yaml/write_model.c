@@ -243,7 +243,8 @@ static void write_chain(const struct psnap_stream_model *model, uint32_t index,
 static void write_object(const struct model_object *object, struct psnap_yaml_doc *doc,
                          struct psnap_yaml_node *list)
 {
-    struct psnap_yaml_node *map = psnap_yaml_add_map(doc, list, NULL, PSNAP_YAML_FLOW), *strides;
+    struct psnap_yaml_node *map = psnap_yaml_add_map(doc, list, NULL, PSNAP_YAML_FLOW),
+                           *inner = NULL;
     const struct psnap_place place = psnap_layout_split(object->low);
     uint64_t elsewhere = object->firsts;
     char label[32];
@@ -258,13 +259,20 @@ static void write_object(const struct model_object *object, struct psnap_yaml_do
         psnap_yaml_add_u64(doc, map, "index", place.index);
     psnap_yaml_add_i64(doc, map, "offset", place.offset);
     psnap_yaml_add_u64(doc, map, "bytes", object->bytes);
+    if (object->range_count)
+        inner = psnap_yaml_add_sequence(doc, map, "ranges", PSNAP_YAML_FLOW);
+    for (uint32_t i = 0; i < object->range_count; i++) {
+        struct psnap_yaml_node *pair = psnap_yaml_add_sequence(doc, inner, NULL, PSNAP_YAML_FLOW);
+        psnap_yaml_add_u64(doc, pair, NULL, object->ranges[i].offset);
+        psnap_yaml_add_u64(doc, pair, NULL, object->ranges[i].bytes);
+    }
     if (!object->firsts)
         return;
     map = psnap_yaml_add_map(doc, map, "first_touches", PSNAP_YAML_FLOW);
-    strides = psnap_yaml_add_map(doc, map, "strides_lines", PSNAP_YAML_FLOW);
+    inner = psnap_yaml_add_map(doc, map, "strides_lines", PSNAP_YAML_FLOW);
     for (uint32_t i = 0; i < object->stride_count; i++) {
         snprintf(label, sizeof label, "%" PRId64, object->strides[i].lines);
-        psnap_yaml_add_u64(doc, strides, label, object->strides[i].count);
+        psnap_yaml_add_u64(doc, inner, label, object->strides[i].count);
         elsewhere -= object->strides[i].count;
     }
     psnap_yaml_add_u64(doc, map, "elsewhere", elsewhere);
