@@ -76,6 +76,8 @@ static void json_loop(struct psnap_json *json, const struct psnap_profile *profi
     if (loop->iterations != UINT64_MAX)
         psnap_json_u64(json, "iterations", loop->iterations);
     psnap_json_u64(json, "accesses", summary->accesses);
+    if (loop->expected_off > 0)
+        psnap_json_real(json, "expected_off_points", loop->expected_off);
     if (loop->estimate_accesses != UINT64_MAX)
         psnap_json_u64(json, "estimate_accesses", loop->estimate_accesses);
     if (loop->estimate_error != UINT64_MAX)

@@ -22,6 +22,13 @@ struct psnap_stream_model *model_new(void)
     return model;
 }
 
+void model_object_release(struct model_object *object)
+{
+    free(object->id);
+    free(object->name);
+    free(object->ranges);
+}
+
 void model_free(struct psnap_stream_model *model)
 {
     if (!model || model->holders--)
@@ -44,9 +51,7 @@ void model_free(struct psnap_stream_model *model)
     }
     free(model->chain_ids);
     for (uint32_t i = 0; i < model->object_count; i++) {
-        free(model->objects[i].id);
-        free(model->objects[i].name);
-        free(model->objects[i].ranges);
+        model_object_release(&model->objects[i]);
     }
     for (uint32_t i = 0; i < model->order_count; i++)
         nest_terms_release(&model->orders[i].terms);

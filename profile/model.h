@@ -53,6 +53,7 @@ struct model_ref {
         bases[DEPEND_BASES]; /* MODEL_DEPENDENT: indices of references; the latest one counts */
     uint32_t base_count, offset_count;
     struct depend_offset offsets[DEPEND_OFFSETS];
+    double off; /* share of its executions by which reuse times were off when the model was made */
     struct reuse *reuses; /* MODEL_REUSE: by object; owned */
     uint32_t reuse_count, phases;
 };
@@ -112,6 +113,7 @@ struct psnap_stream_model {
 };
 
 struct psnap_stream_model *model_new(void); /* NULL: out of memory */
+void model_object_release(struct model_object *object);
 /* When nobody else holds it. */
 void model_free(struct psnap_stream_model *model);
 /*

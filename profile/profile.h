@@ -99,6 +99,8 @@ struct psnap_profile_region {
     bool is_derived; /* strides and edges were seen; the stream follows from the model */
 };
 
+#define PSNAP_OFF_POINTS 2
+
 struct psnap_profile_loop {
     const char *id; /* unique in the profile */
     const char *src_id;
@@ -113,6 +115,8 @@ struct psnap_profile_loop {
     uint64_t accesses; /* sum over its regions; 0 for loops kept as somebody's parent */
     uint64_t estimate_accesses, estimate_error; /* of the whole run, by a sample, and its standard
                                                    error; UINT64_MAX: none */
+    double expected_off; /* points by which reuse times of the replay were off when the profile was
+                            made, if more than PSNAP_OFF_POINTS; else 0 */
     struct psnap_profile_region *regions;
     uint32_t region_count;
     struct psnap_sequence pattern; /* the first accesses, by region */

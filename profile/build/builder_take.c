@@ -12,6 +12,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -420,6 +421,23 @@ static enum psnap_status take_sampling(struct taking *t)
     return sampling_copy(from, t->profile->arena, &t->profile->sampling);
 }
 
+/* By how many points the replay of each loop is expected to be off: reuse times were. */
+static enum psnap_status take_expected(struct psnap_profile *profile)
+{
+    const struct psnap_stream_model *model = profile->stream;
+    double *off = calloc(profile->loop_count + (size_t)1, sizeof *off);
+
+    for (uint32_t i = 0; off && i < model->ref_count; i++)
+        off[model->refs[i].loop] += model->refs[i].off * (double)model->refs[i].executions;
+    for (uint32_t i = 0; off && i < profile->loop_count; i++) {
+        struct psnap_profile_loop *loop = &profile->loops[i];
+        const double points = loop->accesses ? 100 * off[i] / (double)loop->accesses : 0;
+        loop->expected_off = points > PSNAP_OFF_POINTS ? round(points * 10) / 10 : 0;
+    }
+    free(off);
+    return off ? PSNAP_OK : PSNAP_ERROR_MEMORY;
+}
+
 static enum psnap_status take_all(struct taking *t)
 {
     struct psnap_profile *profile = t->profile;
@@ -444,6 +462,8 @@ static enum psnap_status take_all(struct taking *t)
             status = model_count(profile->stream, NULL);
         if (!status)
             status = model_derive(profile, t->program);
+        if (!status)
+            status = take_expected(profile);
     } else if (!status)
         status = build_schedule(profile, t->kept, t->result->part_count * t->program->loop_count,
                                 t->result);

@@ -6,6 +6,7 @@
  */
 #include <stdlib.h>
 
+#include "profile/collect/choose.h"
 #include "profile/collect/lane.h"
 
 enum { LANES = 64 };
@@ -106,5 +107,9 @@ struct psnap_stream_model *model_builder_take(struct psnap_sink *builder)
             model_free(model);
             model = NULL;
         }
+    if (model && !model_choose(model)) {
+        model_free(model);
+        model = NULL;
+    }
     return model;
 }

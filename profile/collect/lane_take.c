@@ -383,7 +383,7 @@ static bool take_refs(struct taking *t, uint16_t thread)
         if (to->rule == MODEL_NEST && !to->element &&
             !take_terms(t, &to->addresses, &addresses->fold.terms))
             return false;
-        if (to->rule == MODEL_REUSE && !take_reuse(t, i, to))
+        if ((to->rule == MODEL_REUSE || to->rule == MODEL_DEPENDENT) && !take_reuse(t, i, to))
             return false;
     }
     return true;

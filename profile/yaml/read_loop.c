@@ -246,7 +246,9 @@ enum psnap_status read_loop(struct reading *r, const struct psnap_yaml_node *map
     static const char *const keys[] = {
         "id",      "part_of", "thread",     "threads",    "function",   "source",
         "nest",    "entries", "iterations", "operations", "accesses",   "estimate",
-        "pattern", "regions", "derived",    "bodies",     "references", NULL};
+        "pattern", "regions", "derived",    "bodies",     "references", "expected_off_points",
+        NULL};
+    const struct psnap_yaml_node *off;
     enum psnap_status status = psnap_yaml_known_keys(r->doc, map, keys, r->error);
 
     if (status || (status = read_text(r, map, "id", NULL, &loop->id)) ||
@@ -263,6 +265,9 @@ enum psnap_status read_loop(struct reading *r, const struct psnap_yaml_node *map
         (status = read_iterations(r, map, loop)) ||
         (status = read_operations(r, map, loop->operations)) ||
         (status = read_estimate(r, map, loop)))
+        return status;
+    if ((off = psnap_yaml_get(map, "expected_off_points")) &&
+        (status = psnap_yaml_real(r->doc, off, 0, 100, &loop->expected_off, r->error)))
         return status;
     return read_regions(r, map, loop);
 }

@@ -233,6 +233,8 @@ static void write_loop(const struct psnap_profile *profile, const struct psnap_p
     if (loop->accesses || !profile->is_apart) /* else they are those of its parts */
         psnap_yaml_add_u64(doc, map, "accesses", loop->accesses);
     write_estimate(loop, doc, map);
+    if (loop->expected_off > 0)
+        psnap_yaml_add_real(doc, map, "expected_off_points", loop->expected_off);
     if (loop->pattern.count && loop->accesses >= few) {
         inner = loop->is_pattern_derived ? psnap_yaml_add_map(doc, map, "derived", PSNAP_YAML_FLOW)
                                          : map;

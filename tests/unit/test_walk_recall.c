@@ -150,12 +150,49 @@ static void objects_are_found(void **state)
     recall_release(&recall);
 }
 
+/* Of a pool and of all else of its group only the ranges are drawn from, also by first touches. */
+static void ranges_part_objects(void **state)
+{
+    const uint64_t heap = UINT64_C(2) << 40;
+    struct model_range of_pool[] = {{0, 640}, {6400, 640}}, of_rest[] = {{0, 3200}, {9600, 64}};
+    struct model_object objects[] = {
+        {.name = name,
+         .is_pool = true,
+         .low = heap,
+         .bytes = 7040,
+         .ranges = of_pool,
+         .range_count = 2},
+        {.low = heap + 640, .bytes = 9664, .ranges = of_rest, .range_count = 2},
+        {.name = name, .low = heap + 1280, .bytes = 1280}};
+    const struct psnap_stream_model model = {.objects = objects, .object_count = 3};
+    static const uint32_t owners[] = {
+        0, 1, 2, 2, 1, 1, PSNAP_NONE, PSNAP_NONE, PSNAP_NONE, PSNAP_NONE, 0, PSNAP_NONE};
+    struct recall recall;
+    uint64_t low, end;
+
+    (void)state;
+    assert_true(recall_init(&recall, &model, 0));
+    for (uint32_t i = 0; i < sizeof owners / sizeof *owners; i++)
+        assert_int_equal(recall_object_at(&recall, heap + 640 * i + 64, &low, &end), owners[i]);
+    for (uint32_t object = 0; object < 2; object++)
+        for (uint64_t time = 0; time < 20; time++) {
+            bool is_first;
+            const uint64_t address = recall_draw(&recall, object, REUSE_FIRST, time, &is_first);
+            assert_int_equal(recall_object_at(&recall, address, &low, &end), object);
+            assert_true(recall_touch(&recall, object, address, time));
+        }
+    assert_int_equal(recall.logs[0].alive_count, 20); /* all lines of the pool */
+    assert_int_equal(recall.logs[1].alive_count, 20);
+    recall_release(&recall);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lines_are_the_nearest),
         cmocka_unit_test(first_touches_are_of_other_lines),
         cmocka_unit_test(objects_are_found),
+        cmocka_unit_test(ranges_part_objects),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Choices by measurement (choose.h). The model is replayed with its dependent references as they
+ * are, then with those drawn that were off by more than a few points; the one that is less off in
+ * all is taken, the first one when in doubt.
+ */
+#include "profile/collect/choose.h"
+
+#include <stdlib.h>
+
+#include "profile/walk/measure.h"
+
+enum {
+    MOST = 1 << 22,     /* accesses that are replayed, */
+    PART = 16,          /* or one in so many of all, if these are more */
+    OFF_PERMILLE = 5,   /* of a reference's executions: it may be better drawn */
+    BETTER_PERCENT = 80 /* of what the model is off in all, at most */
+};
+
+static uint64_t accesses_of(const struct psnap_stream_model *model)
+{
+    uint64_t sum = 0;
+
+    for (uint32_t i = 0; i < model->ref_count; i++)
+        sum += model->refs[i].executions;
+    return sum;
+}
+
+/* What the model is off by, in accesses. */
+static double off_of(const struct psnap_stream_model *model, const double *off)
+{
+    double sum = 0;
+
+    for (uint32_t i = 0; i < model->ref_count; i++)
+        sum += off[i] * (double)model->refs[i].executions;
+    return sum;
+}
+
+static void drop_reuses(struct model_ref *ref)
+{
+    reuse_release(ref->reuses, ref->reuse_count);
+    ref->reuses = NULL;
+    ref->reuse_count = 0;
+    ref->phases = 0;
+}
+
+/* Objects that no reference is drawn in any more go; false: out of memory. */
+static bool drop_objects(struct psnap_stream_model *model)
+{
+    uint32_t *kept = calloc(model->object_count + (size_t)1, sizeof *kept), count = 0;
+
+    for (uint32_t i = 0; kept && i < model->ref_count; i++)
+        for (uint32_t k = 0; k < model->refs[i].reuse_count; k++)
+            kept[model->refs[i].reuses[k].object] = 1;
+    for (uint32_t i = 0; kept && i < model->object_count; i++) {
+        if (!kept[i]) {
+            model_object_release(&model->objects[i]);
+            continue;
+        }
+        model->objects[count] = model->objects[i];
+        kept[i] = count++;
+    }
+    for (uint32_t i = 0; kept && i < model->ref_count; i++)
+        for (uint32_t k = 0; k < model->refs[i].reuse_count; k++)
+            model->refs[i].reuses[k].object = kept[model->refs[i].reuses[k].object];
+    if (kept)
+        model->object_count = count;
+    free(kept);
+    return kept != NULL;
+}
+
+/* How many references there are of a rule. */
+static uint32_t count_of(const struct psnap_stream_model *model, uint8_t rule)
+{
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < model->ref_count; i++)
+        count += model->refs[i].rule == rule;
+    return count;
+}
+
+/* Dependent references that are off by more than a few points are drawn; how many these are. */
+static uint32_t draw_dependents(struct psnap_stream_model *model, const double *off)
+{
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < model->ref_count; i++)
+        if (model->refs[i].rule == MODEL_DEPENDENT && off[i] * 1000 > OFF_PERMILLE) {
+            model->refs[i].rule = MODEL_REUSE;
+            count++;
+        }
+    return count;
+}
+
+/* References that were tried otherwise go back to their bases, or lose them. */
+static void settle(struct psnap_stream_model *model, bool is_better, const double *off)
+{
+    for (uint32_t i = 0; i < model->ref_count; i++) {
+        struct model_ref *ref = &model->refs[i];
+        if (!is_better && ref->base_count)
+            ref->rule = MODEL_DEPENDENT;
+        if (ref->rule != MODEL_DEPENDENT)
+            ref->base_count = ref->offset_count = 0;
+        else
+            drop_reuses(ref);
+        ref->off = off[i];
+    }
+}
+
+bool model_choose(struct psnap_stream_model *model)
+{
+    const uint64_t all = accesses_of(model), most = all / PART > MOST ? all / PART : MOST;
+    double *before = calloc(2 * (size_t)model->ref_count + 1, sizeof *before);
+    double *after = before + model->ref_count;
+    bool is_done = before != NULL, is_better = false;
+
+    if (is_done && count_of(model, MODEL_REUSE) + count_of(model, MODEL_DEPENDENT)) {
+        is_done = walk_measure(model, most, before);
+        if (is_done && draw_dependents(model, before)) {
+            is_done = walk_measure(model, most, after);
+            is_better = off_of(model, after) * 100 < off_of(model, before) * BETTER_PERCENT;
+        }
+    }
+    if (is_done)
+        settle(model, is_better, is_better ? after : before);
+    free(before);
+    return is_done && drop_objects(model);
+}
