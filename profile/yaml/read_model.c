@@ -161,7 +161,7 @@ static enum psnap_status read_iterations(const struct model_reading *m,
 
     body->trips.patterns = m->model->patterns;
     if (!node)
-        return PSNAP_OK; /* of a part: model_check_parts */
+        return PSNAP_OK; /* a part's, or one: model_default_iterations */
     if (node->kind == PSNAP_YAML_SCALAR) {
         status = model_read_positive(m, node, &values[1]);
         run = status ? NULL : nest_pattern_run(m->model->patterns, 0);
@@ -502,7 +502,7 @@ static enum psnap_status read_loops_of(struct model_reading *m, const struct psn
     for (uint32_t i = 0; i < model->body_count && !status; i++)
         if (model->bodies[i].part_count)
             status = model_read_parts(m, m->body_nodes[i], &model->bodies[i]);
-    return status ? status : model_check_parts(m);
+    return status ? status : model_default_iterations(m);
 }
 
 /* That references have addresses for as many accesses as bodies iterate. */
