@@ -502,7 +502,7 @@ static enum psnap_status make_pattern(struct deriving *d, uint32_t index)
             (!most || model->bodies[i].iterations > most->iterations))
             most = &model->bodies[i];
     loop->is_pattern_derived = true;
-    if (!most)
+    if (!most || !loop->region_count) /* regions may be left out */
         return PSNAP_OK;
     items = psnap_arena_alloc(d->profile->arena, most->width * sizeof *items);
     if (!items)
