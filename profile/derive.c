@@ -13,13 +13,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/base/layout.h"
 #include "formats/base/room.h"
 #include "profile/model.h"
 #include "profile/walk/reader.h"
 
 enum {
-    SAMPLE = 512,          /* addresses of a reference whose strides are counted */
-    NAMING_STEPS = 1 << 26 /* to look for names, of all of them together */
+    SAMPLE = 512,           /* addresses of a reference whose strides are counted */
+    NAMING_STEPS = 1 << 26, /* to look for names, of all of them together */
+    MANY = 64,              /* bodies: of a model that has more, */
+    FEW = 1000              /* regions with less than one in so many accesses are joined */
 };
 
 /* Addresses that a reference reaches, so many times. */
@@ -36,6 +39,7 @@ struct deriving {
     struct psnap_profile *profile;
     const struct psnap_program *program; /* NULL: names are not known */
     uint64_t naming_steps;
+    uint64_t few;       /* accesses: regions with fewer are joined */
     struct span *spans; /* of one loop */
     size_t count, room;
 };
@@ -253,9 +257,23 @@ static int compare_spans(const void *a, const void *b)
     return p->ref < q->ref ? -1 : p->ref > q->ref;
 }
 
+/* Whether a span and a region, which begins below it, have so few accesses that they are one where
+ * they are of one kind of data. */
+static bool are_few(const struct deriving *d, const struct psnap_profile_region *region,
+                    const struct span *span)
+{
+    const struct psnap_place a = psnap_layout_split(region->low), b = psnap_layout_split(span->low);
+
+    return region->accesses < d->few && span->accesses < d->few && a.group == b.group &&
+           a.index == b.index;
+}
+
 static bool are_one(const struct deriving *d, const struct psnap_profile_region *region,
                     const struct span *before, const struct span *span)
 {
+    if (are_few(d, region, span) && before->object == span->object &&
+        !before->name == !span->name && (!before->name || !strcmp(before->name, span->name)))
+        return true;
     if (before->name && span->name && !strcmp(before->name, span->name))
         return region->low + region->bytes + d->profile->region_gap_bytes >= span->low ||
                (span->object != PSNAP_NONE && before->object == span->object);
@@ -388,6 +406,7 @@ static enum psnap_status make_regions(struct deriving *d, struct psnap_profile_l
         }
         if (span->end - region->low > region->bytes)
             region->bytes = span->end - region->low;
+        region->accesses += span->accesses;
     }
     free(spans);
     return is_done ? PSNAP_OK : PSNAP_ERROR_MEMORY;
@@ -483,7 +502,7 @@ static enum psnap_status make_pattern(struct deriving *d, uint32_t index)
             (!most || model->bodies[i].iterations > most->iterations))
             most = &model->bodies[i];
     loop->is_pattern_derived = true;
-    if (!most)
+    if (!most || !loop->region_count) /* regions may be left out */
         return PSNAP_OK;
     items = psnap_arena_alloc(d->profile->arena, most->width * sizeof *items);
     if (!items)
@@ -552,7 +571,14 @@ static enum psnap_status derive(struct deriving *d, bool is_anew)
 
 enum psnap_status model_derive(struct psnap_profile *profile, const struct psnap_program *program)
 {
-    return derive(&(struct deriving){.profile = profile, .program = program}, true);
+    const struct psnap_stream_model *model = profile->stream;
+    struct deriving d = {.profile = profile, .program = program};
+    uint64_t accesses = 0;
+
+    for (uint32_t i = 0; i < model->ref_count; i++)
+        accesses += model->refs[i].executions;
+    d.few = model->body_count > MANY ? accesses / FEW : 0;
+    return derive(&d, true);
 }
 
 enum psnap_status model_fill_regions(struct psnap_profile *profile)

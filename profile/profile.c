@@ -42,8 +42,31 @@ void psnap_profile_free(struct psnap_profile *profile)
     free(profile);
 }
 
+static void add_accesses(struct psnap_profile_totals *totals, unsigned kind, uint64_t count)
+{
+    totals->accesses += count;
+    totals->loads += kind == PSNAP_LOAD ? count : 0;
+    totals->stores += kind == PSNAP_STORE ? count : 0;
+    totals->atomics += kind == PSNAP_ATOMIC ? count : 0;
+}
+
+/* Accesses of regions; those of a stream's model are its references', for regions may be missing.
+ */
+static void add_regions(struct psnap_profile_totals *totals, const struct psnap_profile_loop *loop)
+{
+    for (uint32_t j = 0; j < loop->region_count; j++) {
+        const struct psnap_profile_region *region = &loop->regions[j];
+        for (unsigned kind = 0; kind < 3; kind++)
+            add_accesses(totals, kind, region->kinds[kind]);
+        for (unsigned k = 0; k < region->size_count; k++)
+            totals->bytes += region->sizes[k].count * region->sizes[k].size;
+    }
+}
+
 void psnap_profile_totals(const struct psnap_profile *profile, struct psnap_profile_totals *totals)
 {
+    const struct psnap_stream_model *model = profile->stream;
+
     memset(totals, 0, sizeof *totals);
     for (uint32_t i = 0; i < profile->loop_count; i++) {
         const struct psnap_profile_loop *loop = &profile->loops[i];
@@ -51,15 +74,12 @@ void psnap_profile_totals(const struct psnap_profile *profile, struct psnap_prof
         totals->parts += loop->thread != PSNAP_NONE;
         for (unsigned op = 0; op < PSNAP_OPERATION_COUNT; op++)
             totals->operations[op] += loop->operations[op];
-        for (uint32_t j = 0; j < loop->region_count; j++) {
-            const struct psnap_profile_region *region = &loop->regions[j];
-            totals->accesses += region->accesses;
-            totals->loads += region->kinds[PSNAP_LOAD];
-            totals->stores += region->kinds[PSNAP_STORE];
-            totals->atomics += region->kinds[PSNAP_ATOMIC];
-            for (unsigned k = 0; k < region->size_count; k++)
-                totals->bytes += region->sizes[k].count * region->sizes[k].size;
-        }
+        if (!model)
+            add_regions(totals, loop);
+    }
+    for (uint32_t i = 0; model && i < model->ref_count; i++) {
+        add_accesses(totals, model->refs[i].kind, model->refs[i].executions);
+        totals->bytes += model->refs[i].executions * model->refs[i].size;
     }
 }
 

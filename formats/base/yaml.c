@@ -12,6 +12,7 @@
  */
 #include <assert.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <yaml.h>
@@ -363,11 +364,13 @@ struct items {
 static int emit_tree(yaml_emitter_t *emitter, const struct psnap_yaml_node *root,
                      const struct items *items);
 
-/* The items of a list; 0 with the emitter's error, out of memory if it has none. */
+/* The items of a list; 0 with the emitter's error, out of memory if it has none. What they have in
+ * flow style stands in one line each, however long: there may be very many. */
 static int emit_items(yaml_emitter_t *emitter, const struct items *items)
 {
     int is_done = 1;
 
+    yaml_emitter_set_width(emitter, INT_MAX);
     for (size_t i = 0; i < items->count && is_done; i++) {
         struct psnap_yaml_doc *doc = psnap_yaml_doc_new("");
         if (doc)
@@ -375,6 +378,7 @@ static int emit_items(yaml_emitter_t *emitter, const struct items *items)
         is_done = doc && !doc->out_of_memory && emit_tree(emitter, doc->root, NULL);
         psnap_yaml_doc_free(doc);
     }
+    yaml_emitter_set_width(emitter, WIDTH);
     return is_done;
 }
 

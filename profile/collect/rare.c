@@ -2,9 +2,10 @@
 /*
  * Rare code. A program of very many bodies, as a database or an interpreter, spends next to all of
  * its accesses in a few of them; the others, which set up, parse and report, would fill its
- * profile. So of more than BODIES bodies the rarest ones, as long as they have one access in SHARE
- * together, become two: one loads, one stores 8 bytes, as often as they did. They are of a loop of
- * their own. Numbers of loads and stores stay exact, and so does the order of all other bodies.
+ * profile. So of more than RARE_BODIES bodies the rarest ones, as long as they have one access in
+ * RARE_SHARE together, become two: one loads, one stores 8 bytes, as often as they did. They are of
+ * a loop of their own. Numbers of loads and stores stay exact, and so does the order of all other
+ * bodies.
  *
  * A rare body is in place of it one execution of the body that loads, and behind that one of the
  * body that stores, with as many iterations as it had such accesses in the mean. A chain of rare
@@ -15,114 +16,18 @@
 #include <string.h>
 
 #include "formats/base/room.h"
-#include "profile/collect/lane.h"
+#include "profile/collect/rare.h"
 #include "profile/collect/unit.h"
-
-enum {
-    BODIES = 256, /* that a profile may have anyhow */
-    SHARE = 200   /* the rare ones have one in so many accesses at most */
-};
-
-/* What a symbol of the order stands for: a body, or a chain. */
-struct amount {
-    bool is_rare;
-    uint32_t number;                  /* of the body in the end */
-    uint64_t executions, accesses[2]; /* loads; stores and atomics */
-};
 
 struct rare {
     struct lane *lane;
     struct order *order;
-    struct amount *bodies, *chains;
+    struct rare_amount *bodies, *chains;
     uint32_t *site_numbers;    /* of sites in the end; PSNAP_NONE: only rare bodies have the site */
     struct lane_site sites[2]; /* that load and store in their place, */
     struct lane_history histories[2];
     struct lane_body made[2]; /* and their bodies */
 };
-
-static bool is_store(const struct lane_site *site)
-{
-    return site->kind != PSNAP_LOAD;
-}
-
-static struct amount *amount_of(const struct rare *r, uint32_t symbol)
-{
-    return symbol & ORDER_CHAIN ? &r->chains[symbol & ~ORDER_CHAIN] : &r->bodies[symbol];
-}
-
-/* ---- which bodies are rare ---- */
-
-static void measure(struct rare *r)
-{
-    for (uint32_t i = 0; i < r->lane->body_count; i++) {
-        const struct lane_body *body = &r->lane->bodies[i];
-        r->bodies[i].executions = body->executions;
-        for (uint32_t k = 0; k < body->width; k++)
-            r->bodies[i].accesses[is_store(&r->lane->sites[body->sites[k]])] += body->iterations;
-    }
-}
-
-static int compare_accesses(const void *a, const void *b)
-{
-    const uint64_t *p = a, *q = b;
-
-    return p[0] != q[0] ? (p[0] < q[0] ? -1 : 1) : p[1] < q[1] ? -1 : p[1] > q[1];
-}
-
-/* Whether a body is a part of a loop, or has a reference that shares a sweep: others need it. */
-static bool shares(const struct lane *lane, const struct lane_body *body)
-{
-    bool does = body->unit || body->whole != PSNAP_NONE;
-
-    for (uint32_t k = 0; k < body->width; k++)
-        does |= lane->sites[body->sites[k]].sweep != PSNAP_NONE;
-    return does;
-}
-
-/* False: out of memory. */
-static bool mark(struct rare *r)
-{
-    const uint32_t count = r->lane->body_count;
-    uint64_t(*sorted)[2] = malloc(count * sizeof *sorted), sum = 0;
-
-    if (!sorted)
-        return false;
-    for (uint32_t i = 0; i < count; i++) {
-        sorted[i][0] = r->bodies[i].accesses[0] + r->bodies[i].accesses[1];
-        sorted[i][1] = i;
-    }
-    qsort(sorted, count, sizeof *sorted, compare_accesses);
-    for (uint32_t i = 0; i + BODIES < count; i++) {
-        if (shares(r->lane, &r->lane->bodies[sorted[i][1]]))
-            continue;
-        sum += sorted[i][0];
-        if (sum > r->lane->now / SHARE)
-            break;
-        r->bodies[sorted[i][1]].is_rare = true;
-    }
-    free(sorted);
-    return true;
-}
-
-/* A chain is rare when all its states are, which come nowhere else, and there are accesses of a
- * kind for each visit, or none. */
-static void mark_chains(struct rare *r)
-{
-    for (uint32_t i = 0; i < r->order->chain_count; i++) {
-        const struct chain *chain = &r->order->chains[i];
-        struct amount *amount = &r->chains[i];
-        amount->is_rare = true;
-        amount->executions = chain_circuits(chain);
-        for (uint32_t s = 1; s < chain->count; s++) {
-            const struct amount *of = amount_of(r, chain->states[s].symbol);
-            amount->is_rare &= of->is_rare && of->executions == chain_entries(chain, s);
-            amount->accesses[0] += of->accesses[0];
-            amount->accesses[1] += of->accesses[1];
-        }
-        for (int k = 0; k < 2; k++)
-            amount->is_rare &= !amount->accesses[k] || amount->accesses[k] >= amount->executions;
-    }
-}
 
 /* ---- what becomes of them ---- */
 
@@ -130,7 +35,7 @@ static void mark_chains(struct rare *r)
 static bool take_reuse(struct rare *r, uint32_t site, uint64_t executions)
 {
     const struct lane_history *from = &r->lane->histories[site];
-    const int kind = is_store(&r->lane->sites[site]);
+    const int kind = rare_is_store(&r->lane->sites[site]);
     struct lane_history *to = &r->histories[kind];
     uint64_t sum = 0;
 
@@ -154,14 +59,15 @@ static bool take_reuse(struct rare *r, uint32_t site, uint64_t executions)
 }
 
 /* The executions that stand for those of a rare symbol. */
-static bool add_executions(struct rare *r, const struct amount *amount)
+static bool add_executions(struct rare *r, const struct rare_amount *amount)
 {
     for (int k = 0; k < 2; k++) {
-        const uint64_t trips = amount->accesses[k] / amount->executions;
-        const uint64_t more = amount->accesses[k] % amount->executions;
         struct lane_body *to = &r->made[k];
+        uint64_t trips, more;
         if (!amount->accesses[k])
             continue;
+        trips = amount->accesses[k] / amount->executions;
+        more = amount->accesses[k] % amount->executions;
         to->executions += amount->executions;
         to->iterations += amount->accesses[k];
         if ((more && !trips_add(&to->histogram, trips + 1, more)) ||
@@ -186,7 +92,7 @@ static uint32_t choose(const struct rare *r, struct order_instead *bodies,
     for (int k = 0; k < 2; k++)
         made[k] = r->made[k].executions ? kept++ : PSNAP_NONE;
     for (uint32_t i = 0; i < count + r->order->chain_count; i++) {
-        const struct amount *amount = i < count ? &r->bodies[i] : &r->chains[i - count];
+        const struct rare_amount *amount = i < count ? &r->bodies[i] : &r->chains[i - count];
         struct order_instead *to = i < count ? &bodies[i] : &chains[i - count];
         if (!amount->is_rare)
             continue;
@@ -204,7 +110,7 @@ static bool add_all(struct rare *r)
     const uint32_t count = r->lane->body_count;
 
     for (uint32_t i = 0; i < count + r->order->chain_count; i++) {
-        const struct amount *amount = i < count ? &r->bodies[i] : &r->chains[i - count];
+        const struct rare_amount *amount = i < count ? &r->bodies[i] : &r->chains[i - count];
         const struct order_place *place =
             i < count ? &r->order->bodies[i] : &r->order->places[i - count];
         if (amount->is_rare && (place->chain == PSNAP_NONE || !r->chains[place->chain].is_rare) &&
@@ -229,7 +135,7 @@ static bool take_sites(struct rare *r)
                 !nest_terms_cut(terms, body->iterations))
                 return false;
             site->length -= body->iterations;
-            r->sites[is_store(site)].length += body->iterations;
+            r->sites[rare_is_store(site)].length += body->iterations;
         }
     }
     return true;
@@ -359,11 +265,10 @@ static bool lower(struct rare *r)
     struct lane *lane = r->lane;
     struct order_instead *bodies = calloc(lane->body_count, sizeof *bodies);
     struct order_instead *chains = calloc(r->order->chain_count + (size_t)1, sizeof *chains);
-    bool is_replaced = false, has_memory = bodies && chains && make_room(lane) && mark(r);
+    bool is_replaced = false, has_memory = bodies && chains && make_room(lane);
 
     if (has_memory) {
         keep_sites(r);
-        mark_chains(r);
         has_memory =
             make(r, 0) && make(r, 1) && add_all(r) &&
             order_replace(r->order, bodies, chains, choose(r, bodies, chains), &is_replaced);
@@ -382,7 +287,7 @@ bool lane_lower_rare(struct lane *lane)
     struct rare r = {.lane = lane, .order = &lane->order};
     bool has_memory = true;
 
-    if (lane->body_count <= BODIES)
+    if (lane->body_count <= RARE_BODIES)
         return true;
     for (uint32_t i = 0; has_memory && i < lane->site_count; i++)
         has_memory = series_end(&lane->histories[i].addresses, SIZE_MAX);
@@ -390,10 +295,7 @@ bool lane_lower_rare(struct lane *lane)
     r.chains = calloc(lane->order.chain_count + (size_t)1, sizeof *r.chains);
     r.site_numbers = malloc((lane->site_count + (size_t)1) * sizeof *r.site_numbers);
     has_memory = has_memory && r.bodies && r.chains && r.site_numbers;
-    if (has_memory) {
-        measure(&r);
-        has_memory = lower(&r);
-    }
+    has_memory = has_memory && rare_mark(lane, r.bodies, r.chains) && lower(&r);
     for (int k = 0; k < 2; k++) {
         lane_history_release(&r.histories[k]);
         lane_body_release(&r.made[k]);

@@ -151,9 +151,13 @@ static bool put_whole(struct lane *lane, uint32_t whole, uint64_t bytes)
 {
     struct lane_unit *unit = lane->bodies[whole].unit;
 
-    for (uint32_t i = 0; i < unit->part_count; i++)
-        if (!lane_count_trips(&lane->bodies[unit->parts[i].body], unit->parts[i].count, 1))
+    for (uint32_t i = 0; i < unit->part_count; i++) {
+        struct unit_part *part = &unit->parts[i];
+        part->executions += part->count > 0;
+        part->iterations += part->count;
+        if (!lane_count_trips(&lane->bodies[part->body], part->count, 1))
             return false;
+    }
     lane->bodies[whole].executions++;
     return lane_count_trips(&lane->bodies[whole], bytes, 1) && order_put(&lane->order, whole);
 }

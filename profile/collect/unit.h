@@ -15,12 +15,13 @@
 struct lane;
 
 struct unit_part {
-    uint32_t body;            /* of the lane's */
-    uint64_t bytes;           /* that an iteration accesses */
-    uint64_t count;           /* iterations, in the execution under way */
-    uint64_t most;            /* bytes that wider parts have left, at most; */
-    uint64_t passed, entered; /* at most when it did not execute, at least when it did; */
-    uint64_t low, high;       /* and that it left then, at least and at most */
+    uint32_t body;                   /* of the lane's */
+    uint64_t bytes;                  /* that an iteration accesses */
+    uint64_t count;                  /* iterations, in the execution under way */
+    uint64_t executions, iterations; /* of it within executions of the whole, so far */
+    uint64_t most;                   /* bytes that wider parts have left, at most; */
+    uint64_t passed, entered;        /* at most when it did not execute, at least when it did; */
+    uint64_t low, high;              /* and that it left then, at least and at most */
 };
 
 struct lane_unit {

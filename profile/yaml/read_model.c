@@ -13,6 +13,7 @@
 
 #include "formats/base/layout.h"
 #include "formats/base/room.h"
+#include "profile/order/order.h"
 #include "profile/yaml/yaml_keys.h"
 
 /* ---- names ---- */
@@ -161,7 +162,7 @@ static enum psnap_status read_iterations(const struct model_reading *m,
 
     body->trips.patterns = m->model->patterns;
     if (!node)
-        return PSNAP_OK; /* of a part: model_check_parts */
+        return PSNAP_OK; /* a part's, or one: model_default_iterations */
     if (node->kind == PSNAP_YAML_SCALAR) {
         status = model_read_positive(m, node, &values[1]);
         run = status ? NULL : nest_pattern_run(m->model->patterns, 0);
@@ -246,6 +247,9 @@ static enum psnap_status read_body(const struct model_reading *m, const struct p
         if (!status && body->refs[body->width] == PSNAP_NONE)
             status = psnap_yaml_fail(r->doc, node, r->error, PSNAP_ERROR_VALUE,
                                      "the loop has no reference %" PRIu64, number);
+        if (!status && m->model->refs[body->refs[body->width]].thread != body->thread)
+            status = psnap_yaml_fail(r->doc, node, r->error, PSNAP_ERROR_VALUE,
+                                     "reference %" PRIu64 " is another thread's", number);
         body->width++;
     }
     return status ? status : read_iterations(m, map, body);
@@ -370,6 +374,19 @@ static enum psnap_status read_chains(struct model_reading *m, const struct psnap
     return status ? status : model_sort_names(m, m->chains, model->chain_count);
 }
 
+/* The thread of a symbol: a chain's is that of its first state. */
+static uint16_t thread_of(const struct psnap_stream_model *model, uint32_t symbol)
+{
+    for (int depth = 0; symbol & MODEL_CHAIN && depth < ORDER_DEPTH; depth++) {
+        const struct chain *chain = &model->chains[symbol & ~MODEL_CHAIN];
+        if (chain->count < 2)
+            return 0;
+        symbol = chain->states[1].symbol;
+    }
+    return symbol & MODEL_CHAIN ? 0 : model->bodies[symbol].thread;
+}
+
+/* A symbol of the order that is read, the latest one. */
 static enum psnap_status symbol_of(const void *context, const struct psnap_yaml_node *node,
                                    uint32_t *symbol)
 {
@@ -392,6 +409,10 @@ static enum psnap_status symbol_of(const void *context, const struct psnap_yaml_
                                "there is no %s '%.100s'", visit ? "chain" : "body", wanted.id);
     if (visit)
         *symbol |= MODEL_CHAIN;
+    if (thread_of(m->model, *symbol) != m->model->orders[m->model->order_count - 1].thread)
+        return psnap_yaml_fail(m->r->doc, visit ? visit : node, m->r->error, PSNAP_ERROR_VALUE,
+                               "%s '%.100s' is another thread's", visit ? "chain" : "body",
+                               wanted.id);
     return PSNAP_OK;
 }
 
@@ -502,7 +523,7 @@ static enum psnap_status read_loops_of(struct model_reading *m, const struct psn
     for (uint32_t i = 0; i < model->body_count && !status; i++)
         if (model->bodies[i].part_count)
             status = model_read_parts(m, m->body_nodes[i], &model->bodies[i]);
-    return status ? status : model_check_parts(m);
+    return status ? status : model_default_iterations(m);
 }
 
 /* That references have addresses for as many accesses as bodies iterate. */

@@ -57,10 +57,11 @@ enum psnap_status model_check_bases(const struct model_reading *m);
 
 /* ---- read_parts_of.c ---- */
 
-/* When all bodies are read: the parts of one, and that all others have iterations. */
+/* When all bodies are read: the parts of one, and one iteration for those that have none of their
+ * own. */
 enum psnap_status model_read_parts(const struct model_reading *m, const struct psnap_yaml_node *map,
                                    struct model_body *whole);
-enum psnap_status model_check_parts(const struct model_reading *m);
+enum psnap_status model_default_iterations(const struct model_reading *m);
 
 /* ---- read_numbers.c ---- */
 

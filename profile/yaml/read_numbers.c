@@ -123,10 +123,13 @@ static enum psnap_status make_loop(struct parsing *p, const struct psnap_yaml_no
     return status;
 }
 
+/* That of a map, or a number that is one itself. */
 static enum psnap_status read_start(const struct parsing *p, const struct psnap_yaml_node *map,
                                     uint64_t *first)
 {
-    const struct psnap_yaml_node *start = psnap_yaml_require(p->r->doc, map, "start", p->r->error);
+    const struct psnap_yaml_node *start =
+        map->kind == PSNAP_YAML_SCALAR ? map
+                                       : psnap_yaml_require(p->r->doc, map, "start", p->r->error);
     const struct psnap_yaml_node *region = psnap_yaml_get(map, "region");
     enum psnap_status status;
     int64_t number;
@@ -287,7 +290,9 @@ static enum psnap_status read_term(struct parsing *p, const struct psnap_yaml_no
         return read_repeat(p, node, depth, term);
     if (p->symbol_of)
         return read_symbol(p, node, term);
-    status = psnap_yaml_expect_keys(p->r->doc, node, "a term", keys, p->r->error);
+    status = node->kind == PSNAP_YAML_SCALAR
+                 ? PSNAP_OK
+                 : psnap_yaml_expect_keys(p->r->doc, node, "a term", keys, p->r->error);
     return status ? status : read_run(p, node, depth, term);
 }
 

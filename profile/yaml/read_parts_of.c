@@ -90,16 +90,19 @@ enum psnap_status model_read_parts(const struct model_reading *m, const struct p
     return status;
 }
 
-enum psnap_status model_check_parts(const struct model_reading *m)
+enum psnap_status model_default_iterations(const struct model_reading *m)
 {
+    static const uint64_t once[2] = {1, 1};
     const struct psnap_stream_model *model = m->model;
 
     for (uint32_t i = 0; i < model->body_count; i++) {
-        const struct model_body *body = &model->bodies[i];
-        if (!body->part_count && !body->is_part && !body->trips.count && !body->is_drawn)
-            return psnap_yaml_require(m->r->doc, m->body_nodes[i], "iterations", m->r->error)
-                       ? PSNAP_OK
-                       : PSNAP_ERROR_VALUE;
+        struct model_body *body = &model->bodies[i];
+        const struct nest_pattern *run;
+        if (body->part_count || body->is_part || body->trips.count || body->is_drawn)
+            continue;
+        run = nest_pattern_run(model->patterns, 0);
+        if (!run || !nest_terms_push(&body->trips, run, once))
+            return read_out_of_memory(m->r);
     }
     return PSNAP_OK;
 }

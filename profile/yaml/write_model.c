@@ -126,12 +126,26 @@ static bool is_single(const struct nest_pattern *pattern)
     return !pattern->body_count;
 }
 
+/* A single number that does not change in the loops around and counts from the usual region. */
+static bool is_plain(const struct writing *w, const struct nest_pattern *pattern,
+                     const uint64_t *values)
+{
+    return !pattern->body_count && values[0] == 1 && is_steady(w, 0) && is_steady(w, 1) &&
+           (!w->loop || region_at(w->loop, values[1]) == w->usual);
+}
+
 static void write_term(struct writing *w, struct psnap_yaml_node *list,
                        const struct nest_pattern *pattern, const uint64_t *values)
 {
-    struct psnap_yaml_node *map = psnap_yaml_add_map(w->doc, list, NULL, PSNAP_YAML_FLOW), *of;
+    struct psnap_yaml_node *map, *of;
     size_t offset = 0;
 
+    if (is_plain(w, pattern, values)) {
+        psnap_yaml_add_i64(w->doc, list, NULL,
+                           (int64_t)(values[1] - (w->usual ? w->usual->low : 0)));
+        return;
+    }
+    map = psnap_yaml_add_map(w->doc, list, NULL, PSNAP_YAML_FLOW);
     if (is_single(pattern)) {
         write_run(w, map, pattern, values);
         return;
@@ -368,7 +382,8 @@ static void write_body(const struct psnap_profile *profile, const struct model_b
         return;
     if (!body->is_drawn && trips->count == 1 && !trips->terms[0].pattern->body_count &&
         nest_term_values(trips, 0)[0] == 1) {
-        psnap_yaml_add_u64(doc, map, "iterations", nest_term_values(trips, 0)[1]);
+        if (nest_term_values(trips, 0)[1] != 1)
+            psnap_yaml_add_u64(doc, map, "iterations", nest_term_values(trips, 0)[1]);
         return;
     }
     inner = psnap_yaml_add_map(doc, map, "iterations", PSNAP_YAML_FLOW);

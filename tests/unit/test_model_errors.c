@@ -113,7 +113,7 @@ static const struct mistake mistakes[] = {
     {"base: 0, offset: 8", "sweep: {loop: k, ref: 0}", 37, "no such loop"},
     {"base: 0, offset: 8", "base: 0, offset: 8, element: 8", 37, "only addresses are of elements"},
     {"{ref: 0, load: 8, region", "{ref: 0, load: 8, element: 3, region", 21, "no whole number"},
-    {"refs: [0, 1], iterations: 4", "refs: [0, 1]", 19, "the key 'iterations' is missing"},
+    {"refs: [0, 1], iterations: 4", "refs: [0, 1]", 21, "but bodies make 2 of it"},
     {"refs: [0, 1], iterations: 4", "of: [g], refs: [0]", 19, "is of 1 to 4 parts"},
     {"refs: [0, 1], iterations: 4", "of: [f]", 19, "no body 'f' that could be a part"},
     {"refs: [0, 1], iterations: 4", "of: [{body: g, width: 2}]", 19, "without 'iterations' parts"},
