@@ -16,6 +16,7 @@ enum {
     WIDTH_FIRST = 1024,         /* a power of two */
     STEPS = 2 * REUSE_LINE - 1, /* from one byte of a line to another */
     ALIKE_PERCENT = 10,         /* of accesses in other bins: phases are one */
+    EVEN_PERCENT = 10,          /* of first touches that come at other times than evenly */
     PARTS_MAX = 24,             /* of memory with histograms of their own */
     SHIFT_FIRST = 12,           /* of a page at first */
     SMALL = 100                 /* an object with one in so many accesses is not told apart */
@@ -27,6 +28,7 @@ void reuse_collector_release(struct reuse_collector *collector)
         for (uint32_t p = 0; p < REUSE_COLLECTED; p++)
             free(collector->seen[i].phases[p]);
         free(collector->seen[i].steps);
+        free(collector->seen[i].when);
     }
     free(collector->seen);
     free(collector->firsts);
@@ -72,6 +74,7 @@ static void join(struct reuse_seen *into, struct reuse_seen *from)
     for (uint32_t i = 0; i < REUSE_SLOTS; i++)
         into->slots[i] += from->slots[i];
     add_counts(&into->steps, &from->steps, STEPS);
+    add_counts(&into->when, &from->when, REUSE_WHEN);
     for (uint32_t p = 0; p < REUSE_COLLECTED; p++)
         add_counts(&into->phases[p], &from->phases[p], REUSE_BINS);
 }
@@ -145,8 +148,12 @@ bool reuse_note(struct reuse_collector *collector, uint64_t address, uint64_t in
         return false;
     (*phase)[bin] += weight;
     seen->slots[byte / 8] += weight;
-    if (bin == REUSE_FIRST)
+    if (bin == REUSE_FIRST) {
+        if (!seen->when && !(seen->when = calloc(REUSE_WHEN, sizeof *seen->when)))
+            return false;
+        seen->when[reuse_when(index)] += weight;
         return true;
+    }
     if (!seen->steps && !(seen->steps = calloc(STEPS, sizeof *seen->steps)))
         return false;
     seen->steps[byte - last + REUSE_LINE - 1] += weight;
@@ -320,8 +327,32 @@ static void take_steps(const uint64_t *from, struct reuse_steps *reuse)
     reuse->elsewhere = kept < 100 && all ? 100 - kept : 0;
 }
 
+/* When first touches come in the first `executions`, unless that is about as often at all times. */
+static void take_when(uint64_t executions, uint64_t when[REUSE_WHEN])
+{
+    double all = 0, sum = 0, most = 0;
+
+    for (uint32_t k = 0; k < REUSE_WHEN; k++) {
+        const double begin = (double)((UINT64_C(1) << k) - 1);
+        const double length = (double)(UINT64_C(1) << k);
+        const double within = ((double)executions - begin) / length;
+        if (within < 1)
+            when[k] = within > 0 ? (uint64_t)((double)when[k] * within) : 0;
+        all += (double)when[k];
+    }
+    for (uint32_t k = 0; all > 0 && k < REUSE_WHEN; k++) {
+        const double end = (double)((UINT64_C(2) << k) - 1);
+        double differ = end < (double)executions ? end / (double)executions : 1;
+        sum += (double)when[k];
+        differ = sum / all - differ;
+        most = differ > most ? differ : -differ > most ? -differ : most;
+    }
+    if (most * 100 < EVEN_PERCENT)
+        memset(when, 0, REUSE_WHEN * sizeof *when);
+}
+
 static bool take_object(const struct taking *t, const struct reuse_collector *collector,
-                        uint32_t object, uint32_t o, struct reuse *reuse)
+                        uint32_t object, uint32_t o, uint64_t executions, struct reuse *reuse)
 {
     uint64_t slots[REUSE_SLOTS] = {0}, steps[STEPS] = {0};
 
@@ -340,9 +371,12 @@ static bool take_object(const struct taking *t, const struct reuse_collector *co
             slots[i] += seen->slots[i];
         for (uint32_t i = 0; t->of[k] == o && seen->steps && i < STEPS; i++)
             steps[i] += seen->steps[i];
+        for (uint32_t i = 0; t->of[k] == o && seen->when && i < REUSE_WHEN; i++)
+            reuse->when[i] += seen->when[i];
     }
     take_percents(slots, reuse->slots);
     take_steps(steps, &reuse->steps);
+    take_when(executions / t->phases, reuse->when);
     return true;
 }
 
@@ -420,7 +454,7 @@ bool reuse_take(const struct reuse_collector *collector, const uint32_t *objects
         is_done = *reuses != NULL;
     }
     for (uint32_t o = 0; is_done && o < t.objects; o++) {
-        is_done = take_object(&t, collector, objects[t.part[o]], o, &(*reuses)[*count]);
+        is_done = take_object(&t, collector, objects[t.part[o]], o, executions, &(*reuses)[*count]);
         if (is_done && !(*reuses)[*count].bin_count)
             free((*reuses)[*count].bins);
         else

@@ -24,6 +24,7 @@ enum {
     REUSE_LINE = 64,     /* bytes */
     REUSE_STEPS = 8,     /* of a model: from one place of a line to the next */
     REUSE_STRIDES = 16,  /* of first touches */
+    REUSE_WHEN = 48,     /* octaves of executions, for when first touches come */
     REUSE_COLLECTED = 8, /* phases while they are collected */
     REUSE_PHASES = 4     /* and of a model */
 };
@@ -58,7 +59,16 @@ struct reuse_seen {
     uint64_t slots[REUSE_SLOTS]; /* accesses by place in the line, */
     uint64_t *steps; /* by bytes from the last place in it + REUSE_LINE - 1; NULL: none yet */
     uint64_t *phases[REUSE_COLLECTED]; /* REUSE_BINS each, or NULL: none yet */
+    uint64_t *when;                    /* first touches, as those of the model; NULL: none yet */
 };
+
+/* The octave of an execution, by its number from 0 on: the first one, the next two, four ... */
+static inline uint32_t reuse_when(uint64_t index)
+{
+    const uint32_t octave = 63 - (uint32_t)__builtin_clzll(index + 1);
+
+    return octave < REUSE_WHEN ? octave : REUSE_WHEN - 1;
+}
 
 /* First touches of a reference, and how far they go on from one to the next. */
 struct reuse_stride {
@@ -114,6 +124,9 @@ struct reuse {
     struct reuse_steps steps;     /* and but for first touches from its last place */
     struct reuse_bin_count *bins; /* by phase, then bin; none empty; owned */
     uint32_t bin_count;
+    /* Weights of the executions of the first phase, by octave, for when its first touches come; all
+     * 0: evenly. What is touched is mostly touched early. */
+    uint64_t when[REUSE_WHEN];
 };
 
 /* The histograms of a reference with so many executions, and into how many phases these are parted;

@@ -23,6 +23,16 @@ static inline bool enter(struct walk *walk, struct walk_ref *ref, uint64_t addre
            recall_touch(&walk->recall, ref->object, address, walk->now);
 }
 
+/* Whether it is said when the first touches of an object come. */
+static bool is_timed(const struct reuse *reuse)
+{
+    bool is_timed = false;
+
+    for (uint32_t k = 0; k < REUSE_WHEN; k++)
+        is_timed |= reuse->when[k];
+    return is_timed;
+}
+
 /* The bins of the next phase. */
 static void begin_phase(struct walk_ref *to, const struct model_ref *from)
 {
@@ -33,7 +43,8 @@ static void begin_phase(struct walk_ref *to, const struct model_ref *from)
         for (uint32_t k = 0; k < from->reuses[i].bin_count; k++) {
             const struct reuse_bin_count *bin = &from->reuses[i].bins[k];
             uint32_t at = to->left_count;
-            if (bin->phase != to->phase)
+            if (bin->phase != to->phase ||
+                (bin->bin == REUSE_FIRST && !bin->phase && is_timed(&from->reuses[i])))
                 continue;
             for (; at && to->left[at - 1].count < bin->count; at--) { /* commonest first */
                 to->left[at] = to->left[at - 1];
@@ -87,6 +98,37 @@ static uint64_t draw_step(struct walk *walk, const struct reuse *reuse, uint64_t
     return last - byte + draw_place(walk, reuse, size);
 }
 
+/* The object of which a first touch is due, among those that are timed; PSNAP_NONE: none is. What
+ * an octave has left over goes to the next one. */
+static uint32_t draw_timed_first(struct walk *walk, struct walk_ref *ref,
+                                 const struct model_ref *from)
+{
+    const uint32_t when = reuse_when(ref->done);
+    const uint64_t all = from->executions / from->phases; /* of the first phase */
+    const uint64_t end = (UINT64_C(2) << when) - 1;
+    uint64_t left = (end < all ? end : all) - ref->done, sum = 0, ticket;
+    uint32_t object = 0;
+
+    for (uint32_t i = 0; i < from->reuse_count; i++) {
+        uint64_t *firsts = &ref->firsts[(size_t)i * REUSE_WHEN];
+        if (when != ref->when) {
+            firsts[when] += firsts[ref->when];
+            firsts[ref->when] = 0;
+        }
+        sum += firsts[when];
+    }
+    ref->when = when;
+    if (!sum ||
+        (ref->done < from->executions && sum < left && psnap_rng_below(&walk->rng, left) >= sum))
+        return PSNAP_NONE;
+    for (ticket = psnap_rng_below(&walk->rng, sum);
+         ticket >= ref->firsts[(size_t)object * REUSE_WHEN + when]; object++)
+        ticket -= ref->firsts[(size_t)object * REUSE_WHEN + when];
+    ref->firsts[(size_t)object * REUSE_WHEN + when]--;
+    ref->firsts_left--;
+    return object;
+}
+
 static uint64_t draw_address(struct walk *walk, struct walk_ref *ref, const struct model_ref *from)
 {
     const struct reuse *reuse;
@@ -94,6 +136,13 @@ static uint64_t draw_address(struct walk *walk, struct walk_ref *ref, const stru
     uint32_t at = 0;
     bool is_first;
 
+    if (ref->firsts_left && (at = draw_timed_first(walk, ref, from)) != PSNAP_NONE) {
+        reuse = &from->reuses[at];
+        ref->done++;
+        return recall_draw(&walk->recall, reuse->object, REUSE_FIRST, walk->now, &is_first) +
+               draw_place(walk, reuse, from->size);
+    }
+    at = 0;
     for (uint32_t tries = 0; !ref->left_sum && tries <= from->phases; tries++)
         begin_phase(ref, from);
     ref->done++;
@@ -450,6 +499,7 @@ void walk_free(struct walk *walk)
         reader_release(&walk->refs[i].reader);
         free(walk->refs[i].left);
         free(walk->refs[i].objects);
+        free(walk->refs[i].firsts);
     }
     for (uint32_t i = 0; walk->bodies && i < walk->model->body_count; i++) {
         reader_release(&walk->bodies[i].reader);
@@ -471,6 +521,36 @@ void walk_free(struct walk *walk)
     free(walk);
 }
 
+/* First touches by octave, in proportion to the weights of these; false: out of memory. */
+static bool time_firsts(struct walk_ref *to, const struct model_ref *from)
+{
+    for (uint32_t i = 0; i < from->reuse_count; i++) {
+        const struct reuse *reuse = &from->reuses[i];
+        double weights = 0, sum = 0;
+        uint64_t count = 0, given = 0;
+        for (uint32_t k = 0; k < reuse->bin_count; k++)
+            count += reuse->bins[k].bin == REUSE_FIRST && !reuse->bins[k].phase
+                         ? reuse->bins[k].count
+                         : 0;
+        if (!count || !is_timed(reuse))
+            continue;
+        if (!to->firsts &&
+            !(to->firsts = calloc((size_t)from->reuse_count * REUSE_WHEN, sizeof *to->firsts)))
+            return false;
+        for (uint32_t k = 0; k < REUSE_WHEN; k++)
+            weights += (double)reuse->when[k];
+        for (uint32_t k = 0; k < REUSE_WHEN; k++) {
+            uint64_t until;
+            sum += (double)reuse->when[k];
+            until = sum < weights ? (uint64_t)(sum / weights * (double)count) : count;
+            to->firsts[(size_t)i * REUSE_WHEN + k] = until - given;
+            given = until;
+        }
+        to->firsts_left += count;
+    }
+    return true;
+}
+
 static bool init_ref(const struct psnap_stream_model *model, struct walk_ref *to,
                      const struct model_ref *from)
 {
@@ -484,6 +564,8 @@ static bool init_ref(const struct psnap_stream_model *model, struct walk_ref *to
         return true;
     for (uint32_t i = 0; i < from->reuse_count; i++)
         bins += from->reuses[i].bin_count;
+    if (!time_firsts(to, from))
+        return false;
     to->left = malloc((bins + (size_t)1) * sizeof *to->left);
     to->objects = malloc((bins + (size_t)1) * sizeof *to->objects);
     return to->left && to->objects;

@@ -22,6 +22,10 @@ struct walk_ref {
     uint32_t *objects;
     uint32_t left_count, phase;
     uint64_t left_sum, done; /* executions to come in the phase; and that were */
+    uint64_t *firsts; /* first touches to come, by object and octave of executions; NULL: none of
+                         which is said when */
+    uint64_t firsts_left;
+    uint32_t when; /* the octave under way */
 };
 
 /* An access of a body whose references are all nests. */

@@ -244,11 +244,40 @@ static enum psnap_status read_steps(const struct model_reading *m,
     return status;
 }
 
+/* Weights of octaves of executions; there are first touches in the first phase. */
+static enum psnap_status read_when(const struct model_reading *m, const struct psnap_yaml_node *map,
+                                   struct reuse *reuse)
+{
+    const struct psnap_yaml_doc *doc = m->r->doc;
+    enum psnap_status status = psnap_yaml_expect(doc, map, PSNAP_YAML_MAP, "first_at", m->r->error);
+    bool has_firsts = false;
+
+    for (uint32_t i = 0; i < reuse->bin_count; i++)
+        has_firsts |= reuse->bins[i].bin == REUSE_FIRST && !reuse->bins[i].phase;
+    if (!status && !has_firsts)
+        status = psnap_yaml_fail(doc, map, m->r->error, PSNAP_ERROR_VALUE,
+                                 "there is no 'first' in the times of the first phase");
+    for (const struct psnap_yaml_node *node = status ? NULL : map->first; node && !status;
+         node = node->next) {
+        int64_t from = 0;
+        status = model_read_key(m, node, &from);
+        if (!status &&
+            (from < 1 || (from & (from - 1)) || reuse_when((uint64_t)from - 1) == REUSE_WHEN - 1))
+            status = psnap_yaml_fail(doc, node, m->r->error, PSNAP_ERROR_VALUE,
+                                     "executions are counted from powers of two on: 1, 2, 4 ...");
+        if (!status)
+            status = psnap_yaml_u64(doc, node, 1, PSNAP_COUNT_MAX,
+                                    &reuse->when[reuse_when((uint64_t)from - 1)], m->r->error);
+    }
+    return status;
+}
+
 static enum psnap_status read_one_reuse(const struct model_reading *m,
                                         const struct psnap_yaml_node *map, struct model_ref *ref,
                                         struct reuse *reuse)
 {
-    static const char *const keys[] = {"object", "times", "phases", "places", "steps", NULL};
+    static const char *const keys[] = {"object", "times", "phases", "first_at",
+                                       "places", "steps", NULL};
     const struct reading *r = m->r;
     const struct psnap_yaml_node *object, *times, *phases, *node;
     struct model_name wanted = {0};
@@ -283,6 +312,9 @@ static enum psnap_status read_one_reuse(const struct model_reading *m,
     count = 0;
     for (node = phases && !status ? phases->first : NULL; node && !status; node = node->next)
         status = read_times(m, node, count++, reuse);
+    node = psnap_yaml_get(map, "first_at");
+    if (!status && node)
+        status = read_when(m, node, reuse);
     node = psnap_yaml_get(map, "places");
     if (!status && node)
         status = read_places(m, node, reuse->slots);

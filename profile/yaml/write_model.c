@@ -468,6 +468,23 @@ static void write_steps(const struct reuse_steps *steps, struct psnap_yaml_doc *
         psnap_yaml_add_u64(doc, map, "elsewhere", steps->elsewhere);
 }
 
+/* Weights of octaves of executions, each by its first one. */
+static void write_when(const uint64_t when[REUSE_WHEN], struct psnap_yaml_doc *doc,
+                       struct psnap_yaml_node *parent)
+{
+    struct psnap_yaml_node *map = NULL;
+    char label[32];
+
+    for (uint32_t i = 0; i < REUSE_WHEN; i++) {
+        if (!when[i])
+            continue;
+        if (!map)
+            map = psnap_yaml_add_map(doc, parent, "first_at", PSNAP_YAML_FLOW);
+        snprintf(label, sizeof label, "%" PRIu64, UINT64_C(1) << i);
+        psnap_yaml_add_u64(doc, map, label, when[i]);
+    }
+}
+
 static void write_reuse(const struct psnap_profile *profile, const struct model_ref *ref,
                         const struct reuse *reuse, struct psnap_yaml_doc *doc,
                         struct psnap_yaml_node *list)
@@ -492,6 +509,7 @@ static void write_reuse(const struct psnap_profile *profile, const struct model_
             psnap_yaml_add_u64(doc, inner, label, reuse->bins[at].count);
         }
     }
+    write_when(reuse->when, doc, map);
     write_places(reuse->slots, doc, map);
     write_steps(&reuse->steps, doc, map);
 }

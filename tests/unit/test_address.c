@@ -11,6 +11,7 @@
 #include "profile/address/reuse.h"
 #include "profile/address/sample.h"
 #include "profile/model.h"
+#include "profile/walk/measure.h"
 
 /* ---- sample ---- */
 
@@ -246,12 +247,50 @@ static void references_outside_of_the_sample(void **state)
     }
 }
 
+/* Cells of a table at random: first touches come early, and the replay keeps to all reuse times.
+ * Where first touches come evenly, there are too few lines to come back to, and the measure says
+ * so. */
+static void replays_are_measured(void **state)
+{
+    struct psnap_program *program = make_program(1, 1);
+    struct psnap_stream_model *model;
+    struct model_ref *ref;
+    struct psnap_rng rng;
+    uint64_t firsts = 0, early = 0;
+    double off;
+
+    (void)state;
+    psnap_rng_init(&rng, 1);
+    for (uint64_t i = 0; i < EXECUTIONS * REFS; i++)
+        accesses[i] =
+            (struct psnap_access){.address = HEAP + 8 * psnap_rng_below(&rng, 8000), .size = 8};
+    model = model_of(program, EXECUTIONS * REFS);
+    ref = ref_of(model, 0);
+    assert_int_equal(ref->rule, MODEL_REUSE);
+    assert_true(ref->off < 0.02);
+    assert_int_equal(ref->reuse_count, 1);
+    for (uint32_t k = 0; k < REUSE_WHEN; k++) {
+        firsts += ref->reuses[0].when[k];
+        early += k <= 12 ? ref->reuses[0].when[k] : 0;
+    }
+    assert_int_equal(firsts, 1000);
+    assert_true(early > 950);
+    assert_true(walk_measure(model, UINT64_MAX, &off));
+    assert_true(off < 0.02);
+    memset(ref->reuses[0].when, 0, sizeof ref->reuses[0].when);
+    assert_true(walk_measure(model, UINT64_MAX, &off)); /* too few lines for long times */
+    assert_true(off > 0.05);
+    model_free(model);
+    psnap_program_free(program);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(samples_are_maps),     cmocka_unit_test(bins_have_their_times),
         cmocka_unit_test(histograms_are_exact), cmocka_unit_test(rules_are_found),
         cmocka_unit_test(there_are_no_circles), cmocka_unit_test(references_outside_of_the_sample),
+        cmocka_unit_test(replays_are_measured),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
