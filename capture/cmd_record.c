@@ -544,6 +544,7 @@ int psnap_cmd_record(int argc, char **argv)
     }
     argv[1 + operands] = NULL;
     recording.machines = &machines;
+    recording.is_verbose = is_verbose;
     if (settle(&recording, engine, threads) || read_parts(&parts, &recording))
         status = PSNAP_EXIT_LOST;
     else if (recording.is_foreign)

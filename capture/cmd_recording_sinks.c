@@ -118,7 +118,7 @@ static enum psnap_status write_profile(struct psnap_recording *recording,
         psnap_error_at(error, recording->profile, 0, 0);
     if (!status)
         status = psnap_recording_commit(recording, &recording->profile_output, error);
-    if (!status)
+    if (!status && recording->is_verbose)
         say_off(recording, profile);
     psnap_profile_free(profile);
     return status;

@@ -347,7 +347,7 @@ static void take_when(uint64_t executions, uint64_t when[REUSE_WHEN])
         differ = sum / all - differ;
         most = differ > most ? differ : -differ > most ? -differ : most;
     }
-    if (most * 100 < EVEN_PERCENT)
+    if (most * 100 < (double)EVEN_PERCENT)
         memset(when, 0, REUSE_WHEN * sizeof *when);
 }
 

@@ -421,17 +421,24 @@ static enum psnap_status take_sampling(struct taking *t)
     return sampling_copy(from, t->profile->arena, &t->profile->sampling);
 }
 
+/* A loop with at most one in so many accesses is not worth a word. */
+enum { FEW = 100 };
+
 /* By how many points the replay of each loop is expected to be off: reuse times were. */
 static enum psnap_status take_expected(struct psnap_profile *profile)
 {
     const struct psnap_stream_model *model = profile->stream;
     double *off = calloc(profile->loop_count + (size_t)1, sizeof *off);
+    uint64_t all = 0;
 
+    for (uint32_t i = 0; i < profile->loop_count; i++)
+        all += profile->loops[i].accesses;
     for (uint32_t i = 0; off && i < model->ref_count; i++)
         off[model->refs[i].loop] += model->refs[i].off * (double)model->refs[i].executions;
     for (uint32_t i = 0; off && i < profile->loop_count; i++) {
         struct psnap_profile_loop *loop = &profile->loops[i];
-        const double points = loop->accesses ? 100 * off[i] / (double)loop->accesses : 0;
+        const double points =
+            loop->accesses * FEW > all ? 100 * off[i] / (double)loop->accesses : 0;
         loop->expected_off = points > PSNAP_OFF_POINTS ? round(points * 10) / 10 : 0;
     }
     free(off);

@@ -85,7 +85,7 @@ static uint32_t draw_dependents(struct psnap_stream_model *model, const double *
     uint32_t count = 0;
 
     for (uint32_t i = 0; i < model->ref_count; i++)
-        if (model->refs[i].rule == MODEL_DEPENDENT && off[i] * 1000 > OFF_PERMILLE) {
+        if (model->refs[i].rule == MODEL_DEPENDENT && off[i] * 1000 > (double)OFF_PERMILLE) {
             model->refs[i].rule = MODEL_REUSE;
             count++;
         }
@@ -118,7 +118,7 @@ bool model_choose(struct psnap_stream_model *model)
         is_done = walk_measure(model, most, before);
         if (is_done && draw_dependents(model, before)) {
             is_done = walk_measure(model, most, after);
-            is_better = off_of(model, after) * 100 < off_of(model, before) * BETTER_PERCENT;
+            is_better = off_of(model, after) * 100 < off_of(model, before) * (double)BETTER_PERCENT;
         }
     }
     if (is_done)
