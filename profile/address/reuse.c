@@ -376,7 +376,10 @@ static bool take_object(const struct taking *t, const struct reuse_collector *co
     }
     take_percents(slots, reuse->slots);
     take_steps(steps, &reuse->steps);
-    take_when(executions / t->phases, reuse->when);
+    if (bins_of(t, 0, o)[REUSE_FIRST])
+        take_when(executions / t->phases, reuse->when);
+    else
+        memset(reuse->when, 0, sizeof reuse->when);
     return true;
 }
 

@@ -171,6 +171,7 @@ static void join_phases(struct model_ref *ref)
     for (uint32_t i = 0; i < ref->reuse_count && ref->phases > 1; i++) {
         struct reuse *reuse = &ref->reuses[i];
         uint32_t kept = 0;
+        memset(reuse->when, 0, sizeof reuse->when); /* that was of the first one */
         qsort(reuse->bins, reuse->bin_count, sizeof *reuse->bins, by_bin);
         for (uint32_t b = 0; b < reuse->bin_count; b++) {
             reuse->bins[b].phase = 0;
