@@ -327,16 +327,14 @@ static int64_t draw_stride(const struct model_object *object, struct psnap_rng *
     return 0;
 }
 
-/* Whether a line is another object's at its beginning; then *next is the first line that may not
- * be.
- */
+/* Whether a line is not of an object; *next is the first line behind it that may be. */
 static bool is_foreign(const struct recall *recall, uint32_t object, uint64_t line, uint64_t *next)
 {
     uint64_t low, end;
     const bool is_foreign = recall_object_at(recall, line * 64, &low, &end) != object;
 
     *next = is_foreign ? end / 64 + (end % 64 != 0) : line + 1;
-    return is_foreign && low > recall->logs[object].object->low;
+    return is_foreign;
 }
 
 /* From a line of `lines` on, and from the first of them on behind the last, one that was not
