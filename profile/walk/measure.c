@@ -13,18 +13,32 @@
 enum { BLOCK = 1024 };
 
 struct measuring {
-    struct sample sample;
+    struct sample sample; /* of the lines of a thread */
+    uint16_t thread;
     uint64_t (*bins)[REUSE_BINS]; /* by reference */
     uint64_t *executions;
-    uint64_t now;
+    uint64_t now; /* accesses of the thread, */
+    uint64_t all; /* and of all */
 };
+
+/* The threads' orders come one after the other, and reuse times are those of a thread. */
+static bool begin_thread(struct measuring *m, uint16_t thread)
+{
+    sample_release(&m->sample);
+    m->thread = thread;
+    m->now = 0;
+    return sample_init(&m->sample);
+}
 
 static bool note(struct measuring *m, const struct psnap_access *access)
 {
     const uint64_t line = access->address >> SAMPLE_LINE_BITS;
     struct sample_line *slot;
 
+    if (access->thread != m->thread && !begin_thread(m, access->thread))
+        return false;
     m->now++;
+    m->all++;
     m->executions[access->ref]++;
     if (!sample_has(&m->sample, line))
         return true;
@@ -83,7 +97,7 @@ bool walk_measure(const struct psnap_stream_model *model, uint64_t most, double 
     is_done = block && walk && m.bins && m.executions && sample_init(&m.sample);
     for (uint32_t i = 0; is_done && i < model->ref_count; i++)
         walk->ref_numbers[i] = i;
-    while (is_done && m.now < most) {
+    while (is_done && m.all < most) {
         size_t n;
         const int more = walk_next(walk, NULL, block, BLOCK, &n);
         is_done = more >= 0;
