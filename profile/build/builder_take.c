@@ -11,10 +11,12 @@
 #include "profile/yaml/sampling.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { FEW = 100 /* a loop with less than one access in so many is not worth a word */ };
 
 /* What is in hand while one profile is made. */
 struct taking {
@@ -421,9 +423,6 @@ static enum psnap_status take_sampling(struct taking *t)
     return sampling_copy(from, t->profile->arena, &t->profile->sampling);
 }
 
-/* A loop with at most one in so many accesses is not worth a word. */
-enum { FEW = 100 };
-
 /* By how many points the replay of each loop is expected to be off: reuse times were. */
 static enum psnap_status take_expected(struct psnap_profile *profile)
 {
@@ -438,7 +437,7 @@ static enum psnap_status take_expected(struct psnap_profile *profile)
     for (uint32_t i = 0; off && i < profile->loop_count; i++) {
         struct psnap_profile_loop *loop = &profile->loops[i];
         const double points =
-            loop->accesses * FEW > all ? 100 * off[i] / (double)loop->accesses : 0;
+            loop->accesses > all / FEW ? 100 * off[i] / (double)loop->accesses : 0;
         loop->expected_off = points > PSNAP_OFF_POINTS ? round(points * 10) / 10 : 0;
     }
     free(off);
