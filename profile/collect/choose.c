@@ -110,9 +110,9 @@ static void settle(struct psnap_stream_model *model, bool is_better, const doubl
 bool model_choose(struct psnap_stream_model *model)
 {
     const uint64_t all = accesses_of(model), most = all / PART > MOST ? all / PART : MOST;
-    double *before = calloc(2 * (size_t)model->ref_count + 1, sizeof *before);
-    double *after = before + model->ref_count;
-    bool is_done = before != NULL, is_better = false;
+    double *before = calloc(model->ref_count + (size_t)1, sizeof *before);
+    double *after = calloc(model->ref_count + (size_t)1, sizeof *after);
+    bool is_done = before && after, is_better = false;
 
     if (is_done && count_of(model, MODEL_REUSE) + count_of(model, MODEL_DEPENDENT)) {
         is_done = walk_measure(model, most, before);
@@ -124,5 +124,6 @@ bool model_choose(struct psnap_stream_model *model)
     if (is_done)
         settle(model, is_better, is_better ? after : before);
     free(before);
+    free(after);
     return is_done && drop_objects(model);
 }
