@@ -376,7 +376,7 @@ static bool take_object(const struct taking *t, const struct reuse_collector *co
     }
     take_percents(slots, reuse->slots);
     take_steps(steps, &reuse->steps);
-    if (bins_of(t, 0, o)[REUSE_FIRST])
+    if (reuse_timed_firsts(reuse))
         take_when(executions / t->phases, reuse->when);
     else
         memset(reuse->when, 0, sizeof reuse->when);
@@ -479,4 +479,17 @@ void reuse_release(struct reuse *reuses, uint32_t count)
     for (uint32_t i = 0; i < count; i++)
         free(reuses[i].bins);
     free(reuses);
+}
+
+uint64_t reuse_timed_firsts(const struct reuse *reuse)
+{
+    uint64_t firsts = 0;
+    bool is_timed = false;
+
+    for (uint32_t i = 0; i < REUSE_WHEN; i++)
+        is_timed |= reuse->when[i] > 0;
+    for (uint32_t i = 0; i < reuse->bin_count; i++)
+        if (reuse->bins[i].bin == REUSE_FIRST && !reuse->bins[i].phase)
+            firsts += reuse->bins[i].count;
+    return is_timed ? firsts : 0;
 }

@@ -135,5 +135,7 @@ struct reuse {
 bool reuse_take(const struct reuse_collector *collector, const uint32_t *objects,
                 uint64_t executions, struct reuse **reuses, uint32_t *count, uint32_t *phases);
 void reuse_release(struct reuse *reuses, uint32_t count);
+/* How many first touches of the first phase come when `when` says; 0 also if that says nothing. */
+uint64_t reuse_timed_firsts(const struct reuse *reuse);
 
 #endif

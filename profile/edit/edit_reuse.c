@@ -277,6 +277,7 @@ enum psnap_status edit_inherit_reuses(const struct editing *e, struct model_ref 
         if (!reuse->bins)
             return edit_no_memory(e);
         reuse->steps = old->steps;
+        memcpy(reuse->when, old->when, sizeof reuse->when);
         for (uint32_t slot = 0; slot < REUSE_SLOTS; slot++)
             reuse->slots[(slot + (uint64_t)(bytes / 8)) % REUSE_SLOTS] = old->slots[slot];
         for (uint32_t i = 0; i < old->bin_count; i++) {

@@ -23,16 +23,6 @@ static inline bool enter(struct walk *walk, struct walk_ref *ref, uint64_t addre
            recall_touch(&walk->recall, ref->object, address, walk->now);
 }
 
-/* Whether it is said when the first touches of an object come. */
-static bool is_timed(const struct reuse *reuse)
-{
-    bool is_timed = false;
-
-    for (uint32_t k = 0; k < REUSE_WHEN; k++)
-        is_timed |= reuse->when[k];
-    return is_timed;
-}
-
 /* The bins of the next phase. */
 static void begin_phase(struct walk_ref *to, const struct model_ref *from)
 {
@@ -44,7 +34,7 @@ static void begin_phase(struct walk_ref *to, const struct model_ref *from)
             const struct reuse_bin_count *bin = &from->reuses[i].bins[k];
             uint32_t at = to->left_count;
             if (bin->phase != to->phase ||
-                (bin->bin == REUSE_FIRST && !bin->phase && is_timed(&from->reuses[i])))
+                (bin->bin == REUSE_FIRST && !bin->phase && reuse_timed_firsts(&from->reuses[i])))
                 continue;
             for (; at && to->left[at - 1].count < bin->count; at--) { /* commonest first */
                 to->left[at] = to->left[at - 1];
@@ -119,7 +109,7 @@ static uint32_t draw_timed_first(struct walk *walk, struct walk_ref *ref,
     }
     ref->when = when;
     if (!sum ||
-        (ref->done < from->executions && sum < left && psnap_rng_below(&walk->rng, left) >= sum))
+        (ref->done < all && sum < left && psnap_rng_below(&walk->rng, left) >= sum))
         return PSNAP_NONE;
     for (ticket = psnap_rng_below(&walk->rng, sum);
          ticket >= ref->firsts[(size_t)object * REUSE_WHEN + when]; object++)
@@ -527,12 +517,9 @@ static bool time_firsts(struct walk_ref *to, const struct model_ref *from)
     for (uint32_t i = 0; i < from->reuse_count; i++) {
         const struct reuse *reuse = &from->reuses[i];
         double weights = 0, sum = 0;
-        uint64_t count = 0, given = 0;
-        for (uint32_t k = 0; k < reuse->bin_count; k++)
-            count += reuse->bins[k].bin == REUSE_FIRST && !reuse->bins[k].phase
-                         ? reuse->bins[k].count
-                         : 0;
-        if (!count || !is_timed(reuse))
+        const uint64_t count = reuse_timed_firsts(reuse);
+        uint64_t given = 0;
+        if (!count)
             continue;
         if (!to->firsts &&
             !(to->firsts = calloc((size_t)from->reuse_count * REUSE_WHEN, sizeof *to->firsts)))

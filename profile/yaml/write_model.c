@@ -434,20 +434,32 @@ static void write_base(const struct psnap_profile *profile, const struct model_r
     }
 }
 
-/* Weights of places in a line, by bytes; none when all are 0. */
-static void write_places(const uint64_t places[REUSE_SLOTS], struct psnap_yaml_doc *doc,
-                         struct psnap_yaml_node *parent)
+/* What place i of a line begins with, its byte, and octave i of executions, the number of one. */
+static uint64_t place_of(uint32_t i)
+{
+    return i * UINT64_C(8);
+}
+
+static uint64_t octave_of(uint32_t i)
+{
+    return UINT64_C(1) << i;
+}
+
+/* Weights by what they begin with; nothing when all are 0. */
+static void write_weights(const char *key, const uint64_t *weights, uint32_t count,
+                          uint64_t (*begin_of)(uint32_t i), struct psnap_yaml_doc *doc,
+                          struct psnap_yaml_node *parent)
 {
     struct psnap_yaml_node *map = NULL;
-    char label[16];
+    char label[32];
 
-    for (uint32_t i = 0; i < REUSE_SLOTS; i++) {
-        if (!places[i])
+    for (uint32_t i = 0; i < count; i++) {
+        if (!weights[i])
             continue;
         if (!map)
-            map = psnap_yaml_add_map(doc, parent, "places", PSNAP_YAML_FLOW);
-        snprintf(label, sizeof label, "%" PRIu32, i * 8);
-        psnap_yaml_add_u64(doc, map, label, places[i]);
+            map = psnap_yaml_add_map(doc, parent, key, PSNAP_YAML_FLOW);
+        snprintf(label, sizeof label, "%" PRIu64, begin_of(i));
+        psnap_yaml_add_u64(doc, map, label, weights[i]);
     }
 }
 
@@ -466,23 +478,6 @@ static void write_steps(const struct reuse_steps *steps, struct psnap_yaml_doc *
     }
     if (steps->elsewhere)
         psnap_yaml_add_u64(doc, map, "elsewhere", steps->elsewhere);
-}
-
-/* Weights of octaves of executions, each by its first one. */
-static void write_when(const uint64_t when[REUSE_WHEN], struct psnap_yaml_doc *doc,
-                       struct psnap_yaml_node *parent)
-{
-    struct psnap_yaml_node *map = NULL;
-    char label[32];
-
-    for (uint32_t i = 0; i < REUSE_WHEN; i++) {
-        if (!when[i])
-            continue;
-        if (!map)
-            map = psnap_yaml_add_map(doc, parent, "first_at", PSNAP_YAML_FLOW);
-        snprintf(label, sizeof label, "%" PRIu64, UINT64_C(1) << i);
-        psnap_yaml_add_u64(doc, map, label, when[i]);
-    }
 }
 
 static void write_reuse(const struct psnap_profile *profile, const struct model_ref *ref,
@@ -509,8 +504,9 @@ static void write_reuse(const struct psnap_profile *profile, const struct model_
             psnap_yaml_add_u64(doc, inner, label, reuse->bins[at].count);
         }
     }
-    write_when(reuse->when, doc, map);
-    write_places(reuse->slots, doc, map);
+    if (reuse_timed_firsts(reuse))
+        write_weights("first_at", reuse->when, REUSE_WHEN, octave_of, doc, map);
+    write_weights("places", reuse->slots, REUSE_SLOTS, place_of, doc, map);
     write_steps(&reuse->steps, doc, map);
 }
 
