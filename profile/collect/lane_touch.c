@@ -15,7 +15,7 @@ enum {
     /* When so many accesses of a reference have been noted, only one in 2^FEWER of its accesses
      * that come back to a line sooner than bin SOON is noted, and stands for all: most do, and
      * their histogram is known to a few thousandths by then. Those that are rare and miss caches
-     * are counted as before. */
+     * are counted as before, unless the reference is regular as far as is known. */
     NOTES = 1 << 16,
     SOON = REUSE_EXACT + 5,
     FEWER = 3
@@ -28,7 +28,7 @@ static struct depend_access latest_of(const void *context, uint32_t site)
     return (struct depend_access){site, of->latest, of->latest_time};
 }
 
-/* An access of an irregular reference to a line of the sample. */
+/* An access to a line of the sample. */
 static bool note_reuse(struct lane *lane, uint32_t site, uint64_t address, uint64_t time,
                        uint64_t index)
 {
@@ -43,36 +43,22 @@ static bool note_reuse(struct lane *lane, uint32_t site, uint64_t address, uint6
     if (slot->line == line) {
         bin = reuse_bin(time > slot->time ? time - slot->time - 1 : 0);
         last = slot->byte;
-        slot->time = time;
-        slot->byte = byte;
+        if (time >= slot->time) {
+            slot->time = time;
+            slot->byte = byte;
+        }
     } else if (!sample_add(&lane->sample, &(struct sample_line){line, time, byte}) ||
                (lane->sample.weight == 1 && !reuse_note_first(&of->reuse, line))) {
         return false;
     }
     weight = lane->sample.weight;
-    if (bin < SOON && of->notes >= NOTES) {
+    if (of->notes >= NOTES && (bin < SOON || !lane->sites[site].is_irregular)) {
         if (sample_hash(index) >> (64 - FEWER))
             return true;
         weight <<= FEWER;
     }
     of->notes++;
     return reuse_note(&of->reuse, address, index, bin, last, weight);
-}
-
-/* A line of the sample that a reference touched which is not irregular. */
-static bool note_line(struct lane *lane, uint64_t address, uint64_t time)
-{
-    const uint64_t line = address >> SAMPLE_LINE_BITS;
-    const uint8_t byte = address % REUSE_LINE;
-    struct sample_line *slot = sample_find(&lane->sample, line);
-
-    if (slot->line != line)
-        return sample_add(&lane->sample, &(struct sample_line){line, time, byte});
-    if (time >= slot->time) {
-        slot->time = time;
-        slot->byte = byte;
-    }
-    return true;
 }
 
 static bool note_dependence(struct lane *lane, uint32_t site, uint64_t address, uint64_t time)
@@ -89,8 +75,8 @@ static bool note_dependence(struct lane *lane, uint32_t site, uint64_t address, 
     return true;
 }
 
-/* Whether the reference's addresses are a nest, now that there are more of them. What was collected
- * of an irregular one that is a nest for sure is of no use. */
+/* Whether the reference's addresses are a nest, now that there are more of them. One that is a nest
+ * for sure depends on no other; its reuse times are kept, for it may not stay one. */
 static void look_again(struct lane_site *site, struct lane_history *history)
 {
     const bool was_irregular = site->is_irregular;
@@ -100,7 +86,6 @@ static void look_again(struct lane_site *site, struct lane_history *history)
     site->is_series = !history->addresses.is_none;
     site->is_irregular = !series_is_plain(&history->addresses);
     if (was_irregular && !site->is_irregular) {
-        reuse_collector_release(&history->reuse);
         free(history->depend);
         history->depend = NULL;
     }
@@ -143,8 +128,7 @@ static bool note(struct lane *lane, uint32_t site, uint64_t address, uint64_t ti
     if (of->is_series && !series_put(&lane->histories[site].addresses, address, 0, 1))
         return false;
     if (sample_has(&lane->sample, address >> SAMPLE_LINE_BITS) &&
-        !(of->is_irregular ? note_reuse(lane, site, address, time, index)
-                           : note_line(lane, address, time)))
+        !note_reuse(lane, site, address, time, index))
         return false;
     return index < of->due || do_due(lane, site, address, time, index);
 }
@@ -171,6 +155,48 @@ bool lane_touch(struct lane *lane, const uint32_t *sites, uint32_t width, const 
     return true;
 }
 
+/* Accesses of a site, from number `index` on, to addresses that go on by a stride. */
+struct site_run {
+    uint64_t first, stride, count;
+    uint64_t time, every, index; /* `every` accesses of the stream apart */
+};
+
+/* How many strides it takes to come at least so far. */
+static uint64_t strides_to(uint64_t bytes, uint64_t stride)
+{
+    return (bytes + stride - 1) / stride;
+}
+
+/* A dense run's accesses to a line of the sample: the first one of them, and all that follow. */
+static bool note_line(struct lane *lane, uint32_t site, const struct site_run *run, uint64_t line)
+{
+    const uint64_t begin = line << SAMPLE_LINE_BITS, end = begin + REUSE_LINE - 1;
+    const uint64_t stride = run->stride, back = 0 - stride;
+    uint64_t i = 0, last = run->count - 1, address;
+    struct sample_line *slot;
+
+    if (stride && stride < 64) {
+        i = run->first < begin ? strides_to(begin - run->first, stride) : 0;
+        last = (end - run->first) / stride < last ? (end - run->first) / stride : last;
+    } else if (stride) {
+        i = run->first > end ? strides_to(run->first - end, back) : 0;
+        last = (run->first - begin) / back < last ? (run->first - begin) / back : last;
+    }
+    address = run->first + i * stride;
+    if (!note_reuse(lane, site, address, run->time + i * run->every, run->index + i))
+        return false;
+    slot = sample_find(&lane->sample, line);
+    if (last == i || slot->line != line)
+        return true;
+    if (run->time + last * run->every > slot->time) {
+        slot->time = run->time + last * run->every;
+        slot->byte = (run->first + last * stride) % REUSE_LINE;
+    }
+    return reuse_note(&lane->histories[site].reuse, address + stride, run->index + last,
+                      reuse_bin(run->every - 1), address % REUSE_LINE,
+                      (last - i) * lane->sample.weight);
+}
+
 bool lane_touch_run(struct lane *lane, uint32_t site, uint64_t first, uint64_t stride,
                     uint64_t count, uint64_t time, uint64_t every)
 {
@@ -178,6 +204,7 @@ bool lane_touch_run(struct lane *lane, uint32_t site, uint64_t first, uint64_t s
     const bool is_dense = stride + 32 <= 64; /* strides of -32 to 32 bytes */
     const uint64_t last = first + (count - 1) * stride;
     const uint64_t low = first < last ? first : last, high = first < last ? last : first;
+    const uint64_t index = of->length;
 
     if (!series_put(&lane->histories[site].addresses, first, stride, count))
         return false;
@@ -187,24 +214,17 @@ bool lane_touch_run(struct lane *lane, uint32_t site, uint64_t first, uint64_t s
         look_again(of, &lane->histories[site]);
     set_due(of, &lane->histories[site]);
     if (is_dense && high - low < (UINT64_C(1) << 40)) {
-        for (uint64_t line = low >> SAMPLE_LINE_BITS; line <= high >> SAMPLE_LINE_BITS; line++) {
-            uint64_t i = 0; /* the last access to the line */
-            if (!sample_has(&lane->sample, line))
-                continue;
-            if (stride && stride < 64)
-                i = (((line + 1) << SAMPLE_LINE_BITS) - 1 - first) / stride;
-            else if (stride)
-                i = (first - (line << SAMPLE_LINE_BITS)) / (0 - stride);
-            i = i < count - 1 && stride ? i : count - 1;
-            if (!note_line(lane, first + i * stride, time + i * every))
+        for (uint64_t line = low >> SAMPLE_LINE_BITS; line <= high >> SAMPLE_LINE_BITS; line++)
+            if (sample_has(&lane->sample, line) &&
+                !note_line(lane, site, &(struct site_run){first, stride, count, time, every, index},
+                           line))
                 return false;
-        }
         return true;
     }
     for (uint64_t i = 0; i < count; i++) {
         const uint64_t address = first + i * stride;
         if (sample_has(&lane->sample, address >> SAMPLE_LINE_BITS) &&
-            !note_line(lane, address, time + i * every))
+            !note_reuse(lane, site, address, time + i * every, index + i))
             return false;
     }
     return true;
