@@ -11,10 +11,10 @@
 
 /* ---- what is left to draw ---- */
 
-/* The bins of the next phase become those to draw, but for first touches that are timed. */
-static void begin_phase(struct draw *draw, const struct model_ref *ref)
+/* The bins of a phase become those to draw, but for first touches that are timed. */
+static void begin_phase(struct draw *draw, const struct model_ref *ref, uint32_t phase)
 {
-    draw->phase = draw->done ? (draw->phase + 1) % ref->phases : 0;
+    draw->phase = phase;
     draw->left_count = 0;
     draw->left_sum = 0;
     for (uint32_t i = 0; i < ref->reuse_count; i++)
@@ -35,10 +35,19 @@ static void begin_phase(struct draw *draw, const struct model_ref *ref)
         }
 }
 
+/* How many executions the first phase has. */
+static uint64_t first_phase(const struct model_ref *ref)
+{
+    return ref->executions / ref->phases;
+}
+
 /* Divides the timed first touches of each histogram between octaves, in proportion to the weights
- * of these. False: out of memory. */
+ * of these; octaves behind the end of the first phase count as its last one. False: out of memory.
+ */
 static bool time_firsts(struct draw *draw, const struct model_ref *ref)
 {
+    const uint32_t last = first_phase(ref) ? reuse_when(first_phase(ref) - 1) : 0;
+
     for (uint32_t i = 0; i < ref->reuse_count; i++) {
         const struct reuse *reuse = &ref->reuses[i];
         double weights = 0, sum = 0;
@@ -54,7 +63,7 @@ static bool time_firsts(struct draw *draw, const struct model_ref *ref)
         for (uint32_t k = 0; k < REUSE_WHEN; k++) {
             uint64_t until;
             sum += (double)reuse->when[k];
-            until = sum < weights ? (uint64_t)(sum / weights * (double)count) : count;
+            until = k < last && sum < weights ? (uint64_t)(sum / weights * (double)count) : count;
             draw->firsts[(size_t)i * REUSE_WHEN + k] = until - given;
             given = until;
         }
@@ -116,7 +125,7 @@ static uint32_t draw_timed_first(struct draw *draw, const struct model_ref *ref,
                                  struct psnap_rng *rng)
 {
     const uint32_t when = reuse_when(draw->done);
-    const uint64_t all = ref->executions / ref->phases; /* of the first phase */
+    const uint64_t all = first_phase(ref);
     const uint64_t end = (UINT64_C(2) << when) - 1;
     uint64_t left = (end < all ? end : all) - draw->done, sum = 0, ticket;
     uint32_t histogram = 0;
@@ -156,7 +165,7 @@ uint64_t draw_address(struct draw *draw, const struct model_ref *ref, struct rec
     }
     at = 0;
     for (uint32_t tries = 0; !draw->left_sum && tries <= ref->phases; tries++)
-        begin_phase(draw, ref);
+        begin_phase(draw, ref, (draw->phase + 1) % ref->phases);
     draw->done++;
     if (!draw->left_sum)
         return 0;
@@ -181,7 +190,10 @@ bool draw_init(struct draw *draw, const struct model_ref *ref)
         bins += ref->reuses[i].bin_count;
     draw->left = malloc((bins + (size_t)1) * sizeof *draw->left);
     draw->objects = malloc((bins + (size_t)1) * sizeof *draw->objects);
-    return time_firsts(draw, ref) && draw->left && draw->objects;
+    if (!time_firsts(draw, ref) || !draw->left || !draw->objects)
+        return false;
+    begin_phase(draw, ref, 0);
+    return true;
 }
 
 void draw_release(struct draw *draw)
