@@ -23,131 +23,7 @@ static inline bool enter(struct walk *walk, struct walk_ref *ref, uint64_t addre
            recall_touch(&walk->recall, ref->object, address, walk->now);
 }
 
-/* The bins of the next phase. */
-static void begin_phase(struct walk_ref *to, const struct model_ref *from)
-{
-    to->phase = to->done ? (to->phase + 1) % from->phases : 0;
-    to->left_count = 0;
-    to->left_sum = 0;
-    for (uint32_t i = 0; i < from->reuse_count; i++)
-        for (uint32_t k = 0; k < from->reuses[i].bin_count; k++) {
-            const struct reuse_bin_count *bin = &from->reuses[i].bins[k];
-            uint32_t at = to->left_count;
-            if (bin->phase != to->phase ||
-                (bin->bin == REUSE_FIRST && !bin->phase && reuse_timed_firsts(&from->reuses[i])))
-                continue;
-            for (; at && to->left[at - 1].count < bin->count; at--) { /* commonest first */
-                to->left[at] = to->left[at - 1];
-                to->objects[at] = to->objects[at - 1];
-            }
-            to->left[at] = *bin;
-            to->objects[at] = i;
-            to->left_count++;
-            to->left_sum += bin->count;
-        }
-}
-
-/* The byte of a line that is touched first: by the weights of places. */
-static uint64_t draw_place(struct walk *walk, const struct reuse *reuse, uint8_t size)
-{
-    uint64_t sum = 0, ticket, place = 0;
-
-    for (uint32_t i = 0; i < REUSE_SLOTS; i++)
-        sum += reuse->slots[i];
-    if (!sum)
-        return 0;
-    for (ticket = psnap_rng_below(&walk->rng, sum); ticket >= reuse->slots[place]; place++)
-        ticket -= reuse->slots[place];
-    place *= 8;
-    if (size < 8 && !(size & (size - 1)))
-        place += psnap_rng_below(&walk->rng, 8u / size) * size;
-    return place + size > REUSE_LINE ? REUSE_LINE - (uint64_t)size : place;
-}
-
-/* The address in the line that was accessed last at `last`: one of the steps that stay in it. */
-static uint64_t draw_step(struct walk *walk, const struct reuse *reuse, uint64_t last, uint8_t size)
-{
-    const struct reuse_steps *from = &reuse->steps;
-    const uint32_t byte = last % REUSE_LINE;
-    uint64_t weights[REUSE_STEPS], sum = 0, elsewhere = 0, ticket;
-
-    for (uint32_t i = 0; i < REUSE_SLOTS; i++)
-        elsewhere += from->elsewhere * reuse->slots[i];
-    for (uint32_t i = 0; i < from->count; i++) {
-        const uint32_t to = byte + (uint32_t)from->steps[i].bytes;
-        weights[i] = to < REUSE_LINE ? from->steps[i].count * reuse->slots[to / 8] : 0;
-        sum += weights[i];
-    }
-    sum += elsewhere / REUSE_SLOTS;
-    ticket = sum ? psnap_rng_below(&walk->rng, sum) : 0;
-    for (uint32_t i = 0; i < from->count; i++) {
-        if (ticket < weights[i])
-            return last + (uint64_t)(int64_t)from->steps[i].bytes;
-        ticket -= weights[i];
-    }
-    return last - byte + draw_place(walk, reuse, size);
-}
-
-/* The object of which a first touch is due, among those that are timed; PSNAP_NONE: none is. What
- * an octave has left over goes to the next one. */
-static uint32_t draw_timed_first(struct walk *walk, struct walk_ref *ref,
-                                 const struct model_ref *from)
-{
-    const uint32_t when = reuse_when(ref->done);
-    const uint64_t all = from->executions / from->phases; /* of the first phase */
-    const uint64_t end = (UINT64_C(2) << when) - 1;
-    uint64_t left = (end < all ? end : all) - ref->done, sum = 0, ticket;
-    uint32_t object = 0;
-
-    for (uint32_t i = 0; i < from->reuse_count; i++) {
-        uint64_t *firsts = &ref->firsts[(size_t)i * REUSE_WHEN];
-        if (when != ref->when) {
-            firsts[when] += firsts[ref->when];
-            firsts[ref->when] = 0;
-        }
-        sum += firsts[when];
-    }
-    ref->when = when;
-    if (!sum ||
-        (ref->done < all && sum < left && psnap_rng_below(&walk->rng, left) >= sum))
-        return PSNAP_NONE;
-    for (ticket = psnap_rng_below(&walk->rng, sum);
-         ticket >= ref->firsts[(size_t)object * REUSE_WHEN + when]; object++)
-        ticket -= ref->firsts[(size_t)object * REUSE_WHEN + when];
-    ref->firsts[(size_t)object * REUSE_WHEN + when]--;
-    ref->firsts_left--;
-    return object;
-}
-
-static uint64_t draw_address(struct walk *walk, struct walk_ref *ref, const struct model_ref *from)
-{
-    const struct reuse *reuse;
-    uint64_t ticket, last;
-    uint32_t at = 0;
-    bool is_first;
-
-    if (ref->firsts_left && (at = draw_timed_first(walk, ref, from)) != PSNAP_NONE) {
-        reuse = &from->reuses[at];
-        ref->done++;
-        return recall_draw(&walk->recall, reuse->object, REUSE_FIRST, walk->now, &is_first) +
-               draw_place(walk, reuse, from->size);
-    }
-    at = 0;
-    for (uint32_t tries = 0; !ref->left_sum && tries <= from->phases; tries++)
-        begin_phase(ref, from);
-    ref->done++;
-    if (!ref->left_sum)
-        return 0;
-    for (ticket = psnap_rng_below(&walk->rng, ref->left_sum); ticket >= ref->left[at].count; at++)
-        ticket -= ref->left[at].count;
-    ref->left[at].count--;
-    ref->left_sum--;
-    reuse = &from->reuses[ref->objects[at]];
-    last = recall_draw(&walk->recall, reuse->object, ref->left[at].bin, walk->now, &is_first);
-    return is_first ? last + draw_place(walk, reuse, from->size)
-                    : draw_step(walk, reuse, last, from->size);
-}
-
+/* An offset of a dependent reference, by their counts. */
 static uint64_t draw_offset(struct walk *walk, const struct model_ref *from)
 {
     uint64_t sum = 0, ticket;
@@ -183,7 +59,7 @@ static inline bool access_one(struct walk *walk, uint32_t index, uint64_t *addre
     else if (from->rule == MODEL_DEPENDENT)
         *address = latest_base(walk, from) + draw_offset(walk, from);
     else
-        *address = draw_address(walk, ref, from);
+        *address = draw_address(&ref->draw, from, &walk->recall, walk->now, &walk->rng);
     ref->latest = *address;
     ref->latest_time = walk->now;
     return !walk->is_tracked || enter(walk, ref, *address);
@@ -487,9 +363,7 @@ void walk_free(struct walk *walk)
         return;
     for (uint32_t i = 0; walk->refs && i < walk->model->ref_count; i++) {
         reader_release(&walk->refs[i].reader);
-        free(walk->refs[i].left);
-        free(walk->refs[i].objects);
-        free(walk->refs[i].firsts);
+        draw_release(&walk->refs[i].draw);
     }
     for (uint32_t i = 0; walk->bodies && i < walk->model->body_count; i++) {
         reader_release(&walk->bodies[i].reader);
@@ -511,51 +385,14 @@ void walk_free(struct walk *walk)
     free(walk);
 }
 
-/* First touches by octave, in proportion to the weights of these; false: out of memory. */
-static bool time_firsts(struct walk_ref *to, const struct model_ref *from)
-{
-    for (uint32_t i = 0; i < from->reuse_count; i++) {
-        const struct reuse *reuse = &from->reuses[i];
-        double weights = 0, sum = 0;
-        const uint64_t count = reuse_timed_firsts(reuse);
-        uint64_t given = 0;
-        if (!count)
-            continue;
-        if (!to->firsts &&
-            !(to->firsts = calloc((size_t)from->reuse_count * REUSE_WHEN, sizeof *to->firsts)))
-            return false;
-        for (uint32_t k = 0; k < REUSE_WHEN; k++)
-            weights += (double)reuse->when[k];
-        for (uint32_t k = 0; k < REUSE_WHEN; k++) {
-            uint64_t until;
-            sum += (double)reuse->when[k];
-            until = sum < weights ? (uint64_t)(sum / weights * (double)count) : count;
-            to->firsts[(size_t)i * REUSE_WHEN + k] = until - given;
-            given = until;
-        }
-        to->firsts_left += count;
-    }
-    return true;
-}
-
 static bool init_ref(const struct psnap_stream_model *model, struct walk_ref *to,
                      const struct model_ref *from)
 {
-    uint32_t bins = 0;
-
     to->nest = (uint32_t)(model_nest_of(model, from) - model->refs);
     to->takes = model_takes(model, from);
     reader_init(&to->reader, &from->addresses);
     to->object = PSNAP_NONE;
-    if (from->rule != MODEL_REUSE)
-        return true;
-    for (uint32_t i = 0; i < from->reuse_count; i++)
-        bins += from->reuses[i].bin_count;
-    if (!time_firsts(to, from))
-        return false;
-    to->left = malloc((bins + (size_t)1) * sizeof *to->left);
-    to->objects = malloc((bins + (size_t)1) * sizeof *to->objects);
-    return to->left && to->objects;
+    return from->rule != MODEL_REUSE || draw_init(&to->draw, from);
 }
 
 /* How the references of a body, all of them nests, take turns in these. */

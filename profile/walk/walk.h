@@ -8,24 +8,17 @@
 
 #include "profile/model.h"
 #include "profile/order/order.h"
+#include "profile/walk/draw.h"
 #include "profile/walk/reader.h"
 #include "profile/walk/recall.h"
 
 struct walk_ref {
     struct reader reader;         /* of a nest */
+    struct draw draw;             /* of an irregular reference */
     uint32_t nest, takes;         /* the reference whose nest it is; numbers that an access takes */
     uint64_t latest, latest_time; /* address, and when */
     uint32_t object;              /* that the latest access was in, */
     uint64_t low, end;            /* and where that is so */
-    uint64_t line;                /* of a nest: that was entered last */
-    struct reuse_bin_count *left; /* bins of the phase, by object as `objects`; NULL: none */
-    uint32_t *objects;
-    uint32_t left_count, phase;
-    uint64_t left_sum, done; /* executions to come in the phase; and that were */
-    uint64_t *firsts; /* first touches to come, by object and octave of executions; NULL: none of
-                         which is said when */
-    uint64_t firsts_left;
-    uint32_t when; /* the octave under way */
 };
 
 /* An access of a body whose references are all nests. */
