@@ -2,7 +2,7 @@
 /*
  * The choice between a dependent reference and one drawn by reuse time, and the measurement that it
  * goes by: a field of a record stays with the record, one whose place differs from record to record
- * is drawn.
+ * is drawn, and threads that share memory are replayed and measured one by one.
  */
 #include "tests/unit/test_profile_support.h"
 
@@ -106,11 +106,47 @@ static void fields_in_other_places_are_drawn(void **state)
     psnap_program_free(program);
 }
 
+/* Two threads access the same lines at random, in turn. The replay has one thread's accesses behind
+ * the other's: what the second thread touches first is a first touch all the same, as it was when
+ * the threads were recorded, and not a late reuse. Each thread's replay finds its own reuse times,
+ * whether the lines are of an array or of no object. */
+static void threads_have_their_own_reuse_times(void **state)
+{
+    (void)state;
+    for (int is_array = 0; is_array < 2; is_array++) {
+        const struct psnap_object array = {.address = HEAP, .size_bytes = 1 << 23, .name = "x"};
+        struct psnap_program *program = make_program(1, 1);
+        struct psnap_stream_model *model;
+        struct psnap_rng rng;
+        double off[REFS];
+        if (is_array)
+            assert_int_equal(psnap_program_add_object(program, &array), 0);
+        psnap_rng_init(&rng, 1);
+        for (uint64_t i = 0; i < (uint64_t)REFS * EXECUTIONS; i++)
+            accesses[i] = (struct psnap_access){
+                .address = HEAP + 64 * psnap_rng_below(&rng, 1 + psnap_rng_below(&rng, 100000)),
+                .size = 8,
+                .thread = i % 2};
+        model = model_of(program);
+        assert_int_equal(model->order_count, 2);
+        assert_true(walk_measure(model, UINT64_MAX, off));
+        for (uint32_t i = 0; i < REFS; i++) {
+            assert_int_equal(model->refs[i].thread, i);
+            assert_int_equal(model->refs[i].rule, MODEL_REUSE);
+            assert_true(model->refs[i].off < 0.05);
+            assert_true(off[i] < 0.05);
+        }
+        model_free(model);
+        psnap_program_free(program);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(fields_of_records_depend),
         cmocka_unit_test(fields_in_other_places_are_drawn),
+        cmocka_unit_test(threads_have_their_own_reuse_times),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
