@@ -160,7 +160,7 @@ uint64_t draw_address(struct draw *draw, const struct model_ref *ref, struct rec
     if (draw->firsts_left && (at = draw_timed_first(draw, ref, rng)) != PSNAP_NONE) {
         reuse = &ref->reuses[at];
         draw->done++;
-        last = recall_draw(recall, reuse->object, REUSE_FIRST, now, &is_first);
+        last = recall_draw(recall, draw->numbers[reuse->object], REUSE_FIRST, now, &is_first);
         return last + draw_place(rng, reuse, ref->size);
     }
     at = 0;
@@ -174,18 +174,18 @@ uint64_t draw_address(struct draw *draw, const struct model_ref *ref, struct rec
     draw->left[at].count--;
     draw->left_sum--;
     reuse = &ref->reuses[draw->objects[at]];
-    last = recall_draw(recall, reuse->object, draw->left[at].bin, now, &is_first);
+    last = recall_draw(recall, draw->numbers[reuse->object], draw->left[at].bin, now, &is_first);
     return is_first ? last + draw_place(rng, reuse, ref->size)
                     : draw_step(rng, reuse, last, ref->size);
 }
 
 /* ---- memory ---- */
 
-bool draw_init(struct draw *draw, const struct model_ref *ref)
+bool draw_init(struct draw *draw, const struct model_ref *ref, const uint32_t *numbers)
 {
     uint32_t bins = 0;
 
-    *draw = (struct draw){0};
+    *draw = (struct draw){.numbers = numbers};
     for (uint32_t i = 0; i < ref->reuse_count; i++)
         bins += ref->reuses[i].bin_count;
     draw->left = malloc((bins + (size_t)1) * sizeof *draw->left);

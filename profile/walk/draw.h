@@ -17,6 +17,7 @@
 #include "profile/walk/recall.h"
 
 struct draw {
+    const uint32_t *numbers;      /* by object of the model: its number in the recall */
     struct reuse_bin_count *left; /* the bins of the phase, with the counts still to draw, */
     uint32_t *objects;            /* and the histogram (of ref->reuses) that each of them is from */
     uint32_t left_count, phase;
@@ -28,8 +29,9 @@ struct draw {
     uint32_t when;        /* the octave of the latest execution */
 };
 
-/* Of a reference whose rule is MODEL_REUSE. False: out of memory; release it then, too. */
-bool draw_init(struct draw *draw, const struct model_ref *ref);
+/* Of a reference whose rule is MODEL_REUSE; `numbers` says, by object of the model, which one of
+ * the recall's it is, and outlives the draw. False: out of memory; release it then, too. */
+bool draw_init(struct draw *draw, const struct model_ref *ref, const uint32_t *numbers);
 void draw_release(struct draw *draw);
 /* The address of the reference's next access, which is access number `now` of the stream. */
 uint64_t draw_address(struct draw *draw, const struct model_ref *ref, struct recall *recall,

@@ -172,6 +172,40 @@ static int begin_part(struct walk *walk)
     return 1;
 }
 
+/*
+ * The recall becomes that of the thread whose order begins. Each thread has objects of its own,
+ * also where several threads access the same memory, because reuse times are those of a thread: an
+ * access must not enter the log of another thread's object. False: out of memory.
+ */
+static bool begin_order(struct walk *walk)
+{
+    const struct psnap_stream_model *model = walk->model;
+    const uint16_t thread = model->orders[walk->order].thread;
+    struct psnap_stream_model of_thread = {.objects = walk->objects};
+    const struct psnap_rng rng = walk->recall.rng;
+
+    memset(walk->numbers, 0xff, model->object_count * sizeof *walk->numbers);
+    for (uint32_t i = 0; i < model->ref_count; i++) {
+        const struct model_ref *ref = &model->refs[i];
+        walk->refs[i].low = walk->refs[i].end = 0; /* bounds of an object in the recall before */
+        for (uint32_t k = 0; ref->thread == thread && k < ref->reuse_count; k++)
+            walk->numbers[ref->reuses[k].object] = 0;
+    }
+    for (uint32_t i = 0; i < model->object_count; i++)
+        if (walk->numbers[i] != PSNAP_NONE) {
+            walk->objects[of_thread.object_count] = model->objects[i];
+            walk->numbers[i] = of_thread.object_count++;
+        }
+    recall_release(&walk->recall);
+    if (!recall_init(&walk->recall, &of_thread, walk->seed))
+        return false;
+    if (walk->begun)
+        walk->recall.rng = rng;
+    walk->begun = walk->order + 1;
+    walk->now = 0;
+    return true;
+}
+
 /* The next symbol of the orders: 1, or 0 at the end, negative: out of memory. */
 static int next_symbol(struct walk *walk, uint32_t *symbol)
 {
@@ -191,6 +225,8 @@ static int next_symbol(struct walk *walk, uint32_t *symbol)
         }
         if (walk->order == model->order_count)
             return 0;
+        if (walk->begun <= walk->order && !begin_order(walk))
+            return -1;
         terms = &model->orders[walk->order].terms;
         if (walk->term == terms->count) {
             walk->order++;
@@ -375,6 +411,8 @@ void walk_free(struct walk *walk)
             chain_draw_release(&walk->chains[i]);
     recall_release(&walk->recall);
     nest_cursor_free(&walk->cursor);
+    free(walk->objects);
+    free(walk->numbers);
     free(walk->refs);
     free(walk->bodies);
     free(walk->chains);
@@ -385,14 +423,15 @@ void walk_free(struct walk *walk)
     free(walk);
 }
 
-static bool init_ref(const struct psnap_stream_model *model, struct walk_ref *to,
-                     const struct model_ref *from)
+static bool init_ref(const struct walk *walk, struct walk_ref *to, const struct model_ref *from)
 {
+    const struct psnap_stream_model *model = walk->model;
+
     to->nest = (uint32_t)(model_nest_of(model, from) - model->refs);
     to->takes = model_takes(model, from);
     reader_init(&to->reader, &from->addresses);
     to->object = PSNAP_NONE;
-    return from->rule != MODEL_REUSE || draw_init(&to->draw, from);
+    return from->rule != MODEL_REUSE || draw_init(&to->draw, from, walk->numbers);
 }
 
 /* How the references of a body, all of them nests, take turns in these. */
@@ -437,17 +476,20 @@ struct walk *walk_new(const struct psnap_stream_model *model, const uint32_t *fi
     if (!walk)
         return NULL;
     walk->model = model;
+    walk->seed = seed;
     walk->whole = PSNAP_NONE;
     psnap_rng_init_stream(&walk->rng, seed, UINT64_C(0x4e53));
+    walk->objects = calloc(model->object_count + (size_t)1, sizeof *walk->objects);
+    walk->numbers = calloc(model->object_count + (size_t)1, sizeof *walk->numbers);
     walk->refs = calloc(model->ref_count + (size_t)1, sizeof *walk->refs);
     walk->bodies = calloc(model->body_count + (size_t)1, sizeof *walk->bodies);
     walk->chains = calloc(model->chain_count + (size_t)1, sizeof *walk->chains);
     walk->ref_numbers = calloc(model->ref_count + (size_t)1, sizeof *walk->ref_numbers);
-    is_done = walk->refs && walk->bodies && walk->chains && walk->ref_numbers &&
-              recall_init(&walk->recall, model, seed);
+    is_done = walk->objects && walk->numbers && walk->refs && walk->bodies && walk->chains &&
+              walk->ref_numbers;
     for (uint32_t i = 0; is_done && i < model->ref_count; i++) {
         const struct model_ref *ref = &model->refs[i];
-        is_done = init_ref(model, &walk->refs[i], ref);
+        is_done = init_ref(walk, &walk->refs[i], ref);
         walk->is_tracked |= ref->rule == MODEL_REUSE;
         walk->ref_numbers[i] = ref->number + (first_ref ? first_ref[ref->loop] : 0);
     }

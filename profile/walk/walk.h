@@ -37,7 +37,12 @@ struct walk_body {
 struct walk {
     const struct psnap_stream_model *model;
     struct psnap_rng rng;
-    struct recall recall;
+    struct recall recall;         /* of the thread whose order is under way, */
+    struct model_object *objects; /* whose irregular references go to these (the model owns what
+                                     they point to); */
+    uint32_t *numbers;            /* by object of the model: which of these it is, or PSNAP_NONE */
+    uint32_t begun;               /* orders whose thread the recall was made for */
+    uint64_t seed;
     struct walk_ref *refs;
     struct walk_body *bodies;
     struct chain_draw *chains;
@@ -56,8 +61,8 @@ struct walk {
     uint32_t body;                 /* that executes, and */
     uint64_t iterations;           /* to come */
     uint32_t column;               /* of the iteration under way */
-    uint64_t now;
-    bool is_tracked; /* something is drawn by reuse time: lines are entered */
+    uint64_t now;                  /* accesses of the thread so far */
+    bool is_tracked;               /* something is drawn by reuse time: lines are entered */
 
     struct psnap_access *first; /* of a run */
     int64_t *strides;

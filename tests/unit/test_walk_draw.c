@@ -28,6 +28,7 @@ struct drawn {
 
 static void draw_all(const struct psnap_stream_model *model, uint64_t seed, struct drawn *drawn)
 {
+    static const uint32_t numbers[PHASES] = {0, 1, 2, 3};
     static bool is_touched[PHASES * LINES];
     struct recall recall;
     struct draw draw;
@@ -36,7 +37,7 @@ static void draw_all(const struct psnap_stream_model *model, uint64_t seed, stru
     memset(is_touched, 0, sizeof is_touched);
     psnap_rng_init(&rng, seed);
     assert_true(recall_init(&recall, model, seed));
-    assert_true(draw_init(&draw, &model->refs[0]));
+    assert_true(draw_init(&draw, &model->refs[0], numbers));
     for (uint64_t i = 0; i < EXECUTIONS; i++) {
         const uint64_t address = draw_address(&draw, &model->refs[0], &recall, i, &rng);
         const uint64_t line = (address - LOW) / REUSE_LINE;

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The choice between a dependent reference and one drawn by reuse time, and the measurement that it
+ * goes by: a field of a record stays with the record, one whose place differs from record to record
+ * is drawn, and threads that share memory are replayed and measured one by one.
+ */
+#include "tests/unit/test_profile_support.h"
+
+#include "profile/model.h"
+#include "profile/walk/measure.h"
+
+enum { REFS = 2, EXECUTIONS = 100000 };
+
+static struct psnap_access accesses[REFS * EXECUTIONS];
+
+static struct psnap_stream_model *model_of(const struct psnap_program *program)
+{
+    struct psnap_sink *builder = model_builder_new(program);
+    struct psnap_stream_model *model;
+
+    assert_non_null(builder);
+    assert_int_equal(psnap_sink_put(builder, accesses, REFS * EXECUTIONS, NULL), PSNAP_OK);
+    assert_int_equal(psnap_sink_finish(builder, NULL), PSNAP_OK);
+    model = model_builder_take(builder);
+    assert_non_null(model);
+    assert_int_equal(model->ref_count, REFS);
+    psnap_sink_free(builder);
+    return model;
+}
+
+/* Records at random, in each of which reference 1 follows reference 0 by an offset of the record:
+ * `step` times 1 up to `places`, as a hash of the record's number says. */
+static struct psnap_stream_model *model_of_records(const struct psnap_program *program,
+                                                   uint64_t records, uint64_t bytes, uint64_t step,
+                                                   uint64_t places)
+{
+    struct psnap_rng rng;
+
+    psnap_rng_init(&rng, 1);
+    for (uint64_t i = 0; i < EXECUTIONS; i++) {
+        const uint64_t record = psnap_rng_below(&rng, records);
+        const uint64_t at[REFS] = {HEAP + bytes * record,
+                                   HEAP + bytes * record +
+                                       step * (1 + record * 2654435761u / 8 % places)};
+        for (uint32_t r = 0; r < REFS; r++)
+            accesses[REFS * i + r] = (struct psnap_access){.address = at[r], .ref = r, .size = 8};
+    }
+    return model_of(program);
+}
+
+/* One offset for all records, in the same line or in another one: the rule keeps records together,
+ * and with them the reuse times. */
+static void fields_of_records_depend(void **state)
+{
+    static const struct {
+        uint64_t records, bytes, offset;
+        double off; /* at most */
+    } cases[] = {{5000, 64, 16, 0.001}, {5000, 96, 72, 0.03}, {5000, 128, 64, 0.05}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct psnap_program *program = make_program(1, REFS);
+        struct psnap_stream_model *model =
+            model_of_records(program, cases[i].records, cases[i].bytes, cases[i].offset, 1);
+        assert_int_equal(model->refs[0].rule, MODEL_REUSE);
+        assert_int_equal(model->refs[1].rule, MODEL_DEPENDENT);
+        assert_int_equal(model->refs[1].base_count, 1);
+        assert_int_equal(model->refs[1].offset_count, 1);
+        assert_int_equal(model->refs[1].offsets[0].bytes, cases[i].offset);
+        assert_int_equal(model->refs[1].reuse_count, 0);
+        assert_true(model->refs[1].off < cases[i].off);
+        model_free(model);
+        psnap_program_free(program);
+    }
+}
+
+/* Each record has its second field in one of three lines, always the same one of them. A dependent
+ * rule would choose another one of the three each time, so that three times as many lines are
+ * accessed, each after three times as long. */
+static void fields_in_other_places_are_drawn(void **state)
+{
+    struct psnap_program *program = make_program(1, REFS);
+    struct psnap_stream_model *model = model_of_records(program, 2000, 512, 128, 3);
+    struct model_ref *ref = &model->refs[1];
+    double drawn = 0, dependent = 0, off[REFS];
+
+    (void)state;
+    for (uint32_t i = 0; i < REFS; i++) {
+        assert_int_equal(model->refs[i].rule, MODEL_REUSE);
+        assert_true(model->refs[i].reuse_count > 0);
+        assert_int_equal(model->refs[i].base_count + model->refs[i].offset_count, 0);
+        drawn += model->refs[i].off;
+    }
+    assert_true(drawn < 0.05);
+    ref->rule = MODEL_DEPENDENT;
+    ref->bases[0] = 0;
+    ref->base_count = 1;
+    ref->offset_count = 3;
+    for (uint32_t i = 0; i < 3; i++)
+        ref->offsets[i] = (struct depend_offset){128 * (i + 1), 1};
+    assert_true(walk_measure(model, UINT64_MAX, off));
+    for (uint32_t i = 0; i < REFS; i++)
+        dependent += off[i];
+    assert_true(dependent > 0.2);
+    model_free(model);
+    psnap_program_free(program);
+}
+
+/* Two threads access the same lines at random, in turn. The replay has one thread's accesses behind
+ * the other's: what the second thread touches first is a first touch all the same, as it was when
+ * the threads were recorded, and not a late reuse. Each thread's replay finds its own reuse times,
+ * whether the lines are of an array or of no object. */
+static void threads_have_their_own_reuse_times(void **state)
+{
+    (void)state;
+    for (int is_array = 0; is_array < 2; is_array++) {
+        const struct psnap_object array = {.address = HEAP, .size_bytes = 1 << 23, .name = "x"};
+        struct psnap_program *program = make_program(1, 1);
+        struct psnap_stream_model *model;
+        struct psnap_rng rng;
+        double off[REFS];
+        if (is_array)
+            assert_int_equal(psnap_program_add_object(program, &array), 0);
+        psnap_rng_init(&rng, 1);
+        for (uint64_t i = 0; i < (uint64_t)REFS * EXECUTIONS; i++)
+            accesses[i] = (struct psnap_access){
+                .address = HEAP + 64 * psnap_rng_below(&rng, 1 + psnap_rng_below(&rng, 100000)),
+                .size = 8,
+                .thread = i % 2};
+        model = model_of(program);
+        assert_int_equal(model->order_count, 2);
+        assert_true(walk_measure(model, UINT64_MAX, off));
+        for (uint32_t i = 0; i < REFS; i++) {
+            assert_int_equal(model->refs[i].thread, i);
+            assert_int_equal(model->refs[i].rule, MODEL_REUSE);
+            assert_true(model->refs[i].off < 0.05);
+            assert_true(off[i] < 0.05);
+        }
+        model_free(model);
+        psnap_program_free(program);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(fields_of_records_depend),
+        cmocka_unit_test(fields_in_other_places_are_drawn),
+        cmocka_unit_test(threads_have_their_own_reuse_times),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
