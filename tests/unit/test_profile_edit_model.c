@@ -265,6 +265,51 @@ static void test_irregular(void **state)
     edit_random(&(struct psnap_edit){PSNAP_EDIT_REMOVE, LOOP("f:2", 1)}, before, after, 12000);
 }
 
+/* Elements that come three to a line, where each had one of its own: of one first touch in each
+ * phase none is left, and so nothing that says when those of the first phase come. */
+static void test_no_first_touch_left(void **state)
+{
+    static const char text[] =
+        "psnap: 1\n"
+        "program: {name: p, source_language: C, compiler: '', host: x86_64, recorded: ''}\n"
+        "capture: {model: nests-3, stage: optimized, region_gap_bytes: 256, region_limit: 128}\n"
+        "schedule: [n]\n"
+        "objects:\n"
+        "- {id: o, symbol: x, group: image, index: 1, offset: 4096, bytes: 16384}\n"
+        "loops:\n"
+        "- id: n\n"
+        "  regions:\n"
+        "  - {id: a, symbol: x, working_set: {bytes: 16384, group: image, index: 1, offset: "
+        "4096}}\n"
+        "  bodies:\n"
+        "  - {id: n, refs: [0], iterations: 12}\n"
+        "  references:\n"
+        "  - {ref: 0, load: 8, reuse: [{object: o, first_at: {1: 1},\n"
+        "     phases: [{0: 4, 16: 1, first: 1}, {1: 2, 16: 3, first: 1}], places: {0: 1, 8: "
+        "1}}]}\n";
+    static const char *const regions[] = {"x"};
+    const struct psnap_edit edit = {PSNAP_EDIT_SPAN, .times = 1, .over = 3, ARRAY(regions)};
+    struct psnap_profile *profile = read_text(text);
+    uint64_t counts[REUSE_BINS];
+    struct psnap_error error = {0};
+    uint32_t loop, region;
+    char *edited;
+
+    (void)state;
+    count_times(profile, counts);
+    assert_int_equal(counts[REUSE_FIRST], 2);
+    assert_int_equal(reuse_timed_firsts(&profile->stream->refs[0].reuses[0]), 1);
+    if (psnap_profile_edit(profile, &edit, &loop, &region, &error))
+        fail_msg("%s", error.message);
+    count_times(profile, counts);
+    assert_int_equal(counts[REUSE_FIRST], 0);
+    edited = write_text(profile);
+    assert_null(strstr(edited, "first_at"));
+    free(edited);
+    assert_is_its_text(profile);
+    psnap_profile_free(profile);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -272,6 +317,7 @@ int main(void)
         cmocka_unit_test(test_chains),
         cmocka_unit_test(test_reuse),
         cmocka_unit_test(test_irregular),
+        cmocka_unit_test(test_no_first_touch_left),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
