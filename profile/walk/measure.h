@@ -13,8 +13,9 @@
 enum { MEASURE_LONG = 64 };
 
 /*
- * Replays the first `most` accesses, one thread's after the other's. off[i] is the distance of reference i, as
- * a share of its executions; 0 where it has no histogram or was not replayed. False: out of memory.
+ * Replays the first `most` accesses, one thread's after the other's. off[i] is the distance of
+ * reference i, as a share of its executions; 0 where it has no histogram or was not replayed.
+ * False: out of memory.
  */
 bool walk_measure(const struct psnap_stream_model *model, uint64_t most, double *off);
 
