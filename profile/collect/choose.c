@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Choices by measurement (choose.h). The model is replayed with its dependent references as they
- * are, then with those drawn that were off by more than a few points; the one that is less off in
- * all is taken, the first one when in doubt.
+ * Choices by measurement (choose.h). The model is replayed as it is, and the reuse times of the
+ * replay are compared with those recorded (walk/measure.h). Then it is replayed with all dependent
+ * references drawn whose reuse times were off by more than OFF_PERMILLE. This second model is taken
+ * if the sum over all accesses of what it is off by is at most BETTER_PERCENT of the first one's.
  */
 #include "profile/collect/choose.h"
 
@@ -13,8 +14,8 @@
 enum {
     MOST = 1 << 22,     /* accesses that are replayed, */
     PART = 16,          /* or one in so many of all, if these are more */
-    OFF_PERMILLE = 5,   /* of a reference's executions: it may be better drawn */
-    BETTER_PERCENT = 80 /* of what the model is off in all, at most */
+    OFF_PERMILLE = 5,   /* a dependent reference that is further off is tried drawn */
+    BETTER_PERCENT = 80 /* the model with drawn references is taken up to this part of the error */
 };
 
 static uint64_t accesses_of(const struct psnap_stream_model *model)
@@ -26,7 +27,7 @@ static uint64_t accesses_of(const struct psnap_stream_model *model)
     return sum;
 }
 
-/* What the model is off by, in accesses. */
+/* The sum over all references of the accesses by which their reuse times are off. */
 static double off_of(const struct psnap_stream_model *model, const double *off)
 {
     double sum = 0;
@@ -44,7 +45,7 @@ static void drop_reuses(struct model_ref *ref)
     ref->phases = 0;
 }
 
-/* Objects that no reference is drawn in any more go; false: out of memory. */
+/* Removes the objects that no reference has histograms of any more; false: out of memory. */
 static bool drop_objects(struct psnap_stream_model *model)
 {
     uint32_t *kept = calloc(model->object_count + (size_t)1, sizeof *kept), count = 0;
@@ -79,7 +80,8 @@ static uint32_t count_of(const struct psnap_stream_model *model, uint8_t rule)
     return count;
 }
 
-/* Dependent references that are off by more than a few points are drawn; how many these are. */
+/* Makes dependent references that are off by more than OFF_PERMILLE drawn ones; returns how many.
+ */
 static uint32_t draw_dependents(struct psnap_stream_model *model, const double *off)
 {
     uint32_t count = 0;
@@ -92,7 +94,8 @@ static uint32_t draw_dependents(struct psnap_stream_model *model, const double *
     return count;
 }
 
-/* References that were tried otherwise go back to their bases, or lose them. */
+/* References that draw_dependents has changed get their dependent rule back, or, if drawing them is
+ * better, lose their bases. Dependent references lose their histograms. */
 static void settle(struct psnap_stream_model *model, bool is_better, const double *off)
 {
     for (uint32_t i = 0; i < model->ref_count; i++) {

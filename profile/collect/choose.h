@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The choice between two rules of a reference, by measurement: that it depends on another one, or
- * that it is drawn by reuse time. A dependent reference keeps records together, but the reuse times
- * of what lies in other lines than its base are nobody's; those that it gets are measured.
+ * Chooses, by measurement, between two rules for the addresses of an irregular reference: dependent
+ * on another reference, or drawn by reuse time. The dependent rule keeps the fields of a record
+ * together. But where it leads to another cache line than its base, the model does not say how long
+ * ago that line was accessed last; the replay's reuse times of such lines follow from the rule, and
+ * may be wrong.
  */
 #ifndef PSNAP_PROFILE_CHOOSE_H
 #define PSNAP_PROFILE_CHOOSE_H
 
 #include "profile/model.h"
 
-/* Of a model whose dependent references have reuse histograms, too: these are dropped, or rule.
- * False: out of memory. */
+/* The dependent references of `model` have reuse histograms as well. Each keeps its base, and loses
+ * its histograms, or the other way round. False: out of memory. */
 bool model_choose(struct psnap_stream_model *model);
 
 #endif

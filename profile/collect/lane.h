@@ -25,13 +25,14 @@ enum {
     LANE_QUEUE = 1024
 };
 
-/* A reference that accesses so many bytes in one way: what each of its accesses needs. */
+/* A site is a reference with one size and kind of access. This is what each access reads or writes;
+ * the rest, which is larger, is in lane_history. */
 struct lane_site {
     uint64_t latest, latest_time; /* address; when, of an irregular one */
     uint64_t length;              /* accesses so far */
-    uint64_t due;      /* the access, by its number, that more is to be done about than to count */
-    bool is_irregular; /* as far as is known: reuse times are collected */
-    bool is_series;    /* its addresses may be a nest */
+    uint64_t due;                 /* number of the next access that takes more than counting it */
+    bool is_irregular;            /* as far as is known: reuse times are collected */
+    bool is_series;               /* its addresses may be a nest */
     uint8_t size, kind;
     uint32_t ref;   /* of the program, or PSNAP_NONE: rare code */
     uint32_t next;  /* site of the same reference, with another size or kind, or PSNAP_NONE */
@@ -39,13 +40,15 @@ struct lane_site {
     uint32_t sweep; /* that it shares with others, or PSNAP_NONE */
 };
 
-/* The addresses of a site so far: their series, and what is collected of irregular ones. */
+/* What is known about the addresses of a site: the series that they form, and, once the site is
+ * irregular, its reuse times and the references that it may depend on. */
 struct lane_history {
     struct series addresses;
     struct reuse_collector reuse;
-    uint64_t notes;                  /* that were made for it */
+    uint64_t notes;                  /* reuse times that were noted */
     struct depend_collector *depend; /* NULL: none yet */
-    uint64_t next_look, looks;       /* execution that is looked at for dependence; how many were */
+    uint64_t next_look, looks; /* the access at which dependence is looked for next, by its number;
+                                  how many were looked at */
 };
 
 /* The references that an iteration has had so far: a trie. Node 0 is none. */

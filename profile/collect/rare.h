@@ -8,18 +8,19 @@
 #include "profile/collect/lane.h"
 
 /*
- * The rare bodies have one in RARE_SHARE accesses at most. With 1 in 200 the cumulative hit rates
- * of SQLite's loops are 0.05 points further off than without, with 1 in 250 they are not.
+ * All rare bodies together have one in RARE_SHARE accesses at most. With 1 in 200 the cumulative
+ * hit rates of SQLite's loops are 0.05 points further off than without rare code, with 1 in 250
+ * they are not.
  */
 enum {
-    RARE_BODIES = 128, /* that a profile may have anyhow */
+    RARE_BODIES = 128, /* a profile with at most so many bodies has no rare ones */
     RARE_SHARE = 250
 };
 
-/* The amount that a symbol of the order, a body or a chain, stands for. */
+/* How often a symbol of the order, a body or a chain, executes, and what it accesses in all. */
 struct rare_amount {
     bool is_rare;
-    uint32_t number;                  /* of the body in the end */
+    uint32_t number;                  /* the body's index when rare ones are gone */
     uint64_t executions, accesses[2]; /* loads; stores and atomics */
 };
 

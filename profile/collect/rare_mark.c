@@ -11,11 +11,11 @@
 
 enum { KINDS = 2 }; /* of rare accesses */
 
-/* Bodies that are rare together; by the first of them. */
+/* Bodies that are rare together, or not at all. */
 struct group {
     uint64_t accesses;
-    uint32_t first, count; /* of bodies with references */
-    bool is_possible;      /* each can be replaced */
+    uint32_t first, count; /* the first body; how many bodies have references */
+    bool is_possible;      /* all of its bodies can be replaced */
 };
 
 struct marking {
@@ -96,7 +96,8 @@ static bool join_all(const struct marking *m)
     return true;
 }
 
-/* Accesses of a kind can be dealt out to executions: there are none, or one for each. */
+/* Whether rare code can replace a symbol: each execution becomes at least one access of a kind, so
+ * there must be none of that kind, or enough. */
 static bool is_replaceable(const struct rare_amount *amount)
 {
     bool is = true;

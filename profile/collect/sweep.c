@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * References to the sweeps that they share (sweep.h).
+ * Finds the sweeps that references share, and collects their addresses (sweep.h).
  */
 #include "profile/collect/sweep.h"
 
@@ -9,7 +9,7 @@
 
 /* ---- joining ---- */
 
-/* Whether all accesses of a reference were those of the execution, one run. */
+/* Whether a reference has accessed nothing but one run, in the one execution that there was. */
 static bool is_one_run(const struct lane *lane, uint32_t site, uint64_t iterations)
 {
     const struct series *addresses = &lane->histories[site].addresses;
@@ -18,8 +18,9 @@ static bool is_one_run(const struct lane *lane, uint32_t site, uint64_t iteratio
            addresses->count == iterations;
 }
 
-/* References of a body that take turns in a sweep, the first one at `from`: places in the body.
- * Returns how many; 0: it sweeps nothing. */
+/* Finds the references of a body that take turns in a sweep with the one at place `from`, the first
+ * of them; chain[] gets their places in the body. Returns how many they are; 0: there is no sweep.
+ */
 static uint32_t find_chain(const struct lane *lane, const struct lane_body *body,
                            uint64_t iterations, uint32_t from, uint32_t chain[LANE_WIDTH_MAX])
 {

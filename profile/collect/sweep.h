@@ -2,10 +2,10 @@
 /*
  * Sweeps through memory that several references of one loop of the source share. The compiler makes
  * a vector body, unrolled parts and a remainder of a loop; these go on where the others ended, so
- * that only together they access byte after byte. A reference joins at the end of the first
- * execution of its body, when it went on in that where an access of the same loop and kind had
- * ended, or when it begins a sweep itself. The series of a sweep has the bytes of all accesses in
- * their order; each reference has its own series besides.
+ * that only together they access byte after byte. A reference joins a sweep at the end of the first
+ * execution of its body: one that ended, with an access of the same loop and kind, where the
+ * reference began, or else a new one. The series of a sweep has the bytes of all accesses in their
+ * order; each reference keeps its own series as well.
  */
 #ifndef PSNAP_PROFILE_SWEEP_H
 #define PSNAP_PROFILE_SWEEP_H
@@ -18,10 +18,10 @@ struct lane_body;
 
 struct lane_sweep {
     uint64_t source;     /* hash of the loop of the source */
-    uint64_t end;        /* of the latest access */
+    uint64_t end;        /* address behind the latest access */
     uint8_t kind;        /* of all accesses */
-    uint8_t element;     /* bytes that all accesses have a multiple of */
-    struct series bytes; /* that the accesses touch, one after the other */
+    uint8_t element;     /* bytes: the sizes of all accesses are multiples of it */
+    struct series bytes; /* addresses of all bytes accessed, one after the other */
 };
 
 /* The first execution of a body has ended; false: out of memory. */

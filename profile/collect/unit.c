@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Executions of bodies to those of the loops of the source (unit.h).
+ * Makes executions of the source's loops of executions of bodies (unit.h).
  */
 #include "profile/collect/unit.h"
 
@@ -68,7 +68,8 @@ static uint32_t add_whole(struct lane *lane, uint64_t source, uint32_t loop)
     return lane->body_count++;
 }
 
-/* The widest part first. What was before it came is known from the next narrower one. */
+/* Adds a part; the widest one is the first. What all parts before it left to the new part was left
+ * to the next narrower one until now. */
 static void add_part(struct lane_unit *unit, uint32_t body, uint64_t bytes)
 {
     uint32_t at = unit->part_count++;
@@ -104,7 +105,8 @@ bool unit_join(struct lane *lane, uint32_t index)
 
 /* ---- executions ---- */
 
-/* How many iterations each part had of all, and so when it is entered and what it leaves. */
+/* Learns from an execution of so many bytes, `left`, with how many bytes each part executes, and
+ * how many it leaves to narrower ones. */
 static void learn(struct lane_unit *unit, uint64_t left)
 {
     for (uint32_t i = 0; i < unit->part_count; i++) {

@@ -33,29 +33,30 @@ struct chain_state {
 struct chain {
     struct chain_state *states;
     uint32_t count, room;
-    uint32_t at; /* state that it is in, while it is collected */
+    uint32_t at; /* while transitions are counted: the state in which the chain is */
 };
 
 bool chain_init(struct chain *chain); /* false: out of memory */
 void chain_release(struct chain *chain);
 /* A state more; PSNAP_NONE: out of memory. */
 uint32_t chain_add_state(struct chain *chain, uint32_t symbol);
-/* Goes to a state, `times` times at once from where it is; false: out of memory. */
+/* Counts `times` transitions from the state in which the chain is to `state`, in which it is then;
+ * false: out of memory. */
 bool chain_go(struct chain *chain, uint32_t state, uint64_t times);
 /* How often a state is entered. */
 uint64_t chain_entries(const struct chain *chain, uint32_t state);
-/* Circuits through state 0: visits. */
+/* How many visits there were: circuits through state 0. */
 uint64_t chain_circuits(const struct chain *chain);
-/* Whether every state is left as often as it is entered, and comes to state 0 at last; if not,
- * *state gets one of which that is not so. Negative: out of memory. */
+/* Whether every state is left as often as it is entered, and leads to state 0; if not, *state gets
+ * a state that breaks this. Negative: out of memory. */
 int chain_is_circuit(const struct chain *chain, uint32_t *state);
 
 /* What is left to draw, by state. */
 struct chain_draw {
     const struct chain *chain;
     struct chain_edge **left; /* by state, a copy of its edges, the commonest first */
-    uint64_t *total;          /* by state: what is left of them */
-    uint32_t *last;           /* by state: the edge that is taken at last */
+    uint64_t *total;          /* by state: transitions that are left */
+    uint32_t *last;           /* by state: the edge that is taken last */
 };
 
 /* `chain`, a circuit, outlives it. False: out of memory. */

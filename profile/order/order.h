@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The order in which bodies of loops execute, while a stream goes on. A body is what one iteration
- * accesses; its executions one after the other are one symbol. Symbols are folded into nests
- * (profile/nest/nest.h). When too many terms are left loose, the symbols that come in them most
- * become the states of a Markov chain (chain.h), and a visit of the chain is one symbol in their
- * place, which may become a state of another chain in its turn; long nests stay. That ends at last
- * with one visit of one chain, so every program has an order.
+ * Collects the order in which bodies of loops execute, while a stream goes on. A body is what one
+ * iteration accesses; an execution of a body, all its iterations, is one symbol. Symbols are folded
+ * into nests (profile/nest/nest.h). When this leaves too many terms, the symbols that are most
+ * frequent in short ones become the states of a Markov chain (chain.h). A visit of the chain is one
+ * symbol in their place, and may become a state of another chain in its turn; long nests stay. In
+ * the worst case all becomes one visit of one chain, so every program has an order.
  */
 #ifndef PSNAP_PROFILE_ORDER_H
 #define PSNAP_PROFILE_ORDER_H
@@ -41,9 +41,10 @@ struct order {
     size_t body_room, symbol_room, chain_room, place_room;
     uint32_t open[ORDER_DEPTH]; /* chains that are being visited, each within the one before */
     uint32_t depth;
-    /* Which visits end and begin between two bodies of one outermost chain follows from these, also
-     * when that becomes a state of another one. So such pairs are only counted, and become
-     * transitions in the end. */
+    /* Pairs of bodies within one outermost chain. Which visits end and begin between the two
+     * follows from where they are states, also if that chain becomes a state of another one later.
+     * So such pairs are only counted while the stream goes on, and become transitions at its end.
+     */
     struct order_pair *pairs; /* a hash table, half full at most */
     uint32_t pair_count, pair_room;
     uint32_t last; /* body that executed last, if it is a state: the visits around it are open */

@@ -15,7 +15,7 @@
 
 enum { TRIPS_BINS = 16 + 4 * 60 };
 
-/* Executions of `low` to `high` iterations, so many of them, with the sum of these. */
+/* Executions with `low` to `high` iterations: how many there are, and their iterations in all. */
 struct trips_bin {
     uint64_t low, high, times, sum;
 };
@@ -43,7 +43,7 @@ struct trips_draw {
 /* `trips` outlives it. False: out of memory. */
 bool trips_draw_init(struct trips_draw *draw, const struct trips *trips);
 void trips_draw_release(struct trips_draw *draw);
-/* The next execution's iterations. When all are drawn it begins again. */
+/* Draws the trip count of the next execution. When all are drawn the histogram begins anew. */
 uint64_t trips_draw_next(struct trips_draw *draw, struct psnap_rng *rng);
 
 #endif

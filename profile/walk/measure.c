@@ -52,7 +52,8 @@ static bool note(struct measuring *m, const struct psnap_access *access)
     return sample_add(&m->sample, &(struct sample_line){.line = line, .time = m->now});
 }
 
-/* What was recorded of as many of a reference's first executions as were replayed. */
+/* The recorded histogram of a reference's first `replayed` executions: whole phases, and a part of
+ * the one in which the replay stopped. */
 static void take_recorded(const struct model_ref *ref, uint64_t replayed,
                           double recorded[REUSE_BINS])
 {
@@ -68,6 +69,7 @@ static void take_recorded(const struct model_ref *ref, uint64_t replayed,
         }
 }
 
+/* The largest difference of the cumulative shares at MEASURE_LONG accesses and more. */
 static double distance(const struct measuring *m, const struct model_ref *ref, uint32_t index)
 {
     double recorded[REUSE_BINS] = {0}, sums[2] = {0}, differ = 0, most = 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The numbers of a nest in their order, run by run. After the last one they begin again.
+ * Reads the numbers of a nest (addresses, trip counts) in their order, run by run. After the last
+ * number the first one follows again.
  */
 #ifndef PSNAP_PROFILE_READER_H
 #define PSNAP_PROFILE_READER_H
@@ -9,8 +10,8 @@
 
 struct reader {
     const struct nest_terms *terms; /* not empty; outlive it */
-    size_t term;                    /* the next one */
-    bool is_inside;                 /* of a loop, where the cursor is */
+    size_t term;                    /* the term that is read next */
+    bool is_inside;                 /* the cursor is within the loops of the term before */
     struct nest_cursor cursor;
     uint64_t next, stride, left; /* of the run under way */
 };

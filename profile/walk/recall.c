@@ -259,14 +259,16 @@ static void part_of(const struct model_object *object, uint32_t k, uint64_t *low
     *end = *end > *low ? *end : *low + REUSE_LINE;
 }
 
-/* What is in an array is of the array; what is in a range of the object with it; then come pools.
- */
+/* Which object has a line that several objects contain: the one of the highest rank. An array or
+ * single allocation (2) goes before an object that is given by ranges (1), and this before a pool
+ * without ranges (0), whose bounds only say between which addresses its allocations lie. */
 static uint32_t rank_of(const struct model_object *object)
 {
     return object->range_count ? 1 : object->is_pool ? 0 : 2;
 }
 
-/* Which object the parts of memory are in, from bound to bound; false: out of memory. */
+/* Finds the bounds of all objects, and which object each part of memory between two of them is in;
+ * false: out of memory. */
 static bool find_bounds(struct recall *recall)
 {
     size_t count = 0, kept = 0;
@@ -311,7 +313,8 @@ static bool find_bounds(struct recall *recall)
 
 /* ---- first touches ---- */
 
-/* The distance of one first touch to the next, 0: anywhere. */
+/* The distance in lines from the latest first touch to the next one; 0: the next one is anywhere.
+ */
 static int64_t draw_stride(const struct model_object *object, struct psnap_rng *rng)
 {
     uint64_t ticket;
@@ -327,7 +330,8 @@ static int64_t draw_stride(const struct model_object *object, struct psnap_rng *
     return 0;
 }
 
-/* Whether a line is not of an object; *next is the first line behind it that may be. */
+/* Whether a line is of another object, or of none; *next is the first line behind it that may be
+ * the object's. */
 static bool is_foreign(const struct recall *recall, uint32_t object, uint64_t line, uint64_t *next)
 {
     uint64_t low, end;
@@ -337,8 +341,8 @@ static bool is_foreign(const struct recall *recall, uint32_t object, uint64_t li
     return is_foreign;
 }
 
-/* From a line of `lines` on, and from the first of them on behind the last, one that was not
- * touched and is no other object's; that very line, if none is found soon. */
+/* The first line from `at` on that is the object's and was not touched; the search goes on from the
+ * object's first line when it comes to its last one. If SEARCH steps find none: `at` itself. */
 static uint64_t next_free(const struct recall *recall, uint32_t object, uint64_t at, uint64_t lines)
 {
     const struct recall_log *log = &recall->logs[object];

@@ -36,12 +36,13 @@ struct recall_log {
     struct recall_page *pages;
     uint32_t *slots; /* hash table of pages, half full at most: number + 1, or 0 */
     uint32_t page_count, page_room, slot_room;
-    uint32_t page;         /* that was used last */
-    uint64_t latest_first; /* line */
+    uint32_t page;         /* the page that was used last */
+    uint64_t latest_first; /* line of the latest first touch, if has_first */
     bool has_first;
 };
 
-/* From here to the next bound memory is an object's; PSNAP_NONE: that of all else of its group. */
+/* Memory from `low` to the next bound is of one object; PSNAP_NONE: of the object that has all else
+ * of the group of mappings, if there is one. */
 struct recall_bound {
     uint64_t low;
     uint32_t object;
@@ -61,14 +62,15 @@ struct recall {
 bool recall_init(struct recall *recall, const struct psnap_stream_model *model, uint64_t seed);
 void recall_release(struct recall *recall);
 
-/* The object that an address is in, PSNAP_NONE: in none that is drawn from. *low and *end get the
- * bounds within which that is so. */
+/* The object that an address is in, or PSNAP_NONE if no reference draws from there. All addresses
+ * of
+ * [*low, *end) have the same answer. */
 uint32_t recall_object_at(const struct recall *recall, uint64_t address, uint64_t *low,
                           uint64_t *end);
 /* An access to an object (not PSNAP_NONE); false: out of memory. */
 bool recall_touch(struct recall *recall, uint32_t object, uint64_t address, uint64_t time);
-/* The address where the line was accessed last that an access of this bin at this time takes; of a
- * first touch, *is_first, its line's beginning. */
+/* Draws a line for an access at `time` whose reuse time is in this bin, and returns the address of
+ * the line's last access; or, if the access is a first touch (*is_first), where its line begins. */
 uint64_t recall_draw(struct recall *recall, uint32_t object, uint32_t bin, uint64_t time,
                      bool *is_first);
 

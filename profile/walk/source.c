@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A model's stream as a source: runs for those that take them, else their accesses.
+ * A model's stream as a source: a reader that asks for runs gets runs, any other one their
+ * accesses.
  */
 #include <stdlib.h>
 
@@ -10,12 +11,12 @@ struct model_source {
     struct psnap_source base;
     struct psnap_stream_model *model; /* held */
     struct walk *walk;
-    struct psnap_run run; /* under way, count 0: none */
-    uint64_t done;        /* its repetitions, */
-    size_t at;            /* and accesses of the one under way */
+    struct psnap_run run; /* the run whose accesses are being given; count 0: none */
+    uint64_t done;        /* repetitions of it that were given, */
+    size_t at;            /* and accesses of the next one */
 };
 
-/* Accesses of the run, as far as the block has room. */
+/* Puts accesses of the run into the block, as far as it has room; returns how many. */
 static size_t fill(struct model_source *source, struct psnap_access *block, size_t capacity)
 {
     const struct psnap_run *run = &source->run;

@@ -13,7 +13,7 @@ enum { RUN_MIN = 32 /* accesses: fewer are written out */ };
 
 /* ---- addresses ---- */
 
-/* An access has gone to an address. */
+/* Tells the recall of an access to an address; false: out of memory. */
 static inline bool enter(struct walk *walk, struct walk_ref *ref, uint64_t address)
 {
     walk->recall.recent[walk->now % RECALL_RECENT] = address;
@@ -65,8 +65,10 @@ static inline bool access_one(struct walk *walk, uint32_t index, uint64_t *addre
     return !walk->is_tracked || enter(walk, ref, *address);
 }
 
-/* From repetition i of a run on, the first one in which a reference accesses a line that is drawn
- * from for the last time before it goes on to another one, or the run ends; `count`: there is none.
+/*
+ * A run accesses a line several times in a row; only the last one of these accesses need enter the
+ * recall. Returns the first repetition from i on that has such an access of the reference, to a
+ * line of an object that is drawn from; `count` if there is none.
  */
 static uint64_t next_entry(const struct walk *walk, struct walk_ref *ref, uint64_t first,
                            uint64_t stride, uint64_t count, uint64_t i)
@@ -91,8 +93,8 @@ static uint64_t next_entry(const struct walk *walk, struct walk_ref *ref, uint64
     return count;
 }
 
-/* The lines of a run are entered in the order in which it leaves them, as they are when it is taken
- * access by access; false: out of memory. */
+/* Enters the lines of a run into the recall, in the order in which the run leaves them: afterwards
+ * the logs are as if each access had been entered by itself. False: out of memory. */
 static bool enter_run(struct walk *walk, const struct model_body *body, uint64_t count)
 {
     uint64_t at = 0, next;
@@ -141,7 +143,7 @@ static void begin_whole(struct walk *walk, uint32_t body)
         expand_counts(whole->parts, whole->part_count, next_trips(walk, body), walk->counts);
 }
 
-/* 1: a body executes, or 0: the parts of one will. */
+/* Returns 1 when the body executes next, 0 when the body is one of parts, which will execute. */
 static int begin_body(struct walk *walk, uint32_t body)
 {
     if (walk->model->bodies[body].part_count) {
@@ -154,7 +156,7 @@ static int begin_body(struct walk *walk, uint32_t body)
     return 1;
 }
 
-/* The next part of a body of parts; 0: there are no more. */
+/* Begins the next part of a body of parts. Returns as begin_body; 0 also when there is no more. */
 static int begin_part(struct walk *walk)
 {
     const struct model_body *whole = &walk->model->bodies[walk->whole];
@@ -206,7 +208,7 @@ static bool begin_order(struct walk *walk)
     return true;
 }
 
-/* The next symbol of the orders: 1, or 0 at the end, negative: out of memory. */
+/* Reads the next symbol of the orders. Returns 1, 0 at the end, negative: out of memory. */
 static int next_symbol(struct walk *walk, uint32_t *symbol)
 {
     const struct psnap_stream_model *model = walk->model;
@@ -245,7 +247,8 @@ static int next_symbol(struct walk *walk, uint32_t *symbol)
     }
 }
 
-/* The body that a symbol executes, or a visit of the chain that it is begins: then 0. */
+/* Begins what a symbol stands for: a body (returns as begin_body), or a visit of a chain (0).
+ * Negative: chains are nested too deeply. */
 static int begin_symbol(struct walk *walk, uint32_t symbol)
 {
     if (!(symbol & MODEL_CHAIN))
@@ -256,6 +259,8 @@ static int begin_symbol(struct walk *walk, uint32_t symbol)
     return 0;
 }
 
+/* Goes on to the next execution of a body. Returns 1, 0 at the end of the stream, negative: out of
+ * memory. */
 static int next_execution(struct walk *walk)
 {
     int begun = 0, more = 1;
@@ -295,7 +300,8 @@ static struct psnap_access access_of(const struct walk *walk, uint32_t index)
                                  .thread = ref->thread};
 }
 
-/* How many iterations all references go on by their strides; false: out of memory. */
+/* For how many iterations the addresses of all references go on by their strides; false: out of
+ * memory. */
 static bool count_run(struct walk *walk, const struct model_body *body, uint64_t *count)
 {
     *count = walk->iterations;
@@ -312,7 +318,8 @@ static bool count_run(struct walk *walk, const struct model_body *body, uint64_t
     return true;
 }
 
-/* As many iterations as all references go on by their strides. */
+/* Makes a run of as many iterations as the addresses of all references go on by their strides.
+ * Returns 1, 0 when these are too few to be a run, negative: out of memory. */
 static int next_run(struct walk *walk, const struct model_body *body, struct psnap_run *run)
 {
     const struct walk_column *columns = walk->bodies[walk->body].columns;
@@ -434,7 +441,8 @@ static bool init_ref(const struct walk *walk, struct walk_ref *to, const struct 
     return from->rule != MODEL_REUSE || draw_init(&to->draw, from, walk->numbers);
 }
 
-/* How the references of a body, all of them nests, take turns in these. */
+/* Finds how the references of a body, all of them nests, take turns in these; false: out of memory.
+ */
 static bool init_columns(const struct walk *walk, struct walk_body *to,
                          const struct model_body *from)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the parts of the reader of a stream's model share (read_model.c).
+ * The reader of a stream's model (profile/FORMAT.md) is in several files; this is what they share.
  */
 #ifndef PSNAP_PROFILE_READ_MODEL_H
 #define PSNAP_PROFILE_READ_MODEL_H
@@ -8,12 +8,13 @@
 #include "profile/model.h"
 #include "profile/yaml/read.h"
 
-/* An id in the file, or (loop, number of a reference), and the index that it has. */
+/* A name and what it stands for: the index in the model of a body, chain or object, by its id, or
+ * of a reference, by its loop and its number there. */
 struct model_name {
     const char *id;
     uint32_t loop, number;
     uint32_t index;
-    const struct psnap_yaml_node *node;
+    const struct psnap_yaml_node *node; /* where the name stands, for messages */
 };
 
 struct model_reading {
@@ -47,8 +48,9 @@ enum psnap_status model_read_positive(const struct model_reading *m,
 enum psnap_status model_read_objects(struct model_reading *m, const struct psnap_yaml_node *list);
 enum psnap_status model_read_ref(const struct model_reading *m, const struct psnap_yaml_node *map,
                                  uint32_t loop, struct model_ref *ref, struct model_name *name);
-/* When all references are read: the bases of one, the sweep that it shares, and that none depends
- * on itself. */
+/* For use when all references are read, because a reference may name a later one: they read the
+ * bases of a dependent reference, or the sweep that a reference shares, and check that no reference
+ * depends on itself. */
 enum psnap_status model_read_bases(const struct model_reading *m, const struct psnap_yaml_node *map,
                                    const struct name_index *names, struct model_ref *ref);
 enum psnap_status model_read_sweep(const struct model_reading *m, const struct psnap_yaml_node *map,
@@ -57,19 +59,21 @@ enum psnap_status model_check_bases(const struct model_reading *m);
 
 /* ---- read_parts_of.c ---- */
 
-/* When all bodies are read: the parts of one, and one iteration for those that have none of their
- * own. */
+/* For use when all bodies are read, because a body may name later ones as its parts:
+ * model_read_parts reads the parts of `whole`; model_default_iterations then gives each body whose
+ * `iterations` are not said, and which is no part of a counted one, one iteration. */
 enum psnap_status model_read_parts(const struct model_reading *m, const struct psnap_yaml_node *map,
                                    struct model_body *whole);
 enum psnap_status model_default_iterations(const struct model_reading *m);
 
 /* ---- read_numbers.c ---- */
 
-/* A nest of numbers, of a map with `start` or `nest`: starts are counted from the regions of `loop`
- * (NULL: from 0). */
+/* Reads a nest of numbers from a map with `start` or `nest`. Each start is an offset from the
+ * region of `loop` that stands with it (loop NULL: a number by itself). */
 enum psnap_status read_numbers(const struct reading *r, const struct psnap_yaml_node *map,
                                const struct psnap_profile_loop *loop, struct nest_terms *terms);
-/* The schedule of a thread: symbol_of(context, name) is that of a scalar or of a `visit`. */
+/* Reads the schedule of a thread; symbol_of finds the symbol that a scalar (the id of a body) or a
+ * `visit` names. */
 enum psnap_status read_order(const struct reading *r, const struct psnap_yaml_node *list,
                              enum psnap_status (*symbol_of)(const void *context,
                                                             const struct psnap_yaml_node *node,

@@ -9,11 +9,11 @@
 #include "formats/base/yaml.h"
 #include "profile/model.h"
 
-/* Fills the list `schedule`, and adds `chains` and `objects` to the root. Out of memory: the
- * document remembers it. */
+/* Fills the list `schedule`, and adds `chains` and `objects` to the root. If memory runs out, the
+ * document remembers that. */
 void write_schedule(const struct psnap_profile *profile, struct psnap_yaml_doc *doc,
                     struct psnap_yaml_node *root, struct psnap_yaml_node *schedule);
-/* The bodies and references of a loop. */
+/* Adds the bodies and references of a loop to its map. */
 void write_loop_model(const struct psnap_profile *profile, uint32_t loop,
                       struct psnap_yaml_doc *doc, struct psnap_yaml_node *map);
 
