@@ -397,17 +397,20 @@ static bool find_turn(const struct lane *lane, const struct psnap_run *run, size
     return !*turn || follows(lane, run->first[run->width - 1].ref, run->first[0].ref);
 }
 
-/* `count` repetitions from `from` on to the sweeps that references of the body share. */
-static bool put_sweeps(struct lane *lane, const struct psnap_run *run, const uint32_t *order,
-                       size_t turn, uint64_t from, uint64_t count, const struct lane_body *body)
+/* `count` repetitions from `from` on of a body whose references are all regular. */
+static bool put_regular(struct lane *lane, const struct psnap_run *run, const uint32_t *order,
+                        size_t turn, uint64_t from, uint64_t count, const struct lane_body *body)
 {
     uint64_t firsts[LANE_WIDTH_MAX], strides[LANE_WIDTH_MAX];
+    bool is_swept = false;
 
     for (uint32_t i = 0; i < body->width; i++) {
         firsts[i] = psnap_run_address(run, from + (order[i] < turn), order[i]);
         strides[i] = (uint64_t)run->strides[order[i]];
+        is_swept |= lane->sites[body->sites[i]].sweep != PSNAP_NONE;
     }
-    return sweep_put_run(lane, body, firsts, strides, count);
+    return (!is_swept || sweep_put_run(lane, body, firsts, strides, count)) &&
+           lane_touch_run(lane, body->sites, body->width, firsts, strides, count, lane->now);
 }
 
 /* Repetitions of a run from `head` on, without its first `turn` accesses and with as many behind
@@ -436,24 +439,16 @@ static bool put_repetitions(struct lane *lane, const struct psnap_run *run, size
     sites = lane->bodies[body].sites;
     for (uint64_t done = 0, batch; done < count; done += batch) {
         bool is_irregular = false; /* something is: then access by access, in their order */
-        bool is_swept = false;
         batch = count - done;
         for (uint32_t i = 0; i < width; i++) {
             const uint64_t left = lane_until_look(&lane->sites[sites[i]]);
             is_irregular |= lane->sites[sites[i]].is_irregular ||
                             (run->columns && run->columns[order[i]].words);
-            is_swept |= lane->sites[sites[i]].sweep != PSNAP_NONE;
             batch = left < batch ? left : batch;
         }
-        if (is_swept && !is_irregular &&
-            !put_sweeps(lane, run, order, turn, head + done, batch, &lane->bodies[body]))
+        if (!is_irregular &&
+            !put_regular(lane, run, order, turn, head + done, batch, &lane->bodies[body]))
             return false;
-        for (uint32_t i = 0; i < width && !is_irregular; i++) {
-            const uint32_t k = order[i];
-            if (!lane_touch_run(lane, sites[i], psnap_run_address(run, head + done + (k < turn), k),
-                                (uint64_t)run->strides[k], batch, lane->now + i, width))
-                return false;
-        }
         for (uint64_t b = 0; b < batch && is_irregular; b++) {
             for (uint32_t i = 0; i < width; i++)
                 addresses[i] =

@@ -161,9 +161,10 @@ static inline uint64_t lane_until_look(const struct lane_site *site)
  * stream; false: out of memory. */
 bool lane_touch(struct lane *lane, const uint32_t *sites, uint32_t width, const uint64_t *addresses,
                 uint64_t time);
-/* `count` accesses of a site that is not irregular, `every` accesses of the stream apart. */
-bool lane_touch_run(struct lane *lane, uint32_t site, uint64_t first, uint64_t stride,
-                    uint64_t count, uint64_t time, uint64_t every);
+/* `count` such iterations of sites that are regular as far as is known, whose addresses go on by
+ * strides. */
+bool lane_touch_run(struct lane *lane, const uint32_t *sites, uint32_t width,
+                    const uint64_t *firsts, const uint64_t *strides, uint64_t count, uint64_t time);
 
 /* Adds what a lane has to a model; false: out of memory. */
 bool lane_take(struct lane *lane, uint16_t thread, struct psnap_stream_model *model);

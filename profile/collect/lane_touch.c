@@ -155,77 +155,101 @@ bool lane_touch(struct lane *lane, const uint32_t *sites, uint32_t width, const 
     return true;
 }
 
-/* Accesses of a site, from number `index` on, to addresses that go on by a stride. */
-struct site_run {
-    uint64_t first, stride, count;
-    uint64_t time, every, index; /* `every` accesses of the stream apart */
+/* ---- runs: accesses of regular references ---- */
+
+/* Accesses of a site in a run, one an iteration, and which of them go to one line of the sample. */
+struct visit {
+    uint64_t first, stride; /* addresses */
+    uint64_t index;         /* of the site's accesses, the run's first one */
+    uint64_t begin, end;    /* iterations: the next one, and that behind the last to the line */
 };
 
-/* How many strides it takes to come at least so far. */
-static uint64_t strides_to(uint64_t bytes, uint64_t stride)
+/* From iteration `begin` on to the next line of the sample. */
+static void find_visit(const struct lane *lane, struct visit *v, uint64_t begin, uint64_t count)
 {
-    return (bytes + stride - 1) / stride;
+    const uint64_t back = 0 - v->stride;
+
+    for (; begin < count; begin = v->end) {
+        const uint64_t address = v->first + begin * v->stride, byte = address % REUSE_LINE;
+        uint64_t more = 0; /* accesses to the line behind this one */
+        if (v->stride < REUSE_LINE)
+            more = v->stride ? (REUSE_LINE - 1 - byte) / v->stride : count;
+        else if (back < REUSE_LINE)
+            more = byte / back;
+        v->end = count - begin > more ? begin + more + 1 : count;
+        if (sample_has(&lane->sample, address >> SAMPLE_LINE_BITS))
+            break;
+    }
+    v->begin = begin;
 }
 
-/* A dense run's accesses to a line of the sample: the first one of them, and all that follow. */
-static bool note_line(struct lane *lane, uint32_t site, const struct site_run *run, uint64_t line)
+/* All accesses of a visit behind its first one, as if no other reference came to the line. */
+static bool note_rest(struct lane *lane, uint32_t site, const struct visit *v, uint64_t time,
+                      uint64_t every)
 {
-    const uint64_t begin = line << SAMPLE_LINE_BITS, end = begin + REUSE_LINE - 1;
-    const uint64_t stride = run->stride, back = 0 - stride;
-    uint64_t i = 0, last = run->count - 1, address;
-    struct sample_line *slot;
+    const uint64_t more = v->end - v->begin - 1, address = v->first + v->begin * v->stride;
+    struct sample_line *slot = sample_find(&lane->sample, address >> SAMPLE_LINE_BITS);
 
-    if (stride && stride < 64) {
-        i = run->first < begin ? strides_to(begin - run->first, stride) : 0;
-        last = (end - run->first) / stride < last ? (end - run->first) / stride : last;
-    } else if (stride) {
-        i = run->first > end ? strides_to(run->first - end, back) : 0;
-        last = (run->first - begin) / back < last ? (run->first - begin) / back : last;
-    }
-    address = run->first + i * stride;
-    if (!note_reuse(lane, site, address, run->time + i * run->every, run->index + i))
-        return false;
-    slot = sample_find(&lane->sample, line);
-    if (last == i || slot->line != line)
+    if (!more || slot->line != address >> SAMPLE_LINE_BITS)
         return true;
-    if (run->time + last * run->every > slot->time) {
-        slot->time = run->time + last * run->every;
-        slot->byte = (run->first + last * stride) % REUSE_LINE;
+    if (time + more * every > slot->time) {
+        slot->time = time + more * every;
+        slot->byte = (address + more * v->stride) % REUSE_LINE;
     }
-    return reuse_note(&lane->histories[site].reuse, address + stride, run->index + last,
-                      reuse_bin(run->every - 1), address % REUSE_LINE,
-                      (last - i) * lane->sample.weight);
+    return reuse_note(&lane->histories[site].reuse, address + v->stride, v->index + v->begin + more,
+                      reuse_bin(every - 1), address % REUSE_LINE, more * lane->sample.weight);
 }
 
-bool lane_touch_run(struct lane *lane, uint32_t site, uint64_t first, uint64_t stride,
-                    uint64_t count, uint64_t time, uint64_t every)
+/* The next access of a visit, which may no longer be to the sample, or once there are many notes
+ * the rest of the visit. */
+static bool note_visit(struct lane *lane, uint32_t site, struct visit *v, uint64_t time,
+                       uint64_t every, uint64_t count)
 {
-    struct lane_site *of = &lane->sites[site];
-    const bool is_dense = stride + 32 <= 64; /* strides of -32 to 32 bytes */
-    const uint64_t last = first + (count - 1) * stride;
-    const uint64_t low = first < last ? first : last, high = first < last ? last : first;
-    const uint64_t index = of->length;
+    const uint64_t address = v->first + v->begin * v->stride;
+    const bool is_whole = lane->histories[site].notes >= NOTES;
 
-    if (!series_put(&lane->histories[site].addresses, first, stride, count))
-        return false;
-    of->length += count;
-    of->latest = last;
-    if (lane_until_look(of) == LANE_LOOK_PLAIN)
-        look_again(of, &lane->histories[site]);
-    set_due(of, &lane->histories[site]);
-    if (is_dense && high - low < (UINT64_C(1) << 40)) {
-        for (uint64_t line = low >> SAMPLE_LINE_BITS; line <= high >> SAMPLE_LINE_BITS; line++)
-            if (sample_has(&lane->sample, line) &&
-                !note_line(lane, site, &(struct site_run){first, stride, count, time, every, index},
-                           line))
-                return false;
+    if (!sample_has(&lane->sample, address >> SAMPLE_LINE_BITS)) {
+        find_visit(lane, v, v->end, count);
         return true;
     }
-    for (uint64_t i = 0; i < count; i++) {
-        const uint64_t address = first + i * stride;
-        if (sample_has(&lane->sample, address >> SAMPLE_LINE_BITS) &&
-            !note_reuse(lane, site, address, time + i * every, index + i))
+    if (!note_reuse(lane, site, address, time, v->index + v->begin) ||
+        (is_whole && !note_rest(lane, site, v, time, every)))
+        return false;
+    v->begin = is_whole ? v->end : v->begin + 1;
+    if (v->begin == v->end)
+        find_visit(lane, v, v->end, count);
+    return true;
+}
+
+bool lane_touch_run(struct lane *lane, const uint32_t *sites, uint32_t width,
+                    const uint64_t *firsts, const uint64_t *strides, uint64_t count, uint64_t time)
+{
+    struct visit visits[LANE_WIDTH_MAX];
+
+    for (uint32_t k = 0; k < width; k++) {
+        visits[k] = (struct visit){firsts[k], strides[k], lane->sites[sites[k]].length, 0, 0};
+        find_visit(lane, &visits[k], 0, count);
+    }
+    for (;;) {
+        uint32_t next = 0;
+        for (uint32_t k = 1; k < width; k++)
+            next = visits[k].begin < visits[next].begin ? k : next;
+        if (visits[next].begin == count)
+            break;
+        if (!note_visit(lane, sites[next], &visits[next], time + visits[next].begin * width + next,
+                        width, count))
             return false;
+    }
+    for (uint32_t k = 0; k < width; k++) {
+        struct lane_site *of = &lane->sites[sites[k]];
+        struct lane_history *history = &lane->histories[sites[k]];
+        if (!series_put(&history->addresses, firsts[k], strides[k], count))
+            return false;
+        of->length += count;
+        of->latest = firsts[k] + (count - 1) * strides[k];
+        if (lane_until_look(of) == LANE_LOOK_PLAIN)
+            look_again(of, history);
+        set_due(of, history);
     }
     return true;
 }
