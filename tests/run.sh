@@ -15,8 +15,8 @@
 #   tests/run.sh --all     all of these
 #
 # PSNAP_JOBS sets how many jobs run at once (default: the processors);
-# PSNAP_TIDY=1 runs clang-tidy too (some minutes); PSNAP_BRIEF=1 leaves the tests labelled long
-# (tests/CMakeLists.txt) to the builds without sanitizers.
+# PSNAP_TIDY=1 runs clang-tidy too (some minutes); PSNAP_BRIEF=1 leaves out the tests labelled long,
+# and with sanitizers those labelled outer (tests/CMakeLists.txt).
 set -u
 cd "$(dirname "$0")/.." || exit 1
 . tests/packages.sh
@@ -78,8 +78,10 @@ run()
     fi
     [ "$preset" = debug ] || tidy=0 # once is enough
     case $preset in
-    fuzz) only="-R ^fuzz" ;; # asan has done the others
-    asan | tsan) [ "${PSNAP_BRIEF:-0}" = 0 ] || only="-LE long" ;;
+    fuzz) only="-R ^fuzz" ;;    # asan has done the others
+    no-llvm) only="-R ^cli" ;; # the units are those of debug
+    debug) [ "${PSNAP_BRIEF:-0}" = 0 ] || only="-LE long" ;;
+    asan | tsan) [ "${PSNAP_BRIEF:-0}" = 0 ] || only="-LE long|outer" ;;
     esac
     PSNAP_TIDY=$tidy ctest --preset "$preset" -j "$jobs" --timeout 600 $only 2>&1 | tee "$log"
     result=${PIPESTATUS[0]}

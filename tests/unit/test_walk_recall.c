@@ -62,7 +62,7 @@ static void lines_are_the_nearest(void **state)
             oracle.time[line] = time;
             oracle.latest[line] = address;
             oracle.is_touched[line] = true;
-            if (time < 100 || psnap_rng_below(&rng, 20))
+            if (time < 100 || psnap_rng_below(&rng, 100))
                 continue;
             for (uint32_t bin = 0; bin < 24; bin++) {
                 bool is_first;
