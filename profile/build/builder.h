@@ -34,7 +34,6 @@ enum {
     BUILD_GROWN_HOLE = 8,      /* a hole of that part of both beside it does not keep them apart */
     BUILD_REGIONS_MAX = 16384, /* of all loops; then each has those it has, and one at least */
     BUILD_LIMIT_MAX = 4096,    /* regions of a loop */
-    BUILD_REGIONS_WALKED = 32, /* of a loop of model nests */
     BUILD_ROOM_FIRST = 4,      /* that its tables have room for to begin with */
     BUILD_JOINED_LEAST = 16,   /* that a joined loop keeps when there are many */
     BUILD_MERGE_SAMPLE = 16384 /* accesses synthesised for a merge; longer ones are periodic */
@@ -87,8 +86,7 @@ struct build_region {
 enum build_merge_reason {
     BUILD_MERGE_FULL,     /* the limit is reached */
     BUILD_MERGE_RESTLESS, /* references go from region to region all the time */
-    BUILD_MERGE_LAST,     /* the stream has ended: fringes of merged regions */
-    BUILD_MERGE_OBJECTS   /* model nests: what is in one object */
+    BUILD_MERGE_LAST      /* the stream has ended: fringes of merged regions */
 };
 
 /* What loops are found by. */
@@ -244,10 +242,6 @@ static inline unsigned build_shape(struct build_loop *loop, struct build_region 
 enum psnap_status build_region_export(const struct build_region *region, struct psnap_arena *arena,
                                       struct psnap_profile_region *out);
 
-/* The object that an address is in, or NULL: also when looking for them has taken too long. */
-const struct psnap_object *build_find_object(struct build_loop *loop,
-                                             const struct psnap_program *program, uint64_t address);
-
 /* Looks for the object that the region lies in, unless that was done. */
 void build_region_name(struct build_loop *loop, struct build_region *region,
                        const struct psnap_program *program);
@@ -259,9 +253,6 @@ enum psnap_status build_loop_merge(struct build_loop *loop, const struct psnap_p
 
 /* Merges the regions that references go to and fro between, and says when to do so again. */
 enum psnap_status build_loop_settle(struct build_loop *loop, const struct psnap_program *program);
-
-/* What is left of a loop's regions when the stream has ended and is of model nests. */
-enum psnap_status build_loop_gather(struct build_loop *loop, const struct psnap_program *program);
 
 /* Whether two regions are in one mapping group and of one object. */
 bool build_region_same_place(const struct build_region *a, const struct build_region *b);

@@ -26,11 +26,6 @@
  * whose ranges have grown together become one, so that a gather is one region
  * whatever its size, and not many or one with a fringe.
  *
- * In a profile of model nests a region only has to say where addresses are counted from and what is
- * there: its accesses are told by the walks, however far from each other. So in the end all
- * regions within one object become one, and those of loops that have more than
- * BUILD_REGIONS_WALKED even then are merged as if that was the limit.
- *
  * The synthetic stream: each region generates its accesses in bursts as long
  * as a reference's mean stay in it, in random order. It is never longer than
  * BUILD_MERGE_SAMPLE accesses: beyond that it is taken to repeat, which keeps
@@ -58,10 +53,9 @@ bool build_region_same_place(const struct build_region *a, const struct build_re
 
 /* What may go into a group. */
 struct rule {
-    const uint64_t *accesses;            /* of the loop's regions, by address */
-    const struct psnap_object **objects; /* that they begin in, or NULL; BUILD_MERGE_OBJECTS */
-    uint64_t rare;                       /* at most so many are rare */
-    bool all;                            /* objects and mapping groups do not matter */
+    const uint64_t *accesses; /* of the loop's regions, by address */
+    uint64_t rare;            /* at most so many are rare */
+    bool all;                 /* objects and mapping groups do not matter */
     enum build_merge_reason reason;
 };
 
@@ -113,28 +107,12 @@ static uint32_t grown_length(const struct build_loop *loop, const struct rule *r
     return end - begin;
 }
 
-/* Regions from `begin` on that are in one object: one that was announced, or one that all their
- * references are known to touch. */
-static uint32_t object_length(const struct build_loop *loop, const struct rule *rule,
-                              uint32_t begin)
-{
-    uint32_t end = begin + 1;
-
-    while (end < loop->count && loop->order[begin]->object &&
-           rule->objects[end] == rule->objects[begin] &&
-           build_region_same_place(loop->order[begin], loop->order[end]))
-        end++;
-    return end - begin;
-}
-
 /* How many of the regions from `begin` on form a group: 1 when none. */
 static uint32_t group_length(const struct build_loop *loop, const struct rule *rule, uint32_t begin)
 {
     uint32_t end = begin + 1, touching = 1;
     bool merged = loop->order[begin]->merged;
 
-    if (rule->reason == BUILD_MERGE_OBJECTS)
-        return object_length(loop, rule, begin);
     if (!may_join(loop, rule, begin))
         return grown_length(loop, rule, begin);
     while (end < loop->count && may_join(loop, rule, end) &&
@@ -332,16 +310,6 @@ static void forget_others(struct build_loop *loop, uint32_t begin, uint32_t leng
     }
 }
 
-/* The objects that regions begin in; false: out of memory. */
-static bool find_objects(struct build_loop *loop, const struct psnap_program *program,
-                         struct rule *rule)
-{
-    rule->objects = calloc(loop->count + (size_t)1, sizeof(struct psnap_object *));
-    for (uint32_t i = 0; rule->objects && i < loop->count; i++)
-        rule->objects[i] = build_find_object(loop, program, loop->order[i]->low);
-    return rule->objects;
-}
-
 enum psnap_status build_loop_merge(struct build_loop *loop, const struct psnap_program *program,
                                    enum build_merge_reason reason)
 {
@@ -352,8 +320,6 @@ enum psnap_status build_loop_merge(struct build_loop *loop, const struct psnap_p
     uint32_t kept = 0;
     enum psnap_status status = accesses && stand_ins ? PSNAP_OK : PSNAP_ERROR_MEMORY;
 
-    if (!status && reason == BUILD_MERGE_OBJECTS && !find_objects(loop, program, &rule))
-        status = PSNAP_ERROR_MEMORY;
     if (status)
         goto done;
     for (uint32_t i = 0; i < loop->slot_count; i++)
@@ -387,7 +353,6 @@ enum psnap_status build_loop_merge(struct build_loop *loop, const struct psnap_p
     loop->entered = NULL;
     build_loop_reorder(loop);
 done:
-    free((void *)rule.objects);
     free(accesses);
     free(stand_ins);
     return status;
@@ -406,17 +371,5 @@ enum psnap_status build_loop_settle(struct build_loop *loop, const struct psnap_
     else
         loop->restless_after = cost < BUILD_RESTLESS_FIRST ? BUILD_RESTLESS_FIRST : cost;
     loop->restless_at = loop->visits + loop->restless_after;
-    return status;
-}
-
-enum psnap_status build_loop_gather(struct build_loop *loop, const struct psnap_program *program)
-{
-    const uint64_t limit = loop->limit;
-    enum psnap_status status = build_loop_merge(loop, program, BUILD_MERGE_OBJECTS);
-
-    loop->limit = limit < BUILD_REGIONS_WALKED ? limit : BUILD_REGIONS_WALKED;
-    if (!status && loop->count > loop->limit)
-        status = build_loop_merge(loop, program, BUILD_MERGE_FULL);
-    loop->limit = limit;
     return status;
 }

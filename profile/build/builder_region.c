@@ -349,8 +349,9 @@ enum psnap_status build_region_export(const struct build_region *region, struct 
                : PSNAP_ERROR_MEMORY;
 }
 
-const struct psnap_object *build_find_object(struct build_loop *loop,
-                                             const struct psnap_program *program, uint64_t address)
+/* The object that an address is in, or NULL: also when looking for objects has taken too long. */
+static const struct psnap_object *find_object(struct build_loop *loop,
+                                              const struct psnap_program *program, uint64_t address)
 {
     loop->naming_steps += program->object_count;
     return loop->naming_steps > NAMING_STEPS_MAX ? NULL
@@ -365,7 +366,7 @@ void build_region_name(struct build_loop *loop, struct build_region *region,
     if (region->named)
         return;
     region->named = true;
-    object = build_find_object(loop, program, region->low);
+    object = find_object(loop, program, region->low);
     if (object) {
         region->object = object->name;
         region->object_kind = object->kind;

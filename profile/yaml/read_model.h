@@ -43,9 +43,15 @@ enum psnap_status model_read_key(const struct model_reading *m, const struct psn
 enum psnap_status model_read_positive(const struct model_reading *m,
                                       const struct psnap_yaml_node *node, uint64_t *count);
 
-/* ---- read_refs.c ---- */
+/* ---- read_reuse.c ---- */
 
 enum psnap_status model_read_objects(struct model_reading *m, const struct psnap_yaml_node *list);
+/* The histograms of an irregular reference. */
+enum psnap_status model_read_reuse(const struct model_reading *m,
+                                   const struct psnap_yaml_node *list, struct model_ref *ref);
+
+/* ---- read_refs.c ---- */
+
 enum psnap_status model_read_ref(const struct model_reading *m, const struct psnap_yaml_node *map,
                                  uint32_t loop, struct model_ref *ref, struct model_name *name);
 /* For use when all references are read, because a reference may name a later one: they read the
@@ -56,6 +62,16 @@ enum psnap_status model_read_bases(const struct model_reading *m, const struct p
 enum psnap_status model_read_sweep(const struct model_reading *m, const struct psnap_yaml_node *map,
                                    const struct name_index *names, struct model_ref *ref);
 enum psnap_status model_check_bases(const struct model_reading *m);
+
+/* ---- read_bodies.c ---- */
+
+enum psnap_status model_read_body(const struct model_reading *m, const struct psnap_yaml_node *map,
+                                  uint32_t loop, struct model_body *body, struct model_name *name);
+
+/* ---- read_schedule.c ---- */
+
+enum psnap_status model_read_chains(struct model_reading *m, const struct psnap_yaml_node *list);
+enum psnap_status model_read_schedule(struct model_reading *m, const struct psnap_yaml_node *list);
 
 /* ---- read_parts_of.c ---- */
 

@@ -17,4 +17,15 @@ void write_schedule(const struct psnap_profile *profile, struct psnap_yaml_doc *
 void write_loop_model(const struct psnap_profile *profile, uint32_t loop,
                       struct psnap_yaml_doc *doc, struct psnap_yaml_node *map);
 
+/* ---- write_numbers.c ---- */
+
+/* A nest of numbers: into `map` itself when it is one run, else as its `nest`. Starts are counted
+ * from the regions of `loop` (NULL: from 0). */
+void write_numbers(const struct psnap_profile *profile, const struct psnap_profile_loop *loop,
+                   struct psnap_yaml_doc *doc, struct psnap_yaml_node *map,
+                   const struct nest_terms *terms);
+/* A nest of symbols, bodies and visits of chains, into a list. */
+void write_order(const struct psnap_profile *profile, struct psnap_yaml_doc *doc,
+                 struct psnap_yaml_node *list, const struct nest_terms *terms);
+
 #endif
