@@ -116,10 +116,11 @@ static void count_executions(struct psnap_decoder *decoder, const struct psnap_h
 {
     const struct psnap_capture_piece *piece = &decoder->tables.pieces[open->hoist->first_piece];
 
-    for (uint32_t i = 0; i < open->pieces && !decoder->is_skipping; i++, piece++)
-        if (piece->block != PSNAP_NONE)
-            psnap_decoder_count(decoder, piece->block,
-                                piece->guard ? count_masks(open, piece, times) : times);
+    for (uint32_t i = 0; i < open->pieces && !decoder->is_skipping; i++, piece++) {
+        const uint64_t count = piece->guard ? count_masks(open, piece, times) : times;
+        if (count && piece->block != PSNAP_NONE)
+            psnap_decoder_count(decoder, piece->block, count);
+    }
 }
 
 /* The address of an affine reference or the next in the row, made canonical in `access`. */
