@@ -65,7 +65,8 @@ fuzz()
 
 run()
 {
-    local preset=$1 start=$SECONDS log="build/$1/tests.log" tidy=${PSNAP_TIDY:-0} only="" result
+    local preset=$1 start=$SECONDS log="build/$1/tests.log" tidy=${PSNAP_TIDY:-0} only="" brief="" result
+    [ "${PSNAP_BRIEF:-0}" = 0 ] || brief="-LE long"
     echo "== $preset"
     if ! cmake --preset "$preset" > "build/$preset.configure.log" 2>&1; then
         cat "build/$preset.configure.log"
@@ -78,10 +79,10 @@ run()
     fi
     [ "$preset" = debug ] || tidy=0 # once is enough
     case $preset in
-    fuzz) only="-R ^fuzz" ;;    # asan has done the others
-    no-llvm) only="-R ^cli" ;; # the units are those of debug
-    debug) [ "${PSNAP_BRIEF:-0}" = 0 ] || only="-LE long" ;;
-    asan | tsan) [ "${PSNAP_BRIEF:-0}" = 0 ] || only="-LE long|outer" ;;
+    debug) only=$brief ;;
+    no-llvm) only="-R ^cli $brief" ;; # the units are those of debug
+    fuzz) only="-R ^fuzz" ;;          # asan has done the others
+    asan | tsan) only=${brief:+$brief|outer} ;;
     esac
     PSNAP_TIDY=$tidy ctest --preset "$preset" -j "$jobs" --timeout 600 $only 2>&1 | tee "$log"
     result=${PIPESTATUS[0]}
