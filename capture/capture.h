@@ -11,6 +11,7 @@
 #ifndef PSNAP_CAPTURE_CAPTURE_H
 #define PSNAP_CAPTURE_CAPTURE_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <sys/types.h>
 
@@ -32,6 +33,7 @@ struct psnap_capture_report {
     uint32_t threads_lost; /* threads that found no free ring: their accesses are missing */
     uint32_t copies; /* of the runtime that were too many (shared libraries under a program that is
                         not instrumented): what their modules did is missing */
+    bool is_cut_short;     /* the deadline came first: what was not read by then is missing */
     uint32_t is_abandoned; /* the program could not reach the collector: accesses are missing */
     uint64_t loops_lost;   /* left by a signal handler, or running when the program ended: what they
                               touched since their last record is missing */
@@ -61,6 +63,10 @@ PSNAP_API enum psnap_status psnap_capture_watch(struct psnap_source *capture, pi
  * call that delivers it. */
 void psnap_capture_attend(struct psnap_source *capture, uint64_t accesses, bool counts);
 void psnap_capture_enough(struct psnap_source *capture);
+
+/* The stream ends, whatever the program does, when *deadline, in ns of CLOCK_MONOTONIC, is not 0 and
+ * over. It is used until the stream ends. */
+PSNAP_API void psnap_capture_obey(struct psnap_source *capture, const _Atomic int64_t *deadline);
 
 /* A process takes the session by putting its number in place of the 0 that is in *taker, before it
  * attaches. If none has done so when the watched one has ended, this process does. `taker` is

@@ -63,6 +63,15 @@ static void leave_terminal(const sigset_t *mask)
     sigprocmask(SIG_SETMASK, mask, NULL);
 }
 
+/* Processes find the page by a number of ours that /proc knows. */
+static bool is_proc_ours(void)
+{
+    char text[16] = "";
+
+    return readlink("/proc/self", text, sizeof text - 1) > 0 &&
+           strtol(text, NULL, 10) == (long)getpid();
+}
+
 enum psnap_status psnap_hub_start(struct psnap_hub_process *hub,
                                   const struct psnap_recording *recording, bool is_verbose,
                                   struct psnap_error *error)
@@ -73,7 +82,12 @@ enum psnap_status psnap_hub_start(struct psnap_hub_process *hub,
     void *page = MAP_FAILED;
     sigset_t mask;
 
-    *hub = (struct psnap_hub_process){.fd = memfd_create(PSNAP_HUB_NAME, MFD_CLOEXEC)};
+    *hub = (struct psnap_hub_process){.fd = -1};
+    if (!is_proc_ours())
+        return psnap_error_set(error, PSNAP_ERROR_IO,
+                               "/proc is not there, or shows another PID namespace (mount one for "
+                               "this namespace, as 'unshare --mount-proc' does)");
+    hub->fd = memfd_create(PSNAP_HUB_NAME, MFD_CLOEXEC);
     if (hub->fd >= 0 && ftruncate(hub->fd, sizeof *hub->page) == 0)
         page = mmap(NULL, sizeof *hub->page, PROT_READ | PROT_WRITE, MAP_SHARED, hub->fd, 0);
     if (page == MAP_FAILED || fstat(hub->fd, &about) != 0 ||
@@ -127,6 +141,11 @@ void psnap_hub_offer(struct psnap_hub_process *hub, struct psnap_source *capture
     psnap_capture_offer(capture, &hub->page->first);
 }
 
+bool psnap_hub_has_refused(const struct psnap_hub_process *hub)
+{
+    return hub->page->unrecorded || hub->page->refused_abi;
+}
+
 static const char *plural(uint32_t n)
 {
     return n == 1 ? "" : "es";
@@ -161,7 +180,7 @@ static bool complain(const struct psnap_hub *page, const struct psnap_recording 
         if (page->modules)
             fprintf(stderr, "psnap record: no instrumented code has run, there is no profile\n");
         else
-            psnap_recording_say_not_instrumented("record");
+            psnap_recording_say_not_instrumented(recording);
         return true;
     }
     return page->unrecorded || page->failed || page->refused_abi;

@@ -29,6 +29,9 @@ enum psnap_status psnap_hub_start(struct psnap_hub_process *hub,
  * before one has. The page must outlive it. */
 void psnap_hub_offer(struct psnap_hub_process *hub, struct psnap_source *capture);
 
+/* A process that came could not be recorded, which psnap_hub_finish will say. */
+bool psnap_hub_has_refused(const struct psnap_hub_process *hub);
+
 /* Waits until the files of all processes that have ended are written, says what is missing, and
  * releases the hub, which stays for processes that go on. True when something is missing. */
 bool psnap_hub_finish(struct psnap_hub_process *hub, const struct psnap_recording *recording);

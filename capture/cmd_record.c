@@ -5,16 +5,14 @@
  * 126 and 127 when the program cannot be run, as in env(1).
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include "capture/cmd_child.h"
 #include "capture/cmd_hub.h"
 #include "capture/cmd_recording.h"
 #include "capture/cmd_roi.h"
@@ -23,116 +21,6 @@
 #include "formats/base/cmd.h"
 #include "formats/base/cmd_progress.h"
 #include "formats/formats.h"
-
-static volatile sig_atomic_t child_pid;
-static void (*file_limit_before)(int); /* what SIGXFSZ did: for the program */
-
-static void pass_on(int signal)
-{
-    if (child_pid > 0)
-        kill((pid_t)child_pid, signal);
-}
-
-/* Of the terminal's signals, those that were sent to us and not by the terminal to all: the program
- * has not got them, unless it has sent them itself. */
-static void pass_on_sent(int signal, siginfo_t *info, void *context)
-{
-    (void)context;
-    if (info->si_code <= 0 && info->si_pid != child_pid)
-        pass_on(signal);
-}
-
-/* Signals that are to end what we do, blocked until there is a program to pass them on to. Returns
- * the mask before, which is the program's. */
-static sigset_t hold_signals(void)
-{
-    static const int held[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP};
-    sigset_t signals, before;
-
-    sigemptyset(&signals);
-    for (size_t i = 0; i < sizeof held / sizeof *held; i++)
-        sigaddset(&signals, held[i]);
-    sigprocmask(SIG_BLOCK, &signals, &before);
-    return before;
-}
-
-/* The terminal's signals reach the program by themselves; we stay to write the profile. */
-static void arrange_signals(void)
-{
-    struct sigaction forward = {.sa_handler = pass_on}, sent = {.sa_sigaction = pass_on_sent};
-
-    forward.sa_flags = SA_RESTART;
-    sent.sa_flags = SA_RESTART | SA_SIGINFO;
-    sigaction(SIGINT, &sent, NULL);
-    sigaction(SIGQUIT, &sent, NULL);
-    sigaction(SIGTERM, &forward, NULL);
-    sigaction(SIGHUP, &forward, NULL);
-}
-
-/* Standard files that are closed stay so for the program, but none of ours gets their numbers:
- * what is meant for stderr must not end up in the profile. */
-static void occupy_standard_files(void)
-{
-    int fd;
-
-    do
-        fd = open("/dev/null", O_RDWR | O_CLOEXEC);
-    while (fd >= 0 && fd <= STDERR_FILENO);
-    if (fd >= 0)
-        close(fd);
-}
-
-/* Starts the program, unrecorded when `session` is NULL, with what it prints on stderr when
- * `moves_stdout` and with `signals` blocked; *failure is the errno of an exec that failed. */
-static pid_t start(char **argv, const char *session, void (*environment)(void), bool moves_stdout,
-                   const sigset_t *signals, int *failure)
-{
-    int report[2];
-    pid_t pid;
-
-    *failure = 0;
-    if (pipe2(report, O_CLOEXEC) != 0) {
-        *failure = errno;
-        return -1;
-    }
-    fflush(NULL);
-    pid = fork();
-    if (pid == 0) {
-        if (moves_stdout)
-            dup2(STDERR_FILENO, STDOUT_FILENO);
-        if (session)
-            setenv(PSNAP_ENV_SESSION, session, 1);
-        else
-            unsetenv(PSNAP_ENV_SESSION);
-        if (environment)
-            environment();
-        unsetenv(PSNAP_ENV_OUT);
-        psnap_cmd_restore_sigpipe();
-        signal(SIGXFSZ, file_limit_before);
-        sigprocmask(SIG_SETMASK, signals, NULL);
-        execvp(argv[0], argv);
-        *failure = errno;
-        (void)!write(report[1], failure, sizeof *failure);
-        _exit(127);
-    }
-    if (pid < 0)
-        *failure = errno;
-    close(report[1]);
-    if (pid > 0 && read(report[0], failure, sizeof *failure) == (ssize_t)sizeof *failure) {
-        waitpid(pid, NULL, 0);
-        pid = -1;
-    }
-    close(report[0]);
-    return pid;
-}
-
-static int reap(pid_t pid)
-{
-    int status = 0;
-    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-        ;
-    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-}
 
 static void summarise(const struct psnap_recording *recording)
 {
@@ -162,16 +50,12 @@ static int lost(const struct psnap_error *error)
 /* Starts the program and says so when it cannot be; -1 then, with *result set. */
 static pid_t start_or_say(char **argv, const char *session, bool moves_stdout, int *result)
 {
+    const struct psnap_child_start how = {
+        .argv = argv, .session = session, .moves_stdout = moves_stdout};
     struct psnap_error error = {0};
     int failure;
-    const sigset_t signals = hold_signals();
-    pid_t pid = start(argv, session, NULL, moves_stdout, &signals, &failure);
+    pid_t pid = psnap_child_start(&how, &failure);
 
-    if (pid >= 0) {
-        child_pid = pid;
-        arrange_signals();
-    }
-    sigprocmask(SIG_SETMASK, &signals, NULL);
     if (pid >= 0)
         return pid;
     psnap_error_system(&error, failure, "cannot run '%s'", argv[0]);
@@ -190,26 +74,28 @@ static int run_unrecorded(char **argv, const struct psnap_error *error)
 
     if (pid < 0)
         return result;
-    reap(pid);
+    psnap_child_reap("record");
     return lost(error);
 }
 
 /* The first process's accesses go from here into its files. */
 static int record_first(struct psnap_recording *recording, struct psnap_source *capture,
-                        char **argv, const char *session, bool is_verbose)
+                        char **argv, const struct psnap_hub_process *hub, bool is_verbose)
 {
     struct psnap_process self, process; /* the program's environment is ours */
     struct psnap_error error = {0};
     enum psnap_status status;
     char path[4096];
     int result;
-    pid_t pid = start_or_say(argv, session, recording->takes_stdout, &result);
+    pid_t pid = start_or_say(argv, hub->path, recording->takes_stdout, &result);
 
     if (pid < 0)
         return result;
+    psnap_capture_obey(capture, psnap_child_deadline());
     recording->spare = pid; /* what took our names while it ran must not cost us the recording */
     status = psnap_capture_watch(capture, pid, &error);
     psnap_find_program(argv[0], path, sizeof path); /* it may have ended: we cannot ask for it */
+    recording->program = path;
     psnap_process_read(&self, getpid());
     process = self;
     process.argv = (const char **)(uintptr_t)argv;
@@ -219,8 +105,8 @@ static int record_first(struct psnap_recording *recording, struct psnap_source *
         status = psnap_recording_run(recording, capture, &error);
     psnap_process_release(&self);
     psnap_capture_close(capture);
-    result = reap(pid);
-    child_pid = 0;
+    result = psnap_child_reap("record");
+    recording->is_refused = psnap_hub_has_refused(hub);
     if (status)
         result = lost(&error);
     else if (psnap_recording_complain(recording, capture))
@@ -253,8 +139,7 @@ static int record(struct psnap_recording *recording, char **argv, bool is_verbos
     int result = PSNAP_EXIT_LOST;
     pid_t pid;
 
-    occupy_standard_files();
-    file_limit_before = signal(SIGXFSZ, SIG_IGN); /* a file too large is an error like others */
+    psnap_child_prepare();
     if (psnap_recording_prepare(recording, argv[0], &error) ||
         set_regions(recording, argv[0], &error))
         return lost(&error);
@@ -263,8 +148,7 @@ static int record(struct psnap_recording *recording, char **argv, bool is_verbos
     if (recording->is_late) { /* every process asks the hub */
         pid = start_or_say(argv, hub.path, false, &result);
         if (pid >= 0)
-            result = reap(pid);
-        child_pid = 0;
+            result = psnap_child_reap("record");
         return psnap_hub_finish(&hub, recording) && pid >= 0 ? PSNAP_EXIT_LOST : result;
     }
     capture = psnap_capture_new(&error);
@@ -274,7 +158,7 @@ static int record(struct psnap_recording *recording, char **argv, bool is_verbos
         result = lost(&error);
     else {
         psnap_hub_offer(&hub, capture);
-        result = record_first(recording, capture, argv, hub.path, is_verbose);
+        result = record_first(recording, capture, argv, &hub, is_verbose);
     }
     if (psnap_hub_finish(&hub, recording))
         result = PSNAP_EXIT_LOST;
@@ -304,7 +188,7 @@ static int check_program(const char *name, const char *path)
 
 /* Moves the stream of a program that has been started to its end; returns the exit status. */
 static int finish_valgrind(struct psnap_recording *recording, struct psnap_source *valgrind,
-                           char **argv, const char *path, pid_t pid)
+                           char **argv, const char *path)
 {
     struct psnap_process self, process;
     struct psnap_error error = {0};
@@ -319,8 +203,7 @@ static int finish_valgrind(struct psnap_recording *recording, struct psnap_sourc
     if (!status)
         status = psnap_recording_run(recording, valgrind, &error);
     psnap_valgrind_drain(valgrind); /* the program runs on */
-    result = reap(pid);
-    child_pid = 0;
+    result = psnap_child_reap("record");
     if (status)
         return lost(&error);
     if (psnap_recording_complain_foreign(recording, valgrind))
@@ -367,12 +250,11 @@ static int record_valgrind(struct psnap_recording *recording, char **argv, bool 
     struct psnap_error error = {0};
     struct psnap_source *capture;
     char path[4096], **command = NULL;
-    sigset_t signals;
+    struct psnap_child_start how;
     int failure, result;
     pid_t pid = -1;
 
-    occupy_standard_files();
-    file_limit_before = signal(SIGXFSZ, SIG_IGN);
+    psnap_child_prepare();
     psnap_find_program(argv[0], path, sizeof path);
     result = check_program(argv[0], path);
     if (result)
@@ -389,20 +271,18 @@ static int record_valgrind(struct psnap_recording *recording, char **argv, bool 
     if (command) {
         fputs("psnap record: running under Valgrind, some hundred times slower than alone\n",
               stderr);
-        signals = hold_signals();
-        pid = start(command, NULL, psnap_valgrind_environment, recording->takes_stdout, &signals,
-                    &failure);
-        child_pid = pid > 0 ? pid : 0;
-        if (pid > 0)
-            arrange_signals();
-        sigprocmask(SIG_SETMASK, &signals, NULL);
+        how = (struct psnap_child_start){.argv = command,
+                                         .environment = psnap_valgrind_environment,
+                                         .moves_stdout = recording->takes_stdout,
+                                         .cannot_go_on = true};
+        pid = psnap_child_start(&how, &failure);
         if (pid < 0)
             psnap_error_system(&error, failure, "cannot run valgrind");
     }
     free(command);
     recording->spare = pid > 0 ? pid : 0;
     psnap_valgrind_watch(capture, pid > 0 ? pid : 0);
-    result = pid > 0 ? finish_valgrind(recording, capture, argv, path, pid) : lost(&error);
+    result = pid > 0 ? finish_valgrind(recording, capture, argv, path) : lost(&error);
     if (pid > 0 && result != PSNAP_EXIT_LOST && is_verbose)
         summarise(recording);
     psnap_recording_release(recording);

@@ -21,11 +21,13 @@
 
 struct psnap_recording {
     const char *command; /* "record", for messages */
+    const char *program; /* path of its file; NULL: not known */
     const char *profile; /* path, NULL for the default name; may have parts like %p */
     const char *trace;   /* path, NULL for none */
     bool no_profile, force;
     bool is_late;      /* names depend on the process */
     bool is_further;   /* of a process that is not the first */
+    bool is_refused;   /* a process could not be recorded, which will be said */
     bool takes_stdout; /* one of the two goes there: the program's own output must not */
     bool is_foreign;   /* the source is no session of ours: what it delivers is all there is */
     pid_t spare;       /* not 0: where a name is taken, this with a dot goes behind it */
@@ -73,7 +75,8 @@ bool psnap_recording_complain(const struct psnap_recording *recording,
 bool psnap_recording_complain_foreign(const struct psnap_recording *recording,
                                       const struct psnap_source *capture);
 
-void psnap_recording_say_not_instrumented(const char *command);
+/* No instrumented module was announced; says why that may be. */
+void psnap_recording_say_not_instrumented(const struct psnap_recording *recording);
 
 /* Name, command line, rank, host, time and build id; `path` is the program's file. */
 enum psnap_status psnap_recording_describe(struct psnap_program *program,

@@ -6,8 +6,11 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
+#include <sys/xattr.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "capture/build_id.h"
 #include "capture/cmd_recording_parts.h"
@@ -27,14 +30,42 @@ struct psnap_roi_report psnap_recording_roi(const struct psnap_recording *record
     return (struct psnap_roi_report){roi->list && *roi->list, roi->regions, roi->found, 0, true};
 }
 
-void psnap_recording_say_not_instrumented(const char *command)
+/* What makes the system keep the environment, and so the recording, from a program; NULL: nothing
+ * does. */
+static const char *privilege_of(const char *path)
 {
+    char capability[1];
+    struct stat about;
+
+    if (!path || stat(path, &about) != 0)
+        return NULL;
+    if ((about.st_mode & S_ISUID) && about.st_uid != geteuid())
+        return "is set-uid";
+    if ((about.st_mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP) && about.st_gid != getegid())
+        return "is set-gid";
+    if (getxattr(path, "security.capability", capability, 0) > 0)
+        return "has file capabilities";
+    return NULL;
+}
+
+void psnap_recording_say_not_instrumented(const struct psnap_recording *recording)
+{
+    const char *privilege = privilege_of(recording->program), *command = recording->command;
+
+    if (privilege) {
+        fprintf(stderr,
+                "psnap %s: '%s' %s: such a program obeys nobody's environment, so that it cannot "
+                "be recorded; record a copy that is not privileged\n",
+                command, recording->program, privilege);
+        return;
+    }
     fprintf(stderr,
             "psnap %s: the program is not instrumented, nothing was recorded; compile and "
             "link it with 'psnap cc' or 'psnap c++' (CC=\"psnap cc\" under make), or record it as "
             "it is, more slowly, with 'psnap record --engine valgrind'; if it was compiled so, its "
             "environment may have been cleared before it started (" PSNAP_ENV_SESSION
-            " has to be in it)\n",
+            " has to be in it), or it runs where it cannot see psnap (a user namespace, a "
+            "container with a /proc of its own)\n",
             command);
 }
 
@@ -67,9 +98,9 @@ bool psnap_recording_complain(const struct psnap_recording *recording,
     const char *command = recording->command;
     const bool is_unwritten = say_unwritten(recording);
 
-    if (!report.modules)
-        psnap_recording_say_not_instrumented(command);
-    if (report.modules && !report.threads)
+    if (!report.modules && !recording->is_refused)
+        psnap_recording_say_not_instrumented(recording);
+    if (report.modules && !report.threads && !report.threads_lost)
         fprintf(stderr, "psnap %s: no instrumented code has run, the profile is empty\n", command);
     if (report.copies)
         fprintf(stderr,
@@ -84,18 +115,21 @@ bool psnap_recording_complain(const struct psnap_recording *recording,
                 "psnap %s: the program could not reach the collector, accesses are "
                 "missing\n",
                 command);
+    if (report.is_cut_short)
+        fprintf(stderr, "psnap %s: ended before all was read: the last accesses are missing\n",
+                command);
     if (report.threads_lost)
         fprintf(stderr,
-                "psnap %s: %" PRIu32 " threads found no free ring, their accesses are "
-                "missing\n",
-                command, report.threads_lost);
+                "psnap %s: %" PRIu32 " thread%s found no ring, their accesses are missing: there are "
+                "too many, or a limit on address space or locked memory leaves no room\n",
+                command, report.threads_lost, report.threads_lost == 1 ? "" : "s");
     /* other threads come and go in the middle of their loops */
     if (report.loops_lost && !(report.roi.has_regions && report.threads > 1) &&
         !getenv(PSNAP_ENV_UNHOISTED))
         fprintf(stderr,
                 "psnap %s: %" PRIu64
-                " execution%s of loops or blocks that a signal cut off: their last accesses "
-                "are missing\n",
+                " execution%s of loops or blocks cut off by the program's end or a signal handler: "
+                "their last accesses are missing\n",
                 command, report.loops_lost, report.loops_lost == 1 ? "" : "s");
     if (report.unnamed)
         fprintf(stderr,

@@ -29,6 +29,8 @@ struct capture {
     struct psnap_source base;
     struct psnap_rings rings;
     int watched, other;  /* pidfds: the process started, and the one that recorded; -1 none */
+    const _Atomic int64_t *deadline; /* when to end, as psnap_capture_obey has it; NULL: none */
+    bool is_cut_short;               /* it has passed */
     uint32_t *taker;     /* who takes the session; NULL: it is nobody else's to take */
     bool is_identified;  /* what program attached has been noted */
     bool may_spin;       /* there is a processor for us besides the program's */
@@ -87,7 +89,7 @@ static void identify(struct capture *self)
 /* Everything that is in the control ring now. */
 static enum psnap_status read_control(struct capture *self, struct psnap_error *error)
 {
-    struct psnap_ring *ring = &self->rings.session->rings[0];
+    struct psnap_ring *ring = psnap_session_ring(self->rings.session, 0);
     struct psnap_error local;
     enum psnap_status status = PSNAP_OK;
 
@@ -119,7 +121,7 @@ static bool learn_threads(struct capture *self)
     struct psnap_decoder *decoder = &self->decoder;
 
     for (uint32_t i = 1, end = psnap_rings_used(&self->rings); i < end; i++) {
-        const struct psnap_ring *ring = &self->rings.session->rings[i];
+        const struct psnap_ring *ring = psnap_session_ring(self->rings.session, i);
         uint32_t state = __atomic_load_n(&ring->state, __ATOMIC_ACQUIRE);
         if ((state != PSNAP_RING_ACTIVE && state != PSNAP_RING_FINISHED) ||
             self->known_threads[i] == ring->thread + 1)
@@ -139,7 +141,7 @@ static bool learn_threads(struct capture *self)
 /* Points the decoder at a chunk of ring `index`, or to where it got stuck in it. */
 static enum psnap_status open_chunk(struct capture *self, uint32_t index, struct psnap_error *error)
 {
-    struct psnap_ring *ring = &self->rings.session->rings[index];
+    struct psnap_ring *ring = psnap_session_ring(self->rings.session, index);
     struct psnap_decoder *decoder = &self->decoder;
     enum psnap_status status = read_control(self, error);
     uint64_t words =
@@ -166,11 +168,13 @@ static enum psnap_status open_chunk(struct capture *self, uint32_t index, struct
     return PSNAP_OK;
 }
 
-static void free_finished(struct capture *self, struct psnap_ring *ring)
+static void free_finished(struct capture *self, uint32_t index)
 {
+    struct psnap_ring *ring = psnap_session_ring(self->rings.session, index);
+
     if (__atomic_load_n(&ring->state, __ATOMIC_ACQUIRE) == PSNAP_RING_FINISHED &&
         ring->consumed == __atomic_load_n(&ring->produced, __ATOMIC_ACQUIRE)) {
-        self->known_threads[ring - self->rings.session->rings] = 0;
+        self->known_threads[index] = 0;
         __atomic_store_n(&ring->state, PSNAP_RING_FREE, __ATOMIC_RELEASE);
     }
 }
@@ -183,13 +187,12 @@ static enum psnap_status next_chunk(struct capture *self, bool *found, struct ps
     *found = false;
     for (uint32_t i = 0; i < rings && !*found; i++) {
         uint32_t index = (self->last_ring + i) % rings + 1;
-        struct psnap_ring *ring = &self->rings.session->rings[index];
         enum psnap_status status = PSNAP_OK;
         *found = psnap_rings_is_ready(&self->rings, index);
         if (*found)
             status = open_chunk(self, index, error);
         else
-            free_finished(self, ring);
+            free_finished(self, index);
         if (status)
             return status;
     }
@@ -201,14 +204,14 @@ static void set_chunk_aside(struct capture *self)
 {
     const uint64_t *begin = psnap_rings_chunk(&self->rings, self->ring);
     self->rings.read_to[self->ring] = (uint32_t)(self->decoder.at - begin) + 1;
-    psnap_ring_hold(&self->rings.session->rings[self->ring], self->decoder.is_stuck);
+    psnap_ring_hold(psnap_session_ring(self->rings.session, self->ring), self->decoder.is_stuck);
     self->last_ring = self->ring;
     self->ring = 0;
 }
 
 static void done_with_chunk(struct capture *self)
 {
-    struct psnap_ring *ring = &self->rings.session->rings[self->ring];
+    struct psnap_ring *ring = psnap_session_ring(self->rings.session, self->ring);
     if (self->decoder.is_part) { /* as far as it goes for now */
         set_chunk_aside(self);
         return;
@@ -217,7 +220,7 @@ static void done_with_chunk(struct capture *self)
         __atomic_store_n(&ring->state, PSNAP_RING_TAKEN, __ATOMIC_RELEASE);
     else
         psnap_rings_give_back(&self->rings, self->ring);
-    free_finished(self, ring);
+    free_finished(self, self->ring);
     self->last_ring = self->ring;
     self->ring = 0;
 }
@@ -328,6 +331,21 @@ static enum psnap_status await_chunk(struct capture *self, bool *is_over, struct
     return status;
 }
 
+/* The deadline has passed: the program goes on unrecorded, if it goes on. */
+static bool is_cut_short(struct capture *self)
+{
+    const int64_t end = self->deadline ? atomic_load_explicit(self->deadline, memory_order_relaxed) : 0;
+    struct timespec now;
+
+    if (!end || self->is_cut_short)
+        return self->is_cut_short;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    self->is_cut_short = now.tv_sec * INT64_C(1000000000) + now.tv_nsec >= end;
+    if (self->is_cut_short)
+        psnap_capture_enough(&self->base);
+    return self->is_cut_short;
+}
+
 static ssize_t next_any(struct psnap_source *source, struct psnap_access *block, size_t capacity,
                         struct psnap_run *run, struct psnap_error *error)
 {
@@ -339,6 +357,8 @@ static ssize_t next_any(struct psnap_source *source, struct psnap_access *block,
         enum psnap_status status = found ? PSNAP_OK : next_chunk(self, &found, error);
         ssize_t more;
 
+        if (is_cut_short(self))
+            return (ssize_t)n;
         if (!status && !found && n)
             return (ssize_t)n;
         if (!status && !found)
@@ -474,7 +494,7 @@ void psnap_capture_enough(struct psnap_source *capture)
     __atomic_store_n(&session->is_enough, 1, __ATOMIC_SEQ_CST);
     __atomic_fetch_add(&session->changes, 1, __ATOMIC_SEQ_CST);
     for (uint32_t i = 0, end = psnap_rings_used(&self->rings); i < end; i++) {
-        struct psnap_ring *ring = &session->rings[i];
+        struct psnap_ring *ring = psnap_session_ring(session, i);
         if (i)
             __atomic_store_n(&ring->limit, PSNAP_LIMIT_CHANGED, __ATOMIC_SEQ_CST);
         __atomic_fetch_add(&ring->consumed_futex, 1, __ATOMIC_SEQ_CST);
@@ -499,6 +519,11 @@ enum psnap_status psnap_capture_watch(struct psnap_source *capture, pid_t pid,
     return PSNAP_OK;
 }
 
+void psnap_capture_obey(struct psnap_source *capture, const _Atomic int64_t *deadline)
+{
+    ((struct capture *)capture)->deadline = deadline;
+}
+
 void psnap_capture_offer(struct psnap_source *capture, uint32_t *taker)
 {
     ((struct capture *)capture)->taker = taker;
@@ -515,6 +540,7 @@ struct psnap_capture_report psnap_capture_report(const struct psnap_source *capt
         .threads_lost = session->threads_lost,
         .copies = session->copies,
         .is_abandoned = session->abandoned,
+        .is_cut_short = self->is_cut_short && !session->closing,
         .loops_lost = session->is_enough
                           ? 0
                           : psnap_descriptor_lost(&self->decoder,

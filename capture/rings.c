@@ -27,10 +27,9 @@ uint32_t psnap_rings_used(const struct psnap_rings *rings)
 
 uint64_t *psnap_rings_chunk(const struct psnap_rings *rings, uint32_t index)
 {
-    const uint64_t chunk = rings->session->rings[index].consumed;
+    struct psnap_ring *ring = psnap_session_ring(rings->session, index);
 
-    return (uint64_t *)((char *)rings->session + PSNAP_SESSION_HEADER_BYTES) +
-           index * PSNAP_RING_WORDS + chunk % PSNAP_RING_CHUNKS * PSNAP_CHUNK_WORDS;
+    return psnap_ring_words(ring) + ring->consumed % PSNAP_RING_CHUNKS * PSNAP_CHUNK_WORDS;
 }
 
 uint64_t psnap_ring_left_words(const struct psnap_ring *ring)
@@ -70,7 +69,7 @@ static void wipe(uint64_t *chunk, uint64_t used_words)
 
 void psnap_rings_give_back(const struct psnap_rings *rings, uint32_t index)
 {
-    struct psnap_ring *ring = &rings->session->rings[index];
+    struct psnap_ring *ring = psnap_session_ring(rings->session, index);
     uint64_t unread = __atomic_load_n(&ring->produced, __ATOMIC_SEQ_CST) - ring->consumed - 1;
 
     wipe(psnap_rings_chunk(rings, index), psnap_ring_left_words(ring));
@@ -92,7 +91,7 @@ uint64_t psnap_rings_words_read(const struct psnap_rings *rings, uint32_t index)
 {
     uint32_t part = rings->read_to[index];
 
-    return rings->session->rings[index].consumed * PSNAP_CHUNK_WORDS + (part ? part - 1 : 0);
+    return psnap_session_ring(rings->session, index)->consumed * PSNAP_CHUNK_WORDS + (part ? part - 1 : 0);
 }
 
 /* Where the chunk that comes next ends by now; earlier than before when a batch has given room
@@ -110,7 +109,7 @@ static uint64_t words_had(const struct psnap_ring *ring)
  * before it. */
 static bool is_short(const struct psnap_rings *rings, uint32_t index)
 {
-    const struct psnap_ring *ring = &rings->session->rings[index];
+    const struct psnap_ring *ring = psnap_session_ring(rings->session, index);
     const uint64_t read = psnap_rings_words_read(rings, index), barrier = rings->barrier[index];
 
     return barrier > (ring->consumed + 1) * PSNAP_CHUNK_WORDS ||
@@ -138,7 +137,7 @@ uint64_t psnap_rings_set_barrier(struct psnap_rings *rings, const uint64_t *at, 
 
 bool psnap_rings_is_final(const struct psnap_rings *rings, uint32_t index)
 {
-    const struct psnap_ring *ring = &rings->session->rings[index];
+    const struct psnap_ring *ring = psnap_session_ring(rings->session, index);
 
     return rings->has_ended ||
            __atomic_load_n(&ring->state, __ATOMIC_ACQUIRE) == PSNAP_RING_FINISHED ||
@@ -148,8 +147,8 @@ bool psnap_rings_is_final(const struct psnap_rings *rings, uint32_t index)
 /* Words of the next chunk before the barrier, those that were read included. */
 static uint64_t words_before_barrier(const struct psnap_rings *rings, uint32_t index)
 {
-    const uint64_t start = rings->session->rings[index].consumed * PSNAP_CHUNK_WORDS;
-    const uint64_t had = words_had(&rings->session->rings[index]), end = rings->barrier[index];
+    const uint64_t start = psnap_session_ring(rings->session, index)->consumed * PSNAP_CHUNK_WORDS;
+    const uint64_t had = words_had(psnap_session_ring(rings->session, index)), end = rings->barrier[index];
     const uint64_t before = end < had ? end : had;
 
     return before > start ? before - start : 0;
@@ -157,7 +156,7 @@ static uint64_t words_before_barrier(const struct psnap_rings *rings, uint32_t i
 
 uint64_t psnap_rings_readable(const struct psnap_rings *rings, uint32_t index, bool *is_part)
 {
-    const struct psnap_ring *ring = &rings->session->rings[index];
+    const struct psnap_ring *ring = psnap_session_ring(rings->session, index);
     uint32_t state = __atomic_load_n(&ring->state, __ATOMIC_ACQUIRE);
     uint64_t start = ring->consumed * PSNAP_CHUNK_WORDS, words = 0;
     const bool is_left = psnap_ring_is_left(ring); /* asked once: it may be at any moment */
@@ -185,7 +184,7 @@ bool psnap_rings_is_ready(const struct psnap_rings *rings, uint32_t index)
     bool is_part;
     const uint64_t words = psnap_rings_readable(rings, index, &is_part);
 
-    if (!words && (is_part || !psnap_ring_is_left(&rings->session->rings[index])))
+    if (!words && (is_part || !psnap_ring_is_left(psnap_session_ring(rings->session, index))))
         return false;
     return !at || at - 1 >= words || psnap_rings_is_final(rings, index) ||
            !psnap_decoder_is_open(__atomic_load_n(&chunk[at - 1], __ATOMIC_ACQUIRE));

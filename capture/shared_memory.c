@@ -50,9 +50,8 @@ static uint32_t read_ring_count(int fd, struct psnap_error *error)
     const uint32_t me = (uint32_t)getpid();
     struct psnap_session head;
     struct stat about;
-    const bool is_session = pread(fd, &head, offsetof(struct psnap_session, rings), 0) ==
-                                offsetof(struct psnap_session, rings) &&
-                            head.magic == PSNAP_CAPTURE_MAGIC;
+    const bool is_session =
+        pread(fd, &head, sizeof head, 0) == sizeof head && head.magic == PSNAP_CAPTURE_MAGIC;
     const bool is_ours = is_session && head.abi == PSNAP_CAPTURE_ABI;
 
     if (!is_session ||

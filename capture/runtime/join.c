@@ -4,8 +4,10 @@
  * environment names. The first process takes the session that is there; all
  * others, children by fork among them, ask and wait until a collector of their
  * own grants one. No file stays open: sessions and hub are mapped through
- * /proc/PID/fd. A session may have more rings than this process has address
- * space for; then it uses the first ones.
+ * /proc/PID/fd.
+ *
+ * Processes are known by the numbers that /proc shows them by, where the hub's page is found: in
+ * another PID namespace getpid() is not one that the hub could use.
  */
 #include "runtime.h"
 
@@ -13,7 +15,6 @@
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <poll.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -22,14 +23,27 @@
 #include <time.h>
 #include <unistd.h>
 
-uint32_t psnap_rt_ring_count;
-
 static struct psnap_hub *hub;
+static bool is_abroad; /* the hub is in another PID namespace */
 
-/* Past what sanitizers put around mmap: to them these gigabytes are no memory of the program. */
-static void *map_shared(int fd, uint64_t bytes)
+uint32_t psnap_rt_self(void)
 {
-    return (void *)syscall(SYS_mmap, NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)0);
+    char text[16] = "";
+    uint32_t pid = 0;
+
+    if (readlink("/proc/self", text, sizeof text - 1) > 0)
+        for (const char *at = text; *at >= '0' && *at <= '9'; at++)
+            pid = pid * 10 + (uint32_t)(*at - '0');
+    return pid ? pid : (uint32_t)getpid();
+}
+
+/* Who may not look at it takes it to be there. */
+static bool has_program(uint32_t pid)
+{
+    char path[32], target[8];
+
+    snprintf(path, sizeof path, "/proc/%u/exe", (unsigned)pid);
+    return readlink(path, target, sizeof target) >= 0 || errno != ENOENT;
 }
 
 bool psnap_rt_is_process(uint32_t pid)
@@ -37,81 +51,14 @@ bool psnap_rt_is_process(uint32_t pid)
     struct pollfd ended = {.events = POLLIN};
     bool is_alive;
 
+    if (is_abroad)
+        return has_program(pid);
     ended.fd = (int)syscall(SYS_pidfd_open, pid, 0);
     if (ended.fd < 0)
         return errno != ESRCH;
     is_alive = poll(&ended, 1, 0) <= 0; /* a signal is no sign of death */
     close(ended.fd);
     return is_alive;
-}
-
-struct psnap_session *psnap_rt_map_session(int fd)
-{
-    struct psnap_session *session = MAP_FAILED;
-    struct stat about;
-    uint64_t rings = 0;
-
-    if (fstat(fd, &about) == 0 && (uint64_t)about.st_size >= PSNAP_SESSION_BYTES(1))
-        rings = ((uint64_t)about.st_size - PSNAP_SESSION_HEADER_BYTES) /
-                (PSNAP_RING_WORDS * sizeof(uint64_t));
-    for (; rings >= PSNAP_RINGS_LEAST && session == MAP_FAILED; rings /= 2) {
-        session = map_shared(fd, PSNAP_SESSION_BYTES(rings));
-        psnap_rt_ring_count = (uint32_t)rings;
-    }
-    if (session == MAP_FAILED)
-        return NULL;
-    madvise(session, PSNAP_SESSION_BYTES(psnap_rt_ring_count), MADV_DONTDUMP);
-    return session;
-}
-
-/* Private memory, all zero, in place of shared one. False when there is none. */
-static bool replace(void *at, uint64_t bytes)
-{
-    return syscall(SYS_mmap, at, bytes, PROT_READ | PROT_WRITE,
-                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1,
-                   (off_t)0) == (long)at;
-}
-
-static void unmap(char *from, char *to)
-{
-    if (from < to)
-        syscall(SYS_munmap, from, (uint64_t)(to - from));
-}
-
-static uint64_t *detached; /* words of the parent's ring that are ours now */
-
-/* A ring of zeros is full and has nothing unread: who is about to take room in it, or waits for
- * some, comes to the runtime instead. */
-bool psnap_rt_detach(struct psnap_session *session, uint64_t *words)
-{
-    char *rings = (char *)session->rings;
-    const uint64_t bytes = PSNAP_SESSION_HEADER_BYTES - offsetof(struct psnap_session, rings);
-
-    detached = words;
-    if (replace(rings, bytes) && replace(words, PSNAP_RING_WORDS * sizeof *words))
-        return true;
-    /* all at once needs no further mappings */
-    return replace(session, PSNAP_SESSION_BYTES(psnap_rt_ring_count));
-}
-
-void psnap_rt_leave_session(struct psnap_session *session, uint32_t rings)
-{
-    char *start = (char *)session, *kept = (char *)detached;
-    char *end = start + PSNAP_SESSION_BYTES(rings);
-
-    detached = NULL;
-    replace(start, offsetof(struct psnap_session, rings)); /* it may still be looked at */
-    if (!kept) {
-        unmap((char *)session->rings, end);
-        return;
-    }
-    unmap(start + PSNAP_SESSION_HEADER_BYTES, kept);
-    unmap(kept + PSNAP_RING_WORDS * sizeof(uint64_t), end);
-}
-
-void psnap_rt_unmap_session(struct psnap_session *session)
-{
-    syscall(SYS_munmap, session, PSNAP_SESSION_BYTES(psnap_rt_ring_count));
 }
 
 static struct psnap_session *open_session(uint32_t pid, uint32_t number)
@@ -137,7 +84,7 @@ static struct psnap_session *open_session(uint32_t pid, uint32_t number)
 static struct psnap_request *take_request(void)
 {
     const struct timespec moment = {.tv_nsec = 1000 * 1000};
-    const uint32_t taken = PSNAP_REQUEST_TAKEN_BY(getpid());
+    const uint32_t taken = PSNAP_REQUEST_TAKEN_BY(psnap_rt_self());
 
     for (;;) {
         for (unsigned i = 0; i < PSNAP_REQUESTS; i++) {
@@ -162,7 +109,7 @@ static struct psnap_session *ask(bool *is_refused)
 
     if (!mine)
         return NULL;
-    mine->pid = (uint32_t)getpid();
+    mine->pid = psnap_rt_self();
     __atomic_store_n(&mine->state, PSNAP_REQUEST_ASKED, __ATOMIC_SEQ_CST);
     __atomic_fetch_add(&hub->doorbell, 1, __ATOMIC_SEQ_CST);
     syscall(SYS_futex, &hub->doorbell, FUTEX_WAKE, 1, NULL, NULL, 0);
@@ -190,7 +137,7 @@ bool psnap_rt_open_hub(const char *path)
     if (fd < 0)
         return false;
     if (fstat(fd, &about) == 0 && (size_t)about.st_size == sizeof *hub)
-        hub = map_shared(fd, sizeof *hub);
+        hub = psnap_rt_map_shared(fd, sizeof *hub);
     close(fd);
     if (!hub || hub == MAP_FAILED || hub->magic != PSNAP_HUB_MAGIC) {
         hub = NULL;
@@ -216,7 +163,7 @@ void psnap_rt_refuse(void)
  * have given up) another may. */
 static struct psnap_session *take_first(void)
 {
-    uint32_t nobody = 0, me = (uint32_t)getpid();
+    uint32_t nobody = 0, me = psnap_rt_self();
     struct psnap_session *session;
 
     if (!__atomic_compare_exchange_n(&hub->first, &nobody, me, false, __ATOMIC_ACQ_REL,
@@ -235,13 +182,14 @@ struct psnap_session *psnap_rt_join(void)
 
     if (!hub)
         return NULL;
+    is_abroad = psnap_rt_self() != (uint32_t)getpid();
     session = take_first();
     if (!session)
         session = ask(&is_refused);
     if (session) {
         if (readlink("/proc/self/exe", session->program, sizeof session->program - 1) < 0)
             session->program[0] = '\0';
-        __atomic_store_n(&session->program_pid, (uint32_t)getpid(), __ATOMIC_RELEASE);
+        __atomic_store_n(&session->program_pid, psnap_rt_self(), __ATOMIC_RELEASE);
     } else if (!is_refused)
         psnap_rt_refuse();
     return session;

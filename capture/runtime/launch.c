@@ -181,8 +181,13 @@ struct psnap_session *psnap_rt_launch(const char *command, const char *output, b
 {
     const char *wanted = secure_getenv(PSNAP_ENV_COMMAND);
     struct psnap_session *session;
-    int fd = create_memory();
+    int fd;
 
+    if (psnap_rt_self() != (uint32_t)getpid()) {
+        complain("/proc shows another PID namespace");
+        return NULL;
+    }
+    fd = create_memory();
     if (fd < 0) {
         complain("no shared memory");
         return NULL;
@@ -197,8 +202,6 @@ struct psnap_session *psnap_rt_launch(const char *command, const char *output, b
     session->abi = PSNAP_CAPTURE_ABI;
     session->ring_count = psnap_rt_ring_count;
     session->program_pid = (uint32_t)getpid();
-    if (ftruncate(fd, (off_t)PSNAP_SESSION_BYTES(psnap_rt_ring_count)) != 0)
-        complain("no shared memory");
     if (wanted && *wanted)
         command = wanted;
     else if (!command || access(command, X_OK) != 0)

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 struct mapping {
-    uint64_t low, high;
+    uint64_t low, high, offset;
     char name[16]; /* its end cut off: enough for "[heap]" and "[stack]" */
 };
 
@@ -67,11 +67,14 @@ static uint64_t next_hex(struct reader *reader)
 
 static bool next_mapping(struct reader *reader, struct mapping *mapping)
 {
-    unsigned field = 2, length = 0;
+    unsigned field = 4, length = 0;
     int c = 0;
 
     mapping->low = next_hex(reader);
     mapping->high = next_hex(reader);
+    while (c >= 0 && c != ' ')
+        c = next_byte(reader);
+    mapping->offset = next_hex(reader);
     memset(mapping->name, 0, sizeof mapping->name);
     for (int before = ' '; (c = next_byte(reader)) >= 0 && c != '\n'; before = c) {
         field += c != ' ' && before == ' ';
@@ -123,7 +126,8 @@ uint64_t psnap_rt_heap_start(void)
 static bool is_session(const struct mapping *mapping, uint64_t unused)
 {
     (void)unused;
-    return !strncmp(mapping->name, "/memfd:" PSNAP_SESSION_NAME, sizeof mapping->name - 1);
+    return !mapping->offset &&
+           !strncmp(mapping->name, "/memfd:" PSNAP_SESSION_NAME, sizeof mapping->name - 1);
 }
 
 struct psnap_session *psnap_rt_find_session(void)

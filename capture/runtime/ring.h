@@ -47,8 +47,8 @@ void psnap_rt_look(struct psnap_ring *ring);
 /* A ring of the session, neither scratch nor empty. */
 static inline bool psnap_rt_is_real(const struct psnap_ring *ring)
 {
-    const char *at = (const char *)ring, *session = (const char *)psnap_rt_session;
-    return session && at >= session && at < session + sizeof *psnap_rt_session;
+    return psnap_rt_session &&
+           (const char *)ring->data == (const char *)ring + PSNAP_RING_HEADER_BYTES;
 }
 
 static inline bool psnap_rt_is_scratch(const struct psnap_ring *ring)

@@ -103,8 +103,11 @@ void psnap_rt_change(void)
         return;
     used = __atomic_load_n(&session->rings_used, __ATOMIC_SEQ_CST);
     __atomic_fetch_add(&session->changes, 1, __ATOMIC_SEQ_CST);
-    for (uint32_t i = 1; i < used && i < psnap_rt_ring_count; i++)
-        __atomic_store_n(&session->rings[i].limit, PSNAP_LIMIT_CHANGED, __ATOMIC_SEQ_CST);
+    for (uint32_t i = 1; i < used; i++) {
+        struct psnap_ring *ring = psnap_rt_ring(i);
+        if (ring)
+            __atomic_store_n(&ring->limit, PSNAP_LIMIT_CHANGED, __ATOMIC_SEQ_CST);
+    }
 }
 
 void psnap_rt_reuse(void)

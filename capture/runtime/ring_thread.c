@@ -101,34 +101,47 @@ static struct psnap_ring *scratch_ring(void)
     return &scratch->ring;
 }
 
-/* The collector looks at no ring that it has not been told of. */
-static void note_ring(uint32_t index)
+/* A ring that has been another thread's. *any_finished: one will be free when it is read. */
+static struct psnap_ring *take_used_ring(uint32_t used, bool *any_finished)
 {
-    uint32_t used = __atomic_load_n(&psnap_rt_session->rings_used, __ATOMIC_RELAXED);
-
-    while (used <= index &&
-           !__atomic_compare_exchange_n(&psnap_rt_session->rings_used, &used, index + 1, false,
+    for (uint32_t i = 1; i < used; i++) {
+        struct psnap_ring *ring = psnap_rt_ring(i);
+        uint32_t state = PSNAP_RING_FREE;
+        if (!ring)
+            continue; /* another thread is about to have it */
+        if (__atomic_compare_exchange_n(&ring->state, &state, PSNAP_RING_TAKEN, false,
                                         __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
-        ;
+            return ring;
+        *any_finished |= state == PSNAP_RING_FINISHED;
+    }
+    return NULL;
 }
 
-/* A free ring of the session, waiting for the collector to give back those of ended threads. */
+/* The next ring that nobody has had; the collector looks at no ring behind the last one that was
+ * used. NULL when there is none, or no address space for it. */
+static struct psnap_ring *take_new_ring(uint32_t used)
+{
+    while (used < psnap_rt_ring_count &&
+           !__atomic_compare_exchange_n(&psnap_rt_session->rings_used, &used, used + 1, false,
+                                        __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+        ;
+    return used < psnap_rt_ring_count ? psnap_rt_map_ring(used) : NULL;
+}
+
+/* A ring of the session, waiting for the collector to give back those of ended threads when there
+ * is no other. */
 static struct psnap_ring *take_ring(void)
 {
     const struct timespec moment = {.tv_nsec = 1000 * 1000};
 
     for (;;) {
+        const uint32_t used = __atomic_load_n(&psnap_rt_session->rings_used, __ATOMIC_ACQUIRE);
         bool any_finished = false;
-        for (uint32_t i = 1; i < psnap_rt_ring_count; i++) {
-            struct psnap_ring *ring = &psnap_rt_session->rings[i];
-            uint32_t state = PSNAP_RING_FREE;
-            if (__atomic_compare_exchange_n(&ring->state, &state, PSNAP_RING_TAKEN, false,
-                                            __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
-                note_ring(i);
-                return ring;
-            }
-            any_finished |= state == PSNAP_RING_FINISHED;
-        }
+        struct psnap_ring *ring = take_used_ring(used, &any_finished);
+        if (!ring)
+            ring = take_new_ring(used);
+        if (ring)
+            return ring;
         if (!any_finished || !psnap_rt_collector_alive())
             return NULL;
         psnap_rt_ring_doorbell();
@@ -150,8 +163,7 @@ struct psnap_ring *psnap_rt_attach(uint64_t frame)
     if (!first_frame)
         first_frame = frame;
     if (ring) {
-        ring->data = (uint64_t *)((char *)session + PSNAP_SESSION_HEADER_BYTES) +
-                     (uint64_t)(ring - session->rings) * PSNAP_RING_WORDS;
+        ring->data = psnap_ring_words(ring);
         ring->thread = psnap_rt_number_thread();
         __atomic_fetch_add(&session->threads, 1, __ATOMIC_RELAXED);
         ring->frame = first_frame;
@@ -203,7 +215,7 @@ void psnap_rt_go_on(struct psnap_ring *ring)
 bool psnap_rt_leave_ring(void)
 {
     bool is_left =
-        !psnap_rt_is_real(__psnap_ring) || psnap_rt_detach(psnap_rt_session, __psnap_ring->data);
+        !psnap_rt_is_real(__psnap_ring) || psnap_rt_detach(__psnap_ring);
 
     psnap_rt_set_ring(&psnap_rt_empty_ring);
     if (has_thread_end)

@@ -19,7 +19,7 @@
 #define PSNAP_HOOK __attribute__((visibility("default")))
 
 /* Hooks called by instrumented code (capture/pass). */
-extern PSNAP_HOOK const char __psnap_abi_7;
+extern PSNAP_HOOK const char __psnap_abi_8;
 extern PSNAP_HOOK _Thread_local struct psnap_ring *__psnap_ring
     __attribute__((tls_model("initial-exec")));
 PSNAP_HOOK __attribute__((preserve_most)) uint64_t *__psnap_reserve(uint64_t words);
@@ -126,19 +126,27 @@ struct psnap_session *psnap_rt_find_session(void);
 void psnap_rt_find_stack(uint64_t frame, uint64_t *low, uint64_t *high);
 
 /* join.c: the hub's page, and the session that it has for this process, counted when it has none.
- * Rings of the session that this process can use are the first `ring_count`. */
-extern uint32_t psnap_rt_ring_count;
+ */
 bool psnap_rt_open_hub(const char *path);
 struct psnap_session *psnap_rt_join(void);
-struct psnap_session *psnap_rt_map_session(int fd);
-void psnap_rt_unmap_session(struct psnap_session *session);
 bool psnap_rt_is_process(uint32_t pid);
+uint32_t psnap_rt_self(void); /* this process, as /proc numbers it */
+
+/* session_map.c: the memory of a session. NULL on failure. */
+extern uint32_t psnap_rt_ring_count; /* rings that the session has room for */
+struct psnap_session *psnap_rt_map_session(int fd);
+void psnap_rt_unmap_session(struct psnap_session *session); /* one that was not entered */
+/* It is this process's from now on; returns ring 0. */
+struct psnap_ring *psnap_rt_enter_session(struct psnap_session *session);
+struct psnap_ring *psnap_rt_ring(uint32_t index); /* NULL: not mapped */
+struct psnap_ring *psnap_rt_map_ring(uint32_t index); /* one that nobody has had: it is taken */
+void *psnap_rt_map_shared(int fd, uint64_t bytes);
 /* In a child by fork. Its thread may be in the middle of a record of its parent's, when the handler
- * of a signal has forked: the rest of it goes to memory of its own, for good. First all rings and
- * the words of that one (false: there is no memory, the parent's are still mapped), then, when
- * nothing else is used of it, the parent's session. */
-bool psnap_rt_detach(struct psnap_session *session, uint64_t *words);
-void psnap_rt_leave_session(struct psnap_session *session, uint32_t rings);
+ * of a signal has forked: the rest of it goes to memory of its own, for good. First that ring
+ * (false: there is no memory, the parent's is still mapped), then, when nothing else is used of it,
+ * the parent's session. */
+bool psnap_rt_detach(struct psnap_ring *ring);
+void psnap_rt_leave_session(struct psnap_session *session);
 /* This process is not recorded, which is counted. */
 void psnap_rt_refuse(void);
 

@@ -49,7 +49,7 @@ static uint64_t *control_room(uint64_t words)
 {
     uint64_t *room = NULL;
     if (psnap_rt_is_recording()) {
-        room = psnap_rt_room(&psnap_rt_session->rings[0], words, &control_signals);
+        room = psnap_rt_room(psnap_rt_ring(0), words, &control_signals);
         if (!room)
             psnap_rt_stop();
     }
@@ -61,7 +61,7 @@ static void control_done(uint64_t *record, uint64_t words)
 {
     if (record[0] != PSNAP_EVENT_ALLOC && record[0] != PSNAP_EVENT_REUSE)
         psnap_rt_journal_add(record, words);
-    psnap_rt_publish(&psnap_rt_session->rings[0], record + words);
+    psnap_rt_publish(psnap_rt_ring(0), record + words);
 }
 
 static void send_again(const uint64_t *record, uint64_t words)
@@ -70,7 +70,7 @@ static void send_again(const uint64_t *record, uint64_t words)
     if (!room)
         return;
     memcpy(room, record, words * sizeof *record);
-    psnap_rt_publish(&psnap_rt_session->rings[0], room + words);
+    psnap_rt_publish(psnap_rt_ring(0), room + words);
 }
 
 static void send_words(enum psnap_event event, const uint64_t *payload, uint64_t words)
@@ -152,8 +152,10 @@ static void send_reuse(void)
         return;
     room[0] = PSNAP_EVENT_REUSE;
     room[1] = count;
-    for (uint64_t i = 0; i < count; i++)
-        room[2 + i] = psnap_rt_ring_words(&psnap_rt_session->rings[1 + i]);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct psnap_ring *ring = psnap_rt_ring(1 + i);
+        room[2 + i] = ring ? psnap_rt_ring_words(ring) : 0;
+    }
     control_done(room, 2 + count);
     psnap_rt_reuse();
 }
@@ -267,12 +269,13 @@ static void notice_forks(void)
 /* The control ring is this process's; nothing has been said yet. */
 static void start_session(struct psnap_session *session)
 {
-    struct psnap_ring *control = &session->rings[0];
+    struct psnap_ring *control = psnap_rt_enter_session(session);
 
     psnap_rt_session = session;
     session->hooks = (uint64_t)&psnap_rt_hooks;
+    session->rings_used = 1;
     announced = 0;
-    control->data = (uint64_t *)((char *)session + PSNAP_SESSION_HEADER_BYTES);
+    control->data = psnap_ring_words(control);
     control->limit = control->data + PSNAP_CHUNK_WORDS;
     __atomic_store_n(&control->cursor, control->data, __ATOMIC_RELEASE);
     __atomic_store_n(&control->state, PSNAP_RING_ACTIVE, __ATOMIC_RELEASE);
@@ -282,7 +285,6 @@ static void start_session(struct psnap_session *session)
 static void rejoin(void)
 {
     struct psnap_session *session, *parents = psnap_rt_session;
-    uint32_t parents_rings = psnap_rt_ring_count;
 
     if (launch_output[0])
         session = psnap_rt_launch(launch_command, launch_output, true);
@@ -290,7 +292,7 @@ static void rejoin(void)
         session = psnap_rt_join();
     is_launched = session && launch_output[0];
     psnap_rt_session = NULL;
-    psnap_rt_leave_session(parents, parents_rings);
+    psnap_rt_leave_session(parents);
     if (session) {
         start_session(session);
         psnap_rt_tell_regions();
@@ -319,7 +321,7 @@ __attribute__((destructor(101))) static void wait_for_collector(void)
     const struct timespec patience = {.tv_nsec = 100 * 1000 * 1000};
     struct psnap_rt_outside outside;
 
-    if (!is_launched || (uint32_t)getpid() != session->program_pid)
+    if (!is_launched || psnap_rt_self() != session->program_pid)
         return;
     psnap_rt_hold_cancel(&outside);
     __atomic_store_n(&session->closing, 1, __ATOMIC_SEQ_CST);

@@ -47,6 +47,10 @@
  * steps and iterations of the nest's hoisted loops are values, numbered behind the
  * record's words, instead of words of records of their own.
  *
+ * The memory of a session is its header and then the rings, each a page with struct psnap_ring
+ * and its words. The program maps the header and ring 0, and each other ring when a thread first
+ * takes it; the collector maps all of them.
+ *
  * A ring is CHUNKS chunks of CHUNK_WORDS words. The thread that owns it takes room for
  * a record by moving `cursor`, which may not pass `limit`, in one instruction, marks it
  * open, fills it and stores its header last (release); no record crosses a chunk.
@@ -72,12 +76,12 @@
 #include <stdint.h>
 #include <string.h>
 
-#define PSNAP_CAPTURE_ABI 7
+#define PSNAP_CAPTURE_ABI 8
 #define PSNAP_CAPTURE_MAGIC 0x70616e73u /* "snap" */
 #define PSNAP_HUB_MAGIC 0x68706e73u     /* "snph" */
 
 /* Referred to by every instrumented module: another version does not link. */
-#define PSNAP_CAPTURE_ABI_SYMBOL "__psnap_abi_7"
+#define PSNAP_CAPTURE_ABI_SYMBOL "__psnap_abi_8"
 
 /* Under these names the collector's address travels to the program. */
 #define PSNAP_ENV_SESSION "PSNAP_SESSION"     /* path of the hub's memory, set by psnap record */
@@ -340,7 +344,6 @@ struct psnap_session {
     uint64_t roi_inlined;  /* program: bit i: there is a copy of one in another function */
     uint64_t hooks;        /* program: where its runtime has a table for further copies of it */
     char program[1024];    /* path of the one that attached, known before its pid; may be empty */
-    struct psnap_ring rings[PSNAP_RINGS] __attribute__((aligned(4096))); /* pages of their own */
 };
 
 /* A process that wants a session: a slot that it takes, fills and asks with. */
@@ -389,8 +392,22 @@ struct psnap_hub {
 };
 
 #define PSNAP_RING_WORDS ((uint64_t)PSNAP_CHUNK_WORDS * PSNAP_RING_CHUNKS)
+#define PSNAP_RING_HEADER_BYTES UINT64_C(4096)
+#define PSNAP_RING_BYTES (PSNAP_RING_HEADER_BYTES + PSNAP_RING_WORDS * sizeof(uint64_t))
 #define PSNAP_SESSION_HEADER_BYTES ((sizeof(struct psnap_session) + 4095) & ~(uint64_t)4095)
-#define PSNAP_SESSION_BYTES(rings)                                                                 \
-    (PSNAP_SESSION_HEADER_BYTES + (rings) * PSNAP_RING_WORDS * sizeof(uint64_t))
+#define PSNAP_SESSION_BYTES(rings) (PSNAP_SESSION_HEADER_BYTES + (rings) * PSNAP_RING_BYTES)
+
+/* Ring `index` of a session that is mapped up to there. */
+static inline struct psnap_ring *psnap_session_ring(struct psnap_session *session, uint32_t index)
+{
+    return (struct psnap_ring *)(void *)((char *)session + PSNAP_SESSION_HEADER_BYTES +
+                                         index * PSNAP_RING_BYTES);
+}
+
+/* Its words, in this process. */
+static inline uint64_t *psnap_ring_words(struct psnap_ring *ring)
+{
+    return (uint64_t *)(void *)((char *)ring + PSNAP_RING_HEADER_BYTES);
+}
 
 #endif

@@ -145,10 +145,10 @@ done
 "$PSNAP" cc -O2 -o fault fault.c
 [ "$(status "$PSNAP" record --force -o p.yaml -- ./fault leave)" = 0 ] || fail "leave: $(cat err)"
 # of the nest its inner loop and what is around it, where LLVM (22) leaves it so that they are apart
-grep -q "[34] executions of loops or blocks that a signal cut off" err || fail "leave: $(cat err)"
+grep -q "[34] executions of loops or blocks cut off by" err || fail "leave: $(cat err)"
 has p.yaml "main:"
 [ "$(status "$PSNAP" record --force -o p.yaml -- ./fault kill)" = 137 ] || fail "kill: $(cat err)"
-has err "1 execution of loops or blocks that a signal cut off"
+has err "1 execution of loops or blocks cut off by"
 "$PSNAP" check p.yaml > out || fail "kill: $(cat out)"
 
 # ------------------------------------------------------------- what needs no words

@@ -62,13 +62,60 @@ if [ "$sanitized" = 0 ]; then
         [ "$(stores p.yaml)" = 100000 ] || fail "ulimit -v $kilobytes: $(stores p.yaml)"
     done
 fi
-# of the program alone: 6 MB leave room for no ring
+# of the program alone: what it needs itself leaves no room for a session, and then none for a ring
 rm -f p.yaml
-result=$(status "$PSNAP" record -o p.yaml -- sh -c 'ulimit -v 6500; exec ./prog 100000 0 0 3')
+least=2000
+while ! (ulimit -v $least; ./prog 1000 > out 2> err); do
+    least=$((least + 100))
+done
+result=$(status "$PSNAP" record -o p.yaml -- sh -c "ulimit -v $least; exec ./prog 100000 0 0 3")
 [ "$result" = 125 ] || fail "no address space: $result: $(cat err)"
 has out whole
 has err "1 process could not be recorded"
+! grep -q "not instrumented" err || fail "no address space: $(cat err)"
 [ ! -e p.yaml ] || fail "a profile of nothing"
+result=$(status "$PSNAP" record -o p.yaml -- sh -c "ulimit -v $((least + 1500)); exec ./prog 100000 0 0 3")
+[ "$result" = 125 ] || fail "no address space for a ring: $result: $(cat err)"
+has out whole
+has err "1 thread found no ring"
+rm -f p.yaml
+# and three megabytes are enough for one thread
+result=$(status "$PSNAP" record -o p.yaml -- sh -c "ulimit -v $((least + 3000)); exec ./prog 100000")
+[ "$result" = 0 ] && [ "$(stores p.yaml)" = 100000 ] || fail "three megabytes: $result: $(cat err)"
+
+# A program that limits itself, or locks its memory, may have as much as without psnap.
+cat > self.c << 'END'
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+int main(void)
+{
+    struct rlimit limit = {512 << 20, 512 << 20};
+    int locked = mlockall(MCL_CURRENT | MCL_FUTURE);
+    volatile char *memory;
+    munlockall();
+    if (setrlimit(RLIMIT_AS, &limit))
+        return 1;
+    memory = malloc(400 << 20);
+    for (long i = 0; memory && i < 1000; i++)
+        memory[i * 4096] = 1;
+    printf("%d %d\n", locked, memory != NULL);
+    return 0;
+}
+END
+"$PSNAP" cc -O1 -o self self.c
+rm -f p.yaml
+weak=$(setpriv --bounding-set -ipc_lock true 2> /dev/null && echo "setpriv --bounding-set -ipc_lock" || true)
+for run in "" "ulimit -l 8000;"; do
+    [ "$(sh -c "$run exec $weak ./self")" = "0 1" ] || continue # not even without
+    result=$(status $weak sh -c "$run exec '$PSNAP' record --force -o p.yaml -- ./self")
+    [ "$result" = 0 ] || fail "limits of its own, $run: $result: $(cat err)"
+    has out "0 1"
+    [ "$(accesses_of main:15 p.yaml)" = 1000 ] || fail "limits of its own, $run"
+    rm -f p.yaml
+done
 
 # ------------------------------------------------------------- files
 
@@ -112,7 +159,7 @@ END
 "$PSNAP" cc -O1 -pthread -o crowd crowd.c
 [ "$( (ulimit -f 12000; status "$PSNAP" record -o crowd.yaml -- ./crowd) )" = 125 ] || fail "crowd: $(cat err)"
 has out whole
-lost=$(sed -n 's/psnap record: \([0-9]*\) threads found no free ring, .*/\1/p' err)
+lost=$(sed -n 's/psnap record: \([0-9]*\) threads found no ring, .*/\1/p' err)
 [ "$(accesses_of work:7 crowd.yaml)" = $(((40 - ${lost:-0}) * 1000)) ] && [ "${lost:-0}" -gt 20 ] ||
     fail "crowd: $(accesses_of work:7 crowd.yaml) accesses: $(cat err)"
 [ "$(status "$PSNAP" record --force -o crowd.yaml -- ./crowd)" = 3 ] && [ ! -s err ] || fail "crowd: $(cat err)"

@@ -45,11 +45,6 @@ struct room {
 
 /* ------------------------------------------------------------- the program */
 
-static uint64_t *data_of(struct psnap_session *session, uint32_t ring)
-{
-    return (uint64_t *)((char *)session + PSNAP_SESSION_HEADER_BYTES) + ring * PSNAP_RING_WORDS;
-}
-
 static uint64_t *chunk_of(const struct psnap_ring *ring)
 {
     return ring->data + ring->produced % PSNAP_RING_CHUNKS * PSNAP_CHUNK_WORDS;
@@ -57,7 +52,7 @@ static uint64_t *chunk_of(const struct psnap_ring *ring)
 
 static void say(struct recorded *program, const uint64_t *words, size_t count)
 {
-    struct psnap_ring *control = &program->session->rings[0];
+    struct psnap_ring *control = psnap_session_ring(program->session, 0);
 
     memcpy(control->cursor, words, count * sizeof *words);
     control->cursor += count;
@@ -65,9 +60,9 @@ static void say(struct recorded *program, const uint64_t *words, size_t count)
 
 static void begin_ring(struct psnap_session *session, uint32_t index)
 {
-    struct psnap_ring *ring = &session->rings[index];
+    struct psnap_ring *ring = psnap_session_ring(session, index);
 
-    ring->data = data_of(session, index);
+    ring->data = psnap_ring_words(ring);
     ring->cursor = ring->data;
     ring->state = PSNAP_RING_ACTIVE;
 }
@@ -204,7 +199,7 @@ static int begin(void **state)
     program.session = mmap(NULL, PSNAP_SESSION_BYTES(PSNAP_RINGS_LEAST), PROT_READ | PROT_WRITE,
                            MAP_SHARED, psnap_capture_fd(program.source), 0);
     assert_true(program.session != MAP_FAILED);
-    program.ring = &program.session->rings[1];
+    program.ring = psnap_session_ring(program.session, 1);
     program.session->rings_used = 2;
     program.session->program_pid = (uint32_t)getpid();
     begin_ring(program.session, 0);
