@@ -11,10 +11,10 @@
 #ifndef PSNAP_CAPTURE_CAPTURE_H
 #define PSNAP_CAPTURE_CAPTURE_H
 
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include "formats/base/deadline.h"
 #include "formats/base/stream.h"
 
 /* Regions of interest of a recording. */
@@ -64,9 +64,8 @@ PSNAP_API enum psnap_status psnap_capture_watch(struct psnap_source *capture, pi
 void psnap_capture_attend(struct psnap_source *capture, uint64_t accesses, bool counts);
 void psnap_capture_enough(struct psnap_source *capture);
 
-/* The stream ends, whatever the program does, when *deadline, in ns of CLOCK_MONOTONIC, is not 0 and
- * over. It is used until the stream ends. */
-PSNAP_API void psnap_capture_obey(struct psnap_source *capture, const _Atomic int64_t *deadline);
+/* The stream ends when *deadline is over, whatever the program does; it is used until then. */
+PSNAP_API void psnap_capture_obey(struct psnap_source *capture, const psnap_deadline *deadline);
 
 /* A process takes the session by putting its number in place of the 0 that is in *taker, before it
  * attaches. If none has done so when the watched one has ended, this process does. `taker` is

@@ -4,38 +4,30 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "formats/base/capture_abi.h"
 #include "formats/base/cmd.h"
 
 static volatile sig_atomic_t child_pid, ending_signal, cannot_go_on;
-static _Atomic int64_t deadline;
+static psnap_deadline deadline;
 static void (*file_limit_before)(int); /* what SIGXFSZ did: for the program */
 
-static int64_t now(void)
-{
-    struct timespec time;
-
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return time.tv_sec * INT64_C(1000000000) + time.tv_nsec;
-}
-
-const _Atomic int64_t *psnap_child_deadline(void)
+const psnap_deadline *psnap_child_deadline(void)
 {
     return &deadline;
 }
 
 int64_t psnap_child_time_left(void)
 {
-    const int64_t end = atomic_load(&deadline), left = (end - now()) / 1000000;
+    const int64_t end = atomic_load(&deadline), left = (end - psnap_deadline_now()) / 1000000;
 
     return !end ? INT64_C(86400) * 1000 : left > 0 ? left : 0;
 }
@@ -89,7 +81,7 @@ static void ask_to_end(int signal)
     int64_t none = 0;
 
     if (!atomic_compare_exchange_strong(&deadline, &none,
-                                        now() + PSNAP_CHILD_GRACE_MS * INT64_C(1000000)))
+                                        psnap_deadline_now() + PSNAP_CHILD_GRACE_MS * INT64_C(1000000)))
         return;
     ending_signal = signal;
     if (cannot_go_on)

@@ -11,11 +11,11 @@
 #ifndef PSNAP_CAPTURE_CMD_CHILD_H
 #define PSNAP_CAPTURE_CMD_CHILD_H
 
-#include <signal.h>
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
+
+#include "formats/base/deadline.h"
 
 enum { PSNAP_CHILD_GRACE_MS = 400 };
 
@@ -38,8 +38,8 @@ pid_t psnap_child_start(const struct psnap_child_start *how, int *failure);
  * not ended though we were asked to, 128 and the signal: it goes on, which is said. */
 int psnap_child_reap(const char *command);
 
-/* When what the command does is to end, in ns of CLOCK_MONOTONIC; 0: it is not asked to. */
-const _Atomic int64_t *psnap_child_deadline(void);
+/* When what the command does is to end. */
+const psnap_deadline *psnap_child_deadline(void);
 /* Left of that, in ms; a day when there is none. */
 int64_t psnap_child_time_left(void);
 

@@ -21,6 +21,8 @@
 
 #include "capture/cmd_hub_parts.h"
 
+enum { LAST_WAIT_NS = 300 * 1000 * 1000 }; /* for collectors, when we are to end */
+
 static void release(struct psnap_hub_process *hub)
 {
     if (hub->page)
@@ -186,9 +188,20 @@ static bool complain(const struct psnap_hub *page, const struct psnap_recording 
     return page->unrecorded || page->failed || page->refused_abi;
 }
 
+/* A moment; true when all is done, or the hub has died. */
+static bool wait_for_collectors(const struct psnap_hub_process *hub)
+{
+    const struct timespec patience = {.tv_nsec = 50 * 1000 * 1000};
+
+    syscall(SYS_futex, &hub->page->is_done, FUTEX_WAIT, 0, &patience, NULL, 0);
+    return __atomic_load_n(&hub->page->is_done, __ATOMIC_SEQ_CST) ||
+           waitpid(hub->pid, NULL, WNOHANG) != 0;
+}
+
 bool psnap_hub_finish(struct psnap_hub_process *hub, const struct psnap_recording *recording)
 {
-    const struct timespec patience = {.tv_nsec = 100 * 1000 * 1000};
+    const psnap_deadline *deadline = recording->builder.deadline;
+    const int64_t start = psnap_deadline_now();
     struct psnap_hub *page = hub->page;
     bool is_missing;
 
@@ -196,9 +209,13 @@ bool psnap_hub_finish(struct psnap_hub_process *hub, const struct psnap_recordin
         return false;
     __atomic_store_n(&page->is_closing, 1, __ATOMIC_SEQ_CST);
     psnap_hub_ring(&page->doorbell);
-    while (!__atomic_load_n(&page->is_done, __ATOMIC_SEQ_CST) &&
-           waitpid(hub->pid, NULL, WNOHANG) == 0)
-        syscall(SYS_futex, &page->is_done, FUTEX_WAIT, 0, &patience, NULL, 0);
+    while (!wait_for_collectors(hub))
+        if (psnap_deadline_is_over(deadline) && psnap_deadline_now() - start > LAST_WAIT_NS) {
+            fprintf(stderr, "psnap record: what further processes have done is still being written: "
+                            "the files appear when that is done\n");
+            release(hub);
+            return false;
+        }
     is_missing = complain(page, recording);
     if (!page->is_done) {
         fprintf(stderr, "psnap record: the process that serves further ones has died: they may be "

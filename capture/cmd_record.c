@@ -92,6 +92,7 @@ static int record_first(struct psnap_recording *recording, struct psnap_source *
     if (pid < 0)
         return result;
     psnap_capture_obey(capture, psnap_child_deadline());
+    recording->builder.deadline = psnap_child_deadline();
     recording->spare = pid; /* what took our names while it ran must not cost us the recording */
     status = psnap_capture_watch(capture, pid, &error);
     psnap_find_program(argv[0], path, sizeof path); /* it may have ended: we cannot ask for it */
@@ -198,6 +199,7 @@ static int finish_valgrind(struct psnap_recording *recording, struct psnap_sourc
     psnap_process_read(&self, getpid());
     process = self;
     process.argv = (const char **)(uintptr_t)argv;
+    recording->builder.deadline = psnap_child_deadline();
     status = psnap_recording_describe(valgrind->program, &process, path, &error);
     psnap_process_release(&self);
     if (!status)

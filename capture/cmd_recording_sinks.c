@@ -73,7 +73,7 @@ static void certify(struct psnap_recording *recording, struct psnap_sink *certif
 {
     struct psnap_error error, said;
 
-    if (!psnap_certifier_certify(certifier, profile, &error))
+    if (!psnap_certifier_certify(certifier, profile, recording->builder.deadline, &error))
         return;
     recording->is_uncertified = true;
     psnap_error_set(&said, PSNAP_ERROR_IO, "no certificate: %.480s", error.message);

@@ -29,8 +29,8 @@ struct capture {
     struct psnap_source base;
     struct psnap_rings rings;
     int watched, other;  /* pidfds: the process started, and the one that recorded; -1 none */
-    const _Atomic int64_t *deadline; /* when to end, as psnap_capture_obey has it; NULL: none */
-    bool is_cut_short;               /* it has passed */
+    const psnap_deadline *deadline; /* NULL: none */
+    bool is_cut_short;              /* it is over */
     uint32_t *taker;     /* who takes the session; NULL: it is nobody else's to take */
     bool is_identified;  /* what program attached has been noted */
     bool may_spin;       /* there is a processor for us besides the program's */
@@ -331,18 +331,13 @@ static enum psnap_status await_chunk(struct capture *self, bool *is_over, struct
     return status;
 }
 
-/* The deadline has passed: the program goes on unrecorded, if it goes on. */
+/* The deadline is over: the program goes on unrecorded, if it goes on. */
 static bool is_cut_short(struct capture *self)
 {
-    const int64_t end = self->deadline ? atomic_load_explicit(self->deadline, memory_order_relaxed) : 0;
-    struct timespec now;
-
-    if (!end || self->is_cut_short)
-        return self->is_cut_short;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    self->is_cut_short = now.tv_sec * INT64_C(1000000000) + now.tv_nsec >= end;
-    if (self->is_cut_short)
+    if (!self->is_cut_short && psnap_deadline_is_over(self->deadline)) {
+        self->is_cut_short = true;
         psnap_capture_enough(&self->base);
+    }
     return self->is_cut_short;
 }
 
@@ -519,7 +514,7 @@ enum psnap_status psnap_capture_watch(struct psnap_source *capture, pid_t pid,
     return PSNAP_OK;
 }
 
-void psnap_capture_obey(struct psnap_source *capture, const _Atomic int64_t *deadline)
+void psnap_capture_obey(struct psnap_source *capture, const psnap_deadline *deadline)
 {
     ((struct capture *)capture)->deadline = deadline;
 }

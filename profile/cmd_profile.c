@@ -55,7 +55,7 @@ static struct psnap_profile *build(const struct request *request, uint64_t *coun
     if (builder && (certifier || !request->certifies) &&
         pump(source, builder, certifier, count, error) == PSNAP_OK)
         profile = psnap_profile_builder_take(builder, error);
-    if (profile && certifier && psnap_certifier_certify(certifier, profile, error)) {
+    if (profile && certifier && psnap_certifier_certify(certifier, profile, NULL, error)) {
         psnap_profile_free(profile);
         profile = NULL;
     }

@@ -16,6 +16,7 @@
 #include "formats/base/access.h"
 #include "formats/base/api.h"
 #include "formats/base/arena.h"
+#include "formats/base/deadline.h"
 #include "formats/base/program.h"
 #include "formats/base/status.h"
 #include "formats/base/stream.h"
@@ -248,6 +249,10 @@ struct psnap_builder_options {
     bool is_apart; /* threads are kept apart (FORMAT.md), else merged */
     bool nests;    /* model nests, the default of the commands */
     bool is_alone; /* nothing else takes the stream: no other thread is needed for it */
+    /* When it is set while the profile is being finished, what takes longest (rules of irregular
+       references chosen by measurement) is left out. NULL: none; used until psnap_profile_builder_take
+       has returned. */
+    const psnap_deadline *deadline;
 };
 
 /*

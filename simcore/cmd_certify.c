@@ -246,10 +246,13 @@ static enum psnap_status replay(void *context, struct psnap_source *source,
 }
 
 enum psnap_status psnap_certifier_certify(struct psnap_sink *certifier,
-                                          struct psnap_profile *profile, struct psnap_error *error)
+                                          struct psnap_profile *profile,
+                                          const psnap_deadline *deadline,
+                                          struct psnap_error *error)
 {
     struct certifier *self = (struct certifier *)certifier;
-    struct compare_side observed = {.path = "observed"}, synthetic = {.path = "synthetic"};
+    struct compare_side observed = {.path = "observed", .deadline = deadline};
+    struct compare_side synthetic = {.path = "synthetic", .deadline = deadline};
     struct psnap_certificate *certificate = NULL;
     struct compare compare = {0};
     enum psnap_status status = observe(self, &observed, error);

@@ -27,8 +27,10 @@ struct psnap_sink *psnap_certifier_new(const struct psnap_text_list *machines,
                                        struct psnap_error *error);
 
 /* After psnap_sink_finish: replays the profile of the stream through the same machines and puts a
- * certificate into it. On failure it has none. */
+ * certificate into it. On failure it has none, nor when `deadline` (NULL: none) is set before. */
 enum psnap_status psnap_certifier_certify(struct psnap_sink *certifier,
-                                          struct psnap_profile *profile, struct psnap_error *error);
+                                          struct psnap_profile *profile,
+                                          const psnap_deadline *deadline,
+                                          struct psnap_error *error);
 
 #endif

@@ -33,9 +33,15 @@ enum psnap_status side_run(struct compare_side *side, struct psnap_source *sourc
                            const struct psnap_machine *machines, size_t n,
                            struct psnap_error *error)
 {
+    struct psnap_source *until = psnap_until_source_new(source, side->deadline);
     struct psnap_sink *sim = psnap_sim_new(machines, n, source->program, NULL, error);
-    enum psnap_status status = sim ? psnap_pump(source, sim, NULL, error) : error->code;
+    enum psnap_status status = sim ? PSNAP_OK : error->code;
 
+    if (!until)
+        status = psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
+    if (!status)
+        status = psnap_pump(until, sim, NULL, error);
+    psnap_source_free(until);
     side_release(side);
     if (!status)
         status = side_take(side, sim, n, source->program, error);

@@ -18,6 +18,7 @@
 
 #include "formats/base/access.h"
 #include "formats/base/api.h"
+#include "formats/base/deadline.h"
 #include "formats/base/program.h"
 #include "formats/base/status.h"
 
@@ -277,6 +278,11 @@ PSNAP_API const struct psnap_access *psnap_vector_sink_data(const struct psnap_s
 /* One stream to `n` sinks in turn, stopping at the first error. Owns neither sinks nor array
  * entries after psnap_sink_free: the caller frees the sinks. */
 PSNAP_API struct psnap_sink *psnap_tee_sink_new(struct psnap_sink *const *sinks, size_t n);
+
+/* What `inner` delivers, until the deadline is set: then an error (LIMIT). Does not own `inner`. NULL:
+ * out of memory. */
+PSNAP_API struct psnap_source *psnap_until_source_new(struct psnap_source *inner,
+                                                      const psnap_deadline *deadline);
 
 /* Whether two threads may run at once: more than one processor is ours to use. */
 PSNAP_API bool psnap_has_processors(void);

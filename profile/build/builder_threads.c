@@ -295,7 +295,7 @@ struct psnap_profile *psnap_profile_builder_take(struct psnap_sink *builder,
     }
     t->is_taken = true;
     if (build_result_init(&result, &t->joined)) {
-        result.stream = t->nests ? model_builder_take(t->model) : NULL;
+        result.stream = t->nests ? model_builder_take(t->model, t->options.deadline) : NULL;
         if (t->nests && !result.stream)
             no_memory(error);
         else

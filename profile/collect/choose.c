@@ -110,7 +110,7 @@ static void settle(struct psnap_stream_model *model, bool is_better, const doubl
     }
 }
 
-bool model_choose(struct psnap_stream_model *model)
+bool model_choose(struct psnap_stream_model *model, const psnap_deadline *deadline)
 {
     const uint64_t all = accesses_of(model), most = all / PART > MOST ? all / PART : MOST;
     double *before = calloc(model->ref_count + (size_t)1, sizeof *before);
@@ -118,10 +118,11 @@ bool model_choose(struct psnap_stream_model *model)
     bool is_done = before && after, is_better = false;
 
     if (is_done && count_of(model, MODEL_REUSE) + count_of(model, MODEL_DEPENDENT)) {
-        is_done = walk_measure(model, most, before);
+        is_done = walk_measure(model, most, deadline, before);
         if (is_done && draw_dependents(model, before)) {
-            is_done = walk_measure(model, most, after);
-            is_better = off_of(model, after) * 100 < off_of(model, before) * (double)BETTER_PERCENT;
+            is_done = walk_measure(model, most, deadline, after);
+            is_better = !psnap_deadline_is_set(deadline) &&
+                        off_of(model, after) * 100 < off_of(model, before) * (double)BETTER_PERCENT;
         }
     }
     if (is_done)

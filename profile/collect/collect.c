@@ -97,7 +97,8 @@ struct psnap_sink *model_builder_new(const struct psnap_program *program)
     return &b->base;
 }
 
-struct psnap_stream_model *model_builder_take(struct psnap_sink *builder)
+struct psnap_stream_model *model_builder_take(struct psnap_sink *builder,
+                                              const psnap_deadline *deadline)
 {
     struct model_builder *b = (struct model_builder *)builder;
     struct psnap_stream_model *model = model_new();
@@ -107,7 +108,7 @@ struct psnap_stream_model *model_builder_take(struct psnap_sink *builder)
             model_free(model);
             model = NULL;
         }
-    if (model && !model_choose(model)) {
+    if (model && !model_choose(model, deadline)) {
         model_free(model);
         model = NULL;
     }

@@ -87,7 +87,8 @@ static double distance(const struct measuring *m, const struct model_ref *ref, u
     return most;
 }
 
-bool walk_measure(const struct psnap_stream_model *model, uint64_t most, double *off)
+bool walk_measure(const struct psnap_stream_model *model, uint64_t most,
+                  const psnap_deadline *deadline, double *off)
 {
     struct measuring m = {.now = 0};
     struct psnap_access *block = malloc(BLOCK * sizeof *block);
@@ -99,7 +100,7 @@ bool walk_measure(const struct psnap_stream_model *model, uint64_t most, double 
     is_done = block && walk && m.bins && m.executions && sample_init(&m.sample);
     for (uint32_t i = 0; is_done && i < model->ref_count; i++)
         walk->ref_numbers[i] = i;
-    while (is_done && m.all < most) {
+    while (is_done && m.all < most && !psnap_deadline_is_set(deadline)) {
         size_t n;
         const int more = walk_next(walk, NULL, block, BLOCK, &n);
         is_done = more >= 0;

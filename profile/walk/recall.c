@@ -205,7 +205,7 @@ static bool is_of_group(const struct model_object *object, uint64_t address)
     const struct psnap_place a = psnap_layout_split(object->low);
     const struct psnap_place b = psnap_layout_split(address);
 
-    return !object->name && a.group == b.group && a.index == b.index;
+    return a.group == b.group && a.index == b.index;
 }
 
 /* How many bounds are at or below an address. */
@@ -235,9 +235,9 @@ uint32_t recall_object_at(const struct recall *recall, uint64_t address, uint64_
         return recall->bounds[at - 1].object;
     *low = *low > base ? *low : base;
     *end = *end - base < PSNAP_LAYOUT_INSTANCE ? *end : base + PSNAP_LAYOUT_INSTANCE;
-    for (uint32_t i = 0; i < recall->count; i++)
-        if (!recall->logs[i].object->range_count && is_of_group(recall->logs[i].object, address))
-            return i;
+    for (uint32_t i = 0; i < recall->rest_count; i++)
+        if (is_of_group(recall->logs[recall->rests[i]].object, address))
+            return recall->rests[i];
     return PSNAP_NONE;
 }
 
@@ -279,12 +279,15 @@ static bool find_bounds(struct recall *recall)
         count += ranges ? ranges : 1;
     }
     recall->bounds = malloc((2 * count + 1) * sizeof *recall->bounds);
-    if (!recall->bounds)
+    recall->rests = malloc((recall->count + (size_t)1) * sizeof *recall->rests);
+    if (!recall->bounds || !recall->rests)
         return false;
     for (uint32_t i = 0; i < recall->count; i++) {
         const struct model_object *object = recall->logs[i].object;
-        if (!object->name && !object->range_count)
-            continue; /* all that is left */
+        if (!object->name && !object->range_count) {
+            recall->rests[recall->rest_count++] = i;
+            continue;
+        }
         for (uint32_t k = 0; k < (object->range_count ? object->range_count : 1); k++) {
             part_of(object, k, &low, &end);
             recall->bounds[kept++] = (struct recall_bound){low, PSNAP_NONE};
@@ -428,6 +431,8 @@ void recall_release(struct recall *recall)
     }
     free(recall->logs);
     free(recall->bounds);
+    free(recall->rests);
     recall->logs = NULL;
     recall->bounds = NULL;
+    recall->rests = NULL;
 }

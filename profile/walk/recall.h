@@ -53,6 +53,8 @@ struct recall {
     uint32_t count;
     struct recall_bound *bounds; /* by address, all different */
     uint32_t bound_count;
+    uint32_t *rests; /* objects that have all else of their group */
+    uint32_t rest_count;
     uint64_t
         recent[RECALL_RECENT]; /* addresses of the latest accesses, by time modulo their number */
     struct psnap_rng rng;

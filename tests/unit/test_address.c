@@ -140,7 +140,7 @@ static struct psnap_stream_model *model_of(struct psnap_program *program, size_t
     assert_non_null(builder);
     assert_int_equal(psnap_sink_put(builder, accesses, n, NULL), PSNAP_OK);
     assert_int_equal(psnap_sink_finish(builder, NULL), PSNAP_OK);
-    model = model_builder_take(builder);
+    model = model_builder_take(builder, NULL);
     assert_non_null(model);
     psnap_sink_free(builder);
     return model;
@@ -275,10 +275,10 @@ static void replays_are_measured(void **state)
     }
     assert_int_equal(firsts, 1000);
     assert_true(early > 950);
-    assert_true(walk_measure(model, UINT64_MAX, &off));
+    assert_true(walk_measure(model, UINT64_MAX, NULL, &off));
     assert_true(off < 0.02);
     memset(ref->reuses[0].when, 0, sizeof ref->reuses[0].when);
-    assert_true(walk_measure(model, UINT64_MAX, &off)); /* too few lines for long times */
+    assert_true(walk_measure(model, UINT64_MAX, NULL, &off)); /* too few lines for long times */
     assert_true(off > 0.05);
     model_free(model);
     psnap_program_free(program);
@@ -318,7 +318,7 @@ static void what_was_regular_is_counted(void **state)
                                         ALL - (size_t)is_run * REGULAR, NULL),
                          PSNAP_OK);
         assert_int_equal(psnap_sink_finish(builder, NULL), PSNAP_OK);
-        model = model_builder_take(builder);
+        model = model_builder_take(builder, NULL);
         assert_non_null(model);
         psnap_sink_free(builder);
         ref = ref_of(model, 0);

@@ -21,7 +21,7 @@ static struct psnap_stream_model *model_of(const struct psnap_program *program)
     assert_non_null(builder);
     assert_int_equal(psnap_sink_put(builder, accesses, REFS * EXECUTIONS, NULL), PSNAP_OK);
     assert_int_equal(psnap_sink_finish(builder, NULL), PSNAP_OK);
-    model = model_builder_take(builder);
+    model = model_builder_take(builder, NULL);
     assert_non_null(model);
     assert_int_equal(model->ref_count, REFS);
     psnap_sink_free(builder);
@@ -98,7 +98,7 @@ static void fields_in_other_places_are_drawn(void **state)
     ref->offset_count = 3;
     for (uint32_t i = 0; i < 3; i++)
         ref->offsets[i] = (struct depend_offset){128 * (i + 1), 1};
-    assert_true(walk_measure(model, UINT64_MAX, off));
+    assert_true(walk_measure(model, UINT64_MAX, NULL, off));
     for (uint32_t i = 0; i < REFS; i++)
         dependent += off[i];
     assert_true(dependent > 0.2);
@@ -129,7 +129,7 @@ static void threads_have_their_own_reuse_times(void **state)
                 .thread = i % 2};
         model = model_of(program);
         assert_int_equal(model->order_count, 2);
-        assert_true(walk_measure(model, UINT64_MAX, off));
+        assert_true(walk_measure(model, UINT64_MAX, NULL, off));
         for (uint32_t i = 0; i < REFS; i++) {
             assert_int_equal(model->refs[i].thread, i);
             assert_int_equal(model->refs[i].rule, MODEL_REUSE);

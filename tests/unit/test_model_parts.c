@@ -275,7 +275,7 @@ static void programs(bool is_triangle)
             make_rows(&p, &shape);
         assert_true(recorded.count < STREAM_MAX);
         assert_int_equal(psnap_sink_finish(sink, NULL), PSNAP_OK);
-        model = model_builder_take(sink);
+        model = model_builder_take(sink, NULL);
         assert_non_null(model);
         psnap_sink_free(sink);
         read_all(model_source_new(model, NULL, NULL, seed), &replayed);

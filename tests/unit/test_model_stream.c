@@ -212,7 +212,7 @@ static void models(bool is_affine)
         psnap_rng_init(&rng, seed);
         make_stream(&recorded, is_affine, &rng);
         builder = collect(program, &recorded);
-        model = model_builder_take(builder);
+        model = model_builder_take(builder, NULL);
         assert_non_null(model);
         psnap_sink_free(builder);
         read_all(model_source_new(model, NULL, NULL, seed), &replayed, &rng, false);
