@@ -29,6 +29,7 @@
 /* What a command line asks for, as far as we must know. */
 struct request {
     bool has_input, stops_early, preprocesses, has_debug, is_relocatable, is_static;
+    bool has_no_libc;      /* nor is it linked */
     bool has_lto;          /* objects are bitcode, which is instrumented when it is linked */
     bool is_fortran;       /* flang has no word against unused arguments, nor warns of ours */
     char linker[PATH_MAX]; /* "ld.lld" for -fuse-ld=lld, a path, or "" for the usual one */
@@ -176,6 +177,8 @@ static void look_at(struct request *request, const char *argument)
     static const char *const stops[] = {
         "-c", "-S", "-fsyntax-only", "--precompile", "--analyze", "-emit-ast", NULL};
     static const char *const statics[] = {"-static", "--static", "-static-pie", NULL};
+    static const char *const no_libc[] = {"-nostdlib", "-nodefaultlibs", "-nolibc", "-ffreestanding",
+                                          NULL};
     static const char *const preprocess[] = {"-E", "-M", "-MM", "--preprocess", NULL};
 
     if (is_one_of(argument, stops) ||
@@ -195,6 +198,8 @@ static void look_at(struct request *request, const char *argument)
         set_linker(request, argument + strlen("--ld-path="));
     else if (is_one_of(argument, statics))
         request->is_static = true;
+    else if (is_one_of(argument, no_libc))
+        request->has_no_libc = true;
     else if (starts_with(argument, "-g") && !starts_with(argument, "-gcc"))
         request->has_debug = true;
     else if (argument[0] != '-' || !strcmp(argument, "-") || starts_with(argument, "-l")) {
@@ -267,6 +272,20 @@ static struct request understand(int argc, char **argv)
     return request;
 }
 
+/* The runtime, before all else that is linked: whatever shared libraries come behind it, which may
+ * have one too when they are linked and none when they are loaded, the program has its own. Where
+ * there is no C library only who needs it gets it (add_link_arguments). */
+static int add_runtime(const struct request *request, const char *runtime, const char **command)
+{
+    int n = 0;
+
+    if (request->has_no_libc)
+        return 0;
+    command[n++] = "-Wl,-u,__psnap_register";
+    command[n++] = runtime;
+    return n;
+}
+
 /* What the linker needs: the runtime, and for bitcode the pass. */
 static int add_link_arguments(const struct request *request, const char *runtime,
                               const char *lto_plugin, const char **command)
@@ -279,12 +298,12 @@ static int add_link_arguments(const struct request *request, const char *runtime
         command[n++] = "-Wl,--export-dynamic-symbol=__psnap_*";
     if (request->has_lto && !request->linker[0])
         command[n++] = "-fuse-ld=lld"; /* no other loads passes */
-    if (loads_pass(request)) {
+    if (loads_pass(request))
         command[n++] = lto_plugin;
-        command[n++] = "-Wl,-u,__psnap_register"; /* it is only known to be needed too late */
+    if (request->has_no_libc) {
+        command[n++] = "-xnone";
+        command[n++] = runtime;
     }
-    command[n++] = "-xnone";
-    command[n++] = runtime;
     command[n++] = "-lpthread";
     if (!request->is_fortran)
         command[n++] = "--end-no-unused-arguments";
@@ -359,6 +378,8 @@ static enum psnap_status extend(const struct psnap_compiler *compiler, struct re
         if (!request->is_fortran)
             command[n++] = "--end-no-unused-arguments";
     }
+    if (links)
+        n += add_runtime(request, compiler->runtime, command + n);
     for (int i = 1; i < argc; i++)
         command[n++] = argv[i];
     if (links && loads_pass(request)) {
