@@ -29,7 +29,6 @@ struct pst_writer {
     uint64_t accesses;               /* in chunks that are written */
     uint32_t chunk_accesses;         /* of every chunk; 0: it depends on those before */
     uint32_t chunk_limit;            /* of the chunk under way */
-    bool begun;                      /* the file header is written */
 };
 
 static enum psnap_status write_frame(struct pst_writer *writer, uint32_t type, uint32_t accesses,
@@ -47,10 +46,6 @@ static enum psnap_status write_tables(struct pst_writer *writer, struct psnap_er
 {
     enum psnap_status status = PSNAP_OK;
 
-    if (!writer->begun) {
-        status = psnap_pst_pack_file_header(writer->packer, error);
-        writer->begun = true;
-    }
     while (status == PSNAP_OK) {
         status = psnap_pst_tables_flush(writer->tables, &writer->payload, error);
         if (status != PSNAP_OK || writer->payload.size == 0)
@@ -139,7 +134,12 @@ static uint32_t next_limit(const struct pst_writer *writer)
     return quarter < PSNAP_PST_CHUNK_MAX ? (uint32_t)quarter : PSNAP_PST_CHUNK_MAX;
 }
 
-/* What is written is the reader's even if the next moment kills us: hence the flush. */
+/* What is written is the reader's even if the next moment kills us. */
+static enum psnap_status flush(struct pst_writer *writer, struct psnap_error *error)
+{
+    return fflush(writer->file) == 0 ? PSNAP_OK : psnap_error_system(error, errno, "cannot write");
+}
+
 static enum psnap_status write_full_chunk(struct pst_writer *writer, struct psnap_error *error)
 {
     enum psnap_status status;
@@ -148,8 +148,8 @@ static enum psnap_status write_full_chunk(struct pst_writer *writer, struct psna
         !psnap_pst_encoder_full(writer->encoder))
         return PSNAP_OK;
     status = write_chunk(writer, error);
-    if (status == PSNAP_OK && fflush(writer->file) != 0)
-        status = psnap_error_system(error, errno, "cannot write");
+    if (status == PSNAP_OK)
+        status = flush(writer, error);
     writer->chunk_limit = next_limit(writer);
     return status;
 }
@@ -235,9 +235,7 @@ static enum psnap_status writer_finish(struct psnap_sink *self, struct psnap_err
 
     if (writer->limit)
         writer->limit->accesses = writer->accesses;
-    if (status == PSNAP_OK && fflush(writer->file) != 0)
-        status = psnap_error_system(error, errno, "cannot write");
-    return status;
+    return status == PSNAP_OK ? flush(writer, error) : status;
 }
 
 static void writer_free(struct psnap_sink *self)
@@ -291,5 +289,10 @@ struct psnap_sink *psnap_pst_writer_new(FILE *file, struct psnap_program *progra
     }
     if (limit && limit->max_bytes > 0)
         set_limit(writer, limit);
+    if (psnap_pst_pack_file_header(writer->packer, error) != PSNAP_OK) {
+        writer_free(&writer->base);
+        return NULL;
+    }
+    fflush(file); /* a trace can be read from now on; if that fails, the next flush says so */
     return &writer->base;
 }

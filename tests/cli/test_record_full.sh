@@ -194,3 +194,33 @@ for command in "profile whole.pst" "convert whole.pst"; do
         fail "$command: $(ls -A disk)"
 done
 umount disk
+
+# ------------------------------------------------------------- killed early
+
+# What is left of the trace can be read, whenever psnap record was killed.
+cat > sleeps.c << 'END'
+#include <stdio.h>
+#include <unistd.h>
+static volatile int cells[64];
+int main(void)
+{
+    for (int i = 0; i < 64; i++)
+        cells[i] = i;
+    fclose(fopen("asleep", "w"));
+    alarm(60);
+    pause();
+}
+END
+"$PSNAP" cc -O1 -o sleeps sleeps.c
+rm -f asleep
+"$PSNAP" record --no-profile --trace killed.pst -- ./sleeps 2> err &
+recorder=$!
+until [ -e asleep ]; do
+    sleep 0.05
+done
+child=$(pgrep -P $recorder -x sleeps)
+kill -9 $recorder
+wait $recorder || true
+kill "$child"
+"$PSNAP" info killed.pst.part > info.out 2> err || true
+grep -q "pst" info.out || fail "killed early: $(cat info.out err)"
