@@ -115,6 +115,15 @@ bool psnap_recording_complain(const struct psnap_recording *recording,
                 "psnap %s: the program could not reach the collector, accesses are "
                 "missing\n",
                 command);
+    if (report.is_quiet)
+        fprintf(stderr,
+                "psnap %s: the program entered a seccomp sandbox, where it was recorded without "
+                "system calls: what it allocated there has no names, and children are missing\n",
+                command);
+    if (report.unheard)
+        fprintf(stderr,
+                "psnap %s: %" PRIu32 " record%s of signal handlers in the sandbox are missing\n",
+                command, report.unheard, report.unheard == 1 ? "" : "s");
     if (report.is_cut_short)
         fprintf(stderr, "psnap %s: ended before all was read: the last accesses are missing\n",
                 command);

@@ -540,6 +540,8 @@ struct psnap_capture_report psnap_capture_report(const struct psnap_source *capt
                           ? 0
                           : psnap_descriptor_lost(&self->decoder,
                                                   session->has_regions ? session->regions : 0),
+        .is_quiet = session->is_quiet,
+        .unheard = session->unheard,
         .unnamed = self->decoder.unnamed,
         .program = (pid_t)session->program_pid,
         .roi = {session->has_regions, session->regions, session->roi_found, session->roi_inlined,

@@ -227,7 +227,7 @@ class ModulePlan
     llvm::FunctionCallee reserve, hand_over, allocated;
     std::string function_names; /* as in PSNAP_FUNCTIONS_SECTION */
     llvm::GlobalVariable *wanted_functions = nullptr;
-    llvm::FunctionCallee enter, leave, landed, forked;
+    llvm::FunctionCallee enter, leave, landed, forked, sandboxed;
     bool hoisting, switching; /* PSNAP_ENV_HOIST */
     llvm::Type *word = nullptr;
     llvm::PointerType *pointer = nullptr;

@@ -19,6 +19,9 @@
  * a longjmp says so, for the frames below it. Functions that were inlined by now have
  * no such code; the names of those that the debug information knows are kept, so that
  * they can be told from those that never were.
+ *
+ * What else the runtime is to know of calls is put around them here as well: that they may have made
+ * a child, and that they are about to put the program into a sandbox (runtime/quiet.c).
  */
 #include "plan.h"
 
@@ -31,7 +34,9 @@
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
 #include "llvm/Transforms/Utils/ModuleUtils.h"
 
+#include <linux/prctl.h>
 #include <set>
+#include <sys/syscall.h>
 
 using namespace llvm;
 
@@ -100,6 +105,7 @@ void ModulePlan::declareRegions()
     leave = hook("__psnap_leave", pointer);
     landed = hook("__psnap_landed", pointer);
     forked = hook("__psnap_forked", {});
+    sandboxed = hook("__psnap_sandboxed", {});
     auto *type = ArrayType::get(Type::getInt8Ty(context), plans.size());
     wanted_functions = new GlobalVariable(module, type, false, GlobalValue::InternalLinkage,
                                           ConstantAggregateZero::get(type), "__psnap_wanted");
@@ -136,6 +142,18 @@ static bool makesChild(const CallInst &call)
     const Function *callee = call.getCalledFunction();
     return callee && !call.isMustTailCall() &&
            (callee->getName() == "_Fork" || callee->getName() == "syscall");
+}
+
+/* After it the system may kill the program for calls of the runtime's. */
+static bool entersSandbox(const CallInst &call)
+{
+    const Function *callee = call.getCalledFunction();
+    const StringRef name = callee ? callee->getName() : "";
+    auto *first = call.arg_empty() ? nullptr : dyn_cast<ConstantInt>(call.getArgOperand(0));
+    return name == "seccomp" || name == "seccomp_load" ||
+           (name == "prctl" && first && first->equalsInt(PR_SET_SECCOMP)) ||
+           (name == "syscall" && first &&
+            (first->equalsInt(SYS_seccomp) || first->equalsInt(SYS_prctl)));
 }
 
 /* The function that a child runs which this makes, or NULL. */
@@ -228,7 +246,7 @@ void ModulePlan::emitRegions(const FunctionPlan &plan, uint32_t index)
 {
     Function &function = *plan.function;
     MDNode *cold = MDBuilder(context).createBranchWeights(1, 1u << 20);
-    std::vector<Instruction *> landings, children;
+    std::vector<Instruction *> landings, children, sandboxes;
     std::vector<ReturnInst *> ends;
 
     splitReturns(function);
@@ -240,6 +258,8 @@ void ModulePlan::emitRegions(const FunctionPlan &plan, uint32_t index)
             landings.push_back(call->getNextNode());
         else if (call && makesChild(*call))
             children.push_back(call->getNextNode());
+        if (call && entersSandbox(*call))
+            sandboxes.push_back(call);
         if (Function *child = call ? childOf(*call) : nullptr)
             children.push_back(&*child->getEntryBlock().getFirstNonPHIOrDbgOrAlloca());
         if (auto *end = dyn_cast<ReturnInst>(&at))
@@ -247,6 +267,8 @@ void ModulePlan::emitRegions(const FunctionPlan &plan, uint32_t index)
     }
     for (Instruction *at : landings)
         callHook(at, landed);
+    for (Instruction *at : sandboxes)
+        callHook(at, sandboxed);
     for (Instruction *at : children)
         callHook(at, forked);
     for (ReturnInst *end : ends)

@@ -78,7 +78,7 @@ static bool is_beside(void)
 {
     stack_t other;
 
-    return sigaltstack(NULL, &other) == 0 && (other.ss_flags & SS_ONSTACK) &&
+    return !psnap_rt_is_quiet() && sigaltstack(NULL, &other) == 0 && (other.ss_flags & SS_ONSTACK) &&
            outermost - (uint64_t)other.ss_sp >= other.ss_size;
 }
 

@@ -17,7 +17,7 @@ _Thread_local uint64_t *psnap_rt_idle;
 
 const struct psnap_rt_hooks psnap_rt_hooks = {
     PSNAP_CAPTURE_ABI, psnap_rt_add_copy, __psnap_reserve, __psnap_hand_over, __psnap_allocated,
-    __psnap_register,  psnap_rt_mark,     psnap_rt_pass,   __psnap_forked};
+    __psnap_register,  psnap_rt_mark,     psnap_rt_pass,   __psnap_forked,     __psnap_sandboxed};
 
 bool psnap_rt_collector_alive(void)
 {
@@ -61,8 +61,7 @@ static bool move_cursor(struct psnap_ring *ring, uint64_t *from, uint64_t *to)
     return is_moved;
 }
 
-/* NULL when a handler came in between, or the chunk is full. */
-static uint64_t *claim(struct psnap_ring *ring, uint64_t words)
+uint64_t *psnap_rt_claim(struct psnap_ring *ring, uint64_t words)
 {
     uint64_t *room = ring->cursor;
 
@@ -89,7 +88,7 @@ static uint64_t *reserve(uint64_t words, uint64_t frame, const sigset_t *signals
     psnap_rt_is_forked(); /* a child's ring is its parent's: it must not be written to */
     for (;;) {
         struct psnap_ring *ring = __psnap_ring;
-        uint64_t *room = claim(ring, words);
+        uint64_t *room = psnap_rt_claim(ring, words);
         if (room)
             return room;
         if (ring == &psnap_rt_empty_ring)
@@ -120,7 +119,7 @@ static uint64_t *reserve_anyway(uint64_t words, const sigset_t *signals)
     while (psnap_rt_is_real(ring) && ring == __psnap_ring) {
         uint64_t *room;
         psnap_rt_resume(ring);
-        room = claim(ring, words);
+        room = psnap_rt_claim(ring, words);
         if (room)
             return room;
         if (psnap_rt_is_enough() || !psnap_rt_renew_chunk(ring, signals))
@@ -152,6 +151,8 @@ __attribute__((preserve_most)) uint64_t *__psnap_reserve(uint64_t words)
     room = claim_idle(__psnap_ring, words);
     if (room)
         return room;
+    if (psnap_rt_is_quiet())
+        return psnap_rt_reserve_quietly(words);
     psnap_rt_block_signals(&outside);
     room = reserve(words, (uint64_t)__builtin_frame_address(0), &outside.signals);
     psnap_rt_unblock_signals(&outside);
@@ -170,7 +171,7 @@ __attribute__((preserve_most)) void __psnap_hand_over(void)
         return;
     }
     if (!psnap_rt_is_real(ring) || !psnap_rt_is_recording() || ring->aside ||
-        psnap_rt_unread_chunks(ring))
+        psnap_rt_unread_chunks(ring) || psnap_rt_is_quiet())
         return;
     psnap_rt_block_signals(&outside);
     if (!psnap_rt_is_forked() && ring == __psnap_ring && psnap_rt_has_chunk(ring) && !ring->aside &&
@@ -224,7 +225,7 @@ void psnap_rt_tell_allocation(uint64_t address, uint64_t size_bytes, const unsig
         put_allocation_anyway(allocation);
         return;
     }
-    room = claim(__psnap_ring, 5);
+    room = psnap_rt_claim(__psnap_ring, 5);
     if (!room)
         room = __psnap_reserve(5);
     if (psnap_rt_idle && room >= psnap_rt_idle &&
@@ -243,6 +244,8 @@ void __psnap_allocated(const void *address, uint64_t size_bytes, const unsigned 
         psnap_rt_first->allocated(address, size_bytes, site);
         return;
     }
+    if (psnap_rt_is_quiet())
+        return;
     if (psnap_rt_is_forked())
         psnap_rt_rejoin();
     if (!psnap_rt_is_recording() || !address || address == MAP_FAILED || psnap_rt_is_enough())

@@ -33,7 +33,7 @@ void psnap_rt_ring_doorbell(void)
 {
     struct psnap_session *session = psnap_rt_session;
     __atomic_fetch_add(&session->doorbell, 1, __ATOMIC_SEQ_CST);
-    if (__atomic_load_n(&session->collector_waiting, __ATOMIC_SEQ_CST))
+    if (__atomic_load_n(&session->collector_waiting, __ATOMIC_SEQ_CST) && !psnap_rt_is_quiet())
         syscall(SYS_futex, &session->doorbell, FUTEX_WAKE, 1, NULL, NULL, 0);
 }
 

@@ -207,6 +207,27 @@ struct psnap_ring *psnap_rt_set_aside(void)
     return ring;
 }
 
+void psnap_rt_give_up(struct psnap_ring *ring)
+{
+    if (ring == &psnap_rt_empty_ring && psnap_rt_is_recording() && !psnap_rt_is_child())
+        __atomic_fetch_add(&psnap_rt_session->threads_lost, 1, __ATOMIC_RELAXED);
+    psnap_rt_set_aside();
+}
+
+void psnap_rt_prepare_quiet(void)
+{
+    struct psnap_rt_outside outside;
+
+    if (psnap_rt_is_quiet())
+        return;
+    psnap_rt_block_signals(&outside);
+    if (psnap_rt_is_forked() || __psnap_ring == &psnap_rt_empty_ring)
+        psnap_rt_attach((uint64_t)__builtin_frame_address(0));
+    if (!psnap_rt_idle)
+        psnap_rt_idle = psnap_rt_map_idle();
+    psnap_rt_unblock_signals(&outside);
+}
+
 void psnap_rt_go_on(struct psnap_ring *ring)
 {
     psnap_rt_set_ring(ring);

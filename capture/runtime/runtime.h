@@ -35,6 +35,8 @@ PSNAP_HOOK __attribute__((preserve_most)) void __psnap_leave(const void *frame);
 PSNAP_HOOK __attribute__((preserve_most)) void __psnap_landed(const void *frame);
 /* A call has returned that may have made a child without fork handlers. */
 PSNAP_HOOK __attribute__((preserve_most)) void __psnap_forked(void);
+/* The program is about to enter a sandbox that kills it for system calls: quiet.c. */
+PSNAP_HOOK __attribute__((preserve_most)) void __psnap_sandboxed(void);
 /* The marks of capture/roi.h. */
 PSNAP_HOOK void __psnap_roi_begin(void);
 PSNAP_HOOK void __psnap_roi_end(void);
@@ -56,6 +58,7 @@ struct psnap_rt_hooks {
     void (*mark)(bool begins);
     void (*pass)(const void *frame, enum psnap_rt_passage passage);
     void (*forked)(void) __attribute__((preserve_most));
+    void (*sandboxed)(void) __attribute__((preserve_most));
 };
 extern const struct psnap_rt_hooks psnap_rt_hooks;
 extern const struct psnap_rt_hooks *psnap_rt_first; /* NULL: we are the first copy */
@@ -86,6 +89,11 @@ void psnap_rt_reuse(void);      /* a module comes where another was, and all thr
 struct psnap_ring *psnap_rt_set_aside(void);
 void psnap_rt_go_on(struct psnap_ring *ring);
 
+/* quiet.c: whether we make no system calls any more; room for a record, without any. */
+bool psnap_rt_is_quiet(void);
+uint64_t *psnap_rt_reserve_quietly(uint64_t words);
+void psnap_rt_prepare_quiet(void); /* ring_thread.c: this thread has all that it will need */
+
 /* region.c: whether what threads do now is recorded, of a process that is. */
 bool psnap_rt_is_wanted(void);
 void psnap_rt_mark(bool begins);
@@ -104,6 +112,7 @@ bool psnap_rt_is_large(uint64_t address, uint64_t size_bytes);
 /* A child by fork that has recorded nothing yet gets a session of its own. */
 void psnap_rt_rejoin(void);
 bool psnap_rt_is_forked(void);
+bool psnap_rt_is_child(void); /* the same, and nothing is done about it */
 /* Once in such a child: it has yet to say what its parent allocated. */
 bool psnap_rt_has_inherited(void);
 bool psnap_rt_collector_alive(void);

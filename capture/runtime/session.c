@@ -222,6 +222,8 @@ static void forked(void)
 {
     struct psnap_rt_outside outside;
 
+    if (psnap_rt_is_quiet())
+        return; /* it stays unrecorded */
     psnap_rt_block_signals(&outside);
     if (!unwiped || !*unwiped) {
         leave_parent();
@@ -229,6 +231,11 @@ static void forked(void)
             *unwiped = 1;
     }
     psnap_rt_unblock_signals(&outside);
+}
+
+bool psnap_rt_is_child(void)
+{
+    return (unwiped && !*unwiped) || __atomic_load_n(&is_forked, __ATOMIC_ACQUIRE);
 }
 
 bool psnap_rt_is_forked(void)
@@ -321,7 +328,7 @@ __attribute__((destructor(101))) static void wait_for_collector(void)
     const struct timespec patience = {.tv_nsec = 100 * 1000 * 1000};
     struct psnap_rt_outside outside;
 
-    if (!is_launched || psnap_rt_self() != session->program_pid)
+    if (!is_launched || psnap_rt_is_quiet() || psnap_rt_self() != session->program_pid)
         return;
     psnap_rt_hold_cancel(&outside);
     __atomic_store_n(&session->closing, 1, __ATOMIC_SEQ_CST);

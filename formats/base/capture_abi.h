@@ -338,6 +338,8 @@ struct psnap_session {
     uint32_t abandoned;    /* the program gave the collector up for dead */
     uint32_t changes;      /* goes up when it changes what is wanted, or that anything is */
     uint32_t is_enough;    /* collector: the program goes on unrecorded */
+    uint32_t is_quiet;     /* program: it is in a sandbox, and makes no system calls of ours */
+    uint32_t unheard;      /* program: records of signal handlers that were lost for that */
     uint32_t has_regions;  /* program: it is recorded in parts only */
     uint64_t regions;      /* program: times that the first region was begun */
     uint64_t roi_found;    /* program: bit i: there is a function of the i-th name of the list */

@@ -1,0 +1,88 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Programs in a seccomp sandbox, which the system kills for calls that are not their own: they run
+# as without psnap, recorded or not, and are recorded whole.
+set -eu
+. "$PSNAP_SOURCE/tests/cli/capture_common.sh"
+
+cat > prog.c << 'END'
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+static volatile long cells[1 << 16];
+__attribute__((noinline)) static void work(long n, unsigned long seed)
+{
+    for (long i = 0; i < n; i++) {
+        seed = seed * 6364136223846793005u + 1442695040888963407u;
+        cells[cells[seed >> 48] & 0xffff] = (long)(seed >> 33);
+    }
+}
+static void enter(const char *how)
+{
+    struct sock_filter rules[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_write, 1, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_exit_group, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+    };
+    struct sock_fprog program = {sizeof rules / sizeof *rules, rules};
+    int failed = 0;
+    if (!strcmp(how, "strict"))
+        failed = prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT);
+    else if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+        failed = 1;
+    else if (!strcmp(how, "prctl"))
+        failed = prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+    else
+        failed = (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program);
+    if (failed)
+        _exit(9);
+}
+int main(int argc, char **argv)
+{
+    static const char done[] = "done\n";
+    long n = atol(argv[2]);
+    if (argc > 3)
+        work(n, 1);
+    enter(argv[1]);
+    work(n, 2);
+    if (write(1, done, sizeof done - 1) < 0)
+        return 1;
+    if (!strcmp(argv[1], "strict"))
+        syscall(SYS_exit, 0);
+    _exit(0);
+}
+END
+"$PSNAP_CC" -O1 -o native prog.c
+[ "$(./native filter 10 2> err)" = "done" ] || {
+    echo "skipped: no sandboxes here"
+    exit 77
+}
+"$PSNAP" cc -O1 -o prog prog.c
+for how in strict prctl filter; do
+    [ "$(./native $how 1000)" = "done" ] || fail "$how, native"
+    for before in "" before; do
+        # shellcheck disable=SC2086
+        [ "$(./prog $how 1000000 $before)" = "done" ] || fail "$how $before, alone"
+        rm -f p.yaml
+        # shellcheck disable=SC2086
+        result=$(status "$PSNAP" record -o p.yaml -- ./prog $how 1000000 $before)
+        [ "$result" = 0 ] || fail "$how $before, recorded: $result: $(cat err)"
+        has out "done"
+        has err "seccomp sandbox"
+        expected=2000000
+        [ -z "$before" ] || expected=4000000
+        [ "$(accesses_of work:12 p.yaml)" = $expected ] ||
+            fail "$how $before: $(accesses_of work:12 p.yaml)"
+    done
+    # shellcheck disable=SC2086
+    [ "$(PSNAP_OUT=$how.yaml PSNAP_COMMAND=$PSNAP ./prog $how 100000)" = "done" ] ||
+        fail "$how, with a collector of its own"
+done
