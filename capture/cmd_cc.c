@@ -394,6 +394,10 @@ static enum psnap_status extend(const struct psnap_compiler *compiler, struct re
     return PSNAP_OK;
 }
 
+/* Where compilers are in Debian and its kin, and where the user names another. */
+static const char *const packages[] = {"clang", "clang", "flang"};
+static const char *const variables[] = {"PSNAP_CLANG", "PSNAP_CLANGXX", "PSNAP_FLANG"};
+
 static int compile(int argc, char **argv, enum psnap_language language)
 {
     const char *stage = NULL, *llvm = NULL;
@@ -423,7 +427,12 @@ static int compile(int argc, char **argv, enum psnap_language language)
         setenv(PSNAP_ENV_CC_COMMAND, compiler.self, 1);
         psnap_cmd_restore_sigpipe();
         execvp(compiler.path, (char **)(uintptr_t)command);
-        psnap_error_system(&error, errno, "cannot run '%s'", compiler.path);
+        if (errno == ENOENT && compiler.llvm)
+            psnap_error_set(&error, PSNAP_ERROR_UNSUPPORTED,
+                            "there is no '%s': install the package %s-%d, or name a compiler in %s",
+                            compiler.path, packages[language], compiler.llvm, variables[language]);
+        else
+            psnap_error_system(&error, errno, "cannot run '%s'", compiler.path);
     }
     free(command);
     return psnap_cmd_fail(argv[0], &error);

@@ -170,6 +170,7 @@ enum psnap_status psnap_compiler_find(struct psnap_compiler *compiler, enum psna
     const struct known *row = known;
     char versions[64];
 
+    compiler->llvm = 0;
     if (!find_files(compiler) || known[0].llvm == 0)
         return psnap_error_set(error, PSNAP_ERROR_UNSUPPORTED,
                                "the capture pass is not installed beside this program (it was "
@@ -188,6 +189,7 @@ enum psnap_status psnap_compiler_find(struct psnap_compiler *compiler, enum psna
                                "%s",
                                llvm, list_versions(versions));
     compiler->path = row->compilers[language];
+    compiler->llvm = row->llvm;
     return check_pass(compiler, compiler->path, row->llvm, compiler->pass, error);
 }
 

@@ -13,6 +13,7 @@ enum psnap_language { PSNAP_LANGUAGE_C, PSNAP_LANGUAGE_CXX, PSNAP_LANGUAGE_FORTR
 
 struct psnap_compiler {
     const char *path;     /* what is to be run: static, or from the environment */
+    int llvm;             /* its version; 0: not known yet */
     char self[PATH_MAX];  /* this program */
     char files[PATH_MAX]; /* the folder with the passes and the runtime */
     char pass[PATH_MAX + 32], runtime[PATH_MAX + 32];

@@ -378,7 +378,7 @@ int psnap_cmd_record(int argc, char **argv)
         {PSNAP_OPTION_TEXT, 0, "engine", &engine, "NAME",
          "compiled (default), or valgrind: any program, slowly"},
         {PSNAP_OPTION_TEXT, 'o', "output", &recording.profile, "P.yaml",
-         "profile to write (default PROG.psnap.yaml, then .2, .3)"},
+         "profile to write (default PROG.psnap.yaml, then PROG.psnap.2.yaml)"},
         {PSNAP_OPTION_TEXT, 0, "trace", &recording.trace, "T.pst",
          "also write every access to this trace; .din, .csv and so on choose the format"},
         {PSNAP_OPTION_SIZE, 0, "max-bytes", &recording.trace_limit.max_bytes, "BYTES",

@@ -14,7 +14,7 @@
 
 enum { PROFILE_BYTES = 1 << 20 }; /* profiles are seldom larger */
 
-/* PROG.psnap.yaml, or with .2, .3 and so on: the first that does not exist. */
+/* PROG.psnap.yaml, PROG.psnap.2.yaml and so on: the first that does not exist. */
 static void choose_name(struct psnap_recording *recording, const char *program)
 {
     char *name = recording->default_profile;
@@ -22,7 +22,7 @@ static void choose_name(struct psnap_recording *recording, const char *program)
 
     snprintf(name, size, "%s.psnap.yaml", psnap_text_base_name(program));
     for (unsigned n = 2; access(name, F_OK) == 0; n++)
-        snprintf(name, size, "%s.psnap.yaml.%u", psnap_text_base_name(program), n);
+        snprintf(name, size, "%s.psnap.%u.yaml", psnap_text_base_name(program), n);
     recording->profile = name;
 }
 
@@ -46,6 +46,9 @@ static enum psnap_status choose_formats(struct psnap_recording *recording,
                                recording->trace);
     if (recording->trace && psnap_format_of_path(recording->trace))
         format = psnap_format_of_path(recording->trace);
+    else if (dot && !strchr(dot, '/'))
+        fprintf(stderr, "psnap record: '%s' names no format by its end, and is written as pst\n",
+                recording->trace);
     if (!format->writable)
         return psnap_error_set(error, PSNAP_ERROR_USAGE, "format '%s' cannot be written",
                                format->name);
@@ -130,13 +133,15 @@ enum psnap_status psnap_recording_open(struct psnap_recording *recording, struct
     const bool force = recording->force || recording->spare; /* looked at when it is written */
 
     for (size_t i = 0; i < 2; i++) {
+        bool has_other;
         if (!paths[i])
             continue;
         *outputs[i] = open[i](paths[i], force, error);
         if (*outputs[i])
             continue;
-        if (error->code == PSNAP_ERROR_EXISTS)
-            return error->code;
+        has_other = i == 0 ? paths[1] != NULL : recording->profile_output != NULL;
+        if (error->code == PSNAP_ERROR_EXISTS || !(recording->spare || has_other))
+            return error->code; /* the program has not been started yet */
         recording->unwritten = i == 0 ? "profile" : "trace";
         psnap_cmd_fail(recording->command, error);
     }

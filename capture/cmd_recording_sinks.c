@@ -6,6 +6,7 @@
  */
 #include <inttypes.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "capture/cmd_recording_parts.h"
 #include "formats/formats.h"
@@ -102,16 +103,29 @@ static void say_off(const struct psnap_recording *recording, const struct psnap_
                 worst->expected_off);
 }
 
+/* On a terminal: what is being done, in place of what was said before. */
+static void say_stage(const char *text)
+{
+    if (isatty(STDERR_FILENO))
+        fprintf(stderr, "\r%s\033[K", text);
+}
+
 /* `certifier` may be NULL. */
 static enum psnap_status write_profile(struct psnap_recording *recording,
                                        struct psnap_sink *builder, struct psnap_sink *certifier,
                                        struct psnap_error *error)
 {
-    struct psnap_profile *profile = psnap_profile_builder_take(builder, error);
-    enum psnap_status status = profile ? PSNAP_OK : error->code;
+    struct psnap_profile *profile;
+    enum psnap_status status;
 
-    if (!status && certifier)
+    say_stage("psnap: the program has ended, its profile is being finished");
+    profile = psnap_profile_builder_take(builder, error);
+    status = profile ? PSNAP_OK : error->code;
+    if (!status && certifier) {
+        say_stage("psnap: the profile is being replayed, to certify it");
         certify(recording, certifier, profile);
+    }
+    say_stage("");
     if (!status)
         status = psnap_profile_write(profile, psnap_output_file(recording->profile_output), error);
     if (status == PSNAP_ERROR_IO || status == PSNAP_ERROR_CLOSED)

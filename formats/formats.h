@@ -57,6 +57,10 @@ PSNAP_API const struct psnap_format *psnap_format_recognise(const void *start, s
 PSNAP_API struct psnap_source *psnap_trace_open(const char *path, const char *format,
                                                 struct psnap_error *error);
 
+/* How many accesses a .pst holds, by the headers of its frames; what is damaged or cut off ends the
+ * count. 0 of another file, or one that cannot be read at any place (a pipe). */
+PSNAP_API uint64_t psnap_pst_count(int fd);
+
 /* The same of a file that is open already, a pipe for one, at its present position; `name` is used
  * in errors. The source closes it (unless it is stdin), also when this fails. */
 PSNAP_API struct psnap_source *psnap_trace_open_file(FILE *file, const char *name,

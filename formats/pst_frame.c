@@ -17,10 +17,12 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "formats/formats.h"
 #include "formats/pst.h"
 
 enum { HEADER_SEALED = 28 }; /* bytes of a frame header that its own check covers */
@@ -145,6 +147,27 @@ struct psnap_pst_unpacker *psnap_pst_unpacker_new(void)
         return NULL;
     }
     return unpacker;
+}
+
+uint64_t psnap_pst_count(int fd)
+{
+    unsigned char header[PSNAP_PST_FRAME_HEADER];
+    uint64_t chain, accesses = 0;
+    off_t offset = PSNAP_PST_FILE_HEADER;
+
+    if (pread(fd, header, PSNAP_PST_FILE_HEADER, 0) != (ssize_t)PSNAP_PST_FILE_HEADER ||
+        memcmp(header, PSNAP_PST_MAGIC, 8) != 0)
+        return 0;
+    chain = XXH3_64bits(header, 12);
+    while (pread(fd, header, sizeof header, offset) == (ssize_t)sizeof header) {
+        if (psnap_load_u32(header + HEADER_SEALED) !=
+            (uint32_t)XXH3_64bits_withSeed(header, HEADER_SEALED, chain))
+            break;
+        accesses += psnap_load_u32(header + 16);
+        chain = psnap_load_u64(header + 32);
+        offset += PSNAP_PST_FRAME_HEADER + (off_t)psnap_load_u32(header + 24);
+    }
+    return accesses;
 }
 
 void psnap_pst_unpacker_free(struct psnap_pst_unpacker *unpacker)

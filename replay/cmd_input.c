@@ -19,6 +19,7 @@
 
 #include "formats/base/cmd.h"
 #include "formats/base/cmd_progress.h"
+#include "formats/base/text.h"
 #include "formats/formats.h"
 #include "profile/profile.h"
 #include "replay/replay.h"
@@ -275,6 +276,8 @@ struct psnap_source *psnap_input_open(const char *path, const struct psnap_input
         source = whole_part_new(source, options->is_again, error);
     if (!source)
         return NULL;
+    if (is_trace)
+        accesses = psnap_pst_count(fileno(file));
     if (options->skip || options->count < accesses)
         accesses = options->count < accesses ? options->count : 0;
     return psnap_progress_source_new(source, accesses, is_trace ? fileno(file) : -1);
@@ -286,6 +289,8 @@ const char *psnap_output_format(const char *path, const char *asked)
 
     if (asked)
         return asked;
+    if (!named && strchr(psnap_text_base_name(path), '.'))
+        fprintf(stderr, "psnap: '%s' names no format by its end, and is written as pst\n", path);
     return named ? named->name : "pst";
 }
 

@@ -4,7 +4,31 @@
  * certificate.
  */
 #include "simcore/cmd_side.h"
+
+#include <inttypes.h>
+
 #include "simcore/cmd_turns.h"
+
+/* A level that is smaller than the one before it is more often a slip than meant. */
+static void warn_of_one(const struct psnap_machine *machine)
+{
+    for (uint32_t i = 1; i < machine->level_count; i++)
+        if (machine->levels[i].size_bytes < machine->levels[i - 1].size_bytes) {
+            struct psnap_error warning;
+            psnap_error_set(&warning, PSNAP_ERROR_VALUE,
+                            "machine '%.200s': level %" PRIu32 " is smaller than level %" PRIu32
+                            " (%" PRIu64 " and %" PRIu64 " bytes)",
+                            machine->name, i + 1, i, machine->levels[i].size_bytes,
+                            machine->levels[i - 1].size_bytes);
+            psnap_cmd_warn(&warning);
+        }
+}
+
+void side_warn_of_sizes(const struct psnap_machine *machines, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        warn_of_one(&machines[i]);
+}
 
 struct psnap_machine *side_machines(const struct psnap_text_list *named, size_t *n,
                                     struct psnap_error *error)
@@ -12,8 +36,13 @@ struct psnap_machine *side_machines(const struct psnap_text_list *named, size_t 
     const char *const structures[] = {"table1-1", "table1-2", "table1-3", "table1-4", "table1-5",
                                       "table1-6", "table1-7", "table1-8", "table1-9", "table1-10"};
 
+    struct psnap_machine *machines;
+
     *n = named->count ? named->count : sizeof structures / sizeof structures[0];
-    return scope_machines(named->count ? named->items : structures, *n, error);
+    machines = scope_machines(named->count ? named->items : structures, *n, error);
+    if (machines)
+        side_warn_of_sizes(machines, *n);
+    return machines;
 }
 
 enum psnap_status side_take(struct compare_side *side, const struct psnap_sink *sim, size_t n,

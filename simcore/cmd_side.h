@@ -14,6 +14,9 @@
 struct psnap_machine *side_machines(const struct psnap_text_list *named, size_t *n,
                                     struct psnap_error *error);
 
+/* Says on stderr where a level is smaller than the one before it. */
+void side_warn_of_sizes(const struct psnap_machine *machines, size_t n);
+
 /* What a simulator of `n` machines has counted of its stream, which has ended. */
 enum psnap_status side_take(struct compare_side *side, const struct psnap_sink *sim, size_t n,
                             const struct psnap_program *program, struct psnap_error *error);

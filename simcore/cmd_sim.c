@@ -11,6 +11,7 @@
 #include "formats/base/cmd.h"
 #include "formats/base/json.h"
 #include "replay/cmd_input.h"
+#include "simcore/cmd_side.h"
 #include "simcore/cmd_turns.h"
 #include "simcore/scope.h"
 
@@ -22,6 +23,7 @@ struct report {
     struct scope_rows scopes[SCOPE_COUNT]; /* of those wanted */
     uint64_t accesses;
     uint32_t threads;
+    bool apart;   /* a table for each machine */
     bool in_turn; /* these, access by access; else in the trace's order */
     double seconds;
 };
@@ -175,12 +177,83 @@ static void print_machine(const struct report *report, size_t machine)
     psnap_table_free(table);
 }
 
+/* Cumulative hit rates of all machines, beside each other. */
+static struct psnap_table *side_by_side(const struct report *report)
+{
+    static const char *const fixed[FIXED] = {"scope", "id", "name", "accesses", "share %"};
+    size_t columns = FIXED;
+    struct psnap_table *table;
+    const char **headings;
+    char (*names)[64];
+
+    for (size_t i = 0; i < report->machine_count; i++)
+        columns += report->machines[i].level_count;
+    headings = calloc(columns, sizeof *headings);
+    names = calloc(columns, sizeof *names);
+    for (size_t i = 0; headings && i < FIXED; i++)
+        headings[i] = fixed[i];
+    for (size_t i = 0, at = FIXED; headings && names && i < report->machine_count; i++)
+        for (uint32_t level = 0; level < report->machines[i].level_count; level++, at++) {
+            snprintf(names[at], sizeof names[at], "%.48s L%" PRIu32 " %%", report->machines[i].name,
+                     level + 1);
+            headings[at] = names[at];
+        }
+    table = headings && names ? psnap_table_new(columns, headings) : NULL;
+    for (size_t i = 3; table && i < columns; i++)
+        psnap_table_align_right(table, i);
+    free(headings);
+    free(names);
+    return table;
+}
+
+static void compared_row(struct psnap_table *table, const struct report *report, enum scope scope,
+                         const struct scope_row *row)
+{
+    const uint64_t accesses = row->tallies[0].accesses;
+    char digits[32];
+
+    psnap_table_cell(table, "%s", scope_name(scope));
+    psnap_table_cell(table, "%s", row->id);
+    psnap_table_cell(table, "%s", row->name);
+    psnap_table_cell(table, "%s", psnap_group_digits(accesses, digits));
+    percent_cell(table, report->accesses ? (double)accesses / (double)report->accesses : 1);
+    for (size_t i = 0; i < report->machine_count; i++)
+        for (uint32_t level = 0; level < report->machines[i].level_count; level++)
+            percent_cell(table, psnap_tally_cumulative(&row->tallies[i], level));
+}
+
+/* Write-backs, prefetches and TLBs are in each machine's own table, and with --json. */
+static void print_compared(const struct report *report)
+{
+    struct psnap_table *table = side_by_side(report);
+    char shape[512];
+
+    for (size_t i = 0; i < report->machine_count; i++)
+        printf("machine %s (%s)\n", report->machines[i].name,
+               scope_machine_shape(&report->machines[i], shape, sizeof shape));
+    printf("\ncumulative hit rates:\n\n");
+    if (!table) {
+        fprintf(stderr, "psnap sim: out of memory for a table\n");
+        return;
+    }
+    psnap_table_shorten(table, 1);
+    psnap_table_shorten(table, 2);
+    for (int scope = 0; scope < SCOPE_COUNT; scope++)
+        for (size_t i = 0; i < report->scopes[scope].count; i++)
+            compared_row(table, report, (enum scope)scope, &report->scopes[scope].rows[i]);
+    psnap_table_print(table, stdout);
+    psnap_table_free(table);
+}
+
 static void print_tables(const struct report *report)
 {
     char digits[32];
 
-    for (size_t i = 0; i < report->machine_count; i++)
-        print_machine(report, i);
+    if (report->machine_count > 1 && !report->apart)
+        print_compared(report);
+    else
+        for (size_t i = 0; i < report->machine_count; i++)
+            print_machine(report, i);
     if (report->threads > 1)
         printf("\n%" PRIu32 " threads, interleaved %s, in one hierarchy\n", report->threads,
                report->in_turn ? "access by access" : "in the stream's order");
@@ -265,9 +338,9 @@ static void print_json(const struct report *report)
 }
 
 static int simulate(const char *path, const struct psnap_input_options *input, const char *by,
-                    const struct psnap_text_list *machines, bool json)
+                    const struct psnap_text_list *machines, bool apart, bool json)
 {
-    struct report report = {.path = path, .machine_count = machines->count};
+    struct report report = {.path = path, .machine_count = machines->count, .apart = apart};
     struct psnap_error error;
     struct psnap_machine *owned = NULL;
     int status = PSNAP_EXIT_DONE;
@@ -276,6 +349,8 @@ static int simulate(const char *path, const struct psnap_input_options *input, c
         return psnap_cmd_fail("sim", &error);
     owned = scope_machines(machines->items, machines->count, &error);
     report.machines = owned;
+    if (owned)
+        side_warn_of_sizes(owned, machines->count);
     if (owned && !psnap_turns_pass(path, input, report.wanted[SCOPE_THREAD], run, &report,
                                    &report.in_turn, &error)) {
         if (json)
@@ -296,12 +371,14 @@ int psnap_cmd_sim(int argc, char **argv)
     struct psnap_input_options input = PSNAP_INPUT_DEFAULTS;
     struct psnap_text_list machines = {0};
     const char *by = "total,loop";
-    bool json = false;
+    bool apart = false, json = false;
     const struct psnap_option options[] = {
         {PSNAP_OPTION_LIST, 'm', "machine", &machines, "MACHINE",
          "a bundled name, a machine file, or size:line:ways,...; may be repeated"},
         {PSNAP_OPTION_TEXT, 0, "by", &by, "SCOPES",
          "rows: any of total,loop,block,region,thread (total,loop)"},
+        {PSNAP_OPTION_FLAG, 0, "apart", &apart, NULL,
+         "of several machines: a table each, with write-backs, prefetches and TLBs"},
         {PSNAP_OPTION_FLAG, 0, "json", &json, NULL, "print JSON"},
         {PSNAP_OPTION_TEXT, 0, "from", &input.from, "FORMAT", "the input's format (recognised)"},
         {PSNAP_OPTION_U64, 0, "seed", &input.seed, "N", "of a profile's replay (0)"},
@@ -314,13 +391,14 @@ int psnap_cmd_sim(int argc, char **argv)
         "Runs the accesses of INPUT (a trace, a profile, or - for standard input)\n"
         "through the caches of each MACHINE, all cold at the start, in one pass.\n"
         "'psnap machines' lists the bundled machines. Hit rates are of the accesses\n"
-        "that reached a level; cumulative ones of all accesses.",
+        "that reached a level; cumulative ones of all accesses. Several machines have a\n"
+        "table in common, of cumulative hit rates.",
         options};
     int status;
     const int operands = psnap_options_parse(argc, argv, &usage, false, &status);
 
     if (operands == 1 && machines.count)
-        status = simulate(argv[1], &input, by, &machines, json);
+        status = simulate(argv[1], &input, by, &machines, apart, json);
     else if (operands == 1)
         status = psnap_cmd_usage("sim", "no machine: give at least one -m MACHINE");
     else if (operands >= 0)

@@ -124,6 +124,8 @@ static int store(const struct parser *parser, const struct psnap_option *option,
     switch (option->type) {
     case PSNAP_OPTION_FLAG:
         *(bool *)option->value = true;
+        if (option->name && !strcmp(option->name, "json"))
+            psnap_cmd_fail_in_json();
         break;
     case PSNAP_OPTION_TEXT:
         *(const char **)option->value = text;

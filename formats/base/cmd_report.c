@@ -6,8 +6,10 @@
  * And what all reports say alike: of which part of a run something is.
  */
 #include "formats/base/cmd.h"
+#include "formats/base/json.h"
 
 #include <errno.h>
+#include <math.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -16,12 +18,44 @@
 
 static void (*sigpipe_before)(int) = SIG_DFL;
 
+static bool fails_in_json;
+
+void psnap_cmd_fail_in_json(void)
+{
+    fails_in_json = true;
+}
+
+/* Where nothing is known of a place its members are null. */
+static void print_json(const char *command, const struct psnap_error *error)
+{
+    struct psnap_json json;
+
+    psnap_json_init(&json, stdout);
+    psnap_json_begin_object(&json, NULL);
+    psnap_json_u64(&json, "psnap", 1);
+    psnap_json_text(&json, "command", command);
+    psnap_json_begin_object(&json, "error");
+    psnap_json_text(&json, "message", error->message);
+    if (error->file[0])
+        psnap_json_text(&json, "file", error->file);
+    else
+        psnap_json_real(&json, "file", NAN);
+    psnap_json_real(&json, "line", error->src_line ? (double)error->src_line : NAN);
+    psnap_json_real(&json, "column", error->column ? (double)error->column : NAN);
+    psnap_json_end_object(&json);
+    psnap_json_end_object(&json);
+    fputc('\n', stdout);
+    fflush(stdout);
+}
+
 int psnap_cmd_fail(const char *command, const struct psnap_error *error)
 {
     char text[1024];
 
     if (error->code == PSNAP_ERROR_CLOSED)
         return PSNAP_EXIT_CLOSED;
+    if (fails_in_json)
+        print_json(command, error);
     fprintf(stderr, "psnap %s: %s\n", command, psnap_error_format(error, text, sizeof text));
     return error->code == PSNAP_ERROR_USAGE ? PSNAP_EXIT_USAGE : PSNAP_EXIT_FAILED;
 }
@@ -35,12 +69,15 @@ void psnap_cmd_warn(const struct psnap_error *error)
 
 int psnap_cmd_usage(const char *command, const char *format, ...)
 {
+    struct psnap_error error = {.code = PSNAP_ERROR_USAGE};
     va_list arguments;
 
-    fprintf(stderr, "psnap %s: ", command);
     va_start(arguments, format);
-    vfprintf(stderr, format, arguments);
+    vsnprintf(error.message, sizeof error.message, format, arguments);
     va_end(arguments);
+    if (fails_in_json)
+        print_json(command, &error);
+    fprintf(stderr, "psnap %s: %s", command, error.message);
     fprintf(stderr, "\n'psnap %s --help' says how it is used\n", command);
     return PSNAP_EXIT_USAGE;
 }

@@ -199,3 +199,34 @@ subprocess.run([sys.argv[1], "sim", "far.csv"] + machines, check=True, capture_o
 used = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
 assert used < 300 << 10, "%d KB for one access" % used
 END
+
+# several machines: their cumulative rates beside each other, or a table each
+"$PSNAP" sim "$rich" -m table1-1 -m table1-3 --by total > table 2> err
+grep -q "^machine table1-3 (64K:64:2,512K:64:16)" table || fail "side by side: $(cat table)"
+"$PSNAP" sim "$rich" -m table1-1 -m table1-3 --by total --json > both.json
+python3 - table both.json << 'END' || fail "side by side"
+import json, sys
+lines = [line for line in open(sys.argv[1]) if line.startswith(("scope", "total"))]
+heading, row = (line.split("  ") for line in lines)
+heading = [text.strip() for text in heading if text.strip()]
+row = [text.strip() for text in row if text.strip()]
+assert heading[5:] == ["table1-1 L1 %", "table1-1 L2 %", "table1-3 L1 %", "table1-3 L2 %"], heading
+rates = [level["cumulative_hit_rate"] for one in json.load(open(sys.argv[2]))["rows"] for level in one["levels"]]
+assert row[5:] == [f"{100 * rate:.2f}" for rate in rates], (row, rates)
+END
+[ "$("$PSNAP" sim "$rich" -m table1-1 -m table1-3 --by total --apart 2> err | grep -c '^scope')" = 2 ] ||
+    fail "apart"
+
+# a second level that is smaller than the first is said, and simulated
+"$PSNAP" sim "$rich" -m 32K:64:8,16K:64:8 > out 2> err
+grep -q "level 2 is smaller than level 1 (16384 and 32768 bytes)" err || fail "smaller: $(cat err)"
+
+# a failure under --json is an object
+"$PSNAP" sim none.pst -m table1-1 --json > failed.json 2> err && fail "none.pst"
+python3 - << 'END' || fail "no object: $(cat failed.json)"
+import json
+failed = json.load(open("failed.json"))
+assert failed["psnap"] == 1 and failed["command"] == "sim", failed
+assert "no such file" in failed["error"]["message"], failed
+assert failed["error"].keys() == {"message", "file", "line", "column"}, failed
+END

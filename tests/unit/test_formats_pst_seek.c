@@ -246,10 +246,40 @@ static void test_part_without_beginning(void **state)
     free(data);
 }
 
+/* By the headers alone, wherever the file is read; of what is no trace, or a pipe, nothing. */
+static void test_count(void **state)
+{
+    FILE *file = fopen("tests/golden/formats/rich.pst", "rb");
+    struct psnap_error error = {0};
+    struct psnap_access block[256];
+    struct psnap_source *source;
+    uint64_t accesses = 0;
+    int ends[2];
+    ssize_t n;
+
+    (void)state;
+    assert_non_null(file);
+    source = psnap_trace_open_file(file, "rich", NULL, &error);
+    assert_non_null(source);
+    while ((n = psnap_source_next(source, block, 256, &error)) > 0)
+        accesses += (uint64_t)n;
+    assert_true(accesses > 0);
+    assert_int_equal(psnap_pst_count(fileno(file)), accesses);
+    psnap_source_free(source);
+    file = fopen("tests/unit/test_formats_pst_seek.c", "rb");
+    assert_int_equal(psnap_pst_count(fileno(file)), 0);
+    fclose(file);
+    assert_int_equal(pipe(ends), 0);
+    assert_int_equal(psnap_pst_count(ends[0]), 0);
+    close(ends[0]);
+    close(ends[1]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_seek),
+        cmocka_unit_test(test_count),
         cmocka_unit_test(test_repeated_is_small),
         cmocka_unit_test(test_part_without_beginning),
     };
