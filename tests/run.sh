@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Installs what the tests need, builds, and runs them all: the debug preset
-# (warnings are errors) and the build without LLVM. May be run again; then only
-# what changed is built.
+# Installs what the tests need, builds, and runs them: the debug preset (warnings are errors) and
+# the build without LLVM. May be run again; then only what changed is built.
 #
-#   tests/run.sh           debug, no-llvm
+#   tests/run.sh           debug, no-llvm, without the tests labelled long (tests/CMakeLists.txt)
+#   tests/run.sh --long    and with these
 #   tests/run.sh --asan    and with address and undefined behaviour sanitizers
 #   tests/run.sh --tsan    and with the thread sanitizer
 #   tests/run.sh --fuzz    and each fuzz target for PSNAP_FUZZ_SECONDS (default 10)
@@ -15,25 +15,27 @@
 #   tests/run.sh --all     all of these
 #
 # PSNAP_JOBS sets how many jobs run at once (default: the processors);
-# PSNAP_TIDY=1 runs clang-tidy too (some minutes); PSNAP_BRIEF=1 leaves out the tests labelled long,
-# and with sanitizers those labelled outer (tests/CMakeLists.txt).
+# PSNAP_TIDY=1 runs clang-tidy too (some minutes). With sanitizers the tests labelled outer are
+# left out, unless --long is given.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 . tests/packages.sh
 
 presets="debug no-llvm"
-more="" llvm=0
+more="" llvm=0 brief="-LE long"
 for option in "$@"; do
     case $option in
     --asan | --tsan | --fuzz) presets="$presets ${option#--}" ;;
     --mpi) more="$more $PSNAP_MPI_PACKAGES" ;;
     --llvm) more="$more $PSNAP_LLVM_PACKAGES" llvm=1 ;;
+    --long) brief="" ;;
     --all)
+        brief=""
         presets="debug no-llvm asan tsan fuzz"
         more="$PSNAP_MPI_PACKAGES $PSNAP_LLVM_PACKAGES" llvm=1
         ;;
     *)
-        sed -n '4,21s/^# \{0,1\}//p' "$0"
+        sed -n '4,20s/^# \{0,1\}//p' "$0"
         [ "$option" = --help ] && exit 0
         exit 2
         ;;
@@ -65,8 +67,7 @@ fuzz()
 
 run()
 {
-    local preset=$1 start=$SECONDS log="build/$1/tests.log" tidy=${PSNAP_TIDY:-0} only="" brief="" result
-    [ "${PSNAP_BRIEF:-0}" = 0 ] || brief="-LE long"
+    local preset=$1 start=$SECONDS log="build/$1/tests.log" tidy=${PSNAP_TIDY:-0} only="" result
     echo "== $preset"
     if ! cmake --preset "$preset" > "build/$preset.configure.log" 2>&1; then
         cat "build/$preset.configure.log"

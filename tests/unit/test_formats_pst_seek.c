@@ -7,6 +7,8 @@
  */
 #include "tests/unit/test_formats_support.h"
 
+#include <unistd.h>
+
 #include "formats/pst.h"
 
 enum { COUNT = 400000, CHUNK = 30000, READ = 5000, SEEKS = 10 };
@@ -253,7 +255,7 @@ static void test_count(void **state)
     struct psnap_error error = {0};
     struct psnap_access block[256];
     struct psnap_source *source;
-    uint64_t accesses = 0;
+    uint64_t total = 0;
     int ends[2];
     ssize_t n;
 
@@ -262,9 +264,9 @@ static void test_count(void **state)
     source = psnap_trace_open_file(file, "rich", NULL, &error);
     assert_non_null(source);
     while ((n = psnap_source_next(source, block, 256, &error)) > 0)
-        accesses += (uint64_t)n;
-    assert_true(accesses > 0);
-    assert_int_equal(psnap_pst_count(fileno(file)), accesses);
+        total += (uint64_t)n;
+    assert_true(total > 0);
+    assert_int_equal(psnap_pst_count(fileno(file)), total);
     psnap_source_free(source);
     file = fopen("tests/unit/test_formats_pst_seek.c", "rb");
     assert_int_equal(psnap_pst_count(fileno(file)), 0);
