@@ -177,8 +177,8 @@ static void look_at(struct request *request, const char *argument)
     static const char *const stops[] = {
         "-c", "-S", "-fsyntax-only", "--precompile", "--analyze", "-emit-ast", NULL};
     static const char *const statics[] = {"-static", "--static", "-static-pie", NULL};
-    static const char *const no_libc[] = {"-nostdlib", "-nodefaultlibs", "-nolibc", "-ffreestanding",
-                                          NULL};
+    static const char *const no_libc[] = {"-nostdlib", "-nodefaultlibs", "-nolibc",
+                                          "-ffreestanding", NULL};
     static const char *const preprocess[] = {"-E", "-M", "-MM", "--preprocess", NULL};
 
     if (is_one_of(argument, stops) ||

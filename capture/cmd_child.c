@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Starting the program, passing signals on to it, and waiting for it.
+ */
 #include "capture/cmd_child.h"
 
 #include <errno.h>
@@ -23,13 +26,6 @@ static void (*file_limit_before)(int); /* what SIGXFSZ did: for the program */
 const psnap_deadline *psnap_child_deadline(void)
 {
     return &deadline;
-}
-
-int64_t psnap_child_time_left(void)
-{
-    const int64_t end = atomic_load(&deadline), left = (end - psnap_deadline_now()) / 1000000;
-
-    return !end ? INT64_C(86400) * 1000 : left > 0 ? left : 0;
 }
 
 /* ---- signals ---- */
@@ -78,10 +74,8 @@ static bool has_ended(void)
 static void ask_to_end(int signal)
 {
     const struct itimerval grace = {.it_value = {0, PSNAP_CHILD_GRACE_MS * 1000}};
-    int64_t none = 0;
 
-    if (!atomic_compare_exchange_strong(&deadline, &none,
-                                        psnap_deadline_now() + PSNAP_CHILD_GRACE_MS * INT64_C(1000000)))
+    if (!psnap_deadline_set(&deadline, PSNAP_CHILD_GRACE_MS))
         return;
     ending_signal = signal;
     if (cannot_go_on)
@@ -99,7 +93,8 @@ static void on_signal(int signal, siginfo_t *info, void *context)
         if (child_pid > 0)
             kill((pid_t)child_pid, signal);
     if (signal == SIGTERM || signal == SIGHUP ? !is_programs
-                                              : is_terminals ? has_ended() : !is_programs)
+        : is_terminals                        ? has_ended()
+                                              : !is_programs)
         ask_to_end(signal);
     errno = saved_errno;
 }
@@ -214,7 +209,7 @@ static void wait_for_child(void)
 {
     struct pollfd ended = {.fd = (int)syscall(SYS_pidfd_open, child_pid, 0), .events = POLLIN};
 
-    while (!has_ended() && psnap_child_time_left() > 0)
+    while (!has_ended() && !psnap_deadline_is_over(&deadline))
         poll(&ended, 1, PSNAP_CHILD_GRACE_MS / 4);
     if (ended.fd >= 0)
         close(ended.fd);

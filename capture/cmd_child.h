@@ -40,7 +40,5 @@ int psnap_child_reap(const char *command);
 
 /* When what the command does is to end. */
 const psnap_deadline *psnap_child_deadline(void);
-/* Left of that, in ms; a day when there is none. */
-int64_t psnap_child_time_left(void);
 
 #endif

@@ -21,7 +21,7 @@
 
 #include "capture/cmd_hub_parts.h"
 
-enum { LAST_WAIT_NS = 300 * 1000 * 1000 }; /* for collectors, when we are to end */
+enum { LAST_WAIT_MS = 300 };
 
 static void release(struct psnap_hub_process *hub)
 {
@@ -201,7 +201,7 @@ static bool wait_for_collectors(const struct psnap_hub_process *hub)
 bool psnap_hub_finish(struct psnap_hub_process *hub, const struct psnap_recording *recording)
 {
     const psnap_deadline *deadline = recording->builder.deadline;
-    const int64_t start = psnap_deadline_now();
+    psnap_deadline last = 0; /* for collectors, from when we are to end */
     struct psnap_hub *page = hub->page;
     bool is_missing;
 
@@ -210,9 +210,11 @@ bool psnap_hub_finish(struct psnap_hub_process *hub, const struct psnap_recordin
     __atomic_store_n(&page->is_closing, 1, __ATOMIC_SEQ_CST);
     psnap_hub_ring(&page->doorbell);
     while (!wait_for_collectors(hub))
-        if (psnap_deadline_is_over(deadline) && psnap_deadline_now() - start > LAST_WAIT_NS) {
-            fprintf(stderr, "psnap record: what further processes have done is still being written: "
-                            "the files appear when that is done\n");
+        if (psnap_deadline_is_set(deadline) && !psnap_deadline_set(&last, LAST_WAIT_MS) &&
+            psnap_deadline_is_over(&last)) {
+            fprintf(stderr,
+                    "psnap record: what further processes have done is still being written: "
+                    "the files appear when that is done\n");
             release(hub);
             return false;
         }

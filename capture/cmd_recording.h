@@ -54,8 +54,8 @@ enum psnap_status psnap_recording_prepare(struct psnap_recording *recording, con
                                           struct psnap_error *error);
 
 /* Opens the outputs, before the program starts, under names that are final. One that cannot be
- * written costs the program nothing: that is said, and the other is recorded without it. An error is
- * a file that exists already, and, where the program has not been started yet, that there is no
+ * written costs the program nothing: that is said, and the other is recorded without it. An error
+ * is a file that exists already, and, where the program has not been started yet, that there is no
  * output at all; a program that runs has its accesses counted then. */
 enum psnap_status psnap_recording_open(struct psnap_recording *recording,
                                        struct psnap_error *error);

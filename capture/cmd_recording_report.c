@@ -129,7 +129,8 @@ bool psnap_recording_complain(const struct psnap_recording *recording,
                 command);
     if (report.threads_lost)
         fprintf(stderr,
-                "psnap %s: %" PRIu32 " thread%s found no ring, their accesses are missing: there are "
+                "psnap %s: %" PRIu32
+                " thread%s found no ring, their accesses are missing: there are "
                 "too many, or a limit on address space or locked memory leaves no room\n",
                 command, report.threads_lost, report.threads_lost == 1 ? "" : "s");
     /* other threads come and go in the middle of their loops */

@@ -306,6 +306,15 @@ static uint64_t reserve_end(const struct psnap_mapping *mapping, uint64_t addres
     return mapping->low % ARENA || end < address ? UINT64_MAX : end;
 }
 
+/* Anonymous memory right behind a private mapping of a file is what the file has no bytes for.
+ * (What is behind a shared one, such as our own rings, is there by chance.) */
+static bool is_bss_of(const struct psnap_mapping *mapping, const struct psnap_mapping *file,
+                      uint64_t file_end)
+{
+    return !mapping->name && file->name == '/' && file->permissions[3] == 'p' &&
+           mapping->low == file_end;
+}
+
 /* The program's mapping that holds `address`, with the lowest address of its file. Anonymous
  * memory may grow into what is reserved behind it (an arena of malloc): both are one. */
 static bool find_mapping(pid_t program, uint64_t address, struct psnap_mapping *found,
@@ -318,7 +327,6 @@ static bool find_mapping(pid_t program, uint64_t address, struct psnap_mapping *
 
     psnap_mappings_open(&mappings, program);
     while (psnap_mappings_next(&mappings, &mapping)) {
-        bool is_bss = !mapping.name && first.name == '/' && mapping.low == previous_high;
         if (is_found) {
             if (found->name || !is_reserved(&mapping) || mapping.low != found->high ||
                 mapping.low >= end)
@@ -326,7 +334,7 @@ static bool find_mapping(pid_t program, uint64_t address, struct psnap_mapping *
             found->high = mapping.high < end ? mapping.high : end;
             continue;
         }
-        if (is_bss) {
+        if (is_bss_of(&mapping, &first, previous_high)) {
             mapping.name = first.name;
             mapping.device = first.device;
             mapping.inode = first.inode;

@@ -91,7 +91,8 @@ uint64_t psnap_rings_words_read(const struct psnap_rings *rings, uint32_t index)
 {
     uint32_t part = rings->read_to[index];
 
-    return psnap_session_ring(rings->session, index)->consumed * PSNAP_CHUNK_WORDS + (part ? part - 1 : 0);
+    return psnap_session_ring(rings->session, index)->consumed * PSNAP_CHUNK_WORDS +
+           (part ? part - 1 : 0);
 }
 
 /* Where the chunk that comes next ends by now; earlier than before when a batch has given room
@@ -148,7 +149,8 @@ bool psnap_rings_is_final(const struct psnap_rings *rings, uint32_t index)
 static uint64_t words_before_barrier(const struct psnap_rings *rings, uint32_t index)
 {
     const uint64_t start = psnap_session_ring(rings->session, index)->consumed * PSNAP_CHUNK_WORDS;
-    const uint64_t had = words_had(psnap_session_ring(rings->session, index)), end = rings->barrier[index];
+    const uint64_t had = words_had(psnap_session_ring(rings->session, index)),
+                   end = rings->barrier[index];
     const uint64_t before = end < had ? end : had;
 
     return before > start ? before - start : 0;

@@ -250,8 +250,8 @@ struct psnap_builder_options {
     bool nests;    /* model nests, the default of the commands */
     bool is_alone; /* nothing else takes the stream: no other thread is needed for it */
     /* When it is set while the profile is being finished, what takes longest (rules of irregular
-       references chosen by measurement) is left out. NULL: none; used until psnap_profile_builder_take
-       has returned. */
+       references chosen by measurement) is left out. NULL: none; used until
+       psnap_profile_builder_take has returned. */
     const psnap_deadline *deadline;
 };
 

@@ -184,7 +184,7 @@ static struct psnap_table *side_by_side(const struct report *report)
     size_t columns = FIXED;
     struct psnap_table *table;
     const char **headings;
-    char (*names)[64];
+    char(*names)[64];
 
     for (size_t i = 0; i < report->machine_count; i++)
         columns += report->machines[i].level_count;

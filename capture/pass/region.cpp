@@ -20,8 +20,8 @@
  * no such code; the names of those that the debug information knows are kept, so that
  * they can be told from those that never were.
  *
- * What else the runtime is to know of calls is put around them here as well: that they may have made
- * a child, and that they are about to put the program into a sandbox (runtime/quiet.c).
+ * What else the runtime is to know of calls is put around them here as well: that they may have
+ * made a child, and that they are about to put the program into a sandbox (runtime/quiet.c).
  */
 #include "plan.h"
 

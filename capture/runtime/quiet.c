@@ -16,7 +16,7 @@
  * minute. */
 #define LOOKS_MAX (UINT64_C(1) << 31)
 
-static bool quiet;                   /* atomic */
+static bool quiet;                    /* atomic */
 static _Thread_local bool is_at_work; /* a chunk is being changed; handlers keep off */
 
 bool psnap_rt_is_quiet(void)

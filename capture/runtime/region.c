@@ -78,8 +78,8 @@ static bool is_beside(void)
 {
     stack_t other;
 
-    return !psnap_rt_is_quiet() && sigaltstack(NULL, &other) == 0 && (other.ss_flags & SS_ONSTACK) &&
-           outermost - (uint64_t)other.ss_sp >= other.ss_size;
+    return !psnap_rt_is_quiet() && sigaltstack(NULL, &other) == 0 &&
+           (other.ss_flags & SS_ONSTACK) && outermost - (uint64_t)other.ss_sp >= other.ss_size;
 }
 
 void __psnap_roi_begin(void)

@@ -17,7 +17,7 @@ _Thread_local uint64_t *psnap_rt_idle;
 
 const struct psnap_rt_hooks psnap_rt_hooks = {
     PSNAP_CAPTURE_ABI, psnap_rt_add_copy, __psnap_reserve, __psnap_hand_over, __psnap_allocated,
-    __psnap_register,  psnap_rt_mark,     psnap_rt_pass,   __psnap_forked,     __psnap_sandboxed};
+    __psnap_register,  psnap_rt_mark,     psnap_rt_pass,   __psnap_forked,    __psnap_sandboxed};
 
 bool psnap_rt_collector_alive(void)
 {

@@ -26,7 +26,8 @@ uint64_t *psnap_rt_claim(struct psnap_ring *ring, uint64_t words);
 
 /* ring_thread.c: where this thread writes from now on. */
 void psnap_rt_set_ring(struct psnap_ring *ring);
-/* It has no ring, or no more of the one it had: it writes where nobody reads. Counted, if it had none.
+/* It has no ring, or no more of the one it had: it writes where nobody reads. Counted, if it had
+ * none.
  */
 void psnap_rt_give_up(struct psnap_ring *ring);
 /* Another copy of the runtime is to know, too. */

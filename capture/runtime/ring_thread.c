@@ -235,8 +235,7 @@ void psnap_rt_go_on(struct psnap_ring *ring)
 
 bool psnap_rt_leave_ring(void)
 {
-    bool is_left =
-        !psnap_rt_is_real(__psnap_ring) || psnap_rt_detach(__psnap_ring);
+    bool is_left = !psnap_rt_is_real(__psnap_ring) || psnap_rt_detach(__psnap_ring);
 
     psnap_rt_set_ring(&psnap_rt_empty_ring);
     if (has_thread_end)

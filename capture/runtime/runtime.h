@@ -147,7 +147,7 @@ struct psnap_session *psnap_rt_map_session(int fd);
 void psnap_rt_unmap_session(struct psnap_session *session); /* one that was not entered */
 /* It is this process's from now on; returns ring 0. */
 struct psnap_ring *psnap_rt_enter_session(struct psnap_session *session);
-struct psnap_ring *psnap_rt_ring(uint32_t index); /* NULL: not mapped */
+struct psnap_ring *psnap_rt_ring(uint32_t index);     /* NULL: not mapped */
 struct psnap_ring *psnap_rt_map_ring(uint32_t index); /* one that nobody has had: it is taken */
 void *psnap_rt_map_shared(int fd, uint64_t bytes);
 /* In a child by fork. Its thread may be in the middle of a record of its parent's, when the handler

@@ -101,7 +101,8 @@ void psnap_text_list_release(struct psnap_text_list *list);
  * PSNAP_EXIT_USAGE for PSNAP_ERROR_USAGE; silent, PSNAP_EXIT_CLOSED for PSNAP_ERROR_CLOSED. */
 int psnap_cmd_fail(const char *command, const struct psnap_error *error);
 /* From now on what psnap_cmd_fail and psnap_cmd_usage say goes to standard output as well, as an
- * object: {"psnap": 1, "command": ..., "error": {...}}. psnap_options_parse calls it at --json. */
+ * object: {"psnap": 1, "command": ..., "error": {...}}. psnap_options_parse calls it where --json
+ * is given. */
 void psnap_cmd_fail_in_json(void);
 
 /* Prints "psnap: warning: message" to stderr with the error's place. */

@@ -124,8 +124,6 @@ static int store(const struct parser *parser, const struct psnap_option *option,
     switch (option->type) {
     case PSNAP_OPTION_FLAG:
         *(bool *)option->value = true;
-        if (option->name && !strcmp(option->name, "json"))
-            psnap_cmd_fail_in_json();
         break;
     case PSNAP_OPTION_TEXT:
         *(const char **)option->value = text;
@@ -221,6 +219,7 @@ int psnap_options_parse(int argc, char **argv, const struct psnap_usage *usage,
                         bool stop_at_operand, int *exit_status)
 {
     struct parser parser = {usage, argc > 0 ? argv[0] : "", argc, 1, argv};
+    const struct psnap_option *json;
     int operands = 0;
 
     *exit_status = PSNAP_EXIT_DONE;
@@ -248,6 +247,9 @@ int psnap_options_parse(int argc, char **argv, const struct psnap_usage *usage,
     }
     for (; parser.index < argc; parser.index++)
         argv[1 + operands++] = argv[parser.index];
+    json = find_name(usage, "json", strlen("json"));
+    if (json && json->type == PSNAP_OPTION_FLAG && *(const bool *)json->value)
+        psnap_cmd_fail_in_json();
     return operands;
 }
 

@@ -1,35 +1,32 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * When what a command does is to be done, in ns of CLOCK_MONOTONIC; 0: whenever it is. A handler of
- * a signal sets it while others look at it.
+ * a signal may set it while others look at it.
  */
 #ifndef PSNAP_BASE_DEADLINE_H
 #define PSNAP_BASE_DEADLINE_H
 
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <time.h>
 
-typedef _Atomic int64_t psnap_deadline;
+#include "formats/base/api.h"
 
-static inline int64_t psnap_deadline_now(void)
-{
-    struct timespec now;
+typedef int64_t psnap_deadline;
 
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
-}
+/* So many ms from now, unless there is one already; true when there was none. */
+PSNAP_API bool psnap_deadline_set(psnap_deadline *deadline, int ms);
+/* In ms; 0: it is over. INT64_MAX when there is none. */
+PSNAP_API int64_t psnap_deadline_left(const psnap_deadline *deadline);
 
 /* There is one: whoever waits wants an end. `deadline` may be NULL: there is none. */
 static inline bool psnap_deadline_is_set(const psnap_deadline *deadline)
 {
-    return deadline && atomic_load_explicit(deadline, memory_order_relaxed) != 0;
+    return deadline && __atomic_load_n(deadline, __ATOMIC_RELAXED) != 0;
 }
 
 static inline bool psnap_deadline_is_over(const psnap_deadline *deadline)
 {
-    return psnap_deadline_is_set(deadline) && psnap_deadline_now() >= atomic_load(deadline);
+    return psnap_deadline_is_set(deadline) && psnap_deadline_left(deadline) == 0;
 }
 
 #endif

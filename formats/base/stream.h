@@ -279,8 +279,8 @@ PSNAP_API const struct psnap_access *psnap_vector_sink_data(const struct psnap_s
  * entries after psnap_sink_free: the caller frees the sinks. */
 PSNAP_API struct psnap_sink *psnap_tee_sink_new(struct psnap_sink *const *sinks, size_t n);
 
-/* What `inner` delivers, until the deadline is set: then an error (LIMIT). Does not own `inner`. NULL:
- * out of memory. */
+/* What `inner` delivers, until the deadline is set: then an error (LIMIT). Does not own `inner`.
+ * NULL: out of memory. */
 PSNAP_API struct psnap_source *psnap_until_source_new(struct psnap_source *inner,
                                                       const psnap_deadline *deadline);
 

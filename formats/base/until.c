@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A source that passes another one on until somebody wants an end (deadline.h).
+ */
 #include <stdlib.h>
 
 #include "formats/base/stream.h"

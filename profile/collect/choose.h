@@ -12,8 +12,8 @@
 #include "profile/model.h"
 
 /* The dependent references of `model` have reuse histograms as well. Each keeps its base, and loses
- * its histograms, or the other way round. When `deadline` (NULL: none) is set nothing is measured any more, and
- * all keep their bases. False: out of memory. */
+ * its histograms, or the other way round. When `deadline` (NULL: none) is set nothing is measured
+ * any more, and all keep their bases. False: out of memory. */
 bool model_choose(struct psnap_stream_model *model, const psnap_deadline *deadline);
 
 #endif

@@ -16,8 +16,8 @@ enum { MEASURE_LONG = 64 };
 
 /*
  * Replays the first `most` accesses, one thread's after the other's. It stops
- * when `deadline` (NULL: none) is set. off[i] is the distance of reference i, from 0 to 1; 0 where the
- * reference has no histogram or was not replayed. False: out of memory.
+ * when `deadline` (NULL: none) is set. off[i] is the distance of reference i, from 0 to 1; 0 where
+ * the reference has no histogram or was not replayed. False: out of memory.
  */
 bool walk_measure(const struct psnap_stream_model *model, uint64_t most,
                   const psnap_deadline *deadline, double *off);

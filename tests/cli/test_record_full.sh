@@ -55,6 +55,14 @@ full() {
     cmp out output || fail "$*: the program was disturbed: $(cat out)"
     [ -z "$(find . -name '.*psnap*')" ] || fail "$*: temporary files: $(find . -name '.*psnap*')"
 }
+# refused OPTIONS -- PROGRAM...: there is no room for a file, and the program does not run
+refused() {
+    local got
+    got=$(status timeout 100 "$PSNAP" record "$@")
+    [ "$got" = 125 ] || fail "$*: exit status $got: $(cat err)"
+    [ ! -s out ] || fail "$*: the program ran: $(cat out)"
+    grep -q "no space left on device" err || fail "$*: $(cat err)"
+}
 # part FILE: what is whole of a trace is there, and readable
 part() {
     "$PSNAP" info "$1" > info 2> info.err || fail "$1: $(cat info.err)"
@@ -180,7 +188,7 @@ fi
 # no room for a name
 umount disk
 mount -t tmpfs -o nr_inodes=1 none disk
-full -o disk/p.yaml -- ./prog 1000
+refused -o disk/p.yaml -- ./prog 1000
 has err "cannot create 'disk/p.yaml': no space left on device"
 # what comes of a trace
 umount disk
