@@ -85,5 +85,5 @@ cat << 'EOF'
 obs.: cumulative hit rate of the accesses that the program made; syn.: of those that
 the profile stands for; points: how far they are apart, in percent.
 
-The profile is build/quickstart/cg.psnap.yaml; read it. README.md goes on from here.
+The profile is build/quickstart/cg.psnap.yaml; read it. README.md goes on from here, and samples/TUTORIAL.md.
 EOF

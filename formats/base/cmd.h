@@ -100,10 +100,10 @@ void psnap_text_list_release(struct psnap_text_list *list);
 /* Prints "psnap COMMAND: message" to stderr with the error's place; returns PSNAP_EXIT_FAILED, or
  * PSNAP_EXIT_USAGE for PSNAP_ERROR_USAGE; silent, PSNAP_EXIT_CLOSED for PSNAP_ERROR_CLOSED. */
 int psnap_cmd_fail(const char *command, const struct psnap_error *error);
-/* From now on what psnap_cmd_fail and psnap_cmd_usage say goes to standard output as well, as an
+/* Whether what psnap_cmd_fail and psnap_cmd_usage say goes to standard output as well, as an
  * object: {"psnap": 1, "command": ..., "error": {...}}. psnap_options_parse calls it where --json
  * is given. */
-void psnap_cmd_fail_in_json(void);
+void psnap_cmd_fail_in_json(bool in_json);
 
 /* Prints "psnap: warning: message" to stderr with the error's place. */
 void psnap_cmd_warn(const struct psnap_error *error);

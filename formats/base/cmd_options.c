@@ -223,6 +223,7 @@ int psnap_options_parse(int argc, char **argv, const struct psnap_usage *usage,
     int operands = 0;
 
     *exit_status = PSNAP_EXIT_DONE;
+    psnap_cmd_fail_in_json(false); /* until all options are read */
     for (; parser.index < argc; parser.index++) {
         char *argument = argv[parser.index];
         if (!strcmp(argument, "--")) {
@@ -248,8 +249,7 @@ int psnap_options_parse(int argc, char **argv, const struct psnap_usage *usage,
     for (; parser.index < argc; parser.index++)
         argv[1 + operands++] = argv[parser.index];
     json = find_name(usage, "json", strlen("json"));
-    if (json && json->type == PSNAP_OPTION_FLAG && *(const bool *)json->value)
-        psnap_cmd_fail_in_json();
+    psnap_cmd_fail_in_json(json && json->type == PSNAP_OPTION_FLAG && *(const bool *)json->value);
     return operands;
 }
 

@@ -20,9 +20,9 @@ static void (*sigpipe_before)(int) = SIG_DFL;
 
 static bool fails_in_json;
 
-void psnap_cmd_fail_in_json(void)
+void psnap_cmd_fail_in_json(bool in_json)
 {
-    fails_in_json = true;
+    fails_in_json = in_json;
 }
 
 /* Where nothing is known of a place its members are null. */

@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# The README tells the truth: its ```sh blocks run, one after the other, from the
-# root of a copy of the tree; a block after <!-- exit 1 --> ends with status 1. What
-# it shows of a profile, of the comparison with an edited one and of an error is what
-# comes out; its links lead somewhere; its tables have all commands and formats.
+# README.md, and what continues it beside the code, tell the truth: their ```sh blocks run, one after
+# the other, from the root of a copy of the tree; a block after <!-- exit 1 --> ends with status 1.
+# What the tutorial shows of a profile, of the comparison with an edited one and of an error is
+# what comes out; links lead somewhere; the README's tables have all commands and formats.
 #
 # To be quick, the build under test stands for build/release, nothing is built or
 # installed from packages, cg is smaller, and tests/run.sh is left out. With
@@ -44,6 +44,9 @@ quicker()
     sed -e "s,-m host,-m $host," -e '/tests\/run\.sh/d' -e 's,samples/quickstart\.sh$,& 200,' -e 's,\./cg 2000,./cg 200,'
 }
 
+documents="README.md predict/LOCALITY.md samples/TUTORIAL.md capture/README.md tests/README.md"
+tutorial=samples/TUTORIAL.md
+
 # The blocks as one script; each says where it is when it fails.
 script()
 {
@@ -52,7 +55,7 @@ script()
         /^<!-- exit 1 -->$/ { fails = 1; next }
         /^```sh$/ {
             inside = 1
-            print "place=" NR
+            print "place=" FILENAME ":" FNR
             if (fails) print "trap - ERR"; else print "trap complain ERR"
             next
         }
@@ -62,14 +65,14 @@ script()
             next
         }
         inside
-    ' README.md
+    ' $documents
 }
 
 {
-    echo "complain() { echo \"README.md, block at line \$place: failed: \$BASH_COMMAND\" >&2; exit 1; }"
+    echo "complain() { echo \"block at \$place: failed: \$BASH_COMMAND\" >&2; exit 1; }"
     script | $substitute
 } > "$work/script"
-[ "$(grep -c '^place=' "$work/script")" -ge 8 ] || { echo "README.md: few blocks found"; exit 1; }
+[ "$(grep -c '^place=' "$work/script")" -ge 8 ] || { echo "few blocks found"; exit 1; }
 HOME=$work/home PATH=$work/bin:$PATH bash "$work/script" > "$work/log" 2>&1 || {
     tail -n 40 "$work/log"
     exit 1
@@ -78,7 +81,7 @@ HOME=$work/home PATH=$work/bin:$PATH bash "$work/script" > "$work/log" 2>&1 || {
 failures=0
 complain()
 {
-    echo "README.md: $*"
+    echo "documents: $*"
     failures=$((failures + 1))
 }
 
@@ -91,7 +94,7 @@ awk -v to="$work/shown." '
     /^```yaml$/ { n++; shown = to n; next }
     /^```$/ { shown = "" }
     shown { print > shown }
-' README.md
+' "$tutorial"
 [ -e "$work/shown.2" ] || complain "it shows no profile"
 for shown in "$work"/shown.*; do
     same_places < "$shown" > "$work/places"
@@ -108,7 +111,7 @@ same_lines()
     sed 's/:[0-9]*:[0-9]*:/:N:N:/; s/line [0-9]*/line N/'
 }
 for line in '^psnap record: .* accesses, profile in m8.yaml' '^wrong.yaml:'; do
-    shown=$(grep -m 1 "$line" README.md | same_lines)
+    shown=$(grep -m 1 "$line" "$tutorial" | same_lines)
     same_lines < "$work/log" | grep -qFx -e "${shown:-nothing}" ||
         complain "'$shown' is not what comes out: $(grep -m 1 "$line" "$work/log")"
 done
@@ -123,12 +126,14 @@ awk -v to="$work/edit" '
     inside { block = block $0 "\n" }
     shown { print > (to "/shown") }
     END { printf "%s", block > (to "/block") }
-' README.md
+' "$tutorial"
 (cd "$work/edit" && PATH=$(dirname "$PSNAP"):$PATH bash block > written) &&
     diff "$work/edit/shown" "$work/edit/written" || complain "the comparison of the tutorial differs"
 
-grep -o '\]([^):#]*)' README.md | tr -d ']()' | while read -r link; do
-    [ -e "$link" ] || echo "$link"
+for document in $documents; do
+    grep -o '\]([^):#]*)' "$document" | tr -d ']()' | while read -r link; do
+        [ -e "$(dirname "$document")/$link" ] || echo "$document: $link"
+    done
 done > "$work/broken"
 [ ! -s "$work/broken" ] || complain "links to what is not there:" $(cat "$work/broken")
 
