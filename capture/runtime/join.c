@@ -155,7 +155,7 @@ void psnap_rt_refuse(void)
 {
     if (hub)
         __atomic_fetch_add(&hub->unrecorded, 1, __ATOMIC_RELAXED);
-    else
+    else if (!psnap_rt_is_quiet())
         psnap_rt_say("psnap: a child is not recorded: ", "no memory");
 }
 

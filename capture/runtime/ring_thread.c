@@ -209,7 +209,12 @@ struct psnap_ring *psnap_rt_set_aside(void)
 
 void psnap_rt_give_up(struct psnap_ring *ring)
 {
-    if (ring == &psnap_rt_empty_ring && psnap_rt_is_recording() && !psnap_rt_is_child())
+    static bool is_refused; /* this process is a child, and that is counted */
+
+    if (psnap_rt_is_recording() && psnap_rt_is_child() && !is_refused) {
+        is_refused = true;
+        psnap_rt_refuse();
+    } else if (ring == &psnap_rt_empty_ring && psnap_rt_is_recording() && !psnap_rt_is_child())
         __atomic_fetch_add(&psnap_rt_session->threads_lost, 1, __ATOMIC_RELAXED);
     psnap_rt_set_aside();
 }
@@ -231,6 +236,11 @@ void psnap_rt_prepare_quiet(void)
 void psnap_rt_go_on(struct psnap_ring *ring)
 {
     psnap_rt_set_ring(ring);
+}
+
+void psnap_rt_drop_ring(void)
+{
+    psnap_rt_set_ring(&psnap_rt_empty_ring);
 }
 
 bool psnap_rt_leave_ring(void)

@@ -81,6 +81,7 @@ void psnap_rt_ring_doorbell(void);
 /* Words that a ring has ever had up to where its thread writes now, gaps at ends of chunks too. */
 uint64_t psnap_rt_ring_words(const struct psnap_ring *ring);
 void psnap_rt_stop(void);       /* from now on nothing is recorded */
+void psnap_rt_drop_ring(void);  /* this thread has none, whosever it was */
 bool psnap_rt_leave_ring(void); /* this thread's is another process's; false: and still mapped */
 void psnap_rt_change(void);     /* what is wanted has changed: all threads are to look */
 void psnap_rt_reuse(void);      /* a module comes where another was, and all threads know */

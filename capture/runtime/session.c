@@ -222,8 +222,11 @@ static void forked(void)
 {
     struct psnap_rt_outside outside;
 
-    if (psnap_rt_is_quiet())
-        return; /* it stays unrecorded */
+    if (psnap_rt_is_quiet()) { /* it stays unrecorded, and off its parent's ring */
+        if (unwiped && !*unwiped)
+            psnap_rt_drop_ring();
+        return;
+    }
     psnap_rt_block_signals(&outside);
     if (!unwiped || !*unwiped) {
         leave_parent();

@@ -437,7 +437,7 @@ if [ "$(id -u)" = 0 ] && chown 65534 suid && chmod 4755 suid; then
         grep -q "to stderr" err && ! grep -q psnap: err || fail "set-uid: $(cat err)"
     [ ! -e started ] && [ ! -e suid.yaml ] || fail "set-uid: it starts what it is told"
     [ "$(status "$PSNAP" record -o suid.yaml -- ./suid echo 3 < input)" = 125 ] || fail "set-uid, recorded"
-    has err "the program is not instrumented"
+    has err "'./suid' is set-uid"
 fi
 PSNAP_OUT=killed.yaml status ./act die kill > /dev/null 2>&1
 for i in $(seq 50); do
