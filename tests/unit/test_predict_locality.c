@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "predict/neighbours.h"
-#include "predict/recency.h"
+#include "predict/locality/neighbours.h"
+#include "predict/locality/recency.h"
 #include "simcore/simcore.h"
 
 /* Class of a distance, by the definition: above 2^(k-1) and up to 2^k. */

@@ -17,7 +17,7 @@
  * found at once, and each unit adds to a count, those that are not there to one of
  * which nobody wants to know.
  */
-#include "predict/neighbours.h"
+#include "predict/locality/neighbours.h"
 
 #include <assert.h>
 #include <stdbool.h>

@@ -6,7 +6,7 @@
  * if all went well. Strides are those that occur at all, multiples of what the
  * alignment of addresses leaves, so the grid is as fine as it must be.
  */
-#include "predict/cmd_surface.h"
+#include "predict/locality/cmd_surface.h"
 
 #include <errno.h>
 #include <inttypes.h>

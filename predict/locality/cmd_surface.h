@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "predict/cmd_locality_rows.h"
+#include "predict/locality/cmd_locality_rows.h"
 
 /* Whether a figure can be written under this name: "x.svg", "x.png". */
 bool surface_can_draw(const char *path);

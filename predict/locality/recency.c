@@ -9,7 +9,7 @@
  * fixed length and a mask. A word that comes again moves to the head; when the line is full the
  * slots taken are closed up, which is done at most once in `reach` accesses.
  */
-#include "predict/recency.h"
+#include "predict/locality/recency.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

@@ -17,9 +17,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "predict/neighbours.h"
+#include "predict/locality/neighbours.h"
 #include "predict/predict.h"
-#include "predict/recency.h"
+#include "predict/locality/recency.h"
 
 static_assert(1 << (PSNAP_LOCALITY_REUSES - 1) == PSNAP_LOCALITY_WORDS, "a class for each");
 static_assert(1 << (PSNAP_SURFACE_DISTANCES - 1) == PSNAP_SURFACE_DISTANCE_MAX, "a class for each");

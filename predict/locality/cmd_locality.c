@@ -11,8 +11,8 @@
 #include "formats/base/cmd.h"
 #include "formats/base/json.h"
 #include "formats/base/output.h"
-#include "predict/cmd_locality_rows.h"
-#include "predict/cmd_surface.h"
+#include "predict/locality/cmd_locality_rows.h"
+#include "predict/locality/cmd_surface.h"
 
 #define RELEVANT 0.005    /* of a side's accesses */
 #define STRIDE_SHARE 0.05 /* of the accesses, for a stride to be named */

@@ -4,7 +4,7 @@
  * optimiser made of it have one src_id and are one row, and so are those of both
  * sides.
  */
-#include "predict/cmd_locality_rows.h"
+#include "predict/locality/cmd_locality_rows.h"
 
 #include <inttypes.h>
 #include <math.h>
