@@ -33,7 +33,7 @@ static struct psnap_certificate_row row_of(const struct compare *compare, size_t
         const double points = from->levels[level].error_points;
         if (from->machine != machine || !from->relevant)
             continue;
-        if (from->scope == SCOPE_TOTAL) {
+        if (from->scope == PSNAP_SCOPE_TOTAL) {
             row.total_points = psnap_certificate_points(points);
             continue;
         }
@@ -53,7 +53,7 @@ static uint32_t worst_level(const struct compare *compare, const char *id, size_
 
     for (size_t i = 0; i < compare->count; i++) {
         const struct compare_row *row = &compare->rows[i];
-        if (row->machine != machine || row->scope != SCOPE_LOOP || strcmp(row->id, id) != 0)
+        if (row->machine != machine || row->scope != PSNAP_SCOPE_LOOP || strcmp(row->id, id) != 0)
             continue;
         for (uint32_t level = 0; level < COMPARE_LEVELS; level++)
             if (compare_machine_has(&compare->machines[machine], level) &&

@@ -49,7 +49,7 @@ static bool within_limits(const struct compare *compare, const struct settings *
         worst++;
     if (!isnan(settings->max_error) && !(worst->worst_points <= settings->max_error)) {
         fprintf(stderr, "psnap compare: %s %s on %s is %.3f points apart, more than %g\n",
-                scope_name(worst->scope), worst->id, compare->machines[worst->machine].name,
+                psnap_scope_name(worst->scope), worst->id, compare->machines[worst->machine].name,
                 worst->worst_points, settings->max_error);
         return false;
     }

@@ -23,7 +23,7 @@ static void json_row(struct psnap_json *json, const struct compare *compare,
 
     psnap_json_begin_object(json, NULL);
     psnap_json_text(json, "machine", machine->name);
-    psnap_json_text(json, "scope", scope_name(row->scope));
+    psnap_json_text(json, "scope", psnap_scope_name(row->scope));
     psnap_json_text(json, "id", row->id);
     psnap_json_text(json, "name", row->name);
     psnap_json_real(json, "share", row->share);

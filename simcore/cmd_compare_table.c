@@ -53,17 +53,17 @@ static struct psnap_table *levels_table(const struct compare *compare, const cha
 }
 
 /* Of the loops or the totals: what a row is, then three columns for each level. */
-static struct psnap_table *rows_table(const struct compare *compare, enum scope scope)
+static struct psnap_table *rows_table(const struct compare *compare, enum psnap_scope scope)
 {
     static const char *const total[] = {"machine", NULL};
     static const char *const loop[] = {"machine", "loop", "name", "share %", NULL};
     static const char *const per_level[] = {"obs. %", "syn. %", "points", NULL};
     struct psnap_table *table =
-        levels_table(compare, scope == SCOPE_TOTAL ? total : loop, per_level, NULL);
+        levels_table(compare, scope == PSNAP_SCOPE_TOTAL ? total : loop, per_level, NULL);
 
-    for (size_t i = 1; scope != SCOPE_TOTAL && i < 3; i++)
+    for (size_t i = 1; scope != PSNAP_SCOPE_TOTAL && i < 3; i++)
         psnap_table_shorten(table, i);
-    if (scope != SCOPE_TOTAL)
+    if (scope != PSNAP_SCOPE_TOTAL)
         psnap_table_align_right(table, 3);
     return table;
 }
@@ -72,7 +72,7 @@ static void table_row(struct psnap_table *table, const struct compare *compare,
                       const struct compare_row *row)
 {
     psnap_table_cell(table, "%s", compare->machines[row->machine].name);
-    if (row->scope != SCOPE_TOTAL) {
+    if (row->scope != PSNAP_SCOPE_TOTAL) {
         psnap_table_cell(table, "%s", row->id);
         psnap_table_cell(table, "%s", row->name);
         percent_cell(table, row->share);
@@ -93,7 +93,7 @@ static void table_row(struct psnap_table *table, const struct compare *compare,
     }
 }
 
-static void print_rows(const struct compare *compare, enum scope scope, bool all)
+static void print_rows(const struct compare *compare, enum psnap_scope scope, bool all)
 {
     struct psnap_table *table = rows_table(compare, scope);
     size_t shown = 0, hidden = 0;
@@ -153,7 +153,7 @@ static void print_loops(const struct compare *compare, bool all)
 
 /* The relative error of the miss count at a level, in percent: the mean over the rows of a scope
  * that are relevant and have misses. */
-static double mean_miss_error(const struct compare *compare, enum scope scope, uint32_t level)
+static double mean_miss_error(const struct compare *compare, enum psnap_scope scope, uint32_t level)
 {
     double sum = 0;
     size_t n = 0;
@@ -172,7 +172,7 @@ static double mean_miss_error(const struct compare *compare, enum scope scope, u
 
 static void print_misses(const struct compare *compare, struct psnap_table *table)
 {
-    static const enum scope scopes[] = {SCOPE_LOOP, SCOPE_TOTAL};
+    static const enum psnap_scope scopes[] = {PSNAP_SCOPE_LOOP, PSNAP_SCOPE_TOTAL};
     static const char *const names[] = {"misses %, mean", "misses %, total"};
 
     for (size_t row = 0; row < sizeof scopes / sizeof scopes[0]; row++) {
@@ -304,11 +304,11 @@ void compare_print_tables(const struct compare *compare, const struct compare_si
     if (compare->machine_count > 1)
         print_loops(compare, all);
     else
-        print_rows(compare, SCOPE_LOOP, all);
+        print_rows(compare, PSNAP_SCOPE_LOOP, all);
     print_missing(compare);
     print_hint(compare, observed, synthetic);
     puts("\nthe whole stream\n");
-    print_rows(compare, SCOPE_TOTAL, true);
+    print_rows(compare, PSNAP_SCOPE_TOTAL, true);
     print_summary(compare);
     if (claim->certificate)
         print_claim(claim, synthetic->path);

@@ -53,9 +53,9 @@ enum psnap_status side_take(struct compare_side *side, const struct psnap_sink *
     side->accesses = psnap_sim_accesses(sim);
     side->run_accesses = program->sampling.run_accesses;
     side->threads = psnap_sim_threads(sim);
-    status = scope_rows_init(&side->total, SCOPE_TOTAL, sim, n, program, NULL, error);
+    status = scope_rows_init(&side->total, PSNAP_SCOPE_TOTAL, sim, n, program, NULL, error);
     return status ? status
-                  : scope_rows_init(&side->loops, SCOPE_LOOP, sim, n, program, NULL, error);
+                  : scope_rows_init(&side->loops, PSNAP_SCOPE_LOOP, sim, n, program, NULL, error);
 }
 
 enum psnap_status side_run(struct compare_side *side, struct psnap_source *source,

@@ -19,8 +19,8 @@ struct report {
     const char *path;
     const struct psnap_machine *machines;
     size_t machine_count;
-    bool wanted[SCOPE_COUNT];
-    struct scope_rows scopes[SCOPE_COUNT]; /* of those wanted */
+    bool wanted[PSNAP_SCOPE_COUNT];
+    struct scope_rows scopes[PSNAP_SCOPE_COUNT]; /* of those wanted */
     uint64_t accesses;
     uint32_t threads;
     bool apart;   /* a table for each machine */
@@ -43,16 +43,17 @@ static double now(void)
 
 static void release_scopes(struct report *report)
 {
-    for (int i = 0; i < SCOPE_COUNT; i++)
+    for (int i = 0; i < PSNAP_SCOPE_COUNT; i++)
         scope_rows_release(&report->scopes[i]);
 }
 
 static enum psnap_status run(void *context, struct psnap_source *source, struct psnap_error *error)
 {
     struct report *report = context;
-    struct touched *touched = report->wanted[SCOPE_REGION] ? touched_new(source->program) : NULL;
-    const struct psnap_sim_options options = {.by_thread = report->wanted[SCOPE_THREAD],
-                                              .tagger = touched ? touched_tag : NULL,
+    struct psnap_touched *touched =
+        report->wanted[PSNAP_SCOPE_REGION] ? psnap_touched_new(source->program) : NULL;
+    const struct psnap_sim_options options = {.by_thread = report->wanted[PSNAP_SCOPE_THREAD],
+                                              .tagger = touched ? psnap_touched_tag : NULL,
                                               .tagger_context = touched};
     struct psnap_sink *sim =
         psnap_sim_new(report->machines, report->machine_count, source->program, &options, error);
@@ -60,19 +61,19 @@ static enum psnap_status run(void *context, struct psnap_source *source, struct 
     enum psnap_status status = sim ? PSNAP_OK : PSNAP_ERROR_MEMORY;
 
     release_scopes(report);
-    if (report->wanted[SCOPE_REGION] && !touched)
+    if (report->wanted[PSNAP_SCOPE_REGION] && !touched)
         status = psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for regions");
     if (status == PSNAP_OK)
         status = psnap_pump(source, sim, &report->accesses, error);
     report->seconds = now() - start;
     if (status == PSNAP_OK)
         report->threads = psnap_sim_threads(sim);
-    for (int i = 0; i < SCOPE_COUNT && status == PSNAP_OK; i++)
+    for (int i = 0; i < PSNAP_SCOPE_COUNT && status == PSNAP_OK; i++)
         if (report->wanted[i])
-            status = scope_rows_init(&report->scopes[i], (enum scope)i, sim, report->machine_count,
-                                     source->program, touched, error);
+            status = scope_rows_init(&report->scopes[i], (enum psnap_scope)i, sim,
+                                     report->machine_count, source->program, touched, error);
     psnap_sink_free(sim);
-    touched_free(touched);
+    psnap_touched_free(touched);
     return status;
 }
 
@@ -86,12 +87,12 @@ static void percent_cell(struct psnap_table *table, double fraction)
 }
 
 static void table_row(struct psnap_table *table, const struct report *report, size_t machine,
-                      enum scope scope, const struct scope_row *row)
+                      enum psnap_scope scope, const struct scope_row *row)
 {
     const struct psnap_tally *tally = &row->tallies[machine];
     char digits[32];
 
-    psnap_table_cell(table, "%s", scope_name(scope));
+    psnap_table_cell(table, "%s", psnap_scope_name(scope));
     psnap_table_cell(table, "%s", row->id);
     psnap_table_cell(table, "%s", row->name);
     psnap_table_cell(table, "%s", psnap_group_digits(tally->accesses, digits));
@@ -166,9 +167,10 @@ static void print_machine(const struct report *report, size_t machine)
     struct psnap_table *table = machine_table(&report->machines[machine]);
     char shape[512];
 
-    for (int scope = 0; scope < SCOPE_COUNT; scope++)
+    for (int scope = 0; scope < PSNAP_SCOPE_COUNT; scope++)
         for (size_t i = 0; i < report->scopes[scope].count; i++)
-            table_row(table, report, machine, (enum scope)scope, &report->scopes[scope].rows[i]);
+            table_row(table, report, machine, (enum psnap_scope)scope,
+                      &report->scopes[scope].rows[i]);
     printf("%smachine %s", machine ? "\n" : "", report->machines[machine].name);
     if (!strchr(report->machines[machine].name, ':')) /* the inline form says it already */
         printf(" (%s)", scope_machine_shape(&report->machines[machine], shape, sizeof shape));
@@ -206,13 +208,13 @@ static struct psnap_table *side_by_side(const struct report *report)
     return table;
 }
 
-static void compared_row(struct psnap_table *table, const struct report *report, enum scope scope,
-                         const struct scope_row *row)
+static void compared_row(struct psnap_table *table, const struct report *report,
+                         enum psnap_scope scope, const struct scope_row *row)
 {
     const uint64_t accesses = row->tallies[0].accesses;
     char digits[32];
 
-    psnap_table_cell(table, "%s", scope_name(scope));
+    psnap_table_cell(table, "%s", psnap_scope_name(scope));
     psnap_table_cell(table, "%s", row->id);
     psnap_table_cell(table, "%s", row->name);
     psnap_table_cell(table, "%s", psnap_group_digits(accesses, digits));
@@ -238,9 +240,9 @@ static void print_compared(const struct report *report)
     }
     psnap_table_shorten(table, 1);
     psnap_table_shorten(table, 2);
-    for (int scope = 0; scope < SCOPE_COUNT; scope++)
+    for (int scope = 0; scope < PSNAP_SCOPE_COUNT; scope++)
         for (size_t i = 0; i < report->scopes[scope].count; i++)
-            compared_row(table, report, (enum scope)scope, &report->scopes[scope].rows[i]);
+            compared_row(table, report, (enum psnap_scope)scope, &report->scopes[scope].rows[i]);
     psnap_table_print(table, stdout);
     psnap_table_free(table);
 }
@@ -281,13 +283,13 @@ static void json_tlb(struct psnap_json *json, const struct psnap_machine *machin
 }
 
 static void json_row(struct psnap_json *json, const struct report *report, size_t machine,
-                     enum scope scope, const struct scope_row *row)
+                     enum psnap_scope scope, const struct scope_row *row)
 {
     const struct psnap_tally *tally = &row->tallies[machine];
 
     psnap_json_begin_object(json, NULL);
     psnap_json_text(json, "machine", report->machines[machine].name);
-    psnap_json_text(json, "scope", scope_name(scope));
+    psnap_json_text(json, "scope", psnap_scope_name(scope));
     psnap_json_text(json, "id", row->id);
     psnap_json_text(json, "name", row->name);
     psnap_json_u64(json, "accesses", tally->accesses);
@@ -329,9 +331,10 @@ static void print_json(const struct report *report)
     psnap_json_real(&json, "accesses_per_second", rate(report));
     psnap_json_begin_array(&json, "rows");
     for (size_t machine = 0; machine < report->machine_count; machine++)
-        for (int scope = 0; scope < SCOPE_COUNT; scope++)
+        for (int scope = 0; scope < PSNAP_SCOPE_COUNT; scope++)
             for (size_t i = 0; i < report->scopes[scope].count; i++)
-                json_row(&json, report, machine, (enum scope)scope, &report->scopes[scope].rows[i]);
+                json_row(&json, report, machine, (enum psnap_scope)scope,
+                         &report->scopes[scope].rows[i]);
     psnap_json_end_array(&json);
     psnap_json_end_object(&json);
     putchar('\n');
@@ -345,13 +348,13 @@ static int simulate(const char *path, const struct psnap_input_options *input, c
     struct psnap_machine *owned = NULL;
     int status = PSNAP_EXIT_DONE;
 
-    if (!scope_parse_list(by, report.wanted, &error))
+    if (!psnap_scope_parse_list(by, report.wanted, &error))
         return psnap_cmd_fail("sim", &error);
     owned = scope_machines(machines->items, machines->count, &error);
     report.machines = owned;
     if (owned)
         side_warn_of_sizes(owned, machines->count);
-    if (owned && !psnap_turns_pass(path, input, report.wanted[SCOPE_THREAD], run, &report,
+    if (owned && !psnap_turns_pass(path, input, report.wanted[PSNAP_SCOPE_THREAD], run, &report,
                                    &report.in_turn, &error)) {
         if (json)
             print_json(&report);

@@ -124,15 +124,15 @@ static void add_loop(struct compare *compare, const struct compare_row *rows)
 }
 
 /* One row per machine for a loop or total that at least one side has. */
-static void add_rows(struct compare *compare, enum scope scope, const struct compare_side *observed,
-                     const struct scope_row *observed_row, const struct compare_side *synthetic,
-                     const struct scope_row *synthetic_row)
+static void add_rows(struct compare *compare, enum psnap_scope scope,
+                     const struct compare_side *observed, const struct scope_row *observed_row,
+                     const struct compare_side *synthetic, const struct scope_row *synthetic_row)
 {
     const struct scope_row *either = observed_row ? observed_row : synthetic_row;
     const struct compare_side *side = observed_row ? observed : synthetic;
     const double share =
         side->accesses ? (double)either->tallies[0].accesses / (double)side->accesses : 0;
-    const bool relevant = scope == SCOPE_TOTAL || share >= COMPARE_RELEVANT;
+    const bool relevant = scope == PSNAP_SCOPE_TOTAL || share >= COMPARE_RELEVANT;
 
     for (size_t i = 0; i < compare->machine_count; i++) {
         struct compare_row *row = &compare->rows[compare->count++];
@@ -149,9 +149,9 @@ static void add_rows(struct compare *compare, enum scope scope, const struct com
                     synthetic_row ? &synthetic_row->tallies[i] : NULL,
                     weight(synthetic) / weight(observed));
     }
-    if (scope == SCOPE_LOOP)
+    if (scope == PSNAP_SCOPE_LOOP)
         add_loop(compare, compare->rows + compare->count - compare->machine_count);
-    if (scope == SCOPE_LOOP && relevant) {
+    if (scope == PSNAP_SCOPE_LOOP && relevant) {
         compare->relevant_loops++;
         compare->missing_loops += !observed_row || !synthetic_row;
     }
@@ -194,7 +194,7 @@ static bool match_loops(struct compare *compare, const struct compare_side *obse
             order = -1;
         else
             order = strcmp(left[i]->id, right[j]->id);
-        add_rows(compare, SCOPE_LOOP, observed, order <= 0 ? left[i] : NULL, synthetic,
+        add_rows(compare, PSNAP_SCOPE_LOOP, observed, order <= 0 ? left[i] : NULL, synthetic,
                  order >= 0 ? right[j] : NULL);
         i += order <= 0;
         j += order >= 0;
@@ -222,7 +222,7 @@ static void summarise(struct compare *compare)
             const double points = row->levels[level].error_points;
             if (!compare_machine_has(&compare->machines[row->machine], level))
                 continue;
-            if (row->scope == SCOPE_TOTAL) {
+            if (row->scope == PSNAP_SCOPE_TOTAL) {
                 compare->total_points[level] += points;
                 totals[level]++;
                 continue;
@@ -279,7 +279,7 @@ enum psnap_status compare_init(struct compare *compare, const struct psnap_machi
         compare_release(compare);
         return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for the comparison");
     }
-    add_rows(compare, SCOPE_TOTAL, observed, &observed->total.rows[0], synthetic,
+    add_rows(compare, PSNAP_SCOPE_TOTAL, observed, &observed->total.rows[0], synthetic,
              &synthetic->total.rows[0]);
     summarise(compare);
     qsort(compare->rows, compare->count, sizeof compare->rows[0], by_error);

@@ -35,7 +35,7 @@ struct compare_level {
 /* One loop, or the total, on one machine. */
 struct compare_row {
     size_t machine;
-    enum scope scope;
+    enum psnap_scope scope;
     const char *id, *name; /* the sides' */
     double share;          /* of the observed accesses */
     bool relevant;

@@ -5,15 +5,8 @@
 #ifndef PSNAP_SIMCORE_SCOPE_H
 #define PSNAP_SIMCORE_SCOPE_H
 
+#include "formats/base/scope.h"
 #include "simcore/simcore.h"
-#include "simcore/touched.h"
-
-enum scope { SCOPE_TOTAL, SCOPE_LOOP, SCOPE_BLOCK, SCOPE_REGION, SCOPE_THREAD, SCOPE_COUNT };
-
-const char *scope_name(enum scope scope);
-
-/* "total,loop" into wanted[]; false with `error` filled when a word is no scope. */
-bool scope_parse_list(const char *text, bool wanted[SCOPE_COUNT], struct psnap_error *error);
 
 struct scope_row {
     char *id;                    /* unique in its scope; for loops the src_id */
@@ -22,20 +15,20 @@ struct scope_row {
 };
 
 struct scope_rows {
-    enum scope scope;
+    enum psnap_scope scope;
     struct scope_row *rows; /* most accesses first; rows without accesses are left out */
     size_t count;
 };
 
 /*
  * Sums what a simulator of `program`'s stream has counted on `machines`
- * machines. `touched` is the simulator's tagger (SCOPE_REGION only). Keeps no
+ * machines. `touched` is the simulator's tagger (PSNAP_SCOPE_REGION only). Keeps no
  * pointers to its arguments.
  */
-enum psnap_status scope_rows_init(struct scope_rows *rows, enum scope scope,
+enum psnap_status scope_rows_init(struct scope_rows *rows, enum psnap_scope scope,
                                   const struct psnap_sink *sim, size_t machines,
                                   const struct psnap_program *program,
-                                  const struct touched *touched, struct psnap_error *error);
+                                  const struct psnap_touched *touched, struct psnap_error *error);
 void scope_rows_release(struct scope_rows *rows);
 
 /* Machines by what the user wrote, each name once. NULL on failure, with `error` filled. */

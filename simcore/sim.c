@@ -34,16 +34,16 @@ struct run {
     size_t width; /* numbers in a row */
     size_t tlb;   /* where those of the TLB begin, 0: there is none */
     size_t ahead; /* and those of the prefetchers */
-    struct counts views[PSNAP_SIM_VIEW_COUNT];
+    struct counts views[PSNAP_VIEW_COUNT];
 };
 
 struct sim {
     struct psnap_sink base;
     const struct psnap_program *program;
     struct psnap_sim_options options;
-    bool counted[PSNAP_SIM_VIEW_COUNT];
-    uint32_t rows[PSNAP_SIM_VIEW_COUNT][HIERARCHY_BLOCK]; /* of the block in hand */
-    uint8_t reached[HIERARCHY_BLOCK];                     /* and of the machine in hand */
+    bool counted[PSNAP_VIEW_COUNT];
+    uint32_t rows[PSNAP_VIEW_COUNT][HIERARCHY_BLOCK]; /* of the block in hand */
+    uint8_t reached[HIERARCHY_BLOCK];                 /* and of the machine in hand */
     struct hierarchy *hierarchy;
     uint32_t *far_rows; /* of the references from REFS_DIRECT on; PSNAP_NONE: no access so far */
     uint32_t far_room, far_count;
@@ -131,9 +131,9 @@ static bool give_rows(struct sim *sim, uint32_t *refs, size_t n)
 
 /* Checks what the hot loop and the counters rely on, and fills the rows of the views. */
 static enum psnap_status survey(struct sim *sim, const struct psnap_access *block, size_t n,
-                                uint32_t highest[PSNAP_SIM_VIEW_COUNT], struct psnap_error *error)
+                                uint32_t highest[PSNAP_VIEW_COUNT], struct psnap_error *error)
 {
-    uint32_t *refs = sim->rows[PSNAP_SIM_REF], *tags = sim->rows[PSNAP_SIM_TAG];
+    uint32_t *refs = sim->rows[PSNAP_VIEW_REF], *tags = sim->rows[PSNAP_VIEW_TAG];
     uint32_t thread = 0, ref;
     unsigned bad = 0;
 
@@ -144,25 +144,25 @@ static enum psnap_status survey(struct sim *sim, const struct psnap_access *bloc
                (unsigned)((uint8_t)(block[i].size - 1) >= PSNAP_ACCESS_SIZE_MAX);
     }
     ref = highest_of(refs, n);
-    highest[PSNAP_SIM_THREAD] = thread;
+    highest[PSNAP_VIEW_THREAD] = thread;
     if (bad || ref >= sim->program->ref_count)
         return nonsense(sim, block, error);
     if (ref >= REFS_DIRECT && !give_rows(sim, refs, n))
         return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for references");
     sim->ref_end = ref >= sim->ref_end ? ref + 1 : sim->ref_end;
-    highest[PSNAP_SIM_REF] = ref < REFS_DIRECT ? ref : REFS_DIRECT + sim->far_count - 1;
+    highest[PSNAP_VIEW_REF] = ref < REFS_DIRECT ? ref : REFS_DIRECT + sim->far_count - 1;
     sim->threads[0] |= thread == 0;
     for (size_t i = 0; i < n && thread > 0; i++)
         sim->threads[block[i].thread / 64] |= UINT64_C(1) << block[i].thread % 64;
-    if (sim->counted[PSNAP_SIM_THREAD])
+    if (sim->counted[PSNAP_VIEW_THREAD])
         for (size_t i = 0; i < n; i++)
-            sim->rows[PSNAP_SIM_THREAD][i] = block[i].thread;
-    if (sim->counted[PSNAP_SIM_TAG]) {
+            sim->rows[PSNAP_VIEW_THREAD][i] = block[i].thread;
+    if (sim->counted[PSNAP_VIEW_TAG]) {
         enum psnap_status status =
             sim->options.tagger(sim->options.tagger_context, block, n, tags, error);
         if (status != PSNAP_OK)
             return status;
-        highest[PSNAP_SIM_TAG] = highest_of(tags, n);
+        highest[PSNAP_VIEW_TAG] = highest_of(tags, n);
     }
     return PSNAP_OK;
 }
@@ -221,10 +221,10 @@ static void count_traffic(const struct run *run, const uint32_t *rows, uint64_t 
 static enum psnap_status put_part(struct sim *sim, const struct psnap_access *block, size_t n,
                                   struct psnap_error *error)
 {
-    uint32_t highest[PSNAP_SIM_VIEW_COUNT];
+    uint32_t highest[PSNAP_VIEW_COUNT];
     enum psnap_status status = survey(sim, block, n, highest, error);
 
-    for (int view = 0; view < PSNAP_SIM_VIEW_COUNT && status == PSNAP_OK; view++)
+    for (int view = 0; view < PSNAP_VIEW_COUNT && status == PSNAP_OK; view++)
         if (sim->counted[view])
             status = make_room(sim, view, highest[view], error);
     if (status != PSNAP_OK)
@@ -234,7 +234,7 @@ static enum psnap_status put_part(struct sim *sim, const struct psnap_access *bl
         const struct run *run = &sim->runs[i];
 
         hierarchy_reached(&run->paths->caches, sim->reached, n);
-        for (int view = 0; view < PSNAP_SIM_VIEW_COUNT; view++) {
+        for (int view = 0; view < PSNAP_VIEW_COUNT; view++) {
             if (!sim->counted[view])
                 continue;
             count_reached(run->views[view].numbers, run->width, sim->rows[view], sim->reached, n);
@@ -243,7 +243,7 @@ static enum psnap_status put_part(struct sim *sim, const struct psnap_access *bl
         if (!run->tlb)
             continue;
         hierarchy_reached(&run->paths->tlb, sim->reached, n);
-        for (int view = 0; view < PSNAP_SIM_VIEW_COUNT; view++)
+        for (int view = 0; view < PSNAP_VIEW_COUNT; view++)
             if (sim->counted[view])
                 count_reached(run->views[view].numbers + run->tlb, run->width, sim->rows[view],
                               sim->reached, n);
@@ -273,7 +273,7 @@ static void sim_free(struct psnap_sink *self)
     struct sim *sim = (struct sim *)self;
 
     for (size_t i = 0; i < sim->run_count; i++)
-        for (int view = 0; view < PSNAP_SIM_VIEW_COUNT; view++)
+        for (int view = 0; view < PSNAP_VIEW_COUNT; view++)
             free(sim->runs[i].views[view].numbers);
     hierarchy_free(sim->hierarchy);
     free(sim->far_rows);
@@ -317,9 +317,9 @@ struct psnap_sink *psnap_sim_new(const struct psnap_machine *machines, size_t n,
     sim->run_count = n;
     if (options)
         sim->options = *options;
-    sim->counted[PSNAP_SIM_REF] = true;
-    sim->counted[PSNAP_SIM_THREAD] = sim->options.by_thread;
-    sim->counted[PSNAP_SIM_TAG] = sim->options.tagger != NULL;
+    sim->counted[PSNAP_VIEW_REF] = true;
+    sim->counted[PSNAP_VIEW_THREAD] = sim->options.by_thread;
+    sim->counted[PSNAP_VIEW_TAG] = sim->options.tagger != NULL;
     sim->hierarchy = hierarchy_new(machines, n, CACHE_FLAT);
     if (!sim->hierarchy) {
         psnap_error_set(error, PSNAP_ERROR_MEMORY, "the machines' caches do not fit in memory");
@@ -346,24 +346,24 @@ uint32_t psnap_sim_threads(const struct psnap_sink *sim)
     return count;
 }
 
-uint32_t psnap_sim_rows(const struct psnap_sink *sim, enum psnap_sim_view view)
+uint32_t psnap_sim_rows(const struct psnap_sink *sim, enum psnap_view view)
 {
     const struct sim *self = (const struct sim *)sim;
 
-    if (view == PSNAP_SIM_REF)
+    if (view == PSNAP_VIEW_REF)
         return self->ref_end;
     return self->run_count ? self->runs[0].views[view].rows : 0;
 }
 
-void psnap_sim_add(const struct psnap_sink *sim, size_t machine, enum psnap_sim_view view,
-                   uint32_t row, struct psnap_tally *tally)
+void psnap_sim_add(const struct psnap_sink *sim, size_t machine, enum psnap_view view, uint32_t row,
+                   struct psnap_tally *tally)
 {
     const struct sim *self = (const struct sim *)sim;
     const struct run *run = &self->runs[machine];
     const uint32_t levels = run->paths->caches.level_count;
     const uint64_t *numbers;
 
-    if (view == PSNAP_SIM_REF)
+    if (view == PSNAP_VIEW_REF)
         row = row < self->ref_end ? row_of_ref(self, row) : PSNAP_NONE;
     if (row >= run->views[view].rows)
         return;
@@ -385,10 +385,10 @@ void psnap_sim_add(const struct psnap_sink *sim, size_t machine, enum psnap_sim_
 
 void psnap_sim_add_total(const struct psnap_sink *sim, size_t machine, struct psnap_tally *tally)
 {
-    const uint32_t rows = psnap_sim_rows(sim, PSNAP_SIM_REF);
+    const uint32_t rows = psnap_sim_rows(sim, PSNAP_VIEW_REF);
 
     for (uint32_t row = 0; row < rows; row++)
-        psnap_sim_add(sim, machine, PSNAP_SIM_REF, row, tally);
+        psnap_sim_add(sim, machine, PSNAP_VIEW_REF, row, tally);
 }
 
 /* ------------------------------------------------------- the levels of a tally */

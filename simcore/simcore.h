@@ -22,6 +22,7 @@
 #include "formats/base/access.h"
 #include "formats/base/api.h"
 #include "formats/base/program.h"
+#include "formats/base/scope.h"
 #include "formats/base/status.h"
 #include "formats/base/stream.h"
 
@@ -125,22 +126,14 @@ PSNAP_API enum psnap_status psnap_machine_find(const char *text, struct psnap_ma
 #define PSNAP_SIM_ROWS_MAX (UINT32_C(1) << 24)
 
 struct psnap_sim_options {
-    bool by_thread; /* count PSNAP_SIM_THREAD too */
+    bool by_thread; /* count PSNAP_VIEW_THREAD too */
     /*
-     * Counts PSNAP_SIM_TAG too, unless NULL: gives each access of a block its
+     * Counts PSNAP_VIEW_TAG too, unless NULL: gives each access of a block its
      * row, below PSNAP_SIM_ROWS_MAX. Called with every access once, in order.
      */
     enum psnap_status (*tagger)(void *context, const struct psnap_access *block, size_t n,
                                 uint32_t *rows, struct psnap_error *error);
     void *tagger_context;
-};
-
-/* What rows counts are kept by. Each view counts every access once. */
-enum psnap_sim_view {
-    PSNAP_SIM_REF = 0, /* row: access.ref */
-    PSNAP_SIM_THREAD,  /* row: access.thread */
-    PSNAP_SIM_TAG,     /* row: what the tagger said */
-    PSNAP_SIM_VIEW_COUNT
 };
 
 /* Counts of any group of accesses; sums of tallies are tallies. [0] is level 1. */
@@ -170,13 +163,13 @@ PSNAP_API uint64_t psnap_sim_accesses(const struct psnap_sink *sim);
 PSNAP_API uint32_t psnap_sim_threads(const struct psnap_sink *sim);
 
 /* Rows of a view so far: those at and above it are zero. */
-PSNAP_API uint32_t psnap_sim_rows(const struct psnap_sink *sim, enum psnap_sim_view view);
+PSNAP_API uint32_t psnap_sim_rows(const struct psnap_sink *sim, enum psnap_view view);
 
 /* Adds one row's counts on one machine to `tally`; rows beyond the last add nothing. */
-PSNAP_API void psnap_sim_add(const struct psnap_sink *sim, size_t machine, enum psnap_sim_view view,
+PSNAP_API void psnap_sim_add(const struct psnap_sink *sim, size_t machine, enum psnap_view view,
                              uint32_t row, struct psnap_tally *tally);
 
-/* Adds all rows of PSNAP_SIM_REF: the whole stream. */
+/* Adds all rows of PSNAP_VIEW_REF: the whole stream. */
 PSNAP_API void psnap_sim_add_total(const struct psnap_sink *sim, size_t machine,
                                    struct psnap_tally *tally);
 

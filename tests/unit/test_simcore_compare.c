@@ -46,24 +46,28 @@ static void parts_of_a_loop_are_one_row(void **state)
     put(sim, 2, 0, 5);  /* f:1.vector */
     put(sim, 7, 0, 3);  /* f:1.rest */
     put(sim, 4, 0, 10); /* f:2 */
-    assert_int_equal(scope_rows_init(&rows, SCOPE_LOOP, sim, 1, program, NULL, NULL), PSNAP_OK);
+    assert_int_equal(scope_rows_init(&rows, PSNAP_SCOPE_LOOP, sim, 1, program, NULL, NULL),
+                     PSNAP_OK);
     assert_int_equal(rows.count, 2); /* none for f: it has no accesses */
     assert_row(&rows, 0, "f:2", "f f.c:3", 10);
     assert_row(&rows, 1, "f:1", "f f.c:2", 8);
     scope_rows_release(&rows);
-    assert_int_equal(scope_rows_init(&rows, SCOPE_BLOCK, sim, 1, program, NULL, NULL), PSNAP_OK);
+    assert_int_equal(scope_rows_init(&rows, PSNAP_SCOPE_BLOCK, sim, 1, program, NULL, NULL),
+                     PSNAP_OK);
     assert_int_equal(rows.count, 3);
     assert_row(&rows, 1, "b1", "f:1.vector", 5);
     assert_row(&rows, 2, "b3", "f:1.rest", 3);
     scope_rows_release(&rows);
-    assert_int_equal(scope_rows_init(&rows, SCOPE_THREAD, sim, 1, program, NULL, NULL), PSNAP_OK);
+    assert_int_equal(scope_rows_init(&rows, PSNAP_SCOPE_THREAD, sim, 1, program, NULL, NULL),
+                     PSNAP_OK);
     assert_int_equal(rows.count, 2);
     assert_row(&rows, 0, "0", "thread 0", 15);
     assert_row(&rows, 1, "1", "thread 1", 3);
     scope_rows_release(&rows);
     psnap_sink_free(sim);
     sim = psnap_sim_new(&machine, 1, program, NULL, NULL);
-    assert_int_equal(scope_rows_init(&rows, SCOPE_TOTAL, sim, 1, program, NULL, NULL), PSNAP_OK);
+    assert_int_equal(scope_rows_init(&rows, PSNAP_SCOPE_TOTAL, sim, 1, program, NULL, NULL),
+                     PSNAP_OK);
     assert_int_equal(rows.count, 1); /* also of nothing */
     assert_row(&rows, 0, "total", "all", 0);
     scope_rows_release(&rows);
@@ -83,8 +87,10 @@ static void side_of(struct compare_side *side, struct psnap_program *program,
         put(sim, 2 * loop, address, misses_and_hits[2 * loop + 1]);
     }
     *side = (struct compare_side){.path = "x", .accesses = psnap_sim_accesses(sim)};
-    assert_int_equal(scope_rows_init(&side->total, SCOPE_TOTAL, sim, n, program, NULL, NULL), 0);
-    assert_int_equal(scope_rows_init(&side->loops, SCOPE_LOOP, sim, n, program, NULL, NULL), 0);
+    assert_int_equal(scope_rows_init(&side->total, PSNAP_SCOPE_TOTAL, sim, n, program, NULL, NULL),
+                     0);
+    assert_int_equal(scope_rows_init(&side->loops, PSNAP_SCOPE_LOOP, sim, n, program, NULL, NULL),
+                     0);
     psnap_sink_free(sim);
 }
 

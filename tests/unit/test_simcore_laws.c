@@ -83,7 +83,7 @@ static void a_larger_lru_cache_holds_all_that_a_smaller_one_holds(void **state)
     }
 }
 
-static void tally_of_view(const struct psnap_sink *sim, size_t machine, enum psnap_sim_view view,
+static void tally_of_view(const struct psnap_sink *sim, size_t machine, enum psnap_view view,
                           struct psnap_tally *tally)
 {
     *tally = (struct psnap_tally){0};
@@ -129,8 +129,8 @@ static void machines_are_independent_and_views_add_up(void **state)
             psnap_sim_add_total(together, i, &total);
             assert_int_equal(total.accesses, n);
             assert_memory_equal(&total, &expected, sizeof total);
-            for (int view = 0; view < PSNAP_SIM_VIEW_COUNT; view++) {
-                tally_of_view(together, i, (enum psnap_sim_view)view, &by_view);
+            for (int view = 0; view < PSNAP_VIEW_COUNT; view++) {
+                tally_of_view(together, i, (enum psnap_view)view, &by_view);
                 assert_memory_equal(&total, &by_view, sizeof total);
             }
             satisfied = psnap_tally_satisfied(&total, machines[i].level_count - 1);

@@ -9,7 +9,7 @@
 #include "simcore/compare.h"
 #include "simcore/scope.h"
 #include "simcore/simcore.h"
-#include "simcore/touched.h"
+#include "formats/base/touched.h"
 
 #if FAILING_MALLOC
 
@@ -49,8 +49,8 @@ static enum psnap_status put_all(struct psnap_sink *sim, struct psnap_error *err
 /* A simulation with everything, and all its reports. */
 static enum psnap_status simulate(struct psnap_error *error)
 {
-    struct touched *touched = touched_new(program);
-    const struct psnap_sim_options options = {true, touched_tag, touched};
+    struct psnap_touched *touched = psnap_touched_new(program);
+    const struct psnap_sim_options options = {true, psnap_touched_tag, touched};
     struct psnap_sink *sim = NULL;
     enum psnap_status status = PSNAP_OK;
 
@@ -58,14 +58,15 @@ static enum psnap_status simulate(struct psnap_error *error)
         return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
     sim = psnap_sim_new(machines, MACHINES, program, &options, error);
     status = sim ? put_all(sim, error) : error->code;
-    for (int scope = 0; scope < SCOPE_COUNT && status == PSNAP_OK; scope++) {
+    for (int scope = 0; scope < PSNAP_SCOPE_COUNT && status == PSNAP_OK; scope++) {
         struct scope_rows rows;
-        status = scope_rows_init(&rows, (enum scope)scope, sim, MACHINES, program, touched, error);
+        status =
+            scope_rows_init(&rows, (enum psnap_scope)scope, sim, MACHINES, program, touched, error);
         if (status == PSNAP_OK)
             scope_rows_release(&rows);
     }
     psnap_sink_free(sim);
-    touched_free(touched);
+    psnap_touched_free(touched);
     return status;
 }
 
@@ -77,9 +78,11 @@ static enum psnap_status compare_with_itself(struct psnap_error *error)
     enum psnap_status status = sim ? put_all(sim, error) : error->code;
 
     if (status == PSNAP_OK)
-        status = scope_rows_init(&side.total, SCOPE_TOTAL, sim, MACHINES, program, NULL, error);
+        status =
+            scope_rows_init(&side.total, PSNAP_SCOPE_TOTAL, sim, MACHINES, program, NULL, error);
     if (status == PSNAP_OK)
-        status = scope_rows_init(&side.loops, SCOPE_LOOP, sim, MACHINES, program, NULL, error);
+        status =
+            scope_rows_init(&side.loops, PSNAP_SCOPE_LOOP, sim, MACHINES, program, NULL, error);
     if (status == PSNAP_OK)
         status = compare_init(&compare, machines, MACHINES, &side, &side, error);
     if (status == PSNAP_OK)

@@ -273,7 +273,7 @@ static void check_access(const struct psnap_sink *sim, const struct psnap_machin
 {
     struct psnap_tally tally = {0};
 
-    psnap_sim_add(sim, 0, PSNAP_SIM_TAG, row, &tally);
+    psnap_sim_add(sim, 0, PSNAP_VIEW_TAG, row, &tally);
     assert_int_equal(tally.accesses, 1);
     for (uint32_t i = 0; i < machine->level_count; i++) {
         assert_int_equal(tally.hits[i], i == naive->depth);

@@ -47,7 +47,7 @@ static void check_steps(const char *machine_text, const struct step *steps, uint
     }
     for (uint32_t i = 0; i < n; i++) {
         struct psnap_tally tally = {0};
-        psnap_sim_add(sim, 0, PSNAP_SIM_REF, i, &tally);
+        psnap_sim_add(sim, 0, PSNAP_VIEW_REF, i, &tally);
         assert_int_equal(tally.accesses, 1);
         for (uint32_t level = 0; level < machine.level_count; level++) {
             if (tally.hits[level] != (steps[i].level == (int)level) ||
@@ -243,10 +243,10 @@ static void programs_may_grow_between_blocks(void **state)
         assert_int_equal(psnap_sink_put(sim, &access, 1, NULL), PSNAP_OK);
         psnap_program_add_ref(program, &(struct psnap_ref){0});
     }
-    assert_int_equal(psnap_sim_rows(sim, PSNAP_SIM_REF), 1000);
-    assert_int_equal(psnap_sim_rows(sim, PSNAP_SIM_THREAD), 0);
+    assert_int_equal(psnap_sim_rows(sim, PSNAP_VIEW_REF), 1000);
+    assert_int_equal(psnap_sim_rows(sim, PSNAP_VIEW_THREAD), 0);
     assert_int_equal(psnap_sim_accesses(sim), 1000);
-    psnap_sim_add(sim, 0, PSNAP_SIM_REF, 1000, &tally);
+    psnap_sim_add(sim, 0, PSNAP_VIEW_REF, 1000, &tally);
     assert_int_equal(tally.accesses, 0);
     psnap_sim_add_total(sim, 0, &tally);
     assert_int_equal(tally.accesses, 1000);
@@ -270,11 +270,11 @@ static void references_come_in_any_order(void **state)
             const struct psnap_access access = {64 * ref, ref, 8, L, 0};
             assert_int_equal(psnap_sink_put(sim, &access, 1, NULL), PSNAP_OK);
         }
-    assert_int_equal(psnap_sim_rows(sim, PSNAP_SIM_REF), REFS - EVERY + 1);
+    assert_int_equal(psnap_sim_rows(sim, PSNAP_VIEW_REF), REFS - EVERY + 1);
     for (uint32_t ref = 0; ref < REFS; ref++) {
         const uint32_t times = ref % EVERY ? 0 : ref / EVERY;
         struct psnap_tally tally = {0};
-        psnap_sim_add(sim, 0, PSNAP_SIM_REF, ref, &tally);
+        psnap_sim_add(sim, 0, PSNAP_VIEW_REF, ref, &tally);
         assert_int_equal(tally.accesses, times);
         assert_int_equal(tally.hits[0], times ? times - 1 : 0);
     }

@@ -12,7 +12,7 @@
  * 32 layers to search. Each reference remembers the range and row of its last
  * access, so that the search is for references that leave their object.
  */
-#include "simcore/touched.h"
+#include "formats/base/touched.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -39,14 +39,14 @@ struct memory { /* of a reference */
     uint32_t objects_seen; /* when this was found out; PSNAP_NONE: never */
 };
 
-struct touched {
+struct psnap_touched {
     const struct psnap_program *program;
     struct layer layers[LAYERS_MAX]; /* the objects announced last on top */
     uint32_t layer_count;
     uint32_t objects_seen;
     struct memory *memories;
     uint32_t memory_room;
-    struct touched_row *rows;
+    struct psnap_touched_row *rows;
     uint32_t row_count, row_room;
     uint32_t *buckets;     /* of rows, open addressing, PSNAP_NONE: free */
     uint32_t bucket_count; /* a power of two, at least twice row_count */
@@ -104,7 +104,7 @@ static bool merge(struct layer *lower, struct layer *upper)
     return true;
 }
 
-static bool add_object(struct touched *touched, const struct psnap_object *object)
+static bool add_object(struct psnap_touched *touched, const struct psnap_object *object)
 {
     const uint64_t end = object->address + object->size_bytes; /* at most 0 or beyond: the top */
     struct layer *top = &touched->layers[touched->layer_count];
@@ -133,7 +133,7 @@ static bool add_object(struct touched *touched, const struct psnap_object *objec
  * The name of the object at `address`, NULL where there is none, and the
  * addresses around it from *first to *last for which the layers say the same.
  */
-static const char *object_at(const struct touched *touched, uint64_t address, uint64_t *first,
+static const char *object_at(const struct psnap_touched *touched, uint64_t address, uint64_t *first,
                              uint64_t *last)
 {
     const char *name = NULL;
@@ -163,7 +163,8 @@ static uint64_t hash_text(uint64_t hash, const char *text) /* FNV-1a, with the t
     return hash;
 }
 
-static uint32_t *bucket_of(const struct touched *touched, const char *loop, const char *object)
+static uint32_t *bucket_of(const struct psnap_touched *touched, const char *loop,
+                           const char *object)
 {
     const uint32_t mask = touched->bucket_count - 1;
     const uint64_t hash = hash_text(hash_text(UINT64_C(0xcbf29ce484222325), loop), object);
@@ -177,10 +178,10 @@ static uint32_t *bucket_of(const struct touched *touched, const char *loop, cons
     }
 }
 
-static bool grow_rows(struct touched *touched)
+static bool grow_rows(struct psnap_touched *touched)
 {
     const uint32_t room = 2 * touched->row_room + 32;
-    struct touched_row *rows = realloc(touched->rows, room * sizeof *rows);
+    struct psnap_touched_row *rows = realloc(touched->rows, room * sizeof *rows);
     uint32_t bucket_count = 64, *buckets;
 
     if (!rows)
@@ -201,7 +202,7 @@ static bool grow_rows(struct touched *touched)
     return true;
 }
 
-static uint32_t row_of(struct touched *touched, const char *loop, const char *object)
+static uint32_t row_of(struct psnap_touched *touched, const char *loop, const char *object)
 {
     uint32_t *bucket;
 
@@ -210,7 +211,7 @@ static uint32_t row_of(struct touched *touched, const char *loop, const char *ob
     bucket = bucket_of(touched, loop, object);
     if (*bucket == PSNAP_NONE) {
         *bucket = touched->row_count;
-        touched->rows[touched->row_count++] = (struct touched_row){loop, object};
+        touched->rows[touched->row_count++] = (struct psnap_touched_row){loop, object};
     }
     return *bucket;
 }
@@ -225,7 +226,7 @@ static const char *layout_name(uint64_t address)
     return names[psnap_layout_split(address).group];
 }
 
-static bool look_up(struct touched *touched, const struct psnap_access *access)
+static bool look_up(struct psnap_touched *touched, const struct psnap_access *access)
 {
     const struct psnap_program *program = touched->program;
     const struct psnap_ref *ref = &program->refs[access->ref];
@@ -250,7 +251,7 @@ static bool look_up(struct touched *touched, const struct psnap_access *access)
     return memory->row != PSNAP_NONE;
 }
 
-static bool catch_up(struct touched *touched)
+static bool catch_up(struct psnap_touched *touched)
 {
     const struct psnap_program *program = touched->program;
 
@@ -271,10 +272,10 @@ static bool catch_up(struct touched *touched)
     return true;
 }
 
-enum psnap_status touched_tag(void *context, const struct psnap_access *block, size_t n,
-                              uint32_t *rows, struct psnap_error *error)
+enum psnap_status psnap_touched_tag(void *context, const struct psnap_access *block, size_t n,
+                                    uint32_t *rows, struct psnap_error *error)
 {
-    struct touched *touched = context;
+    struct psnap_touched *touched = context;
     bool fits = catch_up(touched);
 
     for (size_t i = 0; i < n && fits; i++) {
@@ -289,22 +290,23 @@ enum psnap_status touched_tag(void *context, const struct psnap_access *block, s
     return PSNAP_OK;
 }
 
-const struct touched_row *touched_rows(const struct touched *touched, uint32_t *count)
+const struct psnap_touched_row *psnap_touched_rows(const struct psnap_touched *touched,
+                                                   uint32_t *count)
 {
     *count = touched->row_count;
     return touched->rows;
 }
 
-struct touched *touched_new(const struct psnap_program *program)
+struct psnap_touched *psnap_touched_new(const struct psnap_program *program)
 {
-    struct touched *touched = calloc(1, sizeof *touched);
+    struct psnap_touched *touched = calloc(1, sizeof *touched);
 
     if (touched)
         touched->program = program;
     return touched;
 }
 
-void touched_free(struct touched *touched)
+void psnap_touched_free(struct psnap_touched *touched)
 {
     if (!touched)
         return;

@@ -13,7 +13,7 @@
 
 #include "formats/base/layout.h"
 #include "formats/base/rng.h"
-#include "simcore/touched.h"
+#include "formats/base/touched.h"
 #include "tests/unit/test_simcore_support.h"
 
 static void add_object(struct psnap_program *program, uint64_t address, uint64_t size,
@@ -24,15 +24,15 @@ static void add_object(struct psnap_program *program, uint64_t address, uint64_t
     psnap_program_add_object(program, &object);
 }
 
-static void assert_touches(struct touched *touched, uint32_t ref, uint64_t address,
+static void assert_touches(struct psnap_touched *touched, uint32_t ref, uint64_t address,
                            const char *loop, const char *object)
 {
     const struct psnap_access access = {address, ref, 8, PSNAP_LOAD, 0};
-    const struct touched_row *rows;
+    const struct psnap_touched_row *rows;
     uint32_t row, count;
 
-    assert_int_equal(touched_tag(touched, &access, 1, &row, NULL), PSNAP_OK);
-    rows = touched_rows(touched, &count);
+    assert_int_equal(psnap_touched_tag(touched, &access, 1, &row, NULL), PSNAP_OK);
+    rows = psnap_touched_rows(touched, &count);
     assert_true(row < count);
     assert_string_equal(rows[row].loop, loop);
     assert_string_equal(rows[row].object, object);
@@ -41,7 +41,7 @@ static void assert_touches(struct touched *touched, uint32_t ref, uint64_t addre
 static void accesses_know_what_they_touch(void **state)
 {
     struct psnap_program *program = program_with_loops();
-    struct touched *touched = touched_new(program);
+    struct psnap_touched *touched = psnap_touched_new(program);
     const uint64_t heap = 2 * PSNAP_LAYOUT_WINDOW;
     uint32_t count;
 
@@ -71,9 +71,9 @@ static void accesses_know_what_they_touch(void **state)
     add_object(program, UINT64_MAX - 9, 100, "at the top");
     assert_touches(touched, 0, UINT64_MAX, "f", "at the top");
     assert_touches(touched, 0, 0, "f", "(unknown)");
-    touched_rows(touched, &count);
+    psnap_touched_rows(touched, &count);
     assert_int_equal(count, 11);
-    touched_free(touched);
+    psnap_touched_free(touched);
     psnap_program_free(program);
 }
 
@@ -86,7 +86,7 @@ static void ranges_agree_with_a_search(void **state)
     psnap_rng_init(&rng, 5);
     for (int round = 0; round < 50; round++) {
         struct psnap_program *program = program_with_loops();
-        struct touched *touched = touched_new(program);
+        struct psnap_touched *touched = psnap_touched_new(program);
 
         for (int i = 0; i < 200; i++) {
             const uint64_t address = psnap_rng_below(&rng, 1000);
@@ -100,7 +100,7 @@ static void ranges_agree_with_a_search(void **state)
             object = psnap_program_find_object(program, address);
             assert_touches(touched, 0, address, "f", object ? object->name : "(unknown)");
         }
-        touched_free(touched);
+        psnap_touched_free(touched);
         psnap_program_free(program);
     }
 }
@@ -110,7 +110,7 @@ static void many_objects_are_no_burden(void **state)
 {
     enum { COUNT = 1 << 18 };
     struct psnap_program *program = program_with_loops();
-    struct touched *touched = touched_new(program);
+    struct psnap_touched *touched = psnap_touched_new(program);
     const char *const name = psnap_program_string(program, "small");
 
     (void)state;
@@ -125,7 +125,7 @@ static void many_objects_are_no_burden(void **state)
     add_object(program, 0, 32 * COUNT, "large"); /* hides them all */
     assert_touches(touched, 0, 0, "f", "large");
     assert_touches(touched, 0, 32 * COUNT - 1, "f", "large");
-    touched_free(touched);
+    psnap_touched_free(touched);
     psnap_program_free(program);
 }
 
