@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Analytical models over access streams. So far: locality, as a surface and as
- * two scores. LOCALITY.md has the definitions and their sources.
+ * Analytical models over access streams: reuse distances (reuse/), locality as a surface and as two
+ * scores (locality/LOCALITY.md).
  *
  * Nothing here is shared between objects: different sinks may be used by
  * different threads at once, one sink by one thread at a time.
@@ -9,12 +9,81 @@
 #ifndef PSNAP_PREDICT_H
 #define PSNAP_PREDICT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
+#include "formats/base/access.h"
 #include "formats/base/api.h"
 #include "formats/base/program.h"
+#include "formats/base/scope.h"
 #include "formats/base/status.h"
 #include "formats/base/stream.h"
+
+/* ------------------------------------------------------------ reuse distances */
+
+#define PSNAP_DISTANCE_COLD UINT64_MAX /* of a first touch */
+
+/* How many accesses have which reuse distance. */
+struct psnap_distances;
+
+struct psnap_distance_count {
+    uint64_t distance, count;
+    uint64_t next; /* of psnap_distances_next() */
+};
+
+PSNAP_API struct psnap_distances *psnap_distances_new(void); /* NULL: out of memory */
+PSNAP_API void psnap_distances_free(struct psnap_distances *distances);
+
+/* Counts `count` accesses, of a distance or PSNAP_DISTANCE_COLD; false: out of memory. */
+PSNAP_API bool psnap_distances_add(struct psnap_distances *distances, uint64_t distance,
+                                   uint64_t count);
+/* Counts all that another has; false: out of memory, a part of them is counted. */
+PSNAP_API bool psnap_distances_add_all(struct psnap_distances *distances,
+                                       const struct psnap_distances *other);
+
+PSNAP_API uint64_t psnap_distances_accesses(const struct psnap_distances *distances);
+PSNAP_API uint64_t psnap_distances_cold(const struct psnap_distances *distances);
+
+/* The distances that have a count, in ascending order, cold ones left out; begins with *each zero,
+ * false at the end. Nothing may be added meanwhile. */
+PSNAP_API bool psnap_distances_next(const struct psnap_distances *distances,
+                                    struct psnap_distance_count *each);
+
+/* The share of accesses that hit in a fully associative LRU cache of so many lines; NaN without
+ * accesses. */
+PSNAP_API double psnap_distances_hit_rate(const struct psnap_distances *distances, uint64_t lines);
+
+struct psnap_reuse_options {
+    uint64_t line_bytes; /* a power of two; 1: addresses, of which an access has one */
+    bool by_thread;      /* count PSNAP_VIEW_THREAD too */
+    /* Counts PSNAP_VIEW_TAG too, unless NULL: gives each access of a block its row. */
+    enum psnap_status (*tagger)(void *context, const struct psnap_access *block, size_t n,
+                                uint32_t *rows, struct psnap_error *error);
+    void *tagger_context;
+};
+
+#define PSNAP_REUSE_LINE_MAX (UINT64_C(1) << 30)
+
+/*
+ * A sink that measures the reuse distances of a stream, of each thread for itself. An access of
+ * several lines has the largest of their distances, as it hits where all of them do. `program` is
+ * the stream's, must outlive the sink, and may grow; an access whose ref it does not have is an
+ * error of the stream. NULL with `error` filled.
+ */
+PSNAP_API struct psnap_sink *psnap_reuse_new(const struct psnap_program *program,
+                                             const struct psnap_reuse_options *options,
+                                             struct psnap_error *error);
+
+/* Threads that there were accesses of so far, and lines, those of each thread for itself. */
+PSNAP_API uint32_t psnap_reuse_threads(const struct psnap_sink *sink);
+PSNAP_API uint64_t psnap_reuse_lines(const struct psnap_sink *sink);
+
+/* Rows of a view so far, and the distances of one; NULL: it has no accesses. */
+PSNAP_API uint32_t psnap_reuse_rows(const struct psnap_sink *sink, enum psnap_view view);
+PSNAP_API const struct psnap_distances *psnap_reuse_row(const struct psnap_sink *sink,
+                                                        enum psnap_view view, uint32_t row);
+
+/* ------------------------------------------------------------------- locality */
 
 #define PSNAP_SURFACE_STRIDE_MAX 256 /* bytes, in both directions */
 #define PSNAP_SURFACE_STRIDES                                                                      \

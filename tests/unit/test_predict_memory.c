@@ -26,15 +26,38 @@ static enum psnap_status measure(struct psnap_error *error)
     return status;
 }
 
+/* Lines that tables, time lines and pages grow with; distances near and far, of several rows. */
+static enum psnap_status measure_reuse(struct psnap_error *error)
+{
+    const struct psnap_reuse_options options = {.line_bytes = 64, .by_thread = true};
+    struct psnap_sink *sink = psnap_reuse_new(program, &options, error);
+    enum psnap_status status = sink ? PSNAP_OK : error->code;
+
+    for (uint32_t i = 0; i < 3000 && !status; i++) {
+        const struct psnap_access access = {i % 1400 * UINT64_C(4096), i % REFS, 8, PSNAP_LOAD,
+                                            (uint16_t)(i / 2000)};
+        status = psnap_sink_put(sink, &access, 1, error);
+    }
+    psnap_sink_free(sink);
+    return status;
+}
+
 static void measuring(void **state)
 {
     (void)state;
     run_job(measure);
 }
 
+static void measuring_reuse(void **state)
+{
+    (void)state;
+    run_job(measure_reuse);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(measuring)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(measuring),
+                                       cmocka_unit_test(measuring_reuse)};
     int failures;
 
     program = psnap_program_new();
