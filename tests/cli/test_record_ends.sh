@@ -115,7 +115,7 @@ begin -- sh -c './prog ready.1 1 2 15 & ./prog ready.2 1 2 15; wait'
 until_there ready.2
 ends TERM
 kill -USR1 "$program" "$(cat ready.2)"
-for _ in $(seq 200); do # its collector goes on until it has ended
+for _ in $(seq 1200); do # its collector goes on until it has ended
     [ "$(ls | grep -c '^p\.yaml')" -lt 2 ] || break
     sleep 0.05
 done
