@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * psnap reuse: the reuse distances of a stream by loop, block, region and thread, as shares of
+ * accesses that hit in fully associative LRU caches, as miss-ratio curves and as histograms.
+ * REUSE.md has the definitions and documents JSON and CSV.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "formats/base/cmd.h"
+#include "formats/base/json.h"
+#include "formats/base/output.h"
+#include "predict/reuse/cmd_reuse_rows.h"
+#include "replay/cmd_input.h"
+
+struct settings {
+    const char *path;
+    struct psnap_input_options input;
+    struct psnap_reuse_options reuse;
+    bool wanted[PSNAP_SCOPE_COUNT];
+    const char *csv; /* file to write, NULL: none */
+    bool json, bins, force;
+};
+
+struct report {
+    struct reuse_rows rows;
+    uint64_t accesses, lines;
+    uint32_t threads;
+    double seconds;
+};
+
+static double rate(const struct report *report)
+{
+    return report->seconds > 0 ? (double)report->accesses / report->seconds : 0;
+}
+
+static double now(void)
+{
+    struct timespec time;
+
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+/* ---------------------------------------------------------------- histograms */
+
+/*
+ * The next entry of a histogram: a distance, or with `bins` those from a power of two up to the one
+ * before the next (0 and 1 by themselves), of which *distance is the first. Begins with `each` and
+ * *count zero; false at the end.
+ */
+static bool next_entry(const struct psnap_distances *distances, bool bins,
+                       struct psnap_distance_count *each, uint64_t *distance, uint64_t *count)
+{
+    if (!psnap_distances_next(distances, each))
+        return false;
+    *distance = each->distance;
+    *count = each->count;
+    if (bins && each->distance > 1) {
+        const int digits = 63 - __builtin_clzll(each->distance);
+        struct psnap_distance_count more = *each;
+
+        *distance = UINT64_C(1) << digits;
+        while (psnap_distances_next(distances, &more) && more.distance >> digits == 1) {
+            *count += more.count;
+            *each = more;
+        }
+    }
+    return true;
+}
+
+/* ------------------------------------------------------------------ the table */
+
+/* Caches whose hit rates the table has, in bytes. */
+static const uint64_t caches[] = {1 << 10, 8 << 10, 32 << 10, 256 << 10,
+                                  1 << 20, 8 << 20, 32 << 20};
+static const char *const cache_headings[] = {"1K %", "8K %", "32K %", "256K %",
+                                             "1M %", "8M %", "32M %"};
+enum { CACHES = sizeof caches / sizeof caches[0], FIXED = 6 };
+
+static void percent_cell(struct psnap_table *table, double share)
+{
+    if (isnan(share))
+        psnap_table_cell(table, "-");
+    else
+        psnap_table_cell(table, "%.2f", 100 * share);
+}
+
+static void print_table(const struct report *report, const struct settings *settings)
+{
+    static const char *const fixed[FIXED] = {"scope",    "id",      "name",
+                                             "accesses", "share %", "cold %"};
+    const char *headings[FIXED + CACHES];
+    struct psnap_table *table;
+    char digits[32];
+
+    memcpy(headings, fixed, sizeof fixed);
+    memcpy(headings + FIXED, cache_headings, sizeof cache_headings);
+    table = psnap_table_new(FIXED + CACHES, headings);
+    psnap_table_shorten(table, 1);
+    psnap_table_shorten(table, 2);
+    for (size_t i = 3; i < FIXED + CACHES; i++)
+        psnap_table_align_right(table, i);
+    for (size_t i = 0; i < report->rows.count; i++) {
+        const struct reuse_row *row = &report->rows.rows[i];
+        const double accesses = (double)psnap_distances_accesses(row->distances);
+        psnap_table_cell(table, "%s", psnap_scope_name(row->scope));
+        psnap_table_cell(table, "%s", row->id);
+        psnap_table_cell(table, "%s", row->name);
+        psnap_table_cell(table, "%s",
+                         psnap_group_digits(psnap_distances_accesses(row->distances), digits));
+        percent_cell(table, report->accesses ? accesses / (double)report->accesses : 1);
+        percent_cell(table, (double)psnap_distances_cold(row->distances) / accesses);
+        for (size_t k = 0; k < CACHES; k++)
+            percent_cell(table, psnap_distances_hit_rate(row->distances,
+                                                         caches[k] / settings->reuse.line_bytes));
+    }
+    printf("hit rates of fully associative LRU caches, lines of %" PRIu64 " byte%s, cold at the "
+           "start:\n\n",
+           settings->reuse.line_bytes, psnap_plural(settings->reuse.line_bytes));
+    psnap_table_print(table, stdout);
+    psnap_table_free(table);
+    printf("\n%s lines%s\n", psnap_group_digits(report->lines, digits),
+           report->threads > 1 ? ", threads each for itself" : "");
+    fflush(stdout);
+    fprintf(stderr, "%s accesses in %.2f s, %.1f M/s\n",
+            psnap_group_digits(report->accesses, digits), report->seconds, 1e-6 * rate(report));
+}
+
+/* --------------------------------------------------------------- CSV and JSON */
+
+/* A row for each cache size, in lines, from which on a curve is lower. */
+static void write_csv(const struct report *report, const struct settings *settings, FILE *file)
+{
+    fputs("scope,id,cache_lines,cache_bytes,miss_ratio\n", file);
+    for (size_t i = 0; i < report->rows.count; i++) {
+        const struct reuse_row *row = &report->rows.rows[i];
+        const uint64_t accesses = psnap_distances_accesses(row->distances);
+        struct psnap_distance_count each = {0};
+        uint64_t distance = 0, count = 0, misses = accesses, lines = 0;
+        bool more = accesses != 0;
+
+        while (more) {
+            fprintf(file, "%s,\"%s\",%" PRIu64 ",%" PRIu64 ",%.9g\n", psnap_scope_name(row->scope),
+                    row->id, lines, lines * settings->reuse.line_bytes,
+                    (double)misses / (double)accesses);
+            more = next_entry(row->distances, settings->bins, &each, &distance, &count);
+            lines = each.distance + 1;
+            misses -= more ? count : 0;
+        }
+    }
+}
+
+static void json_row(struct psnap_json *json, const struct reuse_row *row, bool bins)
+{
+    struct psnap_distance_count each = {0};
+    uint64_t distance = 0, count = 0;
+
+    psnap_json_begin_object(json, NULL);
+    psnap_json_text(json, "scope", psnap_scope_name(row->scope));
+    psnap_json_text(json, "id", row->id);
+    psnap_json_text(json, "name", row->name);
+    psnap_json_u64(json, "accesses", psnap_distances_accesses(row->distances));
+    psnap_json_u64(json, "cold", psnap_distances_cold(row->distances));
+    psnap_json_begin_array(json, "histogram");
+    while (next_entry(row->distances, bins, &each, &distance, &count)) {
+        psnap_json_begin_array(json, NULL);
+        psnap_json_u64(json, NULL, distance);
+        psnap_json_u64(json, NULL, count);
+        psnap_json_end_array(json);
+    }
+    psnap_json_end_array(json);
+    psnap_json_end_object(json);
+}
+
+static void print_json(const struct report *report, const struct settings *settings)
+{
+    struct psnap_json json;
+
+    psnap_json_init(&json, stdout);
+    psnap_json_begin_object(&json, NULL);
+    psnap_json_u64(&json, "psnap", 1);
+    psnap_json_text(&json, "command", "reuse");
+    psnap_json_text(&json, "input", settings->path);
+    psnap_json_u64(&json, "accesses", report->accesses);
+    psnap_json_u64(&json, "threads", report->threads);
+    psnap_json_u64(&json, "line_bytes", settings->reuse.line_bytes);
+    psnap_json_u64(&json, "lines", report->lines);
+    psnap_json_real(&json, "accesses_per_second", rate(report));
+    psnap_json_begin_array(&json, "scopes");
+    for (size_t i = 0; i < report->rows.count; i++)
+        json_row(&json, &report->rows.rows[i], settings->bins);
+    psnap_json_end_array(&json);
+    psnap_json_end_object(&json);
+    putchar('\n');
+}
+
+/* ------------------------------------------------------------------- the work */
+
+static enum psnap_status measure(struct report *report, const struct settings *settings,
+                                 struct psnap_source *source, struct psnap_error *error)
+{
+    struct psnap_reuse_options options = settings->reuse;
+    struct psnap_touched *touched = NULL;
+    struct psnap_sink *sink;
+    enum psnap_status status;
+    const double start = now();
+
+    if (settings->wanted[PSNAP_SCOPE_REGION]) {
+        touched = psnap_touched_new(source->program);
+        if (!touched)
+            return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for regions");
+        options.tagger = psnap_touched_tag;
+        options.tagger_context = touched;
+    }
+    sink = psnap_reuse_new(source->program, &options, error);
+    status = sink ? psnap_pump(source, sink, &report->accesses, error) : error->code;
+    report->seconds = now() - start;
+    for (int i = 0; i < PSNAP_SCOPE_COUNT && !status; i++)
+        if (settings->wanted[i])
+            status = reuse_rows_add(&report->rows, (enum psnap_scope)i, sink, source->program,
+                                    touched, error);
+    if (!status) {
+        report->threads = psnap_reuse_threads(sink);
+        report->lines = psnap_reuse_lines(sink);
+    }
+    psnap_sink_free(sink);
+    psnap_touched_free(touched);
+    return status;
+}
+
+static int run(const struct settings *settings)
+{
+    struct report report = {0};
+    struct psnap_output *csv = NULL;
+    struct psnap_source *source = NULL;
+    struct psnap_error error;
+    enum psnap_status status = PSNAP_OK;
+
+    if (settings->csv) {
+        csv = psnap_output_open(settings->csv, settings->force, &error);
+        status = csv ? PSNAP_OK : error.code;
+    }
+    if (!status) {
+        source = psnap_input_open(settings->path, &settings->input, &error);
+        status = source ? measure(&report, settings, source, &error) : error.code;
+    }
+    psnap_source_free(source);
+    if (!status && csv) {
+        write_csv(&report, settings, psnap_output_file(csv));
+        status = psnap_output_commit(csv, &error);
+        csv = NULL;
+    }
+    psnap_output_abandon(csv);
+    if (!status && settings->json)
+        print_json(&report, settings);
+    else if (!status && !(settings->csv && psnap_output_is_stdout(settings->csv)))
+        print_table(&report, settings);
+    reuse_rows_release(&report.rows);
+    if (status)
+        return psnap_cmd_fail("reuse", &error);
+    return psnap_cmd_close_stdout("reuse", PSNAP_EXIT_DONE);
+}
+
+int psnap_cmd_reuse(int argc, char **argv)
+{
+    struct settings settings = {.input = PSNAP_INPUT_DEFAULTS, .reuse = {.line_bytes = 64}};
+    struct psnap_error error;
+    const char *by = "total,loop";
+    const struct psnap_option options[] = {
+        {PSNAP_OPTION_SIZE, 0, "line", &settings.reuse.line_bytes, "BYTES",
+         "of a line (64); 1: addresses as they are"},
+        {PSNAP_OPTION_TEXT, 0, "by", &by, "SCOPES",
+         "rows: any of total,loop,block,region,thread (total,loop)"},
+        {PSNAP_OPTION_TEXT, 0, "csv", &settings.csv, "FILE", "write the miss-ratio curves"},
+        {PSNAP_OPTION_FLAG, 0, "bins", &settings.bins, NULL,
+         "distances by powers of two, in JSON and CSV"},
+        {PSNAP_OPTION_FLAG, 0, "json", &settings.json, NULL, "print JSON, with all histograms"},
+        {PSNAP_OPTION_TEXT, 0, "from", &settings.input.from, "FORMAT",
+         "the input's format (recognised)"},
+        {PSNAP_OPTION_U64, 0, "seed", &settings.input.seed, "N", "of a profile's replay (0)"},
+        {PSNAP_OPTION_COUNT, 0, "skip", &settings.input.skip, "N",
+         "leave out the first N accesses"},
+        {PSNAP_OPTION_COUNT, 0, "count", &settings.input.count, "N", "stop after N accesses"},
+        {PSNAP_OPTION_FLAG, 0, "force", &settings.force, NULL, "overwrite files"},
+        {PSNAP_OPTION_END, 0, NULL, NULL, NULL, NULL},
+    };
+    const struct psnap_usage usage = {
+        "psnap reuse INPUT [--line BYTES] [--by total,loop,block,region,thread] [--json]",
+        "Measures the reuse distances of INPUT (a trace, a profile, or - for standard\n"
+        "input), exactly, each thread for itself: how many distinct lines were touched\n"
+        "since the line of an access last was. An access hits in a fully associative LRU\n"
+        "cache if it is of more lines than its distance; the table has the hit rates of\n"
+        "some, the CSV the miss ratios of all sizes, the JSON all distances and counts.\n"
+        "First touches are cold, and hit nowhere. REUSE.md has the definitions.",
+        options};
+    int status;
+    const int operands = psnap_options_parse(argc, argv, &usage, false, &status);
+
+    if (operands < 0)
+        return status;
+    if (operands != 1)
+        return psnap_cmd_usage("reuse", "one input is needed, not %d", operands);
+    if (settings.json && settings.csv && psnap_output_is_stdout(settings.csv))
+        return psnap_cmd_usage("reuse", "JSON and CSV cannot both go to standard output");
+    if (!psnap_scope_parse_list(by, settings.wanted, &error))
+        return psnap_cmd_fail("reuse", &error);
+    settings.path = argv[1];
+    settings.reuse.by_thread = settings.wanted[PSNAP_SCOPE_THREAD];
+    return run(&settings);
+}
