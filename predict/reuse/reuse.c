@@ -42,14 +42,16 @@ static struct psnap_distances *new_row(struct view *view, uint32_t row)
 {
     if (row >= view->room) {
         const uint64_t twice = 2 * (uint64_t)view->room;
-        const uint64_t room = row < twice ? twice : row + (uint64_t)FIRST_ROWS;
-        struct psnap_distances **rows = realloc(view->rows, room * sizeof *rows);
+        const uint64_t wanted = row < twice ? twice : row + (uint64_t)FIRST_ROWS;
+        const uint32_t room = wanted < UINT32_MAX ? (uint32_t)wanted : UINT32_MAX;
+        struct psnap_distances **rows =
+            row < room ? realloc(view->rows, room * sizeof *rows) : NULL;
 
-        if (!rows || room > UINT32_MAX)
+        if (!rows)
             return NULL;
         memset(rows + view->room, 0, (room - view->room) * sizeof *rows);
         view->rows = rows;
-        view->room = (uint32_t)room;
+        view->room = room;
     }
     if (!view->rows[row])
         view->rows[row] = psnap_distances_new();

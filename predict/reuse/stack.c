@@ -117,9 +117,12 @@ static bool grow_entries(struct stack *stack)
 static uint32_t add_page(struct stack *stack, uint64_t page)
 {
     const size_t cells = ((size_t)stack->page_count + 1) * PAGE;
-    uint32_t *room = psnap_with_room(stack->cells, &stack->cell_room, cells + PAGE, sizeof *room);
+    uint32_t *room =
+        cells + PAGE <= STACK_LINES_MAX
+            ? psnap_with_room(stack->cells, &stack->cell_room, cells + PAGE, sizeof *room)
+            : NULL;
 
-    if (!room || cells + PAGE > STACK_LINES_MAX)
+    if (!room)
         return 0;
     stack->cells = room;
     if (2 * (stack->page_count + 1) > stack->entry_room && !grow_entries(stack))
