@@ -53,7 +53,7 @@ static void random_shape(struct loop_shape *shape, bool is_affine, struct psnap_
     for (unsigned k = 0; k < shape->refs; k++) {
         shape->places[k] = is_affine ? PLACE_AFFINE : (enum place)psnap_rng_below(rng, PLACES);
         shape->base[k] = HEAP + (psnap_rng_below(rng, 5) << 20);
-        shape->span[k] = 64 << psnap_rng_below(rng, 14);
+        shape->span[k] = UINT64_C(64) << psnap_rng_below(rng, 14);
         shape->inner[k] = strides[psnap_rng_below(rng, 8)];
         shape->outer[k] = strides[psnap_rng_below(rng, 8)];
     }

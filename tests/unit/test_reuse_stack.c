@@ -125,7 +125,7 @@ static void against_list(uint64_t threshold, uint64_t seed)
             at++;
         else if (kind == 4)
             at = psnap_rng_below(&rng, 1000);
-        line = kind < 5 ? at % 3000 * 2 : UINT64_MAX - psnap_rng_below(&rng, 64 << kind);
+        line = kind < 5 ? at % 3000 * 2 : UINT64_MAX - psnap_rng_below(&rng, UINT64_C(64) << kind);
         got = stack_touch(stack, line);
         assert_int_equal(list_touch(&list, line, got), got);
     }
