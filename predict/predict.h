@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Analytical models over access streams: reuse distances (reuse/), locality as a surface and as two
+ * Analytical models over access streams: reuse distances (reuse/), the hit rates
+ * that follow from them by SDCM (sdcm/), locality as a surface and as two
  * scores (locality/LOCALITY.md).
  *
  * Nothing here is shared between objects: different sinks may be used by
@@ -82,6 +83,18 @@ PSNAP_API uint64_t psnap_reuse_lines(const struct psnap_sink *sink);
 PSNAP_API uint32_t psnap_reuse_rows(const struct psnap_sink *sink, enum psnap_view view);
 PSNAP_API const struct psnap_distances *psnap_reuse_row(const struct psnap_sink *sink,
                                                         enum psnap_view view, uint32_t row);
+
+/* ----------------------------------------------------------------------- SDCM */
+
+/*
+ * The chance that an access of a reuse distance hits in a cache of `lines` lines in sets of `ways`,
+ * 1 <= ways <= lines, by SDCM; `lines` need not be a multiple of `ways`. 0 for PSNAP_DISTANCE_COLD.
+ */
+PSNAP_API double psnap_sdcm_hit(uint64_t distance, uint64_t ways, uint64_t lines);
+
+/* The expected share of hits of all accesses; NaN without accesses. */
+PSNAP_API double psnap_sdcm_hit_rate(const struct psnap_distances *distances, uint64_t ways,
+                                     uint64_t lines);
 
 /* ------------------------------------------------------------------- locality */
 
