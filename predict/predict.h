@@ -56,7 +56,14 @@ PSNAP_API double psnap_distances_hit_rate(const struct psnap_distances *distance
 
 struct psnap_reuse_options {
     uint64_t line_bytes; /* a power of two; 1: addresses, of which an access has one */
-    bool by_thread;      /* count PSNAP_VIEW_THREAD too */
+    /*
+     * Not 0: distances are within the line's set of `sets` ones, line modulo `sets`, and only those
+     * below `ways`; larger ones count as cold. psnap_distances_hit_rate(row, A) is then the exact
+     * hit rate of a cache of so many sets of A <= ways lines.
+     */
+    uint64_t sets, ways;
+    bool together;  /* all threads have one memory, in the stream's order; else each its own */
+    bool by_thread; /* count PSNAP_VIEW_THREAD too */
     /* Counts PSNAP_VIEW_TAG too, unless NULL: gives each access of a block its row. */
     enum psnap_status (*tagger)(void *context, const struct psnap_access *block, size_t n,
                                 uint32_t *rows, struct psnap_error *error);
@@ -66,16 +73,16 @@ struct psnap_reuse_options {
 #define PSNAP_REUSE_LINE_MAX (UINT64_C(1) << 30)
 
 /*
- * A sink that measures the reuse distances of a stream, of each thread for itself. An access of
- * several lines has the largest of their distances, as it hits where all of them do. `program` is
- * the stream's, must outlive the sink, and may grow; an access whose ref it does not have is an
- * error of the stream. NULL with `error` filled.
+ * A sink that measures the reuse distances of a stream, of each thread for itself unless
+ * `together`. An access of several lines has the largest of their distances, as it hits where all
+ * of them do. `program` is the stream's, must outlive the sink, and may grow; an access whose ref
+ * it does not have is an error of the stream. NULL with `error` filled.
  */
 PSNAP_API struct psnap_sink *psnap_reuse_new(const struct psnap_program *program,
                                              const struct psnap_reuse_options *options,
                                              struct psnap_error *error);
 
-/* Threads that there were accesses of so far, and lines, those of each thread for itself. */
+/* Memories so far, one for each thread unless they are together, and the lines in them. */
 PSNAP_API uint32_t psnap_reuse_threads(const struct psnap_sink *sink);
 PSNAP_API uint64_t psnap_reuse_lines(const struct psnap_sink *sink);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reuse distances of a stream as a sink: each thread has an LRU stack (stack.h), each row of each
- * view a histogram of what its accesses found there.
+ * Reuse distances of a stream as a sink: each thread has an LRU stack (stack.h), or one for each
+ * set of a cache (sets.h), each row of each view a histogram of what its accesses found there.
  *
  * A piece of a block, of one thread, goes through three plain loops: accesses to lines, lines to
  * distances, distances to counts. Between the first two an access that overlaps several lines is
@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "predict/predict.h"
+#include "predict/reuse/sets.h"
 #include "predict/reuse/stack.h"
 
 enum { PIECE = 1024, FIRST_ROWS = 64 };
@@ -23,13 +24,18 @@ struct view {
     uint32_t room, count;          /* rows at and above count have none */
 };
 
+struct memory { /* of a thread; both NULL: no accesses yet */
+    struct stack *stack;
+    struct sets *sets;
+};
+
 struct reuse {
     struct psnap_sink base;
     const struct psnap_program *program;
     struct psnap_reuse_options options;
     unsigned line_digits; /* 2^these bytes are a line */
     struct view views[PSNAP_VIEW_COUNT];
-    struct stack *stacks[PSNAP_THREADS_MAX]; /* NULL: no accesses of the thread */
+    struct memory memories[PSNAP_THREADS_MAX];
     uint32_t thread_count;
     uint32_t tags[PIECE]; /* rows of the piece's accesses by tag */
     uint64_t *lines;      /* of the piece, in turn */
@@ -70,13 +76,25 @@ static inline bool count(struct view *view, uint32_t row, uint64_t distance)
 
 /* ------------------------------------------------------------------- a piece */
 
-static struct stack *stack_of(struct reuse *reuse, uint16_t thread)
+/* Lines to distances, in the stack or sets of a thread, which are made at its first access. */
+static bool touch_lines(struct reuse *reuse, uint16_t thread, size_t n)
 {
-    if (!reuse->stacks[thread]) {
-        reuse->stacks[thread] = stack_new();
-        reuse->thread_count += reuse->stacks[thread] != NULL;
+    const struct psnap_reuse_options *options = &reuse->options;
+    struct memory *memory = &reuse->memories[options->together ? 0 : thread];
+
+    if (!memory->stack && !memory->sets) {
+        if (options->sets)
+            memory->sets = sets_new(options->sets, options->ways);
+        else
+            memory->stack = stack_new();
+        if (!memory->stack && !memory->sets)
+            return false;
+        reuse->thread_count++;
     }
-    return reuse->stacks[thread];
+    if (memory->stack)
+        return stack_touch_all(memory->stack, reuse->lines, n, reuse->distances);
+    sets_touch_all(memory->sets, reuse->lines, n, reuse->distances);
+    return true;
 }
 
 /* The last byte of an access that counts: of addresses the first is the only one. */
@@ -134,10 +152,9 @@ static void fold_distances(const struct reuse *reuse, const struct psnap_access 
 /* At most PIECE accesses of one thread, in rows that have been tagged. */
 static bool take_piece(struct reuse *reuse, const struct psnap_access *piece, size_t n)
 {
-    struct stack *stack = stack_of(reuse, piece->thread);
     const bool crossed = find_lines(reuse, piece, n);
     const size_t lines = crossed ? list_lines(reuse, piece, n) : n;
-    bool fits = stack && stack_touch_all(stack, reuse->lines, lines, reuse->distances);
+    bool fits = touch_lines(reuse, piece->thread, lines);
 
     if (!fits)
         return false;
@@ -184,8 +201,10 @@ static void free_reuse(struct psnap_sink *self)
 {
     struct reuse *reuse = (struct reuse *)self;
 
-    for (uint32_t i = 0; i < PSNAP_THREADS_MAX; i++)
-        stack_free(reuse->stacks[i]);
+    for (uint32_t i = 0; i < PSNAP_THREADS_MAX; i++) {
+        stack_free(reuse->memories[i].stack);
+        sets_free(reuse->memories[i].sets);
+    }
     for (int i = 0; i < PSNAP_VIEW_COUNT; i++) {
         for (uint32_t row = 0; row < reuse->views[i].count; row++)
             psnap_distances_free(reuse->views[i].rows[row]);
@@ -207,6 +226,10 @@ struct psnap_sink *psnap_reuse_new(const struct psnap_program *program,
     if (!line || line > PSNAP_REUSE_LINE_MAX || line & (line - 1)) {
         psnap_error_set(error, PSNAP_ERROR_USAGE,
                         "a line has a power of two of bytes, at most 1G, not %" PRIu64, line);
+        return NULL;
+    }
+    if (options->sets && !options->ways) {
+        psnap_error_set(error, PSNAP_ERROR_USAGE, "sets have at least one way");
         return NULL;
     }
     reuse = calloc(1, sizeof *reuse);
@@ -237,8 +260,10 @@ uint64_t psnap_reuse_lines(const struct psnap_sink *sink)
     const struct reuse *reuse = (const struct reuse *)sink;
     uint64_t lines = 0;
 
-    for (uint32_t i = 0; i < PSNAP_THREADS_MAX; i++)
-        lines += reuse->stacks[i] ? stack_lines(reuse->stacks[i]) : 0;
+    for (uint32_t i = 0; i < PSNAP_THREADS_MAX; i++) {
+        lines += reuse->memories[i].stack ? stack_lines(reuse->memories[i].stack) : 0;
+        lines += reuse->memories[i].sets ? sets_lines(reuse->memories[i].sets) : 0;
+    }
     return lines;
 }
 

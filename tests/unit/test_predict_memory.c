@@ -27,9 +27,10 @@ static enum psnap_status measure(struct psnap_error *error)
 }
 
 /* Lines that tables, time lines and pages grow with; distances near and far, of several rows. */
-static enum psnap_status measure_reuse(struct psnap_error *error)
+static enum psnap_status measure_with(uint64_t sets, struct psnap_error *error)
 {
-    const struct psnap_reuse_options options = {.line_bytes = 64, .by_thread = true};
+    const struct psnap_reuse_options options = {
+        .line_bytes = 64, .sets = sets, .ways = 4, .by_thread = true};
     struct psnap_sink *sink = psnap_reuse_new(program, &options, error);
     enum psnap_status status = sink ? PSNAP_OK : error->code;
 
@@ -42,6 +43,16 @@ static enum psnap_status measure_reuse(struct psnap_error *error)
     return status;
 }
 
+static enum psnap_status measure_reuse(struct psnap_error *error)
+{
+    return measure_with(0, error);
+}
+
+static enum psnap_status measure_sets(struct psnap_error *error)
+{
+    return measure_with(64, error);
+}
+
 static void measuring(void **state)
 {
     (void)state;
@@ -52,6 +63,7 @@ static void measuring_reuse(void **state)
 {
     (void)state;
     run_job(measure_reuse);
+    run_job(measure_sets);
 }
 
 int main(void)

@@ -15,6 +15,7 @@
 
 #include "formats/base/rng.h"
 #include "predict/predict.h"
+#include "simcore/simcore.h"
 
 enum { ACCESSES = 4000, THREADS = 3, REFS = 5, LINES = 1 << 16 };
 
@@ -165,6 +166,46 @@ static void random_streams(void **state)
         check_stream(UINT64_C(1) << digits, digits);
 }
 
+/* Hits that psnap_sim counts in caches of one level, of all ways up to 12. */
+static void sets_against_simulator(void **state)
+{
+    static struct psnap_access stream[ACCESSES];
+    static const uint64_t sets[] = {1, 2, 3, 16, 21};
+    struct psnap_program *program = new_program();
+    struct psnap_rng rng;
+
+    (void)state;
+    psnap_rng_init(&rng, 77);
+    make_stream(stream, &rng);
+    for (size_t i = 0; i < ACCESSES; i++)
+        stream[i].thread = 0;
+    for (size_t i = 0; i < sizeof sets / sizeof sets[0]; i++) {
+        const struct psnap_reuse_options options = {
+            .line_bytes = 64, .sets = sets[i], .ways = 12, .by_thread = true};
+        struct psnap_sink *reuse = psnap_reuse_new(program, &options, NULL);
+        assert_non_null(reuse);
+        assert_int_equal(psnap_sink_put(reuse, stream, ACCESSES, NULL), PSNAP_OK);
+        for (uint64_t ways = 1; ways <= 12; ways++) {
+            struct psnap_machine machine = {.name = "one", .level_count = 1};
+            struct psnap_tally tally = {0};
+            struct psnap_sink *sim;
+            machine.levels[0] = (struct psnap_cache_level){
+                .size_bytes = 64 * ways * sets[i], .line_bytes = 64, .ways = ways};
+            assert_int_equal(psnap_machine_check(&machine, NULL), PSNAP_OK);
+            sim = psnap_sim_new(&machine, 1, program, NULL, NULL);
+            assert_non_null(sim);
+            assert_int_equal(psnap_sink_put(sim, stream, ACCESSES, NULL), PSNAP_OK);
+            psnap_sim_add_total(sim, 0, &tally);
+            assert_true(fabs(psnap_tally_cumulative(&tally, 0) -
+                             psnap_distances_hit_rate(psnap_reuse_row(reuse, PSNAP_VIEW_THREAD, 0),
+                                                      ways)) < 1e-15);
+            psnap_sink_free(sim);
+        }
+        psnap_sink_free(reuse);
+    }
+    psnap_program_free(program);
+}
+
 static void bad_input(void **state)
 {
     static const uint64_t sizes[] = {0, 3, 48, UINT64_C(1) << 31};
@@ -221,6 +262,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_streams),
+        cmocka_unit_test(sets_against_simulator),
         cmocka_unit_test(bad_input),
         cmocka_unit_test(histogram),
     };
