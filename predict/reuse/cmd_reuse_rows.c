@@ -57,7 +57,7 @@ static bool take(struct reuse_rows *rows, struct psnap_distances **sums,
             return false;
         rows->rows = room;
         row = &room[rows->count++];
-        *row = (struct reuse_row){.scope = grouping->scope, .distances = sums[i]};
+        *row = (struct reuse_row){.scope = grouping->scope, .index = i, .distances = sums[i]};
         sums[i] = NULL;
         if (!psnap_grouping_name(grouping, i, &row->id, &row->name))
             return false;

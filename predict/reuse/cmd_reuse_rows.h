@@ -9,6 +9,7 @@
 
 struct reuse_row {
     enum psnap_scope scope;
+    uint32_t index; /* of psnap_grouping_row() */
     char *id, *name;
     struct psnap_distances *distances;
 };

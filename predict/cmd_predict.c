@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * psnap predict: the table of what can be predicted. Each of it lives in the folder of its model.
+ */
+#include "predict/cmd_predict.h"
+
+#include <string.h>
+
+#include "formats/base/text.h"
+
+static const struct psnap_command models[] = {
+    {"cache", "hit rates from reuse distances, beside simulated ones", psnap_cmd_predict_cache},
+};
+enum { MODEL_COUNT = sizeof models / sizeof models[0] };
+
+static void print_models(FILE *file)
+{
+    fputs("usage: psnap predict MODEL INPUT [OPTIONS]\n\nmodels:\n", file);
+    for (size_t i = 0; i < MODEL_COUNT; i++)
+        fprintf(file, "  %-10s %s\n", models[i].name, models[i].summary);
+    fputs("\n'psnap predict MODEL --help' says more about one of them.\n", file);
+}
+
+int psnap_cmd_predict(int argc, char **argv)
+{
+    const char *names[MODEL_COUNT], *nearest;
+
+    if (argc > 1 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))) {
+        print_models(stdout);
+        return psnap_cmd_close_stdout("predict", PSNAP_EXIT_DONE);
+    }
+    if (argc < 2) {
+        print_models(stderr);
+        return PSNAP_EXIT_USAGE;
+    }
+    for (size_t i = 0; i < MODEL_COUNT; i++) {
+        names[i] = models[i].name;
+        if (!strcmp(argv[1], names[i]))
+            return models[i].run(argc - 1, argv + 1);
+    }
+    nearest = psnap_text_nearest(argv[1], names, MODEL_COUNT);
+    if (nearest)
+        return psnap_cmd_usage("predict", "no model '%.100s'; did you mean '%s'?", argv[1],
+                               nearest);
+    return psnap_cmd_usage("predict", "no model '%.100s'", argv[1]);
+}
