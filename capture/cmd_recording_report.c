@@ -148,7 +148,7 @@ bool psnap_recording_complain(const struct psnap_recording *recording,
                 command, report.unnamed, report.unnamed == 1 ? "" : "s");
     return psnap_roi_complain(command, recording->roi, &report.roi, capture->program) ||
            !report.modules || !report.threads || report.copies || report.is_abandoned ||
-           report.threads_lost || is_unwritten || recording->is_uncertified;
+           report.threads_lost || report.unheard || is_unwritten || recording->is_uncertified;
 }
 
 enum psnap_status psnap_recording_describe(struct psnap_program *program,

@@ -118,7 +118,7 @@ static enum psnap_status write_profile(struct psnap_recording *recording,
     struct psnap_profile *profile;
     enum psnap_status status;
 
-    say_stage("psnap: the program has ended, its profile is being finished");
+    say_stage("psnap: the recording has ended, its profile is being finished");
     profile = psnap_profile_builder_take(builder, error);
     status = profile ? PSNAP_OK : error->code;
     if (!status && certifier) {

@@ -59,15 +59,18 @@ uint64_t *psnap_rt_map_idle(void)
 }
 
 /* Handlers that come before know the ring, and what they write is read; to those that come later
- * the thread is a new one. In a child that nobody has noticed the ring is its parent's. */
+ * the thread is a new one. In a child that nobody has noticed the ring is its parent's. In a
+ * sandbox memory stays and signals come, as that takes no system calls. */
 static void end_of_thread(void *pointer)
 {
     struct psnap_rt_outside outside;
     struct psnap_ring *ring = pointer;
+    const bool is_quiet = psnap_rt_is_quiet();
     uint64_t *idle;
     bool is_parents;
 
-    psnap_rt_block_signals(&outside);
+    if (!is_quiet)
+        psnap_rt_block_signals(&outside);
     is_parents = psnap_rt_is_forked();
     psnap_rt_end_thread_region();
     psnap_rt_set_ring(&psnap_rt_empty_ring);
@@ -75,7 +78,10 @@ static void end_of_thread(void *pointer)
         psnap_rt_leave_chunk(ring);
         __atomic_store_n(&ring->state, PSNAP_RING_FINISHED, __ATOMIC_RELEASE);
         psnap_rt_ring_doorbell();
-    } else if (!is_parents && psnap_rt_is_scratch(ring) && ring != &last_resort.ring)
+    }
+    if (is_quiet)
+        return;
+    if (!is_parents && psnap_rt_is_scratch(ring) && ring != &last_resort.ring)
         munmap(ring, sizeof(struct scratch));
     idle = psnap_rt_idle;
     psnap_rt_idle = NULL;
@@ -121,11 +127,21 @@ static struct psnap_ring *take_used_ring(uint32_t used, bool *any_finished)
  * used. NULL when there is none, or no address space for it. */
 static struct psnap_ring *take_new_ring(uint32_t used)
 {
+    uint32_t next;
+    struct psnap_ring *ring;
+
     while (used < psnap_rt_ring_count &&
            !__atomic_compare_exchange_n(&psnap_rt_session->rings_used, &used, used + 1, false,
                                         __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
         ;
-    return used < psnap_rt_ring_count ? psnap_rt_map_ring(used) : NULL;
+    if (used >= psnap_rt_ring_count)
+        return NULL;
+    ring = psnap_rt_map_ring(used);
+    next = used + 1;
+    if (!ring) /* the number is for the next thread, which may find room */
+        __atomic_compare_exchange_n(&psnap_rt_session->rings_used, &next, used, false,
+                                    __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+    return ring;
 }
 
 /* A ring of the session, waiting for the collector to give back those of ended threads when there

@@ -396,11 +396,11 @@ int psnap_cmd_predict_cache(int argc, char **argv)
     } else if (!choose_methods(report, method)) {
         status = psnap_cmd_usage("predict cache", "--method takes sdcm and per-set, not '%.100s'",
                                  method);
-    } else if (!psnap_scope_parse_list(by, report->wanted, &error)) {
-        status = psnap_cmd_fail("predict cache", &error);
-    } else if (report->wanted[PSNAP_SCOPE_REGION] || report->wanted[PSNAP_SCOPE_THREAD]) {
+    } else if (psnap_scope_parse_list(by, report->wanted, &error) &&
+               (report->wanted[PSNAP_SCOPE_REGION] || report->wanted[PSNAP_SCOPE_THREAD])) {
         status = psnap_cmd_usage("predict cache", "--by takes total, loop and block");
-    } else if (find_machines(report, &machines, &error) ||
+    } else if (!psnap_scope_parse_list(by, report->wanted, &error) ||
+               find_machines(report, &machines, &error) ||
                psnap_turns_pass(argv[1], &input, false, pass, report, &report->in_turn, &error)) {
         status = psnap_cmd_fail("predict cache", &error);
     } else {

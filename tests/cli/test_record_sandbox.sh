@@ -86,3 +86,53 @@ for how in strict prctl filter; do
     [ "$(PSNAP_OUT=$how.yaml PSNAP_COMMAND=$PSNAP ./prog $how 100000)" = "done" ] ||
         fail "$how, with a collector of its own"
 done
+
+# A thread that ends in its own sandbox, where memory may not be given back
+cat > ends.c << 'END'
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+static volatile long cells[1 << 16];
+__attribute__((noinline)) static void work(long n)
+{
+    for (long i = 0; i < n; i++)
+        cells[cells[i & 0xffff] & 0xffff] = i;
+}
+static void *sandboxed(void *nothing)
+{
+    struct sock_filter rules[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_munmap, 1, 0),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+    };
+    struct sock_fprog program = {sizeof rules / sizeof *rules, rules};
+    work(1000);
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+        syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program))
+        abort();
+    work(100000);
+    return nothing;
+}
+int main(void)
+{
+    pthread_t thread;
+    pthread_create(&thread, NULL, sandboxed, NULL);
+    pthread_join(thread, NULL);
+    puts("ends");
+    return 0;
+}
+END
+"$PSNAP_CC" -O1 -pthread -o ends.native ends.c
+if [ "$(./ends.native 2> err)" = "ends" ]; then
+    "$PSNAP" cc -O1 -pthread -o ends ends.c
+    [ "$(./ends)" = "ends" ] || fail "a thread that ends, alone"
+    [ "$("$PSNAP" record -o ends.yaml -- ./ends 2> err)" = "ends" ] ||
+        fail "a thread that ends: $(cat err)"
+    [ "$(accesses_of work:12 ends.yaml)" = 202000 ] || fail "$(accesses_of work:12 ends.yaml)"
+fi
