@@ -130,7 +130,8 @@ enum psnap_status psnap_pump(struct psnap_source *source, struct psnap_sink *sin
             status = psnap_sink_put_rounds(sink, &rounds, error);
         if (status != PSNAP_OK)
             goto out;
-        moved += (uint64_t)n + run.count * run.width + psnap_rounds_accesses(&rounds);
+        moved +=
+            (uint64_t)n + (run.count ? run.count * run.width : 0) + psnap_rounds_accesses(&rounds);
     }
     status = psnap_sink_finish(sink, error);
 out:
