@@ -215,6 +215,17 @@ static int parse_letters(struct parser *parser, const char *letters)
     return 0;
 }
 
+/* By its whole name: a slip before it is told in JSON, too. */
+static bool is_asked_for_json(int argc, char **argv, const struct psnap_usage *usage)
+{
+    if (!find_name(usage, "json", strlen("json")))
+        return false;
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
+        if (!strcmp(argv[i], "--json"))
+            return true;
+    return false;
+}
+
 int psnap_options_parse(int argc, char **argv, const struct psnap_usage *usage,
                         bool stop_at_operand, int *exit_status)
 {
@@ -223,7 +234,7 @@ int psnap_options_parse(int argc, char **argv, const struct psnap_usage *usage,
     int operands = 0;
 
     *exit_status = PSNAP_EXIT_DONE;
-    psnap_cmd_fail_in_json(false); /* until all options are read */
+    psnap_cmd_fail_in_json(is_asked_for_json(argc, argv, usage)); /* until all are read */
     for (; parser.index < argc; parser.index++) {
         char *argument = argv[parser.index];
         if (!strcmp(argument, "--")) {
