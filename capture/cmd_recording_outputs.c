@@ -3,6 +3,7 @@
  * Where a recording goes: options that go together, the files' names and formats, and how a file
  * appears under its name when it is whole.
  */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -82,6 +83,22 @@ static enum psnap_status settle_name(const char **name, char *room, bool *is_lat
     return PSNAP_OK;
 }
 
+/* Names that processes will settle: where they are to be, as far as no process has a part in it. */
+static enum psnap_status check_folder(const char *name, struct psnap_error *error)
+{
+    const char *slash = name ? strrchr(name, '/') : NULL;
+    char folder[4096];
+
+    if (!slash || memchr(name, '%', (size_t)(slash - name)) || slash == name ||
+        (size_t)(slash - name) >= sizeof folder)
+        return PSNAP_OK;
+    snprintf(folder, sizeof folder, "%.*s", (int)(slash - name), name);
+    if (access(folder, W_OK | X_OK) == 0)
+        return PSNAP_OK;
+    psnap_error_system(error, errno, "cannot create '%s'", name);
+    return error->code;
+}
+
 enum psnap_status psnap_recording_prepare(struct psnap_recording *recording, const char *program,
                                           struct psnap_error *error)
 {
@@ -115,6 +132,10 @@ enum psnap_status psnap_recording_prepare(struct psnap_recording *recording, con
                              error);
     if (!status && recording->trace)
         status = settle_name(&recording->trace, recording->trace_name, &recording->is_late, error);
+    if (!status && recording->is_late)
+        status = check_folder(recording->profile, error);
+    if (!status && recording->is_late && recording->trace)
+        status = check_folder(recording->trace, error);
     if (!status && recording->profile && recording->trace &&
         strcmp(recording->profile, recording->trace) == 0 &&
         strncmp(recording->trace, "/dev/", 5) != 0)
@@ -122,6 +143,25 @@ enum psnap_status psnap_recording_prepare(struct psnap_recording *recording, con
                                "profile and trace cannot both be '%s'; -o and --trace name them",
                                recording->trace);
     return status;
+}
+
+/* In place of the trace until it begins: what is left of a recording that is killed before can be
+ * read. */
+static void write_empty_trace(struct psnap_recording *recording)
+{
+    FILE *file = psnap_output_file(recording->trace_output);
+    struct psnap_program *program = psnap_program_new();
+    struct psnap_sink *writer =
+        program && fseek(file, 0, SEEK_SET) == 0
+            ? psnap_trace_writer_new(recording->trace_format->name, file, program, NULL)
+            : NULL;
+
+    psnap_sink_free(writer);
+    if (writer) {
+        fflush(file);
+        rewind(file);
+    }
+    psnap_program_free(program);
 }
 
 enum psnap_status psnap_recording_open(struct psnap_recording *recording, struct psnap_error *error)
@@ -147,6 +187,8 @@ enum psnap_status psnap_recording_open(struct psnap_recording *recording, struct
     }
     if (!recording->profile_output && !recording->trace_output)
         recording->unwritten = "file";
+    if (recording->trace_output)
+        write_empty_trace(recording);
     if (recording->profile_output && recording->trace_output) /* which may fill the disk */
         psnap_output_reserve(recording->profile_output, PROFILE_BYTES);
     return PSNAP_OK;
