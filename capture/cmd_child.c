@@ -20,17 +20,36 @@
 #include "formats/base/cmd.h"
 
 static volatile sig_atomic_t child_pid, ending_signal, cannot_go_on;
-static psnap_deadline deadline;
+static psnap_deadline own_deadline, *volatile deadline = &own_deadline;
 static void (*file_limit_before)(int); /* what SIGXFSZ did: for the program */
 
 const psnap_deadline *psnap_child_deadline(void)
 {
-    return &deadline;
+    return deadline;
+}
+
+void psnap_child_share_deadline(psnap_deadline *place)
+{
+    if (!place)
+        __atomic_store_n(&own_deadline, *deadline, __ATOMIC_RELAXED);
+    deadline = place ? place : &own_deadline;
 }
 
 /* ---- signals ---- */
 
-/* What follows is called by handlers: nothing but system calls. */
+/* What follows is called by handlers: nothing but system calls and what is plain. */
+
+/* /proc/PID/stat */
+static const char *stat_path(char room[32], pid_t pid)
+{
+    char digits[12], *first = digits + sizeof digits - 1;
+
+    *first = '\0';
+    do
+        *--first = (char)('0' + pid % 10);
+    while (pid /= 10);
+    return strcat(strcat(strcpy(room, "/proc/"), first), "/stat");
+}
 
 static pid_t parent_of(pid_t pid)
 {
@@ -38,8 +57,7 @@ static pid_t parent_of(pid_t pid)
     ssize_t bytes;
     int fd;
 
-    snprintf(path, sizeof path, "/proc/%ld/stat", (long)pid);
-    fd = open(path, O_RDONLY | O_CLOEXEC);
+    fd = open(stat_path(path, pid), O_RDONLY | O_CLOEXEC);
     bytes = fd >= 0 ? read(fd, text, sizeof text - 1) : -1;
     if (fd >= 0)
         close(fd);
@@ -75,7 +93,7 @@ static void ask_to_end(int signal)
 {
     const struct itimerval grace = {.it_value = {0, PSNAP_CHILD_GRACE_MS * 1000}};
 
-    if (!psnap_deadline_set(&deadline, PSNAP_CHILD_GRACE_MS))
+    if (!psnap_deadline_set(deadline, PSNAP_CHILD_GRACE_MS))
         return;
     ending_signal = signal;
     if (cannot_go_on)
@@ -209,7 +227,7 @@ static void wait_for_child(void)
 {
     struct pollfd ended = {.fd = (int)syscall(SYS_pidfd_open, child_pid, 0), .events = POLLIN};
 
-    while (!has_ended() && !psnap_deadline_is_over(&deadline))
+    while (!has_ended() && !psnap_deadline_is_over(deadline))
         poll(&ended, 1, PSNAP_CHILD_GRACE_MS / 4);
     if (ended.fd >= 0)
         close(ended.fd);
@@ -228,5 +246,11 @@ int psnap_child_reap(const char *command)
     while (waitpid((pid_t)child_pid, &status, 0) < 0 && errno == EINTR)
         ;
     child_pid = 0;
+    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS)
+        fprintf(stderr,
+                "psnap %s: the program was killed for a system call (SIGSYS): if it does not die "
+                "so by itself, code that was not compiled by psnap cc has put it into a seccomp "
+                "sandbox\n",
+                command);
     return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }

@@ -40,5 +40,7 @@ int psnap_child_reap(const char *command);
 
 /* When what the command does is to end. */
 const psnap_deadline *psnap_child_deadline(void);
+/* It is kept there from now on, where others see it too; NULL: no more. Before it is set. */
+void psnap_child_share_deadline(psnap_deadline *place);
 
 #endif

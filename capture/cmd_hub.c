@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <linux/futex.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,12 +20,15 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "capture/alive.h"
+#include "capture/cmd_child.h"
 #include "capture/cmd_hub_parts.h"
 
 enum { LAST_WAIT_MS = 300 };
 
 static void release(struct psnap_hub_process *hub)
 {
+    psnap_child_share_deadline(NULL);
     if (hub->page)
         munmap(hub->page, sizeof *hub->page);
     if (hub->fd >= 0)
@@ -74,6 +78,13 @@ static bool is_proc_ours(void)
            strtol(text, NULL, 10) == (long)getpid();
 }
 
+static bool has_died(pid_t child)
+{
+    siginfo_t about = {0};
+
+    return waitid(P_PID, (id_t)child, &about, WEXITED | WNOHANG | WNOWAIT) != 0 || about.si_pid;
+}
+
 enum psnap_status psnap_hub_start(struct psnap_hub_process *hub,
                                   const struct psnap_recording *recording, bool is_verbose,
                                   struct psnap_error *error)
@@ -101,6 +112,8 @@ enum psnap_status psnap_hub_start(struct psnap_hub_process *hub,
     hub->page = server.page = page;
     hub->page->magic = PSNAP_HUB_MAGIC;
     hub->page->abi = PSNAP_CAPTURE_ABI;
+    hub->page->fd = (uint32_t)hub->fd;
+    hub->page->inode = about.st_ino;
     hub->page->first = (uint32_t)getpid(); /* nobody's yet, and not to be had */
     fcntl(server.log[1], F_SETFL, 0);      /* collectors wait until the hub has read */
     server.names.force = recording->force;
@@ -115,6 +128,7 @@ enum psnap_status psnap_hub_start(struct psnap_hub_process *hub,
     if (hub->pid == 0) {
         leave_terminal(&mask);
         hub->page->pid = (uint32_t)getpid();
+        psnap_alive_begin(&hub->page->server);
         name_page(server.path, getpid(), hub->fd);
         server.fd = hub->fd;
         server.inode = about.st_ino;
@@ -122,6 +136,8 @@ enum psnap_status psnap_hub_start(struct psnap_hub_process *hub,
         _exit(0);
     }
     sigprocmask(SIG_SETMASK, &mask, NULL);
+    while (hub->pid > 0 && !psnap_alive_has_begun(&hub->page->server) && !has_died(hub->pid))
+        sched_yield();
     psnap_hub_names_release(&server.names);
     close(server.log[0]);
     close(server.log[1]);
@@ -200,7 +216,7 @@ static bool wait_for_collectors(const struct psnap_hub_process *hub)
 
 bool psnap_hub_finish(struct psnap_hub_process *hub, const struct psnap_recording *recording)
 {
-    const psnap_deadline *deadline = recording->builder.deadline;
+    const psnap_deadline *deadline = psnap_child_deadline();
     psnap_deadline last = 0; /* for collectors, from when we are to end */
     struct psnap_hub *page = hub->page;
     bool is_missing;

@@ -113,6 +113,8 @@ static int collect(const struct psnap_hub_server *server, struct psnap_request *
     request->collector = (uint32_t)getpid();
     request->fd = (uint32_t)psnap_capture_fd(capture);
     answer(request, PSNAP_REQUEST_GRANTED);
+    psnap_capture_obey(capture, &server->page->deadline);
+    recording->builder.deadline = &server->page->deadline;
     status = psnap_recording_run(recording, capture, &error);
     report = psnap_capture_report(capture);
     if (report.modules)

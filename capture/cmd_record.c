@@ -146,6 +146,7 @@ static int record(struct psnap_recording *recording, char **argv, bool is_verbos
         return lost(&error);
     if (psnap_hub_start(&hub, recording, is_verbose, &error))
         return run_unrecorded(argv, &error);
+    psnap_child_share_deadline(&hub.page->deadline);
     if (recording->is_late) { /* every process asks the hub */
         pid = start_or_say(argv, hub.path, false, &result);
         if (pid >= 0)

@@ -110,11 +110,6 @@ bool psnap_recording_complain(const struct psnap_recording *recording,
                 command, report.copies, report.copies == 1 ? "y was" : "ies were");
     if (report.threads > UINT16_MAX)
         fprintf(stderr, "psnap %s: threads from %u on share one number\n", command, UINT16_MAX);
-    if (report.is_abandoned)
-        fprintf(stderr,
-                "psnap %s: the program could not reach the collector, accesses are "
-                "missing\n",
-                command);
     if (report.is_quiet)
         fprintf(stderr,
                 "psnap %s: the program entered a seccomp sandbox, where it was recorded without "
@@ -147,8 +142,8 @@ bool psnap_recording_complain(const struct psnap_recording *recording,
                 "may have none\n",
                 command, report.unnamed, report.unnamed == 1 ? "" : "s");
     return psnap_roi_complain(command, recording->roi, &report.roi, capture->program) ||
-           !report.modules || !report.threads || report.copies || report.is_abandoned ||
-           report.threads_lost || report.unheard || is_unwritten || recording->is_uncertified;
+           !report.modules || !report.threads || report.copies || report.threads_lost ||
+           report.unheard || is_unwritten || recording->is_uncertified;
 }
 
 enum psnap_status psnap_recording_describe(struct psnap_program *program,

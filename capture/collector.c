@@ -534,7 +534,6 @@ struct psnap_capture_report psnap_capture_report(const struct psnap_source *capt
         .threads = session->threads,
         .threads_lost = session->threads_lost,
         .copies = session->copies,
-        .is_abandoned = session->abandoned,
         .is_cut_short = self->is_cut_short && !session->closing,
         .loops_lost = session->is_enough
                           ? 0

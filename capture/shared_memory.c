@@ -14,6 +14,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "capture/alive.h"
+
 static bool map(struct psnap_rings *rings, uint32_t count)
 {
     void *memory =
@@ -40,6 +42,7 @@ bool psnap_rings_create(struct psnap_rings *rings, struct psnap_error *error)
     rings->session->abi = PSNAP_CAPTURE_ABI;
     rings->session->ring_count = rings->count;
     rings->session->collector_pid = (uint32_t)getpid();
+    psnap_alive_begin(&rings->session->collector);
     return true;
 }
 
@@ -84,13 +87,16 @@ bool psnap_rings_adopt(struct psnap_rings *rings, int fd, struct psnap_error *er
         return false;
     }
     __atomic_store_n(&rings->session->collector_pid, (uint32_t)getpid(), __ATOMIC_RELEASE);
+    psnap_alive_begin(&rings->session->collector);
     return true;
 }
 
 void psnap_rings_release(struct psnap_rings *rings)
 {
-    if (rings->session)
+    if (rings->session) {
+        psnap_alive_end(&rings->session->collector);
         munmap(rings->session, PSNAP_SESSION_BYTES(rings->count));
+    }
     if (rings->fd >= 0)
         close(rings->fd);
     rings->session = NULL;

@@ -207,7 +207,10 @@ class ModulePlan
     void emitLeaving(llvm::ReturnInst *end, uint32_t index);
     llvm::Value *isWanted(llvm::IRBuilder<> &builder, uint32_t index);
     llvm::Value *frameOf(llvm::IRBuilder<> &builder);
-    void callHook(llvm::Instruction *before, llvm::FunctionCallee hook);
+    void callHook(llvm::Instruction *before, llvm::FunctionCallee hook); /* with the frame */
+    void callHook(llvm::Instruction *before, llvm::FunctionCallee hook,
+                  llvm::ArrayRef<llvm::Value *> arguments);
+    void emitSandbox(llvm::CallInst *call);
     llvm::GlobalVariable *functionNames();
     llvm::GlobalVariable *constant(llvm::Constant *value, const char *name);
     llvm::Value *addressOfByte(llvm::GlobalVariable *array, uint32_t index);
@@ -227,7 +230,7 @@ class ModulePlan
     llvm::FunctionCallee reserve, hand_over, allocated;
     std::string function_names; /* as in PSNAP_FUNCTIONS_SECTION */
     llvm::GlobalVariable *wanted_functions = nullptr;
-    llvm::FunctionCallee enter, leave, landed, forked, sandboxed;
+    llvm::FunctionCallee enter, leave, landed, forked, sandboxed, sandbox_tried;
     bool hoisting, switching; /* PSNAP_ENV_HOIST */
     llvm::Type *word = nullptr;
     llvm::PointerType *pointer = nullptr;

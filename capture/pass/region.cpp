@@ -35,6 +35,7 @@
 #include "llvm/Transforms/Utils/ModuleUtils.h"
 
 #include <linux/prctl.h>
+#include <linux/seccomp.h>
 #include <set>
 #include <sys/syscall.h>
 
@@ -105,7 +106,8 @@ void ModulePlan::declareRegions()
     leave = hook("__psnap_leave", pointer);
     landed = hook("__psnap_landed", pointer);
     forked = hook("__psnap_forked", {});
-    sandboxed = hook("__psnap_sandboxed", {});
+    sandboxed = hook("__psnap_sandboxed", {word, word, word, word});
+    sandbox_tried = hook("__psnap_sandbox_tried", {word});
     auto *type = ArrayType::get(Type::getInt8Ty(context), plans.size());
     wanted_functions = new GlobalVariable(module, type, false, GlobalValue::InternalLinkage,
                                           ConstantAggregateZero::get(type), "__psnap_wanted");
@@ -128,9 +130,15 @@ Value *ModulePlan::frameOf(IRBuilder<> &builder)
 void ModulePlan::callHook(Instruction *before, FunctionCallee hook)
 {
     IRBuilder<> builder(before);
-    bool has_frame = hook.getFunctionType()->getNumParams();
-    CallInst *call =
-        has_frame ? builder.CreateCall(hook, {frameOf(builder)}) : builder.CreateCall(hook);
+    std::vector<Value *> frame;
+    if (hook.getFunctionType()->getNumParams())
+        frame.push_back(frameOf(builder));
+    callHook(before, hook, frame);
+}
+
+void ModulePlan::callHook(Instruction *before, FunctionCallee hook, ArrayRef<Value *> arguments)
+{
+    CallInst *call = IRBuilder<>(before).CreateCall(hook, arguments);
     call->setCallingConv(CallingConv::PreserveMost);
     if (const DISubprogram *scope = before->getFunction()->getSubprogram())
         call->setDebugLoc(DILocation::get(context, 0, 0, const_cast<DISubprogram *>(scope)));
@@ -144,16 +152,50 @@ static bool makesChild(const CallInst &call)
            (callee->getName() == "_Fork" || callee->getName() == "syscall");
 }
 
-/* After it the system may kill the program for calls of the runtime's. */
-static bool entersSandbox(const CallInst &call)
+/* After it the system may kill the program for calls of the runtime's, as far as is known here. */
+static bool mayEnterSandbox(const CallInst &call)
 {
     const Function *callee = call.getCalledFunction();
     const StringRef name = callee ? callee->getName() : "";
-    auto *first = call.arg_empty() ? nullptr : dyn_cast<ConstantInt>(call.getArgOperand(0));
-    return name == "seccomp" || name == "seccomp_load" ||
-           (name == "prctl" && first && first->equalsInt(PR_SET_SECCOMP)) ||
-           (name == "syscall" && first &&
-            (first->equalsInt(SYS_seccomp) || first->equalsInt(SYS_prctl)));
+    if (call.isMustTailCall())
+        return false;
+    if (name == "seccomp" || name == "seccomp_load")
+        return true;
+    if ((name != "prctl" && name != "syscall") || call.arg_empty())
+        return false;
+    auto *first = dyn_cast<ConstantInt>(call.getArgOperand(0));
+    if (name == "prctl")
+        return !first || first->equalsInt(PR_SET_SECCOMP);
+    return !first || first->equalsInt(SYS_seccomp) || first->equalsInt(SYS_prctl);
+}
+
+/* The hook in front of such a call is told what syscall() would be: it looks whether that enters a
+ * sandbox. The one behind it is told what has come of it. */
+void ModulePlan::emitSandbox(CallInst *call)
+{
+    const StringRef name = call->getCalledFunction()->getName();
+    Instruction *next = call->getNextNode();
+    IRBuilder<> before(call);
+    std::vector<Value *> all;
+
+    if (name == "prctl")
+        all.push_back(before.getInt64(SYS_prctl));
+    else if (name != "syscall")
+        all.push_back(before.getInt64(SYS_seccomp));
+    if (name == "seccomp_load") {
+        all.push_back(before.getInt64(SECCOMP_SET_MODE_FILTER));
+        all.push_back(before.getInt64(0));
+    }
+    for (Value *argument : call->args())
+        if (all.size() < 4)
+            all.push_back(argument->getType()->isPointerTy()
+                              ? before.CreatePtrToInt(argument, word)
+                              : before.CreateSExtOrTrunc(argument, word));
+    while (all.size() < 4)
+        all.push_back(before.getInt64(0));
+    callHook(call, sandboxed, all);
+    if (call->getType()->isIntegerTy())
+        callHook(next, sandbox_tried, {IRBuilder<>(next).CreateSExtOrTrunc(call, word)});
 }
 
 /* The function that a child runs which this makes, or NULL. */
@@ -246,7 +288,8 @@ void ModulePlan::emitRegions(const FunctionPlan &plan, uint32_t index)
 {
     Function &function = *plan.function;
     MDNode *cold = MDBuilder(context).createBranchWeights(1, 1u << 20);
-    std::vector<Instruction *> landings, children, sandboxes;
+    std::vector<Instruction *> landings, children;
+    std::vector<CallInst *> sandboxes;
     std::vector<ReturnInst *> ends;
 
     splitReturns(function);
@@ -258,7 +301,7 @@ void ModulePlan::emitRegions(const FunctionPlan &plan, uint32_t index)
             landings.push_back(call->getNextNode());
         else if (call && makesChild(*call))
             children.push_back(call->getNextNode());
-        if (call && entersSandbox(*call))
+        if (call && mayEnterSandbox(*call))
             sandboxes.push_back(call);
         if (Function *child = call ? childOf(*call) : nullptr)
             children.push_back(&*child->getEntryBlock().getFirstNonPHIOrDbgOrAlloca());
@@ -267,8 +310,8 @@ void ModulePlan::emitRegions(const FunctionPlan &plan, uint32_t index)
     }
     for (Instruction *at : landings)
         callHook(at, landed);
-    for (Instruction *at : sandboxes)
-        callHook(at, sandboxed);
+    for (CallInst *call : sandboxes)
+        emitSandbox(call);
     for (Instruction *at : children)
         callHook(at, forked);
     for (ReturnInst *end : ends)

@@ -6,8 +6,10 @@
  * own grants one. No file stays open: sessions and hub are mapped through
  * /proc/PID/fd.
  *
- * Processes are known by the numbers that /proc shows them by, where the hub's page is found: in
- * another PID namespace getpid() is not one that the hub could use.
+ * Processes are known by the numbers that /proc shows them by: in another PID namespace getpid() is
+ * not one that the hub could use. Where /proc is not the hub's either (a container has its own,
+ * what chroot leads to may have none) nobody can say who we are: such a process is not recorded,
+ * which is counted.
  */
 #include "runtime.h"
 
@@ -24,7 +26,6 @@
 #include <unistd.h>
 
 static struct psnap_hub *hub;
-static bool is_abroad; /* the hub is in another PID namespace */
 
 uint32_t psnap_rt_self(void)
 {
@@ -37,22 +38,11 @@ uint32_t psnap_rt_self(void)
     return pid ? pid : (uint32_t)getpid();
 }
 
-/* Who may not look at it takes it to be there. */
-static bool has_program(uint32_t pid)
-{
-    char path[32], target[8];
-
-    snprintf(path, sizeof path, "/proc/%u/exe", (unsigned)pid);
-    return readlink(path, target, sizeof target) >= 0 || errno != ENOENT;
-}
-
 bool psnap_rt_is_process(uint32_t pid)
 {
     struct pollfd ended = {.events = POLLIN};
     bool is_alive;
 
-    if (is_abroad)
-        return has_program(pid);
     ended.fd = (int)syscall(SYS_pidfd_open, pid, 0);
     if (ended.fd < 0)
         return errno != ESRCH;
@@ -80,6 +70,16 @@ static struct psnap_session *open_session(uint32_t pid, uint32_t number)
     return session;
 }
 
+/* /proc shows processes by the numbers that the hub knows. */
+static bool is_proc_the_hubs(void)
+{
+    struct stat about;
+    char path[64];
+
+    snprintf(path, sizeof path, "/proc/%u/fd/%u", (unsigned)hub->pid, (unsigned)hub->fd);
+    return stat(path, &about) == 0 && (uint64_t)about.st_ino == hub->inode;
+}
+
 /* A slot to ask with; NULL when the hub has died. */
 static struct psnap_request *take_request(void)
 {
@@ -93,7 +93,7 @@ static struct psnap_request *take_request(void)
                                             __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
                 return &hub->requests[i];
         }
-        if (!psnap_rt_is_process(hub->pid))
+        if (psnap_alive_has_ended(&hub->server))
             return NULL;
         nanosleep(&moment, NULL);
     }
@@ -118,7 +118,7 @@ static struct psnap_session *ask(bool *is_refused)
         if (state == PSNAP_REQUEST_GRANTED || state == PSNAP_REQUEST_REFUSED)
             break;
         if (syscall(SYS_futex, &mine->state, FUTEX_WAIT, state, &patience, NULL, 0) != 0 &&
-            errno == ETIMEDOUT && !psnap_rt_is_process(hub->pid))
+            errno == ETIMEDOUT && psnap_alive_has_ended(&hub->server))
             break;
     }
     *is_refused = state == PSNAP_REQUEST_REFUSED;
@@ -177,15 +177,16 @@ static struct psnap_session *take_first(void)
 
 struct psnap_session *psnap_rt_join(void)
 {
-    struct psnap_session *session;
+    struct psnap_session *session = NULL;
     bool is_refused = false;
 
     if (!hub)
         return NULL;
-    is_abroad = psnap_rt_self() != (uint32_t)getpid();
-    session = take_first();
-    if (!session)
-        session = ask(&is_refused);
+    if (is_proc_the_hubs()) {
+        session = take_first();
+        if (!session)
+            session = ask(&is_refused);
+    }
     if (session) {
         if (readlink("/proc/self/exe", session->program, sizeof session->program - 1) < 0)
             session->program[0] = '\0';

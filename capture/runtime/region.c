@@ -78,8 +78,12 @@ static bool is_beside(void)
 {
     stack_t other;
 
-    return !psnap_rt_is_quiet() && sigaltstack(NULL, &other) == 0 &&
-           (other.ss_flags & SS_ONSTACK) && outermost - (uint64_t)other.ss_sp >= other.ss_size;
+    if (!psnap_rt_begin_noise())
+        return false;
+    if (sigaltstack(NULL, &other) != 0)
+        other.ss_flags = 0;
+    psnap_rt_end_noise();
+    return (other.ss_flags & SS_ONSTACK) && outermost - (uint64_t)other.ss_sp >= other.ss_size;
 }
 
 void __psnap_roi_begin(void)

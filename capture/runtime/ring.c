@@ -9,15 +9,16 @@
 
 #include <sys/mman.h>
 
-const char __psnap_abi_8 = PSNAP_CAPTURE_ABI;
+const char __psnap_abi_9 = PSNAP_CAPTURE_ABI;
 
 struct psnap_session *psnap_rt_session;
 static bool recording; /* atomic */
 _Thread_local uint64_t *psnap_rt_idle;
 
 const struct psnap_rt_hooks psnap_rt_hooks = {
-    PSNAP_CAPTURE_ABI, psnap_rt_add_copy, __psnap_reserve, __psnap_hand_over, __psnap_allocated,
-    __psnap_register,  psnap_rt_mark,     psnap_rt_pass,   __psnap_forked,    __psnap_sandboxed};
+    PSNAP_CAPTURE_ABI, psnap_rt_add_copy, __psnap_reserve,      __psnap_hand_over,
+    __psnap_allocated, __psnap_register,  psnap_rt_mark,        psnap_rt_pass,
+    __psnap_forked,    __psnap_sandboxed, __psnap_sandbox_tried};
 
 bool psnap_rt_collector_alive(void)
 {
@@ -25,6 +26,8 @@ bool psnap_rt_collector_alive(void)
 
     if (!session || __atomic_load_n(&session->closed, __ATOMIC_ACQUIRE))
         return false;
+    if (psnap_alive_has_begun(&session->collector))
+        return !psnap_alive_has_ended(&session->collector);
     return psnap_rt_is_process(__atomic_load_n(&session->collector_pid, __ATOMIC_ACQUIRE));
 }
 
@@ -151,11 +154,12 @@ __attribute__((preserve_most)) uint64_t *__psnap_reserve(uint64_t words)
     room = claim_idle(__psnap_ring, words);
     if (room)
         return room;
-    if (psnap_rt_is_quiet())
+    if (!psnap_rt_begin_noise())
         return psnap_rt_reserve_quietly(words);
     psnap_rt_block_signals(&outside);
     room = reserve(words, (uint64_t)__builtin_frame_address(0), &outside.signals);
     psnap_rt_unblock_signals(&outside);
+    psnap_rt_end_noise();
     return room;
 }
 
@@ -171,13 +175,14 @@ __attribute__((preserve_most)) void __psnap_hand_over(void)
         return;
     }
     if (!psnap_rt_is_real(ring) || !psnap_rt_is_recording() || ring->aside ||
-        psnap_rt_unread_chunks(ring) || psnap_rt_is_quiet())
+        psnap_rt_unread_chunks(ring) || !psnap_rt_begin_noise())
         return;
     psnap_rt_block_signals(&outside);
     if (!psnap_rt_is_forked() && ring == __psnap_ring && psnap_rt_has_chunk(ring) && !ring->aside &&
         !psnap_rt_unread_chunks(ring) && psnap_rt_renew_chunk(ring, &outside.signals))
         psnap_rt_look(ring); /* what is wanted may have changed meanwhile */
     psnap_rt_unblock_signals(&outside);
+    psnap_rt_end_noise();
 }
 
 static void put_allocation(uint64_t *room, const uint64_t allocation[4])
@@ -235,17 +240,11 @@ void psnap_rt_tell_allocation(uint64_t address, uint64_t size_bytes, const unsig
         put_allocation(room, allocation);
 }
 
-void __psnap_allocated(const void *address, uint64_t size_bytes, const unsigned char *site)
+static void tell_allocation(const void *address, uint64_t size_bytes, const unsigned char *site)
 {
     const uint64_t at = (uint64_t)address;
     uint32_t thread;
 
-    if (psnap_rt_first) {
-        psnap_rt_first->allocated(address, size_bytes, site);
-        return;
-    }
-    if (psnap_rt_is_quiet())
-        return;
     if (psnap_rt_is_forked())
         psnap_rt_rejoin();
     if (!psnap_rt_is_recording() || !address || address == MAP_FAILED || psnap_rt_is_enough())
@@ -253,4 +252,14 @@ void __psnap_allocated(const void *address, uint64_t size_bytes, const unsigned 
     thread = my_thread((uint64_t)__builtin_frame_address(0));
     psnap_rt_note_allocation(at, size_bytes, site, thread, psnap_rt_is_large(at, size_bytes));
     psnap_rt_tell_allocation(at, size_bytes, site, thread);
+}
+
+void __psnap_allocated(const void *address, uint64_t size_bytes, const unsigned char *site)
+{
+    if (psnap_rt_first)
+        psnap_rt_first->allocated(address, size_bytes, site);
+    else if (psnap_rt_begin_noise()) {
+        tell_allocation(address, size_bytes, site);
+        psnap_rt_end_noise();
+    }
 }

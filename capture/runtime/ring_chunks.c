@@ -184,10 +184,8 @@ bool psnap_rt_renew_chunk(struct psnap_ring *ring, const sigset_t *signals)
         if (!psnap_rt_is_real(ring))
             return true; /* the ring of the parent of this child, which a handler has forked */
         most = few_chunks(ring);
-        if (!alive && !psnap_rt_is_enough()) {
-            __atomic_store_n(&psnap_rt_session->abandoned, 1, __ATOMIC_RELAXED);
+        if (!alive && !psnap_rt_is_enough())
             return false;
-        }
     }
     if (!psnap_rt_has_chunk(ring))
         psnap_rt_open_chunk(ring);

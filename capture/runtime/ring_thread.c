@@ -53,8 +53,12 @@ bool psnap_rt_add_copy(struct psnap_ring **ring_of_copy)
 
 uint64_t *psnap_rt_map_idle(void)
 {
-    uint64_t *words = psnap_rt_map(PSNAP_RT_IDLE_WORDS * sizeof *words);
+    uint64_t *words = NULL;
 
+    if (psnap_rt_begin_noise()) {
+        words = psnap_rt_map(PSNAP_RT_IDLE_WORDS * sizeof *words);
+        psnap_rt_end_noise();
+    }
     return words ? words : last_resort.words;
 }
 
@@ -65,7 +69,7 @@ static void end_of_thread(void *pointer)
 {
     struct psnap_rt_outside outside;
     struct psnap_ring *ring = pointer;
-    const bool is_quiet = psnap_rt_is_quiet();
+    const bool is_quiet = !psnap_rt_begin_noise();
     uint64_t *idle;
     bool is_parents;
 
@@ -88,6 +92,7 @@ static void end_of_thread(void *pointer)
     if (idle && idle != last_resort.words)
         munmap(idle, PSNAP_RT_IDLE_WORDS * sizeof *idle);
     psnap_rt_unblock_signals(&outside);
+    psnap_rt_end_noise();
 }
 
 static void make_thread_end(void)
@@ -239,7 +244,7 @@ void psnap_rt_prepare_quiet(void)
 {
     struct psnap_rt_outside outside;
 
-    if (psnap_rt_is_quiet())
+    if (!psnap_rt_begin_noise())
         return;
     psnap_rt_block_signals(&outside);
     if (psnap_rt_is_forked() || __psnap_ring == &psnap_rt_empty_ring)
@@ -247,6 +252,7 @@ void psnap_rt_prepare_quiet(void)
     if (!psnap_rt_idle)
         psnap_rt_idle = psnap_rt_map_idle();
     psnap_rt_unblock_signals(&outside);
+    psnap_rt_end_noise();
 }
 
 void psnap_rt_go_on(struct psnap_ring *ring)

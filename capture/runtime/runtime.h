@@ -19,7 +19,7 @@
 #define PSNAP_HOOK __attribute__((visibility("default")))
 
 /* Hooks called by instrumented code (capture/pass). */
-extern PSNAP_HOOK const char __psnap_abi_8;
+extern PSNAP_HOOK const char __psnap_abi_9;
 extern PSNAP_HOOK _Thread_local struct psnap_ring *__psnap_ring
     __attribute__((tls_model("initial-exec")));
 PSNAP_HOOK __attribute__((preserve_most)) uint64_t *__psnap_reserve(uint64_t words);
@@ -35,8 +35,11 @@ PSNAP_HOOK __attribute__((preserve_most)) void __psnap_leave(const void *frame);
 PSNAP_HOOK __attribute__((preserve_most)) void __psnap_landed(const void *frame);
 /* A call has returned that may have made a child without fork handlers. */
 PSNAP_HOOK __attribute__((preserve_most)) void __psnap_forked(void);
-/* The program is about to enter a sandbox that kills it for system calls: quiet.c. */
-PSNAP_HOOK __attribute__((preserve_most)) void __psnap_sandboxed(void);
+/* The program is about to make a system call that may be one that enters a sandbox, where it is
+ * killed for calls of ours; and has made it. quiet.c */
+PSNAP_HOOK __attribute__((preserve_most)) void
+__psnap_sandboxed(uint64_t number, uint64_t operation, uint64_t second, uint64_t third);
+PSNAP_HOOK __attribute__((preserve_most)) void __psnap_sandbox_tried(int64_t result);
 /* The marks of capture/roi.h. */
 PSNAP_HOOK void __psnap_roi_begin(void);
 PSNAP_HOOK void __psnap_roi_end(void);
@@ -58,7 +61,9 @@ struct psnap_rt_hooks {
     void (*mark)(bool begins);
     void (*pass)(const void *frame, enum psnap_rt_passage passage);
     void (*forked)(void) __attribute__((preserve_most));
-    void (*sandboxed)(void) __attribute__((preserve_most));
+    void (*sandboxed)(uint64_t number, uint64_t operation, uint64_t second, uint64_t third)
+        __attribute__((preserve_most));
+    void (*sandbox_tried)(int64_t result) __attribute__((preserve_most));
 };
 extern const struct psnap_rt_hooks psnap_rt_hooks;
 extern const struct psnap_rt_hooks *psnap_rt_first; /* NULL: we are the first copy */
@@ -90,8 +95,12 @@ void psnap_rt_reuse(void);      /* a module comes where another was, and all thr
 struct psnap_ring *psnap_rt_set_aside(void);
 void psnap_rt_go_on(struct psnap_ring *ring);
 
-/* quiet.c: whether we make no system calls any more; room for a record, without any. */
+/* quiet.c: whether we make no system calls any more; room for a record, without any. Who makes
+ * some says so, or, where that returns false, makes none. */
 bool psnap_rt_is_quiet(void);
+bool psnap_rt_begin_noise(void);
+void psnap_rt_end_noise(void);
+void psnap_rt_fork_noise(void); /* in the child */
 uint64_t *psnap_rt_reserve_quietly(uint64_t words);
 void psnap_rt_prepare_quiet(void); /* ring_thread.c: this thread has all that it will need */
 
@@ -139,8 +148,8 @@ void psnap_rt_find_stack(uint64_t frame, uint64_t *low, uint64_t *high);
  */
 bool psnap_rt_open_hub(const char *path);
 struct psnap_session *psnap_rt_join(void);
-bool psnap_rt_is_process(uint32_t pid);
-uint32_t psnap_rt_self(void); /* this process, as /proc numbers it */
+bool psnap_rt_is_process(uint32_t pid); /* in this PID namespace */
+uint32_t psnap_rt_self(void);           /* this process, as /proc numbers it */
 
 /* session_map.c: the memory of a session. NULL on failure. */
 extern uint32_t psnap_rt_ring_count; /* rings that the session has room for */

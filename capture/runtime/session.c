@@ -211,6 +211,7 @@ static void leave_parent(void)
         __atomic_store_n(&is_forked, true, __ATOMIC_RELAXED);
     psnap_rt_set_recording(false);
     psnap_rt_fork_regions();
+    psnap_rt_fork_noise();
     is_launched = false;
     psnap_rt_forget_numbers();
     control_lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
@@ -222,7 +223,7 @@ static void forked(void)
 {
     struct psnap_rt_outside outside;
 
-    if (psnap_rt_is_quiet()) { /* it stays unrecorded, and off its parent's ring */
+    if (!psnap_rt_begin_noise()) { /* it stays unrecorded, and off its parent's ring */
         if (unwiped && !*unwiped)
             psnap_rt_drop_ring();
         return;
@@ -234,6 +235,7 @@ static void forked(void)
             *unwiped = 1;
     }
     psnap_rt_unblock_signals(&outside);
+    psnap_rt_end_noise();
 }
 
 bool psnap_rt_is_child(void)

@@ -73,15 +73,16 @@
 #ifndef PSNAP_BASE_CAPTURE_ABI_H
 #define PSNAP_BASE_CAPTURE_ABI_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
-#define PSNAP_CAPTURE_ABI 8
+#define PSNAP_CAPTURE_ABI 9
 #define PSNAP_CAPTURE_MAGIC 0x70616e73u /* "snap" */
 #define PSNAP_HUB_MAGIC 0x68706e73u     /* "snph" */
 
 /* Referred to by every instrumented module: another version does not link. */
-#define PSNAP_CAPTURE_ABI_SYMBOL "__psnap_abi_8"
+#define PSNAP_CAPTURE_ABI_SYMBOL "__psnap_abi_9"
 
 /* Under these names the collector's address travels to the program. */
 #define PSNAP_ENV_SESSION "PSNAP_SESSION"     /* path of the hub's memory, set by psnap record */
@@ -322,6 +323,28 @@ static inline uint64_t *psnap_ring_cursor(const struct psnap_ring *ring)
     }
 }
 
+/*
+ * A process is there: the number of its thread, to which the kernel adds PSNAP_ALIVE_DIED
+ * (FUTEX_OWNER_DIED) when it ends. `next` is an address in that process. capture/alive.c
+ */
+struct psnap_alive {
+    uint64_t next;
+    uint32_t word; /* 0: it has not begun */
+    uint32_t padding;
+};
+
+#define PSNAP_ALIVE_DIED 0x40000000u
+
+static inline bool psnap_alive_has_begun(const struct psnap_alive *alive)
+{
+    return __atomic_load_n(&alive->word, __ATOMIC_SEQ_CST) != 0;
+}
+
+static inline bool psnap_alive_has_ended(const struct psnap_alive *alive)
+{
+    return __atomic_load_n(&alive->word, __ATOMIC_SEQ_CST) & PSNAP_ALIVE_DIED;
+}
+
 struct psnap_session {
     uint32_t magic, abi;
     uint32_t collector_pid; /* known before the program uses the session */
@@ -335,7 +358,6 @@ struct psnap_session {
     uint32_t closed;       /* futex, collector: 1 when its files are written, or it failed */
     uint32_t threads_lost; /* threads that found no free ring */
     uint32_t copies;       /* further copies of the runtime in the process that are too many */
-    uint32_t abandoned;    /* the program gave the collector up for dead */
     uint32_t changes;      /* goes up when it changes what is wanted, or that anything is */
     uint32_t is_enough;    /* collector: the program goes on unrecorded */
     uint32_t is_quiet;     /* program: it is in a sandbox, and makes no system calls of ours */
@@ -345,7 +367,8 @@ struct psnap_session {
     uint64_t roi_found;    /* program: bit i: there is a function of the i-th name of the list */
     uint64_t roi_inlined;  /* program: bit i: there is a copy of one in another function */
     uint64_t hooks;        /* program: where its runtime has a table for further copies of it */
-    char program[1024];    /* path of the one that attached, known before its pid; may be empty */
+    struct psnap_alive collector; /* collector: it is there */
+    char program[1024]; /* path of the one that attached, known before its pid; may be empty */
 };
 
 /* A process that wants a session: a slot that it takes, fills and asks with. */
@@ -389,7 +412,10 @@ struct psnap_hub {
     uint32_t failed;     /* and those that lost something: it has been said */
     uint32_t modules;    /* 1: there was a process with instrumented modules */
     uint32_t running;    /* processes that go on, with their collectors, when is_done is set */
-    uint32_t padding;
+    int64_t deadline;    /* a psnap_deadline: when collectors are to end; 0: there is none */
+    uint32_t fd;         /* of this page, in the process that serves, */
+    uint64_t inode;      /* and of the page: a /proc where it is not found is another's */
+    struct psnap_alive server;
     struct psnap_request requests[PSNAP_REQUESTS];
 };
 

@@ -176,41 +176,6 @@ exec 5>&-
 wait_for out whole
 [ ! -e p.yaml ] || fail "a profile by a killed collector"
 
-# a program that takes the collector for dead runs on, and that something is missing is said
-cat > blind.c << 'END_OF_C'
-#define _GNU_SOURCE
-#include <dlfcn.h>
-#include <errno.h>
-#include <stdarg.h>
-#include <sys/syscall.h>
-long syscall(long number, ...)
-{
-    long (*real)(long, ...) = (long (*)(long, ...))dlsym(RTLD_NEXT, "syscall");
-    long a[6];
-    va_list list;
-    if (number == SYS_pidfd_open) {
-        errno = ESRCH;
-        return -1;
-    }
-    va_start(list, number);
-    for (int i = 0; i < 6; i++)
-        a[i] = va_arg(list, long);
-    va_end(list);
-    return real(number, a[0], a[1], a[2], a[3], a[4], a[5]);
-}
-END_OF_C
-"${PSNAP_CC:-cc}" -shared -fPIC -o blind.so blind.c -ldl
-start_stopped env "LD_PRELOAD=$dir/blind.so" ./act work 3000000 gate
-echo >&5
-wait_for out whole
-kill -CONT $recorder
-exec 5>&-
-result=0
-wait $recorder || result=$?
-[ $result = 125 ] || fail "abandoned: exit status $result: $(cat err)"
-has err "the program could not reach the collector, accesses are missing"
-[ "$(stores p.yaml)" -gt 1000 ] && [ "$(stores p.yaml)" -lt 3000001 ] || fail "abandoned: $(stores p.yaml)"
-
 # ------------------------------------------------------------- signals while it starts
 
 # psnap record is told to end as soon as it has started the program: so is the program

@@ -163,3 +163,32 @@ if command -v valgrind > valgrind.path; then
     [ $result -gt 128 ] || fail "under Valgrind: $result: $(cat err)"
     "$PSNAP" check p.yaml || fail "under Valgrind: $(cat err)"
 fi
+
+# Names that processes settle: what was recorded until then is there when psnap record ends
+cat > late.c << 'END'
+static volatile long cells[1024];
+int main(void)
+{
+    for (long i = 0;; i++)
+        cells[i * (i + 1) / 2 % 1024] = i;
+}
+END
+"$PSNAP" cc -O1 -o late late.c
+"$PSNAP" record -o 'late.%p.yaml' -- ./late 2> err &
+recorder=$!
+for _ in $(seq 100); do
+    program=$(pgrep -P $recorder -x late || true)
+    [ -z "$program" ] || break
+    sleep 0.1
+done
+trap 'kill -KILL $program 2> /dev/null || true; rm -rf "$dir"' EXIT
+kill -STOP "$program" # it does not end by the signal for now
+sleep 0.3
+kill -TERM $recorder
+result=0
+wait $recorder || result=$?
+[ $result = 143 ] || fail "late: $result: $(cat err)"
+[ -s "late.$program.yaml" ] || fail "late: no profile: $(cat err)"
+kill -KILL "$program"
+[ "$(status "$PSNAP" record -o '/nonexistent/%p.yaml' -- ./late)" = 125 ] || fail "$(cat err)"
+has err "nonexistent"

@@ -64,6 +64,71 @@ has out further
 [ "$(ls q.yaml.* | wc -l)" = 1 ]
 [ "$(accesses_of work:10 q.yaml.*)" = 600000 ]
 
+# ------------------------------------------------------------- and has a /proc of its own, or none
+
+# Such a child is known by a number that is another process's outside: it is not recorded, which is
+# said, and nobody waits for the other.
+cat > begin.c << 'END'
+#define _GNU_SOURCE
+#include <sched.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <unistd.h>
+pid_t begin(const char *how)
+{
+    pid_t child;
+    if (unshare(CLONE_NEWPID | CLONE_NEWNS) != 0)
+        return -1;
+    child = fork();
+    if (child == 0 && !strcmp(how, "proc") &&
+        (mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
+         mount("proc", "/proc", "proc", 0, NULL) != 0))
+        _exit(9);
+    if (child == 0 && !strcmp(how, "chroot") && chroot("/etc") != 0)
+        _exit(9);
+    return child;
+}
+END
+cat > outer.c << 'END'
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static volatile long cells[1024];
+__attribute__((noinline)) static void work(long n)
+{
+    for (long i = 0; i < n; i++)
+        cells[i * (i + 1) / 2 % 1024] = i;
+}
+pid_t begin(const char *how);
+int main(int argc, char **argv)
+{
+    int status;
+    if (argc > 2)
+        work(1000);
+    pid_t child = begin(argv[1]);
+    if (child == 0) {
+        work(300000);
+        _exit(7);
+    }
+    waitpid(child, &status, 0);
+    printf("%d\n", WEXITSTATUS(status));
+    return 0;
+}
+END
+"$PSNAP_CC" -c begin.c
+"$PSNAP" cc -O1 -o outer outer.c begin.o
+for how in proc chroot; do
+    if [ "$(./outer $how)" = 7 ]; then
+        for before in "" before; do
+            # shellcheck disable=SC2086
+            [ "$(status record -o u.yaml -- ./outer $how $before)" = 125 ] || fail "$(cat err)"
+            has out 7
+            has err "1 process could not be recorded"
+            [ -z "$before" ] || [ "$(accesses_of work:7 u.yaml)" = 1000 ]
+        done
+    fi
+done
+
 # ------------------------------------------------------------- psnap record is in one
 
 # /proc is of the other namespace: the program runs, and it is said why it is not recorded.

@@ -136,3 +136,128 @@ if [ "$(./ends.native 2> err)" = "ends" ]; then
         fail "a thread that ends: $(cat err)"
     [ "$(accesses_of work:12 ends.yaml)" = 202000 ] || fail "$(accesses_of work:12 ends.yaml)"
 fi
+
+# A sandbox for all threads, entered while another one is in system calls of ours; and the program is
+# told to go on unrecorded when it is in there
+cat > threads.c << 'END'
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+static volatile long cells[1 << 16];
+static volatile int is_over;
+__attribute__((noinline)) static void work(long n, unsigned long seed)
+{
+    for (long i = 0; i < n; i++) {
+        seed = seed * 6364136223846793005u + 1442695040888963407u;
+        cells[cells[seed >> 48] & 0xffff] = (long)(seed >> 33);
+    }
+}
+static void *go_on(void *nothing)
+{
+    while (!is_over)
+        work(1000, 2);
+    return nothing;
+}
+__attribute__((noinline)) int enter(int option, unsigned long mode, void *program)
+{
+    struct sock_fprog *filter = program;
+    if (option != PR_SET_SECCOMP)
+        return prctl(option, mode, 0, 0, 0);
+    return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, filter);
+}
+int main(int argc, char **argv)
+{
+    struct sock_filter rules[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_write, 2, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clock_nanosleep, 1, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_exit_group, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+    };
+    struct sock_fprog program = {sizeof rules / sizeof *rules, rules};
+    pthread_t thread;
+    (void)argv;
+    work(1000, 3);
+    pthread_create(&thread, NULL, go_on, NULL);
+    usleep(100000);
+    if (enter(PR_SET_NO_NEW_PRIVS, 1, NULL) || enter(PR_SET_SECCOMP, 0, &program))
+        abort();
+    work(10000, 4);
+    if (argc > 1)
+        sleep(1);
+    if (write(1, "threads\n", 8) < 0)
+        _exit(1);
+    _exit(0);
+}
+END
+"$PSNAP_CC" -O1 -pthread -o threads.native threads.c
+if [ "$(./threads.native 2> err)" = "threads" ]; then
+    "$PSNAP" cc -O1 -pthread -o threads threads.c
+    for _ in 1 2 3; do
+        [ "$("$PSNAP" record --force -o threads.yaml -- ./threads 2> err)" = "threads" ] ||
+            fail "threads: $(cat err)"
+    done
+    [ "$("$PSNAP" record --force --count 3000 -o threads.yaml -- ./threads sleep 2> err)" = \
+        "threads" ] || fail "threads, unrecorded: $(cat err)"
+fi
+
+# Calls that fail, or ask: nothing changes. Options that only the run knows: the hook sees them.
+cat > asks.c << 'END'
+#include <linux/seccomp.h>
+#include <pthread.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static volatile long cells[1024];
+__attribute__((noinline)) static void work(long n)
+{
+    for (long i = 0; i < n; i++)
+        cells[i * (i + 1) / 2 % 1024] = i;
+}
+static void *in_thread(void *nothing)
+{
+    work(1000);
+    return nothing;
+}
+__attribute__((noinline)) int set(int option, unsigned long value)
+{
+    return prctl(option, value, 0, 0, 0);
+}
+int main(int argc, char **argv)
+{
+    unsigned action = SECCOMP_RET_KILL_THREAD;
+    pthread_t thread;
+    (void)argv;
+    work(1000);
+    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, 0);
+    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, 1); /* no filter is there */
+    syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &action);
+    syscall(SYS_prctl, PR_SET_NAME, "asks", 0, 0, 0);
+    pthread_create(&thread, NULL, in_thread, NULL);
+    pthread_join(thread, NULL);
+    if (fork() == 0) {
+        work(2000);
+        _exit(0);
+    }
+    wait(NULL);
+    set(argc > 1 ? PR_SET_SECCOMP : PR_GET_DUMPABLE, SECCOMP_MODE_STRICT);
+    work(1000000);
+    if (write(1, "asks\n", 5) < 0)
+        return 1;
+    syscall(SYS_exit, 0);
+}
+END
+"$PSNAP" cc -O1 -pthread -o asks asks.c
+[ "$("$PSNAP" record -o asks.yaml -- ./asks 2> err)" = "asks" ] || fail "asks: $(cat err)"
+! grep -q sandbox err || fail "asks: $(cat err)"
+[ "$(accesses_of work:10 asks.yaml)" = 1002000 ] || fail "asks: $(accesses_of work:10 asks.yaml)"
+[ "$(accesses_of work:10 asks.yaml.*)" = 2000 ] || fail "asks: its child is missing"
+[ "$("$PSNAP" record --force -o asks.yaml -- ./asks strict 2> err)" = "asks" ] ||
+    fail "asks strict: $(cat err)"
+has err "sandbox"
