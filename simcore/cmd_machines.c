@@ -39,6 +39,30 @@ static void print_known(double value, const char *unit)
         printf(", %g %s", value, unit);
 }
 
+static const char *const operation_names[PSNAP_OPERATION_COUNT] = {
+#define PSNAP_OPERATION(NAME, text) [PSNAP_OP_##NAME] = text,
+#include "formats/base/capture_abi.inc"
+};
+
+static void print_times(double latency_cycles, double throughput_cycles)
+{
+    print_known(latency_cycles, "cycles");
+    print_known(throughput_cycles, "cycles when nothing waits");
+}
+
+static void print_operations(const struct psnap_machine *machine)
+{
+    for (int i = 0; i < PSNAP_OPERATION_COUNT; i++) {
+        const struct psnap_operation_cost *cost = &machine->operations[i];
+
+        if (cost->latency_cycles <= 0 && cost->throughput_cycles <= 0)
+            continue;
+        printf("  %s", operation_names[i]);
+        print_times(cost->latency_cycles, cost->throughput_cycles);
+        putchar('\n');
+    }
+}
+
 static void print_policy(const struct psnap_cache_level *level)
 {
     const struct psnap_prefetch *prefetch = &level->prefetch;
@@ -67,6 +91,12 @@ static void print_tlb(const struct psnap_machine *machine)
     }
 }
 
+static bool has_memory(const struct psnap_machine *machine)
+{
+    return machine->memory_latency_cycles > 0 || machine->memory_throughput_cycles > 0 ||
+           machine->memory_bandwidth_bytes_per_s > 0;
+}
+
 static void describe(const struct psnap_machine *machine)
 {
     printf("%s\n", machine->name);
@@ -85,23 +115,52 @@ static void describe(const struct psnap_machine *machine)
                i + 1, psnap_group_digits(level->size_bytes, digits), level->line_bytes, level->ways,
                level->ways == 1 ? "" : "s", level->sets, level->sets == 1 ? "" : "s");
         print_policy(level);
-        print_known(level->latency_cycles, "cycles");
+        print_times(level->latency_cycles, level->throughput_cycles);
         print_known(level->bandwidth_bytes_per_s, "bytes/s");
+        if (level->shared_by > 1)
+            printf(", shared by %" PRIu32 " cores", level->shared_by);
         putchar('\n');
     }
     print_tlb(machine);
-    if (machine->memory_latency_cycles > 0 || machine->memory_bandwidth_bytes_per_s > 0) {
+    if (has_memory(machine)) {
         printf("  memory");
-        print_known(machine->memory_latency_cycles, "cycles");
+        print_times(machine->memory_latency_cycles, machine->memory_throughput_cycles);
         print_known(machine->memory_bandwidth_bytes_per_s, "bytes/s");
         putchar('\n');
     }
+    print_operations(machine);
 }
 
 static void json_known(struct psnap_json *json, const char *key, double value)
 {
     if (value > 0)
         psnap_json_real(json, key, value);
+}
+
+static void json_times(struct psnap_json *json, double latency_cycles, double throughput_cycles)
+{
+    json_known(json, "latency_cycles", latency_cycles);
+    json_known(json, "throughput_cycles", throughput_cycles);
+}
+
+static void json_operations(struct psnap_json *json, const struct psnap_machine *machine)
+{
+    bool is_open = false;
+
+    for (int i = 0; i < PSNAP_OPERATION_COUNT; i++) {
+        const struct psnap_operation_cost *cost = &machine->operations[i];
+
+        if (cost->latency_cycles <= 0 && cost->throughput_cycles <= 0)
+            continue;
+        if (!is_open)
+            psnap_json_begin_object(json, "operations");
+        is_open = true;
+        psnap_json_begin_object(json, operation_names[i]);
+        json_times(json, cost->latency_cycles, cost->throughput_cycles);
+        psnap_json_end_object(json);
+    }
+    if (is_open)
+        psnap_json_end_object(json);
 }
 
 /* What is not there or as in a plain machine is left out. */
@@ -156,18 +215,21 @@ static void json_machine(struct psnap_json *json, const struct psnap_machine *ma
         psnap_json_u64(json, "ways", level->ways);
         psnap_json_u64(json, "sets", level->sets);
         json_policy(json, level);
-        json_known(json, "latency_cycles", level->latency_cycles);
+        json_times(json, level->latency_cycles, level->throughput_cycles);
         json_known(json, "bandwidth_bytes_per_s", level->bandwidth_bytes_per_s);
+        if (level->shared_by > 1)
+            psnap_json_u64(json, "shared_by", level->shared_by);
         psnap_json_end_object(json);
     }
     psnap_json_end_array(json);
     json_tlb(json, machine);
-    if (machine->memory_latency_cycles > 0 || machine->memory_bandwidth_bytes_per_s > 0) {
+    if (has_memory(machine)) {
         psnap_json_begin_object(json, "memory");
-        json_known(json, "latency_cycles", machine->memory_latency_cycles);
+        json_times(json, machine->memory_latency_cycles, machine->memory_throughput_cycles);
         json_known(json, "bandwidth_bytes_per_s", machine->memory_bandwidth_bytes_per_s);
         psnap_json_end_object(json);
     }
+    json_operations(json, machine);
     psnap_json_end_object(json);
 }
 

@@ -140,13 +140,28 @@ static enum psnap_status read_prefetch(const struct reader *reader,
     return status;
 }
 
+static enum psnap_status read_times(const struct reader *reader, const struct psnap_yaml_node *map,
+                                    double *latency_cycles, double *throughput_cycles)
+{
+    const enum psnap_status status = read_real(reader, map, "latency_cycles", 1e9, latency_cycles);
+
+    return status ? status : read_real(reader, map, "throughput_cycles", 1e9, throughput_cycles);
+}
+
 static enum psnap_status read_level(const struct reader *reader, const struct psnap_yaml_node *node,
                                     struct psnap_cache_level *level)
 {
-    static const char *const keys[] = {
-        "size_bytes", "line_bytes", "ways",           "replacement",
-        "seed",       "prefetch",   "latency_cycles", "bandwidth_bytes_per_s",
-        NULL};
+    static const char *const keys[] = {"size_bytes",
+                                       "line_bytes",
+                                       "ways",
+                                       "replacement",
+                                       "seed",
+                                       "prefetch",
+                                       "latency_cycles",
+                                       "throughput_cycles",
+                                       "bandwidth_bytes_per_s",
+                                       "shared_by",
+                                       NULL};
     enum psnap_status status =
         psnap_yaml_expect_keys(reader->doc, node, "a level", keys, reader->error);
 
@@ -163,10 +178,13 @@ static enum psnap_status read_level(const struct reader *reader, const struct ps
     if (status == PSNAP_OK)
         status = read_prefetch(reader, psnap_yaml_get(node, "prefetch"), &level->prefetch);
     if (status == PSNAP_OK)
-        status = read_real(reader, node, "latency_cycles", 1e9, &level->latency_cycles);
+        status = read_times(reader, node, &level->latency_cycles, &level->throughput_cycles);
     if (status == PSNAP_OK)
         status =
             read_real(reader, node, "bandwidth_bytes_per_s", 1e18, &level->bandwidth_bytes_per_s);
+    level->shared_by = 1;
+    if (status == PSNAP_OK)
+        status = read_count(reader, node, "shared_by", UINT32_MAX, &level->shared_by);
     return status;
 }
 
@@ -174,17 +192,44 @@ static enum psnap_status read_memory(const struct reader *reader,
                                      const struct psnap_yaml_node *node,
                                      struct psnap_machine *machine)
 {
-    static const char *const keys[] = {"latency_cycles", "bandwidth_bytes_per_s", NULL};
+    static const char *const keys[] = {"latency_cycles", "throughput_cycles",
+                                       "bandwidth_bytes_per_s", NULL};
     enum psnap_status status;
 
     if (!node)
         return PSNAP_OK;
     status = psnap_yaml_expect_keys(reader->doc, node, "memory", keys, reader->error);
     if (status == PSNAP_OK)
-        status = read_real(reader, node, "latency_cycles", 1e9, &machine->memory_latency_cycles);
+        status = read_times(reader, node, &machine->memory_latency_cycles,
+                            &machine->memory_throughput_cycles);
     if (status == PSNAP_OK)
         status = read_real(reader, node, "bandwidth_bytes_per_s", 1e18,
                            &machine->memory_bandwidth_bytes_per_s);
+    return status;
+}
+
+static enum psnap_status read_operations(const struct reader *reader,
+                                         const struct psnap_yaml_node *node,
+                                         struct psnap_machine *machine)
+{
+    static const char *const names[PSNAP_OPERATION_COUNT + 1] = {
+#define PSNAP_OPERATION(NAME, text) [PSNAP_OP_##NAME] = text,
+#include "formats/base/capture_abi.inc"
+    };
+    static const char *const keys[] = {"latency_cycles", "throughput_cycles", NULL};
+    enum psnap_status status =
+        node ? psnap_yaml_expect_keys(reader->doc, node, "operations", names, reader->error)
+             : PSNAP_OK;
+
+    for (int i = 0; i < PSNAP_OPERATION_COUNT && node && status == PSNAP_OK; i++) {
+        const struct psnap_yaml_node *cost = psnap_yaml_get(node, names[i]);
+
+        if (cost)
+            status = psnap_yaml_expect_keys(reader->doc, cost, names[i], keys, reader->error);
+        if (cost && status == PSNAP_OK)
+            status = read_times(reader, cost, &machine->operations[i].latency_cycles,
+                                &machine->operations[i].throughput_cycles);
+    }
     return status;
 }
 
@@ -312,8 +357,8 @@ static enum psnap_status read_machine(const struct reader *reader,
                                       const struct psnap_yaml_node *map,
                                       struct psnap_machine *machine)
 {
-    static const char *const keys[] = {"name",   "description", "clock_hz", "cores",
-                                       "levels", "tlb",         "memory",   NULL};
+    static const char *const keys[] = {"name", "description", "clock_hz",   "cores", "levels",
+                                       "tlb",  "memory",      "operations", NULL};
     enum psnap_status status = psnap_yaml_known_keys(reader->doc, map, keys, reader->error);
 
     if (status == PSNAP_OK)
@@ -329,6 +374,8 @@ static enum psnap_status read_machine(const struct reader *reader,
         status = read_count(reader, map, "cores", UINT32_MAX, &machine->cores);
     if (status == PSNAP_OK)
         status = read_memory(reader, psnap_yaml_get(map, "memory"), machine);
+    if (status == PSNAP_OK)
+        status = read_operations(reader, psnap_yaml_get(map, "operations"), machine);
     if (status == PSNAP_OK)
         status = read_levels(reader, map, machine);
     return status;

@@ -59,7 +59,10 @@ struct psnap_cache_level {
     uint64_t ways;                /* 1: direct mapped; size_bytes / line_bytes: fully associative */
     uint64_t sets;                /* any count; derived */
     double latency_cycles;        /* of a hit here; 0 when unknown */
+    double throughput_cycles;     /* from one hit here to the next that does not wait for it: the
+                                     reciprocal throughput; 0 when unknown */
     double bandwidth_bytes_per_s; /* between this level and the core; 0 when unknown */
+    uint32_t shared_by;           /* cores that have one such cache together; 0, 1: each its own */
     enum psnap_replacement replacement;
     uint64_t seed; /* of PSNAP_REPLACE_RANDOM, else 0 */
     struct psnap_prefetch prefetch;
@@ -72,17 +75,25 @@ struct psnap_tlb_level {
     uint64_t sets;       /* any count; derived */
 };
 
+/* What one operation of a kind costs a core; 0 when unknown. */
+struct psnap_operation_cost {
+    double latency_cycles;    /* until its result can be used */
+    double throughput_cycles; /* until the next that does not wait for it begins */
+};
+
 struct psnap_machine {
     char name[256];                      /* unique in a command; an inline form is its own name */
     char description[256];               /* one line, "" when there is none */
     double clock_hz;                     /* 0 when unknown */
     uint32_t cores;                      /* 0 when unknown */
     double memory_latency_cycles;        /* behind the last level; 0 when unknown */
+    double memory_throughput_cycles;     /* as those of levels */
     double memory_bandwidth_bytes_per_s; /* 0 when unknown */
-    uint32_t level_count;                /* 1 to PSNAP_LEVELS_MAX */
-    struct psnap_cache_level levels[PSNAP_LEVELS_MAX]; /* [0] is level 1 */
-    uint32_t tlb_level_count;                          /* 0 to PSNAP_TLB_LEVELS_MAX */
-    struct psnap_tlb_level tlb[PSNAP_TLB_LEVELS_MAX];  /* nearest first */
+    struct psnap_operation_cost operations[PSNAP_OPERATION_COUNT]; /* enum psnap_operation */
+    uint32_t level_count;                                          /* 1 to PSNAP_LEVELS_MAX */
+    struct psnap_cache_level levels[PSNAP_LEVELS_MAX];             /* [0] is level 1 */
+    uint32_t tlb_level_count;                                      /* 0 to PSNAP_TLB_LEVELS_MAX */
+    struct psnap_tlb_level tlb[PSNAP_TLB_LEVELS_MAX];              /* nearest first */
 };
 
 /* "lru", "plru", "random". */

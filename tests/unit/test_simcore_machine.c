@@ -184,26 +184,30 @@ static void files_read_every_key(void **state)
     struct psnap_machine machine;
 
     (void)state;
-    assert_int_equal(read_text("machine:\n"
-                               "  name: full of keys\n"
-                               "  description: with, a comma\n"
-                               "  clock_hz: 2.5e9\n"
-                               "  cores: 4\n"
-                               "  levels:\n"
-                               "  - {size_bytes: 32K, line_bytes: 64, ways: 8, latency_cycles: 4.5,"
-                               " bandwidth_bytes_per_s: 1e11}\n"
-                               "  - {size_bytes: 3072, line_bytes: 0x20, ways: full,"
-                               " replacement: random, seed: 18446744073709551615}\n"
-                               "  - {size_bytes: 1M, line_bytes: 64, ways: 16, replacement: plru,"
-                               " prefetch: {entries: 64, degree: 2, distance: 8}}\n"
-                               "  - {size_bytes: 3M, line_bytes: 64, ways: 12, replacement: lru,"
-                               " prefetch: {}}\n"
-                               "  tlb:\n"
-                               "  - {entries: 64}\n"
-                               "  - {entries: 1536, page_bytes: 2M, ways: 12}\n"
-                               "  memory: {latency_cycles: 200, bandwidth_bytes_per_s: 2e10}\n",
-                               &machine, NULL),
-                     PSNAP_OK);
+    assert_int_equal(
+        read_text(
+            "machine:\n"
+            "  name: full of keys\n"
+            "  description: with, a comma\n"
+            "  clock_hz: 2.5e9\n"
+            "  cores: 4\n"
+            "  levels:\n"
+            "  - {size_bytes: 32K, line_bytes: 64, ways: 8, latency_cycles: 4.5, "
+            "throughput_cycles: 0.5, shared_by: 2,"
+            " bandwidth_bytes_per_s: 1e11}\n"
+            "  - {size_bytes: 3072, line_bytes: 0x20, ways: full,"
+            " replacement: random, seed: 18446744073709551615}\n"
+            "  - {size_bytes: 1M, line_bytes: 64, ways: 16, replacement: plru,"
+            " prefetch: {entries: 64, degree: 2, distance: 8}}\n"
+            "  - {size_bytes: 3M, line_bytes: 64, ways: 12, replacement: lru,"
+            " prefetch: {}}\n"
+            "  tlb:\n"
+            "  - {entries: 64}\n"
+            "  - {entries: 1536, page_bytes: 2M, ways: 12}\n"
+            "  memory: {latency_cycles: 200, throughput_cycles: 20, bandwidth_bytes_per_s: 2e10}\n"
+            "  operations: {fp_div: {latency_cycles: 13, throughput_cycles: 4}}\n",
+            &machine, NULL),
+        PSNAP_OK);
     assert_string_equal(machine.name, "full of keys");
     assert_string_equal(machine.description, "with, a comma");
     assert_true(machine.clock_hz == 2.5e9);
@@ -232,6 +236,13 @@ static void files_read_every_key(void **state)
     assert_int_equal(machine.tlb[1].sets, 128);
     assert_true(machine.levels[0].latency_cycles == 4.5);
     assert_true(machine.levels[0].bandwidth_bytes_per_s == 1e11);
+    assert_true(machine.levels[0].throughput_cycles == 0.5);
+    assert_int_equal(machine.levels[0].shared_by, 2);
+    assert_int_equal(machine.levels[1].shared_by, 1);
+    assert_true(machine.memory_throughput_cycles == 20);
+    assert_true(machine.operations[PSNAP_OP_FP_DIV].latency_cycles == 13);
+    assert_true(machine.operations[PSNAP_OP_FP_DIV].throughput_cycles == 4);
+    assert_true(machine.operations[PSNAP_OP_FP_ADD].latency_cycles == 0);
     assert_true(machine.levels[1].latency_cycles == 0);
     assert_true(machine.memory_latency_cycles == 200);
     assert_true(machine.memory_bandwidth_bytes_per_s == 2e10);
