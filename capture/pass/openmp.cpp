@@ -78,6 +78,7 @@ class Marks
 
   private:
     void put(Instruction *before, const Twine &name);
+    Instruction *frame();
     void markCalls();
     void markCall(Instruction &at, StringRef callee);
     void markIterations(Loop &loop, bool is_chunk);
@@ -89,21 +90,25 @@ class Marks
     LoopInfo &loops;
     DominatorTree &dominators;
     ScalarEvolution &evolution;
-    Value *frame = nullptr;
+    Instruction *frame_call = nullptr;
 };
 
 void Marks::put(Instruction *before, const Twine &name)
 {
-    if (!frame) {
-        IRBuilder<> entry(&*function.getEntryBlock().getFirstNonPHIOrDbgOrAlloca());
-        frame =
-            entry.CreateIntrinsic(Intrinsic::frameaddress, {entry.getPtrTy()}, {entry.getInt32(0)});
-        if (before == &*function.getEntryBlock().getFirstNonPHIOrDbgOrAlloca())
-            before = cast<Instruction>(frame)->getNextNode();
-    }
     IRBuilder<> builder(before);
-    LoadInst *load = builder.CreateLoad(builder.getInt8Ty(), frame);
+    LoadInst *load = builder.CreateLoad(builder.getInt8Ty(), frame());
     load->setMetadata(MARK, MDNode::get(context, MDString::get(context, name.str())));
+}
+
+/* Where the function's frame is, known from its beginning on. */
+Instruction *Marks::frame()
+{
+    if (!frame_call) {
+        IRBuilder<> entry(&*function.getEntryBlock().getFirstNonPHIOrDbgOrAlloca());
+        frame_call =
+            entry.CreateIntrinsic(Intrinsic::frameaddress, {entry.getPtrTy()}, {entry.getInt32(0)});
+    }
+    return frame_call;
 }
 
 void Marks::markCall(Instruction &at, StringRef callee)
@@ -198,7 +203,7 @@ void Marks::add(bool is_outlined)
         markCall(*call, calleeOf(*call));
     if (!is_outlined)
         return;
-    put(&*function.getEntryBlock().getFirstNonPHIOrDbgOrAlloca(), PSNAP_MARK_PARALLEL);
+    put(frame()->getNextNode(), PSNAP_MARK_PARALLEL);
     for (ReturnInst *end : ends)
         put(end, PSNAP_MARK_PARALLEL_END);
 }
