@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "predict/multicore/cmd_multicore.h"
+#include "profile/profile.h"
 
 const char *const multicore_method_names[MULTICORE_METHODS] = {"sdcm", "per-set", "simulation",
                                                                "observed"};
@@ -31,6 +32,7 @@ struct measure {
 
 struct pass {
     struct psnap_source *mimic;
+    struct psnap_profile *profile; /* if the input is one */
     uint32_t cores;
     struct measure measures[MEASURES_MAX];
     size_t count;
@@ -105,6 +107,7 @@ static void release_pass(struct pass *pass)
     }
     psnap_sink_free(pass->sim);
     psnap_source_free(pass->mimic);
+    psnap_profile_free(pass->profile);
 }
 
 /* Makes the pass's sinks, for the levels of all machines. */
@@ -192,30 +195,40 @@ static double *weigh(const struct psnap_program *program, const struct psnap_sec
     return weights;
 }
 
-/*
- * The operations of sections: those of a function in which several sections make accesses, by how
- * many each makes.
- */
+/* Adds operations of a loop to sections, by how many accesses its function makes in each. */
+static void spread(struct tasks *tasks, const double *weights, const struct psnap_program *program,
+                   uint32_t loop, int op, double count)
+{
+    for (size_t s = 0; s < tasks->count && count > 0; s++)
+        tasks->tasks[s].operations[op] +=
+            weights[s * program->loop_count + function_of(program, loop)] * count;
+}
+
+/* The operations of sections: of a trace its blocks have them, of a profile (or NULL) its loops. */
 static bool share_operations(struct tasks *tasks, const struct psnap_program *program,
+                             const struct psnap_profile *profile,
                              const struct psnap_section *sections)
 {
     double *weights = weigh(program, sections, tasks->count);
 
     for (uint32_t b = 0; b < program->block_count && weights; b++) {
         const struct psnap_block *block = &program->blocks[b];
-        const uint32_t function = function_of(program, block->loop);
-        for (size_t s = 0; s < tasks->count && block->executions; s++)
-            for (int op = 0; op < PSNAP_OPERATION_COUNT; op++)
-                tasks->tasks[s].operations[op] += weights[s * program->loop_count + function] *
-                                                  (double)block->executions * block->operations[op];
+        for (int op = 0; op < PSNAP_OPERATION_COUNT; op++)
+            spread(tasks, weights, program, block->loop, op,
+                   (double)block->executions * block->operations[op]);
     }
+    for (uint32_t l = 0; weights && profile && l < profile->loop_count && l < program->loop_count;
+         l++)
+        for (int op = 0; op < PSNAP_OPERATION_COUNT; op++)
+            spread(tasks, weights, program, l, op, (double)profile->loops[l].operations[op]);
     free(weights);
     return weights != NULL;
 }
 
 /* Begins the list with the sections of the first pass. */
 static bool begin_tasks(struct tasks *tasks, const struct psnap_program *program,
-                        const struct psnap_section *sections, size_t count)
+                        const struct psnap_profile *profile, const struct psnap_section *sections,
+                        size_t count)
 {
     const char *name = program->provenance.name;
 
@@ -234,7 +247,7 @@ static bool begin_tasks(struct tasks *tasks, const struct psnap_program *program
         if (!task->id || !task->file)
             return false;
     }
-    return share_operations(tasks, program, sections);
+    return share_operations(tasks, program, profile, sections);
 }
 
 /* Adds what the pass has measured of a section. */
@@ -285,8 +298,7 @@ static enum psnap_status take_tasks(struct multicore *study, const struct pass *
             error, PSNAP_ERROR_VALUE,
             "no parallel section in '%s': marks say where they are; compile the program with "
             "'psnap "
-            "cc -fopenmp --psnap-openmp' and record a trace of it with OMP_NUM_THREADS=1 (a "
-            "profile has no marks)",
+            "cc -fopenmp --psnap-openmp' and record it with OMP_NUM_THREADS=1",
             study->path);
     for (size_t s = 1; s < count; s++)
         if (!sections[s].accesses)
@@ -295,7 +307,7 @@ static enum psnap_status take_tasks(struct multicore *study, const struct pass *
                                    "what it calls with 'psnap cc', too",
                                    sections[s].id, sections[s].file, sections[s].src_line,
                                    study->path);
-    if (!study->tasks.tasks && !begin_tasks(&study->tasks, program, sections, count))
+    if (!study->tasks.tasks && !begin_tasks(&study->tasks, program, pass->profile, sections, count))
         return no_memory(error);
     for (uint32_t s = 0; s < count; s++)
         if (!add_run(&study->tasks.tasks[s], pass, &sections[s], s))
@@ -470,6 +482,7 @@ static enum psnap_status study_stream(struct multicore *study, uint32_t cores, b
         return no_memory(error);
     mimic.cores = pass->cores = cores;
     input.is_again = is_again;
+    input.kept = &pass->profile;
     source = psnap_input_open(study->path, &input, error);
     pass->mimic = source ? psnap_mimic_new(source, &mimic, error) : NULL;
     status = pass->mimic ? plan(study, pass, error) : error->code;

@@ -34,18 +34,14 @@ static struct mark mark_of(const struct psnap_ref *ref)
 {
     const char *name = ref->object;
 
-    if (!name || ref->object_kind != PSNAP_MARK_KIND || strncmp(name, "omp.", 4) != 0)
+    if (!name || !psnap_capture_is_mark(name, ref->object_kind))
         return (struct mark){0, MARK_NONE};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (!strcmp(name, names[i].name))
             return (struct mark){0, (uint8_t)names[i].kind};
     if (!strncmp(name, PSNAP_MARK_LOOP " ", strlen(PSNAP_MARK_LOOP " ")))
         return (struct mark){number_behind(name, ','), MARK_LOOP};
-    if (!strncmp(name, PSNAP_MARK_ITERATION " ", strlen(PSNAP_MARK_ITERATION " "))) {
-        const uint32_t count = number_behind(name, ' ');
-        return (struct mark){count ? count : 1, MARK_ITERATION};
-    }
-    return (struct mark){0, MARK_NONE};
+    return (struct mark){number_behind(name, ' '), MARK_ITERATION};
 }
 
 bool marks_update(struct marks *marks, const struct psnap_program *program)

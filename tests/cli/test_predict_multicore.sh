@@ -169,6 +169,25 @@ assert busiest(chunked, 3) < 0.55 # every other row
 assert published["sections"][3]["iterations"] == 50 and 0.45 < busiest(published, 3) < 0.75
 END
 
+# A profile keeps the marks; of this regular program it is as good as the trace
+OMP_NUM_THREADS=1 "$PSNAP" record -o one.yaml --force --trace one.pst -- ./program 50 > out
+for input in one.pst one.yaml; do
+    "$PSNAP" predict multicore $input -m machine.yaml --cores 4 --json > $input.json
+done
+python3 - << 'END'
+import json
+a, b = (json.load(open(name))["rows"][0] for name in ("one.pst.json", "one.yaml.json"))
+# of the memset, pieces at its ends are references of their own
+assert abs(a["accesses"] - b["accesses"]) < 10 and abs(a["seconds"] / b["seconds"] - 1) < 1e-3, (a, b)
+assert a["t_cpu_seconds"] > 0 and abs(a["t_cpu_seconds"] / b["t_cpu_seconds"] - 1) < 1e-6, (a, b)
+for x, y in zip(a["levels"], b["levels"]):
+    assert abs(x["simulation"] - y["simulation"]) < 1e-3
+END
+has one.yaml "mark: omp.iteration"
+sed 's/mark: omp.single end/mark: omp.singled/' one.yaml > odd.yaml
+expect 1 "$PSNAP" check odd.yaml
+has err "no mark 'omp.singled'"
+
 # A task list in place of the trace: the same by SDCM, but for bins
 "$PSNAP" predict multicore one.pst -m machine.yaml --cores 1,4 --task-list tasks.yaml --json > json
 expect 1 "$PSNAP" predict multicore one.pst -m machine.yaml --cores 1,4 --task-list tasks.yaml
