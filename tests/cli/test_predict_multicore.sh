@@ -185,7 +185,7 @@ for x, y in zip(a["levels"], b["levels"]):
 END
 has one.yaml "mark: omp.iteration"
 sed 's/mark: omp.single end/mark: omp.singled/' one.yaml > odd.yaml
-expect 1 "$PSNAP" check odd.yaml
+expect 1 "$PSNAP" predict multicore odd.yaml -m machine.yaml
 has err "no mark 'omp.singled'"
 
 # A task list in place of the trace: the same by SDCM, but for bins
