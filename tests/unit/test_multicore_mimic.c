@@ -427,6 +427,27 @@ static void test_spool(void **state)
     spool_release(&spool);
 }
 
+/* Where no file can be made it says so, once memory is full. */
+static void test_no_file(void **state)
+{
+    const struct psnap_access access = {.size = 8};
+    enum psnap_status status = PSNAP_OK;
+    struct psnap_error error;
+    struct spool spool;
+    uint64_t count = 0;
+
+    (void)state;
+    assert_int_equal(setenv("TMPDIR", "/nonexistent", 1), 0);
+    assert_int_equal(spool_init(&spool, &error), PSNAP_OK);
+    for (; !status && count < 2 * SPOOL_MEMORY; count++)
+        status = spool_add(&spool, &access, &error);
+    assert_int_equal(status, PSNAP_ERROR_IO);
+    assert_true(count > SPOOL_MEMORY);
+    assert_non_null(strstr(error.message, "TMPDIR"));
+    spool_release(&spool);
+    assert_int_equal(unsetenv("TMPDIR"), 0);
+}
+
 static void test_sections(void **state)
 {
     struct psnap_program *program = program_with_marks();
@@ -578,12 +599,12 @@ static void test_aligned(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_in_turn), cmocka_unit_test(test_uniform),
-        cmocka_unit_test(test_by_hand), cmocka_unit_test(test_by_counts),
-        cmocka_unit_test(test_paper),   cmocka_unit_test(test_owner),
-        cmocka_unit_test(test_spool),   cmocka_unit_test(test_sections),
-        cmocka_unit_test(test_bad),     cmocka_unit_test(test_groups),
-        cmocka_unit_test(test_aligned),
+        cmocka_unit_test(test_in_turn),  cmocka_unit_test(test_uniform),
+        cmocka_unit_test(test_by_hand),  cmocka_unit_test(test_by_counts),
+        cmocka_unit_test(test_paper),    cmocka_unit_test(test_owner),
+        cmocka_unit_test(test_spool),    cmocka_unit_test(test_no_file),
+        cmocka_unit_test(test_sections), cmocka_unit_test(test_bad),
+        cmocka_unit_test(test_groups),   cmocka_unit_test(test_aligned),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
