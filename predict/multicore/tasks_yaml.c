@@ -11,6 +11,8 @@
 
 enum { TASKS_VERSION = 1, EXACT = 64, BINS = 16 };
 
+#define DISTANCE_MAX (UINT64_C(1) << 30) /* lines that reuse distances are measured of, at most */
+
 /* --------------------------------------------------------------------- writing */
 
 /* The distances that a bin which begins at `low` has: up to this one. */
@@ -211,7 +213,7 @@ static void read_profile(struct reader *reader, const struct psnap_yaml_node *no
                                              "a bin is [distance, count]");
             return;
         }
-        distance = number(reader, bin->first, 0, UINT64_MAX / 2);
+        distance = number(reader, bin->first, 0, DISTANCE_MAX);
         count = number(reader, bin->last, 1, UINT64_MAX / 2);
         if (!reader->status && !psnap_distances_add(profile->distances, distance, count))
             no_memory(reader);
