@@ -138,6 +138,23 @@ for a, b in zip(row["levels"], sim["levels"]):
     assert abs(a["simulation"] - b["cumulative_hit_rate"]) < 1e-3, (a, b)
 END
 
+# Threads of a trace as cores
+"$PSNAP" sim many.pst -m machine.yaml --cores 4 --by total > table 2> err
+has table "4 threads, interleaved access by access, each a core with the caches that the machine has"
+"$PSNAP" sim many.pst -m machine.yaml --cores 4 --by total --json > cores 2> err
+"$PSNAP" sim many.pst -m machine.yaml --by total --json > one 2> err
+"$PSNAP" sim many.pst -m machine.yaml --cores 4 --by thread --json > apart 2> err
+python3 - << 'END'
+import json
+cores, one, apart = (json.load(open(name)) for name in ("cores", "one", "apart"))
+first = [[row["levels"][0]["hits"] for row in report["rows"]] for report in (cores, one, apart)]
+assert cores["cores"] == 4 and "cores" not in one
+assert len(first[2]) == 4 and first[0][0] == sum(first[2]) != first[1][0], first
+END
+expect 1 "$PSNAP" sim many.pst -m machine.yaml --cores 2
+has err "thread 3, but there are only 2 cores"
+expect 2 "$PSNAP" sim many.pst -m machine.yaml --cores 5000
+
 # Run times: more cores, less time, as far as the busiest one has less; by hand from the rates
 "$PSNAP" predict multicore one.pst -m machine.yaml --cores 1,2,4 --sections > table
 has table "L3/4 sim. %"

@@ -5,7 +5,7 @@
 # are from recordings of the same programs with two and four threads.
 #
 #   tests/fidelity/multicore.sh [--samples a,b,c] [--threads 2,4] [--jobs N] [--quick] [--accept]
-#                               [--psnap FILE]
+#                               [--as-published] [--psnap FILE]
 #
 # The programs of samples/openmp, compiled by psnap cc -O2 -fopenmp --psnap-openmp, on two machines
 # whose third level is shared. Prints cumulative hit rates of each level in percent, simulated: of
@@ -13,18 +13,21 @@
 # they are apart in points; and how far from the recorded one the predictions by reuse distances
 # are (SDCM, per set). Fails when the mean of the points is above 1.2 or one above 5. --accept writes
 # multicore.csv, with --samples the lines of these. --quick takes the small arguments of the tests
-# and writes nothing. The full run takes half an hour.
+# and writes nothing. --as-published mimics as the paper does, and neither fails nor writes. The full
+# run takes half an hour.
 set -eu
 # shellcheck source=tests/script.sh
 . "$(dirname "$0")/../script.sh"
-jobs=$(nproc) threads=2,4 quick=0 accept=0 psnap=""
+jobs=$(nproc) threads=2,4 quick=0 accept=0 as_published=0 psnap=""
 given=""
-read_options "samples= threads= jobs= psnap= quick accept" "$@"
+read_options "samples= threads= jobs= psnap= quick accept as-published" "$@"
 given=$psnap
 if [ -z "$given" ]; then build_release all; else psnap=$(realpath "$given"); fi
 arguments=fidelity
 [ $quick = 0 ] || arguments=test
-export psnap root work threads
+published=""
+[ $as_published = 0 ] || published=--as-published accept=0
+export psnap root work threads published
 
 cat > "$work/small.yaml" <<'END'
 machine:
@@ -61,7 +64,8 @@ one_sample()
     record "$name" 1 "$@"
     for count in ${threads//,/ }; do
         record "$name" "$count" "$@"
-        "$psnap" predict multicore "$work/$name.1.pst" --cores "$count" --no-time \
+        # shellcheck disable=SC2086
+        "$psnap" predict multicore "$work/$name.1.pst" --cores "$count" --no-time $published \
             --against "$work/$name.$count.pst" -m "$work/haswell.yaml" -m "$work/small.yaml" \
             --json > "$work/$name.json"
         /usr/bin/python3 - "$name" "$work/$name.json" << 'END' >> "$work/$name.rows"
@@ -99,7 +103,7 @@ if [ $accept = 1 ]; then # those of other programs stay
         "$work/multicore.csv" $committed | sort -t , -k 1,1 -k 2n > "$work/sorted"
     { head -n 1 "$work/multicore.csv" && cat "$work/sorted"; } > $committed
 fi
-/usr/bin/python3 - "$work/multicore.csv" << 'END'
+/usr/bin/python3 - "$work/multicore.csv" "$published" << 'END'
 import csv
 import sys
 
@@ -111,6 +115,6 @@ for key in ("points", "sdcm_points", "per_set_points"):
         mean[key, level] = sum(points) / len(points)
         print(f"{key:15} level {level}: mean {mean[key, level]:.2f}, largest {max(points):.2f}")
 points = [float(row["points"]) for row in rows]
-if sum(points) / len(points) > 1.2 or max(points) > 5:
+if not sys.argv[2] and (sum(points) / len(points) > 1.2 or max(points) > 5):
     sys.exit("mimicked streams are further from recorded ones than 1.2 points in the mean, or 5")
 END
