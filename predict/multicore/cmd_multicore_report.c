@@ -14,7 +14,7 @@ static const char *const headings_of[MULTICORE_METHODS] = {"SDCM", "sets", "sim.
 
 enum { COLUMNS_MAX = 8 + MULTICORE_METHODS * PSNAP_LEVELS_MAX };
 
-/* "L1 own" or "L3 of 8": whose a level is. */
+/* "L1", or "L3/8" where eight cores share one. */
 static void name_level(const struct psnap_machine *machine, uint32_t l, char name[32])
 {
     const uint32_t share = machine->levels[l].shared_by;
@@ -97,7 +97,7 @@ static void print_machine(const struct multicore *study, size_t m, bool sections
     const struct psnap_machine *machine = &study->machines[m];
     struct psnap_table *table = table_of(study, machine, NULL);
 
-    printf("%smachine %s, cumulative hit rates (L3/8: 8 cores share one):\n\n", m ? "\n" : "",
+    printf("%smachine %s, cumulative hit rates (Ln/c: c cores share one):\n\n", m ? "\n" : "",
            machine->name);
     for (size_t i = 0; i < study->run_count; i++)
         table_row(table, study, m, &study->runs[i], study->tasks.count, false);
