@@ -124,8 +124,9 @@ struct psnap_section {
     uint64_t executions, loops, iterations; /* loops: executions of worksharing loops */
     uint64_t accesses, bytes;               /* of the sequential run */
     uint64_t *core_accesses;                /* by core, mimicked */
-    uint64_t *loop_accesses;                /* of the sequential run, by the program's loop; */
-    uint32_t loop_count;                    /* there are so many */
+    uint64_t busiest_accesses; /* of the core that has most from one barrier to the next, summed */
+    uint64_t *loop_accesses;   /* of the sequential run, by the program's loop; */
+    uint32_t loop_count;       /* there are so many */
 };
 
 /*

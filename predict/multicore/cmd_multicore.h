@@ -31,7 +31,7 @@ struct multicore_rates {
 struct multicore_row {
     struct multicore_rates rates[MULTICORE_METHODS];
     uint64_t accesses; /* of all cores */
-    uint64_t busiest;  /* of the core that has most */
+    uint64_t busiest;  /* of the core that has most from barrier to barrier */
     struct core_seconds seconds;
 };
 

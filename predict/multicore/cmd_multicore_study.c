@@ -7,8 +7,8 @@
  *
  * Predictions take a level as if all accesses of its cores came to it: P_i. The cumulative rate of
  * level i is the largest of P_1 to P_i. Rates of the program are those of its sections, weighted by
- * accesses, and its run time the sum of theirs: sections are one after the other, and end when
- * their busiest core does.
+ * accesses, and its run time the sum of theirs: sections are one after the other, and at each
+ * barrier and at their end cores wait for the busiest one.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -262,11 +262,9 @@ static bool add_run(struct task *task, const struct pass *pass, const struct psn
     run = task_add_run(task, pass->cores, profiles);
     if (!run)
         return false;
-    for (uint32_t core = 0; core < pass->cores; core++) {
-        const uint64_t accesses = section->core_accesses[core];
-        run->accesses += accesses;
-        run->busiest = accesses > run->busiest ? accesses : run->busiest;
-    }
+    run->busiest = section->busiest_accesses;
+    for (uint32_t core = 0; core < pass->cores; core++)
+        run->accesses += section->core_accesses[core];
     for (size_t i = 0, at = 0; i < pass->count; i++) {
         const struct measure *measure = &pass->measures[i];
         const struct psnap_distances *distances =

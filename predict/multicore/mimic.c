@@ -30,6 +30,7 @@ enum { PIECE = PSNAP_BLOCK_ACCESSES };
 struct lane {
     struct deal_walk walk;
     uint64_t position; /* in the spool */
+    uint64_t accesses; /* that the core has made of the part */
     size_t at, count;  /* in the block */
     struct psnap_access block[PIECE];
 };
@@ -55,6 +56,7 @@ struct mimic {
     struct deal deal;
     struct lane *lanes;         /* by core */
     uint32_t *live, live_count; /* cores that have something left of the part */
+    uint64_t busiest;           /* accesses of the core that had most of those that have ended */
     uint32_t turn;              /* of these */
     struct section *sections;
     struct psnap_section *published; /* copies for who asks */
@@ -192,6 +194,7 @@ static ssize_t sequential(struct mimic *mimic, struct psnap_access *block, size_
             return no_memory(error);
     }
     mimic->sections[0].public.core_accesses[0] += n;
+    mimic->sections[0].public.busiest_accesses += n;
     return n ? (ssize_t)n : status;
 }
 
@@ -241,12 +244,13 @@ static enum psnap_status next_part(struct mimic *mimic, struct psnap_error *erro
     status = spool_end(&mimic->spool, error);
     for (uint32_t core = 0; core < mimic->options.cores && !status; core++) {
         struct lane *lane = &mimic->lanes[core];
-        lane->position = lane->at = lane->count = 0;
+        lane->position = lane->accesses = lane->at = lane->count = 0;
         mimic->live[core] = core;
         if (!deal_walk_begin(&lane->walk, &mimic->deal, core))
             status = no_memory(error);
     }
     mimic->live_count = mimic->options.cores;
+    mimic->busiest = 0;
     mimic->turn = 0;
     return status;
 }
@@ -292,8 +296,23 @@ static enum psnap_status fill(struct mimic *mimic, uint32_t core, struct psnap_e
             }
         }
     }
+    lane->accesses += lane->count;
     mimic->sections[mimic->current].public.core_accesses[core] += lane->count;
     return PSNAP_OK;
+}
+
+/* A core has no more of the part; all wait for the busiest one. */
+static void leave(struct mimic *mimic, uint32_t turn)
+{
+    const struct lane *lane = &mimic->lanes[mimic->live[turn]];
+
+    if (lane->accesses > mimic->busiest)
+        mimic->busiest = lane->accesses;
+    mimic->live_count--;
+    memmove(mimic->live + turn, mimic->live + turn + 1,
+            (mimic->live_count - turn) * sizeof *mimic->live);
+    if (!mimic->live_count)
+        mimic->sections[mimic->current].public.busiest_accesses += mimic->busiest;
 }
 
 /* Accesses of the cores; 0 when the part has none left. */
@@ -312,9 +331,7 @@ static ssize_t interleave(struct mimic *mimic, struct psnap_access *block, size_
         if (lane->at == lane->count && fill(mimic, core, error))
             return error->code;
         if (!lane->count) {
-            mimic->live_count--;
-            memmove(mimic->live + turn, mimic->live + turn + 1,
-                    (mimic->live_count - turn) * sizeof *mimic->live);
+            leave(mimic, turn);
         } else {
             block[n++] = lane->block[lane->at++];
             mimic->turn = turn + 1;

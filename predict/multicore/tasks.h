@@ -23,7 +23,7 @@ struct task_profile {
 /* A section on so many cores. */
 struct task_run {
     uint32_t cores;
-    uint64_t accesses, busiest; /* of all cores, and of the one that has most */
+    uint64_t accesses, busiest; /* of all cores; of the one that has most, barrier by barrier */
     struct task_profile *profiles;
     size_t profile_count;
 };

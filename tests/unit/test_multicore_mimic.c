@@ -490,6 +490,47 @@ static void test_sections(void **state)
     assert_int_equal(sections[1].bytes, 2);
     assert_int_equal(sections[1].core_accesses[0] + sections[1].core_accesses[1], 2);
     assert_int_equal(sections[0].loop_accesses[0], 1);
+    assert_int_equal(sections[1].busiest_accesses, 2);
+    assert_int_equal(sections[0].busiest_accesses, 1);
+    psnap_source_free(mimic);
+    free(input.items);
+    psnap_program_free(program);
+}
+
+/* Two parts, of which each core has more of one: they wait for each other. */
+static void test_busiest(void **state)
+{
+    struct psnap_program *program = program_with_marks();
+    const struct psnap_mimic_options options = {.cores = 2};
+    struct psnap_access block[100];
+    const struct psnap_section *sections;
+    struct psnap_error error;
+    struct list input = {0};
+    struct psnap_source *mimic;
+    size_t count;
+
+    (void)state;
+    push(&input, mark(PARALLEL));
+    for (int p = 0; p < 2; p++) {
+        push(&input, mark(LOOP));
+        for (int i = 0; i < 2; i++) {
+            push(&input, mark(ITERATION));
+            for (int k = 0; k < (i == p ? 5 : 2); k++)
+                push(&input, at(1, FIRST));
+        }
+        push(&input, mark(LOOP_END));
+        push(&input, mark(BARRIER));
+    }
+    push(&input, mark(PARALLEL_END));
+    mimic = psnap_mimic_new(psnap_vector_source_new(input.items, input.count, program), &options,
+                            &error);
+    while (psnap_source_next(mimic, block, 100, &error) > 0)
+        ;
+    sections = psnap_mimic_sections(mimic, &count);
+    assert_int_equal(count, 2);
+    assert_int_equal(sections[1].core_accesses[0], 7);
+    assert_int_equal(sections[1].core_accesses[1], 7);
+    assert_int_equal(sections[1].busiest_accesses, 10);
     psnap_source_free(mimic);
     free(input.items);
     psnap_program_free(program);
@@ -603,8 +644,9 @@ int main(void)
         cmocka_unit_test(test_by_hand),  cmocka_unit_test(test_by_counts),
         cmocka_unit_test(test_paper),    cmocka_unit_test(test_owner),
         cmocka_unit_test(test_spool),    cmocka_unit_test(test_no_file),
-        cmocka_unit_test(test_sections), cmocka_unit_test(test_bad),
-        cmocka_unit_test(test_groups),   cmocka_unit_test(test_aligned),
+        cmocka_unit_test(test_sections), cmocka_unit_test(test_busiest),
+        cmocka_unit_test(test_bad),      cmocka_unit_test(test_groups),
+        cmocka_unit_test(test_aligned),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
