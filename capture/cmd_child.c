@@ -20,19 +20,23 @@
 #include "formats/base/cmd.h"
 
 static volatile sig_atomic_t child_pid, ending_signal, cannot_go_on;
-static psnap_deadline own_deadline, *volatile deadline = &own_deadline;
+static struct psnap_deadline own_deadline, *volatile deadline = &own_deadline;
 static void (*file_limit_before)(int); /* what SIGXFSZ did: for the program */
 
-const psnap_deadline *psnap_child_deadline(void)
+const struct psnap_deadline *psnap_child_deadline(void)
 {
     return deadline;
 }
 
-void psnap_child_share_deadline(psnap_deadline *place)
+void psnap_child_share_deadline(struct psnap_deadline *place)
 {
-    if (!place)
-        __atomic_store_n(&own_deadline, *deadline, __ATOMIC_RELAXED);
-    deadline = place ? place : &own_deadline;
+    struct psnap_deadline *before = deadline, *now = place ? place : &own_deadline;
+    int64_t at_ns;
+
+    deadline = now; /* from here on a handler sets this one */
+    at_ns = __atomic_load_n(&before->at_ns, __ATOMIC_SEQ_CST);
+    if (at_ns)
+        __atomic_store_n(&now->at_ns, at_ns, __ATOMIC_SEQ_CST);
 }
 
 /* ---- signals ---- */

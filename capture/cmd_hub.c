@@ -216,8 +216,8 @@ static bool wait_for_collectors(const struct psnap_hub_process *hub)
 
 bool psnap_hub_finish(struct psnap_hub_process *hub, const struct psnap_recording *recording)
 {
-    const psnap_deadline *deadline = psnap_child_deadline();
-    psnap_deadline last = 0; /* for collectors, from when we are to end */
+    const struct psnap_deadline *deadline = psnap_child_deadline();
+    struct psnap_deadline last = {0}; /* for collectors, from when we are to end */
     struct psnap_hub *page = hub->page;
     bool is_missing;
 

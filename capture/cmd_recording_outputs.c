@@ -95,7 +95,7 @@ static enum psnap_status check_folder(const char *name, struct psnap_error *erro
     snprintf(folder, sizeof folder, "%.*s", (int)(slash - name), name);
     if (access(folder, W_OK | X_OK) == 0)
         return PSNAP_OK;
-    psnap_error_system(error, errno, "cannot create '%s'", name);
+    psnap_error_file(error, errno, "create", name);
     return error->code;
 }
 

@@ -270,7 +270,7 @@ static enum psnap_status no_such_machine(const char *text, int reason, struct ps
     size_t count = 1;
 
     if (strchr(text, '/') || reason != ENOENT)
-        return psnap_error_system(error, reason, "cannot open '%.300s'", text);
+        return psnap_error_file(error, reason, "open", text);
     for (const struct psnap_machine *machine; (machine = psnap_machine_bundled(count - 1));)
         names[count++] = machine->name;
     nearest = psnap_text_nearest(text, names, count);

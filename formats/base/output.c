@@ -52,7 +52,7 @@ struct psnap_output {
 
 static enum psnap_status fail(struct psnap_error *error, const char *verb, const char *path)
 {
-    return psnap_error_system(error, errno, "cannot %s '%s'", verb, path);
+    return psnap_error_file(error, errno, verb, path);
 }
 
 static void remove_temporary(const struct psnap_output *output)

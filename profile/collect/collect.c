@@ -98,7 +98,7 @@ struct psnap_sink *model_builder_new(const struct psnap_program *program)
 }
 
 struct psnap_stream_model *model_builder_take(struct psnap_sink *builder,
-                                              const psnap_deadline *deadline)
+                                              const struct psnap_deadline *deadline)
 {
     struct model_builder *b = (struct model_builder *)builder;
     struct psnap_stream_model *model = model_new();
