@@ -416,6 +416,21 @@ static void host_is_read_from_its_description(void **state)
     assert_level(&machine, 1, 2 << 20, 64, 16, 2048);
     assert_level(&machine, 2, 1066 * 64 * 15, 64, 15, 1066);
     assert_non_null(strstr(machine.description, "level 3 rounded down from 1024000 bytes"));
+    assert_int_equal(machine.levels[2].shared_by, 1);
+
+    /* two hardware threads a core: 0 and 2, 1 and 3 */
+    write_file(root, "cpu3/topology/core_id", "1\n");
+    write_file(root, "cpu0/topology/thread_siblings_list", "0,2\n");
+    write_file(root, "cpu1/topology/thread_siblings_list", "1,3\n");
+    write_file(root, "cpu2/topology/thread_siblings_list", "0,2\n");
+    write_file(root, "cpu3/topology/thread_siblings_list", "1,3\n");
+    write_file(root, "cpu0/cache/index0/shared_cpu_list", "0,2\n");
+    write_file(root, "cpu0/cache/index3/shared_cpu_list", "0-1,2-3\n");
+    assert_int_equal(psnap_machine_host(root, &machine, &error), PSNAP_OK);
+    assert_int_equal(machine.cores, 2);
+    assert_int_equal(machine.levels[0].shared_by, 1);
+    assert_int_equal(machine.levels[1].shared_by, 1);
+    assert_int_equal(machine.levels[2].shared_by, 2);
     snprintf(command, sizeof command, "rm -r %s", root);
     assert_int_equal(system(command), 0);
 }
