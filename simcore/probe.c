@@ -25,12 +25,14 @@
 #define RUN_SECONDS 250e-6
 #define ADDITIONS 4096 /* steps of the chain beside each run: about 35 us */
 #define REPEATS_MIN 5
-#define REPEATS_MAX 2000
+#define REPEATS_MAX 8192
 
 #define MEMORY_SETS 4 /* of the largest cache: the working set of memory */
 #define MEMORY_BYTES_MIN ((uint64_t)64 << 20)
 #define MEMORY_BYTES_MAX ((uint64_t)1 << 30)
-#define LINE_BYTES_MIN 32 /* of working sets, whatever a cache has */
+#define MEMORY_SHARE 8                        /* and at most this part of the computer's memory */
+#define BUFFER_BYTES_MIN ((uint64_t)64 << 10) /* steps of kernels fit in, whatever lines are */
+#define LINE_BYTES_MIN 32                     /* of working sets, whatever a cache has */
 
 static double now_seconds(void)
 {
@@ -47,7 +49,6 @@ static double time_run(struct probe_kernel kernel, uint64_t steps)
     if (kernel.prepare)
         kernel.prepare(kernel.context);
     begin = now_seconds();
-
     kernel.run(kernel.context, steps);
     return now_seconds() - begin;
 }
@@ -162,20 +163,33 @@ struct place {
     double *latency_cycles, *throughput_cycles, *bandwidth_bytes_per_s;
 };
 
+/* MEMORY_SETS times the largest cache, between bounds; 0 when that is not twice the cache. */
+static uint64_t memory_set_bytes(uint64_t largest)
+{
+    const uint64_t share =
+        (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE) / MEMORY_SHARE;
+    uint64_t bytes = MEMORY_SETS * largest;
+
+    bytes = bytes < MEMORY_BYTES_MIN ? MEMORY_BYTES_MIN : bytes;
+    bytes = bytes > MEMORY_BYTES_MAX ? MEMORY_BYTES_MAX : bytes;
+    bytes = bytes > share ? share : bytes;
+    return bytes >= 2 * largest ? bytes : 0;
+}
+
 /*
- * The place of cache `level`, or of memory behind the last one. A working set is half of level 1;
- * the geometric mean of a further cache and the next nearer one, which is as many times larger than
- * the one as smaller than the other; and MEMORY_SETS times the largest cache. There is none for a
- * cache of less than twice the nearer one, nor when memory is short.
+ * The place of cache `level`, or of memory behind the last one. A working set is half of level 1,
+ * and for a further cache the geometric mean of it and the next nearer one, which is as many times
+ * larger than the one as smaller than the other. There is none for a cache of less than twice the
+ * nearer one.
  */
 static struct place place_of(struct psnap_machine *machine, uint32_t level)
 {
     struct place place = {.name = "memory",
-                          .line_bytes = machine->levels[0].line_bytes,
+                          .line_bytes = machine->levels[machine->level_count - 1].line_bytes,
                           .latency_cycles = &machine->memory_latency_cycles,
                           .throughput_cycles = &machine->memory_throughput_cycles,
                           .bandwidth_bytes_per_s = &machine->memory_bandwidth_bytes_per_s};
-    uint64_t nearer = 0, wanted, free_bytes;
+    uint64_t nearer = 0;
 
     for (uint32_t i = 0; i < level; i++)
         if (machine->levels[i].size_bytes > nearer)
@@ -183,7 +197,7 @@ static struct place place_of(struct psnap_machine *machine, uint32_t level)
     if (level < machine->level_count) {
         struct psnap_cache_level *cache = &machine->levels[level];
 
-        snprintf(place.name, sizeof place.name, "level %u", (unsigned)level + 1);
+        snprintf(place.name, sizeof place.name, "level %" PRIu32, level + 1);
         place.line_bytes = cache->line_bytes;
         place.latency_cycles = &cache->latency_cycles;
         place.throughput_cycles = &cache->throughput_cycles;
@@ -194,12 +208,7 @@ static struct place place_of(struct psnap_machine *machine, uint32_t level)
             place.set_bytes = (uint64_t)sqrt((double)nearer * (double)cache->size_bytes);
         place.prepared_bytes = level ? place.set_bytes + 2 * nearer : 0;
     } else {
-        wanted = MEMORY_SETS * nearer;
-        free_bytes = (uint64_t)sysconf(_SC_AVPHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE) / 4;
-        wanted = wanted < MEMORY_BYTES_MIN ? MEMORY_BYTES_MIN : wanted;
-        wanted = wanted > MEMORY_BYTES_MAX ? MEMORY_BYTES_MAX : wanted;
-        wanted = wanted > free_bytes ? free_bytes : wanted;
-        place.set_bytes = wanted >= 2 * nearer ? wanted : 0;
+        place.set_bytes = memory_set_bytes(nearer);
     }
     if (place.line_bytes < LINE_BYTES_MIN)
         place.line_bytes = LINE_BYTES_MIN;
@@ -213,7 +222,7 @@ static void measure_place(struct survey *survey, const struct probe_buffer *buff
     struct probe_kernel kernel = {.context = &set};
     struct probe_time time;
 
-    if (!place.set_bytes || place.set_bytes > buffer->bytes)
+    if (!place.set_bytes)
         return;
     probe_set_init(&set, buffer, place.set_bytes, place.line_bytes);
     survey->notes->set_bytes[level] = set.bytes;
@@ -236,7 +245,7 @@ static void measure_place(struct survey *survey, const struct probe_buffer *buff
 static enum psnap_status measure_places(struct survey *survey, struct psnap_error *error)
 {
     struct psnap_machine *machine = survey->machine;
-    uint64_t bytes = 0;
+    uint64_t bytes = BUFFER_BYTES_MIN;
     struct probe_buffer buffer;
     enum psnap_status status = PSNAP_OK;
 

@@ -68,7 +68,9 @@ double probe_huge_share(const struct probe_buffer *buffer)
 
 static void **line_at(const struct probe_set *set, size_t index)
 {
-    return (void **)(void *)(set->base + index * set->line_bytes);
+    void *line = set->base + index * set->line_bytes;
+
+    return line;
 }
 
 void probe_set_init(struct probe_set *set, const struct probe_buffer *buffer, size_t bytes,
@@ -106,7 +108,7 @@ void probe_chase(void *context, uint64_t steps)
     void **at = set->at;
 
     for (; steps; steps--) {
-#define FOLLOW(i) at = *(void **volatile *)(void *)at;
+#define FOLLOW(i) at = *(void **volatile *)at;
         REPEAT_16(FOLLOW)
     }
     set->at = at;
@@ -118,10 +120,15 @@ void probe_random_loads(void *context, uint64_t steps)
     const unsigned char *base = set->base;
     const uint32_t *order = set->order;
     const size_t count = set->bytes / set->line_bytes;
+    const volatile uint64_t *word;
+    const void *line;
     size_t position = set->position < count ? set->position : 0;
 
     for (; steps; steps--) {
-#define LOAD(i) (void)*(const volatile uint64_t *)(const void *)(base + order[position + i]);
+#define LOAD(i)                                                                                    \
+    line = base + order[position + (i)];                                                           \
+    word = line;                                                                                   \
+    (void)*word;
         REPEAT_16(LOAD)
         position = position + PROBE_ACCESSES == count ? 0 : position + PROBE_ACCESSES;
     }
