@@ -127,8 +127,8 @@ enum psnap_status psnap_hub_start(struct psnap_hub_process *hub,
     hub->pid = fork();
     if (hub->pid == 0) {
         leave_terminal(&mask);
-        hub->page->pid = (uint32_t)getpid();
         psnap_alive_begin(&hub->page->server);
+        __atomic_store_n(&hub->page->pid, (uint32_t)getpid(), __ATOMIC_SEQ_CST);
         name_page(server.path, getpid(), hub->fd);
         server.fd = hub->fd;
         server.inode = about.st_ino;
@@ -136,7 +136,8 @@ enum psnap_status psnap_hub_start(struct psnap_hub_process *hub,
         _exit(0);
     }
     sigprocmask(SIG_SETMASK, &mask, NULL);
-    while (hub->pid > 0 && !psnap_alive_has_begun(&hub->page->server) && !has_died(hub->pid))
+    while (hub->pid > 0 && !__atomic_load_n(&hub->page->pid, __ATOMIC_SEQ_CST) &&
+           !has_died(hub->pid))
         sched_yield();
     psnap_hub_names_release(&server.names);
     close(server.log[0]);

@@ -249,6 +249,11 @@ struct psnap_output *psnap_output_open_partial(const char *path, bool force,
     return open_output(path, force, true, error);
 }
 
+bool psnap_output_is_partial(const struct psnap_output *output)
+{
+    return output->mode == PARTIAL;
+}
+
 FILE *psnap_output_file(struct psnap_output *output)
 {
     return output->file;

@@ -56,7 +56,7 @@ while read -r name file rest; do
             "$psnap" record --no-profile --trace "$row.pst" -- "./$name.psnap" $arguments > record.out
         echo "$row ./$name $arguments" >> rows
         [ -e "$row.json" ] ||
-            "$psnap" predict runtime "$row.pst" -m "$machine" --method all --asm "$name.s" --json > "$row.part" &&
+            "$psnap" predict runtime "$row.pst" -m "$machine" --asm "$name.s" --json > "$row.part" &&
             { [ ! -e "$row.part" ] || mv "$row.part" "$row.json"; }
     done
 done < "$root/tests/fidelity/runtime.list"
