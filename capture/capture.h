@@ -66,7 +66,8 @@ void psnap_capture_attend(struct psnap_source *capture, uint64_t accesses, bool 
 void psnap_capture_enough(struct psnap_source *capture);
 
 /* The stream ends when *deadline is over, whatever the program does; it is used until then. */
-PSNAP_API void psnap_capture_obey(struct psnap_source *capture, const psnap_deadline *deadline);
+PSNAP_API void psnap_capture_obey(struct psnap_source *capture,
+                                  const struct psnap_deadline *deadline);
 
 /* A process takes the session by putting its number in place of the 0 that is in *taker, before it
  * attaches. If none has done so when the watched one has ended, this process does. `taker` is

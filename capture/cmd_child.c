@@ -20,19 +20,23 @@
 #include "formats/base/cmd.h"
 
 static volatile sig_atomic_t child_pid, ending_signal, cannot_go_on;
-static psnap_deadline own_deadline, *volatile deadline = &own_deadline;
+static struct psnap_deadline own_deadline, *volatile deadline = &own_deadline;
 static void (*file_limit_before)(int); /* what SIGXFSZ did: for the program */
 
-const psnap_deadline *psnap_child_deadline(void)
+const struct psnap_deadline *psnap_child_deadline(void)
 {
     return deadline;
 }
 
-void psnap_child_share_deadline(psnap_deadline *place)
+void psnap_child_share_deadline(struct psnap_deadline *place)
 {
-    if (!place)
-        __atomic_store_n(&own_deadline, *deadline, __ATOMIC_RELAXED);
-    deadline = place ? place : &own_deadline;
+    struct psnap_deadline *before = deadline, *now = place ? place : &own_deadline;
+    int64_t at_ns;
+
+    deadline = now; /* from here on a handler sets this one */
+    at_ns = __atomic_load_n(&before->at_ns, __ATOMIC_SEQ_CST);
+    if (at_ns)
+        __atomic_store_n(&now->at_ns, at_ns, __ATOMIC_SEQ_CST);
 }
 
 /* ---- signals ---- */
@@ -233,9 +237,27 @@ static void wait_for_child(void)
         close(ended.fd);
 }
 
+/* What has ended is in strict mode (1), which kills with SIGKILL, or was killed by a sandbox (3,
+ * since Linux 5.17). Before it is waited for. */
+static bool is_in_strict_sandbox(pid_t pid)
+{
+    char path[32], line[64];
+    bool found = false;
+    FILE *file;
+
+    snprintf(path, sizeof path, "/proc/%ld/status", (long)pid);
+    file = fopen(path, "r");
+    while (file && !found && fgets(line, sizeof line, file))
+        found = !strcmp(line, "Seccomp:\t1\n") || !strcmp(line, "Seccomp:\t3\n");
+    if (file)
+        fclose(file);
+    return found;
+}
+
 int psnap_child_reap(const char *command)
 {
     int status = 0;
+    bool is_strict;
 
     wait_for_child();
     if (!has_ended()) {
@@ -243,14 +265,16 @@ int psnap_child_reap(const char *command)
                 (int)ending_signal, (long)child_pid);
         return 128 + (int)ending_signal;
     }
+    is_strict = is_in_strict_sandbox((pid_t)child_pid);
     while (waitpid((pid_t)child_pid, &status, 0) < 0 && errno == EINTR)
         ;
     child_pid = 0;
-    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS)
+    if (WIFSIGNALED(status) &&
+        (WTERMSIG(status) == SIGSYS || (WTERMSIG(status) == SIGKILL && is_strict)))
         fprintf(stderr,
-                "psnap %s: the program was killed for a system call (SIGSYS): if it does not die "
-                "so by itself, code that was not compiled by psnap cc has put it into a seccomp "
-                "sandbox\n",
+                "psnap %s: the program was killed for a system call in a seccomp sandbox: if it "
+                "does not die so by itself, code that was not compiled by psnap cc, or a call "
+                "through a pointer, has put it there\n",
                 command);
     return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }

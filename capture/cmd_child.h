@@ -39,8 +39,8 @@ pid_t psnap_child_start(const struct psnap_child_start *how, int *failure);
 int psnap_child_reap(const char *command);
 
 /* When what the command does is to end. */
-const psnap_deadline *psnap_child_deadline(void);
-/* It is kept there from now on, where others see it too; NULL: no more. Before it is set. */
-void psnap_child_share_deadline(psnap_deadline *place);
+const struct psnap_deadline *psnap_child_deadline(void);
+/* It is kept there from now on, where others see it too; NULL: no more. */
+void psnap_child_share_deadline(struct psnap_deadline *place);
 
 #endif

@@ -127,8 +127,8 @@ enum psnap_status psnap_hub_start(struct psnap_hub_process *hub,
     hub->pid = fork();
     if (hub->pid == 0) {
         leave_terminal(&mask);
-        hub->page->pid = (uint32_t)getpid();
         psnap_alive_begin(&hub->page->server);
+        __atomic_store_n(&hub->page->pid, (uint32_t)getpid(), __ATOMIC_SEQ_CST);
         name_page(server.path, getpid(), hub->fd);
         server.fd = hub->fd;
         server.inode = about.st_ino;
@@ -136,7 +136,8 @@ enum psnap_status psnap_hub_start(struct psnap_hub_process *hub,
         _exit(0);
     }
     sigprocmask(SIG_SETMASK, &mask, NULL);
-    while (hub->pid > 0 && !psnap_alive_has_begun(&hub->page->server) && !has_died(hub->pid))
+    while (hub->pid > 0 && !__atomic_load_n(&hub->page->pid, __ATOMIC_SEQ_CST) &&
+           !has_died(hub->pid))
         sched_yield();
     psnap_hub_names_release(&server.names);
     close(server.log[0]);
@@ -216,8 +217,8 @@ static bool wait_for_collectors(const struct psnap_hub_process *hub)
 
 bool psnap_hub_finish(struct psnap_hub_process *hub, const struct psnap_recording *recording)
 {
-    const psnap_deadline *deadline = psnap_child_deadline();
-    psnap_deadline last = 0; /* for collectors, from when we are to end */
+    const struct psnap_deadline *deadline = psnap_child_deadline();
+    struct psnap_deadline last = {0}; /* for collectors, from when we are to end */
     struct psnap_hub *page = hub->page;
     bool is_missing;
 

@@ -330,11 +330,13 @@ void psnap_hub_serve(struct psnap_hub_server *server)
     for (;;) {
         uint32_t seen = __atomic_load_n(&page->doorbell, __ATOMIC_SEQ_CST);
         bool is_closing = __atomic_load_n(&page->is_closing, __ATOMIC_SEQ_CST);
-        bool is_alone = getppid() != server->record, is_busy;
+        bool is_alone = getppid() != server->record, is_busy, is_told;
         serve_requests(server);
         reap_collectors(server);
         pass_on_log(server);
-        if ((is_closing || is_alone) && !page->is_done && !count_collectors(server, true) &&
+        /* with a deadline all collectors end soon, whatever their programs do */
+        is_told = psnap_deadline_is_set(&page->deadline);
+        if ((is_closing || is_alone) && !page->is_done && !count_collectors(server, !is_told) &&
             !is_asked(page)) {
             page->running = (uint32_t)find_newcomers(server, true);
             page->running += (uint32_t)count_collectors(server, false);

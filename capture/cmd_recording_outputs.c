@@ -87,15 +87,16 @@ static enum psnap_status settle_name(const char **name, char *room, bool *is_lat
 static enum psnap_status check_folder(const char *name, struct psnap_error *error)
 {
     const char *slash = name ? strrchr(name, '/') : NULL;
-    char folder[4096];
+    const size_t length = slash ? (size_t)(slash - name) + 1 : 0; /* with the slash: a folder */
+    char folder[4096] = "./";
 
-    if (!slash || memchr(name, '%', (size_t)(slash - name)) || slash == name ||
-        (size_t)(slash - name) >= sizeof folder)
+    if (!name || memchr(name, '%', length) || length >= sizeof folder)
         return PSNAP_OK;
-    snprintf(folder, sizeof folder, "%.*s", (int)(slash - name), name);
+    if (slash)
+        snprintf(folder, sizeof folder, "%.*s", (int)length, name);
     if (access(folder, W_OK | X_OK) == 0)
         return PSNAP_OK;
-    psnap_error_system(error, errno, "cannot create '%s'", name);
+    psnap_error_file(error, errno, "create", name);
     return error->code;
 }
 
@@ -152,9 +153,7 @@ static void write_empty_trace(struct psnap_recording *recording)
     FILE *file = psnap_output_file(recording->trace_output);
     struct psnap_program *program = psnap_program_new();
     struct psnap_sink *writer =
-        program && fseek(file, 0, SEEK_SET) == 0
-            ? psnap_trace_writer_new(recording->trace_format->name, file, program, NULL)
-            : NULL;
+        program ? psnap_trace_writer_new(recording->trace_format->name, file, program, NULL) : NULL;
 
     psnap_sink_free(writer);
     if (writer) {
@@ -187,7 +186,7 @@ enum psnap_status psnap_recording_open(struct psnap_recording *recording, struct
     }
     if (!recording->profile_output && !recording->trace_output)
         recording->unwritten = "file";
-    if (recording->trace_output)
+    if (recording->trace_output && psnap_output_is_partial(recording->trace_output))
         write_empty_trace(recording);
     if (recording->profile_output && recording->trace_output) /* which may fill the disk */
         psnap_output_reserve(recording->profile_output, PROFILE_BYTES);

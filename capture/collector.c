@@ -29,14 +29,14 @@ struct capture {
     struct psnap_source base;
     struct psnap_rings rings;
     int watched, other; /* pidfds: the process started, and the one that recorded; -1 none */
-    const psnap_deadline *deadline; /* NULL: none */
-    bool is_cut_short;              /* it is over */
-    uint32_t *taker;                /* who takes the session; NULL: it is nobody else's to take */
-    bool is_identified;             /* what program attached has been noted */
-    bool may_spin;                  /* there is a processor for us besides the program's */
-    uint32_t ring;                  /* being read, 0 for none */
-    uint32_t last_ring;             /* read before: the search goes on behind it */
-    uint64_t control_at;            /* words read of the control ring's open chunk */
+    const struct psnap_deadline *deadline; /* NULL: none */
+    bool is_cut_short;                     /* it is over */
+    uint32_t *taker;     /* who takes the session; NULL: it is nobody else's to take */
+    bool is_identified;  /* what program attached has been noted */
+    bool may_spin;       /* there is a processor for us besides the program's */
+    uint32_t ring;       /* being read, 0 for none */
+    uint32_t last_ring;  /* read before: the search goes on behind it */
+    uint64_t control_at; /* words read of the control ring's open chunk */
     uint32_t known_threads[PSNAP_RINGS]; /* thread + 1 whose stack is known */
     struct psnap_decoder decoder;
 };
@@ -514,7 +514,7 @@ enum psnap_status psnap_capture_watch(struct psnap_source *capture, pid_t pid,
     return PSNAP_OK;
 }
 
-void psnap_capture_obey(struct psnap_source *capture, const psnap_deadline *deadline)
+void psnap_capture_obey(struct psnap_source *capture, const struct psnap_deadline *deadline)
 {
     ((struct capture *)capture)->deadline = deadline;
 }

@@ -33,7 +33,7 @@ struct psnap_reader *psnap_reader_open(const char *path, struct psnap_error *err
     FILE *file = strcmp(path, "-") != 0 ? fopen(path, "rbe") : stdin;
 
     if (!file) {
-        psnap_error_system(error, errno, "cannot open '%s'", path);
+        psnap_error_file(error, errno, "open", path);
         return NULL;
     }
     return psnap_reader_of_file(file, file == stdin ? "stdin" : path, error);

@@ -174,7 +174,7 @@ struct psnap_sink *model_builder_new(const struct psnap_program *program);
 /* After psnap_sink_finish, once: its model, which the caller owns. What is chosen by measurement
  * (collect/choose.h) is not when `deadline` (NULL: none) is set. NULL: out of memory. */
 struct psnap_stream_model *model_builder_take(struct psnap_sink *builder,
-                                              const psnap_deadline *deadline);
+                                              const struct psnap_deadline *deadline);
 
 /* ---- the model's stream: walk.c ---- */
 

@@ -252,7 +252,7 @@ struct psnap_builder_options {
     /* When it is set while the profile is being finished, what takes longest (rules of irregular
        references chosen by measurement) is left out. NULL: none; used until
        psnap_profile_builder_take has returned. */
-    const psnap_deadline *deadline;
+    const struct psnap_deadline *deadline;
 };
 
 /*

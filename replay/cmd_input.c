@@ -121,7 +121,7 @@ FILE *psnap_input_file(const char *path, struct psnap_error *error)
         reason = EISDIR;
     }
     if (!file)
-        psnap_error_system(error, reason, "cannot open '%s'", path);
+        psnap_error_file(error, reason, "open", path);
     return file;
 }
 

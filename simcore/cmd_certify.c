@@ -247,7 +247,8 @@ static enum psnap_status replay(void *context, struct psnap_source *source,
 
 enum psnap_status psnap_certifier_certify(struct psnap_sink *certifier,
                                           struct psnap_profile *profile,
-                                          const psnap_deadline *deadline, struct psnap_error *error)
+                                          const struct psnap_deadline *deadline,
+                                          struct psnap_error *error)
 {
     struct certifier *self = (struct certifier *)certifier;
     struct compare_side observed = {.path = "observed", .deadline = deadline};

@@ -30,7 +30,7 @@ struct psnap_sink *psnap_certifier_new(const struct psnap_text_list *machines,
  * certificate into it. On failure it has none, nor when `deadline` (NULL: none) is set before. */
 enum psnap_status psnap_certifier_certify(struct psnap_sink *certifier,
                                           struct psnap_profile *profile,
-                                          const psnap_deadline *deadline,
+                                          const struct psnap_deadline *deadline,
                                           struct psnap_error *error);
 
 #endif

@@ -7,7 +7,8 @@
 #include <stdlib.h>
 
 #include "formats/base/cmd.h"
-#include "formats/base/json.h"
+#include "simcore/cmd_machines.h"
+#include "simcore/machine.h"
 #include "simcore/scope.h"
 
 static void list_machines(void)
@@ -39,11 +40,6 @@ static void print_known(double value, const char *unit)
         printf(", %g %s", value, unit);
 }
 
-static const char *const operation_names[PSNAP_OPERATION_COUNT] = {
-#define PSNAP_OPERATION(NAME, text) [PSNAP_OP_##NAME] = text,
-#include "formats/base/capture_abi.inc"
-};
-
 static void print_times(double latency_cycles, double throughput_cycles)
 {
     print_known(latency_cycles, "cycles");
@@ -55,9 +51,9 @@ static void print_operations(const struct psnap_machine *machine)
     for (int i = 0; i < PSNAP_OPERATION_COUNT; i++) {
         const struct psnap_operation_cost *cost = &machine->operations[i];
 
-        if (cost->latency_cycles <= 0 && cost->throughput_cycles <= 0)
+        if (!machine_knows_operation(cost))
             continue;
-        printf("  %s", operation_names[i]);
+        printf("  %s", machine_operation_names[i]);
         print_times(cost->latency_cycles, cost->throughput_cycles);
         putchar('\n');
     }
@@ -91,13 +87,7 @@ static void print_tlb(const struct psnap_machine *machine)
     }
 }
 
-static bool has_memory(const struct psnap_machine *machine)
-{
-    return machine->memory_latency_cycles > 0 || machine->memory_throughput_cycles > 0 ||
-           machine->memory_bandwidth_bytes_per_s > 0;
-}
-
-static void describe(const struct psnap_machine *machine)
+void machines_describe(const struct psnap_machine *machine)
 {
     printf("%s\n", machine->name);
     if (machine->description[0])
@@ -122,7 +112,7 @@ static void describe(const struct psnap_machine *machine)
         putchar('\n');
     }
     print_tlb(machine);
-    if (has_memory(machine)) {
+    if (machine_knows_memory(machine)) {
         printf("  memory");
         print_times(machine->memory_latency_cycles, machine->memory_throughput_cycles);
         print_known(machine->memory_bandwidth_bytes_per_s, "bytes/s");
@@ -150,12 +140,12 @@ static void json_operations(struct psnap_json *json, const struct psnap_machine 
     for (int i = 0; i < PSNAP_OPERATION_COUNT; i++) {
         const struct psnap_operation_cost *cost = &machine->operations[i];
 
-        if (cost->latency_cycles <= 0 && cost->throughput_cycles <= 0)
+        if (!machine_knows_operation(cost))
             continue;
         if (!is_open)
             psnap_json_begin_object(json, "operations");
         is_open = true;
-        psnap_json_begin_object(json, operation_names[i]);
+        psnap_json_begin_object(json, machine_operation_names[i]);
         json_times(json, cost->latency_cycles, cost->throughput_cycles);
         psnap_json_end_object(json);
     }
@@ -196,9 +186,9 @@ static void json_tlb(struct psnap_json *json, const struct psnap_machine *machin
     psnap_json_end_array(json);
 }
 
-static void json_machine(struct psnap_json *json, const struct psnap_machine *machine)
+void machines_json(struct psnap_json *json, const char *key, const struct psnap_machine *machine)
 {
-    psnap_json_begin_object(json, NULL);
+    psnap_json_begin_object(json, key);
     psnap_json_text(json, "name", machine->name);
     psnap_json_text(json, "description", machine->description);
     json_known(json, "clock_hz", machine->clock_hz);
@@ -223,7 +213,7 @@ static void json_machine(struct psnap_json *json, const struct psnap_machine *ma
     }
     psnap_json_end_array(json);
     json_tlb(json, machine);
-    if (has_memory(machine)) {
+    if (machine_knows_memory(machine)) {
         psnap_json_begin_object(json, "memory");
         json_times(json, machine->memory_latency_cycles, machine->memory_throughput_cycles);
         json_known(json, "bandwidth_bytes_per_s", machine->memory_bandwidth_bytes_per_s);
@@ -245,12 +235,12 @@ static void print_json(const struct psnap_machine *one)
     psnap_json_text(&json, "command", "machines");
     psnap_json_begin_array(&json, "machines");
     if (one) {
-        json_machine(&json, one);
+        machines_json(&json, NULL, one);
     } else {
         for (size_t i = 0; (machine = psnap_machine_bundled(i)); i++)
-            json_machine(&json, machine);
+            machines_json(&json, NULL, machine);
         if (psnap_machine_host(NULL, &host, NULL) == PSNAP_OK)
-            json_machine(&json, &host);
+            machines_json(&json, NULL, &host);
     }
     psnap_json_end_array(&json);
     psnap_json_end_object(&json);
@@ -283,7 +273,7 @@ int psnap_cmd_machines(int argc, char **argv)
     if (json)
         print_json(operands ? &machine : NULL);
     else if (operands)
-        describe(&machine);
+        machines_describe(&machine);
     else
         list_machines();
     return psnap_cmd_close_stdout("machines", PSNAP_EXIT_DONE);

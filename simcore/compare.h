@@ -20,9 +20,9 @@ struct compare_side {
     uint64_t accesses;
     uint64_t run_accesses; /* that these are a sample of; 0: they are all */
     uint32_t threads;
-    const psnap_deadline *deadline; /* when it is set the side stays without; NULL: none */
-    bool in_turn;                   /* these, access by access; else in the trace's order */
-    struct scope_rows total;        /* one row */
+    const struct psnap_deadline *deadline; /* when it is set the side stays without; NULL: none */
+    bool in_turn;                          /* these, access by access; else in the trace's order */
+    struct scope_rows total;               /* one row */
     struct scope_rows loops;
 };
 

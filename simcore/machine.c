@@ -32,6 +32,22 @@ bool machine_replacement_parse(const char *text, enum psnap_replacement *replace
     return false;
 }
 
+const char *const machine_operation_names[PSNAP_OPERATION_COUNT + 1] = {
+#define PSNAP_OPERATION(NAME, text) [PSNAP_OP_##NAME] = text,
+#include "formats/base/capture_abi.inc"
+};
+
+bool machine_knows_operation(const struct psnap_operation_cost *cost)
+{
+    return cost->latency_cycles > 0 || cost->throughput_cycles > 0;
+}
+
+bool machine_knows_memory(const struct psnap_machine *machine)
+{
+    return machine->memory_latency_cycles > 0 || machine->memory_throughput_cycles > 0 ||
+           machine->memory_bandwidth_bytes_per_s > 0;
+}
+
 static bool is_power_of_two(uint64_t number)
 {
     return number && !(number & (number - 1));
@@ -270,7 +286,7 @@ static enum psnap_status no_such_machine(const char *text, int reason, struct ps
     size_t count = 1;
 
     if (strchr(text, '/') || reason != ENOENT)
-        return psnap_error_system(error, reason, "cannot open '%.300s'", text);
+        return psnap_error_file(error, reason, "open", text);
     for (const struct psnap_machine *machine; (machine = psnap_machine_bundled(count - 1));)
         names[count++] = machine->name;
     nearest = psnap_text_nearest(text, names, count);

@@ -30,6 +30,12 @@ struct machine_fault {
 /* The policy of that name. */
 bool machine_replacement_parse(const char *text, enum psnap_replacement *replacement);
 
+/* The names of operations' kinds, by enum psnap_operation; NULL ends them. */
+extern const char *const machine_operation_names[PSNAP_OPERATION_COUNT + 1];
+
+bool machine_knows_operation(const struct psnap_operation_cost *cost);
+bool machine_knows_memory(const struct psnap_machine *machine);
+
 /* psnap_machine_check, with the message free of names and the place in `fault`. */
 enum psnap_status machine_check_levels(struct psnap_machine *machine, struct machine_fault *fault,
                                        struct psnap_error *error);

@@ -7,6 +7,23 @@
  * Structure 5 prints a level 3 of 1024 KB with lines of 64 bytes and 48 ways,
  * which is 341.33 sets: it is taken as 341 whole sets, 1,047,552 bytes. The EPYC's
  * sizes are printed as totals of the chip; here they are what one core sees.
+ *
+ * Times of the three are of one core at the clock that the paper gives; memory's are ns times that.
+ *
+ * Latencies: Haswell by 7-cpu.com (4, 12, 43 cycles), its memory's 70 ns as desktop benchmarks have
+ * it; Broadwell-EP by AnandTech, July 2017 (4, 12, 47 cycles, 95 ns); Zen 2 by AnandTech, October
+ * 2019 (4, 13, 34 cycles, 122 ns).
+ *
+ * Throughputs: two loads a cycle in level 1; in level 2 a line at 28 and 32 bytes a cycle. Behind
+ * it as many lines are under way as a core has buffers for missing ones: the latency by 10 (Intel's
+ * optimization manual), by 22 (AMD's), but for Zen 2's level 3, 32 bytes a cycle.
+ *
+ * Bandwidths: 64 bytes a cycle in level 1. Intel's levels 2 and 3 have about 28 and 10.5 (Molka et
+ * al., ICPP 2015, Haswell-EP), Zen 2's 32, AMD's figure. Memory: 18 GB/s (Broadwell-EP, one thread
+ * of STREAM, AnandTech, July 2017), taken for Haswell too; 20 GB/s for Zen 2 is an estimate.
+ *
+ * Operations: Agner Fog's instruction tables and LLVM's scheduling models, for the operations that
+ * probe_operations.c times; of ranges the side of many digits. fp_math (exp) is an estimate.
  */
 #include "simcore/machine.h"
 
@@ -31,6 +48,29 @@
             __VA_ARGS__                                                                            \
         }                                                                                          \
     }
+
+#define TIMED_LEVEL(size, line, assoc, latency, throughput, bandwidth, cores)                      \
+    {.size_bytes = (size),                                                                         \
+     .line_bytes = (line),                                                                         \
+     .ways = (assoc),                                                                              \
+     .sets = (size) / ((line) * (assoc)),                                                          \
+     .latency_cycles = (latency),                                                                  \
+     .throughput_cycles = (throughput),                                                            \
+     .bandwidth_bytes_per_s = (bandwidth),                                                         \
+     .shared_by = (cores)}
+
+/* What Haswell, Broadwell and Zen 2 have alike, and what they have not. */
+#define OPERATIONS(mul_latency, add_throughput, ...)                                               \
+    {[PSNAP_OP_INT_ADD] = {1, 0.25},                                                               \
+     [PSNAP_OP_INT_MUL] = {3, 1},                                                                  \
+     [PSNAP_OP_FP_ADD] = {3, add_throughput},                                                      \
+     [PSNAP_OP_FP_MUL] = {mul_latency, 0.5},                                                       \
+     [PSNAP_OP_FP_FMA] = {5, 0.5},                                                                 \
+     [PSNAP_OP_FP_MATH] = {44, 20},                                                                \
+     [PSNAP_OP_CONVERT] = {4, 1},                                                                  \
+     [PSNAP_OP_BRANCH] = {0, 0.5},                                                                 \
+     [PSNAP_OP_CALL] = {0, 2},                                                                     \
+     __VA_ARGS__}
 
 static const struct psnap_machine bundled[] = {
     {.name = "table1-1",
@@ -79,20 +119,41 @@ static const struct psnap_machine bundled[] = {
      .description = "Intel Core i7-5960X (Haswell-E), one core and the shared level 3",
      .clock_hz = 3.0e9,
      .cores = 8,
+     .memory_latency_cycles = 210,
+     .memory_throughput_cycles = 21,
+     .memory_bandwidth_bytes_per_s = 18e9,
+     .operations = OPERATIONS(5, 1, [PSNAP_OP_INT_DIV] = {25, 10}, [PSNAP_OP_FP_DIV] = {20, 14},
+                              [PSNAP_OP_FP_SQRT] = {20, 14}),
      .level_count = 3,
-     .levels = {LEVEL(K(32), 64, 8), LEVEL(K(256), 64, 8), LEVEL(M(20), 64, 20)}},
+     .levels = {TIMED_LEVEL(K(32), 64, 8, 4, 0.5, 192e9, 1),
+                TIMED_LEVEL(K(256), 64, 8, 12, 2.3, 84e9, 1),
+                TIMED_LEVEL(M(20), 64, 20, 43, 4.3, 31.5e9, 8)}},
     {.name = "e5-2699v4",
      .description = "Intel Xeon E5-2699 v4 (Broadwell-EP), one core and the shared level 3",
      .clock_hz = 2.2e9,
      .cores = 22,
+     .memory_latency_cycles = 209,
+     .memory_throughput_cycles = 21,
+     .memory_bandwidth_bytes_per_s = 18e9,
+     .operations = OPERATIONS(3, 1, [PSNAP_OP_INT_DIV] = {25, 10}, [PSNAP_OP_FP_DIV] = {14, 5},
+                              [PSNAP_OP_FP_SQRT] = {16, 8}),
      .level_count = 3,
-     .levels = {LEVEL(K(32), 64, 8), LEVEL(K(256), 64, 8), LEVEL(M(55), 64, 20)}},
+     .levels = {TIMED_LEVEL(K(32), 64, 8, 4, 0.5, 140.8e9, 1),
+                TIMED_LEVEL(K(256), 64, 8, 12, 2.3, 61.6e9, 1),
+                TIMED_LEVEL(M(55), 64, 20, 47, 4.7, 23.1e9, 22)}},
     {.name = "epyc-7702p",
      .description = "AMD EPYC 7702P (Zen 2), one core and the level 3 of its complex",
      .clock_hz = 2.0e9,
      .cores = 64,
+     .memory_latency_cycles = 244,
+     .memory_throughput_cycles = 11,
+     .memory_bandwidth_bytes_per_s = 20e9,
+     .operations = OPERATIONS(3, 0.5, [PSNAP_OP_INT_DIV] = {25, 25}, [PSNAP_OP_FP_DIV] = {13, 5},
+                              [PSNAP_OP_FP_SQRT] = {20, 9}),
      .level_count = 3,
-     .levels = {LEVEL(K(32), 64, 8), LEVEL(K(512), 64, 8), LEVEL(M(16), 64, 16)}},
+     .levels = {TIMED_LEVEL(K(32), 64, 8, 4, 0.5, 128e9, 1),
+                TIMED_LEVEL(K(512), 64, 8, 13, 2, 64e9, 1),
+                TIMED_LEVEL(M(16), 64, 16, 34, 2, 64e9, 4)}},
     {.name = "plru-3",
      .description = "three levels with tree pseudo-LRU replacement",
      .level_count = 3,

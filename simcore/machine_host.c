@@ -6,6 +6,10 @@
  * out. A virtual machine may report a size that is no whole number of sets (its
  * share of a larger cache): it is rounded down and the description says so. Ways
  * of 0 mean fully associative, or unknown: fully associative is taken.
+ *
+ * Cores are counted, not the hardware threads of one core: a processor counts if it is the first
+ * in its topology/thread_siblings_list. The cores that share a cache are those of its
+ * shared_cpu_list.
  */
 #include "simcore/machine.h"
 
@@ -16,9 +20,10 @@
 #include "formats/base/text.h"
 
 #define INDEX_MAX 16
+#define CPUS_MAX 65536
 
-/* One word of a small file under the root; false when there is none. */
-static bool read_word(const char *root, const char *path, char word[64])
+/* The first word of a small file under the root; false when there is none. */
+static bool read_word(const char *root, const char *path, char *word, size_t size)
 {
     char full[512];
     FILE *file;
@@ -29,7 +34,7 @@ static bool read_word(const char *root, const char *path, char word[64])
     file = fopen(full, "r");
     if (!file)
         return false;
-    found = fgets(word, 64, file) != NULL;
+    found = fgets(word, (int)size, file) != NULL;
     fclose(file);
     if (found)
         word[strcspn(word, " \n")] = '\0';
@@ -41,17 +46,43 @@ static bool read_number(const char *root, unsigned index, const char *name, uint
     char path[64], word[64];
 
     snprintf(path, sizeof path, "cpu0/cache/index%u/%s", index, name);
-    return read_word(root, path, word) && psnap_text_size(word, value);
+    return read_word(root, path, word, sizeof word) && psnap_text_size(word, value);
+}
+
+/* Not the second or a later hardware thread of its core. */
+static bool is_core(const char *root, unsigned long cpu)
+{
+    char path[80], word[64];
+
+    snprintf(path, sizeof path, "cpu%lu/topology/thread_siblings_list", cpu);
+    return !read_word(root, path, word, sizeof word) || strtoul(word, NULL, 10) == cpu;
+}
+
+/* How many cores are in a list of processors such as "0-3,8,10-11"; 1 if it is none. */
+static uint32_t count_listed_cores(const char *root, const char *list)
+{
+    uint32_t cores = 0;
+
+    while (*list >= '0' && *list <= '9') {
+        char *end;
+        const unsigned long first = strtoul(list, &end, 10);
+        const unsigned long last = *end == '-' ? strtoul(end + 1, &end, 10) : first;
+
+        for (unsigned long cpu = first; cpu <= last && cpu < CPUS_MAX; cpu++)
+            cores += is_core(root, cpu);
+        list = *end == ',' ? end + 1 : end;
+    }
+    return cores ? cores : 1;
 }
 
 /* The data or unified cache `index`, or false. */
 static bool read_cache(const char *root, unsigned index, uint64_t *number,
                        struct psnap_cache_level *level)
 {
-    char path[64], type[64];
+    char path[64], type[64], list[1024] = "";
 
     snprintf(path, sizeof path, "cpu0/cache/index%u/type", index);
-    if (!read_word(root, path, type) || !strcmp(type, "Instruction"))
+    if (!read_word(root, path, type, sizeof type) || !strcmp(type, "Instruction"))
         return false;
     *level = (struct psnap_cache_level){0};
     if (!read_number(root, index, "level", number) ||
@@ -61,6 +92,9 @@ static bool read_cache(const char *root, unsigned index, uint64_t *number,
     read_number(root, index, "ways_of_associativity", &level->ways);
     if (level->ways == 0 && level->line_bytes)
         level->ways = level->size_bytes / level->line_bytes;
+    snprintf(path, sizeof path, "cpu0/cache/index%u/shared_cpu_list", index);
+    read_word(root, path, list, sizeof list);
+    level->shared_by = count_listed_cores(root, list);
     return true;
 }
 
@@ -68,11 +102,12 @@ static uint32_t count_cores(const char *root)
 {
     char path[64], word[64];
     uint32_t cores = 0;
+    unsigned long cpu = 0;
 
     do {
-        cores++;
-        snprintf(path, sizeof path, "cpu%" PRIu32 "/topology/core_id", cores);
-    } while (cores < 65536 && read_word(root, path, word));
+        cores += is_core(root, cpu++);
+        snprintf(path, sizeof path, "cpu%lu/topology/core_id", cpu);
+    } while (cpu < CPUS_MAX && read_word(root, path, word, sizeof word));
     return cores;
 }
 
@@ -119,7 +154,8 @@ enum psnap_status psnap_machine_host(const char *root, struct psnap_machine *mac
                                "machine file instead",
                                from);
     machine->cores = count_cores(from);
-    if (read_word(from, "cpu0/cpufreq/cpuinfo_max_freq", word) && psnap_text_u64(word, &khz))
+    if (read_word(from, "cpu0/cpufreq/cpuinfo_max_freq", word, sizeof word) &&
+        psnap_text_u64(word, &khz))
         machine->clock_hz = 1e3 * (double)khz;
     return psnap_machine_check(machine, error);
 }

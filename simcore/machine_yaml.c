@@ -212,20 +212,17 @@ static enum psnap_status read_operations(const struct reader *reader,
                                          const struct psnap_yaml_node *node,
                                          struct psnap_machine *machine)
 {
-    static const char *const names[PSNAP_OPERATION_COUNT + 1] = {
-#define PSNAP_OPERATION(NAME, text) [PSNAP_OP_##NAME] = text,
-#include "formats/base/capture_abi.inc"
-    };
     static const char *const keys[] = {"latency_cycles", "throughput_cycles", NULL};
-    enum psnap_status status =
-        node ? psnap_yaml_expect_keys(reader->doc, node, "operations", names, reader->error)
-             : PSNAP_OK;
+    enum psnap_status status = node ? psnap_yaml_expect_keys(reader->doc, node, "operations",
+                                                             machine_operation_names, reader->error)
+                                    : PSNAP_OK;
 
     for (int i = 0; i < PSNAP_OPERATION_COUNT && node && status == PSNAP_OK; i++) {
-        const struct psnap_yaml_node *cost = psnap_yaml_get(node, names[i]);
+        const struct psnap_yaml_node *cost = psnap_yaml_get(node, machine_operation_names[i]);
 
         if (cost)
-            status = psnap_yaml_expect_keys(reader->doc, cost, names[i], keys, reader->error);
+            status = psnap_yaml_expect_keys(reader->doc, cost, machine_operation_names[i], keys,
+                                            reader->error);
         if (cost && status == PSNAP_OK)
             status = read_times(reader, cost, &machine->operations[i].latency_cycles,
                                 &machine->operations[i].throughput_cycles);

@@ -117,6 +117,11 @@ PSNAP_API enum psnap_status psnap_machine_read(FILE *file, const char *name,
                                                struct psnap_machine *machine,
                                                struct psnap_error *error);
 
+/* The machine as such a file, which reads back as the same machine; without a name it has that of
+ * the file. */
+PSNAP_API enum psnap_status psnap_machine_write(const struct psnap_machine *machine, FILE *file,
+                                                struct psnap_error *error);
+
 /*
  * The machine of this computer's first processor, from the cache topology under
  * `root` (NULL: /sys/devices/system/cpu). PSNAP_ERROR_UNSUPPORTED when the

@@ -211,7 +211,7 @@ class ModulePlan
     void callHook(llvm::Instruction *before, llvm::FunctionCallee hook); /* with the frame */
     void callHook(llvm::Instruction *before, llvm::FunctionCallee hook,
                   llvm::ArrayRef<llvm::Value *> arguments);
-    void emitSandbox(llvm::CallInst *call);
+    void emitSandbox(llvm::CallBase *call);
     llvm::GlobalVariable *functionNames();
     llvm::GlobalVariable *constant(llvm::Constant *value, const char *name);
     llvm::Value *addressOfByte(llvm::GlobalVariable *array, uint32_t index);

@@ -152,29 +152,51 @@ static bool makesChild(const CallInst &call)
            (callee->getName() == "_Fork" || callee->getName() == "syscall");
 }
 
-/* After it the system may kill the program for calls of the runtime's, as far as is known here. */
-static bool mayEnterSandbox(const CallInst &call)
+static bool isNumber(const Type *type)
+{
+    return type->isIntegerTy() || type->isPointerTy();
+}
+
+/* After it the system may kill the program for calls of the runtime's, as far as is known here.
+ * Functions of these names that are the program's own may have another prototype. */
+static bool mayEnterSandbox(const CallBase &call)
 {
     const Function *callee = call.getCalledFunction();
     const StringRef name = callee ? callee->getName() : "";
-    if (call.isMustTailCall())
-        return false;
-    if (name == "seccomp" || name == "seccomp_load")
-        return true;
-    if ((name != "prctl" && name != "syscall") || call.arg_empty())
+    const unsigned count = call.arg_size();
+    if (!call.getType()->isIntegerTy() || count == 0 ||
+        !all_of(call.args(), [](const Use &use) { return isNumber(use->getType()); }))
         return false;
     auto *first = dyn_cast<ConstantInt>(call.getArgOperand(0));
+    if (name == "seccomp_load")
+        return count == 1;
+    if (name == "seccomp")
+        return count == 3;
     if (name == "prctl")
         return !first || first->equalsInt(PR_SET_SECCOMP);
-    return !first || first->equalsInt(SYS_seccomp) || first->equalsInt(SYS_prctl);
+    return name == "syscall" &&
+           (!first || first->equalsInt(SYS_seccomp) || first->equalsInt(SYS_prctl));
+}
+
+/* Where the program is when the call has returned; the call is no tail call any more. */
+static Instruction *behind(CallBase *call)
+{
+    if (auto *invoke = dyn_cast<InvokeInst>(call)) {
+        BasicBlock *block = invoke->getNormalDest();
+        if (!block->getSinglePredecessor())
+            block = SplitEdge(invoke->getParent(), block);
+        return &*block->getFirstInsertionPt();
+    }
+    cast<CallInst>(call)->setTailCallKind(CallInst::TCK_NoTail);
+    return call->getNextNode();
 }
 
 /* The hook in front of such a call is told what syscall() would be: it looks whether that enters a
  * sandbox. The one behind it is told what has come of it. */
-void ModulePlan::emitSandbox(CallInst *call)
+void ModulePlan::emitSandbox(CallBase *call)
 {
     const StringRef name = call->getCalledFunction()->getName();
-    Instruction *next = call->getNextNode();
+    Instruction *next = behind(call);
     IRBuilder<> before(call);
     std::vector<Value *> all;
 
@@ -194,8 +216,7 @@ void ModulePlan::emitSandbox(CallInst *call)
     while (all.size() < 4)
         all.push_back(before.getInt64(0));
     callHook(call, sandboxed, all);
-    if (call->getType()->isIntegerTy())
-        callHook(next, sandbox_tried, {IRBuilder<>(next).CreateSExtOrTrunc(call, word)});
+    callHook(next, sandbox_tried, {IRBuilder<>(next).CreateSExtOrTrunc(call, word)});
 }
 
 /* The function that a child runs which this makes, or NULL. */
@@ -289,7 +310,7 @@ void ModulePlan::emitRegions(const FunctionPlan &plan, uint32_t index)
     Function &function = *plan.function;
     MDNode *cold = MDBuilder(context).createBranchWeights(1, 1u << 20);
     std::vector<Instruction *> landings, children;
-    std::vector<CallInst *> sandboxes;
+    std::vector<CallBase *> sandboxes;
     std::vector<ReturnInst *> ends;
 
     splitReturns(function);
@@ -301,8 +322,9 @@ void ModulePlan::emitRegions(const FunctionPlan &plan, uint32_t index)
             landings.push_back(call->getNextNode());
         else if (call && makesChild(*call))
             children.push_back(call->getNextNode());
-        if (call && mayEnterSandbox(*call))
-            sandboxes.push_back(call);
+        auto *any = dyn_cast<CallBase>(&at);
+        if (any && !isa<CallBrInst>(any) && mayEnterSandbox(*any))
+            sandboxes.push_back(any);
         if (Function *child = call ? childOf(*call) : nullptr)
             children.push_back(&*child->getEntryBlock().getFirstNonPHIOrDbgOrAlloca());
         if (auto *end = dyn_cast<ReturnInst>(&at))
@@ -310,7 +332,7 @@ void ModulePlan::emitRegions(const FunctionPlan &plan, uint32_t index)
     }
     for (Instruction *at : landings)
         callHook(at, landed);
-    for (CallInst *call : sandboxes)
+    for (CallBase *call : sandboxes)
         emitSandbox(call);
     for (Instruction *at : children)
         callHook(at, forked);

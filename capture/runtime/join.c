@@ -51,6 +51,11 @@ bool psnap_rt_is_process(uint32_t pid)
     return is_alive;
 }
 
+bool psnap_rt_is_there(const struct psnap_alive *alive, uint32_t pid)
+{
+    return psnap_alive_has_begun(alive) ? !psnap_alive_has_ended(alive) : psnap_rt_is_process(pid);
+}
+
 static struct psnap_session *open_session(uint32_t pid, uint32_t number)
 {
     struct psnap_session *session;
@@ -93,7 +98,7 @@ static struct psnap_request *take_request(void)
                                             __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
                 return &hub->requests[i];
         }
-        if (psnap_alive_has_ended(&hub->server))
+        if (!psnap_rt_is_there(&hub->server, hub->pid))
             return NULL;
         nanosleep(&moment, NULL);
     }
@@ -118,7 +123,7 @@ static struct psnap_session *ask(bool *is_refused)
         if (state == PSNAP_REQUEST_GRANTED || state == PSNAP_REQUEST_REFUSED)
             break;
         if (syscall(SYS_futex, &mine->state, FUTEX_WAIT, state, &patience, NULL, 0) != 0 &&
-            errno == ETIMEDOUT && psnap_alive_has_ended(&hub->server))
+            errno == ETIMEDOUT && !psnap_rt_is_there(&hub->server, hub->pid))
             break;
     }
     *is_refused = state == PSNAP_REQUEST_REFUSED;

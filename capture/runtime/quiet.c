@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Recording without system calls, for programs that are killed for them: from where such a program
- * is about to call prctl(PR_SET_SECCOMP), seccomp() or seccomp_load() (capture/pass/region.cpp) all
- * its threads are quiet. The call waits for those that are in system calls of ours (the sandbox may
- * be for all); where it fails nobody is quiet any more.
+ * Recording without system calls, for programs that are killed for them: between the hooks of a
+ * call that may enter a seccomp sandbox (capture/pass/region.cpp) no other thread begins system
+ * calls of ours (noise), and the call waits for those that have begun, as the sandbox may be for
+ * all threads. When it has entered one, all threads are quiet for ever.
+ *
+ * noise and tries are as in Dekker's algorithm: each side counts itself, then looks at the other.
+ * Nobody waits for ever: a thread may be cancelled, or leave by a jump, in a handler that comes
+ * while it is noisy, and a call that enters a sandbox need not return.
  *
  * A quiet thread does not block signals while its ring gets a chunk; a handler that comes
  * in between records nothing, which is counted. It does not sleep while its ring is full, but
@@ -16,49 +20,84 @@
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
-#include <time.h>
 
-enum { WAITS_MAX = 50 * 1000 }; /* of 0.1 ms and more */
+/* Looks of some 10 to 50 ns at what others do, until they are taken to have gone */
+#define NOISE_LOOKS_MAX (UINT64_C(1) << 26)     /* by a call: a second or some */
+#define TRY_LOOKS_MAX (UINT64_C(1) << 23)       /* for a call: a tenth of that */
+#define COLLECTOR_LOOKS_MAX (UINT64_C(1) << 29) /* for a collector that has not begun */
 
-static unsigned sandboxes; /* atomic: calls that have made threads quiet */
-static unsigned noise;     /* atomic: times that threads have begun noise */
-static _Thread_local unsigned own_noise;
-static _Thread_local bool is_trying;  /* it is between the hooks of a call */
+static bool quiet;     /* atomic: the program is in a sandbox */
+static unsigned tries; /* atomic: threads between the hooks of a call that may enter one */
+static unsigned noise; /* atomic: threads in system calls of ours */
+static _Thread_local unsigned own_noise; /* how deep */
+static _Thread_local enum { NO_TRY, TRY, TRY_WITH_LISTENER } own_try;
 static _Thread_local bool is_at_work; /* a chunk is being changed; handlers keep off */
+
+static void relax(void)
+{
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#endif
+}
+
+static void enter_quiet(void)
+{
+    __atomic_store_n(&quiet, true, __ATOMIC_SEQ_CST);
+    if (psnap_rt_is_recording())
+        __atomic_store_n(&psnap_rt_session->is_quiet, 1, __ATOMIC_RELAXED);
+}
 
 bool psnap_rt_is_quiet(void)
 {
-    return __atomic_load_n(&sandboxes, __ATOMIC_SEQ_CST) != 0;
+    return __atomic_load_n(&quiet, __ATOMIC_SEQ_CST) || __atomic_load_n(&tries, __ATOMIC_SEQ_CST);
 }
 
 bool psnap_rt_begin_noise(void)
 {
-    __atomic_fetch_add(&noise, 1, __ATOMIC_SEQ_CST);
-    own_noise++;
-    if (!psnap_rt_is_quiet())
-        return true;
-    psnap_rt_end_noise();
-    return false;
+    for (uint64_t looks = 0;; looks++) {
+        __atomic_fetch_add(&noise, 1, __ATOMIC_SEQ_CST);
+        if (own_noise++) /* calls wait for us already */
+            __atomic_fetch_sub(&noise, 1, __ATOMIC_SEQ_CST);
+        if (!__atomic_load_n(&quiet, __ATOMIC_SEQ_CST) &&
+            (own_noise > 1 || !__atomic_load_n(&tries, __ATOMIC_SEQ_CST)))
+            return true;
+        psnap_rt_end_noise();
+        if (looks == TRY_LOOKS_MAX)
+            enter_quiet();
+        if (own_try || __atomic_load_n(&quiet, __ATOMIC_SEQ_CST))
+            return false;
+        relax();
+    }
 }
 
 void psnap_rt_end_noise(void)
 {
-    own_noise--;
-    __atomic_fetch_sub(&noise, 1, __ATOMIC_SEQ_CST);
+    if (--own_noise == 0)
+        __atomic_fetch_sub(&noise, 1, __ATOMIC_SEQ_CST);
+}
+
+void psnap_rt_forget_noise(void)
+{
+    if (own_noise) {
+        own_noise = 1;
+        psnap_rt_end_noise();
+    }
 }
 
 void psnap_rt_fork_noise(void)
 {
-    noise = own_noise;
+    noise = own_noise != 0;
+    tries = own_try != NO_TRY;
 }
 
-/* Not for ever: a handler that comes while its thread waits for the collector may jump out. */
+/* Without system calls: another thread may have entered a sandbox for all of them meanwhile. */
 static void wait_for_others(void)
 {
-    const struct timespec moment = {.tv_nsec = 100 * 1000};
-
-    for (int i = 0; i < WAITS_MAX && __atomic_load_n(&noise, __ATOMIC_SEQ_CST) > own_noise; i++)
-        nanosleep(&moment, NULL);
+    for (uint64_t looks = 0; looks < NOISE_LOOKS_MAX; looks++) {
+        if (__atomic_load_n(&noise, __ATOMIC_SEQ_CST) <= (own_noise != 0))
+            break;
+        relax();
+    }
 }
 
 /* A system call that may succeed in entering a sandbox. */
@@ -75,6 +114,8 @@ static bool is_sandbox(uint64_t number, uint64_t operation, uint64_t second, uin
 
 void __psnap_sandboxed(uint64_t number, uint64_t operation, uint64_t second, uint64_t third)
 {
+    const int saved_errno = errno;
+
     if (psnap_rt_first) {
         psnap_rt_first->sandboxed(number, operation, second, third);
         return;
@@ -82,45 +123,41 @@ void __psnap_sandboxed(uint64_t number, uint64_t operation, uint64_t second, uin
     if (!is_sandbox(number, operation, second, third))
         return;
     psnap_rt_prepare_quiet();
+    errno = saved_errno;
     is_at_work = false; /* its memory is there */
-    is_trying = true;
-    if (__atomic_fetch_add(&sandboxes, 1, __ATOMIC_SEQ_CST) == 0)
-        wait_for_others();
-    if (psnap_rt_is_recording())
-        __atomic_store_n(&psnap_rt_session->is_quiet, 1, __ATOMIC_RELAXED);
+    own_try = number == SYS_seccomp && (second & SECCOMP_FILTER_FLAG_NEW_LISTENER)
+                  ? TRY_WITH_LISTENER
+                  : TRY;
+    __atomic_fetch_add(&tries, 1, __ATOMIC_SEQ_CST);
+    wait_for_others();
 }
 
+/* A positive number is a listener's descriptor, or the thread that could not be taken along. */
 void __psnap_sandbox_tried(int64_t result)
 {
     if (psnap_rt_first) {
         psnap_rt_first->sandbox_tried(result);
         return;
     }
-    if (!is_trying)
+    if (!own_try)
         return;
-    is_trying = false;
-    if (result >= 0)
-        return;
-    if (psnap_rt_is_recording() && __atomic_load_n(&sandboxes, __ATOMIC_SEQ_CST) == 1)
-        __atomic_store_n(&psnap_rt_session->is_quiet, 0, __ATOMIC_RELAXED);
-    __atomic_fetch_sub(&sandboxes, 1, __ATOMIC_SEQ_CST);
-}
-
-static void relax(void)
-{
-#if defined(__x86_64__)
-    __builtin_ia32_pause();
-#endif
+    if (result == 0 || (result > 0 && own_try == TRY_WITH_LISTENER))
+        enter_quiet();
+    own_try = NO_TRY;
+    __atomic_fetch_sub(&tries, 1, __ATOMIC_SEQ_CST);
 }
 
 /* Until a chunk is free, or a handler has got one; false: there will be none. */
 static bool wait_for_chunk(const struct psnap_ring *ring)
 {
     const struct psnap_session *session = psnap_rt_session;
+    uint64_t looks = 0;
 
     while (!psnap_rt_has_chunk(ring) && psnap_rt_unread_chunks(ring) >= PSNAP_RING_CHUNKS) {
         if (psnap_rt_is_enough() || __atomic_load_n(&session->closed, __ATOMIC_RELAXED) ||
             psnap_alive_has_ended(&session->collector))
+            return false;
+        if (!psnap_alive_has_begun(&session->collector) && looks++ == COLLECTOR_LOOKS_MAX)
             return false;
         relax();
     }

@@ -26,9 +26,8 @@ bool psnap_rt_collector_alive(void)
 
     if (!session || __atomic_load_n(&session->closed, __ATOMIC_ACQUIRE))
         return false;
-    if (psnap_alive_has_begun(&session->collector))
-        return !psnap_alive_has_ended(&session->collector);
-    return psnap_rt_is_process(__atomic_load_n(&session->collector_pid, __ATOMIC_ACQUIRE));
+    return psnap_rt_is_there(&session->collector,
+                             __atomic_load_n(&session->collector_pid, __ATOMIC_ACQUIRE));
 }
 
 bool psnap_rt_is_recording(void)

@@ -69,10 +69,11 @@ static void end_of_thread(void *pointer)
 {
     struct psnap_rt_outside outside;
     struct psnap_ring *ring = pointer;
-    const bool is_quiet = !psnap_rt_begin_noise();
     uint64_t *idle;
-    bool is_parents;
+    bool is_parents, is_quiet;
 
+    psnap_rt_forget_noise();
+    is_quiet = !psnap_rt_begin_noise();
     if (!is_quiet)
         psnap_rt_block_signals(&outside);
     is_parents = psnap_rt_is_forked();

@@ -100,7 +100,8 @@ void psnap_rt_go_on(struct psnap_ring *ring);
 bool psnap_rt_is_quiet(void);
 bool psnap_rt_begin_noise(void);
 void psnap_rt_end_noise(void);
-void psnap_rt_fork_noise(void); /* in the child */
+void psnap_rt_forget_noise(void); /* a thread that ends may have been cancelled in it */
+void psnap_rt_fork_noise(void);   /* in the child */
 uint64_t *psnap_rt_reserve_quietly(uint64_t words);
 void psnap_rt_prepare_quiet(void); /* ring_thread.c: this thread has all that it will need */
 
@@ -149,7 +150,9 @@ void psnap_rt_find_stack(uint64_t frame, uint64_t *low, uint64_t *high);
 bool psnap_rt_open_hub(const char *path);
 struct psnap_session *psnap_rt_join(void);
 bool psnap_rt_is_process(uint32_t pid); /* in this PID namespace */
-uint32_t psnap_rt_self(void);           /* this process, as /proc numbers it */
+/* A process with a sign of life, or, where it could have none, of that number. */
+bool psnap_rt_is_there(const struct psnap_alive *alive, uint32_t pid);
+uint32_t psnap_rt_self(void); /* this process, as /proc numbers it */
 
 /* session_map.c: the memory of a session. NULL on failure. */
 extern uint32_t psnap_rt_ring_count; /* rings that the session has room for */

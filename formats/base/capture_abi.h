@@ -384,6 +384,11 @@ static inline bool psnap_alive_has_ended(const struct psnap_alive *alive)
     return __atomic_load_n(&alive->word, __ATOMIC_SEQ_CST) & PSNAP_ALIVE_DIED;
 }
 
+/* In ns of CLOCK_MONOTONIC; 0: there is none. formats/base/deadline.h */
+struct psnap_deadline {
+    int64_t at_ns;
+};
+
 struct psnap_session {
     uint32_t magic, abi;
     uint32_t collector_pid; /* known before the program uses the session */
@@ -451,9 +456,9 @@ struct psnap_hub {
     uint32_t failed;     /* and those that lost something: it has been said */
     uint32_t modules;    /* 1: there was a process with instrumented modules */
     uint32_t running;    /* processes that go on, with their collectors, when is_done is set */
-    int64_t deadline;    /* a psnap_deadline: when collectors are to end; 0: there is none */
-    uint32_t fd;         /* of this page, in the process that serves, */
-    uint64_t inode;      /* and of the page: a /proc where it is not found is another's */
+    struct psnap_deadline deadline; /* when collectors are to end */
+    uint32_t fd;                    /* of this page, in the process that serves, */
+    uint64_t inode; /* and of the page: a /proc where it is not found is another's */
     struct psnap_alive server;
     struct psnap_request requests[PSNAP_REQUESTS];
 };

@@ -36,6 +36,7 @@ int psnap_cmd_convert(int argc, char **argv);
 int psnap_cmd_formats(int argc, char **argv);
 int psnap_cmd_info(int argc, char **argv);
 int psnap_cmd_compare(int argc, char **argv);
+int psnap_cmd_machine(int argc, char **argv);
 int psnap_cmd_machines(int argc, char **argv);
 int psnap_cmd_sim(int argc, char **argv);
 int psnap_cmd_locality(int argc, char **argv);

@@ -215,14 +215,28 @@ static int parse_letters(struct parser *parser, const char *letters)
     return 0;
 }
 
+/* An option whose value is the next argument. */
+static bool takes_next(const char *argument, const struct psnap_usage *usage)
+{
+    const struct psnap_option *option = NULL;
+
+    if (!strncmp(argument, "--", 2))
+        option = find_name(usage, argument + 2, strlen(argument + 2));
+    else if (argument[0] == '-' && argument[1] && !argument[2])
+        option = find_letter(usage, argument[1]);
+    return option && option->type != PSNAP_OPTION_FLAG;
+}
+
 /* By its whole name: a slip before it is told in JSON, too. */
 static bool is_asked_for_json(int argc, char **argv, const struct psnap_usage *usage)
 {
     if (!find_name(usage, "json", strlen("json")))
         return false;
-    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
         if (!strcmp(argv[i], "--json"))
             return true;
+        i += takes_next(argv[i], usage);
+    }
     return false;
 }
 

@@ -14,17 +14,17 @@ static int64_t now(void)
     return time.tv_sec * INT64_C(1000000000) + time.tv_nsec;
 }
 
-bool psnap_deadline_set(psnap_deadline *deadline, int ms)
+bool psnap_deadline_set(struct psnap_deadline *deadline, int ms)
 {
     int64_t none = 0;
 
-    return __atomic_compare_exchange_n(deadline, &none, now() + ms * INT64_C(1000000), false,
-                                       __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+    return __atomic_compare_exchange_n(&deadline->at_ns, &none, now() + ms * INT64_C(1000000),
+                                       false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
 }
 
-int64_t psnap_deadline_left(const psnap_deadline *deadline)
+int64_t psnap_deadline_left(const struct psnap_deadline *deadline)
 {
-    const int64_t end = __atomic_load_n(deadline, __ATOMIC_SEQ_CST);
+    const int64_t end = __atomic_load_n(&deadline->at_ns, __ATOMIC_SEQ_CST);
     const int64_t left = end ? end - now() : INT64_MAX;
 
     return !end ? INT64_MAX : left > 0 ? left / 1000000 + 1 : 0;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * When what a command does is to be done, in ns of CLOCK_MONOTONIC; 0: whenever it is. A handler of
- * a signal may set it while others look at it.
+ * When what a command does is to be done. A handler of a signal may set it while others look at it.
  */
 #ifndef PSNAP_BASE_DEADLINE_H
 #define PSNAP_BASE_DEADLINE_H
@@ -10,21 +9,20 @@
 #include <stdint.h>
 
 #include "formats/base/api.h"
-
-typedef int64_t psnap_deadline;
+#include "formats/base/capture_abi.h" /* struct psnap_deadline */
 
 /* So many ms from now, unless there is one already; true when there was none. */
-PSNAP_API bool psnap_deadline_set(psnap_deadline *deadline, int ms);
+PSNAP_API bool psnap_deadline_set(struct psnap_deadline *deadline, int ms);
 /* In ms; 0: it is over. INT64_MAX when there is none. */
-PSNAP_API int64_t psnap_deadline_left(const psnap_deadline *deadline);
+PSNAP_API int64_t psnap_deadline_left(const struct psnap_deadline *deadline);
 
 /* There is one: whoever waits wants an end. `deadline` may be NULL: there is none. */
-static inline bool psnap_deadline_is_set(const psnap_deadline *deadline)
+static inline bool psnap_deadline_is_set(const struct psnap_deadline *deadline)
 {
-    return deadline && __atomic_load_n(deadline, __ATOMIC_RELAXED) != 0;
+    return deadline && __atomic_load_n(&deadline->at_ns, __ATOMIC_RELAXED) != 0;
 }
 
-static inline bool psnap_deadline_is_over(const psnap_deadline *deadline)
+static inline bool psnap_deadline_is_over(const struct psnap_deadline *deadline)
 {
     return psnap_deadline_is_set(deadline) && psnap_deadline_left(deadline) == 0;
 }

@@ -52,7 +52,7 @@ struct psnap_output {
 
 static enum psnap_status fail(struct psnap_error *error, const char *verb, const char *path)
 {
-    return psnap_error_system(error, errno, "cannot %s '%s'", verb, path);
+    return psnap_error_file(error, errno, verb, path);
 }
 
 static void remove_temporary(const struct psnap_output *output)
@@ -247,6 +247,11 @@ struct psnap_output *psnap_output_open_partial(const char *path, bool force,
                                                struct psnap_error *error)
 {
     return open_output(path, force, true, error);
+}
+
+bool psnap_output_is_partial(const struct psnap_output *output)
+{
+    return output->mode == PARTIAL;
 }
 
 FILE *psnap_output_file(struct psnap_output *output)

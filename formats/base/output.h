@@ -33,6 +33,9 @@ PSNAP_API struct psnap_output *psnap_output_open_partial(const char *path, bool 
 /* True of "-" and the like: such an output goes to standard output. */
 PSNAP_API bool psnap_output_is_stdout(const char *path);
 
+/* It is written under a partial name: a file of our own, which may be written over until then. */
+PSNAP_API bool psnap_output_is_partial(const struct psnap_output *output);
+
 /* The stream to write to. Owned by the output; do not close it. */
 PSNAP_API FILE *psnap_output_file(struct psnap_output *output);
 PSNAP_API const char *psnap_output_path(const struct psnap_output *output);

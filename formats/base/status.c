@@ -20,6 +20,7 @@ static void fill(struct psnap_error *error, enum psnap_status code, const char *
     error->column = 0;
     error->offset = UINT64_MAX;
     error->file[0] = '\0';
+    error->is_file_said = false;
     vsnprintf(error->message, sizeof error->message, format, arguments);
 }
 
@@ -58,8 +59,20 @@ enum psnap_status psnap_error_system(struct psnap_error *error, int reason, cons
 
 static void set_file(struct psnap_error *error, const char *file)
 {
-    if (file)
+    if (error && file)
         snprintf(error->file, sizeof error->file, "%s", file);
+}
+
+enum psnap_status psnap_error_file(struct psnap_error *error, int reason, const char *verb,
+                                   const char *path)
+{
+    const enum psnap_status code =
+        psnap_error_system(error, reason, "cannot %s '%.300s'", verb, path);
+
+    set_file(error, path);
+    if (error)
+        error->is_file_said = true;
+    return code;
 }
 
 void psnap_error_at(struct psnap_error *error, const char *file, uint32_t src_line, uint32_t column)
@@ -90,7 +103,7 @@ char *psnap_error_format(const struct psnap_error *error, char *text, size_t siz
         snprintf(text, size, "%s:%" PRIu32 ": %s", file, error->src_line, error->message);
     else if (error->offset != UINT64_MAX)
         snprintf(text, size, "%s: offset %" PRIu64 ": %s", file, error->offset, error->message);
-    else if (error->file[0])
+    else if (error->file[0] && !error->is_file_said)
         snprintf(text, size, "%s: %s", file, error->message);
     else
         snprintf(text, size, "%s", error->message);

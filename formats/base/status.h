@@ -9,6 +9,7 @@
 #define PSNAP_BASE_STATUS_H
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -37,6 +38,7 @@ struct psnap_error {
     uint32_t column;   /* 1-based byte column, 0 when unknown */
     uint64_t offset;   /* byte offset of a binary input, UINT64_MAX when unknown */
     char file[256];    /* input or output the error is about, "" when none */
+    bool is_file_said; /* in the message */
     char message[512];
 };
 
@@ -54,6 +56,10 @@ PSNAP_API enum psnap_status psnap_error_set(struct psnap_error *error, enum psna
  */
 PSNAP_API enum psnap_status psnap_error_system(struct psnap_error *error, int reason,
                                                const char *format, ...) PSNAP_PRINTF(3, 4);
+
+/* The same for a file that cannot be opened, created, ...: "cannot VERB 'path': reason". */
+PSNAP_API enum psnap_status psnap_error_file(struct psnap_error *error, int reason,
+                                             const char *verb, const char *path);
 
 /* Adds the place in a text: file (may be NULL to leave it), line and column (0: unknown). */
 PSNAP_API void psnap_error_at(struct psnap_error *error, const char *file, uint32_t src_line,

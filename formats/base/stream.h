@@ -282,7 +282,7 @@ PSNAP_API struct psnap_sink *psnap_tee_sink_new(struct psnap_sink *const *sinks,
 /* What `inner` delivers, until the deadline is set: then an error (LIMIT). Does not own `inner`.
  * NULL: out of memory. */
 PSNAP_API struct psnap_source *psnap_until_source_new(struct psnap_source *inner,
-                                                      const psnap_deadline *deadline);
+                                                      const struct psnap_deadline *deadline);
 
 /* Whether two threads may run at once: more than one processor is ours to use. */
 PSNAP_API bool psnap_has_processors(void);

@@ -9,7 +9,7 @@
 struct until {
     struct psnap_source base;
     struct psnap_source *inner; /* not owned */
-    const psnap_deadline *deadline;
+    const struct psnap_deadline *deadline;
 };
 
 static enum psnap_status look(const struct until *self, struct psnap_error *error)
@@ -45,7 +45,7 @@ static void until_free(struct psnap_source *source)
 }
 
 struct psnap_source *psnap_until_source_new(struct psnap_source *inner,
-                                            const psnap_deadline *deadline)
+                                            const struct psnap_deadline *deadline)
 {
     static const struct psnap_source_ops ops = {until_next, until_free, until_next_run};
     struct until *self = calloc(1, sizeof *self);

@@ -275,7 +275,7 @@ struct psnap_yaml_doc *psnap_yaml_read(FILE *file, const char *name, struct psna
         size += fread(text + size, 1, room - size, file);
     }
     if (ferror(file))
-        psnap_error_system(error, errno ? errno : EIO, "cannot read '%s'", name);
+        psnap_error_file(error, errno ? errno : EIO, "read", name);
     else
         doc = psnap_yaml_read_text(text, size, name, error);
 out:

@@ -110,7 +110,7 @@ static void settle(struct psnap_stream_model *model, bool is_better, const doubl
     }
 }
 
-bool model_choose(struct psnap_stream_model *model, const psnap_deadline *deadline)
+bool model_choose(struct psnap_stream_model *model, const struct psnap_deadline *deadline)
 {
     const uint64_t all = accesses_of(model), most = all / PART > MOST ? all / PART : MOST;
     double *before = calloc(model->ref_count + (size_t)1, sizeof *before);

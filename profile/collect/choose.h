@@ -14,6 +14,6 @@
 /* The dependent references of `model` have reuse histograms as well. Each keeps its base, and loses
  * its histograms, or the other way round. When `deadline` (NULL: none) is set nothing is measured
  * any more, and all keep their bases. False: out of memory. */
-bool model_choose(struct psnap_stream_model *model, const psnap_deadline *deadline);
+bool model_choose(struct psnap_stream_model *model, const struct psnap_deadline *deadline);
 
 #endif

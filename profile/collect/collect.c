@@ -110,7 +110,7 @@ static void keep_mark(struct model_ref *ref, const struct psnap_program *program
 }
 
 struct psnap_stream_model *model_builder_take(struct psnap_sink *builder,
-                                              const psnap_deadline *deadline)
+                                              const struct psnap_deadline *deadline)
 {
     struct model_builder *b = (struct model_builder *)builder;
     struct psnap_stream_model *model = model_new();

@@ -292,7 +292,7 @@ static int edit(const struct request *r)
     enum psnap_status status = text ? PSNAP_OK : PSNAP_ERROR_VALUE;
 
     if (text && fwrite(text, 1, size, psnap_output_file(output)) != size) {
-        status = psnap_error_system(&error, errno, "cannot write '%s'", r->output);
+        status = psnap_error_file(&error, errno, "write", r->output);
         psnap_error_at(&error, r->output, 0, 0);
     }
     if (!status)

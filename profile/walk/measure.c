@@ -88,7 +88,7 @@ static double distance(const struct measuring *m, const struct model_ref *ref, u
 }
 
 bool walk_measure(const struct psnap_stream_model *model, uint64_t most,
-                  const psnap_deadline *deadline, double *off)
+                  const struct psnap_deadline *deadline, double *off)
 {
     struct measuring m = {.now = 0};
     struct psnap_access *block = malloc(BLOCK * sizeof *block);

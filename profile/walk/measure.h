@@ -20,6 +20,6 @@ enum { MEASURE_LONG = 64 };
  * the reference has no histogram or was not replayed. False: out of memory.
  */
 bool walk_measure(const struct psnap_stream_model *model, uint64_t most,
-                  const psnap_deadline *deadline, double *off);
+                  const struct psnap_deadline *deadline, double *off);
 
 #endif

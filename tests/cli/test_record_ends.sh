@@ -188,6 +188,7 @@ kill -TERM $recorder
 result=0
 wait $recorder || result=$?
 [ $result = 143 ] || fail "late: $result: $(cat err)"
+until_there "late.$program.yaml" # at once, unless the machine is very busy: then it is said
 [ -s "late.$program.yaml" ] || fail "late: no profile: $(cat err)"
 kill -KILL "$program"
 [ "$(status "$PSNAP" record -o '/nonexistent/%p.yaml' -- ./late)" = 125 ] || fail "$(cat err)"

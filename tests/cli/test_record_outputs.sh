@@ -143,6 +143,9 @@ refused 125 "'p2.pst' is to be a profile, but has a trace's name" -o p2.pst
 diff <(grep -v recorded: p.yaml) <(grep -v recorded: out) || fail "to stdout: not the profile"
 cmp err output
 "$PSNAP" record --no-profile --trace - -- tools/prog 3 2> err | "$PSNAP" info - > info
+{ printf before && "$PSNAP" record --no-profile --trace - -- tools/prog 3 2> err; } > appended
+[ "$(head -c 6 appended)" = before ] || fail "a trace on standard output begins where that is"
+tail -c +7 appended | "$PSNAP" info - | cmp - info || fail "a trace behind something else"
 has info pst
 cmp err output
 "$PSNAP" record -o other.yaml --trace /dev/stdout -- tools/prog 3 2> err | "$PSNAP" info - > info

@@ -206,6 +206,147 @@ if [ "$(./threads.native 2> err)" = "threads" ]; then
         "threads" ] || fail "threads, unrecorded: $(cat err)"
 fi
 
+# Two threads enter a sandbox for all at the same time
+cat > two.c << 'END'
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <pthread.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+static volatile long cells[1 << 16];
+static volatile int ready, entered;
+__attribute__((noinline)) static void work(long n, unsigned long seed)
+{
+    for (long i = 0; i < n; i++) {
+        seed = seed * 6364136223846793005u + 1442695040888963407u;
+        cells[cells[seed >> 48] & 0xffff] = (long)(seed >> 33);
+    }
+}
+static void *enter(void *of_all)
+{
+    struct sock_filter rules[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_write, 2, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_seccomp, 1, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_exit_group, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+    };
+    struct sock_fprog program = {sizeof rules / sizeof *rules, rules};
+    work(10000, 1);
+    __atomic_fetch_add(&ready, 1, __ATOMIC_SEQ_CST);
+    while (ready < 3)
+        work(100, 2);
+    if (of_all && syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program))
+        write(1, "failed\n", 7);
+    __atomic_fetch_add(&entered, 1, __ATOMIC_SEQ_CST);
+    for (;;)
+        work(1000, 3);
+}
+int main(void)
+{
+    pthread_t threads[3];
+    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    for (int i = 0; i < 3; i++)
+        pthread_create(&threads[i], NULL, enter, i < 2 ? threads : NULL);
+    while (entered < 3)
+        work(100, 4);
+    work(10000, 5);
+    if (write(1, "two\n", 4) < 0)
+        _exit(1);
+    _exit(0);
+}
+END
+"$PSNAP_CC" -O1 -pthread -o two.native two.c
+if [ "$(./two.native 2> err)" = "two" ]; then
+    "$PSNAP" cc -O1 -pthread -o two two.c
+    for _ in 1 2 3; do
+        [ "$("$PSNAP" record --force -o two.yaml -- ./two 2> err)" = "two" ] || fail "two: $(cat err)"
+    done
+fi
+
+# A call that may throw, for all that C++ knows; functions that only have the name
+cat > load.c << 'END'
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+int seccomp_load(void *nothing)
+{
+    (void)nothing;
+    return prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT);
+}
+END
+cat > throws.cc << 'END'
+#include <string>
+#include <sys/syscall.h>
+#include <unistd.h>
+extern "C" int seccomp_load(void *);
+static volatile long cells[1024];
+struct guard {
+    std::string text;
+    ~guard() { cells[0] = cells[0] + 1; }
+};
+__attribute__((noinline)) static void work(long n)
+{
+    for (long i = 0; i < n; i++)
+        cells[i * (i + 1) / 2 % 1024] = i;
+}
+int main(int, char **argv)
+{
+    work(1000);
+    try {
+        guard one{std::string(argv[0]) + "!"};
+        seccomp_load(argv);
+    } catch (int) {
+        return 2;
+    }
+    work(1000000);
+    if (write(1, "throws\n", 7) < 0)
+        return 1;
+    syscall(SYS_exit, 0);
+}
+END
+"$PSNAP_CC" -O1 -c load.c
+"$PSNAP" c++ -O1 -o throws throws.cc load.o
+[ "$("$PSNAP" record -o throws.yaml -- ./throws 2> err)" = "throws" ] || fail "throws: $(cat err)"
+cat > names.c << 'END'
+#include <unistd.h>
+float seccomp(float a, float b)
+{
+    return a + b;
+}
+void seccomp_load(void *nothing)
+{
+    (void)nothing;
+}
+int main(void)
+{
+    seccomp_load(NULL);
+    return (int)seccomp(1, (float)syscall(-1, 2.0)) != 0;
+}
+END
+"$PSNAP" cc -O0 -o names names.c
+[ "$(status "$PSNAP" record -o names.yaml -- ./names)" = 0 ] || fail "names: $(cat err)"
+! grep -q sandbox err || fail "names: $(cat err)"
+
+# Entered by code that psnap cc has not compiled: killed, and it is said by what
+cat > unseen.c << 'END'
+#include <unistd.h>
+int seccomp_load(void *);
+static int (*volatile load)(void *) = seccomp_load;
+static volatile long cells[1024];
+int main(void)
+{
+    load(NULL);
+    for (long i = 0; i < 30000000; i++)
+        cells[i * (i + 1) / 2 % 1024] = i;
+    return 0;
+}
+END
+"$PSNAP" cc -O1 -o unseen unseen.c load.o
+[ "$(status "$PSNAP" record -o unseen.yaml -- ./unseen)" = 137 ] || fail "unseen: $(cat err)"
+has err "killed for a system call in a seccomp sandbox"
+
 # Calls that fail, or ask: nothing changes. Options that only the run knows: the hook sees them.
 cat > asks.c << 'END'
 #include <linux/seccomp.h>

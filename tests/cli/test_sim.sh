@@ -229,4 +229,5 @@ failed = json.load(open("failed.json"))
 assert failed["psnap"] == 1 and failed["command"] == "sim", failed
 assert "no such file" in failed["error"]["message"], failed
 assert failed["error"].keys() == {"message", "file", "line", "column"}, failed
+assert failed["error"]["file"] and failed["error"]["file"] in failed["error"]["message"], failed
 END

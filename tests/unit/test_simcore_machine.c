@@ -141,6 +141,47 @@ static void bundled_machines_are_the_published_ones(void **state)
     assert_non_null(strstr(psnap_machine_bundled(4)->description, "341"));
 }
 
+/* Those of the run-time model's paper have all that run times are predicted from. */
+static void bundled_processors_have_times(void **state)
+{
+    static const struct {
+        const char *name;
+        uint32_t shared_by;
+    } cases[] = {{"i7-5960x", 8}, {"e5-2699v4", 22}, {"epyc-7702p", 4}};
+
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        struct psnap_machine machine;
+        double latency = 0, bandwidth = 1e18;
+
+        assert_int_equal(psnap_machine_find(cases[i].name, &machine, NULL), PSNAP_OK);
+        assert_true(machine.clock_hz > 0 && machine.cores > 0);
+        for (uint32_t level = 0; level < machine.level_count; level++) {
+            const struct psnap_cache_level *cache = &machine.levels[level];
+
+            assert_true(cache->latency_cycles > latency);
+            assert_true(cache->throughput_cycles > 0);
+            assert_true(cache->throughput_cycles < cache->latency_cycles);
+            assert_true(cache->bandwidth_bytes_per_s <= bandwidth);
+            assert_int_equal(cache->shared_by, level == 2 ? cases[i].shared_by : 1);
+            latency = cache->latency_cycles;
+            bandwidth = cache->bandwidth_bytes_per_s;
+        }
+        assert_true(machine.memory_latency_cycles > latency);
+        assert_true(machine.memory_throughput_cycles > machine.levels[2].throughput_cycles);
+        assert_true(machine.memory_bandwidth_bytes_per_s < bandwidth);
+        for (int k = 0; k < PSNAP_OPERATION_COUNT; k++) {
+            const struct psnap_operation_cost *cost = &machine.operations[k];
+
+            assert_true(cost->throughput_cycles > 0);
+            if (k == PSNAP_OP_BRANCH || k == PSNAP_OP_CALL)
+                assert_true(cost->latency_cycles == 0);
+            else
+                assert_true(cost->latency_cycles >= cost->throughput_cycles);
+        }
+    }
+}
+
 /* What the four have that the published ones lack, and only that. */
 static void bundled_machines_have_other_policies(void **state)
 {
@@ -416,6 +457,21 @@ static void host_is_read_from_its_description(void **state)
     assert_level(&machine, 1, 2 << 20, 64, 16, 2048);
     assert_level(&machine, 2, 1066 * 64 * 15, 64, 15, 1066);
     assert_non_null(strstr(machine.description, "level 3 rounded down from 1024000 bytes"));
+    assert_int_equal(machine.levels[2].shared_by, 1);
+
+    /* two hardware threads a core: 0 and 2, 1 and 3 */
+    write_file(root, "cpu3/topology/core_id", "1\n");
+    write_file(root, "cpu0/topology/thread_siblings_list", "0,2\n");
+    write_file(root, "cpu1/topology/thread_siblings_list", "1,3\n");
+    write_file(root, "cpu2/topology/thread_siblings_list", "0,2\n");
+    write_file(root, "cpu3/topology/thread_siblings_list", "1,3\n");
+    write_file(root, "cpu0/cache/index0/shared_cpu_list", "0,2\n");
+    write_file(root, "cpu0/cache/index3/shared_cpu_list", "0-1,2-3\n");
+    assert_int_equal(psnap_machine_host(root, &machine, &error), PSNAP_OK);
+    assert_int_equal(machine.cores, 2);
+    assert_int_equal(machine.levels[0].shared_by, 1);
+    assert_int_equal(machine.levels[1].shared_by, 1);
+    assert_int_equal(machine.levels[2].shared_by, 2);
     snprintf(command, sizeof command, "rm -r %s", root);
     assert_int_equal(system(command), 0);
 }
@@ -426,6 +482,7 @@ int main(void)
         cmocka_unit_test(inline_form_reads_levels),
         cmocka_unit_test(inline_form_says_where_the_mistake_is),
         cmocka_unit_test(bundled_machines_are_the_published_ones),
+        cmocka_unit_test(bundled_processors_have_times),
         cmocka_unit_test(bundled_machines_have_other_policies),
         cmocka_unit_test(files_read_every_key),
         cmocka_unit_test(levels_alone_are_a_machine),
