@@ -7,7 +7,8 @@
  * where the program is whole (or, with thin LTO, each module has its imports).
  *
  * Options of our own start with --psnap-: --psnap-stage=vectorizer-start puts
- * the pass before vectorisation, --psnap-llvm=NN takes the compiler of that LLVM.
+ * the pass before vectorisation, --psnap-llvm=NN takes the compiler of that LLVM, --psnap-openmp
+ * marks what OpenMP does, for psnap predict multicore.
  * What is compiled finds <psnap/roi.h>, whose marks __PSNAP__ makes work.
  */
 #include <errno.h>
@@ -25,6 +26,7 @@
 
 #define STAGE_OPTION "--psnap-stage="
 #define LLVM_OPTION "--psnap-llvm="
+#define OPENMP_OPTION "--psnap-openmp"
 
 /* What a command line asks for, as far as we must know. */
 struct request {
@@ -334,9 +336,11 @@ static int take_options(int argc, char **argv, const char **stage, const char **
             *stage = argv[i] + strlen(STAGE_OPTION);
         else if (starts_with(argv[i], LLVM_OPTION))
             *llvm = argv[i] + strlen(LLVM_OPTION);
+        else if (!strcmp(argv[i], OPENMP_OPTION))
+            setenv(PSNAP_ENV_OPENMP, "1", 1);
         else if (starts_with(argv[i], "--psnap-")) {
-            psnap_cmd_usage(argv[0], "no option '%s'; there are: %sSTAGE, %sNN", argv[i],
-                            STAGE_OPTION, LLVM_OPTION);
+            psnap_cmd_usage(argv[0], "no option '%s'; there are: %sSTAGE, %sNN, %s", argv[i],
+                            STAGE_OPTION, LLVM_OPTION, OPENMP_OPTION);
             return 0;
         } else
             argv[n++] = argv[i];
@@ -448,7 +452,9 @@ static void print_help(const char *name, const char *compiler, const char *varia
            "                       (the default: what the machine code does) or\n"
            "                       vectorizer-start (before vectorisation); with -flto\n"
            "                       it is an option of the link\n"
-           "  --psnap-llvm=NN      the compiler of LLVM NN, as PSNAP_LLVM=NN does\n\n"
+           "  --psnap-llvm=NN      the compiler of LLVM NN, as PSNAP_LLVM=NN does\n"
+           "  --psnap-openmp       mark parallel sections, their loops and iterations, for\n"
+           "                       psnap predict multicore; with -flto of the link, too\n\n"
            "PSNAP_CLANG, PSNAP_CLANGXX and PSNAP_FLANG name another compiler. Its own options\n"
            "are listed by its --help.\n",
            name, compiler, compiler, variable, name);

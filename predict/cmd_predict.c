@@ -10,6 +10,8 @@
 
 static const struct psnap_command models[] = {
     {"cache", "hit rates from reuse distances, beside simulated ones", psnap_cmd_predict_cache},
+    {"multicore", "an OpenMP program on more cores, from a run of one thread",
+     psnap_cmd_predict_multicore},
 };
 enum { MODEL_COUNT = sizeof models / sizeof models[0] };
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Analytical models over access streams: reuse distances (reuse/), the hit rates
- * that follow from them by SDCM (sdcm/), locality as a surface and as two
- * scores (locality/LOCALITY.md).
+ * that follow from them by SDCM (sdcm/), streams of several cores from that of one
+ * (multicore/MULTICORE.md), locality as a surface and as two scores (locality/LOCALITY.md).
  *
  * Nothing here is shared between objects: different sinks may be used by
  * different threads at once, one sink by one thread at a time.
@@ -102,6 +102,64 @@ PSNAP_API double psnap_sdcm_hit(uint64_t distance, uint64_t ways, uint64_t lines
 /* The expected share of hits of all accesses; NaN without accesses. */
 PSNAP_API double psnap_sdcm_hit_rate(const struct psnap_distances *distances, uint64_t ways,
                                      uint64_t lines);
+
+/* ------------------------------------------------------------------ multicore */
+
+#define PSNAP_CORES_MAX 256
+
+struct psnap_mimic_options {
+    uint32_t cores;    /* 1 to PSNAP_CORES_MAX */
+    uint64_t chunk;    /* iterations of a chunk, dealt to cores in turn; 0: as the program says */
+    bool as_published; /* deals by executions of blocks, not by iterations */
+    bool uniform;      /* the next access is of a core that is drawn, else of each core in turn */
+    uint64_t seed;     /* of that */
+};
+
+/* A parallel section of a program: a function that OpenMP runs on all cores, in all its executions;
+ * section 0 is what lies outside of these, which core 0 does alone. */
+struct psnap_section {
+    const char *id; /* of the function, "main.omp_outlined"; "sequential" */
+    const char *file;
+    uint32_t src_line;
+    uint64_t executions, loops, iterations; /* loops: executions of worksharing loops */
+    uint64_t accesses, bytes;               /* of the sequential run */
+    uint64_t *core_accesses;                /* by core, mimicked */
+    uint64_t busiest_accesses; /* of the core that has most from one barrier to the next, summed */
+    uint64_t *loop_accesses;   /* of the sequential run, by the program's loop; */
+    uint32_t loop_count;       /* there are so many */
+};
+
+/*
+ * The stream of a program on several cores, made from that of a run of one thread with the marks of
+ * `psnap cc --psnap-openmp`, which it does not have; access.thread is the core. A block is of one
+ * section. Owns `inner` (freed also when this fails), shares its program. Keeps 16 MiB of what is
+ * between two barriers in memory, the rest in a temporary file. NULL with `error` filled.
+ */
+PSNAP_API struct psnap_source *psnap_mimic_new(struct psnap_source *inner,
+                                               const struct psnap_mimic_options *options,
+                                               struct psnap_error *error);
+
+/* The sections so far, valid until the next call of this or of next; NULL: out of memory. */
+PSNAP_API const struct psnap_section *psnap_mimic_sections(const struct psnap_source *mimic,
+                                                           size_t *count);
+/* The section that the block delivered last is of. */
+PSNAP_API uint32_t psnap_mimic_section(const struct psnap_source *mimic);
+
+/*
+ * The threads of a recorded run with marks, a source each, in turn as far as they ran at the same
+ * time: each waits for the others at barriers and where parallel sections begin and end. It does
+ * not have the marks. Owns the sources (freed also when this fails with NULL: out of memory), but
+ * not the program, which must know all their refs from the start.
+ */
+PSNAP_API struct psnap_source *psnap_aligned_new(struct psnap_source *const *threads, size_t count,
+                                                 struct psnap_program *program);
+
+/*
+ * Hands a stream of at most PSNAP_CORES_MAX threads to `inner` as caches see it that `share` cores
+ * have together: access.thread becomes thread / share. Keeps the order within each cache, not
+ * between them. Does not own `inner`, which it finishes. NULL: out of memory.
+ */
+PSNAP_API struct psnap_sink *psnap_groups_new(struct psnap_sink *inner, uint32_t share);
 
 /* ------------------------------------------------------------------- locality */
 

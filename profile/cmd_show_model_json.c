@@ -377,6 +377,8 @@ static void json_ref(struct psnap_json *json, const struct psnap_profile *profil
     psnap_json_u64(json, "size", ref->size);
     psnap_json_u64(json, "thread", ref->thread);
     psnap_json_u64(json, "accesses", ref->executions);
+    if (ref->mark[0])
+        psnap_json_text(json, "mark", ref->mark);
     psnap_json_text(json, "rule", rules[ref->rule]);
     if (ref->rule == MODEL_NEST && ref->element)
         psnap_json_u64(json, "element", ref->element);

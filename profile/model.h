@@ -18,6 +18,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "formats/base/capture_abi.h"
 #include "formats/base/status.h"
 #include "formats/base/stream.h"
 #include "profile/address/depend.h"
@@ -43,7 +44,9 @@ struct model_ref {
     uint32_t number; /* of the program's references, or of its loop's */
     uint16_t thread;
     uint8_t size, kind;
-    uint8_t rule; /* enum model_rule */
+    uint8_t rule;               /* enum model_rule */
+    char mark[PSNAP_MARK_SIZE]; /* "omp.iteration 8": it is no access of the program but what psnap
+                                   cc --psnap-openmp put there; else "" */
     uint64_t executions;
     struct nest_terms addresses; /* MODEL_NEST */
     uint8_t element; /* MODEL_NEST: bytes of an element, when these are what the nest is of: each

@@ -182,3 +182,19 @@ void psnap_profile_refs(const struct psnap_profile *profile, uint32_t *refs)
             refs[ref->loop] = ref->number + 1;
     }
 }
+
+bool psnap_profile_name_marks(const struct psnap_profile *profile, const uint32_t *first_ref,
+                              struct psnap_program *program)
+{
+    for (uint32_t i = 0; i < profile->stream->ref_count; i++) {
+        const struct model_ref *ref = &profile->stream->refs[i];
+        struct psnap_ref *named = &program->refs[first_ref[ref->loop] + ref->number];
+        if (!ref->mark[0])
+            continue;
+        named->object = psnap_program_string(program, ref->mark);
+        named->object_kind = PSNAP_MARK_KIND;
+        if (!named->object)
+            return false;
+    }
+    return true;
+}

@@ -301,5 +301,9 @@ PSNAP_API struct psnap_source *psnap_profile_stream_new(const struct psnap_profi
                                                         uint64_t seed);
 /* By loop of a profile of model nests: how many numbers its references have. */
 PSNAP_API void psnap_profile_refs(const struct psnap_profile *profile, uint32_t *refs);
+/* References of the program that are marks of the profile get their names for objects, first_ref as
+ * above. False: out of memory. */
+PSNAP_API bool psnap_profile_name_marks(const struct psnap_profile *profile,
+                                        const uint32_t *first_ref, struct psnap_program *program);
 
 #endif

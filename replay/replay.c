@@ -210,7 +210,7 @@ static struct psnap_source *open_stream(struct replay *replay, const struct psna
         while (is_done && n--)
             is_done = psnap_program_add_ref(program, &ref) != PSNAP_NONE;
     }
-    if (is_done)
+    if (is_done && psnap_profile_name_marks(profile, refs, program))
         stream = psnap_profile_stream_new(profile, refs, program, seed);
     free(refs);
     return stream;

@@ -23,8 +23,9 @@ struct report {
     struct scope_rows scopes[PSNAP_SCOPE_COUNT]; /* of those wanted */
     uint64_t accesses;
     uint32_t threads;
-    bool apart;   /* a table for each machine */
-    bool in_turn; /* these, access by access; else in the trace's order */
+    uint64_t cores; /* threads are these, 0: they have one hierarchy */
+    bool apart;     /* a table for each machine */
+    bool in_turn;   /* these, access by access; else in the trace's order */
     double seconds;
 };
 
@@ -54,7 +55,8 @@ static enum psnap_status run(void *context, struct psnap_source *source, struct 
         report->wanted[PSNAP_SCOPE_REGION] ? psnap_touched_new(source->program) : NULL;
     const struct psnap_sim_options options = {.by_thread = report->wanted[PSNAP_SCOPE_THREAD],
                                               .tagger = touched ? psnap_touched_tag : NULL,
-                                              .tagger_context = touched};
+                                              .tagger_context = touched,
+                                              .cores = (uint32_t)report->cores};
     struct psnap_sink *sim =
         psnap_sim_new(report->machines, report->machine_count, source->program, &options, error);
     const double start = now();
@@ -113,6 +115,7 @@ static void table_row(struct psnap_table *table, const struct report *report, si
     }
 }
 
+enum { CORES_MAX = 1024 }; /* each has memory for its caches */
 enum { FIXED = 5, PER_LEVEL = 3, PER_PREFETCHER = 3, PER_TLB_LEVEL = 2 };
 enum {
     COLUMNS_MAX = FIXED + PSNAP_LEVELS_MAX * (PER_LEVEL + PER_PREFETCHER) +
@@ -257,8 +260,10 @@ static void print_tables(const struct report *report)
         for (size_t i = 0; i < report->machine_count; i++)
             print_machine(report, i);
     if (report->threads > 1)
-        printf("\n%" PRIu32 " threads, interleaved %s, in one hierarchy\n", report->threads,
-               report->in_turn ? "access by access" : "in the stream's order");
+        printf("\n%" PRIu32 " threads, interleaved %s, %s\n", report->threads,
+               report->in_turn ? "access by access" : "in the stream's order",
+               report->cores ? "each a core with the caches that the machine has for it"
+                             : "in one hierarchy");
     fflush(stdout);
     fprintf(stderr, "%s accesses in %.2f s, %.1f M/s\n",
             psnap_group_digits(report->accesses, digits), report->seconds, 1e-6 * rate(report));
@@ -325,6 +330,8 @@ static void print_json(const struct report *report)
     psnap_json_text(&json, "input", report->path);
     psnap_json_u64(&json, "accesses", report->accesses);
     psnap_json_u64(&json, "threads", report->threads);
+    if (report->cores)
+        psnap_json_u64(&json, "cores", report->cores);
     psnap_json_text(&json, "interleaving",
                     report->in_turn && report->threads > 1 ? "round-robin by access, one hierarchy"
                                                            : "stream order, one hierarchy");
@@ -341,9 +348,10 @@ static void print_json(const struct report *report)
 }
 
 static int simulate(const char *path, const struct psnap_input_options *input, const char *by,
-                    const struct psnap_text_list *machines, bool apart, bool json)
+                    const struct psnap_text_list *machines, uint64_t cores, bool apart, bool json)
 {
-    struct report report = {.path = path, .machine_count = machines->count, .apart = apart};
+    struct report report = {
+        .path = path, .machine_count = machines->count, .cores = cores, .apart = apart};
     struct psnap_error error;
     struct psnap_machine *owned = NULL;
     int status = PSNAP_EXIT_DONE;
@@ -374,12 +382,15 @@ int psnap_cmd_sim(int argc, char **argv)
     struct psnap_input_options input = PSNAP_INPUT_DEFAULTS;
     struct psnap_text_list machines = {0};
     const char *by = "total,loop";
+    uint64_t cores = 0;
     bool apart = false, json = false;
     const struct psnap_option options[] = {
         {PSNAP_OPTION_LIST, 'm', "machine", &machines, "MACHINE",
          "a bundled name, a machine file, or size:line:ways,...; may be repeated"},
         {PSNAP_OPTION_TEXT, 0, "by", &by, "SCOPES",
          "rows: any of total,loop,block,region,thread (total,loop)"},
+        {PSNAP_OPTION_U64, 0, "cores", &cores, "N",
+         "threads are N cores, whose caches are apart or shared as the machine says"},
         {PSNAP_OPTION_FLAG, 0, "apart", &apart, NULL,
          "of several machines: a table each, with write-backs, prefetches and TLBs"},
         {PSNAP_OPTION_FLAG, 0, "json", &json, NULL, "print JSON"},
@@ -400,8 +411,10 @@ int psnap_cmd_sim(int argc, char **argv)
     int status;
     const int operands = psnap_options_parse(argc, argv, &usage, false, &status);
 
-    if (operands == 1 && machines.count)
-        status = simulate(argv[1], &input, by, &machines, apart, json);
+    if (operands == 1 && cores > CORES_MAX)
+        status = psnap_cmd_usage("sim", "--cores takes at most %d", CORES_MAX);
+    else if (operands == 1 && machines.count)
+        status = simulate(argv[1], &input, by, &machines, cores, apart, json);
     else if (operands == 1)
         status = psnap_cmd_usage("sim", "no machine: give at least one -m MACHINE");
     else if (operands >= 0)

@@ -63,7 +63,7 @@ static void evict(struct level *level, uint64_t victim, uint32_t access)
 {
     level->evicted = true;
     level->evictions[access]++;
-    send(level, victim, level->cache.line_bytes, access, 0);
+    send(level, victim, level->cache->line_bytes, access, 0);
 }
 
 HOT void pass_on(struct level *level, uint64_t address, uint64_t bytes, uint32_t access,
@@ -73,6 +73,12 @@ HOT void pass_on(struct level *level, uint64_t address, uint64_t bytes, uint32_t
     send(level, address, bytes, access, size);
 }
 
+/* An access's cache is the level's from now on; of levels that have several. */
+HOT void choose(struct level *level, uint32_t access)
+{
+    level->cache = &level->caches[level->owners[access & (HIERARCHY_BLOCK - 1)]];
+}
+
 enum purpose { LOAD, STORE, FETCH_AHEAD };
 
 /* Touches the lines of an access in general: any number of them, any of its bytes sought. Returns
@@ -80,7 +86,7 @@ enum purpose { LOAD, STORE, FETCH_AHEAD };
 HOT uint64_t touch_lines(struct level *level, enum cache_kind kind, const struct request *request,
                          enum purpose purpose)
 {
-    const uint64_t line_bytes = level->cache.line_bytes;
+    const uint64_t line_bytes = level->cache->line_bytes;
     enum cache_touch touch;
     uint64_t missing = 0, victim, n;
 
@@ -95,8 +101,8 @@ HOT uint64_t touch_lines(struct level *level, enum cache_kind kind, const struct
         if (!bytes)
             continue;
         touch = purpose == FETCH_AHEAD
-                    ? cache_fetch_ahead(&level->cache, address, &victim)
-                    : cache_touch(&level->cache, kind, address, purpose == STORE, &victim);
+                    ? cache_fetch_ahead(level->cache, address, &victim)
+                    : cache_touch(level->cache, kind, address, purpose == STORE, &victim);
         if (touch == CACHE_HIT)
             continue;
         if (touch == CACHE_MISS_DIRTY)
@@ -132,7 +138,7 @@ HOT bool serve_line(struct level *level, struct cache *cache, enum cache_kind ki
 /* Lines that are here become dirty, without being used; the rest goes further down. */
 static void serve_write_back(struct level *level, const struct request *request)
 {
-    const uint64_t line_bytes = level->cache.line_bytes;
+    const uint64_t line_bytes = level->cache->line_bytes;
     uint64_t n;
 
     for (uint64_t done = 0; done < request->bytes; done += n) {
@@ -141,7 +147,7 @@ static void serve_write_back(struct level *level, const struct request *request)
         n = line_bytes - (address & (line_bytes - 1));
         if (n > request->bytes - done)
             n = request->bytes - done;
-        if (!cache_mark_dirty(&level->cache, address))
+        if (!cache_mark_dirty(level->cache, address))
             send(level, address, n, request->access, 0);
     }
 }
@@ -150,7 +156,7 @@ static void serve_write_back(struct level *level, const struct request *request)
 static void note_marks(struct level *level, uint32_t access)
 {
     struct ahead *ahead = level->ahead;
-    struct cache *cache = &level->cache;
+    struct cache *cache = level->cache;
 
     ahead->useful[access] = (uint16_t)(ahead->useful[access] + cache->marks_touched);
     ahead->useless[access] = (uint16_t)(ahead->useless[access] + cache->marks_evicted);
@@ -165,7 +171,7 @@ static void serve_ahead(struct level *level, const struct request *request)
 
     load.size = request->access >> REQUEST_AHEAD_SHIFT;
     load.access &= HIERARCHY_BLOCK - 1;
-    missing = touch_lines(level, level->cache.kind, &load, LOAD);
+    missing = touch_lines(level, level->cache->kind, &load, LOAD);
     if (missing)
         send(level, load.address, missing, request->access, 0);
     if (level->ahead)
@@ -179,11 +185,12 @@ static void look_ahead(struct level *level, uint64_t address, uint64_t bytes, ui
     const struct psnap_prefetch *shape = &level->shape.prefetch;
     const struct psnap_access *by = &level->ahead->block[access];
     const uint64_t key = (uint64_t)by->thread << 32 | by->ref;
-    const uint64_t stride = rpt_train(&level->ahead->rpt, key, address);
+    const uint64_t stride =
+        rpt_train(&level->ahead->rpts[level->cache - level->caches], key, address);
 
     for (uint32_t i = 0; i < shape->degree && stride; i++) {
         const struct request next = {address + stride * (shape->distance + i), bytes, access, size};
-        const uint64_t missing = touch_lines(level, level->cache.kind, &next, FETCH_AHEAD);
+        const uint64_t missing = touch_lines(level, level->cache->kind, &next, FETCH_AHEAD);
 
         if (missing)
             send(level, next.address, missing, access | size << REQUEST_AHEAD_SHIFT, 0);
@@ -205,13 +212,17 @@ HOT bool within_line(const struct cache *cache, uint64_t address, uint64_t size)
     return (address & (cache->line_bytes - 1)) + size <= cache->line_bytes;
 }
 
-HOT void serve_queue(struct level *level, enum cache_kind kind)
+HOT void serve_queue(struct level *level, enum cache_kind kind, bool apart)
 {
-    struct cache copy = level->cache; /* nothing else can change it: it stays in registers */
-    struct cache *cache = OUTLINED(kind) ? &level->cache : &copy;
+    struct cache copy = *level->cache; /* nothing else can change it: it stays in registers */
+    struct cache *cache = OUTLINED(kind) ? level->cache : &copy;
     const struct request *const end = level->queue + level->queued;
 
     for (const struct request *request = level->queue; request < end; request++) {
+        if (apart) {
+            choose(level, request->access);
+            cache = level->cache;
+        }
         if ((kind == CACHE_FLAT || kind == CACHE_GENERAL) && end - request > AHEAD)
             cache_prefetch(cache, request[AHEAD].address);
         if (UNLIKELY(request->size == 0)) {
@@ -228,16 +239,21 @@ HOT void serve_queue(struct level *level, enum cache_kind kind)
     level->queued = 0;
 }
 
-HOT void serve_block(struct level *level, enum cache_kind kind, const struct psnap_access *block,
-                     size_t n)
+HOT void serve_block(struct level *level, enum cache_kind kind, bool apart,
+                     const struct psnap_access *block, size_t n)
 {
-    struct cache copy = level->cache;
-    struct cache *cache = OUTLINED(kind) ? &level->cache : &copy;
+    struct cache copy = *level->cache;
+    struct cache *cache = OUTLINED(kind) ? level->cache : &copy;
 
     for (uint32_t i = 0; i < n; i++, block++) {
         const uint64_t address = block->address;
         const uint32_t size = block->size;
         const bool store = block->kind != PSNAP_LOAD;
+
+        if (apart) {
+            choose(level, i);
+            cache = level->cache;
+        }
 
         if (UNLIKELY(!within_line(cache, address, size))) {
             const struct request whole = {address, mask_of(0, size), i, size};
@@ -251,34 +267,41 @@ HOT void serve_block(struct level *level, enum cache_kind kind, const struct psn
 }
 
 /* The loops above once per representation: `kind` is a constant in each, and each is a function of
- * its own, so that one's needs for registers are not another's. */
-#define SERVE(name, kind)                                                                          \
+ * its own, so that one's needs for registers are not another's. Levels of several caches have the
+ * general or the listed one. */
+#define SERVE(name, kind, apart)                                                                   \
     static __attribute__((noinline)) void name##_block(struct level *level,                        \
                                                        const struct psnap_access *block, size_t n) \
     {                                                                                              \
-        serve_block(level, kind, block, n);                                                        \
+        serve_block(level, kind, apart, block, n);                                                 \
     }                                                                                              \
     static __attribute__((noinline)) void name##_queue(struct level *level)                        \
     {                                                                                              \
-        serve_queue(level, kind);                                                                  \
+        serve_queue(level, kind, apart);                                                           \
     }
-SERVE(flat, CACHE_FLAT)
-SERVE(flat_modulo, CACHE_FLAT_MODULO)
-SERVE(general, CACHE_GENERAL)
-SERVE(listed, CACHE_LISTED)
+SERVE(flat, CACHE_FLAT, false)
+SERVE(flat_modulo, CACHE_FLAT_MODULO, false)
+SERVE(general, CACHE_GENERAL, false)
+SERVE(listed, CACHE_LISTED, false)
+SERVE(general_apart, CACHE_GENERAL, true)
+SERVE(listed_apart, CACHE_LISTED, true)
 
 static void level_drain(struct level *level)
 {
     static void (*const queues[])(struct level *) = {flat_queue, flat_modulo_queue, general_queue,
                                                      listed_queue};
-    queues[level->cache.kind](level);
+    static void (*const apart[])(struct level *) = {NULL, NULL, general_apart_queue,
+                                                    listed_apart_queue};
+    (level->cache_count > 1 ? apart : queues)[level->cache->kind](level);
 }
 
 static void level_enter(struct level *level, const struct psnap_access *block, size_t n)
 {
-    static void (*const blocks[])(struct level *, const struct psnap_access *, size_t) = {
-        flat_block, flat_modulo_block, general_block, listed_block};
-    blocks[level->cache.kind](level, block, n);
+    typedef void enter(struct level *, const struct psnap_access *, size_t);
+    static enter *const blocks[] = {flat_block, flat_modulo_block, general_block, listed_block};
+    static enter *const apart[] = {NULL, NULL, general_apart_block, listed_apart_block};
+
+    (level->cache_count > 1 ? apart : blocks)[level->cache->kind](level, block, n);
 }
 
 void hierarchy_run(struct hierarchy *hierarchy, const struct psnap_access *block, size_t n)
@@ -287,6 +310,8 @@ void hierarchy_run(struct hierarchy *hierarchy, const struct psnap_access *block
         struct level *level = hierarchy->levels[i];
 
         memset(level->passed, 0, n);
+        for (size_t k = 0; k < n && level->cache_count > 1; k++)
+            level->owners[k] = (uint16_t)(block[k].thread / level->share);
         if (level->evicted)
             memset(level->evictions, 0, sizeof level->evictions);
         level->evicted = false;
@@ -316,12 +341,58 @@ void hierarchy_reached(const struct path *path, uint8_t *reached, size_t n)
 
 /* ---------------------------------------------------------------- the forest */
 
+static uint32_t share_of(const struct psnap_cache_level *shape)
+{
+    return shape->shared_by ? shape->shared_by : 1;
+}
+
 static bool same_shape(const struct psnap_cache_level *a, const struct psnap_cache_level *b)
 {
-    return a->size_bytes == b->size_bytes && a->line_bytes == b->line_bytes && a->ways == b->ways &&
+    return share_of(a) == share_of(b) && a->size_bytes == b->size_bytes &&
+           a->line_bytes == b->line_bytes && a->ways == b->ways &&
            a->replacement == b->replacement && a->seed == b->seed &&
            a->prefetch.entries == b->prefetch.entries && a->prefetch.degree == b->prefetch.degree &&
            a->prefetch.distance == b->prefetch.distance;
+}
+
+/* The level's caches, and their prefetchers. False: out of memory. */
+static bool level_init(struct level *level, const struct psnap_cache_level *shape, uint32_t index,
+                       enum cache_kind kind, uint32_t cores)
+{
+    bool fits = true;
+
+    level->shape = *shape;
+    level->share = share_of(shape);
+    level->cache_count = cores ? (cores - 1) / level->share + 1 : 1;
+    level->cache = level->caches = calloc(level->cache_count, sizeof *level->caches);
+    if (!level->caches)
+        return false;
+    if (level->cache_count > 1 && kind != CACHE_LISTED)
+        kind = CACHE_GENERAL;
+    for (uint32_t i = 0; i < level->cache_count && fits; i++)
+        fits = cache_init(&level->caches[i], shape, index + i * PSNAP_LEVELS_MAX, kind);
+    if (!fits || !shape->prefetch.entries)
+        return fits;
+    level->ahead = calloc(1, sizeof *level->ahead);
+    if (level->ahead)
+        level->ahead->rpts = calloc(level->cache_count, sizeof *level->ahead->rpts);
+    fits = level->ahead && level->ahead->rpts;
+    for (uint32_t i = 0; i < level->cache_count && fits; i++)
+        fits = rpt_init(&level->ahead->rpts[i], shape->prefetch.entries);
+    return fits;
+}
+
+static void level_free(struct level *level)
+{
+    for (uint32_t i = 0; i < level->cache_count && level->caches; i++)
+        cache_release(&level->caches[i]);
+    for (uint32_t i = 0; level->ahead && level->ahead->rpts && i < level->cache_count; i++)
+        rpt_release(&level->ahead->rpts[i]);
+    if (level->ahead)
+        free(level->ahead->rpts);
+    free(level->ahead);
+    free(level->caches);
+    free(level);
 }
 
 /* The level of this shape among those of a list, the index-th of their machines, made if need be.
@@ -340,13 +411,7 @@ static struct level *level_in(struct hierarchy *hierarchy, struct level **list,
         return NULL;
     *list = level;
     hierarchy->levels[hierarchy->level_count++] = level;
-    level->shape = *shape;
-    if (shape->prefetch.entries) {
-        level->ahead = calloc(1, sizeof *level->ahead);
-        if (!level->ahead || !rpt_init(&level->ahead->rpt, shape->prefetch.entries))
-            return NULL;
-    }
-    return cache_init(&level->cache, shape, index, kind) ? level : NULL;
+    return level_init(level, shape, index, kind, hierarchy->cores) ? level : NULL;
 }
 
 static bool add_path(struct hierarchy *hierarchy, struct path *path,
@@ -384,13 +449,14 @@ static bool add_machine(struct hierarchy *hierarchy, const struct psnap_machine 
 }
 
 struct hierarchy *hierarchy_new(const struct psnap_machine *machines, size_t n,
-                                enum cache_kind kind)
+                                enum cache_kind kind, uint32_t cores)
 {
     struct hierarchy *hierarchy = calloc(1, sizeof *hierarchy + n * sizeof hierarchy->paths[0]);
     bool fits = hierarchy != NULL;
 
     if (!fits)
         return NULL;
+    hierarchy->cores = cores;
     hierarchy->levels =
         calloc(n + 1, (PSNAP_LEVELS_MAX + PSNAP_TLB_LEVELS_MAX) * sizeof(struct level *));
     fits = hierarchy->levels != NULL;
@@ -407,13 +473,8 @@ void hierarchy_free(struct hierarchy *hierarchy)
 {
     if (!hierarchy)
         return;
-    for (size_t i = 0; i < hierarchy->level_count; i++) {
-        cache_release(&hierarchy->levels[i]->cache);
-        if (hierarchy->levels[i]->ahead)
-            rpt_release(&hierarchy->levels[i]->ahead->rpt);
-        free(hierarchy->levels[i]->ahead);
-        free(hierarchy->levels[i]);
-    }
+    for (size_t i = 0; i < hierarchy->level_count; i++)
+        level_free(hierarchy->levels[i]);
     free(hierarchy->levels);
     free(hierarchy);
 }

@@ -7,6 +7,10 @@
  * Machines whose first levels are alike share them: levels form a forest, a
  * machine is a path from a root. A level depends on the levels above it only.
  * A TLB is a path of its own, its levels are caches whose lines are pages.
+ *
+ * With cores a level is as many caches as the machine has of it; an access meets that of its core
+ * at each level. The levels' order of requests stays that of accesses, so a level that several
+ * cores share serves theirs as they come.
  */
 #ifndef PSNAP_SIMCORE_HIERARCHY_H
 #define PSNAP_SIMCORE_HIERARCHY_H
@@ -31,7 +35,7 @@ struct request {
 /* A level's prefetcher. Per access of the block, lines that it brought in, that were asked for the
  * first time, that left without it. */
 struct ahead {
-    struct rpt rpt;
+    struct rpt *rpts;                 /* one for each cache of the level */
     const struct psnap_access *block; /* in hand */
     uint16_t issued[HIERARCHY_BLOCK];
     uint16_t useful[HIERARCHY_BLOCK];
@@ -39,13 +43,16 @@ struct ahead {
 };
 
 struct level {
-    struct cache cache;
+    struct cache *cache;  /* of the access in hand */
+    struct cache *caches; /* one for all, or for each `share` cores one */
+    uint32_t cache_count, share;
     struct psnap_cache_level shape;
     struct level *below;   /* the first of those that follow on some machine, or NULL */
     struct level *sibling; /* the next one that follows the same level, or NULL */
     struct ahead *ahead;   /* its prefetcher, or NULL */
     bool evicted;          /* some of evictions[] are not zero */
     uint32_t queued;
+    uint16_t owners[HIERARCHY_BLOCK];      /* per access: its cache, where there are several */
     uint8_t passed[HIERARCHY_BLOCK];       /* per access: 1 when it went on from here */
     uint16_t evictions[HIERARCHY_BLOCK];   /* per access: dirty lines evicted; at most 64, and as
                                               many for each prefetch of this level or above */
@@ -65,12 +72,15 @@ struct hierarchy {
     struct level *roots;   /* siblings: the different first levels */
     struct level **levels; /* all of them, each after the one above it */
     size_t level_count, machine_count;
+    uint32_t cores;       /* 0: all threads have one hierarchy */
     struct paths paths[]; /* per machine */
 };
 
-/* All levels cold. `kind` as for cache_init, of all of them. NULL: out of memory. */
+/* All levels cold. `kind` as for cache_init, of all of them. `cores` 0: one hierarchy for all
+ * threads; else threads are cores, all below it, and have the caches that machines say. NULL: out
+ * of memory. */
 struct hierarchy *hierarchy_new(const struct psnap_machine *machines, size_t n,
-                                enum cache_kind kind);
+                                enum cache_kind kind, uint32_t cores);
 void hierarchy_free(struct hierarchy *hierarchy);
 
 /* Runs n <= HIERARCHY_BLOCK valid accesses and fills passed and evictions. */

@@ -143,6 +143,11 @@ static enum psnap_status survey(struct sim *sim, const struct psnap_access *bloc
         bad |= (unsigned)(block[i].kind > PSNAP_ATOMIC) |
                (unsigned)((uint8_t)(block[i].size - 1) >= PSNAP_ACCESS_SIZE_MAX);
     }
+    if (sim->options.cores && thread >= sim->options.cores)
+        return psnap_error_set(error, PSNAP_ERROR_VALUE,
+                               "the stream has accesses of thread %" PRIu32
+                               ", but there are only %" PRIu32 " cores",
+                               thread, sim->options.cores);
     ref = highest_of(refs, n);
     highest[PSNAP_VIEW_THREAD] = thread;
     if (bad || ref >= sim->program->ref_count)
@@ -320,7 +325,7 @@ struct psnap_sink *psnap_sim_new(const struct psnap_machine *machines, size_t n,
     sim->counted[PSNAP_VIEW_REF] = true;
     sim->counted[PSNAP_VIEW_THREAD] = sim->options.by_thread;
     sim->counted[PSNAP_VIEW_TAG] = sim->options.tagger != NULL;
-    sim->hierarchy = hierarchy_new(machines, n, CACHE_FLAT);
+    sim->hierarchy = hierarchy_new(machines, n, CACHE_FLAT, sim->options.cores);
     if (!sim->hierarchy) {
         psnap_error_set(error, PSNAP_ERROR_MEMORY, "the machines' caches do not fit in memory");
         sim_free(&sim->base);

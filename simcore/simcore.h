@@ -150,6 +150,12 @@ struct psnap_sim_options {
     enum psnap_status (*tagger)(void *context, const struct psnap_access *block, size_t n,
                                 uint32_t *rows, struct psnap_error *error);
     void *tagger_context;
+    /*
+     * Not 0: the threads are cores below this number, whose caches are as the machine says: each
+     * level as many as it has for them (shared_by), a TLB each. Else all threads have one
+     * hierarchy.
+     */
+    uint32_t cores;
 };
 
 /* Counts of any group of accesses; sums of tallies are tallies. [0] is level 1. */

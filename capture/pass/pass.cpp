@@ -208,6 +208,9 @@ void ModulePlan::numberPiece(Piece &piece, const TargetLibraryInfo &library)
         psnap_table_ref ref = {};
         Object object =
             objectOf(access.op == PSNAP_REF_COPY ? access.source : access.pointer, library);
+        const std::string mark = markName(*access.at);
+        if (!mark.empty())
+            object = {mark, PSNAP_MARK_KIND};
         ref.block = piece.block;
         if (const DebugLoc &place = access.at->getDebugLoc())
             ref.src_line = place.getLine();
@@ -286,6 +289,8 @@ bool ModulePlan::run()
         }
     for (Function *function : functions)
         prepareLoops(*function);
+    if (marking)
+        markOpenmp(functions, analyses);
     names.assign();
     nameFunctions(functions);
     for (Function *function : functions)

@@ -20,6 +20,7 @@
 #include "llvm/IR/InstrTypes.h"
 #include "llvm/IR/Instruction.h"
 #include "llvm/IR/Module.h"
+#include "llvm/IR/PassManager.h"
 
 #include "formats/base/capture_abi.h"
 
@@ -29,6 +30,8 @@ namespace psnap
 constexpr uint32_t NONE = UINT32_MAX;
 /* Attribute of functions that have been instrumented: what -emit-llvm wrote may be compiled on. */
 constexpr char CAPTURED[] = "psnap-captured";
+/* Metadata of loads that are marks: their names. */
+constexpr char MARK[] = "psnap.mark";
 
 /* One reference: an instruction's way of touching memory. A copy makes two. */
 struct Access {
@@ -144,6 +147,12 @@ std::string functionName(llvm::StringRef linkage);            /* "ns::f" */
 llvm::StringRef languageOf(const llvm::Module &module); /* "C", "C++", "Fortran"; "" is unknown */
 Object objectOf(const llvm::Value *pointer, const llvm::TargetLibraryInfo &library);
 std::string siteName(const llvm::Instruction &call);
+
+/* Marks what OpenMP does in these functions, those of a module (openmp.cpp); the name of a mark, ""
+ * for other instructions. */
+void markOpenmp(const std::vector<llvm::Function *> &functions,
+                llvm::FunctionAnalysisManager &analyses);
+std::string markName(const llvm::Instruction &at);
 
 } // namespace psnap
 

@@ -160,6 +160,7 @@ class ModulePlan
         const char *wish = std::getenv(PSNAP_ENV_HOIST);
         hoisting = !wish || llvm::StringRef(wish) != "off";
         switching = wish && llvm::StringRef(wish) == "switch";
+        marking = std::getenv(PSNAP_ENV_OPENMP) != nullptr;
     }
     bool run();
 
@@ -232,6 +233,7 @@ class ModulePlan
     llvm::GlobalVariable *wanted_functions = nullptr;
     llvm::FunctionCallee enter, leave, landed, forked, sandboxed, sandbox_tried;
     bool hoisting, switching; /* PSNAP_ENV_HOIST */
+    bool marking;             /* PSNAP_ENV_OPENMP */
     llvm::Type *word = nullptr;
     llvm::PointerType *pointer = nullptr;
 };

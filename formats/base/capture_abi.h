@@ -120,6 +120,45 @@ static inline uint64_t psnap_roi_find(const char *list, const char *name, size_t
  * and keeps the hoisted records, or, run with PSNAP_UNHOISTED=1, the others. */
 #define PSNAP_ENV_HOIST "PSNAP_HOIST"
 
+/* Set by `psnap cc --psnap-openmp`: the pass marks what OpenMP does (capture/pass/openmp.cpp). A
+ * mark is a load of one byte whose reference has one of these names, of kind PSNAP_MARK_KIND, for
+ * its object; no other object has such a name, and blanks in one come from here alone. */
+#define PSNAP_ENV_OPENMP "PSNAP_OPENMP"
+#define PSNAP_MARK_PARALLEL "omp.parallel"
+#define PSNAP_MARK_PARALLEL_END "omp.parallel end"
+#define PSNAP_MARK_LOOP "omp.for" /* and its schedule: "omp.for static,4" */
+#define PSNAP_MARK_LOOP_END "omp.for end"
+#define PSNAP_MARK_ITERATION "omp.iteration" /* and how many it is: "omp.iteration 8" */
+#define PSNAP_MARK_SINGLE "omp.single"
+#define PSNAP_MARK_SINGLE_END "omp.single end"
+#define PSNAP_MARK_BARRIER "omp.barrier"
+#define PSNAP_MARK_SIZE 32u /* bytes of the longest, and to spare */
+#define PSNAP_MARK_KIND 2u  /* PSNAP_OBJECT_STACK */
+#define PSNAP_MARK_ITERATIONS_MAX 4096u
+
+/* Whether an object's name and kind are those of a mark. */
+static inline bool psnap_capture_is_mark(const char *name, uint32_t kind)
+{
+    static const char *const names[] = {PSNAP_MARK_PARALLEL,         PSNAP_MARK_PARALLEL_END,
+                                        PSNAP_MARK_LOOP_END,         PSNAP_MARK_SINGLE,
+                                        PSNAP_MARK_SINGLE_END,       PSNAP_MARK_BARRIER,
+                                        PSNAP_MARK_LOOP " static",   PSNAP_MARK_LOOP " static,",
+                                        PSNAP_MARK_LOOP " dynamic,", PSNAP_MARK_ITERATION " "};
+
+    if (kind != PSNAP_MARK_KIND || strlen(name) >= PSNAP_MARK_SIZE)
+        return false;
+    for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++) {
+        const size_t length = strlen(names[i]);
+        const char *rest = name + length;
+        const char end = names[i][length - 1];
+        if (strncmp(name, names[i], length) != 0)
+            continue;
+        if (end == ',' || end == ' ' ? *rest && !rest[strspn(rest, "0123456789")] : !*rest)
+            return true;
+    }
+    return false;
+}
+
 enum {
     PSNAP_CHUNK_WORDS = 16384,
     PSNAP_RING_CHUNKS = 8,

@@ -4,7 +4,9 @@
  * one), so that the model does not depend on how threads were recorded in turn; in the end they
  * stand one after the other, by the threads' numbers.
  */
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "profile/collect/choose.h"
 #include "profile/collect/lane.h"
@@ -97,6 +99,16 @@ struct psnap_sink *model_builder_new(const struct psnap_program *program)
     return &b->base;
 }
 
+/* Its reference of the program may be a mark. */
+static void keep_mark(struct model_ref *ref, const struct psnap_program *program)
+{
+    const struct psnap_ref *of =
+        ref->number < program->ref_count ? &program->refs[ref->number] : NULL;
+
+    if (of && of->object && psnap_capture_is_mark(of->object, of->object_kind))
+        snprintf(ref->mark, sizeof ref->mark, "%s", of->object);
+}
+
 struct psnap_stream_model *model_builder_take(struct psnap_sink *builder,
                                               const struct psnap_deadline *deadline)
 {
@@ -108,6 +120,8 @@ struct psnap_stream_model *model_builder_take(struct psnap_sink *builder,
             model_free(model);
             model = NULL;
         }
+    for (uint32_t i = 0; model && i < model->ref_count; i++)
+        keep_mark(&model->refs[i], b->program);
     if (model && !model_choose(model, deadline)) {
         model_free(model);
         model = NULL;

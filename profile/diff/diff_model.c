@@ -104,7 +104,8 @@ static bool same_addresses(const struct profile_diff *diff, const struct model_r
     const struct model_ref *refs_a = diff->a.profile->stream->refs;
     const struct model_ref *refs_b = diff->b.profile->stream->refs;
 
-    if (a->rule != b->rule || a->kind != b->kind || a->size != b->size)
+    if (a->rule != b->rule || a->kind != b->kind || a->size != b->size ||
+        strcmp(a->mark, b->mark) != 0)
         return false;
     if (a->rule == MODEL_NEST)
         return a->element == b->element && same_nest(&a->addresses, &b->addresses, true);

@@ -5,8 +5,10 @@
  * (read_reuse.c).
  */
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
+#include "formats/base/capture_abi.h"
 #include "profile/yaml/read_model.h"
 
 static const char *const ref_kinds[3] = {"load", "store", "atomic"};
@@ -42,12 +44,30 @@ static enum psnap_status read_offsets(const struct model_reading *m,
     return status;
 }
 
+static enum psnap_status read_mark(const struct reading *r, const struct psnap_yaml_node *node,
+                                   struct model_ref *ref)
+{
+    const char *mark;
+    enum psnap_status status = psnap_yaml_text(r->doc, node, &mark, r->error);
+
+    if (!status && !psnap_capture_is_mark(mark, PSNAP_MARK_KIND))
+        status =
+            psnap_yaml_fail(r->doc, node, r->error, PSNAP_ERROR_VALUE,
+                            "no mark '%.40s': they are those of predict/multicore/MULTICORE.md,"
+                            " as omp.parallel",
+                            mark);
+    if (!status)
+        snprintf(ref->mark, sizeof ref->mark, "%s", mark);
+    return status;
+}
+
 enum psnap_status model_read_ref(const struct model_reading *m, const struct psnap_yaml_node *map,
                                  uint32_t loop, struct model_ref *ref, struct model_name *name)
 {
-    static const char *const keys[] = {
-        "ref",     "load", "store", "atomic", "thread",  "region", "start", "nest",    "counts",
-        "strides", "base", "bases", "offset", "offsets", "reuse",  "sweep", "element", NULL};
+    static const char *const keys[] = {"ref",    "load",    "store",  "atomic",  "thread",
+                                       "region", "start",   "nest",   "counts",  "strides",
+                                       "base",   "bases",   "offset", "offsets", "reuse",
+                                       "sweep",  "element", "mark",   NULL};
     static const char *const of_runs[] = {"region", "counts", "strides"};
     const struct reading *r = m->r;
     const struct psnap_yaml_node *node, *base, *reuse, *sweep;
@@ -73,6 +93,9 @@ enum psnap_status model_read_ref(const struct model_reading *m, const struct psn
     node = psnap_yaml_get(map, "thread");
     if (!status && node)
         status = psnap_yaml_u64(r->doc, node, 0, PSNAP_THREADS_MAX - 1, &thread, r->error);
+    node = psnap_yaml_get(map, "mark");
+    if (!status && node)
+        status = read_mark(r, node, ref);
     ref->loop = loop;
     ref->number = (uint32_t)number;
     ref->size = (uint8_t)size;

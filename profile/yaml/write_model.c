@@ -294,6 +294,8 @@ static void write_ref(const struct psnap_profile *profile, const struct model_re
     psnap_yaml_add_u64(doc, map, kinds[ref->kind], ref->size);
     if (ref->thread)
         psnap_yaml_add_u64(doc, map, "thread", ref->thread);
+    if (ref->mark[0])
+        psnap_yaml_add_text(doc, map, "mark", ref->mark);
     if (ref->rule == MODEL_NEST) {
         if (ref->element)
             psnap_yaml_add_u64(doc, map, "element", ref->element);

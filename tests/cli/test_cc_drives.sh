@@ -221,7 +221,7 @@ $cc -### main.c work.c 2> out && grep -q libpsnap_rt out && [ ! -e a.out ] || fa
 echo 'int f(void) { return x; }' > wrong.c
 [ "$(status $cc -c wrong.c)" = 1 ] && has err "wrong.c:1:22: error:"
 for odd in --psnap-bogus --psnap-stage --psnap-llvm; do
-    [ "$(status $cc $odd -c main.c)" = 2 ] && has err "no option '$odd'; there are: --psnap-stage=STAGE, --psnap-llvm=NN"
+    [ "$(status $cc $odd -c main.c)" = 2 ] && has err "no option '$odd'; there are: --psnap-stage=STAGE, --psnap-llvm=NN, --psnap-openmp"
 done
 [ "$(status $cc --psnap-stage=late main.c work.c)" = 2 ] && has err "no stage 'late'"
 [ "$(PSNAP_CLANG=/not/there status $cc main.c)" = 1 ] && has err "cannot run '/not/there'"

@@ -35,9 +35,9 @@ static void all_representations_agree(void **state)
         struct hierarchy *chosen, *general, *listed;
 
         random_machine(&rng, &machine, CACHE_FLAT_WAYS_MAX);
-        chosen = hierarchy_new(&machine, 1, CACHE_FLAT);
-        general = hierarchy_new(&machine, 1, CACHE_GENERAL);
-        listed = hierarchy_new(&machine, 1, CACHE_LISTED);
+        chosen = hierarchy_new(&machine, 1, CACHE_FLAT, 0);
+        general = hierarchy_new(&machine, 1, CACHE_GENERAL, 0);
+        listed = hierarchy_new(&machine, 1, CACHE_LISTED, 0);
         for (int block = 0; block < 4; block++) {
             random_stream(&rng, stream, HIERARCHY_BLOCK);
             hierarchy_run(chosen, stream, HIERARCHY_BLOCK);
@@ -71,8 +71,8 @@ static void a_larger_lru_cache_holds_all_that_a_smaller_one_holds(void **state)
             .size_bytes = large_ways * 16, .line_bytes = 16, .ways = large_ways};
         assert_int_equal(psnap_machine_check(&small, NULL), PSNAP_OK);
         assert_int_equal(psnap_machine_check(&large, NULL), PSNAP_OK);
-        small_cache = hierarchy_new(&small, 1, CACHE_FLAT);
-        large_cache = hierarchy_new(&large, 1, CACHE_FLAT);
+        small_cache = hierarchy_new(&small, 1, CACHE_FLAT, 0);
+        large_cache = hierarchy_new(&large, 1, CACHE_FLAT, 0);
         random_stream(&rng, stream, HIERARCHY_BLOCK);
         hierarchy_run(small_cache, stream, HIERARCHY_BLOCK);
         hierarchy_run(large_cache, stream, HIERARCHY_BLOCK);

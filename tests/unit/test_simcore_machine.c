@@ -371,7 +371,7 @@ static void files_say_where_the_mistake_is(void **state)
 
 static void files_of_the_samples_are_machines(void **state)
 {
-    static const char *const names[] = {"desktop", "embedded", "server", "tlb"};
+    static const char *const names[] = {"desktop", "embedded", "octa", "server", "tlb"};
 
     (void)state;
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {

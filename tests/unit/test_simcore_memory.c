@@ -46,11 +46,11 @@ static enum psnap_status put_all(struct psnap_sink *sim, struct psnap_error *err
     return psnap_sink_put(sim, block, ACCESSES, error);
 }
 
-/* A simulation with everything, and all its reports. */
-static enum psnap_status simulate(struct psnap_error *error)
+/* A simulation with everything, of one hierarchy or so many cores, and all its reports. */
+static enum psnap_status simulate_cores(uint32_t cores, struct psnap_error *error)
 {
     struct psnap_touched *touched = psnap_touched_new(program);
-    const struct psnap_sim_options options = {true, psnap_touched_tag, touched};
+    const struct psnap_sim_options options = {true, psnap_touched_tag, touched, cores};
     struct psnap_sink *sim = NULL;
     enum psnap_status status = PSNAP_OK;
 
@@ -68,6 +68,16 @@ static enum psnap_status simulate(struct psnap_error *error)
     psnap_sink_free(sim);
     psnap_touched_free(touched);
     return status;
+}
+
+static enum psnap_status simulate(struct psnap_error *error)
+{
+    return simulate_cores(0, error);
+}
+
+static enum psnap_status simulate_three(struct psnap_error *error)
+{
+    return simulate_cores(3, error);
 }
 
 static enum psnap_status compare_with_itself(struct psnap_error *error)
@@ -108,6 +118,7 @@ static void simulating(void **state)
 {
     (void)state;
     run_job(simulate);
+    run_job(simulate_three);
 }
 
 static void comparing(void **state)

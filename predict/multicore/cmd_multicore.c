@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * psnap predict multicore: hit rates and run times of an OpenMP program on numbers of cores, from a
+ * trace of one thread or from a task list. MULTICORE.md states the model.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/base/output.h"
+#include "formats/base/text.h"
+#include "predict/cmd_predict.h"
+#include "predict/multicore/cmd_multicore.h"
+
+struct settings {
+    const char *cores, *method, *interleave, *list;
+    bool has_no_time, has_sections, json, force;
+};
+
+static enum psnap_status usage_error(struct psnap_error *error, const char *format,
+                                     const char *what)
+{
+    return psnap_error_set(error, PSNAP_ERROR_USAGE, format, what);
+}
+
+/* "1,2,4" */
+static enum psnap_status take_cores(struct multicore *study, const char *text,
+                                    struct psnap_error *error)
+{
+    char word[16];
+
+    study->run_count = 0;
+    for (const char *at = text; at;) {
+        const size_t length = strcspn(at, ",");
+        uint64_t cores;
+
+        snprintf(word, sizeof word, "%.*s", (int)(length < 15 ? length : 15), at);
+        if (!psnap_text_u64(word, &cores) || cores < 1 || cores > PSNAP_CORES_MAX)
+            return usage_error(error, "--cores takes numbers from 1 to 256, as in 1,2,4, not '%s'",
+                               word);
+        for (size_t i = 0; i < study->run_count; i++)
+            if (study->runs[i].cores == cores)
+                return usage_error(error, "--cores has %s twice", word);
+        if (study->run_count == MULTICORE_RUNS_MAX)
+            return usage_error(error, "--cores takes at most 32 numbers, not '%.100s'", text);
+        study->runs[study->run_count++].cores = (uint32_t)cores;
+        at = at[length] ? at + length + 1 : NULL;
+    }
+    return PSNAP_OK;
+}
+
+static enum psnap_status take_machines(struct multicore *study, const struct psnap_text_list *names,
+                                       struct psnap_error *error)
+{
+    enum psnap_status status = PSNAP_OK;
+
+    if (!names->count)
+        return usage_error(error, "no machine: give at least one -m MACHINE%s", "");
+    if (names->count > MULTICORE_MACHINES_MAX)
+        return usage_error(error, "there may be at most 16 machines%s", "");
+    for (size_t i = 0; i < names->count && !status; i++) {
+        status = psnap_machine_find(names->items[i], &study->machines[i], error);
+        if (!status && study->has_time)
+            status = core_check(&study->machines[i], error);
+    }
+    study->machine_count = names->count;
+    return status;
+}
+
+/* Whether the file begins as a task list does. */
+static bool is_task_list(const char *path)
+{
+    FILE *file = strcmp(path, "-") != 0 ? fopen(path, "re") : NULL;
+    char start[13] = "";
+
+    if (file) {
+        start[fread(start, 1, 12, file)] = '\0';
+        fclose(file);
+    }
+    return !strcmp(start, "psnap_tasks:");
+}
+
+/* Which methods there are, and of which one run times are. */
+static enum psnap_status take_method(struct multicore *study, const char *method,
+                                     struct psnap_error *error)
+{
+    study->methods[MULTICORE_SDCM] = true;
+    study->methods[MULTICORE_SETS] = study->methods[MULTICORE_SIM] = !study->is_list;
+    study->methods[MULTICORE_OBSERVED] = study->against != NULL;
+    for (int i = 0; i < MULTICORE_OBSERVED; i++)
+        if (!strcmp(method, multicore_method_names[i])) {
+            study->timed = (enum multicore_method)i;
+            if (study->methods[i])
+                return PSNAP_OK;
+            return usage_error(error, "of a task list there is SDCM alone, not %s", method);
+        }
+    return usage_error(error, "--method takes sdcm, per-set and simulation, not '%.100s'", method);
+}
+
+static enum psnap_status prepare(struct multicore *study, const struct settings *settings,
+                                 const struct psnap_text_list *machines, struct psnap_error *error)
+{
+    enum psnap_status status;
+
+    study->mimic.uniform = !strcmp(settings->interleave, "uniform");
+    if (!study->mimic.uniform && strcmp(settings->interleave, "round-robin") != 0)
+        return usage_error(error, "--interleave takes round-robin and uniform, not '%.100s'",
+                           settings->interleave);
+    study->has_time = !settings->has_no_time;
+    study->is_list = is_task_list(study->path);
+    status = take_cores(study, settings->cores, error);
+    if (!status)
+        status = take_method(study, settings->method, error);
+    if (!status && study->against && study->is_list)
+        status = usage_error(error, "--against needs a trace, not a task list%s", "");
+    if (!status && study->against && study->run_count != 1)
+        status =
+            usage_error(error, "--against has one number of --cores, that of its threads%s", "");
+    if (!status && study->run_count > 1 && !strcmp(study->path, "-"))
+        status = usage_error(
+            error, "standard input is read once: give a file, or one number of --cores%s", "");
+    if (!status)
+        status = take_machines(study, machines, error);
+    return status;
+}
+
+static int run(struct multicore *study, const struct settings *settings,
+               const struct psnap_text_list *machines)
+{
+    struct psnap_output *list = NULL;
+    struct psnap_error error;
+    enum psnap_status status = prepare(study, settings, machines, &error);
+
+    if (!status && settings->list) {
+        list = psnap_output_open(settings->list, settings->force, &error);
+        status = list ? PSNAP_OK : error.code;
+    }
+    if (!status)
+        status = multicore_study(study, &error);
+    if (!status && list)
+        status = tasks_write(&study->tasks, psnap_output_file(list), &error);
+    if (!status && list) {
+        status = psnap_output_commit(list, &error);
+        list = NULL;
+    }
+    psnap_output_abandon(list);
+    if (status)
+        return psnap_cmd_fail("predict multicore", &error);
+    if (settings->json)
+        multicore_print_json(study);
+    else if (!settings->list || !psnap_output_is_stdout(settings->list))
+        multicore_print(study, settings->has_sections);
+    return psnap_cmd_close_stdout("predict multicore", PSNAP_EXIT_DONE);
+}
+
+int psnap_cmd_predict_multicore(int argc, char **argv)
+{
+    struct multicore *study = calloc(1, sizeof *study);
+    struct psnap_text_list machines = {0};
+    struct settings settings = {
+        .cores = "1,2,4,8,16", .method = "sdcm", .interleave = "round-robin"};
+    struct psnap_input_options input = PSNAP_INPUT_DEFAULTS;
+    struct psnap_mimic_options mimic = {0};
+    const char *against = NULL;
+    const struct psnap_option options[] = {
+        {PSNAP_OPTION_LIST, 'm', "machine", &machines, "MACHINE",
+         "a bundled name, a machine file, or size:line:ways,...; may be repeated"},
+        {PSNAP_OPTION_TEXT, 0, "cores", &settings.cores, "LIST", "numbers of cores (1,2,4,8,16)"},
+        {PSNAP_OPTION_TEXT, 0, "method", &settings.method, "METHOD",
+         "hit rates for run times: sdcm, per-set or simulation (sdcm)"},
+        {PSNAP_OPTION_TEXT, 0, "interleave", &settings.interleave, "HOW",
+         "cores in turn (round-robin), or drawn (uniform)"},
+        {PSNAP_OPTION_U64, 0, "seed", &mimic.seed, "N", "of that (0)"},
+        {PSNAP_OPTION_COUNT, 0, "chunk", &mimic.chunk, "N",
+         "iterations of a chunk, in all loops (as the program says)"},
+        {PSNAP_OPTION_FLAG, 0, "as-published", &mimic.as_published, NULL,
+         "the paper's dealing by blocks, rates and latencies"},
+        {PSNAP_OPTION_FLAG, 0, "no-time", &settings.has_no_time, NULL, "hit rates alone"},
+        {PSNAP_OPTION_FLAG, 0, "sections", &settings.has_sections, NULL,
+         "a table of each parallel section, too"},
+        {PSNAP_OPTION_TEXT, 0, "against", &against, "TRACE",
+         "a run of as many threads, with marks, to simulate beside"},
+        {PSNAP_OPTION_TEXT, 0, "task-list", &settings.list, "FILE",
+         "write what the model needs of the program: an INPUT in place of the trace"},
+        {PSNAP_OPTION_FLAG, 0, "force", &settings.force, NULL, "overwrite FILE"},
+        {PSNAP_OPTION_FLAG, 0, "json", &settings.json, NULL, "print JSON"},
+        {PSNAP_OPTION_TEXT, 0, "from", &input.from, "FORMAT", "the input's format (recognised)"},
+        {PSNAP_OPTION_END, 0, NULL, NULL, NULL, NULL},
+    };
+    const struct psnap_usage usage = {
+        "psnap predict multicore INPUT -m MACHINE [--cores 1,2,4,8,16] [--json]",
+        "Predicts hit rates and run times of an OpenMP program on any number of cores\n"
+        "from one run of one thread: a trace of what 'psnap cc -fopenmp --psnap-openmp'\n"
+        "compiled, recorded with OMP_NUM_THREADS=1, or a task list. Levels of a machine\n"
+        "that cores share (shared_by) see what these do together. MULTICORE.md states\n"
+        "the model.",
+        options};
+    int status, operands;
+
+    operands = psnap_options_parse(argc, argv, &usage, false, &status);
+    if (operands >= 0 && operands != 1) {
+        status = psnap_cmd_usage("predict multicore", "one input is needed, not %d", operands);
+    } else if (operands >= 0 && !study) {
+        struct psnap_error error;
+        psnap_error_set(&error, PSNAP_ERROR_MEMORY, "out of memory");
+        status = psnap_cmd_fail("predict multicore", &error);
+    } else if (operands >= 0) {
+        study->path = argv[1];
+        study->input = input;
+        study->mimic = mimic;
+        study->against = against;
+        status = run(study, &settings, &machines);
+    }
+    if (study)
+        multicore_release(study);
+    free(study);
+    psnap_text_list_release(&machines);
+    return status;
+}

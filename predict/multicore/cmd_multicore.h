@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What psnap predict multicore finds out (cmd_multicore_study.c) and reports
+ * (cmd_multicore_report.c).
+ */
+#ifndef PSNAP_PREDICT_CMD_MULTICORE_H
+#define PSNAP_PREDICT_CMD_MULTICORE_H
+
+#include "predict/multicore/runtime.h"
+#include "predict/multicore/tasks.h"
+#include "replay/cmd_input.h"
+#include "simcore/simcore.h"
+
+enum multicore_method {
+    MULTICORE_SDCM,
+    MULTICORE_SETS,
+    MULTICORE_SIM,
+    MULTICORE_OBSERVED, /* a recorded run of so many threads, simulated */
+    MULTICORE_METHODS
+};
+extern const char *const multicore_method_names[MULTICORE_METHODS];
+
+enum { MULTICORE_MACHINES_MAX = 16, MULTICORE_RUNS_MAX = 32 };
+
+/* Cumulative hit rates on one machine by one method; NAN: not known. */
+struct multicore_rates {
+    double levels[PSNAP_LEVELS_MAX];
+};
+
+/* A section, or all of them, on so many cores of a machine. */
+struct multicore_row {
+    struct multicore_rates rates[MULTICORE_METHODS];
+    uint64_t accesses; /* of all cores */
+    uint64_t busiest;  /* of the core that has most from barrier to barrier */
+    struct core_seconds seconds;
+};
+
+/* Of one number of cores: sections of each machine, behind them their total. */
+struct multicore_run {
+    uint32_t cores;
+    struct multicore_row *rows; /* [machine * (sections + 1) + section] */
+};
+
+struct multicore {
+    const char *path;
+    struct psnap_input_options input;
+    struct psnap_machine machines[MULTICORE_MACHINES_MAX];
+    size_t machine_count;
+    struct psnap_mimic_options mimic; /* cores aside */
+    bool methods[MULTICORE_METHODS];
+    enum multicore_method timed; /* whose rates run times are of */
+    bool has_time;
+    const char *against; /* a trace of as many threads, or NULL */
+    bool is_list;        /* the input is a task list */
+    struct tasks tasks;
+    struct multicore_run runs[MULTICORE_RUNS_MAX];
+    size_t run_count;
+};
+
+/* Fills tasks and runs. */
+enum psnap_status multicore_study(struct multicore *study, struct psnap_error *error);
+void multicore_release(struct multicore *study);
+/* Simulates the recorded run into MULTICORE_OBSERVED of the totals (cmd_multicore_against.c). */
+enum psnap_status multicore_observe(struct multicore *study, struct multicore_run *run,
+                                    struct psnap_error *error);
+/* The row of a section; `section` tasks.count: the total. */
+struct multicore_row *multicore_row(const struct multicore *study, const struct multicore_run *run,
+                                    size_t machine, size_t section);
+
+void multicore_print(const struct multicore *study, bool sections);
+void multicore_print_json(const struct multicore *study);
+
+#endif

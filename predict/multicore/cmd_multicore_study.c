@@ -1,0 +1,541 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Hit rates and run times of a program on numbers of cores. For each number one pass: the mimicked
+ * stream goes to reuse distances of private and shared caches (PRD, CRD), to those within sets, and
+ * to the simulator. What SDCM needs of that is the task list, which may be read from a file
+ * instead.
+ *
+ * Predictions take a level as if all accesses of its cores came to it: P_i. The cumulative rate of
+ * level i is the largest of P_1 to P_i. Rates of the program are those of its sections, weighted by
+ * accesses, and its run time the sum of theirs: sections are one after the other, and at each
+ * barrier and at their end cores wait for the busiest one.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "predict/multicore/cmd_multicore.h"
+#include "profile/profile.h"
+
+const char *const multicore_method_names[MULTICORE_METHODS] = {"sdcm", "per-set", "simulation",
+                                                               "observed"};
+
+enum { MEASURES_MAX = 2 * MULTICORE_MACHINES_MAX * PSNAP_LEVELS_MAX };
+
+/* Reuse distances of one pass, of caches that `share` cores have together. */
+struct measure {
+    uint64_t line_bytes, sets, ways; /* sets 0: one stack of all lines */
+    uint32_t share;
+    struct psnap_sink *reuse, *groups;
+};
+
+struct pass {
+    struct psnap_source *mimic;
+    struct psnap_profile *profile; /* if the input is one */
+    uint32_t cores;
+    struct measure measures[MEASURES_MAX];
+    size_t count;
+    struct psnap_sink *sim;
+};
+
+static enum psnap_status no_memory(struct psnap_error *error)
+{
+    return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for the prediction");
+}
+
+struct multicore_row *multicore_row(const struct multicore *study, const struct multicore_run *run,
+                                    size_t machine, size_t section)
+{
+    return &run->rows[machine * (study->tasks.count + 1) + section];
+}
+
+void multicore_release(struct multicore *study)
+{
+    for (size_t i = 0; i < study->run_count; i++)
+        free(study->runs[i].rows);
+    tasks_release(&study->tasks);
+}
+
+/* -------------------------------------------------------------------- the pass */
+
+static uint32_t share_of(const struct psnap_cache_level *level, uint32_t cores)
+{
+    const uint32_t share = level->shared_by ? level->shared_by : 1;
+
+    return share < cores ? share : cores;
+}
+
+/* The measure that a level is predicted from, made if need be. */
+static struct measure *measure_of(struct pass *pass, const struct psnap_cache_level *level,
+                                  uint64_t sets)
+{
+    const uint32_t share = share_of(level, pass->cores);
+    struct measure *measure = pass->measures;
+
+    for (; measure < pass->measures + pass->count; measure++)
+        if (measure->line_bytes == level->line_bytes && measure->sets == sets &&
+            measure->share == share)
+            break;
+    if (measure == pass->measures + pass->count) {
+        pass->count++;
+        *measure = (struct measure){
+            .line_bytes = level->line_bytes, .sets = sets, .ways = 0, .share = share};
+    }
+    if (measure->ways < level->ways)
+        measure->ways = level->ways;
+    return measure;
+}
+
+static enum psnap_status tag(void *context, const struct psnap_access *block, size_t n,
+                             uint32_t *rows, struct psnap_error *error)
+{
+    const uint32_t section = psnap_mimic_section(context);
+
+    (void)block;
+    (void)error;
+    for (size_t i = 0; i < n; i++)
+        rows[i] = section;
+    return PSNAP_OK;
+}
+
+static void release_pass(struct pass *pass)
+{
+    for (size_t i = 0; i < pass->count; i++) {
+        psnap_sink_free(pass->measures[i].groups);
+        psnap_sink_free(pass->measures[i].reuse);
+    }
+    psnap_sink_free(pass->sim);
+    psnap_source_free(pass->mimic);
+    psnap_profile_free(pass->profile);
+}
+
+/* Makes the pass's sinks, for the levels of all machines. */
+static enum psnap_status plan(const struct multicore *study, struct pass *pass,
+                              struct psnap_error *error)
+{
+    const struct psnap_sim_options options = {
+        .tagger = tag, .tagger_context = pass->mimic, .cores = pass->cores};
+
+    for (size_t m = 0; m < study->machine_count; m++)
+        for (uint32_t l = 0; l < study->machines[m].level_count; l++) {
+            const struct psnap_cache_level *level = &study->machines[m].levels[l];
+            measure_of(pass, level, 0);
+            if (study->methods[MULTICORE_SETS] && level->sets > 1)
+                measure_of(pass, level, level->sets);
+        }
+    for (size_t i = 0; i < pass->count; i++) {
+        struct measure *measure = &pass->measures[i];
+        const struct psnap_reuse_options reuse = {.line_bytes = measure->line_bytes,
+                                                  .sets = measure->sets,
+                                                  .ways = measure->ways,
+                                                  .tagger = tag,
+                                                  .tagger_context = pass->mimic};
+        measure->reuse = psnap_reuse_new(pass->mimic->program, &reuse, error);
+        if (!measure->reuse)
+            return error->code;
+        measure->groups = psnap_groups_new(measure->reuse, measure->share);
+        if (!measure->groups)
+            return no_memory(error);
+    }
+    if (!study->methods[MULTICORE_SIM])
+        return PSNAP_OK;
+    pass->sim =
+        psnap_sim_new(study->machines, study->machine_count, pass->mimic->program, &options, error);
+    return pass->sim ? PSNAP_OK : error->code;
+}
+
+static enum psnap_status run_pass(struct pass *pass, struct psnap_error *error)
+{
+    struct psnap_sink *sinks[MEASURES_MAX + 1], *tee;
+    size_t count = 0;
+    enum psnap_status status;
+
+    for (size_t i = 0; i < pass->count; i++)
+        sinks[count++] = pass->measures[i].groups;
+    if (pass->sim)
+        sinks[count++] = pass->sim;
+    tee = psnap_tee_sink_new(sinks, count);
+    status = tee ? psnap_pump(pass->mimic, tee, NULL, error) : no_memory(error);
+    psnap_sink_free(tee);
+    return status;
+}
+
+/* ------------------------------------------------------------------- the tasks */
+
+/* The function that a loop is in. */
+static uint32_t function_of(const struct psnap_program *program, uint32_t loop)
+{
+    while (program->loops[loop].parent != PSNAP_NONE)
+        loop = program->loops[loop].parent;
+    return loop;
+}
+
+/* weights[section * loops + loop]: accesses of sections by function, those of functions that have
+ * none as all of them. NULL: out of memory. */
+static double *weigh(const struct psnap_program *program, const struct psnap_section *sections,
+                     size_t count)
+{
+    const size_t loops = program->loop_count;
+    double *weights = calloc(count * loops + 1, sizeof *weights), all = 0;
+
+    for (size_t s = 0; s < count && weights; s++) {
+        for (uint32_t l = 0; l < sections[s].loop_count && l < loops; l++)
+            weights[s * loops + function_of(program, l)] += (double)sections[s].loop_accesses[l];
+        all += (double)sections[s].accesses;
+    }
+    for (size_t l = 0; l < loops && weights; l++) {
+        double sum = 0;
+        for (size_t s = 0; s < count; s++)
+            sum += weights[s * loops + l];
+        for (size_t s = 0; s < count && all > 0; s++)
+            weights[s * loops + l] =
+                sum > 0 ? weights[s * loops + l] / sum : (double)sections[s].accesses / all;
+    }
+    return weights;
+}
+
+/* Adds operations of a loop to sections, by how many accesses its function makes in each. */
+static void spread(struct tasks *tasks, const double *weights, const struct psnap_program *program,
+                   uint32_t loop, int op, double count)
+{
+    for (size_t s = 0; s < tasks->count && count > 0; s++)
+        tasks->tasks[s].operations[op] +=
+            weights[s * program->loop_count + function_of(program, loop)] * count;
+}
+
+/* The operations of sections: of a trace its blocks have them, of a profile (or NULL) its loops. */
+static bool share_operations(struct tasks *tasks, const struct psnap_program *program,
+                             const struct psnap_profile *profile,
+                             const struct psnap_section *sections)
+{
+    double *weights = weigh(program, sections, tasks->count);
+
+    for (uint32_t b = 0; b < program->block_count && weights; b++) {
+        const struct psnap_block *block = &program->blocks[b];
+        for (int op = 0; op < PSNAP_OPERATION_COUNT; op++)
+            spread(tasks, weights, program, block->loop, op,
+                   (double)block->executions * block->operations[op]);
+    }
+    for (uint32_t l = 0; weights && profile && l < profile->loop_count && l < program->loop_count;
+         l++)
+        for (int op = 0; op < PSNAP_OPERATION_COUNT; op++)
+            spread(tasks, weights, program, l, op, (double)profile->loops[l].operations[op]);
+    free(weights);
+    return weights != NULL;
+}
+
+/* Begins the list with the sections of the first pass. */
+static bool begin_tasks(struct tasks *tasks, const struct psnap_program *program,
+                        const struct psnap_profile *profile, const struct psnap_section *sections,
+                        size_t count)
+{
+    const char *name = program->provenance.name;
+
+    if (!tasks_init(tasks, name ? name : "", count))
+        return false;
+    for (size_t s = 0; s < count; s++) {
+        struct task *task = &tasks->tasks[s];
+        *task = (struct task){.id = strdup(sections[s].id),
+                              .file = strdup(sections[s].file),
+                              .src_line = sections[s].src_line,
+                              .executions = sections[s].executions,
+                              .loops = sections[s].loops,
+                              .iterations = sections[s].iterations,
+                              .accesses = sections[s].accesses,
+                              .bytes = sections[s].bytes};
+        if (!task->id || !task->file)
+            return false;
+    }
+    return share_operations(tasks, program, profile, sections);
+}
+
+/* Adds what the pass has measured of a section. */
+static bool add_run(struct task *task, const struct pass *pass, const struct psnap_section *section,
+                    uint32_t row)
+{
+    struct task_run *run;
+    size_t profiles = 0;
+
+    for (size_t i = 0; i < pass->count; i++)
+        profiles += !pass->measures[i].sets;
+    run = task_add_run(task, pass->cores, profiles);
+    if (!run)
+        return false;
+    run->busiest = section->busiest_accesses;
+    for (uint32_t core = 0; core < pass->cores; core++)
+        run->accesses += section->core_accesses[core];
+    for (size_t i = 0, at = 0; i < pass->count; i++) {
+        const struct measure *measure = &pass->measures[i];
+        const struct psnap_distances *distances =
+            psnap_reuse_row(measure->reuse, PSNAP_VIEW_TAG, row);
+        struct task_profile *profile;
+        if (measure->sets)
+            continue;
+        profile = &run->profiles[at++];
+        profile->line_bytes = measure->line_bytes;
+        profile->shared_by = measure->share;
+        if (distances && !psnap_distances_add_all(profile->distances, distances))
+            return false;
+    }
+    return true;
+}
+
+static enum psnap_status take_tasks(struct multicore *study, const struct pass *pass,
+                                    struct psnap_error *error)
+{
+    const struct psnap_program *program = pass->mimic->program;
+    const struct psnap_section *sections;
+    size_t count;
+
+    sections = psnap_mimic_sections(pass->mimic, &count);
+    if (!sections)
+        return no_memory(error);
+    if (count == 1)
+        return psnap_error_set(
+            error, PSNAP_ERROR_VALUE,
+            "no parallel section in '%s': marks say where they are; compile the program with "
+            "'psnap "
+            "cc -fopenmp --psnap-openmp' and record it with OMP_NUM_THREADS=1",
+            study->path);
+    for (size_t s = 1; s < count; s++)
+        if (!sections[s].accesses)
+            return psnap_error_set(error, PSNAP_ERROR_VALUE,
+                                   "section %s (%s:%" PRIu32 ") of '%s' has no accesses: compile "
+                                   "what it calls with 'psnap cc', too",
+                                   sections[s].id, sections[s].file, sections[s].src_line,
+                                   study->path);
+    if (!study->tasks.tasks && !begin_tasks(&study->tasks, program, pass->profile, sections, count))
+        return no_memory(error);
+    for (uint32_t s = 0; s < count; s++)
+        if (!add_run(&study->tasks.tasks[s], pass, &sections[s], s))
+            return no_memory(error);
+    return PSNAP_OK;
+}
+
+/* -------------------------------------------------------------------- rates */
+
+static void no_rates(struct multicore_row *row)
+{
+    for (int method = 0; method < MULTICORE_METHODS; method++)
+        for (int l = 0; l < PSNAP_LEVELS_MAX; l++)
+            row->rates[method].levels[l] = NAN;
+}
+
+static enum psnap_status begin_run(struct multicore *study, uint32_t cores,
+                                   struct psnap_error *error)
+{
+    struct multicore_run *run = &study->runs[study->run_count];
+    const size_t rows = study->machine_count * (study->tasks.count + 1);
+
+    run->cores = cores;
+    run->rows = calloc(rows, sizeof *run->rows);
+    if (!run->rows)
+        return no_memory(error);
+    study->run_count++;
+    for (size_t i = 0; i < rows; i++)
+        no_rates(&run->rows[i]);
+    return PSNAP_OK;
+}
+
+/* P_1 to P_n become cumulative. */
+static void accumulate(struct multicore_rates *rates, uint32_t levels)
+{
+    for (uint32_t l = 1; l < levels; l++)
+        rates->levels[l] = fmax(rates->levels[l], rates->levels[l - 1]);
+}
+
+/* What the simulator and the distances within sets say of a section. */
+static void take_exact(const struct multicore *study, const struct multicore_run *run,
+                       struct pass *pass, uint32_t section)
+{
+    for (size_t m = 0; m < study->machine_count; m++) {
+        const struct psnap_machine *machine = &study->machines[m];
+        struct multicore_row *row = multicore_row(study, run, m, section);
+        struct psnap_tally tally = {0};
+
+        if (pass->sim)
+            psnap_sim_add(pass->sim, m, PSNAP_VIEW_TAG, section, &tally);
+        for (uint32_t l = 0; l < machine->level_count; l++) {
+            const struct psnap_cache_level *level = &machine->levels[l];
+            const struct measure *measure =
+                measure_of(pass, level, level->sets > 1 ? level->sets : 0);
+            const struct psnap_distances *distances =
+                study->methods[MULTICORE_SETS]
+                    ? psnap_reuse_row(measure->reuse, PSNAP_VIEW_TAG, section)
+                    : NULL;
+            if (pass->sim)
+                row->rates[MULTICORE_SIM].levels[l] = psnap_tally_cumulative(&tally, l);
+            if (distances)
+                row->rates[MULTICORE_SETS].levels[l] =
+                    psnap_distances_hit_rate(distances, level->ways);
+        }
+        accumulate(&row->rates[MULTICORE_SETS], machine->level_count);
+    }
+}
+
+static enum psnap_status no_profile(const struct multicore *study,
+                                    const struct psnap_cache_level *level, uint32_t cores,
+                                    struct psnap_error *error)
+{
+    return psnap_error_set(error, PSNAP_ERROR_VALUE,
+                           "the task list '%s' has no profile of lines of %" PRIu64
+                           " bytes in caches of %" PRIu32 " of %" PRIu32
+                           " cores: write one with this machine and these --cores",
+                           study->path, level->line_bytes, share_of(level, cores), cores);
+}
+
+/* What SDCM makes of the tasks, and their numbers of accesses. */
+static enum psnap_status take_sdcm(const struct multicore *study, const struct multicore_run *run,
+                                   size_t section, struct psnap_error *error)
+{
+    const struct task_run *task = task_find_run(&study->tasks.tasks[section], run->cores);
+
+    if (!task)
+        return psnap_error_set(error, PSNAP_ERROR_VALUE,
+                               "the task list '%s' has no run of %" PRIu32 " cores: write one with "
+                               "these --cores",
+                               study->path, run->cores);
+    for (size_t m = 0; m < study->machine_count; m++) {
+        const struct psnap_machine *machine = &study->machines[m];
+        struct multicore_row *row = multicore_row(study, run, m, section);
+
+        row->accesses = task->accesses;
+        row->busiest = task->busiest;
+        for (uint32_t l = 0; l < machine->level_count; l++) {
+            const struct psnap_cache_level *level = &machine->levels[l];
+            const struct task_profile *profile =
+                task_find_profile(task, level->line_bytes, level->shared_by);
+            if (!profile)
+                return no_profile(study, level, run->cores, error);
+            if (psnap_distances_accesses(profile->distances))
+                row->rates[MULTICORE_SDCM].levels[l] = psnap_sdcm_hit_rate(
+                    profile->distances, level->ways, level->size_bytes / level->line_bytes);
+        }
+        accumulate(&row->rates[MULTICORE_SDCM], machine->level_count);
+    }
+    return PSNAP_OK;
+}
+
+/* -------------------------------------------------------------------- totals */
+
+/* What the busiest core does: its part of the section, as published an equal one of operations. */
+static struct core_work work_of(const struct multicore *study, const struct multicore_row *row,
+                                const struct task *task, uint32_t cores, bool is_sequential)
+{
+    const double part =
+        task->accesses ? (double)row->busiest / (double)task->accesses : 1.0 / cores;
+    const double of_operations = study->mimic.as_published && !is_sequential ? 1.0 / cores : part;
+    struct core_work work = {.accesses = (double)row->busiest, .bytes = (double)task->bytes * part};
+
+    memcpy(work.cumulative, row->rates[study->timed].levels, sizeof work.cumulative);
+    for (int op = 0; op < PSNAP_OPERATION_COUNT; op++)
+        work.operations[op] = task->operations[op] * of_operations;
+    return work;
+}
+
+static void add_to_total(struct multicore_row *total, const struct multicore_row *row)
+{
+    const double all = (double)(total->accesses + row->accesses);
+
+    for (int method = 0; method < MULTICORE_METHODS && row->accesses; method++)
+        for (int l = 0; l < PSNAP_LEVELS_MAX; l++) {
+            double *rate = &total->rates[method].levels[l];
+            *rate = ((total->accesses ? *rate * (double)total->accesses : 0) +
+                     row->rates[method].levels[l] * (double)row->accesses) /
+                    all;
+        }
+    total->accesses += row->accesses;
+    total->busiest += row->busiest;
+    total->seconds.mem += row->seconds.mem;
+    total->seconds.cpu += row->seconds.cpu;
+    total->seconds.total += row->seconds.total;
+}
+
+static void end_run(const struct multicore *study, const struct multicore_run *run)
+{
+    for (size_t m = 0; m < study->machine_count; m++)
+        for (size_t s = 0; s < study->tasks.count; s++) {
+            struct multicore_row *row = multicore_row(study, run, m, s);
+            const struct core_work work =
+                work_of(study, row, &study->tasks.tasks[s], run->cores, s == 0);
+            if (study->has_time && row->accesses)
+                row->seconds = core_time(&study->machines[m], &work, study->mimic.as_published);
+            add_to_total(multicore_row(study, run, m, study->tasks.count), row);
+        }
+}
+
+/* -------------------------------------------------------------------- the study */
+
+static enum psnap_status study_stream(struct multicore *study, uint32_t cores, bool is_again,
+                                      struct psnap_error *error)
+{
+    struct pass *pass = calloc(1, sizeof *pass);
+    struct psnap_mimic_options mimic = study->mimic;
+    struct psnap_input_options input = study->input;
+    struct psnap_source *source;
+    enum psnap_status status;
+
+    if (!pass)
+        return no_memory(error);
+    mimic.cores = pass->cores = cores;
+    input.is_again = is_again;
+    input.kept = &pass->profile;
+    source = psnap_input_open(study->path, &input, error);
+    pass->mimic = source ? psnap_mimic_new(source, &mimic, error) : NULL;
+    status = pass->mimic ? plan(study, pass, error) : error->code;
+    if (!status)
+        status = run_pass(pass, error);
+    if (!status)
+        status = take_tasks(study, pass, error);
+    if (!status)
+        status = begin_run(study, cores, error);
+    for (uint32_t s = 0; s < study->tasks.count && !status; s++) {
+        take_exact(study, &study->runs[study->run_count - 1], pass, s);
+        status = take_sdcm(study, &study->runs[study->run_count - 1], s, error);
+    }
+    release_pass(pass);
+    free(pass);
+    return status;
+}
+
+static enum psnap_status study_list(struct multicore *study, uint32_t cores,
+                                    struct psnap_error *error)
+{
+    enum psnap_status status = begin_run(study, cores, error);
+
+    for (size_t s = 0; s < study->tasks.count && !status; s++)
+        status = take_sdcm(study, &study->runs[study->run_count - 1], s, error);
+    return status;
+}
+
+static enum psnap_status read_list(struct multicore *study, struct psnap_error *error)
+{
+    FILE *file = psnap_input_file(study->path, error);
+    enum psnap_status status;
+
+    if (!file)
+        return error->code;
+    status = tasks_read(&study->tasks, file, study->path, error);
+    fclose(file);
+    return status;
+}
+
+enum psnap_status multicore_study(struct multicore *study, struct psnap_error *error)
+{
+    const size_t count = study->run_count;
+    enum psnap_status status = study->is_list ? read_list(study, error) : PSNAP_OK;
+
+    study->run_count = 0;
+    for (size_t i = 0; i < count && !status; i++) {
+        const uint32_t cores = study->runs[i].cores;
+
+        status = study->is_list ? study_list(study, cores, error)
+                                : study_stream(study, cores, i > 0, error);
+        if (!status)
+            end_run(study, &study->runs[i]);
+        if (!status && study->against)
+            status = multicore_observe(study, &study->runs[i], error);
+    }
+    return status;
+}

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * How the iterations of a parallel section's loops are dealt to cores (Barai et al.,
+ * PPT-Multicore, Algorithm 1).
+ *
+ * By marks, which are exact: an iteration of a worksharing loop is one core's, by the schedule of
+ * OpenMP's run time library (LLVM's: contiguous parts that differ by one at most, or chunks in
+ * turn; a dynamic schedule is taken for chunks in turn). What a single or master construct does is
+ * core 0's, everything else is every core's: each begins its loop for itself.
+ *
+ * By counts, as published and in loops of which the optimiser left no iterations (a memset): a
+ * block that is executed fewer times than there are cores is every core's, others are dealt out
+ * evenly; here by reference, for a block's references come once for each of its executions. As
+ * Algorithm 1 is printed, counts below twice the cores are copies too, and of n executions each
+ * core has n / cores, rounded down: the remainder would run past the last core, which gets it here.
+ */
+#include "predict/multicore/deal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/base/room.h"
+
+void deal_release(struct deal *deal)
+{
+    free(deal->loops);
+    free(deal->counts);
+    free(deal->seen);
+    *deal = (struct deal){0};
+}
+
+/* ------------------------------------------------------------------ taking it */
+
+static bool open_loop(struct deal *deal, uint64_t chunk)
+{
+    struct deal_loop *loops =
+        psnap_with_room(deal->loops, &deal->loop_room, deal->loop_count + 1, sizeof *loops);
+
+    if (!loops)
+        return false;
+    deal->loops = loops;
+    loops[deal->loop_count++] =
+        (struct deal_loop){.chunk = deal->chunk ? deal->chunk : chunk, .first = deal->count_count};
+    deal->is_open = true;
+    return true;
+}
+
+static int by_ref(const void *left, const void *right)
+{
+    const struct deal_count *a = left, *b = right;
+
+    return (a->ref > b->ref) - (a->ref < b->ref);
+}
+
+/* Ends the loop that is open: its counts are wanted if no iteration was marked. */
+static void close_loop(struct deal *deal)
+{
+    struct deal_loop *loop = &deal->loops[deal->loop_count - 1];
+
+    if (!deal->is_open)
+        return;
+    deal->is_open = false;
+    for (size_t i = loop->first; i < deal->count_count; i++) {
+        struct deal_count *count = &deal->counts[i];
+        count->count = deal->seen[count->ref];
+        deal->seen[count->ref] = 0;
+    }
+    if (loop->iterations)
+        deal->count_count = loop->first;
+    loop->count = deal->count_count - loop->first;
+    if (loop->count)
+        qsort(deal->counts + loop->first, loop->count, sizeof *deal->counts, by_ref);
+}
+
+static bool count_ref(struct deal *deal, uint32_t ref, uint32_t refs)
+{
+    const size_t room = deal->seen_room;
+    uint64_t *seen = psnap_with_room(deal->seen, &deal->seen_room, refs, sizeof *seen);
+
+    if (!seen)
+        return false;
+    memset(seen + room, 0, (deal->seen_room - room) * sizeof *seen);
+    deal->seen = seen;
+    if (!seen[ref]++) {
+        struct deal_count *counts =
+            psnap_with_room(deal->counts, &deal->count_room, deal->count_count + 1, sizeof *counts);
+        if (!counts)
+            return false;
+        deal->counts = counts;
+        counts[deal->count_count++].ref = ref;
+    }
+    return true;
+}
+
+bool deal_begin(struct deal *deal)
+{
+    deal->loop_count = deal->count_count = 0;
+    deal->is_open = false;
+    return !deal->as_published || open_loop(deal, 0);
+}
+
+bool deal_take(struct deal *deal, const struct mark *mark, uint32_t ref, uint32_t refs)
+{
+    struct deal_loop *loop = deal->is_open ? &deal->loops[deal->loop_count - 1] : NULL;
+
+    if (mark->kind == MARK_NONE)
+        return !loop || loop->iterations || count_ref(deal, ref, refs);
+    if (deal->as_published)
+        return true;
+    if (mark->kind == MARK_ITERATION && loop)
+        loop->iterations += mark->count;
+    if (mark->kind == MARK_LOOP || mark->kind == MARK_LOOP_END)
+        close_loop(deal);
+    return mark->kind != MARK_LOOP || open_loop(deal, mark->count);
+}
+
+void deal_end(struct deal *deal)
+{
+    close_loop(deal);
+}
+
+/* ------------------------------------------------------------------ a core's way */
+
+uint32_t deal_owner(uint64_t iteration, uint64_t iterations, uint64_t chunk, uint32_t cores)
+{
+    const uint64_t part = iterations / cores, larger = iterations % cores;
+
+    if (chunk)
+        return (uint32_t)(iteration / chunk % cores);
+    if (iteration < larger * (part + 1))
+        return (uint32_t)(iteration / (part + 1));
+    return (uint32_t)(larger + (iteration - larger * (part + 1)) / part);
+}
+
+static bool enter_loop(struct deal_walk *walk)
+{
+    const struct deal_loop *loop = &walk->deal->loops[walk->next++];
+    uint64_t *seen;
+
+    walk->iteration = 0;
+    walk->iterations = loop->iterations;
+    walk->chunk = loop->chunk;
+    walk->is_mine = true;
+    walk->where = loop->iterations ? DEAL_LOOP : DEAL_COUNTED;
+    walk->counts = walk->deal->counts + loop->first;
+    walk->count_count = loop->count;
+    seen = psnap_with_room(walk->seen, &walk->seen_room, loop->count + 1, sizeof *seen);
+    if (!seen)
+        return false;
+    walk->seen = seen;
+    memset(seen, 0, loop->count * sizeof *seen);
+    return true;
+}
+
+bool deal_walk_begin(struct deal_walk *walk, const struct deal *deal, uint32_t core)
+{
+    walk->deal = deal;
+    walk->core = core;
+    walk->next = 0;
+    walk->where = DEAL_ALL;
+    return !deal->as_published || enter_loop(walk);
+}
+
+void deal_walk_release(struct deal_walk *walk)
+{
+    free(walk->seen);
+    *walk = (struct deal_walk){0};
+}
+
+static void next_iteration(struct deal_walk *walk, uint32_t count)
+{
+    const uint64_t middle = walk->iteration + count / 2; /* of several the most are there */
+
+    walk->is_mine = deal_owner(middle < walk->iterations ? middle : walk->iterations - 1,
+                               walk->iterations, walk->chunk, walk->deal->cores) == walk->core;
+    walk->iteration += count;
+}
+
+bool deal_walk_mark(struct deal_walk *walk, const struct mark *mark)
+{
+    if (walk->deal->as_published)
+        return true;
+    switch (mark->kind) {
+    case MARK_LOOP:
+        return enter_loop(walk);
+    case MARK_ITERATION:
+        if (walk->where == DEAL_LOOP)
+            next_iteration(walk, mark->count);
+        return true;
+    case MARK_SINGLE:
+        walk->where = DEAL_SINGLE;
+        return true;
+    default:
+        walk->where = DEAL_ALL;
+        return true;
+    }
+}
+
+/* The next access of this reference, which is dealt by its count. */
+static bool is_dealt(struct deal_walk *walk, uint32_t ref)
+{
+    const struct deal_count key = {.ref = ref};
+    const struct deal_count *count =
+        bsearch(&key, walk->counts, walk->count_count, sizeof key, by_ref);
+    const uint32_t cores = walk->deal->cores;
+    uint64_t number, owner;
+
+    if (!count)
+        return true;
+    number = walk->seen[count - walk->counts]++;
+    if (count->count < (walk->deal->as_published ? 2 * (uint64_t)cores : cores))
+        return true;
+    if (walk->chunk)
+        owner = number / walk->chunk % cores;
+    else if (walk->deal->as_published)
+        owner = number / (count->count / cores);
+    else
+        owner = deal_owner(number, count->count, 0, cores);
+    return (owner < cores ? owner : cores - 1) == walk->core;
+}
+
+bool deal_walk_access(struct deal_walk *walk, uint32_t ref)
+{
+    switch (walk->where) {
+    case DEAL_LOOP:
+        return walk->is_mine;
+    case DEAL_COUNTED:
+        return is_dealt(walk, ref);
+    case DEAL_SINGLE:
+        return walk->core == 0;
+    default:
+        return true;
+    }
+}

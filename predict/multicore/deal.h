@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Whose an access of a parallel section is: one core's, or every core's.
+ */
+#ifndef PSNAP_PREDICT_DEAL_H
+#define PSNAP_PREDICT_DEAL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "formats/base/access.h"
+#include "predict/multicore/marks.h"
+
+/* How often a reference came in a loop that has no marked iterations. */
+struct deal_count {
+    uint32_t ref;
+    uint64_t count;
+};
+
+struct deal_loop {
+    uint64_t iterations; /* 0: none are marked */
+    uint64_t chunk;      /* 0: a contiguous part for each core */
+    size_t first, count; /* of these its references are, if there are no iterations */
+};
+
+/* A part of a section between barriers. */
+struct deal {
+    uint32_t cores;
+    uint64_t chunk;    /* of all loops, 0: as each has it */
+    bool as_published; /* everything is dealt by counts */
+    struct deal_loop *loops;
+    size_t loop_count, loop_room;
+    struct deal_count *counts;
+    size_t count_count, count_room;
+    /* while it is taken: */
+    bool is_open;   /* in a loop */
+    uint64_t *seen; /* by reference */
+    size_t seen_room;
+};
+
+void deal_release(struct deal *deal);
+
+/* A new part; `chunk`, `cores` and `as_published` stay. False: out of memory, as below. */
+bool deal_begin(struct deal *deal);
+/* Takes what comes, mark or access; `refs` there are. */
+bool deal_take(struct deal *deal, const struct mark *mark, uint32_t ref, uint32_t refs);
+void deal_end(struct deal *deal);
+
+/* A core's way through the part, once it is ended. */
+struct deal_walk {
+    const struct deal *deal;
+    uint32_t core;
+    enum { DEAL_ALL, DEAL_LOOP, DEAL_COUNTED, DEAL_SINGLE } where;
+    bool is_mine; /* the iteration, or what is before the first */
+    size_t next;  /* loop */
+    uint64_t iteration, iterations, chunk;
+    const struct deal_count *counts; /* of the loop, by reference */
+    size_t count_count;
+    uint64_t *seen; /* of these */
+    size_t seen_room;
+};
+
+/* Begins again; walks are zeroed before the first time. False: out of memory. */
+bool deal_walk_begin(struct deal_walk *walk, const struct deal *deal, uint32_t core);
+void deal_walk_release(struct deal_walk *walk);
+/* Follows a mark; false: out of memory. */
+bool deal_walk_mark(struct deal_walk *walk, const struct mark *mark);
+/* Whether the core makes this access, which is the walk's next. */
+bool deal_walk_access(struct deal_walk *walk, uint32_t ref);
+
+/* The core, of so many, that has an iteration of so many: in chunks in turn or, with a chunk of 0,
+ * one part each that differ by one iteration at most, the larger ones first. */
+uint32_t deal_owner(uint64_t iteration, uint64_t iterations, uint64_t chunk, uint32_t cores);
+
+#endif

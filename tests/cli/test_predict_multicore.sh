@@ -1,0 +1,256 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# psnap predict multicore: marks in programs as they are optimised, a triangle, chunks, vectors, a
+# single, nested loops; the mimicked stream against recordings of two and four threads, in the
+# caches; run times; task lists; bad input.
+set -eu
+. "$PSNAP_SOURCE/tests/cli/capture_common.sh"
+
+cat > machine.yaml << 'END'
+machine:
+  name: quad
+  clock_hz: 2.0e9
+  cores: 4
+  levels:
+    - {size_bytes: 8K, line_bytes: 64, ways: 4, latency_cycles: 4, throughput_cycles: 0.5}
+    - {size_bytes: 64K, line_bytes: 64, ways: 8, latency_cycles: 12, throughput_cycles: 2, shared_by: 2}
+    - {size_bytes: 256K, line_bytes: 64, ways: 16, latency_cycles: 40, throughput_cycles: 5, shared_by: 4}
+  memory: {latency_cycles: 200, throughput_cycles: 20}
+  operations: {fp_add: {latency_cycles: 3, throughput_cycles: 1}, int_add: {latency_cycles: 1, throughput_cycles: 0.25}}
+END
+
+cat > program.c << 'END'
+#include <stdio.h>
+#include <stdlib.h>
+static double *a, *b;
+int main(int argc, char **argv)
+{
+    const int n = argc > 1 ? atoi(argv[1]) : 60;
+    double sum = 0;
+
+    a = malloc(sizeof(double) * (size_t)(n * n));
+    b = malloc(sizeof(double) * (size_t)(n * n));
+#pragma omp parallel for
+    for (int i = 0; i < n * n; i++) /* vectorised: an iteration of the code is several */
+        a[i] = i, b[i] = 2 * i;
+#pragma omp parallel for
+    for (int i = 0; i < n * n; i++) /* a memset: none is left */
+        b[i] = 0;
+#pragma omp parallel for schedule(static)
+    for (int i = 0; i < n; i++)
+        for (int j = i; j < n; j++) {
+            double s = 0;
+            for (int k = 0; k < n; k++)
+                s += a[i * n + k] * a[j * n + k];
+            b[i * n + j] = s;
+        }
+#pragma omp parallel
+    {
+        double own[64] = {0};
+#pragma omp for collapse(2) schedule(static, 5) reduction(+ : sum)
+        for (int i = 0; i < n; i++)
+            for (int j = 0; j < n; j++) {
+                own[(i * 7 + j) & 63] += b[j * n + i];
+                sum += own[j & 63];
+            }
+#pragma omp single
+        a[0] = sum;
+#pragma omp for schedule(static)
+        for (int i = 1; i < n; i++)
+            for (int j = 0; j < n; j++)
+                a[i * n + j] += b[i * n + j];
+    }
+    printf("%g\n", sum + a[n]);
+    return 0;
+}
+END
+"$PSNAP" cc -fopenmp -O2 probe.c -o probe 2> err && OMP_NUM_THREADS=1 ./probe || {
+    echo "skipped: no OpenMP: $(cat err)"
+    exit 77
+}
+
+# What the pass writes is well formed, however the code is optimised, and counts iterations
+for flags in -O0 -O1 "-O2 -g" "-O3 -funroll-loops"; do
+    # shellcheck disable=SC2086
+    "$PSNAP" cc --psnap-openmp -fopenmp $flags program.c -S -emit-llvm -o program.ll
+    "$PSNAP" cc -fopenmp program.ll -o program 2> err || fail "$flags: $(cat err)"
+    ! grep -q dominate err || fail "$flags: $(cat err)"
+    OMP_NUM_THREADS=1 "$PSNAP" record --no-profile --force --trace one.pst -- ./program 50 > out
+    "$PSNAP" predict multicore one.pst -m machine.yaml --cores 1,3 --json > json
+    python3 - "$flags" << 'END'
+import json, sys
+rows = json.load(open("json"))["rows"]
+sections = rows[0]["sections"]
+at_o0 = sys.argv[1] == "-O0"
+seen = [[s[key] for s in sections] for key in ("executions", "loops", "iterations")]
+assert seen == [[0, 1, 1, 1, 1], [0, 1, 1, 1, 2], [0, 2500, 2500 if at_o0 else 0, 50, 2549]], seen
+for section in rows[1]["sections"][1:4]:
+    even = section["accesses"] / 3
+    busiest = section["busiest_core_accesses"]
+    if section["iterations"] == 50: # a triangle: 17 rows of 50 have more than a third
+        part = sum(range(34, 51)) / sum(range(51))
+        assert abs(busiest / section["accesses"] - part) < 0.02, (part, section)
+    else:
+        assert even <= busiest < 1.1 * even + 16, section
+END
+done
+
+# Mimicked and recorded, at -O2; the streams of two machines, and drawn cores
+for threads in 2 4; do
+    OMP_NUM_THREADS=$threads "$PSNAP" record --no-profile --force --trace many.pst -- ./program 50 > out
+    "$PSNAP" predict multicore one.pst -m machine.yaml --no-time --cores $threads --against many.pst \
+        --json > json
+    python3 - << 'END'
+import json
+for level in json.load(open("json"))["rows"][0]["levels"]:
+    assert level["error_points"] <= 0.5, level
+    assert abs(level["per-set"] - level["observed"]) < 0.02, level
+    assert abs(level["sdcm"] - level["observed"]) < 0.1, level
+END
+done
+"$PSNAP" predict multicore one.pst -m machine.yaml -m 8K:64:4 --no-time --cores 4 --interleave uniform \
+    --seed 3 --json > uniform
+"$PSNAP" predict multicore one.pst -m machine.yaml -m 8K:64:4 --no-time --cores 4 --interleave uniform \
+    --seed 3 --json > again
+cmp uniform again
+python3 - << 'END'
+import json
+drawn, turn = (json.load(open(name))["rows"][0]["levels"] for name in ("uniform", "json"))
+rows = json.load(open("uniform"))["rows"]
+assert rows[1]["levels"][0]["simulation"] == rows[0]["levels"][0]["simulation"]
+assert rows[0]["seconds"] is None
+for a, b in zip(drawn, turn):
+    assert abs(a["simulation"] - b["simulation"]) < 0.02, (a, b)
+assert drawn[0]["simulation"] == turn[0]["simulation"] # a core's own
+END
+
+# One core is the program itself, but for the marks
+"$PSNAP" cc -fopenmp -O3 -funroll-loops program.c -o plain
+OMP_NUM_THREADS=1 "$PSNAP" record --no-profile --force --trace plain.pst -- ./plain 50 > out
+"$PSNAP" predict multicore one.pst -m machine.yaml --cores 1 --json > json
+"$PSNAP" sim plain.pst -m machine.yaml --by total --json > sim.json
+python3 - << 'END'
+import json
+row, sim = (json.load(open(name))["rows"][0] for name in ("json", "sim.json"))
+assert row["accesses"] == sim["accesses"]
+for a, b in zip(row["levels"], sim["levels"]):
+    assert abs(a["simulation"] - b["cumulative_hit_rate"]) < 1e-3, (a, b)
+END
+
+# Threads of a trace as cores
+"$PSNAP" sim many.pst -m machine.yaml --cores 4 --by total > table 2> err
+has table "4 threads, interleaved access by access, each a core with the caches that the machine has"
+"$PSNAP" sim many.pst -m machine.yaml --cores 4 --by total --json > cores 2> err
+"$PSNAP" sim many.pst -m machine.yaml --by total --json > one 2> err
+"$PSNAP" sim many.pst -m machine.yaml --cores 4 --by thread --json > apart 2> err
+python3 - << 'END'
+import json
+cores, one, apart = (json.load(open(name)) for name in ("cores", "one", "apart"))
+first = [[row["levels"][0]["hits"] for row in report["rows"]] for report in (cores, one, apart)]
+assert cores["cores"] == 4 and "cores" not in one
+assert len(first[2]) == 4 and first[0][0] == sum(first[2]) != first[1][0], first
+END
+expect 1 "$PSNAP" sim many.pst -m machine.yaml --cores 2
+has err "thread 3, but there are only 2 cores"
+expect 2 "$PSNAP" sim many.pst -m machine.yaml --cores 5000
+
+# Run times: more cores, less time, as far as the busiest one has less; by hand from the rates
+"$PSNAP" predict multicore one.pst -m machine.yaml --cores 1,2,4 --sections > table
+has table "L3/4 sim. %"
+has table speedup
+has table "main.omp_outlined.2"
+"$PSNAP" predict multicore one.pst -m machine.yaml --cores 1,2,4 --method simulation --json > json
+python3 - << 'END'
+import json
+report = json.load(open("json"))
+rows = report["rows"]
+assert report["method"] == "simulation"
+assert rows[0]["seconds"] > rows[1]["seconds"] > rows[2]["seconds"] > 0
+for row in rows:
+    assert abs(row["seconds"] - row["t_mem_seconds"] - row["t_cpu_seconds"]) < 1e-12, row
+    assert abs(row["seconds"] - sum(s["seconds"] for s in row["sections"])) < 1e-12, row
+    assert row["levels"][0]["cumulative_hit_rate"] == row["levels"][0]["simulation"], row
+sequential = [row["sections"][0]["seconds"] for row in rows]
+assert max(sequential) < 1.3 * min(sequential)
+END
+"$PSNAP" predict multicore one.pst -m machine.yaml --cores 1,2 --as-published --json > published
+"$PSNAP" predict multicore one.pst -m machine.yaml --cores 1,2 --chunk 1 --json > chunked
+python3 - << 'END'
+import json
+plain, published, chunked = (json.load(open(n))["rows"][1] for n in ("json", "published", "chunked"))
+def busiest(row, section):
+    return row["sections"][section]["busiest_core_accesses"] / row["sections"][section]["accesses"]
+assert busiest(plain, 3) > 0.7 # a triangle: the first half of the rows
+assert busiest(chunked, 3) < 0.55 # every other row
+assert published["sections"][3]["iterations"] == 50 and 0.45 < busiest(published, 3) < 0.75
+END
+
+# A profile keeps the marks; of this regular program it is as good as the trace
+OMP_NUM_THREADS=1 "$PSNAP" record -o one.yaml --force --trace one.pst -- ./program 50 > out
+for input in one.pst one.yaml; do
+    "$PSNAP" predict multicore $input -m machine.yaml --cores 4 --json > $input.json
+done
+python3 - << 'END'
+import json
+a, b = (json.load(open(name))["rows"][0] for name in ("one.pst.json", "one.yaml.json"))
+# of the memset, pieces at its ends are references of their own
+assert abs(a["accesses"] - b["accesses"]) < 10 and abs(a["seconds"] / b["seconds"] - 1) < 1e-3, (a, b)
+assert a["t_cpu_seconds"] > 0 and abs(a["t_cpu_seconds"] / b["t_cpu_seconds"] - 1) < 1e-6, (a, b)
+for x, y in zip(a["levels"], b["levels"]):
+    assert abs(x["simulation"] - y["simulation"]) < 1e-3
+END
+has one.yaml "mark: omp.iteration"
+sed 's/mark: omp.single end/mark: omp.singled/' one.yaml > odd.yaml
+expect 1 "$PSNAP" predict multicore odd.yaml -m machine.yaml
+has err "no mark 'omp.singled'"
+
+# A task list in place of the trace: the same by SDCM, but for bins
+"$PSNAP" predict multicore one.pst -m machine.yaml --cores 1,4 --task-list tasks.yaml --json > json
+expect 1 "$PSNAP" predict multicore one.pst -m machine.yaml --cores 1,4 --task-list tasks.yaml
+"$PSNAP" predict multicore tasks.yaml -m machine.yaml --cores 1,4 --json > list.json
+"$PSNAP" predict multicore tasks.yaml -m machine.yaml --cores 4 --task-list copy.yaml > table
+has table "nothing is simulated"
+cmp tasks.yaml copy.yaml
+python3 - << 'END'
+import json
+for a, b in zip(*(json.load(open(n))["rows"] for n in ("json", "list.json"))):
+    assert abs(a["seconds"] / b["seconds"] - 1) < 0.01
+    assert a["accesses"] == b["accesses"]
+    for x, y in zip(a["levels"], b["levels"]):
+        assert abs(x["sdcm"] - y["sdcm"]) < 1e-3 and "simulation" not in y
+END
+expect 1 "$PSNAP" predict multicore tasks.yaml -m machine.yaml --cores 2
+has err "has no run of 2 cores"
+expect 1 "$PSNAP" predict multicore tasks.yaml -m 8K:32:4 --no-time --cores 4
+has err "no profile of lines of 32 bytes in caches of 1 of 4 cores"
+expect 2 "$PSNAP" predict multicore tasks.yaml -m machine.yaml --cores 4 --method per-set
+has err "of a task list there is SDCM alone"
+sed -i 's/line_bytes: 64/line_bytes: x/' copy.yaml
+expect 1 "$PSNAP" predict multicore copy.yaml -m machine.yaml --cores 4
+has err "copy.yaml:"
+
+# Bad input
+multicore() { expect "$1" "$PSNAP" predict multicore "${@:2}"; }
+multicore 1 plain.pst -m machine.yaml
+has err "no parallel section in 'plain.pst': marks say where they are; compile the program with"
+multicore 1 many.pst -m machine.yaml
+has err "record it with OMP_NUM_THREADS=1"
+multicore 1 one.pst -m 8K:64:4
+has err "machine '8K:64:4' lacks what run times need: clock_hz, latency_cycles and throughput_cycles"
+has err "or give --no-time"
+multicore 2 one.pst -m machine.yaml --cores 1,0
+has err "--cores takes numbers from 1 to 256, as in 1,2,4, not '0'"
+multicore 2 one.pst -m machine.yaml --cores 2,2
+multicore 2 one.pst -m machine.yaml --cores ""
+multicore 2 one.pst -m machine.yaml --interleave often
+multicore 2 one.pst -m machine.yaml --method guess
+multicore 2 one.pst --cores 2
+multicore 2 one.pst -m machine.yaml --cores 2,4 --against many.pst
+multicore 1 one.pst -m machine.yaml --cores 2 --against many.pst
+has err "'many.pst' has 4 threads, not 2"
+multicore 2 - -m machine.yaml < one.pst
+has err "standard input is read once"
+"$PSNAP" predict multicore - -m machine.yaml --cores 2 --json < one.pst > piped
+multicore 1 absent.pst -m machine.yaml
+multicore 2 -m machine.yaml

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Task lists to YAML and back, and run times by hand.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+
+#include "formats/base/rng.h"
+#include "predict/multicore/runtime.h"
+#include "predict/multicore/tasks.h"
+
+/* A list of two tasks with a run of 1 and one of 4 cores. */
+static void make(struct tasks *tasks, uint64_t seed)
+{
+    struct psnap_rng rng;
+
+    psnap_rng_init(&rng, seed);
+    assert_true(tasks_init(tasks, "prog", 2));
+    for (size_t i = 0; i < 2; i++) {
+        struct task *task = &tasks->tasks[i];
+        task->id = strdup(i ? "main.omp_outlined" : "sequential");
+        task->file = strdup(i ? "f.c" : "");
+        task->src_line = (uint32_t)i * 12;
+        task->executions = psnap_rng_below(&rng, 100);
+        task->loops = psnap_rng_below(&rng, 100);
+        task->iterations = psnap_rng_below(&rng, 100);
+        task->accesses = psnap_rng_below(&rng, 1u << 20);
+        task->bytes = 8 * task->accesses;
+        task->operations[PSNAP_OP_FP_FMA] = 0.5 + (double)psnap_rng_below(&rng, 1000);
+        for (uint32_t cores = 1; cores <= 4; cores += 3) {
+            struct task_run *run = task_add_run(task, cores, cores > 1 ? 2 : 1);
+            assert_non_null(run);
+            run->accesses = task->accesses;
+            run->busiest = task->accesses / cores;
+            for (size_t p = 0; p < run->profile_count; p++) {
+                run->profiles[p].line_bytes = 64;
+                run->profiles[p].shared_by = p ? 4 : 1;
+                for (int k = 0; k < 3000; k++)
+                    assert_true(psnap_distances_add(
+                        run->profiles[p].distances,
+                        psnap_rng_next(&rng) >> (44 + psnap_rng_below(&rng, 20)), 1));
+                psnap_distances_add(run->profiles[p].distances, PSNAP_DISTANCE_COLD, 17);
+            }
+        }
+    }
+}
+
+static char *text_of(const struct tasks *tasks, size_t *size)
+{
+    struct psnap_error error;
+    char *text;
+    FILE *file = open_memstream(&text, size);
+
+    assert_int_equal(tasks_write(tasks, file, &error), PSNAP_OK);
+    fclose(file);
+    return text;
+}
+
+static enum psnap_status from_text(struct tasks *tasks, const char *text, struct psnap_error *error)
+{
+    FILE *file = fmemopen((char *)(uintptr_t)text, strlen(text), "r");
+    const enum psnap_status status = tasks_read(tasks, file, "list", error);
+
+    fclose(file);
+    return status;
+}
+
+static void test_round_trip(void **state)
+{
+    struct psnap_error error;
+
+    (void)state;
+    for (uint64_t seed = 0; seed < 10; seed++) {
+        struct tasks tasks, back;
+        size_t size, again_size;
+        char *text, *again;
+
+        make(&tasks, seed);
+        text = text_of(&tasks, &size);
+        assert_int_equal(from_text(&back, text, &error), PSNAP_OK);
+        again = text_of(&back, &again_size);
+        assert_string_equal(text, again);
+        assert_int_equal(back.count, 2);
+        for (size_t i = 0; i < 2; i++)
+            for (size_t r = 0; r < 2; r++) {
+                const struct task_run *a = &tasks.tasks[i].runs[r], *b = &back.tasks[i].runs[r];
+                assert_ptr_equal(b, task_find_run(&back.tasks[i], r ? 4 : 1));
+                assert_int_equal(a->busiest, b->busiest);
+                for (size_t p = 0; p < a->profile_count; p++) {
+                    const struct psnap_distances *x = a->profiles[p].distances;
+                    const struct psnap_distances *y = b->profiles[p].distances;
+                    assert_int_equal(psnap_distances_accesses(x), psnap_distances_accesses(y));
+                    assert_int_equal(psnap_distances_cold(y), 17);
+                    for (uint64_t lines = 64; lines < 1 << 20; lines *= 4)
+                        assert_true(fabs(psnap_sdcm_hit_rate(x, 8, lines) -
+                                         psnap_sdcm_hit_rate(y, 8, lines)) < 0.002);
+                }
+            }
+        assert_null(task_find_run(&back.tasks[0], 2));
+        assert_non_null(task_find_profile(task_find_run(&back.tasks[0], 4), 64, 8));
+        assert_null(task_find_profile(task_find_run(&back.tasks[0], 4), 64, 2));
+        assert_null(task_find_profile(task_find_run(&back.tasks[0], 4), 32, 1));
+        free(text);
+        free(again);
+        tasks_release(&tasks);
+        tasks_release(&back);
+    }
+}
+
+static void test_bad_lists(void **state)
+{
+    static const char *const lists[][2] = {
+        {"psnap_tasks: 2\nprogram: p\ntasks: []\n", "psnap_tasks"},
+        {"psnap_tasks: 1\nprogram: p\ntasks: []\n", "at least one task"},
+        {"psnap_tasks: 1\nprogram: p\ntasks:\n- {section: s, filee: f}\n", "filee"},
+        {"psnap_tasks: 1\nprogram: p\ntasks:\n- {section: s, file: f, src_line: 0, executions: 1, "
+         "loops: 0, iterations: 0, accesses: 1, bytes: 1, operations: {}, runs: [{cores: 0, "
+         "accesses: 1, busiest_core_accesses: 1, profiles: []}]}\n",
+         "cores"},
+        {"psnap_tasks: 1\nprogram: p\ntasks:\n- {section: s, file: f, src_line: 0, executions: 1, "
+         "loops: 0, iterations: 0, accesses: 1, bytes: 1, operations: {}, runs: [{cores: 1, "
+         "accesses: 1, busiest_core_accesses: 1, profiles: [{line_bytes: 64, shared_by: 1, cold: "
+         "0, histogram: [[1, 2, 3]]}]}]}\n",
+         "[distance, count]"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
+        struct psnap_error error;
+        struct tasks tasks;
+        assert_true(from_text(&tasks, lists[i][0], &error) < 0);
+        assert_non_null(strstr(error.message, lists[i][1]));
+        assert_string_equal(error.file, "list");
+    }
+}
+
+static void test_times(void **state)
+{
+    struct psnap_machine machine = {.name = "m",
+                                    .clock_hz = 100,
+                                    .level_count = 2,
+                                    .memory_latency_cycles = 100,
+                                    .memory_throughput_cycles = 40};
+    const struct core_work work = {.accesses = 1000,
+                                   .bytes = 4000,
+                                   .cumulative = {0.5, 0.8},
+                                   .operations = {[PSNAP_OP_FP_ADD] = 11, [PSNAP_OP_FP_DIV] = 3}};
+    struct core_seconds seconds;
+    struct psnap_error error;
+
+    (void)state;
+    assert_int_equal(core_check(&machine, &error), PSNAP_ERROR_VALUE);
+    assert_non_null(strstr(error.message, "latency_cycles and throughput_cycles of level 1"));
+    assert_non_null(strstr(error.message, "operations"));
+    machine.levels[0] = (struct psnap_cache_level){.latency_cycles = 4, .throughput_cycles = 1};
+    machine.levels[1] = (struct psnap_cache_level){.latency_cycles = 20, .throughput_cycles = 8};
+    machine.operations[PSNAP_OP_FP_ADD] = (struct psnap_operation_cost){3, 1};
+    machine.operations[PSNAP_OP_FP_DIV] = (struct psnap_operation_cost){20, 10};
+    assert_int_equal(core_check(&machine, &error), PSNAP_OK);
+    /* lambda = .5 * 4 + .3 * 20 + .2 * 100 = 28, beta = .5 + 2.4 + 8 = 10.9 an access of 4 bytes:
+     * 1000 (28 + 3 * 10.9 / 4) cycles; 3 + 10 * 1 + 20 + 2 * 10 */
+    seconds = core_time(&machine, &work, false);
+    assert_true(fabs(seconds.mem - 361.75) < 1e-9);
+    assert_true(fabs(seconds.cpu - 0.53) < 1e-9);
+    assert_true(fabs(seconds.total - 362.28) < 1e-9);
+    /* as published: lambda = .5 * 4 + .5 (.8 * 20 + .2 * 100) = 20, beta = .5 + .5 (6.4 + 8) = 7.7;
+     * 11 * 3 + 3 * 20 */
+    seconds = core_time(&machine, &work, true);
+    assert_true(fabs(seconds.mem - 257.75) < 1e-9);
+    assert_true(fabs(seconds.cpu - 0.93) < 1e-9);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_bad_lists),
+        cmocka_unit_test(test_times),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
