@@ -18,6 +18,8 @@
 #include "predict/reuse/cmd_reuse_rows.h"
 #include "replay/cmd_input.h"
 
+enum { JOBS_USUAL = 8 }; /* as many as one that reads can feed */
+
 struct settings {
     const char *path;
     struct psnap_input_options input;
@@ -285,7 +287,7 @@ int psnap_cmd_reuse(int argc, char **argv)
     struct psnap_error error;
     const char *by = "total,loop";
     double sample = NAN;
-    uint64_t jobs = psnap_processors();
+    uint64_t jobs = psnap_processors() < JOBS_USUAL ? psnap_processors() : JOBS_USUAL;
     const struct psnap_option options[] = {
         {PSNAP_OPTION_SIZE, 0, "line", &settings.reuse.line_bytes, "BYTES",
          "of a line (64); 1: addresses as they are"},
@@ -300,7 +302,7 @@ int psnap_cmd_reuse(int argc, char **argv)
          "distances by powers of two, in JSON and CSV"},
         {PSNAP_OPTION_FLAG, 0, "json", &settings.json, NULL, "print JSON, with all histograms"},
         {PSNAP_OPTION_U64, 0, "jobs", &jobs, "N",
-         "threads that measure (processors); results are the same"},
+         "threads that measure (processors, up to 8); results are the same"},
         {PSNAP_OPTION_TEXT, 0, "from", &settings.input.from, "FORMAT",
          "the input's format (recognised)"},
         {PSNAP_OPTION_U64, 0, "seed", &settings.input.seed, "N", "of a profile's replay (0)"},
