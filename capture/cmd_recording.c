@@ -82,7 +82,7 @@ static struct way open_way(const struct psnap_recording *recording, struct psnap
         psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
         return way;
     }
-    if (psnap_has_processors())
+    if (psnap_processors() > 1)
         way.relay = psnap_relay_source_new(way.part, NULL); /* without it is but slower */
     way.shown = way.relay ? way.relay : way.part;
     if (recording->is_foreign)

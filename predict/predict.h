@@ -62,6 +62,13 @@ struct psnap_reuse_options {
      * hit rate of a cache of so many sets of A <= ways lines.
      */
     uint64_t sets, ways;
+    /* Not 0: distances are measured of this share of the lines, and estimated of the others (see
+     * REUSE.md), as is psnap_reuse_lines(). Not with sets. */
+    double sample;
+    /* Above 1: threads that measure beside the caller, with the same results as without, unless
+     * there are sets or a sample; chunk_accesses of the stream at a time, 0: as many as fit. */
+    uint32_t jobs;
+    uint64_t chunk_accesses;
     bool together;  /* all threads have one memory, in the stream's order; else each its own */
     bool by_thread; /* count PSNAP_VIEW_THREAD too */
     /* Counts PSNAP_VIEW_TAG too, unless NULL: gives each access of a block its row. */
@@ -71,6 +78,7 @@ struct psnap_reuse_options {
 };
 
 #define PSNAP_REUSE_LINE_MAX (UINT64_C(1) << 30)
+#define PSNAP_REUSE_JOBS_MAX 1024
 
 /*
  * A sink that measures the reuse distances of a stream, of each thread for itself unless
@@ -86,7 +94,8 @@ PSNAP_API struct psnap_sink *psnap_reuse_new(const struct psnap_program *program
 PSNAP_API uint32_t psnap_reuse_threads(const struct psnap_sink *sink);
 PSNAP_API uint64_t psnap_reuse_lines(const struct psnap_sink *sink);
 
-/* Rows of a view so far, and the distances of one; NULL: it has no accesses. */
+/* Rows of a view so far, and the distances of one; NULL: it has no accesses. With jobs or a sample
+ * once the sink is finished, as with the functions above. */
 PSNAP_API uint32_t psnap_reuse_rows(const struct psnap_sink *sink, enum psnap_view view);
 PSNAP_API const struct psnap_distances *psnap_reuse_row(const struct psnap_sink *sink,
                                                         enum psnap_view view, uint32_t row);

@@ -93,11 +93,13 @@ static void aside_free(struct psnap_sink *self)
     free(aside);
 }
 
-bool psnap_has_processors(void)
+uint32_t psnap_processors(void)
 {
     cpu_set_t processors;
 
-    return sched_getaffinity(0, sizeof processors, &processors) == 0 && CPU_COUNT(&processors) > 1;
+    if (sched_getaffinity(0, sizeof processors, &processors) != 0)
+        return 1;
+    return (uint32_t)CPU_COUNT(&processors);
 }
 
 struct psnap_sink *psnap_aside_sink_new(const struct psnap_program *program,
@@ -106,7 +108,7 @@ struct psnap_sink *psnap_aside_sink_new(const struct psnap_program *program,
 {
     static const struct psnap_sink_ops ops = {aside_put, aside_finish, aside_free, aside_put_run,
                                               aside_put_rounds};
-    struct aside *aside = psnap_has_processors() ? calloc(1, sizeof *aside) : NULL;
+    struct aside *aside = psnap_processors() > 1 ? calloc(1, sizeof *aside) : NULL;
 
     if (aside) {
         aside->base.ops = &ops;

@@ -284,8 +284,8 @@ PSNAP_API struct psnap_sink *psnap_tee_sink_new(struct psnap_sink *const *sinks,
 PSNAP_API struct psnap_source *psnap_until_source_new(struct psnap_source *inner,
                                                       const struct psnap_deadline *deadline);
 
-/* Whether two threads may run at once: more than one processor is ours to use. */
-PSNAP_API bool psnap_has_processors(void);
+/* Processors that are ours to use, at least 1: so many threads may run at once. */
+PSNAP_API uint32_t psnap_processors(void);
 
 /*
  * What make() makes of a program, as a sink that takes its stream in a thread of its own: the

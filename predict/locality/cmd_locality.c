@@ -12,6 +12,7 @@
 #include "formats/base/json.h"
 #include "formats/base/output.h"
 #include "predict/locality/cmd_locality_rows.h"
+#include "predict/cmd_gnuplot.h"
 #include "predict/locality/cmd_surface.h"
 
 #define RELEVANT 0.005    /* of a side's accesses */
@@ -281,7 +282,7 @@ struct files {
 static enum psnap_status open_files(struct files *files, const struct settings *settings,
                                     struct psnap_error *error)
 {
-    if (settings->surface && surface_find_gnuplot(error))
+    if (settings->surface && gnuplot_find(error))
         return error->code;
     if (settings->surface)
         files->surface = psnap_output_open(settings->surface, settings->force, error);

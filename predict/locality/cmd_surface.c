@@ -1,92 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Figures of locality surfaces: strides to the right, distances to the back by
- * powers of two, upwards the share of accesses. gnuplot reads a script, with the
- * data in it, from an unnamed file, and writes to the file that will appear only
- * if all went well. Strides are those that occur at all, multiples of what the
- * alignment of addresses leaves, so the grid is as fine as it must be.
+ * powers of two, upwards the share of accesses. Strides are those that occur at all, multiples of
+ * what the alignment of addresses leaves, so the grid is as fine as it must be.
  */
 #include "predict/locality/cmd_surface.h"
 
-#include <errno.h>
 #include <inttypes.h>
-#include <fcntl.h>
 #include <math.h>
-#include <signal.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-extern char **environ;
-
-/* ------------------------------------------------------------------- gnuplot */
-
-/* Runs gnuplot with these standard streams and waits; 0 when it did well, -1 with errno when it
- * could not be run, else what wait said. */
-static int run_gnuplot(const char *option, int in, int out, int err)
-{
-    char *arguments[] = {(char[]){"gnuplot"}, (char *)(uintptr_t)option, NULL};
-    posix_spawn_file_actions_t actions;
-    posix_spawnattr_t attributes;
-    sigset_t usual;
-    pid_t child;
-    int failure, status = -1;
-
-    sigemptyset(&usual);
-    sigaddset(&usual, SIGPIPE); /* we ignore it; others do not expect that */
-    posix_spawnattr_init(&attributes);
-    posix_spawnattr_setsigdefault(&attributes, &usual);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, in, STDIN_FILENO);
-    posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
-    posix_spawn_file_actions_adddup2(&actions, err, STDERR_FILENO);
-    failure = posix_spawnp(&child, arguments[0], &actions, &attributes, arguments, environ);
-    posix_spawn_file_actions_destroy(&actions);
-    posix_spawnattr_destroy(&attributes);
-    while (!failure && waitpid(child, &status, 0) < 0 && errno == EINTR)
-        ;
-    errno = failure;
-    return failure ? -1 : status;
-}
-
-enum psnap_status surface_find_gnuplot(struct psnap_error *error)
-{
-    const int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
-    const int status = nothing >= 0 ? run_gnuplot("--version", nothing, nothing, nothing) : -1;
-    const int reason = errno;
-
-    if (nothing >= 0)
-        close(nothing);
-    if (!status)
-        return PSNAP_OK;
-    if (status < 0 && reason != ENOENT)
-        return psnap_error_system(error, reason, "cannot run gnuplot");
-    return psnap_error_set(error, PSNAP_ERROR_UNSUPPORTED,
-                           "figures are drawn by gnuplot, which %s (Debian package gnuplot-nox); "
-                           "--csv writes the numbers without it",
-                           status < 0 ? "is not installed" : "does not run here");
-}
-
-/* The first line of what gnuplot complained about. */
-static enum psnap_status complaint(FILE *err, const char *path, struct psnap_error *error)
-{
-    char line[256] = "";
-
-    errno = 0;
-    if (fseek(err, 0, SEEK_SET) != 0)
-        line[0] = '\0';
-    while (fgets(line, sizeof line, err) && (line[0] == '\n' || line[strspn(line, " \t^")] == '\n'))
-        ;
-    line[strcspn(line, "\n")] = '\0';
-    psnap_error_set(error, PSNAP_ERROR_IO, "gnuplot could not draw it%s%s", line[0] ? ": " : "",
-                    line);
-    psnap_error_at(error, path, 0, 0);
-    return PSNAP_ERROR_IO;
-}
+#include "predict/cmd_gnuplot.h"
 
 /* -------------------------------------------------------------------- figures */
 
@@ -136,18 +61,6 @@ static double top_of(const struct locality_row *row)
     return 1;
 }
 
-/* A text for gnuplot in single quotes. */
-static void write_quoted(FILE *script, const char *text)
-{
-    putc('\'', script);
-    for (; *text; text++) {
-        if (*text == '\'')
-            putc('\'', script);
-        putc((unsigned char)*text < ' ' ? '?' : *text, script);
-    }
-    putc('\'', script);
-}
-
 static void write_data(FILE *script, const struct psnap_locality *locality, int side, int step)
 {
     fprintf(script, "$side%d << EOD\n", side);
@@ -168,7 +81,7 @@ static void write_plot(FILE *script, const struct locality_report *report, int s
     snprintf(title, sizeof title, "%s%s%s", report->sides[side].path, row->is_loop ? ": " : "",
              row->is_loop ? row->id : "");
     fputs("set title ", script);
-    write_quoted(script, title);
+    gnuplot_quoted(script, title);
     fprintf(script, " noenhanced\nsplot $side%d using 1:2:3 with pm3d\n", side);
 }
 
@@ -210,31 +123,12 @@ static void write_script(FILE *script, const struct locality_report *report, con
 enum psnap_status surface_draw(const struct locality_report *report, const char *path, FILE *file,
                                struct psnap_error *error)
 {
-    FILE *script = tmpfile(), *err = tmpfile();
-    enum psnap_status status = PSNAP_OK;
-    struct stat about;
-    int failure;
+    FILE *script = gnuplot_script(error);
 
-    if (!script || !err) {
-        status = psnap_error_system(error, errno, "cannot make a temporary file");
-        goto out;
-    }
+    if (!script)
+        return error->code;
     write_script(script, report, path);
-    if (fseek(script, 0, SEEK_SET) != 0) {
-        status = psnap_error_system(error, errno, "cannot write a temporary file");
-        goto out;
-    }
-    failure = run_gnuplot("-", fileno(script), fileno(file), fileno(err));
-    if (failure < 0)
-        status = psnap_error_system(error, errno, "cannot run gnuplot");
-    else if (failure || (!fstat(fileno(file), &about) && S_ISREG(about.st_mode) && !about.st_size))
-        status = complaint(err, path, error);
-out:
-    if (script)
-        fclose(script);
-    if (err)
-        fclose(err);
-    return status;
+    return gnuplot_draw(script, path, file, error);
 }
 
 /* ------------------------------------------------------------------------ CSV */

@@ -13,9 +13,6 @@
 /* Whether a figure can be written under this name: "x.svg", "x.png". */
 bool surface_can_draw(const char *path);
 
-/* Whether gnuplot is there; an error that says how to do without it. */
-enum psnap_status surface_find_gnuplot(struct psnap_error *error);
-
 /* Draws the first row of a report that has one, its sides beside each other, to an open file in the
  * format that its name says. */
 enum psnap_status surface_draw(const struct locality_report *report, const char *path, FILE *file,

@@ -13,15 +13,19 @@
 #include "formats/base/cmd.h"
 #include "formats/base/json.h"
 #include "formats/base/output.h"
+#include "predict/cmd_gnuplot.h"
+#include "predict/reuse/cmd_reuse_curves.h"
 #include "predict/reuse/cmd_reuse_rows.h"
 #include "replay/cmd_input.h"
+
+enum { JOBS_USUAL = 8 }; /* as many as one that reads can feed */
 
 struct settings {
     const char *path;
     struct psnap_input_options input;
     struct psnap_reuse_options reuse;
     bool wanted[PSNAP_SCOPE_COUNT];
-    const char *csv; /* file to write, NULL: none */
+    const char *csv, *svg; /* files to write, NULL: none */
     bool json, bins, force;
 };
 
@@ -43,33 +47,6 @@ static double now(void)
 
     clock_gettime(CLOCK_MONOTONIC, &time);
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
-
-/* ---------------------------------------------------------------- histograms */
-
-/*
- * The next entry of a histogram: a distance, or with `bins` those from a power of two up to the one
- * before the next (0 and 1 by themselves), of which *distance is the first. Begins with `each` and
- * *count zero; false at the end.
- */
-static bool next_entry(const struct psnap_distances *distances, bool bins,
-                       struct psnap_distance_count *each, uint64_t *distance, uint64_t *count)
-{
-    if (!psnap_distances_next(distances, each))
-        return false;
-    *distance = each->distance;
-    *count = each->count;
-    if (bins && each->distance > 1) {
-        const int digits = 63 - __builtin_clzll(each->distance);
-        struct psnap_distance_count more = *each;
-
-        *distance = UINT64_C(1) << digits;
-        while (psnap_distances_next(distances, &more) && more.distance >> digits == 1) {
-            *count += more.count;
-            *each = more;
-        }
-    }
-    return true;
 }
 
 /* ------------------------------------------------------------------ the table */
@@ -123,36 +100,18 @@ static void print_table(const struct report *report, const struct settings *sett
            settings->reuse.line_bytes, psnap_plural(settings->reuse.line_bytes));
     psnap_table_print(table, stdout);
     psnap_table_free(table);
-    printf("\n%s lines%s\n", psnap_group_digits(report->lines, digits),
+    printf("\n%s%s lines%s\n", settings->reuse.sample > 0 ? "about " : "",
+           psnap_group_digits(report->lines, digits),
            report->threads > 1 ? ", threads each for itself" : "");
+    if (settings->reuse.sample > 0)
+        printf("estimated from a sample of the lines, %g %% of them where there are many\n",
+               100 * settings->reuse.sample);
     fflush(stdout);
     fprintf(stderr, "%s accesses in %.2f s, %.1f M/s\n",
             psnap_group_digits(report->accesses, digits), report->seconds, 1e-6 * rate(report));
 }
 
-/* --------------------------------------------------------------- CSV and JSON */
-
-/* A row for each cache size, in lines, from which on a curve is lower. */
-static void write_csv(const struct report *report, const struct settings *settings, FILE *file)
-{
-    fputs("scope,id,cache_lines,cache_bytes,miss_ratio\n", file);
-    for (size_t i = 0; i < report->rows.count; i++) {
-        const struct reuse_row *row = &report->rows.rows[i];
-        const uint64_t accesses = psnap_distances_accesses(row->distances);
-        struct psnap_distance_count each = {0};
-        uint64_t distance = 0, count = 0, misses = accesses, lines = 0;
-        bool more = accesses != 0;
-
-        while (more) {
-            fprintf(file, "%s,\"%s\",%" PRIu64 ",%" PRIu64 ",%.9g\n", psnap_scope_name(row->scope),
-                    row->id, lines, lines * settings->reuse.line_bytes,
-                    (double)misses / (double)accesses);
-            more = next_entry(row->distances, settings->bins, &each, &distance, &count);
-            lines = each.distance + 1;
-            misses -= more ? count : 0;
-        }
-    }
-}
+/* ----------------------------------------------------------------------- JSON */
 
 static void json_row(struct psnap_json *json, const struct reuse_row *row, bool bins)
 {
@@ -166,7 +125,7 @@ static void json_row(struct psnap_json *json, const struct reuse_row *row, bool 
     psnap_json_u64(json, "accesses", psnap_distances_accesses(row->distances));
     psnap_json_u64(json, "cold", psnap_distances_cold(row->distances));
     psnap_json_begin_array(json, "histogram");
-    while (next_entry(row->distances, bins, &each, &distance, &count)) {
+    while (reuse_next_entry(row->distances, bins, &each, &distance, &count)) {
         psnap_json_begin_array(json, NULL);
         psnap_json_u64(json, NULL, distance);
         psnap_json_u64(json, NULL, count);
@@ -189,6 +148,7 @@ static void print_json(const struct report *report, const struct settings *setti
     psnap_json_u64(&json, "threads", report->threads);
     psnap_json_u64(&json, "line_bytes", settings->reuse.line_bytes);
     psnap_json_u64(&json, "lines", report->lines);
+    psnap_json_real(&json, "sample", settings->reuse.sample > 0 ? settings->reuse.sample : 1);
     psnap_json_real(&json, "accesses_per_second", rate(report));
     psnap_json_begin_array(&json, "scopes");
     for (size_t i = 0; i < report->rows.count; i++)
@@ -232,32 +192,74 @@ static enum psnap_status measure(struct report *report, const struct settings *s
     return status;
 }
 
+struct files {
+    struct psnap_output *csv, *svg; /* NULL: none */
+};
+
+static enum psnap_status open_files(struct files *files, const struct settings *settings,
+                                    struct psnap_error *error)
+{
+    if (settings->svg && gnuplot_find(error))
+        return error->code;
+    if (settings->svg) {
+        files->svg = psnap_output_open(settings->svg, settings->force, error);
+        if (!files->svg)
+            return error->code;
+    }
+    if (settings->csv) {
+        files->csv = psnap_output_open(settings->csv, settings->force, error);
+        if (!files->csv)
+            return error->code;
+    }
+    return PSNAP_OK;
+}
+
+static enum psnap_status write_files(struct files *files, const struct report *report,
+                                     const struct settings *settings, struct psnap_error *error)
+{
+    const uint64_t line = settings->reuse.line_bytes;
+    enum psnap_status status = PSNAP_OK;
+
+    if (files->svg)
+        status = reuse_curves_draw(&report->rows, line, settings->path, settings->svg,
+                                   psnap_output_file(files->svg), error);
+    if (!status && files->csv) {
+        reuse_curves_write(&report->rows, line, settings->bins, psnap_output_file(files->csv));
+        status = psnap_output_commit(files->csv, error);
+        files->csv = NULL;
+    }
+    if (!status && files->svg) {
+        status = psnap_output_commit(files->svg, error);
+        files->svg = NULL;
+    }
+    return status;
+}
+
+static bool is_stdout(const char *path)
+{
+    return path && psnap_output_is_stdout(path);
+}
+
 static int run(const struct settings *settings)
 {
     struct report report = {0};
-    struct psnap_output *csv = NULL;
+    struct files files = {0};
     struct psnap_source *source = NULL;
     struct psnap_error error;
-    enum psnap_status status = PSNAP_OK;
+    enum psnap_status status = open_files(&files, settings, &error);
 
-    if (settings->csv) {
-        csv = psnap_output_open(settings->csv, settings->force, &error);
-        status = csv ? PSNAP_OK : error.code;
-    }
     if (!status) {
         source = psnap_input_open(settings->path, &settings->input, &error);
         status = source ? measure(&report, settings, source, &error) : error.code;
     }
     psnap_source_free(source);
-    if (!status && csv) {
-        write_csv(&report, settings, psnap_output_file(csv));
-        status = psnap_output_commit(csv, &error);
-        csv = NULL;
-    }
-    psnap_output_abandon(csv);
+    if (!status)
+        status = write_files(&files, &report, settings, &error);
+    psnap_output_abandon(files.csv);
+    psnap_output_abandon(files.svg);
     if (!status && settings->json)
         print_json(&report, settings);
-    else if (!status && !(settings->csv && psnap_output_is_stdout(settings->csv)))
+    else if (!status && !is_stdout(settings->csv) && !is_stdout(settings->svg))
         print_table(&report, settings);
     reuse_rows_release(&report.rows);
     if (status)
@@ -265,20 +267,42 @@ static int run(const struct settings *settings)
     return psnap_cmd_close_stdout("reuse", PSNAP_EXIT_DONE);
 }
 
+/* Rates and jobs that were given make sense. 0, or an exit status. */
+static int check_numbers(const struct settings *settings, uint64_t jobs, bool has_sample)
+{
+    const double sample = settings->reuse.sample;
+
+    if (has_sample && !(sample > 0 && sample <= 1))
+        return psnap_cmd_usage("reuse", "--sample takes a share of the lines, above 0 and up to 1");
+    if (!jobs || jobs > PSNAP_REUSE_JOBS_MAX)
+        return psnap_cmd_usage("reuse", "--jobs takes a number from 1 to %d", PSNAP_REUSE_JOBS_MAX);
+    if (settings->json + is_stdout(settings->csv) + is_stdout(settings->svg) > 1)
+        return psnap_cmd_usage("reuse", "only one of JSON, CSV and SVG can go to standard output");
+    return 0;
+}
+
 int psnap_cmd_reuse(int argc, char **argv)
 {
     struct settings settings = {.input = PSNAP_INPUT_DEFAULTS, .reuse = {.line_bytes = 64}};
     struct psnap_error error;
     const char *by = "total,loop";
+    double sample = NAN;
+    uint64_t jobs = psnap_processors() < JOBS_USUAL ? psnap_processors() : JOBS_USUAL;
     const struct psnap_option options[] = {
         {PSNAP_OPTION_SIZE, 0, "line", &settings.reuse.line_bytes, "BYTES",
          "of a line (64); 1: addresses as they are"},
         {PSNAP_OPTION_TEXT, 0, "by", &by, "SCOPES",
          "rows: any of total,loop,block,region,thread (total,loop)"},
+        {PSNAP_OPTION_REAL, 0, "sample", &sample, "RATE",
+         "measure this share of the lines, such as 0.01, and estimate the rest"},
         {PSNAP_OPTION_TEXT, 0, "csv", &settings.csv, "FILE", "write the miss-ratio curves"},
+        {PSNAP_OPTION_TEXT, 0, "svg", &settings.svg, "FILE",
+         "draw those of the first rows of the table"},
         {PSNAP_OPTION_FLAG, 0, "bins", &settings.bins, NULL,
          "distances by powers of two, in JSON and CSV"},
         {PSNAP_OPTION_FLAG, 0, "json", &settings.json, NULL, "print JSON, with all histograms"},
+        {PSNAP_OPTION_U64, 0, "jobs", &jobs, "N",
+         "threads that measure (processors, up to 8); results are the same"},
         {PSNAP_OPTION_TEXT, 0, "from", &settings.input.from, "FORMAT",
          "the input's format (recognised)"},
         {PSNAP_OPTION_U64, 0, "seed", &settings.input.seed, "N", "of a profile's replay (0)"},
@@ -289,9 +313,10 @@ int psnap_cmd_reuse(int argc, char **argv)
         {PSNAP_OPTION_END, 0, NULL, NULL, NULL, NULL},
     };
     const struct psnap_usage usage = {
-        "psnap reuse INPUT [--line BYTES] [--by total,loop,block,region,thread] [--json]",
+        "psnap reuse INPUT [--line BYTES] [--by total,loop,block,region,thread] [--sample RATE] "
+        "[--json]",
         "Measures the reuse distances of INPUT (a trace, a profile, or - for standard\n"
-        "input), exactly, each thread for itself: how many distinct lines were touched\n"
+        "input), each thread for itself: how many distinct lines were touched\n"
         "since the line of an access last was. An access hits in a fully associative LRU\n"
         "cache if it is of more lines than its distance; the table has the hit rates of\n"
         "some, the CSV the miss ratios of all sizes, the JSON all distances and counts.\n"
@@ -304,11 +329,14 @@ int psnap_cmd_reuse(int argc, char **argv)
         return status;
     if (operands != 1)
         return psnap_cmd_usage("reuse", "one input is needed, not %d", operands);
-    if (settings.json && settings.csv && psnap_output_is_stdout(settings.csv))
-        return psnap_cmd_usage("reuse", "JSON and CSV cannot both go to standard output");
+    settings.reuse.sample = isnan(sample) ? 0 : sample;
+    status = check_numbers(&settings, jobs, !isnan(sample));
+    if (status)
+        return status;
     if (!psnap_scope_parse_list(by, settings.wanted, &error))
         return psnap_cmd_fail("reuse", &error);
     settings.path = argv[1];
+    settings.reuse.jobs = (uint32_t)jobs;
     settings.reuse.by_thread = settings.wanted[PSNAP_SCOPE_THREAD];
     return run(&settings);
 }

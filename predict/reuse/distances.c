@@ -1,23 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A histogram of reuse distances, exact: a count for each distance. Counts of distances below NEAR
- * are an array, those above lie in pages that are there once a distance of theirs is: distances of
- * a loop are few, or many next to each other.
+ * A histogram of reuse distances as it grows, and is read.
  */
 #include <math.h>
 #include <stdlib.h>
 
 #include "formats/base/room.h"
-#include "predict/predict.h"
+#include "predict/reuse/distances.h"
 
-enum { NEAR = 64, PAGE = 512 };
-
-struct psnap_distances {
-    uint64_t accesses, cold;
-    uint64_t near[NEAR];
-    uint64_t **pages; /* [i]: distances i * PAGE up; NULL: none */
-    size_t page_count, page_room;
-};
+enum { NEAR = DISTANCES_NEAR, PAGE = DISTANCES_PAGE };
 
 struct psnap_distances *psnap_distances_new(void)
 {

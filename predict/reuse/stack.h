@@ -14,18 +14,17 @@
 #define STACK_COLD UINT64_MAX          /* the distance of a first touch */
 #define STACK_OUTSIDE (UINT64_MAX - 1) /* of a line that is not of the sample */
 #define STACK_FAILED (UINT64_MAX - 2)  /* no memory, or too many lines */
-#define STACK_LINES_MAX (UINT64_C(1) << 30)
+#define STACK_SAMPLED (UINT64_C(1) << 62)
 
 struct stack;
 
 struct stack *stack_new(void); /* NULL: out of memory */
 void stack_free(struct stack *stack);
+void stack_clear(struct stack *stack); /* as it was when new; keeps its memory */
 
 /*
  * Touches a line, any number: its distance, the number of other lines touched since it last was;
- * STACK_COLD at its first touch. STACK_FAILED leaves the stack as it was. With a sample, distances
- * below STACK_TOP are those of all lines. Others count lines of the sample behind the first
- * STACK_TOP, and are of such lines alone: STACK_OUTSIDE for others, touched before or not.
+ * STACK_COLD at its first touch. After STACK_FAILED the stack can only be freed.
  */
 uint64_t stack_touch(struct stack *stack, uint64_t line);
 
@@ -35,11 +34,72 @@ uint64_t stack_touch(struct stack *stack, uint64_t line);
  */
 bool stack_touch_all(struct stack *stack, const uint64_t *lines, size_t n, uint64_t *distances);
 
-/* From now on only lines whose hash is at most `threshold` are of the sample, which loses those
- * that are above it: UINT64_MAX, where a stack begins, has all. It may not become larger. */
-void stack_sample(struct stack *stack, uint64_t threshold);
-
-/* Lines of the sample that were touched. */
+/* Lines that were touched, of the sample. */
 uint64_t stack_lines(const struct stack *stack);
+
+/*
+ * From now on only this share of the lines, by a hash, is of the sample, which loses all others: a
+ * stack has all lines at first, and the rate may not become larger.
+ *
+ * Distances below the number of lines that are always known, STACK_TOP unless fewer were touched
+ * (or those of a run), are of all lines and exact. A line further down has a distance if it is
+ * sampled, STACK_SAMPLED and what the sampled lines in between make of all; STACK_OUTSIDE if not,
+ * touched before or not. STACK_COLD is of sampled lines alone as well.
+ */
+void stack_sample(struct stack *stack, double rate);
+
+/* --------------------------------------------------------- a stream in chunks */
+
+/*
+ * A stream that is cut into chunks has the distances of the whole where each chunk has a stack of
+ * its own and one stack, of all lines, has what was before. Of a line that a chunk touches for the
+ * first time stack_leave() has the distance: after stack_settle(), the chunk's first touches are
+ * asked for in their order. Then stack_join() puts the chunk's lines in front.
+ */
+bool stack_settle(struct stack *stack); /* false: out of memory, or too many lines */
+uint64_t stack_leave(struct stack *stack, uint64_t line);
+/* The line is asked for soon. */
+void stack_expect(const struct stack *stack, uint64_t line);
+bool stack_join(struct stack *stack, const struct stack *chunk); /* false: as above */
+
+/* --------------------------------------------------------------------- a run */
+
+#define STACK_RUN_MAX 56 /* touches of a repetition */
+
+/* Touches of the lines of address, address + stride and so on (modulo 2^64). */
+struct stack_walk {
+    uint64_t address;
+    int64_t stride;
+};
+
+/* `count` repetitions of the same `width` touches; of the caller, who reads `lines` only. */
+struct stack_run {
+    struct stack *stack;
+    const struct stack_walk *walks;
+    size_t width;
+    uint64_t at, count;
+    unsigned line_digits;                      /* 2^these bytes are a line, up to 30 */
+    uint32_t known_count;                      /* bits of `last` */
+    uint64_t last;                             /* places whose line was touched at no later one */
+    uint64_t lines[STACK_RUN_MAX + STACK_TOP]; /* of the touches, each at its place */
+    uint32_t cells[STACK_RUN_MAX + STACK_TOP]; /* where the bit of `last` is set */
+    uint64_t near[STACK_RUN_MAX];              /* places that may have the same line, and itself */
+    uint64_t pages[STACK_RUN_MAX];             /* the page that a place had last */
+    uint32_t page_cells[STACK_RUN_MAX];        /* its cells, 0: none yet */
+    bool is_far[STACK_RUN_MAX];                /* places that have another page each time */
+    int32_t words[STACK_RUN_MAX], behind_words[STACK_RUN_MAX]; /* see stack_run.c */
+    uint64_t until[STACK_RUN_MAX]; /* the repetition that has another line */
+};
+
+/* Begins a run, 1 <= width <= STACK_RUN_MAX, 1 <= count; the stack is the run's until its end. */
+void stack_run_begin(struct stack_run *run, struct stack *stack, const struct stack_walk *walks,
+                     size_t width, uint64_t count, unsigned line_digits);
+
+/* The distances of the touches of the next repetitions, all of which have the same; returns how
+ * many these are. 0 at the end, STACK_FAILED: out of memory, or too many lines. */
+uint64_t stack_run_next(struct stack_run *run, uint64_t *distances);
+
+/* Ends a run that is at its end; false: as above. */
+bool stack_run_end(struct stack_run *run);
 
 #endif

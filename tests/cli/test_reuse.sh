@@ -98,7 +98,74 @@ for machine in json.load(open("sim.json"))["rows"]:
     assert machine["levels"][0]["hits"] == sum(n for d, n in row["histogram"] if d < lines), machine
 END
 
+# Threads that measure change nothing; a sample nearly nothing
+{
+    echo address,size,kind,thread,ref
+    awk 'BEGIN {
+        srand(1)
+        for (i = 0; i < 60000; i++)
+            printf "0x%x,8,load,%d,%d\n", rand() < .3 ? i * 8 : int(rand() * (i % 3 ? 40000 : 2000)) * 64, i / 20000, i % 5
+    }'
+} > random.csv
+"$PSNAP" convert random.csv -o random.pst 2> err
+for input in random.pst sweeps.csv; do
+    for jobs in 1 2 7; do
+        "$PSNAP" reuse $input --jobs $jobs --by total,loop,block,thread --json | grep -v accesses_per_second > $jobs.json
+        cmp 1.json $jobs.json || fail "$jobs jobs have other results: $input"
+    done
+done
+"$PSNAP" reuse random.pst --json > exact.json
+"$PSNAP" reuse random.pst --sample 0.1 --json > sample.json
+"$PSNAP" reuse random.pst --sample 0.1 > table 2> err
+has table "estimated from a sample of the lines, 10 % of them"
+has table "about "
+python3 - << 'END'
+import json
+exact, sample = json.load(open("exact.json")), json.load(open("sample.json"))
+assert exact["sample"] == 1 and sample["sample"] == 0.1
+assert exact["lines"] != sample["lines"] and abs(exact["lines"] - sample["lines"]) < .05 * exact["lines"]
+for a, b in zip(exact["scopes"], sample["scopes"]):
+    assert a["id"] == b["id"] and a["accesses"] == b["accesses"]
+    assert sum(n for d, n in b["histogram"]) + b["cold"] == b["accesses"]
+    errors = [abs(sum(n for d, n in a["histogram"] if d < 2 ** k) -
+                  sum(n for d, n in b["histogram"] if d < 2 ** k)) / a["accesses"] for k in range(17)]
+    assert sum(errors) / len(errors) <= .005, errors
+END
+
+# Curves as figures: a gnuplot that shows what it was told, and the real one
+mkdir bin
+cat > bin/gnuplot << 'END'
+#!/bin/sh
+case $1 in
+--version) echo gnuplot 5 ;;
+*) cat ;;
+esac
+END
+chmod +x bin/gnuplot
+expect 0 env PATH="$PWD/bin:$PATH" "$PSNAP" reuse paper.csv --by total,loop --svg s.svg
+grep -q "^set title 'paper.csv' noenhanced" s.svg || fail "$(grep title s.svg)"
+grep -A 6 '^.curve1 << EOD' s.svg | diff - <(printf '%s\n' '$curve1 << EOD' '64 0.875' '128 0.75' '192 0.625' '256 0.5' '512 0.5' EOD) ||
+    fail "the curve of the figure"
+has s.svg "title 'total', "
+expect 1 env PATH="$PWD/bin:$PATH" "$PSNAP" reuse paper.csv --svg s.svg
+has err "exists"
+if command -v gnuplot > /dev/null; then
+    expect 0 "$PSNAP" reuse random.pst --svg s.svg --csv c.csv --by total,block --force
+    python3 -c 'import xml.dom.minidom as x; t = x.parse("s.svg").documentElement
+assert t.tagName == "svg" and len(t.getElementsByTagName("path")) > 5' || fail "the SVG"
+    head -1 random.csv > empty.csv
+    expect 0 "$PSNAP" reuse empty.csv --svg empty.svg
+fi
+
 # ----------------------------------------------------------------- wrong usage
+for sample in 0 -1 1.5 x; do
+    expect 2 "$PSNAP" reuse paper.csv --sample $sample
+    has err "--sample"
+done
+expect 2 "$PSNAP" reuse paper.csv --jobs 0
+has err "--jobs takes"
+expect 2 "$PSNAP" reuse paper.csv --svg - --csv -
+has err "standard output"
 expect 2 "$PSNAP" reuse
 has err "one input is needed"
 expect 2 "$PSNAP" reuse paper.csv --line 48

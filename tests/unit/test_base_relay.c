@@ -330,7 +330,7 @@ static void sinks_aside_take_the_same(void **state)
         assert_int_equal(psnap_pump(two, aside, NULL, &error), status);
         if (!status) {
             assert_true(((struct digest_sink *)inner)->is_finished);
-            assert_int_equal(psnap_has_processors(), aside != inner);
+            assert_int_equal(psnap_processors() > 1, aside != inner);
             if (aside != inner)
                 assert_int_equal(psnap_sink_finish(aside, &error), PSNAP_OK); /* it is already */
             assert_int_equal(((struct digest_sink *)inner)->digest.value,

@@ -27,10 +27,14 @@ static enum psnap_status measure(struct psnap_error *error)
 }
 
 /* Lines that tables, time lines and pages grow with; distances near and far, of several rows. */
-static enum psnap_status measure_with(uint64_t sets, struct psnap_error *error)
+static enum psnap_status measure_with(uint64_t sets, double sample, struct psnap_error *error)
 {
     const struct psnap_reuse_options options = {
-        .line_bytes = 64, .sets = sets, .ways = 4, .by_thread = true};
+        .line_bytes = 64, .sets = sets, .ways = 4, .sample = sample, .by_thread = true};
+    const struct psnap_access first = {1 << 30, 0, 8, PSNAP_LOAD, 0};
+    const int64_t stride = 4096;
+    const struct psnap_run run = {
+        .first = &first, .strides = &stride, .width = 1, .count = sample > 0 ? 20000 : 200};
     struct psnap_sink *sink = psnap_reuse_new(program, &options, error);
     enum psnap_status status = sink ? PSNAP_OK : error->code;
 
@@ -39,18 +43,27 @@ static enum psnap_status measure_with(uint64_t sets, struct psnap_error *error)
                                             (uint16_t)(i / 2000)};
         status = psnap_sink_put(sink, &access, 1, error);
     }
+    if (!status)
+        status = psnap_sink_put_run(sink, &run, error);
+    if (!status)
+        status = psnap_sink_finish(sink, error);
     psnap_sink_free(sink);
     return status;
 }
 
 static enum psnap_status measure_reuse(struct psnap_error *error)
 {
-    return measure_with(0, error);
+    return measure_with(0, 0, error);
+}
+
+static enum psnap_status measure_sample(struct psnap_error *error)
+{
+    return measure_with(0, 0.1, error);
 }
 
 static enum psnap_status measure_sets(struct psnap_error *error)
 {
-    return measure_with(64, error);
+    return measure_with(64, 0, error);
 }
 
 static void measuring(void **state)
@@ -63,6 +76,7 @@ static void measuring_reuse(void **state)
 {
     (void)state;
     run_job(measure_reuse);
+    run_job(measure_sample);
     run_job(measure_sets);
 }
 

@@ -166,6 +166,149 @@ static void random_streams(void **state)
         check_stream(UINT64_C(1) << digits, digits);
 }
 
+/* Random runs and accesses into sinks at once; runs are written out for those that are to see none.
+ */
+static void put_random(struct psnap_rng *rng, struct psnap_sink *by_runs,
+                       struct psnap_sink *one_by_one)
+{
+    static const int64_t strides[] = {0, 8, -8, 16, 4, 72, 4096, -640};
+    struct psnap_access first[8];
+    int64_t steps[8];
+    struct psnap_run run = {.first = first, .strides = steps};
+
+    run.width = 1 + psnap_rng_below(rng, 8);
+    run.count = 1 + psnap_rng_below(rng, 80);
+    for (size_t k = 0; k < run.width; k++) {
+        const uint64_t address =
+            psnap_rng_below(rng, 2) && k ? first[k - 1].address + 8 : psnap_rng_below(rng, 50000);
+        first[k] = (struct psnap_access){address, (uint32_t)psnap_rng_below(rng, REFS),
+                                         (uint8_t)(1 + psnap_rng_below(rng, 16)), PSNAP_LOAD,
+                                         (uint16_t)(run.count % THREADS)};
+        steps[k] = strides[psnap_rng_below(rng, 8)];
+    }
+    assert_int_equal(psnap_sink_put_run(by_runs, &run, NULL), PSNAP_OK);
+    assert_int_equal(psnap_sink_put_repetitions(one_by_one, &run, 0, run.count, NULL), PSNAP_OK);
+    first[0].address ^= 64;
+    assert_int_equal(psnap_sink_put(by_runs, first, run.width, NULL), PSNAP_OK);
+    assert_int_equal(psnap_sink_put(one_by_one, first, run.width, NULL), PSNAP_OK);
+}
+
+static void assert_same_sinks(const struct psnap_sink *a, const struct psnap_sink *b)
+{
+    assert_int_equal(psnap_reuse_threads(a), psnap_reuse_threads(b));
+    assert_int_equal(psnap_reuse_lines(a), psnap_reuse_lines(b));
+    for (int view = 0; view < PSNAP_VIEW_COUNT; view++) {
+        const uint32_t rows = psnap_reuse_rows(b, (enum psnap_view)view);
+        assert_int_equal(psnap_reuse_rows(a, (enum psnap_view)view), rows);
+        for (uint32_t i = 0; i < rows; i++)
+            if (psnap_reuse_row(b, (enum psnap_view)view, i))
+                assert_same(psnap_reuse_row(a, (enum psnap_view)view, i),
+                            psnap_reuse_row(b, (enum psnap_view)view, i));
+            else
+                assert_null(psnap_reuse_row(a, (enum psnap_view)view, i));
+    }
+}
+
+/* Runs and any number of threads, whose chunks are short, have the results of one access after the
+ * other, with a tagger and without, threads together and apart. */
+static void runs_and_jobs(void **state)
+{
+    static const uint32_t jobs[] = {1, 2, 3, 8};
+    static const uint64_t lengths[] = {1, 10, 777, 0};
+    struct psnap_program *program = new_program();
+    struct psnap_rng rng;
+
+    (void)state;
+    for (uint64_t i = 0; i < 32; i++) {
+        struct psnap_reuse_options options = {.line_bytes = UINT64_C(1) << (i % 8),
+                                              .by_thread = true,
+                                              .together = i % 3 == 0,
+                                              .tagger = i % 5 ? NULL : tag};
+        struct psnap_sink *sink, *expected = psnap_reuse_new(program, &options, NULL);
+        options.jobs = jobs[i % 4];
+        options.chunk_accesses = lengths[i / 4 % 4];
+        sink = psnap_reuse_new(program, &options, NULL);
+        assert_true(sink && expected);
+        psnap_rng_init(&rng, i);
+        for (int k = 0; k < 60; k++)
+            put_random(&rng, sink, expected);
+        assert_int_equal(psnap_sink_finish(sink, NULL), PSNAP_OK);
+        assert_int_equal(psnap_sink_finish(expected, NULL), PSNAP_OK);
+        assert_same_sinks(sink, expected);
+        psnap_sink_free(sink);
+        psnap_sink_free(expected);
+    }
+    psnap_program_free(program);
+}
+
+/* A sink that is given up with chunks under way. */
+static void given_up(void **state)
+{
+    const struct psnap_reuse_options options = {.line_bytes = 64, .jobs = 3, .chunk_accesses = 50};
+    struct psnap_program *program = new_program();
+    struct psnap_sink *sink = psnap_reuse_new(program, &options, NULL);
+    struct psnap_sink *nothing = psnap_null_sink_new();
+    struct psnap_rng rng;
+
+    (void)state;
+    psnap_rng_init(&rng, 3);
+    for (int i = 0; i < 50; i++)
+        put_random(&rng, sink, nothing);
+    psnap_sink_free(sink);
+    psnap_sink_free(nothing);
+    psnap_program_free(program);
+}
+
+/* Half of the accesses to 1/8 of the lines, the rest anywhere; some go on from line to line. */
+static struct psnap_sink *measure_skewed(struct psnap_program *program, double sample)
+{
+    enum { MANY = 1 << 18, N = 1000000 };
+    const struct psnap_reuse_options options = {.line_bytes = 64, .sample = sample};
+    struct psnap_sink *sink = psnap_reuse_new(program, &options, NULL);
+    struct psnap_rng rng;
+    uint64_t at = 0;
+
+    assert_non_null(sink);
+    psnap_rng_init(&rng, 5);
+    for (int i = 0; i < N; i++) {
+        const uint64_t of = psnap_rng_below(&rng, 2) ? MANY : MANY / 8;
+        const uint32_t ref = (uint32_t)(i % 3);
+        struct psnap_access access = {0, ref, 8, PSNAP_LOAD, 0};
+        at = ref == 2 ? at + 1 : psnap_rng_below(&rng, of);
+        access.address = at * 64;
+        assert_int_equal(psnap_sink_put(sink, &access, 1, NULL), PSNAP_OK);
+    }
+    assert_int_equal(psnap_sink_finish(sink, NULL), PSNAP_OK);
+    return sink;
+}
+
+/* Of a sample rows have the accesses that they have, and hit rates near the exact ones. */
+static void sample(void **state)
+{
+    struct psnap_program *program = new_program();
+    struct psnap_sink *exact = measure_skewed(program, 0), *all = measure_skewed(program, 1);
+    struct psnap_sink *sampled = measure_skewed(program, 0.02);
+    const double lines = (double)psnap_reuse_lines(exact);
+
+    (void)state;
+    assert_same_sinks(all, exact);
+    assert_true(fabs((double)psnap_reuse_lines(sampled) - lines) < 0.05 * lines);
+    for (uint32_t ref = 0; ref < 3; ref++) {
+        const struct psnap_distances *row = psnap_reuse_row(exact, PSNAP_VIEW_REF, ref);
+        const struct psnap_distances *near = psnap_reuse_row(sampled, PSNAP_VIEW_REF, ref);
+        double error = 0;
+        assert_int_equal(psnap_distances_accesses(near), psnap_distances_accesses(row));
+        for (int k = 0; k < 20; k++)
+            error += fabs(psnap_distances_hit_rate(near, UINT64_C(1) << k) -
+                          psnap_distances_hit_rate(row, UINT64_C(1) << k));
+        assert_true(error / 20 <= 0.005);
+    }
+    psnap_sink_free(exact);
+    psnap_sink_free(all);
+    psnap_sink_free(sampled);
+    psnap_program_free(program);
+}
+
 /* Hits that psnap_sim counts in caches of one level, of all ways up to 12. */
 static void sets_against_simulator(void **state)
 {
@@ -220,6 +363,12 @@ static void bad_input(void **state)
         assert_null(psnap_reuse_new(program, &options, &error));
         assert_int_equal(error.code, PSNAP_ERROR_USAGE);
     }
+    assert_null(psnap_reuse_new(
+        program, &(struct psnap_reuse_options){.line_bytes = 64, .sample = 1.5}, &error));
+    assert_int_equal(error.code, PSNAP_ERROR_USAGE);
+    assert_null(psnap_reuse_new(
+        program, &(struct psnap_reuse_options){.line_bytes = 64, .jobs = 5000}, &error));
+    assert_int_equal(error.code, PSNAP_ERROR_USAGE);
     sink = psnap_reuse_new(program, &(struct psnap_reuse_options){.line_bytes = 64}, &error);
     assert_non_null(sink);
     assert_int_equal(psnap_sink_put(sink, &stray, 1, &error), PSNAP_ERROR_VALUE);
@@ -262,6 +411,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_streams),
+        cmocka_unit_test(runs_and_jobs),
+        cmocka_unit_test(given_up),
+        cmocka_unit_test(sample),
         cmocka_unit_test(sets_against_simulator),
         cmocka_unit_test(bad_input),
         cmocka_unit_test(histogram),

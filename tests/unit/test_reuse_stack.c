@@ -38,8 +38,9 @@ static size_t find(const struct list *list, uint64_t line)
     return at;
 }
 
-/* What the list says of a touch; `got` decides of a new line whether a sample has it. */
-static uint64_t list_touch(struct list *list, uint64_t line, uint64_t got)
+/* What the list says of a touch, where a line of the sample makes `scale`; `got` decides of a new
+ * line whether a sample has it. */
+static uint64_t list_touch(struct list *list, uint64_t line, uint64_t got, uint64_t scale)
 {
     const size_t at = find(list, line);
     uint64_t distance = 0;
@@ -52,19 +53,22 @@ static uint64_t list_touch(struct list *list, uint64_t line, uint64_t got)
         return got;
     }
     for (size_t i = 0; i < at; i++)
-        distance += i < STACK_TOP || list->sampled[i];
+        distance += i < STACK_TOP ? 1 : list->sampled[i] * scale;
     if (at >= STACK_TOP && !list->sampled[at])
         distance = STACK_OUTSIDE;
+    else if (at >= STACK_TOP && scale > 1)
+        distance |= STACK_SAMPLED;
     to_front(list, at, line, list->sampled[at]);
     return distance;
 }
 
-static struct stack *new_stack(uint64_t threshold)
+/* With a sample of one line of `scale`. */
+static struct stack *new_stack(uint64_t scale)
 {
     struct stack *stack = stack_new();
 
     assert_non_null(stack);
-    stack_sample(stack, threshold);
+    stack_sample(stack, 1.0 / (double)scale);
     return stack;
 }
 
@@ -73,7 +77,7 @@ static void paper_example(void **state)
 {
     static const uint64_t lines[] = {'w', 'x', 'w', 'y', 'x', 'z', 'z', 'w'};
     static const uint64_t expected[] = {STACK_COLD, STACK_COLD, 1, STACK_COLD, 2, STACK_COLD, 0, 3};
-    struct stack *stack = new_stack(UINT64_MAX);
+    struct stack *stack = new_stack(1);
     uint64_t distances[8];
 
     (void)state;
@@ -93,7 +97,7 @@ static void cycles(void **state)
     (void)state;
     assert_true(lines && distances);
     for (uint64_t pitch = 1; pitch < 1 << 20; pitch *= 37) {
-        struct stack *stack = new_stack(UINT64_MAX);
+        struct stack *stack = new_stack(1);
         for (uint64_t i = 0; i < LINES; i++)
             lines[i] = i * pitch;
         for (int lap = 0; lap < LAPS; lap++) {
@@ -109,10 +113,10 @@ static void cycles(void **state)
 }
 
 /* Random lines, many of them near each other, at both ends of the address space. */
-static void against_list(uint64_t threshold, uint64_t seed)
+static void against_list(uint64_t scale, uint64_t seed)
 {
     static struct list list;
-    struct stack *stack = new_stack(threshold);
+    struct stack *stack = new_stack(scale);
     struct psnap_rng rng;
     uint64_t at = 0, sampled = 0;
 
@@ -127,7 +131,7 @@ static void against_list(uint64_t threshold, uint64_t seed)
             at = psnap_rng_below(&rng, 1000);
         line = kind < 5 ? at % 3000 * 2 : UINT64_MAX - psnap_rng_below(&rng, UINT64_C(64) << kind);
         got = stack_touch(stack, line);
-        assert_int_equal(list_touch(&list, line, got), got);
+        assert_int_equal(list_touch(&list, line, got, scale), got);
     }
     for (size_t i = 0; i < list.count; i++)
         sampled += list.sampled[i];
@@ -138,22 +142,22 @@ static void against_list(uint64_t threshold, uint64_t seed)
 static void random_lines(void **state)
 {
     (void)state;
-    against_list(UINT64_MAX, 1);
-    against_list(UINT64_MAX, 2);
+    against_list(1, 1);
+    against_list(1, 2);
 }
 
 static void random_sample(void **state)
 {
     (void)state;
-    against_list(UINT64_MAX / 2, 3);
-    against_list(UINT64_MAX / 50, 4);
-    against_list(0, 5);
+    against_list(2, 3);
+    against_list(64, 4);
+    against_list(UINT64_C(1) << 40, 5);
 }
 
 /* A sample that is made smaller on the way goes on as one that was as small from the start. */
 static void smaller_sample(void **state)
 {
-    struct stack *late = new_stack(UINT64_MAX), *early = new_stack(UINT64_MAX / 8);
+    struct stack *late = new_stack(1), *early = new_stack(8);
     struct psnap_rng rng;
     uint64_t outside = 0;
 
@@ -163,7 +167,7 @@ static void smaller_sample(void **state)
         const uint64_t line = psnap_rng_below(&rng, 2000);
         const uint64_t a = stack_touch(late, line), b = stack_touch(early, line);
         if (i == 20000)
-            stack_sample(late, UINT64_MAX / 8);
+            stack_sample(late, 1.0 / 8);
         if (i > 20000) {
             assert_int_equal(a, b);
             outside += a == STACK_OUTSIDE;
@@ -175,12 +179,108 @@ static void smaller_sample(void **state)
     stack_free(early);
 }
 
+/* A random run: places that walk, side by side or over each other, in both directions. */
+static size_t make_run(struct psnap_rng *rng, struct stack_walk *walks)
+{
+    static const int64_t strides[] = {0, 8, -8, 16, 24, -64, 100, 4096, -5000};
+    const size_t width = 1 + psnap_rng_below(rng, psnap_rng_below(rng, 4) ? 6 : STACK_RUN_MAX);
+
+    for (size_t k = 0; k < width; k++) {
+        walks[k].address = k && psnap_rng_below(rng, 3)
+                               ? walks[k - 1].address + psnap_rng_below(rng, 130) - 65
+                               : psnap_rng_below(rng, 1 << 17) - (1 << 16);
+        walks[k].stride = strides[psnap_rng_below(rng, 9)];
+    }
+    return width;
+}
+
+/* The same of a run at once as touch by touch, on stacks that then have the same lines in the same
+ * order: touches between runs tell. */
+static void runs_against_touches(uint64_t scale, unsigned digits, uint64_t seed)
+{
+    struct stack *by_runs = new_stack(scale), *by_touches = new_stack(scale);
+    struct stack_walk walks[STACK_RUN_MAX];
+    uint64_t distances[STACK_RUN_MAX], n;
+    struct psnap_rng rng;
+
+    psnap_rng_init(&rng, seed);
+    for (int i = 0; i < 300; i++) {
+        const size_t width = make_run(&rng, walks);
+        const uint64_t count = 1 + psnap_rng_below(&rng, 100);
+        struct stack_run run;
+        uint64_t at = 0;
+
+        stack_run_begin(&run, by_runs, walks, width, count, digits);
+        while ((n = stack_run_next(&run, distances)) != 0)
+            for (const uint64_t end = at + n; at < end; at++)
+                for (size_t k = 0; k < width; k++) {
+                    const uint64_t address = walks[k].address + at * (uint64_t)walks[k].stride;
+                    const uint64_t expected = stack_touch(by_touches, address >> digits);
+                    if (scale == 1 || (distances[k] < STACK_SAMPLED && expected < STACK_SAMPLED))
+                        assert_int_equal(distances[k], expected);
+                }
+        assert_int_equal(at, count);
+        assert_true(stack_run_end(&run));
+        for (int k = 0; k < 20; k++) {
+            const uint64_t line = (psnap_rng_below(&rng, 1 << 17) - (1 << 16)) >> digits;
+            const uint64_t got = stack_touch(by_runs, line);
+            const uint64_t expected = stack_touch(by_touches, line);
+            if (scale == 1)
+                assert_int_equal(got, expected);
+        }
+        assert_int_equal(stack_lines(by_runs), stack_lines(by_touches));
+    }
+    stack_free(by_runs);
+    stack_free(by_touches);
+}
+
+static void random_runs(void **state)
+{
+    (void)state;
+    for (unsigned digits = 0; digits < 12; digits += 3)
+        runs_against_touches(1, digits, 10 + digits);
+    runs_against_touches(1, 6, 30);
+    runs_against_touches(16, 6, 31);
+}
+
+/* Chunks of random length, each on a stack of its own, which is used again. */
+static void random_chunks(void **state)
+{
+    struct stack *whole = new_stack(1), *chunk = new_stack(1), *expected = new_stack(1);
+    struct psnap_rng rng;
+    uint64_t at = 0;
+
+    (void)state;
+    psnap_rng_init(&rng, 40);
+    for (int i = 0; i < 2000; i++) {
+        const uint64_t length = 1 + psnap_rng_below(&rng, i % 2 ? 5 : 300);
+        const bool is_apart = psnap_rng_below(&rng, 3) != 0;
+        assert_true(stack_settle(whole));
+        for (uint64_t k = 0; k < length; k++) {
+            uint64_t distance;
+            at = psnap_rng_below(&rng, 8) ? at + 1 : psnap_rng_below(&rng, 5000);
+            distance = stack_touch(is_apart ? chunk : whole, at);
+            if (is_apart && distance == STACK_COLD)
+                distance = stack_leave(whole, at);
+            assert_int_equal(distance, stack_touch(expected, at));
+        }
+        assert_true(stack_join(whole, chunk));
+        stack_clear(chunk);
+        assert_int_equal(stack_lines(whole), stack_lines(expected));
+        assert_int_equal(stack_lines(chunk), 0);
+    }
+    stack_free(whole);
+    stack_free(chunk);
+    stack_free(expected);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(paper_example),  cmocka_unit_test(cycles),
         cmocka_unit_test(random_lines),   cmocka_unit_test(random_sample),
-        cmocka_unit_test(smaller_sample),
+        cmocka_unit_test(smaller_sample), cmocka_unit_test(random_runs),
+        cmocka_unit_test(random_chunks),
     };
 
     return cmocka_run_group_tests_name("reuse_stack", tests, NULL, NULL);
