@@ -10,6 +10,8 @@
 
 static const struct psnap_command models[] = {
     {"cache", "hit rates from reuse distances, beside simulated ones", psnap_cmd_predict_cache},
+    {"runtime", "run times from hit rates, latencies and operation counts",
+     psnap_cmd_predict_runtime},
 };
 enum { MODEL_COUNT = sizeof models / sizeof models[0] };
 

@@ -6,5 +6,6 @@
 #include "formats/base/cmd.h"
 
 int psnap_cmd_predict_cache(int argc, char **argv);
+int psnap_cmd_predict_runtime(int argc, char **argv);
 
 #endif
