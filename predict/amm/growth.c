@@ -77,7 +77,7 @@ static bool fit(struct growth *growth, const double *sizes, const double *values
     growth->b = (s.yz * s.xx - s.xz * s.xy) / determinant;
     if (growth->form == GROWTH_POWER)
         growth->a = exp(growth->a);
-    return true;
+    return growth->form == GROWTH_POWER || growth->b >= 0;
 }
 
 /* The mean relative error at inputs that were left out; infinite when one cannot be. */
@@ -89,7 +89,7 @@ static double left_out_error(struct growth growth, const double *sizes, const do
     for (size_t i = 0; i < count; i++) {
         if (!fit(&growth, sizes, values, count, i))
             return INFINITY;
-        sum += fabs(growth_at(&growth, sizes[i]) - values[i]) * weight_of(values[i]);
+        sum += fmax(fabs(growth_at(&growth, sizes[i]) - values[i]) - 1, 0) * weight_of(values[i]);
     }
     return sum / (double)count;
 }

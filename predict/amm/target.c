@@ -4,8 +4,10 @@
  * small input's P(D | BB) and the larger one's P(BB). The paper weights blocks by their executions;
  * here each execution counts for the accesses that it makes, which is P(D) of an access.
  *
- * The paper keeps P(D | BB) as it is. From several inputs it is seen how it changes: accesses, cold
- * accesses and each quantile of a reference's distances are fitted to the size (growth.c).
+ * The paper keeps P(D | BB) as it is. From several inputs it is seen how it changes: accesses and
+ * quantiles of each mode of a reference's distances are fitted to the size (growth.c). A reference
+ * mostly has two modes, that of the line it has just used and that of data it comes back to, and
+ * with the size their shares change as much as their distances.
  */
 #include "predict/amm/target.h"
 
@@ -270,53 +272,145 @@ static double grown(const struct growing *growing, const double *values)
     return growth_at(&growth, growing->size);
 }
 
-/* Quantiles of what is not cold; false: all is cold, or nothing there. */
-static bool take_quantiles(const struct psnap_distances *distances, struct spread *spread)
+static double log_distance(uint64_t distance)
 {
-    const double accesses = distances ? (double)psnap_distances_accesses(distances) : 0;
-    const double cold = distances ? (double)psnap_distances_cold(distances) : 0;
-    const double finite = accesses - cold;
+    return log((double)distance + 1);
+}
+
+/*
+ * The first distance of the far mode by Otsu's threshold ("A threshold selection method from
+ * gray-level histograms", 1979): the one that explains most of the variance of log distances.
+ * *share gets how much it explains, 0 to 1.
+ */
+static uint64_t otsu_threshold(const struct psnap_distances *distances, double *share)
+{
     struct psnap_distance_count each = {0};
-    double below = 0;
+    double all = 0, sum = 0, squares = 0, below = 0, sum_below = 0, best = 0, variance;
+    uint64_t threshold = 0;
+
+    while (psnap_distances_next(distances, &each)) {
+        const double x = log_distance(each.distance), count = (double)each.count;
+        all += count;
+        sum += count * x;
+        squares += count * x * x;
+    }
+    variance = all > 0 ? squares - sum * sum / all : 0;
+    each = (struct psnap_distance_count){0};
+    while (psnap_distances_next(distances, &each)) {
+        const double above = all - below;
+        const double apart = below > 0 ? sum_below / below - (sum - sum_below) / above : 0;
+        const double explained = below * above / all * apart * apart;
+        if (explained > best) {
+            best = explained;
+            threshold = each.distance;
+        }
+        below += (double)each.count;
+        sum_below += (double)each.count * log_distance(each.distance);
+    }
+    *share = variance > 1e-9 * squares ? best / variance : 0;
+    return threshold;
+}
+
+/* Accesses and quantiles of those distances that are from `from` to `to` - 1. */
+static double take_quantiles(const struct psnap_distances *distances, uint64_t from, uint64_t to,
+                             double quantiles[SPREAD_QUANTILES])
+{
+    struct psnap_distance_count each = {0};
+    double all = 0, below = 0;
     int q = 0;
 
-    if (accesses > 0)
-        spread->cold = cold / accesses;
-    while (finite > 0 && psnap_distances_next(distances, &each)) {
+    while (psnap_distances_next(distances, &each))
+        all += each.distance >= from && each.distance < to ? (double)each.count : 0;
+    each = (struct psnap_distance_count){0};
+    while (q < SPREAD_QUANTILES && psnap_distances_next(distances, &each)) {
+        if (each.distance < from || each.distance >= to)
+            continue;
         below += (double)each.count;
-        while (q < SPREAD_QUANTILES && (q + 0.5) / SPREAD_QUANTILES * finite <= below)
-            spread->quantiles[q++] = (double)each.distance;
+        while (q < SPREAD_QUANTILES && (q + 0.5) / SPREAD_QUANTILES * all <= below)
+            quantiles[q++] = (double)each.distance;
     }
-    return finite > 0;
+    return all;
+}
+
+/* How a reference's distances are spread at some sizes; shares are numbers of accesses here. */
+struct spreads {
+    struct spread at[GROWTH_SIZES_MAX];
+    double sizes[GROWTH_SIZES_MAX];
+    size_t count;
+};
+
+enum { BIMODAL_PERCENT = 80 }; /* of the variance, that two modes explain; of a uniform one: 75 */
+
+/* Two modes if all sizes have them, else one. Sizes at which all accesses are cold are left out. */
+static void take_spreads(const struct growing *growing, size_t plan, uint32_t ref,
+                         struct spreads *spreads)
+{
+    uint64_t thresholds[GROWTH_SIZES_MAX];
+    const struct psnap_distances *distances[GROWTH_SIZES_MAX];
+    bool is_bimodal = true;
+
+    spreads->count = 0;
+    for (size_t i = 0; i < growing->count; i++) {
+        const struct measure *measure = growing->measures[i];
+        const struct psnap_distances *of =
+            measure->distances[plan * measure->program->ref_count + ref];
+        double share;
+        if (!of || psnap_distances_accesses(of) == psnap_distances_cold(of))
+            continue;
+        distances[spreads->count] = of;
+        thresholds[spreads->count] = otsu_threshold(of, &share);
+        is_bimodal &= share > BIMODAL_PERCENT / 100.0;
+        spreads->at[spreads->count].cold = measure->accesses[ref] *
+                                           (double)psnap_distances_cold(of) /
+                                           (double)psnap_distances_accesses(of);
+        spreads->sizes[spreads->count++] = growing->sizes[i];
+    }
+    for (size_t i = 0; i < spreads->count; i++) {
+        struct spread *at = &spreads->at[i];
+        const uint64_t between = is_bimodal ? thresholds[i] : UINT64_MAX;
+        at->shares[0] = take_quantiles(distances[i], 0, between, at->quantiles[0]);
+        at->shares[1] = take_quantiles(distances[i], between, UINT64_MAX, at->quantiles[1]);
+    }
+}
+
+/* A value of each spread, which lies `offset` doubles into it, at the wanted size. */
+static double grown_value(const struct spreads *spreads, size_t offset, double size)
+{
+    double values[GROWTH_SIZES_MAX];
+    struct growth growth;
+
+    for (size_t i = 0; i < spreads->count; i++)
+        values[i] = *(const double *)((const char *)&spreads->at[i] + offset);
+    growth = growth_fit(spreads->sizes, values, spreads->count);
+    return growth_at(&growth, size);
 }
 
 /* The spread of a reference at the wanted size; false: too few inputs have it. */
 static bool grow_spread(const struct growing *growing, size_t plan, uint32_t ref,
                         struct spread *spread)
 {
-    struct spread each[GROWTH_SIZES_MAX];
-    double sizes[GROWTH_SIZES_MAX], values[GROWTH_SIZES_MAX], cold[GROWTH_SIZES_MAX];
-    double accesses[GROWTH_SIZES_MAX];
-    struct growing some = {.sizes = sizes, .size = growing->size};
+    struct spreads spreads;
+    double sum;
 
-    for (size_t i = 0; i < growing->count; i++) {
-        const struct measure *measure = growing->measures[i];
-        if (!take_quantiles(measure->distances[plan * measure->program->ref_count + ref],
-                            &each[some.count]))
-            continue;
-        accesses[some.count] = measure->accesses[ref];
-        cold[some.count] = each[some.count].cold * measure->accesses[ref];
-        sizes[some.count++] = growing->sizes[i];
-    }
-    if (some.count < GROWTH_SIZES_MIN)
+    take_spreads(growing, plan, ref, &spreads);
+    if (spreads.count < GROWTH_SIZES_MIN)
         return false;
-    spread->cold = fmin(grown(&some, cold) / fmax(grown(&some, accesses), 1), 1);
-    for (int q = 0; q < SPREAD_QUANTILES; q++) {
-        for (size_t i = 0; i < some.count; i++)
-            values[i] = each[i].quantiles[q];
-        spread->quantiles[q] = grown(&some, values);
+    spread->cold = grown_value(&spreads, offsetof(struct spread, cold), growing->size);
+    sum = spread->cold;
+    for (int m = 0; m < SPREAD_MODES; m++) {
+        const size_t offset = (size_t)m * sizeof spread->quantiles[0];
+        spread->shares[m] = grown_value(
+            &spreads, offsetof(struct spread, shares) + (size_t)m * sizeof(double), growing->size);
+        sum += spread->shares[m];
+        for (size_t q = 0; q < SPREAD_QUANTILES; q++)
+            spread->quantiles[m][q] = grown_value(
+                &spreads, offsetof(struct spread, quantiles) + offset + q * sizeof(double),
+                growing->size);
     }
-    return true;
+    spread->cold /= fmax(sum, 1);
+    for (int m = 0; m < SPREAD_MODES; m++)
+        spread->shares[m] /= fmax(sum, 1);
+    return sum > 0;
 }
 
 static enum psnap_status grow_spreads(struct target *target, const struct growing *growing,
@@ -397,7 +491,7 @@ double target_hit_rate(const struct target *target, size_t plan, bool per_set, u
     const size_t at = plan * target->base->program->ref_count + ref;
     const struct spread *spread = target->spreads[at];
     const struct psnap_distances *distances = target->base->distances[at];
-    double hits = 0;
+    double hits[SPREAD_MODES] = {0};
 
     if (!spread && !distances)
         return NAN;
@@ -405,10 +499,12 @@ double target_hit_rate(const struct target *target, size_t plan, bool per_set, u
         return psnap_distances_hit_rate(distances, ways);
     if (!spread)
         return psnap_sdcm_hit_rate(distances, ways, lines);
-    for (int q = 0; q < SPREAD_QUANTILES; q++)
-        hits += per_set ? spread->quantiles[q] < (double)ways
-                        : psnap_sdcm_hit((uint64_t)llround(spread->quantiles[q]), ways, lines);
-    return (1 - spread->cold) * hits / SPREAD_QUANTILES;
+    for (int m = 0; m < SPREAD_MODES; m++)
+        for (int q = 0; q < SPREAD_QUANTILES; q++) {
+            const uint64_t distance = (uint64_t)llround(spread->quantiles[m][q]);
+            hits[m] += per_set ? distance < ways : psnap_sdcm_hit(distance, ways, lines);
+        }
+    return (spread->shares[0] * hits[0] + spread->shares[1] * hits[1]) / SPREAD_QUANTILES;
 }
 
 void target_distances(const struct target *target,
@@ -423,9 +519,11 @@ void target_distances(const struct target *target,
 
         if (spread) {
             each(context, PSNAP_DISTANCE_COLD, accesses * spread->cold);
-            for (int q = 0; q < SPREAD_QUANTILES; q++)
-                each(context, (uint64_t)llround(spread->quantiles[q]),
-                     accesses * (1 - spread->cold) / SPREAD_QUANTILES);
+            for (int i = 0; i < SPREAD_MODES * SPREAD_QUANTILES; i++)
+                each(context,
+                     (uint64_t)llround(
+                         spread->quantiles[i / SPREAD_QUANTILES][i % SPREAD_QUANTILES]),
+                     accesses * spread->shares[i / SPREAD_QUANTILES] / SPREAD_QUANTILES);
         } else if (distances) {
             const double scale = accesses / (double)psnap_distances_accesses(distances);
             each(context, PSNAP_DISTANCE_COLD, scale * (double)psnap_distances_cold(distances));

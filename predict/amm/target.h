@@ -9,13 +9,18 @@
 #include "predict/amm/growth.h"
 #include "predict/amm/measure.h"
 
-#define SPREAD_QUANTILES 100
+#define SPREAD_MODES 2
+#define SPREAD_QUANTILES 50
 
-/* The distances of a reference at the larger input: the shares that are cold, and quantiles of the
- * others, each the middle of a hundredth of them. */
+/*
+ * The distances of a reference at the larger input: what share is cold, or of one of the two
+ * modes, near and far, which add up to 1; and quantiles of each mode, the middles of equal parts of
+ * it.
+ */
 struct spread {
     double cold;
-    double quantiles[SPREAD_QUANTILES];
+    double shares[SPREAD_MODES];
+    double quantiles[SPREAD_MODES][SPREAD_QUANTILES];
 };
 
 struct target {
