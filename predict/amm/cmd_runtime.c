@@ -13,6 +13,7 @@
 #include "formats/base/output.h"
 #include "formats/base/text.h"
 #include "predict/amm/cmd_branches.h"
+#include "predict/amm/cmd_mca.h"
 #include "predict/amm/cmd_runtime_rows.h"
 #include "predict/cmd_predict.h"
 #include "replay/cmd_input.h"
@@ -30,6 +31,8 @@ struct settings {
     size_t path_count;
     struct psnap_input_options input;
     const char *at, *probabilities, *write_probabilities, *csv;
+    struct psnap_text_list assembly;
+    const char *cpu; /* as llvm-mca calls it */
     double sizes[GROWTH_SIZES_MAX], size;
     double rate;
     uint64_t seed;
@@ -48,6 +51,7 @@ struct report {
     struct target targets[2]; /* [1]: with distances as they are, to compare with */
     const char *names[2];     /* what their distances are */
     size_t target_count;
+    struct mca_loops mca;
     struct runtime_rows rows;
     size_t rows_end[MACHINES_MAX];
     double system_error; /* of block counts by the linear system, relative */
@@ -309,7 +313,7 @@ static enum psnap_status write_probabilities(const struct report *report, FILE *
     return PSNAP_OK;
 }
 
-static void print_notes(const struct report *report)
+static void print_notes(const struct report *report, const struct settings *settings)
 {
     const struct measure *measure = &report->runs[0].measure;
     char digits[32], more[32];
@@ -323,6 +327,13 @@ static void print_notes(const struct report *report)
                "left out\n",
                psnap_group_digits((uint64_t)report->targets[0].unknown, digits),
                report->runs[0].path);
+    if (report->mca.cycles)
+        printf("%" PRIu32 " of %" PRIu32 " loops that iterate have their cycles by llvm-mca\n",
+               report->mca.matched, report->mca.loops);
+    else if (settings->rows.methods[RUNTIME_OVERLAP])
+        printf(
+            "no --asm: T_cpu of overlap is what units need for the operations, without what they "
+            "wait for\n");
     if (measure->threads > 1)
         printf("%" PRIu32 " threads, as if one core did the work of all\n", measure->threads);
 }
@@ -334,7 +345,7 @@ static void print_tables(const struct report *report, const struct settings *set
         runtime_rows_print(&report->rows, m ? report->rows_end[m - 1] : 0, report->rows_end[m],
                            &report->machines[m], settings->rows.methods);
     }
-    print_notes(report);
+    print_notes(report, settings);
 }
 
 static void print_json(const struct report *report)
@@ -352,6 +363,10 @@ static void print_json(const struct report *report)
     psnap_json_u64(&json, "branches", measure->transition_count);
     psnap_json_real(&json, "system_error", report->system_error);
     psnap_json_real(&json, "unknown_accesses", report->targets[0].unknown);
+    if (report->mca.cycles) {
+        psnap_json_u64(&json, "loops", report->mca.loops);
+        psnap_json_u64(&json, "loops_with_assembly", report->mca.matched);
+    }
     psnap_json_begin_array(&json, "rows");
     for (size_t m = 0; m < report->machine_count; m++)
         runtime_rows_json(&report->rows, m ? report->rows_end[m - 1] : 0, report->rows_end[m],
@@ -374,8 +389,14 @@ static enum psnap_status predict(struct report *report, const struct settings *s
         status = solve_measured(report, error);
     if (!status)
         status = make_targets(report, settings, error);
+    if (!status && settings->assembly.count) {
+        const struct target *target = &report->targets[0];
+        status = mca_measure(&report->mca, &settings->assembly, settings->cpu,
+                             target->base->program, target->iterations, error);
+    }
     for (size_t m = 0; m < report->machine_count && !status; m++) {
         struct runtime_settings rows = settings->rows;
+        rows.mca = settings->assembly.count ? &report->mca : NULL;
         rows.machine = &report->machines[m];
         rows.plans = report->plans_of[m];
         for (size_t t = 0; t < report->target_count && !status; t++)
@@ -400,6 +421,7 @@ static void release(struct report *report)
         psnap_source_free(report->runs[i].source);
         psnap_profile_free(report->runs[i].profile);
     }
+    mca_release(&report->mca);
     runtime_rows_release(&report->rows);
 }
 
@@ -492,7 +514,7 @@ static int run_command(struct report *report, const struct settings *settings,
 
 int psnap_cmd_predict_runtime(int argc, char **argv)
 {
-    struct settings settings = {.input = PSNAP_INPUT_DEFAULTS, .rate = NAN};
+    struct settings settings = {.input = PSNAP_INPUT_DEFAULTS, .rate = NAN, .cpu = "native"};
     struct psnap_text_list machines = {0};
     const char *by = "total,loop", *method = NULL, *rates = "sdcm", *sizes = NULL;
     const struct psnap_option options[] = {
@@ -501,6 +523,10 @@ int psnap_cmd_predict_runtime(int argc, char **argv)
         {PSNAP_OPTION_TEXT, 0, "method", &method, "METHOD",
          "published, throughput or overlap alone (all)"},
         {PSNAP_OPTION_TEXT, 0, "rates", &rates, "METHOD", "hit rates by sdcm or per-set (sdcm)"},
+        {PSNAP_OPTION_LIST, 0, "asm", &settings.assembly, "FILE",
+         "the program's assembly, by clang -S -g: loops' cycles by llvm-mca; may be repeated"},
+        {PSNAP_OPTION_TEXT, 0, "cpu", &settings.cpu, "NAME",
+         "the processor, as llvm-mca calls it (native)"},
         {PSNAP_OPTION_FLAG, 0, "as-published", &settings.rows.as_published, NULL,
          "each level's rate of all accesses, blocks by their executions, --rate 0.01"},
         {PSNAP_OPTION_TEXT, 0, "at", &settings.at, "LARGE",
@@ -553,5 +579,6 @@ int psnap_cmd_predict_runtime(int argc, char **argv)
         release(report);
     free(report);
     psnap_text_list_release(&machines);
+    psnap_text_list_release(&settings.assembly);
     return status;
 }

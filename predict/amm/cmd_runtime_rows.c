@@ -39,6 +39,28 @@ static struct runtime_accesses accesses_of(const struct target *target, uint32_t
     return accesses;
 }
 
+/* The core cycles of a loop's code by its assembly; NAN: it has none. */
+static double core_cycles(const struct target *target, uint32_t loop, const struct mca_loops *mca)
+{
+    const double iterations = target->iterations[loop], entries = target->entries[loop];
+
+    return mca ? iterations * mca_iteration(mca, loop, entries > 0 ? iterations / entries : 0)
+               : NAN;
+}
+
+/* The pattern of a reference: the assembly knows better what irregular accesses wait for. */
+static enum runtime_pattern pattern_of(const struct target *target, uint32_t ref,
+                                       const struct mca_loops *mca)
+{
+    const uint32_t loop = target->base->program->refs[ref].loop;
+    const enum runtime_pattern pattern = target->base->patterns[ref];
+
+    if (pattern == RUNTIME_REGULAR || !mca || loop >= target->base->program->loop_count ||
+        isnan(mca->cycles[loop].throughput))
+        return pattern;
+    return mca->waits[loop] ? RUNTIME_DEPENDENT : RUNTIME_IRREGULAR;
+}
+
 /* The work of each loop; [loop_count]: of no loop. NULL: out of memory. */
 static struct runtime_work *work_of(const struct target *target,
                                     const struct runtime_settings *settings)
@@ -47,23 +69,21 @@ static struct runtime_work *work_of(const struct target *target,
     const uint32_t loops = program->loop_count;
     struct runtime_work *work = calloc(loops + (size_t)1, sizeof *work);
 
-    for (uint32_t ref = 0; ref < program->ref_count && work; ref++) {
+    if (!work)
+        return NULL;
+    for (uint32_t ref = 0; ref < program->ref_count; ref++) {
         const uint32_t loop = program->refs[ref].loop < loops ? program->refs[ref].loop : loops;
         const struct runtime_accesses accesses = accesses_of(target, ref, settings);
-        enum runtime_pattern pattern = target->base->patterns[ref];
-        if (settings->loop_waits && loop < loops && pattern != RUNTIME_REGULAR &&
-            !isnan(settings->loop_cycles[loop]))
-            pattern = settings->loop_waits[loop] ? RUNTIME_DEPENDENT : RUNTIME_IRREGULAR;
         if (accesses.accesses > 0)
-            runtime_add_accesses(&work[loop].patterns[pattern], &accesses);
+            runtime_add_accesses(&work[loop].patterns[pattern_of(target, ref, settings->mca)],
+                                 &accesses);
     }
-    for (uint32_t i = 0; i <= loops && work; i++)
-        work[i].core_cycles = i < loops && settings->loop_cycles
-                                  ? settings->loop_cycles[i] * target->iterations[i]
-                                  : NAN;
-    for (uint32_t i = 0; i < loops && work; i++)
+    work[loops].core_cycles = NAN;
+    for (uint32_t i = 0; i < loops; i++) {
+        work[i].core_cycles = core_cycles(target, i, settings->mca);
         memcpy(work[i].operations, &target->operations[i * PSNAP_OPERATION_COUNT],
                sizeof work[i].operations);
+    }
     return work;
 }
 

@@ -6,6 +6,7 @@
 #define PSNAP_PREDICT_AMM_CMD_RUNTIME_ROWS_H
 
 #include "formats/base/cmd.h"
+#include "predict/amm/cmd_mca.h"
 #include "predict/amm/runtime.h"
 #include "predict/amm/target.h"
 
@@ -19,8 +20,7 @@ struct runtime_settings {
     bool as_published;
     bool methods[RUNTIME_METHODS];
     bool wanted[PSNAP_SCOPE_COUNT];
-    const double *loop_cycles; /* by loop: core cycles of an iteration, NAN: unknown; or NULL */
-    const bool *loop_waits;    /* by loop: its irregular loads are dependent; or NULL */
+    const struct mca_loops *mca; /* NULL: there is no assembly */
 };
 
 struct runtime_row {

@@ -136,8 +136,10 @@ static bool make_tables(struct measure *measure)
     measure->windows = calloc(blocks, sizeof *measure->windows);
     measure->operations = calloc(loops * PSNAP_OPERATION_COUNT, sizeof *measure->operations);
     measure->iterations = calloc(loops, sizeof *measure->iterations);
+    measure->entries = calloc(loops, sizeof *measure->entries);
     return measure->accesses && measure->bytes && measure->patterns && measure->distances &&
-           measure->executions && measure->windows && measure->operations && measure->iterations;
+           measure->executions && measure->windows && measure->operations && measure->iterations &&
+           measure->entries;
 }
 
 static void take_blocks(struct measure *measure)
@@ -151,9 +153,12 @@ static void take_blocks(struct measure *measure)
             measure->operations[block->loop * PSNAP_OPERATION_COUNT + op] +=
                 (double)block->executions * block->operations[op];
     }
-    for (uint32_t i = 0; i < program->loop_count; i++)
+    for (uint32_t i = 0; i < program->loop_count; i++) {
         if (program->loops[i].header < program->block_count)
             measure->iterations[i] = measure->executions[program->loops[i].header];
+        if (program->loops[i].entry < program->block_count)
+            measure->entries[i] = measure->executions[program->loops[i].entry];
+    }
 }
 
 /* The program's loops are the profile's but for threads' parts, in the same order. */
@@ -168,6 +173,7 @@ static void take_loops(struct measure *measure, const struct psnap_profile *prof
         for (size_t op = 0; op < PSNAP_OPERATION_COUNT; op++)
             measure->operations[loop * PSNAP_OPERATION_COUNT + op] = (double)from->operations[op];
         measure->iterations[loop] = from->iterations != UINT64_MAX ? (double)from->iterations : 0;
+        measure->entries[loop] = from->entries != UINT64_MAX ? (double)from->entries : 0;
         loop++;
     }
 }
@@ -268,6 +274,7 @@ void measure_release(struct measure *measure)
     free(measure->windows);
     free(measure->operations);
     free(measure->iterations);
+    free(measure->entries);
     free(measure->transitions);
     *measure = (struct measure){0};
 }

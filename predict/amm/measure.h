@@ -36,6 +36,7 @@ struct measure {
     double *windows;                     /* by block */
     double *operations;                  /* by loop, PSNAP_OPERATION_COUNT of each */
     double *iterations;                  /* by loop; 0 when unknown */
+    double *entries;                     /* as iterations */
     double *bytes;                       /* of an access in the mean, by reference */
     enum runtime_pattern *patterns;      /* by reference */
     struct transition *transitions;

@@ -31,8 +31,10 @@ static enum psnap_status begin(struct target *target, const struct measure *base
     target->accesses = calloc(program->ref_count + (size_t)1, sizeof *target->accesses);
     target->operations = calloc(loops * PSNAP_OPERATION_COUNT, sizeof *target->operations);
     target->iterations = calloc(loops, sizeof *target->iterations);
+    target->entries = calloc(loops, sizeof *target->entries);
     target->spreads = calloc(program->ref_count * base->plan_count + 1, sizeof(struct spread *));
-    return target->accesses && target->operations && target->iterations && target->spreads
+    return target->accesses && target->operations && target->iterations && target->entries &&
+                   target->spreads
                ? PSNAP_OK
                : no_memory(error);
 }
@@ -48,6 +50,7 @@ void target_release(struct target *target)
     free(target->accesses);
     free(target->operations);
     free(target->iterations);
+    free(target->entries);
     *target = (struct target){0};
 }
 
@@ -63,6 +66,7 @@ enum psnap_status target_same(struct target *target, const struct measure *base,
         target->accesses[i] = base->accesses[i];
     for (uint32_t i = 0; i < program->loop_count && !status; i++) {
         target->iterations[i] = base->iterations[i];
+        target->entries[i] = base->entries[i];
         for (size_t op = 0; op < PSNAP_OPERATION_COUNT; op++)
             target->operations[i * PSNAP_OPERATION_COUNT + op] =
                 base->operations[i * PSNAP_OPERATION_COUNT + op];
@@ -129,9 +133,12 @@ enum psnap_status target_executions(struct target *target, const struct measure 
         else
             target->unknown += known[b];
     }
-    for (uint32_t i = 0; i < program->loop_count && ratios && known; i++)
+    for (uint32_t i = 0; i < program->loop_count && ratios && known; i++) {
         if (program->loops[i].header < program->block_count)
             target->iterations[i] = known[program->loops[i].header];
+        if (program->loops[i].entry < program->block_count)
+            target->entries[i] = known[program->loops[i].entry];
+    }
     status = ratios && known ? PSNAP_OK : no_memory(error);
     free(ratios);
     free(known);
@@ -217,6 +224,7 @@ static enum psnap_status by_loops(struct target *target, const struct measure *b
             continue;
         matched++;
         target->iterations[i] = large->iterations[other];
+        target->entries[i] = large->entries[other];
         for (size_t op = 0; op < PSNAP_OPERATION_COUNT; op++)
             target->operations[i * PSNAP_OPERATION_COUNT + op] =
                 large->operations[other * PSNAP_OPERATION_COUNT + op];
@@ -457,6 +465,11 @@ static const double *iterations_of(const struct measure *measure)
     return measure->iterations;
 }
 
+static const double *entries_of(const struct measure *measure)
+{
+    return measure->entries;
+}
+
 enum psnap_status target_grown(struct target *target, const struct measure *const *measures,
                                const double *sizes, size_t count, double size, bool fixed,
                                struct psnap_error *error)
@@ -476,8 +489,10 @@ enum psnap_status target_grown(struct target *target, const struct measure *cons
         return status;
     for (uint32_t i = 0; i < program->ref_count; i++)
         target->accesses[i] = grown_entry(&growing, accesses_of, i);
-    for (uint32_t i = 0; i < program->loop_count; i++)
+    for (uint32_t i = 0; i < program->loop_count; i++) {
         target->iterations[i] = grown_entry(&growing, iterations_of, i);
+        target->entries[i] = grown_entry(&growing, entries_of, i);
+    }
     for (size_t i = 0; i < (size_t)program->loop_count * PSNAP_OPERATION_COUNT; i++)
         target->operations[i] = grown_entry(&growing, operations_of, i);
     return fixed ? PSNAP_OK : grow_spreads(target, &growing, error);

@@ -28,6 +28,7 @@ struct target {
     double *accesses;           /* as those of a measure */
     double *operations;
     double *iterations;
+    double *entries;
     struct spread **spreads; /* [plan * ref_count + ref]; NULL: as measured */
     double unknown;          /* accesses of blocks that the base did not execute */
 };
