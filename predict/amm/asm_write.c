@@ -40,9 +40,11 @@ static const struct copy *copy_of(const char *line, size_t length, const char **
         if (length < known || memcmp(line, copies_of[i].mnemonic, known) != 0 || !comma)
             continue;
         percent = comma + 1 + strspn(comma + 1, " ");
-        if (*percent != '%' || memchr(line, '(', length))
+        if (*percent != '%' || line + length - percent < 3 || memchr(line, '(', length))
             return NULL;
         *from = strchr(line, '%');
+        if (((*from)[2] == 'm') != (percent[2] == 'm')) /* between general and vector registers */
+            return NULL;
         *from_length = (int)(comma - *from);
         *to = percent;
         *to_length = (int)(line + length - percent);

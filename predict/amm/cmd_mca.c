@@ -115,15 +115,13 @@ static struct mca_cycles cycles_of(const struct region *regions)
     return cycles;
 }
 
-double mca_iteration(const struct mca_loops *mca, uint32_t loop, double trips)
+double mca_latency(const struct mca_loops *mca, uint32_t loop, double trips)
 {
     const struct mca_cycles *cycles = &mca->cycles[loop];
-    const double window = mca->waits[loop] || !(trips > 0) ? 0 : cycles->window;
 
-    if (isnan(cycles->throughput))
-        return NAN;
-    return fmax(cycles->throughput,
-                window > 0 ? cycles->latency * trips / (trips + window) : cycles->latency);
+    if (mca->waits[loop] || !(trips > 0))
+        return cycles->latency;
+    return cycles->latency * trips / (trips + cycles->window);
 }
 
 static enum psnap_status run(const struct asm_code *code, struct region *regions, const char *cpu,

@@ -33,12 +33,12 @@ enum psnap_status mca_measure(struct mca_loops *mca, const struct psnap_text_lis
                               const double *iterations, struct psnap_error *error);
 
 /*
- * Cycles of an iteration of a loop that iterates `trips` times at each of its entries (0: unknown):
- * the larger of throughput and latency, of which less is waited for where the next entry's
- * iterations are in the window too: latency * trips / (trips + window), unless the loop waits for
- * what it loads, which the next entry then does as well. NAN: unknown.
+ * The latency of an iteration of a loop that iterates `trips` times at each of its entries (0:
+ * unknown). Less of it is waited for where the next entry's iterations are in the window too:
+ * latency * trips / (trips + window), unless the loop waits for what it loads, which the next entry
+ * then does as well. NAN: unknown.
  */
-double mca_iteration(const struct mca_loops *mca, uint32_t loop, double trips);
+double mca_latency(const struct mca_loops *mca, uint32_t loop, double trips);
 
 void mca_release(struct mca_loops *mca);
 

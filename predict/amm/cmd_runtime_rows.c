@@ -39,13 +39,15 @@ static struct runtime_accesses accesses_of(const struct target *target, uint32_t
     return accesses;
 }
 
-/* The core cycles of a loop's code by its assembly; NAN: it has none. */
-static double core_cycles(const struct target *target, uint32_t loop, const struct mca_loops *mca)
+/* What a loop's code takes by its assembly. */
+static void take_cycles(struct runtime_work *work, const struct target *target, uint32_t loop,
+                        const struct mca_loops *mca)
 {
     const double iterations = target->iterations[loop], entries = target->entries[loop];
 
-    return mca ? iterations * mca_iteration(mca, loop, entries > 0 ? iterations / entries : 0)
-               : NAN;
+    work->throughput_cycles = iterations * mca->cycles[loop].throughput;
+    work->latency_cycles =
+        iterations * mca_latency(mca, loop, entries > 0 ? iterations / entries : 0);
 }
 
 /* The pattern of a reference: the assembly knows better what irregular accesses wait for. */
@@ -78,9 +80,11 @@ static struct runtime_work *work_of(const struct target *target,
             runtime_add_accesses(&work[loop].patterns[pattern_of(target, ref, settings->mca)],
                                  &accesses);
     }
-    work[loops].core_cycles = NAN;
+    for (uint32_t i = 0; i <= loops; i++)
+        work[i].throughput_cycles = work[i].latency_cycles = NAN;
     for (uint32_t i = 0; i < loops; i++) {
-        work[i].core_cycles = core_cycles(target, i, settings->mca);
+        if (settings->mca)
+            take_cycles(&work[i], target, i, settings->mca);
         memcpy(work[i].operations, &target->operations[i * PSNAP_OPERATION_COUNT],
                sizeof work[i].operations);
     }
@@ -241,7 +245,7 @@ static enum psnap_status check(const struct runtime_work *work, uint32_t loops,
     enum psnap_status status;
 
     for (uint32_t i = 0; i <= loops; i++)
-        runtime_add(isnan(work[i].core_cycles) ? &unknown : &known, &work[i]);
+        runtime_add(isnan(work[i].throughput_cycles) ? &unknown : &known, &work[i]);
     status = runtime_check(settings->machine, &unknown, method, error);
     return status ? status : runtime_check(settings->machine, &known, method, error);
 }

@@ -89,7 +89,7 @@ static double left_out_error(struct growth growth, const double *sizes, const do
     for (size_t i = 0; i < count; i++) {
         if (!fit(&growth, sizes, values, count, i))
             return INFINITY;
-        sum += fmax(fabs(growth_at(&growth, sizes[i]) - values[i]) - 1, 0) * weight_of(values[i]);
+        sum += fmax(fabs(growth_at(&growth, sizes[i]) - values[i]) - 0.5, 0) * weight_of(values[i]);
     }
     return sum / (double)count;
 }

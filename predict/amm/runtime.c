@@ -15,8 +15,8 @@
  * the division's terms only if there is one, nothing below 0.
  *
  * Ours, "overlap": a core that executes out of order does not add what it can do at once, so
- * T = max(T_mem, T_cpu). T_cpu is that of the compiled code (core_cycles: throughput of ports and
- * the latency that an iteration has to wait for, by llvm-mca), else, of operations, that of the
+ * T = max(T_mem, T_cpu). T_cpu is that of the compiled code (the larger of the throughput of its
+ * ports and the latency that iterations wait for, by llvm-mca), else, of operations, that of the
  * busiest kind of unit (integer, floating point, division, branches, accesses at level 1). T_mem is
  * the sum of what accesses take
  *
@@ -67,7 +67,8 @@ void runtime_add(struct runtime_work *sum, const struct runtime_work *work)
         runtime_add_accesses(&sum->patterns[p], &work->patterns[p]);
     for (int op = 0; op < PSNAP_OPERATION_COUNT; op++)
         sum->operations[op] += work->operations[op];
-    sum->core_cycles += work->core_cycles;
+    sum->throughput_cycles += work->throughput_cycles;
+    sum->latency_cycles += work->latency_cycles;
 }
 
 /* ------------------------------------------------------------------- memory */
@@ -204,7 +205,7 @@ static enum unit unit_of(int op)
     }
 }
 
-/* Calls are code of their own, that nothing is known to overlap with. */
+/* Calls take ports too, but nothing in the loop has to wait for what is in them. */
 static double overlap_cpu(const struct psnap_machine *machine, const struct runtime_work *work)
 {
     double units[UNITS] = {0}, busiest, calls;
@@ -212,8 +213,8 @@ static double overlap_cpu(const struct psnap_machine *machine, const struct runt
     for (int op = 0; op < PSNAP_OPERATION_COUNT; op++)
         units[unit_of(op)] += work->operations[op] * machine->operations[op].throughput_cycles;
     calls = units[UNIT_CALL];
-    if (!isnan(work->core_cycles))
-        return work->core_cycles + calls;
+    if (!isnan(work->throughput_cycles))
+        return fmax(work->throughput_cycles + calls, work->latency_cycles);
     busiest = runtime_all_accesses(work).accesses * machine->levels[0].throughput_cycles;
     for (int unit = 0; unit < UNIT_CALL; unit++)
         busiest = fmax(busiest, units[unit]);
@@ -288,8 +289,8 @@ static void need_operations(struct missing *missing, const struct psnap_machine 
     char name[64];
 
     for (int op = 0; op < PSNAP_OPERATION_COUNT; op++) {
-        const bool is_known =
-            method == RUNTIME_OVERLAP && !isnan(work->core_cycles) && unit_of(op) != UNIT_CALL;
+        const bool is_known = method == RUNTIME_OVERLAP && !isnan(work->throughput_cycles) &&
+                              unit_of(op) != UNIT_CALL;
         if (!(work->operations[op] > 0) || is_known)
             continue;
         snprintf(name, sizeof name, "operations.%s",

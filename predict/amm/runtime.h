@@ -40,8 +40,9 @@ struct runtime_accesses {
 struct runtime_work {
     struct runtime_accesses patterns[RUNTIME_PATTERNS];
     double operations[PSNAP_OPERATION_COUNT];
-    double core_cycles; /* all its code takes when every access hits level 1; NAN: unknown, then
-                           RUNTIME_OVERLAP takes it from operations */
+    /* What its code takes, calls apart, when every access hits level 1: of ports and front end, and
+     * waiting for results. NAN: unknown, then RUNTIME_OVERLAP takes it from operations. */
+    double throughput_cycles, latency_cycles;
 };
 
 struct runtime_seconds {
