@@ -110,7 +110,7 @@ static struct mca_cycles cycles_of(const struct region *regions)
     if (!(n > 0) || !(as_is->cycles > 0) || !(as_is->width > 0) || !(operations > 0))
         return cycles;
     cycles.throughput = fmax(as_is->throughput, operations / as_is->width);
-    cycles.latency = fmax(as_is->cycles / n, 2 * regions[1].cycles / n - regions[2].cycles / n);
+    cycles.latency = fmax(2 * regions[1].cycles - regions[2].cycles, 0) / n;
     cycles.window = as_is->entries / operations;
     return cycles;
 }
