@@ -517,6 +517,7 @@ int psnap_cmd_predict_runtime(int argc, char **argv)
     struct settings settings = {.input = PSNAP_INPUT_DEFAULTS, .rate = NAN, .cpu = "native"};
     struct psnap_text_list machines = {0};
     const char *by = "total,loop", *method = NULL, *rates = "sdcm", *sizes = NULL;
+    uint64_t block = 0;
     const struct psnap_option options[] = {
         {PSNAP_OPTION_LIST, 'm', "machine", &machines, "MACHINE",
          "with clock and latencies: a machine file; may be repeated"},
@@ -527,8 +528,10 @@ int psnap_cmd_predict_runtime(int argc, char **argv)
          "the program's assembly, by clang -S -g: loops' cycles by llvm-mca; may be repeated"},
         {PSNAP_OPTION_TEXT, 0, "cpu", &settings.cpu, "NAME",
          "the processor, as llvm-mca calls it (native)"},
-        {PSNAP_OPTION_FLAG, 0, "as-published", &settings.rows.as_published, NULL,
+        {PSNAP_OPTION_FLAG, 0, "as-published", &settings.rows.reading.as_published, NULL,
          "each level's rate of all accesses, blocks by their executions, --rate 0.01"},
+        {PSNAP_OPTION_SIZE, 0, "block", &block, "BYTES",
+         "b of the published methods (the mean size of an access)"},
         {PSNAP_OPTION_TEXT, 0, "at", &settings.at, "LARGE",
          "predict this input, of which only block counts are used"},
         {PSNAP_OPTION_TEXT, 0, "probabilities", &settings.probabilities, "FILE",
@@ -565,8 +568,9 @@ int psnap_cmd_predict_runtime(int argc, char **argv)
     settings.paths = argv + 1;
     settings.path_count = (size_t)operands;
     settings.input.seed = settings.seed;
+    settings.rows.reading.block_bytes = (double)block;
     if (isnan(settings.rate))
-        settings.rate = settings.rows.as_published ? 0.01 : 1;
+        settings.rate = settings.rows.reading.as_published ? 0.01 : 1;
     report = calloc(1, sizeof *report);
     status = check_usage(&settings, sizes, method, rates, by);
     if (!status && !machines.count)

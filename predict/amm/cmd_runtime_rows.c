@@ -220,13 +220,13 @@ static enum psnap_status add_method(struct runtime_rows *rows, const struct targ
             continue;
         runtime_add(&sums.work[row], &work[i]);
         add_seconds(&sums.seconds[row],
-                    runtime_predict(settings->machine, &work[i], method, false));
+                    runtime_predict(settings->machine, &work[i], method, settings->reading));
     }
-    if (fits && !status && scope == PSNAP_SCOPE_TOTAL && settings->as_published)
+    if (fits && !status && scope == PSNAP_SCOPE_TOTAL && settings->reading.as_published)
         status = weigh_by_blocks(target, settings, sums.work, error);
     for (uint32_t i = 0; fits && i < grouping.row_count && method != RUNTIME_OVERLAP; i++)
         sums.seconds[i] =
-            runtime_predict(settings->machine, &sums.work[i], method, settings->as_published);
+            runtime_predict(settings->machine, &sums.work[i], method, settings->reading);
     fits = fits && (status || add_scope(rows, &grouping, &sums, method, distances));
     if (fits && !status && rows->count > first)
         qsort(rows->rows + first, rows->count - first, sizeof *rows->rows, by_seconds);

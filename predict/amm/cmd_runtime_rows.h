@@ -17,7 +17,7 @@ struct runtime_settings {
     const struct psnap_machine *machine;
     const size_t *plans; /* of each level: which of the measure's */
     bool per_set;        /* hit rates: within sets, else by SDCM */
-    bool as_published;
+    struct runtime_reading reading;
     bool methods[RUNTIME_METHODS];
     bool wanted[PSNAP_SCOPE_COUNT];
     const struct mca_loops *mca; /* NULL: there is no assembly */

@@ -4,10 +4,11 @@
  *
  *     T = T_mem + T_cpu,   T_mem = (lambda + (b - 1) beta) / b * total_mem
  *
- * with the effective latency lambda and reciprocal throughput beta of an access, b the mean bytes
- * of one, total_mem the bytes of all. beta is per byte here: a machine's throughput_cycles are per
- * access, of b bytes. With N operations, of which N_div are divisions, of latencies d and
- * reciprocal throughputs beta that are the means of the kinds' by their counts, T_cpu is
+ * with the effective latency lambda and reciprocal throughput beta of an access, total_mem the
+ * bytes of all, and b "the block (word) size": the mean bytes of an access, unless one asks for
+ * blocks, whose first byte is waited for, and the others follow. beta is per byte here: a machine's
+ * throughput_cycles are per access. With N operations, of which N_div are divisions, of latencies d
+ * and reciprocal throughputs beta that are the means of the kinds' by their counts, T_cpu is
  *
  *     published     (N - N_div - 1) d_in + (N_div - 1) d_div
  *     throughput    d_in + (N - N_div - 1) beta_in + d_div + (N_div - 1) beta_div
@@ -97,12 +98,13 @@ double runtime_effective_cycles(const struct psnap_machine *machine,
 }
 
 static double published_mem(const struct psnap_machine *machine, const struct runtime_work *work,
-                            bool as_published)
+                            struct runtime_reading reading)
 {
     const struct runtime_accesses all = runtime_all_accesses(work);
-    const double b = all.accesses > 0 ? all.bytes / all.accesses : 1;
-    const double lambda = runtime_effective_cycles(machine, &all, false, as_published);
-    const double beta = runtime_effective_cycles(machine, &all, true, as_published) / b;
+    const double size = all.accesses > 0 ? all.bytes / all.accesses : 1;
+    const double b = reading.block_bytes > 0 ? reading.block_bytes : size;
+    const double lambda = runtime_effective_cycles(machine, &all, false, reading.as_published);
+    const double beta = runtime_effective_cycles(machine, &all, true, reading.as_published) / size;
 
     return all.accesses > 0 ? (lambda + fmax(b - 1, 0) * beta) / b * all.bytes : 0;
 }
@@ -144,6 +146,14 @@ static bool is_division(int op)
     return op == PSNAP_OP_INT_DIV || op == PSNAP_OP_FP_DIV;
 }
 
+/* What has no result to wait for, a branch or a call, may have no latency: then the throughput. */
+static double latency_of(const struct psnap_machine *machine, int op)
+{
+    const struct psnap_operation_cost *cost = &machine->operations[op];
+
+    return cost->latency_cycles > 0 ? cost->latency_cycles : cost->throughput_cycles;
+}
+
 /* The number of operations that are divisions, or are none, and their mean cost. */
 static double count_of(const struct psnap_machine *machine, const struct runtime_work *work,
                        bool divisions, struct psnap_operation_cost *mean)
@@ -155,7 +165,7 @@ static double count_of(const struct psnap_machine *machine, const struct runtime
         if (is_division(op) != divisions)
             continue;
         count += work->operations[op];
-        mean->latency_cycles += work->operations[op] * machine->operations[op].latency_cycles;
+        mean->latency_cycles += work->operations[op] * latency_of(machine, op);
         mean->throughput_cycles += work->operations[op] * machine->operations[op].throughput_cycles;
     }
     if (count > 0) {
@@ -225,7 +235,7 @@ static double overlap_cpu(const struct psnap_machine *machine, const struct runt
 
 struct runtime_seconds runtime_predict(const struct psnap_machine *machine,
                                        const struct runtime_work *work, enum runtime_method method,
-                                       bool as_published)
+                                       struct runtime_reading reading)
 {
     struct runtime_seconds seconds;
 
@@ -235,7 +245,7 @@ struct runtime_seconds runtime_predict(const struct psnap_machine *machine,
         seconds.total = fmax(seconds.mem, seconds.cpu);
         return seconds;
     }
-    seconds.mem = published_mem(machine, work, as_published) / machine->clock_hz;
+    seconds.mem = published_mem(machine, work, reading) / machine->clock_hz;
     seconds.cpu = published_cpu(machine, work, method == RUNTIME_THROUGHPUT) / machine->clock_hz;
     seconds.total = seconds.mem + seconds.cpu;
     return seconds;
@@ -296,7 +306,7 @@ static void need_operations(struct missing *missing, const struct psnap_machine 
         snprintf(name, sizeof name, "operations.%s",
                  psnap_operation_name((enum psnap_capture_operation)op));
         if (method != RUNTIME_OVERLAP)
-            need(missing, machine->operations[op].latency_cycles, "%s.latency_cycles", name, 0);
+            need(missing, latency_of(machine, op), "%s.latency_cycles", name, 0);
         if (method != RUNTIME_PUBLISHED)
             need(missing, machine->operations[op].throughput_cycles, "%s.throughput_cycles", name,
                  0);

@@ -45,6 +45,12 @@ struct runtime_work {
     double throughput_cycles, latency_cycles;
 };
 
+/* Readings of the published methods; zero-initialised: the usual ones. */
+struct runtime_reading {
+    bool as_published;  /* each level's hit rate is that of all accesses */
+    double block_bytes; /* b, what follows without waiting; 0: the mean size of an access */
+};
+
 struct runtime_seconds {
     double total, mem, cpu;
 };
@@ -75,6 +81,6 @@ enum psnap_status runtime_check(const struct psnap_machine *machine,
  */
 struct runtime_seconds runtime_predict(const struct psnap_machine *machine,
                                        const struct runtime_work *work, enum runtime_method method,
-                                       bool as_published);
+                                       struct runtime_reading reading);
 
 #endif

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
 """Rows, table and figures of amm.sh.
 
@@ -6,7 +6,8 @@ A row is a larger input and where its profile comes from: `measured`, its own tr
 the small input's distances as AMM has them; `fixed`, the same by every window and access; `grown`,
 distances and counts extrapolated from several inputs. profile_distance is the sum of absolute differences
 from the measured profile, over distances by powers of two: 0 to 2. Times are those of one iteration
-of the kernel, user time of an uninstrumented run: the difference of two numbers of iterations.
+of the kernel, user time of an uninstrumented run: the difference of two numbers of iterations. Times
+of the published methods are by both readings of b: an access's mean size, and (line) that of a line.
 """
 import csv
 import json
@@ -20,7 +21,7 @@ ITERATIONS = 10  # of the recordings
 METHODS = ["published", "throughput", "overlap"]
 SOURCES = ["measured", "published", "fixed", "grown"]
 COLUMNS = (["case", "size", "source", "accesses", "profile_distance", "l1", "l2", "l3"]
-           + [f"{m}_us" for m in METHODS] + ["measured_us"])
+           + [f"{m}_us" for m in METHODS] + [f"{m}_line_us" for m in METHODS[:2]] + ["measured_us"])
 
 
 def bins(path):
@@ -61,19 +62,24 @@ def kernel_microseconds(rows, kernel, method):
                and r["id"].split(":")[0] == kernel)
 
 
+def rows_of(path, source):
+    with open(path, encoding="utf-8") as file:
+        rows = json.load(file)["rows"]
+    return [r for r in rows if r["distances"] != "fixed" or source in ("fixed", "published")]
+
+
 def print_rows(work, name, size, kernel):
     seconds = measure(os.path.join(work, f"{name}.plain"), size)
     observed = bins(os.path.join(work, "measured.csv"))
     with open(os.path.join(work, f"{name}.bins"), "a", encoding="utf-8") as keep:
         for source in SOURCES:
             profile = bins(os.path.join(work, f"{source}.csv"))
-            with open(os.path.join(work, f"{source}.json"), encoding="utf-8") as file:
-                report = json.load(file)
-            rows = [r for r in report["rows"]
-                    if r["distances"] != "fixed" or source in ("fixed", "published")]
+            rows = rows_of(os.path.join(work, f"{source}.json"), source)
+            lines = rows_of(os.path.join(work, f"{source}.line.json"), source)
             total = next(r for r in rows if r["scope"] == "total" and r["method"] == "published")
             levels = [f"{100 * l['cumulative_hit_rate']:.2f}" for l in total["levels"]]
             times = [f"{kernel_microseconds(rows, kernel, m):.3f}" for m in METHODS]
+            times += [f"{kernel_microseconds(lines, kernel, m):.3f}" for m in METHODS[:2]]
             print(",".join([name, str(size), source, f"{total['accesses']:.0f}",
                             f"{difference(observed, profile):.4f}"] + levels + times
                            + [f"{seconds:.3f}"]))
@@ -87,12 +93,13 @@ def relative(row, method):
 def print_table(path):
     with open(path, encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
+    names = METHODS + [f"{m}_line" for m in METHODS[:2]]
     print(f"{'case':13}{'size':>5} {'source':10}{'profile':>8}{'L1 %':>8}{'L2 %':>8}{'L3 %':>8}"
-          f"{'measured us':>13}" + "".join(f"{m + ' %':>14}" for m in METHODS))
+          f"{'measured us':>13}" + "".join(f"{m + ' %':>18}" for m in names))
     for row in rows:
         print(f"{row['case']:13}{row['size']:>5} {row['source']:10}{row['profile_distance']:>8}"
               f"{row['l1']:>8}{row['l2']:>8}{row['l3']:>8}{float(row['measured_us']):>13.2f}"
-              + "".join(f"{relative(row, m):>+14.1f}" for m in METHODS))
+              + "".join(f"{relative(row, m):>+18.1f}" for m in names))
     sums = {s: sum(float(r["profile_distance"]) for r in rows if r["source"] == s) for s in SOURCES}
     if sums["grown"] > sums["fixed"]:
         sys.exit("distances that grow with the input are further off than fixed ones")

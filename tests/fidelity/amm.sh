@@ -7,15 +7,19 @@
 #
 #   tests/fidelity/amm.sh [--machine FILE] [--psnap FILE] [--accept]
 #
-# The machine is to be this computer, as psnap machine host describes it, for the run times to mean
-# something. Prints a table; --accept writes amm.csv, and the profiles as figures, amm_*.svg. Fails
+# The machine is to be this computer for the run times to mean something: without --machine psnap
+# machine host measures it. Prints a table; --accept writes amm.csv, and the profiles as figures, amm_*.svg. Fails
 # when distances that grow with the input are worse than fixed ones.
 set -eu
 # shellcheck source=tests/script.sh
 . "$(dirname "$0")/../script.sh"
-machine=samples/machines/complete.yaml psnap="" accept=0
+machine="" psnap="" accept=0
 read_options "machine= psnap= accept" "$@"
 if [ -z "$psnap" ]; then build_release psnap; else psnap=$(realpath "$psnap"); fi
+if [ -z "$machine" ]; then
+    machine=$work/host.yaml
+    "$psnap" machine host -o "$machine" 2> "$work/log" || { cat "$work/log" >&2; exit 1; }
+fi
 clang=${PSNAP_CLANG:-clang-19}
 
 # record NAME SIZE: its trace
@@ -24,7 +28,16 @@ record()
     (cd "$work" && "$psnap" record --force --no-profile --trace "$1.$2.pst" -- "./$1" "$2" 10) > /dev/null
 }
 
-# case NAME KERNEL SMALL "SMALLER..." "LARGER...": everything of a sample; its run time is that of
+# predict SOURCE NAME ARGUMENTS: its profile and rows, by both readings of b
+predict()
+{
+    local out=$work/$1
+    local command=("$psnap" predict runtime -m "$machine" --asm "$work/$2.s" --json --force "${@:3}")
+    "${command[@]}" --csv "$out.csv" > "$out.json"
+    "${command[@]}" --block 64 > "$out.line.json"
+}
+
+# case_of NAME KERNEL SMALL "SMALLER..." "LARGER...": everything of a sample; its run time is that of
 # the loops of function KERNEL
 case_of()
 {
@@ -35,15 +48,11 @@ case_of()
     "$clang" -O2 -g -S "samples/$name.c" -o "$work/$name.s"
     for size in $small $smaller $larger; do record "$name" "$size"; done
     for size in $smaller; do inputs+=("$work/$name.$size.pst"); done
-    local predict=("$psnap" predict runtime -m "$machine" --asm "$work/$name.s" --json --force)
     for size in $larger; do
-        "${predict[@]}" "$work/$name.$size.pst" --csv "$work/measured.csv" > "$work/measured.json"
-        "${predict[@]}" "$work/$name.$small.pst" --at "$work/$name.$size.pst" \
-            --csv "$work/fixed.csv" > "$work/fixed.json"
-        "${predict[@]}" --as-published "$work/$name.$small.pst" --at "$work/$name.$size.pst" \
-            --csv "$work/published.csv" > "$work/published.json"
-        "${predict[@]}" "${inputs[@]}" --sizes "${smaller// /,}" --size "$size" \
-            --csv "$work/grown.csv" > "$work/grown.json"
+        predict measured "$name" "$work/$name.$size.pst"
+        predict fixed "$name" "$work/$name.$small.pst" --at "$work/$name.$size.pst"
+        predict published "$name" "$work/$name.$small.pst" --at "$work/$name.$size.pst" --as-published
+        predict grown "$name" "${inputs[@]}" --sizes "${smaller// /,}" --size "$size"
         python3 tests/fidelity/amm.py row "$work" "$name" "$size" "$kernel" >> "$work/amm.csv"
     done
 }

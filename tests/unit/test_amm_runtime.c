@@ -20,6 +20,8 @@ static void assert_near(double got, double expected)
         fail_msg("%.17g instead of %.17g", got, expected);
 }
 
+static const struct runtime_reading usual = {0};
+
 static struct psnap_machine two_levels(void)
 {
     struct psnap_machine machine = {.name = "two",
@@ -72,7 +74,7 @@ static void published(void **state)
 {
     const struct psnap_machine machine = two_levels();
     const struct runtime_work work = some_work(RUNTIME_REGULAR);
-    struct runtime_seconds seconds = runtime_predict(&machine, &work, RUNTIME_PUBLISHED, false);
+    struct runtime_seconds seconds = runtime_predict(&machine, &work, RUNTIME_PUBLISHED, usual);
 
     (void)state;
     /* (9.7 + 7 * 1.7 / 8) / 8 * 8000 */
@@ -80,8 +82,12 @@ static void published(void **state)
     /* 2000 others of 3 cycles, 11 divisions of 13 */
     assert_near(seconds.cpu, (1999 * 3 + 10 * 13) * 1e-9);
     assert_near(seconds.total, seconds.mem + seconds.cpu);
-    seconds = runtime_predict(&machine, &work, RUNTIME_THROUGHPUT, false);
+    seconds = runtime_predict(&machine, &work, RUNTIME_THROUGHPUT, usual);
     assert_near(seconds.cpu, (3 + 1999 * 0.5 + 13 + 10 * 5) * 1e-9);
+    /* blocks of 64 bytes: (9.7 + 63 * 1.7 / 8) / 64 * 8000 */
+    seconds = runtime_predict(&machine, &work, RUNTIME_PUBLISHED,
+                              (struct runtime_reading){.block_bytes = 64});
+    assert_near(seconds.mem, 2885.9375e-9);
 }
 
 /* No operations and no accesses take no time, and nothing is negative. */
@@ -93,7 +99,7 @@ static void nothing(void **state)
     (void)state;
     for (int method = 0; method < RUNTIME_METHODS; method++) {
         const struct runtime_seconds seconds =
-            runtime_predict(&machine, &none, (enum runtime_method)method, false);
+            runtime_predict(&machine, &none, (enum runtime_method)method, usual);
         assert_true(seconds.total == 0 && seconds.mem == 0 && seconds.cpu == 0);
     }
 }
@@ -102,7 +108,7 @@ static void overlap(void **state)
 {
     const struct psnap_machine machine = two_levels();
     struct runtime_work work = some_work(RUNTIME_REGULAR);
-    struct runtime_seconds seconds = runtime_predict(&machine, &work, RUNTIME_OVERLAP, false);
+    struct runtime_seconds seconds = runtime_predict(&machine, &work, RUNTIME_OVERLAP, usual);
 
     (void)state;
     /* 150 lines at 32 GB/s, 50 at 8 GB/s; the busiest unit is the one of 1200 additions */
@@ -110,17 +116,17 @@ static void overlap(void **state)
     assert_near(seconds.cpu, 600e-9);
     assert_near(seconds.total, 700e-9);
     work = some_work(RUNTIME_IRREGULAR);
-    assert_near(runtime_predict(&machine, &work, RUNTIME_OVERLAP, false).mem,
+    assert_near(runtime_predict(&machine, &work, RUNTIME_OVERLAP, usual).mem,
                 1000 * (0.15 * 2 + 0.05 * 20) * 1e-9);
     work = some_work(RUNTIME_DEPENDENT);
-    assert_near(runtime_predict(&machine, &work, RUNTIME_OVERLAP, false).mem, 9700e-9);
+    assert_near(runtime_predict(&machine, &work, RUNTIME_OVERLAP, usual).mem, 9700e-9);
     /* of compiled code: what waits, or what ports do and the calls besides */
     work.throughput_cycles = 300;
     work.latency_cycles = 350;
     work.operations[PSNAP_OP_CALL] = 40;
-    assert_near(runtime_predict(&machine, &work, RUNTIME_OVERLAP, false).cpu, 350e-9);
+    assert_near(runtime_predict(&machine, &work, RUNTIME_OVERLAP, usual).cpu, 350e-9);
     work.operations[PSNAP_OP_CALL] = 140;
-    assert_near(runtime_predict(&machine, &work, RUNTIME_OVERLAP, false).cpu, 370e-9);
+    assert_near(runtime_predict(&machine, &work, RUNTIME_OVERLAP, usual).cpu, 370e-9);
 }
 
 static void missing(void **state)
