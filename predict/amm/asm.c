@@ -241,7 +241,7 @@ enum psnap_status asm_read(struct asm_code *code, FILE *file, const char *name,
     free(line);
     if (!fits)
         status = psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for assembly");
-    else if (ferror(file))
+    else if (!feof(file)) /* getline() needs memory too */
         status = psnap_error_system(error, errno, "cannot read it");
     else if (code->file_count == r.first_file)
         status = psnap_error_set(error, PSNAP_ERROR_SYNTAX,

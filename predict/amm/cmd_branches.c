@@ -125,7 +125,7 @@ struct branch *branches_read(const char *path, const struct psnap_program *progr
                        : psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
         *count += !status;
     }
-    if (!status && ferror(file))
+    if (!status && !feof(file))
         status = psnap_error_system(error, errno, "cannot read it");
     else if (!status && !*count)
         status = psnap_error_set(error, PSNAP_ERROR_VALUE, "there are no probabilities in it");

@@ -94,7 +94,7 @@ static enum psnap_status begin(struct pass *pass, const struct psnap_program *pr
     pass->counter.windows = windows_new(program, options->rate, options->seed);
     add_sink(pass, &pass->counter.base);
     pass->pattern = pattern_new(program);
-    if (!pass->counter.windows || !add_sink(pass, pass->pattern))
+    if (!add_sink(pass, pass->pattern) || !pass->counter.windows)
         return no_memory(error);
     for (size_t i = 0; i < options->plan_count; i++) {
         const struct measure_plan *plan = &options->plans[i];

@@ -131,7 +131,7 @@ fi
 
 # What is missing is said, and where it comes from
 expect 1 "$PSNAP" predict runtime 24.pst -m 32K:64:8,1M:64:16
-has err "lacks latency_cycles of level 1"
+has err "lacks clock_hz, latency_cycles of level 1"
 has err "psnap machine host"
 "$PSNAP" convert 24.pst -o plain.din 2> err
 expect 1 "$PSNAP" predict runtime plain.din -m "$machine"
