@@ -35,7 +35,7 @@ struct settings {
     const char *cpu; /* as llvm-mca calls it */
     double sizes[GROWTH_SIZES_MAX], size;
     double rate;
-    uint64_t seed;
+    uint64_t seed, line_bytes; /* of distances; 0: as the levels have it */
     bool json, force;
     struct runtime_settings rows; /* without machine, plans and loops */
 };
@@ -60,21 +60,21 @@ struct report {
 /* ---------------------------------------------------------------------- plans */
 
 static enum psnap_status plan_level(struct report *report, const struct psnap_cache_level *level,
-                                    bool per_set, size_t *plan, struct psnap_error *error)
+                                    const struct settings *settings, size_t *plan,
+                                    struct psnap_error *error)
 {
-    const uint64_t sets = per_set && level->sets > 1 ? level->sets : 0;
+    const uint64_t sets = settings->rows.per_set && level->sets > 1 ? level->sets : 0;
+    const uint64_t line = settings->line_bytes ? settings->line_bytes : level->line_bytes;
     struct measure_plan *plans = report->plans;
     size_t i = 0;
 
-    while (i < report->plan_count &&
-           (plans[i].line_bytes != level->line_bytes || plans[i].sets != sets))
+    while (i < report->plan_count && (plans[i].line_bytes != line || plans[i].sets != sets))
         i++;
     if (i == MEASURE_PLANS_MAX)
         return psnap_error_set(error, PSNAP_ERROR_USAGE, "too many different caches: at most %d",
                                MEASURE_PLANS_MAX);
     if (i == report->plan_count)
-        plans[report->plan_count++] =
-            (struct measure_plan){.line_bytes = level->line_bytes, .sets = sets};
+        plans[report->plan_count++] = (struct measure_plan){.line_bytes = line, .sets = sets};
     if (plans[i].ways < level->ways)
         plans[i].ways = level->ways;
     *plan = i;
@@ -82,7 +82,7 @@ static enum psnap_status plan_level(struct report *report, const struct psnap_ca
 }
 
 static enum psnap_status find_machines(struct report *report, const struct psnap_text_list *names,
-                                       bool per_set, struct psnap_error *error)
+                                       const struct settings *settings, struct psnap_error *error)
 {
     enum psnap_status status = PSNAP_OK;
 
@@ -93,7 +93,7 @@ static enum psnap_status find_machines(struct report *report, const struct psnap
         status = psnap_machine_find(names->items[m], machine, error);
         for (uint32_t l = 0; l < machine->level_count && !status; l++)
             status =
-                plan_level(report, &machine->levels[l], per_set, &report->plans_of[m][l], error);
+                plan_level(report, &machine->levels[l], settings, &report->plans_of[m][l], error);
         report->machine_count += !status;
     }
     return status;
@@ -502,8 +502,7 @@ static int run_command(struct report *report, const struct settings *settings,
 {
     struct psnap_error error;
 
-    if (find_machines(report, machines, settings->rows.per_set, &error) ||
-        predict(report, settings, &error))
+    if (find_machines(report, machines, settings, &error) || predict(report, settings, &error))
         return psnap_cmd_fail("predict runtime", &error);
     if (settings->json)
         print_json(report);
@@ -542,6 +541,8 @@ int psnap_cmd_predict_runtime(int argc, char **argv)
         {PSNAP_OPTION_REAL, 0, "size", &settings.size, "N", "of the one to predict"},
         {PSNAP_OPTION_REAL, 0, "rate", &settings.rate, "RATE",
          "of the windows of a block that are sampled (1)"},
+        {PSNAP_OPTION_SIZE, 0, "line", &settings.line_bytes, "BYTES",
+         "distances in lines of so many bytes (the levels' own); 1: in addresses"},
         {PSNAP_OPTION_TEXT, 0, "by", &by, "SCOPES", "rows: any of total,loop (total,loop)"},
         {PSNAP_OPTION_TEXT, 0, "csv", &settings.csv, "FILE",
          "write how many accesses are expected of each distance"},

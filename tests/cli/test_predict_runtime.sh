@@ -66,6 +66,18 @@ END
 near "$(total sets.json L1)" "$(python3 -c 'import json
 print(json.load(open("sim.json"))["rows"][0]["levels"][0]["cumulative_hit_rate"])')" 1e-9
 
+"$PSNAP" predict runtime 24.pst -m "$machine" --line 1 --csv addresses.csv > out
+"$PSNAP" reuse 24.pst --line 1 --by total --json > reuse.json
+python3 - << 'END'
+import csv, json
+expected = {str(d): n for d, n in json.load(open("reuse.json"))["scopes"][0]["histogram"]}
+found = {}
+for row in csv.DictReader(open("addresses.csv")):
+    found[row["distance"]] = found.get(row["distance"], 0) + float(row["accesses"])
+found.pop("cold")
+assert found == expected, "the profile is not that of psnap reuse"
+END
+
 # As published: levels see all accesses, one window in a hundred
 "$PSNAP" predict runtime 24.pst -m "$machine" --as-published --method published --json > published.json
 python3 - << 'END'
