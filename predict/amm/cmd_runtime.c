@@ -322,6 +322,13 @@ static void print_notes(const struct report *report, const struct settings *sett
            psnap_group_digits(measure->sampled, digits), psnap_group_digits(measure->total, more));
     printf("; the linear system of %zu branch probabilities has the block counts within %.0e\n",
            measure->transition_count, report->system_error);
+    if (settings->size > 0)
+        printf(
+            "accesses grow so that those of an input that was left out are off by %.2g %%%s\n",
+            100 * report->targets[0].left_out,
+            report->targets[0].left_out > 0.01
+                ? ": these inputs are no series; other arguments, or what remainder loops are left?"
+                : "");
     if (report->targets[0].unknown > 0)
         printf("%s accesses of the larger input are of blocks that '%s' did not execute: they are "
                "left out\n",
@@ -367,6 +374,8 @@ static void print_json(const struct report *report)
         psnap_json_u64(&json, "loops", report->mca.loops);
         psnap_json_u64(&json, "loops_with_assembly", report->mca.matched);
     }
+    if (report->target_count > 1)
+        psnap_json_real(&json, "left_out_error", report->targets[0].left_out);
     psnap_json_begin_array(&json, "rows");
     for (size_t m = 0; m < report->machine_count; m++)
         runtime_rows_json(&report->rows, m ? report->rows_end[m - 1] : 0, report->rows_end[m],

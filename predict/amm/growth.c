@@ -5,8 +5,11 @@
  * and footprints of rectangular and triangular loop nests; and the power law a n^b for all else.
  * Coefficients are least squares of relative errors (values span orders of magnitude), the power
  * law's of logarithms. Each candidate is fitted to all inputs but one and told to predict that one,
- * for each of them: the smallest mean error wins, the earlier candidate where they are level.
- * AMM keeps distances as they are in the small input: the constant.
+ * for each of them. In this order, one takes the place of the best so far if its mean error is less
+ * than half as large: higher powers need a reason, as they make much of little far outside. What
+ * quantities that are whole are off by rounding is none. Nothing falls below nought in the end: the
+ * highest power's coefficient is not negative. AMM keeps distances as they are in the small input:
+ * the constant.
  */
 #include "predict/amm/growth.h"
 
@@ -82,36 +85,38 @@ static bool fit(struct growth *growth, const double *sizes, const double *values
 
 /* The mean relative error at inputs that were left out; infinite when one cannot be. */
 static double left_out_error(struct growth growth, const double *sizes, const double *values,
-                             size_t count)
+                             size_t count, double tolerance)
 {
     double sum = 0;
 
     for (size_t i = 0; i < count; i++) {
         if (!fit(&growth, sizes, values, count, i))
             return INFINITY;
-        sum += fmax(fabs(growth_at(&growth, sizes[i]) - values[i]) - 0.5, 0) * weight_of(values[i]);
+        sum += fmax(fabs(growth_at(&growth, sizes[i]) - values[i]) - tolerance, 0) *
+               weight_of(values[i]);
     }
     return sum / (double)count;
 }
 
-/* Takes a candidate if it is better than the best so far by more than rounding. */
+/* Takes a candidate if it is twice as good as the best so far, which grows less. */
 static void consider(struct growth *best, struct growth candidate, const double *sizes,
-                     const double *values, size_t count)
+                     const double *values, size_t count, double tolerance)
 {
-    candidate.left_out = left_out_error(candidate, sizes, values, count);
-    if (candidate.left_out < best->left_out - 1e-6 && fit(&candidate, sizes, values, count, count))
+    candidate.left_out = left_out_error(candidate, sizes, values, count, tolerance);
+    if (2 * candidate.left_out < best->left_out - 1e-6 &&
+        fit(&candidate, sizes, values, count, count))
         *best = candidate;
 }
 
-struct growth growth_fit(const double *sizes, const double *values, size_t count)
+struct growth growth_fit(const double *sizes, const double *values, size_t count, double tolerance)
 {
     struct growth best = {.left_out = INFINITY};
 
-    consider(&best, (struct growth){.form = GROWTH_CONSTANT}, sizes, values, count);
+    consider(&best, (struct growth){.form = GROWTH_CONSTANT}, sizes, values, count, tolerance);
     for (int high = 1; high <= DEGREE; high++)
         for (int low = 0; low < high; low++)
             consider(&best, (struct growth){.form = GROWTH_POLYNOMIAL, .low = low, .high = high},
-                     sizes, values, count);
-    consider(&best, (struct growth){.form = GROWTH_POWER}, sizes, values, count);
+                     sizes, values, count, tolerance);
+    consider(&best, (struct growth){.form = GROWTH_POWER}, sizes, values, count, tolerance);
     return best;
 }

@@ -19,9 +19,12 @@ struct growth {
     double left_out; /* the relative error of an input that the fit did without, in the mean */
 };
 
-/* The form that is best at sizes which it was not fitted to (leave one out), fitted to all `count`,
- * GROWTH_SIZES_MIN to GROWTH_SIZES_MAX; sizes are above 0 and differ, values are not negative. */
-struct growth growth_fit(const double *sizes, const double *values, size_t count);
+/*
+ * The form that is best at sizes which it was not fitted to (leave one out), fitted to all `count`,
+ * GROWTH_SIZES_MIN to GROWTH_SIZES_MAX; sizes are above 0 and differ, values are not negative. An
+ * error of up to `tolerance` counts as none.
+ */
+struct growth growth_fit(const double *sizes, const double *values, size_t count, double tolerance);
 
 /* The value at a size; never negative. */
 double growth_at(const struct growth *growth, double size);

@@ -272,14 +272,6 @@ struct growing {
     double size;
 };
 
-/* A value of each measure, at the wanted size. */
-static double grown(const struct growing *growing, const double *values)
-{
-    const struct growth growth = growth_fit(growing->sizes, values, growing->count);
-
-    return growth_at(&growth, growing->size);
-}
-
 static double log_distance(uint64_t distance)
 {
     return log((double)distance + 1);
@@ -381,15 +373,19 @@ static void take_spreads(const struct growing *growing, size_t plan, uint32_t re
     }
 }
 
+/* Lines of two rows of data, each of which begins and ends somewhere in a line. */
+enum { DISTANCE_ROUNDING = 1 };
+
 /* A value of each spread, which lies `offset` doubles into it, at the wanted size. */
-static double grown_value(const struct spreads *spreads, size_t offset, double size)
+static double grown_value(const struct spreads *spreads, size_t offset, double size,
+                          double tolerance)
 {
     double values[GROWTH_SIZES_MAX];
     struct growth growth;
 
     for (size_t i = 0; i < spreads->count; i++)
         values[i] = *(const double *)((const char *)&spreads->at[i] + offset);
-    growth = growth_fit(spreads->sizes, values, spreads->count);
+    growth = growth_fit(spreads->sizes, values, spreads->count, tolerance);
     return growth_at(&growth, size);
 }
 
@@ -403,17 +399,18 @@ static bool grow_spread(const struct growing *growing, size_t plan, uint32_t ref
     take_spreads(growing, plan, ref, &spreads);
     if (spreads.count < GROWTH_SIZES_MIN)
         return false;
-    spread->cold = grown_value(&spreads, offsetof(struct spread, cold), growing->size);
+    spread->cold = grown_value(&spreads, offsetof(struct spread, cold), growing->size, 0.5);
     sum = spread->cold;
     for (int m = 0; m < SPREAD_MODES; m++) {
         const size_t offset = (size_t)m * sizeof spread->quantiles[0];
-        spread->shares[m] = grown_value(
-            &spreads, offsetof(struct spread, shares) + (size_t)m * sizeof(double), growing->size);
+        spread->shares[m] =
+            grown_value(&spreads, offsetof(struct spread, shares) + (size_t)m * sizeof(double),
+                        growing->size, 0.5);
         sum += spread->shares[m];
         for (size_t q = 0; q < SPREAD_QUANTILES; q++)
             spread->quantiles[m][q] = grown_value(
                 &spreads, offsetof(struct spread, quantiles) + offset + q * sizeof(double),
-                growing->size);
+                growing->size, DISTANCE_ROUNDING);
     }
     spread->cold /= fmax(sum, 1);
     for (int m = 0; m < SPREAD_MODES; m++)
@@ -439,15 +436,21 @@ static enum psnap_status grow_spreads(struct target *target, const struct growin
     return PSNAP_OK;
 }
 
-/* What `of` has of each measure at `index`, at the wanted size. */
+/* What `of` has of each measure at `index`, at the wanted size. *left_out (may be NULL) gets by how
+ * much the fit misses inputs that it did without. */
 static double grown_entry(const struct growing *growing,
-                          const double *(*of)(const struct measure *measure), size_t index)
+                          const double *(*of)(const struct measure *measure), size_t index,
+                          double *left_out)
 {
     double values[GROWTH_SIZES_MAX];
+    struct growth growth;
 
     for (size_t i = 0; i < growing->count; i++)
         values[i] = of(growing->measures[i])[index];
-    return grown(growing, values);
+    growth = growth_fit(growing->sizes, values, growing->count, 0.5);
+    if (left_out)
+        *left_out = growth.left_out;
+    return growth_at(&growth, growing->size);
 }
 
 static const double *accesses_of(const struct measure *measure)
@@ -476,6 +479,7 @@ enum psnap_status target_grown(struct target *target, const struct measure *cons
 {
     const struct growing growing = {measures, sizes, count, size};
     const struct psnap_program *program = measures[count - 1]->program;
+    double all = 0;
     enum psnap_status status;
 
     for (size_t i = 0; i + 1 < count; i++)
@@ -487,14 +491,19 @@ enum psnap_status target_grown(struct target *target, const struct measure *cons
     status = begin(target, measures[count - 1], error);
     if (status)
         return status;
-    for (uint32_t i = 0; i < program->ref_count; i++)
-        target->accesses[i] = grown_entry(&growing, accesses_of, i);
+    for (uint32_t i = 0; i < program->ref_count; i++) {
+        double left_out;
+        target->accesses[i] = grown_entry(&growing, accesses_of, i, &left_out);
+        target->left_out += left_out * target->accesses[i];
+        all += target->accesses[i];
+    }
+    target->left_out /= fmax(all, 1);
     for (uint32_t i = 0; i < program->loop_count; i++) {
-        target->iterations[i] = grown_entry(&growing, iterations_of, i);
-        target->entries[i] = grown_entry(&growing, entries_of, i);
+        target->iterations[i] = grown_entry(&growing, iterations_of, i, NULL);
+        target->entries[i] = grown_entry(&growing, entries_of, i, NULL);
     }
     for (size_t i = 0; i < (size_t)program->loop_count * PSNAP_OPERATION_COUNT; i++)
-        target->operations[i] = grown_entry(&growing, operations_of, i);
+        target->operations[i] = grown_entry(&growing, operations_of, i, NULL);
     return fixed ? PSNAP_OK : grow_spreads(target, &growing, error);
 }
 

@@ -30,6 +30,7 @@ struct target {
     double *iterations;
     double *entries;
     struct spread **spreads; /* [plan * ref_count + ref]; NULL: as measured */
+    double left_out;         /* of growth: the relative error of accesses at an input left out */
     double unknown;          /* accesses of blocks that the base did not execute */
 };
 

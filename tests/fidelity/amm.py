@@ -113,7 +113,7 @@ def print_figure(work, name):
     shown = ["measured", "fixed", "grown"]
     last = max(at for _, _, profile in profiles for at, _ in profile)
     labels = ["cold", "0"] + [str(2 ** at) for at in range(last)]
-    print("set terminal svg size 900,700 font 'sans,11'")
+    print("set terminal svg size 900,700 font 'sans,11' background 'white'")
     print(f"set multiplot layout {len(sizes)},1 title '{name}: reuse profiles'")
     print("set style data histograms\nset style fill solid 0.8\nset yrange [0:1]\nset key top right")
     print("set xtics rotate by 45 right font ',8'\nset ylabel 'share of accesses'")

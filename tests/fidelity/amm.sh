@@ -58,7 +58,7 @@ case_of()
 }
 
 python3 tests/fidelity/amm.py heading > "$work/amm.csv"
-case_of matmul multiply 25 "12 16 20 24" "50 100 200"
+case_of matmul multiply 25 "8 16 24" "50 100 200"
 case_of blackscholes price 16 "8 12 16" "32 64 128"
 python3 tests/fidelity/amm.py table "$work/amm.csv"
 if [ "$accept" = 1 ]; then

@@ -23,7 +23,7 @@ static double continued(double (*of)(double), double size)
 
     for (int i = 0; i < COUNT; i++)
         values[i] = of(sizes[i]);
-    growth = growth_fit(sizes, values, COUNT);
+    growth = growth_fit(sizes, values, COUNT, 0.5);
     return growth_at(&growth, size);
 }
 
@@ -71,9 +71,9 @@ static void continues(void **state)
 static void never_negative(void **state)
 {
     const double values[COUNT] = {40, 30, 20, 10};
-    const struct growth growth = growth_fit(sizes, values, COUNT);
+    const struct growth growth = growth_fit(sizes, values, COUNT, 0.5);
     const double none[COUNT] = {0};
-    const struct growth nothing = growth_fit(sizes, none, COUNT);
+    const struct growth nothing = growth_fit(sizes, none, COUNT, 0.5);
 
     (void)state;
     assert_true(growth_at(&growth, 1000) >= 0);
