@@ -37,6 +37,13 @@ struct target {
 /* All of these are released by the caller, also after an error; the measures outlive them. */
 void target_release(struct target *target);
 
+/* An empty one, for the functions below. */
+enum psnap_status target_begin(struct target *target, const struct measure *base,
+                               struct psnap_error *error);
+
+/* Whether two inputs have the same loops, blocks and references. */
+bool target_is_same_program(const struct measure *a, const struct measure *b);
+
 /* The measured input itself. */
 enum psnap_status target_same(struct target *target, const struct measure *base,
                               struct psnap_error *error);
