@@ -29,7 +29,7 @@ static const struct psnap_command commands[] = {
     {"compare", "how far two streams are apart in the caches", psnap_cmd_compare},
     {"machines", "list and describe machines", psnap_cmd_machines},
     {"reuse", "reuse distances, miss-ratio curves", psnap_cmd_reuse},
-    {"predict", "hit rates by analytical models", psnap_cmd_predict},
+    {"predict", "hit rates and run times by analytical models", psnap_cmd_predict},
     {"locality", "locality surface and scores of a stream", psnap_cmd_locality},
 };
 

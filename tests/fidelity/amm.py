@@ -13,7 +13,6 @@ import csv
 import json
 import os
 import resource
-import statistics
 import subprocess
 import sys
 
@@ -47,13 +46,15 @@ def user_seconds(program, size, iterations):
 
 
 def measure(program, size):
-    """Microseconds of an iteration, the median of interleaved pairs of runs."""
+    """Microseconds of an iteration: of interleaved runs of both lengths the shortest ones, as other
+    work on the machine only makes them longer."""
     count = 1
     while user_seconds(program, size, count) < 0.2:
         count *= 2
     pairs = [(user_seconds(program, size, 2 * count), user_seconds(program, size, count))
-             for _ in range(7)]
-    return 1e6 * statistics.median(long - short for long, short in pairs) / count
+             for _ in range(9)]
+    long, short = (min(runs) for runs in zip(*pairs))
+    return 1e6 * (long - short) / count
 
 
 def kernel_microseconds(rows, kernel, method):
