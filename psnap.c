@@ -30,7 +30,7 @@ static const struct psnap_command commands[] = {
     {"machine", "measure this computer, as a machine file", psnap_cmd_machine},
     {"machines", "list and describe machines", psnap_cmd_machines},
     {"reuse", "reuse distances, miss-ratio curves", psnap_cmd_reuse},
-    {"predict", "hit rates by analytical models", psnap_cmd_predict},
+    {"predict", "hit rates and run times by analytical models", psnap_cmd_predict},
     {"locality", "locality surface and scores of a stream", psnap_cmd_locality},
 };
 

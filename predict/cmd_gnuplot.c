@@ -7,43 +7,17 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
-#include <spawn.h>
-#include <stdint.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-extern char **environ;
+#include "predict/cmd_tool.h"
 
-/* Runs gnuplot with these standard streams and waits; 0 when it did well, -1 with errno when it
- * could not be run, else what wait said. */
+/* As tool_run() has it. */
 static int run_gnuplot(const char *option, int in, int out, int err)
 {
-    char *arguments[] = {(char[]){"gnuplot"}, (char *)(uintptr_t)option, NULL};
-    posix_spawn_file_actions_t actions;
-    posix_spawnattr_t attributes;
-    sigset_t usual;
-    pid_t child;
-    int failure, status = -1;
+    const char *const arguments[] = {"gnuplot", option, NULL};
 
-    sigemptyset(&usual);
-    sigaddset(&usual, SIGPIPE); /* we ignore it; others do not expect that */
-    posix_spawnattr_init(&attributes);
-    posix_spawnattr_setsigdefault(&attributes, &usual);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, in, STDIN_FILENO);
-    posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
-    posix_spawn_file_actions_adddup2(&actions, err, STDERR_FILENO);
-    failure = posix_spawnp(&child, arguments[0], &actions, &attributes, arguments, environ);
-    posix_spawn_file_actions_destroy(&actions);
-    posix_spawnattr_destroy(&attributes);
-    while (!failure && waitpid(child, &status, 0) < 0 && errno == EINTR)
-        ;
-    errno = failure;
-    return failure ? -1 : status;
+    return tool_run(arguments, in, out, err);
 }
 
 enum psnap_status gnuplot_find(struct psnap_error *error)
@@ -67,14 +41,9 @@ enum psnap_status gnuplot_find(struct psnap_error *error)
 /* The first line of what gnuplot complained about. */
 static enum psnap_status complaint(FILE *err, const char *path, struct psnap_error *error)
 {
-    char line[256] = "";
+    char line[256];
 
-    errno = 0;
-    if (fseek(err, 0, SEEK_SET) != 0)
-        line[0] = '\0';
-    while (fgets(line, sizeof line, err) && (line[0] == '\n' || line[strspn(line, " \t^")] == '\n'))
-        ;
-    line[strcspn(line, "\n")] = '\0';
+    tool_complaint(err, line, sizeof line);
     psnap_error_set(error, PSNAP_ERROR_IO, "gnuplot could not draw it%s%s", line[0] ? ": " : "",
                     line);
     psnap_error_at(error, path, 0, 0);

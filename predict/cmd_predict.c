@@ -12,6 +12,8 @@ static const struct psnap_command models[] = {
     {"cache", "hit rates from reuse distances, beside simulated ones", psnap_cmd_predict_cache},
     {"multicore", "an OpenMP program on more cores, from a run of one thread",
      psnap_cmd_predict_multicore},
+    {"runtime", "run times from hit rates, latencies and operation counts",
+     psnap_cmd_predict_runtime},
 };
 enum { MODEL_COUNT = sizeof models / sizeof models[0] };
 

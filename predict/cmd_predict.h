@@ -7,5 +7,6 @@
 
 int psnap_cmd_predict_cache(int argc, char **argv);
 int psnap_cmd_predict_multicore(int argc, char **argv);
+int psnap_cmd_predict_runtime(int argc, char **argv);
 
 #endif

@@ -165,6 +165,11 @@ uint32_t psnap_grouping_row(const struct psnap_grouping *grouping, uint32_t row)
     return target < grouping->row_count ? target : grouping->row_count - 1;
 }
 
+uint32_t psnap_grouping_loop(const struct psnap_grouping *grouping, uint32_t loop)
+{
+    return loop < grouping->program->loop_count ? grouping->heads[loop] : grouping->row_count - 1;
+}
+
 static void name_block(const struct psnap_program *program, uint32_t index, char **id, char **name)
 {
     const struct psnap_block *block = &program->blocks[index];

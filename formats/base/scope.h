@@ -62,6 +62,9 @@ PSNAP_API void psnap_grouping_release(struct psnap_grouping *grouping);
 /* The scope's row of one of the view's. */
 PSNAP_API uint32_t psnap_grouping_row(const struct psnap_grouping *grouping, uint32_t row);
 
+/* The row of a loop itself, of PSNAP_SCOPE_LOOP. */
+PSNAP_API uint32_t psnap_grouping_loop(const struct psnap_grouping *grouping, uint32_t loop);
+
 /* What reports call a row: its id, unique in the scope, and a name for people. Both are the
  * caller's to free, also where this is false: out of memory. */
 PSNAP_API bool psnap_grouping_name(const struct psnap_grouping *grouping, uint32_t row, char **id,

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * From inputs to rows (cmd_forecast.h). A level's distances are measured in its own lines; levels
+ * that agree share them.
+ */
+#include "predict/amm/cmd_forecast.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "predict/amm/cmd_branches.h"
+
+/* ---------------------------------------------------------------------- plans */
+
+static enum psnap_status plan_level(struct forecast *forecast,
+                                    const struct psnap_cache_level *level,
+                                    const struct forecast_settings *settings, size_t *plan,
+                                    struct psnap_error *error)
+{
+    const uint64_t sets = settings->rows.per_set && level->sets > 1 ? level->sets : 0;
+    const uint64_t line = settings->line_bytes ? settings->line_bytes : level->line_bytes;
+    struct measure_plan *plans = forecast->plans;
+    size_t i = 0;
+
+    while (i < forecast->plan_count && (plans[i].line_bytes != line || plans[i].sets != sets))
+        i++;
+    if (i == MEASURE_PLANS_MAX)
+        return psnap_error_set(error, PSNAP_ERROR_USAGE, "too many different caches: at most %d",
+                               MEASURE_PLANS_MAX);
+    if (i == forecast->plan_count)
+        plans[forecast->plan_count++] = (struct measure_plan){.line_bytes = line, .sets = sets};
+    if (plans[i].ways < level->ways)
+        plans[i].ways = level->ways;
+    *plan = i;
+    return PSNAP_OK;
+}
+
+enum psnap_status forecast_machines(struct forecast *forecast, const struct psnap_text_list *names,
+                                    const struct forecast_settings *settings,
+                                    struct psnap_error *error)
+{
+    enum psnap_status status = PSNAP_OK;
+
+    if (names->count > MACHINES_MAX)
+        return psnap_error_set(error, PSNAP_ERROR_USAGE, "at most %d machines", MACHINES_MAX);
+    for (size_t m = 0; m < names->count && !status; m++) {
+        struct psnap_machine *machine = &forecast->machines[m];
+        status = psnap_machine_find(names->items[m], machine, error);
+        for (uint32_t l = 0; l < machine->level_count && !status; l++)
+            status = plan_level(forecast, &machine->levels[l], settings, &forecast->plans_of[m][l],
+                                error);
+        forecast->machine_count += !status;
+    }
+    return status;
+}
+
+/* --------------------------------------------------------------------- inputs */
+
+static enum psnap_status refuse(const struct forecast_run *run, const char *what,
+                                struct psnap_error *error)
+{
+    psnap_error_set(error, PSNAP_ERROR_VALUE,
+                    "%s: build the program with 'psnap cc' and record it with 'psnap record'",
+                    what);
+    psnap_error_at(error, run->path, 0, 0);
+    return PSNAP_ERROR_VALUE;
+}
+
+/* Reads an input; of one that only its counts are asked of there are no plans. */
+static enum psnap_status read_run(struct forecast *forecast,
+                                  const struct forecast_settings *settings, const char *path,
+                                  bool counts_alone, struct psnap_error *error)
+{
+    struct forecast_run *run = &forecast->runs[forecast->run_count++];
+    struct psnap_input_options input = settings->input;
+    const struct measure_options options = {.plans = forecast->plans,
+                                            .plan_count = counts_alone ? 0 : forecast->plan_count,
+                                            .rate = settings->rate,
+                                            .seed = settings->seed};
+    enum psnap_status status;
+
+    *run = (struct forecast_run){.path = path};
+    input.kept = &run->profile;
+    run->source = psnap_input_open(path, &input, error);
+    if (!run->source)
+        return error->code;
+    status = measure_stream(&run->measure, run->source, run->profile, &options, error);
+    if (status)
+        return status;
+    if (!run->measure.total)
+        return refuse(run, "there is not a single access in it", error);
+    if (!run->measure.has_operations)
+        return refuse(run, "it does not say what its blocks compute, which T_cpu is made of",
+                      error);
+    return PSNAP_OK;
+}
+
+/* What needs block labels cannot do without them. */
+static enum psnap_status need_blocks(const struct forecast_run *run, const char *option,
+                                     bool of_trace, struct psnap_error *error)
+{
+    char what[160];
+
+    if (run->measure.has_blocks && (run->measure.has_block_counts || !of_trace))
+        return PSNAP_OK;
+    if (run->profile)
+        snprintf(what, sizeof what,
+                 "%s needs the blocks of a program, and a profile has loops; give a .pst trace "
+                 "(--trace)",
+                 option);
+    else
+        snprintf(what, sizeof what, "%s needs block labels, and this trace has none", option);
+    return refuse(run, what, error);
+}
+
+/* -------------------------------------------------------------------- targets */
+
+/* How far the system of branch probabilities is from the windows that were counted. */
+static enum psnap_status solve_measured(struct forecast *forecast, struct psnap_error *error)
+{
+    const struct measure *measure = &forecast->runs[0].measure;
+    const uint32_t blocks = measure->program->block_count;
+    struct branch *branches = branches_of(measure);
+    double *executions = calloc(blocks + (size_t)1, sizeof *executions);
+    enum psnap_status status = PSNAP_OK;
+
+    if (!branches || !executions)
+        status = psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for probabilities");
+    else
+        status = chain_solve(branches, measure->transition_count, blocks, executions, error);
+    for (uint32_t i = 0; i < blocks && !status; i++)
+        if (measure->windows[i] > 0)
+            forecast->system_error =
+                fmax(forecast->system_error, fabs(executions[i] / measure->windows[i] - 1));
+    free(branches);
+    free(executions);
+    return status;
+}
+
+static enum psnap_status by_probabilities(struct forecast *forecast, const char *path,
+                                          struct psnap_error *error)
+{
+    const struct measure *measure = &forecast->runs[0].measure;
+    const uint32_t blocks = measure->program->block_count;
+    size_t count;
+    struct branch *branches = branches_read(path, measure->program, &count, error);
+    double *executions = calloc(blocks + (size_t)1, sizeof *executions);
+    enum psnap_status status;
+
+    if (!branches || !executions) {
+        status =
+            branches ? psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory") : error->code;
+        goto out;
+    }
+    status = chain_solve(branches, count, blocks, executions, error);
+    if (status) {
+        psnap_error_at(error, path, 0, 0);
+        goto out;
+    }
+    for (uint32_t i = 0; i < blocks; i++) /* of windows, to those of the capture */
+        executions[i] = measure->windows[i] > 0
+                            ? executions[i] * measure->executions[i] / measure->windows[i]
+                        : executions[i] > 0 ? executions[i]
+                                            : -1;
+    status = target_executions(&forecast->targets[0], measure, executions, error);
+out:
+    free(branches);
+    free(executions);
+    return status;
+}
+
+static enum psnap_status by_growth(struct forecast *forecast,
+                                   const struct forecast_settings *settings,
+                                   struct psnap_error *error)
+{
+    const struct measure *measures[GROWTH_SIZES_MAX];
+    enum psnap_status status = PSNAP_OK;
+
+    for (size_t i = 0; i < forecast->run_count && !status; i++) {
+        measures[i] = &forecast->runs[i].measure;
+        status = need_blocks(&forecast->runs[i], "--size", true, error);
+    }
+    for (int fixed = 0; fixed < 2 && !status; fixed++)
+        status = target_grown(&forecast->targets[forecast->target_count++], measures,
+                              settings->sizes, forecast->run_count, settings->size, fixed, error);
+    forecast->names[0] = "grown";
+    forecast->names[1] = "fixed";
+    return status;
+}
+
+static enum psnap_status make_targets(struct forecast *forecast,
+                                      const struct forecast_settings *settings,
+                                      struct psnap_error *error)
+{
+    const struct forecast_run *run = &forecast->runs[0];
+    enum psnap_status status = PSNAP_OK;
+
+    forecast->names[0] = settings->at || settings->probabilities ? "fixed" : "measured";
+    if (settings->size > 0)
+        return by_growth(forecast, settings, error);
+    forecast->target_count = 1;
+    if (settings->probabilities) {
+        status = need_blocks(run, "--probabilities", true, error);
+        return status ? status : by_probabilities(forecast, settings->probabilities, error);
+    }
+    if (!settings->at)
+        return target_same(&forecast->targets[0], &run->measure, error);
+    status = need_blocks(run, "--at", false, error);
+    if (!status)
+        status = read_run(forecast, settings, settings->at, true, error);
+    if (!status)
+        status = need_blocks(&forecast->runs[1], "--at", false, error);
+    return status
+               ? status
+               : target_at(&forecast->targets[0], &run->measure, &forecast->runs[1].measure, error);
+}
+
+/* ------------------------------------------------------------------- the work */
+
+enum psnap_status forecast_make(struct forecast *forecast, const struct forecast_settings *settings,
+                                struct psnap_error *error)
+{
+    enum psnap_status status = PSNAP_OK;
+
+    for (size_t i = 0; i < settings->path_count && !status; i++)
+        status = read_run(forecast, settings, settings->paths[i], false, error);
+    if (!status)
+        status = solve_measured(forecast, error);
+    if (!status)
+        status = make_targets(forecast, settings, error);
+    if (!status && settings->assembly.count) {
+        const struct target *target = &forecast->targets[0];
+        status = mca_measure(&forecast->mca, &settings->assembly, settings->cpu,
+                             target->base->program, target->iterations, error);
+    }
+    for (size_t m = 0; m < forecast->machine_count && !status; m++) {
+        struct runtime_settings rows = settings->rows;
+        rows.mca = settings->assembly.count ? &forecast->mca : NULL;
+        rows.machine = &forecast->machines[m];
+        rows.plans = forecast->plans_of[m];
+        for (size_t t = 0; t < forecast->target_count && !status; t++)
+            status = runtime_rows_add(&forecast->rows, &forecast->targets[t], forecast->names[t],
+                                      &rows, error);
+        forecast->rows_end[m] = forecast->rows.count;
+    }
+    return status;
+}
+
+void forecast_release(struct forecast *forecast)
+{
+    for (size_t i = 0; i < forecast->target_count; i++)
+        target_release(&forecast->targets[i]);
+    for (size_t i = 0; i < forecast->run_count; i++) {
+        measure_release(&forecast->runs[i].measure);
+        psnap_source_free(forecast->runs[i].source);
+        psnap_profile_free(forecast->runs[i].profile);
+    }
+    mca_release(&forecast->mca);
+    runtime_rows_release(&forecast->rows);
+}

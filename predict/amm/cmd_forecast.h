@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The work of psnap predict runtime: inputs that are read, what is predicted from them, and the
+ * rows of the report.
+ */
+#ifndef PSNAP_PREDICT_AMM_CMD_FORECAST_H
+#define PSNAP_PREDICT_AMM_CMD_FORECAST_H
+
+#include "predict/amm/cmd_mca.h"
+#include "predict/amm/cmd_runtime_rows.h"
+#include "replay/cmd_input.h"
+
+/* An input that was read. */
+struct forecast_run {
+    const char *path;
+    struct psnap_source *source;
+    struct psnap_profile *profile; /* NULL: a trace */
+    struct measure measure;
+};
+
+struct forecast_settings {
+    char **paths;
+    size_t path_count;
+    struct psnap_input_options input;
+    const char *at, *probabilities, *write_probabilities, *csv;
+    struct psnap_text_list assembly;
+    const char *cpu; /* as llvm-mca calls it */
+    double sizes[GROWTH_SIZES_MAX], size;
+    double rate;
+    uint64_t seed, line_bytes; /* of distances; 0: as the levels have it */
+    bool json, force;
+    struct runtime_settings rows; /* without machine, plans and loops */
+};
+
+struct forecast {
+    struct psnap_machine machines[MACHINES_MAX];
+    size_t machine_count;
+    size_t plans_of[MACHINES_MAX][PSNAP_LEVELS_MAX];
+    struct measure_plan plans[MEASURE_PLANS_MAX];
+    size_t plan_count;
+    struct forecast_run runs[GROWTH_SIZES_MAX + 1]; /* the last one may be --at's */
+    size_t run_count;
+    struct target targets[2]; /* [1]: with distances as they are, to compare with */
+    const char *names[2];     /* what their distances are */
+    size_t target_count;
+    struct mca_loops mca;
+    struct runtime_rows rows;
+    size_t rows_end[MACHINES_MAX];
+    double system_error; /* of block counts by the linear system, relative */
+};
+
+/* Finds machines, and plans which distances are measured for their levels. */
+enum psnap_status forecast_machines(struct forecast *forecast, const struct psnap_text_list *names,
+                                    const struct forecast_settings *settings,
+                                    struct psnap_error *error);
+
+/* Reads inputs and predicts. The caller releases it, also after an error. */
+enum psnap_status forecast_make(struct forecast *forecast, const struct forecast_settings *settings,
+                                struct psnap_error *error);
+void forecast_release(struct forecast *forecast);
+
+#endif

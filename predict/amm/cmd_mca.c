@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * llvm-mca simulates the execution of a loop's body, over and over, with all its loads hitting
+ * level 1. All loops go to one run, each as three regions: as it is, for what the ports and the
+ * front end can take, and with copies that take one and two cycles (asm_write.c), for the latency
+ * T: with T1 and T2 it is 2 T1 - T2. Of the report some lines are read that all versions write
+ * alike.
+ *
+ * What waits within a loop does not wait for the entry before it: a processor that holds W
+ * iterations in its reorder buffer is at the last W of one entry and the first ones of the next at
+ * once, and at several entries if they are short.
+ */
+#include "predict/amm/cmd_mca.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "predict/cmd_tool.h"
+
+static const char *const programs[] = {"llvm-mca-22", "llvm-mca-19", "llvm-mca-16", "llvm-mca"};
+enum { PROGRAMS = sizeof programs / sizeof programs[0] };
+
+/* The first of the programs that is there; NULL with `error` filled. */
+static const char *find_program(struct psnap_error *error)
+{
+    const int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+    const char *found = NULL;
+
+    for (size_t i = 0; i < PROGRAMS && nothing >= 0 && !found; i++) {
+        const char *const arguments[] = {programs[i], "--version", NULL};
+        if (!tool_run(arguments, nothing, nothing, nothing))
+            found = programs[i];
+    }
+    if (nothing >= 0)
+        close(nothing);
+    if (!found)
+        psnap_error_set(error, PSNAP_ERROR_UNSUPPORTED,
+                        "--asm needs llvm-mca, which is not installed (Debian package llvm-19)");
+    return found;
+}
+
+static bool has_code(const struct asm_loop *loop)
+{
+    return loop->length && loop->latch_count;
+}
+
+enum { REGIONS = 3 }; /* of a loop: its copies as they are, of one cycle, of two */
+
+struct region { /* of the report */
+    double iterations, cycles, operations, width, throughput, entries;
+};
+
+static void write_regions(const struct asm_code *code, FILE *file)
+{
+    for (size_t i = 0; i < REGIONS * code->loop_count; i++) {
+        const struct asm_loop *loop = &code->loops[i / REGIONS];
+        if (!has_code(loop))
+            continue;
+        fprintf(file, "# LLVM-MCA-BEGIN %zu\n", i);
+        asm_write(loop->code, (int)(i % REGIONS), file);
+        fputs("# LLVM-MCA-END\n", file);
+    }
+}
+
+/* The number behind a heading; false: the line has another one. */
+static bool take_number(const char *line, const char *heading, double *number)
+{
+    const size_t length = strlen(heading);
+
+    if (strncmp(line, heading, length) != 0)
+        return false;
+    *number = strtod(line + length, NULL);
+    return true;
+}
+
+/* "[0] Code Region - 12", then lines of the region. */
+static void read_report(struct region *regions, size_t count, FILE *file)
+{
+    struct region nothing, *region = &nothing;
+    char *line = NULL;
+    size_t room = 0;
+
+    while (getline(&line, &room, file) > 0) {
+        const char *name = strstr(line, "Code Region - ");
+        if (name) {
+            const unsigned long index = strtoul(name + strlen("Code Region - "), NULL, 10);
+            region = index < count ? &regions[index] : &nothing;
+        } else if (!take_number(line, "Iterations:", &region->iterations) &&
+                   !take_number(line, "Total Cycles:", &region->cycles) &&
+                   !take_number(line, "Total uOps:", &region->operations) &&
+                   !take_number(line, "Dispatch Width:", &region->width) &&
+                   !take_number(line, "Block RThroughput:", &region->throughput)) {
+            take_number(line, "Total ROB Entries:", &region->entries);
+        }
+    }
+    free(line);
+}
+
+/* What the regions of a loop say of it. */
+static struct mca_cycles cycles_of(const struct region *regions)
+{
+    const struct region *as_is = &regions[0];
+    const double n = as_is->iterations, operations = as_is->operations / n;
+    struct mca_cycles cycles = {NAN, NAN, 0};
+
+    if (!(n > 0) || !(as_is->cycles > 0) || !(as_is->width > 0) || !(operations > 0))
+        return cycles;
+    cycles.throughput = fmax(as_is->throughput, operations / as_is->width);
+    cycles.latency = fmax(2 * regions[1].cycles - regions[2].cycles, 0) / n;
+    cycles.window = as_is->entries / operations;
+    return cycles;
+}
+
+double mca_latency(const struct mca_loops *mca, uint32_t loop, double trips)
+{
+    const struct mca_cycles *cycles = &mca->cycles[loop];
+
+    if (mca->waits[loop] || !(trips > 0))
+        return cycles->latency;
+    return cycles->latency * trips / (trips + cycles->window);
+}
+
+static enum psnap_status run(const struct asm_code *code, struct region *regions, const char *cpu,
+                             struct psnap_error *error)
+{
+    const char *program = find_program(error);
+    char option[160], line[256];
+    const char *const arguments[] = {
+        program,         option, "-iterations=1000", "-instruction-info=0", "-resource-pressure=0",
+        "-retire-stats", NULL};
+    FILE *in = tmpfile(), *out = tmpfile(), *err = tmpfile();
+    enum psnap_status status = PSNAP_OK;
+    int result = 0;
+
+    if (!program)
+        status = error->code;
+    else if (!in || !out || !err)
+        status = psnap_error_system(error, errno, "cannot make a temporary file");
+    snprintf(option, sizeof option, "-mcpu=%s", cpu);
+    if (!status) {
+        write_regions(code, in);
+        if (fflush(in) != 0 || fseek(in, 0, SEEK_SET) != 0)
+            status = psnap_error_system(error, errno, "cannot write a temporary file");
+    }
+    if (!status)
+        result = tool_run(arguments, fileno(in), fileno(out), fileno(err));
+    if (!status && result) {
+        tool_complaint(err, line, sizeof line);
+        status = psnap_error_set(error, PSNAP_ERROR_VALUE, "%s could not simulate the loops: %s",
+                                 program, line);
+    }
+    if (!status && fseek(out, 0, SEEK_SET) == 0)
+        read_report(regions, REGIONS * code->loop_count, out);
+    if (in)
+        fclose(in);
+    if (out)
+        fclose(out);
+    if (err)
+        fclose(err);
+    return status;
+}
+
+static enum psnap_status read_files(struct asm_code *code, const struct psnap_text_list *files,
+                                    struct psnap_error *error)
+{
+    enum psnap_status status = PSNAP_OK;
+
+    for (size_t i = 0; i < files->count && !status; i++) {
+        FILE *file = fopen(files->items[i], "re");
+        if (!file)
+            return psnap_error_system(error, errno, "cannot open '%.200s'", files->items[i]);
+        status = asm_read(code, file, files->items[i], error);
+        fclose(file);
+    }
+    return status;
+}
+
+enum psnap_status mca_measure(struct mca_loops *mca, const struct psnap_text_list *files,
+                              const char *cpu, const struct psnap_program *program,
+                              const double *iterations, struct psnap_error *error)
+{
+    struct asm_code code = {0};
+    struct region *regions = NULL;
+    const struct asm_loop **loops = calloc(program->loop_count + (size_t)1, sizeof *loops);
+    enum psnap_status status = PSNAP_OK;
+
+    *mca =
+        (struct mca_loops){.cycles = calloc(program->loop_count + (size_t)1, sizeof *mca->cycles),
+                           .waits = calloc(program->loop_count + (size_t)1, sizeof *mca->waits)};
+    if (!loops || !mca->cycles || !mca->waits)
+        status = psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for assembly");
+    if (!status)
+        status = read_files(&code, files, error);
+    if (!status) {
+        regions = calloc(REGIONS * code.loop_count + 1, sizeof *regions);
+        status = regions ? run(&code, regions, cpu, error)
+                         : psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
+    }
+    if (!status)
+        asm_match(&code, program, loops);
+    for (uint32_t i = 0; i < program->loop_count && !status; i++) {
+        mca->cycles[i] = loops[i] ? cycles_of(&regions[REGIONS * (loops[i] - code.loops)])
+                                  : (struct mca_cycles){NAN, NAN, 0};
+        mca->waits[i] = loops[i] && asm_waits(loops[i]->code);
+        mca->loops += iterations[i] > 0;
+        mca->matched += iterations[i] > 0 && !isnan(mca->cycles[i].throughput);
+    }
+    asm_release(&code);
+    free(regions);
+    free(loops);
+    return status;
+}
+
+void mca_release(struct mca_loops *mca)
+{
+    free(mca->cycles);
+    free(mca->waits);
+    *mca = (struct mca_loops){0};
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Cycles that the loops of compiled code take, by llvm-mca.
+ */
+#ifndef PSNAP_PREDICT_AMM_CMD_MCA_H
+#define PSNAP_PREDICT_AMM_CMD_MCA_H
+
+#include "formats/base/cmd.h"
+#include "predict/amm/asm.h"
+
+/* What an iteration of a loop takes, in cycles, when all its accesses hit level 1. */
+struct mca_cycles {
+    double throughput; /* of the ports and of the front end, in the mean of many; NAN: unknown */
+    double latency;    /* from one to the next that waits for it */
+    double window;     /* iterations that are under way at once: what the reorder buffer holds */
+};
+
+/* What the loops of a program take by its assembly. */
+struct mca_loops {
+    struct mca_cycles *cycles; /* by loop */
+    bool *waits;               /* by loop: asm_waits() */
+    uint32_t matched;          /* loops that have assembly */
+    uint32_t loops;            /* of those that iterate at all */
+};
+
+/*
+ * Reads the assembly files, asks llvm-mca (of LLVM's newest version that is there; `cpu` as its
+ * -mcpu) and gives each loop of the program its own; `iterations` is by loop. The caller releases
+ * it also after an error.
+ */
+enum psnap_status mca_measure(struct mca_loops *mca, const struct psnap_text_list *files,
+                              const char *cpu, const struct psnap_program *program,
+                              const double *iterations, struct psnap_error *error);
+
+/*
+ * The latency of an iteration of a loop that iterates `trips` times at each of its entries (0:
+ * unknown). Less of it is waited for where the next entry's iterations are in the window too:
+ * latency * trips / (trips + window), unless the loop waits for what it loads, which the next entry
+ * then does as well. NAN: unknown.
+ */
+double mca_latency(const struct mca_loops *mca, uint32_t loop, double trips);
+
+void mca_release(struct mca_loops *mca);
+
+#endif

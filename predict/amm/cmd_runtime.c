@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * psnap predict runtime: run times from hit rates and operation counts, of an input as it was
+ * measured, or of a larger one: with the block counts of another recording (--at), with branch
+ * probabilities (--probabilities), or by how several inputs grow (--sizes, --size). AMM.md has the
+ * models and documents JSON.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/base/output.h"
+#include "formats/base/text.h"
+#include "predict/amm/cmd_branches.h"
+#include "predict/amm/cmd_forecast.h"
+#include "predict/cmd_predict.h"
+
+/* -------------------------------------------------------------------- outputs */
+
+static void write_distance(void *context, uint64_t distance, double accesses)
+{
+    char number[32];
+
+    if (!(accesses > 0))
+        return;
+    if (distance == PSNAP_DISTANCE_COLD)
+        fputs("cold,", context);
+    else
+        fprintf(context, "%" PRIu64 ",", distance);
+    fprintf(context, "%s\n", psnap_text_from_real(accesses, number));
+}
+
+/* Writes a file by `write`, whole or not at all. */
+static enum psnap_status write_file(const char *path, const struct forecast_settings *settings,
+                                    const struct forecast *forecast,
+                                    enum psnap_status (*write)(const struct forecast *forecast,
+                                                               FILE *file,
+                                                               struct psnap_error *error),
+                                    struct psnap_error *error)
+{
+    struct psnap_output *output;
+    enum psnap_status status;
+
+    if (!path)
+        return PSNAP_OK;
+    output = psnap_output_open(path, settings->force, error);
+    if (!output)
+        return error->code;
+    status = write(forecast, psnap_output_file(output), error);
+    if (!status)
+        return psnap_output_commit(output, error);
+    psnap_output_abandon(output);
+    return status;
+}
+
+static enum psnap_status write_distances(const struct forecast *forecast, FILE *file,
+                                         struct psnap_error *error)
+{
+    (void)error;
+    fputs("distance,accesses\n", file);
+    target_distances(&forecast->targets[0], write_distance, file);
+    return PSNAP_OK;
+}
+
+static enum psnap_status write_probabilities(const struct forecast *forecast, FILE *file,
+                                             struct psnap_error *error)
+{
+    const struct measure *measure = &forecast->runs[0].measure;
+    struct branch *branches = branches_of(measure);
+
+    if (!branches)
+        return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for probabilities");
+    branches_write(measure, branches, file);
+    free(branches);
+    return PSNAP_OK;
+}
+
+static void print_notes(const struct forecast *forecast, const struct forecast_settings *settings)
+{
+    const struct measure *measure = &forecast->runs[0].measure;
+    char digits[32], more[32];
+
+    printf("\n%s accesses of %s in sampled windows of blocks",
+           psnap_group_digits(measure->sampled, digits), psnap_group_digits(measure->total, more));
+    printf("; the linear system of %zu branch probabilities has the block counts within %.0e\n",
+           measure->transition_count, forecast->system_error);
+    if (settings->size > 0)
+        printf(
+            "accesses grow so that those of an input that was left out are off by %.2g %%%s\n",
+            100 * forecast->targets[0].left_out,
+            forecast->targets[0].left_out > 0.01
+                ? ": these inputs are no series; other arguments, or what remainder loops are left?"
+                : "");
+    if (forecast->targets[0].unknown > 0)
+        printf("%s accesses of the larger input are of blocks that '%s' did not execute: they are "
+               "left out\n",
+               psnap_group_digits((uint64_t)forecast->targets[0].unknown, digits),
+               forecast->runs[0].path);
+    if (forecast->mca.cycles)
+        printf("%" PRIu32 " of %" PRIu32 " loops that iterate have their cycles by llvm-mca\n",
+               forecast->mca.matched, forecast->mca.loops);
+    else if (settings->rows.methods[RUNTIME_OVERLAP])
+        printf(
+            "no --asm: T_cpu of overlap is what units need for the operations, without what they "
+            "wait for\n");
+    if (measure->threads > 1)
+        printf("%" PRIu32 " threads, as if one core did the work of all\n", measure->threads);
+}
+
+static void print_tables(const struct forecast *forecast, const struct forecast_settings *settings)
+{
+    for (size_t m = 0; m < forecast->machine_count; m++) {
+        printf("%smachine %s, one core:\n\n", m ? "\n" : "", forecast->machines[m].name);
+        runtime_rows_print(&forecast->rows, m ? forecast->rows_end[m - 1] : 0,
+                           forecast->rows_end[m], &forecast->machines[m], settings->rows.methods);
+    }
+    print_notes(forecast, settings);
+}
+
+static void print_json(const struct forecast *forecast)
+{
+    const struct measure *measure = &forecast->runs[0].measure;
+    struct psnap_json json;
+
+    psnap_json_init(&json, stdout);
+    psnap_json_begin_object(&json, NULL);
+    psnap_json_u64(&json, "psnap", 1);
+    psnap_json_text(&json, "command", "predict runtime");
+    psnap_json_text(&json, "input", forecast->runs[0].path);
+    psnap_json_u64(&json, "accesses", measure->total);
+    psnap_json_u64(&json, "sampled_accesses", measure->sampled);
+    psnap_json_u64(&json, "branches", measure->transition_count);
+    psnap_json_real(&json, "system_error", forecast->system_error);
+    psnap_json_real(&json, "unknown_accesses", forecast->targets[0].unknown);
+    if (forecast->mca.cycles) {
+        psnap_json_u64(&json, "loops", forecast->mca.loops);
+        psnap_json_u64(&json, "loops_with_assembly", forecast->mca.matched);
+    }
+    if (forecast->target_count > 1)
+        psnap_json_real(&json, "left_out_error", forecast->targets[0].left_out);
+    psnap_json_begin_array(&json, "rows");
+    for (size_t m = 0; m < forecast->machine_count; m++)
+        runtime_rows_json(&forecast->rows, m ? forecast->rows_end[m - 1] : 0, forecast->rows_end[m],
+                          &forecast->machines[m], &json);
+    psnap_json_end_array(&json);
+    psnap_json_end_object(&json);
+    putchar('\n');
+}
+
+static enum psnap_status write_files(const struct forecast *forecast,
+                                     const struct forecast_settings *settings,
+                                     struct psnap_error *error)
+{
+    const enum psnap_status status =
+        write_file(settings->csv, settings, forecast, write_distances, error);
+
+    return status ? status
+                  : write_file(settings->write_probabilities, settings, forecast,
+                               write_probabilities, error);
+}
+
+/* --------------------------------------------------------------- the command line */
+
+static bool take_sizes(struct forecast_settings *settings, const char *text)
+{
+    char number[64];
+    size_t count = 0;
+
+    while (count < GROWTH_SIZES_MAX) {
+        const size_t length = strcspn(text, ",");
+        if (length >= sizeof number)
+            return false;
+        memcpy(number, text, length);
+        number[length] = '\0';
+        if (!psnap_text_real(number, &settings->sizes[count]) || !(settings->sizes[count] > 0) ||
+            (count && settings->sizes[count] <= settings->sizes[count - 1]))
+            return false;
+        count++;
+        if (!text[length])
+            return count == settings->path_count;
+        text += length + 1;
+    }
+    return false;
+}
+
+/* What the options ask for makes sense together; 0, or the exit status of a mistake. */
+static int check_usage(struct forecast_settings *settings, const char *sizes, const char *method,
+                       const char *rates, const char *by)
+{
+    const char *const command = "predict runtime";
+    const int others =
+        (settings->at != NULL) + (settings->probabilities != NULL) + (settings->size > 0);
+    struct psnap_error error;
+    bool known = !method;
+
+    for (int i = 0; i < RUNTIME_METHODS; i++) {
+        const char *name = runtime_method_name((enum runtime_method)i);
+        settings->rows.methods[i] = !method || !strcmp(method, name);
+        known |= settings->rows.methods[i];
+    }
+    if (!known)
+        return psnap_cmd_usage(
+            command, "--method takes published, throughput and overlap, not '%.100s'", method);
+    settings->rows.per_set = !strcmp(rates, "per-set");
+    if (!settings->rows.per_set && strcmp(rates, "sdcm") != 0)
+        return psnap_cmd_usage(command, "--rates takes sdcm and per-set, not '%.100s'", rates);
+    if (!psnap_scope_parse_list(by, settings->rows.wanted, &error) ||
+        settings->rows.wanted[PSNAP_SCOPE_BLOCK] || settings->rows.wanted[PSNAP_SCOPE_REGION] ||
+        settings->rows.wanted[PSNAP_SCOPE_THREAD])
+        return psnap_cmd_usage(command, "--by takes total and loop");
+    if (!(settings->rate > 0) || settings->rate > 1)
+        return psnap_cmd_usage(command, "--rate is above 0 and at most 1");
+    if (others > 1)
+        return psnap_cmd_usage(command, "of --at, --probabilities and --size only one can be");
+    if ((settings->size != 0) != (sizes != NULL) || settings->size < 0)
+        return psnap_cmd_usage(command,
+                               "--sizes, of the inputs, and --size, of the one to predict, "
+                               "come together");
+    if (!sizes && settings->path_count != 1)
+        return psnap_cmd_usage(command, "one input is needed, not %zu; several with --sizes",
+                               settings->path_count);
+    if (sizes &&
+        (settings->path_count < GROWTH_SIZES_MIN || settings->path_count > GROWTH_SIZES_MAX))
+        return psnap_cmd_usage(command, "%d to %d inputs show how a program grows, not %zu",
+                               GROWTH_SIZES_MIN, GROWTH_SIZES_MAX, settings->path_count);
+    if (sizes && !take_sizes(settings, sizes))
+        return psnap_cmd_usage(command,
+                               "--sizes takes %zu numbers above 0, one for each input, the "
+                               "smallest first",
+                               settings->path_count);
+    return 0;
+}
+
+static int run_command(struct forecast *forecast, const struct forecast_settings *settings,
+                       const struct psnap_text_list *machines)
+{
+    struct psnap_error error;
+
+    if (forecast_machines(forecast, machines, settings, &error) ||
+        forecast_make(forecast, settings, &error) || write_files(forecast, settings, &error))
+        return psnap_cmd_fail("predict runtime", &error);
+    if (settings->json)
+        print_json(forecast);
+    else
+        print_tables(forecast, settings);
+    return psnap_cmd_close_stdout("predict runtime", PSNAP_EXIT_DONE);
+}
+
+int psnap_cmd_predict_runtime(int argc, char **argv)
+{
+    struct forecast_settings settings = {
+        .input = PSNAP_INPUT_DEFAULTS, .rate = NAN, .cpu = "native"};
+    struct psnap_text_list machines = {0};
+    const char *by = "total,loop", *method = NULL, *rates = "sdcm", *sizes = NULL;
+    uint64_t block = 0;
+    const struct psnap_option options[] = {
+        {PSNAP_OPTION_LIST, 'm', "machine", &machines, "MACHINE",
+         "with clock and latencies: a machine file; may be repeated"},
+        {PSNAP_OPTION_TEXT, 0, "method", &method, "METHOD",
+         "published, throughput or overlap alone (all)"},
+        {PSNAP_OPTION_TEXT, 0, "rates", &rates, "METHOD", "hit rates by sdcm or per-set (sdcm)"},
+        {PSNAP_OPTION_LIST, 0, "asm", &settings.assembly, "FILE",
+         "the program's assembly, by clang -S -g: loops' cycles by llvm-mca; may be repeated"},
+        {PSNAP_OPTION_TEXT, 0, "cpu", &settings.cpu, "NAME",
+         "the processor, as llvm-mca calls it (native)"},
+        {PSNAP_OPTION_FLAG, 0, "as-published", &settings.rows.reading.as_published, NULL,
+         "each level's rate of all accesses, blocks by their executions, --rate 0.01"},
+        {PSNAP_OPTION_SIZE, 0, "block", &block, "BYTES",
+         "b of the published methods (the mean size of an access)"},
+        {PSNAP_OPTION_TEXT, 0, "at", &settings.at, "LARGE",
+         "predict this input, of which only block counts are used"},
+        {PSNAP_OPTION_TEXT, 0, "probabilities", &settings.probabilities, "FILE",
+         "predict the input with these branch probabilities"},
+        {PSNAP_OPTION_TEXT, 0, "write-probabilities", &settings.write_probabilities, "FILE",
+         "write those of INPUT"},
+        {PSNAP_OPTION_TEXT, 0, "sizes", &sizes, "N,N,N", "of the inputs, the smallest first"},
+        {PSNAP_OPTION_REAL, 0, "size", &settings.size, "N", "of the one to predict"},
+        {PSNAP_OPTION_REAL, 0, "rate", &settings.rate, "RATE",
+         "of the windows of a block that are sampled (1)"},
+        {PSNAP_OPTION_SIZE, 0, "line", &settings.line_bytes, "BYTES",
+         "distances in lines of so many bytes (the levels' own); 1: in addresses"},
+        {PSNAP_OPTION_TEXT, 0, "by", &by, "SCOPES", "rows: any of total,loop (total,loop)"},
+        {PSNAP_OPTION_TEXT, 0, "csv", &settings.csv, "FILE",
+         "write how many accesses are expected of each distance"},
+        {PSNAP_OPTION_FLAG, 0, "json", &settings.json, NULL, "print JSON"},
+        {PSNAP_OPTION_TEXT, 0, "from", &settings.input.from, "FORMAT",
+         "the input's format (recognised)"},
+        {PSNAP_OPTION_U64, 0, "seed", &settings.seed, "N", "of samples and replay (0)"},
+        {PSNAP_OPTION_FLAG, 0, "force", &settings.force, NULL, "overwrite files"},
+        {PSNAP_OPTION_END, 0, NULL, NULL, NULL, NULL},
+    };
+    const struct psnap_usage usage = {
+        "psnap predict runtime INPUT... -m MACHINE [-m ...] [--at LARGE] [--json]",
+        "Predicts the run time of INPUT (a trace, a profile, or - for standard input) on\n"
+        "one core of a machine from hit rates, latencies and operation counts: as\n"
+        "published by AMM, in two forms, and with memory and computation overlapped. Of a\n"
+        "larger input with --at, --probabilities or --size. AMM.md has the models.",
+        options};
+    struct forecast *forecast;
+    int status;
+    const int operands = psnap_options_parse(argc, argv, &usage, false, &status);
+
+    if (operands < 0)
+        return status;
+    settings.paths = argv + 1;
+    settings.path_count = (size_t)operands;
+    settings.input.seed = settings.seed;
+    settings.rows.reading.block_bytes = (double)block;
+    if (isnan(settings.rate))
+        settings.rate = settings.rows.reading.as_published ? 0.01 : 1;
+    forecast = calloc(1, sizeof *forecast);
+    status = check_usage(&settings, sizes, method, rates, by);
+    if (!status && !machines.count)
+        status = psnap_cmd_usage("predict runtime", "no machine: give at least one -m MACHINE");
+    else if (!status && !forecast)
+        status = psnap_cmd_usage("predict runtime", "out of memory");
+    else if (!status)
+        status = run_command(forecast, &settings, &machines);
+    if (forecast)
+        forecast_release(forecast);
+    free(forecast);
+    psnap_text_list_release(&machines);
+    psnap_text_list_release(&settings.assembly);
+    return status;
+}

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Patterns of references. An access is regular if the reference's stride is the one it had before,
+ * and at most PATTERN_STRIDE_MAX; a reference is if more than half of its accesses are. Others are
+ * irregular: their addresses were loaded, or computed. If neither can be, as the loop (of the
+ * source) has no regular load that could be of indices, and its block hardly any arithmetic (an
+ * addition for each load and some for the loop), the address of a load can only come from the load
+ * before: it is dependent. That is an inference: a stream has no values. The assembly shows it
+ * (asm.h).
+ *
+ * A reference is judged by the thread that executes it first.
+ */
+#include "predict/amm/pattern.h"
+
+#include <stdlib.h>
+
+#include "formats/base/room.h"
+#include "formats/base/scope.h"
+
+struct follower { /* of a reference */
+    uint64_t address, accesses, regular;
+    int64_t stride;
+    uint16_t thread;
+};
+
+struct pattern {
+    struct psnap_sink base;
+    const struct psnap_program *program;
+    struct follower *refs;
+    uint32_t count;
+    size_t room;
+};
+
+/* Counting and comparing in a loop that follows pointers. */
+enum { LOOP_CONTROL_OPERATIONS = 4 };
+
+static enum psnap_status put(struct psnap_sink *self, const struct psnap_access *block, size_t n,
+                             struct psnap_error *error)
+{
+    struct pattern *pattern = (struct pattern *)self;
+    struct follower *refs =
+        psnap_with_room(pattern->refs, &pattern->room, pattern->program->ref_count, sizeof *refs);
+
+    if (!refs)
+        return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for patterns");
+    pattern->refs = refs;
+    while (pattern->count < pattern->program->ref_count)
+        refs[pattern->count++] = (struct follower){0};
+    for (size_t i = 0; i < n; i++) {
+        struct follower *ref = &refs[block[i].ref];
+        const int64_t stride = (int64_t)(block[i].address - ref->address);
+
+        if (ref->accesses && ref->thread != block[i].thread)
+            continue;
+        ref->regular += ref->accesses > 1 && stride == ref->stride &&
+                        stride <= PATTERN_STRIDE_MAX && stride >= -PATTERN_STRIDE_MAX;
+        ref->stride = stride;
+        ref->address = block[i].address;
+        ref->thread = block[i].thread;
+        ref->accesses++;
+    }
+    return PSNAP_OK;
+}
+
+static void free_pattern(struct psnap_sink *self)
+{
+    free(((struct pattern *)self)->refs);
+    free(self);
+}
+
+struct psnap_sink *pattern_new(const struct psnap_program *program)
+{
+    static const struct psnap_sink_ops ops = {.put = put, .free = free_pattern};
+    struct pattern *pattern = calloc(1, sizeof *pattern);
+
+    if (!pattern)
+        return NULL;
+    pattern->base.ops = &ops;
+    pattern->program = program;
+    return &pattern->base;
+}
+
+/* Of so few accesses there is nothing to see: they count as regular. */
+static bool is_regular(const struct follower *ref)
+{
+    return ref->accesses < 4 || 2 * ref->regular > ref->accesses;
+}
+
+enum psnap_status pattern_all(const struct psnap_sink *sink, enum runtime_pattern *patterns,
+                              struct psnap_error *error)
+{
+    const struct pattern *pattern = (const struct pattern *)sink;
+    const struct psnap_program *program = pattern->program;
+    struct psnap_grouping loops = {0};
+    bool *has_index = NULL;
+    uint32_t *loads = calloc(program->block_count + (size_t)1, sizeof *loads); /* of a block */
+    bool fits =
+        loads && psnap_grouping_init(&loops, PSNAP_SCOPE_LOOP, program, program->ref_count, NULL);
+
+    if (fits)
+        has_index = calloc(loops.row_count + (size_t)1, sizeof *has_index);
+    fits = has_index != NULL;
+    for (uint32_t i = 0; i < program->ref_count && fits; i++) {
+        const bool is_followed = i < pattern->count && pattern->refs[i].accesses;
+        patterns[i] =
+            !is_followed || is_regular(&pattern->refs[i]) ? RUNTIME_REGULAR : RUNTIME_IRREGULAR;
+        if (program->refs[i].kind != PSNAP_LOAD || !is_followed)
+            continue;
+        loads[program->refs[i].block]++;
+        has_index[psnap_grouping_row(&loops, i)] |= patterns[i] == RUNTIME_REGULAR;
+    }
+    for (uint32_t i = 0; i < program->ref_count && fits; i++) {
+        const struct psnap_ref *ref = &program->refs[i];
+        const uint32_t additions = program->blocks[ref->block].operations[PSNAP_OP_INT_ADD];
+        if (patterns[i] == RUNTIME_IRREGULAR && ref->kind == PSNAP_LOAD &&
+            !has_index[psnap_grouping_row(&loops, i)] &&
+            additions <= loads[ref->block] + LOOP_CONTROL_OPERATIONS)
+            patterns[i] = RUNTIME_DEPENDENT;
+    }
+    free(has_index);
+    free(loads);
+    psnap_grouping_release(&loops);
+    return fits ? PSNAP_OK
+                : psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for patterns");
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * How references get their addresses, as far as a stream shows it.
+ */
+#ifndef PSNAP_PREDICT_AMM_PATTERN_H
+#define PSNAP_PREDICT_AMM_PATTERN_H
+
+#include "formats/base/program.h"
+#include "formats/base/stream.h"
+#include "predict/amm/runtime.h"
+
+#define PATTERN_STRIDE_MAX 2048 /* bytes: prefetchers stay within half a page */
+
+/* A sink that follows each reference. `program` is the stream's and outlives it. NULL: out of
+ * memory. */
+struct psnap_sink *pattern_new(const struct psnap_program *program);
+
+/* The pattern of each reference's accesses, of the program's ref_count, when the stream has ended.
+ */
+enum psnap_status pattern_all(const struct psnap_sink *sink, enum runtime_pattern *patterns,
+                              struct psnap_error *error);
+
+#endif

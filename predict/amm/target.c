@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Larger inputs by AMM (Chennupati et al.): P(D) = sum over blocks of P(BB) P(D | BB), with the
+ * small input's P(D | BB) and the larger one's P(BB). The paper weights blocks by their executions;
+ * here each execution counts for the accesses that it makes, which is P(D) of an access.
+ */
+#include "predict/amm/target.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static enum psnap_status no_memory(struct psnap_error *error)
+{
+    return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for the larger input");
+}
+
+enum psnap_status target_begin(struct target *target, const struct measure *base,
+                               struct psnap_error *error)
+{
+    const struct psnap_program *program = base->program;
+    const size_t loops = program->loop_count + (size_t)1;
+
+    *target = (struct target){.base = base};
+    target->accesses = calloc(program->ref_count + (size_t)1, sizeof *target->accesses);
+    target->operations = calloc(loops * PSNAP_OPERATION_COUNT, sizeof *target->operations);
+    target->iterations = calloc(loops, sizeof *target->iterations);
+    target->entries = calloc(loops, sizeof *target->entries);
+    target->spreads = calloc(program->ref_count * base->plan_count + 1, sizeof(struct spread *));
+    return target->accesses && target->operations && target->iterations && target->entries &&
+                   target->spreads
+               ? PSNAP_OK
+               : no_memory(error);
+}
+
+void target_release(struct target *target)
+{
+    const size_t spreads =
+        target->spreads ? target->base->program->ref_count * target->base->plan_count : 0;
+
+    for (size_t i = 0; i < spreads; i++)
+        free(target->spreads[i]);
+    free(target->spreads);
+    free(target->accesses);
+    free(target->operations);
+    free(target->iterations);
+    free(target->entries);
+    *target = (struct target){0};
+}
+
+/* -------------------------------------------------------------- by executions */
+
+enum psnap_status target_same(struct target *target, const struct measure *base,
+                              struct psnap_error *error)
+{
+    const struct psnap_program *program = base->program;
+    const enum psnap_status status = target_begin(target, base, error);
+
+    for (uint32_t i = 0; i < program->ref_count && !status; i++)
+        target->accesses[i] = base->accesses[i];
+    for (uint32_t i = 0; i < program->loop_count && !status; i++) {
+        target->iterations[i] = base->iterations[i];
+        target->entries[i] = base->entries[i];
+        for (size_t op = 0; op < PSNAP_OPERATION_COUNT; op++)
+            target->operations[i * PSNAP_OPERATION_COUNT + op] =
+                base->operations[i * PSNAP_OPERATION_COUNT + op];
+    }
+    return status;
+}
+
+/* By how much a loop's blocks whose executions are known are executed more often; its parent's
+ * where none is. ratios[i] is of loop i. */
+static double *loop_ratios(const struct measure *base, const double *executions)
+{
+    const struct psnap_program *program = base->program;
+    double *ratios = calloc(program->loop_count + (size_t)1, sizeof *ratios);
+    double *before = calloc(program->loop_count + (size_t)1, sizeof *before);
+
+    for (uint32_t b = 0; b < program->block_count && ratios && before; b++) {
+        const uint32_t loop = program->blocks[b].loop;
+        if (loop >= program->loop_count || !(executions[b] >= 0))
+            continue;
+        ratios[loop] += executions[b];
+        before[loop] += base->executions[b];
+    }
+    for (uint32_t i = 0; i < program->loop_count && ratios && before; i++)
+        ratios[i] = before[i] > 0 ? ratios[i] / before[i] : -1;
+    for (uint32_t i = 0; i < program->loop_count && ratios && before; i++) {
+        uint32_t at = i;
+        while (at < program->loop_count && !(ratios[at] >= 0))
+            at = program->loops[at].parent;
+        if (!(ratios[i] >= 0))
+            ratios[i] = at < program->loop_count ? ratios[at] : 1;
+    }
+    if (!before) {
+        free(ratios);
+        ratios = NULL;
+    }
+    free(before);
+    return ratios;
+}
+
+enum psnap_status target_executions(struct target *target, const struct measure *base,
+                                    const double *executions, struct psnap_error *error)
+{
+    const struct psnap_program *program = base->program;
+    double *ratios, *known;
+    enum psnap_status status = target_begin(target, base, error);
+
+    if (status)
+        return status;
+    ratios = loop_ratios(base, executions);
+    known = calloc(program->block_count + (size_t)1, sizeof *known);
+    for (uint32_t b = 0; b < program->block_count && ratios && known; b++) {
+        const struct psnap_block *block = &program->blocks[b];
+        known[b] = executions[b] >= 0                  ? executions[b]
+                   : block->loop < program->loop_count ? base->executions[b] * ratios[block->loop]
+                                                       : base->executions[b];
+        for (size_t op = 0; op < PSNAP_OPERATION_COUNT && block->loop < program->loop_count; op++)
+            target->operations[block->loop * PSNAP_OPERATION_COUNT + op] +=
+                known[b] * block->operations[op];
+    }
+    for (uint32_t i = 0; i < program->ref_count && ratios && known; i++) {
+        const uint32_t b = program->refs[i].block;
+        if (base->executions[b] > 0)
+            target->accesses[i] = base->accesses[i] * known[b] / base->executions[b];
+        else
+            target->unknown += known[b];
+    }
+    for (uint32_t i = 0; i < program->loop_count && ratios && known; i++) {
+        if (program->loops[i].header < program->block_count)
+            target->iterations[i] = known[program->loops[i].header];
+        if (program->loops[i].entry < program->block_count)
+            target->entries[i] = known[program->loops[i].entry];
+    }
+    status = ratios && known ? PSNAP_OK : no_memory(error);
+    free(ratios);
+    free(known);
+    return status;
+}
+
+/* ------------------------------------------------------------- another measure */
+
+bool target_is_same_program(const struct measure *a, const struct measure *b)
+{
+    const struct psnap_program *x = a->program, *y = b->program;
+
+    if (x->block_count != y->block_count || x->ref_count != y->ref_count ||
+        x->loop_count != y->loop_count)
+        return false;
+    for (uint32_t i = 0; i < x->loop_count; i++)
+        if (strcmp(x->loops[i].id, y->loops[i].id) != 0)
+            return false;
+    for (uint32_t i = 0; i < x->ref_count; i++)
+        if (x->refs[i].block != y->refs[i].block)
+            return false;
+    return true;
+}
+
+struct named {
+    const char *id;
+    uint32_t index;
+};
+
+static int by_id(const void *left, const void *right)
+{
+    return strcmp(((const struct named *)left)->id, ((const struct named *)right)->id);
+}
+
+/* The other program's loop of each loop's id, PSNAP_NONE: it has none; NULL: out of memory. */
+static uint32_t *match_loops(const struct psnap_program *program, const struct psnap_program *other)
+{
+    struct named *names = calloc(other->loop_count + (size_t)1, sizeof *names);
+    uint32_t *matches = calloc(program->loop_count + (size_t)1, sizeof *matches);
+
+    for (uint32_t i = 0; i < other->loop_count && names; i++)
+        names[i] = (struct named){other->loops[i].id, i};
+    if (names)
+        qsort(names, other->loop_count, sizeof *names, by_id);
+    for (uint32_t i = 0; i < program->loop_count && names && matches; i++) {
+        const struct named wanted = {program->loops[i].id, 0};
+        const struct named *found =
+            bsearch(&wanted, names, other->loop_count, sizeof *names, by_id);
+        matches[i] = found ? found->index : PSNAP_NONE;
+    }
+    if (!names) {
+        free(matches);
+        matches = NULL;
+    }
+    free(names);
+    return matches;
+}
+
+/* The accesses of each loop; NULL: out of memory. */
+static double *loop_accesses(const struct measure *measure)
+{
+    const struct psnap_program *program = measure->program;
+    double *sums = calloc(program->loop_count + (size_t)1, sizeof *sums);
+
+    for (uint32_t i = 0; i < program->ref_count && sums; i++)
+        if (program->refs[i].loop < program->loop_count)
+            sums[program->refs[i].loop] += measure->accesses[i];
+    return sums;
+}
+
+static enum psnap_status by_loops(struct target *target, const struct measure *base,
+                                  const struct measure *large, struct psnap_error *error)
+{
+    const struct psnap_program *program = base->program;
+    uint32_t *matches = match_loops(program, large->program);
+    double *before = loop_accesses(base), *after = loop_accesses(large);
+    const bool fits = matches && before && after;
+    uint32_t matched = 0;
+
+    for (uint32_t i = 0; i < program->loop_count && fits; i++) {
+        const uint32_t other = matches[i];
+        if (other == PSNAP_NONE)
+            continue;
+        matched++;
+        target->iterations[i] = large->iterations[other];
+        target->entries[i] = large->entries[other];
+        for (size_t op = 0; op < PSNAP_OPERATION_COUNT; op++)
+            target->operations[i * PSNAP_OPERATION_COUNT + op] =
+                large->operations[other * PSNAP_OPERATION_COUNT + op];
+    }
+    for (uint32_t i = 0; i < program->ref_count && fits; i++) {
+        const uint32_t loop = program->refs[i].loop;
+        if (loop < program->loop_count && matches[loop] != PSNAP_NONE && before[loop] > 0) {
+            target->accesses[i] = base->accesses[i] * after[matches[loop]] / before[loop];
+            target->unknown -= target->accesses[i]; /* of all those that are there */
+        }
+    }
+    for (uint32_t i = 0; i < large->program->ref_count; i++)
+        target->unknown += large->accesses[i];
+    if (target->unknown < 0.5)
+        target->unknown = 0;
+    free(matches);
+    free(before);
+    free(after);
+    if (!fits)
+        return no_memory(error);
+    if (!matched)
+        return psnap_error_set(error, PSNAP_ERROR_VALUE,
+                               "the larger input is of another program: no loop has the same id; "
+                               "record both inputs with the same build");
+    return PSNAP_OK;
+}
+
+enum psnap_status target_at(struct target *target, const struct measure *base,
+                            const struct measure *large, struct psnap_error *error)
+{
+    enum psnap_status status;
+
+    if (target_is_same_program(base, large) && base->has_block_counts && large->has_block_counts)
+        return target_executions(target, base, large->executions, error);
+    status = target_begin(target, base, error);
+    return status ? status : by_loops(target, base, large, error);
+}
+
+/* ------------------------------------------------------------------ hit rates */
+
+double target_hit_rate(const struct target *target, size_t plan, bool per_set, uint32_t ref,
+                       uint64_t ways, uint64_t lines)
+{
+    const size_t at = plan * target->base->program->ref_count + ref;
+    const struct spread *spread = target->spreads[at];
+    const struct psnap_distances *distances = target->base->distances[at];
+    double hits[SPREAD_MODES] = {0};
+
+    if (!spread && !distances)
+        return NAN;
+    if (!spread && per_set)
+        return psnap_distances_hit_rate(distances, ways);
+    if (!spread)
+        return psnap_sdcm_hit_rate(distances, ways, lines);
+    for (int m = 0; m < SPREAD_MODES; m++)
+        for (int q = 0; q < SPREAD_QUANTILES; q++) {
+            const uint64_t distance = (uint64_t)llround(spread->quantiles[m][q]);
+            hits[m] += per_set ? distance < ways : psnap_sdcm_hit(distance, ways, lines);
+        }
+    return (spread->shares[0] * hits[0] + spread->shares[1] * hits[1]) / SPREAD_QUANTILES;
+}
+
+void target_distances(const struct target *target,
+                      void (*each)(void *context, uint64_t distance, double accesses),
+                      void *context)
+{
+    for (uint32_t ref = 0; ref < target->base->program->ref_count; ref++) {
+        const struct spread *spread = target->spreads[ref];
+        const struct psnap_distances *distances = target->base->distances[ref];
+        const double accesses = target->accesses[ref];
+        struct psnap_distance_count count = {0};
+
+        if (spread) {
+            each(context, PSNAP_DISTANCE_COLD, accesses * spread->cold);
+            for (int i = 0; i < SPREAD_MODES * SPREAD_QUANTILES; i++)
+                each(context,
+                     (uint64_t)llround(
+                         spread->quantiles[i / SPREAD_QUANTILES][i % SPREAD_QUANTILES]),
+                     accesses * spread->shares[i / SPREAD_QUANTILES] / SPREAD_QUANTILES);
+        } else if (distances) {
+            const double scale = accesses / (double)psnap_distances_accesses(distances);
+            each(context, PSNAP_DISTANCE_COLD, scale * (double)psnap_distances_cold(distances));
+            while (psnap_distances_next(distances, &count))
+                each(context, count.distance, scale * (double)count.count);
+        }
+    }
+}

@@ -1,0 +1,196 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# psnap predict runtime: of a trace and its profile; of a larger input by its block counts, by
+# branch probabilities and by growth, against its own trace; with assembly; bad input and usage.
+set -eu
+. "$PSNAP_SOURCE/tests/cli/capture_common.sh"
+machine=$PSNAP_SOURCE/samples/machines/complete.yaml
+
+"$PSNAP" cc -O2 -g "$PSNAP_SOURCE/samples/matmul.c" -o matmul -lm
+for size in 12 16 20 24 60; do
+    "$PSNAP" record --trace $size.pst -o $size.yaml -- ./matmul $size 2 > /dev/null
+done
+
+# total FILE NAME [METHOD]: of the total's row; levels are L1, L2 ...
+total() {
+    python3 - "$@" << 'END'
+import json, sys
+method = sys.argv[3] if len(sys.argv) > 3 else "overlap"
+row = next(r for r in json.load(open(sys.argv[1]))["rows"]
+           if r["scope"] == "total" and r["method"] == method)
+name = sys.argv[2]
+print(row["levels"][int(name[1]) - 1]["cumulative_hit_rate"] if name[0] == "L" else row[name])
+END
+}
+# near A B TOLERANCE: relative
+near() {
+    python3 -c 'import sys
+a, b, t = map(float, sys.argv[1:])
+assert abs(a - b) <= t * abs(b), sys.argv' "$@" || fail "not near: $*"
+}
+
+# The table, and that the profile predicts what the trace does
+"$PSNAP" predict runtime 24.pst -m "$machine" > table
+has table "machine complete, one core:"
+has table "published ms  throughput ms  overlap ms"
+has table "multiply:39"
+has table "branch probabilities has the block counts within"
+has table "no --asm"
+"$PSNAP" predict runtime 24.pst -m "$machine" --json > trace.json
+"$PSNAP" predict runtime 24.yaml -m "$machine" --json > profile.json
+for method in published throughput overlap; do
+    near "$(total profile.json seconds $method)" "$(total trace.json seconds $method)" 0.001
+done
+python3 - << 'END'
+import json
+report = json.load(open("trace.json"))
+assert report["command"] == "predict runtime" and report["system_error"] < 1e-12, report
+assert report["sampled_accesses"] == report["accesses"]
+for row in report["rows"]:
+    together = row["t_mem_seconds"] + row["t_cpu_seconds"]
+    larger = max(row["t_mem_seconds"], row["t_cpu_seconds"])
+    assert row["cores"] == 1 and row["machine"] == "complete" and row["distances"] == "measured"
+    if row["method"] != "overlap":
+        assert abs(row["seconds"] - together) <= 1e-12 * together, row
+    else:
+        assert larger * (1 - 1e-12) <= row["seconds"] <= together * (1 + 1e-12), row
+loops = [r for r in report["rows"] if r["scope"] == "loop" and r["method"] == "overlap"]
+total = next(r for r in report["rows"] if r["scope"] == "total" and r["method"] == "overlap")
+assert abs(sum(r["seconds"] for r in loops) - total["seconds"]) < 1e-9 * total["seconds"]
+assert abs(sum(r["accesses"] for r in loops) - report["accesses"]) < 0.5
+END
+# hit rates within sets are those of the simulator
+"$PSNAP" predict runtime 24.pst -m "$machine" --rates per-set --json > sets.json
+"$PSNAP" sim 24.pst -m "$machine" --by total --json > sim.json
+near "$(total sets.json L1)" "$(python3 -c 'import json
+print(json.load(open("sim.json"))["rows"][0]["levels"][0]["cumulative_hit_rate"])')" 1e-9
+
+"$PSNAP" predict runtime 24.pst -m "$machine" --line 1 --csv addresses.csv > out
+"$PSNAP" reuse 24.pst --line 1 --by total --json > reuse.json
+python3 - << 'END'
+import csv, json
+expected = {str(d): n for d, n in json.load(open("reuse.json"))["scopes"][0]["histogram"]}
+found = {}
+for row in csv.DictReader(open("addresses.csv")):
+    found[row["distance"]] = found.get(row["distance"], 0) + float(row["accesses"])
+found.pop("cold")
+assert found == expected, "the profile is not that of psnap reuse"
+END
+
+# As published: levels see all accesses, one window in a hundred
+"$PSNAP" predict runtime 24.pst -m "$machine" --as-published --method published --json > published.json
+python3 - << 'END'
+import json
+report = json.load(open("published.json"))
+assert report["sampled_accesses"] < report["accesses"], report
+assert {row["method"] for row in report["rows"]} == {"published"}
+END
+
+# A larger input: counts by its trace or profile, or by its branch probabilities, are exact
+"$PSNAP" predict runtime 60.pst -m "$machine" --json > 60.json
+"$PSNAP" predict runtime 24.pst --at 60.pst -m "$machine" --json > at.json
+"$PSNAP" predict runtime 24.pst --at 60.yaml -m "$machine" --json > at_profile.json
+"$PSNAP" predict runtime 60.pst -m "$machine" --write-probabilities 60.csv > /dev/null
+expect 1 "$PSNAP" predict runtime 60.pst -m "$machine" --write-probabilities 60.csv
+has err "exists"
+"$PSNAP" predict runtime 24.pst --probabilities 60.csv -m "$machine" --json > branches.json
+for report in at at_profile branches; do
+    near "$(total $report.json accesses)" "$(total 60.json accesses)" 1e-6
+    near "$(total $report.json t_cpu_seconds throughput)" \
+        "$(total 60.json t_cpu_seconds throughput)" 0.01
+done
+
+# Several inputs: distances grow, and come nearer than fixed ones
+"$PSNAP" predict runtime 12.pst 16.pst 20.pst 24.pst --sizes 12,16,20,24 --size 60 -m "$machine" \
+    --csv grown.csv --json > grown.json
+near "$(total grown.json accesses)" "$(total 60.json accesses)" 1e-6
+python3 - << 'END'
+import json
+rate = lambda rows: next(r for r in rows if r["scope"] == "total")["levels"][0]["cumulative_hit_rate"]
+rows = json.load(open("grown.json"))["rows"]
+real = rate(json.load(open("60.json"))["rows"])
+grown = rate([r for r in rows if r["distances"] == "grown"])
+fixed = rate([r for r in rows if r["distances"] == "fixed"])
+assert abs(grown - real) < abs(fixed - real) / 3, (real, grown, fixed)
+END
+[ "$(head -1 grown.csv)" = distance,accesses ] || fail "no CSV"
+
+# Assembly: loops have their cycles from it
+if "$PSNAP" predict runtime 24.pst -m "$machine" --asm /dev/null > out 2> err; then
+    fail "no assembly is taken for some"
+fi
+has err "clang -S -g"
+if command -v clang-19 llvm-mca-19 > out; then
+    clang-19 -O2 -g -S "$PSNAP_SOURCE/samples/matmul.c" -o matmul.s
+    # a multiplication and an addition each for two elements; the additions wait for each other
+    "$PSNAP" predict runtime 60.pst -m "$machine" --asm matmul.s --cpu skylake --method overlap > table
+    has table "loops that iterate have their cycles by llvm-mca"
+    "$PSNAP" predict runtime 60.pst -m "$machine" --asm matmul.s --cpu skylake --json > asm.json
+    python3 - << 'END'
+import json
+row = next(r for r in json.load(open("asm.json"))["rows"]
+           if r["method"] == "overlap" and r["id"] == "multiply:39")
+iterations, trips, window = 2 * 60 ** 3 / 2, 30, 224 / 12
+cycles = row["t_cpu_seconds"] * 3.65e9 / iterations
+assert abs(cycles - 8 * trips / (trips + window)) < 0.6, cycles
+END
+    expect 1 "$PSNAP" predict runtime 24.pst -m "$machine" --asm matmul.s --cpu 'x; touch made'
+    [ ! -e made ] || fail "a shell ran"
+    expect 1 "$PSNAP" predict runtime 24.pst -m "$machine" --asm nowhere.s
+    has err "cannot open 'nowhere.s'"
+fi
+
+# What is missing is said, and where it comes from
+expect 1 "$PSNAP" predict runtime 24.pst -m 32K:64:8,1M:64:16
+has err "lacks clock_hz, latency_cycles of level 1"
+has err "psnap machine host"
+"$PSNAP" convert 24.pst -o plain.din 2> err
+expect 1 "$PSNAP" predict runtime plain.din -m "$machine"
+has err "psnap record"
+expect 1 "$PSNAP" predict runtime plain.din --at 60.pst -m "$machine"
+printf 'address,size,kind,thread,ref\n' > empty.csv
+expect 1 "$PSNAP" predict runtime empty.csv -m "$machine"
+has err "not a single access"
+expect 1 "$PSNAP" predict runtime 24.yaml --probabilities 60.csv -m "$machine"
+has err "a profile has loops"
+expect 1 "$PSNAP" predict runtime 24.yaml 60.yaml 24.yaml --sizes 1,2,3 --size 9 -m "$machine"
+has err "a profile has loops"
+
+# edit SED: probabilities that make no sense
+edit() { sed -e "$1" 60.csv > bad.csv; }
+block=$(grep multiply:39 60.csv | head -1 | cut -d, -f1)
+edit "s/^$block,$block,0[.0-9]*/$block,$block,0.5/"
+expect 1 "$PSNAP" predict runtime 24.pst --probabilities bad.csv -m "$machine"
+has err "add up to"
+edit "s/^$block,\(.*\),0[.0-9]*,/$block,\1,0,/; s/^$block,$block,0,/$block,$block,1,/"
+expect 1 "$PSNAP" predict runtime 24.pst --probabilities bad.csv -m "$machine"
+has err "singular"
+edit '2s/^b[0-9]*/b4000000/'
+expect 1 "$PSNAP" predict runtime 24.pst --probabilities bad.csv -m "$machine"
+has err "bad.csv:2"
+has err "is no block"
+edit '2s/,[0-9.]*,/,x,/'
+expect 1 "$PSNAP" predict runtime 24.pst --probabilities bad.csv -m "$machine"
+has err "no probability"
+expect 1 "$PSNAP" predict runtime 24.pst --probabilities "$machine" -m "$machine"
+has err "--write-probabilities makes such a file"
+
+expect 2 "$PSNAP" predict runtime 24.pst
+has err "no machine"
+expect 2 "$PSNAP" predict runtime 24.pst 60.pst -m "$machine"
+has err "several with --sizes"
+expect 2 "$PSNAP" predict runtime 24.pst 60.pst --sizes 24,60 --size 90 -m "$machine"
+has err "show how a program grows"
+expect 2 "$PSNAP" predict runtime 12.pst 24.pst 60.pst --sizes 24,12,60 --size 90 -m "$machine"
+has err "the smallest first"
+expect 2 "$PSNAP" predict runtime 24.pst --at 60.pst --probabilities 60.csv -m "$machine"
+has err "only one"
+expect 2 "$PSNAP" predict runtime 24.pst -m "$machine" --rate 0
+has err "--rate"
+expect 2 "$PSNAP" predict runtime 24.pst -m "$machine" --method fast
+has err "published, throughput and overlap"
+expect 2 "$PSNAP" predict runtime 24.pst -m "$machine" --by block
+has err "total and loop"
+expect 0 "$PSNAP" predict runtime --help
+has out "AMM.md"

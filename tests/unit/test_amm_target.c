@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Larger inputs by hand: a loop of two blocks over an array of n lines, again and again, whose
+ * distances, cold accesses and hit rates are known at every size.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "predict/amm/target.h"
+
+enum { PASSES = 4 };
+
+/* Block 0, of a load, walks over n lines; block 1, of a store to a line of its own and two
+ * operations, ends each pass. */
+struct small {
+    struct psnap_program *program;
+    struct psnap_source *source;
+    struct psnap_access *accesses;
+    struct measure measure;
+};
+
+static void make(struct small *small, size_t n)
+{
+    const struct measure_plan plan = {.line_bytes = 64};
+    const struct measure_options options = {&plan, 1, 1, 0};
+    struct psnap_error error;
+    size_t at = 0;
+
+    small->program = psnap_program_new();
+    small->accesses = calloc(PASSES * (n + 1), sizeof *small->accesses);
+    assert_true(small->program && small->accesses);
+    psnap_program_add_loop(small->program,
+                           &(struct psnap_loop){"f:1", "f:1", "f", "f.c", 1, 1, PSNAP_NONE, 0, 1});
+    psnap_program_add_block(small->program, &(struct psnap_block){.executions = PASSES * n});
+    psnap_program_add_block(small->program, &(struct psnap_block){.executions = PASSES});
+    small->program->blocks[1].operations[PSNAP_OP_FP_ADD] = 2;
+    psnap_program_add_ref(small->program, &(struct psnap_ref){.block = 0, .size = 8});
+    psnap_program_add_ref(small->program, &(struct psnap_ref){.block = 1, .size = 8});
+    for (int pass = 0; pass < PASSES; pass++) {
+        for (size_t i = 0; i < n; i++)
+            small->accesses[at++] = (struct psnap_access){.address = 64 * i, .ref = 0, .size = 8};
+        small->accesses[at++] = (struct psnap_access){.address = 1 << 20, .ref = 1, .size = 8};
+    }
+    small->source = psnap_vector_source_new(small->accesses, at, small->program);
+    assert_non_null(small->source);
+    assert_int_equal(measure_stream(&small->measure, small->source, NULL, &options, &error),
+                     PSNAP_OK);
+}
+
+static void release(struct small *small)
+{
+    measure_release(&small->measure);
+    psnap_source_free(small->source);
+    psnap_program_free(small->program);
+    free(small->accesses);
+}
+
+static void same(void **state)
+{
+    struct small small;
+    struct target target;
+    struct psnap_error error;
+
+    (void)state;
+    make(&small, 10);
+    assert_int_equal(target_same(&target, &small.measure, &error), PSNAP_OK);
+    assert_true(target.accesses[0] == 40 && target.accesses[1] == 4);
+    assert_true(target.operations[PSNAP_OP_FP_ADD] == 8);
+    assert_true(target.iterations[0] == 40 && target.entries[0] == 4);
+    /* distance 10 but for the first pass: a cache of 11 lines has them, one of 10 has not */
+    assert_true(fabs(target_hit_rate(&target, 0, false, 0, 11, 11) - 0.75) < 1e-12);
+    assert_true(target_hit_rate(&target, 0, false, 0, 10, 10) == 0);
+    target_release(&target);
+    release(&small);
+}
+
+/* The larger one's counts, the smaller one's distances. */
+static void at(void **state)
+{
+    struct small small, large;
+    struct target target;
+    struct psnap_error error;
+
+    (void)state;
+    make(&small, 10);
+    make(&large, 1000);
+    assert_int_equal(target_at(&target, &small.measure, &large.measure, &error), PSNAP_OK);
+    assert_true(target.accesses[0] == 4000 && target.accesses[1] == 4);
+    assert_true(target.operations[PSNAP_OP_FP_ADD] == 8 && target.iterations[0] == 4000);
+    assert_true(fabs(target_hit_rate(&target, 0, false, 0, 11, 11) - 0.75) < 1e-12);
+    target_release(&target);
+    release(&small);
+    release(&large);
+}
+
+/* Block 1's executions are not told: they grow as those of its loop. */
+static void by_executions(void **state)
+{
+    const double executions[] = {120, -1};
+    struct small small;
+    struct target target;
+    struct psnap_error error;
+
+    (void)state;
+    make(&small, 10);
+    assert_int_equal(target_executions(&target, &small.measure, executions, &error), PSNAP_OK);
+    assert_true(target.accesses[0] == 120 && target.accesses[1] == 12);
+    assert_true(target.operations[PSNAP_OP_FP_ADD] == 24 && target.unknown == 0);
+    target_release(&target);
+    release(&small);
+}
+
+struct sums {
+    double cold, at_size, all;
+};
+
+static void add(void *context, uint64_t distance, double accesses)
+{
+    struct sums *sums = context;
+
+    sums->all += accesses;
+    if (distance == PSNAP_DISTANCE_COLD)
+        sums->cold += accesses;
+    else if (distance == 500)
+        sums->at_size += accesses;
+}
+
+/* From 10, 14, 20 and 30 lines to 500: distances grow with n, the cold ones are n of 4 n. */
+static void grown(void **state)
+{
+    static const double sizes[] = {10, 14, 20, 30};
+    struct small small[4];
+    const struct measure *measures[4];
+    struct target target;
+    struct psnap_error error;
+    struct sums sums = {0, 0, 0};
+
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        make(&small[i], (size_t)sizes[i]);
+        measures[i] = &small[i].measure;
+    }
+    assert_int_equal(target_grown(&target, measures, sizes, 4, 500, false, &error), PSNAP_OK);
+    target_distances(&target, add, &sums);
+    assert_true(fabs(target.accesses[0] - 2000) < 1e-6 && fabs(target.accesses[1] - 4) < 1e-9);
+    assert_true(fabs(sums.all - 2004) < 1e-6 && fabs(sums.cold - 501) < 1e-6);
+    assert_true(fabs(sums.at_size - 1503) < 1e-6);
+    assert_true(fabs(target_hit_rate(&target, 0, false, 0, 501, 501) - 0.75) < 1e-9);
+    assert_true(target_hit_rate(&target, 0, false, 0, 500, 500) == 0);
+    target_release(&target);
+    assert_int_equal(target_grown(&target, measures, sizes, 4, 500, true, &error), PSNAP_OK);
+    assert_true(fabs(target.accesses[0] - 2000) < 1e-6);
+    assert_true(fabs(target_hit_rate(&target, 0, false, 0, 31, 31) - 0.75) < 1e-9);
+    target_release(&target);
+    psnap_program_add_block(small[0].program, &(struct psnap_block){0});
+    assert_int_equal(target_grown(&target, measures, sizes, 4, 500, true, &error),
+                     PSNAP_ERROR_VALUE);
+    assert_non_null(strstr(error.message, "another program"));
+    for (int i = 0; i < 4; i++)
+        release(&small[i]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(same),
+        cmocka_unit_test(at),
+        cmocka_unit_test(by_executions),
+        cmocka_unit_test(grown),
+    };
+
+    return cmocka_run_group_tests_name("amm_target", tests, NULL, NULL);
+}
