@@ -27,6 +27,7 @@
 #define STAGE_OPTION "--psnap-stage="
 #define LLVM_OPTION "--psnap-llvm="
 #define OPENMP_OPTION "--psnap-openmp"
+#define BLOCKS_OPTION "--psnap-blocks"
 
 /* What a command line asks for, as far as we must know. */
 struct request {
@@ -338,9 +339,11 @@ static int take_options(int argc, char **argv, const char **stage, const char **
             *llvm = argv[i] + strlen(LLVM_OPTION);
         else if (!strcmp(argv[i], OPENMP_OPTION))
             setenv(PSNAP_ENV_OPENMP, "1", 1);
+        else if (!strcmp(argv[i], BLOCKS_OPTION))
+            setenv(PSNAP_ENV_BLOCKS, "1", 1);
         else if (starts_with(argv[i], "--psnap-")) {
-            psnap_cmd_usage(argv[0], "no option '%s'; there are: %sSTAGE, %sNN, %s", argv[i],
-                            STAGE_OPTION, LLVM_OPTION, OPENMP_OPTION);
+            psnap_cmd_usage(argv[0], "no option '%s'; there are: %sSTAGE, %sNN, %s, %s", argv[i],
+                            STAGE_OPTION, LLVM_OPTION, OPENMP_OPTION, BLOCKS_OPTION);
             return 0;
         } else
             argv[n++] = argv[i];
@@ -454,7 +457,9 @@ static void print_help(const char *name, const char *compiler, const char *varia
            "                       it is an option of the link\n"
            "  --psnap-llvm=NN      the compiler of LLVM NN, as PSNAP_LLVM=NN does\n"
            "  --psnap-openmp       mark parallel sections, their loops and iterations, for\n"
-           "                       psnap predict multicore; with -flto of the link, too\n\n"
+           "                       psnap predict multicore; with -flto of the link, too\n"
+           "  --psnap-blocks       with -S: the code as it is without psnap, its blocks\n"
+           "                       labelled, for psnap predict runtime --asm\n\n"
            "PSNAP_CLANG, PSNAP_CLANGXX and PSNAP_FLANG name another compiler. Its own options\n"
            "are listed by its --help.\n",
            name, compiler, compiler, variable, name);

@@ -265,6 +265,23 @@ static std::set<const Function *> runEarly(const Module &module)
     return early;
 }
 
+/* PSNAP_BLOCKS_COMMENT: instead of capture, which block of the table an instruction is of. */
+void ModulePlan::labelBlocks(Function &function, uint32_t first_block)
+{
+    DISubprogram *scope = function.getSubprogram();
+    uint32_t index = first_block;
+
+    for (BasicBlock &block : function) {
+        const DebugLoc place =
+            scope ? DILocation::get(context, index + 1,
+                                    PSNAP_BLOCKS_COLUMN(table.blocks[index].src_line), scope)
+                  : nullptr;
+        for (Instruction &at : block)
+            at.setDebugLoc(place);
+        index++;
+    }
+}
+
 bool ModulePlan::run()
 {
     if (module.getDataLayout().getPointerSizeInBits() != 64) {
@@ -293,8 +310,16 @@ bool ModulePlan::run()
         markOpenmp(functions, analyses);
     names.assign();
     nameFunctions(functions);
-    for (Function *function : functions)
+    for (Function *function : functions) {
+        const uint32_t first_block = (uint32_t)table.blocks.size();
         plan(*function);
+        if (labelling)
+            labelBlocks(*function, first_block);
+    }
+    if (labelling) {
+        module.appendModuleInlineAsm(PSNAP_BLOCKS_COMMENT);
+        return true;
+    }
     declare();
     for (FunctionPlan &plan : plans)
         emit(plan);

@@ -161,6 +161,8 @@ class ModulePlan
         hoisting = !wish || llvm::StringRef(wish) != "off";
         switching = wish && llvm::StringRef(wish) == "switch";
         marking = std::getenv(PSNAP_ENV_OPENMP) != nullptr;
+        labelling = std::getenv(PSNAP_ENV_BLOCKS) != nullptr;
+        hoisting &= !labelling; /* which may put code into the function */
     }
     bool run();
 
@@ -169,6 +171,7 @@ class ModulePlan
     friend class HoistCode;
     friend class NestCode;
     void prepareLoops(llvm::Function &function);
+    void labelBlocks(llvm::Function &function, uint32_t first_block);
     void plan(llvm::Function &function);
     void planBlock(llvm::BasicBlock &block, uint32_t index, bool counted, FunctionPlan &out);
     /* `blocks`: by their index in the table. */
@@ -234,6 +237,7 @@ class ModulePlan
     llvm::FunctionCallee enter, leave, landed, forked, sandboxed, sandbox_tried;
     bool hoisting, switching; /* PSNAP_ENV_HOIST */
     bool marking;             /* PSNAP_ENV_OPENMP */
+    bool labelling;           /* PSNAP_ENV_BLOCKS */
     llvm::Type *word = nullptr;
     llvm::PointerType *pointer = nullptr;
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The loops of a program's assembly, as clang -S -g writes it for x86-64.
+ * The compiled code of a program's loops, from assembly whose blocks are labelled (psnap cc
+ * --psnap-blocks).
  */
 #ifndef PSNAP_PREDICT_AMM_ASM_H
 #define PSNAP_PREDICT_AMM_ASM_H
@@ -13,40 +14,36 @@
 #include "formats/base/program.h"
 #include "formats/base/status.h"
 
-#define ASM_LATCHES_MAX 4
-
-struct asm_latch { /* where a loop's branch back is in the source */
-    uint32_t file, src_line;
-};
-
-/* A loop's own code: that of loops within it is theirs. */
-struct asm_loop {
-    char *label; /* of its header: "BB0_14" */
-    long parent; /* index of the loop around it, below 0: none */
-    struct asm_latch latches[ASM_LATCHES_MAX];
-    size_t latch_count;
-    char *code; /* instructions, one a line */
+/* Instructions, one a line. */
+struct asm_text {
+    char *code; /* NULL: none */
     size_t length, room;
 };
 
-struct asm_code {
-    struct asm_loop *loops; /* in the order in which the code comes to them */
-    char **files;           /* base names, by the numbers of latches */
-    size_t loop_count, loop_room, file_count, file_room;
+struct asm_block { /* of a module's table */
+    struct asm_text text;
+    uint32_t column; /* PSNAP_BLOCKS_COLUMN of its line, where there is text */
 };
 
-/* Adds the loops of a file; `name` is used in errors. The caller releases the code also then. */
+/* The assembly of a module. */
+struct asm_code {
+    struct asm_block *blocks; /* by their number */
+    uint32_t *order;          /* numbers of those that have text, as the code comes to them */
+    size_t block_count, block_room, order_count, order_room;
+};
+
+/* Reads a file; `name` is used in errors. The caller releases the code also then. */
 enum psnap_status asm_read(struct asm_code *code, FILE *file, const char *name,
                            struct psnap_error *error);
 void asm_release(struct asm_code *code);
 
 /*
- * loops[i], of program->loop_count, is the asm loop of the program's loop i, or NULL: that of the
- * same line; of several the first one is the first. NULL for all of a line where the numbers of
- * loops differ. Returns how many have one.
+ * Appends the code of each loop of the program that is in `code` to loops[i], of
+ * program->loop_count: that of its blocks (those of loops within it are theirs) which at least half
+ * of its iterations execute. An error: the code is of another program. The caller frees texts.
  */
-uint32_t asm_match(const struct asm_code *code, const struct psnap_program *program,
-                   const struct asm_loop **loops);
+enum psnap_status asm_add_loops(const struct asm_code *code, const struct psnap_program *program,
+                                struct asm_text *loops, struct psnap_error *error);
 
 /* Writes code with each copy of a register to another one made by `copies` instructions that take a
  * cycle each, 0: as it is. */

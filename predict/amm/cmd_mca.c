@@ -14,6 +14,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,25 +44,19 @@ static const char *find_program(struct psnap_error *error)
     return found;
 }
 
-static bool has_code(const struct asm_loop *loop)
-{
-    return loop->length && loop->latch_count;
-}
-
 enum { REGIONS = 3 }; /* of a loop: its copies as they are, of one cycle, of two */
 
 struct region { /* of the report */
     double iterations, cycles, operations, width, throughput, entries;
 };
 
-static void write_regions(const struct asm_code *code, FILE *file)
+static void write_regions(const struct asm_text *loops, uint32_t count, FILE *file)
 {
-    for (size_t i = 0; i < REGIONS * code->loop_count; i++) {
-        const struct asm_loop *loop = &code->loops[i / REGIONS];
-        if (!has_code(loop))
+    for (uint32_t i = 0; i < REGIONS * count; i++) {
+        if (!loops[i / REGIONS].length)
             continue;
-        fprintf(file, "# LLVM-MCA-BEGIN %zu\n", i);
-        asm_write(loop->code, (int)(i % REGIONS), file);
+        fprintf(file, "# LLVM-MCA-BEGIN %" PRIu32 "\n", i);
+        asm_write(loops[i / REGIONS].code, (int)(i % REGIONS), file);
         fputs("# LLVM-MCA-END\n", file);
     }
 }
@@ -124,8 +119,8 @@ double mca_latency(const struct mca_loops *mca, uint32_t loop, double trips)
     return cycles->latency * trips / (trips + cycles->window);
 }
 
-static enum psnap_status run(const struct asm_code *code, struct region *regions, const char *cpu,
-                             struct psnap_error *error)
+static enum psnap_status run(const struct asm_text *loops, uint32_t count, struct region *regions,
+                             const char *cpu, struct psnap_error *error)
 {
     const char *program = find_program(error);
     char option[160], line[256];
@@ -142,7 +137,7 @@ static enum psnap_status run(const struct asm_code *code, struct region *regions
         status = psnap_error_system(error, errno, "cannot make a temporary file");
     snprintf(option, sizeof option, "-mcpu=%s", cpu);
     if (!status) {
-        write_regions(code, in);
+        write_regions(loops, count, in);
         if (fflush(in) != 0 || fseek(in, 0, SEEK_SET) != 0)
             status = psnap_error_system(error, errno, "cannot write a temporary file");
     }
@@ -154,7 +149,7 @@ static enum psnap_status run(const struct asm_code *code, struct region *regions
                                  program, line);
     }
     if (!status && fseek(out, 0, SEEK_SET) == 0)
-        read_report(regions, REGIONS * code->loop_count, out);
+        read_report(regions, REGIONS * (size_t)count, out);
     if (in)
         fclose(in);
     if (out)
@@ -164,17 +159,23 @@ static enum psnap_status run(const struct asm_code *code, struct region *regions
     return status;
 }
 
-static enum psnap_status read_files(struct asm_code *code, const struct psnap_text_list *files,
-                                    struct psnap_error *error)
+static enum psnap_status read_loops(struct asm_text *loops, const struct psnap_text_list *files,
+                                    const struct psnap_program *program, struct psnap_error *error)
 {
     enum psnap_status status = PSNAP_OK;
 
     for (size_t i = 0; i < files->count && !status; i++) {
+        struct asm_code code = {0};
         FILE *file = fopen(files->items[i], "re");
         if (!file)
-            return psnap_error_system(error, errno, "cannot open '%.200s'", files->items[i]);
-        status = asm_read(code, file, files->items[i], error);
+            return psnap_error_file(error, errno, "open", files->items[i]);
+        status = asm_read(&code, file, files->items[i], error);
         fclose(file);
+        if (!status) {
+            status = asm_add_loops(&code, program, loops, error);
+            psnap_error_at(status ? error : NULL, files->items[i], 0, 0);
+        }
+        asm_release(&code);
     }
     return status;
 }
@@ -183,33 +184,27 @@ enum psnap_status mca_measure(struct mca_loops *mca, const struct psnap_text_lis
                               const char *cpu, const struct psnap_program *program,
                               const double *iterations, struct psnap_error *error)
 {
-    struct asm_code code = {0};
-    struct region *regions = NULL;
-    const struct asm_loop **loops = calloc(program->loop_count + (size_t)1, sizeof *loops);
+    const size_t count = program->loop_count + (size_t)1;
+    struct region *regions = calloc(REGIONS * count, sizeof *regions);
+    struct asm_text *loops = calloc(count, sizeof *loops);
     enum psnap_status status = PSNAP_OK;
 
-    *mca =
-        (struct mca_loops){.cycles = calloc(program->loop_count + (size_t)1, sizeof *mca->cycles),
-                           .waits = calloc(program->loop_count + (size_t)1, sizeof *mca->waits)};
-    if (!loops || !mca->cycles || !mca->waits)
+    *mca = (struct mca_loops){.cycles = calloc(count, sizeof *mca->cycles),
+                              .waits = calloc(count, sizeof *mca->waits)};
+    if (!loops || !regions || !mca->cycles || !mca->waits)
         status = psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for assembly");
     if (!status)
-        status = read_files(&code, files, error);
-    if (!status) {
-        regions = calloc(REGIONS * code.loop_count + 1, sizeof *regions);
-        status = regions ? run(&code, regions, cpu, error)
-                         : psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
-    }
+        status = read_loops(loops, files, program, error);
     if (!status)
-        asm_match(&code, program, loops);
+        status = run(loops, program->loop_count, regions, cpu, error);
     for (uint32_t i = 0; i < program->loop_count && !status; i++) {
-        mca->cycles[i] = loops[i] ? cycles_of(&regions[REGIONS * (loops[i] - code.loops)])
-                                  : (struct mca_cycles){NAN, NAN, 0};
-        mca->waits[i] = loops[i] && asm_waits(loops[i]->code);
+        mca->cycles[i] = cycles_of(&regions[REGIONS * (size_t)i]);
+        mca->waits[i] = loops[i].length && asm_waits(loops[i].code);
         mca->loops += iterations[i] > 0;
         mca->matched += iterations[i] > 0 && !isnan(mca->cycles[i].throughput);
     }
-    asm_release(&code);
+    for (uint32_t i = 0; i < program->loop_count && loops; i++)
+        free(loops[i].code);
     free(regions);
     free(loops);
     return status;

@@ -261,7 +261,8 @@ int psnap_cmd_predict_runtime(int argc, char **argv)
          "published, throughput or overlap alone (all)"},
         {PSNAP_OPTION_TEXT, 0, "rates", &rates, "METHOD", "hit rates by sdcm or per-set (sdcm)"},
         {PSNAP_OPTION_LIST, 0, "asm", &settings.assembly, "FILE",
-         "the program's assembly, by clang -S -g: loops' cycles by llvm-mca; may be repeated"},
+         "the program's assembly, by psnap cc --psnap-blocks -S: loops' cycles by llvm-mca; may be "
+         "repeated"},
         {PSNAP_OPTION_TEXT, 0, "cpu", &settings.cpu, "NAME",
          "the processor, as llvm-mca calls it (native)"},
         {PSNAP_OPTION_FLAG, 0, "as-published", &settings.rows.reading.as_published, NULL,

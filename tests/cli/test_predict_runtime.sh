@@ -120,9 +120,9 @@ END
 if "$PSNAP" predict runtime 24.pst -m "$machine" --asm /dev/null > out 2> err; then
     fail "no assembly is taken for some"
 fi
-has err "clang -S -g"
+has err "psnap-blocks -S"
 if command -v clang-19 llvm-mca-19 > out; then
-    clang-19 -O2 -g -S "$PSNAP_SOURCE/samples/matmul.c" -o matmul.s
+    "$PSNAP" cc --psnap-blocks -O2 -S "$PSNAP_SOURCE/samples/matmul.c" -o matmul.s
     # a multiplication and an addition each for two elements; the additions wait for each other
     "$PSNAP" predict runtime 60.pst -m "$machine" --asm matmul.s --cpu skylake --method overlap > table
     has table "loops that iterate have their cycles by llvm-mca"

@@ -45,7 +45,7 @@ case_of()
     local -a inputs=()
     "$psnap" cc -O2 -g "samples/$name.c" -o "$work/$name" -lm
     "$clang" -O2 -g "samples/$name.c" -o "$work/$name.plain" -lm
-    "$clang" -O2 -g -S "samples/$name.c" -o "$work/$name.s"
+    "$psnap" cc --psnap-blocks -O2 -S "samples/$name.c" -o "$work/$name.s"
     for size in $small $smaller $larger; do record "$name" "$size"; done
     for size in $smaller; do inputs+=("$work/$name.$size.pst"); done
     for size in $larger; do

@@ -7,7 +7,7 @@
 #   tests/fidelity/runtime.sh [--samples a,b,c] [--machine FILE.yaml] [--rounds N] [--keep DIR] [--accept]
 #
 # Each sample is compiled three times with the same flags: as it is, as assembly code, and with
-# psnap cc. The first is timed, all rows in turn, N rounds (7); the median counts, less that of a program
+# capture. The first is timed, all rows in turn, N rounds (7); the median counts, less that of a program
 # that does nothing. The third is recorded as a trace, which `psnap predict runtime` takes with the
 # assembly code and the machine that `psnap machine host` has measured. Prints the table of runtime.py and
 # the mean error of each method; --accept writes runtime.csv. --keep leaves traces and results in DIR, and
@@ -34,10 +34,11 @@ echo 'int main(void) { return 0; }' > nothing.c
 # NAME FILE: NAME (native), NAME.s and NAME.psnap
 build()
 {
-    local driver=$clang
+    local driver=$clang capture=cc
     case $2 in *.cpp) driver=${clang/clang/clang++} ;; esac
     "$driver" -O2 -g "$root/samples/$2" -o "$1" -lm -pthread
-    "$driver" -O2 -g -S "$root/samples/$2" -o "$1.s"
+    case $2 in *.cpp) capture=c++ ;; esac
+    "$psnap" $capture --psnap-blocks -O2 -S "$root/samples/$2" -o "$1.s"
     compile "$2" "$1.psnap"
 }
 

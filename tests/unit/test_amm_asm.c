@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Loops of assembly as clang 19 writes it: nesting, what is whose code, latches by jump and by
- * falling through, calls and spills; matched to a program's loops by line; copies that are written
- * out; loops that wait for what they load.
+ * Code of loops from assembly with labelled blocks, as clang 19 writes it: what is whose, code that
+ * the compiler added, calls and spills, blocks that few iterations execute, several modules,
+ * another program's; copies that are written out; loops that wait for what they load.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,48 +15,36 @@
 
 #include "predict/amm/asm.h"
 
-static const char nested[] =
+/* Three blocks: 0 in no loop, 1 and 2 in one; 2 is on line 7 and 32768 more. */
+static const char labelled[] =
     "\t.text\n"
-    "\t.file\t\"nested.c\"\n"
-    "\t.file\t1 \"/src\" \"nested.c\" md5 0xb94f0363c1e5d6d7a67e5ffa6368f286\n"
-    "\t.file\t2 \"/src/lib\" \"other.h\"\n"
+    "\t#APP\n"
+    "\t# psnap blocks\n"
+    "\t#NO_APP\n"
     "f:                                      # @f\n"
     ".Lfunc_begin0:\n"
-    "\t.loc\t1 3 0                           # nested.c:3:0\n"
+    "\t.loc\t0 56 0\n"
+    "\tpushq\t%rax\n"
+    "\t.loc\t0 1 32771                            # f.c\n"
     "\t#DEBUG_VALUE: f:n <- $rdi\n"
     "\txorl\t%eax, %eax\n"
-    "\tjmp\t.LBB0_2\n"
     "\t.p2align\t4, 0x90\n"
-    ".LBB0_1:                                #   in Loop: Header=BB0_2 Depth=1\n"
-    "\t.loc\t1 5 30 is_stmt 1               # nested.c:5:30\n"
+    ".LBB0_1:                                # =>This Inner Loop Header: Depth=1\n"
+    "\t.loc\t0 0 5 is_stmt 0\n"
+    "\tmovq\t8(%rsp), %rcx                  # 8-byte Reload\n"
+    "\t.loc\t0 2 32773 is_stmt 1\n"
     "\tincq\t%rcx\n"
-    "\t.loc\t1 0 5\n"
+    "\t.loc\t0 0 5\n"
     "\tcmpq\t%rcx, %rdi\n"
-    ".LBB0_2:                                # =>This Loop Header: Depth=1\n"
-    "                                        #     Child Loop BB0_3 Depth 2\n"
-    "\t.loc\t1 7 13                          # nested.c:7:13\n"
-    "\ttestq\t%rsi, %rsi\n"
-    "\tje\t.LBB0_1\n"
-    ".LBB0_3:                                #   Parent Loop BB0_2 Depth=1\n"
-    "                                        # =>  This Inner Loop Header: Depth=2\n"
     ".Ltmp5:\n"
-    "\tmovq\t8(%rdx), %rdx                  # 8-byte Reload\n"
-    "\t.loc\t2 40 13\n"
+    "\tje\t.LBB0_1\n"
+    "# %bb.2:                                #   in Loop: Header=BB0_1 Depth=1\n"
+    "\t.loc\t0 3 32775\n"
     "\tcallq\texp@PLT\n"
-    "\t.loc\t1 6 9                           # nested.c:6:9\n"
-    "\tdecq\t%rsi\n"
-    "\tjne\t.LBB0_3\n"
-    "# %bb.4:                                #   in Loop: Header=BB0_2 Depth=1\n"
     "\taddq\t%r8, %rax\n"
     "\tjmp\t.LBB0_1\n"
-    ".LBB0_5:\n"
-    "\tretq\n"
-    ".Lfunc_end0:\n"
-    "g:                                      # @g\n"
-    ".LBB1_1:                                # =>This Inner Loop Header: Depth=1\n"
-    "\t.loc\t1 6 9\n"
-    "\tnop\n"
-    "\tjmp\t.LBB1_1\n";
+    ".Lfunc_end0:\n";
+#define HEADER "movq\t8(%rsp), %rcx\nincq\t%rcx\ncmpq\t%rcx, %rdi\nje\t.LBB0_1\n"
 
 static void read_text(struct asm_code *code, const char *text)
 {
@@ -64,59 +52,66 @@ static void read_text(struct asm_code *code, const char *text)
     struct psnap_error error;
 
     assert_non_null(file);
-    assert_int_equal(asm_read(code, file, "nested.s", &error), PSNAP_OK);
+    assert_int_equal(asm_read(code, file, "f.s", &error), PSNAP_OK);
     fclose(file);
+}
+
+static void blocks(void **state)
+{
+    struct asm_code code = {0};
+
+    (void)state;
+    read_text(&code, labelled);
+    assert_int_equal(code.block_count, 3);
+    assert_int_equal(code.order_count, 3);
+    assert_int_equal(code.order[0], 0);
+    assert_string_equal(code.blocks[0].text.code, "pushq\t%rax\nxorl\t%eax, %eax\n");
+    assert_string_equal(code.blocks[1].text.code, HEADER);
+    assert_string_equal(code.blocks[2].text.code, "addq\t%r8, %rax\njmp\t.LBB0_1\n");
+    assert_int_equal(code.blocks[2].column, 0x8007);
+    asm_release(&code);
+}
+
+/* Another module of one block, then f.c; its second block is executed so often. */
+static struct psnap_program *make_program(uint64_t often)
+{
+    struct psnap_program *program = psnap_program_new();
+
+    assert_non_null(program);
+    for (uint32_t i = 0; i < 3; i++)
+        psnap_program_add_loop(
+            program, &(struct psnap_loop){"f", "f", "f", "f.c", 3, i == 2, PSNAP_NONE, 2, 1});
+    psnap_program_add_block(program, &(struct psnap_block){.loop = 0, .src_line = 4});
+    psnap_program_add_block(program, &(struct psnap_block){.loop = 1, .src_line = 3});
+    psnap_program_add_block(program,
+                            &(struct psnap_block){.loop = 2, .src_line = 5, .executions = 10});
+    psnap_program_add_block(
+        program, &(struct psnap_block){.loop = 2, .src_line = 32775, .executions = often});
+    return program;
 }
 
 static void loops(void **state)
 {
-    struct asm_code code = {0};
+    for (uint64_t often = 4; often < 6; often++) {
+        struct psnap_program *program = make_program(often);
+        struct asm_text texts[3] = {{0}};
+        struct asm_code code = {0};
+        struct psnap_error error;
 
+        read_text(&code, labelled);
+        assert_int_equal(asm_add_loops(&code, program, texts, &error), PSNAP_OK);
+        assert_null(texts[0].code);
+        assert_null(texts[1].code); /* no loop */
+        assert_string_equal(texts[2].code,
+                            often < 5 ? HEADER : HEADER "addq\t%r8, %rax\njmp\t.LBB0_1\n");
+        free(texts[2].code);
+        program->blocks[2].src_line++;
+        assert_int_equal(asm_add_loops(&code, program, texts, &error), PSNAP_ERROR_VALUE);
+        assert_non_null(strstr(error.message, "another one"));
+        asm_release(&code);
+        psnap_program_free(program);
+    }
     (void)state;
-    read_text(&code, nested);
-    assert_int_equal(code.loop_count, 3);
-    assert_string_equal(code.loops[0].label, "BB0_2");
-    assert_true(code.loops[0].parent < 0);
-    assert_string_equal(code.loops[0].code, "incq\t%rcx\ncmpq\t%rcx, %rdi\ntestq\t%rsi, %rsi\n"
-                                            "je\t.LBB0_1\naddq\t%r8, %rax\njmp\t.LBB0_1\n");
-    assert_int_equal(code.loops[0].latch_count, 1);
-    assert_int_equal(code.loops[0].latches[0].src_line, 5);
-    assert_string_equal(code.loops[1].label, "BB0_3");
-    assert_int_equal(code.loops[1].parent, 0);
-    assert_string_equal(code.loops[1].code, "movq\t8(%rdx), %rdx\ndecq\t%rsi\njne\t.LBB0_3\n");
-    assert_int_equal(code.loops[1].latch_count, 1);
-    assert_int_equal(code.loops[1].latches[0].src_line, 6);
-    assert_string_equal(code.files[code.loops[1].latches[0].file], "nested.c");
-    asm_release(&code);
-}
-
-/* Line 6 has two loops in the assembly: of two in the program each has its own, of one none. */
-static void matched(void **state)
-{
-    struct psnap_program *program = psnap_program_new();
-    const struct asm_loop *found[4];
-    struct asm_code code = {0};
-
-    (void)state;
-    assert_non_null(program);
-    psnap_program_add_loop(program,
-                           &(struct psnap_loop){"f", "f", "f", "nested.c", 3, 0, PSNAP_NONE, 0, 0});
-    psnap_program_add_loop(program,
-                           &(struct psnap_loop){"f:5", "f:5", "f", "nested.c", 5, 1, 0, 0, 0});
-    psnap_program_add_loop(program,
-                           &(struct psnap_loop){"f:6.1", "f:6", "f", "nested.c", 6, 2, 1, 0, 0});
-    read_text(&code, nested);
-    assert_int_equal(asm_match(&code, program, found), 1);
-    assert_null(found[0]);
-    assert_ptr_equal(found[1], &code.loops[0]);
-    assert_null(found[2]);
-    psnap_program_add_loop(program,
-                           &(struct psnap_loop){"f:6.2", "f:6", "f", "nested.c", 6, 1, 0, 0, 0});
-    assert_int_equal(asm_match(&code, program, found), 3);
-    assert_ptr_equal(found[2], &code.loops[1]);
-    assert_ptr_equal(found[3], &code.loops[2]);
-    asm_release(&code);
-    psnap_program_free(program);
 }
 
 static void no_lines(void **state)
@@ -128,7 +123,7 @@ static void no_lines(void **state)
 
     (void)state;
     assert_int_equal(asm_read(&code, file, "f.s", &error), PSNAP_ERROR_SYNTAX);
-    assert_non_null(strstr(error.message, "clang -S -g"));
+    assert_non_null(strstr(error.message, "--psnap-blocks"));
     fclose(file);
     asm_release(&code);
 }
@@ -182,7 +177,7 @@ static void waits(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(loops),  cmocka_unit_test(matched), cmocka_unit_test(no_lines),
+        cmocka_unit_test(loops),  cmocka_unit_test(blocks), cmocka_unit_test(no_lines),
         cmocka_unit_test(copies), cmocka_unit_test(waits),
     };
 

@@ -15,10 +15,10 @@ enum { BLOCKS = 70, ACCESSES = 200, INPUTS = 3 };
 static struct psnap_program *program;
 static struct psnap_access accesses[ACCESSES];
 
-static const char assembly[] = "\t.file 1 \"/\" \"a.c\"\n"
+static const char assembly[] = "# psnap blocks\n"
                                "f:\n"
                                ".LBB0_1: # =>This Inner Loop Header: Depth=1\n"
-                               "\t.loc 1 2 3\n"
+                               "\t.loc 1 1 32768\n"
                                "\tdecq\t%rax\n"
                                "\tjne\t.LBB0_1\n";
 
@@ -78,13 +78,15 @@ static enum psnap_status solve(struct psnap_error *error)
 
 static enum psnap_status read_assembly(struct psnap_error *error)
 {
-    const struct asm_loop *loops[1];
+    struct asm_text loops[8] = {{0}};
     struct asm_code code = {0};
     FILE *file = fmemopen((void *)(uintptr_t)assembly, strlen(assembly), "r");
     enum psnap_status status = file ? asm_read(&code, file, "a.s", error) : no_memory(error);
 
     if (!status)
-        asm_match(&code, program, loops);
+        status = asm_add_loops(&code, program, loops, error);
+    for (size_t i = 0; i < sizeof loops / sizeof loops[0]; i++)
+        free(loops[i].code);
     if (file)
         fclose(file);
     asm_release(&code);
