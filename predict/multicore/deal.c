@@ -55,10 +55,11 @@ static int by_ref(const void *left, const void *right)
 /* Ends the loop that is open: its counts are wanted if no iteration was marked. */
 static void close_loop(struct deal *deal)
 {
-    struct deal_loop *loop = &deal->loops[deal->loop_count - 1];
+    struct deal_loop *loop;
 
     if (!deal->is_open)
         return;
+    loop = &deal->loops[deal->loop_count - 1];
     deal->is_open = false;
     for (size_t i = loop->first; i < deal->count_count; i++) {
         struct deal_count *count = &deal->counts[i];

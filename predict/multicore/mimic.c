@@ -49,6 +49,7 @@ struct mimic {
     struct psnap_rng rng;
     struct psnap_access input[PIECE], piece[PIECE];
     size_t input_at, input_count;
+    struct psnap_error failure; /* the stream ended with it, if its code is not 0 */
     uint32_t
         depth; /* of parallel sections: only the first is one, those within it are sequential */
     uint64_t frame; /* below it a core's stack is its own */
@@ -160,6 +161,8 @@ static const struct psnap_access *look(struct mimic *mimic, enum psnap_status *s
                                       "the stream has accesses of thread %u, where a sequential "
                                       "run is needed: record it with OMP_NUM_THREADS=1",
                                       mimic->input[i].thread);
+    if (*status) /* nothing of a block that was refused is taken */
+        mimic->input_count = 0;
     return *status ? NULL : mimic->input;
 }
 
@@ -167,7 +170,7 @@ static const struct psnap_access *look(struct mimic *mimic, enum psnap_status *s
 static ssize_t sequential(struct mimic *mimic, struct psnap_access *block, size_t capacity,
                           struct psnap_error *error)
 {
-    enum psnap_status status;
+    enum psnap_status status = PSNAP_OK;
     const struct psnap_access *access;
     size_t n = 0;
 
@@ -195,6 +198,8 @@ static ssize_t sequential(struct mimic *mimic, struct psnap_access *block, size_
     }
     mimic->sections[0].public.core_accesses[0] += n;
     mimic->sections[0].public.busiest_accesses += n;
+    if (n && status) /* what comes next is the failure */
+        mimic->failure = *error;
     return n ? (ssize_t)n : status;
 }
 
@@ -343,10 +348,9 @@ static ssize_t interleave(struct mimic *mimic, struct psnap_access *block, size_
 }
 
 /* Blocks that are of one section each. */
-static ssize_t next(struct psnap_source *self, struct psnap_access *block, size_t capacity,
-                    struct psnap_error *error)
+static ssize_t deliver(struct mimic *mimic, struct psnap_access *block, size_t capacity,
+                       struct psnap_error *error)
 {
-    struct mimic *mimic = (struct mimic *)self;
     ssize_t n;
 
     for (;;) {
@@ -361,6 +365,22 @@ static ssize_t next(struct psnap_source *self, struct psnap_access *block, size_
         if (next_part(mimic, error))
             return error->code;
     }
+}
+
+static ssize_t next(struct psnap_source *self, struct psnap_access *block, size_t capacity,
+                    struct psnap_error *error)
+{
+    struct mimic *mimic = (struct mimic *)self;
+    ssize_t n;
+
+    if (mimic->failure.code) {
+        *error = mimic->failure;
+        return error->code;
+    }
+    n = deliver(mimic, block, capacity, error);
+    if (n < 0)
+        mimic->failure = *error;
+    return n;
 }
 
 /* -------------------------------------------------------------------- the rest */

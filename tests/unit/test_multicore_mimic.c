@@ -560,6 +560,44 @@ static void test_bad(void **state)
     psnap_program_free(program);
 }
 
+/* What a block has that is refused is not delivered, whoever asks again, in whatever pieces. */
+static void test_bad_stays(void **state)
+{
+    enum { BLOCK = PSNAP_BLOCK_ACCESSES };
+    static struct psnap_access stream[BLOCK + 2];
+    const struct psnap_mimic_options options = {.cores = 2};
+    const struct psnap_access bad[] = {{.ref = FIRST, .size = 1, .thread = 1},
+                                       {.ref = 1u << 30, .size = 1}};
+    struct psnap_program *program = program_with_marks();
+
+    (void)state;
+    for (size_t kind = 0; kind < 2; kind++)
+        for (size_t in_section = 0; in_section < 2; in_section++) {
+            static struct psnap_access block[BLOCK + 2];
+            struct psnap_error error = {0};
+            struct psnap_source *mimic;
+
+            for (size_t i = 0; i < BLOCK; i++)
+                stream[i] = at('a', FIRST);
+            if (in_section)
+                stream[0] = mark(PARALLEL);
+            stream[BLOCK] = bad[kind];
+            stream[BLOCK + 1] = at('b', FIRST);
+            mimic = psnap_mimic_new(psnap_vector_source_new(stream, BLOCK + 2, program), &options,
+                                    &error);
+            if (!in_section)
+                assert_int_equal(psnap_source_next(mimic, block, BLOCK + 2, &error), BLOCK);
+            for (int again = 0; again < 3; again++) {
+                error = (struct psnap_error){0};
+                assert_int_equal(psnap_source_next(mimic, block, BLOCK + 2, &error),
+                                 PSNAP_ERROR_VALUE);
+                assert_non_null(strstr(error.message, kind ? "makes no sense" : "thread 1"));
+            }
+            psnap_source_free(mimic);
+        }
+    psnap_program_free(program);
+}
+
 /* ---------------------------------------------------------------- groups, threads */
 
 static void test_groups(void **state)
@@ -590,6 +628,26 @@ static void test_groups(void **state)
                     k++;
                 assert_int_equal(got[i].address, stream[k++].address);
             }
+        psnap_sink_free(groups);
+        psnap_sink_free(all);
+    }
+}
+
+/* Caches are numbered up to the cores that there may be, however many threads a stream has. */
+static void test_many_groups(void **state)
+{
+    struct psnap_access access = {.size = 1, .thread = 2 * PSNAP_CORES_MAX - 1};
+    struct psnap_error error;
+
+    (void)state;
+    for (uint32_t share = 1; share <= 2; share++) {
+        struct psnap_sink *all = psnap_vector_sink_new(), *groups = psnap_groups_new(all, share);
+        const enum psnap_status status = psnap_sink_put(groups, &access, 1, &error);
+        size_t n;
+
+        psnap_vector_sink_data(all, &n);
+        assert_int_equal(status, share == 2 ? PSNAP_OK : PSNAP_ERROR_VALUE);
+        assert_int_equal(n, share == 2);
         psnap_sink_free(groups);
         psnap_sink_free(all);
     }
@@ -640,13 +698,14 @@ static void test_aligned(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_in_turn),  cmocka_unit_test(test_uniform),
-        cmocka_unit_test(test_by_hand),  cmocka_unit_test(test_by_counts),
-        cmocka_unit_test(test_paper),    cmocka_unit_test(test_owner),
-        cmocka_unit_test(test_spool),    cmocka_unit_test(test_no_file),
-        cmocka_unit_test(test_sections), cmocka_unit_test(test_busiest),
-        cmocka_unit_test(test_bad),      cmocka_unit_test(test_groups),
-        cmocka_unit_test(test_aligned),
+        cmocka_unit_test(test_in_turn),     cmocka_unit_test(test_uniform),
+        cmocka_unit_test(test_by_hand),     cmocka_unit_test(test_by_counts),
+        cmocka_unit_test(test_paper),       cmocka_unit_test(test_owner),
+        cmocka_unit_test(test_spool),       cmocka_unit_test(test_no_file),
+        cmocka_unit_test(test_sections),    cmocka_unit_test(test_busiest),
+        cmocka_unit_test(test_bad),         cmocka_unit_test(test_groups),
+        cmocka_unit_test(test_aligned),     cmocka_unit_test(test_bad_stays),
+        cmocka_unit_test(test_many_groups),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
