@@ -13,7 +13,7 @@
 #include "predict/multicore/cmd_multicore.h"
 
 struct settings {
-    const char *cores, *method, *interleave, *list;
+    const char *cores, *method, *time, *interleave, *list;
     bool has_no_time, has_sections, json, force;
 };
 
@@ -61,7 +61,7 @@ static enum psnap_status take_machines(struct multicore *study, const struct psn
     for (size_t i = 0; i < names->count && !status; i++) {
         status = psnap_machine_find(names->items[i], &study->machines[i], error);
         if (!status && study->has_time)
-            status = core_check(&study->machines[i], error);
+            status = multicore_check_machine(study, &study->machines[i], error);
     }
     study->machine_count = names->count;
     return status;
@@ -97,6 +97,21 @@ static enum psnap_status take_method(struct multicore *study, const char *method
     return usage_error(error, "--method takes sdcm, per-set and simulation, not '%.100s'", method);
 }
 
+/* By which model run times are; as published, unless it is said, by the published one. */
+static enum psnap_status take_time(struct multicore *study, const char *name,
+                                   struct psnap_error *error)
+{
+    study->time = study->mimic.as_published ? RUNTIME_PUBLISHED : RUNTIME_OVERLAP;
+    if (!name)
+        return PSNAP_OK;
+    for (int i = 0; i < RUNTIME_METHODS; i++)
+        if (!strcmp(name, runtime_method_name((enum runtime_method)i))) {
+            study->time = (enum runtime_method)i;
+            return PSNAP_OK;
+        }
+    return usage_error(error, "--time takes published, throughput and overlap, not '%.100s'", name);
+}
+
 static enum psnap_status prepare(struct multicore *study, const struct settings *settings,
                                  const struct psnap_text_list *machines, struct psnap_error *error)
 {
@@ -111,6 +126,8 @@ static enum psnap_status prepare(struct multicore *study, const struct settings 
     status = take_cores(study, settings->cores, error);
     if (!status)
         status = take_method(study, settings->method, error);
+    if (!status)
+        status = take_time(study, settings->time, error);
     if (!status && study->against && study->is_list)
         status = usage_error(error, "--against needs a trace, not a task list%s", "");
     if (!status && study->against && study->run_count != 1)
@@ -168,13 +185,15 @@ int psnap_cmd_predict_multicore(int argc, char **argv)
         {PSNAP_OPTION_TEXT, 0, "cores", &settings.cores, "LIST", "numbers of cores (1,2,4,8,16)"},
         {PSNAP_OPTION_TEXT, 0, "method", &settings.method, "METHOD",
          "hit rates for run times: sdcm, per-set or simulation (sdcm)"},
+        {PSNAP_OPTION_TEXT, 0, "time", &settings.time, "MODEL",
+         "of run times: published, throughput or overlap (overlap)"},
         {PSNAP_OPTION_TEXT, 0, "interleave", &settings.interleave, "HOW",
          "cores in turn (round-robin), or drawn (uniform)"},
         {PSNAP_OPTION_U64, 0, "seed", &mimic.seed, "N", "of that (0)"},
         {PSNAP_OPTION_COUNT, 0, "chunk", &mimic.chunk, "N",
          "iterations of a chunk, in all loops (as the program says)"},
         {PSNAP_OPTION_FLAG, 0, "as-published", &mimic.as_published, NULL,
-         "the paper's dealing by blocks, rates and latencies"},
+         "the paper's dealing by blocks, rates and model of run times"},
         {PSNAP_OPTION_FLAG, 0, "no-time", &settings.has_no_time, NULL, "hit rates alone"},
         {PSNAP_OPTION_FLAG, 0, "sections", &settings.has_sections, NULL,
          "a table of each parallel section, too"},

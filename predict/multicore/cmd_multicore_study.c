@@ -419,21 +419,6 @@ static enum psnap_status take_sdcm(const struct multicore *study, const struct m
 
 /* -------------------------------------------------------------------- totals */
 
-/* What the busiest core does: its part of the section, as published an equal one of operations. */
-static struct core_work work_of(const struct multicore *study, const struct multicore_row *row,
-                                const struct task *task, uint32_t cores, bool is_sequential)
-{
-    const double part =
-        task->accesses ? (double)row->busiest / (double)task->accesses : 1.0 / cores;
-    const double of_operations = study->mimic.as_published && !is_sequential ? 1.0 / cores : part;
-    struct core_work work = {.accesses = (double)row->busiest, .bytes = (double)task->bytes * part};
-
-    memcpy(work.cumulative, row->rates[study->timed].levels, sizeof work.cumulative);
-    for (int op = 0; op < PSNAP_OPERATION_COUNT; op++)
-        work.operations[op] = task->operations[op] * of_operations;
-    return work;
-}
-
 static void add_to_total(struct multicore_row *total, const struct multicore_row *row)
 {
     const double all = (double)(total->accesses + row->accesses);
@@ -452,17 +437,19 @@ static void add_to_total(struct multicore_row *total, const struct multicore_row
     total->seconds.total += row->seconds.total;
 }
 
-static void end_run(const struct multicore *study, const struct multicore_run *run)
+static enum psnap_status end_run(const struct multicore *study, const struct multicore_run *run,
+                                 struct psnap_error *error)
 {
+    enum psnap_status status = PSNAP_OK;
+
     for (size_t m = 0; m < study->machine_count; m++)
-        for (size_t s = 0; s < study->tasks.count; s++) {
+        for (size_t s = 0; s < study->tasks.count && !status; s++) {
             struct multicore_row *row = multicore_row(study, run, m, s);
-            const struct core_work work =
-                work_of(study, row, &study->tasks.tasks[s], run->cores, s == 0);
-            if (study->has_time && row->accesses)
-                row->seconds = core_time(&study->machines[m], &work, study->mimic.as_published);
+            if (study->has_time)
+                status = multicore_time(study, &study->machines[m], s, run->cores, row, error);
             add_to_total(multicore_row(study, run, m, study->tasks.count), row);
         }
+    return status;
 }
 
 /* -------------------------------------------------------------------- the study */
@@ -533,7 +520,7 @@ enum psnap_status multicore_study(struct multicore *study, struct psnap_error *e
         status = study->is_list ? study_list(study, cores, error)
                                 : study_stream(study, cores, i > 0, error);
         if (!status)
-            end_run(study, &study->runs[i]);
+            status = end_run(study, &study->runs[i], error);
         if (!status && study->against)
             status = multicore_observe(study, &study->runs[i], error);
     }
