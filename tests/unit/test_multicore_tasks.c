@@ -31,7 +31,7 @@ static void make(struct tasks *tasks, uint64_t seed)
         task->executions = psnap_rng_below(&rng, 100);
         task->loops = psnap_rng_below(&rng, 100);
         task->iterations = psnap_rng_below(&rng, 100);
-        task->accesses = psnap_rng_below(&rng, 1u << 20);
+        task->accesses = 3017;
         task->bytes = 8 * task->accesses;
         task->operations[PSNAP_OP_FP_FMA] = 0.5 + (double)psnap_rng_below(&rng, 1000);
         for (uint32_t cores = 1; cores <= 4; cores += 3) {
@@ -129,6 +129,41 @@ static void test_bad_lists(void **state)
          "accesses: 1, busiest_core_accesses: 1, profiles: [{line_bytes: 64, shared_by: 1, cold: "
          "0, histogram: [[1, 2, 3]]}]}]}\n",
          "[distance, count]"},
+        {"psnap_tasks: 1\nprogram: p\ntasks:\n- {section: s, file: f, src_line: 0, executions: 1, "
+         "loops: 0, iterations: 0, accesses: 10, bytes: 1, operations: {}, runs: [{cores: 2, "
+         "accesses: 10, busiest_core_accesses: 1, profiles: [{line_bytes: 64, shared_by: 1, cold: "
+         "1, histogram: [[1, 10]]}]}]}\n",
+         "more than the run's 10 accesses"},
+        {"psnap_tasks: 1\nprogram: p\ntasks:\n- {section: s, file: f, src_line: 0, executions: 1, "
+         "loops: 0, iterations: 0, accesses: 10, bytes: 1, operations: {}, runs: [{cores: 2, "
+         "accesses: 10, busiest_core_accesses: 1, profiles: [{line_bytes: 64, shared_by: 1, cold: "
+         "1, histogram: [[0, 9223372036854775807], [1, 9223372036854775807], [2, 11]]}]}]}\n",
+         "more than the run's 10 accesses"},
+        {"psnap_tasks: 1\nprogram: p\ntasks:\n- {section: s, file: f, src_line: 0, executions: 1, "
+         "loops: 0, iterations: 0, accesses: 10, bytes: 1, operations: {}, runs: [{cores: 2, "
+         "accesses: 10, busiest_core_accesses: 1, profiles: [{line_bytes: 64, shared_by: 1, cold: "
+         "1, histogram: [[1, 8]]}]}]}\n",
+         "of 9 of the run's 10 accesses"},
+        {"psnap_tasks: 1\nprogram: p\ntasks:\n- {section: s, file: f, src_line: 0, executions: 1, "
+         "loops: 0, iterations: 0, accesses: 10, bytes: 1, operations: {}, runs: [{cores: 2, "
+         "accesses: 10, busiest_core_accesses: 1, profiles: [{line_bytes: 64, shared_by: 1, cold: "
+         "0, histogram: []}]}]}\n",
+         "of 0 of the run's 10 accesses"},
+        {"psnap_tasks: 1\nprogram: p\ntasks:\n- {section: s, file: f, src_line: 0, executions: 1, "
+         "loops: 0, iterations: 0, accesses: 10, bytes: 1, operations: {}, runs: [{cores: 2, "
+         "accesses: 10, busiest_core_accesses: 1, profiles: [{line_bytes: 64, shared_by: 1, cold: "
+         "11, histogram: []}]}]}\n",
+         "cold"},
+        {"psnap_tasks: 1\nprogram: p\ntasks:\n- {section: s, file: f, src_line: 0, executions: 1, "
+         "loops: 0, iterations: 0, accesses: 10, bytes: 1, operations: {}, runs: [{cores: 2, "
+         "accesses: 21, busiest_core_accesses: 1, profiles: [{line_bytes: 64, shared_by: 1, cold: "
+         "21, histogram: []}]}]}\n",
+         "accesses"},
+        {"psnap_tasks: 1\nprogram: p\ntasks:\n- {section: s, file: f, src_line: 0, executions: 1, "
+         "loops: 0, iterations: 0, accesses: 10, bytes: 1, operations: {}, runs: [{cores: 2, "
+         "accesses: 9, busiest_core_accesses: 1, profiles: [{line_bytes: 64, shared_by: 1, cold: "
+         "9, histogram: []}]}]}\n",
+         "accesses"},
     };
 
     (void)state;
