@@ -3,12 +3,16 @@
  * psnap predict multicore: hit rates and run times of an OpenMP program on numbers of cores, from a
  * trace of one thread or from a task list. MULTICORE.md states the model.
  */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "formats/base/output.h"
 #include "formats/base/text.h"
+#include "formats/formats.h"
 #include "predict/cmd_predict.h"
 #include "predict/multicore/cmd_multicore.h"
 
@@ -67,17 +71,52 @@ static enum psnap_status take_machines(struct multicore *study, const struct psn
     return status;
 }
 
-/* Whether the file begins as a task list does. */
-static bool is_task_list(const char *path)
+/* Whether the first key of a text is psnap_tasks, behind comments, marks and directives. */
+static bool begins_list(const char *text)
 {
-    FILE *file = strcmp(path, "-") != 0 ? fopen(path, "re") : NULL;
-    char start[13] = "";
+    if (!strncmp(text, "\xef\xbb\xbf", 3)) /* a byte order mark */
+        text += 3;
+    for (text += strspn(text, " \t\r\n"); *text == '#' || *text == '%' || !strncmp(text, "---", 3);
+         text += strspn(text, " \t\r\n"))
+        text += strcspn(text, "\n");
+    text += strspn(text, "{\"' \t");
+    if (strncmp(text, "psnap_tasks", 11) != 0)
+        return false;
+    text += 11;
+    return text[strspn(text, "\"' ")] == ':';
+}
 
-    if (file) {
-        start[fread(start, 1, 12, file)] = '\0';
+/* Opens the input once, to see whether it is a task list, and puts back what was read. What is no
+ * file, a pipe, is read once: it becomes standard input, and study->from "-". */
+static enum psnap_status look_at_input(struct multicore *study, struct psnap_error *error)
+{
+    FILE *file = psnap_input_file(study->path, error);
+    char start[PSNAP_BID_BYTES + 1];
+    struct stat about;
+    size_t count = 0;
+    int next;
+
+    if (!file)
+        return error->code;
+    study->from = study->path;
+    if (file != stdin && (fstat(fileno(file), &about) || !S_ISREG(about.st_mode))) {
+        if (dup2(fileno(file), STDIN_FILENO) < 0) {
+            fclose(file);
+            return psnap_error_file(error, errno, "open", study->path);
+        }
         fclose(file);
+        file = stdin;
+        study->from = "-";
     }
-    return !strcmp(start, "psnap_tasks:");
+    while (count < PSNAP_BID_BYTES && (next = getc(file)) != EOF)
+        start[count++] = (char)next;
+    start[count] = '\0';
+    study->is_list = begins_list(start);
+    while (count && file == stdin)
+        ungetc((unsigned char)start[--count], file);
+    if (file != stdin)
+        fclose(file);
+    return PSNAP_OK;
 }
 
 /* Which methods there are, and of which one run times are. */
@@ -122,8 +161,9 @@ static enum psnap_status prepare(struct multicore *study, const struct settings 
         return usage_error(error, "--interleave takes round-robin and uniform, not '%.100s'",
                            settings->interleave);
     study->has_time = !settings->has_no_time;
-    study->is_list = is_task_list(study->path);
-    status = take_cores(study, settings->cores, error);
+    status = look_at_input(study, error);
+    if (!status)
+        status = take_cores(study, settings->cores, error);
     if (!status)
         status = take_method(study, settings->method, error);
     if (!status)
@@ -133,9 +173,10 @@ static enum psnap_status prepare(struct multicore *study, const struct settings 
     if (!status && study->against && study->run_count != 1)
         status =
             usage_error(error, "--against has one number of --cores, that of its threads%s", "");
-    if (!status && study->run_count > 1 && !strcmp(study->path, "-"))
+    if (!status && study->run_count > 1 && !study->is_list && !strcmp(study->from, "-"))
         status = usage_error(
-            error, "standard input is read once: give a file, or one number of --cores%s", "");
+            error, "a pipe or standard input is read once: give a file, or one number of --cores%s",
+            "");
     if (!status)
         status = take_machines(study, machines, error);
     return status;

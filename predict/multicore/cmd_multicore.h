@@ -43,6 +43,7 @@ struct multicore_run {
 
 struct multicore {
     const char *path;
+    const char *from; /* where it is opened: the path, or "-" if that is a pipe */
     struct psnap_input_options input;
     struct psnap_machine machines[MULTICORE_MACHINES_MAX];
     size_t machine_count;

@@ -468,7 +468,7 @@ static enum psnap_status study_stream(struct multicore *study, uint32_t cores, b
     mimic.cores = pass->cores = cores;
     input.is_again = is_again;
     input.kept = &pass->profile;
-    source = psnap_input_open(study->path, &input, error);
+    source = psnap_input_open(study->from, &input, error);
     pass->mimic = source ? psnap_mimic_new(source, &mimic, error) : NULL;
     status = pass->mimic ? plan(study, pass, error) : error->code;
     if (!status)
@@ -498,13 +498,14 @@ static enum psnap_status study_list(struct multicore *study, uint32_t cores,
 
 static enum psnap_status read_list(struct multicore *study, struct psnap_error *error)
 {
-    FILE *file = psnap_input_file(study->path, error);
+    FILE *file = psnap_input_file(study->from, error);
     enum psnap_status status;
 
     if (!file)
         return error->code;
     status = tasks_read(&study->tasks, file, study->path, error);
-    fclose(file);
+    if (file != stdin)
+        fclose(file);
     return status;
 }
 

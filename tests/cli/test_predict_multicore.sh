@@ -240,6 +240,30 @@ sed -i 's/line_bytes: 64/line_bytes: x/' copy.yaml
 expect 1 "$PSNAP" predict multicore copy.yaml -m machine.yaml --cores 4
 has err "copy.yaml:"
 
+# It may come through a pipe, behind comments, and its first key be quoted; so may a trace
+multicore_json() { timeout 60 "$PSNAP" predict multicore "$@" -m machine.yaml --json; }
+same() { sed 's/"input": *"[^"]*"//' "$1" > as_said; cmp as_said expected; }
+multicore_json tasks.yaml --cores 1,4 | sed 's/"input": *"[^"]*"//' > expected
+{ echo '# of the program'; echo ''; echo '---'; sed 's/^psnap_tasks:/"psnap_tasks" :/' tasks.yaml; } > quoted.yaml
+mkfifo fifo
+for input in tasks.yaml quoted.yaml; do
+    multicore_json $input --cores 1,4 > json && same json
+    multicore_json - --cores 1,4 < $input > json && same json
+    cat $input | multicore_json - --cores 1,4 > json && same json
+    multicore_json <(cat $input) --cores 1,4 > json && same json
+    cat $input > fifo &
+    multicore_json fifo --cores 1,4 > json && same json
+done
+for input in one.pst one.yaml; do
+    multicore_json $input --cores 4 | sed 's/"input": *"[^"]*"//' > expected
+    multicore_json <(cat $input) --cores 4 > json && same json
+    cat $input > fifo &
+    multicore_json fifo --cores 4 > json && same json
+    grep -q '"input": *"fifo"' json || fail "$(head -3 json)"
+    expect 2 "$PSNAP" predict multicore <(cat $input) -m machine.yaml
+    has err "is read once"
+done
+
 # Run times by hand, of the core that makes 600 of 1000 accesses: 60 fp_add, 30 int_add, 6 fp_div.
 # Half of all hit level 1, which is fully associative, 0.8 level 1 or 2. A cycle is 1 ns.
 cat > two.yaml << 'END'
