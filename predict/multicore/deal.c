@@ -8,11 +8,12 @@
  * turn; a dynamic schedule is taken for chunks in turn). What a single or master construct does is
  * core 0's, everything else is every core's: each begins its loop for itself.
  *
- * By counts, as published and in loops of which the optimiser left no iterations (a memset): a
- * block that is executed fewer times than there are cores is every core's, others are dealt out
- * evenly; here by reference, for a block's references come once for each of its executions. As
- * Algorithm 1 is printed, counts below twice the cores are copies too, and of n executions each
- * core has n / cores, rounded down: the remainder would run past the last core, which gets it here.
+ * By counts, as published and in loops of which the optimiser left no iterations, or where it took
+ * something out of them and put it before the first (a memset): a block that is executed fewer
+ * times than there are cores is every core's, others are dealt out evenly; here by reference, for a
+ * block's references come once for each of its executions. As Algorithm 1 is printed, counts below
+ * twice the cores are copies too, and of n executions each core has n / cores, rounded down: the
+ * remainder would run past the last core, which gets it here.
  */
 #include "predict/multicore/deal.h"
 
@@ -52,7 +53,7 @@ static int by_ref(const void *left, const void *right)
     return (a->ref > b->ref) - (a->ref < b->ref);
 }
 
-/* Ends the loop that is open: its counts are wanted if no iteration was marked. */
+/* Ends the loop that is open: its counts are of what came before the first iteration. */
 static void close_loop(struct deal *deal)
 {
     struct deal_loop *loop;
@@ -66,8 +67,6 @@ static void close_loop(struct deal *deal)
         count->count = deal->seen[count->ref];
         deal->seen[count->ref] = 0;
     }
-    if (loop->iterations)
-        deal->count_count = loop->first;
     loop->count = deal->count_count - loop->first;
     if (loop->count)
         qsort(deal->counts + loop->first, loop->count, sizeof *deal->counts, by_ref);
@@ -141,8 +140,7 @@ static bool enter_loop(struct deal_walk *walk)
     walk->iteration = 0;
     walk->iterations = loop->iterations;
     walk->chunk = loop->chunk;
-    walk->is_mine = true;
-    walk->where = loop->iterations ? DEAL_LOOP : DEAL_COUNTED;
+    walk->where = DEAL_COUNTED;
     walk->counts = walk->deal->counts + loop->first;
     walk->count_count = loop->count;
     seen = psnap_with_room(walk->seen, &walk->seen_room, loop->count + 1, sizeof *seen);
@@ -172,6 +170,7 @@ static void next_iteration(struct deal_walk *walk, uint32_t count)
 {
     const uint64_t middle = walk->iteration + count / 2; /* of several the most are there */
 
+    walk->where = DEAL_LOOP;
     walk->is_mine = deal_owner(middle < walk->iterations ? middle : walk->iterations - 1,
                                walk->iterations, walk->chunk, walk->deal->cores) == walk->core;
     walk->iteration += count;
@@ -185,7 +184,7 @@ bool deal_walk_mark(struct deal_walk *walk, const struct mark *mark)
     case MARK_LOOP:
         return enter_loop(walk);
     case MARK_ITERATION:
-        if (walk->where == DEAL_LOOP)
+        if (walk->where == DEAL_LOOP || walk->where == DEAL_COUNTED)
             next_iteration(walk, mark->count);
         return true;
     case MARK_SINGLE:

@@ -12,7 +12,7 @@
 #include "formats/base/access.h"
 #include "predict/multicore/marks.h"
 
-/* How often a reference came in a loop that has no marked iterations. */
+/* How often a reference came in a loop before the first marked iteration, if there is one. */
 struct deal_count {
     uint32_t ref;
     uint64_t count;
@@ -21,7 +21,7 @@ struct deal_count {
 struct deal_loop {
     uint64_t iterations; /* 0: none are marked */
     uint64_t chunk;      /* 0: a contiguous part for each core */
-    size_t first, count; /* of these its references are, if there are no iterations */
+    size_t first, count; /* of the counts these are its references' */
 };
 
 /* A part of a section between barriers. */
@@ -52,7 +52,7 @@ struct deal_walk {
     const struct deal *deal;
     uint32_t core;
     enum { DEAL_ALL, DEAL_LOOP, DEAL_COUNTED, DEAL_SINGLE } where;
-    bool is_mine; /* the iteration, or what is before the first */
+    bool is_mine; /* the iteration */
     size_t next;  /* loop */
     uint64_t iteration, iterations, chunk;
     const struct deal_count *counts; /* of the loop, by reference */

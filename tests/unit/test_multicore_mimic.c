@@ -46,13 +46,12 @@ static void push(struct list *list, struct psnap_access access)
 }
 
 /* An access of the sequential run, which `owner` makes, or all cores (CORES). */
-static void put(struct made *made, uint32_t owner, bool in_section)
+static void put_ref(struct made *made, uint32_t owner, bool in_section, uint32_t ref)
 {
     const bool is_private = in_section && psnap_rng_below(&made->rng, 4) == 0;
     const int64_t below = (int64_t)psnap_rng_below(&made->rng, 64) * 8 + 8;
-    struct psnap_access access = {.address = psnap_rng_below(&made->rng, 1 << 16),
-                                  .ref = FIRST + (uint32_t)psnap_rng_below(&made->rng, 6),
-                                  .size = 8};
+    struct psnap_access access = {
+        .address = psnap_rng_below(&made->rng, 1 << 16), .ref = ref, .size = 8};
 
     if (is_private)
         access.address = stack_address(0, FRAME - below);
@@ -67,6 +66,11 @@ static void put(struct made *made, uint32_t owner, bool in_section)
             access.address = stack_address(core, -below);
         push(&made->lanes[core], access);
     }
+}
+
+static void put(struct made *made, uint32_t owner, bool in_section)
+{
+    put_ref(made, owner, in_section, FIRST + (uint32_t)psnap_rng_below(&made->rng, 6));
 }
 
 /* Ends a part: its lists, in turn. */
@@ -105,14 +109,33 @@ static void some(struct made *made, uint32_t owner, uint64_t most)
         put(made, owner, true);
 }
 
+/* What is before the first iteration: of each reference each core has a contiguous share of its
+ * accesses, all of them if these are fewer than cores. */
+static void before(struct made *made, uint64_t chunk)
+{
+    uint32_t refs[20];
+    const uint64_t count = psnap_rng_below(&made->rng, 20);
+
+    for (uint64_t i = 0; i < count; i++)
+        refs[i] = FIRST + (uint32_t)psnap_rng_below(&made->rng, 3);
+    for (uint64_t i = 0; i < count; i++) {
+        uint64_t number = 0, all = 0;
+        for (uint64_t k = 0; k < count; k++) {
+            number += k < i && refs[k] == refs[i];
+            all += refs[k] == refs[i];
+        }
+        put_ref(made, all < made->cores ? CORES : naive_owner(number, all, chunk, made->cores),
+                true, refs[i]);
+    }
+}
+
 static void loop(struct made *made)
 {
     const bool in_chunks = psnap_rng_below(&made->rng, 2);
     const uint64_t iterations = psnap_rng_below(&made->rng, 20);
 
     push(&made->input, mark(in_chunks ? LOOP_2 : LOOP));
-    if (iterations)
-        some(made, CORES, 3);
+    before(made, in_chunks ? 2 : 0);
     for (uint64_t i = 0; i < iterations; i++) {
         push(&made->input, mark(ITERATION));
         some(made, naive_owner(i, iterations, in_chunks ? 2 : 0, made->cores), 6);
