@@ -203,6 +203,16 @@ static ssize_t sequential(struct mimic *mimic, struct psnap_access *block, size_
     return n ? (ssize_t)n : status;
 }
 
+static enum psnap_status unknown_chunk(const struct psnap_section *section,
+                                       struct psnap_error *error)
+{
+    return psnap_error_set(error, PSNAP_ERROR_VALUE,
+                           "section %s (%s:%" PRIu32 ") has a loop whose chunk was not known when "
+                           "it was compiled: add --chunk N, which is of all loops, or write a "
+                           "number into its schedule clause",
+                           section->id, section->file, section->src_line);
+}
+
 /* Takes a mark or access of a section; *ends where the part ends with it. */
 static enum psnap_status take(struct mimic *mimic, const struct psnap_access *access, bool *ends,
                               struct psnap_error *error)
@@ -217,6 +227,8 @@ static enum psnap_status take(struct mimic *mimic, const struct psnap_access *ac
     if (*ends || mark->kind == MARK_PARALLEL || mark->kind == MARK_PARALLEL_END ||
         mark->kind == MARK_BARRIER || (mark->kind != MARK_NONE && mimic->depth > 1))
         return PSNAP_OK;
+    if (mark->is_unknown && !mimic->options.chunk && !mimic->options.as_published)
+        return unknown_chunk(section, error);
     section->loops += mark->kind == MARK_LOOP;
     section->iterations += mark->kind == MARK_ITERATION ? mark->count : 0;
     if (!deal_take(&mimic->deal, mark, access->ref, mimic->marks.count) ||

@@ -180,6 +180,37 @@ for level in row["levels"]:
     assert level["error_points"] < 0.2, level
 END
 
+# Chunks of which the compiler knows no length are said to be such, and asked for
+cat > chunks.c << 'END'
+#include <stdio.h>
+#include <stdlib.h>
+double a[4096];
+int main(int argc, char **argv)
+{
+    const int chunk = argc > 1 ? atoi(argv[1]) : 8;
+#pragma omp parallel for schedule(SCHEDULE)
+    for (int i = 0; i < 4096; i++)
+        a[i] = a[4095 - i] + i;
+    printf("%g\n", a[chunk]);
+    return 0;
+}
+END
+for schedule in static,chunk dynamic,chunk guided,chunk runtime static,8 dynamic,8; do
+    "$PSNAP" cc --psnap-openmp -fopenmp -O2 "-DSCHEDULE=$schedule" chunks.c -o chunks
+    OMP_NUM_THREADS=1 "$PSNAP" record -o chunks.yaml --force --trace chunks.pst -- ./chunks > out
+    for input in chunks.pst chunks.yaml; do
+        if [ "${schedule#*,}" != 8 ]; then
+            expect 1 "$PSNAP" predict multicore $input -m machine.yaml --no-time --cores 4
+            has err "section main.omp_outlined ("
+            has err "has a loop whose chunk was not known when it was compiled: add --chunk N"
+        else
+            "$PSNAP" predict multicore $input -m machine.yaml --no-time --cores 4 > known
+        fi
+        "$PSNAP" predict multicore $input -m machine.yaml --no-time --cores 4 --chunk 8 > table
+        [ "${schedule#*,}" != 8 ] || cmp known table
+    done
+done
+
 # Threads of a trace as cores
 "$PSNAP" sim many.pst -m machine.yaml --cores 4 --by total > table 2> err
 has table "4 threads, interleaved access by access, each a core with the caches that the machine has"

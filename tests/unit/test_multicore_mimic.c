@@ -656,6 +656,43 @@ static void test_groups(void **state)
     }
 }
 
+/* A chunk that is not known has to be said, but where loops are not dealt by marks. */
+static void test_unknown_chunk(void **state)
+{
+    struct psnap_program *program = program_with_marks();
+    struct psnap_mimic_options options = {.cores = 2};
+    struct psnap_access block[100];
+    struct psnap_error error;
+    struct psnap_source *mimic;
+    struct list input = {0}, got;
+
+    (void)state;
+    push(&input, mark(PARALLEL));
+    push(&input, mark(LOOP_0));
+    for (char c = 'a'; c <= 'd'; c++) {
+        push(&input, mark(ITERATION));
+        push(&input, at((uint64_t)c, FIRST));
+    }
+    push(&input, mark(LOOP_END));
+    push(&input, mark(PARALLEL_END));
+    mimic = psnap_mimic_new(psnap_vector_source_new(input.items, input.count, program), &options,
+                            &error);
+    assert_int_equal(psnap_source_next(mimic, block, 100, &error), PSNAP_ERROR_VALUE);
+    assert_non_null(strstr(error.message, "section main.omp_outlined (f.c:10) has a loop"));
+    assert_non_null(strstr(error.message, "--chunk"));
+    psnap_source_free(mimic);
+    options.chunk = 1;
+    got = run(&input, program, &options);
+    expect(&got, "0a 1b 0c 1d");
+    free(got.items);
+    options = (struct psnap_mimic_options){.cores = 2, .as_published = true};
+    got = run(&input, program, &options);
+    expect(&got, "0a 1c 0b 1d");
+    free(got.items);
+    free(input.items);
+    psnap_program_free(program);
+}
+
 /* Caches are numbered up to the cores that there may be, however many threads a stream has. */
 static void test_many_groups(void **state)
 {
@@ -728,7 +765,7 @@ int main(void)
         cmocka_unit_test(test_sections),    cmocka_unit_test(test_busiest),
         cmocka_unit_test(test_bad),         cmocka_unit_test(test_groups),
         cmocka_unit_test(test_aligned),     cmocka_unit_test(test_bad_stays),
-        cmocka_unit_test(test_many_groups),
+        cmocka_unit_test(test_many_groups), cmocka_unit_test(test_unknown_chunk),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
