@@ -222,6 +222,8 @@ import json
 cores, one, apart = (json.load(open(name)) for name in ("cores", "one", "apart"))
 first = [[row["levels"][0]["hits"] for row in report["rows"]] for report in (cores, one, apart)]
 assert cores["cores"] == 4 and "cores" not in one
+assert (cores["hierarchy"], one["hierarchy"]) == ("cores", "one")
+assert cores["interleaving"] == one["interleaving"] == "round-robin by access"
 assert len(first[2]) == 4 and first[0][0] == sum(first[2]) != first[1][0], first
 END
 expect 1 "$PSNAP" sim many.pst -m machine.yaml --cores 2
