@@ -48,7 +48,7 @@ bool deal_take(struct deal *deal, const struct mark *mark, uint32_t ref, uint32_
 void deal_end(struct deal *deal);
 
 /* A core's way through the part, once it is ended. */
-struct deal_walk {
+struct deal_cursor {
     const struct deal *deal;
     uint32_t core;
     enum { DEAL_ALL, DEAL_LOOP, DEAL_COUNTED, DEAL_SINGLE } where;
@@ -61,13 +61,13 @@ struct deal_walk {
     size_t seen_room;
 };
 
-/* Begins again; walks are zeroed before the first time. False: out of memory. */
-bool deal_walk_begin(struct deal_walk *walk, const struct deal *deal, uint32_t core);
-void deal_walk_release(struct deal_walk *walk);
+/* Begins again; cursors are zeroed before the first time. False: out of memory. */
+bool deal_cursor_begin(struct deal_cursor *cursor, const struct deal *deal, uint32_t core);
+void deal_cursor_release(struct deal_cursor *cursor);
 /* Follows a mark; false: out of memory. */
-bool deal_walk_mark(struct deal_walk *walk, const struct mark *mark);
-/* Whether the core makes this access, which is the walk's next. */
-bool deal_walk_access(struct deal_walk *walk, uint32_t ref);
+bool deal_cursor_mark(struct deal_cursor *cursor, const struct mark *mark);
+/* Whether the core makes this access, which is the cursor's next. */
+bool deal_cursor_access(struct deal_cursor *cursor, uint32_t ref);
 
 /* The core, of so many, that has an iteration of so many: in chunks in turn or, with a chunk of 0,
  * one part each that differ by one iteration at most, the larger ones first. */

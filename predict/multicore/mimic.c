@@ -28,7 +28,7 @@ enum { PIECE = PSNAP_BLOCK_ACCESSES };
 
 /* A core's cursor. */
 struct lane {
-    struct deal_walk walk;
+    struct deal_cursor cursor;
     uint64_t position; /* in the spool */
     uint64_t accesses; /* that the core has made of the part */
     size_t at, count;  /* in the block */
@@ -263,7 +263,7 @@ static enum psnap_status next_part(struct mimic *mimic, struct psnap_error *erro
         struct lane *lane = &mimic->lanes[core];
         lane->position = lane->accesses = lane->at = lane->count = 0;
         mimic->live[core] = core;
-        if (!deal_walk_begin(&lane->walk, &mimic->deal, core))
+        if (!deal_cursor_begin(&lane->cursor, &mimic->deal, core))
             status = no_memory(error);
     }
     mimic->live_count = mimic->options.cores;
@@ -303,9 +303,9 @@ static enum psnap_status fill(struct mimic *mimic, uint32_t core, struct psnap_e
             const struct mark *mark = &mimic->marks.of[access->ref];
 
             if (mark->kind != MARK_NONE) {
-                if (!deal_walk_mark(&lane->walk, mark))
+                if (!deal_cursor_mark(&lane->cursor, mark))
                     return no_memory(error);
-            } else if (deal_walk_access(&lane->walk, access->ref)) {
+            } else if (deal_cursor_access(&lane->cursor, access->ref)) {
                 struct psnap_access *own = &lane->block[lane->count++];
                 *own = *access;
                 own->address = place_of(mimic, access->address, core);
@@ -402,7 +402,7 @@ static void free_mimic(struct psnap_source *self)
     struct mimic *mimic = (struct mimic *)self;
 
     for (uint32_t core = 0; mimic->lanes && core < mimic->options.cores; core++)
-        deal_walk_release(&mimic->lanes[core].walk);
+        deal_cursor_release(&mimic->lanes[core].cursor);
     for (size_t i = 0; i < mimic->section_count; i++) {
         free(mimic->sections[i].public.core_accesses);
         free(mimic->sections[i].public.loop_accesses);

@@ -333,7 +333,7 @@ static void test_by_counts(void **state)
 {
     struct psnap_program *program = program_with_marks();
     struct psnap_mimic_options options = {.cores = 3};
-    struct list input = {0}, got;
+    struct list input = {0}, none = {0}, got;
 
     (void)state;
     push(&input, mark(PARALLEL));
@@ -347,6 +347,18 @@ static void test_by_counts(void **state)
     got = run(&input, program, &options);
     expect(&got, "0x 1x 2x 0y 1y 2y 0a 1d 2f 0b 1e 2g 0c");
     free(got.items);
+    push(&none, mark(PARALLEL)); /* a mark of no iterations, as one may write: it says nothing */
+    push(&none, mark(LOOP));
+    for (char c = 'a'; c <= 'c'; c++) {
+        push(&none, mark(ITERATION_0));
+        push(&none, at((uint64_t)c, FIRST));
+    }
+    push(&none, mark(LOOP_END));
+    push(&none, mark(PARALLEL_END));
+    got = run(&none, program, &options);
+    expect(&got, "0a 1b 2c");
+    free(got.items);
+    free(none.items);
     options.as_published = true; /* 7 / 3 = 2 each, what is left is the last core's */
     got = run(&input, program, &options);
     expect(&got, "0x 1x 2x 0y 1y 2y 0a 1c 2e 0b 1d 2f 2g");
