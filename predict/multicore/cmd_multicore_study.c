@@ -289,8 +289,6 @@ static enum psnap_status take_tasks(struct multicore *study, const struct pass *
     size_t count;
 
     sections = psnap_mimic_sections(pass->mimic, &count);
-    if (!sections)
-        return no_memory(error);
     if (count == 1)
         return psnap_error_set(
             error, PSNAP_ERROR_VALUE,
