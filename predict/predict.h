@@ -148,7 +148,7 @@ PSNAP_API struct psnap_source *psnap_mimic_new(struct psnap_source *inner,
                                                const struct psnap_mimic_options *options,
                                                struct psnap_error *error);
 
-/* The sections so far, valid until the next call of this or of next; NULL: out of memory. */
+/* The sections so far, valid until the next call of next; the first is what is sequential. */
 PSNAP_API const struct psnap_section *psnap_mimic_sections(const struct psnap_source *mimic,
                                                            size_t *count);
 /* The section that the block delivered last is of. */

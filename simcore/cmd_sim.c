@@ -333,8 +333,9 @@ static void print_json(const struct report *report)
     if (report->cores)
         psnap_json_u64(&json, "cores", report->cores);
     psnap_json_text(&json, "interleaving",
-                    report->in_turn && report->threads > 1 ? "round-robin by access, one hierarchy"
-                                                           : "stream order, one hierarchy");
+                    report->in_turn && report->threads > 1 ? "round-robin by access"
+                                                           : "stream order");
+    psnap_json_text(&json, "hierarchy", report->cores ? "cores" : "one");
     psnap_json_real(&json, "accesses_per_second", rate(report));
     psnap_json_begin_array(&json, "rows");
     for (size_t machine = 0; machine < report->machine_count; machine++)

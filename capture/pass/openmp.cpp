@@ -24,6 +24,7 @@
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/IntrinsicInst.h"
 
+#include <algorithm>
 #include <set>
 
 using namespace llvm;
@@ -49,19 +50,20 @@ static bool endsLoop(StringRef callee)
     return callee == "__kmpc_for_static_fini" || callee == "__kmpc_dispatch_deinit";
 }
 
-/* "static", "static,4", "dynamic,1": what the call's schedule means (kmp.h: enum sched_type). */
+/* "static", "static,4", "dynamic,1": what the call's schedule means (kmp.h: enum sched_type). A
+ * chunk of 0 is one that is known only when the program runs, as is that of schedule(runtime). */
 static std::string scheduleOf(const CallBase &call)
 {
     const bool is_static = call.getCalledFunction()->getName().contains("static");
     auto *kind = dyn_cast<ConstantInt>(call.getArgOperand(2));
     auto *chunk = dyn_cast<ConstantInt>(call.getArgOperand(call.arg_size() - 1));
     const uint64_t schedule = kind ? kind->getZExtValue() & 0xffff : 34;
+    const bool is_known = chunk && schedule != 37; /* kmp_sch_runtime */
     std::string name = is_static || schedule == 33 || schedule == 34 ? "static" : "dynamic";
 
     if (is_static && schedule != 33)
         return name;
-    return name + "," +
-           std::to_string(chunk && chunk->getSExtValue() > 0 ? chunk->getSExtValue() : 1);
+    return name + "," + std::to_string(is_known ? std::max<int64_t>(chunk->getSExtValue(), 1) : 0);
 }
 
 class Marks

@@ -3,17 +3,21 @@
  * psnap predict multicore: hit rates and run times of an OpenMP program on numbers of cores, from a
  * trace of one thread or from a task list. MULTICORE.md states the model.
  */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "formats/base/output.h"
 #include "formats/base/text.h"
+#include "formats/formats.h"
 #include "predict/cmd_predict.h"
 #include "predict/multicore/cmd_multicore.h"
 
 struct settings {
-    const char *cores, *method, *interleave, *list;
+    const char *cores, *method, *time, *interleave, *list;
     bool has_no_time, has_sections, json, force;
 };
 
@@ -61,23 +65,58 @@ static enum psnap_status take_machines(struct multicore *study, const struct psn
     for (size_t i = 0; i < names->count && !status; i++) {
         status = psnap_machine_find(names->items[i], &study->machines[i], error);
         if (!status && study->has_time)
-            status = core_check(&study->machines[i], error);
+            status = multicore_check_machine(study, &study->machines[i], error);
     }
     study->machine_count = names->count;
     return status;
 }
 
-/* Whether the file begins as a task list does. */
-static bool is_task_list(const char *path)
+/* Whether the first key of a text is psnap_tasks, behind comments, marks and directives. */
+static bool begins_list(const char *text)
 {
-    FILE *file = strcmp(path, "-") != 0 ? fopen(path, "re") : NULL;
-    char start[13] = "";
+    if (!strncmp(text, "\xef\xbb\xbf", 3)) /* a byte order mark */
+        text += 3;
+    for (text += strspn(text, " \t\r\n"); *text == '#' || *text == '%' || !strncmp(text, "---", 3);
+         text += strspn(text, " \t\r\n"))
+        text += strcspn(text, "\n");
+    text += strspn(text, "{\"' \t");
+    if (strncmp(text, "psnap_tasks", 11) != 0)
+        return false;
+    text += 11;
+    return text[strspn(text, "\"' ")] == ':';
+}
 
-    if (file) {
-        start[fread(start, 1, 12, file)] = '\0';
+/* Opens the input once, to see whether it is a task list, and puts back what was read. What is no
+ * file, a pipe, is read once: it becomes standard input, and study->from "-". */
+static enum psnap_status look_at_input(struct multicore *study, struct psnap_error *error)
+{
+    FILE *file = psnap_input_file(study->path, error);
+    char start[PSNAP_BID_BYTES + 1];
+    struct stat about;
+    size_t count = 0;
+    int next;
+
+    if (!file)
+        return error->code;
+    study->from = study->path;
+    if (file != stdin && (fstat(fileno(file), &about) || !S_ISREG(about.st_mode))) {
+        if (dup2(fileno(file), STDIN_FILENO) < 0) {
+            fclose(file);
+            return psnap_error_file(error, errno, "open", study->path);
+        }
         fclose(file);
+        file = stdin;
+        study->from = "-";
     }
-    return !strcmp(start, "psnap_tasks:");
+    while (count < PSNAP_BID_BYTES && (next = getc(file)) != EOF)
+        start[count++] = (char)next;
+    start[count] = '\0';
+    study->is_list = begins_list(start);
+    while (count && file == stdin)
+        ungetc((unsigned char)start[--count], file);
+    if (file != stdin)
+        fclose(file);
+    return PSNAP_OK;
 }
 
 /* Which methods there are, and of which one run times are. */
@@ -97,6 +136,21 @@ static enum psnap_status take_method(struct multicore *study, const char *method
     return usage_error(error, "--method takes sdcm, per-set and simulation, not '%.100s'", method);
 }
 
+/* By which model run times are; as published, unless it is said, by the published one. */
+static enum psnap_status take_time(struct multicore *study, const char *name,
+                                   struct psnap_error *error)
+{
+    study->time = study->mimic.as_published ? RUNTIME_PUBLISHED : RUNTIME_OVERLAP;
+    if (!name)
+        return PSNAP_OK;
+    for (int i = 0; i < RUNTIME_METHODS; i++)
+        if (!strcmp(name, runtime_method_name((enum runtime_method)i))) {
+            study->time = (enum runtime_method)i;
+            return PSNAP_OK;
+        }
+    return usage_error(error, "--time takes published, throughput and overlap, not '%.100s'", name);
+}
+
 static enum psnap_status prepare(struct multicore *study, const struct settings *settings,
                                  const struct psnap_text_list *machines, struct psnap_error *error)
 {
@@ -107,18 +161,22 @@ static enum psnap_status prepare(struct multicore *study, const struct settings 
         return usage_error(error, "--interleave takes round-robin and uniform, not '%.100s'",
                            settings->interleave);
     study->has_time = !settings->has_no_time;
-    study->is_list = is_task_list(study->path);
-    status = take_cores(study, settings->cores, error);
+    status = look_at_input(study, error);
+    if (!status)
+        status = take_cores(study, settings->cores, error);
     if (!status)
         status = take_method(study, settings->method, error);
+    if (!status)
+        status = take_time(study, settings->time, error);
     if (!status && study->against && study->is_list)
         status = usage_error(error, "--against needs a trace, not a task list%s", "");
     if (!status && study->against && study->run_count != 1)
         status =
             usage_error(error, "--against has one number of --cores, that of its threads%s", "");
-    if (!status && study->run_count > 1 && !strcmp(study->path, "-"))
+    if (!status && study->run_count > 1 && !study->is_list && !strcmp(study->from, "-"))
         status = usage_error(
-            error, "standard input is read once: give a file, or one number of --cores%s", "");
+            error, "a pipe or standard input is read once: give a file, or one number of --cores%s",
+            "");
     if (!status)
         status = take_machines(study, machines, error);
     return status;
@@ -168,13 +226,15 @@ int psnap_cmd_predict_multicore(int argc, char **argv)
         {PSNAP_OPTION_TEXT, 0, "cores", &settings.cores, "LIST", "numbers of cores (1,2,4,8,16)"},
         {PSNAP_OPTION_TEXT, 0, "method", &settings.method, "METHOD",
          "hit rates for run times: sdcm, per-set or simulation (sdcm)"},
+        {PSNAP_OPTION_TEXT, 0, "time", &settings.time, "MODEL",
+         "of run times: published, throughput or overlap (overlap)"},
         {PSNAP_OPTION_TEXT, 0, "interleave", &settings.interleave, "HOW",
          "cores in turn (round-robin), or drawn (uniform)"},
         {PSNAP_OPTION_U64, 0, "seed", &mimic.seed, "N", "of that (0)"},
         {PSNAP_OPTION_COUNT, 0, "chunk", &mimic.chunk, "N",
          "iterations of a chunk, in all loops (as the program says)"},
         {PSNAP_OPTION_FLAG, 0, "as-published", &mimic.as_published, NULL,
-         "the paper's dealing by blocks, rates and latencies"},
+         "the paper's dealing by blocks, rates and model of run times"},
         {PSNAP_OPTION_FLAG, 0, "no-time", &settings.has_no_time, NULL, "hit rates alone"},
         {PSNAP_OPTION_FLAG, 0, "sections", &settings.has_sections, NULL,
          "a table of each parallel section, too"},

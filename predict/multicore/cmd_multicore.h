@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What psnap predict multicore finds out (cmd_multicore_study.c) and reports
+ * What psnap predict multicore finds out (cmd_multicore_study.c, cmd_multicore_time.c) and reports
  * (cmd_multicore_report.c).
  */
 #ifndef PSNAP_PREDICT_CMD_MULTICORE_H
 #define PSNAP_PREDICT_CMD_MULTICORE_H
 
-#include "predict/multicore/runtime.h"
+#include "predict/amm/runtime.h"
 #include "predict/multicore/tasks.h"
 #include "replay/cmd_input.h"
 #include "simcore/simcore.h"
@@ -32,7 +32,7 @@ struct multicore_row {
     struct multicore_rates rates[MULTICORE_METHODS];
     uint64_t accesses; /* of all cores */
     uint64_t busiest;  /* of the core that has most from barrier to barrier */
-    struct core_seconds seconds;
+    struct runtime_seconds seconds;
 };
 
 /* Of one number of cores: sections of each machine, behind them their total. */
@@ -43,6 +43,7 @@ struct multicore_run {
 
 struct multicore {
     const char *path;
+    const char *from; /* where it is opened: the path, or "-" if that is a pipe */
     struct psnap_input_options input;
     struct psnap_machine machines[MULTICORE_MACHINES_MAX];
     size_t machine_count;
@@ -50,6 +51,7 @@ struct multicore {
     bool methods[MULTICORE_METHODS];
     enum multicore_method timed; /* whose rates run times are of */
     bool has_time;
+    enum runtime_method time;
     const char *against; /* a trace of as many threads, or NULL */
     bool is_list;        /* the input is a task list */
     struct tasks tasks;
@@ -60,6 +62,15 @@ struct multicore {
 /* Fills tasks and runs. */
 enum psnap_status multicore_study(struct multicore *study, struct psnap_error *error);
 void multicore_release(struct multicore *study);
+/* An error that names what run times need of a machine, operations apart, and is not there. */
+enum psnap_status multicore_check_machine(const struct multicore *study,
+                                          const struct psnap_machine *machine,
+                                          struct psnap_error *error);
+/* Fills the seconds of a section's row from its rates and numbers of accesses; an error names what
+ * the machine lacks for its operations, too. */
+enum psnap_status multicore_time(const struct multicore *study, const struct psnap_machine *machine,
+                                 size_t section, uint32_t cores, struct multicore_row *row,
+                                 struct psnap_error *error);
 /* Simulates the recorded run into MULTICORE_OBSERVED of the totals (cmd_multicore_against.c). */
 enum psnap_status multicore_observe(struct multicore *study, struct multicore_run *run,
                                     struct psnap_error *error);

@@ -120,8 +120,9 @@ void multicore_print(const struct multicore *study, bool sections)
     for (size_t m = 0; m < study->machine_count; m++)
         print_machine(study, m, sections);
     if (study->has_time)
-        printf("\nT is that of the busiest core, with the hit rates of %s\n",
-               multicore_method_names[study->timed]);
+        printf("\nT is that of the busiest core, by the model '%s' (--time) with the hit rates of "
+               "%s\n",
+               runtime_method_name(study->time), multicore_method_names[study->timed]);
     if (study->is_list)
         printf("a task list has distances alone: nothing is simulated\n");
 }
@@ -194,6 +195,8 @@ void multicore_print_json(const struct multicore *study)
     psnap_json_text(&json, "interleaving", study->mimic.uniform ? "uniform" : "round-robin");
     psnap_json_bool(&json, "as_published", study->mimic.as_published);
     psnap_json_text(&json, "method", multicore_method_names[study->timed]);
+    if (study->has_time)
+        psnap_json_text(&json, "time", runtime_method_name(study->time));
     psnap_json_begin_array(&json, "rows");
     for (size_t m = 0; m < study->machine_count; m++)
         for (size_t i = 0; i < study->run_count; i++) {

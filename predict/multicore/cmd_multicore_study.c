@@ -289,8 +289,6 @@ static enum psnap_status take_tasks(struct multicore *study, const struct pass *
     size_t count;
 
     sections = psnap_mimic_sections(pass->mimic, &count);
-    if (!sections)
-        return no_memory(error);
     if (count == 1)
         return psnap_error_set(
             error, PSNAP_ERROR_VALUE,
@@ -419,21 +417,6 @@ static enum psnap_status take_sdcm(const struct multicore *study, const struct m
 
 /* -------------------------------------------------------------------- totals */
 
-/* What the busiest core does: its part of the section, as published an equal one of operations. */
-static struct core_work work_of(const struct multicore *study, const struct multicore_row *row,
-                                const struct task *task, uint32_t cores, bool is_sequential)
-{
-    const double part =
-        task->accesses ? (double)row->busiest / (double)task->accesses : 1.0 / cores;
-    const double of_operations = study->mimic.as_published && !is_sequential ? 1.0 / cores : part;
-    struct core_work work = {.accesses = (double)row->busiest, .bytes = (double)task->bytes * part};
-
-    memcpy(work.cumulative, row->rates[study->timed].levels, sizeof work.cumulative);
-    for (int op = 0; op < PSNAP_OPERATION_COUNT; op++)
-        work.operations[op] = task->operations[op] * of_operations;
-    return work;
-}
-
 static void add_to_total(struct multicore_row *total, const struct multicore_row *row)
 {
     const double all = (double)(total->accesses + row->accesses);
@@ -452,17 +435,19 @@ static void add_to_total(struct multicore_row *total, const struct multicore_row
     total->seconds.total += row->seconds.total;
 }
 
-static void end_run(const struct multicore *study, const struct multicore_run *run)
+static enum psnap_status end_run(const struct multicore *study, const struct multicore_run *run,
+                                 struct psnap_error *error)
 {
+    enum psnap_status status = PSNAP_OK;
+
     for (size_t m = 0; m < study->machine_count; m++)
-        for (size_t s = 0; s < study->tasks.count; s++) {
+        for (size_t s = 0; s < study->tasks.count && !status; s++) {
             struct multicore_row *row = multicore_row(study, run, m, s);
-            const struct core_work work =
-                work_of(study, row, &study->tasks.tasks[s], run->cores, s == 0);
-            if (study->has_time && row->accesses)
-                row->seconds = core_time(&study->machines[m], &work, study->mimic.as_published);
+            if (study->has_time)
+                status = multicore_time(study, &study->machines[m], s, run->cores, row, error);
             add_to_total(multicore_row(study, run, m, study->tasks.count), row);
         }
+    return status;
 }
 
 /* -------------------------------------------------------------------- the study */
@@ -481,7 +466,7 @@ static enum psnap_status study_stream(struct multicore *study, uint32_t cores, b
     mimic.cores = pass->cores = cores;
     input.is_again = is_again;
     input.kept = &pass->profile;
-    source = psnap_input_open(study->path, &input, error);
+    source = psnap_input_open(study->from, &input, error);
     pass->mimic = source ? psnap_mimic_new(source, &mimic, error) : NULL;
     status = pass->mimic ? plan(study, pass, error) : error->code;
     if (!status)
@@ -511,13 +496,14 @@ static enum psnap_status study_list(struct multicore *study, uint32_t cores,
 
 static enum psnap_status read_list(struct multicore *study, struct psnap_error *error)
 {
-    FILE *file = psnap_input_file(study->path, error);
+    FILE *file = psnap_input_file(study->from, error);
     enum psnap_status status;
 
     if (!file)
         return error->code;
     status = tasks_read(&study->tasks, file, study->path, error);
-    fclose(file);
+    if (file != stdin)
+        fclose(file);
     return status;
 }
 
@@ -533,7 +519,7 @@ enum psnap_status multicore_study(struct multicore *study, struct psnap_error *e
         status = study->is_list ? study_list(study, cores, error)
                                 : study_stream(study, cores, i > 0, error);
         if (!status)
-            end_run(study, &study->runs[i]);
+            status = end_run(study, &study->runs[i], error);
         if (!status && study->against)
             status = multicore_observe(study, &study->runs[i], error);
     }

@@ -8,11 +8,12 @@
  * turn; a dynamic schedule is taken for chunks in turn). What a single or master construct does is
  * core 0's, everything else is every core's: each begins its loop for itself.
  *
- * By counts, as published and in loops of which the optimiser left no iterations (a memset): a
- * block that is executed fewer times than there are cores is every core's, others are dealt out
- * evenly; here by reference, for a block's references come once for each of its executions. As
- * Algorithm 1 is printed, counts below twice the cores are copies too, and of n executions each
- * core has n / cores, rounded down: the remainder would run past the last core, which gets it here.
+ * By counts, as published and in loops of which the optimiser left no iterations, or where it took
+ * something out of them and put it before the first (a memset): a block that is executed fewer
+ * times than there are cores is every core's, others are dealt out evenly; here by reference, for a
+ * block's references come once for each of its executions. As Algorithm 1 is printed, counts below
+ * twice the cores are copies too, and of n executions each core has n / cores, rounded down: the
+ * remainder would run past the last core, which gets it here.
  */
 #include "predict/multicore/deal.h"
 
@@ -52,21 +53,20 @@ static int by_ref(const void *left, const void *right)
     return (a->ref > b->ref) - (a->ref < b->ref);
 }
 
-/* Ends the loop that is open: its counts are wanted if no iteration was marked. */
+/* Ends the loop that is open: its counts are of what came before the first iteration. */
 static void close_loop(struct deal *deal)
 {
-    struct deal_loop *loop = &deal->loops[deal->loop_count - 1];
+    struct deal_loop *loop;
 
     if (!deal->is_open)
         return;
+    loop = &deal->loops[deal->loop_count - 1];
     deal->is_open = false;
     for (size_t i = loop->first; i < deal->count_count; i++) {
         struct deal_count *count = &deal->counts[i];
         count->count = deal->seen[count->ref];
         deal->seen[count->ref] = 0;
     }
-    if (loop->iterations)
-        deal->count_count = loop->first;
     loop->count = deal->count_count - loop->first;
     if (loop->count)
         qsort(deal->counts + loop->first, loop->count, sizeof *deal->counts, by_ref);
@@ -132,102 +132,103 @@ uint32_t deal_owner(uint64_t iteration, uint64_t iterations, uint64_t chunk, uin
     return (uint32_t)(larger + (iteration - larger * (part + 1)) / part);
 }
 
-static bool enter_loop(struct deal_walk *walk)
+static bool enter_loop(struct deal_cursor *cursor)
 {
-    const struct deal_loop *loop = &walk->deal->loops[walk->next++];
+    const struct deal_loop *loop = &cursor->deal->loops[cursor->next++];
     uint64_t *seen;
 
-    walk->iteration = 0;
-    walk->iterations = loop->iterations;
-    walk->chunk = loop->chunk;
-    walk->is_mine = true;
-    walk->where = loop->iterations ? DEAL_LOOP : DEAL_COUNTED;
-    walk->counts = walk->deal->counts + loop->first;
-    walk->count_count = loop->count;
-    seen = psnap_with_room(walk->seen, &walk->seen_room, loop->count + 1, sizeof *seen);
+    cursor->iteration = 0;
+    cursor->iterations = loop->iterations;
+    cursor->chunk = loop->chunk;
+    cursor->where = DEAL_COUNTED;
+    cursor->counts = cursor->deal->counts + loop->first;
+    cursor->count_count = loop->count;
+    seen = psnap_with_room(cursor->seen, &cursor->seen_room, loop->count + 1, sizeof *seen);
     if (!seen)
         return false;
-    walk->seen = seen;
+    cursor->seen = seen;
     memset(seen, 0, loop->count * sizeof *seen);
     return true;
 }
 
-bool deal_walk_begin(struct deal_walk *walk, const struct deal *deal, uint32_t core)
+bool deal_cursor_begin(struct deal_cursor *cursor, const struct deal *deal, uint32_t core)
 {
-    walk->deal = deal;
-    walk->core = core;
-    walk->next = 0;
-    walk->where = DEAL_ALL;
-    return !deal->as_published || enter_loop(walk);
+    cursor->deal = deal;
+    cursor->core = core;
+    cursor->next = 0;
+    cursor->where = DEAL_ALL;
+    return !deal->as_published || enter_loop(cursor);
 }
 
-void deal_walk_release(struct deal_walk *walk)
+void deal_cursor_release(struct deal_cursor *cursor)
 {
-    free(walk->seen);
-    *walk = (struct deal_walk){0};
+    free(cursor->seen);
+    *cursor = (struct deal_cursor){0};
 }
 
-static void next_iteration(struct deal_walk *walk, uint32_t count)
+static void next_iteration(struct deal_cursor *cursor, uint32_t count)
 {
-    const uint64_t middle = walk->iteration + count / 2; /* of several the most are there */
+    const uint64_t middle = cursor->iteration + count / 2; /* of several the most are there */
 
-    walk->is_mine = deal_owner(middle < walk->iterations ? middle : walk->iterations - 1,
-                               walk->iterations, walk->chunk, walk->deal->cores) == walk->core;
-    walk->iteration += count;
+    cursor->where = DEAL_LOOP;
+    cursor->is_mine =
+        deal_owner(middle < cursor->iterations ? middle : cursor->iterations - 1,
+                   cursor->iterations, cursor->chunk, cursor->deal->cores) == cursor->core;
+    cursor->iteration += count;
 }
 
-bool deal_walk_mark(struct deal_walk *walk, const struct mark *mark)
+bool deal_cursor_mark(struct deal_cursor *cursor, const struct mark *mark)
 {
-    if (walk->deal->as_published)
+    if (cursor->deal->as_published)
         return true;
     switch (mark->kind) {
     case MARK_LOOP:
-        return enter_loop(walk);
+        return enter_loop(cursor);
     case MARK_ITERATION:
-        if (walk->where == DEAL_LOOP)
-            next_iteration(walk, mark->count);
+        if (cursor->iterations && (cursor->where == DEAL_LOOP || cursor->where == DEAL_COUNTED))
+            next_iteration(cursor, mark->count);
         return true;
     case MARK_SINGLE:
-        walk->where = DEAL_SINGLE;
+        cursor->where = DEAL_SINGLE;
         return true;
     default:
-        walk->where = DEAL_ALL;
+        cursor->where = DEAL_ALL;
         return true;
     }
 }
 
 /* The next access of this reference, which is dealt by its count. */
-static bool is_dealt(struct deal_walk *walk, uint32_t ref)
+static bool is_dealt(struct deal_cursor *cursor, uint32_t ref)
 {
     const struct deal_count key = {.ref = ref};
     const struct deal_count *count =
-        bsearch(&key, walk->counts, walk->count_count, sizeof key, by_ref);
-    const uint32_t cores = walk->deal->cores;
+        bsearch(&key, cursor->counts, cursor->count_count, sizeof key, by_ref);
+    const uint32_t cores = cursor->deal->cores;
     uint64_t number, owner;
 
     if (!count)
         return true;
-    number = walk->seen[count - walk->counts]++;
-    if (count->count < (walk->deal->as_published ? 2 * (uint64_t)cores : cores))
+    number = cursor->seen[count - cursor->counts]++;
+    if (count->count < (cursor->deal->as_published ? 2 * (uint64_t)cores : cores))
         return true;
-    if (walk->chunk)
-        owner = number / walk->chunk % cores;
-    else if (walk->deal->as_published)
+    if (cursor->chunk)
+        owner = number / cursor->chunk % cores;
+    else if (cursor->deal->as_published)
         owner = number / (count->count / cores);
     else
         owner = deal_owner(number, count->count, 0, cores);
-    return (owner < cores ? owner : cores - 1) == walk->core;
+    return (owner < cores ? owner : cores - 1) == cursor->core;
 }
 
-bool deal_walk_access(struct deal_walk *walk, uint32_t ref)
+bool deal_cursor_access(struct deal_cursor *cursor, uint32_t ref)
 {
-    switch (walk->where) {
+    switch (cursor->where) {
     case DEAL_LOOP:
-        return walk->is_mine;
+        return cursor->is_mine;
     case DEAL_COUNTED:
-        return is_dealt(walk, ref);
+        return is_dealt(cursor, ref);
     case DEAL_SINGLE:
-        return walk->core == 0;
+        return cursor->core == 0;
     default:
         return true;
     }

@@ -12,7 +12,7 @@
 #include "formats/base/access.h"
 #include "predict/multicore/marks.h"
 
-/* How often a reference came in a loop that has no marked iterations. */
+/* How often a reference came in a loop before the first marked iteration, if there is one. */
 struct deal_count {
     uint32_t ref;
     uint64_t count;
@@ -21,7 +21,7 @@ struct deal_count {
 struct deal_loop {
     uint64_t iterations; /* 0: none are marked */
     uint64_t chunk;      /* 0: a contiguous part for each core */
-    size_t first, count; /* of these its references are, if there are no iterations */
+    size_t first, count; /* of the counts these are its references' */
 };
 
 /* A part of a section between barriers. */
@@ -48,11 +48,11 @@ bool deal_take(struct deal *deal, const struct mark *mark, uint32_t ref, uint32_
 void deal_end(struct deal *deal);
 
 /* A core's way through the part, once it is ended. */
-struct deal_walk {
+struct deal_cursor {
     const struct deal *deal;
     uint32_t core;
     enum { DEAL_ALL, DEAL_LOOP, DEAL_COUNTED, DEAL_SINGLE } where;
-    bool is_mine; /* the iteration, or what is before the first */
+    bool is_mine; /* the iteration */
     size_t next;  /* loop */
     uint64_t iteration, iterations, chunk;
     const struct deal_count *counts; /* of the loop, by reference */
@@ -61,13 +61,13 @@ struct deal_walk {
     size_t seen_room;
 };
 
-/* Begins again; walks are zeroed before the first time. False: out of memory. */
-bool deal_walk_begin(struct deal_walk *walk, const struct deal *deal, uint32_t core);
-void deal_walk_release(struct deal_walk *walk);
+/* Begins again; cursors are zeroed before the first time. False: out of memory. */
+bool deal_cursor_begin(struct deal_cursor *cursor, const struct deal *deal, uint32_t core);
+void deal_cursor_release(struct deal_cursor *cursor);
 /* Follows a mark; false: out of memory. */
-bool deal_walk_mark(struct deal_walk *walk, const struct mark *mark);
-/* Whether the core makes this access, which is the walk's next. */
-bool deal_walk_access(struct deal_walk *walk, uint32_t ref);
+bool deal_cursor_mark(struct deal_cursor *cursor, const struct mark *mark);
+/* Whether the core makes this access, which is the cursor's next. */
+bool deal_cursor_access(struct deal_cursor *cursor, uint32_t ref);
 
 /* The core, of so many, that has an iteration of so many: in chunks in turn or, with a chunk of 0,
  * one part each that differ by one iteration at most, the larger ones first. */

@@ -26,8 +26,15 @@ static enum psnap_status put(struct psnap_sink *self, const struct psnap_access 
         uint32_t ends[PSNAP_CORES_MAX + 1] = {0};
 
         part = n < PSNAP_BLOCK_ACCESSES ? n : PSNAP_BLOCK_ACCESSES;
-        for (size_t i = 0; i < part; i++)
-            ends[block[i].thread / groups->share + 1]++;
+        for (size_t i = 0; i < part; i++) {
+            const uint32_t cache = block[i].thread / groups->share;
+            if (cache >= PSNAP_CORES_MAX)
+                return psnap_error_set(error, PSNAP_ERROR_VALUE,
+                                       "the stream has accesses of thread %u, and there are at "
+                                       "most %d cores",
+                                       block[i].thread, PSNAP_CORES_MAX);
+            ends[cache + 1]++;
+        }
         for (size_t i = 1; i <= PSNAP_CORES_MAX; i++)
             ends[i] += ends[i - 1];
         for (size_t i = 0; i < part; i++) {

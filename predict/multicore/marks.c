@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Which references are marks: those whose object has a mark's name. "omp.for static,4" and
- * "omp.for dynamic,4" have chunks of 4, "omp.for static" one chunk for each core;
- * "omp.iteration 8" stands for 8 iterations.
+ * "omp.for dynamic,4" have chunks of 4, "omp.for static,0" of an unknown number, "omp.for static"
+ * has one chunk for each core; "omp.iteration 8" stands for 8 iterations.
  */
 #include "predict/multicore/marks.h"
 
@@ -35,13 +35,15 @@ static struct mark mark_of(const struct psnap_ref *ref)
     const char *name = ref->object;
 
     if (!name || !psnap_capture_is_mark(name, ref->object_kind))
-        return (struct mark){0, MARK_NONE};
+        return (struct mark){.kind = MARK_NONE};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (!strcmp(name, names[i].name))
-            return (struct mark){0, (uint8_t)names[i].kind};
-    if (!strncmp(name, PSNAP_MARK_LOOP " ", strlen(PSNAP_MARK_LOOP " ")))
-        return (struct mark){number_behind(name, ','), MARK_LOOP};
-    return (struct mark){number_behind(name, ' '), MARK_ITERATION};
+            return (struct mark){.kind = (uint8_t)names[i].kind};
+    if (strncmp(name, PSNAP_MARK_LOOP " ", strlen(PSNAP_MARK_LOOP " ")) != 0)
+        return (struct mark){.count = number_behind(name, ' '), .kind = MARK_ITERATION};
+    return (struct mark){.count = number_behind(name, ','),
+                         .kind = MARK_LOOP,
+                         .is_unknown = strchr(name, ',') && !number_behind(name, ',')};
 }
 
 bool marks_update(struct marks *marks, const struct psnap_program *program)

@@ -24,8 +24,9 @@ enum mark_kind {
 };
 
 struct mark {
-    uint32_t count; /* ITERATION: of the source's; LOOP: the schedule's chunk, 0: none */
-    uint8_t kind;   /* enum mark_kind */
+    uint32_t count;  /* ITERATION: of the source's; LOOP: the schedule's chunk, 0: none */
+    uint8_t kind;    /* enum mark_kind */
+    bool is_unknown; /* LOOP: it has chunks, and their length is not known */
 };
 
 struct marks {

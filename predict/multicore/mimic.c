@@ -18,9 +18,9 @@
 
 #include "formats/base/layout.h"
 #include "formats/base/rng.h"
-#include "formats/base/room.h"
 #include "predict/multicore/deal.h"
 #include "predict/multicore/marks.h"
+#include "predict/multicore/sections.h"
 #include "predict/multicore/spool.h"
 #include "predict/predict.h"
 
@@ -28,17 +28,11 @@ enum { PIECE = PSNAP_BLOCK_ACCESSES };
 
 /* A core's cursor. */
 struct lane {
-    struct deal_walk walk;
+    struct deal_cursor cursor;
     uint64_t position; /* in the spool */
     uint64_t accesses; /* that the core has made of the part */
     size_t at, count;  /* in the block */
     struct psnap_access block[PIECE];
-};
-
-struct section {
-    struct psnap_section public;
-    uint32_t mark; /* reference that begins it */
-    size_t loop_room;
 };
 
 struct mimic {
@@ -49,6 +43,7 @@ struct mimic {
     struct psnap_rng rng;
     struct psnap_access input[PIECE], piece[PIECE];
     size_t input_at, input_count;
+    struct psnap_error failure; /* the stream ended with it, if its code is not 0 */
     uint32_t
         depth; /* of parallel sections: only the first is one, those within it are sequential */
     uint64_t frame; /* below it a core's stack is its own */
@@ -58,9 +53,7 @@ struct mimic {
     uint32_t *live, live_count; /* cores that have something left of the part */
     uint64_t busiest;           /* accesses of the core that had most of those that have ended */
     uint32_t turn;              /* of these */
-    struct section *sections;
-    struct psnap_section *published; /* copies for who asks */
-    size_t section_count, section_room;
+    struct sections sections;
     uint32_t current;
 };
 
@@ -70,60 +63,18 @@ static enum psnap_status no_memory(struct psnap_error *error)
                            "out of memory for a stream of several cores");
 }
 
-/* ------------------------------------------------------------------- sections */
-
-/* The section that begins with this mark (PSNAP_NONE: what is sequential), made if need be. */
-static bool find_section(struct mimic *mimic, uint32_t mark, uint32_t *index)
+/* What comes is of the section that begins with this mark (PSNAP_NONE: of none). */
+static bool find_section(struct mimic *mimic, uint32_t mark)
 {
-    const struct psnap_program *program = mimic->base.program;
-    struct section *sections, *section;
-    const struct psnap_loop *function;
-
-    for (size_t i = 0; i < mimic->section_count; i++)
-        if (mimic->sections[i].mark == mark) {
-            *index = (uint32_t)i;
-            return true;
-        }
-    sections = psnap_with_room(mimic->sections, &mimic->section_room, mimic->section_count + 1,
-                               sizeof *sections);
-    if (!sections)
-        return false;
-    mimic->sections = sections;
-    section = &sections[mimic->section_count];
-    *section = (struct section){.mark = mark, .public = {.id = "sequential", .file = ""}};
-    section->public.core_accesses = calloc(mimic->options.cores, sizeof(uint64_t));
-    if (!section->public.core_accesses)
-        return false;
-    if (mark != PSNAP_NONE) {
-        function = &program->loops[program->refs[mark].loop];
-        section->public.id = function->id;
-        section->public.file = function->file;
-        section->public.src_line = function->src_line;
-    }
-    *index = (uint32_t)mimic->section_count++;
-    return true;
+    return sections_find(&mimic->sections, mimic->base.program, mark, mimic->options.cores,
+                         &mimic->current);
 }
 
 /* Counts an access of the sequential run. */
 static bool count_input(struct mimic *mimic, const struct psnap_access *access)
 {
-    struct section *section = &mimic->sections[mimic->current];
-    const uint32_t loop = mimic->base.program->refs[access->ref].loop;
-    const size_t room = section->loop_room;
-    uint64_t *counts = section->public.loop_accesses;
-
-    if (loop >= room) {
-        counts = psnap_with_room(counts, &section->loop_room, (size_t)loop + 1, sizeof *counts);
-        if (!counts)
-            return false;
-        memset(counts + room, 0, (section->loop_room - room) * sizeof *counts);
-        section->public.loop_accesses = counts;
-        section->public.loop_count = (uint32_t)section->loop_room;
-    }
-    counts[loop]++;
-    section->public.accesses++;
-    section->public.bytes += access->size;
-    return true;
+    return sections_count(&mimic->sections, mimic->current,
+                          mimic->base.program->refs[access->ref].loop, access);
 }
 
 /* ---------------------------------------------------------------------- input */
@@ -160,6 +111,8 @@ static const struct psnap_access *look(struct mimic *mimic, enum psnap_status *s
                                       "the stream has accesses of thread %u, where a sequential "
                                       "run is needed: record it with OMP_NUM_THREADS=1",
                                       mimic->input[i].thread);
+    if (*status) /* nothing of a block that was refused is taken */
+        mimic->input_count = 0;
     return *status ? NULL : mimic->input;
 }
 
@@ -167,7 +120,7 @@ static const struct psnap_access *look(struct mimic *mimic, enum psnap_status *s
 static ssize_t sequential(struct mimic *mimic, struct psnap_access *block, size_t capacity,
                           struct psnap_error *error)
 {
-    enum psnap_status status;
+    enum psnap_status status = PSNAP_OK;
     const struct psnap_access *access;
     size_t n = 0;
 
@@ -181,9 +134,9 @@ static ssize_t sequential(struct mimic *mimic, struct psnap_access *block, size_
             mimic->depth = 1;
             mimic->frame = access->address;
             mimic->input_at++;
-            if (!find_section(mimic, access->ref, &mimic->current))
+            if (!find_section(mimic, access->ref))
                 return no_memory(error);
-            mimic->sections[mimic->current].public.executions++;
+            mimic->sections.of[mimic->current].executions++;
             return 0;
         }
         mimic->input_at++;
@@ -193,9 +146,21 @@ static ssize_t sequential(struct mimic *mimic, struct psnap_access *block, size_
         if (!count_input(mimic, access))
             return no_memory(error);
     }
-    mimic->sections[0].public.core_accesses[0] += n;
-    mimic->sections[0].public.busiest_accesses += n;
+    mimic->sections.of[0].core_accesses[0] += n;
+    mimic->sections.of[0].busiest_accesses += n;
+    if (n && status) /* what comes next is the failure */
+        mimic->failure = *error;
     return n ? (ssize_t)n : status;
+}
+
+static enum psnap_status unknown_chunk(const struct psnap_section *section,
+                                       struct psnap_error *error)
+{
+    return psnap_error_set(error, PSNAP_ERROR_VALUE,
+                           "section %s (%s:%" PRIu32 ") has a loop whose chunk was not known when "
+                           "it was compiled: add --chunk N, which is of all loops, or write a "
+                           "number into its schedule clause",
+                           section->id, section->file, section->src_line);
 }
 
 /* Takes a mark or access of a section; *ends where the part ends with it. */
@@ -203,7 +168,7 @@ static enum psnap_status take(struct mimic *mimic, const struct psnap_access *ac
                               struct psnap_error *error)
 {
     const struct mark *mark = &mimic->marks.of[access->ref];
-    struct psnap_section *section = &mimic->sections[mimic->current].public;
+    struct psnap_section *section = &mimic->sections.of[mimic->current];
 
     mimic->depth += mark->kind == MARK_PARALLEL;
     mimic->depth -= mark->kind == MARK_PARALLEL_END;
@@ -212,6 +177,8 @@ static enum psnap_status take(struct mimic *mimic, const struct psnap_access *ac
     if (*ends || mark->kind == MARK_PARALLEL || mark->kind == MARK_PARALLEL_END ||
         mark->kind == MARK_BARRIER || (mark->kind != MARK_NONE && mimic->depth > 1))
         return PSNAP_OK;
+    if (mark->is_unknown && !mimic->options.chunk && !mimic->options.as_published)
+        return unknown_chunk(section, error);
     section->loops += mark->kind == MARK_LOOP;
     section->iterations += mark->kind == MARK_ITERATION ? mark->count : 0;
     if (!deal_take(&mimic->deal, mark, access->ref, mimic->marks.count) ||
@@ -246,7 +213,7 @@ static enum psnap_status next_part(struct mimic *mimic, struct psnap_error *erro
         struct lane *lane = &mimic->lanes[core];
         lane->position = lane->accesses = lane->at = lane->count = 0;
         mimic->live[core] = core;
-        if (!deal_walk_begin(&lane->walk, &mimic->deal, core))
+        if (!deal_cursor_begin(&lane->cursor, &mimic->deal, core))
             status = no_memory(error);
     }
     mimic->live_count = mimic->options.cores;
@@ -286,9 +253,9 @@ static enum psnap_status fill(struct mimic *mimic, uint32_t core, struct psnap_e
             const struct mark *mark = &mimic->marks.of[access->ref];
 
             if (mark->kind != MARK_NONE) {
-                if (!deal_walk_mark(&lane->walk, mark))
+                if (!deal_cursor_mark(&lane->cursor, mark))
                     return no_memory(error);
-            } else if (deal_walk_access(&lane->walk, access->ref)) {
+            } else if (deal_cursor_access(&lane->cursor, access->ref)) {
                 struct psnap_access *own = &lane->block[lane->count++];
                 *own = *access;
                 own->address = place_of(mimic, access->address, core);
@@ -297,7 +264,7 @@ static enum psnap_status fill(struct mimic *mimic, uint32_t core, struct psnap_e
         }
     }
     lane->accesses += lane->count;
-    mimic->sections[mimic->current].public.core_accesses[core] += lane->count;
+    mimic->sections.of[mimic->current].core_accesses[core] += lane->count;
     return PSNAP_OK;
 }
 
@@ -312,7 +279,7 @@ static void leave(struct mimic *mimic, uint32_t turn)
     memmove(mimic->live + turn, mimic->live + turn + 1,
             (mimic->live_count - turn) * sizeof *mimic->live);
     if (!mimic->live_count)
-        mimic->sections[mimic->current].public.busiest_accesses += mimic->busiest;
+        mimic->sections.of[mimic->current].busiest_accesses += mimic->busiest;
 }
 
 /* Accesses of the cores; 0 when the part has none left. */
@@ -343,10 +310,9 @@ static ssize_t interleave(struct mimic *mimic, struct psnap_access *block, size_
 }
 
 /* Blocks that are of one section each. */
-static ssize_t next(struct psnap_source *self, struct psnap_access *block, size_t capacity,
-                    struct psnap_error *error)
+static ssize_t deliver(struct mimic *mimic, struct psnap_access *block, size_t capacity,
+                       struct psnap_error *error)
 {
-    struct mimic *mimic = (struct mimic *)self;
     ssize_t n;
 
     for (;;) {
@@ -363,6 +329,22 @@ static ssize_t next(struct psnap_source *self, struct psnap_access *block, size_
     }
 }
 
+static ssize_t next(struct psnap_source *self, struct psnap_access *block, size_t capacity,
+                    struct psnap_error *error)
+{
+    struct mimic *mimic = (struct mimic *)self;
+    ssize_t n;
+
+    if (mimic->failure.code) {
+        *error = mimic->failure;
+        return error->code;
+    }
+    n = deliver(mimic, block, capacity, error);
+    if (n < 0)
+        mimic->failure = *error;
+    return n;
+}
+
 /* -------------------------------------------------------------------- the rest */
 
 static void free_mimic(struct psnap_source *self)
@@ -370,13 +352,8 @@ static void free_mimic(struct psnap_source *self)
     struct mimic *mimic = (struct mimic *)self;
 
     for (uint32_t core = 0; mimic->lanes && core < mimic->options.cores; core++)
-        deal_walk_release(&mimic->lanes[core].walk);
-    for (size_t i = 0; i < mimic->section_count; i++) {
-        free(mimic->sections[i].public.core_accesses);
-        free(mimic->sections[i].public.loop_accesses);
-    }
-    free(mimic->sections);
-    free(mimic->published);
+        deal_cursor_release(&mimic->lanes[core].cursor);
+    sections_release(&mimic->sections);
     free(mimic->lanes);
     free(mimic->live);
     deal_release(&mimic->deal);
@@ -392,7 +369,6 @@ struct psnap_source *psnap_mimic_new(struct psnap_source *inner,
 {
     static const struct psnap_source_ops ops = {next, free_mimic, NULL};
     struct mimic *mimic;
-    uint32_t sequential_index;
 
     if (options->cores < 1 || options->cores > PSNAP_CORES_MAX) {
         psnap_error_set(error, PSNAP_ERROR_USAGE, "there are 1 to %d cores, not %" PRIu32,
@@ -417,7 +393,7 @@ struct psnap_source *psnap_mimic_new(struct psnap_source *inner,
     psnap_rng_init(&mimic->rng, options->seed);
     if (spool_init(&mimic->spool, error))
         goto out;
-    if (!mimic->lanes || !mimic->live || !find_section(mimic, PSNAP_NONE, &sequential_index)) {
+    if (!mimic->lanes || !mimic->live || !find_section(mimic, PSNAP_NONE)) {
         no_memory(error);
         goto out;
     }
@@ -429,15 +405,10 @@ out:
 
 const struct psnap_section *psnap_mimic_sections(const struct psnap_source *source, size_t *count)
 {
-    struct mimic *mimic = (struct mimic *)(uintptr_t)source;
+    const struct mimic *mimic = (const struct mimic *)source;
 
-    *count = 0;
-    if (!psnap_resize(&mimic->published, mimic->section_count, sizeof *mimic->published))
-        return NULL;
-    for (size_t i = 0; i < mimic->section_count; i++)
-        mimic->published[i] = mimic->sections[i].public;
-    *count = mimic->section_count;
-    return mimic->published;
+    *count = mimic->sections.count;
+    return mimic->sections.of;
 }
 
 uint32_t psnap_mimic_section(const struct psnap_source *source)

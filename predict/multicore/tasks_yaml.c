@@ -190,21 +190,17 @@ static void no_memory(struct reader *reader)
             psnap_error_set(reader->error, PSNAP_ERROR_MEMORY, "out of memory for a task list");
 }
 
-static void read_profile(struct reader *reader, const struct psnap_yaml_node *node, uint32_t cores,
-                         struct task_profile *profile)
+/* The distances of a run's profile: one of each of its accesses. */
+static void read_distances(struct reader *reader, const struct psnap_yaml_node *node,
+                           uint64_t accesses, struct psnap_distances *distances)
 {
-    static const char *const keys[] = {"line_bytes", "shared_by", "cold", "histogram", NULL};
-    const struct psnap_yaml_node *list;
-    uint64_t cold;
+    uint64_t left = accesses;
+    const uint64_t cold = field(reader, node, "cold", 0, left);
+    const struct psnap_yaml_node *list = sequence(reader, node, "histogram");
 
-    known(reader, node, "a profile", keys);
-    profile->line_bytes = field(reader, node, "line_bytes", 1, PSNAP_REUSE_LINE_MAX);
-    profile->shared_by = (uint32_t)field(reader, node, "shared_by", 1, cores);
-    cold = field(reader, node, "cold", 0, UINT64_MAX / 2);
-    if (cold && !reader->status &&
-        !psnap_distances_add(profile->distances, PSNAP_DISTANCE_COLD, cold))
+    if (!reader->status && !psnap_distances_add(distances, PSNAP_DISTANCE_COLD, cold))
         no_memory(reader);
-    list = sequence(reader, node, "histogram");
+    left -= cold;
     for (const struct psnap_yaml_node *bin = list ? list->first : NULL; bin && !reader->status;
          bin = bin->next) {
         uint64_t distance, count;
@@ -215,9 +211,31 @@ static void read_profile(struct reader *reader, const struct psnap_yaml_node *no
         }
         distance = number(reader, bin->first, 0, DISTANCE_MAX);
         count = number(reader, bin->last, 1, UINT64_MAX / 2);
-        if (!reader->status && !psnap_distances_add(profile->distances, distance, count))
+        if (!reader->status && count > left)
+            reader->status = psnap_yaml_fail(reader->doc, bin, reader->error, PSNAP_ERROR_VALUE,
+                                             "with this bin the distances are of more than the "
+                                             "run's %" PRIu64 " accesses",
+                                             accesses);
+        if (!reader->status && !psnap_distances_add(distances, distance, count))
             no_memory(reader);
+        left -= count;
     }
+    if (!reader->status && left)
+        reader->status = psnap_yaml_fail(reader->doc, node, reader->error, PSNAP_ERROR_VALUE,
+                                         "the distances are of %" PRIu64 " of the run's %" PRIu64
+                                         " accesses; each has one, or is cold",
+                                         accesses - left, accesses);
+}
+
+static void read_profile(struct reader *reader, const struct psnap_yaml_node *node,
+                         const struct task_run *run, struct task_profile *profile)
+{
+    static const char *const keys[] = {"line_bytes", "shared_by", "cold", "histogram", NULL};
+
+    known(reader, node, "a profile", keys);
+    profile->line_bytes = field(reader, node, "line_bytes", 1, PSNAP_REUSE_LINE_MAX);
+    profile->shared_by = (uint32_t)field(reader, node, "shared_by", 1, run->cores);
+    read_distances(reader, node, run->accesses, profile->distances);
 }
 
 static void read_run(struct reader *reader, const struct psnap_yaml_node *node, struct task *task)
@@ -238,11 +256,12 @@ static void read_run(struct reader *reader, const struct psnap_yaml_node *node, 
         no_memory(reader);
         return;
     }
-    run->accesses = field(reader, node, "accesses", 0, UINT64_MAX / 2);
+    /* each access is at least one core's, and at most every core's */
+    run->accesses = field(reader, node, "accesses", task->accesses, task->accesses * cores);
     run->busiest = field(reader, node, "busiest_core_accesses", 0, run->accesses);
     item = list->first;
     for (size_t i = 0; item && !reader->status; i++, item = item->next)
-        read_profile(reader, item, cores, &run->profiles[i]);
+        read_profile(reader, item, run, &run->profiles[i]);
 }
 
 static void read_operations(struct reader *reader, const struct psnap_yaml_node *map,
@@ -275,7 +294,7 @@ static void read_task(struct reader *reader, const struct psnap_yaml_node *node,
     task->executions = field(reader, node, "executions", 0, UINT64_MAX);
     task->loops = field(reader, node, "loops", 0, UINT64_MAX);
     task->iterations = field(reader, node, "iterations", 0, UINT64_MAX);
-    task->accesses = field(reader, node, "accesses", 0, UINT64_MAX);
+    task->accesses = field(reader, node, "accesses", 0, UINT64_MAX / 2 / PSNAP_CORES_MAX);
     task->bytes = field(reader, node, "bytes", 0, UINT64_MAX);
     read_operations(reader, need(reader, node, "operations"), task);
     list = sequence(reader, node, "runs");

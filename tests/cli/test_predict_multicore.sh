@@ -14,10 +14,19 @@ machine:
   cores: 4
   levels:
     - {size_bytes: 8K, line_bytes: 64, ways: 4, latency_cycles: 4, throughput_cycles: 0.5}
-    - {size_bytes: 64K, line_bytes: 64, ways: 8, latency_cycles: 12, throughput_cycles: 2, shared_by: 2}
-    - {size_bytes: 256K, line_bytes: 64, ways: 16, latency_cycles: 40, throughput_cycles: 5, shared_by: 4}
-  memory: {latency_cycles: 200, throughput_cycles: 20}
-  operations: {fp_add: {latency_cycles: 3, throughput_cycles: 1}, int_add: {latency_cycles: 1, throughput_cycles: 0.25}}
+    - {size_bytes: 64K, line_bytes: 64, ways: 8, latency_cycles: 12, throughput_cycles: 2, bandwidth_bytes_per_s: 64.0e9, shared_by: 2}
+    - {size_bytes: 256K, line_bytes: 64, ways: 16, latency_cycles: 40, throughput_cycles: 5, bandwidth_bytes_per_s: 25.6e9, shared_by: 4}
+  memory: {latency_cycles: 200, throughput_cycles: 20, bandwidth_bytes_per_s: 6.4e9}
+  operations:
+    int_add: {latency_cycles: 1, throughput_cycles: 0.25}
+    int_mul: {latency_cycles: 3, throughput_cycles: 1}
+    int_div: {latency_cycles: 20, throughput_cycles: 8}
+    fp_add: {latency_cycles: 3, throughput_cycles: 1}
+    fp_mul: {latency_cycles: 3, throughput_cycles: 1}
+    fp_fma: {latency_cycles: 4, throughput_cycles: 1}
+    convert: {latency_cycles: 4, throughput_cycles: 1}
+    branch: {throughput_cycles: 0.5}
+    call: {throughput_cycles: 2}
 END
 
 cat > program.c << 'END'
@@ -138,6 +147,70 @@ for a, b in zip(row["levels"], sim["levels"]):
     assert abs(a["simulation"] - b["cumulative_hit_rate"]) < 1e-3, (a, b)
 END
 
+# A memset that the optimiser takes out of a loop, and leaves the rest: it is dealt out, too
+cat > taken.c << 'END'
+#include <stdio.h>
+#define N 32768
+double z[N], a[N], b[N];
+int main(int argc, char **argv)
+{
+    const int n = argc > 1 ? 7 : N;
+    (void)argv;
+#pragma omp parallel for
+    for (int i = 0; i < n; i++) {
+        z[i] = 0;
+        a[i] += b[i] * 2;
+    }
+    printf("%g\n", a[5] + z[7]);
+    return 0;
+}
+END
+"$PSNAP" cc --psnap-openmp -fopenmp -O2 taken.c -o taken
+for threads in 1 4; do
+    OMP_NUM_THREADS=$threads "$PSNAP" record --no-profile --force --trace taken.$threads.pst -- ./taken > out
+done
+"$PSNAP" predict multicore taken.1.pst -m machine.yaml --no-time --cores 4 --against taken.4.pst --json > json
+python3 - << 'END'
+import json
+row = json.load(open("json"))["rows"][0]
+section = row["sections"][1]
+assert section["iterations"] == 32768, section
+assert abs(section["busiest_core_accesses"] / section["accesses"] - 0.25) < 0.01, section
+for level in row["levels"]:
+    assert level["error_points"] < 0.2, level
+END
+
+# Chunks of which the compiler knows no length are said to be such, and asked for
+cat > chunks.c << 'END'
+#include <stdio.h>
+#include <stdlib.h>
+double a[4096];
+int main(int argc, char **argv)
+{
+    const int chunk = argc > 1 ? atoi(argv[1]) : 8;
+#pragma omp parallel for schedule(SCHEDULE)
+    for (int i = 0; i < 4096; i++)
+        a[i] = a[4095 - i] + i;
+    printf("%g\n", a[chunk]);
+    return 0;
+}
+END
+for schedule in static,chunk dynamic,chunk guided,chunk runtime static,8 dynamic,8; do
+    "$PSNAP" cc --psnap-openmp -fopenmp -O2 "-DSCHEDULE=$schedule" chunks.c -o chunks
+    OMP_NUM_THREADS=1 "$PSNAP" record -o chunks.yaml --force --trace chunks.pst -- ./chunks > out
+    for input in chunks.pst chunks.yaml; do
+        if [ "${schedule#*,}" != 8 ]; then
+            expect 1 "$PSNAP" predict multicore $input -m machine.yaml --no-time --cores 4
+            has err "section main.omp_outlined ("
+            has err "has a loop whose chunk was not known when it was compiled: add --chunk N"
+        else
+            "$PSNAP" predict multicore $input -m machine.yaml --no-time --cores 4 > known
+        fi
+        "$PSNAP" predict multicore $input -m machine.yaml --no-time --cores 4 --chunk 8 > table
+        [ "${schedule#*,}" != 8 ] || cmp known table
+    done
+done
+
 # Threads of a trace as cores
 "$PSNAP" sim many.pst -m machine.yaml --cores 4 --by total > table 2> err
 has table "4 threads, interleaved access by access, each a core with the caches that the machine has"
@@ -149,6 +222,8 @@ import json
 cores, one, apart = (json.load(open(name)) for name in ("cores", "one", "apart"))
 first = [[row["levels"][0]["hits"] for row in report["rows"]] for report in (cores, one, apart)]
 assert cores["cores"] == 4 and "cores" not in one
+assert (cores["hierarchy"], one["hierarchy"]) == ("cores", "one")
+assert cores["interleaving"] == one["interleaving"] == "round-robin by access"
 assert len(first[2]) == 4 and first[0][0] == sum(first[2]) != first[1][0], first
 END
 expect 1 "$PSNAP" sim many.pst -m machine.yaml --cores 2
@@ -165,10 +240,11 @@ python3 - << 'END'
 import json
 report = json.load(open("json"))
 rows = report["rows"]
-assert report["method"] == "simulation"
+assert report["method"] == "simulation" and report["time"] == "overlap"
 assert rows[0]["seconds"] > rows[1]["seconds"] > rows[2]["seconds"] > 0
 for row in rows:
-    assert abs(row["seconds"] - row["t_mem_seconds"] - row["t_cpu_seconds"]) < 1e-12, row
+    for s in row["sections"]:
+        assert s["seconds"] == max(s["t_mem_seconds"], s["t_cpu_seconds"]), s
     assert abs(row["seconds"] - sum(s["seconds"] for s in row["sections"])) < 1e-12, row
     assert row["levels"][0]["cumulative_hit_rate"] == row["levels"][0]["simulation"], row
 sequential = [row["sections"][0]["seconds"] for row in rows]
@@ -230,6 +306,80 @@ sed -i 's/line_bytes: 64/line_bytes: x/' copy.yaml
 expect 1 "$PSNAP" predict multicore copy.yaml -m machine.yaml --cores 4
 has err "copy.yaml:"
 
+# It may come through a pipe, behind comments, and its first key be quoted; so may a trace
+multicore_json() { timeout 60 "$PSNAP" predict multicore "$@" -m machine.yaml --json; }
+same() { sed 's/"input": *"[^"]*"//' "$1" > as_said; cmp as_said expected; }
+multicore_json tasks.yaml --cores 1,4 | sed 's/"input": *"[^"]*"//' > expected
+{ echo '# of the program'; echo ''; echo '---'; sed 's/^psnap_tasks:/"psnap_tasks" :/' tasks.yaml; } > quoted.yaml
+mkfifo fifo
+for input in tasks.yaml quoted.yaml; do
+    multicore_json $input --cores 1,4 > json && same json
+    multicore_json - --cores 1,4 < $input > json && same json
+    cat $input | multicore_json - --cores 1,4 > json && same json
+    multicore_json <(cat $input) --cores 1,4 > json && same json
+    cat $input > fifo &
+    multicore_json fifo --cores 1,4 > json && same json
+done
+for input in one.pst one.yaml; do
+    multicore_json $input --cores 4 | sed 's/"input": *"[^"]*"//' > expected
+    multicore_json <(cat $input) --cores 4 > json && same json
+    cat $input > fifo &
+    multicore_json fifo --cores 4 > json && same json
+    grep -q '"input": *"fifo"' json || fail "$(head -3 json)"
+    expect 2 "$PSNAP" predict multicore <(cat $input) -m machine.yaml
+    has err "is read once"
+done
+
+# Run times by hand, of the core that makes 600 of 1000 accesses: 60 fp_add, 30 int_add, 6 fp_div.
+# Half of all hit level 1, which is fully associative, 0.8 level 1 or 2. A cycle is 1 ns.
+cat > two.yaml << 'END'
+machine:
+  name: two
+  clock_hz: 1.0e9
+  cores: 2
+  levels:
+    - {size_bytes: 512, line_bytes: 64, ways: 8, latency_cycles: 4, throughput_cycles: 1}
+    - {size_bytes: 4096, line_bytes: 64, ways: 64, latency_cycles: 20, throughput_cycles: 8, bandwidth_bytes_per_s: 32.0e9}
+  memory: {latency_cycles: 100, throughput_cycles: 40, bandwidth_bytes_per_s: 8.0e9}
+  operations:
+    fp_add: {latency_cycles: 3, throughput_cycles: 0.5}
+    int_add: {latency_cycles: 1, throughput_cycles: 0.25}
+    fp_div: {latency_cycles: 20, throughput_cycles: 10}
+END
+cat > hand.yaml << 'END'
+psnap_tasks: 1
+program: hand
+tasks:
+- {section: sequential, file: '', src_line: 0, executions: 0, loops: 0, iterations: 0, accesses: 0, bytes: 0, operations: {}, runs: [{cores: 2, accesses: 0, busiest_core_accesses: 0, profiles: [{line_bytes: 64, shared_by: 1, cold: 0, histogram: []}]}]}
+- {section: s, file: f.c, src_line: 1, executions: 1, loops: 1, iterations: 10, accesses: 1000, bytes: 8000, operations: {fp_add: 100, int_add: 50, fp_div: 10}, runs: [{cores: 2, accesses: 1000, busiest_core_accesses: 600, profiles: [{line_bytes: 64, shared_by: 1, cold: 200, histogram: [[0, 500], [20, 300]]}]}]}
+END
+for time in published throughput overlap as-published; do
+    how=(--time "$time")
+    [ "$time" != as-published ] || how=(--as-published)
+    "$PSNAP" predict multicore hand.yaml -m two.yaml --cores 2 "${how[@]}" --json > "hand.$time.json"
+done
+python3 - << 'END'
+import json
+# lambda 0.5 4 + 0.3 20 + 0.2 100 = 28, beta 0.5 1 + 0.3 8 + 0.2 40 = 10.9 an access of 8 bytes; of
+# all accesses 0.5 4 + 0.5 (0.8 20 + 0.2 100) = 20 and 0.5 + 0.5 (0.8 8 + 0.2 40) = 7.7; lines
+# from level 2 take 2 cycles, from memory 8. Other operations than divisions: 90, of 210 / 90
+# cycles or 37.5 / 90; as published each core has half of them, 75 of 175 / 75.
+mem = 600 * (28 + 7 * 10.9 / 8)
+expected = {
+    "published": (mem, 89 * 210 / 90 + 5 * 20),
+    "throughput": (mem, 210 / 90 + 89 * 37.5 / 90 + 20 + 5 * 10),
+    "overlap": (600 * (0.3 * 2 + 0.2 * 8), 600 * 1),
+    "as-published": (600 * (20 + 7 * 7.7 / 8), 74 * 175 / 75 + 4 * 20),
+}
+for name, (mem, cpu) in expected.items():
+    report = json.load(open(f"hand.{name}.json"))
+    row = report["rows"][0]
+    total = max(mem, cpu) if name == "overlap" else mem + cpu
+    assert report["time"] == name.replace("as-", ""), report
+    for key, cycles in ("seconds", total), ("t_mem_seconds", mem), ("t_cpu_seconds", cpu):
+        assert abs(row[key] / (cycles * 1e-9) - 1) < 1e-9, (name, key, row[key], cycles)
+END
+
 # Bad input
 multicore() { expect "$1" "$PSNAP" predict multicore "${@:2}"; }
 multicore 1 plain.pst -m machine.yaml
@@ -237,8 +387,14 @@ has err "no parallel section in 'plain.pst': marks say where they are; compile t
 multicore 1 many.pst -m machine.yaml
 has err "record it with OMP_NUM_THREADS=1"
 multicore 1 one.pst -m 8K:64:4
-has err "machine '8K:64:4' lacks what run times need: clock_hz, latency_cycles and throughput_cycles"
-has err "or give --no-time"
+has err "machine '8K:64:4' lacks clock_hz, throughput_cycles of level 1"
+has err "; --no-time predicts hit rates alone"
+sed '/fp_add/d' machine.yaml > no_add.yaml
+multicore 1 one.pst -m no_add.yaml --cores 2
+has err "machine 'quad' lacks operations.fp_add.throughput_cycles:"
+"$PSNAP" predict multicore one.pst -m no_add.yaml --cores 2 --no-time > table
+multicore 2 one.pst -m machine.yaml --time fast
+has err "--time takes published, throughput and overlap, not 'fast'"
 multicore 2 one.pst -m machine.yaml --cores 1,0
 has err "--cores takes numbers from 1 to 256, as in 1,2,4, not '0'"
 multicore 2 one.pst -m machine.yaml --cores 2,2

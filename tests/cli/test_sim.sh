@@ -50,6 +50,7 @@ python3 - << 'END'
 import json
 r = json.load(open("json"))
 assert r["psnap"] == 1 and r["command"] == "sim" and r["accesses"] == 7 and r["threads"] == 2, r
+assert (r["interleaving"], r["hierarchy"]) == ("stream order", "one"), r
 assert r["accesses_per_second"] > 0
 assert [(x["machine"], x["scope"], x["id"], x["accesses"]) for x in r["rows"]] == [
     ("32:16:2,1K:16:full", "total", "total", 7),

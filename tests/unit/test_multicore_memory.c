@@ -24,14 +24,11 @@ static enum psnap_status mimic_with(bool as_published, struct psnap_error *error
     struct psnap_sink *sink = mimic ? psnap_null_sink_new() : NULL;
     struct psnap_sink *groups = sink ? psnap_groups_new(sink, 2) : NULL;
     enum psnap_status status = PSNAP_OK;
-    size_t count;
 
     if (!groups)
         status = psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
     if (!status)
         status = psnap_pump(mimic, groups, NULL, error);
-    if (!status && !psnap_mimic_sections(mimic, &count))
-        status = psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
     psnap_sink_free(groups);
     psnap_sink_free(sink);
     psnap_source_free(mimic);

@@ -46,13 +46,12 @@ static void push(struct list *list, struct psnap_access access)
 }
 
 /* An access of the sequential run, which `owner` makes, or all cores (CORES). */
-static void put(struct made *made, uint32_t owner, bool in_section)
+static void put_ref(struct made *made, uint32_t owner, bool in_section, uint32_t ref)
 {
     const bool is_private = in_section && psnap_rng_below(&made->rng, 4) == 0;
     const int64_t below = (int64_t)psnap_rng_below(&made->rng, 64) * 8 + 8;
-    struct psnap_access access = {.address = psnap_rng_below(&made->rng, 1 << 16),
-                                  .ref = FIRST + (uint32_t)psnap_rng_below(&made->rng, 6),
-                                  .size = 8};
+    struct psnap_access access = {
+        .address = psnap_rng_below(&made->rng, 1 << 16), .ref = ref, .size = 8};
 
     if (is_private)
         access.address = stack_address(0, FRAME - below);
@@ -67,6 +66,11 @@ static void put(struct made *made, uint32_t owner, bool in_section)
             access.address = stack_address(core, -below);
         push(&made->lanes[core], access);
     }
+}
+
+static void put(struct made *made, uint32_t owner, bool in_section)
+{
+    put_ref(made, owner, in_section, FIRST + (uint32_t)psnap_rng_below(&made->rng, 6));
 }
 
 /* Ends a part: its lists, in turn. */
@@ -105,14 +109,33 @@ static void some(struct made *made, uint32_t owner, uint64_t most)
         put(made, owner, true);
 }
 
+/* What is before the first iteration: of each reference each core has a contiguous share of its
+ * accesses, all of them if these are fewer than cores. */
+static void before(struct made *made, uint64_t chunk)
+{
+    uint32_t refs[20];
+    const uint64_t count = psnap_rng_below(&made->rng, 20);
+
+    for (uint64_t i = 0; i < count; i++)
+        refs[i] = FIRST + (uint32_t)psnap_rng_below(&made->rng, 3);
+    for (uint64_t i = 0; i < count; i++) {
+        uint64_t number = 0, all = 0;
+        for (uint64_t k = 0; k < count; k++) {
+            number += k < i && refs[k] == refs[i];
+            all += refs[k] == refs[i];
+        }
+        put_ref(made, all < made->cores ? CORES : naive_owner(number, all, chunk, made->cores),
+                true, refs[i]);
+    }
+}
+
 static void loop(struct made *made)
 {
     const bool in_chunks = psnap_rng_below(&made->rng, 2);
     const uint64_t iterations = psnap_rng_below(&made->rng, 20);
 
     push(&made->input, mark(in_chunks ? LOOP_2 : LOOP));
-    if (iterations)
-        some(made, CORES, 3);
+    before(made, in_chunks ? 2 : 0);
     for (uint64_t i = 0; i < iterations; i++) {
         push(&made->input, mark(ITERATION));
         some(made, naive_owner(i, iterations, in_chunks ? 2 : 0, made->cores), 6);
@@ -310,7 +333,7 @@ static void test_by_counts(void **state)
 {
     struct psnap_program *program = program_with_marks();
     struct psnap_mimic_options options = {.cores = 3};
-    struct list input = {0}, got;
+    struct list input = {0}, none = {0}, got;
 
     (void)state;
     push(&input, mark(PARALLEL));
@@ -324,6 +347,18 @@ static void test_by_counts(void **state)
     got = run(&input, program, &options);
     expect(&got, "0x 1x 2x 0y 1y 2y 0a 1d 2f 0b 1e 2g 0c");
     free(got.items);
+    push(&none, mark(PARALLEL)); /* a mark of no iterations, as one may write: it says nothing */
+    push(&none, mark(LOOP));
+    for (char c = 'a'; c <= 'c'; c++) {
+        push(&none, mark(ITERATION_0));
+        push(&none, at((uint64_t)c, FIRST));
+    }
+    push(&none, mark(LOOP_END));
+    push(&none, mark(PARALLEL_END));
+    got = run(&none, program, &options);
+    expect(&got, "0a 1b 2c");
+    free(got.items);
+    free(none.items);
     options.as_published = true; /* 7 / 3 = 2 each, what is left is the last core's */
     got = run(&input, program, &options);
     expect(&got, "0x 1x 2x 0y 1y 2y 0a 1c 2e 0b 1d 2f 2g");
@@ -560,6 +595,44 @@ static void test_bad(void **state)
     psnap_program_free(program);
 }
 
+/* What a block has that is refused is not delivered, whoever asks again, in whatever pieces. */
+static void test_bad_stays(void **state)
+{
+    enum { BLOCK = PSNAP_BLOCK_ACCESSES };
+    static struct psnap_access stream[BLOCK + 2];
+    const struct psnap_mimic_options options = {.cores = 2};
+    const struct psnap_access bad[] = {{.ref = FIRST, .size = 1, .thread = 1},
+                                       {.ref = 1u << 30, .size = 1}};
+    struct psnap_program *program = program_with_marks();
+
+    (void)state;
+    for (size_t kind = 0; kind < 2; kind++)
+        for (size_t in_section = 0; in_section < 2; in_section++) {
+            static struct psnap_access block[BLOCK + 2];
+            struct psnap_error error = {0};
+            struct psnap_source *mimic;
+
+            for (size_t i = 0; i < BLOCK; i++)
+                stream[i] = at('a', FIRST);
+            if (in_section)
+                stream[0] = mark(PARALLEL);
+            stream[BLOCK] = bad[kind];
+            stream[BLOCK + 1] = at('b', FIRST);
+            mimic = psnap_mimic_new(psnap_vector_source_new(stream, BLOCK + 2, program), &options,
+                                    &error);
+            if (!in_section)
+                assert_int_equal(psnap_source_next(mimic, block, BLOCK + 2, &error), BLOCK);
+            for (int again = 0; again < 3; again++) {
+                error = (struct psnap_error){0};
+                assert_int_equal(psnap_source_next(mimic, block, BLOCK + 2, &error),
+                                 PSNAP_ERROR_VALUE);
+                assert_non_null(strstr(error.message, kind ? "makes no sense" : "thread 1"));
+            }
+            psnap_source_free(mimic);
+        }
+    psnap_program_free(program);
+}
+
 /* ---------------------------------------------------------------- groups, threads */
 
 static void test_groups(void **state)
@@ -590,6 +663,63 @@ static void test_groups(void **state)
                     k++;
                 assert_int_equal(got[i].address, stream[k++].address);
             }
+        psnap_sink_free(groups);
+        psnap_sink_free(all);
+    }
+}
+
+/* A chunk that is not known has to be said, but where loops are not dealt by marks. */
+static void test_unknown_chunk(void **state)
+{
+    struct psnap_program *program = program_with_marks();
+    struct psnap_mimic_options options = {.cores = 2};
+    struct psnap_access block[100];
+    struct psnap_error error;
+    struct psnap_source *mimic;
+    struct list input = {0}, got;
+
+    (void)state;
+    push(&input, mark(PARALLEL));
+    push(&input, mark(LOOP_0));
+    for (char c = 'a'; c <= 'd'; c++) {
+        push(&input, mark(ITERATION));
+        push(&input, at((uint64_t)c, FIRST));
+    }
+    push(&input, mark(LOOP_END));
+    push(&input, mark(PARALLEL_END));
+    mimic = psnap_mimic_new(psnap_vector_source_new(input.items, input.count, program), &options,
+                            &error);
+    assert_int_equal(psnap_source_next(mimic, block, 100, &error), PSNAP_ERROR_VALUE);
+    assert_non_null(strstr(error.message, "section main.omp_outlined (f.c:10) has a loop"));
+    assert_non_null(strstr(error.message, "--chunk"));
+    psnap_source_free(mimic);
+    options.chunk = 1;
+    got = run(&input, program, &options);
+    expect(&got, "0a 1b 0c 1d");
+    free(got.items);
+    options = (struct psnap_mimic_options){.cores = 2, .as_published = true};
+    got = run(&input, program, &options);
+    expect(&got, "0a 1c 0b 1d");
+    free(got.items);
+    free(input.items);
+    psnap_program_free(program);
+}
+
+/* Caches are numbered up to the cores that there may be, however many threads a stream has. */
+static void test_many_groups(void **state)
+{
+    struct psnap_access access = {.size = 1, .thread = 2 * PSNAP_CORES_MAX - 1};
+    struct psnap_error error;
+
+    (void)state;
+    for (uint32_t share = 1; share <= 2; share++) {
+        struct psnap_sink *all = psnap_vector_sink_new(), *groups = psnap_groups_new(all, share);
+        const enum psnap_status status = psnap_sink_put(groups, &access, 1, &error);
+        size_t n;
+
+        psnap_vector_sink_data(all, &n);
+        assert_int_equal(status, share == 2 ? PSNAP_OK : PSNAP_ERROR_VALUE);
+        assert_int_equal(n, share == 2);
         psnap_sink_free(groups);
         psnap_sink_free(all);
     }
@@ -640,13 +770,14 @@ static void test_aligned(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_in_turn),  cmocka_unit_test(test_uniform),
-        cmocka_unit_test(test_by_hand),  cmocka_unit_test(test_by_counts),
-        cmocka_unit_test(test_paper),    cmocka_unit_test(test_owner),
-        cmocka_unit_test(test_spool),    cmocka_unit_test(test_no_file),
-        cmocka_unit_test(test_sections), cmocka_unit_test(test_busiest),
-        cmocka_unit_test(test_bad),      cmocka_unit_test(test_groups),
-        cmocka_unit_test(test_aligned),
+        cmocka_unit_test(test_in_turn),     cmocka_unit_test(test_uniform),
+        cmocka_unit_test(test_by_hand),     cmocka_unit_test(test_by_counts),
+        cmocka_unit_test(test_paper),       cmocka_unit_test(test_owner),
+        cmocka_unit_test(test_spool),       cmocka_unit_test(test_no_file),
+        cmocka_unit_test(test_sections),    cmocka_unit_test(test_busiest),
+        cmocka_unit_test(test_bad),         cmocka_unit_test(test_groups),
+        cmocka_unit_test(test_aligned),     cmocka_unit_test(test_bad_stays),
+        cmocka_unit_test(test_many_groups), cmocka_unit_test(test_unknown_chunk),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -21,7 +21,9 @@ enum {
     SINGLE,
     SINGLE_END,
     BARRIER,
-    OTHER, /* a second section */
+    OTHER,  /* a second section */
+    LOOP_0, /* in chunks of unknown length */
+    ITERATION_0,
     FIRST,
     REFS = FIRST + 6
 };
@@ -29,9 +31,9 @@ enum {
 static inline struct psnap_program *program_with_marks(void)
 {
     static const char *const names[FIRST] = {
-        "omp.parallel",   "omp.parallel end", "omp.for static",  "omp.for dynamic,2",
-        "omp.for end",    "omp.iteration 1",  "omp.iteration 4", "omp.single",
-        "omp.single end", "omp.barrier",      "omp.parallel"};
+        "omp.parallel",    "omp.parallel end", "omp.for static", "omp.for dynamic,2", "omp.for end",
+        "omp.iteration 1", "omp.iteration 4",  "omp.single",     "omp.single end",    "omp.barrier",
+        "omp.parallel",    "omp.for static,0", "omp.iteration 0"};
     static const char *const functions[] = {"main", "main.omp_outlined", "main.omp_outlined.1"};
     struct psnap_program *program = psnap_program_new();
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Task lists to YAML and back, and run times by hand.
+ * Task lists to YAML and back.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,7 +14,6 @@
 #include <math.h>
 
 #include "formats/base/rng.h"
-#include "predict/multicore/runtime.h"
 #include "predict/multicore/tasks.h"
 
 /* A list of two tasks with a run of 1 and one of 4 cores. */
@@ -32,7 +31,7 @@ static void make(struct tasks *tasks, uint64_t seed)
         task->executions = psnap_rng_below(&rng, 100);
         task->loops = psnap_rng_below(&rng, 100);
         task->iterations = psnap_rng_below(&rng, 100);
-        task->accesses = psnap_rng_below(&rng, 1u << 20);
+        task->accesses = 3017;
         task->bytes = 8 * task->accesses;
         task->operations[PSNAP_OP_FP_FMA] = 0.5 + (double)psnap_rng_below(&rng, 1000);
         for (uint32_t cores = 1; cores <= 4; cores += 3) {
@@ -130,6 +129,41 @@ static void test_bad_lists(void **state)
          "accesses: 1, busiest_core_accesses: 1, profiles: [{line_bytes: 64, shared_by: 1, cold: "
          "0, histogram: [[1, 2, 3]]}]}]}\n",
          "[distance, count]"},
+        {"psnap_tasks: 1\nprogram: p\ntasks:\n- {section: s, file: f, src_line: 0, executions: 1, "
+         "loops: 0, iterations: 0, accesses: 10, bytes: 1, operations: {}, runs: [{cores: 2, "
+         "accesses: 10, busiest_core_accesses: 1, profiles: [{line_bytes: 64, shared_by: 1, cold: "
+         "1, histogram: [[1, 10]]}]}]}\n",
+         "more than the run's 10 accesses"},
+        {"psnap_tasks: 1\nprogram: p\ntasks:\n- {section: s, file: f, src_line: 0, executions: 1, "
+         "loops: 0, iterations: 0, accesses: 10, bytes: 1, operations: {}, runs: [{cores: 2, "
+         "accesses: 10, busiest_core_accesses: 1, profiles: [{line_bytes: 64, shared_by: 1, cold: "
+         "1, histogram: [[0, 9223372036854775807], [1, 9223372036854775807], [2, 11]]}]}]}\n",
+         "more than the run's 10 accesses"},
+        {"psnap_tasks: 1\nprogram: p\ntasks:\n- {section: s, file: f, src_line: 0, executions: 1, "
+         "loops: 0, iterations: 0, accesses: 10, bytes: 1, operations: {}, runs: [{cores: 2, "
+         "accesses: 10, busiest_core_accesses: 1, profiles: [{line_bytes: 64, shared_by: 1, cold: "
+         "1, histogram: [[1, 8]]}]}]}\n",
+         "of 9 of the run's 10 accesses"},
+        {"psnap_tasks: 1\nprogram: p\ntasks:\n- {section: s, file: f, src_line: 0, executions: 1, "
+         "loops: 0, iterations: 0, accesses: 10, bytes: 1, operations: {}, runs: [{cores: 2, "
+         "accesses: 10, busiest_core_accesses: 1, profiles: [{line_bytes: 64, shared_by: 1, cold: "
+         "0, histogram: []}]}]}\n",
+         "of 0 of the run's 10 accesses"},
+        {"psnap_tasks: 1\nprogram: p\ntasks:\n- {section: s, file: f, src_line: 0, executions: 1, "
+         "loops: 0, iterations: 0, accesses: 10, bytes: 1, operations: {}, runs: [{cores: 2, "
+         "accesses: 10, busiest_core_accesses: 1, profiles: [{line_bytes: 64, shared_by: 1, cold: "
+         "11, histogram: []}]}]}\n",
+         "cold"},
+        {"psnap_tasks: 1\nprogram: p\ntasks:\n- {section: s, file: f, src_line: 0, executions: 1, "
+         "loops: 0, iterations: 0, accesses: 10, bytes: 1, operations: {}, runs: [{cores: 2, "
+         "accesses: 21, busiest_core_accesses: 1, profiles: [{line_bytes: 64, shared_by: 1, cold: "
+         "21, histogram: []}]}]}\n",
+         "accesses"},
+        {"psnap_tasks: 1\nprogram: p\ntasks:\n- {section: s, file: f, src_line: 0, executions: 1, "
+         "loops: 0, iterations: 0, accesses: 10, bytes: 1, operations: {}, runs: [{cores: 2, "
+         "accesses: 9, busiest_core_accesses: 1, profiles: [{line_bytes: 64, shared_by: 1, cold: "
+         "9, histogram: []}]}]}\n",
+         "accesses"},
     };
 
     (void)state;
@@ -142,48 +176,11 @@ static void test_bad_lists(void **state)
     }
 }
 
-static void test_times(void **state)
-{
-    struct psnap_machine machine = {.name = "m",
-                                    .clock_hz = 100,
-                                    .level_count = 2,
-                                    .memory_latency_cycles = 100,
-                                    .memory_throughput_cycles = 40};
-    const struct core_work work = {.accesses = 1000,
-                                   .bytes = 4000,
-                                   .cumulative = {0.5, 0.8},
-                                   .operations = {[PSNAP_OP_FP_ADD] = 11, [PSNAP_OP_FP_DIV] = 3}};
-    struct core_seconds seconds;
-    struct psnap_error error;
-
-    (void)state;
-    assert_int_equal(core_check(&machine, &error), PSNAP_ERROR_VALUE);
-    assert_non_null(strstr(error.message, "latency_cycles and throughput_cycles of level 1"));
-    assert_non_null(strstr(error.message, "operations"));
-    machine.levels[0] = (struct psnap_cache_level){.latency_cycles = 4, .throughput_cycles = 1};
-    machine.levels[1] = (struct psnap_cache_level){.latency_cycles = 20, .throughput_cycles = 8};
-    machine.operations[PSNAP_OP_FP_ADD] = (struct psnap_operation_cost){3, 1};
-    machine.operations[PSNAP_OP_FP_DIV] = (struct psnap_operation_cost){20, 10};
-    assert_int_equal(core_check(&machine, &error), PSNAP_OK);
-    /* lambda = .5 * 4 + .3 * 20 + .2 * 100 = 28, beta = .5 + 2.4 + 8 = 10.9 an access of 4 bytes:
-     * 1000 (28 + 3 * 10.9 / 4) cycles; 3 + 10 * 1 + 20 + 2 * 10 */
-    seconds = core_time(&machine, &work, false);
-    assert_true(fabs(seconds.mem - 361.75) < 1e-9);
-    assert_true(fabs(seconds.cpu - 0.53) < 1e-9);
-    assert_true(fabs(seconds.total - 362.28) < 1e-9);
-    /* as published: lambda = .5 * 4 + .5 (.8 * 20 + .2 * 100) = 20, beta = .5 + .5 (6.4 + 8) = 7.7;
-     * 11 * 3 + 3 * 20 */
-    seconds = core_time(&machine, &work, true);
-    assert_true(fabs(seconds.mem - 257.75) < 1e-9);
-    assert_true(fabs(seconds.cpu - 0.93) < 1e-9);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_round_trip),
         cmocka_unit_test(test_bad_lists),
-        cmocka_unit_test(test_times),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

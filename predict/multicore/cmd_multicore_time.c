@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The run time of a section is that of the busiest of its cores (Barai et al., PPT-Multicore), by
+ * the methods of predict/amm/runtime.c, which has the equations. The busiest core has the same
+ * share of the section's bytes and operations as of its accesses; as published, an equal one of
+ * operations. How an access gets its address is not known of a section: all are taken for regular.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "predict/multicore/cmd_multicore.h"
+
+/* The fields that are missing, and how to do without. */
+static enum psnap_status check(const struct multicore *study, const struct psnap_machine *machine,
+                               const struct runtime_work *work, struct psnap_error *error)
+{
+    struct psnap_error missing;
+
+    if (!runtime_check(machine, work, study->time, &missing))
+        return PSNAP_OK;
+    return psnap_error_set(error, missing.code, "%s; --no-time predicts hit rates alone",
+                           missing.message);
+}
+
+enum psnap_status multicore_check_machine(const struct multicore *study,
+                                          const struct psnap_machine *machine,
+                                          struct psnap_error *error)
+{
+    const struct runtime_work any = {.patterns = {[RUNTIME_REGULAR] = {.accesses = 1}},
+                                     .throughput_cycles = NAN,
+                                     .latency_cycles = NAN};
+
+    return check(study, machine, &any, error);
+}
+
+/* What the busiest core does of a section. */
+static struct runtime_work work_of(const struct multicore *study,
+                                   const struct psnap_machine *machine,
+                                   const struct multicore_row *row, const struct task *task,
+                                   double of_operations)
+{
+    struct runtime_work work = {.throughput_cycles = NAN, .latency_cycles = NAN};
+    struct runtime_accesses *accesses = &work.patterns[RUNTIME_REGULAR];
+
+    accesses->accesses = (double)row->busiest;
+    accesses->bytes = (double)task->bytes * ((double)row->busiest / (double)task->accesses);
+    memcpy(accesses->cumulative, row->rates[study->timed].levels,
+           machine->level_count * sizeof *accesses->cumulative);
+    for (int op = 0; op < PSNAP_OPERATION_COUNT; op++)
+        work.operations[op] = task->operations[op] * of_operations;
+    return work;
+}
+
+enum psnap_status multicore_time(const struct multicore *study, const struct psnap_machine *machine,
+                                 size_t section, uint32_t cores, struct multicore_row *row,
+                                 struct psnap_error *error)
+{
+    const struct runtime_reading reading = {.as_published = study->mimic.as_published};
+    const struct task *task = &study->tasks.tasks[section];
+    const bool is_even = study->mimic.as_published && section > 0; /* the first is sequential */
+    struct runtime_work work;
+    enum psnap_status status;
+
+    if (!task->accesses || !row->accesses)
+        return PSNAP_OK;
+    work = work_of(study, machine, row, task,
+                   is_even ? 1.0 / cores : (double)row->busiest / (double)task->accesses);
+    status = check(study, machine, &work, error);
+    if (!status)
+        row->seconds = runtime_predict(machine, &work, study->time, reading);
+    return status;
+}
