@@ -420,6 +420,16 @@ uint32_t measure_threads(const struct measure *measure)
     return measure->thread_count;
 }
 
+bool measure_is_full(const struct measure *measure)
+{
+    for (uint32_t i = 0; i < measure->thread_count; i++) {
+        const struct memory *memory = &measure->memories[measure->threads[i]];
+        if (memory->stack && stack_is_full(memory->stack))
+            return true;
+    }
+    return false;
+}
+
 uint64_t measure_lines(const struct measure *measure)
 {
     uint64_t lines = 0;

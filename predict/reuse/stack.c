@@ -238,6 +238,11 @@ void stack_clear(struct stack *stack)
     stack->top_count = 0;
 }
 
+bool stack_is_full(const struct stack *stack)
+{
+    return table_is_full(&stack->table);
+}
+
 uint64_t stack_lines(const struct stack *stack)
 {
     uint64_t lines = stack->below.taken_count;

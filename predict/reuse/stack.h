@@ -34,6 +34,9 @@ uint64_t stack_touch(struct stack *stack, uint64_t line);
  */
 bool stack_touch_all(struct stack *stack, const uint64_t *lines, size_t n, uint64_t *distances);
 
+/* There are as many lines as there can be: why it has failed, if it has. */
+bool stack_is_full(const struct stack *stack);
+
 /* Lines that were touched, of the sample. */
 uint64_t stack_lines(const struct stack *stack);
 

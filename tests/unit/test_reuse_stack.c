@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "formats/base/rng.h"
-#include "predict/reuse/stack.h"
+#include "predict/reuse/stack_parts.h"
 
 enum { LIST_MAX = 1 << 13 };
 
@@ -274,13 +274,62 @@ static void random_chunks(void **state)
     stack_free(expected);
 }
 
+/* As many slots as there can be, twice the lines: these are closed up for ever, and the line after
+ * the last one is refused. */
+static void full(void **state)
+{
+    enum { LINES = TIMELINE_PART / 2 - TABLE_PAGE }; /* the first page is nobody's */
+    struct stack *small = new_stack(1), *large = new_stack(1);
+    struct psnap_rng rng;
+
+    (void)state;
+    assert_int_equal(small->below.slot_max, UINT32_C(1) << 31);
+    small->below.slot_max = TIMELINE_PART;
+    small->table.cell_max = TIMELINE_PART / 2;
+    psnap_rng_init(&rng, 41);
+    for (uint64_t line = 0; line < LINES; line++) {
+        assert_int_equal(stack_touch(small, line), STACK_COLD);
+        assert_int_equal(stack_touch(large, line), STACK_COLD);
+    }
+    for (int i = 0; i < 5 * TIMELINE_PART; i++) {
+        const uint64_t line = psnap_rng_below(&rng, LINES);
+        assert_int_equal(stack_touch(small, line), stack_touch(large, line));
+    }
+    assert_int_equal(small->below.slot_count, TIMELINE_PART);
+    assert_true(large->below.slot_count > TIMELINE_PART);
+    assert_true(stack_is_full(small) && !stack_is_full(large));
+    assert_int_equal(stack_touch(small, LINES), STACK_FAILED);
+    stack_free(small);
+    stack_free(large);
+}
+
+/* Without room for another slot there is an end as well. */
+static void no_slots(void **state)
+{
+    struct timeline line;
+    uint32_t *cells = calloc(TIMELINE_PART + 1, sizeof *cells);
+
+    (void)state;
+    assert_non_null(cells);
+    assert_true(timeline_init(&line));
+    line.slot_max = TIMELINE_PART;
+    for (uint32_t cell = 1; cell <= TIMELINE_PART; cell++) {
+        assert_true(timeline_make_room(&line, cells));
+        timeline_put(&line, cells, cell);
+    }
+    assert_false(timeline_make_room(&line, cells));
+    timeline_release(&line);
+    free(cells);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(paper_example),  cmocka_unit_test(cycles),
         cmocka_unit_test(random_lines),   cmocka_unit_test(random_sample),
         cmocka_unit_test(smaller_sample), cmocka_unit_test(random_runs),
-        cmocka_unit_test(random_chunks),
+        cmocka_unit_test(random_chunks),  cmocka_unit_test(full),
+        cmocka_unit_test(no_slots),
     };
 
     return cmocka_run_group_tests_name("reuse_stack", tests, NULL, NULL);
