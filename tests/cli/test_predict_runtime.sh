@@ -189,6 +189,15 @@ has err "--write-probabilities makes such a file"
 
 expect 2 "$PSNAP" predict runtime 24.pst
 has err "no machine"
+# Outputs do not meet
+expect 2 "$PSNAP" predict runtime 24.pst -m "$machine" --csv x.csv --write-probabilities x.csv --force
+has err "both 'x.csv'"
+[ ! -e x.csv ] || fail "a file in spite of wrong usage"
+expect 2 "$PSNAP" predict runtime 24.pst -m "$machine" --csv - --write-probabilities -
+expect 2 "$PSNAP" predict runtime 24.pst -m "$machine" --json --write-probabilities -
+has err "standard output"
+expect 0 "$PSNAP" predict runtime 24.pst -m "$machine" --line 1 --csv -
+cmp out addresses.csv || fail "standard output has more than the CSV"
 expect 2 "$PSNAP" predict runtime 24.pst 60.pst -m "$machine"
 has err "several with --sizes"
 expect 2 "$PSNAP" predict runtime 24.pst 60.pst --sizes 24,60 --size 90 -m "$machine"
