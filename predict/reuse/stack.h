@@ -70,7 +70,7 @@ bool stack_join(struct stack *stack, const struct stack *chunk); /* false: as ab
 #define STACK_RUN_MAX 56 /* touches of a repetition */
 
 /* Touches of the lines of address, address + stride and so on (modulo 2^64). */
-struct stack_walk {
+struct stack_cursor {
     uint64_t address;
     int64_t stride;
 };
@@ -78,7 +78,7 @@ struct stack_walk {
 /* `count` repetitions of the same `width` touches; of the caller, who reads `lines` only. */
 struct stack_run {
     struct stack *stack;
-    const struct stack_walk *walks;
+    const struct stack_cursor *cursors;
     size_t width;
     uint64_t at, count;
     unsigned line_digits;                      /* 2^these bytes are a line, up to 30 */
@@ -95,7 +95,7 @@ struct stack_run {
 };
 
 /* Begins a run, 1 <= width <= STACK_RUN_MAX, 1 <= count; the stack is the run's until its end. */
-void stack_run_begin(struct stack_run *run, struct stack *stack, const struct stack_walk *walks,
+void stack_run_begin(struct stack_run *run, struct stack *stack, const struct stack_cursor *cursors,
                      size_t width, uint64_t count, unsigned line_digits);
 
 /* The distances of the touches of the next repetitions, all of which have the same; returns how

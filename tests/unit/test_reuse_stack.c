@@ -179,17 +179,17 @@ static void smaller_sample(void **state)
     stack_free(early);
 }
 
-/* A random run: places that walk, side by side or over each other, in both directions. */
-static size_t make_run(struct psnap_rng *rng, struct stack_walk *walks)
+/* A random run: places that go on, side by side or over each other, in both directions. */
+static size_t make_run(struct psnap_rng *rng, struct stack_cursor *cursors)
 {
     static const int64_t strides[] = {0, 8, -8, 16, 24, -64, 100, 4096, -5000};
     const size_t width = 1 + psnap_rng_below(rng, psnap_rng_below(rng, 4) ? 6 : STACK_RUN_MAX);
 
     for (size_t k = 0; k < width; k++) {
-        walks[k].address = k && psnap_rng_below(rng, 3)
-                               ? walks[k - 1].address + psnap_rng_below(rng, 130) - 65
-                               : psnap_rng_below(rng, 1 << 17) - (1 << 16);
-        walks[k].stride = strides[psnap_rng_below(rng, 9)];
+        cursors[k].address = k && psnap_rng_below(rng, 3)
+                                 ? cursors[k - 1].address + psnap_rng_below(rng, 130) - 65
+                                 : psnap_rng_below(rng, 1 << 17) - (1 << 16);
+        cursors[k].stride = strides[psnap_rng_below(rng, 9)];
     }
     return width;
 }
@@ -199,22 +199,22 @@ static size_t make_run(struct psnap_rng *rng, struct stack_walk *walks)
 static void runs_against_touches(uint64_t scale, unsigned digits, uint64_t seed)
 {
     struct stack *by_runs = new_stack(scale), *by_touches = new_stack(scale);
-    struct stack_walk walks[STACK_RUN_MAX];
+    struct stack_cursor cursors[STACK_RUN_MAX];
     uint64_t distances[STACK_RUN_MAX], n;
     struct psnap_rng rng;
 
     psnap_rng_init(&rng, seed);
     for (int i = 0; i < 300; i++) {
-        const size_t width = make_run(&rng, walks);
+        const size_t width = make_run(&rng, cursors);
         const uint64_t count = 1 + psnap_rng_below(&rng, 100);
         struct stack_run run;
         uint64_t at = 0;
 
-        stack_run_begin(&run, by_runs, walks, width, count, digits);
+        stack_run_begin(&run, by_runs, cursors, width, count, digits);
         while ((n = stack_run_next(&run, distances)) != 0)
             for (const uint64_t end = at + n; at < end; at++)
                 for (size_t k = 0; k < width; k++) {
-                    const uint64_t address = walks[k].address + at * (uint64_t)walks[k].stride;
+                    const uint64_t address = cursors[k].address + at * (uint64_t)cursors[k].stride;
                     const uint64_t expected = stack_touch(by_touches, address >> digits);
                     if (scale == 1 || (distances[k] < STACK_SAMPLED && expected < STACK_SAMPLED))
                         assert_int_equal(distances[k], expected);
