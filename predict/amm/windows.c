@@ -199,10 +199,9 @@ static bool fit_tables(struct windows *windows)
     return true;
 }
 
-enum psnap_status windows_tag(void *context, const struct psnap_access *block, size_t n,
+enum psnap_status windows_tag(struct windows *windows, const struct psnap_access *block, size_t n,
                               uint32_t *rows, struct psnap_error *error)
 {
-    struct windows *windows = context;
     const struct psnap_program *program = windows->program;
     bool fits = (windows->block_count == program->block_count &&
                  windows->ref_count == program->ref_count) ||

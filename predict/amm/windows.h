@@ -25,8 +25,8 @@ struct windows;
 struct windows *windows_new(const struct psnap_program *program, double rate, uint64_t seed);
 void windows_free(struct windows *windows);
 
-/* A tagger of psnap_reuse_new(), whose context is a struct windows; rows are windows_row()'s. */
-enum psnap_status windows_tag(void *context, const struct psnap_access *block, size_t n,
+/* Counts a block of accesses, and gives each its row for a tagger of psnap_reuse_new(). */
+enum psnap_status windows_tag(struct windows *windows, const struct psnap_access *block, size_t n,
                               uint32_t *rows, struct psnap_error *error);
 
 /* The rows that have a reference's accesses in the sample: `rows` of them, [0] always. */
