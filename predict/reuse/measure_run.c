@@ -5,6 +5,13 @@
  */
 #include "predict/reuse/measure_parts.h"
 
+/*
+ * A run of fewer repetitions than RUN_MIN, or accesses than RUN_ACCESSES_MIN, is put access by
+ * access: it would not earn back that its places are compared with each other at its begin and its
+ * lines put back into the stack at its end. Larger numbers leave short inner loops to the slower
+ * way, smaller ones pay for begin and end more often. They are choices that were not varied in a
+ * measurement.
+ */
 enum { RUN_MIN = 8, RUN_ACCESSES_MIN = 48, SAMPLE_RUN = 1 << 14 };
 
 /* The touches of a repetition: of each access one, or two if it may cross to the next line. */
