@@ -200,11 +200,7 @@ static int measure(const struct request *request, double seconds)
         fputs("\r\033[K", stderr);
     if (status == PSNAP_OK)
         status = report(request, output, &machine, &notes, &error);
-    if (status != PSNAP_OK) {
-        psnap_output_abandon(output);
-        return psnap_cmd_fail("machine", &error);
-    }
-    if (output && psnap_output_commit(output, &error) != PSNAP_OK)
+    if (psnap_output_finish(output, status, &error) != PSNAP_OK)
         return psnap_cmd_fail("machine", &error);
     return psnap_cmd_close_stdout("machine", PSNAP_EXIT_DONE);
 }

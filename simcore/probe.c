@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "simcore/machine.h"
+#include "simcore/memory_limit.h"
 
 #define RUN_SECONDS 250e-6
 #define ADDITIONS 4096 /* steps of the chain beside each run: about 35 us */
@@ -30,7 +31,7 @@
 #define MEMORY_SETS 4 /* of the largest cache: the working set of memory */
 #define MEMORY_BYTES_MIN ((uint64_t)64 << 20)
 #define MEMORY_BYTES_MAX ((uint64_t)1 << 30)
-#define MEMORY_SHARE 8                        /* and at most this part of the computer's memory */
+#define MEMORY_SHARE 8                        /* and at most this part of what we may have */
 #define BUFFER_BYTES_MIN ((uint64_t)64 << 10) /* steps of kernels fit in, whatever lines are */
 #define LINE_BYTES_MIN 32                     /* of working sets, whatever a cache has */
 
@@ -166,8 +167,8 @@ struct place {
 /* MEMORY_SETS times the largest cache, between bounds; 0 when that is not twice the cache. */
 static uint64_t memory_set_bytes(uint64_t largest)
 {
-    const uint64_t share =
-        (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE) / MEMORY_SHARE;
+    const uint64_t all = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+    const uint64_t share = memory_limit("", all) / MEMORY_SHARE;
     uint64_t bytes = MEMORY_SETS * largest;
 
     bytes = bytes < MEMORY_BYTES_MIN ? MEMORY_BYTES_MIN : bytes;

@@ -202,6 +202,20 @@ bool psnap_output_is_stdout(const char *path)
     return !strcmp(path, "-") || !strcmp(path, "/dev/stdout");
 }
 
+bool psnap_output_is_same(const char *path, const char *other)
+{
+    struct stat of_path, of_other;
+    bool exists;
+
+    if (!path || !other || psnap_output_is_stdout(path) || psnap_output_is_stdout(other))
+        return false;
+    exists = !stat(path, &of_path);
+    if (!exists || stat(other, &of_other))
+        return !exists && !strcmp(path, other);
+    return S_ISREG(of_path.st_mode) && of_path.st_ino == of_other.st_ino &&
+           of_path.st_dev == of_other.st_dev;
+}
+
 static struct psnap_output *open_output(const char *path, bool force, bool is_partial,
                                         struct psnap_error *error)
 {
@@ -378,6 +392,17 @@ out:
 enum psnap_status psnap_output_commit(struct psnap_output *output, struct psnap_error *error)
 {
     return commit(output, 0, NULL, 0, error);
+}
+
+enum psnap_status psnap_output_finish(struct psnap_output *output, enum psnap_status status,
+                                      struct psnap_error *error)
+{
+    if (output && !status)
+        return psnap_output_commit(output, error);
+    if (output && ferror(output->file))
+        psnap_error_at(error, output->path, 0, 0);
+    psnap_output_abandon(output);
+    return status;
 }
 
 enum psnap_status psnap_output_commit_beside(struct psnap_output *output, long id, char *name,

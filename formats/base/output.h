@@ -33,6 +33,10 @@ PSNAP_API struct psnap_output *psnap_output_open_partial(const char *path, bool 
 /* True of "-" and the like: such an output goes to standard output. */
 PSNAP_API bool psnap_output_is_stdout(const char *path);
 
+/* Whether two paths, NULL for none, are one regular file, existing or to be made: the second output
+ * would replace the first. */
+PSNAP_API bool psnap_output_is_same(const char *path, const char *other);
+
 /* It is written under a partial name: a file of our own, which may be written over until then. */
 PSNAP_API bool psnap_output_is_partial(const struct psnap_output *output);
 
@@ -62,5 +66,11 @@ PSNAP_API void psnap_output_reserve(struct psnap_output *output, uint64_t bytes)
 
 /* Drops what was written and frees; NULL is legal. */
 PSNAP_API void psnap_output_abandon(struct psnap_output *output);
+
+/* Commits after a `status` of PSNAP_OK, else abandons; the error of a write that has failed gets
+ * the path, which the writer does not know. `output` NULL: nothing but the status. */
+PSNAP_API enum psnap_status psnap_output_finish(struct psnap_output *output,
+                                                enum psnap_status status,
+                                                struct psnap_error *error);
 
 #endif

@@ -16,6 +16,9 @@ struct psnap_rng {
     uint64_t state[4];
 };
 
+#define PSNAP_RNG_GOLDEN                                                                           \
+    UINT64_C(0x9e3779b97f4a7c15) /* SplitMix64's step: 2^64 / the golden ratio */
+
 PSNAP_API void psnap_rng_init(struct psnap_rng *rng, uint64_t seed);
 
 /* A generator whose stream depends on (seed, stream): one per region, loop, thread. */
@@ -24,6 +27,15 @@ PSNAP_API void psnap_rng_init_stream(struct psnap_rng *rng, uint64_t seed, uint6
 static inline uint64_t psnap_rng_rotl(uint64_t x, int k)
 {
     return (x << k) | (x >> (64 - k));
+}
+
+/* The finaliser of SplitMix64 (Steele, Lea and Flood, 2014): a bijection whose bits are all as good
+ * as random, a hash of a number. It leaves 0 as it is. */
+static inline uint64_t psnap_rng_mix(uint64_t x)
+{
+    x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return x ^ (x >> 31);
 }
 
 /* 64 uniform bits. */

@@ -39,7 +39,7 @@ static int register_of(const char *name, size_t length)
         i++;
     if (i == length)
         return NONE;
-    for (; i < length && isdigit((unsigned char)name[i]); i++)
+    for (; i < length && isdigit((unsigned char)name[i]) && number < REGISTERS; i++)
         number = 10 * number + name[i] - '0';
     if (name[0] == 'r' && number < 16)
         return number;
@@ -121,7 +121,7 @@ static bool follow(struct origins *origins, const char *line, size_t length, int
     const size_t name = strcspn(line, " \t\n");
     struct operand operands[OPERANDS];
     const int count = name < length ? split(line + name, length - name, operands) : 0;
-    const struct operand *last = &operands[count - 1];
+    const struct operand *last;
     const bool writes = !begins(line, "cmp") && !begins(line, "test") && !begins(line, "ucom") &&
                         !begins(line, "com") && line[0] != 'j' && !begins(line, "prefetch");
     uint64_t from = 0;
@@ -129,6 +129,7 @@ static bool follow(struct origins *origins, const char *line, size_t length, int
 
     if (!count)
         return false;
+    last = &operands[count - 1];
     for (int i = 0; i < count; i++) {
         const bool is_target = writes && i == count - 1;
         const uint64_t named = origins_of(origins, &operands[i]);

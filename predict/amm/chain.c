@@ -17,9 +17,12 @@
  */
 #include "predict/amm/chain.h"
 
+#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
+
+#include "formats/base/text.h"
 
 struct system {
     uint32_t size;     /* blocks that have a branch */
@@ -74,19 +77,27 @@ static enum psnap_status number_blocks(struct system *system, const struct branc
     return PSNAP_OK;
 }
 
-/* Of each block that branches at all, the sum is to be 1. */
+/*
+ * Of each block that branches at all, the sum is to be 1. What a block executes again follows from
+ * what leads away from it alone, so the sum may miss 1 by a share of that, and by the rounding of
+ * p_kk: else p_kk could say another number of iterations and not be heard.
+ */
 static enum psnap_status check_sums(const struct system *system, struct psnap_error *error)
 {
-    for (uint32_t i = 0; i < system->size; i++) {
-        double sum = system->exit[i];
-        for (uint32_t j = 0; j < system->size; j++)
-            sum += system->matrix[(size_t)i * system->size + j];
-        if (fabs(sum - 1) > CHAIN_TOLERANCE)
+    const size_t n = system->size;
+    char number[32];
+
+    for (size_t i = 0; i < n; i++) {
+        const double stays = system->matrix[i * n + i];
+        double leaves = system->exit[i];
+        for (size_t j = 0; j < n; j++)
+            leaves += j == i ? 0 : system->matrix[i * n + j];
+        if (fabs(stays + leaves - 1) > CHAIN_TOLERANCE * leaves + 4 * DBL_EPSILON)
             return psnap_error_set(error, PSNAP_ERROR_VALUE,
                                    "the probabilities of what comes after block b%" PRIu32
-                                   " add up to %g, not 1: add what is missing, to 'exit' if the "
-                                   "program ends there",
-                                   system->block[i], sum);
+                                   " add up to %s, not 1 (to a millionth of what leads away from "
+                                   "it): add what is missing, to 'exit' if the program ends there",
+                                   system->block[i], psnap_text_from_real(stays + leaves, number));
     }
     return PSNAP_OK;
 }

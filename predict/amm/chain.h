@@ -19,7 +19,8 @@ struct branch {
 };
 
 #define CHAIN_BLOCKS_MAX 8192
-#define CHAIN_TOLERANCE 1e-6 /* by which a sum of probabilities may miss 1 */
+#define CHAIN_TOLERANCE                                                                            \
+    1e-6 /* share of 1 - p_kk by which the sum of what comes after k may miss 1 */
 
 /*
  * executions[b], of `blocks`, is how often block b is executed: N_j = e_j + sum over i of p_ij N_i,

@@ -40,18 +40,13 @@ static enum psnap_status write_file(const char *path, const struct forecast_sett
                                     struct psnap_error *error)
 {
     struct psnap_output *output;
-    enum psnap_status status;
 
     if (!path)
         return PSNAP_OK;
     output = psnap_output_open(path, settings->force, error);
     if (!output)
         return error->code;
-    status = write(forecast, psnap_output_file(output), error);
-    if (!status)
-        return psnap_output_commit(output, error);
-    psnap_output_abandon(output);
-    return status;
+    return psnap_output_finish(output, write(forecast, psnap_output_file(output), error), error);
 }
 
 static enum psnap_status write_distances(const struct forecast *forecast, FILE *file,
@@ -184,6 +179,25 @@ static bool take_sizes(struct forecast_settings *settings, const char *text)
     return false;
 }
 
+static bool is_stdout(const char *path)
+{
+    return path && psnap_output_is_stdout(path);
+}
+
+/* Each output has a place of its own; 0, or an exit status. */
+static int check_outputs(const struct forecast_settings *settings)
+{
+    const char *const command = "predict runtime";
+
+    if (settings->json + is_stdout(settings->csv) + is_stdout(settings->write_probabilities) > 1)
+        return psnap_cmd_usage(command,
+                               "only one of JSON, CSV and probabilities can go to standard output");
+    if (psnap_output_is_same(settings->csv, settings->write_probabilities))
+        return psnap_cmd_usage(command, "--csv and --write-probabilities are both '%.200s'",
+                               settings->csv);
+    return 0;
+}
+
 /* What the options ask for makes sense together; 0, or the exit status of a mistake. */
 static int check_usage(struct forecast_settings *settings, const char *sizes, const char *method,
                        const char *rates, const char *by)
@@ -229,7 +243,7 @@ static int check_usage(struct forecast_settings *settings, const char *sizes, co
                                "--sizes takes %zu numbers above 0, one for each input, the "
                                "smallest first",
                                settings->path_count);
-    return 0;
+    return check_outputs(settings);
 }
 
 static int run_command(struct forecast *forecast, const struct forecast_settings *settings,
@@ -242,7 +256,7 @@ static int run_command(struct forecast *forecast, const struct forecast_settings
         return psnap_cmd_fail("predict runtime", &error);
     if (settings->json)
         print_json(forecast);
-    else
+    else if (!is_stdout(settings->csv) && !is_stdout(settings->write_probabilities))
         print_tables(forecast, settings);
     return psnap_cmd_close_stdout("predict runtime", PSNAP_EXIT_DONE);
 }

@@ -222,7 +222,8 @@ static enum psnap_status add_method(struct runtime_rows *rows, const struct targ
         add_seconds(&sums.seconds[row],
                     runtime_predict(settings->machine, &work[i], method, settings->reading));
     }
-    if (fits && !status && scope == PSNAP_SCOPE_TOTAL && settings->reading.as_published)
+    if (fits && !status && scope == PSNAP_SCOPE_TOTAL && settings->reading.as_published &&
+        method != RUNTIME_OVERLAP)
         status = weigh_by_blocks(target, settings, sums.work, error);
     for (uint32_t i = 0; fits && i < grouping.row_count && method != RUNTIME_OVERLAP; i++)
         sums.seconds[i] =

@@ -11,24 +11,18 @@
 
 #include "formats/base/room.h"
 
-enum { SINKS_MAX = MEASURE_PLANS_MAX + 3 };
-
-/* Windows that are tagged for nothing: counts without distances. */
-struct counter {
-    struct psnap_sink base;
-    struct windows *windows;
-    const struct psnap_program *program;
-    double *bytes; /* by reference */
-    size_t room;
-    uint32_t count;
-};
-
+/* A sink that hands on what it counts; windows are tagged once for all plans. */
 struct pass {
-    struct psnap_sink *sinks[SINKS_MAX];
-    size_t sink_count;
-    struct windows *windows[MEASURE_PLANS_MAX]; /* each plan's own */
-    struct counter counter;
-    struct psnap_sink *pattern;
+    struct psnap_sink base;
+    const struct psnap_program *program;
+    struct windows *windows;
+    const struct psnap_access *block; /* that `rows` are of */
+    uint32_t rows[PSNAP_BLOCK_ACCESSES];
+    double *bytes; /* by reference */
+    size_t bytes_room;
+    uint32_t bytes_count;
+    struct psnap_sink *pattern, *reuse[MEASURE_PLANS_MAX]; /* by plan */
+    size_t plan_count;
 };
 
 static enum psnap_status no_memory(struct psnap_error *error)
@@ -36,23 +30,20 @@ static enum psnap_status no_memory(struct psnap_error *error)
     return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for the blocks' distances");
 }
 
-/* --------------------------------------------------------------------- counts */
+/* ------------------------------------------------------------------- the pass */
 
-static enum psnap_status count_block(struct psnap_sink *self, const struct psnap_access *block,
-                                     size_t n, struct psnap_error *error)
+static enum psnap_status add_bytes(struct pass *pass, const struct psnap_access *block, size_t n,
+                                   struct psnap_error *error)
 {
-    struct counter *counter = (struct counter *)self;
-    const struct psnap_program *program = counter->program;
-    uint32_t rows[PSNAP_BLOCK_ACCESSES];
-    enum psnap_status status = PSNAP_OK;
+    const struct psnap_program *program = pass->program;
     double *bytes =
-        psnap_with_room(counter->bytes, &counter->room, program->ref_count, sizeof *bytes);
+        psnap_with_room(pass->bytes, &pass->bytes_room, program->ref_count, sizeof *bytes);
 
     if (!bytes)
         return no_memory(error);
-    counter->bytes = bytes;
-    while (counter->count < program->ref_count)
-        bytes[counter->count++] = 0;
+    pass->bytes = bytes;
+    while (pass->bytes_count < program->ref_count)
+        bytes[pass->bytes_count++] = 0;
     for (size_t i = 0; i < n; i++) {
         if (block[i].ref >= program->ref_count ||
             program->refs[block[i].ref].block >= program->block_count)
@@ -60,53 +51,68 @@ static enum psnap_status count_block(struct psnap_sink *self, const struct psnap
                                    "an access of the stream is of no block");
         bytes[block[i].ref] += block[i].size;
     }
+    return PSNAP_OK;
+}
+
+/* The tagger of all plans: of a part of the pass's block. */
+static enum psnap_status take_rows(void *context, const struct psnap_access *block, size_t n,
+                                   uint32_t *rows, struct psnap_error *error)
+{
+    const struct pass *pass = context;
+
+    (void)error;
+    memcpy(rows, pass->rows + (block - pass->block), n * sizeof *rows);
+    return PSNAP_OK;
+}
+
+static enum psnap_status put(struct psnap_sink *self, const struct psnap_access *block, size_t n,
+                             struct psnap_error *error)
+{
+    struct pass *pass = (struct pass *)self;
+    enum psnap_status status = add_bytes(pass, block, n, error);
+
     for (size_t some; n && !status; block += some, n -= some) {
         some = n < PSNAP_BLOCK_ACCESSES ? n : PSNAP_BLOCK_ACCESSES;
-        status = windows_tag(counter->windows, block, some, rows, error);
+        pass->block = block;
+        status = windows_tag(pass->windows, block, some, pass->rows, error);
+        if (!status)
+            status = psnap_sink_put(pass->pattern, block, some, error);
+        for (size_t i = 0; i < pass->plan_count && !status; i++)
+            status = psnap_sink_put(pass->reuse[i], block, some, error);
     }
     return status;
 }
 
-static void free_counter(struct psnap_sink *self)
+static enum psnap_status finish(struct psnap_sink *self, struct psnap_error *error)
 {
-    struct counter *counter = (struct counter *)self;
+    const struct pass *pass = (const struct pass *)self;
+    enum psnap_status status = psnap_sink_finish(pass->pattern, error);
 
-    windows_free(counter->windows);
-    free(counter->bytes);
-}
-
-/* --------------------------------------------------------------------- the pass */
-
-static bool add_sink(struct pass *pass, struct psnap_sink *sink)
-{
-    if (sink)
-        pass->sinks[pass->sink_count++] = sink;
-    return sink != NULL;
+    for (size_t i = 0; i < pass->plan_count && !status; i++)
+        status = psnap_sink_finish(pass->reuse[i], error);
+    return status;
 }
 
 static enum psnap_status begin(struct pass *pass, const struct psnap_program *program,
                                const struct measure_options *options, struct psnap_error *error)
 {
-    static const struct psnap_sink_ops ops = {.put = count_block, .free = free_counter};
+    static const struct psnap_sink_ops ops = {.put = put, .finish = finish};
 
-    pass->counter.base.ops = &ops;
-    pass->counter.program = program;
-    pass->counter.windows = windows_new(program, options->rate, options->seed);
-    add_sink(pass, &pass->counter.base);
+    pass->base.ops = &ops;
+    pass->program = program;
+    pass->windows = windows_new(program, options->rate, options->seed);
     pass->pattern = pattern_new(program);
-    if (!add_sink(pass, pass->pattern) || !pass->counter.windows)
+    if (!pass->windows || !pass->pattern)
         return no_memory(error);
-    for (size_t i = 0; i < options->plan_count; i++) {
-        const struct measure_plan *plan = &options->plans[i];
-        struct psnap_reuse_options reuse = {.line_bytes = plan->line_bytes,
-                                            .sets = plan->sets,
-                                            .ways = plan->ways,
-                                            .tagger = windows_tag};
-        pass->windows[i] = windows_new(program, options->rate, options->seed);
-        if (!pass->windows[i])
-            return no_memory(error);
-        reuse.tagger_context = pass->windows[i];
-        if (!add_sink(pass, psnap_reuse_new(program, &reuse, error)))
+    for (; pass->plan_count < options->plan_count; pass->plan_count++) {
+        const struct measure_plan *plan = &options->plans[pass->plan_count];
+        const struct psnap_reuse_options reuse = {.line_bytes = plan->line_bytes,
+                                                  .sets = plan->sets,
+                                                  .ways = plan->ways,
+                                                  .tagger = take_rows,
+                                                  .tagger_context = pass};
+        pass->reuse[pass->plan_count] = psnap_reuse_new(program, &reuse, error);
+        if (!pass->reuse[pass->plan_count])
             return error->code;
     }
     return PSNAP_OK;
@@ -114,10 +120,12 @@ static enum psnap_status begin(struct pass *pass, const struct psnap_program *pr
 
 static void end(struct pass *pass)
 {
-    for (size_t i = 0; i < pass->sink_count; i++)
-        psnap_sink_free(pass->sinks[i]);
-    for (size_t i = 0; i < MEASURE_PLANS_MAX; i++)
-        windows_free(pass->windows[i]);
+    for (size_t i = 0; i < pass->plan_count; i++)
+        psnap_sink_free(pass->reuse[i]);
+    psnap_sink_free(pass->pattern);
+    windows_free(pass->windows);
+    free(pass->bytes);
+    free(pass);
 }
 
 /* ------------------------------------------------------------------- what was */
@@ -182,16 +190,15 @@ static enum psnap_status take_distances(struct measure *measure, const struct pa
                                         struct psnap_error *error)
 {
     const uint32_t refs = measure->program->ref_count;
-    const size_t first = pass->sink_count - measure->plan_count;
 
     for (size_t plan = 0; plan < measure->plan_count; plan++)
         for (uint32_t ref = 0; ref < refs; ref++) {
             struct psnap_distances **sum = &measure->distances[plan * refs + ref];
             uint32_t rows[2];
-            const int count = windows_rows(pass->windows[plan], ref, rows);
+            const int count = windows_rows(pass->windows, ref, rows);
             for (int i = 0; i < count; i++) {
                 const struct psnap_distances *row =
-                    psnap_reuse_row(pass->sinks[first + plan], PSNAP_VIEW_TAG, rows[i]);
+                    psnap_reuse_row(pass->reuse[plan], PSNAP_VIEW_TAG, rows[i]);
                 if (!row)
                     continue;
                 if (!*sum)
@@ -208,7 +215,7 @@ static enum psnap_status take(struct measure *measure, const struct pass *pass,
                               const struct psnap_profile *profile, struct psnap_error *error)
 {
     const struct psnap_program *program = measure->program;
-    const struct windows *windows = pass->counter.windows;
+    const struct windows *windows = pass->windows;
 
     if (!make_tables(measure))
         return no_memory(error);
@@ -216,7 +223,7 @@ static enum psnap_status take(struct measure *measure, const struct pass *pass,
     for (uint32_t i = 0; i < program->ref_count; i++) {
         measure->accesses[i] = (double)windows_accesses(windows, i);
         if (measure->accesses[i] > 0)
-            measure->bytes[i] = pass->counter.bytes[i] / measure->accesses[i];
+            measure->bytes[i] = pass->bytes[i] / measure->accesses[i];
     }
     for (uint32_t i = 0; i < program->block_count; i++)
         measure->windows[i] = (double)windows_count(windows, i);
@@ -241,22 +248,17 @@ enum psnap_status measure_stream(struct measure *measure, struct psnap_source *s
                                  const struct measure_options *options, struct psnap_error *error)
 {
     struct pass *pass = calloc(1, sizeof *pass);
-    struct psnap_sink *tee = NULL;
     enum psnap_status status;
 
     *measure = (struct measure){.program = source->program, .plan_count = options->plan_count};
     if (!pass)
         return no_memory(error);
     status = begin(pass, source->program, options, error);
-    if (!status) {
-        tee = psnap_tee_sink_new(pass->sinks, pass->sink_count);
-        status = tee ? psnap_pump(source, tee, &measure->total, error) : no_memory(error);
-    }
+    if (!status)
+        status = psnap_pump(source, &pass->base, &measure->total, error);
     if (!status)
         status = take(measure, pass, profile, error);
-    psnap_sink_free(tee);
     end(pass);
-    free(pass);
     return status;
 }
 

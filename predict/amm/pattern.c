@@ -31,7 +31,13 @@ struct pattern {
     size_t room;
 };
 
-/* Counting and comparing in a loop that follows pointers. */
+/*
+ * Integer operations, beside one for each load, that a loop which follows pointers may have to
+ * count and to compare. With more of them, loops that compute addresses (hashes) would be taken for
+ * such loops and get a latency for each access; with fewer, lists that are counted as they are
+ * followed would be taken for independent loads. It is a choice that was not varied in a
+ * measurement; the assembly (--asm) decides without it.
+ */
 enum { LOOP_CONTROL_OPERATIONS = 4 };
 
 static enum psnap_status put(struct psnap_sink *self, const struct psnap_access *block, size_t n,

@@ -17,6 +17,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "formats/base/rng.h"
 #include "formats/base/room.h"
 
 struct place { /* of a thread */
@@ -76,17 +77,9 @@ void windows_free(struct windows *windows)
 
 /* ---------------------------------------------------------------- transitions */
 
-/* The finaliser of SplitMix64. */
-static uint64_t mixed(uint64_t x)
-{
-    x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return x ^ (x >> 31);
-}
-
 static struct transition *slot_of(struct transition *table, size_t size, uint32_t from, uint32_t to)
 {
-    size_t i = mixed((uint64_t)from << 32 | to) & (size - 1);
+    size_t i = psnap_rng_mix((uint64_t)from << 32 | to) & (size - 1);
 
     while (table[i].count && (table[i].from != from || table[i].to != to))
         i = (i + 1) & (size - 1);
@@ -171,7 +164,7 @@ static bool begin_window(struct windows *windows, struct place *place, uint32_t 
 {
     struct block_windows *of = &windows->blocks[block];
     const uint32_t before = place->is_begun ? place->block : PSNAP_NONE;
-    const uint64_t hash = mixed(mixed(windows->seed + block) + of->count);
+    const uint64_t hash = psnap_rng_mix(psnap_rng_mix(windows->seed + block) + of->count);
 
     windows->thread_count += !place->is_begun;
     *place = (struct place){.is_begun = true,
@@ -206,10 +199,9 @@ static bool fit_tables(struct windows *windows)
     return true;
 }
 
-enum psnap_status windows_tag(void *context, const struct psnap_access *block, size_t n,
+enum psnap_status windows_tag(struct windows *windows, const struct psnap_access *block, size_t n,
                               uint32_t *rows, struct psnap_error *error)
 {
-    struct windows *windows = context;
     const struct psnap_program *program = windows->program;
     bool fits = (windows->block_count == program->block_count &&
                  windows->ref_count == program->ref_count) ||

@@ -20,13 +20,17 @@ struct windows;
  * Of each block's windows the share `rate` is sampled, above 0 and at most 1, by a hash of `seed`,
  * block and number; of a block with fewer than WINDOWS_FEW / rate all are. `program` is the
  * stream's, and outlives this. NULL: out of memory.
+ *
+ * WINDOWS_FEW: a block that is sampled has so many windows or more in the sample, by which a share
+ * of its distances is off by up to 0.5 / sqrt(100) = 0.05. A larger number takes more windows than
+ * the rate says. It is a choice that was not varied in a measurement.
  */
 #define WINDOWS_FEW 100
 struct windows *windows_new(const struct psnap_program *program, double rate, uint64_t seed);
 void windows_free(struct windows *windows);
 
-/* A tagger of psnap_reuse_new(), whose context is a struct windows; rows are windows_row()'s. */
-enum psnap_status windows_tag(void *context, const struct psnap_access *block, size_t n,
+/* Counts a block of accesses, and gives each its row for a tagger of psnap_reuse_new(). */
+enum psnap_status windows_tag(struct windows *windows, const struct psnap_access *block, size_t n,
                               uint32_t *rows, struct psnap_error *error);
 
 /* The rows that have a reference's accesses in the sample: `rows` of them, [0] always. */

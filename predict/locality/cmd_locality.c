@@ -381,6 +381,8 @@ static int check(const struct locality_report *report, const struct settings *se
                                settings->surface);
     if (settings->json && settings->csv && psnap_output_is_stdout(settings->csv))
         return psnap_cmd_usage("locality", "JSON and CSV cannot both go to standard output");
+    if (psnap_output_is_same(settings->csv, settings->surface))
+        return psnap_cmd_usage("locality", "--csv and --surface are both '%.200s'", settings->csv);
     if (!against && !isnan(settings->max_distance))
         return psnap_cmd_usage("locality", "--max-distance wants something to compare --against");
     if (settings->max_distance < 0)

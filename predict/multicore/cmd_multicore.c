@@ -197,11 +197,7 @@ static int run(struct multicore *study, const struct settings *settings,
         status = multicore_study(study, &error);
     if (!status && list)
         status = tasks_write(&study->tasks, psnap_output_file(list), &error);
-    if (!status && list) {
-        status = psnap_output_commit(list, &error);
-        list = NULL;
-    }
-    psnap_output_abandon(list);
+    status = psnap_output_finish(list, status, &error);
     if (status)
         return psnap_cmd_fail("predict multicore", &error);
     if (settings->json)

@@ -21,6 +21,14 @@
 #include "formats/base/room.h"
 
 enum { ROOM = 1 << 20, CHUNK_ACCESSES = 1 << 22, SPARE = 2 };
+/*
+ * The share of first touches, one in SCATTERED, from which merging is taken to be as much work as
+ * measuring on the whole: a first touch is looked up in both tables, and leaves the time line to be
+ * put there again. Larger shares would do the work twice, smaller ones give up threads where they
+ * still help. One chunk in TRY_AGAIN then finds out whether that is over: more would waste work on
+ * streams that stay so, fewer leave threads idle longer on one that changes. Both are choices that
+ * were not varied in a measurement.
+ */
 enum { SCATTERED = 4, TRY_AGAIN = 8 };
 
 struct item { /* accesses, and a run unless its count is 0 */

@@ -278,6 +278,8 @@ static int check_numbers(const struct settings *settings, uint64_t jobs, bool ha
         return psnap_cmd_usage("reuse", "--jobs takes a number from 1 to %d", PSNAP_REUSE_JOBS_MAX);
     if (settings->json + is_stdout(settings->csv) + is_stdout(settings->svg) > 1)
         return psnap_cmd_usage("reuse", "only one of JSON, CSV and SVG can go to standard output");
+    if (psnap_output_is_same(settings->csv, settings->svg))
+        return psnap_cmd_usage("reuse", "--csv and --svg are both '%.200s'", settings->csv);
     return 0;
 }
 

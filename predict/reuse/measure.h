@@ -25,7 +25,8 @@ struct measure;
 struct measure *measure_new(const struct psnap_reuse_options *options, bool is_chunk);
 void measure_free(struct measure *measure);
 
-/* All of these are false where memory is short, or lines are too many. */
+/* All of these are false where memory is short, or lines are too many: measure_is_full(). */
+bool measure_is_full(const struct measure *measure);
 
 /* Takes accesses, with a row of PSNAP_VIEW_TAG each where options have a tagger. */
 bool measure_accesses(struct measure *measure, const struct psnap_access *accesses,

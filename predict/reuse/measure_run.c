@@ -5,11 +5,18 @@
  */
 #include "predict/reuse/measure_parts.h"
 
+/*
+ * A run of fewer repetitions than RUN_MIN, or accesses than RUN_ACCESSES_MIN, is put access by
+ * access: it would not earn back that its places are compared with each other at its begin and its
+ * lines put back into the stack at its end. Larger numbers leave short inner loops to the slower
+ * way, smaller ones pay for begin and end more often. They are choices that were not varied in a
+ * measurement.
+ */
 enum { RUN_MIN = 8, RUN_ACCESSES_MIN = 48, SAMPLE_RUN = 1 << 14 };
 
 /* The touches of a repetition: of each access one, or two if it may cross to the next line. */
 struct touches {
-    struct stack_walk walks[STACK_RUN_MAX];
+    struct stack_cursor cursors[STACK_RUN_MAX];
     size_t of_access[STACK_RUN_MAX + 1]; /* first touch of each, and of none behind the last */
     size_t count;
 };
@@ -28,10 +35,10 @@ static bool list_touches(struct touches *touches, const struct psnap_run *run, u
             (line_bytes > 1 && first->size > line_bytes))
             return false;
         touches->of_access[k] = touches->count;
-        touches->walks[touches->count++] = (struct stack_walk){first->address, run->strides[k]};
+        touches->cursors[touches->count++] = (struct stack_cursor){first->address, run->strides[k]};
         if (may_cross)
-            touches->walks[touches->count++] =
-                (struct stack_walk){first->address + first->size - 1, run->strides[k]};
+            touches->cursors[touches->count++] =
+                (struct stack_cursor){first->address + first->size - 1, run->strides[k]};
     }
     touches->of_access[run->width] = touches->count;
     return true;
@@ -124,7 +131,7 @@ static bool take_run(struct measure *measure, const struct psnap_run *run)
 
     if (!fits)
         return false;
-    stack_run_begin(&steps, memory->stack, touches.walks, touches.count, run->count,
+    stack_run_begin(&steps, memory->stack, touches.cursors, touches.count, run->count,
                     measure->line_digits);
     while (fits && (n = stack_run_next(&steps, distances)) != 0) {
         fits = n != STACK_FAILED;

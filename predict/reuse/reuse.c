@@ -21,10 +21,15 @@ struct reuse {
     uint32_t tags[TAGGED];
 };
 
-static enum psnap_status done(bool fits, struct psnap_error *error)
+static enum psnap_status done(const struct reuse *reuse, bool fits, struct psnap_error *error)
 {
-    return fits ? PSNAP_OK
-                : psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for reuse distances");
+    if (fits)
+        return PSNAP_OK;
+    if (measure_is_full(reuse->measure))
+        return psnap_error_set(error, PSNAP_ERROR_MEMORY,
+                               "too many lines for reuse distances: a thread may touch 2^30, or "
+                               "2^26 that are far apart; take a sample, or longer lines");
+    return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for reuse distances");
 }
 
 static enum psnap_status check(const struct reuse *reuse, const struct psnap_access *accesses,
@@ -56,12 +61,12 @@ static enum psnap_status put(struct psnap_sink *self, const struct psnap_access 
     enum psnap_status status = check(reuse, block, n, error);
 
     if (!options->tagger)
-        return status ? status : done(take(reuse, block, NULL, n), error);
+        return status ? status : done(reuse, take(reuse, block, NULL, n), error);
     for (size_t some; n && !status; block += some, n -= some) {
         some = n < TAGGED ? n : TAGGED;
         status = options->tagger(options->tagger_context, block, some, reuse->tags, error);
         if (!status)
-            status = done(take(reuse, block, reuse->tags, some), error);
+            status = done(reuse, take(reuse, block, reuse->tags, some), error);
     }
     return status;
 }
@@ -77,7 +82,8 @@ static enum psnap_status put_run(struct psnap_sink *self, const struct psnap_run
     status = check(reuse, run->first, run->width, error);
     if (status)
         return status;
-    return done(reuse->chunks ? chunks_put_run(reuse->chunks, run)
+    return done(reuse,
+                reuse->chunks ? chunks_put_run(reuse->chunks, run)
                               : measure_run(reuse->measure, run),
                 error);
 }
@@ -89,7 +95,7 @@ static enum psnap_status finish(struct psnap_sink *self, struct psnap_error *err
 
     if (fits && reuse->options.sample > 0)
         fits = measure_estimate(reuse->measure);
-    return done(fits, error);
+    return done(reuse, fits, error);
 }
 
 static void free_reuse(struct psnap_sink *self)

@@ -25,6 +25,12 @@
 #include "predict/reuse/stack_parts.h"
 
 enum { TOP = STACK_TOP };
+/*
+ * Below FAR_LINES the table is taken to be in near caches: of neighbouring lines it has some 200 KB
+ * then, of lines far apart 3 MB. Fetching ahead looks each line up twice more: a smaller number
+ * pays for that where nothing is far, a larger one waits for memory where much is. It is a choice
+ * that was not varied in a measurement, and so are the touches that are looked ahead.
+ */
 enum { AHEAD_ENTRY = 24, AHEAD_CELL = 12, FAR_LINES = 1 << 15 };
 
 /* -------------------------------------------------------------------- touch */
@@ -236,6 +242,11 @@ void stack_clear(struct stack *stack)
     table_clear(&stack->table);
     timeline_clear(&stack->below);
     stack->top_count = 0;
+}
+
+bool stack_is_full(const struct stack *stack)
+{
+    return table_is_full(&stack->table);
 }
 
 uint64_t stack_lines(const struct stack *stack)

@@ -34,6 +34,9 @@ uint64_t stack_touch(struct stack *stack, uint64_t line);
  */
 bool stack_touch_all(struct stack *stack, const uint64_t *lines, size_t n, uint64_t *distances);
 
+/* There are as many lines as there can be: why it has failed, if it has. */
+bool stack_is_full(const struct stack *stack);
+
 /* Lines that were touched, of the sample. */
 uint64_t stack_lines(const struct stack *stack);
 
@@ -67,7 +70,7 @@ bool stack_join(struct stack *stack, const struct stack *chunk); /* false: as ab
 #define STACK_RUN_MAX 56 /* touches of a repetition */
 
 /* Touches of the lines of address, address + stride and so on (modulo 2^64). */
-struct stack_walk {
+struct stack_cursor {
     uint64_t address;
     int64_t stride;
 };
@@ -75,7 +78,7 @@ struct stack_walk {
 /* `count` repetitions of the same `width` touches; of the caller, who reads `lines` only. */
 struct stack_run {
     struct stack *stack;
-    const struct stack_walk *walks;
+    const struct stack_cursor *cursors;
     size_t width;
     uint64_t at, count;
     unsigned line_digits;                      /* 2^these bytes are a line, up to 30 */
@@ -92,7 +95,7 @@ struct stack_run {
 };
 
 /* Begins a run, 1 <= width <= STACK_RUN_MAX, 1 <= count; the stack is the run's until its end. */
-void stack_run_begin(struct stack_run *run, struct stack *stack, const struct stack_walk *walks,
+void stack_run_begin(struct stack_run *run, struct stack *stack, const struct stack_cursor *cursors,
                      size_t width, uint64_t count, unsigned line_digits);
 
 /* The distances of the touches of the next repetitions, all of which have the same; returns how

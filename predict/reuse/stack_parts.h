@@ -10,6 +10,7 @@
 
 #include <math.h>
 
+#include "formats/base/rng.h"
 #include "predict/reuse/stack.h"
 #include "predict/reuse/table.h"
 #include "predict/reuse/timeline.h"
@@ -27,18 +28,10 @@ struct stack {
     uint64_t left;         /* by stack_leave() since stack_join() */
 };
 
-/* Of SplitMix64 (Steele, Lea and Flood, 2014), whose bits are all as good as random. */
-static inline uint64_t stack_hash(uint64_t line)
-{
-    line += UINT64_C(0x9e3779b97f4a7c15);
-    line = (line ^ line >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    line = (line ^ line >> 27) * UINT64_C(0x94d049bb133111eb);
-    return line ^ line >> 31;
-}
-
 static inline bool stack_samples(const struct stack *stack, uint64_t line)
 {
-    return stack->threshold == UINT64_MAX || stack_hash(line) <= stack->threshold;
+    return stack->threshold == UINT64_MAX ||
+           psnap_rng_mix(line + PSNAP_RNG_GOLDEN) <= stack->threshold;
 }
 
 /* The distance of a line that has slots taken `behind` its own, and `above` lines on top. */

@@ -66,7 +66,7 @@ static inline uint32_t passed(const struct stack_run *run, size_t at, size_t pla
     return timeline_ones(run->last & (at < place ? before & behind : before | behind));
 }
 
-/* The lines that a walk comes to are fetched from memory, their entries of the table first. */
+/* The lines that a cursor comes to are fetched from memory, their entries of the table first. */
 static inline void fetch_ahead(const struct table *table, uint64_t entry_line, uint64_t cell_line)
 {
     __builtin_prefetch(&table->entries[table_entry_of(table, entry_line / TABLE_PAGE)]);
@@ -82,7 +82,8 @@ static inline uint32_t cell_of(struct stack_run *run, size_t place, uint64_t lin
     if (run->page_cells[place] && run->pages[place] == line / TABLE_PAGE)
         return cell;
     if (!run->is_far[place]) {
-        const uint64_t page = run->walks[place].stride < 0 ? 0 - (uint64_t)TABLE_PAGE : TABLE_PAGE;
+        const uint64_t page =
+            run->cursors[place].stride < 0 ? 0 - (uint64_t)TABLE_PAGE : TABLE_PAGE;
         fetch_ahead(&run->stack->table, line + 2 * page, line + page);
     }
     cell = table_add(&run->stack->table, line);
@@ -206,7 +207,7 @@ static inline uint64_t touch(struct stack_run *run, size_t place, uint64_t line)
     return distance;
 }
 
-/* The repetition from `at` on at which a walk comes to another line. */
+/* The repetition from `at` on at which a cursor comes to another line. */
 static inline uint64_t next_line(const struct stack_run *run, uint64_t address, int64_t stride)
 {
     const uint32_t line_bytes = UINT32_C(1) << run->line_digits;
@@ -233,27 +234,27 @@ static bool lower_older(struct stack_run *run)
     return true;
 }
 
-/* The lines of a walk: from *low to *high, or all where it goes around the end of addresses. */
-static void find_range(const struct stack_walk *walk, uint64_t count, unsigned digits,
+/* The lines of a cursor: from *low to *high, or all where it goes around the end of addresses. */
+static void find_range(const struct stack_cursor *cursor, uint64_t count, unsigned digits,
                        uint64_t *low, uint64_t *high)
 {
-    const uint64_t end = walk->address + (count - 1) * (uint64_t)walk->stride;
-    const bool is_down = walk->stride < 0;
-    const uint64_t length = is_down ? 0 - (uint64_t)walk->stride : (uint64_t)walk->stride;
+    const uint64_t end = cursor->address + (count - 1) * (uint64_t)cursor->stride;
+    const bool is_down = cursor->stride < 0;
+    const uint64_t length = is_down ? 0 - (uint64_t)cursor->stride : (uint64_t)cursor->stride;
     const bool wraps = (length && count - 1 > UINT64_MAX / length) ||
-                       (is_down ? end > walk->address : end < walk->address);
+                       (is_down ? end > cursor->address : end < cursor->address);
 
-    *low = wraps ? 0 : (is_down ? end : walk->address) >> digits;
-    *high = wraps ? UINT64_MAX : (is_down ? walk->address : end) >> digits;
+    *low = wraps ? 0 : (is_down ? end : cursor->address) >> digits;
+    *high = wraps ? UINT64_MAX : (is_down ? cursor->address : end) >> digits;
 }
 
-/* Which places may have a line in common, by the ranges that they walk. */
+/* Which places may have a line in common, by the ranges of their cursors. */
 static void find_near(struct stack_run *run)
 {
     uint64_t low[STACK_RUN_MAX], high[STACK_RUN_MAX];
 
     for (size_t k = 0; k < run->width; k++) {
-        find_range(&run->walks[k], run->count, run->line_digits, &low[k], &high[k]);
+        find_range(&run->cursors[k], run->count, run->line_digits, &low[k], &high[k]);
         run->near[k] = bit(k);
         for (size_t i = 0; i < k; i++)
             if (low[i] <= high[k] && low[k] <= high[i]) {
@@ -263,11 +264,11 @@ static void find_near(struct stack_run *run)
     }
 }
 
-void stack_run_begin(struct stack_run *run, struct stack *stack, const struct stack_walk *walks,
+void stack_run_begin(struct stack_run *run, struct stack *stack, const struct stack_cursor *cursors,
                      size_t width, uint64_t count, unsigned line_digits)
 {
     run->stack = stack;
-    run->walks = walks;
+    run->cursors = cursors;
     run->width = width;
     run->at = 0;
     run->count = count;
@@ -282,7 +283,7 @@ void stack_run_begin(struct stack_run *run, struct stack *stack, const struct st
     for (size_t k = 0; k < width; k++) {
         const uint64_t page_bytes = (uint64_t)TABLE_PAGE << line_digits;
         run->is_far[k] = stack->threshold == UINT64_MAX && /* of a sample it is not worth it */
-                         (uint64_t)walks[k].stride + page_bytes >= 2 * page_bytes;
+                         (uint64_t)cursors[k].stride + page_bytes >= 2 * page_bytes;
         run->until[k] = 0;
         run->page_cells[k] = 0;
     }
@@ -304,14 +305,14 @@ uint64_t stack_run_next(struct stack_run *run, uint64_t *distances)
         } else if (at < run->until[k]) {
             distances[k] = touch(run, k, run->lines[k]);
         } else {
-            const struct stack_walk *walk = &run->walks[k];
-            const uint64_t address = walk->address + at * (uint64_t)walk->stride;
+            const struct stack_cursor *cursor = &run->cursors[k];
+            const uint64_t address = cursor->address + at * (uint64_t)cursor->stride;
             is_same = false;
             if (run->is_far[k])
                 fetch_ahead(&run->stack->table,
-                            (address + AHEAD_ENTRY * (uint64_t)walk->stride) >> run->line_digits,
-                            (address + AHEAD_CELL * (uint64_t)walk->stride) >> run->line_digits);
-            run->until[k] = next_line(run, address, walk->stride);
+                            (address + AHEAD_ENTRY * (uint64_t)cursor->stride) >> run->line_digits,
+                            (address + AHEAD_CELL * (uint64_t)cursor->stride) >> run->line_digits);
+            run->until[k] = next_line(run, address, cursor->stride);
             distances[k] = touch(run, k, address >> run->line_digits);
         }
         if (distances[k] == STACK_FAILED)

@@ -14,7 +14,7 @@ enum { PAGE = TABLE_PAGE, FIRST_ENTRIES = 64 };
 
 bool table_init(struct table *table)
 {
-    *table = (struct table){.entry_room = FIRST_ENTRIES};
+    *table = (struct table){.entry_room = FIRST_ENTRIES, .cell_max = TABLE_CELLS_MAX};
     table->entries = calloc(table->entry_room, sizeof *table->entries);
     table->cells = psnap_with_room(NULL, &table->cell_room, PAGE, sizeof *table->cells);
     if (table->cells)
@@ -57,10 +57,9 @@ static bool grow_entries(struct table *table)
 uint32_t table_add_page(struct table *table, uint64_t page)
 {
     const size_t cells = ((size_t)table->page_count + 1) * PAGE;
-    uint32_t *room =
-        cells + PAGE <= TABLE_CELLS_MAX
-            ? psnap_with_room(table->cells, &table->cell_room, cells + PAGE, sizeof *room)
-            : NULL;
+    uint32_t *room = table_is_full(table) ? NULL
+                                          : psnap_with_room(table->cells, &table->cell_room,
+                                                            cells + PAGE, sizeof *room);
 
     if (!room)
         return 0;

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #define TABLE_PAGE 16 /* lines */
-#define TABLE_CELLS_MAX (UINT64_C(1) << 30)
+#define TABLE_CELLS_MAX (UINT32_C(1) << 30)
 
 struct table_entry {
     uint64_t page;  /* line / TABLE_PAGE */
@@ -23,7 +23,7 @@ struct table {
     struct table_entry *entries;
     uint32_t entry_room, page_count; /* a power of two, at least twice the pages */
     uint32_t *cells; /* TABLE_PAGE for each page, 0 at first; those of page 0 are nobody's */
-    size_t cell_room;
+    size_t cell_room, cell_max;
 };
 
 bool table_init(struct table *table); /* false: out of memory */
@@ -53,6 +53,12 @@ static inline uint32_t table_find(const struct table *table, uint64_t line)
     const uint32_t cells = table_entry(table, line / TABLE_PAGE)->cells;
 
     return cells ? cells + (uint32_t)(line % TABLE_PAGE) : 0;
+}
+
+/* No page can be added. */
+static inline bool table_is_full(const struct table *table)
+{
+    return ((size_t)table->page_count + 2) * TABLE_PAGE > table->cell_max;
 }
 
 /* The first cell of a new page; 0: out of memory, or too many lines. */

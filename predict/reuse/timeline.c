@@ -96,7 +96,7 @@ static bool stretch_all(struct timeline *line, uint32_t slots)
 {
     const uint32_t had = line->slot_count;
 
-    if (slots > 2 * TABLE_CELLS_MAX || !psnap_resize(&line->owners, slots, sizeof(uint32_t)) ||
+    if (!psnap_resize(&line->owners, slots, sizeof(uint32_t)) ||
         !stretch(&line->taken, sizeof(uint64_t), RUN, had, slots) ||
         !stretch(&line->in_runs, sizeof(uint8_t), RUN, had, slots) ||
         !stretch(&line->in_blocks, sizeof(uint16_t), TIMELINE_BLOCK, had, slots) ||
@@ -125,15 +125,16 @@ bool timeline_make_room(struct timeline *line, uint32_t *cells)
 {
     if (line->head < line->slot_count)
         return true;
-    if (line->taken_count > line->slot_count / 4 && !stretch_all(line, 2 * line->slot_count))
+    if (line->taken_count > line->slot_count / 4 && line->slot_count < line->slot_max &&
+        !stretch_all(line, 2 * line->slot_count))
         return false;
     close_up(line, cells);
-    return true;
+    return line->head < line->slot_count;
 }
 
 bool timeline_init(struct timeline *line)
 {
-    *line = (struct timeline){0};
+    *line = (struct timeline){.slot_max = 2 * TABLE_CELLS_MAX};
     return stretch_all(line, PART);
 }
 

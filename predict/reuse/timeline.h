@@ -6,7 +6,8 @@
  * Slots are bits; how many are taken is kept for each run of 2^6 slots, block of 2^12 and part of
  * 2^17, so that those behind one are a sum of 64 numbers, one of 32 and one of taken / 2^16 or
  * fewer. At the end of the line the slots taken are closed up, in their order: there are at least
- * twice as many slots, so that this is one step a cell that is put.
+ * twice as many slots, so that this is one step a cell that is put. The line doubles up to slot_max
+ * slots, twice the cells of a table, so that this holds to the last.
  *
  * (Bennett and Kruskal, "LRU stack processing", 1975, have the time line and counts of parts of it;
  * Olken, 1981, closes up.)
@@ -26,6 +27,7 @@ enum { TIMELINE_RUN = 64, TIMELINE_BLOCK = 64 * 64, TIMELINE_PART = 64 * 64 * 32
 
 struct timeline {
     uint32_t head, slot_count; /* the next slot; a multiple of TIMELINE_PART */
+    uint32_t slot_max; /* slot_count times a power of two; a cell holds TIMELINE_FIRST + any slot */
     uint32_t taken_count;
     uint64_t *taken;     /* a bit for each slot */
     uint8_t *in_runs;    /* slots taken of each run */
@@ -38,7 +40,7 @@ bool timeline_init(struct timeline *line); /* false: out of memory */
 void timeline_release(struct timeline *line);
 void timeline_clear(struct timeline *line);
 
-/* Makes a slot at the head; false: out of memory, or too many. */
+/* Makes a slot at the head; false: out of memory, or all of slot_max are taken. */
 bool timeline_make_room(struct timeline *line, uint32_t *cells);
 
 /* Slots taken behind one. */

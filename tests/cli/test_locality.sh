@@ -213,6 +213,7 @@ expect 2 "$PSNAP" locality - --against -
 expect 2 "$PSNAP" locality hand.csv --max-distance 0.5
 expect 2 "$PSNAP" locality hand.csv --against up.csv --max-distance -1
 expect 2 "$PSNAP" locality hand.csv --json --csv -
+expect 2 "$PSNAP" locality hand.csv --surface x.svg --csv x.svg --force
 expect 2 "$PSNAP" locality hand.csv --word 12
 expect 1 "$PSNAP" locality nothing.pst
 [ ! -s out ] || fail "output in spite of an error"

@@ -69,6 +69,10 @@ has out here
 expect 0 "$PSNAP" machine host --budget 10ms
 mv out stdout.yaml
 expect 0 "$PSNAP" machines stdout.yaml
+if [ -w /dev/full ]; then
+    expect 1 "$PSNAP" machine host --budget 10ms -o /dev/full
+    has err "/dev/full: cannot write: no space"
+fi
 # both: the file, and JSON on standard output
 expect 0 "$PSNAP" machine host --budget 10ms --json -o both.yaml
 python3 -c 'import json; assert json.load(open("out"))["machine"]["levels"]' || fail "$(cat out)"

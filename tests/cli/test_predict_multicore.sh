@@ -284,6 +284,10 @@ has err "no mark 'omp.singled'"
 # A task list in place of the trace: the same by SDCM, but for bins
 "$PSNAP" predict multicore one.pst -m machine.yaml --cores 1,4 --task-list tasks.yaml --json > json
 expect 1 "$PSNAP" predict multicore one.pst -m machine.yaml --cores 1,4 --task-list tasks.yaml
+if [ -w /dev/full ]; then
+    expect 1 "$PSNAP" predict multicore one.pst -m machine.yaml --cores 1 --task-list /dev/full
+    has err "/dev/full: cannot write: no space"
+fi
 "$PSNAP" predict multicore tasks.yaml -m machine.yaml --cores 1,4 --json > list.json
 "$PSNAP" predict multicore tasks.yaml -m machine.yaml --cores 4 --task-list copy.yaml > table
 has table "nothing is simulated"

@@ -87,6 +87,17 @@ assert report["sampled_accesses"] < report["accesses"], report
 assert {row["method"] for row in report["rows"]} == {"published"}
 END
 
+# ... which is nothing to overlap but a sample
+"$PSNAP" predict runtime 24.pst -m "$machine" --as-published --by total --json > published.json
+"$PSNAP" predict runtime 24.pst -m "$machine" --rate 0.01 --by total --json > sample.json
+python3 - << 'END'
+import json
+rows = [{row["method"]: row for row in json.load(open(name))["rows"]}
+        for name in ("published.json", "sample.json")]
+assert rows[0]["overlap"] == rows[1]["overlap"], rows
+assert rows[0]["published"]["levels"] != rows[1]["published"]["levels"], rows
+END
+
 # A larger input: counts by its trace or profile, or by its branch probabilities, are exact
 "$PSNAP" predict runtime 60.pst -m "$machine" --json > 60.json
 "$PSNAP" predict runtime 24.pst --at 60.pst -m "$machine" --json > at.json
@@ -178,6 +189,15 @@ has err "--write-probabilities makes such a file"
 
 expect 2 "$PSNAP" predict runtime 24.pst
 has err "no machine"
+# Outputs do not meet
+expect 2 "$PSNAP" predict runtime 24.pst -m "$machine" --csv x.csv --write-probabilities x.csv --force
+has err "both 'x.csv'"
+[ ! -e x.csv ] || fail "a file in spite of wrong usage"
+expect 2 "$PSNAP" predict runtime 24.pst -m "$machine" --csv - --write-probabilities -
+expect 2 "$PSNAP" predict runtime 24.pst -m "$machine" --json --write-probabilities -
+has err "standard output"
+expect 0 "$PSNAP" predict runtime 24.pst -m "$machine" --line 1 --csv -
+cmp out addresses.csv || fail "standard output has more than the CSV"
 expect 2 "$PSNAP" predict runtime 24.pst 60.pst -m "$machine"
 has err "several with --sizes"
 expect 2 "$PSNAP" predict runtime 24.pst 60.pst --sizes 24,60 --size 90 -m "$machine"

@@ -166,6 +166,8 @@ expect 2 "$PSNAP" reuse paper.csv --jobs 0
 has err "--jobs takes"
 expect 2 "$PSNAP" reuse paper.csv --svg - --csv -
 has err "standard output"
+expect 2 "$PSNAP" reuse paper.csv --svg x --csv x --force
+has err "both 'x'"
 expect 2 "$PSNAP" reuse
 has err "one input is needed"
 expect 2 "$PSNAP" reuse paper.csv --line 48

@@ -172,6 +172,11 @@ static void waits(void **state)
     assert_false(asm_waits("xorl\t%eax, %eax\nmovq\t(%rbx,%rax), %rax\n"));
     assert_false(asm_waits("movq\t8(%rsp), %rax\nmovq\t(%rax), %rbx\n"));
     assert_false(asm_waits(""));
+    /* no operands, and numbers that no register has */
+    assert_false(asm_waits("vzeroupper\ncltq\n"));
+    assert_true(asm_waits("cltq\nmovq\t8(%rax), %rax\nvzeroupper\n"));
+    assert_false(asm_waits("movq\t8(%r99999999999), %r99999999999\n"));
+    assert_false(asm_waits("movq\t8(%r4294967304), %r8\n"));
 }
 
 int main(void)

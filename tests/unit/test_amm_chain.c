@@ -133,6 +133,24 @@ static void refused(void **state)
     must_fail(negative, 3, "no probability");
 }
 
+/* A loop of 10^7 iterations: p_kk alone cannot say another number of them. */
+static void stays_and_leaves(void **state)
+{
+    struct branch branches[] = {{PSNAP_NONE, 0, 1}, {0, 0, 1 - 1e-7}, {0, PSNAP_NONE, 1e-7}};
+    struct psnap_error error;
+    double executions[4];
+
+    (void)state;
+    assert_int_equal(chain_solve(branches, 3, 4, executions, &error), PSNAP_OK);
+    assert_near(executions[0], 1e7, 1e-14);
+    branches[1].probability = 1 - 2e-7;
+    must_fail(branches, 3, "block b0 add up to 0.99999");
+    branches[1].probability = 1;
+    must_fail(branches, 3, "block b0 add up to 1.000000");
+    branches[1].probability = 1 - 1.0000005e-7; /* within a millionth of 1e-7 */
+    assert_int_equal(chain_solve(branches, 3, 4, executions, &error), PSNAP_OK);
+}
+
 /* A closed loop that is never entered does no harm. */
 static void never_entered(void **state)
 {
@@ -151,7 +169,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(by_hand),          cmocka_unit_test(nearly_singular),
         cmocka_unit_test(like_elimination), cmocka_unit_test(refused),
-        cmocka_unit_test(never_entered),
+        cmocka_unit_test(never_entered),    cmocka_unit_test(stays_and_leaves),
     };
 
     return cmocka_run_group_tests_name("amm_chain", tests, NULL, NULL);

@@ -250,6 +250,45 @@ static void full_disk_is_an_error(void **state)
     assert_string_equal(error.message, "cannot write '/dev/full': no space left on device");
 }
 
+/* The one who writes knows no file; the error that the user sees has it. */
+static void failed_write_is_named(void **state)
+{
+    struct psnap_error error;
+    struct psnap_output *output = psnap_output_open("/dev/full", false, &error);
+    enum psnap_status status;
+    char text[1024];
+
+    (void)state;
+    fputs("x", psnap_output_file(output));
+    assert_int_equal(fflush(psnap_output_file(output)), EOF);
+    status = psnap_error_system(&error, errno, "cannot write");
+    assert_int_equal(psnap_output_finish(output, status, &error), PSNAP_ERROR_IO);
+    assert_string_equal(psnap_error_format(&error, text, sizeof text),
+                        "/dev/full: cannot write: no space left on device");
+
+    output = psnap_output_open("new", false, &error);
+    status = psnap_error_set(&error, PSNAP_ERROR_VALUE, "something else");
+    assert_int_equal(psnap_output_finish(output, status, &error), PSNAP_ERROR_VALUE);
+    assert_string_equal(psnap_error_format(&error, text, sizeof text), "something else");
+    assert_int_equal(count_files(), 0);
+    output = psnap_output_open("new", false, &error);
+    assert_int_equal(psnap_output_finish(output, PSNAP_OK, &error), PSNAP_OK);
+    assert_int_equal(count_files(), 1);
+    assert_int_equal(psnap_output_finish(NULL, PSNAP_OK, &error), PSNAP_OK);
+}
+
+static void one_file_of_two_paths(void **state)
+{
+    (void)state;
+    write_file("file", "");
+    assert_int_equal(symlink("file", "link"), 0);
+    assert_true(psnap_output_is_same("file", "file") && psnap_output_is_same("file", "./link"));
+    assert_true(psnap_output_is_same("new", "new"));
+    assert_false(psnap_output_is_same("file", "new") || psnap_output_is_same("new", "newer"));
+    assert_false(psnap_output_is_same(NULL, NULL) || psnap_output_is_same("file", NULL));
+    assert_false(psnap_output_is_same("/dev/null", "/dev/null") || psnap_output_is_same("-", "-"));
+}
+
 static void write_error_leaves_no_file(void **state)
 {
     struct psnap_error error;
@@ -340,6 +379,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(impossible_places_are_refused_at_once, enter, leave),
         cmocka_unit_test_setup_teardown(full_disk_is_an_error, enter, leave),
         cmocka_unit_test_setup_teardown(write_error_keeps_its_reason, enter, leave),
+        cmocka_unit_test_setup_teardown(failed_write_is_named, enter, leave),
+        cmocka_unit_test_setup_teardown(one_file_of_two_paths, enter, leave),
         cmocka_unit_test_setup_teardown(write_error_leaves_no_file, enter, leave),
         cmocka_unit_test_setup_teardown(fifo_is_written_directly, enter, leave),
         cmocka_unit_test_setup_teardown(dash_is_stdout, enter, leave),

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "formats/base/rng.h"
-#include "predict/reuse/stack.h"
+#include "predict/reuse/stack_parts.h"
 
 enum { LIST_MAX = 1 << 13 };
 
@@ -179,17 +179,17 @@ static void smaller_sample(void **state)
     stack_free(early);
 }
 
-/* A random run: places that walk, side by side or over each other, in both directions. */
-static size_t make_run(struct psnap_rng *rng, struct stack_walk *walks)
+/* A random run: places that go on, side by side or over each other, in both directions. */
+static size_t make_run(struct psnap_rng *rng, struct stack_cursor *cursors)
 {
     static const int64_t strides[] = {0, 8, -8, 16, 24, -64, 100, 4096, -5000};
     const size_t width = 1 + psnap_rng_below(rng, psnap_rng_below(rng, 4) ? 6 : STACK_RUN_MAX);
 
     for (size_t k = 0; k < width; k++) {
-        walks[k].address = k && psnap_rng_below(rng, 3)
-                               ? walks[k - 1].address + psnap_rng_below(rng, 130) - 65
-                               : psnap_rng_below(rng, 1 << 17) - (1 << 16);
-        walks[k].stride = strides[psnap_rng_below(rng, 9)];
+        cursors[k].address = k && psnap_rng_below(rng, 3)
+                                 ? cursors[k - 1].address + psnap_rng_below(rng, 130) - 65
+                                 : psnap_rng_below(rng, 1 << 17) - (1 << 16);
+        cursors[k].stride = strides[psnap_rng_below(rng, 9)];
     }
     return width;
 }
@@ -199,22 +199,22 @@ static size_t make_run(struct psnap_rng *rng, struct stack_walk *walks)
 static void runs_against_touches(uint64_t scale, unsigned digits, uint64_t seed)
 {
     struct stack *by_runs = new_stack(scale), *by_touches = new_stack(scale);
-    struct stack_walk walks[STACK_RUN_MAX];
+    struct stack_cursor cursors[STACK_RUN_MAX];
     uint64_t distances[STACK_RUN_MAX], n;
     struct psnap_rng rng;
 
     psnap_rng_init(&rng, seed);
     for (int i = 0; i < 300; i++) {
-        const size_t width = make_run(&rng, walks);
+        const size_t width = make_run(&rng, cursors);
         const uint64_t count = 1 + psnap_rng_below(&rng, 100);
         struct stack_run run;
         uint64_t at = 0;
 
-        stack_run_begin(&run, by_runs, walks, width, count, digits);
+        stack_run_begin(&run, by_runs, cursors, width, count, digits);
         while ((n = stack_run_next(&run, distances)) != 0)
             for (const uint64_t end = at + n; at < end; at++)
                 for (size_t k = 0; k < width; k++) {
-                    const uint64_t address = walks[k].address + at * (uint64_t)walks[k].stride;
+                    const uint64_t address = cursors[k].address + at * (uint64_t)cursors[k].stride;
                     const uint64_t expected = stack_touch(by_touches, address >> digits);
                     if (scale == 1 || (distances[k] < STACK_SAMPLED && expected < STACK_SAMPLED))
                         assert_int_equal(distances[k], expected);
@@ -274,13 +274,62 @@ static void random_chunks(void **state)
     stack_free(expected);
 }
 
+/* As many slots as there can be, twice the lines: these are closed up for ever, and the line after
+ * the last one is refused. */
+static void full(void **state)
+{
+    enum { LINES = TIMELINE_PART / 2 - TABLE_PAGE }; /* the first page is nobody's */
+    struct stack *small = new_stack(1), *large = new_stack(1);
+    struct psnap_rng rng;
+
+    (void)state;
+    assert_int_equal(small->below.slot_max, UINT32_C(1) << 31);
+    small->below.slot_max = TIMELINE_PART;
+    small->table.cell_max = TIMELINE_PART / 2;
+    psnap_rng_init(&rng, 41);
+    for (uint64_t line = 0; line < LINES; line++) {
+        assert_int_equal(stack_touch(small, line), STACK_COLD);
+        assert_int_equal(stack_touch(large, line), STACK_COLD);
+    }
+    for (int i = 0; i < 5 * TIMELINE_PART; i++) {
+        const uint64_t line = psnap_rng_below(&rng, LINES);
+        assert_int_equal(stack_touch(small, line), stack_touch(large, line));
+    }
+    assert_int_equal(small->below.slot_count, TIMELINE_PART);
+    assert_true(large->below.slot_count > TIMELINE_PART);
+    assert_true(stack_is_full(small) && !stack_is_full(large));
+    assert_int_equal(stack_touch(small, LINES), STACK_FAILED);
+    stack_free(small);
+    stack_free(large);
+}
+
+/* Without room for another slot there is an end as well. */
+static void no_slots(void **state)
+{
+    struct timeline line;
+    uint32_t *cells = calloc(TIMELINE_PART + 1, sizeof *cells);
+
+    (void)state;
+    assert_non_null(cells);
+    assert_true(timeline_init(&line));
+    line.slot_max = TIMELINE_PART;
+    for (uint32_t cell = 1; cell <= TIMELINE_PART; cell++) {
+        assert_true(timeline_make_room(&line, cells));
+        timeline_put(&line, cells, cell);
+    }
+    assert_false(timeline_make_room(&line, cells));
+    timeline_release(&line);
+    free(cells);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(paper_example),  cmocka_unit_test(cycles),
         cmocka_unit_test(random_lines),   cmocka_unit_test(random_sample),
         cmocka_unit_test(smaller_sample), cmocka_unit_test(random_runs),
-        cmocka_unit_test(random_chunks),
+        cmocka_unit_test(random_chunks),  cmocka_unit_test(full),
+        cmocka_unit_test(no_slots),
     };
 
     return cmocka_run_group_tests_name("reuse_stack", tests, NULL, NULL);
