@@ -156,10 +156,8 @@ static void write_empty_trace(struct psnap_recording *recording)
         program ? psnap_trace_writer_new(recording->trace_format->name, file, program, NULL) : NULL;
 
     psnap_sink_free(writer);
-    if (writer) {
-        fflush(file);
-        rewind(file);
-    }
+    if (writer && (fflush(file) != 0 || fseek(file, 0, SEEK_SET) != 0))
+        clearerr(file); /* what is written in its place says so */
     psnap_program_free(program);
 }
 

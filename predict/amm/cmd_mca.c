@@ -25,23 +25,23 @@
 static const char *const programs[] = {"llvm-mca-22", "llvm-mca-19", "llvm-mca-16", "llvm-mca"};
 enum { PROGRAMS = sizeof programs / sizeof programs[0] };
 
-/* The first of the programs that is there; NULL with `error` filled. */
-static const char *find_program(struct psnap_error *error)
+/* The first of the programs that is there. */
+static enum psnap_status find_program(const char **program, struct psnap_error *error)
 {
     const int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
-    const char *found = NULL;
 
-    for (size_t i = 0; i < PROGRAMS && nothing >= 0 && !found; i++) {
+    *program = NULL;
+    for (size_t i = 0; i < PROGRAMS && nothing >= 0 && !*program; i++) {
         const char *const arguments[] = {programs[i], "--version", NULL};
         if (!tool_run(arguments, nothing, nothing, nothing))
-            found = programs[i];
+            *program = programs[i];
     }
     if (nothing >= 0)
         close(nothing);
-    if (!found)
-        psnap_error_set(error, PSNAP_ERROR_UNSUPPORTED,
-                        "--asm needs llvm-mca, which is not installed (Debian package llvm-19)");
-    return found;
+    return *program ? PSNAP_OK
+                    : psnap_error_set(error, PSNAP_ERROR_UNSUPPORTED,
+                                      "--asm needs llvm-mca, which is not installed (Debian "
+                                      "package llvm-19)");
 }
 
 enum { REGIONS = 3 }; /* of a loop: its copies as they are, of one cycle, of two */
@@ -119,43 +119,45 @@ double mca_latency(const struct mca_loops *mca, uint32_t loop, double trips)
     return cycles->latency * trips / (trips + cycles->window);
 }
 
-static enum psnap_status run(const struct asm_text *loops, uint32_t count, struct region *regions,
-                             const char *cpu, struct psnap_error *error)
+static enum psnap_status simulate(const char *program, const struct asm_text *loops, uint32_t count,
+                                  struct region *regions, const char *cpu, FILE *files[3],
+                                  struct psnap_error *error)
 {
-    const char *program = find_program(error);
     char option[160], line[256];
     const char *const arguments[] = {
         program,         option, "-iterations=1000", "-instruction-info=0", "-resource-pressure=0",
         "-retire-stats", NULL};
-    FILE *in = tmpfile(), *out = tmpfile(), *err = tmpfile();
-    enum psnap_status status = PSNAP_OK;
-    int result = 0;
 
-    if (!program)
-        status = error->code;
-    else if (!in || !out || !err)
-        status = psnap_error_system(error, errno, "cannot make a temporary file");
     snprintf(option, sizeof option, "-mcpu=%s", cpu);
-    if (!status) {
-        write_regions(loops, count, in);
-        if (fflush(in) != 0 || fseek(in, 0, SEEK_SET) != 0)
-            status = psnap_error_system(error, errno, "cannot write a temporary file");
+    write_regions(loops, count, files[0]);
+    if (fflush(files[0]) != 0 || fseek(files[0], 0, SEEK_SET) != 0)
+        return psnap_error_system(error, errno, "cannot write a temporary file");
+    if (tool_run(arguments, fileno(files[0]), fileno(files[1]), fileno(files[2])) != 0) {
+        tool_complaint(files[2], line, sizeof line);
+        return psnap_error_set(error, PSNAP_ERROR_VALUE, "%s could not simulate the loops: %s",
+                               program, line);
     }
-    if (!status)
-        result = tool_run(arguments, fileno(in), fileno(out), fileno(err));
-    if (!status && result) {
-        tool_complaint(err, line, sizeof line);
-        status = psnap_error_set(error, PSNAP_ERROR_VALUE, "%s could not simulate the loops: %s",
-                                 program, line);
-    }
-    if (!status && fseek(out, 0, SEEK_SET) == 0)
-        read_report(regions, REGIONS * (size_t)count, out);
-    if (in)
-        fclose(in);
-    if (out)
-        fclose(out);
-    if (err)
-        fclose(err);
+    if (fseek(files[1], 0, SEEK_SET) != 0)
+        return psnap_error_system(error, errno, "cannot read a temporary file");
+    read_report(regions, REGIONS * (size_t)count, files[1]);
+    return PSNAP_OK;
+}
+
+/* regions[REGIONS * i] and those behind it are what llvm-mca says of loop i. */
+static enum psnap_status run(const struct asm_text *loops, uint32_t count, struct region *regions,
+                             const char *cpu, struct psnap_error *error)
+{
+    FILE *files[3] = {tmpfile(), tmpfile(), tmpfile()};
+    const char *program;
+    enum psnap_status status;
+
+    if (!files[0] || !files[1] || !files[2])
+        status = psnap_error_system(error, errno, "cannot make a temporary file");
+    else if (!(status = find_program(&program, error)))
+        status = simulate(program, loops, count, regions, cpu, files, error);
+    for (int i = 0; i < 3; i++)
+        if (files[i])
+            fclose(files[i]);
     return status;
 }
 

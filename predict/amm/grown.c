@@ -96,7 +96,7 @@ struct spreads {
  * one near 100 takes two wide modes for one, whose quantiles then grow in between. It is a choice
  * that was not varied in a measurement.
  */
-enum { BIMODAL_PERCENT = 80 };
+#define BIMODAL_SHARE 0.8
 
 /* Two modes if all sizes have them, else one. Sizes at which all accesses are cold are left out. */
 static void take_spreads(const struct growing *growing, size_t plan, uint32_t ref,
@@ -116,7 +116,7 @@ static void take_spreads(const struct growing *growing, size_t plan, uint32_t re
             continue;
         distances[spreads->count] = of;
         thresholds[spreads->count] = otsu_threshold(of, &share);
-        is_bimodal &= share > BIMODAL_PERCENT / 100.0;
+        is_bimodal &= share > BIMODAL_SHARE;
         spreads->at[spreads->count].cold = measure->accesses[ref] *
                                            (double)psnap_distances_cold(of) /
                                            (double)psnap_distances_accesses(of);

@@ -63,7 +63,7 @@ bool measure_count_other(const struct measure *measure, struct measure_row *row,
         row->outside += times;
         return true;
     }
-    if (measure->options->sample)
+    if (measure->options->sample > 0)
         return measure_add(&row->sampled,
                            distance == STACK_COLD ? distance : distance & ~STACK_SAMPLED, times);
     return measure_add(&row->known, distance, times);
@@ -163,7 +163,7 @@ bool measure_thin(struct measure *measure)
     uint64_t lines = 0;
     bool fits = true;
 
-    if (!measure->options->sample || measure->rate <= measure->options->sample)
+    if (measure->options->sample == 0 || measure->rate <= measure->options->sample)
         return true;
     for (uint32_t i = 0; i < measure->thread_count; i++)
         lines += stack_lines(measure->memories[measure->threads[i]].stack);
@@ -326,7 +326,8 @@ bool measure_merge(struct measure *whole, struct measure *chunk)
                 stack_expect(memory->stack, firsts[i + AHEAD].line);
             distance = stack_leave(memory->stack, firsts[i].line);
             largest = distance > largest ? distance : largest;
-        } while (++i < chunk->first_count && firsts[i].joins);
+            i++;
+        } while (i < chunk->first_count && firsts[i].joins);
         fits = count_first(chunk, &firsts[first], largest);
     }
     for (uint32_t i = 0; i < chunk->thread_count && fits; i++) {

@@ -141,7 +141,7 @@ struct psnap_sink *psnap_reuse_new(const struct psnap_program *program,
         return NULL;
     reuse = calloc(1, sizeof *reuse);
     if (reuse) {
-        const bool is_apart = options->jobs > 1 && !options->sample && !options->sets;
+        const bool is_apart = options->jobs > 1 && options->sample == 0 && !options->sets;
         reuse->base.ops = &ops;
         reuse->program = program;
         reuse->options = *options;
