@@ -228,7 +228,25 @@ assert len(first[2]) == 4 and first[0][0] == sum(first[2]) != first[1][0], first
 END
 expect 1 "$PSNAP" sim many.pst -m machine.yaml --cores 2
 has err "but there are only 2 cores"
-expect 2 "$PSNAP" sim many.pst -m machine.yaml --cores 5000
+for cores in 0 1025 x; do
+    expect 2 "$PSNAP" sim many.pst -m machine.yaml --cores $cores
+    has err "--cores takes a number from 1 to 1024, not '$cores'"
+done
+
+# Cores are in turn with --by thread, too, also those of a profile with a walk for each thread
+OMP_NUM_THREADS=4 "$PSNAP" record -o many.yaml --force --trace many.pst -- ./program 50 > out
+for input in many.pst many.yaml; do
+    "$PSNAP" sim $input -m machine.yaml --cores 4 --by total --json > total 2> err
+    "$PSNAP" sim $input -m machine.yaml --cores 4 --by total,thread --json > both 2> err
+    python3 - << 'END'
+import json
+total, both = (json.load(open(name)) for name in ("total", "both"))
+assert both["threads"] == 4 and both["interleaving"] == "round-robin by access", both["interleaving"]
+assert total["rows"] == both["rows"][:1], (total["rows"], both["rows"][:1])
+END
+done
+"$PSNAP" sim - -m machine.yaml --cores 4 --by thread --json < many.pst > piped 2> err
+grep -q '"interleaving": *"stream order"' piped || fail "$(cat piped)"
 
 # Run times: more cores, less time, as far as the busiest one has less; by hand from the rates
 "$PSNAP" predict multicore one.pst -m machine.yaml --cores 1,2,4 --sections > table
