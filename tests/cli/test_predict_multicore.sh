@@ -426,6 +426,8 @@ has err "record it with OMP_NUM_THREADS=1"
 multicore 1 one.pst -m 8K:64:4
 has err "machine '8K:64:4' lacks clock_hz, throughput_cycles of level 1"
 has err "; --no-time predicts hit rates alone"
+multicore 1 one.pst -m "$PSNAP_SOURCE/samples/machines/desktop.yaml" --cores 2 # it has latencies
+has err "machine 'desktop' lacks throughput_cycles of level 1: "
 sed '/fp_add/d' machine.yaml > no_add.yaml
 multicore 1 one.pst -m no_add.yaml --cores 2
 has err "machine 'quad' lacks operations.fp_add.throughput_cycles:"
