@@ -10,6 +10,7 @@
 
 #include "formats/base/cmd.h"
 #include "formats/base/json.h"
+#include "formats/base/text.h"
 #include "replay/cmd_input.h"
 #include "simcore/cmd_side.h"
 #include "simcore/cmd_turns.h"
@@ -363,8 +364,8 @@ static int simulate(const char *path, const struct psnap_input_options *input, c
     report.machines = owned;
     if (owned)
         side_warn_of_sizes(owned, machines->count);
-    if (owned && !psnap_turns_pass(path, input, report.wanted[PSNAP_SCOPE_THREAD], run, &report,
-                                   &report.in_turn, &error)) {
+    if (owned && !psnap_turns_pass(path, input, report.wanted[PSNAP_SCOPE_THREAD] && !cores, run,
+                                   &report, &report.in_turn, &error)) {
         if (json)
             print_json(&report);
         else
@@ -384,13 +385,14 @@ int psnap_cmd_sim(int argc, char **argv)
     struct psnap_text_list machines = {0};
     const char *by = "total,loop";
     uint64_t cores = 0;
+    const char *threads = NULL;
     bool apart = false, json = false;
     const struct psnap_option options[] = {
         {PSNAP_OPTION_LIST, 'm', "machine", &machines, "MACHINE",
          "a bundled name, a machine file, or size:line:ways,...; may be repeated"},
         {PSNAP_OPTION_TEXT, 0, "by", &by, "SCOPES",
          "rows: any of total,loop,block,region,thread (total,loop)"},
-        {PSNAP_OPTION_U64, 0, "cores", &cores, "N",
+        {PSNAP_OPTION_TEXT, 0, "cores", &threads, "N",
          "threads are N cores, whose caches are apart or shared as the machine says"},
         {PSNAP_OPTION_FLAG, 0, "apart", &apart, NULL,
          "of several machines: a table each, with write-backs, prefetches and TLBs"},
@@ -412,8 +414,10 @@ int psnap_cmd_sim(int argc, char **argv)
     int status;
     const int operands = psnap_options_parse(argc, argv, &usage, false, &status);
 
-    if (operands == 1 && cores > CORES_MAX)
-        status = psnap_cmd_usage("sim", "--cores takes at most %d", CORES_MAX);
+    if (operands == 1 && threads &&
+        (!psnap_text_u64(threads, &cores) || cores < 1 || cores > CORES_MAX))
+        status = psnap_cmd_usage("sim", "--cores takes a number from 1 to %d, not '%.100s'",
+                                 CORES_MAX, threads);
     else if (operands == 1 && machines.count)
         status = simulate(argv[1], &input, by, &machines, cores, apart, json);
     else if (operands == 1)

@@ -17,7 +17,7 @@
 #include "predict/multicore/cmd_multicore.h"
 
 struct settings {
-    const char *cores, *method, *time, *interleave, *list;
+    const char *cores, *method, *time, *interleave, *seed, *list;
     bool has_no_time, has_sections, json, force;
 };
 
@@ -136,6 +136,58 @@ static enum psnap_status take_method(struct multicore *study, const char *method
     return usage_error(error, "--method takes sdcm, per-set and simulation, not '%.100s'", method);
 }
 
+/* How cores have their turns. */
+static enum psnap_status take_interleaving(struct multicore *study, const struct settings *settings,
+                                           struct psnap_error *error)
+{
+    const char *const how = settings->interleave ? settings->interleave : "round-robin";
+
+    study->mimic.uniform = !strcmp(how, "uniform");
+    if (!study->mimic.uniform && strcmp(how, "round-robin") != 0)
+        return usage_error(error, "--interleave takes round-robin and uniform, not '%.100s'", how);
+    if (settings->seed && !psnap_text_u64(settings->seed, &study->mimic.seed))
+        return usage_error(error, "--seed takes a whole number, not '%.100s'", settings->seed);
+    return PSNAP_OK;
+}
+
+/* A task list has been dealt and interleaved: options that say how are refused. */
+static enum psnap_status check_list(const struct multicore *study, const struct settings *settings,
+                                    struct psnap_error *error)
+{
+    const char *const option = study->mimic.chunk     ? "--chunk"
+                               : settings->interleave ? "--interleave"
+                               : settings->seed       ? "--seed"
+                               : settings->has_no_time && study->mimic.as_published
+                                   ? "--no-time --as-published"
+                                   : NULL;
+
+    if (study->against)
+        return usage_error(error, "--against needs a trace, not a task list%s", "");
+    if (option)
+        return usage_error(
+            error, "%s needs a trace or a profile: a task list was dealt when it was written",
+            option);
+    return PSNAP_OK;
+}
+
+/* What is read more than once has to be a file. */
+static enum psnap_status check_pipes(const struct multicore *study, struct psnap_error *error)
+{
+    struct stat about;
+
+    if (study->run_count > 1 && !study->is_list && !strcmp(study->from, "-"))
+        return usage_error(
+            error, "a pipe or standard input is read once: give a file, or one number of --cores%s",
+            "");
+    if (study->against &&
+        (!strcmp(study->against, "-") ||
+         (stat(study->against, &about) == 0 && !S_ISREG(about.st_mode) && !S_ISDIR(about.st_mode))))
+        return usage_error(
+            error, "a pipe or standard input is read once: give a file to --against, not '%.100s'",
+            study->against);
+    return PSNAP_OK;
+}
+
 /* By which model run times are; as published, unless it is said, by the published one. */
 static enum psnap_status take_time(struct multicore *study, const char *name,
                                    struct psnap_error *error)
@@ -156,27 +208,26 @@ static enum psnap_status prepare(struct multicore *study, const struct settings 
 {
     enum psnap_status status;
 
-    study->mimic.uniform = !strcmp(settings->interleave, "uniform");
-    if (!study->mimic.uniform && strcmp(settings->interleave, "round-robin") != 0)
-        return usage_error(error, "--interleave takes round-robin and uniform, not '%.100s'",
-                           settings->interleave);
+    if (settings->json && settings->list && psnap_output_is_stdout(settings->list))
+        return usage_error(
+            error, "--task-list - and --json would both go to standard output: give a FILE%s", "");
     study->has_time = !settings->has_no_time;
-    status = look_at_input(study, error);
+    status = take_interleaving(study, settings, error);
+    if (!status)
+        status = look_at_input(study, error);
     if (!status)
         status = take_cores(study, settings->cores, error);
     if (!status)
         status = take_method(study, settings->method, error);
     if (!status)
         status = take_time(study, settings->time, error);
-    if (!status && study->against && study->is_list)
-        status = usage_error(error, "--against needs a trace, not a task list%s", "");
+    if (!status && study->is_list)
+        status = check_list(study, settings, error);
     if (!status && study->against && study->run_count != 1)
         status =
             usage_error(error, "--against has one number of --cores, that of its threads%s", "");
-    if (!status && study->run_count > 1 && !study->is_list && !strcmp(study->from, "-"))
-        status = usage_error(
-            error, "a pipe or standard input is read once: give a file, or one number of --cores%s",
-            "");
+    if (!status)
+        status = check_pipes(study, error);
     if (!status)
         status = take_machines(study, machines, error);
     return status;
@@ -211,8 +262,7 @@ int psnap_cmd_predict_multicore(int argc, char **argv)
 {
     struct multicore *study = calloc(1, sizeof *study);
     struct psnap_text_list machines = {0};
-    struct settings settings = {
-        .cores = "1,2,4,8,16", .method = "sdcm", .interleave = "round-robin"};
+    struct settings settings = {.cores = "1,2,4,8,16", .method = "sdcm"};
     struct psnap_input_options input = PSNAP_INPUT_DEFAULTS;
     struct psnap_mimic_options mimic = {0};
     const char *against = NULL;
@@ -226,7 +276,7 @@ int psnap_cmd_predict_multicore(int argc, char **argv)
          "of run times: published, throughput or overlap (overlap)"},
         {PSNAP_OPTION_TEXT, 0, "interleave", &settings.interleave, "HOW",
          "cores in turn (round-robin), or drawn (uniform)"},
-        {PSNAP_OPTION_U64, 0, "seed", &mimic.seed, "N", "of that (0)"},
+        {PSNAP_OPTION_TEXT, 0, "seed", &settings.seed, "N", "of that (0)"},
         {PSNAP_OPTION_COUNT, 0, "chunk", &mimic.chunk, "N",
          "iterations of a chunk, in all loops (as the program says)"},
         {PSNAP_OPTION_FLAG, 0, "as-published", &mimic.as_published, NULL,

@@ -57,11 +57,18 @@ struct multicore {
     struct tasks tasks;
     struct multicore_run runs[MULTICORE_RUNS_MAX];
     size_t run_count;
+    /* with `against`, one run: accesses of its cores, mimicked; the largest relative difference */
+    uint64_t core_accesses[PSNAP_CORES_MAX];
+    double core_difference;
 };
 
 /* Fills tasks and runs. */
 enum psnap_status multicore_study(struct multicore *study, struct psnap_error *error);
 void multicore_release(struct multicore *study);
+/* Whether marks come from an input in their order: it is a trace (`profile` NULL) or a profile of
+ * model nests; false with an error that says what to record. */
+bool multicore_has_order(const struct psnap_profile *profile, const char *path,
+                         struct psnap_error *error);
 /* An error that names what run times need of a machine, operations apart, and is not there. */
 enum psnap_status multicore_check_machine(const struct multicore *study,
                                           const struct psnap_machine *machine,
@@ -71,7 +78,8 @@ enum psnap_status multicore_check_machine(const struct multicore *study,
 enum psnap_status multicore_time(const struct multicore *study, const struct psnap_machine *machine,
                                  size_t section, uint32_t cores, struct multicore_row *row,
                                  struct psnap_error *error);
-/* Simulates the recorded run into MULTICORE_OBSERVED of the totals (cmd_multicore_against.c). */
+/* Simulates the recorded run into MULTICORE_OBSERVED of the totals and fills core_difference; a run
+ * of other sections is an error (cmd_multicore_against.c). */
 enum psnap_status multicore_observe(struct multicore *study, struct multicore_run *run,
                                     struct psnap_error *error);
 /* The row of a section; `section` tasks.count: the total. */

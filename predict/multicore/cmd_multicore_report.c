@@ -123,6 +123,9 @@ void multicore_print(const struct multicore *study, bool sections)
         printf("\nT is that of the busiest core, by the model '%s' (--time) with the hit rates of "
                "%s\n",
                runtime_method_name(study->time), multicore_method_names[study->timed]);
+    if (study->against)
+        printf("\naccesses of a core, mimicked and recorded, differ by %.2f %% at most\n",
+               100 * study->core_difference);
     if (study->is_list)
         printf("a task list has distances alone: nothing is simulated\n");
 }
@@ -192,11 +195,14 @@ void multicore_print_json(const struct multicore *study)
     psnap_json_u64(&json, "psnap", 1);
     psnap_json_text(&json, "command", "predict multicore");
     psnap_json_text(&json, "input", study->path);
-    psnap_json_text(&json, "interleaving", study->mimic.uniform ? "uniform" : "round-robin");
+    if (!study->is_list)
+        psnap_json_text(&json, "interleaving", study->mimic.uniform ? "uniform" : "round-robin");
     psnap_json_bool(&json, "as_published", study->mimic.as_published);
     psnap_json_text(&json, "method", multicore_method_names[study->timed]);
     if (study->has_time)
         psnap_json_text(&json, "time", runtime_method_name(study->time));
+    if (study->against)
+        psnap_json_real(&json, "core_accesses_difference", study->core_difference);
     psnap_json_begin_array(&json, "rows");
     for (size_t m = 0; m < study->machine_count; m++)
         for (size_t i = 0; i < study->run_count; i++) {

@@ -303,6 +303,10 @@ static enum psnap_status take_tasks(struct multicore *study, const struct pass *
                                    "what it calls with 'psnap cc', too",
                                    sections[s].id, sections[s].file, sections[s].src_line,
                                    study->path);
+    memset(study->core_accesses, 0, sizeof study->core_accesses);
+    for (size_t s = 0; s < count; s++)
+        for (uint32_t core = 0; core < pass->cores; core++)
+            study->core_accesses[core] += sections[s].core_accesses[core];
     if (!study->tasks.tasks && !begin_tasks(&study->tasks, program, pass->profile, sections, count))
         return no_memory(error);
     for (uint32_t s = 0; s < count; s++)
@@ -452,6 +456,19 @@ static enum psnap_status end_run(const struct multicore *study, const struct mul
 
 /* -------------------------------------------------------------------- the study */
 
+bool multicore_has_order(const struct psnap_profile *profile, const char *path,
+                         struct psnap_error *error)
+{
+    if (!profile || profile->stream)
+        return true;
+    psnap_error_set(error, PSNAP_ERROR_VALUE,
+                    "'%s' is a profile of model psnap, which does not say in which order marks "
+                    "come: record one of model nests ('psnap record' without --model psnap and "
+                    "--threads apart), or a trace",
+                    path);
+    return false;
+}
+
 static enum psnap_status study_stream(struct multicore *study, uint32_t cores, bool is_again,
                                       struct psnap_error *error)
 {
@@ -467,6 +484,10 @@ static enum psnap_status study_stream(struct multicore *study, uint32_t cores, b
     input.is_again = is_again;
     input.kept = &pass->profile;
     source = psnap_input_open(study->from, &input, error);
+    if (source && !multicore_has_order(pass->profile, study->path, error)) {
+        psnap_source_free(source);
+        source = NULL;
+    }
     pass->mimic = source ? psnap_mimic_new(source, &mimic, error) : NULL;
     status = pass->mimic ? plan(study, pass, error) : error->code;
     if (!status)

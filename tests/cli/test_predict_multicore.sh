@@ -116,6 +116,7 @@ for level in json.load(open("json"))["rows"][0]["levels"]:
     assert level["error_points"] <= 0.5, level
     assert abs(level["per-set"] - level["observed"]) < 0.02, level
     assert abs(level["sdcm"] - level["observed"]) < 0.1, level
+assert json.load(open("json"))["core_accesses_difference"] < 0.05, json.load(open("json"))
 END
 done
 "$PSNAP" predict multicore one.pst -m machine.yaml -m 8K:64:4 --no-time --cores 4 --interleave uniform \
@@ -228,7 +229,25 @@ assert len(first[2]) == 4 and first[0][0] == sum(first[2]) != first[1][0], first
 END
 expect 1 "$PSNAP" sim many.pst -m machine.yaml --cores 2
 has err "but there are only 2 cores"
-expect 2 "$PSNAP" sim many.pst -m machine.yaml --cores 5000
+for cores in 0 1025 x; do
+    expect 2 "$PSNAP" sim many.pst -m machine.yaml --cores $cores
+    has err "--cores takes a number from 1 to 1024, not '$cores'"
+done
+
+# Cores are in turn with --by thread, too, also those of a profile with a walk for each thread
+OMP_NUM_THREADS=4 "$PSNAP" record -o many.yaml --force --trace many.pst -- ./program 50 > out
+for input in many.pst many.yaml; do
+    "$PSNAP" sim $input -m machine.yaml --cores 4 --by total --json > total 2> err
+    "$PSNAP" sim $input -m machine.yaml --cores 4 --by total,thread --json > both 2> err
+    python3 - << 'END'
+import json
+total, both = (json.load(open(name)) for name in ("total", "both"))
+assert both["threads"] == 4 and both["interleaving"] == "round-robin by access", both["interleaving"]
+assert total["rows"] == both["rows"][:1], (total["rows"], both["rows"][:1])
+END
+done
+"$PSNAP" sim - -m machine.yaml --cores 4 --by thread --json < many.pst > piped 2> err
+grep -q '"interleaving": *"stream order"' piped || fail "$(cat piped)"
 
 # Run times: more cores, less time, as far as the busiest one has less; by hand from the rates
 "$PSNAP" predict multicore one.pst -m machine.yaml --cores 1,2,4 --sections > table
@@ -277,6 +296,9 @@ for x, y in zip(a["levels"], b["levels"]):
     assert abs(x["simulation"] - y["simulation"]) < 1e-3
 END
 has one.yaml "mark: omp.iteration"
+OMP_NUM_THREADS=1 "$PSNAP" record --model psnap -o published.yaml -- ./program 50 > out
+expect 1 "$PSNAP" predict multicore published.yaml -m machine.yaml --no-time --cores 4
+has err "'published.yaml' is a profile of model psnap, which does not say in which order marks come:"
 sed 's/mark: omp.single end/mark: omp.singled/' one.yaml > odd.yaml
 expect 1 "$PSNAP" predict multicore odd.yaml -m machine.yaml
 has err "no mark 'omp.singled'"
@@ -306,6 +328,14 @@ expect 1 "$PSNAP" predict multicore tasks.yaml -m 8K:32:4 --no-time --cores 4
 has err "no profile of lines of 32 bytes in caches of 1 of 4 cores"
 expect 2 "$PSNAP" predict multicore tasks.yaml -m machine.yaml --cores 4 --method per-set
 has err "of a task list there is SDCM alone"
+for option in "--chunk 4" "--interleave uniform" "--interleave round-robin" "--seed 3" \
+    "--no-time --as-published"; do
+    # shellcheck disable=SC2086
+    expect 2 "$PSNAP" predict multicore tasks.yaml -m machine.yaml --cores 4 $option
+    has err "${option% [0-9ur]*} needs a trace or a profile: a task list was dealt when it was written"
+done
+expect 2 "$PSNAP" predict multicore one.pst -m machine.yaml --cores 4 --task-list - --json
+has err "--task-list - and --json would both go to standard output"
 sed -i 's/line_bytes: 64/line_bytes: x/' copy.yaml
 expect 1 "$PSNAP" predict multicore copy.yaml -m machine.yaml --cores 4
 has err "copy.yaml:"
@@ -331,6 +361,9 @@ for input in one.pst one.yaml; do
     multicore_json fifo --cores 4 > json && same json
     grep -q '"input": *"fifo"' json || fail "$(head -3 json)"
     expect 2 "$PSNAP" predict multicore <(cat $input) -m machine.yaml
+    has err "is read once"
+    cat $input > fifo 2> broken &
+    expect 2 timeout 60 "$PSNAP" predict multicore fifo -m machine.yaml --cores 1,2
     has err "is read once"
 done
 
@@ -393,6 +426,8 @@ has err "record it with OMP_NUM_THREADS=1"
 multicore 1 one.pst -m 8K:64:4
 has err "machine '8K:64:4' lacks clock_hz, throughput_cycles of level 1"
 has err "; --no-time predicts hit rates alone"
+multicore 1 one.pst -m "$PSNAP_SOURCE/samples/machines/desktop.yaml" --cores 2 # it has latencies
+has err "machine 'desktop' lacks throughput_cycles of level 1: "
 sed '/fp_add/d' machine.yaml > no_add.yaml
 multicore 1 one.pst -m no_add.yaml --cores 2
 has err "machine 'quad' lacks operations.fp_add.throughput_cycles:"
@@ -409,6 +444,14 @@ multicore 2 one.pst --cores 2
 multicore 2 one.pst -m machine.yaml --cores 2,4 --against many.pst
 multicore 1 one.pst -m machine.yaml --cores 2 --against many.pst
 has err "'many.pst' has 4 threads, not 2"
+multicore 1 one.pst -m machine.yaml --cores 4 --against taken.4.pst
+has err "'taken.4.pst' has no parallel section main.omp_outlined.1, which 'one.pst' has: --against"
+multicore 2 one.pst -m machine.yaml --cores 4 --against <(cat many.pst)
+has err "is read once: give a file to --against"
+"$PSNAP" predict multicore one.pst -m machine.yaml --cores 4 --against many.pst > table
+has table "accesses of a core, mimicked and recorded, differ by"
+multicore 2 one.pst -m machine.yaml --cores 4 --interleave uniform --seed x
+has err "--seed takes a whole number, not 'x'"
 multicore 2 - -m machine.yaml < one.pst
 has err "standard input is read once"
 "$PSNAP" predict multicore - -m machine.yaml --cores 2 --json < one.pst > piped
