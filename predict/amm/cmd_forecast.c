@@ -211,9 +211,12 @@ static enum psnap_status make_targets(struct forecast *forecast,
         status = read_run(forecast, settings, settings->at, true, error);
     if (!status)
         status = need_blocks(&forecast->runs[1], "--at", false, error);
-    return status
-               ? status
-               : target_at(&forecast->targets[0], &run->measure, &forecast->runs[1].measure, error);
+    if (status)
+        return status;
+    status = target_at(&forecast->targets[0], &run->measure, &forecast->runs[1].measure, error);
+    if (status)
+        psnap_error_at(error, settings->at, 0, 0);
+    return status;
 }
 
 /* ------------------------------------------------------------------- the work */

@@ -112,6 +112,23 @@ for report in at at_profile branches; do
         "$(total 60.json t_cpu_seconds throughput)" 0.01
 done
 
+# ... of the same build: blocks and loops of others say nothing
+"$PSNAP" cc -O2 -g "$PSNAP_SOURCE/samples/stream.c" -o stream -lm
+"$PSNAP" record --trace stream.pst -o stream.yaml -- ./stream 1000 1 > /dev/null
+mkdir other
+"$PSNAP" cc -O1 -g "$PSNAP_SOURCE/samples/matmul.c" -o other/matmul -lm
+"$PSNAP" record --trace other.pst -o other.yaml -- other/matmul 60 2 > /dev/null
+for other in stream.pst stream.yaml; do
+    expect 1 "$PSNAP" predict runtime 24.pst --at $other -m "$machine"
+    has err "$other: the larger input is of another program, 'stream' instead of 'matmul'"
+done
+expect 1 "$PSNAP" predict runtime 24.pst --at other.pst -m "$machine"
+has err "another build of the program"
+has err "record both inputs with the same build"
+cp matmul renamed
+"$PSNAP" record --trace renamed.pst -- ./renamed 60 2 > /dev/null
+expect 0 "$PSNAP" predict runtime 24.pst --at renamed.pst -m "$machine"
+
 # Several inputs: distances grow, and come nearer than fixed ones
 "$PSNAP" predict runtime 12.pst 16.pst 20.pst 24.pst --sizes 12,16,20,24 --size 60 -m "$machine" \
     --csv grown.csv --json > grown.json
