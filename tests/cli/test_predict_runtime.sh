@@ -33,7 +33,7 @@ assert abs(a - b) <= t * abs(b), sys.argv' "$@" || fail "not near: $*"
 # The table, and that the profile predicts what the trace does
 "$PSNAP" predict runtime 24.pst -m "$machine" > table
 has table "machine complete, one core:"
-has table "published ms  throughput ms  overlap ms"
+has table "published ms  throughput ms  overlap ms  overlap T_mem ms  overlap T_cpu ms"
 has table "multiply:39"
 has table "branch probabilities has the block counts within"
 has table "no --asm"
@@ -171,7 +171,8 @@ fi
 
 # What is missing is said, and where it comes from
 expect 1 "$PSNAP" predict runtime 24.pst -m 32K:64:8,1M:64:16
-has err "lacks clock_hz, latency_cycles of level 1"
+has err "lacks clock_hz, latency_cycles of level 1, latency_cycles of level 2 and "
+has err " more: 'psnap machine host"
 has err "psnap machine host"
 "$PSNAP" convert 24.pst -o plain.din 2> err
 expect 1 "$PSNAP" predict runtime plain.din -m "$machine"
