@@ -71,11 +71,11 @@ print(json.load(open("sim.json"))["rows"][0]["levels"][0]["cumulative_hit_rate"]
 python3 - << 'END'
 import csv, json
 expected = {str(d): n for d, n in json.load(open("reuse.json"))["scopes"][0]["histogram"]}
-found = {}
-for row in csv.DictReader(open("addresses.csv")):
-    found[row["distance"]] = found.get(row["distance"], 0) + float(row["accesses"])
-found.pop("cold")
-assert found == expected, "the profile is not that of psnap reuse"
+rows = [(row["distance"], float(row["accesses"])) for row in csv.DictReader(open("addresses.csv"))]
+assert rows[-1][0] == "cold"
+distances = [int(distance) for distance, _ in rows[:-1]]
+assert distances == sorted(set(distances)), "a line a distance, in ascending order"
+assert dict(rows[:-1]) == expected, "the profile is not that of psnap reuse"
 END
 
 # As published: levels see all accesses, one window in a hundred
@@ -143,6 +143,8 @@ fixed = rate([r for r in rows if r["distances"] == "fixed"])
 assert abs(grown - real) < abs(fixed - real) / 3, (real, grown, fixed)
 END
 [ "$(head -1 grown.csv)" = distance,accesses ] || fail "no CSV"
+cut -d, -f1 grown.csv | sort | uniq -d > twice
+[ ! -s twice ] || fail "distances of several lines: $(cat twice)"
 
 # Assembly: loops have their cycles from it
 if "$PSNAP" predict runtime 24.pst -m "$machine" --asm /dev/null > out 2> err; then
@@ -185,6 +187,19 @@ expect 1 "$PSNAP" predict runtime 24.yaml --probabilities 60.csv -m "$machine"
 has err "a profile has loops"
 expect 1 "$PSNAP" predict runtime 24.yaml 60.yaml 24.yaml --sizes 1,2,3 --size 9 -m "$machine"
 has err "a profile has loops"
+expect 1 "$PSNAP" predict runtime 24.yaml --write-probabilities profile.csv -m "$machine"
+has err "--write-probabilities needs the blocks of a program, and a profile has loops"
+[ ! -e profile.csv ] || fail "probabilities of blocks that a profile does not have"
+"$PSNAP" predict runtime other.pst -m "$machine" --write-probabilities other.csv > out
+expect 1 "$PSNAP" predict runtime 24.pst --probabilities other.csv -m "$machine"
+has err "another build or program"
+# ... the place may be left out, or without its quotes
+cut -d, -f1-3 60.csv > short.csv
+tr -d '"' < 60.csv > bare.csv
+for file in short bare; do
+    "$PSNAP" predict runtime 24.pst --probabilities $file.csv -m "$machine" --json > json
+    cmp json branches.json || fail "$file.csv is not 60.csv"
+done
 
 # edit SED: probabilities that make no sense
 edit() { sed -e "$1" 60.csv > bad.csv; }
@@ -222,6 +237,31 @@ expect 2 "$PSNAP" predict runtime 24.pst 60.pst --sizes 24,60 --size 90 -m "$mac
 has err "show how a program grows"
 expect 2 "$PSNAP" predict runtime 12.pst 24.pst 60.pst --sizes 24,12,60 --size 90 -m "$machine"
 has err "the smallest first"
+series="12.pst 24.pst 60.pst -m $machine"
+for size in 0 -4 nan x; do
+    expect 2 "$PSNAP" predict runtime $series --sizes 12,24,60 --size $size
+    has err "--size: sizes are positive numbers, not '$size'"
+done
+for sizes in 12,x,60 12,24,x; do
+    expect 2 "$PSNAP" predict runtime $series --sizes $sizes --size 90
+    has err "--sizes: sizes are positive numbers, not 'x'"
+done
+for sizes in 12,24 12,24,60, 12,24,60,90; do
+    expect 2 "$PSNAP" predict runtime $series --sizes $sizes --size 90
+    has err "--sizes takes 3 numbers"
+done
+expect 2 "$PSNAP" predict runtime $series --size 90
+has err "come together"
+expect 1 "$PSNAP" predict runtime $series --sizes 12,24,60 --size 1e9
+has err "up to 2^62"
+for option in block line; do
+    expect 2 "$PSNAP" predict runtime 24.pst -m "$machine" --$option 0
+    has err "--$option takes one byte or more"
+done
+expect 1 "$PSNAP" predict runtime 24.pst -m "$machine" --csv left.csv --write-probabilities nowhere/p
+[ ! -e left.csv ] || fail "a file in spite of another that cannot be written"
+expect 2 "$PSNAP" predict runtime 24.pst -m "$machine" -m "$machine"
+has err "two machines are called 'complete'"
 expect 2 "$PSNAP" predict runtime 24.pst --at 60.pst --probabilities 60.csv -m "$machine"
 has err "only one"
 expect 2 "$PSNAP" predict runtime 24.pst -m "$machine" --rate 0
