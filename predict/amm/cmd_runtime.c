@@ -288,6 +288,16 @@ static int check_sizes(struct forecast_settings *settings, const char *sizes, co
     return take_sizes(settings, sizes);
 }
 
+/* Of a block and a line, unless UNSAID. 0, or the exit status of a mistake. */
+static int take_bytes(struct forecast_settings *settings, uint64_t block, uint64_t line)
+{
+    settings->rows.reading.block_bytes = block == UNSAID ? 0 : (double)block;
+    settings->line_bytes = line == UNSAID ? 0 : line;
+    return block && line ? 0
+                         : psnap_cmd_usage("predict runtime", "%s takes one byte or more",
+                                           block ? "--line" : "--block");
+}
+
 /* What the options ask for makes sense together; 0, or the exit status of a mistake. */
 static int check_usage(struct forecast_settings *settings, const char *method, const char *rates,
                        const char *by)
@@ -320,28 +330,44 @@ static int check_usage(struct forecast_settings *settings, const char *method, c
     return check_outputs(settings);
 }
 
-static int run_command(struct forecast *forecast, const struct forecast_settings *settings,
-                       const struct psnap_text_list *machines)
+static enum psnap_status predict(struct forecast *forecast,
+                                 const struct forecast_settings *settings,
+                                 const struct psnap_text_list *machines, struct psnap_error *error)
 {
     struct files files = {0};
-    struct psnap_error error;
-    enum psnap_status status = forecast_machines(forecast, machines, settings, &error);
+    enum psnap_status status = forecast_machines(forecast, machines, settings, error);
 
     if (!status)
-        status = open_files(&files, settings, &error);
+        status = open_files(&files, settings, error);
     if (!status)
-        status = forecast_make(forecast, settings, &error);
+        status = forecast_make(forecast, settings, error);
     if (!status)
-        status = write_files(&files, forecast, &error);
+        status = write_files(&files, forecast, error);
     psnap_output_abandon(files.csv);
     psnap_output_abandon(files.probabilities);
-    if (status)
+    return status;
+}
+
+static int run_command(const struct forecast_settings *settings,
+                       const struct psnap_text_list *machines)
+{
+    struct forecast *forecast = calloc(1, sizeof *forecast);
+    struct psnap_error error;
+    enum psnap_status status;
+
+    if (!forecast) {
+        psnap_error_set(&error, PSNAP_ERROR_MEMORY, "out of memory for the prediction");
         return psnap_cmd_fail("predict runtime", &error);
-    if (settings->json)
+    }
+    status = predict(forecast, settings, machines, &error);
+    if (!status && settings->json)
         print_json(forecast);
-    else if (!is_stdout(settings->csv) && !is_stdout(settings->write_probabilities))
+    else if (!status && !is_stdout(settings->csv) && !is_stdout(settings->write_probabilities))
         print_tables(forecast, settings);
-    return psnap_cmd_close_stdout("predict runtime", PSNAP_EXIT_DONE);
+    forecast_release(forecast);
+    free(forecast);
+    return status ? psnap_cmd_fail("predict runtime", &error)
+                  : psnap_cmd_close_stdout("predict runtime", PSNAP_EXIT_DONE);
 }
 
 int psnap_cmd_predict_runtime(int argc, char **argv)
@@ -396,7 +422,6 @@ int psnap_cmd_predict_runtime(int argc, char **argv)
         "published by AMM, in two forms, and with memory and computation overlapped. Of a\n"
         "larger input with --at, --probabilities or --size. AMM.md has the models.",
         options};
-    struct forecast *forecast;
     int status;
     const int operands = psnap_options_parse(argc, argv, &usage, false, &status);
 
@@ -405,26 +430,17 @@ int psnap_cmd_predict_runtime(int argc, char **argv)
     settings.paths = argv + 1;
     settings.path_count = (size_t)operands;
     settings.input.seed = settings.seed;
-    settings.rows.reading.block_bytes = block == UNSAID ? 0 : (double)block;
-    settings.line_bytes = line == UNSAID ? 0 : line;
     if (isnan(settings.rate))
         settings.rate = settings.rows.reading.as_published ? 0.01 : 1;
-    forecast = calloc(1, sizeof *forecast);
     status = check_sizes(&settings, sizes, size);
-    if (!status && (!block || !line))
-        status = psnap_cmd_usage("predict runtime", "%s takes one byte or more",
-                                 block ? "--line" : "--block");
+    if (!status)
+        status = take_bytes(&settings, block, line);
     if (!status)
         status = check_usage(&settings, method, rates, by);
     if (!status && !machines.count)
         status = psnap_cmd_usage("predict runtime", "no machine: give at least one -m MACHINE");
-    else if (!status && !forecast)
-        status = psnap_cmd_usage("predict runtime", "out of memory");
     else if (!status)
-        status = run_command(forecast, &settings, &machines);
-    if (forecast)
-        forecast_release(forecast);
-    free(forecast);
+        status = run_command(&settings, &machines);
     psnap_text_list_release(&machines);
     psnap_text_list_release(&settings.assembly);
     return status;
