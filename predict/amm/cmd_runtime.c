@@ -269,8 +269,10 @@ static int check_sizes(struct forecast_settings *settings, const char *sizes, co
 {
     const char *const command = "predict runtime";
     const size_t inputs = settings->path_count;
-    int status;
+    const int status = size ? take_size("--size", size, &settings->size) : 0;
 
+    if (status)
+        return status;
     if (!sizes != !size)
         return psnap_cmd_usage(command, "--sizes, of the inputs, and --size, of the one to "
                                         "predict, come together");
@@ -279,9 +281,6 @@ static int check_sizes(struct forecast_settings *settings, const char *sizes, co
                    ? 0
                    : psnap_cmd_usage(command, "one input is needed, not %zu; several with --sizes",
                                      inputs);
-    status = take_size("--size", size, &settings->size);
-    if (status)
-        return status;
     if (inputs < GROWTH_SIZES_MIN || inputs > GROWTH_SIZES_MAX)
         return psnap_cmd_usage(command, "%d to %d inputs show how a program grows, not %zu",
                                GROWTH_SIZES_MIN, GROWTH_SIZES_MAX, inputs);

@@ -242,6 +242,8 @@ for size in 0 -4 nan x; do
     expect 2 "$PSNAP" predict runtime $series --sizes 12,24,60 --size $size
     has err "--size: sizes are positive numbers, not '$size'"
 done
+expect 2 "$PSNAP" predict runtime 24.pst -m "$machine" --size nan
+has err "sizes are positive numbers, not 'nan'"
 for sizes in 12,x,60 12,24,x; do
     expect 2 "$PSNAP" predict runtime $series --sizes $sizes --size 90
     has err "--sizes: sizes are positive numbers, not 'x'"
