@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Figures are drawn by gnuplot: it reads a script, with the data in it, from an unnamed file, and
- * writes to the file that will appear only if all went well.
+ * writes to another one that is copied: it does not notice a full disk itself.
  */
 #include "predict/cmd_gnuplot.h"
 
@@ -70,15 +70,29 @@ void gnuplot_quoted(FILE *script, const char *text)
     putc('\'', script);
 }
 
+/* What gnuplot wrote, from its beginning; it does not look whether a disk is full, we do. */
+static enum psnap_status copy_figure(FILE *figure, FILE *file, struct psnap_error *error)
+{
+    char bytes[4096];
+    size_t n;
+
+    rewind(figure);
+    while ((n = fread(bytes, 1, sizeof bytes, figure)) > 0)
+        if (fwrite(bytes, 1, n, file) != n)
+            return psnap_error_system(error, errno, "cannot write the figure");
+    return ferror(figure) ? psnap_error_system(error, errno, "cannot read a temporary file")
+                          : PSNAP_OK;
+}
+
 enum psnap_status gnuplot_draw(FILE *script, const char *path, FILE *file,
                                struct psnap_error *error)
 {
-    FILE *err = tmpfile();
+    FILE *err = tmpfile(), *figure = tmpfile();
     enum psnap_status status = PSNAP_OK;
     struct stat about;
     int failure;
 
-    if (!err) {
+    if (!err || !figure) {
         status = psnap_error_system(error, errno, "cannot make a temporary file");
         goto out;
     }
@@ -86,14 +100,18 @@ enum psnap_status gnuplot_draw(FILE *script, const char *path, FILE *file,
         status = psnap_error_system(error, errno, "cannot write a temporary file");
         goto out;
     }
-    failure = run_gnuplot("-", fileno(script), fileno(file), fileno(err));
+    failure = run_gnuplot("-", fileno(script), fileno(figure), fileno(err));
     if (failure < 0)
         status = psnap_error_system(error, errno, "cannot run gnuplot");
-    else if (failure || (!fstat(fileno(file), &about) && S_ISREG(about.st_mode) && !about.st_size))
+    else if (failure || (!fstat(fileno(figure), &about) && !about.st_size))
         status = complaint(err, path, error);
+    else
+        status = copy_figure(figure, file, error);
 out:
     fclose(script);
     if (err)
         fclose(err);
+    if (figure)
+        fclose(figure);
     return status;
 }

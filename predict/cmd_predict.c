@@ -25,6 +25,24 @@ static void print_models(FILE *file)
     fputs("\n'psnap predict MODEL --help' says more about one of them.\n", file);
 }
 
+/* A model calls itself in messages as a user calls it. */
+static int run_model(const struct psnap_command *model, int argc, char **argv)
+{
+    char name[32];
+
+    snprintf(name, sizeof name, "predict %s", model->name);
+    argv[0] = name;
+    return model->run(argc, argv);
+}
+
+static bool is_asked_for_json(int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++)
+        if (!strcmp(argv[i], "--json"))
+            return true;
+    return false;
+}
+
 int psnap_cmd_predict(int argc, char **argv)
 {
     const char *names[MODEL_COUNT], *nearest;
@@ -40,8 +58,9 @@ int psnap_cmd_predict(int argc, char **argv)
     for (size_t i = 0; i < MODEL_COUNT; i++) {
         names[i] = models[i].name;
         if (!strcmp(argv[1], names[i]))
-            return models[i].run(argc - 1, argv + 1);
+            return run_model(&models[i], argc - 1, argv + 1);
     }
+    psnap_cmd_fail_in_json(is_asked_for_json(argc, argv));
     nearest = psnap_text_nearest(argv[1], names, MODEL_COUNT);
     if (nearest)
         return psnap_cmd_usage("predict", "no model '%.100s'; did you mean '%s'?", argv[1],

@@ -76,9 +76,27 @@ static bool take_block(const char *text, const char *none, uint32_t blocks, uint
     return true;
 }
 
-static enum psnap_status take_line(char *line, uint32_t blocks, struct branch *branch,
-                                   struct psnap_error *error)
+/* Whether `text`, which may have lost its quotes in a spreadsheet, is the place that
+ * branches_write() gives a block; no text is any place. */
+static bool is_place(const char *text, const struct psnap_program *program, uint32_t block)
 {
+    const uint32_t loop = block == PSNAP_NONE ? PSNAP_NONE : program->blocks[block].loop;
+    const char *id = loop < program->loop_count ? program->loops[loop].id : "";
+    const bool is_quoted = *text == '"';
+    char line[32];
+
+    if (!*text)
+        return true;
+    text += is_quoted;
+    snprintf(line, sizeof line, " line %" PRIu32 "%s",
+             block == PSNAP_NONE ? 0 : program->blocks[block].src_line, is_quoted ? "\"" : "");
+    return *id && !strncmp(text, id, strlen(id)) && !strcmp(text + strlen(id), line);
+}
+
+static enum psnap_status take_line(char *line, const struct psnap_program *program,
+                                   struct branch *branch, struct psnap_error *error)
+{
+    const uint32_t blocks = program->block_count;
     const char *from = take_field(&line), *to = take_field(&line), *value = take_field(&line);
 
     if (!take_block(from, "entry", blocks, &branch->from))
@@ -91,6 +109,12 @@ static enum psnap_status take_line(char *line, uint32_t blocks, struct branch *b
                                blocks - 1);
     if (!psnap_text_real(value, &branch->probability) || branch->probability < 0)
         return psnap_error_set(error, PSNAP_ERROR_VALUE, "'%.60s' is no probability", value);
+    if (!is_place(line, program, branch->from))
+        return psnap_error_set(error, PSNAP_ERROR_VALUE,
+                               "block '%.60s' of the input is not at %.200s: the probabilities are "
+                               "of another build or program; write them with "
+                               "--write-probabilities from a trace of this one",
+                               from, line);
     return PSNAP_OK;
 }
 
@@ -121,7 +145,7 @@ struct branch *branches_read(const char *path, const struct psnap_program *progr
         grown = psnap_with_room(branches, &room, *count + 1, sizeof *grown);
         if (grown)
             branches = grown;
-        status = grown ? take_line(line, program->block_count, &branches[*count], error)
+        status = grown ? take_line(line, program, &branches[*count], error)
                        : psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory");
         *count += !status;
     }

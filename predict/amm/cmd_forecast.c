@@ -47,6 +47,10 @@ enum psnap_status forecast_machines(struct forecast *forecast, const struct psna
     for (size_t m = 0; m < names->count && !status; m++) {
         struct psnap_machine *machine = &forecast->machines[m];
         status = psnap_machine_find(names->items[m], machine, error);
+        for (size_t i = 0; i < m && !status; i++)
+            if (!strcmp(forecast->machines[i].name, machine->name))
+                status = psnap_error_set(error, PSNAP_ERROR_USAGE,
+                                         "two machines are called '%.200s'", machine->name);
         for (uint32_t l = 0; l < machine->level_count && !status; l++)
             status = plan_level(forecast, &machine->levels[l], settings, &forecast->plans_of[m][l],
                                 error);
@@ -196,6 +200,11 @@ static enum psnap_status make_targets(struct forecast *forecast,
     const struct forecast_run *run = &forecast->runs[0];
     enum psnap_status status = PSNAP_OK;
 
+    if (settings->write_probabilities) {
+        status = need_blocks(run, "--write-probabilities", true, error);
+        if (status)
+            return status;
+    }
     forecast->names[0] = settings->at || settings->probabilities ? "fixed" : "measured";
     if (settings->size > 0)
         return by_growth(forecast, settings, error);
@@ -211,9 +220,33 @@ static enum psnap_status make_targets(struct forecast *forecast,
         status = read_run(forecast, settings, settings->at, true, error);
     if (!status)
         status = need_blocks(&forecast->runs[1], "--at", false, error);
-    return status
-               ? status
-               : target_at(&forecast->targets[0], &run->measure, &forecast->runs[1].measure, error);
+    if (status)
+        return status;
+    status = target_at(&forecast->targets[0], &run->measure, &forecast->runs[1].measure, error);
+    if (status)
+        psnap_error_at(error, settings->at, 0, 0);
+    return status;
+}
+
+/* No prediction is of more than can be counted. */
+static enum psnap_status check_counts(const struct target *target, struct psnap_error *error)
+{
+    const struct psnap_program *program = target->base->program;
+    double accesses = target->unknown, largest = 0;
+
+    for (uint32_t i = 0; i < program->ref_count; i++)
+        accesses += target->accesses[i];
+    for (uint32_t i = 0; i < program->loop_count; i++)
+        largest = fmax(largest, fmax(target->iterations[i], target->entries[i]));
+    for (size_t i = 0; i < (size_t)program->loop_count * PSNAP_OPERATION_COUNT; i++)
+        largest = fmax(largest, target->operations[i]);
+    if (fmax(accesses, largest) <= (double)PSNAP_RUN_MAX)
+        return PSNAP_OK;
+    return psnap_error_set(error, PSNAP_ERROR_VALUE,
+                           "the larger input has %.3g accesses, and up to %.3g iterations and "
+                           "operations of a loop; up to 2^62 (4.6e18) can be predicted: choose a "
+                           "smaller one",
+                           accesses, largest);
 }
 
 /* ------------------------------------------------------------------- the work */
@@ -229,6 +262,8 @@ enum psnap_status forecast_make(struct forecast *forecast, const struct forecast
         status = solve_measured(forecast, error);
     if (!status)
         status = make_targets(forecast, settings, error);
+    for (size_t t = 0; t < forecast->target_count && !status; t++)
+        status = check_counts(&forecast->targets[t], error);
     if (!status && settings->assembly.count) {
         const struct target *target = &forecast->targets[0];
         status = mca_measure(&forecast->mca, &settings->assembly, settings->cpu,

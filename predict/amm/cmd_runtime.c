@@ -11,51 +11,76 @@
 #include <string.h>
 
 #include "formats/base/output.h"
+#include "formats/base/room.h"
 #include "formats/base/text.h"
 #include "predict/amm/cmd_branches.h"
 #include "predict/amm/cmd_forecast.h"
 #include "predict/cmd_predict.h"
 
+#define UNSAID UINT64_MAX /* bytes that no option gives */
+
 /* -------------------------------------------------------------------- outputs */
 
-static void write_distance(void *context, uint64_t distance, double accesses)
-{
-    char number[32];
+struct bar {
+    uint64_t distance;
+    double accesses;
+};
 
-    if (!(accesses > 0))
+struct histogram {
+    struct bar *bars;
+    size_t count, room;
+    bool is_full; /* out of memory */
+};
+
+static void add_bar(void *context, uint64_t distance, double accesses)
+{
+    struct histogram *histogram = context;
+    struct bar *bars;
+
+    if (!(accesses > 0) || histogram->is_full)
         return;
-    if (distance == PSNAP_DISTANCE_COLD)
-        fputs("cold,", context);
-    else
-        fprintf(context, "%" PRIu64 ",", distance);
-    fprintf(context, "%s\n", psnap_text_from_real(accesses, number));
+    bars = psnap_with_room(histogram->bars, &histogram->room, histogram->count + 1, sizeof *bars);
+    histogram->is_full = !bars;
+    if (!bars)
+        return;
+    histogram->bars = bars;
+    bars[histogram->count++] = (struct bar){distance, accesses};
 }
 
-/* Writes a file by `write`, whole or not at all. */
-static enum psnap_status write_file(const char *path, const struct forecast_settings *settings,
-                                    const struct forecast *forecast,
-                                    enum psnap_status (*write)(const struct forecast *forecast,
-                                                               FILE *file,
-                                                               struct psnap_error *error),
-                                    struct psnap_error *error)
+/* Cold ones are the largest. */
+static int by_distance(const void *left, const void *right)
 {
-    struct psnap_output *output;
+    const uint64_t a = ((const struct bar *)left)->distance;
+    const uint64_t b = ((const struct bar *)right)->distance;
 
-    if (!path)
-        return PSNAP_OK;
-    output = psnap_output_open(path, settings->force, error);
-    if (!output)
-        return error->code;
-    return psnap_output_finish(output, write(forecast, psnap_output_file(output), error), error);
+    return (a > b) - (a < b);
 }
 
+/* A line for each distance, in ascending order. */
 static enum psnap_status write_distances(const struct forecast *forecast, FILE *file,
                                          struct psnap_error *error)
 {
-    (void)error;
+    struct histogram histogram = {0};
+    char number[32];
+
+    target_distances(&forecast->targets[0], add_bar, &histogram);
+    if (histogram.count)
+        qsort(histogram.bars, histogram.count, sizeof *histogram.bars, by_distance);
     fputs("distance,accesses\n", file);
-    target_distances(&forecast->targets[0], write_distance, file);
-    return PSNAP_OK;
+    for (size_t i = 0, next; i < histogram.count; i = next) {
+        const uint64_t distance = histogram.bars[i].distance;
+        double accesses = 0;
+        for (next = i; next < histogram.count && histogram.bars[next].distance == distance; next++)
+            accesses += histogram.bars[next].accesses;
+        if (distance == PSNAP_DISTANCE_COLD)
+            fputs("cold,", file);
+        else
+            fprintf(file, "%" PRIu64 ",", distance);
+        fprintf(file, "%s\n", psnap_text_from_real(accesses, number));
+    }
+    free(histogram.bars);
+    return histogram.is_full ? psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for --csv")
+                             : PSNAP_OK;
 }
 
 static enum psnap_status write_probabilities(const struct forecast *forecast, FILE *file,
@@ -143,40 +168,81 @@ static void print_json(const struct forecast *forecast)
     putchar('\n');
 }
 
-static enum psnap_status write_files(const struct forecast *forecast,
-                                     const struct forecast_settings *settings,
+struct files {
+    struct psnap_output *csv, *probabilities; /* NULL: none */
+};
+
+static enum psnap_status open_files(struct files *files, const struct forecast_settings *settings,
+                                    struct psnap_error *error)
+{
+    if (settings->csv) {
+        files->csv = psnap_output_open(settings->csv, settings->force, error);
+        if (!files->csv)
+            return error->code;
+    }
+    if (settings->write_probabilities) {
+        files->probabilities =
+            psnap_output_open(settings->write_probabilities, settings->force, error);
+        if (!files->probabilities)
+            return error->code;
+    }
+    return PSNAP_OK;
+}
+
+/* All are written before one appears. */
+static enum psnap_status write_files(struct files *files, const struct forecast *forecast,
                                      struct psnap_error *error)
 {
-    const enum psnap_status status =
-        write_file(settings->csv, settings, forecast, write_distances, error);
+    enum psnap_status status = PSNAP_OK;
 
-    return status ? status
-                  : write_file(settings->write_probabilities, settings, forecast,
-                               write_probabilities, error);
+    if (files->csv)
+        status = write_distances(forecast, psnap_output_file(files->csv), error);
+    if (!status && files->probabilities)
+        status = write_probabilities(forecast, psnap_output_file(files->probabilities), error);
+    if (!status && files->csv) {
+        status = psnap_output_commit(files->csv, error);
+        files->csv = NULL;
+    }
+    if (!status && files->probabilities) {
+        status = psnap_output_commit(files->probabilities, error);
+        files->probabilities = NULL;
+    }
+    return status;
 }
 
 /* --------------------------------------------------------------- the command line */
 
-static bool take_sizes(struct forecast_settings *settings, const char *text)
+static int take_size(const char *option, const char *text, double *size)
+{
+    if (psnap_text_real(text, size) && *size > 0)
+        return 0;
+    return psnap_cmd_usage("predict runtime", "%s: sizes are positive numbers, not '%.100s'",
+                           option, text);
+}
+
+/* As many sizes as there are inputs. 0, or the exit status of a mistake. */
+static int take_sizes(struct forecast_settings *settings, const char *text)
 {
     char number[64];
-    size_t count = 0;
+    size_t count = 0, length;
+    bool more = true;
+    int status = 0;
 
-    while (count < GROWTH_SIZES_MAX) {
-        const size_t length = strcspn(text, ",");
-        if (length >= sizeof number)
-            return false;
-        memcpy(number, text, length);
-        number[length] = '\0';
-        if (!psnap_text_real(number, &settings->sizes[count]) || !(settings->sizes[count] > 0) ||
-            (count && settings->sizes[count] <= settings->sizes[count - 1]))
-            return false;
-        count++;
-        if (!text[length])
-            return count == settings->path_count;
-        text += length + 1;
+    for (; more && count < settings->path_count && !status; count++) {
+        length = strcspn(text, ",");
+        more = text[length] != '\0';
+        snprintf(number, sizeof number, "%.*s", length < sizeof number ? (int)length : 63, text);
+        status = take_size("--sizes", number, &settings->sizes[count]);
+        if (!status && count && settings->sizes[count] <= settings->sizes[count - 1])
+            status = psnap_cmd_usage("predict runtime",
+                                     "--sizes: the smallest first, and %s is not above %g", number,
+                                     settings->sizes[count - 1]);
+        text += length + more;
     }
-    return false;
+    if (!status && (more || count < settings->path_count))
+        return psnap_cmd_usage("predict runtime", "--sizes takes %zu numbers, one for each input",
+                               settings->path_count);
+    return status;
 }
 
 static bool is_stdout(const char *path)
@@ -198,9 +264,42 @@ static int check_outputs(const struct forecast_settings *settings)
     return 0;
 }
 
+/* Inputs, their sizes, and the one to predict. 0, or the exit status of a mistake. */
+static int check_sizes(struct forecast_settings *settings, const char *sizes, const char *size)
+{
+    const char *const command = "predict runtime";
+    const size_t inputs = settings->path_count;
+    const int status = size ? take_size("--size", size, &settings->size) : 0;
+
+    if (status)
+        return status;
+    if (!sizes != !size)
+        return psnap_cmd_usage(command, "--sizes, of the inputs, and --size, of the one to "
+                                        "predict, come together");
+    if (!sizes)
+        return inputs == 1
+                   ? 0
+                   : psnap_cmd_usage(command, "one input is needed, not %zu; several with --sizes",
+                                     inputs);
+    if (inputs < GROWTH_SIZES_MIN || inputs > GROWTH_SIZES_MAX)
+        return psnap_cmd_usage(command, "%d to %d inputs show how a program grows, not %zu",
+                               GROWTH_SIZES_MIN, GROWTH_SIZES_MAX, inputs);
+    return take_sizes(settings, sizes);
+}
+
+/* Of a block and a line, unless UNSAID. 0, or the exit status of a mistake. */
+static int take_bytes(struct forecast_settings *settings, uint64_t block, uint64_t line)
+{
+    settings->rows.reading.block_bytes = block == UNSAID ? 0 : (double)block;
+    settings->line_bytes = line == UNSAID ? 0 : line;
+    return block && line ? 0
+                         : psnap_cmd_usage("predict runtime", "%s takes one byte or more",
+                                           block ? "--line" : "--block");
+}
+
 /* What the options ask for makes sense together; 0, or the exit status of a mistake. */
-static int check_usage(struct forecast_settings *settings, const char *sizes, const char *method,
-                       const char *rates, const char *by)
+static int check_usage(struct forecast_settings *settings, const char *method, const char *rates,
+                       const char *by)
 {
     const char *const command = "predict runtime";
     const int others =
@@ -227,38 +326,47 @@ static int check_usage(struct forecast_settings *settings, const char *sizes, co
         return psnap_cmd_usage(command, "--rate is above 0 and at most 1");
     if (others > 1)
         return psnap_cmd_usage(command, "of --at, --probabilities and --size only one can be");
-    if ((settings->size != 0) != (sizes != NULL) || settings->size < 0)
-        return psnap_cmd_usage(command,
-                               "--sizes, of the inputs, and --size, of the one to predict, "
-                               "come together");
-    if (!sizes && settings->path_count != 1)
-        return psnap_cmd_usage(command, "one input is needed, not %zu; several with --sizes",
-                               settings->path_count);
-    if (sizes &&
-        (settings->path_count < GROWTH_SIZES_MIN || settings->path_count > GROWTH_SIZES_MAX))
-        return psnap_cmd_usage(command, "%d to %d inputs show how a program grows, not %zu",
-                               GROWTH_SIZES_MIN, GROWTH_SIZES_MAX, settings->path_count);
-    if (sizes && !take_sizes(settings, sizes))
-        return psnap_cmd_usage(command,
-                               "--sizes takes %zu numbers above 0, one for each input, the "
-                               "smallest first",
-                               settings->path_count);
     return check_outputs(settings);
 }
 
-static int run_command(struct forecast *forecast, const struct forecast_settings *settings,
+static enum psnap_status predict(struct forecast *forecast,
+                                 const struct forecast_settings *settings,
+                                 const struct psnap_text_list *machines, struct psnap_error *error)
+{
+    struct files files = {0};
+    enum psnap_status status = forecast_machines(forecast, machines, settings, error);
+
+    if (!status)
+        status = open_files(&files, settings, error);
+    if (!status)
+        status = forecast_make(forecast, settings, error);
+    if (!status)
+        status = write_files(&files, forecast, error);
+    psnap_output_abandon(files.csv);
+    psnap_output_abandon(files.probabilities);
+    return status;
+}
+
+static int run_command(const struct forecast_settings *settings,
                        const struct psnap_text_list *machines)
 {
+    struct forecast *forecast = calloc(1, sizeof *forecast);
     struct psnap_error error;
+    enum psnap_status status;
 
-    if (forecast_machines(forecast, machines, settings, &error) ||
-        forecast_make(forecast, settings, &error) || write_files(forecast, settings, &error))
+    if (!forecast) {
+        psnap_error_set(&error, PSNAP_ERROR_MEMORY, "out of memory for the prediction");
         return psnap_cmd_fail("predict runtime", &error);
-    if (settings->json)
+    }
+    status = predict(forecast, settings, machines, &error);
+    if (!status && settings->json)
         print_json(forecast);
-    else if (!is_stdout(settings->csv) && !is_stdout(settings->write_probabilities))
+    else if (!status && !is_stdout(settings->csv) && !is_stdout(settings->write_probabilities))
         print_tables(forecast, settings);
-    return psnap_cmd_close_stdout("predict runtime", PSNAP_EXIT_DONE);
+    forecast_release(forecast);
+    free(forecast);
+    return status ? psnap_cmd_fail("predict runtime", &error)
+                  : psnap_cmd_close_stdout("predict runtime", PSNAP_EXIT_DONE);
 }
 
 int psnap_cmd_predict_runtime(int argc, char **argv)
@@ -266,8 +374,9 @@ int psnap_cmd_predict_runtime(int argc, char **argv)
     struct forecast_settings settings = {
         .input = PSNAP_INPUT_DEFAULTS, .rate = NAN, .cpu = "native"};
     struct psnap_text_list machines = {0};
-    const char *by = "total,loop", *method = NULL, *rates = "sdcm", *sizes = NULL;
-    uint64_t block = 0;
+    const char *by = "total,loop", *method = NULL, *rates = "sdcm";
+    const char *sizes = NULL, *size = NULL;
+    uint64_t block = UNSAID, line = UNSAID;
     const struct psnap_option options[] = {
         {PSNAP_OPTION_LIST, 'm', "machine", &machines, "MACHINE",
          "with clock and latencies: a machine file; may be repeated"},
@@ -290,10 +399,10 @@ int psnap_cmd_predict_runtime(int argc, char **argv)
         {PSNAP_OPTION_TEXT, 0, "write-probabilities", &settings.write_probabilities, "FILE",
          "write those of INPUT"},
         {PSNAP_OPTION_TEXT, 0, "sizes", &sizes, "N,N,N", "of the inputs, the smallest first"},
-        {PSNAP_OPTION_REAL, 0, "size", &settings.size, "N", "of the one to predict"},
+        {PSNAP_OPTION_TEXT, 0, "size", &size, "N", "of the one to predict"},
         {PSNAP_OPTION_REAL, 0, "rate", &settings.rate, "RATE",
          "of the windows of a block that are sampled (1)"},
-        {PSNAP_OPTION_SIZE, 0, "line", &settings.line_bytes, "BYTES",
+        {PSNAP_OPTION_SIZE, 0, "line", &line, "BYTES",
          "distances in lines of so many bytes (the levels' own); 1: in addresses"},
         {PSNAP_OPTION_TEXT, 0, "by", &by, "SCOPES", "rows: any of total,loop (total,loop)"},
         {PSNAP_OPTION_TEXT, 0, "csv", &settings.csv, "FILE",
@@ -312,7 +421,6 @@ int psnap_cmd_predict_runtime(int argc, char **argv)
         "published by AMM, in two forms, and with memory and computation overlapped. Of a\n"
         "larger input with --at, --probabilities or --size. AMM.md has the models.",
         options};
-    struct forecast *forecast;
     int status;
     const int operands = psnap_options_parse(argc, argv, &usage, false, &status);
 
@@ -321,20 +429,17 @@ int psnap_cmd_predict_runtime(int argc, char **argv)
     settings.paths = argv + 1;
     settings.path_count = (size_t)operands;
     settings.input.seed = settings.seed;
-    settings.rows.reading.block_bytes = (double)block;
     if (isnan(settings.rate))
         settings.rate = settings.rows.reading.as_published ? 0.01 : 1;
-    forecast = calloc(1, sizeof *forecast);
-    status = check_usage(&settings, sizes, method, rates, by);
+    status = check_sizes(&settings, sizes, size);
+    if (!status)
+        status = take_bytes(&settings, block, line);
+    if (!status)
+        status = check_usage(&settings, method, rates, by);
     if (!status && !machines.count)
         status = psnap_cmd_usage("predict runtime", "no machine: give at least one -m MACHINE");
-    else if (!status && !forecast)
-        status = psnap_cmd_usage("predict runtime", "out of memory");
     else if (!status)
-        status = run_command(forecast, &settings, &machines);
-    if (forecast)
-        forecast_release(forecast);
-    free(forecast);
+        status = run_command(&settings, &machines);
     psnap_text_list_release(&machines);
     psnap_text_list_release(&settings.assembly);
     return status;

@@ -285,9 +285,9 @@ void runtime_rows_release(struct runtime_rows *rows)
 
 enum { NAMES = 5, COLUMNS_MAX = NAMES + PSNAP_LEVELS_MAX + RUNTIME_METHODS + 2 };
 
-/* One row for all methods: their times, and what the last one's is made of. */
+/* One row for all methods: their times, and what the time of `last` is made of. */
 static struct psnap_table *new_table(const struct psnap_machine *machine,
-                                     const bool methods[RUNTIME_METHODS])
+                                     const bool methods[RUNTIME_METHODS], enum runtime_method last)
 {
     static const char *const names[NAMES] = {"scope", "id", "name", "distances", "accesses"};
     const char *headings[COLUMNS_MAX];
@@ -307,8 +307,11 @@ static struct psnap_table *new_table(const struct psnap_machine *machine,
             headings[columns] = made[columns];
             columns++;
         }
-    headings[columns++] = "T_mem ms";
-    headings[columns++] = "T_cpu ms";
+    for (int part = 0; part < 2; part++, columns++) {
+        snprintf(made[columns], sizeof made[columns], "%s %s ms", runtime_method_name(last),
+                 part ? "T_cpu" : "T_mem");
+        headings[columns] = made[columns];
+    }
     table = psnap_table_new(columns, headings);
     psnap_table_shorten(table, 1);
     psnap_table_shorten(table, 2);
@@ -352,11 +355,12 @@ static void print_other(struct psnap_table *table, const struct runtime_rows *ro
 void runtime_rows_print(const struct runtime_rows *rows, size_t from, size_t to,
                         const struct psnap_machine *machine, const bool methods[RUNTIME_METHODS])
 {
-    struct psnap_table *table = new_table(machine, methods);
     enum runtime_method last = RUNTIME_OVERLAP;
+    struct psnap_table *table;
 
     while (!methods[last])
         last--;
+    table = new_table(machine, methods, last);
     for (size_t i = from; i < to; i++) {
         const struct runtime_row *row = &rows->rows[i];
         if (row->method != last)

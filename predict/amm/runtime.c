@@ -253,25 +253,26 @@ struct runtime_seconds runtime_predict(const struct psnap_machine *machine,
 
 /* --------------------------------------------------------------- what is missing */
 
+enum { MISSING_NAMED = 3 };
+
+/* What a machine does not have: the first ones by name. */
 struct missing {
-    char text[320];
+    char names[MISSING_NAMED * 96];
     size_t length;
+    unsigned count;
 };
 
 static void need(struct missing *missing, double value, const char *format, const char *name,
                  unsigned level)
 {
-    char field[96];
-    int length;
+    const size_t room = sizeof missing->names - missing->length;
+    char field[80];
 
-    if (value > 0)
+    if (value > 0 || missing->count++ >= MISSING_NAMED)
         return;
     snprintf(field, sizeof field, format, name, level);
-    length = snprintf(missing->text + missing->length, sizeof missing->text - missing->length,
-                      "%s%s", missing->length ? ", " : "", field);
-    missing->length += (size_t)length;
-    if (missing->length >= sizeof missing->text) /* the first ones will do */
-        missing->length = sizeof missing->text - 1;
+    missing->length += (size_t)snprintf(missing->names + missing->length, room, "%s%s",
+                                        missing->length ? ", " : "", field);
 }
 
 /* Level 0 is level 1; the last one is memory. */
@@ -317,7 +318,8 @@ enum psnap_status runtime_check(const struct psnap_machine *machine,
                                 const struct runtime_work *work, enum runtime_method method,
                                 struct psnap_error *error)
 {
-    struct missing missing = {{0}, 0};
+    struct missing missing = {0};
+    char more[32] = "";
 
     need(&missing, machine->clock_hz, "%s", "clock_hz", 0);
     if (method != RUNTIME_OVERLAP || work->patterns[RUNTIME_DEPENDENT].accesses > 0)
@@ -329,11 +331,12 @@ enum psnap_status runtime_check(const struct psnap_machine *machine,
     if (method == RUNTIME_OVERLAP && work->patterns[RUNTIME_REGULAR].accesses > 0)
         need_bandwidths(&missing, machine);
     need_operations(&missing, machine, work, method);
-    if (!missing.length)
+    if (!missing.count)
         return PSNAP_OK;
+    if (missing.count > MISSING_NAMED)
+        snprintf(more, sizeof more, " and %u more", missing.count - MISSING_NAMED);
     return psnap_error_set(error, PSNAP_ERROR_VALUE,
                            "machine '%.60s' lacks %s%s: 'psnap machine host -o FILE' measures this "
                            "computer; others are described in a file",
-                           machine->name, missing.text,
-                           missing.length == sizeof missing.text - 1 ? "..." : "");
+                           machine->name, missing.names, more);
 }

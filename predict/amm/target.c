@@ -211,13 +211,11 @@ static enum psnap_status by_loops(struct target *target, const struct measure *b
     uint32_t *matches = match_loops(program, large->program);
     double *before = loop_accesses(base), *after = loop_accesses(large);
     const bool fits = matches && before && after;
-    uint32_t matched = 0;
 
     for (uint32_t i = 0; i < program->loop_count && fits; i++) {
         const uint32_t other = matches[i];
         if (other == PSNAP_NONE)
             continue;
-        matched++;
         target->iterations[i] = large->iterations[other];
         target->entries[i] = large->entries[other];
         for (size_t op = 0; op < PSNAP_OPERATION_COUNT; op++)
@@ -238,24 +236,95 @@ static enum psnap_status by_loops(struct target *target, const struct measure *b
     free(matches);
     free(before);
     free(after);
-    if (!fits)
-        return no_memory(error);
-    if (!matched)
+    return fits ? PSNAP_OK : no_memory(error);
+}
+
+static bool are_known(const char *a, const char *b)
+{
+    return a && b && *a && *b;
+}
+
+/* Whether all loops of which a measure has accesses are another program's too. */
+static bool has_loops_of(const struct psnap_program *program, const struct measure *large,
+                         bool *has_all)
+{
+    uint32_t *matches = match_loops(large->program, program);
+    double *accesses = loop_accesses(large);
+    const bool fits = matches && accesses;
+
+    *has_all = true;
+    for (uint32_t i = 0; i < large->program->loop_count && fits; i++)
+        *has_all &= !(accesses[i] > 0) || matches[i] != PSNAP_NONE;
+    free(matches);
+    free(accesses);
+    return fits;
+}
+
+/*
+ * A block or loop of one program says nothing of another's. One build is one program; of two
+ * builds, or where they are not known, the name must be the same, and blocks be alike, or loops
+ * where a profile has no blocks.
+ */
+static enum psnap_status check_program(const struct measure *base, const struct measure *large,
+                                       struct psnap_error *error)
+{
+    const struct psnap_provenance *a = &base->program->provenance;
+    const struct psnap_provenance *b = &large->program->provenance;
+    const bool are_builds = are_known(a->build_id, b->build_id);
+    bool is_alike = true;
+
+    if (are_builds && !strcmp(a->build_id, b->build_id))
+        return PSNAP_OK;
+    if (are_known(a->name, b->name) && strcmp(a->name, b->name) != 0)
         return psnap_error_set(error, PSNAP_ERROR_VALUE,
-                               "the larger input is of another program: no loop has the same id; "
-                               "record both inputs with the same build");
+                               "the larger input is of another program, '%.60s' instead of "
+                               "'%.60s': record it with the program of INPUT",
+                               b->name, a->name);
+    if (base->has_block_counts && large->has_block_counts)
+        is_alike = !are_builds || target_is_same_program(base, large);
+    else if (are_builds && !has_loops_of(base->program, large, &is_alike))
+        return no_memory(error);
+    if (!is_alike)
+        return psnap_error_set(error, PSNAP_ERROR_VALUE,
+                               "the larger input is of another build of the program, which has "
+                               "other blocks or loops: record both inputs with the same build");
     return PSNAP_OK;
+}
+
+enum { UNKNOWN_PERCENT_MAX = 10 };
+
+/* What is left out must be little beside what is predicted. */
+static enum psnap_status check_unknown(const struct target *target, struct psnap_error *error)
+{
+    double known = 0;
+
+    for (uint32_t i = 0; i < target->base->program->ref_count; i++)
+        known += target->accesses[i];
+    if (target->unknown * 100 <= UNKNOWN_PERCENT_MAX * (known + target->unknown))
+        return PSNAP_OK;
+    return psnap_error_set(error, PSNAP_ERROR_VALUE,
+                           "%.0f %% of the larger input's accesses are of blocks or loops that "
+                           "INPUT did not execute: it is of another program, or of other "
+                           "arguments; record both with the same build, and an INPUT that does "
+                           "all that the larger one does",
+                           100 * target->unknown / (known + target->unknown));
 }
 
 enum psnap_status target_at(struct target *target, const struct measure *base,
                             const struct measure *large, struct psnap_error *error)
 {
-    enum psnap_status status;
+    enum psnap_status status = check_program(base, large, error);
 
-    if (target_is_same_program(base, large) && base->has_block_counts && large->has_block_counts)
-        return target_executions(target, base, large->executions, error);
-    status = target_begin(target, base, error);
-    return status ? status : by_loops(target, base, large, error);
+    *target = (struct target){.base = base};
+    if (status)
+        return status;
+    if (target_is_same_program(base, large) && base->has_block_counts && large->has_block_counts) {
+        status = target_executions(target, base, large->executions, error);
+    } else {
+        status = target_begin(target, base, error);
+        status = status ? status : by_loops(target, base, large, error);
+    }
+    return status ? status : check_unknown(target, error);
 }
 
 /* ------------------------------------------------------------------ hit rates */

@@ -56,7 +56,8 @@ enum psnap_status target_executions(struct target *target, const struct measure 
                                     const double *executions, struct psnap_error *error);
 
 /* The input of another measure, of which only executions and operations are used: block by block
- * when both are traces of the same program, else loop by loop. */
+ * when both are traces of the same program, else loop by loop. An error: it is of another program
+ * or build, or more than a tenth of its accesses are of what the base did not execute. */
 enum psnap_status target_at(struct target *target, const struct measure *base,
                             const struct measure *large, struct psnap_error *error);
 

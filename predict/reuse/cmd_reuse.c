@@ -254,6 +254,8 @@ static int run(const struct settings *settings)
     }
     psnap_source_free(source);
     if (!status)
+        status = reuse_need_accesses(report.accesses, settings->path, &error);
+    if (!status)
         status = write_files(&files, &report, settings, &error);
     psnap_output_abandon(files.csv);
     psnap_output_abandon(files.svg);

@@ -97,3 +97,15 @@ void reuse_rows_release(struct reuse_rows *rows)
     free(rows->rows);
     *rows = (struct reuse_rows){0};
 }
+
+enum psnap_status reuse_need_accesses(uint64_t accesses, const char *path,
+                                      struct psnap_error *error)
+{
+    if (accesses)
+        return PSNAP_OK;
+    psnap_error_set(error, PSNAP_ERROR_VALUE,
+                    "there is not a single access in it: record a run that is not cut off, and "
+                    "leave out less of it with --skip and --count");
+    psnap_error_at(error, path, 0, 0);
+    return PSNAP_ERROR_VALUE;
+}

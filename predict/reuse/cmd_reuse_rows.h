@@ -26,4 +26,8 @@ enum psnap_status reuse_rows_add(struct reuse_rows *rows, enum psnap_scope scope
                                  const struct psnap_touched *touched, struct psnap_error *error);
 void reuse_rows_release(struct reuse_rows *rows);
 
+/* An error of the input at `path` if there were no accesses, of which nothing can be said. */
+enum psnap_status reuse_need_accesses(uint64_t accesses, const char *path,
+                                      struct psnap_error *error);
+
 #endif

@@ -337,10 +337,15 @@ static enum psnap_status find_machines(struct report *report, const struct psnap
 {
     if (names->count > MACHINES_MAX)
         return psnap_error_set(error, PSNAP_ERROR_USAGE, "at most %d machines", MACHINES_MAX);
-    for (report->machine_count = 0; report->machine_count < names->count; report->machine_count++)
-        if (psnap_machine_find(names->items[report->machine_count],
-                               &report->machines[report->machine_count], error))
+    for (size_t m = 0; m < names->count; m++) {
+        if (psnap_machine_find(names->items[m], &report->machines[m], error))
             return error->code;
+        for (size_t i = 0; i < m; i++)
+            if (!strcmp(report->machines[i].name, report->machines[m].name))
+                return psnap_error_set(error, PSNAP_ERROR_USAGE, "two machines are called '%.200s'",
+                                       report->machines[m].name);
+    }
+    report->machine_count = names->count;
     return PSNAP_OK;
 }
 
@@ -401,7 +406,8 @@ int psnap_cmd_predict_cache(int argc, char **argv)
         status = psnap_cmd_usage("predict cache", "--by takes total, loop and block");
     } else if (!psnap_scope_parse_list(by, report->wanted, &error) ||
                find_machines(report, &machines, &error) ||
-               psnap_turns_pass(argv[1], &input, false, pass, report, &report->in_turn, &error)) {
+               psnap_turns_pass(argv[1], &input, false, pass, report, &report->in_turn, &error) ||
+               reuse_need_accesses(report->accesses, argv[1], &error)) {
         status = psnap_cmd_fail("predict cache", &error);
     } else {
         if (json)

@@ -64,10 +64,23 @@ for input in lines.csv lines.yaml; do
 done
 cmp lines.csv.rates lines.yaml.rates || fail "the profile is another stream"
 
+head -1 lines.csv > empty.csv
+expect 1 "$PSNAP" predict cache empty.csv -m i7-5960x --json
+has out '"message": "there is not a single access in it'
+
 expect 2 "$PSNAP" predict
 has err "usage: psnap predict MODEL"
 expect 2 "$PSNAP" predict cach
 has err "did you mean 'cache'?"
+expect 2 "$PSNAP" predict foo --json
+has out '"message": "no model '
+expect 2 "$PSNAP" predict cache lines.csv -m i7-5960x -m i7-5960x
+has err "two machines are called 'i7-5960x'"
+for model in cache multicore runtime; do
+    expect 2 "$PSNAP" predict $model lines.csv --seed nan
+    has err "psnap predict $model: --seed"
+    has err "'psnap predict $model --help'"
+done
 expect 2 "$PSNAP" predict cache lines.csv
 has err "no machine"
 expect 2 "$PSNAP" predict cache lines.csv -m i7-5960x --method lru

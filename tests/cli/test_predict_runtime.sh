@@ -33,7 +33,7 @@ assert abs(a - b) <= t * abs(b), sys.argv' "$@" || fail "not near: $*"
 # The table, and that the profile predicts what the trace does
 "$PSNAP" predict runtime 24.pst -m "$machine" > table
 has table "machine complete, one core:"
-has table "published ms  throughput ms  overlap ms"
+has table "published ms  throughput ms  overlap ms  overlap T_mem ms  overlap T_cpu ms"
 has table "multiply:39"
 has table "branch probabilities has the block counts within"
 has table "no --asm"
@@ -71,11 +71,11 @@ print(json.load(open("sim.json"))["rows"][0]["levels"][0]["cumulative_hit_rate"]
 python3 - << 'END'
 import csv, json
 expected = {str(d): n for d, n in json.load(open("reuse.json"))["scopes"][0]["histogram"]}
-found = {}
-for row in csv.DictReader(open("addresses.csv")):
-    found[row["distance"]] = found.get(row["distance"], 0) + float(row["accesses"])
-found.pop("cold")
-assert found == expected, "the profile is not that of psnap reuse"
+rows = [(row["distance"], float(row["accesses"])) for row in csv.DictReader(open("addresses.csv"))]
+assert rows[-1][0] == "cold"
+distances = [int(distance) for distance, _ in rows[:-1]]
+assert distances == sorted(set(distances)), "a line a distance, in ascending order"
+assert dict(rows[:-1]) == expected, "the profile is not that of psnap reuse"
 END
 
 # As published: levels see all accesses, one window in a hundred
@@ -112,6 +112,23 @@ for report in at at_profile branches; do
         "$(total 60.json t_cpu_seconds throughput)" 0.01
 done
 
+# ... of the same build: blocks and loops of others say nothing
+"$PSNAP" cc -O2 -g "$PSNAP_SOURCE/samples/stream.c" -o stream -lm
+"$PSNAP" record --trace stream.pst -o stream.yaml -- ./stream 1000 1 > /dev/null
+mkdir other
+"$PSNAP" cc -O1 -g "$PSNAP_SOURCE/samples/matmul.c" -o other/matmul -lm
+"$PSNAP" record --trace other.pst -o other.yaml -- other/matmul 60 2 > /dev/null
+for other in stream.pst stream.yaml; do
+    expect 1 "$PSNAP" predict runtime 24.pst --at $other -m "$machine"
+    has err "$other: the larger input is of another program, 'stream' instead of 'matmul'"
+done
+expect 1 "$PSNAP" predict runtime 24.pst --at other.pst -m "$machine"
+has err "another build of the program"
+has err "record both inputs with the same build"
+cp matmul renamed
+"$PSNAP" record --trace renamed.pst -- ./renamed 60 2 > /dev/null
+expect 0 "$PSNAP" predict runtime 24.pst --at renamed.pst -m "$machine"
+
 # Several inputs: distances grow, and come nearer than fixed ones
 "$PSNAP" predict runtime 12.pst 16.pst 20.pst 24.pst --sizes 12,16,20,24 --size 60 -m "$machine" \
     --csv grown.csv --json > grown.json
@@ -126,6 +143,8 @@ fixed = rate([r for r in rows if r["distances"] == "fixed"])
 assert abs(grown - real) < abs(fixed - real) / 3, (real, grown, fixed)
 END
 [ "$(head -1 grown.csv)" = distance,accesses ] || fail "no CSV"
+cut -d, -f1 grown.csv | sort | uniq -d > twice
+[ ! -s twice ] || fail "distances of several lines: $(cat twice)"
 
 # Assembly: loops have their cycles from it
 if "$PSNAP" predict runtime 24.pst -m "$machine" --asm /dev/null > out 2> err; then
@@ -154,7 +173,8 @@ fi
 
 # What is missing is said, and where it comes from
 expect 1 "$PSNAP" predict runtime 24.pst -m 32K:64:8,1M:64:16
-has err "lacks clock_hz, latency_cycles of level 1"
+has err "lacks clock_hz, latency_cycles of level 1, latency_cycles of level 2 and "
+has err " more: 'psnap machine host"
 has err "psnap machine host"
 "$PSNAP" convert 24.pst -o plain.din 2> err
 expect 1 "$PSNAP" predict runtime plain.din -m "$machine"
@@ -167,6 +187,19 @@ expect 1 "$PSNAP" predict runtime 24.yaml --probabilities 60.csv -m "$machine"
 has err "a profile has loops"
 expect 1 "$PSNAP" predict runtime 24.yaml 60.yaml 24.yaml --sizes 1,2,3 --size 9 -m "$machine"
 has err "a profile has loops"
+expect 1 "$PSNAP" predict runtime 24.yaml --write-probabilities profile.csv -m "$machine"
+has err "--write-probabilities needs the blocks of a program, and a profile has loops"
+[ ! -e profile.csv ] || fail "probabilities of blocks that a profile does not have"
+"$PSNAP" predict runtime other.pst -m "$machine" --write-probabilities other.csv > out
+expect 1 "$PSNAP" predict runtime 24.pst --probabilities other.csv -m "$machine"
+has err "another build or program"
+# ... the place may be left out, or without its quotes
+cut -d, -f1-3 60.csv > short.csv
+tr -d '"' < 60.csv > bare.csv
+for file in short bare; do
+    "$PSNAP" predict runtime 24.pst --probabilities $file.csv -m "$machine" --json > json
+    cmp json branches.json || fail "$file.csv is not 60.csv"
+done
 
 # edit SED: probabilities that make no sense
 edit() { sed -e "$1" 60.csv > bad.csv; }
@@ -204,6 +237,33 @@ expect 2 "$PSNAP" predict runtime 24.pst 60.pst --sizes 24,60 --size 90 -m "$mac
 has err "show how a program grows"
 expect 2 "$PSNAP" predict runtime 12.pst 24.pst 60.pst --sizes 24,12,60 --size 90 -m "$machine"
 has err "the smallest first"
+series="12.pst 24.pst 60.pst -m $machine"
+for size in 0 -4 nan x; do
+    expect 2 "$PSNAP" predict runtime $series --sizes 12,24,60 --size $size
+    has err "--size: sizes are positive numbers, not '$size'"
+done
+expect 2 "$PSNAP" predict runtime 24.pst -m "$machine" --size nan
+has err "sizes are positive numbers, not 'nan'"
+for sizes in 12,x,60 12,24,x; do
+    expect 2 "$PSNAP" predict runtime $series --sizes $sizes --size 90
+    has err "--sizes: sizes are positive numbers, not 'x'"
+done
+for sizes in 12,24 12,24,60, 12,24,60,90; do
+    expect 2 "$PSNAP" predict runtime $series --sizes $sizes --size 90
+    has err "--sizes takes 3 numbers"
+done
+expect 2 "$PSNAP" predict runtime $series --size 90
+has err "come together"
+expect 1 "$PSNAP" predict runtime $series --sizes 12,24,60 --size 1e9
+has err "up to 2^62"
+for option in block line; do
+    expect 2 "$PSNAP" predict runtime 24.pst -m "$machine" --$option 0
+    has err "--$option takes one byte or more"
+done
+expect 1 "$PSNAP" predict runtime 24.pst -m "$machine" --csv left.csv --write-probabilities nowhere/p
+[ ! -e left.csv ] || fail "a file in spite of another that cannot be written"
+expect 2 "$PSNAP" predict runtime 24.pst -m "$machine" -m "$machine"
+has err "two machines are called 'complete'"
 expect 2 "$PSNAP" predict runtime 24.pst --at 60.pst --probabilities 60.csv -m "$machine"
 has err "only one"
 expect 2 "$PSNAP" predict runtime 24.pst -m "$machine" --rate 0

@@ -153,9 +153,21 @@ if command -v gnuplot > /dev/null; then
     expect 0 "$PSNAP" reuse random.pst --svg s.svg --csv c.csv --by total,block --force
     python3 -c 'import xml.dom.minidom as x; t = x.parse("s.svg").documentElement
 assert t.tagName == "svg" and len(t.getElementsByTagName("path")) > 5' || fail "the SVG"
-    head -1 random.csv > empty.csv
-    expect 0 "$PSNAP" reuse empty.csv --svg empty.svg
+    if [ -e /dev/full ]; then
+        expect 1 "$PSNAP" reuse paper.csv --svg /dev/full
+        has err "/dev/full"
+    fi
 fi
+
+# Of no access there is nothing to say: a trace that was cut off before its first whole ones, too
+head -1 random.csv > empty.csv
+head -c 200 random.pst > cut.pst
+for input in empty.csv cut.pst; do
+    expect 1 "$PSNAP" reuse $input --json --csv empty.out
+    has out '"message": "there is not a single access in it'
+    has err "$input: there is not a single access in it"
+    [ ! -e empty.out ] || fail "a file of no accesses"
+done
 
 # ----------------------------------------------------------------- wrong usage
 for sample in 0 -1 1.5 x; do

@@ -100,6 +100,76 @@ static void at(void **state)
     release(&large);
 }
 
+/* The larger input is to be of the same program, and do little that the small one did not. */
+static void at_another(void **state)
+{
+    struct small small, large;
+    struct target target;
+    struct psnap_error error;
+
+    (void)state;
+    make(&small, 10);
+    make(&large, 1000);
+    small.program->provenance.name = "small";
+    large.program->provenance.name = "large";
+    assert_int_equal(target_at(&target, &small.measure, &large.measure, &error), PSNAP_ERROR_VALUE);
+    assert_non_null(strstr(error.message, "'large' instead of 'small'"));
+    target_release(&target);
+    /* a copy of it has another name */
+    small.program->provenance.build_id = large.program->provenance.build_id = "ab";
+    assert_int_equal(target_at(&target, &small.measure, &large.measure, &error), PSNAP_OK);
+    target_release(&target);
+    /* another build: with the same blocks, then as a profile with the same loops, then not */
+    large.program->provenance.name = "small";
+    large.program->provenance.build_id = "cd";
+    assert_int_equal(target_at(&target, &small.measure, &large.measure, &error), PSNAP_OK);
+    target_release(&target);
+    large.measure.has_block_counts = false;
+    psnap_program_add_block(large.program, &(struct psnap_block){0});
+    assert_int_equal(target_at(&target, &small.measure, &large.measure, &error), PSNAP_OK);
+    assert_true(target.accesses[0] + target.accesses[1] == 4004);
+    target_release(&target);
+    large.measure.has_block_counts = true;
+    assert_int_equal(target_at(&target, &small.measure, &large.measure, &error), PSNAP_ERROR_VALUE);
+    assert_non_null(strstr(error.message, "another build"));
+    target_release(&target);
+    large.measure.has_block_counts = false;
+    large.program->loops[0].id = "g:1";
+    assert_int_equal(target_at(&target, &small.measure, &large.measure, &error), PSNAP_ERROR_VALUE);
+    assert_non_null(strstr(error.message, "another build"));
+    target_release(&target);
+    /* builds that are not known: all accesses are of a loop that the small one does not have */
+    large.program->provenance.build_id = "";
+    assert_int_equal(target_at(&target, &small.measure, &large.measure, &error), PSNAP_ERROR_VALUE);
+    assert_non_null(strstr(error.message, "100 % of the larger input's accesses"));
+    target_release(&target);
+    release(&small);
+    release(&large);
+}
+
+/* Up to a tenth is left out. */
+static void at_unknown(void **state)
+{
+    struct small small, large;
+    struct target target;
+    struct psnap_error error;
+
+    (void)state;
+    make(&small, 10);
+    make(&large, 1000);
+    small.measure.executions[1] = 0;
+    large.measure.executions[1] = 444;
+    assert_int_equal(target_at(&target, &small.measure, &large.measure, &error), PSNAP_OK);
+    assert_true(target.unknown == 444 && target.accesses[0] == 4000);
+    target_release(&target);
+    large.measure.executions[1] = 445;
+    assert_int_equal(target_at(&target, &small.measure, &large.measure, &error), PSNAP_ERROR_VALUE);
+    assert_non_null(strstr(error.message, "10 % of the larger input's accesses"));
+    target_release(&target);
+    release(&small);
+    release(&large);
+}
+
 /* Block 1's executions are not told: they grow as those of its loop. */
 static void by_executions(void **state)
 {
@@ -170,10 +240,9 @@ static void grown(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(same),
-        cmocka_unit_test(at),
-        cmocka_unit_test(by_executions),
-        cmocka_unit_test(grown),
+        cmocka_unit_test(same),          cmocka_unit_test(at),
+        cmocka_unit_test(at_another),    cmocka_unit_test(at_unknown),
+        cmocka_unit_test(by_executions), cmocka_unit_test(grown),
     };
 
     return cmocka_run_group_tests_name("amm_target", tests, NULL, NULL);
