@@ -120,19 +120,19 @@ static inline uint64_t psnap_roi_find(const char *list, const char *name, size_t
  * and keeps the hoisted records, or, run with PSNAP_UNHOISTED=1, the others. */
 #define PSNAP_ENV_HOIST "PSNAP_HOIST"
 
+/*
+ * Set by `psnap cc --psnap-blocks`: nothing is captured, blocks are labelled. In assembly that has
+ * this comment the line of a .loc is 1 + the block of the module's table, and its column that of
+ * the block's line; any other .loc is the compiler's own.
+ */
+#define PSNAP_ENV_BLOCKS "PSNAP_BLOCKS"
+#define PSNAP_BLOCKS_COMMENT "# psnap blocks"
+#define PSNAP_BLOCKS_COLUMN(src_line) (0x8000u | ((src_line) & 0x7fffu))
+
 /* Set by `psnap cc --psnap-openmp`: the pass marks what OpenMP does (capture/pass/openmp.cpp). A
  * mark is a load of one byte whose reference has one of these names, of kind PSNAP_MARK_KIND, for
  * its object; no other object has such a name, and blanks in one come from here alone. */
 #define PSNAP_ENV_OPENMP "PSNAP_OPENMP"
-#define PSNAP_ENV_BLOCKS "PSNAP_BLOCKS" /* by psnap cc: nothing is captured; blocks are labelled   \
-                                         */
-/*
- * In assembly whose blocks are labelled the line of a .loc is 1 + the block of the module's table,
- * and its column that of the block's line; any other .loc is the compiler's own. This comment says
- * so.
- */
-#define PSNAP_BLOCKS_COMMENT "# psnap blocks"
-#define PSNAP_BLOCKS_COLUMN(src_line) (0x8000u | ((src_line) & 0x7fffu))
 #define PSNAP_MARK_PARALLEL "omp.parallel"
 #define PSNAP_MARK_PARALLEL_END "omp.parallel end"
 #define PSNAP_MARK_LOOP "omp.for" /* and its schedule: "omp.for static,4" */
