@@ -76,11 +76,12 @@ static enum psnap_status copy_figure(FILE *figure, FILE *file, struct psnap_erro
     char bytes[4096];
     size_t n;
 
-    rewind(figure);
+    if (fseek(figure, 0, SEEK_SET) != 0)
+        return psnap_error_system(error, errno, "cannot read a temporary file");
     while ((n = fread(bytes, 1, sizeof bytes, figure)) > 0)
         if (fwrite(bytes, 1, n, file) != n)
             return psnap_error_system(error, errno, "cannot write the figure");
-    return ferror(figure) ? psnap_error_system(error, errno, "cannot read a temporary file")
+    return ferror(figure) ? psnap_error_system(error, EIO, "cannot read a temporary file")
                           : PSNAP_OK;
 }
 

@@ -291,7 +291,7 @@ static enum psnap_status check_program(const struct measure *base, const struct 
     return PSNAP_OK;
 }
 
-enum { UNKNOWN_PERCENT_MAX = 10 };
+#define UNKNOWN_SHARE_MAX 0.1
 
 /* What is left out must be little beside what is predicted. */
 static enum psnap_status check_unknown(const struct target *target, struct psnap_error *error)
@@ -300,7 +300,7 @@ static enum psnap_status check_unknown(const struct target *target, struct psnap
 
     for (uint32_t i = 0; i < target->base->program->ref_count; i++)
         known += target->accesses[i];
-    if (target->unknown * 100 <= UNKNOWN_PERCENT_MAX * (known + target->unknown))
+    if (target->unknown <= UNKNOWN_SHARE_MAX * (known + target->unknown))
         return PSNAP_OK;
     return psnap_error_set(error, PSNAP_ERROR_VALUE,
                            "%.0f %% of the larger input's accesses are of blocks or loops that "

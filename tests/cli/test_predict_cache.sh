@@ -77,8 +77,8 @@ has out '"message": "no model '
 expect 2 "$PSNAP" predict cache lines.csv -m i7-5960x -m i7-5960x
 has err "two machines are called 'i7-5960x'"
 for model in cache multicore runtime; do
-    expect 2 "$PSNAP" predict $model lines.csv --seed nan
-    has err "psnap predict $model: --seed"
+    expect 2 "$PSNAP" predict $model lines.csv --nonsense
+    has err "psnap predict $model: no option '--nonsense'"
     has err "'psnap predict $model --help'"
 done
 expect 2 "$PSNAP" predict cache lines.csv
