@@ -41,7 +41,7 @@ void psnap_child_share_deadline(struct psnap_deadline *place)
 
 /* ---- signals ---- */
 
-/* What follows is called by handlers: nothing but system calls and what is plain. */
+/* Handlers of signals call these functions: they make system calls, and use no library. */
 
 /* /proc/PID/stat */
 static const char *stat_path(char room[32], pid_t pid)

@@ -146,8 +146,8 @@ enum psnap_status psnap_recording_prepare(struct psnap_recording *recording, con
     return status;
 }
 
-/* In place of the trace until it begins: what is left of a recording that is killed before can be
- * read. */
+/* A header without accesses stands in the partial file until the trace begins: a recording that is
+ * killed before leaves a file that can be read. */
 static void write_empty_trace(struct psnap_recording *recording)
 {
     FILE *file = psnap_output_file(recording->trace_output);
@@ -157,7 +157,7 @@ static void write_empty_trace(struct psnap_recording *recording)
 
     psnap_sink_free(writer);
     if (writer && (fflush(file) != 0 || fseek(file, 0, SEEK_SET) != 0))
-        clearerr(file); /* what is written in its place says so */
+        clearerr(file); /* the trace will meet the same failure, and says so */
     psnap_program_free(program);
 }
 
