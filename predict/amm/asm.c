@@ -217,8 +217,8 @@ enum psnap_status asm_add_loops(const struct asm_code *code, const struct psnap_
     if (first == PSNAP_NONE)
         return psnap_error_set(
             error, PSNAP_ERROR_VALUE,
-            "the program has no blocks like these: it is the assembly of another "
-            "one, or of other options");
+            "the program has no blocks like these: it is the assembly of another one, or of other "
+            "options; a profile keeps other blocks than the program has, take a trace");
     for (size_t i = 0; i < code->order_count; i++) {
         const uint32_t block = first + code->order[i];
         const struct asm_text *text = &code->blocks[code->order[i]].text;
