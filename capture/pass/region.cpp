@@ -191,8 +191,8 @@ static Instruction *behind(CallBase *call)
     return call->getNextNode();
 }
 
-/* The hook in front of such a call is told what syscall() would be: it looks whether that enters a
- * sandbox. The one behind it is told what has come of it. */
+/* The first hook gets the call's arguments as syscall() has them, and decides whether the call
+ * enters a sandbox; the second hook, behind the call, gets its result. */
 void ModulePlan::emitSandbox(CallBase *call)
 {
     const StringRef name = call->getCalledFunction()->getName();

@@ -227,7 +227,7 @@ static bool takes_next(const char *argument, const struct psnap_usage *usage)
     return option && option->type != PSNAP_OPTION_FLAG;
 }
 
-/* By its whole name: a slip before it is told in JSON, too. */
+/* Looks for --json ahead of parsing, so that errors in options before it are JSON, too. */
 static bool is_asked_for_json(int argc, char **argv, const struct psnap_usage *usage)
 {
     if (!find_name(usage, "json", strlen("json")))

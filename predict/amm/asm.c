@@ -24,7 +24,7 @@
 struct reader {
     struct asm_code *code;
     struct asm_text pending; /* of the block that follows */
-    uint32_t block;          /* PSNAP_NONE: what is read is pending */
+    uint32_t block;          /* in force; PSNAP_NONE: instructions are pending */
     bool is_labelled;
     bool is_begun; /* the block of the assembly has an instruction */
 };

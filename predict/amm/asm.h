@@ -28,7 +28,7 @@ struct asm_block { /* of a module's table */
 /* The assembly of a module. */
 struct asm_code {
     struct asm_block *blocks; /* by their number */
-    uint32_t *order;          /* numbers of those that have text, as the code comes to them */
+    uint32_t *order;          /* numbers of the blocks that have text, in the order of the code */
     size_t block_count, block_room, order_count, order_room;
 };
 

@@ -12,7 +12,7 @@
 
 struct copy {
     const char *mnemonic; /* of AT&T syntax, with how its first operand begins */
-    const char *before;   /* what is to be written before and after that operand */
+    const char *before;   /* texts to write before and after that operand */
     const char *after;
 };
 
