@@ -5,6 +5,11 @@
  * copy (LLVM 14 to 19, znver3 and znver4), and with it the latency of the loop. So copies are
  * written as instructions that a model cannot see as copies, which take a cycle each: from one and
  * from two of them for each copy it can be told what none would take.
+ *
+ * An exclusive or of a register with itself is a zero that waits for nothing. The models of
+ * sapphirerapids and alderlake (LLVM 19) do not know that: with them, iterations that share nothing
+ * but a register wait for each other. Such a zero is written as a copy of the stack pointer's low
+ * half, which no loop changes.
  */
 #include <string.h>
 
@@ -53,19 +58,74 @@ static const struct copy *copy_of(const char *line, size_t length, const char **
     return NULL;
 }
 
+struct zero {
+    const char *mnemonic;    /* with how its first operand begins */
+    const char *instruction; /* that the register, the last operand, is written behind */
+};
+
+static const struct zero zeros_of[] = {
+    {"xorl\t%", "movl\t%esp, "},       {"xorps\t%", "movd\t%esp, "},
+    {"xorpd\t%", "movd\t%esp, "},      {"pxor\t%xmm", "movd\t%esp, "},
+    {"vxorps\t%xmm", "vmovd\t%esp, "}, {"vxorpd\t%xmm", "vmovd\t%esp, "},
+    {"vpxor\t%xmm", "vmovd\t%esp, "},
+};
+
+/* The zero that a line is, all of whose operands are the same register; NULL: it is none. */
+static const struct zero *zero_of(const char *line, size_t length, const char **to, int *to_length)
+{
+    const char *percent = memchr(line, '%', length);
+    const size_t name = percent ? strcspn(percent, ", \n") : 0;
+
+    for (size_t i = 0; i < sizeof zeros_of / sizeof zeros_of[0] && percent; i++) {
+        const size_t known = strlen(zeros_of[i].mnemonic);
+        size_t at = (size_t)(percent - line) + name;
+        bool same = length > known && !memcmp(line, zeros_of[i].mnemonic, known) && at < length;
+        while (same && at < length) {
+            at += 1 + strspn(line + at + 1, " ");
+            same = at + name <= length && !memcmp(line + at, percent, name) &&
+                   (at + name == length || line[at + name] == ',');
+            at += name;
+        }
+        if (same) {
+            *to = percent;
+            *to_length = (int)name;
+            return &zeros_of[i];
+        }
+    }
+    return NULL;
+}
+
+/* A register's move as so many of them; false: the line is none. */
+static bool write_copies(const char *line, size_t length, int copies, FILE *file)
+{
+    const char *from, *to;
+    int from_length, to_length;
+    const struct copy *copy = copy_of(line, length, &from, &from_length, &to, &to_length);
+
+    for (int i = 0; i < copies && copy; i++)
+        fprintf(file, "\t%s%.*s%s, %.*s\n", copy->before, i ? to_length : from_length,
+                i ? to : from, copy->after, to_length, to);
+    return copy;
+}
+
+static bool write_zero(const char *line, size_t length, FILE *file)
+{
+    const char *to;
+    int to_length;
+    const struct zero *zero = zero_of(line, length, &to, &to_length);
+
+    if (zero)
+        fprintf(file, "\t%s%.*s\n", zero->instruction, to_length, to);
+    return zero;
+}
+
 void asm_write(const char *code, int copies, FILE *file)
 {
     for (const char *line = code; *line;) {
         const size_t length = strcspn(line, "\n");
-        const char *from, *to;
-        int from_length, to_length;
-        const struct copy *copy =
-            copies ? copy_of(line, length, &from, &from_length, &to, &to_length) : NULL;
-        if (!copy)
+        if (!write_zero(line, length, file) &&
+            !(copies && write_copies(line, length, copies, file)))
             fprintf(file, "\t%.*s\n", (int)length, line);
-        for (int i = 0; i < copies && copy; i++)
-            fprintf(file, "\t%s%.*s%s, %.*s\n", copy->before, i ? to_length : from_length,
-                    i ? to : from, copy->after, to_length, to);
-        line += length + (line[length] != '\0');
+        line += length + (line[length] == '\n');
     }
 }

@@ -156,6 +156,23 @@ static void copies(void **state)
                    "\tmovq\t%rax, 8(%rsp)\n\taddsd\t%xmm0, %xmm1\n");
 }
 
+/* Whatever the copies: what zeroes a register is written as what waits for nothing. */
+static void zeros(void **state)
+{
+    static const char code[] =
+        "xorl\t%eax, %eax\nxorl\t%eax, %ebx\nxorps\t%xmm1, %xmm1\nxorpd\t%xmm1, %xmm11\n"
+        "pxor\t%xmm2, %xmm2\nvxorps\t%xmm3, %xmm3, %xmm3\nvpxor\t%xmm3, %xmm3, %xmm4\n"
+        "vpxor\t%ymm3, %ymm3, %ymm3\nxorl\t$1, %eax\nxorps\t(%rax), %xmm1\n";
+
+    (void)state;
+    for (int n = 0; n < 2; n++)
+        assert_written(code, n,
+                       "\tmovl\t%esp, %eax\n\txorl\t%eax, %ebx\n\tmovd\t%esp, %xmm1\n"
+                       "\txorpd\t%xmm1, %xmm11\n\tmovd\t%esp, %xmm2\n\tvmovd\t%esp, %xmm3\n"
+                       "\tvpxor\t%xmm3, %xmm3, %xmm4\n\tvpxor\t%ymm3, %ymm3, %ymm3\n"
+                       "\txorl\t$1, %eax\n\txorps\t(%rax), %xmm1\n");
+}
+
 static void waits(void **state)
 {
     (void)state;
@@ -183,7 +200,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(loops),  cmocka_unit_test(blocks), cmocka_unit_test(no_lines),
-        cmocka_unit_test(copies), cmocka_unit_test(waits),
+        cmocka_unit_test(copies), cmocka_unit_test(zeros),  cmocka_unit_test(waits),
     };
 
     return cmocka_run_group_tests_name("amm_asm", tests, NULL, NULL);
