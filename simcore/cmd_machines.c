@@ -116,8 +116,11 @@ void machines_describe(const struct psnap_machine *machine)
         printf("  memory");
         print_times(machine->memory_latency_cycles, machine->memory_throughput_cycles);
         print_known(machine->memory_bandwidth_bytes_per_s, "bytes/s");
+        print_known(machine->first_touch_cycles, "cycles for 4 KiB touched first");
         putchar('\n');
     }
+    if (machine->mispredict_cycles > 0)
+        printf("  mispredicted branch, %g cycles\n", machine->mispredict_cycles);
     print_operations(machine);
 }
 
@@ -217,8 +220,10 @@ void machines_json(struct psnap_json *json, const char *key, const struct psnap_
         psnap_json_begin_object(json, "memory");
         json_times(json, machine->memory_latency_cycles, machine->memory_throughput_cycles);
         json_known(json, "bandwidth_bytes_per_s", machine->memory_bandwidth_bytes_per_s);
+        json_known(json, "first_touch_cycles", machine->first_touch_cycles);
         psnap_json_end_object(json);
     }
+    json_known(json, "mispredict_cycles", machine->mispredict_cycles);
     json_operations(json, machine);
     psnap_json_end_object(json);
 }

@@ -45,7 +45,7 @@ bool machine_knows_operation(const struct psnap_operation_cost *cost)
 bool machine_knows_memory(const struct psnap_machine *machine)
 {
     return machine->memory_latency_cycles > 0 || machine->memory_throughput_cycles > 0 ||
-           machine->memory_bandwidth_bytes_per_s > 0;
+           machine->first_touch_cycles > 0 || machine->memory_bandwidth_bytes_per_s > 0;
 }
 
 static bool is_power_of_two(uint64_t number)

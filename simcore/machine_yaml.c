@@ -193,7 +193,7 @@ static enum psnap_status read_memory(const struct reader *reader,
                                      struct psnap_machine *machine)
 {
     static const char *const keys[] = {"latency_cycles", "throughput_cycles",
-                                       "bandwidth_bytes_per_s", NULL};
+                                       "bandwidth_bytes_per_s", "first_touch_cycles", NULL};
     enum psnap_status status;
 
     if (!node)
@@ -205,6 +205,8 @@ static enum psnap_status read_memory(const struct reader *reader,
     if (status == PSNAP_OK)
         status = read_real(reader, node, "bandwidth_bytes_per_s", 1e18,
                            &machine->memory_bandwidth_bytes_per_s);
+    if (status == PSNAP_OK)
+        status = read_real(reader, node, "first_touch_cycles", 1e9, &machine->first_touch_cycles);
     return status;
 }
 
@@ -354,8 +356,9 @@ static enum psnap_status read_machine(const struct reader *reader,
                                       const struct psnap_yaml_node *map,
                                       struct psnap_machine *machine)
 {
-    static const char *const keys[] = {"name", "description", "clock_hz",   "cores", "levels",
-                                       "tlb",  "memory",      "operations", NULL};
+    static const char *const keys[] = {"name",       "description", "clock_hz", "cores",
+                                       "levels",     "tlb",         "memory",   "mispredict_cycles",
+                                       "operations", NULL};
     enum psnap_status status = psnap_yaml_known_keys(reader->doc, map, keys, reader->error);
 
     if (status == PSNAP_OK)
@@ -371,6 +374,8 @@ static enum psnap_status read_machine(const struct reader *reader,
         status = read_count(reader, map, "cores", UINT32_MAX, &machine->cores);
     if (status == PSNAP_OK)
         status = read_memory(reader, psnap_yaml_get(map, "memory"), machine);
+    if (status == PSNAP_OK)
+        status = read_real(reader, map, "mispredict_cycles", 1e9, &machine->mispredict_cycles);
     if (status == PSNAP_OK)
         status = read_operations(reader, psnap_yaml_get(map, "operations"), machine);
     if (status == PSNAP_OK)

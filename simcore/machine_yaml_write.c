@@ -93,6 +93,7 @@ static void add_memory(struct psnap_yaml_doc *doc, struct psnap_yaml_node *machi
     add_known(doc, map, "latency_cycles", machine->memory_latency_cycles);
     add_known(doc, map, "throughput_cycles", machine->memory_throughput_cycles);
     add_known(doc, map, "bandwidth_bytes_per_s", machine->memory_bandwidth_bytes_per_s);
+    add_known(doc, map, "first_touch_cycles", machine->first_touch_cycles);
 }
 
 static void add_operations(struct psnap_yaml_doc *doc, struct psnap_yaml_node *machine_map,
@@ -137,6 +138,7 @@ enum psnap_status psnap_machine_write(const struct psnap_machine *machine, FILE 
         add_level(doc, levels, &machine->levels[i]);
     add_tlb(doc, map, machine);
     add_memory(doc, map, machine);
+    add_known(doc, map, "mispredict_cycles", machine->mispredict_cycles);
     add_operations(doc, map, machine);
     status = psnap_yaml_write(doc, file, error);
     psnap_yaml_doc_free(doc);

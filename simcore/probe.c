@@ -17,9 +17,11 @@
 #include <sched.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "formats/base/rng.h"
 #include "simcore/machine.h"
 #include "simcore/memory_limit.h"
 
@@ -157,6 +159,50 @@ static void measure_operations(struct survey *survey)
                                                  rounded(costs[i].throughput_cycles)};
 }
 
+#define DECISIONS ((size_t)1 << 18)  /* too many to be known again */
+#define NEW_BYTES ((size_t)16 << 20) /* for a run of pages */
+
+/* Random decisions beside such that are always the same, of which half are the other way. */
+static void measure_mispredictions(struct survey *survey, const struct probe_buffer *buffer)
+{
+    struct probe_set set = {.base = buffer->base, .bytes = DECISIONS};
+    const struct probe_kernel kernel = {.run = probe_branches, .context = &set};
+    struct psnap_rng rng;
+    double known;
+
+    memset(set.base, 0, set.bytes);
+    known = measure(survey, kernel, 1, "predicted branches").cycles;
+    psnap_rng_init(&rng, 0);
+    for (size_t i = 0; i < set.bytes; i++)
+        set.base[i] = (unsigned char)psnap_rng_below(&rng, 2);
+    survey->machine->mispredict_cycles =
+        rounded((measure(survey, kernel, 1, "mispredicted branches").cycles - known) /
+                (0.5 * PROBE_ACCESSES));
+}
+
+static void measure_first_touches(struct survey *survey, const struct probe_buffer *buffer)
+{
+    struct probe_set set = {.base = buffer->base, .bytes = NEW_BYTES};
+    const struct probe_kernel kernel = {.run = probe_first_touches, .context = &set};
+
+    survey->machine->first_touch_cycles =
+        rounded(measure(survey, kernel, 2, "first touches of pages").cycles);
+}
+
+static enum psnap_status measure_waits(struct survey *survey, struct psnap_error *error)
+{
+    struct probe_buffer buffer;
+    const bool fits = probe_buffer_init(&buffer, NEW_BYTES, LINE_BYTES_MIN);
+
+    if (fits) {
+        measure_mispredictions(survey, &buffer);
+        measure_first_touches(survey, &buffer);
+    }
+    probe_buffer_release(&buffer);
+    return fits ? PSNAP_OK
+                : psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for new pages");
+}
+
 /* Where a working set is to hit, and the fields of the machine that it tells. */
 struct place {
     char name[32];
@@ -280,7 +326,7 @@ enum psnap_status probe_machine(struct psnap_machine *machine, double seconds,
 
     *notes = (struct probe_notes){.cpu = sched_getcpu()};
     survey.begin = now_seconds();
-    survey.all = 2 + 2 * PSNAP_OPERATION_COUNT + 6 * (machine->level_count + 1);
+    survey.all = 2 + 2 * PSNAP_OPERATION_COUNT + 4 + 6 * (machine->level_count + 1);
     survey.slice = seconds / survey.all;
     CPU_ZERO(&one);
     is_pinned = notes->cpu >= 0 && notes->cpu < CPU_SETSIZE &&
@@ -291,7 +337,9 @@ enum psnap_status probe_machine(struct psnap_machine *machine, double seconds,
     }
     measure_clock(&survey);
     measure_operations(&survey);
-    status = measure_places(&survey, error);
+    status = measure_waits(&survey, error);
+    if (!status)
+        status = measure_places(&survey, error);
     if (is_pinned)
         sched_setaffinity(0, sizeof before, &before);
     else

@@ -42,7 +42,7 @@ struct probe_set {
     size_t position;          /* in bytes, or in `order` */
 };
 
-/* A buffer that begins at a huge page and that the system is asked to have in huge pages. */
+/* A buffer that begins where a huge page could, in such pages as the system gives any program. */
 struct probe_buffer {
     unsigned char *base;
     size_t bytes;
@@ -72,6 +72,14 @@ void probe_chase(void *set, uint64_t steps);        /* loads that wait for each 
 void probe_random_loads(void *set, uint64_t steps); /* loads that do not, in random order */
 void probe_word_loads(void *set, uint64_t steps);   /* the same, word after word */
 void probe_sweep(void *set, uint64_t steps);        /* reads every byte, by the widest loads */
+
+/* Decides by each byte of a set whether to branch, PROBE_ACCESSES a step. */
+void probe_branches(void *set, uint64_t steps);
+
+/* Touches a page of the set a step, all of them new, and gives them back at the end. The set is of
+ * whole pages. */
+#define PROBE_PAGE_BYTES 4096
+void probe_first_touches(void *set, uint64_t steps);
 
 /*
  * The kernel of one kind of operation (PSNAP_OP_*): each waiting for the one before, or not. Its

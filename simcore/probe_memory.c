@@ -36,7 +36,6 @@ bool probe_buffer_init(struct probe_buffer *buffer, size_t bytes, size_t line_by
     }
     first = ((uintptr_t)buffer->mapped + HUGE_PAGE_BYTES - 1) / HUGE_PAGE_BYTES * HUGE_PAGE_BYTES;
     buffer->base = (unsigned char *)buffer->mapped + (first - (uintptr_t)buffer->mapped);
-    madvise(buffer->mapped, buffer->mapped_bytes, MADV_HUGEPAGE); /* where the system has them */
     buffer->order = malloc(bytes / line_bytes * sizeof *buffer->order);
     return buffer->order != NULL;
 }

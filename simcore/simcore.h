@@ -89,6 +89,10 @@ struct psnap_machine {
     double memory_latency_cycles;        /* behind the last level; 0 when unknown */
     double memory_throughput_cycles;     /* as those of levels */
     double memory_bandwidth_bytes_per_s; /* 0 when unknown */
+    double first_touch_cycles; /* of 4096 bytes that a program touches first, until the system has
+                                  made them, and later taken them back; 0 when unknown */
+    double mispredict_cycles;  /* that a branch takes which the core expected to go another way,
+                                  when its condition is loaded from level 1; 0 when unknown */
     struct psnap_operation_cost operations[PSNAP_OPERATION_COUNT]; /* enum psnap_operation */
     uint32_t level_count;                                          /* 1 to PSNAP_LEVELS_MAX */
     struct psnap_cache_level levels[PSNAP_LEVELS_MAX];             /* [0] is level 1 */

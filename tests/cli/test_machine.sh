@@ -41,6 +41,8 @@ for machine in read, measured:
         assert level.get("shared_by", 1) == size.get("shared_by", 1)
         if place:
             places.append(level)
+    assert 0 < machine["memory"]["first_touch_cycles"] < 1e7, machine
+    assert 0 <= machine.get("mispredict_cycles", 0) < 1e4, machine
     if how["working_set_bytes"][-1]:
         places.append(machine["memory"])
     assert places, how

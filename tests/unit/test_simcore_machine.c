@@ -245,7 +245,9 @@ static void files_read_every_key(void **state)
             "  tlb:\n"
             "  - {entries: 64}\n"
             "  - {entries: 1536, page_bytes: 2M, ways: 12}\n"
-            "  memory: {latency_cycles: 200, throughput_cycles: 20, bandwidth_bytes_per_s: 2e10}\n"
+            "  memory: {latency_cycles: 200, throughput_cycles: 20, bandwidth_bytes_per_s: 2e10,"
+            " first_touch_cycles: 900}\n"
+            "  mispredict_cycles: 15.5\n"
             "  operations: {fp_div: {latency_cycles: 13, throughput_cycles: 4}}\n",
             &machine, NULL),
         PSNAP_OK);
@@ -253,6 +255,7 @@ static void files_read_every_key(void **state)
     assert_string_equal(machine.description, "with, a comma");
     assert_true(machine.clock_hz == 2.5e9);
     assert_int_equal(machine.cores, 4);
+    assert_true(machine.first_touch_cycles == 900 && machine.mispredict_cycles == 15.5);
     assert_int_equal(machine.level_count, 4);
     assert_level(&machine, 0, 32 << 10, 64, 8, 64);
     assert_level(&machine, 1, 3072, 32, 96, 1);
