@@ -49,6 +49,13 @@ enum psnap_status asm_add_loops(const struct asm_code *code, const struct psnap_
  * cycle each, 0: as it is. */
 void asm_write(const char *code, int copies, FILE *file);
 
+/* Divisions and square roots of doubles, by how often they take the division unit: once for 16
+ * bytes of a register, twice for 32, four times for 64. */
+struct asm_divisions {
+    unsigned divisions, roots;
+};
+struct asm_divisions asm_divisions(const char *code);
+
 /* Whether the address of a load comes from what it loaded in the iteration before. */
 bool asm_waits(const char *code);
 

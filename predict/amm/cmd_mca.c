@@ -110,6 +110,17 @@ static struct mca_cycles cycles_of(const struct region *regions)
     return cycles;
 }
 
+double mca_throughput(const struct mca_loops *mca, uint32_t loop,
+                      const struct psnap_machine *machine)
+{
+    const double cycles = mca->cycles[loop].throughput;
+    const double division =
+        mca->divisions[loop].divisions * machine->operations[PSNAP_OP_FP_DIV].throughput_cycles +
+        mca->divisions[loop].roots * machine->operations[PSNAP_OP_FP_SQRT].throughput_cycles;
+
+    return isnan(cycles) ? NAN : fmax(cycles, division);
+}
+
 double mca_latency(const struct mca_loops *mca, uint32_t loop, double trips)
 {
     const struct mca_cycles *cycles = &mca->cycles[loop];
@@ -192,8 +203,9 @@ enum psnap_status mca_measure(struct mca_loops *mca, const struct psnap_text_lis
     enum psnap_status status = PSNAP_OK;
 
     *mca = (struct mca_loops){.cycles = calloc(count, sizeof *mca->cycles),
-                              .waits = calloc(count, sizeof *mca->waits)};
-    if (!loops || !regions || !mca->cycles || !mca->waits)
+                              .waits = calloc(count, sizeof *mca->waits),
+                              .divisions = calloc(count, sizeof *mca->divisions)};
+    if (!loops || !regions || !mca->cycles || !mca->waits || !mca->divisions)
         status = psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for assembly");
     if (!status)
         status = read_loops(loops, files, program, error);
@@ -202,6 +214,8 @@ enum psnap_status mca_measure(struct mca_loops *mca, const struct psnap_text_lis
     for (uint32_t i = 0; i < program->loop_count && !status; i++) {
         mca->cycles[i] = cycles_of(&regions[REGIONS * (size_t)i]);
         mca->waits[i] = loops[i].length && asm_waits(loops[i].code);
+        if (loops[i].length)
+            mca->divisions[i] = asm_divisions(loops[i].code);
         mca->loops += iterations[i] > 0;
         mca->matched += iterations[i] > 0 && !isnan(mca->cycles[i].throughput);
     }
@@ -216,5 +230,6 @@ void mca_release(struct mca_loops *mca)
 {
     free(mca->cycles);
     free(mca->waits);
+    free(mca->divisions);
     *mca = (struct mca_loops){0};
 }

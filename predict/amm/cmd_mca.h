@@ -7,6 +7,7 @@
 
 #include "formats/base/cmd.h"
 #include "predict/amm/asm.h"
+#include "simcore/simcore.h"
 
 /* What an iteration of a loop takes, in cycles, when all its accesses hit level 1. */
 struct mca_cycles {
@@ -17,10 +18,11 @@ struct mca_cycles {
 
 /* What the loops of a program take by its assembly. */
 struct mca_loops {
-    struct mca_cycles *cycles; /* by loop */
-    bool *waits;               /* by loop: asm_waits() */
-    uint32_t matched;          /* loops that have assembly */
-    uint32_t loops;            /* of those that iterate at all */
+    struct mca_cycles *cycles;       /* by loop */
+    bool *waits;                     /* by loop: asm_waits() */
+    struct asm_divisions *divisions; /* by loop, of an iteration */
+    uint32_t matched;                /* loops that have assembly */
+    uint32_t loops;                  /* of those that iterate at all */
 };
 
 /*
@@ -31,6 +33,14 @@ struct mca_loops {
 enum psnap_status mca_measure(struct mca_loops *mca, const struct psnap_text_list *files,
                               const char *cpu, const struct psnap_program *program,
                               const double *iterations, struct psnap_error *error);
+
+/*
+ * Cycles of an iteration for the loop's ports, front end and division unit, on a machine with such
+ * costs of operations. The last is not llvm-mca's: some of its models (sapphirerapids, LLVM 19)
+ * have that unit free again after a cycle. NAN: unknown.
+ */
+double mca_throughput(const struct mca_loops *mca, uint32_t loop,
+                      const struct psnap_machine *machine);
 
 /*
  * The latency of an iteration of a loop that iterates `trips` times at each of its entries (0:

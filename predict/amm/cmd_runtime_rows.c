@@ -26,7 +26,9 @@ static struct runtime_accesses accesses_of(const struct target *target, uint32_t
 {
     const struct psnap_machine *machine = settings->machine;
     struct runtime_accesses accesses = {.accesses = target->accesses[ref],
-                                        .bytes = target->accesses[ref] * target->base->bytes[ref]};
+                                        .bytes = target->accesses[ref] * target->base->bytes[ref],
+                                        .fresh = target->base->fresh[ref] *
+                                                 target_cold_growth(target, ref)};
 
     for (uint32_t l = 0; l < PSNAP_LEVELS_MAX; l++) {
         const struct psnap_cache_level *level = &machine->levels[l];
@@ -41,11 +43,11 @@ static struct runtime_accesses accesses_of(const struct target *target, uint32_t
 
 /* What a loop's code takes by its assembly. */
 static void take_cycles(struct runtime_work *work, const struct target *target, uint32_t loop,
-                        const struct mca_loops *mca)
+                        const struct mca_loops *mca, const struct psnap_machine *machine)
 {
     const double iterations = target->iterations[loop], entries = target->entries[loop];
 
-    work->throughput_cycles = iterations * mca->cycles[loop].throughput;
+    work->throughput_cycles = iterations * mca_throughput(mca, loop, machine);
     work->latency_cycles =
         iterations * mca_latency(mca, loop, entries > 0 ? iterations / entries : 0);
 }
@@ -61,6 +63,41 @@ static enum runtime_pattern pattern_of(const struct target *target, uint32_t ref
         isnan(mca->cycles[loop].throughput))
         return pattern;
     return mca->waits[loop] ? RUNTIME_DEPENDENT : RUNTIME_IRREGULAR;
+}
+
+/* Of each loop its pages, and its mispredictions: a branch waits for the slowest of the irregular
+ * loads of its block. */
+static void take_waits(struct runtime_work *work, const struct target *target,
+                       const struct runtime_settings *settings)
+{
+    const struct measure *base = target->base;
+    const struct psnap_program *program = base->program;
+    const struct psnap_machine *machine = settings->machine;
+
+    for (uint32_t ref = 0; ref < program->ref_count; ref++) {
+        const uint32_t loop = program->refs[ref].loop;
+        work[loop < program->loop_count ? loop : program->loop_count].first_touches +=
+            base->pages[ref] * target_cold_growth(target, ref);
+    }
+    for (uint32_t block = 0; block < program->block_count; block++) {
+        const uint32_t loop = program->blocks[block].loop;
+        struct runtime_work *of = &work[loop < program->loop_count ? loop : program->loop_count];
+        const double count = base->mispredictions[block] > 0
+                                 ? base->mispredictions[block] * target_growth(target, block)
+                                 : 0;
+        double wait = 0;
+        for (uint32_t ref = 0; ref < program->ref_count && count > 0; ref++) {
+            if (program->refs[ref].block != block || program->refs[ref].kind != PSNAP_LOAD ||
+                !(target->accesses[ref] > 0) ||
+                pattern_of(target, ref, settings->mca) != RUNTIME_IRREGULAR)
+                continue;
+            const struct runtime_accesses accesses = accesses_of(target, ref, settings);
+            wait = fmax(wait, runtime_effective_cycles(machine, &accesses, false, false) -
+                                  machine->levels[0].latency_cycles);
+        }
+        of->mispredictions += count;
+        of->wait_cycles += count * wait;
+    }
 }
 
 /* The work of each loop; [loop_count]: of no loop. NULL: out of memory. */
@@ -80,11 +117,12 @@ static struct runtime_work *work_of(const struct target *target,
             runtime_add_accesses(&work[loop].patterns[pattern_of(target, ref, settings->mca)],
                                  &accesses);
     }
+    take_waits(work, target, settings);
     for (uint32_t i = 0; i <= loops; i++)
         work[i].throughput_cycles = work[i].latency_cycles = NAN;
     for (uint32_t i = 0; i < loops; i++) {
         if (settings->mca)
-            take_cycles(&work[i], target, i, settings->mca);
+            take_cycles(&work[i], target, i, settings->mca, settings->machine);
         memcpy(work[i].operations, &target->operations[i * PSNAP_OPERATION_COUNT],
                sizeof work[i].operations);
     }
@@ -141,6 +179,8 @@ static void add_seconds(struct runtime_seconds *sum, struct runtime_seconds more
     sum->total += more.total;
     sum->mem += more.mem;
     sum->cpu += more.cpu;
+    sum->branch += more.branch;
+    sum->touch += more.touch;
 }
 
 static bool has_work(const struct runtime_work *work)
@@ -411,6 +451,10 @@ void runtime_rows_json(const struct runtime_rows *rows, size_t from, size_t to,
         psnap_json_real(json, "seconds", row->seconds.total);
         psnap_json_real(json, "t_mem_seconds", row->seconds.mem);
         psnap_json_real(json, "t_cpu_seconds", row->seconds.cpu);
+        if (row->method == RUNTIME_OVERLAP) {
+            psnap_json_real(json, "t_branch_seconds", row->seconds.branch);
+            psnap_json_real(json, "t_touch_seconds", row->seconds.touch);
+        }
         json_levels(json, row, machine);
         psnap_json_end_object(json);
     }

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "formats/base/room.h"
+#include "predict/amm/pages.h"
 
 /* A sink that hands on what it counts; windows are tagged once for all plans. */
 struct pass {
@@ -21,7 +22,7 @@ struct pass {
     double *bytes; /* by reference */
     size_t bytes_room;
     uint32_t bytes_count;
-    struct psnap_sink *pattern, *reuse[MEASURE_PLANS_MAX]; /* by plan */
+    struct psnap_sink *pattern, *pages, *reuse[MEASURE_PLANS_MAX]; /* by plan */
     size_t plan_count;
 };
 
@@ -77,6 +78,8 @@ static enum psnap_status put(struct psnap_sink *self, const struct psnap_access 
         status = windows_tag(pass->windows, block, some, pass->rows, error);
         if (!status)
             status = psnap_sink_put(pass->pattern, block, some, error);
+        if (!status)
+            status = psnap_sink_put(pass->pages, block, some, error);
         for (size_t i = 0; i < pass->plan_count && !status; i++)
             status = psnap_sink_put(pass->reuse[i], block, some, error);
     }
@@ -88,6 +91,8 @@ static enum psnap_status finish(struct psnap_sink *self, struct psnap_error *err
     const struct pass *pass = (const struct pass *)self;
     enum psnap_status status = psnap_sink_finish(pass->pattern, error);
 
+    if (!status)
+        status = psnap_sink_finish(pass->pages, error);
     for (size_t i = 0; i < pass->plan_count && !status; i++)
         status = psnap_sink_finish(pass->reuse[i], error);
     return status;
@@ -102,7 +107,8 @@ static enum psnap_status begin(struct pass *pass, const struct psnap_program *pr
     pass->program = program;
     pass->windows = windows_new(program, options->rate, options->seed);
     pass->pattern = pattern_new(program);
-    if (!pass->windows || !pass->pattern)
+    pass->pages = pages_new(program);
+    if (!pass->windows || !pass->pattern || !pass->pages)
         return no_memory(error);
     for (; pass->plan_count < options->plan_count; pass->plan_count++) {
         const struct measure_plan *plan = &options->plans[pass->plan_count];
@@ -123,6 +129,7 @@ static void end(struct pass *pass)
     for (size_t i = 0; i < pass->plan_count; i++)
         psnap_sink_free(pass->reuse[i]);
     psnap_sink_free(pass->pattern);
+    psnap_sink_free(pass->pages);
     windows_free(pass->windows);
     free(pass->bytes);
     free(pass);
@@ -138,15 +145,19 @@ static bool make_tables(struct measure *measure)
 
     measure->accesses = calloc(refs, sizeof *measure->accesses);
     measure->bytes = calloc(refs, sizeof *measure->bytes);
+    measure->pages = calloc(refs, sizeof *measure->pages);
+    measure->fresh = calloc(refs, sizeof *measure->fresh);
     measure->patterns = calloc(refs, sizeof *measure->patterns);
     measure->distances = calloc(refs * (measure->plan_count + 1), sizeof(struct psnap_distances *));
     measure->executions = calloc(blocks, sizeof *measure->executions);
     measure->windows = calloc(blocks, sizeof *measure->windows);
+    measure->mispredictions = calloc(blocks, sizeof *measure->mispredictions);
     measure->operations = calloc(loops * PSNAP_OPERATION_COUNT, sizeof *measure->operations);
     measure->iterations = calloc(loops, sizeof *measure->iterations);
     measure->entries = calloc(loops, sizeof *measure->entries);
-    return measure->accesses && measure->bytes && measure->patterns && measure->distances &&
-           measure->executions && measure->windows && measure->operations && measure->iterations &&
+    return measure->accesses && measure->bytes && measure->pages && measure->fresh &&
+           measure->patterns && measure->distances && measure->executions && measure->windows &&
+           measure->mispredictions && measure->operations && measure->iterations &&
            measure->entries;
 }
 
@@ -224,6 +235,8 @@ static enum psnap_status take(struct measure *measure, const struct pass *pass,
         measure->accesses[i] = (double)windows_accesses(windows, i);
         if (measure->accesses[i] > 0)
             measure->bytes[i] = pass->bytes[i] / measure->accesses[i];
+        measure->pages[i] = (double)pages_of(pass->pages, i).pages;
+        measure->fresh[i] = (double)pages_of(pass->pages, i).fresh;
     }
     for (uint32_t i = 0; i < program->block_count; i++)
         measure->windows[i] = (double)windows_count(windows, i);
@@ -235,6 +248,8 @@ static enum psnap_status take(struct measure *measure, const struct pass *pass,
     measure->has_blocks = program->block_count > 1;
     for (uint32_t i = 0; i < program->block_count && !profile; i++)
         measure->has_block_counts |= measure->has_blocks && measure->executions[i] > 0;
+    for (uint32_t i = 0; i < program->block_count && measure->has_block_counts; i++)
+        measure->mispredictions[i] = (double)windows_mispredictions(windows, i);
     measure->transitions = windows_transitions(windows, &measure->transition_count);
     if (!measure->transitions)
         return no_memory(error);
@@ -271,9 +286,12 @@ void measure_release(struct measure *measure)
     free(measure->distances);
     free(measure->accesses);
     free(measure->bytes);
+    free(measure->pages);
+    free(measure->fresh);
     free(measure->patterns);
     free(measure->executions);
     free(measure->windows);
+    free(measure->mispredictions);
     free(measure->operations);
     free(measure->iterations);
     free(measure->entries);

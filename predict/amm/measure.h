@@ -34,10 +34,13 @@ struct measure {
     double *accesses;                    /* by reference */
     double *executions;                  /* by block; of a profile: iterations of the loop */
     double *windows;                     /* by block */
+    double *mispredictions;              /* by block: wrong expectations of what follows it; 0 where
+                                            the stream's blocks are not those of code */
     double *operations;                  /* by loop, PSNAP_OPERATION_COUNT of each */
     double *iterations;                  /* by loop; 0 when unknown */
     double *entries;                     /* as iterations */
     double *bytes;                       /* of an access in the mean, by reference */
+    double *pages, *fresh;               /* by reference: as pages.h has them */
     enum runtime_pattern *patterns;      /* by reference */
     struct transition *transitions;
     size_t transition_count;

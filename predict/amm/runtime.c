@@ -16,16 +16,23 @@
  * the division's terms only if there is one, nothing below 0.
  *
  * Ours, "overlap": a core that executes out of order does not add what it can do at once, so
- * T = max(T_mem, T_cpu). T_cpu is that of the compiled code (the larger of the throughput of its
- * ports and the latency that iterations wait for, by llvm-mca), else, of operations, that of the
- * busiest kind of unit (integer, floating point, division, branches, accesses at level 1). T_mem is
- * the sum of what accesses take
+ * T = max(T_mem, T_cpu) + T_branch + T_touch. T_cpu is that of the compiled code (the larger of the
+ * throughput of its ports and the latency that iterations wait for, by llvm-mca), else, of
+ * operations, that of the busiest kind of unit (integer, floating point, division, branches,
+ * accesses at level 1). T_mem is the sum of what accesses take
  *
  *     dependent     their latency, one after the other
  *     irregular     their reciprocal throughput: as many at once as the level can
  *     regular       the lines that come from level i at its bandwidth
  *
  * Of accesses that hit level 1, only dependent ones take time of their own: others are T_cpu's.
+ *
+ * T_branch is what nothing overlaps with (Eyerman, Eeckhout, Karkhanis and Smith, "A mechanistic
+ * performance model for superscalar out-of-order processors", 2009): a branch that the core
+ * expected to go another way costs the time until it is known, which is that of the loads before
+ * it, and the time to fill the pipeline again. T_touch is what the system takes to make a page that
+ * is touched first; it fills it with zeros, so that lines touched soon after are found in level 2.
+ * Both are 0 where the machine does not say what they cost.
  */
 #include "predict/amm/runtime.h"
 
@@ -51,6 +58,7 @@ void runtime_add_accesses(struct runtime_accesses *sum, const struct runtime_acc
             (sum->accesses * sum->cumulative[l] + more->accesses * more->cumulative[l]) / all;
     sum->accesses = all;
     sum->bytes += more->bytes;
+    sum->fresh += more->fresh;
 }
 
 struct runtime_accesses runtime_all_accesses(const struct runtime_work *work)
@@ -70,6 +78,9 @@ void runtime_add(struct runtime_work *sum, const struct runtime_work *work)
         sum->operations[op] += work->operations[op];
     sum->throughput_cycles += work->throughput_cycles;
     sum->latency_cycles += work->latency_cycles;
+    sum->mispredictions += work->mispredictions;
+    sum->wait_cycles += work->wait_cycles;
+    sum->first_touches += work->first_touches;
 }
 
 /* ------------------------------------------------------------------- memory */
@@ -125,13 +136,28 @@ static double stream_cycles(const struct psnap_machine *machine,
     return cycles;
 }
 
+/* With fresh lines in level 2. */
+static struct runtime_accesses with_fresh(const struct psnap_machine *machine,
+                                          const struct runtime_accesses *accesses)
+{
+    struct runtime_accesses all = *accesses;
+
+    for (uint32_t l = 1; l < machine->level_count && machine->first_touch_cycles > 0; l++)
+        if (all.accesses > 0)
+            all.cumulative[l] = fmin(all.cumulative[l] + all.fresh / all.accesses, 1);
+    return all;
+}
+
 static double overlap_mem(const struct psnap_machine *machine, const struct runtime_work *work)
 {
-    const struct runtime_accesses *patterns = work->patterns;
-    struct runtime_accesses irregular = patterns[RUNTIME_IRREGULAR];
-    const double dependent =
-        patterns[RUNTIME_DEPENDENT].accesses *
-        runtime_effective_cycles(machine, &patterns[RUNTIME_DEPENDENT], false, false);
+    struct runtime_accesses patterns[RUNTIME_PATTERNS], irregular;
+    double dependent;
+
+    for (int p = 0; p < RUNTIME_PATTERNS; p++)
+        patterns[p] = with_fresh(machine, &work->patterns[p]);
+    irregular = patterns[RUNTIME_IRREGULAR];
+    dependent = patterns[RUNTIME_DEPENDENT].accesses *
+                runtime_effective_cycles(machine, &patterns[RUNTIME_DEPENDENT], false, false);
 
     /* those that miss level 1: how they get through it is T_cpu's */
     return dependent + stream_cycles(machine, &patterns[RUNTIME_REGULAR]) +
@@ -231,18 +257,27 @@ static double overlap_cpu(const struct psnap_machine *machine, const struct runt
     return busiest + calls;
 }
 
+static double overlap_branch(const struct psnap_machine *machine, const struct runtime_work *work)
+{
+    return machine->mispredict_cycles > 0
+               ? work->mispredictions * machine->mispredict_cycles + work->wait_cycles
+               : 0;
+}
+
 /* ---------------------------------------------------------------------- both */
 
 struct runtime_seconds runtime_predict(const struct psnap_machine *machine,
                                        const struct runtime_work *work, enum runtime_method method,
                                        struct runtime_reading reading)
 {
-    struct runtime_seconds seconds;
+    struct runtime_seconds seconds = {0};
 
     if (method == RUNTIME_OVERLAP) {
         seconds.mem = overlap_mem(machine, work) / machine->clock_hz;
         seconds.cpu = overlap_cpu(machine, work) / machine->clock_hz;
-        seconds.total = fmax(seconds.mem, seconds.cpu);
+        seconds.branch = overlap_branch(machine, work) / machine->clock_hz;
+        seconds.touch = work->first_touches * machine->first_touch_cycles / machine->clock_hz;
+        seconds.total = fmax(seconds.mem, seconds.cpu) + seconds.branch + seconds.touch;
         return seconds;
     }
     seconds.mem = published_mem(machine, work, reading) / machine->clock_hz;

@@ -34,6 +34,7 @@ enum runtime_pattern {
 struct runtime_accesses {
     double accesses, bytes;              /* how many, and the sum of their sizes */
     double cumulative[PSNAP_LEVELS_MAX]; /* P_i: shares satisfied at level i or nearer, ascending */
+    double fresh; /* of those: to lines of pages that were made just before */
 };
 
 /* Of a loop, say. Numbers are expected ones, not whole. */
@@ -43,6 +44,9 @@ struct runtime_work {
     /* What its code takes, calls apart, when every access hits level 1: of ports and front end, and
      * waiting for results. NAN: unknown, then RUNTIME_OVERLAP takes it from operations. */
     double throughput_cycles, latency_cycles;
+    /* Of RUNTIME_OVERLAP: branches that the core expected to go another way, cycles that these wait
+     * for loads beyond level 1, and pages that are touched first. */
+    double mispredictions, wait_cycles, first_touches;
 };
 
 /* Readings of the published methods; zero-initialised: the usual ones. */
@@ -52,7 +56,7 @@ struct runtime_reading {
 };
 
 struct runtime_seconds {
-    double total, mem, cpu;
+    double total, mem, cpu, branch, touch;
 };
 
 /* All accesses of some work in one: counts and hits add up. */

@@ -351,6 +351,32 @@ double target_hit_rate(const struct target *target, size_t plan, bool per_set, u
     return (spread->shares[0] * hits[0] + spread->shares[1] * hits[1]) / SPREAD_QUANTILES;
 }
 
+double target_growth(const struct target *target, uint32_t block)
+{
+    const struct psnap_program *program = target->base->program;
+    double before = 0, after = 0;
+
+    for (uint32_t ref = 0; ref < program->ref_count; ref++)
+        if (program->refs[ref].block == block) {
+            before += target->base->accesses[ref];
+            after += target->accesses[ref];
+        }
+    return before > 0 ? after / before : 1;
+}
+
+double target_cold_growth(const struct target *target, uint32_t ref)
+{
+    const struct measure *base = target->base;
+    const struct spread *spread = base->plan_count ? target->spreads[ref] : NULL;
+    const struct psnap_distances *distances = base->plan_count ? base->distances[ref] : NULL;
+    const double more = base->accesses[ref] > 0 ? target->accesses[ref] / base->accesses[ref] : 1;
+
+    if (!spread || !distances || !psnap_distances_cold(distances))
+        return more;
+    return more * spread->cold * (double)psnap_distances_accesses(distances) /
+           (double)psnap_distances_cold(distances);
+}
+
 void target_distances(const struct target *target,
                       void (*each)(void *context, uint64_t distance, double accesses),
                       void *context)

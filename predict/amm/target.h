@@ -72,6 +72,11 @@ enum psnap_status target_grown(struct target *target, const struct measure *cons
 double target_hit_rate(const struct target *target, size_t plan, bool per_set, uint32_t ref,
                        uint64_t ways, uint64_t lines);
 
+/* By how much a block is executed more often than in the base, and how many more lines a reference
+ * touches first; 1 where that is not known. */
+double target_growth(const struct target *target, uint32_t block);
+double target_cold_growth(const struct target *target, uint32_t ref);
+
 /* Calls `each` with the distances of all references by the first plan, and the accesses that are
  * expected of them; PSNAP_DISTANCE_COLD for cold ones. */
 void target_distances(const struct target *target,

@@ -19,6 +19,7 @@
 
 #include "formats/base/rng.h"
 #include "formats/base/room.h"
+#include "predict/amm/mispredict.h"
 
 struct place { /* of a thread */
     bool is_begun, is_sampled, is_early;
@@ -41,6 +42,7 @@ struct windows {
     struct transition *table;        /* open addressing; count 0: free */
     size_t table_size, table_count;  /* a power of two */
     struct transition *last;         /* found last */
+    struct mispredict *mispredict;
 };
 
 enum { FIRST_TABLE = 256 };
@@ -58,7 +60,8 @@ struct windows *windows_new(const struct psnap_program *program, double rate, ui
     windows->places = calloc(PSNAP_THREADS_MAX, sizeof *windows->places);
     windows->table_size = FIRST_TABLE;
     windows->table = calloc(FIRST_TABLE, sizeof *windows->table);
-    if (windows->places && windows->table)
+    windows->mispredict = mispredict_new();
+    if (windows->places && windows->table && windows->mispredict)
         return windows;
     windows_free(windows);
     return NULL;
@@ -72,6 +75,7 @@ void windows_free(struct windows *windows)
     free(windows->blocks);
     free(windows->accesses);
     free(windows->table);
+    mispredict_free(windows->mispredict);
     free(windows);
 }
 
@@ -160,7 +164,8 @@ static bool is_ascending(const struct place *place, const struct psnap_ref *ref,
     return place->is_begun && place->block == ref->block && index > place->ref;
 }
 
-static bool begin_window(struct windows *windows, struct place *place, uint32_t block)
+static bool begin_window(struct windows *windows, struct place *place, uint16_t thread,
+                         uint32_t block)
 {
     struct block_windows *of = &windows->blocks[block];
     const uint32_t before = place->is_begun ? place->block : PSNAP_NONE;
@@ -173,7 +178,8 @@ static bool begin_window(struct windows *windows, struct place *place, uint32_t 
                             .block = block};
     of->count++;
     of->sampled += place->is_sampled;
-    return add_transition(windows, before, block);
+    return add_transition(windows, before, block) &&
+           (before == PSNAP_NONE || mispredict_add(windows->mispredict, thread, before, block));
 }
 
 /* Room for what the program has by now. */
@@ -215,7 +221,7 @@ enum psnap_status windows_tag(struct windows *windows, const struct psnap_access
         struct place *place = &windows->places[block[i].thread];
 
         if (!is_ascending(place, ref, index))
-            fits = begin_window(windows, place, ref->block);
+            fits = begin_window(windows, place, block[i].thread, ref->block);
         place->ref = index;
         windows->accesses[index]++;
         rows[i] = place->is_sampled ? 2 * index + 2 : place->is_early ? 2 * index + 1 : 0;
@@ -250,6 +256,11 @@ uint64_t windows_sampled(const struct windows *windows, uint32_t block)
 uint64_t windows_accesses(const struct windows *windows, uint32_t ref)
 {
     return ref < windows->ref_count ? windows->accesses[ref] : 0;
+}
+
+uint64_t windows_mispredictions(const struct windows *windows, uint32_t block)
+{
+    return mispredict_count(windows->mispredict, block);
 }
 
 uint32_t windows_threads(const struct windows *windows)

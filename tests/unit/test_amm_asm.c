@@ -173,6 +173,21 @@ static void zeros(void **state)
                        "\txorl\t$1, %eax\n\txorps\t(%rax), %xmm1\n");
 }
 
+static void divisions(void **state)
+{
+    struct asm_divisions count;
+
+    (void)state;
+    count =
+        asm_divisions("divsd\t%xmm0, %xmm1\nvdivpd\t%xmm0, %xmm1, %xmm2\n"
+                      "vdivpd\t(%rax), %ymm1, %ymm2\nvsqrtpd\t%zmm1, %zmm1\nsqrtsd\t8(%rsp), "
+                      "%xmm7\ndivss\t%xmm0, %xmm1\nidivl\t%ecx\ndivq\t%rcx\nsqrtps\t%xmm0, %xmm0");
+    assert_int_equal(count.divisions, 4);
+    assert_int_equal(count.roots, 5);
+    count = asm_divisions("");
+    assert_int_equal(count.divisions + count.roots, 0);
+}
+
 static void waits(void **state)
 {
     (void)state;
@@ -200,7 +215,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(loops),  cmocka_unit_test(blocks), cmocka_unit_test(no_lines),
-        cmocka_unit_test(copies), cmocka_unit_test(zeros),  cmocka_unit_test(waits),
+        cmocka_unit_test(copies), cmocka_unit_test(zeros),  cmocka_unit_test(divisions),
+        cmocka_unit_test(waits),
     };
 
     return cmocka_run_group_tests_name("amm_asm", tests, NULL, NULL);

@@ -129,6 +129,32 @@ static void overlap(void **state)
     assert_near(runtime_predict(&machine, &work, RUNTIME_OVERLAP, usual).cpu, 370e-9);
 }
 
+/* What branches and new pages take adds to the larger of the others. */
+static void waits(void **state)
+{
+    struct psnap_machine machine = two_levels();
+    struct runtime_work work = some_work(RUNTIME_REGULAR);
+    struct runtime_seconds seconds;
+
+    (void)state;
+    work.mispredictions = 10;
+    work.wait_cycles = 60;
+    work.first_touches = 3;
+    work.patterns[RUNTIME_REGULAR].fresh = 30; /* lines in level 2 rather than in memory */
+    seconds = runtime_predict(&machine, &work, RUNTIME_OVERLAP, usual);
+    assert_true(seconds.branch == 0 && seconds.touch == 0);
+    assert_near(seconds.total, 700e-9);
+    machine.mispredict_cycles = 20;
+    machine.first_touch_cycles = 1000;
+    seconds = runtime_predict(&machine, &work, RUNTIME_OVERLAP, usual);
+    assert_near(seconds.branch, 260e-9);
+    assert_near(seconds.touch, 3000e-9);
+    assert_near(seconds.mem, 180 * 2e-9 + 20 * 8e-9);
+    assert_near(seconds.total, 600e-9 + 3260e-9);
+    seconds = runtime_predict(&machine, &work, RUNTIME_THROUGHPUT, usual);
+    assert_near(seconds.total, seconds.mem + seconds.cpu);
+}
+
 static void missing(void **state)
 {
     struct psnap_machine machine = two_levels();
@@ -158,7 +184,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(effective), cmocka_unit_test(published), cmocka_unit_test(nothing),
-        cmocka_unit_test(overlap),   cmocka_unit_test(missing),
+        cmocka_unit_test(overlap),   cmocka_unit_test(waits),     cmocka_unit_test(missing),
     };
 
     return cmocka_run_group_tests_name("amm_runtime", tests, NULL, NULL);
