@@ -107,6 +107,9 @@ void machines_describe(const struct psnap_machine *machine)
         print_policy(level);
         print_times(level->latency_cycles, level->throughput_cycles);
         print_known(level->bandwidth_bytes_per_s, "bytes/s");
+        if (level->effective_bytes)
+            printf(", of which one core keeps %s bytes",
+                   psnap_group_digits(level->effective_bytes, digits));
         if (level->shared_by > 1)
             printf(", shared by %" PRIu32 " cores", level->shared_by);
         putchar('\n');
@@ -210,6 +213,8 @@ void machines_json(struct psnap_json *json, const char *key, const struct psnap_
         json_policy(json, level);
         json_times(json, level->latency_cycles, level->throughput_cycles);
         json_known(json, "bandwidth_bytes_per_s", level->bandwidth_bytes_per_s);
+        if (level->effective_bytes)
+            psnap_json_u64(json, "effective_bytes", level->effective_bytes);
         if (level->shared_by > 1)
             psnap_json_u64(json, "shared_by", level->shared_by);
         psnap_json_end_object(json);

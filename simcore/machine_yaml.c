@@ -148,6 +148,17 @@ static enum psnap_status read_times(const struct reader *reader, const struct ps
     return status ? status : read_real(reader, map, "throughput_cycles", 1e9, throughput_cycles);
 }
 
+static enum psnap_status read_effective(const struct reader *reader,
+                                        const struct psnap_yaml_node *map,
+                                        struct psnap_cache_level *level)
+{
+    const struct psnap_yaml_node *node = psnap_yaml_get(map, "effective_bytes");
+
+    return node ? psnap_yaml_size(reader->doc, node, level->line_bytes, level->size_bytes,
+                                  &level->effective_bytes, reader->error)
+                : PSNAP_OK;
+}
+
 static enum psnap_status read_level(const struct reader *reader, const struct psnap_yaml_node *node,
                                     struct psnap_cache_level *level)
 {
@@ -160,6 +171,7 @@ static enum psnap_status read_level(const struct reader *reader, const struct ps
                                        "latency_cycles",
                                        "throughput_cycles",
                                        "bandwidth_bytes_per_s",
+                                       "effective_bytes",
                                        "shared_by",
                                        NULL};
     enum psnap_status status =
@@ -182,6 +194,8 @@ static enum psnap_status read_level(const struct reader *reader, const struct ps
     if (status == PSNAP_OK)
         status =
             read_real(reader, node, "bandwidth_bytes_per_s", 1e18, &level->bandwidth_bytes_per_s);
+    if (status == PSNAP_OK)
+        status = read_effective(reader, node, level);
     level->shared_by = 1;
     if (status == PSNAP_OK)
         status = read_count(reader, node, "shared_by", UINT32_MAX, &level->shared_by);

@@ -61,6 +61,8 @@ static void add_level(struct psnap_yaml_doc *doc, struct psnap_yaml_node *levels
     add_known(doc, map, "latency_cycles", level->latency_cycles);
     add_known(doc, map, "throughput_cycles", level->throughput_cycles);
     add_known(doc, map, "bandwidth_bytes_per_s", level->bandwidth_bytes_per_s);
+    if (level->effective_bytes)
+        add_size(doc, map, "effective_bytes", level->effective_bytes);
     if (level->shared_by > 1)
         psnap_yaml_add_u64(doc, map, "shared_by", level->shared_by);
 }

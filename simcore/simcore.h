@@ -62,7 +62,9 @@ struct psnap_cache_level {
     double throughput_cycles;     /* from one hit here to the next that does not wait for it: the
                                      reciprocal throughput; 0 when unknown */
     double bandwidth_bytes_per_s; /* between this level and the core; 0 when unknown */
-    uint32_t shared_by;           /* cores that have one such cache together; 0, 1: each its own */
+    uint64_t effective_bytes; /* what one core that runs alone keeps of it, for run times; 0: all,
+                                 or unknown */
+    uint32_t shared_by;       /* cores that have one such cache together; 0, 1: each its own */
     enum psnap_replacement replacement;
     uint64_t seed; /* of PSNAP_REPLACE_RANDOM, else 0 */
     struct psnap_prefetch prefetch;

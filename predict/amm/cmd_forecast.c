@@ -18,7 +18,8 @@ static enum psnap_status plan_level(struct forecast *forecast,
                                     const struct forecast_settings *settings, size_t *plan,
                                     struct psnap_error *error)
 {
-    const uint64_t sets = settings->rows.per_set && level->sets > 1 ? level->sets : 0;
+    const bool per_set = settings->rows.per_set && !level->effective_bytes && level->sets > 1;
+    const uint64_t sets = per_set ? level->sets : 0;
     const uint64_t line = settings->line_bytes ? settings->line_bytes : level->line_bytes;
     struct measure_plan *plans = forecast->plans;
     size_t i = 0;

@@ -121,13 +121,11 @@ double mca_throughput(const struct mca_loops *mca, uint32_t loop,
     return isnan(cycles) ? NAN : fmax(cycles, division);
 }
 
-double mca_latency(const struct mca_loops *mca, uint32_t loop, double trips)
+double mca_hidden(const struct mca_loops *mca, uint32_t loop, double trips)
 {
-    const struct mca_cycles *cycles = &mca->cycles[loop];
+    const double window = mca->cycles[loop].window;
 
-    if (mca->waits[loop] || !(trips > 0))
-        return cycles->latency;
-    return cycles->latency * trips / (trips + cycles->window);
+    return trips > 0 && window > 0 ? window / (trips + window) : 0;
 }
 
 static enum psnap_status simulate(const char *program, const struct asm_text *loops, uint32_t count,

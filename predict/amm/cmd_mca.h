@@ -43,12 +43,10 @@ double mca_throughput(const struct mca_loops *mca, uint32_t loop,
                       const struct psnap_machine *machine);
 
 /*
- * The latency of an iteration of a loop that iterates `trips` times at each of its entries (0:
- * unknown). Less of it is waited for where the next entry's iterations are in the window too:
- * latency * trips / (trips + window), unless the loop waits for what it loads, which the next entry
- * then does as well. NAN: unknown.
+ * Of a loop that iterates `trips` times at each of its entries (0: unknown): the share of its
+ * latencies in which iterations of other entries, which do not wait for it, are under way.
  */
-double mca_latency(const struct mca_loops *mca, uint32_t loop, double trips);
+double mca_hidden(const struct mca_loops *mca, uint32_t loop, double trips);
 
 void mca_release(struct mca_loops *mca);
 

@@ -20,6 +20,17 @@ static enum psnap_status no_memory(struct psnap_error *error)
 
 /* ----------------------------------------------------------------------- work */
 
+/* In what one core keeps of a level; where that is a part, there are no sets to go by. */
+static double hit_rate(const struct target *target, uint32_t ref,
+                       const struct runtime_settings *settings, uint32_t l)
+{
+    const struct psnap_cache_level *level = &settings->machine->levels[l];
+    const uint64_t bytes = level->effective_bytes ? level->effective_bytes : level->size_bytes;
+
+    return target_hit_rate(target, settings->plans[l], settings->per_set && !level->effective_bytes,
+                           ref, level->ways, bytes / level->line_bytes);
+}
+
 /* A reference's accesses, with their cumulative hit rates. */
 static struct runtime_accesses accesses_of(const struct target *target, uint32_t ref,
                                            const struct runtime_settings *settings)
@@ -31,11 +42,9 @@ static struct runtime_accesses accesses_of(const struct target *target, uint32_t
                                                  target_cold_growth(target, ref)};
 
     for (uint32_t l = 0; l < PSNAP_LEVELS_MAX; l++) {
-        const struct psnap_cache_level *level = &machine->levels[l];
         double rate = l ? accesses.cumulative[l - 1] : 0;
         if (l < machine->level_count)
-            rate = fmax(rate, target_hit_rate(target, settings->plans[l], settings->per_set, ref,
-                                              level->ways, level->size_bytes / level->line_bytes));
+            rate = fmax(rate, hit_rate(target, ref, settings, l));
         accesses.cumulative[l] = rate;
     }
     return accesses;
@@ -48,8 +57,8 @@ static void take_cycles(struct runtime_work *work, const struct target *target, 
     const double iterations = target->iterations[loop], entries = target->entries[loop];
 
     work->throughput_cycles = iterations * mca_throughput(mca, loop, machine);
-    work->latency_cycles =
-        iterations * mca_latency(mca, loop, entries > 0 ? iterations / entries : 0);
+    work->hidden = mca_hidden(mca, loop, entries > 0 ? iterations / entries : 0);
+    work->latency_cycles = iterations * mca->cycles[loop].latency * (1 - work->hidden);
 }
 
 /* The pattern of a reference: the assembly knows better what irregular accesses wait for. */
@@ -65,14 +74,30 @@ static enum runtime_pattern pattern_of(const struct target *target, uint32_t ref
     return mca->waits[loop] ? RUNTIME_DEPENDENT : RUNTIME_IRREGULAR;
 }
 
-/* Of each loop its pages, and its mispredictions: a branch waits for the slowest of the irregular
- * loads of its block. */
+/* How long a branch has to wait for a load of its block, beyond level 1, that nothing else waits
+ * for. */
+static double wait_of(const struct target *target, uint32_t ref, double hidden,
+                      const struct runtime_settings *settings)
+{
+    const struct psnap_machine *machine = settings->machine;
+    const enum runtime_pattern pattern = pattern_of(target, ref, settings->mca);
+    const struct runtime_accesses accesses = accesses_of(target, ref, settings);
+    const double cycles = runtime_effective_cycles(machine, &accesses, false, false) -
+                          machine->levels[0].latency_cycles;
+
+    if (target->base->program->refs[ref].kind != PSNAP_LOAD || !(accesses.accesses > 0) ||
+        pattern == RUNTIME_REGULAR)
+        return 0;
+    return pattern == RUNTIME_DEPENDENT ? cycles * hidden : cycles;
+}
+
+/* Of each loop its pages, and its mispredictions: a branch waits for the slowest of the loads of
+ * its block. */
 static void take_waits(struct runtime_work *work, const struct target *target,
                        const struct runtime_settings *settings)
 {
     const struct measure *base = target->base;
     const struct psnap_program *program = base->program;
-    const struct psnap_machine *machine = settings->machine;
 
     for (uint32_t ref = 0; ref < program->ref_count; ref++) {
         const uint32_t loop = program->refs[ref].loop;
@@ -87,13 +112,8 @@ static void take_waits(struct runtime_work *work, const struct target *target,
                                  : 0;
         double wait = 0;
         for (uint32_t ref = 0; ref < program->ref_count && count > 0; ref++) {
-            if (program->refs[ref].block != block || program->refs[ref].kind != PSNAP_LOAD ||
-                !(target->accesses[ref] > 0) ||
-                pattern_of(target, ref, settings->mca) != RUNTIME_IRREGULAR)
-                continue;
-            const struct runtime_accesses accesses = accesses_of(target, ref, settings);
-            wait = fmax(wait, runtime_effective_cycles(machine, &accesses, false, false) -
-                                  machine->levels[0].latency_cycles);
+            if (program->refs[ref].block == block)
+                wait = fmax(wait, wait_of(target, ref, of->hidden, settings));
         }
         of->mispredictions += count;
         of->wait_cycles += count * wait;
@@ -117,7 +137,6 @@ static struct runtime_work *work_of(const struct target *target,
             runtime_add_accesses(&work[loop].patterns[pattern_of(target, ref, settings->mca)],
                                  &accesses);
     }
-    take_waits(work, target, settings);
     for (uint32_t i = 0; i <= loops; i++)
         work[i].throughput_cycles = work[i].latency_cycles = NAN;
     for (uint32_t i = 0; i < loops; i++) {
@@ -126,6 +145,7 @@ static struct runtime_work *work_of(const struct target *target,
         memcpy(work[i].operations, &target->operations[i * PSNAP_OPERATION_COUNT],
                sizeof work[i].operations);
     }
+    take_waits(work, target, settings);
     return work;
 }
 

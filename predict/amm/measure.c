@@ -248,7 +248,7 @@ static enum psnap_status take(struct measure *measure, const struct pass *pass,
     measure->has_blocks = program->block_count > 1;
     for (uint32_t i = 0; i < program->block_count && !profile; i++)
         measure->has_block_counts |= measure->has_blocks && measure->executions[i] > 0;
-    for (uint32_t i = 0; i < program->block_count && measure->has_block_counts; i++)
+    for (uint32_t i = 0; i < program->block_count; i++)
         measure->mispredictions[i] = (double)windows_mispredictions(windows, i);
     measure->transitions = windows_transitions(windows, &measure->transition_count);
     if (!measure->transitions)

@@ -34,8 +34,7 @@ struct measure {
     double *accesses;                    /* by reference */
     double *executions;                  /* by block; of a profile: iterations of the loop */
     double *windows;                     /* by block */
-    double *mispredictions;              /* by block: wrong expectations of what follows it; 0 where
-                                            the stream's blocks are not those of code */
+    double *mispredictions;              /* by block: wrong expectations of what follows it */
     double *operations;                  /* by loop, PSNAP_OPERATION_COUNT of each */
     double *iterations;                  /* by loop; 0 when unknown */
     double *entries;                     /* as iterations */

@@ -21,7 +21,8 @@
  * operations, that of the busiest kind of unit (integer, floating point, division, branches,
  * accesses at level 1). T_mem is the sum of what accesses take
  *
- *     dependent     their latency, one after the other
+ *     dependent     their latency, one after the other, but for the share in which a core is at
+ *                   other chains of them; and at least their reciprocal throughput
  *     irregular     their reciprocal throughput: as many at once as the level can
  *     regular       the lines that come from level i at its bandwidth
  *
@@ -151,16 +152,17 @@ static struct runtime_accesses with_fresh(const struct psnap_machine *machine,
 static double overlap_mem(const struct psnap_machine *machine, const struct runtime_work *work)
 {
     struct runtime_accesses patterns[RUNTIME_PATTERNS], irregular;
-    double dependent;
+    const struct runtime_accesses *dependent = &patterns[RUNTIME_DEPENDENT];
+    double cycles;
 
     for (int p = 0; p < RUNTIME_PATTERNS; p++)
         patterns[p] = with_fresh(machine, &work->patterns[p]);
     irregular = patterns[RUNTIME_IRREGULAR];
-    dependent = patterns[RUNTIME_DEPENDENT].accesses *
-                runtime_effective_cycles(machine, &patterns[RUNTIME_DEPENDENT], false, false);
+    cycles = fmax(runtime_effective_cycles(machine, dependent, false, false) * (1 - work->hidden),
+                  runtime_effective_cycles(machine, dependent, true, false));
 
     /* those that miss level 1: how they get through it is T_cpu's */
-    return dependent + stream_cycles(machine, &patterns[RUNTIME_REGULAR]) +
+    return dependent->accesses * cycles + stream_cycles(machine, &patterns[RUNTIME_REGULAR]) +
            irregular.accesses * (runtime_effective_cycles(machine, &irregular, true, false) -
                                  irregular.cumulative[0] * machine->levels[0].throughput_cycles);
 }

@@ -44,6 +44,7 @@ struct runtime_work {
     /* What its code takes, calls apart, when every access hits level 1: of ports and front end, and
      * waiting for results. NAN: unknown, then RUNTIME_OVERLAP takes it from operations. */
     double throughput_cycles, latency_cycles;
+    double hidden; /* the share of dependent accesses' latency in which others are under way */
     /* Of RUNTIME_OVERLAP: branches that the core expected to go another way, cycles that these wait
      * for loads beyond level 1, and pages that are touched first. */
     double mispredictions, wait_cycles, first_touches;

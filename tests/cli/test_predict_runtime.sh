@@ -48,8 +48,9 @@ report = json.load(open("trace.json"))
 assert report["command"] == "predict runtime" and report["system_error"] < 1e-12, report
 assert report["sampled_accesses"] == report["accesses"]
 for row in report["rows"]:
-    together = row["t_mem_seconds"] + row["t_cpu_seconds"]
-    larger = max(row["t_mem_seconds"], row["t_cpu_seconds"])
+    waits = row.get("t_branch_seconds", 0) + row.get("t_touch_seconds", 0)
+    together = row["t_mem_seconds"] + row["t_cpu_seconds"] + waits
+    larger = max(row["t_mem_seconds"], row["t_cpu_seconds"]) + waits
     assert row["cores"] == 1 and row["machine"] == "complete" and row["distances"] == "measured"
     if row["method"] != "overlap":
         assert abs(row["seconds"] - together) <= 1e-12 * together, row

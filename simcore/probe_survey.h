@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the parts of a survey of this computer share (probe_machine). */
+#ifndef PSNAP_SIMCORE_PROBE_SURVEY_H
+#define PSNAP_SIMCORE_PROBE_SURVEY_H
+
+#include "simcore/probe.h"
+
+#define PROBE_LINE_BYTES_MIN 32 /* of working sets, whatever a cache has */
+
+#define SURVEY_CLOCKS_MAX 128
+
+struct survey {
+    struct psnap_machine *machine;
+    struct probe_notes *notes;
+    struct probe_progress progress;
+    double begin, slice;              /* seconds; a slice for each kernel */
+    double done, all;                 /* slices */
+    double clocks[SURVEY_CLOCKS_MAX]; /* of each measurement, Hz */
+    size_t clock_count;
+};
+
+/* One kernel for so many slices. */
+struct probe_time survey_measure(struct survey *survey, struct probe_kernel kernel, double slices,
+                                 const char *format, ...) PSNAP_PRINTF(4, 5);
+
+/* To three digits, which are more than a measurement has; 0 for what is not above it. */
+double survey_rounded(double value);
+
+/* Times of the caches and of memory, and how much of the last cache there is. */
+#define SURVEY_CAPACITY_SLICES 12
+enum psnap_status survey_places(struct survey *survey, struct psnap_error *error);
+
+#endif
