@@ -13,6 +13,7 @@
 
 #include "formats/base/program.h"
 #include "formats/base/status.h"
+#include "simcore/simcore.h"
 
 /* Instructions, one a line. */
 struct asm_text {
@@ -45,16 +46,16 @@ void asm_release(struct asm_code *code);
 enum psnap_status asm_add_loops(const struct asm_code *code, const struct psnap_program *program,
                                 struct asm_text *loops, struct psnap_error *error);
 
-/* Writes code with each copy of a register to another one made by `copies` instructions that take a
- * cycle each, 0: as it is. */
-void asm_write(const char *code, int copies, FILE *file);
-
 /* Divisions and square roots of doubles, by how often they take the division unit: once for 16
  * bytes of a register, twice for 32, four times for 64. */
 struct asm_divisions {
     unsigned divisions, roots;
 };
 struct asm_divisions asm_divisions(const char *code);
+
+/* Cycles that an iteration waits for the one before, by the machine's latencies of operations and
+ * of level 1. NAN: out of memory. */
+double asm_latency(const char *code, const struct psnap_machine *machine);
 
 /* Whether the address of a load comes from what it loaded in the iteration before. */
 bool asm_waits(const char *code);

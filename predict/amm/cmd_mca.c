@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * llvm-mca simulates the execution of a loop's body, over and over, with all its loads hitting
- * level 1. All loops go to one run, each as three regions: as it is, for what the ports and the
- * front end can take, and with copies that take one and two cycles (asm_write.c), for the latency
- * T: with T1 and T2 it is 2 T1 - T2. Of the report some lines are read that all versions write
- * alike.
+ * llvm-mca knows what the ports and the front end of a processor can take of a loop's body, over
+ * and over, with all its loads hitting level 1. All loops go to one run, each as a region. Of the
+ * report some lines are read that all versions write alike.
  *
  * What waits within a loop does not wait for the entry before it: a processor that holds W
  * iterations in its reorder buffer is at the last W of one entry and the first ones of the next at
@@ -44,21 +42,15 @@ static enum psnap_status find_program(const char **program, struct psnap_error *
                                       "package llvm-19)");
 }
 
-enum { REGIONS = 3 }; /* of a loop: its copies as they are, of one cycle, of two */
-
 struct region { /* of the report */
     double iterations, cycles, operations, width, throughput, entries;
 };
 
 static void write_regions(const struct asm_text *loops, uint32_t count, FILE *file)
 {
-    for (uint32_t i = 0; i < REGIONS * count; i++) {
-        if (!loops[i / REGIONS].length)
-            continue;
-        fprintf(file, "# LLVM-MCA-BEGIN %" PRIu32 "\n", i);
-        asm_write(loops[i / REGIONS].code, (int)(i % REGIONS), file);
-        fputs("# LLVM-MCA-END\n", file);
-    }
+    for (uint32_t i = 0; i < count; i++)
+        if (loops[i].length)
+            fprintf(file, "# LLVM-MCA-BEGIN %" PRIu32 "\n%s# LLVM-MCA-END\n", i, loops[i].code);
 }
 
 /* The number behind a heading; false: the line has another one. */
@@ -95,30 +87,33 @@ static void read_report(struct region *regions, size_t count, FILE *file)
     free(line);
 }
 
-/* What the regions of a loop say of it. */
-static struct mca_cycles cycles_of(const struct region *regions)
+static struct mca_cycles cycles_of(const struct region *region)
 {
-    const struct region *as_is = &regions[0];
-    const double n = as_is->iterations, operations = as_is->operations / n;
-    struct mca_cycles cycles = {NAN, NAN, 0};
+    const double operations = region->operations / region->iterations;
 
-    if (!(n > 0) || !(as_is->cycles > 0) || !(as_is->width > 0) || !(operations > 0))
-        return cycles;
-    cycles.throughput = fmax(as_is->throughput, operations / as_is->width);
-    cycles.latency = fmax(2 * regions[1].cycles - regions[2].cycles, 0) / n;
-    cycles.window = as_is->entries / operations;
-    return cycles;
+    if (!(region->iterations > 0) || !(region->width > 0) || !(operations > 0))
+        return (struct mca_cycles){NAN, 0};
+    return (struct mca_cycles){fmax(region->throughput, operations / region->width),
+                               region->entries / operations};
 }
 
 double mca_throughput(const struct mca_loops *mca, uint32_t loop,
                       const struct psnap_machine *machine)
 {
-    const double cycles = mca->cycles[loop].throughput;
-    const double division =
-        mca->divisions[loop].divisions * machine->operations[PSNAP_OP_FP_DIV].throughput_cycles +
-        mca->divisions[loop].roots * machine->operations[PSNAP_OP_FP_SQRT].throughput_cycles;
+    const struct psnap_operation_cost *costs = machine->operations;
+    struct asm_divisions count;
 
-    return isnan(cycles) ? NAN : fmax(cycles, division);
+    if (isnan(mca->cycles[loop].throughput))
+        return NAN;
+    count = asm_divisions(mca->texts[loop].code);
+    return fmax(mca->cycles[loop].throughput,
+                count.divisions * costs[PSNAP_OP_FP_DIV].throughput_cycles +
+                    count.roots * costs[PSNAP_OP_FP_SQRT].throughput_cycles);
+}
+
+double mca_latency(const struct mca_loops *mca, uint32_t loop, const struct psnap_machine *machine)
+{
+    return isnan(mca->cycles[loop].throughput) ? NAN : asm_latency(mca->texts[loop].code, machine);
 }
 
 double mca_hidden(const struct mca_loops *mca, uint32_t loop, double trips)
@@ -134,7 +129,7 @@ static enum psnap_status simulate(const char *program, const struct asm_text *lo
 {
     char option[160], line[256];
     const char *const arguments[] = {
-        program,         option, "-iterations=1000", "-instruction-info=0", "-resource-pressure=0",
+        program,         option, "-iterations=100", "-instruction-info=0", "-resource-pressure=0",
         "-retire-stats", NULL};
 
     snprintf(option, sizeof option, "-mcpu=%s", cpu);
@@ -148,11 +143,11 @@ static enum psnap_status simulate(const char *program, const struct asm_text *lo
     }
     if (fseek(files[1], 0, SEEK_SET) != 0)
         return psnap_error_system(error, errno, "cannot read a temporary file");
-    read_report(regions, REGIONS * (size_t)count, files[1]);
+    read_report(regions, count, files[1]);
     return PSNAP_OK;
 }
 
-/* regions[REGIONS * i] and those behind it are what llvm-mca says of loop i. */
+/* regions[i] is what llvm-mca says of loop i. */
 static enum psnap_status run(const struct asm_text *loops, uint32_t count, struct region *regions,
                              const char *cpu, struct psnap_error *error)
 {
@@ -196,38 +191,35 @@ enum psnap_status mca_measure(struct mca_loops *mca, const struct psnap_text_lis
                               const double *iterations, struct psnap_error *error)
 {
     const size_t count = program->loop_count + (size_t)1;
-    struct region *regions = calloc(REGIONS * count, sizeof *regions);
-    struct asm_text *loops = calloc(count, sizeof *loops);
+    struct region *regions = calloc(count, sizeof *regions);
     enum psnap_status status = PSNAP_OK;
 
     *mca = (struct mca_loops){.cycles = calloc(count, sizeof *mca->cycles),
+                              .texts = calloc(count, sizeof *mca->texts),
                               .waits = calloc(count, sizeof *mca->waits),
-                              .divisions = calloc(count, sizeof *mca->divisions)};
-    if (!loops || !regions || !mca->cycles || !mca->waits || !mca->divisions)
+                              .count = program->loop_count};
+    if (!regions || !mca->cycles || !mca->texts || !mca->waits)
         status = psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for assembly");
     if (!status)
-        status = read_loops(loops, files, program, error);
+        status = read_loops(mca->texts, files, program, error);
     if (!status)
-        status = run(loops, program->loop_count, regions, cpu, error);
+        status = run(mca->texts, program->loop_count, regions, cpu, error);
     for (uint32_t i = 0; i < program->loop_count && !status; i++) {
-        mca->cycles[i] = cycles_of(&regions[REGIONS * (size_t)i]);
-        mca->waits[i] = loops[i].length && asm_waits(loops[i].code);
-        if (loops[i].length)
-            mca->divisions[i] = asm_divisions(loops[i].code);
+        mca->cycles[i] = cycles_of(&regions[i]);
+        mca->waits[i] = mca->texts[i].length && asm_waits(mca->texts[i].code);
         mca->loops += iterations[i] > 0;
         mca->matched += iterations[i] > 0 && !isnan(mca->cycles[i].throughput);
     }
-    for (uint32_t i = 0; i < program->loop_count && loops; i++)
-        free(loops[i].code);
     free(regions);
-    free(loops);
     return status;
 }
 
 void mca_release(struct mca_loops *mca)
 {
+    for (uint32_t i = 0; i < mca->count && mca->texts; i++)
+        free(mca->texts[i].code);
+    free(mca->texts);
     free(mca->cycles);
     free(mca->waits);
-    free(mca->divisions);
     *mca = (struct mca_loops){0};
 }

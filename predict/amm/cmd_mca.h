@@ -12,17 +12,17 @@
 /* What an iteration of a loop takes, in cycles, when all its accesses hit level 1. */
 struct mca_cycles {
     double throughput; /* of the ports and of the front end, in the mean of many; NAN: unknown */
-    double latency;    /* from one to the next that waits for it */
     double window;     /* iterations that are under way at once: what the reorder buffer holds */
 };
 
 /* What the loops of a program take by its assembly. */
 struct mca_loops {
-    struct mca_cycles *cycles;       /* by loop */
-    bool *waits;                     /* by loop: asm_waits() */
-    struct asm_divisions *divisions; /* by loop, of an iteration */
-    uint32_t matched;                /* loops that have assembly */
-    uint32_t loops;                  /* of those that iterate at all */
+    struct mca_cycles *cycles; /* by loop */
+    struct asm_text *texts;    /* by loop: its code */
+    bool *waits;               /* by loop: asm_waits() */
+    uint32_t count;            /* of the program's loops */
+    uint32_t matched;          /* loops that have assembly */
+    uint32_t loops;            /* of those that iterate at all */
 };
 
 /*
@@ -41,6 +41,9 @@ enum psnap_status mca_measure(struct mca_loops *mca, const struct psnap_text_lis
  */
 double mca_throughput(const struct mca_loops *mca, uint32_t loop,
                       const struct psnap_machine *machine);
+
+/* Cycles that an iteration waits for the one before (asm_latency()). NAN: unknown. */
+double mca_latency(const struct mca_loops *mca, uint32_t loop, const struct psnap_machine *machine);
 
 /*
  * Of a loop that iterates `trips` times at each of its entries (0: unknown): the share of its

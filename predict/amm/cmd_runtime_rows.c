@@ -58,7 +58,7 @@ static void take_cycles(struct runtime_work *work, const struct target *target, 
 
     work->throughput_cycles = iterations * mca_throughput(mca, loop, machine);
     work->hidden = mca_hidden(mca, loop, entries > 0 ? iterations / entries : 0);
-    work->latency_cycles = iterations * mca->cycles[loop].latency * (1 - work->hidden);
+    work->latency_cycles = iterations * mca_latency(mca, loop, machine) * (1 - work->hidden);
 }
 
 /* The pattern of a reference: the assembly knows better what irregular accesses wait for. */

@@ -16,9 +16,9 @@
  * the division's terms only if there is one, nothing below 0.
  *
  * Ours, "overlap": a core that executes out of order does not add what it can do at once, so
- * T = max(T_mem, T_cpu) + T_branch + T_touch. T_cpu is that of the compiled code (the larger of the
- * throughput of its ports and the latency that iterations wait for, by llvm-mca), else, of
- * operations, that of the busiest kind of unit (integer, floating point, division, branches,
+ * T = max(T_mem, T_cpu) + T_branch + T_touch. T_cpu is that of the compiled code (the larger of
+ * what its ports take, by llvm-mca, and the latency that iterations wait for, asm_latency.c), else,
+ * of operations, that of the busiest kind of unit (integer, floating point, division, branches,
  * accesses at level 1). T_mem is the sum of what accesses take
  *
  *     dependent     their latency, one after the other, but for the share in which a core is at
@@ -331,21 +331,26 @@ static void need_bandwidths(struct missing *missing, const struct psnap_machine 
     need(missing, machine->memory_bandwidth_bytes_per_s, "memory.%s", "bandwidth_bytes_per_s", 0);
 }
 
+/* What code's results take that asm_latency() asks the machine for. */
+static bool is_waited_for(int op)
+{
+    return unit_of(op) == UNIT_REAL || unit_of(op) == UNIT_DIVISION || op == PSNAP_OP_INT_MUL;
+}
+
 static void need_operations(struct missing *missing, const struct psnap_machine *machine,
                             const struct runtime_work *work, enum runtime_method method)
 {
     char name[64];
 
     for (int op = 0; op < PSNAP_OPERATION_COUNT; op++) {
-        const bool is_known = method == RUNTIME_OVERLAP && !isnan(work->throughput_cycles) &&
-                              unit_of(op) != UNIT_CALL;
-        if (!(work->operations[op] > 0) || is_known)
+        const bool has_code = method == RUNTIME_OVERLAP && !isnan(work->throughput_cycles);
+        if (!(work->operations[op] > 0))
             continue;
         snprintf(name, sizeof name, "operations.%s",
                  psnap_operation_name((enum psnap_capture_operation)op));
-        if (method != RUNTIME_OVERLAP)
+        if (method != RUNTIME_OVERLAP || (has_code && is_waited_for(op)))
             need(missing, latency_of(machine, op), "%s.latency_cycles", name, 0);
-        if (method != RUNTIME_PUBLISHED)
+        if (method != RUNTIME_PUBLISHED && (!has_code || unit_of(op) == UNIT_CALL))
             need(missing, machine->operations[op].throughput_cycles, "%s.throughput_cycles", name,
                  0);
     }
@@ -361,6 +366,8 @@ enum psnap_status runtime_check(const struct psnap_machine *machine,
     need(&missing, machine->clock_hz, "%s", "clock_hz", 0);
     if (method != RUNTIME_OVERLAP || work->patterns[RUNTIME_DEPENDENT].accesses > 0)
         need_levels(&missing, machine, 0, false);
+    else if (!isnan(work->throughput_cycles))
+        need(&missing, level_cycles(machine, 0, false), "%s of level %u", "latency_cycles", 1);
     if (method != RUNTIME_OVERLAP || work->patterns[RUNTIME_IRREGULAR].accesses > 0)
         need_levels(&missing, machine, 0, true);
     else

@@ -128,51 +128,6 @@ static void no_lines(void **state)
     asm_release(&code);
 }
 
-static void assert_written(const char *code, int copies, const char *expected)
-{
-    char *text = NULL;
-    size_t length = 0;
-    FILE *file = open_memstream(&text, &length);
-
-    assert_non_null(file);
-    asm_write(code, copies, file);
-    fclose(file);
-    assert_string_equal(text, expected);
-    free(text);
-}
-
-static void copies(void **state)
-{
-    static const char code[] = "movq\t%rax, %rbx\nmovapd\t%xmm0, %xmm1\nmovq\t(%rax), %rbx\n"
-                               "movq\t%rax, %xmm3\nmovq\t%rax, 8(%rsp)\naddsd\t%xmm0, %xmm1\n";
-
-    (void)state;
-    assert_written(code, 0,
-                   "\tmovq\t%rax, %rbx\n\tmovapd\t%xmm0, %xmm1\n\tmovq\t(%rax), %rbx\n"
-                   "\tmovq\t%rax, %xmm3\n\tmovq\t%rax, 8(%rsp)\n\taddsd\t%xmm0, %xmm1\n");
-    assert_written(code, 2,
-                   "\tleaq\t(%rax), %rbx\n\tleaq\t(%rbx), %rbx\n\tpshufd\t$228, %xmm0, %xmm1\n"
-                   "\tpshufd\t$228, %xmm1, %xmm1\n\tmovq\t(%rax), %rbx\n\tmovq\t%rax, %xmm3\n"
-                   "\tmovq\t%rax, 8(%rsp)\n\taddsd\t%xmm0, %xmm1\n");
-}
-
-/* Whatever the copies: what zeroes a register is written as what waits for nothing. */
-static void zeros(void **state)
-{
-    static const char code[] =
-        "xorl\t%eax, %eax\nxorl\t%eax, %ebx\nxorps\t%xmm1, %xmm1\nxorpd\t%xmm1, %xmm11\n"
-        "pxor\t%xmm2, %xmm2\nvxorps\t%xmm3, %xmm3, %xmm3\nvpxor\t%xmm3, %xmm3, %xmm4\n"
-        "vpxor\t%ymm3, %ymm3, %ymm3\nxorl\t$1, %eax\nxorps\t(%rax), %xmm1\n";
-
-    (void)state;
-    for (int n = 0; n < 2; n++)
-        assert_written(code, n,
-                       "\tmovl\t%esp, %eax\n\txorl\t%eax, %ebx\n\tmovd\t%esp, %xmm1\n"
-                       "\txorpd\t%xmm1, %xmm11\n\tmovd\t%esp, %xmm2\n\tvmovd\t%esp, %xmm3\n"
-                       "\tvpxor\t%xmm3, %xmm3, %xmm4\n\tvpxor\t%ymm3, %ymm3, %ymm3\n"
-                       "\txorl\t$1, %eax\n\txorps\t(%rax), %xmm1\n");
-}
-
 static void divisions(void **state)
 {
     struct asm_divisions count;
@@ -186,6 +141,79 @@ static void divisions(void **state)
     assert_int_equal(count.roots, 5);
     count = asm_divisions("");
     assert_int_equal(count.divisions + count.roots, 0);
+}
+
+/* A machine whose additions take 2, products 3, roots 5, divisions 7, conversions 11 cycles and
+ * hits of level 1 13. */
+static void assert_latency(const char *code, double cycles)
+{
+    struct psnap_machine machine = {.level_count = 1};
+
+    machine.levels[0].latency_cycles = 13;
+    machine.operations[PSNAP_OP_FP_ADD].latency_cycles = 2;
+    machine.operations[PSNAP_OP_FP_MUL].latency_cycles = 3;
+    machine.operations[PSNAP_OP_FP_FMA].latency_cycles = 4;
+    machine.operations[PSNAP_OP_FP_SQRT].latency_cycles = 5;
+    machine.operations[PSNAP_OP_FP_DIV].latency_cycles = 7;
+    machine.operations[PSNAP_OP_CONVERT].latency_cycles = 11;
+    machine.operations[PSNAP_OP_INT_MUL].latency_cycles = 3;
+    machine.operations[PSNAP_OP_INT_DIV].latency_cycles = 17;
+    assert_float_equal(asm_latency(code, &machine), cycles, 1e-9);
+}
+
+static void latencies(void **state)
+{
+    (void)state;
+    assert_latency("", 0);
+    /* sums: one chain, two side by side, one by way of a copy and of a product */
+    assert_latency("addsd\t(%rax,%rcx,8), %xmm0\nincq\t%rcx\ncmpq\t%rcx, %rdx\njne\t.LBB0_1\n", 2);
+    assert_latency("addpd\t%xmm5, %xmm0\naddpd\t%xmm6, %xmm1\n", 2);
+    assert_latency("addpd\t%xmm5, %xmm0\naddpd\t%xmm6, %xmm0\n", 4);
+    assert_latency("movapd\t%xmm1, %xmm0\nmulsd\t%xmm0, %xmm0\naddsd\t%xmm7, %xmm0\n"
+                   "movapd\t%xmm0, %xmm1\n",
+                   5);
+    assert_latency("vfmadd231sd\t%xmm1, %xmm2, %xmm0\n", 4);
+    assert_latency("vaddsd\t%xmm1, %xmm0, %xmm0\n", 2);
+    /* nothing is carried on: new values, zeros */
+    assert_latency("movsd\t(%rax), %xmm0\nmulsd\t%xmm0, %xmm0\nincq\t%rax\n", 1);
+    assert_latency("xorps\t%xmm0, %xmm0\ncvtsi2sd\t%eax, %xmm0\naddsd\t%xmm0, %xmm0\n", 0);
+    assert_latency("sqrtsd\t%xmm3, %xmm0\ndivsd\t%xmm0, %xmm1\n", 7);
+    /* pointers, conditional moves, wide divisions */
+    assert_latency("movq\t(%rax), %rax\n", 13);
+    assert_latency("cmpl\t%esi, (%rdi,%rax,4)\ncmovlq\t%rcx, %rax\n", 15);
+    assert_latency("divl\t%ecx\nxorl\t%edx, %edx\n", 17);
+    assert_latency("cvtsi2sd\t%rax, %xmm0\ncvttsd2si\t%xmm0, %rax\n", 22);
+    assert_latency("movq\t%rax, %xmm0\nmovq\t%xmm0, %rax\n", 6);
+}
+
+/* Chains through memory. */
+static void stored(void **state)
+{
+    (void)state;
+    /* a[i] = a[i - 1] * c, and by another index */
+    assert_latency("movsd\t-8(%rax,%rcx,8), %xmm0\nmulsd\t%xmm1, %xmm0\n"
+                   "movsd\t%xmm0, (%rax,%rcx,8)\nincq\t%rcx\n",
+                   16);
+    assert_latency("movsd\t8(%rax), %xmm0\nmulsd\t%xmm1, %xmm0\n"
+                   "movsd\t%xmm0, (%rax)\naddq\t$-8, %rax\n",
+                   16);
+    /* a[i] = a[i - 2] * c: two chains side by side; a[i] = b[i - 1] * c: none but the index */
+    assert_latency("movsd\t-16(%rax,%rcx,8), %xmm0\nmulsd\t%xmm1, %xmm0\n"
+                   "movsd\t%xmm0, (%rax,%rcx,8)\nincq\t%rcx\n",
+                   8);
+    assert_latency("movsd\t-8(%rbx,%rcx,8), %xmm0\nmulsd\t%xmm1, %xmm0\n"
+                   "movsd\t%xmm0, (%rax,%rcx,8)\nincq\t%rcx\n",
+                   1);
+    /* what is spilled, and a sum in a place that has a name */
+    assert_latency("movq\t%rcx, 8(%rsp)\nmovq\t8(%rsp), %rdx\nleaq\t1(%rdx), %rcx\n", 14);
+    assert_latency("addq\t$1, count(%rip)\naddq\t$1, count+8(%rip)\n", 14);
+    /* rows of %rsi bytes, and a factor: the same place, and the next one */
+    assert_latency("movsd\t(%rax,%rcx,8), %xmm0\naddq\t%rsi, %rax\nmulsd\t%xmm1, %xmm0\n"
+                   "movsd\t%xmm0, (%rax,%rcx,8)\n",
+                   16);
+    assert_latency("imulq\t$8, %rcx, %rdx\nmovsd\t-8(%rax,%rdx), %xmm0\nmulsd\t%xmm1, %xmm0\n"
+                   "leaq\t(%rax,%rcx,8), %rdi\nmovsd\t%xmm0, (%rdi)\nincq\t%rcx\n",
+                   16);
 }
 
 static void waits(void **state)
@@ -214,8 +242,8 @@ static void waits(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(loops),  cmocka_unit_test(blocks), cmocka_unit_test(no_lines),
-        cmocka_unit_test(copies), cmocka_unit_test(zeros),  cmocka_unit_test(divisions),
+        cmocka_unit_test(loops),     cmocka_unit_test(blocks),    cmocka_unit_test(no_lines),
+        cmocka_unit_test(divisions), cmocka_unit_test(latencies), cmocka_unit_test(stored),
         cmocka_unit_test(waits),
     };
 
