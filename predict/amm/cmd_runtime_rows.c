@@ -31,6 +31,20 @@ static double hit_rate(const struct target *target, uint32_t ref,
                            ref, level->ways, bytes / level->line_bytes);
 }
 
+/* Lines that level 1 writes back for a store: as many as it misses there, or as the load does that
+ * brings them. */
+static double written(const struct target *target, uint32_t ref,
+                      const struct runtime_settings *settings, double hits)
+{
+    const uint32_t partner = target->base->partners[ref];
+
+    if (target->base->program->refs[ref].kind == PSNAP_LOAD || !(target->accesses[ref] > 0))
+        return 0;
+    if (partner != PSNAP_NONE)
+        hits = hit_rate(target, partner, settings, 0);
+    return target->accesses[ref] * (1 - hits);
+}
+
 /* A reference's accesses, with their cumulative hit rates. */
 static struct runtime_accesses accesses_of(const struct target *target, uint32_t ref,
                                            const struct runtime_settings *settings)
@@ -47,6 +61,7 @@ static struct runtime_accesses accesses_of(const struct target *target, uint32_t
             rate = fmax(rate, hit_rate(target, ref, settings, l));
         accesses.cumulative[l] = rate;
     }
+    accesses.written = written(target, ref, settings, accesses.cumulative[0]);
     return accesses;
 }
 

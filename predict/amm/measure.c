@@ -148,6 +148,7 @@ static bool make_tables(struct measure *measure)
     measure->pages = calloc(refs, sizeof *measure->pages);
     measure->fresh = calloc(refs, sizeof *measure->fresh);
     measure->patterns = calloc(refs, sizeof *measure->patterns);
+    measure->partners = calloc(refs, sizeof *measure->partners);
     measure->distances = calloc(refs * (measure->plan_count + 1), sizeof(struct psnap_distances *));
     measure->executions = calloc(blocks, sizeof *measure->executions);
     measure->windows = calloc(blocks, sizeof *measure->windows);
@@ -156,9 +157,9 @@ static bool make_tables(struct measure *measure)
     measure->iterations = calloc(loops, sizeof *measure->iterations);
     measure->entries = calloc(loops, sizeof *measure->entries);
     return measure->accesses && measure->bytes && measure->pages && measure->fresh &&
-           measure->patterns && measure->distances && measure->executions && measure->windows &&
-           measure->mispredictions && measure->operations && measure->iterations &&
-           measure->entries;
+           measure->patterns && measure->partners && measure->distances && measure->executions &&
+           measure->windows && measure->mispredictions && measure->operations &&
+           measure->iterations && measure->entries;
 }
 
 static void take_blocks(struct measure *measure)
@@ -235,6 +236,7 @@ static enum psnap_status take(struct measure *measure, const struct pass *pass,
         measure->accesses[i] = (double)windows_accesses(windows, i);
         if (measure->accesses[i] > 0)
             measure->bytes[i] = pass->bytes[i] / measure->accesses[i];
+        measure->partners[i] = pattern_partner(pass->pattern, i);
         measure->pages[i] = (double)pages_of(pass->pages, i).pages;
         measure->fresh[i] = (double)pages_of(pass->pages, i).fresh;
     }
@@ -289,6 +291,7 @@ void measure_release(struct measure *measure)
     free(measure->pages);
     free(measure->fresh);
     free(measure->patterns);
+    free(measure->partners);
     free(measure->executions);
     free(measure->windows);
     free(measure->mispredictions);

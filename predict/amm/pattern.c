@@ -17,9 +17,13 @@
 #include "formats/base/room.h"
 #include "formats/base/scope.h"
 
+enum { RECENT = 16 }; /* loads that a store may follow in a loop that was unrolled */
+
 struct follower { /* of a reference */
     uint64_t address, accesses, regular;
     int64_t stride;
+    uint32_t partner; /* of a store: the load of the same address shortly before */
+    uint64_t partnered;
     uint16_t thread;
 };
 
@@ -29,6 +33,8 @@ struct pattern {
     struct follower *refs;
     uint32_t count;
     size_t room;
+    struct psnap_access recent[RECENT]; /* loads */
+    uint32_t recent_count;
 };
 
 /*
@@ -39,6 +45,21 @@ struct pattern {
  * measurement; the assembly (--asm) decides without it.
  */
 enum { LOOP_CONTROL_OPERATIONS = 4 };
+
+static void find_partner(const struct pattern *pattern, struct follower *ref,
+                         const struct psnap_access *store)
+{
+    const uint32_t kept = pattern->recent_count < RECENT ? pattern->recent_count : RECENT;
+
+    for (uint32_t i = 1; i <= kept; i++) {
+        const struct psnap_access *load = &pattern->recent[(pattern->recent_count - i) % RECENT];
+        if (load->address != store->address || load->thread != store->thread)
+            continue;
+        ref->partner = load->ref;
+        ref->partnered++;
+        return;
+    }
+}
 
 static enum psnap_status put(struct psnap_sink *self, const struct psnap_access *block, size_t n,
                              struct psnap_error *error)
@@ -51,7 +72,7 @@ static enum psnap_status put(struct psnap_sink *self, const struct psnap_access 
         return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for patterns");
     pattern->refs = refs;
     while (pattern->count < pattern->program->ref_count)
-        refs[pattern->count++] = (struct follower){0};
+        refs[pattern->count++] = (struct follower){.partner = PSNAP_NONE};
     for (size_t i = 0; i < n; i++) {
         struct follower *ref = &refs[block[i].ref];
         const int64_t stride = (int64_t)(block[i].address - ref->address);
@@ -64,6 +85,10 @@ static enum psnap_status put(struct psnap_sink *self, const struct psnap_access 
         ref->address = block[i].address;
         ref->thread = block[i].thread;
         ref->accesses++;
+        if (pattern->program->refs[block[i].ref].kind == PSNAP_LOAD)
+            pattern->recent[pattern->recent_count++ % RECENT] = block[i];
+        else
+            find_partner(pattern, ref, &block[i]);
     }
     return PSNAP_OK;
 }
@@ -90,6 +115,14 @@ struct psnap_sink *pattern_new(const struct psnap_program *program)
 static bool is_regular(const struct follower *ref)
 {
     return ref->accesses < 4 || 2 * ref->regular > ref->accesses;
+}
+
+uint32_t pattern_partner(const struct psnap_sink *sink, uint32_t ref)
+{
+    const struct pattern *pattern = (const struct pattern *)sink;
+    const struct follower *of = ref < pattern->count ? &pattern->refs[ref] : NULL;
+
+    return of && 2 * of->partnered > of->accesses ? of->partner : PSNAP_NONE;
 }
 
 enum psnap_status pattern_all(const struct psnap_sink *sink, enum runtime_pattern *patterns,

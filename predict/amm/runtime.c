@@ -24,7 +24,9 @@
  *     dependent     their latency, one after the other, but for the share in which a core is at
  *                   other chains of them; and at least their reciprocal throughput
  *     irregular     their reciprocal throughput: as many at once as the level can
- *     regular       the lines that come from level i at its bandwidth
+ *     regular       the lines that come from level i at its bandwidth, and those that level 1
+ *                   writes back at that of level 2, which is one bus for both; further away it is
+ *                   misses under way that limit a core, and what is written back is no miss
  *
  * Of accesses that hit level 1, only dependent ones take time of their own: others are T_cpu's.
  *
@@ -59,6 +61,7 @@ void runtime_add_accesses(struct runtime_accesses *sum, const struct runtime_acc
             (sum->accesses * sum->cumulative[l] + more->accesses * more->cumulative[l]) / all;
     sum->accesses = all;
     sum->bytes += more->bytes;
+    sum->written += more->written;
     sum->fresh += more->fresh;
 }
 
@@ -127,6 +130,9 @@ static double stream_cycles(const struct psnap_machine *machine,
 {
     double cycles = 0;
 
+    if (machine->level_count > 1)
+        cycles = accesses->written * (double)machine->levels[0].line_bytes /
+                 machine->levels[1].bandwidth_bytes_per_s * machine->clock_hz;
     for (uint32_t l = 1; l <= machine->level_count; l++) {
         const double to = l < machine->level_count ? accesses->cumulative[l] : 1;
         const double bandwidth = l < machine->level_count ? machine->levels[l].bandwidth_bytes_per_s

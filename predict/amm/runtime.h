@@ -34,6 +34,7 @@ enum runtime_pattern {
 struct runtime_accesses {
     double accesses, bytes;              /* how many, and the sum of their sizes */
     double cumulative[PSNAP_LEVELS_MAX]; /* P_i: shares satisfied at level i or nearer, ascending */
+    double written;                      /* lines that they make level 1 write back */
     double fresh; /* of those: to lines of pages that were made just before */
 };
 

@@ -129,6 +129,24 @@ static void overlap(void **state)
     assert_near(runtime_predict(&machine, &work, RUNTIME_OVERLAP, usual).cpu, 370e-9);
 }
 
+/* What level 1 writes back takes the bus of level 2; what others hide of chains is not waited for.
+ */
+static void busy(void **state)
+{
+    const struct psnap_machine machine = two_levels();
+    struct runtime_work work = some_work(RUNTIME_REGULAR);
+
+    (void)state;
+    work.patterns[RUNTIME_REGULAR].written = 100;
+    assert_near(runtime_predict(&machine, &work, RUNTIME_OVERLAP, usual).mem,
+                250 * 2e-9 + 50 * 8e-9);
+    work = some_work(RUNTIME_DEPENDENT);
+    work.hidden = 0.75;
+    assert_near(runtime_predict(&machine, &work, RUNTIME_OVERLAP, usual).mem, 2425e-9);
+    work.hidden = 1; /* but as fast as the levels can */
+    assert_near(runtime_predict(&machine, &work, RUNTIME_OVERLAP, usual).mem, 1700e-9);
+}
+
 /* What branches and new pages take adds to the larger of the others. */
 static void waits(void **state)
 {
@@ -184,7 +202,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(effective), cmocka_unit_test(published), cmocka_unit_test(nothing),
-        cmocka_unit_test(overlap),   cmocka_unit_test(waits),     cmocka_unit_test(missing),
+        cmocka_unit_test(overlap),   cmocka_unit_test(busy),      cmocka_unit_test(waits),
+        cmocka_unit_test(missing),
     };
 
     return cmocka_run_group_tests_name("amm_runtime", tests, NULL, NULL);

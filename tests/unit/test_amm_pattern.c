@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Patterns of references: strides that repeat and such that do not, and the loads that bring the
+ * lines of stores.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "formats/base/rng.h"
+#include "predict/amm/pattern.h"
+
+enum { A, B, C, TABLE, SUM, REFS, STEPS = 1000 };
+
+static struct psnap_program *new_program(void)
+{
+    static const uint8_t kinds[REFS] = {PSNAP_LOAD, PSNAP_LOAD, PSNAP_STORE, PSNAP_LOAD,
+                                        PSNAP_STORE};
+    struct psnap_program *program = psnap_program_new();
+
+    assert_non_null(program);
+    psnap_program_add_block(program, &(struct psnap_block){.loop = PSNAP_NONE});
+    for (uint32_t i = 0; i < REFS; i++)
+        psnap_program_add_ref(program, &(struct psnap_ref){.loop = PSNAP_NONE, .kind = kinds[i]});
+    return program;
+}
+
+static void put(struct psnap_sink *sink, uint32_t ref, uint64_t address)
+{
+    const struct psnap_access access = {
+        .address = address, .ref = ref, .size = 8, .kind = ref == C || ref == SUM};
+
+    assert_int_equal(psnap_sink_put(sink, &access, 1, NULL), PSNAP_OK);
+}
+
+/* c[i] = a[i] + b[i], and table[random] += 1; a[i] is b[i] when `same`. */
+static void patterns(void **state)
+{
+    for (int same = 0; same < 2; same++) {
+        struct psnap_program *program = new_program();
+        struct psnap_sink *sink = pattern_new(program);
+        enum runtime_pattern all[REFS];
+        struct psnap_rng rng;
+        struct psnap_error error;
+
+        assert_non_null(sink);
+        psnap_rng_init(&rng, 5);
+        for (uint64_t i = 0; i < STEPS; i++) {
+            const uint64_t place = 1 << 30 | psnap_rng_below(&rng, 100000) * 8;
+            put(sink, A, 8 * i);
+            put(sink, B, 65536 + 8 * i);
+            put(sink, TABLE, place);
+            put(sink, C, (same ? 65536 : 131072) + 8 * i);
+            put(sink, SUM, place);
+        }
+        assert_int_equal(pattern_all(sink, all, &error), PSNAP_OK);
+        assert_int_equal(all[A], RUNTIME_REGULAR);
+        assert_int_equal(all[C], RUNTIME_REGULAR);
+        assert_int_equal(all[TABLE], RUNTIME_IRREGULAR);
+        assert_int_equal(all[SUM], RUNTIME_IRREGULAR);
+        assert_int_equal(pattern_partner(sink, C), same ? B : PSNAP_NONE);
+        assert_int_equal(pattern_partner(sink, SUM), TABLE);
+        assert_int_equal(pattern_partner(sink, A), PSNAP_NONE);
+        assert_int_equal(pattern_partner(sink, REFS), PSNAP_NONE);
+        psnap_sink_free(sink);
+        psnap_program_free(program);
+    }
+    (void)state;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(patterns)};
+
+    return cmocka_run_group_tests_name("amm_pattern", tests, NULL, NULL);
+}
