@@ -53,9 +53,14 @@ struct asm_divisions {
 };
 struct asm_divisions asm_divisions(const char *code);
 
-/* Cycles that an iteration waits for the one before, by the machine's latencies of operations and
- * of level 1. NAN: out of memory. */
-double asm_latency(const char *code, const struct psnap_machine *machine);
+/* What code waits for, in cycles, by the machine's latencies of operations and of level 1. */
+struct asm_latency {
+    double iteration; /* for the iteration before */
+    double decision;  /* until its last conditional jump is decided, if all was there in the
+                         beginning */
+};
+/* NAN: out of memory. */
+struct asm_latency asm_latency(const char *code, const struct psnap_machine *machine);
 
 /* Whether the address of a load comes from what it loaded in the iteration before. */
 bool asm_waits(const char *code);

@@ -48,6 +48,7 @@ struct flow {
     size_t store_count; /* all that there were: the last STORES are kept */
     uint64_t unknown;   /* the number of the last symbol that nothing is known of */
     double last;        /* when the last of all results is ready */
+    double decided;     /* when the last of all conditional jumps is decided */
 };
 
 static struct symbol unknown(struct flow *flow)
@@ -255,6 +256,8 @@ static void execute(struct flow *flow, const char *line)
     const int last = in.count - 1;
     struct value source = {{0, 0}, 0}, old = {{0, 0}, 0}, result;
 
+    if (line[0] == 'j' && line[1] != 'm' && flow->registers[ASM_FLAGS].ready > flow->decided)
+        flow->decided = flow->registers[ASM_FLAGS].ready;
     if (!in.count || line[0] == 'j')
         return;
     for (int i = 0; i < last || (i == last && !in.writes); i++) {
@@ -285,23 +288,31 @@ static void execute(struct flow *flow, const char *line)
     flow->last = flow->last > result.ready ? flow->last : result.ready;
 }
 
-double asm_latency(const char *code, const struct psnap_machine *machine)
+static void iterate(struct flow *flow, const char *code)
+{
+    for (const char *line = code; *line; line += strcspn(line, "\n"), line += *line == '\n')
+        execute(flow, line);
+}
+
+struct asm_latency asm_latency(const char *code, const struct psnap_machine *machine)
 {
     struct flow *flow = calloc(1, sizeof *flow);
-    double half = 0, cycles;
+    struct asm_latency latency = {NAN, NAN};
+    double half = 0;
 
     if (!flow)
-        return NAN;
+        return latency;
     flow->machine = machine;
     for (int i = 0; i < ASM_REGISTERS; i++)
         flow->registers[i].symbol = unknown(flow);
-    for (int iteration = 0; iteration < ITERATIONS; iteration++) {
+    iterate(flow, code);
+    latency.decision = flow->decided;
+    for (int iteration = 1; iteration < ITERATIONS; iteration++) {
         if (iteration == ITERATIONS / 2)
             half = flow->last;
-        for (const char *line = code; *line; line += strcspn(line, "\n"), line += *line == '\n')
-            execute(flow, line);
+        iterate(flow, code);
     }
-    cycles = (flow->last - half) / (ITERATIONS - ITERATIONS / 2);
+    latency.iteration = (flow->last - half) / (ITERATIONS - ITERATIONS / 2);
     free(flow);
-    return cycles;
+    return latency;
 }

@@ -111,9 +111,11 @@ double mca_throughput(const struct mca_loops *mca, uint32_t loop,
                     count.roots * costs[PSNAP_OP_FP_SQRT].throughput_cycles);
 }
 
-double mca_latency(const struct mca_loops *mca, uint32_t loop, const struct psnap_machine *machine)
+struct asm_latency mca_latency(const struct mca_loops *mca, uint32_t loop,
+                               const struct psnap_machine *machine)
 {
-    return isnan(mca->cycles[loop].throughput) ? NAN : asm_latency(mca->texts[loop].code, machine);
+    return isnan(mca->cycles[loop].throughput) ? (struct asm_latency){NAN, NAN}
+                                               : asm_latency(mca->texts[loop].code, machine);
 }
 
 double mca_hidden(const struct mca_loops *mca, uint32_t loop, double trips)

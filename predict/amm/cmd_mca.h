@@ -42,8 +42,9 @@ enum psnap_status mca_measure(struct mca_loops *mca, const struct psnap_text_lis
 double mca_throughput(const struct mca_loops *mca, uint32_t loop,
                       const struct psnap_machine *machine);
 
-/* Cycles that an iteration waits for the one before (asm_latency()). NAN: unknown. */
-double mca_latency(const struct mca_loops *mca, uint32_t loop, const struct psnap_machine *machine);
+/* What the loop's code waits for. NAN: unknown. */
+struct asm_latency mca_latency(const struct mca_loops *mca, uint32_t loop,
+                               const struct psnap_machine *machine);
 
 /*
  * Of a loop that iterates `trips` times at each of its entries (0: unknown): the share of its

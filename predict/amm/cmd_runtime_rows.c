@@ -70,10 +70,12 @@ static void take_cycles(struct runtime_work *work, const struct target *target, 
                         const struct mca_loops *mca, const struct psnap_machine *machine)
 {
     const double iterations = target->iterations[loop], entries = target->entries[loop];
+    const struct asm_latency latency = mca_latency(mca, loop, machine);
 
     work->throughput_cycles = iterations * mca_throughput(mca, loop, machine);
     work->hidden = mca_hidden(mca, loop, entries > 0 ? iterations / entries : 0);
-    work->latency_cycles = iterations * mca_latency(mca, loop, machine) * (1 - work->hidden);
+    work->latency_cycles = iterations * latency.iteration * (1 - work->hidden);
+    work->decision_cycles = latency.decision;
 }
 
 /* The pattern of a reference: the assembly knows better what irregular accesses wait for. */
@@ -91,8 +93,8 @@ static enum runtime_pattern pattern_of(const struct target *target, uint32_t ref
 
 /* How long a branch has to wait for a load of its block, beyond level 1, that nothing else waits
  * for. */
-static double wait_of(const struct target *target, uint32_t ref, double hidden,
-                      const struct runtime_settings *settings)
+static double load_wait(const struct target *target, uint32_t ref, double hidden,
+                        const struct runtime_settings *settings)
 {
     const struct psnap_machine *machine = settings->machine;
     const enum runtime_pattern pattern = pattern_of(target, ref, settings->mca);
@@ -106,8 +108,27 @@ static double wait_of(const struct target *target, uint32_t ref, double hidden,
     return pattern == RUNTIME_DEPENDENT ? cycles * hidden : cycles;
 }
 
-/* Of each loop its pages, and its mispredictions: a branch waits for the slowest of the loads of
- * its block. */
+/*
+ * How long a branch behind a block waits, compared with one of what is loaded from level 1, as the
+ * machine's mispredict_cycles are: for the slowest of the loads of its block, and by code as long
+ * as it takes to decide; if that is less than a load takes, there is no load in it.
+ */
+static double branch_wait(const struct target *target, uint32_t block,
+                          const struct runtime_work *work, const struct runtime_settings *settings)
+{
+    const struct psnap_program *program = target->base->program;
+    const double nearest = settings->machine->levels[0].latency_cycles;
+    double wait = 0;
+
+    for (uint32_t ref = 0; ref < program->ref_count; ref++)
+        if (program->refs[ref].block == block)
+            wait = fmax(wait, load_wait(target, ref, work->hidden, settings));
+    if (isnan(work->decision_cycles))
+        return wait;
+    return work->decision_cycles - (nearest + 1) + (work->decision_cycles < nearest ? 0 : wait);
+}
+
+/* Of each loop its pages and its mispredictions. */
 static void take_waits(struct runtime_work *work, const struct target *target,
                        const struct runtime_settings *settings)
 {
@@ -125,13 +146,8 @@ static void take_waits(struct runtime_work *work, const struct target *target,
         const double count = base->mispredictions[block] > 0
                                  ? base->mispredictions[block] * target_growth(target, block)
                                  : 0;
-        double wait = 0;
-        for (uint32_t ref = 0; ref < program->ref_count && count > 0; ref++) {
-            if (program->refs[ref].block == block)
-                wait = fmax(wait, wait_of(target, ref, of->hidden, settings));
-        }
         of->mispredictions += count;
-        of->wait_cycles += count * wait;
+        of->wait_cycles += count > 0 ? count * branch_wait(target, block, of, settings) : 0;
     }
 }
 
@@ -153,7 +169,7 @@ static struct runtime_work *work_of(const struct target *target,
                                  &accesses);
     }
     for (uint32_t i = 0; i <= loops; i++)
-        work[i].throughput_cycles = work[i].latency_cycles = NAN;
+        work[i].throughput_cycles = work[i].latency_cycles = work[i].decision_cycles = NAN;
     for (uint32_t i = 0; i < loops; i++) {
         if (settings->mca)
             take_cycles(&work[i], target, i, settings->mca, settings->machine);

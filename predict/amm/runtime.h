@@ -47,8 +47,10 @@ struct runtime_work {
     double throughput_cycles, latency_cycles;
     double hidden; /* the share of dependent accesses' latency in which others are under way */
     /* Of RUNTIME_OVERLAP: branches that the core expected to go another way, cycles that these wait
-     * for loads beyond level 1, and pages that are touched first. */
+     * for more than for a hit of level 1 (or less, then below 0), and pages that are touched first.
+     */
     double mispredictions, wait_cycles, first_touches;
+    double decision_cycles; /* until the code's branches are decided; NAN: unknown */
 };
 
 /* Readings of the published methods; zero-initialised: the usual ones. */

@@ -145,7 +145,7 @@ static void divisions(void **state)
 
 /* A machine whose additions take 2, products 3, roots 5, divisions 7, conversions 11 cycles and
  * hits of level 1 13. */
-static void assert_latency(const char *code, double cycles)
+static struct asm_latency latency_of(const char *code)
 {
     struct psnap_machine machine = {.level_count = 1};
 
@@ -158,7 +158,17 @@ static void assert_latency(const char *code, double cycles)
     machine.operations[PSNAP_OP_CONVERT].latency_cycles = 11;
     machine.operations[PSNAP_OP_INT_MUL].latency_cycles = 3;
     machine.operations[PSNAP_OP_INT_DIV].latency_cycles = 17;
-    assert_float_equal(asm_latency(code, &machine), cycles, 1e-9);
+    return asm_latency(code, &machine);
+}
+
+static void assert_latency(const char *code, double cycles)
+{
+    assert_float_equal(latency_of(code).iteration, cycles, 1e-9);
+}
+
+static void assert_decision(const char *code, double cycles)
+{
+    assert_float_equal(latency_of(code).decision, cycles, 1e-9);
 }
 
 static void latencies(void **state)
@@ -216,6 +226,17 @@ static void stored(void **state)
                    16);
 }
 
+static void decisions(void **state)
+{
+    (void)state;
+    assert_decision("incq\t%rcx\ncmpq\t%rcx, %rdx\njne\t.LBB0_1\n", 2);
+    assert_decision("incq\t%rcx\nmovq\t(%rax), %rax\nmovsd\t(%rax), %xmm0\n"
+                    "ucomisd\t%xmm1, %xmm0\njbe\t.LBB0_2\ncmpq\t%rcx, %rdx\njne\t.LBB0_1\n",
+                    27);
+    assert_decision("cmpl\t$3, (%rax)\nje\t.LBB0_2\naddsd\t%xmm0, %xmm0\njmp\t.LBB0_1\n", 14);
+    assert_decision("addsd\t%xmm0, %xmm0\n", 0);
+}
+
 static void waits(void **state)
 {
     (void)state;
@@ -244,7 +265,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(loops),     cmocka_unit_test(blocks),    cmocka_unit_test(no_lines),
         cmocka_unit_test(divisions), cmocka_unit_test(latencies), cmocka_unit_test(stored),
-        cmocka_unit_test(waits),
+        cmocka_unit_test(decisions), cmocka_unit_test(waits),
     };
 
     return cmocka_run_group_tests_name("amm_asm", tests, NULL, NULL);
