@@ -38,9 +38,9 @@ static double written(const struct target *target, uint32_t ref,
 {
     const uint32_t partner = target->base->partners[ref];
 
-    if (target->base->program->refs[ref].kind == PSNAP_LOAD || !(target->accesses[ref] > 0))
+    if (partner == PSNAP_NONE || !(target->accesses[ref] > 0))
         return 0;
-    if (partner != PSNAP_NONE)
+    if (partner != ref)
         hits = hit_rate(target, partner, settings, 0);
     return target->accesses[ref] * (1 - hits);
 }

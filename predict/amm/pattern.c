@@ -23,7 +23,7 @@ struct follower { /* of a reference */
     uint64_t address, accesses, regular;
     int64_t stride;
     uint32_t partner; /* of a store: the load of the same address shortly before */
-    uint64_t partnered;
+    uint64_t stores, partnered;
     uint16_t thread;
 };
 
@@ -51,6 +51,7 @@ static void find_partner(const struct pattern *pattern, struct follower *ref,
 {
     const uint32_t kept = pattern->recent_count < RECENT ? pattern->recent_count : RECENT;
 
+    ref->stores++;
     for (uint32_t i = 1; i <= kept; i++) {
         const struct psnap_access *load = &pattern->recent[(pattern->recent_count - i) % RECENT];
         if (load->address != store->address || load->thread != store->thread)
@@ -85,7 +86,7 @@ static enum psnap_status put(struct psnap_sink *self, const struct psnap_access 
         ref->address = block[i].address;
         ref->thread = block[i].thread;
         ref->accesses++;
-        if (pattern->program->refs[block[i].ref].kind == PSNAP_LOAD)
+        if (block[i].kind == PSNAP_LOAD)
             pattern->recent[pattern->recent_count++ % RECENT] = block[i];
         else
             find_partner(pattern, ref, &block[i]);
@@ -122,7 +123,9 @@ uint32_t pattern_partner(const struct psnap_sink *sink, uint32_t ref)
     const struct pattern *pattern = (const struct pattern *)sink;
     const struct follower *of = ref < pattern->count ? &pattern->refs[ref] : NULL;
 
-    return of && 2 * of->partnered > of->accesses ? of->partner : PSNAP_NONE;
+    if (!of || !of->stores)
+        return PSNAP_NONE;
+    return 2 * of->partnered > of->stores ? of->partner : ref;
 }
 
 enum psnap_status pattern_all(const struct psnap_sink *sink, enum runtime_pattern *patterns,

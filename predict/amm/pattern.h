@@ -20,8 +20,8 @@ struct psnap_sink *pattern_new(const struct psnap_program *program);
 enum psnap_status pattern_all(const struct psnap_sink *sink, enum runtime_pattern *patterns,
                               struct psnap_error *error);
 
-/* The load that brings the lines which a store writes to: one of the same address shortly before
- * most of its accesses. PSNAP_NONE: there is none, the store brings them itself. */
+/* The reference that brings the lines which a store writes to: the load of the same address shortly
+ * before most of its accesses, else itself. PSNAP_NONE: it does not store. */
 uint32_t pattern_partner(const struct psnap_sink *sink, uint32_t ref);
 
 #endif

@@ -16,10 +16,12 @@
  * the division's terms only if there is one, nothing below 0.
  *
  * Ours, "overlap": a core that executes out of order does not add what it can do at once, so
- * T = max(T_mem, T_cpu) + T_branch + T_touch. T_cpu is that of the compiled code (the larger of
- * what its ports take, by llvm-mca, and the latency that iterations wait for, asm_latency.c), else,
- * of operations, that of the busiest kind of unit (integer, floating point, division, branches,
- * accesses at level 1). T_mem is the sum of what accesses take
+ * T = sqrt(T_mem^2 + T_cpu^2) + T_branch + T_touch: the larger where one is much larger, more where
+ * they are alike, as neither then hides the other wholly. (Of the exponents 1, 1.5, 2, 3 and
+ * infinity, the larger of both, 2 came nearest to the samples' times.) T_cpu is that of the
+ * compiled code (the larger of what its ports take, by llvm-mca, and the latency that iterations
+ * wait for, asm_latency.c), else, of operations, that of the busiest kind of unit (integer,
+ * floating point, division, branches, accesses at level 1). T_mem is the sum of what accesses take
  *
  *     dependent     their latency, one after the other, but for the share in which a core is at
  *                   other chains of them; and at least their reciprocal throughput
@@ -285,7 +287,7 @@ struct runtime_seconds runtime_predict(const struct psnap_machine *machine,
         seconds.cpu = overlap_cpu(machine, work) / machine->clock_hz;
         seconds.branch = overlap_branch(machine, work) / machine->clock_hz;
         seconds.touch = work->first_touches * machine->first_touch_cycles / machine->clock_hz;
-        seconds.total = fmax(seconds.mem, seconds.cpu) + seconds.branch + seconds.touch;
+        seconds.total = hypot(seconds.mem, seconds.cpu) + seconds.branch + seconds.touch;
         return seconds;
     }
     seconds.mem = published_mem(machine, work, reading) / machine->clock_hz;

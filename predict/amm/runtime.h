@@ -15,7 +15,7 @@
 enum runtime_method {
     RUNTIME_PUBLISHED,  /* T_mem + T_cpu, each operation waits for the one before */
     RUNTIME_THROUGHPUT, /* T_mem + T_cpu, operations at their throughput */
-    RUNTIME_OVERLAP,    /* the larger of T_mem and T_cpu */
+    RUNTIME_OVERLAP,    /* the root of T_mem^2 + T_cpu^2, and what nothing overlaps */
     RUNTIME_METHODS
 };
 
