@@ -1,13 +1,13 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
 """
-Run times measured and predicted, as a table (runtime.sh).
+Run times measured and predicted, as a table (runtime.sh, runtime_openmp.sh).
 
-    runtime.py show|accept DIR ROUNDS
+    runtime.py show|accept DIR ROUNDS CSV
 
 DIR has `rows`, a line "ROW COMMAND..." for each, the programs, `nothing`, and ROW.json of psnap
 predict runtime. Commands are timed in turn, ROUNDS times; a row's time is its median less that
-of `nothing`.
+of `nothing`. Rows NAME.1 and NAME.2 are of one and of two cores.
 """
 import csv
 import json
@@ -48,7 +48,7 @@ def predictions(row):
 
 
 def main():
-    mode, folder, rounds = sys.argv[1], sys.argv[2], int(sys.argv[3])
+    mode, folder, rounds, path = sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4]
     os.chdir(folder)
     with open("rows") as file:
         rows = [(line.split()[0], line.split()[1:]) for line in file]
@@ -66,7 +66,7 @@ def main():
     writer.writeheader()
     writer.writerows(table)
     if mode == "accept":
-        with open(os.path.join(HERE, "runtime.csv"), "w", newline="") as file:
+        with open(os.path.join(HERE, path), "w", newline="") as file:
             writer = csv.DictWriter(file, list(table[0]), lineterminator="\n")
             writer.writeheader()
             writer.writerows(table)

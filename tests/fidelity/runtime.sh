@@ -64,4 +64,4 @@ done < "$root/tests/fidelity/runtime.list"
 
 mode=show
 [ $accept = 0 ] || mode=accept
-/usr/bin/python3 "$root/tests/fidelity/runtime.py" "$mode" . "$rounds"
+/usr/bin/python3 "$root/tests/fidelity/runtime.py" "$mode" . "$rounds" runtime.csv
