@@ -17,7 +17,7 @@
 #include "predict/multicore/cmd_multicore.h"
 
 struct settings {
-    const char *cores, *method, *time, *interleave, *seed, *list;
+    const char *cores, *method, *time, *interleave, *seed, *list, *cpu;
     bool has_no_time, has_sections, json, force;
 };
 
@@ -161,8 +161,9 @@ static enum psnap_status check_list(const struct multicore *study, const struct 
                                    ? "--no-time --as-published"
                                    : NULL;
 
-    if (study->against)
-        return usage_error(error, "--against needs a trace, not a task list%s", "");
+    if (study->against || study->assembly->count)
+        return usage_error(error, "%s needs a trace, not a task list",
+                           study->against ? "--against" : "--asm");
     if (option)
         return usage_error(
             error, "%s needs a trace or a profile: a task list was dealt when it was written",
@@ -261,8 +262,8 @@ static int run(struct multicore *study, const struct settings *settings,
 int psnap_cmd_predict_multicore(int argc, char **argv)
 {
     struct multicore *study = calloc(1, sizeof *study);
-    struct psnap_text_list machines = {0};
-    struct settings settings = {.cores = "1,2,4,8,16", .method = "sdcm"};
+    struct psnap_text_list machines = {0}, assembly = {0};
+    struct settings settings = {.cores = "1,2,4,8,16", .method = "sdcm", .cpu = "native"};
     struct psnap_input_options input = PSNAP_INPUT_DEFAULTS;
     struct psnap_mimic_options mimic = {0};
     const char *against = NULL;
@@ -274,6 +275,10 @@ int psnap_cmd_predict_multicore(int argc, char **argv)
          "hit rates for run times: sdcm, per-set or simulation (sdcm)"},
         {PSNAP_OPTION_TEXT, 0, "time", &settings.time, "MODEL",
          "of run times: published, throughput or overlap (overlap)"},
+        {PSNAP_OPTION_LIST, 0, "asm", &assembly, "FILE",
+         "the program's assembly, by psnap cc --psnap-openmp --psnap-blocks -S; may be repeated"},
+        {PSNAP_OPTION_TEXT, 0, "cpu", &settings.cpu, "NAME",
+         "the processor, as llvm-mca calls it (native)"},
         {PSNAP_OPTION_TEXT, 0, "interleave", &settings.interleave, "HOW",
          "cores in turn (round-robin), or drawn (uniform)"},
         {PSNAP_OPTION_TEXT, 0, "seed", &settings.seed, "N", "of that (0)"},
@@ -315,11 +320,14 @@ int psnap_cmd_predict_multicore(int argc, char **argv)
         study->input = input;
         study->mimic = mimic;
         study->against = against;
+        study->assembly = &assembly;
+        study->cpu = settings.cpu;
         status = run(study, &settings, &machines);
     }
     if (study)
         multicore_release(study);
     free(study);
     psnap_text_list_release(&machines);
+    psnap_text_list_release(&assembly);
     return status;
 }

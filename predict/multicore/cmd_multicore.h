@@ -52,8 +52,11 @@ struct multicore {
     enum multicore_method timed; /* whose rates run times are of */
     bool has_time;
     enum runtime_method time;
-    const char *against; /* a trace of as many threads, or NULL */
-    bool is_list;        /* the input is a task list */
+    const char *against;                    /* a trace of as many threads, or NULL */
+    bool is_list;                           /* the input is a task list */
+    const struct psnap_text_list *assembly; /* files of the program's code, perhaps none */
+    const char *cpu;                        /* as llvm-mca calls it */
+    double *code_cycles; /* [machine * sections + section]: of the sequential run; NULL: unknown */
     struct tasks tasks;
     struct multicore_run runs[MULTICORE_RUNS_MAX];
     size_t run_count;
@@ -65,6 +68,11 @@ struct multicore {
 /* Fills tasks and runs. */
 enum psnap_status multicore_study(struct multicore *study, struct psnap_error *error);
 void multicore_release(struct multicore *study);
+/* Gives the tasks, which are there by their accesses, the operations of their sections, and fills
+ * code_cycles. */
+enum psnap_status multicore_share(struct multicore *study, const struct psnap_program *program,
+                                  const struct psnap_profile *profile,
+                                  const struct psnap_section *sections, struct psnap_error *error);
 /* Whether marks come from an input in their order: it is a trace (`profile` NULL) or a profile of
  * model nests; false with an error that says what to record. */
 bool multicore_has_order(const struct psnap_profile *profile, const char *path,

@@ -55,6 +55,7 @@ void multicore_release(struct multicore *study)
     for (size_t i = 0; i < study->run_count; i++)
         free(study->runs[i].rows);
     tasks_release(&study->tasks);
+    free(study->code_cycles);
 }
 
 /* -------------------------------------------------------------------- the pass */
@@ -163,72 +164,9 @@ static enum psnap_status run_pass(struct pass *pass, struct psnap_error *error)
 
 /* ------------------------------------------------------------------- the tasks */
 
-/* The function that a loop is in. */
-static uint32_t function_of(const struct psnap_program *program, uint32_t loop)
-{
-    while (program->loops[loop].parent != PSNAP_NONE)
-        loop = program->loops[loop].parent;
-    return loop;
-}
-
-/* weights[section * loops + loop]: accesses of sections by function, those of functions that have
- * none as all of them. NULL: out of memory. */
-static double *weigh(const struct psnap_program *program, const struct psnap_section *sections,
-                     size_t count)
-{
-    const size_t loops = program->loop_count;
-    double *weights = calloc(count * loops + 1, sizeof *weights), all = 0;
-
-    for (size_t s = 0; s < count && weights; s++) {
-        for (uint32_t l = 0; l < sections[s].loop_count && l < loops; l++)
-            weights[s * loops + function_of(program, l)] += (double)sections[s].loop_accesses[l];
-        all += (double)sections[s].accesses;
-    }
-    for (size_t l = 0; l < loops && weights; l++) {
-        double sum = 0;
-        for (size_t s = 0; s < count; s++)
-            sum += weights[s * loops + l];
-        for (size_t s = 0; s < count && all > 0; s++)
-            weights[s * loops + l] =
-                sum > 0 ? weights[s * loops + l] / sum : (double)sections[s].accesses / all;
-    }
-    return weights;
-}
-
-/* Adds operations of a loop to sections, by how many accesses its function makes in each. */
-static void spread(struct tasks *tasks, const double *weights, const struct psnap_program *program,
-                   uint32_t loop, int op, double count)
-{
-    for (size_t s = 0; s < tasks->count && count > 0; s++)
-        tasks->tasks[s].operations[op] +=
-            weights[s * program->loop_count + function_of(program, loop)] * count;
-}
-
-/* The operations of sections: of a trace its blocks have them, of a profile (or NULL) its loops. */
-static bool share_operations(struct tasks *tasks, const struct psnap_program *program,
-                             const struct psnap_profile *profile,
-                             const struct psnap_section *sections)
-{
-    double *weights = weigh(program, sections, tasks->count);
-
-    for (uint32_t b = 0; b < program->block_count && weights; b++) {
-        const struct psnap_block *block = &program->blocks[b];
-        for (int op = 0; op < PSNAP_OPERATION_COUNT; op++)
-            spread(tasks, weights, program, block->loop, op,
-                   (double)block->executions * block->operations[op]);
-    }
-    for (uint32_t l = 0; weights && profile && l < profile->loop_count && l < program->loop_count;
-         l++)
-        for (int op = 0; op < PSNAP_OPERATION_COUNT; op++)
-            spread(tasks, weights, program, l, op, (double)profile->loops[l].operations[op]);
-    free(weights);
-    return weights != NULL;
-}
-
 /* Begins the list with the sections of the first pass. */
 static bool begin_tasks(struct tasks *tasks, const struct psnap_program *program,
-                        const struct psnap_profile *profile, const struct psnap_section *sections,
-                        size_t count)
+                        const struct psnap_section *sections, size_t count)
 {
     const char *name = program->provenance.name;
 
@@ -247,7 +185,7 @@ static bool begin_tasks(struct tasks *tasks, const struct psnap_program *program
         if (!task->id || !task->file)
             return false;
     }
-    return share_operations(tasks, program, profile, sections);
+    return true;
 }
 
 /* Adds what the pass has measured of a section. */
@@ -307,8 +245,12 @@ static enum psnap_status take_tasks(struct multicore *study, const struct pass *
     for (size_t s = 0; s < count; s++)
         for (uint32_t core = 0; core < pass->cores; core++)
             study->core_accesses[core] += sections[s].core_accesses[core];
-    if (!study->tasks.tasks && !begin_tasks(&study->tasks, program, pass->profile, sections, count))
-        return no_memory(error);
+    if (!study->tasks.tasks) {
+        if (!begin_tasks(&study->tasks, program, sections, count))
+            return no_memory(error);
+        if (multicore_share(study, program, pass->profile, sections, error))
+            return error->code;
+    }
     for (uint32_t s = 0; s < count; s++)
         if (!add_run(&study->tasks.tasks[s], pass, &sections[s], s))
             return no_memory(error);

@@ -3,7 +3,8 @@
  * The run time of a section is that of the busiest of its cores (Barai et al., PPT-Multicore), by
  * the methods of predict/amm/runtime.c, which has the equations. The busiest core has the same
  * share of the section's bytes and operations as of its accesses; as published, an equal one of
- * operations. How an access gets its address is not known of a section: all are taken for regular.
+ * operations. With assembly T_cpu is that of the code of the section's loops. How an access gets
+ * its address is not known of a section: all are taken for regular.
  */
 #include <math.h>
 #include <string.h>
@@ -36,9 +37,11 @@ enum psnap_status multicore_check_machine(const struct multicore *study,
 /* What the busiest core does of a section. */
 static struct runtime_work work_of(const struct multicore *study,
                                    const struct psnap_machine *machine,
-                                   const struct multicore_row *row, const struct task *task,
+                                   const struct multicore_row *row, size_t section,
                                    double of_operations)
 {
+    const size_t m = (size_t)(machine - study->machines);
+    const struct task *task = &study->tasks.tasks[section];
     struct runtime_work work = {.throughput_cycles = NAN, .latency_cycles = NAN};
     struct runtime_accesses *accesses = &work.patterns[RUNTIME_REGULAR];
 
@@ -48,6 +51,11 @@ static struct runtime_work work_of(const struct multicore *study,
            machine->level_count * sizeof *accesses->cumulative);
     for (int op = 0; op < PSNAP_OPERATION_COUNT; op++)
         work.operations[op] = task->operations[op] * of_operations;
+    if (study->code_cycles) {
+        work.throughput_cycles =
+            study->code_cycles[m * study->tasks.count + section] * of_operations;
+        work.latency_cycles = 0; /* it is in those, loop by loop */
+    }
     return work;
 }
 
@@ -63,7 +71,7 @@ enum psnap_status multicore_time(const struct multicore *study, const struct psn
 
     if (!task->accesses || !row->accesses)
         return PSNAP_OK;
-    work = work_of(study, machine, row, task,
+    work = work_of(study, machine, row, section,
                    is_even ? 1.0 / cores : (double)row->busiest / (double)task->accesses);
     status = check(study, machine, &work, error);
     if (!status)

@@ -282,6 +282,25 @@ assert busiest(chunked, 3) < 0.55 # every other row
 assert published["sections"][3]["iterations"] == 50 and 0.45 < busiest(published, 3) < 0.75
 END
 
+# Code: additions that wait for each other, 3 cycles each, half of them while the loop's next entry
+# is under way, rather than units
+if command -v clang-19 llvm-mca-19 > out; then
+    "$PSNAP" cc -O3 -funroll-loops -fopenmp --psnap-openmp --psnap-blocks -S program.c -o program.s
+    "$PSNAP" predict multicore one.pst -m machine.yaml --cores 1,4 --asm program.s --cpu skylake \
+        --json > code
+    python3 - << 'END'
+import json
+one, four = json.load(open("code"))["rows"]
+section = one["sections"][3]
+additions = 50 * 51 / 2 * 50
+cycles = section["t_cpu_seconds"] * 2e9 / additions
+assert 1.2 < cycles < 2, (cycles, section)
+assert 1.2 < section["t_cpu_seconds"] / four["sections"][3]["t_cpu_seconds"] < 4, four
+END
+    expect 1 "$PSNAP" predict multicore one.pst -m machine.yaml --asm nowhere.s
+    has err "cannot open 'nowhere.s'"
+fi
+
 # A profile keeps the marks; of this regular program it is as good as the trace
 OMP_NUM_THREADS=1 "$PSNAP" record -o one.yaml --force --trace one.pst -- ./program 50 > out
 for input in one.pst one.yaml; do

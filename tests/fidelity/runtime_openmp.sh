@@ -34,14 +34,14 @@ printf '#include <omp.h>\nint main(void) {\n#pragma omp parallel num_threads(2)\
 build()
 {
     "$clang" -O2 -fopenmp "$root/samples/openmp/$2" -o "$1" -lm
-    "$psnap" cc --psnap-blocks -O2 -fopenmp -S "$root/samples/openmp/$2" -o "$1.s"
+    "$psnap" cc --psnap-openmp --psnap-blocks -O2 -fopenmp -S "$root/samples/openmp/$2" -o "$1.s"
     "$psnap" cc -O2 -fopenmp --psnap-openmp "$root/samples/openmp/$2" -o "$1.psnap" -lm
 }
 
 # TRACE ROW: ROW.1.json and ROW.2.json, as runtime.py takes them
 predict()
 {
-    "$psnap" predict multicore "$1" --cores 1,2 -m "$machine" --time overlap --json > predicted
+    "$psnap" predict multicore "$1" --cores 1,2 -m "$machine" --asm "${2%%.*}.s" --json > predicted
     /usr/bin/python3 - "$2" << 'END'
 import json
 import sys
