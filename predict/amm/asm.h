@@ -56,6 +56,7 @@ struct asm_divisions asm_divisions(const char *code);
 /* What code waits for, in cycles, by the machine's latencies of operations and of level 1. */
 struct asm_latency {
     double iteration; /* for the iteration before */
+    double store;     /* until its last value can be stored, if all was there in the beginning */
     double decision;  /* until its last conditional jump is decided, if all was there in the
                          beginning */
 };

@@ -48,6 +48,7 @@ struct flow {
     size_t store_count; /* all that there were: the last STORES are kept */
     uint64_t unknown;   /* the number of the last symbol that nothing is known of */
     double last;        /* when the last of all results is ready */
+    double stored;      /* when the last of all values is ready to be stored */
     double decided;     /* when the last of all conditional jumps is decided */
 };
 
@@ -235,9 +236,11 @@ static void write_result(struct flow *flow, const struct asm_operand *to, struct
 
     if (to->number != ASM_NONE)
         flow->registers[to->number] = result;
-    else if (to->is_memory)
+    else if (to->is_memory) {
+        flow->stored = flow->stored > result.ready ? flow->stored : result.ready;
         flow->stores[flow->store_count++ % STORES] =
             (struct store){address_of(flow, to, &ready), result};
+    }
 }
 
 /* "mulq %rbx", "idivl %ecx": of and to rax and rdx. */
@@ -297,7 +300,7 @@ static void iterate(struct flow *flow, const char *code)
 struct asm_latency asm_latency(const char *code, const struct psnap_machine *machine)
 {
     struct flow *flow = calloc(1, sizeof *flow);
-    struct asm_latency latency = {NAN, NAN};
+    struct asm_latency latency = {NAN, NAN, NAN};
     double half = 0;
 
     if (!flow)
@@ -307,6 +310,7 @@ struct asm_latency asm_latency(const char *code, const struct psnap_machine *mac
         flow->registers[i].symbol = unknown(flow);
     iterate(flow, code);
     latency.decision = flow->decided;
+    latency.store = flow->stored;
     for (int iteration = 1; iteration < ITERATIONS; iteration++) {
         if (iteration == ITERATIONS / 2)
             half = flow->last;

@@ -114,7 +114,7 @@ double mca_throughput(const struct mca_loops *mca, uint32_t loop,
 struct asm_latency mca_latency(const struct mca_loops *mca, uint32_t loop,
                                const struct psnap_machine *machine)
 {
-    return isnan(mca->cycles[loop].throughput) ? (struct asm_latency){NAN, NAN}
+    return isnan(mca->cycles[loop].throughput) ? (struct asm_latency){NAN, NAN, NAN}
                                                : asm_latency(mca->texts[loop].code, machine);
 }
 

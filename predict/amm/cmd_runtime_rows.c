@@ -65,16 +65,38 @@ static struct runtime_accesses accesses_of(const struct target *target, uint32_t
     return accesses;
 }
 
+/* What an iteration waits for the one before by way of memory: from a load to the store of what the
+ * next one loads, or from one that may meet a store to that store's address, which a load tells. */
+static double memory_latency(const struct target *target, uint32_t loop,
+                             const struct asm_latency *latency, const struct psnap_machine *machine)
+{
+    const struct measure *base = target->base;
+    const struct psnap_program *program = base->program;
+    bool meets = false, scatters = false;
+    double cycles = 0;
+
+    for (uint32_t ref = 0; ref < program->ref_count; ref++) {
+        if (program->refs[ref].loop != loop || !(target->accesses[ref] > 0))
+            continue;
+        if (base->memory[ref] == PATTERN_CARRIED)
+            cycles = latency->store;
+        meets |= base->memory[ref] == PATTERN_MEETS;
+        scatters |= base->partners[ref] == ref && base->patterns[ref] != RUNTIME_REGULAR;
+    }
+    return meets && scatters ? fmax(cycles, machine->levels[0].latency_cycles + 1) : cycles;
+}
+
 /* What a loop's code takes by its assembly. */
 static void take_cycles(struct runtime_work *work, const struct target *target, uint32_t loop,
                         const struct mca_loops *mca, const struct psnap_machine *machine)
 {
     const double iterations = target->iterations[loop], entries = target->entries[loop];
     const struct asm_latency latency = mca_latency(mca, loop, machine);
+    const double memory = memory_latency(target, loop, &latency, machine);
 
     work->throughput_cycles = iterations * mca_throughput(mca, loop, machine);
     work->hidden = mca_hidden(mca, loop, entries > 0 ? iterations / entries : 0);
-    work->latency_cycles = iterations * latency.iteration * (1 - work->hidden);
+    work->latency_cycles = iterations * fmax(latency.iteration, memory) * (1 - work->hidden);
     work->decision_cycles = latency.decision;
 }
 

@@ -149,6 +149,7 @@ static bool make_tables(struct measure *measure)
     measure->fresh = calloc(refs, sizeof *measure->fresh);
     measure->patterns = calloc(refs, sizeof *measure->patterns);
     measure->partners = calloc(refs, sizeof *measure->partners);
+    measure->memory = calloc(refs, sizeof *measure->memory);
     measure->distances = calloc(refs * (measure->plan_count + 1), sizeof(struct psnap_distances *));
     measure->executions = calloc(blocks, sizeof *measure->executions);
     measure->windows = calloc(blocks, sizeof *measure->windows);
@@ -157,9 +158,9 @@ static bool make_tables(struct measure *measure)
     measure->iterations = calloc(loops, sizeof *measure->iterations);
     measure->entries = calloc(loops, sizeof *measure->entries);
     return measure->accesses && measure->bytes && measure->pages && measure->fresh &&
-           measure->patterns && measure->partners && measure->distances && measure->executions &&
-           measure->windows && measure->mispredictions && measure->operations &&
-           measure->iterations && measure->entries;
+           measure->patterns && measure->partners && measure->memory && measure->distances &&
+           measure->executions && measure->windows && measure->mispredictions &&
+           measure->operations && measure->iterations && measure->entries;
 }
 
 static void take_blocks(struct measure *measure)
@@ -236,6 +237,7 @@ static enum psnap_status take(struct measure *measure, const struct pass *pass,
         measure->accesses[i] = (double)windows_accesses(windows, i);
         if (measure->accesses[i] > 0)
             measure->bytes[i] = pass->bytes[i] / measure->accesses[i];
+        measure->memory[i] = pattern_memory(pass->pattern, i);
         measure->partners[i] = pattern_partner(pass->pattern, i);
         measure->pages[i] = (double)pages_of(pass->pages, i).pages;
         measure->fresh[i] = (double)pages_of(pass->pages, i).fresh;
@@ -292,6 +294,7 @@ void measure_release(struct measure *measure)
     free(measure->fresh);
     free(measure->patterns);
     free(measure->partners);
+    free(measure->memory);
     free(measure->executions);
     free(measure->windows);
     free(measure->mispredictions);

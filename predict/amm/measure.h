@@ -41,6 +41,7 @@ struct measure {
     double *bytes;                       /* of an access in the mean, by reference */
     double *pages, *fresh;               /* by reference: as pages.h has them */
     enum runtime_pattern *patterns;      /* by reference */
+    enum pattern_memory *memory;         /* by reference */
     uint32_t *partners;                  /* by reference: pattern_partner() */
     struct transition *transitions;
     size_t transition_count;

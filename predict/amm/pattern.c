@@ -17,13 +17,18 @@
 #include "formats/base/room.h"
 #include "formats/base/scope.h"
 
-enum { RECENT = 16 }; /* loads that a store may follow in a loop that was unrolled */
+enum {
+    RECENT = 16
+}; /* loads that a store may follow in a loop that was unrolled; stores that a core
+      may have under way */
 
 struct follower { /* of a reference */
     uint64_t address, accesses, regular;
     int64_t stride;
     uint32_t partner; /* of a store: the load of the same address shortly before */
     uint64_t stores, partnered;
+    uint64_t carried, met; /* of a load: of what the store of the iteration before stored; of what
+                              any of the last stores did */
     uint16_t thread;
 };
 
@@ -35,6 +40,9 @@ struct pattern {
     size_t room;
     struct psnap_access recent[RECENT]; /* loads */
     uint32_t recent_count;
+    struct psnap_access stored[RECENT];
+    uint64_t stored_number[RECENT]; /* of all stores of its reference */
+    uint32_t stored_count;
 };
 
 /*
@@ -62,6 +70,33 @@ static void find_partner(const struct pattern *pattern, struct follower *ref,
     }
 }
 
+static void find_store(const struct pattern *pattern, struct follower *ref,
+                       const struct psnap_access *load)
+{
+    const struct psnap_ref *refs = pattern->program->refs;
+    const uint32_t kept = pattern->stored_count < RECENT ? pattern->stored_count : RECENT;
+
+    for (uint32_t i = 1; i <= kept; i++) {
+        const uint32_t at = (pattern->stored_count - i) % RECENT;
+        const struct psnap_access *store = &pattern->stored[at];
+        if (load->address != store->address || load->thread != store->thread)
+            continue;
+        ref->met++;
+        ref->carried += refs[load->ref].block == refs[store->ref].block && load->ref < store->ref &&
+                        pattern->stored_number[at] == pattern->refs[store->ref].stores;
+        return;
+    }
+}
+
+/*
+ * The share of a load's accesses that meet one of the last RECENT stores from which on a core is
+ * taken to wait for the addresses of all stores before it. Intel's lets a load go ahead after 15
+ * that could have (Doweck, "Inside Intel Core microarchitecture and smart memory access", 2006), so
+ * 1 in 15 keeps it waiting, of all stores under way, of which these are a part. It is a choice: of
+ * the samples, sorting by buckets is above it (is), and nothing else that scatters.
+ */
+#define MEETS_OFTEN 0.01
+
 static enum psnap_status put(struct psnap_sink *self, const struct psnap_access *block, size_t n,
                              struct psnap_error *error)
 {
@@ -86,10 +121,14 @@ static enum psnap_status put(struct psnap_sink *self, const struct psnap_access 
         ref->address = block[i].address;
         ref->thread = block[i].thread;
         ref->accesses++;
-        if (block[i].kind == PSNAP_LOAD)
+        if (block[i].kind == PSNAP_LOAD) {
+            find_store(pattern, ref, &block[i]);
             pattern->recent[pattern->recent_count++ % RECENT] = block[i];
-        else
+        } else {
             find_partner(pattern, ref, &block[i]);
+            pattern->stored_number[pattern->stored_count % RECENT] = ref->stores;
+            pattern->stored[pattern->stored_count++ % RECENT] = block[i];
+        }
     }
     return PSNAP_OK;
 }
@@ -126,6 +165,20 @@ uint32_t pattern_partner(const struct psnap_sink *sink, uint32_t ref)
     if (!of || !of->stores)
         return PSNAP_NONE;
     return 2 * of->partnered > of->stores ? of->partner : ref;
+}
+
+enum pattern_memory pattern_memory(const struct psnap_sink *sink, uint32_t ref)
+{
+    const struct pattern *pattern = (const struct pattern *)sink;
+    const struct follower *of = ref < pattern->count ? &pattern->refs[ref] : NULL;
+
+    if (!of || !of->met)
+        return PATTERN_FREE;
+    if (2 * of->carried > of->accesses)
+        return PATTERN_CARRIED;
+    return (double)of->met > MEETS_OFTEN * (double)of->accesses && 2 * of->met < of->accesses
+               ? PATTERN_MEETS
+               : PATTERN_FREE;
 }
 
 enum psnap_status pattern_all(const struct psnap_sink *sink, enum runtime_pattern *patterns,

@@ -24,4 +24,13 @@ enum psnap_status pattern_all(const struct psnap_sink *sink, enum runtime_patter
  * before most of its accesses, else itself. PSNAP_NONE: it does not store. */
 uint32_t pattern_partner(const struct psnap_sink *sink, uint32_t ref);
 
+/* What a load has to do with stores of the same loop. */
+enum pattern_memory {
+    PATTERN_FREE,
+    PATTERN_CARRIED, /* it loads what the iteration before stored */
+    PATTERN_MEETS    /* now and then it loads what was stored shortly before: a core that was wrong
+                        about that waits until it knows the addresses of stores */
+};
+enum pattern_memory pattern_memory(const struct psnap_sink *sink, uint32_t ref);
+
 #endif

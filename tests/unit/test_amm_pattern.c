@@ -70,9 +70,37 @@ static void patterns(void **state)
     (void)state;
 }
 
+/* a[i] = b[i] + c[i - 1] where b is a itself, one back or not; and a table of a few places. */
+static void memory(void **state)
+{
+    for (uint64_t back = 0; back < 3; back++) {
+        struct psnap_program *program = new_program();
+        struct psnap_sink *sink = pattern_new(program);
+        struct psnap_rng rng;
+
+        assert_non_null(sink);
+        psnap_rng_init(&rng, 6);
+        for (uint64_t i = 8; i < STEPS; i++) {
+            const uint64_t place = 1 << 30 | psnap_rng_below(&rng, 100) * 8;
+            put(sink, A, 8 * (i - back));
+            put(sink, C, 8 * i);
+            put(sink, TABLE, place);
+            put(sink, SUM, place);
+            put(sink, B, 65536 + 8 * i);
+        }
+        assert_int_equal(pattern_memory(sink, A), back == 1 ? PATTERN_CARRIED : PATTERN_FREE);
+        assert_int_equal(pattern_memory(sink, B), PATTERN_FREE);
+        assert_int_equal(pattern_memory(sink, TABLE), PATTERN_MEETS); /* some 8 of 100 */
+        assert_int_equal(pattern_memory(sink, SUM), PATTERN_FREE);
+        psnap_sink_free(sink);
+        psnap_program_free(program);
+    }
+    (void)state;
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(patterns)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(patterns), cmocka_unit_test(memory)};
 
     return cmocka_run_group_tests_name("amm_pattern", tests, NULL, NULL);
 }
