@@ -136,7 +136,7 @@ static void measure_operations(struct survey *survey)
 }
 
 #define DECISIONS ((size_t)1 << 18)  /* too many to be known again */
-#define NEW_BYTES ((size_t)16 << 20) /* for a run of pages */
+#define NEW_BYTES ((size_t)64 << 20) /* for a run of pages */
 
 /* Random decisions beside such that are always the same, of which half are the other way. */
 static void measure_mispredictions(struct survey *survey, const struct probe_buffer *buffer)
@@ -161,8 +161,8 @@ static void measure_first_touches(struct survey *survey, const struct probe_buff
     struct probe_set set = {.base = buffer->base, .bytes = NEW_BYTES};
     const struct probe_kernel kernel = {.run = probe_first_touches, .context = &set};
 
-    survey->machine->first_touch_cycles =
-        survey_rounded(survey_measure(survey, kernel, 2, "first touches of pages").cycles);
+    survey->machine->first_touch_cycles = survey_rounded(
+        survey_measure(survey, kernel, 2, "first touches of pages").cycles / PROBE_PAGES);
 }
 
 static enum psnap_status measure_waits(struct survey *survey, struct psnap_error *error)

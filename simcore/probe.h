@@ -76,9 +76,11 @@ void probe_sweep(void *set, uint64_t steps);        /* reads every byte, by the 
 /* Decides by each byte of a set whether to branch, PROBE_ACCESSES a step. */
 void probe_branches(void *set, uint64_t steps);
 
-/* Touches a page of the set a step, all of them new, and gives them back at the end. The set is of
- * whole pages. */
-#define PROBE_PAGE_BYTES 4096
+/* Touches PROBE_PAGES pages of the set a step, all of them new, and gives as many back that were
+ * touched half a round ago: the system hands those out next, and no near cache has them. The set
+ * is of twice as many pages, or a multiple of that. */
+#define PROBE_PAGE_BYTES ((size_t)4096)
+#define PROBE_PAGES 64
 void probe_first_touches(void *set, uint64_t steps);
 
 /*

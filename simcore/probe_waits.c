@@ -31,9 +31,13 @@ void probe_first_touches(void *context, uint64_t steps)
 {
     struct probe_set *set = context;
 
-    for (uint64_t i = 0; i < steps; i++) {
-        volatile unsigned char *page = set->base + i * PROBE_PAGE_BYTES % set->bytes;
-        *page = 1;
+    for (; steps; steps--) {
+        unsigned char *begin = set->base + set->position;
+        const size_t behind = (set->position + set->bytes / 2) % set->bytes;
+
+        for (size_t page = 0; page < PROBE_PAGES; page++)
+            *(volatile unsigned char *)(begin + page * PROBE_PAGE_BYTES) = 1;
+        madvise(set->base + behind, PROBE_PAGES * PROBE_PAGE_BYTES, MADV_DONTNEED);
+        set->position = (set->position + PROBE_PAGES * PROBE_PAGE_BYTES) % set->bytes;
     }
-    madvise(set->base, set->bytes, MADV_DONTNEED);
 }
