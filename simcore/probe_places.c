@@ -128,9 +128,10 @@ static double chase_cycles(struct survey *survey, const struct probe_buffer *buf
 /*
  * What one core keeps of the last cache: others use it too, and of a virtual machine's it may have
  * a part only. A set of twice the nearer caches is taken to be in it, the buffer in memory, and of
- * sets between them, twice as large each, those whose chase takes less than the mean of both. The
- * first that does not is halved once more, in logarithms. What is more than three quarters of
- * the cache is all of it.
+ * sets between them, twice as large each, those whose chase takes less than the geometric mean of
+ * both (not the arithmetic one: of the largest sets pages are far away, too). The first that does
+ * not is halved once more, in logarithms. What is more than three quarters of the cache is all of
+ * it.
  */
 static void measure_capacity(struct survey *survey, const struct probe_buffer *buffer)
 {
@@ -147,9 +148,8 @@ static void measure_capacity(struct survey *survey, const struct probe_buffer *b
         for (bytes = 4 * nearer; bytes < last->size_bytes; bytes *= 2)
             slices++;
         slices = SURVEY_CAPACITY_SLICES / slices;
-        limit = (chase_cycles(survey, buffer, 2 * nearer, slices) +
-                 chase_cycles(survey, buffer, buffer->bytes, slices)) /
-                2;
+        limit = sqrt(chase_cycles(survey, buffer, 2 * nearer, slices) *
+                     chase_cycles(survey, buffer, buffer->bytes, slices));
         bytes = 4 * nearer;
         while (bytes < last->size_bytes && chase_cycles(survey, buffer, bytes, slices) < limit)
             bytes *= 2;
