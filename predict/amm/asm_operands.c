@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Names, operands and registers of instructions, and what an instruction does to its last operand,
+ * by its name alone: enough for following values through a loop, and no more.
+ */
 #include "predict/amm/asm_operands.h"
 
 #include <ctype.h>
