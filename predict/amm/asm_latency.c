@@ -20,9 +20,9 @@
 #include "predict/amm/asm_operands.h"
 
 enum {
-    ITERATIONS = 64, /* of which the second half counts */
-    STORES = 256,    /* that are kept in mind */
-    TO_OTHER = 3     /* cycles between registers of different kinds */
+    HALF = 32,    /* of the iterations that are followed; of these the second half counts */
+    STORES = 256, /* that are kept in mind */
+    TO_OTHER = 3  /* cycles between registers of different kinds */
 };
 
 /* What a register holds: something that was there (or 0: nothing) and a constant added to it. */
@@ -311,12 +311,12 @@ struct asm_latency asm_latency(const char *code, const struct psnap_machine *mac
     iterate(flow, code);
     latency.decision = flow->decided;
     latency.store = flow->stored;
-    for (int iteration = 1; iteration < ITERATIONS; iteration++) {
-        if (iteration == ITERATIONS / 2)
+    for (int iteration = 1; iteration < 2 * HALF; iteration++) {
+        if (iteration == HALF)
             half = flow->last;
         iterate(flow, code);
     }
-    latency.iteration = (flow->last - half) / (ITERATIONS - ITERATIONS / 2);
+    latency.iteration = (flow->last - half) / HALF;
     free(flow);
     return latency;
 }
