@@ -19,8 +19,9 @@
 #include "predict/amm/asm.h"
 #include "predict/amm/asm_operands.h"
 
+#define HALF 32 /* of the iterations that are followed; of these the second half counts */
+
 enum {
-    HALF = 32,    /* of the iterations that are followed; of these the second half counts */
     STORES = 256, /* that are kept in mind */
     TO_OTHER = 3  /* cycles between registers of different kinds */
 };
