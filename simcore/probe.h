@@ -24,6 +24,10 @@ struct probe_time {
 /* Repeats short runs of the kernel for about so many seconds, and at least five times. */
 struct probe_time probe_measure(struct probe_kernel kernel, double seconds);
 
+/* F(0) to F(15): a step of a kernel, unrolled. */
+#define PROBE_REPEAT(F)                                                                            \
+    F(0) F(1) F(2) F(3) F(4) F(5) F(6) F(7) F(8) F(9) F(10) F(11) F(12) F(13) F(14) F(15)
+
 /* Steps of the kernels below are this many accesses or operations. */
 #define PROBE_ACCESSES 16
 #define PROBE_OPERATIONS 32

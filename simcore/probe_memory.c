@@ -20,9 +20,6 @@
 
 #define HUGE_PAGE_BYTES ((size_t)2 << 20)
 
-#define REPEAT_16(F)                                                                               \
-    F(0) F(1) F(2) F(3) F(4) F(5) F(6) F(7) F(8) F(9) F(10) F(11) F(12) F(13) F(14) F(15)
-
 bool probe_buffer_init(struct probe_buffer *buffer, size_t bytes, size_t line_bytes)
 {
     uintptr_t first;
@@ -108,7 +105,7 @@ void probe_chase(void *context, uint64_t steps)
 
     for (; steps; steps--) {
 #define FOLLOW(i) at = *(void **volatile *)at;
-        REPEAT_16(FOLLOW)
+        PROBE_REPEAT(FOLLOW)
     }
     set->at = at;
 }
@@ -128,7 +125,7 @@ void probe_random_loads(void *context, uint64_t steps)
     line = base + order[position + (i)];                                                           \
     word = line;                                                                                   \
     (void)*word;
-        REPEAT_16(LOAD)
+        PROBE_REPEAT(LOAD)
         position = position + PROBE_ACCESSES == count ? 0 : position + PROBE_ACCESSES;
     }
     set->position = position;
@@ -146,7 +143,7 @@ void probe_word_loads(void *context, uint64_t steps)
         if (position == set->bytes)
             position = 0;
 #define LOAD_WORD(i) (void)from[i];
-        REPEAT_16(LOAD_WORD)
+        PROBE_REPEAT(LOAD_WORD)
     }
     set->position = position;
 }
@@ -172,8 +169,8 @@ void probe_word_loads(void *context, uint64_t steps)
     }
 #define SWEEP_LOAD(i) (void)from[i].lanes;
 #define SWEEP_LOAD_HIGH(i) (void)from[16 + (i)].lanes;
-#define SWEEP_LOADS_32 REPEAT_16(SWEEP_LOAD)
-#define SWEEP_LOADS_16 REPEAT_16(SWEEP_LOAD) REPEAT_16(SWEEP_LOAD_HIGH)
+#define SWEEP_LOADS_32 PROBE_REPEAT(SWEEP_LOAD)
+#define SWEEP_LOADS_16 PROBE_REPEAT(SWEEP_LOAD) PROBE_REPEAT(SWEEP_LOAD_HIGH)
 
 SWEEP(sweep_16, , 16)
 #if defined(__x86_64__)

@@ -38,10 +38,21 @@ static uint64_t memory_set_bytes(uint64_t largest)
     return bytes >= 2 * largest ? bytes : 0;
 }
 
-/* Of a cache, by one core. */
+/* What one core keeps of a cache. */
 static uint64_t kept_bytes(const struct psnap_cache_level *cache)
 {
     return cache->effective_bytes ? cache->effective_bytes : cache->size_bytes;
+}
+
+/* The largest of the caches nearer than `level`, by what one core keeps of it; 0: there is none. */
+static uint64_t nearer_bytes(const struct psnap_machine *machine, uint32_t level)
+{
+    uint64_t nearer = 0;
+
+    for (uint32_t i = 0; i < level; i++)
+        if (kept_bytes(&machine->levels[i]) > nearer)
+            nearer = kept_bytes(&machine->levels[i]);
+    return nearer;
 }
 
 /*
@@ -57,11 +68,8 @@ static struct place place_of(struct psnap_machine *machine, uint32_t level)
                           .latency_cycles = &machine->memory_latency_cycles,
                           .throughput_cycles = &machine->memory_throughput_cycles,
                           .bandwidth_bytes_per_s = &machine->memory_bandwidth_bytes_per_s};
-    uint64_t nearer = 0;
+    const uint64_t nearer = nearer_bytes(machine, level);
 
-    for (uint32_t i = 0; i < level; i++)
-        if (kept_bytes(&machine->levels[i]) > nearer)
-            nearer = kept_bytes(&machine->levels[i]);
     if (level < machine->level_count) {
         struct psnap_cache_level *cache = &machine->levels[level];
 
@@ -129,21 +137,19 @@ static double chase_cycles(struct survey *survey, const struct probe_buffer *buf
  * What one core keeps of the last cache: others use it too, and of a virtual machine's it may have
  * a part only. A set of twice the nearer caches is taken to be in it, the buffer in memory, and of
  * sets between them, twice as large each, those whose chase takes less than the geometric mean of
- * both (not the arithmetic one: of the largest sets pages are far away, too). The first that does
- * not is halved once more, in logarithms. What is more than three quarters of the cache is all of
- * it.
+ * both (not the arithmetic one: of the largest sets pages are far away, too). The interval between
+ * the last such set and the first other one is halved once, in logarithms. A core that keeps more
+ * than three quarters of the cache is taken to keep all.
  */
 static void measure_capacity(struct survey *survey, const struct probe_buffer *buffer)
 {
     struct psnap_machine *machine = survey->machine;
     struct psnap_cache_level *last = &machine->levels[machine->level_count - 1];
     const double done = survey->done + SURVEY_CAPACITY_SLICES;
-    uint64_t nearer = 0, bytes;
+    const uint64_t nearer = nearer_bytes(machine, machine->level_count - 1);
+    uint64_t bytes;
     double slices = 3, limit;
 
-    for (uint32_t i = 0; i + 1 < machine->level_count; i++)
-        if (machine->levels[i].size_bytes > nearer)
-            nearer = machine->levels[i].size_bytes;
     if (nearer && last->size_bytes > 4 * nearer && buffer->bytes > last->size_bytes) {
         for (bytes = 4 * nearer; bytes < last->size_bytes; bytes *= 2)
             slices++;

@@ -23,7 +23,8 @@ struct survey {
 struct probe_time survey_measure(struct survey *survey, struct probe_kernel kernel, double slices,
                                  const char *format, ...) PSNAP_PRINTF(4, 5);
 
-/* To three digits, which are more than a measurement has; 0 for what is not above it. */
+/* A figure to three digits, which are more than a measurement has; 0 for one that is not positive.
+ */
 double survey_rounded(double value);
 
 /* Times of the caches and of memory, and how much of the last cache there is. */

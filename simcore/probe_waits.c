@@ -7,9 +7,6 @@
 
 #include <sys/mman.h>
 
-#define REPEAT_16(F)                                                                               \
-    F(0) F(1) F(2) F(3) F(4) F(5) F(6) F(7) F(8) F(9) F(10) F(11) F(12) F(13) F(14) F(15)
-
 void probe_branches(void *context, uint64_t steps)
 {
     struct probe_set *set = context;
@@ -23,7 +20,7 @@ void probe_branches(void *context, uint64_t steps)
 #define DECIDE(i)                                                                                  \
     if (from[i])                                                                                   \
         __asm__ volatile("nop");
-        REPEAT_16(DECIDE)
+        PROBE_REPEAT(DECIDE)
     }
 }
 
