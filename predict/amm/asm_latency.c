@@ -107,7 +107,7 @@ static struct symbol address_of(const struct flow *flow, const struct asm_operan
         const struct value *value = &flow->registers[number];
         const int64_t scale = registers == 2 && *at == ',' ? strtoll(at + 1, NULL, 10) : 1;
         address = sum(address, times(value->symbol, scale));
-        *ready = *ready > value->ready ? *ready : value->ready;
+        *ready = fmax(*ready, value->ready);
     }
     return address;
 }
@@ -196,7 +196,7 @@ static double cycles_of(const struct flow *flow, const struct asm_instruction *i
 
 /* ---------------------------------------------------------------------- flow */
 
-/* What is loaded: the value that was stored there last, if one was. */
+/* The value that a load brings: of the last store to its address, if there was one. */
 static struct value load(struct flow *flow, const struct asm_operand *operand)
 {
     double ready = 0;
@@ -211,7 +211,7 @@ static struct value load(struct flow *flow, const struct asm_operand *operand)
         value = store->value;
         break;
     }
-    value.ready = (value.ready > ready ? value.ready : ready) + load_latency(flow);
+    value.ready = fmax(value.ready, ready) + load_latency(flow);
     return value;
 }
 
@@ -238,7 +238,7 @@ static void write_result(struct flow *flow, const struct asm_operand *to, struct
     if (to->number != ASM_NONE)
         flow->registers[to->number] = result;
     else if (to->is_memory) {
-        flow->stored = flow->stored > result.ready ? flow->stored : result.ready;
+        flow->stored = fmax(flow->stored, result.ready);
         flow->stores[flow->store_count++ % STORES] =
             (struct store){address_of(flow, to, &ready), result};
     }
@@ -255,29 +255,26 @@ static bool is_wide(const struct asm_instruction *in)
 static void execute(struct flow *flow, const char *line)
 {
     const struct asm_instruction in = asm_instruction(line);
-    const bool reads_flags = asm_begins(line, "cmov") || asm_begins(line, "set") ||
-                             asm_begins(line, "adc") || asm_begins(line, "sbb");
     const int last = in.count - 1;
     struct value source = {{0, 0}, 0}, old = {{0, 0}, 0}, result;
 
-    if (line[0] == 'j' && line[1] != 'm' && flow->registers[ASM_FLAGS].ready > flow->decided)
-        flow->decided = flow->registers[ASM_FLAGS].ready;
+    if (line[0] == 'j' && line[1] != 'm')
+        flow->decided = fmax(flow->decided, flow->registers[ASM_FLAGS].ready);
     if (!in.count || line[0] == 'j')
         return;
     for (int i = 0; i < last || (i == last && !in.writes); i++) {
         const struct value each = source_of(flow, &in, i);
         source.symbol = each.symbol;
-        source.ready = source.ready > each.ready ? source.ready : each.ready;
+        source.ready = fmax(source.ready, each.ready);
     }
     if (in.writes && !in.replaces)
         old = source_of(flow, &in, last);
-    result.ready = in.is_zero ? 0 : source.ready > old.ready ? source.ready : old.ready;
-    if (reads_flags && flow->registers[ASM_FLAGS].ready > result.ready)
-        result.ready = flow->registers[ASM_FLAGS].ready;
+    result.ready = in.is_zero ? 0 : fmax(source.ready, old.ready);
+    if (in.reads_flags)
+        result.ready = fmax(result.ready, flow->registers[ASM_FLAGS].ready);
     if (is_wide(&in)) {
         for (int i = ASM_RAX; i <= ASM_RDX; i += ASM_RDX - ASM_RAX)
-            if (flow->registers[i].ready > result.ready)
-                result.ready = flow->registers[i].ready;
+            result.ready = fmax(result.ready, flow->registers[i].ready);
         result.ready += cycles_of(flow, &in);
         result.symbol = unknown(flow);
         flow->registers[ASM_RAX] = flow->registers[ASM_RDX] = result;
@@ -287,9 +284,9 @@ static void execute(struct flow *flow, const char *line)
         if (in.writes)
             write_result(flow, &in.operands[last], result);
     }
-    if (!asm_begins(line, "mov") && !in.is_lea)
+    if (in.writes_flags)
         flow->registers[ASM_FLAGS] = result;
-    flow->last = flow->last > result.ready ? flow->last : result.ready;
+    flow->last = fmax(flow->last, result.ready);
 }
 
 static void iterate(struct flow *flow, const char *code)

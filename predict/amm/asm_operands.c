@@ -103,6 +103,26 @@ static bool is_zero(const struct asm_instruction *in)
     return in->count >= 2 && (asm_begins(name, "xor") || asm_begins(name, "pxor"));
 }
 
+/* Conditional moves, bytes of conditions, additions with carry. */
+static bool reads_flags(const char *name)
+{
+    return asm_begins(name, "cmov") || asm_begins(name, "set") || asm_begins(name, "adc") ||
+           asm_begins(name, "sbb");
+}
+
+/* Integer arithmetic and comparisons; nothing whose result is in a vector register. */
+static bool writes_flags(const struct asm_instruction *in)
+{
+    static const char *const none[] = {"mov",  "lea", "cmov", "set", "cvt",
+                                       "vcvt", "not", "push", "pop"};
+
+    for (size_t i = 0; i < sizeof none / sizeof none[0]; i++)
+        if (asm_begins(in->name, none[i]))
+            return false;
+    return in->name[0] != 'j' && in->count &&
+           !(in->writes && in->operands[in->count - 1].number >= ASM_XMM);
+}
+
 struct asm_instruction asm_instruction(const char *line)
 {
     const size_t length = strcspn(line, "\n"), name = strcspn(line, " \t\n");
@@ -115,5 +135,7 @@ struct asm_instruction asm_instruction(const char *line)
         in.operands[i].is_memory = false; /* labels */
     in.is_zero = is_zero(&in);
     in.replaces = in.is_zero || replaces(line, in.count);
+    in.reads_flags = reads_flags(line);
+    in.writes_flags = writes_flags(&in);
     return in;
 }

@@ -26,6 +26,7 @@ struct asm_instruction {
     bool writes;   /* the last operand */
     bool replaces; /* its old value has no part in the new one */
     bool is_zero;  /* whatever its operands are */
+    bool reads_flags, writes_flags;
 };
 
 /* rax, eax, ax, al, ah: 0; rcx: 2, rdx: 3 and so on; r8 to r15: 8 up; xmm0, ymm0, zmm0 up: 16 up;

@@ -37,12 +37,6 @@ static uint64_t origins_of(const struct origins *origins, const struct asm_opera
     return all;
 }
 
-static bool reads_flags(const char *name)
-{
-    return asm_begins(name, "cmov") || asm_begins(name, "set") || asm_begins(name, "adc") ||
-           asm_begins(name, "sbb");
-}
-
 /* One instruction; true if it is a load that waits for itself. *loads counts loads. */
 static bool follow(struct origins *origins, const char *line, int *loads)
 {
@@ -68,11 +62,11 @@ static bool follow(struct origins *origins, const char *line, int *loads)
     }
     if (in.is_zero)
         from = 0;
-    if (reads_flags(line))
+    if (in.reads_flags)
         from |= origins->of[ASM_FLAGS];
     if (in.writes && last->number != ASM_NONE)
         origins->of[last->number] = from;
-    if (!asm_begins(line, "mov") && !in.is_lea)
+    if (in.writes_flags)
         origins->of[ASM_FLAGS] = from;
     return waits;
 }

@@ -43,7 +43,7 @@ static enum psnap_status find_program(const char **program, struct psnap_error *
 }
 
 struct region { /* of the report */
-    double iterations, cycles, operations, width, throughput, entries;
+    double iterations, operations, width, throughput, entries;
 };
 
 static void write_regions(const struct asm_text *loops, uint32_t count, FILE *file)
@@ -77,7 +77,6 @@ static void read_report(struct region *regions, size_t count, FILE *file)
             const unsigned long index = strtoul(name + strlen("Code Region - "), NULL, 10);
             region = index < count ? &regions[index] : &nothing;
         } else if (!take_number(line, "Iterations:", &region->iterations) &&
-                   !take_number(line, "Total Cycles:", &region->cycles) &&
                    !take_number(line, "Total uOps:", &region->operations) &&
                    !take_number(line, "Dispatch Width:", &region->width) &&
                    !take_number(line, "Block RThroughput:", &region->throughput)) {

@@ -235,6 +235,10 @@ static void decisions(void **state)
                     27);
     assert_decision("cmpl\t$3, (%rax)\nje\t.LBB0_2\naddsd\t%xmm0, %xmm0\njmp\t.LBB0_1\n", 14);
     assert_decision("addsd\t%xmm0, %xmm0\n", 0);
+    /* sums of doubles between a comparison and its jump leave the flags alone, as a move does */
+    assert_decision("cmpq\t%rcx, %rdx\nmulsd\t%xmm1, %xmm0\naddsd\t%xmm0, %xmm1\n"
+                    "cmovlq\t%rcx, %rax\nmovq\t(%rbx), %rsi\njne\t.LBB0_1\n",
+                    1);
     assert_float_equal(latency_of("movsd\t(%rax), %xmm0\nmulsd\t(%rbx), %xmm0\naddsd\t%xmm1, "
                                   "%xmm0\nmovsd\t%xmm0, (%rcx)\nmovq\t%rdx, 8(%rcx)\n")
                            .store,
