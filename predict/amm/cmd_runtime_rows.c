@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Rows of psnap predict runtime. The work of each loop is put together from its references' hit
- * rates and its operations, and predicted by each method; a loop of the source is the sum of its
- * parts, and the total of "overlap" that of all loops, which run one after the other. The total of
- * the published methods is of all accesses and operations, as they know no loops.
+ * Rows of psnap predict runtime. The work of each loop is predicted by each method; a loop of the
+ * source is the sum of its parts, and the total of "overlap" that of all loops, which run one after
+ * the other. The total of the published methods is of all accesses and operations, as they know no
+ * loops.
  */
-#include "predict/amm/cmd_runtime_rows.h"
+#include "predict/amm/cmd_runtime_work.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -16,190 +16,6 @@
 static enum psnap_status no_memory(struct psnap_error *error)
 {
     return psnap_error_set(error, PSNAP_ERROR_MEMORY, "out of memory for the report");
-}
-
-/* ----------------------------------------------------------------------- work */
-
-/* In what one core keeps of a level; where that is a part, there are no sets to go by. */
-static double hit_rate(const struct target *target, uint32_t ref,
-                       const struct runtime_settings *settings, uint32_t l)
-{
-    const struct psnap_cache_level *level = &settings->machine->levels[l];
-    const uint64_t bytes = level->effective_bytes ? level->effective_bytes : level->size_bytes;
-
-    return target_hit_rate(target, settings->plans[l], settings->per_set && !level->effective_bytes,
-                           ref, level->ways, bytes / level->line_bytes);
-}
-
-/* Lines that level 1 writes back for a store: as many as it misses there, or as the load does that
- * brings them. */
-static double written(const struct target *target, uint32_t ref,
-                      const struct runtime_settings *settings, double hits)
-{
-    const uint32_t partner = target->base->partners[ref];
-
-    if (partner == PSNAP_NONE || !(target->accesses[ref] > 0))
-        return 0;
-    if (partner != ref)
-        hits = hit_rate(target, partner, settings, 0);
-    return target->accesses[ref] * (1 - hits);
-}
-
-/* A reference's accesses, with their cumulative hit rates. */
-static struct runtime_accesses accesses_of(const struct target *target, uint32_t ref,
-                                           const struct runtime_settings *settings)
-{
-    const struct psnap_machine *machine = settings->machine;
-    struct runtime_accesses accesses = {.accesses = target->accesses[ref],
-                                        .bytes = target->accesses[ref] * target->base->bytes[ref],
-                                        .fresh = target->base->fresh[ref] *
-                                                 target_cold_growth(target, ref)};
-
-    for (uint32_t l = 0; l < PSNAP_LEVELS_MAX; l++) {
-        double rate = l ? accesses.cumulative[l - 1] : 0;
-        if (l < machine->level_count)
-            rate = fmax(rate, hit_rate(target, ref, settings, l));
-        accesses.cumulative[l] = rate;
-    }
-    accesses.written = written(target, ref, settings, accesses.cumulative[0]);
-    return accesses;
-}
-
-/* What an iteration waits for the one before by way of memory: from a load to the store of what the
- * next one loads, or from one that may meet a store to that store's address, which a load tells. */
-static double memory_latency(const struct target *target, uint32_t loop,
-                             const struct asm_latency *latency, const struct psnap_machine *machine)
-{
-    const struct measure *base = target->base;
-    const struct psnap_program *program = base->program;
-    bool meets = false, scatters = false;
-    double cycles = 0;
-
-    for (uint32_t ref = 0; ref < program->ref_count; ref++) {
-        if (program->refs[ref].loop != loop || !(target->accesses[ref] > 0))
-            continue;
-        if (base->memory[ref] == PATTERN_CARRIED)
-            cycles = latency->store;
-        meets |= base->memory[ref] == PATTERN_MEETS;
-        scatters |= base->partners[ref] == ref && base->patterns[ref] != RUNTIME_REGULAR;
-    }
-    return meets && scatters ? fmax(cycles, machine->levels[0].latency_cycles + 1) : cycles;
-}
-
-/* What a loop's code takes by its assembly. */
-static void take_cycles(struct runtime_work *work, const struct target *target, uint32_t loop,
-                        const struct mca_loops *mca, const struct psnap_machine *machine)
-{
-    const double iterations = target->iterations[loop], entries = target->entries[loop];
-    const struct asm_latency latency = mca_latency(mca, loop, machine);
-    const double memory = memory_latency(target, loop, &latency, machine);
-
-    work->throughput_cycles = iterations * mca_throughput(mca, loop, machine);
-    work->hidden = mca_hidden(mca, loop, entries > 0 ? iterations / entries : 0);
-    work->latency_cycles = iterations * fmax(latency.iteration, memory) * (1 - work->hidden);
-    work->decision_cycles = latency.decision;
-}
-
-/* The pattern of a reference: the assembly knows better what irregular accesses wait for. */
-static enum runtime_pattern pattern_of(const struct target *target, uint32_t ref,
-                                       const struct mca_loops *mca)
-{
-    const uint32_t loop = target->base->program->refs[ref].loop;
-    const enum runtime_pattern pattern = target->base->patterns[ref];
-
-    if (pattern == RUNTIME_REGULAR || !mca || loop >= target->base->program->loop_count ||
-        isnan(mca->cycles[loop].throughput))
-        return pattern;
-    return mca->waits[loop] ? RUNTIME_DEPENDENT : RUNTIME_IRREGULAR;
-}
-
-/* How long a branch has to wait for a load of its block, beyond level 1, that nothing else waits
- * for. */
-static double load_wait(const struct target *target, uint32_t ref, double hidden,
-                        const struct runtime_settings *settings)
-{
-    const struct psnap_machine *machine = settings->machine;
-    const enum runtime_pattern pattern = pattern_of(target, ref, settings->mca);
-    const struct runtime_accesses accesses = accesses_of(target, ref, settings);
-    const double cycles = runtime_effective_cycles(machine, &accesses, false, false) -
-                          machine->levels[0].latency_cycles;
-
-    if (target->base->program->refs[ref].kind != PSNAP_LOAD || !(accesses.accesses > 0) ||
-        pattern == RUNTIME_REGULAR)
-        return 0;
-    return pattern == RUNTIME_DEPENDENT ? cycles * hidden : cycles;
-}
-
-/*
- * How long a branch behind a block waits, compared with one of what is loaded from level 1, as the
- * machine's mispredict_cycles are: for the slowest of the loads of its block, and by code as long
- * as it takes to decide; if that is less than a load takes, there is no load in it.
- */
-static double branch_wait(const struct target *target, uint32_t block,
-                          const struct runtime_work *work, const struct runtime_settings *settings)
-{
-    const struct psnap_program *program = target->base->program;
-    const double nearest = settings->machine->levels[0].latency_cycles;
-    double wait = 0;
-
-    for (uint32_t ref = 0; ref < program->ref_count; ref++)
-        if (program->refs[ref].block == block)
-            wait = fmax(wait, load_wait(target, ref, work->hidden, settings));
-    if (isnan(work->decision_cycles))
-        return wait;
-    return work->decision_cycles - (nearest + 1) + (work->decision_cycles < nearest ? 0 : wait);
-}
-
-/* Of each loop its pages and its mispredictions. */
-static void take_waits(struct runtime_work *work, const struct target *target,
-                       const struct runtime_settings *settings)
-{
-    const struct measure *base = target->base;
-    const struct psnap_program *program = base->program;
-
-    for (uint32_t ref = 0; ref < program->ref_count; ref++) {
-        const uint32_t loop = program->refs[ref].loop;
-        work[loop < program->loop_count ? loop : program->loop_count].first_touches +=
-            base->pages[ref] * target_cold_growth(target, ref);
-    }
-    for (uint32_t block = 0; block < program->block_count; block++) {
-        const uint32_t loop = program->blocks[block].loop;
-        struct runtime_work *of = &work[loop < program->loop_count ? loop : program->loop_count];
-        const double count = base->mispredictions[block] > 0
-                                 ? base->mispredictions[block] * target_growth(target, block)
-                                 : 0;
-        of->mispredictions += count;
-        of->wait_cycles += count > 0 ? count * branch_wait(target, block, of, settings) : 0;
-    }
-}
-
-/* The work of each loop; [loop_count]: of no loop. NULL: out of memory. */
-static struct runtime_work *work_of(const struct target *target,
-                                    const struct runtime_settings *settings)
-{
-    const struct psnap_program *program = target->base->program;
-    const uint32_t loops = program->loop_count;
-    struct runtime_work *work = calloc(loops + (size_t)1, sizeof *work);
-
-    if (!work)
-        return NULL;
-    for (uint32_t ref = 0; ref < program->ref_count; ref++) {
-        const uint32_t loop = program->refs[ref].loop < loops ? program->refs[ref].loop : loops;
-        const struct runtime_accesses accesses = accesses_of(target, ref, settings);
-        if (accesses.accesses > 0)
-            runtime_add_accesses(&work[loop].patterns[pattern_of(target, ref, settings->mca)],
-                                 &accesses);
-    }
-    for (uint32_t i = 0; i <= loops; i++)
-        work[i].throughput_cycles = work[i].latency_cycles = work[i].decision_cycles = NAN;
-    for (uint32_t i = 0; i < loops; i++) {
-        if (settings->mca)
-            take_cycles(&work[i], target, i, settings->mca, settings->machine);
-        memcpy(work[i].operations, &target->operations[i * PSNAP_OPERATION_COUNT],
-               sizeof work[i].operations);
-    }
-    take_waits(work, target, settings);
-    return work;
 }
 
 /*
@@ -220,7 +36,7 @@ static enum psnap_status weigh_by_blocks(const struct target *target,
     for (uint32_t ref = 0; ref < program->ref_count; ref++)
         in_block[program->refs[ref].block] += base->accesses[ref];
     for (uint32_t ref = 0; ref < program->ref_count; ref++) {
-        struct runtime_accesses accesses = accesses_of(target, ref, settings);
+        struct runtime_accesses accesses = runtime_accesses_of(target, ref, settings);
         const uint32_t block = program->refs[ref].block;
         if (!(accesses.accesses > 0))
             continue;
@@ -368,7 +184,7 @@ enum psnap_status runtime_rows_add(struct runtime_rows *rows, const struct targe
                                    const char *distances, const struct runtime_settings *settings,
                                    struct psnap_error *error)
 {
-    struct runtime_work *work = work_of(target, settings);
+    struct runtime_work *work = runtime_work_of(target, settings);
     enum psnap_status status = work ? PSNAP_OK : no_memory(error);
 
     for (int method = 0; method < RUNTIME_METHODS && !status; method++)
@@ -396,13 +212,20 @@ void runtime_rows_release(struct runtime_rows *rows)
 
 /* ------------------------------------------------------------------ the report */
 
-enum { NAMES = 5, COLUMNS_MAX = NAMES + PSNAP_LEVELS_MAX + RUNTIME_METHODS + 2 };
+enum { NAMES = 5, PARTS = 4, COLUMNS_MAX = NAMES + PSNAP_LEVELS_MAX + RUNTIME_METHODS + PARTS };
+
+/* T_branch and T_touch are of overlap alone. */
+static int parts_of(enum runtime_method method)
+{
+    return method == RUNTIME_OVERLAP ? PARTS : 2;
+}
 
 /* One row for all methods: their times, and what the time of `last` is made of. */
 static struct psnap_table *new_table(const struct psnap_machine *machine,
                                      const bool methods[RUNTIME_METHODS], enum runtime_method last)
 {
     static const char *const names[NAMES] = {"scope", "id", "name", "distances", "accesses"};
+    static const char *const parts[PARTS] = {"T_mem", "T_cpu", "T_branch", "T_touch"};
     const char *headings[COLUMNS_MAX];
     char made[COLUMNS_MAX][32];
     size_t columns = NAMES;
@@ -420,9 +243,9 @@ static struct psnap_table *new_table(const struct psnap_machine *machine,
             headings[columns] = made[columns];
             columns++;
         }
-    for (int part = 0; part < 2; part++, columns++) {
+    for (int part = 0; part < parts_of(last); part++, columns++) {
         snprintf(made[columns], sizeof made[columns], "%s %s ms", runtime_method_name(last),
-                 part ? "T_cpu" : "T_mem");
+                 parts[part]);
         headings[columns] = made[columns];
     }
     table = psnap_table_new(columns, headings);
@@ -482,8 +305,10 @@ void runtime_rows_print(const struct runtime_rows *rows, size_t from, size_t to,
         for (int method = 0; method < RUNTIME_METHODS; method++)
             if (methods[method])
                 print_other(table, rows, from, to, row, (enum runtime_method)method);
-        psnap_table_cell(table, "%.4g", 1e3 * row->seconds.mem);
-        psnap_table_cell(table, "%.4g", 1e3 * row->seconds.cpu);
+        for (int part = 0; part < parts_of(last); part++)
+            psnap_table_cell(table, "%.4g",
+                             1e3 * (double[PARTS]){row->seconds.mem, row->seconds.cpu,
+                                                   row->seconds.branch, row->seconds.touch}[part]);
     }
     psnap_table_print(table, stdout);
     psnap_table_free(table);

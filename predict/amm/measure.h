@@ -34,7 +34,8 @@ struct measure {
     double *accesses;                    /* by reference */
     double *executions;                  /* by block; of a profile: iterations of the loop */
     double *windows;                     /* by block */
-    double *mispredictions;              /* by block: wrong expectations of what follows it */
+    double *mispredictions;              /* by block: how often the block behind it was not
+                                            the predicted one */
     double *operations;                  /* by loop, PSNAP_OPERATION_COUNT of each */
     double *iterations;                  /* by loop; 0 when unknown */
     double *entries;                     /* as iterations */

@@ -17,10 +17,9 @@
 #include "formats/base/room.h"
 #include "formats/base/scope.h"
 
-enum {
-    RECENT = 16
-}; /* loads that a store may follow in a loop that was unrolled; stores that a core
-      may have under way */
+/* Loads that a store may follow in a loop that was unrolled; stores that a core may have under way.
+ */
+#define RECENT 16
 
 struct follower { /* of a reference */
     uint64_t address, accesses, regular;
@@ -92,8 +91,8 @@ static void find_store(const struct pattern *pattern, struct follower *ref,
  * The share of a load's accesses that meet one of the last RECENT stores from which on a core is
  * taken to wait for the addresses of all stores before it. Intel's lets a load go ahead after 15
  * that could have (Doweck, "Inside Intel Core microarchitecture and smart memory access", 2006), so
- * 1 in 15 keeps it waiting, of all stores under way, of which these are a part. It is a choice: of
- * the samples, sorting by buckets is above it (is), and nothing else that scatters.
+ * 1 in 15 keeps it waiting, of all stores under way, of which these are a part. The share is a
+ * choice that was not varied in a measurement.
  */
 #define MEETS_OFTEN 0.01
 

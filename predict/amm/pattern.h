@@ -24,7 +24,7 @@ enum psnap_status pattern_all(const struct psnap_sink *sink, enum runtime_patter
  * before most of its accesses, else itself. PSNAP_NONE: it does not store. */
 uint32_t pattern_partner(const struct psnap_sink *sink, uint32_t ref);
 
-/* What a load has to do with stores of the same loop. */
+/* What a load has to do with the thread's last stores. */
 enum pattern_memory {
     PATTERN_FREE,
     PATTERN_CARRIED, /* it loads what the iteration before stored */

@@ -27,8 +27,8 @@
  *                   other chains of them; and at least their reciprocal throughput
  *     irregular     their reciprocal throughput: as many at once as the level can
  *     regular       the lines that come from level i at its bandwidth, and those that level 1
- *                   writes back at that of level 2, which is one bus for both; further away it is
- *                   misses under way that limit a core, and what is written back is no miss
+ *                   writes back at the bandwidth of level 2, whose bus takes both; what level 2
+ *                   writes back is free, as a core is limited there by its misses under way
  *
  * Of accesses that hit level 1, only dependent ones take time of their own: others are T_cpu's.
  *
@@ -132,6 +132,8 @@ static double stream_cycles(const struct psnap_machine *machine,
 {
     double cycles = 0;
 
+    if (!(accesses->accesses > 0))
+        return 0; /* the machine may have no bandwidths then */
     if (machine->level_count > 1)
         cycles = accesses->written * (double)machine->levels[0].line_bytes /
                  machine->levels[1].bandwidth_bytes_per_s * machine->clock_hz;
@@ -270,7 +272,7 @@ static double overlap_cpu(const struct psnap_machine *machine, const struct runt
 static double overlap_branch(const struct psnap_machine *machine, const struct runtime_work *work)
 {
     return machine->mispredict_cycles > 0
-               ? work->mispredictions * machine->mispredict_cycles + work->wait_cycles
+               ? fmax(work->mispredictions * machine->mispredict_cycles + work->wait_cycles, 0)
                : 0;
 }
 

@@ -169,8 +169,23 @@ static void waits(void **state)
     assert_near(seconds.touch, 3000e-9);
     assert_near(seconds.mem, 180 * 2e-9 + 20 * 8e-9);
     assert_near(seconds.total, hypot(520e-9, 600e-9) + 3260e-9);
+    work.wait_cycles = -1000; /* decided at once, and more than that is not gained */
+    assert_true(runtime_predict(&machine, &work, RUNTIME_OVERLAP, usual).branch == 0);
     seconds = runtime_predict(&machine, &work, RUNTIME_THROUGHPUT, usual);
     assert_near(seconds.total, seconds.mem + seconds.cpu);
+}
+
+/* Irregular accesses need no bandwidths. */
+static void no_bandwidths(void **state)
+{
+    struct psnap_machine machine = two_levels();
+    const struct runtime_work work = some_work(RUNTIME_IRREGULAR);
+    struct psnap_error error;
+
+    (void)state;
+    machine.levels[1].bandwidth_bytes_per_s = machine.memory_bandwidth_bytes_per_s = 0;
+    assert_int_equal(runtime_check(&machine, &work, RUNTIME_OVERLAP, &error), PSNAP_OK);
+    assert_near(runtime_predict(&machine, &work, RUNTIME_OVERLAP, usual).mem, 1300e-9);
 }
 
 static void missing(void **state)
@@ -201,9 +216,9 @@ static void missing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(effective), cmocka_unit_test(published), cmocka_unit_test(nothing),
-        cmocka_unit_test(overlap),   cmocka_unit_test(busy),      cmocka_unit_test(waits),
-        cmocka_unit_test(missing),
+        cmocka_unit_test(effective),     cmocka_unit_test(published), cmocka_unit_test(nothing),
+        cmocka_unit_test(overlap),       cmocka_unit_test(busy),      cmocka_unit_test(waits),
+        cmocka_unit_test(no_bandwidths), cmocka_unit_test(missing),
     };
 
     return cmocka_run_group_tests_name("amm_runtime", tests, NULL, NULL);
