@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A program with marks, for the tests of several cores. Include behind cmocka.h.
+ * A program with marks, and what a mimic makes of streams of it, for the tests of several cores.
+ * Include behind cmocka.h.
  */
 #ifndef PSNAP_TEST_MULTICORE_SUPPORT_H
 #define PSNAP_TEST_MULTICORE_SUPPORT_H
@@ -8,6 +9,8 @@
 #include "formats/base/access.h"
 #include "formats/base/layout.h"
 #include "formats/base/program.h"
+#include "formats/base/rng.h"
+#include "predict/predict.h"
 
 /* References: those of marks, in this order, then FIRST and on those of accesses. */
 enum {
@@ -69,6 +72,57 @@ static inline uint64_t stack_address(uint32_t thread, int64_t offset)
 static inline struct psnap_access mark(uint32_t ref)
 {
     return (struct psnap_access){.address = stack_address(0, FRAME), .ref = ref, .size = 1};
+}
+
+struct list {
+    struct psnap_access *items;
+    size_t count, room;
+};
+
+static inline void push(struct list *list, struct psnap_access access)
+{
+    if (list->count == list->room) {
+        list->room = list->room ? 2 * list->room : 1024;
+        list->items = realloc(list->items, list->room * sizeof *list->items);
+        assert_non_null(list->items);
+    }
+    list->items[list->count++] = access;
+}
+
+/* All that a mimic delivers, in blocks of random sizes. */
+static inline struct list run(const struct list *input, struct psnap_program *program,
+                              const struct psnap_mimic_options *options)
+{
+    struct psnap_error error;
+    struct psnap_source *mimic = psnap_mimic_new(
+        psnap_vector_source_new(input->items, input->count, program), options, &error);
+    struct psnap_access block[100];
+    struct psnap_rng rng;
+    struct list all = {0};
+    ssize_t n;
+
+    assert_non_null(mimic);
+    psnap_rng_init(&rng, 5);
+    while ((n = psnap_source_next(mimic, block, 1 + psnap_rng_below(&rng, 100), &error)) > 0)
+        for (ssize_t i = 0; i < n; i++)
+            push(&all, block[i]);
+    assert_int_equal(n, 0);
+    psnap_source_free(mimic);
+    return all;
+}
+
+static inline struct psnap_access at(uint64_t address, uint32_t ref)
+{
+    return (struct psnap_access){.address = address, .ref = ref, .size = 1};
+}
+
+static inline void expect(const struct list *got, const char *text) /* core and address: "0a 1b" */
+{
+    assert_int_equal(got->count, (strlen(text) + 1) / 3);
+    for (size_t i = 0; i < got->count; i++) {
+        assert_int_equal(got->items[i].thread, text[3 * i] - '0');
+        assert_int_equal(got->items[i].address, text[3 * i + 1]);
+    }
 }
 
 #endif
