@@ -3,8 +3,9 @@
 #
 # What the scripts of tests/bench and tests/fidelity share; they source it first. Goes to the
 # project's root. Theirs become: `psnap`, the program, `work`, a folder that goes with the script,
-# and the variables of their options.
+# and the variables of their options. PSNAP, the psnap to take, may be a path from where they were called.
 script=$(realpath "$0")
+[ -z "${PSNAP-}" ] || PSNAP=$(realpath "$(command -v "$PSNAP" || echo "$PSNAP")")
 cd "$(dirname "$script")/../.." || exit
 # shellcheck source=samples/kinds.sh
 . samples/kinds.sh
