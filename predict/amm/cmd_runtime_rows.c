@@ -5,7 +5,7 @@
  * the other. The total of the published methods is of all accesses and operations, as they know no
  * loops.
  */
-#include "predict/amm/cmd_runtime_work.h"
+#include "predict/amm/cmd_runtime_rows.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -166,20 +166,6 @@ static enum psnap_status add_method(struct runtime_rows *rows, const struct targ
     return fits ? status : no_memory(error);
 }
 
-/* Whether the machine has all that the method needs for the loops: what they have of everything. */
-static enum psnap_status check(const struct runtime_work *work, uint32_t loops,
-                               enum runtime_method method, const struct runtime_settings *settings,
-                               struct psnap_error *error)
-{
-    struct runtime_work unknown = {0}, known = {0};
-    enum psnap_status status;
-
-    for (uint32_t i = 0; i <= loops; i++)
-        runtime_add(isnan(work[i].throughput_cycles) ? &unknown : &known, &work[i]);
-    status = runtime_check(settings->machine, &unknown, method, error);
-    return status ? status : runtime_check(settings->machine, &known, method, error);
-}
-
 enum psnap_status runtime_rows_add(struct runtime_rows *rows, const struct target *target,
                                    const char *distances, const struct runtime_settings *settings,
                                    struct psnap_error *error)
@@ -189,8 +175,8 @@ enum psnap_status runtime_rows_add(struct runtime_rows *rows, const struct targe
 
     for (int method = 0; method < RUNTIME_METHODS && !status; method++)
         if (settings->methods[method])
-            status = check(work, target->base->program->loop_count, (enum runtime_method)method,
-                           settings, error);
+            status = runtime_work_check(work, target->base->program->loop_count,
+                                        (enum runtime_method)method, settings->machine, error);
     for (int scope = PSNAP_SCOPE_TOTAL; scope <= PSNAP_SCOPE_LOOP; scope++)
         for (int method = 0; method < RUNTIME_METHODS && !status; method++)
             if (settings->wanted[scope] && settings->methods[method])

@@ -6,22 +6,9 @@
 #define PSNAP_PREDICT_AMM_CMD_RUNTIME_ROWS_H
 
 #include "formats/base/cmd.h"
-#include "predict/amm/cmd_mca.h"
-#include "predict/amm/runtime.h"
-#include "predict/amm/target.h"
+#include "predict/amm/cmd_runtime_work.h"
 
 #define MACHINES_MAX 16
-
-/* How the rows of a machine are made. */
-struct runtime_settings {
-    const struct psnap_machine *machine;
-    const size_t *plans; /* of each level: which of the measure's */
-    bool per_set;        /* hit rates: within sets, else by SDCM */
-    struct runtime_reading reading;
-    bool methods[RUNTIME_METHODS];
-    bool wanted[PSNAP_SCOPE_COUNT];
-    const struct mca_loops *mca; /* NULL: there is no assembly */
-};
 
 struct runtime_row {
     enum runtime_method method;

@@ -16,6 +16,8 @@ static double hit_rate(const struct target *target, uint32_t ref,
     const struct psnap_cache_level *level = &settings->machine->levels[l];
     const uint64_t bytes = level->effective_bytes ? level->effective_bytes : level->size_bytes;
 
+    if (settings->hit_rate)
+        return settings->hit_rate(settings->rates, ref, l);
     return target_hit_rate(target, settings->plans[l], settings->per_set && !level->effective_bytes,
                            ref, level->ways, bytes / level->line_bytes);
 }
@@ -187,4 +189,18 @@ struct runtime_work *runtime_work_of(const struct target *target,
     }
     take_waits(work, target, settings);
     return work;
+}
+
+/* What all loops have of everything: those with assembly apart, as they need other fields. */
+enum psnap_status runtime_work_check(const struct runtime_work *work, uint32_t loops,
+                                     enum runtime_method method,
+                                     const struct psnap_machine *machine, struct psnap_error *error)
+{
+    struct runtime_work unknown = {0}, known = {0};
+    enum psnap_status status;
+
+    for (uint32_t i = 0; i <= loops; i++)
+        runtime_add(isnan(work[i].throughput_cycles) ? &unknown : &known, &work[i]);
+    status = runtime_check(machine, &unknown, method, error);
+    return status ? status : runtime_check(machine, &known, method, error);
 }

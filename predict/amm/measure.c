@@ -98,10 +98,23 @@ static enum psnap_status finish(struct psnap_sink *self, struct psnap_error *err
     return status;
 }
 
+static void end(struct psnap_sink *self)
+{
+    struct pass *pass = (struct pass *)self;
+
+    for (size_t i = 0; i < pass->plan_count; i++)
+        psnap_sink_free(pass->reuse[i]);
+    psnap_sink_free(pass->pattern);
+    psnap_sink_free(pass->pages);
+    windows_free(pass->windows);
+    free(pass->bytes);
+    free(pass);
+}
+
 static enum psnap_status begin(struct pass *pass, const struct psnap_program *program,
                                const struct measure_options *options, struct psnap_error *error)
 {
-    static const struct psnap_sink_ops ops = {.put = put, .finish = finish};
+    static const struct psnap_sink_ops ops = {.put = put, .finish = finish, .free = end};
 
     pass->base.ops = &ops;
     pass->program = program;
@@ -124,15 +137,20 @@ static enum psnap_status begin(struct pass *pass, const struct psnap_program *pr
     return PSNAP_OK;
 }
 
-static void end(struct pass *pass)
+struct psnap_sink *measure_sink_new(const struct psnap_program *program,
+                                    const struct measure_options *options,
+                                    struct psnap_error *error)
 {
-    for (size_t i = 0; i < pass->plan_count; i++)
-        psnap_sink_free(pass->reuse[i]);
-    psnap_sink_free(pass->pattern);
-    psnap_sink_free(pass->pages);
-    windows_free(pass->windows);
-    free(pass->bytes);
-    free(pass);
+    struct pass *pass = calloc(1, sizeof *pass);
+
+    if (!pass) {
+        no_memory(error);
+        return NULL;
+    }
+    if (!begin(pass, program, options, error))
+        return &pass->base;
+    psnap_sink_free(&pass->base);
+    return NULL;
 }
 
 /* ------------------------------------------------------------------- what was */
@@ -224,16 +242,19 @@ static enum psnap_status take_distances(struct measure *measure, const struct pa
     return PSNAP_OK;
 }
 
-static enum psnap_status take(struct measure *measure, const struct pass *pass,
-                              const struct psnap_profile *profile, struct psnap_error *error)
+enum psnap_status measure_take(struct measure *measure, const struct psnap_sink *sink,
+                               const struct psnap_profile *profile, struct psnap_error *error)
 {
-    const struct psnap_program *program = measure->program;
+    const struct pass *pass = (const struct pass *)sink;
+    const struct psnap_program *program = pass->program;
     const struct windows *windows = pass->windows;
 
+    *measure = (struct measure){.program = program, .plan_count = pass->plan_count};
     if (!make_tables(measure))
         return no_memory(error);
     measure->threads = windows_threads(windows);
     for (uint32_t i = 0; i < program->ref_count; i++) {
+        measure->total += windows_accesses(windows, i);
         measure->accesses[i] = (double)windows_accesses(windows, i);
         if (measure->accesses[i] > 0)
             measure->bytes[i] = pass->bytes[i] / measure->accesses[i];
@@ -266,18 +287,13 @@ enum psnap_status measure_stream(struct measure *measure, struct psnap_source *s
                                  const struct psnap_profile *profile,
                                  const struct measure_options *options, struct psnap_error *error)
 {
-    struct pass *pass = calloc(1, sizeof *pass);
-    enum psnap_status status;
+    struct psnap_sink *sink = measure_sink_new(source->program, options, error);
+    enum psnap_status status = sink ? psnap_pump(source, sink, NULL, error) : error->code;
 
-    *measure = (struct measure){.program = source->program, .plan_count = options->plan_count};
-    if (!pass)
-        return no_memory(error);
-    status = begin(pass, source->program, options, error);
+    *measure = (struct measure){.program = source->program};
     if (!status)
-        status = psnap_pump(source, &pass->base, &measure->total, error);
-    if (!status)
-        status = take(measure, pass, profile, error);
-    end(pass);
+        status = measure_take(measure, sink, profile, error);
+    psnap_sink_free(sink);
     return status;
 }
 

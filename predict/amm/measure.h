@@ -56,11 +56,21 @@ struct measure {
     bool has_block_counts; /* executions are those of blocks: a trace, not a profile */
 };
 
+/* A sink that measures the stream of a program, which must outlive it; the caller frees it. NULL
+ * with `error` filled. */
+struct psnap_sink *measure_sink_new(const struct psnap_program *program,
+                                    const struct measure_options *options,
+                                    struct psnap_error *error);
+
 /*
- * Reads a stream to its end. `profile` is the one whose replay it is, or NULL; it tells operations
- * and iterations, as the replay does not. The measure refers to the source's program, which must
- * outlive it. Released by the caller also after an error.
+ * What that sink has measured, once it is finished. `profile` is the one whose replay the stream
+ * is, or NULL; it tells operations and iterations, as the replay does not. The measure refers to
+ * the program, which must outlive it. Released by the caller also after an error.
  */
+enum psnap_status measure_take(struct measure *measure, const struct psnap_sink *sink,
+                               const struct psnap_profile *profile, struct psnap_error *error);
+
+/* Both, of a source that is read to its end. */
 enum psnap_status measure_stream(struct measure *measure, struct psnap_source *source,
                                  const struct psnap_profile *profile,
                                  const struct measure_options *options, struct psnap_error *error);
