@@ -222,6 +222,7 @@ static enum psnap_status prepare(struct multicore *study, const struct settings 
         status = take_method(study, settings->method, error);
     if (!status)
         status = take_time(study, settings->time, error);
+    study->by_loops = study->has_time && !study->is_list && study->time == RUNTIME_OVERLAP;
     if (!status && study->is_list)
         status = check_list(study, settings, error);
     if (!status && study->against && study->run_count != 1)

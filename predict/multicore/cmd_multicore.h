@@ -6,6 +6,7 @@
 #ifndef PSNAP_PREDICT_CMD_MULTICORE_H
 #define PSNAP_PREDICT_CMD_MULTICORE_H
 
+#include "predict/amm/cmd_mca.h"
 #include "predict/amm/runtime.h"
 #include "predict/multicore/tasks.h"
 #include "replay/cmd_input.h"
@@ -56,7 +57,9 @@ struct multicore {
     bool is_list;                           /* the input is a task list */
     const struct psnap_text_list *assembly; /* files of the program's code, perhaps none */
     const char *cpu;                        /* as llvm-mca calls it */
-    double *code_cycles; /* [machine * sections + section]: of the sequential run; NULL: unknown */
+    bool by_loops;                          /* run times are of loops, not of sections as wholes */
+    struct mca_loops mca;                   /* with `assembly` */
+    double *weights; /* [section * loops + loop]: which share of a loop the section has */
     struct tasks tasks;
     struct multicore_run runs[MULTICORE_RUNS_MAX];
     size_t run_count;
@@ -68,15 +71,16 @@ struct multicore {
 /* Fills tasks and runs. */
 enum psnap_status multicore_study(struct multicore *study, struct psnap_error *error);
 void multicore_release(struct multicore *study);
-/* Gives the tasks, which are there by their accesses, the operations of their sections, and fills
- * code_cycles. */
-enum psnap_status multicore_share(struct multicore *study, const struct psnap_program *program,
-                                  const struct psnap_profile *profile,
-                                  const struct psnap_section *sections, struct psnap_error *error);
+/* Gives the tasks, which are there by their accesses, the operations of their sections. The weights
+ * of struct multicore, which the caller frees; NULL: out of memory. */
+double *multicore_share(struct tasks *tasks, const struct psnap_program *program,
+                        const struct psnap_profile *profile, const struct psnap_section *sections);
 /* Whether marks come from an input in their order: it is a trace (`profile` NULL) or a profile of
  * model nests; false with an error that says what to record. */
 bool multicore_has_order(const struct psnap_profile *profile, const char *path,
                          struct psnap_error *error);
+/* Adds to an error that names fields which run times need how to do without. */
+enum psnap_status multicore_lacks(struct psnap_error *error);
 /* An error that names what run times need of a machine, operations apart, and is not there. */
 enum psnap_status multicore_check_machine(const struct multicore *study,
                                           const struct psnap_machine *machine,
@@ -86,6 +90,11 @@ enum psnap_status multicore_check_machine(const struct multicore *study,
 enum psnap_status multicore_time(const struct multicore *study, const struct psnap_machine *machine,
                                  size_t section, uint32_t cores, struct multicore_row *row,
                                  struct psnap_error *error);
+/* Fills the seconds of all sections' rows from what the pass measured of loops
+ * (cmd_multicore_loops.c). */
+struct pass;
+enum psnap_status multicore_time_loops(struct multicore *study, const struct pass *pass,
+                                       const struct multicore_run *run, struct psnap_error *error);
 /* Simulates the recorded run into MULTICORE_OBSERVED of the totals and fills core_difference; a run
  * of other sections is an error (cmd_multicore_against.c). */
 enum psnap_status multicore_observe(struct multicore *study, struct multicore_run *run,

@@ -12,7 +12,7 @@
 
 static const char *const headings_of[MULTICORE_METHODS] = {"SDCM", "sets", "sim.", "real"};
 
-enum { COLUMNS_MAX = 8 + MULTICORE_METHODS * PSNAP_LEVELS_MAX };
+enum { COLUMNS_MAX = 10 + MULTICORE_METHODS * PSNAP_LEVELS_MAX };
 
 /* "L1", or "L3/8" where eight cores share one. */
 static void name_level(const struct psnap_machine *machine, uint32_t l, char name[32])
@@ -50,6 +50,10 @@ static struct psnap_table *table_of(const struct multicore *study,
     if (study->has_time) {
         headings[n++] = "T_mem s";
         headings[n++] = "T_cpu s";
+        if (study->by_loops) {
+            headings[n++] = "T_branch s";
+            headings[n++] = "T_touch s";
+        }
         headings[n++] = "T s";
         headings[n++] = "speedup";
     }
@@ -85,6 +89,10 @@ static void table_row(struct psnap_table *table, const struct multicore *study, 
         return;
     psnap_table_cell(table, "%.4g", row->seconds.mem);
     psnap_table_cell(table, "%.4g", row->seconds.cpu);
+    if (study->by_loops) {
+        psnap_table_cell(table, "%.4g", row->seconds.branch);
+        psnap_table_cell(table, "%.4g", row->seconds.touch);
+    }
     psnap_table_cell(table, "%.4g", row->seconds.total);
     if (row->seconds.total > 0)
         psnap_table_cell(table, "%.2f", once / row->seconds.total);
@@ -127,7 +135,9 @@ void multicore_print(const struct multicore *study, bool sections)
         printf("\naccesses of a core, mimicked and recorded, differ by %.2f %% at most\n",
                100 * study->core_difference);
     if (study->is_list)
-        printf("a task list has distances alone: nothing is simulated\n");
+        printf(
+            "a task list has distances alone: nothing is simulated, and what is known of loops is "
+            "not in it\n");
 }
 
 /* ------------------------------------------------------------------------ JSON */
@@ -164,6 +174,8 @@ static void json_row(struct psnap_json *json, const struct multicore *study, siz
     psnap_json_real(json, "seconds", study->has_time ? row->seconds.total : NAN);
     psnap_json_real(json, "t_mem_seconds", study->has_time ? row->seconds.mem : NAN);
     psnap_json_real(json, "t_cpu_seconds", study->has_time ? row->seconds.cpu : NAN);
+    psnap_json_real(json, "t_branch_seconds", study->by_loops ? row->seconds.branch : NAN);
+    psnap_json_real(json, "t_touch_seconds", study->by_loops ? row->seconds.touch : NAN);
     json_levels(json, study, m, row);
 }
 

@@ -15,29 +15,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "predict/multicore/cmd_multicore.h"
+#include "predict/multicore/cmd_multicore_pass.h"
 #include "profile/profile.h"
 
 const char *const multicore_method_names[MULTICORE_METHODS] = {"sdcm", "per-set", "simulation",
                                                                "observed"};
-
-enum { MEASURES_MAX = 2 * MULTICORE_MACHINES_MAX * PSNAP_LEVELS_MAX };
-
-/* Reuse distances of one pass, of caches that `share` cores have together. */
-struct measure {
-    uint64_t line_bytes, sets, ways; /* sets 0: one stack of all lines */
-    uint32_t share;
-    struct psnap_sink *reuse, *groups;
-};
-
-struct pass {
-    struct psnap_source *mimic;
-    struct psnap_profile *profile; /* if the input is one */
-    uint32_t cores;
-    struct measure measures[MEASURES_MAX];
-    size_t count;
-    struct psnap_sink *sim;
-};
 
 static enum psnap_status no_memory(struct psnap_error *error)
 {
@@ -55,111 +37,8 @@ void multicore_release(struct multicore *study)
     for (size_t i = 0; i < study->run_count; i++)
         free(study->runs[i].rows);
     tasks_release(&study->tasks);
-    free(study->code_cycles);
-}
-
-/* -------------------------------------------------------------------- the pass */
-
-static uint32_t share_of(const struct psnap_cache_level *level, uint32_t cores)
-{
-    const uint32_t share = level->shared_by ? level->shared_by : 1;
-
-    return share < cores ? share : cores;
-}
-
-/* The measure that a level is predicted from, made if need be. */
-static struct measure *measure_of(struct pass *pass, const struct psnap_cache_level *level,
-                                  uint64_t sets)
-{
-    const uint32_t share = share_of(level, pass->cores);
-    struct measure *measure = pass->measures;
-
-    for (; measure < pass->measures + pass->count; measure++)
-        if (measure->line_bytes == level->line_bytes && measure->sets == sets &&
-            measure->share == share)
-            break;
-    if (measure == pass->measures + pass->count) {
-        pass->count++;
-        *measure = (struct measure){
-            .line_bytes = level->line_bytes, .sets = sets, .ways = 0, .share = share};
-    }
-    if (measure->ways < level->ways)
-        measure->ways = level->ways;
-    return measure;
-}
-
-static enum psnap_status tag(void *context, const struct psnap_access *block, size_t n,
-                             uint32_t *rows, struct psnap_error *error)
-{
-    const uint32_t section = psnap_mimic_section(context);
-
-    (void)block;
-    (void)error;
-    for (size_t i = 0; i < n; i++)
-        rows[i] = section;
-    return PSNAP_OK;
-}
-
-static void release_pass(struct pass *pass)
-{
-    for (size_t i = 0; i < pass->count; i++) {
-        psnap_sink_free(pass->measures[i].groups);
-        psnap_sink_free(pass->measures[i].reuse);
-    }
-    psnap_sink_free(pass->sim);
-    psnap_source_free(pass->mimic);
-    psnap_profile_free(pass->profile);
-}
-
-/* Makes the pass's sinks, for the levels of all machines. */
-static enum psnap_status plan(const struct multicore *study, struct pass *pass,
-                              struct psnap_error *error)
-{
-    const struct psnap_sim_options options = {
-        .tagger = tag, .tagger_context = pass->mimic, .cores = pass->cores};
-
-    for (size_t m = 0; m < study->machine_count; m++)
-        for (uint32_t l = 0; l < study->machines[m].level_count; l++) {
-            const struct psnap_cache_level *level = &study->machines[m].levels[l];
-            measure_of(pass, level, 0);
-            if (study->methods[MULTICORE_SETS] && level->sets > 1)
-                measure_of(pass, level, level->sets);
-        }
-    for (size_t i = 0; i < pass->count; i++) {
-        struct measure *measure = &pass->measures[i];
-        const struct psnap_reuse_options reuse = {.line_bytes = measure->line_bytes,
-                                                  .sets = measure->sets,
-                                                  .ways = measure->ways,
-                                                  .tagger = tag,
-                                                  .tagger_context = pass->mimic};
-        measure->reuse = psnap_reuse_new(pass->mimic->program, &reuse, error);
-        if (!measure->reuse)
-            return error->code;
-        measure->groups = psnap_groups_new(measure->reuse, measure->share);
-        if (!measure->groups)
-            return no_memory(error);
-    }
-    if (!study->methods[MULTICORE_SIM])
-        return PSNAP_OK;
-    pass->sim =
-        psnap_sim_new(study->machines, study->machine_count, pass->mimic->program, &options, error);
-    return pass->sim ? PSNAP_OK : error->code;
-}
-
-static enum psnap_status run_pass(struct pass *pass, struct psnap_error *error)
-{
-    struct psnap_sink *sinks[MEASURES_MAX + 1], *tee;
-    size_t count = 0;
-    enum psnap_status status;
-
-    for (size_t i = 0; i < pass->count; i++)
-        sinks[count++] = pass->measures[i].groups;
-    if (pass->sim)
-        sinks[count++] = pass->sim;
-    tee = psnap_tee_sink_new(sinks, count);
-    status = tee ? psnap_pump(pass->mimic, tee, NULL, error) : no_memory(error);
-    psnap_sink_free(tee);
-    return status;
+    mca_release(&study->mca);
+    free(study->weights);
 }
 
 /* ------------------------------------------------------------------- the tasks */
@@ -196,7 +75,7 @@ static bool add_run(struct task *task, const struct pass *pass, const struct psn
     size_t profiles = 0;
 
     for (size_t i = 0; i < pass->count; i++)
-        profiles += !pass->measures[i].sets;
+        profiles += !pass->stacks[i].sets;
     run = task_add_run(task, pass->cores, profiles);
     if (!run)
         return false;
@@ -204,15 +83,15 @@ static bool add_run(struct task *task, const struct pass *pass, const struct psn
     for (uint32_t core = 0; core < pass->cores; core++)
         run->accesses += section->core_accesses[core];
     for (size_t i = 0, at = 0; i < pass->count; i++) {
-        const struct measure *measure = &pass->measures[i];
+        const struct pass_stacks *stacks = &pass->stacks[i];
         const struct psnap_distances *distances =
-            psnap_reuse_row(measure->reuse, PSNAP_VIEW_TAG, row);
+            psnap_reuse_row(stacks->reuse, PSNAP_VIEW_TAG, row);
         struct task_profile *profile;
-        if (measure->sets)
+        if (stacks->sets)
             continue;
         profile = &run->profiles[at++];
-        profile->line_bytes = measure->line_bytes;
-        profile->shared_by = measure->share;
+        profile->line_bytes = stacks->line_bytes;
+        profile->shared_by = stacks->share;
         if (distances && !psnap_distances_add_all(profile->distances, distances))
             return false;
     }
@@ -248,8 +127,9 @@ static enum psnap_status take_tasks(struct multicore *study, const struct pass *
     if (!study->tasks.tasks) {
         if (!begin_tasks(&study->tasks, program, sections, count))
             return no_memory(error);
-        if (multicore_share(study, program, pass->profile, sections, error))
-            return error->code;
+        study->weights = multicore_share(&study->tasks, program, pass->profile, sections);
+        if (!study->weights)
+            return no_memory(error);
     }
     for (uint32_t s = 0; s < count; s++)
         if (!add_run(&study->tasks.tasks[s], pass, &sections[s], s))
@@ -291,28 +171,19 @@ static void accumulate(struct multicore_rates *rates, uint32_t levels)
 
 /* What the simulator and the distances within sets say of a section. */
 static void take_exact(const struct multicore *study, const struct multicore_run *run,
-                       struct pass *pass, uint32_t section)
+                       const struct pass *pass, uint32_t section)
 {
     for (size_t m = 0; m < study->machine_count; m++) {
         const struct psnap_machine *machine = &study->machines[m];
         struct multicore_row *row = multicore_row(study, run, m, section);
-        struct psnap_tally tally = {0};
 
-        if (pass->sim)
-            psnap_sim_add(pass->sim, m, PSNAP_VIEW_TAG, section, &tally);
         for (uint32_t l = 0; l < machine->level_count; l++) {
-            const struct psnap_cache_level *level = &machine->levels[l];
-            const struct measure *measure =
-                measure_of(pass, level, level->sets > 1 ? level->sets : 0);
-            const struct psnap_distances *distances =
-                study->methods[MULTICORE_SETS]
-                    ? psnap_reuse_row(measure->reuse, PSNAP_VIEW_TAG, section)
-                    : NULL;
-            if (pass->sim)
-                row->rates[MULTICORE_SIM].levels[l] = psnap_tally_cumulative(&tally, l);
-            if (distances)
+            if (study->methods[MULTICORE_SIM])
+                row->rates[MULTICORE_SIM].levels[l] =
+                    pass_simulated(pass, m, l, PSNAP_VIEW_TAG, section);
+            if (study->methods[MULTICORE_SETS])
                 row->rates[MULTICORE_SETS].levels[l] =
-                    psnap_distances_hit_rate(distances, level->ways);
+                    pass_sets(pass, &machine->levels[l], PSNAP_VIEW_TAG, section);
         }
         accumulate(&row->rates[MULTICORE_SETS], machine->level_count);
     }
@@ -326,7 +197,7 @@ static enum psnap_status no_profile(const struct multicore *study,
                            "the task list '%s' has no profile of lines of %" PRIu64
                            " bytes in caches of %" PRIu32 " of %" PRIu32
                            " cores: write one with this machine and these --cores",
-                           study->path, level->line_bytes, share_of(level, cores), cores);
+                           study->path, level->line_bytes, pass_share(level, cores), cores);
 }
 
 /* What SDCM makes of the tasks, and their numbers of accesses. */
@@ -378,6 +249,8 @@ static void add_to_total(struct multicore_row *total, const struct multicore_row
     total->busiest += row->busiest;
     total->seconds.mem += row->seconds.mem;
     total->seconds.cpu += row->seconds.cpu;
+    total->seconds.branch += row->seconds.branch;
+    total->seconds.touch += row->seconds.touch;
     total->seconds.total += row->seconds.total;
 }
 
@@ -389,7 +262,7 @@ static enum psnap_status end_run(const struct multicore *study, const struct mul
     for (size_t m = 0; m < study->machine_count; m++)
         for (size_t s = 0; s < study->tasks.count && !status; s++) {
             struct multicore_row *row = multicore_row(study, run, m, s);
-            if (study->has_time)
+            if (study->has_time && !study->by_loops)
                 status = multicore_time(study, &study->machines[m], s, run->cores, row, error);
             add_to_total(multicore_row(study, run, m, study->tasks.count), row);
         }
@@ -411,38 +284,35 @@ bool multicore_has_order(const struct psnap_profile *profile, const char *path,
     return false;
 }
 
+static enum psnap_status take_pass(struct multicore *study, const struct pass *pass,
+                                   struct psnap_error *error)
+{
+    enum psnap_status status = take_tasks(study, pass, error);
+    const struct multicore_run *run = &study->runs[study->run_count];
+
+    if (!status)
+        status = begin_run(study, pass->cores, error);
+    for (uint32_t s = 0; s < study->tasks.count && !status; s++) {
+        take_exact(study, run, pass, s);
+        status = take_sdcm(study, run, s, error);
+    }
+    if (!status && study->by_loops)
+        status = multicore_time_loops(study, pass, run, error);
+    return status;
+}
+
 static enum psnap_status study_stream(struct multicore *study, uint32_t cores, bool is_again,
                                       struct psnap_error *error)
 {
     struct pass *pass = calloc(1, sizeof *pass);
-    struct psnap_mimic_options mimic = study->mimic;
-    struct psnap_input_options input = study->input;
-    struct psnap_source *source;
     enum psnap_status status;
 
     if (!pass)
         return no_memory(error);
-    mimic.cores = pass->cores = cores;
-    input.is_again = is_again;
-    input.kept = &pass->profile;
-    source = psnap_input_open(study->from, &input, error);
-    if (source && !multicore_has_order(pass->profile, study->path, error)) {
-        psnap_source_free(source);
-        source = NULL;
-    }
-    pass->mimic = source ? psnap_mimic_new(source, &mimic, error) : NULL;
-    status = pass->mimic ? plan(study, pass, error) : error->code;
+    status = pass_run(pass, study, cores, is_again, error);
     if (!status)
-        status = run_pass(pass, error);
-    if (!status)
-        status = take_tasks(study, pass, error);
-    if (!status)
-        status = begin_run(study, cores, error);
-    for (uint32_t s = 0; s < study->tasks.count && !status; s++) {
-        take_exact(study, &study->runs[study->run_count - 1], pass, s);
-        status = take_sdcm(study, &study->runs[study->run_count - 1], s, error);
-    }
-    release_pass(pass);
+        status = take_pass(study, pass, error);
+    pass_release(pass);
     free(pass);
     return status;
 }

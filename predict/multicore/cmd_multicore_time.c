@@ -3,22 +3,18 @@
  * The run time of a section is that of the busiest of its cores (Barai et al., PPT-Multicore), by
  * the methods of predict/amm/runtime.c, which has the equations. The busiest core has the same
  * share of the section's bytes and operations as of its accesses; as published, an equal one of
- * operations. With assembly T_cpu is that of the code of the section's loops. How an access gets
- * its address is not known of a section: all are taken for regular.
+ * operations. How an access gets its address is not known of a section: all are taken for regular.
+ * What knows loops is cmd_multicore_loops.c.
  */
 #include <math.h>
 #include <string.h>
 
 #include "predict/multicore/cmd_multicore.h"
 
-/* The fields that are missing, and how to do without. */
-static enum psnap_status check(const struct multicore *study, const struct psnap_machine *machine,
-                               const struct runtime_work *work, struct psnap_error *error)
+enum psnap_status multicore_lacks(struct psnap_error *error)
 {
-    struct psnap_error missing;
+    const struct psnap_error missing = *error;
 
-    if (!runtime_check(machine, work, study->time, &missing))
-        return PSNAP_OK;
     return psnap_error_set(error, missing.code, "%s; --no-time predicts hit rates alone",
                            missing.message);
 }
@@ -27,11 +23,14 @@ enum psnap_status multicore_check_machine(const struct multicore *study,
                                           const struct psnap_machine *machine,
                                           struct psnap_error *error)
 {
-    const struct runtime_work any = {.patterns = {[RUNTIME_REGULAR] = {.accesses = 1}},
-                                     .throughput_cycles = NAN,
-                                     .latency_cycles = NAN};
+    struct runtime_work any = {.patterns = {[RUNTIME_REGULAR] = {.accesses = 1}},
+                               .throughput_cycles = NAN,
+                               .latency_cycles = NAN};
 
-    return check(study, machine, &any, error);
+    if (study->by_loops)
+        any.patterns[RUNTIME_IRREGULAR] = any.patterns[RUNTIME_DEPENDENT] =
+            any.patterns[RUNTIME_REGULAR];
+    return runtime_check(machine, &any, study->time, error) ? multicore_lacks(error) : PSNAP_OK;
 }
 
 /* What the busiest core does of a section. */
@@ -40,7 +39,6 @@ static struct runtime_work work_of(const struct multicore *study,
                                    const struct multicore_row *row, size_t section,
                                    double of_operations)
 {
-    const size_t m = (size_t)(machine - study->machines);
     const struct task *task = &study->tasks.tasks[section];
     struct runtime_work work = {.throughput_cycles = NAN, .latency_cycles = NAN};
     struct runtime_accesses *accesses = &work.patterns[RUNTIME_REGULAR];
@@ -51,11 +49,6 @@ static struct runtime_work work_of(const struct multicore *study,
            machine->level_count * sizeof *accesses->cumulative);
     for (int op = 0; op < PSNAP_OPERATION_COUNT; op++)
         work.operations[op] = task->operations[op] * of_operations;
-    if (study->code_cycles) {
-        work.throughput_cycles =
-            study->code_cycles[m * study->tasks.count + section] * of_operations;
-        work.latency_cycles = 0; /* it is in those, loop by loop */
-    }
     return work;
 }
 
@@ -73,8 +66,9 @@ enum psnap_status multicore_time(const struct multicore *study, const struct psn
         return PSNAP_OK;
     work = work_of(study, machine, row, section,
                    is_even ? 1.0 / cores : (double)row->busiest / (double)task->accesses);
-    status = check(study, machine, &work, error);
-    if (!status)
-        row->seconds = runtime_predict(machine, &work, study->time, reading);
-    return status;
+    status = runtime_check(machine, &work, study->time, error);
+    if (status)
+        return multicore_lacks(error);
+    row->seconds = runtime_predict(machine, &work, study->time, reading);
+    return PSNAP_OK;
 }
