@@ -125,6 +125,13 @@ void machines_describe(const struct psnap_machine *machine)
     if (machine->mispredict_cycles > 0)
         printf("  mispredicted branch, %g cycles\n", machine->mispredict_cycles);
     print_operations(machine);
+    if (machine_knows_parallel(&machine->parallel)) {
+        printf("  parallel section");
+        print_known(machine->parallel.alone_cycles, "cycles with one thread");
+        print_known(machine->parallel.section_cycles, "cycles with two");
+        print_known(machine->parallel.barrier_cycles, "cycles for a barrier");
+        putchar('\n');
+    }
 }
 
 static void json_known(struct psnap_json *json, const char *key, double value)
@@ -230,6 +237,13 @@ void machines_json(struct psnap_json *json, const char *key, const struct psnap_
     }
     json_known(json, "mispredict_cycles", machine->mispredict_cycles);
     json_operations(json, machine);
+    if (machine_knows_parallel(&machine->parallel)) {
+        psnap_json_begin_object(json, "parallel");
+        json_known(json, "alone_cycles", machine->parallel.alone_cycles);
+        json_known(json, "section_cycles", machine->parallel.section_cycles);
+        json_known(json, "barrier_cycles", machine->parallel.barrier_cycles);
+        psnap_json_end_object(json);
+    }
     psnap_json_end_object(json);
 }
 

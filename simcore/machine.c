@@ -42,6 +42,11 @@ bool machine_knows_operation(const struct psnap_operation_cost *cost)
     return cost->latency_cycles > 0 || cost->throughput_cycles > 0;
 }
 
+bool machine_knows_parallel(const struct psnap_parallel_cost *cost)
+{
+    return cost->alone_cycles > 0 || cost->section_cycles > 0 || cost->barrier_cycles > 0;
+}
+
 bool machine_knows_memory(const struct psnap_machine *machine)
 {
     return machine->memory_latency_cycles > 0 || machine->memory_throughput_cycles > 0 ||

@@ -34,6 +34,7 @@ bool machine_replacement_parse(const char *text, enum psnap_replacement *replace
 extern const char *const machine_operation_names[PSNAP_OPERATION_COUNT + 1];
 
 bool machine_knows_operation(const struct psnap_operation_cost *cost);
+bool machine_knows_parallel(const struct psnap_parallel_cost *cost);
 bool machine_knows_memory(const struct psnap_machine *machine);
 
 /* psnap_machine_check, with the message free of names and the place in `fault`. */

@@ -246,6 +246,24 @@ static enum psnap_status read_operations(const struct reader *reader,
     return status;
 }
 
+static enum psnap_status read_parallel(const struct reader *reader,
+                                       const struct psnap_yaml_node *node,
+                                       struct psnap_parallel_cost *cost)
+{
+    static const char *const keys[] = {"alone_cycles", "section_cycles", "barrier_cycles", NULL};
+    enum psnap_status status =
+        node ? psnap_yaml_expect_keys(reader->doc, node, "parallel", keys, reader->error)
+             : PSNAP_OK;
+
+    if (node && status == PSNAP_OK)
+        status = read_real(reader, node, "alone_cycles", 1e9, &cost->alone_cycles);
+    if (node && status == PSNAP_OK)
+        status = read_real(reader, node, "section_cycles", 1e9, &cost->section_cycles);
+    if (node && status == PSNAP_OK)
+        status = read_real(reader, node, "barrier_cycles", 1e9, &cost->barrier_cycles);
+    return status;
+}
+
 static enum psnap_status read_tlb_level(const struct reader *reader,
                                         const struct psnap_yaml_node *node,
                                         struct psnap_tlb_level *level)
@@ -372,7 +390,7 @@ static enum psnap_status read_machine(const struct reader *reader,
 {
     static const char *const keys[] = {"name",       "description", "clock_hz", "cores",
                                        "levels",     "tlb",         "memory",   "mispredict_cycles",
-                                       "operations", NULL};
+                                       "operations", "parallel",    NULL};
     enum psnap_status status = psnap_yaml_known_keys(reader->doc, map, keys, reader->error);
 
     if (status == PSNAP_OK)
@@ -392,6 +410,8 @@ static enum psnap_status read_machine(const struct reader *reader,
         status = read_real(reader, map, "mispredict_cycles", 1e9, &machine->mispredict_cycles);
     if (status == PSNAP_OK)
         status = read_operations(reader, psnap_yaml_get(map, "operations"), machine);
+    if (status == PSNAP_OK)
+        status = read_parallel(reader, psnap_yaml_get(map, "parallel"), &machine->parallel);
     if (status == PSNAP_OK)
         status = read_levels(reader, map, machine);
     return status;

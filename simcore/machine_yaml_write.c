@@ -117,6 +117,19 @@ static void add_operations(struct psnap_yaml_doc *doc, struct psnap_yaml_node *m
     }
 }
 
+static void add_parallel(struct psnap_yaml_doc *doc, struct psnap_yaml_node *machine_map,
+                         const struct psnap_parallel_cost *cost)
+{
+    struct psnap_yaml_node *map;
+
+    if (!machine_knows_parallel(cost))
+        return;
+    map = psnap_yaml_add_map(doc, machine_map, "parallel", PSNAP_YAML_FLOW);
+    add_known(doc, map, "alone_cycles", cost->alone_cycles);
+    add_known(doc, map, "section_cycles", cost->section_cycles);
+    add_known(doc, map, "barrier_cycles", cost->barrier_cycles);
+}
+
 enum psnap_status psnap_machine_write(const struct psnap_machine *machine, FILE *file,
                                       struct psnap_error *error)
 {
@@ -142,6 +155,7 @@ enum psnap_status psnap_machine_write(const struct psnap_machine *machine, FILE 
     add_memory(doc, map, machine);
     add_known(doc, map, "mispredict_cycles", machine->mispredict_cycles);
     add_operations(doc, map, machine);
+    add_parallel(doc, map, &machine->parallel);
     status = psnap_yaml_write(doc, file, error);
     psnap_yaml_doc_free(doc);
     return status;

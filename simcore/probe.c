@@ -190,8 +190,8 @@ enum psnap_status probe_machine(struct psnap_machine *machine, double seconds,
 
     *notes = (struct probe_notes){.cpu = sched_getcpu()};
     survey.begin = now_seconds();
-    survey.all =
-        2 * PSNAP_OPERATION_COUNT + 4 + 6 * (machine->level_count + 1) + SURVEY_CAPACITY_SLICES;
+    survey.all = 2 * PSNAP_OPERATION_COUNT + 4 + 6 * (machine->level_count + 1) +
+                 SURVEY_CAPACITY_SLICES + SURVEY_PARALLEL_SLICES;
     survey.slice = seconds / survey.all;
     CPU_ZERO(&one);
     is_pinned = notes->cpu >= 0 && notes->cpu < CPU_SETSIZE &&
@@ -209,6 +209,8 @@ enum psnap_status probe_machine(struct psnap_machine *machine, double seconds,
         sched_setaffinity(0, sizeof before, &before);
     else
         notes->cpu = -1;
+    if (!status)
+        survey_parallel(&survey);
     notes->seconds = now_seconds() - survey.begin;
     return status;
 }

@@ -83,6 +83,13 @@ struct psnap_operation_cost {
     double throughput_cycles; /* until the next that does not wait for it begins */
 };
 
+/* What OpenMP's run-time library takes; 0 when unknown. */
+struct psnap_parallel_cost {
+    double alone_cycles;   /* to begin and end a parallel section of one thread */
+    double section_cycles; /* of two */
+    double barrier_cycles; /* a barrier of two that come at the same time */
+};
+
 struct psnap_machine {
     char name[256];                      /* unique in a command; an inline form is its own name */
     char description[256];               /* one line, "" when there is none */
@@ -95,6 +102,7 @@ struct psnap_machine {
                                   made them, and later taken them back; 0 when unknown */
     double mispredict_cycles;  /* that a branch takes which the core expected to go another way,
                                   when its condition is loaded from level 1; 0 when unknown */
+    struct psnap_parallel_cost parallel;
     struct psnap_operation_cost operations[PSNAP_OPERATION_COUNT]; /* enum psnap_operation */
     uint32_t level_count;                                          /* 1 to PSNAP_LEVELS_MAX */
     struct psnap_cache_level levels[PSNAP_LEVELS_MAX];             /* [0] is level 1 */

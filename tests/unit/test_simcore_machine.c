@@ -248,7 +248,8 @@ static void files_read_every_key(void **state)
             "  memory: {latency_cycles: 200, throughput_cycles: 20, bandwidth_bytes_per_s: 2e10,"
             " first_touch_cycles: 900}\n"
             "  mispredict_cycles: 15.5\n"
-            "  operations: {fp_div: {latency_cycles: 13, throughput_cycles: 4}}\n",
+            "  operations: {fp_div: {latency_cycles: 13, throughput_cycles: 4}}\n"
+            "  parallel: {alone_cycles: 700, section_cycles: 5e3, barrier_cycles: 1500}\n",
             &machine, NULL),
         PSNAP_OK);
     assert_string_equal(machine.name, "full of keys");
@@ -256,6 +257,8 @@ static void files_read_every_key(void **state)
     assert_true(machine.clock_hz == 2.5e9);
     assert_int_equal(machine.cores, 4);
     assert_true(machine.first_touch_cycles == 900 && machine.mispredict_cycles == 15.5);
+    assert_true(machine.parallel.alone_cycles == 700 && machine.parallel.section_cycles == 5000);
+    assert_true(machine.parallel.barrier_cycles == 1500);
     assert_int_equal(machine.level_count, 4);
     assert_level(&machine, 0, 32 << 10, 64, 8, 64);
     assert_level(&machine, 1, 3072, 32, 96, 1);

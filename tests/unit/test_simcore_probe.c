@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "simcore/machine.h"
 #include "simcore/probe_survey.h"
 
 static void a_chase_visits_every_line_once(void **state)
@@ -173,8 +174,8 @@ static void machines_get_all_figures(void **state)
     assert_true(CPU_EQUAL(&before, &after));
     assert_int_equal(psnap_machine_check(&machine, &error), PSNAP_OK);
     /* and some to find how much of level 3 there is */
-    assert_in_range(told.times, 2 * PSNAP_OPERATION_COUNT - 2 + 3 + 3 * 3,
-                    2 * PSNAP_OPERATION_COUNT - 2 + 3 + 3 * 3 + SURVEY_CAPACITY_SLICES);
+    assert_in_range(told.times, 2 * PSNAP_OPERATION_COUNT - 2 + 4 + 3 * 3,
+                    2 * PSNAP_OPERATION_COUNT - 2 + 4 + 3 * 3 + SURVEY_CAPACITY_SLICES);
     assert_true(is_figure(machine.clock_hz, 1e7, 1e11));
     for (uint32_t i = 0; i < 3; i++) {
         const struct psnap_cache_level *level = &machine.levels[i];
@@ -191,6 +192,8 @@ static void machines_get_all_figures(void **state)
     assert_true(is_figure(machine.memory_bandwidth_bytes_per_s, 1e6, 1e14));
     assert_true(is_figure(machine.first_touch_cycles, 1, 1e6));
     assert_true(is_figure(machine.mispredict_cycles, 0, 1e4)); /* 0: too noisy to be seen */
+    if (machine_knows_parallel(&machine.parallel))             /* there is a library of OpenMP */
+        assert_true(is_figure(machine.parallel.alone_cycles, 1, 1e6));
     for (int i = 0; i < PSNAP_OPERATION_COUNT; i++)
         assert_true(is_figure(machine.operations[i].throughput_cycles, 0.01, 1e5));
     assert_int_equal(notes.set_bytes[0], 16 << 10);
