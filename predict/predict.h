@@ -131,6 +131,7 @@ struct psnap_section {
     const char *file;
     uint32_t src_line;
     uint64_t executions, loops, iterations; /* loops: executions of worksharing loops */
+    uint64_t barriers;                      /* that all cores come to, but for those at the end */
     uint64_t accesses, bytes;               /* of the sequential run */
     uint64_t *core_accesses;                /* by core, mimicked */
     uint64_t busiest_accesses; /* of the core that has most from one barrier to the next, summed */

@@ -223,8 +223,14 @@ static enum psnap_status prepare(struct multicore *study, const struct settings 
     if (!status)
         status = take_time(study, settings->time, error);
     study->by_loops = study->has_time && !study->is_list && study->time == RUNTIME_OVERLAP;
+    study->has_sync = study->has_time && study->time == RUNTIME_OVERLAP;
     if (!status && study->is_list)
         status = check_list(study, settings, error);
+    if (!status && study->assembly->count && !study->has_sync)
+        status = usage_error(error, "--asm is for run times by --time overlap%s", "");
+    if (!status && study->cpu && !study->assembly->count)
+        status = usage_error(
+            error, "--cpu %s: it says for which processor --asm is, which is absent", study->cpu);
     if (!status && study->against && study->run_count != 1)
         status =
             usage_error(error, "--against has one number of --cores, that of its threads%s", "");
@@ -264,7 +270,7 @@ int psnap_cmd_predict_multicore(int argc, char **argv)
 {
     struct multicore *study = calloc(1, sizeof *study);
     struct psnap_text_list machines = {0}, assembly = {0};
-    struct settings settings = {.cores = "1,2,4,8,16", .method = "sdcm", .cpu = "native"};
+    struct settings settings = {.cores = "1,2,4,8,16", .method = "sdcm"};
     struct psnap_input_options input = PSNAP_INPUT_DEFAULTS;
     struct psnap_mimic_options mimic = {0};
     const char *against = NULL;
@@ -302,10 +308,10 @@ int psnap_cmd_predict_multicore(int argc, char **argv)
     const struct psnap_usage usage = {
         "psnap predict multicore INPUT -m MACHINE [--cores 1,2,4,8,16] [--json]",
         "Predicts hit rates and run times of an OpenMP program on any number of cores\n"
-        "from one run of one thread: a trace of what 'psnap cc -fopenmp --psnap-openmp'\n"
-        "compiled, recorded with OMP_NUM_THREADS=1, or a task list. Levels of a machine\n"
-        "that cores share (shared_by) see what these do together. MULTICORE.md states\n"
-        "the model.",
+        "from one run of one thread: a trace or profile of what\n"
+        "'psnap cc -fopenmp --psnap-openmp' compiled, recorded with OMP_NUM_THREADS=1, or\n"
+        "a task list. Levels of a machine that cores share (shared_by) see what these do\n"
+        "together. MULTICORE.md states the model.",
         options};
     int status, operands;
 

@@ -34,6 +34,7 @@ struct multicore_row {
     uint64_t accesses; /* of all cores */
     uint64_t busiest;  /* of the core that has most from barrier to barrier */
     struct runtime_seconds seconds;
+    double sync_seconds; /* in seconds.total: OpenMP's own, to begin and end it and at barriers */
 };
 
 /* Of one number of cores: sections of each machine, behind them their total. */
@@ -57,6 +58,7 @@ struct multicore {
     bool is_list;                           /* the input is a task list */
     const struct psnap_text_list *assembly; /* files of the program's code, perhaps none */
     const char *cpu;                        /* as llvm-mca calls it */
+    bool has_sync;                          /* run times have what OpenMP takes itself */
     bool by_loops;                          /* run times are of loops, not of sections as wholes */
     struct mca_loops mca;                   /* with `assembly` */
     double *weights; /* [section * loops + loop]: which share of a loop the section has */
@@ -90,6 +92,9 @@ enum psnap_status multicore_check_machine(const struct multicore *study,
 enum psnap_status multicore_time(const struct multicore *study, const struct psnap_machine *machine,
                                  size_t section, uint32_t cores, struct multicore_row *row,
                                  struct psnap_error *error);
+/* Adds to a section's row what OpenMP's run-time library takes. */
+void multicore_sync(const struct multicore *study, const struct psnap_machine *machine,
+                    size_t section, uint32_t cores, struct multicore_row *row);
 /* Fills the seconds of all sections' rows from what the pass measured of loops
  * (cmd_multicore_loops.c). */
 struct pass;

@@ -12,7 +12,7 @@
 
 static const char *const headings_of[MULTICORE_METHODS] = {"SDCM", "sets", "sim.", "real"};
 
-enum { COLUMNS_MAX = 10 + MULTICORE_METHODS * PSNAP_LEVELS_MAX };
+enum { COLUMNS_MAX = 11 + MULTICORE_METHODS * PSNAP_LEVELS_MAX };
 
 /* "L1", or "L3/8" where eight cores share one. */
 static void name_level(const struct psnap_machine *machine, uint32_t l, char name[32])
@@ -54,6 +54,8 @@ static struct psnap_table *table_of(const struct multicore *study,
             headings[n++] = "T_branch s";
             headings[n++] = "T_touch s";
         }
+        if (study->has_sync)
+            headings[n++] = "T_sync s";
         headings[n++] = "T s";
         headings[n++] = "speedup";
     }
@@ -93,6 +95,8 @@ static void table_row(struct psnap_table *table, const struct multicore *study, 
         psnap_table_cell(table, "%.4g", row->seconds.branch);
         psnap_table_cell(table, "%.4g", row->seconds.touch);
     }
+    if (study->has_sync)
+        psnap_table_cell(table, "%.4g", row->sync_seconds);
     psnap_table_cell(table, "%.4g", row->seconds.total);
     if (row->seconds.total > 0)
         psnap_table_cell(table, "%.2f", once / row->seconds.total);
@@ -131,6 +135,12 @@ void multicore_print(const struct multicore *study, bool sections)
         printf("\nT is that of the busiest core, by the model '%s' (--time) with the hit rates of "
                "%s\n",
                runtime_method_name(study->time), multicore_method_names[study->timed]);
+    if (study->by_loops && study->mca.cycles)
+        printf("%" PRIu32 " of %" PRIu32 " loops that iterate have their cycles by llvm-mca\n",
+               study->mca.matched, study->mca.loops);
+    else if (study->by_loops)
+        printf("no --asm: T_cpu is what units need for the operations, without what they wait "
+               "for\n");
     if (study->against)
         printf("\naccesses of a core, mimicked and recorded, differ by %.2f %% at most\n",
                100 * study->core_difference);
@@ -176,6 +186,7 @@ static void json_row(struct psnap_json *json, const struct multicore *study, siz
     psnap_json_real(json, "t_cpu_seconds", study->has_time ? row->seconds.cpu : NAN);
     psnap_json_real(json, "t_branch_seconds", study->by_loops ? row->seconds.branch : NAN);
     psnap_json_real(json, "t_touch_seconds", study->by_loops ? row->seconds.touch : NAN);
+    psnap_json_real(json, "t_sync_seconds", study->has_sync ? row->sync_seconds : NAN);
     json_levels(json, study, m, row);
 }
 
@@ -192,6 +203,7 @@ static void json_sections(struct psnap_json *json, const struct multicore *study
         psnap_json_u64(json, "executions", task->executions);
         psnap_json_u64(json, "loops", task->loops);
         psnap_json_u64(json, "iterations", task->iterations);
+        psnap_json_u64(json, "barriers", task->barriers);
         json_row(json, study, m, multicore_row(study, run, m, s));
         psnap_json_end_object(json);
     }

@@ -59,6 +59,7 @@ static bool begin_tasks(struct tasks *tasks, const struct psnap_program *program
                               .executions = sections[s].executions,
                               .loops = sections[s].loops,
                               .iterations = sections[s].iterations,
+                              .barriers = sections[s].barriers,
                               .accesses = sections[s].accesses,
                               .bytes = sections[s].bytes};
         if (!task->id || !task->file)
@@ -98,6 +99,15 @@ static bool add_run(struct task *task, const struct pass *pass, const struct psn
     return true;
 }
 
+static bool has_operations(const struct tasks *tasks)
+{
+    for (size_t s = 0; s < tasks->count; s++)
+        for (int op = 0; op < PSNAP_OPERATION_COUNT; op++)
+            if (tasks->tasks[s].operations[op] > 0)
+                return true;
+    return false;
+}
+
 static enum psnap_status take_tasks(struct multicore *study, const struct pass *pass,
                                     struct psnap_error *error)
 {
@@ -110,8 +120,7 @@ static enum psnap_status take_tasks(struct multicore *study, const struct pass *
         return psnap_error_set(
             error, PSNAP_ERROR_VALUE,
             "no parallel section in '%s': marks say where they are; compile the program with "
-            "'psnap "
-            "cc -fopenmp --psnap-openmp' and record it with OMP_NUM_THREADS=1",
+            "'psnap cc -fopenmp --psnap-openmp' and record all of a run with OMP_NUM_THREADS=1",
             study->path);
     for (size_t s = 1; s < count; s++)
         if (!sections[s].accesses)
@@ -130,6 +139,11 @@ static enum psnap_status take_tasks(struct multicore *study, const struct pass *
         study->weights = multicore_share(&study->tasks, program, pass->profile, sections);
         if (!study->weights)
             return no_memory(error);
+        if (study->has_time && !has_operations(&study->tasks))
+            return psnap_error_set(error, PSNAP_ERROR_VALUE,
+                                   "'%s' does not say what its blocks compute, which T_cpu is made "
+                                   "of: record all of a run; --no-time predicts hit rates alone",
+                                   study->path);
     }
     for (uint32_t s = 0; s < count; s++)
         if (!add_run(&study->tasks.tasks[s], pass, &sections[s], s))
@@ -251,6 +265,7 @@ static void add_to_total(struct multicore_row *total, const struct multicore_row
     total->seconds.cpu += row->seconds.cpu;
     total->seconds.branch += row->seconds.branch;
     total->seconds.touch += row->seconds.touch;
+    total->sync_seconds += row->sync_seconds;
     total->seconds.total += row->seconds.total;
 }
 
@@ -264,6 +279,8 @@ static enum psnap_status end_run(const struct multicore *study, const struct mul
             struct multicore_row *row = multicore_row(study, run, m, s);
             if (study->has_time && !study->by_loops)
                 status = multicore_time(study, &study->machines[m], s, run->cores, row, error);
+            if (study->has_sync)
+                multicore_sync(study, &study->machines[m], s, run->cores, row);
             add_to_total(multicore_row(study, run, m, study->tasks.count), row);
         }
     return status;

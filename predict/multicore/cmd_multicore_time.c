@@ -72,3 +72,21 @@ enum psnap_status multicore_time(const struct multicore *study, const struct psn
     row->seconds = runtime_predict(machine, &work, study->time, reading);
     return PSNAP_OK;
 }
+
+/*
+ * A section is begun and ended by a tree of messages, as a barrier is: two cores' figures times the
+ * logarithm of the cores to base 2. One core has no one to wait for.
+ */
+void multicore_sync(const struct multicore *study, const struct psnap_machine *machine,
+                    size_t section, uint32_t cores, struct multicore_row *row)
+{
+    const struct psnap_parallel_cost *cost = &machine->parallel;
+    const struct task *task = &study->tasks.tasks[section];
+    const double depth = log2(cores);
+
+    row->sync_seconds = ((double)task->executions *
+                             (cores > 1 ? cost->section_cycles * depth : cost->alone_cycles) +
+                         (double)task->barriers * cost->barrier_cycles * depth) /
+                        machine->clock_hz;
+    row->seconds.total += row->sync_seconds;
+}

@@ -169,11 +169,12 @@ void deal_cursor_release(struct deal_cursor *cursor)
 static void next_iteration(struct deal_cursor *cursor, uint32_t count)
 {
     const uint64_t middle = cursor->iteration + count / 2; /* of several the most are there */
+    /* a vector of more iterations than a chunk has is one */
+    const uint64_t chunk = cursor->chunk && cursor->chunk < count ? count : cursor->chunk;
 
     cursor->where = DEAL_LOOP;
-    cursor->is_mine =
-        deal_owner(middle < cursor->iterations ? middle : cursor->iterations - 1,
-                   cursor->iterations, cursor->chunk, cursor->deal->cores) == cursor->core;
+    cursor->is_mine = deal_owner(middle < cursor->iterations ? middle : cursor->iterations - 1,
+                                 cursor->iterations, chunk, cursor->deal->cores) == cursor->core;
     cursor->iteration += count;
 }
 

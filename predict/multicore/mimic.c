@@ -109,7 +109,8 @@ static const struct psnap_access *look(struct mimic *mimic, enum psnap_status *s
         else if (mimic->input[i].thread)
             *status = psnap_error_set(error, PSNAP_ERROR_VALUE,
                                       "the stream has accesses of thread %u, where a sequential "
-                                      "run is needed: record it with OMP_NUM_THREADS=1",
+                                      "run is needed: record it with OMP_NUM_THREADS=1, and one "
+                                      "thread where the program itself sets their number",
                                       mimic->input[i].thread);
     if (*status) /* nothing of a block that was refused is taken */
         mimic->input_count = 0;
@@ -172,6 +173,7 @@ static enum psnap_status take(struct mimic *mimic, const struct psnap_access *ac
 
     mimic->depth += mark->kind == MARK_PARALLEL;
     mimic->depth -= mark->kind == MARK_PARALLEL_END;
+    section->barriers += mark->kind == MARK_BARRIER && mimic->depth == 1;
     *ends = mimic->depth == 0 ||
             (mark->kind == MARK_BARRIER && mimic->depth == 1 && !mimic->options.as_published);
     if (*ends || mark->kind == MARK_PARALLEL || mark->kind == MARK_PARALLEL_END ||

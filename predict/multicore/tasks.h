@@ -31,7 +31,7 @@ struct task_run {
 struct task {
     char *id, *file;
     uint32_t src_line;
-    uint64_t executions, loops, iterations;
+    uint64_t executions, loops, iterations, barriers;
     uint64_t accesses, bytes;                 /* of the sequential run */
     double operations[PSNAP_OPERATION_COUNT]; /* likewise */
     struct task_run *runs;

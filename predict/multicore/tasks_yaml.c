@@ -83,6 +83,7 @@ static void write_task(struct psnap_yaml_doc *doc, struct psnap_yaml_node *list,
     psnap_yaml_add_u64(doc, map, "executions", task->executions);
     psnap_yaml_add_u64(doc, map, "loops", task->loops);
     psnap_yaml_add_u64(doc, map, "iterations", task->iterations);
+    psnap_yaml_add_u64(doc, map, "barriers", task->barriers);
     psnap_yaml_add_u64(doc, map, "accesses", task->accesses);
     psnap_yaml_add_u64(doc, map, "bytes", task->bytes);
     part = psnap_yaml_add_map(doc, map, "operations", PSNAP_YAML_FLOW);
@@ -282,9 +283,9 @@ static void read_operations(struct reader *reader, const struct psnap_yaml_node 
 
 static void read_task(struct reader *reader, const struct psnap_yaml_node *node, struct task *task)
 {
-    static const char *const keys[] = {"section",    "file",       "src_line", "executions",
-                                       "loops",      "iterations", "accesses", "bytes",
-                                       "operations", "runs",       NULL};
+    static const char *const keys[] = {"section", "file",       "src_line", "executions",
+                                       "loops",   "iterations", "barriers", "accesses",
+                                       "bytes",   "operations", "runs",     NULL};
     const struct psnap_yaml_node *list;
 
     known(reader, node, "a task", keys);
@@ -294,6 +295,8 @@ static void read_task(struct reader *reader, const struct psnap_yaml_node *node,
     task->executions = field(reader, node, "executions", 0, UINT64_MAX);
     task->loops = field(reader, node, "loops", 0, UINT64_MAX);
     task->iterations = field(reader, node, "iterations", 0, UINT64_MAX);
+    if (psnap_yaml_get(node, "barriers")) /* lists of before have none */
+        task->barriers = field(reader, node, "barriers", 0, UINT64_MAX);
     task->accesses = field(reader, node, "accesses", 0, UINT64_MAX / 2 / PSNAP_CORES_MAX);
     task->bytes = field(reader, node, "bytes", 0, UINT64_MAX);
     read_operations(reader, need(reader, node, "operations"), task);

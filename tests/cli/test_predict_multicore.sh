@@ -286,6 +286,53 @@ assert busiest(chunked, 3) < 0.55 # every other row
 assert published["sections"][3]["iterations"] == 50 and 0.45 < busiest(published, 3) < 0.75
 END
 
+# What OpenMP takes itself: sections, of one core and more, and barriers, two for each level of the tree
+sed 's/^  operations:/  parallel: {alone_cycles: 1000, section_cycles: 20000, barrier_cycles: 300}\n&/' \
+    machine.yaml > omp.yaml
+"$PSNAP" predict multicore one.pst -m omp.yaml --cores 1,2,4 --method simulation --json > synced
+python3 - << 'END'
+import json
+from math import log2
+for plain, row in zip(*(json.load(open(name))["rows"] for name in ("json", "synced"))):
+    depth, all_of = log2(row["cores"]), 0
+    for s in row["sections"]:
+        each = 20000 * depth if depth else 1000
+        sync = (s["executions"] * each + s["barriers"] * 300 * depth) / 2e9
+        assert abs(s["t_sync_seconds"] - sync) < 1e-12, s
+        all_of += sync
+    assert abs(row["t_sync_seconds"] - all_of) < 1e-12 and all_of > 0, row
+    assert abs(row["seconds"] - plain["seconds"] - all_of) < 1e-12, (row, plain)
+    assert sum(s["barriers"] for s in row["sections"]) > 0, row
+END
+
+# schedule(dynamic) of a vectorised loop: its vectors go round
+cat > dynamic.c << 'END'
+double a[40000], b[40000];
+int main(void)
+{
+#pragma omp parallel for schedule(dynamic)
+    for (int i = 0; i < 40000; i++)
+        a[i] = a[i] * 2 + b[i];
+    return 0;
+}
+END
+"$PSNAP" cc --psnap-openmp -fopenmp -O2 dynamic.c -o dynamic
+OMP_NUM_THREADS=1 "$PSNAP" record --no-profile --trace dynamic.pst -- ./dynamic
+"$PSNAP" predict multicore dynamic.pst -m machine.yaml --no-time --cores 1,2,3,4 --json > json.dynamic
+python3 - << 'END'
+import json
+rows = json.load(open("json.dynamic"))["rows"]
+for row in rows:
+    part = row["busiest_core_accesses"] / rows[0]["accesses"]
+    assert abs(part * row["cores"] - 1) < 0.01, (row["cores"], part)
+END
+
+# A trace that was cut off has lost what blocks compute, which it says at its end
+head -c $(($(stat -c %s one.pst) - 20)) one.pst > cut.pst
+expect 1 "$PSNAP" predict multicore cut.pst -m machine.yaml --cores 1,2
+has err "'cut.pst' does not say what its blocks compute"
+"$PSNAP" predict multicore cut.pst -m machine.yaml --cores 2 --no-time > table 2> err
+
 # Code: additions that wait for each other, 3 cycles each, half of them while the loop's next entry
 # is under way, rather than units
 if command -v clang-19 llvm-mca-19 > out; then
@@ -301,6 +348,10 @@ cycles = section["t_cpu_seconds"] * 2e9 / additions
 assert 1.2 < cycles < 2, (cycles, section)
 assert 1.2 < section["t_cpu_seconds"] / four["sections"][3]["t_cpu_seconds"] < 4, four
 END
+    expect 1 "$PSNAP" predict multicore one.pst -m machine.yaml --asm program.s --asm ./program.s
+    has err "./program.s: this code is in a file that was given before"
+    expect 2 "$PSNAP" predict multicore one.pst -m machine.yaml --asm program.s --time published
+    has err "--asm is for run times by --time overlap"
     expect 1 "$PSNAP" predict multicore one.pst -m machine.yaml --asm nowhere.s
     has err "cannot open 'nowhere.s'"
 fi

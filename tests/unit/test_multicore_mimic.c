@@ -44,9 +44,9 @@ static void test_by_hand(void **state)
     got = run(&input, program, &options);
     expect(&got, "0s 0p 1p 0a 1c 0b 1d 1e 1f 0t"); /* 10 iterations: 4 are core 0's, 6 core 1's */
     free(got.items);
-    options.chunk = 1; /* of four at once the third is what counts */
+    options.chunk = 1; /* four at once are a chunk */
     got = run(&input, program, &options);
-    expect(&got, "0s 0p 1p 0a 1f 0b 0c 0d 0e 0t");
+    expect(&got, "0s 0p 1p 0a 1c 0b 1d 0e 1f 0t");
     free(got.items);
     free(input.items);
     psnap_program_free(program);
@@ -225,6 +225,7 @@ static void test_busiest(void **state)
     assert_int_equal(sections[1].core_accesses[0], 7);
     assert_int_equal(sections[1].core_accesses[1], 7);
     assert_int_equal(sections[1].busiest_accesses, 10);
+    assert_int_equal(sections[1].barriers, 2);
     psnap_source_free(mimic);
     free(input.items);
     psnap_program_free(program);

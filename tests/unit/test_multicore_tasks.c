@@ -31,6 +31,7 @@ static void make(struct tasks *tasks, uint64_t seed)
         task->executions = psnap_rng_below(&rng, 100);
         task->loops = psnap_rng_below(&rng, 100);
         task->iterations = psnap_rng_below(&rng, 100);
+        task->barriers = psnap_rng_below(&rng, 100);
         task->accesses = 3017;
         task->bytes = 8 * task->accesses;
         task->operations[PSNAP_OP_FP_FMA] = 0.5 + (double)psnap_rng_below(&rng, 1000);
