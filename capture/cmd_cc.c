@@ -31,7 +31,8 @@
 
 /* What a command line asks for, as far as we must know. */
 struct request {
-    bool has_input, stops_early, preprocesses, has_debug, is_relocatable, is_static;
+    bool has_input, stops_early, preprocesses, has_debug, is_relocatable, is_static,
+        writes_assembly;
     bool has_no_libc;      /* nor is it linked */
     bool has_lto;          /* objects are bitcode, which is instrumented when it is linked */
     bool is_fortran;       /* flang has no word against unused arguments, nor warns of ours */
@@ -184,6 +185,7 @@ static void look_at(struct request *request, const char *argument)
                                           "-ffreestanding", NULL};
     static const char *const preprocess[] = {"-E", "-M", "-MM", "--preprocess", NULL};
 
+    request->writes_assembly |= !strcmp(argument, "-S");
     if (is_one_of(argument, stops) ||
         (starts_with(argument, "-x") && ends_with(argument, "-header")))
         request->stops_early = true;
@@ -420,6 +422,11 @@ static int compile(int argc, char **argv, enum psnap_language language)
     request.is_fortran = language == PSNAP_LANGUAGE_FORTRAN;
     if (!set_stage(stage, argv[0]))
         return PSNAP_EXIT_USAGE;
+    if (getenv(PSNAP_ENV_BLOCKS) && (!request.writes_assembly || request.has_lto))
+        return psnap_cmd_usage(argv[0],
+                               "%s is for -S, and not with -flto: it writes assembly, in "
+                               "which nothing is instrumented",
+                               BLOCKS_OPTION);
     if (request.linker[0] && !is_lld(request.linker) && request.has_lto && !request.stops_early)
         return psnap_cmd_usage(argv[0],
                                "with -flto the linker instruments the program: it has to be lld");

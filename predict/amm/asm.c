@@ -219,6 +219,11 @@ enum psnap_status asm_add_loops(const struct asm_code *code, const struct psnap_
             error, PSNAP_ERROR_VALUE,
             "the program has no blocks like these: it is the assembly of another one, or of other "
             "options; a profile keeps other blocks than the program has, take a trace");
+    for (size_t i = 0; i < code->order_count; i++)
+        if (is_usual(program, first + code->order[i]) &&
+            loops[program->blocks[first + code->order[i]].loop].length)
+            return psnap_error_set(error, PSNAP_ERROR_VALUE,
+                                   "this code is in a file that was given before");
     for (size_t i = 0; i < code->order_count; i++) {
         const uint32_t block = first + code->order[i];
         const struct asm_text *text = &code->blocks[code->order[i]].text;

@@ -107,7 +107,8 @@ static enum psnap_status take_line(char *line, const struct psnap_program *progr
         return psnap_error_set(error, PSNAP_ERROR_VALUE,
                                "'%.60s' is no block of the input: 'exit' or b0 to b%" PRIu32, to,
                                blocks - 1);
-    if (!psnap_text_real(value, &branch->probability) || branch->probability < 0)
+    if (!psnap_text_real(value, &branch->probability) || branch->probability < 0 ||
+        (branch->from != PSNAP_NONE && branch->probability > 1 + CHAIN_TOLERANCE))
         return psnap_error_set(error, PSNAP_ERROR_VALUE, "'%.60s' is no probability", value);
     if (!is_place(line, program, branch->from))
         return psnap_error_set(error, PSNAP_ERROR_VALUE,

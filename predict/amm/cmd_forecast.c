@@ -65,9 +65,9 @@ enum psnap_status forecast_machines(struct forecast *forecast, const struct psna
 static enum psnap_status refuse(const struct forecast_run *run, const char *what,
                                 struct psnap_error *error)
 {
-    psnap_error_set(error, PSNAP_ERROR_VALUE,
-                    "%s: build the program with 'psnap cc' and record it with 'psnap record'",
-                    what);
+    psnap_error_set(
+        error, PSNAP_ERROR_VALUE,
+        "%s: build the program with 'psnap cc' and record all of a run with 'psnap record'", what);
     psnap_error_at(error, run->path, 0, 0);
     return PSNAP_ERROR_VALUE;
 }

@@ -133,7 +133,7 @@ static enum psnap_status simulate(const char *program, const struct asm_text *lo
         program,         option, "-iterations=100", "-instruction-info=0", "-resource-pressure=0",
         "-retire-stats", NULL};
 
-    snprintf(option, sizeof option, "-mcpu=%s", cpu);
+    snprintf(option, sizeof option, "-mcpu=%s", cpu ? cpu : "native");
     write_regions(loops, count, files[0]);
     if (fflush(files[0]) != 0 || fseek(files[0], 0, SEEK_SET) != 0)
         return psnap_error_system(error, errno, "cannot write a temporary file");
@@ -208,8 +208,10 @@ enum psnap_status mca_measure(struct mca_loops *mca, const struct psnap_text_lis
     for (uint32_t i = 0; i < program->loop_count && !status; i++) {
         mca->cycles[i] = cycles_of(&regions[i]);
         mca->waits[i] = mca->texts[i].length && asm_waits(mca->texts[i].code);
-        mca->loops += iterations[i] > 0;
-        mca->matched += iterations[i] > 0 && !isnan(mca->cycles[i].throughput);
+        if (program->loops[i].depth > 0 && iterations[i] > 0) {
+            mca->loops++;
+            mca->matched += isnan(mca->cycles[i].throughput) ? 0 : 1;
+        }
     }
     free(regions);
     return status;

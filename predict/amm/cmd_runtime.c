@@ -324,6 +324,10 @@ static int check_usage(struct forecast_settings *settings, const char *method, c
         return psnap_cmd_usage(command, "--by takes total and loop");
     if (!(settings->rate > 0) || settings->rate > 1)
         return psnap_cmd_usage(command, "--rate is above 0 and at most 1");
+    if (settings->assembly.count && !settings->rows.methods[RUNTIME_OVERLAP])
+        return psnap_cmd_usage(command, "--asm is for --method overlap, not %s", method);
+    if (settings->cpu && !settings->assembly.count)
+        return psnap_cmd_usage(command, "--cpu says for which processor --asm is, which is absent");
     if (others > 1)
         return psnap_cmd_usage(command, "of --at, --probabilities and --size only one can be");
     return check_outputs(settings);
@@ -371,8 +375,7 @@ static int run_command(const struct forecast_settings *settings,
 
 int psnap_cmd_predict_runtime(int argc, char **argv)
 {
-    struct forecast_settings settings = {
-        .input = PSNAP_INPUT_DEFAULTS, .rate = NAN, .cpu = "native"};
+    struct forecast_settings settings = {.input = PSNAP_INPUT_DEFAULTS, .rate = NAN};
     struct psnap_text_list machines = {0};
     const char *by = "total,loop", *method = NULL, *rates = "sdcm";
     const char *sizes = NULL, *size = NULL;

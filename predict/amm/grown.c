@@ -299,10 +299,11 @@ enum psnap_status target_grown(struct target *target, const struct measure *cons
 
     for (size_t i = 0; i + 1 < count; i++)
         if (!target_is_same_program(measures[i], measures[count - 1]))
-            return psnap_error_set(error, PSNAP_ERROR_VALUE,
-                                   "input %zu is of another program than the last one: record all "
-                                   "of them, as traces, with the same build",
-                                   i + 1);
+            return psnap_error_set(
+                error, PSNAP_ERROR_VALUE,
+                "input %zu and the last one, %zu, are of two programs: record all "
+                "of them, as traces, with the same build",
+                i + 1, count);
     status = target_begin(target, measures[count - 1], error);
     if (status)
         return status;

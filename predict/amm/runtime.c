@@ -300,11 +300,11 @@ struct runtime_seconds runtime_predict(const struct psnap_machine *machine,
 
 /* --------------------------------------------------------------- what is missing */
 
-enum { MISSING_NAMED = 3 };
+enum { MISSING_NAMED = 8 };
 
 /* What a machine does not have: the first ones by name. */
 struct missing {
-    char names[MISSING_NAMED * 96];
+    char names[MISSING_NAMED * 48];
     size_t length;
     unsigned count;
 };
@@ -390,7 +390,7 @@ enum psnap_status runtime_check(const struct psnap_machine *machine,
     if (missing.count > MISSING_NAMED)
         snprintf(more, sizeof more, " and %u more", missing.count - MISSING_NAMED);
     return psnap_error_set(error, PSNAP_ERROR_VALUE,
-                           "machine '%.60s' lacks %s%s: 'psnap machine host -o FILE' measures this "
-                           "computer; others are described in a file",
+                           "machine '%.40s' lacks %s%s: 'psnap machine host -o FILE' measures this "
+                           "computer",
                            machine->name, missing.names, more);
 }

@@ -154,6 +154,8 @@ fi
 has err "psnap-blocks -S"
 if command -v clang-19 llvm-mca-19 > out; then
     "$PSNAP" cc --psnap-blocks -O2 -S "$PSNAP_SOURCE/samples/matmul.c" -o matmul.s
+    expect 2 "$PSNAP" cc --psnap-blocks -O2 "$PSNAP_SOURCE/samples/matmul.c" -o matmul.no -lm
+    has err "--psnap-blocks is for -S, and not with -flto"
     # a multiplication and an addition each for two elements; the additions wait for each other
     "$PSNAP" predict runtime 60.pst -m "$machine" --asm matmul.s --cpu skylake --method overlap > table
     has table "loops that iterate have their cycles by llvm-mca"
@@ -243,7 +245,7 @@ fi
 
 # What is missing is said, and where it comes from
 expect 1 "$PSNAP" predict runtime 24.pst -m 32K:64:8,1M:64:16
-has err "lacks clock_hz, latency_cycles of level 1, latency_cycles of level 2 and "
+has err "lacks clock_hz, latency_cycles of level 1, latency_cycles of level 2, memory.latency_cycles, "
 has err " more: 'psnap machine host"
 has err "psnap machine host"
 "$PSNAP" convert 24.pst -o plain.din 2> err
